@@ -1,0 +1,64 @@
+// ebb/base/config.hpp — the few macros, and what the compiler must offer; no other header defines a macro.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#if defined(__FAST_MATH__) && !defined(EBB_ALLOW_FAST_MATH)
+#error "ebb: -ffast-math breaks NaN, signed zero and the fixed order of sums. Compile without it, or define EBB_ALLOW_FAST_MATH and lose those promises."
+#endif
+
+// EBB_ABI names the inline namespace that holds everything: version, instruction set and options. Two translation units that are
+// compiled with different flags then share no function, so that the linker cannot hand AVX-512 code to the one that asked for SSE2.
+// [note: one namespace per instruction set]
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
+#define EBB_ISA avx512
+#elif defined(__AVX2__) && defined(__FMA__)
+#define EBB_ISA avx2_fma
+#elif defined(__AVX2__)
+#define EBB_ISA avx2
+#elif defined(__AVX__)
+#define EBB_ISA avx
+#elif defined(__SSE4_1__)
+#define EBB_ISA sse4
+#elif defined(__SSE2__)
+#define EBB_ISA sse2
+#else
+#define EBB_ISA generic
+#endif
+
+#if defined(__cpp_exceptions)
+#define EBB_EXCEPTIONS 1
+#define EBB_ABI_OPTIONS
+#else
+#define EBB_EXCEPTIONS 0
+#define EBB_ABI_OPTIONS _noexcept
+#endif
+
+#define EBB_JOIN_(a, b, c) a##b##c
+#define EBB_JOIN(a, b, c) EBB_JOIN_(a, b, c)
+#define EBB_ABI EBB_JOIN(v0_, EBB_ISA, EBB_ABI_OPTIONS)
+
+// EBB_FORCE_INLINE: whether kernels insist on inlining. It is worth a factor of 1.6 on g++ -O2 and multiplies code (and compile
+// time) where nothing is optimized, under sanitizers, and with clang 19 -O2 -g: there define it as 0.
+#if !defined(EBB_FORCE_INLINE)
+#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define EBB_FORCE_INLINE 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#define EBB_FORCE_INLINE 0
+#else
+#define EBB_FORCE_INLINE 1
+#endif
+#else
+#define EBB_FORCE_INLINE 1
+#endif
+#endif
+
+#if EBB_FORCE_INLINE
+#define EBB_INLINE inline __attribute__((always_inline))
+#define EBB_FLATTEN [[gnu::flatten]]
+#define EBB_LAMBDA __attribute__((always_inline))
+#else
+#define EBB_INLINE inline
+#define EBB_FLATTEN
+#define EBB_LAMBDA
+#endif

@@ -1,0 +1,46 @@
+// ebb/base/error.hpp — what bad dynamic input throws, and what happens where nothing may be thrown.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "config.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// Thrown for bad dynamic input: extents that differ, an index out of range, a file that cannot be read. The text names the call,
+/// the operands and both shapes. Nothing has been changed when it is thrown.
+class error : public std::exception {
+ public:
+  explicit error(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
+/// With -fno-exceptions errors go to a handler, which must not return.
+using error_handler = void (*)(const char* message);
+
+inline error_handler& current_error_handler() {
+  static error_handler handler = nullptr;
+  return handler;
+}
+inline error_handler set_error_handler(error_handler handler) { return std::exchange(current_error_handler(), handler); }
+
+[[noreturn]] inline void raise(std::string message) {
+#if EBB_EXCEPTIONS
+  throw error(std::move(message));
+#else
+  if (error_handler handler = current_error_handler()) handler(message.c_str());
+  std::fputs(message.c_str(), stderr);
+  std::fputc('\n', stderr);
+  std::abort();
+#endif
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,27 @@
+// ebb/base/text.hpp — fixed text as a template argument, and text that is put together in a constant expression.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "config.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace ebb::inline EBB_ABI {
+
+/// A string literal that can be a template argument: text<6>{"hello"}.
+template <std::size_t N>
+struct text {
+  char characters[N]{};
+  consteval text(const char (&literal)[N]) { std::copy_n(literal, N, characters); }
+  constexpr std::string_view view() const { return {characters, N - 1}; }
+};
+
+/// The name of a type as the compiler prints it, with the function's own signature around it: for hashing, not for reading.
+template <class T>
+constexpr std::string_view signature_of() {
+  return __PRETTY_FUNCTION__;
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,85 @@
+// ebb/base/vec.hpp — a growing array for passes: usable in constant expressions everywhere.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Not std::vector: that one is no constant expression under _GLIBCXX_DEBUG, and its iterators cost clang three times the steps.
+#pragma once
+
+#include "config.hpp"
+
+#include <cstddef>
+#include <initializer_list>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+template <class T>
+class vec {
+ public:
+  constexpr vec() = default;
+  constexpr vec(int count, const T& fill) {
+    reserve(count);
+    for (; size_ < count; ++size_) data_[size_] = fill;
+  }
+  constexpr vec(std::initializer_list<T> items) {
+    reserve(static_cast<int>(items.size()));
+    for (const T& item : items) data_[size_++] = item;
+  }
+  constexpr vec(const vec& other) {
+    reserve(other.size_);
+    for (; size_ < other.size_; ++size_) data_[size_] = other.data_[size_];
+  }
+  constexpr vec(vec&& other) noexcept { swap(other); }
+  constexpr vec& operator=(vec other) noexcept {
+    swap(other);
+    return *this;
+  }
+  constexpr ~vec() { delete[] data_; }
+
+  constexpr void swap(vec& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+  constexpr void reserve(int capacity) {
+    if (capacity <= capacity_) return;
+    T* grown = new T[static_cast<std::size_t>(capacity)]{};
+    for (int i = 0; i < size_; ++i) grown[i] = std::move(data_[i]);
+    delete[] data_;
+    data_ = grown;
+    capacity_ = capacity;
+  }
+  /// Appends and returns the number of the new item.
+  constexpr int push(T item) {
+    if (size_ == capacity_) reserve(capacity_ ? 2 * capacity_ : 8);
+    data_[size_] = std::move(item);
+    return size_++;
+  }
+  constexpr T pop() { return std::move(data_[--size_]); }
+  constexpr void shrink(int size) { size_ = size; }
+
+  constexpr T& operator[](int i) { return data_[i]; }
+  constexpr const T& operator[](int i) const { return data_[i]; }
+  constexpr int size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr T* data() { return data_; }
+  constexpr const T* data() const { return data_; }
+  constexpr T* begin() { return data_; }
+  constexpr T* end() { return data_ + size_; }
+  constexpr const T* begin() const { return data_; }
+  constexpr const T* end() const { return data_ + size_; }
+  constexpr T& back() { return data_[size_ - 1]; }
+  constexpr const T& back() const { return data_[size_ - 1]; }
+
+  constexpr bool operator==(const vec& other) const {
+    if (size_ != other.size_) return false;
+    for (int i = 0; i < size_; ++i)
+      if (!(data_[i] == other.data_[i])) return false;
+    return true;
+  }
+
+ private:
+  T* data_ = nullptr;
+  int size_ = 0, capacity_ = 0;
+};
+
+}  // namespace ebb::inline EBB_ABI
