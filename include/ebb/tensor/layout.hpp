@@ -1,0 +1,145 @@
+// ebb/tensor/layout.hpp — the extents an array has at run time, and where each of its elements stands.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/config.hpp"
+#include "../base/error.hpp"
+#include "extents.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace ebb::inline EBB_ABI {
+
+/// "[2, 3]"
+template <class Integer>
+[[gnu::cold]] std::string list_text(const Integer* items, int count) {
+  std::string text = "[";
+  for (int i = 0; i < count; ++i) (text += i ? ", " : "") += std::to_string(items[i]);
+  return text += ']';
+}
+template <std::size_t Rank>
+std::string shape_text(const std::array<std::size_t, Rank>& shape) {
+  return list_text(shape.data(), static_cast<int>(Rank));
+}
+
+// Out of line and not templates, so that every checked access costs a comparison and a jump only.
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_index(const char* call, const std::int64_t* index, const std::size_t* shape, int rank) {
+  raise(std::string(call) + ": index " + list_text(index, rank) + " is out of range for shape " + list_text(shape, rank));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_shape(const char* call, const std::size_t* given, const std::size_t* wanted, int rank) {
+  std::string text = "[";
+  for (int i = 0; i < rank; ++i) (text += i ? ", " : "") += wanted[i] == dyn ? "dyn" : std::to_string(wanted[i]);
+  raise(std::string(call) + ": shape " + list_text(given, rank) + " was given for extents " + text + ']');
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_count(const char* call, std::size_t given, const std::size_t* shape, int rank) {
+  raise(std::string(call) + ": " + std::to_string(given) + " elements were given for shape " + list_text(shape, rank));
+}
+
+/// The extents that a call supplies: one for each `dyn`, in order. `n` or `{n, m}` converts to it.
+/// Throws: error if one is negative.
+template <std::size_t Count>
+struct dynamic_extents {
+  std::array<std::size_t, Count> values{};
+
+  constexpr dynamic_extents() = default;
+  template <std::integral... N>
+    requires(Count > 0 && sizeof...(N) == Count)
+  constexpr dynamic_extents(N... n) : values{static_cast<std::size_t>(n)...} {
+    if (((static_cast<std::int64_t>(n) < 0) || ...)) {
+      const std::int64_t given[] = {static_cast<std::int64_t>(n)...};
+      raise("ebb: negative extent in " + list_text(given, static_cast<int>(Count)));
+    }
+  }
+};
+
+/// Extents, of which the dynamic ones are stored; elements stand in row-major order without gaps.
+template <std::size_t... E>
+class layout {
+ public:
+  static constexpr int rank = sizeof...(E);
+  static constexpr std::size_t dynamic_rank = extents<E...>::dynamic_rank;
+  static constexpr std::array<std::size_t, sizeof...(E)> declared{E...};
+
+  /// Dynamic extents are 0.
+  constexpr layout() = default;
+  /// Throws: error if the number of elements does not fit a pointer difference.
+  constexpr explicit layout(dynamic_extents<dynamic_rank> n) : dynamic_(n.values) { check_size(); }
+  /// Throws: error naming the call if a static extent differs.
+  constexpr layout(const char* call, const std::array<std::size_t, sizeof...(E)>& given) {
+    [[maybe_unused]] std::size_t next = 0;
+    for (std::size_t k = 0; k < sizeof...(E); ++k) {
+      if (declared[k] != dyn && declared[k] != given[k]) raise_bad_shape(call, given.data(), declared.data(), rank);
+      if constexpr (dynamic_rank > 0)
+        if (declared[k] == dyn) dynamic_[next++] = given[k];
+    }
+    check_size();
+  }
+
+  constexpr std::array<std::size_t, sizeof...(E)> shape() const {
+    auto result = declared;
+    if constexpr (dynamic_rank > 0) {
+      std::size_t next = 0;
+      for (std::size_t& extent : result)
+        if (extent == dyn) extent = dynamic_[next++];
+    }
+    return result;
+  }
+  constexpr std::size_t extent(int axis) const { return shape()[static_cast<std::size_t>(axis)]; }
+  constexpr std::size_t size() const {
+    std::size_t count = 1;
+    for (std::size_t extent : shape()) count *= extent;
+    return count;
+  }
+  /// The number of an element, counted from the first.
+  /// Throws: error naming the call, the index and the shape.
+  template <std::integral... I>
+    requires(sizeof...(I) == sizeof...(E))
+  constexpr std::size_t offset(const char* call, I... index) const {
+    std::size_t result = 0;
+    if constexpr (rank > 0) {
+      const auto extents = shape();
+      const std::size_t indices[] = {static_cast<std::size_t>(index)...};
+      bool inside = true;
+      for (std::size_t k = 0; k < sizeof...(E); ++k) {
+        inside &= indices[k] < extents[k];
+        result = result * extents[k] + indices[k];
+      }
+      if (!inside) {
+        const std::int64_t given[] = {static_cast<std::int64_t>(index)...};
+        raise_bad_index(call, given, extents.data(), rank);
+      }
+    }
+    return result;
+  }
+
+  constexpr bool operator==(const layout&) const = default;
+
+ private:
+  constexpr void check_size() const {
+    if constexpr (dynamic_rank > 0) {
+      std::size_t bytes = 16;  // at least twice the largest element
+      bool empty = false, overflow = false;
+      for (std::size_t extent : shape()) {
+        empty |= extent == 0;
+        overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
+      }
+      if (overflow && !empty) raise("ebb: shape " + shape_text(shape()) + " is too large");
+    }
+  }
+
+  [[no_unique_address]] std::array<std::size_t, dynamic_rank> dynamic_{};
+};
+
+/// The layout that goes with extents<E...>.
+template <class Extents>
+struct layout_for;
+template <std::size_t... E>
+struct layout_for<extents<E...>> {
+  using type = layout<E...>;
+};
+
+}  // namespace ebb::inline EBB_ABI

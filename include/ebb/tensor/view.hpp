@@ -1,0 +1,118 @@
+// ebb/tensor/view.hpp — an array that belongs to somebody else: a pointer and extents.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/config.hpp"
+#include "../num/dtype.hpp"
+#include "layout.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace ebb::inline EBB_ABI {
+
+template <element T, std::size_t... E>
+class tensor;
+
+/// Borrowed elements, in row-major order without gaps: view<const float, dyn, 64>(p, n) reads, view<float, dyn, 64>(p, n) writes too.
+/// Nothing is owned and nothing is copied: the memory must outlive the view, and a view of a tensor ends with the tensor's next
+/// change. As in std::span, a const view still writes; it is the element type that says what may be written.
+template <class T, std::size_t... E>
+  requires element<std::remove_const_t<T>>
+class view {
+ public:
+  using value_type = std::remove_const_t<T>;
+  using extents_type = ebb::extents<E...>;
+  static constexpr int rank = sizeof...(E);
+  static constexpr std::size_t dynamic_rank = extents_type::dynamic_rank;
+
+  /// Dynamic extents follow the pointer, in order.
+  template <std::integral... N>
+    requires(sizeof...(N) == dynamic_rank)
+  constexpr explicit view(T* data, N... n) : data_(data), layout_(dynamic_extents<dynamic_rank>(n...)) {}
+  constexpr view(T* data, const layout<E...>& shape) : data_(data), layout_(shape) {}
+
+  /// Throws: error if the span has more or fewer elements.
+  template <std::integral... N>
+    requires(rank > 0 && sizeof...(N) == dynamic_rank)
+  constexpr explicit view(std::span<T> elements, N... n) : view(elements.data(), n...) {
+    if (elements.size() != size()) raise_bad_count("ebb::view", elements.size(), shape().data(), rank);
+  }
+  constexpr view(std::span<T> elements)
+    requires(rank == 1)
+      : data_(elements.data()), layout_("ebb::view", {elements.size()}) {}
+
+  /// Throws: error if a static extent of this view differs.
+  template <class U, std::size_t... F>
+    requires(std::convertible_to<U (*)[], T (*)[]> && sizeof...(F) == sizeof...(E))
+  constexpr view(const view<U, F...>& other) : data_(other.data()), layout_("ebb::view", other.shape()) {}
+  template <std::size_t... F>
+    requires(std::is_const_v<T> && sizeof...(F) == sizeof...(E))
+  constexpr view(const tensor<value_type, F...>& other) : data_(other.data()), layout_("ebb::view", other.shape()) {}
+  template <class U, std::size_t... F>
+    requires(sizeof...(F) != sizeof...(E))
+  view(const tensor<U, F...>& other) = delete;
+
+  constexpr std::array<std::size_t, sizeof...(E)> shape() const { return layout_.shape(); }
+  constexpr std::size_t extent(int axis) const { return layout_.extent(axis); }
+  constexpr std::size_t size() const { return layout_.size(); }
+
+  constexpr T* data() const { return data_; }
+  constexpr std::span<T> span() const { return {data_, size()}; }
+  constexpr T* begin() const { return data_; }
+  constexpr T* end() const { return data_ + size(); }
+
+  /// Throws: error naming the index and the shape.
+  template <std::integral... I>
+    requires(sizeof...(I) == sizeof...(E))
+  constexpr T& operator()(I... index) const {
+    return data_[layout_.offset("ebb::view::operator()", index...)];
+  }
+  /// Item i of the leading axis.
+  /// Throws: error naming the index and the extent.
+  constexpr auto row(std::size_t i) const
+    requires(rank > 0)
+  {
+    return row_of(*this, "ebb::view::row", i);
+  }
+
+ private:
+  T* data_;
+  [[no_unique_address]] layout<E...> layout_;
+};
+
+template <class T, std::size_t N>
+view(std::span<T, N>) -> view<T, N>;  // std::dynamic_extent is dyn
+template <element T, std::size_t... E>
+view(const tensor<T, E...>&) -> view<const T, E...>;
+
+static_assert(dyn == std::dynamic_extent);
+
+// view<T, E, Rest...>, i -> view<T, Rest...>
+template <class T, std::size_t First, std::size_t... Rest>
+constexpr view<T, Rest...> row_of(const view<T, First, Rest...>& whole, const char* call, std::size_t i) {
+  std::array<std::size_t, sizeof...(Rest)> shape{};
+  for (std::size_t k = 0; k < sizeof...(Rest); ++k) shape[k] = whole.shape()[k + 1];
+  const layout<Rest...> inner(call, shape);
+  if (i >= whole.extent(0)) {
+    const auto given = static_cast<std::int64_t>(i);
+    const std::size_t extent = whole.extent(0);
+    raise_bad_index(call, &given, &extent, 1);
+  }
+  return {whole.data() + i * inner.size(), inner};
+}
+
+/// Same shape and equal elements; a NaN equals nothing.
+template <class T, std::size_t... E, class U, std::size_t... F>
+  requires(sizeof...(E) == sizeof...(F) && std::same_as<std::remove_const_t<T>, std::remove_const_t<U>>)
+constexpr bool operator==(const view<T, E...>& a, const view<U, F...>& b) {
+  if (a.shape() != b.shape()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(a.data()[i] == b.data()[i])) return false;
+  return true;
+}
+
+}  // namespace ebb::inline EBB_ABI
