@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# test/fail.sh — what must not compile, does not, and says why: called as fail.sh <name>.fail.cpp <compiler and flags...>
+# SPDX-License-Identifier: BSL-1.0
+#
+# A .fail.cpp holds cases by number. Case 0 is all of the file that stands outside of them, and must compile.
+#
+#   #if EBB_CASE == 1  // what a user did wrong
+#   // EXPECT: E0101 matmul: inner extents differ
+#   auto y = ebb::matmul(x, w);  // LINE
+#   #endif
+#
+# Within the first 12 lines that the compiler prints, source echoes included, must stand: the code, the sentence behind it, and the
+# file with the number of the line marked LINE. A case may have several EXPECT lines. Never write a code into the user's own lines: they
+# are echoed, and would be taken for the message.
+set -uo pipefail
+file=$1 && shift
+lines=12
+output=$(mktemp) && trap 'rm -f "$output"' EXIT
+failures=0
+complain() { echo "$file case $case: $1" && sed -n "1,${lines}s/^/    | /p" "$output" && failures=$((failures + 1)); }
+
+case=0
+"$@" -DEBB_CASE=0 "$file" >"$output" 2>&1 || complain 'must compile'
+
+cases=$(grep -cE '^ *# *(el)?if EBB_CASE == [1-9]' "$file")
+[ "$cases" -gt 0 ] || { echo "$file has no cases"; exit 1; }
+for ((case = 1; case <= cases; ++case)); do
+  # The lines of this case, each with its number in front.
+  body=$(awk -v c="$case" '
+    /^ *# *(el)?if EBB_CASE == / { active = ($0 ~ "EBB_CASE == " c "([^0-9]|$)"); depth = 0; next }
+    active && /^ *# *if/ { ++depth }
+    active && /^ *# *(else|endif)/ { if (depth == 0) active = 0; else if (/endif/) --depth }
+    active { print NR ": " $0 }' "$file")
+  expected=$(sed -nE 's~^[0-9]+: *// EXPECT: *~~p' <<<"$body")
+  line=$(sed -nE 's~^([0-9]+):.*// LINE *$~\1~p' <<<"$body")
+  [ -n "$expected" ] || { complain 'has no // EXPECT: line'; continue; }
+  [[ $line =~ ^[0-9]+$ ]] || { complain 'needs exactly one line that ends with // LINE'; continue; }
+  if "$@" -DEBB_CASE="$case" "$file" >"$output" 2>&1; then complain 'compiles'; continue; fi
+  head=$(head -n "$lines" "$output")
+  while read -r code sentence; do
+    [[ $code =~ ^E[0-9]{4}$ ]] || complain "expects '$code', which is no code"
+    grep -qwF -- "$code" <<<"$head" || complain "does not say $code"
+    grep -qF -- "$sentence" <<<"$head" || complain "does not say '$sentence'"
+  done <<<"$expected"
+  grep -qF -- "$(basename "$file"):$line:" <<<"$head" || complain "does not name line $line"
+done
+[ "$failures" -eq 0 ] && echo "$cases cases do not compile and say why"

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# test/floors.sh — the order of the floors and the house rules for headers: prints file:line of whatever breaks one.
+# SPDX-License-Identifier: BSL-1.0
+set -uo pipefail
+cd "${1:-.}" && export LC_ALL=C.UTF-8
+
+# What each floor stands on; it may include its own folder and everything that can be reached downwards from here.
+declare -A below=(
+  [base]='' [num]='base' [tensor]='num' [graph]='tensor' [op]='graph' [trace]='op' [pass]='op' [plan]='pass' [kernel]='tensor'
+  [exec]='trace plan kernel' [autograd]='exec' [capture]='autograd' [observe]='capture' [interop]='capture'
+)
+reach() { local floor; for floor in ${below[$1]}; do printf '%s|' "$floor"; reach "$floor"; done; }
+rule() { sed "s~\$~   <- $1~"; }  # marks each line read with the rule it breaks
+
+check() {
+  local folder allowed
+  for folder in include/ebb/*/; do
+    folder=$(basename "$folder")
+    [ -n "${below[$folder]+known}" ] || { echo "include/ebb/$folder" | rule 'a floor that test/floors.sh does not know'; continue; }
+    allowed=$folder'|'$(reach "$folder")
+    grep -rnE '^ *# *include *"' "include/ebb/$folder" |
+      grep -vE "\"((\.\./(${allowed%|})/)?[a-z0-9_]+|\.\./version)\.hpp\"" | rule "$folder includes only itself and the floors below it"
+  done
+  grep -rnE '^ *# *include *<(ebb|\.)' include | rule 'includes inside the library are relative'
+  grep -rnE '^ *# *include *[<"]xsimd' include | grep -v '^include/ebb/kernel/batch.hpp:' | rule 'xsimd enters through kernel/batch.hpp only'
+  grep -rnE '^ *# *include *[<"]boost/hana\.hpp' include | rule 'single headers of Hana, never the umbrella'
+  grep -rnE '^ *# *(define|undef)' include | grep -vE '^include/ebb/(base/config|version)\.hpp:' | rule 'macros are defined in base/config.hpp only'
+  grep -rnE '^ *# *define' include | grep -vE '# *define EBB_' | rule 'macros are called EBB_*'
+  grep -rnE 'using namespace' include | rule 'no using namespace in headers'
+  grep -rnE '.{141,}' include | cut -c1-100 | rule 'at most 140 columns'
+  local header path
+  while IFS= read -r header; do
+    path=${header#include/}
+    sed -n 1p "$header" | grep -qE "^// $path — .*[.;:?!]$" || echo "$header:1" | rule "begins with // $path — one sentence."
+    sed -n 2p "$header" | grep -qFx '// SPDX-License-Identifier: BSL-1.0' || echo "$header:2" | rule 'names the licence in line 2'
+    grep -qFx '#pragma once' "$header" || echo "$header:3" | rule 'has #pragma once'
+    [ "$(wc -l <"$header")" -le 400 ] || echo "$header:$(wc -l <"$header")" | rule 'at most 400 lines'
+  done < <(find include -name '*.hpp')
+
+  # A note is defined by a comment line of its own, `// [note: name]`, and cited as `see [note: name]`.
+  local definition='^ *//+ *\[note: [^]]+\] *$' notes
+  notes=$(grep -rhE "$definition" include | grep -oE '\[note: [^]]+\]' | sort)
+  uniq -d <<<"$notes" | grep . | rule 'a note is written once'
+  grep -rnoE '\[note: [^]]+\]' include test examples bench README.md CONTRIBUTING.md --include='*.?pp' --include='*.md' |
+    while IFS= read -r line; do grep -qFx -- "${line#*:*:}" <<<"$notes" || echo "$line"; done | rule 'a note that nobody wrote'
+}
+
+problems=$(check)
+[ -z "$problems" ] && echo "$(find include -name '*.hpp' | wc -l) headers keep the order of the floors" && exit
+printf '%s\n' "$problems"
+exit 1
