@@ -29,7 +29,12 @@ class vec {
     for (; size_ < other.size_; ++size_) data_[size_] = other.data_[size_];
   }
   constexpr vec(vec&& other) noexcept { swap(other); }
-  constexpr vec& operator=(vec other) noexcept {
+  constexpr vec& operator=(const vec& other) {
+    vec copy(other);
+    swap(copy);
+    return *this;
+  }
+  constexpr vec& operator=(vec&& other) noexcept {
     swap(other);
     return *this;
   }
@@ -47,6 +52,10 @@ class vec {
     delete[] data_;
     data_ = grown;
     capacity_ = capacity;
+  }
+  /// Room for a few more, growing by doubling.
+  constexpr void reserve_more(int count) {
+    if (size_ + count > capacity_) reserve(size_ + count > 2 * capacity_ ? size_ + count : 2 * capacity_);
   }
   /// Appends and returns the number of the new item.
   constexpr int push(T item) {

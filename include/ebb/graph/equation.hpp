@@ -1,0 +1,95 @@
+// ebb/graph/equation.hpp — one operation for one dtype, erased, and the equation that applies it.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Words used here and everywhere above:
+//   op         a struct that says all about one operation: name, shape rule, value, pull (namespace ebb::op, or a user's own)
+//   op_info    that struct for one dtype, erased into a table of constants and functions
+//   equation   y = op(operands), with a shape, attributes, an effect and perhaps a sub-graph
+//   graph      equations in order; operands are numbers of earlier equations
+#pragma once
+
+#include "../base/hash.hpp"
+#include "../base/text.hpp"
+#include "../num/dtype.hpp"
+#include "../num/precision.hpp"
+#include "../tensor/shape.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ebb::inline EBB_ABI {
+
+struct graph;
+
+/// How an op meets memory. Passes and plans ask for the kind, never for the op.
+enum class kind : std::uint8_t {
+  input,        // attr[0]: number of the argument
+  literal,      // attr[0]: the bits of the one value that fills the shape
+  index,        // attr[0]: the axis whose index each element holds
+  elementwise,  // operands and result have one shape
+  broadcast,    // attr[0]: mask of the result's axes that the operand does not have
+  reduce,       // attr[0]: first axis, attr[1]: one past the last axis; a run of adjacent axes
+  contract,     // a matrix product; attr[0]: which operands are taken transposed
+  reshape,      // the same elements in the same order under another shape: no work, one buffer
+  move,         // elements change place: permute, slice, concat, gather, scatter
+};
+
+/// What an equation does besides computing its result. Equations with an effect are never shared, moved across reads or pruned.
+enum class effect : std::uint8_t { none, assign };
+
+/// Functions of an op on memory. Empty in translation units that do not include the kernel floor (tests of passes).
+struct op_kernels {
+  /// One step of lanes: out = op(a, b, c); a reduction: out = combine(a, b).
+  using vector_function = void (*)(const void* a, const void* b, const void* c, void* out);
+  /// n elements, block by block: what makes any graph executable at run time.
+  using block_function = void (*)(const void* const* in, void* out, std::size_t n);
+  /// Reduction of n elements into its logical lanes, beginning at lane number `phase`; see [note: logical reduction tree].
+  using accumulate_function = void (*)(void* lanes, const void* x, std::size_t n, std::size_t phase);
+  /// A whole equation of kind contract or move, given its shapes at the call; see kernel/whole.hpp.
+  vector_function vector = nullptr;
+  block_function block = nullptr;
+  accumulate_function accumulate = nullptr;
+};
+
+struct op_info {
+  std::string_view name;
+  std::uint64_t id = 0;      // of op and dtype, by content: never compare addresses
+  std::uint64_t family = 0;  // of the op alone
+  kind what = kind::elementwise;
+  precision autocast = precision::as_is;
+  bool heavy = false;         // worth saving: transcendental functions, contractions, reductions
+  int arity = 0;              // -1: any number
+  dtype result = dtype::f32;  // operands may have others: see `operand`
+  dtype operand = dtype::f32;
+  bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
+  cell identity = 0;            // of a reduction
+
+  shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;
+  void (*pull)(graph&, int g, int y, int* out) = nullptr;  // out[j]: cotangent of operand j, or -1
+  void (*scalar)(const cell* in, cell* out) = nullptr;     // one element; a reduction combines two
+  const struct dtype_kit* kit = nullptr;                   // what passes emit for the result's dtype
+  op_kernels kernels;
+};
+
+/// What passes need of a dtype: neighbours of an op that it does not know itself.
+struct dtype_kit {
+  int (*add)(graph&, int a, int b);
+  int (*sub)(graph&, int a, int b);
+  int (*neg)(graph&, int a);
+  int (*literal)(graph&, int shape, double value);
+  int (*input)(graph&, int shape, int number);
+  int (*broadcast)(graph&, int x, int shape, std::int64_t mask);
+  int (*sum)(graph&, int x, std::int64_t mask);
+};
+
+struct equation {
+  const op_info* op = nullptr;
+  int first = 0, count = 0;  // operands: a range of the graph's pool
+  int shape = -1;            // number of a shape in the graph
+  int sub = -1;              // number of a sub-graph, or -1
+  std::int64_t attr[2] = {};
+  effect does = effect::none;
+};
+
+}  // namespace ebb::inline EBB_ABI

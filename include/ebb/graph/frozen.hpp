@@ -1,0 +1,111 @@
+// ebb/graph/frozen.hpp — a graph as a constant: arrays of exact size, which a constant expression may keep.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: one constant per stage]
+// Memory that is allocated in a constant expression must be freed in it. What one stage hands to the next is therefore frozen into
+// arrays, whose sizes cost a second evaluation, and thawed there. Each stage is a constant of its own: compilers count steps per constant.
+#pragma once
+
+#include "graph.hpp"
+
+#include <array>
+
+namespace ebb::inline EBB_ABI {
+
+struct graph_size {
+  int equations = 0, operands = 0, shapes = 0, outs = 0, symbols = 0, graphs = 0;
+};
+
+constexpr void add_size(const graph& g, graph_size& s) {
+  s.equations += g.eq.size();
+  s.operands += g.pool.size();
+  s.shapes += g.shapes.size();
+  s.outs += g.out.size();
+  s.symbols += g.syms.count();
+  ++s.graphs;
+  for (const graph& sub : g.subs) add_size(sub, s);
+}
+constexpr graph_size size_of(const graph& g) {
+  graph_size s;
+  add_size(g, s);
+  return s;
+}
+
+/// Graph 0 is the program; sub-graphs follow in prefix order, each a range of the same arrays.
+template <graph_size Size>
+struct frozen_graph {
+  struct part {
+    graph_size first, count;
+    int inputs = 0, subs = 0;
+  };
+  template <class T, int N>
+  using items = std::array<T, static_cast<std::size_t>(N > 0 ? N : 1)>;
+
+  items<equation, Size.equations> eq{};
+  items<int, Size.operands> pool{};
+  items<shape, Size.shapes> shapes{};
+  items<int, Size.outs> out{};
+  items<symbols::item, Size.symbols> syms{};
+  items<part, Size.graphs> parts{};
+
+  constexpr int size() const { return parts[0].count.equations; }
+  constexpr int outs() const { return parts[0].count.outs; }
+  constexpr int inputs() const { return parts[0].inputs; }
+
+  constexpr graph thaw() const {
+    int number = 0;
+    return get(number);
+  }
+
+  constexpr void put(const graph& g, graph_size& at) {
+    part& p = parts[static_cast<std::size_t>(at.graphs++)];
+    p.first = at;
+    p.count = {g.eq.size(), g.pool.size(), g.shapes.size(), g.out.size(), g.syms.count(), 1};
+    p.inputs = g.inputs;
+    p.subs = g.subs.size();
+    copy(g.eq, eq, at.equations);
+    copy(g.pool, pool, at.operands);
+    copy(g.shapes, shapes, at.shapes);
+    copy(g.out, out, at.outs);
+    copy(g.syms.items(), syms, at.symbols);
+    for (const graph& sub : g.subs) put(sub, at);
+  }
+
+ private:
+  static constexpr void copy(const auto& from, auto& to, int& at) {
+    for (const auto& x : from) to[static_cast<std::size_t>(at++)] = x;
+  }
+  constexpr graph get(int& number) const {
+    const part& p = parts[static_cast<std::size_t>(number++)];
+    graph g;
+    append(g.eq, eq, p.first.equations, p.count.equations);
+    append(g.pool, pool, p.first.operands, p.count.operands);
+    append(g.shapes, shapes, p.first.shapes, p.count.shapes);
+    append(g.out, out, p.first.outs, p.count.outs);
+    for (int i = 0; i < p.count.symbols; ++i) g.syms.push(syms[static_cast<std::size_t>(p.first.symbols + i)]);
+    g.inputs = p.inputs;
+    for (int i = 0; i < p.subs; ++i) g.subs.push(get(number));
+    return g;
+  }
+  static constexpr void append(auto& to, const auto& from, int first, int count) {
+    to.reserve(count);
+    for (int i = 0; i < count; ++i) to.push(from[static_cast<std::size_t>(first + i)]);
+  }
+};
+
+template <graph_size Size>
+constexpr frozen_graph<Size> freeze(const graph& g) {
+  frozen_graph<Size> f;
+  graph_size at;
+  f.put(g, at);
+  return f;
+}
+
+/// Make::make() as a constant. Make is a short nominal type; its name is all that ends up in symbols.
+template <class Make>
+struct frozen {
+  static constexpr graph_size size = size_of(Make::make());
+  static constexpr frozen_graph<size> g = freeze<size>(Make::make());
+};
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,135 @@
+// ebb/graph/graph.hpp — a traced computation as a value: equations in order, shared while it is built.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: a graph is a value]
+//   graph     = equation...  with  out = number...          (A-normal form: operands are numbers of earlier equations)
+//   equation  = op operands : shape [attr] [sub-graph]
+// Expression *types* describe a tree, and computations are not trees: their names grow exponentially with sharing. So a graph is
+// a constexpr value, and passes are constexpr functions from graph to graph, which run at run time as well. Only whoever wants to
+// inspect a program gets a type: see program.hpp.
+#pragma once
+
+#include "../base/vec.hpp"
+#include "equation.hpp"
+
+#include <initializer_list>
+
+namespace ebb::inline EBB_ABI {
+
+/// A few adjacent numbers in somebody's array.
+struct number_range {
+  const int* data = nullptr;
+  int count = 0;
+  constexpr int size() const { return count; }
+  constexpr int operator[](int i) const { return data[i]; }
+  constexpr const int* begin() const { return data; }
+  constexpr const int* end() const { return data + count; }
+};
+
+struct graph {
+  vec<equation> eq;
+  vec<int> pool;  // operands of all equations
+  vec<shape> shapes;
+  vec<int> out;
+  int inputs = 0;
+  symbols syms;
+  vec<graph> subs;
+
+  constexpr int size() const { return eq.size(); }
+  constexpr number_range operands(int k) const { return {pool.data() + eq[k].first, eq[k].count}; }
+  constexpr int operand(int k, int j) const { return pool[eq[k].first + j]; }
+  constexpr const op_info& op(int k) const { return *eq[k].op; }
+  constexpr const shape& shape_of(int k) const { return shapes[eq[k].shape]; }
+
+  /// The number of a shape, the same one for equal shapes.
+  constexpr int intern(const shape& s) {
+    for (int i = 0; i < shapes.size(); ++i)
+      if (shapes[i] == s) return i;
+    return shapes.push(s);
+  }
+
+  /// Appends an equation, or finds the equal one that is there already.
+  constexpr int add(equation e, number_range in) {
+    if (e.does != effect::none) return append(e, in);
+    if (table_.empty()) rehash(64);
+    const unsigned mask = static_cast<unsigned>(table_.size() - 1);
+    unsigned at = hash_of(e, in) & mask;
+    for (; table_[static_cast<int>(at)] >= 0; at = (at + 1) & mask)
+      if (equal(table_[static_cast<int>(at)], e, in)) return table_[static_cast<int>(at)];
+    const int k = append(e, in);
+    table_[static_cast<int>(at)] = k;
+    if (eq.size() * 2 > table_.size()) rehash(table_.size() * 4);
+    return k;
+  }
+  constexpr int add(const equation& e, std::initializer_list<int> in) {
+    return add(e, number_range{in.begin(), static_cast<int>(in.size())});
+  }
+  /// Appends without looking: for passes that only leave out or renumber.
+  constexpr int append(equation e, number_range in) {
+    e.first = pool.size();
+    e.count = in.size();
+    pool.reserve_more(in.size());
+    for (int i : in) pool.push(i);
+    return eq.push(e);
+  }
+
+  /// The number of the equation that holds argument `number`, or -1.
+  constexpr int input(int number) const {
+    for (int k = 0; k < eq.size(); ++k)
+      if (eq[k].op->what == kind::input && eq[k].attr[0] == number) return k;
+    return -1;
+  }
+
+ private:
+  static constexpr unsigned hash_of(const equation& e, number_range in) {
+    std::uint64_t h = hash_mix(e.op->id, static_cast<std::uint64_t>(e.attr[0]) ^ static_cast<std::uint64_t>(e.attr[1]) << 32);
+    h = hash_mix(h, static_cast<std::uint64_t>(e.shape) << 32 ^ static_cast<std::uint64_t>(e.sub + 1));
+    for (int i : in) h = hash_mix(h, static_cast<std::uint64_t>(i));
+    return static_cast<unsigned>(h);
+  }
+  constexpr bool equal(int k, const equation& e, number_range in) const {
+    const equation& o = eq[k];
+    if (o.op->id != e.op->id || o.shape != e.shape || o.count != in.size() || o.sub != e.sub || o.does != e.does) return false;
+    if (o.attr[0] != e.attr[0] || o.attr[1] != e.attr[1]) return false;
+    for (int j = 0; j < in.size(); ++j)
+      if (pool[o.first + j] != in[j]) return false;
+    return true;
+  }
+  constexpr void rehash(int size) {
+    while (size < eq.size() * 2) size *= 2;
+    vec<int> table(size, -1);
+    const unsigned mask = static_cast<unsigned>(size - 1);
+    for (int k = 0; k < eq.size(); ++k) {
+      if (eq[k].does != effect::none) continue;
+      unsigned at = hash_of(eq[k], operands(k)) & mask;
+      while (table[static_cast<int>(at)] >= 0) at = (at + 1) & mask;
+      table[static_cast<int>(at)] = k;
+    }
+    table_.swap(table);
+  }
+
+  vec<int> table_;  // open addressing over numbers of equations
+};
+
+/// A graph with the same arguments, symbols, shapes and sub-graphs, and no equations yet: where passes begin.
+constexpr graph shell_of(const graph& g) {
+  graph r;
+  r.shapes = g.shapes;
+  r.inputs = g.inputs;
+  r.syms = g.syms;
+  r.subs = g.subs;
+  r.eq.reserve(g.eq.size());
+  r.pool.reserve(g.pool.size());
+  return r;
+}
+
+/// Operands of equation k of `from`, renumbered.
+constexpr vec<int> renumbered(const graph& from, int k, const vec<int>& to) {
+  vec<int> in;
+  in.reserve(from.eq[k].count);
+  for (int i : from.operands(k)) in.push(to[i]);
+  return in;
+}
+constexpr number_range range_of(const vec<int>& v) { return {v.data(), v.size()}; }
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,175 @@
+// ebb/op/call.hpp — how ops and composite functions are called: one function object for operands, terms, arrays and plain numbers.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: functions are written once, on operands]
+// A traced function is a struct with a static `apply` on operands. Rules call it as it is. On terms, `call` runs it twice: on a
+// scratch graph of the terms' shapes, which yields the type of the result or the code of an error, and on the graph that is being
+// traced. On arrays it is traced, compiled and run. Elementwise ops get their `apply` here: promote, broadcast, emit.
+#pragma once
+
+#include "convert.hpp"
+#include "shaping.hpp"
+
+#include "../num/promote.hpp"
+#include "../tensor/broadcast.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+template <class T>
+constexpr operand<T> first_operand(operand<T> a, auto...) {
+  return a;
+}
+constexpr auto first_operand(number auto, auto... a) { return first_operand(a...); }
+
+/// x repeated to `to`; its own extents of 1 are dropped first, so that a broadcast only ever adds axes.
+template <class T>
+constexpr operand<T> fit(operand<T> x, const shape& to) {
+  graph& g = *x.g;
+  const std::int64_t repeated = repeated_axes(g.syms, x.extents(), to);
+  if (repeated == 0) return x;
+  shape kept;
+  for (int axis = 0; axis < to.rank; ++axis)
+    if (!(repeated >> axis & 1)) kept.push(to.e[axis]);
+  if (kept.rank != x.rank()) x = reshape_to(x, g.intern(kept));
+  return broadcast_to(x, g.intern(to), repeated);
+}
+template <class T>
+constexpr T fit(T x, const shape&) {
+  return x;
+}
+
+/// The dtype that Op computes in, given the promoted dtype of its operands.
+template <class Op, class T>
+constexpr auto accepted() {
+  if constexpr (Op::accepts == domain::real && !real_element<T>) return float{};
+  else if constexpr (Op::accepts == domain::boolean) return bool{};
+  else return T{};
+}
+
+template <class A>
+struct dtype_of_argument {
+  using type = A;
+  static constexpr bool weak = true;
+};
+template <class T>
+struct dtype_of_argument<operand<T>> {
+  using type = T;
+  static constexpr bool weak = false;
+};
+
+template <class T>
+struct promotion {
+  template <class A>
+  static constexpr auto with() {
+    using next = typename dtype_of_argument<A>::type;
+    if constexpr (std::is_void_v<T>) return std::type_identity<next>{};
+    else if constexpr (dtype_of_argument<A>::weak) return std::type_identity<promoted_weak<T, next>>{};
+    else return std::type_identity<promoted<T, next>>{};
+  }
+};
+template <class T>
+constexpr auto promote_all(std::type_identity<T> t) {
+  return t;
+}
+template <class T, class A, class... B>
+constexpr auto promote_all(std::type_identity<T>, std::type_identity<A>, std::type_identity<B>... rest) {
+  // Operands decide before numbers do: a number in front is put behind them.
+  if constexpr (std::is_void_v<T> && dtype_of_argument<A>::weak) return promote_all(std::type_identity<T>{}, rest..., std::type_identity<A>{});
+  else return promote_all(promotion<T>::template with<A>(), rest...);
+}
+
+/// The dtype of Op on operands and numbers; those before Op::dtype_from have no say.
+template <class Op, class A, class... B>
+constexpr auto promote_arguments() {
+  if constexpr (Op::dtype_from == 0)
+    return promote_all(std::type_identity<void>{}, std::type_identity<A>{}, std::type_identity<B>{}...);
+  else return promote_all(std::type_identity<void>{}, std::type_identity<B>{}...);
+}
+template <class Op, class... A>
+using promoted_of = typename decltype(promote_arguments<Op, A...>())::type;
+
+/// An elementwise op as a function on operands and numbers of any shapes and dtypes.
+template <class Op>
+struct broadcasting {
+  template <class... A>
+  static constexpr auto apply(A... a) {
+    graph& g = *first_operand(a...).g;
+    const shape in[] = {extents_of_argument(a)...};
+    for (const shape& s : in)
+      if (s.is_refused()) return refuse<A...>(g, s.code());
+    const shape common = broadcast_shapes(g.syms, in, sizeof...(A));
+    if (common.is_refused()) return refuse<A...>(g, common.code());
+    return emit_fitted<A...>(g, common, fit(a, common)...);
+  }
+
+ private:
+  template <class T>
+  static constexpr shape extents_of_argument(operand<T> x) {
+    return x.id < 0 ? refused(-x.id) : x.extents();
+  }
+  static constexpr shape extents_of_argument(number auto) { return {}; }
+
+  template <class... A>
+  using parameter = decltype(accepted<Op, promoted_of<Op, A...>>());
+
+  template <class... A>
+  static constexpr auto refuse(graph& g, int code) {
+    return operand<typename Op::template result<parameter<A...>>>{&g, -code};
+  }
+  template <class... A>
+  static constexpr auto emit_fitted(graph& g, const shape& common, A... a) {
+    using T = parameter<A...>;
+    const int number = g.intern(common);
+    return [&]<int... J>(std::integer_sequence<int, J...>) {
+      const int in[] = {fitted<typename Op::template operand_type<T, J>>(g, number, a)...};
+      return operand<typename Op::template result<T>>{&g, emit<Op, T>(g, number_range{in, sizeof...(A)})};
+    }(std::make_integer_sequence<int, sizeof...(A)>{});
+  }
+  template <class To, class From>
+  static constexpr int fitted(graph&, int, operand<From> x) {
+    return cast_to<To>(x).id;
+  }
+  template <class To>
+  static constexpr int fitted(graph& g, int shape, number auto value) {
+    return emit_as<op::literal, To>(g, shape, {}, {static_cast<std::int64_t>(literal_bits<To>(value))});
+  }
+};
+
+template <class F>
+struct function_of {
+  using type = F;
+};
+template <class F>
+  requires requires { F::what; }
+struct function_of<F> {
+  using type = broadcasting<F>;
+};
+
+}  // namespace detail
+
+/// On operands: inside rules.
+template <class F, class... A>
+  requires(is_operand<A> || ...) && ((is_operand<A> || number<A>) && ...)
+constexpr auto apply_function(F, A... a) {
+  return F::apply(a...);
+}
+
+/// On plain numbers the op's value itself.
+template <class Op, number... A>
+constexpr auto apply_function(detail::broadcasting<Op>, A... a) {
+  using common = std::common_type_t<A...>;
+  return Op::value(static_cast<common>(a)...);
+}
+
+/// The callable of an op or of a function on operands. Terms and arrays bring their own apply_function, found by their namespace.
+template <class F>
+struct call {
+  template <class... A>
+  constexpr auto operator()(const A&... a) const {
+    return apply_function(typename detail::function_of<F>::type{}, a...);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,96 @@
+// ebb/op/compare.hpp — comparisons, logic, selection.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "arithmetic.hpp"
+
+namespace ebb::inline EBB_ABI::op {
+
+/// Two operands of one dtype, a bool result, no gradient. Ordered comparisons with NaN are false.
+struct comparison : elementwise<2> {
+  template <class T>
+  using result = bool;
+  static constexpr domain accepts = domain::any;
+};
+
+struct less : comparison {
+  static constexpr std::string_view name = "less";
+  static constexpr auto value(auto x, auto y) { return x < y; }
+};
+struct less_equal : comparison {
+  static constexpr std::string_view name = "less_equal";
+  static constexpr auto value(auto x, auto y) { return x <= y; }
+};
+struct greater : comparison {
+  static constexpr std::string_view name = "greater";
+  static constexpr auto value(auto x, auto y) { return x > y; }
+};
+struct greater_equal : comparison {
+  static constexpr std::string_view name = "greater_equal";
+  static constexpr auto value(auto x, auto y) { return x >= y; }
+};
+struct equal : comparison {
+  static constexpr std::string_view name = "equal";
+  static constexpr auto value(auto x, auto y) { return x == y; }
+};
+struct not_equal : comparison {
+  static constexpr std::string_view name = "not_equal";
+  static constexpr auto value(auto x, auto y) { return x != y; }
+};
+struct isnan : elementwise<1> {
+  template <class T>
+  using result = bool;
+  static constexpr std::string_view name = "isnan";
+  static constexpr domain accepts = domain::real;
+  static constexpr auto value(auto x) { return lane::isnan(x); }
+};
+
+struct logic : elementwise<2> {
+  static constexpr domain accepts = domain::boolean;
+};
+struct logical_and : logic {
+  static constexpr std::string_view name = "logical_and";
+  static constexpr auto value(auto x, auto y) { return x && y; }
+};
+struct logical_or : logic {
+  static constexpr std::string_view name = "logical_or";
+  static constexpr auto value(auto x, auto y) { return x || y; }
+};
+struct logical_not : elementwise<1> {
+  static constexpr std::string_view name = "logical_not";
+  static constexpr domain accepts = domain::boolean;
+  static constexpr auto value(auto x) { return !x; }
+};
+
+/// condition ? x : y.   Saves: condition.   Error: exact; what is not selected never shows, not even a NaN.
+struct where : elementwise<3> {
+  static constexpr std::string_view name = "where";
+  static constexpr domain accepts = domain::any;
+  template <class T, int J>
+  using operand_type = std::conditional_t<J == 0, bool, T>;
+  static constexpr int dtype_from = 1;
+  static constexpr auto value(auto condition, auto x, auto y) { return lane::select(condition, x, y); }
+  static constexpr auto pull(auto g, auto condition, auto, auto, auto) {
+    const auto zero = literal_like(g, 0);
+    return grads(nothing, emit_on<where>({}, condition, g, zero), emit_on<where>({}, condition, zero, g));
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+inline constexpr call<op::less> less{};
+inline constexpr call<op::less_equal> less_equal{};
+inline constexpr call<op::greater> greater{};
+inline constexpr call<op::greater_equal> greater_equal{};
+inline constexpr call<op::equal> equal{};
+inline constexpr call<op::not_equal> not_equal{};
+inline constexpr call<op::isnan> isnan{};
+inline constexpr call<op::logical_and> logical_and{};
+inline constexpr call<op::logical_or> logical_or{};
+inline constexpr call<op::logical_not> logical_not{};
+
+inline constexpr call<op::where> where{};
+
+}  // namespace ebb::inline EBB_ABI

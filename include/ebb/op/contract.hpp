@@ -1,0 +1,50 @@
+// ebb/op/contract.hpp — the matrix product.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "arithmetic.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// attr 0 of a product: which operands are taken transposed (their last two axes), so that no transpose is ever materialised for it.
+inline constexpr std::int64_t left_transposed = 1, right_transposed = 2;
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::op {
+
+/// Products of the last two axes; leading axes are batches, equal on both sides.
+/// Saves: x, y.   Error: one chain of fma per element, see [note: order of a product].
+struct matmul : op_base {
+  static constexpr std::string_view name = "matmul";
+  static constexpr kind what = kind::contract;
+  static constexpr int arity = 2;
+  static constexpr bool heavy = true;
+  static constexpr precision autocast = precision::low;
+
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t* attr) {
+    const shape &x = in[0], &y = in[1];
+    if (x.rank < 2 || x.rank != y.rank) return refused(105);
+    const int last = x.rank - 1;
+    for (int i = 0; i < last - 1; ++i)
+      if (!s.unify(x.e[i], y.e[i])) return refused(102);
+    const bool tx = attr[0] & left_transposed, ty = attr[0] & right_transposed;
+    if (!s.unify(x.e[tx ? last - 1 : last], y.e[ty ? last : last - 1])) return refused(101);
+    shape r = s.find(x);
+    r.e[last - 1] = s.find(x.e[tx ? last : last - 1]);
+    r.e[last] = s.find(y.e[ty ? last - 1 : last]);
+    return r;
+  }
+  static constexpr auto pull(auto g, auto x, auto y, auto out) {
+    const std::int64_t attr = out.attribute(0);
+    const bool tx = attr & left_transposed, ty = attr & right_transposed;
+    return grads(tx ? times(y, g, ty, true) : times(g, y, false, !ty), ty ? times(g, x, true, tx) : times(x, g, !tx, false));
+  }
+
+ private:
+  static constexpr auto times(auto x, auto y, bool tx, bool ty) {
+    return emit_on<matmul>({(tx ? left_transposed : 0) | (ty ? right_transposed : 0)}, x, y);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op

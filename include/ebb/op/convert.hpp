@@ -1,0 +1,47 @@
+// ebb/op/convert.hpp — casts between dtypes, and the place where gradients stop.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "operators.hpp"
+
+namespace ebb::inline EBB_ABI::op {
+
+/// From one dtype to another.   Saves: nothing.   Error: rounded to nearest even; to an integer: towards zero.
+template <class From>
+struct cast : elementwise<1> {
+  static constexpr std::string_view name = "cast";
+  static constexpr domain accepts = domain::any;
+  template <class T, int>
+  using operand_type = From;
+  template <class To>
+  static constexpr auto value(auto x) {
+    if constexpr (std::is_arithmetic_v<decltype(x)>) return static_cast<To>(x);
+    else return convert<To>(x);
+  }
+  template <class To>
+  static constexpr auto pull(operand<To> g, auto, auto) {
+    if constexpr (real_element<From>) return grads(emit_on<cast<To>, From>({}, g));
+    else return grads(nothing);
+  }
+};
+
+/// x, as a constant: no gradient passes.
+struct stop_gradient : elementwise<1> {
+  static constexpr std::string_view name = "stop_gradient";
+  static constexpr domain accepts = domain::any;
+  static constexpr auto value(auto x) { return x; }
+  static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+/// Inside rules: x in dtype To.
+template <class To, class From>
+constexpr operand<To> cast_to(operand<From> x) {
+  if constexpr (std::is_same_v<To, From>) return x;
+  else return emit_on<op::cast<From>, To>({}, x);
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,65 @@
+// ebb/op/emit.hpp — the one way into a graph: infer the shape, intern it, share the equation.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "op.hpp"
+
+#include <initializer_list>
+
+namespace ebb::inline EBB_ABI {
+
+// [note: a refusal is a number]
+// Where a shape rule refuses its operands, the result is equation number -code, and so is everything that is computed from it. The
+// front end finds the code when it asks for the type of a call, and turns it into the sentence at the user's line.
+
+struct attributes {
+  std::int64_t a = 0, b = 0;
+};
+
+/// Op for dtype T on operands, with a result of the given shape.
+template <class Op, class T>
+constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}) {
+  for (int i : in)
+    if (i < 0) return i;
+  equation e;
+  e.op = &info<Op, T>;
+  e.shape = shape;
+  e.attr[0] = attr.a;
+  e.attr[1] = attr.b;
+  return g.add(e, in);
+}
+template <class Op, class T>
+constexpr int emit_as(graph& g, int shape, std::initializer_list<int> in, attributes attr = {}) {
+  return emit_as<Op, T>(g, shape, number_range{in.begin(), static_cast<int>(in.size())}, attr);
+}
+
+/// The same, with the shape that the op's rule gives.
+template <class Op, class T>
+constexpr int emit(graph& g, number_range in, attributes attr = {}) {
+  shape shapes[4];
+  vec<shape> many;
+  if (in.size() > 4) many = vec<shape>(in.size(), shape{});
+  shape* s = in.size() > 4 ? many.data() : shapes;
+  for (int j = 0; j < in.size(); ++j) {
+    if (in[j] < 0) return in[j];
+    s[j] = g.shape_of(in[j]);
+  }
+  const std::int64_t a[2] = {attr.a, attr.b};
+  const shape r = Op::infer(g.syms, s, in.size(), a);
+  if (r.is_refused()) return -r.code();
+  return emit_as<Op, T>(g, g.intern(r), in, attr);
+}
+template <class Op, class T>
+constexpr int emit(graph& g, std::initializer_list<int> in, attributes attr = {}) {
+  return emit<Op, T>(g, number_range{in.begin(), static_cast<int>(in.size())}, attr);
+}
+
+/// Op on operands: what a rule writes.
+template <class Op, class T = void, class A, class... B>
+constexpr auto emit_on(attributes attr, operand<A> a, operand<B>... b) {
+  using dtype_used = std::conditional_t<std::is_void_v<T>, std::tuple_element_t<Op::dtype_from, std::tuple<A, B...>>, T>;
+  using result = typename Op::template result<dtype_used>;
+  return operand<result>{a.g, emit<Op, dtype_used>(*a.g, {a.id, b.id...}, attr)};
+}
+
+}  // namespace ebb::inline EBB_ABI

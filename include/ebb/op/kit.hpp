@@ -1,0 +1,35 @@
+// ebb/op/kit.hpp — what passes emit for a dtype, without knowing the ops.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "shaping.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class T>
+struct kit_of {
+  static constexpr int add(graph& g, int a, int b) {
+    if constexpr (std::is_same_v<T, bool>) return a;
+    else return emit<op::add, T>(g, {a, b});
+  }
+  static constexpr int sub(graph& g, int a, int b) {
+    if constexpr (std::is_same_v<T, bool>) return a;
+    else return emit<op::sub, T>(g, {a, b});
+  }
+  static constexpr int neg(graph& g, int a) {
+    if constexpr (std::is_same_v<T, bool>) return a;
+    else return emit<op::neg, T>(g, {a});
+  }
+  static constexpr int literal(graph& g, int shape, double value) {
+    return emit_as<op::literal, T>(g, shape, {}, {static_cast<std::int64_t>(literal_bits<T>(value))});
+  }
+  static constexpr int input(graph& g, int shape, int number) { return emit_as<op::input, T>(g, shape, {}, {number}); }
+  static constexpr int broadcast(graph& g, int x, int shape, std::int64_t mask) { return broadcast_to(operand<T>{&g, x}, shape, mask).id; }
+  static constexpr int sum(graph& g, int x, std::int64_t mask) {
+    if constexpr (std::is_same_v<T, bool>) return x;
+    else return sum_over(operand<T>{&g, x}, mask).id;
+  }
+  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &input, &broadcast, &sum};
+};
+
+}  // namespace ebb::inline EBB_ABI

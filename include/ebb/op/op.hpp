@@ -1,0 +1,183 @@
+// ebb/op/op.hpp — what an op is: one struct with a name, a shape rule, a value and a pull.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: one op, one place]
+//   struct square : ebb::elementwise<1> {
+//     static constexpr std::string_view name = "square";
+//     static constexpr auto value(auto x)                    { return x * x; }                     // scalars and SIMD lanes alike
+//     static constexpr auto pull (auto g, auto x, auto)      { return ebb::grads(2 * x * g); }     // operands, and the result last
+//   };
+//   inline constexpr ebb::call<square> squared{};
+// There is no registry and no list of ops: an op is used by naming it, and a user's op has the rights of a built-in one.
+//
+// [note: saved is used]
+// `pull` gets the operands and the result; what a backward pass saves is what the pulled equations mention. exp::pull uses its result,
+// so exp saves its result. There is no save list to get wrong.
+#pragma once
+
+#include "operand.hpp"
+
+#include "../base/error.hpp"
+#include "../num/lane.hpp"
+
+#include <type_traits>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// Which element types an op computes in. Operands of others are converted first: integers to float where an op is real.
+enum class domain : std::uint8_t { any, number, real, boolean };
+
+/// Defaults of every op. T is the dtype that an op is used for.
+struct op_base {
+  template <class T>
+  using result = T;
+  template <class T, int J>
+  using operand_type = T;
+  static constexpr int dtype_from = 0;  // the first operand that has dtype T; those before it have their own
+  static constexpr precision autocast = precision::as_is;
+  static constexpr domain accepts = domain::number;
+  static constexpr bool heavy = false;
+};
+
+/// Operands and result of one shape. Value on scalars and lanes; pull.
+template <int Arity>
+struct elementwise : op_base {
+  static constexpr kind what = kind::elementwise;
+  static constexpr int arity = Arity;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    for (int j = 1; j < Arity; ++j)
+      if (!s.unify(in[0], in[j])) return refused(102);
+    return s.find(in[0]);
+  }
+};
+
+/// A run of adjacent axes [attr 0, attr 1) is combined by `value(accumulated, x)`, beginning with `identity<T>()`.
+struct reduction : op_base {
+  static constexpr kind what = kind::reduce;
+  static constexpr int arity = 1;
+  static constexpr bool heavy = true;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t* attr) {
+    if (attr[0] < 0 || attr[0] > attr[1] || attr[1] > in[0].rank) return refused(103);
+    const shape x = s.find(in[0]);
+    shape r;
+    for (int i = 0; i < x.rank; ++i)
+      if (i < attr[0] || i >= attr[1]) r.push(x.e[i]);
+    return r;
+  }
+};
+
+namespace detail {
+
+/// Narrow floats are storage: an op computes in float and rounds its result.
+template <class T>
+using computed_in = std::conditional_t<std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>, float, T>;
+
+template <class T>
+constexpr auto widened(T x) {
+  return static_cast<computed_in<T>>(x);
+}
+template <class T>
+constexpr T narrowed(auto x) {
+  return static_cast<T>(x);
+}
+
+/// The functions of Op for dtype T behind op_info's erased signatures.
+template <class Op, class T>
+struct erased {
+  using result = typename Op::template result<T>;
+  template <int J>
+  using argument = typename Op::template operand_type<T, J>;
+  using order = std::make_integer_sequence<int, (Op::arity > 0 ? Op::arity : 0)>;
+
+  static constexpr shape infer(symbols& s, const shape* in, int count, const std::int64_t* attr) { return Op::infer(s, in, count, attr); }
+
+  static constexpr void pull(graph& g, int cotangent, int y, int* out) {
+    [&]<int... J>(std::integer_sequence<int, J...>) {
+      const int in[] = {g.operand(y, J)..., 0};
+      const auto given = Op::pull(operand<result>{&g, cotangent}, operand<argument<J>>{&g, in[J]}..., operand<result>{&g, y});
+      ((out[J] = std::get<J>(given).id), ...);
+    }(order{});
+  }
+  /// Ops with any number of operands get them as an array: pull(g, operands, out) -> vec<int>.
+  static constexpr void pull_many(graph& g, int cotangent, int y, int* out) {
+    vec<operand<T>> in;
+    for (int i : g.operands(y)) in.push({&g, i});
+    const vec<int> given = Op::pull(operand<result>{&g, cotangent}, in, operand<result>{&g, y});
+    for (int j = 0; j < given.size(); ++j) out[j] = given[j];
+  }
+
+  static constexpr void scalar(const cell* in, cell* out) {
+    if constexpr (Op::what == kind::reduce) {
+      *out = to_cell(narrowed<result>(Op::value(widened(from_cell<result>(in[0])), widened(from_cell<T>(in[1])))));
+    } else {
+      [&]<int... J>(std::integer_sequence<int, J...>) {
+        *out = to_cell(narrowed<result>(value<computed_in<T>>(widened(from_cell<argument<J>>(in[J]))...)));
+      }(order{});
+    }
+  }
+
+  /// An op whose value needs to be told its dtype (a cast) has value<To>(x).
+  template <class To>
+  static constexpr auto value(auto... x) {
+    if constexpr (requires { Op::value(x...); }) return Op::value(x...);
+    else return Op::template value<To>(x...);
+  }
+};
+
+}  // namespace detail
+
+template <class T>
+struct kit_of;  // completed in op/kit.hpp
+
+template <class Op, class T>
+struct vectorized;  // completed in exec/vectorized.hpp; incomplete where only passes are included
+
+namespace detail {
+
+// Whether Op has a member called pull, found without instantiating it: the name is then ambiguous in `probe`.
+struct pull_fallback {
+  int pull;
+};
+template <class Op>
+struct pull_probe : Op, pull_fallback {};
+template <class Op>
+inline constexpr bool has_pull = !requires { &pull_probe<Op>::pull; };
+
+template <class Op, class T>
+constexpr op_info make_info() {
+  using functions = erased<Op, T>;
+  using result = typename Op::template result<T>;
+  op_info i;
+  i.name = Op::name;
+  i.id = hash_text(signature_of<functions>());
+  i.family = hash_text(signature_of<Op>());
+  i.what = Op::what;
+  i.autocast = Op::autocast;
+  i.heavy = Op::heavy;
+  i.arity = Op::arity;
+  i.result = dtype_of<result>;
+  i.operand = dtype_of<T>;
+  i.kit = &kit_of<result>::table;
+  if constexpr (requires { &Op::infer; }) i.infer = &functions::infer;
+  if constexpr (Op::what == kind::elementwise || Op::what == kind::reduce) i.scalar = &functions::scalar;
+  if constexpr (Op::what == kind::reduce) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
+  if constexpr (real_element<result> && has_pull<Op>) {
+    i.differentiable = true;
+    if constexpr (Op::arity >= 0) i.pull = &functions::pull;
+    else i.pull = &functions::pull_many;
+  }
+  if constexpr (requires { sizeof(vectorized<Op, T>); }) i.kernels = vectorized<Op, T>::table;
+  return i;
+}
+
+}  // namespace detail
+
+template <class Op>
+inline constexpr std::uint64_t family_of = hash_text(signature_of<Op>());
+
+/// The table of Op for dtype T. Its last parameter keeps tables with and without kernels apart, should both meet in one program.
+template <class Op, class T, bool Kernels = requires { sizeof(vectorized<Op, T>); }>
+inline constexpr op_info info = detail::make_info<Op, T>();
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,51 @@
+// ebb/op/source.hpp — equations without operands: arguments, literals, indices.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "emit.hpp"
+
+#include <string_view>
+
+namespace ebb::inline EBB_ABI::op {
+
+struct source : op_base {
+  static constexpr int arity = 0;
+  static constexpr domain accepts = domain::any;
+};
+
+/// Argument number attr 0.
+struct input : source {
+  static constexpr std::string_view name = "input";
+  static constexpr kind what = kind::input;
+};
+
+/// One value, the bits in attr 0, in every element.
+struct literal : source {
+  static constexpr std::string_view name = "literal";
+  static constexpr kind what = kind::literal;
+};
+
+/// Each element's own index along axis attr 0.
+struct index : source {
+  static constexpr std::string_view name = "index";
+  static constexpr kind what = kind::index;
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+template <class T>
+constexpr cell literal_bits(auto value) {
+  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return to_cell(static_cast<T>(static_cast<float>(value)));
+  else return to_cell(static_cast<T>(value));
+}
+
+/// A literal of the dtype and shape of `like`: literals are weak, so that 2 * x has the dtype of x.
+template <class T>
+constexpr operand<T> literal_like(operand<T> like, auto value) {
+  const auto bits = static_cast<std::int64_t>(literal_bits<T>(value));
+  return {like.g, emit_as<op::literal, T>(*like.g, like.g->eq[like.id].shape, {}, {bits})};
+}
+
+}  // namespace ebb::inline EBB_ABI

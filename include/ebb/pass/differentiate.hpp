@@ -1,0 +1,91 @@
+// ebb/pass/differentiate.hpp — the reverse walk: cotangents of all equations, from those of the outputs to those of the arguments.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "simplify.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// Which equations depend on `wrt` through real numbers: only they have a cotangent.
+constexpr vec<char> active_equations(const graph& g, const vec<int>& wrt) {
+  vec<char> active(g.size(), 0);
+  for (int w : wrt) active[w] = 1;
+  for (int k = 0; k < g.size(); ++k) {
+    if (!is_real(g.op(k).result)) continue;
+    for (int i : g.operands(k))
+      if (active[i]) active[k] = 1;
+  }
+  return active;
+}
+
+/// The first equation between `wrt` and the outputs that has no pull, or -1.
+constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
+  const vec<char> active = active_equations(g, wrt);
+  vec<char> needed(g.size(), 0);
+  for (int o : g.out) needed[o] = 1;
+  for (int k = g.size() - 1; k >= 0; --k)
+    if (needed[k])
+      for (int i : g.operands(k)) needed[i] = 1;
+  for (int k = 0; k < g.size(); ++k)
+    if (active[k] && needed[k] && g.op(k).what != kind::input && !g.op(k).differentiable) return k;
+  return -1;
+}
+
+/// Appends the equations of the pull-back of `outs` at `seeds` and returns the cotangents of `wrt`; -1 where nothing arrives.
+/// Cotangents that meet are added in falling order of the equations that gave them.
+constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs, const vec<int>& seeds) {
+  const int n = g.size();
+  const vec<char> active = active_equations(g, wrt);
+  vec<int> cotangent(n, -1);
+  const auto arrive = [&](int k, int c) {
+    if (c < 0 || !active[k]) return;
+    cotangent[k] = cotangent[k] < 0 ? c : g.op(k).kit->add(g, cotangent[k], c);
+  };
+  for (int i = 0; i < outs.size(); ++i) arrive(outs[i], seeds[i]);
+  vec<int> given;
+  for (int k = n - 1; k >= 0; --k) {
+    if (cotangent[k] < 0 || g.op(k).what == kind::input) continue;
+    const int count = g.eq[k].count;
+    given = vec<int>(count, -1);
+    if (g.op(k).differentiable) g.op(k).pull(g, cotangent[k], k, given.data());
+    for (int j = 0; j < count; ++j) arrive(g.operand(k, j), given[j]);
+  }
+  vec<int> r;
+  for (int w : wrt) r.push(cotangent[w]);
+  return r;
+}
+
+/// c, or zeros of the shape of equation k where nothing arrived.
+constexpr int or_zeros(graph& g, int c, int k) { return c >= 0 ? c : g.op(k).kit->literal(g, g.eq[k].shape, 0); }
+
+constexpr vec<int> equations_of_inputs(const graph& g, const vec<int>& numbers) {
+  vec<int> r;
+  for (int i : numbers) r.push(g.input(i));
+  return r;
+}
+
+/// The outputs of g, then the gradients of out 0, a scalar, with respect to the given arguments.
+constexpr graph value_and_gradient(graph g, const vec<int>& arguments) {
+  const vec<int> wrt = equations_of_inputs(g, arguments);
+  const int y = g.out[0];
+  const int one = g.op(y).kit->literal(g, g.eq[y].shape, 1);
+  const vec<int> d = pull_back(g, wrt, {y}, {one});
+  for (int i = 0; i < d.size(); ++i) g.out.push(or_zeros(g, d[i], wrt[i]));
+  return prune(simplify(g));
+}
+
+/// The outputs of g, then the pull-back of seeds, which become further arguments, one for each real output.
+constexpr graph joint(graph g, const vec<int>& arguments) {
+  const vec<int> wrt = equations_of_inputs(g, arguments);
+  vec<int> outs, seeds;
+  for (int o : g.out) {
+    if (!is_real(g.op(o).result)) continue;
+    outs.push(o);
+    seeds.push(g.op(o).kit->input(g, g.eq[o].shape, g.inputs++));
+  }
+  const vec<int> d = pull_back(g, wrt, outs, seeds);
+  for (int i = 0; i < d.size(); ++i) g.out.push(or_zeros(g, d[i], wrt[i]));
+  return prune(simplify(g));
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,156 @@
+// ebb/tensor/shape.hpp — shapes as values: static extents are numbers, dynamic ones are symbols that can be unified.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: extents are symbols]
+// While a function is traced nobody knows a `dyn` extent, but it is known which of them must be equal: the operands of an
+// elementwise operation share theirs. Each dyn extent is a *symbol*; `symbols` is a union-find over them. A symbol remembers where
+// its value comes from (axis b of argument a, or arithmetic on other extents), so that a call can compute and check all of them.
+#pragma once
+
+#include "../base/vec.hpp"
+#include "extents.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+inline constexpr int max_rank = 8;
+
+/// e[i] >= 0 is a static extent, e[i] < 0 is symbol number ~e[i]. A shape rule that refuses its operands returns `refused(code)`.
+struct shape {
+  int rank = 0;
+  int e[max_rank] = {};
+
+  constexpr bool operator==(const shape& other) const {
+    if (rank != other.rank) return false;
+    for (int i = 0; i < rank; ++i)
+      if (e[i] != other.e[i]) return false;
+    return true;
+  }
+  constexpr void push(int extent) { e[rank++] = extent; }
+  constexpr bool is_refused() const { return rank < 0; }
+  constexpr int code() const { return rank < 0 ? e[0] : 0; }
+};
+
+constexpr shape refused(int code) {
+  shape s;
+  s.rank = -1;
+  s.e[0] = code;
+  return s;
+}
+
+/// Where the value of a symbol comes from. `argument`: axis b of operand a. Else arithmetic on the extents a and b.
+enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient };
+
+struct extent_origin {
+  extent_rule rule = extent_rule::argument;
+  int a = 0, b = 0;
+  constexpr bool operator==(const extent_origin&) const = default;
+};
+
+constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
+  switch (rule) {
+    case extent_rule::sum: return a + b;
+    case extent_rule::difference: return a - b;
+    case extent_rule::product: return a * b;
+    case extent_rule::quotient: return b ? (a + b - 1) / b : 0;  // rounded up: the length of a slice with step b
+    default: return 0;
+  }
+}
+
+class symbols {
+ public:
+  constexpr int fresh(extent_origin origin) {
+    const int number = items_.push({items_.size(), -1, origin});
+    return ~number;
+  }
+  /// The extent that stands for e: a number where that is known, else the oldest symbol that is equal to it.
+  constexpr int find(int e) const {
+    if (e >= 0) return e;
+    int s = ~e;
+    while (items_[s].parent != s) s = items_[s].parent;
+    return items_[s].bound >= 0 ? items_[s].bound : ~s;
+  }
+  constexpr shape find(shape s) const {
+    for (int i = 0; i < s.rank; ++i) s.e[i] = find(s.e[i]);
+    return s;
+  }
+  /// False if a and b are different numbers.
+  constexpr bool unify(int a, int b) {
+    a = find(a);
+    b = find(b);
+    if (a == b) return true;
+    if (a >= 0 && b >= 0) return false;
+    if (a >= 0) items_[~b].bound = a;
+    else if (b >= 0) items_[~a].bound = b;
+    else if (~a < ~b) items_[~b].parent = ~a;
+    else items_[~a].parent = ~b;
+    return true;
+  }
+  constexpr bool unify(const shape& a, const shape& b) {
+    if (a.rank != b.rank) return false;
+    for (int i = 0; i < a.rank; ++i)
+      if (!unify(a.e[i], b.e[i])) return false;
+    return true;
+  }
+  /// The extent `a rule b`: a number if both are, else a symbol, the same one for the same operands.
+  constexpr int derive(extent_rule rule, int a, int b) {
+    a = find(a);
+    b = find(b);
+    if (a >= 0 && b >= 0) return static_cast<int>(apply(rule, a, b));
+    if (rule == extent_rule::product && a == 1) return b;
+    if ((rule == extent_rule::product || rule == extent_rule::quotient) && b == 1) return a;
+    if (rule == extent_rule::difference && b == 0) return a;
+    const extent_origin origin{rule, a, b};
+    for (int i = 0; i < items_.size(); ++i)
+      if (items_[i].origin == origin) return find(~i);
+    return fresh(origin);
+  }
+  constexpr int count() const { return items_.size(); }
+  constexpr const extent_origin& origin(int number) const { return items_[number].origin; }
+
+  struct item {
+    int parent = 0, bound = -1;
+    extent_origin origin;
+  };
+  constexpr const vec<item>& items() const { return items_; }
+  constexpr void push(const item& i) { items_.push(i); }
+
+ private:
+  vec<item> items_;
+};
+
+/// The shape of an array type; its dyn extents become fresh symbols of argument number `argument`.
+template <std::size_t... E>
+constexpr shape to_shape(extents<E...>, symbols& s, int argument) {
+  shape r;
+  ((r.e[r.rank] = E == dyn ? s.fresh({extent_rule::argument, argument, r.rank}) : static_cast<int>(E), ++r.rank), ...);
+  return r;
+}
+
+
+namespace detail {
+template <shape S, class I>
+struct shape_to_extents;
+template <shape S, std::size_t... I>
+struct shape_to_extents<S, std::index_sequence<I...>> {
+  using type = extents<(S.e[I] < 0 ? dyn : static_cast<std::size_t>(S.e[I]))...>;
+};
+}  // namespace detail
+
+/// The way back: extents<...> of a shape in a constant expression.
+template <shape S>
+using extents_of = typename detail::shape_to_extents<S, std::make_index_sequence<static_cast<std::size_t>(S.rank)>>::type;
+
+/// The value of an extent at a call, given the values of all symbols.
+constexpr std::size_t extent_value(int e, const std::size_t* values) { return e >= 0 ? static_cast<std::size_t>(e) : values[~e]; }
+
+constexpr std::size_t volume(const shape& s, const std::size_t* values) {
+  std::size_t n = 1;
+  for (int i = 0; i < s.rank; ++i) n *= extent_value(s.e[i], values);
+  return n;
+}
+
+}  // namespace ebb::inline EBB_ABI
