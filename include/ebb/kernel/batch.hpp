@@ -1,0 +1,305 @@
+// ebb/kernel/batch.hpp — one SIMD register of the target: the only place that includes xsimd, with its defects repaired.
+// SPDX-License-Identifier: BSL-1.0
+//
+// xsimd says which instruction set there is and how wide its registers are, and supplies what C++ has no operator for: sqrt, floor,
+// select, comparisons into mask registers. Sums and products are written with the compilers' own vector operators: one call less to
+// inline, and a fused program has thousands of them.
+//
+// Repaired here, all seen in xsimd 8.1: fma does not fuse on AVX-512; != is false for NaN on AVX2 and AVX-512; ^ of masks is wrong on
+// AVX-512 and != of masks on SSE2; unary minus of +0 gives +0 on AVX-512; floor and nearbyint lose the sign of zero on SSE2; minimum
+// and maximum of a NaN depend on the target.
+#pragma once
+
+#include "../base/config.hpp"
+#include "../num/lane.hpp"
+
+#include <xsimd/xsimd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// How many elements a program handles at a time, the same for every element type: as many as the target has floats in a register.
+inline constexpr int lane_count = static_cast<int>(xsimd::batch<float>::size);
+
+namespace simd {
+
+inline constexpr std::size_t register_bytes = sizeof(xsimd::batch<float>);
+
+template <class T, std::size_t Bytes>
+struct vector_of {
+  typedef T type __attribute__((vector_size(Bytes)));
+};
+template <class T, std::size_t Bytes = register_bytes>
+using vector = typename vector_of<T, Bytes>::type;
+
+/// The integer of the same size.
+template <class T>
+using int_of = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+template <class T>
+inline constexpr int count_of = static_cast<int>(register_bytes / sizeof(T));
+
+template <class T>
+EBB_INLINE xsimd::batch<T> to_xsimd(vector<T> x) { return reinterpret_cast<typename xsimd::batch<T>::register_type>(x); }
+template <class T>
+EBB_INLINE vector<T> from_xsimd(xsimd::batch<T> x) { return reinterpret_cast<vector<T>>(x.data); }
+
+template <class T>
+EBB_INLINE vector<T> load(const T* p) { return from_xsimd<T>(xsimd::batch<T>::load_unaligned(p)); }
+template <class T>
+EBB_INLINE void store(T* p, vector<T> x) { to_xsimd<T>(x).store_unaligned(p); }
+template <class T>
+EBB_INLINE vector<T> all(T x) { return from_xsimd<T>(xsimd::batch<T>(x)); }
+
+/// The sign bit, and nothing else, in every lane.
+template <class T>
+EBB_INLINE vector<T> sign_bits() { return reinterpret_cast<vector<T>>(all(std::numeric_limits<int_of<T>>::min())); }
+template <class T>
+EBB_INLINE vector<int_of<T>> as_int(vector<T> x) { return reinterpret_cast<vector<int_of<T>>>(x); }
+
+/// 0, 1, 2, ...
+template <class T>
+EBB_INLINE vector<T> count_up() {
+  return []<std::size_t... I>(std::index_sequence<I...>) EBB_LAMBDA { return vector<T>{static_cast<T>(I)...}; }
+  (std::make_index_sequence<static_cast<std::size_t>(count_of<T>)>{});
+}
+
+// Masks. AVX-512 has registers of bits for them; elsewhere they are registers of integers, all ones or zero, as wide as the elements
+// compared. A program's own mask has the width of float; join and part_of make it from, and into, those of wide elements.
+#if defined(__AVX512F__)
+
+template <class T>
+using mask = std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>;
+
+EBB_INLINE mask<float> join(mask<double> low, mask<double> high) { return _mm512_kunpackb(high, low); }
+template <int Part>
+EBB_INLINE mask<double> part_of(mask<float> m) { return static_cast<mask<double>>(m >> (count_of<double> * Part)); }
+
+template <class T>
+EBB_INLINE mask<T> less(vector<T> x, vector<T> y) { return (to_xsimd<T>(x) < to_xsimd<T>(y)).data; }
+template <class T>
+EBB_INLINE mask<T> less_equal(vector<T> x, vector<T> y) { return (to_xsimd<T>(x) <= to_xsimd<T>(y)).data; }
+template <class T>
+EBB_INLINE mask<T> equal(vector<T> x, vector<T> y) { return (to_xsimd<T>(x) == to_xsimd<T>(y)).data; }
+template <class T>
+EBB_INLINE vector<T> select(mask<T> m, vector<T> x, vector<T> y) {
+  return from_xsimd<T>(xsimd::select(xsimd::batch_bool<T>(m), to_xsimd<T>(x), to_xsimd<T>(y)));
+}
+
+EBB_INLINE mask<float> first_lanes(int count) { return static_cast<mask<float>>((1u << count) - 1u); }
+EBB_INLINE std::uint32_t to_bits(mask<float> m) { return m; }
+EBB_INLINE mask<float> from_bits(std::uint32_t bits) { return static_cast<mask<float>>(bits); }
+EBB_INLINE mask<float> load_mask(const bool* p) {
+  __m128i bytes;
+  std::memcpy(&bytes, p, sizeof bytes);
+  const __m512i wide = _mm512_maskz_cvtepu8_epi32(0xffff, bytes);
+  return _mm512_test_epi32_mask(wide, wide);
+}
+EBB_INLINE void store_mask(bool* p, mask<float> m) {
+  const __m128i bytes = _mm512_maskz_cvtepi32_epi8(0xffff, _mm512_maskz_set1_epi32(m, 1));
+  std::memcpy(p, &bytes, sizeof bytes);
+}
+
+#else
+
+template <class T>
+using mask = vector<int_of<T>>;
+
+EBB_INLINE mask<float> join(mask<double> low, mask<double> high) {
+  return []<int... I>(mask<float> x, mask<float> y, std::integer_sequence<int, I...>) EBB_LAMBDA {
+    return __builtin_shufflevector(x, y, 2 * I...);
+  }(reinterpret_cast<mask<float>>(low), reinterpret_cast<mask<float>>(high), std::make_integer_sequence<int, lane_count>{});
+}
+template <int Part>
+EBB_INLINE mask<double> part_of(mask<float> m) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    return reinterpret_cast<mask<double>>(__builtin_shufflevector(m, m, (Part * lane_count + I) / 2 ...));
+  }(std::make_integer_sequence<int, lane_count>{});
+}
+
+template <class T>
+EBB_INLINE mask<T> less(vector<T> x, vector<T> y) { return reinterpret_cast<mask<T>>(x < y); }
+template <class T>
+EBB_INLINE mask<T> less_equal(vector<T> x, vector<T> y) { return reinterpret_cast<mask<T>>(x <= y); }
+template <class T>
+EBB_INLINE mask<T> equal(vector<T> x, vector<T> y) { return reinterpret_cast<mask<T>>(x == y); }
+template <class T>
+EBB_INLINE vector<T> select(mask<T> m, vector<T> x, vector<T> y) {
+  using bool_register = typename xsimd::batch_bool<T>::register_type;
+  return from_xsimd<T>(xsimd::select(xsimd::batch_bool<T>(reinterpret_cast<bool_register>(m)), to_xsimd<T>(x), to_xsimd<T>(y)));
+}
+
+EBB_INLINE mask<float> first_lanes(int count) { return count_up<std::int32_t>() < count; }
+EBB_INLINE std::uint32_t to_bits(mask<float> m) {
+#if defined(__AVX__)
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(m)));
+#elif defined(__SSE2__)
+  return static_cast<std::uint32_t>(_mm_movemask_ps(reinterpret_cast<__m128>(m)));
+#else
+  std::uint32_t bits = 0;
+  for (int i = 0; i < lane_count; ++i) bits |= static_cast<std::uint32_t>(m[i] & 1) << i;
+  return bits;
+#endif
+}
+EBB_INLINE mask<float> from_bits(std::uint32_t bits) {
+  const mask<float> bit = all(1) << count_up<std::int32_t>();
+  return (all(static_cast<std::int32_t>(bits)) & bit) != 0;
+}
+EBB_INLINE mask<float> load_mask(const bool* p) {
+  vector<std::uint8_t, static_cast<std::size_t>(lane_count)> bytes;
+  std::memcpy(&bytes, p, sizeof bytes);
+  return __builtin_convertvector(bytes, mask<float>) != 0;
+}
+EBB_INLINE void store_mask(bool* p, mask<float> m) {
+  const auto bytes = __builtin_convertvector(m & 1, vector<std::uint8_t, static_cast<std::size_t>(lane_count)>);
+  std::memcpy(p, &bytes, sizeof bytes);
+}
+
+#endif
+
+// The first count elements, zeros after them. Never touches memory behind p + count: the masked instructions do not fault there.
+template <class T>
+EBB_INLINE vector<T> load_first(const T* p, int count) {
+  [[maybe_unused]] const int n = count < 0 ? 0 : count < count_of<T> ? count : count_of<T>;
+#if defined(__AVX512F__)
+  const auto m = static_cast<mask<T>>((1u << n) - 1u);
+  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_ps(m, p));
+  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_pd(m, p));
+  else if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_epi32(m, p));
+  else return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_epi64(m, p));
+#elif defined(__AVX__)
+  const auto m = reinterpret_cast<__m256i>(count_up<int_of<T>>() < static_cast<int_of<T>>(n));
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm256_maskload_ps(reinterpret_cast<const float*>(p), m));
+  else return reinterpret_cast<vector<T>>(_mm256_maskload_pd(reinterpret_cast<const double*>(p), m));
+#else
+  T buffer[count_of<T>] = {};
+  for (int i = 0; i < n; ++i) buffer[i] = p[i];
+  return load(buffer);
+#endif
+}
+template <class T>
+EBB_INLINE void store_first(T* p, vector<T> x, int count) {
+  [[maybe_unused]] const int n = count < 0 ? 0 : count < count_of<T> ? count : count_of<T>;
+#if defined(__AVX512F__)
+  const auto m = static_cast<mask<T>>((1u << n) - 1u);
+  if constexpr (std::is_same_v<T, float>) _mm512_mask_storeu_ps(p, m, reinterpret_cast<__m512>(x));
+  else if constexpr (std::is_same_v<T, double>) _mm512_mask_storeu_pd(p, m, reinterpret_cast<__m512d>(x));
+  else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, m, reinterpret_cast<__m512i>(x));
+  else _mm512_mask_storeu_epi64(p, m, reinterpret_cast<__m512i>(x));
+#elif defined(__AVX__)
+  const auto m = reinterpret_cast<__m256i>(count_up<int_of<T>>() < static_cast<int_of<T>>(n));
+  if constexpr (sizeof(T) == 4) _mm256_maskstore_ps(reinterpret_cast<float*>(p), m, reinterpret_cast<__m256>(x));
+  else _mm256_maskstore_pd(reinterpret_cast<double*>(p), m, reinterpret_cast<__m256d>(x));
+#else
+  for (int i = 0; i < n; ++i) p[i] = x[i];
+#endif
+}
+
+template <class T>
+EBB_INLINE vector<T> fma(vector<T> x, vector<T> y, vector<T> z) {
+  if constexpr (!lane::fused) return x * y + z;
+#if defined(__AVX512F__)
+  else if constexpr (sizeof(T) == 4)
+    return reinterpret_cast<vector<T>>(_mm512_fmadd_ps(reinterpret_cast<__m512>(x), reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(z)));
+  else
+    return reinterpret_cast<vector<T>>(_mm512_fmadd_pd(reinterpret_cast<__m512d>(x), reinterpret_cast<__m512d>(y), reinterpret_cast<__m512d>(z)));
+#else
+  else return from_xsimd<T>(xsimd::fma(to_xsimd<T>(x), to_xsimd<T>(y), to_xsimd<T>(z)));
+#endif
+}
+
+template <class T>
+EBB_INLINE vector<T> abs(vector<T> x) { return reinterpret_cast<vector<T>>(as_int<T>(x) & ~as_int<T>(sign_bits<T>())); }
+template <class T>
+EBB_INLINE vector<T> flip_sign(vector<T> x) { return reinterpret_cast<vector<T>>(as_int<T>(x) ^ as_int<T>(sign_bits<T>())); }
+template <class T>
+EBB_INLINE vector<T> copysign(vector<T> x, vector<T> sign) {
+  return reinterpret_cast<vector<T>>(as_int<T>(abs<T>(x)) | (as_int<T>(sign) & as_int<T>(sign_bits<T>())));
+}
+
+// On AVX-512 the masked forms of the intrinsics: g++ 12 warns about a value of its own in the others.
+#if defined(__AVX512F__)
+template <class T>
+EBB_INLINE vector<T> sqrt(vector<T> x) {
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(x)));
+  else return reinterpret_cast<vector<T>>(_mm512_maskz_sqrt_pd(0xff, reinterpret_cast<__m512d>(x)));
+}
+template <int Mode, class T>
+EBB_INLINE vector<T> round_to(vector<T> x) {
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_roundscale_ps(0xffff, reinterpret_cast<__m512>(x), Mode));
+  else return reinterpret_cast<vector<T>>(_mm512_maskz_roundscale_pd(0xff, reinterpret_cast<__m512d>(x), Mode));
+}
+template <class T>
+EBB_INLINE vector<T> floor(vector<T> x) { return round_to<_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC, T>(x); }
+template <class T>
+EBB_INLINE vector<T> rint(vector<T> x) { return round_to<_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC, T>(x); }
+#else
+template <class T>
+EBB_INLINE vector<T> sqrt(vector<T> x) { return from_xsimd<T>(xsimd::sqrt(to_xsimd<T>(x))); }
+template <class T>
+EBB_INLINE vector<T> floor(vector<T> x) { return copysign<T>(from_xsimd<T>(xsimd::floor(to_xsimd<T>(x))), x); }
+template <class T>
+EBB_INLINE vector<T> rint(vector<T> x) { return copysign<T>(from_xsimd<T>(xsimd::nearbyint(to_xsimd<T>(x))), x); }
+#endif
+
+/// x < y ? y : x, the form of x86's max: the second where they are equal or not comparable.
+template <class T>
+EBB_INLINE vector<T> at_least(vector<T> x, vector<T> y) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(x)));
+  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm512_maskz_max_pd(0xff, reinterpret_cast<__m512d>(y), reinterpret_cast<__m512d>(x)));
+  else return select<T>(less<T>(x, y), y, x);
+#elif defined(__AVX__)
+  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm256_max_ps(reinterpret_cast<__m256>(y), reinterpret_cast<__m256>(x)));
+  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm256_max_pd(reinterpret_cast<__m256d>(y), reinterpret_cast<__m256d>(x)));
+  else return select<T>(less<T>(x, y), y, x);
+#else
+  return select<T>(less<T>(x, y), y, x);
+#endif
+}
+/// y < x ? y : x, likewise.
+template <class T>
+EBB_INLINE vector<T> at_most(vector<T> x, vector<T> y) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(x)));
+  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm512_maskz_min_pd(0xff, reinterpret_cast<__m512d>(y), reinterpret_cast<__m512d>(x)));
+  else return select<T>(less<T>(y, x), y, x);
+#elif defined(__AVX__)
+  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm256_min_ps(reinterpret_cast<__m256>(y), reinterpret_cast<__m256>(x)));
+  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm256_min_pd(reinterpret_cast<__m256d>(y), reinterpret_cast<__m256d>(x)));
+  else return select<T>(less<T>(y, x), y, x);
+#else
+  return select<T>(less<T>(y, x), y, x);
+#endif
+}
+
+#if defined(__AVX512F__)
+/// x * 2^n, rounded once.
+template <class T>
+EBB_INLINE vector<T> scale(vector<T> x, vector<T> n) {
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_scalef_ps(0xffff, reinterpret_cast<__m512>(x), reinterpret_cast<__m512>(n)));
+  else return reinterpret_cast<vector<T>>(_mm512_maskz_scalef_pd(0xff, reinterpret_cast<__m512d>(x), reinterpret_cast<__m512d>(n)));
+}
+/// The m with x = m * 2^n and 0.75 <= m < 1.5.
+template <class T>
+EBB_INLINE vector<T> significand(vector<T> x) {
+  if constexpr (sizeof(T) == 4)
+    return reinterpret_cast<vector<T>>(_mm512_maskz_getmant_ps(0xffff, reinterpret_cast<__m512>(x), _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src));
+  else return reinterpret_cast<vector<T>>(_mm512_maskz_getmant_pd(0xff, reinterpret_cast<__m512d>(x), _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src));
+}
+/// The n with x = m * 2^n and 1 <= m < 2.
+template <class T>
+EBB_INLINE vector<T> exponent(vector<T> x) {
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_getexp_ps(0xffff, reinterpret_cast<__m512>(x)));
+  else return reinterpret_cast<vector<T>>(_mm512_maskz_getexp_pd(0xff, reinterpret_cast<__m512d>(x)));
+}
+#endif
+
+}  // namespace simd
+}  // namespace ebb::inline EBB_ABI
