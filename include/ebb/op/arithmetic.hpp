@@ -44,13 +44,3 @@ struct neg : elementwise<1> {
 };
 
 }  // namespace ebb::inline EBB_ABI::op
-
-namespace ebb::inline EBB_ABI {
-
-inline constexpr call<op::add> add{};
-inline constexpr call<op::sub> sub{};
-inline constexpr call<op::mul> mul{};
-inline constexpr call<op::div> div{};
-inline constexpr call<op::neg> neg{};
-
-}  // namespace ebb::inline EBB_ABI

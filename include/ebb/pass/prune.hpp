@@ -46,22 +46,4 @@ constexpr graph share(const graph& g) {
   return r;
 }
 
-/// Replaces each symbol by its representative, so that equal shapes have one number. Part of the end of each trace.
-constexpr graph canonical_shapes(const graph& g) {
-  graph r;
-  r.inputs = g.inputs;
-  r.syms = g.syms;
-  r.subs = g.subs;
-  vec<int> number, to(g.size(), -1);
-  for (const shape& s : g.shapes) number.push(r.intern(g.syms.find(s)));
-  for (int k = 0; k < g.size(); ++k) {
-    equation e = g.eq[k];
-    e.shape = number[e.shape];
-    const vec<int> in = renumbered(g, k, to);
-    to[k] = r.add(e, range_of(in));
-  }
-  for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
-  return r;
-}
-
 }  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,62 @@
+// ebb/graph/splice.hpp — one graph inside another, and the end of each trace.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "graph.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// Replaces each symbol by its representative, so that equal shapes have one number. Part of the end of each trace.
+constexpr graph canonical_shapes(const graph& g) {
+  graph r;
+  r.inputs = g.inputs;
+  r.syms = g.syms;
+  r.subs = g.subs;
+  vec<int> number, to(g.size(), -1);
+  for (const shape& s : g.shapes) number.push(r.intern(g.syms.find(s)));
+  for (int k = 0; k < g.size(); ++k) {
+    equation e = g.eq[k];
+    e.shape = number[e.shape];
+    const vec<int> in = renumbered(g, k, to);
+    to[k] = r.add(e, range_of(in));
+  }
+  for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
+  return r;
+}
+
+/// Copies `from` into `to` with the given equations as its arguments, and returns the numbers of its outputs. The extents of the
+/// arguments say what the symbols of `from` are; what it found equal must be equal here too. Refuses (-102) where it cannot be.
+constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments) {
+  vec<int> symbol;
+  const auto here = [&](int e) { return e >= 0 ? e : symbol[~e]; };
+  for (int i = 0; i < from.syms.count(); ++i) {
+    const extent_origin o = from.syms.origin(i);
+    if (o.rule == extent_rule::argument) symbol.push(to.syms.find(to.shape_of(arguments[o.a]).e[o.b]));
+    else symbol.push(to.syms.derive(o.rule, here(o.a), here(o.b)));
+  }
+  for (int i = 0; i < from.syms.count(); ++i)
+    if (!to.syms.unify(symbol[i], here(from.syms.find(~i)))) return vec<int>(from.out.size(), -102);
+  vec<int> number, at(from.size(), -1);
+  for (shape s : from.shapes) {
+    for (int i = 0; i < s.rank; ++i) s.e[i] = to.syms.find(here(s.e[i]));
+    number.push(to.intern(s));
+  }
+  const int subs = to.subs.size();
+  for (const graph& sub : from.subs) to.subs.push(sub);
+  for (int k = 0; k < from.size(); ++k) {
+    equation e = from.eq[k];
+    if (e.op->what == kind::input) {
+      at[k] = arguments[static_cast<int>(e.attr[0])];
+      continue;
+    }
+    e.shape = number[e.shape];
+    if (e.sub >= 0) e.sub += subs;
+    const vec<int> in = renumbered(from, k, at);
+    at[k] = to.add(e, range_of(in));
+  }
+  vec<int> out;
+  for (int o : from.out) out.push(at[o]);
+  return out;
+}
+
+}  // namespace ebb::inline EBB_ABI

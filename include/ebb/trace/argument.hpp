@@ -1,0 +1,118 @@
+// ebb/trace/argument.hpp — what a call's arguments are made of: arrays, numbers, tuples, and structs of arrays.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: structs are templates over the kind of array]
+// A traced lambda sees a struct of parameters with terms in place of arrays. So the struct is a template over the kind of array:
+//
+//   template <template <class, std::size_t...> class Array>
+//   struct params {
+//     using matrix = Array<float, 64, 10>;
+//     using vector = Array<float, 10>;
+//     BOOST_HANA_DEFINE_STRUCT(params, (matrix, w), (vector, b));
+//   };
+//
+// params<ebb::tensor> is what the user holds, params<ebb::term> is what the lambda gets, and gradients are params<ebb::tensor> again.
+#pragma once
+
+#include "term.hpp"
+
+#include "../tensor/borrow.hpp"
+
+#include <boost/hana/accessors.hpp>
+#include <boost/hana/concept/struct.hpp>
+#include <boost/hana/define_struct.hpp>
+#include <boost/hana/first.hpp>
+#include <boost/hana/pair.hpp>
+#include <boost/hana/second.hpp>
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/unpack.hpp>
+
+#include <tuple>
+
+namespace ebb::inline EBB_ABI {
+
+/// How one argument falls into arrays ("leaves"), and how a thing of the same form is put together from others.
+///   leaves                    how many
+///   traced                    the type that a traced lambda gets
+///   value                     the type that results of this form have
+///   each(argument, f)         f(leaf) for each, in order
+///   build<Leaf>(next)         the form over other leaves: next.template operator()<Leaf>() gives them in order
+template <class A>
+struct argument {
+  static constexpr bool is_argument = false;
+};
+
+template <array_like A>
+struct argument<A> {
+  static constexpr bool is_argument = true;
+  static constexpr int leaves = 1;
+  using traced = term_of<borrowed_element<A>, borrowed_extents<A>>;
+  using value = value_of<A>;
+  static constexpr void each(auto& a, auto&& f) { f(a); }
+  static constexpr traced trace(auto&& next) { return next.template operator()<traced>(); }
+};
+
+template <class T, std::size_t... E>
+struct argument<term<T, E...>> {
+  static constexpr bool is_argument = true;
+  static constexpr int leaves = 1;
+  using traced = term<T, E...>;
+  using value = std::conditional_t<sizeof...(E) == 0, std::type_identity<T>, std::type_identity<tensor<T, E...>>>::type;
+  static constexpr void each(auto& a, auto&& f) { f(a); }
+  static constexpr traced trace(auto&& next) { return next.template operator()<traced>(); }
+};
+
+template <class... A>
+struct argument<std::tuple<A...>> {
+  static constexpr bool is_argument = (argument<A>::is_argument && ...);
+  static constexpr int leaves = (0 + ... + argument<A>::leaves);
+  using traced = std::tuple<typename argument<A>::traced...>;
+  using value = std::tuple<typename argument<A>::value...>;
+  static constexpr void each(auto& a, auto&& f) {
+    std::apply([&](auto&... x) { (argument<A>::each(x, f), ...); }, a);
+  }
+  static constexpr traced trace(auto&& next) { return traced{argument<A>::trace(next)...}; }
+};
+
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+  requires boost::hana::Struct<Struct<Array>>::value
+struct argument<Struct<Array>> {
+  using self = Struct<Array>;
+  using traced = Struct<term>;
+  using value = Struct<tensor>;
+  static constexpr bool is_argument = true;
+
+  static constexpr void each(auto& a, auto&& f) {
+    boost::hana::unpack(boost::hana::accessors<self>(), [&](auto... member) {
+      (member_each(boost::hana::second(member)(a), f), ...);
+    });
+  }
+  static constexpr traced trace(auto&& next) {
+    traced t;
+    boost::hana::unpack(boost::hana::accessors<traced>(), [&](auto... member) {
+      ((boost::hana::second(member)(t) = member_trace<std::remove_cvref_t<decltype(boost::hana::second(member)(t))>>(next)), ...);
+    });
+    return t;
+  }
+  static constexpr int count_leaves() {
+    return boost::hana::unpack(boost::hana::accessors<traced>(), [](auto... member) {
+      return (0 + ... + argument<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>>::leaves);
+    });
+  }
+  static constexpr int leaves = count_leaves();
+
+ private:
+  template <class M>
+  static constexpr void member_each(M& m, auto&& f) {
+    argument<std::remove_const_t<M>>::each(m, f);
+  }
+  template <class M>
+  static constexpr M member_trace(auto&& next) {
+    return argument<M>::trace(next);
+  }
+};
+
+template <class A>
+concept traced_argument = argument<std::remove_cvref_t<A>>::is_argument;
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,117 @@
+// ebb/trace/lift.hpp — functions on operands become functions on terms: their type, their sentence, their equations.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "term.hpp"
+
+#include "../op/arithmetic.hpp"
+#include "../op/compare.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class A>
+concept traceable = is_term<A> || number<A>;
+
+namespace detail {
+
+/// A number stays a number; a term becomes an argument of a scratch graph.
+template <class A>
+constexpr auto scratch(graph& g, int number) {
+  if constexpr (is_term<A>) return operand<typename A::value_type>(add_argument<A>(g, number));
+  else return A{};
+}
+
+/// What F gives on terms of these types: a shape, or the code of the refusal. See [note: functions are written once, on operands].
+template <class F, class... A>
+struct lifted {
+  static constexpr shape infer() {
+    return []<int... J>(std::integer_sequence<int, J...>) {
+      graph g;
+      const auto r = F::apply(scratch<A>(g, J)...);
+      return r.id < 0 ? refused(-r.id) : g.syms.find(g.shape_of(r.id));
+    }(std::make_integer_sequence<int, sizeof...(A)>{});
+  }
+  template <class B>
+  using argument = std::conditional_t<is_term<B>, decltype(scratch<B>(std::declval<graph&>(), 0)), B>;
+
+  static constexpr shape result = infer();
+  static constexpr int code = result.code();
+  static constexpr shape shown = code ? shape{} : result;
+  using value_type = typename decltype(F::apply(std::declval<argument<A>>()...))::value_type;
+  using type = term_of<value_type, static_extents<shown>>;
+};
+
+template <class T, std::size_t... E>
+constexpr operand<T> as_argument(const term<T, E...>& a) {
+  return {a.g, a.id};
+}
+constexpr auto as_argument(number auto a) { return a; }
+
+template <class T, std::size_t... E>
+constexpr graph* graph_of(const term<T, E...>& a, const auto&...) {
+  return a.g;
+}
+constexpr graph* graph_of(const number auto&, const auto&... rest) { return graph_of(rest...); }
+
+}  // namespace detail
+
+/// On terms, with numbers among them.
+template <class F, class... A>
+  requires(is_term<A> || ...) && (traceable<A> && ...)
+constexpr auto apply_function(F, const A&... a) {
+  using result = detail::lifted<F, A...>;
+  static_assert(result::code != 101, "[ebb E0101] matmul: the inner extents differ");
+  static_assert(result::code != 102, "[ebb E0102] the extents differ: only a static extent of 1 or a missing leading axis is broadcast");
+  static_assert(result::code != 103, "[ebb E0103] there is no such axis");
+  static_assert(result::code != 105, "[ebb E0105] matmul: an operand has no axis to multiply along");
+  static_assert(result::code != 112, "[ebb E0112] reshape: the number of elements differs");
+  static_assert(result::code != 113, "[ebb E0113] slice: the range leaves the axis");
+  static_assert(result::code != 114, "[ebb E0114] concat: the extents differ beside the axis that is joined");
+  static_assert(result::code != 115, "[ebb E0115] an index must be an integer array of the right rank");
+  static_assert(result::code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
+  if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), F::apply(detail::as_argument(a)...).id};
+  else return term<typename result::value_type>{};
+}
+
+template <class A, class B>
+concept term_pair = (is_term<A> && traceable<B>) || (number<A> && is_term<B>);
+
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator+(const A& a, const B& b) { return apply_function(detail::broadcasting<op::add>{}, a, b); }
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator-(const A& a, const B& b) { return apply_function(detail::broadcasting<op::sub>{}, a, b); }
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator*(const A& a, const B& b) { return apply_function(detail::broadcasting<op::mul>{}, a, b); }
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator/(const A& a, const B& b) { return apply_function(detail::broadcasting<op::div>{}, a, b); }
+template <class A>
+  requires is_term<A>
+constexpr auto operator-(const A& a) { return apply_function(detail::broadcasting<op::neg>{}, a); }
+
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator<(const A& a, const B& b) { return apply_function(detail::broadcasting<op::less>{}, a, b); }
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator<=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::less_equal>{}, a, b); }
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator>(const A& a, const B& b) { return apply_function(detail::broadcasting<op::greater>{}, a, b); }
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator>=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, a, b); }
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
+template <class A, class B>
+  requires term_pair<A, B>
+constexpr auto operator!=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::not_equal>{}, a, b); }
+template <class A>
+  requires is_term<A>
+constexpr auto operator!(const A& a) { return apply_function(detail::broadcasting<op::logical_not>{}, a); }
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,59 @@
+// ebb/trace/term.hpp — what a traced lambda is called with: an array of which only dtype and extents are known yet.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../op/call.hpp"
+
+#include <cstddef>
+
+namespace ebb::inline EBB_ABI {
+
+/// An argument or intermediate while tracing: dtype and extents in the type, the number of its equation as value.
+template <class T, std::size_t... E>
+struct term {
+  using value_type = T;
+  using extents_type = extents<E...>;
+  static constexpr int rank = sizeof...(E);
+
+  graph* g = nullptr;
+  int id = -1;
+
+  constexpr operator operand<T>() const { return {g, id}; }
+
+  // Never true: a term has no value yet. The template makes the assertion fire where a condition uses it.
+  template <class Bool>
+    requires std::is_same_v<Bool, bool>
+  constexpr operator Bool() const {
+    static_assert(sizeof(Bool) == 0, "[ebb E0107] a term has no value while a function is traced: choose with ebb::where, not with if, ?:, && or ||");
+    return false;
+  }
+};
+
+template <class A>
+inline constexpr bool is_term = false;
+template <class T, std::size_t... E>
+inline constexpr bool is_term<term<T, E...>> = true;
+
+namespace detail {
+
+template <class T, class Extents>
+struct make_term;
+template <class T, std::size_t... E>
+struct make_term<T, extents<E...>> {
+  using type = term<T, E...>;
+};
+
+}  // namespace detail
+
+template <class T, class Extents>
+using term_of = typename detail::make_term<T, Extents>::type;
+
+/// Argument `number` of a graph that is being traced, with fresh symbols for its dyn extents.
+template <class Term>
+constexpr Term add_argument(graph& g, int number) {
+  const shape s = to_shape(typename Term::extents_type{}, g.syms, number);
+  ++g.inputs;
+  return {&g, emit_as<op::input, typename Term::value_type>(g, g.intern(s), {}, {number})};
+}
+
+}  // namespace ebb::inline EBB_ABI
