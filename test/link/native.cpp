@@ -1,0 +1,5 @@
+// test/link/native.cpp — compiled with -march=native.
+// SPDX-License-Identifier: BSL-1.0
+#include "work.hpp"
+
+report work_native() { return work(); }

@@ -1,0 +1,14 @@
+// test/link/report.hpp — what a translation unit tells main about itself.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+struct report {
+  std::string abi;           // the inline namespace in force
+  std::vector<float> exact;  // must be the same bits in every translation unit
+};
+
+report work_any();
+report work_native();

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# test/run.sh — builds and runs the tests; installs what is missing (as root, on Debian).
+# SPDX-License-Identifier: BSL-1.0
+#
+#   bash test/run.sh                        all tests, with g++
+#   bash test/run.sh op.reduce              the tests whose names match: one header's, a folder's (op), several ('base|num')
+#   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-19 sse2 avx2 asan tsan no-exceptions
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source test/setup.sh
+
+preset=gcc
+if [ "${1:-}" = --preset ]; then preset=${2:?which preset?} && shift 2; fi
+filter=${1:-}
+
+case $preset in clang-*) packages+=("$preset") ;; esac
+need "${packages[@]}"
+
+target=tests
+folder=${filter%%.*}
+if [ -n "$folder" ] && [ -d "test/$folder" ]; then target=tests.$folder filter="^$filter"; fi  # no need to build the others
+build "$target"
+
+log=build/$preset/Testing/Temporary/LastTest.log
+status=0
+ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error ${filter:+-R "$filter"} || status=$?
+
+# Catch2 says how much it checked in a line of its own for each test.
+[ $status -ne 0 ] || sed -nE 's/^All tests passed \(([0-9]+) assertions? in ([0-9]+) test cases?\).*/\1 \2/p' "$log" |
+  awk -v preset="$preset" '{ a += $1; c += $2 } END { if (c) printf "all passed with %s: %d assertions in %d test cases\n", preset, a, c }'
+exit $status

@@ -1,0 +1,56 @@
+# test/setup.sh — what has to be there before anything is built; sourced by test/run.sh, examples/run.sh and .ci/run.
+# SPDX-License-Identifier: BSL-1.0
+#
+# need <package>...    installs, as root on Debian, those that are missing; without root it names them and stops.
+# build <target>       configures build/$preset once and builds a target of it, quietly: the output is shown when it fails.
+
+packages=(g++ cmake make libboost-dev libxsimd-dev catch2)
+
+# Asks for things, not for packages: a newer Boost, or one under CMAKE_PREFIX_PATH, is as good as libboost-dev.
+header_version() {  # header_version <header> <macro>: the largest value of the macro in any copy of the header
+  local prefix
+  for prefix in /usr /usr/local ${CMAKE_PREFIX_PATH:+${CMAKE_PREFIX_PATH//[:;]/ }}; do
+    sed -nE "s/^# *define +$2 +([0-9]+).*/\1/p" "$prefix/include/$1" 2>/dev/null
+  done | sort -n | tail -n 1
+}
+present() {
+  case $1 in
+    libboost-dev) [ "$(header_version boost/version.hpp BOOST_VERSION)" -ge 107400 ] 2>/dev/null ;;
+    libxsimd-dev) [ "$(header_version xsimd/config/xsimd_config.hpp XSIMD_VERSION_MAJOR)" -ge 8 ] 2>/dev/null ;;
+    catch2) [ -n "$(header_version catch2/catch.hpp CATCH_VERSION_MAJOR)$(header_version catch2/catch_version_macros.hpp CATCH_VERSION_MAJOR)" ] ;;
+    clang-*) command -v "clang++-${1#clang-}" >/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+need() {
+  local package missing=() log
+  for package; do present "$package" || missing+=("$package"); done
+  [ ${#missing[@]} -eq 0 ] && return
+  local install=(apt-get install -y --no-install-recommends "${missing[@]}")
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    echo "missing: ${missing[*]}" >&2
+    echo "install them first; on Debian or Ubuntu, as root:  ${install[*]}" >&2
+    exit 1
+  fi
+  echo "installing ${missing[*]}"
+  log=$(mktemp)
+  export DEBIAN_FRONTEND=noninteractive
+  "${install[@]}" >"$log" 2>&1 || { apt-get update >>"$log" 2>&1 && "${install[@]}" >>"$log" 2>&1; } ||
+    { tail -n 20 "$log" >&2; echo "could not install ${missing[*]}; the whole log is in $log" >&2; exit 1; }
+  rm -f "$log"
+}
+
+quietly() {
+  local log
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }
+  rm -f "$log"
+}
+
+build() {
+  local seconds=$SECONDS
+  quietly cmake --preset "$preset"
+  quietly cmake --build "build/$preset" --target "$1" -j "$(nproc)"
+  echo "built $1 with $preset in $((SECONDS - seconds)) s"
+}
