@@ -121,11 +121,11 @@ concept mutable_array_like = array_like<A> && requires(std::remove_reference_t<A
 };
 
 template <array_like A>
-using element_of = typename borrow<std::remove_cvref_t<A>>::element;
+using borrowed_element = typename borrow<std::remove_cvref_t<A>>::element;
 template <array_like A>
-using extents_of = typename borrow<std::remove_cvref_t<A>>::extents_type;
+using borrowed_extents = typename borrow<std::remove_cvref_t<A>>::extents_type;
 template <array_like A>
-using layout_of = typename layout_for<extents_of<A>>::type;
+using borrowed_layout = typename layout_for<borrowed_extents<A>>::type;
 
 // Array<T, ...>, extents<E...> -> Array<T, E...>
 template <template <class, std::size_t...> class Array, class T, class Extents>
@@ -142,7 +142,7 @@ using view_of = typename with_extents<view, T, Extents>::type;
 // A -> the type that owns such an array: tensor<T, E...>, or T for a number, or what borrow<A> says
 template <class A>
 struct value_of_impl {
-  using type = tensor_of<element_of<A>, extents_of<A>>;
+  using type = tensor_of<borrowed_element<A>, borrowed_extents<A>>;
 };
 template <class A>
   requires requires { typename borrow<A>::value; }
@@ -154,22 +154,22 @@ using value_of = typename value_of_impl<std::remove_cvref_t<A>>::type;
 
 /// The extents of any array.
 template <array_like A>
-constexpr layout_of<A> layout_in(const A& a) {
+constexpr borrowed_layout<A> layout_in(const A& a) {
   using from = borrow<A>;
-  std::array<std::size_t, static_cast<std::size_t>(extents_of<A>::rank)> shape{};
-  for (int axis = 0; axis < extents_of<A>::rank; ++axis) shape[static_cast<std::size_t>(axis)] = from::extent(a, axis);
+  std::array<std::size_t, static_cast<std::size_t>(borrowed_extents<A>::rank)> shape{};
+  for (int axis = 0; axis < borrowed_extents<A>::rank; ++axis) shape[static_cast<std::size_t>(axis)] = from::extent(a, axis);
   return {"ebb::borrow", shape};
 }
 /// A view of any array, without copying it.
 template <array_like A>
-constexpr auto borrowed(const A& a) {
-  return view_of<const element_of<A>, extents_of<A>>(borrow<A>::data(a), layout_in(a));
+constexpr auto borrowed_view(const A& a) {
+  return view_of<const borrowed_element<A>, borrowed_extents<A>>(borrow<A>::data(a), layout_in(a));
 }
 template <mutable_array_like A>
-constexpr auto borrowed_mutable(A&& a) {
+constexpr auto borrowed_mutable_view(A&& a) {
   using from = borrow<std::remove_cvref_t<A>>;
-  element_of<A>* data = from::mutable_data(a);
-  return view_of<element_of<A>, extents_of<A>>(data, layout_in(a));
+  borrowed_element<A>* data = from::mutable_data(a);
+  return view_of<borrowed_element<A>, borrowed_extents<A>>(data, layout_in(a));
 }
 
 }  // namespace ebb::inline EBB_ABI

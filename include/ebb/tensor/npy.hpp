@@ -1,0 +1,228 @@
+// ebb/tensor/npy.hpp — NumPy's file format for one array: load_npy and save_npy.
+// SPDX-License-Identifier: BSL-1.0
+//
+// The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. Read: versions 1.0 to 3.0; written: 1.0.
+#pragma once
+
+#include "../base/config.hpp"
+#include "../base/error.hpp"
+#include "../num/dtype.hpp"
+#include "borrow.hpp"
+#include "layout.hpp"
+#include "tensor.hpp"
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// NumPy's name of an element type; empty for bfloat16, which it does not have.
+constexpr std::string_view npy_name(dtype d) {
+  constexpr std::string_view names[] = {"|b1", "<i4", "<i8", "<f2", "", "<f4", "<f8"};
+  return names[static_cast<int>(d)];
+}
+template <class T>
+concept npy_element = element<T> && !npy_name(dtype_of<T>).empty();
+
+static_assert(std::endian::native == std::endian::little, "elements are written as they stand in memory");
+
+/// An open file that closes itself.
+class npy_file {
+ public:
+  npy_file(const std::string& path, const char* mode) : file_(std::fopen(path.c_str(), mode)) {}
+  npy_file(const npy_file&) = delete;
+  npy_file& operator=(const npy_file&) = delete;
+  ~npy_file() { close(); }
+  explicit operator bool() const { return file_ != nullptr; }
+  bool read(void* to, std::size_t bytes) { return bytes == 0 || std::fread(to, 1, bytes, file_) == bytes; }
+  bool write(const void* from, std::size_t bytes) { return bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes; }
+  bool close() { return !file_ || std::fclose(std::exchange(file_, nullptr)) == 0; }
+  /// How many bytes stand after the position; 0 if that cannot be found out, as of a directory.
+  std::size_t remaining() {
+    const long here = std::ftell(file_);
+    if (here < 0 || std::fseek(file_, 0, SEEK_END) != 0) return 0;
+    const long end = std::ftell(file_);
+    return std::fseek(file_, here, SEEK_SET) == 0 && end > here ? static_cast<std::size_t>(end - here) : 0;
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+/// What a header says. Parsed from Python's own notation: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+struct npy_header {
+  static constexpr int max_rank = 32;
+
+  std::string descr;
+  bool fortran_order = false;
+  int rank = 0;
+  std::size_t shape[max_rank] = {};
+
+  /// False if the text is not such a header.
+  bool parse(std::string_view text) {
+    int found = 0;
+    if (!skip(text, '{')) return false;
+    while (!skip(text, '}')) {
+      std::string_view key;
+      if (!quoted(text, key) || !skip(text, ':')) return false;
+      if (key == "descr") {
+        std::string_view value;
+        if (!quoted(text, value)) return false;
+        descr = value;
+        found |= 1;
+      } else if (key == "fortran_order") {
+        fortran_order = word(text, "True");
+        if (!fortran_order && !word(text, "False")) return false;
+        found |= 2;
+      } else if (key == "shape") {
+        if (!tuple(text)) return false;
+        found |= 4;
+      } else {
+        return false;
+      }
+      if (!skip(text, ',') && !(blank(text), text.starts_with('}'))) return false;
+    }
+    blank(text);
+    return found == 7 && text.empty();
+  }
+
+ private:
+  static void blank(std::string_view& text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\n')) text.remove_prefix(1);
+  }
+  static bool word(std::string_view& text, std::string_view w) {
+    blank(text);
+    if (!text.starts_with(w)) return false;
+    text.remove_prefix(w.size());
+    return true;
+  }
+  static bool skip(std::string_view& text, char c) { return word(text, {&c, 1}); }
+  static bool quoted(std::string_view& text, std::string_view& inside) {
+    blank(text);
+    const char quote = text.empty() ? '\0' : text.front();
+    if (quote != '\'' && quote != '"') return false;
+    const std::size_t end = text.find(quote, 1);
+    if (end == std::string_view::npos) return false;
+    inside = text.substr(1, end - 1);
+    text.remove_prefix(end + 1);
+    return true;
+  }
+  bool tuple(std::string_view& text) {
+    if (!skip(text, '(')) return false;
+    for (rank = 0; !skip(text, ')');) {
+      blank(text);
+      std::size_t value = 0, digits = 0;
+      for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1), ++digits)
+        value = 10 * value + static_cast<std::size_t>(text.front() - '0');
+      if (digits == 0 || digits > 18 || rank == max_rank) return false;
+      shape[rank++] = value;
+      if (!skip(text, ',') && !(blank(text), text.starts_with(')'))) return false;
+    }
+    return true;
+  }
+};
+
+[[noreturn, gnu::cold]] inline void raise_npy(const char* call, const std::string& path, const std::string& problem) {
+  raise(std::string(call) + ": " + path + ": " + problem);
+}
+
+/// Reads and checks everything before the elements.
+inline npy_header read_npy_header(npy_file& file, const std::string& path) {
+  const auto refuse = [&](const char* problem) { raise_npy("ebb::load_npy", path, problem); };
+  if (!file) refuse(std::strerror(errno));
+  unsigned char start[12] = {};
+  if (!file.read(start, 10)) refuse("expected a .npy file, found a file that cannot be read or is shorter than its header");
+  if (std::memcmp(start, "\x93NUMPY", 6) != 0) refuse("expected a .npy file, found other first bytes");
+  if (start[6] < 1 || start[6] > 3) refuse("expected version 1.0, 2.0 or 3.0 of the format, found another");
+  if (start[6] > 1 && !file.read(start + 10, 2)) refuse("the header is truncated");
+  const std::size_t length = start[8] | (std::size_t{start[9]} << 8u) | (std::size_t{start[10]} << 16u) | (std::size_t{start[11]} << 24u);
+  if (length > file.remaining()) refuse("the header is truncated");
+  std::string text(length, '\0');
+  npy_header header;
+  if (!file.read(text.data(), length)) refuse("the header cannot be read");
+  if (!header.parse(text)) refuse("the header is not {'descr': ..., 'fortran_order': ..., 'shape': ...} of one plain element type");
+  return header;
+}
+
+/// The array in a .npy file. `load_npy<float, dyn, 64>("digits.npy")` takes any number of rows of 64.
+/// Throws: error naming the file, what was expected and what was found, if it cannot be read, is truncated, or holds another element
+/// type, rank or static extent; also for big-endian elements, and for Fortran order of more than one axis.
+template <npy_element T, std::size_t... E>
+tensor<T, E...> load_npy(const std::string& path) {
+  npy_file file(path, "rb");
+  const npy_header header = read_npy_header(file, path);
+
+  constexpr int rank = sizeof...(E);
+  std::array<std::size_t, sizeof...(E)> shape{};
+  bool fits = header.descr == npy_name(dtype_of<T>) && header.rank == rank;
+  for (std::size_t k = 0; fits && k < sizeof...(E); ++k) {
+    shape[k] = header.shape[k];
+    fits = layout<E...>::declared[k] == dyn || layout<E...>::declared[k] == shape[k];
+  }
+  if (!fits) {
+    std::string expected;
+    ((expected += expected.empty() ? "" : ", ", expected += E == dyn ? "dyn" : std::to_string(E)), ...);
+    raise_npy("ebb::load_npy", path,
+              "expected '" + std::string(npy_name(dtype_of<T>)) + "' of shape [" + expected + "], found '" + header.descr + "' of shape " +
+                  list_text(header.shape, header.rank));
+  }
+  if (header.fortran_order && rank > 1) raise_npy("ebb::load_npy", path, "expected C order, found Fortran order");
+
+  const layout<E...> whole("ebb::load_npy", shape);
+  const std::size_t bytes = whole.size() * sizeof(T), found = file.remaining();
+  const auto truncated = [&](std::size_t had) {
+    raise_npy("ebb::load_npy", path, "expected " + std::to_string(bytes) + " bytes of elements, found " + std::to_string(had));
+  };
+  if (found < bytes) truncated(found);
+  auto result = tensor<T, E...>::uninitialized(whole);
+  T* to = result.mutable_data();
+  if (!file.read(to, bytes)) truncated(0);
+  if constexpr (std::is_same_v<T, bool>) {
+    for (std::size_t k = 0; k < bytes; ++k) {  // a byte that is neither 0 nor 1 is no bool
+      unsigned char byte;
+      std::memcpy(&byte, to + k, 1);
+      to[k] = byte != 0;
+    }
+  }
+  return result;
+}
+
+/// Writes any array as version 1.0 in C order. A file appears under this name only when it is complete: it is written as
+/// `<path>.part` and then renamed.
+/// Throws: error naming the file and what the system said; a file that stood there before is left as it was.
+template <array_like A>
+  requires npy_element<borrowed_element<A>>
+void save_npy(const std::string& path, const A& array) {
+  using T = borrowed_element<A>;
+  const auto shape = layout_in(array);
+  std::string header = "{'descr': '" + std::string(npy_name(dtype_of<T>)) + "', 'fortran_order': False, 'shape': (";
+  for (std::size_t extent : shape.shape()) header += std::to_string(extent) + ", ";
+  if (borrowed_extents<A>::rank > 1) header.resize(header.size() - 2);  // (2, 3) but (2,)
+  else if (borrowed_extents<A>::rank == 1) header.pop_back();
+  header += "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
+  const char start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size() & 255u), static_cast<char>(header.size() >> 8u)};
+
+  const std::string part = path + ".part";
+  npy_file file(part, "wb");
+  const bool written = file && file.write(start, sizeof start) && file.write(header.data(), header.size()) &&
+                       file.write(borrow<A>::data(array), shape.size() * sizeof(T)) && file.close() &&
+                       std::rename(part.c_str(), path.c_str()) == 0;
+  if (!written) {
+    const std::string problem = std::strerror(errno);
+    if (file) file.close();
+    std::remove(part.c_str());
+    raise_npy("ebb::save_npy", path, problem);
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI
