@@ -1,0 +1,54 @@
+// ebb/kernel/convert.hpp — lanes of one element type from lanes of another.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "lanes.hpp"
+#include "narrow.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace simd {
+
+template <class T>
+using half_vector = vector<T, register_bytes / 2>;
+
+/// Half number Part of a register.
+template <int Part, class T>
+EBB_INLINE half_vector<T> half_of(vector<T> x) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    return __builtin_shufflevector(x, x, (I + Part * (count_of<T> / 2))...);
+  }(std::make_integer_sequence<int, count_of<T> / 2>{});
+}
+template <class T>
+EBB_INLINE vector<T> concat(half_vector<T> low, half_vector<T> high) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(low, high, I...); }
+  (std::make_integer_sequence<int, count_of<T>>{});
+}
+
+template <class To, class From>
+EBB_INLINE lanes<To> convert_numbers(lanes<From> x) {
+  if constexpr (sizeof(To) == sizeof(From)) {
+    return each<To>([](auto part) EBB_LAMBDA { return __builtin_convertvector(part, vector<To>); }, x);
+  } else if constexpr (sizeof(To) > sizeof(From)) {
+    return {{__builtin_convertvector((half_of<0, From>(x.part[0])), vector<To>),
+             __builtin_convertvector((half_of<1, From>(x.part[0])), vector<To>)}};
+  } else {
+    return {{concat<To>(__builtin_convertvector(x.part[0], half_vector<To>), __builtin_convertvector(x.part[1], half_vector<To>))}};
+  }
+}
+
+}  // namespace simd
+
+/// As static_cast does it lane by lane, rounding to nearest even: real to integer truncates towards zero (and gives anything where the
+/// result does not fit, or for NaN), to bool asks whether it is not zero (true for NaN). Into a narrow type goes by float.
+template <class To, class From>
+EBB_INLINE lanes<To> convert(lanes<From> x) {
+  if constexpr (std::same_as<To, From>) return x;
+  else if constexpr (half_width<From>) return convert<To>(x.wide);
+  else if constexpr (half_width<To>) return lanes<To>::rounded(convert<float>(x));
+  else if constexpr (std::same_as<From, bool>) return lanes<To>::select(x, lanes<To>::all(1), lanes<To>::all(0));
+  else if constexpr (std::same_as<To, bool>) return x != lanes<From>::all(0);
+  else return simd::convert_numbers<To>(x);
+}
+
+}  // namespace ebb::inline EBB_ABI

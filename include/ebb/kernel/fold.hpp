@@ -1,0 +1,64 @@
+// ebb/kernel/fold.hpp — many lanes into one value, in an order that no machine changes.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "lanes.hpp"
+#include "narrow.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+// [note: order of a reduction]
+// A reduction runs over 32 logical lanes: element i goes to accumulator i % 32, elements of one accumulator are combined in
+// ascending order, and in the end accumulator i is combined with i + 16, then i + 8, 4, 2, 1, the lower number on the left.
+// A machine with L lanes keeps the accumulators in 32 / L lanes values, number u holding those from u * L on. The bits are the same
+// for L = 4, 8 and 16, for every block size and number of threads.
+inline constexpr int logical_lanes = 32;
+inline constexpr int accumulators = logical_lanes / lane_count;
+static_assert(accumulators >= 1 && accumulators * lane_count == logical_lanes);
+
+namespace simd {
+
+template <int Shift, class V, int... I>
+EBB_INLINE V rotated(V x, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(x, x, ((I + Shift) % static_cast<int>(sizeof...(I)))...);
+}
+
+}  // namespace simd
+
+/// Lane i is lane i + Shift of x, for i < Shift; the others are anything. Shift is lane_count / 2, / 4, ... 1.
+template <int Shift, class T>
+EBB_INLINE lanes<T> lanes_from(lanes<T> x) {
+  if constexpr (half_width<T>) return {lanes_from<Shift>(x.wide)};
+  else if constexpr (std::same_as<T, bool>) {
+#if defined(__AVX512F__)
+    return {static_cast<simd::mask<float>>(x.mask >> Shift)};
+#else
+    return {simd::rotated<Shift>(x.mask, std::make_integer_sequence<int, lane_count>{})};
+#endif
+  } else if constexpr (lanes<T>::parts == 2 && Shift == lane_count / 2) return {{x.part[1], x.part[1]}};
+  else {
+    x.part[0] = simd::rotated<Shift>(x.part[0], std::make_integer_sequence<int, simd::count_of<T>>{});
+    return x;
+  }
+}
+
+/// Combines lane i with lane i + lane_count / 2, then with + lane_count / 4, ... + 1, by f(lanes<T>, lanes<T>) -> lanes<T>.
+template <int Shift = lane_count / 2, class T, class F>
+EBB_INLINE T fold_halves(lanes<T> x, F f) {
+  const lanes<T> folded = f(x, lanes_from<Shift>(x));
+  if constexpr (Shift > 1) return fold_halves<Shift / 2>(folded, f);
+  else return folded[0];
+}
+
+/// The last part of a reduction: Count lanes values (all accumulators, unless said otherwise) into one value, as the note has it.
+template <int Count = accumulators, class T, class F>
+EBB_INLINE T combine(const lanes<T>* acc, F f) {
+  if constexpr (Count == 1) return fold_halves(acc[0], f);
+  else
+    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      const lanes<T> half[] = {f(acc[I], acc[I + Count / 2])...};
+      return combine<Count / 2>(half, f);
+    }(std::make_integer_sequence<int, Count / 2>{});
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,153 @@
+// ebb/kernel/narrow.hpp — lanes of bfloat16 and float16: computed as float, rounded after each operation.
+// SPDX-License-Identifier: BSL-1.0
+//
+// A lane holds a float that the narrow type can represent. float has more than twice the digits of either plus two, so that
+// + - * / and sqrt are rounded as if once. Everything rounds to nearest even and keeps subnormals; NaN stays NaN (quiet).
+// AVX-512's own bfloat16 conversion is not used: it flushes subnormals.
+#pragma once
+
+#include "../num/bfloat16.hpp"
+#include "../num/float16.hpp"
+#include "lanes.hpp"
+
+#include <concepts>
+
+namespace ebb::inline EBB_ABI {
+
+template <class T>
+concept half_width = std::same_as<T, bfloat16> || std::same_as<T, float16>;
+
+namespace simd {
+
+/// The bits of lane_count narrow elements, as they lie in memory.
+using narrow_bits = vector<std::uint16_t, register_bytes / 2>;
+using float_bits = vector<std::uint32_t>;
+
+template <class T>
+vector<float> widen(narrow_bits x);
+template <class T>
+narrow_bits narrow(vector<float> x);
+
+template <>
+EBB_INLINE vector<float> widen<bfloat16>(narrow_bits x) {
+  return reinterpret_cast<vector<float>>(__builtin_convertvector(x, float_bits) << 16);
+}
+/// The bits of the bfloat16 nearest to x, still with those of float below them.
+EBB_INLINE float_bits nearest_bfloat16(vector<float> x) {
+  const auto u = reinterpret_cast<float_bits>(x);
+  const float_bits rounded = u + 0x7fffu + ((u >> 16) & 1u), quiet = u | 0x400000u;
+  return reinterpret_cast<float_bits>(
+      select<float>(equal<float>(x, x), reinterpret_cast<vector<float>>(rounded), reinterpret_cast<vector<float>>(quiet)));
+}
+template <>
+EBB_INLINE narrow_bits narrow<bfloat16>(vector<float> x) { return __builtin_convertvector(nearest_bfloat16(x) >> 16, narrow_bits); }
+
+#if defined(__AVX512F__)
+template <>
+EBB_INLINE vector<float> widen<float16>(narrow_bits x) {
+  return reinterpret_cast<vector<float>>(_mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(x)));
+}
+template <>
+EBB_INLINE narrow_bits narrow<float16>(vector<float> x) {
+  return reinterpret_cast<narrow_bits>(_mm512_maskz_cvtps_ph(0xffff, reinterpret_cast<__m512>(x), _MM_FROUND_TO_NEAREST_INT));
+}
+#elif defined(__AVX__) && defined(__F16C__)
+template <>
+EBB_INLINE vector<float> widen<float16>(narrow_bits x) {
+  return reinterpret_cast<vector<float>>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(x)));
+}
+template <>
+EBB_INLINE narrow_bits narrow<float16>(vector<float> x) {
+  return reinterpret_cast<narrow_bits>(_mm256_cvtps_ph(reinterpret_cast<__m256>(x), _MM_FROUND_TO_NEAREST_INT));
+}
+#else
+// As float16 itself does it, see num/float16.hpp. Widening: the exponent is corrected by a product, which is exact, also for subnormals.
+template <>
+EBB_INLINE vector<float> widen<float16>(narrow_bits x) {
+  const float_bits u = __builtin_convertvector(x, float_bits);
+  const auto magnitude = reinterpret_cast<vector<float>>((u & 0x7fffu) << 13) * 0x1p112f;
+  const float_bits special = reinterpret_cast<float_bits>((u & 0x7c00u) == 0x7c00u) & 0x7f800000u;
+  return reinterpret_cast<vector<float>>(reinterpret_cast<float_bits>(magnitude) | special | ((u & 0x8000u) << 16));
+}
+template <>
+EBB_INLINE narrow_bits narrow<float16>(vector<float> x) {
+  const auto u = reinterpret_cast<float_bits>(x);
+  const float_bits magnitude = u & 0x7fffffffu;
+  const auto choose = [](auto condition, float_bits a, float_bits b) EBB_LAMBDA {
+    const auto m = reinterpret_cast<float_bits>(condition);
+    return (m & a) | (~m & b);
+  };
+  const float_bits normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  const auto small = reinterpret_cast<float_bits>(reinterpret_cast<vector<float>>(magnitude) + 0.5f) - 0x3f000000u;
+  const float_bits infinite = float_bits{} + 0x7c00u, nan = ((magnitude >> 13) & 0x3ffu) | 0x7e00u;
+  const float_bits h = choose(magnitude > 0x7f800000u, nan, choose(magnitude >= 0x477ff000u, infinite,
+                       choose(magnitude >= 0x38800000u, normal, small)));
+  return __builtin_convertvector(h | ((u >> 16) & 0x8000u), narrow_bits);
+}
+#endif
+
+}  // namespace simd
+
+template <half_width T>
+struct lanes<T> {
+  using element = T;
+  using mask = lanes<bool>;
+  using bits = lanes<float>::bits;
+  static constexpr int size = lane_count;
+
+  lanes<float> wide;
+
+  /// x, rounded to the narrow type.
+  static EBB_INLINE lanes rounded(lanes<float> x) {
+    if constexpr (std::same_as<T, bfloat16>)
+      return {{{reinterpret_cast<simd::vector<float>>(simd::nearest_bfloat16(x.part[0]) & 0xffff0000u)}}};
+    else return {{{simd::widen<T>(simd::narrow<T>(x.part[0]))}}};
+  }
+  static EBB_INLINE lanes load(const T* p) {
+    simd::narrow_bits b;
+    std::memcpy(&b, p, sizeof b);
+    return {{{simd::widen<T>(b)}}};
+  }
+  static EBB_INLINE lanes load(const T* p, int count) {
+    T buffer[lane_count] = {};
+    for (int i = 0; i < count; ++i) buffer[i] = p[i];
+    return load(buffer);
+  }
+  static EBB_INLINE lanes all(T x) { return {lanes<float>::all(static_cast<float>(x))}; }
+  EBB_INLINE void store(T* p) const {
+    const simd::narrow_bits b = simd::narrow<T>(wide.part[0]);
+    std::memcpy(static_cast<void*>(p), &b, sizeof b);
+  }
+  EBB_INLINE void store(T* p, int count) const {
+    T buffer[lane_count];
+    store(buffer);
+    for (int i = 0; i < count; ++i) p[i] = buffer[i];
+  }
+  T operator[](int i) const { return T(wide[i]); }
+
+  static EBB_INLINE lanes select(mask m, lanes a, lanes b) { return {lanes<float>::select(m, a.wide, b.wide)}; }
+  static EBB_INLINE lanes at_least(lanes a, lanes bound) { return {lanes<float>::at_least(a.wide, bound.wide)}; }
+  static EBB_INLINE lanes at_most(lanes a, lanes bound) { return {lanes<float>::at_most(a.wide, bound.wide)}; }
+  static EBB_INLINE lanes abs(lanes a) { return {lanes<float>::abs(a.wide)}; }
+  static EBB_INLINE lanes copysign(lanes magnitude, lanes sign) { return {lanes<float>::copysign(magnitude.wide, sign.wide)}; }
+  static EBB_INLINE lanes floor(lanes a) { return rounded(lanes<float>::floor(a.wide)); }
+  static EBB_INLINE lanes rint(lanes a) { return rounded(lanes<float>::rint(a.wide)); }
+  static EBB_INLINE mask isnan(lanes a) { return a.wide != a.wide; }
+  static EBB_INLINE lanes sqrt(lanes a) { return rounded(lanes<float>::sqrt(a.wide)); }
+  /// a * b is exact in float; the sum is rounded to float, then to the narrow type.
+  static EBB_INLINE lanes fma(lanes a, lanes b, lanes c) { return rounded(a.wide * b.wide + c.wide); }
+
+  friend EBB_INLINE lanes operator+(lanes a, lanes b) { return rounded(a.wide + b.wide); }
+  friend EBB_INLINE lanes operator-(lanes a, lanes b) { return rounded(a.wide - b.wide); }
+  friend EBB_INLINE lanes operator*(lanes a, lanes b) { return rounded(a.wide * b.wide); }
+  friend EBB_INLINE lanes operator/(lanes a, lanes b) { return rounded(a.wide / b.wide); }
+  friend EBB_INLINE lanes operator-(lanes a) { return {-a.wide}; }
+  friend EBB_INLINE mask operator<(lanes a, lanes b) { return a.wide < b.wide; }
+  friend EBB_INLINE mask operator<=(lanes a, lanes b) { return a.wide <= b.wide; }
+  friend EBB_INLINE mask operator>(lanes a, lanes b) { return a.wide > b.wide; }
+  friend EBB_INLINE mask operator>=(lanes a, lanes b) { return a.wide >= b.wide; }
+  friend EBB_INLINE mask operator==(lanes a, lanes b) { return a.wide == b.wide; }
+  friend EBB_INLINE mask operator!=(lanes a, lanes b) { return a.wide != b.wide; }
+};
+
+}  // namespace ebb::inline EBB_ABI
