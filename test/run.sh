@@ -16,9 +16,10 @@ filter=${1:-}
 case $preset in clang-*) packages+=("$preset") ;; esac
 need "${packages[@]}"
 
+# A name that begins with a folder's (or floors, headers, static) needs nothing else to be built.
 target=tests
 folder=${filter%%.*}
-if [ -n "$folder" ] && [ -d "test/$folder" ]; then target=tests.$folder filter="^$filter"; fi  # no need to build the others
+if [ -n "$folder" ] && [ -d "test/$folder" -o -e "test/$folder.sh" -o "$folder" = static ]; then target=tests.$folder filter="^$filter"; fi
 build "$target"
 
 log=build/$preset/Testing/Temporary/LastTest.log

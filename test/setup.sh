@@ -44,8 +44,10 @@ need() {
 quietly() {
   local log
   log=$(mktemp)
-  "$@" >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }
-  rm -f "$log"
+  "$@" >"$log" 2>&1 && rm -f "$log" && return
+  grep -vE '^\[ *[0-9]+%\]|^-- ' "$log" | head -n 60 >&2
+  echo "failed: $*; all of its output is in $log" >&2
+  exit 1
 }
 
 build() {
