@@ -1,0 +1,130 @@
+// ebb/tensor/random.hpp — random arrays: uniform, normal, bernoulli, permutation.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: random numbers]
+// An array depends on its key and its arguments only: not on the machine, the number of threads or the width of its vectors. Element i
+// depends on i alone, counted in row-major order. Dynamic extents stand behind the key, one as a number, several in braces:
+//
+//   auto w = ebb::normal<float, 64, 10>(key, 0.f, 0.1f);
+//   auto x = ebb::uniform<float, ebb::dyn, 64>(key, n);
+//   auto y = ebb::uniform<float, ebb::dyn, ebb::dyn>(key, {n, m}, -1.f, 1.f);
+//   float z = ebb::normal<float>(key);
+#pragma once
+
+#include "../base/config.hpp"
+#include "../base/error.hpp"
+#include "../num/dtype.hpp"
+#include "../num/exact.hpp"
+#include "layout.hpp"
+#include "philox.hpp"
+#include "quantile.hpp"
+#include "tensor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// floor(bits * range / 2^64): one of 0 ... range - 1, each with a probability within 2^-64 of 1 / range.
+constexpr std::uint64_t scale_random(std::uint64_t bits, std::uint64_t range) { return lane::exact::wide::product(bits, range).high; }
+
+/// An array of any extents, filled by take(bits) with 32 or 64 random bits an element.
+template <int Bits, class T, std::size_t... E, class Take>
+constexpr tensor<T, E...> draw_tensor(random_key key, const layout<E...>& shape, Take take) {
+  auto result = tensor<T, E...>::uninitialized(shape);
+  T* to = result.mutable_data();
+  draw<Bits>(key, result.size(), [&](std::size_t i, auto bits) { to[i] = take(bits); });
+  return result;
+}
+
+template <element T, std::size_t... E>
+constexpr tensor<T, E...> draw_uniform(random_key key, const layout<E...>& shape, T lo, T hi) {
+  if constexpr (std::is_integral_v<T>) {
+    if (!(lo < hi)) raise("ebb::uniform: no integer from " + std::to_string(lo) + " up to but without " + std::to_string(hi));
+    const std::uint64_t range = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo);
+    return draw_tensor<64, T>(
+        key, shape, [=](std::uint64_t bits) { return static_cast<T>(static_cast<std::uint64_t>(lo) + scale_random(bits, range)); });
+  } else {
+    // As many bits as the significand has, so that the fraction is exact; narrow floats are computed as floats and rounded.
+    using wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    constexpr int digits = std::is_same_v<T, bfloat16> ? 8 : std::is_same_v<T, float16> ? 11 : std::numeric_limits<wide>::digits;
+    constexpr int drawn = digits > 32 ? 64 : 32;
+    constexpr wide unit = wide(1) / static_cast<wide>(std::uint64_t{1} << digits);
+    const wide from = static_cast<wide>(lo), to = static_cast<wide>(hi);
+    return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
+      const T x = as_element<T>(from + static_cast<wide>(bits >> (drawn - digits)) * unit * (to - from));
+      return static_cast<wide>(x) >= to ? lo : x;  // rounding may reach the end
+    });
+  }
+}
+
+/// Evenly distributed numbers, lo <= x < hi. Real ones are lo + (hi - lo) k / 2^p with p the precision of T, integers each as likely.
+/// Throws: error if there is no integer in the range.
+template <element T, std::size_t... E>
+  requires(extents<E...>::is_static && !std::is_same_v<T, bool>)
+constexpr tensor<T, E...> uniform(random_key key, T lo = as_element<T>(0), T hi = as_element<T>(1)) {
+  return draw_uniform<T>(key, layout<E...>(), lo, hi);
+}
+template <element T, std::size_t... E>
+  requires(!extents<E...>::is_static && !std::is_same_v<T, bool>)
+constexpr tensor<T, E...> uniform(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, T lo = as_element<T>(0), T hi = as_element<T>(1)) {
+  return draw_uniform<T>(key, layout<E...>(n), lo, hi);
+}
+
+template <real_element T, std::size_t... E>
+constexpr tensor<T, E...> draw_normal(random_key key, const layout<E...>& shape, T mean, T deviation) {
+  // The quantile of (k + 1/2) / 2^p, less 1/2: symmetric, exact in double, and never infinite.
+  constexpr int drawn = std::is_same_v<T, double> ? 64 : 32, digits = std::is_same_v<T, double> ? 52 : 32;
+  constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << digits);
+  const auto centre = static_cast<double>(mean), scale = static_cast<double>(deviation);
+  return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
+    const double q = (static_cast<double>(bits >> (drawn - digits)) + 0.5) * unit - 0.5;
+    return as_element<T>(centre + scale * normal_quantile(q));
+  });
+}
+
+/// Normally distributed numbers by inversion, computed in double and rounded once; at most 6.3 deviations from the mean, for double 8.3.
+template <real_element T, std::size_t... E>
+  requires(extents<E...>::is_static)
+constexpr tensor<T, E...> normal(random_key key, T mean = as_element<T>(0), T deviation = as_element<T>(1)) {
+  return draw_normal<T>(key, layout<E...>(), mean, deviation);
+}
+template <real_element T, std::size_t... E>
+  requires(!extents<E...>::is_static)
+constexpr tensor<T, E...> normal(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, T mean = as_element<T>(0),
+                                 T deviation = as_element<T>(1)) {
+  return draw_normal<T>(key, layout<E...>(n), mean, deviation);
+}
+
+template <std::size_t... E>
+constexpr tensor<bool, E...> draw_bernoulli(random_key key, const layout<E...>& shape, double p) {
+  if (!(p >= 0 && p <= 1)) raise("ebb::bernoulli: " + std::to_string(p) + " is no probability");
+  return draw_tensor<32, bool>(key, shape, [=](std::uint32_t bits) { return bits < p * 0x1p32; });
+}
+
+/// True with probability p, rounded up to a multiple of 2^-32.
+/// Throws: error if p is not in [0, 1].
+template <std::size_t... E>
+  requires(extents<E...>::is_static)
+constexpr tensor<bool, E...> bernoulli(random_key key, double p = 0.5) {
+  return draw_bernoulli(key, layout<E...>(), p);
+}
+template <std::size_t... E>
+  requires(!extents<E...>::is_static)
+constexpr tensor<bool, E...> bernoulli(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, double p = 0.5) {
+  return draw_bernoulli(key, layout<E...>(n), p);
+}
+
+/// 0 ... n - 1 in random order, each order as likely (Fisher and Yates, in the form of Durstenfeld).
+inline tensor<std::int64_t, dyn> permutation(random_key key, dynamic_extents<1> n) {
+  auto result = tensor<std::int64_t, dyn>::iota(n.values[0]);
+  std::int64_t* items = result.mutable_data();
+  draw<64>(key, result.size(), [items](std::size_t i, std::uint64_t bits) { std::swap(items[i], items[scale_random(bits, i + 1)]); });
+  return result;
+}
+
+}  // namespace ebb::inline EBB_ABI
