@@ -12,7 +12,7 @@
 #include "../base/text.hpp"
 #include "../num/dtype.hpp"
 #include "../num/precision.hpp"
-#include "../tensor/shape.hpp"
+#include "../tensor/strided.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,9 @@ enum class kind : std::uint8_t {
   reduce,       // attr[0]: first axis, attr[1]: one past the last axis; a run of adjacent axes
   contract,     // a matrix product; attr[0]: which operands are taken transposed
   reshape,      // the same elements in the same order under another shape: no work, one buffer
-  move,         // elements change place: permute, slice, concat, gather, scatter
+  move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
+  gather,       // rows of operand 0 named by the integers in operand 1
+  scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names
 };
 
 /// What an equation does besides computing its result. Equations with an effect are never shared, moved across reads or pruned.
@@ -46,7 +48,6 @@ struct op_kernels {
   using block_function = void (*)(const void* const* in, void* out, std::size_t n);
   /// Reduction of n elements into its logical lanes, beginning at lane number `phase`; see [note: logical reduction tree].
   using accumulate_function = void (*)(void* lanes, const void* x, std::size_t n, std::size_t phase);
-  /// A whole equation of kind contract or move, given its shapes at the call; see kernel/whole.hpp.
   vector_function vector = nullptr;
   block_function block = nullptr;
   accumulate_function accumulate = nullptr;
@@ -68,6 +69,7 @@ struct op_info {
   shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;
   void (*pull)(graph&, int g, int y, int* out) = nullptr;  // out[j]: cotangent of operand j, or -1
   void (*scalar)(const cell* in, cell* out) = nullptr;     // one element; a reduction combines two
+  strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go
   const struct dtype_kit* kit = nullptr;                   // what passes emit for the result's dtype
   op_kernels kernels;
 };

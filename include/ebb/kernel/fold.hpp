@@ -2,17 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../tensor/reduction_tree.hpp"
 #include "lanes.hpp"
 #include "narrow.hpp"
 
 namespace ebb::inline EBB_ABI {
 
-// [note: order of a reduction]
-// A reduction runs over 32 logical lanes: element i goes to accumulator i % 32, elements of one accumulator are combined in
-// ascending order, and in the end accumulator i is combined with i + 16, then i + 8, 4, 2, 1, the lower number on the left.
-// A machine with L lanes keeps the accumulators in 32 / L lanes values, number u holding those from u * L on. The bits are the same
-// for L = 4, 8 and 16, for every block size and number of threads.
-inline constexpr int logical_lanes = 32;
+// The order is that of see [note: logical reduction tree]. A machine with L lanes keeps the 32 accumulators in 32 / L lanes values, number u
+// holding those from u * L on. The bits are the same for L = 4, 8 and 16, for every block size and number of threads.
 inline constexpr int accumulators = logical_lanes / lane_count;
 static_assert(accumulators >= 1 && accumulators * lane_count == logical_lanes);
 

@@ -54,12 +54,15 @@ constexpr int emit(graph& g, std::initializer_list<int> in, attributes attr = {}
   return emit<Op, T>(g, number_range{in.begin(), static_cast<int>(in.size())}, attr);
 }
 
-/// Op on operands: what a rule writes.
+namespace detail {
+template <class Op, class T, class... A>
+using dtype_used = std::conditional_t<std::is_void_v<T>, std::tuple_element_t<Op::dtype_from, std::tuple<A...>>, T>;
+}
+
+/// Op on operands: what a rule writes. Its type is spelled out, not deduced, so that ops can pull into each other.
 template <class Op, class T = void, class A, class... B>
-constexpr auto emit_on(attributes attr, operand<A> a, operand<B>... b) {
-  using dtype_used = std::conditional_t<std::is_void_v<T>, std::tuple_element_t<Op::dtype_from, std::tuple<A, B...>>, T>;
-  using result = typename Op::template result<dtype_used>;
-  return operand<result>{a.g, emit<Op, dtype_used>(*a.g, {a.id, b.id...}, attr)};
+constexpr operand<typename Op::template result<detail::dtype_used<Op, T, A, B...>>> emit_on(attributes attr, operand<A> a, operand<B>... b) {
+  return {a.g, emit<Op, detail::dtype_used<Op, T, A, B...>>(*a.g, {a.id, b.id...}, attr)};
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -161,6 +161,7 @@ constexpr op_info make_info() {
   i.kit = &kit_of<result>::table;
   if constexpr (requires { &Op::infer; }) i.infer = &functions::infer;
   if constexpr (Op::what == kind::elementwise || Op::what == kind::reduce) i.scalar = &functions::scalar;
+  if constexpr (Op::what == kind::move) i.copy = &Op::copy;
   if constexpr (Op::what == kind::reduce) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
   if constexpr (real_element<result> && has_pull<Op>) {
     i.differentiable = true;

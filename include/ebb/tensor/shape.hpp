@@ -124,7 +124,7 @@ class symbols {
 
 /// The shape of an array type; its dyn extents become fresh symbols of argument number `argument`.
 template <std::size_t... E>
-constexpr shape to_shape(extents<E...>, symbols& s, int argument) {
+constexpr shape to_shape(extents<E...>, [[maybe_unused]] symbols& s, [[maybe_unused]] int argument) {
   shape r;
   ((r.e[r.rank] = E == dyn ? s.fresh({extent_rule::argument, argument, r.rank}) : static_cast<int>(E), ++r.rank), ...);
   return r;
@@ -142,7 +142,7 @@ struct shape_to_extents<S, std::index_sequence<I...>> {
 
 /// The way back: extents<...> of a shape in a constant expression.
 template <shape S>
-using extents_of = typename detail::shape_to_extents<S, std::make_index_sequence<static_cast<std::size_t>(S.rank)>>::type;
+using static_extents = typename detail::shape_to_extents<S, std::make_index_sequence<static_cast<std::size_t>(S.rank)>>::type;
 
 /// The value of an extent at a call, given the values of all symbols.
 constexpr std::size_t extent_value(int e, const std::size_t* values) { return e >= 0 ? static_cast<std::size_t>(e) : values[~e]; }

@@ -14,6 +14,47 @@ concept traceable = is_term<A> || number<A>;
 
 namespace detail {
 
+template <class A>
+inline constexpr int rank_of_term = -1;
+template <class T, std::size_t... E>
+inline constexpr int rank_of_term<term<T, E...>> = sizeof...(E);
+
+/// The promoted dtype of the terms that have axes; void if none has.
+template <class T, class... A>
+struct ranked_dtype {
+  using type = T;
+};
+template <class T, class A, class... B>
+struct ranked_dtype<T, A, B...> : ranked_dtype<T, B...> {};
+template <class T, class A, class... B>
+  requires(rank_of_term<A> > 0)
+struct ranked_dtype<T, A, B...>
+    : ranked_dtype<typename decltype(promotion<T>::template with<operand<typename A::value_type>>())::type, B...> {};
+
+/// As in PyTorch, a term of rank 0 does not widen an array of the same kind of number: float * a double scalar is float.
+template <class Op, class Ranked, class... A>
+struct weakly {
+  template <class B, class X>
+  static constexpr auto weak(X x) {
+    if constexpr (rank_of_term<B> == 0) {
+      using T = typename B::value_type;
+      if constexpr (std::is_same_v<T, bool> || is_real(dtype_of<T>) > is_real(dtype_of<Ranked>)) return x;
+      else return cast_to<Ranked>(x);
+    } else return x;
+  }
+  static constexpr auto apply(auto... x) { return broadcasting<Op>::apply(weak<A>(x)...); }
+};
+
+template <class F, class... A>
+struct on_terms {
+  using type = F;
+};
+template <class Op, class... A>
+  requires((rank_of_term<A> == 0) || ...) && ((rank_of_term<A> > 0) || ...)
+struct on_terms<broadcasting<Op>, A...> {
+  using type = weakly<Op, typename ranked_dtype<void, A...>::type, A...>;
+};
+
 /// A number stays a number; a term becomes an argument of a scratch graph.
 template <class A>
 constexpr auto scratch(graph& g, int number) {
@@ -59,7 +100,8 @@ constexpr graph* graph_of(const number auto&, const auto&... rest) { return grap
 template <class F, class... A>
   requires(is_term<A> || ...) && (traceable<A> && ...)
 constexpr auto apply_function(F, const A&... a) {
-  using result = detail::lifted<F, A...>;
+  using function = typename detail::on_terms<F, A...>::type;
+  using result = detail::lifted<function, A...>;
   static_assert(result::code != 101, "[ebb E0101] matmul: the inner extents differ");
   static_assert(result::code != 102, "[ebb E0102] the extents differ: only a static extent of 1 or a missing leading axis is broadcast");
   static_assert(result::code != 103, "[ebb E0103] there is no such axis");
@@ -69,7 +111,7 @@ constexpr auto apply_function(F, const A&... a) {
   static_assert(result::code != 114, "[ebb E0114] concat: the extents differ beside the axis that is joined");
   static_assert(result::code != 115, "[ebb E0115] an index must be an integer array of the right rank");
   static_assert(result::code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
-  if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), F::apply(detail::as_argument(a)...).id};
+  if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), function::apply(detail::as_argument(a)...).id};
   else return term<typename result::value_type>{};
 }
 

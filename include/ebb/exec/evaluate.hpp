@@ -1,0 +1,197 @@
+// ebb/exec/evaluate.hpp — any graph, element by element, on erased cells: in constant expressions, and as the reference of all else.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../graph/graph.hpp"
+#include "../num/lane.hpp"
+#include "../tensor/reduction_tree.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+using cell_array = vec<cell>;
+
+namespace detail {
+
+class evaluator {
+ public:
+  constexpr evaluator(const graph& g, const vec<cell_array>& arguments, const vec<std::size_t>& symbol_values)
+      : g_(g), arguments_(arguments), symbol_values_(symbol_values), values_(g.size(), cell_array{}) {
+    for (int k = 0; k < g.size(); ++k) values_[k] = compute(k);
+  }
+  constexpr const cell_array& value(int k) const { return values_[k]; }
+
+ private:
+  constexpr extent_list extents(int k) const { return extents_at(g_.shape_of(k), symbol_values_.data()); }
+  constexpr const cell_array& in(int k, int j) const { return values_[g_.operand(k, j)]; }
+
+  constexpr cell_array compute(int k) const {
+    const equation& e = g_.eq[k];
+    const extent_list out = extents(k);
+    const int n = static_cast<int>(out.volume());
+    switch (e.op->what) {
+      case kind::input: return arguments_[static_cast<int>(e.attr[0])];
+      case kind::literal: return cell_array(n, static_cast<cell>(e.attr[0]));
+      case kind::index: return indices(k, out, n);
+      case kind::elementwise: return elementwise(k, n);
+      case kind::broadcast: return broadcast(k, out, n);
+      case kind::reduce: return reduce(k, n);
+      case kind::reshape: return in(k, 0);
+      case kind::move: return move(k, out, n);
+      case kind::gather: return gather(k, out, n);
+      case kind::scatter: return scatter(k, out, n);
+      case kind::contract: return contract(k, out, n);
+    }
+    return {};
+  }
+
+  constexpr cell_array indices(int k, const extent_list& out, int n) const {
+    const int axis = static_cast<int>(g_.eq[k].attr[0]);
+    const int inner = static_cast<int>(out.volume(axis + 1, out.rank)), length = static_cast<int>(out.e[axis]);
+    cell_array r(n, 0);
+    with_dtype(g_.op(k).result, [&]<class T>(T) {
+      for (int i = 0; i < n; ++i) {
+        const int index = i / inner % length;
+        if constexpr (std::is_arithmetic_v<T>) r[i] = to_cell(static_cast<T>(index));
+        else r[i] = to_cell(static_cast<T>(static_cast<float>(index)));
+      }
+    });
+    return r;
+  }
+  constexpr cell_array elementwise(int k, int n) const {
+    cell_array r(n, 0);
+    cell given[4] = {};
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < g_.eq[k].count; ++j) given[j] = in(k, j)[i];
+      g_.op(k).scalar(given, &r[i]);
+    }
+    return r;
+  }
+  constexpr cell_array broadcast(int k, const extent_list& out, int n) const {
+    const std::int64_t repeated = g_.eq[k].attr[0];
+    int strides[max_rank] = {}, step = 1;
+    for (int i = out.rank - 1; i >= 0; --i) {
+      if (repeated >> i & 1) continue;
+      strides[i] = step;
+      step *= static_cast<int>(out.e[i]);
+    }
+    cell_array r(n, 0);
+    for (int i = 0; i < n; ++i) {
+      int from = 0, rest = i;
+      for (int a = out.rank - 1; a >= 0; --a) {
+        from += rest % static_cast<int>(out.e[a]) * strides[a];
+        rest /= static_cast<int>(out.e[a]);
+      }
+      r[i] = in(k, 0)[from];
+    }
+    return r;
+  }
+  constexpr cell_array reduce(int k, int n) const {
+    const equation& e = g_.eq[k];
+    const extent_list x = extents(g_.operand(k, 0));
+    const int first = static_cast<int>(e.attr[0]), last = static_cast<int>(e.attr[1]);
+    const std::size_t length = x.volume(first, last), inner = x.volume(last, x.rank);
+    const auto combine = [&](cell a, cell b) {
+      const cell pair[] = {a, b};
+      cell c = 0;
+      e.op->scalar(pair, &c);
+      return c;
+    };
+    cell_array r(n, e.op->identity);
+    for (int i = 0; i < n; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i) / inner * length * inner + static_cast<std::size_t>(i) % inner;
+      const auto element = [&](std::size_t q) { return in(k, 0)[static_cast<int>(at + q * inner)]; };
+      if (last == x.rank) r[i] = reduce_in_order<cell>(length, element, e.op->identity, combine);
+      else
+        for (std::size_t q = 0; q < length; ++q) r[i] = combine(r[i], element(q));
+    }
+    return r;
+  }
+  constexpr cell_array move(int k, const extent_list& out, int n) const {
+    vec<extent_list> given;
+    for (int i : g_.operands(k)) given.push(extents(i));
+    const move_call call{given.data(), out, g_.eq[k].attr};
+    cell_array r(n, 0);
+    for (int j = 0; j < g_.eq[k].count; ++j)
+      each_element(g_.op(k).copy(call, j), [&](std::ptrdiff_t from, std::ptrdiff_t to) { r[static_cast<int>(to)] = in(k, j)[static_cast<int>(from)]; });
+    return r;
+  }
+  constexpr int row_number(int k, int i) const {
+    const cell c = in(k, 1)[i];
+    return g_.op(g_.operand(k, 1)).result == dtype::i32 ? static_cast<int>(from_cell<std::int32_t>(c)) : static_cast<int>(from_cell<std::int64_t>(c));
+  }
+  constexpr cell_array gather(int k, const extent_list&, int n) const {
+    const extent_list x = extents(g_.operand(k, 0));
+    const int width = static_cast<int>(x.volume(1, x.rank));
+    cell_array r(n, 0);
+    for (int i = 0; i < n; ++i) r[i] = in(k, 0)[row_number(k, i / width) * width + i % width];
+    return r;
+  }
+  constexpr cell_array scatter(int k, const extent_list& out, int n) const {
+    const int width = static_cast<int>(out.volume(1, out.rank));
+    cell_array r(n, 0);
+    with_dtype(g_.op(k).result, [&]<class T>(T) {
+      for (int i = 0; i < in(k, 0).size(); ++i) {
+        cell& to = r[row_number(k, i / width) * width + i % width];
+        if constexpr (std::is_same_v<T, bool>) to |= in(k, 0)[i];
+        else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(in(k, 0)[i])));
+        else to = to_cell(static_cast<T>(static_cast<float>(from_cell<T>(to)) + static_cast<float>(from_cell<T>(in(k, 0)[i]))));
+      }
+    });
+    return r;
+  }
+  constexpr cell_array contract(int k, const extent_list& out, int n) const {
+    const extent_list x = extents(g_.operand(k, 0)), y = extents(g_.operand(k, 1));
+    const int r = out.rank;
+    const bool tx = g_.eq[k].attr[0] & 1, ty = g_.eq[k].attr[0] & 2;
+    const int rows = static_cast<int>(out.e[r - 2]), columns = static_cast<int>(out.e[r - 1]);
+    const int length = static_cast<int>(x.e[tx ? r - 2 : r - 1]);
+    cell_array result(n, 0);
+    with_dtype(g_.op(k).result, [&]<class T>(T) {
+      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+      if constexpr (!std::is_same_v<T, bool>) {
+        for (int i = 0; i < n; ++i) {
+          const int batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
+          const auto left = [&](int q) { return static_cast<wide>(from_cell<T>(in(k, 0)[batch * rows * length + (tx ? q * rows + row : row * length + q)])); };
+          const auto right = [&](int q) { return static_cast<wide>(from_cell<T>(in(k, 1)[batch * length * columns + (ty ? column * length + q : q * columns + column)])); };
+          wide sum = 0;
+          for (int q = 0; q < length; ++q) sum = lane::fma(left(q), right(q), sum);
+          result[i] = to_cell(static_cast<T>(sum));
+        }
+      }
+    });
+    (void)y;
+    return result;
+  }
+
+  const graph& g_;
+  const vec<cell_array>& arguments_;
+  const vec<std::size_t>& symbol_values_;
+  vec<cell_array> values_;
+};
+
+}  // namespace detail
+
+/// The outputs of g. symbol_values: the value of each symbol of g, in order.
+constexpr vec<cell_array> evaluate(const graph& g, const vec<cell_array>& arguments, const vec<std::size_t>& symbol_values) {
+  const detail::evaluator e(g, arguments, symbol_values);
+  vec<cell_array> out;
+  for (int o : g.out) out.push(e.value(o));
+  return out;
+}
+
+/// The values of all symbols at a call, given the extents of the arguments.
+constexpr vec<std::size_t> symbol_values(const graph& g, const vec<extent_list>& arguments) {
+  vec<std::size_t> r;
+  for (int i = 0; i < g.syms.count(); ++i) {
+    const extent_origin o = g.syms.origin(i);
+    if (o.rule == extent_rule::argument) {
+      r.push(arguments[o.a].e[o.b]);
+      continue;
+    }
+    const auto value = [&](int e) { return e >= 0 ? static_cast<std::int64_t>(e) : static_cast<std::int64_t>(r[~e]); };
+    r.push(static_cast<std::size_t>(apply(o.rule, value(o.a), value(o.b))));
+  }
+  return r;
+}
+
+}  // namespace ebb::inline EBB_ABI
