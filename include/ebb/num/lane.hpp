@@ -24,7 +24,7 @@
 //               V::at_least(a, bound)   a < bound ? bound : a, so that a NaN in a stays: x86 maxps(bound, a)
 //               V::at_most(a, bound)    bound < a ? bound : a: x86 minps(bound, a)
 //               V::scale(a, n)          a * 2^n rounded once (see below): AVX-512 scalef
-//               V::split(a)             significand and exponent (see below): AVX-512 getmant(0.75 to 1.5) and getexp
+//               V::split(a)             significand and exponent of |a| (see below): AVX-512 getmant(0.75 to 1.5, no sign) and getexp
 //
 // A batch of integers has all, select, + - * (wrapping), unary -, the comparisons, and may have abs, at_least and at_most.
 #pragma once
@@ -230,28 +230,30 @@ struct parts {
   V significand, exponent;
 };
 
-/// a = significand * 2^exponent with 0.75 <= significand < 1.5, for finite a > 0, subnormal ones too. Anything for the others.
+/// |a| = significand * 2^exponent with 0.75 <= significand < 1.5, subnormal numbers included.
+/// 0 and infinity have significand 1 and exponent -infinity and infinity, of a NaN one of the two is NaN.
 template <class V>
 EBB_INLINE constexpr parts<V> split(V a) {
-  if constexpr (requires { V::split(a); }) {
-    const auto [significand, exponent] = V::split(a);
-    return {significand, exponent};
-  } else {
+  if constexpr (requires { V::split(a); }) return V::split(a);
+  else {
     using T = element_of<V>;
     using F = format<T>;
     using B = bits_of<V>;
     constexpr bits_of<T> least = std::bit_cast<bits_of<T>>(T(0.75));
-    const mask_of<V> subnormal = a < all<V>(std::numeric_limits<T>::min());
-    const B b = to_bits(select(subnormal, a * all<V>(F::ulp_one), a)) + all<B>(F::one - least);
+    const V infinity = all<V>(std::numeric_limits<T>::infinity()), magnitude = abs(a);
+    const mask_of<V> subnormal = magnitude < all<V>(std::numeric_limits<T>::min());
+    const B b = to_bits(select(subnormal, magnitude * all<V>(F::ulp_one), magnitude)) + all<B>(F::one - least);
     const V biased = from_bits<V>((b >> F::fraction_bits) | all<B>(std::bit_cast<bits_of<T>>(F::ulp_one)));
     const V offset = select(subnormal, all<V>(F::ulp_one + F::bias + F::fraction_bits), all<V>(F::ulp_one + F::bias));
-    return {from_bits<V>((b & all<B>(F::fraction)) + all<B>(least)), biased - offset};
+    const V exponent = select(magnitude == all<V>(0), -infinity, biased - offset);
+    return {from_bits<V>((b & all<B>(F::fraction)) + all<B>(least)), select(magnitude < infinity, exponent, magnitude)};
   }
 }
 
 /// What functions of this namespace ask of their arguments.
 template <class V>
-concept lane_type = std::same_as<V, float> || std::same_as<V, double> || requires(V a, typename V::mask m, typename V::bits b, element_of<V> x) {
+concept lane_type = std::same_as<V, float> || std::same_as<V, double> ||
+                    requires(V a, typename V::mask m, typename V::bits b, element_of<V> x) {
   requires std::same_as<element_of<V>, float> || std::same_as<element_of<V>, double>;
   { V::all(x) } -> std::same_as<V>;
   { a + a } -> std::same_as<V>;

@@ -1,0 +1,118 @@
+// ebb/num/exponential.hpp — exp, expm1, tanh and sigmoid, for one element and for batches.
+// SPDX-License-Identifier: BSL-1.0
+//
+// All four write x = n ln 2 + r with an integer n and |r| <= ln 2 / 2, so that e^x = 2^n e^r, with n ln 2 subtracted in two parts
+// of which the first is exact. e^r = 1 + r + r^2 q(r); the minimax polynomial q keeps the relative error of e^r - 1 small, too.
+// Source: W. J. Cody, W. Waite, Software Manual for the Elementary Functions (1980), chapter 6; J.-M. Muller, Elementary Functions (2016).
+// Bounds hold with fma; without it they are up to twice as large.
+#pragma once
+
+#include "constant.hpp"
+#include "lane.hpp"
+#include "polynomial.hpp"
+
+#include <limits>
+
+namespace ebb::inline EBB_ABI::lane {
+
+namespace detail {
+
+template <class T>
+struct exponential;
+
+template <>
+struct exponential<float> {
+  static constexpr float least = -105, greatest = 89;                        // e^x is 0 below, infinite above
+  static constexpr float one_from = 10;                                      // tanh(x) is 1 from here on
+  static constexpr float minus_one_below = -18;                              // expm1(x) is -1
+  static constexpr float q[] = {0x1.fffffep-2f, 0x1.5554bp-3f, 0x1.55572ap-5f, 0x1.122792p-7f, 0x1.6b5c1ap-10f};
+};
+template <>
+struct exponential<double> {
+  static constexpr double least = -746, greatest = 710;
+  static constexpr double one_from = 20;
+  static constexpr double minus_one_below = -38;
+  static constexpr double q[] = {0x1.0000000000005p-1, 0x1.555555555554p-3, 0x1.555555555211ap-5, 0x1.111111111758dp-7,
+                                 0x1.6c16c17f2aacp-10, 0x1.a01a017de8722p-13, 0x1.a019a6af1d35ap-16, 0x1.71de7454daadfp-19,
+                                 0x1.28a281f5982p-22, 0x1.ae8acbe17aa67p-26};
+};
+
+/// x = n ln 2 + r, and 2^n where that is a normal number.
+template <class V>
+struct reduced {
+  V shifted, n, r;
+  EBB_INLINE constexpr V power() const { return from_bits<V>(to_bits(shifted) << format<element_of<V>>::fraction_bits); }
+};
+
+/// Divides x by ln 2 / Parts. The sum with a large constant leaves n + bias in the low bits, which are 2^n once they are shifted up.
+template <int Parts = 1, class V>
+EBB_INLINE constexpr reduced<V> reduce(V x) {
+  using T = element_of<V>;
+  constexpr T rounder = format<T>::rounder + format<T>::bias;
+  const V shifted = fma(x, all<V>(ln2<T>::reciprocal * Parts), all<V>(rounder)), n = shifted - all<V>(rounder);
+  return {shifted, n, fma(n, all<V>(-ln2<T>::low / Parts), fma(n, all<V>(-ln2<T>::high / Parts), x))};
+}
+
+/// q for e^(2r) - 1 = 2 (r + r^2 twice(r)).
+template <class T>
+struct doubled {
+  T q[sizeof(exponential<T>::q) / sizeof(T)];
+  constexpr doubled() {
+    T factor = 2;
+    for (int i = 0; T & term : q) {
+      term = exponential<T>::q[i++] * factor;
+      factor *= 2;
+    }
+  }
+};
+template <class T>
+inline constexpr doubled<T> of_twice{};
+
+}  // namespace detail
+
+/// e to the x.   Error: 1 ulp, gradual underflow included.
+template <class V>
+EBB_INLINE constexpr V exp(V x) {
+  using C = detail::exponential<element_of<V>>;
+  const auto [shifted, n, r] = detail::reduce(at_most(at_least(x, all<V>(C::least)), all<V>(C::greatest)));
+  const V one = all<V>(1);
+  return scale(fma(fma(horner(r, C::q), r, one), r, one), n);
+}
+
+/// e^x - 1, exact in the relative sense near 0; keeps the sign of zero.   Error: 2 ulp.
+template <class V>
+EBB_INLINE constexpr V expm1(V x) {
+  using T = element_of<V>;
+  using C = detail::exponential<T>;
+  const V one = all<V>(1), clamped = at_most(at_least(x, all<V>(C::minus_one_below)), all<V>(C::greatest));
+  const auto reduced = detail::reduce(clamped);
+  const V n = reduced.n, r = reduced.r, small = fma(r * r, horner(r, C::q), r);
+  // 2^n (e^r - 1 + 1 - 2^-n); n goes up to bias + 1, so 2^n is made of two factors and 2^(1-n) may become 0.
+  const V power = power_of_two(n - one), inverse = power_of_two(one - n);
+  const V result = (small + fma(inverse, all<V>(T(-0.5)), one)) * power;
+  return copysign(result + result, x);
+}
+
+/// Hyperbolic tangent.   Error: 2 ulp.
+template <class V>
+EBB_INLINE constexpr V tanh(V x) {
+  using T = element_of<V>;
+  using C = detail::exponential<T>;
+  // With E = (e^2|x| - 1) / 2: tanh |x| = E / (E + 1). One way for all x: near 0, n is 0 and E = r + r^2 q.
+  const auto reduced = detail::reduce<2>(at_most(abs(x), all<V>(C::one_from)));
+  const V r = reduced.r, power = reduced.power(), half = all<V>(T(0.5));
+  const V small = fma(r * r, horner(r, detail::of_twice<T>.q), r);
+  const V e = fma(power, small, fma(power, half, -half)), quotient = e / (e + all<V>(1));
+  // E / (E + 1) = E - E * E / (E + 1): for small E the rounding of E + 1 has less weight that way.
+  return copysign(select(e < all<V>(T(0.34)), fma(-e, quotient, e), quotient), x);
+}
+
+/// 1 / (1 + e^-x), with full precision on both sides.   Error: 2 ulp, gradual underflow included.
+template <class V>
+EBB_INLINE constexpr V sigmoid(V x) {
+  using T = element_of<V>;
+  const V one = all<V>(1), e = lane::exp(-abs(x)), quotient = select(x < all<V>(0), e, one) / (one + e);
+  return select(x < all<V>(T(-1.125)), fma(-e, quotient, e), quotient);
+}
+
+}  // namespace ebb::inline EBB_ABI::lane

@@ -1,0 +1,28 @@
+// ebb/num/polynomial.hpp — polynomials by Horner's rule, unrolled.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "lane.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace ebb::inline EBB_ABI::lane {
+
+namespace detail {
+// A fold and not a loop: g++ -O2 leaves such a loop as it is, and its sum in memory.
+template <class V, class T, std::size_t N, std::size_t... I>
+EBB_INLINE constexpr V horner_fold(V x, const T (&terms)[N], std::index_sequence<I...>) {
+  V sum = all<V>(terms[N - 1]);
+  ((sum = fma(sum, x, all<V>(terms[N - 2 - I]))), ...);
+  return sum;
+}
+}  // namespace detail
+
+/// terms[0] + terms[1] x + terms[2] x^2 + ...
+template <class V, class T, std::size_t N>
+EBB_INLINE constexpr V horner(V x, const T (&terms)[N]) {
+  return detail::horner_fold(x, terms, std::make_index_sequence<N - 1>{});
+}
+
+}  // namespace ebb::inline EBB_ABI::lane
