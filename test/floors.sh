@@ -40,7 +40,7 @@ check() {
   # A note is defined by a comment line of its own, `// [note: name]`, and cited as `see [note: name]`.
   local definition='^ *//+ *\[note: [^]]+\] *$' notes
   notes=$(grep -rhE "$definition" include | grep -oE '\[note: [^]]+\]' | sort)
-  uniq -d <<<"$notes" | grep . | rule 'a note is written once'
+  uniq -d <<<"$notes" | while IFS= read -r line; do grep -rnF -- "$line" include | grep -v 'see \['; done | rule 'a note is written once'
   grep -rnoE '\[note: [^]]+\]' include test examples bench README.md CONTRIBUTING.md --include='*.?pp' --include='*.md' |
     while IFS= read -r line; do grep -qFx -- "${line#*:*:}" <<<"$notes" || echo "$line"; done | rule 'a note that nobody wrote'
 }
