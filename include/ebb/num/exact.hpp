@@ -66,8 +66,15 @@ constexpr double rounded(bool negative, wide m, int exponent) {
   return std::bit_cast<double>((bits > infinity ? infinity : bits) | (static_cast<std::uint64_t>(negative) << 63));
 }
 
-constexpr bool is_finite(double x) { return x - x == 0; }
+constexpr bool is_finite(double x) { return (std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) != 0x7ff; }
 constexpr bool is_negative(double x) { return std::bit_cast<std::uint64_t>(x) >> 63; }
+
+/// To float, to nearest even. The cast alone is no constant expression where it overflows, nor is a product on g++.
+constexpr float narrowed(double x) {
+  const float infinity = std::bit_cast<float>(0x7f800000u);
+  if (x >= 0x1.ffffffp+127) return infinity;
+  return x <= -0x1.ffffffp+127 ? -infinity : static_cast<float>(x);
+}
 
 /// a * b + c, rounded once.
 constexpr double fma(double a, double b, double c) {
@@ -103,11 +110,19 @@ constexpr double fma(double a, double b, double c) {
 constexpr float fma(float a, float b, float c) {
   const double p = static_cast<double>(a) * static_cast<double>(b), s = p + static_cast<double>(c);
   const double t = s - p, e = (p - (s - t)) + (static_cast<double>(c) - t);
-  if (!is_finite(s) || e == 0) return static_cast<float>(s);
+  if (!is_finite(s) || e == 0) return narrowed(s);
   const std::uint64_t b64 = std::bit_cast<std::uint64_t>(s);
-  if (b64 & 1) return static_cast<float>(s);
-  return static_cast<float>(std::bit_cast<double>((e > 0) == (s > 0) ? b64 + 1 : b64 - 1));
+  if (b64 & 1) return narrowed(s);
+  return narrowed(std::bit_cast<double>((e > 0) == (s > 0) ? b64 + 1 : b64 - 1));
 }
+
+/// a * 2^n, rounded once.
+constexpr double scale(double a, double n) {
+  if (!is_finite(a) || !is_finite(n) || a == 0) return a + n;
+  const integral x(a);
+  return rounded(is_negative(a), wide{0, x.significand}, x.exponent + static_cast<int>(n));
+}
+constexpr float scale(float a, float n) { return narrowed(scale(static_cast<double>(a), static_cast<double>(n))); }
 
 /// The square root digit by digit, correctly rounded.
 constexpr double sqrt(double x) {

@@ -85,12 +85,10 @@ EBB_INLINE constexpr V expm1(V x) {
   using T = element_of<V>;
   using C = detail::exponential<T>;
   const V one = all<V>(1), clamped = at_most(at_least(x, all<V>(C::minus_one_below)), all<V>(C::greatest));
-  const auto reduced = detail::reduce(clamped);
-  const V n = reduced.n, r = reduced.r, small = fma(r * r, horner(r, C::q), r);
-  // 2^n (e^r - 1 + 1 - 2^-n); n goes up to bias + 1, so 2^n is made of two factors and 2^(1-n) may become 0.
-  const V power = power_of_two(n - one), inverse = power_of_two(one - n);
-  const V result = (small + fma(inverse, all<V>(T(-0.5)), one)) * power;
-  return copysign(result + result, x);
+  const auto [shifted, n, r] = detail::reduce(clamped);
+  const V small = fma(r * r, horner(r, C::q), r);
+  // 2^n (e^r - 1 + 1 - 2^-n), where 2^-n is made from 2^(1-n), which may become 0.
+  return copysign(scale(small + fma(power_of_two(one - n), all<V>(T(-0.5)), one), n), x);
 }
 
 /// Hyperbolic tangent.   Error: 2 ulp.

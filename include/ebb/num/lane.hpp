@@ -213,12 +213,14 @@ EBB_INLINE constexpr V power_of_two(V n) {
   return from_bits<V>(to_bits(n + all<V>(F::rounder + F::bias)) << F::fraction_bits);
 }
 
-/// a * 2^n, rounded once, for integers n with |n| <= 2 * bias - 2 and 1/4 <= |a| <= 4 (or NaN).
+/// a * 2^n, rounded once, for integers n with |n| <= 2 * bias - 2 and an a that is not far from 1 (or n is 0, or a is NaN).
 template <class V>
 EBB_INLINE constexpr V scale(V a, V n) {
   if constexpr (requires { V::scale(a, n); }) return V::scale(a, n);
   else {
     // In two steps, since 2^n itself may be out of range; the first step is exact.
+    if constexpr (scalar<V>)
+      if (std::is_constant_evaluated()) return exact::scale(a, n);
     using F = format<element_of<V>>;
     const V half = fma(n, all<V>(element_of<V>(0.5)), all<V>(F::rounder)) - all<V>(F::rounder);
     return a * power_of_two(half) * power_of_two(n - half);
