@@ -169,8 +169,8 @@ EBB_INLINE vector<T> load_first(const T* p, int count) {
   [[maybe_unused]] const int n = count < 0 ? 0 : count < count_of<T> ? count : count_of<T>;
 #if defined(__AVX512F__)
   const auto m = static_cast<mask<T>>((1u << n) - 1u);
-  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_ps(m, p));
-  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_pd(m, p));
+  if constexpr (std::is_same_v<T, float>) return _mm512_maskz_loadu_ps(m, p);
+  else if constexpr (std::is_same_v<T, double>) return _mm512_maskz_loadu_pd(m, p);
   else if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_epi32(m, p));
   else return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_epi64(m, p));
 #elif defined(__AVX__)
@@ -188,8 +188,8 @@ EBB_INLINE void store_first(T* p, vector<T> x, int count) {
   [[maybe_unused]] const int n = count < 0 ? 0 : count < count_of<T> ? count : count_of<T>;
 #if defined(__AVX512F__)
   const auto m = static_cast<mask<T>>((1u << n) - 1u);
-  if constexpr (std::is_same_v<T, float>) _mm512_mask_storeu_ps(p, m, reinterpret_cast<__m512>(x));
-  else if constexpr (std::is_same_v<T, double>) _mm512_mask_storeu_pd(p, m, reinterpret_cast<__m512d>(x));
+  if constexpr (std::is_same_v<T, float>) _mm512_mask_storeu_ps(p, m, x);
+  else if constexpr (std::is_same_v<T, double>) _mm512_mask_storeu_pd(p, m, x);
   else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, m, reinterpret_cast<__m512i>(x));
   else _mm512_mask_storeu_epi64(p, m, reinterpret_cast<__m512i>(x));
 #elif defined(__AVX__)
@@ -202,19 +202,6 @@ EBB_INLINE void store_first(T* p, vector<T> x, int count) {
 }
 
 template <class T>
-EBB_INLINE vector<T> fma(vector<T> x, vector<T> y, vector<T> z) {
-  if constexpr (!lane::fused) return x * y + z;
-#if defined(__AVX512F__)
-  else if constexpr (sizeof(T) == 4)
-    return reinterpret_cast<vector<T>>(_mm512_fmadd_ps(reinterpret_cast<__m512>(x), reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(z)));
-  else
-    return reinterpret_cast<vector<T>>(_mm512_fmadd_pd(reinterpret_cast<__m512d>(x), reinterpret_cast<__m512d>(y), reinterpret_cast<__m512d>(z)));
-#else
-  else return from_xsimd<T>(xsimd::fma(to_xsimd<T>(x), to_xsimd<T>(y), to_xsimd<T>(z)));
-#endif
-}
-
-template <class T>
 EBB_INLINE vector<T> abs(vector<T> x) { return reinterpret_cast<vector<T>>(as_int<T>(x) & ~as_int<T>(sign_bits<T>())); }
 template <class T>
 EBB_INLINE vector<T> flip_sign(vector<T> x) { return reinterpret_cast<vector<T>>(as_int<T>(x) ^ as_int<T>(sign_bits<T>())); }
@@ -223,82 +210,69 @@ EBB_INLINE vector<T> copysign(vector<T> x, vector<T> sign) {
   return reinterpret_cast<vector<T>>(as_int<T>(abs<T>(x)) | (as_int<T>(sign) & as_int<T>(sign_bits<T>())));
 }
 
-// On AVX-512 the masked forms of the intrinsics: g++ 12 warns about a value of its own in the others.
-#if defined(__AVX512F__)
-template <class T>
-EBB_INLINE vector<T> sqrt(vector<T> x) {
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(x)));
-  else return reinterpret_cast<vector<T>>(_mm512_maskz_sqrt_pd(0xff, reinterpret_cast<__m512d>(x)));
-}
-template <int Mode, class T>
-EBB_INLINE vector<T> round_to(vector<T> x) {
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_roundscale_ps(0xffff, reinterpret_cast<__m512>(x), Mode));
-  else return reinterpret_cast<vector<T>>(_mm512_maskz_roundscale_pd(0xff, reinterpret_cast<__m512d>(x), Mode));
-}
-template <class T>
-EBB_INLINE vector<T> floor(vector<T> x) { return round_to<_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC, T>(x); }
-template <class T>
-EBB_INLINE vector<T> rint(vector<T> x) { return round_to<_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC, T>(x); }
-#else
-template <class T>
-EBB_INLINE vector<T> sqrt(vector<T> x) { return from_xsimd<T>(xsimd::sqrt(to_xsimd<T>(x))); }
-template <class T>
-EBB_INLINE vector<T> floor(vector<T> x) { return copysign<T>(from_xsimd<T>(xsimd::floor(to_xsimd<T>(x))), x); }
-template <class T>
-EBB_INLINE vector<T> rint(vector<T> x) { return copysign<T>(from_xsimd<T>(xsimd::nearbyint(to_xsimd<T>(x))), x); }
-#endif
-
-/// x < y ? y : x, the form of x86's max: the second where they are equal or not comparable.
-template <class T>
-EBB_INLINE vector<T> at_least(vector<T> x, vector<T> y) {
-#if defined(__AVX512F__)
-  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(x)));
-  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm512_maskz_max_pd(0xff, reinterpret_cast<__m512d>(y), reinterpret_cast<__m512d>(x)));
-  else return select<T>(less<T>(x, y), y, x);
-#elif defined(__AVX__)
-  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm256_max_ps(reinterpret_cast<__m256>(y), reinterpret_cast<__m256>(x)));
-  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm256_max_pd(reinterpret_cast<__m256d>(y), reinterpret_cast<__m256d>(x)));
-  else return select<T>(less<T>(x, y), y, x);
-#else
-  return select<T>(less<T>(x, y), y, x);
-#endif
-}
-/// y < x ? y : x, likewise.
-template <class T>
-EBB_INLINE vector<T> at_most(vector<T> x, vector<T> y) {
-#if defined(__AVX512F__)
-  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(x)));
-  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm512_maskz_min_pd(0xff, reinterpret_cast<__m512d>(y), reinterpret_cast<__m512d>(x)));
-  else return select<T>(less<T>(y, x), y, x);
-#elif defined(__AVX__)
-  if constexpr (std::is_same_v<T, float>) return reinterpret_cast<vector<T>>(_mm256_min_ps(reinterpret_cast<__m256>(y), reinterpret_cast<__m256>(x)));
-  else if constexpr (std::is_same_v<T, double>) return reinterpret_cast<vector<T>>(_mm256_min_pd(reinterpret_cast<__m256d>(y), reinterpret_cast<__m256d>(x)));
-  else return select<T>(less<T>(y, x), y, x);
-#else
-  return select<T>(less<T>(y, x), y, x);
-#endif
-}
+// What has an instruction of its own or needs a repair, for float and for double: x * y + z (rounded once where lane::fused), sqrt,
+// floor, rint (ties to even), and the larger and the smaller one as x86 has them: y where they are equal or not comparable.
+using floats = vector<float>;
+using doubles = vector<double>;
 
 #if defined(__AVX512F__)
+
+// The masked forms of the intrinsics, since g++ 12 warns about a value of its own in the others.
+EBB_INLINE floats fma(floats x, floats y, floats z) { return lane::fused ? floats(_mm512_fmadd_ps(x, y, z)) : x * y + z; }
+EBB_INLINE doubles fma(doubles x, doubles y, doubles z) { return lane::fused ? doubles(_mm512_fmadd_pd(x, y, z)) : x * y + z; }
+EBB_INLINE floats sqrt(floats x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
+EBB_INLINE doubles sqrt(doubles x) { return _mm512_maskz_sqrt_pd(0xff, x); }
+EBB_INLINE floats floor(floats x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+EBB_INLINE doubles floor(doubles x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+EBB_INLINE floats rint(floats x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+EBB_INLINE doubles rint(doubles x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+EBB_INLINE floats larger(floats x, floats y) { return _mm512_maskz_max_ps(0xffff, x, y); }
+EBB_INLINE doubles larger(doubles x, doubles y) { return _mm512_maskz_max_pd(0xff, x, y); }
+EBB_INLINE floats smaller(floats x, floats y) { return _mm512_maskz_min_ps(0xffff, x, y); }
+EBB_INLINE doubles smaller(doubles x, doubles y) { return _mm512_maskz_min_pd(0xff, x, y); }
+
 /// x * 2^n, rounded once.
-template <class T>
-EBB_INLINE vector<T> scale(vector<T> x, vector<T> n) {
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_scalef_ps(0xffff, reinterpret_cast<__m512>(x), reinterpret_cast<__m512>(n)));
-  else return reinterpret_cast<vector<T>>(_mm512_maskz_scalef_pd(0xff, reinterpret_cast<__m512d>(x), reinterpret_cast<__m512d>(n)));
-}
+EBB_INLINE floats scale(floats x, floats n) { return _mm512_maskz_scalef_ps(0xffff, x, n); }
+EBB_INLINE doubles scale(doubles x, doubles n) { return _mm512_maskz_scalef_pd(0xff, x, n); }
 /// The m with x = m * 2^n and 0.75 <= m < 1.5.
-template <class T>
-EBB_INLINE vector<T> significand(vector<T> x) {
-  if constexpr (sizeof(T) == 4)
-    return reinterpret_cast<vector<T>>(_mm512_maskz_getmant_ps(0xffff, reinterpret_cast<__m512>(x), _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src));
-  else return reinterpret_cast<vector<T>>(_mm512_maskz_getmant_pd(0xff, reinterpret_cast<__m512d>(x), _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src));
-}
+EBB_INLINE floats significand(floats x) { return _mm512_maskz_getmant_ps(0xffff, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src); }
+EBB_INLINE doubles significand(doubles x) { return _mm512_maskz_getmant_pd(0xff, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src); }
 /// The n with x = m * 2^n and 1 <= m < 2.
+EBB_INLINE floats exponent(floats x) { return _mm512_maskz_getexp_ps(0xffff, x); }
+EBB_INLINE doubles exponent(doubles x) { return _mm512_maskz_getexp_pd(0xff, x); }
+
+#else
+
 template <class T>
-EBB_INLINE vector<T> exponent(vector<T> x) {
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_getexp_ps(0xffff, reinterpret_cast<__m512>(x)));
-  else return reinterpret_cast<vector<T>>(_mm512_maskz_getexp_pd(0xff, reinterpret_cast<__m512d>(x)));
+EBB_INLINE vector<T> fma_of(vector<T> x, vector<T> y, vector<T> z) {
+  if constexpr (lane::fused) return from_xsimd<T>(xsimd::fma(to_xsimd<T>(x), to_xsimd<T>(y), to_xsimd<T>(z)));
+  else return x * y + z;
 }
+EBB_INLINE floats fma(floats x, floats y, floats z) { return fma_of<float>(x, y, z); }
+EBB_INLINE doubles fma(doubles x, doubles y, doubles z) { return fma_of<double>(x, y, z); }
+EBB_INLINE floats sqrt(floats x) { return from_xsimd<float>(xsimd::sqrt(to_xsimd<float>(x))); }
+EBB_INLINE doubles sqrt(doubles x) { return from_xsimd<double>(xsimd::sqrt(to_xsimd<double>(x))); }
+EBB_INLINE floats floor(floats x) { return copysign<float>(from_xsimd<float>(xsimd::floor(to_xsimd<float>(x))), x); }
+EBB_INLINE doubles floor(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::floor(to_xsimd<double>(x))), x); }
+EBB_INLINE floats rint(floats x) { return copysign<float>(from_xsimd<float>(xsimd::nearbyint(to_xsimd<float>(x))), x); }
+EBB_INLINE doubles rint(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::nearbyint(to_xsimd<double>(x))), x); }
+#if defined(__AVX__)
+EBB_INLINE floats larger(floats x, floats y) { return _mm256_max_ps(x, y); }
+EBB_INLINE doubles larger(doubles x, doubles y) { return _mm256_max_pd(x, y); }
+EBB_INLINE floats smaller(floats x, floats y) { return _mm256_min_ps(x, y); }
+EBB_INLINE doubles smaller(doubles x, doubles y) { return _mm256_min_pd(x, y); }
+#elif defined(__SSE2__)
+EBB_INLINE floats larger(floats x, floats y) { return _mm_max_ps(x, y); }
+EBB_INLINE doubles larger(doubles x, doubles y) { return _mm_max_pd(x, y); }
+EBB_INLINE floats smaller(floats x, floats y) { return _mm_min_ps(x, y); }
+EBB_INLINE doubles smaller(doubles x, doubles y) { return _mm_min_pd(x, y); }
+#else
+EBB_INLINE floats larger(floats x, floats y) { return select<float>(less<float>(y, x), x, y); }
+EBB_INLINE doubles larger(doubles x, doubles y) { return select<double>(less<double>(y, x), x, y); }
+EBB_INLINE floats smaller(floats x, floats y) { return select<float>(less<float>(x, y), x, y); }
+EBB_INLINE doubles smaller(doubles x, doubles y) { return select<double>(less<double>(x, y), x, y); }
+#endif
+
 #endif
 
 }  // namespace simd

@@ -8,8 +8,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-// The order is that of see [note: logical reduction tree]. A machine with L lanes keeps the 32 accumulators in 32 / L lanes values, number u
-// holding those from u * L on. The bits are the same for L = 4, 8 and 16, for every block size and number of threads.
+// The order is that of the reduction tree, see [note: logical reduction tree]. A machine with L lanes keeps the 32 accumulators in 32 / L
+// values, number u holding those from u * L on: lane i with lane i + 16, ... combines whole values first, then lanes of the last one.
 inline constexpr int accumulators = logical_lanes / lane_count;
 static_assert(accumulators >= 1 && accumulators * lane_count == logical_lanes);
 

@@ -157,11 +157,13 @@ struct lanes<T> {
   }
   /// a < bound ? bound : a
   static EBB_INLINE lanes at_least(lanes a, lanes bound) {
-    return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::at_least<T>(x, y); }, a, bound);
+    if constexpr (!std::is_floating_point_v<T>) return select(a < bound, bound, a);
+    else return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::larger(y, x); }, a, bound);
   }
   /// bound < a ? bound : a
   static EBB_INLINE lanes at_most(lanes a, lanes bound) {
-    return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::at_most<T>(x, y); }, a, bound);
+    if constexpr (!std::is_floating_point_v<T>) return select(bound < a, bound, a);
+    else return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::smaller(y, x); }, a, bound);
   }
   static EBB_INLINE lanes abs(lanes a) {
     if constexpr (std::is_floating_point_v<T>) return simd::each<T>([](auto x) EBB_LAMBDA { return simd::abs<T>(x); }, a);
@@ -169,17 +171,17 @@ struct lanes<T> {
   }
 
   static EBB_INLINE lanes fma(lanes a, lanes b, lanes c) requires full_real<T> {
-    return simd::each<T>([](auto x, auto y, auto z) EBB_LAMBDA { return simd::fma<T>(x, y, z); }, a, b, c);
+    return simd::each<T>([](auto x, auto y, auto z) EBB_LAMBDA { return simd::fma(x, y, z); }, a, b, c);
   }
   static EBB_INLINE lanes sqrt(lanes a) requires full_real<T> {
-    return simd::each<T>([](auto x) EBB_LAMBDA { return simd::sqrt<T>(x); }, a);
+    return simd::each<T>([](auto x) EBB_LAMBDA { return simd::sqrt(x); }, a);
   }
   static EBB_INLINE lanes floor(lanes a) requires full_real<T> {
-    return simd::each<T>([](auto x) EBB_LAMBDA { return simd::floor<T>(x); }, a);
+    return simd::each<T>([](auto x) EBB_LAMBDA { return simd::floor(x); }, a);
   }
   /// To the nearest integer, ties to even.
   static EBB_INLINE lanes rint(lanes a) requires full_real<T> {
-    return simd::each<T>([](auto x) EBB_LAMBDA { return simd::rint<T>(x); }, a);
+    return simd::each<T>([](auto x) EBB_LAMBDA { return simd::rint(x); }, a);
   }
   static EBB_INLINE lanes copysign(lanes magnitude, lanes sign) requires full_real<T> {
     return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::copysign<T>(x, y); }, magnitude, sign);
@@ -194,11 +196,11 @@ struct lanes<T> {
   }
 #if defined(__AVX512F__)
   static EBB_INLINE lanes scale(lanes a, lanes n) requires full_real<T> {
-    return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::scale<T>(x, y); }, a, n);
+    return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::scale(x, y); }, a, n);
   }
   static EBB_INLINE lane::parts<lanes> split(lanes a) requires full_real<T> {
-    const auto exponent = [](lanes x) EBB_LAMBDA { return simd::each<T>([](auto y) EBB_LAMBDA { return simd::exponent<T>(y); }, x); };
-    const lanes significand = simd::each<T>([](auto x) EBB_LAMBDA { return simd::significand<T>(x); }, a);
+    const auto exponent = [](lanes x) EBB_LAMBDA { return simd::each<T>([](auto y) EBB_LAMBDA { return simd::exponent(y); }, x); };
+    const lanes significand = simd::each<T>([](auto x) EBB_LAMBDA { return simd::significand(x); }, a);
     return {significand, exponent(a) - exponent(significand)};
   }
 #endif
@@ -272,7 +274,8 @@ template <full_integer T>
 EBB_INLINE lanes<T> operator~(lanes<T> a) { return simd::each<T>([](auto x) EBB_LAMBDA { return ~x; }, a); }
 template <full_integer T>
 EBB_INLINE lanes<T> operator<<(lanes<T> a, int count) {
-  return simd::each<T>([=](auto x) EBB_LAMBDA { return simd::unwrap<T>(simd::wrap<T>(x) << static_cast<typename simd::wrapping_of<T>::type>(count)); }, a);
+  using W = typename simd::wrapping_of<T>::type;
+  return simd::each<T>([=](auto x) EBB_LAMBDA { return simd::unwrap<T>(simd::wrap<T>(x) << static_cast<W>(count)); }, a);
 }
 /// Signed integers keep their sign.
 template <full_integer T>

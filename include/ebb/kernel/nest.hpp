@@ -1,0 +1,431 @@
+// ebb/kernel/nest.hpp — one loop nest of a plan as straight-line SIMD code; see [note: one nest for each group] for what it does.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: kernels have short names]
+// A kernel is instantiated on a nominal type P, which names the program, and a number. P::plan holds the nests as constants, P::shape(i)
+// the shapes. Each equation names its op's function as a template argument, so that the call is direct for the front end and can be
+// inlined; there is no function for each equation. Whole steps of lanes and tails run the same code: a tail is copied to padded
+// scratch first, since a second copy of the body would double compile time.
+#pragma once
+
+#include "../tensor/nest.hpp"
+#include "../tensor/reduction_tree.hpp"
+#include "convert.hpp"
+#include "fold.hpp"
+#include "lanes.hpp"
+#include "narrow.hpp"
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// What a kernel is told at a call.
+struct nest_call {
+  void* const* buffer = nullptr;
+  const std::size_t* symbol = nullptr;  // the values of the symbols
+};
+
+namespace detail {
+
+
+template <dtype D>
+struct type_for;
+template <> struct type_for<dtype::boolean> { using type = bool; };
+template <> struct type_for<dtype::i32> { using type = std::int32_t; };
+template <> struct type_for<dtype::i64> { using type = std::int64_t; };
+template <> struct type_for<dtype::f16> { using type = float16; };
+template <> struct type_for<dtype::bf16> { using type = bfloat16; };
+template <> struct type_for<dtype::f32> { using type = float; };
+template <> struct type_for<dtype::f64> { using type = double; };
+template <dtype D>
+using type_of = typename type_for<D>::type;
+
+/// The values of a nest while it runs: one array of lanes for each dtype.
+template <int B, int I, int L, int H, int N, int F, int D>
+struct local_slots {
+  lanes<bool> b[B + 1];
+  lanes<std::int32_t> i[I + 1];
+  lanes<std::int64_t> l[L + 1];
+  lanes<float16> h[H + 1];
+  lanes<bfloat16> n[N + 1];
+  lanes<float> f[F + 1];
+  lanes<double> d[D + 1];
+
+  template <dtype T>
+  EBB_INLINE auto* array() {
+    if constexpr (T == dtype::boolean) return b;
+    else if constexpr (T == dtype::i32) return i;
+    else if constexpr (T == dtype::i64) return l;
+    else if constexpr (T == dtype::f16) return h;
+    else if constexpr (T == dtype::bf16) return n;
+    else if constexpr (T == dtype::f32) return f;
+    else return d;
+  }
+  template <slot S>
+  EBB_INLINE lanes<type_of<S.type>>& at() {
+    return array<S.type>()[S.number];
+  }
+};
+
+template <nest N>
+using locals_of = local_slots<N.slots[0], N.slots[1], N.slots[2], N.slots[3], N.slots[4], N.slots[5], N.slots[6]>;
+
+}  // namespace detail
+
+template <class P, int Number>
+class nest_kernel {
+  static constexpr nest n = P::plan.nests[Number];
+  static constexpr int inner = n.loops - 1;
+  static constexpr bool has_run = n.run_from < n.loops || (n.reduces.count > 0 && [] {
+    for (int i = 0; i < n.reduces.count; ++i)
+      if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].run) return true;
+    return false;
+  }());
+  static constexpr int lane_bits = lane_count;
+  static constexpr std::uint32_t all_lanes = lane_count >= 32 ? ~0u : (1u << lane_count) - 1u;
+
+  template <int I>
+  static constexpr nest_load load_at = P::plan.loads[static_cast<std::size_t>(n.loads.first + I)];
+  template <int I>
+  static constexpr nest_compute compute_at = P::plan.computes[static_cast<std::size_t>(n.computes.first + I)];
+  template <int I>
+  static constexpr nest_reduce reduce_at = P::plan.reduces[static_cast<std::size_t>(n.reduces.first + I)];
+  template <int I>
+  static constexpr nest_store store_at = P::plan.stores[static_cast<std::size_t>(n.stores.first + I)];
+
+  template <int I>
+  using loaded = detail::type_of<load_at<I>.to.type>;
+  template <int I>
+  using reduced = detail::type_of<reduce_at<I>.type>;
+  template <int I>
+  using stored = detail::type_of<store_at<I>.from.type>;
+
+  using locals = detail::locals_of<n>;
+  using loads = std::make_integer_sequence<int, n.loads.count>;
+  using reduces = std::make_integer_sequence<int, n.reduces.count>;
+  using stores = std::make_integer_sequence<int, n.stores.count>;
+
+  /// Where the current row of each array begins, and how far the outer loops are.
+  struct pointers {
+    const char* in[n.loads.count + 1];
+    char* out[n.stores.count + 1];
+    char* red[n.reduces.count + 1];
+    std::size_t index[n.loops];
+  };
+  using extents = std::array<std::size_t, static_cast<std::size_t>(n.loops)>;
+
+  /// The accumulators of one reduction along the last loops.
+  template <class T>
+  struct run_state {
+    lanes<T> rest[accumulators];
+    lanes<T> digit[cascade_depth][accumulators];
+  };
+  template <class>
+  struct run_states;
+  template <int... I>
+  struct run_states<std::integer_sequence<int, I...>> {
+    std::tuple<run_state<std::conditional_t<reduce_at<I>.run, reduced<I>, bool>>...> of;
+    std::size_t index = 0, leaves = 0;
+  };
+  using states = run_states<reduces>;
+
+  template <auto Function>
+  static constexpr auto combiner = []<class V>(V a, V b) EBB_LAMBDA {
+    V r;
+    Function(&a, &b, nullptr, &r);
+    return r;
+  };
+
+  static constexpr int along_of_reduce(const nest_reduce& r) {
+    const int all = (1 << n.loops) - 1;
+    const int combined = ((1 << r.last) - 1) & ~((1 << r.first) - 1);
+    return all & ~combined;
+  }
+
+  // One equation of a step.
+  template <int I>
+  static EBB_INLINE void load_one(locals& v, const pointers& p, std::size_t j) {
+    constexpr nest_load e = load_at<I>;
+    using T = loaded<I>;
+    lanes<T>& to = v.template at<e.to>();
+    if constexpr (e.source == nest_load::from::literal) to = lanes<T>::all(from_cell<T>(e.bits));
+    else if constexpr (e.source == nest_load::from::index) {
+      if constexpr (e.along >> inner & 1) {
+        const auto first = lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[inner] + j));
+        to = convert<T>(first + lane_index<std::int64_t>());
+      } else to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[std::countr_zero(static_cast<unsigned>(e.along))])));
+    } else {
+      const T* from = reinterpret_cast<const T*>(p.in[I]);
+      if constexpr (e.along >> inner & 1) to = lanes<T>::load(from + j);
+      else to = lanes<T>::all(*from);
+    }
+  }
+  template <auto Function, slot A, slot B, slot C, slot To>
+  static EBB_INLINE void compute_one(locals& v) {
+    const auto given = [&]<slot S>() EBB_LAMBDA -> const void* {
+      if constexpr (S.number >= 0) return &v.template at<S>();
+      else return nullptr;
+    };
+    Function(given.template operator()<A>(), given.template operator()<B>(), given.template operator()<C>(), &v.template at<To>());
+  }
+  template <int First>
+  static EBB_INLINE void compute_from(locals& v) {  // in chunks: folds of more than 250 stop clang
+    constexpr int count = n.computes.count - First < 100 ? n.computes.count - First : 100;
+    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      (compute_one<compute_at<First + I>.vector, compute_at<First + I>.in[0], compute_at<First + I>.in[1], compute_at<First + I>.in[2],
+                   compute_at<First + I>.to>(v),
+       ...);
+    }(std::make_integer_sequence<int, count>{});
+    if constexpr (First + count < n.computes.count) compute_from<First + count>(v);
+  }
+  template <int I>
+  static EBB_INLINE void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, std::uint32_t valid) {
+    constexpr nest_reduce e = reduce_at<I>;
+    using T = reduced<I>;
+    lanes<T> x = v.template at<e.in>();
+    if constexpr (e.run) {
+      if (valid != all_lanes) [[unlikely]] x = lane::select(lanes<bool>::from_bits(valid), x, lanes<T>::all(from_cell<T>(e.identity)));
+      e.combine(rest, &x, nullptr, rest);
+    } else {
+      T* to = reinterpret_cast<T*>(p.red[I]) + j;
+      lanes<T> sum = lanes<T>::load(to);
+      e.combine(&sum, &x, nullptr, &sum);
+      sum.store(to);
+    }
+  }
+  template <int I>
+  static EBB_INLINE void store_one(locals& v, const pointers& p, std::size_t j) {
+    v.template at<store_at<I>.from>().store(reinterpret_cast<stored<I>*>(p.out[I]) + j);
+  }
+
+  /// One step of lanes. `rest(I)` gives the accumulator of reduction I.
+  static EBB_INLINE void step(const pointers& p, std::size_t j, std::uint32_t valid, auto&& rest) {
+    locals v;
+    [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_LAMBDA {
+      (load_one<L>(v, p, j), ...);
+      compute_from<0>(v);
+      (reduce_one<R>(v, p, j, rest.template operator()<R>(), valid), ...);
+      (store_one<S>(v, p, j), ...);
+    }(loads{}, reduces{}, stores{});
+  }
+
+  /// Whole steps; the accumulators stay in memory.
+  EBB_FLATTEN static void sweep(states& s, const pointers& given, std::size_t j, std::size_t steps, std::size_t u, std::uint32_t valid) {
+    const pointers p = given;  // a copy: SIMD stores may alias anything, and pointers behind a reference would be loaded again each time
+    for (; steps > 0; --steps, j += lane_count) {
+      step(p, j, valid, [&]<int R>() EBB_LAMBDA -> lanes<reduced<R>>* {
+        if constexpr (reduce_at<R>.run) return &std::get<R>(s.of).rest[u];
+        else return nullptr;
+      });
+      u = (u + 1) % accumulators;
+    }
+  }
+  /// Whole turns of all accumulators, which stay in registers: for nests in which an addition's latency would show.
+  EBB_FLATTEN static void turns(states& s, const pointers& given, std::size_t j, std::size_t count) {
+    const pointers p = given;
+    [&]<int... R>(std::integer_sequence<int, R...>) EBB_LAMBDA {
+      std::tuple<std::array<lanes<reduced<R>>, accumulators>...> rest;
+      ([&] {
+        if constexpr (reduce_at<R>.run)
+          for (std::size_t u = 0; u < accumulators; ++u) std::get<R>(rest)[u] = std::get<R>(s.of).rest[u];
+      }(), ...);
+      for (; count > 0; --count, j += logical_lanes)
+        [&]<std::size_t... U>(std::index_sequence<U...>) EBB_LAMBDA {
+          (step(p, j + U * lane_count, all_lanes, [&]<int I>() EBB_LAMBDA { return &std::get<I>(rest)[U]; }), ...);
+        }(std::make_index_sequence<accumulators>{});
+      ([&] {
+        if constexpr (reduce_at<R>.run)
+          for (std::size_t u = 0; u < accumulators; ++u) std::get<R>(s.of).rest[u] = std::get<R>(rest)[u];
+      }(), ...);
+    }(reduces{});
+  }
+
+  /// `count` elements from j on, fewer than a step, in the lanes from `lane` on: through padded scratch.
+  static void partial(states& s, const pointers& p, std::size_t j, int lane, int count, std::size_t u) {
+    [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {
+      constexpr std::size_t room = 2 * lane_count * 8;
+      alignas(64) char in[sizeof...(L) + 1][room], out[sizeof...(S) + 1][room], red[sizeof...(R) + 1][room];
+      pointers q = p;
+      q.index[inner] += j - static_cast<std::size_t>(lane);
+      ([&] {
+        if constexpr (load_at<L>.source == nest_load::from::array && (load_at<L>.along >> inner & 1)) {
+          using T = loaded<L>;
+          lanes<T>::load(reinterpret_cast<const T*>(p.in[L]) + j, count).store(reinterpret_cast<T*>(in[L]) + lane);
+          q.in[L] = in[L];
+        }
+      }(), ...);
+      ([&] {
+        if constexpr (!reduce_at<R>.run) {
+          using T = reduced<R>;
+          lanes<T>::load(reinterpret_cast<const T*>(p.red[R]) + j, count).store(reinterpret_cast<T*>(red[R]) + lane);
+          q.red[R] = red[R];
+        }
+      }(), ...);
+      ((q.out[S] = out[S]), ...);
+      sweep(s, q, 0, 1, u, ((1u << count) - 1u) << lane);
+      ([&] {
+        if constexpr (!reduce_at<R>.run) {
+          using T = reduced<R>;
+          lanes<T>::load(reinterpret_cast<const T*>(red[R]) + lane).store(reinterpret_cast<T*>(p.red[R]) + j, count);
+        }
+      }(), ...);
+      ([&] {
+        using T = stored<S>;
+        lanes<T>::load(reinterpret_cast<const T*>(out[S]) + lane).store(reinterpret_cast<T*>(p.out[S]) + j, count);
+      }(), ...);
+    }(loads{}, reduces{}, stores{});
+  }
+
+  /// Elements [j, j + count) of a row; the first of them belongs to logical lane `phase`.
+  static void segment(states& s, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
+    const int lane = static_cast<int>(phase % lane_count);
+    std::size_t u = phase / lane_count;
+    if (lane != 0) {
+      const std::size_t c = count < static_cast<std::size_t>(lane_count - lane) ? count : static_cast<std::size_t>(lane_count - lane);
+      partial(s, p, j, lane, static_cast<int>(c), u);
+      if (c == count) return;
+      j += c;
+      count -= c;
+      u = (u + 1) % accumulators;
+    }
+    std::size_t steps = count / lane_count;
+    if constexpr (n.small && has_run) {
+      if (u != 0) {
+        const std::size_t first = accumulators - u < steps ? accumulators - u : steps;
+        sweep(s, p, j, first, u, all_lanes);
+        j += first * lane_count;
+        steps -= first;
+        u = (u + first) % accumulators;
+      }
+      if (const std::size_t whole = steps / accumulators) {
+        turns(s, p, j, whole);
+        j += whole * logical_lanes;
+        steps %= accumulators;
+      }
+    }
+    if (steps > 0) sweep(s, p, j, steps, u, all_lanes);
+    j += steps * lane_count;
+    u = (u + steps) % accumulators;
+    if (const int rest = static_cast<int>(count % lane_count)) partial(s, p, j, 0, rest, u);
+  }
+
+  // Reductions along the last loops.
+  static void each_run(states& s, auto&& f) {
+    [&]<int... R>(std::integer_sequence<int, R...>) {
+      ([&] {
+        if constexpr (reduce_at<R>.run) f.template operator()<R>(std::get<R>(s.of));
+      }(), ...);
+    }(reduces{});
+  }
+  static void begin_run(states& s) {
+    s.index = s.leaves = 0;
+    each_run(s, []<int R>(auto& state) {
+      for (auto& lane : state.rest) lane = lanes<reduced<R>>::all(from_cell<reduced<R>>(reduce_at<R>.identity));
+    });
+  }
+  static void end_leaf(states& s) {
+    each_run(s, [&]<int R>(auto& state) {
+      int d = 0;
+      for (; s.leaves >> d & 1; ++d)
+        for (int u = 0; u < accumulators; ++u) state.rest[u] = combiner<reduce_at<R>.combine>(state.digit[d][u], state.rest[u]);
+      for (int u = 0; u < accumulators; ++u) {
+        state.digit[d][u] = state.rest[u];
+        state.rest[u] = lanes<reduced<R>>::all(from_cell<reduced<R>>(reduce_at<R>.identity));
+      }
+    });
+    ++s.leaves;
+  }
+  static void end_run(states& s, const pointers& p) {
+    each_run(s, [&]<int R>(auto& state) {
+      for (int d = 0; s.leaves >> d != 0; ++d)
+        if (s.leaves >> d & 1)
+          for (int u = 0; u < accumulators; ++u) state.rest[u] = combiner<reduce_at<R>.combine>(state.digit[d][u], state.rest[u]);
+      *reinterpret_cast<reduced<R>*>(p.red[R]) = combine(state.rest, combiner<reduce_at<R>.combine>);
+    });
+  }
+
+  static void row(states& s, const pointers& p, std::size_t count) {
+    if constexpr (!has_run) segment(s, p, 0, count, 0);
+    else
+      for (std::size_t j = 0; j < count;) {
+        const std::size_t room = leaf_length - s.index % leaf_length, c = count - j < room ? count - j : room;
+        segment(s, p, j, c, s.index % logical_lanes);
+        j += c;
+        s.index += c;
+        if (c == room) end_leaf(s);
+      }
+  }
+
+  /// Bytes between two indices of loop l, for an array of elements of `size` bytes.
+  static constexpr std::size_t stride(const extents& e, std::size_t size, int along, int l) {
+    if (!(along >> l & 1)) return 0;
+    for (int k = l + 1; k < n.loops; ++k)
+      if (along >> k & 1) size *= e[static_cast<std::size_t>(k)];
+    return size;
+  }
+  template <int L>
+  static void advance(pointers& p, const extents& e) {
+    [&]<int... I, int... R, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {
+      ([&] {
+        if constexpr (load_at<I>.source == nest_load::from::array) p.in[I] += stride(e, sizeof(loaded<I>), load_at<I>.along, L);
+      }(), ...);
+      ((p.red[R] += stride(e, sizeof(reduced<R>), along_of_reduce(reduce_at<R>), L)), ...);
+      ((p.out[S] += stride(e, sizeof(stored<S>), (1 << n.loops) - 1, L)), ...);
+    }(loads{}, reduces{}, stores{});
+    ++p.index[L];
+  }
+  /// Fills the rows that the reductions beginning at loop L add to.
+  template <int L>
+  static void begin_rows(const pointers& p, const extents& e) {
+    [&]<int... R>(std::integer_sequence<int, R...>) {
+      ([&] {
+        if constexpr (!reduce_at<R>.run && reduce_at<R>.first == L) {
+          using T = reduced<R>;
+          std::size_t count = 1;
+          for (int k = reduce_at<R>.last; k < n.loops; ++k) count *= e[static_cast<std::size_t>(k)];
+          T* to = reinterpret_cast<T*>(p.red[R]);
+          for (std::size_t i = 0; i < count; ++i) to[i] = from_cell<T>(reduce_at<R>.identity);
+        }
+      }(), ...);
+    }(reduces{});
+  }
+  template <int L>
+  static void walk(states& s, const pointers& given, const extents& e) {
+    begin_rows<L>(given, e);
+    if constexpr (has_run && L == n.run_from) begin_run(s);
+    if constexpr (L == inner) row(s, given, e[L]);
+    else {
+      pointers p = given;
+      for (std::size_t i = 0; i < e[L]; ++i) {
+        walk<L + 1>(s, p, e);
+        advance<L>(p, e);
+      }
+    }
+    if constexpr (has_run && L == n.run_from) end_run(s, given);
+  }
+
+ public:
+  static void run(const nest_call& c) {
+    extents e;
+    for (int l = 0; l < n.loops; ++l) {
+      e[static_cast<std::size_t>(l)] = 1;
+      for (int a = n.axis[l]; a < n.axis[l + 1]; ++a) e[static_cast<std::size_t>(l)] *= extent_value(P::shape(n.shape).e[a], c.symbol);
+    }
+    pointers p;
+    [&]<int... I, int... R, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {
+      ([&] {
+        if constexpr (load_at<I>.source == nest_load::from::array) p.in[I] = static_cast<const char*>(c.buffer[load_at<I>.buffer]);
+      }(), ...);
+      ((p.red[R] = static_cast<char*>(c.buffer[reduce_at<R>.buffer])), ...);
+      ((p.out[S] = static_cast<char*>(c.buffer[store_at<S>.buffer])), ...);
+    }(loads{}, reduces{}, stores{});
+    for (std::size_t& i : p.index) i = 0;
+    states s;
+    walk<0>(s, p, e);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI
