@@ -61,8 +61,9 @@ struct op_info {
   precision autocast = precision::as_is;
   bool heavy = false;         // worth saving: transcendental functions, contractions, reductions
   int arity = 0;              // -1: any number
-  dtype result = dtype::f32;  // operands may have others: see `operand`
-  dtype operand = dtype::f32;
+  dtype result = dtype::f32;
+  dtype operand = dtype::f32;   // what the op is named for
+  dtype operands[4] = {};       // of each operand; where any number is taken, all as the last
   bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
   cell identity = 0;            // of a reduction
 
@@ -70,6 +71,8 @@ struct op_info {
   void (*pull)(graph&, int g, int y, int* out) = nullptr;  // out[j]: cotangent of operand j, or -1
   void (*scalar)(const cell* in, cell* out) = nullptr;     // one element; a reduction combines two
   strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go
+  bool batched = false;                                           // kind move: whether `batch` is there
+  void (*batch)(std::int64_t* attr, int rank) = nullptr;          // kind move: attributes when operands of this rank get a leading axis
   const struct dtype_kit* kit = nullptr;                   // what passes emit for the result's dtype
   op_kernels kernels;
 };
@@ -80,9 +83,13 @@ struct dtype_kit {
   int (*sub)(graph&, int a, int b);
   int (*neg)(graph&, int a);
   int (*literal)(graph&, int shape, double value);
+  int (*constant)(graph&, int shape, cell bits);
   int (*input)(graph&, int shape, int number);
   int (*broadcast)(graph&, int x, int shape, std::int64_t mask);
   int (*sum)(graph&, int x, std::int64_t mask);
+  int (*reshape)(graph&, int x, int shape);
+  int (*permute)(graph&, int x, const int* axes);  // axis i of the result is axis axes[i] of x
+  int (*index)(graph&, int shape, int axis);
 };
 
 struct equation {

@@ -25,6 +25,18 @@ struct cast : elementwise<1> {
   }
 };
 
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+/// All casts are one family: rules match any of them.
+template <class From>
+inline constexpr std::uint64_t family_of<op::cast<From>> = hash_text("ebb::op::cast");
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::op {
+
 /// x, as a constant: no gradient passes.
 struct stop_gradient : elementwise<1> {
   static constexpr std::string_view name = "stop_gradient";

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "shaping.hpp"
+#include "move.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -23,13 +23,19 @@ struct kit_of {
   static constexpr int literal(graph& g, int shape, double value) {
     return emit_as<op::literal, T>(g, shape, {}, {static_cast<std::int64_t>(literal_bits<T>(value))});
   }
+  static constexpr int constant(graph& g, int shape, cell bits) {
+    return emit_as<op::literal, T>(g, shape, {}, {static_cast<std::int64_t>(bits)});
+  }
   static constexpr int input(graph& g, int shape, int number) { return emit_as<op::input, T>(g, shape, {}, {number}); }
   static constexpr int broadcast(graph& g, int x, int shape, std::int64_t mask) { return broadcast_to(operand<T>{&g, x}, shape, mask).id; }
   static constexpr int sum(graph& g, int x, std::int64_t mask) {
     if constexpr (std::is_same_v<T, bool>) return x;
     else return sum_over(operand<T>{&g, x}, mask).id;
   }
-  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &input, &broadcast, &sum};
+  static constexpr int reshape(graph& g, int x, int shape) { return reshape_to(operand<T>{&g, x}, shape).id; }
+  static constexpr int permute(graph& g, int x, const int* axes) { return emit<op::permute, T>(g, {x}, {pack_axes(axes, g.shape_of(x).rank)}); }
+  static constexpr int index(graph& g, int shape, int axis) { return emit_as<op::index, T>(g, shape, {}, {axis}); }
+  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &index};
 };
 
 }  // namespace ebb::inline EBB_ABI

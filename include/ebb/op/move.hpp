@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "kit.hpp"
+#include "shaping.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -32,6 +32,11 @@ struct permute : op_base {
       r.push(s.find(in[0].e[packed_axis(attr[0], i)]));
     }
     return r;
+  }
+  static constexpr void batch(std::int64_t* attr, int rank) {
+    int axes[max_rank + 1] = {};
+    for (int i = 0; i < rank; ++i) axes[i + 1] = packed_axis(attr[0], i) + 1;
+    attr[0] = pack_axes(axes, rank + 1);
   }
   static constexpr strided_copy copy(const move_call& c, int) {
     std::ptrdiff_t strides[max_rank] = {};

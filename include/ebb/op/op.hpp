@@ -127,6 +127,10 @@ struct erased {
 
 }  // namespace detail
 
+/// Names an op whatever its dtype. An op that is a template may say that all of its instances are one family: see op::cast.
+template <class Op>
+inline constexpr std::uint64_t family_of = hash_text(signature_of<Op>());
+
 template <class T>
 struct kit_of;  // completed in op/kit.hpp
 
@@ -151,17 +155,26 @@ constexpr op_info make_info() {
   op_info i;
   i.name = Op::name;
   i.id = hash_text(signature_of<functions>());
-  i.family = hash_text(signature_of<Op>());
+  i.family = family_of<Op>;
   i.what = Op::what;
   i.autocast = Op::autocast;
   i.heavy = Op::heavy;
   i.arity = Op::arity;
   i.result = dtype_of<result>;
   i.operand = dtype_of<T>;
+  [&]<int... J>(std::integer_sequence<int, J...>) {
+    ((i.operands[J] = dtype_of<typename Op::template operand_type<T, J>>), ...);
+  }(std::make_integer_sequence<int, (Op::arity < 0 ? 4 : Op::arity)>{});
   i.kit = &kit_of<result>::table;
   if constexpr (requires { &Op::infer; }) i.infer = &functions::infer;
   if constexpr (Op::what == kind::elementwise || Op::what == kind::reduce) i.scalar = &functions::scalar;
-  if constexpr (Op::what == kind::move) i.copy = &Op::copy;
+  if constexpr (Op::what == kind::move) {
+    i.copy = &Op::copy;
+    if constexpr (requires { &Op::batch; }) {
+      i.batched = true;
+      i.batch = &Op::batch;
+    }
+  }
   if constexpr (Op::what == kind::reduce) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
   if constexpr (real_element<result> && has_pull<Op>) {
     i.differentiable = true;
@@ -173,9 +186,6 @@ constexpr op_info make_info() {
 }
 
 }  // namespace detail
-
-template <class Op>
-inline constexpr std::uint64_t family_of = hash_text(signature_of<Op>());
 
 /// The table of Op for dtype T. Its last parameter keeps tables with and without kernels apart, should both meet in one program.
 template <class Op, class T, bool Kernels = requires { sizeof(vectorized<Op, T>); }>
