@@ -27,7 +27,8 @@ class inline_cells {
   constexpr inline_cells() : cells_{} {}
   constexpr explicit inline_cells(const layout<E...>&) : cells_{} {}
   constexpr inline_cells(const layout<E...>&, uninitialized_t) {
-    if (std::is_constant_evaluated())
+    // Also up to one cache line: it costs nothing, and g++ warns of unwritten values that are returned in registers.
+    if (std::is_constant_evaluated() || bytes <= 64)
       for (T& x : cells_) x = T{};
   }
 

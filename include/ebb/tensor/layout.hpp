@@ -11,14 +11,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace ebb::inline EBB_ABI {
 
-/// "[2, 3]"
+/// "[2, dyn]"
 template <class Integer>
 [[gnu::cold]] std::string list_text(const Integer* items, int count) {
   std::string text = "[";
-  for (int i = 0; i < count; ++i) (text += i ? ", " : "") += std::to_string(items[i]);
+  for (int i = 0; i < count; ++i) {
+    if (i) text += ", ";
+    text += std::is_unsigned_v<Integer> && static_cast<std::size_t>(items[i]) == dyn ? "dyn" : std::to_string(items[i]);
+  }
   return text += ']';
 }
 template <std::size_t Rank>
@@ -26,16 +30,17 @@ std::string shape_text(const std::array<std::size_t, Rank>& shape) {
   return list_text(shape.data(), static_cast<int>(Rank));
 }
 
-// Out of line and not templates, so that every checked access costs a comparison and a jump only.
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_index(const char* call, const std::int64_t* index, const std::size_t* shape, int rank) {
+// Out of line and not templates, so that a checked access costs a comparison and a jump only.
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_index(const char* call, const std::int64_t* index,
+                                                                   const std::size_t* shape, int rank) {
   raise(std::string(call) + ": index " + list_text(index, rank) + " is out of range for shape " + list_text(shape, rank));
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_shape(const char* call, const std::size_t* given, const std::size_t* wanted, int rank) {
-  std::string text = "[";
-  for (int i = 0; i < rank; ++i) (text += i ? ", " : "") += wanted[i] == dyn ? "dyn" : std::to_string(wanted[i]);
-  raise(std::string(call) + ": shape " + list_text(given, rank) + " was given for extents " + text + ']');
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_shape(const char* call, const std::size_t* given,
+                                                                   const std::size_t* wanted, int rank) {
+  raise(std::string(call) + ": shape " + list_text(given, rank) + " was given for extents " + list_text(wanted, rank));
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_count(const char* call, std::size_t given, const std::size_t* shape, int rank) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_count(const char* call, std::size_t given, const std::size_t* shape,
+                                                                   int rank) {
   raise(std::string(call) + ": " + std::to_string(given) + " elements were given for shape " + list_text(shape, rank));
 }
 
@@ -47,13 +52,20 @@ struct dynamic_extents {
 
   constexpr dynamic_extents() = default;
   template <std::integral... N>
-    requires(Count > 0 && sizeof...(N) == Count)
+    requires(sizeof...(N) == Count)
   constexpr dynamic_extents(N... n) : values{static_cast<std::size_t>(n)...} {
     if (((static_cast<std::int64_t>(n) < 0) || ...)) {
       const std::int64_t given[] = {static_cast<std::int64_t>(n)...};
       raise("ebb: negative extent in " + list_text(given, static_cast<int>(Count)));
     }
   }
+
+  constexpr bool operator==(const dynamic_extents&) const = default;
+};
+
+template <>
+struct dynamic_extents<0> {
+  constexpr bool operator==(const dynamic_extents&) const = default;
 };
 
 /// Extents, of which the dynamic ones are stored; elements stand in row-major order without gaps.
@@ -67,14 +79,14 @@ class layout {
   /// Dynamic extents are 0.
   constexpr layout() = default;
   /// Throws: error if the number of elements does not fit a pointer difference.
-  constexpr explicit layout(dynamic_extents<dynamic_rank> n) : dynamic_(n.values) { check_size(); }
+  constexpr explicit layout(dynamic_extents<dynamic_rank> n) : dynamic_(n) { check_size(); }
   /// Throws: error naming the call if a static extent differs.
   constexpr layout(const char* call, const std::array<std::size_t, sizeof...(E)>& given) {
     [[maybe_unused]] std::size_t next = 0;
     for (std::size_t k = 0; k < sizeof...(E); ++k) {
       if (declared[k] != dyn && declared[k] != given[k]) raise_bad_shape(call, given.data(), declared.data(), rank);
       if constexpr (dynamic_rank > 0)
-        if (declared[k] == dyn) dynamic_[next++] = given[k];
+        if (declared[k] == dyn) dynamic_.values[next++] = given[k];
     }
     check_size();
   }
@@ -84,7 +96,7 @@ class layout {
     if constexpr (dynamic_rank > 0) {
       std::size_t next = 0;
       for (std::size_t& extent : result)
-        if (extent == dyn) extent = dynamic_[next++];
+        if (extent == dyn) extent = dynamic_.values[next++];
     }
     return result;
   }
@@ -131,7 +143,7 @@ class layout {
     }
   }
 
-  [[no_unique_address]] std::array<std::size_t, dynamic_rank> dynamic_{};
+  [[no_unique_address]] dynamic_extents<dynamic_rank> dynamic_;
 };
 
 /// The layout that goes with extents<E...>.

@@ -169,10 +169,9 @@ tensor<T, E...> load_npy(const std::string& path) {
     fits = layout<E...>::declared[k] == dyn || layout<E...>::declared[k] == shape[k];
   }
   if (!fits) {
-    std::string expected;
-    ((expected += expected.empty() ? "" : ", ", expected += E == dyn ? "dyn" : std::to_string(E)), ...);
     raise_npy("ebb::load_npy", path,
-              "expected '" + std::string(npy_name(dtype_of<T>)) + "' of shape [" + expected + "], found '" + header.descr + "' of shape " +
+              "expected '" + std::string(npy_name(dtype_of<T>)) + "' of shape " + list_text(layout<E...>::declared.data(), rank) +
+                  ", found '" + header.descr + "' of shape " +
                   list_text(header.shape, header.rank));
   }
   if (header.fortran_order && rank > 1) raise_npy("ebb::load_npy", path, "expected C order, found Fortran order");
@@ -210,7 +209,9 @@ void save_npy(const std::string& path, const A& array) {
   else if (borrowed_extents<A>::rank == 1) header.pop_back();
   header += "), }";
   header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
-  const char start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size() & 255u), static_cast<char>(header.size() >> 8u)};
+  const auto length = static_cast<std::uint16_t>(header.size());  // little endian, as the format wants it
+  char start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
+  std::memcpy(start + 8, &length, 2);
 
   const std::string part = path + ".part";
   npy_file file(part, "wb");

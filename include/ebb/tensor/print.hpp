@@ -134,8 +134,8 @@ std::string to_string(const A& array) {
   using T = borrowed_element<A>;
   const auto shape = layout_in(array).shape();
   const int rank = borrowed_extents<A>::rank;
-  const array_printer printed(shape.data(), rank, borrow<A>::data(array),
-                              [](const void* elements, std::size_t number) { return element_text(static_cast<const T*>(elements)[number]); });
+  const auto source = [](const void* elements, std::size_t number) { return element_text(static_cast<const T*>(elements)[number]); };
+  const array_printer printed(shape.data(), rank, borrow<A>::data(array), source);
   std::string text(name_of(dtype_of<T>));
   if (rank > 0) text += shape_text(shape);
   text += printed.text().find('\n') == std::string::npos ? ' ' : '\n';

@@ -71,7 +71,8 @@ constexpr tensor<T, E...> uniform(random_key key, T lo = as_element<T>(0), T hi 
 }
 template <element T, std::size_t... E>
   requires(!extents<E...>::is_static && !std::is_same_v<T, bool>)
-constexpr tensor<T, E...> uniform(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, T lo = as_element<T>(0), T hi = as_element<T>(1)) {
+constexpr tensor<T, E...> uniform(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, T lo = as_element<T>(0),
+                                  T hi = as_element<T>(1)) {
   return draw_uniform<T>(key, layout<E...>(n), lo, hi);
 }
 
@@ -80,7 +81,7 @@ constexpr tensor<T, E...> draw_normal(random_key key, const layout<E...>& shape,
   // The quantile of (k + 1/2) / 2^p, less 1/2: symmetric, exact in double, and never infinite.
   constexpr int drawn = std::is_same_v<T, double> ? 64 : 32, digits = std::is_same_v<T, double> ? 52 : 32;
   constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << digits);
-  const auto centre = static_cast<double>(mean), scale = static_cast<double>(deviation);
+  const auto centre = as_element<double>(mean), scale = as_element<double>(deviation);
   return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
     const double q = (static_cast<double>(bits >> (drawn - digits)) + 0.5) * unit - 0.5;
     return as_element<T>(centre + scale * normal_quantile(q));

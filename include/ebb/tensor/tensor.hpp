@@ -96,7 +96,10 @@ class tensor {
   /// Throws: error if it is too small.
   tensor(const layout_type& shape, storage block)
     requires(!is_inline)
-      : cells_(checked(shape, block), std::move(block)) {}
+      : cells_(shape, std::move(block)) {
+    if (cells_.block().bytes() < size() * sizeof(T))
+      raise_bad_count("ebb::tensor", cells_.block().bytes() / sizeof(T), shape.shape().data(), rank);
+  }
 
   /// Unspecified elements, for outputs: each is to be written before it is read.
   static constexpr tensor uninitialized(const layout_type& shape) { return tensor(shape, uninitialized_t{}); }
@@ -186,10 +189,6 @@ class tensor {
 
   constexpr tensor(const layout_type& shape, uninitialized_t tag) : cells_(shape, tag) {}
 
-  static const layout_type& checked(const layout_type& shape, const storage& block) {
-    if (block.bytes() < shape.size() * sizeof(T)) raise_bad_count("ebb::tensor", block.bytes() / sizeof(T), shape.shape().data(), rank);
-    return shape;
-  }
   static constexpr layout_type layout_of(const nested_list<T, rank>& list) {
     std::array<std::size_t, sizeof...(E)> shape{};
     measure_list<T, rank>(list, shape.data());

@@ -1,0 +1,168 @@
+// test/tensor/npy.cpp — .npy files, against bytes that NumPy wrote.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/tensor/npy.hpp>
+
+#include "../catch.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace ebb;
+
+namespace {
+
+/// A directory that is removed with what is in it.
+struct directory {
+  std::string path;
+  std::vector<std::string> files;
+
+  directory() {
+    char name[] = "/tmp/ebb-npy-XXXXXX";
+    REQUIRE(mkdtemp(name) != nullptr);
+    path = name;
+  }
+  ~directory() {
+    for (const auto& file : files) std::remove(file.c_str());
+    rmdir(path.c_str());
+  }
+  std::string file(const char* name) {
+    files.push_back(path + "/" + name);
+    return files.back();
+  }
+  std::string holding(const char* name, const std::string& bytes) {
+    const std::string path_to = file(name);
+    std::FILE* f = std::fopen(path_to.c_str(), "wb");
+    std::fwrite(bytes.data(), 1, bytes.size(), f);
+    std::fclose(f);
+    return path_to;
+  }
+};
+
+std::string bytes_of(const std::string& path) {
+  std::string bytes;
+  std::FILE* f = std::fopen(path.c_str(), "rb");
+  if (!f) return "no file";
+  for (int c; (c = std::fgetc(f)) != EOF;) bytes += static_cast<char>(c);
+  std::fclose(f);
+  return bytes;
+}
+
+/// What numpy.save writes before the elements: the dictionary, padded so that they begin at a multiple of 64.
+std::string header(const std::string& dictionary, char version = 1) {
+  std::string text = dictionary;
+  const std::size_t start = version == 1 ? 10 : 12;
+  while ((start + text.size() + 1) % 64 != 0) text += ' ';
+  text += '\n';
+  std::string bytes = std::string("\x93NUMPY") + version + '\0' + static_cast<char>(text.size() % 256) + static_cast<char>(text.size() / 256);
+  if (version > 1) bytes += std::string(2, '\0');
+  return bytes + text;
+}
+template <class T>
+std::string raw(std::vector<T> values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+// numpy.save(file, numpy.array([[1, 2.5, -3]], dtype='<f4')), byte for byte.
+const std::string by_numpy = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }" +
+                             std::string(58, ' ') + "\n" + std::string("\x00\x00\x80\x3f\x00\x00\x20\x40\x00\x00\x40\xc0", 12);
+
+}  // namespace
+
+TEST_CASE("what NumPy wrote is read, and written again byte for byte") {
+  directory dir;
+  const auto x = load_npy<float, dyn, 3>(dir.holding("a.npy", by_numpy));
+  CHECK(x == tensor<float, 1, 3>{{1, 2.5f, -3}});
+  save_npy(dir.file("b.npy"), x);
+  CHECK(bytes_of(dir.path + "/b.npy") == by_numpy);
+  CHECK(bytes_of(dir.path + "/b.npy.part") == "no file");
+}
+
+TEST_CASE("each element type and rank makes the journey") {
+  directory dir;
+  const std::string path = dir.file("x.npy");
+  const auto there_and_back = [&](const auto& x) {
+    save_npy(path, x);
+    CHECK(bytes_of(path).size() % 64 == x.size() * sizeof(*x.data()) % 64);
+    return x;
+  };
+  CHECK(load_npy<double>((there_and_back(tensor<double>(3.25)), path)) == 3.25);
+  CHECK(load_npy<bool, 3>((there_and_back(tensor<bool, 3>{true, false, true}), path)) == tensor<bool, 3>{true, false, true});
+  CHECK(load_npy<std::int32_t, dyn, 2, 2>((there_and_back(tensor<std::int32_t, 3, 2, 2>::iota()), path)) == tensor<std::int32_t, 3, 2, 2>::iota());
+  CHECK(load_npy<std::int64_t, dyn>((there_and_back(arange<std::int64_t>(-5, 5)), path)) == arange<std::int64_t>(-5, 5));
+  CHECK(load_npy<float16, 4>((there_and_back(tensor<float16, 4>::iota()), path)) == tensor<float16, 4>::iota());
+  CHECK(load_npy<float, dyn, 3>((there_and_back(tensor<float, 0, 3>()), path)).shape() == std::array<std::size_t, 2>{0, 3});
+  save_npy(path, std::vector<float>{1, 2});
+  CHECK(load_npy<float, 2>(path)(1) == 2);
+  save_npy(path, 7.5f);  // replaces the file
+  CHECK(load_npy<float>(path) == 7.5f);
+  static_assert(!npy_element<bfloat16>);
+}
+
+TEST_CASE("headers of other versions, orders of keys, and spacing") {
+  directory dir;
+  const std::string elements = raw<double>({1, 2});
+  for (char version : {'\1', '\2', '\3'})
+    CHECK(load_npy<double, 2>(dir.holding("v.npy", header("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", version) + elements))(1) == 2);
+  CHECK(load_npy<double, 2>(dir.holding("k.npy", header("{\"shape\":(2,),\"descr\":\"<f8\",\"fortran_order\":False}") + elements))(1) == 2);
+  CHECK(load_npy<double, 2>(dir.holding("f.npy", header("{'descr': '<f8', 'fortran_order': True, 'shape': (2,), }") + elements))(1) == 2);
+  const auto truth = load_npy<bool, 3>(dir.holding("b.npy", header("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }") + std::string("\0\1\x7f", 3)));
+  CHECK(truth == tensor<bool, 3>{false, true, true});
+}
+
+TEST_CASE("what cannot be read raises an error that names the file, what was expected and what was found") {
+  directory dir;
+  const auto problem = [&](const std::string& bytes) {
+    const std::string path = dir.holding("bad.npy", bytes), text = test::raised([&] { load_npy<float, dyn, 3>(path); });
+    const std::string start = "ebb::load_npy: " + path + ": ";
+    CHECK(text.substr(0, start.size()) == start);
+    return text.size() > start.size() ? text.substr(start.size()) : text;
+  };
+  const std::string good = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }", elements = raw<float>({1, 2, 3});
+  REQUIRE(load_npy<float, dyn, 3>(dir.holding("good.npy", header(good) + elements))(0, 2) == 3);
+
+  CHECK(problem(header("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 3), }") + elements) ==
+        "expected '<f4' of shape [dyn, 3], found '<f8' of shape [1, 3]");
+  CHECK(problem(header("{'descr': '>f4', 'fortran_order': False, 'shape': (1, 3), }") + elements) ==
+        "expected '<f4' of shape [dyn, 3], found '>f4' of shape [1, 3]");
+  CHECK(problem(header("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1), }") + elements) ==
+        "expected '<f4' of shape [dyn, 3], found '<f4' of shape [3, 1]");
+  CHECK(problem(header("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }") + elements) ==
+        "expected '<f4' of shape [dyn, 3], found '<f4' of shape [3]");
+  CHECK(problem(header("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }") + elements) == "expected C order, found Fortran order");
+  CHECK(problem(header(good) + elements.substr(0, 11)) == "expected 12 bytes of elements, found 11");
+  CHECK(problem(header(good)) == "expected 12 bytes of elements, found 0");
+  // Refused before anything of that size is allocated.
+  CHECK(problem(header("{'descr': '<f4', 'fortran_order': False, 'shape': (100000000000000, 3), }") + elements) ==
+        "expected 1200000000000000 bytes of elements, found 12");
+
+  const std::string unreadable = "expected a .npy file, found a file that cannot be read or is shorter than its header";
+  CHECK(problem("") == unreadable);
+  CHECK(problem("\x93NUMPY") == unreadable);
+  CHECK(problem("PK\3\4 and so on, a .npz") == "expected a .npy file, found other first bytes");
+  CHECK(problem(header(good, 4) + elements) == "expected version 1.0, 2.0 or 3.0 of the format, found another");
+  CHECK(problem(header(good).substr(0, 40)) == "the header is truncated");
+  for (const char* bad : {"", "{}", "{'descr': '<f4'}", "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (3,), }",
+                          "{'descr': '<f4', 'fortran_order': 0, 'shape': (3,), }", "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }",
+                          "{'descr': '<f4', 'fortran_order': False, 'shape': (3, }", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } x",
+                          "{'descr': '<f4, 'fortran_order': False, 'shape': (3,), }", "{'descr': '<f4' 'fortran_order': False, 'shape': (3,), }",
+                          "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }"})
+    CHECK(problem(header(bad) + elements) ==
+          "the header is not {'descr': ..., 'fortran_order': ..., 'shape': ...} of one plain element type");
+  CHECK(test::raised([&] { load_npy<float, 3>(dir.path + "/none.npy"); }) == "ebb::load_npy: " + dir.path + "/none.npy: No such file or directory");
+  CHECK(test::raised([&] { load_npy<float, 3>(dir.path); }) == "ebb::load_npy: " + dir.path + ": " + unreadable);
+}
+
+TEST_CASE("a failed save leaves no file, and the old one as it was") {
+  directory dir;
+  CHECK(test::raised([&] { save_npy(dir.path + "/none/x.npy", 1.f); }) == "ebb::save_npy: " + dir.path + "/none/x.npy: No such file or directory");
+  CHECK(test::raised([&] { save_npy(dir.path, 1.f); }).find(dir.path) != std::string::npos);  // a directory cannot be replaced
+  CHECK(bytes_of(dir.path + ".part") == "no file");
+  CHECK(test::raised([] { save_npy("/dev/full/x.npy", 1.f); }) != "");
+}
