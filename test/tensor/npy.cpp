@@ -4,12 +4,14 @@
 
 #include "../catch.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace ebb;
@@ -58,7 +60,9 @@ std::string header(const std::string& dictionary, char version = 1) {
   const std::size_t start = version == 1 ? 10 : 12;
   while ((start + text.size() + 1) % 64 != 0) text += ' ';
   text += '\n';
-  std::string bytes = std::string("\x93NUMPY") + version + '\0' + static_cast<char>(text.size() % 256) + static_cast<char>(text.size() / 256);
+  std::string bytes = std::string("\x93NUMPY") + version + '\0';
+  bytes += static_cast<char>(text.size() % 256);
+  bytes += static_cast<char>(text.size() / 256);
   if (version > 1) bytes += std::string(2, '\0');
   return bytes + text;
 }
@@ -94,7 +98,8 @@ TEST_CASE("each element type and rank makes the journey") {
   };
   CHECK(load_npy<double>((there_and_back(tensor<double>(3.25)), path)) == 3.25);
   CHECK(load_npy<bool, 3>((there_and_back(tensor<bool, 3>{true, false, true}), path)) == tensor<bool, 3>{true, false, true});
-  CHECK(load_npy<std::int32_t, dyn, 2, 2>((there_and_back(tensor<std::int32_t, 3, 2, 2>::iota()), path)) == tensor<std::int32_t, 3, 2, 2>::iota());
+  using cube = tensor<std::int32_t, 3, 2, 2>;
+  CHECK(load_npy<std::int32_t, dyn, 2, 2>((there_and_back(cube::iota()), path)) == cube::iota());
   CHECK(load_npy<std::int64_t, dyn>((there_and_back(arange<std::int64_t>(-5, 5)), path)) == arange<std::int64_t>(-5, 5));
   CHECK(load_npy<float16, 4>((there_and_back(tensor<float16, 4>::iota()), path)) == tensor<float16, 4>::iota());
   CHECK(load_npy<float, dyn, 3>((there_and_back(tensor<float, 0, 3>()), path)).shape() == std::array<std::size_t, 2>{0, 3});
@@ -108,18 +113,19 @@ TEST_CASE("each element type and rank makes the journey") {
 TEST_CASE("headers of other versions, orders of keys, and spacing") {
   directory dir;
   const std::string elements = raw<double>({1, 2});
-  for (char version : {'\1', '\2', '\3'})
-    CHECK(load_npy<double, 2>(dir.holding("v.npy", header("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", version) + elements))(1) == 2);
-  CHECK(load_npy<double, 2>(dir.holding("k.npy", header("{\"shape\":(2,),\"descr\":\"<f8\",\"fortran_order\":False}") + elements))(1) == 2);
-  CHECK(load_npy<double, 2>(dir.holding("f.npy", header("{'descr': '<f8', 'fortran_order': True, 'shape': (2,), }") + elements))(1) == 2);
-  const auto truth = load_npy<bool, 3>(dir.holding("b.npy", header("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }") + std::string("\0\1\x7f", 3)));
-  CHECK(truth == tensor<bool, 3>{false, true, true});
+  const auto second = [&](const std::string& head) { return load_npy<double, 2>(dir.holding("x.npy", head + elements))(1); };
+  for (char version : {'\1', '\2', '\3'}) CHECK(second(header("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", version)) == 2);
+  CHECK(second(header("{\"shape\":(2,),\"descr\":\"<f8\",\"fortran_order\":False}")) == 2);
+  CHECK(second(header("{'descr': '<f8', 'fortran_order': True, 'shape': (2,), }")) == 2);
+  const std::string bools = header("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }") + std::string("\0\1\x7f", 3);
+  CHECK(load_npy<bool, 3>(dir.holding("b.npy", bools)) == tensor<bool, 3>{false, true, true});
 }
 
 TEST_CASE("what cannot be read raises an error that names the file, what was expected and what was found") {
   directory dir;
   const auto problem = [&](const std::string& bytes) {
-    const std::string path = dir.holding("bad.npy", bytes), text = test::raised([&] { load_npy<float, dyn, 3>(path); });
+    const std::string path = dir.holding("bad.npy", bytes);
+    const std::string text = test::raised([&] { load_npy<float, dyn, 3>(path); });
     const std::string start = "ebb::load_npy: " + path + ": ";
     CHECK(text.substr(0, start.size()) == start);
     return text.size() > start.size() ? text.substr(start.size()) : text;
@@ -135,7 +141,8 @@ TEST_CASE("what cannot be read raises an error that names the file, what was exp
         "expected '<f4' of shape [dyn, 3], found '<f4' of shape [3, 1]");
   CHECK(problem(header("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }") + elements) ==
         "expected '<f4' of shape [dyn, 3], found '<f4' of shape [3]");
-  CHECK(problem(header("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }") + elements) == "expected C order, found Fortran order");
+  CHECK(problem(header("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }") + elements) ==
+        "expected C order, found Fortran order");
   CHECK(problem(header(good) + elements.substr(0, 11)) == "expected 12 bytes of elements, found 11");
   CHECK(problem(header(good)) == "expected 12 bytes of elements, found 0");
   // Refused before anything of that size is allocated.
@@ -148,21 +155,46 @@ TEST_CASE("what cannot be read raises an error that names the file, what was exp
   CHECK(problem("PK\3\4 and so on, a .npz") == "expected a .npy file, found other first bytes");
   CHECK(problem(header(good, 4) + elements) == "expected version 1.0, 2.0 or 3.0 of the format, found another");
   CHECK(problem(header(good).substr(0, 40)) == "the header is truncated");
-  for (const char* bad : {"", "{}", "{'descr': '<f4'}", "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (3,), }",
-                          "{'descr': '<f4', 'fortran_order': 0, 'shape': (3,), }", "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }",
-                          "{'descr': '<f4', 'fortran_order': False, 'shape': (3, }", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } x",
-                          "{'descr': '<f4, 'fortran_order': False, 'shape': (3,), }", "{'descr': '<f4' 'fortran_order': False, 'shape': (3,), }",
-                          "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }"})
+  const char* const bad_headers[] = {
+      "",
+      "{}",
+      "{'descr': '<f4'}",
+      "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (3,), }",
+      "{'descr': '<f4', 'fortran_order': 0, 'shape': (3,), }",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (3, }",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } x",
+      "{'descr': '<f4, 'fortran_order': False, 'shape': (3,), }",
+      "{'descr': '<f4' 'fortran_order': False, 'shape': (3,), }",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+  };
+  for (const char* bad : bad_headers)
     CHECK(problem(header(bad) + elements) ==
           "the header is not {'descr': ..., 'fortran_order': ..., 'shape': ...} of one plain element type");
-  CHECK(test::raised([&] { load_npy<float, 3>(dir.path + "/none.npy"); }) == "ebb::load_npy: " + dir.path + "/none.npy: No such file or directory");
+  CHECK(test::raised([&] { load_npy<float, 3>(dir.path + "/none.npy"); }) ==
+        "ebb::load_npy: " + dir.path + "/none.npy: No such file or directory");
   CHECK(test::raised([&] { load_npy<float, 3>(dir.path); }) == "ebb::load_npy: " + dir.path + ": " + unreadable);
 }
 
 TEST_CASE("a failed save leaves no file, and the old one as it was") {
   directory dir;
-  CHECK(test::raised([&] { save_npy(dir.path + "/none/x.npy", 1.f); }) == "ebb::save_npy: " + dir.path + "/none/x.npy: No such file or directory");
+  CHECK(test::raised([&] { save_npy(dir.path + "/none/x.npy", 1.f); }) ==
+        "ebb::save_npy: " + dir.path + "/none/x.npy: No such file or directory");
   CHECK(test::raised([&] { save_npy(dir.path, 1.f); }).find(dir.path) != std::string::npos);  // a directory cannot be replaced
   CHECK(bytes_of(dir.path + ".part") == "no file");
-  CHECK(test::raised([] { save_npy("/dev/full/x.npy", 1.f); }) != "");
+
+  const std::string path = dir.file("x.npy");
+  save_npy(path, 1.f);
+  const std::string before = bytes_of(path);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit small{1000, limit.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);  // as good as a full disk
+  const std::string text = test::raised([&] { save_npy(path, tensor<float, 1000>()); });
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, handler);
+  CHECK(text == "ebb::save_npy: " + path + ": File too large");
+  CHECK(bytes_of(path + ".part") == "no file");
+  CHECK(bytes_of(path) == before);
 }

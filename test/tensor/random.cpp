@@ -51,13 +51,19 @@ TEST_CASE("golden bits: the same numbers on every machine") {
   const auto bits32 = [](const auto& x) {
     std::string text;
     char item[16];
-    for (float f : x) std::snprintf(item, sizeof item, "%08x ", std::bit_cast<std::uint32_t>(f)), text += item;
+    for (float f : x) {
+      std::snprintf(item, sizeof item, "%08x ", std::bit_cast<std::uint32_t>(f));
+      text += item;
+    }
     return text;
   };
   const auto bits64 = [](const auto& x) {
     std::string text;
     char item[24];
-    for (double f : x) std::snprintf(item, sizeof item, "%016llx ", static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(f))), text += item;
+    for (double f : x) {
+      std::snprintf(item, sizeof item, "%016llx ", static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(f)));
+      text += item;
+    }
     return text;
   };
   CHECK(bits32(uniform<float, 6>(42, -1.f, 1.f)) == "3e675780 bd80ab70 bf5a8160 bea2f534 3f79b642 beb11650 ");

@@ -14,17 +14,29 @@
 
 using namespace ebb;
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COUNTED 0  // clang's has an operator new of its own, which cannot be replaced
+#endif
+#endif
+#ifndef COUNTED
+#define COUNTED 1
+#endif
+
 namespace {
-std::atomic<long> allocations{0};
+
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; }
+}  // namespace
+
+#if COUNTED
+static std::atomic<long> allocations{0};
 
 template <class F>
-long allocations_in(F&& f) {
+static long allocations_in(F&& f) {
   const long before = allocations;
   f();
   return allocations - before;
 }
-bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; }
-}  // namespace
 
 // Blocks of tensors are the only users of aligned allocation in this executable.
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
@@ -35,6 +47,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#endif
 
 TEST_CASE("a tensor with dynamic extents is zeros in aligned, padded memory") {
   const std::size_t n = 5;
@@ -170,6 +183,7 @@ TEST_CASE("what is known of the shape can change while the elements stay shared"
   CHECK(whole(5) == 6);
 }
 
+#if COUNTED
 TEST_CASE("how often memory is allocated") {
   CHECK(allocations_in([] {
           tensor<float, 16, 16> a, b = a;
@@ -193,6 +207,7 @@ TEST_CASE("how often memory is allocated") {
   CHECK(allocations_in([] { const auto a = tensor<float, dyn, 3>::generate([](std::size_t) { return 1; }, 50); }) == 1);
   CHECK(allocations_in([] { const auto a = tensor<float, dyn>(std::span<const float>(std::vector<float>(9))); }) == 1);
 }
+#endif
 
 TEST_CASE("many threads copy, read, drop and detach one tensor") {
   const auto shared = tensor<std::int64_t, dyn>::iota(1000);

@@ -56,8 +56,10 @@ static_assert(changed == tensor<float, 2, 3>{1, 20, 3, 40, 5, 60} && nested(0, 1
 
 // Where elements stand.
 static_assert(sizeof(tensor<double, 3>) == 24 && sizeof(tensor<float>) == 4 && sizeof(tensor<bool, 3>) == 3);
-static_assert(sizeof(tensor<float, 16>) == 64 && alignof(tensor<float, 16>) == 64 && alignof(tensor<float, 4>) == 16 && alignof(tensor<double, 3>) == 8);
-static_assert(tensor<float, 256>::is_inline && !tensor<float, 257>::is_inline && tensor<double, 8, 16>::is_inline && !tensor<float, dyn>::is_inline);
+static_assert(sizeof(tensor<float, 16>) == 64 && alignof(tensor<float, 16>) == 64);
+static_assert(alignof(tensor<float, 4>) == 16 && alignof(tensor<double, 3>) == 8);
+static_assert(tensor<float, 256>::is_inline && tensor<double, 8, 16>::is_inline);
+static_assert(!tensor<float, 257>::is_inline && !tensor<float, dyn>::is_inline);
 static_assert(sizeof(tensor<float, 1000>) == sizeof(void*) && sizeof(tensor<float, dyn, 64>) == 2 * sizeof(void*));
 static_assert(std::is_trivially_copyable_v<tensor<double, 3>> && std::is_trivially_destructible_v<tensor<double, 3>>);
 static_assert(std::is_nothrow_move_constructible_v<tensor<float, dyn>> && std::is_nothrow_move_assignable_v<tensor<float, dyn>>);

@@ -60,20 +60,22 @@ class tensor {
 
   /// {{1, 2, 3}, {4, 5, 6}}: dynamic extents are those of the list. A tensor of rank 0 is made from its element.
   /// Throws: error if the list is ragged or does not fit the static extents.
-  constexpr tensor(nested_list<T, rank> list) : tensor(layout_of(list), uninitialized_t{}) {
+  constexpr tensor(nested_list<T, rank> list) : tensor(layout_of_list(list), uninitialized_t{}) {
     copy_list<T, rank>(list, shape().data(), cells_.mutable_data());
   }
   /// {1, 2, 3, 4, 5, 6} for any static shape of six. A template, because {{1}, {2}} is to be a nested list.
   /// Throws: error if the count differs.
   template <int = 0>
     requires(extents_type::is_static && rank > 1)
-  constexpr tensor(std::initializer_list<T> list) : tensor(std::span<const T>(list.begin(), list.size())) {}
+  constexpr tensor(std::initializer_list<T> list) : tensor(layout_of(list.size()), uninitialized_t{}) {
+    copy_from(list.begin());
+  }
 
   /// Copies the elements. Dynamic extents follow; a single one may be left out.
   /// Throws: error if the count differs.
   template <std::integral... N>
     requires(rank > 0 && (sizeof...(N) == dynamic_rank || (sizeof...(N) == 0 && dynamic_rank == 1)))
-  constexpr explicit tensor(std::span<const T> elements, N... n) : tensor(layout_of(elements, n...), uninitialized_t{}) {
+  constexpr explicit tensor(std::span<const T> elements, N... n) : tensor(layout_of(elements.size(), n...), uninitialized_t{}) {
     copy_from(elements.data());
   }
   /// Copies what the view shows.
@@ -189,20 +191,20 @@ class tensor {
 
   constexpr tensor(const layout_type& shape, uninitialized_t tag) : cells_(shape, tag) {}
 
-  static constexpr layout_type layout_of(const nested_list<T, rank>& list) {
+  static constexpr layout_type layout_of_list(const nested_list<T, rank>& list) {
     std::array<std::size_t, sizeof...(E)> shape{};
     measure_list<T, rank>(list, shape.data());
     return {"ebb::tensor", shape};
   }
-  static constexpr layout_type layout_of(std::span<const T> elements, std::integral auto... n) {
+  static constexpr layout_type layout_of(std::size_t count, std::integral auto... n) {
     layout_type result;
     if constexpr (sizeof...(n) == dynamic_rank) {
       result = layout_type(dynamic_extents<dynamic_rank>(n...));
     } else {
       constexpr std::size_t known = (std::size_t{1} * ... * (E == dyn ? 1 : E));
-      result = layout_type(dynamic_extents<1>(known ? elements.size() / known : 0));
+      result = layout_type(dynamic_extents<1>(known ? count / known : 0));
     }
-    if (result.size() != elements.size()) raise_bad_count("ebb::tensor", elements.size(), result.shape().data(), rank);
+    if (result.size() != count) raise_bad_count("ebb::tensor", count, result.shape().data(), rank);
     return result;
   }
   template <std::size_t... F>
