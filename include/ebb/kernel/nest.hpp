@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: kernels have short names]
-// A kernel is instantiated on a nominal type P, which names the program, and a number. P::plan holds the nests as constants, P::shape(i)
+// A kernel is instantiated on a nominal type P, which names the program, and a number. P::plan holds the nests as constants, P::shape_at(i)
 // the shapes. Each equation names its op's function as a template argument, so that the call is direct for the front end and can be
 // inlined; there is no function for each equation. Whole steps of lanes and tails run the same code: a tail is copied to padded
 // scratch first, since a second copy of the body would double compile time.
@@ -412,7 +412,7 @@ class nest_kernel {
     extents e;
     for (int l = 0; l < n.loops; ++l) {
       e[static_cast<std::size_t>(l)] = 1;
-      for (int a = n.axis[l]; a < n.axis[l + 1]; ++a) e[static_cast<std::size_t>(l)] *= extent_value(P::shape(n.shape).e[a], c.symbol);
+      for (int a = n.axis[l]; a < n.axis[l + 1]; ++a) e[static_cast<std::size_t>(l)] *= extent_value(P::shape_at(n.shape).e[a], c.symbol);
     }
     pointers p;
     [&]<int... I, int... R, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {

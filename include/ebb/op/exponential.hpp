@@ -5,6 +5,7 @@
 #include "arithmetic.hpp"
 
 #include "../num/exponential.hpp"
+#include "../num/logarithm.hpp"
 
 namespace ebb::inline EBB_ABI::op {
 

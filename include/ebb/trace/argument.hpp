@@ -36,7 +36,8 @@ namespace ebb::inline EBB_ABI {
 ///   traced                    the type that a traced lambda gets
 ///   value                     the type that results of this form have
 ///   each(argument, f)         f(leaf) for each, in order
-///   build<Leaf>(next)         the form over other leaves: next.template operator()<Leaf>() gives them in order
+///   trace(next)               the traced form: next.template operator()<Term>() gives the terms in order
+///   make(next)                a value of this form: next.template operator()<Array>() gives the arrays in order
 template <class A>
 struct argument {
   static constexpr bool is_argument = false;
@@ -50,6 +51,7 @@ struct argument<A> {
   using value = value_of<A>;
   static constexpr void each(auto& a, auto&& f) { f(a); }
   static constexpr traced trace(auto&& next) { return next.template operator()<traced>(); }
+  static constexpr value make(auto&& next) { return next.template operator()<value>(); }
 };
 
 template <class T, std::size_t... E>
@@ -60,6 +62,7 @@ struct argument<term<T, E...>> {
   using value = std::conditional_t<sizeof...(E) == 0, std::type_identity<T>, std::type_identity<tensor<T, E...>>>::type;
   static constexpr void each(auto& a, auto&& f) { f(a); }
   static constexpr traced trace(auto&& next) { return next.template operator()<traced>(); }
+  static constexpr value make(auto&& next) { return next.template operator()<value>(); }
 };
 
 template <class... A>
@@ -72,6 +75,7 @@ struct argument<std::tuple<A...>> {
     std::apply([&](auto&... x) { (argument<A>::each(x, f), ...); }, a);
   }
   static constexpr traced trace(auto&& next) { return traced{argument<A>::trace(next)...}; }
+  static constexpr value make(auto&& next) { return value{argument<A>::make(next)...}; }
 };
 
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
@@ -93,6 +97,11 @@ struct argument<Struct<Array>> {
       ((boost::hana::second(member)(t) = member_trace<std::remove_cvref_t<decltype(boost::hana::second(member)(t))>>(next)), ...);
     });
     return t;
+  }
+  static constexpr value make(auto&& next) {
+    return boost::hana::unpack(boost::hana::accessors<traced>(), [&](auto... member) {
+      return value{argument<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>>::make(next)...};
+    });
   }
   static constexpr int count_leaves() {
     return boost::hana::unpack(boost::hana::accessors<traced>(), [](auto... member) {

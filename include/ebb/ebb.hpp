@@ -1,0 +1,35 @@
+// ebb/ebb.hpp — everything. For users; no header of the library includes it.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In the order of the floors, so that each header is first included from here: a diagnostic then begins with two lines of includes.
+#pragma once
+
+#include "version.hpp"
+#include "base/config.hpp"
+#include "base/text.hpp"
+#include "base/hash.hpp"
+#include "base/vec.hpp"
+#include "base/error.hpp"
+#include "num/dtype.hpp"
+#include "num/promote.hpp"
+#include "num/lane.hpp"
+#include "num/exponential.hpp"
+#include "tensor/shape.hpp"
+#include "tensor/tensor.hpp"
+#include "tensor/borrow.hpp"
+#include "graph/graph.hpp"
+#include "graph/frozen.hpp"
+#include "op/op.hpp"
+#include "op/arithmetic.hpp"
+#include "op/compare.hpp"
+#include "op/exponential.hpp"
+#include "op/contract.hpp"
+#include "op/move.hpp"
+#include "trace/term.hpp"
+#include "trace/lift.hpp"
+#include "trace/trace.hpp"
+#include "pass/differentiate.hpp"
+#include "plan/plan.hpp"
+#include "kernel/nest.hpp"
+#include "exec/program.hpp"
+#include "exec/gradient.hpp"

@@ -1,0 +1,173 @@
+// ebb/exec/gradient.hpp — compile, value_and_grad, grad.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "function.hpp"
+
+#include "../pass/differentiate.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+template <int... I>
+struct wrt {
+  static constexpr int count = sizeof...(I);
+};
+
+/// The numbers of the leaves of the arguments I..., given all argument types.
+template <int... I, class... T>
+constexpr vec<int> leaf_numbers(wrt<I...>, std::type_identity<std::tuple<T...>>) {
+  vec<int> r;
+  constexpr int leaves[] = {argument<T>::leaves..., 0};
+  ([&] {
+    int first = 0;
+    for (int k = 0; k < I; ++k) first += leaves[k];
+    for (int k = 0; k < leaves[I]; ++k) r.push(first + k);
+  }(), ...);
+  return r;
+}
+
+/// No pull for integers, and a scalar to begin with.
+template <class T>
+inline constexpr bool all_real = real_element<T>;
+template <class T, std::size_t... E>
+inline constexpr bool all_real<term<T, E...>> = real_element<T>;
+template <class... T>
+inline constexpr bool all_real<std::tuple<T...>> = (all_real<T> && ...);
+template <template <template <class, std::size_t...> class> class Struct>
+inline constexpr bool all_real<Struct<term>> = true;
+
+template <class R>
+inline constexpr bool is_scalar_result = number<R> && std::is_floating_point_v<R>;
+template <class T>
+inline constexpr bool is_scalar_result<term<T>> = real_element<T>;
+
+template <class F, class... T>
+constexpr bool can_be_called = requires { typename result_of_trace<F, T...>; };
+
+template <class F, class Wrt, class... T>
+struct gradient_program {
+  static constexpr graph make() { return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{})); }
+};
+template <class F, class... T>
+struct forward_program {
+  static constexpr graph make() { return prune(simplify(traced<F, T...>::g.thaw())); }
+};
+
+/// The code of what stands against differentiating F: 0, or 106 for an op without a pull.
+template <class F, class Wrt, class... T>
+inline constexpr bool has_pulls = [] {
+  const graph g = traced<F, T...>::g.thaw();
+  return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
+}();
+
+template <class F>
+struct compile_spec {
+  static constexpr const char* name = "ebb::compile";
+  template <class... T>
+  using program = frozen<forward_program<F, T...>>;
+  template <class... T>
+  using result = typename argument<result_of_trace<F, T...>>::traced;
+  template <class... A>
+  using value = typename argument<result<traced_type<A>...>>::value;
+  template <class... A>
+  static constexpr void check() {
+    static_assert((traced_argument<A> && ...), "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
+  }
+  static constexpr auto unwrap(auto&& v) { return std::move(v); }
+};
+
+template <class F, int... I>
+struct value_and_grad_spec {
+  static constexpr const char* name = "ebb::value_and_grad";
+  template <class... T>
+  using program = frozen<gradient_program<F, wrt<I...>, T...>>;
+  template <class... T>
+  using result = std::tuple<typename argument<result_of_trace<F, T...>>::traced, std::tuple_element_t<I, std::tuple<T...>>...>;
+  template <class... A>
+  using value = std::tuple<typename argument<typename argument<result_of_trace<F, traced_type<A>...>>::traced>::value,
+                           typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>;
+  template <class... A>
+  static constexpr void check() {
+    static_assert((traced_argument<A> && ...), "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
+    static_assert(((I < static_cast<int>(sizeof...(A))) && ...), "[ebb E0117] there is no argument of that number to differentiate by");
+    static_assert((all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...),
+                  "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
+    static_assert(is_scalar_result<result_of_trace<F, traced_type<A>...>>,
+                  "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum or ebb::mean, or use ebb::jacobian or ebb::vjp");
+    static_assert(has_pulls<F, wrt<I...>, traced_type<A>...>,
+                  "[ebb E0106] the function uses an op without a pull: write one beside its value, or wrap the call in ebb::stop_gradient");
+  }
+  static constexpr auto unwrap(auto&& v) { return std::move(v); }
+};
+
+/// Only the gradients; a single one comes without its tuple.
+template <class F, int... I>
+struct gradient_only_program {
+  template <class... T>
+  struct of {
+    static constexpr graph make() {
+      graph g = frozen<gradient_program<F, wrt<I...>, T...>>::g.thaw();
+      vec<int> gradients;
+      for (int o = 1; o < g.out.size(); ++o) gradients.push(g.out[o]);
+      g.out = gradients;
+      return prune(g);
+    }
+  };
+};
+template <class F, int... I>
+struct grad_spec : value_and_grad_spec<F, I...> {
+  static constexpr const char* name = "ebb::grad";
+  template <class T>
+  struct single {
+    using type = T;
+  };
+  template <class T>
+  struct single<std::tuple<T>> {
+    using type = T;
+  };
+  template <class... T>
+  using program = frozen<typename gradient_only_program<F, I...>::template of<T...>>;
+  template <class... T>
+  using result = typename single<std::tuple<std::tuple_element_t<I, std::tuple<T...>>...>>::type;
+  template <class... A>
+  using value = typename single<std::tuple<typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>>::type;
+};
+
+template <template <class, int...> class Spec, class F, int... I>
+struct or_first {
+  using type = Spec<F, I...>;
+};
+template <template <class, int...> class Spec, class F>
+struct or_first<Spec, F> {
+  using type = Spec<F, 0>;
+};
+
+}  // namespace detail
+
+/// F as one compiled program: traced, fused, run on arrays.
+///   auto y = ebb::compile([](auto x, auto w) { return ebb::tanh(ebb::matmul(x, w)); })(x, w);
+/// Throws: error if the extents of the arguments do not fit; nothing has been changed then.
+template <class F>
+constexpr auto compile(F) {
+  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  return program_function<detail::compile_spec<F>>{};
+}
+
+/// The value of a scalar function and its gradients with respect to the arguments I..., the first one if none is named, in one program.
+/// Shape: gradients have the shapes of their arguments.   Throws: as compile.
+template <int... I, class F>
+constexpr auto value_and_grad(F) {
+  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  return program_function<typename detail::or_first<detail::value_and_grad_spec, F, I...>::type>{};
+}
+
+/// The gradients alone; a single one is returned as it is, several as a tuple.
+template <int... I, class F>
+constexpr auto grad(F) {
+  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  return program_function<typename detail::or_first<detail::grad_spec, F, I...>::type>{};
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,29 @@
+// ebb/exec/program.hpp — a graph becomes something that runs: the stages of a program as constants, under one short name.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "vectorized.hpp"
+
+#include "../graph/frozen.hpp"
+#include "../pass/lower.hpp"
+#include "../plan/frozen.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// G names a graph: it has a frozen graph `g`. One constant for each stage; the kernels are instantiated on this type.
+template <class G>
+struct executable {
+  struct lowered {
+    static constexpr graph make() { return lower(G::g.thaw()); }
+  };
+  static constexpr const auto& g = frozen<lowered>::g;
+  static constexpr plan_size plan_sizes = size_of(make_plan(g.thaw()));
+  static constexpr frozen_plan<plan_sizes> plan = freeze<plan_sizes>(make_plan(g.thaw()));
+
+  static constexpr const auto& shape_at(int number) { return g.shapes[static_cast<std::size_t>(number)]; }
+  static constexpr int symbols = g.parts[0].count.symbols;
+  static constexpr int arguments = g.inputs();
+  static constexpr int results = g.outs();
+};
+
+}  // namespace ebb::inline EBB_ABI

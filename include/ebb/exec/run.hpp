@@ -1,0 +1,140 @@
+// ebb/exec/run.hpp — one call of a program: check the extents, place the buffers, run the steps.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: what a call costs]
+// Everything but sizes is decided when the program is compiled. A call writes the extents of its arguments into a short array, compares
+// those that must be equal, computes the sizes of temporaries if there are any, and calls the kernels one after the other.
+#pragma once
+
+#include "program.hpp"
+#include "whole.hpp"
+#include "workspace.hpp"
+
+#include "../kernel/nest.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace ebb::inline EBB_ABI {
+
+/// The values of a program's symbols; those of the arguments' dyn extents come first.
+template <class P>
+struct symbol_values_of {
+  std::size_t value[P::symbols + 1];
+
+  /// False if extents that must be equal are not.
+  constexpr bool complete() {
+    bool ok = true;
+    [&]<int... S>(std::integer_sequence<int, S...>) {
+      (derive<S>(), ...);
+      ((ok = ok && agrees<S>()), ...);
+    }(std::make_integer_sequence<int, P::symbols>{});
+    return ok;
+  }
+
+ private:
+  template <int S>
+  static constexpr symbols::item item = P::g.syms[static_cast<std::size_t>(S)];
+
+  template <int S>
+  constexpr void derive() {
+    constexpr extent_origin o = item<S>.origin;
+    if constexpr (o.rule != extent_rule::argument)
+      value[S] = static_cast<std::size_t>(
+          apply(o.rule, static_cast<std::int64_t>(extent_value(o.a, value)), static_cast<std::int64_t>(extent_value(o.b, value))));
+  }
+  static constexpr int representative(int s) {
+    while (P::g.syms[static_cast<std::size_t>(s)].parent != s) s = P::g.syms[static_cast<std::size_t>(s)].parent;
+    return s;
+  }
+  template <int S>
+  constexpr bool agrees() const {
+    constexpr int r = representative(S), bound = P::g.syms[static_cast<std::size_t>(r)].bound;
+    if constexpr (bound >= 0) return value[S] == static_cast<std::size_t>(bound);
+    else if constexpr (r != S) return value[S] == value[r];
+    else return true;
+  }
+};
+
+namespace detail {
+
+constexpr std::size_t padded_bytes(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+template <class P>
+constexpr std::size_t bytes_of_shape(int number, dtype type, const std::size_t* symbol) {
+  return volume(P::shape_at(number), symbol) * size_of(type);
+}
+
+template <class P>
+constexpr bool has_static_places = [] {
+  for (int i = 0; i < P::plan.size.places; ++i) {
+    const shape& s = P::shape_at(P::plan.places[static_cast<std::size_t>(i)].shape);
+    for (int a = 0; a < s.rank; ++a)
+      if (s.e[a] < 0) return false;
+  }
+  return true;
+}();
+template <class P>
+constexpr std::size_t static_place_bytes = [] {
+  std::size_t n = 0;
+  if constexpr (has_static_places<P>)
+    for (int i = 0; i < P::plan.size.places; ++i) {
+      const plan_place p = P::plan.places[static_cast<std::size_t>(i)];
+      n += padded_bytes(bytes_of_shape<P>(p.shape, p.type, nullptr));
+    }
+  return n;
+}();
+/// Temporaries of a few kilobytes that are known beforehand stand on the stack.
+template <class P>
+inline constexpr bool places_on_stack = has_static_places<P> && static_place_bytes<P> <= 4096;
+
+template <class P, int S>
+EBB_INLINE void run_step(const nest_call& c) {
+  constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
+  if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
+  else run_whole<P, S>(c);
+}
+
+template <class P>
+void run_steps(void* const* arguments, void* const* results, const std::size_t* symbol, char* places) {
+  void* buffer[P::plan.size.buffers + 1];
+  std::size_t offset[P::plan.size.places + 1];
+  std::size_t total = 0;
+  for (int i = 0; i < P::plan.size.places; ++i) {
+    const plan_place& p = P::plan.places[static_cast<std::size_t>(i)];
+    offset[i] = total;
+    total += padded_bytes(bytes_of_shape<P>(p.shape, p.type, symbol));
+  }
+  if constexpr (P::plan.size.places > 0 && !places_on_stack<P>) places = thread_workspace().take(total);
+  [&]<int... B>(std::integer_sequence<int, B...>) {
+    ([&] {
+      constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
+      if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
+      else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
+      else buffer[B] = places + offset[b.number];
+    }(), ...);
+  }(std::make_integer_sequence<int, P::plan.size.buffers>{});
+  const nest_call c{buffer, symbol};
+  [&]<int... S>(std::integer_sequence<int, S...>) { (run_step<P, S>(c), ...); }(std::make_integer_sequence<int, P::plan.size.steps>{});
+  for (int i = 0; i < P::plan.size.copies; ++i) {
+    const plan_copy& copy = P::plan.copies[static_cast<std::size_t>(i)];
+    const plan_buffer& from = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
+    if (const std::size_t bytes = bytes_of_shape<P>(from.shape, from.type, symbol))
+      std::memcpy(results[copy.result], buffer[copy.buffer], bytes);
+  }
+}
+
+}  // namespace detail
+
+/// Runs P on memory: one pointer for each argument and each result. The caller has completed and checked `symbol`.
+template <class P>
+void run_program(void* const* arguments, void* const* results, const std::size_t* symbol) {
+  if constexpr (detail::places_on_stack<P> && P::plan.size.places > 0) {
+    alignas(64) char places[detail::static_place_bytes<P> + 64];
+    detail::run_steps<P>(arguments, results, symbol, places);
+  } else {
+    detail::run_steps<P>(arguments, results, symbol, nullptr);
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,152 @@
+// ebb/plan/fuse.hpp — which equations share a loop nest.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: fused by level]
+// The level of an equation is the longest chain of group boundaries below it. Equations of one level and one iteration space are one
+// group: that is linear in the number of equations, never cyclic, and fuses side by side what does not even depend on each other.
+// A boundary lies behind everything that must be complete before it can be read: reductions, products, moves, and whatever is read
+// under another shape (broadcast, reshape).
+#pragma once
+
+#include "../graph/graph.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+struct group {
+  int level = 0, shape = -1;
+  int whole = -1;         // an equation that is a step of its own: a product, a move
+  int run_axis = -1;      // the first axis of its reductions along the last axes
+  vec<int> members;
+};
+
+struct grouping {
+  vec<group> groups;
+  vec<int> of;            // the group of each equation; -1: a source, or a view of something else
+  vec<char> stored;       // must be in memory when its group has run
+};
+
+/// A view has no memory of its own: what a reshape looks at. Broadcasts are views too, but only loops can follow them.
+constexpr int viewed(const graph& g, int k) {
+  while (g.op(k).what == kind::reshape) k = g.operand(k, 0);
+  return k;
+}
+
+constexpr bool is_source(const graph& g, int k) {
+  const kind what = g.op(k).what;
+  return what == kind::input || what == kind::literal || what == kind::index;
+}
+constexpr bool is_fused(const graph& g, int k) {
+  const kind what = g.op(k).what;
+  return what == kind::elementwise || what == kind::reduce;
+}
+/// The number of the shape that an equation is computed over.
+constexpr int iteration_shape(const graph& g, int k) {
+  return g.op(k).what == kind::reduce ? g.eq[g.operand(k, 0)].shape : g.eq[k].shape;
+}
+
+namespace detail {
+
+class fuser {
+ public:
+  constexpr explicit fuser(const graph& g) : g_(g), level_(g.size(), 0) {
+    r_.of = vec<int>(g.size(), -1);
+    r_.stored = vec<char>(g.size(), 0);
+    for (int k = 0; k < g.size(); ++k) {
+      if (is_fused(g, k)) place_fused(k);
+      else if (g.op(k).what == kind::broadcast) level_[k] = behind(g.operand(k, 0));
+      else if (g.op(k).what == kind::reshape) place_view(k);
+      else if (!is_source(g, k)) place_whole(k);
+    }
+    for (int o : g.out) require_memory(o);
+  }
+  constexpr grouping take() { return static_cast<grouping&&>(r_); }
+
+ private:
+  /// The level of somebody who reads all of k from memory.
+  constexpr int behind(int k) {
+    k = viewed(g_, k);
+    if (is_source(g_, k)) return 0;
+    return level_[k] + 1;
+  }
+  constexpr void place_fused(int k) {
+    const int space = iteration_shape(g_, k);
+    int level = 0;
+    for (int i : g_.operands(k)) {
+      int l = 0;
+      if (g_.op(i).what == kind::elementwise && iteration_shape(g_, i) == space) l = level_[i];
+      else if (g_.op(i).what == kind::broadcast) l = level_[i];
+      else l = behind(i);
+      if (l > level) level = l;
+    }
+    level_[k] = level;
+    join(k, level, space);
+    for (int i : g_.operands(k)) {
+      if (g_.op(i).what == kind::broadcast) require_memory(g_.operand(i, 0));
+      else if (!is_source(g_, i) && r_.of[i] != r_.of[k]) require_memory(i);
+    }
+  }
+  constexpr void place_view(int k) {
+    require_memory(g_.operand(k, 0));
+    level_[k] = level_[viewed(g_, k)];
+  }
+  constexpr void place_whole(int k) {
+    int level = 0;
+    for (int i : g_.operands(k)) {
+      require_memory(i);
+      const int l = behind(i);
+      if (l > level) level = l;
+    }
+    level_[k] = level;
+    group x;
+    x.level = level;
+    x.whole = k;
+    r_.of[k] = r_.groups.push(x);
+    r_.stored[k] = 1;
+  }
+  /// k is read as an array. Literals, indices and broadcasts then need a loop that writes them.
+  constexpr void require_memory(int k) {
+    k = viewed(g_, k);
+    if (r_.stored[k] || g_.op(k).what == kind::input) return;
+    r_.stored[k] = 1;
+    if (r_.of[k] >= 0) return;
+    if (g_.op(k).what == kind::broadcast) require_memory(g_.operand(k, 0));
+    join(k, is_source(g_, k) ? -1 : level_[k], g_.eq[k].shape);
+    if (is_source(g_, k)) level_[k] = -1;
+  }
+  constexpr void join(int k, int level, int space) {
+    const bool reduces = g_.op(k).what == kind::reduce;
+    const bool run = reduces && g_.eq[k].attr[1] == g_.shapes[space].rank;
+    const int axis = run ? static_cast<int>(g_.eq[k].attr[0]) : -1;
+    for (int f = r_.groups.size() - 1; f >= 0; --f) {
+      group& x = r_.groups[f];
+      if (x.whole >= 0 || x.level != level || x.shape != space) continue;
+      if (run && x.run_axis >= 0 && x.run_axis != axis) continue;  // two splits are two groups
+      if (!reduces && first_of(level, space) != f) continue;       // values go to the first, so that others can read them
+      if (run) x.run_axis = axis;
+      x.members.push(k);
+      r_.of[k] = f;
+      return;
+    }
+    group x;
+    x.level = level;
+    x.shape = space;
+    x.run_axis = axis;
+    x.members.push(k);
+    r_.of[k] = r_.groups.push(static_cast<group&&>(x));
+  }
+  constexpr int first_of(int level, int space) const {
+    for (int f = 0; f < r_.groups.size(); ++f)
+      if (r_.groups[f].whole < 0 && r_.groups[f].level == level && r_.groups[f].shape == space) return f;
+    return -1;
+  }
+
+  const graph& g_;
+  vec<int> level_;
+  grouping r_;
+};
+
+}  // namespace detail
+
+constexpr grouping fuse(const graph& g) { return detail::fuser(g).take(); }
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,281 @@
+// ebb/plan/plan.hpp — when and where: steps in order, loop nests, numbered buffers, lifetimes.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: buffers are numbered]
+// Only what must be in memory has a buffer: arguments, results, and values that cross groups. Temporaries of one size whose lives do
+// not overlap share a place. A call has nothing to decide but sizes.
+#pragma once
+
+#include "../tensor/nest.hpp"
+#include "fuse.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+struct plan_step {
+  kind what = kind::elementwise;  // elementwise: a nest; else a whole equation
+  int nest = -1;
+  int equation = -1;
+  int in[2] = {-1, -1};           // buffers of a whole equation with at most two operands; concat: see plan::joined
+  part joined;
+  int out = -1;
+};
+
+struct plan_buffer {
+  enum class role : std::uint8_t { argument, result, temporary };
+  role is = role::temporary;
+  int number = -1;  // of the argument, the result, or the place
+  dtype type = dtype::f32;
+  int shape = -1;
+};
+
+/// A place in the workspace that temporaries of one size share.
+struct plan_place {
+  dtype type = dtype::f32;
+  int shape = -1;
+};
+
+/// A result that is somebody else's memory as well: an argument that is returned, a value that is returned twice.
+struct plan_copy {
+  int result = -1, buffer = -1;
+};
+
+struct plan {
+  vec<plan_step> steps;
+  vec<nest> nests;
+  vec<nest_load> loads;
+  vec<nest_compute> computes;
+  vec<nest_reduce> reduces;
+  vec<nest_store> stores;
+  vec<plan_buffer> buffers;
+  vec<plan_place> places;
+  vec<plan_copy> copies;
+  vec<int> joined;
+  vec<int> group_of;  // for pictures: the number of the step of each equation, or -1
+};
+
+namespace detail {
+
+class planner {
+ public:
+  constexpr explicit planner(const graph& g) : g_(g), fused_(fuse(g)), buffer_(g.size(), -1), stamp_(g.size(), -1) {
+    at_ = vec<slot>(g.size(), slot{});
+    p_.group_of = vec<int>(g.size(), -1);
+    assign_results();
+    for (int f : in_order()) {
+      const group& x = fused_.groups[f];
+      for (int k : x.members) p_.group_of[k] = p_.steps.size();
+      if (x.whole >= 0) p_.group_of[x.whole] = p_.steps.size();
+      if (x.whole >= 0) plan_whole(x.whole);
+      else plan_nest(f, x);
+    }
+    share_places();
+  }
+  constexpr plan take() { return static_cast<plan&&>(p_); }
+
+ private:
+  constexpr vec<int> in_order() const {
+    int top = -1;
+    for (const group& x : fused_.groups)
+      if (x.level > top) top = x.level;
+    vec<vec<int>> by_level(top + 2, vec<int>{});
+    for (int f = 0; f < fused_.groups.size(); ++f) by_level[fused_.groups[f].level + 1].push(f);
+    vec<int> r;
+    for (const vec<int>& level : by_level)
+      for (int f : level) r.push(f);
+    return r;
+  }
+
+  constexpr void assign_results() {
+    for (int o = 0; o < g_.out.size(); ++o) {
+      const int k = viewed(g_, g_.out[o]);
+      if (buffer_[k] < 0 && g_.op(k).what != kind::input)
+        buffer_[k] = p_.buffers.push({plan_buffer::role::result, o, g_.op(k).result, g_.eq[k].shape});
+      else p_.copies.push({o, buffer_of(k)});
+    }
+  }
+  /// The buffer of what k looks at; a temporary if it has none yet.
+  constexpr int buffer_of(int k) {
+    k = viewed(g_, k);
+    if (buffer_[k] >= 0) return buffer_[k];
+    const equation& e = g_.eq[k];
+    const bool argument = e.op->what == kind::input;
+    return buffer_[k] = p_.buffers.push({argument ? plan_buffer::role::argument : plan_buffer::role::temporary,
+                                         argument ? static_cast<int>(e.attr[0]) : -1, e.op->result, e.shape});
+  }
+
+  constexpr void plan_whole(int k) {
+    plan_step s;
+    s.what = g_.op(k).what;
+    s.equation = k;
+    s.out = buffer_of(k);
+    s.joined.first = p_.joined.size();
+    s.joined.count = g_.eq[k].count;
+    for (int j = 0; j < g_.eq[k].count; ++j) {
+      const int b = buffer_of(g_.operand(k, j));
+      if (j < 2) s.in[j] = b;
+      p_.joined.push(b);
+    }
+    p_.steps.push(s);
+  }
+
+  /// Axes of the iteration space that differ for somebody: each starts a loop.
+  constexpr void find_loops(const group& x, nest& n) const {
+    const int rank = g_.shapes[x.shape].rank;
+    std::int64_t starts = 1;
+    const auto boundary_at_changes = [&](std::int64_t mask) { starts |= mask ^ (mask << 1); };
+    for (int k : x.members) {
+      const equation& e = g_.eq[k];
+      if (e.op->what == kind::reduce) starts |= std::int64_t{1} << e.attr[0] | std::int64_t{1} << e.attr[1];
+      if (e.op->what == kind::broadcast) boundary_at_changes(e.attr[0]);
+      if (e.op->what == kind::index) starts |= std::int64_t{3} << e.attr[0];
+      if (e.op->what == kind::broadcast) continue;
+      for (int i : g_.operands(k)) {
+        if (g_.op(i).what == kind::broadcast) boundary_at_changes(g_.eq[i].attr[0]);
+        if (g_.op(i).what == kind::index) starts |= std::int64_t{3} << g_.eq[i].attr[0];
+      }
+    }
+    for (int axis = 0; axis < rank; ++axis)
+      if (starts >> axis & 1) n.axis[n.loops++] = axis;
+    n.axis[n.loops] = rank;
+    if (rank == 0) n.loops = 1;  // one element is a loop of one
+    for (int l = n.loops + 1; l <= max_rank; ++l) n.axis[l] = rank;
+  }
+  constexpr int loop_of_axis(const nest& n, int axis) const {
+    for (int l = 0; l < n.loops; ++l)
+      if (n.axis[l] >= axis) return l;
+    return n.loops;
+  }
+  /// The loops along which an array varies that lacks the axes in `repeated`.
+  constexpr int loops_along(const nest& n, std::int64_t repeated) const {
+    int mask = 0;
+    for (int l = 0; l < n.loops; ++l)
+      if (n.axis[l + 1] > n.axis[l] ? !(repeated >> n.axis[l] & 1) : true) mask |= 1 << l;
+    return mask;
+  }
+
+  constexpr slot new_slot(nest& n, int k, dtype type) {
+    stamp_[k] = step_;
+    return at_[k] = slot{type, n.slots[static_cast<int>(type)]++};
+  }
+  constexpr slot load(nest& n, int k) {
+    const equation& e = g_.eq[k];
+    nest_load x;
+    x.to = new_slot(n, k, e.op->result);
+    if (e.op->what == kind::literal) {
+      x.source = nest_load::from::literal;
+      x.bits = static_cast<cell>(e.attr[0]);
+    } else if (e.op->what == kind::index) {
+      x.source = nest_load::from::index;
+      x.along = 1 << loop_of_axis(n, static_cast<int>(e.attr[0]));
+    } else if (e.op->what == kind::broadcast && !(p_.group_of[k] != step_ && fused_.stored[k])) {
+      x.buffer = buffer_of(g_.operand(k, 0));
+      x.along = loops_along(n, e.attr[0]);
+    } else {
+      x.buffer = buffer_of(k);
+      x.along = loops_along(n, 0);
+    }
+    p_.loads.push(x);
+    return x.to;
+  }
+  constexpr slot operand_slot(nest& n, int k) { return stamp_[k] == step_ ? at_[k] : load(n, k); }
+
+  constexpr void plan_nest(int, const group& x) {
+    step_ = p_.steps.size();
+    nest n;
+    n.shape = x.shape;
+    find_loops(x, n);
+    n.run_from = n.loops;
+    n.loads.first = p_.loads.size();
+    n.computes.first = p_.computes.size();
+    n.reduces.first = p_.reduces.size();
+    n.stores.first = p_.stores.size();
+    n.small = x.members.size() <= 16;
+    for (int k : x.members) {
+      const equation& e = g_.eq[k];
+      if (e.op->what == kind::reduce) plan_reduce(n, k);
+      else {
+        if (e.op->what == kind::elementwise) plan_compute(n, k);
+        else load(n, k);
+        if (fused_.stored[k]) p_.stores.push({at_[k], buffer_of(k)});
+      }
+      if (e.op->heavy && e.op->what == kind::elementwise) n.small = false;
+    }
+    n.loads.count = p_.loads.size() - n.loads.first;
+    n.computes.count = p_.computes.size() - n.computes.first;
+    n.reduces.count = p_.reduces.size() - n.reduces.first;
+    n.stores.count = p_.stores.size() - n.stores.first;
+    plan_step s;
+    s.nest = p_.nests.push(n);
+    p_.steps.push(s);
+  }
+  constexpr void plan_compute(nest& n, int k) {
+    nest_compute c;
+    c.vector = g_.op(k).kernels.vector;
+    c.block = g_.op(k).kernels.block;
+    c.count = g_.eq[k].count;
+    for (int j = 0; j < c.count; ++j) c.in[j] = operand_slot(n, g_.operand(k, j));
+    c.to = new_slot(n, k, g_.op(k).result);
+    p_.computes.push(c);
+  }
+  constexpr void plan_reduce(nest& n, int k) {
+    const equation& e = g_.eq[k];
+    nest_reduce r;
+    r.combine = e.op->kernels.vector;
+    r.block = e.op->kernels.block;
+    r.accumulate = e.op->kernels.accumulate;
+    r.in = operand_slot(n, g_.operand(k, 0));
+    r.type = e.op->result;
+    r.identity = e.op->identity;
+    r.buffer = buffer_of(k);
+    r.first = loop_of_axis(n, static_cast<int>(e.attr[0]));
+    r.last = loop_of_axis(n, static_cast<int>(e.attr[1]));
+    r.run = e.attr[1] == g_.shapes[n.shape].rank;
+    if (r.run) n.run_from = r.first;
+    p_.reduces.push(r);
+  }
+
+  constexpr void each_buffer(const plan_step& s, auto&& f) const {
+    if (s.nest < 0) {
+      for (int j = 0; j < s.joined.count; ++j) f(p_.joined[s.joined.first + j]);
+      f(s.out);
+      return;
+    }
+    const nest& n = p_.nests[s.nest];
+    for (int i = 0; i < n.loads.count; ++i)
+      if (p_.loads[n.loads.first + i].buffer >= 0) f(p_.loads[n.loads.first + i].buffer);
+    for (int i = 0; i < n.reduces.count; ++i) f(p_.reduces[n.reduces.first + i].buffer);
+    for (int i = 0; i < n.stores.count; ++i) f(p_.stores[n.stores.first + i].buffer);
+  }
+  /// Gives each temporary a place that is free from its first step to its last one.
+  constexpr void share_places() {
+    vec<int> last(p_.buffers.size(), -1);
+    for (int s = 0; s < p_.steps.size(); ++s) each_buffer(p_.steps[s], [&](int b) { last[b] = s; });
+    for (const plan_copy& c : p_.copies) last[c.buffer] = p_.steps.size();
+    vec<int> free_after;
+    for (int s = 0; s < p_.steps.size(); ++s)
+      each_buffer(p_.steps[s], [&](int b) {
+        plan_buffer& x = p_.buffers[b];
+        if (x.is != plan_buffer::role::temporary || x.number >= 0) return;
+        for (int i = 0; i < p_.places.size(); ++i)
+          if (free_after[i] < s && p_.places[i].shape == x.shape && size_of(p_.places[i].type) == size_of(x.type)) x.number = i;
+        if (x.number < 0) {
+          x.number = p_.places.push({x.type, x.shape});
+          free_after.push(-1);
+        }
+        free_after[x.number] = last[b];
+      });
+  }
+
+  const graph& g_;
+  grouping fused_;
+  plan p_;
+  vec<int> buffer_, stamp_;
+  vec<slot> at_;
+  int step_ = -1;
+};
+
+}  // namespace detail
+
+constexpr plan make_plan(const graph& g) { return detail::planner(g).take(); }
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,82 @@
+// ebb/tensor/nest.hpp — a loop nest as data: what one fused group loads, computes, reduces and stores.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: one nest for each group]
+//   for each index of the outer loops                    (loops 0 ... count - 2: pointers move by strides)
+//     for each step of lanes of the innermost loop       (adjacent in memory; a tail goes through padded scratch)
+//       load     slots from arrays, literals, indices    (an array that does not vary along a loop stays where it is: a broadcast)
+//       compute  slots from slots
+//       reduce   slots into accumulators                 ("run": along the last loops, see [note: logical reduction tree];
+//       store    slots to arrays                          "rows": into an array that varies along the innermost loop)
+// Adjacent axes that all members of a group treat alike are one loop. A plan holds nests as numbers; the kernel floor turns one into
+// straight-line code, and the exec floor can also walk one at run time.
+#pragma once
+
+#include "../num/dtype.hpp"
+#include "shape.hpp"
+
+#include <cstdint>
+
+namespace ebb::inline EBB_ABI {
+
+/// Where a value lives while a nest runs: one array of lanes for each dtype.
+struct slot {
+  dtype type = dtype::f32;
+  int number = -1;
+};
+
+/// Loops are masks: bit l is loop l.
+struct nest_load {
+  enum class from : std::uint8_t { array, literal, index };
+  from source = from::array;
+  slot to;
+  int buffer = -1;  // of an array
+  int along = 0;    // the loops along which it varies
+  cell bits = 0;    // of a literal
+};
+
+struct nest_compute {
+  using vector_function = void (*)(const void*, const void*, const void*, void*);
+  using block_function = void (*)(const void* const*, void*, std::size_t);
+  vector_function vector = nullptr;
+  block_function block = nullptr;
+  int count = 0;
+  slot in[3];
+  slot to;
+};
+
+struct nest_reduce {
+  using accumulate_function = void (*)(void*, const void*, std::size_t, std::size_t);
+  nest_compute::vector_function combine = nullptr;
+  nest_compute::block_function block = nullptr;
+  accumulate_function accumulate = nullptr;
+  slot in;
+  dtype type = dtype::f32;
+  cell identity = 0;
+  int buffer = -1;
+  bool run = true;    // else rows
+  int first = 0;      // the loops that are combined: [first, last)
+  int last = 0;
+};
+
+struct nest_store {
+  slot from;
+  int buffer = -1;
+};
+
+/// Parts of the plan's lists.
+struct part {
+  int first = 0, count = 0;
+};
+
+struct nest {
+  int shape = -1;                   // the iteration space: number of a shape in the graph
+  int loops = 0;
+  int axis[max_rank + 1] = {};      // loop l covers the axes [axis[l], axis[l + 1])
+  int run_from = 0;                 // the first loop of all "run" reductions; loops if there is none
+  int slots[7] = {};                // by dtype
+  part loads, computes, reduces, stores;
+  bool small = false;               // few and cheap equations: worth unrolling over the accumulators of a reduction
+};
+
+}  // namespace ebb::inline EBB_ABI
