@@ -118,7 +118,7 @@ constexpr float fma(float a, float b, float c) {
 
 /// a * 2^n, rounded once.
 constexpr double scale(double a, double n) {
-  if (!is_finite(a) || !is_finite(n) || a == 0) return a + n;
+  if (!is_finite(a) || a == 0) return a;
   const integral x(a);
   return rounded(is_negative(a), wide{0, x.significand}, x.exponent + static_cast<int>(n));
 }

@@ -100,9 +100,10 @@ EBB_INLINE constexpr V tanh(V x) {
   const auto reduced = detail::reduce<2>(at_most(abs(x), all<V>(C::one_from)));
   const V r = reduced.r, power = reduced.power(), half = all<V>(T(0.5));
   const V small = fma(r * r, horner(r, detail::of_twice<T>.q), r);
-  const V e = fma(power, small, fma(power, half, -half)), quotient = e / (e + all<V>(1));
-  // E / (E + 1) = E - E * E / (E + 1): for small E the rounding of E + 1 has less weight that way.
-  return copysign(select(e < all<V>(T(0.34)), fma(-e, quotient, e), quotient), x);
+  const V e = fma(power, small, fma(power, half, -half)), one = all<V>(1);
+  // E / (E + 1) is E - E * E / (E + 1), and 1 - 1 / (E + 1): each, on its side of E = 1, gives the rounding of E + 1 less weight.
+  const V smaller = at_most(e, one);
+  return copysign(fma(-smaller, smaller / (e + one), smaller), x);
 }
 
 /// 1 / (1 + e^-x), with full precision on both sides.   Error: 2 ulp, gradual underflow included.

@@ -9,6 +9,8 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// Five bits of exponent, ten of fraction. Conversion rounds to nearest even, to infinity from 65520 on, and keeps NaN (quieted, sign
+/// kept) and subnormals.
 struct float16 {
   std::uint16_t bits = 0;
 
@@ -28,7 +30,7 @@ struct float16 {
   }
   constexpr explicit operator float() const {
     const std::uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu, fraction = bits & 0x3ffu;
-    if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
+    if (exponent == 0x1f) return std::bit_cast<float>(sign | (fraction ? 0x7fc00000u | (fraction << 13) : 0x7f800000u));
     if (exponent) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
     return sign ? -magnitude : magnitude;

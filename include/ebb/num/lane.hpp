@@ -15,8 +15,8 @@
 //               V::sqrt(a)              correctly rounded
 //               V::to_bits(a) -> bits, V::from_bits(bits) -> V
 //   mask        m && n, m || n, !m: lane by lane, all operands evaluated
-//   bits        a batch of std::uint32_t or std::uint64_t with bits::all(x), a + b, a - b (both wrap), a & b, a | b, a ^ b,
-//               a << count, a >> count (zeros come in from the left; count is an int, the same for all lanes)
+//   bits        a batch of std::uint32_t or std::uint64_t (bits::element) with bits::all(x), a + b, a - b (both wrap), a & b, a | b,
+//               a ^ b, a << count, a >> count (zeros come in from the left; count is an int, the same for all lanes)
 //
 // What it may offer because the instruction set does it faster; this header has a form of each in the words above, with the same bits:
 //
@@ -52,26 +52,26 @@ concept scalar = std::is_arithmetic_v<V>;
 
 namespace detail {
 template <class V>
-struct types {
-  using element = typename V::element;
-  using mask = typename V::mask;
-  using bits = typename V::bits;
-};
+struct element { using type = typename V::element; };
 template <scalar T>
-struct types<T> {
-  using element = T;
-  using mask = bool;
-  using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-};
+struct element<T> { using type = T; };
+template <class V>
+struct mask { using type = typename V::mask; };
+template <scalar T>
+struct mask<T> { using type = bool; };
+template <class V>
+struct bits { using type = typename V::bits; };
+template <scalar T>
+struct bits<T> { using type = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>; };
 }  // namespace detail
 
 template <class V>
-using element_of = typename detail::types<V>::element;
+using element_of = typename detail::element<V>::type;
 template <class V>
-using mask_of = typename detail::types<V>::mask;
+using mask_of = typename detail::mask<V>::type;
 /// The unsigned integers that are as wide as the elements of V.
 template <class V>
-using bits_of = typename detail::types<V>::bits;
+using bits_of = typename detail::bits<V>::type;
 
 /// The layout of a binary floating-point format.
 template <class T>
@@ -244,7 +244,7 @@ EBB_INLINE constexpr parts<V> split(V a) {
     constexpr bits_of<T> least = std::bit_cast<bits_of<T>>(T(0.75));
     const V infinity = all<V>(std::numeric_limits<T>::infinity()), magnitude = abs(a);
     const mask_of<V> subnormal = magnitude < all<V>(std::numeric_limits<T>::min());
-    const B b = to_bits(select(subnormal, magnitude * all<V>(F::ulp_one), magnitude)) + all<B>(F::one - least);
+    const B b = to_bits(magnitude * select(subnormal, all<V>(F::ulp_one), all<V>(1))) + all<B>(F::one - least);
     const V biased = from_bits<V>((b >> F::fraction_bits) | all<B>(std::bit_cast<bits_of<T>>(F::ulp_one)));
     const V offset = select(subnormal, all<V>(F::ulp_one + F::bias + F::fraction_bits), all<V>(F::ulp_one + F::bias));
     const V exponent = select(magnitude == all<V>(0), -infinity, biased - offset);

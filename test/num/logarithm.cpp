@@ -1,0 +1,78 @@
+// test/num/logarithm.cpp — log and log1p against long double.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+#include "oracle.hpp"
+
+#include <ebb/num/logarithm.hpp>
+
+#include <array>
+#include <iterator>
+
+namespace lane = ebb::lane;
+
+namespace of {
+constexpr auto log = [](auto x) { return lane::log(x); };
+constexpr auto log1p = [](auto x) { return lane::log1p(x); };
+}  // namespace of
+
+namespace {
+
+template <class T, class F, class G>
+void check(const char* name, F f, G oracle, double bound) {
+  const std::vector<T> at = test::arguments<T>();
+  const auto [ulps, x] = test::worst(f, oracle, at);
+  INFO(name << " of " << sizeof(T) << " bytes is worst at " << x);
+  CHECK(ulps <= (lane::fused ? bound : 2 * bound));
+  CHECK(test::differences(f, at) == 0);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("logarithms are as exact as they say", "", float, double) {
+  check<TestType>("log", of::log, [](long double x) { return std::log(x); }, 1);
+  check<TestType>("log1p", of::log1p, [](long double x) { return std::log1p(x); }, 1);
+}
+
+TEMPLATE_TEST_CASE("logarithms of zeros, infinities, negative numbers and NaN", "", float, double) {
+  using T = TestType;
+  using L = std::numeric_limits<T>;
+  using test::same;
+  const T inf = L::infinity(), nan = L::quiet_NaN();
+  CHECK((same(of::log(T(1)), T(0)) && same(of::log(T(0)), -inf) && same(of::log(T(-0.0)), -inf) && same(of::log(inf), inf)));
+  CHECK((same(of::log(T(-1)), nan) && same(of::log(-L::denorm_min()), nan) && same(of::log(-inf), nan) && same(of::log(nan), nan)));
+  CHECK((same(of::log1p(T(0)), T(0)) && same(of::log1p(T(-0.0)), T(-0.0)) && same(of::log1p(T(-1)), -inf) && same(of::log1p(inf), inf)));
+  CHECK((same(of::log1p(T(-1) - L::epsilon()), nan) && same(of::log1p(-inf), nan) && same(of::log1p(nan), nan)));
+  for (T x : {L::denorm_min(), L::min(), L::epsilon() * L::epsilon()}) CHECK((of::log1p(x) == x && of::log1p(-x) == -x));
+}
+
+TEST_CASE("logarithms do not fall where their formulas change") {
+  const auto grows_around = [](auto f, auto x) {
+    using T = decltype(x);
+    for (int i = 0; i < 1000; ++i) x = std::nextafter(x, T(0));
+    for (int i = 0; i < 2000; ++i) {
+      const T next = std::nextafter(x, std::numeric_limits<T>::infinity());
+      if (!(f(x) <= f(next))) return false;
+      x = next;
+    }
+    return true;
+  };
+  for (float x : {0.75f, 1.f, 1.5f, 3.f, 0x1p-126f, 0x1p-148f}) CHECK(grows_around(of::log, x));
+  for (double x : {0.75, 1.0, 1.5, 3.0, 0x1p-1022, 0x1p-1073}) CHECK(grows_around(of::log, x));
+  for (float x : {0.5f, 2.f, 0x1p-24f, 0x1p+60f}) CHECK(grows_around(of::log1p, x));
+  for (double x : {0.5, 2.0, 0x1p-53, 0x1p+60}) CHECK(grows_around(of::log1p, x));
+}
+
+TEST_CASE("logarithms in constant expressions have the bits of run time") {
+  static constexpr double at[] = {0x1p-1074, 1e-310, 1e-9, 0.7, 0.75, 1, 1.4999999, 1.5, 3, 1e300};
+  constexpr auto results = [](auto f) {
+    std::array<double, std::size(at)> out{};
+    for (std::size_t i = 0; double x : at) out[i++] = f(x);
+    return out;
+  };
+  constexpr auto a = results(of::log), b = results(of::log1p);
+  for (std::size_t i = 0; volatile double x : at) {
+    const double y = x;
+    CHECK((test::same(a[i], of::log(y)) && test::same(b[i], of::log1p(y))));
+    ++i;
+  }
+}
