@@ -9,9 +9,9 @@
 #include "tensor.hpp"
 #include "view.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <type_traits>
@@ -67,7 +67,10 @@ class array_printer {
     }
   }
   // Columns are lined up at the decimal point: head is what stands before it.
-  static std::size_t head_of(const std::string& text) { return std::min(text.find_first_of(".e"), text.size()); }
+  static std::size_t head_of(const std::string& text) {
+    const std::size_t point = text.find_first_of(".e");
+    return point == std::string::npos ? text.size() : point;
+  }
 
   void measure(int axis, std::size_t number) {
     along(
@@ -76,8 +79,9 @@ class array_printer {
           const std::size_t next = number * shape_[axis] + i;
           if (axis + 1 < rank_) return measure(axis + 1, next);
           const std::string item = source_(elements_, next);
-          head_ = std::max(head_, head_of(item));
-          tail_ = std::max(tail_, item.size() - head_of(item));
+          const std::size_t head = head_of(item), tail = item.size() - head;
+          if (head > head_) head_ = head;
+          if (tail > tail_) tail_ = tail;
         },
         [] {});
   }
