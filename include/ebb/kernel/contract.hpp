@@ -1,0 +1,162 @@
+// ebb/kernel/contract.hpp — the matrix product.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: order of a product]
+// Each element of c = a * b is one chain: acc = 0; for p = 0 ... k - 1: acc = fma(a(i, p), b(p, j), acc). Blocking, packing, threads and
+// the width of registers do not change it, so the bits are the same everywhere; where the target has no fma (lane::fused), a link of
+// the chain is a product and a sum, and the bits are the same among those targets. k = 0 gives zeros.
+// One exception: a product of two vectors (m = n = 1) would be a single chain, and slow; it has the 32 lanes of a reduction, see dot.
+// bfloat16 and float16 are computed as float and rounded once, at the end. Integers wrap around.
+//
+// How it is done: c is cut into tiles that stay in registers for the whole of k (tile.hpp). Small operands are read where they are; b is
+// packed into panels where its rows are not adjacent in memory or too many for the caches; then k, m, n are cut into blocks as in
+// K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
+#pragma once
+
+#include "convert.hpp"
+#include "matvec.hpp"
+
+#include <algorithm>
+
+namespace ebb::inline EBB_ABI {
+
+/// c[m x n] = op(a)[m x k] * op(b)[k x n], `batch` times. Row-major; op transposes or does nothing. The leading dimension is the distance
+/// between rows in memory. A stride is the distance between the matrices of a batch; 0 for an operand that all share.
+struct product {
+  std::ptrdiff_t m = 0, k = 0, n = 0;
+  bool transpose_a = false, transpose_b = false;
+  std::ptrdiff_t lda = 0, ldb = 0, ldc = 0;
+  std::ptrdiff_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
+
+  /// Compact operands.
+  static constexpr product compact(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, bool ta = false, bool tb = false,
+                                   std::ptrdiff_t batch = 1) {
+    return {m, k, n, ta, tb, ta ? m : k, tb ? k : n, n, batch, m * k, k * n, m * n};
+  }
+};
+
+namespace tile {
+
+/// How one product is cut. The sizes are in elements.
+struct blocking {
+  bool pack_b = false;
+  std::ptrdiff_t k = 0, m = 0, n = 0;
+
+  constexpr std::ptrdiff_t packed() const { return pack_b ? k * n : 0; }
+};
+template <class T>
+constexpr blocking cut(const product& p) {
+  constexpr std::ptrdiff_t l1 = 24 * 1024 / sizeof(T), l2 = 256 * 1024 / sizeof(T);
+  blocking b;
+  b.pack_b = p.m > 1 && p.n > 1 && (p.transpose_b || (p.k * p.n > l1 && p.m >= 4 * height));
+  // A panel of b and a strip of a fit into L1, a block of a into L2, the packed part of b into L3.
+  b.k = p.k == 0 ? 1 : p.k <= 384 ? p.k : (p.k + (p.k + 255) / 256 - 1) / ((p.k + 255) / 256);
+  b.m = std::min(p.m, std::max<std::ptrdiff_t>(l2 / b.k / height * height, height));
+  b.n = std::min((p.n + width<T> - 1) / width<T> * width<T>, std::ptrdiff_t{2048});
+  return b;
+}
+
+template <class T>
+inline void multiply(const product& shape, const blocking& cut, matrix<T> a, matrix<T> b, T* c, T* scratch) {
+  const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
+  if (m == 1 && n == 1) {
+    *c = dot(k, a.data, a.col, b.data, b.row);
+    return;
+  }
+  if (n == 1) b.col = 1;
+  if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
+    return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
+  if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
+  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
+
+  for (std::ptrdiff_t p = 0; p == 0 || p < k; p += cut.k) {
+    const std::ptrdiff_t depth = std::min(cut.k, k - p);
+    for (std::ptrdiff_t j0 = 0; j0 < n; j0 += cut.n) {
+      const std::ptrdiff_t j1 = std::min(j0 + cut.n, n);
+      if (!cut.pack_b && b.col == 1) {
+        block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, p > 0);
+        continue;
+      }
+      for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
+        pack(scratch + (j - j0) * depth, depth, b.from(p, j), std::min<std::ptrdiff_t>(width<T>, j1 - j));
+      for (std::ptrdiff_t i = 0; i < m; i += cut.m)
+        for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
+          block(std::min(cut.m, m - i), depth, a.from(i, p), scratch + (j - j0) * depth, width<T>, c + i * ldc + j, ldc,
+                std::min<std::ptrdiff_t>(width<T>, j1 - j), p > 0);
+    }
+  }
+}
+
+/// A batch that shares b is one product with more rows. Not for dot products, which have an order of their own.
+constexpr product merged(product p) {
+  const bool adjacent = p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc;
+  if (p.batch > 1 && p.stride_b == 0 && !p.transpose_a && adjacent && p.m * p.n != 1) {
+    p.m *= p.batch;
+    p.batch = 1;
+  }
+  return p;
+}
+
+/// The narrow operands as float: compact matrices of their own.
+struct widened {
+  product shape;
+  std::ptrdiff_t a_rows, a_cols, b_rows, b_cols;
+
+  constexpr explicit widened(const product& p)
+      : shape(product::compact(p.m, p.k, p.n, p.transpose_a, p.transpose_b)),
+        a_rows(p.transpose_a ? p.k : p.m), a_cols(shape.lda), b_rows(p.transpose_b ? p.n : p.k), b_cols(shape.ldb) {}
+};
+
+/// `count` rows of `cols` elements, each converted.
+template <class To, class From>
+inline void convert_rows(To* to, std::ptrdiff_t to_row, const From* from, std::ptrdiff_t from_row, std::ptrdiff_t count,
+                         std::ptrdiff_t cols) {
+  for (; count > 0; --count, to += to_row, from += from_row) {
+    std::ptrdiff_t j = 0;
+    for (; j + lane_count <= cols; j += lane_count) convert<To>(lanes<From>::load(from + j)).store(to + j);
+    const int rest = static_cast<int>(cols - j);
+    if (rest > 0) convert<To>(lanes<From>::load(from + j, rest)).store(to + j, rest);
+  }
+}
+
+}  // namespace tile
+
+/// What contract<T> wants as scratch, 64-byte aligned; 0 if nothing.
+template <element T>
+constexpr std::size_t contract_scratch_bytes(const product& p) {
+  if constexpr (half_width<T>) {
+    const std::ptrdiff_t copies = p.m * p.k + p.k * p.n + p.m * p.n;
+    return static_cast<std::size_t>(copies + 48) * sizeof(float) + contract_scratch_bytes<float>(tile::widened(p).shape);
+  } else {
+    return static_cast<std::size_t>(tile::cut<T>(tile::merged(p)).packed()) * sizeof(T);
+  }
+}
+
+/// c = op(a) * op(b), see product. c overlaps neither operand.   Dtype: all but bool.   Error: k / 2 ulp of sum |a| |b|.
+template <element T>
+inline void contract(const product& given, const T* a, const T* b, T* c, void* scratch) {
+  if constexpr (half_width<T>) {
+    const tile::widened w(given);
+    const auto aligned = [](std::ptrdiff_t n) { return (n + 15) / 16 * 16; };
+    float* const a32 = static_cast<float*>(scratch);
+    float* const b32 = a32 + aligned(given.m * given.k);
+    float* const c32 = b32 + aligned(given.k * given.n);
+    float* const rest = c32 + aligned(given.m * given.n);
+    for (std::ptrdiff_t i = 0; i < given.batch; ++i) {
+      if (i == 0 || given.stride_a != 0) tile::convert_rows(a32, w.a_cols, a + i * given.stride_a, given.lda, w.a_rows, w.a_cols);
+      if (i == 0 || given.stride_b != 0) tile::convert_rows(b32, w.b_cols, b + i * given.stride_b, given.ldb, w.b_rows, w.b_cols);
+      contract<float>(w.shape, a32, b32, c32, rest);
+      tile::convert_rows(c + i * given.stride_c, given.ldc, c32, given.n, given.m, given.n);
+    }
+  } else {
+    const product p = tile::merged(given);
+    const tile::blocking cut = tile::cut<T>(p);
+    for (std::ptrdiff_t i = 0; i < p.batch; ++i) {
+      const matrix<T> left{a + i * p.stride_a, p.lda, 1}, right{b + i * p.stride_b, p.ldb, 1};
+      tile::multiply(p, cut, p.transpose_a ? left.transposed() : left, p.transpose_b ? right.transposed() : right, c + i * p.stride_c,
+                     static_cast<T*>(scratch));
+    }
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI

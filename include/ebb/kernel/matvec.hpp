@@ -1,0 +1,132 @@
+// ebb/kernel/matvec.hpp — products with a vector: the order of a product forbids summing along a row, so rows are computed side by side.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "fold.hpp"
+#include "tile.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace simd {
+
+/// Lane q (of 16 bytes) from p + q * stride.
+template <class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> load_lanes(const T* p, std::ptrdiff_t stride) {
+  if constexpr (Bytes == 16) {
+    vector<T, 16> x;
+    std::memcpy(&x, p, 16);
+    return x;
+  } else {
+    const auto low = load_lanes<T, Bytes / 2>(p, stride);
+    const auto high = load_lanes<T, Bytes / 2>(p + static_cast<std::ptrdiff_t>(Bytes / 32) * stride, stride);
+    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(low, high, I...); }
+    (std::make_integer_sequence<int, static_cast<int>(Bytes / sizeof(T))>{});
+  }
+}
+
+/// Half a register from each.
+template <class T>
+EBB_INLINE vector<T> join_halves(const T* low, const T* high) {
+  vector<T, register_bytes / 2> x, y;
+  std::memcpy(&x, low, sizeof x);
+  std::memcpy(&y, high, sizeof y);
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(x, y, I...); }
+  (std::make_integer_sequence<int, count_of<T>>{});
+}
+
+}  // namespace simd
+
+namespace tile {
+
+// Small squares of a matrix, as many rows as a register has elements, transposed: column(p + i) of them is element i of the result.
+// Lanes come from memory into their places. Of eight-byte elements, 64-byte registers take two lanes at a time: half the loads.
+template <class T>
+inline constexpr bool lane_pairs = simd::register_bytes == 64 && sizeof(T) == 8;
+template <class T>
+inline constexpr int square = simd::per_lane<T> * (lane_pairs<T> ? 2 : 1);
+
+template <class T>
+EBB_INLINE void load_square(simd::vector<T> (&x)[static_cast<std::size_t>(square<T>)], const T* p, std::ptrdiff_t row) {
+  constexpr int e = simd::per_lane<T>;
+  if constexpr (lane_pairs<T>) {
+    // Lanes 0 and 1 of x[2 * i + j] belong to row 4 * i + j, lanes 2 and 3 to the row two below.
+    const auto pair = [=](const T* q) EBB_LAMBDA { return simd::join_halves<T>(q, q + 2 * row); };
+    x[0] = pair(p), x[1] = pair(p + row), x[2] = pair(p + 4 * row), x[3] = pair(p + 5 * row);
+    simd::transpose_in_lanes<1, T>(x);
+    const simd::vector<T> y[] = {simd::unzip_lanes<false, T>(x[0], x[2]), simd::unzip_lanes<false, T>(x[1], x[3]),
+                                 simd::unzip_lanes<true, T>(x[0], x[2]), simd::unzip_lanes<true, T>(x[1], x[3])};
+    x[0] = y[0], x[1] = y[1], x[2] = y[2], x[3] = y[3];
+  } else {
+    [&]<int... E>(std::integer_sequence<int, E...>) EBB_LAMBDA { ((x[E] = simd::load_lanes(p + E * row, e * row)), ...); }
+    (std::make_integer_sequence<int, e>{});
+    simd::transpose_in_lanes<simd::log2_of(e), T>(x);
+  }
+}
+
+/// Matrices of up to three columns: c(i, j) = sum over p of a(i, p) * b(p, j), where the elements of a row of a are adjacent.
+inline constexpr int thin_columns = 3;
+
+template <int N, class T>
+inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, matrix<T> a, matrix<T> b, T* c, std::ptrdiff_t c_row) {
+  constexpr int n = simd::count_of<T>, e = square<T>;
+  using V = simd::vector<T>;
+  [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
+    const auto add = [&](V (&acc)[N], V column, std::ptrdiff_t p) EBB_LAMBDA {
+      ((acc[J] = link<T>(column, simd::all(*b.at(p, J)), acc[J])), ...);
+    };
+    if (m < n || k < e) {
+      for (std::ptrdiff_t i = 0; i < m; ++i) {
+        V acc[N] = {};
+        for (std::ptrdiff_t p = 0; p < k; ++p) add(acc, simd::all(*a.at(i, p)), p);
+        ((c[i * c_row + J] = acc[J][0]), ...);
+      }
+      return;
+    }
+    for (std::ptrdiff_t first = 0; first < m; first += n) {
+      const std::ptrdiff_t i = first + n <= m ? first : m - n;  // the last rows may be computed twice
+      const T* const top = a.at(i, 0);
+      V acc[N] = {}, x[e];
+      std::ptrdiff_t p = 0;
+      for (; p + e <= k; p += e) {
+        load_square<T>(x, top + p, a.row);
+        [&]<int... E>(std::integer_sequence<int, E...>) EBB_LAMBDA { (add(acc, x[E], p + E), ...); }(std::make_integer_sequence<int, e>{});
+      }
+      if (p < k) {
+        load_square<T>(x, top + k - e, a.row);  // its first columns are done already
+        [&]<int... E>(std::integer_sequence<int, E...>) EBB_LAMBDA { ((k - e + E >= p ? add(acc, x[E], k - e + E) : void()), ...); }
+        (std::make_integer_sequence<int, e>{});
+      }
+      if (N == 1 && c_row == 1) simd::store(c + i, acc[0]);
+      else
+        for (int r = 0; r < n; ++r) ((c[(i + r) * c_row + J] = acc[J][r]), ...);
+    }
+  }(std::make_integer_sequence<int, N>{});
+}
+
+/// The product of two vectors: 32 logical lanes, element p in lane p % 32, each a chain of fma from 0 (missing elements count as 0 * 0);
+/// then the lanes are added as in [note: logical reduction tree].
+template <class T>
+inline T dot(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, std::ptrdiff_t b_step) {
+  using V = lanes<T>;
+  constexpr auto all = std::make_integer_sequence<int, accumulators>{};
+  V acc[accumulators];
+  for (V& x : acc) x = V::all(0);
+  const auto add = [&]<int... U>(const T* p, const T* q, std::integer_sequence<int, U...>) EBB_LAMBDA {
+    const auto one = [](V x, V y, V z) EBB_LAMBDA {
+      return simd::each<T>([](auto u, auto v, auto w) EBB_LAMBDA { return link<T>(u, v, w); }, x, y, z);
+    };
+    ((acc[U] = one(V::load(p + U * lane_count), V::load(q + U * lane_count), acc[U])), ...);
+  };
+  std::ptrdiff_t p = 0;
+  if (a_step == 1 && b_step == 1)
+    for (; p + logical_lanes <= k; p += logical_lanes) add(a + p, b + p, all);
+  for (; p < k; p += logical_lanes) {
+    T left[logical_lanes] = {}, right[logical_lanes] = {};
+    for (std::ptrdiff_t i = 0; i < logical_lanes && p + i < k; ++i) left[i] = a[(p + i) * a_step], right[i] = b[(p + i) * b_step];
+    add(left, right, all);
+  }
+  return combine(acc, [](V x, V y) EBB_LAMBDA { return x + y; });
+}
+
+}  // namespace tile
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,118 @@
+// ebb/kernel/tile.hpp — a small part of a matrix product, kept in registers; and panels of a matrix laid out for it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "lanes.hpp"
+#include "transpose.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// A matrix in memory: element (i, j) is data[i * row + j * col].
+template <class T>
+struct matrix {
+  const T* data;
+  std::ptrdiff_t row, col;
+
+  EBB_INLINE const T* at(std::ptrdiff_t i, std::ptrdiff_t j) const { return data + i * row + j * col; }
+  EBB_INLINE matrix from(std::ptrdiff_t i, std::ptrdiff_t j) const { return {at(i, j), row, col}; }
+  EBB_INLINE matrix transposed() const { return {data, col, row}; }
+};
+
+namespace tile {
+
+// A tile is height x vectors accumulators: enough chains to hide the latency of fma, and they fit into the registers (32 or 16).
+#if defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr int height = 8;
+#else
+inline constexpr int height = 6;
+#endif
+inline constexpr int vectors = 2;
+template <class T>
+inline constexpr int width = vectors * simd::count_of<T>;
+
+/// acc + a * b: one link of the chain.
+template <class T>
+EBB_INLINE simd::vector<T> link(simd::vector<T> a, simd::vector<T> b, simd::vector<T> acc) {
+  if constexpr (std::is_floating_point_v<T>) return simd::fma(a, b, acc);
+  else return simd::unwrap<T>(simd::wrap<T>(a) * simd::wrap<T>(b) + simd::wrap<T>(acc));
+}
+
+/// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. Of the last register of each row
+/// only `last` elements exist, if Masked.
+template <int Rows, int Vectors, bool Masked, class T>
+inline void run(std::ptrdiff_t k, matrix<T> a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, bool more, int last) {
+  using V = simd::vector<T>;
+  constexpr int n = simd::count_of<T>;
+  const auto load = [=]<int J>(const T* p, std::integral_constant<int, J>) EBB_LAMBDA {
+    if constexpr (Masked && J == Vectors - 1) return simd::load_first(p + J * n, last);
+    else return simd::load(p + J * n);
+  };
+  [&]<int... J, int... I>(std::integer_sequence<int, J...>, std::integer_sequence<int, I...>) EBB_LAMBDA {
+    V acc[Rows * Vectors] = {};
+    if (more) ((acc[I] = load(c + I / Vectors * c_row, std::integral_constant<int, I % Vectors>{})), ...);
+    const T* p = a.data;
+    for (; k > 0; --k, p += a.col, b += b_row) {
+      const V right[] = {load(b, std::integral_constant<int, J>{})...};
+      ((acc[I] = link<T>(simd::all(p[I / Vectors * a.row]), right[I % Vectors], acc[I])), ...);
+    }
+    const auto store = [&]<int K>(std::integral_constant<int, K>) EBB_LAMBDA {
+      T* const to = c + K / Vectors * c_row + K % Vectors * n;
+      if constexpr (Masked && K % Vectors == Vectors - 1) simd::store_first(to, acc[K], last);
+      else simd::store(to, acc[K]);
+    };
+    (store(std::integral_constant<int, I>{}), ...);
+  }(std::make_integer_sequence<int, Vectors>{}, std::make_integer_sequence<int, Rows * Vectors>{});
+}
+
+/// One row of tiles: `columns` of them side by side, as many registers wide as Vectors says, the last one masked.
+template <int Rows, int Vectors, class T>
+inline void strip(std::ptrdiff_t k, matrix<T> a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, std::ptrdiff_t columns,
+                  bool more) {
+  constexpr int n = simd::count_of<T>;
+  for (; columns >= Vectors * n; columns -= Vectors * n, b += Vectors * n, c += Vectors * n)
+    run<Rows, Vectors, false>(k, a, b, b_row, c, c_row, more, 0);
+  if (columns == 0) return;
+  if constexpr (Vectors > 2) return strip<Rows, 2>(k, a, b, b_row, c, c_row, columns, more);
+  else if (columns > n) run<Rows, 2, true>(k, a, b, b_row, c, c_row, more, static_cast<int>(columns) - n);
+  else run<Rows, 1, true>(k, a, b, b_row, c, c_row, more, static_cast<int>(columns));
+}
+
+/// All rows, in tiles of Rows and then of fewer.
+template <int Rows = height, class T>
+inline void block(std::ptrdiff_t m, std::ptrdiff_t k, matrix<T> a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+                  std::ptrdiff_t columns, bool more) {
+  for (; m >= Rows; m -= Rows, a = a.from(Rows, 0), c += Rows * c_row)
+    strip<Rows, Rows == 1 ? 4 : vectors>(k, a, b, b_row, c, c_row, columns, more);
+  if constexpr (Rows > 1)
+    if (m > 0) block<Rows / 2>(m, k, a, b, b_row, c, c_row, columns, more);
+}
+
+/// A panel: row p of it holds elements (p, 0) to (p, width - 1) of b side by side, zeros behind column number `columns`.
+template <class T>
+inline void pack(T* to, std::ptrdiff_t k, matrix<T> b, std::ptrdiff_t columns) {
+  constexpr int n = simd::count_of<T>, w = width<T>;
+  if (b.col == 1) {
+    for (std::ptrdiff_t p = 0; p < k; ++p, to += w) {
+      const T* const from = b.at(p, 0);
+      for (int j = 0; j < w; j += n) {
+        const int rest = static_cast<int>(columns) - j;
+        simd::store(to + j, rest >= n ? simd::load(from + j) : simd::load_first(from + (rest > 0 ? j : 0), rest));
+      }
+    }
+    return;
+  }
+  std::ptrdiff_t p = 0;
+  if (b.row == 1)
+    for (; p + n <= k; p += n)
+      for (int j = 0; j < w; j += n)
+        [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+          simd::vector<T> x[] = {(j + I < columns ? simd::load(b.at(p, j + I)) : simd::vector<T>{})...};
+          simd::transpose<T>(x);
+          (simd::store(to + (p + I) * w + j, x[I]), ...);
+        }(std::make_integer_sequence<int, n>{});
+  for (; p < k; ++p)
+    for (int j = 0; j < w; ++j) to[p * w + j] = j < columns ? *b.at(p, j) : T(0);
+}
+
+}  // namespace tile
+}  // namespace ebb::inline EBB_ABI

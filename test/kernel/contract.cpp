@@ -1,0 +1,150 @@
+// test/kernel/contract.cpp — products against the chain written out for one element, bit for bit.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+#include "values.hpp"
+
+#include <ebb/kernel/contract.hpp>
+
+using ebb::bfloat16, ebb::float16, ebb::product;
+using std::ptrdiff_t;
+
+namespace {
+
+template <class T>
+T link(T a, T b, T acc) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(U(a) * U(b) + U(acc));
+  } else if constexpr (ebb::lane::fused) return std::fma(a, b, acc);
+  else return a * b + acc;
+}
+
+/// One element, from its definition: in the note on the order of a product.
+template <class T>
+T element(const product& p, const T* a, const T* b, ptrdiff_t i, ptrdiff_t j) {
+  using Acc = std::conditional_t<ebb::half_width<T>, float, T>;
+  const auto left = [&](ptrdiff_t q) { return static_cast<Acc>(p.transpose_a ? a[q * p.lda + i] : a[i * p.lda + q]); };
+  const auto right = [&](ptrdiff_t q) { return static_cast<Acc>(p.transpose_b ? b[j * p.ldb + q] : b[q * p.ldb + j]); };
+  if (p.m != 1 || p.n != 1) {
+    Acc acc = 0;
+    for (ptrdiff_t q = 0; q < p.k; ++q) acc = link(left(q), right(q), acc);
+    return T(acc);
+  }
+  Acc lane[32] = {};
+  for (ptrdiff_t q = 0; q < (p.k + 31) / 32 * 32; ++q) lane[q % 32] = link(q < p.k ? left(q) : Acc(0), q < p.k ? right(q) : Acc(0), lane[q % 32]);
+  for (int half = 16; half > 0; half /= 2)
+    for (int l = 0; l < half; ++l) lane[l] = static_cast<Acc>(lane[l] + lane[l + half]);
+  return T(lane[0]);
+}
+
+template <class T>
+void fill(T* p, std::size_t n, std::mt19937_64& next) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const int x = static_cast<int>(next() % 2001) - 1000;
+    if constexpr (std::is_integral_v<T>) p[i] = static_cast<T>(x * 97);
+    else p[i] = T(static_cast<float>(x) / 37.f);
+  }
+}
+
+/// All of c, inside and between its rows, with operands that end at a page nobody may touch.
+template <class T>
+void check(product p) {
+  CAPTURE(p.m, p.k, p.n, p.transpose_a, p.transpose_b, p.batch, p.lda, p.ldb, p.ldc);
+  std::mt19937_64 next(static_cast<std::uint64_t>(p.m * 1000003 + p.k * 1009 + p.n));
+  const auto size = [&](ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, ptrdiff_t stride) {
+    return static_cast<std::size_t>(rows && cols ? (p.batch - 1) * stride + (rows - 1) * ld + cols : 0);
+  };
+  const std::size_t na = p.transpose_a ? size(p.k, p.m, p.lda, p.stride_a) : size(p.m, p.k, p.lda, p.stride_a);
+  const std::size_t nb = p.transpose_b ? size(p.n, p.k, p.ldb, p.stride_b) : size(p.k, p.n, p.ldb, p.stride_b);
+  const std::size_t nc = size(p.m, p.n, p.ldc, p.stride_c);
+  test::guarded<T> a(na), b(nb), c(nc);
+  fill(a.at_end(), na, next);
+  fill(b.at_end(), nb, next);
+  fill(c.at_end(), nc, next);
+  std::vector<T> expected(c.at_end(), c.at_end() + nc);
+  for (ptrdiff_t z = 0; z < p.batch; ++z)
+    for (ptrdiff_t i = 0; i < p.m; ++i)
+      for (ptrdiff_t j = 0; j < p.n; ++j)
+        expected[static_cast<std::size_t>(z * p.stride_c + i * p.ldc + j)] =
+            element(p, a.at_end() + z * p.stride_a, b.at_end() + z * p.stride_b, i, j);
+
+  const std::size_t bytes = ebb::contract_scratch_bytes<T>(p);
+  test::guarded<char> scratch((bytes + 63) / 64 * 64);
+  ebb::contract(p, a.at_end(), b.at_end(), c.at_end(), scratch.at_end());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < nc; ++i) wrong += !test::same_bits(c.at_end()[i], expected[i]);
+  REQUIRE(wrong == 0);
+}
+
+template <class T>
+void check_flags(ptrdiff_t m, ptrdiff_t k, ptrdiff_t n) {
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) check<T>(product::compact(m, k, n, ta, tb));
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("products of small matrices", "", float, double) {
+  for (ptrdiff_t m = 1; m <= 20; ++m)
+    for (ptrdiff_t n = 1; n <= 20; ++n)
+      for (const ptrdiff_t k : {1, 2, 3, 7, 8, 13}) check_flags<TestType>(m, k, n);
+}
+
+TEMPLATE_TEST_CASE("products of matrices of all kinds", "", float, double) {
+  for (const ptrdiff_t m : {1, 2, 6, 9, 33, 64, 100})
+    for (const ptrdiff_t n : {1, 2, 3, 5, 17, 31, 33, 64, 100})
+      for (const ptrdiff_t k : {0, 1, 20, 33, 100}) check_flags<TestType>(m, k, n);
+}
+
+TEMPLATE_TEST_CASE("products large enough to be cut into blocks", "", float, double) {
+  check_flags<TestType>(70, 500, 90);
+  check<TestType>(product::compact(40, 20, 2100, false, true));
+  check<TestType>(product::compact(700, 300, 33, true, false));
+  check<TestType>(product::compact(35, 800, 70));
+}
+
+TEMPLATE_TEST_CASE("products of the other types", "", std::int32_t, std::int64_t, float16, bfloat16) {
+  for (const ptrdiff_t m : {1, 3, 17, 33})
+    for (const ptrdiff_t n : {1, 2, 10, 33})
+      for (const ptrdiff_t k : {0, 1, 7, 40}) check_flags<TestType>(m, k, n);
+}
+
+TEMPLATE_TEST_CASE("dot products", "", float, double, std::int32_t, bfloat16) {
+  for (ptrdiff_t k = 0; k < 140; ++k) check_flags<TestType>(1, k, 1);
+  product strided = product::compact(1, 77, 1, true, false);
+  strided.lda = 3;
+  strided.ldb = 5;
+  check<TestType>(strided);
+}
+
+TEMPLATE_TEST_CASE("batches and leading dimensions", "", float, double, bfloat16) {
+  using T = TestType;
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true})
+      for (const ptrdiff_t m : {1, 5, 19})
+        for (const ptrdiff_t n : {1, 3, 19}) {
+          product p = product::compact(m, 11, n, ta, tb, 3);
+          check<T>(p);
+          p.stride_b = 0;
+          check<T>(p);
+          p.stride_a = 0;
+          check<T>(p);
+          p = product::compact(m, 11, n, ta, tb, 4);
+          p.lda += 3, p.ldb += 2, p.ldc += 5;
+          p.stride_a = p.lda * 25, p.stride_b = p.ldb * 25, p.stride_c = p.ldc * 20 + 1;
+          check<T>(p);
+          p.stride_a = 0;
+          check<T>(p);
+        }
+}
+
+TEST_CASE("NaN and infinity pass through a product") {
+  float a[2 * 3] = {1, 2, 3, 4, 5, 6}, b[3 * 2] = {1, 0, 0, 1, 1, 1}, c[4];
+  a[1] = std::numeric_limits<float>::quiet_NaN();
+  b[4] = std::numeric_limits<float>::infinity();
+  ebb::contract(product::compact(2, 3, 2), a, b, c, nullptr);
+  CHECK(std::isnan(c[0]));
+  CHECK(std::isnan(c[1]));
+  CHECK(std::isinf(c[2]));
+  CHECK(c[3] == 11);
+}
