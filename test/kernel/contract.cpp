@@ -5,7 +5,7 @@
 
 #include <ebb/kernel/contract.hpp>
 
-using ebb::bfloat16, ebb::float16, ebb::product;
+using ebb::bfloat16, ebb::float16, ebb::kernel::product;
 using std::ptrdiff_t;
 
 namespace {
@@ -68,9 +68,9 @@ void check(product p) {
         expected[static_cast<std::size_t>(z * p.stride_c + i * p.ldc + j)] =
             element(p, a.at_end() + z * p.stride_a, b.at_end() + z * p.stride_b, i, j);
 
-  const std::size_t bytes = ebb::contract_scratch_bytes<T>(p);
+  const std::size_t bytes = ebb::kernel::contract_scratch_bytes<T>(p);
   test::guarded<char> scratch((bytes + 63) / 64 * 64);
-  ebb::contract(p, a.at_end(), b.at_end(), c.at_end(), scratch.at_end());
+  ebb::kernel::contract(p, a.at_end(), b.at_end(), c.at_end(), scratch.at_end());
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < nc; ++i) wrong += !test::same_bits(c.at_end()[i], expected[i]);
   REQUIRE(wrong == 0);
@@ -142,7 +142,7 @@ TEST_CASE("NaN and infinity pass through a product") {
   float a[2 * 3] = {1, 2, 3, 4, 5, 6}, b[3 * 2] = {1, 0, 0, 1, 1, 1}, c[4];
   a[1] = std::numeric_limits<float>::quiet_NaN();
   b[4] = std::numeric_limits<float>::infinity();
-  ebb::contract(product::compact(2, 3, 2), a, b, c, nullptr);
+  ebb::kernel::contract(product::compact(2, 3, 2), a, b, c, nullptr);
   CHECK(std::isnan(c[0]));
   CHECK(std::isnan(c[1]));
   CHECK(std::isinf(c[2]));

@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-namespace ebb::inline EBB_ABI {
+namespace ebb::inline EBB_ABI::kernel {
 
 /// c[m x n] = op(a)[m x k] * op(b)[k x n], `batch` times. Row-major; op transposes or does nothing. The leading dimension is the distance
 /// between rows in memory. A stride is the distance between the matrices of a batch; 0 for an operand that all share.
@@ -159,4 +159,4 @@ inline void contract(const product& given, const T* a, const T* b, T* c, void* s
   }
 }
 
-}  // namespace ebb::inline EBB_ABI
+}  // namespace ebb::inline EBB_ABI::kernel

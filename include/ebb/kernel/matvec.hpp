@@ -36,7 +36,7 @@ EBB_INLINE vector<T> join_halves(const T* low, const T* high) {
 
 }  // namespace simd
 
-namespace tile {
+namespace kernel::tile {
 
 // Small squares of a matrix, as many rows as a register has elements, transposed: column(p + i) of them is element i of the result.
 // Lanes come from memory into their places. Of eight-byte elements, 64-byte registers take two lanes at a time: half the loads.
@@ -128,5 +128,5 @@ inline T dot(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, st
   return combine(acc, [](V x, V y) EBB_LAMBDA { return x + y; });
 }
 
-}  // namespace tile
+}  // namespace kernel::tile
 }  // namespace ebb::inline EBB_ABI

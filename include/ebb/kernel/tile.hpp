@@ -5,7 +5,7 @@
 #include "lanes.hpp"
 #include "transpose.hpp"
 
-namespace ebb::inline EBB_ABI {
+namespace ebb::inline EBB_ABI::kernel {
 
 /// A matrix in memory: element (i, j) is data[i * row + j * col].
 template <class T>
@@ -115,4 +115,4 @@ inline void pack(T* to, std::ptrdiff_t k, matrix<T> b, std::ptrdiff_t columns) {
 }
 
 }  // namespace tile
-}  // namespace ebb::inline EBB_ABI
+}  // namespace ebb::inline EBB_ABI::kernel

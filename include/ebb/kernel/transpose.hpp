@@ -66,4 +66,42 @@ EBB_INLINE void transpose(vector<T> (&x)[static_cast<std::size_t>(count_of<T>)])
 }
 
 }  // namespace simd
+
+namespace kernel {
+
+/// Element j of row i in `from` becomes element i of row j in `to`; elements of Size bytes (1, 2, 4, 8), row distances in bytes.
+template <std::size_t Size>
+inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::ptrdiff_t from_row, std::size_t rows, std::size_t cols) {
+  const auto from_at = [=](std::size_t i, std::size_t j) { return from + static_cast<std::ptrdiff_t>(i) * from_row + j * Size; };
+  const auto to_at = [=](std::size_t j, std::size_t i) { return to + static_cast<std::ptrdiff_t>(j) * to_row + i * Size; };
+  const auto block = [&](std::size_t i0, std::size_t i1, std::size_t j0, std::size_t j1) {
+    for (std::size_t j = j0; j < j1; ++j)
+      for (std::size_t i = i0; i < i1; ++i)
+        std::memcpy(to_at(j, i), from_at(i, j), Size);
+  };
+  if constexpr (Size >= 4) {
+    using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
+    constexpr std::size_t n = simd::count_of<T>;
+    const std::size_t whole_rows = rows / n * n, whole_cols = cols / n * n;
+    for (std::size_t i = 0; i < whole_rows; i += n)
+      for (std::size_t j = 0; j < whole_cols; j += n) {
+        const char* const p = from_at(i, j);
+        char* const q = to_at(j, i);
+        [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+          simd::vector<T> x[n];
+          (std::memcpy(&x[I], p + I * from_row, sizeof x[I]), ...);
+          simd::transpose<T>(x);
+          (std::memcpy(q + I * to_row, &x[I], sizeof x[I]), ...);
+        }(std::make_integer_sequence<int, static_cast<int>(n)>{});
+      }
+    block(0, whole_rows, whole_cols, cols);
+    block(whole_rows, rows, 0, cols);
+  } else {
+    constexpr std::size_t n = 32;
+    for (std::size_t i = 0; i < rows; i += n)
+      for (std::size_t j = 0; j < cols; j += n) block(i, i + n < rows ? i + n : rows, j, j + n < cols ? j + n : cols);
+  }
+}
+
+}  // namespace kernel
 }  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,121 @@
+// ebb/kernel/move.hpp — elements that only change place: strided boxes, rows chosen by index, rows added by index.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Permutations, transposes, slices (with steps, also backwards), the pieces of a concatenation and broadcasts are all one strided_copy.
+#pragma once
+
+#include "../tensor/strided.hpp"
+#include "narrow.hpp"
+#include "transpose.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace ebb::inline EBB_ABI::kernel {
+
+namespace move {
+
+struct axis {
+  std::size_t extent;
+  std::ptrdiff_t from, to;
+};
+
+/// The axes of a box that matter, in bytes: the last one has the smallest steps in the result, neighbours that can be one are one, and
+/// the axis before the last is the one with the smallest steps in the source, so that the last two may be a transposition.
+struct axes {
+  int rank = 0;
+  axis a[max_rank] = {};
+
+  axes(const strided_copy& c, std::ptrdiff_t size) {
+    for (int i = 0; i < c.rank; ++i) {
+      if (c.extent[i] == 1) continue;
+      axis next{c.extent[i], c.from[i] * size, c.to[i] * size};
+      int at = rank++;
+      for (; at > 0 && magnitude(a[at - 1].to) < magnitude(next.to); --at) a[at] = a[at - 1];
+      a[at] = next;
+    }
+    merge();
+    for (int i = 0; i + 2 < rank; ++i)
+      if (a[i].from == size && a[rank - 1].from != size) std::swap(a[i], a[rank - 2]);
+  }
+
+ private:
+  static std::ptrdiff_t magnitude(std::ptrdiff_t x) { return x < 0 ? -x : x; }
+  void merge() {
+    int kept = 0;
+    for (int i = 1; i < rank; ++i) {
+      const auto n = static_cast<std::ptrdiff_t>(a[i].extent);
+      if (a[kept].from == n * a[i].from && a[kept].to == n * a[i].to) a[kept] = {a[kept].extent * a[i].extent, a[i].from, a[i].to};
+      else a[++kept] = a[i];
+    }
+    if (rank > 0) rank = kept + 1;
+  }
+};
+
+template <std::size_t Size>
+inline void run(const axes& x, int depth, const char* from, char* to) {
+  constexpr auto size = static_cast<std::ptrdiff_t>(Size);
+  const int left = x.rank - depth;
+  if (left == 0) {
+    std::memcpy(to, from, Size);
+    return;
+  }
+  const axis outer = x.a[depth];
+  if (left == 1 && outer.from == size && outer.to == size) {
+    std::memcpy(to, from, outer.extent * Size);
+  } else if (left == 1) {
+    for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) std::memcpy(to, from, Size);
+  } else if (left == 2 && outer.from == size && x.a[depth + 1].to == size) {
+    transpose<Size>(to, outer.to, from, x.a[depth + 1].from, x.a[depth + 1].extent, outer.extent);
+  } else {
+    for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) run<Size>(x, depth + 1, from, to);
+  }
+}
+
+}  // namespace move
+
+/// Copies a box of elements of `size` bytes (1, 2, 4 or 8). Source and result do not overlap; no element of the result is named twice.
+inline void copy(const strided_copy& c, const void* from, void* to, std::size_t size) {
+  for (int i = 0; i < c.rank; ++i)
+    if (c.extent[i] == 0) return;
+  const auto step = static_cast<std::ptrdiff_t>(size);
+  const move::axes axes(c, step);
+  const char* const p = static_cast<const char*>(from) + c.from_offset * step;
+  char* const q = static_cast<char*>(to) + c.to_offset * step;
+  switch (size) {
+    case 1: return move::run<1>(axes, 0, p, q);
+    case 2: return move::run<2>(axes, 0, p, q);
+    case 4: return move::run<4>(axes, 0, p, q);
+    default: return move::run<8>(axes, 0, p, q);
+  }
+}
+
+/// The first i for which index[i] is no row (0 ... rows - 1), or count. Ask before gather_rows and add_rows, which trust their indices.
+template <class Index>
+inline std::size_t first_bad_index(const Index* index, std::size_t count, std::size_t rows) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (index[i] < 0 || static_cast<std::size_t>(index[i]) >= rows) return i;
+  return count;
+}
+
+/// Row i of the result is row index[i] of the source.
+template <class Index>
+inline void gather_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  char* out = static_cast<char*>(to);
+  for (std::size_t i = 0; i < count; ++i, out += row_bytes)
+    std::memcpy(out, static_cast<const char*>(from) + static_cast<std::size_t>(index[i]) * row_bytes, row_bytes);
+}
+
+/// Adds row i of the source to row index[i] of the result, in rising order of i: repeated indices are summed in that order.
+template <element T, class Index>
+inline void add_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length) {
+  for (std::size_t i = 0; i < count; ++i, from += row_length) {
+    T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
+    std::size_t j = 0;
+    for (; j + lane_count <= row_length; j += lane_count) (lanes<T>::load(row + j) + lanes<T>::load(from + j)).store(row + j);
+    const int rest = static_cast<int>(row_length - j);
+    if (rest > 0) (lanes<T>::load(row + j, rest) + lanes<T>::load(from + j, rest)).store(row + j, rest);
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI::kernel

@@ -1,0 +1,113 @@
+// test/kernel/move.cpp — moves against a loop over the elements.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+#include "values.hpp"
+
+#include <ebb/kernel/move.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+using ebb::strided_copy;
+
+namespace {
+
+/// Copies with kernel code and element by element; source and result lie before forbidden pages.
+template <class T>
+void check(const strided_copy& c, std::size_t from_size, std::size_t to_size) {
+  test::guarded<T> from(from_size), to(to_size);
+  for (std::size_t i = 0; i < from_size; ++i) from.at_end()[i] = static_cast<T>(i * 7 + 1);
+  for (std::size_t i = 0; i < to_size; ++i) to.at_end()[i] = static_cast<T>(i);
+  std::vector<T> expected(to.at_end(), to.at_end() + to_size);
+  ebb::each_element(c, [&](std::ptrdiff_t p, std::ptrdiff_t q) { expected[static_cast<std::size_t>(q)] = from.at_end()[p]; });
+  ebb::kernel::copy(c, from.at_end(), to.at_end(), sizeof(T));
+  REQUIRE(std::vector<T>(to.at_end(), to.at_end() + to_size) == expected);
+}
+
+/// A compact array of these extents, its axes in another order: axis i of the result is axis order[i] of the source.
+strided_copy permuted(const std::vector<std::size_t>& extents, const std::vector<int>& order) {
+  strided_copy c;
+  c.rank = static_cast<int>(extents.size());
+  std::vector<std::ptrdiff_t> strides(extents.size());
+  std::ptrdiff_t step = 1;
+  for (std::size_t i = extents.size(); i-- > 0; step *= static_cast<std::ptrdiff_t>(extents[i])) strides[i] = step;
+  step = 1;
+  for (int i = c.rank - 1; i >= 0; --i) {
+    const auto source = static_cast<std::size_t>(order[static_cast<std::size_t>(i)]);
+    c.extent[i] = extents[source];
+    c.from[i] = strides[source];
+    c.to[i] = step;
+    step *= static_cast<std::ptrdiff_t>(extents[source]);
+  }
+  return c;
+}
+std::size_t volume(const std::vector<std::size_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::size_t{1}, std::multiplies<>());
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("permutations", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+  for (const std::vector<std::size_t>& e : {std::vector<std::size_t>{3, 4, 5, 2}, {1, 17, 1, 33}, {16, 2, 16, 3}, {5, 1, 1, 7}, {2, 40, 3, 40}, {2, 0, 3, 4}}) {
+    std::vector<int> order(e.size());
+    std::iota(order.begin(), order.end(), 0);
+    do {
+      CAPTURE(order, e);
+      check<TestType>(permuted(e, order), volume(e), volume(e));
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  check<TestType>(strided_copy{}, 1, 1);
+}
+
+TEMPLATE_TEST_CASE("transposes of all sizes", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+  for (std::size_t rows = 1; rows <= 40; rows += 1 + rows / 8)
+    for (std::size_t cols = 1; cols <= 40; ++cols) check<TestType>(permuted({rows, cols}, {1, 0}), rows * cols, rows * cols);
+  check<TestType>(permuted({130, 75}, {1, 0}), 130 * 75, 130 * 75);
+  check<TestType>(permuted({5, 33, 18}, {0, 2, 1}), 5 * 33 * 18, 5 * 33 * 18);
+}
+
+TEMPLATE_TEST_CASE("slices, steps, pieces and broadcasts", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+  strided_copy c;
+  c.rank = 2;
+  c.extent[0] = 4, c.extent[1] = 9;
+  c.from[0] = 40, c.from[1] = 3, c.from_offset = 45;  // rows 1 to 4 of a 6 x 40 array, every third column from the fifth on
+  c.to[0] = 9, c.to[1] = 1;
+  check<TestType>(c, 240, 36);
+  c.from[1] = -3, c.from_offset = 79;  // backwards
+  check<TestType>(c, 240, 36);
+  c.from[0] = -40, c.from_offset = 199;
+  check<TestType>(c, 240, 36);
+  c.from[0] = 9, c.from[1] = 1, c.from_offset = 0;  // a piece of a concatenation along the last axis
+  c.to[0] = 30, c.to_offset = 11;
+  check<TestType>(c, 36, 120);
+  c.from[0] = 0;  // one row, repeated
+  check<TestType>(c, 9, 120);
+  c.from[0] = 1, c.from[1] = 0;  // one column, repeated
+  check<TestType>(c, 4, 120);
+  c.from[0] = c.from[1] = 0;
+  check<TestType>(c, 1, 120);
+  c.to[0] = 1, c.to[1] = 4, c.to_offset = 0, c.from[0] = 9, c.from[1] = 1;  // the result has its axes the other way round
+  check<TestType>(c, 36, 36);
+}
+
+TEMPLATE_TEST_CASE("rows by index", "", std::int32_t, std::int64_t) {
+  const std::vector<TestType> index{4, 0, 4, 2, 4, 1};
+  const std::vector<TestType> bad{0, 5, -1};
+  CHECK(ebb::kernel::first_bad_index(index.data(), index.size(), 5) == 6);
+  CHECK(ebb::kernel::first_bad_index(index.data(), index.size(), 4) == 0);
+  CHECK(ebb::kernel::first_bad_index(bad.data(), bad.size(), 6) == 2);
+  CHECK(ebb::kernel::first_bad_index(bad.data(), bad.size(), 5) == 1);
+  for (std::size_t length : {0u, 1u, 3u, 16u, 37u}) {
+    std::vector<float> x(5 * length), picked(6 * length), sums(5 * length, .1f), expected = sums;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) * 1.7f;
+    ebb::kernel::gather_rows(picked.data(), x.data(), index.data(), index.size(), length * sizeof(float));
+    ebb::kernel::add_rows(sums.data(), picked.data(), index.data(), index.size(), length);
+    for (std::size_t i = 0; i < index.size(); ++i)
+      for (std::size_t j = 0; j < length; ++j) {
+        REQUIRE(picked[i * length + j] == x[static_cast<std::size_t>(index[i]) * length + j]);
+        expected[static_cast<std::size_t>(index[i]) * length + j] += picked[i * length + j];
+      }
+    REQUIRE(sums == expected);
+  }
+}
