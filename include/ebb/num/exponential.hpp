@@ -11,7 +11,7 @@
 #include "lane.hpp"
 #include "polynomial.hpp"
 
-#include <limits>
+#include <cstddef>
 
 namespace ebb::inline EBB_ABI::lane {
 
@@ -37,11 +37,14 @@ struct exponential<double> {
                                  0x1.28a281f5982p-22, 0x1.ae8acbe17aa67p-26};
 };
 
-/// x = n ln 2 + r, and 2^n where that is a normal number.
+/// x = n ln 2 + r. r is rough + rest, rounded; 2^n is power(), where that is a normal number.
 template <class V>
 struct reduced {
-  V shifted, n, r;
+  V shifted, n, rough, rest, r;
   EBB_INLINE constexpr V power() const { return from_bits<V>(to_bits(shifted) << format<element_of<V>>::fraction_bits); }
+  /// r + r^2 q(r), which takes in what the rounding of r has lost.
+  template <class T, std::size_t N>
+  EBB_INLINE constexpr V with(const T (&q)[N]) const { return rough + fma(r * r, horner(r, q), rest); }
 };
 
 /// Divides x by ln 2 / Parts. The sum with a large constant leaves n + bias in the low bits, which are 2^n once they are shifted up.
@@ -50,7 +53,8 @@ EBB_INLINE constexpr reduced<V> reduce(V x) {
   using T = element_of<V>;
   constexpr T rounder = format<T>::rounder + format<T>::bias;
   const V shifted = fma(x, all<V>(ln2<T>::reciprocal * Parts), all<V>(rounder)), n = shifted - all<V>(rounder);
-  return {shifted, n, fma(n, all<V>(-ln2<T>::low / Parts), fma(n, all<V>(-ln2<T>::high / Parts), x))};
+  const V rough = fma(n, all<V>(-ln2<T>::high / Parts), x), rest = n * all<V>(-ln2<T>::low / Parts);
+  return {shifted, n, rough, rest, rough + rest};
 }
 
 /// q for e^(2r) - 1 = 2 (r + r^2 twice(r)).
@@ -74,9 +78,9 @@ inline constexpr doubled<T> of_twice{};
 template <class V>
 EBB_INLINE constexpr V exp(V x) {
   using C = detail::exponential<element_of<V>>;
-  const auto [shifted, n, r] = detail::reduce(at_most(at_least(x, all<V>(C::least)), all<V>(C::greatest)));
-  const V one = all<V>(1);
-  return scale(fma(fma(horner(r, C::q), r, one), r, one), n);
+  const auto reduced = detail::reduce(at_most(at_least(x, all<V>(C::least)), all<V>(C::greatest)));
+  const V r = reduced.r, one = all<V>(1);
+  return scale(fma(fma(horner(r, C::q), r, one), r, one), reduced.n);
 }
 
 /// e^x - 1, exact in the relative sense near 0; keeps the sign of zero.   Error: 2 ulp.
@@ -85,10 +89,10 @@ EBB_INLINE constexpr V expm1(V x) {
   using T = element_of<V>;
   using C = detail::exponential<T>;
   const V one = all<V>(1), clamped = at_most(at_least(x, all<V>(C::minus_one_below)), all<V>(C::greatest));
-  const auto [shifted, n, r] = detail::reduce(clamped);
-  const V small = fma(r * r, horner(r, C::q), r);
+  const auto reduced = detail::reduce(clamped);
   // 2^n (e^r - 1 + 1 - 2^-n), where 2^-n is made from 2^(1-n), which may become 0.
-  return copysign(scale(small + fma(power_of_two(one - n), all<V>(T(-0.5)), one), n), x);
+  const V rest = fma(power_of_two(one - reduced.n), all<V>(T(-0.5)), one);
+  return copysign(scale(reduced.with(C::q) + rest, reduced.n), x);
 }
 
 /// Hyperbolic tangent.   Error: 2 ulp.
@@ -98,20 +102,19 @@ EBB_INLINE constexpr V tanh(V x) {
   using C = detail::exponential<T>;
   // With E = (e^2|x| - 1) / 2: tanh |x| = E / (E + 1). One way for all x: near 0, n is 0 and E = r + r^2 q.
   const auto reduced = detail::reduce<2>(at_most(abs(x), all<V>(C::one_from)));
-  const V r = reduced.r, power = reduced.power(), half = all<V>(T(0.5));
-  const V small = fma(r * r, horner(r, detail::of_twice<T>.q), r);
-  const V e = fma(power, small, fma(power, half, -half)), one = all<V>(1);
+  const V power = reduced.power(), half = all<V>(T(0.5)), one = all<V>(1);
+  const V e = fma(power, reduced.with(detail::of_twice<T>.q), fma(power, half, -half));
   // E / (E + 1) is E - E * E / (E + 1), and 1 - 1 / (E + 1): each, on its side of E = 1, gives the rounding of E + 1 less weight.
   const V smaller = at_most(e, one);
-  return copysign(fma(-smaller, smaller / (e + one), smaller), x);
+  return copysign(fma(smaller, smaller / (-one - e), smaller), x);
 }
 
 /// 1 / (1 + e^-x), with full precision on both sides.   Error: 2 ulp, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V sigmoid(V x) {
-  using T = element_of<V>;
-  const V one = all<V>(1), e = lane::exp(-abs(x)), quotient = select(x < all<V>(0), e, one) / (one + e);
-  return select(x < all<V>(T(-1.125)), fma(-e, quotient, e), quotient);
+  // With e = e^-|x|: e / (1 + e) = e - e * e / (1 + e) on the left, 1 / (1 + e) = 1 - e / (1 + e) on the right.
+  const V one = all<V>(1), e = lane::exp(-abs(x)), whole = select(x < all<V>(0), e, one);
+  return fma(whole, e / (-one - e), whole);
 }
 
 }  // namespace ebb::inline EBB_ABI::lane

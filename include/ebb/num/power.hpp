@@ -68,9 +68,9 @@ EBB_INLINE constexpr V exp_of(twofold<V> x) {
   using T = element_of<V>;
   using C = exponential<T>;
   const V one = all<V>(1), high = at_most(at_least(x.high, all<V>(C::least)), all<V>(C::greatest));
-  const auto [shifted, n, rough] = reduce(high);
-  const V r = rough + select(high == x.high, x.low, all<V>(0));
-  return scale(fma(fma(horner(r, C::q), r, one), r, one), n);
+  const auto reduced = reduce(high);
+  const V r = reduced.r + select(high == x.high, x.low, all<V>(0));
+  return scale(fma(fma(horner(r, C::q), r, one), r, one), reduced.n);
 }
 
 }  // namespace detail
