@@ -60,6 +60,9 @@ struct op_info {
   kind what = kind::elementwise;
   precision autocast = precision::as_is;
   bool heavy = false;         // worth saving: transcendental functions, contractions, reductions
+  bool needs_elements = false;  // checked at the call: the reduced axes are not empty
+  bool names_places = false;    // checked at the call: kind gather, scatter: integers in operand 1 are rows; kind broadcast: integers in
+                                // operand 0 are places along the one axis that is added
   int arity = 0;              // -1: any number
   dtype result = dtype::f32;
   dtype operand = dtype::f32;   // what the op is named for

@@ -160,7 +160,8 @@ constexpr auto apply_function(F, A... a) {
 template <class Op, number... A>
 constexpr auto apply_function(detail::broadcasting<Op>, A... a) {
   using common = std::common_type_t<A...>;
-  return Op::value(static_cast<common>(a)...);
+  using computed = std::conditional_t<Op::accepts == domain::real && !std::is_floating_point_v<common>, double, common>;
+  return Op::value(static_cast<computed>(a)...);
 }
 
 /// The callable of an op or of a function on operands. Terms and arrays bring their own apply_function, found by their namespace.

@@ -4,7 +4,12 @@
 
 #include "arithmetic.hpp"
 
+#include <limits>
+
 namespace ebb::inline EBB_ABI::op {
+
+template <class T>
+inline constexpr T infinity = std::numeric_limits<T>::infinity();
 
 /// Two operands of one dtype, a bool result, no gradient. Ordered comparisons with NaN are false.
 struct comparison : elementwise<2> {
@@ -37,12 +42,25 @@ struct not_equal : comparison {
   static constexpr std::string_view name = "not_equal";
   static constexpr auto value(auto x, auto y) { return x != y; }
 };
-struct isnan : elementwise<1> {
+
+/// What kind of number x is. Integers are converted to float first.
+struct classification : elementwise<1> {
   template <class T>
   using result = bool;
-  static constexpr std::string_view name = "isnan";
   static constexpr domain accepts = domain::real;
+};
+
+struct isnan : classification {
+  static constexpr std::string_view name = "isnan";
   static constexpr auto value(auto x) { return lane::isnan(x); }
+};
+struct isinf : classification {
+  static constexpr std::string_view name = "isinf";
+  static constexpr auto value(auto x) { return lane::abs(x) == lane::all<decltype(x)>(infinity<lane::element_of<decltype(x)>>); }
+};
+struct isfinite : classification {
+  static constexpr std::string_view name = "isfinite";
+  static constexpr auto value(auto x) { return lane::abs(x) < lane::all<decltype(x)>(infinity<lane::element_of<decltype(x)>>); }
 };
 
 struct logic : elementwise<2> {
@@ -87,6 +105,8 @@ inline constexpr call<op::greater_equal> greater_equal{};
 inline constexpr call<op::equal> equal{};
 inline constexpr call<op::not_equal> not_equal{};
 inline constexpr call<op::isnan> isnan{};
+inline constexpr call<op::isinf> isinf{};
+inline constexpr call<op::isfinite> isfinite{};
 inline constexpr call<op::logical_and> logical_and{};
 inline constexpr call<op::logical_or> logical_or{};
 inline constexpr call<op::logical_not> logical_not{};

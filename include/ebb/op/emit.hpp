@@ -12,6 +12,11 @@ namespace ebb::inline EBB_ABI {
 // Where a shape rule refuses its operands, the result is equation number -code, and so is everything that is computed from it. The
 // front end finds the code when it asks for the type of a call, and turns it into the sentence at the user's line.
 
+template <class T>
+constexpr operand<T> refuse(graph& g, int code) {
+  return {&g, -code};
+}
+
 struct attributes {
   std::int64_t a = 0, b = 0;
 };
@@ -21,6 +26,7 @@ template <class Op, class T>
 constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}) {
   for (int i : in)
     if (i < 0) return i;
+  if (shape < 0) return -119;
   equation e;
   e.op = &info<Op, T>;
   e.shape = shape;
@@ -36,6 +42,13 @@ constexpr int emit_as(graph& g, int shape, std::initializer_list<int> in, attrib
 /// The same, with the shape that the op's rule gives.
 template <class Op, class T>
 constexpr int emit(graph& g, number_range in, attributes attr = {}) {
+  if constexpr (Op::what == kind::elementwise) {
+    // Operands of one shape need no rule: most equations of a derivative.
+    const int first = in[0] < 0 ? -1 : g.eq[in[0]].shape;
+    bool same = first >= 0;
+    for (int j = 1; j < in.count; ++j) same = same && in.data[j] >= 0 && g.eq[in.data[j]].shape == first;
+    if (same) return emit_as<Op, T>(g, first, in, attr);
+  }
   shape shapes[4];
   vec<shape> many;
   if (in.size() > 4) many = vec<shape>(in.size(), shape{});

@@ -9,24 +9,42 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Real functions of one operand that are worth saving.
+/// Real functions of one operand that are worth saving. Integers are converted to float first.
 struct transcendental : elementwise<1> {
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
 };
 
-/// e to the x.   Saves: out.   Error: 1.5 ulp.
+/// e to the x.   Saves: out.   Error: 1 ulp.
 struct exp : transcendental {
   static constexpr std::string_view name = "exp";
+  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::exp(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * out); }
 };
 
-/// Natural logarithm.   Saves: x.   Error: 1.5 ulp.   Domain: x >= 0; log(0) is -inf.
+/// e^x - 1, without cancellation.   Saves: out.   Error: 2 ulp.
+struct expm1 : transcendental {
+  static constexpr std::string_view name = "expm1";
+  static constexpr precision autocast = precision::full;
+  static constexpr auto value(auto x) { return lane::expm1(x); }
+  static constexpr auto pull(auto g, auto, auto out) { return grads(g * (out + 1)); }
+};
+
+/// Natural logarithm.   Saves: x.   Error: 1 ulp.   Domain: x >= 0; log(0) is -inf.
 struct log : transcendental {
   static constexpr std::string_view name = "log";
+  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::log(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / x); }
+};
+
+/// log(1 + x), without cancellation.   Saves: x.   Error: 2 ulp.   Domain: x >= -1; log1p(-1) is -inf.
+struct log1p : transcendental {
+  static constexpr std::string_view name = "log1p";
+  static constexpr precision autocast = precision::full;
+  static constexpr auto value(auto x) { return lane::log1p(x); }
+  static constexpr auto pull(auto g, auto x, auto) { return grads(g / (1 + x)); }
 };
 
 /// Hyperbolic tangent.   Saves: out.   Error: 2 ulp.
@@ -36,12 +54,39 @@ struct tanh : transcendental {
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * (1 - out * out)); }
 };
 
+/// 1 / (1 + e^-x).   Saves: out.   Error: 2 ulp.
+struct sigmoid : transcendental {
+  static constexpr std::string_view name = "sigmoid";
+  static constexpr auto value(auto x) { return lane::sigmoid(x); }
+  static constexpr auto pull(auto g, auto, auto out) { return grads(g * ((1 - out) * out)); }
+};
+
+/// log(1 + e^x), without overflow.   Saves: x.   Error: 3 ulp.
+struct softplus : transcendental {
+  static constexpr std::string_view name = "softplus";
+  static constexpr precision autocast = precision::full;
+  static constexpr auto value(auto x) { return lane::at_least(x, lane::all<decltype(x)>(0)) + lane::log1p(lane::exp(-lane::abs(x))); }
+  static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<sigmoid>({}, x)); }
+};
+
+/// log(sigmoid(x)), without underflow.   Saves: x.   Error: 3 ulp.
+struct log_sigmoid : transcendental {
+  static constexpr std::string_view name = "log_sigmoid";
+  static constexpr auto value(auto x) { return lane::at_most(x, lane::all<decltype(x)>(0)) - lane::log1p(lane::exp(-lane::abs(x))); }
+  static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<sigmoid>({}, -x)); }
+};
+
 }  // namespace ebb::inline EBB_ABI::op
 
 namespace ebb::inline EBB_ABI {
 
 inline constexpr call<op::exp> exp{};
+inline constexpr call<op::expm1> expm1{};
 inline constexpr call<op::log> log{};
+inline constexpr call<op::log1p> log1p{};
 inline constexpr call<op::tanh> tanh{};
+inline constexpr call<op::sigmoid> sigmoid{};
+inline constexpr call<op::softplus> softplus{};
+inline constexpr call<op::log_sigmoid> log_sigmoid{};
 
 }  // namespace ebb::inline EBB_ABI

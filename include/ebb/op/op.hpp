@@ -38,6 +38,8 @@ struct op_base {
   static constexpr precision autocast = precision::as_is;
   static constexpr domain accepts = domain::number;
   static constexpr bool heavy = false;
+  static constexpr bool needs_elements = false;  // a reduction that has no result over zero elements
+  static constexpr bool names_places = false;    // the last operand holds places along an axis of the result or of operand 0
 };
 
 /// Operands and result of one shape. Value on scalars and lanes; pull.
@@ -96,7 +98,7 @@ struct erased {
     [&]<int... J>(std::integer_sequence<int, J...>) {
       const int in[] = {g.operand(y, J)..., 0};
       const auto given = Op::pull(operand<result>{&g, cotangent}, operand<argument<J>>{&g, in[J]}..., operand<result>{&g, y});
-      ((out[J] = std::get<J>(given).id), ...);
+      ((out[J] = given.id[J]), ...);
     }(order{});
   }
   /// Ops with any number of operands get them as an array: pull(g, operands, out) -> vec<int>.
@@ -159,6 +161,8 @@ constexpr op_info make_info() {
   i.what = Op::what;
   i.autocast = Op::autocast;
   i.heavy = Op::heavy;
+  i.needs_elements = Op::needs_elements;
+  i.names_places = Op::names_places;
   i.arity = Op::arity;
   i.result = dtype_of<result>;
   i.operand = dtype_of<T>;

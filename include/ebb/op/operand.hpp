@@ -14,15 +14,23 @@
 
 namespace ebb::inline EBB_ABI {
 
+inline constexpr shape no_shape{};
+
+/// A refused operand (see [note: a refusal is a number]) has no axes.
 template <class T>
 struct operand {
   using value_type = T;
   graph* g = nullptr;
   int id = -1;
 
-  constexpr const shape& extents() const { return g->shape_of(id); }
-  constexpr int rank() const { return g->shape_of(id).rank; }
+  constexpr bool is_refused() const { return id < 0; }
+  constexpr int shape_number() const { return id < 0 ? -1 : g->eq[id].shape; }
+  constexpr const shape& extents() const { return id < 0 ? no_shape : g->shape_of(id); }
+  constexpr int rank() const { return extents().rank; }
+  /// The extent of one axis: a number, or a symbol; see [note: extents are symbols].
+  constexpr int extent(int axis) const { return g->syms.find(extents().e[axis]); }
   constexpr std::int64_t attribute(int k) const { return g->eq[id].attr[k]; }
+  constexpr const op_info& op() const { return g->op(id); }
 };
 
 template <class A>
@@ -37,9 +45,13 @@ struct no_gradient {
 inline constexpr no_gradient nothing{};
 
 /// The cotangents of an op's operands, in their order.
+template <int N>
+struct cotangents {
+  int id[N];
+};
 template <class... G>
-constexpr std::tuple<G...> grads(G... g) {
-  return {g...};
+constexpr cotangents<sizeof...(G)> grads(G... g) {
+  return {{g.id...}};
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "operators.hpp"
+#include "convert.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -35,13 +35,14 @@ struct broadcast : op_base {
 /// Sum over adjacent axes.   Saves: nothing.   Error: see [note: logical reduction tree].
 struct sum : reduction {
   static constexpr std::string_view name = "sum";
+  static constexpr precision autocast = precision::full;
   template <class T>
   static constexpr T identity() {
     return T(0);
   }
   static constexpr auto value(auto accumulated, auto x) { return accumulated + x; }
   static constexpr auto pull(auto g, auto x, auto out) {
-    return grads(broadcast_to(g, x.g->eq[x.id].shape, axis_run(out.attribute(0), out.attribute(1))));
+    return grads(broadcast_to(g, x.shape_number(), axis_run(out.attribute(0), out.attribute(1))));
   }
 };
 
@@ -51,7 +52,7 @@ struct reshape : op_base {
   static constexpr kind what = kind::reshape;
   static constexpr int arity = 1;
   static constexpr domain accepts = domain::any;
-  static constexpr auto pull(auto g, auto x, auto) { return grads(reshape_to(g, x.g->eq[x.id].shape)); }
+  static constexpr auto pull(auto g, auto x, auto) { return grads(reshape_to(g, x.shape_number())); }
 };
 
 }  // namespace ebb::inline EBB_ABI::op
@@ -66,6 +67,9 @@ constexpr operand<T> broadcast_to(operand<T> x, int shape_number, std::int64_t m
 
 template <class T>
 constexpr operand<T> sum_over(operand<T> x, std::int64_t mask) {
+  if (mask == 0) return x;
+  // Narrow floats are added in float and rounded once.
+  if constexpr (!std::is_same_v<T, detail::computed_in<T>>) return cast_to<T>(sum_over(cast_to<float>(x), mask));
   // Runs of adjacent axes, the last run first, so that the numbers of those before it stay as they are.
   for (int last = x.rank(); last > 0;) {
     if (!(mask >> (last - 1) & 1)) {
@@ -82,7 +86,7 @@ constexpr operand<T> sum_over(operand<T> x, std::int64_t mask) {
 
 template <class T>
 constexpr operand<T> reshape_to(operand<T> x, int shape_number) {
-  if (x.g->eq[x.id].shape == shape_number) return x;
+  if (x.shape_number() == shape_number) return x;
   return {x.g, emit_as<op::reshape, T>(*x.g, shape_number, {x.id})};
 }
 

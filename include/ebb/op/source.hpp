@@ -44,6 +44,7 @@ constexpr cell literal_bits(auto value) {
 /// A literal of the dtype and shape of `like`: literals are weak, so that 2 * x has the dtype of x.
 template <class T>
 constexpr operand<T> literal_like(operand<T> like, auto value) {
+  if (like.is_refused()) return like;
   const auto bits = static_cast<std::int64_t>(literal_bits<T>(value));
   return {like.g, emit_as<op::literal, T>(*like.g, like.g->eq[like.id].shape, {}, {bits})};
 }

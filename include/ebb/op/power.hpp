@@ -1,0 +1,95 @@
+// ebb/op/power.hpp — powers and roots.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "compare.hpp"
+#include "exponential.hpp"
+
+#include "../num/power.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// Inside rules: x to a power that is known while tracing. Whole and half ones of small size need no pow.
+template <class T>
+constexpr operand<T> power_of(operand<T> x, double exponent);
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::op {
+
+/// Square root.   Saves: out.   Error: 0.5 ulp.   Domain: x >= 0.
+struct sqrt : transcendental {
+  static constexpr std::string_view name = "sqrt";
+  static constexpr auto value(auto x) { return lane::sqrt(x); }
+  static constexpr auto pull(auto g, auto, auto out) { return grads(g / (2 * out)); }
+};
+
+/// 1 / sqrt(x).   Saves: out.   Error: 1 ulp.   Domain: x >= 0; rsqrt(0) is inf.
+struct rsqrt : transcendental {
+  static constexpr std::string_view name = "rsqrt";
+  static constexpr precision autocast = precision::full;
+  static constexpr auto value(auto x) { return lane::all<decltype(x)>(1) / lane::sqrt(x); }
+  static constexpr auto pull(auto g, auto, auto out) { return grads(-0.5 * g * (out * out * out)); }
+};
+
+/// x to the y.   Dtype: integers are converted to float first.   Saves: x, y, out.   Error: 1 ulp.
+/// Special values are those of C's annex F: x^0 is 1 for every x, 1^y for every y. Gradients are 0 for x at y = 0, and for y at x = 0
+/// where y >= 0.
+struct pow : elementwise<2> {
+  static constexpr std::string_view name = "pow";
+  static constexpr domain accepts = domain::real;
+  static constexpr precision autocast = precision::full;
+  static constexpr bool heavy = true;
+  static constexpr auto value(auto x, auto y) { return lane::pow(x, y); }
+
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> x, operand<T> y, operand<T> out) {
+    if (y.op().what == kind::literal) {
+      const double exponent = static_cast<double>(from_cell<T>(static_cast<cell>(y.attribute(0))));
+      return grads(exponent == 0 ? literal_like(g, 0) : g * (exponent * power_of(x, exponent - 1)), literal_like(g, 0));
+    }
+    const auto zero = literal_like(g, 0);
+    const auto by_x = g * (y * emit_on<pow>({}, x, y - 1)), by_y = g * (out * emit_on<log>({}, x));
+    const auto flat = emit_on<logical_and>({}, emit_on<equal>({}, x, zero), emit_on<greater_equal>({}, y, zero));
+    return grads(emit_on<where>({}, emit_on<equal>({}, y, zero), zero, by_x), emit_on<where>({}, flat, zero, by_y));
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+template <class T>
+constexpr operand<T> power_of(operand<T> x, double exponent) {
+  if (exponent == 0) return literal_like(x, 1);
+  if (exponent == 1) return x;
+  if (exponent == 2) return emit_on<op::square>({}, x);
+  if (exponent == 3) return emit_on<op::square>({}, x) * x;
+  if (exponent == -1) return emit_on<op::reciprocal>({}, x);
+  if (exponent == 0.5) return emit_on<op::sqrt>({}, x);
+  if (exponent == -0.5) return emit_on<op::rsqrt>({}, x);
+  return emit_on<op::pow>({}, x, literal_like(x, exponent));
+}
+
+namespace functions {
+
+struct power {
+  template <class T>
+  static constexpr auto apply(operand<T> x, number auto exponent) {
+    return power_of(cast_to<decltype(detail::accepted<op::pow, T>())>(x), static_cast<double>(exponent));
+  }
+};
+
+}  // namespace functions
+
+inline constexpr call<op::sqrt> sqrt{};
+inline constexpr call<op::rsqrt> rsqrt{};
+
+/// x to the y, arrays or numbers; an exponent that is a number is known while tracing.
+template <class X, class Y>
+constexpr auto pow(const X& x, const Y& y) {
+  if constexpr (number<Y> && !number<X>) return apply_function(functions::power{}, x, y);
+  else return apply_function(detail::broadcasting<op::pow>{}, x, y);
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,256 @@
+// ebb/op/reduce.hpp — sums, means, extrema and their places, any and all, over any axes.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   sum(x)                   over all axes          sum<0, -1>(x)               over some
+//   sum<1>(x, keep_dims)     the axis stays, with extent 1
+#pragma once
+
+#include "axes.hpp"
+#include "exponential.hpp"
+#include "compare.hpp"
+#include "move.hpp"
+
+#include <limits>
+
+namespace ebb::inline EBB_ABI::op {
+
+namespace detail {
+
+template <class T>
+inline constexpr T lowest = std::numeric_limits<T>::has_infinity ? -infinity<T> : std::numeric_limits<T>::lowest();
+template <class T>
+inline constexpr T highest = std::numeric_limits<T>::has_infinity ? infinity<T> : std::numeric_limits<T>::max();
+
+/// Equal extrema share the gradient evenly; so do NaNs, where one of them is the result.
+struct shared_by_ties : reduction {
+  static constexpr bool needs_elements = true;
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> x, operand<T> out) {
+    const std::int64_t mask = axis_run(out.attribute(0), out.attribute(1));
+    const auto same = emit_on<equal>({}, x, broadcast_to(out, x.shape_number(), mask));
+    const auto tied = emit_on<logical_or>({}, same, emit_on<isnan>({}, x));
+    const auto share = g / sum_over(cast_to<T>(tied), mask);
+    return grads(emit_on<where>({}, tied, broadcast_to(share, x.shape_number(), mask), literal_like(x, 0)));
+  }
+};
+
+}  // namespace detail
+
+/// The largest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
+struct max : detail::shared_by_ties {
+  static constexpr std::string_view name = "max";
+  template <class T>
+  static constexpr T identity() {
+    return detail::lowest<T>;
+  }
+  static constexpr auto value(auto accumulated, auto x) { return lane::maximum(accumulated, x); }
+};
+
+/// The smallest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
+struct min : detail::shared_by_ties {
+  static constexpr std::string_view name = "min";
+  template <class T>
+  static constexpr T identity() {
+    return detail::highest<T>;
+  }
+  static constexpr auto value(auto accumulated, auto x) { return lane::minimum(accumulated, x); }
+};
+
+/// As max, but -inf over no elements and without a gradient: by how much softmax and logsumexp shift does not change them.
+struct peak : max {
+  static constexpr std::string_view name = "peak";
+  static constexpr bool needs_elements = false;
+  static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
+};
+
+/// Whether one is true over adjacent axes.
+struct any : reduction {
+  static constexpr std::string_view name = "any";
+  static constexpr domain accepts = domain::boolean;
+  template <class T>
+  static constexpr T identity() {
+    return false;
+  }
+  static constexpr auto value(auto accumulated, auto x) { return accumulated || x; }
+};
+
+/// Whether all are true over adjacent axes.
+struct all : reduction {
+  static constexpr std::string_view name = "all";
+  static constexpr domain accepts = domain::boolean;
+  template <class T>
+  static constexpr T identity() {
+    return true;
+  }
+  static constexpr auto value(auto accumulated, auto x) { return accumulated && x; }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+/// Inside rules: Op over the axes in `mask`, which are brought together first where they are not neighbours.
+template <class Op, class T>
+constexpr operand<T> reduce_over(operand<T> x, std::int64_t mask) {
+  if (mask == 0) return x;
+  int order[max_rank] = {}, count = 0;
+  for (const bool reduced : {false, true})
+    for (int i = 0; i < x.rank(); ++i)
+      if ((mask >> i & 1) == reduced) order[count++] = i;
+  int first = 0, last = x.rank();
+  while (!(mask >> first & 1)) ++first;
+  while (!(mask >> (last - 1) & 1)) --last;
+  if (mask == axis_run(first, last)) return emit_on<Op>({first, last}, x);
+  const int kept = without_axes(x.extents(), mask).rank;
+  return emit_on<Op>({kept, x.rank()}, emit_on<op::permute>({pack_axes(order, count)}, x));
+}
+
+namespace functions {
+
+/// f(x, mask) drops the axes in the mask; the form that all reductions have.
+template <bool Keep, int... Axes>
+constexpr auto reduced(auto x, auto f) -> decltype(f(x, std::int64_t{})) {
+  const std::int64_t mask = axes_mask<Axes...>(x.rank());
+  if (mask < 0) return {x.g, -103};
+  const auto r = f(x, mask);
+  if (!Keep) return r;
+  shape kept = x.extents();
+  for (int i = 0; i < kept.rank; ++i)
+    if (mask >> i & 1) kept.e[i] = 1;
+  return view_as(r, kept);
+}
+
+template <bool Keep, int... Axes>
+struct sum {
+  template <class T>
+  static constexpr auto apply(operand<T> x) {
+    using Sum = std::conditional_t<real_element<T>, T, std::int64_t>;
+    return reduced<Keep, Axes...>(cast_to<Sum>(x), [](auto y, std::int64_t mask) { return sum_over(y, mask); });
+  }
+};
+
+template <bool Keep, int... Axes>
+struct mean {
+  template <class T>
+  static constexpr auto apply(operand<T> x) {
+    using Mean = std::conditional_t<real_element<T>, T, float>;
+    using Wide = detail::computed_in<Mean>;
+    const auto r = reduced<Keep, Axes...>(cast_to<Wide>(x), [](auto y, std::int64_t mask) {
+      const auto total = sum_over(y, mask);
+      return total / repeat(count_along<Wide>(y, mask), total, axis_run(0, total.rank()));
+    });
+    return cast_to<Mean>(r);
+  }
+};
+
+template <class Op, bool Keep, int... Axes>
+struct extremum {
+  template <class T>
+  static constexpr auto apply(operand<T> x) {
+    return reduced<Keep, Axes...>(x, [](auto y, std::int64_t mask) {
+      if (volume_of(y.g->syms, without_axes(y.extents(), ~mask)) == 0) return refuse<T>(*y.g, 116);
+      return reduce_over<Op>(y, mask);
+    });
+  }
+};
+
+template <class Op, bool Keep, int... Axes>
+struct truth {
+  static constexpr auto apply(auto x) {
+    return reduced<Keep, Axes...>(cast_to<bool>(x), [](auto y, std::int64_t mask) { return reduce_over<Op>(y, mask); });
+  }
+};
+
+template <bool Keep, int... Axes>
+struct logsumexp {
+  template <class T>
+  static constexpr auto apply(operand<T> x) {
+    using Real = decltype(detail::accepted<op::exp, T>());
+    return reduced<Keep, Axes...>(cast_to<Real>(x), [](auto y, std::int64_t mask) {
+      // Nothing is shifted where the largest element is infinite: -inf and inf are right as they are.
+      const auto top = reduce_over<op::peak>(y, mask);
+      const auto shift = emit_on<op::where>({}, emit_on<op::isfinite>({}, top), top, literal_like(top, 0));
+      const auto total = sum_over(emit_on<op::exp>({}, y - repeat(shift, y, mask)), mask);
+      return shift + emit_on<op::log>({}, total);
+    });
+  }
+};
+
+/// The place of the first extremum along one axis, or over all elements in their order; that of the first NaN if there is one.
+template <class Op, bool Keep, int... Axis>
+struct place_of {
+  static_assert(sizeof...(Axis) <= 1, "[ebb E0121] argmax and argmin take one axis, or none for all elements in their order");
+  template <class T>
+  static constexpr operand<std::int64_t> apply(operand<T> x) {
+    if constexpr (sizeof...(Axis) == 0) {
+      shape flat;
+      flat.push(volume_of(x.g->syms, x.extents()));
+      const auto r = place_of<Op, false, 0>::apply(view_as(x, flat));
+      shape ones;
+      if (Keep)
+        for (int i = 0; i < x.rank(); ++i) ones.push(1);
+      return view_as(r, ones);
+    } else {
+      return reduced<Keep, Axis...>(x, [](auto y, std::int64_t mask) -> operand<std::int64_t> {
+        const int axis = axis_of((Axis, ...), y.rank());
+        if (y.extent(axis) == 0) return refuse<std::int64_t>(*y.g, 116);
+        const auto best = repeat(reduce_over<Op>(y, mask), y, mask);
+        auto hit = emit_on<op::equal>({}, y, best);
+        if constexpr (real_element<T>) hit = emit_on<op::logical_or>({}, hit, emit_on<op::isnan>({}, y));
+        const operand<std::int64_t> place{y.g, emit_as<op::index, std::int64_t>(*y.g, y.shape_number(), {}, {axis})};
+        const auto far = literal_like(place, std::numeric_limits<std::int64_t>::max());
+        return reduce_over<op::min>(emit_on<op::where>({}, hit, place, far), mask);
+      });
+    }
+  }
+};
+
+}  // namespace functions
+
+/// Sum.   Dtype: integers and bool give int64.   Error: see [note: logical reduction tree].
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto sum(const X& x, Keep = {}) {
+  return apply_function(functions::sum<Keep::keeps, Axes...>{}, x);
+}
+/// Arithmetic mean; NaN over no elements.   Dtype: integers give float.
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto mean(const X& x, Keep = {}) {
+  return apply_function(functions::mean<Keep::keeps, Axes...>{}, x);
+}
+/// The largest element. Equal ones share the gradient evenly, as in torch.amax.   Throws: if there are no elements.
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto max(const X& x, Keep = {}) {
+  return apply_function(functions::extremum<op::max, Keep::keeps, Axes...>{}, x);
+}
+/// The smallest element. Equal ones share the gradient evenly, as in torch.amin.   Throws: if there are no elements.
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto min(const X& x, Keep = {}) {
+  return apply_function(functions::extremum<op::min, Keep::keeps, Axes...>{}, x);
+}
+/// log(sum(exp(x))) without overflow; -inf over no elements.
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto logsumexp(const X& x, Keep = {}) {
+  return apply_function(functions::logsumexp<Keep::keeps, Axes...>{}, x);
+}
+/// Whether an element is not 0.   Dtype: bool.
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto any(const X& x, Keep = {}) {
+  return apply_function(functions::truth<op::any, Keep::keeps, Axes...>{}, x);
+}
+/// Whether no element is 0.   Dtype: bool.
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto all(const X& x, Keep = {}) {
+  return apply_function(functions::truth<op::all, Keep::keeps, Axes...>{}, x);
+}
+/// The place of the first largest element along an axis, or over all.   Dtype: int64, no gradient.   Throws: if there are no elements.
+template <int... Axis, class X, class Keep = drop_dims_tag>
+constexpr auto argmax(const X& x, Keep = {}) {
+  return apply_function(functions::place_of<op::max, Keep::keeps, Axis...>{}, x);
+}
+/// The place of the first smallest element.   Dtype: int64, no gradient.   Throws: if there are no elements.
+template <int... Axis, class X, class Keep = drop_dims_tag>
+constexpr auto argmin(const X& x, Keep = {}) {
+  return apply_function(functions::place_of<op::min, Keep::keeps, Axis...>{}, x);
+}
+
+}  // namespace ebb::inline EBB_ABI

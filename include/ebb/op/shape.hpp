@@ -1,0 +1,296 @@
+// ebb/op/shape.hpp — functions that move elements or see them under another shape.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Axes and extents are template arguments; negative axes count from the last one. Dtype: as x.   Saves: nothing.   Error: exact.
+#pragma once
+
+#include "compare.hpp"
+#include "move.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// The Stop of a slice that goes to the end of its axis.
+inline constexpr int to_end = std::numeric_limits<int>::max();
+
+namespace functions {
+
+template <std::size_t... E>
+struct reshape {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    constexpr std::size_t wanted[] = {E..., 0};
+    constexpr int rank = sizeof...(E), unknown = (0 + ... + (E == dyn));
+    graph& g = *x.g;
+    shape to, given;
+    for (int i = 0; i < x.rank(); ++i)
+      if (x.extent(i) < 0) given.push(x.extent(i));
+    int known = 1, at = 0, rest = -1;
+    for (int i = 0; i < rank; ++i) {
+      if (wanted[i] != dyn) known *= to.e[i] = static_cast<int>(wanted[i]);
+      else if (++at < unknown) {
+        // All but the last dyn extent are those of x, in their order.
+        if (at > given.rank) return refuse<T>(g, 112);
+        to.e[i] = given.e[at - 1];
+      } else rest = i;
+    }
+    to.rank = rank;
+    if (rest >= 0) {
+      if (known == 0) return refuse<T>(g, 112);
+      // The last one takes what is left: the elements along the other dyn extents of x, and the known ones.
+      shape left;
+      int dropped = 0;
+      for (int i = 0; i < x.rank(); ++i)
+        if (x.extent(i) >= 0 || dropped++ >= at - 1) left.push(x.extent(i));
+      int numbers = 1, symbol = 1;
+      for (int i = 0; i < left.rank; ++i) {
+        if (left.e[i] >= 0) numbers *= left.e[i];
+        else symbol = g.syms.derive(extent_rule::product, symbol, left.e[i]);
+      }
+      if (numbers % known == 0) to.e[rest] = g.syms.derive(extent_rule::product, symbol, numbers / known);
+      else to.e[rest] = g.syms.derive(extent_rule::quotient, g.syms.derive(extent_rule::product, symbol, numbers), known);
+    }
+    return reshape_as(x, to);
+  }
+};
+
+template <int First, int Last>
+struct flatten {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    const int first = axis_of(First, x.rank()), last = axis_of(Last, x.rank());
+    if (x.rank() > 0 && !(has_axis(first, x.rank()) && has_axis(last, x.rank()) && first <= last)) return refuse<T>(*x.g, 103);
+    shape to = axes_between(x.extents(), 0, first);
+    to.push(volume_of(x.g->syms, axes_between(x.extents(), first, last + 1)));
+    return view_as(x, joined(to, axes_between(x.extents(), last + 1, x.rank())));
+  }
+};
+
+template <int Axis>
+struct unsqueeze {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    const int axis = axis_of(Axis, x.rank() + 1);
+    if (!has_axis(axis, x.rank() + 1)) return refuse<T>(*x.g, 103);
+    return view_as(x, with_axis(x.extents(), axis, 1));
+  }
+};
+
+template <int Axis>
+struct squeeze {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    const int axis = axis_of(Axis, x.rank());
+    if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+    if (!x.g->syms.unify(x.extent(axis), 1)) return refuse<T>(*x.g, 112);
+    return view_as(x, without_axes(x.extents(), std::int64_t{1} << axis));
+  }
+};
+
+template <std::size_t... E>
+struct broadcast_to {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    constexpr std::size_t wanted[] = {E..., 0};
+    constexpr int rank = sizeof...(E);
+    shape to;
+    for (int i = 0; i < rank; ++i) {
+      const int own = i - (rank - x.rank());
+      if (wanted[i] == dyn && own < 0) return refuse<T>(*x.g, 117);
+      to.push(wanted[i] == dyn ? x.extent(own) : static_cast<int>(wanted[i]));
+    }
+    return like(x, to);
+  }
+  /// x repeated to the shape `to`, which must be what broadcasting x with it gives.
+  template <class T>
+  static constexpr operand<T> like(operand<T> x, const shape& to) {
+    const shape both[] = {to, x.extents()};
+    const shape common = broadcast_shapes(x.g->syms, both, 2);
+    if (common.is_refused() || !x.g->syms.unify(common, to)) return refuse<T>(*x.g, 102);
+    return detail::fit(x, common);
+  }
+};
+
+struct broadcast_like {
+  template <class T, class Like>
+  static constexpr operand<T> apply(operand<T> x, operand<Like> like) {
+    return broadcast_to<>::like(x, like.extents());
+  }
+};
+
+template <int... Axes>
+struct transpose {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    const int rank = x.rank();
+    int order[max_rank] = {};
+    if constexpr (sizeof...(Axes) == 0) {
+      if (rank < 2) return refuse<T>(*x.g, 103);
+      for (int i = 0; i < rank; ++i) order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+    } else {
+      if (rank != sizeof...(Axes) || axes_mask<Axes...>(rank) < 0) return refuse<T>(*x.g, 103);
+      int i = 0;
+      for (const int axis : {Axes...}) order[i++] = axis_of(axis, rank);
+    }
+    return emit_on<op::permute>({pack_axes(order, rank)}, x);
+  }
+};
+
+/// The number of elements from Start to Stop, -1 if they leave the axis. Where the axis is dyn, differences that must not be negative
+/// become symbols, which the call checks.
+template <int Start, int Stop, int Step>
+constexpr int slice_length(symbols& s, int length) {
+  constexpr auto difference = extent_rule::difference;
+  constexpr int step = Step, stop = Stop == to_end ? 0 : Stop;
+  constexpr bool from_end = Start < 0, to_the_end = Stop == to_end || Stop < 0;
+  if (length >= 0) {
+    const int first = from_end ? length + Start : Start, last = to_the_end ? length + stop : stop;
+    return 0 <= first && first <= last && last <= length ? (last - first + step - 1) / step : -1;
+  }
+  if (from_end) s.derive(difference, length, -Start);
+  if (!to_the_end) s.derive(difference, length, stop);
+  int count = stop - Start;  // both from the same side
+  if (!from_end && to_the_end) count = s.derive(difference, length, Start - stop);
+  else if (from_end && !to_the_end) count = s.derive(difference, stop - Start, length);
+  else if (count < 0) return -1;
+  return s.derive(extent_rule::quotient, count, step);
+}
+
+template <int Axis, int Start, int Stop, int Step>
+struct slice {
+  static_assert(Step > 0, "[ebb E0122] slice: the step must be positive; flip<Axis> turns an axis round");
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    const int axis = axis_of(Axis, x.rank());
+    if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+    const int length = x.extent(axis), count = slice_length<Start, Stop, Step>(x.g->syms, length);
+    if (length >= 0 && count < 0) return refuse<T>(*x.g, 113);
+    if (length < 0 && count == -1 && (Start < 0) == (Stop < 0 || Stop == to_end)) return refuse<T>(*x.g, 113);
+    return slice_as(x, {axis, Start, Step}, x.g->intern(with_extent(x.extents(), axis, count)));
+  }
+};
+
+template <int Axis, int Index>
+struct select {
+  static constexpr auto apply(auto x) {
+    const auto row = slice<Axis, Index, (Index == -1 ? to_end : Index + 1), 1>::apply(x);
+    return view_as(row, without_axes(row.extents(), std::int64_t{1} << axis_of(Axis, x.rank())));
+  }
+};
+
+template <int... Axes>
+struct flip {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    const std::int64_t mask = axes_mask<Axes...>(x.rank());
+    if (mask < 0) return refuse<T>(*x.g, 103);
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if (mask >> axis & 1) x = slice_as(x, {axis, -1, -1}, x.shape_number());
+    return x;
+  }
+};
+
+template <int Axis>
+struct concat {
+  template <class... A>
+  static constexpr auto apply(A... x) {
+    using T = detail::promoted_of<op::concat, A...>;
+    graph& g = *detail::first_operand(x...).g;
+    const int in[] = {cast_to<T>(x).id...};
+    return operand<T>{&g, emit<op::concat, T>(g, number_range{in, sizeof...(A)}, {axis_of(Axis, detail::first_operand(x...).rank())})};
+  }
+};
+
+template <int Axis>
+struct stack {
+  static constexpr auto apply(auto... x) { return concat<Axis>::apply(unsqueeze<Axis>::apply(x)...); }
+};
+
+template <int Axis, int Before, int After>
+struct pad {
+  static_assert(Before >= 0 && After >= 0, "[ebb E0123] pad: the widths must not be negative; slice<Axis, Start, Stop> takes elements away");
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    const int axis = axis_of(Axis, x.rank());
+    if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+    const int length = x.g->syms.derive(extent_rule::sum, x.extent(axis), Before + After);
+    return place_in(x, {axis, Before}, x.g->intern(with_extent(x.extents(), axis, length)));
+  }
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x, number auto value) {
+    const auto padded = apply(x);
+    const auto inside = apply(operand<bool>{x.g, emit_as<op::literal, bool>(*x.g, x.shape_number(), {}, {1})});
+    if (padded.is_refused()) return padded;
+    return emit_on<op::where>({}, inside, padded, literal_like(padded, value));
+  }
+};
+
+}  // namespace functions
+
+/// The same elements, in the same order, under another shape. dyn: the last one is what is left, those before it are x's own.
+///   reshape<dyn, 8>(x)
+template <std::size_t... E, class X>
+constexpr auto reshape(const X& x) {
+  return apply_function(functions::reshape<E...>{}, x);
+}
+/// The axes from First to Last as one.
+template <int First = 0, int Last = -1, class X>
+constexpr auto flatten(const X& x) {
+  return apply_function(functions::flatten<First, Last>{}, x);
+}
+/// A new axis of extent 1, and the way back.
+template <int Axis, class X>
+constexpr auto unsqueeze(const X& x) {
+  return apply_function(functions::unsqueeze<Axis>{}, x);
+}
+template <int Axis, class X>
+constexpr auto squeeze(const X& x) {
+  return apply_function(functions::squeeze<Axis>{}, x);
+}
+/// x repeated along axes that it lacks or that have extent 1. dyn: as x has it.   broadcast_to<4, dyn>(x)
+template <std::size_t... E, class X>
+constexpr auto broadcast_to(const X& x) {
+  return apply_function(functions::broadcast_to<E...>{}, x);
+}
+/// x repeated to the shape of another array.
+template <class X, class Like>
+constexpr auto broadcast_like(const X& x, const Like& like) {
+  return apply_function(functions::broadcast_like{}, x, like);
+}
+/// The last two axes exchanged, or all axes in the given order.   transpose(x), transpose<1, 0, 2>(x)
+template <int... Axes, class X>
+constexpr auto transpose(const X& x) {
+  return apply_function(functions::transpose<Axes...>{}, x);
+}
+/// Every Step-th element along an axis, from Start to before Stop. Negative ones count from the end.
+///   slice<0, 2, 5>(x)   slice<1, -3>(x)   slice<0, 0, to_end, 2>(x)
+template <int Axis, int Start, int Stop = to_end, int Step = 1, class X>
+constexpr auto slice(const X& x) {
+  return apply_function(functions::slice<Axis, Start, Stop, Step>{}, x);
+}
+/// The elements at one place along an axis, which is dropped.
+template <int Axis, int Index, class X>
+constexpr auto select(const X& x) {
+  return apply_function(functions::select<Axis, Index>{}, x);
+}
+/// The elements along the given axes, or along all, in the opposite order.
+template <int... Axes, class X>
+constexpr auto flip(const X& x) {
+  return apply_function(functions::flip<Axes...>{}, x);
+}
+/// Arrays one behind the other along an axis, in their promoted dtype.
+template <int Axis, class... X>
+constexpr auto concat(const X&... x) {
+  return apply_function(functions::concat<Axis>{}, x...);
+}
+/// Arrays of one shape side by side along a new axis.
+template <int Axis, class... X>
+constexpr auto stack(const X&... x) {
+  return apply_function(functions::stack<Axis>{}, x...);
+}
+/// x between Before and After zeros along an axis, or between copies of a number.
+template <int Axis, int Before, int After, class X, class... Number>
+constexpr auto pad(const X& x, Number... value) {
+  return apply_function(functions::pad<Axis, Before, After>{}, x, value...);
+}
+
+}  // namespace ebb::inline EBB_ABI
