@@ -40,18 +40,20 @@ namespace tile {
 /// How one product is cut. The sizes are in elements.
 struct blocking {
   bool pack_b = false;
-  std::ptrdiff_t k = 0, m = 0, n = 0;
+  std::ptrdiff_t k = 1, m = 0, n = 0;
 
   constexpr std::ptrdiff_t packed() const { return pack_b ? k * n : 0; }
 };
 template <class T>
 constexpr blocking cut(const product& p) {
   constexpr std::ptrdiff_t l1 = 24 * 1024 / sizeof(T), l2 = 256 * 1024 / sizeof(T);
-  blocking b;
+  blocking b{false, std::max<std::ptrdiff_t>(p.k, 1), p.m, p.n};
   b.pack_b = p.m > 1 && p.n > 1 && (p.transpose_b || (p.k * p.n > l1 && p.m >= 4 * height));
+  if (!b.pack_b) return b;
   // A panel of b and a strip of a fit into L1, a block of a into L2, the packed part of b into L3.
-  b.k = p.k == 0 ? 1 : p.k <= 384 ? p.k : (p.k + (p.k + 255) / 256 - 1) / ((p.k + 255) / 256);
-  b.m = std::min(p.m, std::max<std::ptrdiff_t>(l2 / b.k / height * height, height));
+  const std::ptrdiff_t cuts = (p.k + 255) / 256;
+  if (p.k > 384) b.k = (p.k + cuts - 1) / cuts;
+  b.m = std::max<std::ptrdiff_t>(l2 / b.k / height * height, height);
   b.n = std::min((p.n + width<T> - 1) / width<T> * width<T>, std::ptrdiff_t{2048});
   return b;
 }
