@@ -5,6 +5,8 @@
 #include "alias.hpp"
 #include "bind.hpp"
 
+#include "../base/repeat.hpp"
+
 #include "../trace/trace.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -32,12 +34,6 @@ using traced_type = typename argument<A>::traced;
 template <class V>
 inline constexpr int result_leaves = argument<V>::leaves;
 
-/// Two stretches of memory have a byte in common.
-inline bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
-  const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
-  return x < y + b_bytes && y < x + a_bytes;
-}
-
 /// Runs P and returns its outputs in the form V.
 template <class P, class V, class... A>
 V call_program(const char* call, const A&... a) {
@@ -52,57 +48,110 @@ V call_program(const char* call, const A&... a) {
   return result;
 }
 
+/// A stretch of memory.
+struct stretch {
+  std::uintptr_t first = 0, last = 0;
+
+  template <class T>
+  static stretch of(const T* data, std::size_t count) {
+    const auto at = reinterpret_cast<std::uintptr_t>(data);
+    return {at, at + count * sizeof(T)};
+  }
+  bool overlaps(stretch other) const { return first < other.last && other.first < last; }
+  std::size_t bytes() const { return last - first; }
+};
+template <class Leaf>
+EBB_INLINE stretch stretch_of(const Leaf& leaf) {
+  std::size_t n = 1;
+  for (int a = 0; a < borrowed_extents<Leaf>::rank; ++a) n *= borrow<Leaf>::extent(leaf, a);
+  return stretch::of(borrow<Leaf>::data(leaf), n);
+}
+
+/// Calls f<Number>(leaf) for each leaf of the destinations.
+template <class... D>
+EBB_INLINE void each_destination(const destinations<D...>& d, auto&& f) {
+  std::apply([&](auto&... x) { (argument<std::remove_const_t<D>>::each(x, f), ...); }, d.of);
+}
+
+template <class P, class Leaf>
+EBB_INLINE bool has_result_extents(int number, const Leaf& leaf, const std::size_t* symbol) {
+  bool same = borrowed_extents<Leaf>::rank == result_shape<P>(number).rank;
+  for (int a = 0; a < borrowed_extents<Leaf>::rank; ++a)
+    same = same && borrow<Leaf>::extent(leaf, a) == extent_value(result_shape<P>(number).e[a], symbol);
+  return same;
+}
+template <class P, class... D, class... A>
+[[noreturn, gnu::cold, gnu::noinline]] void raise_destination(const char* call, const destinations<D...>& d, const std::size_t* symbol,
+                                                              const A&... a) {
+  std::string text;
+  int number = 0;
+  each_destination(d, [&]<class Leaf>(Leaf& leaf) {
+    if (text.empty() && !has_result_extents<P>(number, std::as_const(leaf), symbol))
+      text = "destination " + std::to_string(number) + " is " + text_of(extents_of_leaf(std::as_const(leaf))) + ", the result is " +
+             text_of(extents_at(result_shape<P>(number), symbol)) + ";";
+    ++number;
+  });
+  raise_extents(call, text.c_str(), a...);
+}
+
+template <class P, int Result, int Argument>
+EBB_INLINE bool must_be_apart(stretch result, stretch read) {
+  constexpr bool in_place = overwrites<P>::table[static_cast<std::size_t>(Result * P::arguments + Argument)];
+  return result.overlaps(read) & !(in_place && read.first == result.first);
+}
+
+/// Results that overlap what is still to be read go to spare memory first.
+template <class P>
+[[gnu::noinline]] void run_program_apart(void* const* data, void* const* to, const stretch* of, const stretch* read, const std::size_t* symbol) {
+  bool apart[P::results + 1] = {};
+  std::size_t spare = 0;
+  repeat<P::results>([&]<int O>() {
+    repeat<O>([&]<int Q>() { apart[O] |= of[O].overlaps(of[Q]); });
+    repeat<P::arguments>([&]<int I>() { apart[O] |= must_be_apart<P, O, I>(of[O], read[I]); });
+    if (apart[O]) spare += padded_bytes(of[O].bytes());
+  });
+  char* at = thread_spare().take(spare);
+  void* own[P::results + 1];
+  for (int o = 0; o < P::results; ++o) {
+    own[o] = apart[o] ? at : to[o];
+    if (apart[o]) at += padded_bytes(of[o].bytes());
+  }
+  run_program<P>(data, own, symbol);
+  for (int o = 0; o < P::results; ++o)
+    if (apart[o] && of[o].bytes()) std::memcpy(to[o], own[o], of[o].bytes());
+}
+
 /// Runs P and writes its outputs to `d`.
 template <class P, class... D, class... A>
 void call_program_into(const char* call, const destinations<D...>& d, const A&... a) {
   void* to[P::results + 1];
-  std::size_t bytes[P::results + 1];
-  extent_list shapes[P::results + 1];
-  int count = 0;
-  std::apply([&](auto&... x) {
-    (argument<std::remove_const_t<std::remove_reference_t<decltype(x)>>>::each(x, [&]<class Leaf>(Leaf& leaf) {
-      using array = std::remove_const_t<Leaf>;
-      static_assert(mutable_array_like<Leaf&>, "[ebb E0122] ebb::into: a destination is not an array that can be written");
-      to[count] = borrow<array>::mutable_data(leaf);
-      shapes[count] = extents_of_leaf<array>(leaf);
-      bytes[count] = shapes[count].volume() * sizeof(typename borrow<array>::element);
-      ++count;
-    }), ...);
-  }, d.of);
+  int number = 0;
+  each_destination(d, [&]<class Leaf>(Leaf& leaf) {
+    static_assert(mutable_array_like<Leaf&>, "[ebb E0122] ebb::into: a destination is not an array that can be written");
+    to[number++] = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf);
+  });
   bound_arguments<P> bound(a...);
   if (!bound.symbols.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
-  for (int o = 0; o < P::results; ++o) {
-    const extent_list wanted = extents_at(result_shape<P>(o), bound.symbols.value);
-    for (int i = 0; i < wanted.rank; ++i)
-      if (wanted.e[i] != shapes[o].e[i]) [[unlikely]]
-        raise_extents(call, ("destination " + std::to_string(o) + " is " + text_of(shapes[o]) + ", the result is " + text_of(wanted) + ":").c_str(), a...);
-  }
-  int leaf_number = 0;
-  std::size_t spare = 0;
-  bool overlaps[P::results + 1] = {};
-  each_leaf([&]<class Leaf>(const Leaf& leaf) {
-    const std::size_t n = extents_of_leaf(leaf).volume() * sizeof(typename borrow<Leaf>::element);
-    for (int o = 0; o < P::results; ++o)
-      if (!overwrites<P>::table[static_cast<std::size_t>(o * P::arguments + leaf_number)] || bound.data[leaf_number] != to[o])
-        overlaps[o] = overlaps[o] || overlap(bound.data[leaf_number], n, to[o], bytes[o]);
-    ++leaf_number;
-  }, a...);
-  for (int o = 0; o < P::results; ++o)
-    for (int q = 0; q < o; ++q) overlaps[o] = overlaps[o] || overlap(to[q], bytes[q], to[o], bytes[o]);
-  for (int o = 0; o < P::results; ++o)
-    if (overlaps[o]) spare += padded_bytes(bytes[o]);
-  if (spare == 0) [[likely]] return run_program<P>(bound.data, to, bound.symbols.value);
+  const std::size_t* symbol = bound.symbols.value;
 
-  workspace& memory = thread_spare();
-  char* at = memory.take(spare);
-  void* own[P::results + 1];
-  for (int o = 0; o < P::results; ++o) {
-    own[o] = overlaps[o] ? at : to[o];
-    if (overlaps[o]) at += padded_bytes(bytes[o]);
-  }
-  run_program<P>(bound.data, own, bound.symbols.value);
-  for (int o = 0; o < P::results; ++o)
-    if (overlaps[o] && bytes[o]) std::memcpy(to[o], own[o], bytes[o]);
+  bool fits = true;
+  stretch of[P::results + 1], read[P::arguments + 1];
+  number = 0;
+  each_destination(d, [&]<class Leaf>(Leaf& leaf) {
+    fits = fits & has_result_extents<P>(number, std::as_const(leaf), symbol);
+    of[number++] = stretch_of(std::as_const(leaf));
+  });
+  if (!fits) [[unlikely]] raise_destination<P>(call, d, symbol, a...);
+  number = 0;
+  each_leaf([&](const auto& leaf) { read[number++] = stretch_of(leaf); }, a...);
+
+  bool any_apart = false;
+  repeat<P::results>([&]<int O>() EBB_LAMBDA {
+    repeat<O>([&]<int Q>() EBB_LAMBDA { any_apart |= of[O].overlaps(of[Q]); });
+    repeat<P::arguments>([&]<int I>() EBB_LAMBDA { any_apart |= must_be_apart<P, O, I>(of[O], read[I]); });
+  });
+  if (any_apart) [[unlikely]] run_program_apart<P>(bound.data, to, of, read, symbol);
+  else run_program<P>(bound.data, to, symbol);
 }
 
 /// The same by evaluation, for constant expressions. G: the program before it is planned.

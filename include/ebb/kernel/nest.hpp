@@ -122,6 +122,7 @@ class nest_kernel {
   struct run_state {
     lanes<T> rest[accumulators];
     lanes<T> digit[cascade_depth][accumulators];
+    run_state() {}  // nothing: a tuple would write zeros into all of them
   };
   template <class>
   struct run_states;
@@ -145,9 +146,24 @@ class nest_kernel {
     return all & ~combined;
   }
 
+  /// A whole step of lanes, or the first `count` of one.
+  struct whole_step {
+    template <class T>
+    EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p); }
+    template <class T>
+    EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
+  };
+  struct first_lanes {
+    int count;
+    template <class T>
+    EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p, count); }
+    template <class T>
+    EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p, count); }
+  };
+
   // One equation of a step.
   template <int I>
-  static EBB_INLINE void load_one(locals& v, const pointers& p, std::size_t j) {
+  static EBB_INLINE void load_one(locals& v, const pointers& p, std::size_t j, auto part) {
     constexpr nest_load e = load_at<I>;
     using T = loaded<I>;
     lanes<T>& to = v.template at<e.to>();
@@ -159,7 +175,7 @@ class nest_kernel {
       } else to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[std::countr_zero(static_cast<unsigned>(e.along))])));
     } else {
       const T* from = reinterpret_cast<const T*>(p.in[I]);
-      if constexpr (e.along >> inner & 1) to = lanes<T>::load(from + j);
+      if constexpr (e.along >> inner & 1) to = part.load(from + j);
       else to = lanes<T>::all(*from);
     }
   }
@@ -182,7 +198,7 @@ class nest_kernel {
     if constexpr (First + count < n.computes.count) compute_from<First + count>(v);
   }
   template <int I>
-  static EBB_INLINE void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, std::uint32_t valid) {
+  static EBB_INLINE void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, std::uint32_t valid, auto part) {
     constexpr nest_reduce e = reduce_at<I>;
     using T = reduced<I>;
     lanes<T> x = v.template at<e.in>();
@@ -191,24 +207,24 @@ class nest_kernel {
       e.combine(rest, &x, nullptr, rest);
     } else {
       T* to = reinterpret_cast<T*>(p.red[I]) + j;
-      lanes<T> sum = lanes<T>::load(to);
+      lanes<T> sum = part.load(to);
       e.combine(&sum, &x, nullptr, &sum);
-      sum.store(to);
+      part.store(sum, to);
     }
   }
   template <int I>
-  static EBB_INLINE void store_one(locals& v, const pointers& p, std::size_t j) {
-    v.template at<store_at<I>.from>().store(reinterpret_cast<stored<I>*>(p.out[I]) + j);
+  static EBB_INLINE void store_one(locals& v, const pointers& p, std::size_t j, auto part) {
+    part.store(v.template at<store_at<I>.from>(), reinterpret_cast<stored<I>*>(p.out[I]) + j);
   }
 
   /// One step of lanes. `rest(I)` gives the accumulator of reduction I.
-  static EBB_INLINE void step(const pointers& p, std::size_t j, std::uint32_t valid, auto&& rest) {
+  static EBB_INLINE void step(const pointers& p, std::size_t j, std::uint32_t valid, auto part, auto&& rest) {
     locals v;
     [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_LAMBDA {
-      (load_one<L>(v, p, j), ...);
+      (load_one<L>(v, p, j, part), ...);
       compute_from<0>(v);
-      (reduce_one<R>(v, p, j, rest.template operator()<R>(), valid), ...);
-      (store_one<S>(v, p, j), ...);
+      (reduce_one<R>(v, p, j, rest.template operator()<R>(), valid, part), ...);
+      (store_one<S>(v, p, j, part), ...);
     }(loads{}, reduces{}, stores{});
   }
 
@@ -216,12 +232,18 @@ class nest_kernel {
   EBB_FLATTEN static void sweep(states& s, const pointers& given, std::size_t j, std::size_t steps, std::size_t u, std::uint32_t valid) {
     const pointers p = given;  // a copy: SIMD stores may alias anything, and pointers behind a reference would be loaded again each time
     for (; steps > 0; --steps, j += lane_count) {
-      step(p, j, valid, [&]<int R>() EBB_LAMBDA -> lanes<reduced<R>>* {
-        if constexpr (reduce_at<R>.run) return &std::get<R>(s.of).rest[u];
-        else return nullptr;
-      });
+      step(p, j, valid, whole_step{}, [&]<int R>() EBB_LAMBDA { return accumulator<R>(s, u); });
       u = (u + 1) % accumulators;
     }
+  }
+  template <int R>
+  static EBB_INLINE lanes<reduced<R>>* accumulator(states& s, [[maybe_unused]] std::size_t u) {
+    if constexpr (reduce_at<R>.run) return &std::get<R>(s.of).rest[u];
+    else return nullptr;
+  }
+  /// The last lanes of a row by masked loads and stores: a second copy of the body, so for small nests only.
+  EBB_FLATTEN static void tail(states& s, const pointers& p, std::size_t j, int count, std::size_t u) {
+    step(p, j, (1u << count) - 1u, first_lanes{count}, [&]<int R>() EBB_LAMBDA { return accumulator<R>(s, u); });
   }
   /// Whole turns of all accumulators, which stay in registers: for nests in which an addition's latency would show.
   EBB_FLATTEN static void turns(states& s, const pointers& given, std::size_t j, std::size_t count) {
@@ -234,7 +256,7 @@ class nest_kernel {
       }(), ...);
       for (; count > 0; --count, j += logical_lanes)
         [&]<std::size_t... U>(std::index_sequence<U...>) EBB_LAMBDA {
-          (step(p, j + U * lane_count, all_lanes, [&]<int I>() EBB_LAMBDA { return &std::get<I>(rest)[U]; }), ...);
+          (step(p, j + U * lane_count, all_lanes, whole_step{}, [&]<int I>() EBB_LAMBDA { return &std::get<I>(rest)[U]; }), ...);
         }(std::make_index_sequence<accumulators>{});
       ([&] {
         if constexpr (reduce_at<R>.run)
@@ -247,7 +269,7 @@ class nest_kernel {
   static void partial(states& s, const pointers& p, std::size_t j, int lane, int count, std::size_t u) {
     [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {
       constexpr std::size_t room = 2 * lane_count * 8;
-      alignas(64) char in[sizeof...(L) + 1][room], out[sizeof...(S) + 1][room], red[sizeof...(R) + 1][room];
+      [[maybe_unused]] alignas(64) char in[sizeof...(L) + 1][room], out[sizeof...(S) + 1][room], red[sizeof...(R) + 1][room];
       pointers q = p;
       q.index[inner] += j - static_cast<std::size_t>(lane);
       ([&] {
@@ -309,7 +331,10 @@ class nest_kernel {
     if (steps > 0) sweep(s, p, j, steps, u, all_lanes);
     j += steps * lane_count;
     u = (u + steps) % accumulators;
-    if (const int rest = static_cast<int>(count % lane_count)) partial(s, p, j, 0, rest, u);
+    if (const int rest = static_cast<int>(count % lane_count)) {
+      if constexpr (n.small) tail(s, p, j, rest, u);
+      else partial(s, p, j, 0, rest, u);
+    }
   }
 
   // Reductions along the last loops.
