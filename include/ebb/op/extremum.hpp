@@ -9,15 +9,11 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-namespace detail {
-
 /// g, half of it where both are equal, 0 where the operand loses.
 constexpr auto winner_gets(auto g, auto loses, auto equals) {
   const auto shared = emit_on<where>({}, equals, g / 2, g);
   return emit_on<where>({}, loses, literal_like(g, 0), shared);
 }
-
-}  // namespace detail
 
 /// The larger of two.   Saves: x, y.   Error: exact.
 struct maximum : elementwise<2> {
@@ -26,7 +22,7 @@ struct maximum : elementwise<2> {
   static constexpr auto value(auto x, auto y) { return lane::maximum(x, y); }
   static constexpr auto pull(auto g, auto x, auto y, auto) {
     const auto same = emit_on<equal>({}, x, y);
-    return grads(detail::winner_gets(g, emit_on<less>({}, x, y), same), detail::winner_gets(g, emit_on<greater>({}, x, y), same));
+    return grads(winner_gets(g, emit_on<less>({}, x, y), same), winner_gets(g, emit_on<greater>({}, x, y), same));
   }
 };
 
@@ -37,7 +33,7 @@ struct minimum : elementwise<2> {
   static constexpr auto value(auto x, auto y) { return lane::minimum(x, y); }
   static constexpr auto pull(auto g, auto x, auto y, auto) {
     const auto same = emit_on<equal>({}, x, y);
-    return grads(detail::winner_gets(g, emit_on<greater>({}, x, y), same), detail::winner_gets(g, emit_on<less>({}, x, y), same));
+    return grads(winner_gets(g, emit_on<greater>({}, x, y), same), winner_gets(g, emit_on<less>({}, x, y), same));
   }
 };
 

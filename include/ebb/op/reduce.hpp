@@ -14,8 +14,6 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-namespace detail {
-
 template <class T>
 inline constexpr T lowest = std::numeric_limits<T>::has_infinity ? -infinity<T> : std::numeric_limits<T>::lowest();
 template <class T>
@@ -34,24 +32,22 @@ struct shared_by_ties : reduction {
   }
 };
 
-}  // namespace detail
-
 /// The largest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
-struct max : detail::shared_by_ties {
+struct max : shared_by_ties {
   static constexpr std::string_view name = "max";
   template <class T>
   static constexpr T identity() {
-    return detail::lowest<T>;
+    return lowest<T>;
   }
   static constexpr auto value(auto accumulated, auto x) { return lane::maximum(accumulated, x); }
 };
 
 /// The smallest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
-struct min : detail::shared_by_ties {
+struct min : shared_by_ties {
   static constexpr std::string_view name = "min";
   template <class T>
   static constexpr T identity() {
-    return detail::highest<T>;
+    return highest<T>;
   }
   static constexpr auto value(auto accumulated, auto x) { return lane::minimum(accumulated, x); }
 };

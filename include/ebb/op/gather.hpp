@@ -1,0 +1,114 @@
+// ebb/op/gather.hpp — rows by their numbers, and their inverse; places along an axis.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Indices are int32 or int64 and begin at 0; a negative one, or one that is too large, is an error of the call that meets it.
+#pragma once
+
+#include "axes.hpp"
+#include "compare.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class I>
+concept index_element = std::same_as<I, std::int32_t> || std::same_as<I, std::int64_t>;
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::op {
+
+template <class I>
+struct by_rows : op_base {
+  static constexpr int arity = 2;
+  static constexpr domain accepts = domain::any;
+  static constexpr bool names_places = true;
+  template <class T, int J>
+  using operand_type = std::conditional_t<J == 1, I, T>;
+};
+
+template <class I>
+struct scatter;
+
+/// Rows of operand 0 that the integers in operand 1 name.
+/// Shape: indices' axes, then x's without the first.   Saves: indices.   Error: exact.
+template <class I>
+struct gather : by_rows<I> {
+  static constexpr std::string_view name = "gather";
+  static constexpr kind what = kind::gather;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    if (in[0].rank < 1 || in[0].rank + in[1].rank - 1 > max_rank) return refused(115);
+    return s.find(joined(in[1], axes_between(in[0], 1, in[0].rank)));
+  }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> x, operand<I> indices, operand<T>) {
+    return grads(operand<T>{g.g, emit_as<scatter<I>, T>(*g.g, x.shape_number(), {g.id, indices.id})}, nothing);
+  }
+};
+
+/// Rows are added into zeros, at the places that the integers in operand 1 name, in rising order of operand 0.
+/// Shape: given, not inferred.   Saves: indices.   Error: that of the sums.
+template <class I>
+struct scatter : by_rows<I> {
+  static constexpr std::string_view name = "scatter";
+  static constexpr kind what = kind::scatter;
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T>, operand<I> indices, operand<T>) {
+    return grads(emit_on<gather<I>, T>({}, g, indices), nothing);
+  }
+};
+
+/// Integers repeated along one axis that they name places of: equal to the index there, they mark one element.   Error: exact.
+struct places : op_base {
+  static constexpr std::string_view name = "places";
+  static constexpr kind what = kind::broadcast;
+  static constexpr int arity = 1;
+  static constexpr bool names_places = true;
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+/// Inside rules: true where the place along `axis` of a shape is the one that `indices` names; they have the other axes of that shape.
+template <index_element I>
+constexpr operand<bool> marked(operand<I> indices, const shape& in, int axis) {
+  graph& g = *indices.g;
+  if (indices.is_refused() || !g.syms.unify(indices.extents(), without_axes(in, std::int64_t{1} << axis))) return refuse<bool>(g, 115);
+  const int number = g.intern(g.syms.find(in));
+  const operand<I> named{&g, emit_as<op::places, I>(g, number, {indices.id}, {std::int64_t{1} << axis})};
+  return emit_on<op::equal>({}, operand<I>{&g, emit_as<op::index, I>(g, number, {}, {axis})}, named);
+}
+
+namespace functions {
+
+struct take {
+  template <class T, class I>
+  static constexpr operand<T> apply(operand<T> x, operand<I> indices) {
+    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
+    else return emit_on<op::gather<I>, T>({}, x, indices);
+  }
+};
+
+template <int Classes>
+struct one_hot {
+  template <class I>
+  static constexpr operand<std::int64_t> apply(operand<I> indices) {
+    if constexpr (!index_element<I>) return refuse<std::int64_t>(*indices.g, 115);
+    else return cast_to<std::int64_t>(marked(indices, with_axis(indices.extents(), indices.rank(), Classes), indices.rank()));
+  }
+};
+
+}  // namespace functions
+
+/// The rows of x with the given numbers: an embedding, if x is a table.   Shape: indices' axes, then x's without the first.
+/// Throws: if a number is negative or too large. The gradient of a row that is taken twice is the sum of both.
+template <class X, class Indices>
+constexpr auto take(const X& x, const Indices& indices) {
+  return apply_function(functions::take{}, x, indices);
+}
+/// 1 at the place that an index names, else 0.   Shape: indices' axes, then Classes.   Dtype: int64, no gradient.
+template <int Classes, class Indices>
+constexpr auto one_hot(const Indices& indices) {
+  return apply_function(functions::one_hot<Classes>{}, indices);
+}
+
+}  // namespace ebb::inline EBB_ABI

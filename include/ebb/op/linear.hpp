@@ -1,0 +1,124 @@
+// ebb/op/linear.hpp — matmul for operands of any rank, and what is made of it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "contract.hpp"
+#include "reduce.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// A factor of a product: a transpose of its last two axes is looked through.
+template <class T>
+struct factor {
+  operand<T> x;
+  bool transposed = false;
+
+  constexpr explicit factor(operand<T> given) : x(given) {
+    if (x.is_refused() || x.op().family != family_of<op::permute>) return;
+    for (int i = 0; i < x.rank(); ++i)
+      if (packed_axis(x.attribute(0), i) != (i < x.rank() - 2 ? i : 2 * x.rank() - 3 - i)) return;
+    x.id = x.g->operand(x.id, 0);
+    transposed = true;
+  }
+  constexpr shape batch() const { return axes_between(x.extents(), 0, x.rank() - 2); }
+  constexpr shape matrix() const { return axes_between(x.extents(), x.rank() - 2, x.rank()); }
+  constexpr void repeat_to(const shape& batch) { x = fit(x, joined(batch, matrix())); }
+};
+
+template <class T>
+constexpr operand<T> product(factor<T> x, factor<T> y) {
+  return emit_on<op::matmul>({(x.transposed ? left_transposed : 0) | (y.transposed ? right_transposed : 0)}, x.x, y.x);
+}
+
+/// Both of rank 2 or more.
+template <class T>
+constexpr operand<T> product_of_batches(operand<T> a, operand<T> b) {
+  graph& g = *a.g;
+  factor<T> x(a), y(b);
+  if (y.x.rank() == 2 && x.x.rank() > 2 && !x.transposed) {
+    // One matrix for the whole batch: its rows are those of one tall matrix.
+    const shape rows = axes_between(x.x.extents(), 0, x.x.rank() - 1);
+    shape tall;
+    tall.push(volume_of(g.syms, rows));
+    tall.push(x.x.extent(x.x.rank() - 1));
+    x.x = view_as(x.x, tall);
+    const auto r = product(x, y);
+    if (r.is_refused()) return r;
+    return view_as(r, with_axis(rows, rows.rank, r.extent(1)));
+  }
+  const shape batches[] = {x.batch(), y.batch()};
+  const shape batch = broadcast_shapes(g.syms, batches, 2);
+  if (batch.is_refused()) return refuse<T>(g, batch.code());
+  x.repeat_to(batch);
+  y.repeat_to(batch);
+  return product(x, y);
+}
+
+}  // namespace ebb::inline EBB_ABI::detail
+
+namespace ebb::inline EBB_ABI::functions {
+
+struct matmul {
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = promoted<A, B>;
+    auto x = cast_to<T>(a), y = cast_to<T>(b);
+    if (x.rank() == 0 || y.rank() == 0) return refuse<T>(*x.g, 105);
+    const bool row = x.rank() == 1, column = y.rank() == 1;
+    if (row) x = view_as(x, with_axis(x.extents(), 0, 1));
+    if (column) y = view_as(y, with_axis(y.extents(), 1, 1));
+    const auto r = detail::product_of_batches(x, y);
+    const int rank = r.rank();
+    return view_as(r, without_axes(r.extents(), (row ? std::int64_t{1} << (rank - 2) : 0) | (column ? std::int64_t{1} << (rank - 1) : 0)));
+  }
+};
+
+struct dot {
+  template <class A, class B>
+  static constexpr auto apply(operand<A> x, operand<B> y) {
+    using R = decltype(matmul::apply(x, y));
+    if (x.rank() != 1 || y.rank() != 1) return R{x.g, -105};
+    return matmul::apply(x, y);
+  }
+};
+
+struct outer {
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = promoted<A, B>;
+    if (a.rank() != 1 || b.rank() != 1) return refuse<T>(*a.g, 105);
+    shape grid = a.extents();
+    grid.push(b.extent(0));
+    return repeat_along(cast_to<T>(a), grid, 2) * repeat_along(cast_to<T>(b), grid, 1);
+  }
+
+ private:
+  static constexpr auto repeat_along(auto x, const shape& grid, std::int64_t mask) { return broadcast_to(x, x.g->intern(grid), mask); }
+};
+
+struct linear {
+  static constexpr auto apply(auto x, auto w) {
+    if (w.rank() != 2) return decltype(matmul::apply(x, w)){x.g, -105};
+    return matmul::apply(x, emit_on<op::permute>({pack_axes(swapped, 2)}, w));
+  }
+  static constexpr auto apply(auto x, auto w, auto b) { return detail::broadcasting<op::add>::apply(apply(x, w), b); }
+
+ private:
+  static constexpr int swapped[] = {1, 0};
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI {
+
+/// The matrix product of the last two axes. Leading axes are batches, which are broadcast; an operand of rank 1 is a row on the left and
+/// a column on the right. Transposed operands are read as they lie.   Dtype: promoted.   Saves: x, y.
+inline constexpr call<functions::matmul> matmul{};
+/// The sum of products of two vectors.
+inline constexpr call<functions::dot> dot{};
+/// All products of two vectors.   Shape: x's extent, y's extent.
+inline constexpr call<functions::outer> outer{};
+/// x w^T + b, or without b.   Shape: x [..., in], w [out, in], b [out]: as torch.nn.functional.linear.
+inline constexpr call<functions::linear> linear{};
+
+}  // namespace ebb::inline EBB_ABI

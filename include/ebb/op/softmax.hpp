@@ -1,0 +1,136 @@
+// ebb/op/softmax.hpp — softmax, log_softmax and the losses built on them.
+// SPDX-License-Identifier: BSL-1.0
+//
+// All are shifted by the largest element of their row, which changes no value and no derivative and keeps exp from overflowing.
+#pragma once
+
+#include "extremum.hpp"
+#include "gather.hpp"
+#include "reduce.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// Tags of losses: what becomes of the losses of single examples.   ebb::mse(x, y, ebb::summed)
+struct averaged_tag {};
+struct summed_tag {};
+struct unreduced_tag {};
+inline constexpr averaged_tag averaged{};
+inline constexpr summed_tag summed{};
+inline constexpr unreduced_tag unreduced{};
+
+namespace functions {
+
+template <int Axis>
+struct softmax {
+  static constexpr auto apply(auto x) {
+    return along(x, [](auto shifted, std::int64_t mask) {
+      const auto e = emit_on<op::exp>({}, shifted);
+      return e / repeat(sum_over(e, mask), e, mask);
+    });
+  }
+  /// f(x - its largest element along the axis, the axis)
+  template <class T>
+  static constexpr auto along(operand<T> given, auto f) {
+    using Real = decltype(detail::accepted<op::exp, T>());
+    const auto x = cast_to<Real>(given);
+    const std::int64_t mask = axes_mask<Axis>(x.rank());
+    if (mask < 0) return refuse<Real>(*x.g, 103);
+    return f(x - repeat(reduce_over<op::peak>(x, mask), x, mask), mask);
+  }
+};
+
+template <int Axis>
+struct log_softmax {
+  static constexpr auto apply(auto x) {
+    return softmax<Axis>::along(x, [](auto shifted, std::int64_t mask) {
+      const auto total = sum_over(emit_on<op::exp>({}, shifted), mask);
+      return shifted - repeat(emit_on<op::log>({}, total), shifted, mask);
+    });
+  }
+};
+
+/// The losses of examples as the tag asks.
+template <class How>
+constexpr auto reduced_loss(auto losses) {
+  if constexpr (std::is_same_v<How, averaged_tag>) return mean<false>::apply(losses);
+  else if constexpr (std::is_same_v<How, summed_tag>) return sum<false>::apply(losses);
+  else return losses;
+}
+
+template <class How>
+struct nll {
+  template <class T, class Target>
+  static constexpr auto apply(operand<T> log_p, operand<Target> target) {
+    using Real = decltype(detail::accepted<op::exp, T>());
+    const auto x = cast_to<Real>(log_p);
+    const std::int64_t last = x.rank() ? axis_run(x.rank() - 1, x.rank()) : 0;
+    if constexpr (index_element<Target>) {
+      const auto hit = x.rank() ? marked(target, x.extents(), x.rank() - 1) : refuse<bool>(*x.g, 103);
+      const auto chosen = emit_on<op::where>({}, hit, x, literal_like(x, 0));
+      return reduced_loss<How>(-sum_over(chosen, last));
+    } else if constexpr (real_element<Target>) {
+      return reduced_loss<How>(-sum_over(cast_to<Real>(target) * x, last));
+    } else {
+      return reduced_loss<How>(refuse<Real>(*x.g, 115));
+    }
+  }
+};
+
+template <class How>
+struct cross_entropy {
+  static constexpr auto apply(auto logits, auto target) { return nll<How>::apply(log_softmax<-1>::apply(logits), target); }
+};
+
+template <class How>
+struct mse {
+  static constexpr auto apply(auto x, auto y) {
+    const auto difference = detail::broadcasting<op::sub>::apply(x, y);
+    return reduced_loss<How>(detail::broadcasting<op::square>::apply(difference));
+  }
+};
+
+template <class How>
+struct bce_with_logits {
+  template <class A, class B>
+  static constexpr auto apply(operand<A> logits, operand<B> target) {
+    using T = promoted<decltype(detail::accepted<op::exp, A>()), B>;
+    const auto x = cast_to<T>(logits), y = cast_to<T>(target);
+    return reduced_loss<How>((1 - y) * x - emit_on<op::log_sigmoid>({}, x));
+  }
+};
+
+}  // namespace functions
+
+/// e^x over its sum along an axis.   Dtype: integers give float.   Saves: e^x, its sum.   Error: that of exp and of the sum.
+template <int Axis, class X>
+constexpr auto softmax(const X& x) {
+  return apply_function(functions::softmax<Axis>{}, x);
+}
+/// log(softmax(x)) without cancellation.   Saves: e^x, its sum.
+template <int Axis, class X>
+constexpr auto log_softmax(const X& x) {
+  return apply_function(functions::log_softmax<Axis>{}, x);
+}
+/// -log of the probability of each example's class, for logits with classes along the last axis, averaged over the examples.
+/// Shape: logits [..., classes], target [...] of class indices, or probabilities of logits' shape.   Throws: if there is no such class.
+template <class X, class Target, class How = averaged_tag>
+constexpr auto cross_entropy(const X& logits, const Target& target, How = {}) {
+  return apply_function(functions::cross_entropy<How>{}, logits, target);
+}
+/// The same for logarithms of probabilities.
+template <class X, class Target, class How = averaged_tag>
+constexpr auto nll(const X& log_probabilities, const Target& target, How = {}) {
+  return apply_function(functions::nll<How>{}, log_probabilities, target);
+}
+/// Mean squared difference.
+template <class X, class Y, class How = averaged_tag>
+constexpr auto mse(const X& x, const Y& y, How = {}) {
+  return apply_function(functions::mse<How>{}, x, y);
+}
+/// -y log(p) - (1 - y) log(1 - p) for p = sigmoid(logits), without overflow.   Shape: both alike.
+template <class X, class Y, class How = averaged_tag>
+constexpr auto bce_with_logits(const X& logits, const Y& target, How = {}) {
+  return apply_function(functions::bce_with_logits<How>{}, logits, target);
+}
+
+}  // namespace ebb::inline EBB_ABI

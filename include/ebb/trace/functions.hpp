@@ -1,0 +1,35 @@
+// ebb/trace/functions.hpp — everything that a traced function may call.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "lift.hpp"
+
+#include "../op/extremum.hpp"
+#include "../op/gather.hpp"
+#include "../op/linear.hpp"
+#include "../op/power.hpp"
+#include "../op/reduce.hpp"
+#include "../op/rounding.hpp"
+#include "../op/shape.hpp"
+#include "../op/softmax.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+inline constexpr call<op::stop_gradient> stop_gradient{};
+
+namespace functions {
+
+template <class To>
+struct cast {
+  static constexpr auto apply(auto x) { return cast_to<To>(x); }
+};
+
+}  // namespace functions
+
+/// x in dtype To: rounded to nearest even; to an integer: towards zero.   cast<double>(x)
+template <element To, class X>
+constexpr auto cast(const X& x) {
+  return apply_function(functions::cast<To>{}, x);
+}
+
+}  // namespace ebb::inline EBB_ABI
