@@ -63,12 +63,19 @@ class vec {
     data_[size_] = std::move(item);
     return size_++;
   }
+  /// Room for `count` more items, which the caller fills: one call where pushing would be many.
+  constexpr T* extend(int count) {
+    if (size_ + count > capacity_) reserve(size_ + count > 2 * capacity_ ? size_ + count : 2 * capacity_);
+    size_ += count;
+    return data_ + (size_ - count);
+  }
   constexpr T pop() { return std::move(data_[--size_]); }
   constexpr void shrink(int size) { size_ = size; }
 
   constexpr T& operator[](int i) { return data_[i]; }
   constexpr const T& operator[](int i) const { return data_[i]; }
   constexpr int size() const { return size_; }
+  constexpr int capacity() const { return capacity_; }
   constexpr bool empty() const { return size_ == 0; }
   constexpr T* data() { return data_; }
   constexpr const T* data() const { return data_; }

@@ -49,28 +49,42 @@ struct graph {
   }
 
   /// Appends an equation, or finds the equal one that is there already.
-  constexpr int add(equation e, number_range in) {
+  constexpr int add(const equation& e, number_range in) {
     if (e.does != effect::none) return append(e, in);
-    if (table_.empty()) rehash(64);
+    if (eq.size() * 2 >= table_.size()) rehash();
+    // Plain pointers: a call of vec's operator[] costs a constant expression two steps.
+    int* table = table_.data();
     const unsigned mask = static_cast<unsigned>(table_.size() - 1);
-    unsigned at = hash_of(e, in) & mask;
-    for (; table_[static_cast<int>(at)] >= 0; at = (at + 1) & mask)
-      if (equal(table_[static_cast<int>(at)], e, in)) return table_[static_cast<int>(at)];
-    const int k = append(e, in);
-    table_[static_cast<int>(at)] = k;
-    if (eq.size() * 2 > table_.size()) rehash(table_.size() * 4);
-    return k;
+    unsigned at = hash_of(e, in.data, in.count) & mask;
+    for (; table[at] >= 0; at = (at + 1) & mask)
+      if (equal(eq.data()[table[at]], e, in)) return table[at];
+    return table[at] = append(e, in);
   }
   constexpr int add(const equation& e, std::initializer_list<int> in) {
     return add(e, number_range{in.begin(), static_cast<int>(in.size())});
   }
   /// Appends without looking: for passes that only leave out or renumber.
-  constexpr int append(equation e, number_range in) {
-    e.first = pool.size();
-    e.count = in.size();
-    pool.reserve_more(in.size());
-    for (int i : in) pool.push(i);
-    return eq.push(e);
+  constexpr int append(const equation& e, number_range in) {
+    const int first = pool.size(), k = eq.size();
+    int* operands = pool.extend(in.count);
+    for (int j = 0; j < in.count; ++j) operands[j] = in.data[j];
+    equation& added = *eq.extend(1);
+    added = e;
+    added.first = first;
+    added.count = in.count;
+    return k;
+  }
+  /// Appends equation k of another graph; `to` says what the numbers of its operands have become.
+  constexpr int append_renumbered(const graph& from, int k, const int* to) {
+    const equation& e = from.eq.data()[k];
+    const int* in = from.pool.data() + e.first;
+    const int first = pool.size();
+    int* operands = pool.extend(e.count);
+    for (int j = 0; j < e.count; ++j) operands[j] = to[in[j]];
+    equation& added = *eq.extend(1);
+    added = e;
+    added.first = first;
+    return eq.size() - 1;
   }
 
   /// The number of the equation that holds argument `number`, or -1.
@@ -81,29 +95,35 @@ struct graph {
   }
 
  private:
-  static constexpr unsigned hash_of(const equation& e, number_range in) {
-    std::uint64_t h = hash_mix(e.op->id, static_cast<std::uint64_t>(e.attr[0]) ^ static_cast<std::uint64_t>(e.attr[1]) << 32);
-    h = hash_mix(h, static_cast<std::uint64_t>(e.shape) << 32 ^ static_cast<std::uint64_t>(e.sub + 1));
-    for (int i : in) h = hash_mix(h, static_cast<std::uint64_t>(i));
-    return static_cast<unsigned>(h);
+  // One statement where others would call hash_mix: half of all steps of a pass were spent here.
+  static constexpr unsigned hash_of(const equation& e, const int* in, int count) {
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+    std::uint64_t h = ((e.op->id ^ static_cast<std::uint64_t>(e.attr[0])) * odd ^ static_cast<std::uint64_t>(e.attr[1])) * odd ^
+                      (static_cast<std::uint64_t>(e.shape) << 32 ^ static_cast<std::uint64_t>(e.sub + 1));
+    for (int j = 0; j < count; ++j) h = (h ^ static_cast<std::uint64_t>(in[j])) * odd;
+    return static_cast<unsigned>(h * odd >> 32);
   }
-  constexpr bool equal(int k, const equation& e, number_range in) const {
-    const equation& o = eq[k];
-    if (o.op->id != e.op->id || o.shape != e.shape || o.count != in.size() || o.sub != e.sub || o.does != e.does) return false;
-    if (o.attr[0] != e.attr[0] || o.attr[1] != e.attr[1]) return false;
-    for (int j = 0; j < in.size(); ++j)
-      if (pool[o.first + j] != in[j]) return false;
+  constexpr bool equal(const equation& o, const equation& e, number_range in) const {
+    if (o.op->id != e.op->id || o.shape != e.shape || o.count != in.count || o.sub != e.sub || o.does != e.does || o.attr[0] != e.attr[0] ||
+        o.attr[1] != e.attr[1])
+      return false;
+    const int* there = pool.data() + o.first;
+    for (int j = 0; j < in.count; ++j)
+      if (there[j] != in.data[j]) return false;
     return true;
   }
-  constexpr void rehash(int size) {
-    while (size < eq.size() * 2) size *= 2;
+  constexpr void rehash() {
+    int size = 64;
+    while (size < eq.size() * 4) size *= 2;
+    if (size < eq.capacity()) size *= 2;
     vec<int> table(size, -1);
     const unsigned mask = static_cast<unsigned>(size - 1);
     for (int k = 0; k < eq.size(); ++k) {
-      if (eq[k].does != effect::none) continue;
-      unsigned at = hash_of(eq[k], operands(k)) & mask;
-      while (table[static_cast<int>(at)] >= 0) at = (at + 1) & mask;
-      table[static_cast<int>(at)] = k;
+      const equation& e = eq.data()[k];
+      if (e.does != effect::none) continue;
+      unsigned at = hash_of(e, pool.data() + e.first, e.count) & mask;
+      while (table.data()[at] >= 0) at = (at + 1) & mask;
+      table.data()[at] = k;
     }
     table_.swap(table);
   }

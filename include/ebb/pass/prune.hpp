@@ -9,26 +9,27 @@ namespace ebb::inline EBB_ABI {
 /// Keeps arguments (they are the signature), equations with an effect, and what the outputs need. An output may be -1: none.
 constexpr graph prune(const graph& g) {
   const int n = g.size();
+  const equation* eq = g.eq.data();
+  const int* pool = g.pool.data();
   vec<char> live(n, 0);
+  vec<int> to(n, -1), sub_to(g.subs.size(), -1);
+  char* alive = live.data();
   for (int o : g.out)
-    if (o >= 0) live[o] = 1;
+    if (o >= 0) alive[o] = 1;
   for (int k = n - 1; k >= 0; --k) {
-    if (g.op(k).what == kind::input || g.eq[k].does != effect::none) live[k] = 1;
-    if (live[k])
-      for (int i : g.operands(k)) live[i] = 1;
+    if (eq[k].op->what == kind::input || eq[k].does != effect::none) alive[k] = 1;
+    if (alive[k])
+      for (int j = 0; j < eq[k].count; ++j) alive[pool[eq[k].first + j]] = 1;
   }
   graph r = shell_of(g);
   r.subs = {};
-  vec<int> to(n, -1), sub_to(g.subs.size(), -1);
   for (int k = 0; k < n; ++k) {
-    if (!live[k]) continue;
-    equation e = g.eq[k];
-    if (e.sub >= 0) {
-      if (sub_to[e.sub] < 0) sub_to[e.sub] = r.subs.push(g.subs[e.sub]);
-      e.sub = sub_to[e.sub];
+    if (!alive[k]) continue;
+    to.data()[k] = r.append_renumbered(g, k, to.data());
+    if (const int sub = eq[k].sub; sub >= 0) {
+      if (sub_to[sub] < 0) sub_to[sub] = r.subs.push(g.subs[sub]);
+      r.eq.back().sub = sub_to[sub];
     }
-    const vec<int> in = renumbered(g, k, to);
-    to[k] = r.append(e, range_of(in));
   }
   for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
   return r;

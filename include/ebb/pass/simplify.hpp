@@ -1,43 +1,200 @@
-// ebb/pass/simplify.hpp — exact rewriting, shared as it goes.
+// ebb/pass/simplify.hpp — rules that are true for every float, NaN, infinities and both zeros included.
 // SPDX-License-Identifier: BSL-1.0
+//
+// [note: exact rules]
+// A rule stands here only if both sides have the same value for all operands: which NaN it is may differ, that it is NaN may not, and
+// the sign of zero counts. Derivatives stay what they were too, since programs are rewritten before they are differentiated again.
+// stop_gradient is nobody's business here for that reason: see lower.hpp. What holds for real numbers only is in relax.hpp.
 #pragma once
 
+#include "pattern.hpp"
 #include "prune.hpp"
 
+#include "../op/compare.hpp"
 #include "../op/contract.hpp"
 #include "../op/convert.hpp"
+#include "../op/move.hpp"
+
+namespace ebb::inline EBB_ABI::op {
+
+struct abs;
+struct maximum;
+struct minimum;
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI::rewriting {
+
+struct any_cast;  // all casts are one family
+
+template <is_pattern A>
+constexpr node<op::abs, A> abs(A) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::maximum, A, B> maximum(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::minimum, A, B> minimum(A, B) { return {}; }
+template <is_pattern C, is_pattern A, is_pattern B>
+constexpr node<op::where, C, A, B> where(C, A, B) { return {}; }
+template <is_pattern A>
+constexpr node<op::logical_not, A> operator!(A) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::logical_and, A, B> operator&&(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::logical_or, A, B> operator||(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::less, A, B> operator<(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::less_equal, A, B> operator<=(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::greater, A, B> operator>(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::greater_equal, A, B> operator>=(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::equal, A, B> operator==(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::not_equal, A, B> operator!=(A, B) { return {}; }
+template <is_pattern A>
+constexpr node<op::broadcast, A> broadcast(A) { return {}; }
+template <is_pattern A>
+constexpr node<op::reshape, A> reshape(A) { return {}; }
+template <is_pattern A>
+constexpr node<op::permute, A> permute(A) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::matmul, A, B> matmul(A, B) { return {}; }
+template <is_pattern A>
+constexpr node<op::cast<any_cast>, A> cast(A) { return {}; }
+
+inline constexpr auto same_shape = [](const match& m) { return m.x().shape == m.e.shape; };
+
+/// Both masks as one: the outer one names axes of the result, the inner one axes of what is between.
+inline constexpr auto both_masks = [](const match& m) {
+  const std::int64_t inner = m.g.eq[m.in[0]].attr[0];
+  std::int64_t mask = m.e.attr[0];
+  for (int axis = 0, between = 0; axis < m.g.shapes[m.e.shape].rank; ++axis)
+    if (!(m.e.attr[0] >> axis & 1)) mask |= (inner >> between++ & 1) << axis;
+  return attributes{mask};
+};
+
+/// First the inner order of axes, then the outer one.
+inline constexpr auto both_orders = [](const match& m) {
+  const int rank = m.g.shapes[m.e.shape].rank;
+  int axes[max_rank] = {};
+  for (int i = 0; i < rank; ++i) axes[i] = packed_axis(m.g.eq[m.in[0]].attr[0], packed_axis(m.e.attr[0], i));
+  return attributes{pack_axes(axes, rank)};
+};
+inline constexpr auto same_order = [](const match& m) {
+  for (int i = 0; i < m.g.shapes[m.e.shape].rank; ++i)
+    if (packed_axis(m.e.attr[0], i) != i) return false;
+  return true;
+};
+
+/// Whether operand J of a product is a permutation of nothing but its last two axes.
+template <int J>
+inline constexpr auto transposes = [](const match& m) {
+  const int rank = m.g.shape_of(m.in[J]).rank;
+  for (int i = 0; i < rank; ++i)
+    if (packed_axis(m.g.eq[m.in[J]].attr[0], i) != (i < rank - 2 ? i : 2 * rank - 3 - i)) return false;
+  return true;
+};
+template <std::int64_t Flag>
+inline constexpr auto flipped = [](const match& m) { return attributes{m.e.attr[0] ^ Flag}; };
+
+inline constexpr auto same_dtype = [](const match& m) { return m.e.op->result == m.x().op->result; };
+
+/// Whether every value of `narrow` is one of `wide`.
+constexpr bool holds(dtype wide, dtype narrow) {
+  switch (narrow) {
+    case dtype::boolean: return true;
+    case dtype::i32: return wide == dtype::i32 || wide == dtype::i64 || wide == dtype::f64;
+    case dtype::f16: case dtype::bf16: return wide == narrow || wide == dtype::f32 || wide == dtype::f64;
+    case dtype::f32: return wide == dtype::f32 || wide == dtype::f64;
+    default: return wide == narrow;
+  }
+}
+inline constexpr auto there_and_back = [](const match& m) {
+  return m.e.op->result == m.x().op->result && holds(m.g.op(m.in[0]).result, m.e.op->result);
+};
+
+inline constexpr rule_list exact_rules{
+    // One and minus one are exact factors.
+    rule(x * one, x),
+    rule(one * x, x),
+    rule(x / one, x),
+    rule(x * minus_one, -x),
+    rule(minus_one * x, -x),
+    rule(x / minus_one, -x),
+
+    // The neutral element of sums is -0, that of differences +0: -0 + +0 is +0.
+    rule(x + minus_zero, x),
+    rule(minus_zero + x, x),
+    rule(x - zero, x),
+    rule(minus_zero - x, -x),
+
+    // A sign flips without rounding. -(x - y) is not y - x: where x equals y their zeros differ.
+    rule(-(-x), x),
+    rule(x - -y, x + y),
+    rule(x + -y, x - y),
+    rule(-x + y, y - x),
+    rule(-x * -y, x * y),
+    rule(-x / -y, x / y),
+
+    rule(abs(abs(x)), abs(x)),
+    rule(abs(-x), abs(x)),
+    rule(maximum(x, x), x),
+    rule(minimum(x, x), x),
+
+    // Selections. What is not selected never shows, so it may go.
+    rule(where(c, x, x), x),
+    rule(where(one, x, y), x),
+    rule(where(zero, x, y), y),
+    rule(where(!c, x, y), where(c, y, x)),
+    rule(where(c, where(c, x, z), y), where(c, x, y)),
+    rule(where(c, x, where(c, z, y)), where(c, x, y)),
+    rule(!(!c), c),
+
+    // Shapes.
+    rule(broadcast(c0), fill(c0)),
+    rule(reshape(c0), fill(c0)),
+    rule(permute(c0), fill(c0)),
+    rule(broadcast(x), x, same_shape),
+    rule(broadcast(broadcast(x)), broadcast(x).with(both_masks)),
+    rule(reshape(x), x, same_shape),
+    rule(reshape(reshape(x)), reshape(x)),
+    rule(permute(x), x, same_order),
+    rule(permute(permute(x)), permute(x).with(both_orders)),
+    rule(matmul(permute(x), y), matmul(x, y).with(flipped<left_transposed>), transposes<0>),
+    rule(matmul(x, permute(y)), matmul(x, y).with(flipped<right_transposed>), transposes<1>),
+
+    // Element types. There and back is only exact if what is between holds all values.
+    rule(cast(x), x, same_dtype),
+    rule(cast(cast(x)), x, there_and_back),
+
+    // Literals: see [note: folding keeps out of trouble].
+    rule(c0 + c1, fold(c0 + c1)),
+    rule(c0 - c1, fold(c0 - c1)),
+    rule(c0 * c1, fold(c0 * c1)),
+    rule(c0 / c1, fold(c0 / c1)),
+    rule(-c0, fold(-c0)),
+    rule(abs(c0), fold(abs(c0))),
+    rule(maximum(c0, c1), fold(maximum(c0, c1))),
+    rule(minimum(c0, c1), fold(minimum(c0, c1))),
+    rule(c0 < c1, fold(c0 < c1)),
+    rule(c0 <= c1, fold(c0 <= c1)),
+    rule(c0 > c1, fold(c0 > c1)),
+    rule(c0 >= c1, fold(c0 >= c1)),
+    rule(c0 == c1, fold(c0 == c1)),
+    rule(c0 != c1, fold(c0 != c1)),
+    rule(!c0, fold(!c0)),
+    rule(c0 && c1, fold(c0 && c1)),
+    rule(c0 || c1, fold(c0 || c1)),
+    rule(cast(c0), fold(cast(c0))),
+};
+
+}  // namespace ebb::inline EBB_ABI::rewriting
 
 namespace ebb::inline EBB_ABI {
 
-/// Whether equation k is the literal `value`. All dtypes hold the small numbers that rules ask for.
-constexpr bool is_literal(const graph& g, int k, double value) {
-  const op_info& op = g.op(k);
-  if (op.what != kind::literal) return false;
-  const cell bits = static_cast<cell>(g.eq[k].attr[0]);
-  if (op.result == dtype::f32) return bits == to_cell(static_cast<float>(value));
-  if (op.result == dtype::f64) return bits == to_cell(value);
-  return false;
-}
-
-constexpr graph simplify(const graph& g) {
-  graph r = shell_of(g);
-  vec<int> to(g.size(), -1);
-  for (int k = 0; k < g.size(); ++k) {
-    equation e = g.eq[k];
-    const vec<int> in = renumbered(g, k, to);
-    const std::uint64_t f = e.op->family;
-    int same = -1;
-    if (f == family_of<op::mul>) same = is_literal(r, in[1], 1) ? in[0] : is_literal(r, in[0], 1) ? in[1] : -1;
-    else if (f == family_of<op::neg> && r.op(in[0]).family == f) same = r.operand(in[0], 0);
-    else if (e.op->what == kind::broadcast && r.op(in[0]).what == kind::literal) {
-      equation l = r.eq[in[0]];
-      l.shape = e.shape;
-      same = r.add(l, {});
-    }
-    to[k] = same >= 0 ? same : r.add(e, range_of(in));
-  }
-  for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
-  return r;
-}
+/// Rewrites by exact rules. What is no longer used is left to prune.
+constexpr graph simplify(const graph& g) { return rewriting::rewrite(g, rewriting::exact_rules); }
 
 }  // namespace ebb::inline EBB_ABI

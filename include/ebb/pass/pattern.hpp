@@ -1,0 +1,360 @@
+// ebb/pass/pattern.hpp — rewrite rules that are written as equations: what they match, what they build, and why rewriting ends.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Words of this file:
+//   pattern    a tree of ops over wildcards and literals, as a type: the compiler sees through it, so that a rule costs a few comparisons
+//   rule       left = right: an equation that the left side matches is replaced by what the right side builds
+//   x y z c    wildcards: any equation, but the same one wherever the letter stands;  c0 c1: any literal
+//
+// [note: rewriting ends]
+// Each side of a rule has a weight, a linear polynomial in the weights of its wildcards: one for each op and literal, twice the weight
+// of its operand for a reduction. A rule is only accepted if its right side weighs less than its left side, whatever the wildcards
+// weigh. So every rewrite makes the program smaller, or moves work below a reduction, and there is no endless rewriting.
+#pragma once
+
+#include "../graph/graph.hpp"
+#include "../op/op.hpp"
+#include "../op/source.hpp"
+
+#include <array>
+
+namespace ebb::inline EBB_ABI::op {
+
+// Rules only name ops; who includes rules does not include all families.
+struct add;
+struct sub;
+struct mul;
+struct div;
+struct neg;
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI::rewriting {
+
+/// An equation that is about to enter g, whose operands are there already, and what the wildcards stand for.
+struct match {
+  graph& g;
+  const equation& e;
+  const int* in;
+  int bound[4] = {-1, -1, -1, -1};
+
+  constexpr const equation& x(int wildcard = 0) const { return g.eq[bound[wildcard]]; }
+  /// The equation of the left side that applies the op of this family: the head or one of its operands.
+  constexpr const equation& like(std::uint64_t family) const {
+    for (int j = 0; j < e.count; ++j)
+      if (g.op(in[j]).family == family && e.op->family != family) return g.eq[in[j]];
+    return e;
+  }
+};
+
+struct weight {
+  int constant = 0, each[4] = {};
+  constexpr bool less_than(const weight& other) const {
+    for (int i = 0; i < 4; ++i)
+      if (each[i] > other.each[i]) return false;
+    return constant < other.constant;
+  }
+  constexpr weight operator+(weight other) const {
+    other.constant += constant;
+    for (int i = 0; i < 4; ++i) other.each[i] += each[i];
+    return other;
+  }
+};
+
+struct pattern {};
+template <class P>
+concept is_pattern = std::is_base_of_v<pattern, P>;
+
+template <int I>
+struct wildcard : pattern {
+  static constexpr std::uint64_t family = 0;
+  static constexpr weight weighs() {
+    weight w{0, {}};
+    w.each[I] = 1;
+    return w;
+  }
+  static constexpr bool matches(match& m, int k) { return m.bound[I] < 0 ? (m.bound[I] = k, true) : m.bound[I] == k; }
+  static constexpr bool possible(const match&) { return true; }
+  static constexpr int build(match& m) { return m.bound[I]; }
+};
+
+/// A literal, whatever its value.
+template <int I>
+struct constant : wildcard<I> {
+  static constexpr std::uint64_t family = family_of<op::literal>;
+  static constexpr weight weighs() { return {1, {}}; }
+};
+
+/// The literal of this value in any dtype. Minus zero is what a sum is neutral to: among integers it is zero.
+template <int Value, bool Minus = false>
+struct literal_of : pattern {
+  static constexpr std::uint64_t family = family_of<op::literal>;
+  static constexpr weight weighs() { return {1, {}}; }
+  static constexpr cell bits[7] = {literal_bits<bool>(Value == 1), literal_bits<std::int32_t>(Value), literal_bits<std::int64_t>(Value),
+                                  literal_bits<float16>(Minus ? -0.0f : static_cast<float>(Value)),
+                                  literal_bits<bfloat16>(Minus ? -0.0f : static_cast<float>(Value)),
+                                  literal_bits<float>(Minus ? -0.0f : static_cast<float>(Value)),
+                                  literal_bits<double>(Minus ? -0.0 : static_cast<double>(Value))};
+  static constexpr bool matches(match& m, int k) {
+    return m.g.op(k).what == kind::literal && static_cast<cell>(m.g.eq[k].attr[0]) == bits[static_cast<int>(m.g.op(k).result)];
+  }
+  static constexpr bool possible(const match&) { return true; }
+  static constexpr int build(match& m) { return m.e.op->kit->constant(m.g, m.e.shape, bits[static_cast<int>(m.e.op->result)]); }
+};
+
+struct as_they_are {
+  static constexpr bool changes = false;
+};
+
+/// Op on operands. On a right side: the op and its attributes come from the left side, or from `Attributes`, a function of the match.
+template <class Op, class Attributes, class... P>
+struct node_with : pattern {
+  using head = Op;
+  static constexpr std::uint64_t family = family_of<Op>;
+  static constexpr weight weighs() { return (weight{1, {}} + ... + P::weighs()); }
+  template <int... J>
+  static constexpr bool operands_match(match& m, const int* in, std::integer_sequence<int, J...>) {
+    return (P::matches(m, in[J]) && ...);
+  }
+  static constexpr bool matches(match& m, int k) {
+    return m.g.op(k).family == family && operands_match(m, m.g.operands(k).data, std::make_integer_sequence<int, sizeof...(P)>{});
+  }
+  static constexpr bool possible(const match&) { return true; }
+  static constexpr int build(match& m) {
+    const int in[] = {P::build(m)...};
+    if constexpr (std::is_same_v<Op, op::add>) return m.e.op->kit->add(m.g, in[0], in[1]);
+    else if constexpr (std::is_same_v<Op, op::sub>) return m.e.op->kit->sub(m.g, in[0], in[1]);
+    else if constexpr (std::is_same_v<Op, op::neg>) return m.e.op->kit->neg(m.g, in[0]);
+    else {
+      equation r = m.like(family);
+      r.shape = m.e.shape;
+      if constexpr (!std::is_same_v<Attributes, as_they_are>) {
+        const attributes a = Attributes{}(m);
+        r.attr[0] = a.a;
+        r.attr[1] = a.b;
+      }
+      return m.g.add(r, number_range{in, sizeof...(P)});
+    }
+  }
+  template <class F>
+  constexpr node_with<Op, F, P...> with(F) const {
+    return {};
+  }
+};
+template <class Op, class... P>
+using node = node_with<Op, as_they_are, P...>;
+
+/// Right sides: a literal in the shape of the left side.
+template <int I>
+struct filled : pattern {
+  static constexpr weight weighs() { return {1, {}}; }
+  static constexpr bool possible(const match&) { return true; }
+  static constexpr int build(match& m) {
+    equation l = m.x(I);
+    l.shape = m.e.shape;
+    return m.g.add(l, {});
+  }
+};
+
+/// How large and (inverted) how small an operand of a folded op may be: the exponent of two.
+constexpr int tame_exponent(dtype d) {
+  constexpr int exponents[] = {60, 15, 31, 15, 60, 60, 500};
+  return exponents[static_cast<int>(d)];
+}
+constexpr double number_of(dtype d, cell bits) {
+  return with_dtype(d, [&]<class T>(T) {
+    using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+    return static_cast<double>(static_cast<wide>(from_cell<T>(bits)));
+  });
+}
+constexpr bool is_tame(double number, int exponent) {
+  double large = 1;
+  for (int i = 0; i < exponent; ++i) large *= 2;
+  const double size = number < 0 ? -number : number;
+  return size == 0 || (size >= 1 / large && size <= large);
+}
+
+/// Right sides: the value of an op on literals.
+///
+/// [note: folding keeps out of trouble]
+/// A constant expression may not overflow, divide by zero or make a NaN. What could is left to run time, at run time too, so that a
+/// program does not depend on where its passes ran. Vector functions are left alone as well: without fma their bits may differ.
+template <class Node>
+struct folded;
+template <class Op, class... P>
+struct folded<node<Op, P...>> : pattern {
+  static constexpr weight weighs() { return {1, {}}; }
+  static constexpr bool possible(const match& m) {
+    const op_info& op = *m.like(family_of<Op>).op;
+    int exponent = tame_exponent(op.result);
+    for (int j = 0; j < op.arity; ++j)
+      if (tame_exponent(op.operands[j]) < exponent) exponent = tame_exponent(op.operands[j]);
+    const auto number = [&](int i) { return number_of(m.x(i).op->result, static_cast<cell>(m.x(i).attr[0])); };
+    for (int i = 0; i < 4; ++i)
+      if (m.bound[i] >= 0 && m.x(i).op->what == kind::literal && !is_tame(number(i), exponent)) return false;
+    if constexpr (std::is_same_v<Op, op::div>) return number(1) != 0;
+    return true;
+  }
+  static constexpr int build(match& m) {
+    const op_info& op = *m.like(family_of<Op>).op;
+    const int in[] = {P::build(m)...};
+    cell given[sizeof...(P)] = {}, bits = 0;
+    for (std::size_t j = 0; j < sizeof...(P); ++j) given[j] = static_cast<cell>(m.g.eq[in[j]].attr[0]);
+    op.scalar(given, &bits);
+    return op.kit->constant(m.g, m.e.shape, bits);
+  }
+};
+
+/// A rule without its types.
+struct erased_rule {
+  std::uint64_t head = 0, operands[3] = {};  // families; 0: whatever
+  int (*apply)(graph&, const equation&, const int* in) = nullptr;
+};
+
+inline constexpr auto always = [](const match&) { return true; };
+
+template <class Left, class Right, class Condition>
+struct rule_of;
+template <class Op, class... P, class Right, class Condition>
+struct rule_of<node<Op, P...>, Right, Condition> {
+  static_assert(Right::weighs().less_than(node<Op, P...>::weighs()), "a rule must make the program smaller: see [note: rewriting ends]");
+
+  /// The number of what takes the place of the equation, or -1.
+  static constexpr int apply(graph& g, const equation& e, const int* in) {
+    match m{g, e, in};
+    if (!node<Op, P...>::operands_match(m, in, std::make_integer_sequence<int, sizeof...(P)>{})) return -1;
+    return Condition{}(m) && Right::possible(m) ? Right::build(m) : -1;
+  }
+  static constexpr erased_rule erased{family_of<Op>, {P::family...}, &apply};
+};
+
+/// left = right where the condition, a function of the match, holds.
+template <is_pattern Left, is_pattern Right, class Condition = decltype(always)>
+constexpr rule_of<Left, Right, Condition> rule(Left, Right, Condition = {}) {
+  return {};
+}
+
+/// Rules as data, those of one op side by side and found by a hash, so that an equation costs one look. Their order within an op counts.
+template <int N>
+class rule_list {
+ public:
+  template <class... R>
+  constexpr rule_list(R... rules) : rule_list(std::array<erased_rule, N>{R::erased...}, rules...) {}
+  constexpr explicit rule_list(const std::array<erased_rule, N>& rules, auto...) {
+    for (int& f : first_) f = N;
+    int count = 0;
+    for (int i = 0; i < N; ++i) {
+      const std::uint64_t head = rules[static_cast<std::size_t>(i)].head;
+      int at = slot(head);
+      while (first_[at] < N && rules_[first_[at]].head != head) at = (at + 1) % slots;
+      if (first_[at] < N) continue;
+      first_[at] = count;
+      for (int j = i; j < N; ++j)
+        if (rules[static_cast<std::size_t>(j)].head == head) rules_[count++] = rules[static_cast<std::size_t>(j)];
+    }
+  }
+
+  /// What takes the place of an equation that is about to enter g, or -1. The first rule that matches decides.
+  constexpr int apply(graph& g, const equation& e, const int* in) const {
+    const std::uint64_t family = e.op->family;
+    int at = slot(family);
+    while (rules_[first_[at]].head != family) {
+      if (first_[at] == N) return -1;
+      at = (at + 1) % slots;
+    }
+    const equation* eq = g.eq.data();
+    const std::uint64_t families[] = {eq[in[0]].op->family, e.count > 1 ? eq[in[1]].op->family : 0, e.count > 2 ? eq[in[2]].op->family : 0};
+    for (const erased_rule* r = rules_ + first_[at]; r->head == family; ++r)
+      if ((!r->operands[0] || r->operands[0] == families[0]) && (!r->operands[1] || r->operands[1] == families[1]) &&
+          (!r->operands[2] || r->operands[2] == families[2]))
+        if (const int to = r->apply(g, e, in); to >= 0) return to;
+    return -1;
+  }
+  constexpr const erased_rule* begin() const { return rules_; }
+  constexpr const erased_rule* end() const { return rules_ + N; }
+
+ private:
+  static constexpr int slots = 128;
+  static constexpr int slot(std::uint64_t family) { return static_cast<int>(family >> 57); }
+
+  erased_rule rules_[N + 1] = {};  // the last one is no op's
+  int first_[slots] = {};
+};
+template <class... R>
+rule_list(R...) -> rule_list<sizeof...(R)>;
+
+template <int N, int M>
+constexpr rule_list<N + M> operator+(const rule_list<N>& a, const rule_list<M>& b) {
+  std::array<erased_rule, N + M> all{};
+  std::size_t count = 0;
+  for (const erased_rule& r : a) all[count++] = r;
+  for (const erased_rule& r : b) all[count++] = r;
+  return rule_list<N + M>(all);
+}
+
+inline constexpr wildcard<0> x{};
+inline constexpr wildcard<1> y{};
+inline constexpr wildcard<2> z{};
+inline constexpr wildcard<3> c{};
+inline constexpr constant<0> c0{};
+inline constexpr constant<1> c1{};
+inline constexpr literal_of<0> zero{};
+inline constexpr literal_of<0, true> minus_zero{};
+inline constexpr literal_of<1> one{};
+inline constexpr literal_of<-1> minus_one{};
+
+template <is_pattern A, is_pattern B>
+constexpr node<op::add, A, B> operator+(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::sub, A, B> operator-(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::mul, A, B> operator*(A, B) { return {}; }
+template <is_pattern A, is_pattern B>
+constexpr node<op::div, A, B> operator/(A, B) { return {}; }
+template <is_pattern A>
+constexpr node<op::neg, A> operator-(A) { return {}; }
+
+/// The value of an op on literals, and a literal in the shape of the left side.
+template <is_pattern Node>
+constexpr folded<Node> fold(Node) { return {}; }
+template <int I>
+constexpr filled<I> fill(constant<I>) { return {}; }
+
+/// What a rule has built may be the left side of another one.
+template <int N>
+constexpr int again(graph& g, int k, const rule_list<N>& rules) {
+  for (;;) {
+    const equation e = g.eq[k];
+    if (e.count == 0 || e.count > 3) return k;
+    int in[3] = {};
+    for (int j = 0; j < e.count; ++j) in[j] = g.operand(k, j);
+    const int next = rules.apply(g, e, in);
+    if (next < 0 || next == k) return k;
+    k = next;
+  }
+}
+
+/// One walk from the first equation to the last: operands are rewritten before those who use them, equal results are shared.
+template <int N>
+constexpr graph rewrite(const graph& g, const rule_list<N>& rules) {
+  graph r = shell_of(g);
+  vec<int> to(g.size(), -1), many;
+  int few[4] = {};
+  for (int k = 0; k < g.size(); ++k) {
+    const equation& e = g.eq.data()[k];
+    const int* from = g.pool.data() + e.first;
+    int* in = few;
+    if (e.count > 4) {
+      if (many.size() < e.count) many.extend(e.count - many.size());
+      in = many.data();
+    }
+    for (int j = 0; j < e.count; ++j) in[j] = to.data()[from[j]];
+    int same = -1;
+    if (e.count > 0 && e.does == effect::none) same = rules.apply(r, e, in);
+    to.data()[k] = same < 0 ? r.add(e, number_range{in, e.count}) : again(r, same, rules);
+  }
+  for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
+  return r;
+}
+
+}  // namespace ebb::inline EBB_ABI::rewriting
