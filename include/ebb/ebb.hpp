@@ -33,3 +33,4 @@
 #include "kernel/nest.hpp"
 #include "exec/program.hpp"
 #include "exec/gradient.hpp"
+#include "exec/eager.hpp"
