@@ -1,0 +1,71 @@
+// ebb/pass/push_forward.hpp — derivatives along a direction, and gradients of gradients, from pull rules alone.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: a push is a pull of a pull]
+// The pull-back of f at x is linear in its seed u: u -> J(x)' u. Pulling that back once more, with respect to u, gives v -> J(x) v, the
+// derivative along v; what depended on u is pruned. So an op needs no second rule, and whatever can be pulled can be pushed.
+#pragma once
+
+#include "differentiate.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// Leaves out the arguments [first, last), which nothing may use, and renumbers those behind them.
+constexpr graph drop_inputs(const graph& g, int first, int last) {
+  graph r = shell_of(g);
+  r.inputs -= last - first;
+  vec<int> to(g.size(), -1);
+  for (int k = 0; k < g.size(); ++k) {
+    equation e = g.eq[k];
+    if (e.op->what == kind::input) {
+      if (e.attr[0] >= first && e.attr[0] < last) continue;
+      if (e.attr[0] >= last) e.attr[0] -= last - first;
+    }
+    const vec<int> in = renumbered(g, k, to);
+    to[k] = r.append(e, range_of(in));
+  }
+  for (int o : g.out) r.out.push(to[o]);
+  return r;
+}
+
+/// The outputs of g, then their derivatives along tangents of the given arguments: further arguments, behind those of g.
+constexpr graph push_forward(graph g, const vec<int>& arguments) {
+  const vec<int> wrt = equations_of_inputs(g, arguments);
+  const int own = g.inputs, outs = g.out.size();
+  vec<int> values, seeds;
+  for (int o : g.out) {
+    values.push(o);
+    seeds.push(g.op(o).kit->input(g, g.eq[o].shape, g.inputs++));
+  }
+  const vec<int> cotangents = pull_back(g, wrt, values, seeds);
+  vec<int> pulled, tangents;
+  for (int i = 0; i < wrt.size(); ++i) {
+    const int v = g.op(wrt[i]).kit->input(g, g.eq[wrt[i]].shape, g.inputs++);
+    if (cotangents[i] < 0) continue;
+    pulled.push(cotangents[i]);
+    tangents.push(v);
+  }
+  const vec<int> pushed = pull_back(g, seeds, pulled, tangents);
+  for (int o = 0; o < outs; ++o) g.out.push(or_zeros(g, pushed[o], values[o]));
+  return drop_inputs(prune(simplify(g)), own, own + outs);
+}
+
+/// The gradients of <gradient of out 0, v>: a Hessian times v, without the Hessian. v are further arguments, behind those of g.
+constexpr graph hessian_vector_product(graph g, const vec<int>& arguments) {
+  const vec<int> wrt = equations_of_inputs(g, arguments);
+  const int y = g.out[0];
+  const vec<int> d = pull_back(g, wrt, {y}, {g.op(y).kit->literal(g, g.eq[y].shape, 1)});
+  vec<int> gradients, directions;
+  for (int i = 0; i < wrt.size(); ++i) {
+    const int v = g.op(wrt[i]).kit->input(g, g.eq[wrt[i]].shape, g.inputs++);
+    if (d[i] < 0) continue;
+    gradients.push(d[i]);
+    directions.push(v);
+  }
+  const vec<int> products = pull_back(g, wrt, gradients, directions);
+  g.out = {};
+  for (int i = 0; i < wrt.size(); ++i) g.out.push(or_zeros(g, products[i], wrt[i]));
+  return prune(simplify(g));
+}
+
+}  // namespace ebb::inline EBB_ABI
