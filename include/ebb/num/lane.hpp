@@ -158,13 +158,13 @@ EBB_INLINE constexpr V abs(V a) {
 }
 
 template <class V>
-EBB_INLINE constexpr V copysign(V magnitude, V sign) {
+EBB_INLINE constexpr V copysign(V magnitude, V signed_one) {
   using T = element_of<V>;
   using B = bits_of<V>;
-  if constexpr (requires { V::copysign(magnitude, sign); }) return V::copysign(magnitude, sign);
-  else if constexpr (std::same_as<V, float>) return __builtin_copysignf(magnitude, sign);
-  else if constexpr (std::same_as<V, double>) return __builtin_copysign(magnitude, sign);
-  else return from_bits<V>((to_bits(magnitude) & all<B>(~format<T>::sign)) | (to_bits(sign) & all<B>(format<T>::sign)));
+  if constexpr (requires { V::copysign(magnitude, signed_one); }) return V::copysign(magnitude, signed_one);
+  else if constexpr (std::same_as<V, float>) return __builtin_copysignf(magnitude, signed_one);
+  else if constexpr (std::same_as<V, double>) return __builtin_copysign(magnitude, signed_one);
+  else return from_bits<V>((to_bits(magnitude) & all<B>(~format<T>::sign)) | (to_bits(signed_one) & all<B>(format<T>::sign)));
 }
 
 /// The nearest integer, a tie to the even one. Keeps the sign of zero.
