@@ -51,10 +51,10 @@ struct graph {
   /// Appends an equation, or finds the equal one that is there already.
   constexpr int add(const equation& e, number_range in) {
     if (e.does != effect::none) return append(e, in);
-    if (eq.size() * 2 >= table_.size()) rehash();
+    if (eq.size() >= room_) rehash();
     // Plain pointers: a call of vec's operator[] costs a constant expression two steps.
-    int* table = table_.data();
-    const unsigned mask = static_cast<unsigned>(table_.size() - 1);
+    int* const table = table_.data();
+    const unsigned mask = mask_;
     unsigned at = hash_of(e, in.data, in.count) & mask;
     for (; table[at] >= 0; at = (at + 1) & mask)
       if (equal(eq.data()[table[at]], e, in)) return table[at];
@@ -126,9 +126,13 @@ struct graph {
       table.data()[at] = k;
     }
     table_.swap(table);
+    mask_ = mask;
+    room_ = size / 2;
   }
 
   vec<int> table_;  // open addressing over numbers of equations
+  unsigned mask_ = 0;
+  int room_ = 0;  // how many equations the table is good for
 };
 
 /// A graph with the same arguments, symbols, shapes and sub-graphs, and no equations yet: where passes begin.

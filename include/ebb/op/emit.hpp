@@ -24,15 +24,10 @@ struct attributes {
 /// Op for dtype T on operands, with a result of the given shape.
 template <class Op, class T>
 constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}) {
-  for (int i : in)
-    if (i < 0) return i;
+  for (int j = 0; j < in.count; ++j)
+    if (in.data[j] < 0) return in.data[j];
   if (shape < 0) return -119;
-  equation e;
-  e.op = &info<Op, T>;
-  e.shape = shape;
-  e.attr[0] = attr.a;
-  e.attr[1] = attr.b;
-  return g.add(e, in);
+  return g.add({.op = &info<Op, T>, .shape = shape, .attr = {attr.a, attr.b}}, in);
 }
 template <class Op, class T>
 constexpr int emit_as(graph& g, int shape, std::initializer_list<int> in, attributes attr = {}) {
@@ -44,9 +39,10 @@ template <class Op, class T>
 constexpr int emit(graph& g, number_range in, attributes attr = {}) {
   if constexpr (Op::what == kind::elementwise) {
     // Operands of one shape need no rule: most equations of a derivative.
-    const int first = in[0] < 0 ? -1 : g.eq[in[0]].shape;
+    const equation* eq = g.eq.data();
+    const int first = in.data[0] < 0 ? -1 : eq[in.data[0]].shape;
     bool same = first >= 0;
-    for (int j = 1; j < in.count; ++j) same = same && in.data[j] >= 0 && g.eq[in.data[j]].shape == first;
+    for (int j = 1; j < in.count; ++j) same = same && in.data[j] >= 0 && eq[in.data[j]].shape == first;
     if (same) return emit_as<Op, T>(g, first, in, attr);
   }
   shape shapes[4];

@@ -10,11 +10,10 @@ namespace ebb::inline EBB_ABI {
 constexpr vec<char> active_equations(const graph& g, const vec<int>& wrt) {
   vec<char> active(g.size(), 0);
   for (int w : wrt) active[w] = 1;
-  for (int k = 0; k < g.size(); ++k) {
-    if (!is_real(g.op(k).result)) continue;
-    for (int i : g.operands(k))
-      if (active[i]) active[k] = 1;
-  }
+  const equation* eq = g.eq.data();
+  for (int k = 0; k < g.size(); ++k)
+    if (is_real(eq[k].op->result))
+      for (int j = 0; j < eq[k].count; ++j) active.data()[k] |= active.data()[g.pool.data()[eq[k].first + j]];
   return active;
 }
 
@@ -36,19 +35,21 @@ constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
 constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs, const vec<int>& seeds) {
   const int n = g.size();
   const vec<char> active = active_equations(g, wrt);
-  vec<int> cotangent(n, -1);
-  const auto arrive = [&](int k, int c) {
-    if (c < 0 || !active[k]) return;
-    cotangent[k] = cotangent[k] < 0 ? c : g.op(k).kit->add(g, cotangent[k], c);
+  vec<int> cotangents(n, -1), given(4, -1);
+  int* cotangent = cotangents.data();
+  const auto arrive = [&, is_active = active.data()](int k, int c) {
+    if (c >= 0 && is_active[k]) cotangent[k] = cotangent[k] < 0 ? c : g.op(k).kit->add(g, cotangent[k], c);
   };
   for (int i = 0; i < outs.size(); ++i) arrive(outs[i], seeds[i]);
-  vec<int> given;
   for (int k = n - 1; k >= 0; --k) {
-    if (cotangent[k] < 0 || g.op(k).what == kind::input) continue;
-    const int count = g.eq[k].count;
-    given = vec<int>(count, -1);
-    if (g.op(k).differentiable) g.op(k).pull(g, cotangent[k], k, given.data());
-    for (int j = 0; j < count; ++j) arrive(g.operand(k, j), given[j]);
+    if (cotangent[k] < 0) continue;
+    const equation e = g.eq.data()[k];
+    if (!e.op->differentiable) continue;
+    if (e.count > given.size()) given.extend(e.count - given.size());
+    int* c = given.data();
+    for (int j = 0; j < e.count; ++j) c[j] = -1;
+    e.op->pull(g, cotangent[k], k, c);
+    for (int j = 0; j < e.count; ++j) arrive(g.pool.data()[e.first + j], c[j]);
   }
   vec<int> r;
   for (int w : wrt) r.push(cotangent[w]);
