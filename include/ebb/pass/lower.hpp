@@ -1,21 +1,25 @@
-// ebb/pass/lower.hpp — what only differentiation needed goes away, once, before planning.
+// ebb/pass/lower.hpp — the last pass before planning: what only told differentiation something goes.
 // SPDX-License-Identifier: BSL-1.0
+//
+// [note: gradients may be taken again]
+// The gradient of an inner function is spliced into an outer trace, which may itself be differentiated. So nothing that speaks to
+// differentiation may go while there can still be an outer trace: simplify keeps stop_gradient, and only `lower`, which runs once on
+// what is about to be planned, removes it.
 #pragma once
 
 #include "simplify.hpp"
 
+namespace ebb::inline EBB_ABI::rewriting {
+
+template <is_pattern A>
+constexpr node<op::stop_gradient, A> stop_gradient(A) { return {}; }
+
+inline constexpr auto lowering_rules = exact_rules + rule_list{rule(stop_gradient(x), x)};
+
+}  // namespace ebb::inline EBB_ABI::rewriting
+
 namespace ebb::inline EBB_ABI {
 
-/// Removes stop_gradient. Not part of simplify: a gradient may be traced into a function that is differentiated again.
-constexpr graph lower(const graph& g) {
-  graph r = shell_of(g);
-  vec<int> to(g.size(), -1);
-  for (int k = 0; k < g.size(); ++k) {
-    const vec<int> in = renumbered(g, k, to);
-    to[k] = g.op(k).family == family_of<op::stop_gradient> ? in[0] : r.add(g.eq[k], range_of(in));
-  }
-  for (int o : g.out) r.out.push(to[o]);
-  return prune(r);
-}
+constexpr graph lower(const graph& g) { return prune(rewriting::rewrite(g, rewriting::lowering_rules)); }
 
 }  // namespace ebb::inline EBB_ABI

@@ -49,10 +49,14 @@ struct match {
 
 struct weight {
   int constant = 0, each[4] = {};
+  /// Whatever the wildcards weigh, one or more.
   constexpr bool less_than(const weight& other) const {
-    for (int i = 0; i < 4; ++i)
+    int least = other.constant - constant;
+    for (int i = 0; i < 4; ++i) {
       if (each[i] > other.each[i]) return false;
-    return constant < other.constant;
+      least += other.each[i] - each[i];
+    }
+    return least > 0;
   }
   constexpr weight operator+(weight other) const {
     other.constant += constant;
@@ -111,7 +115,12 @@ template <class Op, class Attributes, class... P>
 struct node_with : pattern {
   using head = Op;
   static constexpr std::uint64_t family = family_of<Op>;
-  static constexpr weight weighs() { return (weight{1, {}} + ... + P::weighs()); }
+  static constexpr weight weighs() {
+    const weight operands = (weight{} + ... + P::weighs());
+    if constexpr (requires { Op::what; })
+      if (Op::what == kind::reduce) return weight{1, {}} + operands + operands;
+    return weight{1, {}} + operands;
+  }
   template <int... J>
   static constexpr bool operands_match(match& m, const int* in, std::integer_sequence<int, J...>) {
     return (P::matches(m, in[J]) && ...);
