@@ -4,6 +4,7 @@
 #include "values.hpp"
 
 #include <ebb/kernel/contract.hpp>
+#include <ebb/tensor/product_order.hpp>
 
 using ebb::bfloat16, ebb::float16, ebb::kernel::product;
 using std::ptrdiff_t;
@@ -33,7 +34,7 @@ T element(const product& p, const T* a, const T* b, ptrdiff_t i, ptrdiff_t j) {
   Acc lane[32] = {};
   for (ptrdiff_t q = 0; q < (p.k + 31) / 32 * 32; ++q) lane[q % 32] = link(q < p.k ? left(q) : Acc(0), q < p.k ? right(q) : Acc(0), lane[q % 32]);
   for (int half = 16; half > 0; half /= 2)
-    for (int l = 0; l < half; ++l) lane[l] = static_cast<Acc>(lane[l] + lane[l + half]);
+    for (int l = 0; l < half; ++l) lane[l] = link(lane[l], Acc(1), lane[l + half]);
   return T(lane[0]);
 }
 
@@ -136,6 +137,23 @@ TEMPLATE_TEST_CASE("batches and leading dimensions", "", float, double, bfloat16
           p.stride_a = 0;
           check<T>(p);
         }
+}
+
+TEMPLATE_TEST_CASE("the reference has the order of the kernel", "", float, double, std::int32_t) {
+  using T = TestType;
+  for (const ptrdiff_t k : {0, 1, 31, 32, 50})
+    for (const ptrdiff_t n : {1, 2}) {
+      std::mt19937_64 next(static_cast<std::uint64_t>(k));
+      std::vector<T> a(static_cast<std::size_t>(k)), b(static_cast<std::size_t>(k * n));
+      fill(a.data(), a.size(), next);
+      fill(b.data(), b.size(), next);
+      T c[2];
+      ebb::kernel::contract(product::compact(1, k, n), a.data(), b.data(), c, nullptr);
+      for (ptrdiff_t j = 0; j < n; ++j) {
+        const auto right = [&](std::size_t p) { return b[p * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)]; };
+        REQUIRE(c[j] == ebb::multiply_in_order<T>(static_cast<std::size_t>(k), [&](std::size_t p) { return a[p]; }, right, n == 1));
+      }
+    }
 }
 
 TEST_CASE("NaN and infinity pass through a product") {

@@ -1,12 +1,7 @@
 // ebb/kernel/contract.hpp — the matrix product.
 // SPDX-License-Identifier: BSL-1.0
 //
-// [note: order of a product]
-// Each element of c = a * b is one chain: acc = 0; for p = 0 ... k - 1: acc = fma(a(i, p), b(p, j), acc). Blocking, packing, threads and
-// the width of registers do not change it, so the bits are the same everywhere; where the target has no fma (lane::fused), a link of
-// the chain is a product and a sum, and the bits are the same among those targets. k = 0 gives zeros.
-// One exception: a product of two vectors (m = n = 1) would be a single chain, and slow; it has the 32 lanes of a reduction, see dot.
-// bfloat16 and float16 are computed as float and rounded once, at the end. Integers wrap around.
+// The order of every sum is fixed, see [note: order of a product].
 //
 // How it is done: c is cut into tiles that stay in registers for the whole of k (tile.hpp). Small operands are read where they are; b is
 // packed into panels where its rows are not adjacent in memory or too many for the caches; then k, m, n are cut into blocks as in
@@ -59,13 +54,12 @@ constexpr blocking cut(const product& p) {
 }
 
 template <class T>
-inline void multiply(const product& shape, const blocking& cut, matrix<T> a, matrix<T> b, T* c, T* scratch) {
+inline void multiply(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, T* c, T* scratch) {
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
   if (m == 1 && n == 1) {
     *c = dot(k, a.data, a.col, b.data, b.row);
     return;
   }
-  if (n == 1) b.col = 1;
   if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
     return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
   if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
@@ -75,7 +69,7 @@ inline void multiply(const product& shape, const blocking& cut, matrix<T> a, mat
     const std::ptrdiff_t depth = std::min(cut.k, k - p);
     for (std::ptrdiff_t j0 = 0; j0 < n; j0 += cut.n) {
       const std::ptrdiff_t j1 = std::min(j0 + cut.n, n);
-      if (!cut.pack_b && b.col == 1) {
+      if (!cut.pack_b) {
         block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, p > 0);
         continue;
       }
@@ -90,12 +84,12 @@ inline void multiply(const product& shape, const blocking& cut, matrix<T> a, mat
 }
 
 /// A batch that shares b is one product with more rows. Not for dot products, which have an order of their own.
+constexpr bool is_one_product(const product& p) {
+  return p.batch > 1 && p.stride_b == 0 && !p.transpose_a && p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc && p.m * p.n != 1;
+}
 constexpr product merged(product p) {
-  const bool adjacent = p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc;
-  if (p.batch > 1 && p.stride_b == 0 && !p.transpose_a && adjacent && p.m * p.n != 1) {
-    p.m *= p.batch;
-    p.batch = 1;
-  }
+  p.m *= p.batch;
+  p.batch = 1;
   return p;
 }
 
@@ -130,33 +124,33 @@ constexpr std::size_t contract_scratch_bytes(const product& p) {
     const std::ptrdiff_t copies = p.m * p.k + p.k * p.n + p.m * p.n;
     return static_cast<std::size_t>(copies + 48) * sizeof(float) + contract_scratch_bytes<float>(tile::widened(p).shape);
   } else {
-    return static_cast<std::size_t>(tile::cut<T>(tile::merged(p)).packed()) * sizeof(T);
+    return static_cast<std::size_t>(tile::cut<T>(tile::is_one_product(p) ? tile::merged(p) : p).packed()) * sizeof(T);
   }
 }
 
 /// c = op(a) * op(b), see product. c overlaps neither operand.   Dtype: all but bool.   Error: k / 2 ulp of sum |a| |b|.
 template <element T>
-inline void contract(const product& given, const T* a, const T* b, T* c, void* scratch) {
+inline void contract(const product& p, const T* a, const T* b, T* c, void* scratch) {
   if constexpr (half_width<T>) {
-    const tile::widened w(given);
+    const tile::widened w(p);
     const auto aligned = [](std::ptrdiff_t n) { return (n + 15) / 16 * 16; };
     float* const a32 = static_cast<float*>(scratch);
-    float* const b32 = a32 + aligned(given.m * given.k);
-    float* const c32 = b32 + aligned(given.k * given.n);
-    float* const rest = c32 + aligned(given.m * given.n);
-    for (std::ptrdiff_t i = 0; i < given.batch; ++i) {
-      if (i == 0 || given.stride_a != 0) tile::convert_rows(a32, w.a_cols, a + i * given.stride_a, given.lda, w.a_rows, w.a_cols);
-      if (i == 0 || given.stride_b != 0) tile::convert_rows(b32, w.b_cols, b + i * given.stride_b, given.ldb, w.b_rows, w.b_cols);
+    float* const b32 = a32 + aligned(p.m * p.k);
+    float* const c32 = b32 + aligned(p.k * p.n);
+    float* const rest = c32 + aligned(p.m * p.n);
+    for (std::ptrdiff_t i = 0; i < p.batch; ++i) {
+      if (i == 0 || p.stride_a != 0) tile::convert_rows(a32, w.a_cols, a + i * p.stride_a, p.lda, w.a_rows, w.a_cols);
+      if (i == 0 || p.stride_b != 0) tile::convert_rows(b32, w.b_cols, b + i * p.stride_b, p.ldb, w.b_rows, w.b_cols);
       contract<float>(w.shape, a32, b32, c32, rest);
-      tile::convert_rows(c + i * given.stride_c, given.ldc, c32, given.n, given.m, given.n);
+      tile::convert_rows(c + i * p.stride_c, p.ldc, c32, p.n, p.m, p.n);
     }
   } else {
-    const product p = tile::merged(given);
+    if (tile::is_one_product(p)) return contract(tile::merged(p), a, b, c, scratch);
     const tile::blocking cut = tile::cut<T>(p);
     for (std::ptrdiff_t i = 0; i < p.batch; ++i) {
-      const matrix<T> left{a + i * p.stride_a, p.lda, 1}, right{b + i * p.stride_b, p.ldb, 1};
-      tile::multiply(p, cut, p.transpose_a ? left.transposed() : left, p.transpose_b ? right.transposed() : right, c + i * p.stride_c,
-                     static_cast<T*>(scratch));
+      const matrix<T> left{a + i * p.stride_a, p.transpose_a ? 1 : p.lda, p.transpose_a ? p.lda : 1};
+      const matrix<T> right{b + i * p.stride_b, p.transpose_b ? 1 : p.ldb, p.transpose_b ? p.ldb : 1};
+      tile::multiply(p, cut, left, right, c + i * p.stride_c, static_cast<T*>(scratch));
     }
   }
 }

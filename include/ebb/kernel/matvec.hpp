@@ -67,7 +67,7 @@ EBB_INLINE void load_square(simd::vector<T> (&x)[static_cast<std::size_t>(square
 inline constexpr int thin_columns = 3;
 
 template <int N, class T>
-inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, matrix<T> a, matrix<T> b, T* c, std::ptrdiff_t c_row) {
+inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
   constexpr int n = simd::count_of<T>, e = square<T>;
   using V = simd::vector<T>;
   [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
@@ -103,8 +103,7 @@ inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, matrix<T> a, matrix<T> b, T
   }(std::make_integer_sequence<int, N>{});
 }
 
-/// The product of two vectors: 32 logical lanes, element p in lane p % 32, each a chain of fma from 0 (missing elements count as 0 * 0);
-/// then the lanes are added as in [note: logical reduction tree].
+/// The product of two vectors: 32 logical lanes, see [note: order of a product].
 template <class T>
 inline T dot(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, std::ptrdiff_t b_step) {
   using V = lanes<T>;

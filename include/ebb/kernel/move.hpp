@@ -101,6 +101,7 @@ inline std::size_t first_bad_index(const Index* index, std::size_t count, std::s
 /// Row i of the result is row index[i] of the source.
 template <class Index>
 inline void gather_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  if (row_bytes == 0) return;
   char* out = static_cast<char*>(to);
   for (std::size_t i = 0; i < count; ++i, out += row_bytes)
     std::memcpy(out, static_cast<const char*>(from) + static_cast<std::size_t>(index[i]) * row_bytes, row_bytes);

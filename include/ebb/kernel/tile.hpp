@@ -7,7 +7,7 @@
 
 namespace ebb::inline EBB_ABI::kernel {
 
-/// A matrix in memory: element (i, j) is data[i * row + j * col].
+/// A matrix in memory: element (i, j) is data[i * row + j * col]. Passed by reference: copying one that was just written stalls.
 template <class T>
 struct matrix {
   const T* data;
@@ -40,7 +40,7 @@ EBB_INLINE simd::vector<T> link(simd::vector<T> a, simd::vector<T> b, simd::vect
 /// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. Of the last register of each row
 /// only `last` elements exist, if Masked.
 template <int Rows, int Vectors, bool Masked, class T>
-inline void run(std::ptrdiff_t k, matrix<T> a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, bool more, int last) {
+inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, bool more, int last) {
   using V = simd::vector<T>;
   constexpr int n = simd::count_of<T>;
   const auto load = [=]<int J>(const T* p, std::integral_constant<int, J>) EBB_LAMBDA {
@@ -66,8 +66,8 @@ inline void run(std::ptrdiff_t k, matrix<T> a, const T* b, std::ptrdiff_t b_row,
 
 /// One row of tiles: `columns` of them side by side, as many registers wide as Vectors says, the last one masked.
 template <int Rows, int Vectors, class T>
-inline void strip(std::ptrdiff_t k, matrix<T> a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, std::ptrdiff_t columns,
-                  bool more) {
+inline void strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+                  std::ptrdiff_t columns, bool more) {
   constexpr int n = simd::count_of<T>;
   for (; columns >= Vectors * n; columns -= Vectors * n, b += Vectors * n, c += Vectors * n)
     run<Rows, Vectors, false>(k, a, b, b_row, c, c_row, more, 0);
@@ -79,17 +79,17 @@ inline void strip(std::ptrdiff_t k, matrix<T> a, const T* b, std::ptrdiff_t b_ro
 
 /// All rows, in tiles of Rows and then of fewer.
 template <int Rows = height, class T>
-inline void block(std::ptrdiff_t m, std::ptrdiff_t k, matrix<T> a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
                   std::ptrdiff_t columns, bool more) {
-  for (; m >= Rows; m -= Rows, a = a.from(Rows, 0), c += Rows * c_row)
-    strip<Rows, Rows == 1 ? 4 : vectors>(k, a, b, b_row, c, c_row, columns, more);
+  std::ptrdiff_t i = 0;
+  for (; i + Rows <= m; i += Rows) strip<Rows, Rows == 1 ? 4 : vectors>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
   if constexpr (Rows > 1)
-    if (m > 0) block<Rows / 2>(m, k, a, b, b_row, c, c_row, columns, more);
+    if (i < m) block<Rows / 2>(m - i, k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
 }
 
 /// A panel: row p of it holds elements (p, 0) to (p, width - 1) of b side by side, zeros behind column number `columns`.
 template <class T>
-inline void pack(T* to, std::ptrdiff_t k, matrix<T> b, std::ptrdiff_t columns) {
+inline void pack(T* to, std::ptrdiff_t k, const matrix<T>& b, std::ptrdiff_t columns) {
   constexpr int n = simd::count_of<T>, w = width<T>;
   if (b.col == 1) {
     for (std::ptrdiff_t p = 0; p < k; ++p, to += w) {

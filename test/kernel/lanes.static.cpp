@@ -1,0 +1,14 @@
+// test/kernel/lanes.static.cpp — lanes are what numeric code asks for, and plain data.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/kernel/fold.hpp>
+
+using ebb::lanes;
+
+static_assert(ebb::lane::lane_type<lanes<float>> && ebb::lane::lane_type<lanes<double>>);
+static_assert(!ebb::lane::lane_type<lanes<std::int32_t>>);
+static_assert(lanes<double>::parts == 2 * lanes<float>::parts && lanes<std::int64_t>::parts == 2 * lanes<std::int32_t>::parts);
+static_assert(sizeof(lanes<float>) == ebb::lane_count * sizeof(float) && sizeof(lanes<double>) == ebb::lane_count * sizeof(double));
+static_assert(std::is_trivially_copyable_v<lanes<bool>> && std::is_trivially_copyable_v<lanes<double>>);
+static_assert(std::is_trivial_v<lanes<float>> && std::is_trivial_v<lanes<ebb::bfloat16>>);
+static_assert(std::is_convertible_v<lanes<double>::mask, lanes<bool>> && std::is_convertible_v<lanes<bool>, lanes<double>::mask>);
+static_assert(ebb::accumulators * ebb::lane_count == ebb::logical_lanes);
