@@ -234,9 +234,9 @@ EBB_INLINE doubles smaller(doubles x, doubles y) { return _mm512_maskz_min_pd(0x
 /// x * 2^n, rounded once.
 EBB_INLINE floats scale(floats x, floats n) { return _mm512_maskz_scalef_ps(0xffff, x, n); }
 EBB_INLINE doubles scale(doubles x, doubles n) { return _mm512_maskz_scalef_pd(0xff, x, n); }
-/// The m with x = m * 2^n and 0.75 <= m < 1.5.
-EBB_INLINE floats significand(floats x) { return _mm512_maskz_getmant_ps(0xffff, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src); }
-EBB_INLINE doubles significand(doubles x) { return _mm512_maskz_getmant_pd(0xff, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src); }
+/// The m with |x| = m * 2^n and 0.75 <= m < 1.5.
+EBB_INLINE floats significand(floats x) { return _mm512_maskz_getmant_ps(0xffff, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_zero); }
+EBB_INLINE doubles significand(doubles x) { return _mm512_maskz_getmant_pd(0xff, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_zero); }
 /// The n with x = m * 2^n and 1 <= m < 2.
 EBB_INLINE floats exponent(floats x) { return _mm512_maskz_getexp_ps(0xffff, x); }
 EBB_INLINE doubles exponent(doubles x) { return _mm512_maskz_getexp_pd(0xff, x); }
