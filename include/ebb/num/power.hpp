@@ -75,7 +75,7 @@ EBB_INLINE constexpr V exp_of(twofold<V> x) {
 
 }  // namespace detail
 
-/// x to the y; a negative x has powers for integer y only.   Error: 1 ulp, gradual underflow included.
+/// x to the y; a negative x has powers for integer y only.   Error: 1.5 ulp, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V pow(V x, V y) {
   using T = element_of<V>;
