@@ -8,6 +8,14 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+template <class Bool>
+constexpr int branch_on_a_term() {
+  static_assert(!std::is_same_v<Bool, bool>, "[ebb E0107] a term has no value while it is traced: choose with ebb::where instead of if, ?:, && or ||");
+  return 0;
+}
+}  // namespace detail
+
 /// An argument or intermediate while tracing: dtype and extents in the type, the number of its equation as value.
 template <class T, std::size_t... E>
 struct term {
@@ -20,11 +28,9 @@ struct term {
 
   constexpr operator operand<T>() const { return {g, id}; }
 
-  // Never true: a term has no value yet. The template makes the assertion fire where a condition uses it.
-  template <class Bool>
-    requires std::is_same_v<Bool, bool>
-  constexpr operator Bool() const {
-    static_assert(sizeof(Bool) == 0, "[ebb E0107] a term has no value while a function is traced: choose with ebb::where, not with if, ?:, && or ||");
+  // For the sentence only. It fires while an overload is chosen, at the user's line: the body of the operator would be too late.
+  template <class Bool, std::enable_if_t<std::is_same_v<Bool, bool>, int> = 0, int = detail::branch_on_a_term<Bool>()>
+  explicit constexpr operator Bool() const {
     return false;
   }
 };
