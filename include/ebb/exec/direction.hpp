@@ -26,6 +26,8 @@ template <class... T>
 struct on_types<std::tuple<T...>> {
   template <template <class...> class Template, class F>
   using apply = Template<F, T...>;
+  template <class F>
+  static constexpr bool is_refused = is_refused_trace<F, T...>;
   static constexpr vec<int> all_leaves() {
     vec<int> r;
     for (int i = 0; i < leaves_of<T...>; ++i) r.push(i);
@@ -56,15 +58,11 @@ inline constexpr bool tangents_match = [] {
   }(std::make_index_sequence<sizeof...(A) / 2>{});
 }();
 
-template <class... A>
-constexpr void check_directions() {
-  static_assert((traced_argument<A> && ...), "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
-  static_assert(sizeof...(A) % 2 == 0 && tangents_match<A...>, "[ebb E0123] give the arguments, then as many directions of the same types");
-}
-
 template <class F>
 struct jvp_spec {
   static constexpr const char* name = "ebb::jvp";
+  template <class... T>
+  using outcome = typename on_types<first_half<T...>>::template apply<result_of_trace, F>;
   template <class... T>
   using program = frozen<pushed_program<F, T...>>;
   template <class... T>
@@ -74,13 +72,19 @@ struct jvp_spec {
   template <class... A>
   using value = typename argument<result<traced_type<A>...>>::value;
   template <class... A>
-  static constexpr void check() { check_directions<A...>(); }
-  static constexpr auto unwrap(auto&& v) { return std::move(v); }
+  static constexpr int code() {
+    if constexpr (!are_arguments<A...>) return 111;
+    else if constexpr (sizeof...(A) % 2 != 0) return 123;
+    else if constexpr (!tangents_match<A...>) return 123;
+    else return on_types<first_half<traced_type<A>...>>::template is_refused<F> ? -1 : 0;
+  }
 };
 
 template <class F>
 struct hvp_spec {
   static constexpr const char* name = "ebb::hvp";
+  template <class... T>
+  using outcome = typename on_types<first_half<T...>>::template apply<result_of_trace, F>;
   template <class... T>
   using program = frozen<hessian_vector_program<F, T...>>;
   template <class Tuple>
@@ -102,12 +106,10 @@ struct hvp_spec {
   template <class... A>
   using value = typename single<typename values<first_half<A...>>::type>::type;
   template <class... A>
-  static constexpr void check() {
-    check_directions<A...>();
-    static_assert(is_scalar_result<typename on_types<first_half<traced_type<A>...>>::template apply<result_of_trace, F>>,
-                  "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum or ebb::mean, or use ebb::jacobian or ebb::vjp");
+  static constexpr int code() {
+    if constexpr (jvp_spec<F>::template code<A...>() != 0) return jvp_spec<F>::template code<A...>();
+    else return is_scalar_result<typename on_types<first_half<traced_type<A>...>>::template apply<result_of_trace, F>> ? 0 : 109;
   }
-  static constexpr auto unwrap(auto&& v) { return std::move(v); }
 };
 
 }  // namespace detail
@@ -116,14 +118,16 @@ struct hvp_spec {
 template <class F>
 constexpr auto jvp(F) {
   static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  return program_function<detail::jvp_spec<F>>{};
+  if constexpr (std::is_empty_v<F>) return program_function<detail::jvp_spec<F>>{};
+  else return detail::refused{};
 }
 
 /// hvp(f)(x..., v...): the Hessian of a scalar function times v; a tuple where there are several arguments.
 template <class F>
 constexpr auto hvp(F) {
   static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  return program_function<detail::hvp_spec<F>>{};
+  if constexpr (std::is_empty_v<F>) return program_function<detail::hvp_spec<F>>{};
+  else return detail::refused{};
 }
 
 }  // namespace ebb::inline EBB_ABI

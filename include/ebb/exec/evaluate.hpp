@@ -139,8 +139,30 @@ class evaluator {
     });
     return r;
   }
+  /// One link of a product's chain; integers wrap.
+  template <class T>
+  static constexpr T link(T a, T b, T sum) {
+    if constexpr (!std::is_integral_v<T>) return lane::fma(a, b, sum);
+    else {
+      using U = std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(sum));
+    }
+  }
+  /// Two vectors have the 32 lanes of a reduction, see [note: order of a product].
+  template <class T>
+  static constexpr T dot(int length, auto left, auto right) {
+    T lane[logical_lanes] = {};
+    const int padded = (length + logical_lanes - 1) / logical_lanes * logical_lanes;
+    for (int q = 0; q < padded; ++q) {
+      T& sum = lane[q % logical_lanes];
+      sum = q < length ? link<T>(left(q), right(q), sum) : link<T>(0, 0, sum);
+    }
+    for (int half = logical_lanes / 2; half > 0; half /= 2)
+      for (int l = 0; l < half; ++l) lane[l] = link<T>(lane[l], 1, lane[l + half]);
+    return lane[0];
+  }
   constexpr cell_array contract(int k, const extent_list& out, int n) const {
-    const extent_list x = extents(g_.operand(k, 0)), y = extents(g_.operand(k, 1));
+    const extent_list x = extents(g_.operand(k, 0));
     const int r = out.rank;
     const bool tx = g_.eq[k].attr[0] & 1, ty = g_.eq[k].attr[0] & 2;
     const int rows = static_cast<int>(out.e[r - 2]), columns = static_cast<int>(out.e[r - 1]);
@@ -154,12 +176,13 @@ class evaluator {
           const auto left = [&](int q) { return static_cast<wide>(from_cell<T>(in(k, 0)[batch * rows * length + (tx ? q * rows + row : row * length + q)])); };
           const auto right = [&](int q) { return static_cast<wide>(from_cell<T>(in(k, 1)[batch * length * columns + (ty ? column * length + q : q * columns + column)])); };
           wide sum = 0;
-          for (int q = 0; q < length; ++q) sum = lane::fma(left(q), right(q), sum);
+          if (rows == 1 && columns == 1) sum = dot<wide>(length, left, right);
+          else
+            for (int q = 0; q < length; ++q) sum = link(left(q), right(q), sum);
           result[i] = to_cell(static_cast<T>(sum));
         }
       }
     });
-    (void)y;
     return result;
   }
 

@@ -22,11 +22,6 @@ inline constexpr bool holds_terms<std::tuple<A...>> = (holds_terms<A> || ...);
 template <template <template <class, std::size_t...> class> class Struct>
 inline constexpr bool holds_terms<Struct<term>> = true;
 
-template <class A>
-inline constexpr bool is_destinations = false;
-template <class... A>
-inline constexpr bool is_destinations<destinations<A...>> = true;
-
 /// The arguments' types as programs know them: an array is the same whatever owns it.
 template <class A>
 using traced_type = typename argument<A>::traced;
@@ -39,12 +34,13 @@ template <class P, class V, class... A>
 V call_program(const char* call, const A&... a) {
   bound_arguments<P> bound(a...);
   if (!bound.symbols.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
+  check_arguments<P>(call, bound.data, bound.symbols.value);
   int number = 0;
   V result = argument<V>::make([&]<class Array>() { return new_tensor(std::type_identity<Array>{}, result_shape<P>(number++), bound.symbols.value); });
   void* to[result_leaves<V> + 1];
   number = 0;
   argument<V>::each(result, [&]<class Leaf>(Leaf& leaf) { to[number++] = borrow<Leaf>::mutable_data(leaf); });
-  run_program<P>(bound.data, to, bound.symbols.value);
+  run_program<P>(bound.data, to, bound.symbols.value, call);
   return result;
 }
 
@@ -142,6 +138,7 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
     of[number++] = stretch_of(std::as_const(leaf));
   });
   if (!fits) [[unlikely]] raise_destination<P>(call, d, symbol, a...);
+  check_arguments<P>(call, bound.data, symbol);
   number = 0;
   each_leaf([&](const auto& leaf) { read[number++] = stretch_of(leaf); }, a...);
 
@@ -151,7 +148,7 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
     repeat<P::arguments>([&]<int I>() EBB_LAMBDA { any_apart |= must_be_apart<P, O, I>(of[O], read[I]); });
   });
   if (any_apart) [[unlikely]] run_program_apart<P>(bound.data, to, of, read, symbol);
-  else run_program<P>(bound.data, to, symbol);
+  else run_program<P>(bound.data, to, symbol, call);
 }
 
 /// The same by evaluation, for constant expressions. G: the program before it is planned.
@@ -200,8 +197,34 @@ constexpr R splice_program(const A&... a) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// What a refused call gives, so that one mistake is one error.
+struct refused {
+  constexpr refused operator()(const auto&...) const { return {}; }
+};
+
+/// A trace in which something was refused: its sentence stands at the user's line already.
+template <class F, class... T>
+inline constexpr bool is_refused_trace = [] {
+  for (int i = 0; i < traced<F, T...>::g.outs(); ++i)
+    if (traced<F, T...>::g.out[static_cast<std::size_t>(i)] < 0) return true;
+  return false;
+}();
+
+template <class>
+constexpr void name_type() {}
+
+/// Each argument is an array, a number, a tuple or a struct over arrays.
+template <class... A>
+inline constexpr bool are_arguments = (traced_argument<A> && ...);
+
+}  // namespace detail
+
 /// What is called by the user. Spec says which program belongs to a list of argument types, and in which form it returns:
 ///   Spec::name                      for messages
+///   Spec::outcome<T...>             what the user's function returns for terms
+///   Spec::code<A...>()              0, or what stands against a call with arguments of these types; -1: it has been said already
 ///   Spec::program<T...>             has a frozen graph g; T are traced types
 ///   Spec::result<T...>              the traced form of what is returned
 ///   Spec::value<A...>               the same for arrays
@@ -209,23 +232,36 @@ template <class Spec>
 struct program_function {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
-    Spec::template check<A...>();
-    if constexpr ((detail::holds_terms<A> || ...)) {
+    // First of all what the function itself returns: a mistake in it is then reported with the shortest chain of contexts.
+    if constexpr (detail::are_arguments<A...>) detail::name_type<typename Spec::template outcome<detail::traced_type<A>...>>();
+    constexpr int code = Spec::template code<A...>();
+    static_assert(code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
+    static_assert(code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
+    static_assert(code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum or ebb::mean, or use ebb::jacobian");
+    static_assert(code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
+    static_assert(code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
+    static_assert(code != 123, "[ebb E0123] give the arguments, then as many directions of the same types");
+    if constexpr (code != 0) return detail::refused{};
+    else if constexpr ((detail::holds_terms<A> || ...)) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       return detail::splice_program<G, typename Spec::template result<detail::traced_type<A>...>>(a...);
     } else {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       using V = typename Spec::template value<A...>;
-      if (std::is_constant_evaluated()) return Spec::unwrap(detail::evaluate_program<G, V>(a...));
-      return Spec::unwrap(detail::call_program<executable<G>, V>(Spec::name, a...));
+      if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
+      return detail::call_program<executable<G>, V>(Spec::name, a...);
     }
   }
   template <class... D, class... A>
   void operator()(const destinations<D...>& d, const A&... a) const {
-    Spec::template check<A...>();
-    using G = typename Spec::template program<detail::traced_type<A>...>;
-    static_assert((0 + ... + argument<std::remove_const_t<D>>::leaves) == executable<G>::results, "[ebb E0121] ebb::into: the number of destinations is not that of the results");
-    detail::call_program_into<executable<G>>(Spec::name, d, a...);
+    constexpr int code = Spec::template code<A...>();
+    if constexpr (code != 0) (*this)(a...);
+    else {
+      using P = executable<typename Spec::template program<detail::traced_type<A>...>>;
+      constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
+      static_assert(given == P::results, "[ebb E0121] ebb::into: the number of destinations is not that of the results");
+      if constexpr (given == P::results) detail::call_program_into<P>(Spec::name, d, a...);
+    }
   }
 };
 

@@ -43,9 +43,6 @@ inline constexpr bool is_scalar_result = number<R> && std::is_floating_point_v<R
 template <class T>
 inline constexpr bool is_scalar_result<term<T>> = real_element<T>;
 
-template <class F, class... T>
-constexpr bool can_be_called = requires { typename result_of_trace<F, T...>; };
-
 template <class F, class Wrt, class... T>
 struct gradient_program {
   static constexpr graph make() { return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{})); }
@@ -55,7 +52,7 @@ struct forward_program {
   static constexpr graph make() { return prune(simplify(traced<F, T...>::g.thaw())); }
 };
 
-/// The code of what stands against differentiating F: 0, or 106 for an op without a pull.
+/// Whether all ops between the arguments and the outputs can be pulled.
 template <class F, class Wrt, class... T>
 inline constexpr bool has_pulls = [] {
   const graph g = traced<F, T...>::g.thaw();
@@ -66,21 +63,25 @@ template <class F>
 struct compile_spec {
   static constexpr const char* name = "ebb::compile";
   template <class... T>
+  using outcome = result_of_trace<F, T...>;
+  template <class... T>
   using program = frozen<forward_program<F, T...>>;
   template <class... T>
   using result = typename argument<result_of_trace<F, T...>>::traced;
   template <class... A>
   using value = typename argument<result<traced_type<A>...>>::value;
   template <class... A>
-  static constexpr void check() {
-    static_assert((traced_argument<A> && ...), "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
+  static constexpr int code() {
+    if constexpr (!are_arguments<A...>) return 111;
+    else return is_refused_trace<F, traced_type<A>...> ? -1 : 0;
   }
-  static constexpr auto unwrap(auto&& v) { return std::move(v); }
 };
 
 template <class F, int... I>
 struct value_and_grad_spec {
   static constexpr const char* name = "ebb::value_and_grad";
+  template <class... T>
+  using outcome = result_of_trace<F, T...>;
   template <class... T>
   using program = frozen<gradient_program<F, wrt<I...>, T...>>;
   template <class... T>
@@ -89,17 +90,14 @@ struct value_and_grad_spec {
   using value = std::tuple<typename argument<typename argument<result_of_trace<F, traced_type<A>...>>::traced>::value,
                            typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>;
   template <class... A>
-  static constexpr void check() {
-    static_assert((traced_argument<A> && ...), "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
-    static_assert(((I < static_cast<int>(sizeof...(A))) && ...), "[ebb E0117] there is no argument of that number to differentiate by");
-    static_assert((all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...),
-                  "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
-    static_assert(is_scalar_result<result_of_trace<F, traced_type<A>...>>,
-                  "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum or ebb::mean, or use ebb::jacobian or ebb::vjp");
-    static_assert(has_pulls<F, wrt<I...>, traced_type<A>...>,
-                  "[ebb E0106] the function uses an op without a pull: write one beside its value, or wrap the call in ebb::stop_gradient");
+  static constexpr int code() {
+    if constexpr (!are_arguments<A...>) return 111;
+    else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
+    else if constexpr (!(all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
+    else if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+    else if constexpr (!is_scalar_result<result_of_trace<F, traced_type<A>...>>) return 109;
+    else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
-  static constexpr auto unwrap(auto&& v) { return std::move(v); }
 };
 
 /// Only the gradients; a single one comes without its tuple.
@@ -152,7 +150,8 @@ struct or_first<Spec, F> {
 template <class F>
 constexpr auto compile(F) {
   static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  return program_function<detail::compile_spec<F>>{};
+  if constexpr (std::is_empty_v<F>) return program_function<detail::compile_spec<F>>{};
+  else return detail::refused{};
 }
 
 /// The value of a scalar function and its gradients with respect to the arguments I..., the first one if none is named, in one program.
@@ -160,14 +159,16 @@ constexpr auto compile(F) {
 template <int... I, class F>
 constexpr auto value_and_grad(F) {
   static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  return program_function<typename detail::or_first<detail::value_and_grad_spec, F, I...>::type>{};
+  if constexpr (std::is_empty_v<F>) return program_function<typename detail::or_first<detail::value_and_grad_spec, F, I...>::type>{};
+  else return detail::refused{};
 }
 
 /// The gradients alone; a single one is returned as it is, several as a tuple.
 template <int... I, class F>
 constexpr auto grad(F) {
   static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  return program_function<typename detail::or_first<detail::grad_spec, F, I...>::type>{};
+  if constexpr (std::is_empty_v<F>) return program_function<typename detail::or_first<detail::grad_spec, F, I...>::type>{};
+  else return detail::refused{};
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -6,6 +6,7 @@
 // those that must be equal, computes the sizes of temporaries if there are any, and calls the kernels one after the other.
 #pragma once
 
+#include "check.hpp"
 #include "program.hpp"
 #include "whole.hpp"
 #include "workspace.hpp"
@@ -22,11 +23,11 @@ template <class P>
 struct symbol_values_of {
   std::size_t value[P::symbols + 1];
 
-  /// False if extents that must be equal are not.
+  /// False if extents that must be equal are not, or one would be negative.
   constexpr bool complete() {
     bool ok = true;
     [&]<int... S>(std::integer_sequence<int, S...>) {
-      (derive<S>(), ...);
+      ((ok = derive<S>() && ok), ...);
       ((ok = ok && agrees<S>()), ...);
     }(std::make_integer_sequence<int, P::symbols>{});
     return ok;
@@ -37,11 +38,15 @@ struct symbol_values_of {
   static constexpr symbols::item item = P::g.syms[static_cast<std::size_t>(S)];
 
   template <int S>
-  constexpr void derive() {
+  constexpr bool derive() {
     constexpr extent_origin o = item<S>.origin;
-    if constexpr (o.rule != extent_rule::argument)
-      value[S] = static_cast<std::size_t>(
-          apply(o.rule, static_cast<std::int64_t>(extent_value(o.a, value)), static_cast<std::int64_t>(extent_value(o.b, value))));
+    if constexpr (o.rule == extent_rule::argument) return true;
+    else {
+      const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, value)); };
+      const std::int64_t r = apply(o.rule, operand(o.a), operand(o.b));
+      value[S] = static_cast<std::size_t>(r);
+      return r >= 0;
+    }
   }
   static constexpr int representative(int s) {
     while (P::g.syms[static_cast<std::size_t>(s)].parent != s) s = P::g.syms[static_cast<std::size_t>(s)].parent;
@@ -93,10 +98,11 @@ EBB_INLINE void run_step(const nest_call& c) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
   else run_whole<P, S>(c);
+  if constexpr (has_checks<P>(S)) run_checks<P>(c.name, S, [&](int b) { return c.buffer[b]; }, c.symbol);
 }
 
 template <class P>
-void run_steps(void* const* arguments, void* const* results, const std::size_t* symbol, char* places) {
+void run_steps(void* const* arguments, void* const* results, const std::size_t* symbol, char* places, const char* call) {
   void* buffer[P::plan.size.buffers + 1];
   std::size_t offset[P::plan.size.places + 1];
   std::size_t total = 0;
@@ -114,7 +120,7 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
       else buffer[B] = places + offset[b.number];
     }(), ...);
   }(std::make_integer_sequence<int, P::plan.size.buffers>{});
-  const nest_call c{buffer, symbol};
+  const nest_call c{buffer, symbol, call};
   [&]<int... S>(std::integer_sequence<int, S...>) { (run_step<P, S>(c), ...); }(std::make_integer_sequence<int, P::plan.size.steps>{});
   for (int i = 0; i < P::plan.size.copies; ++i) {
     const plan_copy& copy = P::plan.copies[static_cast<std::size_t>(i)];
@@ -126,14 +132,15 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
 
 }  // namespace detail
 
-/// Runs P on memory: one pointer for each argument and each result. The caller has completed and checked `symbol`.
+/// Runs P on memory: one pointer for each argument and each result. The caller has completed and checked `symbol`, and has
+/// called check_arguments. `call` is who is named in errors.
 template <class P>
-void run_program(void* const* arguments, void* const* results, const std::size_t* symbol) {
+void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") {
   if constexpr (detail::places_on_stack<P> && P::plan.size.places > 0) {
     alignas(64) char places[detail::static_place_bytes<P> + 64];
-    detail::run_steps<P>(arguments, results, symbol, places);
+    detail::run_steps<P>(arguments, results, symbol, places, call);
   } else {
-    detail::run_steps<P>(arguments, results, symbol, nullptr);
+    detail::run_steps<P>(arguments, results, symbol, nullptr, call);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "../kernel/lanes.hpp"
 #include "../kernel/narrow.hpp"
 #include "../op/op.hpp"
+#include "whole.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -90,6 +91,7 @@ struct vectorized {
       k.block = &block;
     }
     if constexpr (Op::what == kind::reduce) k.accumulate = &accumulate;
+    k.whole = detail::whole_function_of<Op::what, T>();
     return k;
   }
   static constexpr op_kernels table = make();

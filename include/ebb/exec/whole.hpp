@@ -2,32 +2,30 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../graph/equation.hpp"
+#include "../kernel/contract.hpp"
+#include "../kernel/move.hpp"
 #include "../kernel/nest.hpp"
 #include "../plan/plan.hpp"
+#include "workspace.hpp"
 
 #include <cstring>
-#include <string>
 
-namespace ebb::inline EBB_ABI::detail {
+namespace ebb::inline EBB_ABI {
 
-/// What a whole step is given at a call, at compile time and at run time alike.
+/// What a whole step is told at a call, of a compiled program and of one that is walked at run time alike.
 struct whole_call {
   const op_info* op = nullptr;
   const std::int64_t* attr = nullptr;
   int count = 0;
   const void* const* in = nullptr;
   const extent_list* shapes = nullptr;  // of the operands
-  dtype index = dtype::i64;             // of operand 1, where that names rows
+  dtype index = dtype::i64;             // of operand 1, where that names rows; they have been checked, see check.hpp
   void* out = nullptr;
   extent_list result;
 };
 
-inline void copy_elements(const strided_copy& c, const void* from, void* to, std::size_t size) {
-  each_element(c, [&](std::ptrdiff_t i, std::ptrdiff_t o) {
-    const auto n = static_cast<std::ptrdiff_t>(size);
-    std::memcpy(static_cast<char*>(to) + o * n, static_cast<const char*>(from) + i * n, size);
-  });
-}
+namespace detail {
 
 inline void move_whole(const whole_call& c) {
   const std::size_t size = size_of(c.op->result);
@@ -35,79 +33,74 @@ inline void move_whole(const whole_call& c) {
   std::size_t covered = 0;
   for (int j = 0; j < c.count; ++j) covered += c.shapes[j].volume();
   if (covered < c.result.volume()) std::memset(c.out, 0, c.result.volume() * size);
-  for (int j = 0; j < c.count; ++j) copy_elements(c.op->copy(call, j), c.in[j], c.out, size);
+  for (int j = 0; j < c.count; ++j) kernel::copy(c.op->copy(call, j), c.in[j], c.out, size);
 }
 
-/// Throws: error if an index is out of range.
-inline std::size_t checked_row(const whole_call& c, std::size_t i, std::size_t rows) {
-  const std::int64_t r = c.index == dtype::i32 ? static_cast<const std::int32_t*>(c.in[1])[i] : static_cast<const std::int64_t*>(c.in[1])[i];
-  if (r < 0 || static_cast<std::size_t>(r) >= rows)
-    raise("ebb: " + std::string(c.op->name) + ": index " + std::to_string(r) + " at place " + std::to_string(i) + " is out of range for " +
-          std::to_string(rows) + " rows");
-  return static_cast<std::size_t>(r);
+/// Calls f with the rows that operand 1 names.
+inline void with_rows(const whole_call& c, auto&& f) {
+  if (c.index == dtype::i32) f(static_cast<const std::int32_t*>(c.in[1]));
+  else f(static_cast<const std::int64_t*>(c.in[1]));
 }
 
 inline void gather_whole(const whole_call& c) {
-  const std::size_t width = c.shapes[0].volume(1, c.shapes[0].rank) * size_of(c.op->result), count = c.shapes[1].volume();
-  for (std::size_t i = 0; i < count; ++i)
-    std::memcpy(static_cast<char*>(c.out) + i * width, static_cast<const char*>(c.in[0]) + checked_row(c, i, c.shapes[0].e[0]) * width, width);
+  const std::size_t row = c.shapes[0].volume(1, c.shapes[0].rank) * size_of(c.op->result);
+  if (row == 0) return;
+  with_rows(c, [&](auto rows) { kernel::gather_rows(c.out, c.in[0], rows, c.shapes[1].volume(), row); });
 }
 
 template <class T>
 void scatter_whole(const whole_call& c) {
-  const std::size_t width = c.result.volume(1, c.result.rank), count = c.shapes[1].volume();
-  std::memset(c.out, 0, c.result.volume() * size_of(c.op->result));
-  for (std::size_t i = 0; i < count; ++i) {
-    T* to = static_cast<T*>(c.out) + checked_row(c, i, c.result.e[0]) * width;
-    const T* from = static_cast<const T*>(c.in[0]) + i * width;
-    for (std::size_t j = 0; j < width; ++j) {
-      if constexpr (std::is_same_v<T, bool>) to[j] = to[j] || from[j];
-      else if constexpr (std::is_arithmetic_v<T>) to[j] = static_cast<T>(to[j] + from[j]);
-      else to[j] = static_cast<T>(static_cast<float>(to[j]) + static_cast<float>(from[j]));
-    }
-  }
+  const std::size_t row = c.result.volume(1, c.result.rank), count = c.shapes[1].volume();
+  if (c.result.volume() == 0) return;
+  std::memset(c.out, 0, c.result.volume() * sizeof(T));
+  with_rows(c, [&](auto rows) {
+    T* const to = static_cast<T*>(c.out);
+    const T* const from = static_cast<const T*>(c.in[0]);
+    if constexpr (!std::is_same_v<T, bool>) kernel::add_rows(to, from, rows, count, row);
+    else
+      for (std::size_t i = 0; i < count * row; ++i) {
+        bool& x = to[static_cast<std::size_t>(rows[i / row]) * row + i % row];
+        x = x || from[i];
+      }
+  });
 }
 
 template <class T>
 void contract_whole(const whole_call& c) {
   const int r = c.result.rank;
   const bool tx = c.attr[0] & 1, ty = c.attr[0] & 2;
-  const std::size_t batches = c.result.volume(0, r - 2), m = c.result.e[r - 2], n = c.result.e[r - 1];
-  const std::size_t k = c.shapes[0].e[tx ? r - 2 : r - 1];
-  if constexpr (std::is_floating_point_v<T>) {
-    const T *x = static_cast<const T*>(c.in[0]), *y = static_cast<const T*>(c.in[1]);
-    T* out = static_cast<T*>(c.out);
-    for (std::size_t b = 0; b < batches; ++b)
-      for (std::size_t i = 0; i < m; ++i)
-        for (std::size_t j = 0; j < n; ++j) {
-          T sum = 0;
-          for (std::size_t q = 0; q < k; ++q)
-            sum = lane::fma(x[b * m * k + (tx ? q * m + i : i * k + q)], y[b * k * n + (ty ? j * k + q : q * n + j)], sum);
-          out[b * m * n + i * n + j] = sum;
-        }
-  }
+  const auto extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+  const auto p = kernel::product::compact(extent(c.result.e[r - 2]), extent(c.shapes[0].e[tx ? r - 2 : r - 1]), extent(c.result.e[r - 1]), tx, ty,
+                                          extent(c.result.volume(0, r - 2)));
+  if (c.result.volume() == 0) return;
+  const std::size_t bytes = kernel::contract_scratch_bytes<T>(p);
+  void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
+  kernel::contract(p, static_cast<const T*>(c.in[0]), static_cast<const T*>(c.in[1]), static_cast<T*>(c.out), scratch);
 }
 
+/// The function of an op for dtype T that is a whole step.
 template <kind What, class T>
-void run_whole(const whole_call& c) {
-  if constexpr (What == kind::contract) contract_whole<T>(c);
-  else if constexpr (What == kind::gather) gather_whole(c);
-  else if constexpr (What == kind::scatter) scatter_whole<T>(c);
-  else move_whole(c);
+constexpr op_kernels::whole_function whole_function_of() {
+  if constexpr (What == kind::contract && !std::is_same_v<T, bool>) return &contract_whole<T>;
+  else if constexpr (What == kind::gather) return &gather_whole;
+  else if constexpr (What == kind::scatter) return &scatter_whole<T>;
+  else if constexpr (What == kind::move) return &move_whole;
+  else return nullptr;
 }
 
+/// Step S of program P.
 template <class P, int S>
-void run_whole(const nest_call& call) {
+EBB_INLINE void run_whole(const nest_call& call) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
+  static constexpr std::int64_t attr[] = {e.attr[0], e.attr[1]};
+  constexpr auto operand = [](int j) -> const equation& { return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])]; };
   const void* in[static_cast<std::size_t>(e.count)];
   extent_list shapes[static_cast<std::size_t>(e.count)];
-  const auto operand = [](int j) -> const equation& { return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])]; };
   for (int j = 0; j < e.count; ++j) {
     in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]];
     shapes[j] = extents_at(P::shape_at(operand(j).shape), call.symbol);
   }
-  static constexpr std::int64_t attr[] = {e.attr[0], e.attr[1]};
   whole_call c;
   c.op = e.op;
   c.attr = attr;
@@ -117,7 +110,10 @@ void run_whole(const nest_call& call) {
   if constexpr (e.count > 1) c.index = operand(1).op->result;
   c.out = call.buffer[s.out];
   c.result = extents_at(P::shape_at(e.shape), call.symbol);
-  run_whole<s.what, type_of<e.op->result>>(c);
+  constexpr op_kernels::whole_function run = e.op->kernels.whole;
+  run(c);
 }
 
-}  // namespace ebb::inline EBB_ABI::detail
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

@@ -45,6 +45,11 @@ inline workspace& thread_workspace() {
   static thread_local workspace w;
   return w;
 }
+/// For one step alone: packed operands of a product.
+inline workspace& thread_scratch() {
+  static thread_local workspace w;
+  return w;
+}
 /// For results whose destinations overlap arguments.
 inline workspace& thread_spare() {
   static thread_local workspace w;

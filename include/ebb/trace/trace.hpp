@@ -41,8 +41,15 @@ struct trace_of {
     int number = 0;
     const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
     const std::tuple<typename argument<A>::traced...> arguments{argument<A>::trace(next)...};
-    std::apply([&](const auto&... a) { detail::add_result(g, F{}(a...)); }, arguments);
+    call(g, arguments, std::index_sequence_for<A...>{});
     return canonical_shapes(g);
+  }
+
+ private:
+  // Not std::apply: each of its four levels would be a line of every diagnostic.
+  template <std::size_t... J>
+  static constexpr void call(graph& g, const auto& arguments, std::index_sequence<J...>) {
+    detail::add_result(g, F{}(std::get<J>(arguments)...));
   }
 };
 
