@@ -21,6 +21,7 @@
 namespace ebb::inline EBB_ABI {
 
 struct graph;
+struct whole_call;  // exec/whole.hpp
 
 /// How an op meets memory. Passes and plans ask for the kind, never for the op.
 enum class kind : std::uint8_t {
@@ -48,9 +49,12 @@ struct op_kernels {
   using block_function = void (*)(const void* const* in, void* out, std::size_t n);
   /// Reduction of n elements into its logical lanes, beginning at lane number `phase`; see [note: logical reduction tree].
   using accumulate_function = void (*)(void* lanes, const void* x, std::size_t n, std::size_t phase);
+  /// The whole equation: products, moves, rows by index.
+  using whole_function = void (*)(const whole_call&);
   vector_function vector = nullptr;
   block_function block = nullptr;
   accumulate_function accumulate = nullptr;
+  whole_function whole = nullptr;
 };
 
 struct op_info {

@@ -183,8 +183,8 @@ struct lanes<T> {
   static EBB_INLINE lanes rint(lanes a) requires full_real<T> {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::rint(x); }, a);
   }
-  static EBB_INLINE lanes copysign(lanes magnitude, lanes sign) requires full_real<T> {
-    return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::copysign<T>(x, y); }, magnitude, sign);
+  static EBB_INLINE lanes copysign(lanes magnitude, lanes signs) requires full_real<T> {
+    return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::copysign<T>(x, y); }, magnitude, signs);
   }
   static EBB_INLINE mask isnan(lanes a) requires full_real<T> { return a != a; }
   static EBB_INLINE bits to_bits(lanes a) requires full_real<T> {

@@ -129,7 +129,7 @@ struct lanes<T> {
   static EBB_INLINE lanes at_least(lanes a, lanes bound) { return {lanes<float>::at_least(a.wide, bound.wide)}; }
   static EBB_INLINE lanes at_most(lanes a, lanes bound) { return {lanes<float>::at_most(a.wide, bound.wide)}; }
   static EBB_INLINE lanes abs(lanes a) { return {lanes<float>::abs(a.wide)}; }
-  static EBB_INLINE lanes copysign(lanes magnitude, lanes sign) { return {lanes<float>::copysign(magnitude.wide, sign.wide)}; }
+  static EBB_INLINE lanes copysign(lanes magnitude, lanes signs) { return {lanes<float>::copysign(magnitude.wide, signs.wide)}; }
   static EBB_INLINE lanes floor(lanes a) { return rounded(lanes<float>::floor(a.wide)); }
   static EBB_INLINE lanes rint(lanes a) { return rounded(lanes<float>::rint(a.wide)); }
   static EBB_INLINE mask isnan(lanes a) { return a.wide != a.wide; }

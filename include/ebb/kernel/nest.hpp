@@ -26,6 +26,7 @@ namespace ebb::inline EBB_ABI {
 struct nest_call {
   void* const* buffer = nullptr;
   const std::size_t* symbol = nullptr;  // the values of the symbols
+  const char* name = "ebb";             // of the call, for errors
 };
 
 namespace detail {
@@ -265,6 +266,12 @@ class nest_kernel {
     }(reduces{});
   }
 
+  /// x from lane number `lane` on; the lanes before it, which nobody uses, have values too.
+  template <class T>
+  static EBB_INLINE void place(const lanes<T>& x, char* scratch, int lane) {
+    x.store(reinterpret_cast<T*>(scratch));
+    x.store(reinterpret_cast<T*>(scratch) + lane);
+  }
   /// `count` elements from j on, fewer than a step, in the lanes from `lane` on: through padded scratch.
   static void partial(states& s, const pointers& p, std::size_t j, int lane, int count, std::size_t u) {
     [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {
@@ -275,14 +282,14 @@ class nest_kernel {
       ([&] {
         if constexpr (load_at<L>.source == nest_load::from::array && (load_at<L>.along >> inner & 1)) {
           using T = loaded<L>;
-          lanes<T>::load(reinterpret_cast<const T*>(p.in[L]) + j, count).store(reinterpret_cast<T*>(in[L]) + lane);
+          place(lanes<T>::load(reinterpret_cast<const T*>(p.in[L]) + j, count), in[L], lane);
           q.in[L] = in[L];
         }
       }(), ...);
       ([&] {
         if constexpr (!reduce_at<R>.run) {
           using T = reduced<R>;
-          lanes<T>::load(reinterpret_cast<const T*>(p.red[R]) + j, count).store(reinterpret_cast<T*>(red[R]) + lane);
+          place(lanes<T>::load(reinterpret_cast<const T*>(p.red[R]) + j, count), red[R], lane);
           q.red[R] = red[R];
         }
       }(), ...);

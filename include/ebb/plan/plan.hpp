@@ -39,6 +39,15 @@ struct plan_copy {
   int result = -1, buffer = -1;
 };
 
+/// What a call has to look at before it may go on; see exec/check.hpp.
+struct plan_check {
+  int equation = -1;  // who asks
+  int buffer = -1;    // integers that name places; -1: that the axes a reduction drops are not empty
+  int shape = -1;     // of these integers, or of what is reduced
+  int places = 0;     // the extent along which they are places: a number or a symbol
+  int after = -1;     // the step that computes them; -1: they are an argument, looked at before the first step
+};
+
 struct plan {
   vec<plan_step> steps;
   vec<nest> nests;
@@ -49,6 +58,7 @@ struct plan {
   vec<plan_buffer> buffers;
   vec<plan_place> places;
   vec<plan_copy> copies;
+  vec<plan_check> checks;
   vec<int> joined;
   vec<int> group_of;  // for pictures: the number of the step of each equation, or -1
 };
@@ -69,6 +79,7 @@ class planner {
       else plan_nest(f, x);
     }
     share_places();
+    for (int k = 0; k < g_.size(); ++k) plan_checks(k);
   }
   constexpr plan take() { return static_cast<plan&&>(p_); }
 
@@ -232,6 +243,40 @@ class planner {
     r.run = e.attr[1] == g_.shapes[n.shape].rank;
     if (r.run) n.run_from = r.first;
     p_.reduces.push(r);
+  }
+
+  /// Integers that are an argument under another shape, or widened, are checked where they come from.
+  constexpr int origin_of_places(int k) const {
+    for (;;) {
+      const op_info& op = g_.op(k);
+      const bool widens = op.what == kind::elementwise && op.arity == 1 && op.result == dtype::i64 && op.operands[0] == dtype::i32;
+      if (op.what != kind::reshape && !widens) return k;
+      k = g_.operand(k, 0);
+    }
+  }
+  constexpr void plan_checks(int k) {
+    const equation& e = g_.eq[k];
+    if (e.op->needs_elements) {
+      const shape& x = g_.shape_of(g_.operand(k, 0));
+      bool known = true;
+      for (int i = static_cast<int>(e.attr[0]); i < static_cast<int>(e.attr[1]); ++i) known = known && x.e[i] > 0;
+      if (!known) p_.checks.push({k, -1, g_.eq[g_.operand(k, 0)].shape, 0, -1});
+    }
+    if (!e.op->names_places) return;
+    const int rows = e.op->what == kind::gather ? g_.shape_of(g_.operand(k, 0)).e[0] : g_.shape_of(k).e[axis_of_places(e)];
+    int named = g_.operand(k, e.op->what == kind::broadcast ? 0 : 1);
+    const int origin = origin_of_places(named);
+    if (g_.op(origin).what == kind::input) named = origin;
+    const int buffer = buffer_of(named);
+    for (const plan_check& c : p_.checks)
+      if (c.buffer == buffer && c.places == rows) return;
+    p_.checks.push({k, buffer, g_.eq[named].shape, rows, p_.group_of[viewed(g_, named)]});
+  }
+  constexpr int axis_of_places(const equation& e) const {
+    int axis = 0;
+    if (e.op->what == kind::broadcast)
+      while (!(e.attr[0] >> axis & 1)) ++axis;
+    return axis;
   }
 
   constexpr void each_buffer(const plan_step& s, auto&& f) const {
