@@ -5,6 +5,8 @@
 #include "fold.hpp"
 #include "tile.hpp"
 
+#include <algorithm>
+
 namespace ebb::inline EBB_ABI {
 
 namespace simd {
@@ -63,44 +65,54 @@ EBB_INLINE void load_square(simd::vector<T> (&x)[static_cast<std::size_t>(square
   }
 }
 
+/// The rows of a from `top` on, Groups registers full of them, times N columns of b. As many independent chains hide the latency of fma.
+template <int N, int Groups, class T>
+inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
+  constexpr int n = simd::count_of<T>, e = square<T>;
+  using V = simd::vector<T>;
+  V acc[Groups * N] = {};
+  [&]<int... E, int... G, int... J>(std::integer_sequence<int, E...>, std::integer_sequence<int, G...>,
+                                    std::integer_sequence<int, J...>) EBB_LAMBDA {
+    const auto add = [&](int g, V column, std::ptrdiff_t p) EBB_LAMBDA {
+      ((acc[g * N + J] = link<T>(column, simd::all(*b.at(p, J)), acc[g * N + J])), ...);
+    };
+    // Columns p to p + e - 1; those before `from` are done already.
+    const auto group = [&](int g, std::ptrdiff_t p, std::ptrdiff_t from) EBB_LAMBDA {
+      V x[e];
+      load_square<T>(x, top + g * n * row + p, row);
+      ((p + E >= from ? add(g, x[E], p + E) : void()), ...);
+    };
+    std::ptrdiff_t p = 0;
+    for (; p + e <= k; p += e) (group(G, p, p), ...);
+    if (p < k) (group(G, k - e, p), ...);
+    if (N == 1 && c_row == 1) (simd::store(c + G * n, acc[G]), ...);
+    else
+      for (int r = 0; r < n; ++r)
+        for (int g = 0; g < Groups; ++g) ((c[(g * n + r) * c_row + J] = acc[g * N + J][r]), ...);
+  }(std::make_integer_sequence<int, e>{}, std::make_integer_sequence<int, Groups>{}, std::make_integer_sequence<int, N>{});
+}
+
 /// Matrices of up to three columns: c(i, j) = sum over p of a(i, p) * b(p, j), where the elements of a row of a are adjacent.
 inline constexpr int thin_columns = 3;
 
 template <int N, class T>
 inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
-  constexpr int n = simd::count_of<T>, e = square<T>;
-  using V = simd::vector<T>;
-  [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
-    const auto add = [&](V (&acc)[N], V column, std::ptrdiff_t p) EBB_LAMBDA {
-      ((acc[J] = link<T>(column, simd::all(*b.at(p, J)), acc[J])), ...);
-    };
-    if (m < n || k < e) {
-      for (std::ptrdiff_t i = 0; i < m; ++i) {
-        V acc[N] = {};
-        for (std::ptrdiff_t p = 0; p < k; ++p) add(acc, simd::all(*a.at(i, p)), p);
-        ((c[i * c_row + J] = acc[J][0]), ...);
+  constexpr int n = simd::count_of<T>, groups = N == 1 && simd::register_bytes < 64 ? 4 : 1;
+  if (m < n || k < square<T>) {
+    for (std::ptrdiff_t i = 0; i < m; ++i)
+      for (std::ptrdiff_t j = 0; j < N; ++j) {
+        simd::vector<T> acc = {};
+        for (std::ptrdiff_t p = 0; p < k; ++p) acc = link<T>(simd::all(*a.at(i, p)), simd::all(*b.at(p, j)), acc);
+        c[i * c_row + j] = acc[0];
       }
-      return;
-    }
-    for (std::ptrdiff_t first = 0; first < m; first += n) {
-      const std::ptrdiff_t i = first + n <= m ? first : m - n;  // the last rows may be computed twice
-      const T* const top = a.at(i, 0);
-      V acc[N] = {}, x[e];
-      std::ptrdiff_t p = 0;
-      for (; p + e <= k; p += e) {
-        load_square<T>(x, top + p, a.row);
-        [&]<int... E>(std::integer_sequence<int, E...>) EBB_LAMBDA { (add(acc, x[E], p + E), ...); }(std::make_integer_sequence<int, e>{});
-      }
-      if (p < k) {
-        load_square<T>(x, top + k - e, a.row);  // its first columns are done already
-        [&]<int... E>(std::integer_sequence<int, E...>) EBB_LAMBDA { ((k - e + E >= p ? add(acc, x[E], k - e + E) : void()), ...); }
-        (std::make_integer_sequence<int, e>{});
-      }
-      if (N == 1 && c_row == 1) simd::store(c + i, acc[0]);
-      else
-        for (int r = 0; r < n; ++r) ((c[(i + r) * c_row + J] = acc[J][r]), ...);
-    }
-  }(std::make_integer_sequence<int, N>{});
+    return;
+  }
+  std::ptrdiff_t i = 0;
+  for (; i + groups * n <= m; i += groups * n) thin_rows<N, groups>(k, a.at(i, 0), a.row, b, c + i * c_row, c_row);
+  for (; i < m; i += n) {
+    const std::ptrdiff_t first = std::min(i, m - n);  // some rows may be computed twice
+    thin_rows<N, 1>(k, a.at(first, 0), a.row, b, c + first * c_row, c_row);
+  }
 }
 
 /// The product of two vectors: 32 logical lanes, see [note: order of a product].
