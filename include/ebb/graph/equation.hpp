@@ -80,6 +80,8 @@ struct op_info {
   strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go
   bool batched = false;                                           // kind move: whether `batch` is there
   void (*batch)(std::int64_t* attr, int rank) = nullptr;          // kind move: attributes when operands of this rank get a leading axis
+  bool shows = false;                                             // kind move: whether `show` is there
+  int (*show)(const std::int64_t* attr, int rank, std::int64_t* numbers) = nullptr;  // what of the attributes a reader wants to see
   const struct dtype_kit* kit = nullptr;                   // what passes emit for the result's dtype
   op_kernels kernels;
 };

@@ -55,6 +55,16 @@ struct movement : op_base {
   static constexpr kind what = kind::move;
   static constexpr int arity = 1;
   static constexpr domain accepts = domain::any;
+
+  // Of those that move along one axis: its number is in the low bits of attr 0.
+  static constexpr void batch(std::int64_t* attr, int) { ++attr[0]; }
+  static constexpr int show(const std::int64_t* attr, int, std::int64_t* numbers) {
+    const stride s = stride::unpacked(attr[0], attr[1]);
+    numbers[0] = s.axis;
+    numbers[1] = s.start;
+    numbers[2] = s.step;
+    return 3;
+  }
 };
 
 /// Axes in another order; attr 0: see pack_axes.   Saves: nothing.   Error: exact.
@@ -67,6 +77,15 @@ struct permute : movement {
       r.push(s.find(in[0].e[packed_axis(attr[0], i)]));
     }
     return r;
+  }
+  static constexpr void batch(std::int64_t* attr, int rank) {
+    int axes[max_rank + 1] = {};
+    for (int i = 0; i < rank; ++i) axes[i + 1] = packed_axis(attr[0], i) + 1;
+    attr[0] = pack_axes(axes, rank + 1);
+  }
+  static constexpr int show(const std::int64_t* attr, int rank, std::int64_t* numbers) {
+    for (int i = 0; i < rank; ++i) numbers[i] = packed_axis(attr[0], i);
+    return rank;
   }
   static constexpr strided_copy copy(const move_call& c, int) {
     std::ptrdiff_t strides[max_rank] = {};
@@ -111,6 +130,10 @@ struct place : movement {
 struct concat : movement {
   static constexpr std::string_view name = "concat";
   static constexpr int arity = -1;
+  static constexpr int show(const std::int64_t* attr, int, std::int64_t* numbers) {
+    numbers[0] = attr[0];
+    return 1;
+  }
   static constexpr shape infer(symbols& s, const shape* in, int count, const std::int64_t* attr) {
     const int axis = static_cast<int>(attr[0]);
     if (!has_axis(axis, in[0].rank)) return refused(103);

@@ -178,6 +178,10 @@ constexpr op_info make_info() {
       i.batched = true;
       i.batch = &Op::batch;
     }
+    if constexpr (requires { &Op::show; }) {
+      i.shows = true;
+      i.show = &Op::show;
+    }
   }
   if constexpr (Op::what == kind::reduce) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
   if constexpr (real_element<result> && has_pull<Op>) {

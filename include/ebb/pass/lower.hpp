@@ -11,8 +11,7 @@
 
 namespace ebb::inline EBB_ABI::rewriting {
 
-template <is_pattern A>
-constexpr node<op::stop_gradient, A> stop_gradient(A) { return {}; }
+inline constexpr applied<op::stop_gradient> stop_gradient{};
 
 inline constexpr auto lowering_rules = exact_rules + rule_list{rule(stop_gradient(x), x)};
 

@@ -323,6 +323,13 @@ constexpr node<op::div, A, B> operator/(A, B) { return {}; }
 template <is_pattern A>
 constexpr node<op::neg, A> operator-(A) { return {}; }
 
+/// An op by its name. An object, since a function would meet the one that users call.
+template <class Op>
+struct applied {
+  template <is_pattern... P>
+  constexpr node<Op, P...> operator()(P...) const { return {}; }
+};
+
 /// The value of an op on literals, and a literal in the shape of the left side.
 template <is_pattern Node>
 constexpr folded<Node> fold(Node) { return {}; }

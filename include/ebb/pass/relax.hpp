@@ -15,12 +15,9 @@ struct log;
 
 namespace ebb::inline EBB_ABI::rewriting {
 
-template <is_pattern A>
-constexpr node<op::exp, A> exp(A) { return {}; }
-template <is_pattern A>
-constexpr node<op::log, A> log(A) { return {}; }
-template <is_pattern A>
-constexpr node<op::sum, A> sum(A) { return {}; }
+inline constexpr applied<op::exp> exp{};
+inline constexpr applied<op::log> log{};
+inline constexpr applied<op::sum> sum{};
 
 inline constexpr rule_list real_rules{
     // Not so where x is -0.

@@ -28,14 +28,6 @@ namespace ebb::inline EBB_ABI::rewriting {
 struct any_cast;  // all casts are one family
 
 template <is_pattern A>
-constexpr node<op::abs, A> abs(A) { return {}; }
-template <is_pattern A, is_pattern B>
-constexpr node<op::maximum, A, B> maximum(A, B) { return {}; }
-template <is_pattern A, is_pattern B>
-constexpr node<op::minimum, A, B> minimum(A, B) { return {}; }
-template <is_pattern C, is_pattern A, is_pattern B>
-constexpr node<op::where, C, A, B> where(C, A, B) { return {}; }
-template <is_pattern A>
 constexpr node<op::logical_not, A> operator!(A) { return {}; }
 template <is_pattern A, is_pattern B>
 constexpr node<op::logical_and, A, B> operator&&(A, B) { return {}; }
@@ -53,16 +45,15 @@ template <is_pattern A, is_pattern B>
 constexpr node<op::equal, A, B> operator==(A, B) { return {}; }
 template <is_pattern A, is_pattern B>
 constexpr node<op::not_equal, A, B> operator!=(A, B) { return {}; }
-template <is_pattern A>
-constexpr node<op::broadcast, A> broadcast(A) { return {}; }
-template <is_pattern A>
-constexpr node<op::reshape, A> reshape(A) { return {}; }
-template <is_pattern A>
-constexpr node<op::permute, A> permute(A) { return {}; }
-template <is_pattern A, is_pattern B>
-constexpr node<op::matmul, A, B> matmul(A, B) { return {}; }
-template <is_pattern A>
-constexpr node<op::cast<any_cast>, A> cast(A) { return {}; }
+inline constexpr applied<op::abs> abs{};
+inline constexpr applied<op::maximum> maximum{};
+inline constexpr applied<op::minimum> minimum{};
+inline constexpr applied<op::where> where{};
+inline constexpr applied<op::broadcast> broadcast{};
+inline constexpr applied<op::reshape> reshape{};
+inline constexpr applied<op::permute> permute{};
+inline constexpr applied<op::matmul> matmul{};
+inline constexpr applied<op::cast<any_cast>> cast{};
 
 inline constexpr auto same_shape = [](const match& m) { return m.x().shape == m.e.shape; };
 

@@ -1,0 +1,226 @@
+// ebb/graph/batch.hpp — a graph for many arguments at once: every array that depends on a batched one gets a new leading axis.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: batching]
+// What map, jacobian, hessian and vmap are made of. One rule for each kind of equation, none for single ops; what does not depend on a
+// batched argument is computed once, so that work which is the same for all rows leaves the loop by itself. Each row of an elementwise
+// equation, a sum or a move has the bits that it would have alone: the runs that are summed up keep their length and their place.
+// A gather or scatter with batched rows and batched numbers needs to know how many rows there are: refused (code 117) where it does not.
+#pragma once
+
+#include "graph.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+class batching {
+ public:
+  constexpr batching(graph& to, const graph& from, const vec<int>& arguments, const vec<char>& batched, int extent)
+      : to_(to), from_(from), extent_(to.syms.find(extent)), at_(from.size(), -1), rows_(from.size(), 0) {
+    if (!find_extents(arguments, batched)) {
+      code_ = 102;
+      return;
+    }
+    subs_ = to_.subs.size();
+    for (const graph& sub : from_.subs) to_.subs.push(sub);
+    for (int k = 0; k < from_.size() && code_ == 0; ++k) {
+      const equation& e = from_.eq[k];
+      if (e.op->what == kind::input) {
+        const int number = static_cast<int>(e.attr[0]);
+        at_[k] = arguments[number];
+        rows_[k] = batched[number];
+        continue;
+      }
+      for (int i : from_.operands(k)) rows_[k] = rows_[k] || rows_[i];
+      at_[k] = rows_[k] ? batch(k) : copy(k);
+      if (at_[k] < 0) code_ = -at_[k];
+    }
+  }
+
+  /// Outputs that depend on no batched argument are repeated, so that all of them have the new axis.
+  constexpr vec<int> outputs() {
+    if (code_ != 0) return vec<int>(from_.out.size(), -code_);
+    vec<int> r;
+    for (int o : from_.out) r.push(o < 0 ? o : with_rows(o));
+    return r;
+  }
+
+ private:
+  /// The symbols of `from` are extents of `to`: those of the arguments, behind the new axis. Also numbers the shapes.
+  constexpr bool find_extents(const vec<int>& arguments, const vec<char>& batched) {
+    for (int i = 0; i < arguments.size(); ++i)
+      if (batched[i] && !to_.syms.unify(to_.shape_of(arguments[i]).e[0], extent_)) return false;
+    for (int i = 0; i < from_.syms.count(); ++i) {
+      const extent_origin o = from_.syms.origin(i);
+      if (o.rule == extent_rule::argument) symbol_.push(to_.syms.find(to_.shape_of(arguments[o.a]).e[o.b + (batched[o.a] ? 1 : 0)]));
+      else symbol_.push(to_.syms.derive(o.rule, here(o.a), here(o.b)));
+    }
+    for (int i = 0; i < from_.syms.count(); ++i)
+      if (!to_.syms.unify(symbol_[i], here(from_.syms.find(~i)))) return false;
+    extent_ = to_.syms.find(extent_);
+    for (const shape& s : from_.shapes) {
+      shape plain = s, rows;
+      rows.push(extent_);
+      for (int i = 0; i < s.rank; ++i) plain.e[i] = to_.syms.find(here(s.e[i]));
+      for (int i = 0; i < s.rank && rows.rank < max_rank; ++i) rows.push(plain.e[i]);
+      plain_.push(to_.intern(plain));
+      rows_shape_.push(s.rank < max_rank ? to_.intern(rows) : -1);
+    }
+    return true;
+  }
+  constexpr int here(int e) const { return e >= 0 ? e : symbol_[~e]; }
+
+  constexpr int add(equation e, int shape, number_range in) {
+    e.shape = shape;
+    if (e.sub >= 0) e.sub += subs_;
+    return to_.add(e, in);
+  }
+  constexpr int copy(int k) {
+    const vec<int> in = renumbered(from_, k, at_);
+    return add(from_.eq[k], plain_[from_.eq[k].shape], range_of(in));
+  }
+  /// Equation k of `from`, repeated along the new axis if it has none.
+  constexpr int with_rows(int k) {
+    if (rows_[k]) return at_[k];
+    if (rows_shape_[from_.eq[k].shape] < 0) return -104;
+    return from_.op(k).kit->broadcast(to_, at_[k], rows_shape_[from_.eq[k].shape], 1);
+  }
+  constexpr const shape& shape_at(int k) const { return to_.shape_of(at_[k]); }
+
+  constexpr int batch(int k) {
+    equation e = from_.eq[k];
+    if (rows_shape_[e.shape] < 0) return -104;
+    switch (e.op->what) {
+      case kind::broadcast: e.attr[0] <<= 1; break;
+      case kind::reduce: ++e.attr[0], ++e.attr[1]; break;
+      case kind::move:
+        if (!e.op->batched) return -117;
+        e.op->batch(e.attr, from_.shape_of(from_.operand(k, 0)).rank);
+        break;
+      case kind::elementwise: case kind::reshape: break;
+      case kind::contract: return contract(k);
+      case kind::gather: return gather(k);
+      case kind::scatter: return scatter(k);
+      default: return -117;  // what has no operands depends on nothing
+    }
+    vec<int> in;
+    for (int i : from_.operands(k)) {
+      in.push(with_rows(i));
+      if (in.back() < 0) return in.back();
+    }
+    return add(e, rows_shape_[e.shape], range_of(in));
+  }
+
+  /// [B, m, k] x [k, n] is [B m, k] x [k, n]: one product, each row of it as before. Else both sides become batched products.
+  constexpr int contract(int k) {
+    const equation& e = from_.eq[k];
+    const int x = from_.operand(k, 0), y = from_.operand(k, 1);
+    const bool folds = rows_[x] && !rows_[y] && from_.shape_of(x).rank == 2 && !(e.attr[0] & 1);
+    if (!folds) {
+      const int in[] = {with_rows(x), with_rows(y)};
+      return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
+    }
+    const shape s = shape_at(x), out = to_.shapes[rows_shape_[e.shape]];
+    shape tall, result;
+    tall.push(to_.syms.derive(extent_rule::product, s.e[0], s.e[1]));
+    tall.push(s.e[2]);
+    result.push(tall.e[0]);
+    result.push(out.e[2]);
+    const int in[] = {e.op->kit->reshape(to_, at_[x], to_.intern(tall)), at_[y]};
+    return e.op->kit->reshape(to_, add(e, to_.intern(result), {in, 2}), rows_shape_[e.shape]);
+  }
+
+  /// x with its axes [first, first + 1) moved behind the `count` that follow it: the new axis goes to its place and back.
+  constexpr int move_axis(int x, const dtype_kit& kit, int from, int to) {
+    int axes[max_rank] = {}, n = 0;
+    const int rank = to_.shape_of(x).rank;
+    for (int i = 0, next = 0; i < rank; ++i) {
+      if (next == from) ++next;
+      axes[n++] = i == to ? from : next++;
+    }
+    return from == to ? x : kit.permute(to_, x, axes);
+  }
+
+  /// Numbers of rows among all rows of the batch: number + row of the batch * rows of one.
+  constexpr int numbers_among_all(int indices, int rows_of_one) {
+    const dtype_kit& kit = *to_.op(indices).kit;
+    // The first row that belongs to each: 0 1 2... counted over all rows, seen as one line for each of the batch, its first column.
+    // That is an index times a literal; dtype kits cannot multiply, but they can add up.
+    const int shape = to_.eq[indices].shape;
+    const int line = kit.index(to_, shape, 0);
+    int offset = -1, power = line;
+    for (int n = rows_of_one; n > 0; n >>= 1) {
+      if (n & 1) offset = offset < 0 ? power : kit.add(to_, offset, power);
+      if (n > 1) power = kit.add(to_, power, power);
+    }
+    return offset < 0 ? indices : kit.add(to_, indices, offset);
+  }
+  constexpr int joined_rows(int x, const dtype_kit& kit) {
+    const shape s = to_.shape_of(x);
+    shape all;
+    all.push(to_.syms.derive(extent_rule::product, s.e[0], s.e[1]));
+    for (int i = 2; i < s.rank; ++i) all.push(s.e[i]);
+    return kit.reshape(to_, x, to_.intern(all));
+  }
+
+  constexpr int gather(int k) {
+    const equation& e = from_.eq[k];
+    const int x = from_.operand(k, 0), indices = from_.operand(k, 1);
+    const dtype_kit& kit = *e.op->kit;
+    const int result = rows_shape_[e.shape];
+    if (!rows_[x]) {  // the rows are the same: more numbers, that is all
+      const int in[] = {at_[x], at_[indices]};
+      return add(e, result, {in, 2});
+    }
+    if (!rows_[indices]) {  // [B, n, ...] -> [n, B, ...], gather, and back
+      const int places = shape_at(indices).rank;
+      const int in[] = {move_axis(at_[x], kit, 0, 1), at_[indices]};
+      shape s = shape_at(indices);
+      for (int i = 1; i < to_.shape_of(in[0]).rank; ++i) s.push(to_.shape_of(in[0]).e[i]);
+      return move_axis(add(e, to_.intern(s), {in, 2}), kit, places, 0);
+    }
+    const int rows_of_one = to_.syms.find(shape_at(x).e[1]);
+    if (rows_of_one < 0) return -117;
+    const int in[] = {joined_rows(at_[x], kit), numbers_among_all(at_[indices], rows_of_one)};
+    return add(e, result, {in, 2});
+  }
+
+  constexpr int scatter(int k) {
+    const equation& e = from_.eq[k];
+    const int x = from_.operand(k, 0), indices = from_.operand(k, 1);
+    const dtype_kit& kit = *e.op->kit;
+    const shape out = to_.shapes[rows_shape_[e.shape]];
+    if (!rows_[indices]) {  // [B, places, row] -> [places, B, row], scatter, and back
+      const int places = shape_at(indices).rank;
+      const int in[] = {move_axis(with_rows(x), kit, 0, places), at_[indices]};
+      shape s = out;
+      s.e[0] = out.e[1];
+      s.e[1] = out.e[0];
+      return move_axis(add(e, to_.intern(s), {in, 2}), kit, 1, 0);
+    }
+    const int rows_of_one = to_.syms.find(out.e[1]);
+    if (rows_of_one < 0) return -117;
+    shape all;
+    all.push(to_.syms.derive(extent_rule::product, out.e[0], out.e[1]));
+    for (int i = 2; i < out.rank; ++i) all.push(out.e[i]);
+    const int in[] = {with_rows(x), numbers_among_all(at_[indices], rows_of_one)};
+    return kit.reshape(to_, add(e, to_.intern(all), {in, 2}), rows_shape_[e.shape]);
+  }
+
+  graph& to_;
+  const graph& from_;
+  int extent_, subs_ = 0, code_ = 0;
+  vec<int> symbol_, plain_, rows_shape_, at_;
+  vec<char> rows_;
+};
+
+}  // namespace detail
+
+/// Copies `from` into `to` with the given equations as its arguments, of which the batched ones have a leading axis of the given extent,
+/// and returns the numbers of its outputs, all with that axis; -code where this cannot be. An extent is a number or a symbol of `to`.
+constexpr vec<int> splice_batched(graph& to, const graph& from, const vec<int>& arguments, const vec<char>& batched, int batch_extent) {
+  return detail::batching(to, from, arguments, batched, batch_extent).outputs();
+}
+
+}  // namespace ebb::inline EBB_ABI

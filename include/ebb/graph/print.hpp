@@ -1,0 +1,145 @@
+// ebb/graph/print.hpp — a graph as text: A-normal form, one equation a line, with types.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   a = input 0 : f32[n, 64]
+//   b = exp a : f32[n, 64]
+//   c = sum b over 1 : f32[n]
+//   d = mul c 2.0 : f32[n]
+//   return d
+// Extents that are known at the call only are called n, m, k...; what is computed from them is shown as it is computed: n*m, n+1.
+#pragma once
+
+#include "graph.hpp"
+
+#include <charconv>
+#include <string>
+#include <type_traits>
+
+namespace ebb::inline EBB_ABI {
+
+/// The value of a literal as C++ would write it.
+inline std::string literal_text(dtype d, cell bits) {
+  return with_dtype(d, [&]<class T>(T) -> std::string {
+    if constexpr (std::is_same_v<T, bool>) return bits ? "true" : "false";
+    else if constexpr (std::is_integral_v<T>) return std::to_string(from_cell<T>(bits));
+    else {
+      using shown = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      char text[64];
+      const auto end = std::to_chars(text, text + sizeof text, static_cast<shown>(from_cell<T>(bits))).ptr;
+      std::string s(text, end);
+      return s.find_first_not_of("-0123456789") == std::string::npos ? s + ".0" : s;
+    }
+  });
+}
+
+/// The names of a graph's equations and extents, and its equations as text.
+class graph_text {
+ public:
+  explicit graph_text(const graph& g) : g_(g) {
+    vec<char> shown(g.size(), 0);
+    for (int o : g.out)
+      if (o >= 0) shown[o] = 1;
+    int count = 0;
+    for (int k = 0; k < g.size(); ++k) {
+      // A literal stands where it is used; a result has a line, and so a type, of its own.
+      inline_.push(g.op(k).what == kind::literal && !shown[k]);
+      names_.push(inline_.back() ? literal_text(g.op(k).result, static_cast<cell>(g.eq[k].attr[0])) : letters("abcdefghijlopqrstuvwxyz", count++));
+    }
+    count = 0;
+    for (int i = 0; i < g.syms.count(); ++i)
+      symbols_.push(g.syms.find(~i) == ~i && g.syms.origin(i).rule == extent_rule::argument ? letters("nmkpqrstuvw", count++) : std::string());
+  }
+
+  bool is_inline(int k) const { return inline_[k]; }
+  const std::string& name(int k) const { return names_[k]; }
+
+  std::string extent(int e) const {
+    e = g_.syms.find(e);
+    if (e >= 0) return std::to_string(e);
+    if (!symbols_[~e].empty()) return symbols_[~e];
+    const extent_origin& o = g_.syms.origin(~e);
+    constexpr char signs[] = " +-*/";
+    return part(o.a) + signs[static_cast<int>(o.rule)] + part(o.b);
+  }
+  std::string type(int k) const {
+    std::string s(name_of(g_.op(k).result));
+    const shape& extents = g_.shape_of(k);
+    for (int i = 0; i < extents.rank; ++i) s += (i ? ", " : "[") + extent(extents.e[i]);
+    return extents.rank ? s + "]" : s;
+  }
+  /// `sum b over 1`
+  std::string application(int k) const {
+    const equation& e = g_.eq[k];
+    if (e.op->what == kind::literal) return literal_text(e.op->result, static_cast<cell>(e.attr[0]));
+    std::string s(e.op->name);
+    for (int j = 0; j < e.count; ++j) {
+      s += ' ' + names_[g_.operand(k, j)];
+      if (e.op->what == kind::contract && (e.attr[0] >> j & 1)) s += "^T";
+    }
+    s += attributes(k);
+    if (e.does == effect::assign) s += " !";
+    return s;
+  }
+  std::string line(int k) const { return names_[k] + " = " + application(k) + " : " + type(k); }
+
+ private:
+  static std::string letters(std::string_view from, int i) {
+    const int n = static_cast<int>(from.size());
+    return from[static_cast<std::size_t>(i % n)] + (i < n ? std::string() : std::to_string(i / n));
+  }
+  std::string part(int e) const {
+    const int found = g_.syms.find(e);
+    return found >= 0 || !symbols_[~found].empty() ? extent(e) : '(' + extent(e) + ')';
+  }
+  std::string attributes(int k) const {
+    const equation& e = g_.eq[k];
+    std::string s;
+    const auto axis = [&](std::int64_t a) { s += ' ' + std::to_string(a); };
+    switch (e.op->what) {
+      case kind::input: axis(e.attr[0]); break;
+      case kind::index: s = " along", axis(e.attr[0]); break;
+      case kind::reduce:
+        s = " over";
+        for (std::int64_t a = e.attr[0]; a < e.attr[1]; ++a) axis(a);
+        break;
+      case kind::broadcast:
+        s = " along";
+        for (int a = 0; a < max_rank; ++a)
+          if (e.attr[0] >> a & 1) axis(a);
+        break;
+      case kind::contract: break;
+      case kind::move:
+        if (e.op->shows) {
+          std::int64_t numbers[max_rank] = {};
+          const int count = e.op->show(e.attr, g_.shape_of(k).rank, numbers);
+          s = " by";
+          for (int i = 0; i < count; ++i) axis(numbers[i]);
+          break;
+        }
+        [[fallthrough]];
+      default:
+        if (e.attr[0] != 0 || e.attr[1] != 0) s = " with", axis(e.attr[0]);
+        if (e.attr[1] != 0) axis(e.attr[1]);
+    }
+    return s;
+  }
+
+  const graph& g_;
+  vec<char> inline_;
+  vec<std::string> names_, symbols_;
+};
+
+inline std::string to_string(const graph& g, const std::string& indent = "") {
+  const graph_text text(g);
+  std::string s;
+  for (int k = 0; k < g.size(); ++k) {
+    if (text.is_inline(k)) continue;
+    s += indent + text.line(k) + '\n';
+    if (g.eq[k].sub >= 0) s += to_string(g.subs[g.eq[k].sub], indent + "  ");
+  }
+  s += indent + "return";
+  for (int o : g.out) s += ' ' + (o < 0 ? std::string("nothing") : text.name(o));
+  return s + '\n';
+}
+
+}  // namespace ebb::inline EBB_ABI

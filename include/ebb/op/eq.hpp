@@ -1,0 +1,15 @@
+// ebb/op/eq.hpp — the name of an equation in a program type, as one writes it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "op.hpp"
+
+#include "../graph/program.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// static_assert(std::is_same_v<ebb::names_of<P>, ebb::program<eq<op::input, float>, eq<op::mul, float, 0, 0>, returns<1>>>);
+template <class Op, class T, int... Operands>
+using eq = named<info<Op, T>, Operands...>;
+
+}  // namespace ebb::inline EBB_ABI

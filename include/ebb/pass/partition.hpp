@@ -1,0 +1,172 @@
+// ebb/pass/partition.hpp — a joint program becomes two halves, and the list of what the first one saves for the second.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: saved or recomputed]
+//   early   does not depend on a seed                late    does; belongs to the backward half
+//   kept    early, heavy, and computed by the forward half in any case: transcendental functions, contractions, reductions
+// Late equations mention early ones; `joint` holds nothing else that could cross. Of those,
+//   arguments are free: the caller holds them.        literals and indices are never saved.
+//   kept ones are saved.
+//   others are computed again, in the loop that uses them, from what is saved or free: that costs no memory and next to no time.
+// Only where this would need further values, the bytes decide: those of the values that would have to be saved for it against those of
+// the one that is mentioned. So a cast to double is repeated and its float saved, a comparison of two sums is saved as a byte an
+// element, and a product of two functions that nobody else mentions is saved itself. Heavy equations that only the backward half
+// mentions (the logarithm in the derivative of a power) are not computed before it runs.
+#pragma once
+
+#include "prune.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// forward: arguments -> the user's outputs, then what is saved.   backward: arguments, saved, seeds -> gradients.
+struct halves {
+  graph forward, backward;
+  int saved = 0;
+};
+
+namespace detail {
+
+class partition_of {
+ public:
+  constexpr partition_of(const graph& joint, int arguments, int outputs)
+      : g_(joint), arguments_(arguments), outputs_(outputs), late_(g_.size(), 0), primal_(g_.size(), 0), at_hand_(g_.size(), 0),
+        seen_(g_.size(), -1), saved_(g_.size(), -1) {
+    find_late();
+    find_primal();
+    choose();
+  }
+
+  constexpr halves result() const { return {forward(), backward(), order_.size()}; }
+
+ private:
+  constexpr bool is_late(int k) const { return late_.data()[k]; }
+  /// Computed by the forward half in any case, and too dear to be computed twice.
+  constexpr bool is_kept(int k) const { return primal_.data()[k] && g_.op(k).heavy; }
+
+  constexpr void find_late() {
+    for (int k = 0; k < g_.size(); ++k) {
+      const equation& e = g_.eq.data()[k];
+      char late = e.op->what == kind::input && e.attr[0] >= arguments_;
+      for (int j = 0; j < e.count; ++j) late = late || late_.data()[g_.pool.data()[e.first + j]];
+      late_.data()[k] = late;
+      at_hand_.data()[k] = !late && e.count == 0;  // arguments, literals, indices
+    }
+  }
+  constexpr void find_primal() {
+    for (int i = 0; i < outputs_; ++i) primal_[g_.out[i]] = 1;
+    for (int k = g_.size() - 1; k >= 0; --k) {
+      const equation& e = g_.eq.data()[k];
+      if (e.does != effect::none && !is_late(k)) primal_.data()[k] = 1;
+      if (primal_.data()[k])
+        for (int j = 0; j < e.count; ++j) primal_.data()[g_.pool.data()[e.first + j]] = 1;
+    }
+  }
+
+  /// Early equations that late ones, or the gradients themselves, mention.
+  constexpr vec<char> find_crossing() const {
+    vec<char> crosses(g_.size(), 0);
+    for (int i = outputs_; i < g_.out.size(); ++i)
+      if (!is_late(g_.out[i])) crosses[g_.out[i]] = 1;
+    for (int k = 0; k < g_.size(); ++k) {
+      if (!is_late(k)) continue;
+      for (int i : g_.operands(k))
+        if (!is_late(i)) crosses.data()[i] = 1;
+    }
+    return crosses;
+  }
+
+  constexpr void choose() {
+    const vec<char> crosses = find_crossing();
+    for (int k = 0; k < g_.size(); ++k)
+      if (crosses.data()[k] && is_kept(k)) save(k);
+    for (int k = 0; k < g_.size(); ++k) {
+      if (!crosses.data()[k] || at_hand_.data()[k]) continue;
+      const vec<int> needed = would_need(k);
+      std::int64_t cost = 0;
+      for (int i : needed) cost += bytes(i);
+      if (needed.size() <= most_needed && cost <= bytes(k)) {
+        for (int i : needed) save(i);
+        at_hand_.data()[k] = 1;
+      } else save(k);
+    }
+  }
+
+  constexpr void save(int k) {
+    saved_[k] = order_.push(k);
+    at_hand_[k] = 1;
+  }
+
+  /// What else had to be saved so that k can be computed again; more than `most_needed` if it is not worth looking further.
+  constexpr vec<int> would_need(int k) {
+    vec<int> needed, open{k};
+    for (int visited = 0; !open.empty() && needed.size() <= most_needed; ++visited) {
+      if (visited == most_visited) return vec<int>(most_needed + 1, k);
+      const equation& e = g_.eq.data()[open.pop()];
+      if (e.does != effect::none) return vec<int>(most_needed + 1, k);
+      for (int j = 0; j < e.count; ++j) {
+        const int i = g_.pool.data()[e.first + j];
+        if (at_hand_.data()[i] || seen_.data()[i] == k) continue;
+        seen_.data()[i] = k;
+        if (is_kept(i)) needed.push(i);
+        else open.push(i);
+      }
+    }
+    return needed;
+  }
+
+  /// The size of a value. What is not known yet counts as an extent of 256.
+  constexpr std::int64_t bytes(int k) const {
+    auto n = static_cast<std::int64_t>(size_of(g_.op(k).result));
+    const shape& s = g_.shape_of(k);
+    for (int i = 0; i < s.rank; ++i) n *= g_.syms.find(s.e[i]) >= 0 ? g_.syms.find(s.e[i]) : 256;
+    return n;
+  }
+
+  constexpr graph forward() const {
+    graph f = shell_of(g_);
+    f.inputs = arguments_;
+    vec<int> to(g_.size(), -1);
+    for (int k = 0; k < g_.size(); ++k)
+      if (!is_late(k)) to.data()[k] = f.append_renumbered(g_, k, to.data());
+    for (int i = 0; i < outputs_; ++i) f.out.push(to[g_.out[i]]);
+    for (int k : order_) f.out.push(to[k]);
+    return prune(f);
+  }
+
+  /// Arguments keep their numbers, seeds move behind what is saved. Effects of early equations have happened in the forward half.
+  constexpr graph backward() const {
+    graph b = shell_of(g_);
+    b.inputs = g_.inputs + order_.size();
+    vec<int> to(g_.size(), -1);
+    for (int k = 0; k < g_.size(); ++k)
+      if (g_.op(k).what == kind::input && !is_late(k)) to[k] = b.append_renumbered(g_, k, to.data());
+    for (int i = 0; i < order_.size(); ++i) to[order_[i]] = g_.op(order_[i]).kit->input(b, g_.eq[order_[i]].shape, arguments_ + i);
+    for (int k = 0; k < g_.size(); ++k) {
+      const equation& e = g_.eq.data()[k];
+      if (to.data()[k] >= 0 || (e.does != effect::none && !is_late(k))) continue;
+      bool whole = true;
+      for (int j = 0; j < e.count; ++j) whole = whole && to.data()[g_.pool.data()[e.first + j]] >= 0;
+      if (!whole) continue;
+      to.data()[k] = b.append_renumbered(g_, k, to.data());
+      if (e.op->what == kind::input && e.attr[0] >= arguments_) b.eq.back().attr[0] += order_.size();
+    }
+    for (int i = outputs_; i < g_.out.size(); ++i) b.out.push(to[g_.out[i]]);
+    return prune(b);
+  }
+
+  static constexpr int most_visited = 64, most_needed = 8;
+
+  const graph& g_;
+  int arguments_, outputs_;
+  vec<char> late_, primal_, at_hand_;
+  vec<int> seen_, saved_, order_;
+};
+
+}  // namespace detail
+
+/// The halves of a joint program: `arguments` come before its seeds, `outputs` before its gradients.
+constexpr halves partition(const graph& joint, int arguments, int outputs) {
+  return detail::partition_of(joint, arguments, outputs).result();
+}
+
+}  // namespace ebb::inline EBB_ABI
