@@ -8,12 +8,11 @@
 // scratch first, since a second copy of the body would double compile time.
 #pragma once
 
+#include "../base/repeat.hpp"
 #include "../tensor/nest.hpp"
 #include "../tensor/reduction_tree.hpp"
-#include "convert.hpp"
-#include "fold.hpp"
-#include "lanes.hpp"
-#include "narrow.hpp"
+#include "run_state.hpp"
+#include "slots.hpp"
 
 #include <array>
 #include <cstddef>
@@ -28,53 +27,6 @@ struct nest_call {
   const std::size_t* symbol = nullptr;  // the values of the symbols
   const char* name = "ebb";             // of the call, for errors
 };
-
-namespace detail {
-
-
-template <dtype D>
-struct type_for;
-template <> struct type_for<dtype::boolean> { using type = bool; };
-template <> struct type_for<dtype::i32> { using type = std::int32_t; };
-template <> struct type_for<dtype::i64> { using type = std::int64_t; };
-template <> struct type_for<dtype::f16> { using type = float16; };
-template <> struct type_for<dtype::bf16> { using type = bfloat16; };
-template <> struct type_for<dtype::f32> { using type = float; };
-template <> struct type_for<dtype::f64> { using type = double; };
-template <dtype D>
-using type_of = typename type_for<D>::type;
-
-/// The values of a nest while it runs: one array of lanes for each dtype.
-template <int B, int I, int L, int H, int N, int F, int D>
-struct local_slots {
-  lanes<bool> b[B + 1];
-  lanes<std::int32_t> i[I + 1];
-  lanes<std::int64_t> l[L + 1];
-  lanes<float16> h[H + 1];
-  lanes<bfloat16> n[N + 1];
-  lanes<float> f[F + 1];
-  lanes<double> d[D + 1];
-
-  template <dtype T>
-  EBB_INLINE auto* array() {
-    if constexpr (T == dtype::boolean) return b;
-    else if constexpr (T == dtype::i32) return i;
-    else if constexpr (T == dtype::i64) return l;
-    else if constexpr (T == dtype::f16) return h;
-    else if constexpr (T == dtype::bf16) return n;
-    else if constexpr (T == dtype::f32) return f;
-    else return d;
-  }
-  template <slot S>
-  EBB_INLINE lanes<type_of<S.type>>& at() {
-    return array<S.type>()[S.number];
-  }
-};
-
-template <nest N>
-using locals_of = local_slots<N.slots[0], N.slots[1], N.slots[2], N.slots[3], N.slots[4], N.slots[5], N.slots[6]>;
-
-}  // namespace detail
 
 template <class P, int Number>
 class nest_kernel {
@@ -118,13 +70,7 @@ class nest_kernel {
   };
   using extents = std::array<std::size_t, static_cast<std::size_t>(n.loops)>;
 
-  /// The accumulators of one reduction along the last loops.
-  template <class T>
-  struct run_state {
-    lanes<T> rest[accumulators];
-    lanes<T> digit[cascade_depth][accumulators];
-    run_state() {}  // nothing: a tuple would write zeros into all of them
-  };
+  /// The accumulators of all reductions along the last loops, and how far they are.
   template <class>
   struct run_states;
   template <int... I>
@@ -173,7 +119,10 @@ class nest_kernel {
       if constexpr (e.along >> inner & 1) {
         const auto first = lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[inner] + j));
         to = convert<T>(first + lane_index<std::int64_t>());
-      } else to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[std::countr_zero(static_cast<unsigned>(e.along))])));
+      } else {
+        constexpr int outer = std::countr_zero(static_cast<unsigned>(e.along));
+        to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[outer])));
+      }
     } else {
       const T* from = reinterpret_cast<const T*>(p.in[I]);
       if constexpr (e.along >> inner & 1) to = part.load(from + j);
@@ -221,7 +170,8 @@ class nest_kernel {
   /// One step of lanes. `rest(I)` gives the accumulator of reduction I.
   static EBB_INLINE void step(const pointers& p, std::size_t j, std::uint32_t valid, auto part, auto&& rest) {
     locals v;
-    [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_LAMBDA {
+    [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>,
+                                      std::integer_sequence<int, S...>) EBB_LAMBDA {
       (load_one<L>(v, p, j, part), ...);
       compute_from<0>(v);
       (reduce_one<R>(v, p, j, rest.template operator()<R>(), valid, part), ...);
@@ -272,40 +222,36 @@ class nest_kernel {
     x.store(reinterpret_cast<T*>(scratch));
     x.store(reinterpret_cast<T*>(scratch) + lane);
   }
+  template <class T>
+  static EBB_INLINE lanes<T> take(const char* scratch, int lane) {
+    return lanes<T>::load(reinterpret_cast<const T*>(scratch) + lane);
+  }
   /// `count` elements from j on, fewer than a step, in the lanes from `lane` on: through padded scratch.
   static void partial(states& s, const pointers& p, std::size_t j, int lane, int count, std::size_t u) {
-    [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {
-      constexpr std::size_t room = 2 * lane_count * 8;
-      [[maybe_unused]] alignas(64) char in[sizeof...(L) + 1][room], out[sizeof...(S) + 1][room], red[sizeof...(R) + 1][room];
-      pointers q = p;
-      q.index[inner] += j - static_cast<std::size_t>(lane);
-      ([&] {
-        if constexpr (load_at<L>.source == nest_load::from::array && (load_at<L>.along >> inner & 1)) {
-          using T = loaded<L>;
-          place(lanes<T>::load(reinterpret_cast<const T*>(p.in[L]) + j, count), in[L], lane);
-          q.in[L] = in[L];
-        }
-      }(), ...);
-      ([&] {
-        if constexpr (!reduce_at<R>.run) {
-          using T = reduced<R>;
-          place(lanes<T>::load(reinterpret_cast<const T*>(p.red[R]) + j, count), red[R], lane);
-          q.red[R] = red[R];
-        }
-      }(), ...);
-      ((q.out[S] = out[S]), ...);
-      sweep(s, q, 0, 1, u, ((1u << count) - 1u) << lane);
-      ([&] {
-        if constexpr (!reduce_at<R>.run) {
-          using T = reduced<R>;
-          lanes<T>::load(reinterpret_cast<const T*>(red[R]) + lane).store(reinterpret_cast<T*>(p.red[R]) + j, count);
-        }
-      }(), ...);
-      ([&] {
-        using T = stored<S>;
-        lanes<T>::load(reinterpret_cast<const T*>(out[S]) + lane).store(reinterpret_cast<T*>(p.out[S]) + j, count);
-      }(), ...);
-    }(loads{}, reduces{}, stores{});
+    constexpr std::size_t room = 2 * lane_count * 8;
+    [[maybe_unused]] alignas(64) char in[n.loads.count + 1][room], out[n.stores.count + 1][room], red[n.reduces.count + 1][room];
+    pointers q = p;
+    q.index[inner] += j - static_cast<std::size_t>(lane);
+    repeat<n.loads.count>([&]<int I>() {
+      if constexpr (load_at<I>.source == nest_load::from::array && (load_at<I>.along >> inner & 1)) {
+        place(lanes<loaded<I>>::load(reinterpret_cast<const loaded<I>*>(p.in[I]) + j, count), in[I], lane);
+        q.in[I] = in[I];
+      }
+    });
+    repeat<n.reduces.count>([&]<int R>() {
+      if constexpr (!reduce_at<R>.run) {
+        place(lanes<reduced<R>>::load(reinterpret_cast<const reduced<R>*>(p.red[R]) + j, count), red[R], lane);
+        q.red[R] = red[R];
+      }
+    });
+    repeat<n.stores.count>([&]<int S>() { q.out[S] = out[S]; });
+    sweep(s, q, 0, 1, u, ((1u << count) - 1u) << lane);
+    repeat<n.reduces.count>([&]<int R>() {
+      if constexpr (!reduce_at<R>.run) take<reduced<R>>(red[R], lane).store(reinterpret_cast<reduced<R>*>(p.red[R]) + j, count);
+    });
+    repeat<n.stores.count>([&]<int S>() {
+      take<stored<S>>(out[S], lane).store(reinterpret_cast<stored<S>*>(p.out[S]) + j, count);
+    });
   }
 
   /// Elements [j, j + count) of a row; the first of them belongs to logical lane `phase`.
@@ -346,36 +292,24 @@ class nest_kernel {
 
   // Reductions along the last loops.
   static void each_run(states& s, auto&& f) {
-    [&]<int... R>(std::integer_sequence<int, R...>) {
-      ([&] {
-        if constexpr (reduce_at<R>.run) f.template operator()<R>(std::get<R>(s.of));
-      }(), ...);
-    }(reduces{});
+    repeat<n.reduces.count>([&]<int R>() {
+      if constexpr (reduce_at<R>.run) f.template operator()<R>(std::get<R>(s.of));
+    });
   }
+  template <int R>
+  static constexpr auto identity = from_cell<reduced<R>>(reduce_at<R>.identity);
+
   static void begin_run(states& s) {
     s.index = s.leaves = 0;
-    each_run(s, []<int R>(auto& state) {
-      for (auto& lane : state.rest) lane = lanes<reduced<R>>::all(from_cell<reduced<R>>(reduce_at<R>.identity));
-    });
+    each_run(s, []<int R>(auto& state) { state.begin(identity<R>); });
   }
   static void end_leaf(states& s) {
-    each_run(s, [&]<int R>(auto& state) {
-      int d = 0;
-      for (; s.leaves >> d & 1; ++d)
-        for (int u = 0; u < accumulators; ++u) state.rest[u] = combiner<reduce_at<R>.combine>(state.digit[d][u], state.rest[u]);
-      for (int u = 0; u < accumulators; ++u) {
-        state.digit[d][u] = state.rest[u];
-        state.rest[u] = lanes<reduced<R>>::all(from_cell<reduced<R>>(reduce_at<R>.identity));
-      }
-    });
+    each_run(s, [&]<int R>(auto& state) { state.end_leaf(s.leaves, identity<R>, combiner<reduce_at<R>.combine>); });
     ++s.leaves;
   }
   static void end_run(states& s, const pointers& p) {
     each_run(s, [&]<int R>(auto& state) {
-      for (int d = 0; s.leaves >> d != 0; ++d)
-        if (s.leaves >> d & 1)
-          for (int u = 0; u < accumulators; ++u) state.rest[u] = combiner<reduce_at<R>.combine>(state.digit[d][u], state.rest[u]);
-      *reinterpret_cast<reduced<R>*>(p.red[R]) = combine(state.rest, combiner<reduce_at<R>.combine>);
+      *reinterpret_cast<reduced<R>*>(p.red[R]) = state.total(s.leaves, combiner<reduce_at<R>.combine>);
     });
   }
 
@@ -400,29 +334,24 @@ class nest_kernel {
   }
   template <int L>
   static void advance(pointers& p, const extents& e) {
-    [&]<int... I, int... R, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {
-      ([&] {
-        if constexpr (load_at<I>.source == nest_load::from::array) p.in[I] += stride(e, sizeof(loaded<I>), load_at<I>.along, L);
-      }(), ...);
-      ((p.red[R] += stride(e, sizeof(reduced<R>), along_of_reduce(reduce_at<R>), L)), ...);
-      ((p.out[S] += stride(e, sizeof(stored<S>), (1 << n.loops) - 1, L)), ...);
-    }(loads{}, reduces{}, stores{});
+    repeat<n.loads.count>([&]<int I>() {
+      if constexpr (load_at<I>.source == nest_load::from::array) p.in[I] += stride(e, sizeof(loaded<I>), load_at<I>.along, L);
+    });
+    repeat<n.reduces.count>([&]<int R>() { p.red[R] += stride(e, sizeof(reduced<R>), along_of_reduce(reduce_at<R>), L); });
+    repeat<n.stores.count>([&]<int S>() { p.out[S] += stride(e, sizeof(stored<S>), (1 << n.loops) - 1, L); });
     ++p.index[L];
   }
   /// Fills the rows that the reductions beginning at loop L add to.
   template <int L>
   static void begin_rows(const pointers& p, const extents& e) {
-    [&]<int... R>(std::integer_sequence<int, R...>) {
-      ([&] {
-        if constexpr (!reduce_at<R>.run && reduce_at<R>.first == L) {
-          using T = reduced<R>;
-          std::size_t count = 1;
-          for (int k = reduce_at<R>.last; k < n.loops; ++k) count *= e[static_cast<std::size_t>(k)];
-          T* to = reinterpret_cast<T*>(p.red[R]);
-          for (std::size_t i = 0; i < count; ++i) to[i] = from_cell<T>(reduce_at<R>.identity);
-        }
-      }(), ...);
-    }(reduces{});
+    repeat<n.reduces.count>([&]<int R>() {
+      if constexpr (!reduce_at<R>.run && reduce_at<R>.first == L) {
+        std::size_t count = 1;
+        for (int k = reduce_at<R>.last; k < n.loops; ++k) count *= e[static_cast<std::size_t>(k)];
+        reduced<R>* to = reinterpret_cast<reduced<R>*>(p.red[R]);
+        for (std::size_t i = 0; i < count; ++i) to[i] = identity<R>;
+      }
+    });
   }
   template <int L>
   static void walk(states& s, const pointers& given, const extents& e) {
@@ -447,13 +376,11 @@ class nest_kernel {
       for (int a = n.axis[l]; a < n.axis[l + 1]; ++a) e[static_cast<std::size_t>(l)] *= extent_value(P::shape_at(n.shape).e[a], c.symbol);
     }
     pointers p;
-    [&]<int... I, int... R, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) {
-      ([&] {
-        if constexpr (load_at<I>.source == nest_load::from::array) p.in[I] = static_cast<const char*>(c.buffer[load_at<I>.buffer]);
-      }(), ...);
-      ((p.red[R] = static_cast<char*>(c.buffer[reduce_at<R>.buffer])), ...);
-      ((p.out[S] = static_cast<char*>(c.buffer[store_at<S>.buffer])), ...);
-    }(loads{}, reduces{}, stores{});
+    repeat<n.loads.count>([&]<int I>() {
+      if constexpr (load_at<I>.source == nest_load::from::array) p.in[I] = static_cast<const char*>(c.buffer[load_at<I>.buffer]);
+    });
+    repeat<n.reduces.count>([&]<int R>() { p.red[R] = static_cast<char*>(c.buffer[reduce_at<R>.buffer]); });
+    repeat<n.stores.count>([&]<int S>() { p.out[S] = static_cast<char*>(c.buffer[store_at<S>.buffer]); });
     for (std::size_t& i : p.index) i = 0;
     states s;
     walk<0>(s, p, e);
