@@ -1,0 +1,123 @@
+// test/op/reduce.cpp — reductions over axes: sums, means, extrema and their places, logsumexp.
+// SPDX-License-Identifier: BSL-1.0
+#include "golden.hpp"
+
+namespace {
+
+using golden::of;
+using golden::real;
+using matrix = of<real, 3, 4>;
+
+/// F on the recorded matrix, with static and with dyn extents.
+const auto both = [](const char* name, auto f, golden::bounds b = {}) {
+  golden::check<matrix>("reductions", name, f, b);
+  golden::check<of<real, ebb::dyn, ebb::dyn>>("reductions", name, f, b);
+};
+// What is not the largest gets 0, where PyTorch multiplies by 0: the sign is not compared.
+const golden::bounds exact{.value = 0, .grad = 0, .sign_is_open = true}, summed{.value = 2, .grad = 2, .spread = true};
+
+TEST_CASE("sums and means give what PyTorch recorded") {
+  both("sum_all", [](auto x) { return ebb::sum(x); }, summed);
+  both("sum_axis_0", [](auto x) { return ebb::sum<0>(x); }, summed);
+  both("sum_axis_1", [](auto x) { return ebb::sum<1>(x); }, summed);
+  both("sum_axis_0_1", [](auto x) { return ebb::sum<0, 1>(x); }, summed);
+  both("sum_keepdim", [](auto x) { return ebb::sum<1>(x, ebb::keep_dims); }, summed);
+  both("sum_negative_axis", [](auto x) { return ebb::sum<-1>(x); }, summed);
+  both("mean_all", [](auto x) { return ebb::mean(x); }, summed);
+  both("mean_axis_0", [](auto x) { return ebb::mean<0>(x); }, summed);
+  both("mean_axis_1", [](auto x) { return ebb::mean<1>(x); }, summed);
+  both("mean_axis_0_1", [](auto x) { return ebb::mean<0, 1>(x); }, summed);
+  both("mean_keepdim", [](auto x) { return ebb::mean<1>(x, ebb::keep_dims); }, summed);
+  both("mean_negative_axis", [](auto x) { return ebb::mean<-1>(x); }, summed);
+  for (const char* points : {"zeros", "ties", "nonfinite"}) {
+    using any_matrix = of<real, ebb::dyn, 4>;
+    golden::check<any_matrix>("reductions", std::string("sum_") + points, [](auto x) { return ebb::sum<1>(x); }, summed);
+    golden::check<any_matrix>("reductions", std::string("mean_") + points, [](auto x) { return ebb::mean<1>(x); }, summed);
+  }
+  golden::check<of<real, 4>>("reductions", "sum_cancel", [](auto x) { return ebb::sum(x); }, exact);
+  golden::check<of<real, 257>>("reductions", "sum_long", [](auto x) { return ebb::sum(x); }, {.value = 16, .grad = 0});
+  golden::check<of<real, ebb::dyn>>("reductions", "mean_long", [](auto x) { return ebb::mean(x); }, {.value = 16, .grad = 1});
+}
+
+TEST_CASE("extrema over axes give what PyTorch recorded: ties share") {
+  both("amax_axis_0", [](auto x) { return ebb::max<0>(x); }, exact);
+  both("amax_axis_1", [](auto x) { return ebb::max<1>(x); }, exact);
+  both("amax_axis_0_1", [](auto x) { return ebb::max<0, 1>(x); }, exact);
+  both("amax_keepdim", [](auto x) { return ebb::max<1>(x, ebb::keep_dims); }, exact);
+  both("amax_negative_axis", [](auto x) { return ebb::max<-1>(x); }, exact);
+  both("amin_axis_0", [](auto x) { return ebb::min<0>(x); }, exact);
+  both("amin_axis_1", [](auto x) { return ebb::min<1>(x); }, exact);
+  both("amin_axis_0_1", [](auto x) { return ebb::min<0, 1>(x); }, exact);
+  both("amin_keepdim", [](auto x) { return ebb::min<1>(x, ebb::keep_dims); }, exact);
+  both("amin_negative_axis", [](auto x) { return ebb::min<-1>(x); }, exact);
+  both("max_axis_0", [](auto x) { return ebb::max<0>(x); }, exact);
+  both("max_axis_1", [](auto x) { return ebb::max<1>(x); }, exact);
+  both("min_axis_0", [](auto x) { return ebb::min<0>(x); }, exact);
+  both("min_axis_1", [](auto x) { return ebb::min<1>(x); }, exact);
+  both("max_all", [](auto x) { return ebb::max(x); }, exact);
+  both("min_all", [](auto x) { return ebb::min(x); }, exact);
+
+  // Where the largest is NaN, amax's gradient is NaN in PyTorch and that of max goes to the NaN: here it does in both.
+  // In the third row of "ties" 0 and -0 are both the largest: which of them is the result depends on the order of the reduction.
+  const golden::bounds open{.value = 0, .grad = 1, .sign_is_open = true, .nan_is_open = "grad"};
+  const golden::bounds of_ties{.value = 0, .grad = 1, .sign_is_open = true, .value_sign_is_open = true};
+  for (const char* points : {"zeros", "ties", "nonfinite"}) {
+    using any_matrix = of<real, ebb::dyn, 4>;
+    const std::string name = points;
+    const bool ties = name == "ties";
+    golden::check<any_matrix>("reductions", "amax_" + name, [](auto x) { return ebb::max<1>(x); }, ties ? of_ties : open);
+    golden::check<any_matrix>("reductions", "amin_" + name, [](auto x) { return ebb::min<1>(x); }, open);
+    golden::check<any_matrix>("reductions", "max_all_" + name, [](auto x) { return ebb::max(x); }, {.grad = 1});
+    golden::check<any_matrix>("reductions", "min_all_" + name, [](auto x) { return ebb::min(x); }, {.grad = 1});
+    golden::check<any_matrix>("reductions", "argmax_" + name, [](auto x) { return std::tuple(ebb::argmax<1>(x), ebb::argmin<1>(x)); });
+    // Values and places; the gradient of torch.max along an axis goes to the place it returns, that of ebb::max to all ties.
+    golden::check<any_matrix>("reductions", "max_" + name, [](auto x) { return std::tuple(ebb::max<1>(x), ebb::argmax<1>(x)); },
+                              {.grad = -1, .value_sign_is_open = ties});
+    golden::check<any_matrix>("reductions", "min_" + name, [](auto x) { return std::tuple(ebb::min<1>(x), ebb::argmin<1>(x)); }, {.grad = -1});
+  }
+}
+
+TEST_CASE("ties in several axes share evenly, also where these are not neighbours") {
+  // 2 x 2 x 2, the largest three times: twice in the first plane along axis 0, once in the second.
+  const auto f = [](auto x) { return ebb::max<0, 2>(x); };
+  ebb::graph g = ebb::joint(ebb::trace_of<decltype(f), ebb::term<float, 2, 2, 2>>::make(), {0});
+  ebb::cell_array x, seed;
+  for (float v : {5.f, 5.f, 1.f, 2.f, 5.f, 3.f, 0.f, 4.f}) x.push(ebb::to_cell(v));
+  for (float v : {3.f, 7.f}) seed.push(ebb::to_cell(v));
+  const auto out = ebb::evaluate(g, {x, seed}, {});
+  const float largest[] = {5, 4}, gradient[] = {1, 1, 0, 0, 1, 0, 0, 7};
+  for (int i = 0; i < 2; ++i) CHECK(ebb::from_cell<float>(out[0][i]) == largest[i]);
+  for (int i = 0; i < 8; ++i) CHECK(ebb::from_cell<float>(out[1][i]) == gradient[i]);
+}
+
+TEST_CASE("places and truth give what PyTorch recorded") {
+  both("argmax_axis_0", [](auto x) { return ebb::argmax<0>(x); });
+  both("argmax_axis_1", [](auto x) { return ebb::argmax<1>(x); });
+  both("argmin_axis_0", [](auto x) { return ebb::argmin<0>(x); });
+  both("argmin_axis_1", [](auto x) { return ebb::argmin<1>(x); });
+  both("any_all", [](auto x) { return std::tuple(ebb::any<0>(x > 1), ebb::all<0>(x > -2)); });
+}
+
+TEST_CASE("logsumexp gives what PyTorch recorded") {
+  const golden::bounds b{.value = 4, .grad = 4, .spread = true};
+  both("logsumexp_axis_0", [](auto x) { return ebb::logsumexp<0>(x); }, b);
+  both("logsumexp_axis_1", [](auto x) { return ebb::logsumexp<1>(x); }, b);
+  both("logsumexp_axis_0_1", [](auto x) { return ebb::logsumexp<0, 1>(x); }, b);
+  both("logsumexp_keepdim", [](auto x) { return ebb::logsumexp<1>(x, ebb::keep_dims); }, b);
+  both("logsumexp_negative_axis", [](auto x) { return ebb::logsumexp<-1>(x); }, b);
+  for (const char* points : {"zeros", "ties", "nonfinite"})
+    golden::check<of<real, ebb::dyn, 4>>("reductions", std::string("logsumexp_") + points, [](auto x) { return ebb::logsumexp<1>(x); }, b);
+  // PyTorch's gradient is exp(x - out): it has the rounding of out, 1001, in its argument. Here it is exp(x - max) over its sum.
+  golden::check<of<real, 4>>("reductions", "logsumexp_large", [](auto x) { return ebb::logsumexp<0>(x); }, {.value = 1, .grad = 1024});
+  golden::check<golden::any_vector>("composite", "gradient_logsumexp", [](auto x) { return ebb::logsumexp<0>(2 * x); }, b);
+}
+
+TEST_CASE("reductions over no elements") {
+  using none = of<real, 3, 0>;
+  golden::check<none>("reductions", "empty_sum", [](auto x) { return ebb::sum<1>(x); });
+  golden::check<none>("reductions", "empty_mean", [](auto x) { return ebb::mean<1>(x); });
+  golden::check<none>("reductions", "empty_logsumexp", [](auto x) { return ebb::logsumexp<1>(x); });
+  golden::check<of<real, 3, ebb::dyn>>("reductions", "empty_mean", [](auto x) { return ebb::mean<1>(x); });
+}
+
+}  // namespace
