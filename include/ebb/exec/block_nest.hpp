@@ -1,0 +1,318 @@
+// ebb/exec/block_nest.hpp — one loop nest of a plan, walked at run time: block after block, each op by its block function.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: a nest in blocks]
+// The innermost loop is cut into blocks that fit into the first-level cache. For each block all ops of the nest run one after the other,
+// from arrays and blocks in an arena into blocks. Values, the order of sums included, are those of the compiled nest: both follow
+// [note: one nest for each group] and [note: logical reduction tree], and no block function crosses elements.
+#pragma once
+
+#include "../graph/graph.hpp"
+#include "../plan/plan.hpp"
+#include "../tensor/reduction_tree.hpp"
+#include "workspace.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// n elements of `size` bytes, all as the one at `from`.
+inline void fill(char* to, const char* from, std::size_t size, std::size_t n) {
+  const auto as = [&]<class U>(U x) {
+    std::memcpy(&x, from, sizeof x);
+    for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * sizeof x, &x, sizeof x);
+  };
+  switch (size) {
+    case 1: return as(std::uint8_t{});
+    case 2: return as(std::uint16_t{});
+    case 4: return as(std::uint32_t{});
+    default: return as(std::uint64_t{});
+  }
+}
+inline void fill(char* to, cell x, std::size_t size, std::size_t n) {
+  char bytes[sizeof x];
+  std::memcpy(bytes, &x, sizeof x);  // the low bytes first: little endian
+  fill(to, bytes, size, n);
+}
+
+/// to[i] = first + i * step
+inline void fill_indices(char* to, dtype type, std::size_t first, std::size_t step, std::size_t n) {
+  with_dtype(type, [&]<class T>(T) {
+    for (std::size_t i = 0; i < n; ++i, first += step) {
+      T x;
+      if constexpr (std::is_arithmetic_v<T>) x = static_cast<T>(static_cast<std::int64_t>(first));
+      else x = static_cast<T>(static_cast<float>(static_cast<std::int64_t>(first)));
+      std::memcpy(to + i * sizeof(T), &x, sizeof x);
+    }
+  });
+}
+
+/// The accumulators of one reduction along the last loops: the rest of a leaf, and the digits of the cascade.
+struct block_run {
+  char* rest = nullptr;
+  std::size_t row = 0;  // bytes of 32 lanes
+
+  static constexpr std::size_t bytes(std::size_t size) { return (1 + cascade_depth) * logical_lanes * size; }
+  char* digit(int d) const { return rest + static_cast<std::size_t>(d + 1) * row; }
+
+  void clear(const nest_reduce& r) const { fill(rest, r.identity, size_of(r.type), logical_lanes); }
+  void add_digit(const nest_reduce& r, int d) const {
+    const void* const newer[] = {rest};
+    r.block(newer, digit(d), logical_lanes);
+    std::memcpy(rest, digit(d), row);
+  }
+  void end_leaf(const nest_reduce& r, std::size_t leaves) const {
+    int d = 0;
+    for (; leaves >> d & 1; ++d) add_digit(r, d);
+    std::memcpy(digit(d), rest, row);
+    clear(r);
+  }
+  void end(const nest_reduce& r, std::size_t leaves, char* to) const {
+    for (int d = 0; leaves >> d != 0; ++d)
+      if (leaves >> d & 1) add_digit(r, d);
+    for (std::size_t half = logical_lanes / 2; half > 0; half /= 2) {
+      const void* const newer[] = {rest + half * size_of(r.type)};
+      r.block(newer, rest, half);
+    }
+    std::memcpy(to, rest, size_of(r.type));
+  }
+};
+
+class block_nest {
+ public:
+  block_nest(const graph& g, const plan& p, int number, std::size_t block) : g_(&g), p_(&p), n_(&p.nests[number]), block_(block) {
+    in_ = vec<const char*>(n_->loads.count, nullptr);
+    filled_ = in_;
+    red_ = vec<char*>(n_->reduces.count, nullptr);
+    out_ = vec<char*>(n_->stores.count, nullptr);
+    runs_ = vec<block_run>(n_->reduces.count, block_run{});
+    int slots = 0;
+    for (int t = 0; t < 7; ++t) {
+      first_slot_[t] = slots;
+      slots += n_->slots[t];
+    }
+    at_ = vec<char*>(slots, nullptr);
+    own_ = vec<std::ptrdiff_t>(slots, -1);
+    place_constants();
+    place_values(slots);
+  }
+
+  /// What run() wants as its arena. Nests share one: nothing in it lives longer than a run.
+  std::size_t arena_bytes() const { return arena_bytes_; }
+
+  void run(void* const* buffer, const std::size_t* symbol, char* arena) {
+    for (int l = 0; l < n_->loops; ++l) {
+      extent_[l] = 1;
+      for (int a = n_->axis[l]; a < n_->axis[l + 1]; ++a) extent_[l] *= extent_value(g_->shapes[n_->shape].e[a], symbol);
+      index_[l] = 0;
+    }
+    for (int i = 0; i < at_.size(); ++i)
+      if (own_[i] >= 0) at_[i] = arena + own_[i];
+    for (int i = 0; i < in_.size(); ++i) {
+      const nest_load& x = load(i);
+      in_[i] = x.source == nest_load::from::array ? static_cast<const char*>(buffer[x.buffer]) : nullptr;
+      filled_[i] = nullptr;
+      if (x.source == nest_load::from::literal) at(x.to) = constants_ + static_cast<std::ptrdiff_t>(i) * constant_bytes();
+    }
+    for (int i = 0; i < red_.size(); ++i) red_[i] = static_cast<char*>(buffer[reduce(i).buffer]);
+    for (int i = 0; i < out_.size(); ++i) out_[i] = static_cast<char*>(buffer[store(i).buffer]);
+    walk(0);
+  }
+
+ private:
+  const nest_load& load(int i) const { return p_->loads[n_->loads.first + i]; }
+  const nest_compute& compute(int i) const { return p_->computes[n_->computes.first + i]; }
+  const nest_reduce& reduce(int i) const { return p_->reduces[n_->reduces.first + i]; }
+  const nest_store& store(int i) const { return p_->stores[n_->stores.first + i]; }
+  int number_of(slot s) const { return first_slot_[static_cast<int>(s.type)] + s.number; }
+  char*& at(slot s) { return at_[number_of(s)]; }
+  int inner() const { return n_->loops - 1; }
+  int all_loops() const { return (1 << n_->loops) - 1; }
+  static int kept_loops(const nest& n, const nest_reduce& r) {
+    return ((1 << n.loops) - 1) & ~(((1 << r.last) - 1) & ~((1 << r.first) - 1));
+  }
+  bool has_run() const {
+    for (int i = 0; i < red_.size(); ++i)
+      if (reduce(i).run) return true;
+    return false;
+  }
+  bool is_array(int i) const { return load(i).source == nest_load::from::array && (load(i).along >> inner() & 1); }
+  std::ptrdiff_t constant_bytes() const { return static_cast<std::ptrdiff_t>(block_ * 8); }
+
+  /// Literals are written once, the states of reductions have their place.
+  void place_constants() {
+    std::size_t bytes = static_cast<std::size_t>(in_.size()) * block_ * 8;
+    const std::size_t states = bytes;
+    for (int i = 0; i < red_.size(); ++i)
+      if (reduce(i).run) bytes += block_run::bytes(8);
+    constants_ = own_memory_.take(bytes);
+    for (int i = 0; i < in_.size(); ++i)
+      if (load(i).source == nest_load::from::literal)
+        fill(constants_ + static_cast<std::ptrdiff_t>(i) * constant_bytes(), load(i).bits, size_of(load(i).to.type), block_);
+    char* state = constants_ + states;
+    for (int i = 0; i < red_.size(); ++i) {
+      if (!reduce(i).run) continue;
+      runs_[i] = {state, logical_lanes * size_of(reduce(i).type)};
+      state += block_run::bytes(8);
+    }
+  }
+
+  /// Gives a block of the arena to each slot that is not an array, and again to others when its last reader has run.
+  void place_values(int slots) {
+    vec<int> last(slots, -1);
+    for (int c = 0; c < n_->computes.count; ++c)
+      for (int j = 0; j < compute(c).count; ++j) last[number_of(compute(c).in[j])] = c;
+    const int end = n_->computes.count;
+    for (int i = 0; i < red_.size(); ++i) last[number_of(reduce(i).in)] = end;
+    for (int i = 0; i < out_.size(); ++i) last[number_of(store(i).from)] = end;
+    for (int i = 0; i < in_.size(); ++i)
+      if (!is_array(i) && load(i).source != nest_load::from::literal) own_[number_of(load(i).to)] = new_block(load(i).to.type);
+    vec<char> computed(slots, 0);
+    vec<std::ptrdiff_t> free[9];  // by the size of an element
+    for (int c = 0; c < end; ++c) {
+      const nest_compute& x = compute(c);
+      for (int j = 0; j < x.count; ++j) {
+        const int s = number_of(x.in[j]);
+        bool repeated = false;
+        for (int k = 0; k < j; ++k) repeated = repeated || number_of(x.in[k]) == s;
+        if (last[s] == c && computed[s] && !repeated) free[size_of(x.in[j].type)].push(own_[s]);
+      }
+      vec<std::ptrdiff_t>& available = free[size_of(x.to.type)];
+      own_[number_of(x.to)] = available.empty() ? new_block(x.to.type) : available.pop();
+      computed[number_of(x.to)] = 1;
+    }
+  }
+  std::ptrdiff_t new_block(dtype type) {
+    const std::size_t at = arena_bytes_;
+    arena_bytes_ += (block_ * size_of(type) + 63) / 64 * 64;
+    return static_cast<std::ptrdiff_t>(at);
+  }
+
+  /// Bytes between two indices of loop l, for an array that varies along the loops in `along`.
+  std::ptrdiff_t stride(std::size_t size, int along, int l) const {
+    if (!(along >> l & 1)) return 0;
+    for (int k = l + 1; k < n_->loops; ++k)
+      if (along >> k & 1) size *= extent_[k];
+    return static_cast<std::ptrdiff_t>(size);
+  }
+  /// Moves all pointers by `count` indices of loop l.
+  void advance(int l, std::ptrdiff_t count) {
+    for (int i = 0; i < in_.size(); ++i)
+      if (load(i).source == nest_load::from::array) in_[i] += count * stride(size_of(load(i).to.type), load(i).along, l);
+    for (int i = 0; i < red_.size(); ++i) red_[i] += count * stride(size_of(reduce(i).type), kept_loops(*n_, reduce(i)), l);
+    for (int i = 0; i < out_.size(); ++i) out_[i] += count * stride(size_of(store(i).from.type), all_loops(), l);
+    index_[l] += static_cast<std::size_t>(count);
+  }
+
+  void walk(int l) {
+    for (int i = 0; i < red_.size(); ++i)
+      if (!reduce(i).run && reduce(i).first == l) begin_rows(i);
+    const bool runs = l == n_->run_from && has_run();
+    if (runs) begin_run();
+    if (l == inner()) row();
+    else {
+      for (std::size_t i = 0; i < extent_[l]; ++i) {
+        walk(l + 1);
+        advance(l, 1);
+      }
+      advance(l, -static_cast<std::ptrdiff_t>(extent_[l]));
+    }
+    if (runs) end_run();
+  }
+  void begin_rows(int i) const {
+    std::size_t count = 1;
+    for (int k = reduce(i).last; k < n_->loops; ++k) count *= extent_[k];
+    fill(red_[i], reduce(i).identity, size_of(reduce(i).type), count);
+  }
+  void begin_run() {
+    run_index_ = leaves_ = 0;
+    for (int i = 0; i < red_.size(); ++i)
+      if (reduce(i).run) runs_[i].clear(reduce(i));
+  }
+  void end_run() {
+    for (int i = 0; i < red_.size(); ++i)
+      if (reduce(i).run) runs_[i].end(reduce(i), leaves_, red_[i]);
+  }
+
+  void row() {
+    const std::size_t count = extent_[inner()];
+    if (count == 0) return;
+    for (int i = 0; i < in_.size(); ++i) repeat_value(i, std::min(block_, count));
+    for (std::size_t j = 0; j < count; j += block_) step(j, std::min(block_, count - j));
+  }
+  /// What does not vary along the row fills a block.
+  void repeat_value(int i, std::size_t n) {
+    const nest_load& x = load(i);
+    if (x.along >> inner() & 1) return;
+    if (x.source == nest_load::from::index) {
+      int l = 0;
+      while (!(x.along >> l & 1)) ++l;
+      fill_indices(at(x.to), x.to.type, index_[l], 0, n);
+    } else if (x.source == nest_load::from::array && filled_[i] != in_[i]) {
+      fill(at(x.to), in_[i], size_of(x.to.type), n);
+      filled_[i] = in_[i];
+    }
+  }
+  /// Elements [j, j + n) of the row.
+  void step(std::size_t j, std::size_t n) {
+    for (int i = 0; i < in_.size(); ++i) {
+      const nest_load& x = load(i);
+      if (!(x.along >> inner() & 1)) continue;
+      if (x.source == nest_load::from::array) at(x.to) = const_cast<char*>(in_[i]) + j * size_of(x.to.type);
+      if (x.source == nest_load::from::index) fill_indices(at(x.to), x.to.type, index_[inner()] + j, 1, n);
+    }
+    for (int c = 0; c < n_->computes.count; ++c) {
+      const nest_compute& x = compute(c);
+      const void* given[3] = {};
+      for (int k = 0; k < x.count; ++k) given[k] = at(x.in[k]);
+      x.block(given, at(x.to), n);
+    }
+    add_to_rows(j, n);
+    add_to_runs(n);
+    for (int i = 0; i < out_.size(); ++i) {
+      const std::size_t size = size_of(store(i).from.type);
+      std::memcpy(out_[i] + j * size, at(store(i).from), n * size);
+    }
+  }
+  void add_to_rows(std::size_t j, std::size_t n) {
+    for (int i = 0; i < red_.size(); ++i) {
+      if (reduce(i).run) continue;
+      const void* const x[] = {at(reduce(i).in)};
+      reduce(i).block(x, red_[i] + j * size_of(reduce(i).type), n);
+    }
+  }
+  void add_to_runs(std::size_t n) {
+    if (!has_run()) return;
+    for (std::size_t done = 0; done < n;) {
+      const std::size_t room = leaf_length - run_index_ % leaf_length, count = std::min(n - done, room);
+      for (int i = 0; i < red_.size(); ++i) {
+        const nest_reduce& r = reduce(i);
+        if (!r.run) continue;
+        r.accumulate(runs_[i].rest, at(r.in) + done * size_of(r.in.type), count, run_index_ % logical_lanes);
+        if (count == room) runs_[i].end_leaf(r, leaves_);
+      }
+      if (count == room) ++leaves_;
+      done += count;
+      run_index_ += count;
+    }
+  }
+
+  const graph* g_;
+  const plan* p_;
+  const nest* n_;
+  std::size_t block_, arena_bytes_ = 0;
+  int first_slot_[7] = {};
+  vec<char*> at_;                // where each slot's elements are, now
+  vec<std::ptrdiff_t> own_;      // its block in the arena, or -1
+  vec<const char*> in_, filled_;  // of each load: the current row; what its block was last filled with
+  vec<char*> red_, out_;
+  vec<block_run> runs_;
+  workspace own_memory_;         // literals, states of reductions
+  char* constants_ = nullptr;
+  std::size_t extent_[max_rank] = {}, index_[max_rank] = {};
+  std::size_t run_index_ = 0, leaves_ = 0;
+};
+
+}  // namespace ebb::inline EBB_ABI::detail
