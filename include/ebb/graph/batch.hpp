@@ -131,13 +131,13 @@ class batching {
     return e.op->kit->reshape(to_, add(e, to_.intern(result), {in, 2}), rows_shape_[e.shape]);
   }
 
-  /// x with its axes [first, first + 1) moved behind the `count` that follow it: the new axis goes to its place and back.
+  /// x with axis `from` in place `to`, and the others in their order.
   constexpr int move_axis(int x, const dtype_kit& kit, int from, int to) {
-    int axes[max_rank] = {}, n = 0;
+    int axes[max_rank] = {};
     const int rank = to_.shape_of(x).rank;
     for (int i = 0, next = 0; i < rank; ++i) {
       if (next == from) ++next;
-      axes[n++] = i == to ? from : next++;
+      axes[i] = i == to ? from : next++;
     }
     return from == to ? x : kit.permute(to_, x, axes);
   }
@@ -145,11 +145,8 @@ class batching {
   /// Numbers of rows among all rows of the batch: number + row of the batch * rows of one.
   constexpr int numbers_among_all(int indices, int rows_of_one) {
     const dtype_kit& kit = *to_.op(indices).kit;
-    // The first row that belongs to each: 0 1 2... counted over all rows, seen as one line for each of the batch, its first column.
-    // That is an index times a literal; dtype kits cannot multiply, but they can add up.
-    const int shape = to_.eq[indices].shape;
-    const int line = kit.index(to_, shape, 0);
-    int offset = -1, power = line;
+    // Kits cannot multiply, but they can add: the binary digits of rows_of_one say which doublings of the row's index to sum up.
+    int offset = -1, power = kit.index(to_, to_.eq[indices].shape, 0);
     for (int n = rows_of_one; n > 0; n >>= 1) {
       if (n & 1) offset = offset < 0 ? power : kit.add(to_, offset, power);
       if (n > 1) power = kit.add(to_, power, power);
