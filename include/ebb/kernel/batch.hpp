@@ -89,7 +89,10 @@ template <class T>
 EBB_INLINE mask<T> equal(vector<T> x, vector<T> y) { return (to_xsimd<T>(x) == to_xsimd<T>(y)).data; }
 template <class T>
 EBB_INLINE vector<T> select(mask<T> m, vector<T> x, vector<T> y) {
-  return from_xsimd<T>(xsimd::select(xsimd::batch_bool<T>(m), to_xsimd<T>(x), to_xsimd<T>(y)));
+  // As numbers of the same size: xsimd 8.1's select of integers does not compile with g++ -O0, where the intrinsics it uses are macros.
+  using R = std::conditional_t<sizeof(T) == 4, float, double>;
+  const auto a = reinterpret_cast<vector<R>>(x), b = reinterpret_cast<vector<R>>(y);
+  return reinterpret_cast<vector<T>>(from_xsimd<R>(xsimd::select(xsimd::batch_bool<R>(m), to_xsimd<R>(a), to_xsimd<R>(b))));
 }
 
 EBB_INLINE mask<float> first_lanes(int count) { return static_cast<mask<float>>((1u << count) - 1u); }
