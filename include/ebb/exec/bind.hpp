@@ -5,6 +5,7 @@
 #include "evaluate.hpp"
 #include "run.hpp"
 
+#include "../base/repeat.hpp"
 #include "../tensor/borrow.hpp"
 #include "../trace/argument.hpp"
 
@@ -32,27 +33,49 @@ extent_list extents_of_leaf(const Leaf& leaf) {
 }
 inline std::string text_of(const extent_list& x) { return list_text(x.e, x.rank); }
 
-template <class Leaf>
-constexpr std::array<bool, static_cast<std::size_t>(borrowed_extents<Leaf>::rank) + 1> dynamic_axes() {
-  return []<std::size_t... E>(extents<E...>) { return std::array<bool, sizeof...(E) + 1>{E == dyn..., false}; }(borrowed_extents<Leaf>{});
-}
+/// What a call needs of its arguments: where they are, and the values of all symbols.
+template <class P, class... A>
+class bound_arguments {
+ public:
+  explicit constexpr bound_arguments(const A&... a) : leaves_(std::tuple_cat(argument<A>::refer(a)...)) {
+    repeat<P::arguments>([&]<int L>() {
+      data[L] = const_cast<void*>(static_cast<const void*>(borrow<leaf_type<L>>::data(std::get<L>(leaves_))));
+    });
+    repeat<P::symbols>([&]<int S>() {
+      constexpr extent_origin o = P::g.syms[static_cast<std::size_t>(S)].origin;
+      if constexpr (o.rule == extent_rule::argument) symbols.value[S] = borrow<leaf_type<o.a>>::extent(std::get<o.a>(leaves_), o.b);
+    });
+  }
+  /// Computes the other symbols. False if extents that must be equal are not, or one would be negative.
+  constexpr bool complete() {
+    bool fits = symbols.complete();
+    repeat<P::arguments>([&]<int L>() {
+      repeat<borrowed_extents<leaf_type<L>>::rank>([&]<int Axis>() {
+        constexpr int wanted = P::argument_shape(L).e[Axis];
+        if constexpr (is_dynamic<L, Axis> && !is_origin(wanted, L, Axis))
+          fits = fits & (borrow<leaf_type<L>>::extent(std::get<L>(leaves_), Axis) == extent_value(wanted, symbols.value));
+      });
+    });
+    return fits;
+  }
 
-/// What a call needs of its arguments.
-template <class P>
-struct bound_arguments {
   void* data[P::arguments + 1];
   symbol_values_of<P> symbols;
 
-  template <class... A>
-  explicit constexpr bound_arguments(const A&... a) {
-    int leaf_number = 0, symbol = 0;
-    each_leaf([&]<class Leaf>(const Leaf& leaf) {
-      constexpr auto is_dynamic = dynamic_axes<Leaf>();
-      data[leaf_number++] = const_cast<void*>(static_cast<const void*>(borrow<Leaf>::data(leaf)));
-      for (int axis = 0; axis < borrowed_extents<Leaf>::rank; ++axis)
-        if (is_dynamic[static_cast<std::size_t>(axis)]) symbols.value[symbol++] = borrow<Leaf>::extent(leaf, axis);
-    }, a...);
+ private:
+  using leaves = decltype(std::tuple_cat(argument<A>::refer(std::declval<const A&>())...));
+  template <int L>
+  using leaf_type = std::remove_cvref_t<std::tuple_element_t<static_cast<std::size_t>(L), leaves>>;
+  template <int L, int Axis>
+  static constexpr bool is_dynamic = []<std::size_t... E>(extents<E...>) {
+    constexpr std::size_t e[] = {E...};
+    return e[Axis] == dyn;
+  }(borrowed_extents<leaf_type<L>>{});
+  static constexpr bool is_origin(int wanted, int leaf, int axis) {
+    return wanted < 0 && P::g.syms[static_cast<std::size_t>(~wanted)].origin == extent_origin{extent_rule::argument, leaf, axis};
   }
+
+  leaves leaves_;
 };
 
 /// "ebb::grad: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 is [5]".

@@ -87,16 +87,8 @@ struct hvp_spec {
   using outcome = typename on_types<first_half<T...>>::template apply<result_of_trace, F>;
   template <class... T>
   using program = frozen<hessian_vector_program<F, T...>>;
-  template <class Tuple>
-  struct single {
-    using type = Tuple;
-  };
-  template <class T>
-  struct single<std::tuple<T>> {
-    using type = T;
-  };
   template <class... T>
-  using result = typename single<first_half<T...>>::type;
+  using result = single_or_tuple<first_half<T...>>;
   template <class Tuple>
   struct values;
   template <class... A>
@@ -104,7 +96,7 @@ struct hvp_spec {
     using type = std::tuple<typename argument<A>::value...>;
   };
   template <class... A>
-  using value = typename single<typename values<first_half<A...>>::type>::type;
+  using value = single_or_tuple<typename values<first_half<A...>>::type>;
   template <class... A>
   static constexpr int code() {
     if constexpr (jvp_spec<F>::template code<A...>() != 0) return jvp_spec<F>::template code<A...>();

@@ -32,8 +32,8 @@ inline constexpr int result_leaves = argument<V>::leaves;
 /// Runs P and returns its outputs in the form V.
 template <class P, class V, class... A>
 V call_program(const char* call, const A&... a) {
-  bound_arguments<P> bound(a...);
-  if (!bound.symbols.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
+  bound_arguments<P, A...> bound(a...);
+  if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
   check_arguments<P>(call, bound.data, bound.symbols.value);
   int number = 0;
   V result = argument<V>::make([&]<class Array>() { return new_tensor(std::type_identity<Array>{}, result_shape<P>(number++), bound.symbols.value); });
@@ -126,8 +126,8 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
     static_assert(mutable_array_like<Leaf&>, "[ebb E0122] ebb::into: a destination is not an array that can be written");
     to[number++] = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf);
   });
-  bound_arguments<P> bound(a...);
-  if (!bound.symbols.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
+  bound_arguments<P, A...> bound(a...);
+  if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
   const std::size_t* symbol = bound.symbols.value;
 
   bool fits = true;
@@ -195,9 +195,17 @@ constexpr R splice_program(const A&... a) {
   return argument<R>::trace([&]<class Term>() { return Term{g, out[number++]}; });
 }
 
-}  // namespace detail
-
-namespace detail {
+/// A single result comes without its tuple.
+template <class Tuple>
+struct unwrap_single {
+  using type = Tuple;
+};
+template <class T>
+struct unwrap_single<std::tuple<T>> {
+  using type = T;
+};
+template <class Tuple>
+using single_or_tuple = typename unwrap_single<Tuple>::type;
 
 /// What a refused call gives, so that one mistake is one error.
 struct refused {

@@ -117,20 +117,12 @@ struct gradient_only_program {
 template <class F, int... I>
 struct grad_spec : value_and_grad_spec<F, I...> {
   static constexpr const char* name = "ebb::grad";
-  template <class T>
-  struct single {
-    using type = T;
-  };
-  template <class T>
-  struct single<std::tuple<T>> {
-    using type = T;
-  };
   template <class... T>
   using program = frozen<typename gradient_only_program<F, I...>::template of<T...>>;
   template <class... T>
-  using result = typename single<std::tuple<std::tuple_element_t<I, std::tuple<T...>>...>>::type;
+  using result = single_or_tuple<std::tuple<std::tuple_element_t<I, std::tuple<T...>>...>>;
   template <class... A>
-  using value = typename single<std::tuple<typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>>::type;
+  using value = single_or_tuple<std::tuple<typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>>;
 };
 
 template <template <class, int...> class Spec, class F, int... I>

@@ -12,7 +12,8 @@ namespace ebb::inline EBB_ABI {
 
 /// G names a graph: it has a frozen graph `g`. One constant for each stage; the kernels are instantiated on this type.
 template <class G>
-struct executable {
+class executable {
+ public:
   struct lowered {
     static constexpr graph make() { return lower(G::g.thaw()); }
   };
@@ -21,9 +22,18 @@ struct executable {
   static constexpr frozen_plan<plan_sizes> plan = freeze<plan_sizes>(make_plan(g.thaw()));
 
   static constexpr const auto& shape_at(int number) { return g.shapes[static_cast<std::size_t>(number)]; }
+  static constexpr const auto& argument_shape(int number) { return shape_at(argument_shapes[static_cast<std::size_t>(number)]); }
   static constexpr int symbols = g.parts[0].count.symbols;
   static constexpr int arguments = g.inputs();
   static constexpr int results = g.outs();
+
+ private:
+  static constexpr auto argument_shapes = [] {
+    std::array<int, static_cast<std::size_t>(arguments) + 1> r{};
+    for (const equation& e : g.eq)
+      if (e.op && e.op->what == kind::input) r[static_cast<std::size_t>(e.attr[0])] = e.shape;
+    return r;
+  }();
 };
 
 }  // namespace ebb::inline EBB_ABI

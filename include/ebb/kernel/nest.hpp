@@ -120,8 +120,8 @@ class nest_kernel {
         const auto first = lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[inner] + j));
         to = convert<T>(first + lane_index<std::int64_t>());
       } else {
-        constexpr int outer = std::countr_zero(static_cast<unsigned>(e.along));
-        to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[outer])));
+        constexpr int loop = std::countr_zero(static_cast<unsigned>(e.along));
+        to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[loop])));
       }
     } else {
       const T* from = reinterpret_cast<const T*>(p.in[I]);

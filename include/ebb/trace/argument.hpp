@@ -34,8 +34,10 @@ namespace ebb::inline EBB_ABI {
 /// How one argument falls into arrays ("leaves"), and how a thing of the same form is put together from others.
 ///   leaves                    how many
 ///   traced                    the type that a traced lambda gets
+///   terms                     the terms in it, as a tuple type
 ///   value                     the type that results of this form have
 ///   each(argument, f)         f(leaf) for each, in order
+///   refer(argument)           a tuple of references to the leaves
 ///   trace(next)               the traced form: next.template operator()<Term>() gives the terms in order
 ///   make(next)                a value of this form: next.template operator()<Array>() gives the arrays in order
 template <class A>
@@ -48,8 +50,10 @@ struct argument<A> {
   static constexpr bool is_argument = true;
   static constexpr int leaves = 1;
   using traced = term_of<borrowed_element<A>, borrowed_extents<A>>;
+  using terms = std::tuple<traced>;
   using value = value_of<A>;
   static constexpr void each(auto& a, auto&& f) { f(a); }
+  static constexpr auto refer(const auto& a) { return std::tie(a); }
   static constexpr traced trace(auto&& next) { return next.template operator()<traced>(); }
   static constexpr value make(auto&& next) { return next.template operator()<value>(); }
 };
@@ -59,8 +63,10 @@ struct argument<term<T, E...>> {
   static constexpr bool is_argument = true;
   static constexpr int leaves = 1;
   using traced = term<T, E...>;
+  using terms = std::tuple<traced>;
   using value = std::conditional_t<sizeof...(E) == 0, std::type_identity<T>, std::type_identity<tensor<T, E...>>>::type;
   static constexpr void each(auto& a, auto&& f) { f(a); }
+  static constexpr auto refer(const auto& a) { return std::tie(a); }
   static constexpr traced trace(auto&& next) { return next.template operator()<traced>(); }
   static constexpr value make(auto&& next) { return next.template operator()<value>(); }
 };
@@ -70,9 +76,13 @@ struct argument<std::tuple<A...>> {
   static constexpr bool is_argument = (argument<A>::is_argument && ...);
   static constexpr int leaves = (0 + ... + argument<A>::leaves);
   using traced = std::tuple<typename argument<A>::traced...>;
+  using terms = decltype(std::tuple_cat(std::declval<typename argument<A>::terms>()...));
   using value = std::tuple<typename argument<A>::value...>;
   static constexpr void each(auto& a, auto&& f) {
     std::apply([&](auto&... x) { (argument<A>::each(x, f), ...); }, a);
+  }
+  static constexpr auto refer(const auto& a) {
+    return std::apply([](const auto&... x) { return std::tuple_cat(argument<A>::refer(x)...); }, a);
   }
   static constexpr traced trace(auto&& next) { return traced{argument<A>::trace(next)...}; }
   static constexpr value make(auto&& next) { return value{argument<A>::make(next)...}; }
@@ -89,6 +99,11 @@ struct argument<Struct<Array>> {
   static constexpr void each(auto& a, auto&& f) {
     boost::hana::unpack(boost::hana::accessors<self>(), [&](auto... member) {
       (member_each(boost::hana::second(member)(a), f), ...);
+    });
+  }
+  static constexpr auto refer(const auto& a) {
+    return boost::hana::unpack(boost::hana::accessors<self>(), [&](auto... member) {
+      return std::tuple_cat(member_refer(boost::hana::second(member)(a))...);
     });
   }
   static constexpr traced trace(auto&& next) {
@@ -109,11 +124,19 @@ struct argument<Struct<Array>> {
     });
   }
   static constexpr int leaves = count_leaves();
+  using terms = decltype(boost::hana::unpack(boost::hana::accessors<traced>(), [](auto... member) {
+    return std::tuple_cat(
+        std::declval<typename argument<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>>::terms>()...);
+  }));
 
  private:
   template <class M>
   static constexpr void member_each(M& m, auto&& f) {
     argument<std::remove_const_t<M>>::each(m, f);
+  }
+  template <class M>
+  static constexpr auto member_refer(const M& m) {
+    return argument<M>::refer(m);
   }
   template <class M>
   static constexpr M member_trace(auto&& next) {

@@ -1,0 +1,142 @@
+// ebb/exec/vjp.hpp — a function's value together with its pull-back: the halves, run one after the other.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "halves.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// Output number `Output` of G as a term. Each step is a constant of its own: nested in one another they stop g++ 12.
+template <class G, int Output>
+struct output_of {
+  static constexpr equation e = G::g.eq[static_cast<std::size_t>(G::g.out[static_cast<std::size_t>(Output)])];
+  static constexpr dtype type = e.op->result;
+  static constexpr shape extents = G::g.shapes[static_cast<std::size_t>(e.shape)];
+  using term = term_of<type_of<type>, static_extents<extents>>;
+};
+template <class G, int Output>
+using output_term = typename output_of<G, Output>::term;
+
+template <class G, int First, class Order>
+struct saved_terms;
+template <class G, int First, int... I>
+struct saved_terms<G, First, std::integer_sequence<int, I...>> {
+  using type = std::tuple<output_term<G, First + I>...>;
+};
+
+/// A seed for an output of type Term: as it is, or a number for a scalar.
+template <class Term, class S>
+constexpr auto as_seed(const S& seed) {
+  if constexpr (number<S> && Term::rank == 0) return static_cast<typename Term::value_type>(seed);
+  else return seed;
+}
+
+}  // namespace detail
+
+/// The pull-back of a function at a point: called with one seed for each real output, it gives the gradients of the arguments.
+/// It holds the arguments and what the forward half saved: arrays by sharing, borrowed memory by copy. It may be called many times.
+template <class G, class R, class V, class Outputs, class Arguments, class Saved>
+class pullback {
+ public:
+  constexpr pullback(Arguments a, Saved s) : arguments_(std::move(a)), saved_(std::move(s)) {}
+
+  template <class... S>
+  constexpr auto operator()(const S&... seeds) const {
+    static_assert(sizeof...(S) == std::tuple_size_v<Outputs>, "[ebb E0124] a pull-back takes one seed for each output of floating-point type");
+    if constexpr (sizeof...(S) == std::tuple_size_v<Outputs>) return pull(std::index_sequence_for<S...>{}, seeds...);
+  }
+
+ private:
+  template <std::size_t... I, class... S>
+  constexpr auto pull(std::index_sequence<I...>, const S&... seeds) const {
+    return pull_checked(detail::as_seed<std::tuple_element_t<I, Outputs>>(seeds)...);
+  }
+  template <class... S>
+  constexpr auto pull_checked(const S&... seeds) const {
+    constexpr bool fits = std::is_same_v<Outputs, std::tuple<detail::traced_type<S>...>>;
+    static_assert(fits, "[ebb E0126] a seed differs from its output in dtype or extents");
+    if constexpr (!fits) return detail::refused{};
+    else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...)) return detail::splice_program<G, R>(arguments_, saved_, seeds...);
+    else if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(arguments_, saved_, seeds...);
+    else return detail::call_program<executable<G>, V>("ebb::vjp", arguments_, saved_, seeds...);
+  }
+
+  Arguments arguments_;
+  Saved saved_;
+};
+
+namespace detail {
+
+template <class Tuple>
+struct real_terms;
+template <class... T>
+struct real_terms<std::tuple<T...>> {
+  template <class Term>
+  using keep = std::conditional_t<real_element<typename Term::value_type>, std::tuple<Term>, std::tuple<>>;
+  using type = decltype(std::tuple_cat(std::declval<keep<T>>()...));
+};
+
+template <class F, int... I>
+struct vjp_function {
+  template <class... A>
+  constexpr auto operator()(const A&... a) const {
+    if constexpr (are_arguments<A...>) name_type<result_of_trace<F, traced_type<A>...>>();
+    constexpr int code = check<A...>();
+    static_assert(code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
+    static_assert(code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
+    static_assert(code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
+    static_assert(code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
+    if constexpr (code != 0) return std::pair<refused, refused>{};
+    else return run(a...);
+  }
+
+ private:
+  template <class... A>
+  static constexpr int check() {
+    if constexpr (!are_arguments<A...>) return 111;
+    else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
+    else if constexpr (!(all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
+    else if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+    else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
+  }
+  template <class... A>
+  static constexpr auto run(const A&... a) {
+    using Y = typename argument<result_of_trace<F, traced_type<A>...>>::traced;
+    using forward = frozen<forward_half<F, wrt<I...>, traced_type<A>...>>;
+    using backward = frozen<backward_half<F, off, wrt<I...>, traced_type<A>...>>;
+    constexpr int own = argument<Y>::leaves;
+    using saved = typename saved_terms<forward, own, std::make_integer_sequence<int, forward::g.outs() - own>>::type;
+    using R = single_or_tuple<std::tuple<std::tuple_element_t<I, std::tuple<traced_type<A>...>>...>>;
+    using V = single_or_tuple<std::tuple<typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>>;
+    using outputs = typename real_terms<typename argument<Y>::terms>::type;
+    if constexpr ((holds_terms<A> || ...)) {
+      auto [y, kept] = splice_program<forward, std::tuple<Y, saved>>(a...);
+      using arguments = std::tuple<A...>;
+      return std::pair{y, pullback<backward, R, V, outputs, arguments, saved>{arguments{a...}, kept}};
+    } else {
+      using values = std::tuple<typename argument<Y>::value, typename argument<saved>::value>;
+      using arguments = std::tuple<typename argument<A>::value...>;
+      values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...) : call_program<executable<forward>, values>("ebb::vjp", a...);
+      return std::pair{std::get<0>(std::move(r)),
+                       pullback<backward, R, V, outputs, arguments, typename argument<saved>::value>{arguments{typename argument<A>::value(a)...},
+                                                                                                     std::get<1>(std::move(r))}};
+    }
+  }
+};
+
+}  // namespace detail
+
+/// auto [y, pull] = vjp<I...>(f)(x...): the value of f and its pull-back; pull(seed) gives the gradients with respect to the arguments
+/// I..., the first one if none is named. The halves are compiled apart: what the backward needs is saved once.
+/// Saves: transcendental functions, contractions, reductions; see [note: saved or recomputed].   Throws: as compile.
+template <int... I, class F>
+constexpr auto vjp(F) {
+  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  if constexpr (!std::is_empty_v<F>) return detail::refused{};
+  else if constexpr (sizeof...(I) == 0) return detail::vjp_function<F, 0>{};
+  else return detail::vjp_function<F, I...>{};
+}
+
+}  // namespace ebb::inline EBB_ABI
