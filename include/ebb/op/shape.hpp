@@ -95,7 +95,7 @@ struct broadcast_to {
     shape to;
     for (int i = 0; i < rank; ++i) {
       const int own = i - (rank - x.rank());
-      if (wanted[i] == dyn && own < 0) return refuse<T>(*x.g, 117);
+      if (wanted[i] == dyn && own < 0) return refuse<T>(*x.g, 118);
       to.push(wanted[i] == dyn ? x.extent(own) : static_cast<int>(wanted[i]));
     }
     return like(x, to);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lift.hpp"
+#include "map.hpp"
 
 #include "../op/extremum.hpp"
 #include "../op/gather.hpp"

@@ -111,7 +111,7 @@ constexpr auto apply_function(F, const A&... a) {
   static_assert(result::code != 114, "[ebb E0114] concat: the extents differ beside the axis that is joined");
   static_assert(result::code != 115, "[ebb E0115] an index must be an integer array of the right rank");
   static_assert(result::code != 116, "[ebb E0116] the largest or smallest of no elements: the axis has extent 0");
-  static_assert(result::code != 117, "[ebb E0117] broadcast_to: a new axis needs a static extent");
+  static_assert(result::code != 118, "[ebb E0118] broadcast_to: a new axis needs a static extent");
   static_assert(result::code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
   if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), function::apply(detail::as_argument(a)...).id};
   else return term<typename result::value_type>{};

@@ -1,0 +1,98 @@
+// test/op/derivatives.cpp — first and second derivatives of smooth functions against hyper-dual numbers in long double.
+// SPDX-License-Identifier: BSL-1.0
+#include "hyper_dual.hpp"
+
+#include "../catch.hpp"
+
+#include <ebb/exec/evaluate.hpp>
+#include <ebb/pass/differentiate.hpp>
+#include <ebb/trace/trace.hpp>
+
+#include <random>
+
+namespace {
+
+using test::hyper_dual;
+
+/// f(x, y), its gradient and its Hessian (xx, xy, yx, yy) at many points at once: all of it one graph.
+template <class T, class F>
+ebb::graph derivatives(F) {
+  ebb::graph g = ebb::joint(ebb::trace_of<F, ebb::term<T, ebb::dyn>, ebb::term<T, ebb::dyn>>::make(), {0, 1});
+  const ebb::vec<int> wrt{g.input(0), g.input(1)};
+  for (int i : {1, 2}) {
+    const int ones = g.op(g.out[i]).kit->literal(g, g.eq[g.out[i]].shape, 1);
+    const auto d = ebb::pull_back(g, wrt, {g.out[i]}, {ones});
+    for (int j = 0; j < 2; ++j) g.out.push(ebb::or_zeros(g, d[j], wrt[j]));
+  }
+  return ebb::prune(g);
+}
+
+template <class T, class F>
+void check(const std::string& name, F f, double low, double high) {
+  constexpr int n = 256;
+  std::mt19937_64 random(n);
+  std::uniform_real_distribution<double> place(low, high);
+  ebb::cell_array x, y, ones(n, ebb::to_cell(T(1)));
+  for (int i = 0; i < n; ++i) {
+    x.push(ebb::to_cell(static_cast<T>(place(random))));
+    y.push(ebb::to_cell(static_cast<T>(place(random))));
+  }
+  const ebb::graph g = derivatives<T>(f);
+  ebb::extent_list extents;
+  extents.rank = 1;
+  extents.e[0] = n;
+  const auto out = ebb::evaluate(g, {x, y, ones}, ebb::symbol_values(g, {extents, extents, extents}));
+  double worst = 0;
+  for (int i = 0; i < n; ++i) {
+    const long double u = ebb::from_cell<T>(x[i]), v = ebb::from_cell<T>(y[i]);
+    const hyper_dual xx = f(hyper_dual{u, 1, 1, 0}, hyper_dual{v}), xy = f(hyper_dual{u, 1, 0, 0}, hyper_dual{v, 0, 1, 0}),
+                     yy = f(hyper_dual{u}, hyper_dual{v, 1, 1, 0});
+    const long double want[] = {xy.v, xy.a, xy.b, xx.c, xy.c, xy.c, yy.c};
+    // Rounding is relative to what was added up on the way, for which the largest of the seven stands.
+    long double size = 1;
+    for (long double w : want) size = std::max(size, std::fabs(w));
+    for (int k = 0; k < 7; ++k) {
+      const long double error = std::fabs(static_cast<long double>(ebb::from_cell<T>(out[k][i])) - want[k]) / size;
+      worst = std::max(worst, static_cast<double>(error / std::numeric_limits<T>::epsilon()));
+    }
+  }
+  INFO(name << ", " << (sizeof(T) == 4 ? "float" : "double"));
+  CHECK(worst < 32);
+}
+
+const auto both = [](const std::string& name, auto f, double low, double high) {
+  check<float>(name, f, low, high);
+  check<double>(name, f, low, high);
+};
+
+TEST_CASE("derivatives of elementwise functions, to the second order") {
+  both("exp", [](auto x, auto y) { return ebb::exp(x) * y; }, -3, 3);
+  both("expm1", [](auto x, auto y) { return ebb::expm1(x) * y; }, -3, 3);
+  both("log", [](auto x, auto y) { return ebb::log(x) * y; }, 0.3, 20);
+  both("log1p", [](auto x, auto y) { return ebb::log1p(x) * y; }, -0.7, 5);
+  both("tanh", [](auto x, auto y) { return ebb::tanh(x) * y; }, -3, 3);
+  both("sigmoid", [](auto x, auto y) { return ebb::sigmoid(x) * y; }, -6, 6);
+  both("softplus", [](auto x, auto y) { return ebb::softplus(x) * y; }, -6, 6);
+  both("log_sigmoid", [](auto x, auto y) { return ebb::log_sigmoid(x) * y; }, -6, 6);
+  both("sqrt", [](auto x, auto y) { return ebb::sqrt(x) * y; }, 0.1, 9);
+  both("rsqrt", [](auto x, auto y) { return ebb::rsqrt(x) * y; }, 0.1, 9);
+  both("reciprocal", [](auto x, auto y) { return ebb::reciprocal(x) * y; }, 0.2, 3);
+  both("square", [](auto x, auto y) { return ebb::square(x) * y; }, -3, 3);
+  both("abs", [](auto x, auto y) { return ebb::abs(x) * y * x; }, -3, 3);
+  both("relu", [](auto x, auto y) { return ebb::relu(x) * y * x; }, -3, 3);
+  both("maximum", [](auto x, auto y) { return ebb::maximum(x * y, x + y); }, -3, 3);
+  both("minimum", [](auto x, auto y) { return ebb::minimum(x * y, x + y); }, -3, 3);
+  both("pow", [](auto x, auto y) { return ebb::pow(x, y); }, 0.3, 2);
+  both("pow by a number", [](auto x, auto y) { return ebb::pow(x, 2.5) * ebb::pow(y, -1.5); }, 0.4, 2);
+  both("pow by small numbers", [](auto x, auto y) { return ebb::pow(x, 3) * ebb::pow(y, 2) + ebb::pow(x, 0.5) * ebb::pow(y, -0.5); }, 0.4, 2);
+  both("arithmetic", [](auto x, auto y) { return (x * y - x) / (x + 2.5 * y) - x / y; }, 0.4, 2);
+}
+
+TEST_CASE("derivatives of functions of functions, to the second order") {
+  both("gaussian", [](auto x, auto y) { return ebb::exp(-ebb::square(x / y)) / y; }, 0.5, 2);
+  both("gate", [](auto x, auto y) { return ebb::sigmoid(x * y) * ebb::tanh(x - y) + ebb::softplus(x) * ebb::log_sigmoid(y); }, -2, 2);
+  both("root of a sum", [](auto x, auto y) { return ebb::sqrt(ebb::square(x) + ebb::square(y) + 1.0) * ebb::log1p(ebb::exp(x)); }, -2, 2);
+  both("power tower", [](auto x, auto y) { return ebb::pow(x, ebb::log(y) * x) - ebb::pow(y, 1.5); }, 0.6, 1.6);
+}
+
+}  // namespace

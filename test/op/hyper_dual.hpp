@@ -1,0 +1,76 @@
+// test/op/hyper_dual.hpp — numbers that carry exact first and second derivatives, in long double: an oracle for gradients.
+// SPDX-License-Identifier: BSL-1.0
+//
+// x = v + a e1 + b e2 + c e1 e2 with e1^2 = e2^2 = 0. Then f(x) = f(v) + f'(v) (a e1 + b e2) + (f'(v) c + f''(v) a b) e1 e2.
+// Source: J. Fike, J. Alonso, The development of hyper-dual numbers for exact second-derivative calculations (2011).
+#pragma once
+
+#include <ebb/trace/functions.hpp>
+
+#include <cmath>
+
+namespace test {
+
+struct hyper_dual {
+  long double v = 0, a = 0, b = 0, c = 0;
+};
+
+/// f(x), given f, f' and f'' at x.v.
+inline hyper_dual chain(hyper_dual x, long double f, long double d, long double dd) { return {f, d * x.a, d * x.b, d * x.c + dd * x.a * x.b}; }
+
+inline hyper_dual operator+(hyper_dual x, hyper_dual y) { return {x.v + y.v, x.a + y.a, x.b + y.b, x.c + y.c}; }
+inline hyper_dual operator-(hyper_dual x) { return {-x.v, -x.a, -x.b, -x.c}; }
+inline hyper_dual operator-(hyper_dual x, hyper_dual y) { return x + -y; }
+inline hyper_dual operator*(hyper_dual x, hyper_dual y) {
+  return {x.v * y.v, x.a * y.v + x.v * y.a, x.b * y.v + x.v * y.b, x.c * y.v + x.a * y.b + x.b * y.a + x.v * y.c};
+}
+inline hyper_dual reciprocal(hyper_dual x) { return chain(x, 1 / x.v, -1 / (x.v * x.v), 2 / (x.v * x.v * x.v)); }
+inline hyper_dual operator/(hyper_dual x, hyper_dual y) { return x * reciprocal(y); }
+
+inline hyper_dual operator+(hyper_dual x, double y) { return x + hyper_dual{y}; }
+inline hyper_dual operator*(double x, hyper_dual y) { return hyper_dual{x} * y; }
+inline hyper_dual operator-(double x, hyper_dual y) { return hyper_dual{x} - y; }
+
+// What ops are in analysis. Nothing here is written as in the library.
+inline hyper_dual oracle(ebb::op::exp, hyper_dual x) { return chain(x, std::exp(x.v), std::exp(x.v), std::exp(x.v)); }
+inline hyper_dual oracle(ebb::op::expm1, hyper_dual x) { return chain(x, std::expm1(x.v), std::exp(x.v), std::exp(x.v)); }
+inline hyper_dual oracle(ebb::op::log, hyper_dual x) { return chain(x, std::log(x.v), 1 / x.v, -1 / (x.v * x.v)); }
+inline hyper_dual oracle(ebb::op::log1p, hyper_dual x) {
+  return chain(x, std::log1p(x.v), 1 / (1 + x.v), -1 / ((1 + x.v) * (1 + x.v)));
+}
+inline hyper_dual oracle(ebb::op::tanh, hyper_dual x) {
+  const long double slope = 1 / (std::cosh(x.v) * std::cosh(x.v));
+  return chain(x, std::tanh(x.v), slope, -2 * std::tanh(x.v) * slope);
+}
+inline hyper_dual oracle(ebb::op::sigmoid, hyper_dual x) {
+  const long double half = std::cosh(x.v / 2), slope = 1 / (4 * half * half);
+  return chain(x, 1 / (1 + std::exp(-x.v)), slope, -slope * std::tanh(x.v / 2));
+}
+inline hyper_dual oracle(ebb::op::softplus, hyper_dual x) {
+  const long double half = std::cosh(x.v / 2);
+  return chain(x, x.v > 0 ? x.v + std::log1p(std::exp(-x.v)) : std::log1p(std::exp(x.v)), 1 / (1 + std::exp(-x.v)), 1 / (4 * half * half));
+}
+inline hyper_dual oracle(ebb::op::log_sigmoid, hyper_dual x) { return -oracle(ebb::op::softplus{}, -x); }
+inline hyper_dual oracle(ebb::op::sqrt, hyper_dual x) {
+  return chain(x, std::sqrt(x.v), 0.5L / std::sqrt(x.v), -0.25L / (x.v * std::sqrt(x.v)));
+}
+inline hyper_dual oracle(ebb::op::rsqrt, hyper_dual x) { return reciprocal(oracle(ebb::op::sqrt{}, x)); }
+inline hyper_dual oracle(ebb::op::reciprocal, hyper_dual x) { return reciprocal(x); }
+inline hyper_dual oracle(ebb::op::square, hyper_dual x) { return x * x; }
+inline hyper_dual oracle(ebb::op::abs, hyper_dual x) { return x.v < 0 ? -x : x; }
+inline hyper_dual oracle(ebb::op::relu, hyper_dual x) { return x.v > 0 ? x : hyper_dual{}; }
+inline hyper_dual oracle(ebb::op::maximum, hyper_dual x, hyper_dual y) { return x.v > y.v ? x : y; }
+inline hyper_dual oracle(ebb::op::minimum, hyper_dual x, hyper_dual y) { return x.v < y.v ? x : y; }
+inline hyper_dual oracle(ebb::op::pow, hyper_dual x, hyper_dual y) { return oracle(ebb::op::exp{}, y * oracle(ebb::op::log{}, x)); }
+
+/// So that one lambda runs on terms and on these.
+template <class Op, class... X>
+hyper_dual apply_function(ebb::detail::broadcasting<Op>, X... x) {
+  return oracle(Op{}, x...);
+}
+inline hyper_dual apply_function(ebb::functions::power, hyper_dual x, double exponent) {
+  const long double p = exponent;
+  return chain(x, std::pow(x.v, p), p * std::pow(x.v, p - 1), p * (p - 1) * std::pow(x.v, p - 2));
+}
+
+}  // namespace test
