@@ -100,7 +100,14 @@ struct call {
 inline call random_call(const graph& g, std::uint64_t seed, std::size_t length = 3, bool special = true) {
   random r{seed};
   ebb::vec<ebb::extent_list> extents(g.inputs, ebb::extent_list{});
-  const ebb::vec<std::size_t> lengths(g.syms.count(), length);
+  ebb::vec<std::size_t> lengths;
+  for (int i = 0; i < g.syms.count(); ++i) {
+    const ebb::extent_origin& o = g.syms.origin(i);
+    const auto value = [&](int e) { return static_cast<std::int64_t>(ebb::extent_value(e, lengths.data())); };
+    const int bound = g.syms.find(~i);
+    if (bound >= 0) lengths.push(static_cast<std::size_t>(bound));
+    else lengths.push(o.rule == ebb::extent_rule::argument ? length : static_cast<std::size_t>(ebb::apply(o.rule, value(o.a), value(o.b))));
+  }
   call c;
   c.arguments = ebb::vec<ebb::cell_array>(g.inputs, ebb::cell_array{});
   for (int k = 0; k < g.size(); ++k) {

@@ -36,9 +36,10 @@ struct match {
   graph& g;
   const equation& e;
   const int* in;
-  int bound[4] = {-1, -1, -1, -1};
+  int bound[6] = {-1, -1, -1, -1, -1, -1};  // x y z c, then c0 c1
 
-  constexpr const equation& x(int wildcard = 0) const { return g.eq[bound[wildcard]]; }
+  constexpr const equation& x() const { return g.eq[bound[0]]; }
+  constexpr const equation& literal(int number) const { return g.eq[bound[4 + number]]; }
   /// The equation of the left side that applies the op of this family: the head or one of its operands.
   constexpr const equation& like(std::uint64_t family) const {
     for (int j = 0; j < e.count; ++j)
@@ -84,9 +85,12 @@ struct wildcard : pattern {
 
 /// A literal, whatever its value.
 template <int I>
-struct constant : wildcard<I> {
+struct constant : pattern {
   static constexpr std::uint64_t family = family_of<op::literal>;
   static constexpr weight weighs() { return {1, {}}; }
+  static constexpr bool matches(match& m, int k) { return m.g.op(k).what == kind::literal && wildcard<4 + I>::matches(m, k); }
+  static constexpr bool possible(const match&) { return true; }
+  static constexpr int build(match& m) { return m.bound[4 + I]; }
 };
 
 /// The literal of this value in any dtype. Minus zero is what a sum is neutral to: among integers it is zero.
@@ -159,7 +163,7 @@ struct filled : pattern {
   static constexpr weight weighs() { return {1, {}}; }
   static constexpr bool possible(const match&) { return true; }
   static constexpr int build(match& m) {
-    equation l = m.x(I);
+    equation l = m.literal(I);
     l.shape = m.e.shape;
     return m.g.add(l, {});
   }
@@ -198,9 +202,9 @@ struct folded<node<Op, P...>> : pattern {
     int exponent = tame_exponent(op.result);
     for (int j = 0; j < op.arity; ++j)
       if (tame_exponent(op.operands[j]) < exponent) exponent = tame_exponent(op.operands[j]);
-    const auto number = [&](int i) { return number_of(m.x(i).op->result, static_cast<cell>(m.x(i).attr[0])); };
-    for (int i = 0; i < 4; ++i)
-      if (m.bound[i] >= 0 && m.x(i).op->what == kind::literal && !is_tame(number(i), exponent)) return false;
+    const auto number = [&](int i) { return number_of(m.literal(i).op->result, static_cast<cell>(m.literal(i).attr[0])); };
+    for (int i = 0; i < 2; ++i)
+      if (m.bound[4 + i] >= 0 && !is_tame(number(i), exponent)) return false;
     if constexpr (std::is_same_v<Op, op::div>) return number(1) != 0;
     return true;
   }
