@@ -18,7 +18,8 @@ constexpr bool may_overwrite(int o, int a) {
   }
   if (source < 0) return true;   // never read
   if (result < 0) return false;  // a copy at the end
-  if (P::plan.buffers[static_cast<std::size_t>(result)].shape != P::plan.buffers[static_cast<std::size_t>(source)].shape) return false;
+  const plan_buffer &to = P::plan.buffers[static_cast<std::size_t>(result)], &from = P::plan.buffers[static_cast<std::size_t>(source)];
+  if (to.shape != from.shape || size_of(to.type) != size_of(from.type)) return false;
   for (int c = 0; c < P::plan.size.copies; ++c)
     if (P::plan.copies[static_cast<std::size_t>(c)].buffer == source) return false;
   int first_write = P::plan.size.steps;

@@ -248,6 +248,7 @@ struct program_function {
     static_assert(code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum or ebb::mean, or use ebb::jacobian");
     static_assert(code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
     static_assert(code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
+    static_assert(code != 127, "[ebb E0127] jacobian: the function and its arguments must be single arrays of floating-point type");
     static_assert(code != 123, "[ebb E0123] give the arguments, then as many directions of the same types");
     if constexpr (code != 0) return detail::refused{};
     else if constexpr ((detail::holds_terms<A> || ...)) {

@@ -61,12 +61,12 @@ constexpr auto equation_type() {
 }
 
 // clang stops at folds and packs of some 250: a program is put together from blocks.
-inline constexpr int block = 64;
+inline constexpr int block_length = 64;
 template <class P, int First, int... I>
 auto block_type(std::integer_sequence<int, I...>) -> program<typename decltype(equation_type<P, First + I>())::type...>;
 template <class P, int... B>
 auto blocks_type(std::integer_sequence<int, B...>) -> boost::mp11::mp_append<
-    program<>, decltype(block_type<P, B * block>(std::make_integer_sequence<int, (P::g.size() - B * block < block ? P::g.size() - B * block : block)>{}))...>;
+    program<>, decltype(block_type<P, B * block_length>(std::make_integer_sequence<int, (P::g.size() - B * block_length < block_length ? P::g.size() - B * block_length : block_length)>{}))...>;
 template <class P, int... I>
 auto returns_type(std::integer_sequence<int, I...>) -> returns<P::g.out[I]...>;
 
@@ -86,7 +86,7 @@ using name_in_t = typename name_in<Equation>::type;
 /// The program of a constant P::g (see frozen.hpp) as a type. A sub-graph is a program of its own.
 template <class P>
 using as_program = boost::mp11::mp_push_back<
-    decltype(detail::blocks_type<P>(std::make_integer_sequence<int, (P::g.size() + detail::block - 1) / detail::block>{})),
+    decltype(detail::blocks_type<P>(std::make_integer_sequence<int, (P::g.size() + detail::block_length - 1) / detail::block_length>{})),
     decltype(detail::returns_type<P>(std::make_integer_sequence<int, P::g.outs()>{}))>;
 
 /// A program without shapes and attributes: what tests compare with lists of eq<op, dtype, operands...>, see op/eq.hpp.

@@ -1,0 +1,83 @@
+// ebb/exec/jacobian.hpp — jacobian and hessian.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "gradient.hpp"
+
+#include "../pass/jacobian.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+template <class Y, class X>
+struct jacobian_term;
+template <class T, std::size_t... E, class U, std::size_t... F>
+struct jacobian_term<term<T, E...>, term<U, F...>> {
+  using type = term<U, E..., F...>;
+};
+
+template <class F, class Wrt, class... T>
+struct jacobian_program {
+  using output = result_of_trace<F, T...>;
+  static constexpr graph make() {
+    return jacobian<typename output::value_type>(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
+  }
+};
+
+template <class R>
+inline constexpr bool is_array_result = false;
+template <class T, std::size_t... E>
+inline constexpr bool is_array_result<term<T, E...>> = real_element<T>;
+
+template <class F, int... I>
+struct jacobian_spec {
+  static constexpr const char* name = "ebb::jacobian";
+  template <class... T>
+  using outcome = result_of_trace<F, T...>;
+  template <class... T>
+  using program = frozen<jacobian_program<F, wrt<I...>, T...>>;
+  template <class... T>
+  using result =
+      single_or_tuple<std::tuple<typename jacobian_term<result_of_trace<F, T...>, std::tuple_element_t<I, std::tuple<T...>>>::type...>>;
+  template <class... A>
+  using value = typename argument<result<traced_type<A>...>>::value;
+  template <class... A>
+  static constexpr int code() {
+    if constexpr (!are_arguments<A...>) return 111;
+    else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
+    else if constexpr (!(all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
+    else if constexpr (!(is_array_result<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 127;
+    else if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+    else if constexpr (!is_array_result<result_of_trace<F, traced_type<A>...>>) return 127;
+    else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
+  }
+};
+
+/// The gradient of F as a traced function of its own.
+template <class F, int I>
+struct gradient_of {
+  constexpr auto operator()(const auto&... x) const { return program_function<grad_spec<F, I>>{}(x...); }
+};
+
+}  // namespace detail
+
+/// The derivatives of each element of f's result with respect to each element of the arguments I..., the first one if none is named.
+/// Shape: [shape of the result, shape of the argument]; a tuple for several arguments.   Throws: as compile.
+template <int... I, class F>
+constexpr auto jacobian(F) {
+  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  if constexpr (std::is_empty_v<F>) return program_function<typename detail::or_first<detail::jacobian_spec, F, I...>::type>{};
+  else return detail::refused{};
+}
+
+/// The second derivatives of a scalar function with respect to argument I.
+/// Shape: [shape of the argument, shape of the argument].   Throws: as compile.
+template <int I = 0, class F>
+constexpr auto hessian(F) {
+  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  if constexpr (std::is_empty_v<F>) return program_function<detail::jacobian_spec<detail::gradient_of<F, I>, I>>{};
+  else return detail::refused{};
+}
+
+}  // namespace ebb::inline EBB_ABI
