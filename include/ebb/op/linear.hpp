@@ -68,6 +68,7 @@ struct matmul {
     if (row) x = view_as(x, with_axis(x.extents(), 0, 1));
     if (column) y = view_as(y, with_axis(y.extents(), 1, 1));
     const auto r = detail::product_of_batches(x, y);
+    if (r.is_refused()) return r;
     const int rank = r.rank();
     return view_as(r, without_axes(r.extents(), (row ? std::int64_t{1} << (rank - 2) : 0) | (column ? std::int64_t{1} << (rank - 1) : 0)));
   }
