@@ -7,7 +7,6 @@
 #include <ebb/op/exponential.hpp>
 #include <ebb/op/shape.hpp>
 #include <ebb/pass/differentiate.hpp>
-#include <ebb/pass/lower.hpp>
 
 namespace {
 
@@ -221,13 +220,4 @@ TEST_CASE("a rewritten program has the derivatives of the one that was written")
   derivative([](auto x, auto y) { return -x / -y + -(-x) * (y / 1); });
   derivative([](auto x, auto y) { return ebb::where(negated(ebb::less(x, y)), x * x, y * -1); });
   derivative([](auto x, auto y) { return ebb::cast_to<float>(ebb::cast_to<double>(ebb::cast_to<float>(x * y))); });
-}
-
-TEST_CASE("stop_gradient stays until lowering") {
-  const auto g = test::build([](test::builder& b) {
-    const auto x = b.in({n});
-    return b.returns(ebb::emit_on<ebb::op::stop_gradient>({}, x * 1) * x);
-  });
-  CHECK(ebb::to_string(ebb::prune(ebb::simplify(g))) == "a = input 0 : f32[n]\nb = stop_gradient a : f32[n]\nc = mul b a : f32[n]\nreturn c\n");
-  CHECK(ebb::to_string(ebb::lower(g)) == "a = input 0 : f32[n]\nb = mul a a : f32[n]\nreturn b\n");
 }
