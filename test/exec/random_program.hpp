@@ -79,7 +79,7 @@ class random_graph {
   constexpr void add_argument() {
     const int number = g_.inputs++, rank = random_.below(axes + 1);
     int first = random_.below(axes);
-    const bool rows = options_.narrow && random_.below(6) == 0;
+    const bool rows = number > 0 && options_.narrow && random_.below(6) == 0;
     ebb::shape s;
     ebb::extent_list x;
     for (int i = 0; i < (rows ? 1 : rank); ++i) {

@@ -60,6 +60,11 @@ struct lanes<bool> {
   friend EBB_INLINE lanes operator>=(lanes a, lanes b) { return b <= a; }
 };
 
+namespace lane::detail {
+template <>
+struct mask<lanes<bool>> { using type = lanes<bool>; };
+}  // namespace lane::detail
+
 /// What comparing eight-byte elements gives: a mask still in two parts, which becomes a lanes<bool> where one is asked for.
 struct wide_mask {
   using part_type = simd::mask<double>;

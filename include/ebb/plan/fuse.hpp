@@ -113,15 +113,14 @@ class fuser {
     join(k, is_source(g_, k) ? -1 : level_[k], g_.eq[k].shape);
     if (is_source(g_, k)) level_[k] = -1;
   }
+  /// Into the first group of its level and space, so that others can read its values; but two splits are two groups.
   constexpr void join(int k, int level, int space) {
-    const bool reduces = g_.op(k).what == kind::reduce;
-    const bool run = reduces && g_.eq[k].attr[1] == g_.shapes[space].rank;
+    const bool run = g_.op(k).what == kind::reduce && g_.eq[k].attr[1] == g_.shapes[space].rank;
     const int axis = run ? static_cast<int>(g_.eq[k].attr[0]) : -1;
-    for (int f = r_.groups.size() - 1; f >= 0; --f) {
+    while (at_level_.size() < level + 2) at_level_.push({});
+    for (int f : at_level_[level + 1]) {
       group& x = r_.groups[f];
-      if (x.whole >= 0 || x.level != level || x.shape != space) continue;
-      if (run && x.run_axis >= 0 && x.run_axis != axis) continue;  // two splits are two groups
-      if (!reduces && first_of(level, space) != f) continue;       // values go to the first, so that others can read them
+      if (x.shape != space || (run && x.run_axis >= 0 && x.run_axis != axis)) continue;
       if (run) x.run_axis = axis;
       x.members.push(k);
       r_.of[k] = f;
@@ -133,15 +132,12 @@ class fuser {
     x.run_axis = axis;
     x.members.push(k);
     r_.of[k] = r_.groups.push(static_cast<group&&>(x));
-  }
-  constexpr int first_of(int level, int space) const {
-    for (int f = 0; f < r_.groups.size(); ++f)
-      if (r_.groups[f].whole < 0 && r_.groups[f].level == level && r_.groups[f].shape == space) return f;
-    return -1;
+    at_level_[level + 1].push(r_.of[k]);
   }
 
   const graph& g_;
   vec<int> level_;
+  vec<vec<int>> at_level_;  // nests only; literals in memory are at level -1
   grouping r_;
 };
 
