@@ -126,7 +126,7 @@ struct argument<Struct<Array>> {
   static constexpr int leaves = count_leaves();
   using terms = decltype(boost::hana::unpack(boost::hana::accessors<traced>(), [](auto... member) {
     return std::tuple_cat(
-        std::declval<typename argument<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>>::terms>()...);
+        typename argument<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>>::terms{}...);
   }));
 
  private:
