@@ -12,6 +12,7 @@
 #include <ebb/op/reduce.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace test {
 
@@ -38,14 +39,14 @@ struct random_program {
   ebb::vec<std::size_t> places;  // of integers that name places: how many there are; else 0
 };
 
-/// Which of its many ops a generator takes: a program that is compiled has only a few dtypes, for its compile time.
 struct random_options {
   int equations = 40;
-  bool narrow = true;       // bfloat16, float16, int32 and int64 too
   int largest = 20000;      // elements of an array
   int longest = 5000;       // extent of an axis
 };
 
+/// Narrow: all dtypes; else float, double and bool, for the compile time of programs that are compiled.
+template <bool Narrow>
 class random_graph {
  public:
   constexpr random_graph(std::uint64_t seed, random_options options) : random_(seed), options_(options) {
@@ -62,6 +63,8 @@ class random_graph {
 
  private:
   static constexpr int axes = 3;
+  template <class T>
+  static constexpr bool is_taken = Narrow || std::is_floating_point_v<T> || std::is_same_v<T, bool>;
 
   constexpr void choose_axes() {
     constexpr int sizes[] = {1, 2, 3, 5, 7, 13, 16, 17, 31, 32, 33, 64, 100, 127, 257, 1000, 4099, 5000, 0};
@@ -79,7 +82,7 @@ class random_graph {
   constexpr void add_argument() {
     const int number = g_.inputs++, rank = random_.below(axes + 1);
     int first = random_.below(axes);
-    const bool rows = number > 0 && options_.narrow && random_.below(6) == 0;
+    const bool rows = number > 0 && Narrow && random_.below(6) == 0;
     ebb::shape s;
     ebb::extent_list x;
     for (int i = 0; i < (rows ? 1 : rank); ++i) {
@@ -96,10 +99,13 @@ class random_graph {
     r_.arguments.push(x);
     r_.places.push(rows ? static_cast<std::size_t>(size_[first]) : 0);
     constexpr dtype real[] = {dtype::f32, dtype::f32, dtype::f64, dtype::f32}, any[] = {dtype::f32, dtype::f64, dtype::bf16, dtype::f16, dtype::i64, dtype::i32};
-    const dtype type = rows ? (random_.below(2) ? dtype::i32 : dtype::i64) : options_.narrow && random_.below(2) ? any[random_.below(6)] : real[random_.below(4)];
+    const dtype type = rows ? (random_.below(2) ? dtype::i32 : dtype::i64) : Narrow && random_.below(2) ? any[random_.below(6)] : real[random_.below(4)];
     r_.types.push(type);
     const int shape = g_.intern(s);
-    const int k = ebb::with_dtype(type, [&]<class T>(T) { return ebb::emit_as<ebb::op::input, T>(g_, shape, {}, {number}); });
+    const int k = ebb::with_dtype(type, [&]<class T>(T) {
+      if constexpr (!is_taken<T>) return -1;
+      else return ebb::emit_as<ebb::op::input, T>(g_, shape, {}, {number});
+    });
     if (rows) rows_.push(k);
     else add(k, 9);
   }
@@ -140,7 +146,7 @@ class random_graph {
     const double bound = bounds_[v];
     ebb::with_dtype(type_of(x), [&]<class T>(T) {
       if constexpr (std::is_same_v<T, bool>) truth(x);
-      else {
+      else if constexpr (is_taken<T>) {
         const operand<T> a{&g_, x};
         switch (random_.below(16)) {
           case 0: case 1: return unary(a, bound);
@@ -327,10 +333,11 @@ class random_graph {
 
   template <class T>
   constexpr void cast(operand<T> a, double bound) {
-    if (!options_.narrow) {
-      if constexpr (std::is_same_v<T, float>) return add(ebb::cast_to<double>(a).id, bound);
-      else if constexpr (std::is_same_v<T, double>) return add(ebb::cast_to<float>(a).id, bound);
-    }
+    if constexpr (!Narrow) add(ebb::cast_to<std::conditional_t<std::is_same_v<T, float>, double, float>>(a).id, bound);
+    else cast_any(a, bound);
+  }
+  template <class T>
+  constexpr void cast_any(operand<T> a, double bound) {
     const int what = random_.below(7);
     if (what < 2 && ebb::is_real(ebb::dtype_of<T>)) {
       // What does not fit into an integer is no test of this library.
@@ -367,7 +374,7 @@ class random_graph {
   /// Rows by number: the numbers are an argument, or counted.
   template <class T>
   constexpr void rows(operand<T> a, double bound) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (Narrow && std::is_floating_point_v<T>) {
       const ebb::shape s = shape_of(a.id);
       if (s.rank == 0) return;
       ebb::shape first;
@@ -403,6 +410,9 @@ class random_graph {
   int tries_ = 0;
 };
 
-constexpr random_program make_random(std::uint64_t seed, random_options options = {}) { return random_graph(seed, options).take(); }
+template <bool Narrow = true>
+constexpr random_program make_random(std::uint64_t seed, random_options options = {}) {
+  return random_graph<Narrow>(seed, options).take();
+}
 
 }  // namespace test
