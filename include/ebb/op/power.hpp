@@ -78,6 +78,12 @@ struct power {
   static constexpr auto apply(operand<T> x, number auto exponent) {
     return power_of(cast_to<decltype(detail::accepted<op::pow, T>())>(x), static_cast<double>(exponent));
   }
+  /// Outside of traced functions a number is an argument of the call.
+  template <class T, class N>
+  static constexpr auto apply(operand<T> x, operand<N> exponent) {
+    using Real = decltype(detail::accepted<op::pow, T>());
+    return detail::broadcasting<op::pow>::apply(cast_to<Real>(x), cast_to<Real>(exponent));
+  }
 };
 
 }  // namespace functions

@@ -215,12 +215,23 @@ struct pad {
     const int length = x.g->syms.derive(extent_rule::sum, x.extent(axis), Before + After);
     return place_in(x, {axis, Before}, x.g->intern(with_extent(x.extents(), axis, length)));
   }
+  /// value: a number, or a scalar.
   template <class T>
-  static constexpr operand<T> apply(operand<T> x, number auto value) {
+  static constexpr operand<T> apply(operand<T> x, auto value) {
     const auto padded = apply(x);
-    const auto inside = apply(operand<bool>{x.g, emit_as<op::literal, bool>(*x.g, x.shape_number(), {}, {1})});
     if (padded.is_refused()) return padded;
-    return emit_on<op::where>({}, inside, padded, literal_like(padded, value));
+    const auto inside = apply(operand<bool>{x.g, emit_as<op::literal, bool>(*x.g, x.shape_number(), {}, {1})});
+    return detail::broadcasting<op::where>::apply(inside, padded, in_dtype<T>(value));
+  }
+
+ private:
+  template <class T>
+  static constexpr auto in_dtype(number auto value) {
+    return static_cast<detail::computed_in<T>>(value);
+  }
+  template <class T, class N>
+  static constexpr operand<T> in_dtype(operand<N> value) {
+    return cast_to<T>(value);
   }
 };
 
