@@ -1,0 +1,284 @@
+// test/exec/function.cpp — calls: destinations, overlaps, allocations, errors, and the forms of arguments and results.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+#include <ebb/op/gather.hpp>
+#include <ebb/op/linear.hpp>
+#include <ebb/op/reduce.hpp>
+
+#include "../catch.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <new>
+#include <span>
+#include <tuple>
+#include <vector>
+
+namespace {
+std::size_t allocations = 0;
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  ++allocations;
+  if (void* p = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment)) return p;
+  std::abort();
+}
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t n) { return allocate(n, 16); }
+[[gnu::noinline]] void* operator new[](std::size_t n) { return allocate(n, 16); }
+[[gnu::noinline]] void* operator new(std::size_t n, std::align_val_t a) { return allocate(n, static_cast<std::size_t>(a)); }
+[[gnu::noinline]] void* operator new[](std::size_t n, std::align_val_t a) { return allocate(n, static_cast<std::size_t>(a)); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+namespace {
+
+using ebb::dyn, ebb::tensor, ebb::view;
+using row = tensor<float, dyn>;
+using matrix = tensor<float, dyn, dyn>;
+
+constexpr auto scaled = ebb::compile([](auto x, auto y) { return x * 2.f + y; });
+constexpr auto two = ebb::compile([](auto x, auto y) { return std::tuple{x + y, x - y}; });
+constexpr auto centered = ebb::compile([](auto x) { return x - ebb::sum(x); });
+constexpr auto loss = [](auto x, auto w) { return ebb::sum(ebb::tanh(ebb::matmul(x, w))); };
+
+row counted(std::size_t n, float first = 0) {
+  row r(n);
+  float* p = r.mutable_data();
+  for (std::size_t i = 0; i < n; ++i) p[i] = first + static_cast<float>(i);
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("a call returns what it computes") {
+  const row x = counted(37), y = counted(37, 100);
+  const row z = scaled(x, y);
+  REQUIRE(z.extent(0) == 37);
+  for (std::size_t i = 0; i < 37; ++i) CHECK(z.data()[i] == 3 * static_cast<float>(i) + 100);
+}
+
+TEST_CASE("into: results go to tensors, vectors, spans and views") {
+  const row x = counted(10), y = counted(10, 5);
+  std::vector<float> v(10);
+  scaled(ebb::into(v), x, y);
+  CHECK(v[3] == 14);
+  float raw[10] = {};
+  std::span<float> s(raw);
+  scaled(ebb::into(s), v, y);
+  CHECK(raw[3] == 36);
+  view<float, dyn> w(raw, 10);
+  scaled(ebb::into(w), x, s);
+  CHECK(raw[3] == 42);
+  row t(10);
+  scaled(ebb::into(t), view<const float, dyn>(v.data(), 10), x);
+  CHECK(t.data()[3] == 31);
+}
+
+TEST_CASE("into: a destination may be an argument") {
+  row x = counted(100), y = counted(100, 50);
+  const row expected = scaled(x, y);
+  SECTION("elementwise, in place") {
+    scaled(ebb::into(x), x, y);
+    for (std::size_t i = 0; i < 100; ++i) REQUIRE(x.data()[i] == expected.data()[i]);
+  }
+  SECTION("both results over both arguments, swapped") {
+    const row a = x, b = y;
+    two(ebb::into(y, x), x, y);
+    for (std::size_t i = 0; i < 100; ++i) {
+      REQUIRE(y.data()[i] == a.data()[i] + b.data()[i]);
+      REQUIRE(x.data()[i] == a.data()[i] - b.data()[i]);
+    }
+  }
+  SECTION("a result that needs all of its argument first") {
+    const float total = 99 * 100 / 2;
+    centered(ebb::into(x), x);
+    for (std::size_t i = 0; i < 100; ++i) REQUIRE(x.data()[i] == static_cast<float>(i) - total);
+  }
+  SECTION("a copy keeps its value") {
+    const row before = x;
+    scaled(ebb::into(x), x, y);
+    for (std::size_t i = 0; i < 100; ++i) REQUIRE(before.data()[i] == static_cast<float>(i));
+  }
+}
+
+TEST_CASE("into: shifted views of one stretch of memory") {
+  for (const int shift : {-33, -16, -5, -1, 1, 3, 16, 40}) {
+    std::vector<float> memory(400);
+    for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i);
+    const std::vector<float> before = memory;
+    float* const from = memory.data() + 100;
+    view<float, dyn> to(from + shift, 150);
+    scaled(ebb::into(to), view<const float, dyn>(from, 150), view<const float, dyn>(from + 7, 150));
+    for (int i = 0; i < 150; ++i) REQUIRE(from[shift + i] == before[static_cast<std::size_t>(100 + i)] * 2 + before[static_cast<std::size_t>(107 + i)]);
+    for (int i = 0; i < 100 + shift; ++i) REQUIRE(memory[static_cast<std::size_t>(i)] == before[static_cast<std::size_t>(i)]);
+    for (std::size_t i = static_cast<std::size_t>(250 + shift); i < 400; ++i) REQUIRE(memory[i] == before[i]);
+  }
+}
+
+TEST_CASE("into: two destinations that overlap are written in order") {
+  std::vector<float> memory(20);
+  view<float, dyn> a(memory.data(), 10), b(memory.data() + 5, 10);
+  const row x = counted(10), y = counted(10, 1);
+  two(ebb::into(a, b), x, y);
+  for (int i = 0; i < 5; ++i) CHECK(memory[static_cast<std::size_t>(i)] == static_cast<float>(2 * i + 1));
+  for (int i = 5; i < 15; ++i) CHECK(memory[static_cast<std::size_t>(i)] == -1);
+}
+
+TEST_CASE("into: a step of gradient descent, in place, as often as one likes, without allocations") {
+  constexpr auto step = ebb::compile([](auto x, auto w, auto rate) {
+    auto [value, dw] = ebb::value_and_grad<1>(loss)(x, w);
+    return std::tuple{value, w - rate * dw};
+  });
+  matrix x(30, 20), w(20, 7);
+  for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = std::sin(static_cast<float>(i));
+  for (std::size_t i = 0; i < w.size(); ++i) w.mutable_data()[i] = std::cos(static_cast<float>(i));
+  float value = 0;
+  step(ebb::into(value, w), x, w, 0.01f);
+  const float first = value;
+  const std::size_t before = allocations;
+  for (int i = 0; i < 20; ++i) step(ebb::into(value, w), x, w, 0.01f);
+  CHECK(allocations == before);
+  CHECK(value < first);
+}
+
+TEST_CASE("a call without into allocates its results and nothing else") {
+  const row x = counted(5000), y = counted(5000);
+  { const row warm = centered(x); }
+  std::size_t before = allocations;
+  { const row z = scaled(x, y); }
+  const std::size_t one = allocations - before;
+  before = allocations;
+  { const row z = row::uninitialized(typename row::layout_type("test", {5000})); }
+  CHECK(one == allocations - before);
+  before = allocations;
+  { const row z = centered(x); }
+  CHECK(allocations - before == one);
+}
+
+TEST_CASE("extents that do not fit: the text names the call and both shapes, and nothing has changed") {
+  const row x = counted(10), y = counted(11);
+  row to = counted(10, 500);
+  const std::string said = test::raised([&] { scaled(ebb::into(to), x, y); });
+  CHECK(said.find("ebb::compile") != std::string::npos);
+  CHECK(said.find("[10]") != std::string::npos);
+  CHECK(said.find("[11]") != std::string::npos);
+  CHECK(test::raised([&] { scaled(x, y); }).find("[11]") != std::string::npos);
+
+  row small = counted(9, 500);
+  const std::string destination = test::raised([&] { scaled(ebb::into(small), x, x); });
+  CHECK(destination.find("destination 0") != std::string::npos);
+  CHECK(destination.find("[9]") != std::string::npos);
+  CHECK(destination.find("[10]") != std::string::npos);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(small.data()[i] == 500 + static_cast<float>(i));
+  for (std::size_t i = 0; i < 10; ++i) CHECK(to.data()[i] == 500 + static_cast<float>(i));
+}
+
+TEST_CASE("an inner extent that differs names the gradient's call") {
+  const matrix x(3, 4), w(5, 2);
+  const std::string said = test::raised([&] { ebb::value_and_grad<1>(loss)(x, w); });
+  CHECK(said.find("ebb::value_and_grad") != std::string::npos);
+  CHECK(said.find("[3, 4]") != std::string::npos);
+  CHECK(said.find("[5, 2]") != std::string::npos);
+}
+
+TEST_CASE("a row that is not there: found before the first result is written") {
+  constexpr auto f = ebb::compile([](auto x, auto i) { return std::tuple{x + 1.f, ebb::take(x, i)}; });
+  matrix x(4, 3);
+  for (std::size_t i = 0; i < 12; ++i) x.mutable_data()[i] = static_cast<float>(i);
+  tensor<std::int64_t, dyn> rows(2);
+  rows.mutable_data()[0] = 3;
+  rows.mutable_data()[1] = 1;
+  const auto [plus, taken] = f(x, rows);
+  CHECK(taken.data()[0] == 9);
+  CHECK(taken.data()[5] == 5);
+  for (const std::int64_t bad : {std::int64_t{4}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+    rows.mutable_data()[1] = bad;
+    matrix a(4, 3), b(2, 3);
+    for (std::size_t i = 0; i < 12; ++i) a.mutable_data()[i] = -7;
+    const std::string said = test::raised([&] { f(ebb::into(a, b), x, rows); });
+    CHECK(said.find("ebb::compile: gather") != std::string::npos);
+    CHECK(said.find(std::to_string(bad)) != std::string::npos);
+    CHECK(said.find("[2]") != std::string::npos);
+    for (std::size_t i = 0; i < 12; ++i) CHECK(a.data()[i] == -7);
+  }
+}
+
+TEST_CASE("a computed row that is not there is found before it is used") {
+  constexpr auto f = ebb::compile([](auto x, auto i) { return ebb::take(x, i + i); });
+  const matrix x(4, 3);
+  tensor<std::int32_t, dyn> rows(1);
+  rows.mutable_data()[0] = 3;
+  CHECK(test::raised([&] { f(x, rows); }).find("is 6, and there are 4 places") != std::string::npos);
+}
+
+TEST_CASE("arrays without elements: sums are 0, a maximum is an error") {
+  constexpr auto sums = ebb::compile([](auto x) { return std::tuple{ebb::sum<0>(x), ebb::sum<1>(x), ebb::sum(x), x * x}; });
+  constexpr auto largest = ebb::compile([](auto x) { return ebb::max<0>(x); });
+  const matrix x(0, 5);
+  const auto [columns, rows, all, squares] = sums(x);
+  CHECK(columns.extent(0) == 5);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(columns.data()[i] == 0);
+  CHECK(rows.extent(0) == 0);
+  CHECK(all == 0);
+  CHECK(squares.size() == 0);
+  const std::string said = test::raised([&] { largest(x); });
+  CHECK(said.find("ebb::compile: max") != std::string::npos);
+  CHECK(said.find("[0, 5]") != std::string::npos);
+  const matrix none(5, 0);
+  CHECK(largest(none).size() == 0);  // five elements each, of no column
+}
+
+TEST_CASE("a product over nothing is zero") {
+  constexpr auto f = ebb::compile([](auto x, auto w) { return ebb::matmul(x, w); });
+  const matrix r = f(matrix(3, 0), matrix(0, 4));
+  REQUIRE(r.size() == 12);
+  for (std::size_t i = 0; i < 12; ++i) CHECK(r.data()[i] == 0);
+  CHECK(f(matrix(0, 3), matrix(3, 4)).size() == 0);
+}
+
+namespace {
+
+template <template <class, std::size_t...> class Array>
+struct params {
+  using weights = Array<float, 4, 3>;
+  using bias = Array<float, 3>;
+  BOOST_HANA_DEFINE_STRUCT(params, (weights, w), (bias, b));
+};
+
+}  // namespace
+
+TEST_CASE("a struct of parameters in, the same struct of gradients out") {
+  constexpr auto f = [](auto x, auto p) { return ebb::sum(ebb::matmul(x, p.w) * 2.f + p.b); };
+  params<tensor> p;
+  matrix unused(1, 1);
+  tensor<float, dyn, 4> x(5);
+  for (std::size_t i = 0; i < 20; ++i) x.mutable_data()[i] = static_cast<float>(i);
+  const auto [value, d] = ebb::value_and_grad<1>(f)(x, p);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(d)>, params<tensor>>);
+  CHECK(value == 0);
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 3; ++j) CHECK(d.w.data()[i * 3 + j] == 2 * (5 * static_cast<float>(i) + 40));
+  for (std::size_t j = 0; j < 3; ++j) CHECK(d.b.data()[j] == 5);
+
+  params<tensor> again;
+  float v = 1;
+  ebb::value_and_grad<1>(f)(ebb::into(v, again), x, p);
+  CHECK(v == 0);
+  CHECK(again.w.data()[4] == d.w.data()[4]);
+  CHECK(again.b.data()[2] == 5);
+}
+
+TEST_CASE("scalars in and out, tuples in") {
+  constexpr auto f = ebb::compile([](auto a, auto pair) { return a * std::get<0>(pair) + std::get<1>(pair); });
+  const float y = f(2.f, std::tuple{3.f, 4.f});
+  CHECK(y == 10);
+  CHECK(ebb::grad([](auto x) { return x * x * x; })(2.0) == 12.0);
+}

@@ -1,0 +1,39 @@
+// test/exec/function.fail.cpp — other transformations, and destinations, that are refused.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+int main() {
+  const ebb::tensor<float, 3> x{1, 2, 3};
+  ebb::tensor<float, 3> d;
+  float value = 0;
+  constexpr auto f = [](auto a) { return ebb::sum(a * a); };
+  ebb::value_and_grad(f)(ebb::into(value, d), x);
+#if EBB_CASE == 1
+  // EXPECT: E0141 ebb::into: the number of destinations is not that of the results
+  ebb::value_and_grad(f)(ebb::into(d), x);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0142 ebb::into: a destination is not an array that can be written
+  ebb::value_and_grad(f)(ebb::into(value, x), x);  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0143 give the arguments, then as many directions of the same types
+  auto r = ebb::jvp(f)(x);  // LINE
+#elif EBB_CASE == 4
+  // EXPECT: E0143 give the arguments, then as many directions of the same types
+  auto r = ebb::hvp(f)(x, 1.f);  // LINE
+#elif EBB_CASE == 5
+  auto [y, pull] = ebb::vjp(f)(x);
+  // EXPECT: E0144 a pull-back takes one seed for each output of floating-point type
+  auto r = pull(1.f, 2.f);  // LINE
+#elif EBB_CASE == 6
+  auto [y, pull] = ebb::vjp([](auto a) { return a * a; })(x);
+  // EXPECT: E0146 a seed differs from its output in dtype or extents
+  auto r = pull(1.f);  // LINE
+#elif EBB_CASE == 7
+  // EXPECT: E0145 there is no such autocast policy
+  using backward = ebb::backward_t<decltype(f), float, ebb::tensor<float, 3>>;  // LINE
+  backward b;
+#elif EBB_CASE == 8
+  // EXPECT: E0147 jacobian: the function and its arguments must be single arrays of floating-point type
+  auto r = ebb::jacobian([](auto a) { return a > 0; })(x);  // LINE
+#endif
+}

@@ -1,0 +1,46 @@
+// test/exec/gradient.fail.cpp — calls of gradients that are refused.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+namespace user {
+struct no_pull : ebb::elementwise<1> {
+  static constexpr std::string_view name = "no_pull";
+  static constexpr auto value(auto x) { return x; }
+};
+inline constexpr ebb::call<no_pull> unpulled{};
+}  // namespace user
+
+int main() {
+  const ebb::tensor<float, 3> x{1, 2, 3};
+  const ebb::tensor<int, 3> numbers{1, 2, 3};
+  constexpr auto f = [](auto a) { return ebb::sum(a * a); };
+  [[maybe_unused]] const auto good = ebb::grad(f)(x);
+#if EBB_CASE == 1
+  float scale = 2;
+  // EXPECT: E0104 a traced lambda must not capture
+  auto r = ebb::grad([=](auto a) { return ebb::sum(a * scale); });  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0106 the function uses an op without a pull
+  auto r = ebb::grad([](auto a) { return ebb::sum(user::unpulled(a)); })(x);  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0108 an integer has no gradient
+  auto r = ebb::grad(f)(numbers);  // LINE
+#elif EBB_CASE == 4
+  // EXPECT: E0109 only a scalar has a gradient
+  auto r = ebb::value_and_grad([](auto a) { return a * a; })(x);  // LINE
+#elif EBB_CASE == 5
+  struct opaque {};
+  // EXPECT: E0111 an argument is not an array
+  auto r = ebb::grad(f)(opaque{});  // LINE
+#elif EBB_CASE == 6
+  // EXPECT: E0117 there is no argument of that number
+  auto r = ebb::grad<1>(f)(x);  // LINE
+#elif EBB_CASE == 7
+  float scale = 2;
+  // EXPECT: E0104 a traced lambda must not capture
+  auto r = ebb::compile([&](auto a) { return a * scale; });  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0108 an integer has no gradient
+  auto r = ebb::value_and_grad<0, 1>([](auto a, auto t) { return ebb::sum(a * t); })(x, numbers);  // LINE
+#endif
+}
