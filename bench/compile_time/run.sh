@@ -66,7 +66,7 @@ constexpr auto f = [](auto x, auto w) {
 SOURCE
 cat >"$work/main.txt" <<'SOURCE'
 using term = ebb::term<float, ebb::dyn>;
-using program = ebb::detail::value_and_grad_spec<decltype(f), 0, 1>::program<term, term>;
+using program = ebb::detail::value_and_grad_spec<std::remove_const_t<decltype(f)>, 0, 1>::program<term, term>;
 int main() {
   ebb::tensor<float, ebb::dyn> x = ebb::tensor<float, ebb::dyn>::full(0.1f, 100), w = x, dx = x, dw = x;
   float value = 0;
