@@ -255,10 +255,12 @@ EBB_INLINE floats fma(floats x, floats y, floats z) { return fma_of<float>(x, y,
 EBB_INLINE doubles fma(doubles x, doubles y, doubles z) { return fma_of<double>(x, y, z); }
 EBB_INLINE floats sqrt(floats x) { return from_xsimd<float>(xsimd::sqrt(to_xsimd<float>(x))); }
 EBB_INLINE doubles sqrt(doubles x) { return from_xsimd<double>(xsimd::sqrt(to_xsimd<double>(x))); }
+#if defined(__SSE4_1__) || defined(__aarch64__)  // without the instruction xsimd 8.1 goes through integers, which is undefined for large x
 EBB_INLINE floats floor(floats x) { return copysign<float>(from_xsimd<float>(xsimd::floor(to_xsimd<float>(x))), x); }
 EBB_INLINE doubles floor(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::floor(to_xsimd<double>(x))), x); }
 EBB_INLINE floats rint(floats x) { return copysign<float>(from_xsimd<float>(xsimd::nearbyint(to_xsimd<float>(x))), x); }
 EBB_INLINE doubles rint(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::nearbyint(to_xsimd<double>(x))), x); }
+#endif
 #if defined(__AVX__)
 EBB_INLINE floats larger(floats x, floats y) { return _mm256_max_ps(x, y); }
 EBB_INLINE doubles larger(doubles x, doubles y) { return _mm256_max_pd(x, y); }

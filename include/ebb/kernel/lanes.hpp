@@ -181,6 +181,7 @@ struct lanes<T> {
   static EBB_INLINE lanes sqrt(lanes a) requires full_real<T> {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::sqrt(x); }, a);
   }
+#if defined(__SSE4_1__) || defined(__aarch64__)  // elsewhere lane.hpp has forms of its own
   static EBB_INLINE lanes floor(lanes a) requires full_real<T> {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::floor(x); }, a);
   }
@@ -188,6 +189,7 @@ struct lanes<T> {
   static EBB_INLINE lanes rint(lanes a) requires full_real<T> {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::rint(x); }, a);
   }
+#endif
   static EBB_INLINE lanes copysign(lanes magnitude, lanes signs) requires full_real<T> {
     return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::copysign<T>(x, y); }, magnitude, signs);
   }

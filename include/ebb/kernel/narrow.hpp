@@ -130,8 +130,8 @@ struct lanes<T> {
   static EBB_INLINE lanes at_most(lanes a, lanes bound) { return {lanes<float>::at_most(a.wide, bound.wide)}; }
   static EBB_INLINE lanes abs(lanes a) { return {lanes<float>::abs(a.wide)}; }
   static EBB_INLINE lanes copysign(lanes magnitude, lanes signs) { return {lanes<float>::copysign(magnitude.wide, signs.wide)}; }
-  static EBB_INLINE lanes floor(lanes a) { return rounded(lanes<float>::floor(a.wide)); }
-  static EBB_INLINE lanes rint(lanes a) { return rounded(lanes<float>::rint(a.wide)); }
+  static EBB_INLINE lanes floor(lanes a) { return rounded(lane::floor(a.wide)); }
+  static EBB_INLINE lanes rint(lanes a) { return rounded(lane::rint(a.wide)); }
   static EBB_INLINE mask isnan(lanes a) { return a.wide != a.wide; }
   static EBB_INLINE lanes sqrt(lanes a) { return rounded(lanes<float>::sqrt(a.wide)); }
   /// a * b is exact in float; the sum is rounded to float, then to the narrow type.
