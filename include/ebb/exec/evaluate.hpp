@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../base/error.hpp"
 #include "../graph/graph.hpp"
 #include "../num/lane.hpp"
 #include "../tensor/reduction_tree.hpp"
+
+#include <string>
 
 namespace ebb::inline EBB_ABI {
 
@@ -74,6 +77,11 @@ class evaluator {
       strides[i] = step;
       step *= static_cast<int>(out.e[i]);
     }
+    if (g_.op(k).names_places) {
+      int axis = 0;
+      while (!(repeated >> axis & 1)) ++axis;
+      for (int i = 0; i < in(k, 0).size(); ++i) place(k, i, out.e[axis]);
+    }
     cell_array r(n, 0);
     for (int i = 0; i < n; ++i) {
       int from = 0, rest = i;
@@ -90,6 +98,7 @@ class evaluator {
     const extent_list x = extents(g_.operand(k, 0));
     const int first = static_cast<int>(e.attr[0]), last = static_cast<int>(e.attr[1]);
     const std::size_t length = x.volume(first, last), inner = x.volume(last, x.rank);
+    if (e.op->needs_elements && length == 0) raise("ebb::evaluate: " + std::string(e.op->name) + " over no elements");
     const auto combine = [&](cell a, cell b) {
       const cell pair[] = {a, b};
       cell c = 0;
@@ -115,15 +124,19 @@ class evaluator {
       each_element(g_.op(k).copy(call, j), [&](std::ptrdiff_t from, std::ptrdiff_t to) { r[static_cast<int>(to)] = in(k, j)[static_cast<int>(from)]; });
     return r;
   }
-  constexpr int row_number(int k, int i) const {
-    const cell c = in(k, 1)[i];
-    return g_.op(g_.operand(k, 1)).result == dtype::i32 ? static_cast<int>(from_cell<std::int32_t>(c)) : static_cast<int>(from_cell<std::int64_t>(c));
+  /// Element i of the last operand of k: one of so many places.
+  constexpr int place(int k, int i, std::size_t places) const {
+    const int from = g_.operand(k, g_.eq[k].count - 1);
+    const cell c = values_[from][i];
+    const std::int64_t p = g_.op(from).result == dtype::i32 ? from_cell<std::int32_t>(c) : from_cell<std::int64_t>(c);
+    if (p < 0 || static_cast<std::size_t>(p) >= places) raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": there is no place " + std::to_string(p));
+    return static_cast<int>(p);
   }
   constexpr cell_array gather(int k, const extent_list&, int n) const {
     const extent_list x = extents(g_.operand(k, 0));
     const int width = static_cast<int>(x.volume(1, x.rank));
     cell_array r(n, 0);
-    for (int i = 0; i < n; ++i) r[i] = in(k, 0)[row_number(k, i / width) * width + i % width];
+    for (int i = 0; i < n; ++i) r[i] = in(k, 0)[place(k, i / width, x.e[0]) * width + i % width];
     return r;
   }
   constexpr cell_array scatter(int k, const extent_list& out, int n) const {
@@ -131,7 +144,7 @@ class evaluator {
     cell_array r(n, 0);
     with_dtype(g_.op(k).result, [&]<class T>(T) {
       for (int i = 0; i < in(k, 0).size(); ++i) {
-        cell& to = r[row_number(k, i / width) * width + i % width];
+        cell& to = r[place(k, i / width, out.e[0]) * width + i % width];
         if constexpr (std::is_same_v<T, bool>) to |= in(k, 0)[i];
         else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(in(k, 0)[i])));
         else to = to_cell(static_cast<T>(static_cast<float>(from_cell<T>(to)) + static_cast<float>(from_cell<T>(in(k, 0)[i]))));

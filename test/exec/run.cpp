@@ -1,0 +1,98 @@
+// test/exec/run.cpp — compiled programs at many sizes: rows shorter than a step of lanes, tails, leaves, axes without elements.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+#include <ebb/op/extremum.hpp>
+#include <ebb/op/linear.hpp>
+#include <ebb/op/reduce.hpp>
+
+#include "../catch.hpp"
+#include "run_random.hpp"
+
+namespace {
+
+using ebb::dyn, ebb::term;
+using test::cells;
+
+template <class F, class... T>
+using program_of = ebb::executable<ebb::frozen<ebb::detail::forward_program<F, T...>>>;
+
+/// Runs F on random arrays of these extents, compiled and block by block, and compares with the scalar run.
+template <class F, class... T>
+void check(F, std::initializer_list<ebb::extent_list> extents, std::type_identity<std::tuple<T...>>) {
+  using program = program_of<F, T...>;
+  test::random_program p;
+  p.types = {ebb::dtype_of<typename T::value_type>...};
+  for (const ebb::extent_list& x : extents) {
+    p.arguments.push(x);
+    p.places.push(0);
+  }
+  const ebb::graph g = program::g.thaw();
+  const ebb::vec<cells> arguments = test::random_arguments(p, 5);
+  const ebb::vec<std::size_t> symbols = ebb::symbol_values(g, p.arguments);
+  const ebb::vec<cells> scalar = test::run_scalar(g, arguments, symbols);
+  bool guarded = true;
+  const auto compiled = [&](void* const* from, void* const* to) { ebb::run_program<program>(from, to, symbols.data()); };
+  INFO("extents " << p.arguments[0].e[0] << ", " << p.arguments[0].e[1] << ", " << p.arguments[0].e[2]);
+  REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, symbols, guarded, compiled), scalar) == "");
+  REQUIRE(guarded);
+  for (const std::size_t block : {33, 512}) {
+    const auto blocks = [&](void* const* from, void* const* to) { ebb::run_blocks(g, ebb::make_plan(g), from, to, symbols.data(), block); };
+    REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, symbols, guarded, blocks), scalar) == "");
+    REQUIRE(guarded);
+  }
+}
+template <class... T>
+using terms = std::type_identity<std::tuple<T...>>;
+
+ebb::extent_list of(std::size_t a) { return {1, {a}}; }
+ebb::extent_list of(std::size_t a, std::size_t b) { return {2, {a, b}}; }
+ebb::extent_list of(std::size_t a, std::size_t b, std::size_t c) { return {3, {a, b, c}}; }
+
+constexpr std::size_t sizes[] = {0, 1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 257, 1000, 4095, 4096, 4097, 8191, 8193, 12289, 20001};
+
+}  // namespace
+
+TEST_CASE("one axis of any length") {
+  for (const std::size_t n : sizes)
+    check([](auto x, auto y) { return std::tuple{ebb::sum(x * y), x * y + 1.f, ebb::sum(x)}; }, {of(n), of(n)}, terms<term<float, dyn>, term<float, dyn>>{});
+}
+
+TEST_CASE("double and float in one nest") {
+  for (const std::size_t n : sizes)
+    check([](auto x, auto y) { return std::tuple{ebb::sum(x * y), x < y, x + y}; }, {of(n), of(n)}, terms<term<float, dyn>, term<double, dyn>>{});
+}
+
+TEST_CASE("a sum over two loops: the rows begin in any lane") {
+  for (const std::size_t m : {0, 1, 2, 3, 5, 7, 15, 17, 31, 33, 47, 100, 4097})
+    for (const std::size_t n : {0, 1, 2, 3, 40, 200})
+      check([](auto x, auto row) { return std::tuple{ebb::sum(x * row), ebb::sum<0>(x * row), x * row}; }, {of(n, m), of(m)},
+            terms<term<float, dyn, dyn>, term<float, dyn>>{});
+}
+
+TEST_CASE("sums over a middle, a leading and a trailing axis") {
+  for (const std::size_t a : {1, 3, 9})
+    for (const std::size_t b : {0, 1, 5, 33})
+      for (const std::size_t c : {1, 2, 19, 64})
+        check([](auto x) { return std::tuple{ebb::sum<1>(x), ebb::sum<0>(x), ebb::sum<2>(x), ebb::sum<0, 1>(x), ebb::sum<1, 2>(x), ebb::sum<0, 2>(x)}; },
+              {of(a, b, c)}, terms<term<double, dyn, dyn, dyn>>{});
+}
+
+TEST_CASE("narrow floats and integers") {
+  for (const std::size_t n : {1, 3, 31, 70, 5000}) {
+    check([](auto x, auto y) { return std::tuple{x * y, ebb::max<0>(x + y), ebb::sum<0>(x), ebb::maximum(x, y)}; }, {of(n), of(n)},
+          terms<term<ebb::bfloat16, dyn>, term<ebb::bfloat16, dyn>>{});
+    check([](auto x, auto y) { return std::tuple{x + y, ebb::min<0>(x), ebb::sum<0>(x), ebb::any(x == y), ebb::all(x <= y)}; }, {of(n), of(n)},
+          terms<term<std::int32_t, dyn>, term<std::int32_t, dyn>>{});
+  }
+}
+
+TEST_CASE("products: vectors have lanes, all others chains; narrow ones are rounded once") {
+  for (const std::size_t k : {0, 1, 2, 31, 32, 33, 100, 1025})
+    for (const std::size_t m : {1, 2, 9}) {
+      constexpr auto f = [](auto x, auto y) { return ebb::matmul(x, y); };
+      check(f, {of(m, k), of(k, 1)}, terms<term<float, dyn, dyn>, term<float, dyn, dyn>>{});
+      check(f, {of(m, k), of(k, m)}, terms<term<ebb::bfloat16, dyn, dyn>, term<ebb::bfloat16, dyn, dyn>>{});
+      check(f, {of(2, m, k), of(2, k, 5)}, terms<term<std::int64_t, dyn, dyn, dyn>, term<std::int64_t, dyn, dyn, dyn>>{});
+    }
+}
