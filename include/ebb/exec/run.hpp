@@ -21,7 +21,7 @@ namespace ebb::inline EBB_ABI {
 /// The values of a program's symbols; those of the arguments' dyn extents come first.
 template <class P>
 struct symbol_values_of {
-  std::size_t value[P::symbols + 1];
+  std::size_t value[P::symbols + 1] = {};  // or g++ warns: it cannot see that shapes without symbols read none
 
   /// False if extents that must be equal are not, or one would be negative.
   constexpr bool complete() {

@@ -152,7 +152,8 @@ struct lanes<T> {
   }
   EBB_INLINE void store(T* p, int count) const {
     simd::store_first(p, part[0], count);
-    if constexpr (parts == 2) simd::store_first(p + size / 2, part[1], count - size / 2);
+    if constexpr (parts == 2)
+      if (count > size / 2) simd::store_first(p + size / 2, part[1], count - size / 2);  // or g++ warns of small arrays' bounds
   }
   T operator[](int i) const { return part[i / simd::count_of<T>][i % simd::count_of<T>]; }
 
