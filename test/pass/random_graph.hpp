@@ -50,7 +50,8 @@ class random_graph_of {
     const int start = r_.below(known_.size());
     for (int i = 0; i < known_.size(); ++i) {
       const int other = known_[(start + i) % known_.size()];
-      if (b_.g.op(other).result == b_.g.op(k).result && b_.g.eq[other].shape == b_.g.eq[k].shape && (other != k || r_.chance(4))) return other;
+      const bool fits = b_.g.op(other).result == b_.g.op(k).result && b_.g.eq[other].shape == b_.g.eq[k].shape;
+      if (fits && (other != k || r_.chance(4))) return other;
     }
     return k;
   }

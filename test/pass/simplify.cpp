@@ -114,7 +114,8 @@ TEST_CASE("shapes") {
   };
   shapes([](auto& b, auto x) { return ebb::reshape_to(ebb::reshape_to(x, b.shape({6, 4})), b.shape({3, 8})); },
          [](auto& b, auto x) { return ebb::reshape_to(x, b.shape({3, 8})); });
-  shapes([](auto& b, auto x) { return ebb::reshape_to(ebb::reshape_to(x, b.shape({24})), b.shape({2, 3, 4})); }, [](auto&, auto x) { return x; });
+  shapes([](auto& b, auto x) { return ebb::reshape_to(ebb::reshape_to(x, b.shape({24})), b.shape({2, 3, 4})); },
+         [](auto&, auto x) { return x; });
   shapes([](auto& b, auto x) { return ebb::broadcast_to(ebb::broadcast_to(x, b.shape({2, 5, 3, 4}), 2), b.shape({2, 5, 6, 3, 7, 4}), 20); },
          [](auto& b, auto x) { return ebb::broadcast_to(x, b.shape({2, 5, 6, 3, 7, 4}), 22); });
   shapes([](auto& b, auto x) { return ebb::broadcast_to(ebb::literal_like(x, 2), b.shape({5, 2, 3, 4}), 1); },
@@ -159,13 +160,16 @@ TEST_CASE("casts") {
     };
     check(side(left), side(right));
   };
-  casts([](auto f, auto, auto, auto, auto) { return ebb::cast_to<float>(ebb::cast_to<double>(f)); }, [](auto f, auto, auto, auto, auto) { return f; });
+  casts([](auto f, auto, auto, auto, auto) { return ebb::cast_to<float>(ebb::cast_to<double>(f)); },
+        [](auto f, auto, auto, auto, auto) { return f; });
   casts([](auto, auto, auto i, auto, auto) { return ebb::cast_to<std::int32_t>(ebb::cast_to<double>(i)); },
         [](auto, auto, auto i, auto, auto) { return i; });
   casts([](auto, auto, auto, auto h, auto) { return ebb::cast_to<ebb::bfloat16>(ebb::cast_to<float>(h)); },
         [](auto, auto, auto, auto h, auto) { return h; });
-  casts([](auto, auto, auto, auto, auto b) { return ebb::cast_to<bool>(ebb::cast_to<float>(b)); }, [](auto, auto, auto, auto, auto b) { return b; });
-  casts([](auto f, auto, auto, auto, auto) { return ebb::emit_on<ebb::op::cast<float>, float>({}, f); }, [](auto f, auto, auto, auto, auto) { return f; });
+  casts([](auto, auto, auto, auto, auto b) { return ebb::cast_to<bool>(ebb::cast_to<float>(b)); },
+        [](auto, auto, auto, auto, auto b) { return b; });
+  casts([](auto f, auto, auto, auto, auto) { return ebb::emit_on<ebb::op::cast<float>, float>({}, f); },
+        [](auto f, auto, auto, auto, auto) { return f; });
   // Through a narrower one something is lost; a longer way is not cut short, since there is no table of all pairs of dtypes.
   const auto narrow = [](auto, auto d, auto, auto, auto) { return ebb::cast_to<double>(ebb::cast_to<float>(d)); };
   casts(narrow, narrow);

@@ -5,7 +5,7 @@
 // What map, jacobian, hessian and vmap are made of. One rule for each kind of equation, none for single ops; what does not depend on a
 // batched argument is computed once, so that work which is the same for all rows leaves the loop by itself. Each row of an elementwise
 // equation, a sum or a move has the bits that it would have alone: the runs that are summed up keep their length and their place.
-// A gather or scatter with batched rows and batched numbers needs to know how many rows there are: refused (code 117) where it does not.
+// A gather or scatter with batched rows and batched numbers needs to know how many rows there are: refused (code 125) where it does not.
 #pragma once
 
 #include "graph.hpp"
@@ -83,26 +83,26 @@ class batching {
   /// Equation k of `from`, repeated along the new axis if it has none.
   constexpr int with_rows(int k) {
     if (rows_[k]) return at_[k];
-    if (rows_shape_[from_.eq[k].shape] < 0) return -104;
+    if (rows_shape_[from_.eq[k].shape] < 0) return -125;
     return from_.op(k).kit->broadcast(to_, at_[k], rows_shape_[from_.eq[k].shape], 1);
   }
   constexpr const shape& shape_at(int k) const { return to_.shape_of(at_[k]); }
 
   constexpr int batch(int k) {
     equation e = from_.eq[k];
-    if (rows_shape_[e.shape] < 0) return -104;
+    if (rows_shape_[e.shape] < 0) return -125;
     switch (e.op->what) {
       case kind::broadcast: e.attr[0] <<= 1; break;
       case kind::reduce: ++e.attr[0], ++e.attr[1]; break;
       case kind::move:
-        if (!e.op->batched) return -117;
+        if (!e.op->batched) return -125;
         e.op->batch(e.attr, from_.shape_of(from_.operand(k, 0)).rank);
         break;
       case kind::elementwise: case kind::reshape: break;
       case kind::contract: return contract(k);
       case kind::gather: return gather(k);
       case kind::scatter: return scatter(k);
-      default: return -117;  // what has no operands depends on nothing
+      default: return -125;  // what has no operands depends on nothing
     }
     vec<int> in;
     for (int i : from_.operands(k)) {
@@ -178,7 +178,7 @@ class batching {
       return move_axis(add(e, to_.intern(s), {in, 2}), kit, places, 0);
     }
     const int rows_of_one = to_.syms.find(shape_at(x).e[1]);
-    if (rows_of_one < 0) return -117;
+    if (rows_of_one < 0) return -125;
     const int in[] = {joined_rows(at_[x], kit), numbers_among_all(at_[indices], rows_of_one)};
     return add(e, result, {in, 2});
   }
@@ -197,7 +197,7 @@ class batching {
       return move_axis(add(e, to_.intern(s), {in, 2}), kit, 1, 0);
     }
     const int rows_of_one = to_.syms.find(out.e[1]);
-    if (rows_of_one < 0) return -117;
+    if (rows_of_one < 0) return -125;
     shape all;
     all.push(to_.syms.derive(extent_rule::product, out.e[0], out.e[1]));
     for (int i = 2; i < out.rank; ++i) all.push(out.e[i]);

@@ -33,7 +33,8 @@ std::string to_dot(const graph& g, GroupOf&& group_of) {
   for (int i = 0; i < g.out.size(); ++i) {
     if (g.out[i] < 0) continue;
     const std::string out = "out" + std::to_string(i);
-    s += "  " + out + " [label=\"return " + std::to_string(i) + "\", shape=plaintext]\n  e" + std::to_string(g.out[i]) + " -> " + out + "\n";
+    s += "  " + out + " [label=\"return " + std::to_string(i) + "\", shape=plaintext]\n";
+    s += "  e" + std::to_string(g.out[i]) + " -> " + out + "\n";
   }
   return s + "}\n";
 }

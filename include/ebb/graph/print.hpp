@@ -43,11 +43,14 @@ class graph_text {
     for (int k = 0; k < g.size(); ++k) {
       // A literal stands where it is used; a result has a line, and so a type, of its own.
       inline_.push(g.op(k).what == kind::literal && !shown[k]);
-      names_.push(inline_.back() ? literal_text(g.op(k).result, static_cast<cell>(g.eq[k].attr[0])) : letters("abcdefghijlopqrstuvwxyz", count++));
+      if (inline_.back()) names_.push(literal_text(g.op(k).result, static_cast<cell>(g.eq[k].attr[0])));
+      else names_.push(letters("abcdefghijlopqrstuvwxyz", count++));
     }
     count = 0;
-    for (int i = 0; i < g.syms.count(); ++i)
-      symbols_.push(g.syms.find(~i) == ~i && g.syms.origin(i).rule == extent_rule::argument ? letters("nmkpqrstuvw", count++) : std::string());
+    for (int i = 0; i < g.syms.count(); ++i) {
+      const bool named = g.syms.find(~i) == ~i && g.syms.origin(i).rule == extent_rule::argument;
+      symbols_.push(named ? letters("nmkpqrstuvw", count++) : std::string());
+    }
   }
 
   bool is_inline(int k) const { return inline_[k]; }

@@ -64,9 +64,11 @@ constexpr auto equation_type() {
 inline constexpr int block_length = 64;
 template <class P, int First, int... I>
 auto block_type(std::integer_sequence<int, I...>) -> program<typename decltype(equation_type<P, First + I>())::type...>;
+constexpr int rest_or_block(int rest) { return rest < block_length ? rest : block_length; }
+template <class P, int First>
+using block_from = decltype(block_type<P, First>(std::make_integer_sequence<int, rest_or_block(P::g.size() - First)>{}));
 template <class P, int... B>
-auto blocks_type(std::integer_sequence<int, B...>) -> boost::mp11::mp_append<
-    program<>, decltype(block_type<P, B * block_length>(std::make_integer_sequence<int, (P::g.size() - B * block_length < block_length ? P::g.size() - B * block_length : block_length)>{}))...>;
+auto blocks_type(std::integer_sequence<int, B...>) -> boost::mp11::mp_append<program<>, block_from<P, B * block_length>...>;
 template <class P, int... I>
 auto returns_type(std::integer_sequence<int, I...>) -> returns<P::g.out[I]...>;
 

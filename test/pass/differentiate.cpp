@@ -1,0 +1,94 @@
+// test/pass/differentiate.cpp — the reverse walk, equations in and equations out.
+// SPDX-License-Identifier: BSL-1.0
+#include "../build.hpp"
+#include "../catch.hpp"
+
+#include <ebb/op/compare.hpp>
+#include <ebb/op/exponential.hpp>
+#include <ebb/pass/differentiate.hpp>
+
+using test::graph;
+using test::n;
+
+namespace {
+
+struct without_pull : ebb::elementwise<1> {
+  static constexpr std::string_view name = "without_pull";
+  static constexpr auto value(auto x) { return x; }
+};
+
+std::string gradient(const graph& g, const ebb::vec<int>& wrt) {
+  const graph d = ebb::value_and_gradient(g, wrt);
+  CHECK(test::error_text(d) == "");
+  return ebb::to_string(d);
+}
+
+}  // namespace
+
+TEST_CASE("a product: two uses of a sum's cotangent, which is a literal") {
+  const graph g = test::build([](test::builder& b) {
+    const auto x = b.in({n}), y = b.in({n});
+    return b.returns(ebb::sum_over(x * y, 1));
+  });
+  CHECK(gradient(g, {0, 1}) == "a = input 0 : f32[n]\nb = input 1 : f32[n]\nc = mul a b : f32[n]\nd = sum c over 0 : f32\nreturn d b a\n");
+}
+
+TEST_CASE("cotangents that meet are added, those of later equations first") {
+  const graph g = test::build([](test::builder& b) {
+    const auto x = b.in<double>({});
+    const auto u = x * x;
+    return b.returns(u * ebb::exp(x));
+  });
+  CHECK(gradient(g, {0}) ==
+        "a = input 0 : f64\nb = mul a a : f64\nc = exp a : f64\nd = mul b c : f64\ne = mul c a : f64\nf = add d e : f64\n"
+        "g = add f e : f64\nreturn d g\n");
+}
+
+TEST_CASE("a joint program takes a seed for each real result") {
+  const graph g = test::build([](test::builder& b) {
+    const auto x = b.in({n}), y = b.in({n});
+    const auto p = x * y, m = -x;
+    return b.returns(p, ebb::less(x, y), m);
+  });
+  const graph j = ebb::joint(g, {0});
+  CHECK(test::error_text(j) == "");
+  CHECK(j.inputs == 4);
+  CHECK(j.out.size() == 4);
+  CHECK(ebb::to_string(j) ==
+        "a = input 0 : f32[n]\nb = input 1 : f32[n]\nc = mul a b : f32[n]\nd = neg a : f32[n]\ne = less a b : bool[n]\n"
+        "f = input 2 : f32[n]\ng = input 3 : f32[n]\nh = mul f b : f32[n]\ni = sub h g : f32[n]\nreturn c e d i\n");
+}
+
+TEST_CASE("where nothing arrives there are zeros") {
+  const graph g = test::build([](test::builder& b) {
+    const auto x = b.in<double>({}), y = b.in<double>({n});
+    (void)y;
+    return b.returns(x * 3);
+  });
+  CHECK(gradient(g, {1}) == "a = input 0 : f64\nb = input 1 : f64[n]\nc = mul a 3.0 : f64\nd = 0.0 : f64[n]\nreturn c d\n");
+}
+
+TEST_CASE("an op without a pull is found where it matters, and only there") {
+  const auto program = [](bool used, bool constant) {
+    return test::build([&](test::builder& b) {
+      const auto x = b.in<double>({}), y = b.in<double>({});
+      const auto z = ebb::emit_on<without_pull>({}, constant ? y : x);
+      return b.returns(used ? x * z : x * x);
+    });
+  };
+  CHECK(ebb::first_without_pull(program(true, false), {0}) == 2);
+  CHECK(ebb::first_without_pull(program(false, false), {0}) == -1);
+  CHECK(ebb::first_without_pull(program(true, true), {0}) == -1);
+}
+
+TEST_CASE("integers and conditions pass no gradient") {
+  const graph g = test::build([](test::builder& b) {
+    const auto x = b.in<double>({});
+    return b.returns(ebb::cast_to<double>(ebb::cast_to<std::int32_t>(x)) + ebb::where(ebb::less(x, ebb::literal_like(x, 1)), x, -x));
+  });
+  const graph d = ebb::value_and_gradient(g, {0});
+  for (const double x : {0.25, 2.5}) {
+    const auto r = ebb::evaluate(d, {{ebb::to_cell(x)}}, {});
+    CHECK(ebb::from_cell<double>(r[1][0]) == (x < 1 ? 1.0 : -1.0));
+  }
+}
