@@ -57,7 +57,8 @@ std::string check(std::uint64_t seed) {
     return "seed " + std::to_string(seed) + ", " + what + ": " + d + "\n" + ebb::to_string(g);
   };
   if (const std::string d = blocks_against_scalar(p.g, p, arguments, symbols, scalar); !d.empty()) return said("as it is", p.g, d);
-  if (const std::string d = test::difference(test::run_unfused(p.g, arguments, symbols), scalar); !d.empty()) return said("unfused", p.g, d);
+  const std::string apart = test::difference(test::run_unfused(p.g, arguments, symbols), scalar);
+  if (!apart.empty()) return said("unfused", p.g, apart);
 
   const ebb::graph simple = ebb::prune(ebb::simplify(p.g));
   if (const std::string d = blocks_against_scalar(simple, p, arguments, symbols, scalar); !d.empty()) return said("simplified", simple, d);
@@ -75,8 +76,8 @@ std::string check(std::uint64_t seed) {
   const ebb::vec<cells> expected = test::run_scalar(g, arguments, more);
   note_bits(expected);
   if (const std::string d = blocks_against_scalar(g, p, arguments, more, expected); !d.empty()) return said("gradient", g, d);
-  if (const std::string d = test::difference(test::run_unfused(g, arguments, more), expected); !d.empty()) return said("gradient, unfused", g, d);
-  return "";
+  const std::string gradient_apart = test::difference(test::run_unfused(g, arguments, more), expected);
+  return gradient_apart.empty() ? "" : said("gradient, unfused", g, gradient_apart);
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ std::string compiled_against_scalar(std::uint64_t seed, const random_program& p)
   const ebb::vec<cells> scalar = run_scalar(g, arguments, ebb::symbol_values(g, p.arguments));
   std::string d = difference(run_on_memory(lowered, p.types, arguments, symbols, guarded, run), scalar);
   if (d.empty() && guarded) {
-    const auto blocks = [&](void* const* from, void* const* to) { ebb::run_blocks(lowered, ebb::make_plan(lowered), from, to, symbols.data(), 100); };
+    ebb::block_program blocked(lowered, 100);
+    const auto blocks = [&](void* const* from, void* const* to) { blocked.run(from, to, symbols.data()); };
     d = difference(run_on_memory(lowered, p.types, arguments, symbols, guarded, blocks), scalar);
   }
   if (d.empty() && guarded) return "";

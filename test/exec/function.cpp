@@ -117,7 +117,7 @@ TEST_CASE("into: shifted views of one stretch of memory") {
     float* const from = memory.data() + 100;
     view<float, dyn> to(from + shift, 150);
     scaled(ebb::into(to), view<const float, dyn>(from, 150), view<const float, dyn>(from + 7, 150));
-    for (int i = 0; i < 150; ++i) REQUIRE(from[shift + i] == before[static_cast<std::size_t>(100 + i)] * 2 + before[static_cast<std::size_t>(107 + i)]);
+    for (std::size_t i = 0; i < 150; ++i) REQUIRE(to.data()[i] == before[100 + i] * 2 + before[107 + i]);
     for (int i = 0; i < 100 + shift; ++i) REQUIRE(memory[static_cast<std::size_t>(i)] == before[static_cast<std::size_t>(i)]);
     for (std::size_t i = static_cast<std::size_t>(250 + shift); i < 400; ++i) REQUIRE(memory[i] == before[i]);
   }

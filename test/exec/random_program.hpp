@@ -1,4 +1,4 @@
-// test/exec/random_program.hpp — random graphs from a seed, at compile time and at run time: what fused, unfused and scalar runs are compared on.
+// test/exec/random_program.hpp — random graphs from a seed, at compile time and at run time.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -98,8 +98,11 @@ class random_graph {
     }
     r_.arguments.push(x);
     r_.places.push(rows ? static_cast<std::size_t>(size_[first]) : 0);
-    constexpr dtype real[] = {dtype::f32, dtype::f32, dtype::f64, dtype::f32}, any[] = {dtype::f32, dtype::f64, dtype::bf16, dtype::f16, dtype::i64, dtype::i32};
-    const dtype type = rows ? (random_.below(2) ? dtype::i32 : dtype::i64) : Narrow && random_.below(2) ? any[random_.below(6)] : real[random_.below(4)];
+    constexpr dtype real[] = {dtype::f32, dtype::f32, dtype::f64, dtype::f32};
+    constexpr dtype any[] = {dtype::f32, dtype::f64, dtype::bf16, dtype::f16, dtype::i64, dtype::i32};
+    const dtype type = rows                         ? (random_.below(2) ? dtype::i32 : dtype::i64)
+                       : Narrow && random_.below(2) ? any[random_.below(6)]
+                                                    : real[random_.below(4)];
     r_.types.push(type);
     const int shape = g_.intern(s);
     const int k = ebb::with_dtype(type, [&]<class T>(T) {
@@ -132,7 +135,11 @@ class random_graph {
     values_.push(k);
     bounds_.push(bound);
   }
-  constexpr int any() { return random_.below(3) ? values_.size() - 1 - random_.below(values_.size() < 6 ? values_.size() : 6) : random_.below(values_.size()); }
+  /// The number of a value: more often than not one of the last.
+  constexpr int any() {
+    const int n = values_.size();
+    return random_.below(3) ? n - 1 - random_.below(n < 6 ? n : 6) : random_.below(n);
+  }
   constexpr dtype type_of(int k) const { return g_.op(k).result; }
   static constexpr bool is_integer(dtype d) { return d == dtype::i32 || d == dtype::i64; }
   constexpr int limited(int k, double bound) {
@@ -322,7 +329,8 @@ class random_graph {
       case 1: return add(ebb::cast_to<float>(a).id, 1);
       case 2:
         if (s.rank == 0) return;
-        return add((random_.below(2) ? ebb::emit_on<ebb::op::any>({0, s.rank}, a) : ebb::emit_on<ebb::op::all>({s.rank - 1, s.rank}, a)).id, 1);
+        if (random_.below(2)) return add(ebb::emit_on<ebb::op::any>({0, s.rank}, a).id, 1);
+        return add(ebb::emit_on<ebb::op::all>({s.rank - 1, s.rank}, a).id, 1);
       default: {
         double bound = 0;
         const operand<bool> b = partner(a, bound);
@@ -386,8 +394,8 @@ class random_graph {
       ebb::with_dtype(type_of(by), [&]<class I>(I) {
         if constexpr (std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t>) {
           using ebb::op::gather, ebb::op::scatter;
-          const int k = back ? ebb::emit_as<scatter<I>, T>(g_, a.shape_number(), {a.id, by}) : ebb::emit_as<gather<I>, T>(g_, a.shape_number(), {a.id, by});
-          add(k, bound);
+          if (back) add(ebb::emit_as<scatter<I>, T>(g_, a.shape_number(), {a.id, by}), bound);
+          else add(ebb::emit_as<gather<I>, T>(g_, a.shape_number(), {a.id, by}), bound);
         }
       });
     }

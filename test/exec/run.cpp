@@ -49,18 +49,21 @@ ebb::extent_list of(std::size_t a) { return {1, {a}}; }
 ebb::extent_list of(std::size_t a, std::size_t b) { return {2, {a, b}}; }
 ebb::extent_list of(std::size_t a, std::size_t b, std::size_t c) { return {3, {a, b, c}}; }
 
-constexpr std::size_t sizes[] = {0, 1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 257, 1000, 4095, 4096, 4097, 8191, 8193, 12289, 20001};
+constexpr std::size_t sizes[] = {0, 1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 257,
+                                 1000, 4095, 4096, 4097, 8191, 8193, 12289, 20001};
 
 }  // namespace
 
 TEST_CASE("one axis of any length") {
   for (const std::size_t n : sizes)
-    check([](auto x, auto y) { return std::tuple{ebb::sum(x * y), x * y + 1.f, ebb::sum(x)}; }, {of(n), of(n)}, terms<term<float, dyn>, term<float, dyn>>{});
+    check([](auto x, auto y) { return std::tuple{ebb::sum(x * y), x * y + 1.f, ebb::sum(x)}; }, {of(n), of(n)},
+          terms<term<float, dyn>, term<float, dyn>>{});
 }
 
 TEST_CASE("double and float in one nest") {
   for (const std::size_t n : sizes)
-    check([](auto x, auto y) { return std::tuple{ebb::sum(x * y), x < y, x + y}; }, {of(n), of(n)}, terms<term<float, dyn>, term<double, dyn>>{});
+    check([](auto x, auto y) { return std::tuple{ebb::sum(x * y), x < y, x + y}; }, {of(n), of(n)},
+          terms<term<float, dyn>, term<double, dyn>>{});
 }
 
 TEST_CASE("a sum over two loops: the rows begin in any lane") {
@@ -74,7 +77,9 @@ TEST_CASE("sums over a middle, a leading and a trailing axis") {
   for (const std::size_t a : {1, 3, 9})
     for (const std::size_t b : {0, 1, 5, 33})
       for (const std::size_t c : {1, 2, 19, 64})
-        check([](auto x) { return std::tuple{ebb::sum<1>(x), ebb::sum<0>(x), ebb::sum<2>(x), ebb::sum<0, 1>(x), ebb::sum<1, 2>(x), ebb::sum<0, 2>(x)}; },
+        check([](auto x) {
+                return std::tuple{ebb::sum<1>(x), ebb::sum<0>(x), ebb::sum<2>(x), ebb::sum<0, 1>(x), ebb::sum<1, 2>(x), ebb::sum<0, 2>(x)};
+              },
               {of(a, b, c)}, terms<term<double, dyn, dyn, dyn>>{});
 }
 
@@ -82,8 +87,8 @@ TEST_CASE("narrow floats and integers") {
   for (const std::size_t n : {1, 3, 31, 70, 5000}) {
     check([](auto x, auto y) { return std::tuple{x * y, ebb::max<0>(x + y), ebb::sum<0>(x), ebb::maximum(x, y)}; }, {of(n), of(n)},
           terms<term<ebb::bfloat16, dyn>, term<ebb::bfloat16, dyn>>{});
-    check([](auto x, auto y) { return std::tuple{x + y, ebb::min<0>(x), ebb::sum<0>(x), ebb::any(x == y), ebb::all(x <= y)}; }, {of(n), of(n)},
-          terms<term<std::int32_t, dyn>, term<std::int32_t, dyn>>{});
+    check([](auto x, auto y) { return std::tuple{x + y, ebb::min<0>(x), ebb::sum<0>(x), ebb::any(x == y), ebb::all(x <= y)}; },
+          {of(n), of(n)}, terms<term<std::int32_t, dyn>, term<std::int32_t, dyn>>{});
   }
 }
 

@@ -70,9 +70,11 @@ inline cells random_cells(random_numbers& random, dtype type, std::size_t count,
       if (places) r.push(ebb::to_cell(static_cast<T>(static_cast<float>(random.below(static_cast<int>(places))))));
       else if constexpr (std::is_integral_v<T>) r.push(ebb::to_cell(static_cast<T>(random.below(19) - 9)));
       else {
+        using wide = std::conditional_t<sizeof(T) == 8, double, float>;
         constexpr float special[] = {0.f, -0.f, 1.f, -1.f, 0.5f, std::numeric_limits<float>::infinity(), 1e-30f};
         const double x = static_cast<double>(static_cast<std::int64_t>(random.next())) * 0x1p-62;
-        r.push(ebb::to_cell(random.below(40) == 0 ? static_cast<T>(special[random.below(7)]) : static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(x))));
+        if (random.below(40) == 0) r.push(ebb::to_cell(static_cast<T>(special[random.below(7)])));
+        else r.push(ebb::to_cell(static_cast<T>(static_cast<wide>(x))));
       }
     }
   });
@@ -152,7 +154,8 @@ inline std::string difference(const ebb::vec<cells>& a, const ebb::vec<cells>& b
     if (a[o].size() != b[o].size()) return "result " + std::to_string(o) + " has another size";
     for (int i = 0; i < a[o].size(); ++i)
       if (a[o][i] != b[o][i])
-        return "result " + std::to_string(o) + ", element " + std::to_string(i) + " of " + std::to_string(a[o].size()) + ": " + std::to_string(a[o][i]) + " and " + std::to_string(b[o][i]);
+        return "result " + std::to_string(o) + ", element " + std::to_string(i) + " of " + std::to_string(a[o].size()) + ": " +
+               std::to_string(a[o][i]) + " and " + std::to_string(b[o][i]);
   }
   return "";
 }

@@ -246,7 +246,8 @@ TEST_CASE("numbers of rows are checked before the first step if they are an argu
   const auto given = b.argument<std::int32_t>({4, 1});
   const auto flat = ebb::cast_to<std::int64_t>(ebb::reshape_to(given, b.g.intern(b.of({4}))));
   const auto counted = emit_on<ebb::op::add>({}, flat, flat);
-  const auto a = emit_on<ebb::op::gather<std::int64_t>, float>({}, x, flat), c = emit_on<ebb::op::gather<std::int64_t>, float>({}, x, counted);
+  const auto a = emit_on<ebb::op::gather<std::int64_t>, float>({}, x, flat);
+  const auto c = emit_on<ebb::op::gather<std::int64_t>, float>({}, x, counted);
   const plan p = b.planned({a.id, c.id});
   REQUIRE(p.checks.size() == 2);
   CHECK(p.checks[0].after == -1);

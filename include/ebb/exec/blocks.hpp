@@ -69,7 +69,9 @@ class block_program {
     }
     for (int b = 0; b < p_.buffers.size(); ++b) {
       const plan_buffer& x = p_.buffers[b];
-      buffer_[b] = x.is == plan_buffer::role::argument ? arguments[x.number] : x.is == plan_buffer::role::result ? results[x.number] : place_[x.number];
+      if (x.is == plan_buffer::role::argument) buffer_[b] = arguments[x.number];
+      else if (x.is == plan_buffer::role::result) buffer_[b] = results[x.number];
+      else buffer_[b] = place_[x.number];
     }
   }
 

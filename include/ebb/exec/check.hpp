@@ -27,8 +27,8 @@ namespace detail {
 }
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_place(const char* call, const op_info& op, const extent_list& x, std::size_t at,
                                                                std::int64_t place, std::size_t places) {
-  raise(std::string(call) + ": " + std::string(op.name) + ": number " + std::to_string(at) + " of the indices, which are " + text_of_extents(x) +
-        ", is " + std::to_string(place) + ", and there are " + std::to_string(places) + " places");
+  raise(std::string(call) + ": " + std::string(op.name) + ": number " + std::to_string(at) + " of the indices, which are " +
+        text_of_extents(x) + ", is " + std::to_string(place) + ", and there are " + std::to_string(places) + " places");
 }
 
 /// The reduced axes of e's operand, whose extents are x, have elements.
@@ -58,7 +58,8 @@ void run_checks(const char* call, int after, auto&& buffer, const std::size_t* s
     const plan_check& c = P::plan.checks[static_cast<std::size_t>(i)];
     if (c.after != after) continue;
     const dtype type = c.buffer < 0 ? dtype::i64 : P::plan.buffers[static_cast<std::size_t>(c.buffer)].type;
-    run_check(call, c, P::g.eq[static_cast<std::size_t>(c.equation)], P::shape_at(c.shape), type, c.buffer < 0 ? nullptr : buffer(c.buffer), symbol);
+    const void* const data = c.buffer < 0 ? nullptr : buffer(c.buffer);
+    run_check(call, c, P::g.eq[static_cast<std::size_t>(c.equation)], P::shape_at(c.shape), type, data, symbol);
   }
 }
 

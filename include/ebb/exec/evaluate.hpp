@@ -121,7 +121,9 @@ class evaluator {
     const move_call call{given.data(), out, g_.eq[k].attr};
     cell_array r(n, 0);
     for (int j = 0; j < g_.eq[k].count; ++j)
-      each_element(g_.op(k).copy(call, j), [&](std::ptrdiff_t from, std::ptrdiff_t to) { r[static_cast<int>(to)] = in(k, j)[static_cast<int>(from)]; });
+      each_element(g_.op(k).copy(call, j), [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+        r[static_cast<int>(to)] = in(k, j)[static_cast<int>(from)];
+      });
     return r;
   }
   /// Element i of the last operand of k: one of so many places.
@@ -129,7 +131,8 @@ class evaluator {
     const int from = g_.operand(k, g_.eq[k].count - 1);
     const cell c = values_[from][i];
     const std::int64_t p = g_.op(from).result == dtype::i32 ? from_cell<std::int32_t>(c) : from_cell<std::int64_t>(c);
-    if (p < 0 || static_cast<std::size_t>(p) >= places) raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": there is no place " + std::to_string(p));
+    if (p < 0 || static_cast<std::size_t>(p) >= places)
+      raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": there is no place " + std::to_string(p));
     return static_cast<int>(p);
   }
   constexpr cell_array gather(int k, const extent_list&, int n) const {
@@ -186,8 +189,11 @@ class evaluator {
       if constexpr (!std::is_same_v<T, bool>) {
         for (int i = 0; i < n; ++i) {
           const int batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
-          const auto left = [&](int q) { return static_cast<wide>(from_cell<T>(in(k, 0)[batch * rows * length + (tx ? q * rows + row : row * length + q)])); };
-          const auto right = [&](int q) { return static_cast<wide>(from_cell<T>(in(k, 1)[batch * length * columns + (ty ? column * length + q : q * columns + column)])); };
+          const auto element = [&](int j, int at) { return static_cast<wide>(from_cell<T>(in(k, j)[at])); };
+          const auto left = [&](int q) { return element(0, batch * rows * length + (tx ? q * rows + row : row * length + q)); };
+          const auto right = [&](int q) {
+            return element(1, batch * length * columns + (ty ? column * length + q : q * columns + column));
+          };
           wide sum = 0;
           if (rows == 1 && columns == 1) sum = dot<wide>(length, left, right);
           else

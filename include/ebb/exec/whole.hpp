@@ -70,9 +70,9 @@ void contract_whole(const whole_call& c) {
   const int r = c.result.rank;
   const bool tx = c.attr[0] & 1, ty = c.attr[0] & 2;
   const auto extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
-  const auto p = kernel::product::compact(extent(c.result.e[r - 2]), extent(c.shapes[0].e[tx ? r - 2 : r - 1]), extent(c.result.e[r - 1]), tx, ty,
-                                          extent(c.result.volume(0, r - 2)));
   if (c.result.volume() == 0) return;
+  const auto m = extent(c.result.e[r - 2]), k = extent(c.shapes[0].e[tx ? r - 2 : r - 1]), n = extent(c.result.e[r - 1]);
+  const auto p = kernel::product::compact(m, k, n, tx, ty, extent(c.result.volume(0, r - 2)));
   const std::size_t bytes = kernel::contract_scratch_bytes<T>(p);
   void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
   kernel::contract(p, static_cast<const T*>(c.in[0]), static_cast<const T*>(c.in[1]), static_cast<T*>(c.out), scratch);
@@ -94,7 +94,9 @@ EBB_INLINE void run_whole(const nest_call& call) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
   static constexpr std::int64_t attr[] = {e.attr[0], e.attr[1]};
-  constexpr auto operand = [](int j) -> const equation& { return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])]; };
+  constexpr auto operand = [](int j) -> const equation& {
+    return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];
+  };
   const void* in[static_cast<std::size_t>(e.count)];
   extent_list shapes[static_cast<std::size_t>(e.count)];
   for (int j = 0; j < e.count; ++j) {
