@@ -12,7 +12,7 @@ inline constexpr ebb::call<no_pull> unpulled{};
 
 int main() {
   const ebb::tensor<float, 3> x{1, 2, 3};
-  const ebb::tensor<int, 3> numbers{1, 2, 3};
+  [[maybe_unused]] const ebb::tensor<int, 3> numbers{1, 2, 3};
   constexpr auto f = [](auto a) { return ebb::sum(a * a); };
   [[maybe_unused]] const auto good = ebb::grad(f)(x);
 #if EBB_CASE == 1

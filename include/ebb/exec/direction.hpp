@@ -58,6 +58,13 @@ inline constexpr bool tangents_match = [] {
   }(std::make_index_sequence<sizeof...(A) / 2>{});
 }();
 
+template <class... A>
+constexpr int code_of_directions() {
+  if constexpr (!are_arguments<A...>) return 111;
+  else if constexpr (sizeof...(A) % 2 != 0) return 143;
+  else return tangents_match<A...> ? 0 : 143;
+}
+
 template <class F>
 struct jvp_spec {
   static constexpr const char* name = "ebb::jvp";
@@ -72,11 +79,12 @@ struct jvp_spec {
   template <class... A>
   using value = typename argument<result<traced_type<A>...>>::value;
   template <class... A>
+  static constexpr int code_of_arguments() {
+    return code_of_directions<A...>();
+  }
+  template <class... A>
   static constexpr int code() {
-    if constexpr (!are_arguments<A...>) return 111;
-    else if constexpr (sizeof...(A) % 2 != 0) return 123;
-    else if constexpr (!tangents_match<A...>) return 123;
-    else return on_types<first_half<traced_type<A>...>>::template is_refused<F> ? -1 : 0;
+    return on_types<first_half<traced_type<A>...>>::template is_refused<F> ? -1 : 0;
   }
 };
 
@@ -97,6 +105,10 @@ struct hvp_spec {
   };
   template <class... A>
   using value = single_or_tuple<typename values<first_half<A...>>::type>;
+  template <class... A>
+  static constexpr int code_of_arguments() {
+    return code_of_directions<A...>();
+  }
   template <class... A>
   static constexpr int code() {
     if constexpr (jvp_spec<F>::template code<A...>() != 0) return jvp_spec<F>::template code<A...>();

@@ -98,7 +98,8 @@ EBB_INLINE bool must_be_apart(stretch result, stretch read) {
 
 /// Results that overlap what is still to be read go to spare memory first.
 template <class P>
-[[gnu::noinline]] void run_program_apart(void* const* data, void* const* to, const stretch* of, const stretch* read, const std::size_t* symbol) {
+[[gnu::noinline]] void run_program_apart(void* const* data, void* const* to, const stretch* of, const stretch* read, const std::size_t* symbol,
+                                         const char* call) {
   bool apart[P::results + 1] = {};
   std::size_t spare = 0;
   repeat<P::results>([&]<int O>() {
@@ -112,7 +113,7 @@ template <class P>
     own[o] = apart[o] ? at : to[o];
     if (apart[o]) at += padded_bytes(of[o].bytes());
   }
-  run_program<P>(data, own, symbol);
+  run_program<P>(data, own, symbol, call);
   for (int o = 0; o < P::results; ++o)
     if (apart[o] && of[o].bytes()) std::memcpy(to[o], own[o], of[o].bytes());
 }
@@ -123,7 +124,6 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
   void* to[P::results + 1];
   int number = 0;
   each_destination(d, [&]<class Leaf>(Leaf& leaf) {
-    static_assert(mutable_array_like<Leaf&>, "[ebb E0122] ebb::into: a destination is not an array that can be written");
     to[number++] = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf);
   });
   bound_arguments<P, A...> bound(a...);
@@ -147,7 +147,7 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
     repeat<O>([&]<int Q>() EBB_LAMBDA { any_apart |= of[O].overlaps(of[Q]); });
     repeat<P::arguments>([&]<int I>() EBB_LAMBDA { any_apart |= must_be_apart<P, O, I>(of[O], read[I]); });
   });
-  if (any_apart) [[unlikely]] run_program_apart<P>(bound.data, to, of, read, symbol);
+  if (any_apart) [[unlikely]] run_program_apart<P>(bound.data, to, of, read, symbol, call);
   else run_program<P>(bound.data, to, symbol, call);
 }
 
@@ -223,6 +223,24 @@ inline constexpr bool is_refused_trace = [] {
 template <class>
 constexpr void name_type() {}
 
+/// What stands against a call: first the arguments, then what the user's function itself says, then the rest. The function is named
+/// here and not deeper, so that a mistake in it is reported with a short chain of contexts.
+template <class Spec, class... A>
+constexpr int code_of() {
+  constexpr int of_arguments = Spec::template code_of_arguments<A...>();
+  if constexpr (of_arguments != 0) return of_arguments;
+  else {
+    name_type<typename Spec::template outcome<traced_type<A>...>>();
+    return Spec::template code<A...>();
+  }
+}
+
+/// A destination, or a struct or tuple of them.
+template <class D>
+inline constexpr bool can_be_written = !std::is_const_v<D>;
+template <array_like D>
+inline constexpr bool can_be_written<D> = mutable_array_like<D&>;
+
 /// Each argument is an array, a number, a tuple or a struct over arrays.
 template <class... A>
 inline constexpr bool are_arguments = (traced_argument<A> && ...);
@@ -232,7 +250,8 @@ inline constexpr bool are_arguments = (traced_argument<A> && ...);
 /// What is called by the user. Spec says which program belongs to a list of argument types, and in which form it returns:
 ///   Spec::name                      for messages
 ///   Spec::outcome<T...>             what the user's function returns for terms
-///   Spec::code<A...>()              0, or what stands against a call with arguments of these types; -1: it has been said already
+///   Spec::code_of_arguments<A...>() 0, or what stands against a call with arguments of these types
+///   Spec::code<A...>()              0, or what stands against the function for them; -1: it has been said already
 ///   Spec::program<T...>             has a frozen graph g; T are traced types
 ///   Spec::result<T...>              the traced form of what is returned
 ///   Spec::value<A...>               the same for arrays
@@ -240,16 +259,14 @@ template <class Spec>
 struct program_function {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
-    // First of all what the function itself returns: a mistake in it is then reported with the shortest chain of contexts.
-    if constexpr (detail::are_arguments<A...>) detail::name_type<typename Spec::template outcome<detail::traced_type<A>...>>();
-    constexpr int code = Spec::template code<A...>();
+    constexpr int code = detail::code_of<Spec, A...>();
     static_assert(code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
     static_assert(code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
     static_assert(code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum or ebb::mean, or use ebb::jacobian");
     static_assert(code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
     static_assert(code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
-    static_assert(code != 127, "[ebb E0127] jacobian: the function and its arguments must be single arrays of floating-point type");
-    static_assert(code != 123, "[ebb E0123] give the arguments, then as many directions of the same types");
+    static_assert(code != 147, "[ebb E0147] jacobian: the function and its arguments must be single arrays of floating-point type");
+    static_assert(code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");
     if constexpr (code != 0) return detail::refused{};
     else if constexpr ((detail::holds_terms<A> || ...)) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
@@ -263,12 +280,12 @@ struct program_function {
   }
   template <class... D, class... A>
   void operator()(const destinations<D...>& d, const A&... a) const {
-    constexpr int code = Spec::template code<A...>();
-    if constexpr (code != 0) (*this)(a...);
-    else {
+    static_assert((detail::can_be_written<D> && ...), "[ebb E0142] ebb::into: a destination is not an array that can be written");
+    if constexpr (detail::code_of<Spec, A...>() != 0) (*this)(a...);
+    else if constexpr ((detail::can_be_written<D> && ...)) {
       using P = executable<typename Spec::template program<detail::traced_type<A>...>>;
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
-      static_assert(given == P::results, "[ebb E0121] ebb::into: the number of destinations is not that of the results");
+      static_assert(given == P::results, "[ebb E0141] ebb::into: the number of destinations is not that of the results");
       if constexpr (given == P::results) detail::call_program_into<P>(Spec::name, d, a...);
     }
   }

@@ -59,6 +59,17 @@ inline constexpr bool has_pulls = [] {
   return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
 }();
 
+/// The arguments that a gradient is asked for exist and are real.
+template <class Wrt, class... A>
+constexpr int code_of_wrt() {
+  return []<int... I>(wrt<I...>) {
+    if constexpr (!are_arguments<A...>) return 111;
+    else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
+    else if constexpr (!(all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
+    else return 0;
+  }(Wrt{});
+}
+
 template <class F>
 struct compile_spec {
   static constexpr const char* name = "ebb::compile";
@@ -71,9 +82,12 @@ struct compile_spec {
   template <class... A>
   using value = typename argument<result<traced_type<A>...>>::value;
   template <class... A>
+  static constexpr int code_of_arguments() {
+    return are_arguments<A...> ? 0 : 111;
+  }
+  template <class... A>
   static constexpr int code() {
-    if constexpr (!are_arguments<A...>) return 111;
-    else return is_refused_trace<F, traced_type<A>...> ? -1 : 0;
+    return is_refused_trace<F, traced_type<A>...> ? -1 : 0;
   }
 };
 
@@ -90,11 +104,12 @@ struct value_and_grad_spec {
   using value = std::tuple<typename argument<typename argument<result_of_trace<F, traced_type<A>...>>::traced>::value,
                            typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>;
   template <class... A>
+  static constexpr int code_of_arguments() {
+    return code_of_wrt<wrt<I...>, A...>();
+  }
+  template <class... A>
   static constexpr int code() {
-    if constexpr (!are_arguments<A...>) return 111;
-    else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
-    else if constexpr (!(all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
-    else if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+    if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
     else if constexpr (!is_scalar_result<result_of_trace<F, traced_type<A>...>>) return 109;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }

@@ -41,7 +41,7 @@ struct forward_half {
 };
 template <class F, class Policy, class Wrt, class... T>
 struct backward_half {
-  static_assert(std::is_same_v<Policy, off>, "[ebb E0125] there is no such autocast policy: only ebb::off");
+  static_assert(std::is_same_v<Policy, off>, "[ebb E0145] there is no such autocast policy: only ebb::off");
   static constexpr graph make() { return halves_of<F, Wrt, T...>().backward; }
 };
 

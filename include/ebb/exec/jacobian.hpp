@@ -43,13 +43,14 @@ struct jacobian_spec {
   template <class... A>
   using value = typename argument<result<traced_type<A>...>>::value;
   template <class... A>
+  static constexpr int code_of_arguments() {
+    if constexpr (code_of_wrt<wrt<I...>, A...>() != 0) return code_of_wrt<wrt<I...>, A...>();
+    else return (is_array_result<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...) ? 0 : 147;
+  }
+  template <class... A>
   static constexpr int code() {
-    if constexpr (!are_arguments<A...>) return 111;
-    else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
-    else if constexpr (!(all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
-    else if constexpr (!(is_array_result<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 127;
-    else if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
-    else if constexpr (!is_array_result<result_of_trace<F, traced_type<A>...>>) return 127;
+    if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+    else if constexpr (!is_array_result<result_of_trace<F, traced_type<A>...>>) return 147;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
 };

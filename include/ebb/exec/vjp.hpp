@@ -44,7 +44,7 @@ class pullback {
 
   template <class... S>
   constexpr auto operator()(const S&... seeds) const {
-    static_assert(sizeof...(S) == std::tuple_size_v<Outputs>, "[ebb E0124] a pull-back takes one seed for each output of floating-point type");
+    static_assert(sizeof...(S) == std::tuple_size_v<Outputs>, "[ebb E0144] a pull-back takes one seed for each output of floating-point type");
     if constexpr (sizeof...(S) == std::tuple_size_v<Outputs>) return pull(std::index_sequence_for<S...>{}, seeds...);
   }
 
@@ -56,7 +56,7 @@ class pullback {
   template <class... S>
   constexpr auto pull_checked(const S&... seeds) const {
     constexpr bool fits = std::is_same_v<Outputs, std::tuple<detail::traced_type<S>...>>;
-    static_assert(fits, "[ebb E0126] a seed differs from its output in dtype or extents");
+    static_assert(fits, "[ebb E0146] a seed differs from its output in dtype or extents");
     if constexpr (!fits) return detail::refused{};
     else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...)) return detail::splice_program<G, R>(arguments_, saved_, seeds...);
     else if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(arguments_, saved_, seeds...);
@@ -95,9 +95,7 @@ struct vjp_function {
  private:
   template <class... A>
   static constexpr int check() {
-    if constexpr (!are_arguments<A...>) return 111;
-    else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
-    else if constexpr (!(all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
+    if constexpr (code_of_wrt<wrt<I...>, A...>() != 0) return code_of_wrt<wrt<I...>, A...>();
     else if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }

@@ -10,9 +10,9 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 template <class Bool>
-constexpr int branch_on_a_term() {
-  static_assert(!std::is_same_v<Bool, bool>, "[ebb E0107] a term has no value while it is traced: choose with ebb::where instead of if, ?:, && or ||");
-  return 0;
+constexpr bool branch_on_a_term() {
+  static_assert(!std::is_same_v<Bool, bool>, "[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if or &&");
+  return false;
 }
 }  // namespace detail
 
@@ -28,11 +28,10 @@ struct term {
 
   constexpr operator operand<T>() const { return {g, id}; }
 
-  // For the sentence only. It fires while an overload is chosen, at the user's line: the body of the operator would be too late.
-  template <class Bool, std::enable_if_t<std::is_same_v<Bool, bool>, int> = 0, int = detail::branch_on_a_term<Bool>()>
-  explicit constexpr operator Bool() const {
-    return false;
-  }
+  // For the sentence only. It is said while an overload is chosen, at the user's line: the body of the operator would be too late.
+  template <class Bool>
+    requires(detail::branch_on_a_term<Bool>())
+  explicit constexpr operator Bool() const { return false; }
 };
 
 template <class A>

@@ -1,0 +1,75 @@
+// test/trace/lift.fail.cpp — shapes that do not fit, said at the user's line.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+namespace {
+
+template <class T, std::size_t... E>
+using array = ebb::tensor<T, E...>;
+
+constexpr auto fits = [](auto x, auto w) { return ebb::sum(ebb::matmul(x, w)); };
+
+#if EBB_CASE == 1
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0101 matmul: the inner extents differ
+  auto y = ebb::matmul(x, w);  // LINE
+  return ebb::sum(y);
+};
+#elif EBB_CASE == 2
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0102 the extents differ
+  auto y = x + w;  // LINE
+  return ebb::sum(y);
+};
+#elif EBB_CASE == 3
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0103 there is no such axis
+  auto y = ebb::sum<2>(x);  // LINE
+  return ebb::sum(y) * ebb::sum(w);
+};
+#elif EBB_CASE == 4
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0105 matmul: an operand has no axis to multiply along
+  auto y = ebb::matmul(x, ebb::sum(w));  // LINE
+  return ebb::sum(y);
+};
+#elif EBB_CASE == 5
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0112 reshape: the number of elements differs
+  auto y = ebb::reshape<5, 5>(w);  // LINE
+  return ebb::sum(y) + ebb::sum(x);
+};
+#elif EBB_CASE == 6
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0102 the extents differ
+  auto y = ebb::where(x > 0, x, w);  // LINE
+  return ebb::sum(y);
+};
+#elif EBB_CASE == 7
+constexpr auto f = [](auto x, auto w) {
+  auto s = ebb::sum(x) + ebb::sum(w);
+  // EXPECT: E0107 a term has no value while it is traced
+  if (s > 0) return s;  // LINE
+  return -s;
+};
+#elif EBB_CASE == 8
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0114 concat: the extents differ beside the axis that is joined
+  auto y = ebb::concat<0>(x, w);  // LINE
+  return ebb::sum(y);
+};
+#else
+constexpr auto f = fits;
+#endif
+
+}  // namespace
+
+int main() {
+#if EBB_CASE == 0
+  const array<float, 2, 4> x;
+#else
+  const array<float, 2, 3> x;
+#endif
+  const array<float, 4, 5> w;
+  [[maybe_unused]] const auto r = ebb::value_and_grad<0, 1>(f)(x, w);
+}
