@@ -196,7 +196,7 @@ TEST_CASE("literals are computed where nothing can go wrong") {
   no_rule(EBB_SIDE(literal_like(x, 0) / literal_like(x, -0.0)));
   no_rule(EBB_SIDE(literal_like(x, std::numeric_limits<float>::infinity()) - literal_like(x, std::numeric_limits<float>::infinity())));
   no_rule(EBB_SIDE(literal_like(x, 1e30) * literal_like(x, 1e30)));
-  no_rule<std::int32_t>(EBB_SIDE(literal_like(x, 2000000000) + literal_like(x, 2000000000)));
+  no_rule<std::int32_t>(EBB_SIDE(literal_like(x, 40000) + literal_like(x, 40000)));
   no_rule(EBB_SIDE(ebb::exp(literal_like(x, 2))));
 }
 
