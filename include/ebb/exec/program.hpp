@@ -30,8 +30,10 @@ class executable {
  private:
   static constexpr auto argument_shapes = [] {
     std::array<int, static_cast<std::size_t>(arguments) + 1> r{};
-    for (const equation& e : g.eq)
-      if (e.op && e.op->what == kind::input) r[static_cast<std::size_t>(e.attr[0])] = e.shape;
+    for (int k = 0; k < g.size(); ++k) {  // those of sub-graphs follow
+      const equation& e = g.eq[static_cast<std::size_t>(k)];
+      if (e.op->what == kind::input) r[static_cast<std::size_t>(e.attr[0])] = e.shape;
+    }
     return r;
   }();
 };
