@@ -84,7 +84,8 @@ TEST_CASE("derivatives of elementwise functions, to the second order") {
   both("minimum", [](auto x, auto y) { return ebb::minimum(x * y, x + y); }, -3, 3);
   both("pow", [](auto x, auto y) { return ebb::pow(x, y); }, 0.3, 2);
   both("pow by a number", [](auto x, auto y) { return ebb::pow(x, 2.5) * ebb::pow(y, -1.5); }, 0.4, 2);
-  both("pow by small numbers", [](auto x, auto y) { return ebb::pow(x, 3) * ebb::pow(y, 2) + ebb::pow(x, 0.5) * ebb::pow(y, -0.5); }, 0.4, 2);
+  both("pow by small numbers", [](auto x, auto y) { return ebb::pow(x, 3) * ebb::pow(y, 2) + ebb::pow(x, 0.5) * ebb::pow(y, -0.5); },
+       0.4, 2);
   both("arithmetic", [](auto x, auto y) { return (x * y - x) / (x + 2.5 * y) - x / y; }, 0.4, 2);
 }
 

@@ -16,7 +16,9 @@ struct hyper_dual {
 };
 
 /// f(x), given f, f' and f'' at x.v.
-inline hyper_dual chain(hyper_dual x, long double f, long double d, long double dd) { return {f, d * x.a, d * x.b, d * x.c + dd * x.a * x.b}; }
+inline hyper_dual chain(hyper_dual x, long double f, long double d, long double dd) {
+  return {f, d * x.a, d * x.b, d * x.c + dd * x.a * x.b};
+}
 
 inline hyper_dual operator+(hyper_dual x, hyper_dual y) { return {x.v + y.v, x.a + y.a, x.b + y.b, x.c + y.c}; }
 inline hyper_dual operator-(hyper_dual x) { return {-x.v, -x.a, -x.b, -x.c}; }

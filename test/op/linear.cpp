@@ -11,6 +11,10 @@ const golden::bounds summed{.value = 4, .grad = 4, .second = 8, .spread = true};
 
 TEST_CASE("products give what PyTorch recorded") {
   const auto product = [](auto x, auto y) { return ebb::matmul(x, y); };
+  const auto of_left = [](auto x, auto y) { return ebb::matmul(ebb::transpose(x), y); };
+  const auto of_right = [](auto x, auto y) { return ebb::matmul(x, ebb::transpose(y)); };
+  const auto squares = [](auto x, auto y) { return ebb::sum(ebb::square(ebb::matmul(x, y))); };
+  const auto with_sum = [](auto c, auto x, auto y) { return 0.5 * c + 2 * ebb::matmul(x, y); };
   golden::check<of<real, 4>, of<real, 4>>("linear", "matmul_1d_1d", product, summed);
   golden::check<of<real, 3, 4>, of<real, 4>>("linear", "matmul_2d_1d", product, summed);
   golden::check<of<real, 4>, of<real, dyn, 2>>("linear", "matmul_1d_2d", product, summed);
@@ -27,15 +31,15 @@ TEST_CASE("products give what PyTorch recorded") {
   golden::check<of<real, 1, 4>, of<real, 4, 1>>("linear", "matmul_row_column", product, summed);
   golden::check<of<real, 3, 1>, of<real, 1, 2>>("linear", "matmul_column_row", product, summed);
   golden::check<of<real, 3, 0>, of<real, 0, 2>>("linear", "matmul_inner_zero", product, summed);
-  golden::check<of<real, 4, dyn>, of<real, 4, 2>>("linear", "matmul_transposed_left", [](auto x, auto y) { return ebb::matmul(ebb::transpose(x), y); }, summed);
-  golden::check<of<real, 3, 4>, of<real, dyn, 4>>("linear", "matmul_transposed_right", [](auto x, auto y) { return ebb::matmul(x, ebb::transpose(y)); }, summed);
+  golden::check<of<real, 4, dyn>, of<real, 4, 2>>("linear", "matmul_transposed_left", of_left, summed);
+  golden::check<of<real, 3, 4>, of<real, dyn, 4>>("linear", "matmul_transposed_right", of_right, summed);
   golden::check<of<real, 3, 4>>("linear", "matmul_gram", [](auto x) { return ebb::matmul(x, ebb::transpose<1, 0>(x)); }, summed);
-  golden::check<of<real, 2, 3>, of<real, 3, 2>>("linear", "matmul_second_derivative", [](auto x, auto y) { return ebb::sum(ebb::square(ebb::matmul(x, y))); }, summed);
+  golden::check<of<real, 2, 3>, of<real, 3, 2>>("linear", "matmul_second_derivative", squares, summed);
   golden::check<of<real, 17, 15>, of<real, 15, 9>>("linear", "matmul_odd_sizes", product, {.value = 8, .grad = 8, .spread = true});
   golden::check<of<real, 4>, of<real, 4>>("linear", "dot", [](auto x, auto y) { return ebb::dot(x, y); }, summed);
   golden::check<of<real, 3>, of<real, dyn>>("shapes", "outer", [](auto x, auto y) { return ebb::outer(x, y); }, summed);
-  golden::check<of<real, 3, 2>, of<real, 3, 4>, of<real, 4, 2>>("linear", "addmm", [](auto c, auto x, auto y) { return 0.5 * c + 2 * ebb::matmul(x, y); }, summed);
-  golden::check<of<real, 1, 2, 3, 4>, of<real, 1, 2, dyn, 4>>("shapes", "einsum_attention", [](auto x, auto y) { return ebb::matmul(x, ebb::transpose(y)); }, summed);
+  golden::check<of<real, 3, 2>, of<real, 3, 4>, of<real, 4, 2>>("linear", "addmm", with_sum, summed);
+  golden::check<of<real, 1, 2, 3, 4>, of<real, 1, 2, dyn, 4>>("shapes", "einsum_attention", of_right, summed);
 }
 
 TEST_CASE("linear gives what PyTorch recorded") {
@@ -46,8 +50,8 @@ TEST_CASE("linear gives what PyTorch recorded") {
 
 TEST_CASE("no transpose is computed for a product") {
   const auto f = [](auto x, auto w, auto b) { return ebb::sum(ebb::square(ebb::linear(x, w, b))); };
-  const ebb::graph g =
-      ebb::value_and_gradient(ebb::trace_of<decltype(f), ebb::term<float, dyn, 6, 4>, ebb::term<float, 3, 4>, ebb::term<float, 3>>::make(), {0, 1, 2});
+  using trace = ebb::trace_of<decltype(f), ebb::term<float, dyn, 6, 4>, ebb::term<float, 3, 4>, ebb::term<float, 3>>;
+  const ebb::graph g = ebb::value_and_gradient(trace::make(), {0, 1, 2});
   int products = 0;
   for (int k = 0; k < g.size(); ++k) {
     CHECK(g.op(k).name != "permute");

@@ -73,7 +73,8 @@ TEST_CASE("extrema over axes give what PyTorch recorded: ties share") {
     // Values and places; the gradient of torch.max along an axis goes to the place it returns, that of ebb::max to all ties.
     golden::check<any_matrix>("reductions", "max_" + name, [](auto x) { return std::tuple(ebb::max<1>(x), ebb::argmax<1>(x)); },
                               {.grad = -1, .value_sign_is_open = ties});
-    golden::check<any_matrix>("reductions", "min_" + name, [](auto x) { return std::tuple(ebb::min<1>(x), ebb::argmin<1>(x)); }, {.grad = -1});
+    golden::check<any_matrix>("reductions", "min_" + name, [](auto x) { return std::tuple(ebb::min<1>(x), ebb::argmin<1>(x)); },
+                              {.grad = -1});
   }
 }
 

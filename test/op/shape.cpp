@@ -27,6 +27,8 @@ TEST_CASE("other shapes of the same elements are what PyTorch recorded") {
   golden::check<of<real, 2, 3, 4>>("shapes", "reshape_2d", [](auto x) { return ebb::reshape<6, dyn>(x); }, exact);
 }
 
+constexpr auto twice = [](auto x) { return ebb::concat<0>(x, x); };
+
 TEST_CASE("moved elements are what PyTorch recorded") {
   both("transpose_01", [](auto x) { return ebb::transpose<1, 0, 2>(x); });
   both("transpose_02", [](auto x) { return ebb::transpose<2, 1, 0>(x); });
@@ -40,14 +42,15 @@ TEST_CASE("moved elements are what PyTorch recorded") {
   both("flip_0", [](auto x) { return ebb::flip<0>(x); });
   both("flip_all", [](auto x) { return ebb::flip(x); });
   both("roll", [](auto x) { return ebb::concat<1>(ebb::slice<1, -1>(x), ebb::slice<1, 0, -1>(x)); });
-  both("repeat", [](auto x) { return ebb::concat<2>(ebb::concat<0>(x, x), ebb::concat<0>(x, x), ebb::concat<0>(x, x)); }, {.grad = 2});
+  both("repeat", [](auto x) { return ebb::concat<2>(twice(x), twice(x), twice(x)); }, {.grad = 2});
   both("pad_constant", [](auto x) { return ebb::pad<-1, 1, 2>(x, 0.5); });
   both("pad_two_axes", [](auto x) { return ebb::pad<-1, 1, 0>(ebb::pad<1, 0, 2>(x)); });
   both("pad_negative", [](auto x) { return ebb::pad<-1, 0, 1>(ebb::slice<-1, 1>(x)); });
   both("expand", [](auto x) { return ebb::broadcast_to<3, dyn, dyn, dyn>(x); }, {.grad = 2});
   both("masked_fill", [](auto x) { return ebb::where(x > 0, 2.0, x); });
   both("add_transposed", [](auto x) { return x + ebb::flip<2>(x); }, {.value = 0.5, .grad = 1});
-  golden::check<of<real, 2, dyn, 4>>("shapes", "self_broadcast", [](auto x) { return x * ebb::slice<0, 0, 1>(x); }, {.value = 0.5, .grad = 4});
+  golden::check<of<real, 2, dyn, 4>>("shapes", "self_broadcast", [](auto x) { return x * ebb::slice<0, 0, 1>(x); },
+                                   {.value = 0.5, .grad = 4});
 }
 
 TEST_CASE("joined arrays are what PyTorch recorded") {

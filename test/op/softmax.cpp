@@ -29,18 +29,20 @@ TEST_CASE("cross_entropy and nll give what PyTorch recorded") {
   using any_classes = of<std::int64_t, dyn>;
   const auto of_classes = [](const std::string& how, auto tag) {
     using tag_type = decltype(tag);
-    golden::check<logits, classes>("reductions", "cross_entropy_" + how, [](auto x, auto t) { return ebb::cross_entropy(x, t, tag_type{}); }, summed);
-    golden::check<many, any_classes>("reductions", "cross_entropy_" + how, [](auto x, auto t) { return ebb::cross_entropy(x, t, tag_type{}); }, summed);
+    const auto loss = [](auto x, auto t) { return ebb::cross_entropy(x, t, tag_type{}); };
+    golden::check<logits, classes>("reductions", "cross_entropy_" + how, loss, summed);
+    golden::check<many, any_classes>("reductions", "cross_entropy_" + how, loss, summed);
     golden::check<many, any_classes>("reductions", "nll_" + how, [](auto x, auto t) { return ebb::nll(x, t, tag_type{}); }, summed);
-    golden::check<logits, many>("reductions", "cross_entropy_probabilities_" + how,
-                                [](auto x, auto t) { return ebb::cross_entropy(x, t, tag_type{}); }, {.value = 4, .grad = 16, .spread = true});
+    golden::check<logits, many>("reductions", "cross_entropy_probabilities_" + how, loss, {.value = 4, .grad = 16, .spread = true});
     golden::check<logits, logits>("reductions", "mse_" + how, [](auto x, auto y) { return ebb::mse(x, y, tag_type{}); }, summed);
-    golden::check<many, logits>("reductions", "bce_logits_" + how, [](auto x, auto y) { return ebb::bce_with_logits(x, y, tag_type{}); }, summed);
+    golden::check<many, logits>("reductions", "bce_logits_" + how, [](auto x, auto y) { return ebb::bce_with_logits(x, y, tag_type{}); },
+                                  summed);
   };
   of_classes("mean", ebb::averaged);
   of_classes("sum", ebb::summed);
   of_classes("none", ebb::unreduced);
-  golden::check<many, any_classes>("reductions", "cross_entropy_extreme", [](auto x, auto t) { return ebb::cross_entropy(x, t, ebb::unreduced); }, summed);
+  golden::check<many, any_classes>("reductions", "cross_entropy_extreme",
+                                   [](auto x, auto t) { return ebb::cross_entropy(x, t, ebb::unreduced); }, summed);
   golden::check<golden::any_vector, golden::any_vector>("reductions", "bce_logits_extreme",
                                                         [](auto x, auto y) { return ebb::bce_with_logits(x, y, ebb::unreduced); }, summed);
 }
@@ -49,7 +51,8 @@ TEST_CASE("a training step of a small network gives what PyTorch recorded") {
   const auto loss = [](auto x, auto w1, auto b1, auto w2, auto b2, auto t) {
     return ebb::cross_entropy(ebb::matmul(ebb::tanh(ebb::matmul(x, w1) + b1), w2) + b2, t);
   };
-  golden::check<of<real, dyn, 6>, of<real, 6, 8>, of<real, 8>, of<real, 8, 3>, of<real, 3>, of<std::int64_t, dyn>>("composite", "mlp_step", loss, summed);
+  using classes = of<std::int64_t, dyn>;
+  golden::check<of<real, dyn, 6>, of<real, 6, 8>, of<real, 8>, of<real, 8, 3>, of<real, 3>, classes>("composite", "mlp_step", loss, summed);
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ const auto of_row = [](auto x, auto w) {
   const auto h = ebb::tanh(ebb::matmul(w, x));
   return std::tuple(ebb::sum(h * h), ebb::softmax<0>(h), ebb::max(x) + ebb::mean(x), ebb::concat<0>(ebb::flip(h), ebb::slice<0, 1, 4>(x)));
 };
-const auto of_all = [](auto x, auto w) { return ebb::map(of_row, x, ebb::whole(w)); };
 
 ebb::cell_array values(int n, int seed) {
   ebb::cell_array r;
@@ -32,6 +31,7 @@ ebb::cell_array part(const ebb::cell_array& all, int row, int n) {
 template <class X>
 void check_rows() {
   using W = ebb::term<float, height, width>;
+  const auto of_all = [](auto x, auto w) { return ebb::map(of_row, x, ebb::whole(w)); };
   const ebb::graph all = ebb::joint(ebb::trace_of<decltype(of_all), X, W>::make(), {0});
   const ebb::graph one = ebb::joint(ebb::trace_of<decltype(of_row), ebb::term<float, width>, W>::make(), {0});
   const int sizes[] = {1, height, 1, height + 3};
@@ -60,7 +60,9 @@ TEST_CASE("map gives each row the bits that it has alone") {
 }
 
 TEST_CASE("gradients of what is whole are summed over the rows") {
-  const auto f = [](auto x, auto b) { return ebb::sum(ebb::map([](auto row, auto bias) { return ebb::sum(row * bias); }, x, ebb::whole(b))); };
+  const auto f = [](auto x, auto b) {
+    return ebb::sum(ebb::map([](auto row, auto bias) { return ebb::sum(row * bias); }, x, ebb::whole(b)));
+  };
   const ebb::graph g = ebb::value_and_gradient(ebb::trace_of<decltype(f), ebb::term<double, 3, 2>, ebb::term<double, 2>>::make(), {0, 1});
   ebb::cell_array x, b;
   for (double v : {1., 2., 3., 4., 5., 6.}) x.push(ebb::to_cell(v));

@@ -76,7 +76,8 @@ constexpr auto promote_all(std::type_identity<T> t) {
 template <class T, class A, class... B>
 constexpr auto promote_all(std::type_identity<T>, std::type_identity<A>, std::type_identity<B>... rest) {
   // Operands decide before numbers do: a number in front is put behind them.
-  if constexpr (std::is_void_v<T> && dtype_of_argument<A>::weak) return promote_all(std::type_identity<T>{}, rest..., std::type_identity<A>{});
+  if constexpr (std::is_void_v<T> && dtype_of_argument<A>::weak)
+    return promote_all(std::type_identity<T>{}, rest..., std::type_identity<A>{});
   else return promote_all(promotion<T>::template with<A>(), rest...);
 }
 

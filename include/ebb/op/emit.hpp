@@ -70,7 +70,8 @@ using dtype_used = std::conditional_t<std::is_void_v<T>, std::tuple_element_t<Op
 
 /// Op on operands: what a rule writes. Its type is spelled out, not deduced, so that ops can pull into each other.
 template <class Op, class T = void, class A, class... B>
-constexpr operand<typename Op::template result<detail::dtype_used<Op, T, A, B...>>> emit_on(attributes attr, operand<A> a, operand<B>... b) {
+constexpr auto emit_on(attributes attr, operand<A> a, operand<B>... b)
+    -> operand<typename Op::template result<detail::dtype_used<Op, T, A, B...>>> {
   return {a.g, emit<Op, detail::dtype_used<Op, T, A, B...>>(*a.g, {a.id, b.id...}, attr)};
 }
 

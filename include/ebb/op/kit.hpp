@@ -33,7 +33,9 @@ struct kit_of {
     else return sum_over(operand<T>{&g, x}, mask).id;
   }
   static constexpr int reshape(graph& g, int x, int shape) { return reshape_to(operand<T>{&g, x}, shape).id; }
-  static constexpr int permute(graph& g, int x, const int* axes) { return emit<op::permute, T>(g, {x}, {pack_axes(axes, g.shape_of(x).rank)}); }
+  static constexpr int permute(graph& g, int x, const int* axes) {
+    return emit<op::permute, T>(g, {x}, {pack_axes(axes, g.shape_of(x).rank)});
+  }
   static constexpr int index(graph& g, int shape, int axis) { return emit_as<op::index, T>(g, shape, {}, {axis}); }
   static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &index};
 };

@@ -207,7 +207,7 @@ struct stack {
 
 template <int Axis, int Before, int After>
 struct pad {
-  static_assert(Before >= 0 && After >= 0, "[ebb E0123] pad: the widths must not be negative; slice<Axis, Start, Stop> takes elements away");
+  static_assert(Before >= 0 && After >= 0, "[ebb E0123] pad: the widths must not be negative; slice<Axis, Start> takes elements away");
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
     const int axis = axis_of(Axis, x.rank());
