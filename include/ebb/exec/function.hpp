@@ -171,9 +171,9 @@ constexpr V evaluate_program(const A&... a) {
   return argument<V>::make([&]<class Array>() {
     const cell_array& c = out[number++];
     Array r{};
-    using T = typename borrow<Array>::element;
-    T* to = borrow<Array>::mutable_data(r);
-    for (int i = 0; i < c.size(); ++i) to[i] = from_cell<T>(c[i]);
+    using value_type = typename borrow<Array>::element;
+    value_type* to = borrow<Array>::mutable_data(r);
+    for (int i = 0; i < c.size(); ++i) to[i] = from_cell<value_type>(c[i]);
     return r;
   });
 }
