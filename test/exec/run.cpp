@@ -17,6 +17,9 @@ using test::cells;
 template <class F, class... T>
 using program_of = ebb::executable<ebb::frozen<ebb::detail::forward_program<F, T...>>>;
 
+template <std::size_t... N>
+constexpr std::size_t numbers[] = {N...};
+
 /// Runs F on random arrays of these extents, compiled and block by block, and compares with the scalar run.
 template <class F, class... T>
 void check(F, std::initializer_list<ebb::extent_list> extents, std::type_identity<std::tuple<T...>>) {
@@ -36,7 +39,7 @@ void check(F, std::initializer_list<ebb::extent_list> extents, std::type_identit
   INFO("extents " << p.arguments[0].e[0] << ", " << p.arguments[0].e[1] << ", " << p.arguments[0].e[2]);
   REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, symbols, guarded, compiled), scalar) == "");
   REQUIRE(guarded);
-  for (const std::size_t block : {33, 512}) {
+  for (const std::size_t block : numbers<33, 512>) {
     const auto blocks = [&](void* const* from, void* const* to) { ebb::run_blocks(g, ebb::make_plan(g), from, to, symbols.data(), block); };
     REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, symbols, guarded, blocks), scalar) == "");
     REQUIRE(guarded);
@@ -67,16 +70,16 @@ TEST_CASE("double and float in one nest") {
 }
 
 TEST_CASE("a sum over two loops: the rows begin in any lane") {
-  for (const std::size_t m : {0, 1, 2, 3, 5, 7, 15, 17, 31, 33, 47, 100, 4097})
-    for (const std::size_t n : {0, 1, 2, 3, 40, 200})
+  for (const std::size_t m : numbers<0, 1, 2, 3, 5, 7, 15, 17, 31, 33, 47, 100, 4097>)
+    for (const std::size_t n : numbers<0, 1, 2, 3, 40, 200>)
       check([](auto x, auto row) { return std::tuple{ebb::sum(x * row), ebb::sum<0>(x * row), x * row}; }, {of(n, m), of(m)},
             terms<term<float, dyn, dyn>, term<float, dyn>>{});
 }
 
 TEST_CASE("sums over a middle, a leading and a trailing axis") {
-  for (const std::size_t a : {1, 3, 9})
-    for (const std::size_t b : {0, 1, 5, 33})
-      for (const std::size_t c : {1, 2, 19, 64})
+  for (const std::size_t a : numbers<1, 3, 9>)
+    for (const std::size_t b : numbers<0, 1, 5, 33>)
+      for (const std::size_t c : numbers<1, 2, 19, 64>)
         check([](auto x) {
                 return std::tuple{ebb::sum<1>(x), ebb::sum<0>(x), ebb::sum<2>(x), ebb::sum<0, 1>(x), ebb::sum<1, 2>(x), ebb::sum<0, 2>(x)};
               },
@@ -84,7 +87,7 @@ TEST_CASE("sums over a middle, a leading and a trailing axis") {
 }
 
 TEST_CASE("narrow floats and integers") {
-  for (const std::size_t n : {1, 3, 31, 70, 5000}) {
+  for (const std::size_t n : numbers<1, 3, 31, 70, 5000>) {
     check([](auto x, auto y) { return std::tuple{x * y, ebb::max<0>(x + y), ebb::sum<0>(x), ebb::maximum(x, y)}; }, {of(n), of(n)},
           terms<term<ebb::bfloat16, dyn>, term<ebb::bfloat16, dyn>>{});
     check([](auto x, auto y) { return std::tuple{x + y, ebb::min<0>(x), ebb::sum<0>(x), ebb::any(x == y), ebb::all(x <= y)}; },
@@ -93,8 +96,8 @@ TEST_CASE("narrow floats and integers") {
 }
 
 TEST_CASE("products: vectors have lanes, all others chains; narrow ones are rounded once") {
-  for (const std::size_t k : {0, 1, 2, 31, 32, 33, 100, 1025})
-    for (const std::size_t m : {1, 2, 9}) {
+  for (const std::size_t k : numbers<0, 1, 2, 31, 32, 33, 100, 1025>)
+    for (const std::size_t m : numbers<1, 2, 9>) {
       constexpr auto f = [](auto x, auto y) { return ebb::matmul(x, y); };
       check(f, {of(m, k), of(k, 1)}, terms<term<float, dyn, dyn>, term<float, dyn, dyn>>{});
       check(f, {of(m, k), of(k, m)}, terms<term<ebb::bfloat16, dyn, dyn>, term<ebb::bfloat16, dyn, dyn>>{});
