@@ -42,7 +42,7 @@ struct random_program {
 struct random_options {
   int equations = 40;
   int largest = 20000;      // elements of an array
-  int longest = 5000;       // extent of an axis
+  int longest = 13000;      // extent of an axis
 };
 
 /// Narrow: all dtypes; else float, double and bool, for the compile time of programs that are compiled.
@@ -67,10 +67,10 @@ class random_graph {
   static constexpr bool is_taken = Narrow || std::is_floating_point_v<T> || std::is_same_v<T, bool>;
 
   constexpr void choose_axes() {
-    constexpr int sizes[] = {1, 2, 3, 5, 7, 13, 16, 17, 31, 32, 33, 64, 100, 127, 257, 1000, 4099, 5000, 0};
+    constexpr int sizes[] = {1, 2, 3, 5, 7, 13, 16, 17, 31, 32, 33, 64, 100, 127, 257, 1000, 4099, 5000, 0, 8193, 9000, 12289};
     int volume = 1;
     for (int a = 0; a < axes; ++a) {
-      int size = sizes[random_.below(19)];
+      int size = sizes[random_.below(22)];
       if (size == 0 && random_.below(3) != 0) size = 4;
       if (size > options_.longest || volume * size > options_.largest) size = 1 + random_.below(6);
       volume *= size > 0 ? size : 1;
