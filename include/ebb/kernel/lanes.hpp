@@ -140,7 +140,7 @@ struct lanes<T> {
   /// The first count elements, zeros in the other lanes; no memory behind them is touched.
   static EBB_INLINE lanes load(const T* p, int count) {
     if constexpr (parts == 1) return {{simd::load_first(p, count)}};
-    else return {{simd::load_first(p, count), simd::load_first(p + size / 2, count - size / 2)}};
+    else return {{simd::load_first(p, count), count > size / 2 ? simd::load_first(p + size / 2, count - size / 2) : simd::all(T{})}};
   }
   static EBB_INLINE lanes all(T x) {
     if constexpr (parts == 1) return {{simd::all(x)}};
