@@ -103,10 +103,11 @@ class symbols {
     if (rule == extent_rule::product && a == 1) return b;
     if ((rule == extent_rule::product || rule == extent_rule::quotient) && b == 1) return a;
     if (rule == extent_rule::difference && b == 0) return a;
-    const extent_origin origin{rule, a, b};
-    for (int i = 0; i < items_.size(); ++i)
-      if (items_[i].origin == origin) return find(~i);
-    return fresh(origin);
+    for (int i = 0; i < items_.size(); ++i) {
+      const extent_origin& o = items_[i].origin;
+      if (o.rule == rule && find(o.a) == a && find(o.b) == b) return find(~i);  // what was found equal since then is the same
+    }
+    return fresh({rule, a, b});
   }
   constexpr int count() const { return items_.size(); }
   constexpr const extent_origin& origin(int number) const { return items_[number].origin; }
