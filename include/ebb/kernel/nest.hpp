@@ -37,7 +37,6 @@ class nest_kernel {
       if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].run) return true;
     return false;
   }());
-  static constexpr int lane_bits = lane_count;
   static constexpr std::uint32_t all_lanes = lane_count >= 32 ? ~0u : (1u << lane_count) - 1u;
 
   template <int I>
@@ -167,16 +166,29 @@ class nest_kernel {
     part.store(v.template at<store_at<I>.from>(), reinterpret_cast<stored<I>*>(p.out[I]) + j);
   }
 
-  /// One step of lanes. `rest(I)` gives the accumulator of reduction I.
-  static EBB_INLINE void step(const pointers& p, std::size_t j, std::uint32_t valid, auto part, auto&& rest) {
-    locals v;
-    [&]<int... L, int... R, int... S>(std::integer_sequence<int, L...>, std::integer_sequence<int, R...>,
-                                      std::integer_sequence<int, S...>) EBB_LAMBDA {
-      (load_one<L>(v, p, j, part), ...);
-      compute_from<0>(v);
+  /// One step of lanes, in two parts. `rest(I)` gives the accumulator of reduction I.
+  static EBB_INLINE void compute(locals& v, const pointers& p, std::size_t j, auto part) {
+    [&]<int... L>(std::integer_sequence<int, L...>) EBB_LAMBDA { (load_one<L>(v, p, j, part), ...); }(loads{});
+    compute_from<0>(v);
+  }
+  static EBB_INLINE void finish(locals& v, const pointers& p, std::size_t j, std::uint32_t valid, auto part, auto&& rest) {
+    [&]<int... R, int... S>(std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_LAMBDA {
       (reduce_one<R>(v, p, j, rest.template operator()<R>(), valid, part), ...);
       (store_one<S>(v, p, j, part), ...);
-    }(loads{}, reduces{}, stores{});
+    }(reduces{}, stores{});
+  }
+  static EBB_INLINE void step(const pointers& p, std::size_t j, std::uint32_t valid, auto part, auto&& rest) {
+    locals v;
+    compute(v, p, j, part);
+    finish(v, p, j, valid, part, rest);
+  }
+  /// Two steps at once: the second one's loads need not wait for the first one's stores.
+  static EBB_INLINE void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {
+    locals v, w;
+    compute(v, p, j, whole_step{});
+    compute(w, p, j + lane_count, whole_step{});
+    finish(v, p, j, all_lanes, whole_step{}, first);
+    finish(w, p, j + lane_count, all_lanes, whole_step{}, second);
   }
 
   /// Whole steps; the accumulators stay in memory.
@@ -201,18 +213,13 @@ class nest_kernel {
     const pointers p = given;
     [&]<int... R>(std::integer_sequence<int, R...>) EBB_LAMBDA {
       std::tuple<std::array<lanes<reduced<R>>, accumulators>...> rest;
-      ([&] {
-        if constexpr (reduce_at<R>.run)
-          for (std::size_t u = 0; u < accumulators; ++u) std::get<R>(rest)[u] = std::get<R>(s.of).rest[u];
-      }(), ...);
+      each_run(s, [&]<int I>(auto& state) EBB_LAMBDA { for (std::size_t u = 0; u < accumulators; ++u) std::get<I>(rest)[u] = state.rest[u]; });
       for (; count > 0; --count, j += logical_lanes)
         [&]<std::size_t... U>(std::index_sequence<U...>) EBB_LAMBDA {
-          (step(p, j + U * lane_count, all_lanes, whole_step{}, [&]<int I>() EBB_LAMBDA { return &std::get<I>(rest)[U]; }), ...);
-        }(std::make_index_sequence<accumulators>{});
-      ([&] {
-        if constexpr (reduce_at<R>.run)
-          for (std::size_t u = 0; u < accumulators; ++u) std::get<R>(s.of).rest[u] = std::get<R>(rest)[u];
-      }(), ...);
+          (two_steps(p, j + 2 * U * lane_count, [&]<int I>() EBB_LAMBDA { return &std::get<I>(rest)[2 * U]; },
+                     [&]<int I>() EBB_LAMBDA { return &std::get<I>(rest)[2 * U + 1]; }), ...);
+        }(std::make_index_sequence<accumulators / 2>{});
+      each_run(s, [&]<int I>(auto& state) EBB_LAMBDA { for (std::size_t u = 0; u < accumulators; ++u) state.rest[u] = std::get<I>(rest)[u]; });
     }(reduces{});
   }
 
