@@ -31,5 +31,9 @@ int main() {
 #elif EBB_CASE == 7
   // EXPECT: E0147 jacobian: the function and its arguments must be single arrays of floating-point type
   auto r = ebb::jacobian([](auto a) { return a > 0; })(x);  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0148 ebb::into: the elements of a destination are not of the result's type
+  double wide = 0;
+  ebb::value_and_grad(f)(ebb::into(wide, d), x);  // LINE
 #endif
 }

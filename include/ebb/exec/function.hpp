@@ -241,6 +241,15 @@ inline constexpr bool can_be_written = !std::is_const_v<D>;
 template <array_like D>
 inline constexpr bool can_be_written<D> = mutable_array_like<D&>;
 
+/// Whether destinations with these leaves hold elements of the results' dtypes.
+template <class P, class... Leaf>
+constexpr bool holds_results(std::type_identity<std::tuple<Leaf...>>) {
+  const dtype type[] = {dtype_of<typename Leaf::value_type>..., dtype{}};
+  for (std::size_t o = 0; o < sizeof...(Leaf); ++o)
+    if (type[o] != P::g.eq[static_cast<std::size_t>(P::g.out[o])].op->result) return false;
+  return true;
+}
+
 /// Each argument is an array, a number, a tuple or a struct over arrays.
 template <class... A>
 inline constexpr bool are_arguments = (traced_argument<A> && ...);
@@ -286,7 +295,12 @@ struct program_function {
       using P = executable<typename Spec::template program<detail::traced_type<A>...>>;
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
       static_assert(given == P::results, "[ebb E0141] ebb::into: the number of destinations is not that of the results");
-      if constexpr (given == P::results) detail::call_program_into<P>(Spec::name, d, a...);
+      if constexpr (given == P::results) {
+        using leaves = decltype(std::tuple_cat(std::declval<typename argument<std::remove_const_t<D>>::terms>()...));
+        constexpr bool holds = detail::holds_results<P>(std::type_identity<leaves>{});
+        static_assert(holds, "[ebb E0148] ebb::into: the elements of a destination are not of the result's type");
+        if constexpr (holds) detail::call_program_into<P>(Spec::name, d, a...);
+      }
     }
   }
 };
