@@ -22,7 +22,7 @@ struct sample {
   static constexpr ebb::graph make() { return ebb::simplify(make_sample<Seed>().g); }
 };
 
-/// The gradients of a random program's last real scalar; the program itself if it has none.
+/// The gradients of a random program's last real scalar. Seeds without one do not compile.
 template <std::uint64_t Seed>
 struct sample_gradient {
   static constexpr ebb::graph make() {
@@ -33,7 +33,6 @@ struct sample_gradient {
       if (ebb::is_real(p.types[i])) wrt.push(i);
     for (int o : g.out)
       if (g.shape_of(o).rank == 0 && g.op(o).result >= dtype::f32) scalar = {o};
-    if (scalar.empty()) return p.g;
     g.out = scalar;
     return ebb::value_and_gradient(g, wrt);
   }

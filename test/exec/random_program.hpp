@@ -10,6 +10,7 @@
 #include <ebb/op/gather.hpp>
 #include <ebb/op/move.hpp>
 #include <ebb/op/reduce.hpp>
+#include <ebb/pass/prune.hpp>
 
 #include <cstdint>
 #include <type_traits>
