@@ -33,7 +33,7 @@ inline digits load_digits(const std::string& path, std::size_t first, std::size_
 }
 
 /// Copies of the images as other hands might have written them: shifted, sheared, scaled by random amounts, and with noise.
-/// The writers of the last images are not those of the first; without this, accuracy on them is about 0.92.
+/// The last images of the file differ from the first: without this, accuracy on them is about 0.92.
 inline digits vary(const digits& given, std::size_t copies, ebb::random_key key) {
   const auto [ways, noise] = key.split<2>();
   const std::size_t count = given.labels.size();

@@ -23,12 +23,14 @@ network<ebb::tensor> initial_network(ebb::random_key key) {
 class progress {
  public:
   void show(int epoch, double mean_loss, std::size_t steps) {
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
     const bool last = epoch == epochs;
-    if (!terminal_ && epoch % 5 != 0 && !last) return;
-    const std::string bar(static_cast<std::size_t>(terminal_ ? 30 * epoch / epochs : 0), '#');
-    std::printf("%sepoch %2d %s%s  loss %.4f  %.0f steps/s%s", terminal_ ? "\r" : "", epoch, bar.c_str(),
-                terminal_ ? std::string(30 - bar.size(), '.').c_str() : "", mean_loss, static_cast<double>(steps) / seconds.count(),
+    if (!terminal_ && !last && epoch % 5 != 0) return;
+    if (terminal_) {
+      const auto done = static_cast<std::size_t>(30 * epoch / epochs);
+      std::printf("\r%s%s  ", std::string(done, '#').c_str(), std::string(30 - done, '.').c_str());
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+    std::printf("epoch %2d  loss %.4f  %.0f steps/s%s", epoch, mean_loss, static_cast<double>(steps) / seconds.count(),
                 terminal_ && !last ? "" : "\n");
     std::fflush(stdout);
   }
