@@ -193,7 +193,7 @@ struct place_of {
         const auto best = repeat(reduce_over<Op>(y, mask), y, mask);
         auto hit = emit_on<op::equal>({}, y, best);
         if constexpr (real_element<T>) hit = emit_on<op::logical_or>({}, hit, emit_on<op::isnan>({}, y));
-        const operand<std::int64_t> place{y.g, emit_as<op::index, std::int64_t>(*y.g, y.shape_number(), {}, {axis})};
+        const auto place = index_along<std::int64_t>(*y.g, y.shape_number(), axis);
         const auto far = literal_like(place, std::numeric_limits<std::int64_t>::max());
         return reduce_over<op::min>(emit_on<op::where>({}, hit, place, far), mask);
       });

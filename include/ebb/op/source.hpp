@@ -49,4 +49,10 @@ constexpr operand<T> literal_like(operand<T> like, auto value) {
   return {like.g, emit_as<op::literal, T>(*like.g, like.g->eq[like.id].shape, {}, {bits})};
 }
 
+/// Each element is its own place along `axis`. A template, like all that emits: an op table made before exec/vectorized.hpp has no kernels.
+template <class T>
+constexpr operand<T> index_along(graph& g, int shape, int axis) {
+  return {&g, emit_as<op::index, T>(g, shape, {}, {axis})};
+}
+
 }  // namespace ebb::inline EBB_ABI
