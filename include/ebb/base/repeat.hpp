@@ -11,7 +11,9 @@ namespace ebb::inline EBB_ABI {
 /// f.operator()<0>(), f.operator()<1>(), ... At -O2 g++ keeps small loops as loops, with their arrays in memory; this it cannot.
 template <int Count>
 EBB_INLINE constexpr void repeat(auto&& f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { (f.template operator()<I>(), ...); }(std::make_integer_sequence<int, Count>{});
+  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    (f.template operator()<I>(), ...);
+  }(std::make_integer_sequence<int, Count>{});
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -36,7 +36,8 @@ constexpr bool may_overwrite(int o, int a) {
     }
     const nest& n = P::plan.nests[static_cast<std::size_t>(step.nest)];
     bool stored = false, whole = true, reads = false;
-    for (int i = 0; i < n.stores.count; ++i) stored = stored || P::plan.stores[static_cast<std::size_t>(n.stores.first + i)].buffer == result;
+    for (int i = 0; i < n.stores.count; ++i)
+      stored = stored || P::plan.stores[static_cast<std::size_t>(n.stores.first + i)].buffer == result;
     for (int i = 0; i < n.reduces.count; ++i)
       if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].buffer == result) stored = true, whole = false;
     for (int i = 0; i < n.loads.count; ++i) {

@@ -36,7 +36,9 @@ V call_program(const char* call, const A&... a) {
   if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
   check_arguments<P>(call, bound.data, bound.symbols.value);
   int number = 0;
-  V result = argument<V>::make([&]<class Array>() { return new_tensor(std::type_identity<Array>{}, result_shape<P>(number++), bound.symbols.value); });
+  V result = argument<V>::make([&]<class Array>() {
+    return new_tensor(std::type_identity<Array>{}, result_shape<P>(number++), bound.symbols.value);
+  });
   void* to[result_leaves<V> + 1];
   number = 0;
   argument<V>::each(result, [&]<class Leaf>(Leaf& leaf) { to[number++] = borrow<Leaf>::mutable_data(leaf); });
@@ -98,8 +100,8 @@ EBB_INLINE bool must_be_apart(stretch result, stretch read) {
 
 /// Results that overlap what is still to be read go to spare memory first.
 template <class P>
-[[gnu::noinline]] void run_program_apart(void* const* data, void* const* to, const stretch* of, const stretch* read, const std::size_t* symbol,
-                                         const char* call) {
+[[gnu::noinline]] void run_program_apart(void* const* data, void* const* to, const stretch* of, const stretch* read,
+                                         const std::size_t* symbol, const char* call) {
   bool apart[P::results + 1] = {};
   std::size_t spare = 0;
   repeat<P::results>([&]<int O>() {
@@ -271,7 +273,7 @@ struct program_function {
     constexpr int code = detail::code_of<Spec, A...>();
     static_assert(code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
     static_assert(code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
-    static_assert(code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum or ebb::mean, or use ebb::jacobian");
+    static_assert(code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum, or use ebb::jacobian");
     static_assert(code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
     static_assert(code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
     static_assert(code != 147, "[ebb E0147] jacobian: the function and its arguments must be single arrays of floating-point type");

@@ -45,7 +45,9 @@ inline constexpr bool is_scalar_result<term<T>> = real_element<T>;
 
 template <class F, class Wrt, class... T>
 struct gradient_program {
-  static constexpr graph make() { return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{})); }
+  static constexpr graph make() {
+    return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
+  }
 };
 template <class F, class... T>
 struct forward_program {

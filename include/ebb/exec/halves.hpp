@@ -27,8 +27,9 @@ constexpr vec<int> real_leaves(std::type_identity<std::tuple<Term...>>) {
 template <class F, class Wrt, class... T>
 struct joint_program {
   static constexpr graph make() {
-    if constexpr (std::is_void_v<Wrt>) return joint(traced<F, T...>::g.thaw(), real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}));
-    else return joint(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
+    const graph g = traced<F, T...>::g.thaw();
+    if constexpr (std::is_void_v<Wrt>) return joint(g, real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}));
+    else return joint(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
   }
 };
 template <class F, class Wrt, class... T>

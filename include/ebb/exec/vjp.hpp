@@ -44,8 +44,9 @@ class pullback {
 
   template <class... S>
   constexpr auto operator()(const S&... seeds) const {
-    static_assert(sizeof...(S) == std::tuple_size_v<Outputs>, "[ebb E0144] a pull-back takes one seed for each output of floating-point type");
-    if constexpr (sizeof...(S) == std::tuple_size_v<Outputs>) return pull(std::index_sequence_for<S...>{}, seeds...);
+    constexpr bool one_each = sizeof...(S) == std::tuple_size_v<Outputs>;
+    static_assert(one_each, "[ebb E0144] a pull-back takes one seed for each output of floating-point type");
+    if constexpr (one_each) return pull(std::index_sequence_for<S...>{}, seeds...);
   }
 
  private:
@@ -58,7 +59,8 @@ class pullback {
     constexpr bool fits = std::is_same_v<Outputs, std::tuple<detail::traced_type<S>...>>;
     static_assert(fits, "[ebb E0146] a seed differs from its output in dtype or extents");
     if constexpr (!fits) return detail::refused{};
-    else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...)) return detail::splice_program<G, R>(arguments_, saved_, seeds...);
+    else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...))
+      return detail::splice_program<G, R>(arguments_, saved_, seeds...);
     else if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(arguments_, saved_, seeds...);
     else return detail::call_program<executable<G>, V>("ebb::vjp", arguments_, saved_, seeds...);
   }
@@ -116,10 +118,10 @@ struct vjp_function {
     } else {
       using values = std::tuple<typename argument<Y>::value, typename argument<saved>::value>;
       using arguments = std::tuple<typename argument<A>::value...>;
-      values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...) : call_program<executable<forward>, values>("ebb::vjp", a...);
-      return std::pair{std::get<0>(std::move(r)),
-                       pullback<backward, R, V, outputs, arguments, typename argument<saved>::value>{arguments{typename argument<A>::value(a)...},
-                                                                                                     std::get<1>(std::move(r))}};
+      using pull = pullback<backward, R, V, outputs, arguments, typename argument<saved>::value>;
+      values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...)
+                                              : call_program<executable<forward>, values>("ebb::vjp", a...);
+      return std::pair{std::get<0>(std::move(r)), pull{arguments{typename argument<A>::value(a)...}, std::get<1>(std::move(r))}};
     }
   }
 };

@@ -92,21 +92,6 @@ class nest_kernel {
     return all & ~combined;
   }
 
-  /// A whole step of lanes, or the first `count` of one.
-  struct whole_step {
-    template <class T>
-    EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p); }
-    template <class T>
-    EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
-  };
-  struct first_lanes {
-    int count;
-    template <class T>
-    EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p, count); }
-    template <class T>
-    EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p, count); }
-  };
-
   // One equation of a step.
   template <int I>
   static EBB_INLINE void load_one(locals& v, const pointers& p, std::size_t j, auto part) {
@@ -185,17 +170,17 @@ class nest_kernel {
   /// Two steps at once: the second one's loads need not wait for the first one's stores.
   static EBB_INLINE void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {
     locals v, w;
-    compute(v, p, j, whole_step{});
-    compute(w, p, j + lane_count, whole_step{});
-    finish(v, p, j, all_lanes, whole_step{}, first);
-    finish(w, p, j + lane_count, all_lanes, whole_step{}, second);
+    compute(v, p, j, detail::whole_step{});
+    compute(w, p, j + lane_count, detail::whole_step{});
+    finish(v, p, j, all_lanes, detail::whole_step{}, first);
+    finish(w, p, j + lane_count, all_lanes, detail::whole_step{}, second);
   }
 
   /// Whole steps; the accumulators stay in memory.
   EBB_FLATTEN static void sweep(states& s, const pointers& given, std::size_t j, std::size_t steps, std::size_t u, std::uint32_t valid) {
     const pointers p = given;  // a copy: SIMD stores may alias anything, and pointers behind a reference would be loaded again each time
     for (; steps > 0; --steps, j += lane_count) {
-      step(p, j, valid, whole_step{}, [&]<int R>() EBB_LAMBDA { return accumulator<R>(s, u); });
+      step(p, j, valid, detail::whole_step{}, [&]<int R>() EBB_LAMBDA { return accumulator<R>(s, u); });
       u = (u + 1) % accumulators;
     }
   }
@@ -206,20 +191,24 @@ class nest_kernel {
   }
   /// The last lanes of a row by masked loads and stores: a second copy of the body, so for small nests only.
   EBB_FLATTEN static void tail(states& s, const pointers& p, std::size_t j, int count, std::size_t u) {
-    step(p, j, (1u << count) - 1u, first_lanes{count}, [&]<int R>() EBB_LAMBDA { return accumulator<R>(s, u); });
+    step(p, j, (1u << count) - 1u, detail::first_lanes{count}, [&]<int R>() EBB_LAMBDA { return accumulator<R>(s, u); });
   }
   /// Whole turns of all accumulators, which stay in registers: for nests in which an addition's latency would show.
   EBB_FLATTEN static void turns(states& s, const pointers& given, std::size_t j, std::size_t count) {
     const pointers p = given;
     [&]<int... R>(std::integer_sequence<int, R...>) EBB_LAMBDA {
       std::tuple<std::array<lanes<reduced<R>>, accumulators>...> rest;
-      each_run(s, [&]<int I>(auto& state) EBB_LAMBDA { for (std::size_t u = 0; u < accumulators; ++u) std::get<I>(rest)[u] = state.rest[u]; });
+      each_run(s, [&]<int I>(auto& state) EBB_LAMBDA {
+        for (std::size_t u = 0; u < accumulators; ++u) std::get<I>(rest)[u] = state.rest[u];
+      });
       for (; count > 0; --count, j += logical_lanes)
         [&]<std::size_t... U>(std::index_sequence<U...>) EBB_LAMBDA {
           (two_steps(p, j + 2 * U * lane_count, [&]<int I>() EBB_LAMBDA { return &std::get<I>(rest)[2 * U]; },
                      [&]<int I>() EBB_LAMBDA { return &std::get<I>(rest)[2 * U + 1]; }), ...);
         }(std::make_index_sequence<accumulators / 2>{});
-      each_run(s, [&]<int I>(auto& state) EBB_LAMBDA { for (std::size_t u = 0; u < accumulators; ++u) state.rest[u] = std::get<I>(rest)[u]; });
+      each_run(s, [&]<int I>(auto& state) EBB_LAMBDA {
+        for (std::size_t u = 0; u < accumulators; ++u) state.rest[u] = std::get<I>(rest)[u];
+      });
     }(reduces{});
   }
 

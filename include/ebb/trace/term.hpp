@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 namespace detail {
 template <class Bool>
 constexpr bool branch_on_a_term() {
-  static_assert(!std::is_same_v<Bool, bool>, "[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if or &&");
+  static_assert(!std::is_same_v<Bool, bool>, "[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if");
   return false;
 }
 }  // namespace detail
