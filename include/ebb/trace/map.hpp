@@ -121,7 +121,7 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   using mapped = detail::mapped<F, std::integer_sequence<bool, Whole...>, A...>;
   static_assert(mapped::code != 102, "[ebb E0102] map: the arguments have different numbers of rows");
   static_assert(mapped::code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none of them may be a scalar");
-  static_assert(mapped::code != 125, "[ebb E0125] map: the function has an op that cannot take a leading axis, or an array with too many axes");
+  static_assert(mapped::code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
   if constexpr (mapped::code == 0) {
     const vec<int> out = mapped::splice_into(*detail::graph_of(a...), vec<int>{a.id...});
     int number = 0;
