@@ -20,8 +20,10 @@ static_assert(ebb::grad(valley)(vector{1, 1}) == vector{0, 0});
 static_assert(ebb::hessian(valley)(vector{1, 1}) == matrix{{802, -400}, {-400, 200}});
 
 /// The solution of a x = b by Gaussian elimination with the largest pivot.
-vector solve(matrix a, vector b) {
+vector solve(const matrix& left, const vector& right) {
   constexpr std::size_t n = 2;
+  matrix a = left;
+  vector b = right;
   for (std::size_t i = 0; i < n; ++i) {
     std::size_t pivot = i;
     for (std::size_t k = i + 1; k < n; ++k)
