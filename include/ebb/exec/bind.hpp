@@ -92,7 +92,7 @@ template <class... A>
 
 template <class P>
 constexpr const shape& result_shape(int number) {
-  return P::shape_at(P::g.eq[static_cast<std::size_t>(P::g.out[static_cast<std::size_t>(number)])].shape);
+  return P::result_shape(number);
 }
 
 template <class T, std::size_t... E>

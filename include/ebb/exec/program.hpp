@@ -21,13 +21,21 @@ class executable {
   static constexpr plan_size plan_sizes = size_of(make_plan(g.thaw()));
   static constexpr frozen_plan<plan_sizes> plan = freeze<plan_sizes>(make_plan(g.thaw()));
 
-  static constexpr const auto& shape_at(int number) { return g.shapes[static_cast<std::size_t>(number)]; }
+  static constexpr const auto& shape_at(int number) { return shapes[static_cast<std::size_t>(number)]; }
+  static constexpr const auto& result_shape(int number) { return shape_at(result_shapes[static_cast<std::size_t>(number)]); }
   static constexpr const auto& argument_shape(int number) { return shape_at(argument_shapes[static_cast<std::size_t>(number)]); }
   static constexpr int symbols = g.parts[0].count.symbols;
   static constexpr int arguments = g.inputs();
   static constexpr int results = g.outs();
 
  private:
+  // Copies: a constant that is read at run time is emitted whole, and the equations name all functions of their ops.
+  static constexpr auto shapes = g.shapes;
+  static constexpr auto result_shapes = [] {
+    std::array<int, static_cast<std::size_t>(g.outs()) + 1> r{};
+    for (std::size_t o = 0; o + 1 < r.size(); ++o) r[o] = g.eq[static_cast<std::size_t>(g.out[o])].shape;
+    return r;
+  }();
   static constexpr auto argument_shapes = [] {
     std::array<int, static_cast<std::size_t>(arguments) + 1> r{};
     for (int k = 0; k < g.size(); ++k) {  // those of sub-graphs follow
