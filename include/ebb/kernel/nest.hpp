@@ -39,6 +39,17 @@ class nest_kernel {
   }());
   static constexpr std::uint32_t all_lanes = lane_count >= 32 ? ~0u : (1u << lane_count) - 1u;
 
+  /// Whether a row can hold a whole step. Where it cannot, none is compiled: g++ would warn of reading beyond the end of a short array.
+  static constexpr bool whole_steps = [] {
+    int row = 1;
+    for (int a = n.axis[inner]; a < n.axis[inner + 1]; ++a) {
+      const int e = P::shape_at(n.shape).e[a];
+      if (e < 0) return true;
+      row *= e;
+    }
+    return row >= lane_count;
+  }();
+
   template <int I>
   static constexpr nest_load load_at = P::plan.loads[static_cast<std::size_t>(n.loads.first + I)];
   template <int I>
@@ -263,7 +274,7 @@ class nest_kernel {
       u = (u + 1) % accumulators;
     }
     std::size_t steps = count / lane_count;
-    if constexpr (n.small && has_run) {
+    if constexpr (whole_steps && n.small && has_run) {
       if (u != 0) {
         const std::size_t first = accumulators - u < steps ? accumulators - u : steps;
         sweep(s, p, j, first, u, all_lanes);
@@ -277,7 +288,8 @@ class nest_kernel {
         steps %= accumulators;
       }
     }
-    if (steps > 0) sweep(s, p, j, steps, u, all_lanes);
+    if constexpr (whole_steps)
+      if (steps > 0) sweep(s, p, j, steps, u, all_lanes);
     j += steps * lane_count;
     u = (u + steps) % accumulators;
     if (const int rest = static_cast<int>(count % lane_count)) {
@@ -371,7 +383,7 @@ class nest_kernel {
       e[static_cast<std::size_t>(l)] = 1;
       for (int a = n.axis[l]; a < n.axis[l + 1]; ++a) e[static_cast<std::size_t>(l)] *= extent_value(P::shape_at(n.shape).e[a], c.symbol);
     }
-    pointers p;
+    pointers p{};
     repeat<n.loads.count>([&]<int I>() {
       if constexpr (load_at<I>.source == nest_load::from::array) p.in[I] = static_cast<const char*>(c.buffer[load_at<I>.buffer]);
     });
