@@ -97,7 +97,8 @@ class block_program {
     for (const plan_check& c : p_.checks) {
       if (c.after != step) continue;
       const dtype type = c.buffer < 0 ? dtype::i64 : p_.buffers[c.buffer].type;
-      detail::run_check(call, c, g_.eq[c.equation], g_.shapes[c.shape], type, c.buffer < 0 ? nullptr : buffer_[c.buffer], symbol);
+      const void* const data = c.buffer < 0 ? nullptr : buffer_[c.buffer];
+      detail::run_check(call, {c, g_.eq[c.equation], type}, extents_at(g_.shapes[c.shape], symbol), data, symbol);
     }
   }
 

@@ -98,7 +98,7 @@ EBB_INLINE void run_step(const nest_call& c) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
   else run_whole<P, S>(c);
-  if constexpr (has_checks<P>(S)) run_checks<P>(c.name, S, [&](int b) { return c.buffer[b]; }, c.symbol);
+  if constexpr (has_checks<P>(S)) run_checks<P, S>(c.name, [&]<int B>() { return c.buffer[B]; }, c.symbol);
 }
 
 template <class P>

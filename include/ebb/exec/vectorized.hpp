@@ -86,6 +86,7 @@ struct vectorized {
 
   static constexpr op_kernels make() {
     op_kernels k;
+    k.there = true;
     if constexpr (Op::what == kind::elementwise || Op::what == kind::reduce) {
       k.vector = &vector;
       k.block = &block;

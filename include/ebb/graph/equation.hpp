@@ -55,6 +55,7 @@ struct op_kernels {
   block_function block = nullptr;
   accumulate_function accumulate = nullptr;
   whole_function whole = nullptr;
+  bool there = false;  // asked instead of the pointers, see op_info::differentiable
 };
 
 struct op_info {
