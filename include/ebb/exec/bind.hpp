@@ -90,11 +90,6 @@ template <class... A>
   raise(std::move(text));
 }
 
-template <class P>
-constexpr const shape& result_shape(int number) {
-  return P::result_shape(number);
-}
-
 template <class T, std::size_t... E>
 tensor<T, E...> new_tensor(std::type_identity<tensor<T, E...>>, const shape& s, const std::size_t* symbol) {
   std::array<std::size_t, sizeof...(E)> at{};

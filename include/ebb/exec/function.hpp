@@ -6,7 +6,6 @@
 #include "bind.hpp"
 
 #include "../base/repeat.hpp"
-
 #include "../trace/trace.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -26,9 +25,6 @@ inline constexpr bool holds_terms<Struct<term>> = true;
 template <class A>
 using traced_type = typename argument<A>::traced;
 
-template <class V>
-inline constexpr int result_leaves = argument<V>::leaves;
-
 /// Runs P and returns its outputs in the form V.
 template <class P, class V, class... A>
 V call_program(const char* call, const A&... a) {
@@ -37,9 +33,9 @@ V call_program(const char* call, const A&... a) {
   check_arguments<P>(call, bound.data, bound.symbols.value);
   int number = 0;
   V result = argument<V>::make([&]<class Array>() {
-    return new_tensor(std::type_identity<Array>{}, result_shape<P>(number++), bound.symbols.value);
+    return new_tensor(std::type_identity<Array>{}, P::result_shape(number++), bound.symbols.value);
   });
-  void* to[result_leaves<V> + 1];
+  void* to[argument<V>::leaves + 1];
   number = 0;
   argument<V>::each(result, [&]<class Leaf>(Leaf& leaf) { to[number++] = borrow<Leaf>::mutable_data(leaf); });
   run_program<P>(bound.data, to, bound.symbols.value, call);
@@ -73,9 +69,9 @@ EBB_INLINE void each_destination(const destinations<D...>& d, auto&& f) {
 
 template <class P, class Leaf>
 EBB_INLINE bool has_result_extents(int number, const Leaf& leaf, const std::size_t* symbol) {
-  bool same = borrowed_extents<Leaf>::rank == result_shape<P>(number).rank;
+  bool same = borrowed_extents<Leaf>::rank == P::result_shape(number).rank;
   for (int a = 0; a < borrowed_extents<Leaf>::rank; ++a)
-    same = same && borrow<Leaf>::extent(leaf, a) == extent_value(result_shape<P>(number).e[a], symbol);
+    same = same && borrow<Leaf>::extent(leaf, a) == extent_value(P::result_shape(number).e[a], symbol);
   return same;
 }
 template <class P, class... D, class... A>
@@ -86,7 +82,7 @@ template <class P, class... D, class... A>
   each_destination(d, [&]<class Leaf>(Leaf& leaf) {
     if (text.empty() && !has_result_extents<P>(number, std::as_const(leaf), symbol))
       text = "destination " + std::to_string(number) + " is " + text_of(extents_of_leaf(std::as_const(leaf))) + ", the result is " +
-             text_of(extents_at(result_shape<P>(number), symbol)) + ";";
+             text_of(extents_at(P::result_shape(number), symbol)) + ";";
     ++number;
   });
   raise_extents(call, text.c_str(), a...);

@@ -84,8 +84,7 @@ template <class F, int... I>
 struct vjp_function {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
-    if constexpr (are_arguments<A...>) name_type<result_of_trace<F, traced_type<A>...>>();
-    constexpr int code = check<A...>();
+    constexpr int code = code_of<vjp_function, A...>();
     static_assert(code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
     static_assert(code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
     static_assert(code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
@@ -94,13 +93,20 @@ struct vjp_function {
     else return run(a...);
   }
 
- private:
+  // What stands against a call: see program_function.
+  template <class... T>
+  using outcome = result_of_trace<F, T...>;
   template <class... A>
-  static constexpr int check() {
-    if constexpr (code_of_wrt<wrt<I...>, A...>() != 0) return code_of_wrt<wrt<I...>, A...>();
-    else if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+  static constexpr int code_of_arguments() {
+    return code_of_wrt<wrt<I...>, A...>();
+  }
+  template <class... A>
+  static constexpr int code() {
+    if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
+
+ private:
   template <class... A>
   static constexpr auto run(const A&... a) {
     using Y = typename argument<result_of_trace<F, traced_type<A>...>>::traced;

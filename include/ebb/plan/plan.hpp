@@ -76,7 +76,7 @@ class planner {
       for (int k : x.members) p_.group_of[k] = p_.steps.size();
       if (x.whole >= 0) p_.group_of[x.whole] = p_.steps.size();
       if (x.whole >= 0) plan_whole(x.whole);
-      else plan_nest(f, x);
+      else plan_nest(x);
     }
     share_places();
     for (int k = 0; k < g_.size(); ++k) plan_checks(k);
@@ -190,7 +190,7 @@ class planner {
   }
   constexpr slot operand_slot(nest& n, int k) { return stamp_[k] == step_ ? at_[k] : load(n, k); }
 
-  constexpr void plan_nest(int, const group& x) {
+  constexpr void plan_nest(const group& x) {
     step_ = p_.steps.size();
     nest n;
     n.shape = x.shape;
