@@ -25,6 +25,14 @@ inline constexpr bool holds_terms<Struct<term>> = true;
 template <class A>
 using traced_type = typename argument<A>::traced;
 
+/// Whether an argument holds variables: calls with them are recorded by the floor autograd, which says so of its variables.
+template <class A>
+inline constexpr bool is_tracked = false;
+template <class... A>
+inline constexpr bool is_tracked<std::tuple<A...>> = (is_tracked<A> || ...);
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+inline constexpr bool is_tracked<Struct<Array>> = is_tracked<Array<float>>;
+
 /// Runs P and returns its outputs in the form V.
 template <class P, class V, class... A>
 V call_program(const char* call, const A&... a) {
@@ -275,6 +283,7 @@ struct program_function {
     static_assert(code != 147, "[ebb E0147] jacobian: the function and its arguments must be single arrays of floating-point type");
     static_assert(code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");
     if constexpr (code != 0) return detail::refused{};
+    else if constexpr ((detail::is_tracked<A> || ...)) return call_tracked(*this, a...);
     else if constexpr ((detail::holds_terms<A> || ...)) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       return detail::splice_program<G, typename Spec::template result<detail::traced_type<A>...>>(a...);
@@ -288,8 +297,9 @@ struct program_function {
   template <class... D, class... A>
   void operator()(const destinations<D...>& d, const A&... a) const {
     static_assert((detail::can_be_written<D> && ...), "[ebb E0142] ebb::into: a destination is not an array that can be written");
+    static_assert(!(detail::is_tracked<A> || ...), "[ebb E0151] ebb::into: what it writes has no history: pass the variables' values");
     if constexpr (detail::code_of<Spec, A...>() != 0) (*this)(a...);
-    else if constexpr ((detail::can_be_written<D> && ...)) {
+    else if constexpr ((detail::can_be_written<D> && ...) && !(detail::is_tracked<A> || ...)) {
       using P = executable<typename Spec::template program<detail::traced_type<A>...>>;
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
       static_assert(given == P::results, "[ebb E0141] ebb::into: the number of destinations is not that of the results");

