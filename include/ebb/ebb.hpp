@@ -107,6 +107,8 @@
 #include "kernel/move.hpp"
 #include "kernel/run_state.hpp"
 #include "kernel/slots.hpp"
+#include "kernel/part.hpp"
+#include "kernel/nest_step.hpp"
 #include "kernel/nest.hpp"
 #include "exec/workspace.hpp"
 #include "exec/whole.hpp"

@@ -11,6 +11,7 @@
 #include "whole.hpp"
 #include "workspace.hpp"
 
+#include "../base/repeat.hpp"
 #include "../kernel/nest.hpp"
 
 #include <cstring>
@@ -65,9 +66,15 @@ namespace detail {
 
 constexpr std::size_t padded_bytes(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-template <class P>
-constexpr std::size_t bytes_of_shape(int number, dtype type, const std::size_t* symbol) {
-  return volume(P::shape_at(number), symbol) * size_of(type);
+/// Every extent is read as a constant: shapes that are read at run time are emitted.
+template <class P, int Shape>
+constexpr std::size_t bytes_of_shape(dtype type, const std::size_t* symbol) {
+  std::size_t n = size_of(type);
+  repeat<P::shape_at(Shape).rank>([&]<int A>() EBB_LAMBDA {
+    constexpr int e = P::shape_at(Shape).e[A];
+    n *= extent_value(e, symbol);
+  });
+  return n;
 }
 
 template <class P>
@@ -85,7 +92,7 @@ constexpr std::size_t static_place_bytes = [] {
   if constexpr (has_static_places<P>)
     for (int i = 0; i < P::plan.size.places; ++i) {
       const plan_place p = P::plan.places[static_cast<std::size_t>(i)];
-      n += padded_bytes(bytes_of_shape<P>(p.shape, p.type, nullptr));
+      n += padded_bytes(volume(P::shape_at(p.shape), nullptr) * size_of(p.type));
     }
   return n;
 }();
@@ -106,28 +113,26 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
   void* buffer[P::plan.size.buffers + 1];
   std::size_t offset[P::plan.size.places + 1];
   std::size_t total = 0;
-  for (int i = 0; i < P::plan.size.places; ++i) {
-    const plan_place& p = P::plan.places[static_cast<std::size_t>(i)];
-    offset[i] = total;
-    total += padded_bytes(bytes_of_shape<P>(p.shape, p.type, symbol));
-  }
+  repeat<P::plan.size.places>([&]<int I>() EBB_LAMBDA {
+    constexpr plan_place p = P::plan.places[static_cast<std::size_t>(I)];
+    offset[I] = total;
+    total += padded_bytes(bytes_of_shape<P, p.shape>(p.type, symbol));
+  });
   if constexpr (P::plan.size.places > 0 && !places_on_stack<P>) places = thread_workspace().take(total);
-  [&]<int... B>(std::integer_sequence<int, B...>) {
-    ([&] {
-      constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
-      if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
-      else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
-      else buffer[B] = places + offset[b.number];
-    }(), ...);
-  }(std::make_integer_sequence<int, P::plan.size.buffers>{});
+  repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
+    constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
+    if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
+    else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
+    else buffer[B] = places + offset[b.number];
+  });
   const nest_call c{buffer, symbol, call};
-  [&]<int... S>(std::integer_sequence<int, S...>) { (run_step<P, S>(c), ...); }(std::make_integer_sequence<int, P::plan.size.steps>{});
-  for (int i = 0; i < P::plan.size.copies; ++i) {
-    const plan_copy& copy = P::plan.copies[static_cast<std::size_t>(i)];
-    const plan_buffer& from = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
-    if (const std::size_t bytes = bytes_of_shape<P>(from.shape, from.type, symbol))
+  repeat<P::plan.size.steps>([&]<int S>() EBB_LAMBDA { run_step<P, S>(c); });
+  repeat<P::plan.size.copies>([&]<int I>() EBB_LAMBDA {
+    constexpr plan_copy copy = P::plan.copies[static_cast<std::size_t>(I)];
+    constexpr plan_buffer from = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
+    if (const std::size_t bytes = bytes_of_shape<P, from.shape>(from.type, symbol))
       std::memcpy(results[copy.result], buffer[copy.buffer], bytes);
-  }
+  });
 }
 
 }  // namespace detail

@@ -53,21 +53,6 @@ struct local_slots {
 template <nest N>
 using locals_of = local_slots<N.slots[0], N.slots[1], N.slots[2], N.slots[3], N.slots[4], N.slots[5], N.slots[6]>;
 
-/// A whole step of lanes, or the first `count` of one.
-struct whole_step {
-  template <class T>
-  EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p); }
-  template <class T>
-  EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
-};
-struct first_lanes {
-  int count;
-  template <class T>
-  EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p, count); }
-  template <class T>
-  EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p, count); }
-};
-
 }  // namespace detail
 
 }  // namespace ebb::inline EBB_ABI

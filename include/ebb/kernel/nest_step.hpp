@@ -1,0 +1,203 @@
+// ebb/kernel/nest_step.hpp — one step of lanes of a loop nest: what it loads, computes, reduces and stores, and where.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: kernels have short names]
+// A kernel is instantiated on a nominal type P, which names the program, and a number. P::plan holds the nests as constants, P::shape_at(i)
+// the shapes. Each equation names its op's function as a template argument, so that the call is direct for the front end and can be
+// inlined; there is no function for each equation. Whole steps of lanes and tails run the same code: they differ in how they load and
+// store, see slots.hpp, and a second copy of the body would double compile time.
+#pragma once
+
+#include "../base/repeat.hpp"
+#include "../tensor/nest.hpp"
+#include "part.hpp"
+#include "slots.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+template <class P, int Number>
+struct nest_step {
+  static constexpr nest n = P::plan.nests[Number];
+  static constexpr int inner = n.loops - 1;
+
+  template <int I>
+  static constexpr nest_load load_at = P::plan.loads[static_cast<std::size_t>(n.loads.first + I)];
+  template <int I>
+  static constexpr nest_compute compute_at = P::plan.computes[static_cast<std::size_t>(n.computes.first + I)];
+  template <int I>
+  static constexpr nest_reduce reduce_at = P::plan.reduces[static_cast<std::size_t>(n.reduces.first + I)];
+  template <int I>
+  static constexpr nest_store store_at = P::plan.stores[static_cast<std::size_t>(n.stores.first + I)];
+
+  template <int I>
+  using loaded = detail::type_of<load_at<I>.to.type>;
+  template <int I>
+  using reduced = detail::type_of<reduce_at<I>.type>;
+  template <int I>
+  using stored = detail::type_of<store_at<I>.from.type>;
+  template <int R>
+  static constexpr auto identity = from_cell<reduced<R>>(reduce_at<R>.identity);
+
+  using locals = detail::locals_of<n>;
+  using loads = std::make_integer_sequence<int, n.loads.count>;
+  using reduces = std::make_integer_sequence<int, n.reduces.count>;
+  using stores = std::make_integer_sequence<int, n.stores.count>;
+
+  /// How many indices loop L has, where that is known beforehand; else -1.
+  template <int L>
+  static constexpr std::ptrdiff_t known_extent = [] {
+    std::ptrdiff_t r = 1;
+    for (int a = n.axis[L]; a < n.axis[L + 1]; ++a) {
+      const int e = P::shape_at(n.shape).e[a];
+      if (e < 0) return std::ptrdiff_t{-1};
+      r *= e;
+    }
+    return r;
+  }();
+  struct extents {
+    std::size_t of[n.loops];
+
+    explicit extents(const std::size_t* symbol) {
+      repeat<n.loops>([&]<int L>() EBB_LAMBDA {
+        of[L] = 1;
+        repeat<n.axis[L + 1] - n.axis[L]>([&]<int A>() EBB_LAMBDA {
+          constexpr int e = P::shape_at(n.shape).e[n.axis[L] + A];
+          of[L] *= extent_value(e, symbol);
+        });
+      });
+    }
+    template <int L>
+    EBB_INLINE std::size_t at() const {
+      if constexpr (known_extent<L> >= 0) return static_cast<std::size_t>(known_extent<L>);
+      else return of[L];
+    }
+    /// Bytes between two indices of loop L, for an array of elements of `size` bytes.
+    template <int L, int Along, int K = n.loops - 1>
+    EBB_INLINE std::size_t stride(std::size_t size) const {
+      if constexpr (!(Along >> L & 1)) return 0;
+      else if constexpr (K == L) return size;
+      else return (Along >> K & 1 ? at<K>() : 1) * stride<L, Along, K - 1>(size);
+    }
+  };
+
+  /// Where the current row of each array begins, and how far the outer loops are.
+  struct pointers {
+    const char* in[n.loads.count + 1] = {};
+    char* out[n.stores.count + 1] = {};
+    char* red[n.reduces.count + 1] = {};
+    std::size_t index[n.loops] = {};
+
+    explicit EBB_INLINE pointers(void* const* buffer) {
+      repeat<n.loads.count>([&]<int I>() EBB_LAMBDA {
+        if constexpr (load_at<I>.source == nest_load::from::array) in[I] = static_cast<const char*>(buffer[load_at<I>.buffer]);
+      });
+      repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA { red[R] = static_cast<char*>(buffer[reduce_at<R>.buffer]); });
+      repeat<n.stores.count>([&]<int S>() EBB_LAMBDA { out[S] = static_cast<char*>(buffer[store_at<S>.buffer]); });
+    }
+    /// To the next index of loop L.
+    template <int L>
+    EBB_INLINE void advance(const extents& e) {
+      repeat<n.loads.count>([&]<int I>() EBB_LAMBDA {
+        if constexpr (load_at<I>.source == nest_load::from::array) in[I] += e.template stride<L, load_at<I>.along>(sizeof(loaded<I>));
+      });
+      repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA { red[R] += e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>)); });
+      repeat<n.stores.count>([&]<int S>() EBB_LAMBDA { out[S] += e.template stride<L, (1 << n.loops) - 1>(sizeof(stored<S>)); });
+      ++index[L];
+    }
+  };
+  static constexpr int kept_loops(const nest_reduce& r) {
+    const int all = (1 << n.loops) - 1, combined = ((1 << r.last) - 1) & ~((1 << r.first) - 1);
+    return all & ~combined;
+  }
+
+  // One equation of a step.
+  template <int I>
+  static EBB_INLINE void load_one(locals& v, const pointers& p, std::size_t j, auto part) {
+    constexpr nest_load e = load_at<I>;
+    using T = loaded<I>;
+    lanes<T>& to = v.template at<e.to>();
+    if constexpr (e.source == nest_load::from::literal) to = lanes<T>::all(from_cell<T>(e.bits));
+    else if constexpr (e.source == nest_load::from::index) {
+      if constexpr (e.along >> inner & 1) {
+        const auto first = lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[inner] + j - part.lane()));
+        to = convert<T>(first + lane_index<std::int64_t>());
+      } else {
+        constexpr int loop = std::countr_zero(static_cast<unsigned>(e.along));
+        to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[loop])));
+      }
+    } else {
+      const T* from = reinterpret_cast<const T*>(p.in[I]);
+      if constexpr (e.along >> inner & 1) to = part.load(from + j);
+      else to = lanes<T>::all(*from);
+    }
+  }
+  template <auto Function, slot A, slot B, slot C, slot To>
+  static EBB_INLINE void compute_one(locals& v) {
+    const auto given = [&]<slot S>() EBB_LAMBDA -> const void* {
+      if constexpr (S.number >= 0) return &v.template at<S>();
+      else return nullptr;
+    };
+    Function(given.template operator()<A>(), given.template operator()<B>(), given.template operator()<C>(), &v.template at<To>());
+  }
+  template <int First>
+  static EBB_INLINE void compute_from(locals& v) {  // in chunks: folds of more than 250 stop clang
+    constexpr int count = n.computes.count - First < 100 ? n.computes.count - First : 100;
+    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      (compute_one<compute_at<First + I>.vector, compute_at<First + I>.in[0], compute_at<First + I>.in[1], compute_at<First + I>.in[2],
+                   compute_at<First + I>.to>(v),
+       ...);
+    }(std::make_integer_sequence<int, count>{});
+    if constexpr (First + count < n.computes.count) compute_from<First + count>(v);
+  }
+  template <int I>
+  static EBB_INLINE void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, auto part) {
+    constexpr nest_reduce e = reduce_at<I>;
+    using T = reduced<I>;
+    lanes<T> x = v.template at<e.in>();
+    if constexpr (e.run) {
+      if (!part.whole()) x = lane::select(part.valid(), x, lanes<T>::all(identity<I>));
+      e.combine(rest, &x, nullptr, rest);
+    } else {
+      T* to = reinterpret_cast<T*>(p.red[I]) + j;
+      lanes<T> sum = part.load(to);
+      e.combine(&sum, &x, nullptr, &sum);
+      part.store(sum, to);
+    }
+  }
+  template <int I>
+  static EBB_INLINE void store_one(locals& v, const pointers& p, std::size_t j, auto part) {
+    part.store(v.template at<store_at<I>.from>(), reinterpret_cast<stored<I>*>(p.out[I]) + j);
+  }
+
+  /// One step of lanes, in two halves: the elements from j on that `part` says. `rest(I)` gives the accumulator of reduction I.
+  static EBB_INLINE void compute(locals& v, const pointers& p, std::size_t j, auto part) {
+    [&]<int... L>(std::integer_sequence<int, L...>) EBB_LAMBDA { (load_one<L>(v, p, j, part), ...); }(loads{});
+    compute_from<0>(v);
+  }
+  static EBB_INLINE void finish(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
+    [&]<int... R, int... S>(std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_LAMBDA {
+      (reduce_one<R>(v, p, j, rest.template operator()<R>(), part), ...);
+      (store_one<S>(v, p, j, part), ...);
+    }(reduces{}, stores{});
+  }
+  static EBB_INLINE void step(const pointers& p, std::size_t j, auto part, auto&& rest) {
+    locals v;
+    compute(v, p, j, part);
+    finish(v, p, j, part, rest);
+  }
+  /// Two steps at once: the second one's loads need not wait for the first one's stores.
+  static EBB_INLINE void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {
+    locals v, w;
+    compute(v, p, j, detail::whole_step{});
+    compute(w, p, j + lane_count, detail::whole_step{});
+    finish(v, p, j, detail::whole_step{}, first);
+    finish(w, p, j + lane_count, detail::whole_step{}, second);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI

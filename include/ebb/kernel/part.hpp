@@ -1,0 +1,92 @@
+// ebb/kernel/part.hpp — which lanes of a step have elements: all, the first ones, some in the middle.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "lanes.hpp"
+#include "narrow.hpp"
+
+#include <cstddef>
+
+namespace ebb::inline EBB_ABI::detail {
+
+struct whole_step {
+  static constexpr bool whole() { return true; }
+  static constexpr std::size_t lane() { return 0; }
+  static EBB_INLINE lanes<bool> valid() { return lanes<bool>::all(true); }
+  template <class T>
+  EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p); }
+  template <class T>
+  EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
+};
+
+/// A single element. It is loaded into all lanes, so that the parts of a wide value are the same and are computed once.
+struct one_lane {
+  static constexpr bool whole() { return false; }
+  static constexpr std::size_t lane() { return 0; }
+  static EBB_INLINE lanes<bool> valid() { return lanes<bool>::first(1); }
+  template <class T>
+  EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::all(*p); }
+  template <class T>
+  EBB_INLINE void store(const lanes<T>& x, T* p) const { *p = x[0]; }
+};
+
+/// The first `count` lanes. Whole: whether that may be all of them; then loads and stores branch, which costs less than masks do.
+template <bool Whole>
+struct first_lanes {
+  int count;
+
+  EBB_INLINE bool whole() const { return Whole && count == lane_count; }
+  static constexpr std::size_t lane() { return 0; }
+  EBB_INLINE lanes<bool> valid() const { return lanes<bool>::first(count); }
+  template <class T>
+  EBB_INLINE lanes<T> load(const T* p) const {
+    if constexpr (Whole)
+      if (whole()) [[likely]] return lanes<T>::load(p);
+    return lanes<T>::load(p, count);
+  }
+  template <class T>
+  EBB_INLINE void store(const lanes<T>& x, T* p) const {
+    if constexpr (Whole)
+      if (whole()) [[likely]] return x.store(p);
+    x.store(p, count);
+  }
+};
+
+/// `count` elements in the lanes from number `from` on. What the other lanes hold nobody uses.
+struct middle_lanes {
+  std::size_t from;
+  int count;
+
+  EBB_INLINE bool whole() const { return count == lane_count; }
+  EBB_INLINE std::size_t lane() const { return from; }
+  EBB_INLINE lanes<bool> valid() const { return lanes<bool>::from_bits(((1u << count) - 1u) << from); }
+  template <class T>
+  EBB_INLINE lanes<T> load(const T* p) const {
+    if (whole()) [[likely]] return lanes<T>::load(p);
+    return shifted(p);
+  }
+  template <class T>
+  EBB_INLINE void store(const lanes<T>& x, T* p) const {
+    if (whole()) [[likely]] return x.store(p);
+    shift_back(x, p);
+  }
+
+ private:
+  template <class T>
+  [[gnu::noinline]] lanes<T> shifted(const T* p) const {
+    T room[2 * lane_count];
+    const lanes<T> x = lanes<T>::load(p, count);
+    x.store(room);  // lanes that nobody uses have values, too
+    x.store(room + from);
+    return lanes<T>::load(room);
+  }
+  template <class T>
+  [[gnu::noinline]] void shift_back(const lanes<T>& x, T* p) const {
+    T room[2 * lane_count];
+    x.store(room);
+    x.store(room + lane_count);
+    lanes<T>::load(room + from).store(p, count);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::detail
