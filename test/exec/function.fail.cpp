@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
+#include <iostream>
+
+namespace user {
+struct policy {};
+}  // namespace user
+
 int main() {
   const ebb::tensor<float, 3> x{1, 2, 3};
   ebb::tensor<float, 3> d;
@@ -35,5 +41,22 @@ int main() {
   // EXPECT: E0148 ebb::into: the elements of a destination are not of the result's type
   double wide = 0;
   ebb::value_and_grad(f)(ebb::into(wide, d), x);  // LINE
+#elif EBB_CASE == 9
+  // EXPECT: E0132 ebb::into: the extents of a destination are not those of the result
+  ebb::tensor<float, 2> two;
+  ebb::value_and_grad(f)(ebb::into(value, two), x);  // LINE
+#elif EBB_CASE == 10
+  // EXPECT: E0132 ebb::into: the extents of a destination are not those of the result
+  ebb::tensor<float, ebb::dyn, 1> column(3);
+  ebb::value_and_grad(f)(ebb::into(value, column), x);  // LINE
+#elif EBB_CASE == 11
+  // EXPECT: E0145 there is no such autocast policy
+  using backward = ebb::backward_t<decltype(f), user::policy, ebb::tensor<float, 3>>;  // LINE
+  static_assert(!std::is_void_v<backward>);
+#elif EBB_CASE == 12  // what a refused call gives can be printed, assigned and called
+  // EXPECT: E0109 only a scalar has a gradient
+  auto r = ebb::grad([](auto a) { return a * a; })(x);  // LINE
+  const ebb::tensor<float, 3> assigned = r;
+  std::cout << r << assigned << r(x);
 #endif
 }

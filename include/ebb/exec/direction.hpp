@@ -27,7 +27,7 @@ struct on_types<std::tuple<T...>> {
   template <template <class...> class Template, class F>
   using apply = Template<F, T...>;
   template <class F>
-  static constexpr bool is_refused = is_refused_trace<F, T...>;
+  static constexpr bool is_refused = ebb::detail::is_refused<traced<F, T...>>;
   static constexpr vec<int> all_leaves() {
     vec<int> r;
     for (int i = 0; i < leaves_of<T...>; ++i) r.push(i);
@@ -68,8 +68,9 @@ constexpr int code_of_directions() {
 template <class F>
 struct jvp_spec {
   static constexpr const char* name = "ebb::jvp";
+  using refusal = std::tuple<refused, refused>;
   template <class... T>
-  using outcome = typename on_types<first_half<T...>>::template apply<result_of_trace, F>;
+  using trace = typename on_types<first_half<T...>>::template apply<trace_of, F>;
   template <class... T>
   using program = frozen<pushed_program<F, T...>>;
   template <class... T>
@@ -91,8 +92,9 @@ struct jvp_spec {
 template <class F>
 struct hvp_spec {
   static constexpr const char* name = "ebb::hvp";
+  using refusal = refused;
   template <class... T>
-  using outcome = typename on_types<first_half<T...>>::template apply<result_of_trace, F>;
+  using trace = typename on_types<first_half<T...>>::template apply<trace_of, F>;
   template <class... T>
   using program = frozen<hessian_vector_program<F, T...>>;
   template <class... T>
@@ -121,17 +123,13 @@ struct hvp_spec {
 /// jvp(f)(x..., v...): the value of f at x and its derivative along v, in one program.   Source: see [note: a push is a pull of a pull].
 template <class F>
 constexpr auto jvp(F) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  if constexpr (std::is_empty_v<F>) return program_function<detail::jvp_spec<F>>{};
-  else return detail::refused{};
+  return detail::callable_of<F, program_function<detail::jvp_spec<F>>>();
 }
 
 /// hvp(f)(x..., v...): the Hessian of a scalar function times v; a tuple where there are several arguments.
 template <class F>
 constexpr auto hvp(F) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  if constexpr (std::is_empty_v<F>) return program_function<detail::hvp_spec<F>>{};
-  else return detail::refused{};
+  return detail::callable_of<F, program_function<detail::hvp_spec<F>>>();
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -4,6 +4,7 @@
 
 #include "alias.hpp"
 #include "bind.hpp"
+#include "refusal.hpp"
 
 #include "../base/repeat.hpp"
 #include "../trace/trace.hpp"
@@ -20,10 +21,6 @@ template <class... A>
 inline constexpr bool holds_terms<std::tuple<A...>> = (holds_terms<A> || ...);
 template <template <template <class, std::size_t...> class> class Struct>
 inline constexpr bool holds_terms<Struct<term>> = true;
-
-/// The arguments' types as programs know them: an array is the same whatever owns it.
-template <class A>
-using traced_type = typename argument<A>::traced;
 
 /// Whether an argument holds variables: calls with them are recorded by the floor autograd, which says so of its variables.
 template <class A>
@@ -213,31 +210,15 @@ struct unwrap_single<std::tuple<T>> {
 template <class Tuple>
 using single_or_tuple = typename unwrap_single<Tuple>::type;
 
-/// What a refused call gives, so that one mistake is one error.
-struct refused {
-  constexpr refused operator()(const auto&...) const { return {}; }
-};
-
-/// A trace in which something was refused: its sentence stands at the user's line already.
-template <class F, class... T>
-inline constexpr bool is_refused_trace = [] {
-  for (int i = 0; i < traced<F, T...>::g.outs(); ++i)
-    if (traced<F, T...>::g.out[static_cast<std::size_t>(i)] < 0) return true;
-  return false;
-}();
-
-template <class>
-constexpr void name_type() {}
-
-/// What stands against a call: first the arguments, then what the user's function itself says, then the rest. The function is named
-/// here and not deeper, so that a mistake in it is reported with a short chain of contexts.
+/// What stands against a call: first the arguments, then what the user's function itself says, then the rest.
 template <class Spec, class... A>
 constexpr int code_of() {
-  constexpr int of_arguments = Spec::template code_of_arguments<A...>();
+  constexpr int of_arguments = code_of_elements<A...>() ? code_of_elements<A...>() : Spec::template code_of_arguments<A...>();
   if constexpr (of_arguments != 0) return of_arguments;
   else {
-    name_type<typename Spec::template outcome<traced_type<A>...>>();
-    return Spec::template code<A...>();
+    constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_in_call<Spec, A...>>{});  // qualified: looked up nowhere else
+    if constexpr (of_trace != 0) return of_trace;
+    else return Spec::template code<A...>();
   }
 }
 
@@ -256,6 +237,21 @@ constexpr bool holds_results(std::type_identity<std::tuple<Leaf...>>) {
   return true;
 }
 
+/// Whether destinations with these leaves may have the extents of the results: as far as both are known, they are the same.
+template <class P, class... Leaf>
+constexpr bool may_hold_results(std::type_identity<std::tuple<Leaf...>>) {
+  int number = 0;
+  const auto fits = [&]<std::size_t... E>(extents<E...>) {
+    const shape s = P::result_shape(number++);
+    if (s.rank != static_cast<int>(sizeof...(E))) return false;
+    int axis = 0;
+    bool same = true;
+    ((same = same && (E == dyn || s.e[axis] < 0 || static_cast<std::size_t>(s.e[axis]) == E), ++axis), ...);
+    return same;
+  };
+  return (fits(typename Leaf::extents_type{}) && ...);
+}
+
 /// Each argument is an array, a number, a tuple or a struct over arrays.
 template <class... A>
 inline constexpr bool are_arguments = (traced_argument<A> && ...);
@@ -264,10 +260,11 @@ inline constexpr bool are_arguments = (traced_argument<A> && ...);
 
 /// What is called by the user. Spec says which program belongs to a list of argument types, and in which form it returns:
 ///   Spec::name                      for messages
-///   Spec::outcome<T...>             what the user's function returns for terms
+///   Spec::trace<T...>               the trace of the user's function: trace_of<...>
 ///   Spec::code_of_arguments<A...>() 0, or what stands against a call with arguments of these types
 ///   Spec::code<A...>()              0, or what stands against the function for them; -1: it has been said already
 ///   Spec::program<T...>             has a frozen graph g; T are traced types
+///   Spec::refusal                   what a refused call returns: `refused`, as often as there are results
 ///   Spec::result<T...>              the traced form of what is returned
 ///   Spec::value<A...>               the same for arrays
 template <class Spec>
@@ -275,14 +272,9 @@ struct program_function {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     constexpr int code = detail::code_of<Spec, A...>();
-    static_assert(code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
-    static_assert(code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
-    static_assert(code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum, or use ebb::jacobian");
-    static_assert(code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
-    static_assert(code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
-    static_assert(code != 147, "[ebb E0147] jacobian: the function and its arguments must be single arrays of floating-point type");
-    static_assert(code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");
-    if constexpr (code != 0) return detail::refused{};
+    static_cast<void>(detail::refuse_call<code>{});
+    if constexpr (code == 126) detail::name_what_is_not_constant<detail::trace_in_call<Spec, A...>>();
+    if constexpr (code != 0) return typename Spec::refusal{};
     else if constexpr ((detail::is_tracked<A> || ...)) return call_tracked(*this, a...);
     else if constexpr ((detail::holds_terms<A> || ...)) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
@@ -307,7 +299,9 @@ struct program_function {
         using leaves = decltype(std::tuple_cat(std::declval<typename argument<std::remove_const_t<D>>::terms>()...));
         constexpr bool holds = detail::holds_results<P>(std::type_identity<leaves>{});
         static_assert(holds, "[ebb E0148] ebb::into: the elements of a destination are not of the result's type");
-        if constexpr (holds) detail::call_program_into<P>(Spec::name, d, a...);
+        constexpr bool fits = detail::may_hold_results<P>(std::type_identity<leaves>{});
+        static_assert(fits, "[ebb E0132] ebb::into: the extents of a destination are not those of the result");
+        if constexpr (holds && fits) detail::call_program_into<P>(Spec::name, d, a...);
       }
     }
   }

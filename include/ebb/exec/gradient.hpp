@@ -75,8 +75,9 @@ constexpr int code_of_wrt() {
 template <class F>
 struct compile_spec {
   static constexpr const char* name = "ebb::compile";
+  using refusal = refused;
   template <class... T>
-  using outcome = result_of_trace<F, T...>;
+  using trace = trace_of<F, T...>;
   template <class... T>
   using program = frozen<forward_program<F, T...>>;
   template <class... T>
@@ -89,15 +90,16 @@ struct compile_spec {
   }
   template <class... A>
   static constexpr int code() {
-    return is_refused_trace<F, traced_type<A>...> ? -1 : 0;
+    return is_refused<traced<F, traced_type<A>...>> ? -1 : 0;
   }
 };
 
 template <class F, int... I>
 struct value_and_grad_spec {
   static constexpr const char* name = "ebb::value_and_grad";
+  using refusal = std::tuple<refused, refused_at<I>...>;
   template <class... T>
-  using outcome = result_of_trace<F, T...>;
+  using trace = trace_of<F, T...>;
   template <class... T>
   using program = frozen<gradient_program<F, wrt<I...>, T...>>;
   template <class... T>
@@ -111,7 +113,7 @@ struct value_and_grad_spec {
   }
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+    if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
     else if constexpr (!is_scalar_result<result_of_trace<F, traced_type<A>...>>) return 109;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
@@ -134,6 +136,7 @@ struct gradient_only_program {
 template <class F, int... I>
 struct grad_spec : value_and_grad_spec<F, I...> {
   static constexpr const char* name = "ebb::grad";
+  using refusal = single_or_tuple<std::tuple<refused_at<I>...>>;
   template <class... T>
   using program = frozen<typename gradient_only_program<F, I...>::template of<T...>>;
   template <class... T>
@@ -158,26 +161,20 @@ struct or_first<Spec, F> {
 /// Throws: error if the extents of the arguments do not fit; nothing has been changed then.
 template <class F>
 constexpr auto compile(F) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  if constexpr (std::is_empty_v<F>) return program_function<detail::compile_spec<F>>{};
-  else return detail::refused{};
+  return detail::callable_of<F, program_function<detail::compile_spec<F>>>();
 }
 
 /// The value of a scalar function and its gradients with respect to the arguments I..., the first one if none is named, in one program.
 /// Shape: gradients have the shapes of their arguments.   Throws: as compile.
 template <int... I, class F>
 constexpr auto value_and_grad(F) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  if constexpr (std::is_empty_v<F>) return program_function<typename detail::or_first<detail::value_and_grad_spec, F, I...>::type>{};
-  else return detail::refused{};
+  return detail::callable_of<F, program_function<typename detail::or_first<detail::value_and_grad_spec, F, I...>::type>>();
 }
 
 /// The gradients alone; a single one is returned as it is, several as a tuple.
 template <int... I, class F>
 constexpr auto grad(F) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  if constexpr (std::is_empty_v<F>) return program_function<typename detail::or_first<detail::grad_spec, F, I...>::type>{};
-  else return detail::refused{};
+  return detail::callable_of<F, program_function<typename detail::or_first<detail::grad_spec, F, I...>::type>>();
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -42,8 +42,14 @@ struct forward_half {
 };
 template <class F, class Policy, class Wrt, class... T>
 struct backward_half {
-  static_assert(std::is_same_v<Policy, off>, "[ebb E0145] there is no such autocast policy: only ebb::off");
   static constexpr graph make() { return halves_of<F, Wrt, T...>().backward; }
+};
+
+/// Named where a user names a policy: in backward_half its sentence would stand far from there.
+template <class Policy>
+struct known_policy {
+  static_assert(std::is_same_v<Policy, off>, "[ebb E0145] there is no such autocast policy: only ebb::off");
+  using type = off;
 };
 
 }  // namespace detail
@@ -54,6 +60,7 @@ using forward_t = as_program<frozen<detail::forward_half<std::remove_const_t<F>,
 
 /// The backward half as a type, under an autocast policy: from arguments, saved values and seeds to the gradients of all real arguments.
 template <class F, class Policy, class... A>
-using backward_t = as_program<frozen<detail::backward_half<std::remove_const_t<F>, Policy, void, detail::traced_type<A>...>>>;
+using backward_t = as_program<
+    frozen<detail::backward_half<std::remove_const_t<F>, typename detail::known_policy<Policy>::type, void, detail::traced_type<A>...>>>;
 
 }  // namespace ebb::inline EBB_ABI

@@ -33,8 +33,9 @@ inline constexpr bool is_array_result<term<T, E...>> = real_element<T>;
 template <class F, int... I>
 struct jacobian_spec {
   static constexpr const char* name = "ebb::jacobian";
+  using refusal = single_or_tuple<std::tuple<refused_at<I>...>>;
   template <class... T>
-  using outcome = result_of_trace<F, T...>;
+  using trace = trace_of<F, T...>;
   template <class... T>
   using program = frozen<jacobian_program<F, wrt<I...>, T...>>;
   template <class... T>
@@ -49,7 +50,7 @@ struct jacobian_spec {
   }
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+    if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
     else if constexpr (!is_array_result<result_of_trace<F, traced_type<A>...>>) return 147;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
@@ -67,18 +68,14 @@ struct gradient_of {
 /// Shape: [shape of the result, shape of the argument]; a tuple for several arguments.   Throws: as compile.
 template <int... I, class F>
 constexpr auto jacobian(F) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  if constexpr (std::is_empty_v<F>) return program_function<typename detail::or_first<detail::jacobian_spec, F, I...>::type>{};
-  else return detail::refused{};
+  return detail::callable_of<F, program_function<typename detail::or_first<detail::jacobian_spec, F, I...>::type>>();
 }
 
 /// The second derivatives of a scalar function with respect to argument I.
 /// Shape: [shape of the argument, shape of the argument].   Throws: as compile.
 template <int I = 0, class F>
 constexpr auto hessian(F) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  if constexpr (std::is_empty_v<F>) return program_function<detail::jacobian_spec<detail::gradient_of<F, I>, I>>{};
-  else return detail::refused{};
+  return detail::callable_of<F, program_function<detail::jacobian_spec<detail::gradient_of<F, I>, I>>>();
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -85,24 +85,22 @@ struct vjp_function {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     constexpr int code = code_of<vjp_function, A...>();
-    static_assert(code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
-    static_assert(code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
-    static_assert(code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
-    static_assert(code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
+    static_cast<void>(refuse_call<code>{});
+    if constexpr (code == 126) name_what_is_not_constant<trace_in_call<vjp_function, A...>>();
     if constexpr (code != 0) return std::pair<refused, refused>{};
     else return run(a...);
   }
 
   // What stands against a call: see program_function.
   template <class... T>
-  using outcome = result_of_trace<F, T...>;
+  using trace = trace_of<F, T...>;
   template <class... A>
   static constexpr int code_of_arguments() {
     return code_of_wrt<wrt<I...>, A...>();
   }
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused_trace<F, traced_type<A>...>) return -1;
+    if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
 
@@ -139,10 +137,7 @@ struct vjp_function {
 /// Saves: transcendental functions, contractions, reductions; see [note: saved or recomputed].   Throws: as compile.
 template <int... I, class F>
 constexpr auto vjp(F) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  if constexpr (!std::is_empty_v<F>) return detail::refused{};
-  else if constexpr (sizeof...(I) == 0) return detail::vjp_function<F, 0>{};
-  else return detail::vjp_function<F, I...>{};
+  return detail::callable_of<F, typename detail::or_first<detail::vjp_function, F, I...>::type>();
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -101,11 +101,33 @@ constexpr frozen_graph<Size> freeze(const graph& g) {
   return f;
 }
 
-/// Make::make() as a constant. Make is a short nominal type; its name is all that ends up in symbols.
+namespace detail {
+
+template <class Make>
+constexpr graph_size size_made() {
+  return size_of(Make::make());
+}
+// By way of a function: clang 16 does not take an expression with a temporary that has a destructor for a constant here.
+template <class Make, graph_size Size = size_made<Make>()>
+constexpr graph_size size_if_constant(int) {
+  return Size;
+}
+template <class Make>
+constexpr graph_size size_if_constant(...) {
+  return {.graphs = -1};
+}
+
+}  // namespace detail
+
+/// Make::make() as a constant. Make is a short nominal type; its name is all that ends up in symbols. Where make() is no constant
+/// expression `size` says so, in a constant that is one, and the error is that of `g`.
 template <class Make>
 struct frozen {
-  static constexpr graph_size size = size_of(Make::make());
+  static constexpr graph_size size = detail::size_if_constant<Make>(0);
   static constexpr frozen_graph<size> g = freeze<size>(Make::make());
 };
+
+template <class Frozen>
+inline constexpr bool is_constant = Frozen::size.graphs > 0;
 
 }  // namespace ebb::inline EBB_ABI

@@ -57,6 +57,11 @@ class tensor {
   template <std::integral... N>
     requires(dynamic_rank > 0 && sizeof...(N) == dynamic_rank)
   constexpr explicit tensor(N... n) : tensor(layout_type(dynamic_extents<dynamic_rank>(n...))) {}
+  template <std::integral... N>
+    requires(dynamic_rank > 0 && dynamic_rank < rank && sizeof...(N) == rank)
+  constexpr explicit tensor(N...) {
+    static_assert(sizeof...(N) == dynamic_rank, "[ebb E0131] give the extents that are dyn, and no others: the type holds the static ones");
+  }
 
   /// {{1, 2, 3}, {4, 5, 6}}: dynamic extents are those of the list. A tensor of rank 0 is made from its element.
   /// Throws: error if the list is ragged or does not fit the static extents.

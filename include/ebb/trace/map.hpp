@@ -88,8 +88,10 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
       if (count != dyn) n = count;
     return n;
   }
-  using body = traced<F, typename row<A, Whole>::type...>;
-  using result = typename rows<typename trace_of<F, typename row<A, Whole>::type...>::result, count_rows()>::type;
+  using trace = trace_of<F, typename row<A, Whole>::type...>;
+  using body = frozen<trace>;
+  template <class Trace = trace>  // named only where the function can be called
+  using result = typename rows<typename Trace::result, count_rows()>::type;
 
   static constexpr vec<int> splice_into(graph& g, const vec<int>& arguments) {
     const vec<char> batched{static_cast<char>(!Whole)...};
@@ -100,6 +102,8 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
   }
   static constexpr int find_code() {
     if constexpr (!has_rows) return 124;
+    else if constexpr (constexpr int of_function = detail::code_of_trace(std::type_identity<trace>{}); of_function != 0) return of_function;
+    else if constexpr (is_refused<body>) return -1;
     else {
       graph g;
       int number = 0;
@@ -122,11 +126,14 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   static_assert(mapped::code != 102, "[ebb E0102] map: the arguments have different numbers of rows");
   static_assert(mapped::code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none of them may be a scalar");
   static_assert(mapped::code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
-  if constexpr (mapped::code == 0) {
+  static_cast<void>(detail::refuse_function<mapped::code>{});
+  if constexpr (mapped::code == 126) detail::name_what_is_not_constant<typename mapped::trace>();
+  if constexpr (mapped::code != 0) return term<float>{};
+  else {
     const vec<int> out = mapped::splice_into(*detail::graph_of(a...), vec<int>{a.id...});
     int number = 0;
     graph* g = detail::graph_of(a...);
-    return argument<typename mapped::result>::trace([&]<class Term>() { return Term{g, out[number++]}; });
+    return argument<typename mapped::template result<>>::trace([&]<class Term>() { return Term{g, out[number++]}; });
   }
 }
 
@@ -134,7 +141,7 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
 /// Shape: f's result with the leading axis in front.   Error: each row has the bits that f gives for it alone.
 template <class F, class... A>
 constexpr auto map(F, const A&... a) {
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  static_cast<void>(detail::refuse_function<std::is_empty_v<F> ? 0 : 104>{});
   return apply_function(functions::map<F, detail::is_whole<A>...>{}, detail::unwrapped(a)...);
 }
 

@@ -19,15 +19,24 @@ namespace detail {
 /// A number that a traced function returns is a literal of rank 0.
 template <class R>
 constexpr void add_result(graph& g, const R& r) {
-  if constexpr (number<R>) {
-    g.out.push(emit_as<op::literal, R>(g, g.intern(shape{}), {}, {static_cast<std::int64_t>(literal_bits<R>(r))}));
-  } else {
-    argument<R>::each(r, [&](const auto& leaf) { g.out.push(leaf.id); });
-  }
+  argument<R>::each(r, [&]<class Leaf>(const Leaf& leaf) {
+    if constexpr (is_term<Leaf>) g.out.push(leaf.id);
+    else g.out.push(emit_as<op::literal, Leaf>(g, g.intern(shape{}), {}, {static_cast<std::int64_t>(literal_bits<Leaf>(leaf))}));
+  });
 }
 
 template <class F, class... A>
 using result_of_trace = decltype(std::declval<const F&>()(std::declval<typename argument<A>::traced>()...));
+
+/// What a traced function may return: terms, numbers, tuples and structs of them.
+template <class R>
+inline constexpr bool can_be_returned = number<R> && element<R>;
+template <class T, std::size_t... E>
+inline constexpr bool can_be_returned<term<T, E...>> = true;
+template <class... R>
+inline constexpr bool can_be_returned<std::tuple<R...>> = (can_be_returned<R> && ...);
+template <template <template <class, std::size_t...> class> class Struct>
+inline constexpr bool can_be_returned<Struct<term>> = true;
 
 }  // namespace detail
 
@@ -55,5 +64,41 @@ struct trace_of {
 
 template <class F, class... A>
 using traced = frozen<trace_of<F, A...>>;
+
+namespace detail {
+
+/// What stands against a trace: 0, or the code of a sentence in refuse_function. The function is named here and not deeper, so that a
+/// mistake inside it is reported with a short chain of contexts.
+template <class F, class... A>
+constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
+  if constexpr (!requires { typename result_of_trace<F, A...>; }) return requires { &F::operator(); } ? 128 : 127;
+  else if constexpr (!can_be_returned<result_of_trace<F, A...>>) return 129;
+  else return is_constant<traced<F, A...>> ? 0 : 126;
+}
+
+/// A class, not a function: g++ instantiates it where it is named, so that the user's line stays near.
+template <int Code>
+struct refuse_function {
+  static_assert(Code != 104, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable: the next error names it");
+  static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, or not all are auto");
+  static_assert(Code != 128, "[ebb E0128] the parameters of a traced function are auto: it is called with terms, not with arrays");
+  static_assert(Code != 129, "[ebb E0129] a traced function returns arrays, numbers, or tuples and structs of them: no void, no pair");
+};
+/// Whether something was refused in a trace: its sentence stands at the user's line already.
+template <class Frozen>
+inline constexpr bool is_refused = [] {
+  for (int i = 0; i < Frozen::g.outs(); ++i)
+    if (Frozen::g.out[static_cast<std::size_t>(i)] < 0) return true;
+  return false;
+}();
+
+/// The error that names what stands against a trace with code 126.
+template <class Trace>
+constexpr void name_what_is_not_constant() {
+  [[maybe_unused]] constexpr int size = Trace::make().size();
+}
+
+}  // namespace detail
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,68 @@
+// ebb/exec/refusal.hpp — what a call that cannot be is told, and what it gives.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../trace/trace.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// What a refused call gives: it can be called, printed and assigned to anything, so that one mistake is one error.
+struct refused {
+  constexpr refused operator()(const auto&...) const { return {}; }
+  template <class T>
+  constexpr operator T() const;
+  friend auto& operator<<(auto& stream, refused) { return stream; }
+};
+
+template <int>
+using refused_at = refused;
+
+/// The arguments' types as programs know them: an array is the same whatever owns it.
+template <class A>
+using traced_type = typename argument<A>::traced;
+
+template <class Spec, class... A>
+using trace_in_call = typename Spec::template trace<traced_type<A>...>;
+
+/// 130 where an argument would be an array, were its elements of another type.
+template <class A>
+inline constexpr bool has_other_elements = false;
+template <class A>
+  requires(!traced_argument<A> && requires(const A& a) {
+            a.data();
+            a.size();
+            requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*a.data())>>;
+            requires !element<std::remove_cvref_t<decltype(*a.data())>>;
+          })
+inline constexpr bool has_other_elements<A> = true;
+template <class A>
+  requires(std::is_arithmetic_v<A> && !element<A>)
+inline constexpr bool has_other_elements<A> = true;
+
+template <class... A>
+constexpr int code_of_elements() {
+  return (has_other_elements<A> || ...) ? 130 : 0;
+}
+
+template <int Code>
+struct refuse_call : refuse_function<Code> {
+  static_assert(Code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
+  static_assert(Code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
+  static_assert(Code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum, or use ebb::jacobian");
+  static_assert(Code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
+  static_assert(Code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
+  static_assert(Code != 130, "[ebb E0130] an argument holds no element type: indices are int or std::int64_t, not size_t or unsigned");
+  static_assert(Code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");
+  static_assert(Code != 147, "[ebb E0147] jacobian: the function and its arguments must be single arrays of floating-point type");
+};
+
+/// Callable, if F may be traced.
+template <class F, class Callable>
+constexpr auto callable_of() {
+  constexpr bool captures = !std::is_empty_v<F>;
+  static_cast<void>(refuse_function<captures ? 104 : 0>{});
+  if constexpr (captures) return refused{};
+  else return Callable{};
+}
+
+}  // namespace ebb::inline EBB_ABI::detail

@@ -1,0 +1,85 @@
+// test/trace/trace.fail.cpp — functions that cannot be traced: what they call, what they take, what they return.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+#include <cstddef>
+#include <vector>
+
+// Helpers are constexpr, or lambdas: these are so by themselves.
+constexpr auto square(auto x) { return x * x; }
+auto cube = [](auto x) { return x * x * x; };
+template <class T>
+constexpr T half(T x) {
+  return x;
+}
+struct scaled {
+  static constexpr double factor = 2;
+  constexpr auto operator()(auto x) const { return factor * x; }
+};
+constexpr double scale = 2;
+const int count = 4;
+
+auto plain_square(auto x) { return x * x; }
+struct plain {
+  auto operator()(auto x) const { return x * x; }
+};
+double variable = 2;
+
+int main() {
+  const ebb::tensor<float, 3> x{1, 2, 3};
+  static constexpr auto inner = [](auto b) { return b + 1; };
+  constexpr auto f = [](auto a) { return ebb::sum(square(a) + cube(a) * scale + inner(half(a)) + scaled{}(a) * count); };
+  [[maybe_unused]] const auto good = ebb::grad(f)(x);
+#if EBB_CASE == 1
+  // EXPECT: E0126 a traced function calls what is not constexpr
+  auto r = ebb::grad([](auto a) { return ebb::sum(plain_square(a)); })(x);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0126 or reads a variable
+  auto r = ebb::compile([](auto a) { return a * variable; })(x);  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0126 a traced function calls what is not constexpr
+  auto r = ebb::vjp([](auto a) { return plain{}(a); })(x);  // LINE
+#elif EBB_CASE == 4
+  // EXPECT: E0127 it takes another number of arguments
+  auto r = ebb::grad([](auto a, auto b) { return ebb::sum(a * b); })(x, x, x);  // LINE
+#elif EBB_CASE == 5
+  // EXPECT: E0127 it takes another number of arguments
+  auto r = ebb::jvp([](auto a, auto b) { return ebb::sum(a * b); })(x, x);  // LINE
+#elif EBB_CASE == 6
+  // EXPECT: E0127 or not all are auto
+  auto r = ebb::compile([](auto a, ebb::tensor<float, 3> b) { return a * b; })(x, x);  // LINE
+#elif EBB_CASE == 7
+  // EXPECT: E0128 the parameters of a traced function are auto
+  auto r = ebb::grad([](const ebb::tensor<float, 3>& a) { return ebb::sum(a); })(x);  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0129 a traced function returns arrays, numbers, or tuples and structs of them
+  ebb::compile([](auto a) { ebb::sum(a); })(x);  // LINE
+#elif EBB_CASE == 9
+  // EXPECT: E0129 no void, no pair
+  auto r = ebb::compile([](auto a) { return std::pair(a, a); })(x);  // LINE
+#elif EBB_CASE == 10
+  // EXPECT: E0129 a traced function returns arrays, numbers, or tuples and structs of them
+  auto r = ebb::jacobian([](auto a) { return std::tuple(a, "text"); })(x);  // LINE
+#elif EBB_CASE == 11
+  const std::vector<std::size_t> rows{0, 2};
+  // EXPECT: E0130 indices are int or std::int64_t, not size_t or unsigned
+  auto r = ebb::compile([](auto a, auto i) { return ebb::take(a, i); })(x, rows);  // LINE
+#elif EBB_CASE == 12
+  const std::size_t row = 1;
+  // EXPECT: E0130 indices are int or std::int64_t, not size_t or unsigned
+  auto r = ebb::value_and_grad([](auto a, auto i) { return ebb::take(a, i); })(x, row);  // LINE
+#elif EBB_CASE == 13
+  // EXPECT: E0126 a traced function calls what is not constexpr
+  auto r = ebb::compile([](auto a) {
+    return ebb::map([](auto row) { return plain_square(row); }, a);  // LINE
+  })(x);
+#elif EBB_CASE == 14
+  // EXPECT: E0127 it takes another number of arguments
+  auto r = ebb::compile([](auto a) {
+    return ebb::map([](auto row) { return row; }, a, a);  // LINE
+  })(x);
+#elif EBB_CASE == 15
+  // EXPECT: E0131 give the extents that are dyn, and no others
+  ebb::tensor<float, ebb::dyn, 2> b(3, 2);  // LINE
+#endif
+}
