@@ -156,7 +156,7 @@ TEST_CASE("products and moves are steps of their own") {
   CHECK(p.steps[0].what == kind::contract);
   CHECK(p.steps[0].nest == -1);
   CHECK(p.steps[1].nest == 0);
-  CHECK(p.places.size() == 1);
+  CHECK(p.places.empty());  // the product is written where the result will be, and tanh works in place
 }
 
 TEST_CASE("an operand of a product that is no array gets memory: a literal, a broadcast") {
@@ -172,14 +172,37 @@ TEST_CASE("an operand of a product that is no array gets memory: a literal, a br
   CHECK(p.steps[3].what == kind::contract);
 }
 
-TEST_CASE("temporaries whose lives do not overlap share a place") {
+TEST_CASE("temporaries whose lives do not overlap share a place, or the memory of a result") {
   builder b;
   auto x = b.argument({6, 6});
   for (int i = 0; i < 6; ++i) x = emit_on<ebb::op::matmul>({}, x, x);
   const plan p = b.planned({x.id});
   CHECK(p.steps.size() == 6);
-  CHECK(count(p, role::temporary) == 5);
+  CHECK(count(p, role::temporary) == 3);  // the second and the fourth product are where the result will be; the first one is not,
+  CHECK(count(p, role::result) == 3);     // since then the result could not be written over the argument
+  CHECK(p.places.size() == 1);
+}
+
+TEST_CASE("a temporary is handed over in a nest that reads it where it writes the next one, not where it reads all of it") {
+  builder b;
+  const auto x = b.argument({7, 7}), y = b.argument({7});
+  const auto product = emit_on<ebb::op::matmul>({}, x, x), e = emit_on<ebb::op::exp>({}, product);
+  const auto again = emit_on<ebb::op::matmul>({}, e, e);
+  const plan p = b.planned({emit_on<ebb::op::sum>({0, 2}, again).id, y.id});
+  REQUIRE(p.steps.size() == 4);
+  const int first = p.steps[0].out, second = p.stores[nest_of(p, 1).stores.first].buffer, third = p.steps[2].out;
+  CHECK(p.buffers[first].number == p.buffers[second].number);
+  CHECK(p.buffers[second].number != p.buffers[third].number);
   CHECK(p.places.size() == 2);
+}
+
+TEST_CASE("a temporary does not stand in the way of a result that may be written over an argument") {
+  builder b;
+  const auto weight = b.argument({6, 6}), x = b.argument({6, 9});
+  const auto slope = emit_on<ebb::op::matmul>({ebb::right_transposed}, x, x);
+  const plan p = b.planned({(weight - slope).id});
+  CHECK(p.places.size() == 1);
+  CHECK(count(p, role::result) == 1);
 }
 
 TEST_CASE("temporaries of other shapes and sizes have places of their own") {

@@ -11,9 +11,13 @@ namespace ebb::inline EBB_ABI::detail {
 template <class P>
 constexpr bool may_overwrite(int o, int a) {
   int result = -1, source = -1;
+  const auto in_result = [&](int b) {  // temporaries may be there before it, see [note: memory is handed over]
+    const plan_buffer& x = P::plan.buffers[static_cast<std::size_t>(b)];
+    return x.is == plan_buffer::role::result && x.number == o;
+  };
   for (int b = 0; b < P::plan.size.buffers; ++b) {
     const plan_buffer& x = P::plan.buffers[static_cast<std::size_t>(b)];
-    if (x.is == plan_buffer::role::result && x.number == o) result = b;
+    if (in_result(b)) result = b;
     if (x.is == plan_buffer::role::argument && x.number == a) source = b;
   }
   if (source < 0) return true;   // never read
@@ -28,7 +32,7 @@ constexpr bool may_overwrite(int o, int a) {
     if (step.nest < 0) {
       for (int j = 0; j < step.joined.count; ++j)
         if (P::plan.joined[static_cast<std::size_t>(step.joined.first + j)] == source && s >= first_write) return false;
-      if (step.out != result) continue;
+      if (!in_result(step.out)) continue;
       if (s < first_write) first_write = s;
       for (int j = 0; j < step.joined.count; ++j)
         if (P::plan.joined[static_cast<std::size_t>(step.joined.first + j)] == source) return false;
@@ -37,9 +41,9 @@ constexpr bool may_overwrite(int o, int a) {
     const nest& n = P::plan.nests[static_cast<std::size_t>(step.nest)];
     bool stored = false, whole = true, reads = false;
     for (int i = 0; i < n.stores.count; ++i)
-      stored = stored || P::plan.stores[static_cast<std::size_t>(n.stores.first + i)].buffer == result;
+      stored = stored || in_result(P::plan.stores[static_cast<std::size_t>(n.stores.first + i)].buffer);
     for (int i = 0; i < n.reduces.count; ++i)
-      if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].buffer == result) stored = true, whole = false;
+      if (in_result(P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].buffer)) stored = true, whole = false;
     for (int i = 0; i < n.loads.count; ++i) {
       const nest_load& l = P::plan.loads[static_cast<std::size_t>(n.loads.first + i)];
       if (l.source != nest_load::from::array || l.buffer != source) continue;

@@ -1,67 +1,11 @@
 // ebb/plan/plan.hpp — when and where: steps in order, loop nests, numbered buffers, lifetimes.
 // SPDX-License-Identifier: BSL-1.0
-//
-// [note: buffers are numbered]
-// Only what must be in memory has a buffer: arguments, results, and values that cross groups. Temporaries of one size whose lives do
-// not overlap share a place. A call has nothing to decide but sizes.
 #pragma once
 
-#include "../tensor/nest.hpp"
 #include "fuse.hpp"
+#include "memory.hpp"
 
 namespace ebb::inline EBB_ABI {
-
-struct plan_step {
-  kind what = kind::elementwise;  // elementwise: a nest; else a whole equation
-  int nest = -1;
-  int equation = -1;
-  int in[2] = {-1, -1};           // buffers of a whole equation with at most two operands; concat: see plan::joined
-  part joined;
-  int out = -1;
-};
-
-struct plan_buffer {
-  enum class role : std::uint8_t { argument, result, temporary };
-  role is = role::temporary;
-  int number = -1;  // of the argument, the result, or the place
-  dtype type = dtype::f32;
-  int shape = -1;
-};
-
-/// A place in the workspace that temporaries of one size share.
-struct plan_place {
-  dtype type = dtype::f32;
-  int shape = -1;
-};
-
-/// A result that is somebody else's memory as well: an argument that is returned, a value that is returned twice.
-struct plan_copy {
-  int result = -1, buffer = -1;
-};
-
-/// What a call has to look at before it may go on; see exec/check.hpp.
-struct plan_check {
-  int equation = -1;  // who asks
-  int buffer = -1;    // integers that name places; -1: that the axes a reduction drops are not empty
-  int shape = -1;     // of these integers, or of what is reduced
-  int places = 0;     // the extent along which they are places: a number or a symbol
-  int after = -1;     // the step that computes them; -1: they are an argument, looked at before the first step
-};
-
-struct plan {
-  vec<plan_step> steps;
-  vec<nest> nests;
-  vec<nest_load> loads;
-  vec<nest_compute> computes;
-  vec<nest_reduce> reduces;
-  vec<nest_store> stores;
-  vec<plan_buffer> buffers;
-  vec<plan_place> places;
-  vec<plan_copy> copies;
-  vec<plan_check> checks;
-  vec<int> joined;
-  vec<int> group_of;  // for pictures: the number of the step of each equation, or -1
-};
 
 namespace detail {
 
@@ -78,7 +22,7 @@ class planner {
       if (x.whole >= 0) plan_whole(x.whole);
       else plan_nest(x);
     }
-    share_places();
+    memory_planner(p_).run();
     for (int k = 0; k < g_.size(); ++k) plan_checks(k);
   }
   constexpr plan take() { return static_cast<plan&&>(p_); }
@@ -277,38 +221,6 @@ class planner {
     if (e.op->what == kind::broadcast)
       while (!(e.attr[0] >> axis & 1)) ++axis;
     return axis;
-  }
-
-  constexpr void each_buffer(const plan_step& s, auto&& f) const {
-    if (s.nest < 0) {
-      for (int j = 0; j < s.joined.count; ++j) f(p_.joined[s.joined.first + j]);
-      f(s.out);
-      return;
-    }
-    const nest& n = p_.nests[s.nest];
-    for (int i = 0; i < n.loads.count; ++i)
-      if (p_.loads[n.loads.first + i].buffer >= 0) f(p_.loads[n.loads.first + i].buffer);
-    for (int i = 0; i < n.reduces.count; ++i) f(p_.reduces[n.reduces.first + i].buffer);
-    for (int i = 0; i < n.stores.count; ++i) f(p_.stores[n.stores.first + i].buffer);
-  }
-  /// Gives each temporary a place that is free from its first step to its last one.
-  constexpr void share_places() {
-    vec<int> last(p_.buffers.size(), -1);
-    for (int s = 0; s < p_.steps.size(); ++s) each_buffer(p_.steps[s], [&](int b) { last[b] = s; });
-    for (const plan_copy& c : p_.copies) last[c.buffer] = p_.steps.size();
-    vec<int> free_after;
-    for (int s = 0; s < p_.steps.size(); ++s)
-      each_buffer(p_.steps[s], [&](int b) {
-        plan_buffer& x = p_.buffers[b];
-        if (x.is != plan_buffer::role::temporary || x.number >= 0) return;
-        for (int i = 0; i < p_.places.size(); ++i)
-          if (free_after[i] < s && p_.places[i].shape == x.shape && size_of(p_.places[i].type) == size_of(x.type)) x.number = i;
-        if (x.number < 0) {
-          x.number = p_.places.push({x.type, x.shape});
-          free_after.push(-1);
-        }
-        free_after[x.number] = last[b];
-      });
   }
 
   const graph& g_;

@@ -1,0 +1,67 @@
+// ebb/plan/step.hpp — a plan as data: steps, loop nests, numbered buffers.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: buffers are numbered]
+// Only what must be in memory has a buffer: arguments, results, and values that cross groups. What shares memory is decided in
+// memory.hpp. A call has nothing to decide but sizes.
+#pragma once
+
+#include "../base/vec.hpp"
+#include "../graph/equation.hpp"
+#include "../tensor/nest.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+struct plan_step {
+  kind what = kind::elementwise;  // elementwise: a nest; else a whole equation
+  int nest = -1;
+  int equation = -1;
+  int in[2] = {-1, -1};           // buffers of a whole equation with at most two operands; concat: see plan::joined
+  part joined;
+  int out = -1;
+};
+
+struct plan_buffer {
+  enum class role : std::uint8_t { argument, result, temporary };
+  role is = role::temporary;
+  int number = -1;  // of the argument, the result, or the place
+  dtype type = dtype::f32;
+  int shape = -1;
+};
+
+/// A place in the workspace that temporaries of one size share.
+struct plan_place {
+  dtype type = dtype::f32;
+  int shape = -1;
+};
+
+/// A result that is somebody else's memory as well: an argument that is returned, a value that is returned twice.
+struct plan_copy {
+  int result = -1, buffer = -1;
+};
+
+/// What a call has to look at before it may go on; see exec/check.hpp.
+struct plan_check {
+  int equation = -1;  // who asks
+  int buffer = -1;    // integers that name places; -1: that the axes a reduction drops are not empty
+  int shape = -1;     // of these integers, or of what is reduced
+  int places = 0;     // the extent along which they are places: a number or a symbol
+  int after = -1;     // the step that computes them; -1: they are an argument, looked at before the first step
+};
+
+struct plan {
+  vec<plan_step> steps;
+  vec<nest> nests;
+  vec<nest_load> loads;
+  vec<nest_compute> computes;
+  vec<nest_reduce> reduces;
+  vec<nest_store> stores;
+  vec<plan_buffer> buffers;
+  vec<plan_place> places;
+  vec<plan_copy> copies;
+  vec<plan_check> checks;
+  vec<int> joined;
+  vec<int> group_of;  // for pictures: the number of the step of each equation, or -1
+};
+
+}  // namespace ebb::inline EBB_ABI
