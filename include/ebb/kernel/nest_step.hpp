@@ -4,8 +4,9 @@
 // [note: kernels have short names]
 // A kernel is instantiated on a nominal type P, which names the program, and a number. P::plan holds the nests as constants, P::shape_at(i)
 // the shapes. Each equation names its op's function as a template argument, so that the call is direct for the front end and can be
-// inlined; there is no function for each equation. Whole steps of lanes and tails run the same code: they differ in how they load and
-// store, see slots.hpp, and a second copy of the body would double compile time.
+// inlined; there is no function for each equation, which would be a third of the time that a large program takes to compile. Whole steps
+// of lanes and tails run the same code: they differ in how they load and store, see part.hpp, and a second copy of the body would double
+// compile time.
 #pragma once
 
 #include "../base/repeat.hpp"
@@ -136,23 +137,44 @@ struct nest_step {
       else to = lanes<T>::all(*from);
     }
   }
-  template <auto Function, slot A, slot B, slot C, slot To>
-  static EBB_INLINE void compute_one(locals& v) {
-    const auto given = [&]<slot S>() EBB_LAMBDA -> const void* {
-      if constexpr (S.number >= 0) return &v.template at<S>();
-      else return nullptr;
-    };
-    Function(given.template operator()<A>(), given.template operator()<B>(), given.template operator()<C>(), &v.template at<To>());
+  /// What an equation computes with, in bytes from the beginning of the locals.
+  struct computation {
+    nest_compute::vector_function function = nullptr;
+    std::size_t in[3] = {}, to = 0;
+  };
+  struct computations {
+    computation at[n.computes.count + 1];
+  };
+  static constexpr computations code = [] {
+    computations r;
+    for (int i = 0; i < n.computes.count; ++i) {
+      const nest_compute& e = P::plan.computes[static_cast<std::size_t>(n.computes.first + i)];
+      r.at[i].function = e.vector;
+      for (int j = 0; j < e.count; ++j) r.at[i].in[j] = locals::offset_of(e.in[j]);
+      r.at[i].to = locals::offset_of(e.to);
+    }
+    return r;
+  }();
+  template <auto Function>
+  static EBB_INLINE void apply(char* v, std::size_t a, std::size_t b, std::size_t c, std::size_t to) {
+    Function(v + a, v + b, v + c, v + to);
   }
-  template <int First>
-  static EBB_INLINE void compute_from(locals& v) {  // in chunks: folds of more than 250 stop clang
-    constexpr int count = n.computes.count - First < 100 ? n.computes.count - First : 100;
-    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-      (compute_one<compute_at<First + I>.vector, compute_at<First + I>.in[0], compute_at<First + I>.in[1], compute_at<First + I>.in[2],
-                   compute_at<First + I>.to>(v),
-       ...);
-    }(std::make_integer_sequence<int, count>{});
-    if constexpr (First + count < n.computes.count) compute_from<First + count>(v);
+  template <int First, int... I>
+  static EBB_INLINE void compute_some(char* v, std::integer_sequence<int, I...>) {
+    (apply<code.at[First + I].function>(v, code.at[First + I].in[0], code.at[First + I].in[1], code.at[First + I].in[2],
+                                        code.at[First + I].to),
+     ...);
+  }
+  // [note: computed in pieces]
+  // Folds of more than 250 stop clang. And g++ optimizes each function before it inlines it: behind a reference the values are memory
+  // to it, which it searches through in time that grows with the square. So pieces are short, and the function that puts them together
+  // is the one that holds the values.
+  static constexpr int piece_length = 64;
+  using pieces = std::make_integer_sequence<int, (n.computes.count + piece_length - 1) / piece_length>;
+  template <int Piece>
+  static EBB_INLINE void compute_piece(locals& v) {
+    constexpr int first = Piece * piece_length, rest = n.computes.count - first;
+    compute_some<first>(reinterpret_cast<char*>(&v), std::make_integer_sequence<int, rest < piece_length ? rest : piece_length>{});
   }
   template <int I>
   static EBB_INLINE void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, auto part) {
@@ -174,10 +196,8 @@ struct nest_step {
     part.store(v.template at<store_at<I>.from>(), reinterpret_cast<stored<I>*>(p.out[I]) + j);
   }
 
-  /// One step of lanes, in two halves: the elements from j on that `part` says. `rest(I)` gives the accumulator of reduction I.
-  static EBB_INLINE void compute(locals& v, const pointers& p, std::size_t j, auto part) {
+  static EBB_INLINE void load(locals& v, const pointers& p, std::size_t j, auto part) {
     [&]<int... L>(std::integer_sequence<int, L...>) EBB_LAMBDA { (load_one<L>(v, p, j, part), ...); }(loads{});
-    compute_from<0>(v);
   }
   static EBB_INLINE void finish(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
     [&]<int... R, int... S>(std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_LAMBDA {
@@ -185,18 +205,29 @@ struct nest_step {
       (store_one<S>(v, p, j, part), ...);
     }(reduces{}, stores{});
   }
-  static EBB_INLINE void step(const pointers& p, std::size_t j, auto part, auto&& rest) {
+  template <int... Piece>
+  static EBB_INLINE void step(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto part, auto&& rest) {
     locals v;
-    compute(v, p, j, part);
+    load(v, p, j, part);
+    (compute_piece<Piece>(v), ...);
     finish(v, p, j, part, rest);
   }
-  /// Two steps at once: the second one's loads need not wait for the first one's stores.
-  static EBB_INLINE void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {
+  template <int... Piece>
+  static EBB_INLINE void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto&& first, auto&& second) {
     locals v, w;
-    compute(v, p, j, detail::whole_step{});
-    compute(w, p, j + lane_count, detail::whole_step{});
+    load(v, p, j, detail::whole_step{});
+    (compute_piece<Piece>(v), ...);
+    load(w, p, j + lane_count, detail::whole_step{});
+    (compute_piece<Piece>(w), ...);
     finish(v, p, j, detail::whole_step{}, first);
     finish(w, p, j + lane_count, detail::whole_step{}, second);
+  }
+
+  /// One step of lanes: the elements from j on that `part` says. `rest(I)` gives the accumulator of reduction I.
+  static EBB_INLINE void step(const pointers& p, std::size_t j, auto part, auto&& rest) { step(pieces{}, p, j, part, rest); }
+  /// Two steps at once: the second one's loads need not wait for the first one's stores.
+  static EBB_INLINE void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {
+    two_steps(pieces{}, p, j, first, second);
   }
 };
 

@@ -7,6 +7,8 @@
 #include "lanes.hpp"
 #include "narrow.hpp"
 
+#include <cstddef>
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
@@ -33,6 +35,15 @@ struct local_slots {
   lanes<bfloat16> n[N + 1];
   lanes<float> f[F + 1];
   lanes<double> d[D + 1];
+
+  /// Where a slot stands, in bytes.
+  static constexpr std::size_t offset_of(slot s) {
+    constexpr std::size_t first[] = {offsetof(local_slots, b), offsetof(local_slots, i), offsetof(local_slots, l), offsetof(local_slots, h),
+                                     offsetof(local_slots, n), offsetof(local_slots, f), offsetof(local_slots, d)};
+    constexpr std::size_t size[] = {sizeof *b, sizeof *i, sizeof *l, sizeof *h, sizeof *n, sizeof *f, sizeof *d};
+    const int type = static_cast<int>(s.type);
+    return first[type] + static_cast<std::size_t>(s.number) * size[type];
+  }
 
   template <dtype T>
   EBB_INLINE auto* array() {
