@@ -39,7 +39,8 @@ struct max : shared_by_ties {
   static constexpr T identity() {
     return lowest<T>;
   }
-  static constexpr auto value(auto accumulated, auto x) { return lane::maximum(accumulated, x); }
+  // In this order a step waits for a maximum and a choice of the step before, not for a comparison with NaN as well.
+  static constexpr auto value(auto accumulated, auto x) { return lane::maximum(x, accumulated); }
 };
 
 /// The smallest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
@@ -49,7 +50,7 @@ struct min : shared_by_ties {
   static constexpr T identity() {
     return highest<T>;
   }
-  static constexpr auto value(auto accumulated, auto x) { return lane::minimum(accumulated, x); }
+  static constexpr auto value(auto accumulated, auto x) { return lane::minimum(x, accumulated); }
 };
 
 /// As max, but -inf over no elements and without a gradient: by how much softmax and logsumexp shift does not change them.
