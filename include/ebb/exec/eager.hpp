@@ -24,13 +24,13 @@ struct traced_call {
 };
 
 template <class A, class B>
-concept array_pair = (is_array<A> && (array_like<B>)) || (number<A> && is_array<B>);
+concept array_pair = ((is_array<A> && array_like<B>) || (number<A> && is_array<B>)) && !is_tracked<B>;
 
 }  // namespace detail
 
 /// On arrays, with numbers among them: traced, compiled and run at once.
 template <class F, array_like... A>
-  requires(detail::is_array<A> || ...)
+  requires((detail::is_array<A> || ...) && !(detail::is_tracked<A> || ...))
 constexpr auto apply_function(F, const A&... a) {
   return program_function<detail::compile_spec<detail::traced_call<F>>>{}(a...);
 }

@@ -1,0 +1,27 @@
+// ebb/autograd/accumulate.hpp — a gradient that arrives at a leaf becomes, or is added to, the leaf's own.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: stealing is sharing]
+// Where a leaf has no gradient yet it takes the array that arrives; who else holds that array (a hook that kept it, another leaf) is
+// not disturbed by what is added later, because nothing is written that has a second owner. So there is one rule where PyTorch has
+// seven: add in place if the leaf is the only owner, else into a new array. With a graph of the backward the sum is recorded.
+#pragma once
+
+#include "higher.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// Two gradients of one thing.
+inline gradient meet(dtype type, gradient a, gradient b, bool create_graph) {
+  if (create_graph) return recorded_sum(type, std::move(a), std::move(b));
+  return {sum_of(type, std::move(a.value), std::move(b.value)), nullptr, 0, true};
+}
+
+/// Adds g to the gradient of `to`. Other threads may do the same.
+inline void accumulate(leaf& to, gradient g, bool create_graph) {
+  const exclusive alone(to);
+  if (!to.grad.defined) to.grad = std::move(g);
+  else to.grad = meet(to.type, std::move(to.grad), std::move(g), create_graph);
+}
+
+}  // namespace ebb::inline EBB_ABI::detail

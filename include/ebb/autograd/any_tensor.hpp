@@ -1,0 +1,107 @@
+// ebb/autograd/any_tensor.hpp — an array whose dtype and extents only the run knows: what crosses from typed code into the tape and back.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/error.hpp"
+#include "../tensor/borrow.hpp"
+#include "../tensor/layout.hpp"
+#include "../tensor/strided.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+inline bool same_extents(const extent_list& a, const extent_list& b) {
+  if (a.rank != b.rank) return false;
+  for (int i = 0; i < a.rank; ++i)
+    if (a.e[i] != b.e[i]) return false;
+  return true;
+}
+/// "f32[2, 3]"
+inline std::string text_of(dtype type, const extent_list& x) { return std::string(name_of(type)) + list_text(x.e, x.rank); }
+
+template <std::size_t... E>
+extent_list extents_of_layout(const layout<E...>& shape) {
+  extent_list x;
+  for (std::size_t extent : shape.shape()) x.e[x.rank++] = extent;
+  return x;
+}
+template <std::size_t... E>
+bool fits_layout(extents<E...>, const extent_list& x) {
+  if (x.rank != static_cast<int>(sizeof...(E))) return false;
+  int axis = 0;
+  return ((E == dyn || E == x.e[axis] ? (++axis, true) : false) && ...);
+}
+template <std::size_t... E>
+layout<E...> layout_from(extents<E...>, const extent_list& x) {
+  std::array<std::size_t, sizeof...(E)> shape{};
+  for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = x.e[i];
+  return {"ebb::tensor", shape};
+}
+
+/// The elements of any array in a block: shared with a tensor that has one, else copied.
+template <array_like A>
+storage to_storage(const A& a) {
+  const std::size_t bytes = layout_in(a).size() * sizeof(borrowed_element<A>);
+  if constexpr (requires { a.block(); }) return a.block();
+  else {
+    storage block(bytes);
+    if (bytes) std::memcpy(block.data(), borrow<A>::data(a), bytes);
+    return block;
+  }
+}
+/// A tensor of the elements in a block: sharing it where the type allows.
+template <element T, std::size_t... E>
+tensor<T, E...> to_tensor(const layout<E...>& shape, const storage& block) {
+  using R = tensor<T, E...>;
+  if constexpr (!R::is_inline) return R(shape, block);
+  else {
+    R r = R::uninitialized(shape);
+    if (r.size()) std::memcpy(static_cast<void*>(r.mutable_data()), block.data(), r.size() * sizeof(T));
+    return r;
+  }
+}
+
+}  // namespace detail
+
+/// Undefined, or elements of some dtype in some shape. Copies share the elements; nobody can change them through it.
+class any_tensor {
+ public:
+  any_tensor() = default;
+  any_tensor(dtype type, const extent_list& extents, storage block)
+      : block_(std::move(block)), extents_(extents), type_(type), defined_(true) {}
+  template <array_like A>
+  any_tensor(const A& a)
+      : any_tensor(dtype_of<borrowed_element<A>>, detail::extents_of_layout(layout_in(a)), detail::to_storage(a)) {}
+
+  bool defined() const { return defined_; }
+  dtype type() const { return type_; }
+  const extent_list& extents() const { return extents_; }
+  const storage& block() const { return block_; }
+  std::string text() const { return defined_ ? detail::text_of(type_, extents_) : "undefined"; }
+
+  /// The array with its type.
+  /// Throws: error if dtype, rank or a static extent differ, or if it is undefined.
+  template <element T, std::size_t... E>
+  tensor<T, E...> as() const {
+    if (!defined_ || type_ != dtype_of<T> || !detail::fits_layout(ebb::extents<E...>{}, extents_)) {
+      const std::size_t wanted[] = {E..., 0};
+      raise("ebb::any_tensor::as: " + text() + " was asked for as " + std::string(name_of(dtype_of<T>)) +
+            list_text(wanted, static_cast<int>(sizeof...(E))));
+    }
+    return detail::to_tensor<T>(detail::layout_from(ebb::extents<E...>{}, extents_), block_);
+  }
+
+ private:
+  storage block_;
+  extent_list extents_;
+  dtype type_{};
+  bool defined_ = false;
+};
+
+}  // namespace ebb::inline EBB_ABI

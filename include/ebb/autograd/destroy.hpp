@@ -1,0 +1,61 @@
+// ebb/autograd/destroy.hpp — the end of a vertex, and of all that only it kept alive, without recursion.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "hook_list.hpp"
+#include "packed.hpp"
+#include "thread.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// What a node kept for its backward goes; the node, its edges and hooks stay.
+inline void release_saved(node& n) noexcept {
+  const exclusive alone(n);
+  n.released = true;
+  for (int i = 0; i < n.program->saved; ++i) n.saved()[i] = {};
+  if (n.packed) drop_packed(n);
+  if (n.held && n.program->release) n.program->release(n);
+}
+
+namespace detail {
+
+// The sequence number of a vertex without owners links it to the next one.
+inline void push_dying(tape_state& t, vertex* v) noexcept {
+  v->sequence = reinterpret_cast<std::uintptr_t>(t.dying);
+  t.dying = v;
+}
+
+inline void end_vertex(tape_state& t, vertex* v) noexcept {
+  if (v->hooks && v->hooks->owners.drop()) destroy(v->hooks);
+  if (v->is_leaf) {
+    leaf* const l = static_cast<leaf*>(v);
+    l->~leaf();
+    give_block(l, sizeof(leaf));
+    return;
+  }
+  node* const n = static_cast<node*>(v);
+  release_saved(*n);
+  const std::size_t bytes = n->bytes();
+  for (int i = 0; i < n->program->edges; ++i) {
+    vertex* const to = n->edges()[i].to;
+    if (to && to->owners.drop()) push_dying(t, to);
+  }
+  n->~node();
+  give_block(n, bytes);
+}
+
+}  // namespace detail
+
+/// Hooks and saved values may run code of the user when they end, which may end other vertices: those join the list.
+inline void destroy(vertex* v) noexcept {
+  tape_state& t = this_tape();
+  detail::push_dying(t, v);
+  if (std::exchange(t.destroys, true)) return;
+  while (vertex* next = t.dying) {
+    t.dying = reinterpret_cast<vertex*>(next->sequence);
+    detail::end_vertex(t, next);
+  }
+  t.destroys = false;
+}
+
+}  // namespace ebb::inline EBB_ABI

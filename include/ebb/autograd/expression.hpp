@@ -1,0 +1,249 @@
+// ebb/autograd/expression.hpp — operators and functions on variables: a small lazy expression, which becomes one segment.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: only rvalues nest]
+// tanh(x * w) + b is one type that remembers its operands, and one segment with one fused backward as soon as somebody looks: when it is
+// made a variable, passed to a region, asked for its value. Operands are held, so `auto e = x * w;` never dangles. An expression that has
+// a name and is used as an operand is made a variable first: a hook on it then sees all that flows through it, it is computed once, and
+// the names of types grow with what stands in one line, not with what stands in a program.
+#pragma once
+
+#include "hooks.hpp"
+
+#include "../exec/eager.hpp"
+
+#include <optional>
+
+namespace ebb::inline EBB_ABI {
+
+template <class T, class Extents, class F, class... A>
+class expression;
+
+namespace detail {
+
+template <class A>
+inline constexpr bool is_expression = false;
+template <class T, class Extents, class F, class... A>
+inline constexpr bool is_expression<expression<T, Extents, F, A...>> = true;
+template <class T, class Extents, class F, class... A>
+inline constexpr bool is_tracked<expression<T, Extents, F, A...>> = true;
+
+template <class A>
+concept on_tape = is_variable<std::remove_cvref_t<A>> || is_expression<std::remove_cvref_t<A>>;
+template <class A>
+concept tape_operand = on_tape<A> || array_like<A>;
+template <class A, class B>
+concept tape_pair = (on_tape<A> && tape_operand<B>) || (tape_operand<A> && on_tape<B>);
+
+/// F on operands that may be expressions themselves, as one traced function of all their leaves.
+template <class A>
+struct flat {
+  static constexpr int leaves = 1;
+  template <int First>
+  static constexpr auto pick(const auto& terms) {
+    return std::get<First>(terms);
+  }
+};
+template <class T, class Extents, class F, class... A>
+struct flat<expression<T, Extents, F, A...>> {
+  static constexpr int leaves = (0 + ... + flat<A>::leaves);
+  template <int First>
+  static constexpr auto pick(const auto& terms) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return apply_function(F{}, flat<A>::template pick<First + leaves_before(I)>(terms)...);
+    }(std::index_sequence_for<A...>{});
+  }
+  constexpr auto operator()(auto... x) const { return pick<0>(std::tuple(x...)); }
+
+ private:
+  static constexpr int leaves_before(std::size_t i) {
+    constexpr int count[] = {flat<A>::leaves..., 0};
+    int n = 0;
+    for (std::size_t k = 0; k < i; ++k) n += count[k];
+    return n;
+  }
+};
+
+/// What an expression keeps of an operand: handles and arrays as they are, borrowed memory by copy, a named expression as a variable.
+template <class Real, class A>
+auto held_operand(A&& a) {
+  using B = std::remove_cvref_t<A>;
+  if constexpr (is_expression<B>) {
+    if constexpr (std::is_lvalue_reference_v<A>) return a.get();
+    else return std::move(a);
+  } else if constexpr (number<B>) return as_element<Real>(a);
+  else if constexpr (is_variable<B> || std::is_same_v<B, value_of<B>>) return B(a);
+  else return value_of<B>(borrowed_view(a));
+}
+/// Numbers take the dtype of the first operand on the tape: literals are weak.
+template <class A, class... B>
+struct first_real : first_real<B...> {};
+template <class A, class... B>
+  requires on_tape<A>
+struct first_real<A, B...> {
+  using type = typename std::remove_cvref_t<A>::value_type;
+};
+
+template <class A>
+struct operand_term {
+  using type = traced_type<A>;
+};
+template <class T, std::size_t... E, class F, class... A>
+struct operand_term<expression<T, extents<E...>, F, A...>> {
+  using type = term<T, E...>;
+};
+
+template <class Term, class F, class... A>
+struct expression_from;
+template <class T, std::size_t... E, class F, class... A>
+struct expression_from<term<T, E...>, F, A...> {
+  using type = expression<T, extents<E...>, F, A...>;
+};
+
+template <class A>
+struct expression_leaves {
+  using type = std::tuple<A>;
+};
+template <class T, class Extents, class F, class... A>
+struct expression_leaves<expression<T, Extents, F, A...>> {
+  using type = decltype(std::tuple_cat(std::declval<typename expression_leaves<A>::type>()...));
+};
+
+/// What an expression becomes: a variable, or an array where no gradient can flow.
+template <class Expression, class T, class Extents, class Leaves>
+struct expression_result;
+template <class Expression, class T, class Extents, class... Leaf>
+struct expression_result<Expression, T, Extents, std::tuple<Leaf...>> {
+  static constexpr bool is_recorded = [] {
+    const graph g = traced<flat<Expression>, traced_type<Leaf>...>::g.thaw();
+    return is_real(dtype_of<T>) && active_equations(g, equations_of_inputs(g, tracked_leaves<Leaf...>::type::numbers()))[g.out[0]];
+  }();
+  using type = typename std::conditional_t<is_recorded, make_variable<T, Extents>, std::type_identity<tensor_of<T, Extents>>>::type;
+};
+
+template <class F, class... A>
+auto make_expression(A... a) {
+  using result = decltype(apply_function(F{}, typename operand_term<A>::type{}...));
+  return typename expression_from<result, F, A...>::type(std::move(a)...);
+}
+
+}  // namespace detail
+
+/// An operation on variables that has not been run yet, or has: see [note: only rvalues nest]. It can be used as the variable that it
+/// becomes; where no gradient can flow (a comparison, an argmax) it becomes an array.
+template <class T, class Extents, class F, class... A>
+class expression {
+ public:
+  using value_type = T;
+  using extents_type = Extents;
+
+  explicit expression(A... a) : operands_(std::move(a)...) {}
+
+  using result = detail::expression_result<expression, T, Extents, typename detail::expression_leaves<expression>::type>;
+  using result_type = typename result::type;
+
+  /// The variable, or array; computed when it is asked for first.
+  const result_type& get() const {
+    using function = detail::flat<expression>;
+    const auto run = [](const auto&... leaf) { return detail::run_region<function>("ebb: an expression", leaf...); };
+    if (!made_) made_.emplace(std::apply(run, leaves()));
+    return *made_;
+  }
+  operator result_type() const { return get(); }
+
+  auto value() const {
+    if constexpr (result::is_recorded) return get().value();
+    else return get();
+  }
+  auto detach() const { return value(); }
+  T item() const { return value()(); }
+  result_type grad() const { return get().grad(); }
+  void retain_grad() const { get().retain_grad(); }
+  void backward() const { get().backward(); }
+  void backward(const auto& how) const { get().backward(how); }
+  void backward(const backward_options& how) const { get().backward(how); }
+  template <class H>
+  hook_handle register_hook(H h) const {
+    return get().register_hook(std::move(h));
+  }
+
+ private:
+  template <class, class, class, class...>
+  friend class expression;
+
+  auto leaves() const {
+    const auto of = []<class B>(const B& b) {
+      if constexpr (detail::is_expression<B>) return b.leaves();
+      else return std::tie(b);
+    };
+    return std::apply([&](const auto&... a) { return std::tuple_cat(of(a)...); }, operands_);
+  }
+
+  std::tuple<A...> operands_;
+  mutable std::optional<result_type> made_;
+};
+
+template <class T, std::size_t... E, class F, class... A>
+variable(const expression<T, extents<E...>, F, A...>&) -> variable<T, E...>;
+
+/// A function on operands, called with variables among its arguments.
+template <class F, class... A>
+  requires((detail::on_tape<A> || ...) && (detail::tape_operand<A> && ...))
+auto apply_function(F, A&&... a) {
+  using real = typename detail::first_real<A...>::type;
+  return detail::make_expression<F>(detail::held_operand<real>(std::forward<A>(a))...);
+}
+
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator+(A&& a, B&& b) { return apply_function(detail::broadcasting<op::add>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator-(A&& a, B&& b) { return apply_function(detail::broadcasting<op::sub>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator*(A&& a, B&& b) { return apply_function(detail::broadcasting<op::mul>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator/(A&& a, B&& b) { return apply_function(detail::broadcasting<op::div>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A>
+  requires detail::on_tape<A>
+auto operator-(A&& a) { return apply_function(detail::broadcasting<op::neg>{}, std::forward<A>(a)); }
+
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator<(A&& a, B&& b) { return apply_function(detail::broadcasting<op::less>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator<=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::less_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator>(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator>=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
+
+namespace detail {
+
+template <class T, class X, class F, class... A>
+const auto& as_roots(const expression<T, X, F, A...>& e) {
+  return e.get();
+}
+
+}  // namespace detail
+
+/// Expressions among the arguments of a region become variables.
+template <class T, class X, class F, class... A>
+const auto& as_region_argument(const expression<T, X, F, A...>& e) {
+  return e.get();
+}
+
+template <class T, std::size_t... E, class F, class... A>
+struct borrow<expression<T, extents<E...>, F, A...>> {
+  using element = T;
+  using extents_type = extents<E...>;
+  static const T* data(const expression<T, extents<E...>, F, A...>& e) { return e.get().data(); }
+  static std::size_t extent(const expression<T, extents<E...>, F, A...>& e, int axis) { return e.get().extent(axis); }
+};
+
+}  // namespace ebb::inline EBB_ABI

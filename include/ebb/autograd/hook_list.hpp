@@ -1,0 +1,110 @@
+// ebb/autograd/hook_list.hpp — the hooks of one vertex, in the order in which they were registered.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: the order of hooks]
+// Of one vertex, for PyTorch's reasons and in PyTorch's order (semantics checked against 2.13):
+//   tensor hooks of each output, then its retained gradient, then what was asked of `grad` or `inputs` is taken;
+//   and only if the vertex itself runs: node pre-hooks, the node (or: accumulation, then post-accumulate hooks), node post-hooks.
+// Hooks of one kind run in the order of registration, each on what the one before has left.
+#pragma once
+
+#include "vertex.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ebb::inline EBB_ABI {
+
+enum class hook_kind : std::uint8_t { tensor, node_pre, node_post, post_accumulate };
+
+/// What a hook gets. tensor: in[0]. node_pre: all of `in`. node_post: `out`, and `in` to read. post_accumulate: the vertex.
+struct hook_call {
+  vertex* at = nullptr;
+  gradient* in = nullptr;
+  gradient* out = nullptr;
+  int ins = 0, outs = 0;
+  bool create_graph = false;
+};
+
+struct hook {
+  virtual ~hook() = default;
+  virtual void run(const hook_call&) = 0;
+};
+
+struct hook_list {
+  struct entry {
+    hook_kind kind;
+    std::uint32_t output;
+    std::uint64_t id;
+    std::shared_ptr<hook> call;  // null: removed
+  };
+
+  owner_count owners;
+  std::vector<entry> entries;
+  struct retained_gradient {
+    bool on = false;
+    gradient value;
+  };
+  std::vector<retained_gradient> retained;  // by output; empty if none retains
+  std::uint64_t next_id = 0;
+  std::string name;  // of a leaf, if the user gave it one
+
+  std::uint64_t add(hook_kind kind, std::uint32_t output, std::shared_ptr<hook> h) {
+    entries.push_back({kind, output, next_id, std::move(h)});
+    return next_id++;
+  }
+  void remove(std::uint64_t id) {
+    for (entry& e : entries)
+      if (e.id == id) e.call = nullptr;  // the place stays: it may be between two hooks that are running
+  }
+  bool has(hook_kind kind) const {
+    for (const entry& e : entries)
+      if (e.kind == kind && e.call) return true;
+    return false;
+  }
+  /// Those that were there when it began.
+  void run(hook_kind kind, std::uint32_t output, const hook_call& call) {
+    for (std::size_t i = 0, n = entries.size(); i < n; ++i) {
+      if (entries[i].kind != kind || entries[i].output != output || !entries[i].call) continue;
+      const std::shared_ptr<hook> kept = entries[i].call;
+      kept->run(call);
+    }
+  }
+};
+
+inline void destroy(hook_list* h) noexcept { delete h; }
+
+/// The hooks of a vertex, made on first use.
+inline hook_list& hooks_of(vertex& v) {
+  if (!v.hooks) {
+    v.hooks = new hook_list;
+    v.hooks->owners.add();
+  }
+  return *v.hooks;
+}
+
+/// The gradient that arrives at this output is kept.
+inline void retain(vertex& v, std::uint32_t output) {
+  auto& retained = hooks_of(v).retained;
+  if (retained.size() <= output) retained.resize(output + 1);
+  retained[output].on = true;
+}
+
+/// Removes its hook when asked to; dropping the handle leaves the hook in place.
+class hook_handle {
+ public:
+  hook_handle() = default;
+  hook_handle(hook_list& list, std::uint64_t id) : list_(&list), id_(id) {}
+
+  void remove() {
+    if (list_) list_->remove(id_);
+    list_ = {};
+  }
+
+ private:
+  counted<hook_list> list_;
+  std::uint64_t id_ = 0;
+};
+
+}  // namespace ebb::inline EBB_ABI

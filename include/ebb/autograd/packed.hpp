@@ -1,0 +1,96 @@
+// ebb/autograd/packed.hpp — hooks on saved values: what a node keeps may be packed away, and is unpacked when its backward reads it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "any_tensor.hpp"
+#include "thread.hpp"
+#include "vertex.hpp"
+
+#include <any>
+#include <memory>
+#include <vector>
+
+namespace ebb::inline EBB_ABI {
+
+/// A pair of hooks on saved values; the innermost scope of a thread takes what nodes save there.
+struct saved_hooks {
+  virtual ~saved_hooks() = default;
+  virtual std::any pack(const any_tensor&) = 0;
+  virtual any_tensor unpack(const std::any&) = 0;
+};
+
+/// What was saved by a node, as its hooks packed it.
+struct packed_values {
+  std::shared_ptr<saved_hooks> hooks;
+  std::vector<std::any> values;
+};
+
+inline void drop_packed(node& n) noexcept { delete std::exchange(n.packed, nullptr); }
+
+namespace detail {
+
+/// The scopes of a thread, the innermost last.
+inline std::vector<std::shared_ptr<saved_hooks>>& packing_scopes() {
+  static thread_local std::vector<std::shared_ptr<saved_hooks>> scopes;
+  return scopes;
+}
+
+/// Hands what n has saved to the innermost pack hook. Called when the node is complete but for its owners.
+inline void pack_saved(node& n) {
+  const recording_scope off(false);
+  auto packed = std::make_unique<packed_values>();
+  packed->hooks = packing_scopes().back();
+  for (int i = 0; i < n.program->saved; ++i)
+    packed->values.push_back(packed->hooks->pack({n.program->saved_type(i), n.program->extents(n, n.outputs + i), n.saved()[i]}));
+  for (int i = 0; i < n.program->saved; ++i) n.saved()[i] = {};
+  n.packed = packed.release();
+}
+
+/// Saved value `i`: as it is, or through the unpack hook.
+/// Throws: error if the hook gives another dtype or other extents.
+inline storage saved_value(node& n, int i) {
+  if (!n.packed) return n.saved()[i];
+  const any_tensor given = n.packed->hooks->unpack(n.packed->values[static_cast<std::size_t>(i)]);
+  const any_tensor wanted(n.program->saved_type(i), n.program->extents(n, n.outputs + i), {});
+  if (!given.defined() || given.type() != wanted.type() || !same_extents(given.extents(), wanted.extents()))
+    raise("ebb::saved_tensors_hooks: the unpack hook returned " + given.text() + " for a saved " + wanted.text() + " of " +
+          n.program->name);
+  return given.block();
+}
+
+template <class Pack, class Unpack>
+struct typed_saved_hooks final : saved_hooks {
+  typed_saved_hooks(Pack p, Unpack u) : pack_(std::move(p)), unpack_(std::move(u)) {}
+  std::any pack(const any_tensor& x) override { return pack_(x); }
+  any_tensor unpack(const std::any& packed) override {
+    using value = std::decay_t<std::invoke_result_t<Pack&, const any_tensor&>>;
+    return unpack_(*std::any_cast<value>(&packed));
+  }
+
+ private:
+  Pack pack_;
+  Unpack unpack_;
+};
+
+}  // namespace detail
+
+/// While it lives, what the thread's calls save for their backward goes through pack, and through unpack when the backward reads it:
+/// to a file, to a narrower dtype, to a pool of one's own.
+///   ebb::saved_tensors_hooks scope([](const ebb::any_tensor& x) { return store(x); }, [](int place) { return load(place); });
+/// pack returns anything that can be copied. Both run without recording; unpack runs each time a backward reads the value.
+class saved_tensors_hooks {
+ public:
+  template <class Pack, class Unpack>
+  saved_tensors_hooks(Pack pack, Unpack unpack) {
+    detail::packing_scopes().push_back(std::make_shared<detail::typed_saved_hooks<Pack, Unpack>>(std::move(pack), std::move(unpack)));
+    this_tape().packing = detail::packing_scopes().back().get();
+  }
+  saved_tensors_hooks(const saved_tensors_hooks&) = delete;
+  saved_tensors_hooks& operator=(const saved_tensors_hooks&) = delete;
+  ~saved_tensors_hooks() {
+    detail::packing_scopes().pop_back();
+    this_tape().packing = detail::packing_scopes().empty() ? nullptr : detail::packing_scopes().back().get();
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI

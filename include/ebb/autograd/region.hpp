@@ -1,0 +1,196 @@
+// ebb/autograd/region.hpp — a call with variables: the forward half runs, its results become variables, one node remembers the rest.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "segment.hpp"
+#include "variable.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// The numbers of the leaves of A... that are variables.
+template <class... A>
+struct tracked_leaves {
+  template <class Tuple>
+  struct flags;
+  template <class... Leaf>
+  struct flags<std::tuple<Leaf...>> {
+    static constexpr std::array<bool, sizeof...(Leaf) + 1> of{is_variable<std::remove_cvref_t<Leaf>>..., false};
+  };
+  using leaves = decltype(std::tuple_cat(argument<A>::refer(std::declval<const A&>())...));
+  static constexpr auto of = flags<leaves>::of;
+  static constexpr int count = [] {
+    int n = 0;
+    for (bool b : of) n += b;
+    return n;
+  }();
+  static constexpr int number(int which) {
+    int i = 0;
+    for (;; ++i)
+      if (of[static_cast<std::size_t>(i)] && which-- == 0) return i;
+  }
+  template <int... I>
+  static leaf_list<number(I)...> make(std::integer_sequence<int, I...>);
+  using type = decltype(make(std::make_integer_sequence<int, count>{}));
+};
+
+/// The results of a recorded call, given the traced form of what the function returns: variables where a gradient can flow, arrays and
+/// numbers elsewhere; a struct of arrays has variables only. next<Term, Number, in_struct>() makes result `Number`.
+template <class Term>
+struct recorded {
+  static constexpr int leaves = 1;
+  template <int Number, bool InStruct>
+  static auto make(auto&& next) {
+    return next.template operator()<Term, Number, InStruct>();
+  }
+};
+template <class... T>
+struct recorded<std::tuple<T...>> {
+  static constexpr int leaves = (0 + ... + recorded<T>::leaves);
+  template <int Number, bool InStruct>
+  static auto make(auto&& next) {
+    return into<Number, InStruct>([](auto... x) { return std::tuple(std::move(x)...); }, next);
+  }
+  template <int Number, bool InStruct>
+  static auto into(auto&& put, auto&& next) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return put(recorded<T>::template make<Number + leaves_before(I), InStruct>(next)...);
+    }(std::index_sequence_for<T...>{});
+  }
+
+ private:
+  static constexpr int leaves_before(std::size_t i) {
+    constexpr int count[] = {recorded<T>::leaves..., 0};
+    int n = 0;
+    for (std::size_t k = 0; k < i; ++k) n += count[k];
+    return n;
+  }
+};
+template <template <template <class, std::size_t...> class> class Struct>
+struct recorded<Struct<term>> {
+  using members = decltype(boost::hana::unpack(boost::hana::accessors<Struct<term>>(), [](auto... member) {
+    return std::tuple<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<Struct<term>&>()))>...>{};
+  }));
+  static constexpr int leaves = recorded<members>::leaves;
+  template <int Number, bool InStruct>
+  static auto make(auto&& next) {
+    return recorded<members>::template into<Number, true>([](auto... x) { return Struct<variable>{std::move(x)...}; }, next);
+  }
+};
+
+/// Result `from` of a program, or the elements of argument ~from.
+template <int From>
+storage shared_block(storage* results, const auto& leaves) {
+  if constexpr (From >= 0) return results[From];
+  else return to_storage(std::get<~From>(leaves));
+}
+
+/// One result of segment S: a variable if the node has an output for it.
+template <class S, class Leaves>
+struct result_maker {
+  const Leaves& leaves;
+  storage* results;
+  const std::size_t* symbol;
+  const counted<vertex>& history;
+
+  template <class Term, int Number, bool InStruct>
+  auto operator()() const {
+    using T = typename Term::value_type;
+    constexpr int output = S::node_output[static_cast<std::size_t>(Number)];
+    const auto shape = layout_from(typename Term::extents_type{}, extents_at(S::shape_of_result(Number), symbol));
+    storage block = shared_block<S::result_from[static_cast<std::size_t>(Number)]>(results, leaves);
+    if constexpr (output >= 0 || InStruct)
+      return variable_of<T, typename Term::extents_type>(shape, std::move(block), output >= 0 ? history : counted<vertex>(),
+                                                         static_cast<std::uint32_t>(output >= 0 ? output : 0));
+    else if constexpr (Term::rank == 0) return *reinterpret_cast<const T*>(block.data());
+    else return to_tensor<T>(shape, block);
+  }
+};
+
+/// Number of the node that this thread makes next: later than all that it depends on, whoever made those.
+inline std::uint64_t next_sequence(tape_state& t, const node& n) {
+  std::uint64_t s = t.sequence;
+  for (int j = 0; j < n.program->edges; ++j)
+    if (const vertex* const to = n.edges()[j].to; to && to->sequence > s) s = to->sequence;
+  return t.sequence = s + 1;
+}
+
+template <class S, class Leaves>
+counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* results,
+                               const symbol_values_of<typename S::forward>& symbols) {
+  counted<vertex> history(new_node(segment_node<S>::program));
+  node& n = static_cast<node&>(*history);
+  int edges = 0;
+  std::apply([&](const auto&... leaf) {
+    ([&] {
+      if constexpr (is_variable<std::remove_cvref_t<decltype(leaf)>>) n.connect(edges++, leaf.history(), leaf.output());
+    }(), ...);
+  }, leaves);
+  repeat<S::kept>([&]<int I>() {
+    constexpr int number = S::read[static_cast<std::size_t>(I)];
+    constexpr int from = number < S::arguments ? ~number : S::result_from[static_cast<std::size_t>(S::results + number - S::arguments)];
+    n.saved()[I] = shared_block<from>(results, leaves);
+  });
+  S::keep_symbols(symbols, n.symbols());
+  n.sequence = next_sequence(t, n);
+  if (t.packing) pack_saved(n);
+  return history;
+}
+
+template <class Leaf>
+void require_defined(const char* call, const Leaf& leaf) {
+  if constexpr (is_variable<Leaf>)
+    if (!leaf.defined()) raise(std::string(call) + ": a variable among the arguments is undefined");
+}
+template <class Leaf>
+bool has_history(const Leaf& leaf) {
+  if constexpr (is_variable<Leaf>) return leaf.requires_grad();
+  else return false;
+}
+
+/// Runs the forward half of F on arguments with variables among them, and records it.
+template <class Function, class... A>
+auto run_region(const char* call, const A&... a) {
+  using S = segment<Function, typename tracked_leaves<A...>::type, traced_type<A>...>;
+  using P = typename S::forward;
+  const auto leaves = std::tuple_cat(argument<A>::refer(a)...);
+  std::apply([&](const auto&... leaf) { (require_defined(call, leaf), ...); }, leaves);
+  bound_arguments<P, A...> bound(a...);
+  if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
+  const std::size_t* const symbol = bound.symbols.value;
+  check_arguments<P>(call, bound.data, symbol);
+
+  storage results[P::results + 1];
+  void* to[P::results + 1];
+  repeat<P::results>([&]<int R>() {
+    constexpr dtype type = P::g.eq[static_cast<std::size_t>(P::g.out[static_cast<std::size_t>(R)])].op->result;
+    results[R] = storage(volume(P::result_shape(R), symbol) * size_of(type));
+    to[R] = results[R].data();
+  });
+  run_program<P>(bound.data, to, symbol, call);
+
+  tape_state& t = this_tape();
+  const bool tracks = S::outputs > 0 && t.records &&
+                      std::apply([](const auto&... leaf) { return (has_history(leaf) || ...); }, leaves);
+  const counted<vertex> history = tracks ? record_segment<S>(t, leaves, results, bound.symbols) : counted<vertex>();
+
+  using form = recorded<typename argument<result_of_trace<Function, traced_type<A>...>>::traced>;
+  return form::template make<0, false>(result_maker<S, decltype(leaves)>{leaves, results, symbol, history});
+}
+
+}  // namespace detail
+
+template <class A>
+const A& as_region_argument(const A& a) {
+  return a;
+}
+
+/// A program with variables among its arguments: one segment. The function itself is traced again, so that only the gradients of the
+/// variables are compiled.
+template <class Spec, class... A>
+auto call_tracked(const program_function<Spec>&, const A&... a) {
+  return detail::run_region<program_function<Spec>>(Spec::name, as_region_argument(a)...);
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,198 @@
+// ebb/autograd/variable.hpp — a tracked array: its value, where its gradient goes, and the hooks on the way.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "any_tensor.hpp"
+#include "destroy.hpp"
+
+#include "../exec/function.hpp"
+
+#include <optional>
+
+namespace ebb::inline EBB_ABI {
+
+struct backward_options;
+template <class T, class Extents, class F, class... A>
+class expression;
+
+/// A handle to an array whose gradient is wanted. Copies are the same variable: the same value, gradient and hooks.
+///
+/// A *leaf* is made from a tensor; it keeps its gradient and may be updated in place. Others are results of calls with variables: they
+/// know the node that made them. That a gradient is needed is part of the type: the tensors among a call's arguments cost nothing in
+/// its backward. A default-constructed variable is undefined, as a gradient that nothing has arrived at.
+template <class T, std::size_t... E>
+class variable {
+  static_assert(real_element<T>, "[ebb E0152] only variables of floating-point type can have a gradient");
+
+ public:
+  using value_type = T;
+  using extents_type = ebb::extents<E...>;
+  using layout_type = ebb::layout<E...>;
+  using tensor_type = tensor<T, E...>;
+  static constexpr int rank = sizeof...(E);
+
+  variable() = default;
+  /// A leaf. Shares the elements with the tensor until one of the two is written.
+  explicit variable(const tensor_type& value) : shape_(value.layout()) {
+    leaf* const l = new_leaf();
+    vertex_ = counted<vertex>(l);
+    l->type = dtype_of<T>;
+    l->extents = detail::extents_of_layout(shape_);
+    l->value = detail::to_storage(value);
+  }
+  /// What a call returns: output `output` of `from`, or without a history if that is null.
+  variable(const layout_type& shape, storage value, counted<vertex> from, std::uint32_t output)
+      : vertex_(std::move(from)), value_(std::move(value)), shape_(shape), output_(output), defined_(true) {}
+
+  /// What an expression becomes.
+  template <class F, class... A>
+  variable(const expression<T, ebb::extents<E...>, F, A...>& e) : variable(static_cast<const variable&>(e.get())) {}
+
+  bool defined() const { return defined_ || vertex_; }
+  bool is_leaf() const { return !vertex_ || vertex_->is_leaf; }
+  /// Whether a gradient flows through it: false for results of calls under no_grad.
+  bool requires_grad() const { return static_cast<bool>(vertex_); }
+
+  const layout_type& layout() const { return shape_; }
+  auto shape() const { return shape_.shape(); }
+  std::size_t extent(int axis) const { return shape_.extent(axis); }
+  std::size_t size() const { return shape_.size(); }
+  const storage& block() const { return vertex_ && vertex_->is_leaf ? as_leaf().value : value_; }
+  const T* data() const { return reinterpret_cast<const T*>(block().data()); }
+
+  /// The array, sharing its elements where the type allows. Throws: error if undefined.
+  tensor_type value() const {
+    require_defined("value");
+    return detail::to_tensor<T>(shape_, block());
+  }
+  /// The same array without a history.
+  tensor_type detach() const { return value(); }
+  T item() const
+    requires(rank == 0)
+  {
+    require_defined("item");
+    return *data();
+  }
+
+  /// The gradient: of a leaf, or of another variable after retain_grad; undefined if none has arrived.
+  variable grad() const {
+    const gradient* const g = stored_gradient();
+    return g && g->defined ? variable(shape_, g->value, g->from, g->output) : variable();
+  }
+  /// Throws: error if this is no leaf, or if the extents differ.
+  void set_grad(const tensor_type& value) {
+    if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::set_grad: only a leaf can be given a gradient");
+    if (value.layout() != shape_) raise_bad_shape("ebb::variable::set_grad", value.shape().data(), shape_.shape().data(), rank);
+    as_leaf().grad = {detail::to_storage(value), nullptr, 0, true};
+  }
+  /// The gradient is undefined again, and its memory is given back.
+  void zero_grad() {
+    if (gradient* const g = stored_gradient()) *g = {};
+  }
+  /// Keeps the gradient that arrives here; what leaves do anyway.
+  void retain_grad() const {
+    require_history("retain_grad");
+    if (!vertex_->is_leaf) retain(*vertex_, output_);
+  }
+
+  /// Writes a leaf. What a backward has saved of it stays as it was. Throws: error if this is no leaf, or if the extents differ.
+  void assign(const tensor_type& value) {
+    if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::assign: only a leaf can be assigned to: a result keeps its value");
+    if (value.layout() != shape_) raise_bad_shape("ebb::variable::assign", value.shape().data(), shape_.shape().data(), rank);
+    as_leaf().value = detail::to_storage(value);
+    as_leaf().version.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// The elements of a leaf, to be written; nobody else sees them change. As assign.
+  T* mutable_data() {
+    if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::mutable_data: only a leaf can be written: a result keeps its value");
+    as_leaf().value.detach();
+    as_leaf().version.fetch_add(1, std::memory_order_relaxed);
+    return reinterpret_cast<T*>(as_leaf().value.data());
+  }
+  /// How often a leaf has been written.
+  std::uint64_t version() const { return vertex_ && vertex_->is_leaf ? as_leaf().version.load(std::memory_order_relaxed) : 0; }
+
+  /// The name in messages and dumps: the op or region that made it, or what set_name said.
+  std::string name() const {
+    if (!vertex_) return "constant";
+    return vertex_->is_leaf ? leaf_name() : static_cast<const node&>(*vertex_).program->name;
+  }
+  void set_name(std::string name) { hooks_of(*vertex_).name = std::move(name); }
+
+  /// Gradients of this variable with respect to all leaves it depends on are added to theirs. See ebb::backward.
+  void backward() const;
+  template <std::same_as<tensor_type> Seed>
+  void backward(const Seed& seed) const;
+  void backward(const backward_options&) const;
+
+  /// f sees the gradient that has arrived here, and may return another one. See [note: what a hook is].
+  template <class F>
+  hook_handle register_hook(F f) const;
+  /// Of a leaf: f runs when its gradient has been added.
+  template <class F>
+  hook_handle register_post_accumulate_grad_hook(F f) const;
+
+  vertex* history() const { return vertex_.get(); }
+  std::uint32_t output() const { return output_; }
+  /// Whether it is the same variable.
+  bool is_same(const variable& other) const {
+    return vertex_ == other.vertex_ && output_ == other.output_ && value_.data() == other.value_.data();
+  }
+
+ private:
+  leaf& as_leaf() const { return static_cast<leaf&>(*vertex_); }
+  gradient* stored_gradient() const {
+    if (!vertex_) return nullptr;
+    if (vertex_->is_leaf) return &as_leaf().grad;
+    hook_list* const h = vertex_->hooks;
+    return h && output_ < h->retained.size() ? &h->retained[output_].value : nullptr;
+  }
+  std::string leaf_name() const { return vertex_->hooks && !vertex_->hooks->name.empty() ? vertex_->hooks->name : "leaf"; }
+  void require_defined(const char* call) const {
+    if (!defined()) raise(std::string("ebb::variable::") + call + ": the variable is undefined");
+  }
+  void require_history(const char* call) const {
+    if (vertex_) return;
+    raise(std::string("ebb::variable::") + call + ": the variable has no history: it was made under no_grad, or is undefined");
+  }
+
+  counted<vertex> vertex_;
+  storage value_;  // of a result; a leaf keeps its own
+  [[no_unique_address]] layout_type shape_;
+  std::uint32_t output_ = 0;
+  bool defined_ = false;
+};
+
+template <class T, std::size_t... E>
+variable(const tensor<T, E...>&) -> variable<T, E...>;
+
+template <class T, std::size_t... E>
+struct borrow<variable<T, E...>> {
+  using element = T;
+  using extents_type = extents<E...>;
+  static const T* data(const variable<T, E...>& a) { return a.data(); }
+  static std::size_t extent(const variable<T, E...>& a, int axis) { return a.extent(axis); }
+};
+
+namespace detail {
+
+template <class T, std::size_t... E>
+inline constexpr bool is_tracked<variable<T, E...>> = true;
+
+template <class T, class Extents>
+struct make_variable;
+template <class T, std::size_t... E>
+struct make_variable<T, extents<E...>> {
+  using type = variable<T, E...>;
+};
+template <class T, class Extents>
+using variable_of = typename make_variable<T, Extents>::type;
+
+template <class A>
+inline constexpr bool is_variable = false;
+template <class T, std::size_t... E>
+inline constexpr bool is_variable<variable<T, E...>> = true;
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,145 @@
+// ebb/autograd/vertex.hpp — what gradients flow to: nodes, which pass them on, and leaves, which keep them.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: the tape]
+//   node    one run of a segment, or of anything else with a derivative: a program, edges, what it saved, the values of its symbols
+//   edge    where the gradient of one operand goes: a vertex, and the number of that vertex's output
+//   leaf    a variable that the user made: its value, its gradient, its version
+// Edges lead from later to earlier vertices, so falling sequence numbers are an order in which every gradient is complete when its
+// vertex is reached. Each vertex counts its owners: handles and edges. Nothing here is recursive: a chain of a million nodes is walked
+// by a list and destroyed by a list.
+#pragma once
+
+#include "../base/counted.hpp"
+#include "../num/dtype.hpp"
+#include "../tensor/storage.hpp"
+#include "../tensor/strided.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace ebb::inline EBB_ABI {
+
+class backward_pass;
+struct hook_list;
+struct packed_values;
+struct vertex;
+struct node;
+
+void destroy(vertex* v) noexcept;
+
+/// A value on its way through the tape: undefined, or elements and, where a graph of the backward is made, what made them.
+struct gradient {
+  storage value;
+  counted<vertex> from;
+  std::uint32_t output = 0;
+  bool defined = false;  // not the same as having elements: an array may have none
+};
+
+/// What a node does, once for all nodes of a kind.
+struct node_program {
+  const char* name;
+  std::uint16_t outputs, edges, saved, symbols;
+  const dtype* types;  // of the outputs
+  /// Extents of output `number`, or of saved value `number - outputs`.
+  extent_list (*extents)(const node&, int number);
+  dtype (*saved_type)(int number);
+  /// Gradients of the operands from those of the outputs; `in` may be moved from. Takes what it needs of the node first.
+  void (*run)(node&, gradient* in, gradient* out);
+  /// The same, recorded on the tape; null where that is not possible.
+  void (*record)(node&, gradient* in, gradient* out) = nullptr;
+  /// Something to let go of beside saved values, or null.
+  void (*release)(node&) = nullptr;
+};
+
+struct vertex {
+  owner_count owners;
+  std::atomic<backward_pass*> pass = nullptr;  // who walks here now; `place` belongs to it
+  std::int32_t place = 0;
+  bool is_leaf = false;
+  bool released = false;
+  std::atomic<bool> busy = false;  // see `exclusive`
+  std::uint16_t outputs = 1;
+  std::uint64_t sequence = 0;
+  hook_list* hooks = nullptr;
+};
+
+struct edge {
+  vertex* to = nullptr;  // null: nobody wants this gradient
+  std::uint32_t output = 0;
+};
+
+/// Followed in memory by its edges, saved values and symbols.
+struct node : vertex {
+  const node_program* program = nullptr;
+  packed_values* packed = nullptr;  // saved values that a pack hook took
+  void* held = nullptr;             // what `release` knows
+
+  edge* edges() const { return reinterpret_cast<edge*>(const_cast<node*>(this) + 1); }
+  storage* saved() const { return reinterpret_cast<storage*>(edges() + program->edges); }
+  std::size_t* symbols() const { return reinterpret_cast<std::size_t*>(saved() + program->saved); }
+
+  std::size_t bytes() const {
+    return sizeof(node) + program->edges * sizeof(edge) + program->saved * sizeof(storage) + program->symbols * sizeof(std::size_t);
+  }
+  void connect(int number, vertex* to, std::uint32_t output) {
+    if (to) to->owners.add();
+    edges()[number] = {to, output};
+  }
+};
+
+struct leaf : vertex {
+  storage value;
+  gradient grad;
+  dtype type{};
+  extent_list extents;
+  std::atomic<std::uint64_t> version = 0;
+};
+
+/// One thread at a time, where there are several: for the few steps that touch what threads share of a vertex.
+class exclusive {
+ public:
+  explicit exclusive(vertex& v) : v_(is_single_threaded() ? nullptr : &v) {
+    if (v_)
+      while (v_->busy.exchange(true, std::memory_order_acquire)) {}
+  }
+  exclusive(const exclusive&) = delete;
+  exclusive& operator=(const exclusive&) = delete;
+  ~exclusive() {
+    if (v_) v_->busy.store(false, std::memory_order_release);
+  }
+
+ private:
+  vertex* v_;
+};
+
+inline extent_list extents_of(const vertex& v, std::uint32_t output) {
+  if (v.is_leaf) return static_cast<const leaf&>(v).extents;
+  const node& n = static_cast<const node&>(v);
+  return n.program->extents(n, static_cast<int>(output));
+}
+inline dtype type_of(const vertex& v, std::uint32_t output) {
+  return v.is_leaf ? static_cast<const leaf&>(v).type : static_cast<const node&>(v).program->types[output];
+}
+
+/// A node without owners, edges, saved values.
+/// Throws: std::bad_alloc.
+inline node* new_node(const node_program& program) {
+  node head;
+  head.program = &program;
+  node* const n = ::new (take_block(head.bytes())) node;
+  n->program = &program;
+  n->outputs = program.outputs;
+  std::uninitialized_value_construct_n(n->edges(), program.edges);
+  std::uninitialized_value_construct_n(n->saved(), program.saved);
+  return n;
+}
+inline leaf* new_leaf() {
+  leaf* const l = ::new (take_block(sizeof(leaf))) leaf;
+  l->is_leaf = true;
+  return l;
+}
+
+}  // namespace ebb::inline EBB_ABI

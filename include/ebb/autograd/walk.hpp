@@ -1,0 +1,153 @@
+// ebb/autograd/walk.hpp — which vertices a backward meets, in which order, and which of them are needed.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: the order of a backward]
+// Nodes run by falling sequence number: those that were made later first. A leaf takes its gradient as soon as that is complete, right
+// after the node that gave the last part of it. Gradients that meet are added in the order in which they arrive. This order is part of
+// the contract, on branching graphs too.
+//
+// [note: two passes in one graph]
+// A pass claims the vertices that it walks, and keeps its number for each in the vertex itself. A second pass over the same vertices,
+// in another thread or from within a hook, finds them claimed and looks them up in a table of its own.
+#pragma once
+
+#include "thread.hpp"
+#include "vertex.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace ebb::inline EBB_ABI {
+
+/// One vertex in one pass.
+struct visit {
+  vertex* at;
+  int first;        // of its gradients
+  int waiting = 0;  // parts of its gradients that are still to come
+  bool needed = true, wanted = false;
+
+  bool is_reached() const { return needed || wanted; }
+};
+
+/// The vertices that can be reached from a few, and the order of the nodes among them. Memory is kept for the thread's next pass.
+class walk {
+ public:
+  explicit walk(backward_pass& owner) : owner_(owner), own_(take_lists()) {}
+  walk(const walk&) = delete;
+  walk& operator=(const walk&) = delete;
+  ~walk() {
+    for (const visit& v : own_->visits)
+      if (v.at->pass.load(std::memory_order_relaxed) == &owner_) v.at->pass.store(nullptr, std::memory_order_release);
+    own_->visits.clear();
+    own_->gradients.clear();
+    own_->order.clear();
+    own_->heap.clear();
+    spare_lists().push_back(std::move(own_));
+  }
+
+  /// Numbers of visits, the nodes that were made last first.
+  const std::vector<int>& order() const { return own_->order; }
+  int size() const { return static_cast<int>(own_->visits.size()); }
+  visit& at(int number) { return own_->visits[static_cast<std::size_t>(number)]; }
+  const visit& at(int number) const { return own_->visits[static_cast<std::size_t>(number)]; }
+  node& node_at(int number) const { return static_cast<node&>(*at(number).at); }
+  gradient* gradients_of(int number) { return own_->gradients.data() + at(number).first; }
+  /// Room for the results of one node.
+  gradient* results(int count) {
+    if (own_->results.size() < static_cast<std::size_t>(count)) own_->results.resize(static_cast<std::size_t>(count));
+    return own_->results.data();
+  }
+
+  /// The number of v, or -1.
+  int find(const vertex& v) const {
+    if (v.pass.load(std::memory_order_relaxed) == &owner_) return v.place;
+    if (elsewhere_.empty()) return -1;
+    const auto there = elsewhere_.find(&v);
+    return there == elsewhere_.end() ? -1 : there->second;
+  }
+  int enter(vertex& v) {
+    if (const int known = find(v); known >= 0) return known;
+    const int number = size();
+    own_->visits.push_back({&v, static_cast<int>(own_->gradients.size())});
+    own_->gradients.resize(own_->gradients.size() + v.outputs);
+    backward_pass* nobody = nullptr;
+    if (v.pass.compare_exchange_strong(nobody, &owner_, std::memory_order_acquire)) v.place = number;
+    else elsewhere_.emplace(&v, number);
+    if (!v.is_leaf) push(number);
+    return number;
+  }
+  /// Follows all edges from what has been entered.
+  void collect() {
+    for (int number; (number = pop()) >= 0;) {
+      own_->order.push_back(number);
+      const node& n = node_at(number);
+      for (int j = 0; j < n.program->edges; ++j)
+        if (vertex* const to = n.edges()[j].to) ++at(enter(*to)).waiting;
+    }
+  }
+  /// Only what leads to wanted vertices remains: from the first nodes to the last, one is needed if one of its operands is reached.
+  void keep_what_is_wanted() {
+    for (visit& v : own_->visits) {
+      v.needed = v.at->is_leaf && v.wanted;
+      v.waiting = 0;
+    }
+    for (std::size_t i = order().size(); i-- > 0;) {
+      const node& n = node_at(order()[i]);
+      for (int j = 0; j < n.program->edges; ++j)
+        if (vertex* const to = n.edges()[j].to) at(order()[i]).needed |= at(find(*to)).is_reached();
+    }
+    for (int number : order()) {
+      if (!at(number).needed) continue;
+      const node& n = node_at(number);
+      for (int j = 0; j < n.program->edges; ++j)
+        if (vertex* const to = n.edges()[j].to) ++at(find(*to)).waiting;
+    }
+  }
+
+ private:
+  struct lists {
+    std::vector<visit> visits;
+    std::vector<gradient> gradients, results;
+    std::vector<int> order, heap;
+  };
+  static std::vector<std::unique_ptr<lists>>& spare_lists() {
+    static thread_local std::vector<std::unique_ptr<lists>> spare;
+    return spare;
+  }
+  static std::unique_ptr<lists> take_lists() {
+    auto& spare = spare_lists();
+    if (spare.empty()) return std::make_unique<lists>();
+    auto l = std::move(spare.back());
+    spare.pop_back();
+    return l;
+  }
+
+  // Nodes to visit. The latest that was found stays out of the heap: a chain never touches it.
+  bool is_earlier(int a, int b) const { return at(a).at->sequence < at(b).at->sequence; }
+  auto by_sequence() const {
+    return [this](int a, int b) { return is_earlier(a, b); };
+  }
+  void push(int number) {
+    if (latest_ < 0) return static_cast<void>(latest_ = number);
+    if (is_earlier(latest_, number)) std::swap(latest_, number);
+    own_->heap.push_back(number);
+    std::push_heap(own_->heap.begin(), own_->heap.end(), by_sequence());
+  }
+  int pop() {
+    std::vector<int>& heap = own_->heap;
+    if (heap.empty() || (latest_ >= 0 && is_earlier(heap.front(), latest_))) return std::exchange(latest_, -1);
+    std::pop_heap(heap.begin(), heap.end(), by_sequence());
+    const int number = heap.back();
+    heap.pop_back();
+    return number;
+  }
+
+  backward_pass& owner_;
+  std::unique_ptr<lists> own_;
+  int latest_ = -1;
+  std::unordered_map<const vertex*, int> elsewhere_;
+};
+
+}  // namespace ebb::inline EBB_ABI
