@@ -42,7 +42,7 @@ EBB_INLINE lanes<T> lanes_from(lanes<T> x) {
 /// Combines lane i with lane i + lane_count / 2, then with + lane_count / 4, ... + 1, by f(lanes<T>, lanes<T>) -> lanes<T>.
 template <int Shift = lane_count / 2, class T, class F>
 EBB_INLINE T fold_halves(lanes<T> x, F f) {
-  const lanes<T> folded = f(x, lanes_from<Shift>(x));
+  lanes<T> folded = f(x, lanes_from<Shift>(x));
   if constexpr (Shift > 1) return fold_halves<Shift / 2>(folded, f);
   else return folded[0];
 }

@@ -208,7 +208,7 @@ struct lanes<T> {
   }
   static EBB_INLINE lane::parts<lanes> split(lanes a) requires full_real<T> {
     const auto exponent = [](lanes x) EBB_LAMBDA { return simd::each<T>([](auto y) EBB_LAMBDA { return simd::exponent(y); }, x); };
-    const lanes significand = simd::each<T>([](auto x) EBB_LAMBDA { return simd::significand(x); }, a);
+    lanes significand = simd::each<T>([](auto x) EBB_LAMBDA { return simd::significand(x); }, a);
     return {significand, exponent(a) - exponent(significand)};
   }
 #endif
@@ -240,7 +240,7 @@ template <full_integer T>
   requires std::is_signed_v<T>
 EBB_INLINE lanes<T> operator/(lanes<T> a, lanes<T> b) {
   using V = lanes<T>;
-  const auto by_zero = b == V::all(0), by_minus_one = b == V::all(static_cast<T>(-1));
+  auto by_zero = b == V::all(0), by_minus_one = b == V::all(static_cast<T>(-1));
   const V safe = V::select(by_zero | by_minus_one, V::all(1), b);
   const V quotient = simd::each<T>([](auto x, auto y) EBB_LAMBDA { return x / y; }, a, safe);
   return V::select(by_zero, V::all(0), V::select(by_minus_one, -a, quotient));

@@ -52,8 +52,8 @@ template <int Parts = 1, class V>
 EBB_INLINE constexpr reduced<V> reduce(V x) {
   using T = element_of<V>;
   constexpr T rounder = format<T>::rounder + format<T>::bias;
-  const V shifted = fma(x, all<V>(ln2<T>::reciprocal * Parts), all<V>(rounder)), n = shifted - all<V>(rounder);
-  const V rough = fma(n, all<V>(-ln2<T>::high / Parts), x), rest = n * all<V>(-ln2<T>::low / Parts);
+  V shifted = fma(x, all<V>(ln2<T>::reciprocal * Parts), all<V>(rounder)), n = shifted - all<V>(rounder);
+  V rough = fma(n, all<V>(-ln2<T>::high / Parts), x), rest = n * all<V>(-ln2<T>::low / Parts);
   return {shifted, n, rough, rest, rough + rest};
 }
 
@@ -78,8 +78,8 @@ inline constexpr doubled<T> of_twice{};
 template <class V>
 EBB_INLINE constexpr V exp(V x) {
   using C = detail::exponential<element_of<V>>;
-  const auto reduced = detail::reduce(at_most(at_least(x, all<V>(C::least)), all<V>(C::greatest)));
-  const V r = reduced.r, one = all<V>(1);
+  auto reduced = detail::reduce(at_most(at_least(x, all<V>(C::least)), all<V>(C::greatest)));
+  V r = reduced.r, one = all<V>(1);
   return scale(fma(fma(horner(r, C::q), r, one), r, one), reduced.n);
 }
 
@@ -88,10 +88,10 @@ template <class V>
 EBB_INLINE constexpr V expm1(V x) {
   using T = element_of<V>;
   using C = detail::exponential<T>;
-  const V one = all<V>(1), clamped = at_most(at_least(x, all<V>(C::minus_one_below)), all<V>(C::greatest));
-  const auto reduced = detail::reduce(clamped);
+  V one = all<V>(1), clamped = at_most(at_least(x, all<V>(C::minus_one_below)), all<V>(C::greatest));
+  auto reduced = detail::reduce(clamped);
   // 2^n (e^r - 1 + 1 - 2^-n), where 2^-n is made from 2^(1-n), which may become 0.
-  const V rest = fma(power_of_two(one - reduced.n), all<V>(T(-0.5)), one);
+  V rest = fma(power_of_two(one - reduced.n), all<V>(T(-0.5)), one);
   return copysign(scale(reduced.with(C::q) + rest, reduced.n), x);
 }
 
@@ -101,11 +101,11 @@ EBB_INLINE constexpr V tanh(V x) {
   using T = element_of<V>;
   using C = detail::exponential<T>;
   // With E = (e^2|x| - 1) / 2: tanh |x| = E / (E + 1). One way for all x: near 0, n is 0 and E = r + r^2 q.
-  const auto reduced = detail::reduce<2>(at_most(abs(x), all<V>(C::one_from)));
-  const V power = reduced.power(), half = all<V>(T(0.5)), one = all<V>(1);
-  const V e = fma(power, reduced.with(detail::of_twice<T>.q), fma(power, half, -half));
+  auto reduced = detail::reduce<2>(at_most(abs(x), all<V>(C::one_from)));
+  V power = reduced.power(), half = all<V>(T(0.5)), one = all<V>(1);
+  V e = fma(power, reduced.with(detail::of_twice<T>.q), fma(power, half, -half));
   // E / (E + 1) is E - E * E / (E + 1), and 1 - 1 / (E + 1): each, on its side of E = 1, gives the rounding of E + 1 less weight.
-  const V smaller = at_most(e, one);
+  V smaller = at_most(e, one);
   return copysign(fma(smaller, smaller / (-one - e), smaller), x);
 }
 
@@ -113,7 +113,7 @@ EBB_INLINE constexpr V tanh(V x) {
 template <class V>
 EBB_INLINE constexpr V sigmoid(V x) {
   // With e = e^-|x|: e / (1 + e) = e - e * e / (1 + e) on the left, 1 / (1 + e) = 1 - e / (1 + e) on the right.
-  const V one = all<V>(1), e = lane::exp(-abs(x)), whole = select(x < all<V>(0), e, one);
+  V one = all<V>(1), e = lane::exp(-abs(x)), whole = select(x < all<V>(0), e, one);
   return fma(whole, e / (-one - e), whole);
 }
 

@@ -4,6 +4,10 @@
 // A lane value V is a scalar, or a batch: a class that holds some elements of one type and does to each what a scalar does.
 // Branch-free code in these words gives the same bits for both. `lane::exp` and its relatives are such code.
 //
+// [note: lane values are not const]
+// g++ 12 does not take const variables of class type apart into registers before it looks for redundant stores, a search whose time
+// grows with the square of their number. So local lane values are not const.
+//
 // What a batch V of float or double has to offer (T is its element; functions are static members):
 //
 //   types       V::element = T, V::mask, V::bits
@@ -172,7 +176,7 @@ template <class V>
 EBB_INLINE constexpr V rint(V a) {
   if constexpr (requires { V::rint(a); }) return V::rint(a);
   else {
-    const V integral = all<V>(format<element_of<V>>::ulp_one), magnitude = abs(a);
+    V integral = all<V>(format<element_of<V>>::ulp_one), magnitude = abs(a);
     return select(magnitude < integral, copysign((magnitude + integral) - integral, a), a);
   }
 }
@@ -180,7 +184,7 @@ template <class V>
 EBB_INLINE constexpr V floor(V a) {
   if constexpr (requires { V::floor(a); }) return V::floor(a);
   else {
-    const V near = rint(a);
+    V near = rint(a);
     return copysign(select(near > a, near - all<V>(1), near), a);
   }
 }
@@ -222,7 +226,7 @@ EBB_INLINE constexpr V scale(V a, V n) {
     if constexpr (scalar<V>)
       if (std::is_constant_evaluated()) return exact::scale(a, n);
     using F = format<element_of<V>>;
-    const V half = fma(n, all<V>(element_of<V>(0.5)), all<V>(F::rounder)) - all<V>(F::rounder);
+    V half = fma(n, all<V>(element_of<V>(0.5)), all<V>(F::rounder)) - all<V>(F::rounder);
     return a * power_of_two(half) * power_of_two(n - half);
   }
 }
@@ -242,12 +246,12 @@ EBB_INLINE constexpr parts<V> split(V a) {
     using F = format<T>;
     using B = bits_of<V>;
     constexpr bits_of<T> least = std::bit_cast<bits_of<T>>(T(0.75));
-    const V infinity = all<V>(std::numeric_limits<T>::infinity()), magnitude = abs(a);
-    const mask_of<V> subnormal = magnitude < all<V>(std::numeric_limits<T>::min());
-    const B b = to_bits(magnitude * select(subnormal, all<V>(F::ulp_one), all<V>(1))) + all<B>(F::one - least);
-    const V biased = from_bits<V>((b >> F::fraction_bits) | all<B>(std::bit_cast<bits_of<T>>(F::ulp_one)));
-    const V offset = select(subnormal, all<V>(F::ulp_one + F::bias + F::fraction_bits), all<V>(F::ulp_one + F::bias));
-    const V exponent = select(magnitude == all<V>(0), -infinity, biased - offset);
+    V infinity = all<V>(std::numeric_limits<T>::infinity()), magnitude = abs(a);
+    mask_of<V> subnormal = magnitude < all<V>(std::numeric_limits<T>::min());
+    B b = to_bits(magnitude * select(subnormal, all<V>(F::ulp_one), all<V>(1))) + all<B>(F::one - least);
+    V biased = from_bits<V>((b >> F::fraction_bits) | all<B>(std::bit_cast<bits_of<T>>(F::ulp_one)));
+    V offset = select(subnormal, all<V>(F::ulp_one + F::bias + F::fraction_bits), all<V>(F::ulp_one + F::bias));
+    V exponent = select(magnitude == all<V>(0), -infinity, biased - offset);
     return {from_bits<V>((b & all<B>(F::fraction)) + all<B>(least)), select(magnitude < infinity, exponent, magnitude)};
   }
 }

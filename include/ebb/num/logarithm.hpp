@@ -34,8 +34,8 @@ template <class V>
 EBB_INLINE constexpr V log_of(V f, V k) {
   using T = element_of<V>;
   using C = logarithm<T>;
-  const V s = f / (all<V>(2) + f), z = s * s, half_square = f * all<V>(T(0.5)) * f;
-  const V correction = fma(s, fma(z, horner(z, C::p), half_square), k * all<V>(ln2<T>::low));
+  V s = f / (all<V>(2) + f), z = s * s, half_square = f * all<V>(T(0.5)) * f;
+  V correction = fma(s, fma(z, horner(z, C::p), half_square), k * all<V>(ln2<T>::low));
   return fma(k, all<V>(ln2<T>::high), f - (half_square - correction));
 }
 
@@ -44,8 +44,8 @@ EBB_INLINE constexpr V log_of(V f, V k) {
 /// Natural logarithm: -infinity at 0, NaN below.   Error: 1 ulp.
 template <class V>
 EBB_INLINE constexpr V log(V x) {
-  const auto [m, k] = split(x);
-  const V result = detail::log_of(m - all<V>(1), k);
+  auto [m, k] = split(x);
+  V result = detail::log_of(m - all<V>(1), k);
   return select(x < all<V>(0), all<V>(std::numeric_limits<element_of<V>>::quiet_NaN()), result);
 }
 
@@ -55,11 +55,11 @@ EBB_INLINE constexpr V log1p(V x) {
   using T = element_of<V>;
   using B = bits_of<V>;
   // 1 + x is rounded, (1 + x) 2^-k - 1 = x 2^-k + (2^-k - 1) is not. Where 2^-k might leave the range, 1 has no weight any more.
-  const V one = all<V>(1), y = one + x;
-  const auto [m, k] = split(y);
-  const V power = from_bits<V>(to_bits(m) - to_bits(y) + all<B>(format<T>::one));
-  const V f = select(y < all<V>(T(0x1p+60)), fma(x, power, power - one), m - one);
-  const V result = copysign(detail::log_of(f, k), x);
+  V one = all<V>(1), y = one + x;
+  auto [m, k] = split(y);
+  V power = from_bits<V>(to_bits(m) - to_bits(y) + all<B>(format<T>::one));
+  V f = select(y < all<V>(T(0x1p+60)), fma(x, power, power - one), m - one);
+  V result = copysign(detail::log_of(f, k), x);
   return select(x < all<V>(-1), all<V>(std::numeric_limits<T>::quiet_NaN()), result);
 }
 

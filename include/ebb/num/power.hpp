@@ -40,25 +40,25 @@ template <class V>
 EBB_INLINE constexpr twofold<V> twofold_log(V x) {
   using T = element_of<V>;
   using C = power<T>;
-  const V one = all<V>(1);
-  const auto [m, k] = split(x);
+  V one = all<V>(1);
+  auto [m, k] = split(x);
 
   // s = f / d: a quotient, and the rest over d.
-  const V f = m - one;
-  const twofold<V> d = quick_sum(one, m);
-  const V inverse = one / d.high, quotient = f * inverse;
-  const twofold<V> back = product(quotient, d.high);
-  const twofold<V> s{quotient, (((f - back.high) - back.low) - quotient * d.low) * inverse};
+  V f = m - one;
+  twofold<V> d = quick_sum(one, m);
+  V inverse = one / d.high, quotient = f * inverse;
+  twofold<V> back = product(quotient, d.high);
+  twofold<V> s{quotient, (((f - back.high) - back.low) - quotient * d.low) * inverse};
 
-  const twofold<V> z = product(s, s);
-  const V tail = z.high * horner(z.high, C::p);
+  twofold<V> z = product(s, s);
+  V tail = z.high * horner(z.high, C::p);
   twofold<V> factor = quick_sum(all<V>(C::two_thirds_high), tail);
   factor.low = factor.low + all<V>(C::two_thirds_low);
-  const twofold<V> cubic = product(product(z, s), factor);
+  twofold<V> cubic = product(product(z, s), factor);
 
-  const twofold<V> log_m = quick_sum(s.high + s.high, cubic.high);
-  const V rest = log_m.low + (fma(all<V>(2), s.low, cubic.low) + k * all<V>(ln2<T>::low));
-  const twofold<V> sum = quick_sum(k * all<V>(ln2<T>::high), log_m.high);
+  twofold<V> log_m = quick_sum(s.high + s.high, cubic.high);
+  V rest = log_m.low + (fma(all<V>(2), s.low, cubic.low) + k * all<V>(ln2<T>::low));
+  twofold<V> sum = quick_sum(k * all<V>(ln2<T>::high), log_m.high);
   return quick_sum(sum.high, sum.low + rest);
 }
 
@@ -67,9 +67,9 @@ template <class V>
 EBB_INLINE constexpr V exp_of(twofold<V> x) {
   using T = element_of<V>;
   using C = exponential<T>;
-  const V one = all<V>(1), high = at_most(at_least(x.high, all<V>(C::least)), all<V>(C::greatest));
-  const auto reduced = reduce(high);
-  const V r = reduced.r + select(high == x.high, x.low, all<V>(0));
+  V one = all<V>(1), high = at_most(at_least(x.high, all<V>(C::least)), all<V>(C::greatest));
+  auto reduced = reduce(high);
+  V r = reduced.r + select(high == x.high, x.low, all<V>(0));
   return scale(fma(fma(horner(r, C::q), r, one), r, one), reduced.n);
 }
 
@@ -81,23 +81,23 @@ EBB_INLINE constexpr V pow(V x, V y) {
   using T = element_of<V>;
   using B = bits_of<V>;
   constexpr T infinite = std::numeric_limits<T>::infinity();
-  const V zero = all<V>(0), one = all<V>(1), infinity = all<V>(infinite), limit = all<V>(detail::power<T>::greatest_exponent);
-  const V magnitude = abs(x), near_y = rint(y), half_y = y * all<V>(T(0.5));
+  V zero = all<V>(0), one = all<V>(1), infinity = all<V>(infinite), limit = all<V>(detail::power<T>::greatest_exponent);
+  V magnitude = abs(x), near_y = rint(y), half_y = y * all<V>(T(0.5));
 
-  const V exponent = at_most(at_least(y, -limit), limit);
-  const twofold<V> log_x = detail::twofold_log(magnitude);
-  const twofold<V> p = product(exponent, log_x.high);
-  const V regular = detail::exp_of(twofold<V>{p.high, fma(exponent, log_x.low, p.low)});
+  V exponent = at_most(at_least(y, -limit), limit);
+  twofold<V> log_x = detail::twofold_log(magnitude);
+  twofold<V> p = product(exponent, log_x.high);
+  V regular = detail::exp_of(twofold<V>{p.high, fma(exponent, log_x.low, p.low)});
 
   // 0 and infinity: the power is one of the two, too. NaN in y stays.
-  const V other = from_bits<V>(all<B>(to_bits(infinite)) - to_bits(magnitude));
-  const V extreme = select(y > zero, magnitude, select(y < zero, other, y));
-  const auto is_extreme = magnitude == zero || magnitude == infinity;
-  const V absolute = select(is_extreme, extreme, regular);
+  V other = from_bits<V>(all<B>(to_bits(infinite)) - to_bits(magnitude));
+  V extreme = select(y > zero, magnitude, select(y < zero, other, y));
+  auto is_extreme = magnitude == zero || magnitude == infinity;
+  V absolute = select(is_extreme, extreme, regular);
 
-  const auto odd = near_y == y && !(rint(half_y) == half_y);
-  const auto undefined = x < zero && !(near_y == y) && x > -infinity;
-  const V result = select(undefined, all<V>(std::numeric_limits<T>::quiet_NaN()), select(odd, copysign(absolute, x), absolute));
+  auto odd = near_y == y && !(rint(half_y) == half_y);
+  auto undefined = x < zero && !(near_y == y) && x > -infinity;
+  V result = select(undefined, all<V>(std::numeric_limits<T>::quiet_NaN()), select(odd, copysign(absolute, x), absolute));
   return select(x == one || y == zero, one, result);
 }
 

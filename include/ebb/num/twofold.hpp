@@ -18,21 +18,21 @@ struct twofold {
 /// a + b exactly, for |a| >= |b| or a = 0.
 template <class V>
 EBB_INLINE constexpr twofold<V> quick_sum(V a, V b) {
-  const V sum = a + b;
+  V sum = a + b;
   return {sum, b - (sum - a)};
 }
 
 /// a * b exactly, but for underflow, and without fma for overflow of the upper half of the digits.
 template <class V>
 EBB_INLINE constexpr twofold<V> product(V a, V b) {
-  const V high = a * b;
+  V high = a * b;
   if constexpr (fused) return {high, fma(a, b, -high)};
   else {
     // Each factor is cut into two halves whose products are exact.
     constexpr int half_digits = (format<element_of<V>>::fraction_bits + 2) / 2;
-    const V cutter = all<V>(static_cast<element_of<V>>((bits_of<element_of<V>>{1} << half_digits) + 1));
-    const V ca = cutter * a, cb = cutter * b;
-    const V a1 = ca - (ca - a), a2 = a - a1, b1 = cb - (cb - b), b2 = b - b1;
+    V cutter = all<V>(static_cast<element_of<V>>((bits_of<element_of<V>>{1} << half_digits) + 1));
+    V ca = cutter * a, cb = cutter * b;
+    V a1 = ca - (ca - a), a2 = a - a1, b1 = cb - (cb - b), b2 = b - b1;
     return {high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
   }
 }
@@ -40,7 +40,7 @@ EBB_INLINE constexpr twofold<V> product(V a, V b) {
 /// The product of two twofold numbers, to nearly twice the precision.
 template <class V>
 EBB_INLINE constexpr twofold<V> product(twofold<V> a, twofold<V> b) {
-  const twofold<V> p = product(a.high, b.high);
+  twofold<V> p = product(a.high, b.high);
   return {p.high, p.low + fma(a.high, b.low, a.low * b.high)};
 }
 

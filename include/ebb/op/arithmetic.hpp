@@ -64,7 +64,7 @@ struct sign : elementwise<1> {
   static constexpr std::string_view name = "sign";
   static constexpr auto value(auto x) {
     using V = decltype(x);
-    const V zero = lane::all<V>(0), one = lane::all<V>(1);
+    V zero = lane::all<V>(0), one = lane::all<V>(1);
     return lane::select(x > zero, one, lane::select(x < zero, -one, zero));
   }
   static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
