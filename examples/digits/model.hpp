@@ -4,11 +4,7 @@
 
 #include <ebb/ebb.hpp>
 
-#include <boost/hana/for_each.hpp>
-
 #include <tuple>
-
-namespace hana = boost::hana;
 
 /// network<ebb::tensor> holds arrays; a traced function gets network<ebb::term>, and gradients come as network<ebb::tensor> again.
 template <template <class, std::size_t...> class Array>
@@ -35,20 +31,15 @@ constexpr auto logits = [](auto net, auto images) {
 
 constexpr auto loss = [](auto net, auto images, auto labels) { return ebb::cross_entropy(logits(net, images), labels); };
 
-/// Calls f(a.w1, b.w1, ...), then the same with b1, w2, b2.
-constexpr auto each_member = []<class Struct>(auto f, Struct& a, auto&... b) {
-  hana::for_each(hana::accessors<Struct>(), [&](auto member) { f(hana::second(member)(a), hana::second(member)(b)...); });
-};
-
 /// One step: forward, backward and Adam's update (D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization", ICLR 2015).
 constexpr auto train_step = [](auto net, auto state, auto images, auto labels, auto chosen, auto rate) {
   auto [value, gradient] = ebb::value_and_grad(loss)(net, ebb::take(images, chosen), ebb::take(labels, chosen));
-  state.steps = state.steps + 1;
+  state.steps += 1;
   const auto pace = rate * ebb::sqrt(1 - ebb::pow(0.999, state.steps)) / (1 - ebb::pow(0.9, state.steps));
-  each_member([&](auto& p, auto& mean, auto& square, auto g) {
+  ebb::each_leaf([&](auto& p, auto& mean, auto& square, auto g) {
     mean = 0.9 * mean + 0.1 * g;
     square = 0.999 * square + 0.001 * g * g;
-    p = p - pace * mean / (ebb::sqrt(square) + 1e-8);
+    p -= pace * mean / (ebb::sqrt(square) + 1e-8);
   }, net, state.mean, state.square, gradient);
   return std::tuple(value, net, state);
 };

@@ -82,6 +82,7 @@
 #include "trace/term.hpp"
 #include "trace/argument.hpp"
 #include "trace/lift.hpp"
+#include "trace/operators.hpp"
 #include "trace/trace.hpp"
 #include "trace/map.hpp"
 #include "trace/functions.hpp"

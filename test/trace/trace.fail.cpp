@@ -81,5 +81,15 @@ int main() {
 #elif EBB_CASE == 15
   // EXPECT: E0131 give the extents that are dyn, and no others
   ebb::tensor<float, ebb::dyn, 2> b(3, 2);  // LINE
+#elif EBB_CASE == 16
+  // EXPECT: E0133 a compound assignment cannot change dtype or extents
+  auto r = ebb::compile([](auto a, auto b) {
+    b += a;  // LINE
+    return b;
+  })(x, 2.f);
+#elif EBB_CASE == 17
+  ebb::tensor<int, 3> counts{1, 2, 3};
+  // EXPECT: E0133 a compound assignment cannot change dtype or extents
+  counts *= 2.5;  // LINE
 #endif
 }

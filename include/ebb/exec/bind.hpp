@@ -18,7 +18,7 @@ namespace detail {
 
 /// The leaves of all arguments, in order.
 template <class... A>
-constexpr void each_leaf(auto&& f, const A&... a) {
+constexpr void each_argument_leaf(auto&& f, const A&... a) {
   (argument<A>::each(a, f), ...);
 }
 template <class... A>
@@ -83,7 +83,7 @@ template <class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_extents(const char* call, const char* why, const A&... a) {
   std::string text = std::string(call) + ": " + why;
   int number = 0;
-  each_leaf([&](const auto& leaf) {
+  each_argument_leaf([&](const auto& leaf) {
     text += std::string(number ? ", " : " ") + "argument " + std::to_string(number) + " is " + text_of(extents_of_leaf(leaf));
     ++number;
   }, a...);

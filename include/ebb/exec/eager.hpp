@@ -2,53 +2,67 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Good for set-up, checks and reports. What matters for speed belongs into one ebb::compile or value_and_grad, where it is fused.
+// Functions take arrays of any owner, ebb::tanh(std::span<const float>(x)), operators are there where one side is a tensor or a view.
 #pragma once
 
 #include "gradient.hpp"
 
+#include "../trace/operators.hpp"
+
+#include <algorithm>
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
-
-template <class A>
-inline constexpr bool is_array = false;
-template <class T, std::size_t... E>
-inline constexpr bool is_array<tensor<T, E...>> = true;
-template <class T, std::size_t... E>
-inline constexpr bool is_array<view<T, E...>> = true;
 
 /// F as a traced function.
 template <class F>
 struct traced_call {
   constexpr auto operator()(auto... x) const { return apply_function(F{}, x...); }
 };
+template <class F>
+using eager_function = program_function<compile_spec<traced_call<F>>>;
 
+/// The promoted dtype of the arrays among arguments.
+template <class T, class... A>
+struct dtype_of_arrays {
+  using type = T;
+};
+template <class T, class A, class... B>
+struct dtype_of_arrays<T, A, B...> : dtype_of_arrays<promoted<T, borrowed_element<A>>, B...> {};
+template <class T, number A, class... B>
+struct dtype_of_arrays<T, A, B...> : dtype_of_arrays<T, B...> {};
+
+/// As an argument a number has a dtype of its own; that of a real one is weak here, as a literal's: x * 0.5 has the dtype of x.
+template <class T, class A>
+constexpr decltype(auto) as_eager_argument(const A& a) {
+  if constexpr (std::is_floating_point_v<A>) return as_element<promoted_weak<T, A>>(a);
+  else return (a);
+}
+
+/// In place, if the result has a's dtype and may have its extents.
 template <class A, class B>
-concept array_pair = ((is_array<A> && array_like<B>) || (number<A> && is_array<B>)) && !is_tracked<B>;
+  requires arrays<A, B>
+constexpr auto assign_function(auto f, A& a, const B& b) {
+  using result = typename argument<decltype(apply_function(f, a, b))>::traced;
+  using own = typename argument<A>::traced;
+  constexpr bool fits = std::is_same_v<typename result::value_type, typename own::value_type> && result::rank == own::rank;
+  static_assert(fits, "[ebb E0133] a compound assignment cannot change dtype or extents: write a = a + b with a name of its own");
+  if constexpr (fits) {
+    if (std::is_constant_evaluated()) {
+      const auto r = apply_function(f, std::as_const(a), b);
+      const auto* from = borrow<std::remove_const_t<decltype(r)>>::data(r);
+      std::copy(from, from + layout_in(r).size(), borrow<A>::mutable_data(a));
+    } else eager_function<decltype(f)>{}(into(a), std::as_const(a), as_eager_argument<typename dtype_of_arrays<bool, A, B>::type>(b));
+  }
+}
 
 }  // namespace detail
 
-/// On arrays, with numbers among them: traced, compiled and run at once.
-template <class F, array_like... A>
-  requires((detail::is_array<A> || ...) && !(detail::is_tracked<A> || ...))
+template <class F, class... A>
+  requires arrays<A...>
 constexpr auto apply_function(F, const A&... a) {
-  return program_function<detail::compile_spec<detail::traced_call<F>>>{}(a...);
+  return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
 }
-
-template <class A, class B>
-  requires detail::array_pair<A, B>
-constexpr auto operator+(const A& a, const B& b) { return apply_function(detail::broadcasting<op::add>{}, a, b); }
-template <class A, class B>
-  requires detail::array_pair<A, B>
-constexpr auto operator-(const A& a, const B& b) { return apply_function(detail::broadcasting<op::sub>{}, a, b); }
-template <class A, class B>
-  requires detail::array_pair<A, B>
-constexpr auto operator*(const A& a, const B& b) { return apply_function(detail::broadcasting<op::mul>{}, a, b); }
-template <class A, class B>
-  requires detail::array_pair<A, B>
-constexpr auto operator/(const A& a, const B& b) { return apply_function(detail::broadcasting<op::div>{}, a, b); }
-template <class A>
-  requires detail::is_array<A>
-constexpr auto operator-(const A& a) { return apply_function(detail::broadcasting<op::neg>{}, a); }
 
 }  // namespace ebb::inline EBB_ABI

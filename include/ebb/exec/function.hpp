@@ -22,9 +22,6 @@ inline constexpr bool holds_terms<std::tuple<A...>> = (holds_terms<A> || ...);
 template <template <template <class, std::size_t...> class> class Struct>
 inline constexpr bool holds_terms<Struct<term>> = true;
 
-/// Whether an argument holds variables: calls with them are recorded by the floor autograd, which says so of its variables.
-template <class A>
-inline constexpr bool is_tracked = false;
 template <class... A>
 inline constexpr bool is_tracked<std::tuple<A...>> = (is_tracked<A> || ...);
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
@@ -143,7 +140,7 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
   if (!fits) [[unlikely]] raise_destination<P>(call, d, symbol, a...);
   check_arguments<P>(call, bound.data, symbol);
   number = 0;
-  each_leaf([&](const auto& leaf) { read[number++] = stretch_of(leaf); }, a...);
+  each_argument_leaf([&](const auto& leaf) { read[number++] = stretch_of(leaf); }, a...);
 
   bool any_apart = false;
   repeat<P::results>([&]<int O>() EBB_LAMBDA {
@@ -160,7 +157,7 @@ constexpr V evaluate_program(const A&... a) {
   const graph g = G::g.thaw();
   vec<cell_array> cells;
   vec<extent_list> extents;
-  each_leaf([&]<class Leaf>(const Leaf& leaf) {
+  each_argument_leaf([&]<class Leaf>(const Leaf& leaf) {
     extent_list x;
     x.rank = borrowed_extents<Leaf>::rank;
     for (int i = 0; i < x.rank; ++i) x.e[i] = borrow<Leaf>::extent(leaf, i);
@@ -185,11 +182,11 @@ constexpr V evaluate_program(const A&... a) {
 template <class G, class R, class... A>
 constexpr R splice_program(const A&... a) {
   graph* g = nullptr;
-  each_leaf([&](const auto& leaf) {
+  each_argument_leaf([&](const auto& leaf) {
     if constexpr (requires { leaf.g; }) g = leaf.g;
   }, a...);
   vec<int> in;
-  each_leaf([&]<class Leaf>(const Leaf& leaf) {
+  each_argument_leaf([&]<class Leaf>(const Leaf& leaf) {
     if constexpr (requires { leaf.g; }) in.push(leaf.id);
     else in.push(emit_as<op::literal, Leaf>(*g, g->intern({}), {}, {static_cast<std::int64_t>(literal_bits<Leaf>(leaf))}));
   }, a...);

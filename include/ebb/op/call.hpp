@@ -11,6 +11,7 @@
 #include "shaping.hpp"
 
 #include "../num/promote.hpp"
+#include "../tensor/borrow.hpp"
 #include "../tensor/broadcast.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -165,7 +166,24 @@ constexpr auto apply_function(detail::broadcasting<Op>, A... a) {
   return Op::value(static_cast<computed>(a)...);
 }
 
-/// The callable of an op or of a function on operands. Terms and arrays bring their own apply_function, found by their namespace.
+namespace detail {
+
+/// Whether an argument holds variables: calls with them are recorded by the floor autograd, which says so of its variables.
+template <class A>
+inline constexpr bool is_tracked = false;
+
+}  // namespace detail
+
+/// Arrays, whoever owns them, with numbers among them.
+template <class... A>
+concept arrays = (array_like<A> && ...) && !(number<A> && ...) && !(detail::is_tracked<A> || ...);
+
+/// On arrays: traced, compiled and run at once, see exec/eager.hpp. Declared here, since a std::span does not lead anybody to it.
+template <class F, class... A>
+  requires arrays<A...>
+constexpr auto apply_function(F, const A&... a);
+
+/// The callable of an op or of a function on operands. Terms bring their own apply_function, found by their namespace.
 template <class F>
 struct call {
   template <class... A>

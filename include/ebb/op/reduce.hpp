@@ -60,6 +60,32 @@ struct peak : max {
   static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
 };
 
+/// The product over adjacent axes.   Saves: x, out.   Error: that of as many products.
+/// Its derivative is out / x; where x is 0, it is the product of the others: exact for any number of zeros, and so is the second one.
+struct prod : reduction {
+  static constexpr std::string_view name = "prod";
+  template <class T>
+  static constexpr T identity() {
+    return T(1);
+  }
+  static constexpr auto value(auto accumulated, auto x) { return accumulated * x; }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> x, operand<T> out) {
+    const std::int64_t first = out.attribute(0), last = out.attribute(1), mask = axis_run(first, last);
+    const auto along = [&](auto y) { return broadcast_to(y, x.shape_number(), mask); };
+    const auto zero = literal_like(x, 0), one = literal_like(x, 1);
+    const auto is_zero = emit_on<equal>({}, x, zero);
+    // Beside one zero stand the others' product; beside two, that times the other zero, which has a derivative; beside three, 0.
+    const auto safe = emit_on<where>({}, is_zero, one, x);
+    const auto others = along(emit_on<prod>({first, last}, safe));
+    const auto zeros = along(sum_over(emit_on<where>({}, is_zero, one, zero), mask));
+    const auto other_zero = along(sum_over(emit_on<where>({}, is_zero, x, zero), mask)) - x;
+    const auto beside = emit_on<where>({}, emit_on<equal>({}, zeros, one), one,
+                                       emit_on<where>({}, emit_on<equal>({}, zeros, literal_like(x, 2)), other_zero, zero));
+    return grads(along(g) * emit_on<where>({}, is_zero, others * beside, along(out) / safe));
+  }
+};
+
 /// Whether one is true over adjacent axes.
 struct any : reduction {
   static constexpr std::string_view name = "any";
@@ -151,6 +177,17 @@ struct extremum {
   }
 };
 
+template <bool Keep, int... Axes>
+struct prod {
+  template <class T>
+  static constexpr auto apply(operand<T> x) {
+    using Product = std::conditional_t<real_element<T>, T, std::int64_t>;
+    using Wide = detail::computed_in<Product>;  // narrow floats are multiplied in float and rounded once
+    const auto r = reduced<Keep, Axes...>(cast_to<Wide>(x), [](auto y, std::int64_t mask) { return reduce_over<op::prod>(y, mask); });
+    return cast_to<Product>(r);
+  }
+};
+
 template <class Op, bool Keep, int... Axes>
 struct truth {
   static constexpr auto apply(auto x) {
@@ -213,6 +250,11 @@ constexpr auto sum(const X& x, Keep = {}) {
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto mean(const X& x, Keep = {}) {
   return apply_function(functions::mean<Keep::keeps, Axes...>{}, x);
+}
+/// Product.   Dtype: integers and bool give int64.
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto prod(const X& x, Keep = {}) {
+  return apply_function(functions::prod<Keep::keeps, Axes...>{}, x);
 }
 /// The largest element. Equal ones share the gradient evenly, as in torch.amax.   Throws: if there are no elements.
 template <int... Axes, class X, class Keep = drop_dims_tag>

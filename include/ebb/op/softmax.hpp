@@ -101,13 +101,14 @@ struct bce_with_logits {
 
 }  // namespace functions
 
-/// e^x over its sum along an axis.   Dtype: integers give float.   Saves: e^x, its sum.   Error: that of exp and of the sum.
-template <int Axis, class X>
+/// e^x over its sum along an axis, the last one if none is named.
+/// Dtype: integers give float.   Saves: e^x, its sum.   Error: that of exp and of the sum.
+template <int Axis = -1, class X>
 constexpr auto softmax(const X& x) {
   return apply_function(functions::softmax<Axis>{}, x);
 }
-/// log(softmax(x)) without cancellation.   Saves: e^x, its sum.
-template <int Axis, class X>
+/// log(softmax(x)) without cancellation, along the last axis if none is named.   Saves: e^x, its sum.
+template <int Axis = -1, class X>
 constexpr auto log_softmax(const X& x) {
   return apply_function(functions::log_softmax<Axis>{}, x);
 }

@@ -19,9 +19,11 @@
 #include "../tensor/borrow.hpp"
 
 #include <boost/hana/accessors.hpp>
+#include <boost/hana/at.hpp>
 #include <boost/hana/concept/struct.hpp>
 #include <boost/hana/define_struct.hpp>
 #include <boost/hana/first.hpp>
+#include <boost/hana/length.hpp>
 #include <boost/hana/pair.hpp>
 #include <boost/hana/second.hpp>
 #include <boost/hana/tuple.hpp>
@@ -143,6 +145,53 @@ struct argument<Struct<Array>> {
     return argument<M>::trace(next);
   }
 };
+
+namespace detail {
+
+/// A struct's or a tuple's members by number; anything else has none and is a leaf.
+template <class S>
+struct members {
+  static constexpr bool exist = false;
+};
+template <class... A>
+struct members<std::tuple<A...>> {
+  static constexpr bool exist = true;
+  static constexpr std::size_t count = sizeof...(A);
+  template <std::size_t I>
+  static constexpr auto& get(auto& s) {
+    return std::get<I>(s);
+  }
+};
+template <class S>
+  requires(boost::hana::Struct<S>::value)
+struct members<S> {
+  static constexpr bool exist = true;
+  static constexpr std::size_t count = decltype(boost::hana::length(boost::hana::accessors<S>()))::value;
+  template <std::size_t I>
+  static constexpr auto& get(auto& s) {
+    return boost::hana::second(boost::hana::at_c<I>(boost::hana::accessors<S>()))(s);
+  }
+};
+template <class S>
+using members_of = members<std::remove_cv_t<S>>;
+
+}  // namespace detail
+
+/// Calls f(p, g, ...) for each array of a struct or tuple with the arrays that stand at its place in others of the same form:
+///   each_leaf([&](auto& p, const auto& g) { p -= rate * g; }, parameters, gradients)
+/// In a traced function they are terms.
+template <class F, class S, class... Others>
+constexpr void each_leaf(F&& f, S&& s, Others&&... others) {
+  using first = detail::members_of<std::remove_reference_t<S>>;
+  if constexpr (!first::exist) f(s, others...);
+  else
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto at = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
+        each_leaf(f, first::template get<J>(s), detail::members_of<std::remove_reference_t<Others>>::template get<J>(others)...);
+      };
+      (at(std::integral_constant<std::size_t, I>{}), ...);
+    }(std::make_index_sequence<first::count>{});
+}
 
 template <class A>
 concept traced_argument = argument<std::remove_cvref_t<A>>::is_argument;

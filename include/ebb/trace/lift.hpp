@@ -117,45 +117,4 @@ constexpr auto apply_function(F, const A&... a) {
   else return term<typename result::value_type>{};
 }
 
-template <class A, class B>
-concept term_pair = (is_term<A> && traceable<B>) || (number<A> && is_term<B>);
-
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator+(const A& a, const B& b) { return apply_function(detail::broadcasting<op::add>{}, a, b); }
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator-(const A& a, const B& b) { return apply_function(detail::broadcasting<op::sub>{}, a, b); }
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator*(const A& a, const B& b) { return apply_function(detail::broadcasting<op::mul>{}, a, b); }
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator/(const A& a, const B& b) { return apply_function(detail::broadcasting<op::div>{}, a, b); }
-template <class A>
-  requires is_term<A>
-constexpr auto operator-(const A& a) { return apply_function(detail::broadcasting<op::neg>{}, a); }
-
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator<(const A& a, const B& b) { return apply_function(detail::broadcasting<op::less>{}, a, b); }
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator<=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::less_equal>{}, a, b); }
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator>(const A& a, const B& b) { return apply_function(detail::broadcasting<op::greater>{}, a, b); }
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator>=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, a, b); }
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
-template <class A, class B>
-  requires term_pair<A, B>
-constexpr auto operator!=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::not_equal>{}, a, b); }
-template <class A>
-  requires is_term<A>
-constexpr auto operator!(const A& a) { return apply_function(detail::broadcasting<op::logical_not>{}, a); }
-
 }  // namespace ebb::inline EBB_ABI

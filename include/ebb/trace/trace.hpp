@@ -8,6 +8,7 @@
 
 #include "argument.hpp"
 #include "lift.hpp"
+#include "operators.hpp"
 
 #include "../graph/frozen.hpp"
 #include "../graph/splice.hpp"

@@ -1,0 +1,93 @@
+// ebb/trace/operators.hpp — the operators of terms and of arrays: one list for all that has them.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "lift.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// Whether operators are found for A at all: numbers, spans and vectors only stand beside something that has them.
+template <class A>
+inline constexpr bool has_operators = false;
+template <class T, std::size_t... E>
+inline constexpr bool has_operators<term<T, E...>> = true;
+template <class T, std::size_t... E>
+inline constexpr bool has_operators<tensor<T, E...>> = true;
+template <class T, std::size_t... E>
+inline constexpr bool has_operators<view<T, E...>> = true;
+
+/// A and B can stand on both sides of an operator: both while tracing, or both as arrays.
+template <class A, class B>
+concept operator_pair = (has_operators<A> || has_operators<B>) && ((traceable<A> && traceable<B>) || arrays<A, B>);
+
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator+(const A& a, const B& b) { return apply_function(detail::broadcasting<op::add>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator-(const A& a, const B& b) { return apply_function(detail::broadcasting<op::sub>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator*(const A& a, const B& b) { return apply_function(detail::broadcasting<op::mul>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator/(const A& a, const B& b) { return apply_function(detail::broadcasting<op::div>{}, a, b); }
+template <class A>
+  requires has_operators<A>
+constexpr auto operator-(const A& a) { return apply_function(detail::broadcasting<op::neg>{}, a); }
+
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator<(const A& a, const B& b) { return apply_function(detail::broadcasting<op::less>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator<=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::less_equal>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator>(const A& a, const B& b) { return apply_function(detail::broadcasting<op::greater>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator>=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, a, b); }
+template <class A>
+  requires has_operators<A>
+constexpr auto operator!(const A& a) { return apply_function(detail::broadcasting<op::logical_not>{}, a); }
+
+/// Element by element, for terms only: two tensors are equal as a whole or not at all. ebb::equal compares their elements.
+template <class A, class B>
+  requires(operator_pair<A, B> && (is_term<A> || is_term<B>))
+constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
+template <class A, class B>
+  requires(operator_pair<A, B> && (is_term<A> || is_term<B>))
+constexpr auto operator!=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::not_equal>{}, a, b); }
+
+namespace detail {
+
+/// a = f(a, b). An array is written in place, see exec/eager.hpp; a term is given another value. All return auto: g++ then says at once
+/// what is wrong, at the user's line.
+template <class A, class B>
+  requires arrays<A, B>
+constexpr auto assign_function(auto f, A& a, const B& b);
+template <class T, std::size_t... E>
+constexpr auto assign_function(auto f, term<T, E...>& a, const auto& b) {
+  const auto r = apply_function(f, a, b);
+  constexpr bool fits = std::is_same_v<decltype(r), const term<T, E...>>;
+  static_assert(fits, "[ebb E0133] a compound assignment cannot change dtype or extents: write a = a + b with a name of its own");
+  if constexpr (fits) a = r;
+}
+
+}  // namespace detail
+
+template <class A, class B>
+  requires(has_operators<A> && operator_pair<A, B>)
+constexpr auto& operator+=(A& a, const B& b) { return detail::assign_function(detail::broadcasting<op::add>{}, a, b), a; }
+template <class A, class B>
+  requires(has_operators<A> && operator_pair<A, B>)
+constexpr auto& operator-=(A& a, const B& b) { return detail::assign_function(detail::broadcasting<op::sub>{}, a, b), a; }
+template <class A, class B>
+  requires(has_operators<A> && operator_pair<A, B>)
+constexpr auto& operator*=(A& a, const B& b) { return detail::assign_function(detail::broadcasting<op::mul>{}, a, b), a; }
+template <class A, class B>
+  requires(has_operators<A> && operator_pair<A, B>)
+constexpr auto& operator/=(A& a, const B& b) { return detail::assign_function(detail::broadcasting<op::div>{}, a, b), a; }
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,160 @@
+// test/exec/eager.cpp — functions and operators on arrays of any owner, outside of traced functions.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <array>
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace {
+
+using vector = ebb::tensor<float, ebb::dyn>;
+
+template <template <class, std::size_t...> class Array>
+struct layer {
+  using matrix = Array<float, 2, 3>;
+  using row = Array<float, 3>;
+  BOOST_HANA_DEFINE_STRUCT(layer, (matrix, w), (row, b));
+};
+template <template <class, std::size_t...> class Array>
+struct network {
+  using first_layer = layer<Array>;
+  using number = Array<float>;
+  BOOST_HANA_DEFINE_STRUCT(network, (first_layer, first), (number, scale));
+};
+
+TEST_CASE("functions take arrays of any owner") {
+  const std::vector<double> x{0.5, -1, 2};
+  const auto y = ebb::tanh(x);
+  static_assert(std::is_same_v<decltype(y), const ebb::tensor<double, ebb::dyn>>);
+  REQUIRE(y.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(std::abs(y(i) - std::tanh(x[i])) < 1e-15);
+  CHECK(ebb::sum(std::span<const double>(x)) == 1.5);
+  CHECK(ebb::max(std::array<float, 3>{1, 7, 3}) == 7);
+  CHECK(ebb::dot(x, std::span<const double, 3>(x.data(), 3)) == 5.25);
+  const std::array<int, 2> rows{2, 0};
+  CHECK(ebb::take(x, rows)(0) == 2);
+}
+
+TEST_CASE("comparisons of arrays are masks") {
+  const vector x{1, 2, 3};
+  const std::vector<float> y{3, 2, 1};
+  const auto less = x < y, at_most = x <= y, greater = x > 2, at_least = 2 >= x;
+  const bool want[4][3] = {{true, false, false}, {true, true, false}, {false, false, true}, {true, true, false}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(less(i) == want[0][i]);
+    CHECK(at_most(i) == want[1][i]);
+    CHECK(greater(i) == want[2][i]);
+    CHECK(at_least(i) == want[3][i]);
+    CHECK((!less)(i) == !want[0][i]);
+  }
+  CHECK(ebb::sum(ebb::where(x > 1, x, 0)) == 5);
+  CHECK(x == vector{1, 2, 3});  // as a whole
+}
+
+TEST_CASE("compound assignment writes in place") {
+  vector x{1, 2, 3};
+  const vector copy = x;
+  x += std::vector<float>{1, 1, 1};
+  CHECK(x == vector{2, 3, 4});
+  CHECK(copy == vector{1, 2, 3});
+  const float* place = x.data();
+  x *= 2.0;
+  x -= x / 2;
+  x /= ebb::tensor<float, 1>{2};
+  CHECK(x == vector{1, 1.5, 2});
+  CHECK(x.data() == place);
+  ebb::view<float, 2> first(x.mutable_data());
+  first += 10;
+  CHECK(x == vector{11, 11.5, 2});
+  CHECK(test::raised([&] { x += vector{1, 2}; }).find("argument 1 is [2]") != std::string::npos);
+  CHECK(x == vector{11, 11.5, 2});
+  constexpr auto constant = [] {
+    ebb::tensor<float, 2> a{1, 2};
+    a += 1;
+    return a;
+  }();
+  static_assert(constant(1) == 3);
+}
+
+TEST_CASE("compound assignment of terms") {
+  const auto f = [](auto x, auto y) {
+    x += y;
+    x *= 3;
+    x -= 1;
+    x /= y;
+    return ebb::sum(x);
+  };
+  // 3 + 3 x / y - 1 / y
+  const auto [dx, dy] = ebb::grad<0, 1>(f)(ebb::tensor<double, 2>{1, 2}, ebb::tensor<double, 2>{4, 8});
+  CHECK((dx(0) == 0.75 && dx(1) == 0.375));
+  CHECK((dy(0) == -2. / 16 && dy(1) == -5. / 64));
+}
+
+TEST_CASE("a number is weak: beside integers it gives float, as in PyTorch") {
+  const ebb::tensor<int, 2> x{1, 2};
+  static_assert(std::is_same_v<decltype(x * 2.5), ebb::tensor<float, 2>>);
+  static_assert(std::is_same_v<decltype(x * 2), ebb::tensor<int, 2>>);
+  static_assert(std::is_same_v<decltype(x * 2.5f), ebb::tensor<float, 2>>);
+  static_assert(std::is_same_v<decltype(ebb::tensor<double, 2>{} * 2.5f), ebb::tensor<double, 2>>);
+  static_assert(std::is_same_v<decltype(ebb::tensor<float, 2>{} * 2.5), ebb::tensor<float, 2>>);
+  static_assert(std::is_same_v<decltype(ebb::tensor<float>{} * 2.5), float>);
+  static_assert(std::is_same_v<decltype(ebb::tensor<bool, 2>{} * 2.5), ebb::tensor<float, 2>>);
+  CHECK((x * 2.5)(1) == 5);
+}
+
+TEST_CASE("each_leaf visits arrays of structs in step") {
+  network<ebb::tensor> p, g;
+  g.first.w += 2;
+  g.first.b += 3;
+  g.scale += 4;
+  int leaves = 0;
+  ebb::each_leaf([&](auto& to, const auto& from) {
+    to -= 0.5 * from;
+    ++leaves;
+  }, p, std::as_const(g));
+  CHECK(leaves == 3);
+  CHECK((p.first.w(1, 2) == -1 && p.first.b(2) == -1.5f && static_cast<float>(p.scale) == -2));
+
+  const auto step = [](auto net, auto of) {
+    auto slope = ebb::grad([](auto n, auto x) { return ebb::sum(ebb::matmul(x, n.first.w) + n.first.b) * n.scale; })(net, of);
+    ebb::each_leaf([](auto& to, auto from) { to += from; }, net, slope);
+    return net;
+  };
+  const auto moved = ebb::compile(step)(g, ebb::tensor<float, 2>{1, 10});
+  CHECK((moved.first.w(0, 0) == 2 + 4 && moved.first.w(1, 0) == 2 + 40 && moved.first.b(1) == 3 + 4));
+  int numbers = 0;
+  ebb::each_leaf([&](int& a, int b) { numbers += a += b; }, std::tuple(1, 2), std::tuple(10, 20));
+  CHECK(numbers == 33);
+}
+
+TEST_CASE("products and their derivatives, zeros among the factors") {
+  constexpr auto f = [](auto x) { return ebb::prod(x); };
+  for (const std::array<double, 3>& x : {std::array{2., 3., 4.}, std::array{0., 3., 4.}, std::array{0., 3., 0.}, std::array{0., 0., 0.}}) {
+    CHECK(ebb::prod(x) == x[0] * x[1] * x[2]);
+    const auto g = ebb::grad(f)(x);
+    const auto h = ebb::hessian(f)(x);
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(g(i) == x[(i + 1) % 3] * x[(i + 2) % 3]);
+      for (std::size_t j = 0; j < 3; ++j) CHECK(h(i, j) == (i == j ? 0 : x[3 - i - j]));
+    }
+  }
+  const ebb::tensor<float, 2, 3> m{{1, 2, 3}, {4, 0, 6}};
+  CHECK(ebb::prod<1>(m) == ebb::tensor<float, 2>{6, 0});
+  CHECK(ebb::prod<0>(m) == ebb::tensor<float, 3>{4, 0, 18});
+  const auto of_rows = ebb::grad([](auto x) { return ebb::sum(ebb::prod<1>(x)); })(m);
+  CHECK(of_rows == ebb::tensor<float, 2, 3>{{6, 3, 2}, {0, 24, 0}});
+  CHECK(ebb::prod(ebb::tensor<int, 3>{100000, 100000, 10}) == 100000000000);
+  CHECK(ebb::prod(ebb::tensor<float, 0>{}) == 1);
+}
+
+TEST_CASE("softmax runs along the last axis unless told otherwise") {
+  const ebb::tensor<float, 2, 3> x{{1, 2, 3}, {0, 0, 0}};
+  CHECK(ebb::softmax(x) == ebb::softmax<1>(x));
+  CHECK(ebb::log_softmax(x) == ebb::log_softmax<-1>(x));
+}
+
+}  // namespace
