@@ -143,6 +143,8 @@
 #include "autograd/packed.hpp"
 #include "autograd/destroy.hpp"
 #include "autograd/sum.hpp"
+#include "autograd/derivation.hpp"
+#include "autograd/graph_function.hpp"
 #include "autograd/higher.hpp"
 #include "autograd/accumulate.hpp"
 #include "autograd/walk.hpp"

@@ -12,8 +12,9 @@
 namespace ebb::inline EBB_ABI::detail {
 
 /// Two gradients of one thing.
-inline gradient meet(dtype type, gradient a, gradient b, bool create_graph) {
-  if (create_graph) return recorded_sum(type, std::move(a), std::move(b));
+inline gradient meet(const vertex& v, std::uint32_t output, gradient a, gradient b, bool create_graph) {
+  const dtype type = dtype_at(v, output);
+  if (create_graph) return recorded_sum(type, extents_of(v, output), std::move(a), std::move(b));
   return {sum_of(type, std::move(a.value), std::move(b.value)), nullptr, 0, true};
 }
 
@@ -21,7 +22,7 @@ inline gradient meet(dtype type, gradient a, gradient b, bool create_graph) {
 inline void accumulate(leaf& to, gradient g, bool create_graph) {
   const exclusive alone(to);
   if (!to.grad.defined) to.grad = std::move(g);
-  else to.grad = meet(to.type, std::move(to.grad), std::move(g), create_graph);
+  else to.grad = meet(to, 0, std::move(to.grad), std::move(g), create_graph);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

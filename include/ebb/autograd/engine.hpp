@@ -92,7 +92,7 @@ class backward_pass {
     if (!g.defined || !walk_.at(number).is_reached()) return;
     gradient& there = walk_.gradients_of(number)[output];
     if (!there.defined) there = std::move(g);
-    else there = detail::meet(type_of(*walk_.at(number).at, output), std::move(there), std::move(g), options_.create_graph);
+    else there = detail::meet(*walk_.at(number).at, output, std::move(there), std::move(g), options_.create_graph);
   }
 
   // See [note: the order of hooks].
@@ -141,7 +141,8 @@ class backward_pass {
   }
   void run_program(node& n, gradient* in, gradient* out) {
     if (options_.create_graph) n.program->record(n, in, out);
-    else n.program->run(n, in, out);
+    else if (n.outputs == n.program->outputs) n.program->run(n, in, out);
+    else n.program->twice(n).pull(n, in, out, false);
   }
   [[gnu::noinline]] void run_with_hooks(node& n, gradient* in, gradient* out) {
     const int ins = n.program->outputs, outs = n.program->edges;

@@ -1,13 +1,43 @@
-// ebb/autograd/higher.hpp — a backward that is itself recorded.
+// ebb/autograd/higher.hpp — gradients that meet while a graph of the backward is made: their sum is a node.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "graph_function.hpp"
 #include "sum.hpp"
-
-#include "../base/error.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
 
-inline gradient recorded_sum(dtype, gradient, gradient) { raise("ebb::backward: create_graph"); }
+/// A sum of two arrays of one dtype, on the tape. Its symbols are the rank and the extents.
+template <class T>
+struct sum_node {
+  static constexpr dtype type = dtype_of<T>;
+  static extent_list extents(const node& n, int) {
+    extent_list x;
+    x.rank = static_cast<int>(n.symbols()[0]);
+    for (int a = 0; a < x.rank; ++a) x.e[a] = n.symbols()[a + 1];
+    return x;
+  }
+  static dtype saved_type(const node&, int) { return type; }
+  static void pass_on(node&, gradient* in, gradient* out) { out[0] = out[1] = in[0]; }
+
+  static constexpr node_program program{"add", 1, 2, 0, 1 + max_rank, &type, extents, saved_type, pass_on, pass_on};
+};
+
+/// a + b with a history, for gradients with these extents.
+inline gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradient b) {
+  gradient r{storage(a.value.bytes()), nullptr, 0, true};
+  add_elements(type, a.value.data(), b.value.data(), r.value.data(), r.value.bytes());
+  if (!a.from && !b.from) return r;
+  with_dtype(type, [&]<class T>(T) {
+    if constexpr (real_element<T>) r.from = counted<vertex>(new_node(sum_node<T>::program));
+  });
+  node& n = static_cast<node&>(*r.from);
+  n.connect(0, a.from.get(), a.output);
+  n.connect(1, b.from.get(), b.output);
+  n.symbols()[0] = static_cast<std::size_t>(x.rank);
+  for (int i = 0; i < max_rank; ++i) n.symbols()[i + 1] = i < x.rank ? x.e[i] : 0;
+  n.sequence = next_sequence(this_tape(), n);
+  return r;
+}
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -41,7 +41,7 @@ inline void pack_saved(node& n) {
   auto packed = std::make_unique<packed_values>();
   packed->hooks = packing_scopes().back();
   for (int i = 0; i < n.program->saved; ++i)
-    packed->values.push_back(packed->hooks->pack({n.program->saved_type(i), n.program->extents(n, n.outputs + i), n.saved()[i]}));
+    packed->values.push_back(packed->hooks->pack({n.program->saved_type(n, i), n.program->extents(n, n.outputs + i), n.saved()[i]}));
   for (int i = 0; i < n.program->saved; ++i) n.saved()[i] = {};
   n.packed = packed.release();
 }
@@ -51,7 +51,7 @@ inline void pack_saved(node& n) {
 inline storage saved_value(node& n, int i) {
   if (!n.packed) return n.saved()[i];
   const any_tensor given = n.packed->hooks->unpack(n.packed->values[static_cast<std::size_t>(i)]);
-  const any_tensor wanted(n.program->saved_type(i), n.program->extents(n, n.outputs + i), {});
+  const any_tensor wanted(n.program->saved_type(n, i), n.program->extents(n, n.outputs + i), {});
   if (!given.defined() || given.type() != wanted.type() || !same_extents(given.extents(), wanted.extents()))
     raise("ebb::saved_tensors_hooks: the unpack hook returned " + given.text() + " for a saved " + wanted.text() + " of " +
           n.program->name);

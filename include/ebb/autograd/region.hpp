@@ -108,14 +108,6 @@ struct result_maker {
   }
 };
 
-/// Number of the node that this thread makes next: later than all that it depends on, whoever made those.
-inline std::uint64_t next_sequence(tape_state& t, const node& n) {
-  std::uint64_t s = t.sequence;
-  for (int j = 0; j < n.program->edges; ++j)
-    if (const vertex* const to = n.edges()[j].to; to && to->sequence > s) s = to->sequence;
-  return t.sequence = s + 1;
-}
-
 template <class S, class Leaves>
 counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* results,
                                const symbol_values_of<typename S::forward>& symbols) {

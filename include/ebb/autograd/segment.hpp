@@ -11,8 +11,7 @@
 // zeros in their place.
 #pragma once
 
-#include "packed.hpp"
-#include "vertex.hpp"
+#include "graph_function.hpp"
 
 #include "../exec/halves.hpp"
 #include "../exec/alias.hpp"
@@ -75,6 +74,8 @@ class segment {
   static constexpr int results = traced<F, T...>::g.outs();
   static constexpr int saves = forward_graph::g.outs() - results;
   static constexpr int edges = Wrt::count;
+  static constexpr int seeds = backward_graph::g.inputs() - arguments - saves;
+  static constexpr vec<int> wrt() { return Wrt::numbers(); }
 
   /// Where the forward's outputs are found, the user's first, then what is saved: see distinct_results.
   static constexpr auto result_from = to_array<results + saves>(distinct_outputs(forward_graph::g.thaw()).from);
@@ -91,7 +92,7 @@ class segment {
   /// On which seeds each gradient depends, as bits.
   static constexpr auto depends = [] {
     std::array<std::uint64_t, static_cast<std::size_t>(edges) + 1> a{};
-    const vec<std::uint64_t> d = dependences(backward_graph::g.thaw(), arguments + saves, backward_graph::g.inputs() - arguments - saves);
+    const vec<std::uint64_t> d = dependences(backward_graph::g.thaw(), arguments + saves, seeds);
     for (int i = 0; i < edges; ++i) a[static_cast<std::size_t>(i)] = d[i];
     return a;
   }();
@@ -171,8 +172,7 @@ class segment_node {
  public:
   static void run(node& n, gradient* in, gradient* out) {
     std::uint64_t defined = 0;
-    constexpr int seeds = S::backward_graph::g.inputs() - S::arguments - S::saves;
-    for (int s = 0; s < seeds; ++s)
+    for (int s = 0; s < S::seeds; ++s)
       if (const int o = S::output_of_seed(s); o >= 0 && in[o].defined) defined |= std::uint64_t{1} << (s < 63 ? s : 63);
     if (defined == 0) return;
 
@@ -219,7 +219,8 @@ class segment_node {
     if (number < S::outputs) return extents_at(S::shape_of_result(S::result_of_output(number)), symbols.value);
     return extents_at(backward_input(number - S::outputs), symbols.value);
   }
-  static dtype saved_type(int number) {
+  static dtype saved_type(const node&, int number) { return input_type(number); }
+  static dtype input_type(int number) {
     const auto& g = P::g;
     for (int k = 0; k < g.size(); ++k) {
       const equation& e = g.eq[static_cast<std::size_t>(k)];
@@ -228,15 +229,34 @@ class segment_node {
     return {};
   }
 
+  static void record(node& n, gradient* in, gradient* out) { twice(n).pull(n, in, out, true); }
+  static const twice_differentiable& twice(const node&) {
+    static const twice_differentiable derived(graphs(), S::name);
+    return derived;
+  }
+
   static constexpr auto types = [] {
     std::array<dtype, static_cast<std::size_t>(S::outputs) + 1> t{};
     for (int o = 0; o < S::outputs; ++o) t[static_cast<std::size_t>(o)] = S::type_of_result(S::result_of_output(o));
     return t;
   }();
   static constexpr node_program program{S::name,     S::outputs, S::edges, S::kept, S::symbols,
-                                        types.data(), extents,    saved_type, run};
+                                        types.data(), extents,    saved_type, run,     record,     twice};
 
  private:
+  static derivation graphs() {
+    derivation d;
+    d.forward = S::forward_graph::g.thaw();
+    d.backward = used_arguments(S::backward_graph::g.thaw()).g;
+    d.arguments = S::arguments;
+    d.results = S::results;
+    for (int i = 0; i < S::reads; ++i)
+      if (i < S::kept) d.kept.push(S::read[static_cast<std::size_t>(i)]);
+      else d.read_seeds.push(S::read[static_cast<std::size_t>(i)] - S::arguments - S::saves);
+    d.edges = S::wrt();
+    for (int s = 0; s < S::seeds; ++s) d.outputs.push(S::output_of_seed(s));
+    return d;
+  }
   static const shape& backward_input(int number) { return P::argument_shape(number); }
   template <int R>
   static constexpr dtype result_type = P::g.eq[static_cast<std::size_t>(P::g.out[static_cast<std::size_t>(R)])].op->result;
@@ -246,7 +266,7 @@ class segment_node {
     return saved_value(n, i);
   }
   static storage zeros(int input, const std::size_t* symbol) {
-    const std::size_t bytes = volume(P::argument_shape(input), symbol) * size_of(saved_type(input));
+    const std::size_t bytes = volume(P::argument_shape(input), symbol) * size_of(input_type(input));
     storage z(bytes);
     if (bytes) std::memset(z.data(), 0, bytes);
     return z;

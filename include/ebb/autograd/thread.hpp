@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../base/config.hpp"
+#include "vertex.hpp"
 
 #include <cstdint>
 #include <utility>
 
 namespace ebb::inline EBB_ABI {
 
-class backward_pass;
-struct vertex;
 struct saved_hooks;
 
 /// One object a thread, fetched once a call: in a shared object each look-up of a thread-local variable costs 5 ns.
@@ -27,6 +25,18 @@ namespace detail {
 inline constinit thread_local tape_state thread_tape{};
 }
 EBB_INLINE tape_state& this_tape() { return detail::thread_tape; }
+
+namespace detail {
+
+/// The number of the node that this thread makes next: later than all that it depends on, whoever made those.
+inline std::uint64_t next_sequence(tape_state& t, const node& n) {
+  std::uint64_t s = t.sequence;
+  for (int j = 0; j < n.program->edges; ++j)
+    if (const vertex* const to = n.edges()[j].to; to && to->sequence > s) s = to->sequence;
+  return t.sequence = s + 1;
+}
+
+}  // namespace detail
 
 /// Switches recording for its lifetime, in the thread that made it.
 class recording_scope {

@@ -23,6 +23,7 @@
 namespace ebb::inline EBB_ABI {
 
 class backward_pass;
+class twice_differentiable;
 struct hook_list;
 struct packed_values;
 struct vertex;
@@ -45,11 +46,13 @@ struct node_program {
   const dtype* types;  // of the outputs
   /// Extents of output `number`, or of saved value `number - outputs`.
   extent_list (*extents)(const node&, int number);
-  dtype (*saved_type)(int number);
+  dtype (*saved_type)(const node&, int number);
   /// Gradients of the operands from those of the outputs; `in` may be moved from. Takes what it needs of the node first.
   void (*run)(node&, gradient* in, gradient* out);
   /// The same, recorded on the tape; null where that is not possible.
   void (*record)(node&, gradient* in, gradient* out) = nullptr;
+  /// Where a node of this program can be differentiated twice by its graphs: see [note: differentiating a backward].
+  const twice_differentiable& (*twice)(const node&) = nullptr;
   /// Something to let go of beside saved values, or null.
   void (*release)(node&) = nullptr;
 };
@@ -120,8 +123,10 @@ inline extent_list extents_of(const vertex& v, std::uint32_t output) {
   const node& n = static_cast<const node&>(v);
   return n.program->extents(n, static_cast<int>(output));
 }
-inline dtype type_of(const vertex& v, std::uint32_t output) {
-  return v.is_leaf ? static_cast<const leaf&>(v).type : static_cast<const node&>(v).program->types[output];
+inline dtype dtype_at(const vertex& v, std::uint32_t output) {
+  if (v.is_leaf) return static_cast<const leaf&>(v).type;
+  const node_program& p = *static_cast<const node&>(v).program;
+  return output < p.outputs ? p.types[output] : p.saved_type(static_cast<const node&>(v), static_cast<int>(output) - p.outputs);
 }
 
 /// A node without owners, edges, saved values.

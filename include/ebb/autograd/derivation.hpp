@@ -1,0 +1,135 @@
+// ebb/autograd/derivation.hpp — the graphs behind a node, for a backward of its backward.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: differentiating a backward]
+// A backward is a function too: of the arguments and the saved values that the node kept, and of the gradients that arrive. Recorded, it
+// becomes a node whose edges lead to where the kept arguments came from, to what made the arriving gradients, and, for saved values, back
+// to the node itself: they are outputs of its forward half that no user sees. So a node that has been differentiated has more outputs
+// than its program says, one for each kept value; and when a gradient arrives at such an output, the *extended* backward runs, the
+// pull-back of the user's results and of the saved values together. It needs nothing that was not kept: the pulls on the way from the
+// arguments to a saved value are pulls of the backward as well, and what they mention was kept for it. (A pull that mentions an operand
+// which it gives no gradient would break that, and is refused by name.)
+#pragma once
+
+#include "packed.hpp"
+
+#include "../pass/outputs.hpp"
+#include "../pass/partition.hpp"
+#include "../pass/differentiate.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+class graph_function;
+
+/// What a node kept and gives, as graphs.
+struct derivation {
+  graph forward;       // arguments -> results, then what is saved
+  graph backward;      // kept values, then seeds -> one gradient for each edge
+  int arguments = 0, results = 0;
+  vec<int> kept;       // by number: an argument, or `arguments` + a saved value
+  vec<int> read_seeds; // the seeds behind the kept values in `backward`, by number among the real results
+  vec<int> edges;      // the arguments that gradients are for
+  vec<int> outputs;    // for each seed the node's output, or -1
+
+  int seeds() const { return outputs.size(); }
+};
+
+namespace detail {
+
+/// The halves of a function with respect to some of its arguments, as a derivation.
+inline derivation derive(const graph& f, const vec<int>& wrt) {
+  derivation d;
+  d.arguments = f.inputs;
+  d.results = f.out.size();
+  d.edges = wrt;
+  const halves h = partition(joint(f, wrt), f.inputs, f.out.size());
+  d.forward = h.forward;
+  const fewer_arguments b = used_arguments(h.backward);
+  d.backward = b.g;
+  for (int number : b.kept)
+    if (number < d.arguments + h.saved) d.kept.push(number);
+    else d.read_seeds.push(number - d.arguments - h.saved);
+  for (int o : f.out)
+    if (is_real(f.op(o).result)) d.outputs.push(d.outputs.size());
+  return d;
+}
+
+/// The seeds of the extended backward: those of the real results, then one for each real saved value that was kept, by its place there.
+inline vec<int> kept_with_gradient(const derivation& d) {
+  vec<int> r;
+  for (int i = 0; i < d.kept.size(); ++i)
+    if (const int s = d.kept[i] - d.arguments; s >= 0 && is_real(d.forward.op(d.forward.out[d.results + s]).result)) r.push(i);
+  return r;
+}
+
+/// From kept values, seeds of results and seeds of saved values to the gradients of the edges. Without outputs if a value is missing.
+inline graph extended_backward(const derivation& d) {
+  const graph j = joint(d.forward, d.edges);
+  const int saves = d.forward.out.size() - d.results;
+  graph e = shell_of(j);
+  vec<int> to(j.size(), -1);
+  const auto take = [&](int k, int number) {
+    if (to[k] < 0) to[k] = j.op(k).kit->input(e, j.eq[k].shape, number);
+  };
+  for (int i = 0; i < d.kept.size(); ++i) {
+    const int number = d.kept[i];
+    const int k = number < d.arguments ? j.input(number) : j.out[d.results + number - d.arguments];
+    if (k >= 0) take(k, i);
+  }
+  int next = d.kept.size(), seed = d.arguments;
+  for (int s = 0; s < d.seeds(); ++s, ++seed, ++next)
+    if (const int k = j.input(seed); k >= 0) take(k, next);
+  const vec<int> with_gradient = kept_with_gradient(d);
+  for (int s = 0; s < saves; ++s) {
+    if (!is_real(d.forward.op(d.forward.out[d.results + s]).result)) continue;
+    const int k = j.input(seed++);
+    bool is_kept = false;
+    for (int i : with_gradient) is_kept = is_kept || d.kept[i] == d.arguments + s;
+    if (is_kept) take(k, next++);
+    else to[k] = j.op(k).kit->literal(e, j.eq[k].shape, 0);
+  }
+  e.inputs = next;
+  for (int k = 0; k < j.size(); ++k) {
+    if (to[k] >= 0 || j.op(k).what == kind::input) continue;
+    bool whole = true;
+    for (int i : j.operands(k)) whole = whole && to[i] >= 0;
+    if (whole) to[k] = e.append_renumbered(j, k, to.data());
+  }
+  for (int o = d.results + saves; o < j.out.size(); ++o) {
+    if (to[j.out[o]] < 0) {
+      e.out = {};
+      return e;
+    }
+    e.out.push(to[j.out[o]]);
+  }
+  return prune(e);
+}
+
+/// The values of all symbols, given those that are extents of arguments, in order.
+inline vec<std::size_t> all_symbols(const symbols& s, const std::size_t* kept) {
+  vec<std::size_t> value(s.count(), 0);
+  for (int i = 0; i < s.count(); ++i) {
+    const extent_origin& o = s.origin(i);
+    if (o.rule == extent_rule::argument) value[i] = *kept++;
+    else {
+      const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, value.data())); };
+      value[i] = static_cast<std::size_t>(apply(o.rule, operand(o.a), operand(o.b)));
+    }
+  }
+  return value;
+}
+inline int argument_symbols(const symbols& s) {
+  int n = 0;
+  for (int i = 0; i < s.count(); ++i) n += s.origin(i).rule == extent_rule::argument;
+  return n;
+}
+inline vec<int> real_inputs(const graph& g) {
+  vec<int> r;
+  for (int i = 0; i < g.inputs; ++i)
+    if (const int k = g.input(i); k >= 0 && is_real(g.op(k).result)) r.push(i);
+  return r;
+}
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

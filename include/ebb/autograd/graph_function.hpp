@@ -1,0 +1,222 @@
+// ebb/autograd/graph_function.hpp — a graph made at run time as a function on the tape: it runs block by block, and can be recorded.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "derivation.hpp"
+#include "thread.hpp"
+
+#include "../exec/blocks.hpp"
+
+#include <memory>
+#include <mutex>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// A graph that can be run from several threads, one after the other. Outputs that are inputs are shared.
+class runnable {
+ public:
+  explicit runnable(const graph& g) : distinct_(distinct_outputs(g)), program_(distinct_.g) {}
+
+  /// Throws: error as the graph's ops do.
+  void run(const storage* in, const std::size_t* kept_symbols, storage* out, const char* call) {
+    const graph& g = distinct_.g;
+    const vec<std::size_t> symbols = all_symbols(g.syms, kept_symbols);
+    vec<storage> results(g.out.size(), storage());
+    vec<void*> from(g.inputs + 1, nullptr), to(g.out.size() + 1, nullptr);
+    for (int i = 0; i < g.inputs; ++i) from[i] = in[i].data();
+    for (int o = 0; o < g.out.size(); ++o) {
+      results[o] = storage(volume(g.shape_of(g.out[o]), symbols.data()) * size_of(g.op(g.out[o]).result));
+      to[o] = results[o].data();
+    }
+    {
+      const std::lock_guard<std::mutex> alone(mutex_);
+      if (!results.empty()) program_.run(from.data(), to.data(), symbols.data(), call);
+    }
+    for (int o = 0; o < distinct_.from.size(); ++o) out[o] = distinct_.from[o] < 0 ? in[~distinct_.from[o]] : results[distinct_.from[o]];
+  }
+
+ private:
+  distinct_results distinct_;
+  block_program program_;
+  std::mutex mutex_;
+};
+
+}  // namespace detail
+
+/// A function as a graph. Called with a history it makes a node whose backward is derived at run time, and so on to any order.
+class graph_function : public node_program {
+ public:
+  explicit graph_function(const graph& g, const char* name);
+
+  /// From inputs to outputs; recorded if any input has a history. `symbols`: the extents that the graph's arguments had.
+  void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
+  const graph& program() const { return g_; }
+  const twice_differentiable& derived();
+
+ private:
+  static graph_function& of(const node& n) { return *static_cast<graph_function*>(const_cast<node_program*>(n.program)); }
+  static extent_list extents_in(const node& n, int number);
+  static dtype type_of_saved(const node& n, int number);
+  static void run_node(node& n, gradient* in, gradient* out);
+  static void record_node(node& n, gradient* in, gradient* out);
+  static const twice_differentiable& twice_of(const node& n) { return of(n).derived(); }
+
+  graph g_;
+  std::vector<dtype> output_types_;
+  std::once_flag once_;
+  std::unique_ptr<twice_differentiable> derived_;
+};
+
+/// A derivation that is ready to run: its forward half, its backward, and the extended one when it is first needed.
+class twice_differentiable {
+ public:
+  explicit twice_differentiable(derivation d, const char* name)
+      : d_(std::move(d)), name_(name), forward_(d_.forward), backward_(d_.backward, name), with_gradient_(detail::kept_with_gradient(d_)) {}
+
+  const derivation& graphs() const { return d_; }
+  void run_forward(const storage* in, const std::size_t* symbols, storage* out) const { forward_.run(in, symbols, out, name_); }
+
+  /// The backward of n, recorded or not, from what it kept and from gradients at its results and, if there are some, at kept values.
+  void pull(node& n, gradient* in, gradient* out, bool records) const {
+    const bool extended = has_gradient_of_kept(n, in);
+    graph_function& f = extended ? this->extended() : backward_;
+    const int kept = d_.kept.size();
+    std::vector<gradient> x;
+    std::uint64_t arrived = 0;
+    for (int i = 0; i < kept; ++i) x.push_back(kept_value(n, i, records));
+    const auto add_seed = [&](int output) {
+      const bool there = output >= 0 && output < n.outputs && in[output].defined;
+      const auto number = static_cast<int>(x.size());
+      if (there) arrived |= std::uint64_t{1} << std::min(number - kept, 63);
+      x.push_back(there ? in[output] : zeros(f.program(), number, n.symbols()));
+    };
+    if (extended) {
+      for (int o : d_.outputs) add_seed(o);
+      for (int i : with_gradient_) add_seed(n.program->outputs + i);
+    } else {
+      for (int s : d_.read_seeds) add_seed(d_.outputs[s]);
+    }
+    if (records) n.outputs = static_cast<std::uint16_t>(n.program->outputs + n.program->saved);
+    if (arrived == 0) return;
+    f.call(x.data(), n.symbols(), out, records);
+    const vec<std::uint64_t> depends = dependences(f.program(), kept, static_cast<int>(x.size()) - kept);
+    for (int e = 0; e < depends.size(); ++e)
+      if (!(depends[e] & arrived)) out[e] = {};
+  }
+
+ private:
+  bool has_gradient_of_kept(const node& n, const gradient* in) const {
+    for (int i : with_gradient_)
+      if (n.program->outputs + i < n.outputs && in[n.program->outputs + i].defined) return true;
+    return false;
+  }
+  /// An argument comes from where the edge leads, a saved value from the node itself.
+  gradient kept_value(node& n, int i, bool records) const {
+    gradient g{detail::saved_value(n, i), nullptr, 0, true};
+    if (!records) return g;
+    const int number = d_.kept[i];
+    if (number >= d_.arguments) {
+      bool real = false;
+      for (int w : with_gradient_) real = real || w == i;
+      if (real) return {std::move(g.value), counted<vertex>(&n), static_cast<std::uint32_t>(n.program->outputs + i), true};
+      return g;
+    }
+    for (int e = 0; e < d_.edges.size(); ++e)
+      if (d_.edges[e] == number && n.edges()[e].to)
+        return {std::move(g.value), counted<vertex>(n.edges()[e].to), n.edges()[e].output, true};
+    return g;
+  }
+  static gradient zeros(const graph& g, int input, const std::size_t* symbols) {
+    const int k = g.input(input);
+    if (k < 0) return {storage(), nullptr, 0, true};
+    const vec<std::size_t> values = detail::all_symbols(g.syms, symbols);
+    storage z(volume(g.shape_of(k), values.data()) * size_of(g.op(k).result));
+    if (z.bytes()) std::memset(z.data(), 0, z.bytes());
+    return {std::move(z), nullptr, 0, true};
+  }
+  graph_function& extended() const {
+    std::call_once(once_, [&] {
+      const graph g = detail::extended_backward(d_);
+      if (g.out.size() != d_.edges.size())
+        raise(std::string("ebb::backward: ") + name_ +
+              " cannot be differentiated twice: a pull in it mentions an operand that it gives no gradient; use ebb::stop_gradient there");
+      extended_ = std::make_unique<graph_function>(g, name_);
+    });
+    return *extended_;
+  }
+
+  derivation d_;
+  const char* name_;
+  mutable detail::runnable forward_;
+  mutable graph_function backward_;
+  vec<int> with_gradient_;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<graph_function> extended_;
+};
+
+inline graph_function::graph_function(const graph& g, const char* node_name)
+    : node_program{.name = node_name,
+                   .outputs = static_cast<std::uint16_t>(g.out.size()),
+                   .edges = static_cast<std::uint16_t>(detail::real_inputs(g).size()),
+                   .saved = 0,
+                   .symbols = static_cast<std::uint16_t>(detail::argument_symbols(g.syms)),
+                   .types = nullptr,
+                   .extents = extents_in,
+                   .saved_type = type_of_saved,
+                   .run = run_node,
+                   .record = record_node,
+                   .twice = twice_of},
+      g_(g) {
+  for (int o : g_.out) output_types_.push_back(g_.op(o).result);
+  types = output_types_.data();
+}
+
+inline const twice_differentiable& graph_function::derived() {
+  std::call_once(once_, [&] {
+    derived_ = std::make_unique<twice_differentiable>(detail::derive(g_, detail::real_inputs(g_)), name);
+    saved = static_cast<std::uint16_t>(derived_->graphs().kept.size());
+  });
+  return *derived_;
+}
+
+inline void graph_function::call(const gradient* in, const std::size_t* symbol_values, gradient* out, bool records) {
+  const twice_differentiable& t = derived();
+  const derivation& d = t.graphs();
+  std::vector<storage> x, y(static_cast<std::size_t>(d.forward.out.size()));
+  for (int i = 0; i < g_.inputs; ++i) x.push_back(in[i].value);
+  t.run_forward(x.data(), symbol_values, y.data());
+  counted<vertex> history;
+  bool tracked = false;
+  for (int e : d.edges) tracked = tracked || in[e].from;
+  if (records && tracked) {
+    history = counted<vertex>(new_node(*this));
+    node& n = static_cast<node&>(*history);
+    for (int e = 0; e < d.edges.size(); ++e) n.connect(e, in[d.edges[e]].from.get(), in[d.edges[e]].output);
+    for (int i = 0; i < d.kept.size(); ++i)
+      n.saved()[i] = d.kept[i] < d.arguments ? x[static_cast<std::size_t>(d.kept[i])]
+                                             : y[static_cast<std::size_t>(d.results + d.kept[i] - d.arguments)];
+    for (int s = 0; s < symbols; ++s) n.symbols()[s] = symbol_values[s];
+    n.sequence = detail::next_sequence(this_tape(), n);
+  }
+  for (int o = 0; o < d.results; ++o)
+    out[o] = {y[static_cast<std::size_t>(o)], history, history ? static_cast<std::uint32_t>(o) : 0, true};
+}
+
+inline extent_list graph_function::extents_in(const node& n, int number) {
+  graph_function& f = of(n);
+  const derivation& d = f.derived().graphs();
+  const bool is_output = number < f.outputs;
+  const graph& g = is_output ? f.g_ : d.backward;
+  const int k = is_output ? g.out[number] : g.input(number - f.outputs);
+  return extents_at(g.shape_of(k), detail::all_symbols(g.syms, n.symbols()).data());
+}
+inline dtype graph_function::type_of_saved(const node& n, int number) {
+  const graph& b = of(n).derived().graphs().backward;
+  return b.op(b.input(number)).result;
+}
+inline void graph_function::run_node(node& n, gradient* in, gradient* out) { of(n).derived().pull(n, in, out, false); }
+inline void graph_function::record_node(node& n, gradient* in, gradient* out) { of(n).derived().pull(n, in, out, true); }
+
+}  // namespace ebb::inline EBB_ABI
