@@ -12,7 +12,8 @@ namespace ebb::inline EBB_ABI {
 inline void release_saved(node& n) noexcept {
   const exclusive alone(n);
   n.released = true;
-  for (int i = 0; i < n.program->saved; ++i) n.saved()[i] = {};
+  storage* const saved = n.saved();
+  for (int i = 0; i < n.program->saved; ++i) saved[i] = storage();
   if (n.packed) drop_packed(n);
   if (n.held && n.program->release) n.program->release(n);
 }
@@ -34,7 +35,7 @@ inline void end_vertex(tape_state& t, vertex* v) noexcept {
     return;
   }
   node* const n = static_cast<node*>(v);
-  release_saved(*n);
+  if (!n->released) release_saved(*n);
   const std::size_t bytes = n->bytes();
   for (int i = 0; i < n->program->edges; ++i) {
     vertex* const to = n->edges()[i].to;

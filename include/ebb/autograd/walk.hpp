@@ -67,16 +67,9 @@ class walk {
     const auto there = elsewhere_.find(&v);
     return there == elsewhere_.end() ? -1 : there->second;
   }
-  int enter(vertex& v) {
-    if (const int known = find(v); known >= 0) return known;
-    const int number = size();
-    own_->visits.push_back({&v, static_cast<int>(own_->gradients.size())});
-    own_->gradients.resize(own_->gradients.size() + v.outputs);
-    backward_pass* nobody = nullptr;
-    if (v.pass.compare_exchange_strong(nobody, &owner_, std::memory_order_acquire)) v.place = number;
-    else elsewhere_.emplace(&v, number);
-    if (!v.is_leaf) push(number);
-    return number;
+  EBB_INLINE int enter(vertex& v) {
+    const int known = find(v);
+    return known >= 0 ? known : add(v);
   }
   /// Follows all edges from what has been entered.
   void collect() {
@@ -107,6 +100,23 @@ class walk {
   }
 
  private:
+  int add(vertex& v) {
+    const int number = size();
+    own_->visits.push_back({&v, static_cast<int>(own_->gradients.size())});
+    for (int o = 0; o < v.outputs; ++o) own_->gradients.emplace_back();
+    if (claim(v)) v.place = number;
+    else elsewhere_.emplace(&v, number);
+    if (!v.is_leaf) push(number);
+    return number;
+  }
+  bool claim(vertex& v) {
+    backward_pass* nobody = nullptr;
+    if (!is_single_threaded()) return v.pass.compare_exchange_strong(nobody, &owner_, std::memory_order_acquire);
+    if (v.pass.load(std::memory_order_relaxed)) return false;
+    v.pass.store(&owner_, std::memory_order_relaxed);
+    return true;
+  }
+
   struct lists {
     std::vector<visit> visits;
     std::vector<gradient> gradients, results;

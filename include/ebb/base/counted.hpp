@@ -47,13 +47,18 @@ class counted {
   }
   EBB_INLINE counted(const counted& other) noexcept : counted(other.p_) {}
   EBB_INLINE counted(counted&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
-  EBB_INLINE counted& operator=(counted other) noexcept {
-    std::swap(p_, other.p_);
+  EBB_INLINE counted& operator=(const counted& other) noexcept {
+    counted copy(other);
+    std::swap(p_, copy.p_);
     return *this;
   }
-  EBB_INLINE ~counted() {
-    if (p_ && p_->owners.drop()) destroy(p_);
+  EBB_INLINE counted& operator=(counted&& other) noexcept {
+    T* const old = std::exchange(p_, nullptr);
+    p_ = std::exchange(other.p_, nullptr);
+    drop(old);
+    return *this;
   }
+  EBB_INLINE ~counted() { drop(p_); }
 
   T* get() const noexcept { return p_; }
   T* operator->() const noexcept { return p_; }
@@ -62,6 +67,10 @@ class counted {
   bool operator==(const counted&) const = default;
 
  private:
+  EBB_INLINE static void drop(T* p) noexcept {
+    if (p && p->owners.drop()) destroy(p);
+  }
+
   T* p_ = nullptr;
 };
 

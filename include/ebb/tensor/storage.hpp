@@ -29,17 +29,22 @@ class storage {
     data_ = reinterpret_cast<std::byte*>(::new (memory) header{owner_count(1), bytes} + 1);
     if (padded != bytes) std::memset(data_ + bytes, 0, padded - bytes);
   }
-  storage(const storage& other) noexcept : data_(other.data_) {
+  EBB_INLINE storage(const storage& other) noexcept : data_(other.data_) {
     if (data_) head()->owners.add();
   }
-  storage(storage&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  storage& operator=(storage other) noexcept {
-    std::swap(data_, other.data_);
+  EBB_INLINE storage(storage&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  EBB_INLINE storage& operator=(const storage& other) noexcept {
+    storage copy(other);
+    std::swap(data_, copy.data_);
     return *this;
   }
-  ~storage() {
-    if (data_ && head()->owners.drop()) give_block(head(), sizeof(header) + (bytes() + alignment - 1) / alignment * alignment);
+  EBB_INLINE storage& operator=(storage&& other) noexcept {
+    std::byte* const old = std::exchange(data_, nullptr);
+    data_ = std::exchange(other.data_, nullptr);
+    drop(old);
+    return *this;
   }
+  EBB_INLINE ~storage() { drop(data_); }
 
   std::byte* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return data_ ? head()->bytes : 0; }
@@ -59,7 +64,13 @@ class storage {
     owner_count owners;
     std::size_t bytes;
   };
-  header* head() const noexcept { return std::launder(reinterpret_cast<header*>(data_) - 1); }
+  static header* head_of(std::byte* data) noexcept { return std::launder(reinterpret_cast<header*>(data) - 1); }
+  header* head() const noexcept { return head_of(data_); }
+  EBB_INLINE static void drop(std::byte* data) noexcept {
+    if (!data) return;
+    header* const h = head_of(data);
+    if (h->owners.drop()) give_block(h, sizeof(header) + (h->bytes + alignment - 1) / alignment * alignment);
+  }
 
   std::byte* data_ = nullptr;  // the header stands in the 64 bytes before
 };
