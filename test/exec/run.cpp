@@ -104,3 +104,20 @@ TEST_CASE("products: vectors have lanes, all others chains; narrow ones are roun
       check(f, {of(2, m, k), of(2, k, 5)}, terms<term<std::int64_t, dyn, dyn, dyn>, term<std::int64_t, dyn, dyn, dyn>>{});
     }
 }
+
+TEST_CASE("a matrix is read once, in bands of rows, by its product with a vector and by that of its transpose") {
+  constexpr auto gradient = [](auto x, auto w, auto t) {
+    const auto z = ebb::matmul(x, w), e = ebb::exp(z), g = e / (1.f + e) - t;
+    return std::tuple{ebb::sum(g * z), ebb::matmul(ebb::transpose(x), g), ebb::sum(g), g, ebb::mean(ebb::log(1.f + e)) * t};
+  };
+  using real = std::type_identity<std::tuple<term<float, dyn, dyn>, term<float, dyn>, term<float, dyn>>>;
+  using program = program_of<decltype(gradient), term<float, dyn, dyn>, term<float, dyn>, term<float, dyn>>;
+  STATIC_REQUIRE(program::plan.size.bands == 1);
+  STATIC_REQUIRE(program::plan.bands[0].count >= 3);
+  for (const std::size_t m : numbers<0, 1, 2, 31, 32, 33, 100, 447, 448, 449, 1000, 4097, 5000>)
+    for (const std::size_t k : numbers<1, 2, 16, 50>) check(gradient, {of(m, k), of(k), of(m)}, real{});
+  check(gradient, {of(70, 9000), of(9000), of(70)}, real{});
+  constexpr auto whole_numbers = [](auto x, auto w) { return ebb::matmul(ebb::transpose(x), ebb::matmul(x, w) * 3); };
+  for (const std::size_t m : numbers<5, 300, 1500>)
+    check(whole_numbers, {of(m, 20), of(20)}, terms<term<std::int64_t, dyn, dyn>, term<std::int64_t, dyn>>{});
+}

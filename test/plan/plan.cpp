@@ -314,3 +314,24 @@ TEST_CASE("plans are constants, too") {
   STATIC_REQUIRE(small.nests[0].reduces.count == 1);
   CHECK(small.buffers[0].is == role::result);
 }
+
+TEST_CASE("two products with one large matrix are a band; what reads a sum over its rows comes behind it") {
+  const auto bands_of = [](int rows) {
+    builder b;
+    const auto x = b.argument({rows, 50}), w = b.argument({50, 1}), t = b.argument({rows});
+    const auto z = ebb::reshape_to(emit_on<ebb::op::matmul>({}, x, w), b.g.intern(b.of({rows})));
+    const auto g = emit_on<ebb::op::exp>({}, z) * (t + t);
+    const auto total = emit_on<ebb::op::sum>({0, 1}, g);
+    const auto column = ebb::reshape_to(g, b.g.intern(b.of({rows, 1})));
+    const auto slope = emit_on<ebb::op::matmul>({ebb::left_transposed}, x, column);
+    return b.planned({(total * total).id, slope.id});
+  };
+  const plan p = bands_of(1000);
+  REQUIRE(p.bands.size() == 1);
+  CHECK(p.bands[0].first == 0);
+  CHECK(p.bands[0].count == p.steps.size() - 1);
+  CHECK(p.steps[p.bands[0].count - 1].what == kind::contract);
+  CHECK(nest_of(p, p.steps.size() - 1).banded == false);
+  CHECK(nest_of(p, p.bands[0].count - 2).banded);
+  CHECK(bands_of(100).bands.empty());  // a matrix that stays in the first-level cache
+}

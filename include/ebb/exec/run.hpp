@@ -6,6 +6,7 @@
 // those that must be equal, computes the sizes of temporaries if there are any, and calls the kernels one after the other.
 #pragma once
 
+#include "band.hpp"
 #include "check.hpp"
 #include "program.hpp"
 #include "whole.hpp"
@@ -100,10 +101,23 @@ constexpr std::size_t static_place_bytes = [] {
 template <class P>
 inline constexpr bool places_on_stack = has_static_places<P> && static_place_bytes<P> <= 4096;
 
+/// The number of the band that step s is a member of, or -1.
+template <class P>
+constexpr int band_with(int s) {
+  for (int i = 0; i < P::plan.size.bands; ++i) {
+    const plan_band& b = P::plan.bands[static_cast<std::size_t>(i)];
+    if (s >= b.first && s < b.first + b.count) return i;
+  }
+  return -1;
+}
+
 template <class P, int S>
 EBB_INLINE void run_step(const nest_call& c) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
-  if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
+  constexpr int band = band_with<P>(S);
+  if constexpr (band >= 0) {  // the first member stands for all
+    if constexpr (S == P::plan.bands[static_cast<std::size_t>(band)].first) run_band<P, band>(c);
+  } else if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
   else run_whole<P, S>(c);
   if constexpr (has_checks<P>(S)) run_checks<P, S>(c.name, [&]<int B>() { return c.buffer[B]; }, c.symbol);
 }

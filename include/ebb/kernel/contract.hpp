@@ -22,6 +22,7 @@ struct product {
   bool transpose_a = false, transpose_b = false;
   std::ptrdiff_t lda = 0, ldb = 0, ldc = 0;
   std::ptrdiff_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
+  bool more = false;  // the chains begin with what is in c; only where m > 1, n = 1 and a is transposed
 
   /// Compact operands.
   static constexpr product compact(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, bool ta = false, bool tb = false,
@@ -63,14 +64,14 @@ inline void multiply(const product& shape, const blocking& cut, const matrix<T>&
   if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
     return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
   if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
-  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
+  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, shape.more);
 
   for (std::ptrdiff_t p = 0; p == 0 || p < k; p += cut.k) {
     const std::ptrdiff_t depth = std::min(cut.k, k - p);
     for (std::ptrdiff_t j0 = 0; j0 < n; j0 += cut.n) {
       const std::ptrdiff_t j1 = std::min(j0 + cut.n, n);
       if (!cut.pack_b) {
-        block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, p > 0);
+        block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, p > 0 || shape.more);
         continue;
       }
       for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
@@ -78,7 +79,7 @@ inline void multiply(const product& shape, const blocking& cut, const matrix<T>&
       for (std::ptrdiff_t i = 0; i < m; i += cut.m)
         for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
           block(std::min(cut.m, m - i), depth, a.from(i, p), scratch + (j - j0) * depth, width<T>, c + i * ldc + j, ldc,
-                std::min<std::ptrdiff_t>(width<T>, j1 - j), p > 0);
+                std::min<std::ptrdiff_t>(width<T>, j1 - j), p > 0 || shape.more);
     }
   }
 }

@@ -11,14 +11,18 @@ namespace ebb::inline EBB_ABI {
 
 namespace simd {
 
+template <class T, std::size_t Bytes>
+EBB_INLINE vector<T, Bytes> load_bytes(const T* p) {
+  vector<T, Bytes> x;
+  std::memcpy(&x, p, Bytes);
+  return x;
+}
+
 /// Lane q (of 16 bytes) from p + q * stride.
 template <class T, std::size_t Bytes = register_bytes>
 EBB_INLINE vector<T, Bytes> load_lanes(const T* p, std::ptrdiff_t stride) {
-  if constexpr (Bytes == 16) {
-    vector<T, 16> x;
-    std::memcpy(&x, p, 16);
-    return x;
-  } else {
+  if constexpr (Bytes == 16) return load_bytes<T, 16>(p);
+  else {
     const auto low = load_lanes<T, Bytes / 2>(p, stride);
     const auto high = load_lanes<T, Bytes / 2>(p + static_cast<std::ptrdiff_t>(Bytes / 32) * stride, stride);
     return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(low, high, I...); }
@@ -26,15 +30,21 @@ EBB_INLINE vector<T, Bytes> load_lanes(const T* p, std::ptrdiff_t stride) {
   }
 }
 
-/// Half a register from each.
+#if defined(__AVX512F__)
+
+/// Half a register from each; the second one by a load that is merged under a mask: a shuffle would wait for the one unit that shuffles.
 template <class T>
 EBB_INLINE vector<T> join_halves(const T* low, const T* high) {
-  vector<T, register_bytes / 2> x, y;
-  std::memcpy(&x, low, sizeof x);
-  std::memcpy(&y, high, sizeof y);
-  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(x, y, I...); }
-  (std::make_integer_sequence<int, count_of<T>>{});
+  const auto half = [](const T* p) EBB_LAMBDA { return reinterpret_cast<__m256d>(load_bytes<T, 32>(p)); };
+  return reinterpret_cast<vector<T>>(_mm512_mask_broadcast_f64x4(_mm512_castpd256_pd512(half(low)), 0xf0, half(high)));
 }
+
+#else
+
+template <class T>
+EBB_INLINE vector<T> join_halves(const T* low, const T* high);  // there are no such registers
+
+#endif
 
 }  // namespace simd
 
@@ -97,7 +107,7 @@ inline constexpr int thin_columns = 3;
 
 template <int N, class T>
 inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
-  constexpr int n = simd::count_of<T>, groups = N == 1 && simd::register_bytes < 64 ? 4 : 1;
+  constexpr int n = simd::count_of<T>, groups = N > 1 ? 1 : simd::register_bytes < 64 ? 4 : lane_pairs<T> ? 2 : 1;
   if (m < n || k < square<T>) {
     for (std::ptrdiff_t i = 0; i < m; ++i)
       for (std::ptrdiff_t j = 0; j < N; ++j) {

@@ -77,6 +77,10 @@ class nest_kernel {
     whole.index = 0;
     each_run([&]<int R>(auto) EBB_LAMBDA { std::get<R>(x.of).begin(identity<R>); });
   }
+  static EBB_INLINE void begin_run(leaf& x, leaves& whole) {
+    begin_leaf(x, whole);
+    whole.count = 0;
+  }
   static EBB_INLINE void end_leaf(const leaf& x, leaves& whole) {
     each_run([&]<int R>(auto merge) EBB_LAMBDA { std::get<R>(whole.of).add(std::get<R>(x.of), whole.count, merge); });
     ++whole.count;
@@ -143,7 +147,7 @@ class nest_kernel {
     if constexpr (!has_run) segment(x, p, 0, count, 0);
     else
       for (std::size_t j = 0;;) {
-        const std::size_t room = leaf_length - (joins_rows ? whole.index : 0), c = count - j < room ? count - j : room;
+        const std::size_t room = leaf_length - (joins_rows || n.banded ? whole.index : 0), c = count - j < room ? count - j : room;
         segment(x, p, j, c, joins_rows ? whole.index % logical_lanes : 0);
         j += c;
         whole.index += c;
@@ -168,10 +172,7 @@ class nest_kernel {
   template <int L>
   static EBB_INLINE void walk(leaf& x, leaves& whole, const pointers& given, const extents& e) {
     begin_rows<L>(given, e);
-    if constexpr (has_run && L == n.run_from) {
-      begin_leaf(x, whole);
-      whole.count = 0;
-    }
+    if constexpr (has_run && L == n.run_from) begin_run(x, whole);
     if constexpr (L == inner) row(x, whole, given, e.template at<L>());
     else {
       pointers p = given;
@@ -188,6 +189,27 @@ class nest_kernel {
     leaf x;
     leaves whole;
     walk<0>(x, whole, pointers(c.buffer), extents(c.symbol));
+  }
+
+  /// What a run of a banded nest keeps from one band to the next.
+  struct progress {
+    leaf x;
+    leaves whole;
+    progress() {}  // nothing, see cascade
+  };
+  /// Indices [first, first + count) of its only loop; first is a multiple of the logical lanes.
+  EBB_FLATTEN static void run_rows(const nest_call& c, progress& s, std::size_t first, std::size_t count, bool last) {
+    static_assert(n.loops == 1);
+    pointers p(c.buffer);
+    p.template advance<0>(extents(c.symbol), first);
+    leaf x;
+    if (first == 0) begin_run(x, s.whole);
+    else if constexpr (has_run) x = s.x;
+    row(x, s.whole, p, count);
+    if constexpr (has_run) {
+      if (last) end_run(x, s.whole, p);
+      else s.x = x;
+    }
   }
 };
 

@@ -55,7 +55,7 @@ struct nest_step {
     std::ptrdiff_t r = 1;
     for (int a = n.axis[L]; a < n.axis[L + 1]; ++a) {
       const int e = P::shape_at(n.shape).e[a];
-      if (e < 0) return std::ptrdiff_t{-1};
+      if (e < 0 || n.banded) return std::ptrdiff_t{-1};
       r *= e;
     }
     return r;
@@ -100,15 +100,15 @@ struct nest_step {
       repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA { red[R] = static_cast<char*>(buffer[reduce_at<R>.buffer]); });
       repeat<n.stores.count>([&]<int S>() EBB_LAMBDA { out[S] = static_cast<char*>(buffer[store_at<S>.buffer]); });
     }
-    /// To the next index of loop L.
+    /// `count` indices of loop L further.
     template <int L>
-    EBB_INLINE void advance(const extents& e) {
+    EBB_INLINE void advance(const extents& e, std::size_t count = 1) {
       repeat<n.loads.count>([&]<int I>() EBB_LAMBDA {
-        if constexpr (load_at<I>.source == nest_load::from::array) in[I] += e.template stride<L, load_at<I>.along>(sizeof(loaded<I>));
+        if constexpr (load_at<I>.source == nest_load::from::array) in[I] += count * e.template stride<L, load_at<I>.along>(sizeof(loaded<I>));
       });
-      repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA { red[R] += e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>)); });
-      repeat<n.stores.count>([&]<int S>() EBB_LAMBDA { out[S] += e.template stride<L, (1 << n.loops) - 1>(sizeof(stored<S>)); });
-      ++index[L];
+      repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA { red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>)); });
+      repeat<n.stores.count>([&]<int S>() EBB_LAMBDA { out[S] += count * e.template stride<L, (1 << n.loops) - 1>(sizeof(stored<S>)); });
+      index[L] += count;
     }
   };
   static constexpr int kept_loops(const nest_reduce& r) {

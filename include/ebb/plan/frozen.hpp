@@ -9,12 +9,14 @@
 namespace ebb::inline EBB_ABI {
 
 struct plan_size {
-  int steps = 0, nests = 0, loads = 0, computes = 0, reduces = 0, stores = 0, buffers = 0, places = 0, copies = 0, checks = 0, joined = 0;
+  int steps = 0, nests = 0, loads = 0, computes = 0, reduces = 0, stores = 0, buffers = 0, places = 0, copies = 0, checks = 0, bands = 0,
+      joined = 0;
 };
 
 constexpr plan_size size_of(const plan& p) {
   return {p.steps.size(),  p.nests.size(),   p.loads.size(),  p.computes.size(), p.reduces.size(),
-          p.stores.size(), p.buffers.size(), p.places.size(), p.copies.size(),   p.checks.size(),   p.joined.size()};
+          p.stores.size(), p.buffers.size(), p.places.size(), p.copies.size(),   p.checks.size(),   p.bands.size(),
+          p.joined.size()};
 }
 
 template <plan_size Size>
@@ -33,6 +35,7 @@ struct frozen_plan {
   items<plan_place, Size.places> places{};
   items<plan_copy, Size.copies> copies{};
   items<plan_check, Size.checks> checks{};
+  items<plan_band, Size.bands> bands{};
   items<int, Size.joined> joined{};
 };
 
@@ -52,6 +55,7 @@ constexpr frozen_plan<Size> freeze(const plan& p) {
   copy(p.places, f.places);
   copy(p.copies, f.copies);
   copy(p.checks, f.checks);
+  copy(p.bands, f.bands);
   copy(p.joined, f.joined);
   return f;
 }

@@ -5,7 +5,7 @@
 // A buffer may follow another one of its shape and element size in the same memory: after the step that used that one last, or in this
 // very step if it is a nest that reads the one element by element at the place where it stores the other. A result's memory is free until
 // the result itself is written; a temporary there is one array less to walk through the caches. But it must not be taken so early that
-// the result can no longer be written over an argument, see exec/alias.hpp.
+// the result can no longer be written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one.
 #pragma once
 
 #include "step.hpp"
@@ -18,17 +18,16 @@ class memory_planner {
 
   constexpr void run() {
     for (int s = 0; s < p_.steps.size(); ++s)
-      each_buffer(p_.steps[s], [&](int b) {
+      for (int b : buffers_of(p_.steps[s])) {
         if (s < first_[b]) first_[b] = s;
         last_[b] = s;
-      });
+      }
     for (const plan_copy& c : p_.copies) last_[c.buffer] = p_.steps.size();
     for (int b = 0; b < p_.buffers.size(); ++b)
       if (p_.buffers[b].is == plan_buffer::role::result) rooms_.push({p_.buffers[b], b, -1});
     for (const plan_step& s : p_.steps)
-      each_buffer(s, [&](int b) {
+      for (int b : buffers_of(s))
         if (p_.buffers[b].is == plan_buffer::role::temporary && p_.buffers[b].number < 0) settle(b);
-      });
   }
 
  private:
@@ -39,17 +38,19 @@ class memory_planner {
     int owner = -1;   // the one that was there last
   };
 
-  constexpr void each_buffer(const plan_step& s, auto&& f) const {
+  constexpr vec<int> buffers_of(const plan_step& s) const {
+    vec<int> r;
     if (s.nest < 0) {
-      for (int j = 0; j < s.joined.count; ++j) f(p_.joined[s.joined.first + j]);
-      f(s.out);
-      return;
+      for (int j = 0; j < s.joined.count; ++j) r.push(p_.joined[s.joined.first + j]);
+      r.push(s.out);
+      return r;
     }
     const nest& n = p_.nests[s.nest];
     for (int i = 0; i < n.loads.count; ++i)
-      if (p_.loads[n.loads.first + i].buffer >= 0) f(p_.loads[n.loads.first + i].buffer);
-    for (int i = 0; i < n.reduces.count; ++i) f(p_.reduces[n.reduces.first + i].buffer);
-    for (int i = 0; i < n.stores.count; ++i) f(p_.stores[n.stores.first + i].buffer);
+      if (p_.loads[n.loads.first + i].buffer >= 0) r.push(p_.loads[n.loads.first + i].buffer);
+    for (int i = 0; i < n.reduces.count; ++i) r.push(p_.reduces[n.reduces.first + i].buffer);
+    for (int i = 0; i < n.stores.count; ++i) r.push(p_.stores[n.stores.first + i].buffer);
+    return r;
   }
 
   constexpr void settle(int b) {
@@ -78,7 +79,13 @@ class memory_planner {
   }
   constexpr bool hands_over(int from, int to) const {
     if (!is_alike(p_.buffers[from], p_.buffers[to])) return false;
-    return last_[from] < first_[to] || (last_[from] == first_[to] && is_in_place(p_.steps[first_[to]], from, to));
+    return band_of(last_[from]) < band_of(first_[to]) || (last_[from] == first_[to] && is_in_place(p_.steps[first_[to]], from, to));
+  }
+  /// The first step of the band that step s belongs to; s itself if there is none.
+  constexpr int band_of(int s) const {
+    for (const plan_band& b : p_.bands)
+      if (s >= b.first && s < b.first + b.count) return b.first;
+    return s;
   }
   constexpr bool is_in_place(const plan_step& s, int from, int to) const {
     if (s.nest < 0) return false;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "band.hpp"
 #include "fuse.hpp"
 #include "memory.hpp"
 
@@ -22,6 +23,7 @@ class planner {
       if (x.whole >= 0) plan_whole(x.whole);
       else plan_nest(x);
     }
+    band_planner(g_, p_).run();
     memory_planner(p_).run();
     for (int k = 0; k < g_.size(); ++k) plan_checks(k);
   }

@@ -40,6 +40,12 @@ struct plan_copy {
   int result = -1, buffer = -1;
 };
 
+/// Steps that run together, some rows at a time; see [note: bands of rows].
+struct plan_band {
+  int first = 0, count = 0;  // of the steps
+  int shape = -1;            // of the matrix whose rows they are
+};
+
 /// What a call has to look at before it may go on; see exec/check.hpp.
 struct plan_check {
   int equation = -1;  // who asks
@@ -60,6 +66,7 @@ struct plan {
   vec<plan_place> places;
   vec<plan_copy> copies;
   vec<plan_check> checks;
+  vec<plan_band> bands;
   vec<int> joined;
   vec<int> group_of;  // for pictures: the number of the step of each equation, or -1
 };

@@ -77,6 +77,7 @@ struct nest {
   int slots[7] = {};                // by dtype
   part loads, computes, reduces, stores;
   bool small = false;               // few and cheap equations: worth unrolling over the accumulators of a reduction
+  bool banded = false;              // runs in pieces of its one loop, see [note: bands of rows]
 };
 
 }  // namespace ebb::inline EBB_ABI

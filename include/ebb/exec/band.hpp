@@ -1,0 +1,76 @@
+// ebb/exec/band.hpp — steps that take turns, on some rows of a matrix at a time; see [note: bands of rows].
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/repeat.hpp"
+#include "../kernel/contract.hpp"
+#include "../kernel/nest.hpp"
+#include "../plan/step.hpp"
+
+#include <tuple>
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// How many rows of that many bytes are taken at a time: they fill most of a first-level cache.
+constexpr std::size_t rows_of_band(std::size_t row_bytes) {
+  const std::size_t rows = banded_bytes / (row_bytes > 0 ? row_bytes : 1) / logical_lanes * logical_lanes;
+  return rows > 0 ? rows : logical_lanes;
+}
+
+/// Step S of program P, which is a member of a band: a nest, or a product of a matrix or its transpose with a vector.
+template <class P, int S>
+class band_member {
+  static constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
+
+  template <int Equation>
+  static void multiply(const nest_call& c, std::size_t columns, std::size_t first, std::size_t count) {
+    constexpr equation e = P::g.eq[static_cast<std::size_t>(Equation)];
+    using T = type_of<e.op->result>;
+    const T* const x = static_cast<const T*>(c.buffer[s.in[0]]) + first * columns;
+    const T* const y = static_cast<const T*>(c.buffer[s.in[1]]);
+    T* const out = static_cast<T*>(c.buffer[s.out]);
+    const auto m = static_cast<std::ptrdiff_t>(count), k = static_cast<std::ptrdiff_t>(columns);
+    if constexpr (e.attr[0] & 1) {
+      auto p = kernel::product::compact(k, m, 1, true);
+      p.more = first > 0;
+      kernel::contract(p, x, y + first, out, nullptr);
+    } else {
+      kernel::contract(kernel::product::compact(m, k, 1), x, y, out + first, nullptr);
+    }
+  }
+
+  template <int Nest>
+  struct progress_of {
+    using type = typename nest_kernel<P, Nest>::progress;
+  };
+  struct nothing {
+    using type = nothing;
+  };
+  typename std::conditional_t<(s.nest >= 0), progress_of<s.nest>, nothing>::type progress_;
+
+ public:
+  band_member() {}  // nothing: a tuple would write zeros into all of it
+  void run(const nest_call& c, std::size_t columns, std::size_t first, std::size_t count, bool last) {
+    if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run_rows(c, progress_, first, count, last);
+    else multiply<s.equation>(c, columns, first, count);
+  }
+};
+
+template <class P, int Band>
+void run_band(const nest_call& c) {
+  constexpr plan_band b = P::plan.bands[static_cast<std::size_t>(Band)];
+  constexpr int e0 = P::shape_at(b.shape).e[0], e1 = P::shape_at(b.shape).e[1];
+  constexpr dtype type = P::plan.buffers[static_cast<std::size_t>(P::plan.steps[static_cast<std::size_t>(b.first)].out)].type;
+  const std::size_t rows = extent_value(e0, c.symbol), columns = extent_value(e1, c.symbol);
+  const std::size_t height = columns == 1 ? rows : rows_of_band(columns * size_of(type));  // see band_planner::is_product
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    std::tuple<band_member<P, b.first + I>...> members;
+    for (std::size_t first = 0, count = 0; first == 0 || first < rows; first += count) {
+      count = rows - first < 2 * height ? rows - first : height;  // no short one at the end: its product would not fill the lanes
+      (std::get<I>(members).run(c, columns, first, count, first + count == rows), ...);
+      if (count == 0) break;
+    }
+  }(std::make_integer_sequence<int, b.count>{});
+}
+
+}  // namespace ebb::inline EBB_ABI::detail
