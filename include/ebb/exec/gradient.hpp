@@ -45,12 +45,14 @@ inline constexpr bool is_scalar_result<term<T>> = real_element<T>;
 
 template <class F, class Wrt, class... T>
 struct gradient_program {
+  static constexpr graph_size room = traced<F, T...>::size.times(4);
   static constexpr graph make() {
     return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
   }
 };
 template <class F, class... T>
 struct forward_program {
+  static constexpr graph_size room = traced<F, T...>::size.times(1);
   static constexpr graph make() { return prune(simplify(traced<F, T...>::g.thaw())); }
 };
 

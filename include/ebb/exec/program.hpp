@@ -15,6 +15,7 @@ template <class G>
 class executable {
  public:
   struct lowered {
+    static constexpr graph_size room = G::g.size_of_all.times(1);
     static constexpr graph make() { return lower(G::g.thaw()); }
   };
   static constexpr const auto& g = frozen<lowered>::g;

@@ -3,7 +3,9 @@
 //
 // [note: one constant per stage]
 // Memory that is allocated in a constant expression must be freed in it. What one stage hands to the next is therefore frozen into
-// arrays, whose sizes cost a second evaluation, and thawed there. Each stage is a constant of its own: compilers count steps per constant.
+// arrays, and thawed there. Each stage is a constant of its own: compilers count steps per constant.
+// How large the arrays have to be is known when the stage has been evaluated, and then it must be evaluated again. Where a stage can guess
+// (`room`, from the size of the graph it begins with), the first evaluation fills arrays of that size, and only they are cut.
 #pragma once
 
 #include "graph.hpp"
@@ -14,6 +16,15 @@ namespace ebb::inline EBB_ABI {
 
 struct graph_size {
   int equations = 0, operands = 0, shapes = 0, outs = 0, symbols = 0, graphs = 0;
+
+  constexpr bool holds(const graph_size& s) const {
+    return s.equations <= equations && s.operands <= operands && s.shapes <= shapes && s.outs <= outs && s.symbols <= symbols &&
+           s.graphs <= graphs;
+  }
+  /// A guess for what a pass makes of a graph of this size.
+  constexpr graph_size times(int factor) const {
+    return {factor * equations + 32, factor * operands + 64, factor * shapes + 8, factor * outs + 8, symbols + 8, graphs};
+  }
 };
 
 constexpr void add_size(const graph& g, graph_size& s) {
@@ -31,22 +42,25 @@ constexpr graph_size size_of(const graph& g) {
   return s;
 }
 
+/// Where a graph stands in the arrays.
+struct frozen_part {
+  graph_size first, count;
+  int inputs = 0, subs = 0;
+};
+
 /// Graph 0 is the program; sub-graphs follow in prefix order, each a range of the same arrays.
 template <graph_size Size>
 struct frozen_graph {
-  struct part {
-    graph_size first, count;
-    int inputs = 0, subs = 0;
-  };
   template <class T, int N>
   using items = std::array<T, static_cast<std::size_t>(N > 0 ? N : 1)>;
 
+  static constexpr graph_size size_of_all = Size;
   items<equation, Size.equations> eq{};
   items<int, Size.operands> pool{};
   items<shape, Size.shapes> shapes{};
   items<int, Size.outs> out{};
   items<symbols::item, Size.symbols> syms{};
-  items<part, Size.graphs> parts{};
+  items<frozen_part, Size.graphs> parts{};
 
   constexpr int size() const { return parts[0].count.equations; }
   constexpr int outs() const { return parts[0].count.outs; }
@@ -57,8 +71,22 @@ struct frozen_graph {
     return get(number);
   }
 
+  template <graph_size Less>
+  constexpr frozen_graph<Less> cut_to() const {
+    frozen_graph<Less> r;
+    const auto copy = [](const auto& from, auto& to) {
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i];
+    };
+    copy(eq, r.eq);
+    copy(pool, r.pool);
+    copy(shapes, r.shapes);
+    copy(out, r.out);
+    copy(syms, r.syms);
+    copy(parts, r.parts);
+    return r;
+  }
   constexpr void put(const graph& g, graph_size& at) {
-    part& p = parts[static_cast<std::size_t>(at.graphs++)];
+    frozen_part& p = parts[static_cast<std::size_t>(at.graphs++)];
     p.first = at;
     p.count = {g.eq.size(), g.pool.size(), g.shapes.size(), g.out.size(), g.syms.count(), 1};
     p.inputs = g.inputs;
@@ -76,7 +104,7 @@ struct frozen_graph {
     for (const auto& x : from) to[static_cast<std::size_t>(at++)] = x;
   }
   constexpr graph get(int& number) const {
-    const part& p = parts[static_cast<std::size_t>(number++)];
+    const frozen_part& p = parts[static_cast<std::size_t>(number++)];
     graph g;
     append(g.eq, eq, p.first.equations, p.count.equations);
     append(g.pool, pool, p.first.operands, p.count.operands);
@@ -125,6 +153,28 @@ template <class Make>
 struct frozen {
   static constexpr graph_size size = detail::size_if_constant<Make>(0);
   static constexpr frozen_graph<size> g = freeze<size>(Make::make());
+};
+
+template <class Make>
+  requires requires { Make::room; }
+struct frozen<Make> {
+ private:
+  static constexpr graph_size room = Make::room;
+  struct attempt {
+    graph_size size;
+    frozen_graph<room> g;
+    constexpr explicit attempt(const graph& made) : size(size_of(made)) {
+      if (room.holds(size)) g = freeze<room>(made);
+    }
+  };
+  static constexpr attempt first{Make::make()};
+
+ public:
+  static constexpr graph_size size = first.size;
+  static constexpr frozen_graph<size> g = [] {
+    if constexpr (room.holds(size)) return first.g.template cut_to<size>();
+    else return freeze<size>(Make::make());
+  }();
 };
 
 template <class Frozen>
