@@ -121,3 +121,18 @@ TEST_CASE("a matrix is read once, in bands of rows, by its product with a vector
   for (const std::size_t m : numbers<5, 300, 1500>)
     check(whole_numbers, {of(m, 20), of(20)}, terms<term<std::int64_t, dyn, dyn>, term<std::int64_t, dyn>>{});
 }
+
+TEST_CASE("a result may stand in the memory of an argument that its band still reads") {
+  const auto x = ebb::normal<float, dyn, 20>(7, {900});
+  const auto t = ebb::normal<float, dyn>(8, {900});
+  const auto w = ebb::normal<float, 20>(9);
+  constexpr auto slopes = ebb::grad<0, 2>([](auto weights, auto rows, auto scale) {
+    return ebb::sum(ebb::tanh(ebb::matmul(rows, weights)) * scale);
+  });
+  const auto [dw, dt] = slopes(w, x, t);
+  auto over_w = w;
+  auto over_t = t;
+  slopes(ebb::into(over_w, over_t), over_w, x, over_t);
+  for (std::size_t i = 0; i < 20; ++i) CHECK(over_w(i) == dw(i));
+  for (std::size_t i = 0; i < 900; ++i) REQUIRE(over_t(i) == dt(i));
+}

@@ -27,29 +27,27 @@ constexpr bool may_overwrite(int o, int a) {
   for (int c = 0; c < P::plan.size.copies; ++c)
     if (P::plan.copies[static_cast<std::size_t>(c)].buffer == source) return false;
   // The steps of a band take turns: what one of them writes, another one has not read to the end.
-  const auto uses = [&](int s, bool writing) {
-    const plan_step& step = P::plan.steps[static_cast<std::size_t>(s)];
-    if (step.nest < 0) {
-      if (writing) return in_result(step.out);
-      for (int j = 0; j < step.joined.count; ++j)
-        if (P::plan.joined[static_cast<std::size_t>(step.joined.first + j)] == source) return true;
-      return false;
-    }
-    const nest& n = P::plan.nests[static_cast<std::size_t>(step.nest)];
-    bool found = false;
-    if (!writing)
-      for (int i = 0; i < n.loads.count; ++i) found = found || P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].buffer == source;
-    else {
-      for (int i = 0; i < n.stores.count; ++i) found = found || in_result(P::plan.stores[static_cast<std::size_t>(n.stores.first + i)].buffer);
-      for (int i = 0; i < n.reduces.count; ++i) found = found || in_result(P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].buffer);
-    }
-    return found;
+  const auto any_of = [](part list, auto&& f) {
+    for (int i = list.first; i < list.first + list.count; ++i)
+      if (f(static_cast<std::size_t>(i))) return true;
+    return false;
+  };
+  const auto reads_it = [&](const plan_step& s) {
+    if (s.nest < 0) return any_of(s.joined, [&](std::size_t i) { return P::plan.joined[i] == source; });
+    return any_of(P::plan.nests[static_cast<std::size_t>(s.nest)].loads, [&](std::size_t i) { return P::plan.loads[i].buffer == source; });
+  };
+  const auto writes_over = [&](const plan_step& s) {
+    if (s.nest < 0) return in_result(s.out);
+    const nest& n = P::plan.nests[static_cast<std::size_t>(s.nest)];
+    return any_of(n.stores, [&](std::size_t i) { return in_result(P::plan.stores[i].buffer); }) ||
+           any_of(n.reduces, [&](std::size_t i) { return in_result(P::plan.reduces[i].buffer); });
   };
   for (int i = 0; i < P::plan.size.bands; ++i) {
     const plan_band& b = P::plan.bands[static_cast<std::size_t>(i)];
-    for (int s = b.first; s < b.first + b.count; ++s)
-      for (int t = b.first; t < b.first + b.count; ++t)
-        if (s != t && uses(s, false) && uses(t, true)) return false;
+    const auto member = [&](int s) -> const plan_step& { return P::plan.steps[static_cast<std::size_t>(b.first + s)]; };
+    for (int s = 0; s < b.count; ++s)
+      for (int t = 0; t < b.count; ++t)
+        if (s != t && reads_it(member(s)) && writes_over(member(t))) return false;
   }
   int first_write = P::plan.size.steps;
   for (int s = 0; s < P::plan.size.steps; ++s) {

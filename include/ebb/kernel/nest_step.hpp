@@ -104,9 +104,12 @@ struct nest_step {
     template <int L>
     EBB_INLINE void advance(const extents& e, std::size_t count = 1) {
       repeat<n.loads.count>([&]<int I>() EBB_LAMBDA {
-        if constexpr (load_at<I>.source == nest_load::from::array) in[I] += count * e.template stride<L, load_at<I>.along>(sizeof(loaded<I>));
+        if constexpr (load_at<I>.source == nest_load::from::array)
+          in[I] += count * e.template stride<L, load_at<I>.along>(sizeof(loaded<I>));
       });
-      repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA { red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>)); });
+      repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA {
+        red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));
+      });
       repeat<n.stores.count>([&]<int S>() EBB_LAMBDA { out[S] += count * e.template stride<L, (1 << n.loops) - 1>(sizeof(stored<S>)); });
       index[L] += count;
     }
