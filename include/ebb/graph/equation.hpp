@@ -73,6 +73,7 @@ struct op_info {
   dtype operand = dtype::f32;   // what the op is named for
   dtype operands[4] = {};       // of each operand; where any number is taken, all as the last
   bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
+  bool stops = false;           // no gradient passes: its pull gives nothing, to nobody
   cell identity = 0;            // of a reduction
 
   shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;

@@ -41,6 +41,7 @@ namespace ebb::inline EBB_ABI::op {
 struct stop_gradient : elementwise<1> {
   static constexpr std::string_view name = "stop_gradient";
   static constexpr domain accepts = domain::any;
+  static constexpr bool stops = true;
   static constexpr auto value(auto x) { return x; }
   static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
 };

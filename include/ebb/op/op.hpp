@@ -160,6 +160,7 @@ constexpr op_info make_info() {
   i.family = family_of<Op>;
   i.what = Op::what;
   i.autocast = Op::autocast;
+  if constexpr (requires { Op::stops; }) i.stops = Op::stops;
   i.heavy = Op::heavy;
   i.needs_elements = Op::needs_elements;
   i.names_places = Op::names_places;

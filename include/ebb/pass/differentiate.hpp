@@ -12,7 +12,7 @@ constexpr vec<char> active_equations(const graph& g, const vec<int>& wrt) {
   for (int w : wrt) active[w] = 1;
   const equation* eq = g.eq.data();
   for (int k = 0; k < g.size(); ++k)
-    if (is_real(eq[k].op->result))
+    if (is_real(eq[k].op->result) && !eq[k].op->stops)
       for (int j = 0; j < eq[k].count; ++j) active.data()[k] |= active.data()[g.pool.data()[eq[k].first + j]];
   return active;
 }

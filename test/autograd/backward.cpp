@@ -1,0 +1,286 @@
+// test/autograd/backward.cpp — backward and grad: which leaves get what, in which order, what is kept, and what is refused.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace {
+
+using array = ebb::tensor<double, ebb::dyn>;
+using var = ebb::variable<double, ebb::dyn>;
+using scalar = ebb::variable<double>;
+
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+
+std::string refusal(auto&& f) {
+  try {
+    f();
+  } catch (const ebb::error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("leaves and results know what they are") {
+  const var x(array{1, 2, 3});
+  const var y = product(x, x);
+  CHECK(x.is_leaf());
+  CHECK(x.requires_grad());
+  CHECK_FALSE(y.is_leaf());
+  CHECK(y.name() == "mul");
+  CHECK(y.value() == array{1, 4, 9});
+  CHECK_FALSE(var().defined());
+  CHECK_FALSE(x.grad().defined());
+  const var same = x;
+  CHECK(same.is_same(x));
+  {
+    const ebb::no_grad off;
+    const var z = product(x, x);
+    CHECK(z.value() == y.value());
+    CHECK_FALSE(z.requires_grad());
+    const ebb::enable_grad on;
+    CHECK(product(x, x).requires_grad());
+  }
+  CHECK(product(x, x).requires_grad());
+}
+
+TEST_CASE("CA-30: gradients of a leaf that is used several times are added") {
+  const var x(array{1, 2, 3}), w(array{4, 5, 6});
+  const var a = product(x, w);  // x w
+  const var b = product(a, x);  // x^2 w
+  total(product(b, a)).backward();  // x^3 w^2
+  CHECK(x.grad().value() == array{3 * 1 * 16., 3 * 4 * 25., 3 * 9 * 36.});
+  CHECK(w.grad().value() == array{2 * 1 * 4., 2 * 8 * 5., 2 * 27 * 6.});
+}
+
+TEST_CASE("CA-31, CA-33: grad returns gradients and leaves .grad alone, backward fills it") {
+  const var y(array{1, 2}), z(array{3, 4});
+  const scalar out = total(product(y, z));
+  const auto [gy, gz] = ebb::grad(out, ebb::wrt(y, z), {.retain_graph = true});
+  CHECK(gy.value() == z.value());
+  CHECK(gz.value() == y.value());
+  CHECK_FALSE(y.grad().defined());
+  CHECK_FALSE(z.grad().defined());
+  out.backward();
+  CHECK(y.grad().value() == z.value());
+  CHECK(z.grad().value() == y.value());
+}
+
+TEST_CASE("CA-34, CA-35: backward to some inputs runs only what leads there") {
+  const var x(array{1, 2}), y(array{3, 4}), a(array{5, 6});
+  int reached = 0;
+  const var branch = product(a, a);
+  branch.register_hook([&](const array&) { ++reached; });
+  const var left = product(x, y);
+  const scalar out = total(product(left, branch));
+  ebb::backward(out, {.retain_graph = true, .inputs = {x, y}});
+  CHECK(reached == 0);
+  CHECK_FALSE(a.grad().defined());
+  CHECK(x.grad().value() == array{3 * 25., 4 * 36.});
+  CHECK(y.grad().value() == array{1 * 25., 2 * 36.});
+
+  ebb::backward(out, {.retain_graph = true, .inputs = ebb::wrt(left)});  // not a leaf: it keeps the gradient
+  CHECK(left.grad().value() == array{25, 36});
+  CHECK(x.grad().value() == array{3 * 25., 4 * 36.});
+
+  ebb::backward(out, {.inputs = {a}});
+  CHECK(reached == 1);
+  CHECK(a.grad().value() == array{2 * 5 * 3., 2 * 6 * 8.});
+}
+
+TEST_CASE("CA-36, CA-37: gradients add up, in place where nobody else looks") {
+  var x(array{1, 2});
+  for (int step = 1; step <= 10; ++step) {
+    total(product(x, x)).backward();
+    CHECK(x.grad().value() == array{2. * step, 4. * step});
+  }
+  x.set_grad(array{1, 1});
+  const double* const before = x.grad().data();
+  total(product(x, x)).backward();
+  CHECK(x.grad().data() == before);
+  CHECK(x.grad().value() == array{3, 5});
+
+  const array kept = x.grad().value();  // a value: what comes later does not show in it
+  total(product(x, x)).backward();
+  CHECK(kept == array{3, 5});
+  CHECK(x.grad().value() == array{5, 9});
+  x.zero_grad();
+  CHECK_FALSE(x.grad().defined());
+}
+
+TEST_CASE("CA-38, SW-16: a retained graph can be walked again; the gradient that arrives is taken, not copied") {
+  const scalar x(2.);
+  constexpr auto square = ebb::compile([](auto v) { return v * v; });
+  const scalar y = square(x);
+  const double* arrived = nullptr;
+  x.register_hook([&](const scalar& g) { arrived = g.data(); });
+  ebb::backward(y, {.retain_graph = true});
+  CHECK(x.grad().data() == arrived);
+  for (int pass = 2; pass <= 4; ++pass) {
+    ebb::backward(y, {.retain_graph = true});
+    CHECK(x.grad().item() == 4. * pass);
+  }
+}
+
+TEST_CASE("what was saved goes with the first backward, and is missed by the second before it changes anything") {
+  const var x(array{1, 2}), w(array{3, 4});
+  const var y = product(x, w);
+  const scalar first = total(y), second = total(product(y, y));
+  first.backward();
+  const array gx = x.grad().value();
+  CHECK(refusal([&] { second.backward(); }).find("mul saved is gone") != std::string::npos);
+  CHECK(x.grad().value() == gx);
+
+  const var z = total(x).requires_grad() ? x : var();
+  const scalar plain = total(z);  // a sum saves nothing
+  plain.backward();
+  plain.backward();
+  CHECK(x.grad().value() == array{gx(0) + 2, gx(1) + 2});
+}
+
+TEST_CASE("CA-49: with create_graph the gradient is a new array with a history") {
+  const scalar x(3.);
+  constexpr auto cube = ebb::compile([](auto v) { return v * v * v; });
+  ebb::backward(cube(x), {.create_graph = true});
+  const scalar first = x.grad();
+  CHECK(first.requires_grad());
+  CHECK(first.item() == 27);
+  ebb::backward(cube(x), {.create_graph = true});
+  CHECK(x.grad().item() == 54);
+  CHECK(first.item() == 27);
+  CHECK(ebb::grad(x.grad(), ebb::wrt(x)).item() == 36);
+}
+
+TEST_CASE("CA-50, SW-15: derivatives to the fourth order, twice") {
+  constexpr auto cube = ebb::compile([](auto v) { return v * v * v; });
+  for (int run = 0; run < 2; ++run) {
+    const scalar x(2.);
+    scalar y = cube(x);
+    for (double expected : {12., 12., 6., 0.}) {
+      y = ebb::grad(y, ebb::wrt(x), {.create_graph = true});
+      CHECK(y.item() == expected);
+    }
+  }
+}
+
+TEST_CASE("a gradient that never came is undefined, not zero") {
+  constexpr auto two = ebb::compile([](auto x, auto y) { return std::tuple(x * x, y * y); });
+  const var x(array{1, 2}), y(array{3, 4});
+  const auto [a, b] = two(x, y);
+  total(a).backward();
+  CHECK(x.grad().value() == array{2, 4});
+  CHECK_FALSE(y.grad().defined());
+  const auto [gx, gy] = ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(x, y), {.allow_unused = true});
+  CHECK(gx.defined());
+  CHECK_FALSE(gy.defined());
+  const auto zeros = ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(y), {.materialize_grads = true});
+  CHECK(zeros.value() == array{0, 0});
+}
+
+TEST_CASE("outputs that are inputs, integer outputs, and tensors among the arguments") {
+  constexpr auto f = ebb::compile([](auto x, auto c) { return std::tuple(x, ebb::argmax<0>(x), x * c, ebb::stop_gradient(x)); });
+  const var x(array{1, 5, 2});
+  const array c{2, 3, 4};
+  const auto [same, place, scaled, still] = f(x, c);
+  STATIC_REQUIRE(std::is_same_v<decltype(same), const var>);
+  STATIC_REQUIRE(std::is_same_v<decltype(still), const array>);
+  CHECK(same.data() == x.data());
+  CHECK(place == 1);
+  CHECK(still == x.value());
+  total(product(same, scaled)).backward();  // x^2 c
+  CHECK(x.grad().value() == array{4, 30, 16});
+}
+
+TEST_CASE("writing a leaf never changes what a backward has saved") {
+  var x(array{1, 2}), w(array{3, 4});
+  const scalar y = total(product(x, w));
+  CHECK(w.version() == 0);
+  w.mutable_data()[0] = 100;
+  x.assign(array{7, 7});
+  CHECK(w.version() == 1);
+  y.backward();
+  CHECK(x.grad().value() == array{3, 4});
+  CHECK(w.grad().value() == array{1, 2});
+  CHECK(w.value() == array{100, 4});
+}
+
+TEST_CASE("SW-12: the caller's seed is not changed through the gradient it became") {
+  const var x(array{1, 2});
+  array seed{5, 6};
+  ebb::backward(x, {.seeds = {seed}});
+  seed.at(0) = 50;
+  CHECK(x.grad().value() == array{5, 6});
+  ebb::backward(x, {.seeds = {array{1, 1}}});
+  CHECK(seed == array{50, 6});
+}
+
+TEST_CASE("what a backward refuses, and changes nothing") {
+  const var x(array{1, 2});
+  const var y = product(x, x);
+  const auto after = [&](auto&& call) {
+    const std::string text = refusal(call);
+    CHECK_FALSE(x.grad().defined());
+    return text;
+  };
+  CHECK(after([&] { y.backward(); }) == "ebb::backward: a seed can be left out only for roots with one element; root 0 is f64[2]");
+  CHECK(after([&] { y.backward(array{1, 2, 3}); }) == "ebb::backward: seed 0 is f64[3], its root is f64[2]");
+  CHECK(after([&] { ebb::backward(y, {.seeds = {ebb::tensor<int, 2>{1, 2}}}); }) == "ebb::backward: seed 0 is i32[2], its root is f64[2]");  // SW-11
+  CHECK(after([&] { ebb::backward(y, {.seeds = {array{1, 1}, array{1, 1}}}); }) == "ebb::backward: there are 1 roots and 2 seeds");
+  CHECK(after([&] { ebb::backward(std::tuple(y, y), {.seeds = {array{1, 1}}}); }) == "ebb::backward: there are 2 roots and 1 seeds");
+  CHECK(after([&] { ebb::backward(total(y), {.inputs = ebb::input_list({})}); }).find("inputs is empty") != std::string::npos);
+  {
+    const ebb::no_grad off;
+    const scalar free = total(x);
+    CHECK(after([&] { free.backward(); }).find("has no history") != std::string::npos);
+    CHECK(after([&] { ebb::grad(total(y), ebb::wrt(free)); }).find("no history") != std::string::npos);
+  }
+  const var other(array{1});
+  CHECK(after([&] { ebb::grad(total(y), ebb::wrt(x, other)); }).find("no output depends on variable 1") != std::string::npos);
+  CHECK(after([&] { ebb::queue_callback([] {}); }).find("no backward is running") != std::string::npos);
+  CHECK(after([&] { product(x, var(array{1, 2, 3})); }).find("argument 0 is [2], argument 1 is [3]") != std::string::npos);
+  CHECK(after([&] { product(x, var()); }).find("undefined") != std::string::npos);
+}
+
+TEST_CASE("callbacks run once, after all gradients; a backward may run in a hook") {
+  const var x(array{1, 2});
+  const var y = product(x, x);
+  int calls = 0;
+  y.register_hook([&](const array&) {
+    ebb::queue_callback([&] {
+      ++calls;
+      CHECK(x.grad().defined());
+    });
+  });
+  total(y).backward();
+  CHECK(calls == 1);
+
+  const var z = product(x, x);
+  array inner;
+  bool is_inside = false;
+  z.register_hook([&](const array&) {
+    if (std::exchange(is_inside, true)) return;
+    const ebb::enable_grad on;
+    inner = ebb::grad(total(product(z, z)), ebb::wrt(x), {.retain_graph = true}).value();
+  });
+  const scalar out = total(z);
+  ebb::backward(out, {.retain_graph = true});  // the inner backward walks z as well, and calls the hook there
+  CHECK(inner == array{4, 32});
+  CHECK(x.grad().value() == array{2 + 2, 4 + 4});
+}
+
+TEST_CASE("a chain of a million nodes needs no stack") {
+  constexpr auto twice = ebb::compile([](auto v) { return v * 1.0; });
+  const scalar x(1.);
+  scalar y = x;
+  for (int i = 0; i < 1'000'000; ++i) y = twice(y);
+  y.backward();
+  CHECK(x.grad().item() == 1);
+  y = scalar();
+}
