@@ -19,8 +19,7 @@ class executable {
     static constexpr graph make() { return lower(G::g.thaw()); }
   };
   static constexpr const auto& g = frozen<lowered>::g;
-  static constexpr plan_size plan_sizes = size_of(make_plan(g.thaw()));
-  static constexpr frozen_plan<plan_sizes> plan = freeze<plan_sizes>(make_plan(g.thaw()));
+  static constexpr const auto& plan = planned<frozen<lowered>>::p;
 
   static constexpr const auto& shape_at(int number) { return shapes[static_cast<std::size_t>(number)]; }
   static constexpr const auto& result_shape(int number) { return shape_at(result_shapes[static_cast<std::size_t>(number)]); }
