@@ -44,7 +44,9 @@ struct nest_step {
   template <int R>
   static constexpr auto identity = from_cell<reduced<R>>(reduce_at<R>.identity);
 
-  using locals = detail::locals_of<n>;
+  // Numbers, not the nest itself: g++ 12 takes two nests for one where their arrays differ only in how many zeros come first.
+  using locals =
+      detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
   using loads = std::make_integer_sequence<int, n.loads.count>;
   using reduces = std::make_integer_sequence<int, n.reduces.count>;
   using stores = std::make_integer_sequence<int, n.stores.count>;

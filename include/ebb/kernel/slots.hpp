@@ -61,9 +61,6 @@ struct local_slots {
   }
 };
 
-template <nest N>
-using locals_of = local_slots<N.slots[0], N.slots[1], N.slots[2], N.slots[3], N.slots[4], N.slots[5], N.slots[6]>;
-
 }  // namespace detail
 
 }  // namespace ebb::inline EBB_ABI
