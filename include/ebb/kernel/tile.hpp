@@ -64,17 +64,27 @@ inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t
   }(std::make_integer_sequence<int, Vectors>{}, std::make_integer_sequence<int, Rows * Vectors>{});
 }
 
-/// One row of tiles: `columns` of them side by side, as many registers wide as Vectors says, the last one masked.
+/// How many registers wide a tile is. A single row has no others to hide the latency of its chains.
+template <int Rows>
+inline constexpr int widest = Rows == 1 ? 8 : vectors;
+
+/// One tile of up to Vectors registers for `columns` columns; the last one is masked.
 template <int Rows, int Vectors, class T>
+inline void last_tile(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+                      std::ptrdiff_t columns, bool more) {
+  constexpr int before = (Vectors - 1) * simd::count_of<T>;
+  if constexpr (Vectors > 1)
+    if (columns <= before) return last_tile<Rows, Vectors - 1>(k, a, b, b_row, c, c_row, columns, more);
+  run<Rows, Vectors, true>(k, a, b, b_row, c, c_row, more, static_cast<int>(columns) - before);
+}
+
+/// One row of tiles side by side for `columns` columns.
+template <int Rows, class T>
 inline void strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
                   std::ptrdiff_t columns, bool more) {
-  constexpr int n = simd::count_of<T>;
-  for (; columns >= Vectors * n; columns -= Vectors * n, b += Vectors * n, c += Vectors * n)
-    run<Rows, Vectors, false>(k, a, b, b_row, c, c_row, more, 0);
-  if (columns == 0) return;
-  if constexpr (Vectors > 2) return strip<Rows, 2>(k, a, b, b_row, c, c_row, columns, more);
-  else if (columns > n) run<Rows, 2, true>(k, a, b, b_row, c, c_row, more, static_cast<int>(columns) - n);
-  else run<Rows, 1, true>(k, a, b, b_row, c, c_row, more, static_cast<int>(columns));
+  constexpr int n = widest<Rows> * simd::count_of<T>;
+  for (; columns >= n; columns -= n, b += n, c += n) run<Rows, widest<Rows>, false>(k, a, b, b_row, c, c_row, more, 0);
+  if (columns > 0) last_tile<Rows, widest<Rows>>(k, a, b, b_row, c, c_row, columns, more);
 }
 
 /// All rows, in tiles of Rows and then of fewer.
@@ -82,7 +92,7 @@ template <int Rows = height, class T>
 inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
                   std::ptrdiff_t columns, bool more) {
   std::ptrdiff_t i = 0;
-  for (; i + Rows <= m; i += Rows) strip<Rows, Rows == 1 ? 4 : vectors>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
+  for (; i + Rows <= m; i += Rows) strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
   if constexpr (Rows > 1)
     if (i < m) block<Rows / 2>(m - i, k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
 }
