@@ -186,12 +186,26 @@ class expression {
 template <class T, std::size_t... E, class F, class... A>
 variable(const expression<T, extents<E...>, F, A...>&) -> variable<T, E...>;
 
+namespace detail {
+
+/// Numbers are arguments of the segment: an exponent is not known while it is traced.
+template <class F>
+struct on_tape_function {
+  using type = F;
+};
+template <>
+struct on_tape_function<functions::power> {
+  using type = broadcasting<op::pow>;
+};
+
+}  // namespace detail
+
 /// A function on operands, called with variables among its arguments.
 template <class F, class... A>
   requires((detail::on_tape<A> || ...) && (detail::tape_operand<A> && ...))
 auto apply_function(F, A&&... a) {
   using real = typename detail::first_real<A...>::type;
-  return detail::make_expression<F>(detail::held_operand<real>(std::forward<A>(a))...);
+  return detail::make_expression<typename detail::on_tape_function<F>::type>(detail::held_operand<real>(std::forward<A>(a))...);
 }
 
 template <class A, class B>

@@ -187,8 +187,8 @@ constexpr auto apply_function(F, const A&... a);
 template <class F>
 struct call {
   template <class... A>
-  constexpr auto operator()(const A&... a) const {
-    return apply_function(typename detail::function_of<F>::type{}, a...);
+  constexpr auto operator()(A&&... a) const {
+    return apply_function(typename detail::function_of<F>::type{}, std::forward<A>(a)...);
   }
 };
 

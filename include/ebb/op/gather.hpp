@@ -102,13 +102,13 @@ struct one_hot {
 /// The rows of x with the given numbers: an embedding, if x is a table.   Shape: indices' axes, then x's without the first.
 /// Throws: if a number is negative or too large. The gradient of a row that is taken twice is the sum of both.
 template <class X, class Indices>
-constexpr auto take(const X& x, const Indices& indices) {
-  return apply_function(functions::take{}, x, indices);
+constexpr auto take(X&& x, Indices&& indices) {
+  return apply_function(functions::take{}, std::forward<X>(x), std::forward<Indices>(indices));
 }
 /// 1 at the place that an index names, else 0.   Shape: indices' axes, then Classes.   Dtype: int64, no gradient.
 template <int Classes, class Indices>
-constexpr auto one_hot(const Indices& indices) {
-  return apply_function(functions::one_hot<Classes>{}, indices);
+constexpr auto one_hot(Indices&& indices) {
+  return apply_function(functions::one_hot<Classes>{}, std::forward<Indices>(indices));
 }
 
 }  // namespace ebb::inline EBB_ABI

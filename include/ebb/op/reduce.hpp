@@ -243,53 +243,53 @@ struct place_of {
 
 /// Sum.   Dtype: integers and bool give int64.   Error: see [note: logical reduction tree].
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto sum(const X& x, Keep = {}) {
-  return apply_function(functions::sum<Keep::keeps, Axes...>{}, x);
+constexpr auto sum(X&& x, Keep = {}) {
+  return apply_function(functions::sum<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// Arithmetic mean; NaN over no elements.   Dtype: integers give float.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto mean(const X& x, Keep = {}) {
-  return apply_function(functions::mean<Keep::keeps, Axes...>{}, x);
+constexpr auto mean(X&& x, Keep = {}) {
+  return apply_function(functions::mean<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// Product.   Dtype: integers and bool give int64.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto prod(const X& x, Keep = {}) {
-  return apply_function(functions::prod<Keep::keeps, Axes...>{}, x);
+constexpr auto prod(X&& x, Keep = {}) {
+  return apply_function(functions::prod<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// The largest element. Equal ones share the gradient evenly, as in torch.amax.   Throws: if there are no elements.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto max(const X& x, Keep = {}) {
-  return apply_function(functions::extremum<op::max, Keep::keeps, Axes...>{}, x);
+constexpr auto max(X&& x, Keep = {}) {
+  return apply_function(functions::extremum<op::max, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// The smallest element. Equal ones share the gradient evenly, as in torch.amin.   Throws: if there are no elements.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto min(const X& x, Keep = {}) {
-  return apply_function(functions::extremum<op::min, Keep::keeps, Axes...>{}, x);
+constexpr auto min(X&& x, Keep = {}) {
+  return apply_function(functions::extremum<op::min, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// log(sum(exp(x))) without overflow; -inf over no elements.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto logsumexp(const X& x, Keep = {}) {
-  return apply_function(functions::logsumexp<Keep::keeps, Axes...>{}, x);
+constexpr auto logsumexp(X&& x, Keep = {}) {
+  return apply_function(functions::logsumexp<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// Whether an element is not 0.   Dtype: bool.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto any(const X& x, Keep = {}) {
-  return apply_function(functions::truth<op::any, Keep::keeps, Axes...>{}, x);
+constexpr auto any(X&& x, Keep = {}) {
+  return apply_function(functions::truth<op::any, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// Whether no element is 0.   Dtype: bool.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto all(const X& x, Keep = {}) {
-  return apply_function(functions::truth<op::all, Keep::keeps, Axes...>{}, x);
+constexpr auto all(X&& x, Keep = {}) {
+  return apply_function(functions::truth<op::all, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// The place of the first largest element along an axis, or over all.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
-constexpr auto argmax(const X& x, Keep = {}) {
-  return apply_function(functions::place_of<op::max, Keep::keeps, Axis...>{}, x);
+constexpr auto argmax(X&& x, Keep = {}) {
+  return apply_function(functions::place_of<op::max, Keep::keeps, Axis...>{}, std::forward<X>(x));
 }
 /// The place of the first smallest element.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
-constexpr auto argmin(const X& x, Keep = {}) {
-  return apply_function(functions::place_of<op::min, Keep::keeps, Axis...>{}, x);
+constexpr auto argmin(X&& x, Keep = {}) {
+  return apply_function(functions::place_of<op::min, Keep::keeps, Axis...>{}, std::forward<X>(x));
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -104,34 +104,34 @@ struct bce_with_logits {
 /// e^x over its sum along an axis, the last one if none is named.
 /// Dtype: integers give float.   Saves: e^x, its sum.   Error: that of exp and of the sum.
 template <int Axis = -1, class X>
-constexpr auto softmax(const X& x) {
-  return apply_function(functions::softmax<Axis>{}, x);
+constexpr auto softmax(X&& x) {
+  return apply_function(functions::softmax<Axis>{}, std::forward<X>(x));
 }
 /// log(softmax(x)) without cancellation, along the last axis if none is named.   Saves: e^x, its sum.
 template <int Axis = -1, class X>
-constexpr auto log_softmax(const X& x) {
-  return apply_function(functions::log_softmax<Axis>{}, x);
+constexpr auto log_softmax(X&& x) {
+  return apply_function(functions::log_softmax<Axis>{}, std::forward<X>(x));
 }
 /// -log of the probability of each example's class, for logits with classes along the last axis, averaged over the examples.
 /// Shape: logits [..., classes], target [...] of class indices, or probabilities of logits' shape.   Throws: if there is no such class.
 template <class X, class Target, class How = averaged_tag>
-constexpr auto cross_entropy(const X& logits, const Target& target, How = {}) {
-  return apply_function(functions::cross_entropy<How>{}, logits, target);
+constexpr auto cross_entropy(X&& logits, Target&& target, How = {}) {
+  return apply_function(functions::cross_entropy<How>{}, std::forward<X>(logits), std::forward<Target>(target));
 }
 /// The same for logarithms of probabilities.
 template <class X, class Target, class How = averaged_tag>
-constexpr auto nll(const X& log_probabilities, const Target& target, How = {}) {
-  return apply_function(functions::nll<How>{}, log_probabilities, target);
+constexpr auto nll(X&& log_probabilities, Target&& target, How = {}) {
+  return apply_function(functions::nll<How>{}, std::forward<X>(log_probabilities), std::forward<Target>(target));
 }
 /// Mean squared difference.
 template <class X, class Y, class How = averaged_tag>
-constexpr auto mse(const X& x, const Y& y, How = {}) {
-  return apply_function(functions::mse<How>{}, x, y);
+constexpr auto mse(X&& x, Y&& y, How = {}) {
+  return apply_function(functions::mse<How>{}, std::forward<X>(x), std::forward<Y>(y));
 }
 /// -y log(p) - (1 - y) log(1 - p) for p = sigmoid(logits), without overflow.   Shape: both alike.
 template <class X, class Y, class How = averaged_tag>
-constexpr auto bce_with_logits(const X& logits, const Y& target, How = {}) {
-  return apply_function(functions::bce_with_logits<How>{}, logits, target);
+constexpr auto bce_with_logits(X&& logits, Y&& target, How = {}) {
+  return apply_function(functions::bce_with_logits<How>{}, std::forward<X>(logits), std::forward<Y>(target));
 }
 
 }  // namespace ebb::inline EBB_ABI
