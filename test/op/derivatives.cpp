@@ -71,6 +71,8 @@ TEST_CASE("derivatives of elementwise functions, to the second order") {
   both("log", [](auto x, auto y) { return ebb::log(x) * y; }, 0.3, 20);
   both("log1p", [](auto x, auto y) { return ebb::log1p(x) * y; }, -0.7, 5);
   both("tanh", [](auto x, auto y) { return ebb::tanh(x) * y; }, -3, 3);
+  both("sin", [](auto x, auto y) { return ebb::sin(x) * y; }, -9, 9);
+  both("cos", [](auto x, auto y) { return ebb::cos(x) * y; }, -9, 9);
   both("sigmoid", [](auto x, auto y) { return ebb::sigmoid(x) * y; }, -6, 6);
   both("softplus", [](auto x, auto y) { return ebb::softplus(x) * y; }, -6, 6);
   both("log_sigmoid", [](auto x, auto y) { return ebb::log_sigmoid(x) * y; }, -6, 6);

@@ -57,6 +57,8 @@ inline hyper_dual oracle(ebb::op::sqrt, hyper_dual x) {
   return chain(x, std::sqrt(x.v), 0.5L / std::sqrt(x.v), -0.25L / (x.v * std::sqrt(x.v)));
 }
 inline hyper_dual oracle(ebb::op::rsqrt, hyper_dual x) { return reciprocal(oracle(ebb::op::sqrt{}, x)); }
+inline hyper_dual oracle(ebb::op::sin, hyper_dual x) { return chain(x, std::sin(x.v), std::cos(x.v), -std::sin(x.v)); }
+inline hyper_dual oracle(ebb::op::cos, hyper_dual x) { return chain(x, std::cos(x.v), -std::sin(x.v), -std::cos(x.v)); }
 inline hyper_dual oracle(ebb::op::reciprocal, hyper_dual x) { return reciprocal(x); }
 inline hyper_dual oracle(ebb::op::square, hyper_dual x) { return x * x; }
 inline hyper_dual oracle(ebb::op::abs, hyper_dual x) { return x.v < 0 ? -x : x; }

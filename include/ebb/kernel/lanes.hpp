@@ -195,6 +195,7 @@ struct lanes<T> {
     return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::copysign<T>(x, y); }, magnitude, signs);
   }
   static EBB_INLINE mask isnan(lanes a) requires full_real<T> { return a != a; }
+  static EBB_INLINE bool any(mask m) { return lanes<bool>(m).to_bits() != 0; }
   static EBB_INLINE bits to_bits(lanes a) requires full_real<T> {
     using B = typename bits::element;
     return simd::each<B>([](auto x) EBB_LAMBDA { return reinterpret_cast<simd::vector<B>>(x); }, a);

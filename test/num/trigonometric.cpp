@@ -1,0 +1,90 @@
+// test/num/trigonometric.cpp — sin and cos against long double, and against integers where long double's own reduction ends.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+#include "oracle.hpp"
+
+#include <ebb/num/trigonometric.hpp>
+
+#include <array>
+
+namespace lane = ebb::lane;
+
+namespace of {
+constexpr auto sin = [](auto x) { return lane::sin(x); };
+constexpr auto cos = [](auto x) { return lane::cos(x); };
+}  // namespace of
+
+namespace {
+
+/// Where reduction is hardest: numbers next to multiples of pi/2, n up to a million and n a power of two, and where the ways meet.
+template <class T>
+std::vector<T> next_to_multiples() {
+  std::vector<T> out;
+  const auto around = [&](long double n) {
+    T x = static_cast<T>(n * 1.57079632679489661923132169163975144L);
+    x = std::nextafter(x, T(0));
+    for (int i = 0; i < 3; ++i, x = std::nextafter(x, std::numeric_limits<T>::infinity())) out.push_back(x), out.push_back(-x);
+  };
+  for (int n = 1; n < 6000; ++n) around(n);
+  for (int n = 6000; n < 1000000; n += 997) around(n);
+  for (int e = 0; e < std::numeric_limits<T>::max_exponent - 2; ++e) around(std::ldexp(1.0L, e));
+  const T edge = lane::detail::trigonometric<T>::greatest;
+  for (T x : {edge, std::nextafter(edge, T(0)), std::nextafter(edge, 2 * edge)}) out.push_back(x), out.push_back(-x);
+  return out;
+}
+
+template <class T, class F, class G>
+void check(const char* name, F f, G oracle, const std::vector<T>& at) {
+  const auto [ulps, x] = test::worst(f, oracle, at);
+  INFO(name << " of " << sizeof(T) << " bytes is worst at " << x << ", by " << ulps);
+  CHECK(ulps <= (lane::fused ? 1 : 2));
+  CHECK(test::differences(f, at) == 0);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("sin and cos are as exact as they say, whatever the size of their argument", "", float, double) {
+  // glibc's sinl and cosl reduce by all of 2/pi: their error is below one unit of long double.
+  const auto sin = [](long double x) { return std::isinf(x) ? NAN : std::sin(x); };
+  const auto cos = [](long double x) { return std::isinf(x) ? NAN : std::cos(x); };
+  for (const auto& at : {test::arguments<TestType>(), next_to_multiples<TestType>()}) {
+    check<TestType>("sin", of::sin, sin, at);
+    check<TestType>("cos", of::cos, cos, at);
+  }
+}
+
+TEST_CASE("the hardest arguments there are") {
+  // The double that is nearest to a multiple of pi/2: J.-M. Muller, Elementary Functions (2016), section 11.3.2.
+  const double hardest = 0x1.6ac5b262ca1ffp+849;
+  CHECK(std::abs(of::cos(hardest) / -4.6871659242546277e-19 - 1) < 1e-15);
+  CHECK(of::sin(hardest) == 1);
+  CHECK(of::sin(0x1.921fb54442d18p+1) == 1.2246467991473532e-16);  // sin of the double that is called pi
+  CHECK(std::abs(of::sin(1e22) / -0.8522008497671888017727 - 1) < 1e-15);
+}
+
+TEMPLATE_TEST_CASE("sin and cos of zeros, infinities, NaN and tiny numbers", "", float, double) {
+  using T = TestType;
+  using L = std::numeric_limits<T>;
+  CHECK((test::same(of::sin(T(0)), T(0)) && test::same(of::sin(T(-0.0)), T(-0.0))));
+  CHECK((of::cos(T(0)) == 1 && of::cos(T(-0.0)) == 1));
+  for (T x : {L::infinity(), -L::infinity(), L::quiet_NaN()}) CHECK((std::isnan(of::sin(x)) && std::isnan(of::cos(x))));
+  for (T x : {L::denorm_min(), L::min(), L::min() / 2, L::epsilon() * L::epsilon()}) {
+    CHECK((of::sin(x) == x && of::sin(-x) == -x));
+    CHECK(of::cos(x) == 1);
+  }
+}
+
+TEST_CASE("sin and cos in constant expressions have the bits of run time") {
+  static constexpr double at[] = {-1e300, -1e22, -1000, -1.5, -1e-9, 0.0, 1e-300, 0.5, 0.8, 1.57, 3, 100, 1048576, 1e7, 1.7e308};
+  constexpr auto results = [](auto f) {
+    std::array<double, std::size(at)> out{};
+    for (std::size_t i = 0; double x : at) out[i++] = f(x);
+    return out;
+  };
+  constexpr auto s = results(of::sin), c = results(of::cos);
+  for (std::size_t i = 0; volatile double x : at) {
+    const double y = x;
+    CHECK((test::same(s[i], of::sin(y)) && test::same(c[i], of::cos(y))));
+    ++i;
+  }
+}
