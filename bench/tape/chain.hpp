@@ -1,0 +1,73 @@
+// bench/tape/chain.hpp — chains of one-op segments on 16 elements: what a node costs to record, to run backward and to destroy.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <ebb/ebb.hpp>
+
+#include <algorithm>
+#include <time.h>
+#include <vector>
+
+namespace {
+
+using small = ebb::tensor<float, 16>;
+using tracked = ebb::variable<float, 16>;
+
+inline double thread_nanoseconds() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return 1e9 * static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec);
+}
+inline double median(std::vector<double> x) {
+  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
+  return x[x.size() / 2];
+}
+
+/// ns a node.
+struct chain_cost {
+  double record, backward, destroy;
+};
+
+/// `length` calls of f, one after the other; enough chains at once that the clock does not show.
+template <class F>
+[[gnu::noinline]] chain_cost measure_chain(F f, int length, int rounds) {
+  const tracked x(small::full(0.5f));
+  const small seed = small::full(1.f);
+  std::vector<tracked> end(static_cast<std::size_t>(std::max(1, 2000 / length)));
+  std::vector<double> record, backward, destroy;
+  for (int round = 0; round < rounds; ++round) {
+    const double begin = thread_nanoseconds();
+    for (tracked& y : end) {
+      y = f(x);
+      for (int k = 1; k < length; ++k) y = f(y);
+    }
+    const double recorded = thread_nanoseconds();
+    for (tracked& y : end) y.backward(seed);
+    const double run = thread_nanoseconds();
+    for (tracked& y : end) y = {};
+    const double nodes = static_cast<double>(length) * static_cast<double>(end.size());
+    destroy.push_back((thread_nanoseconds() - run) / nodes);
+    backward.push_back((run - recorded) / nodes);
+    record.push_back((recorded - begin) / nodes);
+  }
+  return {median(record), median(backward), median(destroy)};
+}
+
+/// The kernel alone: the same function from array to array, without a tape.
+template <class F>
+[[gnu::noinline]] double measure_kernel(F f, int rounds) {
+  constexpr int calls = 2000;
+  small a = small::full(0.5f), b;
+  std::vector<double> time;
+  for (int round = 0; round < rounds; ++round) {
+    const double begin = thread_nanoseconds();
+    for (int i = 0; i < calls; ++i) f(ebb::into(i % 2 ? a : b), i % 2 ? b : a);
+    time.push_back((thread_nanoseconds() - begin) / calls);
+  }
+  return median(time);
+}
+
+inline constexpr auto scale = ebb::compile([](auto x) { return x * 1.01f; });
+inline constexpr auto bend = ebb::compile([](auto x) { return ebb::tanh(x); });
+
+}  // namespace

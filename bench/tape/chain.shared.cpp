@@ -1,0 +1,10 @@
+// bench/tape/chain.shared.cpp — the same chain from within a shared object, where thread-local variables cost a call.
+// SPDX-License-Identifier: BSL-1.0
+#include "chain.hpp"
+
+#include "shared.hpp"
+
+shared_cost measure_in_shared_object(int length, int rounds) {
+  const chain_cost c = measure_chain(scale, length, rounds);
+  return {c.record, c.backward, c.destroy};
+}
