@@ -6,6 +6,7 @@
 
 #include "../graph/dot.hpp"
 #include "../graph/print.hpp"
+#include "../graph/program.hpp"
 
 #include <cstdio>
 #include <string>
@@ -20,7 +21,38 @@ graph lowered_graph() {
   return lower(Spec::template program<traced_type<A>...>::g.thaw());
 }
 
+// A program type is a graph again, with symbols that are all named.
+template <const op_info& Op, int... Operands, int... Extents, std::int64_t... Attributes>
+void append_to(graph& g, typed<named<Op, Operands...>, of_shape<Extents...>, Attributes...>) {
+  shape s;
+  for (const int e : {Extents..., 0}) {
+    while (e < 0 && g.syms.count() <= ~e) g.syms.fresh({extent_rule::argument, 0, g.syms.count()});
+    if (s.rank < static_cast<int>(sizeof...(Extents))) s.push(e);
+  }
+  equation e{.op = &Op, .shape = g.intern(s)};
+  int i = 0;
+  ((e.attr[i++] = Attributes), ...);
+  const int in[] = {Operands..., 0};
+  g.append(e, number_range{in, sizeof...(Operands)});
+}
+template <int... Results>
+void append_to(graph& g, returns<Results...>) {
+  (g.out.push(Results), ...);
+}
+
 }  // namespace detail
+
+/// A program type as text: ebb::print(ebb::backward_t<decltype(loss), ebb::off, X, W>{});
+template <class... Equation>
+std::string to_string(program<Equation...>) {
+  graph g;
+  (detail::append_to(g, Equation{}), ...);
+  return to_string(g);
+}
+template <class... Equation>
+void print(program<Equation...> p) {
+  std::fputs(to_string(p).c_str(), stdout);
+}
 
 /// The program that a compiled function runs for arguments of types A..., one equation a line, with types:
 ///   ebb::print<X, W>(ebb::value_and_grad<1>(loss));
