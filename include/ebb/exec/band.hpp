@@ -5,6 +5,7 @@
 #include "../base/repeat.hpp"
 #include "../kernel/contract.hpp"
 #include "../kernel/nest.hpp"
+#include "../plan/band.hpp"
 #include "../plan/step.hpp"
 
 #include <tuple>
