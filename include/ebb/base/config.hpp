@@ -62,3 +62,14 @@
 #define EBB_FLATTEN
 #define EBB_LAMBDA
 #endif
+
+// EBB_PART and EBB_PART_LAMBDA: what is only called inside of an EBB_FLATTEN function. g++ flattens all levels, and does better if they
+// insist on nothing: it inlines no ordinary function into one that must be inlined itself, so that values would stay in memory through
+// all levels, and be looked for there at each. clang flattens one level.
+#if EBB_FORCE_INLINE && !defined(__clang__)
+#define EBB_PART inline
+#define EBB_PART_LAMBDA
+#else
+#define EBB_PART EBB_INLINE
+#define EBB_PART_LAMBDA EBB_LAMBDA
+#endif

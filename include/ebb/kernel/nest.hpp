@@ -61,32 +61,32 @@ class nest_kernel {
   template <auto Function>
   struct combiner {
     template <class V>
-    EBB_INLINE V operator()(V a, V b) const {
+    EBB_PART V operator()(V a, V b) const {
       V r;
       Function(&a, &b, nullptr, &r);
       return r;
     }
   };
   /// f<R>(merge) for each reduction along the last loops.
-  static EBB_INLINE void each_run(auto&& f) {
-    repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA {
+  static EBB_PART void each_run(auto&& f) {
+    repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
       if constexpr (reduce_at<R>.run) f.template operator()<R>(combiner<reduce_at<R>.combine>{});
     });
   }
-  static EBB_INLINE void begin_leaf(leaf& x, leaves& whole) {
+  static EBB_PART void begin_leaf(leaf& x, leaves& whole) {
     whole.index = 0;
-    each_run([&]<int R>(auto) EBB_LAMBDA { std::get<R>(x.of).begin(identity<R>); });
+    each_run([&]<int R>(auto) EBB_PART_LAMBDA { std::get<R>(x.of).begin(identity<R>); });
   }
-  static EBB_INLINE void begin_run(leaf& x, leaves& whole) {
+  static EBB_PART void begin_run(leaf& x, leaves& whole) {
     begin_leaf(x, whole);
     whole.count = 0;
   }
-  static EBB_INLINE void end_leaf(const leaf& x, leaves& whole) {
-    each_run([&]<int R>(auto merge) EBB_LAMBDA { std::get<R>(whole.of).add(std::get<R>(x.of), whole.count, merge); });
+  static EBB_PART void end_leaf(const leaf& x, leaves& whole) {
+    each_run([&]<int R>(auto merge) EBB_PART_LAMBDA { std::get<R>(whole.of).add(std::get<R>(x.of), whole.count, merge); });
     ++whole.count;
   }
-  static EBB_INLINE void end_run(leaf& x, const leaves& whole, const pointers& p) {
-    each_run([&]<int R>(auto merge) EBB_LAMBDA {
+  static EBB_PART void end_run(leaf& x, const leaves& whole, const pointers& p) {
+    each_run([&]<int R>(auto merge) EBB_PART_LAMBDA {
       auto& last = std::get<R>(x.of);
       if (whole.count > 0) [[unlikely]] {
         const auto all = std::get<R>(whole.of).total(last, whole.count, merge);
@@ -95,33 +95,33 @@ class nest_kernel {
       *reinterpret_cast<reduced<R>*>(p.red[R]) = combine(last.rest, merge);
     });
   }
-  static EBB_INLINE void turn(leaf& x) {
-    each_run([&]<int R>(auto) EBB_LAMBDA { std::get<R>(x.of).turn(); });
+  static EBB_PART void turn(leaf& x) {
+    each_run([&]<int R>(auto) EBB_PART_LAMBDA { std::get<R>(x.of).turn(); });
   }
 
   /// One step whose elements begin at j; accumulator number u is next.
-  static EBB_INLINE void step(leaf& x, const pointers& p, std::size_t j, [[maybe_unused]] std::size_t u, auto part) {
-    code::step(p, j, part, [&]<int R>() EBB_LAMBDA -> lanes<reduced<R>>* {
+  static EBB_PART void step(leaf& x, const pointers& p, std::size_t j, [[maybe_unused]] std::size_t u, auto part) {
+    code::step(p, j, part, [&]<int R>() EBB_PART_LAMBDA -> lanes<reduced<R>>* {
       if constexpr (reduce_at<R>.run) return std::get<R>(x.of).next(u);
       else return nullptr;
     });
     turn(x);
   }
   /// All accumulators in turn: for nests in which an addition's latency would show.
-  static EBB_INLINE void turns(leaf& x, const pointers& p, std::size_t& j, std::size_t& count) {
-    const auto accumulator = [&]<int R>(std::size_t u) EBB_LAMBDA -> lanes<reduced<R>>* {
+  static EBB_PART void turns(leaf& x, const pointers& p, std::size_t& j, std::size_t& count) {
+    const auto accumulator = [&]<int R>(std::size_t u) EBB_PART_LAMBDA -> lanes<reduced<R>>* {
       if constexpr (reduce_at<R>.run) return &std::get<R>(x.of).rest[u];
       else return nullptr;
     };
     for (; count >= logical_lanes; count -= logical_lanes, j += logical_lanes)
-      repeat<accumulators / 2>([&]<int U>() EBB_LAMBDA {
-        code::two_steps(p, j + 2 * U * lane_count, [&]<int R>() EBB_LAMBDA { return accumulator.template operator()<R>(2 * U); },
-                        [&]<int R>() EBB_LAMBDA { return accumulator.template operator()<R>(2 * U + 1); });
+      repeat<accumulators / 2>([&]<int U>() EBB_PART_LAMBDA {
+        code::two_steps(p, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U); },
+                        [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U + 1); });
       });
   }
 
   /// Elements [j, j + count) of a row; the first of them belongs to logical lane `phase`, which is 0 unless a run joins rows.
-  static EBB_INLINE void segment(leaf& x, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
+  static EBB_PART void segment(leaf& x, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);
     while (count > 0) {
@@ -143,7 +143,7 @@ class nest_kernel {
     if (has_run && u != 0) turn(x);
   }
 
-  static EBB_INLINE void row(leaf& x, leaves& whole, const pointers& p, std::size_t count) {
+  static EBB_PART void row(leaf& x, leaves& whole, const pointers& p, std::size_t count) {
     if constexpr (!has_run) segment(x, p, 0, count, 0);
     else
       for (std::size_t j = 0;;) {
@@ -159,18 +159,18 @@ class nest_kernel {
 
   /// Fills the rows that the reductions beginning at loop L add to.
   template <int L>
-  static EBB_INLINE void begin_rows(const pointers& p, const extents& e) {
-    repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA {
+  static EBB_PART void begin_rows(const pointers& p, const extents& e) {
+    repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
       if constexpr (!reduce_at<R>.run && reduce_at<R>.first == L) {
         std::size_t count = 1;
-        repeat<n.loops>([&]<int K>() EBB_LAMBDA { count *= K >= reduce_at<R>.last ? e.template at<K>() : 1; });
+        repeat<n.loops>([&]<int K>() EBB_PART_LAMBDA { count *= K >= reduce_at<R>.last ? e.template at<K>() : 1; });
         reduced<R>* to = reinterpret_cast<reduced<R>*>(p.red[R]);
         for (std::size_t i = 0; i < count; ++i) to[i] = identity<R>;
       }
     });
   }
   template <int L>
-  static EBB_INLINE void walk(leaf& x, leaves& whole, const pointers& given, const extents& e) {
+  static EBB_PART void walk(leaf& x, leaves& whole, const pointers& given, const extents& e) {
     begin_rows<L>(given, e);
     if constexpr (has_run && L == n.run_from) begin_run(x, whole);
     if constexpr (L == inner) row(x, whole, given, e.template at<L>());

@@ -66,22 +66,22 @@ struct nest_step {
     std::size_t of[n.loops];
 
     explicit extents(const std::size_t* symbol) {
-      repeat<n.loops>([&]<int L>() EBB_LAMBDA {
+      repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
         of[L] = 1;
-        repeat<n.axis[L + 1] - n.axis[L]>([&]<int A>() EBB_LAMBDA {
+        repeat<n.axis[L + 1] - n.axis[L]>([&]<int A>() EBB_PART_LAMBDA {
           constexpr int e = P::shape_at(n.shape).e[n.axis[L] + A];
           of[L] *= extent_value(e, symbol);
         });
       });
     }
     template <int L>
-    EBB_INLINE std::size_t at() const {
+    EBB_PART std::size_t at() const {
       if constexpr (known_extent<L> >= 0) return static_cast<std::size_t>(known_extent<L>);
       else return of[L];
     }
     /// Bytes between two indices of loop L, for an array of elements of `size` bytes.
     template <int L, int Along, int K = n.loops - 1>
-    EBB_INLINE std::size_t stride(std::size_t size) const {
+    EBB_PART std::size_t stride(std::size_t size) const {
       if constexpr (!(Along >> L & 1)) return 0;
       else if constexpr (K == L) return size;
       else return (Along >> K & 1 ? at<K>() : 1) * stride<L, Along, K - 1>(size);
@@ -95,24 +95,26 @@ struct nest_step {
     char* red[n.reduces.count + 1] = {};
     std::size_t index[n.loops] = {};
 
-    explicit EBB_INLINE pointers(void* const* buffer) {
-      repeat<n.loads.count>([&]<int I>() EBB_LAMBDA {
+    explicit EBB_PART pointers(void* const* buffer) {
+      repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (load_at<I>.source == nest_load::from::array) in[I] = static_cast<const char*>(buffer[load_at<I>.buffer]);
       });
-      repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA { red[R] = static_cast<char*>(buffer[reduce_at<R>.buffer]); });
-      repeat<n.stores.count>([&]<int S>() EBB_LAMBDA { out[S] = static_cast<char*>(buffer[store_at<S>.buffer]); });
+      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { red[R] = static_cast<char*>(buffer[reduce_at<R>.buffer]); });
+      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { out[S] = static_cast<char*>(buffer[store_at<S>.buffer]); });
     }
     /// `count` indices of loop L further.
     template <int L>
-    EBB_INLINE void advance(const extents& e, std::size_t count = 1) {
-      repeat<n.loads.count>([&]<int I>() EBB_LAMBDA {
+    EBB_PART void advance(const extents& e, std::size_t count = 1) {
+      repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (load_at<I>.source == nest_load::from::array)
           in[I] += count * e.template stride<L, load_at<I>.along>(sizeof(loaded<I>));
       });
-      repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA {
+      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
         red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));
       });
-      repeat<n.stores.count>([&]<int S>() EBB_LAMBDA { out[S] += count * e.template stride<L, (1 << n.loops) - 1>(sizeof(stored<S>)); });
+      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA {
+        out[S] += count * e.template stride<L, (1 << n.loops) - 1>(sizeof(stored<S>));
+      });
       index[L] += count;
     }
   };
@@ -123,7 +125,7 @@ struct nest_step {
 
   // One equation of a step.
   template <int I>
-  static EBB_INLINE void load_one(locals& v, const pointers& p, std::size_t j, auto part) {
+  static EBB_PART void load_one(locals& v, const pointers& p, std::size_t j, auto part) {
     constexpr nest_load e = load_at<I>;
     using T = loaded<I>;
     lanes<T>& to = v.template at<e.to>();
@@ -161,11 +163,11 @@ struct nest_step {
     return r;
   }();
   template <auto Function>
-  static EBB_INLINE void apply(char* v, std::size_t a, std::size_t b, std::size_t c, std::size_t to) {
+  static EBB_PART void apply(char* v, std::size_t a, std::size_t b, std::size_t c, std::size_t to) {
     Function(v + a, v + b, v + c, v + to);
   }
   template <int First, int... I>
-  static EBB_INLINE void compute_some(char* v, std::integer_sequence<int, I...>) {
+  static EBB_PART void compute_some(char* v, std::integer_sequence<int, I...>) {
     (apply<code.at[First + I].function>(v, code.at[First + I].in[0], code.at[First + I].in[1], code.at[First + I].in[2],
                                         code.at[First + I].to),
      ...);
@@ -177,12 +179,12 @@ struct nest_step {
   static constexpr int piece_length = 64;
   using pieces = std::make_integer_sequence<int, (n.computes.count + piece_length - 1) / piece_length>;
   template <int Piece>
-  static EBB_INLINE void compute_piece(locals& v) {
+  static EBB_PART void compute_piece(locals& v) {
     constexpr int first = Piece * piece_length, rest = n.computes.count - first;
     compute_some<first>(reinterpret_cast<char*>(&v), std::make_integer_sequence<int, rest < piece_length ? rest : piece_length>{});
   }
   template <int I>
-  static EBB_INLINE void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, auto part) {
+  static EBB_PART void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, auto part) {
     constexpr nest_reduce e = reduce_at<I>;
     using T = reduced<I>;
     lanes<T> x = v.template at<e.in>();
@@ -197,28 +199,28 @@ struct nest_step {
     }
   }
   template <int I>
-  static EBB_INLINE void store_one(locals& v, const pointers& p, std::size_t j, auto part) {
+  static EBB_PART void store_one(locals& v, const pointers& p, std::size_t j, auto part) {
     part.store(v.template at<store_at<I>.from>(), reinterpret_cast<stored<I>*>(p.out[I]) + j);
   }
 
-  static EBB_INLINE void load(locals& v, const pointers& p, std::size_t j, auto part) {
-    [&]<int... L>(std::integer_sequence<int, L...>) EBB_LAMBDA { (load_one<L>(v, p, j, part), ...); }(loads{});
+  static EBB_PART void load(locals& v, const pointers& p, std::size_t j, auto part) {
+    [&]<int... L>(std::integer_sequence<int, L...>) EBB_PART_LAMBDA { (load_one<L>(v, p, j, part), ...); }(loads{});
   }
-  static EBB_INLINE void finish(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
-    [&]<int... R, int... S>(std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_LAMBDA {
+  static EBB_PART void finish(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
+    [&]<int... R, int... S>(std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_PART_LAMBDA {
       (reduce_one<R>(v, p, j, rest.template operator()<R>(), part), ...);
       (store_one<S>(v, p, j, part), ...);
     }(reduces{}, stores{});
   }
   template <int... Piece>
-  static EBB_INLINE void step(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto part, auto&& rest) {
+  static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto part, auto&& rest) {
     locals v;
     load(v, p, j, part);
     (compute_piece<Piece>(v), ...);
     finish(v, p, j, part, rest);
   }
   template <int... Piece>
-  static EBB_INLINE void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto&& first, auto&& second) {
+  static EBB_PART void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto&& first, auto&& second) {
     locals v, w;
     load(v, p, j, detail::whole_step{});
     (compute_piece<Piece>(v), ...);
@@ -229,9 +231,9 @@ struct nest_step {
   }
 
   /// One step of lanes: the elements from j on that `part` says. `rest(I)` gives the accumulator of reduction I.
-  static EBB_INLINE void step(const pointers& p, std::size_t j, auto part, auto&& rest) { step(pieces{}, p, j, part, rest); }
+  static EBB_PART void step(const pointers& p, std::size_t j, auto part, auto&& rest) { step(pieces{}, p, j, part, rest); }
   /// Two steps at once: the second one's loads need not wait for the first one's stores.
-  static EBB_INLINE void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {
+  static EBB_PART void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {
     two_steps(pieces{}, p, j, first, second);
   }
 };
