@@ -10,6 +10,7 @@
 #pragma once
 
 #include "region.hpp"
+#include "update.hpp"
 
 #include <optional>
 
@@ -166,7 +167,7 @@ std::shared_ptr<hook> make_tensor_hook(opaque_function<F> f, const layout<E...>&
   return std::make_shared<opaque_hook<F, T, E...>>(std::move(f.f), shape);
 }
 
-/// After an accumulation: f gets the leaf, or is a traced function of value and gradient that gives the new value.
+/// After an accumulation: f gets the leaf. Update rules have a hook of their own, which clears the gradient.
 template <class F, class T, std::size_t... E>
 class leaf_hook final : public hook {
  public:
@@ -201,7 +202,8 @@ hook_handle variable<T, E...>::register_post_accumulate_grad_hook(F f) const {
   require_history("register_post_accumulate_grad_hook");
   if (!vertex_->is_leaf) raise("ebb::variable::register_post_accumulate_grad_hook: " + name() + " is no leaf: nothing accumulates there");
   hook_list& h = hooks_of(*vertex_);
-  return {h, h.add(hook_kind::post_accumulate, 0, std::make_shared<detail::leaf_hook<F, T, E...>>(std::move(f), shape_))};
+  if constexpr (update_rule<F>) return {h, h.add(hook_kind::post_accumulate, 0, detail::make_rule_hook<T>(f, shape_))};
+  else return {h, h.add(hook_kind::post_accumulate, 0, std::make_shared<detail::leaf_hook<F, T, E...>>(std::move(f), shape_))};
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -55,7 +55,8 @@ struct parameters_in<Struct<variable>> {
   }
   static self map(const self& a, auto&& f) {
     const auto one = [&](const auto& p) { return parameters_in<std::remove_cvref_t<decltype(p)>>::map(p, f); };
-    return boost::hana::unpack(boost::hana::accessors<self>(), [&](auto... member) { return self{one(boost::hana::second(member)(a))...}; });
+    return boost::hana::unpack(boost::hana::accessors<self>(),
+                               [&](auto... member) { return self{one(boost::hana::second(member)(a))...}; });
   }
 };
 

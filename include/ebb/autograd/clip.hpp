@@ -1,0 +1,84 @@
+// ebb/autograd/clip.hpp — gradients made smaller, by their common norm or each element by itself.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "parameters.hpp"
+
+#include "../exec/gradient.hpp"
+#include "../trace/functions.hpp"
+
+#include <cmath>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+struct sum_of_squares {
+  constexpr auto operator()(auto g) const {
+    const auto wide = cast<double>(g);
+    return sum(wide * wide);
+  }
+};
+struct scaled {
+  constexpr auto operator()(auto g, auto factor) const { return g * factor; }
+};
+struct clamped {
+  constexpr auto operator()(auto g, auto bound) const { return clamp(g, -bound, bound); }
+};
+
+/// f(gradient, its elements as one row of Ts) for each parameter that has a gradient.
+/// Throws: error for what is no leaf, before the first call.
+template <class P>
+void each_gradient(const char* call, const P& p, auto&& f) {
+  each_variable([&](const auto& v) {
+    if (!v.history() || !v.is_leaf()) raise(std::string(call) + ": " + v.name() + " is no leaf: name parameters");
+  }, p);
+  each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
+    gradient& g = static_cast<leaf*>(v.history())->grad;
+    if (g.defined) f(g, std::type_identity<T>{}, v.size());
+  }, p);
+}
+/// The gradient's elements; it may share them with other gradients, which stay as they are. What it was computed from is forgotten.
+template <class Function>
+void change_gradients(const char* call, const auto& p, double number) {
+  each_gradient(call, p, [&](gradient& g, auto, std::size_t) { g.value.detach(); });  // all that may fail
+  each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
+    const view<T, dyn> all(reinterpret_cast<T*>(g.value.data()), layout_from(extents<dyn>{}, {1, {count}}));
+    program_function<compile_spec<Function>>{}(into(all), all, as_element<T>(number));
+    g.from = {};
+  });
+}
+
+}  // namespace detail
+
+struct clip_options {
+  bool error_if_nonfinite = false;
+};
+
+/// Scales the gradients of all parameters by one factor, so that their common Euclidean norm is at most max_norm. Returns the norm that
+/// they had.   ebb::clip_grad_norm(std::tie(w, b), 1.0);
+/// The factor is min(1, max_norm / (norm + 1e-6)); a norm that is NaN makes all gradients NaN.
+/// Error: squares are summed in double.
+/// Source: PyTorch's clip_grad_norm_.
+/// Throws: error for what is no leaf and, if asked for, a norm that is not finite; nothing has changed.
+template <parameters P>
+double clip_grad_norm(const P& p, double max_norm, const clip_options& o = {}) {
+  double squares = 0;
+  detail::each_gradient("ebb::clip_grad_norm", p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
+    const view<const T, dyn> all(reinterpret_cast<const T*>(g.value.data()), detail::layout_from(extents<dyn>{}, {1, {count}}));
+    squares += program_function<detail::compile_spec<detail::sum_of_squares>>{}(all);
+  });
+  const double norm = std::sqrt(squares), factor = max_norm / (norm + 1e-6);
+  if (o.error_if_nonfinite && !std::isfinite(norm)) raise("ebb::clip_grad_norm: the norm of the gradients is not finite");
+  if (!(factor >= 1)) detail::change_gradients<detail::scaled>("ebb::clip_grad_norm", p, factor);
+  return norm;
+}
+
+/// Moves each element of each gradient into [-bound, bound]; NaN stays NaN.
+/// Source: PyTorch's clip_grad_value_.   Throws: error for what is no leaf; nothing has changed.
+template <parameters P>
+void clip_grad_value(const P& p, double bound) {
+  detail::change_gradients<detail::clamped>("ebb::clip_grad_value", p, bound);
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,53 @@
+// test/autograd/update.static.cpp — what update rules are, and that each is one loop that writes in place.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/autograd/adam.hpp>
+#include <ebb/autograd/update.hpp>
+
+namespace {
+
+using ebb::term, ebb::dyn;
+
+struct only_numbers {
+  double lr = 1;
+};
+struct without_values {
+  using update = ebb::rule::descent;
+};
+static_assert(ebb::update_rule<ebb::sgd>);
+static_assert(ebb::update_rule<ebb::adam>);
+static_assert(ebb::update_rule<ebb::adamw>);
+static_assert(!ebb::update_rule<only_numbers>);
+static_assert(!ebb::update_rule<without_values>);
+
+static_assert(ebb::detail::is_by_element<ebb::detail::updates_of<ebb::sgd>::type>);
+static_assert(ebb::detail::may_keep<ebb::sgd>(0) && ebb::detail::may_keep<ebb::sgd>(1) && !ebb::detail::may_keep<ebb::sgd>(2));
+static_assert(ebb::detail::may_keep<ebb::adam>(0) && !ebb::detail::may_keep<ebb::adam>(1) && ebb::detail::may_keep<ebb::adam>(2));
+
+/// A rule's program for one long row of T with S states and V values.
+template <class Update, class T, int V, class = std::make_index_sequence<Update::states>, class = std::make_index_sequence<V>>
+struct program_of;
+template <class Update, class T, int V, std::size_t... S, std::size_t... N>
+struct program_of<Update, T, V, std::index_sequence<S...>, std::index_sequence<N...>> {
+  template <class X, std::size_t>
+  using repeated = X;
+  using number = ebb::detail::updated_in<T>;
+  using type = ebb::executable<ebb::frozen<ebb::detail::forward_program<
+      ebb::detail::traced_update<Update, T>, term<T, dyn>, term<T, dyn>, repeated<term<number, dyn>, S>..., repeated<term<number>, N>...>>>;
+};
+
+/// One step, and each result may stand where the parameter or state that it replaces stands.
+template <class P>
+constexpr bool is_one_loop_in_place() {
+  const auto may = [](int result, int argument) {
+    return ebb::detail::overwrites<P>::table[static_cast<std::size_t>(result * P::arguments + argument)];
+  };
+  bool in_place = may(0, 0);
+  for (int r = 1; r < P::results; ++r) in_place = in_place && may(r, r + 1);
+  return P::plan.size.steps == 1 && in_place;
+}
+static_assert(is_one_loop_in_place<program_of<ebb::rule::descent, float, 5>::type>());
+static_assert(is_one_loop_in_place<program_of<ebb::rule::momentum_descent, float, 5>::type>());
+static_assert(is_one_loop_in_place<program_of<ebb::rule::adam, float, 7>::type>());
+static_assert(is_one_loop_in_place<program_of<ebb::rule::adamw, ebb::bfloat16, 7>::type>());
+
+}  // namespace
