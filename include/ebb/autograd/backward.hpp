@@ -186,6 +186,17 @@ auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_optio
   return detail::run_grad(detail::tuple_of_roots(detail::as_roots(outputs)), inputs, options);
 }
 
+/// The names of what a backward from this root would run, in its order: see [note: the order of a backward].
+/// Throws: as backward.
+template <class Root>
+std::vector<std::string> execution_order(const Root& root) {
+  const auto& r = detail::as_roots(root);
+  backward_pass pass({.retain_graph = true, .call = "ebb::execution_order"});
+  pass.add_root(*r.history(), r.output(), {});
+  pass.prepare();
+  return pass.order();
+}
+
 /// Runs f when the backward that is running now has finished, after all gradients.
 /// Throws: error outside of a backward.
 inline void queue_callback(std::function<void()> f) {

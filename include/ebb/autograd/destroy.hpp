@@ -9,7 +9,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// What a node kept for its backward goes; the node, its edges and hooks stay.
-inline void release_saved(node& n) noexcept {
+EBB_INLINE void release_saved(node& n) noexcept {
   const exclusive alone(n);
   n.released = true;
   storage* const saved = n.saved();

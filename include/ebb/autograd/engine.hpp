@@ -10,8 +10,10 @@
 #include "destroy.hpp"
 #include "walk.hpp"
 
+#include <any>
 #include <functional>
 #include <string>
+#include <unordered_map>
 
 namespace ebb::inline EBB_ABI {
 
@@ -50,15 +52,44 @@ class backward_pass {
   bool reaches(int number) const { return walk_.find(*wishes_[static_cast<std::size_t>(number)].at) >= 0; }
   void run() {
     const recording_scope recording(options_.create_graph);
-    for (root& r : roots_) arrive(walk_.find(*r.at), r.output, std::move(r.seed));
+    for (root& r : roots_) arrive(walk_.at(walk_.find(*r.at)), r.output, r.seed);
     for (int i = 0; i < walk_.size(); ++i)
-      if (walk_.at(i).at->is_leaf && walk_.at(i).waiting == 0) run_leaf(i);
+      if (walk_.at(i).at->is_leaf && walk_.at(i).waiting == 0) run_leaf(walk_.at(i));
     for (int i : walk_.order())
-      if (walk_.at(i).is_reached()) run_node(i);
+      if (visit& v = walk_.at(i); v.is_reached()) run_node(v);
     for (std::size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]();
   }
   /// After run: what arrived there.
   gradient& taken(int number) { return wishes_[static_cast<std::size_t>(number)].taken; }
+
+  /// After prepare: the names of what will run, leaves at the place where their gradient is complete.
+  std::vector<std::string> order() {
+    std::vector<std::string> names;
+    for (int i : walk_.order()) {
+      if (!walk_.at(i).needed) continue;
+      const node& n = walk_.node_at(i);
+      names.push_back(name_of(n));
+      for (int j = 0; j < n.program->edges; ++j) {
+        vertex* const to = n.edges()[j].to;
+        if (!to || --walk_.at(walk_.find(*to)).waiting > 0 || !to->is_leaf) continue;
+        if (walk_.at(walk_.find(*to)).needed) names.push_back("accumulate " + name_of(*to));
+      }
+    }
+    return names;
+  }
+
+  /// After prepare: whether gradients are brought to v, so that its tensor hooks run.
+  bool will_reach(const vertex& v) const {
+    const int i = walk_.find(v);
+    return i >= 0 && walk_.at(i).is_reached();
+  }
+  /// What hooks remember for as long as the pass lives: one S for each owner.
+  template <class S>
+  S& state_of(const void* owner) {
+    std::any& a = states_[owner];
+    if (!a.has_value()) a = S();
+    return *std::any_cast<S>(&a);
+  }
 
   void add_callback(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
   const pass_options& options() const { return options_; }
@@ -88,37 +119,34 @@ class backward_pass {
     }
   }
 
-  void arrive(int number, std::uint32_t output, gradient g) {
-    if (!g.defined || !walk_.at(number).is_reached()) return;
-    gradient& there = walk_.gradients_of(number)[output];
+  void arrive(const visit& to, std::uint32_t output, gradient& g) {
+    if (!g.defined || !to.is_reached()) return;
+    gradient& there = walk_.gradients_of(to)[output];
     if (!there.defined) there = std::move(g);
-    else there = detail::meet(*walk_.at(number).at, output, std::move(there), std::move(g), options_.create_graph);
+    else there = detail::meet(*to.at, output, std::move(there), std::move(g), options_.create_graph);
   }
 
   // See [note: the order of hooks].
-  void run_tensor_hooks(int number) {
-    const visit& v = walk_.at(number);
-    if (!v.at->hooks && !v.wanted) return;
-    gradient* const g = walk_.gradients_of(number);
+  [[gnu::noinline]] void run_tensor_hooks(const visit& v, gradient* g) {
     for (std::uint32_t o = 0; o < v.at->outputs; ++o) {
       if (!g[o].defined) continue;
       if (hook_list* const h = v.at->hooks) {
         h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = options_.create_graph});
         if (o < h->retained.size() && h->retained[o].on) h->retained[o].value = g[o];
       }
-      if (v.wanted)
+      if (v.wanted && g[o].defined)
         for (wish& w : wishes_)
           if (w.at.get() == v.at && w.output == o) w.taken = g[o];
     }
   }
 
-  void run_leaf(int number) {
-    walk_.at(number).waiting = -1;
-    if (!walk_.at(number).is_reached()) return;
-    leaf& l = static_cast<leaf&>(*walk_.at(number).at);
-    run_tensor_hooks(number);
-    gradient g = std::move(*walk_.gradients_of(number));
-    if (!options_.accumulates || !walk_.at(number).needed || !g.defined) return;
+  void run_leaf(visit& v) {
+    v.waiting = -1;
+    if (!v.is_reached()) return;
+    leaf& l = static_cast<leaf&>(*v.at);
+    gradient g = std::move(*walk_.gradients_of(v));
+    if (l.hooks || v.wanted) run_tensor_hooks(v, &g);
+    if (!options_.accumulates || !v.needed || !g.defined) return;
     const bool create = options_.create_graph;
     if (!l.hooks) return detail::accumulate(l, std::move(g), create);
     l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
@@ -128,11 +156,11 @@ class backward_pass {
     l.hooks->run(hook_kind::node_post, 0, {.at = &l, .in = &shown, .ins = 1, .create_graph = create});
   }
 
-  void run_node(int number) {
-    run_tensor_hooks(number);
-    if (!walk_.at(number).needed) return;
-    node& n = walk_.node_at(number);
-    gradient* const in = walk_.gradients_of(number);
+  void run_node(visit& v) {
+    node& n = static_cast<node&>(*v.at);
+    gradient* const in = walk_.gradients_of(v);
+    if (n.hooks || v.wanted) run_tensor_hooks(v, in);
+    if (!v.needed) return;
     gradient* const out = walk_.results(n.program->edges);
     if (n.hooks) run_with_hooks(n, in, out);
     else run_program(n, in, out);
@@ -156,19 +184,20 @@ class backward_pass {
 
   void deliver(node& n, gradient* out) {
     bool completes_leaf = false;
-    for (int j = 0; j < n.program->edges; ++j) {
+    const int edges = n.program->edges;
+    for (int j = 0; j < edges; ++j) {
       const edge e = n.edges()[j];
-      gradient g = std::move(out[j]);
-      out[j].defined = false;
-      if (!e.to) continue;
-      const int to = walk_.find(*e.to);
-      arrive(to, e.output, std::move(g));
-      completes_leaf |= --walk_.at(to).waiting == 0 && e.to->is_leaf;
+      if (e.to) {
+        visit& to = walk_.at(walk_.find(*e.to));
+        arrive(to, e.output, out[j]);
+        completes_leaf |= --to.waiting == 0 && e.to->is_leaf;
+      }
+      out[j] = {};
     }
     if (!completes_leaf) return;
-    for (int j = 0; j < n.program->edges; ++j)
+    for (int j = 0; j < edges; ++j)
       if (vertex* const to = n.edges()[j].to; to && to->is_leaf)
-        if (const int i = walk_.find(*to); walk_.at(i).waiting == 0) run_leaf(i);
+        if (visit& v = walk_.at(walk_.find(*to)); v.waiting == 0) run_leaf(v);
   }
 
   pass_options options_;
@@ -177,6 +206,7 @@ class backward_pass {
   std::vector<root> roots_;
   std::vector<wish> wishes_;
   std::vector<std::function<void()>> callbacks_;
+  std::unordered_map<const void*, std::any> states_;
 };
 
 }  // namespace ebb::inline EBB_ABI

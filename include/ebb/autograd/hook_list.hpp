@@ -30,6 +30,8 @@ struct hook_call {
 struct hook {
   virtual ~hook() = default;
   virtual void run(const hook_call&) = 0;
+  /// Of a tensor hook: whether it is called too where the gradient stays undefined.
+  virtual bool takes_undefined() const { return false; }
 };
 
 struct hook_list {
@@ -68,6 +70,7 @@ struct hook_list {
     for (std::size_t i = 0, n = entries.size(); i < n; ++i) {
       if (entries[i].kind != kind || entries[i].output != output || !entries[i].call) continue;
       const std::shared_ptr<hook> kept = entries[i].call;
+      if (kind == hook_kind::tensor && !call.in->defined && !kept->takes_undefined()) continue;
       kept->run(call);
     }
   }
@@ -82,6 +85,18 @@ inline hook_list& hooks_of(vertex& v) {
     v.hooks->owners.add();
   }
   return *v.hooks;
+}
+
+/// What messages call it: the op or region that made it, or the name that the user gave a leaf.
+inline std::string name_of(const vertex& v) {
+  if (!v.is_leaf) return static_cast<const node&>(v).program->name;
+  return v.hooks && !v.hooks->name.empty() ? v.hooks->name : "leaf";
+}
+
+/// The name in messages and dumps: of the op or region that made the node, or what the user called the leaf.
+inline std::string name_of(const vertex& v) {
+  if (!v.is_leaf) return static_cast<const node&>(v).program->name;
+  return v.hooks && !v.hooks->name.empty() ? v.hooks->name : "leaf";
 }
 
 /// The gradient that arrives at this output is kept.

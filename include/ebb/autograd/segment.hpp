@@ -61,6 +61,28 @@ constexpr std::array<int, static_cast<std::size_t>(N) + 1> to_array(const vec<in
   return a;
 }
 
+/// The names of the ops that compute something, joined by '+'.
+template <class Trace>
+inline constexpr auto joined_names = [] {
+  std::array<char, 48> text{};
+  std::size_t at = 0;
+  const auto put = [&](std::string_view s) {
+    for (char c : s) text[at++] = c;
+  };
+  for (int k = 0; k < Trace::g.size(); ++k) {
+    const op_info& op = *Trace::g.eq[static_cast<std::size_t>(k)].op;
+    if (op.what == kind::input || op.what == kind::literal || op.what == kind::broadcast || op.what == kind::reshape) continue;
+    if (at + op.name.size() + 5 > text.size()) {
+      put("+...");
+      break;
+    }
+    if (at > 0) put("+");
+    put(op.name);
+  }
+  if (at == 0) put("identity");
+  return text;
+}();
+
 /// Everything that is known of a segment when it is instantiated. T: traced types of the arguments.
 template <class F, class Wrt, class... T>
 class segment {
@@ -145,17 +167,8 @@ class segment {
     });
   }
 
-  static constexpr const char* name = [] {
-    int count = 0;
-    const char* last = "segment";
-    for (int k = 0; k < traced<F, T...>::g.size(); ++k) {
-      const op_info& op = *traced<F, T...>::g.eq[static_cast<std::size_t>(k)].op;
-      if (op.what == kind::input || op.what == kind::literal || op.what == kind::broadcast || op.what == kind::reshape) continue;
-      ++count;
-      last = op.name.data();
-    }
-    return count == 1 ? last : "segment";
-  }();
+  /// Its ops, as "matmul+add+tanh"; only the first ones of a long function.
+  static constexpr const char* name = joined_names<traced<F, T...>>.data();
 
  private:
   static constexpr const equation& equation_of_result(int number) {
@@ -207,7 +220,8 @@ class segment_node {
     repeat<S::edges>([&]<int E>() {
       constexpr int from = S::gradient_from[static_cast<std::size_t>(E)];
       if (!(S::depends[static_cast<std::size_t>(E)] & defined)) return;
-      if constexpr (from >= 0) out[E] = {results[from], nullptr, 0, true};
+      if constexpr (from >= 0 && is_last_use<E>) out[E] = {std::move(results[from]), nullptr, 0, true};
+      else if constexpr (from >= 0) out[E] = {results[from], nullptr, 0, true};
       else if constexpr (~from < S::kept) out[E] = {held[~from], nullptr, 0, true};
       else out[E] = {*seed[~from], nullptr, 0, true};
     });
@@ -282,6 +296,12 @@ class segment_node {
     });
     return found;
   }
+  template <int E>
+  static constexpr bool is_last_use = [] {
+    for (int e = E + 1; e < S::edges; ++e)
+      if (S::gradient_from[static_cast<std::size_t>(e)] == S::gradient_from[static_cast<std::size_t>(E)]) return false;
+    return true;
+  }();
   template <int A>
   static constexpr bool is_passed_on = [] {
     for (int e = 0; e < S::edges; ++e)

@@ -12,6 +12,7 @@
 namespace ebb::inline EBB_ABI {
 
 struct backward_options;
+class node_handle;
 template <class T, class Extents, class F, class... A>
 class expression;
 
@@ -113,10 +114,7 @@ class variable {
   std::uint64_t version() const { return vertex_ && vertex_->is_leaf ? as_leaf().version.load(std::memory_order_relaxed) : 0; }
 
   /// The name in messages and dumps: the op or region that made it, or what set_name said.
-  std::string name() const {
-    if (!vertex_) return "constant";
-    return vertex_->is_leaf ? leaf_name() : static_cast<const node&>(*vertex_).program->name;
-  }
+  std::string name() const { return vertex_ ? name_of(*vertex_) : "constant"; }
   void set_name(std::string name) { hooks_of(*vertex_).name = std::move(name); }
 
   /// Gradients of this variable with respect to all leaves it depends on are added to theirs. See ebb::backward.
@@ -131,6 +129,10 @@ class variable {
   /// Of a leaf: f runs when its gradient has been added.
   template <class F>
   hook_handle register_post_accumulate_grad_hook(F f) const;
+  /// The node that made this, where hooks see all gradients at once. Throws: error if no node made it.
+  node_handle grad_fn() const;
+  /// What adds into the gradient of this leaf. Throws: error if this is no leaf.
+  node_handle accumulate_node() const;
 
   vertex* history() const { return vertex_.get(); }
   std::uint32_t output() const { return output_; }
@@ -147,7 +149,6 @@ class variable {
     hook_list* const h = vertex_->hooks;
     return h && output_ < h->retained.size() ? &h->retained[output_].value : nullptr;
   }
-  std::string leaf_name() const { return vertex_->hooks && !vertex_->hooks->name.empty() ? vertex_->hooks->name : "leaf"; }
   void require_defined(const char* call) const {
     if (!defined()) raise(std::string("ebb::variable::") + call + ": the variable is undefined");
   }

@@ -53,7 +53,7 @@ class walk {
   visit& at(int number) { return own_->visits[static_cast<std::size_t>(number)]; }
   const visit& at(int number) const { return own_->visits[static_cast<std::size_t>(number)]; }
   node& node_at(int number) const { return static_cast<node&>(*at(number).at); }
-  gradient* gradients_of(int number) { return own_->gradients.data() + at(number).first; }
+  gradient* gradients_of(const visit& v) { return own_->gradients.data() + v.first; }
   /// Room for the results of one node.
   gradient* results(int count) {
     if (own_->results.size() < static_cast<std::size_t>(count)) own_->results.resize(static_cast<std::size_t>(count));
