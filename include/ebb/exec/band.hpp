@@ -6,7 +6,7 @@
 #include "../kernel/contract.hpp"
 #include "../kernel/nest.hpp"
 #include "../plan/band.hpp"
-#include "../plan/step.hpp"
+#include "../plan/band.hpp"
 
 #include <tuple>
 
