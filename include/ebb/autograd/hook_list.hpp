@@ -93,12 +93,6 @@ inline std::string name_of(const vertex& v) {
   return v.hooks && !v.hooks->name.empty() ? v.hooks->name : "leaf";
 }
 
-/// The name in messages and dumps: of the op or region that made the node, or what the user called the leaf.
-inline std::string name_of(const vertex& v) {
-  if (!v.is_leaf) return static_cast<const node&>(v).program->name;
-  return v.hooks && !v.hooks->name.empty() ? v.hooks->name : "leaf";
-}
-
 /// The gradient that arrives at this output is kept.
 inline void retain(vertex& v, std::uint32_t output) {
   auto& retained = hooks_of(v).retained;
