@@ -24,6 +24,15 @@ struct adam {
   BOOST_HANA_DEFINE_STRUCT(adam, (parameters, mean), (parameters, square), (number, steps));
 };
 
+/// Random weights of deviation sqrt(2 / inputs), biases of 0.
+inline network<ebb::tensor> initial_network(ebb::random_key key) {
+  const auto [hidden, output] = key.split<2>();
+  network<ebb::tensor> net;
+  net.w1 = ebb::normal<float, 128, 64>(hidden, 0.f, 0.177f);
+  net.w2 = ebb::normal<float, 10, 128>(output, 0.f, 0.125f);
+  return net;
+}
+
 constexpr auto logits = [](auto net, auto images) {
   const auto hidden = ebb::relu(ebb::linear(images, net.w1, net.b1));
   return ebb::linear(hidden, net.w2, net.b2);
