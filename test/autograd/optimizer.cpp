@@ -178,6 +178,12 @@ TEST_CASE("parameters are variables, tuples, vectors and structs; those without 
   CHECK(opt.state(1).arrays.empty());
   opt.zero_grad();
   CHECK_FALSE(a.grad().defined());
+
+  weights empty(row(0));
+  empty.set_grad(row(0));
+  ebb::optimizer(ebb::adam{}, empty).step();
+  CHECK(empty.version() == 1);
+
   opt.step();
   CHECK(a.value() == row{0.5f, 1.5f});
 }
@@ -307,6 +313,15 @@ TEST_CASE("a rule as a hook updates in the backward and gives the gradient back"
   y.backward({.seeds = {row{1, 2}}});  // what has been saved of c stays as it was
   CHECK(c.value() == row{-1, -3});
   CHECK(d.grad().value() == row{2, 4});
+
+#if EBB_EXCEPTIONS
+  opt.rule().lr = -1;  // seen when the gradient of b has been added: it stays, and nothing else has changed
+  const row before = b.value();
+  CHECK(says(text_of_error([&] { loss(a, b).backward(row{1, 1}); }), "lr must not be negative"));
+  CHECK(b.value() == before);
+  CHECK(b.grad().defined());
+  CHECK(opt.state(1).step == 4);
+#endif
 }
 
 TEST_CASE("states are saved and loaded") {

@@ -221,6 +221,8 @@ class rule_hook final : public hook {
     slot.update->run(body_->rule, l, slot.state);
     l.grad = {};
   }
+  const Rule& rule() const { return body_->rule; }
+  update_state& state() const { return body_->slots[number_].state; }
 
  private:
   std::shared_ptr<rule_body<Rule>> body_;  // not the leaf: that owns the hook
