@@ -4,19 +4,32 @@
 
 #include "vertex.hpp"
 
-#include "../exec/vectorized.hpp"
-#include "../op/arithmetic.hpp"
+#include "../kernel/lanes.hpp"
+#include "../kernel/narrow.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
 
+template <class T>
+void add_elements_of(const T* a, const T* b, T* to, std::size_t n) {
+  constexpr std::size_t step = lanes<T>::size;
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) (lanes<T>::load(a + i) + lanes<T>::load(b + i)).store(to + i);
+  if (i == n) return;
+  const int rest = static_cast<int>(n - i);
+  (lanes<T>::load(a + i, rest) + lanes<T>::load(b + i, rest)).store(to + i, rest);
+}
+
 /// to = a + b, element by element; `to` may be either.
 inline void add_elements(dtype type, const void* a, const void* b, void* to, std::size_t bytes) {
-  with_dtype(type, [&]<class T>(T) {
-    if constexpr (real_element<T>) {
-      const void* const in[] = {a, b};
-      info<op::add, T>.kernels.block(in, to, bytes / sizeof(T));
-    }
-  });
+  const auto as = [&]<class T>(T) {
+    add_elements_of(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(to), bytes / sizeof(T));
+  };
+  switch (type) {
+    case dtype::f32: return as(float{});
+    case dtype::f64: return as(double{});
+    case dtype::bf16: return as(bfloat16{});
+    default: return as(float16{});
+  }
 }
 
 /// a + b, into whichever of the two nobody else holds.
