@@ -17,6 +17,8 @@ namespace ebb::inline EBB_ABI {
 /// Parameters are variables, and tuples, vectors and structs of them. Where some need other hyperparameters, use two optimizers.
 template <update_rule Rule>
 class optimizer {
+  static_assert(detail::is_complete<Rule>, "[ebb E0157] an update rule's function gives the parameter, then as many states as it says");
+
  public:
   /// Throws: error for what is no leaf, for a parameter that is named twice, and for hyperparameters that the rule cannot use.
   template <parameters... P>

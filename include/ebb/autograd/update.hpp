@@ -187,6 +187,25 @@ constexpr bool may_keep(std::size_t arrays) {
   }(std::type_identity<typename updates_of<Rule>::type>{});
 }
 
+template <class T, std::size_t>
+using indexed = T;
+
+/// Whether a function gives the parameter and its states, as far as that is known before there is a parameter: of one by element.
+template <class Update, std::size_t... S, std::size_t... V>
+constexpr bool gives_its_states(std::index_sequence<S...>, std::index_sequence<V...>) {
+  if constexpr (!is_by_element<Update>) return true;
+  else {
+    using row = term<float, dyn>;
+    using result = result_of_trace<Update, row, row, indexed<row, S>..., indexed<term<float>, V>...>;
+    return std::is_same_v<result, std::tuple<row, indexed<row, S>...>> || (Update::states == 0 && std::is_same_v<result, row>);
+  }
+}
+template <class Rule>
+inline constexpr bool is_complete = []<class... Update>(std::type_identity<std::tuple<Update...>>) {
+  constexpr std::size_t values = std::tuple_size_v<decltype(std::declval<const Rule&>().values(1))>;
+  return (gives_its_states<Update>(std::make_index_sequence<Update::states>{}, std::make_index_sequence<values>{}) && ...);
+}(std::type_identity<typename updates_of<Rule>::type>{});
+
 /// Throws: error if the rule says that it cannot be used.
 template <class Rule>
 void require_usable(const char* call, const Rule& rule) {
@@ -232,6 +251,7 @@ class rule_hook final : public hook {
 /// A hook of one leaf with a state of its own.
 template <class T, class Rule, std::size_t... E>
 std::shared_ptr<hook> make_rule_hook(const Rule& rule, const layout<E...>& shape) {
+  static_assert(is_complete<Rule>, "[ebb E0157] an update rule's function gives the parameter, then as many states as it says");
   require_usable("ebb::variable::register_post_accumulate_grad_hook", rule);
   auto body = std::make_shared<rule_body<Rule>>();
   body->rule = rule;

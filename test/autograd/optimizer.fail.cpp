@@ -1,0 +1,30 @@
+// test/autograd/optimizer.fail.cpp — update rules that are refused.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/autograd/adam.hpp>
+#include <ebb/autograd/hooks.hpp>
+#include <ebb/autograd/optimizer.hpp>
+
+namespace user {
+struct forgets_its_state {
+  static constexpr int states = 1;
+  static constexpr bool by_element = true;
+  constexpr auto operator()(auto p, auto g, auto m, auto lr) const { return p - lr * (g + m); }
+};
+struct forgetful {
+  double lr = 1;
+  using update = forgets_its_state;
+  std::array<double, 1> values(std::uint64_t) const { return {lr}; }
+};
+}  // namespace user
+
+int main() {
+  ebb::variable<float, 3> w(ebb::tensor<float, 3>{1, 2, 3});
+  const ebb::optimizer good(ebb::adam{.lr = 0.1f}, w);
+#if EBB_CASE == 1
+  // EXPECT: E0157 an update rule's function gives the parameter, then as many states as it says
+  const ebb::optimizer bad(user::forgetful{}, w);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0157 an update rule's function gives the parameter, then as many states as it says
+  w.register_post_accumulate_grad_hook(user::forgetful{});  // LINE
+#endif
+}
