@@ -166,6 +166,8 @@ class variable {
 
 template <class T, std::size_t... E>
 variable(const tensor<T, E...>&) -> variable<T, E...>;
+template <element T>
+variable(T) -> variable<T>;
 
 template <class T, std::size_t... E>
 struct borrow<variable<T, E...>> {
