@@ -27,7 +27,10 @@ inline void push_dying(tape_state& t, vertex* v) noexcept {
 }
 
 inline void end_vertex(tape_state& t, vertex* v) noexcept {
-  if (v->hooks && v->hooks->owners.drop()) destroy(v->hooks);
+  if (v->hooks) {
+    v->hooks->entries.clear();  // a handle may keep the list
+    if (v->hooks->owners.drop()) destroy(v->hooks);
+  }
   if (v->is_leaf) {
     leaf* const l = static_cast<leaf*>(v);
     l->~leaf();

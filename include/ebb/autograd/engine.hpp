@@ -129,10 +129,12 @@ class backward_pass {
   // See [note: the order of hooks].
   [[gnu::noinline]] void run_tensor_hooks(const visit& v, gradient* g) {
     for (std::uint32_t o = 0; o < v.at->outputs; ++o) {
-      if (!g[o].defined) continue;
       if (hook_list* const h = v.at->hooks) {
         h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = options_.create_graph});
-        if (o < h->retained.size() && h->retained[o].on) h->retained[o].value = g[o];
+        if (g[o].defined && o < h->retained.size() && h->retained[o].on) {
+          gradient& kept = h->retained[o].value;
+          kept = kept.defined ? detail::meet(*v.at, o, std::move(kept), g[o], options_.create_graph) : g[o];
+        }
       }
       if (v.wanted && g[o].defined)
         for (wish& w : wishes_)

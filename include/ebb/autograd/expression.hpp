@@ -8,7 +8,7 @@
 // the names of types grow with what stands in one line, not with what stands in a program.
 #pragma once
 
-#include "hooks.hpp"
+#include "node_handle.hpp"
 
 #include "../exec/eager.hpp"
 
@@ -166,6 +166,7 @@ class expression {
   hook_handle register_hook(H h) const {
     return get().register_hook(std::move(h));
   }
+  node_handle grad_fn() const { return get().grad_fn(); }
 
  private:
   template <class, class, class, class...>

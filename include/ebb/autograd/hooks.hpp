@@ -121,6 +121,7 @@ class opaque_hook final : public hook {
     if constexpr (is_variable<R>) {
       require_same(r);
       *c.in = as_gradient(r);
+      if (!c.create_graph) c.in->from = nullptr;  // r may be a leaf, which is going to be written
     } else if constexpr (array_like<R>) {
       constexpr bool same = std::is_same_v<borrowed_element<R>, T>;
       static_assert(same, "[ebb E0153] a hook must return a gradient of the same dtype and rank, or nothing");

@@ -1,0 +1,196 @@
+// ebb/autograd/node_handle.hpp — a node by name, and hooks that see all of its gradients at once.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "hooks.hpp"
+
+#include <vector>
+
+namespace ebb::inline EBB_ABI {
+
+/// Gradients at a node, in a hook: those that have arrived at its outputs, or those that it gives to its operands. Some may be undefined;
+/// of an operand that needs no gradient it always is.
+class gradients {
+ public:
+  enum class side : bool { outputs, operands };
+
+  gradients(const vertex& at, gradient* list, int size, side s, bool create_graph)
+      : at_(&at), list_(list), size_(size), side_(s), create_graph_(create_graph) {}
+
+  int size() const { return size_; }
+  bool defined(int i) const { return named("defined", i).defined && is_needed(i); }
+
+  /// Gradient i, which may be undefined.
+  any_tensor get(int i) const {
+    return named("get", i).defined && is_needed(i) ? any_tensor(type(i), extents(i), list_[i].value) : any_tensor();
+  }
+  /// Gradient i with its type. Throws: error if it is undefined, or if dtype, rank or a static extent differ.
+  template <element T, std::size_t... E>
+  tensor<T, E...> get(int i) const {
+    return to_tensor<T>(shape<T, E...>("get", i), list_[i].value);
+  }
+  /// The same on the tape, where a graph of the backward is made.
+  template <element T, std::size_t... E>
+  variable<T, E...> get_variable(int i) const {
+    return detail::as_variable<T>(shape<T, E...>("get_variable", i), list_[i]);
+  }
+
+  /// Replaces gradient i. Throws: error if dtype or extents are not those of what it is the gradient of, if nobody needs it, and for
+  /// anything but a variable while a graph of the backward is made.
+  void set(int i, const any_tensor& value) {
+    gradient& g = checked(i, value);
+    if (create_graph_ && value.defined())
+      raise("ebb::gradients::set: a value replaced " + number(i) + " while a graph of the backward is made: use get_variable, and set with "
+            "a variable");
+    g = {value.block(), nullptr, 0, value.defined()};
+  }
+  template <class T, std::size_t... E>
+  void set(int i, const variable<T, E...>& value) {
+    gradient& g = checked(i, value.defined() ? any_tensor(value) : any_tensor());
+    g = value.defined() ? detail::as_gradient(value) : gradient{};
+    if (!create_graph_) g.from = nullptr;
+  }
+  /// Gradient i is undefined from here on: nothing arrives there.
+  void clear(int i) { named("clear", i) = {}; }
+
+ private:
+  const edge& target(int i) const { return static_cast<const node*>(at_)->edges()[i]; }
+  bool is_needed(int i) const { return side_ == side::outputs || target(i).to; }
+  dtype type(int i) const {
+    return side_ == side::outputs ? dtype_at(*at_, static_cast<std::uint32_t>(i)) : dtype_at(*target(i).to, target(i).output);
+  }
+  extent_list extents(int i) const {
+    return side_ == side::outputs ? extents_of(*at_, static_cast<std::uint32_t>(i)) : extents_of(*target(i).to, target(i).output);
+  }
+  /// "gradient 0 of mul", "gradient 1 from mul"
+  std::string number(int i) const {
+    return "gradient " + std::to_string(i) + (side_ == side::outputs ? " of " : " from ") + name_of(*at_);
+  }
+  gradient& named(const char* call, int i) const {
+    if (i < 0 || i >= size_)
+      raise(std::string("ebb::gradients::") + call + ": there is no " + number(i) + ", it has " + std::to_string(size_));
+    return list_[i];
+  }
+  gradient& checked(int i, const any_tensor& value) const {
+    gradient& g = named("set", i);
+    if (!is_needed(i)) raise("ebb::gradients::set: nobody needs " + number(i));
+    if (value.defined() && (value.type() != type(i) || !detail::same_extents(value.extents(), extents(i))))
+      raise("ebb::gradients::set: " + number(i) + " is " + detail::text_of(type(i), extents(i)) + " and cannot become " + value.text());
+    return g;
+  }
+  template <class T, std::size_t... E>
+  layout<E...> shape(const char* call, int i) const {
+    named(call, i);
+    if (!defined(i)) raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is undefined");
+    const extent_list x = extents(i);
+    if (type(i) != dtype_of<T> || !detail::fits_layout(ebb::extents<E...>{}, x)) {
+      const std::size_t wanted[] = {E..., 0};
+      raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is " + detail::text_of(type(i), x) + ", it was asked for as " +
+            std::string(ebb::name_of(dtype_of<T>)) + list_text(wanted, static_cast<int>(sizeof...(E))));
+    }
+    return detail::layout_from(ebb::extents<E...>{}, x);
+  }
+  template <element T, std::size_t... E>
+  static tensor<T, E...> to_tensor(const layout<E...>& shape, const storage& block) {
+    return detail::to_tensor<T>(shape, block);
+  }
+
+  const vertex* at_;
+  gradient* list_;
+  int size_;
+  side side_;
+  bool create_graph_;
+};
+
+namespace detail {
+
+template <class F>
+class node_prehook final : public hook {
+ public:
+  explicit node_prehook(F f) : f_(std::move(f)) {}
+  void run(const hook_call& c) override {
+    gradients in(*c.at, c.in, c.ins, gradients::side::outputs, c.create_graph);
+    f_(in);
+  }
+
+ private:
+  F f_;
+};
+
+template <class F>
+class node_posthook final : public hook {
+ public:
+  explicit node_posthook(F f) : f_(std::move(f)) {}
+  void run(const hook_call& c) override {
+    gradients out(*c.at, c.out, c.outs, gradients::side::operands, c.create_graph);
+    const gradients in(*c.at, c.in, c.ins, gradients::side::outputs, c.create_graph);
+    f_(out, in);
+  }
+
+ private:
+  F f_;
+};
+
+}  // namespace detail
+
+/// What a backward runs at one place of the graph: the node that made a result, or the accumulation into a leaf.
+class node_handle {
+ public:
+  explicit node_handle(counted<vertex> at) : at_(std::move(at)) {}
+
+  /// The op or region, or the name of the leaf.
+  std::string name() const { return name_of(*at_); }
+  bool is_leaf() const { return at_->is_leaf; }
+  /// Where its gradients go: one for each operand that is a variable, none for those without a history.
+  std::vector<std::optional<node_handle>> next_functions() const {
+    std::vector<std::optional<node_handle>> r;
+    if (is_leaf()) return r;
+    const node& n = static_cast<const node&>(*at_);
+    for (int j = 0; j < n.program->edges; ++j) {
+      r.emplace_back();
+      if (vertex* const to = n.edges()[j].to) r.back().emplace(counted<vertex>(to));
+    }
+    return r;
+  }
+
+  /// f(ebb::gradients& in) runs before the node, where it runs, and may change what the node gets. See [note: the order of hooks].
+  template <class F>
+  hook_handle register_prehook(F f) const {
+    constexpr bool fits = std::is_invocable_r_v<void, F&, gradients&> && !std::is_invocable_v<F&, gradients&, gradients&>;
+    static_assert(fits, "[ebb E0160] a node pre-hook takes ebb::gradients&, and changes gradients by its set and clear");
+    if constexpr (fits) return add<detail::node_prehook<F>>(hook_kind::node_pre, std::move(f));
+    else return {};
+  }
+  /// f(ebb::gradients& out, const ebb::gradients& in) runs after the node, and may change what its operands get. Of a leaf `out` is empty.
+  template <class F>
+  hook_handle register_hook(F f) const {
+    constexpr bool fits = std::is_invocable_r_v<void, F&, gradients&, const gradients&>;
+    static_assert(fits, "[ebb E0161] a node post-hook takes ebb::gradients& of the operands and const ebb::gradients& of the outputs");
+    if constexpr (fits) return add<detail::node_posthook<F>>(hook_kind::node_post, std::move(f));
+    else return {};
+  }
+
+  bool operator==(const node_handle&) const = default;
+
+ private:
+  template <class Hook, class F>
+  hook_handle add(hook_kind kind, F f) const {
+    hook_list& h = hooks_of(*at_);
+    return {h, h.add(kind, 0, std::make_shared<Hook>(std::move(f)))};
+  }
+
+  counted<vertex> at_;
+};
+
+template <class T, std::size_t... E>
+node_handle variable<T, E...>::grad_fn() const {
+  if (!vertex_ || vertex_->is_leaf) raise("ebb::variable::grad_fn: " + name() + " was made by no node; the node of a leaf is accumulate_node");
+  return node_handle(vertex_);
+}
+template <class T, std::size_t... E>
+node_handle variable<T, E...>::accumulate_node() const {
+  if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::accumulate_node: " + name() + " is no leaf: nothing accumulates there");
+  return node_handle(vertex_);
+}
+
+}  // namespace ebb::inline EBB_ABI
