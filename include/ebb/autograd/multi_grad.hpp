@@ -123,7 +123,8 @@ multi_grad_handle register_multi_grad_hook(F f, When, const V&... variables) {
     (detail::each_root([&](const auto& v) { list.push_back(v); }, variables), ...);
     std::vector<vertex*> vertices;
     for (const variable_ref& v : list) {
-      if (!v.at) raise("ebb::register_multi_grad_hook: variable " + std::to_string(vertices.size()) + " has no history and gets no gradient");
+      if (!v.at)
+        raise("ebb::register_multi_grad_hook: variable " + std::to_string(vertices.size()) + " has no history and gets no gradient");
       vertices.push_back(v.at.get());
     }
     const auto all = std::make_shared<detail::multi_grad<When, F>>(std::move(f), std::move(vertices));

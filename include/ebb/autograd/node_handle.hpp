@@ -184,7 +184,8 @@ class node_handle {
 
 template <class T, std::size_t... E>
 node_handle variable<T, E...>::grad_fn() const {
-  if (!vertex_ || vertex_->is_leaf) raise("ebb::variable::grad_fn: " + name() + " was made by no node; the node of a leaf is accumulate_node");
+  if (!vertex_ || vertex_->is_leaf)
+    raise("ebb::variable::grad_fn: " + name() + " was made by no node; the node of a leaf is accumulate_node");
   return node_handle(vertex_);
 }
 template <class T, std::size_t... E>
