@@ -155,6 +155,7 @@
 #include "autograd/segment.hpp"
 #include "autograd/region.hpp"
 #include "autograd/parameters.hpp"
+#include "autograd/rule.hpp"
 #include "autograd/update.hpp"
 #include "autograd/hooks.hpp"
 #include "autograd/node_handle.hpp"

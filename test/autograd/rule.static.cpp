@@ -1,4 +1,4 @@
-// test/autograd/update.static.cpp — what update rules are, and that each is one loop that writes in place.
+// test/autograd/rule.static.cpp — what update rules are, and that each is one loop that writes in place.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/autograd/adam.hpp>
 #include <ebb/autograd/update.hpp>
