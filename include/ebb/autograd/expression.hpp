@@ -121,11 +121,13 @@ struct expression_result<Expression, T, Extents, std::tuple<Leaf...>> {
   using type = typename std::conditional_t<is_recorded, make_variable<T, Extents>, std::type_identity<tensor_of<T, Extents>>>::type;
 };
 
-template <class F, class... A>
+template <class Term, class F, class... A>
 auto make_expression(A... a) {
-  using result = decltype(apply_function(F{}, typename operand_term<A>::type{}...));
-  return typename expression_from<result, F, A...>::type(std::move(a)...);
+  return typename expression_from<Term, F, A...>::type(std::move(a)...);
 }
+/// What an operand is held as, as a term.
+template <class Real, class A>
+using held_term = typename operand_term<decltype(held_operand<Real>(std::declval<A>()))>::type;
 
 }  // namespace detail
 
@@ -206,7 +208,10 @@ template <class F, class... A>
   requires((detail::on_tape<A> || ...) && (detail::tape_operand<A> && ...))
 auto apply_function(F, A&&... a) {
   using real = typename detail::first_real<A...>::type;
-  return detail::make_expression<typename detail::on_tape_function<F>::type>(detail::held_operand<real>(std::forward<A>(a))...);
+  using function = typename detail::on_tape_function<F>::type;
+  // Named here and not deeper, so that what stands against the operands is said near the user's line.
+  using result = detail::lifted<typename detail::on_terms<function, detail::held_term<real, A>...>::type, detail::held_term<real, A>...>;
+  return detail::make_expression<typename result::type, function>(detail::held_operand<real>(std::forward<A>(a))...);
 }
 
 template <class A, class B>

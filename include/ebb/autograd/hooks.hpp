@@ -123,15 +123,12 @@ class opaque_hook final : public hook {
       *c.in = as_gradient(r);
       if (!c.create_graph) c.in->from = nullptr;  // r may be a leaf, which is going to be written
     } else if constexpr (array_like<R>) {
-      constexpr bool same = std::is_same_v<borrowed_element<R>, T>;
-      static_assert(same, "[ebb E0153] a hook must return a gradient of the same dtype and rank, or nothing");
       if (c.create_graph) raise("ebb::variable::register_hook: a hook on values replaced a gradient while a graph of the backward is made: "
                                 "let it take a variable, or make it traceable");
       require_same(r);
       *c.in = {to_storage(r), nullptr, 0, true};
-    } else {
-      static_assert(requires { *r; }, "[ebb E0153] a hook must return a gradient of the same dtype and rank, or nothing");
-      if (r) put(c, *r);
+    } else if (r) {
+      put(c, *r);
     }
   }
   void require_same(const auto& r) {
@@ -143,29 +140,51 @@ class opaque_hook final : public hook {
   [[no_unique_address]] layout<E...> shape_;
 };
 
+template <class F>
+inline constexpr bool is_opaque_function = false;
+template <class F>
+inline constexpr bool is_opaque_function<opaque_function<F>> = true;
+template <class F>
+concept traceable_hook = !is_opaque_function<F> && !has_fixed_parameters<typename unbound<F>::function>;
+
+/// Nothing, an array of T, a variable of T, or std::optional of one.
+template <class R, class T>
+constexpr bool is_hook_result() {
+  if constexpr (std::is_void_v<R>) return true;
+  else if constexpr (is_variable<R>) return std::is_same_v<typename R::value_type, T>;
+  else if constexpr (array_like<R>) return std::is_same_v<borrowed_element<R>, T>;
+  else if constexpr (requires(R r) { *r; }) return is_hook_result<std::remove_cvref_t<decltype(*std::declval<R&>())>, T>();
+  else return false;
+}
+
+/// 0, or what stands against F as a hook on gradients of this type.
+template <class F, class T, std::size_t... E>
+constexpr int code_of_hook() {
+  if constexpr (is_opaque_function<F>) return code_of_hook<std::remove_cvref_t<decltype(F::f)>*, T, E...>();  // a pointer: not traced
+  else if constexpr (traceable_hook<F>) {
+    using function = typename unbound<F>::function;
+    if constexpr (!std::is_empty_v<function>) return 154;
+    else {
+      using R = decltype(std::apply([](auto... v) { return function{}(typename argument<decltype(v)>::traced{}..., term<T, E...>{}); },
+                                    std::declval<typename traced_hook<F, T, E...>::values>()));
+      return std::is_same_v<R, term<T, E...>> ? 0 : 153;
+    }
+  } else {
+    using function = std::remove_pointer_t<F>;
+    if constexpr (std::is_invocable_v<function&, const tensor<T, E...>&>)
+      return is_hook_result<std::remove_cvref_t<std::invoke_result_t<function&, const tensor<T, E...>&>>, T>() ? 0 : 153;
+    else if constexpr (std::is_invocable_v<function&, const variable<T, E...>&>)
+      return is_hook_result<std::remove_cvref_t<std::invoke_result_t<function&, const variable<T, E...>&>>, T>() ? 0 : 153;
+    else return 159;
+  }
+}
+
 /// The hook that F is for gradients of this type.
 template <class T, std::size_t... E, class F>
 std::shared_ptr<hook> make_tensor_hook(F f, const layout<E...>& shape) {
-  if constexpr (requires { typename unbound<F>::function; } && !has_fixed_parameters<typename unbound<F>::function> &&
-                !requires(opaque_function<int> o) { requires std::is_same_v<decltype(o), F>; }) {
-    using function = typename unbound<F>::function;
-    static_assert(std::is_empty_v<function>, "[ebb E0154] a hook with `auto` is traced and must not capture: use ebb::bind(values..., f), "
-                                             "or ebb::opaque(f)");
-    if constexpr (std::is_empty_v<function>) {
-      using R = decltype(std::apply([](auto... v) { return function{}(typename argument<decltype(v)>::traced{}..., term<T, E...>{}); },
-                                    std::declval<typename traced_hook<F, T, E...>::values>()));
-      constexpr bool same = std::is_same_v<R, term<T, E...>>;
-      static_assert(same, "[ebb E0153] a hook must return a gradient of the same dtype and extents");
-      if constexpr (same) return std::make_shared<traced_hook<F, T, E...>>(f, shape);
-    }
-    return nullptr;
-  } else {
-    return std::make_shared<opaque_hook<F, T, E...>>(std::move(f), shape);
-  }
-}
-template <class T, std::size_t... E, class F>
-std::shared_ptr<hook> make_tensor_hook(opaque_function<F> f, const layout<E...>& shape) {
-  return std::make_shared<opaque_hook<F, T, E...>>(std::move(f.f), shape);
+  if constexpr (is_opaque_function<F>) return std::make_shared<opaque_hook<decltype(f.f), T, E...>>(std::move(f.f), shape);
+  else if constexpr (traceable_hook<F>) return std::make_shared<traced_hook<F, T, E...>>(f, shape);
+  else return std::make_shared<opaque_hook<F, T, E...>>(std::move(f), shape);
 }
 
 /// After an accumulation: f gets the leaf. Update rules have a hook of their own, which clears the gradient.
@@ -176,10 +195,7 @@ class leaf_hook final : public hook {
 
   void run(const hook_call& c) override {
     variable<T, E...> v(shape_, {}, counted<vertex>(c.at), 0);
-    if constexpr (std::is_invocable_v<F&, variable<T, E...>&>) {
-      static_assert(std::is_void_v<std::invoke_result_t<F&, variable<T, E...>&>>, "[ebb E0155] a post-accumulate hook returns nothing");
-      f_(v);
-    } else f_(static_cast<const variable<T, E...>&>(v));
+    f_(v);
   }
 
  private:
@@ -192,19 +208,32 @@ class leaf_hook final : public hook {
 template <class T, std::size_t... E>
 template <class F>
 hook_handle variable<T, E...>::register_hook(F f) const {
+  constexpr int code = detail::code_of_hook<F, T, E...>();
+  static_assert(code != 153, "[ebb E0153] a hook must return a gradient of the same dtype and extents, or nothing");
+  static_assert(code != 154, "[ebb E0154] a hook with `auto` is traced and must not capture: use ebb::bind(values..., f) or ebb::opaque");
+  static_assert(code != 159, "[ebb E0159] a hook takes one gradient: a tensor, a variable, or `auto`");
   require_history("register_hook");
   hook_list& h = hooks_of(*vertex_);
-  return {h, h.add(hook_kind::tensor, output_, detail::make_tensor_hook<T>(std::move(f), shape_))};
+  if constexpr (code == 0) return {h, h.add(hook_kind::tensor, output_, detail::make_tensor_hook<T>(std::move(f), shape_))};
+  else return {};
 }
 
 template <class T, std::size_t... E>
 template <class F>
 hook_handle variable<T, E...>::register_post_accumulate_grad_hook(F f) const {
+  constexpr bool is_rule = update_rule<F>, takes_leaf = std::is_invocable_v<F&, variable<T, E...>&>;
+  static_assert(is_rule || takes_leaf, "[ebb E0159] a post-accumulate hook takes the variable, or is an update rule");
+  if constexpr (takes_leaf && !is_rule) {
+    constexpr bool is_void = std::is_void_v<std::invoke_result_t<F&, variable<T, E...>&>>;
+    static_assert(is_void, "[ebb E0155] a post-accumulate hook returns nothing");
+  }
   require_history("register_post_accumulate_grad_hook");
   if (!vertex_->is_leaf) raise("ebb::variable::register_post_accumulate_grad_hook: " + name() + " is no leaf: nothing accumulates there");
   hook_list& h = hooks_of(*vertex_);
-  if constexpr (update_rule<F>) return {h, h.add(hook_kind::post_accumulate, 0, detail::make_rule_hook<T>(f, shape_))};
-  else return {h, h.add(hook_kind::post_accumulate, 0, std::make_shared<detail::leaf_hook<F, T, E...>>(std::move(f), shape_))};
+  std::shared_ptr<hook> made;
+  if constexpr (is_rule) made = detail::make_rule_hook<T>(f, shape_);
+  else if constexpr (takes_leaf) made = std::make_shared<detail::leaf_hook<F, T, E...>>(std::move(f), shape_);
+  return {h, h.add(hook_kind::post_accumulate, 0, std::move(made))};
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -78,6 +78,17 @@ struct lifted {
   static constexpr shape result = infer();
   static constexpr int code = result.code();
   static constexpr shape shown = code ? shape{} : result;
+  static_assert(code != 101, "[ebb E0101] matmul: the inner extents differ");
+  static_assert(code != 102, "[ebb E0102] the extents differ: only a static extent of 1 or a missing leading axis is broadcast");
+  static_assert(code != 103, "[ebb E0103] there is no such axis");
+  static_assert(code != 105, "[ebb E0105] matmul: an operand has no axis to multiply along");
+  static_assert(code != 112, "[ebb E0112] reshape: the number of elements differs");
+  static_assert(code != 113, "[ebb E0113] slice: the range leaves the axis");
+  static_assert(code != 114, "[ebb E0114] concat: the extents differ beside the axis that is joined");
+  static_assert(code != 115, "[ebb E0115] an index must be an integer array of the right rank");
+  static_assert(code != 116, "[ebb E0116] the largest or smallest of no elements: the axis has extent 0");
+  static_assert(code != 118, "[ebb E0118] broadcast_to: a new axis needs a static extent");
+  static_assert(code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
   using value_type = typename decltype(F::apply(std::declval<argument<A>>()...))::value_type;
   using type = term_of<value_type, static_extents<shown>>;
 };
@@ -102,17 +113,6 @@ template <class F, class... A>
 constexpr auto apply_function(F, const A&... a) {
   using function = typename detail::on_terms<F, A...>::type;
   using result = detail::lifted<function, A...>;
-  static_assert(result::code != 101, "[ebb E0101] matmul: the inner extents differ");
-  static_assert(result::code != 102, "[ebb E0102] the extents differ: only a static extent of 1 or a missing leading axis is broadcast");
-  static_assert(result::code != 103, "[ebb E0103] there is no such axis");
-  static_assert(result::code != 105, "[ebb E0105] matmul: an operand has no axis to multiply along");
-  static_assert(result::code != 112, "[ebb E0112] reshape: the number of elements differs");
-  static_assert(result::code != 113, "[ebb E0113] slice: the range leaves the axis");
-  static_assert(result::code != 114, "[ebb E0114] concat: the extents differ beside the axis that is joined");
-  static_assert(result::code != 115, "[ebb E0115] an index must be an integer array of the right rank");
-  static_assert(result::code != 116, "[ebb E0116] the largest or smallest of no elements: the axis has extent 0");
-  static_assert(result::code != 118, "[ebb E0118] broadcast_to: a new axis needs a static extent");
-  static_assert(result::code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
   if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), function::apply(detail::as_argument(a)...).id};
   else return term<typename result::value_type>{};
 }
