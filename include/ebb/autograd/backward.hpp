@@ -65,12 +65,6 @@ struct grad_options {
 
 namespace detail {
 
-/// Variables as they are; expressions made into variables.
-template <class V>
-const V& as_roots(const V& v) {
-  return v;
-}
-
 /// The seed of a root: what was given, or one. Throws: error if it does not fit.
 template <class V>
 gradient seed_for(const char* call, const V& root, const any_tensor* given, int number) {
@@ -161,7 +155,7 @@ constexpr auto tuple_of_roots(const V& root) {
 }
 template <class... V>
 constexpr auto tuple_of_roots(const std::tuple<V...>& roots) {
-  return std::apply([](const auto&... root) { return std::tie(root...); }, roots);
+  return std::apply([](const auto&... root) { return std::tie(as_region_argument(root)...); }, roots);
 }
 
 }  // namespace detail
@@ -174,7 +168,7 @@ constexpr auto tuple_of_roots(const std::tuple<V...>& roots) {
 /// [note: what a throw leaves].
 template <class Roots>
 void backward(const Roots& roots, const backward_options& options = {}) {
-  detail::run_backward(detail::tuple_of_roots(detail::as_roots(roots)), options);
+  detail::run_backward(detail::tuple_of_roots(as_region_argument(roots)), options);
 }
 
 /// The gradients of the outputs with respect to variables; no leaf's own gradient is touched.
@@ -183,14 +177,14 @@ void backward(const Roots& roots, const backward_options& options = {}) {
 /// Throws: as backward, and if an output does not depend on one of them, unless unused ones are allowed.
 template <class Outputs, class... V>
 auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_options& options = {}) {
-  return detail::run_grad(detail::tuple_of_roots(detail::as_roots(outputs)), inputs, options);
+  return detail::run_grad(detail::tuple_of_roots(as_region_argument(outputs)), inputs, options);
 }
 
 /// The names of what a backward from this root would run, in its order: see [note: the order of a backward].
 /// Throws: as backward.
 template <class Root>
 std::vector<std::string> execution_order(const Root& root) {
-  const auto& r = detail::as_roots(root);
+  const auto& r = as_region_argument(root);
   backward_pass pass({.retain_graph = true, .call = "ebb::execution_order"});
   pass.add_root(*r.history(), r.output(), {});
   pass.prepare();

@@ -243,16 +243,6 @@ template <class A, class B>
   requires detail::tape_pair<A, B>
 auto operator>=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
 
-namespace detail {
-
-template <class T, class X, class F, class... A>
-const auto& as_roots(const expression<T, X, F, A...>& e) {
-  return e.get();
-}
-
-}  // namespace detail
-
-/// Expressions among the arguments of a region become variables.
 template <class T, class X, class F, class... A>
 const auto& as_region_argument(const expression<T, X, F, A...>& e) {
   return e.get();

@@ -173,6 +173,7 @@ auto run_region(const char* call, const A&... a) {
 
 }  // namespace detail
 
+/// What can be looked at: most things are; an expression is once it has run.
 template <class A>
 const A& as_region_argument(const A& a) {
   return a;

@@ -1,0 +1,126 @@
+// test/autograd/region.cpp — calls of regions with variables: structs, regions in regions, gradients inside, extents of both kinds.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cmath>
+#include <vector>
+
+namespace {
+
+template <template <class, std::size_t...> class Array>
+struct layer {
+  using matrix = Array<double, 2, 3>;
+  using vector = Array<double, 2>;
+  BOOST_HANA_DEFINE_STRUCT(layer, (matrix, w), (vector, b));
+};
+
+using scalar = ebb::variable<double>;
+using rows = ebb::tensor<double, ebb::dyn, 3>;
+
+layer<ebb::tensor> start() {
+  layer<ebb::tensor> l;
+  l.w = ebb::tensor<double, 2, 3>{{0.1, -0.2, 0.3}, {0.5, 0.25, -1}};
+  l.b = ebb::tensor<double, 2>{0.05, -0.4};
+  return l;
+}
+layer<ebb::variable> tracked(const layer<ebb::tensor>& l) { return {ebb::variable(l.w), ebb::variable(l.b)}; }
+
+constexpr auto forward = [](auto l, auto x) { return ebb::tanh(ebb::linear(x, l.w, l.b)); };
+constexpr auto loss = [](auto l, auto x) { return ebb::mean(forward(l, x) * forward(l, x)); };
+
+}  // namespace
+
+TEST_CASE("a struct of variables goes in, its gradients are those of value_and_grad") {
+  const rows x{{1, 2, 3}, {-1, 0.5, 0}, {0, 0, 1}, {2, 2, -2}};
+  const auto [value, expected] = ebb::value_and_grad(loss)(start(), x);
+
+  const auto l = tracked(start());
+  const scalar y = ebb::compile(loss)(l, x);
+  CHECK(y.item() == value);
+  y.backward();
+  CHECK(l.w.grad().value() == expected.w);
+  CHECK(l.b.grad().value() == expected.b);
+
+  const layer<ebb::variable> g = ebb::grad(ebb::compile(loss)(l, x), ebb::wrt(l));
+  CHECK(g.w.value() == expected.w);
+}
+
+TEST_CASE("a region that is called in a region is part of it") {
+  static constexpr auto inner = ebb::compile(forward);
+  constexpr auto outer = ebb::compile([](auto l, auto x) {
+    const auto h = inner(l, x);
+    return ebb::mean(h * h);
+  });
+  const rows x{{1, 2, 3}};
+  const auto l = tracked(start());
+  const scalar y = outer(l, x);
+  CHECK(ebb::execution_order(y).size() == 3);  // one node and two leaves
+  y.backward();
+  CHECK(l.w.grad().value() == ebb::grad(loss)(start(), x).w);
+}
+
+TEST_CASE("SW-14: a whole step of training is one region: gradients taken inside are results") {
+  constexpr auto step = ebb::compile([](auto l, auto x, auto rate) {
+    auto [value, g] = ebb::value_and_grad(loss)(l, x);
+    return std::tuple(value, l.w - rate * g.w, l.b - rate * g.b);
+  });
+  const rows x{{1, 2, 3}, {-1, 0.5, 0}};
+  const auto l = tracked(start());
+  const auto [value, w, b] = step(l, x, 0.5);
+  const auto g = ebb::grad(loss)(start(), x);
+  for (int i = 0; i < 2; ++i) CHECK(b.value()(i) == start().b(i) - 0.5 * g.b(i));
+  CHECK(value.requires_grad());
+  CHECK(w.requires_grad());
+
+  // The new parameters depend on the old ones through the gradient: d sum(b') / d b = 1 - rate * (H 1) for b alone.
+  const auto through = ebb::grad(ebb::sum(b), ebb::wrt(l.b)).value();
+  constexpr auto of_b = [](auto bias, auto weights, auto rows_of_x) {
+    const auto h = ebb::tanh(ebb::linear(rows_of_x, weights, bias));
+    return ebb::mean(h * h);
+  };
+  const auto h = ebb::hessian(of_b)(start().b, start().w, x);
+  for (int i = 0; i < 2; ++i) CHECK(through(i) == Approx(1 - 0.5 * (h(i, 0) + h(i, 1))).epsilon(1e-12));
+}
+
+TEST_CASE("a vector of variables of one type; extents that differ from call to call") {
+  constexpr auto dot = ebb::compile([](auto a, auto b) { return ebb::sum(a * b); });
+  std::vector<ebb::variable<double, ebb::dyn>> parts;
+  for (std::size_t n : {2, 5, 0}) parts.emplace_back(ebb::tensor<double, ebb::dyn>::iota(n));
+  for (auto& p : parts) dot(p, p).backward();
+  CHECK(parts[1].grad().value() == ebb::tensor<double, ebb::dyn>{0, 2, 4, 6, 8});
+  CHECK(parts[2].grad().defined());
+  CHECK(parts[2].grad().size() == 0);
+  std::size_t seen = 0;
+  ebb::each_variable([&](const auto& p) { seen += p.size(); }, parts);
+  CHECK(seen == 7);
+  ebb::zero_grad(parts);
+  CHECK_FALSE(parts[0].grad().defined());
+}
+
+TEST_CASE("operators on variables: one line is one node, named expressions are variables") {
+  const ebb::variable x(ebb::tensor<double, 3>{1, 2, 3});
+  const ebb::variable w(2.0);
+  const ebb::variable y = ebb::tanh(x * w) * 0.5 + 1;
+  CHECK(y.name() == "mul+tanh+mul+add");
+  CHECK(ebb::execution_order(y).size() == 3);
+
+  auto named = x * x;  // not run yet
+  const auto sum = ebb::sum(named * w) + ebb::sum(named);
+  CHECK(ebb::execution_order(named.get()).size() == 2);
+  named.retain_grad();
+  sum.backward();
+  CHECK(named.grad().value() == ebb::tensor<double, 3>{3, 3, 3});
+  CHECK(x.grad().value() == ebb::tensor<double, 3>{6, 12, 18});
+  CHECK(w.grad().item() == 14);
+
+  const auto dangling = [&] { return x * ebb::tensor<double, 3>{4, 5, 6} - std::vector<double>{1, 1, 1}; }();
+  CHECK(dangling.value() == ebb::tensor<double, 3>{3, 9, 17});
+
+  const ebb::variable<float, 2> narrow(ebb::tensor<float, 2>{1, 2});
+  STATIC_REQUIRE(std::is_same_v<decltype((narrow * 2.5).get()), const ebb::variable<float, 2>&>);  // literals are weak
+  const ebb::tensor<bool, 3> above = x > 1.5;  // no gradient flows here: an array
+  CHECK(above == ebb::tensor<bool, 3>{false, true, true});
+  CHECK(ebb::where(x > 1.5, x, 0.0).value() == ebb::tensor<double, 3>{0, 2, 3});
+}
