@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 /// What a node kept for its backward goes; the node, its edges and hooks stay.
 EBB_INLINE void release_saved(node& n) noexcept {
   const exclusive alone(n);
-  n.released = true;
+  n.released.store(true, std::memory_order_relaxed);
   storage* const saved = n.saved();
   for (int i = 0; i < n.program->saved; ++i) saved[i] = storage();
   if (n.packed) drop_packed(n);

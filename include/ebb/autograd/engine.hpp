@@ -110,9 +110,8 @@ class backward_pass {
     for (int i : walk_.order()) {
       const node& n = walk_.node_at(i);
       if (!walk_.at(i).needed) continue;
-      if (n.released && (n.program->saved > 0 || n.program->release))
-        raise(std::string(options_.call) + ": what " + n.program->name +
-              " saved is gone: this graph has been differentiated before; say retain_graph = true in the first call");
+      if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release))
+        detail::raise_released(options_.call, n);
       if (options_.create_graph && !n.program->record)
         raise(std::string(options_.call) + ": " + n.program->name +
               " cannot be differentiated twice: its backward is opaque; write it on variables, or leave create_graph out");
@@ -123,17 +122,19 @@ class backward_pass {
     if (!g.defined || !to.is_reached()) return;
     gradient& there = walk_.gradients_of(to)[output];
     if (!there.defined) there = std::move(g);
-    else there = detail::meet(*to.at, output, std::move(there), std::move(g), options_.create_graph);
+    else there = detail::meet(*to.at, output, there, g, options_.create_graph);
+    g = {};
   }
 
   // See [note: the order of hooks].
   [[gnu::noinline]] void run_tensor_hooks(const visit& v, gradient* g) {
-    for (std::uint32_t o = 0; o < v.at->outputs; ++o) {
+    for (std::uint32_t o = 0; o < static_cast<std::uint32_t>(v.outputs); ++o) {
       if (hook_list* const h = v.at->hooks) {
         h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = options_.create_graph});
         if (g[o].defined && o < h->retained.size() && h->retained[o].on) {
-          gradient& kept = h->retained[o].value;
-          kept = kept.defined ? detail::meet(*v.at, o, std::move(kept), g[o], options_.create_graph) : g[o];
+          const exclusive alone(*v.at);
+          gradient arrived = g[o], &kept = h->retained[o].value;
+          kept = kept.defined ? detail::meet(*v.at, o, kept, arrived, options_.create_graph) : std::move(arrived);
         }
       }
       if (v.wanted && g[o].defined)
@@ -153,8 +154,10 @@ class backward_pass {
     if (!l.hooks) return detail::accumulate(l, std::move(g), create);
     l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
     gradient shown = l.hooks->has(hook_kind::node_post) ? g : gradient{};
-    detail::accumulate(l, std::move(g), create);
-    l.hooks->run(hook_kind::post_accumulate, 0, {.at = &l, .create_graph = create});
+    if (g.defined) {
+      detail::accumulate(l, std::move(g), create);
+      l.hooks->run(hook_kind::post_accumulate, 0, {.at = &l, .create_graph = create});
+    }
     l.hooks->run(hook_kind::node_post, 0, {.at = &l, .in = &shown, .ins = 1, .create_graph = create});
   }
 
@@ -164,23 +167,29 @@ class backward_pass {
     if (n.hooks || v.wanted) run_tensor_hooks(v, in);
     if (!v.needed) return;
     gradient* const out = walk_.results(n.program->edges);
-    if (n.hooks) run_with_hooks(n, in, out);
-    else run_program(n, in, out);
+    if (n.hooks) run_with_hooks(v, n, in, out);
+    else run_program(v, n, in, out);
     if (!options_.retain_graph) release_saved(n);
     deliver(n, out);
   }
-  void run_program(node& n, gradient* in, gradient* out) {
-    if (options_.create_graph) n.program->record(n, in, out);
-    else if (n.outputs == n.program->outputs) n.program->run(n, in, out);
+  // A node may have been differentiated twice since this walk came to it: what it has then, not what it has now, is in `in`.
+  void run_program(const visit& v, node& n, gradient* in, gradient* out) {
+    if (options_.create_graph) record_program(v, n, in, out);
+    else if (v.outputs == n.program->outputs) n.program->run(n, in, out);
     else n.program->twice(n).pull(n, in, out, false);
   }
-  [[gnu::noinline]] void run_with_hooks(node& n, gradient* in, gradient* out) {
+  [[gnu::noinline]] void record_program(const visit& v, node& n, gradient* in, gradient* out) {
+    std::vector<gradient> all(in, in + v.outputs);
+    all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
+    n.program->record(n, all.data(), out);
+  }
+  [[gnu::noinline]] void run_with_hooks(const visit& v, node& n, gradient* in, gradient* out) {
     const int ins = n.program->outputs, outs = n.program->edges;
     const bool create = options_.create_graph;
     n.hooks->run(hook_kind::node_pre, 0, {.at = &n, .in = in, .ins = ins, .create_graph = create});
     std::vector<gradient> shown;
     if (n.hooks->has(hook_kind::node_post)) shown.assign(in, in + ins);
-    run_program(n, in, out);
+    run_program(v, n, in, out);
     n.hooks->run(hook_kind::node_post, 0, {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = create});
   }
 
@@ -203,10 +212,10 @@ class backward_pass {
   }
 
   pass_options options_;
+  std::vector<root> roots_;  // before walk_, which says goodbye to vertices that may have no other owner by then
+  std::vector<wish> wishes_;
   walk walk_;
   backward_pass* outer_;
-  std::vector<root> roots_;
-  std::vector<wish> wishes_;
   std::vector<std::function<void()>> callbacks_;
   std::unordered_map<const void*, std::any> states_;
 };

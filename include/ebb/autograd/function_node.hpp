@@ -128,7 +128,7 @@ class user_node<F, Constant, variable_list<Y...>, variable_list<X...>> {
     using T = typename A::value_type;
     const auto shape = layout_from(typename A::extents_type{}, extents(n, I));
     if constexpr (I >= results) {
-      storage s = take_saved(n, I - results);
+      storage s = saved_value(n, I - results);
       if constexpr (is_variable<A>) return as_operand<T>(shape, std::move(s), records ? n.edges()[I - results] : edge{});
       else return to_tensor<T>(shape, s);
     } else {
@@ -140,10 +140,6 @@ class user_node<F, Constant, variable_list<Y...>, variable_list<X...>> {
       if constexpr (is_variable<A>) return as_variable<T>(shape, g);
       else return to_tensor<T>(shape, g.value);
     }
-  }
-  static storage take_saved(node& n, int i) {
-    const exclusive alone(n);
-    return saved_value(n, i);
   }
 
   template <class R>

@@ -98,7 +98,7 @@ class twice_differentiable {
     } else {
       for (int s : d_.read_seeds) add_seed(d_.outputs[s]);
     }
-    if (records) n.outputs = static_cast<std::uint16_t>(n.program->outputs + n.program->saved);
+    if (records) n.outputs.store(static_cast<std::uint16_t>(n.program->outputs + n.program->saved), std::memory_order_relaxed);
     if (arrived == 0) return;
     f.call(x.data(), n.symbols(), out, records);
     const vec<std::uint64_t> depends = dependences(f.program(), kept, static_cast<int>(x.size()) - kept);

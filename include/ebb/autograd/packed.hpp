@@ -41,17 +41,31 @@ inline void pack_saved(node& n) {
   auto packed = std::make_unique<packed_values>();
   packed->hooks = packing_scopes().back();
   for (int i = 0; i < n.program->saved; ++i)
-    packed->values.push_back(packed->hooks->pack({n.program->saved_type(n, i), n.program->extents(n, n.outputs + i), n.saved()[i]}));
+    packed->values.push_back(
+        packed->hooks->pack({n.program->saved_type(n, i), n.program->extents(n, n.program->outputs + i), n.saved()[i]}));
   for (int i = 0; i < n.program->saved; ++i) n.saved()[i] = {};
   n.packed = packed.release();
 }
 
-/// Saved value `i`: as it is, or through the unpack hook.
-/// Throws: error if the hook gives another dtype or other extents.
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_released(const char* call, const node& n) {
+  raise(std::string(call) + ": what " + n.program->name +
+        " saved is gone: this graph has been differentiated before; say retain_graph = true in the first call");
+}
+
+/// Saved value `i`: as it is, or through the unpack hook, which may do what it likes, even walk here again.
+/// Throws: error if the hook gives another dtype or other extents, or if another thread has released the node since this pass began.
 inline storage saved_value(node& n, int i) {
-  if (!n.packed) return n.saved()[i];
-  const any_tensor given = n.packed->hooks->unpack(n.packed->values[static_cast<std::size_t>(i)]);
-  const any_tensor wanted(n.program->saved_type(n, i), n.program->extents(n, n.outputs + i), {});
+  std::shared_ptr<saved_hooks> hooks;
+  std::any packed;
+  {
+    const exclusive alone(n);
+    if (n.released.load(std::memory_order_relaxed)) raise_released("ebb::backward", n);
+    if (!n.packed) return n.saved()[i];
+    hooks = n.packed->hooks;
+    packed = n.packed->values[static_cast<std::size_t>(i)];
+  }
+  const any_tensor given = hooks->unpack(packed);
+  const any_tensor wanted(n.program->saved_type(n, i), n.program->extents(n, n.program->outputs + i), {});
   if (!given.defined() || given.type() != wanted.type() || !same_extents(given.extents(), wanted.extents()))
     raise("ebb::saved_tensors_hooks: the unpack hook returned " + given.text() + " for a saved " + wanted.text() + " of " +
           n.program->name);

@@ -195,7 +195,7 @@ class segment_node {
     void* data[P::arguments + 1];
     storage* seed[P::arguments + 1] = {};
     repeat<P::arguments>([&]<int I>() {
-      if constexpr (I < S::kept) held[I] = take_saved(n, I);
+      if constexpr (I < S::kept) held[I] = saved_value(n, I);
       else {
         constexpr int s = S::read[static_cast<std::size_t>(I)] - S::arguments - S::saves;
         gradient& g = in[S::output_of_seed(s)];
@@ -275,10 +275,6 @@ class segment_node {
   template <int R>
   static constexpr dtype result_type = P::g.eq[static_cast<std::size_t>(P::g.out[static_cast<std::size_t>(R)])].op->result;
 
-  static storage take_saved(node& n, int i) {
-    const exclusive alone(n);
-    return saved_value(n, i);
-  }
   static storage zeros(int input, const std::size_t* symbol) {
     const std::size_t bytes = volume(P::argument_shape(input), symbol) * size_of(input_type(input));
     storage z(bytes);

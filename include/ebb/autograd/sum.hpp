@@ -32,16 +32,16 @@ inline void add_elements(dtype type, const void* a, const void* b, void* to, std
   }
 }
 
-/// a + b, into whichever of the two nobody else holds.
-inline storage sum_of(dtype type, storage a, storage b) {
+/// a + b, in whichever of the two nobody else holds; the other stays. If it throws, both do.
+inline storage sum_of(dtype type, storage& a, storage& b) {
   const std::size_t bytes = a.bytes();
   if (a.use_count() == 1 || bytes == 0) {
     add_elements(type, a.data(), b.data(), a.data(), bytes);
-    return a;
+    return std::move(a);
   }
   if (b.use_count() == 1) {
     add_elements(type, a.data(), b.data(), b.data(), bytes);
-    return b;
+    return std::move(b);
   }
   storage r(bytes);
   add_elements(type, a.data(), b.data(), r.data(), bytes);

@@ -49,7 +49,7 @@ struct node_program {
   dtype (*saved_type)(const node&, int number);
   /// Gradients of the operands from those of the outputs; `in` may be moved from. Takes what it needs of the node first.
   void (*run)(node&, gradient* in, gradient* out);
-  /// The same, recorded on the tape; null where that is not possible.
+  /// The same, recorded on the tape; null where that is not possible. Behind the outputs' gradients `in` has those of saved values.
   void (*record)(node&, gradient* in, gradient* out) = nullptr;
   /// Where a node of this program can be differentiated twice by its graphs: see [note: differentiating a backward].
   const twice_differentiable& (*twice)(const node&) = nullptr;
@@ -62,9 +62,9 @@ struct vertex {
   std::atomic<backward_pass*> pass = nullptr;  // who walks here now; `place` belongs to it
   std::int32_t place = 0;
   bool is_leaf = false;
-  bool released = false;
+  std::atomic<bool> released = false;
   std::atomic<bool> busy = false;  // see `exclusive`
-  std::uint16_t outputs = 1;
+  std::atomic<std::uint16_t> outputs = 1;  // more than the program's once it has been differentiated twice
   std::uint64_t sequence = 0;
   hook_list* hooks = nullptr;
 };
@@ -136,7 +136,7 @@ inline node* new_node(const node_program& program) {
   head.program = &program;
   node* const n = ::new (take_block(head.bytes())) node;
   n->program = &program;
-  n->outputs = program.outputs;
+  n->outputs.store(program.outputs, std::memory_order_relaxed);
   std::uninitialized_value_construct_n(n->edges(), program.edges);
   std::uninitialized_value_construct_n(n->saved(), program.saved);
   return n;

@@ -25,6 +25,7 @@ namespace ebb::inline EBB_ABI {
 struct visit {
   vertex* at;
   int first;        // of its gradients
+  int outputs;      // how many there were when the walk came here
   int waiting = 0;  // parts of its gradients that are still to come
   bool needed = true, wanted = false;
 
@@ -42,9 +43,11 @@ class walk {
       if (v.at->pass.load(std::memory_order_relaxed) == &owner_) v.at->pass.store(nullptr, std::memory_order_release);
     own_->visits.clear();
     own_->gradients.clear();
+    own_->results.clear();  // where a throw has left some
     own_->order.clear();
     own_->heap.clear();
-    spare_lists().push_back(std::move(own_));
+    own_->next = std::move(spare_lists());
+    spare_lists() = std::move(own_);
   }
 
   /// Numbers of visits, the nodes that were made last first.
@@ -102,8 +105,9 @@ class walk {
  private:
   int add(vertex& v) {
     const int number = size();
-    own_->visits.push_back({&v, static_cast<int>(own_->gradients.size())});
-    for (int o = 0; o < v.outputs; ++o) own_->gradients.emplace_back();
+    const int outputs = v.outputs.load(std::memory_order_relaxed);
+    own_->visits.push_back({&v, static_cast<int>(own_->gradients.size()), outputs});
+    for (int o = 0; o < outputs; ++o) own_->gradients.emplace_back();
     if (claim(v)) v.place = number;
     else elsewhere_.emplace(&v, number);
     if (!v.is_leaf) push(number);
@@ -121,16 +125,17 @@ class walk {
     std::vector<visit> visits;
     std::vector<gradient> gradients, results;
     std::vector<int> order, heap;
+    std::unique_ptr<lists> next;  // spare ones are linked: to keep one must not fail
   };
-  static std::vector<std::unique_ptr<lists>>& spare_lists() {
-    static thread_local std::vector<std::unique_ptr<lists>> spare;
+  static std::unique_ptr<lists>& spare_lists() {
+    static thread_local std::unique_ptr<lists> spare;
     return spare;
   }
   static std::unique_ptr<lists> take_lists() {
-    auto& spare = spare_lists();
-    if (spare.empty()) return std::make_unique<lists>();
-    auto l = std::move(spare.back());
-    spare.pop_back();
+    std::unique_ptr<lists>& spare = spare_lists();
+    if (!spare) return std::make_unique<lists>();
+    std::unique_ptr<lists> l = std::move(spare);
+    spare = std::move(l->next);
     return l;
   }
 
