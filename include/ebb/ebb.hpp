@@ -165,6 +165,7 @@
 #include "autograd/function_types.hpp"
 #include "autograd/function_node.hpp"
 #include "autograd/function.hpp"
+#include "autograd/checkpoint.hpp"
 #include "autograd/sgd.hpp"
 #include "autograd/adam.hpp"
 #include "autograd/state_file.hpp"

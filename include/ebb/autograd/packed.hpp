@@ -88,23 +88,30 @@ struct typed_saved_hooks final : saved_hooks {
 
 }  // namespace detail
 
+/// While it lives, what the thread's calls save goes to these hooks.
+class packing_scope {
+ public:
+  explicit packing_scope(std::shared_ptr<saved_hooks> hooks) {
+    detail::packing_scopes().push_back(std::move(hooks));
+    this_tape().packing = detail::packing_scopes().back().get();
+  }
+  packing_scope(const packing_scope&) = delete;
+  packing_scope& operator=(const packing_scope&) = delete;
+  ~packing_scope() {
+    detail::packing_scopes().pop_back();
+    this_tape().packing = detail::packing_scopes().empty() ? nullptr : detail::packing_scopes().back().get();
+  }
+};
+
 /// While it lives, what the thread's calls save for their backward goes through pack, and through unpack when the backward reads it:
 /// to a file, to a narrower dtype, to a pool of one's own.
 ///   ebb::saved_tensors_hooks scope([](const ebb::any_tensor& x) { return store(x); }, [](int place) { return load(place); });
 /// pack returns anything that can be copied. Both run without recording; unpack runs each time a backward reads the value.
-class saved_tensors_hooks {
+class saved_tensors_hooks : packing_scope {
  public:
   template <class Pack, class Unpack>
-  saved_tensors_hooks(Pack pack, Unpack unpack) {
-    detail::packing_scopes().push_back(std::make_shared<detail::typed_saved_hooks<Pack, Unpack>>(std::move(pack), std::move(unpack)));
-    this_tape().packing = detail::packing_scopes().back().get();
-  }
-  saved_tensors_hooks(const saved_tensors_hooks&) = delete;
-  saved_tensors_hooks& operator=(const saved_tensors_hooks&) = delete;
-  ~saved_tensors_hooks() {
-    detail::packing_scopes().pop_back();
-    this_tape().packing = detail::packing_scopes().empty() ? nullptr : detail::packing_scopes().back().get();
-  }
+  saved_tensors_hooks(Pack pack, Unpack unpack)
+      : packing_scope(std::make_shared<detail::typed_saved_hooks<Pack, Unpack>>(std::move(pack), std::move(unpack))) {}
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -32,9 +32,19 @@ template <class F, class Wrt, class... T>
 struct segment_joint {
   static constexpr graph make() { return joint(traced<F, T...>::g.thaw(), Wrt::numbers()); }
 };
+/// F, whose nodes keep arguments only: the backward computes again what else it needs.
+template <class F>
+struct recomputed {
+  constexpr auto operator()(auto... x) const { return F{}(x...); }
+};
+template <class F>
+inline constexpr bool is_recomputed = false;
+template <class F>
+inline constexpr bool is_recomputed<recomputed<F>> = true;
+
 template <class F, class Wrt, class... T>
 constexpr halves segment_halves() {
-  return partition(frozen<segment_joint<F, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs());
+  return partition(frozen<segment_joint<F, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs(), !is_recomputed<F>);
 }
 template <class F, class Wrt, class... T>
 struct segment_forward {

@@ -28,12 +28,12 @@ namespace detail {
 
 class partition_of {
  public:
-  constexpr partition_of(const graph& joint, int arguments, int outputs)
-      : g_(joint), arguments_(arguments), outputs_(outputs), late_(g_.size(), 0), primal_(g_.size(), 0), at_hand_(g_.size(), 0),
-        seen_(g_.size(), -1), saved_(g_.size(), -1) {
+  constexpr partition_of(const graph& joint, int arguments, int outputs, bool saves)
+      : g_(joint), arguments_(arguments), outputs_(outputs), saves_(saves), late_(g_.size(), 0), primal_(g_.size(), 0),
+        at_hand_(g_.size(), 0), seen_(g_.size(), -1), saved_(g_.size(), -1) {
     find_late();
     find_primal();
-    choose();
+    if (saves_) choose();
   }
 
   constexpr halves result() const { return {forward(), backward(), order_.size()}; }
@@ -133,7 +133,8 @@ class partition_of {
     return prune(f);
   }
 
-  /// Arguments keep their numbers, seeds move behind what is saved. Effects of early equations have happened in the forward half.
+  /// Arguments keep their numbers, seeds move behind what is saved. Effects of early equations have happened in the forward half,
+  /// and happen again only where nothing is saved.
   constexpr graph backward() const {
     graph b = shell_of(g_);
     b.inputs = g_.inputs + order_.size();
@@ -143,7 +144,7 @@ class partition_of {
     for (int i = 0; i < order_.size(); ++i) to[order_[i]] = g_.op(order_[i]).kit->input(b, g_.eq[order_[i]].shape, arguments_ + i);
     for (int k = 0; k < g_.size(); ++k) {
       const equation& e = g_.eq.data()[k];
-      if (to.data()[k] >= 0 || (e.does != effect::none && !is_late(k))) continue;
+      if (to.data()[k] >= 0 || (saves_ && e.does != effect::none && !is_late(k))) continue;
       bool whole = true;
       for (int j = 0; j < e.count; ++j) whole = whole && to.data()[g_.pool.data()[e.first + j]] >= 0;
       if (!whole) continue;
@@ -158,15 +159,17 @@ class partition_of {
 
   const graph& g_;
   int arguments_, outputs_;
+  bool saves_;
   vec<char> late_, primal_, at_hand_;
   vec<int> seen_, saved_, order_;
 };
 
 }  // namespace detail
 
-/// The halves of a joint program: `arguments` come before its seeds, `outputs` before its gradients.
-constexpr halves partition(const graph& joint, int arguments, int outputs) {
-  return detail::partition_of(joint, arguments, outputs).result();
+/// The halves of a joint program: `arguments` come before its seeds, `outputs` before its gradients. Where nothing is to be saved, the
+/// second half begins with all of the first.
+constexpr halves partition(const graph& joint, int arguments, int outputs, bool saves = true) {
+  return detail::partition_of(joint, arguments, outputs, saves).result();
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,144 @@
+// ebb/autograd/checkpoint.hpp — memory for time: what a backward needs is computed again, not kept.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: checkpoints]
+//   ebb::checkpoint(region)    a compiled region: its node keeps arguments only, and its backward, one program, begins with a forward
+//   ebb::checkpoint(f)         any callable on variables, with regions, expressions and control flow in it: nodes are recorded as ever, but
+//                              what they save is forgotten. The first of them that a backward comes to has f run again, on the values
+//                              that the arguments had, and takes its saved values from there; so do the others.
+// f must do the same each time: what it reads beside its arguments must still be as it was, and random numbers must come from a
+// generator that f makes, or is given. Hooks, inputs =, grad, create_graph and variables that f captures work as without a checkpoint.
+// What a function of the user's keeps in its object is kept.
+#pragma once
+
+#include "engine.hpp"
+#include "expression.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// What an argument of a checkpoint was: a variable's value, and whether it has a history.
+template <class A>
+class checkpoint_argument {
+ public:
+  explicit checkpoint_argument(const A& a) : value_(a) {}
+  const A& again() const { return value_; }
+
+ private:
+  A value_;
+};
+template <class T, std::size_t... E>
+class checkpoint_argument<variable<T, E...>> {
+  using type = variable<T, E...>;
+
+ public:
+  explicit checkpoint_argument(const type& v) : shape_(v.layout()), value_(v.block()), has_history_(v.requires_grad()) {}
+  type again() const { return has_history_ ? type(to_tensor<T>(shape_, value_)) : type(shape_, value_, nullptr, 0); }
+
+ private:
+  layout<E...> shape_;
+  storage value_;
+  bool has_history_;
+};
+
+/// Notes all that is saved while a checkpointed function runs again.
+class saved_list final : public saved_hooks {
+ public:
+  std::any pack(const any_tensor& x) override {
+    values.push_back(x);
+    return values.size() - 1;
+  }
+  any_tensor unpack(const std::any& number) override { return values[*std::any_cast<std::size_t>(&number)]; }
+
+  std::vector<any_tensor> values;
+};
+
+/// One call of a checkpointed function: its nodes share it in place of what they saved. Values that were computed again belong to the
+/// pass that needed them; each goes when it has been read.
+template <class F, class... A>
+class checkpoint_call final : public saved_hooks {
+ public:
+  explicit checkpoint_call(F f, const A&... a) : f_(std::move(f)), arguments_(checkpoint_argument<A>(a)...) {}
+
+  std::any pack(const any_tensor&) override { return saves_++; }
+  any_tensor unpack(const std::any& packed) override {
+    const std::size_t number = *std::any_cast<std::size_t>(&packed);
+    std::vector<any_tensor>& values = this_tape().pass->state_of<std::vector<any_tensor>>(this);
+    if (values.empty() || !values[number].defined()) values = run_again();
+    return std::exchange(values[number], any_tensor());
+  }
+  auto run(const A&... a) {
+    auto r = f_(a...);
+    is_complete_ = true;
+    return r;
+  }
+
+ private:
+  std::vector<any_tensor> run_again() {
+    const recording_scope on(true);
+    const auto list = std::make_shared<saved_list>();
+    {
+      const packing_scope scope(list);
+      std::apply([&](const auto&... a) { static_cast<void>(f_(a.again()...)); }, arguments_);
+    }
+    if (is_complete_ && list->values.size() != saves_)  // else f itself ran a backward, and waits for it
+      raise("ebb::checkpoint: the function saved " + std::to_string(saves_) + " values, and " + std::to_string(list->values.size()) +
+            " when it ran again: it must do the same each time");
+    return std::move(list->values);
+  }
+
+  F f_;
+  std::tuple<checkpoint_argument<A>...> arguments_;
+  std::size_t saves_ = 0;
+  bool is_complete_ = false;
+};
+
+}  // namespace detail
+
+/// A region whose node keeps arguments only: see [note: checkpoints].
+template <class Region>
+struct checkpointed_region;
+template <class Spec>
+struct checkpointed_region<program_function<Spec>> {
+  template <class... A>
+  constexpr auto operator()(const A&... a) const {
+    using region = program_function<Spec>;
+    if constexpr ((detail::is_tracked<A> || ...) && detail::code_of<Spec, A...>() == 0)
+      return detail::run_region<detail::recomputed<region>>("ebb::checkpoint", as_region_argument(a)...);
+    else return region{}(a...);
+  }
+};
+
+/// A callable that is run again in the backward: see [note: checkpoints].
+template <class F>
+struct checkpointed_function {
+  F f;
+
+  /// Throws: what f throws, in the backward too; there also error, if f saves something else than before.
+  template <class... A>
+  auto operator()(const A&... a) const {
+    constexpr bool fits = std::is_invocable_v<F&, decltype(as_region_argument(a))...>;
+    static_assert(fits, "[ebb E0168] ebb::checkpoint: the function cannot be called with these arguments");
+    if constexpr (!fits) return detail::refused{};
+    else {
+      using call = detail::checkpoint_call<F, std::remove_cvref_t<decltype(as_region_argument(a))>...>;
+      const auto kept = std::make_shared<call>(f, as_region_argument(a)...);
+      if (!this_tape().records) return kept->run(as_region_argument(a)...);
+      const packing_scope scope(kept);
+      return kept->run(as_region_argument(a)...);
+    }
+  }
+};
+
+/// Saves: the arguments. See [note: checkpoints].
+template <class Spec>
+constexpr auto checkpoint(const program_function<Spec>&) {
+  return checkpointed_region<program_function<Spec>>{};
+}
+template <class F>
+constexpr auto checkpoint(F f) {
+  return checkpointed_function<F>{std::move(f)};
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,187 @@
+// test/autograd/checkpoint.cpp — regions and functions that are run again in the backward, against the same without it, bit for bit.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using array = ebb::tensor<double, ebb::dyn>;
+using var = ebb::variable<double, ebb::dyn>;
+using scalar = ebb::variable<double>;
+
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+constexpr auto wave = ebb::compile([](auto x, auto w) {
+  const auto s = ebb::sin(x * w);
+  return std::tuple(s * ebb::cos(s), ebb::sum(s));
+});
+constexpr auto affine = ebb::compile([](auto x, auto w, auto b) { return x * w + b; });
+constexpr auto squash = ebb::compile([](auto x) { return ebb::tanh(x); });
+
+array sample(double first) { return array{first, first / 3, -first, 0.7}; }
+int saved(const var& v) { return static_cast<const ebb::node*>(v.history())->program->saved; }
+
+std::string refusal(auto&& f) {
+  try {
+    f();
+  } catch (const ebb::error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("CA-120: a region that keeps its arguments and nothing else gives the same gradients") {
+  constexpr auto again = ebb::checkpoint(wave);
+  const auto run = [](auto f, const var& x, const var& w) {
+    const auto [y, s] = f(x, w);
+    const scalar out = total(product(y, y));
+    ebb::backward(std::tuple(out, s));
+    return saved(y);
+  };
+  const var x(sample(0.4)), w(sample(1.3)), u(sample(0.4)), v(sample(1.3));
+  const int kept = run(wave, x, w);
+  CHECK(run(again, u, v) == 2);
+  CHECK(kept > 2);
+  CHECK(u.grad().value() == x.grad().value());
+  CHECK(v.grad().value() == w.grad().value());
+
+  const auto plain = wave(x.value(), w.value());
+  CHECK(std::get<0>(again(x.value(), w.value())) == std::get<0>(plain));  // arrays: the region itself
+
+  const auto second = [](auto f, const var& p, const var& q) {
+    const var g = ebb::grad(total(std::get<0>(f(p, q))), ebb::wrt(p), {.create_graph = true});
+    return ebb::grad(total(g), ebb::wrt(p, q));
+  };
+  const auto [xx, xw] = second(wave, x, w);
+  const auto [uu, uv] = second(again, u, v);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(uu.value()(i) == Approx(xx.value()(i)));
+    CHECK(uv.value()(i) == Approx(xw.value()(i)));
+  }
+}
+
+TEST_CASE("CA-120: a function with graph breaks runs twice, and what its nodes saved is not kept") {
+  int runs = 0;
+  const auto body = [&](const var& x, const var& w) {
+    ++runs;
+    var y = squash(product(x, w));
+    if (y.value()(0) > 0) y = product(y, y);
+    return squash(y);
+  };
+  const var x(sample(0.4)), w(sample(1.3)), u(sample(0.4)), v(sample(1.3));
+  total(body(x, w)).backward();
+  runs = 0;
+  const scalar out = total(ebb::checkpoint(body)(u, v));
+  CHECK(runs == 1);
+  var(u).assign(sample(9));  // the values that the arguments had count
+  ebb::backward(out, {.retain_graph = true});
+  CHECK(runs == 2);
+  CHECK(u.grad().value() == x.grad().value());
+  CHECK(v.grad().value() == w.grad().value());
+  out.backward();  // again, again
+  CHECK(runs == 3);
+  CHECK(v.grad().value() == product(w.grad().value(), array{2, 2, 2, 2}));
+  CHECK(refusal([&] { out.backward(); }).find("saved is gone") != std::string::npos);
+  const ebb::no_grad off;
+  CHECK_FALSE(ebb::checkpoint(body)(u, v).requires_grad());
+}
+
+TEST_CASE("a checkpoint is no border for hooks, captured variables, inputs and graphs of the backward") {
+  const var w(sample(1.3)), x(sample(0.4));
+  const var inner = product(w, w);
+  std::vector<std::string> log;
+  const auto body = [&](const var& a) {
+    const var y = product(a, inner);
+    y.register_hook([&](const array&) { log.push_back("y"); });
+    return squash(y);
+  };
+  const auto run = [&](auto f) {
+    var(x).zero_grad();
+    var(w).zero_grad();
+    ebb::backward(total(f(x)), {.retain_graph = true});
+    const std::tuple grads(x.grad().value(), w.grad().value());
+    const var g = ebb::grad(total(f(x)), ebb::wrt(w), {.create_graph = true});
+    return std::tuple_cat(grads, std::tuple(g.value(), ebb::grad(total(g), ebb::wrt(x)).value()));
+  };
+  const auto plain = run(body);
+  const std::size_t hooks = log.size();
+  CHECK(run(ebb::checkpoint(body)) == plain);
+  CHECK(log.size() == 2 * hooks);
+  const scalar out = total(ebb::checkpoint(body)(x));
+  ebb::backward(out, {.inputs = {w}});
+}
+
+TEST_CASE("CA-121: what is dear is kept, what is cheap is run again") {
+  int affines = 0, squashes = 0;
+  const auto network = [&](bool checkpoints, const var& x, const std::vector<var>& p) {
+    const auto layer = [&](const var& a, const var& w, const var& b) { return ++affines, affine(a, w, b); };
+    var y = x;
+    for (std::size_t i = 0; i < 8; i += 2) {
+      y = checkpoints ? ebb::checkpoint(layer)(y, p[i], p[i + 1]) : layer(y, p[i], p[i + 1]);
+      ++squashes;
+      y = squash(y);
+    }
+    return scalar(total(y));
+  };
+  std::vector<var> p, q;
+  for (int i = 0; i < 8; ++i) {
+    p.emplace_back(sample(0.3 * i));
+    q.emplace_back(sample(0.3 * i));
+  }
+  const var x(sample(0.5));
+  network(false, x, p).backward();
+  CHECK(affines == 4);
+  network(true, x, q).backward();
+  CHECK(affines == 4 + 8);
+  CHECK(squashes == 8);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(p[i].grad().value() == q[i].grad().value());
+}
+
+TEST_CASE("CA-88: a function that writes something of its own, and is run again") {
+  std::vector<int> written;
+  const auto body = [&](const var& x) {
+    written.push_back(1);
+    return squash(squash(x));
+  };
+  const var x(sample(0.4)), u(sample(0.4));
+  total(body(x)).backward();
+  total(ebb::checkpoint(body)(u)).backward();
+  CHECK(u.grad().value() == x.grad().value());
+  CHECK(written.size() == 3);
+}
+
+TEST_CASE("a checkpoint in a checkpoint, and a backward in one") {
+  int outer = 0, inner = 0;
+  const auto small = [&](const var& x) { return ++inner, squash(squash(x)); };
+  const auto large = [&](const var& x) {
+    ++outer;
+    const var y = squash(x);
+    const var g = ebb::grad(total(squash(y)), ebb::wrt(y)).detach().size() == 4 ? ebb::checkpoint(small)(y) : y;
+    return squash(g);
+  };
+  const var x(sample(0.4)), u(sample(0.4));
+  total(squash(small(squash(x)))).backward();
+  inner = 0;
+  total(ebb::checkpoint(large)(u)).backward();
+  CHECK(u.grad().value() == x.grad().value());
+  CHECK(outer >= 2);
+  CHECK(inner >= 2);
+}
+
+TEST_CASE("a function that does something else the second time is found out") {
+  bool again = false;
+  const auto body = [&](const var& x) { return std::exchange(again, true) ? x : var(squash(x)); };
+  const var x(sample(0.4));
+  const scalar out = total(ebb::checkpoint(body)(x));
+  CHECK(refusal([&] { out.backward(); }).find("saved 1 values, and 0 when it ran again") != std::string::npos);
+  CHECK_FALSE(x.grad().defined());
+  again = false;
+  out.backward();
+  CHECK(x.grad().defined());
+}

@@ -1,0 +1,187 @@
+// test/autograd/packed.cpp — hooks on saved values: when and how often they run, where values may go, what a hook that fails leaves.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace {
+
+using array = ebb::tensor<double, ebb::dyn>;
+using var = ebb::variable<double, ebb::dyn>;
+using scalar = ebb::variable<double>;
+
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+constexpr auto squash = ebb::compile([](auto x) { return ebb::tanh(x); });
+
+/// How often each side ran, and whether it is to fail.
+struct counter {
+  int packed = 0, unpacked = 0;
+  bool pack_fails = false, unpack_fails = false;
+
+  auto pack() {
+    return [this](const ebb::any_tensor& t) {
+      if (pack_fails) throw 1;
+      ++packed;
+      return t;
+    };
+  }
+  auto unpack() {
+    return [this](const ebb::any_tensor& t) {
+      if (unpack_fails) throw 2;
+      ++unpacked;
+      return t;
+    };
+  }
+};
+
+std::string refusal(auto&& f) {
+  try {
+    f();
+  } catch (const ebb::error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+/// An array in a file, until nobody knows its number any more.
+class file_store {
+ public:
+  std::string save(const ebb::any_tensor& t) {
+    const std::string name = "/tmp/ebb.test." + std::to_string(reinterpret_cast<std::uintptr_t>(this)) + "." + std::to_string(next_++);
+    std::FILE* const f = std::fopen(name.c_str(), "wb");
+    REQUIRE(f);
+    const array a = t.as<double, ebb::dyn>();
+    REQUIRE(std::fwrite(a.data(), sizeof(double), a.size(), f) == a.size());
+    std::fclose(f);
+    names_.push_back(name);
+    return name;
+  }
+  array load(const std::string& name) const {
+    std::FILE* const f = std::fopen(name.c_str(), "rb");
+    REQUIRE(f);
+    std::fseek(f, 0, SEEK_END);
+    array a(ebb::layout<ebb::dyn>(static_cast<std::size_t>(std::ftell(f)) / sizeof(double)));
+    std::rewind(f);
+    REQUIRE(std::fread(a.mutable_data(), sizeof(double), a.size(), f) == a.size());
+    std::fclose(f);
+    return a;
+  }
+  ~file_store() {
+    for (const std::string& n : names_) std::remove(n.c_str());
+  }
+  std::size_t files() const { return names_.size(); }
+
+ private:
+  int next_ = 0;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+TEST_CASE("CA-112: packed once when it is saved, unpacked once, after the hook of the loss") {
+  counter c;
+  const var x(array{1, 2});
+  const scalar loss = [&] {
+    const ebb::saved_tensors_hooks scope(c.pack(), c.unpack());
+    return total(squash(x));
+  }();
+  CHECK(c.packed == 1);
+  CHECK(c.unpacked == 0);
+  int hooks = 0;
+  loss.register_hook([&](const ebb::tensor<double>&) {
+    CHECK(c.unpacked == hooks++);  // that of this pass is still to come
+  });
+  ebb::backward(loss, {.retain_graph = true});
+  CHECK(hooks == 1);
+  CHECK(c.packed == 1);
+  CHECK(c.unpacked == 1);
+  loss.backward();
+  CHECK(c.unpacked == 2);  // each time it is read
+}
+
+TEST_CASE("CA-123: saved values in files, of several sizes") {
+  for (std::size_t n : {10u, 100u, 10u, 20u, 30u}) {
+    file_store store;
+    array start(ebb::layout<ebb::dyn>{n});
+    for (std::size_t i = 0; i < n; ++i) start.mutable_data()[i] = static_cast<double>(i) / 7;
+    const var x(start), u(start);
+    const auto run = [](const var& v) { return scalar(total(product(squash(v), v))); };
+    run(x).backward();
+    const scalar out = [&] {
+      const ebb::saved_tensors_hooks scope([&](const ebb::any_tensor& t) { return store.save(t); },
+                                           [&](const std::string& name) { return store.load(name); });
+      return run(u);
+    }();
+    CHECK(store.files() == 3);
+    out.backward();
+    CHECK(u.grad().value() == x.grad().value());
+  }
+}
+
+TEST_CASE("the innermost scope takes what is saved; what is packed goes with the node") {
+  counter outer, inner;
+  const var x(array{1, 2});
+  auto alive = std::make_shared<int>(0);
+  const std::weak_ptr<int> watch = alive;
+  var y, z;
+  {
+    const ebb::saved_tensors_hooks a(outer.pack(), outer.unpack());
+    y = squash(x);
+    {
+      const ebb::saved_tensors_hooks b([&, kept = std::move(alive)](const ebb::any_tensor& t) { return inner.pack()(t); }, inner.unpack());
+      y = squash(y);
+    }
+    z = squash(y);
+  }
+  z = squash(z);
+  CHECK(outer.packed == 2);
+  CHECK(inner.packed == 1);
+  CHECK_FALSE(watch.expired());
+  total(z).backward();
+  CHECK(outer.unpacked == 2);
+  CHECK(inner.unpacked == 1);
+  CHECK(watch.expired());
+}
+
+TEST_CASE("a pack hook that throws leaves no node; an unpack hook that throws leaves what has not run") {
+  counter c;
+  const var x(array{1, 2}), w(array{3, 4});
+  {
+    const ebb::saved_tensors_hooks scope(c.pack(), c.unpack());
+    c.pack_fails = true;
+    CHECK_THROWS_AS(product(x, w), int);
+    c.pack_fails = false;
+    const var y = product(x, w);
+    const scalar out = total(y);
+    c.unpack_fails = true;
+    CHECK_THROWS_AS(out.backward(), int);
+    CHECK_FALSE(x.grad().defined());
+    CHECK_FALSE(w.grad().defined());
+    c.unpack_fails = false;
+    out.backward();
+    CHECK(x.grad().value() == w.value());
+    CHECK(w.grad().value() == x.value());
+  }
+  CHECK(product(x, w).value() == array{3, 8});
+  CHECK(c.packed == 2);
+}
+
+TEST_CASE("an unpack hook must give what was saved: dtype and extents") {
+  const var x(array{1, 2});
+  const auto run = [&](auto unpack) {
+    const ebb::saved_tensors_hooks scope([](const ebb::any_tensor& t) { return t; }, unpack);
+    const scalar out = total(squash(x));
+    return refusal([&] { out.backward(); });
+  };
+  using any = ebb::any_tensor;
+  CHECK(run([](const any&) { return any(ebb::tensor<float, 2>{1, 2}); }) ==
+        "ebb::saved_tensors_hooks: the unpack hook returned f32[2] for a saved f64[2] of tanh");
+  CHECK(run([](const any&) { return any(array{1, 2, 3}); }).find("returned f64[3] for a saved f64[2]") != std::string::npos);
+  CHECK(run([](const any&) { return any(); }).find("returned undefined") != std::string::npos);
+  CHECK_FALSE(x.grad().defined());
+}
