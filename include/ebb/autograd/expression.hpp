@@ -210,7 +210,8 @@ auto apply_function(F, A&&... a) {
   using real = typename detail::first_real<A...>::type;
   using function = typename detail::on_tape_function<F>::type;
   // Named here and not deeper, so that what stands against the operands is said near the user's line.
-  using result = detail::lifted<typename detail::on_terms<function, detail::held_term<real, A>...>::type, detail::held_term<real, A>...>;
+  using on_terms = typename detail::on_terms<function, detail::held_term<real, A>...>::type;
+  using result = detail::accepted_on<on_terms, detail::held_term<real, A>...>;
   return detail::make_expression<typename result::type, function>(detail::held_operand<real>(std::forward<A>(a))...);
 }
 

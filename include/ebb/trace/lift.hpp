@@ -78,6 +78,14 @@ struct lifted {
   static constexpr shape result = infer();
   static constexpr int code = result.code();
   static constexpr shape shown = code ? shape{} : result;
+  using value_type = typename decltype(F::apply(std::declval<argument<A>>()...))::value_type;
+  using type = term_of<value_type, static_extents<shown>>;
+};
+
+/// The same, and a refusal is said: two levels below the user's line, at most.
+template <class F, class... A>
+struct accepted_on : lifted<F, A...> {
+  static constexpr int code = lifted<F, A...>::code;
   static_assert(code != 101, "[ebb E0101] matmul: the inner extents differ");
   static_assert(code != 102, "[ebb E0102] the extents differ: only a static extent of 1 or a missing leading axis is broadcast");
   static_assert(code != 103, "[ebb E0103] there is no such axis");
@@ -89,8 +97,6 @@ struct lifted {
   static_assert(code != 116, "[ebb E0116] the largest or smallest of no elements: the axis has extent 0");
   static_assert(code != 118, "[ebb E0118] broadcast_to: a new axis needs a static extent");
   static_assert(code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
-  using value_type = typename decltype(F::apply(std::declval<argument<A>>()...))::value_type;
-  using type = term_of<value_type, static_extents<shown>>;
 };
 
 template <class T, std::size_t... E>
@@ -112,7 +118,7 @@ template <class F, class... A>
   requires(is_term<A> || ...) && (traceable<A> && ...)
 constexpr auto apply_function(F, const A&... a) {
   using function = typename detail::on_terms<F, A...>::type;
-  using result = detail::lifted<function, A...>;
+  using result = detail::accepted_on<function, A...>;
   if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), function::apply(detail::as_argument(a)...).id};
   else return term<typename result::value_type>{};
 }
