@@ -1,0 +1,821 @@
+// test/autograd/random_graphs.cpp — random programs on the tape and on plain_tape.hpp: all that can be seen must be the same, bit for bit.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Seen are: gradients of leaves, retained gradients, what grad returns, the calls of hooks with what they saw, in order, and which calls
+// were refused or threw, and why; arrays that were handed out are looked at again at the end. A program that differs is made shorter and
+// printed as C++: give it to `differs` to see it again.
+#include "plain_tape.hpp"
+#include "random_programs.hpp"
+
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cstdio>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace random_programs;
+
+using floats = std::vector<float>;
+using array = ebb::tensor<float, ebb::dyn>;
+using var = ebb::variable<float, ebb::dyn>;
+using scalar = ebb::variable<float>;
+
+constexpr auto mul_region = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto plus_region = ebb::compile([](auto x, auto y) { return x + y; });
+constexpr auto tanh_region = ebb::compile([](auto x, auto c) { return ebb::tanh(x) * c; });
+constexpr auto scale_region = ebb::compile([](auto x) { return x * 1.5; });
+constexpr auto two_region = ebb::compile([](auto x, auto y) { return std::tuple(x * y, x + y); });
+constexpr auto through_region = ebb::compile([](auto x) { return std::tuple(x, x * 3); });
+constexpr auto blocked_region = ebb::compile([](auto x, auto y) { return x * ebb::stop_gradient(y); });
+constexpr auto split_region = ebb::compile([](auto x, auto y) { return std::tuple(x * x, y * 0.5); });
+constexpr auto total_region = ebb::compile([](auto x) { return ebb::sum(x); });
+
+std::string text(const floats& v) {
+  std::string s = "[";
+  for (float x : v) {
+    char c[40];
+    std::snprintf(c, sizeof c, x != x ? "nan " : "%a ", static_cast<double>(x));
+    s += c;
+  }
+  return s + "]";
+}
+
+struct thrown_by_hook {
+  int id;
+};
+
+struct journal {
+  std::vector<std::string> lines;
+  int depth = 0;  // of backwards
+
+  void operator()(const std::string& what, int id, const std::string& more = "") {
+    lines.push_back(what + " " + std::to_string(id) + " " + more);
+  }
+};
+
+floats constant(const program& p) { return values_of(p, -1, p.extent); }
+
+/// The first of these that a message contains.
+std::string reason(const std::string& message) {
+  for (const char* why : {"saved is gone", "has no history", "a seed can be left out", "no output depends", "only a leaf", "is no leaf",
+                          "while a graph of the backward"})
+    if (message.find(why) != std::string::npos) return why;
+  return message;
+}
+
+// --- ebb ----------------------------------------------------------------------------------------------------------------------------
+
+array to_array(const floats& v) { return array(std::span<const float>(v)); }
+floats to_floats(const array& a) { return floats(a.data(), a.data() + a.size()); }
+floats to_floats(const ebb::tensor<float>& a) { return {a()}; }
+floats to_floats(const ebb::any_tensor& a) { return a.extents().rank == 1 ? to_floats(a.as<float, ebb::dyn>()) : floats{a.as<float>()()}; }
+ebb::any_tensor like(const ebb::any_tensor& a, const floats& v) {
+  return a.extents().rank == 1 ? ebb::any_tensor(to_array(v)) : ebb::any_tensor(ebb::tensor<float>(v[0]));
+}
+floats doubled(floats v) {
+  for (float& x : v) x = x * 2;
+  return v;
+}
+std::string text(const auto& v) { return v.defined() ? text(to_floats(v.value())) : "undefined"; }
+std::string text(const ebb::any_tensor& v) { return v.defined() ? text(to_floats(v)) : "undefined"; }
+std::string text(const ebb::gradients& g) {
+  std::string s;
+  for (int i = 0; i < g.size(); ++i) s += text(g.get(i));
+  return s;
+}
+
+class on_ebb {
+ public:
+  explicit on_ebb(const program& p) : p_(p) {}
+
+  std::vector<std::string> run() {
+    for (const step& s : p_.steps) guarded(s);
+    for (const auto& [id, v] : vectors_) log("value", id, text(to_floats(v.value())) + " gradient " + text(v.grad()));
+    for (const auto& [id, v] : scalars_) log("value", id, text(to_floats(v.value())) + " gradient " + text(v.grad()));
+    for (const array& a : kept_) log("kept", 0, text(to_floats(a)));
+    for (const var& v : held_) log("held", 0, text(v));
+    return std::move(log.lines);
+  }
+
+ private:
+  void guarded(const step& s) {
+    try {
+      run(s);
+    } catch (const ebb::error& e) {
+      log("refused", s.id, reason(e.what()));
+    } catch (const thrown_by_hook& e) {
+      log("threw", s.id, std::to_string(e.id));
+    }
+  }
+  var* vector(int id) {
+    const auto i = vectors_.find(id);
+    return i == vectors_.end() ? nullptr : &i->second;
+  }
+  scalar* single(int id) {
+    const auto i = scalars_.find(id);
+    return i == scalars_.end() ? nullptr : &i->second;
+  }
+  void run(const step& s) {
+    switch (s.what) {
+      case op::leaf: vectors_.insert_or_assign(s.id, var(to_array(values_of(p_, s.id, p_.extent)))); return;
+      case op::unhook: hooks_[s.a].remove(); return;
+      case op::drop:
+        vectors_.erase(s.a);
+        scalars_.erase(s.a);
+        return;
+      case op::backward:
+      case op::grad: return walk(s);
+      default: break;
+    }
+    if (scalar* const x = single(s.a)) {
+      if (s.what == op::hook) add_hook(*x, s);
+      if (s.what == op::retain) x->retain_grad();
+      return;
+    }
+    var* const x = vector(s.a);
+    if (!x) return;
+    switch (s.what) {
+      case op::hook: return add_hook(*x, s);
+      case op::retain: return x->retain_grad();
+      case op::assign: return x->assign(to_array(values_of(p_, s.id, p_.extent)));
+      case op::write: {
+        float* const to = x->mutable_data();
+        if (p_.extent) to[s.id % static_cast<int>(p_.extent)] = 0.375f;
+        return;
+      }
+      case op::set_grad: return x->set_grad(to_array(values_of(p_, s.id, p_.extent)));
+      case op::zero_grad: return x->zero_grad();
+      case op::hold_grad: held_.push_back(x->grad()); return;
+      default: return call(s, *x, vector(s.b));
+    }
+  }
+  void call(const step& s, const var x, const var* b) {
+    const ebb::recording_scope recording(!(s.flags & unrecorded) && ebb::this_tape().records);
+    const auto both = [&](const auto& r) {
+      vectors_.insert_or_assign(s.id, std::get<0>(r));
+      vectors_.insert_or_assign(s.id + 1, std::get<1>(r));
+    };
+    switch (s.what) {
+      case op::tanh_c: vectors_.insert_or_assign(s.id, tanh_region(x, to_array(constant(p_)))); return;
+      case op::scale: vectors_.insert_or_assign(s.id, scale_region(x)); return;
+      case op::through: return both(through_region(x));
+      case op::total: scalars_.insert_or_assign(s.id, total_region(x)); return;
+      default: break;
+    }
+    if (!b) return;
+    const var y = *b;
+    switch (s.what) {
+      case op::mul: vectors_.insert_or_assign(s.id, mul_region(x, y)); return;
+      case op::plus: vectors_.insert_or_assign(s.id, plus_region(x, y)); return;
+      case op::two: return both(two_region(x, y));
+      case op::blocked: vectors_.insert_or_assign(s.id, blocked_region(x, y)); return;
+      case op::split: return both(split_region(x, y));
+      default: return;
+    }
+  }
+
+  template <std::size_t... E>
+  void add_hook(const ebb::variable<float, E...>& v, const step& s) {
+    using value = ebb::tensor<float, E...>;
+    constexpr bool is_vector = sizeof...(E) == 1;
+    const auto with = [&](auto f) { hooks_.insert_or_assign(s.id, v.register_hook(std::move(f))); };
+    const auto node = [&](auto add) { hooks_.insert_or_assign(s.id, add(v.is_leaf() ? v.accumulate_node() : v.grad_fn())); };
+    const int id = s.id;
+    switch (static_cast<hook_kind>(s.b)) {
+      case hook_kind::look: return with([this, id](const value& g) { log("look", id, text(to_floats(g))); });
+      case hook_kind::look_and_double:
+        return with([this, id](const value& g) -> value {
+          log("double", id, text(to_floats(g)));
+          if constexpr (is_vector) return to_array(doubled(to_floats(g)));
+          else return value(g() * 2);
+        });
+      case hook_kind::keep:
+        if constexpr (is_vector) with([this](const value& g) { kept_.push_back(g); });
+        return;
+      case hook_kind::once:
+        return with([this, id](const value& g) {
+          log("once", id, text(to_floats(g)));
+          hooks_[id].remove();
+        });
+      case hook_kind::adds_another:
+        return with([this, id, at = s.a](const value&) {
+          log("adds", id);
+          guarded({op::hook, id + 1, at, static_cast<int>(hook_kind::look)});
+        });
+      case hook_kind::throws:
+        return with([this, id](const value&) {
+          log("throws", id);
+          throw thrown_by_hook{id};
+        });
+      case hook_kind::queues:
+        return with([this, id](const value&) { ebb::queue_callback([this, id] { log("callback", id); }); });
+      case hook_kind::nested:
+        return with([this, s](const value&) {
+          if (log.depth == 1) walk(nested_grad(s));
+        });
+      case hook_kind::half:
+        if constexpr (is_vector) with([](auto g) { return g * 0.5; });
+        return;
+      case hook_kind::plus_bound:
+        if constexpr (is_vector) with(ebb::bind(to_array(values_of(p_, id, p_.extent)), [](auto c, auto g) { return g + c; }));
+        return;
+      case hook_kind::on_tape:
+        if constexpr (is_vector) with([](const var& g) { return scale_region(g); });
+        return;
+      case hook_kind::before_look:
+        return node([&](const ebb::node_handle& n) {
+          return n.register_prehook([this, id](ebb::gradients& in) { log("before", id, text(in)); });
+        });
+      case hook_kind::before_double:
+        return node([&](const ebb::node_handle& n) {
+          return n.register_prehook([](ebb::gradients& in) {
+            if (in.defined(0)) in.set(0, like(in.get(0), doubled(to_floats(in.get(0)))));
+          });
+        });
+      case hook_kind::before_clear:
+        return node([&](const ebb::node_handle& n) { return n.register_prehook([](ebb::gradients& in) { in.clear(0); }); });
+      case hook_kind::after_look:
+        return node([&](const ebb::node_handle& n) {
+          return n.register_hook([this, id](ebb::gradients& out, const ebb::gradients& in) {
+            log("after", id, text(out) + " from " + text(in));
+          });
+        });
+      case hook_kind::after_double:
+        return node([&](const ebb::node_handle& n) {
+          return n.register_hook([](ebb::gradients& out, const ebb::gradients&) {
+            if (out.size() && out.defined(0)) out.set(0, like(out.get(0), doubled(to_floats(out.get(0)))));
+          });
+        });
+      case hook_kind::after_throws:
+        return node([&](const ebb::node_handle& n) {
+          return n.register_hook([this, id](ebb::gradients&, const ebb::gradients&) {
+            log("throws", id);
+            throw thrown_by_hook{id};
+          });
+        });
+      case hook_kind::accumulated_look:
+        hooks_.insert_or_assign(id, v.register_post_accumulate_grad_hook([this, id](const auto& x) {
+          log("accumulated", id, text(x.grad()));
+        }));
+        return;
+      case hook_kind::accumulated_double:
+        hooks_.insert_or_assign(id, v.register_post_accumulate_grad_hook([](auto& x) {
+          if constexpr (is_vector)
+            if (x.grad().defined()) x.set_grad(to_array(doubled(to_floats(x.grad().value()))));
+        }));
+        return;
+      case hook_kind::accumulated_step:
+        hooks_.insert_or_assign(id, v.register_post_accumulate_grad_hook([](auto& x) {
+          if constexpr (is_vector) {
+            if (!x.grad().defined()) return;
+            floats w = to_floats(x.value());
+            const floats g = to_floats(x.grad().value());
+            for (std::size_t i = 0; i < w.size(); ++i) w[i] -= 0.25f * g[i];
+            x.assign(to_array(w));
+            x.zero_grad();
+          }
+        }));
+        return;
+    }
+  }
+
+  void walk(const step& s) {
+    const var* const a = vector(s.a);
+    const scalar* const b = single(s.b);
+    const ebb::any_tensor seed = s.flags & seed_b ? ebb::any_tensor(ebb::tensor<float>(1.25f)) : ebb::any_tensor();
+    if (a && b) walk(s, std::tuple(*b, *a), {seed, seed_for_a(s)});
+    else if (a) walk(s, *a, {seed_for_a(s)});
+    else if (b) walk(s, *b, std::vector<ebb::any_tensor>(s.flags & seed_b ? 1 : 0, seed));
+  }
+  ebb::any_tensor seed_for_a(const step& s) {
+    if (!(s.flags & seed_a)) return {};
+    kept_.push_back(to_array(values_of(p_, s.id, p_.extent)));
+    return kept_.back();
+  }
+  void walk(const step& s, const auto& roots, std::vector<ebb::any_tensor> seeds) {
+    ++log.depth;
+    struct leave {
+      int& depth;
+      ~leave() { --depth; }
+    } const left{log.depth};
+    std::vector<var> list;
+    for (int id : s.list)
+      if (const var* const v = vector(id)) list.push_back(*v);
+    const bool retains = s.flags & retain_graph, creates = s.flags & create_graph;
+    if (s.what == op::grad) {
+      const ebb::grad_options o{.seeds = std::move(seeds), .retain_graph = retains, .create_graph = creates,
+                                .allow_unused = (s.flags & allow_unused) != 0, .materialize_grads = (s.flags & materialize) != 0};
+      for (const var& v : ebb::grad(roots, ebb::wrt(list), o)) log("grad", s.id, text(v));
+    } else {
+      ebb::backward_options o{.seeds = std::move(seeds), .retain_graph = retains, .create_graph = creates};
+      if (s.flags & with_inputs && !list.empty()) o.inputs = ebb::wrt(list);
+      ebb::backward(roots, o);
+    }
+  }
+
+  const program& p_;
+  journal log;
+  std::map<int, var> vectors_;
+  std::map<int, scalar> scalars_;
+  std::map<int, ebb::hook_handle> hooks_;
+  std::vector<array> kept_;
+  std::vector<var> held_;
+};
+
+// --- the same with plain vectors ------------------------------------------------------------------------------------------------------
+
+/// Regions, element by element: the results, and of each operand the gradient and the results that it depends on. Number is any.
+struct region_rule {
+  bool keeps;
+  int operands, results;
+  unsigned depends[2];
+};
+const region_rule& rule(op what) {
+  static const std::map<op, region_rule> rules{
+      {op::mul, {true, 2, 1, {1, 1}}},     {op::plus, {false, 2, 1, {1, 1}}},    {op::tanh_c, {true, 1, 1, {1, 0}}},
+      {op::scale, {false, 1, 1, {1, 0}}},  {op::two, {true, 2, 2, {3, 3}}},      {op::through, {false, 1, 2, {3, 0}}},
+      {op::blocked, {true, 2, 1, {1, 0}}}, {op::split, {true, 2, 2, {1, 2}}},
+  };
+  return rules.at(what);
+}
+/// A number and its derivative along a direction.
+struct dual {
+  double value = 0, slope = 0;
+  dual() = default;
+  explicit dual(double v, double s = 0) : value(v), slope(s) {}
+  friend dual operator+(dual a, dual b) { return dual(a.value + b.value, a.slope + b.slope); }
+  friend dual operator-(dual a, dual b) { return a + dual(-1) * b; }
+  friend dual operator*(dual a, dual b) { return dual(a.value * b.value, a.slope * b.value + a.value * b.slope); }
+};
+float stopped(float x) { return x; }
+dual stopped(dual x) { return dual(x.value); }
+
+template <class N>
+std::array<N, 2> results_of(op what, N x, N y, N c, N t) {
+  switch (what) {
+    case op::mul: case op::blocked: return {x * y, {}};
+    case op::plus: return {x + y, {}};
+    case op::tanh_c: return {t * c, {}};
+    case op::scale: return {x * N(1.5f), {}};
+    case op::two: return {x * y, x + y};
+    case op::through: return {x, x * N(3)};
+    default: return {x * x, y * N(0.5f)};
+  }
+}
+template <class N>
+std::array<N, 2> gradients_of(op what, N g, N h, N x, N y, N c, N t) {
+  switch (what) {
+    case op::mul: case op::blocked: return {g * y, g * x};
+    case op::plus: return {g, g};
+    case op::tanh_c: return {(g * c) * (N(1) - t * t), {}};
+    case op::scale: return {g * N(1.5f), {}};
+    case op::two: return {g * y + h, g * x + h};
+    case op::through: return {g + h * N(3), {}};
+    default: return {g * x + g * x, h * N(0.5f)};
+  }
+}
+
+template <class N>
+struct plain_variable {
+  std::vector<N> value;
+  typename plain::tape<N>::place at;
+};
+
+/// A call of a region: c is the constant, t the tanh of x where it is needed.
+template <class N>
+std::array<plain_variable<N>, 2> call_plain(plain::tape<N>& tape, op what, const plain_variable<N>& x, const plain_variable<N>& y,
+                                            const std::vector<N>& c, const std::vector<N>& t, bool records) {
+  using list = typename plain::tape<N>::list;
+  const region_rule& r = rule(what);
+  const std::size_t n = x.value.size();
+  std::array<plain_variable<N>, 2> out;
+  out[0].value.resize(n);
+  out[1].value.resize(n);
+  std::vector<N> ys = y.value;
+  if (what == op::blocked)
+    for (N& v : ys) v = stopped(v);
+  for (std::size_t i = 0; i < n; ++i)
+    std::tie(out[0].value[i], out[1].value[i]) = std::tuple_cat(results_of<N>(what, x.value[i], ys[i], c[i], t[i]));
+  std::vector<typename plain::tape<N>::place> to{x.at};
+  if (r.operands == 2) to.push_back(y.at);
+  bool tracked = false;
+  for (const auto& p : to) tracked = tracked || p.vertex >= 0;
+  if (!records || !tracked) return out;
+  const auto pull = [=, xs = x.value](const list& in) {
+    list g(static_cast<std::size_t>(r.operands));
+    for (std::size_t k = 0; k < g.size(); ++k) {
+      bool comes = false;
+      for (std::size_t o = 0; o < in.size(); ++o) comes = comes || (in[o] && (r.depends[k] >> o & 1));
+      if (!comes) continue;
+      g[k].emplace(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto seed = [&](std::size_t o) { return o < in.size() && in[o] ? (*in[o])[i] : N(0); };
+        (*g[k])[i] = gradients_of<N>(what, seed(0), seed(1), xs[i], ys[i], c[i], t[i])[k];
+      }
+    }
+    return g;
+  };
+  const int v = tape.add_node(static_cast<std::size_t>(r.results), to, r.keeps, pull);
+  out[0].at = {v, 0};
+  out[1].at = {v, 1};
+  return out;
+}
+
+template <class N>
+typename plain::tape<N>::place total_plain(plain::tape<N>& tape, const plain_variable<N>& x, bool records) {
+  using list = typename plain::tape<N>::list;
+  if (!records || x.at.vertex < 0) return {};
+  return {tape.add_node(1, {x.at}, false, [n = x.value.size()](const list& in) {
+    list g(1);
+    if (in[0]) g[0].emplace(n, (*in[0])[0]);
+    return g;
+  }), 0};
+}
+
+class on_plain_vectors {
+ public:
+  using tape = plain::tape<float>;
+  using variable = plain_variable<float>;
+  using maybe = tape::maybe;
+  explicit on_plain_vectors(const program& p) : p_(p) {}
+
+  std::vector<std::string> run() {
+    for (const step& s : p_.steps) guarded(s);
+    for (const auto& [id, v] : vectors_) log("value", id, text(value(v)) + " gradient " + text(gradient(v)));
+    for (const auto& [id, v] : scalars_) log("value", id, text(value(v)) + " gradient " + text(gradient(v)));
+    for (const floats& a : kept_) log("kept", 0, text(a));
+    for (const maybe& v : held_) log("held", 0, text(v));
+    return std::move(log.lines);
+  }
+
+ private:
+  static std::string text(const floats& v) { return ::text(v); }
+  static std::string text(const maybe& v) { return v ? ::text(*v) : "undefined"; }
+  static std::string text(const tape::list& l) {
+    std::string s;
+    for (const maybe& g : l) s += text(g);
+    return s;
+  }
+  tape::vertex& vertex_of(const variable& v) { return tape_.vertices[static_cast<std::size_t>(v.at.vertex)]; }
+  bool is_leaf(const variable& v) { return v.at.vertex >= 0 && vertex_of(v).is_leaf; }
+  floats value(const variable& v) { return is_leaf(v) ? vertex_of(v).value : v.value; }
+  maybe gradient(const variable& v) { return v.at.vertex < 0 ? maybe() : vertex_of(v).grads[static_cast<std::size_t>(v.at.output)]; }
+
+  void guarded(const step& s) {
+    try {
+      run(s);
+    } catch (const plain::refusal& e) {
+      log("refused", s.id, e.why);
+    } catch (const thrown_by_hook& e) {
+      log("threw", s.id, std::to_string(e.id));
+    }
+  }
+  variable* vector(int id) {
+    const auto i = vectors_.find(id);
+    return i == vectors_.end() ? nullptr : &i->second;
+  }
+  variable* single(int id) {
+    const auto i = scalars_.find(id);
+    return i == scalars_.end() ? nullptr : &i->second;
+  }
+  void run(const step& s) {
+    switch (s.what) {
+      case op::leaf: vectors_[s.id] = {{}, {tape_.add_leaf(values_of(p_, s.id, p_.extent)), 0}}; return;
+      case op::unhook:
+        if (const auto h = hooks_.find(s.a); h != hooks_.end()) tape_.remove_hook(h->second.first, h->second.second);
+        return;
+      case op::drop:
+        vectors_.erase(s.a);
+        scalars_.erase(s.a);
+        return;
+      case op::backward:
+      case op::grad: return walk(s);
+      default: break;
+    }
+    if (variable* const x = single(s.a)) {
+      if (s.what == op::hook) add_hook(*x, s, false);
+      if (s.what == op::retain) retain(*x);
+      return;
+    }
+    variable* const x = vector(s.a);
+    if (!x) return;
+    const auto leaf = [&]() -> tape::vertex& {
+      if (!is_leaf(*x)) throw plain::refusal{"only a leaf"};
+      return vertex_of(*x);
+    };
+    switch (s.what) {
+      case op::hook: return add_hook(*x, s, true);
+      case op::retain: return retain(*x);
+      case op::assign: leaf().value = values_of(p_, s.id, p_.extent); return;
+      case op::write:
+        leaf();
+        if (p_.extent) leaf().value[static_cast<std::size_t>(s.id) % p_.extent] = 0.375f;
+        return;
+      case op::set_grad: leaf().grads[0] = values_of(p_, s.id, p_.extent); return;
+      case op::zero_grad:
+        if (x->at.vertex >= 0) vertex_of(*x).grads[static_cast<std::size_t>(x->at.output)].reset();
+        return;
+      case op::hold_grad: held_.push_back(gradient(*x)); return;
+      default: return call(s, *x);
+    }
+  }
+  void retain(const variable& v) {
+    if (v.at.vertex < 0) throw plain::refusal{"has no history"};
+    if (!is_leaf(v)) vertex_of(v).retains[static_cast<std::size_t>(v.at.output)] = true;
+  }
+  void call(const step& s, const variable& given) {
+    const variable x{value(given), given.at};
+    if (s.what == op::total) {
+      scalars_[s.id] = {{total_region(to_array(x.value))}, total_plain(tape_, x, !(s.flags & unrecorded))};
+      return;
+    }
+    const region_rule& r = rule(s.what);
+    const variable* const b = vector(s.b);
+    if (r.operands == 2 && !b) return;
+    const variable y{r.operands == 2 ? value(*b) : x.value, r.operands == 2 ? b->at : tape::place{}};
+    floats t(p_.extent);
+    if (s.what == op::tanh_c) t = to_floats(ebb::tanh(to_array(x.value)));
+    const auto out = call_plain<float>(tape_, s.what, x, y, constant(p_), t, !(s.flags & unrecorded));
+    for (int o = 0; o < r.results; ++o) vectors_[s.id + o] = out[static_cast<std::size_t>(o)];
+  }
+
+  static floats doubled(floats v) {
+    for (float& x : v) x = x * 2;
+    return v;
+  }
+  static void require_no_graph(const tape::event& e) {
+    if (e.create_graph) throw plain::refusal{"while a graph of the backward"};
+  }
+  void add_hook(const variable& v, const step& s, bool is_vector) {
+    const int id = s.id;
+    const auto k = static_cast<hook_kind>(s.b);
+    const bool needs_vector = k == hook_kind::keep || k == hook_kind::half || k == hook_kind::plus_bound || k == hook_kind::on_tape;
+    if (needs_vector && !is_vector) return;
+    const bool is_of_node = k >= hook_kind::before_look && k < hook_kind::accumulated_look;
+    if (v.at.vertex < 0) throw plain::refusal{is_of_node ? "is no leaf" : "has no history"};
+    if (k >= hook_kind::accumulated_look && !is_leaf(v)) throw plain::refusal{"is no leaf"};
+    const plain::kind what = k >= hook_kind::accumulated_look ? plain::kind::accumulated
+                             : k >= hook_kind::after_look     ? plain::kind::after
+                             : k >= hook_kind::before_look    ? plain::kind::before
+                                                              : plain::kind::tensor;
+    const auto f = [this, id, k, s, v](tape::event& e) {
+      const auto on = [](const floats& g, auto change) {
+        floats r = g;
+        for (std::size_t i = 0; i < r.size(); ++i) r[i] = change(r[i], i);
+        return r;
+      };
+      const auto change = [&](tape::list& l) {
+        if (l.empty() || !l[0]) return;
+        require_no_graph(e);
+        l[0] = doubled(*l[0]);
+      };
+      switch (k) {
+        case hook_kind::look: return log("look", id, text(*(*e.in)[0]));
+        case hook_kind::look_and_double:
+          log("double", id, text(*(*e.in)[0]));
+          return change(*e.in);
+        case hook_kind::keep:
+          kept_.push_back(*(*e.in)[0]);
+          return;
+        case hook_kind::once:
+          log("once", id, text(*(*e.in)[0]));
+          return tape_.remove_hook(hooks_[id].first, hooks_[id].second);
+        case hook_kind::adds_another:
+          log("adds", id);
+          return guarded({op::hook, id + 1, s.a, static_cast<int>(hook_kind::look)});
+        case hook_kind::throws:
+          log("throws", id);
+          throw thrown_by_hook{id};
+        case hook_kind::queues: return tape_.queue([this, id] { log("callback", id); });
+        case hook_kind::nested:
+          if (log.depth == 1)
+            walk(nested_grad(s));
+          return;
+        case hook_kind::half: (*e.in)[0] = on(*(*e.in)[0], [](float x, std::size_t) { return x * 0.5f; }); return;
+        case hook_kind::plus_bound:
+          (*e.in)[0] = on(*(*e.in)[0], [c = values_of(p_, id, p_.extent)](float x, std::size_t i) { return x + c[i]; });
+          return;
+        case hook_kind::on_tape: (*e.in)[0] = on(*(*e.in)[0], [](float x, std::size_t) { return x * 1.5f; }); return;
+        case hook_kind::before_look: return log("before", id, text(*e.in));
+        case hook_kind::before_double: return change(*e.in);
+        case hook_kind::before_clear: (*e.in)[0].reset(); return;
+        case hook_kind::after_look: return log("after", id, text(*e.out) + " from " + text(*e.in));
+        case hook_kind::after_double: return change(*e.out);
+        case hook_kind::after_throws:
+          log("throws", id);
+          throw thrown_by_hook{id};
+        case hook_kind::accumulated_look: return log("accumulated", id, text(gradient(v)));
+        case hook_kind::accumulated_double:
+          if (gradient(v)) vertex_of(v).grads[0] = doubled(*gradient(v));
+          return;
+        case hook_kind::accumulated_step:
+          if (!gradient(v)) return;
+          for (std::size_t i = 0; i < p_.extent; ++i) vertex_of(v).value[i] -= 0.25f * (*gradient(v))[i];
+          vertex_of(v).grads[0].reset();
+          return;
+      }
+    };
+    hooks_[id] = {v.at, tape_.add_hook(v.at, what, f)};
+  }
+
+  void walk(const step& s) {
+    const variable* const a = vector(s.a);
+    const variable* const b = single(s.b);
+    if (!a && !b) return;
+    ++log.depth;
+    struct leave {
+      int& depth;
+      ~leave() { --depth; }
+    } const left{log.depth};
+    std::vector<tape::root> roots;
+    if (a && s.flags & seed_a) kept_.push_back(values_of(p_, s.id, p_.extent));
+    if (b) roots.push_back({b->at, {s.flags & seed_b ? 1.25f : 1.f}});
+    if (a) roots.push_back({a->at, s.flags & seed_a ? values_of(p_, s.id, p_.extent) : floats(1, 1.f)});
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      if (roots[i].at.vertex < 0) throw plain::refusal{"has no history"};
+      if (a && i == roots.size() - 1 && !(s.flags & seed_a) && p_.extent != 1) throw plain::refusal{"a seed can be left out"};
+    }
+    std::vector<tape::place> wishes;
+    if (s.what == op::grad || s.flags & with_inputs)
+      for (int id : s.list)
+        if (const variable* const v = vector(id)) wishes.push_back(v->at);
+    for (const auto& w : wishes)
+      if (w.vertex < 0) throw plain::refusal{"has no history"};
+    const bool is_grad = s.what == op::grad;
+    const bool all = is_grad && !(s.flags & (allow_unused | materialize));
+    const tape::options o{.retain_graph = (s.flags & retain_graph) != 0, .create_graph = (s.flags & create_graph) != 0,
+                          .accumulates = !is_grad, .restricted = is_grad || !wishes.empty()};
+    const tape::list got = tape_.run(roots, wishes, o, all);
+    if (!is_grad) return;
+    for (const maybe& g : got) log("grad", s.id, text(g || !(s.flags & materialize) ? g : maybe(floats(p_.extent))));
+  }
+
+  const program& p_;
+  journal log;
+  tape tape_;
+  std::map<int, variable> vectors_, scalars_;
+  std::map<int, std::pair<tape::place, std::size_t>> hooks_;
+  std::vector<floats> kept_;
+  std::vector<maybe> held_;
+};
+
+/// How often each kind of line was the same.
+std::map<std::string, int> seen;
+
+/// Nothing, or the first lines that differ.
+std::string differs(const program& p) {
+  const std::vector<std::string> got = on_ebb(p).run(), wanted = on_plain_vectors(p).run();
+  for (const std::string& line : got) ++seen[line.substr(0, line.find(' '))];
+  for (std::size_t i = 0; i < got.size() || i < wanted.size(); ++i) {
+    const std::string a = i < got.size() ? got[i] : "nothing", b = i < wanted.size() ? wanted[i] : "nothing";
+    if (a != b) return "line " + std::to_string(i) + ": ebb " + a + "\nplain " + b;
+  }
+  return "";
+}
+
+/// Of the sum at the end of a polynomial program: the gradients of the leaves, and what the Hessian makes of a direction, by leaf.
+struct second_order {
+  std::vector<std::vector<double>> gradient, product;
+  bool operator==(const second_order&) const = default;
+};
+floats direction(const program& p, int id) { return small_numbers(p, id + 1000, p.extent); }
+
+second_order second_order_on_ebb(const program& p) {
+  std::map<int, var> v;
+  std::vector<var> leaves;
+  std::vector<array> directions;
+  second_order r;
+  for (const step& s : p.steps) {
+    const auto both = [&](const auto& pair) {
+      v[s.id] = std::get<0>(pair);
+      v[s.id + 1] = std::get<1>(pair);
+    };
+    switch (s.what) {
+      case op::leaf:
+        leaves.push_back(v[s.id] = var(to_array(small_numbers(p, s.id, p.extent))));
+        directions.push_back(to_array(direction(p, s.id)));
+        break;
+      case op::mul: v[s.id] = mul_region(v[s.a], v[s.b]); break;
+      case op::plus: v[s.id] = plus_region(v[s.a], v[s.b]); break;
+      case op::scale: v[s.id] = scale_region(v[s.a]); break;
+      case op::two: both(two_region(v[s.a], v[s.b])); break;
+      case op::through: both(through_region(v[s.a])); break;
+      case op::blocked: v[s.id] = blocked_region(v[s.a], v[s.b]); break;
+      case op::split: both(split_region(v[s.a], v[s.b])); break;
+      default: {
+        const std::vector<var> g = ebb::grad(total_region(v[s.a]), ebb::wrt(leaves), {.create_graph = true, .materialize_grads = true});
+        r.product.assign(leaves.size(), std::vector<double>(p.extent));
+        for (std::size_t i = 0; i < g.size(); ++i) {
+          const floats x = to_floats(g[i].value());
+          r.gradient.emplace_back(x.begin(), x.end());
+          if (!g[i].requires_grad()) continue;
+          const ebb::grad_options o{.seeds = {directions[i]}, .retain_graph = true, .materialize_grads = true};
+          const std::vector<var> h = ebb::grad(g[i], ebb::wrt(leaves), o);
+          for (std::size_t j = 0; j < h.size(); ++j)
+            for (std::size_t k = 0; k < p.extent; ++k) r.product[j][k] += static_cast<double>(h[j].value()(k));
+        }
+      }
+    }
+  }
+  return r;
+}
+
+second_order second_order_on_plain_vectors(const program& p) {
+  using tape = plain::tape<dual>;
+  tape t;
+  std::map<int, plain_variable<dual>> v;
+  std::vector<int> leaves;
+  second_order r;
+  const std::vector<dual> none(p.extent);
+  for (const step& s : p.steps) {
+    if (s.what == op::leaf) {
+      const floats x = small_numbers(p, s.id, p.extent), d = direction(p, s.id);
+      std::vector<dual> value;
+      for (std::size_t i = 0; i < x.size(); ++i) value.emplace_back(static_cast<double>(x[i]), static_cast<double>(d[i]));
+      v[s.id] = {value, {t.add_leaf(value), 0}};
+      leaves.push_back(v[s.id].at.vertex);
+    } else if (s.what == op::total) {
+      t.run({{total_plain(t, v[s.a], true), {dual(1)}}}, {}, {});
+    } else {
+      const auto out = call_plain<dual>(t, s.what, v[s.a], v[s.b < 0 ? s.a : s.b], none, none, true);
+      v[s.id] = out[0];
+      v[s.id + 1] = out[1];
+    }
+  }
+  for (int l : leaves) {
+    const auto& g = t.vertices[static_cast<std::size_t>(l)].grads[0];
+    r.gradient.emplace_back();
+    r.product.emplace_back();
+    for (std::size_t i = 0; i < p.extent; ++i) {
+      r.gradient.back().push_back(g ? (*g)[i].value : 0);
+      r.product.back().push_back(g ? (*g)[i].slope : 0);
+    }
+  }
+  return r;
+}
+
+}  // namespace
+
+// What it catches is known by trying.
+TEST_CASE("random programs are the same on the tape and on plain vectors") {
+  int failed = 0;
+  for (std::uint64_t seed = 0; seed < 3000 && failed < 3; ++seed) {
+    const program p = generator(seed).make();
+    if (differs(p).empty()) continue;
+    ++failed;
+    const program least = shrink(p, [](const program& fewer) { return !differs(fewer).empty(); });
+    FAIL_CHECK("seed " << seed << ", " << differs(least) << "\n" << least.text());
+  }
+  for (const char* what : {"look", "double", "once", "adds", "throws", "threw", "callback", "before", "after", "accumulated", "grad",
+                           "refused", "kept", "held"}) {
+    INFO(what);
+    CHECK(seen[what] > 100);
+  }
+}
+
+TEST_CASE("second derivatives of random polynomials are those of dual numbers, exactly") {
+  int failed = 0, curved = 0;
+  for (std::uint64_t seed = 0; seed < 500 && failed < 3; ++seed) {
+    const program p = generator(seed).make_polynomial();
+    const second_order got = second_order_on_ebb(p), wanted = second_order_on_plain_vectors(p);
+    for (const auto& h : wanted.product) curved += std::any_of(h.begin(), h.end(), [](double x) { return x != 0; });
+    if (got == wanted) continue;
+    ++failed;
+    FAIL_CHECK("seed " << seed << "\n" << p.text());
+  }
+  CHECK(curved > 200);
+}
+
+TEST_CASE("a gradient of a gradient on the tape is the Hessian-vector product of the same program in one piece") {
+  constexpr auto whole = [](auto x, auto y, auto c) {
+    const auto a = x * ebb::stop_gradient(y) + y;
+    const auto b = (ebb::tanh(a) * c) * 1.5;
+    const auto d = b * x, e = b + x;
+    return ebb::sum((d * e) * (d * d + e * 0.5));
+  };
+  for (int run = 0; run < 20; ++run) {
+    const program p{static_cast<std::uint64_t>(run), 19, {}};
+    const var x(to_array(values_of(p, 0, 19))), y(to_array(values_of(p, 1, 19)));
+    const array c = to_array(constant(p)), u = to_array(values_of(p, 2, 19)), w = to_array(values_of(p, 3, 19));
+    const var b = scale_region(tanh_region(plus_region(blocked_region(x, y), y), c));
+    const auto [d, e] = two_region(b, x);
+    const auto [dd, half] = split_region(d, e);
+    const scalar out = total_region(mul_region(mul_region(d, e), plus_region(dd, half)));
+    const auto [gx, gy] = ebb::grad(out, ebb::wrt(x, y), {.create_graph = true});
+    const auto [hx, hy] = ebb::grad(std::tuple(gx, gy), ebb::wrt(x, y), {.seeds = {u, w}});
+    const auto [px, py, pc] = ebb::hvp(whole)(x.value(), y.value(), c, u, w, array(19));
+    const auto check = [](const array& got, const array& wanted) {
+      float largest = 0;
+      for (float v : to_floats(wanted)) largest = std::max(largest, std::abs(v));
+      for (std::size_t i = 0; i < 19; ++i) CHECK(std::abs(got(i) - wanted(i)) <= 2e-6f * largest);
+    };
+    check(hx.value(), px);
+    check(hy.value(), py);
+  }
+}
