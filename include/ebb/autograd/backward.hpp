@@ -100,6 +100,16 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
   (add(roots), ...);
 }
 
+/// Of one root, with a seed or without: no list is made.
+template <class V>
+void run_backward_of(const V& root, const any_tensor* seed) {
+  backward_pass pass({});
+  gradient g = seed_for(pass.options().call, root, seed, 0);
+  pass.add_root(*root.history(), root.output(), std::move(g));
+  pass.prepare();
+  pass.run();
+}
+
 template <class Roots>
 void run_backward(const Roots& roots, const backward_options& o) {
   backward_pass pass({.retain_graph = o.retain_graph.value_or(o.create_graph),
@@ -201,12 +211,13 @@ inline void queue_callback(std::function<void()> f) {
 
 template <class T, std::size_t... E>
 void variable<T, E...>::backward() const {
-  ebb::backward(*this);
+  detail::run_backward_of(*this, nullptr);
 }
 template <class T, std::size_t... E>
 template <std::same_as<tensor<T, E...>> Seed>
 void variable<T, E...>::backward(const Seed& seed) const {
-  ebb::backward(*this, {.seeds = {seed}});
+  const any_tensor given(seed);
+  detail::run_backward_of(*this, &given);
 }
 template <class T, std::size_t... E>
 void variable<T, E...>::backward(const backward_options& options) const {

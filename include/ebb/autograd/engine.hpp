@@ -123,7 +123,6 @@ class backward_pass {
     gradient& there = walk_.gradients_of(to)[output];
     if (!there.defined) there = std::move(g);
     else there = detail::meet(*to.at, output, there, g, options_.create_graph);
-    g = {};
   }
 
   // See [note: the order of hooks].
@@ -169,6 +168,8 @@ class backward_pass {
     gradient* const out = walk_.results(n.program->edges);
     if (n.hooks) run_with_hooks(v, n, in, out);
     else run_program(v, n, in, out);
+    for (int o = 0; o < v.outputs; ++o)
+      if (in[o].defined) in[o] = {};
     if (!options_.retain_graph) release_saved(n);
     deliver(n, out);
   }
@@ -203,7 +204,7 @@ class backward_pass {
         arrive(to, e.output, out[j]);
         completes_leaf |= --to.waiting == 0 && e.to->is_leaf;
       }
-      out[j] = {};
+      if (out[j].defined) out[j] = {};
     }
     if (!completes_leaf) return;
     for (int j = 0; j < edges; ++j)

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace ebb::inline EBB_ABI {
 
@@ -37,6 +38,23 @@ struct gradient {
   counted<vertex> from;
   std::uint32_t output = 0;
   bool defined = false;  // not the same as having elements: an array may have none
+
+  gradient() = default;
+  gradient(storage v, counted<vertex> made_by, std::uint32_t number, bool is_defined)
+      : value(std::move(v)), from(std::move(made_by)), output(number), defined(is_defined) {}
+  gradient(const gradient&) = default;
+  gradient& operator=(const gradient&) = default;
+  // What is moved from is undefined.
+  EBB_INLINE gradient(gradient&& g) noexcept
+      : value(std::move(g.value)), from(std::move(g.from)), output(g.output), defined(std::exchange(g.defined, false)) {}
+  EBB_INLINE gradient& operator=(gradient&& g) noexcept {
+    value = std::move(g.value);
+    from = std::move(g.from);
+    output = g.output;
+    defined = std::exchange(g.defined, false);
+    return *this;
+  }
+  EBB_INLINE ~gradient() = default;
 };
 
 /// What a node does, once for all nodes of a kind.
