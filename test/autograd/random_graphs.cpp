@@ -762,7 +762,14 @@ second_order second_order_on_plain_vectors(const program& p) {
 
 }  // namespace
 
-// What it catches is known by trying.
+// What it catches is known by trying. Of the 3,000 programs so many differed where the engine was made to
+//   85  run the earlier of two siblings first            127  replace a retained gradient where it is to be added to
+//  165  add the gradients that arrive last first         646  keep what nodes have saved
+//  406  add into an array that somebody else holds        98  call a hook that was added while hooks ran
+//  155  add into the array that arrives, if shared        47  stop behind a wanted result, whatever else is wanted
+//  337  run a leaf with the first gradient it gets       933  bring all gradients of a node to its first output
+//   27  run leaves at the end, not when they are ready     2  pass on what a hook that threw had left
+// (And it crashed where a leaf accumulated a gradient that a hook had cleared.)
 TEST_CASE("random programs are the same on the tape and on plain vectors") {
   int failed = 0;
   for (std::uint64_t seed = 0; seed < 3000 && failed < 3; ++seed) {
