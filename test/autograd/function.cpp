@@ -287,6 +287,27 @@ TEST_CASE("CA-79, CA-83, CA-84, CA-86: anything may be kept, and anything done i
   CHECK(seen == std::map<std::string, int>{{"a", 4}, {"b", 4}, {"sum", 7}});
 }
 
+TEST_CASE("CA-87: a hook replays the random numbers of a state that it keeps") {
+  const auto draw = [](unsigned& state) { return static_cast<double>((state = state * 1664525u + 1013904223u) >> 8); };
+  const var x(array{1, 2});
+  unsigned state = 7, plain = 7;
+  for (int pass = 0; pass < 2; ++pass) {
+    const unsigned kept = state;
+    const var y = product(x, x);
+    y.register_hook([&, kept](const array& g) {
+      state = kept;
+      const double r = draw(state);
+      return each(g, [&](double v) { return v * r; });
+    });
+    var(x).zero_grad();
+    draw(state);
+    total(y).backward();
+    const double r = draw(plain);
+    CHECK(x.grad().value() == array{2 * r, 4 * r});
+    CHECK(state == plain);
+  }
+}
+
 TEST_CASE("CA-89: what a backward draws is drawn, also where nobody uses it") {
   struct drawing {
     unsigned* state;

@@ -610,7 +610,7 @@ TEST_CASE("CA-100, CA-110: tensor hooks on new leaves in every step") {
   }
 }
 
-TEST_CASE("CA-101, CA-104, CA-105, CA-106: what node hooks put is what goes on") {
+TEST_CASE("CA-101, CA-104, CA-106: what node hooks put is what goes on") {
   const var x(array{1, 2}), w(array{3, 4});
   const var y = product(x, w);
   y.grad_fn().register_prehook(first(add(1)));                       // CA-101
@@ -626,6 +626,78 @@ TEST_CASE("CA-101, CA-104, CA-105, CA-106: what node hooks put is what goes on")
   total(y).backward();
   CHECK(x.grad().value() == array{6, 8});
   CHECK(w.grad().value() == array{0.125f, 0.25f});
+}
+
+TEST_CASE("CA-105: post-hooks replace what two nodes of a chain give") {
+  const var x(array{0.25f, -1});
+  const var t = hyperbolic(x), s = sine(t);
+  const auto half = [](ebb::gradients& out, const ebb::gradients&) { out.set(0, times(0.5f)(out.get<float, dyn>(0))); };
+  t.grad_fn().register_hook(half);
+  s.grad_fn().register_hook(half);
+  total(s).backward();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double tanh = std::tanh(double{x.value()(i)});
+    CHECK(x.grad().value()(i) == Approx(0.25 * std::cos(tanh) * (1 - tanh * tanh)));
+  }
+}
+
+TEST_CASE("CA-107: all kinds of hooks on the leaves of two layers") {
+  const var x(array{1, 2}), first_w(array{3, 4}), second_w(array{5, 6});
+  for (const var* p : {&first_w, &second_w}) {
+    const var& w = *p;  // a hook that owns its variable would keep it for ever
+    w.register_hook(add(-2));
+    w.accumulate_node().register_prehook(first([](const array& g) { return each(g, [](float v) { return v / 5; }); }));
+    w.register_post_accumulate_grad_hook([](var leaf) { change_grad(leaf, [](float v) { return v + 3; }); });
+    w.accumulate_node().register_hook([&w](ebb::gradients&, const ebb::gradients&) { change_grad(w, [](float v) { return v * 0.5f; }); });
+  }
+  total(product(product(x, first_w), second_w)).backward();
+  const auto hooked = [](float g) { return ((g - 2) / 5 + 3) * 0.5f; };
+  CHECK(first_w.grad().value() == array{hooked(5), hooked(12)});
+  CHECK(second_w.grad().value() == array{hooked(3), hooked(8)});
+}
+
+TEST_CASE("CA-111: the whole order, of a linear layer and of two branches") {
+  std::vector<std::string> events;
+  const auto note = [&](const std::string& s) { return [&events, s](auto&&...) { events.push_back(s); }; };
+  const auto watch_node = [&](const ebb::node_handle& n, const std::string& s) {
+    n.register_prehook([note, s](ebb::gradients&) { note("pre " + s)(); });
+    n.register_hook([note, s](ebb::gradients&, const ebb::gradients&) { note("post " + s)(); });
+  };
+  const auto watch_leaf = [&](const var& v, const std::string& s) {
+    v.register_hook([note, s](const array&) { note("tensor " + s)(); });
+    v.register_post_accumulate_grad_hook([note, s](const var&) { note("accumulated " + s)(); });
+    watch_node(v.accumulate_node(), s);
+  };
+  const auto leaf_events = [](const std::string& s) {
+    return std::vector<std::string>{"tensor " + s, "pre " + s, "accumulated " + s, "post " + s};
+  };
+  const auto joined = [](std::initializer_list<std::vector<std::string>> parts) {
+    std::vector<std::string> all;
+    for (const auto& p : parts) all.insert(all.end(), p.begin(), p.end());
+    return all;
+  };
+  const auto node_events = [](const std::string& s) { return std::vector<std::string>{"pre " + s, "post " + s}; };
+
+  const var x(array{1, 2}), w(array{3, 4}), b(array{5, 6});
+  watch_leaf(w, "w");
+  watch_leaf(b, "b");
+  const var m = product(x, w), y = plus(m, b);
+  watch_node(m.grad_fn(), "product");
+  watch_node(y.grad_fn(), "plus");
+  total(y).backward();
+  CHECK(events == joined({node_events("plus"), leaf_events("b"), node_events("product"), leaf_events("w")}));
+
+  // Two branches that meet: PyTorch's compiled order differs from its eager one here (SW-7).
+  events.clear();
+  const var v(array{1, 1});
+  watch_leaf(v, "v");
+  const var left = product(v, v), right = sine(v), deep = product(left, left), sum = plus(right, deep);
+  watch_node(left.grad_fn(), "left");
+  watch_node(right.grad_fn(), "right");
+  watch_node(deep.grad_fn(), "deep");
+  watch_node(sum.grad_fn(), "sum");
+  total(sum).backward();
+  CHECK(events == joined({node_events("sum"), node_events("deep"), node_events("right"), node_events("left"), leaf_events("v")}));
 }
 
 TEST_CASE("gradients in a node hook: defined or not, checked, cleared") {
@@ -684,6 +756,13 @@ TEST_CASE("node hooks on the tape are part of a graph of the backward") {
   CHECK(g.value() == array{2, 8});
   CHECK(ebb::grad(total(g), ebb::wrt(x)).value() == array{4, 8});
   ebb::hook_handle(h).remove();
+
+  const var e = product(x, x);  // the same with expressions, here and in a tensor hook
+  e.register_hook([&](const var& arrived) { return arrived * x; });
+  e.grad_fn().register_prehook([&](ebb::gradients& in) { in.set(0, in.get_variable<float, dyn>(0) * x); });
+  const var d = ebb::grad(total(e), ebb::wrt(x), {.create_graph = true});  // 2 x x x
+  CHECK(d.value() == array{2, 16});
+  CHECK(ebb::grad(total(d), ebb::wrt(x)).value() == array{6, 24});
 
   const var z = product(x, x);
   z.grad_fn().register_prehook(first(times(2)));

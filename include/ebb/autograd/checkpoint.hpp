@@ -8,7 +8,7 @@
 //                              that the arguments had, and takes its saved values from there; so do the others.
 // f must do the same each time: what it reads beside its arguments must still be as it was, and random numbers must come from a
 // generator that f makes, or is given. Hooks, inputs =, grad, create_graph and variables that f captures work as without a checkpoint.
-// What a function of the user's keeps in its object is kept.
+// What a function of the user's keeps in its object is kept. Arguments that are borrowed, views and spans, must live until the backward.
 #pragma once
 
 #include "engine.hpp"

@@ -118,7 +118,9 @@ class opaque_hook final : public hook {
   }
   template <class R>
   void put(const hook_call& c, const R& r) {
-    if constexpr (is_variable<R>) {
+    if constexpr (requires { typename R::result_type; r.get(); }) {  // an expression: what it becomes
+      put(c, r.get());
+    } else if constexpr (is_variable<R>) {
       require_same(r);
       *c.in = as_gradient(r);
       if (!c.create_graph) c.in->from = nullptr;  // r may be a leaf, which is going to be written

@@ -50,6 +50,10 @@ class gradients {
     g = value.defined() ? detail::as_gradient(value) : gradient{};
     if (!create_graph_) g.from = nullptr;
   }
+  template <class T, class X, class F, class... A>
+  void set(int i, const expression<T, X, F, A...>& value) {
+    set(i, value.get());
+  }
   /// Gradient i is undefined from here on: nothing arrives there.
   void clear(int i) { named("clear", i) = {}; }
 
