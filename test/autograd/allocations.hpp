@@ -2,17 +2,40 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
+#include <malloc.h>
 #include <new>
 
 namespace allocations {
 
+// Of the calling thread. What another thread frees is counted there: only tests without threads ask for what is alive.
 inline thread_local std::size_t made = 0;
+inline thread_local std::ptrdiff_t live = 0, live_bytes = 0, most_bytes = 0;
+inline thread_local std::size_t fails_in = 0;  // the one that is to fail, counted from 1; 0: none
 
-inline void* make(std::size_t bytes, std::size_t alignment) {
+inline void* try_make(std::size_t bytes, std::size_t alignment) noexcept {
   ++made;
-  if (void* p = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment)) return p;
+  if (fails_in > 0 && --fails_in == 0) return nullptr;
+  void* const p = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  if (!p) std::abort();
+  ++live;
+  most_bytes = std::max(most_bytes, live_bytes += static_cast<std::ptrdiff_t>(malloc_usable_size(p)));
+  return p;
+}
+inline void* make(std::size_t bytes, std::size_t alignment) {
+  if (void* p = try_make(bytes, alignment)) return p;
+#if defined(__cpp_exceptions)
+  throw std::bad_alloc();
+#else
   std::abort();
+#endif
+}
+inline void end(void* p) noexcept {
+  if (!p) return;
+  --live;
+  live_bytes -= static_cast<std::ptrdiff_t>(malloc_usable_size(p));
+  std::free(p);
 }
 
 /// How many the calling thread made while f ran.
@@ -23,6 +46,14 @@ std::size_t in(F&& f) {
   return made - before;
 }
 
+/// How many bytes more than before were alive at one time while f ran.
+template <class F>
+std::ptrdiff_t most_bytes_in(F&& f) {
+  const std::ptrdiff_t before = most_bytes = live_bytes;
+  f();
+  return most_bytes - before;
+}
+
 }  // namespace allocations
 
 // Weak: several tests may include this, and are linked into one executable. All of them: a sanitizer's own do not call each other.
@@ -30,15 +61,15 @@ std::size_t in(F&& f) {
 [[gnu::weak]] void* operator new[](std::size_t n) { return allocations::make(n, 16); }
 [[gnu::weak]] void* operator new(std::size_t n, std::align_val_t a) { return allocations::make(n, static_cast<std::size_t>(a)); }
 [[gnu::weak]] void* operator new[](std::size_t n, std::align_val_t a) { return allocations::make(n, static_cast<std::size_t>(a)); }
-[[gnu::weak]] void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return allocations::make(n, 16); }
-[[gnu::weak]] void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return allocations::make(n, 16); }
-[[gnu::weak]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete[](void* p) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
-[[gnu::weak]] void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
+[[gnu::weak]] void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return allocations::try_make(n, 16); }
+[[gnu::weak]] void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return allocations::try_make(n, 16); }
+[[gnu::weak]] void operator delete(void* p) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete[](void* p) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete(void* p, std::size_t) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete[](void* p, std::size_t) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete(void* p, std::align_val_t) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete[](void* p, std::align_val_t) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete(void* p, const std::nothrow_t&) noexcept { allocations::end(p); }
+[[gnu::weak]] void operator delete[](void* p, const std::nothrow_t&) noexcept { allocations::end(p); }

@@ -33,26 +33,28 @@ class backward_pass {
   ~backward_pass() { this_tape().pass = outer_; }
 
   /// A gradient to begin with.
-  void add_root(vertex& v, std::uint32_t output, gradient seed) { roots_.push_back({counted<vertex>(&v), output, std::move(seed)}); }
+  void add_root(vertex& v, std::uint32_t output, gradient seed) {
+    walk_.roots().push_back({counted<vertex>(&v), output, std::move(seed)});
+  }
   /// The gradient of this output is asked for. Returns the number of the wish.
   int want(vertex& v, std::uint32_t output) {
-    wishes_.push_back({counted<vertex>(&v), output, {}});
-    return static_cast<int>(wishes_.size()) - 1;
+    walk_.wishes().push_back({counted<vertex>(&v), output, {}});
+    return static_cast<int>(walk_.wishes().size()) - 1;
   }
   /// Walks the graph. Throws: error if saved values are gone, or if a graph of the backward cannot be made.
   void prepare() {
-    for (const root& r : roots_) walk_.enter(*r.at);
+    for (const endpoint& r : walk_.roots()) walk_.enter(*r.at);
     walk_.collect();
-    for (const wish& w : wishes_)
+    for (const endpoint& w : walk_.wishes())
       if (const int i = walk_.find(*w.at); i >= 0) walk_.at(i).wanted = true;
     if (options_.restricted) walk_.keep_what_is_wanted();
     refuse();
   }
   /// After prepare: whether the roots depend on a wanted output.
-  bool reaches(int number) const { return walk_.find(*wishes_[static_cast<std::size_t>(number)].at) >= 0; }
+  bool reaches(int number) const { return walk_.find(*walk_.wishes()[static_cast<std::size_t>(number)].at) >= 0; }
   void run() {
     const recording_scope recording(options_.create_graph);
-    for (root& r : roots_) arrive(walk_.at(walk_.find(*r.at)), r.output, r.seed);
+    for (endpoint& r : walk_.roots()) arrive(walk_.at(walk_.find(*r.at)), r.output, r.value);
     for (int i = 0; i < walk_.size(); ++i)
       if (walk_.at(i).at->is_leaf && walk_.at(i).waiting == 0) run_leaf(walk_.at(i));
     for (int i : walk_.order())
@@ -60,7 +62,7 @@ class backward_pass {
     for (std::size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]();
   }
   /// After run: what arrived there.
-  gradient& taken(int number) { return wishes_[static_cast<std::size_t>(number)].taken; }
+  gradient& taken(int number) { return walk_.wishes()[static_cast<std::size_t>(number)].value; }
 
   /// After prepare: the names of what will run, leaves at the place where their gradient is complete.
   std::vector<std::string> order() {
@@ -95,17 +97,6 @@ class backward_pass {
   const pass_options& options() const { return options_; }
 
  private:
-  struct root {
-    counted<vertex> at;
-    std::uint32_t output;
-    gradient seed;
-  };
-  struct wish {
-    counted<vertex> at;
-    std::uint32_t output;
-    gradient taken;
-  };
-
   void refuse() const {
     for (int i : walk_.order()) {
       const node& n = walk_.node_at(i);
@@ -137,8 +128,8 @@ class backward_pass {
         }
       }
       if (v.wanted && g[o].defined)
-        for (wish& w : wishes_)
-          if (w.at.get() == v.at && w.output == o) w.taken = g[o];
+        for (endpoint& w : walk_.wishes())
+          if (w.at.get() == v.at && w.output == o) w.value = g[o];
     }
   }
 
@@ -213,8 +204,6 @@ class backward_pass {
   }
 
   pass_options options_;
-  std::vector<root> roots_;  // before walk_, which says goodbye to vertices that may have no other owner by then
-  std::vector<wish> wishes_;
   walk walk_;
   backward_pass* outer_;
   std::vector<std::function<void()>> callbacks_;

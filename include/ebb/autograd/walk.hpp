@@ -32,6 +32,13 @@ struct visit {
   bool is_reached() const { return needed || wanted; }
 };
 
+/// Where a gradient begins, or is asked for, and that gradient.
+struct endpoint {
+  counted<vertex> at;
+  std::uint32_t output;
+  gradient value;
+};
+
 /// The vertices that can be reached from a few, and the order of the nodes among them. Memory is kept for the thread's next pass.
 class walk {
  public:
@@ -41,6 +48,8 @@ class walk {
   ~walk() {
     for (const visit& v : own_->visits)
       if (v.at->pass.load(std::memory_order_relaxed) == &owner_) v.at->pass.store(nullptr, std::memory_order_release);
+    own_->roots.clear();  // from here on vertices may end
+    own_->wishes.clear();
     own_->visits.clear();
     own_->gradients.clear();
     own_->results.clear();  // where a throw has left some
@@ -50,6 +59,9 @@ class walk {
     spare_lists() = std::move(own_);
   }
 
+  std::vector<endpoint>& roots() { return own_->roots; }
+  std::vector<endpoint>& wishes() { return own_->wishes; }
+  const std::vector<endpoint>& wishes() const { return own_->wishes; }
   /// Numbers of visits, the nodes that were made last first.
   const std::vector<int>& order() const { return own_->order; }
   int size() const { return static_cast<int>(own_->visits.size()); }
@@ -122,6 +134,7 @@ class walk {
   }
 
   struct lists {
+    std::vector<endpoint> roots, wishes;
     std::vector<visit> visits;
     std::vector<gradient> gradients, results;
     std::vector<int> order, heap;

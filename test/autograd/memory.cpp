@@ -1,0 +1,70 @@
+// test/autograd/memory.cpp — the most memory that a chain needs at one time: what is saved, and one value or gradient.
+// SPDX-License-Identifier: BSL-1.0
+#include "allocations.hpp"
+
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace {
+
+using array = ebb::tensor<float, ebb::dyn>;
+using var = ebb::variable<float, ebb::dyn>;
+
+constexpr auto hyperbolic = ebb::compile([](auto x) { return ebb::tanh(x); });
+constexpr auto scaled = ebb::compile([](auto x) { return x * 1.5; });
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+
+constexpr int links = 10;
+
+/// Counted in arrays of n elements.
+void check_chain(std::size_t n, double tolerance) {
+  ebb::keep_freed_memory(0);  // what is freed is gone
+  const auto arrays = [&](std::ptrdiff_t bytes) { return static_cast<double>(bytes) / static_cast<double>(n * sizeof(float)); };
+  const auto near = [&](std::ptrdiff_t bytes, double wanted) {
+    INFO(n << " elements: " << arrays(bytes) << " arrays, " << wanted << " expected");
+    CHECK(arrays(bytes) >= wanted - tolerance);
+    CHECK(arrays(bytes) <= wanted + tolerance * std::max(wanted, 1.));
+  };
+  const var x(array::full(0.5f, n));
+  std::optional<ebb::variable<float>> out;
+
+  // Each tanh keeps its result, each scaling nothing: its operand is freed as soon as the next value is there.
+  near(allocations::most_bytes_in([&] {
+    var v = x;
+    for (int i = 0; i < links; ++i) {
+      v = hyperbolic(v);
+      v = scaled(v);
+    }
+    out = total(v);
+  }), links + 1);
+  // Of the chain is left what it saved. One gradient goes through all of it, in one block, while what was saved goes.
+  const std::ptrdiff_t before = allocations::live_bytes;
+  near(allocations::most_bytes_in([&] { ebb::backward(*out, {.retain_graph = true}); }), 1);
+  near(allocations::live_bytes - before, 1);  // the gradient of x
+  near(allocations::most_bytes_in([&] { out->backward(); }), 1);
+  near(allocations::live_bytes - before, 1 - links);
+  out.reset();
+
+  // A product keeps its operands, which other nodes keep anyway: handles, not copies.
+  const var w(array::full(2, n));
+  near(allocations::most_bytes_in([&] {
+    var v = x;
+    for (int i = 0; i < links; ++i) v = product(v, w);
+    out = total(v);
+  }), links);
+  near(allocations::most_bytes_in([&] { out->backward(); }), 2);  // one that goes on, one for w, into which the others are added
+  out.reset();
+  ebb::keep_freed_memory(std::size_t{256} << 20);
+}
+
+}  // namespace
+
+TEST_CASE("the memory of a chain is what it saves, and one array") {
+  check_chain(1'000'000, 0.01);
+  check_chain(20'000, 0.02);
+}
