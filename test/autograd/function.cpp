@@ -472,3 +472,27 @@ TEST_CASE("what forward calls is not recorded; operands may be expressions") {
   total(y).backward();
   CHECK(x.grad().value() == array{4, 8});
 }
+
+namespace {
+
+/// A pair of arrays that goes through regions as one thing.
+template <template <class, std::size_t...> class Array>
+struct two_arrays {
+  using vector = Array<double, ebb::dyn>;
+  BOOST_HANA_DEFINE_STRUCT(two_arrays, (vector, a), (vector, b));
+};
+
+}  // namespace
+
+TEST_CASE("CA-91: a type that wraps two arrays goes in and out; each part has its gradient") {
+  constexpr auto doubled = ebb::compile([](auto p) {
+    p.a = p.a * 2;
+    p.b = p.b * 2;
+    return p;
+  });
+  const two_arrays<ebb::variable> p{var(array{1, 2}), var(array{3, 4})};
+  const two_arrays<ebb::variable> q = doubled(p);
+  ebb::backward(std::tuple(total(product(q.a, p.a)), total(product(q.b, p.b))));  // 2 a a + 2 b b
+  CHECK(p.a.grad().value() == array{4, 8});
+  CHECK(p.b.grad().value() == array{12, 16});
+}

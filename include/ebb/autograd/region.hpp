@@ -67,11 +67,16 @@ struct recorded<std::tuple<T...>> {
     return n;
   }
 };
+/// The members of a struct of terms, as a tuple. Not a lambda in decltype: g++ 12 then leaves the body of `make` out.
+template <class Traced>
+struct terms_of_members {
+  auto operator()(auto... member) const {
+    return std::tuple<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<Traced&>()))>...>{};
+  }
+};
 template <template <template <class, std::size_t...> class> class Struct>
 struct recorded<Struct<term>> {
-  using members = decltype(boost::hana::unpack(boost::hana::accessors<Struct<term>>(), [](auto... member) {
-    return std::tuple<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<Struct<term>&>()))>...>{};
-  }));
+  using members = decltype(boost::hana::unpack(boost::hana::accessors<Struct<term>>(), terms_of_members<Struct<term>>()));
   static constexpr int leaves = recorded<members>::leaves;
   template <int Number, bool InStruct>
   static auto make(auto&& next) {
