@@ -248,6 +248,24 @@ TEST_CASE("what a backward refuses, and changes nothing") {
   CHECK(after([&] { product(x, var()); }).find("undefined") != std::string::npos);
 }
 
+TEST_CASE("a hook that is removed leaves no place behind, one that removes itself runs to its end") {
+  const var x(array{1, 2});
+  for (int i = 0; i < 100; ++i) x.register_hook([](const array&) {}).remove();
+  CHECK(x.history()->hooks->entries.empty());
+  ebb::hook_handle once, second;
+  int calls = 0;
+  once = x.register_hook([&](const array&) {
+    once.remove();
+    ++calls;
+  });
+  second = x.register_hook([&](const array&) { calls += 10; });
+  total(x).backward();
+  total(x).backward();
+  CHECK(calls == 21);
+  second.remove();
+  CHECK(x.history()->hooks->entries.empty());
+}
+
 TEST_CASE("callbacks run once, after all gradients; a backward may run in a hook") {
   const var x(array{1, 2});
   const var y = product(x, x);

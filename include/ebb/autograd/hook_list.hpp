@@ -51,6 +51,7 @@ struct hook_list {
   std::vector<retained_gradient> retained;  // by output; empty if none retains
   std::uint64_t next_id = 0;
   std::string name;  // of a leaf, if the user gave it one
+  std::atomic<int> running = 0;
 
   std::uint64_t add(hook_kind kind, std::uint32_t output, std::shared_ptr<hook> h) {
     entries.push_back({kind, output, next_id, std::move(h)});
@@ -58,7 +59,9 @@ struct hook_list {
   }
   void remove(std::uint64_t id) {
     for (entry& e : entries)
-      if (e.id == id) e.call = nullptr;  // the place stays: it may be between two hooks that are running
+      if (e.id == id) e.call = nullptr;
+    if (running.load(std::memory_order_relaxed) == 0)  // else a pass counts places
+      std::erase_if(entries, [](const entry& e) { return !e.call; });
   }
   bool has(hook_kind kind) const {
     for (const entry& e : entries)
@@ -67,6 +70,7 @@ struct hook_list {
   }
   /// Those that were there when it began.
   void run(hook_kind kind, std::uint32_t output, const hook_call& call) {
+    const counting in_here(running);
     for (std::size_t i = 0, n = entries.size(); i < n; ++i) {
       if (entries[i].kind != kind || entries[i].output != output || !entries[i].call) continue;
       const std::shared_ptr<hook> kept = entries[i].call;
@@ -74,6 +78,15 @@ struct hook_list {
       kept->run(call);
     }
   }
+
+ private:
+  struct counting {
+    explicit counting(std::atomic<int>& n) : n_(n) { n_.fetch_add(1, std::memory_order_relaxed); }
+    counting(const counting&) = delete;
+    counting& operator=(const counting&) = delete;
+    ~counting() { n_.fetch_sub(1, std::memory_order_relaxed); }
+    std::atomic<int>& n_;
+  };
 };
 
 inline void destroy(hook_list* h) noexcept { delete h; }
