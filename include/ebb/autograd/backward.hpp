@@ -49,6 +49,7 @@ class input_list {
   bool given_ = false;
 };
 
+/// With create_graph the gradient of a leaf leads back to the leaf, and neither ends before zero_grad parts them; grad has no such circle.
 struct backward_options {
   std::vector<any_tensor> seeds = {};       // one for each root; none: ones, for roots with one element
   std::optional<bool> retain_graph = {};    // whether another backward may follow; as create_graph if not said

@@ -52,15 +52,12 @@ inline void pack_saved(node& n) {
         " saved is gone: this graph has been differentiated before; say retain_graph = true in the first call");
 }
 
-/// Saved value `i`: as it is, or through the unpack hook, which may do what it likes, even walk here again.
-/// Throws: error if the hook gives another dtype or other extents, or if another thread has released the node since this pass began.
-inline storage saved_value(node& n, int i) {
+[[gnu::noinline]] inline storage unpacked_value(node& n, int i) {
   std::shared_ptr<saved_hooks> hooks;
   std::any packed;
   {
     const exclusive alone(n);
-    if (n.released.load(std::memory_order_relaxed)) raise_released("ebb::backward", n);
-    if (!n.packed) return n.saved()[i];
+    if (!n.packed) raise_released("ebb::backward", n);
     hooks = n.packed->hooks;
     packed = n.packed->values[static_cast<std::size_t>(i)];
   }
@@ -70,6 +67,16 @@ inline storage saved_value(node& n, int i) {
     raise("ebb::saved_tensors_hooks: the unpack hook returned " + given.text() + " for a saved " + wanted.text() + " of " +
           n.program->name);
   return given.block();
+}
+/// Saved value `i`: as it is, or through the unpack hook, which may do what it likes, even walk here again.
+/// Throws: error if the hook gives another dtype or other extents, or if someone else has released the node since this pass began.
+EBB_INLINE storage saved_value(node& n, int i) {
+  {
+    const exclusive alone(n);
+    if (n.released.load(std::memory_order_relaxed)) [[unlikely]] raise_released("ebb::backward", n);
+    if (!n.packed) return n.saved()[i];
+  }
+  return unpacked_value(n, i);
 }
 
 template <class Pack, class Unpack>

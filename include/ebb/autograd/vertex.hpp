@@ -19,6 +19,10 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+
+#if __has_include(<sched.h>)
+#include <sched.h>
+#endif
 #include <utility>
 
 namespace ebb::inline EBB_ABI {
@@ -124,7 +128,8 @@ class exclusive {
  public:
   explicit exclusive(vertex& v) : v_(is_single_threaded() ? nullptr : &v) {
     if (v_)
-      while (v_->busy.exchange(true, std::memory_order_acquire)) {}
+      for (int i = 0; v_->busy.exchange(true, std::memory_order_acquire); ++i)
+        if (i > 50) pause();
   }
   exclusive(const exclusive&) = delete;
   exclusive& operator=(const exclusive&) = delete;
@@ -133,6 +138,13 @@ class exclusive {
   }
 
  private:
+  // Whoever holds it may add large arrays, or may not be running now.
+  static void pause() {
+#if __has_include(<sched.h>)
+    ::sched_yield();
+#endif
+  }
+
   vertex* v_;
 };
 
