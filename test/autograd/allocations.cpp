@@ -20,10 +20,10 @@ constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * eb
 constexpr auto scaled = ebb::compile([](auto x) { return x * 1.5; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 
-/// For its lifetime the thread keeps nothing of what it frees: each block is an allocation, and each that lives is seen.
-struct without_pool {
-  without_pool() { ebb::keep_freed_memory(0); }
-  ~without_pool() { ebb::keep_freed_memory(std::size_t{256} << 20); }
+/// How much of what it frees the thread keeps. 0: each block is an allocation, and each that lives is seen.
+struct pool_limit {
+  explicit pool_limit(std::size_t bytes) { ebb::keep_freed_memory(bytes); }
+  ~pool_limit() { ebb::keep_freed_memory(ebb::detail::default_pool_limit); }
 };
 
 struct leaves {
@@ -73,7 +73,7 @@ int fail_each(auto&& f, auto&& check) {
 }  // namespace
 
 TEST_CASE("an allocation that fails comes through as std::bad_alloc, leaks nothing, and leaves gradients whole") {
-  const without_pool scope;
+  const pool_limit scope(0);
   for (const bool create_graph : {false, true}) {
     for (const bool preset : {false, true}) {
       const auto begin = [&] {
@@ -113,7 +113,7 @@ TEST_CASE("an allocation that fails comes through as std::bad_alloc, leaks nothi
 }
 
 TEST_CASE("a backward that failed for want of memory can be repeated where the graph is retained") {
-  const without_pool scope;
+  const pool_limit scope(0);
   var x(array{1, 2, 3}), y(array{4, 5, 6});
   const auto [p, s] = both(x, y);
   const scalar out = total(product(p, s));
@@ -136,7 +136,7 @@ TEST_CASE("a backward that failed for want of memory can be repeated where the g
 }
 
 TEST_CASE("a steady state of record, backward and destroy allocates nothing") {
-  ebb::keep_freed_memory(std::size_t{256} << 20);  // as without a sanitizer
+  const pool_limit scope(std::size_t{256} << 20);  // as without a sanitizer
   const var x(array::full(1.f, 100)), y(array::full(2.f, 100));
   const auto step = [&] {
     var a = x;
@@ -154,7 +154,7 @@ TEST_CASE("a steady state of record, backward and destroy allocates nothing") {
 }
 
 TEST_CASE("a segment is one allocation beside its values, and a backward allocates gradients only") {
-  const without_pool scope;
+  const pool_limit scope(0);
   const var x(array::full(1.f, 100)), y(array::full(2.f, 100));
   const auto chain = [&](int n) {
     var a = x;

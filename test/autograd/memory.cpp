@@ -59,7 +59,7 @@ void check_chain(std::size_t n, double tolerance) {
   }), links);
   near(allocations::most_bytes_in([&] { out->backward(); }), 2);  // one that goes on, one for w, into which the others are added
   out.reset();
-  ebb::keep_freed_memory(std::size_t{256} << 20);
+  ebb::keep_freed_memory(ebb::detail::default_pool_limit);
 }
 
 }  // namespace
