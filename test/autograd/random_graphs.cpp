@@ -92,12 +92,26 @@ std::string text(const ebb::gradients& g) {
 
 class on_ebb {
  public:
-  explicit on_ebb(const program& p) : p_(p) {}
+  explicit on_ebb(const program& p) : p_(p) {
+    for (const step& s : p.steps) {
+      const bool has_nested = s.what == op::hook && static_cast<hook_kind>(s.b) == hook_kind::nested;
+      makes_graphs_ = makes_graphs_ || has_nested || (s.flags & create_graph);
+    }
+  }
+  on_ebb(const on_ebb&) = delete;
+  on_ebb& operator=(const on_ebb&) = delete;
+  /// A gradient with a history leads back to what it is the gradient of.
+  ~on_ebb() {
+    for (auto& [id, v] : vectors_) v.zero_grad();
+    for (auto& [id, v] : scalars_) v.zero_grad();
+  }
 
   std::vector<std::string> run() {
     for (const step& s : p_.steps) guarded(s);
-    for (const auto& [id, v] : vectors_) log("value", id, text(to_floats(v.value())) + " gradient " + text(v.grad()));
-    for (const auto& [id, v] : scalars_) log("value", id, text(to_floats(v.value())) + " gradient " + text(v.grad()));
+    for (const auto& [id, v] : vectors_)
+      if (id >= 0) log("value", id, text(to_floats(v.value())) + " gradient " + text(v.grad()));
+    for (const auto& [id, v] : scalars_)
+      if (id >= 0) log("value", id, text(to_floats(v.value())) + " gradient " + text(v.grad()));
     for (const array& a : kept_) log("kept", 0, text(to_floats(a)));
     for (const var& v : held_) log("held", 0, text(v));
     return std::move(log.lines);
@@ -113,6 +127,11 @@ class on_ebb {
       log("threw", s.id, std::to_string(e.id));
     }
   }
+  /// Where circles may arise it is only forgotten.
+  void drop(int id) {
+    if (const auto n = vectors_.extract(id); n && makes_graphs_) vectors_[-2 - id] = n.mapped();
+    if (const auto n = scalars_.extract(id); n && makes_graphs_) scalars_[-2 - id] = n.mapped();
+  }
   var* vector(int id) {
     const auto i = vectors_.find(id);
     return i == vectors_.end() ? nullptr : &i->second;
@@ -125,10 +144,7 @@ class on_ebb {
     switch (s.what) {
       case op::leaf: vectors_.insert_or_assign(s.id, var(to_array(values_of(p_, s.id, p_.extent)))); return;
       case op::unhook: hooks_[s.a].remove(); return;
-      case op::drop:
-        vectors_.erase(s.a);
-        scalars_.erase(s.a);
-        return;
+      case op::drop: return drop(s.a);
       case op::backward:
       case op::grad: return walk(s);
       default: break;
@@ -320,8 +336,9 @@ class on_ebb {
   }
 
   const program& p_;
+  bool makes_graphs_ = false;
   journal log;
-  std::map<int, var> vectors_;
+  std::map<int, var> vectors_;  // forgotten ones below -1
   std::map<int, scalar> scalars_;
   std::map<int, ebb::hook_handle> hooks_;
   std::vector<array> kept_;
