@@ -65,10 +65,10 @@ class walk {
   /// Numbers of visits, the nodes that were made last first.
   const std::vector<int>& order() const { return own_->order; }
   int size() const { return static_cast<int>(own_->visits.size()); }
-  visit& at(int number) { return own_->visits[static_cast<std::size_t>(number)]; }
-  const visit& at(int number) const { return own_->visits[static_cast<std::size_t>(number)]; }
+  visit& at(int number) { return visits_[number]; }
+  const visit& at(int number) const { return visits_[number]; }
   node& node_at(int number) const { return static_cast<node&>(*at(number).at); }
-  gradient* gradients_of(const visit& v) { return own_->gradients.data() + v.first; }
+  gradient* gradients_of(const visit& v) { return gradients_ + v.first; }
   /// Room for the results of one node.
   gradient* results(int count) {
     if (own_->results.size() < static_cast<std::size_t>(count)) own_->results.resize(static_cast<std::size_t>(count));
@@ -120,6 +120,8 @@ class walk {
     const int outputs = v.outputs.load(std::memory_order_relaxed);
     own_->visits.push_back({&v, static_cast<int>(own_->gradients.size()), outputs});
     for (int o = 0; o < outputs; ++o) own_->gradients.emplace_back();
+    visits_ = own_->visits.data();
+    gradients_ = own_->gradients.data();
     if (claim(v)) v.place = number;
     else elsewhere_.emplace(&v, number);
     if (!v.is_leaf) push(number);
@@ -174,6 +176,8 @@ class walk {
 
   backward_pass& owner_;
   std::unique_ptr<lists> own_;
+  visit* visits_ = nullptr;       // where the lists stand now
+  gradient* gradients_ = nullptr;
   int latest_ = -1;
   std::unordered_map<const vertex*, int> elsewhere_;
 };
