@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#if EBB_EXCEPTIONS
+
 namespace {
 
 using array = ebb::tensor<float, ebb::dyn>;
@@ -175,3 +177,9 @@ TEST_CASE("a segment is one allocation beside its values, and a backward allocat
   CHECK(half < 50 + 15);
   a = var();
 }
+
+#else  // refusals end the program
+
+TEST_CASE("failing allocations need exceptions") { SUCCEED(); }
+
+#endif
