@@ -87,7 +87,7 @@ TEST_CASE("SW-14: a whole step of training is one region: gradients taken inside
 TEST_CASE("a vector of variables of one type; extents that differ from call to call") {
   constexpr auto dot = ebb::compile([](auto a, auto b) { return ebb::sum(a * b); });
   std::vector<ebb::variable<double, ebb::dyn>> parts;
-  for (std::size_t n : {2, 5, 0}) parts.emplace_back(ebb::tensor<double, ebb::dyn>::iota(n));
+  for (std::size_t n : std::initializer_list<std::size_t>{2, 5, 0}) parts.emplace_back(ebb::tensor<double, ebb::dyn>::iota(n));
   for (auto& p : parts) dot(p, p).backward();
   CHECK(parts[1].grad().value() == ebb::tensor<double, ebb::dyn>{0, 2, 4, 6, 8});
   CHECK(parts[2].grad().defined());
@@ -123,4 +123,27 @@ TEST_CASE("operators on variables: one line is one node, named expressions are v
   const ebb::tensor<bool, 3> above = x > 1.5;  // no gradient flows here: an array
   CHECK(above == ebb::tensor<bool, 3>{false, true, true});
   CHECK(ebb::where(x > 1.5, x, 0.0).value() == ebb::tensor<double, 3>{0, 2, 3});
+}
+
+TEST_CASE("updates in place: of a result the hook stays with the old value, of a leaf only under no_grad") {
+  ebb::variable x(ebb::tensor<double, 3>{1, 2, 3});
+  ebb::variable y = x * x;
+  ebb::tensor<double, 3> seen;
+  y.register_hook([&](const ebb::tensor<double, 3>& g) { seen = g; });
+  y *= 10.0;
+  CHECK(y.value() == ebb::tensor<double, 3>{10, 40, 90});
+  ebb::sum(y).backward();
+  CHECK(seen == ebb::tensor<double, 3>{10, 10, 10});
+  CHECK(x.grad().value() == ebb::tensor<double, 3>{20, 40, 60});
+
+  CHECK_THROWS_WITH(x += 1.0, "ebb::variable: leaf was updated in place while calls are recorded: use no_grad, or assign");
+  CHECK(x.value() == ebb::tensor<double, 3>{1, 2, 3});
+  const ebb::variable same = x;
+  {
+    const ebb::no_grad off;
+    x += 1.0;
+  }
+  CHECK(same.value() == ebb::tensor<double, 3>{2, 3, 4});
+  CHECK(x.version() == 1);
+  CHECK(x.requires_grad());
 }
