@@ -147,3 +147,51 @@ TEST_CASE("updates in place: of a result the hook stays with the old value, of a
   CHECK(x.version() == 1);
   CHECK(x.requires_grad());
 }
+
+TEST_CASE("an expression means what it meant where it was written") {
+  ebb::variable w(ebb::tensor<double, 3>{1, 2, 3});
+  const auto before = ebb::sum(w * w);
+  w.assign(ebb::tensor<double, 3>{0, 0, 0});
+  CHECK(before.item() == 14);
+  before.backward();
+  CHECK(w.grad().value() == ebb::tensor<double, 3>{2, 4, 6});
+
+  const auto written_inside = [&] {
+    const ebb::no_grad off;
+    return w * 2.0;
+  }();
+  CHECK_FALSE(written_inside.get().requires_grad());
+  const auto written_outside = w * 2.0;
+  {
+    const ebb::no_grad off;
+    CHECK(written_outside.get().requires_grad());
+  }
+
+  auto hooked = w + 1.0;
+  hooked.register_hook([](auto g) { return g * 10; });
+  const auto copy = hooked;
+  w.zero_grad();
+  ebb::sum(copy).backward();
+  CHECK(w.grad().value() == ebb::tensor<double, 3>{10, 10, 10});
+  CHECK_THROWS_AS(ebb::sum(std::move(hooked)), ebb::error);
+}
+
+TEST_CASE("a seed with a history is part of the graph of the backward") {
+  const scalar x(2.0);
+  const ebb::variable u = x * x;
+  const ebb::variable y = x * x * x;
+  const auto g = ebb::grad(y, ebb::wrt(x), {.seeds = {u}, .create_graph = true});  // 3 x^2 u
+  CHECK(g.item() == 48);
+  CHECK(ebb::grad(g, ebb::wrt(x)).item() == 12 * 8);  // d/dx of 3 x^4
+}
+
+TEST_CASE("names, and what has none") {
+  const scalar x(2.0);
+  ebb::variable y = x * x;
+  y.set_name("square");
+  CHECK(ebb::execution_order(y) == std::vector<std::string>{"square", "accumulate leaf"});
+  scalar undefined;
+  CHECK_THROWS_AS(undefined.set_name("nothing"), ebb::error);
+  CHECK_THROWS_AS(ebb::execution_order(undefined), ebb::error);
+  CHECK(undefined.name() == "undefined");
+}

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "vertex.hpp"
+
 #include "../base/error.hpp"
 #include "../tensor/borrow.hpp"
 #include "../tensor/layout.hpp"
@@ -77,12 +79,20 @@ class any_tensor {
       : block_(std::move(block)), extents_(extents), type_(type), defined_(true) {}
   template <array_like A>
   any_tensor(const A& a)
-      : any_tensor(dtype_of<borrowed_element<A>>, detail::extents_of_layout(layout_in(a)), detail::to_storage(a)) {}
+      : any_tensor(dtype_of<borrowed_element<A>>, detail::extents_of_layout(layout_in(a)), detail::to_storage(a)) {
+    if constexpr (requires { a.history(); }) {
+      from_ = counted<vertex>(a.history());
+      output_ = a.output();
+    }
+  }
 
   bool defined() const { return defined_; }
   dtype type() const { return type_; }
   const extent_list& extents() const { return extents_; }
   const storage& block() const { return block_; }
+  /// What made it, if it was made of a variable.
+  const counted<vertex>& history() const { return from_; }
+  std::uint32_t output() const { return output_; }
   std::string text() const { return defined_ ? detail::text_of(type_, extents_) : "undefined"; }
 
   /// The array with its type.
@@ -99,6 +109,8 @@ class any_tensor {
 
  private:
   storage block_;
+  counted<vertex> from_;
+  std::uint32_t output_ = 0;
   extent_list extents_;
   dtype type_{};
   bool defined_ = false;

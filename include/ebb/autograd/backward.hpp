@@ -68,7 +68,8 @@ namespace detail {
 
 /// The seed of a root: what was given, or one. Throws: error if it does not fit.
 template <class V>
-gradient seed_for(const char* call, const V& root, const any_tensor* given, int number) {
+gradient seed_for(const pass_options& options, const V& root, const any_tensor* given, int number) {
+  const char* const call = options.call;
   const std::string what = std::string(call) + ": ";
   if (!root.requires_grad())
     raise(what + "root " + std::to_string(number) + " has no history: nothing that it was computed from needs a gradient");
@@ -77,6 +78,7 @@ gradient seed_for(const char* call, const V& root, const any_tensor* given, int 
   if (given && given->defined()) {
     if (given->type() != dtype_of<T> || !same_extents(given->extents(), x))
       raise(what + "seed " + std::to_string(number) + " is " + given->text() + ", its root is " + text_of(dtype_of<T>, x));
+    if (options.create_graph) return {given->block(), given->history(), given->output(), true};
     return {given->block(), nullptr, 0, true};
   }
   if (root.size() != 1)
@@ -95,7 +97,7 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
   int number = 0;
   const auto add = [&](const auto& root) {
     const any_tensor* const seed = seeds.empty() ? nullptr : &seeds[static_cast<std::size_t>(number)];
-    gradient g = seed_for(call, root, seed, number++);
+    gradient g = seed_for(pass.options(), root, seed, number++);
     pass.add_root(*root.history(), root.output(), std::move(g));
   };
   (add(roots), ...);
@@ -105,7 +107,7 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
 template <class V>
 void run_backward_of(const V& root, const any_tensor* seed) {
   backward_pass pass({});
-  gradient g = seed_for(pass.options().call, root, seed, 0);
+  gradient g = seed_for(pass.options(), root, seed, 0);
   pass.add_root(*root.history(), root.output(), std::move(g));
   pass.prepare();
   pass.run();
@@ -196,6 +198,7 @@ auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_optio
 template <class Root>
 std::vector<std::string> execution_order(const Root& root) {
   const auto& r = as_region_argument(root);
+  if (!r.history()) raise("ebb::execution_order: the root has no history: nothing that it was computed from needs a gradient");
   backward_pass pass({.retain_graph = true, .call = "ebb::execution_order"});
   pass.add_root(*r.history(), r.output(), {});
   pass.prepare();

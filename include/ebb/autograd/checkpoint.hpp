@@ -54,6 +54,17 @@ class saved_list final : public saved_hooks {
   std::vector<any_tensor> values;
 };
 
+/// What a function has returned, without expressions.
+template <class R>
+auto settled(R r) {
+  if constexpr (is_expression<R>) return r.get();
+  else return r;
+}
+template <class... R>
+auto settled(std::tuple<R...> r) {
+  return std::apply([](auto&... x) { return std::tuple(settled(std::move(x))...); }, r);
+}
+
 /// One call of a checkpointed function: its nodes share it in place of what they saved. Values that were computed again belong to the
 /// pass that needed them; each goes when it has been read.
 template <class F, class... A>
@@ -69,7 +80,7 @@ class checkpoint_call final : public saved_hooks {
     return std::exchange(values[number], any_tensor());
   }
   auto run(const A&... a) {
-    auto r = f_(a...);
+    auto r = settled(f_(a...));  // an expression runs here, where it is noted what it saves
     is_complete_ = true;
     return r;
   }
@@ -80,7 +91,7 @@ class checkpoint_call final : public saved_hooks {
     const auto list = std::make_shared<saved_list>();
     {
       const packing_scope scope(list);
-      std::apply([&](const auto&... a) { static_cast<void>(f_(a.again()...)); }, arguments_);
+      std::apply([&](const auto&... a) { static_cast<void>(settled(f_(a.again()...))); }, arguments_);
     }
     if (is_complete_ && list->values.size() != saves_)  // else f itself ran a backward, and waits for it
       raise("ebb::checkpoint: the function saved " + std::to_string(saves_) + " values, and " + std::to_string(list->values.size()) +

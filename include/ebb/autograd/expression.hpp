@@ -3,7 +3,8 @@
 //
 // [note: only rvalues nest]
 // tanh(x * w) + b is one type that remembers its operands, and one segment with one fused backward as soon as somebody looks: when it is
-// made a variable, passed to a region, asked for its value. Operands are held, so `auto e = x * w;` never dangles. An expression that has
+// made a variable, passed to a region, asked for its value. Operands are held as they are where it is written, and so is whether calls are
+// recorded there: `auto e = x * w;` never dangles, and means the same wherever it is looked at first. An expression that has
 // a name and is used as an operand is made a variable first: a hook on it then sees all that flows through it, it is computed once, and
 // the names of types grow with what stands in one line, not with what stands in a program.
 #pragma once
@@ -70,9 +71,13 @@ auto held_operand(A&& a) {
   using B = std::remove_cvref_t<A>;
   if constexpr (is_expression<B>) {
     if constexpr (std::is_lvalue_reference_v<A>) return a.get();
-    else return std::move(a);
+    else {
+      a.require_unused();
+      return std::move(a);
+    }
   } else if constexpr (number<B>) return as_element<Real>(a);
-  else if constexpr (is_variable<B> || std::is_same_v<B, value_of<B>>) return B(a);
+  else if constexpr (is_variable<B>) return a.as_of_now();
+  else if constexpr (std::is_same_v<B, value_of<B>>) return B(a);
   else return value_of<B>(borrowed_view(a));
 }
 /// Numbers take the dtype of the first operand on the tape: literals are weak.
@@ -139,19 +144,29 @@ class expression {
   using value_type = T;
   using extents_type = Extents;
 
-  explicit expression(A... a) : operands_(std::move(a)...) {}
+  explicit expression(A... a) : operands_(std::move(a)...), records_(this_tape().records) {
+    if (this_tape().packing) packing_ = detail::packing_scopes().back();
+  }
+  expression(expression&&) = default;
+  /// Copies are one variable.
+  expression(const expression& other)
+      : operands_(other.operands_), made_(other.get()), packing_(other.packing_), records_(other.records_) {}
+  expression& operator=(const expression&) = delete;
 
   using result = detail::expression_result<expression, T, Extents, typename detail::expression_leaves<expression>::type>;
   using result_type = typename result::type;
 
   /// The variable, or array; computed when it is asked for first.
   const result_type& get() const {
-    using function = detail::flat<expression>;
-    const auto run = [](const auto&... leaf) { return detail::run_region<function>("ebb: an expression", leaf...); };
-    if (!made_) made_.emplace(std::apply(run, leaves()));
+    if (!made_) made_.emplace(packing_.get() == this_tape().packing ? run() : run_in_scope());
     return *made_;
   }
   operator result_type() const { return get(); }
+
+  /// Throws: error if it has become a variable already, which may have hooks: what it becomes is to be used then.
+  void require_unused() const {
+    if (made_) raise("ebb: an expression that has been looked at or has hooks was moved from: use it by its name, or make it a variable");
+  }
 
   auto value() const {
     if constexpr (result::is_recorded) return get().value();
@@ -182,8 +197,29 @@ class expression {
     return std::apply([&](const auto&... a) { return std::tuple_cat(of(a)...); }, operands_);
   }
 
+  // As it would have been run where it was written: recorded or not, packed or not.
+  result_type run() const {
+    const recording_scope as_then(records_);
+    using function = detail::flat<expression>;
+    return std::apply([](const auto&... leaf) { return detail::run_region<function>("ebb: an expression", leaf...); }, leaves());
+  }
+  result_type run_in_scope() const {
+    if (packing_) {
+      const packing_scope as_then(packing_);
+      return run();
+    }
+    saved_hooks* const now = std::exchange(this_tape().packing, nullptr);
+    struct restore {
+      saved_hooks* to;
+      ~restore() { this_tape().packing = to; }
+    } const at_the_end{now};
+    return run();
+  }
+
   std::tuple<A...> operands_;
   mutable std::optional<result_type> made_;
+  std::shared_ptr<saved_hooks> packing_;
+  bool records_;
 };
 
 template <class T, std::size_t... E, class F, class... A>
@@ -212,7 +248,9 @@ auto apply_function(F, A&&... a) {
   // Named here and not deeper, so that what stands against the operands is said near the user's line.
   using on_terms = typename detail::on_terms<function, detail::held_term<real, A>...>::type;
   using result = detail::accepted_on<on_terms, detail::held_term<real, A>...>;
-  return detail::make_expression<typename result::type, function>(detail::held_operand<real>(std::forward<A>(a))...);
+  if constexpr (result::code == 0)
+    return detail::make_expression<typename result::type, function>(detail::held_operand<real>(std::forward<A>(a))...);
+  else return detail::refused{};
 }
 
 template <class A, class B>

@@ -102,8 +102,8 @@ inline hook_list& hooks_of(vertex& v) {
 
 /// What messages call it: the op or region that made it, or the name that the user gave a leaf.
 inline std::string name_of(const vertex& v) {
-  if (!v.is_leaf) return static_cast<const node&>(v).program->name;
-  return v.hooks && !v.hooks->name.empty() ? v.hooks->name : "leaf";
+  if (v.hooks && !v.hooks->name.empty()) return v.hooks->name;
+  return v.is_leaf ? "leaf" : static_cast<const node&>(v).program->name;
 }
 
 /// The gradient that arrives at this output is kept.

@@ -105,9 +105,8 @@ class opaque_hook final : public hook {
   opaque_hook(F f, const layout<E...>& shape) : f_(std::move(f)), shape_(shape) {}
 
   void run(const hook_call& c) override {
-    if constexpr (std::is_invocable_v<F&, const variable<T, E...>&> && !std::is_invocable_v<F&, const tensor<T, E...>&>)
-      take(c, [&] { return f_(as_variable<T>(shape_, *c.in)); });
-    else take(c, [&] { return f_(to_tensor<T>(shape_, c.in->value)); });
+    if constexpr (std::is_invocable_v<F&, const tensor<T, E...>&>) take(c, [&] { return f_(to_tensor<T>(shape_, c.in->value)); });
+    else take(c, [&] { return f_(as_variable<T>(shape_, *c.in)); });
   }
 
  private:
@@ -196,7 +195,7 @@ class leaf_hook final : public hook {
   leaf_hook(F f, const layout<E...>& shape) : f_(std::move(f)), shape_(shape) {}
 
   void run(const hook_call& c) override {
-    variable<T, E...> v(shape_, {}, counted<vertex>(c.at), 0);
+    variable<T, E...> v(shape_, counted<vertex>(c.at));
     f_(v);
   }
 

@@ -16,6 +16,15 @@ class node_handle;
 template <class T, class Extents, class F, class... A>
 class expression;
 
+namespace detail {
+
+// A function of its own: g++ 12 warns of array bounds where it sees strings of known length added.
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_variable(const char* call, const char* why) {
+  raise(std::string("ebb::variable::") + call + why);
+}
+
+}  // namespace detail
+
 /// A handle to an array whose gradient is wanted. Copies are the same variable: the same value, gradient and hooks.
 ///
 /// A *leaf* is made from a tensor; it keeps its gradient and may be updated in place. Others are results of calls with variables: they
@@ -41,6 +50,8 @@ class variable {
     l->extents = detail::extents_of_layout(shape_);
     l->value = detail::to_storage(value);
   }
+  /// A handle to a leaf of these extents.
+  variable(const layout_type& shape, counted<vertex> leaf) : vertex_(std::move(leaf)), shape_(shape) {}
   /// What a call returns: output `output` of `from`, or without a history if that is null.
   variable(const layout_type& shape, storage value, counted<vertex> from, std::uint32_t output)
       : vertex_(std::move(from)), value_(std::move(value)), shape_(shape), output_(output), defined_(true) {}
@@ -58,8 +69,16 @@ class variable {
   auto shape() const { return shape_.shape(); }
   std::size_t extent(int axis) const { return shape_.extent(axis); }
   std::size_t size() const { return shape_.size(); }
-  const storage& block() const { return vertex_ && vertex_->is_leaf ? as_leaf().value : value_; }
+  const storage& block() const { return vertex_ && vertex_->is_leaf && !defined_ ? as_leaf().value : value_; }
   const T* data() const { return reinterpret_cast<const T*>(block().data()); }
+
+  /// The same variable with the value that it has now, whatever is written to it later.
+  variable as_of_now() const {
+    variable v = *this;
+    v.value_ = block();
+    v.defined_ = true;
+    return v;
+  }
 
   /// The array, sharing its elements where the type allows. Throws: error if undefined.
   tensor_type value() const {
@@ -114,8 +133,11 @@ class variable {
   std::uint64_t version() const { return vertex_ && vertex_->is_leaf ? as_leaf().version.load(std::memory_order_relaxed) : 0; }
 
   /// The name in messages and dumps: the op or region that made it, or what set_name said.
-  std::string name() const { return vertex_ ? name_of(*vertex_) : "constant"; }
-  void set_name(std::string name) { hooks_of(*vertex_).name = std::move(name); }
+  std::string name() const { return vertex_ ? name_of(*vertex_) : defined_ ? "constant" : "undefined"; }
+  void set_name(std::string name) {
+    require_history("set_name");
+    hooks_of(*vertex_).name = std::move(name);
+  }
 
   /// Gradients of this variable with respect to all leaves it depends on are added to theirs. See ebb::backward.
   void backward() const;
@@ -150,11 +172,10 @@ class variable {
     return h && output_ < h->retained.size() ? &h->retained[output_].value : nullptr;
   }
   void require_defined(const char* call) const {
-    if (!defined()) raise(std::string("ebb::variable::") + call + ": the variable is undefined");
+    if (!defined()) detail::raise_variable(call, ": the variable is undefined");
   }
   void require_history(const char* call) const {
-    if (vertex_) return;
-    raise(std::string("ebb::variable::") + call + ": the variable has no history: it was made under no_grad, or is undefined");
+    if (!vertex_) detail::raise_variable(call, ": the variable has no history: it was made under no_grad, or is undefined");
   }
 
   counted<vertex> vertex_;
