@@ -1,6 +1,7 @@
 // test/autograd/backward.cpp — backward and grad: which leaves get what, in which order, what is kept, and what is refused.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../refusal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -11,21 +12,14 @@
 
 namespace {
 
+using test::refusal;
+
 using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
 using scalar = ebb::variable<double>;
 
 constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
-
-std::string refusal(auto&& f) {
-  try {
-    f();
-  } catch (const ebb::error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // test/autograd/checkpoint.cpp — regions and functions that are run again in the backward, against the same without it, bit for bit.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../refusal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -8,6 +9,8 @@
 #include <vector>
 
 namespace {
+
+using test::refusal;
 
 using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
@@ -24,15 +27,6 @@ constexpr auto squash = ebb::compile([](auto x) { return ebb::tanh(x); });
 
 array sample(double first) { return array{first, first / 3, -first, 0.7}; }
 int saved(const var& v) { return static_cast<const ebb::node*>(v.history())->program->saved; }
-
-std::string refusal(auto&& f) {
-  try {
-    f();
-  } catch (const ebb::error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 }  // namespace
 

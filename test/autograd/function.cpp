@@ -1,6 +1,7 @@
 // test/autograd/function.cpp — functions with a backward of the user's: what they get and return, what they keep, what is refused.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../refusal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -11,6 +12,8 @@
 #include <vector>
 
 namespace {
+
+using test::refusal;
 
 using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
@@ -32,15 +35,6 @@ array each(const array& a, const array& b, auto f) {
 array filled(std::size_t n, double value) {
   array a(ebb::layout<ebb::dyn>{n});
   return each(a, [&](double) { return value; });
-}
-
-std::string refusal(auto&& f) {
-  try {
-    f();
-  } catch (const ebb::error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 /// sin, which keeps its operand and counts its calls.

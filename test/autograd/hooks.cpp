@@ -3,6 +3,7 @@
 //
 // data/golden/hooks.txt was recorded with PyTorch 2.13.0. Results are the same bit for bit, except those behind a sine, cosine or
 // exponential: two units in the last place of the largest element.
+#include "../refusal.hpp"
 #include "../op/golden.hpp"
 
 #include <ebb/ebb.hpp>
@@ -12,6 +13,8 @@
 #include <vector>
 
 namespace {
+
+using test::refusal;
 
 using array = ebb::tensor<float, ebb::dyn>;
 using var = ebb::variable<float, ebb::dyn>;
@@ -103,15 +106,6 @@ struct journal {
     return [this, k](const var&) { events.push_back(k); };
   }
 };
-
-std::string refusal(auto&& f) {
-  try {
-    f();
-  } catch (const ebb::error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 }  // namespace
 

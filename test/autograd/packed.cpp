@@ -1,6 +1,7 @@
 // test/autograd/packed.cpp — hooks on saved values: when and how often they run, where values may go, what a hook that fails leaves.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../refusal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -9,6 +10,8 @@
 #include <vector>
 
 namespace {
+
+using test::refusal;
 
 using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
@@ -38,15 +41,6 @@ struct counter {
     };
   }
 };
-
-std::string refusal(auto&& f) {
-  try {
-    f();
-  } catch (const ebb::error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 /// An array in a file, until nobody knows its number any more.
 class file_store {
