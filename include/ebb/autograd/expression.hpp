@@ -51,18 +51,10 @@ struct flat<expression<T, Extents, F, A...>> {
   template <int First>
   static constexpr auto pick(const auto& terms) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return apply_function(F{}, flat<A>::template pick<First + leaves_before(I)>(terms)...);
+      return apply_function(F{}, flat<A>::template pick<First + leaves_before<flat<A>...>(I)>(terms)...);
     }(std::index_sequence_for<A...>{});
   }
   constexpr auto operator()(auto... x) const { return pick<0>(std::tuple(x...)); }
-
- private:
-  static constexpr int leaves_before(std::size_t i) {
-    constexpr int count[] = {flat<A>::leaves..., 0};
-    int n = 0;
-    for (std::size_t k = 0; k < i; ++k) n += count[k];
-    return n;
-  }
 };
 
 /// What an expression keeps of an operand: handles and arrays as they are, borrowed memory by copy, a named expression as a variable.
@@ -204,15 +196,7 @@ class expression {
     return std::apply([](const auto&... leaf) { return detail::run_region<function>("ebb: an expression", leaf...); }, leaves());
   }
   result_type run_in_scope() const {
-    if (packing_) {
-      const packing_scope as_then(packing_);
-      return run();
-    }
-    saved_hooks* const now = std::exchange(this_tape().packing, nullptr);
-    struct restore {
-      saved_hooks* to;
-      ~restore() { this_tape().packing = to; }
-    } const at_the_end{now};
+    const packing_scope as_then(packing_);
     return run();
   }
 

@@ -35,6 +35,15 @@ struct tracked_leaves {
   using type = decltype(make(std::make_integer_sequence<int, count>{}));
 };
 
+/// How many leaves the parts in front of part i have.
+template <class... Part>
+constexpr int leaves_before(std::size_t i) {
+  constexpr int count[] = {Part::leaves..., 0};
+  int n = 0;
+  for (std::size_t k = 0; k < i; ++k) n += count[k];
+  return n;
+}
+
 /// The results of a recorded call, given the traced form of what the function returns: variables where a gradient can flow, arrays and
 /// numbers elsewhere; a struct of arrays has variables only. next<Term, Number, in_struct>() makes result `Number`.
 template <class Term>
@@ -55,16 +64,8 @@ struct recorded<std::tuple<T...>> {
   template <int Number, bool InStruct>
   static auto into(auto&& put, auto&& next) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return put(recorded<T>::template make<Number + leaves_before(I), InStruct>(next)...);
+      return put(recorded<T>::template make<Number + leaves_before<recorded<T>...>(I), InStruct>(next)...);
     }(std::index_sequence_for<T...>{});
-  }
-
- private:
-  static constexpr int leaves_before(std::size_t i) {
-    constexpr int count[] = {recorded<T>::leaves..., 0};
-    int n = 0;
-    for (std::size_t k = 0; k < i; ++k) n += count[k];
-    return n;
   }
 };
 /// The members of a struct of terms, as a tuple. Not a lambda in decltype: g++ 12 then leaves the body of `make` out.

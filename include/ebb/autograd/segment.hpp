@@ -28,32 +28,19 @@ struct leaf_list {
   static constexpr vec<int> numbers() { return {I...}; }
 };
 
-template <class F, class Wrt, class... T>
-struct segment_joint {
-  static constexpr graph make() { return joint(traced<F, T...>::g.thaw(), Wrt::numbers()); }
-};
+template <int... I, class... T>
+constexpr vec<int> leaf_numbers(leaf_list<I...>, std::type_identity<std::tuple<T...>>) {
+  return leaf_list<I...>::numbers();
+}
+
 /// F, whose nodes keep arguments only: the backward computes again what else it needs.
 template <class F>
 struct recomputed {
   constexpr auto operator()(auto... x) const { return F{}(x...); }
 };
 template <class F>
-inline constexpr bool is_recomputed = false;
-template <class F>
-inline constexpr bool is_recomputed<recomputed<F>> = true;
+inline constexpr bool saves_values<recomputed<F>> = false;
 
-template <class F, class Wrt, class... T>
-constexpr halves segment_halves() {
-  return partition(frozen<segment_joint<F, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs(), !is_recomputed<F>);
-}
-template <class F, class Wrt, class... T>
-struct segment_forward {
-  static constexpr graph make() { return segment_halves<F, Wrt, T...>().forward; }
-};
-template <class F, class Wrt, class... T>
-struct segment_backward {
-  static constexpr graph make() { return segment_halves<F, Wrt, T...>().backward; }
-};
 template <class Half>
 struct without_copies {
   static constexpr graph make() { return distinct_outputs(used_arguments(frozen<Half>::g.thaw()).g).g; }
@@ -97,10 +84,10 @@ inline constexpr auto joined_names = [] {
 template <class F, class Wrt, class... T>
 class segment {
  public:
-  using forward_graph = frozen<segment_forward<F, Wrt, T...>>;
-  using backward_graph = frozen<segment_backward<F, Wrt, T...>>;
-  using forward = executable<frozen<without_repeats<segment_forward<F, Wrt, T...>>>>;
-  using backward = executable<frozen<without_copies<segment_backward<F, Wrt, T...>>>>;
+  using forward_graph = frozen<forward_half<F, Wrt, T...>>;
+  using backward_graph = frozen<backward_half<F, off, Wrt, T...>>;
+  using forward = executable<frozen<without_repeats<forward_half<F, Wrt, T...>>>>;
+  using backward = executable<frozen<without_copies<backward_half<F, off, Wrt, T...>>>>;
 
   static constexpr int arguments = leaves_of<T...>;
   static constexpr int results = traced<F, T...>::g.outs();

@@ -32,9 +32,13 @@ struct joint_program {
     else return joint(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
   }
 };
+/// Whether the forward half of F saves anything for the backward, which else computes it again from the arguments.
+template <class F>
+inline constexpr bool saves_values = true;
+
 template <class F, class Wrt, class... T>
 constexpr halves halves_of() {
-  return partition(frozen<joint_program<F, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs());
+  return partition(frozen<joint_program<F, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs(), saves_values<F>);
 }
 template <class F, class Wrt, class... T>
 struct forward_half {
