@@ -54,18 +54,10 @@ constexpr blocking cut(const product& p) {
   return b;
 }
 
+/// Tile by tile, whatever the shape.
 template <class T>
-inline void multiply(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, T* c, T* scratch) {
+inline void multiply_tiles(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, sum_of<T>* c, T* scratch) {
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
-  if (m == 1 && n == 1) {
-    *c = dot(k, a.data, a.col, b.data, b.row);
-    return;
-  }
-  if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
-    return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
-  if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
-  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, shape.more);
-
   for (std::ptrdiff_t p = 0; p == 0 || p < k; p += cut.k) {
     const std::ptrdiff_t depth = std::min(cut.k, k - p);
     for (std::ptrdiff_t j0 = 0; j0 < n; j0 += cut.n) {
@@ -82,6 +74,20 @@ inline void multiply(const product& shape, const blocking& cut, const matrix<T>&
                 std::min<std::ptrdiff_t>(width<T>, j1 - j), p > 0 || shape.more);
     }
   }
+}
+
+template <class T>
+inline void multiply(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, T* c, T* scratch) {
+  const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
+  if (m == 1 && n == 1) {
+    *c = dot(k, a.data, a.col, b.data, b.row);
+    return;
+  }
+  if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
+    return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
+  if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
+  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, shape.more);
+  multiply_tiles(shape, cut, a, b, c, scratch);
 }
 
 /// A batch that shares b is one product with more rows. Not for dot products, which have an order of their own.

@@ -30,9 +30,15 @@ inline constexpr int vectors = 2;
 template <class T>
 inline constexpr int width = vectors * simd::count_of<T>;
 
+/// What products of T are added up in.
+template <class T>
+struct sum_type { using type = T; };
+template <class T>
+using sum_of = typename sum_type<T>::type;
+
 /// acc + a * b: one link of the chain.
 template <class T>
-EBB_INLINE simd::vector<T> link(simd::vector<T> a, simd::vector<T> b, simd::vector<T> acc) {
+EBB_INLINE simd::vector<sum_of<T>> link(simd::vector<T> a, simd::vector<T> b, simd::vector<sum_of<T>> acc) {
   if constexpr (std::is_floating_point_v<T>) return simd::fma(a, b, acc);
   else return simd::unwrap<T>(simd::wrap<T>(a) * simd::wrap<T>(b) + simd::wrap<T>(acc));
 }
@@ -40,15 +46,18 @@ EBB_INLINE simd::vector<T> link(simd::vector<T> a, simd::vector<T> b, simd::vect
 /// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. Of the last register of each row
 /// only `last` elements exist, if Masked.
 template <int Rows, int Vectors, bool Masked, class T>
-inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, bool more, int last) {
+inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row, bool more,
+                int last) {
   using V = simd::vector<T>;
+  using Sum = simd::vector<sum_of<T>>;
   constexpr int n = simd::count_of<T>;
-  const auto load = [=]<int J>(const T* p, std::integral_constant<int, J>) EBB_LAMBDA {
+  static_assert(sizeof(T) == sizeof(sum_of<T>));
+  const auto load = [=]<int J>(const auto* p, std::integral_constant<int, J>) EBB_LAMBDA {
     if constexpr (Masked && J == Vectors - 1) return simd::load_first(p + J * n, last);
     else return simd::load(p + J * n);
   };
   [&]<int... J, int... I>(std::integer_sequence<int, J...>, std::integer_sequence<int, I...>) EBB_LAMBDA {
-    V acc[Rows * Vectors] = {};
+    Sum acc[Rows * Vectors] = {};
     if (more) ((acc[I] = load(c + I / Vectors * c_row, std::integral_constant<int, I % Vectors>{})), ...);
     const T* p = a.data;
     for (; k > 0; --k, p += a.col, b += b_row) {
@@ -56,7 +65,7 @@ inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t
       ((acc[I] = link<T>(simd::all(p[I / Vectors * a.row]), right[I % Vectors], acc[I])), ...);
     }
     const auto store = [&]<int K>(std::integral_constant<int, K>) EBB_LAMBDA {
-      T* const to = c + K / Vectors * c_row + K % Vectors * n;
+      sum_of<T>* const to = c + K / Vectors * c_row + K % Vectors * n;
       if constexpr (Masked && K % Vectors == Vectors - 1) simd::store_first(to, acc[K], last);
       else simd::store(to, acc[K]);
     };
@@ -70,7 +79,7 @@ inline constexpr int widest = Rows == 1 ? 8 : vectors;
 
 /// One tile of up to Vectors registers for `columns` columns; the last one is masked.
 template <int Rows, int Vectors, class T>
-inline void last_tile(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+inline void last_tile(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row,
                       std::ptrdiff_t columns, bool more) {
   constexpr int before = (Vectors - 1) * simd::count_of<T>;
   if constexpr (Vectors > 1)
@@ -80,7 +89,7 @@ inline void last_tile(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptr
 
 /// One row of tiles side by side for `columns` columns.
 template <int Rows, class T>
-inline void strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+inline void strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row,
                   std::ptrdiff_t columns, bool more) {
   constexpr int n = widest<Rows> * simd::count_of<T>;
   for (; columns >= n; columns -= n, b += n, c += n) run<Rows, widest<Rows>, false>(k, a, b, b_row, c, c_row, more, 0);
@@ -89,8 +98,8 @@ inline void strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff
 
 /// All rows, in tiles of Rows and then of fewer.
 template <int Rows = height, class T>
-inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
-                  std::ptrdiff_t columns, bool more) {
+inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c,
+                  std::ptrdiff_t c_row, std::ptrdiff_t columns, bool more) {
   std::ptrdiff_t i = 0;
   for (; i + Rows <= m; i += Rows) strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
   if constexpr (Rows > 1)
