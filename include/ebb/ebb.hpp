@@ -112,6 +112,7 @@
 #include "kernel/transpose.hpp"
 #include "kernel/tile.hpp"
 #include "kernel/matvec.hpp"
+#include "kernel/product.hpp"
 #include "kernel/contract.hpp"
 #include "kernel/move.hpp"
 #include "kernel/run_state.hpp"

@@ -1,6 +1,7 @@
 // test/kernel/convert.cpp — all pairs of element types against static_cast.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../num/rounding.hpp"
 #include "values.hpp"
 
 #include <ebb/kernel/convert.hpp>
@@ -50,4 +51,22 @@ void check_all() { (check<To, From>(), ...); }
 
 TEMPLATE_TEST_CASE("conversion to", "", bool, std::int32_t, std::int64_t, float16, bfloat16, float, double) {
   check_all<TestType, bool, std::int32_t, std::int64_t, float16, bfloat16, float, double>();
+}
+
+TEMPLATE_TEST_CASE("lanes of a half-width type agree with PyTorch", "", bfloat16, float16) {
+  constexpr bool is_bfloat16 = std::is_same_v<TestType, bfloat16>;
+  const auto round = [](auto x) {
+    TestType memory[2 * lane_count];
+    const lanes<TestType> rounded = ebb::convert<TestType>(lanes<decltype(x)>::all(x));
+    rounded.store(memory);
+    rounded.store(memory + lane_count, lane_count - 1);
+    REQUIRE(test::same_bits(memory[0], rounded[lane_count - 1]));
+    REQUIRE(test::same_bits(memory[0], memory[2 * lane_count - 2]));
+    return memory[lane_count - 1];
+  };
+  const auto widen = [](TestType x) {
+    const TestType memory[] = {TestType(0.f), x};
+    return ebb::convert<float>(lanes<TestType>::load(memory, 2))[1];
+  };
+  test::check_recorded<TestType>(is_bfloat16 ? 0 : 1, is_bfloat16 ? "bfloat16" : "float16", round, widen);
 }

@@ -3,7 +3,7 @@
 //
 // A lane holds a float that the narrow type can represent. float has more than twice the digits of either plus two, so that
 // + - * / and sqrt are rounded as if once. Everything rounds to nearest even and keeps subnormals; NaN stays NaN (quiet).
-// AVX-512's own bfloat16 conversion is not used: it flushes subnormals.
+// AVX-512's own bfloat16 conversion is not used: it flushes subnormals, and mending those takes the very integers that do all of it.
 #pragma once
 
 #include "../num/bfloat16.hpp"
@@ -22,6 +22,36 @@ namespace simd {
 /// The bits of lane_count narrow elements, as they lie in memory.
 using narrow_bits = vector<std::uint16_t, register_bytes / 2>;
 using float_bits = vector<std::uint32_t>;
+
+// The first count elements, zeros after them; no memory behind them is touched.
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+
+EBB_INLINE narrow_bits load_narrow(const void* p, int count) {
+  return reinterpret_cast<narrow_bits>(_mm256_maskz_loadu_epi16(first_lanes(count), p));
+}
+EBB_INLINE void store_narrow(void* p, narrow_bits x, int count) {
+  _mm256_mask_storeu_epi16(p, first_lanes(count), reinterpret_cast<__m256i>(x));
+}
+
+#else
+
+EBB_INLINE narrow_bits load_narrow(const void* p, int count) {
+  narrow_bits x = {};
+  for (int i = 0; i < count; ++i) {
+    std::uint16_t one;
+    std::memcpy(&one, static_cast<const char*>(p) + 2 * i, sizeof one);
+    x[i] = one;
+  }
+  return x;
+}
+EBB_INLINE void store_narrow(void* p, narrow_bits x, int count) {
+  for (int i = 0; i < count; ++i) {
+    const std::uint16_t one = x[i];
+    std::memcpy(static_cast<char*>(p) + 2 * i, &one, sizeof one);
+  }
+}
+
+#endif
 
 template <class T>
 vector<float> widen(narrow_bits x);
@@ -109,20 +139,14 @@ struct lanes<T> {
     return {{{simd::widen<T>(b)}}};
   }
   static EBB_INLINE lanes load(const T* p, int count) {
-    T buffer[lane_count] = {};
-    for (int i = 0; i < count; ++i) buffer[i] = p[i];
-    return load(buffer);
+    return {{{simd::widen<T>(simd::load_narrow(p, count))}}};
   }
   static EBB_INLINE lanes all(T x) { return {lanes<float>::all(static_cast<float>(x))}; }
   EBB_INLINE void store(T* p) const {
     const simd::narrow_bits b = simd::narrow<T>(wide.part[0]);
     std::memcpy(static_cast<void*>(p), &b, sizeof b);
   }
-  EBB_INLINE void store(T* p, int count) const {
-    T buffer[lane_count];
-    store(buffer);
-    for (int i = 0; i < count; ++i) p[i] = buffer[i];
-  }
+  EBB_INLINE void store(T* p, int count) const { simd::store_narrow(p, simd::narrow<T>(wide.part[0]), count); }
   T operator[](int i) const { return T(wide[i]); }
 
   static EBB_INLINE lanes select(mask m, lanes a, lanes b) { return {lanes<float>::select(m, a.wide, b.wide)}; }

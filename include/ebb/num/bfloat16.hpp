@@ -9,7 +9,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The upper half of a float. Conversion rounds to nearest even and keeps NaN (quieted, sign kept) and subnormals.
+/// The upper half of a float. Conversion rounds to nearest even and keeps NaN (quieted, sign kept) and subnormals. From double it goes by
+/// float and so rounds twice, as PyTorch does.
 struct bfloat16 {
   std::uint16_t bits = 0;
 

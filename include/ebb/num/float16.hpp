@@ -10,7 +10,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// Five bits of exponent, ten of fraction. Conversion rounds to nearest even, to infinity from 65520 on, and keeps NaN (quieted, sign
-/// kept) and subnormals.
+/// kept) and subnormals. From double it goes by float and so rounds twice, as PyTorch does.
 struct float16 {
   std::uint16_t bits = 0;
 

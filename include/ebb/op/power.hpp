@@ -45,7 +45,7 @@ struct pow : elementwise<2> {
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> x, operand<T> y, operand<T> out) {
     if (y.op().what == kind::literal) {
-      const double exponent = static_cast<double>(from_cell<T>(static_cast<cell>(y.attribute(0))));
+      const double exponent = static_cast<double>(detail::widened(from_cell<T>(static_cast<cell>(y.attribute(0)))));
       return grads(exponent == 0 ? literal_like(g, 0) : g * (exponent * power_of(x, exponent - 1)), literal_like(g, 0));
     }
     const auto zero = literal_like(g, 0);
