@@ -158,6 +158,8 @@
 #include "autograd/parameters.hpp"
 #include "autograd/rule.hpp"
 #include "autograd/update.hpp"
+#include "autograd/hook_function.hpp"
+#include "autograd/traced_hook.hpp"
 #include "autograd/hooks.hpp"
 #include "autograd/node_handle.hpp"
 #include "autograd/backward.hpp"

@@ -26,5 +26,8 @@ int main() {
 #elif EBB_CASE == 2
   // EXPECT: E0157 an update rule's function gives the parameter, then as many states as it says
   w.register_post_accumulate_grad_hook(user::forgetful{});  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0140 parameters are variables
+  const ebb::optimizer bad(ebb::adam{}, w.value());  // LINE
 #endif
 }

@@ -6,7 +6,8 @@ int main() {
   const ebb::tensor<float, 3> a{1, 2, 3};
   const ebb::variable x(a);
   const ebb::variable<float> s(1.f);
-  constexpr auto f = ebb::compile([](auto v) { return v * v; });
+  [[maybe_unused]] ebb::variable<float, 3> leaf(a);
+  [[maybe_unused]] constexpr auto f = ebb::compile([](auto v) { return v * v; });
   [[maybe_unused]] ebb::tensor<float, 3> out = a;
 #if EBB_CASE == 1
   // EXPECT: E0151 ebb::into: what it writes has no history
@@ -39,5 +40,38 @@ int main() {
 #elif EBB_CASE == 10
   // EXPECT: E0102 the extents differ
   const auto y = ebb::compile([](auto v, auto w) { return v + w; })(x, ebb::tensor<float, 4>{});  // LINE
+#elif EBB_CASE == 11
+  // EXPECT: E0138 a seed is an array of the dtype and extents of the root
+  f(x).backward(ebb::tensor<float, 4>{});  // LINE
+#elif EBB_CASE == 12
+  // EXPECT: E0138 a seed is an array of the dtype and extents of the root, or a number for a root of rank 0
+  f(x).backward(2.0);  // LINE
+#elif EBB_CASE == 13
+  // EXPECT: E0170 a gradient is an array of the dtype and extents of its variable
+  leaf.set_grad(ebb::tensor<float, 4>{});  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0171 the value is an array of the dtype and extents of its variable
+  leaf.assign(ebb::tensor<double, 3>{});  // LINE
+#elif EBB_CASE == 15
+  // EXPECT: E0139 name those that it is with respect to
+  auto g = ebb::grad(s);  // LINE
+#elif EBB_CASE == 16
+  // EXPECT: E0139 name those that it is with respect to
+  auto g = ebb::grad(s * s, s);  // LINE
+#elif EBB_CASE == 17
+  // EXPECT: E0137 an array of bools is no condition
+  if (x < 2) return 1;  // LINE
+#elif EBB_CASE == 18
+  // EXPECT: E0169 ebb::bind takes numbers and arrays
+  x.register_hook(ebb::bind(s, [](auto c, auto g) { return g * c; }));  // LINE
+#elif EBB_CASE == 19
+  // EXPECT: E0172 a post-accumulate hook takes the variable
+  leaf.register_post_accumulate_grad_hook([](int) {});  // LINE
+#elif EBB_CASE == 20
+  // EXPECT: E0173 a traced post-accumulate hook returns the leaf's value
+  leaf.register_post_accumulate_grad_hook([](auto p, auto g) { return ebb::sum(p * g); });  // LINE
+#elif EBB_CASE == 21
+  // EXPECT: E0154 a hook with `auto` is traced and must not capture
+  leaf.register_post_accumulate_grad_hook([&](auto p, auto g) { return p - out * g; });  // LINE
 #endif
 }

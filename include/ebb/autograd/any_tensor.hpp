@@ -46,6 +46,19 @@ layout<E...> layout_from(extents<E...>, const extent_list& x) {
   return {"ebb::tensor", shape};
 }
 
+/// Whether arrays of these types may have the same extents: as far as both are known, they are the same.
+template <std::size_t... E, std::size_t... F>
+constexpr bool may_be_same(extents<E...>, extents<F...>) {
+  if constexpr (sizeof...(E) != sizeof...(F)) return false;
+  else return ((E == dyn || F == dyn || E == F) && ...);
+}
+/// Whether an A can be given for an array of T with these extents.
+template <class A, class T, class Extents>
+inline constexpr bool may_become = false;
+template <array_like A, class T, class Extents>
+inline constexpr bool may_become<A, T, Extents> =
+    std::is_same_v<borrowed_element<A>, T> && may_be_same(borrowed_extents<A>{}, Extents{});
+
 /// The elements of any array in a block: shared with a tensor that has one, else copied.
 template <array_like A>
 storage to_storage(const A& a) {
@@ -67,6 +80,12 @@ tensor<T, E...> to_tensor(const layout<E...>& shape, const storage& block) {
     if (r.size()) std::memcpy(static_cast<void*>(r.mutable_data()), block.data(), r.size() * sizeof(T));
     return r;
   }
+}
+
+/// The value of any array as an R of the same rank. Throws: error if it has not the static extents of R.
+template <class R, array_like A>
+R to_tensor_of(const A& a) {
+  return to_tensor<typename R::value_type>(layout_from(typename R::extents_type{}, extents_of_layout(layout_in(a))), to_storage(a));
 }
 
 }  // namespace detail

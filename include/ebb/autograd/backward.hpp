@@ -24,6 +24,13 @@ template <class... V>
 struct wrt_list {
   std::tuple<V...> of;
 };
+namespace detail {
+template <class W>
+inline constexpr bool is_wrt_list = false;
+template <class... V>
+inline constexpr bool is_wrt_list<wrt_list<V...>> = true;
+}  // namespace detail
+
 template <class... V>
 auto wrt(const V&... v) {
   constexpr bool fits = (parameters<V> && ...) && sizeof...(V) > 0;
@@ -32,21 +39,27 @@ auto wrt(const V&... v) {
   else return wrt_list<>{};
 }
 
-/// `.inputs = {w, b}` or `.inputs = ebb::wrt(params)`: gradients go there and nowhere else.
+/// `.inputs = {w, b}` or `.inputs = ebb::wrt(params)`: gradients go there and nowhere else. `{}` is a list without variables, and refused.
 class input_list {
  public:
   input_list() = default;
-  input_list(std::initializer_list<variable_ref> v) : list_(v), given_(true) {}
+  input_list(std::initializer_list<variable_ref> v) : list_(v) {}
   template <class... V>
-  input_list(const wrt_list<V...>& w) : given_(true) {
+  input_list(const wrt_list<V...>& w) {
     std::apply([&](const auto&... v) { each_variable([&](const auto& x) { list_.push_back(x); }, v...); }, w.of);
+  }
+  /// What an option that was not given means.
+  static input_list all() {
+    input_list l;
+    l.given_ = false;
+    return l;
   }
   bool given() const { return given_; }
   const std::vector<variable_ref>& list() const { return list_; }
 
  private:
   std::vector<variable_ref> list_;
-  bool given_ = false;
+  bool given_ = true;
 };
 
 /// With create_graph the gradient of a leaf leads back to the leaf, and neither ends before zero_grad parts them; grad has no such circle.
@@ -54,7 +67,7 @@ struct backward_options {
   std::vector<any_tensor> seeds = {};       // one for each root; none: ones, for roots with one element
   std::optional<bool> retain_graph = {};    // whether another backward may follow; as create_graph if not said
   bool create_graph = false;                // whether the gradients have a history
-  input_list inputs = {};                   // if given: only paths to these run
+  input_list inputs = input_list::all();    // if given: only paths to these run
 };
 struct grad_options {
   std::vector<any_tensor> seeds = {};
@@ -66,24 +79,42 @@ struct grad_options {
 
 namespace detail {
 
+/// "1 root", "2 roots"
+inline std::string count_text(std::size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+/// "root 1 (loss)", or without the name if the user gave none.
+inline std::string named(const std::string& what, const vertex* v) {
+  return v->hooks && !v->hooks->name.empty() ? what + " (" + v->hooks->name + ")" : what;
+}
+inline std::string named(const char* what, std::size_t number, const vertex* v) {
+  return named(what + std::string(" ") + std::to_string(number), v);
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_history(const char* call, std::size_t number) {
+  raise(std::string(call) + ": root " + std::to_string(number) + " has no history: nothing that it was computed from needs a gradient");
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_seed(const char* call, std::size_t number, const vertex* v, const any_tensor& root,
+                                                              const any_tensor& seed) {
+  raise(std::string(call) + ": seed " + std::to_string(number) + " is " + seed.text() + ", its " + named("root", v) + " is " + root.text());
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_seed(const char* call, std::size_t number, const vertex* v,
+                                                                 const any_tensor& root) {
+  raise(std::string(call) + ": a seed can be left out only for roots with one element; " + named("root", number, v) + " is " +
+        root.text());
+}
+
 /// The seed of a root: what was given, or one. Throws: error if it does not fit.
 template <class V>
-gradient seed_for(const pass_options& options, const V& root, const any_tensor* given, int number) {
-  const char* const call = options.call;
-  const std::string what = std::string(call) + ": ";
-  if (!root.requires_grad())
-    raise(what + "root " + std::to_string(number) + " has no history: nothing that it was computed from needs a gradient");
-  const extent_list x = extents_of_layout(root.layout());
+gradient seed_for(const pass_options& options, const V& root, const any_tensor* given, std::size_t number) {
+  if (!root.requires_grad()) raise_no_history(options.call, number);
   using T = typename V::value_type;
   if (given && given->defined()) {
+    const extent_list x = extents_of_layout(root.layout());
     if (given->type() != dtype_of<T> || !same_extents(given->extents(), x))
-      raise(what + "seed " + std::to_string(number) + " is " + given->text() + ", its root is " + text_of(dtype_of<T>, x));
+      raise_seed(options.call, number, root.history(), {dtype_of<T>, x, {}}, *given);
     if (options.create_graph) return {given->block(), given->history(), given->output(), true};
     return {given->block(), nullptr, 0, true};
   }
-  if (root.size() != 1)
-    raise(what + "a seed can be left out only for roots with one element; root " + std::to_string(number) + " is " +
-          text_of(dtype_of<T>, x));
+  if (root.size() != 1) raise_no_seed(options.call, number, root.history(), {dtype_of<T>, extents_of_layout(root.layout()), {}});
   storage one(sizeof(T));
   *reinterpret_cast<T*>(one.data()) = as_element<T>(1);
   return {std::move(one), nullptr, 0, true};
@@ -93,10 +124,10 @@ template <class... V>
 void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const V&... roots) {
   const char* const call = pass.options().call;
   if (!seeds.empty() && seeds.size() != sizeof...(V))
-    raise(std::string(call) + ": there are " + std::to_string(sizeof...(V)) + " roots and " + std::to_string(seeds.size()) + " seeds");
-  int number = 0;
+    raise(std::string(call) + ": " + count_text(seeds.size(), "seed") + " for " + count_text(sizeof...(V), "root"));
+  std::size_t number = 0;
   const auto add = [&](const auto& root) {
-    const any_tensor* const seed = seeds.empty() ? nullptr : &seeds[static_cast<std::size_t>(number)];
+    const any_tensor* const seed = seeds.empty() ? nullptr : &seeds[number];
     gradient g = seed_for(pass.options(), root, seed, number++);
     pass.add_root(*root.history(), root.output(), std::move(g));
   };
@@ -145,10 +176,12 @@ auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_option
     wishes.push_back(pass.want(*x.history(), x.output()));
   };
   std::apply([&](const auto&... v) { each_variable(wish, v...); }, w.of);
+  if (wishes.empty()) raise("ebb::grad: wrt is empty: name at least one variable");
   pass.prepare();
   for (std::size_t i = 0; i < wishes.size(); ++i)
     if (!o.allow_unused && !o.materialize_grads && !pass.reaches(wishes[i]))
-      raise("ebb::grad: no output depends on variable " + std::to_string(i) + " of wrt; say allow_unused = true if that is meant");
+      raise("ebb::grad: no output depends on " + named("variable", i, &pass.asked(wishes[i])) +
+            " of wrt; say allow_unused = true if that is meant");
   pass.run();
   std::size_t next = 0;
   const auto taken = [&]<class X>(const X& x) -> X {
@@ -193,6 +226,22 @@ auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_optio
   return detail::run_grad(detail::tuple_of_roots(as_region_argument(outputs)), inputs, options);
 }
 
+/// Of variables, and not with respect to anything: refused.
+template <int... I, class F>
+  requires detail::is_tracked<F>
+constexpr auto grad(F) {
+  constexpr bool named = sizeof(F) == 0;
+  static_assert(named, "[ebb E0139] ebb::grad of a variable: name those that it is with respect to, ebb::grad(loss, ebb::wrt(w, b))");
+  return detail::refused{};
+}
+template <class Outputs, class First, class... X>
+  requires(detail::is_tracked<Outputs> && !detail::is_wrt_list<First>)
+auto grad(const Outputs&, const First&, const X&...) {
+  constexpr bool named = sizeof(First) == 0;
+  static_assert(named, "[ebb E0139] ebb::grad of a variable: name those that it is with respect to, ebb::grad(loss, ebb::wrt(w, b))");
+  return detail::refused{};
+}
+
 /// The names of what a backward from this root would run, in its order: see [note: the order of a backward].
 /// Throws: as backward.
 template <class Root>
@@ -218,10 +267,16 @@ void variable<T, E...>::backward() const {
   detail::run_backward_of(*this, nullptr);
 }
 template <class T, std::size_t... E>
-template <std::same_as<tensor<T, E...>> Seed>
+template <class Seed>
 void variable<T, E...>::backward(const Seed& seed) const {
-  const any_tensor given(seed);
-  detail::run_backward_of(*this, &given);
+  constexpr bool weak = rank == 0 && number<Seed> && !std::is_same_v<Seed, bool>;
+  constexpr bool fits = weak || detail::may_become<Seed, T, extents_type>;
+  static_assert(fits, "[ebb E0138] a seed is an array of the dtype and extents of the root, or a number for a root of rank 0");
+  if constexpr (weak) backward(tensor_type(as_element<T>(seed)));
+  else if constexpr (fits) {
+    const any_tensor given(seed);
+    detail::run_backward_of(*this, &given);
+  }
 }
 template <class T, std::size_t... E>
 void variable<T, E...>::backward(const backward_options& options) const {

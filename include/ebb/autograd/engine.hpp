@@ -52,6 +52,7 @@ class backward_pass {
   }
   /// After prepare: whether the roots depend on a wanted output.
   bool reaches(int number) const { return walk_.find(*walk_.wishes()[static_cast<std::size_t>(number)].at) >= 0; }
+  const vertex& asked(int number) const { return *walk_.wishes()[static_cast<std::size_t>(number)].at; }
   void run() {
     const recording_scope recording(options_.create_graph);
     for (endpoint& r : walk_.roots()) arrive(walk_.at(walk_.find(*r.at)), r.output, r.value);

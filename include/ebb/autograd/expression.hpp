@@ -165,7 +165,34 @@ class expression {
     else return get();
   }
   auto detach() const { return value(); }
-  T item() const { return value()(); }
+  T item() const
+    requires(Extents::rank == 0)
+  {
+    return value()();
+  }
+  /// A comparison of scalars is a condition: `if (loss < 0.1)`. What came before has run then: a graph break.
+  explicit operator bool() const
+    requires std::same_as<T, bool>
+  {
+    static_assert(Extents::rank == 0, "[ebb E0137] an array of bools is no condition: ask whether ebb::any or ebb::all of them are true");
+    return *borrow<result_type>::data(get());
+  }
+  const auto& layout() const { return get().layout(); }
+  auto shape() const { return layout().shape(); }
+  std::size_t extent(int axis) const { return layout().extent(axis); }
+  std::size_t size() const { return layout().size(); }
+
+  // What variables have.
+  bool requires_grad() const { return get().requires_grad(); }
+  bool is_leaf() const { return get().is_leaf(); }
+  std::string name() const { return get().name(); }
+  void set_name(std::string name) const { result_type(get()).set_name(std::move(name)); }
+  vertex* history() const
+    requires result::is_recorded
+  {
+    return get().history();
+  }
+  std::uint32_t output() const { return get().output(); }
   result_type grad() const { return get().grad(); }
   void retain_grad() const { get().retain_grad(); }
   void backward() const { get().backward(); }
@@ -175,7 +202,7 @@ class expression {
   hook_handle register_hook(H h) const {
     return get().register_hook(std::move(h));
   }
-  node_handle grad_fn() const { return get().grad_fn(); }
+  auto grad_fn(const auto&... operands) const { return get().grad_fn(operands...); }
 
  private:
   template <class, class, class, class...>
@@ -208,6 +235,11 @@ class expression {
 
 template <class T, std::size_t... E, class F, class... A>
 variable(const expression<T, extents<E...>, F, A...>&) -> variable<T, E...>;
+
+template <class Traits, class T, class X, class F, class... A>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const expression<T, X, F, A...>& e) {
+  return out << e.get();
+}
 
 namespace detail {
 

@@ -82,6 +82,28 @@ class multi_grad_part final : public hook {
   std::uint32_t output_;
 };
 
+/// A traced function of all gradients, whose results go to where the user said.
+template <class F, class Destinations, class... V>
+class traced_reader {
+ public:
+  traced_reader(const F& f, const Destinations& to, const V&... v) : values_(unbound<F>::values(f)), to_(to), layouts_(v.layout()...) {}
+
+  void operator()(const std::vector<any_tensor>& g) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const storage arrived[] = {g[I].defined() ? g[I].block() : zeros_of<typename V::value_type>(std::get<I>(layouts_).size())...};
+      std::apply([&](const auto&... value) {
+        constexpr program_function<compile_spec<function_in<F>>> program;
+        program(to_, value..., as_view<const typename V::value_type>(std::get<I>(layouts_), arrived[I])...);
+      }, values_);
+    }(std::index_sequence_for<V...>{});
+  }
+
+ private:
+  bound_values<F> values_;
+  Destinations to_;
+  std::tuple<typename V::layout_type...> layouts_;
+};
+
 /// Calls f for each variable in v: an expression becomes one.
 template <class V>
 void each_root(auto&& f, const V& v) {
@@ -114,9 +136,12 @@ class multi_grad_handle {
 template <class F, class When, class... V>
 multi_grad_handle register_multi_grad_hook(F f, When, const V&... variables) {
   using given = std::conditional_t<std::is_same_v<When, when::all_gradients>, std::vector<any_tensor>, any_tensor>;
-  constexpr bool fits = std::is_invocable_r_v<void, F&, const given&>;
-  static_assert(fits, "[ebb E0167] a multi-grad hook takes const std::vector<ebb::any_tensor>& with when::all, const ebb::any_tensor& with "
-                      "when::any, and returns nothing");
+  constexpr bool traced = detail::traceable_hook<F>;
+  static_assert(!traced, "[ebb E0174] a multi-grad hook changes nothing, so a traced one needs a place for what it computes: "
+                         "register_multi_grad_hook(ebb::into(norm), f, ebb::when::all, x, w)");
+  constexpr bool fits = !traced && std::is_invocable_r_v<void, detail::callable<F>&, const given&>;
+  static_assert(traced || fits, "[ebb E0167] a multi-grad hook takes const std::vector<ebb::any_tensor>& with when::all, "
+                                "const ebb::any_tensor& with when::any, and returns nothing");
   std::vector<hook_handle> parts;
   if constexpr (fits) {
     std::vector<variable_ref> list;
@@ -127,14 +152,31 @@ multi_grad_handle register_multi_grad_hook(F f, When, const V&... variables) {
         raise("ebb::register_multi_grad_hook: variable " + std::to_string(vertices.size()) + " has no history and gets no gradient");
       vertices.push_back(v.at.get());
     }
-    const auto all = std::make_shared<detail::multi_grad<When, F>>(std::move(f), std::move(vertices));
+    using shared = detail::multi_grad<When, detail::callable<F>>;
+    const auto all = std::make_shared<shared>(detail::to_callable(std::move(f)), std::move(vertices));
     for (std::size_t i = 0; i < list.size(); ++i) {
       hook_list& h = hooks_of(*list[i].at);
       parts.emplace_back(h, h.add(hook_kind::tensor, list[i].output,
-                                  std::make_shared<detail::multi_grad_part<When, F>>(all, i, list[i].output)));
+                                  std::make_shared<detail::multi_grad_part<When, detail::callable<F>>>(all, i, list[i].output)));
     }
   }
   return multi_grad_handle(std::move(parts));
+}
+/// A traced function of the gradients, in the order of the variables, whose results are written to the destinations once a pass:
+///   float dot = 0;
+///   ebb::register_multi_grad_hook(ebb::into(dot), [](auto g, auto h) { return ebb::sum(g * h); }, ebb::when::all, x, w);
+/// The destinations are there for as long as the hook is. See [note: traced hooks].
+template <class... D, class F, class... V>
+multi_grad_handle register_multi_grad_hook(const destinations<D...>& to, const F& f, when::all_gradients, const V&... variables) {
+  constexpr bool fits = detail::traceable_hook<F> && (detail::on_tape<V> && ...);
+  static_assert(fits, "[ebb E0175] a multi-grad hook that writes results is traced, [](auto... g), and names variables one by one");
+  if constexpr (!fits) return {};
+  else {
+    const auto add = [&]<class... X>(const X&... x) {
+      return register_multi_grad_hook(detail::traced_reader<F, destinations<D...>, X...>(f, to, x...), when::all, x...);
+    };
+    return add(as_region_argument(variables)...);
+  }
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -109,6 +109,11 @@ class gradients {
 namespace detail {
 
 template <class F>
+inline constexpr bool is_node_prehook = std::is_invocable_r_v<void, callable<F>&, gradients&>;
+template <class F>
+inline constexpr bool is_node_posthook = std::is_invocable_r_v<void, callable<F>&, gradients&, const gradients&>;
+
+template <class F>
 class node_prehook final : public hook {
  public:
   explicit node_prehook(F f) : f_(std::move(f)) {}
@@ -137,6 +142,9 @@ class node_posthook final : public hook {
 
 }  // namespace detail
 
+template <class Results, class Operands>
+class typed_node_handle;
+
 /// What a backward runs at one place of the graph: the node that made a result, or the accumulation into a leaf.
 class node_handle {
  public:
@@ -160,42 +168,130 @@ class node_handle {
   /// f(ebb::gradients& in) runs before the node, where it runs, and may change what the node gets. See [note: the order of hooks].
   template <class F>
   hook_handle register_prehook(F f) const {
-    constexpr bool fits = std::is_invocable_r_v<void, F&, gradients&> && !std::is_invocable_v<F&, gradients&, gradients&>;
-    static_assert(fits, "[ebb E0160] a node pre-hook takes ebb::gradients&, and changes gradients by its set and clear");
-    if constexpr (fits) return add<detail::node_prehook<F>>(hook_kind::node_pre, std::move(f));
-    else return {};
+    constexpr bool traced = detail::traceable_hook<F>, fits = detail::is_node_prehook<F>;
+    static_assert(!traced, "[ebb E0134] this handle knows no types, which a hook with `auto` needs: register it on y.grad_fn() or "
+                           "w.accumulate_node(), or let it take ebb::gradients&");
+    static_assert(traced || fits, "[ebb E0160] a node pre-hook takes ebb::gradients&, and changes gradients by its set and clear");
+    if constexpr (traced || !fits) return {};
+    else return add(hook_kind::node_pre, std::make_shared<detail::node_prehook<detail::callable<F>>>(detail::to_callable(std::move(f))));
   }
   /// f(ebb::gradients& out, const ebb::gradients& in) runs after the node, and may change what its operands get. Of a leaf `out` is empty.
   template <class F>
   hook_handle register_hook(F f) const {
-    constexpr bool fits = std::is_invocable_r_v<void, F&, gradients&, const gradients&>;
-    static_assert(fits, "[ebb E0161] a node post-hook takes ebb::gradients& of the operands and const ebb::gradients& of the outputs");
-    if constexpr (fits) return add<detail::node_posthook<F>>(hook_kind::node_post, std::move(f));
-    else return {};
+    constexpr bool traced = detail::traceable_hook<F>, fits = detail::is_node_posthook<F>;
+    static_assert(!traced, "[ebb E0135] this handle does not know the types of the operands, which a hook with `auto` needs: name them, "
+                           "y.grad_fn(x, w); behind an accumulation use a post-accumulate hook");
+    static_assert(traced || fits, "[ebb E0161] a node post-hook takes ebb::gradients& of the operands and const ebb::gradients& of the "
+                                  "outputs");
+    if constexpr (traced || !fits) return {};
+    else return add(hook_kind::node_post, std::make_shared<detail::node_posthook<detail::callable<F>>>(detail::to_callable(std::move(f))));
   }
 
   bool operator==(const node_handle&) const = default;
 
- private:
-  template <class Hook, class F>
-  hook_handle add(hook_kind kind, F f) const {
+ protected:
+  hook_handle add(hook_kind kind, std::shared_ptr<hook> made) const {
     hook_list& h = hooks_of(*at_);
-    return {h, h.add(kind, 0, std::make_shared<Hook>(std::move(f)))};
+    return {h, h.add(kind, 0, std::move(made))};
   }
 
   counted<vertex> at_;
 };
 
+/// A node whose outputs Y are known by type, and perhaps its operands X: hooks of it can be traced. See [note: traced hooks].
+template <class... Y, class... X>
+class typed_node_handle<std::tuple<Y...>, std::tuple<X...>> : public node_handle {
+  using outputs = detail::gradients_of<Y...>;
+  using operands = detail::gradients_of<X...>;
+
+ public:
+  /// Throws: error if y are not results of one node, or if x are given and are not its operands, in their order.
+  explicit typed_node_handle(const std::tuple<Y...>& y, const std::tuple<X...>& x = {})
+      : node_handle(counted<vertex>(std::get<0>(y).history())) {
+    std::apply([&](const Y&... v) {
+      before_ = {{v.output()...}, {v.layout()...}};
+      for (const vertex* from : {v.history()...})
+        if (from != at_.get()) raise("ebb::grad_fn: the results that are named come from several nodes");
+    }, y);
+    if constexpr (sizeof...(X) > 0) std::apply([&](const X&... v) { take_operands(y, v...); }, x);
+  }
+
+  /// As of any handle, or traced: f(gradients of the outputs) gives as many.
+  template <class F>
+  hook_handle register_prehook(F f) const {
+    if constexpr (!detail::traceable_hook<F>) return node_handle::register_prehook(std::move(f));
+    else return add_traced<detail::traced_hook<F, outputs>, detail::code_of_traced_hook<F, outputs>()>(hook_kind::node_pre, f, before_);
+  }
+  /// As of any handle, or traced: f(gradients of the operands, those of the outputs) gives those of the operands.
+  template <class F>
+  hook_handle register_hook(F f) const {
+    if constexpr (!detail::traceable_hook<F> || sizeof...(X) == 0) return node_handle::register_hook(std::move(f));
+    else {
+      constexpr int code = detail::code_of_traced_hook<F, operands, outputs>();
+      return add_traced<detail::traced_hook<F, operands, outputs>, code>(hook_kind::node_post, f, after_);
+    }
+  }
+
+ private:
+  template <class... V>
+  struct places {
+    std::array<std::uint32_t, sizeof...(V)> at{};
+    std::tuple<typename V::layout_type...> layouts{};
+  };
+  void take_operands(const std::tuple<Y...>& y, const X&... x) {
+    std::uint32_t number = 0;
+    const auto next = [&](const auto& v) {
+      const node& n = static_cast<const node&>(*at_);
+      const edge e = n.edges()[number];
+      if (e.to != v.history() || (e.to && e.output != v.output()))
+        raise("ebb::grad_fn: operand " + std::to_string(number) + " of " + name() + " is not " + v.name());
+      return number++;
+    };
+    if (const int n = static_cast<node&>(*at_).program->edges; n != sizeof...(X))
+      raise("ebb::grad_fn: " + name() + " has " + std::to_string(n) + " operands, named are " + std::to_string(sizeof...(X)));
+    const std::array<std::uint32_t, sizeof...(X)> at{next(x)...};
+    after_.layouts = std::apply([&](const Y&... v) { return std::tuple(x.layout()..., v.layout()...); }, y);
+    std::copy(before_.at.begin(), before_.at.end(), std::copy(at.begin(), at.end(), after_.at.begin()));
+  }
+  template <class Hook, int Code, class F>
+  hook_handle add_traced(hook_kind kind, const F& f, const auto& place) const {
+    static_assert(Code != 153, "[ebb E0153] a traced node hook returns gradients of the same dtypes and extents, several in a std::tuple");
+    static_assert(Code != 154, "[ebb E0154] a hook with `auto` is traced and must not capture: use ebb::bind(values..., f) or ebb::opaque");
+    if constexpr (Code == 0) return add(kind, std::make_shared<Hook>(f, place.at, place.layouts));
+    else return {};
+  }
+
+  places<Y...> before_;
+  places<X..., Y...> after_;
+};
+
+/// The node that made results, known by them: grad_fn(y), grad_fn(std::tie(y, z)); with operands, also by those, in the order of the call
+/// and as often as they stand there: grad_fn(y, x, w).
+/// Throws: error if the results come from several nodes or none, or if the operands are others.
+template <class... Y, class... X>
+auto grad_fn(const std::tuple<Y...>& results, const X&... operands) {
+  constexpr bool fits = (detail::is_variable<std::remove_cvref_t<Y>> && ...) && (detail::is_variable<X> && ...) && sizeof...(Y) > 0;
+  static_assert(fits, "[ebb E0136] ebb::grad_fn: name results, and operands, that are variables");
+  if constexpr (!fits) return detail::refused{};
+  else {
+    std::apply([](const auto&... y) { (y.require_node(), ...); }, results);
+    return typed_node_handle<std::tuple<std::remove_cvref_t<Y>...>, std::tuple<X...>>(results, {operands...});
+  }
+}
+template <class T, std::size_t... E, class... X>
+auto grad_fn(const variable<T, E...>& result, const X&... operands) {
+  return grad_fn(std::tie(result), operands...);
+}
+
 template <class T, std::size_t... E>
-node_handle variable<T, E...>::grad_fn() const {
-  if (!vertex_ || vertex_->is_leaf)
-    raise("ebb::variable::grad_fn: " + name() + " was made by no node; the node of a leaf is accumulate_node");
-  return node_handle(vertex_);
+template <class... X>
+auto variable<T, E...>::grad_fn(const X&... operands) const {
+  return ebb::grad_fn(*this, operands...);
 }
 template <class T, std::size_t... E>
-node_handle variable<T, E...>::accumulate_node() const {
+auto variable<T, E...>::accumulate_node() const {
   if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::accumulate_node: " + name() + " is no leaf: nothing accumulates there");
-  return node_handle(vertex_);
+  return typed_node_handle<std::tuple<variable>, std::tuple<>>(std::tuple(*this));
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -21,12 +21,14 @@ class optimizer {
 
  public:
   /// Throws: error for what is no leaf, for a parameter that is named twice, and for hyperparameters that the rule cannot use.
-  template <parameters... P>
+  template <class... P>
     requires(sizeof...(P) > 0)
   explicit optimizer(const Rule& rule, const P&... p) : body_(std::make_shared<detail::rule_body<Rule>>()) {
+    constexpr bool fits = (parameters<P> && ...);
+    static_assert(fits, "[ebb E0140] ebb::optimizer: parameters are variables, and tuples, vectors and structs of them");
     detail::require_usable("ebb::optimizer", rule);
     body_->rule = rule;
-    each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) { add<T>(v); }, p...);
+    if constexpr (fits) each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) { add<T>(v); }, p...);
   }
 
   /// The hyperparameters, to be read and changed between steps.
@@ -157,7 +159,8 @@ struct optimizer_in_backward {
 /// Updates the parameters during each backward that reaches them: see optimizer::step_in_backward.
 ///   auto [opt, handles] = ebb::optimize_in_backward(ebb::sgd{.lr = 0.1}, params);   opt.rule().lr = 0.01;
 /// Source: the recipe of PyTorch's tutorial "How to save memory by fusing the optimizer step into the backward pass".
-template <update_rule Rule, parameters... P>
+template <update_rule Rule, class... P>
+  requires(sizeof...(P) > 0)
 optimizer_in_backward<Rule> optimize_in_backward(const Rule& rule, const P&... p) {
   optimizer<Rule> opt(rule, p...);
   auto handles = opt.step_in_backward();

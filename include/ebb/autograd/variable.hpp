@@ -6,13 +6,13 @@
 #include "destroy.hpp"
 
 #include "../exec/function.hpp"
+#include "../tensor/print.hpp"
 
 #include <optional>
 
 namespace ebb::inline EBB_ABI {
 
 struct backward_options;
-class node_handle;
 template <class T, class Extents, class F, class... A>
 class expression;
 
@@ -56,6 +56,8 @@ class variable {
   variable(const layout_type& shape, storage value, counted<vertex> from, std::uint32_t output)
       : vertex_(std::move(from)), value_(std::move(value)), shape_(shape), output_(output), defined_(true) {}
 
+  /// What has been refused already.
+  variable(detail::refused) {}
   /// What an expression becomes.
   template <class F, class... A>
   variable(const expression<T, ebb::extents<E...>, F, A...>& e) : variable(static_cast<const variable&>(e.get())) {}
@@ -101,9 +103,17 @@ class variable {
   }
   /// Throws: error if this is no leaf, or if the extents differ.
   void set_grad(const tensor_type& value) {
-    if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::set_grad: only a leaf can be given a gradient");
+    if (!vertex_ || !vertex_->is_leaf) detail::raise_variable("set_grad", ": only a leaf can be given a gradient");
     if (value.layout() != shape_) raise_bad_shape("ebb::variable::set_grad", value.shape().data(), shape_.shape().data(), rank);
     as_leaf().grad = {detail::to_storage(value), nullptr, 0, true};
+  }
+  /// The same from any array: its value, without a history.
+  template <class A>
+    requires(!std::is_convertible_v<const A&, const tensor_type&>)
+  void set_grad(const A& value) {
+    constexpr bool fits = detail::may_become<A, T, extents_type>;
+    static_assert(fits, "[ebb E0170] set_grad: a gradient is an array of the dtype and extents of its variable");
+    if constexpr (fits) set_grad(detail::to_tensor_of<tensor_type>(value));
   }
   /// The gradient is undefined again, and its memory is given back.
   void zero_grad() {
@@ -117,14 +127,22 @@ class variable {
 
   /// Writes a leaf. What a backward has saved of it stays as it was. Throws: error if this is no leaf, or if the extents differ.
   void assign(const tensor_type& value) {
-    if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::assign: only a leaf can be assigned to: a result keeps its value");
+    if (!vertex_ || !vertex_->is_leaf) detail::raise_variable("assign", ": only a leaf can be assigned to: a result keeps its value");
     if (value.layout() != shape_) raise_bad_shape("ebb::variable::assign", value.shape().data(), shape_.shape().data(), rank);
     as_leaf().value = detail::to_storage(value);
     as_leaf().version.fetch_add(1, std::memory_order_relaxed);
   }
+  /// The same from any array: its value, without a history.
+  template <class A>
+    requires(!std::is_convertible_v<const A&, const tensor_type&>)
+  void assign(const A& value) {
+    constexpr bool fits = detail::may_become<A, T, extents_type>;
+    static_assert(fits, "[ebb E0171] assign: the value is an array of the dtype and extents of its variable");
+    if constexpr (fits) assign(detail::to_tensor_of<tensor_type>(value));
+  }
   /// The elements of a leaf, to be written; nobody else sees them change. As assign.
   T* mutable_data() {
-    if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::mutable_data: only a leaf can be written: a result keeps its value");
+    if (!vertex_ || !vertex_->is_leaf) detail::raise_variable("mutable_data", ": only a leaf can be written: a result keeps its value");
     as_leaf().value.detach();
     as_leaf().version.fetch_add(1, std::memory_order_relaxed);
     return reinterpret_cast<T*>(as_leaf().value.data());
@@ -141,20 +159,27 @@ class variable {
 
   /// Gradients of this variable with respect to all leaves it depends on are added to theirs. See ebb::backward.
   void backward() const;
-  template <std::same_as<tensor_type> Seed>
+  /// With another seed than one: an array of these extents, or, of a variable of rank 0, a number.
+  template <class Seed>
   void backward(const Seed& seed) const;
   void backward(const backward_options&) const;
 
   /// f sees the gradient that has arrived here, and may return another one. See [note: what a hook is].
   template <class F>
   hook_handle register_hook(F f) const;
-  /// Of a leaf: f runs when its gradient has been added.
+  /// Of a leaf: f runs when its gradient has been added: an update rule, or a function of the leaf. See [note: what a hook is].
   template <class F>
   hook_handle register_post_accumulate_grad_hook(F f) const;
-  /// The node that made this, where hooks see all gradients at once. Throws: error if no node made it.
-  node_handle grad_fn() const;
+  /// The node that made this, where hooks see all gradients at once; with its operands, they are known by type: see ebb::grad_fn.
+  /// Throws: error if no node made it.
+  template <class... X>
+  auto grad_fn(const X&... operands) const;
   /// What adds into the gradient of this leaf. Throws: error if this is no leaf.
-  node_handle accumulate_node() const;
+  auto accumulate_node() const;
+  void require_node() const {
+    if (!vertex_ || vertex_->is_leaf)
+      raise("ebb::variable::grad_fn: " + name() + " was made by no node; the node of a leaf is accumulate_node");
+  }
 
   vertex* history() const { return vertex_.get(); }
   std::uint32_t output() const { return output_; }
@@ -189,6 +214,7 @@ template <class T, std::size_t... E>
 variable(const tensor<T, E...>&) -> variable<T, E...>;
 template <element T>
 variable(T) -> variable<T>;
+variable(detail::refused) -> variable<float>;
 
 template <class T, std::size_t... E>
 struct borrow<variable<T, E...>> {
@@ -218,5 +244,10 @@ template <class T, std::size_t... E>
 inline constexpr bool is_variable<variable<T, E...>> = true;
 
 }  // namespace detail
+
+template <class Traits, class T, std::size_t... E>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const variable<T, E...>& v) {
+  return v.defined() ? out << to_string(v) : out << "undefined";
+}
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,197 @@
+// ebb/autograd/traced_hook.hpp — a traced function as a hook: a program on the gradients where it is registered. See [note: traced hooks].
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "hook_function.hpp"
+#include "region.hpp"
+
+#include <algorithm>
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// Variables as the parameter of a hook that stands for their gradients.
+template <class... V>
+struct gradients_of {
+  using terms = single_or_tuple<std::tuple<traced_type<V>...>>;
+};
+template <class X>
+X one_or_tuple(const X& one) {
+  return one;
+}
+template <class... X>
+  requires(sizeof...(X) > 1)
+std::tuple<X...> one_or_tuple(const X&... several) {
+  return {several...};
+}
+template <std::size_t I>
+constexpr const auto& result_at(const auto& r) {
+  if constexpr (requires { std::tuple_size<std::remove_cvref_t<decltype(r)>>::value; }) return std::get<I>(r);
+  else return r;
+}
+
+/// 0, or what stands against F as a function of these groups of gradients, which gives the first of them.
+template <class F, class First, class... Group>
+constexpr int code_of_traced_hook() {
+  if constexpr (!std::is_empty_v<function_in<F>>) return 154;
+  else return std::is_same_v<hook_result<F, typename First::terms, typename Group::terms...>, typename First::terms> ? 0 : 153;
+}
+
+/// The gradients of W are replaced: at a node's outputs, or, where those of its outputs R are read, at its operands.
+template <class F, class Written, class Read = gradients_of<>>
+class traced_hook;
+template <class F, class... W, class... R>
+class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook {
+  static constexpr std::size_t written = sizeof...(W), count = written + sizeof...(R);
+  using program = program_function<compile_spec<function_in<F>>>;
+  template <std::size_t I>
+  using element_at = typename std::tuple_element_t<I, std::tuple<W..., R...>>::value_type;
+
+ public:
+  using numbers = std::array<std::uint32_t, count>;
+  using layouts = std::tuple<typename W::layout_type..., typename R::layout_type...>;
+  /// at: the number of each gradient at the node.
+  traced_hook(const F& f, const numbers& at, const layouts& l) : values_(unbound<F>::values(f)), layouts_(l), at_(at) {}
+
+  void run(const hook_call& c) override {
+    std::array<gradient*, count> g;
+    for (std::size_t i = 0; i < count; ++i) g[i] = (i < written && written < count ? c.out : c.in) + at_[i];
+    if (std::none_of(g.begin(), g.end(), [](const gradient* one) { return one->defined; })) return;
+    if (c.create_graph) record(g, std::make_index_sequence<written>{}, std::make_index_sequence<count>{});
+    else compute(g, std::make_index_sequence<written>{}, std::make_index_sequence<count>{});
+  }
+
+ private:
+  template <std::size_t I>
+  std::size_t size() const {
+    return std::get<I>(layouts_).size();
+  }
+  /// f(values, the gradients to write, those to read)
+  auto call(auto&& f, const auto& x) const {
+    return [&]<std::size_t... I, std::size_t... K>(std::index_sequence<I...>, std::index_sequence<K...>) {
+      return std::apply([&](const auto&... value) {
+        if constexpr (sizeof...(K) == 0) return f(value..., one_or_tuple(std::get<I>(x)...));
+        else return f(value..., one_or_tuple(std::get<I>(x)...), one_or_tuple(std::get<written + K>(x)...));
+      }, values_);
+    }(std::index_sequence_for<W...>{}, std::index_sequence_for<R...>{});
+  }
+
+  template <std::size_t... I, std::size_t... J>
+  void compute(const std::array<gradient*, count>& g, std::index_sequence<I...>, std::index_sequence<J...>) {
+    storage result[] = {g[I]->defined && g[I]->value.use_count() == 1 ? g[I]->value : storage(size<I>() * sizeof(element_at<I>))...};
+    const storage missing[] = {g[J]->defined ? storage() : zeros_of<element_at<J>>(size<J>())...};
+    const auto from = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+      const storage& block = g[N]->defined ? g[N]->value : missing[N];
+      return as_view<const element_at<N>>(std::get<N>(layouts_), block);
+    };
+    call([&](const auto&... x) { program{}(into(as_view<element_at<I>>(std::get<I>(layouts_), result[I])...), x...); },
+         std::tuple(from(std::integral_constant<std::size_t, J>{})...));
+    ([&] {
+      if (g[I]->defined) g[I]->value = std::move(result[I]);
+    }(), ...);
+  }
+  template <std::size_t... I, std::size_t... J>
+  void record(const std::array<gradient*, count>& g, std::index_sequence<I...>, std::index_sequence<J...>) {
+    const auto from = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+      using T = element_at<N>;
+      return as_variable<T>(std::get<N>(layouts_), g[N]->defined ? *g[N] : gradient{zeros_of<T>(size<N>()), nullptr, 0, true});
+    };
+    const auto result = call([&](const auto&... x) { return program{}(x...); },
+                             std::tuple(from(std::integral_constant<std::size_t, J>{})...));
+    ([&] {
+      if (g[I]->defined) *g[I] = as_gradient(result_at<I>(result));
+    }(), ...);
+  }
+
+  bound_values<F> values_;
+  [[no_unique_address]] layouts layouts_;
+  numbers at_;
+};
+
+/// What a traced post-accumulate hook returns: the value, the value and the gradient, or the value and nothing.
+template <class R, class Term>
+inline constexpr bool is_leaf_update = std::is_same_v<R, Term> || std::is_same_v<R, std::tuple<Term, Term>> ||
+                                       std::is_same_v<R, std::tuple<Term, no_gradient>>;
+
+template <class F, class Term>
+constexpr int code_of_traced_leaf_hook() {
+  if constexpr (!std::is_empty_v<function_in<F>>) return 154;
+  else return is_leaf_update<hook_result<F, Term, Term>, Term> ? 0 : 173;
+}
+
+/// One of the results of F.
+template <class F, int I>
+struct result_of_function {
+  constexpr auto operator()(auto... x) const { return result_at<I>(F{}(x...)); }
+};
+/// Whether result I of F is argument `Number` as it came.
+template <class F, int I, int Number, class... Term>
+inline constexpr bool passes_on = [] {
+  const auto& g = traced<result_of_function<F, I>, Term...>::g;
+  const equation& e = g.eq[static_cast<std::size_t>(g.out[0])];
+  return e.op->what == kind::input && e.attr[0] == Number;
+}();
+
+/// After an accumulation: f(value, gradient) says what becomes of them.
+template <class F, class T, std::size_t... E>
+class traced_leaf_hook final : public hook {
+ public:
+  traced_leaf_hook(const F& f, const layout<E...>& shape) : values_(unbound<F>::values(f)), shape_(shape) {}
+
+  void run(const hook_call& c) override {
+    leaf& l = static_cast<leaf&>(*c.at);
+    if (!l.grad.defined) return;  // an earlier hook took it
+    if constexpr (writes_gradient)
+      if (c.create_graph) return run_recorded(l);
+    const exclusive alone(l);
+    if constexpr (writes_value && writes_gradient) compute<0, 1>(l);
+    else if constexpr (writes_value) compute<0>(l);
+    else if constexpr (writes_gradient) compute<1>(l);
+    if (clears) l.grad = {};
+    if (writes_gradient) l.grad.from = nullptr;
+  }
+
+ private:
+  using function = function_in<F>;
+  using array = term<T, E...>;
+  using result = hook_result<F, array, array>;
+  template <int I, int Number>
+  static constexpr bool writes = []<class... V>(std::type_identity<std::tuple<V...>>) {
+    return !passes_on<function, I, leaves_of<V...> + Number, traced_type<V>..., array, array>;
+  }(std::type_identity<bound_values<F>>{});
+  static constexpr bool writes_value = writes<0, 0>;
+  static constexpr bool clears = std::is_same_v<result, std::tuple<array, no_gradient>>;
+  static constexpr bool writes_gradient = [] {
+    if constexpr (std::is_same_v<result, std::tuple<array, array>>) return writes<1, 1>;
+    else return false;
+  }();
+
+  /// Results I..., where the value and the gradient stand if nobody else holds those.
+  template <int... I>
+  void compute(leaf& l) {
+    using part = std::conditional_t<sizeof...(I) == 2, function, result_of_function<function, std::max({I...})>>;
+    storage* const kept[] = {&l.value, &l.grad.value};
+    storage to[2];
+    ((to[I] = kept[I]->use_count() == 1 ? *kept[I] : storage(kept[I]->bytes())), ...);
+    std::apply([&](const auto&... value) {
+      program_function<compile_spec<part>>{}(into(as_view<T>(shape_, to[I])...), value..., as_view<const T>(shape_, l.value),
+                                             as_view<const T>(shape_, l.grad.value));
+    }, values_);
+    ((*kept[I] = std::move(to[I])), ...);
+    if (writes_value) l.version.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// The gradient keeps its history; the value never has one.
+  void run_recorded(leaf& l) {
+    gradient next = std::apply([&](const auto&... value) {
+      return as_gradient(program_function<compile_spec<result_of_function<function, 1>>>{}(
+          value..., variable<T, E...>(shape_, counted<vertex>(&l)), as_variable<T>(shape_, l.grad)));
+    }, values_);
+    const exclusive alone(l);
+    if constexpr (writes_value) compute<0>(l);
+    l.grad = std::move(next);
+  }
+
+  bound_values<F> values_;
+  [[no_unique_address]] layout<E...> shape_;
+};
+
+}  // namespace ebb::inline EBB_ABI::detail

@@ -1,0 +1,178 @@
+// test/autograd/traced_hook.cpp — hooks of every kind that are traced, against the same hooks on values.
+// SPDX-License-Identifier: BSL-1.0
+#include "../refusal.hpp"
+
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace {
+
+using test::refusal;
+
+using array = ebb::tensor<float, ebb::dyn>;
+using var = ebb::variable<float, ebb::dyn>;
+using ebb::dyn;
+
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+constexpr auto sum_and_product = ebb::compile([](auto x, auto y) { return std::tuple(x + y, x * y); });
+
+}  // namespace
+
+TEST_CASE("CA-107: a leaf's hooks in the oracle's order, all of them traced") {
+  for (bool again : {false, true}) {
+    var x(array{1, 1, 1});
+    if (again) x.set_grad(array{1, 2, 3});
+    x.register_hook([](auto g) { return g - 2; });
+    x.accumulate_node().register_prehook(ebb::bind(5, [](auto by, auto g) { return g / by; }));
+    x.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p, g + 0.5f); });
+    x.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p, g * 10); });
+    total(x).backward();
+    for (std::size_t i = 0; i < 3; ++i) {
+      const float before = again ? static_cast<float>(i + 1) : 0;
+      CHECK(x.grad().value()(i) == (before + (1.f - 2) / 5 + 0.5f) * 10);
+    }
+    CHECK(x.version() == 0);  // only the gradient was written
+  }
+}
+
+TEST_CASE("CA-101, CA-102, CA-106, CA-109: traced node hooks, in their order, on what the one before has left") {
+  const var x(array{1, 2}), w(array{3, 4});
+  const var y = product(x, w);
+  y.grad_fn().register_prehook([](auto g) { return g * 3; });
+  y.grad_fn().register_prehook([](auto g) { return g + 1; });
+  y.grad_fn().register_prehook(ebb::opaque([](auto& in) { in.set(0, array{in.template get<float, dyn>(0)(0) - 2, 7}); }));
+  std::vector<float> seen;
+  y.grad_fn().register_hook([&](ebb::gradients& out, const ebb::gradients&) { seen = {out.get<float, dyn>(0)(0), out.get<float, dyn>(1)(1)}; });
+  y.grad_fn(x, w).register_hook([](auto out, auto in) {
+    const auto [gx, gw] = out;
+    return std::tuple(ebb::sin(gx) + in, gw * 0.25f);
+  });
+  total(y).backward();
+  CHECK(seen == std::vector<float>{2 * 3, 7 * 2});
+  CHECK(x.grad().value()(0) == Approx(std::sin(6.) + 2));
+  CHECK(x.grad().value()(1) == Approx(std::sin(28.) + 7));
+  CHECK(w.grad().value() == array{0.5f, 3.5f});
+}
+
+TEST_CASE("a node with two outputs is known by both; an undefined gradient is zeros to a traced hook, and stays undefined") {
+  const var x(array{1, 2}), w(array{3, 4});
+  const auto swap = [](auto g) {
+    const auto [gs, gp] = g;
+    return std::tuple(gp + 1, gs + 10);
+  };
+  {
+    const auto [s, p] = sum_and_product(x, w);
+    ebb::grad_fn(std::tie(s, p)).register_prehook(swap);
+    ebb::backward(std::tuple(total(s), total(ebb::variable(p * 2))));
+    CHECK(x.grad().value() == array{3 + 11 * 3, 3 + 11 * 4});  // of the sum 2 + 1, of the product 1 + 10
+    CHECK(w.grad().value() == array{3 + 11, 3 + 22});
+  }
+  ebb::zero_grad(std::tie(x, w));
+  {
+    const auto [s, p] = sum_and_product(x, w);
+    ebb::grad_fn(std::tie(p, s)).register_prehook(swap);  // nothing comes to s
+    total(p).backward();
+    CHECK(x.grad().value() == array{3, 4});  // s: zeros + 1, taken by p
+    CHECK(w.grad().value() == array{1, 2});
+  }
+  {
+    const auto [s, p] = sum_and_product(x, w);
+    int calls = 0;
+    p.grad_fn().register_prehook([](auto g) { return g + 1; });
+    p.grad_fn().register_prehook([&](ebb::gradients& in) { calls += in.defined(0) && !in.defined(1); });
+    total(s).backward();
+    CHECK(calls == 1);
+  }
+}
+
+TEST_CASE("a traced hook behind an accumulation updates the leaf where it stands, and nothing that was saved changes") {
+  var w(array{1, 2}), x(array{3, 4});
+  w.register_post_accumulate_grad_hook(ebb::bind(0.5f, [](auto lr, auto p, auto g) { return std::tuple(p - lr * g, ebb::nothing); }));
+  const float* const at = w.data();
+  total(product(w, x)).backward();
+  CHECK(w.value() == array{-0.5f, 0});
+  CHECK(w.version() == 1);
+  CHECK(w.data() == at);
+  CHECK_FALSE(w.grad().defined());
+  CHECK(x.grad().value() == array{1, 2});
+
+  const array held = w.value();  // somebody else holds it: then a new array is written
+  total(product(w, x)).backward();
+  CHECK(w.value() == array{-2, -2});
+  CHECK(held == array{-0.5f, 0});
+
+  var v(array{1, 2});
+  v.register_post_accumulate_grad_hook([](auto p, auto g) { return p * 2 - g; });  // the value alone: the gradient stays
+  total(v).backward();
+  CHECK(v.value() == array{1, 3});
+  CHECK(v.grad().value() == array{1, 1});
+  v.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(g, p); });  // each from what both were
+  total(v).backward();
+  CHECK(v.value() == array{2, 2});
+  CHECK(v.grad().value() == array{0, 4});
+}
+
+TEST_CASE("traced hooks of every kind are part of a graph of the backward") {
+  const var x(array{1, 2}), w(array{3, 5});
+  const var y = product(product(x, x), w);
+  y.grad_fn().register_prehook([](auto g) { return g * 2; });
+  const var h = product(x, x), z = product(h, w);
+  z.grad_fn(h, w).register_hook([](auto out, auto in) {
+    const auto [gh, gw] = out;
+    return std::tuple(gh * gh * in, gw);
+  });
+  {
+    const var g = ebb::grad(total(y), ebb::wrt(x), {.create_graph = true});  // 4 x w
+    CHECK(g.value() == array{12, 40});
+    CHECK(ebb::grad(total(g), ebb::wrt(x)).value() == array{12, 20});
+  }
+  {
+    const var g = ebb::grad(total(z), ebb::wrt(x), {.create_graph = true});  // 2 x w w
+    CHECK(g.value() == array{18, 100});
+    CHECK(ebb::grad(total(g), ebb::wrt(w)).value() == array{12, 40});  // 4 x w
+  }
+  var v(array{3, 4});
+  v.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p + 1, g * g + p); });
+  ebb::backward(total(product(v, v)), {.create_graph = true});  // 2 v, then 4 v v + v
+  CHECK(v.value() == array{4, 5});
+  const var g = v.grad();
+  CHECK(g.value() == array{39, 68});
+  CHECK(ebb::grad(total(g), ebb::wrt(v)).value() == array{25, 33});  // 8 v + 1, at the value that was read
+  v.zero_grad();
+}
+
+TEST_CASE("a traced multi-grad hook writes what it computes") {
+  const var x(array{1, 2}), w(array{3, 4});
+  float squares = 0;
+  array difference(ebb::layout<dyn>(2));
+  auto handle = ebb::register_multi_grad_hook(ebb::into(squares), [](auto g, auto h) { return ebb::sum(g * g) + ebb::sum(h * h); },
+                                              ebb::when::all, x, w);
+  ebb::register_multi_grad_hook(ebb::into(difference), ebb::bind(2, [](auto c, auto g, auto h) { return (g - h) * c; }), ebb::when::all, x, w);
+  total(product(x, w)).backward();
+  CHECK(squares == 9 + 16 + 1 + 4);
+  CHECK(difference == array{4, 4});
+  ebb::backward(total(product(x, w)), {.inputs = {w}});  // nothing comes to x
+  CHECK(squares == 1 + 4);
+  handle.remove();
+  total(x).backward();
+  CHECK(squares == 1 + 4);
+}
+
+TEST_CASE("a node is not known by variables that are not its own") {
+  var x(array{1, 2}), w(array{3, 4});
+  x.set_name("x");
+  w.set_name("w");
+  const var y = product(x, w), z = product(w, w);
+  CHECK(refusal([&] { y.grad_fn(w, x); }) == "ebb::grad_fn: operand 0 of mul is not w");
+  CHECK(refusal([&] { y.grad_fn(x, w, x); }) == "ebb::grad_fn: mul has 2 operands, named are 3");
+  CHECK(refusal([&] { y.grad_fn(x, x); }) == "ebb::grad_fn: operand 1 of mul is not x");
+  CHECK(refusal([&] { ebb::grad_fn(std::tie(y, z)); }) == "ebb::grad_fn: the results that are named come from several nodes");
+  CHECK(refusal([&] { x.grad_fn(); }) == "ebb::variable::grad_fn: x was made by no node; the node of a leaf is accumulate_node");
+  CHECK(refusal([&] { z.grad_fn(w, w); }).empty());
+}

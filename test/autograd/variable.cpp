@@ -1,0 +1,127 @@
+// test/autograd/variable.cpp — variables and expressions as values: printed, assigned, compared, asked for what they are.
+// SPDX-License-Identifier: BSL-1.0
+#include "../refusal.hpp"
+
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using test::refusal;
+
+using array = ebb::tensor<float, ebb::dyn>;
+using var = ebb::variable<float, ebb::dyn>;
+using scalar = ebb::variable<float>;
+
+std::string printed(const auto& x) {
+  std::ostringstream out;
+  out << x;
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("a variable is printed as its value") {
+  const var x(array{1, 2.5f});
+  CHECK(printed(x) == printed(x.value()));
+  CHECK(printed(x * 2) == "f32[2] [2  5]");
+  CHECK(printed(x < 2) == printed(ebb::tensor<bool, ebb::dyn>{true, false}));
+  CHECK(printed(var()) == "undefined");
+  CHECK(printed(x.grad()) == "undefined");
+}
+
+TEST_CASE("a comparison of scalars is a condition") {
+  scalar loss(2.f);
+  int steps = 0;
+  for (; loss > 0.1; ++steps) loss = loss / 2;
+  CHECK(steps == 5);
+  if (!(loss < 0.1) || ebb::any(loss >= loss * 2)) FAIL("2 / 32 is less");
+  loss.backward();
+  const var x(array{1, 2});
+  CHECK((ebb::any(x > 1.5f) ? 1 : 0) == 1);
+  CHECK((ebb::all(x > 1.5f) ? 1 : 0) == 0);
+}
+
+TEST_CASE("a leaf is assigned, and given a gradient, from whatever holds its elements") {
+  var w(array{3, 4});
+  const var x(array{1, 2});
+  w.assign(w - 0.5 * x);
+  CHECK(w.value() == array{2.5f, 3});
+  w.assign(ebb::tensor<float, 2>{7, 8});
+  CHECK(w.value() == array{7, 8});
+  w.assign(std::vector<float>{5, 6});
+  CHECK(w.value() == array{5, 6});
+  w.assign(x);
+  CHECK(w.value() == array{1, 2});
+  w.assign({9, 9});
+  CHECK(w.value() == array{9, 9});
+  CHECK(w.version() == 5);
+  CHECK(w.is_leaf());
+  w.set_grad(x * 2);
+  CHECK(w.grad().value() == array{2, 4});
+  CHECK_FALSE(w.grad().requires_grad());
+  CHECK(refusal([&] { w.assign(std::vector<float>{1}); }) == "ebb::variable::assign: shape [1] was given for extents [2]");
+  CHECK(refusal([&] { w.set_grad(var(array{1, 2, 3})); }) == "ebb::variable::set_grad: shape [3] was given for extents [2]");
+  CHECK(refusal([&] { var(x * 2).assign(x); }).find("only a leaf can be assigned to") != std::string::npos);
+  CHECK(w.value() == array{9, 9});
+
+  ebb::variable<float, 2> fixed(ebb::tensor<float, 2>{1, 2});  // as far as the types know, it may fit
+  fixed.assign(array{3, 4});
+  CHECK(fixed.value()(1) == 4);
+  CHECK_FALSE(refusal([&] { fixed.assign(array{1, 2, 3}); }).empty());
+}
+
+TEST_CASE("an expression tells what its variable does") {
+  var x(array{1, 2});
+  const auto e = x * x + 1;
+  CHECK(e.size() == 2);
+  CHECK(e.extent(0) == 2);
+  CHECK(e.shape()[0] == 2);
+  CHECK(e.requires_grad());
+  CHECK_FALSE(e.is_leaf());
+  CHECK(e.name() == "mul+add");
+  CHECK(e.value() == array{2, 5});
+  CHECK(ebb::sum(x).item() == 3);
+  e.set_name("e");
+  CHECK(e.name() == "e");
+  CHECK(e.grad_fn().name() == "e");
+  e.backward(array{1, 10});
+  CHECK(x.grad().value() == array{2, 40});
+  const ebb::no_grad off;
+  CHECK_FALSE((x * x).requires_grad());
+}
+
+TEST_CASE("a seed may be a number for a scalar, and any array of the extents") {
+  const var x(array{1, 2});
+  ebb::sum(x).backward(3);
+  CHECK(x.grad().value() == array{3, 3});
+  scalar(ebb::sum(x * x)).backward(0.5);
+  CHECK(x.grad().value() == array{4, 5});
+  (x * 2).backward(std::vector<float>{1, 2});
+  CHECK(x.grad().value() == array{6, 9});
+  var(x * 2).backward(x * 1);  // an expression
+  CHECK(x.grad().value() == array{8, 13});
+}
+
+TEST_CASE("messages count, and name what has a name") {
+  var x(array{1, 2}), w(array{3, 4});
+  x.set_name("x");
+  w.set_name("w");
+  var y = x * x;
+  y.set_name("squares");
+  CHECK(refusal([&] { y.backward(); }) ==
+        "ebb::backward: a seed can be left out only for roots with one element; root 0 (squares) is f32[2]");
+  CHECK(refusal([&] { ebb::backward(y, {.seeds = {array{1}}}); }) == "ebb::backward: seed 0 is f32[1], its root (squares) is f32[2]");
+  CHECK(refusal([&] { ebb::grad(ebb::sum(y), ebb::wrt(x, w)); }) ==
+        "ebb::grad: no output depends on variable 1 (w) of wrt; say allow_unused = true if that is meant");
+  const std::string empty = "ebb::backward: inputs is empty: name at least one variable, or leave it out";
+  CHECK(refusal([&] { ebb::backward(ebb::sum(y), {.inputs = {}}); }) == empty);
+  CHECK(refusal([&] { ebb::backward(ebb::sum(y), {.inputs = ebb::wrt(std::vector<var>())}); }) == empty);
+  CHECK(refusal([&] { ebb::grad(ebb::sum(y), ebb::wrt(std::vector<var>())); }) == "ebb::grad: wrt is empty: name at least one variable");
+  CHECK_FALSE(x.grad().defined());
+}
