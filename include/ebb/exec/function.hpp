@@ -90,32 +90,52 @@ template <class P, class... D, class... A>
   raise_extents(call, text.c_str(), a...);
 }
 
-template <class P, int Result, int Argument>
-EBB_INLINE bool must_be_apart(stretch result, stretch read) {
-  constexpr bool in_place = overwrites<P>::table[static_cast<std::size_t>(Result * P::arguments + Argument)];
-  return result.overlaps(read) & !(in_place && read.first == result.first);
-}
+/// The memory that a call writes and reads. It is looked at and forgotten, so that a compiler need not store it.
+template <class P>
+struct memory_of_call {
+  stretch to[P::results + 1], read[P::arguments + 1];
+
+  template <class... D, class... A>
+  EBB_INLINE explicit memory_of_call(const destinations<D...>& d, const A&... a) {
+    int number = 0;
+    each_destination(d, [&](const auto& leaf) EBB_LAMBDA { to[number++] = stretch_of(leaf); });
+    number = 0;
+    each_argument_leaf([&](const auto& leaf) EBB_LAMBDA { read[number++] = stretch_of(leaf); }, a...);
+  }
+  /// Whether result O overlaps an earlier one, or an argument that it may not be written over.
+  template <int O>
+  EBB_INLINE bool must_be_apart() const {
+    bool apart = false;
+    repeat<O>([&]<int Q>() EBB_LAMBDA { apart = apart || to[O].overlaps(to[Q]); });
+    repeat<P::arguments>([&]<int I>() EBB_LAMBDA {
+      constexpr bool in_place = overwrites<P>::table[static_cast<std::size_t>(O * P::arguments + I)];
+      apart = apart || (to[O].overlaps(read[I]) && !(in_place && read[I].first == to[O].first));
+    });
+    return apart;
+  }
+};
 
 /// Results that overlap what is still to be read go to spare memory first.
-template <class P>
-[[gnu::noinline]] void run_program_apart(void* const* data, void* const* to, const stretch* of, const stretch* read,
-                                         const std::size_t* symbol, const char* call) {
+template <class P, class... D, class... A>
+[[gnu::noinline]] void run_program_apart(const char* call, void* const* to, const destinations<D...>& d, const A&... a) {
+  bound_arguments<P, A...> bound(a...);
+  bound.complete();
+  const memory_of_call<P> memory(d, a...);
   bool apart[P::results + 1] = {};
   std::size_t spare = 0;
   repeat<P::results>([&]<int O>() {
-    repeat<O>([&]<int Q>() { apart[O] |= of[O].overlaps(of[Q]); });
-    repeat<P::arguments>([&]<int I>() { apart[O] |= must_be_apart<P, O, I>(of[O], read[I]); });
-    if (apart[O]) spare += padded_bytes(of[O].bytes());
+    apart[O] = memory.template must_be_apart<O>();
+    if (apart[O]) spare += padded_bytes(memory.to[O].bytes());
   });
   char* at = thread_spare().take(spare);
   void* own[P::results + 1];
   for (int o = 0; o < P::results; ++o) {
     own[o] = apart[o] ? at : to[o];
-    if (apart[o]) at += padded_bytes(of[o].bytes());
+    if (apart[o]) at += padded_bytes(memory.to[o].bytes());
   }
-  run_program<P>(data, own, symbol, call);
+  run_program<P>(bound.data, own, bound.symbols.value, call);
   for (int o = 0; o < P::results; ++o)
-    if (apart[o] && of[o].bytes()) std::memcpy(to[o], own[o], of[o].bytes());
+    if (apart[o] && memory.to[o].bytes()) std::memcpy(to[o], own[o], memory.to[o].bytes());
 }
 
 /// Runs P and writes its outputs to `d`.
@@ -131,23 +151,15 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
   const std::size_t* symbol = bound.symbols.value;
 
   bool fits = true;
-  stretch of[P::results + 1], read[P::arguments + 1];
   number = 0;
-  each_destination(d, [&]<class Leaf>(Leaf& leaf) {
-    fits = fits & has_result_extents<P>(number, std::as_const(leaf), symbol);
-    of[number++] = stretch_of(std::as_const(leaf));
-  });
+  each_destination(d, [&]<class Leaf>(Leaf& leaf) { fits = fits && has_result_extents<P>(number++, std::as_const(leaf), symbol); });
   if (!fits) [[unlikely]] raise_destination<P>(call, d, symbol, a...);
   check_arguments<P>(call, bound.data, symbol);
-  number = 0;
-  each_argument_leaf([&](const auto& leaf) { read[number++] = stretch_of(leaf); }, a...);
 
-  bool any_apart = false;
-  repeat<P::results>([&]<int O>() EBB_LAMBDA {
-    repeat<O>([&]<int Q>() EBB_LAMBDA { any_apart |= of[O].overlaps(of[Q]); });
-    repeat<P::arguments>([&]<int I>() EBB_LAMBDA { any_apart |= must_be_apart<P, O, I>(of[O], read[I]); });
-  });
-  if (any_apart) [[unlikely]] run_program_apart<P>(bound.data, to, of, read, symbol, call);
+  const memory_of_call<P> memory(d, a...);
+  bool apart = false;
+  repeat<P::results>([&]<int O>() EBB_LAMBDA { apart = apart || memory.template must_be_apart<O>(); });
+  if (apart) [[unlikely]] run_program_apart<P>(call, to, d, a...);
   else run_program<P>(bound.data, to, symbol, call);
 }
 

@@ -121,7 +121,8 @@ class nest_kernel {
   }
 
   /// Elements [j, j + count) of a row; the first of them belongs to logical lane `phase`, which is 0 unless a run joins rows.
-  static EBB_PART void segment(leaf& x, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
+  static EBB_PART void segment(leaf& given, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
+    leaf x = given;
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);
     while (count > 0) {
@@ -141,6 +142,7 @@ class nest_kernel {
       u = (u + 1) % accumulators;
     }
     if (has_run && u != 0) turn(x);
+    given = x;
   }
 
   static EBB_PART void row(leaf& x, leaves& whole, const pointers& p, std::size_t count) {

@@ -208,8 +208,8 @@ struct nest_step {
   }
   static EBB_PART void finish(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
     [&]<int... R, int... S>(std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_PART_LAMBDA {
-      (reduce_one<R>(v, p, j, rest.template operator()<R>(), part), ...);
       (store_one<S>(v, p, j, part), ...);
+      (reduce_one<R>(v, p, j, rest.template operator()<R>(), part), ...);
     }(reduces{}, stores{});
   }
   template <int... Piece>
