@@ -46,7 +46,7 @@ class block_program {
     check_after(-1, symbol, call);
     for (int s = 0; s < p_.steps.size(); ++s) {
       if (p_.steps[s].nest >= 0) nests_[p_.steps[s].nest]->run(buffer_.data(), symbol, arena_.take(0));
-      else run_whole(p_.steps[s], symbol);
+      else run_whole(p_.steps[s], symbol, call);
       check_after(s, symbol, call);
     }
     for (const plan_copy& c : p_.copies)
@@ -75,7 +75,7 @@ class block_program {
     }
   }
 
-  void run_whole(const plan_step& s, const std::size_t* symbol) {
+  void run_whole(const plan_step& s, const std::size_t* symbol, const char* call) {
     const equation& e = g_.eq[s.equation];
     for (int j = 0; j < e.count; ++j) {
       in_[j] = buffer_[p_.joined[s.joined.first + j]];
@@ -90,6 +90,7 @@ class block_program {
     if (e.count > 1) c.index = g_.op(g_.operand(s.equation, 1)).result;
     c.out = buffer_[s.out];
     c.result = extents_at(g_.shapes[e.shape], symbol);
+    c.call = call;
     e.op->kernels.whole(c);
   }
 

@@ -6,6 +6,7 @@
 #include "../graph/graph.hpp"
 #include "../num/lane.hpp"
 #include "../tensor/reduction_tree.hpp"
+#include "../tensor/solve_order.hpp"
 
 #include <string>
 
@@ -43,6 +44,7 @@ class evaluator {
       case kind::gather: return gather(k, out, n);
       case kind::scatter: return scatter(k, out, n);
       case kind::contract: return contract(k, out, n);
+      case kind::solve: return solve(k, out, n);
     }
     return {};
   }
@@ -201,6 +203,30 @@ class evaluator {
           result[i] = to_cell(static_cast<T>(sum));
         }
       }
+    });
+    return result;
+  }
+
+  constexpr cell_array solve(int k, const extent_list& out, int n) const {
+    const bool transposed = g_.eq[k].attr[0], inverts = g_.eq[k].count == 1;
+    const int rows = static_cast<int>(out.e[out.rank - 2]), columns = static_cast<int>(out.e[out.rank - 1]), width = rows + columns;
+    cell_array result(n, 0);
+    with_dtype(g_.op(k).result, [&]<class T>(T) {
+      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+      if constexpr (!std::is_integral_v<T>)
+        for (int first = 0, matrix = 0; first < n; first += rows * columns, matrix += rows * rows) {
+          vec<wide> both(rows * width, 0);
+          for (int i = 0; i < rows; ++i) {
+            for (int j = 0; j < rows; ++j)
+              both[i * width + j] = static_cast<wide>(from_cell<T>(in(k, 0)[matrix + (transposed ? j * rows + i : i * rows + j)]));
+            for (int j = 0; j < columns; ++j)
+              both[i * width + rows + j] = inverts ? wide(i == j) : static_cast<wide>(from_cell<T>(in(k, 1)[first + i * columns + j]));
+          }
+          if (solve_in_order(both.data(), rows, columns) >= 0)
+            raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": a matrix is singular");
+          for (int i = 0; i < rows * columns; ++i)
+            result[first + i] = to_cell(static_cast<T>(both[i / columns * width + rows + i % columns]));
+        }
     });
     return result;
   }

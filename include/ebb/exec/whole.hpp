@@ -1,15 +1,18 @@
-// ebb/exec/whole.hpp — steps that are one equation on whole arrays: products, moves, rows by index.
+// ebb/exec/whole.hpp — steps that are one equation on whole arrays: products, systems, moves, rows by index.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../base/error.hpp"
 #include "../graph/equation.hpp"
 #include "../kernel/contract.hpp"
 #include "../kernel/move.hpp"
 #include "../kernel/nest.hpp"
+#include "../kernel/solve.hpp"
 #include "../plan/plan.hpp"
 #include "workspace.hpp"
 
 #include <cstring>
+#include <string>
 
 namespace ebb::inline EBB_ABI {
 
@@ -23,6 +26,7 @@ struct whole_call {
   dtype index = dtype::i64;             // of operand 1, where that names rows; they have been checked, see check.hpp
   void* out = nullptr;
   extent_list result;
+  const char* call = "ebb";  // who is named in errors
 };
 
 namespace detail {
@@ -78,10 +82,31 @@ void contract_whole(const whole_call& c) {
   kernel::contract(p, static_cast<const T*>(c.in[0]), static_cast<const T*>(c.in[1]), static_cast<T*>(c.out), scratch);
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_singular(const whole_call& c, std::size_t matrix, std::ptrdiff_t pivot) {
+  const std::size_t batch = c.shapes[0].volume(0, c.shapes[0].rank - 2);
+  raise(std::string(c.call) + ": " + std::string(c.op->name) + ": " +
+        (batch == 1 ? "the matrix" : "matrix " + std::to_string(matrix) + " of " + std::to_string(batch)) +
+        " is singular: pivot " + std::to_string(pivot) + " is 0");
+}
+template <class T>
+void solve_whole(const whole_call& c) {
+  const int r = c.result.rank;
+  if (c.result.volume() == 0) return;
+  const std::size_t batch = c.result.volume(0, r - 2), n = c.result.e[r - 2], m = c.result.e[r - 1];
+  const kernel::linear_system s{static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(m), c.attr[0] != 0};
+  const T *a = static_cast<const T*>(c.in[0]), *b = c.count > 1 ? static_cast<const T*>(c.in[1]) : nullptr;
+  void* const scratch = thread_scratch().take(kernel::solve_scratch_bytes<T>(s));
+  for (std::size_t i = 0; i < batch; ++i) {
+    const std::ptrdiff_t pivot = kernel::solve(s, a + i * n * n, b ? b + i * n * m : b, static_cast<T*>(c.out) + i * n * m, scratch);
+    if (pivot >= 0) [[unlikely]] raise_singular(c, i, pivot);
+  }
+}
+
 /// The function of an op for dtype T that is a whole step.
 template <kind What, class T>
 constexpr op_kernels::whole_function whole_function_of() {
   if constexpr (What == kind::contract && !std::is_same_v<T, bool>) return &contract_whole<T>;
+  else if constexpr (What == kind::solve) return &solve_whole<T>;
   else if constexpr (What == kind::gather) return &gather_whole;
   else if constexpr (What == kind::scatter) return &scatter_whole<T>;
   else if constexpr (What == kind::move) return &move_whole;
@@ -112,6 +137,7 @@ EBB_INLINE void run_whole(const nest_call& call) {
   if constexpr (e.count > 1) c.index = operand(1).op->result;
   c.out = call.buffer[s.out];
   c.result = extents_at(P::shape_at(e.shape), call.symbol);
+  c.call = call.name;
   constexpr op_kernels::whole_function run = e.op->kernels.whole;
   run(c);
 }

@@ -100,6 +100,7 @@ class batching {
         break;
       case kind::elementwise: case kind::reshape: break;
       case kind::contract: return contract(k);
+      case kind::solve: return solve(k);
       case kind::gather: return gather(k);
       case kind::scatter: return scatter(k);
       default: return -125;  // what has no operands depends on nothing
@@ -129,6 +130,24 @@ class batching {
     result.push(out.e[2]);
     const int in[] = {e.op->kit->reshape(to_, at_[x], to_.intern(tall)), at_[y]};
     return e.op->kit->reshape(to_, add(e, to_.intern(result), {in, 2}), rows_shape_[e.shape]);
+  }
+
+  /// One matrix for all rows is factored once: [B, n, m] -> [n, B m], solve, and back.
+  constexpr int solve(int k) {
+    const equation& e = from_.eq[k];
+    const int a = from_.operand(k, 0), b = from_.operand(k, e.count - 1);
+    const dtype_kit& kit = *e.op->kit;
+    if (rows_[a] || from_.shape_of(a).rank != 2) {
+      const int in[] = {with_rows(a), with_rows(b)};
+      return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, e.count});
+    }
+    const int apart = move_axis(at_[b], kit, 0, 1), columns = to_.eq[apart].shape;
+    const shape s = to_.shape_of(apart);
+    shape flat;
+    flat.push(s.e[0]);
+    flat.push(to_.syms.derive(extent_rule::product, s.e[1], s.e[2]));
+    const int in[] = {at_[a], kit.reshape(to_, apart, to_.intern(flat))};
+    return move_axis(kit.reshape(to_, add(e, to_.eq[in[1]].shape, {in, 2}), columns), kit, 1, 0);
   }
 
   /// x with axis `from` in place `to`, and the others in their order.

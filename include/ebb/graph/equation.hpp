@@ -32,6 +32,7 @@ enum class kind : std::uint8_t {
   broadcast,    // attr[0]: mask of the result's axes that the operand does not have
   reduce,       // attr[0]: first axis, attr[1]: one past the last axis; a run of adjacent axes
   contract,     // a matrix product; attr[0]: which operands are taken transposed
+  solve,        // linear systems: operand 0 is square, operand 1 the right sides, or they are 1; attr[0]: whether operand 0 is transposed
   reshape,      // the same elements in the same order under another shape: no work, one buffer
   move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
   gather,       // rows of operand 0 named by the integers in operand 1
@@ -49,7 +50,7 @@ struct op_kernels {
   using block_function = void (*)(const void* const* in, void* out, std::size_t n);
   /// Reduction of n elements into its logical lanes, beginning at lane number `phase`; see [note: logical reduction tree].
   using accumulate_function = void (*)(void* lanes, const void* x, std::size_t n, std::size_t phase);
-  /// The whole equation: products, moves, rows by index.
+  /// The whole equation: products, systems, moves, rows by index.
   using whole_function = void (*)(const whole_call&);
   vector_function vector = nullptr;
   block_function block = nullptr;

@@ -77,7 +77,7 @@ class graph_text {
     std::string s(e.op->name);
     for (int j = 0; j < e.count; ++j) {
       s += ' ' + names_[g_.operand(k, j)];
-      if (e.op->what == kind::contract && (e.attr[0] >> j & 1)) s += "^T";
+      if ((e.op->what == kind::contract || e.op->what == kind::solve) && (e.attr[0] >> j & 1)) s += "^T";
     }
     s += attributes(k);
     if (e.does == effect::assign) s += " !";
@@ -110,7 +110,7 @@ class graph_text {
         for (int a = 0; a < max_rank; ++a)
           if (e.attr[0] >> a & 1) axis(a);
         break;
-      case kind::contract: break;
+      case kind::contract: case kind::solve: break;
       case kind::move:
         if (e.op->shows) {
           std::int64_t numbers[max_rank] = {};

@@ -13,6 +13,7 @@
 #include "../op/rounding.hpp"
 #include "../op/shape.hpp"
 #include "../op/softmax.hpp"
+#include "../op/solve.hpp"
 #include "../op/trigonometric.hpp"
 
 namespace ebb::inline EBB_ABI {

@@ -1,0 +1,124 @@
+// ebb/kernel/solve.hpp — systems of linear equations.
+// SPDX-License-Identifier: BSL-1.0
+//
+// The order of every sum is fixed, see [note: order of a solution].
+//
+// How it is done: panels of columns are eliminated one after the other, and what stands right of a panel is brought up to date by the tiles
+// of a matrix product. Multipliers and solved rows are kept with the opposite sign, so that a link of a product is a link of the chain.
+#pragma once
+
+#include "../tensor/solve_order.hpp"
+#include "narrow.hpp"
+#include "tile.hpp"
+
+#include <algorithm>
+
+namespace ebb::inline EBB_ABI::kernel {
+
+/// Solves op(a)[n x n] * x[n x m] = b[n x m], compact and row-major; op transposes or does nothing. b is nullptr: x is the inverse.
+struct linear_system {
+  std::ptrdiff_t n = 0, m = 0;
+  bool transposed = false;
+
+  /// The distance between the rows of [a | b] in scratch.
+  constexpr std::ptrdiff_t row() const { return (n + m + 15) / 16 * 16; }
+};
+
+namespace elimination {
+
+inline constexpr std::ptrdiff_t panel = 32;
+
+/// [a | b] while it is worked on, n rows of n + m elements.
+template <class T>
+struct rows {
+  T* data;
+  std::ptrdiff_t n, m, row;
+
+  EBB_INLINE T* at(std::ptrdiff_t i, std::ptrdiff_t j) const { return data + i * row + j; }
+
+  /// To `count` rows of `columns` elements from (i, j) on are added the `depth` rows from `first` on, each times its factor, which stands
+  /// in its column of the row that it is added to.
+  EBB_INLINE void add(std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t count, std::ptrdiff_t columns, std::ptrdiff_t first,
+                      std::ptrdiff_t depth) const {
+    tile::block(count, depth, matrix<T>{at(i, first), row, 1}, at(first, j), row, at(i, j), row, columns, true);
+  }
+  /// The same with the rows `last`, `last` - 1 and so on.
+  EBB_INLINE void add_backwards(std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t count, std::ptrdiff_t columns, std::ptrdiff_t last,
+                                std::ptrdiff_t depth) const {
+    tile::block(count, depth, matrix<T>{at(i, last), row, -1}, at(last, j), -row, at(i, j), row, columns, true);
+  }
+};
+
+/// Brings the pivot of column k into row k; false if it is 0.
+template <class T>
+inline bool pivot(const rows<T>& w, std::ptrdiff_t k) {
+  std::ptrdiff_t best = k;
+  T largest = lane::abs(*w.at(k, k));
+  for (std::ptrdiff_t i = k + 1; i < w.n; ++i)
+    if (const T size = lane::abs(*w.at(i, k)); size > largest) {
+      largest = size;
+      best = i;
+    }
+  if (best != k) std::swap_ranges(w.at(k, 0), w.at(k, w.n + w.m), w.at(best, 0));
+  return largest != 0;
+}
+
+/// Turns a into its factors, and b into what the back substitution begins with. Returns the number of the pivot that is 0, or -1.
+template <class T>
+inline std::ptrdiff_t eliminate(const rows<T>& w) {
+  for (std::ptrdiff_t k0 = 0; k0 < w.n; k0 += panel) {
+    const std::ptrdiff_t k1 = std::min(k0 + panel, w.n), right = w.n + w.m - k1;
+    for (std::ptrdiff_t k = k0; k < k1; ++k) {
+      if (!pivot(w, k)) return k;
+      const T by = *w.at(k, k);
+      for (std::ptrdiff_t i = k + 1; i < w.n; ++i) *w.at(i, k) = -(*w.at(i, k) / by);
+      w.add(k + 1, k + 1, w.n - k - 1, k1 - k - 1, k, 1);
+    }
+    for (std::ptrdiff_t k = k0 + 1; k < k1; ++k) w.add(k, k1, 1, right, k0, k - k0);
+    w.add(k1, k1, w.n - k1, right, k0, k1 - k0);
+  }
+  return -1;
+}
+
+/// Turns b into -x.
+template <class T>
+inline void substitute(const rows<T>& w) {
+  for (std::ptrdiff_t k1 = w.n; k1 > 0; k1 -= std::min(panel, k1)) {
+    const std::ptrdiff_t k0 = std::max(k1 - panel, std::ptrdiff_t{0});
+    for (std::ptrdiff_t k = k1 - 1; k >= k0; --k) {
+      const T by = *w.at(k, k);
+      for (T *x = w.at(k, w.n), *end = x + w.m; x != end; ++x) *x = -(*x / by);
+      w.add(k0, w.n, k - k0, w.m, k, 1);
+    }
+    w.add_backwards(0, w.n, k0, w.m, k1 - 1, k1 - k0);
+  }
+}
+
+}  // namespace elimination
+
+/// What solve<T> wants as scratch, 64-byte aligned.
+template <element T>
+constexpr std::size_t solve_scratch_bytes(const linear_system& s) {
+  using wide = std::conditional_t<half_width<T>, float, T>;
+  return static_cast<std::size_t>(s.n * s.row()) * sizeof(wide);
+}
+
+/// x, see linear_system; it may be a or b. Returns the number of the pivot that is 0, or -1; x is as it was if there is one.
+/// Error: (a + d) x = b for a d with |d| <= 3 n u |l| |u|, l and u the factors of a and u the unit roundoff.
+/// Source: N. Higham, Accuracy and Stability of Numerical Algorithms, theorem 9.4.
+template <element T>
+[[gnu::noinline]] std::ptrdiff_t solve(const linear_system& s, const T* a, const T* b, T* x, void* scratch) {
+  using wide = std::conditional_t<half_width<T>, float, T>;
+  const elimination::rows<wide> w{static_cast<wide*>(scratch), s.n, s.m, s.row()};
+  for (std::ptrdiff_t i = 0; i < s.n; ++i) {
+    for (std::ptrdiff_t j = 0; j < s.n; ++j) *w.at(i, j) = static_cast<wide>(s.transposed ? a[j * s.n + i] : a[i * s.n + j]);
+    for (std::ptrdiff_t j = 0; j < s.m; ++j) *w.at(i, s.n + j) = b ? static_cast<wide>(b[i * s.m + j]) : wide(i == j);
+  }
+  if (const std::ptrdiff_t k = elimination::eliminate(w); k >= 0) return k;
+  elimination::substitute(w);
+  for (std::ptrdiff_t i = 0; i < s.n; ++i)
+    for (std::ptrdiff_t j = 0; j < s.m; ++j) x[i * s.m + j] = static_cast<T>(-*w.at(i, s.n + j));
+  return -1;
+}
+
+}  // namespace ebb::inline EBB_ABI::kernel

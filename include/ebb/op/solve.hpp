@@ -1,0 +1,138 @@
+// ebb/op/solve.hpp — systems of linear equations, and inverse matrices.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: singular matrices]
+// As in PyTorch, a matrix that is singular is an error of the call and not an array of infinities: elimination finds a pivot that is 0.
+// That is known when the step that solves runs, so steps before that one may have written results, and so may those for other matrices
+// of the batch; a call that returns its results has returned none. Rounding decides: a matrix without an inverse may have one after it has
+// been rounded, and the other way round. What holds a NaN or an infinity is not refused: its solution has NaNs.
+#pragma once
+
+#include "linear.hpp"
+
+namespace ebb::inline EBB_ABI::op {
+
+/// Operand 0 is square; where attr 0 is 1 it is taken transposed. Leading axes are batches, equal on both sides.
+struct system : op_base {
+  static constexpr kind what = kind::solve;
+  static constexpr domain accepts = domain::real;
+  static constexpr bool heavy = true;
+  static constexpr precision autocast = precision::full;
+
+ protected:
+  static constexpr auto product(auto x, auto y, std::int64_t transposed) { return emit_on<matmul>({transposed}, x, y); }
+};
+
+/// The matrix x with a x = b.
+/// Saves: a, out. The factors of a are computed again in a backward pass.   Error: see [note: order of a solution] and kernel/solve.hpp.
+struct solve : system {
+  static constexpr std::string_view name = "solve";
+  static constexpr int arity = 2;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const shape &a = in[0], &b = in[1];
+    const int last = a.rank - 1;
+    if (last < 1 || !s.unify(a.e[last - 1], a.e[last])) return refused(180);
+    if (b.rank != a.rank) return refused(102);
+    for (int i = 0; i < last - 1; ++i)
+      if (!s.unify(a.e[i], b.e[i])) return refused(102);
+    if (!s.unify(a.e[last], b.e[last - 1])) return refused(181);
+    return s.find(b);
+  }
+  static constexpr auto pull(auto g, auto a, auto, auto out) {
+    const std::int64_t transposed = out.attribute(0);
+    const auto of_b = emit_on<solve>({!transposed}, a, g);
+    return grads(-(transposed ? product(out, of_b, right_transposed) : product(of_b, out, right_transposed)), of_b);
+  }
+};
+
+/// The matrix x with a x = 1.
+/// Saves: out.   Error: that of solve, for each column of 1.
+struct inverse : system {
+  static constexpr std::string_view name = "inverse";
+  static constexpr int arity = 1;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const int last = in[0].rank - 1;
+    return last < 1 || !s.unify(in[0].e[last - 1], in[0].e[last]) ? refused(180) : s.find(in[0]);
+  }
+  static constexpr auto pull(auto g, auto, auto out) {
+    return grads(-product(product(out, g, left_transposed), out, right_transposed));
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI::functions {
+
+struct inverse {
+  static constexpr precision autocast = precision::full;
+  template <class A>
+  static constexpr auto apply(operand<A> a) {
+    return emit_on<op::inverse>({}, cast_to<decltype(detail::accepted<op::inverse, A>())>(a));
+  }
+};
+
+struct solve {
+  static constexpr precision autocast = precision::full;
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = decltype(detail::accepted<op::solve, promoted<A, B>>());
+    const auto x = cast_to<T>(a), y = cast_to<T>(b);
+    if (x.is_refused()) return x;
+    if (y.is_refused()) return y;
+    if (x.rank() < 2) return refuse<T>(*x.g, 180);
+    if (y.rank() < 1) return refuse<T>(*x.g, 181);
+    if (!is_vector(x.g->syms, x.extents(), y.extents())) return on_matrices(detail::factor(x), y);
+    const auto r = on_matrices(detail::factor(x), view_as(y, with_axis(y.extents(), y.rank(), 1)));
+    return r.is_refused() ? r : view_as(r, without_axes(r.extents(), std::int64_t{1} << (r.rank() - 1)));
+  }
+
+ private:
+  /// Whether the right sides are one vector for each matrix, as far as can be known.
+  static constexpr bool is_vector(const symbols& s, const shape& a, const shape& b) {
+    if (b.rank == 1) return true;
+    bool may_be = b.rank + 1 == a.rank;
+    for (int i = 0; i < b.rank && may_be; ++i) may_be = s.find(a.e[i]) == s.find(b.e[i]) || s.find(a.e[i]) < 0 || s.find(b.e[i]) < 0;
+    return may_be;
+  }
+  template <class T>
+  static constexpr operand<T> on_matrices(detail::factor<T> a, operand<T> b) {
+    const int rank = b.rank();
+    if (a.x.rank() == 2 && rank > 2) {
+      // One matrix for the whole batch: it is factored once, and all right sides are columns of one.
+      int columns_last[max_rank] = {rank - 2}, back[max_rank] = {};
+      for (int i = 0; i < rank - 2; ++i) back[i] = i + 1, columns_last[i + 1] = i;
+      back[rank - 1] = columns_last[rank - 1] = rank - 1;
+      const auto apart = emit_on<op::permute>({pack_axes(columns_last, rank)}, b);
+      shape flat;
+      flat.push(apart.extent(0));
+      flat.push(volume_of(b.g->syms, axes_between(apart.extents(), 1, rank)));
+      return emit_on<op::permute>({pack_axes(back, rank)}, view_as(on_equal_batches(a, view_as(apart, flat)), apart.extents()));
+    }
+    const shape batches[] = {a.batch(), axes_between(b.extents(), 0, rank - 2)};
+    const shape batch = broadcast_shapes(b.g->syms, batches, 2);
+    if (batch.is_refused()) return refuse<T>(*b.g, batch.code());
+    a.repeat_to(batch);
+    return on_equal_batches(a, detail::fit(b, joined(batch, axes_between(b.extents(), rank - 2, rank))));
+  }
+  template <class T>
+  static constexpr operand<T> on_equal_batches(detail::factor<T> a, operand<T> b) {
+    return emit_on<op::solve>({a.transposed}, a.x, b);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI {
+
+/// The inverse of each matrix in the last two axes; leading axes are batches. To multiply with an inverse, solve.
+/// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.
+/// Throws: for a singular matrix, see [note: singular matrices].   Error: see kernel/solve.hpp.
+inline constexpr call<functions::inverse> inverse{};
+/// x with a x = b.
+/// Shape: a [..., n, n], b [..., n, m] or [n]; leading axes are batches, which are broadcast. As in torch.linalg.solve, a b of one axis
+/// less than a is one vector for each matrix if it has a's extents; if that is not known when it is compiled, it has to have them.
+/// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: a, out.
+/// Throws: for a singular matrix, see [note: singular matrices].   Error: see kernel/solve.hpp.
+inline constexpr call<functions::solve> solve{};
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,51 @@
+// test/op/solve.fail.cpp — systems whose shapes do not fit, and what the user is told.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/trace/functions.hpp>
+#include <ebb/trace/trace.hpp>
+
+template <class... A>
+constexpr auto traced_on(auto f) {
+  return ebb::trace_of<decltype(f), A...>::make().size();
+}
+using square = ebb::term<float, 3, 3>;
+using wide = ebb::term<float, 3, 4>;
+using some = ebb::term<float, ebb::dyn, ebb::dyn>;
+
+constexpr int fits = traced_on<some, wide>([](auto a, auto b) { return ebb::solve(ebb::inverse(a), b); });
+
+#if EBB_CASE == 1  // an inverse of what is not square
+// EXPECT: E0180 inverse, solve: a matrix is not square
+constexpr int refused = traced_on<wide>([](auto a) {
+  return ebb::inverse(a);  // LINE
+});
+#elif EBB_CASE == 2  // of a vector
+// EXPECT: E0180 its last two axes differ
+constexpr int refused = traced_on<ebb::term<float, 3>>([](auto a) {
+  return ebb::inverse(a);  // LINE
+});
+#elif EBB_CASE == 3  // least squares are not solved
+// EXPECT: E0180 inverse, solve: a matrix is not square
+constexpr int refused = traced_on<wide, ebb::term<float, 3>>([](auto a, auto b) {
+  return ebb::solve(a, b);  // LINE
+});
+#elif EBB_CASE == 4  // a right side that is too long
+// EXPECT: E0181 solve: the right sides do not have one element, or one row, for each row of the matrix
+constexpr int refused = traced_on<square, ebb::term<float, 4>>([](auto a, auto b) {
+  return ebb::solve(a, b);  // LINE
+});
+#elif EBB_CASE == 5  // right sides as rows
+// EXPECT: E0181 solve: the right sides do not have one element
+constexpr int refused = traced_on<square, ebb::term<float, 4, 3>>([](auto a, auto b) {
+  return ebb::solve(a, b);  // LINE
+});
+#elif EBB_CASE == 6  // a number
+// EXPECT: E0181 solve: the right sides do not have one element
+constexpr int refused = traced_on<square, ebb::term<float>>([](auto a, auto b) {
+  return ebb::solve(a, b);  // LINE
+});
+#elif EBB_CASE == 7  // batches that do not fit
+// EXPECT: E0102 the extents differ
+constexpr int refused = traced_on<ebb::term<float, 2, 3, 3>, ebb::term<float, 4, 3, 1>>([](auto a, auto b) {
+  return ebb::solve(a, b);  // LINE
+});
+#endif
