@@ -8,6 +8,7 @@
 
 #include "accumulate.hpp"
 #include "destroy.hpp"
+#include "mismatch.hpp"
 #include "walk.hpp"
 
 #include <any>
@@ -99,9 +100,11 @@ class backward_pass {
 
  private:
   void refuse() const {
+    const int context = current_context();
     for (int i : walk_.order()) {
       const node& n = walk_.node_at(i);
       if (!walk_.at(i).needed) continue;
+      detail::check_context(options_.call, n, context);
       if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release))
         detail::raise_released(options_.call, n);
       if (options_.create_graph && !n.program->record)

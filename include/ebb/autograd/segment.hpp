@@ -84,10 +84,11 @@ inline constexpr auto joined_names = [] {
 template <class F, class Wrt, class... T>
 class segment {
  public:
-  using forward_graph = frozen<forward_half<F, Wrt, T...>>;
-  using backward_graph = frozen<backward_half<F, off, Wrt, T...>>;
-  using forward = executable<frozen<without_repeats<forward_half<F, Wrt, T...>>>>;
-  using backward = executable<frozen<without_copies<backward_half<F, off, Wrt, T...>>>>;
+  using policy = policy_for<F>;
+  using forward_graph = frozen<forward_half<F, policy, Wrt, T...>>;
+  using backward_graph = frozen<backward_half<F, policy, Wrt, T...>>;
+  using forward = executable<frozen<without_repeats<forward_half<F, policy, Wrt, T...>>>>;
+  using backward = executable<frozen<without_copies<backward_half<F, policy, Wrt, T...>>>>;
 
   static constexpr int arguments = leaves_of<T...>;
   static constexpr int results = traced<F, T...>::g.outs();
@@ -142,6 +143,15 @@ class segment {
     while (node_output[static_cast<std::size_t>(o)] != output) ++o;
     return o;
   }
+
+  /// What the pulls asked of autocast, and whether the context in which backward is called could change anything.
+  static constexpr auto asked_in_pulls = std::to_array(backward_graph::g.asked_in_pulls);
+  static constexpr bool context_matters = [] {
+    for (int a = 0; a < contexts; ++a)
+      for (int b = 0; b < contexts; ++b)
+        if (asked_in_pulls[static_cast<std::size_t>(a)].differs(a, b)) return true;
+    return false;
+  }();
 
   /// Symbols that are extents of arguments: their values are kept, the others follow.
   static constexpr int symbols = [] {
@@ -252,7 +262,8 @@ class segment_node {
     return t;
   }();
   static constexpr node_program program{S::name,     S::outputs, S::edges, S::kept, S::symbols,
-                                        types.data(), extents,    saved_type, run,     record,     twice};
+                                        types.data(), extents,    saved_type, run,     record,     twice,
+                                        nullptr,      S::context_matters ? S::asked_in_pulls.data() : nullptr};
 
  private:
   static derivation graphs() {

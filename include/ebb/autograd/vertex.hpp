@@ -11,7 +11,7 @@
 #pragma once
 
 #include "../base/counted.hpp"
-#include "../num/dtype.hpp"
+#include "../num/precision.hpp"
 #include "../tensor/storage.hpp"
 #include "../tensor/strided.hpp"
 
@@ -77,6 +77,8 @@ struct node_program {
   const twice_differentiable& (*twice)(const node&) = nullptr;
   /// Something to let go of beside saved values, or null.
   void (*release)(node&) = nullptr;
+  /// What pulls asked of autocast under each assumption, where the context of backward's call can matter; see mismatch.hpp.
+  const casts_asked* asked_in_pulls = nullptr;
 };
 
 struct vertex {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "alias.hpp"
+#include "ambient.hpp"
 #include "bind.hpp"
 #include "refusal.hpp"
 
 #include "../base/repeat.hpp"
+#include "../trace/policy.hpp"
 #include "../trace/trace.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -261,6 +263,18 @@ constexpr bool may_hold_results(std::type_identity<std::tuple<Leaf...>>) {
   return (fits(typename Leaf::extents_type{}) && ...);
 }
 
+/// The specification for the same function inside context C.
+template <class C, class Spec>
+struct spec_in;
+template <class C, template <class, int...> class Spec, class F, int... I>
+struct spec_in<C, Spec<F, I...>> {
+  using type = Spec<entered<C, F>, I...>;
+};
+template <class C, template <class> class Spec, class F>
+struct spec_in<C, Spec<F>> {
+  using type = Spec<entered<C, F>>;
+};
+
 /// Each argument is an array, a number, a tuple or a struct over arrays.
 template <class... A>
 inline constexpr bool are_arguments = (traced_argument<A> && ...);
@@ -278,6 +292,13 @@ inline constexpr bool are_arguments = (traced_argument<A> && ...);
 ///   Spec::value<A...>               the same for arrays
 template <class Spec>
 struct program_function {
+  /// On terms in an autocast context: the program of the function in that context.
+  template <class... A>
+    requires(detail::is_in_context<A> || ...)
+  constexpr auto operator()(const A&... a) const {
+    using C = detail::context_among<A...>;
+    return detail::into_context<C>(program_function<typename detail::spec_in<C, Spec>::type>{}(detail::into_context<off>(a)...));
+  }
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     constexpr int code = detail::code_of<Spec, A...>();
@@ -292,6 +313,7 @@ struct program_function {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       using V = typename Spec::template value<A...>;
       if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
+      detail::refuse_undeclared<G>(Spec::name);
       return detail::call_program<executable<G>, V>(Spec::name, a...);
     }
   }
@@ -301,7 +323,9 @@ struct program_function {
     static_assert(!(detail::is_tracked<A> || ...), "[ebb E0151] ebb::into: what it writes has no history: pass the variables' values");
     if constexpr (detail::code_of<Spec, A...>() != 0) (*this)(a...);
     else if constexpr ((detail::can_be_written<D> && ...) && !(detail::is_tracked<A> || ...)) {
-      using P = executable<typename Spec::template program<detail::traced_type<A>...>>;
+      using G = typename Spec::template program<detail::traced_type<A>...>;
+      using P = executable<G>;
+      detail::refuse_undeclared<G>(Spec::name);
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
       static_assert(given == P::results, "[ebb E0141] ebb::into: the number of destinations is not that of the results");
       if constexpr (given == P::results) {

@@ -47,7 +47,8 @@ template <class F, class Wrt, class... T>
 struct gradient_program {
   static constexpr graph_size room = traced<F, T...>::size.times(4);
   static constexpr graph make() {
-    return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
+    return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}),
+                              context_of_pulls<resolved_policy<same_as_forward, typename entry_of<F>::type>>);
   }
 };
 template <class F, class... T>
@@ -158,13 +159,19 @@ struct or_first<Spec, F> {
 
 }  // namespace detail
 
-/// F as one compiled program: traced, fused, run on arrays.
-///   auto y = ebb::compile([](auto x, auto w) { return ebb::tanh(ebb::matmul(x, w)); })(x, w);
-/// Throws: error if the extents of the arguments do not fit; nothing has been changed then.
+namespace detail {
+
+template <class Spec>
+struct entry_of<program_function<Spec>> : entry_of<Spec> {};
 template <class F>
-constexpr auto compile(F) {
-  return detail::callable_of<F, program_function<detail::compile_spec<F>>>();
+struct entry_of<compile_spec<F>> : entry_of<F> {};
+
+template <class F, class... A>
+constexpr auto call_compiled(F, const A&... a) {
+  return program_function<compile_spec<F>>{}(a...);
 }
+
+}  // namespace detail
 
 /// The value of a scalar function and its gradients with respect to the arguments I..., the first one if none is named, in one program.
 /// Shape: gradients have the shapes of their arguments.   Throws: as compile.

@@ -9,9 +9,6 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The autocast policy under which a backward is compiled. off: each op in the dtypes of its operands.
-struct off {};
-
 namespace detail {
 
 /// The numbers of all leaves with real elements: what a backward gives gradients for, unless told otherwise.
@@ -23,48 +20,55 @@ constexpr vec<int> real_leaves(std::type_identity<std::tuple<Term...>>) {
   return r;
 }
 
-/// Everything in one graph: outputs, then gradients for seeds. Wrt: wrt<I...>, or void for all real arguments.
-template <class F, class Wrt, class... T>
+/// Everything in one graph: outputs, then gradients for seeds. Wrt: wrt<I...>, or void for all real arguments. Policy: a resolved one.
+template <class F, class Policy, class Wrt, class... T>
 struct joint_program {
   static constexpr graph make() {
     const graph g = traced<F, T...>::g.thaw();
-    if constexpr (std::is_void_v<Wrt>) return joint(g, real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}));
-    else return joint(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
+    const cast_context& context = context_of_pulls<Policy>;
+    if constexpr (std::is_void_v<Wrt>)
+      return without_contexts(joint(g, real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}), context));
+    else return without_contexts(joint(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}), context));
   }
 };
 /// Whether the forward half of F saves anything for the backward, which else computes it again from the arguments.
 template <class F>
 inline constexpr bool saves_values = true;
 
-template <class F, class Wrt, class... T>
+template <class F, class Policy, class Wrt, class... T>
 constexpr halves halves_of() {
-  return partition(frozen<joint_program<F, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs(), saves_values<F>);
+  return partition(frozen<joint_program<F, Policy, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs(), saves_values<F>);
 }
-template <class F, class Wrt, class... T>
+/// What is saved follows from what the backward mentions, and so from the policy too.
+template <class F, class Policy, class Wrt, class... T>
 struct forward_half {
-  static constexpr graph make() { return halves_of<F, Wrt, T...>().forward; }
+  static constexpr graph make() { return halves_of<F, Policy, Wrt, T...>().forward; }
 };
 template <class F, class Policy, class Wrt, class... T>
 struct backward_half {
-  static constexpr graph make() { return halves_of<F, Wrt, T...>().backward; }
+  static constexpr graph make() { return halves_of<F, Policy, Wrt, T...>().backward; }
 };
 
-/// Named where a user names a policy: in backward_half its sentence would stand far from there.
-template <class Policy>
-struct known_policy {
-  static_assert(std::is_same_v<Policy, off>, "[ebb E0145] there is no such autocast policy: only ebb::off");
-  using type = off;
-};
+/// A policy that was given, for F; named where a user names it: deeper its sentence would stand far from there.
+template <class F, class Policy = same_as_forward>
+using policy_for = resolved_policy<Policy, typename entry_of<F>::type>;
 
 }  // namespace detail
 
 /// The forward half as a type: a flat list of equations, the user's results first among its outputs, then what is saved.
 template <class F, class... A>
-using forward_t = as_program<frozen<detail::forward_half<std::remove_const_t<F>, void, detail::traced_type<A>...>>>;
+using forward_t = as_program<
+    frozen<detail::forward_half<std::remove_const_t<F>, detail::policy_for<std::remove_const_t<F>>, void, detail::traced_type<A>...>>>;
 
 /// The backward half as a type, under an autocast policy: from arguments, saved values and seeds to the gradients of all real arguments.
+/// Where the policy does not matter, all policies give one type; see [note: policies].
 template <class F, class Policy, class... A>
-using backward_t = as_program<
-    frozen<detail::backward_half<std::remove_const_t<F>, typename detail::known_policy<Policy>::type, void, detail::traced_type<A>...>>>;
+using backward_t = as_program<frozen<
+    detail::backward_half<std::remove_const_t<F>, detail::policy_for<std::remove_const_t<F>, Policy>, void, detail::traced_type<A>...>>>;
+
+/// Whether the backward of F would be another program under the policy or context Actual than under Assumed: decided from the programs.
+///   static_assert(!ebb::policy_matters<decltype(f), ebb::off, ebb::autocast<ebb::bf16>, X, W>);
+template <class F, class Assumed, class Actual, class... A>
+inline constexpr bool policy_matters = !std::is_same_v<backward_t<F, Assumed, A...>, backward_t<F, Actual, A...>>;
 
 }  // namespace ebb::inline EBB_ABI

@@ -108,8 +108,8 @@ struct vjp_function {
   template <class... A>
   static constexpr auto run(const A&... a) {
     using Y = typename argument<result_of_trace<F, traced_type<A>...>>::traced;
-    using forward = frozen<forward_half<F, wrt<I...>, traced_type<A>...>>;
-    using backward = frozen<backward_half<F, off, wrt<I...>, traced_type<A>...>>;
+    using forward = frozen<forward_half<F, policy_for<F>, wrt<I...>, traced_type<A>...>>;
+    using backward = frozen<backward_half<F, policy_for<F>, wrt<I...>, traced_type<A>...>>;
     constexpr int own = argument<Y>::leaves;
     using saved = typename saved_terms<forward, own, std::make_integer_sequence<int, forward::g.outs() - own>>::type;
     using R = single_or_tuple<std::tuple<std::tuple_element_t<I, std::tuple<traced_type<A>...>>...>>;

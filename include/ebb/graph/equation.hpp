@@ -59,6 +59,13 @@ struct op_kernels {
   bool there = false;  // asked instead of the pointers, see op_info::differentiable
 };
 
+/// An autocast context as rules meet it in a graph: see op/context.hpp.
+struct cast_context {
+  int number = 0;       // see name_of_context
+  bool assumed = true;  // false where it is known in which context a pull runs, so that nobody has to check it
+  int (*product)(graph&, int x, int y, std::int64_t attr) = nullptr;  // x y in the context's dtype, given back in that of x
+};
+
 struct op_info {
   std::string_view name;
   std::uint64_t id = 0;      // of op and dtype, by content: never compare addresses
@@ -111,6 +118,7 @@ struct equation {
   int sub = -1;              // number of a sub-graph, or -1
   std::int64_t attr[2] = {};
   effect does = effect::none;
+  const cast_context* pulled_in = nullptr;  // the context of its pull; null: that of the region it stands in
 };
 
 }  // namespace ebb::inline EBB_ABI

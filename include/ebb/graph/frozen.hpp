@@ -61,6 +61,7 @@ struct frozen_graph {
   items<int, Size.outs> out{};
   items<symbols::item, Size.symbols> syms{};
   items<frozen_part, Size.graphs> parts{};
+  casts_asked asked{}, asked_in_pulls[contexts]{};  // of graph 0
 
   constexpr int size() const { return parts[0].count.equations; }
   constexpr int outs() const { return parts[0].count.outs; }
@@ -68,7 +69,10 @@ struct frozen_graph {
 
   constexpr graph thaw() const {
     int number = 0;
-    return get(number);
+    graph g = get(number);
+    g.asked = asked;
+    for (int c = 0; c < contexts; ++c) g.asked_in_pulls[c] = asked_in_pulls[c];
+    return g;
   }
 
   template <graph_size Less>
@@ -83,7 +87,13 @@ struct frozen_graph {
     copy(out, r.out);
     copy(syms, r.syms);
     copy(parts, r.parts);
+    r.remember(*this);
     return r;
+  }
+  /// What has been asked of autocast in g.
+  constexpr void remember(const auto& g) {
+    asked = g.asked;
+    for (int c = 0; c < contexts; ++c) asked_in_pulls[c] = g.asked_in_pulls[c];
   }
   constexpr void put(const graph& g, graph_size& at) {
     frozen_part& p = parts[static_cast<std::size_t>(at.graphs++)];
@@ -126,6 +136,7 @@ constexpr frozen_graph<Size> freeze(const graph& g) {
   frozen_graph<Size> f;
   graph_size at;
   f.put(g, at);
+  f.remember(g);
   return f;
 }
 

@@ -35,6 +35,12 @@ struct graph {
   symbols syms;
   vec<graph> subs;
 
+  // Of autocast, see op/context.hpp: the context of the function or pull that runs now, what new equations are told of theirs, and what
+  // would have been cast so far: while tracing, and in pulls that assume each of the contexts.
+  const cast_context* context = nullptr;
+  const cast_context* pulled_in = nullptr;
+  casts_asked asked, asked_in_pulls[contexts];
+
   constexpr int size() const { return eq.size(); }
   constexpr number_range operands(int k) const { return {pool.data() + eq[k].first, eq[k].count}; }
   constexpr int operand(int k, int j) const { return pool[eq[k].first + j]; }
@@ -72,6 +78,7 @@ struct graph {
     added = e;
     added.first = first;
     added.count = in.count;
+    if (pulled_in && !e.pulled_in) added.pulled_in = pulled_in;
     return k;
   }
   /// Appends equation k of another graph; `to` says what the numbers of its operands have become.
@@ -105,12 +112,17 @@ struct graph {
   }
   constexpr bool equal(const equation& o, const equation& e, number_range in) const {
     if (o.op->id != e.op->id || o.shape != e.shape || o.count != in.count || o.sub != e.sub || o.does != e.does || o.attr[0] != e.attr[0] ||
-        o.attr[1] != e.attr[1])
+        o.attr[1] != e.attr[1] || !pulled_alike(o, e))
       return false;
     const int* there = pool.data() + o.first;
     for (int j = 0; j < in.count; ++j)
       if (there[j] != in.data[j]) return false;
     return true;
+  }
+  constexpr bool pulled_alike(const equation& there, const equation& e) const {
+    const cast_context* const own = e.pulled_in ? e.pulled_in : pulled_in;
+    if (!own || !there.pulled_in) return !own && !there.pulled_in;
+    return own->number == there.pulled_in->number && own->assumed == there.pulled_in->assumed;
   }
   constexpr void rehash() {
     int size = 64;
@@ -142,6 +154,8 @@ constexpr graph shell_of(const graph& g) {
   r.inputs = g.inputs;
   r.syms = g.syms;
   r.subs = g.subs;
+  r.asked = g.asked;
+  for (int c = 0; c < contexts; ++c) r.asked_in_pulls[c] = g.asked_in_pulls[c];
   r.eq.reserve(g.eq.size());
   r.pool.reserve(g.pool.size());
   return r;

@@ -99,6 +99,7 @@ class graph_text {
     std::string s;
     const auto axis = [&](std::int64_t a) { s += ' ' + std::to_string(a); };
     switch (e.op->what) {
+      case kind::elementwise: return e.attr[0] != 0 ? " each use" : "";
       case kind::input: axis(e.attr[0]); break;
       case kind::index: s = " along", axis(e.attr[0]); break;
       case kind::reduce:

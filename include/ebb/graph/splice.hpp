@@ -12,6 +12,7 @@ constexpr graph canonical_shapes(const graph& g) {
   r.inputs = g.inputs;
   r.syms = g.syms;
   r.subs = g.subs;
+  r.asked = g.asked;
   vec<int> number, to(g.size(), -1);
   for (const shape& s : g.shapes) number.push(r.intern(g.syms.find(s)));
   for (int k = 0; k < g.size(); ++k) {
@@ -41,6 +42,7 @@ constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& argument
     for (int i = 0; i < s.rank; ++i) s.e[i] = to.syms.find(here(s.e[i]));
     number.push(to.intern(s));
   }
+  to.asked.ask(from.asked);
   const int subs = to.subs.size();
   for (const graph& sub : from.subs) to.subs.push(sub);
   for (int k = 0; k < from.size(); ++k) {

@@ -1,14 +1,84 @@
-// ebb/num/precision.hpp — what autocast does with an op's operands: a property of the op, never a list elsewhere.
+// ebb/num/precision.hpp — autocast contexts, and what they do with an op's operands: a property of the op, never a list elsewhere.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../base/config.hpp"
-
-#include <cstdint>
+#include "dtype.hpp"
 
 namespace ebb::inline EBB_ABI {
 
-/// low: cast to the autocast dtype. full: cast to float. widest: cast to the widest among them. as_is: taken as they come.
+using bf16 = bfloat16;
+using f16 = float16;
+
+/// low: cast to the context's dtype. full: cast to float. widest: cast to the widest among them. as_is: taken as they come.
 enum class precision : std::uint8_t { as_is, low, full, widest };
+
+/// The context in which nothing is cast; as a policy: each op of the backward in the dtypes of its operands.
+struct off {};
+
+/// The context of PyTorch's torch.autocast("cpu", dtype): ops of class `low` compute in Low, those of class `full` in float.
+/// Uses: a weight that is used k times is cast for each use, and its k gradients are summed in float; with Uses = ebb::shared_casts the
+/// casts of an argument are one, and the gradients are summed in Low, as PyTorch's cast cache does it.
+struct own_casts {};
+struct shared_casts {};
+template <class Low, class Uses = own_casts>
+struct autocast {
+  static_assert(std::is_same_v<Low, bfloat16> || std::is_same_v<Low, float16>,
+                "[ebb E0182] autocast computes in ebb::bf16 or ebb::f16: there is no such context of another dtype");
+  using low = Low;
+};
+
+template <class C>
+inline constexpr bool is_context = std::is_same_v<C, off>;
+template <class Low, class Uses>
+inline constexpr bool is_context<autocast<Low, Uses>> = true;
+
+/// Contexts by number, as they are known at run time: 0 is off.
+inline constexpr int contexts = 3;
+constexpr dtype low_of_context(int number) { return number == 1 ? dtype::bf16 : dtype::f16; }
+constexpr std::string_view name_of_context(int number) {
+  constexpr std::string_view names[contexts] = {"off", "autocast<bf16>", "autocast<f16>"};
+  return names[number];
+}
+template <class C>
+inline constexpr int number_of_context = 0;
+template <class Low, class Uses>
+inline constexpr int number_of_context<autocast<Low, Uses>> = std::is_same_v<Low, bfloat16> ? 1 : 2;
+
+/// Autocast converts these: double and integers stay what they are.
+constexpr bool can_be_cast(dtype d) { return d == dtype::f32 || d == dtype::f16 || d == dtype::bf16; }
+
+/// What an operand of dtype d becomes under an op of class p.
+constexpr dtype dtype_in_context(int number, precision p, dtype d) {
+  if (number == 0 || !can_be_cast(d)) return d;
+  return p == precision::low ? low_of_context(number) : p == precision::full ? dtype::f32 : d;
+}
+
+/// Which operands were met under ops of a class that a context would cast, as bits: what decides whether a context matters.
+struct casts_asked {
+  std::uint8_t low = 0, full = 0;
+  bool by_name = false;  // a function asked for the context itself
+
+  constexpr void ask(precision p, dtype d) {
+    const auto bit = static_cast<std::uint8_t>(1u << static_cast<int>(d));
+    if (p == precision::low) low = static_cast<std::uint8_t>(low | bit);
+    if (p == precision::full) full = static_cast<std::uint8_t>(full | bit);
+  }
+  constexpr void ask(const casts_asked& more) {
+    low = static_cast<std::uint8_t>(low | more.low);
+    full = static_cast<std::uint8_t>(full | more.full);
+    by_name = by_name || more.by_name;
+  }
+  /// Whether some operand would be of another dtype in context `a` than in context `b`.
+  constexpr bool differs(int a, int b) const {
+    if (by_name && a != b) return true;
+    for (int d = 0; d <= static_cast<int>(dtype::f64); ++d) {
+      const auto type = static_cast<dtype>(d);
+      if ((low >> d & 1) && dtype_in_context(a, precision::low, type) != dtype_in_context(b, precision::low, type)) return true;
+      if ((full >> d & 1) && dtype_in_context(a, precision::full, type) != dtype_in_context(b, precision::full, type)) return true;
+    }
+    return false;
+  }
+  constexpr bool ever_differs() const { return differs(0, 1) || differs(0, 2) || differs(1, 2); }
+};
 
 }  // namespace ebb::inline EBB_ABI

@@ -54,7 +54,6 @@ struct square : elementwise<1> {
 struct reciprocal : elementwise<1> {
   static constexpr std::string_view name = "reciprocal";
   static constexpr domain accepts = domain::real;
-  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::all<decltype(x)>(1) / x; }
   static constexpr auto pull(auto g, auto, auto out) { return grads(-g * (out * out)); }
 };

@@ -6,8 +6,13 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// attr 0 of a product: which operands are taken transposed (their last two axes), so that no transpose is ever materialised for it.
-inline constexpr std::int64_t left_transposed = 1, right_transposed = 2;
+/// attr 0 of a product: which operands are taken transposed (their last two axes), so that no transpose is ever materialised for it; and
+/// whether one of them was a vector: autocast leaves alone what such a product is pulled into, as PyTorch's mv and dot.
+inline constexpr std::int64_t left_transposed = 1, right_transposed = 2, of_vector = 4;
+
+/// Inside rules: a product, in the dtype that the context asks for; see [note: contexts in rules].
+template <class T>
+constexpr operand<T> product_of(operand<T> x, operand<T> y, std::int64_t attr);
 
 }  // namespace ebb::inline EBB_ABI
 
@@ -38,13 +43,31 @@ struct matmul : op_base {
   static constexpr auto pull(auto g, auto x, auto y, auto out) {
     const std::int64_t attr = out.attribute(0);
     const bool tx = attr & left_transposed, ty = attr & right_transposed;
-    return grads(tx ? times(y, g, ty, true) : times(g, y, false, !ty), ty ? times(g, x, true, tx) : times(x, g, !tx, false));
+    const std::int64_t flags = attr & of_vector;
+    return grads(tx ? times(y, g, ty, true, flags) : times(g, y, false, !ty, flags),
+                 ty ? times(g, x, true, tx, flags) : times(x, g, !tx, false, flags));
   }
 
  private:
-  static constexpr auto times(auto x, auto y, bool tx, bool ty) {
-    return emit_on<matmul>({(tx ? left_transposed : 0) | (ty ? right_transposed : 0)}, x, y);
+  static constexpr auto times(auto x, auto y, bool tx, bool ty, std::int64_t flags) {
+    return product_of(x, y, (tx ? left_transposed : 0) | (ty ? right_transposed : 0) | flags);
   }
 };
 
 }  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+template <class T>
+constexpr operand<T> product_of(operand<T> x, operand<T> y, std::int64_t attr) {
+  graph& g = *x.g;
+  if (can_be_cast(dtype_of<T>) && !(attr & of_vector) && !x.is_refused() && !y.is_refused()) {
+    const cast_context* const c = g.context;
+    if (!c) g.asked.ask(precision::low, dtype_of<T>);
+    else if (c->assumed) g.asked_in_pulls[c->number].ask(precision::low, dtype_of<T>);
+    if (c && dtype_in_context(c->number, precision::low, dtype_of<T>) != dtype_of<T>) return {&g, c->product(g, x.id, y.id, attr)};
+  }
+  return emit_on<op::matmul>({attr}, x, y);
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -4,9 +4,18 @@
 
 #include "operators.hpp"
 
+namespace ebb::inline EBB_ABI {
+
+/// attr 0 of a cast that autocast has made: it stands for a cast of its own at each use. Its cotangents are converted one by one and
+/// added in the dtype of its operand, while those of a cast that the user wrote are added first.
+inline constexpr std::int64_t each_use = 1;
+
+}  // namespace ebb::inline EBB_ABI
+
 namespace ebb::inline EBB_ABI::op {
 
 /// From one dtype to another.   Saves: nothing.   Error: rounded to nearest even; to an integer: towards zero.
+/// attr 0: each_use, or 0.
 template <class From>
 struct cast : elementwise<1> {
   static constexpr std::string_view name = "cast";
@@ -50,11 +59,22 @@ struct stop_gradient : elementwise<1> {
 
 namespace ebb::inline EBB_ABI {
 
+constexpr bool is_cast_of_each_use(const equation& e) { return e.op->family == family_of<op::cast<float>> && e.attr[0] == each_use; }
+
 /// Inside rules: x in dtype To.
 template <class To, class From>
 constexpr operand<To> cast_to(operand<From> x) {
   if constexpr (std::is_same_v<To, From>) return x;
   else return emit_on<op::cast<From>, To>({}, x);
 }
+
+namespace functions {
+
+template <class To>
+struct cast {
+  static constexpr auto apply(auto x) { return cast_to<To>(x); }
+};
+
+}  // namespace functions
 
 }  // namespace ebb::inline EBB_ABI

@@ -18,7 +18,6 @@ struct transcendental : elementwise<1> {
 /// e to the x.   Saves: out.   Error: 1 ulp.
 struct exp : transcendental {
   static constexpr std::string_view name = "exp";
-  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::exp(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * out); }
 };
@@ -26,7 +25,6 @@ struct exp : transcendental {
 /// e^x - 1, without cancellation.   Saves: out.   Error: 2 ulp.
 struct expm1 : transcendental {
   static constexpr std::string_view name = "expm1";
-  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::expm1(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * (out + 1)); }
 };
@@ -34,7 +32,6 @@ struct expm1 : transcendental {
 /// Natural logarithm.   Saves: x.   Error: 1 ulp.   Domain: x >= 0; log(0) is -inf.
 struct log : transcendental {
   static constexpr std::string_view name = "log";
-  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::log(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / x); }
 };
@@ -42,7 +39,6 @@ struct log : transcendental {
 /// log(1 + x), without cancellation.   Saves: x.   Error: 2 ulp.   Domain: x >= -1; log1p(-1) is -inf.
 struct log1p : transcendental {
   static constexpr std::string_view name = "log1p";
-  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::log1p(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / (1 + x)); }
 };
@@ -64,7 +60,6 @@ struct sigmoid : transcendental {
 /// log(1 + e^x), without overflow.   Saves: x.   Error: 3 ulp.
 struct softplus : transcendental {
   static constexpr std::string_view name = "softplus";
-  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::at_least(x, lane::all<decltype(x)>(0)) + lane::log1p(lane::exp(-lane::abs(x))); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<sigmoid>({}, x)); }
 };

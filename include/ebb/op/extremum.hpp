@@ -18,7 +18,6 @@ constexpr auto winner_gets(auto g, auto loses, auto equals) {
 /// The larger of two.   Saves: x, y.   Error: exact.
 struct maximum : elementwise<2> {
   static constexpr std::string_view name = "maximum";
-  static constexpr precision autocast = precision::widest;
   static constexpr auto value(auto x, auto y) { return lane::maximum(x, y); }
   static constexpr auto pull(auto g, auto x, auto y, auto) {
     const auto same = emit_on<equal>({}, x, y);
@@ -29,7 +28,6 @@ struct maximum : elementwise<2> {
 /// The smaller of two.   Saves: x, y.   Error: exact.
 struct minimum : elementwise<2> {
   static constexpr std::string_view name = "minimum";
-  static constexpr precision autocast = precision::widest;
   static constexpr auto value(auto x, auto y) { return lane::minimum(x, y); }
   static constexpr auto pull(auto g, auto x, auto y, auto) {
     const auto same = emit_on<equal>({}, x, y);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "contract.hpp"
+#include "context.hpp"
 #include "reduce.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
@@ -25,16 +25,14 @@ struct factor {
   constexpr void repeat_to(const shape& batch) { x = fit(x, joined(batch, matrix())); }
 };
 
+/// Both of rank 2 or more. Flags: of_vector, or 0.
 template <class T>
-constexpr operand<T> product(factor<T> x, factor<T> y) {
-  return emit_on<op::matmul>({(x.transposed ? left_transposed : 0) | (y.transposed ? right_transposed : 0)}, x.x, y.x);
-}
-
-/// Both of rank 2 or more.
-template <class T>
-constexpr operand<T> product_of_batches(operand<T> a, operand<T> b) {
+constexpr operand<T> product_of_batches(operand<T> a, operand<T> b, std::int64_t flags) {
   graph& g = *a.g;
   factor<T> x(a), y(b);
+  const auto product = [&](const factor<T>& l, const factor<T>& r) {
+    return product_of(l.x, r.x, (l.transposed ? left_transposed : 0) | (r.transposed ? right_transposed : 0) | flags);
+  };
   if (y.x.rank() == 2 && x.x.rank() > 2 && !x.transposed) {
     // One matrix for the whole batch: its rows are those of one tall matrix.
     const shape rows = axes_between(x.x.extents(), 0, x.x.rank() - 1);
@@ -59,6 +57,7 @@ constexpr operand<T> product_of_batches(operand<T> a, operand<T> b) {
 namespace ebb::inline EBB_ABI::functions {
 
 struct matmul {
+  static constexpr precision autocast = precision::low;
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = promoted<A, B>;
@@ -67,7 +66,7 @@ struct matmul {
     const bool row = x.rank() == 1, column = y.rank() == 1;
     if (row) x = view_as(x, with_axis(x.extents(), 0, 1));
     if (column) y = view_as(y, with_axis(y.extents(), 1, 1));
-    const auto r = detail::product_of_batches(x, y);
+    const auto r = detail::product_of_batches(x, y, row || column ? of_vector : 0);
     if (r.is_refused()) return r;
     const int rank = r.rank();
     return view_as(r, without_axes(r.extents(), (row ? std::int64_t{1} << (rank - 2) : 0) | (column ? std::int64_t{1} << (rank - 1) : 0)));
@@ -98,6 +97,7 @@ struct outer {
 };
 
 struct linear {
+  static constexpr precision autocast = precision::low;
   static constexpr auto apply(auto x, auto w) {
     if (w.rank() != 2) return decltype(matmul::apply(x, w)){x.g, -105};
     return matmul::apply(x, emit_on<op::permute>({pack_axes(swapped, 2)}, w));

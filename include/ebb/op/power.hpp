@@ -27,7 +27,6 @@ struct sqrt : transcendental {
 /// 1 / sqrt(x).   Saves: out.   Error: 1 ulp.   Domain: x >= 0; rsqrt(0) is inf.
 struct rsqrt : transcendental {
   static constexpr std::string_view name = "rsqrt";
-  static constexpr precision autocast = precision::full;
   static constexpr auto value(auto x) { return lane::all<decltype(x)>(1) / lane::sqrt(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(-0.5 * g * (out * out * out)); }
 };
@@ -38,7 +37,6 @@ struct rsqrt : transcendental {
 struct pow : elementwise<2> {
   static constexpr std::string_view name = "pow";
   static constexpr domain accepts = domain::real;
-  static constexpr precision autocast = precision::full;
   static constexpr bool heavy = true;
   static constexpr auto value(auto x, auto y) { return lane::pow(x, y); }
 

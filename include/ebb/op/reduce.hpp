@@ -179,6 +179,7 @@ struct extremum {
 
 template <bool Keep, int... Axes>
 struct prod {
+  static constexpr precision autocast = precision::full;
   template <class T>
   static constexpr auto apply(operand<T> x) {
     using Product = std::conditional_t<real_element<T>, T, std::int64_t>;

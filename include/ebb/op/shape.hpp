@@ -191,6 +191,7 @@ struct flip {
 
 template <int Axis>
 struct concat {
+  static constexpr precision autocast = precision::widest;
   template <class... A>
   static constexpr auto apply(A... x) {
     using T = detail::promoted_of<op::concat, A...>;
@@ -202,6 +203,7 @@ struct concat {
 
 template <int Axis>
 struct stack {
+  static constexpr precision autocast = precision::widest;
   static constexpr auto apply(auto... x) { return concat<Axis>::apply(unsqueeze<Axis>::apply(x)...); }
 };
 

@@ -35,7 +35,6 @@ struct broadcast : op_base {
 /// Sum over adjacent axes.   Saves: nothing.   Error: see [note: logical reduction tree].
 struct sum : reduction {
   static constexpr std::string_view name = "sum";
-  static constexpr precision autocast = precision::full;
   template <class T>
   static constexpr T identity() {
     return T(0);

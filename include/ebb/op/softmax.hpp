@@ -59,6 +59,7 @@ constexpr auto reduced_loss(auto losses) {
 
 template <class How>
 struct nll {
+  static constexpr precision autocast = precision::full;
   template <class T, class Target>
   static constexpr auto apply(operand<T> log_p, operand<Target> target) {
     using Real = decltype(detail::accepted<op::exp, T>());
@@ -78,11 +79,13 @@ struct nll {
 
 template <class How>
 struct cross_entropy {
+  static constexpr precision autocast = precision::full;
   static constexpr auto apply(auto logits, auto target) { return nll<How>::apply(log_softmax<-1>::apply(logits), target); }
 };
 
 template <class How>
 struct mse {
+  static constexpr precision autocast = precision::full;
   static constexpr auto apply(auto x, auto y) {
     const auto difference = detail::broadcasting<op::sub>::apply(x, y);
     return reduced_loss<How>(detail::broadcasting<op::square>::apply(difference));
@@ -91,6 +94,7 @@ struct mse {
 
 template <class How>
 struct bce_with_logits {
+  static constexpr precision autocast = precision::full;
   template <class A, class B>
   static constexpr auto apply(operand<A> logits, operand<B> target) {
     using T = promoted<decltype(detail::accepted<op::exp, A>()), B>;

@@ -4,6 +4,8 @@
 
 #include "simplify.hpp"
 
+#include "../op/context.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 /// Which equations depend on `wrt` through real numbers: only they have a cotangent.
@@ -31,13 +33,22 @@ constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
 }
 
 /// Appends the equations of the pull-back of `outs` at `seeds` and returns the cotangents of `wrt`; -1 where nothing arrives.
-/// Cotangents that meet are added in falling order of the equations that gave them.
-constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs, const vec<int>& seeds) {
+/// Cotangents that meet are added in falling order of the equations that gave them. Pulls run in the given autocast context, those of
+/// equations with a context of their own in that.
+constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs, const vec<int>& seeds,
+                             const cast_context& context = context_of<off>) {
   const int n = g.size();
   const vec<char> active = active_equations(g, wrt);
   vec<int> cotangents(n, -1), given(4, -1);
   int* cotangent = cotangents.data();
   const auto arrive = [&, is_active = active.data()](int k, int c) {
+    // A cast that stands for one at each use: converted before it meets others.
+    while (c >= 0 && is_active[k] && is_cast_of_each_use(g.eq.data()[k])) {
+      int converted = -1;
+      g.op(k).pull(g, c, k, &converted);
+      c = converted;
+      k = g.operand(k, 0);
+    }
     if (c >= 0 && is_active[k]) cotangent[k] = cotangent[k] < 0 ? c : g.op(k).kit->add(g, cotangent[k], c);
   };
   for (int i = 0; i < outs.size(); ++i) arrive(outs[i], seeds[i]);
@@ -48,9 +59,12 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
     if (e.count > given.size()) given.extend(e.count - given.size());
     int* c = given.data();
     for (int j = 0; j < e.count; ++j) c[j] = -1;
+    g.context = e.pulled_in ? e.pulled_in : &context;
+    g.pulled_in = e.pulled_in;
     e.op->pull(g, cotangent[k], k, c);
     for (int j = 0; j < e.count; ++j) arrive(g.pool.data()[e.first + j], c[j]);
   }
+  g.context = g.pulled_in = nullptr;
   vec<int> r;
   for (int w : wrt) r.push(cotangent[w]);
   return r;
@@ -66,17 +80,17 @@ constexpr vec<int> equations_of_inputs(const graph& g, const vec<int>& numbers) 
 }
 
 /// The outputs of g, then the gradients of out 0, a scalar, with respect to the given arguments.
-constexpr graph value_and_gradient(graph g, const vec<int>& arguments) {
+constexpr graph value_and_gradient(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int y = g.out[0];
   const int one = g.op(y).kit->literal(g, g.eq[y].shape, 1);
-  const vec<int> d = pull_back(g, wrt, {y}, {one});
+  const vec<int> d = pull_back(g, wrt, {y}, {one}, context);
   for (int i = 0; i < d.size(); ++i) g.out.push(or_zeros(g, d[i], wrt[i]));
   return prune(simplify(g));
 }
 
 /// The outputs of g, then the pull-back of seeds, which become further arguments, one for each real output.
-constexpr graph joint(graph g, const vec<int>& arguments) {
+constexpr graph joint(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   vec<int> outs, seeds;
   for (int o : g.out) {
@@ -84,7 +98,7 @@ constexpr graph joint(graph g, const vec<int>& arguments) {
     outs.push(o);
     seeds.push(g.op(o).kit->input(g, g.eq[o].shape, g.inputs++));
   }
-  const vec<int> d = pull_back(g, wrt, outs, seeds);
+  const vec<int> d = pull_back(g, wrt, outs, seeds, context);
   for (int i = 0; i < d.size(); ++i) g.out.push(or_zeros(g, d[i], wrt[i]));
   return prune(simplify(g));
 }

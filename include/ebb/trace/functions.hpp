@@ -20,15 +20,6 @@ namespace ebb::inline EBB_ABI {
 
 inline constexpr call<op::stop_gradient> stop_gradient{};
 
-namespace functions {
-
-template <class To>
-struct cast {
-  static constexpr auto apply(auto x) { return cast_to<To>(x); }
-};
-
-}  // namespace functions
-
 /// x in dtype To: rounded to nearest even; to an integer: towards zero.   cast<double>(x)
 template <element To, class X>
 constexpr auto cast(const X& x) {

@@ -10,7 +10,9 @@
 namespace ebb::inline EBB_ABI {
 
 template <class A>
-concept traceable = is_term<A> || number<A>;
+concept in_trace = is_term<A> || is_term_under<A>;
+template <class A>
+concept traceable = in_trace<A> || number<A>;
 
 namespace detail {
 
@@ -115,12 +117,37 @@ constexpr graph* graph_of(const number auto&, const auto&... rest) { return grap
 
 }  // namespace detail
 
+namespace detail {
+
+/// What autocast does with the operands of F.
+template <class F>
+inline constexpr precision autocast_class = precision::as_is;
+template <class F>
+  requires requires { F::autocast; }
+inline constexpr precision autocast_class<F> = F::autocast;
+template <class Op>
+inline constexpr precision autocast_class<broadcasting<Op>> = Op::autocast;
+
+/// Notes which operands a context would have cast.
+template <class F, class... A>
+constexpr void ask_contexts(graph& g, const A&...) {
+  if constexpr (autocast_class<F> != precision::as_is) {
+    const auto ask = [&]<class B>(std::type_identity<B>) {
+      if constexpr (is_term<B>) g.asked.ask(autocast_class<F>, dtype_of<typename B::value_type>);
+    };
+    (ask(std::type_identity<A>{}), ...);
+  }
+}
+
+}  // namespace detail
+
 /// On terms, with numbers among them.
 template <class F, class... A>
-  requires(is_term<A> || ...) && (traceable<A> && ...)
+  requires(is_term<A> || ...) && ((is_term<A> || number<A>) && ...)
 constexpr auto apply_function(F, const A&... a) {
   using function = typename detail::on_terms<F, A...>::type;
   using result = detail::accepted_on<function, A...>;
+  detail::ask_contexts<F>(*detail::graph_of(a...), a...);
   if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), function::apply(detail::as_argument(a)...).id};
   else return term<typename result::value_type>{};
 }

@@ -11,6 +11,8 @@ template <class A>
 inline constexpr bool has_operators = false;
 template <class T, std::size_t... E>
 inline constexpr bool has_operators<term<T, E...>> = true;
+template <class C, class T, std::size_t... E>
+inline constexpr bool has_operators<term_under<C, T, E...>> = true;
 template <class T, std::size_t... E>
 inline constexpr bool has_operators<tensor<T, E...>> = true;
 template <class T, std::size_t... E>
@@ -54,10 +56,10 @@ constexpr auto operator!(const A& a) { return apply_function(detail::broadcastin
 
 /// Element by element, for terms only: two tensors are equal as a whole or not at all. ebb::equal compares their elements.
 template <class A, class B>
-  requires(operator_pair<A, B> && (is_term<A> || is_term<B>))
+  requires(operator_pair<A, B> && (in_trace<A> || in_trace<B>))
 constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
 template <class A, class B>
-  requires(operator_pair<A, B> && (is_term<A> || is_term<B>))
+  requires(operator_pair<A, B> && (in_trace<A> || in_trace<B>))
 constexpr auto operator!=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::not_equal>{}, a, b); }
 
 namespace detail {
@@ -67,10 +69,11 @@ namespace detail {
 template <class A, class B>
   requires arrays<A, B>
 constexpr auto assign_function(auto f, A& a, const B& b);
-template <class T, std::size_t... E>
-constexpr auto assign_function(auto f, term<T, E...>& a, const auto& b) {
+template <class Term>
+  requires in_trace<Term>
+constexpr auto assign_function(auto f, Term& a, const auto& b) {
   const auto r = apply_function(f, a, b);
-  constexpr bool fits = std::is_same_v<decltype(r), const term<T, E...>>;
+  constexpr bool fits = std::is_same_v<decltype(r), const Term>;
   static_assert(fits, "[ebb E0133] a compound assignment cannot change dtype or extents: write a = a + b with a name of its own");
   if constexpr (fits) a = r;
 }

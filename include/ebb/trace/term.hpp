@@ -39,6 +39,26 @@ inline constexpr bool is_term = false;
 template <class T, std::size_t... E>
 inline constexpr bool is_term<term<T, E...>> = true;
 
+/// A term inside an autocast context, see trace/under.hpp.
+template <class Context, class T, std::size_t... E>
+struct term_under {
+  using value_type = T;
+  using extents_type = extents<E...>;
+  using context = Context;
+  static constexpr int rank = sizeof...(E);
+
+  term<T, E...> plain;
+
+  template <class Bool>
+    requires(detail::branch_on_a_term<Bool>())
+  explicit constexpr operator Bool() const { return false; }
+};
+
+template <class A>
+inline constexpr bool is_term_under = false;
+template <class C, class T, std::size_t... E>
+inline constexpr bool is_term_under<term_under<C, T, E...>> = true;
+
 namespace detail {
 
 template <class T, class Extents>

@@ -1,0 +1,98 @@
+// ebb/exec/ambient.hpp — the autocast context of a thread: scopes that set it, and what a region is told that does not know it.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: a scope selects, it does not change]
+// A region's type knows the contexts that it may be called in; a scope only selects among them. Whether a context would change a region
+// at all is a constant of its graph: only then is a call asked in which context it is, for the price of one look at a thread-local
+// variable. A context that changes the region and that it does not declare is an error, never a silent fallback.
+#pragma once
+
+#include "../base/error.hpp"
+#include "../graph/frozen.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+inline constinit thread_local int thread_context = 0;
+}
+
+/// The number of this thread's autocast context, see name_of_context; 0: off.
+EBB_INLINE int current_context() { return detail::thread_context; }
+/// The dtype that autocast computes in, in this thread; nothing where it is off.
+inline std::optional<dtype> current_autocast() {
+  return current_context() ? std::optional(low_of_context(current_context())) : std::nullopt;
+}
+
+/// Sets this thread's context for its lifetime.
+class context_switch {
+ public:
+  explicit context_switch(int number) : was_(std::exchange(detail::thread_context, number)) {}
+  context_switch(const context_switch&) = delete;
+  context_switch& operator=(const context_switch&) = delete;
+  ~context_switch() { detail::thread_context = was_; }
+
+ private:
+  int was_;
+};
+
+/// While it lives, regions that this thread calls run in autocast<Low>: those that declare it, see ebb::ambient.
+///   { ebb::autocast_scope<ebb::bf16> scope;  y = region(x, w); }
+template <class Low>
+struct autocast_scope : context_switch {
+  autocast_scope() : context_switch(number_of_context<autocast<Low>>) {}
+};
+/// Inside such a scope: off again.
+struct no_autocast_scope : context_switch {
+  no_autocast_scope() : context_switch(0) {}
+};
+
+namespace detail {
+
+/// The first op of a program that would compute in other dtypes in context `b` than in context `a`. Names only: a graph that is read at
+/// run time would bring the functions of all its ops with it.
+struct first_difference {
+  std::string_view op = "a function of class `full`, or one that asks for the context,";
+  dtype in_a = dtype::f32, in_b = dtype::f32;
+
+  constexpr first_difference(const graph& g, int a, int b) {
+    for (int k = 0; k < g.size(); ++k) {
+      const precision p = g.op(k).autocast;
+      const dtype d = g.op(k).operand;
+      if ((p != precision::low && p != precision::full) || dtype_in_context(a, p, d) == dtype_in_context(b, p, d)) continue;
+      op = g.op(k).name;
+      in_a = dtype_in_context(a, p, d);
+      in_b = dtype_in_context(b, p, d);
+      return;
+    }
+  }
+  std::string text() const {
+    const std::string name(op);
+    if (in_a == in_b) return name + " would compute otherwise";
+    return name + " would compute in " + std::string(name_of(in_b)) + ", not in " + std::string(name_of(in_a));
+  }
+};
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared(const char* call, const first_difference& first, int context) {
+  const std::string name = "autocast<ebb::" + std::string(name_of(low_of_context(context))) + ">";
+  raise(std::string(call) + ": called in ebb::" + name + ", which the function does not declare: " + first.text() +
+        "; declare it, ebb::compile<ebb::ambient<ebb::off, ebb::" + name + ">>(f), or choose, ebb::under<ebb::" + name +
+        ">(f) or ebb::no_autocast(f)");
+}
+
+/// G: the frozen program of a function that is called where it may meet a context.
+template <class G>
+EBB_INLINE void refuse_undeclared(const char* call) {
+  if constexpr (G::g.asked.ever_differs()) {
+    static constexpr first_difference first[] = {{G::g.thaw(), 0, 1}, {G::g.thaw(), 0, 2}};
+    if (const int now = current_context(); now != 0 && G::g.asked.differs(0, now)) [[unlikely]]
+      raise_undeclared(call, first[now - 1], now);
+  }
+}
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,147 @@
+// ebb/exec/region.hpp — compile with options: the autocast contexts that a region may be called in, and the policy of its backward.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "gradient.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// The contexts that a region may be called in. A scope selects one of them; results have the dtypes that they have without autocast.
+template <class... C>
+struct ambient {
+  static_assert((is_context<C> && ...), "[ebb E0186] ebb::ambient takes contexts: ebb::off, ebb::autocast<ebb::bf16>...");
+};
+
+namespace detail {
+
+/// A result in the dtypes of Like, which has the same form.
+template <class Like, class R>
+constexpr auto in_dtypes_of(const R& r) {
+  if constexpr (std::is_same_v<Like, R>) return r;
+  else if constexpr (is_term<R>) return apply_function(functions::cast<typename Like::value_type>{}, r);
+  else {
+    Like to{};
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((members<Like>::template get<I>(to) = in_dtypes_of<std::remove_cvref_t<decltype(members<Like>::template get<I>(to))>>(
+            members<R>::template get<I>(r))), ...);
+    }(std::make_index_sequence<members<Like>::count>{});
+    return to;
+  }
+}
+
+/// F in context C, with results in the dtypes that they have outside.
+template <class C, class F>
+struct variant {
+  template <class... A>
+    requires are_traced<A...>
+  constexpr auto operator()(const A&... a) const -> decltype(F{}(a...)) {
+    return in_dtypes_of<decltype(F{}(a...))>(entered<C, F>{}(a...));
+  }
+};
+template <class F>
+struct variant<off, F> : F {};
+template <class C, class F>
+struct entry_of<variant<C, F>> {
+  using type = C;
+};
+template <class F>
+struct entry_of<variant<off, F>> : entry_of<F> {};
+
+}  // namespace detail
+
+/// A compiled function that may be called in the contexts C...: a program for each.
+template <class F, class... C>
+struct region_in {
+  /// On terms the context is known to the types.
+  template <class... A>
+    requires(detail::are_traced<A...>)
+  constexpr auto operator()(const A&... a) const {
+    using now = detail::context_among<A...>;
+    constexpr bool declared = ((number_of_context<C> == number_of_context<now>) || ...);
+    static_assert(declared, "[ebb E0187] a region is called in an autocast context that it does not declare: add it to ambient<...>");
+    if constexpr (declared) return program_function<detail::compile_spec<F>>{}(a...);
+    else return detail::refused{};
+  }
+  template <class... A>
+    requires(!detail::are_traced<A...>)
+  constexpr auto operator()(const A&... a) const {
+    if (std::is_constant_evaluated()) return program<off>()(a...);
+    return select<C...>(current_context(), a...);
+  }
+  template <class... D, class... A>
+  void operator()(const destinations<D...>& d, const A&... a) const {
+    select<C...>(current_context(), d, a...);
+  }
+
+ private:
+  template <class State>
+  static constexpr auto program() {
+    return program_function<detail::compile_spec<detail::variant<State, F>>>{};
+  }
+  template <class First, class... More>
+  static auto select(int now, const auto&... a) {
+    if constexpr (sizeof...(More) == 0) {
+      // The last one refuses what is none of them, where that matters.
+      if (now == number_of_context<First>) return program<First>()(a...);
+      else return program_function<detail::compile_spec<F>>{}(a...);
+    } else {
+      if (now == number_of_context<First>) return program<First>()(a...);
+      return select<More...>(now, a...);
+    }
+  }
+};
+
+namespace detail {
+
+template <class F, class... Option>
+struct region_of;
+template <class F>
+struct region_of<F> {
+  using type = program_function<compile_spec<F>>;
+};
+template <class F, class... Policy, class... Option>
+struct region_of<F, backward_pass_autocast<Policy...>, Option...>
+    : region_of<typename patch_of<backward_pass_autocast<Policy...>, F>::type, Option...> {
+  using checked = resolved_policy<backward_pass_autocast<Policy...>, off>;
+};
+template <class F, class... C>
+struct region_of<F, ambient<C...>> {
+  using type = region_in<F, C...>;
+};
+template <class F, class... C, class Option, class... More>
+struct region_of<F, ambient<C...>, Option, More...> : region_of<F, Option, More..., ambient<C...>> {};
+
+/// Another policy for something that is called.
+template <class Policy, class F>
+struct patched_callable {
+  using type = typename patch_of<Policy, F>::type;
+};
+template <class Policy, class F>
+struct patched_callable<Policy, program_function<compile_spec<F>>> {
+  using type = program_function<compile_spec<typename patch_of<Policy, F>::type>>;
+};
+template <class Policy, class F, class... C>
+struct patched_callable<Policy, region_in<F, C...>> {
+  using type = region_in<typename patch_of<Policy, F>::type, C...>;
+};
+
+}  // namespace detail
+
+/// F as one compiled program: traced, fused, run on arrays. Options, in any order:
+///   backward_pass_autocast<P...>   the policy under which its backward is compiled; see [note: policies]
+///   ambient<C...>                  the autocast contexts that it may be called in; off only, if it is not said
+///   auto y = ebb::compile([](auto x, auto w) { return ebb::tanh(ebb::matmul(x, w)); })(x, w);
+/// Throws: error if the extents of the arguments do not fit, or in a context that it does not declare; nothing has been changed then.
+template <class... Option, class F>
+constexpr auto compile(F) {
+  return detail::callable_of<F, typename detail::region_of<F, Option...>::type>();
+}
+
+/// The same function or region, with another policy for its backward: the other one is not touched.
+template <class Policy, class F>
+constexpr auto patch(F) {
+  static_cast<void>(std::type_identity<detail::resolved_policy<Policy, off>>{});
+  return detail::callable_of<F, typename detail::patched_callable<Policy, F>::type>();
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,65 @@
+// ebb/op/context.hpp — autocast contexts as the rules of ops meet them.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: contexts in rules]
+// What a context does with the operands of a *call* is decided by types, see trace/under.hpp: the result of matmul is a term of bf16, and
+// functions run with autocast off inside, as PyTorch's do. A *pull* is written in the dtype of its op. In it, a product of matrices (the
+// one op of class `low` that pulls are made of) asks the graph in which context it runs, and there casts, multiplies in the context's
+// dtype and gives back the dtype that the pull was written for. So the gradient of an operand has the operand's dtype, always.
+//   context     of the function or pull that runs now; null: of a function that is traced outside of all contexts
+//   pulled_in   what new equations are told: the context of their pull, where a region has a policy of its own
+// A user's function or op may ask too: see autocast_dtype. It does that through operands, and the answer is not part of its type.
+#pragma once
+
+#include "contract.hpp"
+#include "convert.hpp"
+
+#include <optional>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+template <class Low>
+struct in_context {
+  using other = std::conditional_t<std::is_same_v<Low, bfloat16>, float16, bfloat16>;
+
+  static constexpr int lowered(graph& g, int x) {
+    const attributes each{each_use};
+    if (g.op(x).result == dtype::f32) return emit<op::cast<float>, Low>(g, {x}, each);
+    return g.op(x).result == dtype_of<other> ? emit<op::cast<other>, Low>(g, {x}, each) : x;
+  }
+  static constexpr int product(graph& g, int x, int y, std::int64_t attr) {
+    const bool from_float = g.op(x).result == dtype::f32;
+    const int low = emit<op::matmul, Low>(g, {lowered(g, x), lowered(g, y)}, {attr});
+    return from_float ? emit<op::cast<Low>, float>(g, {low}) : emit<op::cast<Low>, other>(g, {low});
+  }
+};
+
+template <class C, bool Assumed>
+struct context_table {
+  static constexpr cast_context value{0, Assumed, nullptr};
+};
+template <class Low, class Uses, bool Assumed>
+struct context_table<autocast<Low, Uses>, Assumed> {
+  static constexpr cast_context value{number_of_context<autocast<Low>>, Assumed, &in_context<Low>::product};
+};
+
+}  // namespace detail
+
+/// Context C for graphs. Assumed: a pull that runs in it was compiled so because a policy says so.
+template <class C, bool Assumed = true>
+inline constexpr const cast_context& context_of = detail::context_table<C, Assumed>::value;
+
+/// Inside functions on operands, and in pulls: the dtype that autocast computes in here, or nothing where it is off. Who asks makes the
+/// program depend on the context, which ebb::policy_matters and the check at run time take into account.
+template <class T>
+constexpr std::optional<dtype> autocast_dtype(operand<T> x) {
+  graph& g = *x.g;
+  if (!g.context) g.asked.by_name = true;
+  else if (g.context->assumed) g.asked_in_pulls[g.context->number].by_name = true;
+  if (!g.context || g.context->number == 0) return std::nullopt;
+  return low_of_context(g.context->number);
+}
+
+}  // namespace ebb::inline EBB_ABI

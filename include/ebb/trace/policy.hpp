@@ -1,0 +1,105 @@
+// ebb/trace/policy.hpp — under which autocast context a backward is compiled: an assumption about the call of backward, as a type.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: policies]
+//   same_as_forward   backward is called in the context in which the region was called; the default, as PyTorch's
+//   off               backward is called outside of all contexts
+//   a context         backward is called in that one; of several, entered in order, the last one counts
+//   as_recorded       no assumption: each op of the backward computes in the dtypes that its forward op had
+// The context matters where a pull multiplies matrices that it would cast (op/context.hpp): after an inner block without autocast, and
+// in the derivatives of ops of class `full`. Elsewhere all policies give one program. A region's own policy is written into its
+// equations while it is traced, so regions inside regions keep theirs, and nothing can change it between forward and backward.
+#pragma once
+
+#include "under.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+struct same_as_forward {};
+struct as_recorded {};
+
+/// The policy of a region: one of the four, or a list of contexts, entered in order. An empty list is `off`.
+template <class... Policy>
+struct backward_pass_autocast {};
+
+namespace detail {
+
+/// What a policy means for a region that is entered in the context Entry.
+template <class Policy, class Entry>
+struct resolve_policy {
+  static_assert(is_context<Policy>, "[ebb E0145] there is no such autocast policy: same_as_forward, as_recorded, off, or contexts");
+  using type = Policy;
+};
+template <class Entry>
+struct resolve_policy<same_as_forward, Entry> {
+  using type = Entry;
+};
+template <class Entry>
+struct resolve_policy<as_recorded, Entry> {
+  using type = as_recorded;
+};
+template <class Entry>
+struct resolve_policy<backward_pass_autocast<>, Entry> {
+  using type = off;
+};
+template <class Policy, class Entry>
+struct resolve_policy<backward_pass_autocast<Policy>, Entry> : resolve_policy<Policy, Entry> {};
+template <class First, class Second, class... More, class Entry>
+struct resolve_policy<backward_pass_autocast<First, Second, More...>, Entry>
+    : resolve_policy<backward_pass_autocast<Second, More...>, Entry> {
+  static_assert(is_context<First>, "[ebb E0185] a list of contexts holds ebb::off and ebb::autocast<...>, no policies");
+};
+template <class Policy, class Entry>
+using resolved_policy = typename resolve_policy<Policy, Entry>::type;
+
+/// The context of pulls under a resolved policy. as_recorded assumes nothing: nobody has to check it.
+template <class Resolved>
+inline constexpr const cast_context& context_of_pulls = context_of<Resolved>;
+template <>
+inline constexpr const cast_context& context_of_pulls<as_recorded> = context_of<off, false>;
+
+/// The context in which a function enters itself before it does anything else.
+template <class F>
+struct entry_of {
+  using type = off;
+};
+template <class C, class F>
+struct entry_of<entered<C, F>> {
+  using type = C;
+};
+
+/// F, whose equations are pulled under a policy of their own.
+template <class Policy, class F>
+struct patched {
+  template <class... A>
+    requires are_traced<A...>
+  constexpr auto operator()(const A&... a) const -> decltype(F{}(a...)) {
+    using around = context_among<A...>;
+    using entry = std::conditional_t<std::is_same_v<around, off>, typename entry_of<F>::type, around>;
+    graph& g = *first_graph(a...);
+    const cast_context* const before = g.pulled_in;
+    g.pulled_in = &context_of_pulls<resolved_policy<Policy, entry>>;
+    const auto r = F{}(a...);
+    g.pulled_in = before;
+    return r;
+  }
+  template <class... A>
+    requires(!are_traced<A...>)
+  constexpr auto operator()(const A&... a) const {
+    return call_compiled(*this, a...);
+  }
+};
+template <class Policy, class F>
+struct entry_of<patched<Policy, F>> : entry_of<F> {};
+
+/// The other policy takes the place of the one that F has.
+template <class Policy, class F>
+struct patch_of {
+  using type = patched<Policy, F>;
+};
+template <class Policy, class Old, class F>
+struct patch_of<Policy, patched<Old, F>> : patch_of<Policy, F> {};
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,244 @@
+// ebb/trace/under.hpp — functions inside an autocast context: the context is part of a term's type, casts are ordinary equations.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: contexts are types]
+//   under<autocast<bf16>>(f)     f as PyTorch runs it inside torch.autocast: the same function on terms of another type
+// A term that a function gets in a context is a term_under that context. What a call does with it depends on the class of the function
+// that is called (precision.hpp): its operands are cast first, then it runs on plain terms, and its result is in the context again. So
+// the dtype of every intermediate is known to the types, contexts nest, and a context that nobody names costs nothing.
+#pragma once
+
+#include "argument.hpp"
+#include "lift.hpp"
+#include "map.hpp"
+
+#include "../op/context.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// The context of a term, or of the first one in a tuple or struct; void if there is none.
+template <class A>
+struct context_in {
+  using type = void;
+};
+template <class T, std::size_t... E>
+struct context_in<term<T, E...>> {
+  using type = off;
+};
+template <class C, class T, std::size_t... E>
+struct context_in<term_under<C, T, E...>> {
+  using type = C;
+};
+template <class... A>
+struct first_context {
+  using type = void;
+};
+template <class A, class... B>
+struct first_context<A, B...> {
+  using own = typename context_in<A>::type;
+  using rest = typename first_context<B...>::type;
+  // A plain term beside others is one that came from outside of the context.
+  using type = std::conditional_t<std::is_void_v<own> || (std::is_same_v<own, off> && !std::is_void_v<rest>), rest, own>;
+};
+template <class... A>
+struct context_in<std::tuple<A...>> : first_context<A...> {};
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+struct context_in<Struct<Array>> : context_in<Array<float>> {};
+
+template <class... A>
+using context_among = typename first_context<std::remove_cvref_t<A>...>::type;
+template <class A>
+inline constexpr bool is_in_context = !std::is_void_v<typename context_in<A>::type> && !std::is_same_v<typename context_in<A>::type, off>;
+template <class... A>
+inline constexpr bool are_traced = !std::is_void_v<context_among<A...>>;
+
+template <class C>
+struct terms_in {
+  template <class T, std::size_t... E>
+  using array = term_under<C, T, E...>;
+  template <template <template <class, std::size_t...> class> class Struct>
+  using filled = Struct<array>;
+};
+template <>
+struct terms_in<off> {
+  template <class T, std::size_t... E>
+  using array = term<T, E...>;
+  template <template <template <class, std::size_t...> class> class Struct>
+  using filled = Struct<term>;
+};
+
+/// The same thing in context C: terms, tuples and structs of them; anything else stays what it is.
+template <class C, class A>
+constexpr A into_context(const A& a) {
+  return a;
+}
+template <class C, class T, std::size_t... E>
+constexpr auto into_context(const term<T, E...>& a) {
+  if constexpr (std::is_same_v<C, off>) return a;
+  else return term_under<C, T, E...>{a};
+}
+template <class C, class Own, class T, std::size_t... E>
+constexpr auto into_context(const term_under<Own, T, E...>& a) {
+  return into_context<C>(a.plain);
+}
+template <class C, class... A>
+constexpr auto into_context(const std::tuple<A...>& a) {
+  return std::apply([](const auto&... x) { return std::tuple(into_context<C>(x)...); }, a);
+}
+template <class C, template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+  requires boost::hana::Struct<Struct<Array>>::value
+constexpr auto into_context(const Struct<Array>& a) {
+  using result = typename terms_in<C>::template filled<Struct>;
+  result r;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((members_of<result>::template get<I>(r) = into_context<C>(members_of<Struct<Array>>::template get<I>(a))), ...);
+  }(std::make_index_sequence<members_of<result>::count>{});
+  return r;
+}
+
+/// The graph that the arguments are traced in.
+template <class... A>
+constexpr graph* first_graph(const A&... a) {
+  graph* g = nullptr;
+  const auto look = [&]<class Leaf>(const Leaf& leaf) {
+    if constexpr (is_term<Leaf>) g = leaf.g;
+    else if constexpr (is_term_under<Leaf>) g = leaf.plain.g;
+  };
+  (each_leaf(look, a), ...);
+  return g;
+}
+
+/// x as an operand of class P in context C.
+template <class To, class Uses>
+struct autocast_to {
+  template <class From>
+  static constexpr operand<To> apply(operand<From> x) {
+    if (x.is_refused()) return {x.g, x.id};
+    const bool once = std::is_same_v<Uses, shared_casts> && x.op().what == kind::input;
+    return emit_on<op::cast<From>, To>({once ? 0 : each_use}, x);
+  }
+};
+template <class To, class Uses, class A>
+constexpr auto as_cast_operand(const A& a) {
+  if constexpr (!is_term<A>) return a;
+  else if constexpr (!can_be_cast(dtype_of<typename A::value_type>) || std::is_same_v<typename A::value_type, To>) return a;
+  else return apply_function(autocast_to<To, Uses>{}, a);
+}
+
+/// What `widest` operands become: float if one of them is, else the context's dtype; the other narrow type is refused.
+template <class Low, class... A>
+constexpr auto widest_of() {
+  using other = typename in_context<Low>::other;
+  constexpr bool fits = !(std::is_same_v<typename A::value_type, other> || ...);
+  static_assert(fits, "[ebb E0183] autocast: float16 and bfloat16 cannot be joined: cast one of them first");
+  if constexpr ((std::is_same_v<typename A::value_type, float> || ...)) return float{};
+  else return Low{};
+}
+template <precision P, class C, class... A>
+struct operand_dtype {
+  using type = float;
+};
+template <class Low, class Uses, class... A>
+struct operand_dtype<precision::low, autocast<Low, Uses>, A...> {
+  using type = Low;
+};
+template <class Low, class Uses, class... A>
+struct operand_dtype<precision::widest, autocast<Low, Uses>, A...> {
+  using type = decltype(widest_of<Low, A...>());
+};
+template <class C>
+struct uses_of;
+template <class Low, class Uses>
+struct uses_of<autocast<Low, Uses>> {
+  using type = Uses;
+};
+
+/// While it lives, what is called on g knows that it runs in context C.
+class context_scope {
+ public:
+  constexpr context_scope(graph& g, const cast_context& c) : g_(g), was_(g.context) { g.context = &c; }
+  context_scope(const context_scope&) = delete;
+  context_scope& operator=(const context_scope&) = delete;
+  constexpr ~context_scope() { g_.context = was_; }
+
+ private:
+  graph& g_;
+  const cast_context* was_;
+};
+
+}  // namespace detail
+
+/// On terms in a context: operands are cast as the function's class says, and it runs outside of the context; one without a class is
+/// told in which context it runs.
+template <class F, class... A>
+  requires(is_term_under<A> || ...) && (traceable<A> && ...)
+constexpr auto apply_function(F f, const A&... a) {
+  using C = detail::context_among<A...>;
+  constexpr precision p = detail::autocast_class<F>;
+  if constexpr (p == precision::as_is) {
+    detail::context_scope scope(*detail::first_graph(a...), context_of<C>);
+    return detail::into_context<C>(apply_function(f, detail::into_context<off>(a)...));
+  } else {
+    using To = typename detail::operand_dtype<p, C, A...>::type;
+    using Uses = typename detail::uses_of<C>::type;
+    return detail::into_context<C>(apply_function(f, detail::as_cast_operand<To, Uses>(detail::into_context<off>(a))...));
+  }
+}
+
+template <class F, bool... Whole, class... A>
+  requires(is_term_under<A> || ...)
+constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
+
+namespace detail {
+
+/// F compiled and called; see exec/region.hpp.
+template <class F, class... A>
+constexpr auto call_compiled(F f, const A&... a);
+
+/// F inside context C, whatever is around it. What the arguments' own context is, its results are in again.
+template <class C, class F>
+struct entered {
+  static_assert(is_context<C>, "[ebb E0184] ebb::under takes a context: ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16> or ebb::off");
+
+  template <class... A>
+    requires are_traced<A...>
+  constexpr auto operator()(const A&... a) const -> decltype(into_context<context_among<A...>>(F{}(into_context<C>(a)...))) {
+    graph& g = *first_graph(a...);
+    const casts_asked before = g.asked;  // what is asked inside is answered
+    const auto r = F{}(into_context<C>(a)...);
+    g.asked = before;
+    return into_context<context_among<A...>>(r);
+  }
+  template <class... A>
+    requires(!are_traced<A...>)
+  constexpr auto operator()(const A&... a) const {
+    return call_compiled(*this, a...);
+  }
+};
+
+}  // namespace detail
+
+template <class F, bool... Whole, class... A>
+  requires(is_term_under<A> || ...)
+constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
+  using C = detail::context_among<A...>;
+  return detail::into_context<C>(apply_function(functions::map<detail::entered<C, F>, Whole...>{}, detail::into_context<off>(a)...));
+}
+
+/// f as it is inside the context C, as a function: in traced functions, on arrays, on variables; what wants a function takes it.
+///   auto u = ebb::under<ebb::autocast<ebb::bf16>>([](auto x, auto w) { return ebb::matmul(x, w); });     // float arrays in, bf16 out
+/// Dtype: as PyTorch's on the CPU; see the class of each function.
+template <class C, class F>
+constexpr auto under(F) {
+  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  return detail::entered<C, F>{};
+}
+/// f with autocast off, inside a function that may be in a context.
+template <class F>
+constexpr auto no_autocast(F f) {
+  return under<off>(f);
+}
+
+}  // namespace ebb::inline EBB_ABI
