@@ -161,6 +161,7 @@
 #include "autograd/accumulate.hpp"
 #include "autograd/mismatch.hpp"
 #include "autograd/walk.hpp"
+#include "autograd/anomaly.hpp"
 #include "autograd/engine.hpp"
 #include "autograd/variable.hpp"
 #include "autograd/segment.hpp"

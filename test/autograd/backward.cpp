@@ -303,7 +303,7 @@ TEST_CASE("a hook that is removed leaves no place behind, one that removes itsel
   CHECK(x.history()->hooks->entries.empty());
 }
 
-TEST_CASE("callbacks run once, after all gradients; a backward may run in a hook") {
+TEST_CASE("CA-90, SW-10: callbacks run once, after all gradients; a backward may run in a hook") {
   const var x(array{1, 2});
   const var y = product(x, x);
   int calls = 0;

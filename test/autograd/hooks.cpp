@@ -694,7 +694,7 @@ TEST_CASE("CA-111: the whole order, of a linear layer and of two branches") {
   CHECK(events == joined({node_events("sum"), node_events("deep"), node_events("right"), node_events("left"), leaf_events("v")}));
 }
 
-TEST_CASE("gradients in a node hook: defined or not, checked, cleared") {
+TEST_CASE("SW-6: gradients in a node hook are defined or not, checked, cleared; one of another dtype, or too many, is refused") {
   const var x(array{1, 2});
   const var y = product(x, product(x, x));
   std::string text[6];

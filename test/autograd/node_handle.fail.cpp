@@ -50,5 +50,9 @@ int main() {
 // EXPECT: E0175 a multi-grad hook that writes results is traced
   ebb::register_multi_grad_hook(ebb::into(place), [](float) {}, ebb::when::all, x, y);  // LINE
 #endif
+#if EBB_CASE == 11
+// EXPECT: E0159 a traced node hook takes the gradients of the outputs
+  y.grad_fn(x, x).register_hook([](auto out) { return out; });  // LINE
+#endif
   return static_cast<int>(place);
 }

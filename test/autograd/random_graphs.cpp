@@ -68,7 +68,7 @@ floats constant(const program& p) { return values_of(p, -1, p.extent); }
 /// The first of these that a message contains.
 std::string reason(const std::string& message) {
   for (const char* why : {"saved is gone", "has no history", "a seed can be left out", "no output depends", "only a leaf", "is no leaf",
-                          "while a graph of the backward"})
+                          "wrt is empty", "while a graph of the backward"})
     if (message.find(why) != std::string::npos) return why;
   return message;
 }
@@ -205,6 +205,7 @@ class on_ebb {
     using value = ebb::tensor<float, E...>;
     constexpr bool is_vector = sizeof...(E) == 1;
     const auto with = [&](auto f) { hooks_.insert_or_assign(s.id, v.register_hook(std::move(f))); };
+    const auto behind = [&](auto f) { hooks_.insert_or_assign(s.id, v.register_post_accumulate_grad_hook(ebb::opaque(std::move(f)))); };
     const auto node = [&](auto add) { hooks_.insert_or_assign(s.id, add(v.is_leaf() ? v.accumulate_node() : v.grad_fn())); };
     const int id = s.id;
     switch (static_cast<hook_kind>(s.b)) {
@@ -280,18 +281,18 @@ class on_ebb {
           });
         });
       case hook_kind::accumulated_look:
-        hooks_.insert_or_assign(id, v.register_post_accumulate_grad_hook([this, id](const auto& x) {
+        behind([this, id](const auto& x) {
           log("accumulated", id, text(x.grad()));
-        }));
+        });
         return;
       case hook_kind::accumulated_double:
-        hooks_.insert_or_assign(id, v.register_post_accumulate_grad_hook([](auto& x) {
+        behind([](auto& x) {
           if constexpr (is_vector)
             if (x.grad().defined()) x.set_grad(to_array(doubled(to_floats(x.grad().value()))));
-        }));
+        });
         return;
       case hook_kind::accumulated_step:
-        hooks_.insert_or_assign(id, v.register_post_accumulate_grad_hook([](auto& x) {
+        behind([](auto& x) {
           if constexpr (is_vector) {
             if (!x.grad().defined()) return;
             floats w = to_floats(x.value());
@@ -300,7 +301,7 @@ class on_ebb {
             x.assign(to_array(w));
             x.zero_grad();
           }
-        }));
+        });
         return;
     }
   }
@@ -669,6 +670,7 @@ class on_plain_vectors {
     for (const auto& w : wishes)
       if (w.vertex < 0) throw plain::refusal{"has no history"};
     const bool is_grad = s.what == op::grad;
+    if (is_grad && wishes.empty()) throw plain::refusal{"wrt is empty"};
     const bool all = is_grad && !(s.flags & (allow_unused | materialize));
     const tape::options o{.retain_graph = (s.flags & retain_graph) != 0, .create_graph = (s.flags & create_graph) != 0,
                           .accumulates = !is_grad, .restricted = is_grad || !wishes.empty()};

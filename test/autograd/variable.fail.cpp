@@ -70,6 +70,9 @@ int main() {
 #elif EBB_CASE == 20
   // EXPECT: E0173 a traced post-accumulate hook returns the leaf's value
   leaf.register_post_accumulate_grad_hook([](auto p, auto g) { return ebb::sum(p * g); });  // LINE
+#elif EBB_CASE == 22
+  // EXPECT: E0172 one with `auto` that takes the variable is ebb::opaque(f)
+  leaf.register_post_accumulate_grad_hook([](auto& v) { v.zero_grad(); });  // LINE
 #elif EBB_CASE == 21
   // EXPECT: E0154 a hook with `auto` is traced and must not capture
   leaf.register_post_accumulate_grad_hook([&](auto p, auto g) { return p - out * g; });  // LINE

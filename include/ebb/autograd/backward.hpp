@@ -102,6 +102,16 @@ inline std::string named(const char* what, std::size_t number, const vertex* v) 
         root.text());
 }
 
+/// One, for a root with one element. Throws: error for others.
+template <class V>
+gradient one_for(const char* call, const V& root, std::size_t number) {
+  using T = typename V::value_type;
+  if (!root.requires_grad()) raise_no_history(call, number);
+  if (root.size() != 1) raise_no_seed(call, number, root.history(), {dtype_of<T>, extents_of_layout(root.layout()), {}});
+  storage one(sizeof(T));
+  *reinterpret_cast<T*>(one.data()) = as_element<T>(1);
+  return {std::move(one), nullptr, 0, true};
+}
 /// The seed of a root: what was given, or one. Throws: error if it does not fit.
 template <class V>
 gradient seed_for(const pass_options& options, const V& root, const any_tensor* given, std::size_t number) {
@@ -114,10 +124,7 @@ gradient seed_for(const pass_options& options, const V& root, const any_tensor* 
     if (options.create_graph) return {given->block(), given->history(), given->output(), true};
     return {given->block(), nullptr, 0, true};
   }
-  if (root.size() != 1) raise_no_seed(options.call, number, root.history(), {dtype_of<T>, extents_of_layout(root.layout()), {}});
-  storage one(sizeof(T));
-  *reinterpret_cast<T*>(one.data()) = as_element<T>(1);
-  return {std::move(one), nullptr, 0, true};
+  return one_for(options.call, root, number);
 }
 
 template <class... V>
@@ -134,12 +141,10 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
   (add(roots), ...);
 }
 
-/// Of one root, with a seed or without: no list is made.
-template <class V>
-void run_backward_of(const V& root, const any_tensor* seed) {
+/// Of one root: no list is made.
+inline void run_backward_of(vertex& root, std::uint32_t output, gradient seed) {
   backward_pass pass({});
-  gradient g = seed_for(pass.options(), root, seed, 0);
-  pass.add_root(*root.history(), root.output(), std::move(g));
+  pass.add_root(root, output, std::move(seed));
   pass.prepare();
   pass.run();
 }
@@ -264,7 +269,8 @@ inline void queue_callback(std::function<void()> f) {
 
 template <class T, std::size_t... E>
 void variable<T, E...>::backward() const {
-  detail::run_backward_of(*this, nullptr);
+  gradient one = detail::one_for("ebb::backward", *this, 0);
+  detail::run_backward_of(*vertex_, output_, std::move(one));
 }
 template <class T, std::size_t... E>
 template <class Seed>
@@ -274,8 +280,11 @@ void variable<T, E...>::backward(const Seed& seed) const {
   static_assert(fits, "[ebb E0138] a seed is an array of the dtype and extents of the root, or a number for a root of rank 0");
   if constexpr (weak) backward(tensor_type(as_element<T>(seed)));
   else if constexpr (fits) {
-    const any_tensor given(seed);
-    detail::run_backward_of(*this, &given);
+    if (!vertex_) detail::raise_no_history("ebb::backward", 0);
+    bool same = true;
+    for (int axis = 0; axis < rank; ++axis) same = same && borrow<Seed>::extent(seed, axis) == extent(axis);
+    if (!same) detail::raise_seed("ebb::backward", 0, vertex_.get(), {dtype_of<T>, detail::extents_of_layout(shape_), {}}, seed);
+    detail::run_backward_of(*vertex_, output_, {detail::to_storage(seed), nullptr, 0, true});
   }
 }
 template <class T, std::size_t... E>

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "accumulate.hpp"
+#include "anomaly.hpp"
 #include "destroy.hpp"
 #include "mismatch.hpp"
 #include "walk.hpp"
@@ -28,7 +29,8 @@ struct pass_options {
 
 class backward_pass {
  public:
-  explicit backward_pass(const pass_options& o) : options_(o), walk_(*this), outer_(std::exchange(this_tape().pass, this)) {}
+  explicit backward_pass(const pass_options& o, tape_state& t = this_tape())
+      : options_(o), walk_(*this), outer_(std::exchange(t.pass, this)), checks_(t.checks) {}
   backward_pass(const backward_pass&) = delete;
   backward_pass& operator=(const backward_pass&) = delete;
   ~backward_pass() { this_tape().pass = outer_; }
@@ -50,6 +52,7 @@ class backward_pass {
       if (const int i = walk_.find(*w.at); i >= 0) walk_.at(i).wanted = true;
     if (options_.restricted) walk_.keep_what_is_wanted();
     refuse();
+    if (checks_ && options_.accumulates) refuse_nan();
   }
   /// After prepare: whether the roots depend on a wanted output.
   bool reaches(int number) const { return walk_.find(*walk_.wishes()[static_cast<std::size_t>(number)].at) >= 0; }
@@ -57,11 +60,12 @@ class backward_pass {
   void run() {
     const recording_scope recording(options_.create_graph);
     for (endpoint& r : walk_.roots()) arrive(walk_.at(walk_.find(*r.at)), r.output, r.value);
-    for (int i = 0; i < walk_.size(); ++i)
-      if (walk_.at(i).at->is_leaf && walk_.at(i).waiting == 0) run_leaf(walk_.at(i));
+    for (const endpoint& r : walk_.roots())  // the only leaves that nothing else leads to
+      if (visit& v = walk_.at(walk_.find(*r.at)); v.at->is_leaf && v.waiting == 0) run_leaf(v);
     for (int i : walk_.order())
       if (visit& v = walk_.at(i); v.is_reached()) run_node(v);
-    for (std::size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]();
+    walk_.finish();
+    if (extras_) run_callbacks();
   }
   /// After run: what arrived there.
   gradient& taken(int number) { return walk_.wishes()[static_cast<std::size_t>(number)].value; }
@@ -90,15 +94,27 @@ class backward_pass {
   /// What hooks remember for as long as the pass lives: one S for each owner.
   template <class S>
   S& state_of(const void* owner) {
-    std::any& a = states_[owner];
+    std::any& a = extras().states[owner];
     if (!a.has_value()) a = S();
     return *std::any_cast<S>(&a);
   }
 
-  void add_callback(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
+  void add_callback(std::function<void()> f) { extras().callbacks.push_back(std::move(f)); }
   const pass_options& options() const { return options_; }
 
  private:
+  struct what_hooks_leave {
+    std::vector<std::function<void()>> callbacks;
+    std::unordered_map<const void*, std::any> states;
+  };
+  what_hooks_leave& extras() {
+    if (!extras_) extras_ = std::make_unique<what_hooks_leave>();
+    return *extras_;
+  }
+  [[gnu::noinline]] void run_callbacks() {
+    for (std::size_t i = 0; i < extras_->callbacks.size(); ++i) extras_->callbacks[i]();
+  }
+
   void refuse() const {
     const int context = current_context();
     for (int i : walk_.order()) {
@@ -113,11 +129,22 @@ class backward_pass {
     }
   }
 
-  void arrive(const visit& to, std::uint32_t output, gradient& g) {
+  [[gnu::noinline]] void refuse_nan() const {
+    for (int i = 0; i < walk_.size(); ++i)
+      if (const visit& v = walk_.at(i); v.at->is_leaf && v.needed) {
+        const leaf& l = static_cast<const leaf&>(*v.at);
+        detail::refuse_nan_at(options_.call, l, l.grad, " is NaN already");
+      }
+  }
+
+  EBB_INLINE void arrive(const visit& to, std::uint32_t output, gradient& g) {
     if (!g.defined || !to.is_reached()) return;
     gradient& there = walk_.gradients_of(to)[output];
     if (!there.defined) there = std::move(g);
-    else there = detail::meet(*to.at, output, there, g, options_.create_graph);
+    else meet(to, output, there, g);
+  }
+  [[gnu::noinline]] void meet(const visit& to, std::uint32_t output, gradient& there, gradient& g) {
+    there = detail::meet(*to.at, output, there, g, options_.create_graph);
   }
 
   // See [note: the order of hooks].
@@ -143,6 +170,7 @@ class backward_pass {
     leaf& l = static_cast<leaf&>(*v.at);
     gradient g = std::move(*walk_.gradients_of(v));
     if (l.hooks || v.wanted) run_tensor_hooks(v, &g);
+    if (checks_) detail::refuse_nan_at(options_.call, l, g, " became NaN in a hook of it");
     if (!options_.accumulates || !v.needed || !g.defined) return;
     const bool create = options_.create_graph;
     if (!l.hooks) return detail::accumulate(l, std::move(g), create);
@@ -159,14 +187,18 @@ class backward_pass {
     node& n = static_cast<node&>(*v.at);
     gradient* const in = walk_.gradients_of(v);
     if (n.hooks || v.wanted) run_tensor_hooks(v, in);
-    if (!v.needed) return;
+    if (!v.needed) return forget(in, v.outputs);
     gradient* const out = walk_.results(n.program->edges);
     if (n.hooks) run_with_hooks(v, n, in, out);
     else run_program(v, n, in, out);
-    for (int o = 0; o < v.outputs; ++o)
-      if (in[o].defined) in[o] = {};
+    if (checks_) detail::refuse_nan_from(options_.call, n, out);
+    forget(in, v.outputs);
     if (!options_.retain_graph) release_saved(n);
     deliver(n, out);
+  }
+  EBB_INLINE static void forget(gradient* g, int count) {
+    for (int o = 0; o < count; ++o)
+      if (g[o].defined) g[o] = {};
   }
   // A node may have been differentiated twice since this walk came to it: what it has then, not what it has now, is in `in`.
   void run_program(const visit& v, node& n, gradient* in, gradient* out) {
@@ -210,8 +242,8 @@ class backward_pass {
   pass_options options_;
   walk walk_;
   backward_pass* outer_;
-  std::vector<std::function<void()>> callbacks_;
-  std::unordered_map<const void*, std::any> states_;
+  bool checks_;
+  std::unique_ptr<what_hooks_leave> extras_;
 };
 
 }  // namespace ebb::inline EBB_ABI

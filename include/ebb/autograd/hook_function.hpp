@@ -96,7 +96,12 @@ constexpr F to_callable(opaque_function<F> f) {
 template <class F>
 using callable = decltype(to_callable(std::declval<F>()));
 
-/// What F gives for its values and these terms. Only if it captures nothing.
+/// Whether F, which captures nothing, takes its values and these terms.
+template <class F, class... Term>
+inline constexpr bool takes_terms = []<class... V>(std::type_identity<std::tuple<V...>>) {
+  return std::is_invocable_v<const function_in<F>&, traced_type<V>..., Term...>;
+}(std::type_identity<bound_values<F>>{});
+/// What it gives for them.
 template <class F, class... Term>
 using hook_result = decltype(std::apply([](auto... v) { return function_in<F>{}(typename argument<decltype(v)>::traced{}..., Term{}...); },
                                         std::declval<bound_values<F>>()));

@@ -141,8 +141,8 @@ hook_handle variable<T, E...>::register_post_accumulate_grad_hook(F f) const {
   constexpr int code = detail::code_of_leaf_hook<F, T, E...>();
   static_assert(code != 154, "[ebb E0154] a hook with `auto` is traced and must not capture: use ebb::bind(values..., f) or ebb::opaque");
   static_assert(code != 155, "[ebb E0155] a post-accumulate hook returns nothing");
-  static_assert(code != 172, "[ebb E0172] a post-accumulate hook takes the variable, is an update rule, or is traced: "
-                             "[](auto value, auto gradient)");
+  static_assert(code != 172, "[ebb E0172] a post-accumulate hook takes the variable, is an update rule, or is traced, "
+                             "[](auto value, auto gradient); one with `auto` that takes the variable is ebb::opaque(f)");
   static_assert(code != 173, "[ebb E0173] a traced post-accumulate hook returns the leaf's value, std::tuple(value, gradient), or "
                              "std::tuple(value, ebb::nothing), of the same dtype and extents");
   require_history("register_post_accumulate_grad_hook");

@@ -188,6 +188,7 @@ template <class S>
 class segment_node {
   using P = typename S::backward;
   using F = typename S::forward;
+  static constexpr int arguments = P::arguments > 0 ? P::arguments : 1, results = P::results > 0 ? P::results : 1;  // sizes of arrays
 
  public:
   static void run(node& n, gradient* in, gradient* out) {
@@ -198,9 +199,9 @@ class segment_node {
 
     symbol_values_of<P> symbols;
     S::put_symbols(symbols, n.symbols());
-    storage held[P::arguments + 1];
-    void* data[P::arguments + 1];
-    storage* seed[P::arguments + 1] = {};
+    storage held[arguments];
+    void* data[arguments];
+    storage* seed[arguments] = {};
     repeat<P::arguments>([&]<int I>() {
       if constexpr (I < S::kept) held[I] = saved_value(n, I);
       else {
@@ -212,23 +213,23 @@ class segment_node {
       data[I] = seed[I] ? seed[I]->data() : held[I].data();
     });
 
-    storage results[P::results + 1];
-    void* to[P::results + 1];
-    bool reused[P::arguments + 1] = {};
+    storage result[results];
+    void* to[results];
+    bool reused[arguments] = {};
     repeat<P::results>([&]<int R>() {
       const std::size_t bytes = volume(P::result_shape(R), symbols.value) * size_of(result_type<R>);
       if (const int a = reusable<R>(seed, reused, bytes); a >= 0) {
         reused[a] = true;
-        results[R] = std::move(*seed[a]);
-      } else results[R] = storage(bytes);
-      to[R] = results[R].data();
+        result[R] = std::move(*seed[a]);
+      } else result[R] = storage(bytes);
+      to[R] = result[R].data();
     });
     run_program<P>(data, to, symbols.value, S::name);
     repeat<S::edges>([&]<int E>() {
       constexpr int from = S::gradient_from[static_cast<std::size_t>(E)];
       if (!(S::depends[static_cast<std::size_t>(E)] & defined)) return;
-      if constexpr (from >= 0 && is_last_use<E>) out[E] = {std::move(results[from]), nullptr, 0, true};
-      else if constexpr (from >= 0) out[E] = {results[from], nullptr, 0, true};
+      if constexpr (from >= 0 && is_last_use<E>) out[E] = {std::move(result[from]), nullptr, 0, true};
+      else if constexpr (from >= 0) out[E] = {result[from], nullptr, 0, true};
       else if constexpr (~from < S::kept) out[E] = {held[~from], nullptr, 0, true};
       else out[E] = {*seed[~from], nullptr, 0, true};
     });

@@ -15,6 +15,7 @@ struct saved_hooks;
 struct tape_state {
   bool records = true;
   bool destroys = false;
+  bool checks = false;              // gradients for NaN
   std::uint64_t sequence = 0;
   vertex* dying = nullptr;          // vertices without owners, linked
   backward_pass* pass = nullptr;    // the innermost that runs here

@@ -33,6 +33,7 @@ constexpr const auto& result_at(const auto& r) {
 template <class F, class First, class... Group>
 constexpr int code_of_traced_hook() {
   if constexpr (!std::is_empty_v<function_in<F>>) return 154;
+  else if constexpr (!takes_terms<F, typename First::terms, typename Group::terms...>) return 159;
   else return std::is_same_v<hook_result<F, typename First::terms, typename Group::terms...>, typename First::terms> ? 0 : 153;
 }
 
@@ -115,6 +116,7 @@ inline constexpr bool is_leaf_update = std::is_same_v<R, Term> || std::is_same_v
 template <class F, class Term>
 constexpr int code_of_traced_leaf_hook() {
   if constexpr (!std::is_empty_v<function_in<F>>) return 154;
+  else if constexpr (!takes_terms<F, Term, Term>) return 172;
   else return is_leaf_update<hook_result<F, Term, Term>, Term> ? 0 : 173;
 }
 

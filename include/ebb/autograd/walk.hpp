@@ -39,7 +39,8 @@ struct endpoint {
   gradient value;
 };
 
-/// The vertices that can be reached from a few, and the order of the nodes among them. Memory is kept for the thread's next pass.
+/// The vertices that can be reached from a few, and the order of the nodes among them. Memory is kept for the thread's next pass, and in
+/// it gradients that are undefined: those of a pass that has come to its end.
 class walk {
  public:
   explicit walk(backward_pass& owner) : owner_(owner), own_(take_lists()) {}
@@ -51,13 +52,15 @@ class walk {
     own_->roots.clear();  // from here on vertices may end
     own_->wishes.clear();
     own_->visits.clear();
-    own_->gradients.clear();
-    own_->results.clear();  // where a throw has left some
+    if (!finished_) own_->forget_gradients();
     own_->order.clear();
     own_->heap.clear();
-    own_->next = std::move(spare_lists());
-    spare_lists() = std::move(own_);
+    std::unique_ptr<lists>& spare = spare_lists();
+    own_->next = std::move(spare);
+    spare = std::move(own_);
   }
+  /// No gradient is under way any more.
+  void finish() { finished_ = true; }
 
   std::vector<endpoint>& roots() { return own_->roots; }
   std::vector<endpoint>& wishes() { return own_->wishes; }
@@ -78,9 +81,7 @@ class walk {
   /// The number of v, or -1.
   int find(const vertex& v) const {
     if (v.pass.load(std::memory_order_relaxed) == &owner_) return v.place;
-    if (elsewhere_.empty()) return -1;
-    const auto there = elsewhere_.find(&v);
-    return there == elsewhere_.end() ? -1 : there->second;
+    return elsewhere_ ? find_elsewhere(v) : -1;
   }
   EBB_INLINE int enter(vertex& v) {
     const int known = find(v);
@@ -118,12 +119,13 @@ class walk {
   int add(vertex& v) {
     const int number = size();
     const int outputs = v.outputs.load(std::memory_order_relaxed);
-    own_->visits.push_back({&v, static_cast<int>(own_->gradients.size()), outputs});
-    for (int o = 0; o < outputs; ++o) own_->gradients.emplace_back();
+    own_->visits.push_back({&v, used_, outputs});
     visits_ = own_->visits.data();
+    used_ += outputs;
+    if (static_cast<std::size_t>(used_) > own_->gradients.size()) own_->gradients.resize(2 * static_cast<std::size_t>(used_));
     gradients_ = own_->gradients.data();
     if (claim(v)) v.place = number;
-    else elsewhere_.emplace(&v, number);
+    else enter_elsewhere(v, number);
     if (!v.is_leaf) push(number);
     return number;
   }
@@ -135,12 +137,26 @@ class walk {
     return true;
   }
 
+  [[gnu::noinline]] int find_elsewhere(const vertex& v) const {
+    const auto there = elsewhere_->find(&v);
+    return there == elsewhere_->end() ? -1 : there->second;
+  }
+  [[gnu::noinline]] void enter_elsewhere(const vertex& v, int number) {
+    if (!elsewhere_) elsewhere_ = std::make_unique<std::unordered_map<const vertex*, int>>();
+    elsewhere_->emplace(&v, number);
+  }
+
   struct lists {
     std::vector<endpoint> roots, wishes;
     std::vector<visit> visits;
     std::vector<gradient> gradients, results;
     std::vector<int> order, heap;
     std::unique_ptr<lists> next;  // spare ones are linked: to keep one must not fail
+
+    void forget_gradients() {
+      gradients.clear();
+      results.clear();
+    }
   };
   static std::unique_ptr<lists>& spare_lists() {
     static thread_local std::unique_ptr<lists> spare;
@@ -179,7 +195,9 @@ class walk {
   visit* visits_ = nullptr;       // where the lists stand now
   gradient* gradients_ = nullptr;
   int latest_ = -1;
-  std::unordered_map<const vertex*, int> elsewhere_;
+  int used_ = 0;  // gradients
+  bool finished_ = false;
+  std::unique_ptr<std::unordered_map<const vertex*, int>> elsewhere_;
 };
 
 }  // namespace ebb::inline EBB_ABI

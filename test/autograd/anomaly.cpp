@@ -1,0 +1,69 @@
+// test/autograd/anomaly.cpp — CA-51: where a gradient becomes NaN, and what is said.
+// SPDX-License-Identifier: BSL-1.0
+#include "../refusal.hpp"
+
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <limits>
+#include <string>
+
+namespace {
+
+using test::refusal;
+
+using array = ebb::tensor<double, ebb::dyn>;
+using var = ebb::variable<double, ebb::dyn>;
+
+constexpr auto root = ebb::compile([](auto x) { return ebb::sqrt(x); });
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+
+}  // namespace
+
+TEST_CASE("CA-51: a NaN that a node gives stops the backward, and names the node and the parameter") {
+  var w(array{4, -1});
+  const array b{1, 1};
+  w.set_name("w");
+  const auto loss = [&] { return total(product(root(w), b)); };
+  loss().backward();  // nobody asked
+  w.zero_grad();
+
+  const ebb::detect_anomaly scope;
+  const auto l = loss();
+  CHECK(refusal([&] { ebb::backward(l, {.retain_graph = true}); }) == "ebb::backward: sqrt returned NaN as gradient 0, which goes to w");
+  CHECK_FALSE(w.grad().defined());
+  CHECK(refusal([&] { ebb::grad(l, ebb::wrt(w)); }) == "ebb::grad: sqrt returned NaN as gradient 0, which goes to w");
+  {
+    const ebb::detect_anomaly off(false);
+    const auto g = ebb::grad(loss(), ebb::wrt(w)).value();
+    CHECK(g(0) == 0.25);
+    CHECK(g(1) != g(1));
+  }
+  w.assign({4, 1});
+  loss().backward();
+  CHECK(w.grad().value() == array{0.25, 0.5});
+}
+
+TEST_CASE("CA-51: a gradient that is NaN already is refused before anything has run") {
+  var w(array{4, 9}), v(array{1, 2});
+  w.set_name("w");
+  w.set_grad(array{std::numeric_limits<double>::quiet_NaN(), 0});
+  const ebb::detect_anomaly scope;
+  const auto loss = total(product(v, w));
+  CHECK(refusal([&] { ebb::backward(loss, {.retain_graph = true}); }) == "ebb::backward: the gradient of w is NaN already");
+  CHECK_FALSE(v.grad().defined());
+  CHECK(ebb::grad(loss, ebb::wrt(w), {.retain_graph = true}).value() == array{1, 2});  // adds to nothing
+  w.zero_grad();
+  loss.backward();
+  CHECK(w.grad().value() == array{1, 2});
+}
+
+TEST_CASE("a hook of a leaf that returns NaN is told from a node that does") {
+  var w(array{4, 9});
+  w.register_hook([](auto g) { return ebb::log(-g); });
+  const ebb::detect_anomaly scope;
+  CHECK(refusal([&] { total(w).backward(); }) == "ebb::backward: the gradient of leaf became NaN in a hook of it");
+  CHECK_FALSE(w.grad().defined());
+}
