@@ -154,6 +154,7 @@ auto run_region(const char* call, const A&... a) {
   using P = typename S::forward;
   const auto leaves = std::tuple_cat(argument<A>::refer(a)...);
   refuse_undeclared<traced<Function, traced_type<A>...>>(call);
+  log_casts<traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
   std::apply([&](const auto&... leaf) { (require_defined(call, leaf), ...); }, leaves);
   bound_arguments<P, A...> bound(a...);
   if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);

@@ -5,6 +5,7 @@
 #include "alias.hpp"
 #include "ambient.hpp"
 #include "bind.hpp"
+#include "cast_log.hpp"
 #include "refusal.hpp"
 
 #include "../base/repeat.hpp"
@@ -314,6 +315,7 @@ struct program_function {
       using V = typename Spec::template value<A...>;
       if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
       detail::refuse_undeclared<G>(Spec::name);
+      detail::log_casts<G>(Spec::name);
       return detail::call_program<executable<G>, V>(Spec::name, a...);
     }
   }

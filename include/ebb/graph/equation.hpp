@@ -64,7 +64,10 @@ struct cast_context {
   int number = 0;       // see name_of_context
   bool assumed = true;  // false where it is known in which context a pull runs, so that nobody has to check it
   int (*product)(graph&, int x, int y, std::int64_t attr) = nullptr;  // x y in the context's dtype, given back in that of x
+  const cast_context* known = nullptr;                                // the same context where it is not assumed
 };
+/// Outside of all contexts, and that is known.
+inline constexpr cast_context known_off{0, false, nullptr, nullptr};
 
 struct op_info {
   std::string_view name;

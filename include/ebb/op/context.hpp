@@ -38,11 +38,16 @@ struct in_context {
 
 template <class C, bool Assumed>
 struct context_table {
-  static constexpr cast_context value{0, Assumed, nullptr};
+  static constexpr cast_context value{0, Assumed, nullptr, Assumed ? &known_off : nullptr};
 };
 template <class Low, class Uses, bool Assumed>
 struct context_table<autocast<Low, Uses>, Assumed> {
-  static constexpr cast_context value{number_of_context<autocast<Low>>, Assumed, &in_context<Low>::product};
+  static constexpr cast_context value{number_of_context<autocast<Low>>, false, &in_context<Low>::product, nullptr};
+};
+template <class Low, class Uses>
+struct context_table<autocast<Low, Uses>, true> {
+  static constexpr cast_context value{number_of_context<autocast<Low>>, true, &in_context<Low>::product,
+                                      &context_table<autocast<Low>, false>::value};
 };
 
 }  // namespace detail

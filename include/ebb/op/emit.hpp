@@ -27,7 +27,9 @@ constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}
   for (int j = 0; j < in.count; ++j)
     if (in.data[j] < 0) return in.data[j];
   if (shape < 0) return -119;
-  return g.add({.op = &info<Op, T>, .shape = shape, .attr = {attr.a, attr.b}}, in);
+  equation e{.op = &info<Op, T>, .shape = shape, .attr = {attr.a, attr.b}};
+  if constexpr (Op::pulled_as_called) e.pulled_in = g.context && g.context->known ? g.context->known : &known_off;
+  return g.add(e, in);
 }
 template <class Op, class T>
 constexpr int emit_as(graph& g, int shape, std::initializer_list<int> in, attributes attr = {}) {

@@ -36,6 +36,7 @@ struct op_base {
   using operand_type = T;
   static constexpr int dtype_from = 0;  // the first operand that has dtype T; those before it have their own
   static constexpr precision autocast = precision::as_is;
+  static constexpr bool pulled_as_called = false;  // its pull runs in the autocast context of its call, under every policy
   static constexpr domain accepts = domain::number;
   static constexpr bool heavy = false;
   static constexpr bool needs_elements = false;  // a reduction that has no result over zero elements

@@ -20,7 +20,7 @@ struct system : op_base {
   static constexpr precision autocast = precision::full;
 
  protected:
-  static constexpr auto product(auto x, auto y, std::int64_t transposed) { return emit_on<matmul>({transposed}, x, y); }
+  static constexpr auto product(auto x, auto y, std::int64_t transposed) { return product_of(x, y, transposed); }
 };
 
 /// The matrix x with a x = b.
@@ -55,7 +55,7 @@ struct inverse : system {
     return last < 1 || !s.unify(in[0].e[last - 1], in[0].e[last]) ? refused(180) : s.find(in[0]);
   }
   static constexpr auto pull(auto g, auto, auto out) {
-    return grads(-product(product(out, g, left_transposed), out, right_transposed));
+    return grads(-product(out, product(g, out, right_transposed), left_transposed));
   }
 };
 

@@ -1,0 +1,71 @@
+// ebb/exec/cast_log.hpp — EBB_LOGS=autocast: which op of a region was cast where, said once for each region.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   autocast: ebb::compile
+//     forward    matmul operand 0 f32 -> bf16
+//     forward    matmul operand 1 f32 -> bf16
+//     backward   matmul operand 1 f32 -> bf16
+#pragma once
+
+#include "../base/log.hpp"
+#include "../graph/frozen.hpp"
+#include "../op/convert.hpp"
+
+#include <array>
+#include <string>
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// Operand `operand` of `op` is converted first. Names only: a graph that is read at run time brings the functions of its ops with it.
+struct cast_record {
+  std::string_view op;
+  int operand = 0;
+  dtype from{}, to{};
+};
+
+/// The casts in g that autocast has made: those it has marked, and, where marks are gone, those in front of products.
+constexpr vec<cast_record> casts_in(const graph& g) {
+  vec<cast_record> r;
+  for (int k = 0; k < g.size(); ++k)
+    for (int j = 0; j < g.eq[k].count; ++j) {
+      const equation& e = g.eq[g.operand(k, j)];
+      const bool is_cast = e.op->family == family_of<op::cast<float>> && can_be_cast(e.op->operands[0]) && can_be_cast(e.op->result);
+      if (is_cast && (is_cast_of_each_use(e) || g.op(k).autocast == precision::low))
+        r.push({g.op(k).name, j, e.op->operands[0], e.op->result});
+    }
+  return r;
+}
+template <class G>
+inline constexpr auto casts_of = [] {
+  std::array<cast_record, static_cast<std::size_t>(casts_in(G::g.thaw()).size())> r{};
+  const vec<cast_record> found = casts_in(G::g.thaw());
+  for (int i = 0; i < found.size(); ++i) r[static_cast<std::size_t>(i)] = found[i];
+  return r;
+}();
+
+template <std::size_t N>
+void add_casts(std::string& text, const char* half, const std::array<cast_record, N>& casts) {
+  for (const cast_record& c : casts)
+    text += std::string("  ") + half + std::string(c.op) + " operand " + std::to_string(c.operand) + ' ' + std::string(name_of(c.from)) +
+            " -> " + std::string(name_of(c.to)) + '\n';
+}
+template <class Forward, class... Backward>
+[[gnu::cold, gnu::noinline]] bool say_casts(const char* call) {
+  if (!logs(log_topic::autocast)) return false;
+  std::string text = std::string("autocast: ") + call + '\n';
+  add_casts(text, "forward    ", casts_of<Forward>);
+  (add_casts(text, "backward   ", casts_of<Backward>), ...);
+  say(log_topic::autocast, text);
+  return true;
+}
+
+/// Forward: what is traced; Backward: a backward half, if there is one.
+template <class Forward, class... Backward>
+EBB_INLINE void log_casts(const char* call) {
+  if constexpr (!casts_of<Forward>.empty() || (!casts_of<Backward>.empty() || ...)) {
+    static const bool said = say_casts<Forward, Backward...>(call);
+    static_cast<void>(said);
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI::detail
