@@ -39,6 +39,7 @@ struct line {
 
 struct block {
   std::vector<line> lines;
+  std::map<std::string, std::string> set;
 
   const line* find(const std::string& kind, const std::string& name) const {
     for (const line& l : lines)
@@ -61,6 +62,8 @@ inline line read_line(const std::string& kind, std::istringstream& words) {
   l.type = dtype::boolean;
   if (type == "float32") l.type = dtype::f32;
   if (type == "float64") l.type = dtype::f64;
+  if (type == "bfloat16") l.type = dtype::bf16;
+  if (type == "float16") l.type = dtype::f16;
   if (type == "int64") l.type = dtype::i64;
   for (int i = 0; i < l.extents.rank; ++i) words >> l.extents.e[i];
   words >> word;
@@ -83,8 +86,11 @@ inline const std::map<std::string, block>& family(const std::string& name) {
     if (kind == "case") {
       words >> rest;
       open = &blocks[rest];
+    } else if (open && kind == "set") {
+      words >> rest >> std::ws;
+      std::getline(words, open->set[rest]);
     } else if (open && text.find(" : ") + 1 != 0) {
-      if (kind != "code" && kind != "note" && kind != "set") open->lines.push_back(read_line(kind, words));
+      if (kind != "code" && kind != "note") open->lines.push_back(read_line(kind, words));
     } else if (open && text.size() > 1 && text.find(" :") == text.size() - 2) {
       open->lines.push_back(read_line(kind, words));  // an empty array
     }
@@ -107,6 +113,8 @@ inline cell to_cell(dtype type, long double x) {
   switch (type) {
     case dtype::f32: return ebb::to_cell(static_cast<float>(x));
     case dtype::f64: return ebb::to_cell(static_cast<double>(x));
+    case dtype::bf16: return ebb::to_cell(ebb::bfloat16(static_cast<float>(x)));
+    case dtype::f16: return ebb::to_cell(ebb::float16(static_cast<float>(x)));
     case dtype::i32: return ebb::to_cell(static_cast<std::int32_t>(x));
     case dtype::i64: return ebb::to_cell(static_cast<std::int64_t>(x));
     default: return ebb::to_cell(x != 0);
@@ -116,6 +124,8 @@ inline long double from_cell(dtype type, cell c) {
   switch (type) {
     case dtype::f32: return ebb::from_cell<float>(c);
     case dtype::f64: return ebb::from_cell<double>(c);
+    case dtype::bf16: return static_cast<float>(ebb::from_cell<ebb::bfloat16>(c));
+    case dtype::f16: return static_cast<float>(ebb::from_cell<ebb::float16>(c));
     case dtype::i32: return ebb::from_cell<std::int32_t>(c);
     case dtype::i64: return static_cast<long double>(ebb::from_cell<std::int64_t>(c));
     default: return c != 0;
