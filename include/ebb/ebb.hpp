@@ -186,5 +186,7 @@
 #include "autograd/adam.hpp"
 #include "autograd/state_file.hpp"
 #include "autograd/optimizer.hpp"
+#include "autograd/unscale.hpp"
+#include "autograd/grad_scaler.hpp"
 #include "autograd/clip.hpp"
 #include "autograd/schedule.hpp"
