@@ -4,7 +4,10 @@
 #include "values.hpp"
 
 #include <ebb/kernel/contract.hpp>
+#include <ebb/tensor/bfloat16_order.hpp>
 #include <ebb/tensor/product_order.hpp>
+
+#include <memory>
 
 using ebb::bfloat16, ebb::float16, ebb::kernel::product;
 using std::ptrdiff_t;
@@ -20,12 +23,36 @@ T link(T a, T b, T acc) {
   else return a * b + acc;
 }
 
-/// One element, from its definition: in the note on the order of a product.
+/// A chain of pairs, from the note on the order of a bfloat16 product. What the instruction takes as zero is zero here.
+float pair_link(const float (&a)[2], const float (&b)[2], float acc) {
+#if defined(__AVX512BF16__)
+  const auto flush = [](float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x) : x; };
+#else
+  const auto flush = [](float x) { return x; };
+#endif
+  for (const int odd_first : {1, 0}) acc = flush(link(flush(a[odd_first]), flush(b[odd_first]), flush(acc)));
+  return acc;
+}
+float pair_element(ptrdiff_t k, bool is_dot, auto left, auto right) {
+  const ptrdiff_t lanes = is_dot ? 32 : 1, padded = is_dot ? (k + 63) / 64 * 64 : k;
+  std::vector<float> sum(static_cast<std::size_t>(lanes));
+  for (ptrdiff_t q = 0; q < padded; q += 2) {
+    const auto at = [&](auto of, ptrdiff_t i) { return i < k ? of(i) : 0.f; };
+    float& acc = sum[static_cast<std::size_t>(q / 2 % lanes)];
+    acc = pair_link({at(left, q), at(left, q + 1)}, {at(right, q), at(right, q + 1)}, acc);
+  }
+  for (std::size_t half = sum.size() / 2; half > 0; half /= 2)
+    for (std::size_t l = 0; l < half; ++l) sum[l] += sum[l + half];
+  return sum[0];
+}
+
+/// One element, from its definition: in the notes on the order of a product.
 template <class T>
 T element(const product& p, const T* a, const T* b, ptrdiff_t i, ptrdiff_t j) {
   using Acc = std::conditional_t<ebb::half_width<T>, float, T>;
   const auto left = [&](ptrdiff_t q) { return static_cast<Acc>(p.transpose_a ? a[q * p.lda + i] : a[i * p.lda + q]); };
   const auto right = [&](ptrdiff_t q) { return static_cast<Acc>(p.transpose_b ? b[j * p.ldb + q] : b[q * p.ldb + j]); };
+  if constexpr (std::is_same_v<T, bfloat16>) return T(pair_element(p.k, p.m == 1 && p.n == 1, left, right));
   if (p.m != 1 || p.n != 1) {
     Acc acc = 0;
     for (ptrdiff_t q = 0; q < p.k; ++q) acc = link(left(q), right(q), acc);
@@ -85,26 +112,27 @@ void check_flags(ptrdiff_t m, ptrdiff_t k, ptrdiff_t n) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("products of small matrices", "", float, double) {
+TEMPLATE_TEST_CASE("products of small matrices", "", float, double, bfloat16) {
   for (ptrdiff_t m = 1; m <= 20; ++m)
     for (ptrdiff_t n = 1; n <= 20; ++n)
       for (const ptrdiff_t k : {1, 2, 3, 7, 8, 13}) check_flags<TestType>(m, k, n);
 }
 
-TEMPLATE_TEST_CASE("products of matrices of all kinds", "", float, double) {
+TEMPLATE_TEST_CASE("products of matrices of all kinds", "", float, double, bfloat16) {
   for (const ptrdiff_t m : {1, 2, 6, 9, 33, 64, 100})
     for (const ptrdiff_t n : {1, 2, 3, 5, 17, 31, 33, 64, 100})
       for (const ptrdiff_t k : {0, 1, 20, 33, 100}) check_flags<TestType>(m, k, n);
 }
 
-TEMPLATE_TEST_CASE("products large enough to be cut into blocks", "", float, double) {
+TEMPLATE_TEST_CASE("products large enough to be cut into blocks", "", float, double, bfloat16) {
   check_flags<TestType>(70, 500, 90);
   check<TestType>(product::compact(40, 20, 2100, false, true));
   check<TestType>(product::compact(700, 300, 33, true, false));
   check<TestType>(product::compact(35, 800, 70));
+  check<TestType>(product::compact(70, 1801, 200));
 }
 
-TEMPLATE_TEST_CASE("products of the other types", "", std::int32_t, std::int64_t, float16, bfloat16) {
+TEMPLATE_TEST_CASE("products of the other types", "", std::int32_t, std::int64_t, float16) {
   for (const ptrdiff_t m : {1, 3, 17, 33})
     for (const ptrdiff_t n : {1, 2, 10, 33})
       for (const ptrdiff_t k : {0, 1, 7, 40}) check_flags<TestType>(m, k, n);
@@ -165,4 +193,72 @@ TEST_CASE("NaN and infinity pass through a product") {
   CHECK(std::isnan(c[1]));
   CHECK(std::isinf(c[2]));
   CHECK(c[3] == 11);
+}
+
+TEST_CASE("products of any bfloat16: subnormal, huge, infinite, NaN") {
+  std::mt19937_64 next(11);
+  const auto any = [&](std::uint16_t mask, std::uint16_t bits) { return std::bit_cast<bfloat16>(static_cast<std::uint16_t>((next() & mask) | bits)); };
+  for (const ptrdiff_t m : {1, 3, 9})
+    for (const ptrdiff_t n : {1, 2, 33})
+      for (int kind = 0; kind < 3; ++kind) {
+        const ptrdiff_t k = 6;
+        std::vector<bfloat16> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n)), c(static_cast<std::size_t>(m * n));
+        // Any bits at all; factors whose products and sums are about 2^-126; and about 2^128.
+        const std::uint16_t mask = kind == 0 ? 0xffff : 0x81ff, exponents = kind == 0 ? 0 : kind == 1 ? 0x1f00 : 0x5e00;
+        for (bfloat16& x : a) x = any(mask, exponents);
+        for (bfloat16& x : b) x = any(mask, exponents);
+        const product p = product::compact(m, k, n);
+        std::vector<char> scratch(ebb::kernel::contract_scratch_bytes<bfloat16>(p) + 64);
+        void* room = scratch.data();
+        std::size_t space = scratch.size();
+        ebb::kernel::contract(p, a.data(), b.data(), c.data(), std::align(64, scratch.size() - 64, room, space));
+        for (ptrdiff_t i = 0; i < m; ++i)
+          for (ptrdiff_t j = 0; j < n; ++j) {
+            CAPTURE(m, n, kind, i, j);
+            REQUIRE(test::same_bits(c[static_cast<std::size_t>(i * n + j)], element(p, a.data(), b.data(), i, j)));
+          }
+      }
+}
+
+TEST_CASE("products of bfloat16 are as near to the exact ones as sums in float are") {
+  for (const ptrdiff_t k : {1, 5, 64, 300, 1000}) {
+    const product p = product::compact(9, k, 20);
+    std::mt19937_64 next(static_cast<std::uint64_t>(k));
+    std::normal_distribution<float> normal;
+    std::vector<bfloat16> a(static_cast<std::size_t>(9 * k)), b(static_cast<std::size_t>(k * 20)), c(9 * 20);
+    for (bfloat16& x : a) x = bfloat16(normal(next));
+    for (bfloat16& x : b) x = bfloat16(normal(next));
+    std::vector<float> scratch(ebb::kernel::contract_scratch_bytes<bfloat16>(p) / sizeof(float) + 16);
+    ebb::kernel::contract(p, a.data(), b.data(), c.data(), scratch.data());
+    for (std::size_t i = 0; i < 9; ++i)
+      for (std::size_t j = 0; j < 20; ++j) {
+        long double exact = 0, size = 0;
+        for (std::size_t q = 0; q < static_cast<std::size_t>(k); ++q) {
+          const long double x = static_cast<long double>(static_cast<float>(a[i * static_cast<std::size_t>(k) + q])) * static_cast<float>(b[q * 20 + j]);
+          exact += x;
+          size += std::fabs(x);
+        }
+        const long double bound = static_cast<long double>(k) * 0x1p-24L * size + 0x1p-8L * std::fabs(exact) * 1.01L;
+        CHECK(std::fabs(static_cast<float>(c[i * 20 + j]) - exact) <= bound);
+      }
+  }
+}
+
+TEST_CASE("the reference of bfloat16 has the order of the kernel") {
+  for (const ptrdiff_t k : {0, 1, 2, 63, 64, 65, 200})
+    for (const ptrdiff_t n : {1, 2}) {
+      std::mt19937_64 next(static_cast<std::uint64_t>(k));
+      std::vector<bfloat16> a(static_cast<std::size_t>(k)), b(static_cast<std::size_t>(k * n)), c(2);
+      fill(a.data(), a.size(), next);
+      fill(b.data(), b.size(), next);
+      alignas(64) char scratch[8192];
+      const product p = product::compact(1, k, n);
+      REQUIRE(ebb::kernel::contract_scratch_bytes<bfloat16>(p) <= sizeof scratch);
+      ebb::kernel::contract(p, a.data(), b.data(), c.data(), scratch);
+      for (ptrdiff_t j = 0; j < n; ++j) {
+        const auto right = [&](std::size_t q) { return b[q * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)]; };
+        const float want = ebb::multiply_pairs_in_order(static_cast<std::size_t>(k), [&](std::size_t q) { return a[q]; }, right, n == 1);
+        REQUIRE(c[static_cast<std::size_t>(j)].bits == bfloat16(want).bits);
+      }
+    }
 }

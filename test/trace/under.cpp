@@ -211,7 +211,7 @@ using array = term<float, E...>;
 
 }  // namespace
 
-TEST_CASE("AMP-4: chain A, one gradient under all policies") {
+TEST_CASE("AMP-4: chain A, where the policy does not matter") {
   using t = term<std::int64_t, 3>;
   // PyTorch rounds a linear layer with a bias once. Here it is a product and a sum, each rounded, as they would be outside of linear.
   constexpr bounds fused{1, 0x1p13};

@@ -9,7 +9,9 @@
 // EBB_ABI names the inline namespace that holds everything: version, instruction set and options. Two translation units that are
 // compiled with different flags then share no function, so that the linker cannot hand AVX-512 code to the one that asked for SSE2.
 // [note: one namespace per instruction set]
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512BF16__)
+#define EBB_ISA avx512_bf16
+#elif defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
 #define EBB_ISA avx512
 #elif defined(__AVX2__) && defined(__FMA__)
 #define EBB_ISA avx2_fma

@@ -5,6 +5,7 @@
 #include "../base/error.hpp"
 #include "../graph/graph.hpp"
 #include "../num/lane.hpp"
+#include "../tensor/bfloat16_order.hpp"
 #include "../tensor/reduction_tree.hpp"
 #include "../tensor/solve_order.hpp"
 
@@ -197,7 +198,8 @@ class evaluator {
             return element(1, batch * length * columns + (ty ? column * length + q : q * columns + column));
           };
           wide sum = 0;
-          if (rows == 1 && columns == 1) sum = dot<wide>(length, left, right);
+          if constexpr (std::is_same_v<T, bfloat16>) sum = multiply_pairs_in_order(length, left, right, rows == 1 && columns == 1);
+          else if (rows == 1 && columns == 1) sum = dot<wide>(length, left, right);
           else
             for (int q = 0; q < length; ++q) sum = link(left(q), right(q), sum);
           result[i] = to_cell(static_cast<T>(sum));

@@ -1,13 +1,14 @@
 // ebb/kernel/contract.hpp — the matrix product.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The order of every sum is fixed, see [note: order of a product].
+// The order of every sum is fixed, see [note: order of a product]; bfloat16 has one of its own, see contract_bf16.hpp.
 //
 // How it is done: c is cut into tiles that stay in registers for the whole of k (tile.hpp). Small operands are read where they are; b is
 // packed into panels where its rows are not adjacent in memory or too many for the caches; then k, m, n are cut into blocks as in
 // K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
 #pragma once
 
+#include "contract_bf16.hpp"
 #include "matvec.hpp"
 #include "product.hpp"
 
@@ -44,7 +45,9 @@ struct widened {
 /// What contract<T> wants as scratch, 64-byte aligned; 0 if nothing.
 template <element T>
 constexpr std::size_t contract_scratch_bytes(const product& p) {
-  if constexpr (half_width<T>) {
+  if constexpr (std::same_as<T, bfloat16>) {
+    return contract_bf16_scratch_bytes(p);
+  } else if constexpr (half_width<T>) {
     const std::ptrdiff_t copies = p.m * p.k + p.k * p.n + p.m * p.n;
     return static_cast<std::size_t>(copies + 48) * sizeof(float) + contract_scratch_bytes<float>(tile::widened(p).shape);
   } else {
@@ -55,7 +58,9 @@ constexpr std::size_t contract_scratch_bytes(const product& p) {
 /// c = op(a) * op(b), see product. c overlaps neither operand.   Dtype: all but bool.   Error: k / 2 ulp of sum |a| |b|.
 template <element T>
 inline void contract(const product& p, const T* a, const T* b, T* c, void* scratch) {
-  if constexpr (half_width<T>) {
+  if constexpr (std::same_as<T, bfloat16>) {
+    contract_bf16(p, a, b, c, scratch);
+  } else if constexpr (half_width<T>) {
     const tile::widened w(p);
     const auto aligned = [](std::ptrdiff_t n) { return (n + 15) / 16 * 16; };
     float* const a32 = static_cast<float*>(scratch);

@@ -3,7 +3,8 @@
 //
 // A lane holds a float that the narrow type can represent. float has more than twice the digits of either plus two, so that
 // + - * / and sqrt are rounded as if once. Everything rounds to nearest even and keeps subnormals; NaN stays NaN (quiet).
-// AVX-512's own bfloat16 conversion is not used: it flushes subnormals, and mending those takes the very integers that do all of it.
+// AVX-512's own conversion to bfloat16 flushes subnormals, and is used for whole rows only, where a look says that there are none: within
+// a register integers are as fast.
 #pragma once
 
 #include "../num/bfloat16.hpp"
@@ -22,6 +23,14 @@ namespace simd {
 /// The bits of lane_count narrow elements, as they lie in memory.
 using narrow_bits = vector<std::uint16_t, register_bytes / 2>;
 using float_bits = vector<std::uint32_t>;
+
+EBB_INLINE narrow_bits load_narrow(const void* p) {
+  narrow_bits x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+
+EBB_INLINE void store_narrow(void* p, narrow_bits x) { std::memcpy(p, &x, sizeof x); }
 
 // The first count elements, zeros after them; no memory behind them is touched.
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -62,15 +71,24 @@ template <>
 EBB_INLINE vector<float> widen<bfloat16>(narrow_bits x) {
   return reinterpret_cast<vector<float>>(__builtin_convertvector(x, float_bits) << 16);
 }
-/// The bits of the bfloat16 nearest to x, still with those of float below them.
-EBB_INLINE float_bits nearest_bfloat16(vector<float> x) {
+/// The bfloat16 nearest to x, as a float.
+EBB_INLINE vector<float> nearest_bfloat16(vector<float> x) {
   const auto u = reinterpret_cast<float_bits>(x);
-  const float_bits rounded = u + 0x7fffu + ((u >> 16) & 1u), quiet = u | 0x400000u;
-  return reinterpret_cast<float_bits>(
-      select<float>(equal<float>(x, x), reinterpret_cast<vector<float>>(rounded), reinterpret_cast<vector<float>>(quiet)));
+  const auto rounded = reinterpret_cast<vector<float>>(u + 0x7fffu + ((u >> 16) & 1u));
+  const auto quiet = reinterpret_cast<vector<float>>(u | 0x400000u);
+  return reinterpret_cast<vector<float>>(reinterpret_cast<float_bits>(select<float>(equal<float>(x, x), rounded, quiet)) & 0xffff0000u);
 }
+/// The bits of x, which is a bfloat16.
+EBB_INLINE narrow_bits upper_halves(vector<float> x) { return __builtin_convertvector(reinterpret_cast<float_bits>(x) >> 16, narrow_bits); }
 template <>
-EBB_INLINE narrow_bits narrow<bfloat16>(vector<float> x) { return __builtin_convertvector(nearest_bfloat16(x) >> 16, narrow_bits); }
+EBB_INLINE narrow_bits narrow<bfloat16>(vector<float> x) {
+#if defined(__AVX512BF16__) && defined(__AVX512F__)
+  constexpr int subnormal = 0x20;
+  const auto bits = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(x));
+  if (_mm512_fpclass_ps_mask(reinterpret_cast<__m512>(x), subnormal) == 0) [[likely]] return reinterpret_cast<narrow_bits>(bits);
+#endif
+  return upper_halves(nearest_bfloat16(x));
+}
 
 #if defined(__AVX512F__)
 template <>
@@ -129,24 +147,16 @@ struct lanes<T> {
 
   /// x, rounded to the narrow type.
   static EBB_INLINE lanes rounded(lanes<float> x) {
-    if constexpr (std::same_as<T, bfloat16>)
-      return {{{reinterpret_cast<simd::vector<float>>(simd::nearest_bfloat16(x.part[0]) & 0xffff0000u)}}};
+    if constexpr (std::same_as<T, bfloat16>) return {{{simd::nearest_bfloat16(x.part[0])}}};
     else return {{{simd::widen<T>(simd::narrow<T>(x.part[0]))}}};
   }
-  static EBB_INLINE lanes load(const T* p) {
-    simd::narrow_bits b;
-    std::memcpy(&b, p, sizeof b);
-    return {{{simd::widen<T>(b)}}};
-  }
-  static EBB_INLINE lanes load(const T* p, int count) {
-    return {{{simd::widen<T>(simd::load_narrow(p, count))}}};
-  }
+  static EBB_INLINE lanes load(const T* p) { return {{{simd::widen<T>(simd::load_narrow(p))}}}; }
+  static EBB_INLINE lanes load(const T* p, int count) { return {{{simd::widen<T>(simd::load_narrow(p, count))}}}; }
   static EBB_INLINE lanes all(T x) { return {lanes<float>::all(static_cast<float>(x))}; }
-  EBB_INLINE void store(T* p) const {
-    const simd::narrow_bits b = simd::narrow<T>(wide.part[0]);
-    std::memcpy(static_cast<void*>(p), &b, sizeof b);
-  }
-  EBB_INLINE void store(T* p, int count) const { simd::store_narrow(p, simd::narrow<T>(wide.part[0]), count); }
+  EBB_INLINE void store(T* p) const { simd::store_narrow(p, memory()); }
+  EBB_INLINE void store(T* p, int count) const { simd::store_narrow(p, memory(), count); }
+  /// rounded(x).store(p, count...), faster.
+  static EBB_INLINE void store_rounded(lanes<float> x, T* p, auto... count) { simd::store_narrow(p, simd::narrow<T>(x.part[0]), count...); }
   T operator[](int i) const { return T(wide[i]); }
 
   static EBB_INLINE lanes select(mask m, lanes a, lanes b) { return {lanes<float>::select(m, a.wide, b.wide)}; }
@@ -172,6 +182,12 @@ struct lanes<T> {
   friend EBB_INLINE mask operator>=(lanes a, lanes b) { return a.wide >= b.wide; }
   friend EBB_INLINE mask operator==(lanes a, lanes b) { return a.wide == b.wide; }
   friend EBB_INLINE mask operator!=(lanes a, lanes b) { return a.wide != b.wide; }
+
+ private:
+  EBB_INLINE simd::narrow_bits memory() const {
+    if constexpr (std::same_as<T, bfloat16>) return simd::upper_halves(wide.part[0]);
+    else return simd::narrow<T>(wide.part[0]);
+  }
 };
 
 }  // namespace ebb::inline EBB_ABI

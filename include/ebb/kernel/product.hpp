@@ -80,15 +80,19 @@ constexpr product merged(product p) {
   return p;
 }
 
-/// `count` rows of `cols` elements, each converted.
+/// `count` rows of `cols` elements, each converted: to float or from it.
 template <class To, class From>
 inline void convert_rows(To* to, std::ptrdiff_t to_row, const From* from, std::ptrdiff_t from_row, std::ptrdiff_t count,
                          std::ptrdiff_t cols) {
   for (; count > 0; --count, to += to_row, from += from_row) {
     std::ptrdiff_t j = 0;
-    for (; j + lane_count <= cols; j += lane_count) convert<To>(lanes<From>::load(from + j)).store(to + j);
-    const int rest = static_cast<int>(cols - j);
-    if (rest > 0) convert<To>(lanes<From>::load(from + j, rest)).store(to + j, rest);
+    const auto step = [&](auto... rest) EBB_LAMBDA {
+      const lanes<From> x = lanes<From>::load(from + j, rest...);
+      if constexpr (half_width<To>) lanes<To>::store_rounded(x, to + j, rest...);
+      else convert<To>(x).store(to + j, rest...);
+    };
+    for (; j + lane_count <= cols; j += lane_count) step();
+    if (j < cols) step(static_cast<int>(cols - j));
   }
 }
 

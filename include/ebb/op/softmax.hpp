@@ -70,7 +70,8 @@ struct nll {
       const auto chosen = emit_on<op::where>({}, hit, x, literal_like(x, 0));
       return reduced_loss<How>(-sum_over(chosen, last));
     } else if constexpr (real_element<Target>) {
-      return reduced_loss<How>(-sum_over(cast_to<Real>(target) * x, last));
+      using Wide = promoted<Real, Target>;
+      return reduced_loss<How>(-sum_over(cast_to<Wide>(target) * cast_to<Wide>(x), last));
     } else {
       return reduced_loss<How>(refuse<Real>(*x.g, 115));
     }

@@ -7,7 +7,7 @@
 // the chain is a product and a sum, and the bits are the same among those targets. k = 0 gives zeros.
 // One exception: a product of two vectors (m = n = 1) would be a single chain, and slow. Its element p belongs to logical lane p % 32;
 // each lane is a chain, k is filled up with zeros to a multiple of 32, and the lanes are added as in [note: logical reduction tree].
-// bfloat16 and float16 are computed as float and rounded once, at the end. Integers wrap around.
+// float16 is computed as float and rounded once, at the end. bfloat16 has an order of its own: see bfloat16_order.hpp. Integers wrap.
 #pragma once
 
 #include "../num/lane.hpp"

@@ -1,0 +1,201 @@
+// ebb/kernel/contract_bf16.hpp — the product of matrices of bfloat16, two neighbours of a row at a time.
+// SPDX-License-Identifier: BSL-1.0
+//
+// The order of every sum is fixed, see [note: order of a bfloat16 product].
+//
+// How it is done: factors are copied into pairs along k, 32 bits each, and multiplied tile by tile as matrices of floats are, where a link
+// of a chain takes a pair of either; sums are float until the last of them is there.
+#pragma once
+
+#include "../tensor/bfloat16_order.hpp"
+#include "fold.hpp"
+#include "narrow.hpp"
+#include "product.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace ebb::inline EBB_ABI::kernel {
+
+namespace tile {
+
+/// Two bfloat16, neighbours along k: the one with the even number in the lower half, as both lie in memory.
+using bfloat16_pair = std::uint32_t;
+static_assert(std::endian::native == std::endian::little);
+
+template <>
+struct sum_type<bfloat16_pair> { using type = float; };
+
+template <>
+EBB_INLINE simd::vector<float> link<bfloat16_pair>(simd::vector<bfloat16_pair> a, simd::vector<bfloat16_pair> b, simd::vector<float> acc) {
+#if defined(__AVX512BF16__) && defined(__AVX512F__)
+#if defined(__clang__) && __clang_major__ < 18
+  asm("" : "+v"(a));  // clang 16 crashes over a register of bfloat16 that is filled from one place in memory
+#endif
+  return reinterpret_cast<simd::vector<float>>(
+      _mm512_dpbf16_ps(reinterpret_cast<__m512>(acc), reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b)));
+#else
+  const auto even = [](simd::float_bits x) EBB_LAMBDA { return reinterpret_cast<simd::vector<float>>(x << 16); };
+  const auto odd = [](simd::float_bits x) EBB_LAMBDA { return reinterpret_cast<simd::vector<float>>(x & 0xffff0000u); };
+  return simd::fma(even(a), even(b), simd::fma(odd(a), odd(b), acc));
+#endif
+}
+
+// x[n x k], or x[k x n], as pairs along k; ld is the distance between the rows of x.
+
+/// Row i of x[n x k] as row i of `to`.
+inline void pair_rows(bfloat16_pair* to, std::ptrdiff_t n, std::ptrdiff_t k, const bfloat16* x, std::ptrdiff_t ld) {
+  for (; n > 0; --n, x += ld) {
+    std::memcpy(to, x, static_cast<std::size_t>(k / 2) * sizeof *to);
+    to += k / 2;
+    if (k % 2) *to++ = x[k - 1].bits;
+  }
+}
+/// Row i of x[n x k] as column i of `to`, the rows of which are to_row apart.
+inline void pair_rows_transposed(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t k, const bfloat16* x,
+                                 std::ptrdiff_t ld) {
+  constexpr std::ptrdiff_t pair_bytes = sizeof *to;
+  transpose<pair_bytes>(reinterpret_cast<char*>(to), to_row * pair_bytes, reinterpret_cast<const char*>(x), ld * pair_bytes / 2,
+                        static_cast<std::size_t>(n), static_cast<std::size_t>(k / 2));
+  if (k % 2)
+    for (std::ptrdiff_t i = 0; i < n; ++i) to[k / 2 * to_row + i] = x[i * ld + k - 1].bits;
+}
+/// A register of pairs of the rows at p and ld behind it, zeros where there is no second row. count: of columns, if less than a register.
+EBB_INLINE simd::float_bits zip_rows(const bfloat16* p, std::ptrdiff_t ld, bool both, auto... count) {
+  const auto even = __builtin_convertvector(simd::load_narrow(p, count...), simd::float_bits);
+  return both ? even | __builtin_convertvector(simd::load_narrow(p + ld, count...), simd::float_bits) << 16 : even;
+}
+/// Column i of x[k x n] as column i of `to`.
+inline void pair_columns(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t k, const bfloat16* x,
+                         std::ptrdiff_t ld) {
+  for (; k > 0; k -= 2, to += to_row, x += 2 * ld) {
+    std::ptrdiff_t i = 0;
+    for (; i + lane_count <= n; i += lane_count) simd::store(to + i, zip_rows(x + i, ld, k > 1));
+    const int rest = static_cast<int>(n - i);
+    if (rest > 0) simd::store_first(to + i, zip_rows(x + i, ld, k > 1, rest), rest);
+  }
+}
+
+/// c[1 x n] = a[1 x k] * b[k x n], Vectors registers at a time: b is read once, panels of it would not pay. a is in pairs already. rest:
+/// of columns, where there are less than a register of them.
+template <int Vectors>
+inline void row_tile(std::ptrdiff_t k, const bfloat16_pair* a, const bfloat16* b, std::ptrdiff_t ld, bfloat16* c, auto... rest) {
+  [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
+    lanes<float> acc[] = {(static_cast<void>(J), lanes<float>::all(0))...};
+    for (std::ptrdiff_t p = 0; p < k; p += 2, ++a, b += 2 * ld)
+      ((acc[J].part[0] = link<bfloat16_pair>(simd::all(*a), zip_rows(b + J * lane_count, ld, p + 1 < k, rest...), acc[J].part[0])), ...);
+    (lanes<bfloat16>::store_rounded(acc[J], c + J * lane_count, rest...), ...);
+  }(std::make_integer_sequence<int, Vectors>{});
+}
+inline void multiply_row(std::ptrdiff_t k, std::ptrdiff_t n, const bfloat16_pair* a, const bfloat16* b, std::ptrdiff_t ld, bfloat16* c) {
+  constexpr int most = 4 * lane_count;
+  std::ptrdiff_t j = 0;
+  for (; j + most <= n; j += most) row_tile<4>(k, a, b + j, ld, c + j);
+  for (; j + lane_count <= n; j += lane_count) row_tile<1>(k, a, b + j, ld, c + j);
+  if (j < n) row_tile<1>(k, a, b + j, ld, c + j, static_cast<int>(n - j));
+}
+
+/// The product of two vectors before it is rounded.
+inline float dot_pairs(std::ptrdiff_t k, const bfloat16* a, std::ptrdiff_t a_step, const bfloat16* b, std::ptrdiff_t b_step) {
+  constexpr std::ptrdiff_t step = 2 * logical_lanes;
+  lanes<float> acc[accumulators];
+  for (auto& x : acc) x = lanes<float>::all(0);
+  const auto add = [&](const bfloat16* p, const bfloat16* q) EBB_LAMBDA {
+    for (int u = 0; u < accumulators; ++u) {
+      simd::vector<bfloat16_pair> left, right;
+      std::memcpy(&left, p + 2 * u * lane_count, sizeof left);
+      std::memcpy(&right, q + 2 * u * lane_count, sizeof right);
+      acc[u].part[0] = link<bfloat16_pair>(left, right, acc[u].part[0]);
+    }
+  };
+  std::ptrdiff_t p = 0;
+  if (a_step == 1 && b_step == 1)
+    for (; p + step <= k; p += step) add(a + p, b + p);
+  for (; p < k; p += step) {
+    bfloat16 left[step], right[step];
+    for (std::ptrdiff_t i = 0; i < step && p + i < k; ++i) left[i] = a[(p + i) * a_step], right[i] = b[(p + i) * b_step];
+    add(left, right);
+  }
+  return combine(acc, [](auto x, auto y) EBB_LAMBDA { return x + y; });
+}
+
+/// A product of bfloat16 as it is done: a batch that shares b as one product, a column as a row; and how it is cut, in pairs.
+struct paired_product {
+  product of;
+  bool swapped;                       // c' = b' * a' in place of c = a * b
+  std::ptrdiff_t pairs, width, k, m, n;  // all pairs of a row; columns of a panel of b; sizes of blocks
+
+  constexpr explicit paired_product(const product& p)
+      : of(is_one_product(p) ? merged(p) : p), swapped(of.n == 1 && of.m > 1 && of.ldc == 1) {
+    if (swapped)
+      of = {1, of.k, of.m, !of.transpose_b, !of.transpose_a, of.ldb, of.lda, of.m, of.batch, of.stride_b, of.stride_a, of.stride_c};
+    pairs = (of.k + 1) / 2;
+    width = (of.m == 1 ? widest<1> : vectors) * lane_count;
+    // A block of a panel and a strip of a fit into L1, a block of a and the packed part of b into L2.
+    const auto fitting = [this](std::ptrdiff_t all, std::ptrdiff_t step) {
+      return std::max(all / std::max<std::ptrdiff_t>(pairs, 1) / step * step, step);
+    };
+    const std::ptrdiff_t cuts = pairs > 384 ? (pairs + 255) / 256 : 1;
+    k = std::max<std::ptrdiff_t>((pairs + cuts - 1) / cuts, 1);
+    m = std::min<std::ptrdiff_t>(fitting(64 * 1024, height), 8 * height);
+    n = std::min(fitting(128 * 1024, width), (of.n + width - 1) / width * width);
+  }
+  constexpr bool is_dot() const { return of.m == 1 && of.n == 1; }
+  constexpr bool is_row() const { return of.m == 1 && !of.transpose_b; }
+  // In scratch: a, a block of sums, panels of b.
+  constexpr std::ptrdiff_t sums_at() const { return (of.m * pairs + 15) / 16 * 16; }
+  constexpr std::ptrdiff_t panels_at() const { return sums_at() + std::min(m, of.m) * width; }
+  constexpr std::ptrdiff_t size() const { return is_dot() ? 0 : is_row() ? pairs : panels_at() + pairs * n; }
+};
+
+/// One matrix of the batch; a has been copied already.
+inline void multiply_pairs(const paired_product& p, const matrix<bfloat16_pair>& a, const bfloat16* b, bfloat16* c, float* sums,
+                           bfloat16_pair* panels) {
+  const product& of = p.of;
+  for (std::ptrdiff_t j0 = 0; j0 < of.n; j0 += p.n) {
+    const std::ptrdiff_t j1 = std::min(j0 + p.n, of.n);
+    for (std::ptrdiff_t j = j0; j < j1; j += p.width)
+      (of.transpose_b ? pair_rows_transposed : pair_columns)(panels + (j - j0) * p.pairs, p.width, std::min(p.width, j1 - j), of.k,
+                                                             b + j * (of.transpose_b ? of.ldb : 1), of.ldb);
+    for (std::ptrdiff_t i = 0; i < of.m; i += p.m)
+      for (std::ptrdiff_t j = j0; j < j1; j += p.width) {
+        const std::ptrdiff_t rows = std::min(p.m, of.m - i), columns = std::min(p.width, j1 - j);
+        for (std::ptrdiff_t q = 0; q == 0 || q < p.pairs; q += p.k)
+          block(rows, std::min(p.k, p.pairs - q), a.from(i, q), panels + (j - j0) * p.pairs + q * p.width, p.width, sums, p.width, columns,
+                q > 0);
+        convert_rows(c + i * of.ldc + j, of.ldc, sums, p.width, rows, columns);
+      }
+  }
+}
+
+}  // namespace tile
+
+/// What contract_bf16 wants as scratch, 64-byte aligned.
+constexpr std::size_t contract_bf16_scratch_bytes(const product& p) {
+  return static_cast<std::size_t>(tile::paired_product(p).size()) * sizeof(tile::bfloat16_pair);
+}
+
+/// c = op(a) * op(b), see product. c overlaps neither operand.   Error: k / 2 ulp of float of sum |a| |b|, and 0.5 ulp.
+inline void contract_bf16(const product& shape, const bfloat16* a, const bfloat16* b, bfloat16* c, void* scratch) {
+  const tile::paired_product p(shape);
+  const product& of = p.of;
+  if (p.swapped) std::swap(a, b);
+  auto* const left = static_cast<tile::bfloat16_pair*>(scratch);
+  for (std::ptrdiff_t i = 0; i < of.batch; ++i, a += of.stride_a, b += of.stride_b, c += of.stride_c) {
+    if (p.is_dot()) {
+      *c = bfloat16(tile::dot_pairs(of.k, a, of.transpose_a ? of.lda : 1, b, of.transpose_b ? 1 : of.ldb));
+      continue;
+    }
+    const bool copied = i > 0 && of.stride_a == 0;
+    if (!copied && of.transpose_a) tile::pair_columns(left, of.m, of.m, of.k, a, of.lda);
+    if (!copied && !of.transpose_a) tile::pair_rows(left, of.m, of.k, a, of.lda);
+    if (p.is_row()) {
+      tile::multiply_row(of.k, of.n, left, b, of.ldb, c);
+      continue;
+    }
+    const matrix<tile::bfloat16_pair> rows{left, of.transpose_a ? 1 : p.pairs, of.transpose_a ? of.m : 1};
+    tile::multiply_pairs(p, rows, b, c, static_cast<float*>(scratch) + p.sums_at(), left + p.panels_at());
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI::kernel

@@ -1,0 +1,63 @@
+// ebb/tensor/bfloat16_order.hpp — the one order in which an element of a product of bfloat16 matrices is summed.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: order of a bfloat16 product]
+// Elements are taken in pairs, numbers p and p + 1 for even p; where k is odd a zero follows the last. Each element of c = a * b is one
+// chain of pairs, added up in float and rounded once, at the end:
+//   acc = 0; for p = 0, 2, 4, ...: acc = fma(a(i, p), b(p, j), fma(a(i, p + 1), b(p + 1, j), acc))
+// The odd one goes first: such a link is one instruction of AVX-512, vdpbf16ps, which is used where the target has it. Blocking, packing
+// and threads do not change the order. One exception, as in [note: order of a product]: in a product of two vectors pair q belongs to
+// logical lane q % 32, each lane is a chain, k is filled up with zeros to a multiple of 64, and the lanes are added as in
+// [note: logical reduction tree].
+// A product of two bfloat16 is exact in float: the bits are the same everywhere, with fma and without, as long as nothing leaves the normal
+// numbers of float. The instruction takes what is below 2^-126 as zero, and gives zero for it: elements, sums, and the chain itself;
+// other targets keep these. A product of 2^128 or more is infinite where there is no fma.
+#pragma once
+
+#include "../num/bfloat16.hpp"
+#include "../num/lane.hpp"
+#include "reduction_tree.hpp"
+
+#include <concepts>
+#include <limits>
+
+namespace ebb::inline EBB_ABI {
+
+/// Whether a link of a chain of bfloat16 is the instruction that takes subnormal numbers as zero.
+#if defined(__AVX512BF16__) && defined(__AVX512F__)
+inline constexpr bool bfloat16_dot_instruction = true;
+#else
+inline constexpr bool bfloat16_dot_instruction = false;
+#endif
+
+/// acc + a1 * b1, and to that a0 * b0: what the instruction does, flushing as it does where there is one.
+constexpr float link_pairs(bfloat16 a0, bfloat16 a1, bfloat16 b0, bfloat16 b1, float acc) {
+  const auto flush = [](float x) {
+    if (!bfloat16_dot_instruction || !(lane::abs(x) < std::numeric_limits<float>::min())) return x;
+    return lane::copysign(0.f, x);
+  };
+  const auto add = [=](bfloat16 a, bfloat16 b, float sum) {
+    return flush(lane::fma(flush(static_cast<float>(a)), flush(static_cast<float>(b)), sum));
+  };
+  return add(a0, b0, add(a1, b1, flush(acc)));
+}
+
+/// The reference: sum over p < k of left(p) * right(p), before it is rounded. is_dot: whether m = n = 1.
+template <std::integral I>
+constexpr float multiply_pairs_in_order(I k, auto&& left, auto&& right, bool is_dot) {
+  const auto at = [k](auto& of, I p) { return p < k ? bfloat16(of(p)) : bfloat16(); };
+  const auto link = [&](I p, float acc) { return link_pairs(at(left, p), at(left, p + 1), at(right, p), at(right, p + 1), acc); };
+  if (!is_dot) {
+    float acc = 0;
+    for (I p = 0; p < k; p += 2) acc = link(p, acc);
+    return acc;
+  }
+  float sum[logical_lanes] = {};
+  constexpr I step = 2 * logical_lanes;
+  for (I p = 0; p < (k + step - 1) / step * step; p += 2) sum[p / 2 % logical_lanes] = link(p, sum[p / 2 % logical_lanes]);
+  for (int half = logical_lanes / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; ++l) sum[l] = sum[l] + sum[l + half];
+  return sum[0];
+}
+
+}  // namespace ebb::inline EBB_ABI

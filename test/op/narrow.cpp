@@ -1,0 +1,210 @@
+// test/op/narrow.cpp — bfloat16 and float16 through every elementwise op: what float gives, rounded once for each op.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <tuple>
+#include <vector>
+
+using ebb::bfloat16, ebb::float16;
+namespace op = ebb::op;
+
+namespace {
+
+template <class T>
+using array = ebb::tensor<T, ebb::dyn>;
+
+template <class... Op>
+struct list {
+  /// All of them, fused into one group.
+  struct function {
+    constexpr auto operator()(auto... x) const { return std::tuple{ebb::call<Op>{}(x...)...}; }
+  };
+};
+using unary = list<op::neg, op::abs, op::sign, op::square, op::reciprocal, op::sqrt, op::rsqrt, op::relu, op::floor, op::ceil, op::trunc,
+                   op::round, op::exp, op::expm1, op::log, op::log1p, op::tanh, op::sigmoid, op::softplus, op::log_sigmoid, op::sin,
+                   op::cos, op::isnan, op::isinf, op::isfinite, op::stop_gradient>;
+using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum, op::clamp_min, op::clamp_max, op::pow, op::less,
+                    op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal>;
+
+template <class T>
+T of_bits(std::uint32_t b) { return std::bit_cast<T>(static_cast<std::uint16_t>(b)); }
+
+template <class T>
+bool is_nan(T x) {
+  if constexpr (sizeof(T) == 2) return std::isnan(static_cast<float>(x));
+  else return x != x;
+}
+template <class T>
+bool same(T a, T b) { return (is_nan(a) && is_nan(b)) || ebb::to_cell(a) == ebb::to_cell(b); }
+
+/// What float gives, rounded.
+template <class Op, class T>
+auto wanted(auto... x) {
+  return typename Op::template result<T>(Op::value(static_cast<float>(x)...));
+}
+
+/// Op by its scalar function, by its block function (a whole array, and one that ends within a register), and as part of a group.
+template <class Op, class T, class R, class... X>
+void check(const array<R>& fused, const X&... x) {
+  INFO(Op::name << " of " << ebb::name_of(ebb::dtype_of<T>));
+  using result = typename Op::template result<T>;
+  static_assert(std::is_same_v<R, result>);
+  const std::size_t n = fused.size();
+  array<result> blocks(n), part(n - 3);
+  const void* const in[] = {x.data()...};
+  const void* const behind[] = {x.data() + 3 ...};
+  ebb::info<Op, T>.kernels.block(in, blocks.mutable_data(), n);
+  ebb::info<Op, T>.kernels.block(behind, part.mutable_data(), n - 3);
+  int wrong = 0, first = -1;
+  for (std::size_t i = 0; i < n; ++i) {
+    const ebb::cell cells[] = {ebb::to_cell(x(i))...};
+    ebb::cell scalar = 0;
+    ebb::info<Op, T>.scalar(cells, &scalar);
+    const result want = wanted<Op, T>(x(i)...);
+    const bool good = same(ebb::from_cell<result>(scalar), want) && same(blocks(i), want) && same(fused(i), want) &&
+                      (i < 3 || same(part(i - 3), want));
+    if (!good && wrong++ == 0) first = static_cast<int>(i);
+  }
+  CAPTURE(first);
+  CHECK(wrong == 0);
+}
+
+template <class T, class... Op, class... X>
+void check_all(list<Op...>, const X&... x) {
+  const auto fused = ebb::compile(typename list<Op...>::function{})(x...);
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (check<Op, T>(std::get<I>(fused), x...), ...); }
+  (std::index_sequence_for<Op...>{});
+}
+
+template <class T>
+array<T> every_pattern() {
+  array<T> x(65536);
+  for (std::uint32_t b = 0; b < 65536; ++b) x.at(b) = of_bits<T>(b);
+  return x;
+}
+
+/// Zero, the smallest and largest numbers, ties, infinity, NaN; then any.
+template <class T>
+std::vector<T> sample(std::size_t n) {
+  std::vector<T> v;
+  const std::uint32_t infinite = std::is_same_v<T, bfloat16> ? 0x7f80 : 0x7c00, one = std::is_same_v<T, bfloat16> ? 0x3f80 : 0x3c00;
+  for (const std::uint32_t b : {0u, 1u, 2u, infinite >> 5, infinite - 1, infinite, infinite + 1, one - 1, one, one + 1, one + 3})
+    v.push_back(of_bits<T>(b)), v.push_back(of_bits<T>(b | 0x8000));
+  std::mt19937 next(5);
+  std::normal_distribution<float> normal;
+  while (v.size() < n) v.push_back(next() % 3 ? T(normal(next)) : of_bits<T>(next() & 0xffff));
+  return v;
+}
+
+template <class To, class From>
+To converted(From x) {
+  if constexpr (sizeof(From) == 2) return converted<To>(static_cast<float>(x));
+  else if constexpr (sizeof(To) == 2) return To(static_cast<float>(x));
+  else if constexpr (std::is_same_v<To, bool>) return x != 0;
+  else return static_cast<To>(x);
+}
+
+template <class To, class From>
+void check_cast(const array<From>& x) {
+  INFO(ebb::name_of(ebb::dtype_of<From>) << " to " << ebb::name_of(ebb::dtype_of<To>));
+  const array<To> y = ebb::cast<To>(x);
+  int wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>)
+      if (!(std::fabs(static_cast<float>(x(i))) < 2e9f)) continue;  // what does not fit gives anything
+    wrong += !same(y(i), converted<To>(x(i)));
+  }
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("every half-width number through every op of one operand: float's result, rounded once", "", bfloat16, float16) {
+  check_all<TestType>(unary{}, every_pattern<TestType>());
+}
+
+TEMPLATE_TEST_CASE("pairs of half-width numbers through every op of two operands: float's result, rounded once", "", bfloat16, float16) {
+  const auto v = sample<TestType>(300);
+  array<TestType> x(v.size() * v.size()), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x.at(i) = v[i / v.size()], y.at(i) = v[i % v.size()];
+  check_all<TestType>(binary{}, x, y);
+}
+
+TEMPLATE_TEST_CASE("every half-width number through every cast", "", bfloat16, float16) {
+  const auto x = every_pattern<TestType>();
+  check_cast<float>(x);
+  check_cast<double>(x);
+  check_cast<bool>(x);
+  check_cast<std::int32_t>(x);
+  check_cast<std::int64_t>(x);
+  check_cast<std::conditional_t<std::is_same_v<TestType, bfloat16>, float16, bfloat16>>(x);
+}
+
+TEMPLATE_TEST_CASE("casts to a half-width type round to nearest even", "", bfloat16, float16) {
+  const auto narrow = sample<TestType>(3000);
+  array<float> x(narrow.size() * 6);
+  array<double> d(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    // What lies a bit below, on, and a bit above the middle between two neighbours.
+    constexpr std::uint32_t middle = std::is_same_v<TestType, bfloat16> ? 0x8000 : 0x1000;
+    const std::uint32_t below[] = {0, 1, middle - 1, middle, middle + 1, middle * 2 - 1};
+    x.at(i) = std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(narrow[i / 6])) + below[i % 6]);
+    d.at(i) = static_cast<double>(x(i)) * (1 + 0x1p-40);  // rounded to float first
+  }
+  check_cast<TestType>(x);
+  check_cast<TestType>(d);
+}
+
+TEST_CASE("SW-17: float16 overflows inside a group as it does between groups") {
+  array<float16> x(77);
+  for (std::size_t i = 0; i < x.size(); ++i) x.at(i) = float16(static_cast<float>(i) * 8.f - 300.f);
+  const auto fused = ebb::compile([](auto a) { return std::tuple{a * a / a, a * a * 0.25, (a + 65504.) - 65504., ebb::sqrt(a * a)}; })(x);
+  const auto quotient = (x * x) / x, quarter = (x * x) * 0.25, difference = (x + 65504.) - 65504., root = ebb::sqrt(x * x);
+  const auto f = [](float16 a) { return static_cast<float>(a); };
+  int infinite = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float16 square(f(x(i)) * f(x(i))), sum(f(x(i)) + 65504.f);
+    infinite += std::isinf(f(square));
+    const float16 want[] = {float16(f(square) / f(x(i))), float16(f(square) * 0.25f), float16(f(sum) - 65504.f), float16(std::sqrt(f(square)))};
+    const float16 alone[] = {quotient(i), quarter(i), difference(i), root(i)};
+    const float16 group[] = {std::get<0>(fused)(i), std::get<1>(fused)(i), std::get<2>(fused)(i), std::get<3>(fused)(i)};
+    for (int k = 0; k < 4; ++k) {
+      CAPTURE(i, k, f(want[k]), f(alone[k]), f(group[k]));
+      CHECK(same(alone[k], want[k]));
+      CHECK(same(group[k], want[k]));
+    }
+  }
+  CHECK(infinite > 5);
+}
+
+TEST_CASE("SW-17: factors are not gathered: each product of a chain may overflow, and so may each of its gradient") {
+  const array<float16> x({float16(1.f), float16(.25f)});
+  const auto y = ebb::compile([](auto a) { return a * 256. * 512. / 1024.; })(x);
+  CHECK(std::isinf(static_cast<float>(y(0))));
+  CHECK(static_cast<float>(y(1)) == 32.f);
+  const auto quotient_first = ebb::grad([](auto a) { return ebb::sum(a * 256. * 512. / 1024.); })(x);
+  CHECK(static_cast<float>(quotient_first(0)) == 128.f);
+  const auto quotient_last = ebb::grad([](auto a) { return ebb::sum(a / 1024. * 512. * 256.); })(x);
+  CHECK(std::isinf(static_cast<float>(quotient_last(0))));
+}
+
+TEMPLATE_TEST_CASE("every op of a group rounds", "", bfloat16, float16) {
+  using T = TestType;
+  const auto v = sample<T>(700);
+  array<T> x(v.size()), y(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) x.at(i) = v[i], y.at(i) = v[v.size() - 1 - i];
+  const auto fused = ebb::compile([](auto a, auto b) { return ebb::tanh((a + b) * a - b) / (a * b + 1.); })(x, y);
+  const auto f = [](T a) { return static_cast<float>(a); };
+  int wrong = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const T sum(f(x(i)) + f(y(i))), product(f(sum) * f(x(i))), difference(f(product) - f(y(i))), top(ebb::tanh(f(difference)));
+    const T bottom(f(T(f(x(i)) * f(y(i)))) + 1.f);
+    wrong += !same(fused(i), T(f(top) / f(bottom)));
+  }
+  CHECK(wrong == 0);
+}

@@ -1,0 +1,212 @@
+// test/trace/functions.cpp — AMP-18: the dtype of every function's result in each autocast context, for all mixes of operand dtypes.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Against what PyTorch gives (data/golden/autocast_dtypes.txt). Where it refuses operands of different dtypes, or has no kernel for narrow
+// ones, here they are cast as the class of the function says and then promoted as everywhere; what that gives is said again in `promoted`.
+#include "../catch.hpp"
+
+#include <ebb/trace/functions.hpp>
+#include <ebb/trace/under.hpp>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using ebb::autocast, ebb::bf16, ebb::f16, ebb::off;
+
+std::string torch_name(ebb::dtype d) {
+  const char* const names[] = {"bool", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+  return names[static_cast<int>(d)];
+}
+
+/// Results by "context operands".
+using table = std::map<std::string, std::string>;
+
+template <class C>
+std::string context_name() {
+  if constexpr (std::is_same_v<C, off>) return "none";
+  else return torch_name(ebb::dtype_of<typename C::low>);
+}
+
+/// The extents of an operand.
+template <std::size_t... E>
+struct in {
+  template <class T>
+  using term = ebb::term<T, E...>;
+};
+
+/// All floats, or all pairs of floats, that are recorded in the context C.
+template <class C, class F, class... In>
+struct rows {
+  table& to;
+
+  template <class... T>
+  void add() const {
+    using result = decltype(ebb::detail::entered<C, F>{}(std::declval<typename In::template term<T>>()...));
+    std::string key = context_name<C>(), separator = " ";
+    ((key += separator + torch_name(ebb::dtype_of<T>), separator = ","), ...);
+    to[key] = torch_name(ebb::dtype_of<typename result::value_type>);
+  }
+  template <class Low>
+  void add_mixed() const {
+    if constexpr (sizeof...(In) == 1) add<Low>();
+    else add<Low, float>(), add<float, Low>(), add<Low, Low>();
+  }
+  void add_all() const {
+    if constexpr (sizeof...(In) == 1) {
+      add<float>();
+      if constexpr (!std::is_same_v<C, autocast<f16>>) add<double>();
+    } else {
+      add<float, float>();
+      if constexpr (!std::is_same_v<C, autocast<f16>>) add<double, double>(), add<double, float>(), add<double, bf16>();
+    }
+    if constexpr (!std::is_same_v<C, autocast<f16>>) add_mixed<bf16>();
+    if constexpr (!std::is_same_v<C, autocast<bf16>>) add_mixed<f16>();
+  }
+};
+
+/// What is recorded for an op, "error" included.
+table recorded(const std::string& op) {
+  static const std::map<std::string, table> all = [] {
+    std::map<std::string, table> r;
+    std::ifstream file(EBB_TEST_DATA "/golden/autocast_dtypes.txt");
+    for (std::string text; std::getline(file, text);) {
+      std::istringstream words(text);
+      std::string first, name, context, operands, result, skip;
+      if (words >> first >> name >> skip >> context >> skip >> operands >> skip >> result && first == "op")
+        r[name][context + " " + operands] = result;
+    }
+    return r;
+  }();
+  INFO(op);
+  REQUIRE(all.count(op) == 1);
+  return all.at(op);
+}
+
+enum class by { low, full, own };
+
+/// The dtype after casts and promotion: the rule where PyTorch has none.
+std::string promoted(by rule, const std::string& row) {
+  const std::string context = row.substr(0, row.find(' '));
+  std::istringstream operands(row.substr(row.find(' ') + 1));
+  std::set<std::string> kinds;
+  for (std::string type; std::getline(operands, type, ',');) {
+    if (context != "none" && type != "float64" && rule != by::own) type = rule == by::full ? "float32" : context;
+    kinds.insert(type);
+  }
+  if (kinds.count("float64")) return "float64";
+  return kinds.size() == 1 ? *kinds.begin() : "float32";
+}
+
+std::set<std::string> unlike;  // rows where PyTorch gives a dtype, and another one
+
+template <class... In, class F>
+void check(const std::string& op, by rule, F) {
+  table ours;
+  rows<off, F, In...>{ours}.add_all();
+  rows<autocast<bf16>, F, In...>{ours}.add_all();
+  rows<autocast<f16>, F, In...>{ours}.add_all();
+  const table theirs = recorded(op);
+  INFO(op);
+  CHECK(theirs.size() == (sizeof...(In) == 1 ? 9 : 21));
+  CHECK(ours.size() == theirs.size());
+  for (const auto& [row, result] : theirs) {
+    INFO(row);
+    REQUIRE(ours.count(row) == 1);
+    if (result == "error") CHECK(ours.at(row) == promoted(rule, row));
+    else if (ours.at(row) != result) unlike.insert(op + " " + row + ": " + result + ", here " + ours.at(row));
+  }
+}
+
+using vector = in<4>;
+using matrix = in<4, 4>;
+using batch = in<2, 4, 4>;
+constexpr auto classes = [](auto x) { return ebb::cast<std::int64_t>(ebb::sum<-1>(x)); };
+
+}  // namespace
+
+TEST_CASE("AMP-18: functions of class low compute in the context's dtype") {
+  unlike.clear();
+  const auto product = [](auto x, auto y) { return ebb::matmul(x, y); };
+  check<matrix, matrix>("matmul", by::low, product);
+  check<matrix, vector>("matmul_2d_1d", by::low, product);
+  check<vector, vector>("matmul_1d_1d", by::low, product);
+  check<matrix, matrix>("mm", by::low, product);
+  check<batch, batch>("bmm", by::low, product);
+  check<matrix, matrix>("linear", by::low, [](auto x, auto w) { return ebb::linear(x, w); });
+  check<matrix, matrix>("linear_bias", by::low, [](auto x, auto w) { return ebb::linear(x, w, ebb::sum<0>(w)); });
+  CHECK(unlike.empty());
+}
+
+TEST_CASE("AMP-18, AMP-13: functions of class full compute in float, and double stays double") {
+  unlike.clear();
+  check<matrix>("prod", by::full, [](auto x) { return ebb::prod(x); });
+  check<matrix>("prod_axis", by::full, [](auto x) { return ebb::prod<1>(x); });
+  check<matrix>("inverse", by::full, [](auto x) { return ebb::inverse(x); });
+  check<matrix>("linalg_inv", by::full, [](auto x) { return ebb::inverse(x); });
+  check<matrix, matrix>("solve", by::full, [](auto a, auto b) { return ebb::solve(a, b); });
+  check<matrix, matrix>("mse_loss", by::full, [](auto x, auto y) { return ebb::mse(x, y); });
+  check<matrix, matrix>("cross_entropy_probabilities", by::full, [](auto x, auto p) { return ebb::cross_entropy(x, p); });
+  check<matrix>("cross_entropy", by::full, [](auto x) { return ebb::cross_entropy(x, classes(x)); });
+  check<matrix>("nll_loss", by::full, [](auto x) { return ebb::nll(x, classes(x)); });
+  CHECK(unlike.empty());
+
+  // PyTorch's loss has the dtype of its target where the two differ.
+  check<matrix, matrix>("binary_cross_entropy_with_logits", by::full, [](auto x, auto y) { return ebb::bce_with_logits(x, y); });
+  for (const auto& row : unlike) UNSCOPED_INFO(row);
+  CHECK(unlike.size() == 6);
+}
+
+TEST_CASE("AMP-18, AMP-15: concat and stack take the widest, everything else what it gets: functions of two operands") {
+  unlike.clear();
+  check<matrix, matrix>("cat", by::own, [](auto x, auto y) { return ebb::concat<0>(x, y); });
+  check<matrix, matrix>("stack", by::own, [](auto x, auto y) { return ebb::stack<0>(x, y); });
+  check<matrix, matrix>("add", by::own, [](auto x, auto y) { return x + y; });
+  check<matrix, matrix>("mul", by::own, [](auto x, auto y) { return x * y; });
+  check<matrix, matrix>("div", by::own, [](auto x, auto y) { return x / y; });
+  check<matrix, matrix>("maximum", by::own, [](auto x, auto y) { return ebb::maximum(x, y); });
+  check<matrix, matrix>("less", by::own, [](auto x, auto y) { return x < y; });
+  check<matrix, matrix>("pow", by::own, [](auto x, auto y) { return ebb::pow(x, y); });
+  check<matrix, matrix>("where", by::own, [](auto x, auto y) { return ebb::where(x > 0, x, y); });
+  check<vector, vector>("dot", by::own, [](auto x, auto y) { return ebb::dot(x, y); });
+  check<vector, vector>("outer", by::own, [](auto x, auto y) { return ebb::outer(x, y); });
+  CHECK(unlike.empty());
+}
+
+TEST_CASE("AMP-18: functions of one operand that no context changes; an explicit dtype wins") {
+  unlike.clear();
+  const auto same = [](const char* op, auto f) { check<matrix>(op, by::own, f); };
+  same("sum", [](auto x) { return ebb::sum(x); });
+  same("sum_dtype_float64", [](auto x) { return ebb::sum(ebb::cast<double>(x)); });
+  same("mean", [](auto x) { return ebb::mean(x); });
+  same("max", [](auto x) { return ebb::max(x); });
+  same("amax", [](auto x) { return ebb::max<1>(x); });
+  same("logsumexp", [](auto x) { return ebb::logsumexp<1>(x); });
+  same("softmax", [](auto x) { return ebb::softmax(x); });
+  same("softmax_dtype_float32", [](auto x) { return ebb::softmax(ebb::cast<float>(x)); });
+  same("log_softmax", [](auto x) { return ebb::log_softmax(x); });
+  same("exp", [](auto x) { return ebb::exp(x); });
+  same("expm1", [](auto x) { return ebb::expm1(x); });
+  same("log", [](auto x) { return ebb::log(x); });
+  same("log1p", [](auto x) { return ebb::log1p(x); });
+  same("sqrt", [](auto x) { return ebb::sqrt(x); });
+  same("rsqrt", [](auto x) { return ebb::rsqrt(x); });
+  same("reciprocal", [](auto x) { return ebb::reciprocal(x); });
+  same("sin", [](auto x) { return ebb::sin(x); });
+  same("tanh", [](auto x) { return ebb::tanh(x); });
+  same("sigmoid", [](auto x) { return ebb::sigmoid(x); });
+  same("softplus", [](auto x) { return ebb::softplus(x); });
+  same("relu", [](auto x) { return ebb::relu(x); });
+  same("clamp", [](auto x) { return ebb::clamp(x, -1, 1); });
+  same("pow_scalar", [](auto x) { return ebb::pow(x, 2.5); });
+  same("scalar_pow", [](auto x) { return ebb::pow(2.5, x); });
+  same("add_python_scalar", [](auto x) { return x + 1.5; });
+  same("pad_constant", [](auto x) { return ebb::pad<0, 1, 1>(x); });
+  same("embedding", [](auto x) { return ebb::take(x, classes(x)); });
+  CHECK(unlike.empty());
+}
