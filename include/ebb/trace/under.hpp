@@ -83,6 +83,9 @@ template <class C, class Own, class T, std::size_t... E>
 constexpr auto into_context(const term_under<Own, T, E...>& a) {
   return into_context<C>(a.plain);
 }
+template <class C, template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+  requires boost::hana::Struct<Struct<Array>>::value
+constexpr auto into_context(const Struct<Array>& a);
 template <class C, class... A>
 constexpr auto into_context(const std::tuple<A...>& a) {
   return std::apply([](const auto&... x) { return std::tuple(into_context<C>(x)...); }, a);
