@@ -11,7 +11,8 @@
 #
 # Within the first 12 lines that the compiler prints, source echoes included, must stand: the code, the sentence behind it, and the
 # file with the number of the line marked LINE. A case may have several EXPECT lines. Never write a code into the user's own lines: they
-# are echoed, and would be taken for the message.
+# are echoed, and would be taken for the message. Where the file says `// ERRORS: 1`, no case has more errors
+# than that, but those that say so themselves.
 set -uo pipefail
 file=$1 && shift
 lines=12
@@ -22,6 +23,7 @@ complain() { echo "$file case $case: $1" && sed -n "1,${lines}s/^/    | /p" "$ou
 case=0
 "$@" -DEBB_CASE=0 "$file" >"$output" 2>&1 || complain 'must compile'
 
+errors=$(sed -nE 's~^// ERRORS: ([0-9]+)$~\1~p' "$file" | head -n 1)
 cases=$(grep -cE '^ *# *(el)?if EBB_CASE == [1-9]' "$file")
 [ "$cases" -gt 0 ] || { echo "$file has no cases"; exit 1; }
 for ((case = 1; case <= cases; ++case)); do
@@ -43,5 +45,9 @@ for ((case = 1; case <= cases; ++case)); do
     grep -qF -- "$sentence" <<<"$head" || complain "does not say '$sentence'"
   done <<<"$expected"
   grep -qF -- "$(basename "$file"):$line:" <<<"$head" || complain "does not name line $line"
+  found=$(grep -cE '^[^ ].*: (fatal )?error: ' "$output")
+  most=$(sed -nE 's~^[0-9]+: *// ERRORS: ([0-9]+)$~\1~p' <<<"$body")
+  most=${most:-$errors}
+  [ "$found" -le "${most:-$found}" ] || complain "has $found errors"
 done
 [ "$failures" -eq 0 ] && echo "$cases cases do not compile and say why"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // data/golden/hooks.txt was recorded with PyTorch 2.13.0. Results are the same bit for bit, except those behind a sine, cosine or
-// exponential: two units in the last place of the largest element.
+// exponential: one unit in the last place of the largest element.
 #include "../refusal.hpp"
 #include "../op/golden.hpp"
 
@@ -192,8 +192,8 @@ TEST_CASE("golden: hooks on results") {
     int calls = 0;
     h.register_hook([&](const array& g) { return ++calls, seen = g, times(2)(g); });
     total(plus(product(h, r.leaf("y")), sine(h))).backward();
-    r.check("x", x.grad().value(), 2);
-    r.check("seen", seen, 2);
+    r.check("x", x.grad().value(), 1);
+    r.check("seen", seen, 1);
     CHECK(calls == r.count("calls"));
   }
   {
@@ -203,7 +203,7 @@ TEST_CASE("golden: hooks on results") {
     const var h = hyperbolic(x);
     h.register_hook(times(2));
     total(h).backward();
-    r.check(x.grad(), 2);
+    r.check(x.grad(), 1);
   }
   {
     const recorded r("clamp_hook");
@@ -260,7 +260,7 @@ TEST_CASE("golden: hooks of nodes") {
       out.set(0, each(out.get<float, dyn>(0), in.get<float, dyn>(0), [](float o, float i) { return std::sin(o) + i; }));
     });
     total(h).backward();
-    r.check(x.grad(), 2);
+    r.check(x.grad(), 1);
   }
   {
     const recorded r("posthook_two_inputs");
@@ -282,7 +282,7 @@ TEST_CASE("golden: hooks of nodes") {
       out.set(0, each(out.get<float, dyn>(0), in.get<float, dyn>(0), [](float o, float i) { return o * 10 + i; }));
     });
     total(h).backward();
-    r.check(x.grad(), 2);
+    r.check(x.grad(), 1);
   }
   {
     const recorded r("two_posthooks");  // CA-108
@@ -290,7 +290,7 @@ TEST_CASE("golden: hooks of nodes") {
     h.grad_fn().register_hook([](ebb::gradients& out, const ebb::gradients&) { out.set(0, times(0.5f)(out.get<float, dyn>(0))); });
     h.grad_fn().register_hook([](ebb::gradients& out, const ebb::gradients&) { out.set(0, add(-0.3f)(out.get<float, dyn>(0))); });
     total(h).backward();
-    r.check(x.grad(), 2);
+    r.check(x.grad(), 1);
   }
   {
     const recorded r("two_prehooks");  // CA-109
@@ -298,7 +298,7 @@ TEST_CASE("golden: hooks of nodes") {
     h.grad_fn().register_prehook(first([](const array& g) { return each(g, [](float v) { return v / 5; }); }));
     h.grad_fn().register_prehook(first(add(-0.3f)));
     total(h).backward();
-    r.check(x.grad(), 4);
+    r.check(x.grad(), 1);
   }
 }
 
@@ -319,7 +319,7 @@ TEST_CASE("golden: hooks behind an accumulation") {
       p.zero_grad();
     });
     for (int i = 0; i < 3; ++i) total(product(product(x, x), y)).backward();
-    r.check(x, 2);
+    r.check(x);
     CHECK_FALSE(x.grad().defined());
   }
   {
@@ -464,7 +464,7 @@ TEST_CASE("golden: hooks on saved values") {
       return product(exponential(x), x);
     }();
     total(h).backward();
-    r.check(x.grad(), 2);
+    r.check(x.grad(), 1);
   }
   {
     const recorded r("saved_tensor_hooks_change_value");
@@ -497,7 +497,7 @@ TEST_CASE("golden: hooks on saved values") {
       return sine(scaled(x));
     }();
     total(h).backward();
-    r.check(x.grad(), 2);
+    r.check(x.grad(), 1);
   }
 }
 

@@ -1,5 +1,6 @@
 // test/autograd/node_handle.fail.cpp — hooks of nodes and of several variables that do not fit, and what is said.
 // SPDX-License-Identifier: BSL-1.0
+// ERRORS: 1
 #include <ebb/ebb.hpp>
 
 #include <vector>

@@ -1,5 +1,6 @@
 // test/autograd/optimizer.fail.cpp — update rules that are refused.
 // SPDX-License-Identifier: BSL-1.0
+// ERRORS: 1
 #include <ebb/autograd/adam.hpp>
 #include <ebb/autograd/hooks.hpp>
 #include <ebb/autograd/optimizer.hpp>
@@ -24,6 +25,7 @@ int main() {
   // EXPECT: E0157 an update rule's function gives the parameter, then as many states as it says
   const ebb::optimizer bad(user::forgetful{}, w);  // LINE
 #elif EBB_CASE == 2
+  // ERRORS: 2
   // EXPECT: E0157 an update rule's function gives the parameter, then as many states as it says
   w.register_post_accumulate_grad_hook(user::forgetful{});  // LINE
 #elif EBB_CASE == 3

@@ -18,6 +18,14 @@ using array = ebb::tensor<float, ebb::dyn>;
 using var = ebb::variable<float, ebb::dyn>;
 using scalar = ebb::variable<float>;
 
+template <template <class, std::size_t...> class Array>
+struct batch {
+  using matrix = Array<float, 2, 3>;
+  using labels = Array<int, 2>;
+  using count = Array<std::int64_t>;
+  BOOST_HANA_DEFINE_STRUCT(batch, (matrix, x), (labels, t), (count, seen));
+};
+
 std::string printed(const auto& x) {
   std::ostringstream out;
   out << x;
@@ -94,6 +102,33 @@ TEST_CASE("an expression tells what its variable does") {
   CHECK(x.grad().value() == array{2, 40});
   const ebb::no_grad off;
   CHECK_FALSE((x * x).requires_grad());
+}
+
+TEST_CASE("integers in a struct of variables are arrays: passed in, returned, without a gradient") {
+  const ebb::tensor<float, 2, 3> x{{1, 2, 3}, {0, 0, 1}};
+  const batch<ebb::variable> b{ebb::variable(x), ebb::tensor<int, 2>{2, 0}, ebb::tensor<std::int64_t>(5)};
+  constexpr auto loss = [](auto p) { return ebb::cross_entropy(p.x, p.t); };
+  const scalar l = ebb::compile(loss)(b);
+  l.backward();
+  CHECK(b.x.grad().value() == ebb::grad([](auto y, auto t) { return ebb::cross_entropy(y, t); })(x, b.t));
+  ebb::zero_grad(b);
+  const batch<ebb::variable> g = ebb::grad(ebb::compile(loss)(b), ebb::wrt(b));
+  CHECK(g.x.value()(0, 2) < 0);
+  CHECK(g.t == b.t);  // as it came
+
+  constexpr auto next = ebb::compile([](auto p) {
+    auto q = p;
+    q.x = p.x * 2;
+    q.t = p.t + 1;
+    return q;
+  });
+  const batch<ebb::variable> n = next(b);
+  CHECK(n.t == ebb::tensor<int, 2>{3, 1});
+  CHECK(n.seen() == 5);
+  ebb::sum(n.x).backward();
+  CHECK(b.x.grad().value()(1, 1) == 2);
+  const ebb::optimizer opt(ebb::sgd{.lr = 1}, b);
+  CHECK(opt.size() == 1);
 }
 
 TEST_CASE("a seed may be a number for a scalar, and any array of the extents") {

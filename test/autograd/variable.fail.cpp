@@ -1,5 +1,6 @@
 // test/autograd/variable.fail.cpp — uses of variables and hooks that are refused.
 // SPDX-License-Identifier: BSL-1.0
+// ERRORS: 1
 #include <ebb/ebb.hpp>
 
 int main() {
@@ -38,6 +39,7 @@ int main() {
   // EXPECT: E0101 matmul: the inner extents differ
   const ebb::variable y = ebb::matmul(x, ebb::tensor<float, 4, 2>{});  // LINE
 #elif EBB_CASE == 10
+  // ERRORS: 2
   // EXPECT: E0102 the extents differ
   const auto y = ebb::compile([](auto v, auto w) { return v + w; })(x, ebb::tensor<float, 4>{});  // LINE
 #elif EBB_CASE == 11

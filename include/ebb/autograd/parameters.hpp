@@ -18,8 +18,13 @@ struct parameters_in {
 template <class T, std::size_t... E>
 struct parameters_in<variable<T, E...>> {
   static constexpr bool any = true;
-  static void each(auto& v, auto&& f) { f(v); }
-  static variable<T, E...> map(const variable<T, E...>& v, auto&& f) { return f(v); }
+  static void each(auto& v, auto&& f) {
+    if constexpr (real_element<T>) f(v);
+  }
+  static variable<T, E...> map(const variable<T, E...>& v, auto&& f) {
+    if constexpr (real_element<T>) return f(v);
+    else return v;
+  }
 };
 template <class... P>
 struct parameters_in<std::tuple<P...>> {

@@ -106,10 +106,10 @@ struct result_maker {
     constexpr int output = S::node_output[static_cast<std::size_t>(Number)];
     const auto shape = layout_from(typename Term::extents_type{}, extents_at(S::shape_of_result(Number), symbol));
     storage block = shared_block<S::result_from[static_cast<std::size_t>(Number)]>(results, leaves);
-    if constexpr (output >= 0 || InStruct)
+    if constexpr (output >= 0 || (InStruct && real_element<T>))
       return variable_of<T, typename Term::extents_type>(shape, std::move(block), output >= 0 ? history : counted<vertex>(),
                                                          static_cast<std::uint32_t>(output >= 0 ? output : 0));
-    else if constexpr (Term::rank == 0) return *reinterpret_cast<const T*>(block.data());
+    else if constexpr (Term::rank == 0 && !InStruct) return *reinterpret_cast<const T*>(block.data());
     else return to_tensor<T>(shape, block);
   }
 };

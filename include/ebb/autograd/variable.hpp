@@ -32,8 +32,6 @@ namespace detail {
 /// its backward. A default-constructed variable is undefined, as a gradient that nothing has arrived at.
 template <class T, std::size_t... E>
 class variable {
-  static_assert(real_element<T>, "[ebb E0152] only variables of floating-point type can have a gradient");
-
  public:
   using value_type = T;
   using extents_type = ebb::extents<E...>;
@@ -210,6 +208,21 @@ class variable {
   bool defined_ = false;
 };
 
+/// What stands for integers and bools in a struct of variables: their array, which needs no gradient.
+///   params<ebb::variable> p{ebb::variable(w), labels};
+template <class T, std::size_t... E>
+  requires(!real_element<T>)
+class variable<T, E...> : public tensor<T, E...> {
+ public:
+  variable() = default;
+  template <std::same_as<tensor<T, E...>> A>
+  variable(const A& value) : tensor<T, E...>(value) {}
+  /// By itself it would be no variable.
+  explicit variable(const tensor<T, E...>&) {
+    static_assert(real_element<T>, "[ebb E0152] only variables of floating-point type can have a gradient");
+  }
+};
+
 template <class T, std::size_t... E>
 variable(const tensor<T, E...>&) -> variable<T, E...>;
 template <element T>
@@ -227,7 +240,7 @@ struct borrow<variable<T, E...>> {
 namespace detail {
 
 template <class T, std::size_t... E>
-inline constexpr bool is_tracked<variable<T, E...>> = true;
+inline constexpr bool is_tracked<variable<T, E...>> = real_element<T>;
 
 template <class T, class Extents>
 struct make_variable;
@@ -241,11 +254,12 @@ using variable_of = typename make_variable<T, Extents>::type;
 template <class A>
 inline constexpr bool is_variable = false;
 template <class T, std::size_t... E>
-inline constexpr bool is_variable<variable<T, E...>> = true;
+inline constexpr bool is_variable<variable<T, E...>> = real_element<T>;
 
 }  // namespace detail
 
 template <class Traits, class T, std::size_t... E>
+  requires real_element<T>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const variable<T, E...>& v) {
   return v.defined() ? out << to_string(v) : out << "undefined";
 }
