@@ -120,6 +120,7 @@
 #include "kernel/transpose.hpp"
 #include "kernel/tile.hpp"
 #include "kernel/matvec.hpp"
+#include "kernel/thin.hpp"
 #include "kernel/product.hpp"
 #include "kernel/contract_bf16.hpp"
 #include "kernel/contract.hpp"

@@ -53,16 +53,16 @@ T element(const product& p, const T* a, const T* b, ptrdiff_t i, ptrdiff_t j) {
   const auto left = [&](ptrdiff_t q) { return static_cast<Acc>(p.transpose_a ? a[q * p.lda + i] : a[i * p.lda + q]); };
   const auto right = [&](ptrdiff_t q) { return static_cast<Acc>(p.transpose_b ? b[j * p.ldb + q] : b[q * p.ldb + j]); };
   if constexpr (std::is_same_v<T, bfloat16>) return T(pair_element(p.k, p.m == 1 && p.n == 1, left, right));
-  if (p.m != 1 || p.n != 1) {
+  if (!p.lanes) {
     Acc acc = 0;
     for (ptrdiff_t q = 0; q < p.k; ++q) acc = link(left(q), right(q), acc);
     return T(acc);
   }
   Acc lane[32] = {};
-  for (ptrdiff_t q = 0; q < (p.k + 31) / 32 * 32; ++q) lane[q % 32] = link(q < p.k ? left(q) : Acc(0), q < p.k ? right(q) : Acc(0), lane[q % 32]);
+  for (ptrdiff_t q = 0; q < p.k; ++q) lane[q % 32] = link(left(q), right(q), lane[q % 32]);
   for (int half = 16; half > 0; half /= 2)
     for (int l = 0; l < half; ++l) lane[l] = link(lane[l], Acc(1), lane[l + half]);
-  return T(lane[0]);
+  return T(link(lane[0], Acc(1), Acc(0)));
 }
 
 template <class T>
@@ -77,7 +77,7 @@ void fill(T* p, std::size_t n, std::mt19937_64& next) {
 /// All of c, inside and between its rows, with operands that end at a page nobody may touch.
 template <class T>
 void check(product p) {
-  CAPTURE(p.m, p.k, p.n, p.transpose_a, p.transpose_b, p.batch, p.lda, p.ldb, p.ldc);
+  CAPTURE(p.m, p.k, p.n, p.transpose_a, p.transpose_b, p.batch, p.lda, p.ldb, p.ldc, p.lanes);
   std::mt19937_64 next(static_cast<std::uint64_t>(p.m * 1000003 + p.k * 1009 + p.n));
   const auto size = [&](ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, ptrdiff_t stride) {
     return static_cast<std::size_t>(rows && cols ? (p.batch - 1) * stride + (rows - 1) * ld + cols : 0);
@@ -104,10 +104,17 @@ void check(product p) {
   REQUIRE(wrong == 0);
 }
 
+/// In each order that the equation may ask for.
+template <class T>
+void check_orders(product p) {
+  check<T>(p);
+  p.lanes = true;
+  if (p.m == 1 || p.n == 1) check<T>(p);
+}
 template <class T>
 void check_flags(ptrdiff_t m, ptrdiff_t k, ptrdiff_t n) {
   for (const bool ta : {false, true})
-    for (const bool tb : {false, true}) check<T>(product::compact(m, k, n, ta, tb));
+    for (const bool tb : {false, true}) check_orders<T>(product::compact(m, k, n, ta, tb));
 }
 
 }  // namespace
@@ -143,7 +150,20 @@ TEMPLATE_TEST_CASE("dot products", "", float, double, std::int32_t, bfloat16) {
   product strided = product::compact(1, 77, 1, true, false);
   strided.lda = 3;
   strided.ldb = 5;
-  check<TestType>(strided);
+  check_orders<TestType>(strided);
+}
+
+TEMPLATE_TEST_CASE("a matrix, its rows as they lie, times a vector", "", float, double, std::int64_t) {
+  for (const ptrdiff_t m : {1, 2, 3, 4, 5, 8, 15, 16, 17, 40})
+    for (const ptrdiff_t k : {0, 1, 3, 15, 16, 17, 31, 32, 33, 50, 64, 97}) check_flags<TestType>(m, k, 1), check_flags<TestType>(1, k, m);
+}
+
+TEST_CASE("a sum in lanes that vanishes is +0") {
+  std::vector<float> a(20 * 64, -1e-30f), b(64, 1e-30f), c(20);
+  product p = product::compact(20, 64, 1);
+  p.lanes = true;
+  ebb::kernel::contract(p, a.data(), b.data(), c.data(), nullptr);
+  for (const float x : c) CHECK((x == 0 && !std::signbit(x)));
 }
 
 TEMPLATE_TEST_CASE("batches and leading dimensions", "", float, double, bfloat16) {
@@ -153,17 +173,17 @@ TEMPLATE_TEST_CASE("batches and leading dimensions", "", float, double, bfloat16
       for (const ptrdiff_t m : {1, 5, 19})
         for (const ptrdiff_t n : {1, 3, 19}) {
           product p = product::compact(m, 11, n, ta, tb, 3);
-          check<T>(p);
+          check_orders<T>(p);
           p.stride_b = 0;
-          check<T>(p);
+          check_orders<T>(p);
           p.stride_a = 0;
-          check<T>(p);
+          check_orders<T>(p);
           p = product::compact(m, 11, n, ta, tb, 4);
           p.lda += 3, p.ldb += 2, p.ldc += 5;
           p.stride_a = p.lda * 25, p.stride_b = p.ldb * 25, p.stride_c = p.ldc * 20 + 1;
-          check<T>(p);
+          check_orders<T>(p);
           p.stride_a = 0;
-          check<T>(p);
+          check_orders<T>(p);
         }
 }
 
@@ -176,7 +196,9 @@ TEMPLATE_TEST_CASE("the reference has the order of the kernel", "", float, doubl
       fill(a.data(), a.size(), next);
       fill(b.data(), b.size(), next);
       T c[2];
-      ebb::kernel::contract(product::compact(1, k, n), a.data(), b.data(), c, nullptr);
+      product of = product::compact(1, k, n);
+      of.lanes = n == 1;
+      ebb::kernel::contract(of, a.data(), b.data(), c, nullptr);
       for (ptrdiff_t j = 0; j < n; ++j) {
         const auto right = [&](std::size_t p) { return b[p * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)]; };
         REQUIRE(c[j] == ebb::multiply_in_order<T>(static_cast<std::size_t>(k), [&](std::size_t p) { return a[p]; }, right, n == 1));

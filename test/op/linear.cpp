@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
+#include <ebb/exec/gradient.hpp>
+#include <ebb/exec/region.hpp>
+
+#include <cmath>
+#include <vector>
+
 namespace {
 
 using golden::of;
@@ -58,6 +64,61 @@ TEST_CASE("no transpose is computed for a product") {
     products += g.op(k).name == "matmul";
   }
   CHECK(products == 3);
+}
+
+// The order of a product with a vector, in plain loops; see [note: order of a product].
+float link(float a, float b, float sum) { return ebb::lane::fused ? std::fma(a, b, sum) : a * b + sum; }
+float in_lanes(const float* x, const float* w, std::size_t k) {
+  float lane[32] = {};
+  for (std::size_t p = 0; p < k; ++p) lane[p % 32] = link(x[p], w[p], lane[p % 32]);
+  for (int half = 16; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lane[i] = lane[i] + lane[i + half];
+  return lane[0] + 0;
+}
+template <class A>
+A numbers(std::uint64_t seed, auto... extents) {
+  return A::generate([&](std::size_t i) { return static_cast<float>((i * 2654435761u + seed * 40503u) % 2001) / 1000 - 1; }, extents...);
+}
+
+template <class X, class W>
+void check_order(std::size_t rows, std::size_t columns, auto make_x, auto make_w) {
+  CAPTURE(rows, columns);
+  const X x = make_x();
+  const W w = make_w();
+  const auto z = ebb::compile([](auto a, auto b) { return ebb::matmul(a, b); })(x, w);
+  const auto turned = ebb::compile([](auto a, auto b) { return ebb::matmul(b, ebb::transpose(a)); })(x, w);
+  const auto [value, dw] = ebb::value_and_grad<1>([](auto a, auto b) { return ebb::sum(ebb::square(ebb::matmul(a, b))); })(x, w);
+  std::vector<float> want_z(rows), want_dw(columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    want_z[i] = in_lanes(x.data() + i * columns, w.data(), columns);
+    for (std::size_t p = 0; p < columns; ++p) want_dw[p] = link(x.data()[i * columns + p], 2 * want_z[i], want_dw[p]);
+  }
+  CHECK(std::equal(z.begin(), z.end(), want_z.begin(), want_z.end()));
+  CHECK(std::equal(turned.begin(), turned.end(), want_z.begin(), want_z.end()));
+  CHECK(std::equal(dw.begin(), dw.end(), want_dw.begin(), want_dw.end()));
+}
+
+TEST_CASE("a row times a vector has the same bits whatever is known of the extents, and one row as a thousand") {
+  for (const std::size_t rows : {1u, 2u, 20u, 1000u})
+    for (const std::size_t columns : {1u, 3u, 50u}) {
+      const auto x = [=] { return numbers<ebb::tensor<float, dyn, dyn>>(1, rows, columns); };
+      check_order<ebb::tensor<float, dyn, dyn>, ebb::tensor<float, dyn>>(rows, columns, x, [=] { return numbers<ebb::tensor<float, dyn>>(2, columns); });
+    }
+  const auto w = [] { return numbers<ebb::tensor<float, 50>>(2); };
+  check_order<ebb::tensor<float, 1000, 50>, ebb::tensor<float, 50>>(1000, 50, [] { return numbers<ebb::tensor<float, 1000, 50>>(1); }, w);
+  check_order<ebb::tensor<float, dyn, 50>, ebb::tensor<float, 50>>(7, 50, [] { return numbers<ebb::tensor<float, dyn, 50>>(1, std::size_t{7}); }, w);
+}
+
+TEST_CASE("a column that only the call knows to be one is summed as a chain, as it is beside others") {
+  constexpr auto product = ebb::compile([](auto x, auto y) { return ebb::matmul(x, y); });
+  const auto x = numbers<ebb::tensor<float, dyn, dyn>>(1, std::size_t{20}, std::size_t{50});
+  const auto one = numbers<ebb::tensor<float, dyn, dyn>>(2, std::size_t{50}, std::size_t{1});
+  const auto z = product(x, one);
+  for (std::size_t i = 0; i < 20; ++i) {
+    float chain = 0;
+    for (std::size_t p = 0; p < 50; ++p) chain = link(x(i, p), one(p, std::size_t{0}), chain);
+    CHECK(z(i, std::size_t{0}) == chain);
+  }
 }
 
 }  // namespace

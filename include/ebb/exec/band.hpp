@@ -36,7 +36,9 @@ class band_member {
       p.more = first > 0;
       kernel::contract(p, x, y + first, out, nullptr);
     } else {
-      kernel::contract(kernel::product::compact(m, k, 1), x, y, out + first, nullptr);
+      auto p = kernel::product::compact(m, k, 1);
+      p.lanes = e.attr[0] & in_lanes;
+      kernel::contract(p, x, y, out + first, nullptr);
     }
   }
 
@@ -63,7 +65,7 @@ void run_band(const nest_call& c) {
   constexpr int e0 = P::shape_at(b.shape).e[0], e1 = P::shape_at(b.shape).e[1];
   constexpr dtype type = P::plan.buffers[static_cast<std::size_t>(P::plan.steps[static_cast<std::size_t>(b.first)].out)].type;
   const std::size_t rows = extent_value(e0, c.symbol), columns = extent_value(e1, c.symbol);
-  const std::size_t height = columns == 1 ? rows : rows_of_band(columns * size_of(type));  // see band_planner::is_product
+  const std::size_t height = rows_of_band(columns * size_of(type));
   [&]<int... I>(std::integer_sequence<int, I...>) {
     std::tuple<band_member<P, b.first + I>...> members;
     for (std::size_t first = 0, count = 0; first == 0 || first < rows; first += count) {

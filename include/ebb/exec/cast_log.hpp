@@ -37,7 +37,8 @@ constexpr vec<cast_record> casts_in(const graph& g) {
 }
 template <class G>
 inline constexpr auto casts_of = [] {
-  std::array<cast_record, static_cast<std::size_t>(casts_in(G::g.thaw()).size())> r{};
+  constexpr int count = [] { return casts_in(G::g.thaw()).size(); }();  // by itself: clang 16 keeps what a template argument allocates
+  std::array<cast_record, static_cast<std::size_t>(count)> r{};
   const vec<cast_record> found = casts_in(G::g.thaw());
   for (int i = 0; i < found.size(); ++i) r[static_cast<std::size_t>(i)] = found[i];
   return r;

@@ -6,6 +6,7 @@
 #include "../graph/graph.hpp"
 #include "../num/lane.hpp"
 #include "../tensor/bfloat16_order.hpp"
+#include "../tensor/product_order.hpp"
 #include "../tensor/reduction_tree.hpp"
 #include "../tensor/solve_order.hpp"
 
@@ -158,32 +159,10 @@ class evaluator {
     });
     return r;
   }
-  /// One link of a product's chain; integers wrap.
-  template <class T>
-  static constexpr T link(T a, T b, T sum) {
-    if constexpr (!std::is_integral_v<T>) return lane::fma(a, b, sum);
-    else {
-      using U = std::make_unsigned_t<T>;
-      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(sum));
-    }
-  }
-  /// Two vectors have the 32 lanes of a reduction, see [note: order of a product].
-  template <class T>
-  static constexpr T dot(int length, auto left, auto right) {
-    T lane[logical_lanes] = {};
-    const int padded = (length + logical_lanes - 1) / logical_lanes * logical_lanes;
-    for (int q = 0; q < padded; ++q) {
-      T& sum = lane[q % logical_lanes];
-      sum = q < length ? link<T>(left(q), right(q), sum) : link<T>(0, 0, sum);
-    }
-    for (int half = logical_lanes / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; ++l) lane[l] = link<T>(lane[l], 1, lane[l + half]);
-    return lane[0];
-  }
   constexpr cell_array contract(int k, const extent_list& out, int n) const {
     const extent_list x = extents(g_.operand(k, 0));
     const int r = out.rank;
-    const bool tx = g_.eq[k].attr[0] & 1, ty = g_.eq[k].attr[0] & 2;
+    const bool tx = g_.eq[k].attr[0] & 1, ty = g_.eq[k].attr[0] & 2, lanes = g_.eq[k].attr[0] & in_lanes;
     const int rows = static_cast<int>(out.e[r - 2]), columns = static_cast<int>(out.e[r - 1]);
     const int length = static_cast<int>(x.e[tx ? r - 2 : r - 1]);
     cell_array result(n, 0);
@@ -192,16 +171,19 @@ class evaluator {
       if constexpr (!std::is_same_v<T, bool>) {
         for (int i = 0; i < n; ++i) {
           const int batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
-          const auto element = [&](int j, int at) { return static_cast<wide>(from_cell<T>(in(k, j)[at])); };
-          const auto left = [&](int q) { return element(0, batch * rows * length + (tx ? q * rows + row : row * length + q)); };
-          const auto right = [&](int q) {
-            return element(1, batch * length * columns + (ty ? column * length + q : q * columns + column));
+          // Element q of a factor: where it begins, and how far one is from the next.
+          const auto factor = [&](int j, int first, int step) {
+            return [this, k, j, first, step](std::size_t q) {
+              return static_cast<wide>(from_cell<T>(in(k, j)[first + static_cast<int>(q) * step]));
+            };
           };
-          wide sum = 0;
-          if constexpr (std::is_same_v<T, bfloat16>) sum = multiply_pairs_in_order(length, left, right, rows == 1 && columns == 1);
-          else if (rows == 1 && columns == 1) sum = dot<wide>(length, left, right);
-          else
-            for (int q = 0; q < length; ++q) sum = link(left(q), right(q), sum);
+          const int x0 = batch * rows * length, y0 = batch * length * columns;
+          const auto left = tx ? factor(0, x0 + row, rows) : factor(0, x0 + row * length, 1);
+          const auto right = ty ? factor(1, y0 + column * length, 1) : factor(1, y0 + column, columns);
+          const auto count = static_cast<std::size_t>(length);
+          wide sum;
+          if constexpr (std::is_same_v<T, bfloat16>) sum = multiply_pairs_in_order(count, left, right, rows == 1 && columns == 1);
+          else sum = multiply_in_order<wide>(count, left, right, lanes);
           result[i] = to_cell(static_cast<T>(sum));
         }
       }

@@ -76,7 +76,8 @@ void contract_whole(const whole_call& c) {
   const auto extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
   if (c.result.volume() == 0) return;
   const auto m = extent(c.result.e[r - 2]), k = extent(c.shapes[0].e[tx ? r - 2 : r - 1]), n = extent(c.result.e[r - 1]);
-  const auto p = kernel::product::compact(m, k, n, tx, ty, extent(c.result.volume(0, r - 2)));
+  auto p = kernel::product::compact(m, k, n, tx, ty, extent(c.result.volume(0, r - 2)));
+  p.lanes = c.attr[0] & in_lanes;
   const std::size_t bytes = kernel::contract_scratch_bytes<T>(p);
   void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
   kernel::contract(p, static_cast<const T*>(c.in[0]), static_cast<const T*>(c.in[1]), static_cast<T*>(c.out), scratch);

@@ -11,6 +11,7 @@
 #include "contract_bf16.hpp"
 #include "matvec.hpp"
 #include "product.hpp"
+#include "thin.hpp"
 
 namespace ebb::inline EBB_ABI::kernel {
 
@@ -19,14 +20,12 @@ namespace tile {
 template <class T>
 inline void multiply(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, T* c, T* scratch) {
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
-  if (m == 1 && n == 1) {
-    *c = dot(k, a.data, a.col, b.data, b.row);
-    return;
-  }
+  if (shape.lanes && n == 1) return multiply_in_lanes(m, k, a, b.data, b.row, c, ldc);
+  if (shape.lanes && m == 1) return multiply_in_lanes(n, k, b.transposed(), a.data, a.col, c, 1);
+  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, shape.more);
   if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
     return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
   if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
-  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, shape.more);
   multiply_tiles(shape, cut, a, b, c, scratch);
 }
 
@@ -37,7 +36,9 @@ struct widened {
 
   constexpr explicit widened(const product& p)
       : shape(product::compact(p.m, p.k, p.n, p.transpose_a, p.transpose_b)),
-        a_rows(p.transpose_a ? p.k : p.m), a_cols(shape.lda), b_rows(p.transpose_b ? p.n : p.k), b_cols(shape.ldb) {}
+        a_rows(p.transpose_a ? p.k : p.m), a_cols(shape.lda), b_rows(p.transpose_b ? p.n : p.k), b_cols(shape.ldb) {
+    shape.lanes = p.lanes;
+  }
 };
 
 }  // namespace tile

@@ -1,8 +1,8 @@
-// ebb/kernel/matvec.hpp — products with a vector: the order of a product forbids summing along a row, so rows are computed side by side.
+// ebb/kernel/matvec.hpp — rows of a matrix, or one row, times a vector: summed in lanes, see [note: order of a product].
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "fold.hpp"
+#include "../tensor/reduction_tree.hpp"
 #include "tile.hpp"
 
 #include <algorithm>
@@ -11,142 +11,135 @@ namespace ebb::inline EBB_ABI {
 
 namespace simd {
 
-template <class T, std::size_t Bytes>
-EBB_INLINE vector<T, Bytes> load_bytes(const T* p) {
-  vector<T, Bytes> x;
-  std::memcpy(&x, p, Bytes);
-  return x;
+/// x and y cut into blocks: the even ones of x, then those of y; or the odd ones. Each stretch of Within elements by itself.
+template <int Block, int Within, bool Odd, class T>
+EBB_INLINE vector<T> unzip_blocks(vector<T> x, vector<T> y) {
+  constexpr auto from = [](int i) {
+    const int place = i % Within, of_y = place / (Within / 2), block = place % (Within / 2) / Block;
+    return i / Within * Within + (2 * block + Odd) * Block + i % Block + of_y * count_of<T>;
+  };
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(x, y, from(I)...); }
+  (std::make_integer_sequence<int, count_of<T>>{});
 }
-
-/// Lane q (of 16 bytes) from p + q * stride.
-template <class T, std::size_t Bytes = register_bytes>
-EBB_INLINE vector<T, Bytes> load_lanes(const T* p, std::ptrdiff_t stride) {
-  if constexpr (Bytes == 16) return load_bytes<T, 16>(p);
-  else {
-    const auto low = load_lanes<T, Bytes / 2>(p, stride);
-    const auto high = load_lanes<T, Bytes / 2>(p + static_cast<std::ptrdiff_t>(Bytes / 32) * stride, stride);
-    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(low, high, I...); }
-    (std::make_integer_sequence<int, static_cast<int>(Bytes / sizeof(T))>{});
-  }
-}
-
-#if defined(__AVX512F__)
-
-/// Half a register from each; the second one by a load that is merged under a mask: a shuffle would wait for the one unit that shuffles.
-template <class T>
-EBB_INLINE vector<T> join_halves(const T* low, const T* high) {
-  const auto half = [](const T* p) EBB_LAMBDA { return reinterpret_cast<__m256d>(load_bytes<T, 32>(p)); };
-  return reinterpret_cast<vector<T>>(_mm512_mask_broadcast_f64x4(_mm512_castpd256_pd512(half(low)), 0xf0, half(high)));
-}
-
-#else
-
-template <class T>
-EBB_INLINE vector<T> join_halves(const T* low, const T* high);  // there are no such registers
-
-#endif
 
 }  // namespace simd
 
 namespace kernel::tile {
 
-// Small squares of a matrix, as many rows as a register has elements, transposed: column(p + i) of them is element i of the result.
-// Lanes come from memory into their places. Of eight-byte elements, 64-byte registers take two lanes at a time: half the loads.
 template <class T>
-inline constexpr bool lane_pairs = simd::register_bytes == 64 && sizeof(T) == 8;
-template <class T>
-inline constexpr int square = simd::per_lane<T> * (lane_pairs<T> ? 2 : 1);
+EBB_INLINE simd::vector<T> add(simd::vector<T> x, simd::vector<T> y) {
+  return simd::unwrap<T>(simd::wrap<T>(x) + simd::wrap<T>(y));
+}
 
+/// The registers that hold a row's logical lanes, and how many rows are summed at a time: their accumulators fill half of all registers.
 template <class T>
-EBB_INLINE void load_square(simd::vector<T> (&x)[static_cast<std::size_t>(square<T>)], const T* p, std::ptrdiff_t row) {
-  constexpr int e = simd::per_lane<T>;
-  if constexpr (lane_pairs<T>) {
-    // Lanes 0 and 1 of x[2 * i + j] belong to row 4 * i + j, lanes 2 and 3 to the row two below.
-    const auto pair = [=](const T* q) EBB_LAMBDA { return simd::join_halves<T>(q, q + 2 * row); };
-    x[0] = pair(p), x[1] = pair(p + row), x[2] = pair(p + 4 * row), x[3] = pair(p + 5 * row);
-    simd::transpose_in_lanes<1, T>(x);
-    const simd::vector<T> y[] = {simd::unzip_lanes<false, T>(x[0], x[2]), simd::unzip_lanes<false, T>(x[1], x[3]),
-                                 simd::unzip_lanes<true, T>(x[0], x[2]), simd::unzip_lanes<true, T>(x[1], x[3])};
-    x[0] = y[0], x[1] = y[1], x[2] = y[2], x[3] = y[3];
-  } else {
-    [&]<int... E>(std::integer_sequence<int, E...>) EBB_LAMBDA { ((x[E] = simd::load_lanes(p + E * row, e * row)), ...); }
-    (std::make_integer_sequence<int, e>{});
-    simd::transpose_in_lanes<simd::log2_of(e), T>(x);
+inline constexpr int row_registers = logical_lanes / simd::count_of<T>;
+template <class T>
+inline constexpr int rows_at_once = std::max((simd::register_bytes == 64 ? 16 : 8) / row_registers<T>, 1);
+
+/// x[I] holds lane i and x[I + Count / 2] lane i + 16, i + 8...: down to one register.
+template <int Count, class T>
+EBB_INLINE simd::vector<T> fold_registers(const simd::vector<T>* x) {
+  if constexpr (Count == 1) return x[0];
+  else
+    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      const simd::vector<T> half[] = {add<T>(x[I], x[I + Count / 2])...};
+      return fold_registers<Count / 2, T>(half);
+    }(std::make_integer_sequence<int, Count / 2>{});
+}
+
+/// Element r of the result is the sum of all elements of row r, whose register is x[place_of_row(r)]: two registers become one that holds
+/// half of each, until one is left. Whole lanes of 16 bytes are folded first, then elements within them: these are x86's cheap shuffles.
+template <class T>
+constexpr int row_at(int place) {
+  constexpr int lanes_of_16 = simd::count_of<T> / simd::per_lane<T>;
+  return place % lanes_of_16 * simd::per_lane<T> + place / lanes_of_16;
+}
+template <int Count, class T>
+EBB_INLINE simd::vector<T> fold_rows(const simd::vector<T>* x) {
+  if constexpr (Count == 1) return x[0];
+  else {
+    constexpr int block = Count / 2, e = simd::per_lane<T>, within = block >= e ? simd::count_of<T> : e;
+    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      const simd::vector<T> half[] = {add<T>(simd::unzip_blocks<block, within, false, T>(x[2 * I], x[2 * I + 1]),
+                                             simd::unzip_blocks<block, within, true, T>(x[2 * I], x[2 * I + 1]))...};
+      return fold_rows<Count / 2, T>(half);
+    }(std::make_integer_sequence<int, block>{});
   }
 }
 
-/// The rows of a from `top` on, Groups registers full of them, times N columns of b. As many independent chains hide the latency of fma.
-template <int N, int Groups, class T>
-inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
-  constexpr int n = simd::count_of<T>, e = square<T>;
+/// The lanes of rows row_at(First)... of those from `a` on, times b; each row folded to one register.
+template <int First, int Rows, class T>
+EBB_INLINE void sum_rows(std::ptrdiff_t k, const T* a, std::ptrdiff_t row, const T* b, simd::vector<T>* sum) {
   using V = simd::vector<T>;
-  V acc[Groups * N] = {};
-  [&]<int... E, int... G, int... J>(std::integer_sequence<int, E...>, std::integer_sequence<int, G...>,
-                                    std::integer_sequence<int, J...>) EBB_LAMBDA {
-    const auto add = [&](int g, V column, std::ptrdiff_t p) EBB_LAMBDA {
-      ((acc[g * N + J] = link<T>(column, simd::all(*b.at(p, J)), acc[g * N + J])), ...);
+  constexpr int n = simd::count_of<T>, registers = row_registers<T>;
+  [&]<int... R, int... U>(std::integer_sequence<int, R...>, std::integer_sequence<int, U...>) EBB_LAMBDA {
+    const T* const from[] = {a + row_at<T>(First + R) * row...};
+    V acc[Rows * registers] = {};
+    const auto add_part = [&](int u, std::ptrdiff_t p, auto load) EBB_LAMBDA {
+      const V right = load(b + p);
+      ((acc[R * registers + u] = link<T>(load(from[R] + p), right, acc[R * registers + u])), ...);
     };
-    // Columns p to p + e - 1; those before `from` are done already.
-    const auto group = [&](int g, std::ptrdiff_t p, std::ptrdiff_t from) EBB_LAMBDA {
-      V x[e];
-      load_square<T>(x, top + g * n * row + p, row);
-      ((p + E >= from ? add(g, x[E], p + E) : void()), ...);
-    };
+    const auto whole = [](const T* p) EBB_LAMBDA { return simd::load(p); };
     std::ptrdiff_t p = 0;
-    for (; p + e <= k; p += e) (group(G, p, p), ...);
-    if (p < k) (group(G, k - e, p), ...);
-    if (N == 1 && c_row == 1) (simd::store(c + G * n, acc[G]), ...);
-    else
-      for (int r = 0; r < n; ++r)
-        for (int g = 0; g < Groups; ++g) ((c[(g * n + r) * c_row + J] = acc[g * N + J][r]), ...);
-  }(std::make_integer_sequence<int, e>{}, std::make_integer_sequence<int, Groups>{}, std::make_integer_sequence<int, N>{});
+    for (; p + logical_lanes <= k; p += logical_lanes) (add_part(U, p + U * n, whole), ...);
+    const int rest = static_cast<int>(k - p);
+    const auto add_rest = [&](int u) EBB_LAMBDA {
+      const int count = rest - u * n;
+      if (count >= n) add_part(u, p + u * n, whole);
+      else if (count > 0) add_part(u, p + u * n, [count](const T* q) EBB_LAMBDA { return simd::load_first(q, count); });
+    };
+    if (rest > 0) (add_rest(U), ...);
+    ((sum[R] = fold_registers<registers, T>(acc + R * registers)), ...);
+  }(std::make_integer_sequence<int, Rows>{}, std::make_integer_sequence<int, registers>{});
 }
 
-/// Matrices of up to three columns: c(i, j) = sum over p of a(i, p) * b(p, j), where the elements of a row of a are adjacent.
-inline constexpr int thin_columns = 3;
-
-template <int N, class T>
-inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
-  constexpr int n = simd::count_of<T>, groups = N > 1 ? 1 : simd::register_bytes < 64 ? 4 : lane_pairs<T> ? 2 : 1;
-  if (m < n || k < square<T>) {
-    for (std::ptrdiff_t i = 0; i < m; ++i)
-      for (std::ptrdiff_t j = 0; j < N; ++j) {
-        simd::vector<T> acc = {};
-        for (std::ptrdiff_t p = 0; p < k; ++p) acc = link<T>(simd::all(*a.at(i, p)), simd::all(*b.at(p, j)), acc);
-        c[i * c_row + j] = acc[0];
-      }
-    return;
-  }
-  std::ptrdiff_t i = 0;
-  for (; i + groups * n <= m; i += groups * n) thin_rows<N, groups>(k, a.at(i, 0), a.row, b, c + i * c_row, c_row);
-  for (; i < m; i += n) {
-    const std::ptrdiff_t first = std::min(i, m - n);  // some rows may be computed twice
-    thin_rows<N, 1>(k, a.at(first, 0), a.row, b, c + first * c_row, c_row);
-  }
+/// As many rows from `a` on as a register has elements.
+template <class T>
+inline simd::vector<T> multiply_rows(std::ptrdiff_t k, const T* a, std::ptrdiff_t row, const T* b) {
+  constexpr int n = simd::count_of<T>, rows = std::min(rows_at_once<T>, n);
+  simd::vector<T> sum[n];
+  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { (sum_rows<I * rows, rows>(k, a, row, b, sum + I * rows), ...); }
+  (std::make_integer_sequence<int, n / rows>{});
+  return add<T>(fold_rows<n, T>(sum), simd::vector<T>{});
 }
 
-/// The product of two vectors: 32 logical lanes, see [note: order of a product].
+/// The product of two vectors.
 template <class T>
 inline T dot(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, std::ptrdiff_t b_step) {
-  using V = lanes<T>;
-  constexpr auto all = std::make_integer_sequence<int, accumulators>{};
-  V acc[accumulators];
-  for (V& x : acc) x = V::all(0);
-  const auto add = [&]<int... U>(const T* p, const T* q, std::integer_sequence<int, U...>) EBB_LAMBDA {
-    const auto one = [](V x, V y, V z) EBB_LAMBDA {
-      return simd::each<T>([](auto u, auto v, auto w) EBB_LAMBDA { return link<T>(u, v, w); }, x, y, z);
-    };
-    ((acc[U] = one(V::load(p + U * lane_count), V::load(q + U * lane_count), acc[U])), ...);
-  };
-  std::ptrdiff_t p = 0;
-  if (a_step == 1 && b_step == 1)
-    for (; p + logical_lanes <= k; p += logical_lanes) add(a + p, b + p, all);
-  for (; p < k; p += logical_lanes) {
-    T left[logical_lanes] = {}, right[logical_lanes] = {};
-    for (std::ptrdiff_t i = 0; i < logical_lanes && p + i < k; ++i) left[i] = a[(p + i) * a_step], right[i] = b[(p + i) * b_step];
-    add(left, right, all);
+  using V = simd::vector<T>;
+  constexpr int n = simd::count_of<T>, registers = row_registers<T>;
+  V sum;
+  if (a_step == 1 && b_step == 1) sum_rows<0, 1>(k, a, 0, b, &sum);
+  else {
+    V acc[registers] = {};
+    for (; k > 0; k -= logical_lanes, a += logical_lanes * a_step, b += logical_lanes * b_step) {
+      T left[logical_lanes] = {}, right[logical_lanes] = {};
+      for (std::ptrdiff_t i = 0; i < logical_lanes && i < k; ++i) left[i] = a[i * a_step], right[i] = b[i * b_step];
+      for (int u = 0; u < registers; ++u) acc[u] = link<T>(simd::load(left + u * n), simd::load(right + u * n), acc[u]);
+    }
+    sum = fold_registers<registers, T>(acc);
   }
-  return combine(acc, [](V x, V y) EBB_LAMBDA { return x + y; });
+  T x[n];
+  simd::store(x, sum);
+  for (int half = n / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) x[i] = simd::unwrap<T>(add<T>(simd::all(x[i]), simd::all(x[i + half])))[0];
+  return add<T>(simd::all(x[0]), V{})[0];
+}
+
+/// c(i) = sum over p of a(i, p) * b(p).
+template <class T>
+inline void multiply_in_lanes(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_step, T* c,
+                              std::ptrdiff_t c_step) {
+  constexpr int n = simd::count_of<T>;
+  if (m < n || a.col != 1 || b_step != 1 || c_step != 1) {
+    for (std::ptrdiff_t i = 0; i < m; ++i) c[i * c_step] = dot(k, a.at(i, 0), a.col, b, b_step);
+    return;
+  }
+  for (std::ptrdiff_t i = 0; i < m; i += n) {
+    const std::ptrdiff_t first = std::min(i, m - n);  // some rows may be computed twice
+    simd::store(c + first, multiply_rows(k, a.at(first, 0), a.row, b));
+  }
 }
 
 }  // namespace kernel::tile

@@ -16,7 +16,8 @@ struct product {
   bool transpose_a = false, transpose_b = false;
   std::ptrdiff_t lda = 0, ldb = 0, ldc = 0;
   std::ptrdiff_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
-  bool more = false;  // the chains begin with what is in c; only where m > 1, n = 1 and a is transposed
+  bool lanes = false;  // elements are summed in lanes, not as chains
+  bool more = false;   // the chains begin with what is in c; only where n = 1 and a is transposed
 
   /// Compact operands.
   static constexpr product compact(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, bool ta = false, bool tb = false,
@@ -72,7 +73,8 @@ inline void multiply_tiles(const product& shape, const blocking& cut, const matr
 
 /// A batch that shares b is one product with more rows. Not for dot products, which have an order of their own.
 constexpr bool is_one_product(const product& p) {
-  return p.batch > 1 && p.stride_b == 0 && !p.transpose_a && p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc && p.m * p.n != 1;
+  return p.batch > 1 && p.stride_b == 0 && !p.transpose_a && p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc && p.m * p.n != 1 &&
+         (p.n == 1 || !p.lanes);
 }
 constexpr product merged(product p) {
   p.m *= p.batch;

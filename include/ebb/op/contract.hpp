@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../tensor/product_order.hpp"
 #include "arithmetic.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -14,12 +15,24 @@ inline constexpr std::int64_t left_transposed = 1, right_transposed = 2, of_vect
 template <class T>
 constexpr operand<T> product_of(operand<T> x, operand<T> y, std::int64_t attr);
 
+/// attr 0 of the product of x and y, with the order in which it is summed: in lanes if rows as they lie are multiplied by a vector, which
+/// is an operand with a static extent of 1. See [note: order of a product].
+template <class T>
+constexpr std::int64_t with_order(operand<T> x, operand<T> y, std::int64_t attr) {
+  if (x.is_refused() || y.is_refused() || x.rank() < 2 || x.rank() != y.rank()) return attr;
+  const int last = x.rank() - 1;
+  const bool tx = attr & left_transposed, ty = attr & right_transposed;
+  const bool row = x.extent(tx ? last : last - 1) == 1, column = y.extent(ty ? last - 1 : last) == 1;
+  const bool along_rows = (row && column) || (row && ty) || (column && !tx);
+  return along_rows ? attr | in_lanes : attr;
+}
+
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {
 
 /// Products of the last two axes; leading axes are batches, equal on both sides.
-/// Saves: x, y.   Error: one chain of fma per element, see [note: order of a product].
+/// Saves: x, y.   Error: a chain of fma, or 32 of them, see [note: order of a product].
 struct matmul : op_base {
   static constexpr std::string_view name = "matmul";
   static constexpr kind what = kind::contract;
@@ -61,6 +74,7 @@ namespace ebb::inline EBB_ABI {
 template <class T>
 constexpr operand<T> product_of(operand<T> x, operand<T> y, std::int64_t attr) {
   graph& g = *x.g;
+  attr = with_order(x, y, attr);
   if (can_be_cast(dtype_of<T>) && !(attr & of_vector) && !x.is_refused() && !y.is_refused()) {
     const cast_context* const c = g.context;
     if (!c) g.asked.ask(precision::low, dtype_of<T>);

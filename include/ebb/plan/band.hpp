@@ -11,6 +11,7 @@
 
 #include "../graph/graph.hpp"
 #include "../num/precision.hpp"
+#include "../tensor/product_order.hpp"
 #include "step.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
@@ -36,14 +37,14 @@ class band_planner {
   /// What a buffer holds while the band runs.
   enum class state : char { whole, rows, late };
 
-  /// X w, or X^T g. A matrix of one column is left out: its product would be one of two vectors, which has another order.
+  /// X w, or X^T g. Sums over rows can go on in the next band if they are chains, see [note: order of a product].
   constexpr bool is_product(const plan_step& s, bool transposed) const {
     if (s.nest >= 0 || s.what != kind::contract) return false;
     const equation& e = g_.eq[s.equation];
     const dtype type = e.op->result;
     const shape &x = g_.shape_of(g_.operand(s.equation, 0)), &r = g_.shapes[e.shape];
-    return type != dtype::f16 && type != dtype::bf16 && x.rank == 2 && r.rank == 2 && r.e[1] == 1 && x.e[1] != 1 &&
-           ((e.attr[0] & 1) != 0) == transposed;
+    return type != dtype::f16 && type != dtype::bf16 && x.rank == 2 && r.rank == 2 && r.e[1] == 1 &&
+           ((e.attr[0] & 1) != 0) == transposed && !(transposed && (e.attr[0] & in_lanes));
   }
   constexpr bool is_worth_it(const plan_step& s) const {
     const plan_buffer& x = p_.buffers[s.in[0]];

@@ -1,0 +1,120 @@
+// ebb/kernel/thin.hpp — products with few columns: their chains forbid summing along a row, so rows are computed side by side.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "tile.hpp"
+
+#include <algorithm>
+
+namespace ebb::inline EBB_ABI {
+
+namespace simd {
+
+template <class T, std::size_t Bytes>
+EBB_INLINE vector<T, Bytes> load_bytes(const T* p) {
+  vector<T, Bytes> x;
+  std::memcpy(&x, p, Bytes);
+  return x;
+}
+
+/// Lane q (of 16 bytes) from p + q * stride.
+template <class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> load_lanes(const T* p, std::ptrdiff_t stride) {
+  if constexpr (Bytes == 16) return load_bytes<T, 16>(p);
+  else {
+    const auto low = load_lanes<T, Bytes / 2>(p, stride);
+    const auto high = load_lanes<T, Bytes / 2>(p + static_cast<std::ptrdiff_t>(Bytes / 32) * stride, stride);
+    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(low, high, I...); }
+    (std::make_integer_sequence<int, static_cast<int>(Bytes / sizeof(T))>{});
+  }
+}
+
+#if defined(__AVX512F__)
+
+/// Half a register from each; the second one by a load that is merged under a mask: a shuffle would wait for the one unit that shuffles.
+template <class T>
+EBB_INLINE vector<T> join_halves(const T* low, const T* high) {
+  const auto half = [](const T* p) EBB_LAMBDA { return reinterpret_cast<__m256d>(load_bytes<T, 32>(p)); };
+  return reinterpret_cast<vector<T>>(_mm512_mask_broadcast_f64x4(_mm512_castpd256_pd512(half(low)), 0xf0, half(high)));
+}
+
+#else
+
+template <class T>
+EBB_INLINE vector<T> join_halves(const T* low, const T* high);  // there are no such registers
+
+#endif
+
+}  // namespace simd
+
+namespace kernel::tile {
+
+// Small squares of a matrix, as many rows as a register has elements, transposed: column(p + i) of them is element i of the result.
+// Lanes come from memory into their places. Of eight-byte elements, 64-byte registers take two lanes at a time: half the loads.
+template <class T>
+inline constexpr bool lane_pairs = simd::register_bytes == 64 && sizeof(T) == 8;
+template <class T>
+inline constexpr int square = simd::per_lane<T> * (lane_pairs<T> ? 2 : 1);
+
+template <class T>
+EBB_INLINE void load_square(simd::vector<T> (&x)[static_cast<std::size_t>(square<T>)], const T* p, std::ptrdiff_t row) {
+  constexpr int e = simd::per_lane<T>;
+  if constexpr (lane_pairs<T>) {
+    // Lanes 0 and 1 of x[2 * i + j] belong to row 4 * i + j, lanes 2 and 3 to the row two below.
+    const auto pair = [=](const T* q) EBB_LAMBDA { return simd::join_halves<T>(q, q + 2 * row); };
+    x[0] = pair(p), x[1] = pair(p + row), x[2] = pair(p + 4 * row), x[3] = pair(p + 5 * row);
+    simd::transpose_in_lanes<1, T>(x);
+    const simd::vector<T> y[] = {simd::unzip_lanes<false, T>(x[0], x[2]), simd::unzip_lanes<false, T>(x[1], x[3]),
+                                 simd::unzip_lanes<true, T>(x[0], x[2]), simd::unzip_lanes<true, T>(x[1], x[3])};
+    x[0] = y[0], x[1] = y[1], x[2] = y[2], x[3] = y[3];
+  } else {
+    [&]<int... E>(std::integer_sequence<int, E...>) EBB_LAMBDA { ((x[E] = simd::load_lanes(p + E * row, e * row)), ...); }
+    (std::make_integer_sequence<int, e>{});
+    simd::transpose_in_lanes<simd::log2_of(e), T>(x);
+  }
+}
+
+/// As many rows of a from `top` on as a register has elements, times N columns of b.
+template <int N, class T>
+inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
+  constexpr int e = square<T>;
+  using V = simd::vector<T>;
+  V acc[N] = {};
+  [&]<int... E, int... J>(std::integer_sequence<int, E...>, std::integer_sequence<int, J...>) EBB_LAMBDA {
+    const auto add = [&](V column, std::ptrdiff_t p) EBB_LAMBDA { ((acc[J] = link<T>(column, simd::all(*b.at(p, J)), acc[J])), ...); };
+    // Columns p to p + e - 1; those before `from` are done already.
+    const auto group = [&](std::ptrdiff_t p, std::ptrdiff_t from) EBB_LAMBDA {
+      V x[e];
+      load_square<T>(x, top + p, row);
+      ((p + E >= from ? add(x[E], p + E) : void()), ...);
+    };
+    std::ptrdiff_t p = 0;
+    for (; p + e <= k; p += e) group(p, p);
+    if (p < k) group(k - e, p);
+    for (int r = 0; r < simd::count_of<T>; ++r) ((c[r * c_row + J] = acc[J][r]), ...);
+  }(std::make_integer_sequence<int, e>{}, std::make_integer_sequence<int, N>{});
+}
+
+/// Matrices of up to three columns: c(i, j) = sum over p of a(i, p) * b(p, j), where the elements of a row of a are adjacent.
+inline constexpr int thin_columns = 3;
+
+template <int N, class T>
+inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
+  constexpr int n = simd::count_of<T>;
+  if (m < n || k < square<T>) {
+    for (std::ptrdiff_t i = 0; i < m; ++i)
+      for (std::ptrdiff_t j = 0; j < N; ++j) {
+        simd::vector<T> acc = {};
+        for (std::ptrdiff_t p = 0; p < k; ++p) acc = link<T>(simd::all(*a.at(i, p)), simd::all(*b.at(p, j)), acc);
+        c[i * c_row + j] = acc[0];
+      }
+    return;
+  }
+  for (std::ptrdiff_t i = 0; i < m; i += n) {
+    const std::ptrdiff_t first = std::min(i, m - n);  // some rows may be computed twice
+    thin_rows<N>(k, a.at(first, 0), a.row, b, c + first * c_row, c_row);
+  }
+}
+
+}  // namespace kernel::tile
+}  // namespace ebb::inline EBB_ABI
