@@ -151,6 +151,13 @@ TEST_CASE("CA-36, CA-37, CA-48: gradients add up, in place where nobody else loo
   CHECK_FALSE(x.grad().defined());
 }
 
+TEST_CASE("CA-41: what is accumulated is added to the gradient that is there") {
+  var w(array{1, 1});
+  w.set_grad(array{1, 1});
+  total(product(w, array{2, 2})).backward();
+  CHECK(w.grad().value() == array{3, 3});
+}
+
 TEST_CASE("CA-38, CA-43, SW-16: a retained graph can be walked again; the gradient that arrives is taken, not copied") {
   const scalar x(2.);
   constexpr auto square = ebb::compile([](auto v) { return v * v; });

@@ -159,4 +159,17 @@ TEST_CASE("messages count, and name what has a name") {
   CHECK(refusal([&] { ebb::backward(ebb::sum(y), {.inputs = ebb::wrt(std::vector<var>())}); }) == empty);
   CHECK(refusal([&] { ebb::grad(ebb::sum(y), ebb::wrt(std::vector<var>())); }) == "ebb::grad: wrt is empty: name at least one variable");
   CHECK_FALSE(x.grad().defined());
+
+  var b(array{1, 2, 3});
+  b.set_name("bias");
+  constexpr auto plus = ebb::compile([](auto v, auto u) { return v + u; });
+  CHECK(refusal([&] { plus(x * 1, b); }) ==
+        "ebb::compile: the extents of the arguments do not fit: argument 0 is [2], argument 1 (bias) is [3]");
+  CHECK(refusal([&] { plus(x, var()); }) == "ebb::compile: argument 1 is an undefined variable");
+  const var constant = [&] {
+    const ebb::no_grad off;
+    return var(x * 2);
+  }();
+  CHECK(refusal([&] { ebb::backward(ebb::sum(y), {.inputs = {x, constant}}); }) ==
+        "ebb::backward: variable 1 of inputs has no history and gets no gradient");
 }

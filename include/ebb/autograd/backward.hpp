@@ -157,9 +157,11 @@ void run_backward(const Roots& roots, const backward_options& o) {
                       .call = "ebb::backward"});
   std::apply([&](const auto&... root) { add_roots(pass, o.seeds, root...); }, roots);
   if (o.inputs.given() && o.inputs.list().empty()) raise("ebb::backward: inputs is empty: name at least one variable, or leave it out");
+  std::size_t number = 0;
   for (const variable_ref& v : o.inputs.list()) {
-    if (!v.at) raise("ebb::backward: a variable among the inputs has no history and gets no gradient");
+    if (!v.at) raise("ebb::backward: variable " + std::to_string(number) + " of inputs has no history and gets no gradient");
     pass.want(*v.at, v.output);
+    ++number;
   }
   pass.prepare();
   for (const variable_ref& v : o.inputs.list())

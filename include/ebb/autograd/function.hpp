@@ -91,7 +91,7 @@ auto call_function(F f, const A&... a) {
       bool tracks = false;
       std::size_t j = 0;
       const auto look = [&](const auto& v) {
-        require_defined(function_name<F>(), v);
+        require_defined(function_name<F>(), v, static_cast<int>(j));
         tracks |= needed[j++] = this_tape().records && v.requires_grad();
       };
       std::apply([&](const auto&... v) { (look(v), ...); }, operands);

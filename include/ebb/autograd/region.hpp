@@ -136,10 +136,13 @@ counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* res
   return history;
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undefined(const char* call, int number) {
+  raise(std::string(call) + ": argument " + std::to_string(number) + " is an undefined variable");
+}
 template <class Leaf>
-void require_defined(const char* call, const Leaf& leaf) {
+void require_defined(const char* call, const Leaf& leaf, int number) {
   if constexpr (is_variable<Leaf>)
-    if (!leaf.defined()) raise(std::string(call) + ": a variable among the arguments is undefined");
+    if (!leaf.defined()) raise_undefined(call, number);
 }
 template <class Leaf>
 bool has_history(const Leaf& leaf) {
@@ -155,7 +158,7 @@ auto run_region(const char* call, const A&... a) {
   const auto leaves = std::tuple_cat(argument<A>::refer(a)...);
   refuse_undeclared<traced<Function, traced_type<A>...>>(call);
   log_casts<traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
-  std::apply([&](const auto&... leaf) { (require_defined(call, leaf), ...); }, leaves);
+  std::apply([&, number = 0](const auto&... leaf) mutable { (require_defined(call, leaf, number++), ...); }, leaves);
   bound_arguments<P, A...> bound(a...);
   if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
   const std::size_t* const symbol = bound.symbols.value;

@@ -179,6 +179,9 @@ class variable {
       raise("ebb::variable::grad_fn: " + name() + " was made by no node; the node of a leaf is accumulate_node");
   }
 
+  /// What set_name said, or nothing.
+  friend std::string given_name(const variable& v) { return v.vertex_ && v.vertex_->hooks ? v.vertex_->hooks->name : std::string(); }
+
   vertex* history() const { return vertex_.get(); }
   std::uint32_t output() const { return output_; }
   /// Whether it is the same variable.

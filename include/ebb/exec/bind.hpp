@@ -78,13 +78,18 @@ class bound_arguments {
   leaves leaves_;
 };
 
-/// "ebb::grad: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 is [5]".
+/// What the user calls an array in messages, if it has a name: found by its type.
+std::string given_name(const auto&) { return {}; }
+
+/// "ebb::grad: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 (bias) is [5]".
 template <class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_extents(const char* call, const char* why, const A&... a) {
   std::string text = std::string(call) + ": " + why;
   int number = 0;
   each_argument_leaf([&](const auto& leaf) {
-    text += std::string(number ? ", " : " ") + "argument " + std::to_string(number) + " is " + text_of(extents_of_leaf(leaf));
+    const std::string name = given_name(leaf);
+    text += std::string(number ? ", " : " ") + "argument " + std::to_string(number) + (name.empty() ? "" : " (" + name + ")") + " is " +
+            text_of(extents_of_leaf(leaf));
     ++number;
   }, a...);
   raise(std::move(text));
