@@ -5,6 +5,7 @@
 #include "hook_list.hpp"
 #include "thread.hpp"
 
+#include "../base/error.hpp"
 #include "../num/dtype.hpp"
 
 #include <string>
