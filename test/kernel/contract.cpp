@@ -33,17 +33,17 @@ float pair_link(const float (&a)[2], const float (&b)[2], float acc) {
   for (const int odd_first : {1, 0}) acc = flush(link(flush(a[odd_first]), flush(b[odd_first]), flush(acc)));
   return acc;
 }
-float pair_element(ptrdiff_t k, bool is_dot, auto left, auto right) {
-  const ptrdiff_t lanes = is_dot ? 32 : 1, padded = is_dot ? (k + 63) / 64 * 64 : k;
-  std::vector<float> sum(static_cast<std::size_t>(lanes));
-  for (ptrdiff_t q = 0; q < padded; q += 2) {
-    const auto at = [&](auto of, ptrdiff_t i) { return i < k ? of(i) : 0.f; };
-    float& acc = sum[static_cast<std::size_t>(q / 2 % lanes)];
+float pair_element(ptrdiff_t k, bool lanes, auto left, auto right) {
+  float lane[32] = {};
+  const auto at = [k](auto of, ptrdiff_t i) { return i < k ? of(i) : 0.f; };
+  for (ptrdiff_t q = 0; q < k; q += 2) {
+    float& acc = lane[lanes ? q / 2 % 32 : 0];
     acc = pair_link({at(left, q), at(left, q + 1)}, {at(right, q), at(right, q + 1)}, acc);
   }
-  for (std::size_t half = sum.size() / 2; half > 0; half /= 2)
-    for (std::size_t l = 0; l < half; ++l) sum[l] += sum[l + half];
-  return sum[0];
+  if (!lanes) return lane[0];
+  for (int half = 16; half > 0; half /= 2)
+    for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
+  return lane[0] + 0.f;
 }
 
 /// One element, from its definition: in the notes on the order of a product.
@@ -52,7 +52,7 @@ T element(const product& p, const T* a, const T* b, ptrdiff_t i, ptrdiff_t j) {
   using Acc = std::conditional_t<ebb::half_width<T>, float, T>;
   const auto left = [&](ptrdiff_t q) { return static_cast<Acc>(p.transpose_a ? a[q * p.lda + i] : a[i * p.lda + q]); };
   const auto right = [&](ptrdiff_t q) { return static_cast<Acc>(p.transpose_b ? b[j * p.ldb + q] : b[q * p.ldb + j]); };
-  if constexpr (std::is_same_v<T, bfloat16>) return T(pair_element(p.k, p.m == 1 && p.n == 1, left, right));
+  if constexpr (std::is_same_v<T, bfloat16>) return T(pair_element(p.k, p.lanes, left, right));
   if (!p.lanes) {
     Acc acc = 0;
     for (ptrdiff_t q = 0; q < p.k; ++q) acc = link(left(q), right(q), acc);
@@ -153,7 +153,7 @@ TEMPLATE_TEST_CASE("dot products", "", float, double, std::int32_t, bfloat16) {
   check_orders<TestType>(strided);
 }
 
-TEMPLATE_TEST_CASE("a matrix, its rows as they lie, times a vector", "", float, double, std::int64_t) {
+TEMPLATE_TEST_CASE("a matrix, its rows as they lie, times a vector", "", float, double, std::int64_t, bfloat16) {
   for (const ptrdiff_t m : {1, 2, 3, 4, 5, 8, 15, 16, 17, 40})
     for (const ptrdiff_t k : {0, 1, 3, 15, 16, 17, 31, 32, 33, 50, 64, 97}) check_flags<TestType>(m, k, 1), check_flags<TestType>(1, k, m);
 }
@@ -222,14 +222,15 @@ TEST_CASE("products of any bfloat16: subnormal, huge, infinite, NaN") {
   const auto any = [&](std::uint16_t mask, std::uint16_t bits) { return std::bit_cast<bfloat16>(static_cast<std::uint16_t>((next() & mask) | bits)); };
   for (const ptrdiff_t m : {1, 3, 9})
     for (const ptrdiff_t n : {1, 2, 33})
-      for (int kind = 0; kind < 3; ++kind) {
+      for (int kind = 0; kind < 6; ++kind) {
         const ptrdiff_t k = 6;
         std::vector<bfloat16> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n)), c(static_cast<std::size_t>(m * n));
         // Any bits at all; factors whose products and sums are about 2^-126; and about 2^128.
-        const std::uint16_t mask = kind == 0 ? 0xffff : 0x81ff, exponents = kind == 0 ? 0 : kind == 1 ? 0x1f00 : 0x5e00;
+        const std::uint16_t mask = kind % 3 == 0 ? 0xffff : 0x81ff, exponents = kind % 3 == 0 ? 0 : kind % 3 == 1 ? 0x1f00 : 0x5e00;
         for (bfloat16& x : a) x = any(mask, exponents);
         for (bfloat16& x : b) x = any(mask, exponents);
-        const product p = product::compact(m, k, n);
+        product p = product::compact(m, k, n);
+        p.lanes = kind >= 3 && (m == 1 || n == 1);
         std::vector<char> scratch(ebb::kernel::contract_scratch_bytes<bfloat16>(p) + 64);
         void* room = scratch.data();
         std::size_t space = scratch.size();
@@ -274,7 +275,8 @@ TEST_CASE("the reference of bfloat16 has the order of the kernel") {
       fill(a.data(), a.size(), next);
       fill(b.data(), b.size(), next);
       alignas(64) char scratch[8192];
-      const product p = product::compact(1, k, n);
+      product p = product::compact(1, k, n);
+      p.lanes = n == 1;
       REQUIRE(ebb::kernel::contract_scratch_bytes<bfloat16>(p) <= sizeof scratch);
       ebb::kernel::contract(p, a.data(), b.data(), c.data(), scratch);
       for (ptrdiff_t j = 0; j < n; ++j) {

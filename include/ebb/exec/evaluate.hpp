@@ -182,7 +182,7 @@ class evaluator {
           const auto right = ty ? factor(1, y0 + column * length, 1) : factor(1, y0 + column, columns);
           const auto count = static_cast<std::size_t>(length);
           wide sum;
-          if constexpr (std::is_same_v<T, bfloat16>) sum = multiply_pairs_in_order(count, left, right, rows == 1 && columns == 1);
+          if constexpr (std::is_same_v<T, bfloat16>) sum = multiply_pairs_in_order(count, left, right, lanes);
           else sum = multiply_in_order<wide>(count, left, right, lanes);
           result[i] = to_cell(static_cast<T>(sum));
         }

@@ -95,7 +95,7 @@ inline void multiply_row(std::ptrdiff_t k, std::ptrdiff_t n, const bfloat16_pair
   if (j < n) row_tile<1>(k, a, b + j, ld, c + j, static_cast<int>(n - j));
 }
 
-/// The product of two vectors before it is rounded.
+/// Sum of a(p) * b(p) in lanes, before it is rounded.
 inline float dot_pairs(std::ptrdiff_t k, const bfloat16* a, std::ptrdiff_t a_step, const bfloat16* b, std::ptrdiff_t b_step) {
   constexpr std::ptrdiff_t step = 2 * logical_lanes;
   lanes<float> acc[accumulators];
@@ -116,19 +116,21 @@ inline float dot_pairs(std::ptrdiff_t k, const bfloat16* a, std::ptrdiff_t a_ste
     for (std::ptrdiff_t i = 0; i < step && p + i < k; ++i) left[i] = a[(p + i) * a_step], right[i] = b[(p + i) * b_step];
     add(left, right);
   }
-  return combine(acc, [](auto x, auto y) EBB_LAMBDA { return x + y; });
+  return combine(acc, [](auto x, auto y) EBB_LAMBDA { return x + y; }) + 0.f;
 }
 
-/// A product of bfloat16 as it is done: a batch that shares b as one product, a column as a row; and how it is cut, in pairs.
+/// A product of bfloat16 as it is done: a batch that shares b as one product; one column as one row, but if it is summed in lanes, then one
+/// row as one column; and how it is cut, in pairs.
 struct paired_product {
   product of;
   bool swapped;                       // c' = b' * a' in place of c = a * b
   std::ptrdiff_t pairs, width, k, m, n;  // all pairs of a row; columns of a panel of b; sizes of blocks
 
   constexpr explicit paired_product(const product& p)
-      : of(is_one_product(p) ? merged(p) : p), swapped(of.n == 1 && of.m > 1 && of.ldc == 1) {
+      : of(is_one_product(p) ? merged(p) : p), swapped(of.lanes ? of.n > 1 : of.n == 1 && of.m > 1 && of.ldc == 1) {
     if (swapped)
-      of = {1, of.k, of.m, !of.transpose_b, !of.transpose_a, of.ldb, of.lda, of.m, of.batch, of.stride_b, of.stride_a, of.stride_c};
+      of = {of.n, of.k, of.m, !of.transpose_b, !of.transpose_a, of.ldb, of.lda, of.lanes ? 1 : of.m,
+            of.batch, of.stride_b, of.stride_a, of.stride_c, of.lanes};
     pairs = (of.k + 1) / 2;
     width = (of.m == 1 ? widest<1> : vectors) * lane_count;
     // A block of a panel and a strip of a fit into L1, a block of a and the packed part of b into L2.
@@ -140,12 +142,11 @@ struct paired_product {
     m = std::min<std::ptrdiff_t>(fitting(64 * 1024, height), 8 * height);
     n = std::min(fitting(128 * 1024, width), (of.n + width - 1) / width * width);
   }
-  constexpr bool is_dot() const { return of.m == 1 && of.n == 1; }
   constexpr bool is_row() const { return of.m == 1 && !of.transpose_b; }
   // In scratch: a, a block of sums, panels of b.
   constexpr std::ptrdiff_t sums_at() const { return (of.m * pairs + 15) / 16 * 16; }
   constexpr std::ptrdiff_t panels_at() const { return sums_at() + std::min(m, of.m) * width; }
-  constexpr std::ptrdiff_t size() const { return is_dot() ? 0 : is_row() ? pairs : panels_at() + pairs * n; }
+  constexpr std::ptrdiff_t size() const { return of.lanes ? 0 : is_row() ? pairs : panels_at() + pairs * n; }
 };
 
 /// One matrix of the batch; a has been copied already.
@@ -182,8 +183,10 @@ inline void contract_bf16(const product& shape, const bfloat16* a, const bfloat1
   if (p.swapped) std::swap(a, b);
   auto* const left = static_cast<tile::bfloat16_pair*>(scratch);
   for (std::ptrdiff_t i = 0; i < of.batch; ++i, a += of.stride_a, b += of.stride_b, c += of.stride_c) {
-    if (p.is_dot()) {
-      *c = bfloat16(tile::dot_pairs(of.k, a, of.transpose_a ? of.lda : 1, b, of.transpose_b ? 1 : of.ldb));
+    if (of.lanes) {
+      for (std::ptrdiff_t j = 0; j < of.m; ++j)
+        c[j * of.ldc] = bfloat16(tile::dot_pairs(of.k, a + j * (of.transpose_a ? 1 : of.lda), of.transpose_a ? of.lda : 1, b,
+                                                 of.transpose_b ? 1 : of.ldb));
       continue;
     }
     const bool copied = i > 0 && of.stride_a == 0;

@@ -6,9 +6,8 @@
 // chain of pairs, added up in float and rounded once, at the end:
 //   acc = 0; for p = 0, 2, 4, ...: acc = fma(a(i, p), b(p, j), fma(a(i, p + 1), b(p + 1, j), acc))
 // The odd one goes first: such a link is one instruction of AVX-512, vdpbf16ps, which is used where the target has it. Blocking, packing
-// and threads do not change the order. One exception, as in [note: order of a product]: in a product of two vectors pair q belongs to
-// logical lane q % 32, each lane is a chain, k is filled up with zeros to a multiple of 64, and the lanes are added as in
-// [note: logical reduction tree].
+// and threads do not change the order. Where the equation asks for lanes (see [note: order of a product]) pair q belongs to logical lane
+// q % 32, each lane is a chain, the lanes are added as in [note: logical reduction tree], and last 0 is added.
 // A product of two bfloat16 is exact in float: the bits are the same everywhere, with fma and without, as long as nothing leaves the normal
 // numbers of float. The instruction takes what is below 2^-126 as zero, and gives zero for it: elements, sums, and the chain itself;
 // other targets keep these. A product of 2^128 or more is infinite where there is no fma.
@@ -42,22 +41,21 @@ constexpr float link_pairs(bfloat16 a0, bfloat16 a1, bfloat16 b0, bfloat16 b1, f
   return add(a0, b0, add(a1, b1, flush(acc)));
 }
 
-/// The reference: sum over p < k of left(p) * right(p), before it is rounded. is_dot: whether m = n = 1.
+/// The reference: sum over p < k of left(p) * right(p), before it is rounded.
 template <std::integral I>
-constexpr float multiply_pairs_in_order(I k, auto&& left, auto&& right, bool is_dot) {
+constexpr float multiply_pairs_in_order(I k, auto&& left, auto&& right, bool lanes) {
   const auto at = [k](auto& of, I p) { return p < k ? bfloat16(of(p)) : bfloat16(); };
   const auto link = [&](I p, float acc) { return link_pairs(at(left, p), at(left, p + 1), at(right, p), at(right, p + 1), acc); };
-  if (!is_dot) {
+  if (!lanes) {
     float acc = 0;
     for (I p = 0; p < k; p += 2) acc = link(p, acc);
     return acc;
   }
   float sum[logical_lanes] = {};
-  constexpr I step = 2 * logical_lanes;
-  for (I p = 0; p < (k + step - 1) / step * step; p += 2) sum[p / 2 % logical_lanes] = link(p, sum[p / 2 % logical_lanes]);
+  for (I p = 0; p < k; p += 2) sum[p / 2 % logical_lanes] = link(p, sum[p / 2 % logical_lanes]);
   for (int half = logical_lanes / 2; half > 0; half /= 2)
     for (int l = 0; l < half; ++l) sum[l] = sum[l] + sum[l + half];
-  return sum[0];
+  return sum[0] + 0.f;
 }
 
 }  // namespace ebb::inline EBB_ABI

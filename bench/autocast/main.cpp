@@ -1,0 +1,17 @@
+// bench/autocast/main.cpp — low precision: what conversions and matrix products cost beside memcpy and float.
+// SPDX-License-Identifier: BSL-1.0
+//
+// bench.autocast [--smoke]
+#include "conversions.hpp"
+#include "products.hpp"
+
+#include <string_view>
+
+int main(int count, char** arguments) {
+  const bool smoke = count > 1 && std::string_view(arguments[1]) == "--smoke";
+  const int rounds = smoke ? 3 : 31;
+  const bool converted = bench::measure_conversions(smoke, rounds);
+  std::printf("\n");
+  const bool multiplied = bench::measure_products(smoke, rounds);
+  return converted && multiplied ? 0 : 1;
+}
