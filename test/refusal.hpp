@@ -8,6 +8,7 @@
 
 namespace test {
 
+#if EBB_EXCEPTIONS
 /// The message of the ebb::error that f throws; empty if it throws none.
 std::string refusal(auto&& f) {
   try {
@@ -17,5 +18,6 @@ std::string refusal(auto&& f) {
   }
   return "";
 }
+#endif
 
 }  // namespace test

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#if EBB_EXCEPTIONS
+
 namespace {
 
 using test::refusal;
@@ -346,3 +348,9 @@ TEST_CASE("a chain of a million nodes needs no stack") {
   CHECK(x.grad().item() == 1);
   y = scalar();
 }
+
+#else  // refusals end the program
+
+TEST_CASE("what a backward refuses needs exceptions") { SUCCEED(); }
+
+#endif

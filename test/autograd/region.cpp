@@ -136,7 +136,9 @@ TEST_CASE("updates in place: of a result the hook stays with the old value, of a
   CHECK(seen == ebb::tensor<double, 3>{10, 10, 10});
   CHECK(x.grad().value() == ebb::tensor<double, 3>{20, 40, 60});
 
+#if EBB_EXCEPTIONS
   CHECK_THROWS_WITH(x += 1.0, "ebb::variable: leaf was updated in place while calls are recorded: use no_grad, or assign");
+#endif
   CHECK(x.value() == ebb::tensor<double, 3>{1, 2, 3});
   const ebb::variable same = x;
   {
@@ -173,7 +175,9 @@ TEST_CASE("an expression means what it meant where it was written") {
   w.zero_grad();
   ebb::sum(copy).backward();
   CHECK(w.grad().value() == ebb::tensor<double, 3>{10, 10, 10});
+#if EBB_EXCEPTIONS
   CHECK_THROWS_AS(ebb::sum(std::move(hooked)), ebb::error);
+#endif
 }
 
 TEST_CASE("a seed with a history is part of the graph of the backward") {
@@ -191,7 +195,9 @@ TEST_CASE("names, and what has none") {
   y.set_name("square");
   CHECK(ebb::execution_order(y) == std::vector<std::string>{"square", "accumulate leaf"});
   scalar undefined;
+#if EBB_EXCEPTIONS
   CHECK_THROWS_AS(undefined.set_name("nothing"), ebb::error);
   CHECK_THROWS_AS(ebb::execution_order(undefined), ebb::error);
+#endif
   CHECK(undefined.name() == "undefined");
 }
