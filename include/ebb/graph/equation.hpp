@@ -59,12 +59,27 @@ struct op_kernels {
   bool there = false;  // asked instead of the pointers, see op_info::differentiable
 };
 
+struct cast_context;
+
+/// A context, or none: asked without comparing an address, see op_info::differentiable.
+class maybe_context {
+ public:
+  constexpr maybe_context(std::nullptr_t = nullptr) {}
+  constexpr maybe_context(const cast_context* at) : at_(at), there_(true) {}
+  constexpr explicit operator bool() const { return there_; }
+  constexpr const cast_context* operator->() const { return at_; }
+
+ private:
+  const cast_context* at_ = nullptr;
+  bool there_ = false;
+};
+
 /// An autocast context as rules meet it in a graph: see op/context.hpp.
 struct cast_context {
   int number = 0;       // see name_of_context
   bool assumed = true;  // false where it is known in which context a pull runs, so that nobody has to check it
   int (*product)(graph&, int x, int y, std::int64_t attr) = nullptr;  // x y in the context's dtype, given back in that of x
-  const cast_context* known = nullptr;                                // the same context where it is not assumed
+  maybe_context known = nullptr;                                      // the same context where it is not assumed
 };
 /// Outside of all contexts, and that is known.
 inline constexpr cast_context known_off{0, false, nullptr, nullptr};
@@ -121,7 +136,7 @@ struct equation {
   int sub = -1;              // number of a sub-graph, or -1
   std::int64_t attr[2] = {};
   effect does = effect::none;
-  const cast_context* pulled_in = nullptr;  // the context of its pull; null: that of the region it stands in
+  maybe_context pulled_in = nullptr;  // the context of its pull; none: that of the region it stands in
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -37,8 +37,7 @@ struct graph {
 
   // Of autocast, see op/context.hpp: the context of the function or pull that runs now, what new equations are told of theirs, and what
   // would have been cast so far: while tracing, and in pulls that assume each of the contexts.
-  const cast_context* context = nullptr;
-  const cast_context* pulled_in = nullptr;
+  maybe_context context, pulled_in;
   casts_asked asked, asked_in_pulls[contexts];
 
   constexpr int size() const { return eq.size(); }
@@ -120,7 +119,7 @@ struct graph {
     return true;
   }
   constexpr bool pulled_alike(const equation& there, const equation& e) const {
-    const cast_context* const own = e.pulled_in ? e.pulled_in : pulled_in;
+    const maybe_context own = e.pulled_in ? e.pulled_in : pulled_in;
     if (!own || !there.pulled_in) return !own && !there.pulled_in;
     return own->number == there.pulled_in->number && own->assumed == there.pulled_in->assumed;
   }

@@ -38,7 +38,7 @@ struct in_context {
 
 template <class C, bool Assumed>
 struct context_table {
-  static constexpr cast_context value{0, Assumed, nullptr, Assumed ? &known_off : nullptr};
+  static constexpr cast_context value{0, Assumed, nullptr, Assumed ? maybe_context(&known_off) : nullptr};
 };
 template <class Low, class Uses, bool Assumed>
 struct context_table<autocast<Low, Uses>, Assumed> {

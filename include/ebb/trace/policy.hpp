@@ -77,7 +77,7 @@ struct patched {
     using around = context_among<A...>;
     using entry = std::conditional_t<std::is_same_v<around, off>, typename entry_of<F>::type, around>;
     graph& g = *first_graph(a...);
-    const cast_context* const before = g.pulled_in;
+    const maybe_context before = g.pulled_in;
     g.pulled_in = &context_of_pulls<resolved_policy<Policy, entry>>;
     const auto r = F{}(a...);
     g.pulled_in = before;

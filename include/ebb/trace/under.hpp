@@ -168,7 +168,7 @@ class context_scope {
 
  private:
   graph& g_;
-  const cast_context* was_;
+  maybe_context was_;
 };
 
 }  // namespace detail
