@@ -43,7 +43,7 @@ class context_switch {
 ///   { ebb::autocast_scope<ebb::bf16> scope;  y = region(x, w); }
 template <class Low>
 struct autocast_scope : context_switch {
-  autocast_scope() : context_switch(number_of_context<autocast<Low>>) {}
+  autocast_scope() : context_switch(number_of_context<autocast<Low>>) { static_cast<void>(autocast<Low>{}); }
 };
 /// Inside such a scope: off again.
 struct no_autocast_scope : context_switch {

@@ -9,7 +9,8 @@ namespace ebb::inline EBB_ABI {
 /// The contexts that a region may be called in. A scope selects one of them; results have the dtypes that they have without autocast.
 template <class... C>
 struct ambient {
-  static_assert((is_context<C> && ...), "[ebb E0186] ebb::ambient takes contexts: ebb::off, ebb::autocast<ebb::bf16>...");
+  static_assert(sizeof...(C) > 0 && (is_context<C> && ...),
+                "[ebb E0186] ebb::ambient takes contexts: ebb::off, ebb::autocast<ebb::bf16>...");
 };
 
 namespace detail {
@@ -34,7 +35,7 @@ template <class C, class F>
 struct variant {
   template <class... A>
     requires are_traced<A...>
-  constexpr auto operator()(const A&... a) const -> decltype(F{}(a...)) {
+  constexpr auto operator()(const A&... a) const -> decltype(F{}(static_cast<only_traced<are_traced<A...>, A>>(a)...)) {
     return in_dtypes_of<decltype(F{}(a...))>(entered<C, F>{}(a...));
   }
 };
@@ -106,6 +107,7 @@ struct region_of<F, backward_pass_autocast<Policy...>, Option...>
 };
 template <class F, class... C>
 struct region_of<F, ambient<C...>> {
+  static_assert(sizeof(ambient<C...>) > 0);  // its sentence is said here
   using type = region_in<F, C...>;
 };
 template <class F, class... C, class Option, class... More>

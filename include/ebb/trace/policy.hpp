@@ -73,7 +73,7 @@ template <class Policy, class F>
 struct patched {
   template <class... A>
     requires are_traced<A...>
-  constexpr auto operator()(const A&... a) const -> decltype(F{}(a...)) {
+  constexpr auto operator()(const A&... a) const -> decltype(F{}(static_cast<only_traced<are_traced<A...>, A>>(a)...)) {
     using around = context_among<A...>;
     using entry = std::conditional_t<std::is_same_v<around, off>, typename entry_of<F>::type, around>;
     graph& g = *first_graph(a...);

@@ -200,6 +200,13 @@ namespace detail {
 template <class F, class... A>
 constexpr auto call_compiled(F f, const A&... a);
 
+/// A traced argument as it is. clang looks at the type of a result before it looks at constraints, and would trace what is an array.
+template <bool Traced, class A>
+using only_traced = std::enable_if_t<Traced, const A&>;
+
+template <class F, class... A>
+using trace_in_context = decltype(std::declval<const F&>()(std::declval<typename argument<A>::traced>()...));
+
 /// F inside context C, whatever is around it. What the arguments' own context is, its results are in again.
 template <class C, class F>
 struct entered {
@@ -207,7 +214,8 @@ struct entered {
 
   template <class... A>
     requires are_traced<A...>
-  constexpr auto operator()(const A&... a) const -> decltype(into_context<context_among<A...>>(F{}(into_context<C>(a)...))) {
+  constexpr auto operator()(const A&... a) const
+      -> decltype(into_context<context_among<A...>>(F{}(into_context<C>(static_cast<only_traced<are_traced<A...>, A>>(a))...))) {
     graph& g = *first_graph(a...);
     const casts_asked before = g.asked;  // what is asked inside is answered
     const auto r = F{}(into_context<C>(a)...);
@@ -217,6 +225,8 @@ struct entered {
   template <class... A>
     requires(!are_traced<A...>)
   constexpr auto operator()(const A&... a) const {
+    // F is traced here and not deeper, so that a mistake in it is reported near the user's line.
+    static_cast<void>(requires { typename trace_in_context<entered, A...>; });
     return call_compiled(*this, a...);
   }
 };

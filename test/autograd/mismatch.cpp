@@ -1,0 +1,156 @@
+// test/autograd/mismatch.cpp — SW-2: a backward that is called in another autocast context than it was compiled for.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <thread>
+
+namespace {
+
+using ebb::ambient, ebb::autocast, ebb::autocast_scope, ebb::backward_pass_autocast, ebb::bf16, ebb::f16, ebb::no_autocast_scope, ebb::off;
+using ebb::as_recorded, ebb::same_as_forward;
+using matrix = ebb::tensor<float, 2, 2>;
+using variable = ebb::variable<float, 2, 2>;
+
+// The gradient of `product` by w is x's first row, in each column: bfloat16 sees 1 in place of `more`.
+constexpr float more = 1 + 0x1p-9f;
+const matrix x{{more, more}, {0, 0}}, ones{{1, 1}, {1, 1}};
+constexpr auto product = [](auto a, auto w) { return ebb::sum(ebb::matmul(a, w)); };
+constexpr auto region = ebb::compile(product);
+constexpr auto in_either = ebb::compile<ambient<off, autocast<bf16>>>(product);
+/// A product in float, whatever is around it.
+constexpr auto inner_block = ebb::compile<ambient<off, autocast<bf16>>>([](auto a, auto w) { return ebb::no_autocast(product)(a, w); });
+
+float seen(const variable& w) { return w.grad().value()(0, 0); }
+
+/// While it lives, a mismatch is what the test says.
+class setting {
+ public:
+  explicit setting(ebb::on_mismatch how) { ebb::config().autocast_mismatch = how; }
+  ~setting() { ebb::config().autocast_mismatch = ebb::on_mismatch::error; }
+};
+
+}  // namespace
+
+TEST_CASE("a mismatch is an error before anything runs; the graph can be used afterwards") {
+  const variable w(ones), v(ones);
+  const ebb::variable y = region(x, w) + ebb::sum(v * v);
+  {
+    const autocast_scope<bf16> scope;
+    using Catch::Contains;
+    CHECK_THROWS_WITH(y.backward(), Contains("backward: the backward of ") && Contains("matmul") &&
+                                        Contains("was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>") &&
+                                        Contains("f32 operands computes in f32, and would in bf16") &&
+                                        Contains("Call backward in the other context") && Contains("<ebb::as_recorded>") &&
+                                        Contains("ebb::backward_pass_autocast<ebb::autocast<ebb::bf16>>"));
+    CHECK_FALSE(w.grad().defined());
+    CHECK_FALSE(v.grad().defined());
+    CHECK_THROWS_AS(ebb::grad(y, ebb::wrt(w)), ebb::error);
+    const no_autocast_scope suspended;
+    y.backward();
+  }
+  CHECK(seen(w) == more);
+  CHECK(seen(v) == 2);
+}
+
+TEST_CASE("warn and ignore: the backward runs as it was compiled") {
+  for (const auto how : {ebb::on_mismatch::warn, ebb::on_mismatch::ignore}) {
+    const setting now(how);
+    const variable w(ones);
+    const ebb::variable y = region(x, w);
+    const autocast_scope<bf16> scope;
+    y.backward();
+    CHECK(seen(w) == more);
+  }
+}
+
+TEST_CASE("AMP-2, AMP-5: a region that was called in a context assumes it for its backward, or what its policy says") {
+  const auto recorded = [](auto f, const variable& w) {
+    const autocast_scope<bf16> scope;
+    const ebb::variable y = f(x, w);
+    STATIC_REQUIRE(std::is_same_v<std::remove_const_t<decltype(y)>, ebb::variable<float>>);
+    return y;
+  };
+  const variable w(ones), v(ones), u(ones);
+  const auto same = recorded(inner_block, w);
+  CHECK(same.item() == 2 * (more + more));
+  CHECK_THROWS_WITH(same.backward(), Catch::Contains("was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"));
+  {
+    const autocast_scope<bf16> scope;
+    same.backward();
+  }
+  CHECK(seen(w) == 1);  // multiplied in bfloat16, although its forward was in float
+
+  recorded(ebb::patch<backward_pass_autocast<off>>(inner_block), v).backward();
+  CHECK(seen(v) == more);
+
+  // as_recorded assumes nothing: it is right wherever backward is called.
+  const auto free = recorded(ebb::patch<backward_pass_autocast<as_recorded>>(inner_block), u);
+  const autocast_scope<f16> scope;
+  free.backward();
+  CHECK(seen(u) == more);
+}
+
+TEST_CASE("AMP-4: where the context changes nothing, backward may be called anywhere") {
+  const variable w(ones), v(ones);
+  const ebb::variable low = [&] {
+    const autocast_scope<bf16> scope;
+    return ebb::variable(in_either(x, w));
+  }();
+  low.backward();  // its products were in bfloat16, and stay so
+  CHECK(seen(w) == 1);
+  const ebb::variable elementwise = ebb::compile([](auto a, auto b) { return ebb::mean(ebb::tanh(a * b)); })(x, v);
+  const autocast_scope<f16> scope;
+  elementwise.backward();
+  CHECK(v.grad().defined());
+}
+
+TEST_CASE("AMP-6, AMP-3: a list of contexts is an assumption too") {
+  const variable w(ones);
+  const ebb::variable y = ebb::compile<backward_pass_autocast<autocast<bf16>>>(product)(x, w);
+  CHECK_THROWS_AS(y.backward(), ebb::error);
+  CHECK_FALSE(w.grad().defined());
+  const autocast_scope<bf16> scope;
+  y.backward();
+  CHECK(seen(w) == 1);
+}
+
+TEST_CASE("SW-1, AMP-11: the policy is bound when the region is instantiated: another one is another region") {
+  constexpr auto assumes_off = ebb::compile<backward_pass_autocast<off>>(product);
+  constexpr auto assumes_bf16 = ebb::patch<backward_pass_autocast<autocast<bf16>>>(assumes_off);
+  const variable w(ones), v(ones);
+  const ebb::variable before = assumes_off(x, w);
+  const ebb::variable after = assumes_bf16(x, v);
+  before.backward();
+  const autocast_scope<bf16> scope;
+  after.backward();
+  CHECK(seen(w) == more);
+  CHECK(seen(v) == 1);
+}
+
+TEST_CASE("AMP-17: backward uses its caller's state, in each thread its own") {
+  const variable w(ones), v(ones);
+  const ebb::variable y = region(x, w), z = region(x, v);
+  bool refused = false;
+  std::thread([&] {
+    const autocast_scope<bf16> scope;
+    try {
+      y.backward();
+    } catch (const ebb::error&) {
+      refused = true;
+    }
+  }).join();
+  CHECK(refused);
+  const autocast_scope<bf16> scope;
+  std::thread([&] { z.backward(); }).join();  // a thread begins outside of all contexts
+  CHECK(seen(v) == more);
+}
+
+TEST_CASE("an undeclared context is refused when the region is called with variables; nothing is recorded") {
+  const variable w(ones);
+  const autocast_scope<f16> scope;
+  CHECK_THROWS_WITH(in_either(x, w),
+                    Catch::Contains("which the function does not declare") && Catch::Contains("ebb::autocast<ebb::f16>>>(f)"));
+  CHECK(ebb::current_autocast() == ebb::dtype::f16);
+}

@@ -1,0 +1,217 @@
+// test/exec/region.cpp — regions with a policy and with declared contexts, on arrays; an op of the user's that asks for the context.
+// SPDX-License-Identifier: BSL-1.0
+#include "../op/golden.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <thread>
+
+namespace user {
+
+/// x, and x + 1 where autocast is on.
+struct probe {
+  template <class T>
+  static constexpr ebb::operand<T> apply(ebb::operand<T> x) {
+    return ebb::autocast_dtype(x) ? x + 1 : x;
+  }
+};
+/// The same, pulled back to g * probe(x).
+struct probed : ebb::elementwise<1> {
+  static constexpr std::string_view name = "probed";
+  static constexpr auto value(auto x) { return x; }
+  static constexpr auto pull(auto g, auto x, auto) { return ebb::grads(g * probe::apply(x)); }
+};
+
+}  // namespace user
+
+namespace {
+
+using ebb::ambient, ebb::autocast, ebb::autocast_scope, ebb::backward_pass_autocast, ebb::bf16, ebb::f16, ebb::no_autocast_scope, ebb::off;
+using ebb::as_recorded, ebb::same_as_forward;
+
+template <std::size_t... E>
+using array = ebb::tensor<float, E...>;
+
+template <std::size_t... E>
+array<E...> read(const golden::block& b, const char* kind, const char* name) {
+  array<E...> r;
+  const golden::line* const l = b.find(kind, name);
+  REQUIRE(l);
+  REQUIRE(l->values.size() == r.size());
+  for (std::size_t i = 0; i < r.size(); ++i) r.mutable_data()[i] = static_cast<float>(l->values[i]);
+  return r;
+}
+
+// bfloat16 sees 1 in place of it, float16 does not; and 1 in place of `little_more` both.
+constexpr float more = 1 + 0x1p-9f, little_more = 1 + 0x1p-13f;
+const array<2, 2> x_more{{more, more}, {0, 0}}, x_little_more{{little_more, little_more}, {0, 0}}, ones{{1, 1}, {1, 1}};
+constexpr auto product = [](auto x, auto w) { return ebb::sum(ebb::matmul(x, w)); };
+
+/// The gradient of `product` by w is x's first row, in each column: it shows in which dtype the pull has multiplied.
+float seen(const array<2, 2>& of_w) { return of_w(0, 0); }
+
+}  // namespace
+
+TEST_CASE("AMP-1, AMP-2, AMP-3, AMP-8: an op that asks for the context, and asks again when it is pulled") {
+  constexpr auto apply = [](auto a) { return ebb::call<user::probed>{}(ebb::call<user::probe>{}(a)); };
+  constexpr auto inner = [](auto x) { return ebb::no_autocast(decltype(apply){})(x); };
+  const auto check = [](const char* row, auto region) {
+    INFO(row);
+    const golden::block& b = golden::family("autocast").at(row);
+    const auto x = static_cast<float>(b.find("input", "x")->values[0]);
+    const auto [y, of_x] = ebb::value_and_grad(region)(x);
+    CHECK(y == static_cast<float>(b.find("value", "y")->values[0]));
+    CHECK(of_x == static_cast<float>(b.find("grad", "x")->values[0]));
+  };
+  constexpr auto in_bf16 = ebb::compile<backward_pass_autocast<same_as_forward>>(ebb::under<autocast<bf16>>(inner));
+  constexpr auto outside = ebb::compile<backward_pass_autocast<off>>(inner);
+  check("probe/AMP-1", in_bf16);
+  check("probe/AMP-2", ebb::patch<backward_pass_autocast<off>>(in_bf16));
+  check("probe/AMP-3", ebb::patch<backward_pass_autocast<autocast<bf16>>>(outside));
+  check("probe/list_inside_ambient", ebb::patch<backward_pass_autocast<autocast<bf16>>>(in_bf16));
+  check("probe/empty_list", ebb::patch<backward_pass_autocast<>>(in_bf16));
+  check("probe/same_without_ambient", ebb::patch<backward_pass_autocast<same_as_forward>>(outside));
+  check("probe/AMP-8_on_then_off", ebb::patch<backward_pass_autocast<autocast<bf16>, off>>(in_bf16));
+  check("probe/AMP-8_off_then_on", ebb::patch<backward_pass_autocast<off, autocast<bf16>>>(in_bf16));
+
+  // What asks is told: the program depends on the context, forward and backward.
+  STATIC_REQUIRE(ebb::policy_matters<decltype(inner), off, autocast<bf16>, float>);
+  constexpr auto asks = [](auto x) { return ebb::call<user::probe>{}(x); };
+  CHECK(ebb::under<autocast<f16>>(asks)(2.f) == 3.f);
+  CHECK(ebb::compile(asks)(2.f) == 2.f);
+}
+
+TEST_CASE("AMP-5: chain B compiled, with exact sums, has PyTorch's bits under each policy") {
+  constexpr auto chain = ebb::compile(ebb::under<autocast<bf16>>([](auto x, auto w1, auto w2) {
+    const auto z = ebb::no_autocast([](auto y, auto w) { return ebb::linear(ebb::cast<float>(y), w); })(ebb::matmul(x, w1), w2);
+    return ebb::sum(z * z);
+  }));
+  const auto check = [](const std::string& policy, auto region) {
+    INFO(policy);
+    const golden::block& b = golden::family("autocast").at("B_exact/bfloat16/" + policy);
+    const auto [loss, x, w1, w2] =
+        ebb::value_and_grad<0, 1, 2>(region)(read<3, 4>(b, "input", "x"), read<4, 4>(b, "input", "w1"), read<2, 4>(b, "input", "w2"));
+    CHECK(loss == static_cast<float>(b.find("value", "loss")->values[0]));
+    CHECK(x == read<3, 4>(b, "grad", "x"));
+    CHECK(w1 == read<4, 4>(b, "grad", "w1"));
+    CHECK(w2 == read<2, 4>(b, "grad", "w2"));
+  };
+  check("same_as_forward", chain);
+  check("off", ebb::patch<backward_pass_autocast<off>>(chain));
+  check("off", ebb::patch<backward_pass_autocast<as_recorded>>(chain));
+}
+
+TEST_CASE("AMP-10: a region in a region keeps its policy, and so does the one around it") {
+  static constexpr auto inner = ebb::compile<backward_pass_autocast<autocast<bf16>>>(product);
+  constexpr auto outer = ebb::compile<backward_pass_autocast<off>>([](auto x, auto v, auto w) { return product(x, v) + inner(x, w); });
+  const auto [of_v, of_w] = ebb::grad<1, 2>(outer)(x_more, ones, ones);
+  CHECK(seen(of_v) == more);
+  CHECK(seen(of_w) == 1);
+  const auto [v, w] = ebb::grad<1, 2>(ebb::patch<backward_pass_autocast<autocast<f16>>>(outer))(x_little_more, ones, ones);
+  CHECK(seen(v) == 1);
+  CHECK(seen(w) == 1);
+  const auto [v16, w16] = ebb::grad<1, 2>(ebb::patch<backward_pass_autocast<autocast<f16>>>(outer))(x_more, ones, ones);
+  CHECK(seen(v16) == more);  // float16 holds it
+  CHECK(seen(w16) == 1);     // the inner region's bfloat16 does not
+  // The same two products side by side: not taken for one, although they are pulled apart.
+  constexpr auto twice = ebb::compile<backward_pass_autocast<off>>([](auto x, auto u) { return product(x, u) + inner(x, u); });
+  CHECK(seen(ebb::grad<1>(twice)(x_more, ones)) == more + 1);
+}
+
+TEST_CASE("a scope selects among the contexts that a region declares; results keep their type") {
+  constexpr auto region = ebb::compile<ambient<off, autocast<bf16>>>([](auto x, auto w) { return ebb::matmul(x, w); });
+  const auto in_float = region(x_more, ones);
+  STATIC_REQUIRE(std::is_same_v<std::remove_const_t<decltype(in_float)>, array<2, 2>>);
+  CHECK(in_float(0, 0) == more + more);
+  {
+    const autocast_scope<bf16> scope;
+    const auto narrow = region(x_more, ones);
+    STATIC_REQUIRE(std::is_same_v<decltype(narrow), decltype(in_float)>);
+    CHECK(narrow(0, 0) == 2);
+    array<2, 2> into;
+    region(ebb::into(into), x_more, ones);
+    CHECK(into(0, 0) == 2);
+    {
+      const no_autocast_scope suspended;
+      CHECK(region(x_more, ones)(0, 0) == more + more);
+    }
+    CHECK(region(x_more, ones)(0, 0) == 2);
+  }
+  CHECK(region(x_more, ones)(0, 0) == more + more);
+}
+
+TEST_CASE("a context that a region does not declare is an error that names the declaration, where it matters") {
+  constexpr auto region = ebb::compile<ambient<off, autocast<bf16>>>(product);
+  array<2, 2> of_w{{7, 7}, {7, 7}};
+  float value = 7;
+  const autocast_scope<f16> scope;
+  using Catch::Contains;
+  CHECK_THROWS_WITH(region(x_more, ones), Contains("ebb::compile: called in ebb::autocast<ebb::f16>, which the function does not") &&
+                                              Contains("matmul would compute in f16, not in f32") &&
+                                              Contains("ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>"));
+  CHECK_THROWS_WITH(ebb::value_and_grad<1>(product)(ebb::into(value, of_w), x_more, ones), Contains("ebb::value_and_grad: called"));
+  CHECK(value == 7);
+  CHECK(seen(of_w) == 7);
+
+  // What no context changes may be called in all: elementwise functions, double, and what chooses by itself.
+  CHECK(ebb::compile([](auto a) { return ebb::sum(a * a); })(ones) == 4);
+  CHECK(ebb::compile(product)(ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}}, ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}}) == 8);
+  CHECK(ebb::under<off>(product)(x_more, ones) == 4 * more);
+  CHECK(static_cast<float>(ebb::under<autocast<bf16>>(product)(x_more, ones)) == 4);
+}
+
+TEST_CASE("AMP-16, AMP-T1 to T9: the state of a thread is known, and restored at each level, also when an exception passes") {
+  const auto now = [] { return ebb::current_autocast(); };
+  CHECK_FALSE(now());
+  {
+    const autocast_scope<bf16> outer;
+    CHECK(now() == ebb::dtype::bf16);
+    try {
+      const no_autocast_scope suspended;
+      CHECK_FALSE(now());
+      const autocast_scope<f16> inner;
+      CHECK(now() == ebb::dtype::f16);
+      ebb::compile(product)(x_more, ones);
+      FAIL("a context that the function does not declare");
+    } catch (const ebb::error&) {
+      CHECK(now() == ebb::dtype::bf16);
+    }
+    CHECK(now() == ebb::dtype::bf16);
+  }
+  CHECK_FALSE(now());
+}
+
+TEST_CASE("AMP-17: threads have states of their own") {
+  static constexpr auto region = ebb::compile<ambient<off, autocast<bf16>, autocast<f16>>>(product);
+  const autocast_scope<bf16> scope;
+  float in_none = 0, in_f16 = 0;
+  std::thread([&] { in_none = region(x_more, ones); }).join();
+  std::thread([&] {
+    const autocast_scope<f16> own;
+    in_f16 = region(x_little_more, ones);
+  }).join();
+  CHECK(in_none == 4 * more);
+  CHECK(in_f16 == 4);
+  CHECK(region(x_more, ones) == 4);
+}
+
+TEST_CASE("AMP-19, SW-4: one weight in two contexts has a cast for each; a weight that has changed is cast again") {
+  constexpr auto both = ebb::under<autocast<bf16>>([](auto x, auto w) {
+    return std::tuple(ebb::sum(ebb::matmul(x, w)), ebb::under<autocast<f16>>(product)(x, w));
+  });
+  array<2, 2> w = ones;
+  const auto [first, second] = both(x_more, w);
+  CHECK(static_cast<float>(first) == 4);
+  CHECK(static_cast<float>(second) == 4 * more);
+  w *= 2;
+  CHECK(static_cast<float>(std::get<0>(both(x_more, w))) == 8);
+
+  constexpr auto updated = ebb::under<autocast<bf16>>([](auto x, auto v) {  // in one program
+    const auto before = product(x, v);
+    v *= 2;
+    return std::tuple(before, product(x, v));
+  });
+  const auto [before, after] = updated(x_more, ones);
+  CHECK(static_cast<float>(before) == 4);
+  CHECK(static_cast<float>(after) == 8);
+}
