@@ -175,4 +175,13 @@ TEST_CASE("a node is not known by variables that are not its own") {
   CHECK(test::refusal([&] { x.grad_fn(); }) == "ebb::variable::grad_fn: x was made by no node; the node of a leaf is accumulate_node");
   CHECK(test::refusal([&] { z.grad_fn(w, w); }).empty());
 }
+
+TEST_CASE("a traced hook that changes extents which only the run knows is refused, recorded or not") {
+  const var x(array{1, 2});
+  x.register_hook(ebb::bind(ebb::tensor<int, dyn>{1}, [](auto at, auto g) { return ebb::take(g, at); }));
+  CHECK_FALSE(test::refusal([&] { total(x).backward(); }).empty());
+  CHECK_FALSE(x.grad().defined());
+  CHECK(test::refusal([&] { ebb::grad(total(product(x, x)), ebb::wrt(x), {.create_graph = true}); }) ==
+        "ebb::variable::register_hook: the hook changed the gradient from f32[2] to f32[1]");
+}
 #endif

@@ -106,6 +106,16 @@ template <class F, class... Term>
 using hook_result = decltype(std::apply([](auto... v) { return function_in<F>{}(typename argument<decltype(v)>::traced{}..., Term{}...); },
                                         std::declval<bound_values<F>>()));
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_hook_size(const any_tensor& was, const any_tensor& is) {
+  raise("ebb::variable::register_hook: the hook changed the gradient from " + was.text() + " to " + is.text());
+}
+/// Throws: error if what a hook has returned for a gradient has other extents.
+template <std::size_t... E>
+void require_same_extents(const array_like auto& returned, const layout<E...>& shape) {
+  const extent_list is = extents_of_layout(layout_in(returned)), was = extents_of_layout(shape);
+  constexpr dtype type = dtype_of<borrowed_element<std::remove_cvref_t<decltype(returned)>>>;
+  if (!same_extents(is, was)) raise_hook_size({type, was, {}}, {type, is, {}});
+}
 /// The elements of a block.
 template <class T, std::size_t... E>
 view<T, E...> as_view(const layout<E...>& shape, const storage& block) {

@@ -11,10 +11,6 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_hook_size(const any_tensor& was, const any_tensor& is) {
-  raise("ebb::variable::register_hook: the hook changed the gradient from " + was.text() + " to " + is.text());
-}
-
 template <class F, class T, std::size_t... E>
 class opaque_hook final : public hook {
  public:
@@ -36,23 +32,18 @@ class opaque_hook final : public hook {
     if constexpr (requires { typename R::result_type; r.get(); }) {  // an expression: what it becomes
       put(c, r.get());
     } else if constexpr (is_variable<R>) {
-      require_same(r);
+      require_same_extents(r, shape_);
       *c.in = as_gradient(r);
       if (!c.create_graph) c.in->from = nullptr;  // r may be a leaf, which is going to be written
     } else if constexpr (array_like<R>) {
       if (c.create_graph) raise("ebb::variable::register_hook: a hook on values replaced a gradient while a graph of the backward is made: "
                                 "let it take a variable, or make it traceable");
-      require_same(r);
+      require_same_extents(r, shape_);
       *c.in = {to_storage(r), nullptr, 0, true};
     } else if (r) {
       put(c, *r);
     }
   }
-  void require_same(const auto& r) {
-    const extent_list is = extents_of_layout(layout_in(r)), was = extents_of_layout(shape_);
-    if (!same_extents(is, was)) raise_hook_size({dtype_of<T>, was, {}}, {dtype_of<T>, is, {}});
-  }
-
   F f_;
   [[no_unique_address]] layout<E...> shape_;
 };

@@ -98,6 +98,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook
     };
     const auto result = call([&](const auto&... x) { return program{}(x...); },
                              std::tuple(from(std::integral_constant<std::size_t, J>{})...));
+    (require_same_extents(result_at<I>(result), std::get<I>(layouts_)), ...);
     ([&] {
       if (g[I]->defined) *g[I] = as_gradient(result_at<I>(result));
     }(), ...);
@@ -184,8 +185,10 @@ class traced_leaf_hook final : public hook {
   /// The gradient keeps its history; the value never has one.
   void run_recorded(leaf& l) {
     gradient next = std::apply([&](const auto&... value) {
-      return as_gradient(program_function<compile_spec<result_of_function<function, 1>>>{}(
-          value..., variable<T, E...>(shape_, counted<vertex>(&l)), as_variable<T>(shape_, l.grad)));
+      const auto g = program_function<compile_spec<result_of_function<function, 1>>>{}(
+          value..., variable<T, E...>(shape_, counted<vertex>(&l)), as_variable<T>(shape_, l.grad));
+      require_same_extents(g, shape_);
+      return as_gradient(g);
     }, values_);
     const exclusive alone(l);
     if constexpr (writes_value) compute<0>(l);
