@@ -179,6 +179,7 @@
 #include "autograd/hooks.hpp"
 #include "autograd/node_handle.hpp"
 #include "autograd/backward.hpp"
+#include "autograd/followed.hpp"
 #include "autograd/expression.hpp"
 #include "autograd/multi_grad.hpp"
 #include "autograd/function_types.hpp"

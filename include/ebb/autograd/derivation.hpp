@@ -62,9 +62,10 @@ inline vec<int> kept_with_gradient(const derivation& d) {
   return r;
 }
 
-/// From kept values, seeds of results and seeds of saved values to the gradients of the edges. Without outputs if a value is missing.
-inline graph extended_backward(const derivation& d) {
-  const graph j = joint(d.forward, d.edges);
+/// From kept values, seeds of results and, if `of_saved`, seeds of saved values to the gradients of the edges, with pulls in the given
+/// autocast context. Without outputs if a value is missing.
+inline graph backward_from_kept(const derivation& d, bool of_saved, const cast_context& context = context_of<off>) {
+  const graph j = joint(d.forward, d.edges, context, of_saved ? d.forward.out.size() : d.results);
   const int saves = d.forward.out.size() - d.results;
   graph e = shell_of(j);
   vec<int> to(j.size(), -1);
@@ -80,7 +81,7 @@ inline graph extended_backward(const derivation& d) {
   for (int s = 0; s < d.seeds(); ++s, ++seed, ++next)
     if (const int k = j.input(seed); k >= 0) take(k, next);
   const vec<int> with_gradient = kept_with_gradient(d);
-  for (int s = 0; s < saves; ++s) {
+  for (int s = 0; of_saved && s < saves; ++s) {
     if (!is_real(d.forward.op(d.forward.out[d.results + s]).result)) continue;
     const int k = j.input(seed++);
     bool is_kept = false;
@@ -103,6 +104,14 @@ inline graph extended_backward(const derivation& d) {
     e.out.push(to[j.out[o]]);
   }
   return prune(e);
+}
+
+/// The same function, whose pulls run in another autocast context.
+inline derivation in_other_context(derivation d, const cast_context& context) {
+  d.backward = backward_from_kept(d, false, context);
+  d.read_seeds = {};
+  for (int s = 0; s < d.seeds(); ++s) d.read_seeds.push(s);
+  return d;
 }
 
 /// The values of all symbols, given those that are extents of arguments, in order.

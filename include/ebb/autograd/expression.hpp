@@ -9,6 +9,7 @@
 // the names of types grow with what stands in one line, not with what stands in a program.
 #pragma once
 
+#include "followed.hpp"
 #include "node_handle.hpp"
 
 #include "../exec/eager.hpp"
@@ -136,13 +137,13 @@ class expression {
   using value_type = T;
   using extents_type = Extents;
 
-  explicit expression(A... a) : operands_(std::move(a)...), records_(this_tape().records) {
+  explicit expression(A... a) : operands_(std::move(a)...), context_(current_context()), records_(this_tape().records) {
     if (this_tape().packing) packing_ = detail::packing_scopes().back();
   }
   expression(expression&&) = default;
   /// Copies are one variable.
   expression(const expression& other)
-      : operands_(other.operands_), made_(other.get()), packing_(other.packing_), records_(other.records_) {}
+      : operands_(other.operands_), made_(other.get()), packing_(other.packing_), context_(other.context_), records_(other.records_) {}
   expression& operator=(const expression&) = delete;
 
   using result = detail::expression_result<expression, T, Extents, typename detail::expression_leaves<expression>::type>;
@@ -220,7 +221,14 @@ class expression {
   result_type run() const {
     const recording_scope as_then(records_);
     using function = detail::flat<expression>;
-    return std::apply([](const auto&... leaf) { return detail::run_region<function>("ebb: an expression", leaf...); }, leaves());
+    return std::apply([&]<class... Leaf>(const Leaf&... leaf) -> result_type {
+      if constexpr (detail::asks_context<function, Leaf...>) {
+        if (detail::asked_by<function, Leaf...>.differs(0, context_)) [[unlikely]]
+          return detail::run_in_context<result_type, T, Extents, function>(context_, leaf...);
+        const context_switch as_there(context_);
+        return detail::run_region<function>("ebb: an expression", leaf...);
+      } else return detail::run_region<function>("ebb: an expression", leaf...);
+    }, leaves());
   }
   result_type run_in_scope() const {
     const packing_scope as_then(packing_);
@@ -230,6 +238,7 @@ class expression {
   std::tuple<A...> operands_;
   mutable std::optional<result_type> made_;
   std::shared_ptr<saved_hooks> packing_;
+  int context_;
   bool records_;
 };
 
@@ -244,6 +253,10 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 namespace detail {
 
 /// Numbers are arguments of the segment: an exponent is not known while it is traced.
+template <class Expression>
+  requires is_expression<Expression>
+inline constexpr bool follows_context<flat<Expression>> = true;
+
 template <class F>
 struct on_tape_function {
   using type = F;

@@ -5,6 +5,7 @@
 #include "derivation.hpp"
 #include "thread.hpp"
 
+#include "../exec/ambient.hpp"
 #include "../exec/blocks.hpp"
 
 #include <memory>
@@ -48,12 +49,15 @@ class runnable {
 /// A function as a graph. Called with a history it makes a node whose backward is derived at run time, and so on to any order.
 class graph_function : public node_program {
  public:
-  explicit graph_function(const graph& g, const char* name);
+  /// Followed: by number, the contexts that its backward follows when it is called there; see followed.hpp.
+  explicit graph_function(const graph& g, const char* name, const cast_context* const* followed = nullptr);
 
   /// From inputs to outputs; recorded if any input has a history. `symbols`: the extents that the graph's arguments had.
   void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
   const graph& program() const { return g_; }
   const twice_differentiable& derived();
+  /// The same for the autocast context that this thread is in.
+  const twice_differentiable& derived_here();
 
  private:
   static graph_function& of(const node& n) { return *static_cast<graph_function*>(const_cast<node_program*>(n.program)); }
@@ -61,12 +65,13 @@ class graph_function : public node_program {
   static dtype type_of_saved(const node& n, int number);
   static void run_node(node& n, gradient* in, gradient* out);
   static void record_node(node& n, gradient* in, gradient* out);
-  static const twice_differentiable& twice_of(const node& n) { return of(n).derived(); }
+  static const twice_differentiable& twice_of(const node& n) { return of(n).derived_here(); }
 
   graph g_;
   std::vector<dtype> output_types_;
-  std::once_flag once_;
-  std::unique_ptr<twice_differentiable> derived_;
+  const cast_context* const* followed_;
+  std::once_flag once_[contexts];
+  std::unique_ptr<twice_differentiable> derived_[contexts];
 };
 
 /// A derivation that is ready to run: its forward half, its backward, and the extended one when it is first needed.
@@ -138,7 +143,7 @@ class twice_differentiable {
   }
   graph_function& extended() const {
     std::call_once(once_, [&] {
-      const graph g = detail::extended_backward(d_);
+      const graph g = detail::backward_from_kept(d_, true);
       if (g.out.size() != d_.edges.size())
         raise(std::string("ebb::backward: ") + name_ +
               " cannot be differentiated twice: a pull in it mentions an operand that it gives no gradient; use ebb::stop_gradient there");
@@ -156,7 +161,7 @@ class twice_differentiable {
   mutable std::unique_ptr<graph_function> extended_;
 };
 
-inline graph_function::graph_function(const graph& g, const char* node_name)
+inline graph_function::graph_function(const graph& g, const char* node_name, const cast_context* const* followed)
     : node_program{.name = node_name,
                    .outputs = static_cast<std::uint16_t>(g.out.size()),
                    .edges = static_cast<std::uint16_t>(detail::real_inputs(g).size()),
@@ -168,17 +173,26 @@ inline graph_function::graph_function(const graph& g, const char* node_name)
                    .run = run_node,
                    .record = record_node,
                    .twice = twice_of},
-      g_(g) {
+      g_(g),
+      followed_(followed) {
   for (int o : g_.out) output_types_.push_back(g_.op(o).result);
   types = output_types_.data();
 }
 
 inline const twice_differentiable& graph_function::derived() {
-  std::call_once(once_, [&] {
-    derived_ = std::make_unique<twice_differentiable>(detail::derive(g_, detail::real_inputs(g_)), name);
-    saved = static_cast<std::uint16_t>(derived_->graphs().kept.size());
+  std::call_once(once_[0], [&] {
+    derived_[0] = std::make_unique<twice_differentiable>(detail::derive(g_, detail::real_inputs(g_)), name);
+    saved = static_cast<std::uint16_t>(derived_[0]->graphs().kept.size());
   });
-  return *derived_;
+  return *derived_[0];
+}
+inline const twice_differentiable& graph_function::derived_here() {
+  const int now = followed_ ? current_context() : 0;
+  if (now == 0) return derived();
+  std::call_once(once_[now], [&] {
+    derived_[now] = std::make_unique<twice_differentiable>(detail::in_other_context(derived().graphs(), *followed_[now]), name);
+  });
+  return *derived_[now];
 }
 
 inline void graph_function::call(const gradient* in, const std::size_t* symbol_values, gradient* out, bool records) {
@@ -216,7 +230,7 @@ inline dtype graph_function::type_of_saved(const node& n, int number) {
   const graph& b = of(n).derived().graphs().backward;
   return b.op(b.input(number)).result;
 }
-inline void graph_function::run_node(node& n, gradient* in, gradient* out) { of(n).derived().pull(n, in, out, false); }
-inline void graph_function::record_node(node& n, gradient* in, gradient* out) { of(n).derived().pull(n, in, out, true); }
+inline void graph_function::run_node(node& n, gradient* in, gradient* out) { of(n).derived_here().pull(n, in, out, false); }
+inline void graph_function::record_node(node& n, gradient* in, gradient* out) { of(n).derived_here().pull(n, in, out, true); }
 
 }  // namespace ebb::inline EBB_ABI

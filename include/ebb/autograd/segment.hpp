@@ -41,6 +41,10 @@ struct recomputed {
 template <class F>
 inline constexpr bool saves_values<recomputed<F>> = false;
 
+/// Whether calls of F, and of its backward, follow the autocast context of their caller: those of eager code do, see followed.hpp.
+template <class F>
+inline constexpr bool follows_context = false;
+
 template <class Half>
 struct without_copies {
   static constexpr graph make() { return distinct_outputs(used_arguments(frozen<Half>::g.thaw()).g).g; }
@@ -153,6 +157,9 @@ class segment {
     return false;
   }();
 
+  /// Whether its backward follows the context of its call.
+  static constexpr bool follows = follows_context<F> && context_matters;
+
   /// Symbols that are extents of arguments: their values are kept, the others follow.
   static constexpr int symbols = [] {
     int n = 0;
@@ -192,6 +199,8 @@ class segment_node {
 
  public:
   static void run(node& n, gradient* in, gradient* out) {
+    if constexpr (S::follows)
+      if (S::asked_in_pulls[0].differs(0, current_context())) [[unlikely]] return twice(n).pull(n, in, out, false);
     std::uint64_t defined = 0;
     for (int s = 0; s < S::seeds; ++s)
       if (const int o = S::output_of_seed(s); o >= 0 && in[o].defined) defined |= std::uint64_t{1} << (s < 63 ? s : 63);
@@ -254,6 +263,11 @@ class segment_node {
   static void record(node& n, gradient* in, gradient* out) { twice(n).pull(n, in, out, true); }
   static const twice_differentiable& twice(const node&) {
     static const twice_differentiable derived(graphs(), S::name);
+    if constexpr (S::follows) {
+      static const twice_differentiable other[] = {twice_differentiable(in_other_context(graphs(), context_of<autocast<bf16>>), S::name),
+                                                   twice_differentiable(in_other_context(graphs(), context_of<autocast<f16>>), S::name)};
+      if (const int now = current_context()) return other[now - 1];
+    }
     return derived;
   }
 
@@ -264,7 +278,7 @@ class segment_node {
   }();
   static constexpr node_program program{S::name,     S::outputs, S::edges, S::kept, S::symbols,
                                         types.data(), extents,    saved_type, run,     record,     twice,
-                                        nullptr,      S::context_matters ? S::asked_in_pulls.data() : nullptr};
+                                        nullptr,      S::context_matters && !S::follows ? S::asked_in_pulls.data() : nullptr};
 
  private:
   static derivation graphs() {

@@ -89,11 +89,12 @@ constexpr graph value_and_gradient(graph g, const vec<int>& arguments, const cas
   return prune(simplify(g));
 }
 
-/// The outputs of g, then the pull-back of seeds, which become further arguments, one for each real output.
-constexpr graph joint(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
+/// The outputs of g, then the pull-back of seeds, which become further arguments, one for each real output: of all, or of the first ones.
+constexpr graph joint(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>, int seeded = -1) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   vec<int> outs, seeds;
-  for (int o : g.out) {
+  for (int i = 0; i < (seeded < 0 ? g.out.size() : seeded); ++i) {
+    const int o = g.out[i];
     if (!is_real(g.op(o).result)) continue;
     outs.push(o);
     seeds.push(g.op(o).kit->input(g, g.eq[o].shape, g.inputs++));

@@ -1,0 +1,147 @@
+// examples/autocast/main.cpp — a backward that is compiled under a wrong assumption gives inf; then digits trained in bfloat16.
+// SPDX-License-Identifier: BSL-1.0
+#include "../digits/digits.hpp"
+#include "../digits/model.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace contexts {
+
+using half = ebb::autocast<ebb::f16>;
+
+// PyTorch's issue 153044: a layer under autocast, then one in a block without it, and a loss that is scaled as float16 training does.
+constexpr auto region = [](auto x, auto ones, auto w) {
+  const auto y = ebb::matmul(x, ones);
+  const auto z = ebb::no_autocast([](auto u, auto v) { return ebb::matmul(ebb::cast<float>(u), v); })(y, w);
+  return ebb::sum(16384 * z);
+};
+using X = ebb::tensor<float, 1, 4>;
+using W = ebb::tensor<float, 4, 4>;
+using inside = decltype(ebb::under<half>(region));  // the region as it is inside autocast
+
+// The assumption about the call of backward matters for this region, and the types know it. For one product, which is cast in any case,
+// it does not.
+static_assert(ebb::policy_matters<inside, ebb::off, ebb::same_as_forward, X, W, W>);
+static_assert(!ebb::policy_matters<decltype(ebb::under<half>([](auto x, auto w) { return ebb::matmul(x, w); })), ebb::off,
+                                   ebb::same_as_forward, X, W>);
+
+/// Calls the region inside autocast and backward outside, as PyTorch's guide recommends.
+template <class Policy>
+void show(const char* name) {
+  constexpr auto compiled = ebb::compile<ebb::ambient<ebb::off, half>, ebb::backward_pass_autocast<Policy>>(region);
+  const ebb::variable w(W::ones());
+  std::optional<ebb::variable<float>> scaled;
+  {
+    const ebb::autocast_scope<ebb::f16> scope;
+    scaled = compiled(X::ones(), W::ones(), w);
+  }
+  try {
+    scaled->backward();
+    std::printf("%-26s weight gradient %g\n", name, static_cast<double>(w.grad().value()(0, 0)));
+  } catch (const ebb::error& e) {
+    std::printf("%-26s refused: %s\n", name, e.what());
+  }
+}
+
+void compare() {
+  std::puts("each equation of the backward, assumed to be called outside of autocast:");
+  ebb::print(ebb::backward_t<inside, ebb::off, X, W, W>{});
+  std::puts("\nassumed to be called where the region was, inside:");
+  ebb::print(ebb::backward_t<inside, ebb::same_as_forward, X, W, W>{});
+  std::puts("\nthe region is called inside autocast<f16>, backward outside:");
+  show<ebb::off>("off");
+  show<ebb::as_recorded>("as_recorded");
+  show<ebb::same_as_forward>("same_as_forward");
+  ebb::config().autocast_mismatch = ebb::on_mismatch::ignore;
+  show<ebb::same_as_forward>("same, and the check off");
+  ebb::config().autocast_mismatch = ebb::on_mismatch::error;
+}
+
+}  // namespace contexts
+
+namespace training {
+
+constexpr std::size_t batch = 32;
+constexpr int epochs = 20;
+
+// One region for both: the scope around its call selects the program. Its weights stay float, and so do their gradients.
+constexpr auto step_loss =
+    ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>, ebb::backward_pass_autocast<ebb::as_recorded>>(loss);
+constexpr auto pick = ebb::compile([](auto images, auto labels, auto chosen) {
+  return std::tuple(ebb::take(images, chosen), ebb::take(labels, chosen));
+});
+
+struct outcome {
+  double accuracy, microseconds;
+  std::size_t saved;
+};
+
+/// The bytes that a call saves for its backward, beside arrays of the batch and of the network, which others hold anyway.
+std::size_t bytes_saved(const void* images, const network<ebb::variable>& net, auto&& call) {
+  std::vector<const void*> held{images};
+  ebb::each_leaf([&](const auto& p) { held.push_back(p.value().data()); }, net);
+  std::size_t bytes = 0;
+  const auto pack = [&](const ebb::any_tensor& saved) {
+    const void* const data = saved.block().data();
+    if (std::find(held.begin(), held.end(), data) == held.end()) bytes += saved.block().bytes();
+    return saved;
+  };
+  const ebb::saved_tensors_hooks count(pack, [](const ebb::any_tensor& saved) { return saved; });
+  call();
+  return bytes;
+}
+
+outcome train(const digits& data, const digits& held_out, ebb::random_key key, bool low) {
+  const auto [weights, order] = key.split<2>();
+  const auto start = initial_network(weights);
+  const network<ebb::variable> net{ebb::variable(start.w1), ebb::variable(start.b1), ebb::variable(start.w2), ebb::variable(start.b2)};
+  auto [adam, hooks] = ebb::optimize_in_backward(ebb::adam{.lr = 0.005}, net);
+  const auto forward = [&](const auto& x, const auto& t) {
+    std::optional<ebb::autocast_scope<ebb::bf16>> scope;
+    if (low) scope.emplace();
+    return step_loss(net, x, t);
+  };
+
+  outcome r{};
+  std::size_t steps = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int epoch = 1; epoch <= epochs; ++epoch) {
+    const auto shuffled = ebb::permutation(order.fold_in(epoch), data.images.extent(0));
+    adam.rule().lr = 0.005 * (epochs + 1 - epoch) / epochs;
+    for (std::size_t first = 0; first + batch <= shuffled.size(); first += batch, ++steps) {
+      const auto [x, t] = pick(data.images, data.labels, ebb::view<const std::int64_t, batch>(shuffled.data() + first));
+      forward(x, t).backward();
+    }
+  }
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
+  r.microseconds = time.count() / static_cast<double>(steps);
+
+  const network<ebb::tensor> trained{net.w1.value(), net.b1.value(), net.w2.value(), net.b2.value()};
+  const auto predicted = ebb::compile(predict)(trained, held_out.images);
+  int right = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) right += predicted(i) == held_out.labels(i);
+  r.accuracy = right / static_cast<double>(predicted.size());
+  const auto [x, t] = pick(data.images, data.labels, ebb::view<const std::int64_t, batch>(ebb::permutation(order, batch).data()));
+  r.saved = bytes_saved(x.data(), net, [&] { forward(x, t); });
+  return r;
+}
+
+bool compare() {
+  const std::string path = EBB_DATA "/digits/digits.txt";
+  const digits training = vary(load_digits(path, 0, 1500), 10, 1), held_out = load_digits(path, 1500, 1797);
+  const outcome full = train(training, held_out, 2, false), low = train(training, held_out, 2, true);
+  std::printf("\ndigits, %d epochs        float32    bfloat16\n", epochs);
+  std::printf("held-out accuracy       %8.3f    %8.3f\n", full.accuracy, low.accuracy);
+  std::printf("microseconds a step     %8.1f    %8.1f\n", full.microseconds, low.microseconds);
+  std::printf("bytes saved a step      %8zu    %8zu\n", full.saved, low.saved);
+  return low.accuracy > full.accuracy - 0.0051 && full.accuracy >= 0.95;
+}
+
+}  // namespace training
+
+int main() {
+  contexts::compare();
+  return training::compare() ? 0 : 1;
+}

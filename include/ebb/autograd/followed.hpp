@@ -1,0 +1,64 @@
+// ebb/autograd/followed.hpp — eager code under autocast: an expression and its backward follow the contexts of their callers.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: eager code follows]
+// Eager code declares no contexts. Compiling each expression for each of them would make every product three times as dear to compile, so
+// outside of `off` an expression runs as a graph, block by block: with the same kernels, the same bits, and one more node of the kind
+// that derivatives of derivatives are made of. Its result has the dtype that it has outside of autocast, as that of a region. A backward
+// that is called in another context than the expression runs by a graph, too, where that matters.
+#pragma once
+
+#include "region.hpp"
+
+#include "../exec/region.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+template <class F, class... Leaf>
+inline constexpr casts_asked asked_by = traced<F, traced_type<Leaf>...>::g.asked;
+template <class F, class... Leaf>
+inline constexpr bool asks_context = asked_by<F, Leaf...>.ever_differs();
+
+inline constexpr const cast_context* followed_contexts[] = {&context_of<off>, &context_of<autocast<bf16>>, &context_of<autocast<f16>>};
+
+/// F inside context C, as a graph that runs.
+template <class C, class F, class... T>
+graph_function& function_in_context() {
+  static graph_function f(frozen<forward_program<variant<C, F>, T...>>::g.thaw(), joined_names<traced<F, T...>>.data(), followed_contexts);
+  return f;
+}
+
+/// The one result of F in the context of that number.
+template <class Result, class T, class Extents, class F, class... Leaf>
+[[gnu::noinline]] Result run_in_context(int context, const Leaf&... leaf) {
+  using P = executable<frozen<forward_program<F, traced_type<Leaf>...>>>;
+  constexpr const char* call = "ebb: an expression";
+  int number = 0;
+  (require_defined(call, leaf, number++), ...);
+  bound_arguments<P, Leaf...> bound(leaf...);
+  if (!bound.complete()) raise_extents(call, "the extents of the arguments do not fit:", leaf...);
+  check_arguments<P>(call, bound.data, bound.symbols.value);
+
+  std::size_t symbols[P::symbols + 1];
+  std::size_t* next = symbols;
+  repeat<P::symbols>([&]<int S>() {
+    if constexpr (P::g.syms[static_cast<std::size_t>(S)].origin.rule == extent_rule::argument) *next++ = bound.symbols.value[S];
+  });
+  const auto operand = []<class L>(const L& l) {
+    if constexpr (is_variable<L>) return gradient{to_storage(l), counted<vertex>(l.history()), l.output(), true};
+    else return gradient{to_storage(l), nullptr, 0, true};
+  };
+  const gradient in[] = {operand(leaf)...};
+  gradient out;
+  graph_function& f = context == 1 ? function_in_context<autocast<bf16>, F, traced_type<Leaf>...>()
+                                   : function_in_context<autocast<f16>, F, traced_type<Leaf>...>();
+  tape_state& t = this_tape();
+  f.call(in, symbols, &out, t.records);
+  if (t.packing && out.from) pack_saved(static_cast<node&>(*out.from));
+
+  const auto shape = layout_from(Extents{}, extents_at(P::result_shape(0), bound.symbols.value));
+  if constexpr (is_variable<Result>) return variable_of<T, Extents>(shape, std::move(out.value), out.from, out.output);
+  else return to_tensor<T>(shape, out.value);
+}
+
+}  // namespace ebb::inline EBB_ABI::detail

@@ -1,0 +1,105 @@
+// test/autograd/followed.cpp — eager code under autocast scopes: what regions that declare the context give, bit for bit.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/autograd/backward.hpp>
+#include <ebb/autograd/expression.hpp>
+#include <ebb/exec/region.hpp>
+#include <ebb/tensor/random.hpp>
+#include <ebb/trace/functions.hpp>
+
+#include <cstring>
+#include <optional>
+
+namespace {
+
+using ebb::autocast, ebb::bf16, ebb::f16, ebb::off;
+using X = ebb::tensor<float, 3, 4>;
+using W = ebb::tensor<float, 4, 4>;
+
+const X x = ebb::normal<float, 3, 4>(1, 0.f, 1.f);
+const W weights = ebb::normal<float, 4, 4>(2, 0.f, 1.f);
+
+/// Bits, so that a rounding less is seen.
+bool same(const auto& p, const auto& q) {
+  return p.size() == q.size() && std::memcmp(p.data(), q.data(), p.size() * sizeof(*p.data())) == 0;
+}
+
+struct outcome {
+  float value;
+  W gradient;
+};
+/// sum((x w)^2) and its gradient, each half in a context of its own.
+outcome run(auto product_of, auto forward, auto backward) {
+  ebb::variable w(weights);
+  std::optional<ebb::variable<float>> loss;
+  {
+    const ebb::context_switch here(ebb::number_of_context<decltype(forward)>);
+    const ebb::variable<float, 3, 4> y = product_of(w);
+    loss = ebb::sum(y * y);
+  }
+  const ebb::context_switch there(ebb::number_of_context<decltype(backward)>);
+  loss->backward();
+  return {loss->item(), w.grad().value()};
+}
+bool equal(const outcome& p, const outcome& q) { return p.value == q.value && same(p.gradient, q.gradient); }
+
+constexpr auto product = [](auto p, auto q) { return ebb::matmul(p, q); };
+
+template <class Low>
+void check() {
+  using C = autocast<Low>;
+  const auto eager = [](const auto& w) { return ebb::matmul(x, w); };
+  const auto declared = [](const auto& w) { return ebb::compile<ebb::ambient<off, C>>(product)(x, w); };
+  const auto called_inside = [](const auto& w) { return ebb::compile<ebb::backward_pass_autocast<C>>(product)(x, w); };
+
+  CHECK(equal(run(eager, C{}, C{}), run(declared, C{}, C{})));
+  CHECK(equal(run(eager, off{}, C{}), run(called_inside, off{}, C{})));
+  CHECK(equal(run(eager, off{}, off{}), run(declared, off{}, off{})));
+  // Outside, each op of the backward computes in the dtypes of its operands, which were cast inside.
+  CHECK(equal(run(eager, C{}, off{}), run(declared, C{}, C{})));
+  CHECK_FALSE(equal(run(eager, C{}, C{}), run(eager, off{}, off{})));
+  CHECK_FALSE(equal(run(eager, off{}, C{}), run(eager, off{}, off{})));
+}
+
+}  // namespace
+
+TEST_CASE("eager products and their backward follow the contexts of their callers") {
+  check<bf16>();
+  check<f16>();
+}
+
+TEST_CASE("an expression is in the context in which it was written") {
+  const ebb::variable w(weights);
+  const auto inside = [&] {
+    const ebb::autocast_scope<bf16> scope;
+    return ebb::matmul(x, w);
+  }();
+  const auto outside = ebb::matmul(x, w);
+  CHECK(same(inside.value(), X(ebb::compile([](auto y) { return ebb::cast<float>(y); })(ebb::under<autocast<bf16>>(product)(x, weights)))));
+  const ebb::autocast_scope<bf16> scope;
+  CHECK(same(outside.value(), ebb::compile<ebb::ambient<off, autocast<bf16>>>(ebb::no_autocast(product))(x, weights)));
+}
+
+TEST_CASE("without an op that has a class, a context changes nothing") {
+  const ebb::variable w(weights);
+  const ebb::variable<float, 4, 4> outside = ebb::tanh(w * 2.0) + w;
+  const ebb::autocast_scope<f16> scope;
+  const ebb::variable<float, 4, 4> inside = ebb::tanh(w * 2.0) + w;
+  CHECK(same(outside.value(), inside.value()));
+}
+
+TEST_CASE("a backward of a backward follows, too") {
+  const auto second = [](auto forward) {
+    ebb::variable w(weights);
+    const ebb::autocast_scope<bf16> scope;
+    const ebb::variable y = forward(w);
+    const ebb::variable loss = ebb::sum(y * y * y);
+    const auto g = ebb::grad(loss, ebb::wrt(w), {.create_graph = true});
+    const ebb::variable again = ebb::sum(g * g);
+    again.backward();
+    return w.grad().value();
+  };
+  const auto region = ebb::compile<ebb::ambient<off, autocast<bf16>>>(product);
+  CHECK(same(second([](const auto& w) { return ebb::variable(ebb::matmul(x, w)); }), second([&](const auto& w) { return region(x, w); })));
+}
