@@ -81,11 +81,11 @@ void check(const linear_system& s, bool inverts) {
   REQUIRE(run<T>(s, from_a.at_end(), from_b.at_end(), from_b.at_end()) == -1);
   CHECK(std::memcmp(static_cast<const void*>(from_b.at_end()), static_cast<const void*>(to.at_end()), b.size() * sizeof(T)) == 0);
   const int n = static_cast<int>(s.n), m = static_cast<int>(s.m);
+  const auto un = static_cast<std::size_t>(n), um = static_cast<std::size_t>(m);
   std::vector<wide<T>> rows;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(s.n); ++i) {
-    for (std::size_t j = 0; j < static_cast<std::size_t>(s.n); ++j)
-      rows.push_back(static_cast<wide<T>>(a[s.transposed ? j * static_cast<std::size_t>(s.n) + i : i * static_cast<std::size_t>(s.n) + j]));
-    for (std::size_t j = 0; j < static_cast<std::size_t>(s.m); ++j) rows.push_back(static_cast<wide<T>>(b[i * static_cast<std::size_t>(s.m) + j]));
+  for (std::size_t i = 0; i < un; ++i) {
+    for (std::size_t j = 0; j < un; ++j) rows.push_back(static_cast<wide<T>>(a[s.transposed ? j * un + i : i * un + j]));
+    for (std::size_t j = 0; j < um; ++j) rows.push_back(static_cast<wide<T>>(b[i * um + j]));
   }
   REQUIRE(ebb::solve_in_order(rows.data(), n, m) == -1);
   for (int i = 0; i < n; ++i)

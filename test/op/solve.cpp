@@ -123,8 +123,9 @@ constexpr auto times_inverse = [](auto a, auto b) { return ebb::matmul(ebb::inve
 constexpr auto inverse_only = [](auto a, auto b) { return ebb::inverse(a) + 0 * ebb::sum(b); };
 
 std::vector<hyper_dual> transposed(int n, const std::vector<hyper_dual>& a) {
+  const auto rows = static_cast<std::size_t>(n);
   std::vector<hyper_dual> r;
-  for (std::size_t i = 0; i < a.size(); ++i) r.push_back(a[i % static_cast<std::size_t>(n) * static_cast<std::size_t>(n) + i / static_cast<std::size_t>(n)]);
+  for (std::size_t i = 0; i < a.size(); ++i) r.push_back(a[i % rows * rows + i / rows]);
   return r;
 }
 
@@ -139,7 +140,8 @@ void check_all(double bound) {
   check<T, ebb::term<T, 3, 3>, ebb::term<T, 3, 4>>(
       solve_transposed, 3, 4, [](auto a, auto b) { return solved(3, 4, transposed(3, a), b); }, bound);
   check<T, ebb::term<T, 4, 4>, ebb::term<T, 4, 2>>(times_inverse, 4, 2, by(4, 2), bound);
-  check<T, ebb::term<T, dyn, dyn>, ebb::term<T, 3, 1>>(inverse_only, 3, 1, [](auto a, auto) { return solved(3, 3, a, identity(3)); }, bound);
+  check<T, ebb::term<T, dyn, dyn>, ebb::term<T, 3, 1>>(
+      inverse_only, 3, 1, [](auto a, auto) { return solved(3, 3, a, identity(3)); }, bound);
 }
 
 TEST_CASE("solutions and inverses, to the second order") {
@@ -204,7 +206,8 @@ TEST_CASE("leading axes are batches") {
   const auto same = [](int i) { return i; };
   const auto first = [](int) { return 0; };
   check_batches<ebb::term<d, 2, 3, 3>, ebb::term<d, 2, 3, 4>>(extents({2, 3, 3}), extents({2, 3, 4}), extents({2, 3, 4}), 4, 2, same, same);
-  check_batches<ebb::term<d, dyn, 3, 3>, ebb::term<d, dyn, 3, dyn>>(extents({2, 3, 3}), extents({2, 3, 1}), extents({2, 3, 1}), 1, 2, same, same);
+  check_batches<ebb::term<d, dyn, 3, 3>, ebb::term<d, dyn, 3, dyn>>(extents({2, 3, 3}), extents({2, 3, 1}), extents({2, 3, 1}), 1, 2,
+                                                                   same, same);
   check_batches<ebb::term<d, 2, 3, 3>, ebb::term<d, 3, 2>>(extents({2, 3, 3}), extents({3, 2}), extents({2, 3, 2}), 2, 2, same, first);
   check_batches<ebb::term<d, 2, 1, 3, 3>, ebb::term<d, 2, 3, 2>>(extents({2, 1, 3, 3}), extents({2, 3, 2}), extents({2, 2, 3, 2}), 2, 4,
                                                                [](int i) { return i / 2; }, [](int i) { return i % 2; });
@@ -220,7 +223,8 @@ TEST_CASE("one matrix for a batch of right sides is factored once") {
   const auto first = [](int) { return 0; };
   const auto same = [](int i) { return i; };
   check_batches<ebb::term<d, 3, 3>, ebb::term<d, 2, 3, 4>>(extents({3, 3}), extents({2, 3, 4}), extents({2, 3, 4}), 4, 2, first, same);
-  check_batches<ebb::term<d, dyn, dyn>, ebb::term<d, 2, dyn, 3, dyn>>(extents({3, 3}), extents({2, 2, 3, 2}), extents({2, 2, 3, 2}), 2, 4, first, same);
+  check_batches<ebb::term<d, dyn, dyn>, ebb::term<d, 2, dyn, 3, dyn>>(extents({3, 3}), extents({2, 2, 3, 2}), extents({2, 2, 3, 2}), 2, 4,
+                                                                     first, same);
   const ebb::graph g = ebb::trace_of<decltype(solve), ebb::term<d, 3, 3>, ebb::term<d, 5, 3, 2>>::make();
   for (int k = 0; k < g.size(); ++k)
     if (g.op(k).what == ebb::kind::solve) CHECK(g.shape_of(k).rank == 2);
