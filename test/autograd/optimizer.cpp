@@ -363,7 +363,7 @@ TEST_CASE("states are saved and loaded") {
   ebb::optimizer other(ebb::sgd{}, q, none, s);
   ebb::optimizer matrix(ebb::adam{}, variable<float, 1, 3>(tensor<float, 1, 3>{}), none, s);
   ebb::optimizer wide(ebb::adam{}, variable<double>(tensor<double>(1.0)), none, s);
-  CHECK(says(load(fewer, bytes), "there are 1 parameters here, in the file 3"));
+  CHECK(says(load(fewer, bytes), "the number of parameters is 1, in the file 3"));
   CHECK(says(load(longer, bytes), "parameter 0: it is f32[4], that in the file f32[3]"));
   CHECK(says(load(matrix, bytes), "its rank is 2, that in the file 1"));
   CHECK(says(load(wide, bytes), "the states here are f64"));

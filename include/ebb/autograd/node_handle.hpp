@@ -248,7 +248,8 @@ class typed_node_handle<std::tuple<Y...>, std::tuple<X...>> : public node_handle
       return number++;
     };
     if (const int n = static_cast<node&>(*at_).program->edges; n != sizeof...(X))
-      raise("ebb::grad_fn: " + name() + " has " + std::to_string(n) + " operands, named are " + std::to_string(sizeof...(X)));
+      raise("ebb::grad_fn: the number of operands of " + name() + " is " + std::to_string(n) + ", named are " +
+            std::to_string(sizeof...(X)));
     const std::array<std::uint32_t, sizeof...(X)> at{next(x)...};
     after_.layouts = std::apply([&](const Y&... v) { return std::tuple(x.layout()..., v.layout()...); }, y);
     std::copy(before_.at.begin(), before_.at.end(), std::copy(at.begin(), at.end(), after_.at.begin()));

@@ -136,7 +136,8 @@ class optimizer {
       detail::raise_state_file("this is not what an ebb::optimizer has saved");
     if (found.version != own.version) detail::raise_state_file("version " + std::to_string(found.version) + " of the format is not known");
     if (found.parameters != size())
-      detail::raise_state_file("there are " + std::to_string(size()) + " parameters here, in the file " + std::to_string(found.parameters));
+      detail::raise_state_file("the number of parameters is " + std::to_string(size()) + ", in the file " +
+                               std::to_string(found.parameters));
     std::vector<update_state> states;
     for (std::size_t i = 0; i < size(); ++i) states.push_back(detail::read_state(get, detail::may_keep<Rule>, parameter(i), i));
     return states;
