@@ -12,17 +12,17 @@
 namespace ebb::inline EBB_ABI::detail {
 
 /// Two gradients of one thing. If it throws, both are as they were.
-inline gradient meet(const vertex& v, std::uint32_t output, gradient& a, gradient& b, bool create_graph) {
+inline gradient meet(const vertex& v, std::uint32_t output, gradient& a, gradient& b, const higher_order* graph) {
   const dtype type = dtype_at(v, output);
-  if (create_graph) return recorded_sum(type, extents_of(v, output), a, b);
+  if (graph) return graph->sum(type, extents_of(v, output), a, b);
   return {sum_of(type, a.value, b.value), nullptr, 0, true};
 }
 
 /// Adds g to the gradient of `to`. Other threads may do the same.
-inline void accumulate(leaf& to, gradient g, bool create_graph) {
+inline void accumulate(leaf& to, gradient g, const higher_order* graph) {
   const exclusive alone(to);
   if (!to.grad.defined) to.grad = std::move(g);
-  else to.grad = meet(to, 0, to.grad, g, create_graph);
+  else to.grad = meet(to, 0, to.grad, g, graph);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

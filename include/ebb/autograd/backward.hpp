@@ -66,13 +66,13 @@ class input_list {
 struct backward_options {
   std::vector<any_tensor> seeds = {};       // one for each root; none: ones, for roots with one element
   std::optional<bool> retain_graph = {};    // whether another backward may follow; as create_graph if not said
-  bool create_graph = false;                // whether the gradients have a history
+  graph_wanted create_graph = {};           // whether the gradients have a history
   input_list inputs = input_list::all();    // if given: only paths to these run
 };
 struct grad_options {
   std::vector<any_tensor> seeds = {};
   std::optional<bool> retain_graph = {};
-  bool create_graph = false;
+  graph_wanted create_graph = {};
   bool allow_unused = false;       // a variable that the outputs do not depend on: its gradient is undefined, not an error
   bool materialize_grads = false;  // zeros instead of undefined
 };
@@ -121,7 +121,7 @@ gradient seed_for(const pass_options& options, const V& root, const any_tensor* 
     const extent_list x = extents_of_layout(root.layout());
     if (given->type() != dtype_of<T> || !same_extents(given->extents(), x))
       raise_seed(options.call, number, root.history(), {dtype_of<T>, x, {}}, *given);
-    if (options.create_graph) return {given->block(), given->history(), given->output(), true};
+    if (options.graph) return {given->block(), given->history(), given->output(), true};
     return {given->block(), nullptr, 0, true};
   }
   return one_for(options.call, root, number);
@@ -152,7 +152,7 @@ inline void run_backward_of(vertex& root, std::uint32_t output, gradient seed) {
 template <class Roots>
 void run_backward(const Roots& roots, const backward_options& o) {
   backward_pass pass({.retain_graph = o.retain_graph.value_or(o.create_graph),
-                      .create_graph = o.create_graph,
+                      .graph = o.create_graph.how(),
                       .restricted = o.inputs.given(),
                       .call = "ebb::backward"});
   std::apply([&](const auto&... root) { add_roots(pass, o.seeds, root...); }, roots);
@@ -172,7 +172,7 @@ void run_backward(const Roots& roots, const backward_options& o) {
 template <class Outputs, class... V>
 auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_options& o) {
   backward_pass pass({.retain_graph = o.retain_graph.value_or(o.create_graph),
-                      .create_graph = o.create_graph,
+                      .graph = o.create_graph.how(),
                       .accumulates = false,
                       .restricted = true,
                       .call = "ebb::grad"});

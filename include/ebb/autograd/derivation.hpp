@@ -13,6 +13,7 @@
 
 #include "packed.hpp"
 
+#include "../graph/frozen.hpp"
 #include "../pass/outputs.hpp"
 #include "../pass/partition.hpp"
 #include "../pass/differentiate.hpp"
@@ -34,7 +35,29 @@ struct derivation {
   int seeds() const { return outputs.size(); }
 };
 
+/// The same as a segment has it: in constants.
+struct segment_graphs {
+  frozen_view forward, backward;
+  int arguments, results, saves;
+  number_range read;  // by the backward: arguments, saved values and seeds, numbered on
+  number_range edges, outputs;
+};
+
 namespace detail {
+
+inline derivation thaw(const segment_graphs& s) {
+  derivation d;
+  d.forward = s.forward.thaw();
+  d.backward = used_arguments(s.backward.thaw()).g;
+  d.arguments = s.arguments;
+  d.results = s.results;
+  for (int number : s.read)
+    if (number < s.arguments + s.saves) d.kept.push(number);
+    else d.read_seeds.push(number - s.arguments - s.saves);
+  for (int number : s.edges) d.edges.push(number);
+  for (int output : s.outputs) d.outputs.push(output);
+  return d;
+}
 
 /// The halves of a function with respect to some of its arguments, as a derivation.
 inline derivation derive(const graph& f, const vec<int>& wrt) {

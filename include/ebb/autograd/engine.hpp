@@ -21,7 +21,7 @@ namespace ebb::inline EBB_ABI {
 
 struct pass_options {
   bool retain_graph = false;
-  bool create_graph = false;
+  const higher_order* graph = nullptr;  // if there: the backward is recorded
   bool accumulates = true;   // into leaves; else only what is wanted is kept
   bool restricted = false;   // only what leads to wanted outputs runs
   const char* call = "ebb::backward";
@@ -58,7 +58,7 @@ class backward_pass {
   bool reaches(int number) const { return walk_.find(*walk_.wishes()[static_cast<std::size_t>(number)].at) >= 0; }
   const vertex& asked(int number) const { return *walk_.wishes()[static_cast<std::size_t>(number)].at; }
   void run() {
-    const recording_scope recording(options_.create_graph);
+    const recording_scope recording(options_.graph);
     for (endpoint& r : walk_.roots()) arrive(walk_.at(walk_.find(*r.at)), r.output, r.value);
     for (const endpoint& r : walk_.roots())  // the only leaves that nothing else leads to
       if (visit& v = walk_.at(walk_.find(*r.at)); v.at->is_leaf && v.waiting == 0) run_leaf(v);
@@ -114,7 +114,7 @@ class backward_pass {
   [[gnu::noinline]] void run_callbacks() {
     for (std::size_t i = 0; i < extras_->callbacks.size(); ++i) extras_->callbacks[i]();
   }
-
+  bool records() const { return options_.graph != nullptr; }
   void refuse() const {
     const int context = current_context();
     for (int i : walk_.order()) {
@@ -123,7 +123,7 @@ class backward_pass {
       detail::check_context(options_.call, n, context);
       if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release))
         detail::raise_released(options_.call, n);
-      if (options_.create_graph && !n.program->record)
+      if (options_.graph && !n.program->record && !n.program->twice)
         raise(std::string(options_.call) + ": " + n.program->name +
               " cannot be differentiated twice: its backward is opaque; write it on variables, or leave create_graph out");
     }
@@ -144,18 +144,18 @@ class backward_pass {
     else meet(to, output, there, g);
   }
   [[gnu::noinline]] void meet(const visit& to, std::uint32_t output, gradient& there, gradient& g) {
-    there = detail::meet(*to.at, output, there, g, options_.create_graph);
+    there = detail::meet(*to.at, output, there, g, options_.graph);
   }
 
   // See [note: the order of hooks].
   [[gnu::noinline]] void run_tensor_hooks(const visit& v, gradient* g) {
     for (std::uint32_t o = 0; o < static_cast<std::uint32_t>(v.outputs); ++o) {
       if (hook_list* const h = v.at->hooks) {
-        h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = options_.create_graph});
+        h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = records()});
         if (g[o].defined && o < h->retained.size() && h->retained[o].on) {
           const exclusive alone(*v.at);
           gradient arrived = g[o], &kept = h->retained[o].value;
-          kept = kept.defined ? detail::meet(*v.at, o, kept, arrived, options_.create_graph) : std::move(arrived);
+          kept = kept.defined ? detail::meet(*v.at, o, kept, arrived, options_.graph) : std::move(arrived);
         }
       }
       if (v.wanted && g[o].defined)
@@ -172,12 +172,12 @@ class backward_pass {
     if (l.hooks || v.wanted) run_tensor_hooks(v, &g);
     if (checks_) detail::refuse_nan_at(options_.call, l, g, " became NaN in a hook of it");
     if (!options_.accumulates || !v.needed || !g.defined) return;
-    const bool create = options_.create_graph;
-    if (!l.hooks) return detail::accumulate(l, std::move(g), create);
+    if (!l.hooks) return detail::accumulate(l, std::move(g), options_.graph);
+    const bool create = records();
     l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
     gradient shown = l.hooks->has(hook_kind::node_post) ? g : gradient{};
     if (g.defined) {
-      detail::accumulate(l, std::move(g), create);
+      detail::accumulate(l, std::move(g), options_.graph);
       l.hooks->run(hook_kind::post_accumulate, 0, {.at = &l, .create_graph = create});
     }
     l.hooks->run(hook_kind::node_post, 0, {.at = &l, .in = &shown, .ins = 1, .create_graph = create});
@@ -202,18 +202,19 @@ class backward_pass {
   }
   // A node may have been differentiated twice since this walk came to it: what it has then, not what it has now, is in `in`.
   void run_program(const visit& v, node& n, gradient* in, gradient* out) {
-    if (options_.create_graph) record_program(v, n, in, out);
+    if (options_.graph) record_program(v, n, in, out);
     else if (v.outputs == n.program->outputs) n.program->run(n, in, out);
-    else n.program->twice(n).pull(n, in, out, false);
+    else n.program->twice(n, nullptr).pull(n, in, out, false);
   }
   [[gnu::noinline]] void record_program(const visit& v, node& n, gradient* in, gradient* out) {
     std::vector<gradient> all(in, in + v.outputs);
     all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
-    n.program->record(n, all.data(), out);
+    if (n.program->twice) n.program->twice(n, options_.graph).pull(n, all.data(), out, true);
+    else n.program->record(n, all.data(), out);
   }
   [[gnu::noinline]] void run_with_hooks(const visit& v, node& n, gradient* in, gradient* out) {
     const int ins = n.program->outputs, outs = n.program->edges;
-    const bool create = options_.create_graph;
+    const bool create = records();
     n.hooks->run(hook_kind::node_pre, 0, {.at = &n, .in = in, .ins = ins, .create_graph = create});
     std::vector<gradient> shown;
     if (n.hooks->has(hook_kind::node_post)) shown.assign(in, in + ins);

@@ -46,6 +46,8 @@ class runnable {
 
 }  // namespace detail
 
+class derived_backward;
+
 /// A function as a graph. Called with a history it makes a node whose backward is derived at run time, and so on to any order.
 class graph_function : public node_program {
  public:
@@ -55,36 +57,35 @@ class graph_function : public node_program {
   /// From inputs to outputs; recorded if any input has a history. `symbols`: the extents that the graph's arguments had.
   void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
   const graph& program() const { return g_; }
-  const twice_differentiable& derived();
+  const derived_backward& derived();
   /// The same for the autocast context that this thread is in.
-  const twice_differentiable& derived_here();
+  const derived_backward& derived_here();
 
  private:
   static graph_function& of(const node& n) { return *static_cast<graph_function*>(const_cast<node_program*>(n.program)); }
   static extent_list extents_in(const node& n, int number);
   static dtype type_of_saved(const node& n, int number);
   static void run_node(node& n, gradient* in, gradient* out);
-  static void record_node(node& n, gradient* in, gradient* out);
-  static const twice_differentiable& twice_of(const node& n) { return of(n).derived_here(); }
+  static const twice_differentiable& twice_of(const node& n, const higher_order*);
 
   graph g_;
   std::vector<dtype> output_types_;
   const cast_context* const* followed_;
   std::once_flag once_[contexts];
-  std::unique_ptr<twice_differentiable> derived_[contexts];
+  std::unique_ptr<derived_backward> derived_[contexts];
 };
 
 /// A derivation that is ready to run: its forward half, its backward, and the extended one when it is first needed.
-class twice_differentiable {
+class derived_backward final : public twice_differentiable {
  public:
-  explicit twice_differentiable(derivation d, const char* name)
+  explicit derived_backward(derivation d, const char* name)
       : d_(std::move(d)), name_(name), forward_(d_.forward), backward_(d_.backward, name), with_gradient_(detail::kept_with_gradient(d_)) {}
 
   const derivation& graphs() const { return d_; }
   void run_forward(const storage* in, const std::size_t* symbols, storage* out) const { forward_.run(in, symbols, out, name_); }
 
   /// The backward of n, recorded or not, from what it kept and from gradients at its results and, if there are some, at kept values.
-  void pull(node& n, gradient* in, gradient* out, bool records) const {
+  void pull(node& n, gradient* in, gradient* out, bool records) const override {
     const bool extended = has_gradient_of_kept(n, in);
     graph_function& f = extended ? this->extended() : backward_;
     const int kept = d_.kept.size();
@@ -171,7 +172,6 @@ inline graph_function::graph_function(const graph& g, const char* node_name, con
                    .extents = extents_in,
                    .saved_type = type_of_saved,
                    .run = run_node,
-                   .record = record_node,
                    .twice = twice_of},
       g_(g),
       followed_(followed) {
@@ -179,24 +179,24 @@ inline graph_function::graph_function(const graph& g, const char* node_name, con
   types = output_types_.data();
 }
 
-inline const twice_differentiable& graph_function::derived() {
+inline const derived_backward& graph_function::derived() {
   std::call_once(once_[0], [&] {
-    derived_[0] = std::make_unique<twice_differentiable>(detail::derive(g_, detail::real_inputs(g_)), name);
+    derived_[0] = std::make_unique<derived_backward>(detail::derive(g_, detail::real_inputs(g_)), name);
     saved = static_cast<std::uint16_t>(derived_[0]->graphs().kept.size());
   });
   return *derived_[0];
 }
-inline const twice_differentiable& graph_function::derived_here() {
+inline const derived_backward& graph_function::derived_here() {
   const int now = followed_ ? current_context() : 0;
   if (now == 0) return derived();
   std::call_once(once_[now], [&] {
-    derived_[now] = std::make_unique<twice_differentiable>(detail::in_other_context(derived().graphs(), *followed_[now]), name);
+    derived_[now] = std::make_unique<derived_backward>(detail::in_other_context(derived().graphs(), *followed_[now]), name);
   });
   return *derived_[now];
 }
 
 inline void graph_function::call(const gradient* in, const std::size_t* symbol_values, gradient* out, bool records) {
-  const twice_differentiable& t = derived();
+  const derived_backward& t = derived();
   const derivation& d = t.graphs();
   std::vector<storage> x, y(static_cast<std::size_t>(d.forward.out.size()));
   for (int i = 0; i < g_.inputs; ++i) x.push_back(in[i].value);
@@ -231,6 +231,6 @@ inline dtype graph_function::type_of_saved(const node& n, int number) {
   return b.op(b.input(number)).result;
 }
 inline void graph_function::run_node(node& n, gradient* in, gradient* out) { of(n).derived_here().pull(n, in, out, false); }
-inline void graph_function::record_node(node& n, gradient* in, gradient* out) { of(n).derived_here().pull(n, in, out, true); }
+inline const twice_differentiable& graph_function::twice_of(const node& n, const higher_order*) { return of(n).derived_here(); }
 
 }  // namespace ebb::inline EBB_ABI

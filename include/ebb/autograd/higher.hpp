@@ -1,9 +1,23 @@
-// ebb/autograd/higher.hpp — gradients that meet while a graph of the backward is made: their sum is a node.
+// ebb/autograd/higher.hpp — what only a backward needs that leaves a graph of itself, behind a table.
 // SPDX-License-Identifier: BSL-1.0
+//
+// [note: derivatives on demand]
+// Passes and blocks at run time cost a compiler seconds, and few translation units ask for a graph of a backward. So neither segments
+// nor the engine name them: `.create_graph = true` makes the option of a table, which the engine hands to the nodes it comes to. Where
+// nobody writes that, nothing of it is compiled.
 #pragma once
 
 #include "graph_function.hpp"
 #include "sum.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+struct higher_order {
+  std::unique_ptr<const twice_differentiable> (*derive)(const segment_graphs&, const cast_context* other, const char* name);
+  gradient (*sum)(dtype, const extent_list&, gradient, gradient);
+};
+
+}  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::detail {
 
@@ -40,4 +54,26 @@ inline gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradi
   return r;
 }
 
+inline std::unique_ptr<const twice_differentiable> make_twice_differentiable(const segment_graphs& s, const cast_context* other,
+                                                                             const char* name) {
+  return std::make_unique<derived_backward>(other ? in_other_context(thaw(s), *other) : thaw(s), name);
+}
+inline constexpr higher_order derivatives{make_twice_differentiable, recorded_sum};
+
 }  // namespace ebb::inline EBB_ABI::detail
+
+namespace ebb::inline EBB_ABI {
+
+/// The option create_graph: a bool that knows what it takes. See [note: derivatives on demand].
+class graph_wanted {
+ public:
+  constexpr graph_wanted() = default;
+  constexpr graph_wanted(bool wanted) : how_(wanted ? &detail::derivatives : nullptr) {}
+  constexpr operator bool() const { return how_ != nullptr; }
+  constexpr const higher_order* how() const { return how_; }
+
+ private:
+  const higher_order* how_ = nullptr;
+};
+
+}  // namespace ebb::inline EBB_ABI

@@ -11,7 +11,7 @@
 // zeros in their place.
 #pragma once
 
-#include "graph_function.hpp"
+#include "higher.hpp"
 
 #include "../exec/halves.hpp"
 #include "../exec/alias.hpp"
@@ -200,7 +200,8 @@ class segment_node {
  public:
   static void run(node& n, gradient* in, gradient* out) {
     if constexpr (S::follows)
-      if (S::asked_in_pulls[0].differs(0, current_context())) [[unlikely]] return twice(n).pull(n, in, out, false);
+      if (S::asked_in_pulls[0].differs(0, current_context())) [[unlikely]]
+        return twice(n, &derivatives).pull(n, in, out, false);
     std::uint64_t defined = 0;
     for (int s = 0; s < S::seeds; ++s)
       if (const int o = S::output_of_seed(s); o >= 0 && in[o].defined) defined |= std::uint64_t{1} << (s < 63 ? s : 63);
@@ -260,15 +261,14 @@ class segment_node {
     return {};
   }
 
-  static void record(node& n, gradient* in, gradient* out) { twice(n).pull(n, in, out, true); }
-  static const twice_differentiable& twice(const node&) {
-    static const twice_differentiable derived(graphs(), S::name);
+  static const twice_differentiable& twice(const node&, const higher_order* make) {
+    static const auto derived = make->derive(graphs, nullptr, S::name);
     if constexpr (S::follows) {
-      static const twice_differentiable other[] = {twice_differentiable(in_other_context(graphs(), context_of<autocast<bf16>>), S::name),
-                                                   twice_differentiable(in_other_context(graphs(), context_of<autocast<f16>>), S::name)};
-      if (const int now = current_context()) return other[now - 1];
+      static const std::unique_ptr<const twice_differentiable> other[] = {make->derive(graphs, &context_of<autocast<bf16>>, S::name),
+                                                                          make->derive(graphs, &context_of<autocast<f16>>, S::name)};
+      if (const int now = current_context()) return *other[now - 1];
     }
-    return derived;
+    return *derived;
   }
 
   static constexpr auto types = [] {
@@ -277,23 +277,18 @@ class segment_node {
     return t;
   }();
   static constexpr node_program program{S::name,     S::outputs, S::edges, S::kept, S::symbols,
-                                        types.data(), extents,    saved_type, run,     record,     twice,
+                                        types.data(), extents,    saved_type, run,     nullptr,    twice,
                                         nullptr,      S::context_matters && !S::follows ? S::asked_in_pulls.data() : nullptr};
 
  private:
-  static derivation graphs() {
-    derivation d;
-    d.forward = S::forward_graph::g.thaw();
-    d.backward = used_arguments(S::backward_graph::g.thaw()).g;
-    d.arguments = S::arguments;
-    d.results = S::results;
-    for (int i = 0; i < S::reads; ++i)
-      if (i < S::kept) d.kept.push(S::read[static_cast<std::size_t>(i)]);
-      else d.read_seeds.push(S::read[static_cast<std::size_t>(i)] - S::arguments - S::saves);
-    d.edges = S::wrt();
-    for (int s = 0; s < S::seeds; ++s) d.outputs.push(S::output_of_seed(s));
-    return d;
-  }
+  static constexpr auto edges = to_array<S::edges>(S::wrt());
+  static constexpr auto output_of = [] {
+    std::array<int, static_cast<std::size_t>(S::seeds) + 1> a{};
+    for (int s = 0; s < S::seeds; ++s) a[static_cast<std::size_t>(s)] = S::output_of_seed(s);
+    return a;
+  }();
+  static constexpr segment_graphs graphs{S::forward_graph::g.view(), S::backward_graph::g.view(), S::arguments, S::results, S::saves,
+                                         {S::read.data(), S::reads}, {edges.data(), S::edges}, {output_of.data(), S::seeds}};
   static const shape& backward_input(int number) { return P::argument_shape(number); }
   template <int R>
   static constexpr dtype result_type = P::g.eq[static_cast<std::size_t>(P::g.out[static_cast<std::size_t>(R)])].op->result;

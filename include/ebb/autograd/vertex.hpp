@@ -28,7 +28,7 @@
 namespace ebb::inline EBB_ABI {
 
 class backward_pass;
-class twice_differentiable;
+struct higher_order;
 struct hook_list;
 struct packed_values;
 struct vertex;
@@ -61,6 +61,13 @@ struct gradient {
   EBB_INLINE ~gradient() = default;
 };
 
+/// The backward of a kind of nodes as a function that has a backward: see [note: differentiating a backward].
+struct twice_differentiable {
+  virtual ~twice_differentiable() = default;
+  /// The backward of n, recorded or not. Behind the outputs' gradients `in` has those of saved values.
+  virtual void pull(node& n, gradient* in, gradient* out, bool records) const = 0;
+};
+
 /// What a node does, once for all nodes of a kind.
 struct node_program {
   const char* name;
@@ -71,10 +78,10 @@ struct node_program {
   dtype (*saved_type)(const node&, int number);
   /// Gradients of the operands from those of the outputs; `in` may be moved from. Takes what it needs of the node first.
   void (*run)(node&, gradient* in, gradient* out);
-  /// The same, recorded on the tape; null where that is not possible. Behind the outputs' gradients `in` has those of saved values.
+  /// The same, recorded on the tape.
   void (*record)(node&, gradient* in, gradient* out) = nullptr;
-  /// Where a node of this program can be differentiated twice by its graphs: see [note: differentiating a backward].
-  const twice_differentiable& (*twice)(const node&) = nullptr;
+  /// Where it is recorded by way of graphs: made when it is first asked for, by what makes such things; later that may be null.
+  const twice_differentiable& (*twice)(const node&, const higher_order*) = nullptr;
   /// Something to let go of beside saved values, or null.
   void (*release)(node&) = nullptr;
   /// What pulls asked of autocast under each assumption, where the context of backward's call can matter; see mismatch.hpp.

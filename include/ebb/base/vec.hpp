@@ -69,6 +69,10 @@ class vec {
     size_ += count;
     return data_ + (size_ - count);
   }
+  constexpr void append(const T* items, int count) {
+    T* const to = extend(count);
+    for (int i = 0; i < count; ++i) to[i] = items[i];
+  }
   constexpr T pop() { return std::move(data_[--size_]); }
   constexpr void shrink(int size) { size_ = size; }
 

@@ -48,7 +48,40 @@ struct frozen_part {
   int inputs = 0, subs = 0;
 };
 
-/// Graph 0 is the program; sub-graphs follow in prefix order, each a range of the same arrays.
+/// A frozen graph whatever its size: graph 0 is the program; sub-graphs follow in prefix order, each a range of the same arrays.
+struct frozen_view {
+  const equation* eq;
+  const int* pool;
+  const shape* shapes;
+  const int* out;
+  const symbols::item* syms;
+  const frozen_part* parts;
+  const casts_asked *asked, *asked_in_pulls;  // of graph 0
+
+  constexpr graph thaw() const {
+    int number = 0;
+    graph g = get(number);
+    g.asked = *asked;
+    for (int c = 0; c < contexts; ++c) g.asked_in_pulls[c] = asked_in_pulls[c];
+    return g;
+  }
+
+ private:
+  constexpr graph get(int& number) const {
+    const frozen_part& p = parts[number++];
+    graph g;
+    g.eq.append(eq + p.first.equations, p.count.equations);
+    g.pool.append(pool + p.first.operands, p.count.operands);
+    g.shapes.append(shapes + p.first.shapes, p.count.shapes);
+    g.out.append(out + p.first.outs, p.count.outs);
+    for (int i = 0; i < p.count.symbols; ++i) g.syms.push(syms[p.first.symbols + i]);
+    g.inputs = p.inputs;
+    for (int i = 0; i < p.subs; ++i) g.subs.push(get(number));
+    return g;
+  }
+};
+
+/// The arrays behind a frozen_view, of exact size.
 template <graph_size Size>
 struct frozen_graph {
   template <class T, int N>
@@ -67,13 +100,10 @@ struct frozen_graph {
   constexpr int outs() const { return parts[0].count.outs; }
   constexpr int inputs() const { return parts[0].inputs; }
 
-  constexpr graph thaw() const {
-    int number = 0;
-    graph g = get(number);
-    g.asked = asked;
-    for (int c = 0; c < contexts; ++c) g.asked_in_pulls[c] = asked_in_pulls[c];
-    return g;
+  constexpr frozen_view view() const {
+    return {eq.data(), pool.data(), shapes.data(), out.data(), syms.data(), parts.data(), &asked, asked_in_pulls};
   }
+  constexpr graph thaw() const { return view().thaw(); }
 
   template <graph_size Less>
   constexpr frozen_graph<Less> cut_to() const {
@@ -112,22 +142,6 @@ struct frozen_graph {
  private:
   static constexpr void copy(const auto& from, auto& to, int& at) {
     for (const auto& x : from) to[static_cast<std::size_t>(at++)] = x;
-  }
-  constexpr graph get(int& number) const {
-    const frozen_part& p = parts[static_cast<std::size_t>(number++)];
-    graph g;
-    append(g.eq, eq, p.first.equations, p.count.equations);
-    append(g.pool, pool, p.first.operands, p.count.operands);
-    append(g.shapes, shapes, p.first.shapes, p.count.shapes);
-    append(g.out, out, p.first.outs, p.count.outs);
-    for (int i = 0; i < p.count.symbols; ++i) g.syms.push(syms[static_cast<std::size_t>(p.first.symbols + i)]);
-    g.inputs = p.inputs;
-    for (int i = 0; i < p.subs; ++i) g.subs.push(get(number));
-    return g;
-  }
-  static constexpr void append(auto& to, const auto& from, int first, int count) {
-    to.reserve(count);
-    for (int i = 0; i < count; ++i) to.push(from[static_cast<std::size_t>(first + i)]);
   }
 };
 
