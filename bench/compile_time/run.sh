@@ -78,6 +78,12 @@ for kind in chain dag; do
   { printf '#include <ebb/ebb.hpp>\n#include <cstdio>\n'; cat "$work/$kind.txt" "$work/main.txt"; } >"$work/$kind.cpp"
 done
 printf '#include <ebb/ebb.hpp>\n' >"$work/umbrella.cpp"
+printf '#include <ebb/functional.hpp>\n' >"$work/functional.cpp"
+cat >"$work/tape.cpp" <<'SOURCE'
+#include <ebb/ebb.hpp>
+constexpr auto loss = ebb::compile([](auto x, auto w) { return ebb::sum(ebb::tanh(x * w) * x); });
+void descend(const ebb::tensor<float, ebb::dyn>& x, ebb::variable<float, ebb::dyn>& w) { loss(x, w).backward(GRAPH); }
+SOURCE
 grep -rhoE '^#include <[^>]+>' include/ebb | sort -u >"$work/third_party.cpp"
 
 seconds= megabytes=
@@ -107,8 +113,14 @@ for compiler in "${compilers[@]}"; do
     third=$seconds
     compile "$compiler" umbrella "$work/out.o" "${options[@]}"
     header=$seconds
-    awk -v flag="$flag" -v t="$third" -v h="$header" \
-      'BEGIN { printf "%-7s umbrella header %.2f s, %.2f s more than the headers of others that it includes\n", flag, h, h - t }'
+    compile "$compiler" functional "$work/out.o" "${options[@]}"
+    awk -v flag="$flag" -v t="$third" -v h="$header" -v f="$seconds" \
+      'BEGIN { printf "%-7s umbrella header %.2f s, %.2f s more than the headers of others that it includes; without the tape %.2f s more\n", flag, h, h - t, f - t }'
+    compile "$compiler" tape "$work/out.o" "${options[@]}" -DGRAPH=
+    plain=$seconds
+    compile "$compiler" tape "$work/out.o" "${options[@]}" '-DGRAPH={.create_graph=true}'
+    awk -v h="$header" -v p="$plain" -v g="$seconds" \
+      'BEGIN { printf "%-7s one region with a variable and its backward: %.2f s more than that; with a graph of the backward %.2f s\n", "", p - h, g - h }'
     printf '%-7s %-6s %9s %8s %6s %9s %7s\n' "" program equations seconds MB object-KB symbol
     for kind in chain dag; do
       if [ $kind = chain ]; then sizes=("${chains[@]}"); else sizes=("${dags[@]}"); fi
