@@ -1,7 +1,8 @@
-// bench/autocast/main.cpp — low precision: what conversions and matrix products cost beside memcpy and float.
+// bench/autocast/main.cpp — low precision: what conversions, matrix products and the check of contexts cost.
 // SPDX-License-Identifier: BSL-1.0
 //
 // bench.autocast [--smoke]
+#include "check.hpp"
 #include "conversions.hpp"
 #include "products.hpp"
 
@@ -13,5 +14,7 @@ int main(int count, char** arguments) {
   const bool converted = bench::measure_conversions(smoke, rounds);
   std::printf("\n");
   const bool multiplied = bench::measure_products(smoke, rounds);
-  return converted && multiplied ? 0 : 1;
+  std::printf("\n");
+  const bool compared = bench::measure_check(smoke, rounds);
+  return converted && multiplied && compared ? 0 : 1;
 }

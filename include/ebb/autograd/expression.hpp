@@ -223,7 +223,7 @@ class expression {
     using function = detail::flat<expression>;
     return std::apply([&]<class... Leaf>(const Leaf&... leaf) -> result_type {
       if constexpr (detail::asks_context<function, Leaf...>) {
-        if (detail::asked_by<function, Leaf...>.differs(0, context_)) [[unlikely]]
+        if (context_ != 0 && detail::asked_by<function, Leaf...>.differs(0, context_)) [[unlikely]]
           return detail::run_in_context<result_type, T, Extents, function>(context_, leaf...);
         const context_switch as_there(context_);
         return detail::run_region<function>("ebb: an expression", leaf...);

@@ -17,13 +17,6 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// The assumption under which pulls of n would have computed otherwise in context `now`, or -1.
-inline int wrong_assumption(const node& n, int now) {
-  for (int assumed = 0; assumed < contexts; ++assumed)
-    if (assumed != now && n.program->asked_in_pulls[assumed].differs(assumed, now)) return assumed;
-  return -1;
-}
-
 /// "a matmul of f32 operands computes in f32, and would compute in bf16"
 inline std::string what_differs(const casts_asked& asked, int assumed, int now) {
   for (int i = 0; i <= static_cast<int>(dtype::f64); ++i) {
@@ -44,7 +37,7 @@ inline std::string what_differs(const casts_asked& asked, int assumed, int now) 
   };
   const std::string text =
       std::string(call) + ": the backward of " + n.program->name + " was compiled for a call in " + named(assumed) + ", but is called in " +
-      named(now) + ": there " + what_differs(n.program->asked_in_pulls[assumed], assumed, now) +
+      named(now) + ": there " + what_differs(n.program->assumed->asked[assumed], assumed, now) +
       ". Call backward in the other context, compile the region with ebb::backward_pass_autocast<" + named(now) +
       ">, or with <ebb::as_recorded>, which assumes nothing";
   if (how == on_mismatch::error) raise(text);
@@ -52,8 +45,8 @@ inline std::string what_differs(const casts_asked& asked, int assumed, int now) 
 }
 
 EBB_INLINE void check_context(const char* call, const node& n, int now) {
-  if (!n.program->asked_in_pulls) [[likely]] return;
-  if (const int assumed = wrong_assumption(n, now); assumed >= 0) [[unlikely]] report_mismatch(call, n, assumed, now);
+  if (!n.program->assumed) [[likely]] return;
+  if (const int assumed = n.program->assumed->wrong_in[now]; assumed >= 0) [[unlikely]] report_mismatch(call, n, assumed, now);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -148,17 +148,10 @@ class segment {
     return o;
   }
 
-  /// What the pulls asked of autocast, and whether the context in which backward is called could change anything.
-  static constexpr auto asked_in_pulls = std::to_array(backward_graph::g.asked_in_pulls);
-  static constexpr bool context_matters = [] {
-    for (int a = 0; a < contexts; ++a)
-      for (int b = 0; b < contexts; ++b)
-        if (asked_in_pulls[static_cast<std::size_t>(a)].differs(a, b)) return true;
-    return false;
-  }();
-
+  /// What the pulls assumed of the autocast context in which backward is called.
+  static constexpr casts_assumed assumed{backward_graph::g.asked_in_pulls};
   /// Whether its backward follows the context of its call.
-  static constexpr bool follows = follows_context<F> && context_matters;
+  static constexpr bool follows = follows_context<F> && assumed.matters;
 
   /// Symbols that are extents of arguments: their values are kept, the others follow.
   static constexpr int symbols = [] {
@@ -200,8 +193,7 @@ class segment_node {
  public:
   static void run(node& n, gradient* in, gradient* out) {
     if constexpr (S::follows)
-      if (S::asked_in_pulls[0].differs(0, current_context())) [[unlikely]]
-        return twice(n, &derivatives).pull(n, in, out, false);
+      if (S::assumed.wrong_in[current_context()] >= 0) [[unlikely]] return twice(n, &derivatives).pull(n, in, out, false);
     std::uint64_t defined = 0;
     for (int s = 0; s < S::seeds; ++s)
       if (const int o = S::output_of_seed(s); o >= 0 && in[o].defined) defined |= std::uint64_t{1} << (s < 63 ? s : 63);
@@ -278,7 +270,7 @@ class segment_node {
   }();
   static constexpr node_program program{S::name,     S::outputs, S::edges, S::kept, S::symbols,
                                         types.data(), extents,    saved_type, run,     nullptr,    twice,
-                                        nullptr,      S::context_matters && !S::follows ? S::asked_in_pulls.data() : nullptr};
+                                        nullptr,      S::assumed.matters && !S::follows ? &S::assumed : nullptr};
 
  private:
   static constexpr auto edges = to_array<S::edges>(S::wrt());

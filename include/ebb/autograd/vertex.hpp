@@ -84,8 +84,8 @@ struct node_program {
   const twice_differentiable& (*twice)(const node&, const higher_order*) = nullptr;
   /// Something to let go of beside saved values, or null.
   void (*release)(node&) = nullptr;
-  /// What pulls asked of autocast under each assumption, where the context of backward's call can matter; see mismatch.hpp.
-  const casts_asked* asked_in_pulls = nullptr;
+  /// What pulls assumed of the autocast context of backward's call, where it matters; see mismatch.hpp.
+  const casts_assumed* assumed = nullptr;
 };
 
 struct vertex {

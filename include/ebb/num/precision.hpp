@@ -81,4 +81,22 @@ struct casts_asked {
   constexpr bool ever_differs() const { return differs(0, 1) || differs(0, 2) || differs(1, 2); }
 };
 
+/// What pulls asked under each assumption, and which assumption is wrong in each context, so that a call compares one number.
+struct casts_assumed {
+  casts_asked asked[contexts];
+  std::int8_t wrong_in[contexts] = {-1, -1, -1};
+  bool matters = false;
+
+  constexpr explicit casts_assumed(const casts_asked (&of)[contexts]) {
+    for (int a = contexts - 1; a >= 0; --a) {
+      asked[a] = of[a];
+      for (int now = 0; now < contexts; ++now)
+        if (asked[a].differs(a, now)) {
+          wrong_in[now] = static_cast<std::int8_t>(a);
+          matters = true;
+        }
+    }
+  }
+};
+
 }  // namespace ebb::inline EBB_ABI
