@@ -116,6 +116,23 @@ TEST_CASE("AMP-6, AMP-3: a list of contexts is an assumption too") {
   CHECK(seen(w) == 1);
 }
 
+TEST_CASE("AMP-10: a region in a region keeps its assumption on the tape, and each of them is checked") {
+  constexpr auto outer = ebb::compile([](auto a, auto w, auto v) {
+    return product(a, w) + ebb::compile<backward_pass_autocast<autocast<bf16>>>(product)(a, v);
+  });
+  const variable w(ones), v(ones);
+  const ebb::variable y = outer(x, w, v);
+  CHECK_THROWS_WITH(y.backward(), Catch::Contains("was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"));
+  {
+    const autocast_scope<bf16> scope;
+    CHECK_THROWS_WITH(y.backward(), Catch::Contains("was compiled for a call in ebb::off"));  // no state is right for both
+  }
+  const setting now(ebb::on_mismatch::ignore);
+  y.backward();
+  CHECK(seen(w) == more);
+  CHECK(seen(v) == 1);
+}
+
 TEST_CASE("SW-1, AMP-11: the policy is bound when the region is instantiated: another one is another region") {
   constexpr auto assumes_off = ebb::compile<backward_pass_autocast<off>>(product);
   constexpr auto assumes_bf16 = ebb::patch<backward_pass_autocast<autocast<bf16>>>(assumes_off);

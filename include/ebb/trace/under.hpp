@@ -130,15 +130,18 @@ constexpr auto as_cast_operand(const A& a) {
   else return apply_function(autocast_to<To, Uses>{}, a);
 }
 
-/// What `widest` operands become: float if one of them is, else the context's dtype; the other narrow type is refused.
+/// What `widest` operands become: float if one of them is, else the context's dtype. The other narrow type is refused.
 template <class Low, class... A>
 constexpr auto widest_of() {
-  using other = typename in_context<Low>::other;
-  constexpr bool fits = !(std::is_same_v<typename A::value_type, other> || ...);
-  static_assert(fits, "[ebb E0183] autocast: float16 and bfloat16 cannot be joined: cast one of them first");
   if constexpr ((std::is_same_v<typename A::value_type, float> || ...)) return float{};
   else return Low{};
 }
+template <precision P, class C, class... A>
+inline constexpr bool can_be_joined = true;
+template <class Low, class Uses, class... A>
+inline constexpr bool can_be_joined<precision::widest, autocast<Low, Uses>, A...> =
+    !(std::is_same_v<typename A::value_type, typename in_context<Low>::other> || ...);
+
 template <precision P, class C, class... A>
 struct operand_dtype {
   using type = float;
@@ -157,6 +160,9 @@ template <class Low, class Uses>
 struct uses_of<autocast<Low, Uses>> {
   using type = Uses;
 };
+
+template <class F, class... A>
+using accepted_in_call = accepted_on<typename on_terms<F, A...>::type, A...>;
 
 /// While it lives, what is called on g knows that it runs in context C.
 class context_scope {
@@ -180,12 +186,16 @@ template <class F, class... A>
 constexpr auto apply_function(F f, const A&... a) {
   using C = detail::context_among<A...>;
   constexpr precision p = detail::autocast_class<F>;
+  static_assert(detail::can_be_joined<p, C, A...>, "[ebb E0183] autocast: float16 and bfloat16 cannot be joined: cast one of them first");
+  // Whether F accepts its operands is asked here and not deeper, so that the sentence stands near the user's line.
   if constexpr (p == precision::as_is) {
+    static_cast<void>(detail::accepted_in_call<F, decltype(detail::into_context<off>(a))...>::code);
     detail::context_scope scope(*detail::first_graph(a...), context_of<C>);
     return detail::into_context<C>(apply_function(f, detail::into_context<off>(a)...));
   } else {
     using To = typename detail::operand_dtype<p, C, A...>::type;
     using Uses = typename detail::uses_of<C>::type;
+    static_cast<void>(detail::accepted_in_call<F, decltype(detail::as_cast_operand<To, Uses>(detail::into_context<off>(a)))...>::code);
     return detail::into_context<C>(apply_function(f, detail::as_cast_operand<To, Uses>(detail::into_context<off>(a))...));
   }
 }
@@ -210,8 +220,6 @@ using trace_in_context = decltype(std::declval<const F&>()(std::declval<typename
 /// F inside context C, whatever is around it. What the arguments' own context is, its results are in again.
 template <class C, class F>
 struct entered {
-  static_assert(is_context<C>, "[ebb E0184] ebb::under takes a context: ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16> or ebb::off");
-
   template <class... A>
     requires are_traced<A...>
   constexpr auto operator()(const A&... a) const
@@ -245,6 +253,7 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
 /// Dtype: as PyTorch's on the CPU; see the class of each function.
 template <class C, class F>
 constexpr auto under(F) {
+  static_assert(is_context<C>, "[ebb E0184] ebb::under takes a context: ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16> or ebb::off");
   static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
   return detail::entered<C, F>{};
 }
