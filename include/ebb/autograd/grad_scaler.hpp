@@ -184,7 +184,7 @@ inline grad_scaler::grad_scaler(const grad_scaler_options& options) : options_(o
 /// Among the first `count` entries.
 inline grad_scaler::entry* grad_scaler::find(const leaf* l, std::size_t count) {
   const auto first = entries_.begin(), last = first + static_cast<std::ptrdiff_t>(count);
-  const auto at = std::ranges::lower_bound(first, last, l, std::less<>{}, &entry::address);
+  const auto at = std::lower_bound(first, last, l, [](const entry& e, const leaf* x) { return std::less<>{}(e.address(), x); });
   return at != last && at->address() == l ? &*at : nullptr;
 }
 
@@ -204,7 +204,7 @@ inline bool grad_scaler::unscale_targets(const char* call, bool steps) {
   for (const auto& [at, unscale] : targets_)
     if (at->grad.defined) at->grad.value.detach();  // all that may fail
   entries_.reserve(entries_.size() + targets_.size());
-  std::ranges::sort(targets_, std::less<>{}, &detail::unscale_target::at);
+  std::sort(targets_.begin(), targets_.end(), [](const auto& x, const auto& y) { return std::less<>{}(x.at, y.at); });
   const std::size_t before = entries_.size();
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     const auto& [at, unscale] = targets_[i];
@@ -213,7 +213,7 @@ inline bool grad_scaler::unscale_targets(const char* call, bool steps) {
     if (!e) entries_.push_back({counted<vertex>(at), unscale_one(targets_[i]), false});
     finite = finite && (e ? e->finite : entries_.back().finite);
   }
-  std::ranges::sort(entries_, std::less<>{}, &entry::address);
+  std::sort(entries_.begin(), entries_.end(), [](const entry& x, const entry& y) { return std::less<>{}(x.address(), y.address()); });
   return finite;
 }
 /// Returns whether it is finite. What a hook has unscaled already is left as it is.
