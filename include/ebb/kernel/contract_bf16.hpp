@@ -9,6 +9,7 @@
 
 #include "../tensor/bfloat16_order.hpp"
 #include "fold.hpp"
+#include "matvec.hpp"
 #include "narrow.hpp"
 #include "product.hpp"
 
@@ -46,7 +47,7 @@ EBB_INLINE simd::vector<float> link<bfloat16_pair>(simd::vector<bfloat16_pair> a
 /// Row i of x[n x k] as row i of `to`.
 inline void pair_rows(bfloat16_pair* to, std::ptrdiff_t n, std::ptrdiff_t k, const bfloat16* x, std::ptrdiff_t ld) {
   for (; n > 0; --n, x += ld) {
-    std::memcpy(to, x, static_cast<std::size_t>(k / 2) * sizeof *to);
+    if (k > 1) std::memcpy(to, x, static_cast<std::size_t>(k / 2) * sizeof *to);  // of nothing there may be no address
     to += k / 2;
     if (k % 2) *to++ = x[k - 1].bits;
   }
@@ -95,28 +96,64 @@ inline void multiply_row(std::ptrdiff_t k, std::ptrdiff_t n, const bfloat16_pair
   if (j < n) row_tile<1>(k, a, b + j, ld, c + j, static_cast<int>(n - j));
 }
 
-/// Sum of a(p) * b(p) in lanes, before it is rounded.
-inline float dot_pairs(std::ptrdiff_t k, const bfloat16* a, std::ptrdiff_t a_step, const bfloat16* b, std::ptrdiff_t b_step) {
-  constexpr std::ptrdiff_t step = 2 * logical_lanes;
-  lanes<float> acc[accumulators];
-  for (auto& x : acc) x = lanes<float>::all(0);
-  const auto add = [&](const bfloat16* p, const bfloat16* q) EBB_LAMBDA {
-    for (int u = 0; u < accumulators; ++u) {
-      simd::vector<bfloat16_pair> left, right;
-      std::memcpy(&left, p + 2 * u * lane_count, sizeof left);
-      std::memcpy(&right, q + 2 * u * lane_count, sizeof right);
-      acc[u].part[0] = link<bfloat16_pair>(left, right, acc[u].part[0]);
-    }
+/// A register of pairs from p on, of which `count` elements are there, zeros behind them.
+EBB_INLINE simd::vector<bfloat16_pair> load_pairs(const bfloat16* p, std::ptrdiff_t count) {
+  constexpr std::ptrdiff_t most = 2 * lane_count;
+#if defined(__AVX512BW__)
+  if (count < most)
+    return reinterpret_cast<simd::vector<bfloat16_pair>>(_mm512_maskz_loadu_epi16(count > 0 ? (1u << count) - 1u : 0u, p));
+#else
+  bfloat16 buffer[most];
+  if (count < most) {
+    for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i];
+    p = buffer;
+  }
+#endif
+  simd::vector<bfloat16_pair> x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+
+/// The lanes of the sum of a(p) * b(p), added up until they fill one register.
+inline simd::vector<float> sum_pairs(std::ptrdiff_t k, const bfloat16* a, std::ptrdiff_t a_step, const bfloat16* b, std::ptrdiff_t b_step) {
+  constexpr int registers = row_registers<float>;
+  constexpr std::ptrdiff_t step = 2 * logical_lanes, most = 2 * lane_count;
+  simd::vector<float> acc[registers] = {};
+  const auto add = [&](const bfloat16* p, const bfloat16* q, std::ptrdiff_t count) EBB_LAMBDA {
+    [&]<int... U>(std::integer_sequence<int, U...>) EBB_LAMBDA {
+      ((acc[U] = link<bfloat16_pair>(load_pairs(p + U * most, count - U * most), load_pairs(q + U * most, count - U * most), acc[U])), ...);
+    }(std::make_integer_sequence<int, registers>{});
   };
   std::ptrdiff_t p = 0;
-  if (a_step == 1 && b_step == 1)
-    for (; p + step <= k; p += step) add(a + p, b + p);
-  for (; p < k; p += step) {
-    bfloat16 left[step], right[step];
-    for (std::ptrdiff_t i = 0; i < step && p + i < k; ++i) left[i] = a[(p + i) * a_step], right[i] = b[(p + i) * b_step];
-    add(left, right);
+  if (a_step == 1 && b_step == 1) {
+    for (; p + step <= k; p += step) add(a + p, b + p, step);
+    if (p < k) add(a + p, b + p, k - p);
+  } else {
+    for (; p < k; p += step) {
+      bfloat16 left[step], right[step];
+      for (std::ptrdiff_t i = 0; i < step && p + i < k; ++i) left[i] = a[(p + i) * a_step], right[i] = b[(p + i) * b_step];
+      add(left, right, step);
+    }
   }
-  return combine(acc, [](auto x, auto y) EBB_LAMBDA { return x + y; }) + 0.f;
+  return fold_registers<registers, float>(acc);
+}
+/// c = op(a) * op(b), where op(b) is a column.
+inline void multiply_pairs_in_lanes(const product& p, const bfloat16* a, const bfloat16* b, bfloat16* c) {
+  constexpr int n = lane_count;
+  const auto sums = [&](std::ptrdiff_t i) {
+    return sum_pairs(p.k, a + i * (p.transpose_a ? 1 : p.lda), p.transpose_a ? p.lda : 1, b, p.transpose_b ? 1 : p.ldb);
+  };
+  if (p.m < n || p.ldc != 1) {
+    for (std::ptrdiff_t i = 0; i < p.m; ++i)
+      c[i * p.ldc] = bfloat16(fold_halves(lanes<float>{{sums(i)}}, [](auto x, auto y) EBB_LAMBDA { return x + y; }) + 0.f);
+    return;
+  }
+  for (std::ptrdiff_t i = 0; i < p.m; i += n) {
+    const std::ptrdiff_t first = std::min(i, p.m - n);  // some rows may be computed twice
+    simd::vector<float> x[n];
+    for (int r = 0; r < n; ++r) x[r] = sums(first + row_at<float>(r));
+    lanes<bfloat16>::store_rounded({{add<float>(fold_rows<n, float>(x), simd::vector<float>{})}}, c + first);
+  }
 }
 
 /// A product of bfloat16 as it is done: a batch that shares b as one product; one column as one row, but if it is summed in lanes, then one
@@ -184,9 +221,7 @@ inline void contract_bf16(const product& shape, const bfloat16* a, const bfloat1
   auto* const left = static_cast<tile::bfloat16_pair*>(scratch);
   for (std::ptrdiff_t i = 0; i < of.batch; ++i, a += of.stride_a, b += of.stride_b, c += of.stride_c) {
     if (of.lanes) {
-      for (std::ptrdiff_t j = 0; j < of.m; ++j)
-        c[j * of.ldc] = bfloat16(tile::dot_pairs(of.k, a + j * (of.transpose_a ? 1 : of.lda), of.transpose_a ? of.lda : 1, b,
-                                                 of.transpose_b ? 1 : of.ldb));
+      tile::multiply_pairs_in_lanes(of, a, b, c);
       continue;
     }
     const bool copied = i > 0 && of.stride_a == 0;
