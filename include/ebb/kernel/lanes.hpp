@@ -140,7 +140,8 @@ struct lanes<T> {
   /// The first count elements, zeros in the other lanes; no memory behind them is touched.
   static EBB_INLINE lanes load(const T* p, int count) {
     if constexpr (parts == 1) return {{simd::load_first(p, count)}};
-    else return {{simd::load_first(p, count), count > size / 2 ? simd::load_first(p + size / 2, count - size / 2) : simd::all(T{})}};
+    else if (count > size / 2) return {{simd::load(p), simd::load_first(p + size / 2, count - size / 2)}};
+    else return {{simd::load_first(p, count), simd::all(T{})}};
   }
   static EBB_INLINE lanes all(T x) {
     if constexpr (parts == 1) return {{simd::all(x)}};
@@ -151,9 +152,12 @@ struct lanes<T> {
     if constexpr (parts == 2) simd::store(p + size / 2, part[1]);
   }
   EBB_INLINE void store(T* p, int count) const {
-    simd::store_first(p, part[0], count);
     if constexpr (parts == 2)
-      if (count > size / 2) simd::store_first(p + size / 2, part[1], count - size / 2);  // or g++ warns of small arrays' bounds
+      if (count > size / 2) {
+        simd::store(p, part[0]);
+        return simd::store_first(p + size / 2, part[1], count - size / 2);
+      }
+    simd::store_first(p, part[0], count);
   }
   T operator[](int i) const { return part[i / simd::count_of<T>][i % simd::count_of<T>]; }
 

@@ -122,7 +122,7 @@ class nest_kernel {
 
   /// Elements [j, j + count) of a row; the first of them belongs to logical lane `phase`, which is 0 unless a run joins rows.
   static EBB_PART void segment(leaf& given, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
-    leaf x = given;
+    leaf x = given;  // a copy stays in registers, behind a reference it may not
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);
     while (count > 0) {

@@ -53,10 +53,12 @@ struct min : shared_by_ties {
   static constexpr auto value(auto accumulated, auto x) { return lane::minimum(x, accumulated); }
 };
 
-/// As max, but -inf over no elements and without a gradient: by how much softmax and logsumexp shift does not change them.
+/// As max, but -inf over no elements, without a gradient, and NaN is passed over: by how much softmax and logsumexp shift does not change
+/// them, and NaN passes through their sums.
 struct peak : max {
   static constexpr std::string_view name = "peak";
   static constexpr bool needs_elements = false;
+  static constexpr auto value(auto accumulated, auto x) { return lane::at_least(accumulated, x); }
   static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
 };
 
