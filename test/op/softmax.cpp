@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
+#include <ebb/exec/gradient.hpp>
+#include <ebb/exec/region.hpp>
+
+#include <cmath>
+#include <limits>
+
 namespace {
 
 using golden::of;
@@ -53,6 +59,23 @@ TEST_CASE("a training step of a small network gives what PyTorch recorded") {
   };
   using classes = of<std::int64_t, dyn>;
   golden::check<of<real, dyn, 6>, of<real, 6, 8>, of<real, 8>, of<real, 8, 3>, of<real, 3>, classes>("composite", "mlp_step", loss, summed);
+}
+
+TEST_CASE("a NaN anywhere in a row is all of its softmax, its logsumexp and their gradients; other rows are not concerned") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr auto rows = ebb::compile([](auto x) { return std::tuple(ebb::softmax<1>(x), ebb::log_softmax<1>(x), ebb::logsumexp<1>(x)); });
+  constexpr auto slope = ebb::grad([](auto x) { return ebb::sum(ebb::logsumexp<1>(x)); });
+  for (const std::size_t at : {0u, 1u, 19u}) {
+    auto x = ebb::tensor<float, 2, 20>::generate([](std::size_t i) { return static_cast<float>(i % 7); });
+    x.mutable_data()[at] = nan;
+    const auto [p, l, z] = rows(x);
+    const auto g = slope(x);
+    for (std::size_t j = 0; j < 20; ++j) {
+      CHECK((std::isnan(p.data()[j]) && std::isnan(l.data()[j]) && std::isnan(g.data()[j])));
+      CHECK((std::isfinite(p.data()[20 + j]) && std::isfinite(l.data()[20 + j]) && std::isfinite(g.data()[20 + j])));
+    }
+    CHECK((std::isnan(z.data()[0]) && std::isfinite(z.data()[1])));
+  }
 }
 
 }  // namespace
