@@ -19,12 +19,15 @@ inline constexpr casts_asked asked_by = traced<F, traced_type<Leaf>...>::g.asked
 template <class F, class... Leaf>
 inline constexpr bool asks_context = asked_by<F, Leaf...>.ever_differs();
 
+// A template, so that products of narrow matrices are compiled only where eager code has products.
+template <class F>
 inline constexpr const cast_context* followed_contexts[] = {&context_of<off>, &context_of<autocast<bf16>>, &context_of<autocast<f16>>};
 
 /// F inside context C, as a graph that runs.
 template <class C, class F, class... T>
 graph_function& function_in_context() {
-  static graph_function f(frozen<forward_program<variant<C, F>, T...>>::g.thaw(), joined_names<traced<F, T...>>.data(), followed_contexts);
+  using program = frozen<forward_program<variant<C, F>, T...>>;
+  static graph_function f(program::g.thaw(), joined_names<traced<F, T...>>.data(), followed_contexts<F>);
   return f;
 }
 
