@@ -140,6 +140,19 @@ TEST_CASE("a scope selects among the contexts that a region declares; results ke
   CHECK(region(x_more, ones)(0, 0) == more + more);
 }
 
+TEST_CASE("derivatives of a region are chosen by the scope as the region is") {
+  constexpr auto region = ebb::compile<ambient<off, autocast<bf16>>>([](auto x, auto w) { return ebb::no_autocast(product)(x, w); });
+  constexpr auto both = ebb::value_and_grad<1>(region);
+  constexpr auto recorded = ebb::grad<1>(ebb::patch<backward_pass_autocast<as_recorded>>(region));
+  CHECK(seen(std::get<1>(both(x_more, ones))) == more);
+  const autocast_scope<bf16> scope;
+  const auto [value, of_w] = both(x_more, ones);
+  STATIC_REQUIRE(std::is_same_v<std::remove_cvref_t<decltype(value)>, float>);
+  CHECK(value == 4 * more);
+  CHECK(seen(of_w) == 1);  // same_as_forward: pulled back in the scope's context
+  CHECK(seen(recorded(x_more, ones)) == more);
+}
+
 TEST_CASE("a context that a region does not declare is an error that names the declaration, where it matters") {
   constexpr auto region = ebb::compile<ambient<off, autocast<bf16>>>(product);
   array<2, 2> of_w{{7, 7}, {7, 7}};
@@ -150,6 +163,7 @@ TEST_CASE("a context that a region does not declare is an error that names the d
                                               Contains("matmul would compute in f16, not in f32") &&
                                               Contains("ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>"));
   CHECK_THROWS_WITH(ebb::value_and_grad<1>(product)(ebb::into(value, of_w), x_more, ones), Contains("ebb::value_and_grad: called"));
+  CHECK_THROWS_WITH(ebb::vjp<1>(product)(x_more, ones), Contains("ebb::vjp: called in"));
   CHECK(value == 7);
   CHECK(seen(of_w) == 7);
 
@@ -158,6 +172,12 @@ TEST_CASE("a context that a region does not declare is an error that names the d
   CHECK(ebb::compile(product)(ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}}, ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}}) == 8);
   CHECK(ebb::under<off>(product)(x_more, ones) == 4 * more);
   CHECK(static_cast<float>(ebb::under<autocast<bf16>>(product)(x_more, ones)) == 4);
+
+  // Nor is off declared where it is not said.
+  constexpr auto only_inside = ebb::compile<ambient<autocast<f16>>>(product);
+  CHECK(only_inside(x_more, ones) == 4 * more);
+  const no_autocast_scope suspended;
+  CHECK_THROWS_WITH(only_inside(x_more, ones), Contains("add ebb::off to ebb::ambient"));
 }
 
 TEST_CASE("AMP-16, AMP-T1 to T9: the state of a thread is known, and restored at each level, also when an exception passes") {

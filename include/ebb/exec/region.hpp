@@ -48,25 +48,42 @@ struct entry_of<variant<C, F>> {
 template <class F>
 struct entry_of<variant<off, F>> : entry_of<F> {};
 
-}  // namespace detail
+/// The programs of F: outside of all contexts, and inside of one.
+template <class F>
+struct compiled_in {
+  using plain = program_function<compile_spec<F>>;
+  template <class C>
+  using in = program_function<compile_spec<variant<C, F>>>;
+};
+/// And those of its derivatives.
+template <template <class, int...> class Spec, class F, int... I>
+struct derived_in {
+  using plain = program_function<Spec<F, I...>>;
+  template <class C>
+  using in = program_function<Spec<variant<C, F>, I...>>;
+};
 
-/// A compiled function that may be called in the contexts C...: a program for each.
-template <class F, class... C>
-struct region_in {
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_off_undeclared() {
+  raise("a region is called outside of autocast, which it does not declare: add ebb::off to ebb::ambient<...>");
+}
+
+/// One of several programs, chosen by the context of the thread.
+template <class Programs, class... C>
+struct by_context {
   /// On terms the context is known to the types.
   template <class... A>
-    requires(detail::are_traced<A...>)
+    requires(are_traced<A...>)
   constexpr auto operator()(const A&... a) const {
-    using now = detail::context_among<A...>;
+    using now = context_among<A...>;
     constexpr bool declared = ((number_of_context<C> == number_of_context<now>) || ...);
     static_assert(declared, "[ebb E0187] a region is called in an autocast context that it does not declare: add it to ambient<...>");
-    if constexpr (declared) return program_function<detail::compile_spec<F>>{}(a...);
-    else return detail::refused{};
+    if constexpr (declared) return typename Programs::plain{}(a...);
+    else return refused{};
   }
   template <class... A>
-    requires(!detail::are_traced<A...>)
+    requires(!are_traced<A...>)
   constexpr auto operator()(const A&... a) const {
-    if (std::is_constant_evaluated()) return program<off>()(a...);
+    if (std::is_constant_evaluated()) return typename Programs::template in<off>{}(a...);
     return select<C...>(current_context(), a...);
   }
   template <class... D, class... A>
@@ -75,22 +92,25 @@ struct region_in {
   }
 
  private:
-  template <class State>
-  static constexpr auto program() {
-    return program_function<detail::compile_spec<detail::variant<State, F>>>{};
-  }
   template <class First, class... More>
   static auto select(int now, const auto&... a) {
-    if constexpr (sizeof...(More) == 0) {
-      // The last one refuses what is none of them, where that matters.
-      if (now == number_of_context<First>) return program<First>()(a...);
-      else return program_function<detail::compile_spec<F>>{}(a...);
-    } else {
-      if (now == number_of_context<First>) return program<First>()(a...);
-      return select<More...>(now, a...);
+    if (now == number_of_context<First>) return typename Programs::template in<First>{}(a...);
+    if constexpr (sizeof...(More) > 0) return select<More...>(now, a...);
+    else {
+      if (now == 0) raise_off_undeclared();
+      return typename Programs::plain{}(a...);  // which refuses what is declared nowhere, where it matters
     }
   }
 };
+
+}  // namespace detail
+
+/// A compiled function that may be called in the contexts C...: a program for each.
+template <class F, class... C>
+struct region_in : detail::by_context<detail::compiled_in<F>, C...> {};
+/// So may its derivatives.
+template <template <class, int...> class Spec, class F, class... C, int... I>
+struct program_function<Spec<region_in<F, C...>, I...>> : detail::by_context<detail::derived_in<Spec, F, I...>, C...> {};
 
 namespace detail {
 

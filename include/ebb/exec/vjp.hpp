@@ -123,6 +123,7 @@ struct vjp_function {
       using values = std::tuple<typename argument<Y>::value, typename argument<saved>::value>;
       using arguments = std::tuple<typename argument<A>::value...>;
       using pull = pullback<backward, R, V, outputs, arguments, typename argument<saved>::value>;
+      if (!std::is_constant_evaluated()) refuse_undeclared<traced<F, traced_type<A>...>>("ebb::vjp");
       values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...)
                                               : call_program<executable<forward>, values>("ebb::vjp", a...);
       return std::pair{std::get<0>(std::move(r)), pull{arguments{typename argument<A>::value(a)...}, std::get<1>(std::move(r))}};
