@@ -20,7 +20,7 @@ int main() {
   ebb::under<autocast<f16>>(joined)(h, h);
   ebb::compile<ambient<off, autocast<bf16>>, backward_pass_autocast<off>>(product)(x, w);
 #if EBB_CASE == 1
-  // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
+  // EXPECT: E0184 ebb::under takes a context
   ebb::under<autocast<float>>(product)(x, w);  // LINE
 #elif EBB_CASE == 2
   // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16

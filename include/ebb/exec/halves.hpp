@@ -49,9 +49,9 @@ struct backward_half {
   static constexpr graph make() { return halves_of<F, Policy, Wrt, T...>().backward; }
 };
 
-/// A policy that was given, for F; named where a user names it: deeper its sentence would stand far from there.
-template <class F, class Policy = same_as_forward>
-using policy_for = resolved_policy<Policy, typename entry_of<F>::type>;
+/// The policy of F by itself.
+template <class F>
+using policy_for = resolved_policy<same_as_forward, typename entry_of<F>::type>;
 
 }  // namespace detail
 
@@ -64,7 +64,10 @@ using forward_t = as_program<
 /// Where the policy does not matter, all policies give one type; see [note: policies].
 template <class F, class Policy, class... A>
 using backward_t = as_program<frozen<
-    detail::backward_half<std::remove_const_t<F>, detail::policy_for<std::remove_const_t<F>, Policy>, void, detail::traced_type<A>...>>>;
+    // Resolved here and not deeper, so that what is said about a policy stands near the user's line.
+    detail::backward_half<std::remove_const_t<F>,
+                          typename detail::resolve_policy<Policy, typename detail::entry_of<std::remove_const_t<F>>::type>::type, void,
+                          detail::traced_type<A>...>>>;
 
 /// Whether the backward of F would be another program under the policy or context Actual than under Assumed: decided from the programs.
 ///   static_assert(!ebb::policy_matters<decltype(f), ebb::off, ebb::autocast<ebb::bf16>, X, W>);

@@ -122,16 +122,19 @@ struct region_of<F> {
 };
 template <class F, class... Policy, class... Option>
 struct region_of<F, backward_pass_autocast<Policy...>, Option...>
-    : region_of<typename patch_of<backward_pass_autocast<Policy...>, F>::type, Option...> {
-  using checked = resolved_policy<backward_pass_autocast<Policy...>, off>;
-};
+    : region_of<typename patch_of<backward_pass_autocast<Policy...>, F>::type, Option...> {};
 template <class F, class... C>
 struct region_of<F, ambient<C...>> {
-  static_assert(sizeof(ambient<C...>) > 0);  // its sentence is said here
   using type = region_in<F, C...>;
 };
 template <class F, class... C, class Option, class... More>
 struct region_of<F, ambient<C...>, Option, More...> : region_of<F, Option, More..., ambient<C...>> {};
+
+/// Says what is wrong with an option.
+template <class Option>
+struct refuse_option : Option {};
+template <class... Policy>
+struct refuse_option<backward_pass_autocast<Policy...>> : refuse_policy<backward_pass_autocast<Policy...>> {};
 
 /// Another policy for something that is called.
 template <class Policy, class F>
@@ -156,13 +159,14 @@ struct patched_callable<Policy, region_in<F, C...>> {
 /// Throws: error if the extents of the arguments do not fit, or in a context that it does not declare; nothing has been changed then.
 template <class... Option, class F>
 constexpr auto compile(F) {
+  (static_cast<void>(detail::refuse_option<Option>{}), ...);
   return detail::callable_of<F, typename detail::region_of<F, Option...>::type>();
 }
 
 /// The same function or region, with another policy for its backward: the other one is not touched.
 template <class Policy, class F>
 constexpr auto patch(F) {
-  static_cast<void>(std::type_identity<detail::resolved_policy<Policy, off>>{});
+  static_cast<void>(detail::refuse_policy<Policy>{});
   return detail::callable_of<F, typename detail::patched_callable<Policy, F>::type>();
 }
 

@@ -13,6 +13,8 @@
 
 #include "under.hpp"
 
+#include <algorithm>
+
 namespace ebb::inline EBB_ABI {
 
 struct same_as_forward {};
@@ -46,9 +48,22 @@ template <class Policy, class Entry>
 struct resolve_policy<backward_pass_autocast<Policy>, Entry> : resolve_policy<Policy, Entry> {};
 template <class First, class Second, class... More, class Entry>
 struct resolve_policy<backward_pass_autocast<First, Second, More...>, Entry>
-    : resolve_policy<backward_pass_autocast<Second, More...>, Entry> {
-  static_assert(is_context<First>, "[ebb E0185] a list of contexts holds ebb::off and ebb::autocast<...>, no policies");
+    : resolve_policy<backward_pass_autocast<Second, More...>, Entry> {};
+/// 0, or what stands against a policy.
+template <class Policy>
+inline constexpr int code_of_policy =
+    is_context<Policy> || std::is_same_v<Policy, same_as_forward> || std::is_same_v<Policy, as_recorded> ? 0 : 145;
+template <class... P>
+inline constexpr int code_of_policy<backward_pass_autocast<P...>> =
+    sizeof...(P) == 1 || ((code_of_policy<P> != 0) || ...) ? std::max({0, code_of_policy<P>...}) : (is_context<P> && ...) ? 0 : 185;
+/// A class, named where the user calls: deeper its sentence would stand far from there.
+template <class Policy>
+struct refuse_policy {
+  static constexpr int code = code_of_policy<Policy>;
+  static_assert(code != 145, "[ebb E0145] there is no such autocast policy: same_as_forward, as_recorded, off, or contexts");
+  static_assert(code != 185, "[ebb E0185] a list of contexts holds ebb::off and ebb::autocast<...>, no policies");
 };
+
 template <class Policy, class Entry>
 using resolved_policy = typename resolve_policy<Policy, Entry>::type;
 

@@ -1,0 +1,54 @@
+// test/exec/region.fail.cpp — AMP-9: options of regions that do not exist, and a region that is called where it may not be.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+namespace user {
+struct policy {};
+}  // namespace user
+
+using ebb::ambient, ebb::autocast, ebb::backward_pass_autocast, ebb::bf16, ebb::f16, ebb::off;
+using matrix = ebb::tensor<float, 4, 4>;
+
+constexpr auto product = [](auto x, auto w) { return ebb::sum(ebb::matmul(x, w)); };
+constexpr auto region = ebb::compile<ambient<off, autocast<bf16>>>(product);
+
+int main() {
+  const matrix x, w;
+  ebb::compile<backward_pass_autocast<ebb::as_recorded>>(product)(x, w);
+  ebb::patch<backward_pass_autocast<off, autocast<bf16>>>(region)(x, w);
+  ebb::under<autocast<bf16>>([](auto a, auto b) { return region(a, b); })(x, w);
+#if EBB_CASE == 1
+  // EXPECT: E0145 there is no such autocast policy
+  ebb::compile<backward_pass_autocast<user::policy>>(product)(x, w);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0145 there is no such autocast policy
+  ebb::patch<user::policy>(region);  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0145 there is no such autocast policy
+  constexpr bool b = ebb::policy_matters<decltype(product), off, float, matrix, matrix>;  // LINE
+#elif EBB_CASE == 4
+  // EXPECT: E0145 there is no such autocast policy
+  ebb::compile<backward_pass_autocast<std::tuple<autocast<bf16>>>>(product)(x, w);  // LINE
+#elif EBB_CASE == 5
+  // EXPECT: E0185 a list of contexts holds ebb::off and ebb::autocast<...>
+  ebb::compile<backward_pass_autocast<ebb::same_as_forward, autocast<bf16>>>(product)(x, w);  // LINE
+#elif EBB_CASE == 6
+  // EXPECT: E0145 there is no such autocast policy
+  ebb::compile<backward_pass_autocast<autocast<bf16>, user::policy>>(product)(x, w);  // LINE
+#elif EBB_CASE == 7
+  // EXPECT: E0145 there is no such autocast policy
+  ebb::compile<backward_pass_autocast<autocast<double>>>(product)(x, w);  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0186 ebb::ambient takes contexts
+  ebb::compile<ambient<off, bf16>>(product)(x, w);  // LINE
+#elif EBB_CASE == 9
+  // EXPECT: E0187 a region is called in an autocast context that it does not declare
+  ebb::under<autocast<f16>>([](auto a, auto b) { return region(a, b); })(x, w);  // LINE
+#elif EBB_CASE == 10  // nothing is not a declaration of everything
+  // EXPECT: E0186 ebb::ambient takes contexts
+  ebb::compile<ambient<>>(product)(x, w);  // LINE
+#elif EBB_CASE == 11  // AMP-T: a region cannot change the state
+  // EXPECT: E0126 a traced function calls what is not constexpr
+  ebb::compile([](auto a, auto b) { const ebb::autocast_scope<bf16> s; return ebb::matmul(a, b); })(x, w);  // LINE
+#endif
+}
