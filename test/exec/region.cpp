@@ -180,6 +180,22 @@ TEST_CASE("a context that a region does not declare is an error that names the d
   CHECK_THROWS_WITH(only_inside(x_more, ones), Contains("add ebb::off to ebb::ambient"));
 }
 
+TEST_CASE("SW-2: a pull-back is called in the context that its policy assumes") {
+  const auto [y, pull] = ebb::vjp<1>(product)(x_more, ones);
+  {
+    const autocast_scope<bf16> scope;
+    CHECK_THROWS_WITH(pull(1.f), Catch::Contains("was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>"));
+    ebb::config().autocast_mismatch = ebb::on_mismatch::ignore;
+    CHECK(seen(pull(1.f)) == more);
+    ebb::config().autocast_mismatch = ebb::on_mismatch::error;
+  }
+  CHECK(seen(pull(1.f)) == more);
+  const auto [z, free] = ebb::vjp<1>(ebb::compile<backward_pass_autocast<as_recorded>>(product))(x_more, ones);
+  const autocast_scope<bf16> scope;
+  CHECK(seen(free(1.f)) == more);
+  CHECK(y == z);
+}
+
 TEST_CASE("AMP-16, AMP-T1 to T9: the state of a thread is known, and restored at each level, also when an exception passes") {
   const auto now = [] { return ebb::current_autocast(); };
   CHECK_FALSE(now());

@@ -8,8 +8,10 @@
 #pragma once
 
 #include "../base/error.hpp"
+#include "../base/settings.hpp"
 #include "../graph/frozen.hpp"
 
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -90,6 +92,45 @@ EBB_INLINE void refuse_undeclared(const char* call) {
     static constexpr first_difference first[] = {{G::g.thaw(), 0, 1}, {G::g.thaw(), 0, 2}};
     if (const int now = current_context(); now != 0 && G::g.asked.differs(0, now)) [[unlikely]]
       raise_undeclared(call, first[now - 1], now);
+  }
+}
+
+/// "a matmul of f32 operands computes in f32, and would in bf16"
+inline std::string what_differs(const casts_asked& asked, int assumed, int now) {
+  for (int i = 0; i <= static_cast<int>(dtype::f64); ++i) {
+    const auto d = static_cast<dtype>(i);
+    const dtype is = dtype_in_context(assumed, precision::low, d), would_be = dtype_in_context(now, precision::low, d);
+    if ((asked.low >> i & 1) && is != would_be)
+      return "a matmul of " + std::string(name_of(d)) + " operands computes in " + std::string(name_of(is)) + ", and would in " +
+             std::string(name_of(would_be));
+  }
+  return "a pull asks for the context";
+}
+
+/// The backward of `name` is called in context `now`, and it matters that it was compiled for `assumed`.
+[[gnu::cold, gnu::noinline]] inline void report_mismatch(const char* call, const char* name, const casts_asked& asked, int assumed,
+                                                         int now) {
+  const on_mismatch how = config().autocast_mismatch.load(std::memory_order_relaxed);
+  if (how == on_mismatch::ignore) return;
+  const auto named = [](int context) {
+    return context == 0 ? std::string("ebb::off") : "ebb::autocast<ebb::" + std::string(name_of(low_of_context(context))) + ">";
+  };
+  const std::string text = std::string(call) + ": the backward of " + name + " was compiled for a call in " + named(assumed) +
+                           ", but is called in " + named(now) + ": there " + what_differs(asked, assumed, now) +
+                           ". Call backward in the other context, compile the region with ebb::backward_pass_autocast<" + named(now) +
+                           ">, or with <ebb::as_recorded>, which assumes nothing";
+  if (how == on_mismatch::error) raise(text);
+  std::fprintf(stderr, "warning: %s\n", text.c_str());
+}
+
+/// G: the frozen program of a backward that is called by itself.
+template <class G>
+EBB_INLINE void refuse_mismatch(const char* call) {
+  static constexpr casts_assumed assumed{G::g.asked_in_pulls};
+  if constexpr (assumed.matters) {
+    const int now = current_context();
+    if (const int wrong = assumed.wrong_in[now]; wrong >= 0) [[unlikely]]
+      report_mismatch(call, "a function", assumed.asked[wrong], wrong, now);
   }
 }
 

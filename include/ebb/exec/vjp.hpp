@@ -62,7 +62,10 @@ class pullback {
     else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...))
       return detail::splice_program<G, R>(arguments_, saved_, seeds...);
     else if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(arguments_, saved_, seeds...);
-    else return detail::call_program<executable<G>, V>("ebb::vjp", arguments_, saved_, seeds...);
+    else {
+      detail::refuse_mismatch<G>("ebb::vjp");
+      return detail::call_program<executable<G>, V>("ebb::vjp", arguments_, saved_, seeds...);
+    }
   }
 
   Arguments arguments_;
