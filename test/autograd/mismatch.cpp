@@ -4,7 +4,11 @@
 
 #include <ebb/ebb.hpp>
 
+#include <initializer_list>
+#include <string>
 #include <thread>
+
+#if EBB_EXCEPTIONS
 
 namespace {
 
@@ -31,6 +35,16 @@ class setting {
   ~setting() { ebb::config().autocast_mismatch = ebb::on_mismatch::error; }
 };
 
+/// Whether a message holds all of these.
+bool says(const std::string& message, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    if (message.find(part) == std::string::npos) {
+      UNSCOPED_INFO("\"" << message << "\" lacks \"" << part << '"');
+      return false;
+    }
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("a mismatch is an error before anything runs; the graph can be used afterwards") {
@@ -38,15 +52,13 @@ TEST_CASE("a mismatch is an error before anything runs; the graph can be used af
   const ebb::variable y = region(x, w) + ebb::sum(v * v);
   {
     const autocast_scope<bf16> scope;
-    using Catch::Contains;
-    CHECK_THROWS_WITH(y.backward(), Contains("backward: the backward of ") && Contains("matmul") &&
-                                        Contains("was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>") &&
-                                        Contains("f32 operands computes in f32, and would in bf16") &&
-                                        Contains("Call backward in the other context") && Contains("<ebb::as_recorded>") &&
-                                        Contains("ebb::backward_pass_autocast<ebb::autocast<ebb::bf16>>"));
+    CHECK(says(test::raised([&] { y.backward(); }),
+               {"backward: the backward of ", "matmul", "was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>",
+                "f32 operands computes in f32, and would in bf16", "Call backward in the other context",
+                "ebb::backward_pass_autocast<ebb::autocast<ebb::bf16>>", "<ebb::as_recorded>"}));
     CHECK_FALSE(w.grad().defined());
     CHECK_FALSE(v.grad().defined());
-    CHECK_THROWS_AS(ebb::grad(y, ebb::wrt(w)), ebb::error);
+    CHECK_FALSE(test::raised([&] { ebb::grad(y, ebb::wrt(w)); }).empty());
     const no_autocast_scope suspended;
     y.backward();
   }
@@ -75,7 +87,7 @@ TEST_CASE("AMP-2, AMP-5: a region that was called in a context assumes it for it
   const variable w(ones), v(ones), u(ones);
   const auto same = recorded(inner_block, w);
   CHECK(same.item() == 2 * (more + more));
-  CHECK_THROWS_WITH(same.backward(), Catch::Contains("was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"));
+  CHECK(says(test::raised([&] { same.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
   {
     const autocast_scope<bf16> scope;
     same.backward();
@@ -109,7 +121,7 @@ TEST_CASE("AMP-4: where the context changes nothing, backward may be called anyw
 TEST_CASE("AMP-6, AMP-3: a list of contexts is an assumption too") {
   const variable w(ones);
   const ebb::variable y = ebb::compile<backward_pass_autocast<autocast<bf16>>>(product)(x, w);
-  CHECK_THROWS_AS(y.backward(), ebb::error);
+  CHECK_FALSE(test::raised([&] { y.backward(); }).empty());
   CHECK_FALSE(w.grad().defined());
   const autocast_scope<bf16> scope;
   y.backward();
@@ -122,10 +134,10 @@ TEST_CASE("AMP-10: a region in a region keeps its assumption on the tape, and ea
   });
   const variable w(ones), v(ones);
   const ebb::variable y = outer(x, w, v);
-  CHECK_THROWS_WITH(y.backward(), Catch::Contains("was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"));
+  CHECK(says(test::raised([&] { y.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
   {
     const autocast_scope<bf16> scope;
-    CHECK_THROWS_WITH(y.backward(), Catch::Contains("was compiled for a call in ebb::off"));  // no state is right for both
+    CHECK(says(test::raised([&] { y.backward(); }), {"was compiled for a call in ebb::off"}));  // no state is right for both
   }
   const setting now(ebb::on_mismatch::ignore);
   y.backward();
@@ -152,11 +164,7 @@ TEST_CASE("AMP-17: backward uses its caller's state, in each thread its own") {
   bool refused = false;
   std::thread([&] {
     const autocast_scope<bf16> scope;
-    try {
-      y.backward();
-    } catch (const ebb::error&) {
-      refused = true;
-    }
+    refused = !test::raised([&] { y.backward(); }).empty();
   }).join();
   CHECK(refused);
   const autocast_scope<bf16> scope;
@@ -167,7 +175,12 @@ TEST_CASE("AMP-17: backward uses its caller's state, in each thread its own") {
 TEST_CASE("an undeclared context is refused when the region is called with variables; nothing is recorded") {
   const variable w(ones);
   const autocast_scope<f16> scope;
-  CHECK_THROWS_WITH(in_either(x, w),
-                    Catch::Contains("which the function does not declare") && Catch::Contains("ebb::autocast<ebb::f16>>>(f)"));
+  CHECK(says(test::raised([&] { in_either(x, w); }), {"which the function does not declare", "ebb::autocast<ebb::f16>>>(f)"}));
   CHECK(ebb::current_autocast() == ebb::dtype::f16);
 }
+
+#else  // refusals end the program
+
+TEST_CASE("a mismatch needs exceptions") { SUCCEED(); }
+
+#endif
