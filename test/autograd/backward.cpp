@@ -228,6 +228,8 @@ TEST_CASE("a gradient that never came is undefined, not zero") {
   CHECK_FALSE(gy.defined());
   const auto zeros = ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(y), {.materialize_grads = true});
   CHECK(zeros.value() == array{0, 0});
+  CHECK(refusal([&] { ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(x, y)); }) ==
+        "ebb::grad: no gradient arrived at variable 1 of wrt; say allow_unused = true if that is meant");
 }
 
 TEST_CASE("outputs that are inputs, integer outputs, and tensors among the arguments") {

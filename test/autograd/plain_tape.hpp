@@ -111,6 +111,9 @@ class tape {
     for (int v = static_cast<int>(vertices.size()) - 1; v >= 0; --v)
       if (p.is_reached(v) && !vertices[at(v)].is_leaf) p.run_node(v);
     for (std::size_t i = 0; i < p.callbacks.size(); ++i) p.callbacks[i]();
+    if (wishes_must_be_reached)
+      for (const maybe& g : p.taken)
+        if (!g) throw refusal{"no gradient arrived"};
     return p.taken;
   }
   void queue(std::function<void()> f) { callbacks_->push_back(std::move(f)); }

@@ -190,6 +190,10 @@ auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_option
       raise("ebb::grad: no output depends on " + named("variable", i, &pass.asked(wishes[i])) +
             " of wrt; say allow_unused = true if that is meant");
   pass.run();
+  for (std::size_t i = 0; i < wishes.size(); ++i)
+    if (!o.allow_unused && !o.materialize_grads && !pass.taken(wishes[i]).defined)
+      raise("ebb::grad: no gradient arrived at " + named("variable", i, &pass.asked(wishes[i])) +
+            " of wrt; say allow_unused = true if that is meant");
   std::size_t next = 0;
   const auto taken = [&]<class X>(const X& x) -> X {
     gradient& g = pass.taken(wishes[next++]);
@@ -227,7 +231,8 @@ void backward(const Roots& roots, const backward_options& options = {}) {
 /// The gradients of the outputs with respect to variables; no leaf's own gradient is touched.
 ///   auto [dx, dw] = ebb::grad(loss, ebb::wrt(x, w));   auto d = ebb::grad(std::tuple(a, b), ebb::wrt(params), {.seeds = {u, v}});
 /// In the form of what wrt lists: variables, undefined where nothing arrived; with a history if create_graph.
-/// Throws: as backward, and if an output does not depend on one of them, unless unused ones are allowed.
+/// Throws: as backward; and if no output depends on one of them or, after all has run, no gradient has arrived there: a function of the
+/// user returned nothing, a region reads it for other outputs only. With allow_unused or materialize_grads neither is an error.
 template <class Outputs, class... V>
 auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_options& options = {}) {
   return detail::run_grad(detail::tuple_of_roots(as_region_argument(outputs)), inputs, options);
