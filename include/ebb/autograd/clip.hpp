@@ -26,12 +26,16 @@ struct clamped {
   constexpr auto operator()(auto g, auto bound) const { return clamp(g, -bound, bound); }
 };
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_leaf(const char* call, const std::string& name) {
+  raise(std::string(call) + ": " + name + " is no leaf: name parameters");
+}
+
 /// f(gradient, its elements as one row of Ts) for each parameter that has a gradient.
 /// Throws: error for what is no leaf, before the first call.
 template <class P>
 void each_gradient(const char* call, const P& p, auto&& f) {
   each_variable([&](const auto& v) {
-    if (!v.history() || !v.is_leaf()) raise(std::string(call) + ": " + v.name() + " is no leaf: name parameters");
+    if (!v.history() || !v.is_leaf()) raise_no_leaf(call, v.name());
   }, p);
   each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
     gradient& g = static_cast<leaf*>(v.history())->grad;
