@@ -184,4 +184,22 @@ TEST_CASE("softmax runs along the last axis unless told otherwise") {
   CHECK(ebb::log_softmax(x) == ebb::log_softmax<-1>(x));
 }
 
+TEST_CASE("sums and products of truth values are truth values") {
+  const ebb::tensor<bool, ebb::dyn> a{true, true, false, false}, b{true, false, true, false};
+  CHECK(a + b == ebb::tensor<bool, 4>{true, true, true, false});
+  CHECK(a * b == ebb::tensor<bool, 4>{true, false, false, false});
+  CHECK(ebb::square(a) == a);
+  CHECK(a + 1 == ebb::tensor<std::int64_t, 4>{2, 2, 1, 1});
+  constexpr ebb::tensor<bool, 2> c{true, false}, d{true, true};
+  static_assert(c + d == d && c * d == c);
+}
+
+TEST_CASE("a number beside truth values is no truth value") {
+  const ebb::tensor<bool, ebb::dyn> a{true, false};
+  CHECK((a < 2) == ebb::tensor<bool, 2>{true, true});
+  CHECK(ebb::maximum(a, 3) == ebb::tensor<std::int64_t, 2>{3, 3});
+  CHECK(a * 2.5 == ebb::tensor<float, 2>{2.5f, 0});
+  CHECK(ebb::compile([](auto x, auto n) { return x + n; })(a, 2) == ebb::tensor<int, 2>{3, 2});
+}
+
 }  // namespace

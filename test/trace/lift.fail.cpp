@@ -58,6 +58,12 @@ constexpr auto f = [](auto x, auto w) {
   auto y = ebb::concat<0>(x, w);  // LINE
   return ebb::sum(y);
 };
+#elif EBB_CASE == 9
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0120 truth values have no sign
+  auto y = (x > 0) - (x < 1);  // LINE
+  return ebb::sum(ebb::cast<float>(y)) + ebb::sum(w);
+};
 #else
 constexpr auto f = fits;
 #endif

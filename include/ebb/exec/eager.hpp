@@ -34,9 +34,11 @@ template <class T, number A, class... B>
 struct dtype_of_arrays<T, A, B...> : dtype_of_arrays<T, B...> {};
 
 /// As an argument a number has a dtype of its own; that of a real one is weak here, as a literal's: x * 0.5 has the dtype of x.
+/// So is that of an integer beside truth values.
 template <class T, class A>
 constexpr decltype(auto) as_eager_argument(const A& a) {
-  if constexpr (std::is_floating_point_v<A>) return as_element<promoted_weak<T, A>>(a);
+  constexpr bool counts = number<A> && std::is_same_v<T, bool> && !std::is_same_v<A, bool>;
+  if constexpr (std::is_floating_point_v<A> || counts) return as_element<promoted_weak<T, A>>(a);
   else return (a);
 }
 

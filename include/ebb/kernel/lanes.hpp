@@ -52,6 +52,8 @@ struct lanes<bool> {
   friend EBB_INLINE lanes operator^(lanes a, lanes b) { return {static_cast<simd::mask<float>>(a.mask ^ b.mask)}; }
   friend EBB_INLINE lanes operator&&(lanes a, lanes b) { return a & b; }
   friend EBB_INLINE lanes operator||(lanes a, lanes b) { return a | b; }
+  friend EBB_INLINE lanes operator+(lanes a, lanes b) { return a | b; }
+  friend EBB_INLINE lanes operator*(lanes a, lanes b) { return a & b; }
   friend EBB_INLINE lanes operator==(lanes a, lanes b) { return !(a ^ b); }
   friend EBB_INLINE lanes operator!=(lanes a, lanes b) { return a ^ b; }
   friend EBB_INLINE lanes operator<(lanes a, lanes b) { return b & !a; }

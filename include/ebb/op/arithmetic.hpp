@@ -7,21 +7,22 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// x + y.   Saves: nothing.   Error: 0.5 ulp.
+/// x + y.   Dtype: of bool it is x || y.   Saves: nothing.   Error: 0.5 ulp.
 struct add : elementwise<2> {
   static constexpr std::string_view name = "add";
   static constexpr auto value(auto x, auto y) { return x + y; }
   static constexpr auto pull(auto g, auto, auto, auto) { return grads(g, g); }
 };
 
-/// x - y.   Saves: nothing.   Error: 0.5 ulp.
+/// x - y.   Dtype: bool is refused.   Saves: nothing.   Error: 0.5 ulp.
 struct sub : elementwise<2> {
   static constexpr std::string_view name = "sub";
+  static constexpr domain accepts = domain::signed_number;
   static constexpr auto value(auto x, auto y) { return x - y; }
   static constexpr auto pull(auto g, auto, auto, auto) { return grads(g, -g); }
 };
 
-/// x * y.   Saves: x, y.   Error: 0.5 ulp.
+/// x * y.   Dtype: of bool it is x && y.   Saves: x, y.   Error: 0.5 ulp.
 struct mul : elementwise<2> {
   static constexpr std::string_view name = "mul";
   static constexpr auto value(auto x, auto y) { return x * y; }
@@ -36,9 +37,10 @@ struct div : elementwise<2> {
   static constexpr auto pull(auto g, auto, auto y, auto out) { return grads(g / y, -g * (out / y)); }
 };
 
-/// -x, the sign of zero included.   Saves: nothing.   Error: exact.
+/// -x, the sign of zero included.   Dtype: bool is refused.   Saves: nothing.   Error: exact.
 struct neg : elementwise<1> {
   static constexpr std::string_view name = "neg";
+  static constexpr domain accepts = domain::signed_number;
   static constexpr auto value(auto x) { return -x; }
   static constexpr auto pull(auto g, auto, auto) { return grads(-g); }
 };
@@ -61,6 +63,7 @@ struct reciprocal : elementwise<1> {
 /// 1, 0 or -1; 0 for both zeros and for NaN.   Saves: nothing, its derivative is 0.   Error: exact.
 struct sign : elementwise<1> {
   static constexpr std::string_view name = "sign";
+  static constexpr domain accepts = domain::signed_number;
   static constexpr auto value(auto x) {
     using V = decltype(x);
     V zero = lane::all<V>(0), one = lane::all<V>(1);
@@ -72,6 +75,7 @@ struct sign : elementwise<1> {
 /// The magnitude. Its derivative at 0 is 0, and at NaN, as in PyTorch.   Saves: x.   Error: exact.
 struct abs : elementwise<1> {
   static constexpr std::string_view name = "abs";
+  static constexpr domain accepts = domain::signed_number;
   static constexpr auto value(auto x) { return lane::abs(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<sign>({}, x)); }
 };

@@ -101,9 +101,13 @@ struct broadcasting {
     const shape in[] = {extents_of_argument(a)...};
     for (const shape& s : in)
       if (s.is_refused()) return refuse<A...>(g, s.code());
-    const shape common = broadcast_shapes(g.syms, in, sizeof...(A));
-    if (common.is_refused()) return refuse<A...>(g, common.code());
-    return emit_fitted<A...>(g, common, fit(a, common)...);
+    if constexpr (Op::accepts == domain::signed_number && std::is_same_v<promoted_of<Op, A...>, bool>) {
+      return refuse<A...>(g, 120);
+    } else {
+      const shape common = broadcast_shapes(g.syms, in, sizeof...(A));
+      if (common.is_refused()) return refuse<A...>(g, common.code());
+      return emit_fitted<A...>(g, common, fit(a, common)...);
+    }
   }
 
  private:

@@ -25,8 +25,9 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Which element types an op computes in. Operands of others are converted first: integers to float where an op is real.
-enum class domain : std::uint8_t { any, number, real, boolean };
+/// Which element types an op computes in. Operands of others are converted first: integers to float where an op is real. Truth values
+/// have no sign: where one is asked for, they are refused.
+enum class domain : std::uint8_t { any, number, signed_number, real, boolean };
 
 /// Defaults of every op. T is the dtype that an op is used for.
 struct op_base {

@@ -40,7 +40,8 @@ struct weakly {
   static constexpr auto weak(X x) {
     if constexpr (rank_of_term<B> == 0) {
       using T = typename B::value_type;
-      if constexpr (std::is_same_v<T, bool> || is_real(dtype_of<T>) > is_real(dtype_of<Ranked>)) return x;
+      constexpr bool of_higher_kind = is_real(dtype_of<T>) > is_real(dtype_of<Ranked>) || std::is_same_v<Ranked, bool>;
+      if constexpr (std::is_same_v<T, bool> || of_higher_kind) return x;
       else return cast_to<Ranked>(x);
     } else return x;
   }
@@ -98,6 +99,7 @@ struct accepted_on : lifted<F, A...> {
   static_assert(code != 115, "[ebb E0115] an index must be an integer array of the right rank");
   static_assert(code != 116, "[ebb E0116] the largest or smallest of no elements: the axis has extent 0");
   static_assert(code != 118, "[ebb E0118] broadcast_to: a new axis needs a static extent");
+  static_assert(code != 120, "[ebb E0120] truth values have no sign: write !x, x != y, or cast<int>(x) first");
   static_assert(code != 180, "[ebb E0180] inverse, solve: a matrix is not square: its last two axes differ");
   static_assert(code != 181, "[ebb E0181] solve: the right sides do not have one element, or one row, for each row of the matrix");
   static_assert(code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
