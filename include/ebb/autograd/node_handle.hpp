@@ -71,11 +71,13 @@ class gradients {
     return "gradient " + std::to_string(i) + (side_ == side::outputs ? " of " : " from ") + name_of(*at_);
   }
   gradient& named(const char* call, int i) const {
-    if (i < 0 || i >= size_)
-      raise(std::string("ebb::gradients::") + call + ": there is no " + number(i) + ", it has " + std::to_string(size_));
+    if (i < 0 || i >= size_) raise_none(call, i);
     return list_[i];
   }
-  gradient& checked(int i, const any_tensor& value) const {
+  [[noreturn, gnu::cold, gnu::noinline]] void raise_none(const char* call, int i) const {
+    raise(std::string("ebb::gradients::") + call + ": there is no " + number(i) + ", it has " + std::to_string(size_));
+  }
+  [[gnu::cold, gnu::noinline]] gradient& checked(int i, const any_tensor& value) const {
     gradient& g = named("set", i);
     if (!is_needed(i)) raise("ebb::gradients::set: nobody needs " + number(i));
     if (value.defined() && (value.type() != type(i) || !detail::same_extents(value.extents(), extents(i))))

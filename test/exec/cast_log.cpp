@@ -1,0 +1,62 @@
+// test/exec/cast_log.cpp — what EBB_LOGS=autocast says of a region, and that it says it once.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/exec/halves.hpp>
+#include <ebb/exec/region.hpp>
+#include <ebb/trace/functions.hpp>
+
+#include <string>
+
+namespace {
+
+std::string said;
+void remember(ebb::log_topic, std::string_view text) { said += text; }
+
+/// What is logged while it lives.
+struct listening {
+  listening() {
+    said.clear();
+    ebb::set_log(ebb::log_topic::autocast, true);
+    before = ebb::set_log_sink(remember);
+  }
+  ~listening() {
+    ebb::set_log_sink(before);
+    ebb::set_log(ebb::log_topic::autocast, false);
+  }
+  ebb::log_sink before;
+};
+
+using W = ebb::tensor<float, 2, 2>;
+const W w{{1, 2}, {3, 4}};
+
+}  // namespace
+
+TEST_CASE("topics are read from a list of names") {
+  CHECK(ebb::detail::topics_in("") == 0);
+  CHECK(ebb::detail::topics_in("autocast") == 1);
+  CHECK(ebb::detail::topics_in("plan,unknown,autocast") == 5);
+  CHECK(ebb::detail::topics_in("autocast2") == 0);
+}
+
+TEST_CASE("the casts of a region are said once") {
+  constexpr auto product = ebb::under<ebb::autocast<ebb::bf16>>([](auto a, auto b) { return ebb::matmul(a, ebb::tanh(b)); });
+  const listening scope;
+  product(w, w);
+  CHECK(said == "autocast: ebb::compile\n  forward    matmul operand 0 f32 -> bf16\n  forward    matmul operand 1 f32 -> bf16\n");
+  said.clear();
+  product(w, w);
+  CHECK(said.empty());
+}
+
+TEST_CASE("what is not cast, or not asked for, is not said") {
+  constexpr auto elementwise = ebb::under<ebb::autocast<ebb::bf16>>([](auto a) { return ebb::tanh(a); });
+  constexpr auto product = ebb::under<ebb::autocast<ebb::f16>>([](auto a, auto b) { return ebb::matmul(a, b); });
+  {
+    const listening scope;
+    elementwise(w);
+    CHECK(said.empty());
+  }
+  product(w, w);
+  CHECK(said.empty());
+}
