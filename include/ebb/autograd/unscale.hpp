@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "any_tensor.hpp"
 #include "hook_list.hpp"
 
 #include "../exec/gradient.hpp"
