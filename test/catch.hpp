@@ -12,6 +12,7 @@ using Catch::Approx;
 #include <ebb/base/error.hpp>
 
 #include <csetjmp>
+#include <initializer_list>
 #include <string>
 
 namespace test {
@@ -38,6 +39,16 @@ std::string raised(F&& f) {
   ebb::set_error_handler(before);
   return text;
 #endif
+}
+
+/// Whether a message holds all of these.
+inline bool says(const std::string& message, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    if (message.find(part) == std::string::npos) {
+      UNSCOPED_INFO("\"" << message << "\" lacks \"" << part << '"');
+      return false;
+    }
+  return true;
 }
 
 }  // namespace test

@@ -1,7 +1,6 @@
 // test/autograd/checkpoint.cpp — regions and functions that are run again in the backward, against the same without it, bit for bit.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
-#include "../refusal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -12,7 +11,7 @@
 
 namespace {
 
-using test::refusal;
+using test::raised;
 
 using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
@@ -83,7 +82,7 @@ TEST_CASE("CA-120: a function with graph breaks runs twice, and what its nodes s
   out.backward();  // again, again
   CHECK(runs == 3);
   CHECK(v.grad().value() == product(w.grad().value(), array{2, 2, 2, 2}));
-  CHECK(refusal([&] { out.backward(); }).find("saved is gone") != std::string::npos);
+  CHECK(raised([&] { out.backward(); }).find("saved is gone") != std::string::npos);
   const ebb::no_grad off;
   CHECK_FALSE(ebb::checkpoint(body)(u, v).requires_grad());
 }
@@ -175,7 +174,7 @@ TEST_CASE("a function that does something else the second time is found out") {
   const auto body = [&](const var& x) { return std::exchange(again, true) ? x : var(squash(x)); };
   const var x(sample(0.4));
   const scalar out = total(ebb::checkpoint(body)(x));
-  CHECK(refusal([&] { out.backward(); }).find("saved 1 values, and 0 when it ran again") != std::string::npos);
+  CHECK(raised([&] { out.backward(); }).find("saved 1 values, and 0 when it ran again") != std::string::npos);
   CHECK_FALSE(x.grad().defined());
   again = false;
   out.backward();

@@ -1,7 +1,6 @@
 // test/autograd/function.cpp — functions with a backward of the user's: what they get and return, what they keep, what is refused.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
-#include "../refusal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -15,7 +14,7 @@
 
 namespace {
 
-using test::refusal;
+using test::raised;
 
 using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
@@ -76,7 +75,7 @@ TEST_CASE("CA-70, CA-80, CA-81: a function that keeps one array, for any size; i
       CHECK(c.alive == 1);
       out.backward();
       CHECK(c.alive == 0);
-      CHECK(refusal([&] { out.backward(); }).find("counted_sine saved is gone") != std::string::npos);
+      CHECK(raised([&] { out.backward(); }).find("counted_sine saved is gone") != std::string::npos);
     }
     CHECK(x.grad().value() == filled(n, 2 * std::cos(0.5)));
     CHECK(c.forward == 1);
@@ -408,7 +407,7 @@ TEST_CASE("a backward on variables is differentiated; what a leaf had when it wa
 
   counted_sine::counts c;
   const scalar y = total(ebb::apply(counted_sine(c), x));
-  CHECK(refusal([&] { ebb::grad(y, ebb::wrt(x), {.create_graph = true}); }) ==
+  CHECK(raised([&] { ebb::grad(y, ebb::wrt(x), {.create_graph = true}); }) ==
         "ebb::grad: counted_sine cannot be differentiated twice: its backward is opaque; write it on variables, or leave create_graph out");
   CHECK(c.backward == 0);
 }
@@ -437,13 +436,13 @@ TEST_CASE("gradients of other extents are refused: a larger one is not summed, a
   for (std::size_t n : {1u, 3u}) {
     const var x(filled(2, 1)), y(filled(2, 1));
     const scalar out = total(ebb::apply(of_size{n}, x, y));
-    CHECK(refusal([&] { out.backward(); }) == "ebb::apply: gradient 1 from of_size is f64[" + std::to_string(n) +
+    CHECK(raised([&] { out.backward(); }) == "ebb::apply: gradient 1 from of_size is f64[" + std::to_string(n) +
                                                   "], its operand is f64[2]; nothing is summed or spread to fit: do that in backward");
     CHECK_FALSE(x.grad().defined());
     CHECK_FALSE(y.grad().defined());
-    CHECK(refusal([&] { out.backward(); }).find("of_size is f64") != std::string::npos);  // the node has not run: it keeps what it saved
+    CHECK(raised([&] { out.backward(); }).find("of_size is f64") != std::string::npos);  // the node has not run: it keeps what it saved
   }
-  CHECK(refusal([&] { ebb::apply(of_size{2}, var(), var()); }).find("undefined") != std::string::npos);
+  CHECK(raised([&] { ebb::apply(of_size{2}, var(), var()); }).find("undefined") != std::string::npos);
 }
 
 TEST_CASE("without a variable it is a call of forward") {

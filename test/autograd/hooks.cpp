@@ -3,7 +3,7 @@
 //
 // data/golden/hooks.txt was recorded with PyTorch 2.13.0. Results are the same bit for bit, except those behind a sine, cosine or
 // exponential: one unit in the last place of the largest element.
-#include "../refusal.hpp"
+#include "../catch.hpp"
 #include "../op/golden.hpp"
 
 #include <ebb/ebb.hpp>
@@ -16,7 +16,7 @@
 
 namespace {
 
-using test::refusal;
+using test::raised;
 
 using array = ebb::tensor<float, ebb::dyn>;
 using var = ebb::variable<float, ebb::dyn>;
@@ -704,16 +704,16 @@ TEST_CASE("SW-6: gradients in a node hook are defined or not, checked, cleared; 
     CHECK(in.size() == 1);
     CHECK(in.defined(0));
     CHECK(in.get(0).text() == "f32[2]");
-    text[0] = refusal([&] { in.set(0, array{1, 2, 3}); });
-    text[1] = refusal([&] { in.set(0, ebb::tensor<double, 2>{1, 2}); });
-    text[2] = refusal([&] { in.get(1); });
-    text[3] = refusal([&] { in.get<float>(0); });
+    text[0] = raised([&] { in.set(0, array{1, 2, 3}); });
+    text[1] = raised([&] { in.set(0, ebb::tensor<double, 2>{1, 2}); });
+    text[2] = raised([&] { in.get(1); });
+    text[3] = raised([&] { in.get<float>(0); });
     in.set(0, array{1, 5});
   });
   int arrived = 0;
   y.grad_fn().register_hook([&](ebb::gradients& out, const ebb::gradients&) {
     out.clear(1);
-    text[4] = refusal([&] { out.get<float, dyn>(1); });
+    text[4] = raised([&] { out.get<float, dyn>(1); });
   });
   y.grad_fn().next_functions().at(1)->register_prehook([&](ebb::gradients& in) {  // the inner product: it runs, and nothing has come
     ++arrived;
@@ -735,13 +735,13 @@ TEST_CASE("SW-6: gradients in a node hook are defined or not, checked, cleared; 
   const var z = product(x, constant);
   z.grad_fn().register_hook([&](ebb::gradients& out, const ebb::gradients&) {
     CHECK_FALSE(out.defined(1));
-    text[5] = refusal([&] { out.set(1, array{1, 1}); });
+    text[5] = raised([&] { out.set(1, array{1, 1}); });
   });
   total(z).backward();
   CHECK(text[5] == "ebb::gradients::set: nobody needs gradient 1 from mul");
   CHECK_FALSE(z.grad_fn().next_functions().at(1).has_value());
-  CHECK(refusal([&] { x.grad_fn(); }).find("accumulate_node") != std::string::npos);
-  CHECK(refusal([&] { z.accumulate_node(); }).find("no leaf") != std::string::npos);
+  CHECK(raised([&] { x.grad_fn(); }).find("accumulate_node") != std::string::npos);
+  CHECK(raised([&] { z.accumulate_node(); }).find("no leaf") != std::string::npos);
 }
 
 TEST_CASE("node hooks on the tape are part of a graph of the backward") {
@@ -762,7 +762,7 @@ TEST_CASE("node hooks on the tape are part of a graph of the backward") {
 
   const var z = product(x, x);
   z.grad_fn().register_prehook(first(times(2)));
-  CHECK(refusal([&] { ebb::grad(total(z), ebb::wrt(x), {.create_graph = true}); }).find("use get_variable") != std::string::npos);
+  CHECK(raised([&] { ebb::grad(total(z), ebb::wrt(x), {.create_graph = true}); }).find("use get_variable") != std::string::npos);
 
   const var w(array{5, 6});
   var u(array{1, 2});
@@ -812,7 +812,7 @@ TEST_CASE("multi-grad hooks: what a pass comes to, undefined gradients, removal,
   out.backward();
   CHECK(calls == 4);
   const ebb::no_grad off;
-  CHECK(refusal([&] { ebb::register_multi_grad_hook([](const ebb::any_tensor&) {}, ebb::when::any, twice(x)); }).find("no history") !=
+  CHECK(raised([&] { ebb::register_multi_grad_hook([](const ebb::any_tensor&) {}, ebb::when::any, twice(x)); }).find("no history") !=
         std::string::npos);
 }
 

@@ -35,16 +35,6 @@ class setting {
   ~setting() { ebb::config().autocast_mismatch = ebb::on_mismatch::error; }
 };
 
-/// Whether a message holds all of these.
-bool says(const std::string& message, std::initializer_list<const char*> parts) {
-  for (const char* part : parts)
-    if (message.find(part) == std::string::npos) {
-      UNSCOPED_INFO("\"" << message << "\" lacks \"" << part << '"');
-      return false;
-    }
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("a mismatch is an error before anything runs; the graph can be used afterwards") {
@@ -52,7 +42,7 @@ TEST_CASE("a mismatch is an error before anything runs; the graph can be used af
   const ebb::variable y = region(x, w) + ebb::sum(v * v);
   {
     const autocast_scope<bf16> scope;
-    CHECK(says(test::raised([&] { y.backward(); }),
+    CHECK(test::says(test::raised([&] { y.backward(); }),
                {"backward: the backward of ", "matmul", "was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>",
                 "f32 operands computes in f32, and would in bf16", "Call backward in the other context",
                 "ebb::backward_pass_autocast<ebb::autocast<ebb::bf16>>", "<ebb::as_recorded>"}));
@@ -87,7 +77,7 @@ TEST_CASE("AMP-2, AMP-5: a region that was called in a context assumes it for it
   const variable w(ones), v(ones), u(ones);
   const auto same = recorded(inner_block, w);
   CHECK(same.item() == 2 * (more + more));
-  CHECK(says(test::raised([&] { same.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
+  CHECK(test::says(test::raised([&] { same.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
   {
     const autocast_scope<bf16> scope;
     same.backward();
@@ -134,10 +124,10 @@ TEST_CASE("AMP-10: a region in a region keeps its assumption on the tape, and ea
   });
   const variable w(ones), v(ones);
   const ebb::variable y = outer(x, w, v);
-  CHECK(says(test::raised([&] { y.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
+  CHECK(test::says(test::raised([&] { y.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
   {
     const autocast_scope<bf16> scope;
-    CHECK(says(test::raised([&] { y.backward(); }), {"was compiled for a call in ebb::off"}));  // no state is right for both
+    CHECK(test::says(test::raised([&] { y.backward(); }), {"was compiled for a call in ebb::off"}));  // no state is right for both
   }
   const setting now(ebb::on_mismatch::ignore);
   y.backward();
@@ -175,7 +165,7 @@ TEST_CASE("AMP-17: backward uses its caller's state, in each thread its own") {
 TEST_CASE("an undeclared context is refused when the region is called with variables; nothing is recorded") {
   const variable w(ones);
   const autocast_scope<f16> scope;
-  CHECK(says(test::raised([&] { in_either(x, w); }), {"which the function does not declare", "ebb::autocast<ebb::f16>>>(f)"}));
+  CHECK(test::says(test::raised([&] { in_either(x, w); }), {"which the function does not declare", "ebb::autocast<ebb::f16>>>(f)"}));
   CHECK(ebb::current_autocast() == ebb::dtype::f16);
 }
 

@@ -1,7 +1,6 @@
 // test/autograd/packed.cpp — hooks on saved values: when and how often they run, where values may go, what a hook that fails leaves.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
-#include "../refusal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -13,7 +12,7 @@
 
 namespace {
 
-using test::refusal;
+using test::raised;
 
 using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
@@ -172,7 +171,7 @@ TEST_CASE("an unpack hook must give what was saved: dtype and extents") {
   const auto run = [&](auto unpack) {
     const ebb::saved_tensors_hooks scope([](const ebb::any_tensor& t) { return t; }, unpack);
     const scalar out = total(squash(x));
-    return refusal([&] { out.backward(); });
+    return raised([&] { out.backward(); });
   };
   using any = ebb::any_tensor;
   CHECK(run([](const any&) { return any(ebb::tensor<float, 2>{1, 2}); }) ==

@@ -52,16 +52,6 @@ constexpr auto product = [](auto x, auto w) { return ebb::sum(ebb::matmul(x, w))
 /// The gradient of `product` by w is x's first row, in each column: it shows in which dtype the pull has multiplied.
 float seen(const array<2, 2>& of_w) { return of_w(0, 0); }
 
-/// Whether a message holds all of these.
-bool says(const std::string& message, std::initializer_list<const char*> parts) {
-  for (const char* part : parts)
-    if (message.find(part) == std::string::npos) {
-      UNSCOPED_INFO("\"" << message << "\" lacks \"" << part << '"');
-      return false;
-    }
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("AMP-1, AMP-2, AMP-3, AMP-8: an op that asks for the context, and asks again when it is pulled") {
@@ -170,12 +160,12 @@ TEST_CASE("a context that a region does not declare is an error that names the d
   array<2, 2> of_w{{7, 7}, {7, 7}};
   float value = 7;
   const autocast_scope<f16> scope;
-  CHECK(says(test::raised([&] { region(x_more, ones); }),
+  CHECK(test::says(test::raised([&] { region(x_more, ones); }),
              {"ebb::compile: called in ebb::autocast<ebb::f16>, which the function does not declare",
               "matmul would compute in f16, not in f32", "ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>"}));
-  CHECK(says(test::raised([&] { ebb::value_and_grad<1>(product)(ebb::into(value, of_w), x_more, ones); }),
+  CHECK(test::says(test::raised([&] { ebb::value_and_grad<1>(product)(ebb::into(value, of_w), x_more, ones); }),
              {"ebb::value_and_grad: called in"}));
-  CHECK(says(test::raised([&] { ebb::vjp<1>(product)(x_more, ones); }), {"ebb::vjp: called in"}));
+  CHECK(test::says(test::raised([&] { ebb::vjp<1>(product)(x_more, ones); }), {"ebb::vjp: called in"}));
   CHECK(value == 7);
   CHECK(seen(of_w) == 7);
 
@@ -189,14 +179,14 @@ TEST_CASE("a context that a region does not declare is an error that names the d
   constexpr auto only_inside = ebb::compile<ambient<autocast<f16>>>(product);
   CHECK(only_inside(x_more, ones) == 4 * more);
   const no_autocast_scope suspended;
-  CHECK(says(test::raised([&] { only_inside(x_more, ones); }), {"add ebb::off to ebb::ambient"}));
+  CHECK(test::says(test::raised([&] { only_inside(x_more, ones); }), {"add ebb::off to ebb::ambient"}));
 }
 
 TEST_CASE("SW-2: a pull-back is called in the context that its policy assumes") {
   const auto [y, pull] = ebb::vjp<1>(product)(x_more, ones);
   {
     const autocast_scope<bf16> scope;
-    CHECK(says(test::raised([&pull = pull] { pull(1.f); }),
+    CHECK(test::says(test::raised([&pull = pull] { pull(1.f); }),
                {"was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>"}));
     ebb::config().autocast_mismatch = ebb::on_mismatch::ignore;
     CHECK(seen(pull(1.f)) == more);

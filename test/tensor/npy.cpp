@@ -24,9 +24,8 @@ struct directory {
   std::vector<std::string> files;
 
   directory() {
-    char name[] = "/tmp/ebb-npy-XXXXXX";
-    REQUIRE(mkdtemp(name) != nullptr);
-    path = name;
+    path = "/tmp/ebb-npy-" + std::string(6, 'X');  // what mkdtemp replaces
+    REQUIRE(mkdtemp(path.data()) != nullptr);
   }
   ~directory() {
     for (const auto& file : files) std::remove(file.c_str());
