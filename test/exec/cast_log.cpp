@@ -59,4 +59,7 @@ TEST_CASE("what is not cast, or not asked for, is not said") {
   }
   product(w, w);
   CHECK(said.empty());
+  const listening scope;
+  product(w, w);
+  CHECK_FALSE(said.empty());  // once, but when somebody listens
 }

@@ -222,12 +222,12 @@ class expression {
     const recording_scope as_then(records_);
     using function = detail::flat<expression>;
     return std::apply([&]<class... Leaf>(const Leaf&... leaf) -> result_type {
-      if constexpr (detail::asks_context<function, Leaf...>) {
+      constexpr bool asks = detail::asks_context<function, Leaf...>;
+      if constexpr (asks)
         if (context_ != 0 && detail::asked_by<function, Leaf...>.differs(0, context_)) [[unlikely]]
           return detail::run_in_context<result_type, T, Extents, function>(context_, leaf...);
-        const context_switch as_there(context_);
-        return detail::run_region<function>("ebb: an expression", leaf...);
-      } else return detail::run_region<function>("ebb: an expression", leaf...);
+      [[maybe_unused]] const std::conditional_t<asks, context_switch, int> as_there(context_);
+      return detail::run_region<function>("ebb: an expression", leaf...);
     }, leaves());
   }
   result_type run_in_scope() const {

@@ -43,10 +43,7 @@ template <class Result, class T, class Extents, class F, class... Leaf>
   check_arguments<P>(call, bound.data, bound.symbols.value);
 
   std::size_t symbols[P::symbols + 1];
-  std::size_t* next = symbols;
-  repeat<P::symbols>([&]<int S>() {
-    if constexpr (P::g.syms[static_cast<std::size_t>(S)].origin.rule == extent_rule::argument) *next++ = bound.symbols.value[S];
-  });
+  keep_symbols(bound.symbols, symbols);
   const auto operand = []<class L>(const L& l) {
     if constexpr (is_variable<L>) return gradient{to_storage(l), counted<vertex>(l.history()), l.output(), true};
     else return gradient{to_storage(l), nullptr, 0, true};

@@ -130,7 +130,7 @@ counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* res
     constexpr int from = number < S::arguments ? ~number : S::result_from[static_cast<std::size_t>(S::results + number - S::arguments)];
     n.saved()[I] = shared_block<from>(results, leaves);
   });
-  S::keep_symbols(symbols, n.symbols());
+  keep_symbols(symbols, n.symbols());
   n.sequence = next_sequence(t, n);
   if (t.packing) pack_saved(n);
   return history;

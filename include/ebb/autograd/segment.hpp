@@ -84,6 +84,22 @@ inline constexpr auto joined_names = [] {
   return text;
 }();
 
+/// The values of symbols that are extents of arguments are kept, in order; the others follow from them.
+template <class P>
+void keep_symbols(const symbol_values_of<P>& values, std::size_t* to) {
+  repeat<P::symbols>([&]<int S>() {
+    if constexpr (P::g.syms[static_cast<std::size_t>(S)].origin.rule == extent_rule::argument) *to++ = values.value[S];
+  });
+}
+
+template <class P>
+void put_symbols(symbol_values_of<P>& values, const std::size_t* kept) {
+  repeat<P::symbols>([&]<int S>() {
+    if constexpr (P::g.syms[static_cast<std::size_t>(S)].origin.rule == extent_rule::argument) values.value[S] = *kept++;
+  });
+  values.complete();
+}
+
 /// Everything that is known of a segment when it is instantiated. T: traced types of the arguments.
 template <class F, class Wrt, class... T>
 class segment {
@@ -160,19 +176,6 @@ class segment {
       if (forward::g.syms[static_cast<std::size_t>(s)].origin.rule == extent_rule::argument) ++n;
     return n;
   }();
-  template <class P>
-  static void put_symbols(symbol_values_of<P>& values, const std::size_t* kept_values) {
-    repeat<P::symbols>([&]<int S>() {
-      if constexpr (P::g.syms[static_cast<std::size_t>(S)].origin.rule == extent_rule::argument) values.value[S] = *kept_values++;
-    });
-    values.complete();
-  }
-  template <class P>
-  static void keep_symbols(const symbol_values_of<P>& values, std::size_t* to) {
-    repeat<P::symbols>([&]<int S>() {
-      if constexpr (P::g.syms[static_cast<std::size_t>(S)].origin.rule == extent_rule::argument) *to++ = values.value[S];
-    });
-  }
 
   /// Its ops, as "matmul+add+tanh"; only the first ones of a long function.
   static constexpr const char* name = joined_names<traced<F, T...>>.data();
@@ -200,7 +203,7 @@ class segment_node {
     if (defined == 0) return;
 
     symbol_values_of<P> symbols;
-    S::put_symbols(symbols, n.symbols());
+    put_symbols(symbols, n.symbols());
     storage held[arguments];
     void* data[arguments];
     storage* seed[arguments] = {};
@@ -239,7 +242,7 @@ class segment_node {
 
   static extent_list extents(const node& n, int number) {
     symbol_values_of<F> symbols;
-    S::put_symbols(symbols, n.symbols());
+    put_symbols(symbols, n.symbols());
     if (number < S::outputs) return extents_at(S::shape_of_result(S::result_of_output(number)), symbols.value);
     return extents_at(backward_input(number - S::outputs), symbols.value);
   }

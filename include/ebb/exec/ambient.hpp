@@ -22,7 +22,7 @@ namespace detail {
 inline constinit thread_local int thread_context = 0;
 }
 
-/// The number of this thread's autocast context, see name_of_context; 0: off.
+/// The number of this thread's autocast context, as number_of_context has it; 0: off.
 EBB_INLINE int current_context() { return detail::thread_context; }
 /// The dtype that autocast computes in, in this thread; nothing where it is off.
 inline std::optional<dtype> current_autocast() {
@@ -78,10 +78,15 @@ struct first_difference {
   }
 };
 
+/// As a user writes it.
+inline std::string context_text(int number) {
+  return number == 0 ? "ebb::off" : "ebb::autocast<ebb::" + std::string(name_of(low_of_context(number))) + ">";
+}
+
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared(const char* call, const first_difference& first, int context) {
-  const std::string name = "autocast<ebb::" + std::string(name_of(low_of_context(context))) + ">";
-  raise(std::string(call) + ": called in ebb::" + name + ", which the function does not declare: " + first.text() +
-        "; declare it, ebb::compile<ebb::ambient<ebb::off, ebb::" + name + ">>(f), or choose, ebb::under<ebb::" + name +
+  const std::string name = context_text(context);
+  raise(std::string(call) + ": called in " + name + ", which the function does not declare: " + first.text() +
+        "; declare it, ebb::compile<ebb::ambient<ebb::off, " + name + ">>(f), or choose, ebb::under<" + name +
         ">(f) or ebb::no_autocast(f)");
 }
 
@@ -112,13 +117,10 @@ inline std::string what_differs(const casts_asked& asked, int assumed, int now) 
                                                          int now) {
   const on_mismatch how = config().autocast_mismatch.load(std::memory_order_relaxed);
   if (how == on_mismatch::ignore) return;
-  const auto named = [](int context) {
-    return context == 0 ? std::string("ebb::off") : "ebb::autocast<ebb::" + std::string(name_of(low_of_context(context))) + ">";
-  };
-  const std::string text = std::string(call) + ": the backward of " + name + " was compiled for a call in " + named(assumed) +
-                           ", but is called in " + named(now) + ": there " + what_differs(asked, assumed, now) +
-                           ". Call backward in the other context, compile the region with ebb::backward_pass_autocast<" + named(now) +
-                           ">, or with <ebb::as_recorded>, which assumes nothing";
+  const std::string text = std::string(call) + ": the backward of " + name + " was compiled for a call in " + context_text(assumed) +
+                           ", but is called in " + context_text(now) + ": there " + what_differs(asked, assumed, now) +
+                           ". Call backward in the other context, compile the region with ebb::backward_pass_autocast<" +
+                           context_text(now) + ">, or with <ebb::as_recorded>, which assumes nothing";
   if (how == on_mismatch::error) raise(text);
   std::fprintf(stderr, "warning: %s\n", text.c_str());
 }

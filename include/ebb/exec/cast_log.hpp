@@ -52,7 +52,6 @@ void add_casts(std::string& text, const char* half, const std::array<cast_record
 }
 template <class Forward, class... Backward>
 [[gnu::cold, gnu::noinline]] bool say_casts(const char* call) {
-  if (!logs(log_topic::autocast)) return false;
   std::string text = std::string("autocast: ") + call + '\n';
   add_casts(text, "forward    ", casts_of<Forward>);
   (add_casts(text, "backward   ", casts_of<Backward>), ...);
@@ -64,6 +63,7 @@ template <class Forward, class... Backward>
 template <class Forward, class... Backward>
 EBB_INLINE void log_casts(const char* call) {
   if constexpr (!casts_of<Forward>.empty() || (!casts_of<Backward>.empty() || ...)) {
+    if (!logs(log_topic::autocast)) [[likely]] return;
     static const bool said = say_casts<Forward, Backward...>(call);
     static_cast<void>(said);
   }

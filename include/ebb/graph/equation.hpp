@@ -76,7 +76,7 @@ class maybe_context {
 
 /// An autocast context as rules meet it in a graph: see op/context.hpp.
 struct cast_context {
-  int number = 0;       // see name_of_context
+  int number = 0;       // as number_of_context has it
   bool assumed = true;  // false where it is known in which context a pull runs, so that nobody has to check it
   int (*product)(graph&, int x, int y, std::int64_t attr) = nullptr;  // x y in the context's dtype, given back in that of x
   maybe_context known = nullptr;                                      // the same context where it is not assumed

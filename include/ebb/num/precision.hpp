@@ -32,13 +32,9 @@ inline constexpr bool is_context = std::is_same_v<C, off>;
 template <class Low, class Uses>
 inline constexpr bool is_context<autocast<Low, Uses>> = std::is_same_v<Low, bfloat16> || std::is_same_v<Low, float16>;
 
-/// Contexts by number, as they are known at run time: 0 is off.
+/// Contexts by number, as they are known at run time: 0 is off, 1 autocast<bf16>, 2 autocast<f16>.
 inline constexpr int contexts = 3;
 constexpr dtype low_of_context(int number) { return number == 1 ? dtype::bf16 : dtype::f16; }
-constexpr std::string_view name_of_context(int number) {
-  constexpr std::string_view names[contexts] = {"off", "autocast<bf16>", "autocast<f16>"};
-  return names[number];
-}
 template <class C>
 inline constexpr int number_of_context = 0;
 template <class Low, class Uses>

@@ -36,25 +36,21 @@ struct in_context {
   }
 };
 
-template <class C, bool Assumed>
+template <class C>
 struct context_table {
-  static constexpr cast_context value{0, Assumed, nullptr, Assumed ? maybe_context(&known_off) : nullptr};
-};
-template <class Low, class Uses, bool Assumed>
-struct context_table<autocast<Low, Uses>, Assumed> {
-  static constexpr cast_context value{number_of_context<autocast<Low>>, false, &in_context<Low>::product, nullptr};
+  static constexpr cast_context assumed{0, true, nullptr, &known_off};
 };
 template <class Low, class Uses>
-struct context_table<autocast<Low, Uses>, true> {
-  static constexpr cast_context value{number_of_context<autocast<Low>>, true, &in_context<Low>::product,
-                                      &context_table<autocast<Low>, false>::value};
+struct context_table<autocast<Low, Uses>> {
+  static constexpr cast_context known{number_of_context<autocast<Low>>, false, &in_context<Low>::product, nullptr};
+  static constexpr cast_context assumed{number_of_context<autocast<Low>>, true, &in_context<Low>::product, &known};
 };
 
 }  // namespace detail
 
-/// Context C for graphs. Assumed: a pull that runs in it was compiled so because a policy says so.
-template <class C, bool Assumed = true>
-inline constexpr const cast_context& context_of = detail::context_table<C, Assumed>::value;
+/// Context C for graphs, as a policy assumes it.
+template <class C>
+inline constexpr const cast_context& context_of = detail::context_table<C>::assumed;
 
 /// Inside functions on operands, and in pulls: the dtype that autocast computes in here, or nothing where it is off. Who asks makes the
 /// program depend on the context, which ebb::policy_matters and the check at run time take into account.

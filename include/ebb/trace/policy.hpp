@@ -71,7 +71,7 @@ using resolved_policy = typename resolve_policy<Policy, Entry>::type;
 template <class Resolved>
 inline constexpr const cast_context& context_of_pulls = context_of<Resolved>;
 template <>
-inline constexpr const cast_context& context_of_pulls<as_recorded> = context_of<off, false>;
+inline constexpr const cast_context& context_of_pulls<as_recorded> = known_off;
 
 /// The context in which a function enters itself before it does anything else.
 template <class F>

@@ -214,9 +214,6 @@ constexpr auto call_compiled(F f, const A&... a);
 template <bool Traced, class A>
 using only_traced = std::enable_if_t<Traced, const A&>;
 
-template <class F, class... A>
-using trace_in_context = decltype(std::declval<const F&>()(std::declval<typename argument<A>::traced>()...));
-
 /// F inside context C, whatever is around it. What the arguments' own context is, its results are in again.
 template <class C, class F>
 struct entered {
@@ -234,7 +231,7 @@ struct entered {
     requires(!are_traced<A...>)
   constexpr auto operator()(const A&... a) const {
     // F is traced here and not deeper, so that a mistake in it is reported near the user's line.
-    static_cast<void>(requires { typename trace_in_context<entered, A...>; });
+    static_cast<void>(requires { typename result_of_trace<entered, A...>; });
     return call_compiled(*this, a...);
   }
 };
