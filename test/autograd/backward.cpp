@@ -1,7 +1,6 @@
 // test/autograd/backward.cpp — backward and grad: which leaves get what, in which order, what is kept, and what is refused.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
-#include "../refusal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -14,7 +13,7 @@
 
 namespace {
 
-using test::refusal;
+using test::raised;
 
 using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
@@ -180,7 +179,7 @@ TEST_CASE("what was saved goes with the first backward, and is missed by the sec
   const scalar first = total(y), second = total(product(y, y));
   first.backward();
   const array gx = x.grad().value();
-  CHECK(refusal([&] { second.backward(); }).find("mul saved is gone") != std::string::npos);
+  CHECK(raised([&] { second.backward(); }).find("mul saved is gone") != std::string::npos);
   CHECK(x.grad().value() == gx);
 
   const var z = total(x).requires_grad() ? x : var();
@@ -228,7 +227,7 @@ TEST_CASE("a gradient that never came is undefined, not zero") {
   CHECK_FALSE(gy.defined());
   const auto zeros = ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(y), {.materialize_grads = true});
   CHECK(zeros.value() == array{0, 0});
-  CHECK(refusal([&] { ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(x, y)); }) ==
+  CHECK(raised([&] { ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(x, y)); }) ==
         "ebb::grad: no gradient arrived at variable 1 of wrt; say allow_unused = true if that is meant");
 }
 
@@ -273,7 +272,7 @@ TEST_CASE("what a backward refuses, and changes nothing") {
   const var x(array{1, 2});
   const var y = product(x, x);
   const auto after = [&](auto&& call) {
-    const std::string text = refusal(call);
+    const std::string text = raised(call);
     CHECK_FALSE(x.grad().defined());
     return text;
   };
