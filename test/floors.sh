@@ -37,7 +37,7 @@ check() {
     [ "$(wc -l <"$header")" -le 400 ] || echo "$header:$(wc -l <"$header")" | rule 'at most 400 lines'
   done < <(find include -name '*.hpp')
 
-  diff <(grep '^#include' include/ebb/ebb.hpp | grep -v '"autograd/') <(grep '^#include' include/ebb/functional.hpp) |
+  diff <(grep '^#include' include/ebb/ebb.hpp | grep -vE '"(autograd|capture)/') <(grep '^#include' include/ebb/functional.hpp) |
     grep '^[<>]' | rule 'functional.hpp includes what ebb.hpp does, but for the tape'
 
   # A note is defined by a comment line of its own, `// [note: name]`, and cited as `see [note: name]`.

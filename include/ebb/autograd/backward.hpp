@@ -68,6 +68,7 @@ struct backward_options {
   std::optional<bool> retain_graph = {};    // whether another backward may follow; as create_graph if not said
   graph_wanted create_graph = {};           // whether the gradients have a history
   input_list inputs = input_list::all();    // if given: only paths to these run
+  engine_wanted compiled_autograd = {};     // captured, or not, whatever scopes and the process say
 };
 struct grad_options {
   std::vector<any_tensor> seeds = {};
@@ -75,6 +76,7 @@ struct grad_options {
   graph_wanted create_graph = {};
   bool allow_unused = false;       // a variable that the outputs do not depend on: its gradient is undefined, not an error
   bool materialize_grads = false;  // zeros instead of undefined
+  engine_wanted compiled_autograd = {};
 };
 
 namespace detail {
@@ -154,7 +156,8 @@ void run_backward(const Roots& roots, const backward_options& o) {
   backward_pass pass({.retain_graph = o.retain_graph.value_or(o.create_graph),
                       .graph = o.create_graph.how(),
                       .restricted = o.inputs.given(),
-                      .call = "ebb::backward"});
+                      .call = "ebb::backward",
+                      .engine = o.compiled_autograd.engine()});
   std::apply([&](const auto&... root) { add_roots(pass, o.seeds, root...); }, roots);
   if (o.inputs.given() && o.inputs.list().empty()) raise("ebb::backward: inputs is empty: name at least one variable, or leave it out");
   std::size_t number = 0;
@@ -175,7 +178,8 @@ auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_option
                       .graph = o.create_graph.how(),
                       .accumulates = false,
                       .restricted = true,
-                      .call = "ebb::grad"});
+                      .call = "ebb::grad",
+                      .engine = o.compiled_autograd.engine()});
   std::apply([&](const auto&... root) { add_roots(pass, o.seeds, root...); }, outputs);
   std::vector<int> wishes;
   const auto wish = [&](const auto& x) {
@@ -262,7 +266,7 @@ std::vector<std::string> execution_order(const Root& root) {
   if (!r.history()) raise("ebb::execution_order: the root has no history: nothing that it was computed from needs a gradient");
   backward_pass pass({.retain_graph = true, .call = "ebb::execution_order"});
   pass.add_root(*r.history(), r.output(), {});
-  pass.prepare();
+  pass.explore();
   return pass.order();
 }
 

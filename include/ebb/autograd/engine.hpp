@@ -8,9 +8,12 @@
 
 #include "accumulate.hpp"
 #include "anomaly.hpp"
+#include "counters.hpp"
 #include "destroy.hpp"
 #include "mismatch.hpp"
 #include "walk.hpp"
+
+#include "../base/settings.hpp"
 
 #include <any>
 #include <functional>
@@ -19,18 +22,60 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// A backward that is known, and how it runs: what compiled autograd keeps of one.
+struct captured_backward {
+  owner_count owners;
+
+  virtual ~captured_backward() = default;
+  virtual void run(backward_pass&) = 0;
+};
+inline void destroy(captured_backward* c) noexcept { delete c; }
+
+/// What runs backwards: [note: compiled autograd]. The one without a function is the plain one, below.
+struct backward_engine {
+  /// Null if the pass is to go its own way. Throws as backward does, before anything has run.
+  counted<captured_backward> (*find)(const backward_engine&, backward_pass&) = nullptr;
+};
+inline constexpr backward_engine plain_engine{};
+
+/// The option compiled_autograd of a call: a bool that knows what it takes, see [note: derivatives on demand].
+class engine_wanted {
+ public:
+  constexpr engine_wanted() = default;
+  engine_wanted(bool captures);  // capture/switch.hpp
+  const backward_engine* engine() const { return engine_; }
+
+ private:
+  const backward_engine* engine_ = nullptr;  // not said
+};
+
+/// While it lives, backwards of this thread are run by this engine.
+class engine_scope {
+ public:
+  explicit engine_scope(const backward_engine& e) : was_(std::exchange(this_tape().engine, &e)) {}
+  engine_scope(const engine_scope&) = delete;
+  engine_scope& operator=(const engine_scope&) = delete;
+  ~engine_scope() { this_tape().engine = was_; }
+
+ private:
+  const backward_engine* was_;
+};
+
 struct pass_options {
   bool retain_graph = false;
   const higher_order* graph = nullptr;  // if there: the backward is recorded
   bool accumulates = true;   // into leaves; else only what is wanted is kept
   bool restricted = false;   // only what leads to wanted outputs runs
   const char* call = "ebb::backward";
+  const backward_engine* engine = nullptr;  // if there: instead of what the scope or the process says
 };
 
 class backward_pass {
  public:
   explicit backward_pass(const pass_options& o, tape_state& t = this_tape())
-      : options_(o), walk_(*this), outer_(std::exchange(t.pass, this)), checks_(t.checks) {}
+      : options_(o), walk_(*this), outer_(std::exchange(t.pass, this)), checks_(t.checks) {
+    if (!options_.engine) options_.engine = t.engine ? t.engine : config().compiled_autograd.engine();
+  }
   backward_pass(const backward_pass&) = delete;
   backward_pass& operator=(const backward_pass&) = delete;
   ~backward_pass() { this_tape().pass = outer_; }
@@ -44,28 +89,46 @@ class backward_pass {
     walk_.wishes().push_back({counted<vertex>(&v), output, {}});
     return static_cast<int>(walk_.wishes().size()) - 1;
   }
-  /// Walks the graph. Throws: error if saved values are gone, or if a graph of the backward cannot be made.
+  /// Finds out what will run. Throws: error if saved values are gone, or if a graph of the backward cannot be made.
   void prepare() {
-    for (const endpoint& r : walk_.roots()) walk_.enter(*r.at);
+    if (options_.engine && options_.engine->find) captured_ = options_.engine->find(*options_.engine, *this);
+    if (!captured_ && walk_.size() == 0) explore();
+  }
+  /// Walks the graph.
+  void explore() {
+    for (endpoint& r : walk_.roots()) r.number = walk_.enter(*r.at);
     walk_.collect();
-    for (const endpoint& w : walk_.wishes())
-      if (const int i = walk_.find(*w.at); i >= 0) walk_.at(i).wanted = true;
+    for (endpoint& w : walk_.wishes())
+      if ((w.number = walk_.find(*w.at)) >= 0) walk_.at(w.number).wanted = true;
     if (options_.restricted) walk_.keep_what_is_wanted();
     refuse();
     if (checks_ && options_.accumulates) refuse_nan();
   }
   /// After prepare: whether the roots depend on a wanted output.
-  bool reaches(int number) const { return walk_.find(*walk_.wishes()[static_cast<std::size_t>(number)].at) >= 0; }
+  bool reaches(int number) const { return walk_.wishes()[static_cast<std::size_t>(number)].number >= 0; }
   const vertex& asked(int number) const { return *walk_.wishes()[static_cast<std::size_t>(number)].at; }
   void run() {
     const recording_scope recording(options_.graph);
-    for (endpoint& r : walk_.roots()) arrive(walk_.at(walk_.find(*r.at)), r.output, r.value);
-    for (const endpoint& r : walk_.roots())  // the only leaves that nothing else leads to
-      if (visit& v = walk_.at(walk_.find(*r.at)); v.at->is_leaf && v.waiting == 0) run_leaf(v);
-    for (int i : walk_.order())
-      if (visit& v = walk_.at(i); v.is_reached()) run_node(v);
+    if (captured_) {
+      const engine_scope plain(plain_engine);
+      captured_->run(*this);
+    } else {
+      start();
+      for (int i : walk_.order()) run_if_reached(i);
+      if (detail::counting().notes_graphs.load(std::memory_order_relaxed)) note_programs();
+    }
     walk_.finish();
     if (extras_) run_callbacks();
+  }
+  /// Seeds arrive.
+  void start() {
+    for (endpoint& r : walk_.roots()) arrive(walk_.at(r.number), r.output, r.value);
+    for (const endpoint& r : walk_.roots())  // the only leaves that nothing else leads to
+      if (visit& v = walk_.at(r.number); v.at->is_leaf && v.waiting == 0) run_leaf(v);
+  }
+  /// The node with this number, and leaves whose gradients it completes.
+  EBB_INLINE void run_if_reached(int number) {
+    if (visit& v = walk_.at(number); v.is_reached()) run_node(v);
   }
   /// After run: what arrived there.
   gradient& taken(int number) { return walk_.wishes()[static_cast<std::size_t>(number)].value; }
@@ -78,9 +141,9 @@ class backward_pass {
       const node& n = walk_.node_at(i);
       names.push_back(name_of(n));
       for (int j = 0; j < n.program->edges; ++j) {
-        vertex* const to = n.edges()[j].to;
-        if (!to || --walk_.at(walk_.find(*to)).waiting > 0 || !to->is_leaf) continue;
-        if (walk_.at(walk_.find(*to)).needed) names.push_back("accumulate " + name_of(*to));
+        const int to = walk_.target(walk_.at(i), j);
+        if (to < 0 || --walk_.at(to).waiting > 0 || !walk_.at(to).at->is_leaf) continue;
+        if (walk_.at(to).needed) names.push_back("accumulate " + name_of(*walk_.at(to).at));
       }
     }
     return names;
@@ -101,6 +164,8 @@ class backward_pass {
 
   void add_callback(std::function<void()> f) { extras().callbacks.push_back(std::move(f)); }
   const pass_options& options() const { return options_; }
+  bool looks_for_nan() const { return checks_; }
+  walk& vertices() { return walk_; }
 
  private:
   struct what_hooks_leave {
@@ -115,6 +180,10 @@ class backward_pass {
     for (std::size_t i = 0; i < extras_->callbacks.size(); ++i) extras_->callbacks[i]();
   }
   bool records() const { return options_.graph != nullptr; }
+  [[gnu::noinline]] void note_programs() {
+    for (int i : walk_.order())
+      if (walk_.at(i).needed) detail::counting().note(walk_.node_at(i).program);
+  }
   void refuse() const {
     const int context = current_context();
     for (int i : walk_.order()) {
@@ -194,7 +263,7 @@ class backward_pass {
     if (checks_) detail::refuse_nan_from(options_.call, n, out);
     forget(in, v.outputs);
     if (!options_.retain_graph) release_saved(n);
-    deliver(n, out);
+    deliver(v, n, out);
   }
   EBB_INLINE static void forget(gradient* g, int count) {
     for (int o = 0; o < count; ++o)
@@ -222,28 +291,28 @@ class backward_pass {
     n.hooks->run(hook_kind::node_post, 0, {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = create});
   }
 
-  void deliver(node& n, gradient* out) {
+  void deliver(const visit& v, node& n, gradient* out) {
     bool completes_leaf = false;
     const int edges = n.program->edges;
     for (int j = 0; j < edges; ++j) {
-      const edge e = n.edges()[j];
-      if (e.to) {
-        visit& to = walk_.at(walk_.find(*e.to));
-        arrive(to, e.output, out[j]);
-        completes_leaf |= --to.waiting == 0 && e.to->is_leaf;
+      if (const int number = walk_.target(v, j); number >= 0) {
+        visit& to = walk_.at(number);
+        arrive(to, n.edges()[j].output, out[j]);
+        completes_leaf |= --to.waiting == 0 && to.at->is_leaf;
       }
       if (out[j].defined) out[j] = {};
     }
     if (!completes_leaf) return;
     for (int j = 0; j < edges; ++j)
-      if (vertex* const to = n.edges()[j].to; to && to->is_leaf)
-        if (visit& v = walk_.at(walk_.find(*to)); v.waiting == 0) run_leaf(v);
+      if (const int number = walk_.target(v, j); number >= 0)
+        if (visit& to = walk_.at(number); to.at->is_leaf && to.waiting == 0) run_leaf(to);
   }
 
   pass_options options_;
   walk walk_;
   backward_pass* outer_;
   bool checks_;
+  counted<captured_backward> captured_;
   std::unique_ptr<what_hooks_leave> extras_;
 };
 

@@ -39,7 +39,7 @@ variable<T, E...> as_operand(const layout<E...>& shape, storage value, edge e) {
   const extent_list x = extents_of_layout(shape);
   n.symbols()[0] = static_cast<std::size_t>(x.rank);
   for (int a = 0; a < x.rank; ++a) n.symbols()[a + 1] = x.e[a];
-  n.sequence = next_sequence(this_tape(), n);
+  put_on_tape(this_tape(), n);
   return {shape, std::move(value), std::move(history), 0};
 }
 
@@ -78,7 +78,7 @@ class user_node<F, Constant, variable_list<Y...>, variable_list<X...>> {
     };
     std::apply([&](const auto&... v) { (connect(v), ...); }, x);
     tape_state& t = this_tape();
-    n.sequence = next_sequence(t, n);
+    put_on_tape(t, n);
     if (saves && t.packing) pack_saved(n);
     return history;
   }

@@ -212,7 +212,7 @@ inline void graph_function::call(const gradient* in, const std::size_t* symbol_v
       n.saved()[i] = d.kept[i] < d.arguments ? x[static_cast<std::size_t>(d.kept[i])]
                                              : y[static_cast<std::size_t>(d.results + d.kept[i] - d.arguments)];
     for (int s = 0; s < symbols; ++s) n.symbols()[s] = symbol_values[s];
-    n.sequence = detail::next_sequence(this_tape(), n);
+    detail::put_on_tape(this_tape(), n);
   }
   for (int o = 0; o < d.results; ++o)
     out[o] = {y[static_cast<std::size_t>(o)], history, history ? static_cast<std::uint32_t>(o) : 0, true};

@@ -50,7 +50,7 @@ inline gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradi
   n.connect(1, b.from.get(), b.output);
   n.symbols()[0] = static_cast<std::size_t>(x.rank);
   for (int i = 0; i < max_rank; ++i) n.symbols()[i + 1] = i < x.rank ? x.e[i] : 0;
-  n.sequence = next_sequence(this_tape(), n);
+  put_on_tape(this_tape(), n);
   return r;
 }
 

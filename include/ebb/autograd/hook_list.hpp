@@ -27,9 +27,13 @@ struct hook_call {
   bool create_graph = false;
 };
 
+struct hook_program;
+
 struct hook {
   virtual ~hook() = default;
   virtual void run(const hook_call&) = 0;
+  /// What it computes, if it was traced: the same for all hooks of one function and one kind of gradients.
+  virtual const hook_program* program() const { return nullptr; }
   /// Of a tensor hook: whether it is called too where the gradient stays undefined.
   virtual bool takes_undefined() const { return false; }
 };

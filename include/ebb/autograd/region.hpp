@@ -131,7 +131,7 @@ counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* res
     n.saved()[I] = shared_block<from>(results, leaves);
   });
   keep_symbols(symbols, n.symbols());
-  n.sequence = next_sequence(t, n);
+  put_on_tape(t, n);
   if (t.packing) pack_saved(n);
   return history;
 }

@@ -9,6 +9,7 @@
 
 namespace ebb::inline EBB_ABI {
 
+struct backward_engine;
 struct saved_hooks;
 
 /// One object a thread, fetched once a call: in a shared object each look-up of a thread-local variable costs 5 ns.
@@ -19,6 +20,7 @@ struct tape_state {
   std::uint64_t sequence = 0;
   vertex* dying = nullptr;          // vertices without owners, linked
   backward_pass* pass = nullptr;    // the innermost that runs here
+  const backward_engine* engine = nullptr;  // what a scope has chosen; null: what the process has
   saved_hooks* packing = nullptr;   // the innermost scope of hooks on saved values
 };
 
@@ -29,12 +31,19 @@ EBB_INLINE tape_state& this_tape() { return detail::thread_tape; }
 
 namespace detail {
 
-/// The number of the node that this thread makes next: later than all that it depends on, whoever made those.
-inline std::uint64_t next_sequence(tape_state& t, const node& n) {
-  std::uint64_t s = t.sequence;
-  for (int j = 0; j < n.program->edges; ++j)
-    if (const vertex* const to = n.edges()[j].to; to && to->sequence > s) s = to->sequence;
-  return t.sequence = s + 1;
+/// Gives a node that has its edges its place: later than all that it depends on, whoever made those.
+inline void put_on_tape(tape_state& t, node& n) {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+  std::uint64_t s = t.sequence, key = reinterpret_cast<std::uintptr_t>(n.program) * odd;
+  for (int j = 0; j < n.program->edges; ++j) {
+    const edge e = n.edges()[j];
+    key ^= key >> 29;
+    if (!e.to) continue;
+    if (e.to->sequence > s) s = e.to->sequence;
+    key = (key + (e.to->key ^ std::uint64_t{e.output} << 32)) * odd;
+  }
+  n.key = static_cast<std::uint32_t>(key >> 32);
+  n.sequence = t.sequence = s + 1;
 }
 
 }  // namespace detail

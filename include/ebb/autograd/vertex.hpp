@@ -96,6 +96,7 @@ struct vertex {
   std::atomic<bool> released = false;
   std::atomic<bool> busy = false;  // see `exclusive`
   std::atomic<std::uint16_t> outputs = 1;  // more than the program's once it has been differentiated twice
+  std::uint32_t key = 1;  // a hash of the graph behind it: programs and edges
   std::uint64_t sequence = 0;
   hook_list* hooks = nullptr;
 };

@@ -26,6 +26,7 @@ struct visit {
   vertex* at;
   int first;        // of its gradients
   int outputs;      // how many there were when the walk came here
+  int edges = 0;    // the first of them among all: see walk::target
   int waiting = 0;  // parts of its gradients that are still to come
   bool needed = true, wanted = false;
 
@@ -37,6 +38,14 @@ struct endpoint {
   counted<vertex> at;
   std::uint32_t output;
   gradient value;
+  int number = -1;  // of the visit; of a wish: -1 if nothing leads there
+};
+
+/// A walk that has been made before, without its vertices: nodes in their order, then leaves.
+struct known_walk {
+  std::vector<visit> visits;
+  std::vector<int> targets, order;
+  int gradients = 0;
 };
 
 /// The vertices that can be reached from a few, and the order of the nodes among them. Memory is kept for the thread's next pass, and in
@@ -47,12 +56,12 @@ class walk {
   walk(const walk&) = delete;
   walk& operator=(const walk&) = delete;
   ~walk() {
-    for (const visit& v : own_->visits)
-      if (v.at->pass.load(std::memory_order_relaxed) == &owner_) v.at->pass.store(nullptr, std::memory_order_release);
+    let_go();
     own_->roots.clear();  // from here on vertices may end
     own_->wishes.clear();
     own_->visits.clear();
     if (!finished_) own_->forget_gradients();
+    own_->targets.clear();
     own_->order.clear();
     own_->heap.clear();
     std::unique_ptr<lists>& spare = spare_lists();
@@ -66,7 +75,9 @@ class walk {
   std::vector<endpoint>& wishes() { return own_->wishes; }
   const std::vector<endpoint>& wishes() const { return own_->wishes; }
   /// Numbers of visits, the nodes that were made last first.
-  const std::vector<int>& order() const { return own_->order; }
+  const std::vector<int>& order() const { return known_ ? known_->order : own_->order; }
+  /// The number of the vertex that edge j of a node leads to, or -1.
+  int target(const visit& v, int j) const { return targets_[v.edges + j]; }
   int size() const { return static_cast<int>(own_->visits.size()); }
   visit& at(int number) { return visits_[number]; }
   const visit& at(int number) const { return visits_[number]; }
@@ -81,7 +92,26 @@ class walk {
   /// The number of v, or -1.
   int find(const vertex& v) const {
     if (v.pass.load(std::memory_order_relaxed) == &owner_) return v.place;
-    return elsewhere_ ? find_elsewhere(v) : -1;
+    return elsewhere_ ? find_elsewhere(v) : known_ ? find_among_all(v) : -1;
+  }
+  /// Takes over a walk; who knows it fills in the vertices, from what is returned. Nothing is claimed, so other passes may walk here.
+  visit* adopt(const known_walk& w) {
+    known_ = &w;
+    own_->visits = w.visits;
+    visits_ = own_->visits.data();
+    targets_ = w.targets.data();
+    used_ = w.gradients;
+    make_room();
+    return visits_;
+  }
+  /// The walk is none; roots and wishes stay.
+  void abandon() {
+    let_go();
+    known_ = nullptr;
+    own_->visits.clear();
+    own_->targets.clear();
+    own_->order.clear();
+    used_ = 0;
   }
   EBB_INLINE int enter(vertex& v) {
     const int known = find(v);
@@ -92,9 +122,14 @@ class walk {
     for (int number; (number = pop()) >= 0;) {
       own_->order.push_back(number);
       const node& n = node_at(number);
-      for (int j = 0; j < n.program->edges; ++j)
-        if (vertex* const to = n.edges()[j].to) ++at(enter(*to)).waiting;
+      at(number).edges = static_cast<int>(own_->targets.size());
+      for (int j = 0; j < n.program->edges; ++j) {
+        vertex* const to = n.edges()[j].to;
+        own_->targets.push_back(to ? enter(*to) : -1);
+        if (to) ++at(own_->targets.back()).waiting;
+      }
     }
+    targets_ = own_->targets.data();
   }
   /// Only what leads to wanted vertices remains: from the first nodes to the last, one is needed if one of its operands is reached.
   void keep_what_is_wanted() {
@@ -103,31 +138,39 @@ class walk {
       v.waiting = 0;
     }
     for (std::size_t i = order().size(); i-- > 0;) {
-      const node& n = node_at(order()[i]);
-      for (int j = 0; j < n.program->edges; ++j)
-        if (vertex* const to = n.edges()[j].to) at(order()[i]).needed |= at(find(*to)).is_reached();
+      visit& v = at(order()[i]);
+      for (int j = 0; j < node_at(order()[i]).program->edges; ++j)
+        if (const int to = target(v, j); to >= 0) v.needed |= at(to).is_reached();
     }
     for (int number : order()) {
       if (!at(number).needed) continue;
-      const node& n = node_at(number);
-      for (int j = 0; j < n.program->edges; ++j)
-        if (vertex* const to = n.edges()[j].to) ++at(find(*to)).waiting;
+      for (int j = 0; j < node_at(number).program->edges; ++j)
+        if (const int to = target(at(number), j); to >= 0) ++at(to).waiting;
     }
   }
 
  private:
+  void let_go() {
+    if (known_) return;
+    for (const visit& v : own_->visits)
+      if (v.at->pass.load(std::memory_order_relaxed) == &owner_) v.at->pass.store(nullptr, std::memory_order_release);
+    elsewhere_.reset();
+  }
   int add(vertex& v) {
     const int number = size();
     const int outputs = v.outputs.load(std::memory_order_relaxed);
     own_->visits.push_back({&v, used_, outputs});
     visits_ = own_->visits.data();
     used_ += outputs;
-    if (static_cast<std::size_t>(used_) > own_->gradients.size()) own_->gradients.resize(2 * static_cast<std::size_t>(used_));
-    gradients_ = own_->gradients.data();
+    make_room();
     if (claim(v)) v.place = number;
     else enter_elsewhere(v, number);
     if (!v.is_leaf) push(number);
     return number;
+  }
+  void make_room() {
+    if (static_cast<std::size_t>(used_) > own_->gradients.size()) own_->gradients.resize(2 * static_cast<std::size_t>(used_));
+    gradients_ = own_->gradients.data();
   }
   bool claim(vertex& v) {
     backward_pass* nobody = nullptr;
@@ -141,6 +184,11 @@ class walk {
     const auto there = elsewhere_->find(&v);
     return there == elsewhere_->end() ? -1 : there->second;
   }
+  [[gnu::noinline]] int find_among_all(const vertex& v) const {
+    for (int i = 0; i < size(); ++i)
+      if (at(i).at == &v) return i;
+    return -1;
+  }
   [[gnu::noinline]] void enter_elsewhere(const vertex& v, int number) {
     if (!elsewhere_) elsewhere_ = std::make_unique<std::unordered_map<const vertex*, int>>();
     elsewhere_->emplace(&v, number);
@@ -150,7 +198,7 @@ class walk {
     std::vector<endpoint> roots, wishes;
     std::vector<visit> visits;
     std::vector<gradient> gradients, results;
-    std::vector<int> order, heap;
+    std::vector<int> targets, order, heap;
     std::unique_ptr<lists> next;  // spare ones are linked: to keep one must not fail
 
     void forget_gradients() {
@@ -192,8 +240,10 @@ class walk {
 
   backward_pass& owner_;
   std::unique_ptr<lists> own_;
+  const known_walk* known_ = nullptr;
   visit* visits_ = nullptr;       // where the lists stand now
   gradient* gradients_ = nullptr;
+  const int* targets_ = nullptr;
   int latest_ = -1;
   int used_ = 0;  // gradients
   bool finished_ = false;

@@ -1,0 +1,61 @@
+// ebb/autograd/counters.hpp — what backwards have done since the counters were cleared.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/config.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_set>
+
+namespace ebb::inline EBB_ABI {
+
+/// Of the process, at the moment of the call.
+struct counter_values {
+  struct {
+    std::uint64_t captures = 0;      // graphs made: all misses
+    std::uint64_t compiles = 0;      // merged programs made of them
+    std::uint64_t hits = 0;
+    std::uint64_t new_node_misses = 0, new_shape_misses = 0;
+    std::uint64_t evictions = 0;
+  } compiled_autograd;
+  std::uint64_t unique_graphs = 0;  // distinct programs that backwards ran: regions, or a captured backward as one
+};
+
+namespace detail {
+
+struct counter_state {
+  std::atomic<std::uint64_t> captures{0}, compiles{0}, hits{0}, new_node_misses{0}, new_shape_misses{0}, evictions{0};
+  std::atomic<bool> notes_graphs{false};  // since somebody asked: who does not pays nothing
+  std::mutex mutex;
+  std::unordered_set<const void*> graphs;
+
+  void note(const void* graph) {
+    const std::lock_guard<std::mutex> alone(mutex);
+    graphs.insert(graph);
+  }
+};
+inline counter_state& counting() {
+  static counter_state c;
+  return c;
+}
+
+}  // namespace detail
+
+/// Sets all counters to zero. unique_graphs counts from the first call on.
+inline void clear_counters() {
+  detail::counter_state& c = detail::counting();
+  for (std::atomic<std::uint64_t>* n : {&c.captures, &c.compiles, &c.hits, &c.new_node_misses, &c.new_shape_misses, &c.evictions}) *n = 0;
+  const std::lock_guard<std::mutex> alone(c.mutex);
+  c.graphs.clear();
+  c.notes_graphs = true;
+}
+
+inline counter_values counters() {
+  detail::counter_state& c = detail::counting();
+  const std::lock_guard<std::mutex> alone(c.mutex);
+  return {{c.captures, c.compiles, c.hits, c.new_node_misses, c.new_shape_misses, c.evictions}, c.graphs.size()};
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,80 @@
+// ebb/capture/cache.hpp — the captured backwards of a thread: few, the least recently used goes first.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "captured.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace ebb::inline EBB_ABI {
+
+/// Found by a hash of the graph, then by comparing all of it. Who runs holds what it runs: it may be evicted meanwhile.
+class capture_cache {
+ public:
+  static constexpr std::size_t default_limit = 256;
+
+  /// Null if there is none. The pass then has not been touched.
+  counted<captured> find(backward_pass& pass, std::uint32_t hash) {
+    std::vector<slot>& list = lists_[hash % list_count];
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i].hash != hash || !list[i].of->key().match(pass)) continue;
+      list[i].used = ++now_;
+      if (i > 0) std::swap(list[i], list[0]);
+      return list[0].of;
+    }
+    return nullptr;
+  }
+  void add(std::uint32_t hash, counted<captured> c) {
+    while (size_ > 0 && size_ >= limit_) evict();
+    lists_[hash % list_count].push_back({hash, ++now_, std::move(c)});
+    ++size_;
+  }
+  /// f(const captured&) for each.
+  void each(auto&& f) const {
+    for (const std::vector<slot>& list : lists_)
+      for (const slot& s : list) f(*s.of);
+  }
+  std::size_t size() const { return size_; }
+  void clear() {
+    for (std::vector<slot>& list : lists_) list.clear();
+    size_ = 0;
+  }
+  /// At least one.
+  void set_limit(std::size_t limit) {
+    limit_ = std::max<std::size_t>(limit, 1);
+    while (size_ > limit_) evict();
+  }
+
+ private:
+  struct slot {
+    std::uint32_t hash;
+    std::uint64_t used;
+    counted<captured> of;
+  };
+  static constexpr std::size_t list_count = 256;
+
+  void evict() {
+    std::vector<slot>* list = nullptr;
+    std::size_t oldest = 0;
+    for (std::vector<slot>& l : lists_)
+      for (std::size_t i = 0; i < l.size(); ++i)
+        if (!list || l[i].used < (*list)[oldest].used) list = &l, oldest = i;
+    const counted<captured> last = std::move((*list)[oldest].of);  // ends when the list is in order again
+    list->erase(list->begin() + static_cast<std::ptrdiff_t>(oldest));
+    --size_;
+    detail::counting().evictions.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  std::vector<slot> lists_[list_count];
+  std::size_t size_ = 0, limit_ = default_limit;
+  std::uint64_t now_ = 0;
+};
+
+/// Of this thread: captures need no lock.
+inline capture_cache& this_cache() {
+  static thread_local capture_cache c;
+  return c;
+}
+
+}  // namespace ebb::inline EBB_ABI

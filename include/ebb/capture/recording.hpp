@@ -1,0 +1,266 @@
+// ebb/capture/recording.hpp — what one backward did, without its objects: the key under which it is found again.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: what is structure]
+//   keyed       programs of nodes, edges and sharing, which outputs are roots and which are asked for, hooks by kind and place, programs
+//               of traced hooks, whether a leaf has a gradient already, whether saved values went through hooks; the options
+//   never       hook objects, values bound to hooks, sizes, numbers, the arrays themselves
+// Nodes stand in the order in which they run, so the walk that looks whether a graph is this one is guided: each edge says whether it
+// leads to something new, and to which number. Falling sequence numbers along that order prove two things at once: that it is the order
+// of a backward, and that no two nodes are one. The walk writes nothing but the pass's own list of vertices.
+#pragma once
+
+#include "options.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ebb::inline EBB_ABI {
+
+/// Of one hook, or of a gradient that is retained.
+struct hook_key {
+  hook_kind kind;
+  bool retains = false;
+  std::uint32_t output;
+  const hook_program* program;  // null: opaque
+
+  bool operator==(const hook_key&) const = default;
+};
+
+struct node_key {
+  const node_program* program;
+  int hooks = 0, hook_count = 0;  // among all
+  bool is_packed = false;
+};
+
+struct leaf_key {
+  dtype type;
+  int hooks = 0, hook_count = 0;
+  bool has_gradient = false;
+};
+
+/// One edge, one root, or one output that is asked for.
+struct edge_key {
+  std::int32_t to;  // -1: nobody
+  std::uint32_t output;
+  bool is_first = false, is_leaf = false;  // the first that leads there
+
+  bool operator==(const edge_key&) const = default;
+};
+
+/// What of a pass decides how it runs.
+struct pass_key {
+  capture_options options;
+  const higher_order* graph = nullptr;
+  int context = 0;
+  bool accumulates = true, restricted = false;
+
+  bool operator==(const pass_key&) const = default;
+};
+inline pass_key key_of(const backward_pass& pass) {
+  const pass_options& o = pass.options();
+  return {static_cast<const capturing_engine*>(o.engine)->options, o.graph, current_context(), o.accumulates, o.restricted};
+}
+
+namespace detail {
+
+inline bool has_hooks(const vertex& v) { return v.hooks && !(v.hooks->entries.empty() && v.hooks->retained.empty()); }
+
+/// f(key) for each hook of v, until it says false.
+inline bool each_hook(const vertex& v, auto&& f) {
+  if (!v.hooks) return true;
+  for (const hook_list::entry& e : v.hooks->entries)
+    if (e.call && !f(hook_key{e.kind, false, e.output, e.call->program()})) return false;
+  for (std::uint32_t o = 0; o < v.hooks->retained.size(); ++o)
+    if (v.hooks->retained[o].on && !f(hook_key{hook_kind::tensor, true, o, nullptr})) return false;
+  return true;
+}
+
+}  // namespace detail
+
+class recording {
+ public:
+  /// Of a pass that has walked its graph.
+  explicit recording(backward_pass& pass) : key_(key_of(pass)) {
+    walk& w = pass.vertices();
+    std::vector<int> number(static_cast<std::size_t>(w.size()), -1);  // of each visit, here
+    const auto take = [&](int visited) {
+      const visit& v = w.at(visited);
+      number[static_cast<std::size_t>(visited)] = static_cast<int>(known_.visits.size());
+      known_.visits.push_back({nullptr, known_.gradients, v.outputs, 0, v.waiting, v.needed, v.wanted});
+      known_.gradients += v.outputs;
+    };
+    for (int i : w.order()) take(i);
+    nodes_.reserve(w.order().size());
+    for (int i : w.order()) take_node(w, i);
+    std::vector<char> met(static_cast<std::size_t>(w.size()), 0);
+    const auto endpoint_key = [&](const endpoint& e) -> edge_key {
+      if (e.number < 0) return {-1, e.output};
+      if (number[static_cast<std::size_t>(e.number)] < 0) take(e.number);
+      return edge_to(w, e.number, e.output, number, met);
+    };
+    for (const endpoint& r : w.roots()) roots_.push_back(endpoint_key(r));
+    for (int i : w.order()) {
+      const visit& v = w.at(i);
+      const node& n = w.node_at(i);
+      known_.visits[static_cast<std::size_t>(number[static_cast<std::size_t>(i)])].edges = static_cast<int>(edges_.size());
+      for (int j = 0; j < n.program->edges; ++j) {
+        const int to = w.target(v, j);
+        if (to < 0) edges_.push_back({-1, 0});
+        else {
+          if (number[static_cast<std::size_t>(to)] < 0) take(to);
+          edges_.push_back(edge_to(w, to, n.edges()[j].output, number, met));
+        }
+        known_.targets.push_back(edges_.back().to);
+      }
+    }
+    for (const endpoint& r : w.wishes()) wishes_.push_back(endpoint_key(r));
+    leaves_.resize(known_.visits.size() - nodes_.size());
+    for (int i = 0; i < w.size(); ++i)
+      if (w.at(i).at->is_leaf) take_leaf(static_cast<const leaf&>(*w.at(i).at), number[static_cast<std::size_t>(i)] - nodes());
+    for (int i = 0; i < nodes(); ++i) known_.order.push_back(i);
+  }
+
+  int nodes() const { return static_cast<int>(nodes_.size()); }
+  int leaves() const { return static_cast<int>(leaves_.size()); }
+  const node_key& node_at(int i) const { return nodes_[static_cast<std::size_t>(i)]; }
+  /// Leaves are numbered on behind the nodes.
+  const leaf_key& leaf_at(int number) const { return leaves_[static_cast<std::size_t>(number - nodes())]; }
+  bool is_leaf(int number) const { return number >= nodes(); }
+  const visit& visit_at(int number) const { return known_.visits[static_cast<std::size_t>(number)]; }
+  const edge_key& edge_at(int node, int j) const { return edges_[static_cast<std::size_t>(visit_at(node).edges + j)]; }
+  const std::vector<edge_key>& roots() const { return roots_; }
+  const std::vector<edge_key>& wishes() const { return wishes_; }
+  const hook_key& hook_at(int number) const { return hooks_[static_cast<std::size_t>(number)]; }
+  const pass_key& options() const { return key_; }
+
+  /// How many bytes of the key a vertex is: what PyTorch's log calls key size.
+  std::size_t key_size(int number) const {
+    if (is_leaf(number)) return sizeof(leaf_key) + static_cast<std::size_t>(leaf_at(number).hook_count) * sizeof(hook_key);
+    const node_key& k = node_at(number);
+    return sizeof(node_key) + k.program->edges * sizeof(edge_key) + static_cast<std::size_t>(k.hook_count) * sizeof(hook_key);
+  }
+
+  /// Whether the pass, which has roots and wishes, would do this: then it has the vertices, in this numbering, and need not walk.
+  bool match(backward_pass& pass) const {
+    walk& w = pass.vertices();
+    if (!(key_of(pass) == key_) || w.roots().size() != roots_.size() || w.wishes().size() != wishes_.size()) return false;
+    visit* const v = w.adopt(known_);
+    if (fits(w, v)) return true;
+    w.abandon();
+    return false;
+  }
+
+ private:
+  void take_node(walk& w, int i) {
+    const node& n = w.node_at(i);
+    node_key k{n.program, static_cast<int>(hooks_.size()), 0, n.packed != nullptr};
+    k.hook_count = take_hooks(n);
+    nodes_.push_back(k);
+  }
+  void take_leaf(const leaf& l, int number) {
+    leaf_key k{l.type, static_cast<int>(hooks_.size()), 0, l.grad.defined};
+    k.hook_count = take_hooks(l);
+    leaves_[static_cast<std::size_t>(number)] = k;
+  }
+  int take_hooks(const vertex& v) {
+    const std::size_t before = hooks_.size();
+    detail::each_hook(v, [&](const hook_key& k) {
+      hooks_.push_back(k);
+      return true;
+    });
+    return static_cast<int>(hooks_.size() - before);
+  }
+  static edge_key edge_to(const walk& w, int visited, std::uint32_t output, const std::vector<int>& number, std::vector<char>& met) {
+    const auto i = static_cast<std::size_t>(visited);
+    return {number[i], output, !std::exchange(met[i], 1), w.at(visited).at->is_leaf};
+  }
+
+  bool fits(walk& w, visit* v) const {
+    const auto arrive = [v](const edge_key& k, vertex* to, std::uint32_t output) {
+      if (!to || k.to < 0) return !to && k.to < 0;
+      if (k.output != output || k.is_leaf != to->is_leaf) return false;
+      if (!k.is_first) return v[k.to].at == to;
+      v[k.to].at = to;
+      return true;
+    };
+    for (std::size_t i = 0; i < roots_.size(); ++i) {
+      endpoint& r = w.roots()[i];
+      if (!arrive(roots_[i], r.at.get(), r.output)) return false;
+      r.number = roots_[i].to;
+    }
+    std::uint64_t before = ~std::uint64_t{0};
+    const edge_key* k = edges_.data();
+    for (int i = 0; i < nodes(); ++i) {
+      const node& n = static_cast<const node&>(*v[i].at);
+      if (n.program != nodes_[static_cast<std::size_t>(i)].program || n.sequence >= before) return false;
+      before = n.sequence;
+      for (const edge *e = n.edges(), *end = e + n.program->edges; e != end; ++e, ++k)
+        if (!arrive(*k, e->to, e->output)) return false;
+      if (!agrees(n, i, v[i])) return false;
+    }
+    for (int i = nodes(); i < static_cast<int>(known_.visits.size()); ++i)
+      if (!agrees(static_cast<const leaf&>(*v[i].at), i)) return false;
+    return are_distinct(v + nodes()) && find_wishes(w, v);
+  }
+  /// What else is keyed of a node; and what would be refused is left to a walk, which refuses it.
+  bool agrees(const node& n, int i, const visit& v) const {
+    const node_key& k = nodes_[static_cast<std::size_t>(i)];
+    if ((n.packed != nullptr) != k.is_packed || n.outputs.load(std::memory_order_relaxed) != v.outputs) return false;
+    if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release)) return false;
+    if (n.program->assumed && n.program->assumed->wrong_in[key_.context] >= 0) [[unlikely]] return false;
+    return have_hooks(n, k.hooks, k.hook_count);
+  }
+  bool agrees(const leaf& l, int i) const {
+    const leaf_key& k = leaf_at(i);
+    return l.grad.defined == k.has_gradient && l.type == k.type && have_hooks(l, k.hooks, k.hook_count);
+  }
+  bool have_hooks(const vertex& v, int first, int count) const {
+    if (!detail::has_hooks(v)) return count == 0;
+    int i = 0;
+    return detail::each_hook(v, [&](const hook_key& k) { return i < count && k == hook_at(first + i++); }) && i == count;
+  }
+  /// Two leaves of the key are not one.
+  bool are_distinct(const visit* v) const {
+    const int n = leaves();
+    if (n <= 8) {
+      for (int i = 1; i < n; ++i)
+        for (int j = 0; j < i; ++j)
+          if (v[i].at == v[j].at) return false;
+      return true;
+    }
+    static thread_local std::vector<const vertex*> table;
+    const auto mask = std::bit_ceil(static_cast<std::size_t>(n) * 2) - 1;
+    table.assign(mask + 1, nullptr);
+    for (int i = 0; i < n; ++i) {
+      std::size_t at = reinterpret_cast<std::uintptr_t>(v[i].at) / 64 * 0x9E3779B97F4A7C15u >> 20 & mask;
+      for (; table[at]; at = (at + 1) & mask)
+        if (table[at] == v[i].at) return false;
+      table[at] = v[i].at;
+    }
+    return true;
+  }
+  bool find_wishes(walk& w, const visit* v) const {
+    for (std::size_t i = 0; i < wishes_.size(); ++i) {
+      endpoint& e = w.wishes()[i];
+      const edge_key& k = wishes_[i];
+      if (k.output != e.output) return false;
+      if (k.to < 0) {  // not among the vertices, or another recording would be the one
+        for (int j = 0; j < static_cast<int>(known_.visits.size()); ++j)
+          if (v[j].at == e.at.get()) return false;
+      } else if (v[k.to].at != e.at.get()) return false;
+      e.number = k.to;
+    }
+    return true;
+  }
+
+  pass_key key_;
+  known_walk known_;
+  std::vector<node_key> nodes_;
+  std::vector<leaf_key> leaves_;
+  std::vector<hook_key> hooks_;
+  std::vector<edge_key> edges_, roots_, wishes_;
+};
+
+}  // namespace ebb::inline EBB_ABI

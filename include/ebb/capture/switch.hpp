@@ -1,0 +1,112 @@
+// ebb/capture/switch.hpp — compiled autograd on and off: for a scope, for a call, for the process.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: compiled autograd]
+//   auto scope = ebb::compiled_autograd::enable({.fullgraph = true});   loss.backward();
+//   ebb::config().compiled_autograd = true;
+//   ebb::backward(loss, {.compiled_autograd = true});
+// A backward is looked up by its structure. If it has been seen, it is run along the plan that was made then: pieces that the compiler
+// saw apart run as one. If not, it is captured first. Results are those of the plain engine, bit for bit, whichever runs.
+// A call's option beats a scope, the innermost scope beats those around it and the process. Threads do not see each other's scopes.
+#pragma once
+
+#include "cache.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// Whether some node's backward assumes another autocast context: it is reported, and none is captured.
+inline bool is_out_of_context(backward_pass& pass) {
+  const int context = current_context();
+  walk& w = pass.vertices();
+  return std::any_of(w.order().begin(), w.order().end(), [&](int i) {
+    const node_program& p = *w.node_at(i).program;
+    return p.assumed && p.assumed->wrong_in[context] >= 0;
+  });
+}
+/// Sequence numbers of several threads may be equal.
+inline bool has_one_order(backward_pass& pass) {
+  walk& w = pass.vertices();
+  for (std::size_t i = 1; i < w.order().size(); ++i)
+    if (w.node_at(w.order()[i]).sequence == w.node_at(w.order()[i - 1]).sequence) return false;
+  return true;
+}
+
+[[gnu::noinline]] inline counted<captured_backward> capture(backward_pass& pass, std::uint32_t hash) {
+  pass.explore();
+  if (is_out_of_context(pass) || !has_one_order(pass)) return nullptr;
+  counted<captured> made(new captured(recording(pass)));
+  counting().captures.fetch_add(1, std::memory_order_relaxed);
+  counting().new_node_misses.fetch_add(1, std::memory_order_relaxed);
+  this_cache().add(hash, made);
+  pass.vertices().abandon();
+  if (!made->key().match(pass)) {
+    pass.explore();
+    return nullptr;
+  }
+  return counted<captured_backward>(made.get());
+}
+
+inline counted<captured_backward> find_captured(const backward_engine&, backward_pass& pass) {
+  if (pass.looks_for_nan()) return nullptr;  // node by node
+  std::uint32_t hash = 0;
+  for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
+  if (counted<captured> known = this_cache().find(pass, hash)) {
+    counting().hits.fetch_add(1, std::memory_order_relaxed);
+    return counted<captured_backward>(known.get());
+  }
+  return capture(pass, hash);
+}
+
+inline constexpr capturing_engine default_capturing{{find_captured}, {}};
+
+}  // namespace detail
+
+inline engine_setting& engine_setting::operator=(bool captures) {
+  engine_.store(captures ? &detail::default_capturing : nullptr, std::memory_order_release);
+  return *this;
+}
+
+inline engine_wanted::engine_wanted(bool captures) : engine_(captures ? &detail::default_capturing : &plain_engine) {}
+
+namespace compiled_autograd {
+
+using options = capture_options;
+
+/// While it lives, backwards of this thread are captured.
+class enable {
+ public:
+  enable() : enable(options{}) {}
+  explicit enable(const options& o) : engine_{{detail::find_captured}, o}, scope_(engine_) {}
+
+ private:
+  capturing_engine engine_;
+  engine_scope scope_;
+};
+
+/// While it lives, they are not, whatever the process has set.
+class disable {
+ public:
+  disable() : scope_(plain_engine) {}
+
+ private:
+  engine_scope scope_;
+};
+
+/// Forgets what this thread has captured.
+inline void clear_cache() { this_cache().clear(); }
+/// How many captured backwards a thread keeps.
+inline void set_cache_limit(std::size_t limit) { this_cache().set_limit(limit); }
+inline std::size_t cache_size() { return this_cache().size(); }
+
+/// As in a process that has just begun: off, nothing captured, counters at zero.
+inline void reset() {
+  config().compiled_autograd = false;
+  clear_cache();
+  clear_counters();
+}
+
+}  // namespace compiled_autograd
+
+}  // namespace ebb::inline EBB_ABI
