@@ -2,17 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../clock.hpp"
+
 #include <algorithm>
-#include <time.h>
 #include <vector>
 
 namespace bench {
-
-inline double thread_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 /// Seconds a call, and the first candidate's time by the second's: its median and quartiles.
 struct comparison {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../clock.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -9,16 +11,9 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <time.h>
 #include <vector>
 
 namespace suite {
-
-inline double thread_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 /// The rest of the program can see all memory here, so that nothing is computed once for many calls.
 inline void touch_memory() { asm volatile("" ::: "memory"); }
@@ -117,12 +112,12 @@ class session {
   }
   template <class F>
   static double seconds(F& f, std::size_t repeat) {
-    const double start = thread_seconds();
+    const double start = bench::thread_seconds();
     for (std::size_t i = 0; i < repeat; ++i) {
       f();
       touch_memory();
     }
-    return (thread_seconds() - start) / static_cast<double>(repeat);
+    return (bench::thread_seconds() - start) / static_cast<double>(repeat);
   }
   template <class F>
   static std::size_t repetitions(F& f, double batch) {

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../clock.hpp"
+
 #include <ebb/ebb.hpp>
 
 #include <algorithm>
-#include <time.h>
 #include <vector>
 
 namespace {
@@ -13,11 +14,7 @@ namespace {
 using small = ebb::tensor<float, 16>;
 using tracked = ebb::variable<float, 16>;
 
-inline double thread_nanoseconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return 1e9 * static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec);
-}
+inline double thread_nanoseconds() { return 1e9 * bench::thread_seconds(); }
 inline double median(std::vector<double> x) {
   std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
   return x[x.size() / 2];
