@@ -50,5 +50,8 @@ int main() {
 #elif EBB_CASE == 11  // AMP-T: a region cannot change the state
   // EXPECT: E0126 a traced function calls what is not constexpr
   ebb::compile([](auto a, auto b) { const ebb::autocast_scope<bf16> s; return ebb::matmul(a, b); })(x, w);  // LINE
+#elif EBB_CASE == 12
+  // EXPECT: E0185 a list of contexts holds ebb::off and ebb::autocast<...>
+  constexpr bool b = ebb::policy_matters<decltype(product), off, backward_pass_autocast<off, ebb::as_recorded>, matrix, matrix>;  // LINE
 #endif
 }

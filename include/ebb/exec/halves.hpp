@@ -65,9 +65,10 @@ using forward_t = as_program<
 template <class F, class Policy, class... A>
 using backward_t = as_program<frozen<
     // Resolved here and not deeper, so that what is said about a policy stands near the user's line.
-    detail::backward_half<std::remove_const_t<F>,
-                          typename detail::resolve_policy<Policy, typename detail::entry_of<std::remove_const_t<F>>::type>::type, void,
-                          detail::traced_type<A>...>>>;
+    detail::backward_half<
+        std::remove_const_t<F>,
+        typename detail::refuse_policy<Policy>::template resolved<typename detail::entry_of<std::remove_const_t<F>>::type>, void,
+        detail::traced_type<A>...>>>;
 
 /// Whether the backward of F would be another program under the policy or context Actual than under Assumed: decided from the programs.
 ///   static_assert(!ebb::policy_matters<decltype(f), ebb::off, ebb::autocast<ebb::bf16>, X, W>);

@@ -29,7 +29,6 @@ namespace detail {
 /// What a policy means for a region that is entered in the context Entry.
 template <class Policy, class Entry>
 struct resolve_policy {
-  static_assert(is_context<Policy>, "[ebb E0145] there is no such autocast policy: same_as_forward, as_recorded, off, or contexts");
   using type = Policy;
 };
 template <class Entry>
@@ -49,6 +48,10 @@ struct resolve_policy<backward_pass_autocast<Policy>, Entry> : resolve_policy<Po
 template <class First, class Second, class... More, class Entry>
 struct resolve_policy<backward_pass_autocast<First, Second, More...>, Entry>
     : resolve_policy<backward_pass_autocast<Second, More...>, Entry> {};
+
+template <class Policy, class Entry>
+using resolved_policy = typename resolve_policy<Policy, Entry>::type;
+
 /// 0, or what stands against a policy.
 template <class Policy>
 inline constexpr int code_of_policy =
@@ -59,13 +62,13 @@ inline constexpr int code_of_policy<backward_pass_autocast<P...>> =
 /// A class, named where the user calls: deeper its sentence would stand far from there.
 template <class Policy>
 struct refuse_policy {
+  template <class Entry>
+  using resolved = typename resolve_policy<Policy, Entry>::type;
+
   static constexpr int code = code_of_policy<Policy>;
   static_assert(code != 145, "[ebb E0145] there is no such autocast policy: same_as_forward, as_recorded, off, or contexts");
   static_assert(code != 185, "[ebb E0185] a list of contexts holds ebb::off and ebb::autocast<...>, no policies");
 };
-
-template <class Policy, class Entry>
-using resolved_policy = typename resolve_policy<Policy, Entry>::type;
 
 /// The context of pulls under a resolved policy. as_recorded assumes nothing: nobody has to check it.
 template <class Resolved>
