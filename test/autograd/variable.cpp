@@ -74,6 +74,8 @@ TEST_CASE("a leaf is assigned, and given a gradient, from whatever holds its ele
   CHECK(test::raised([&] { w.assign(std::vector<float>{1}); }) == "ebb::variable::assign: shape [1] was given for extents [2]");
   CHECK(test::raised([&] { w.set_grad(var(array{1, 2, 3})); }) == "ebb::variable::set_grad: shape [3] was given for extents [2]");
   CHECK(test::raised([&] { var(x * 2).assign(x); }).find("only a leaf can be assigned to") != std::string::npos);
+  CHECK(test::raised([&] { var(x * 2).set_grad(x); }) == "ebb::variable::set_grad: only a leaf can be given a gradient");
+  CHECK(test::raised([&] { var(x * 2).mutable_data(); }) == "ebb::variable::mutable_data: only a leaf can be written: a result keeps its value");
 #endif
   CHECK(w.value() == array{9, 9});
 

@@ -22,6 +22,10 @@ namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_variable(const char* call, const char* why) {
   raise(std::string("ebb::variable::") + call + why);
 }
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_extents_of_variable(const char* call, const std::size_t* given,
+                                                                             const std::size_t* wanted, int rank) {
+  raise_bad_shape((std::string("ebb::variable::") + call).c_str(), given, wanted, rank);
+}
 
 }  // namespace detail
 
@@ -101,9 +105,7 @@ class variable {
   }
   /// Throws: error if this is no leaf, or if the extents differ.
   void set_grad(const tensor_type& value) {
-    if (!vertex_ || !vertex_->is_leaf) detail::raise_variable("set_grad", ": only a leaf can be given a gradient");
-    if (value.layout() != shape_) raise_bad_shape("ebb::variable::set_grad", value.shape().data(), shape_.shape().data(), rank);
-    as_leaf().grad = {detail::to_storage(value), nullptr, 0, true};
+    leaf_for("set_grad", ": only a leaf can be given a gradient", value.layout()).grad = {detail::to_storage(value), nullptr, 0, true};
   }
   /// The same from any array: its value, without a history.
   template <class A>
@@ -125,10 +127,9 @@ class variable {
 
   /// Writes a leaf. What a backward has saved of it stays as it was. Throws: error if this is no leaf, or if the extents differ.
   void assign(const tensor_type& value) {
-    if (!vertex_ || !vertex_->is_leaf) detail::raise_variable("assign", ": only a leaf can be assigned to: a result keeps its value");
-    if (value.layout() != shape_) raise_bad_shape("ebb::variable::assign", value.shape().data(), shape_.shape().data(), rank);
-    as_leaf().value = detail::to_storage(value);
-    as_leaf().version.fetch_add(1, std::memory_order_relaxed);
+    leaf& l = leaf_for("assign", ": only a leaf can be assigned to: a result keeps its value", value.layout());
+    l.value = detail::to_storage(value);
+    l.version.fetch_add(1, std::memory_order_relaxed);
   }
   /// The same from any array: its value, without a history.
   template <class A>
@@ -140,10 +141,10 @@ class variable {
   }
   /// The elements of a leaf, to be written; nobody else sees them change. As assign.
   T* mutable_data() {
-    if (!vertex_ || !vertex_->is_leaf) detail::raise_variable("mutable_data", ": only a leaf can be written: a result keeps its value");
-    as_leaf().value.detach();
-    as_leaf().version.fetch_add(1, std::memory_order_relaxed);
-    return reinterpret_cast<T*>(as_leaf().value.data());
+    leaf& l = leaf_for("mutable_data", ": only a leaf can be written: a result keeps its value");
+    l.value.detach();
+    l.version.fetch_add(1, std::memory_order_relaxed);
+    return reinterpret_cast<T*>(l.value.data());
   }
   /// How often a leaf has been written.
   std::uint64_t version() const { return vertex_ && vertex_->is_leaf ? as_leaf().version.load(std::memory_order_relaxed) : 0; }
@@ -191,6 +192,16 @@ class variable {
 
  private:
   leaf& as_leaf() const { return static_cast<leaf&>(*vertex_); }
+  /// What `call` writes to. Throws: error if this is no leaf, which `why` explains, or if what is to be written has other extents.
+  leaf& leaf_for(const char* call, const char* why) const {
+    if (!vertex_ || !vertex_->is_leaf) detail::raise_variable(call, why);
+    return as_leaf();
+  }
+  leaf& leaf_for(const char* call, const char* why, const layout_type& written) const {
+    leaf& l = leaf_for(call, why);
+    if (written != shape_) detail::raise_extents_of_variable(call, written.shape().data(), shape_.shape().data(), rank);
+    return l;
+  }
   gradient* stored_gradient() const {
     if (!vertex_) return nullptr;
     if (vertex_->is_leaf) return &as_leaf().grad;
