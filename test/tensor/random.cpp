@@ -192,6 +192,14 @@ TEST_CASE("the normal quantile inverts the distribution function") {
 
 TEST_CASE("bad arguments") {
   CHECK(test::raised([] { uniform<std::int32_t, 3>(1, 4, 4); }) == "ebb::uniform: no integer from 4 up to but without 4");
+  CHECK(test::raised([] { uniform<float, 3>(1, 2.f, 1.f); }) == "ebb::uniform: there is no range from 2.000000 to 1.000000");
+  CHECK(test::raised([] { uniform<ebb::bfloat16>(1, ebb::bfloat16(0.5f), ebb::bfloat16(0.25f)); }).find("0.5") != std::string::npos);
+  for (const double bad : {std::nan(""), HUGE_VAL}) {
+    CHECK_FALSE(test::raised([=] { uniform<double, dyn>(1, 2, 0., bad); }).empty());
+    CHECK_FALSE(test::raised([=] { uniform<double, dyn>(1, 2, -bad, 0.); }).empty());
+  }
+  CHECK_FALSE(test::raised([] { uniform<float>(1, -3e38f, 3e38f); }).empty());  // as PyTorch: their distance is no float
+  CHECK(uniform<float>(1, 4.f, 4.f) == 4);                                      // as PyTorch
   CHECK(test::raised([] { bernoulli<3>(1, 1.5); }) == "ebb::bernoulli: 1.500000 is no probability");
   CHECK(test::raised([] { bernoulli<3>(1, std::nan("")); }).find("is no probability") != std::string::npos);
   CHECK(test::raised([] { normal<float, dyn>(1, -2); }) == "ebb: negative extent in [-2]");

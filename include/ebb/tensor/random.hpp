@@ -55,6 +55,8 @@ constexpr tensor<T, E...> draw_uniform(random_key key, const layout<E...>& shape
     constexpr int drawn = digits > 32 ? 64 : 32;
     constexpr wide unit = wide(1) / static_cast<wide>(std::uint64_t{1} << digits);
     const wide from = static_cast<wide>(lo), to = static_cast<wide>(hi);
+    if (!(from <= to && to - from <= std::numeric_limits<wide>::max()))
+      raise("ebb::uniform: there is no range from " + std::to_string(from) + " to " + std::to_string(to));
     return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
       const T x = as_element<T>(from + static_cast<wide>(bits >> (drawn - digits)) * unit * (to - from));
       return static_cast<wide>(x) >= to ? lo : x;  // rounding may reach the end
@@ -63,7 +65,7 @@ constexpr tensor<T, E...> draw_uniform(random_key key, const layout<E...>& shape
 }
 
 /// Evenly distributed numbers, lo <= x < hi. Real ones are lo + (hi - lo) k / 2^p with p the precision of T, integers each as likely.
-/// Throws: error if there is no integer in the range.
+/// Throws: error if there is no integer in the range, or if lo is above hi, or one of them or their distance is infinite or NaN.
 template <element T, std::size_t... E>
   requires(extents<E...>::is_static && !std::is_same_v<T, bool>)
 constexpr tensor<T, E...> uniform(random_key key, T lo = as_element<T>(0), T hi = as_element<T>(1)) {
