@@ -53,7 +53,12 @@ static_assert(gives<term<int32_t, 2>, term<int32_t, 2>>([](auto x) { return ebb:
 static_assert(gives<term<bool, 2>, term<float, 2>>([](auto x) { return ebb::isnan(x); }));
 static_assert(gives<term<double, 2>, term<float, 2>, term<double, 2>>([](auto x, auto y) { return ebb::where(x > 0, x, y); }));
 static_assert(gives<term<float, 2>, term<float, 2>>([](auto x) { return ebb::where(x > 0, x, 0); }));
-static_assert(gives<term<float, 2>, term<int64_t, 2>>([](auto x) { return ebb::pow(x, 2); }));
+static_assert(gives<term<int32_t, 2>, term<int32_t, 2>>([](auto x) { return ebb::pow(x, 2); }), "integers stay integers");
+static_assert(gives<term<int64_t, 2>, term<bool, 2>>([](auto x) { return ebb::pow(x, 2); }));
+static_assert(gives<term<float, 2>, term<int64_t, 2>>([](auto x) { return ebb::pow(x, 2.0); }));
+static_assert(gives<term<int64_t, 2>, term<int32_t, 2>, term<int64_t, 2>>([](auto x, auto y) { return ebb::pow(x, y); }));
+static_assert(gives<term<int64_t, 2>, term<int64_t, 2>>([](auto x) { return ebb::pow(2, x); }));
+static_assert(gives<term<float, 2>, term<float, 2>, term<int32_t, 2>>([](auto x, auto y) { return ebb::pow(x, y); }));
 static_assert(gives<term<double, 2>, term<float, 2>>([](auto x) { return ebb::cast<double>(x); }));
 static_assert(gives<term<int64_t, 2>, term<bool, 2>>([](auto x) { return ebb::cast<int64_t>(x); }));
 static_assert(gives<term<float, 2>, term<float, 2>>([](auto x) { return ebb::stop_gradient(ebb::clamp(x, 0, 1)); }));

@@ -31,7 +31,8 @@
 //               V::split(a)             significand and exponent of |a| (see below): AVX-512 getmant(0.75 to 1.5, no sign) and getexp
 //               V::any(m) -> bool       whether m holds in some lane: then rare work is not done for nothing
 //
-// A batch of integers has all, select, + - * (wrapping), unary -, the comparisons, and may have abs, at_least and at_most.
+// A batch of integers has all, select, any, + - * (wrapping), unary -, &, >> (keeps the sign), the comparisons, and may have abs, at_least
+// and at_most.
 #pragma once
 
 #include "../base/config.hpp"

@@ -75,6 +75,13 @@ EBB_INLINE constexpr V exp_of(twofold<V> x) {
 
 }  // namespace detail
 
+/// a * b for integers, which wraps around.
+template <class V>
+EBB_INLINE constexpr V wrapped_product(V a, V b) {
+  if constexpr (!scalar<V>) return a * b;
+  else return static_cast<V>(static_cast<bits_of<V>>(a) * static_cast<bits_of<V>>(b));
+}
+
 /// x to the y; a negative x has powers for integer y only.   Error: 1.5 ulp, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V pow(V x, V y) {
@@ -99,6 +106,24 @@ EBB_INLINE constexpr V pow(V x, V y) {
   auto undefined = x < zero && !(near_y == y) && x > -infinity;
   V result = select(undefined, all<V>(std::numeric_limits<T>::quiet_NaN()), select(odd, copysign(absolute, x), absolute));
   return select(x == one || y == zero, one, result);
+}
+
+/// x to the y for integers, by squaring; it wraps around. With a negative y it is 1 / x^-y towards zero, and 0 for x = 0, as in PyTorch.
+template <class V>
+  requires std::integral<element_of<V>>
+EBB_INLINE constexpr V pow(V x, V y) {
+  V zero = all<V>(0), one = all<V>(1), result = one, square = x, rest = y;
+  for (int bit = 0; bit < std::numeric_limits<element_of<V>>::digits; ++bit) {
+    if constexpr (scalar<V>) {
+      if (rest <= 0) break;
+    } else if (!V::any(rest > zero)) break;
+    result = select((rest & one) == one, wrapped_product(result, square), result);
+    square = wrapped_product(square, square);
+    rest = rest >> 1;
+  }
+  V alternating = select((y & one) == one, -one, one);
+  V inverse = select(x == one, one, select(x == -one, alternating, zero));
+  return select(y < zero, inverse, result);
 }
 
 }  // namespace ebb::inline EBB_ABI::lane

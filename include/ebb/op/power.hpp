@@ -31,12 +31,12 @@ struct rsqrt : transcendental {
   static constexpr auto pull(auto g, auto, auto out) { return grads(-0.5 * g * (out * out * out)); }
 };
 
-/// x to the y.   Dtype: integers are converted to float first.   Saves: x, y, out.   Error: 1 ulp.
+/// x to the y.   Dtype: promoted; bool is refused.   Saves: x, y, out.   Error: 1 ulp; integers wrap around.
 /// Special values are those of C's annex F: x^0 is 1 for every x, 1^y for every y. Gradients are 0 for x at y = 0, and for y at x = 0
-/// where y >= 0.
+/// where y >= 0. An integer to a negative integer is 1 / x^-y towards zero: 0, but for x = 1 and -1.
 struct pow : elementwise<2> {
   static constexpr std::string_view name = "pow";
-  static constexpr domain accepts = domain::real;
+  static constexpr domain accepts = domain::signed_number;
   static constexpr bool heavy = true;
   static constexpr auto value(auto x, auto y) { return lane::pow(x, y); }
 
@@ -63,24 +63,31 @@ constexpr operand<T> power_of(operand<T> x, double exponent) {
   if (exponent == 1) return x;
   if (exponent == 2) return emit_on<op::square>({}, x);
   if (exponent == 3) return emit_on<op::square>({}, x) * x;
-  if (exponent == -1) return emit_on<op::reciprocal>({}, x);
-  if (exponent == 0.5) return emit_on<op::sqrt>({}, x);
-  if (exponent == -0.5) return emit_on<op::rsqrt>({}, x);
+  if constexpr (real_element<T>) {
+    if (exponent == -1) return emit_on<op::reciprocal>({}, x);
+    if (exponent == 0.5) return emit_on<op::sqrt>({}, x);
+    if (exponent == -0.5) return emit_on<op::rsqrt>({}, x);
+  }
   return emit_on<op::pow>({}, x, literal_like(x, exponent));
 }
 
 namespace functions {
 
+/// The exponent is a number: weak, and known while tracing.
 struct power {
-  template <class T>
-  static constexpr auto apply(operand<T> x, number auto exponent) {
-    return power_of(cast_to<decltype(detail::accepted<op::pow, T>())>(x), static_cast<double>(exponent));
+  template <class T, class N>
+  static constexpr auto apply(operand<T> x, N exponent)
+    requires number<N>
+  {
+    using R = promoted_weak<T, N>;
+    if constexpr (std::is_same_v<R, bool>) return refuse<bool>(*x.g, 120);
+    else return power_of(cast_to<R>(x), static_cast<double>(exponent));
   }
   /// Outside of traced functions a number is an argument of the call.
   template <class T, class N>
   static constexpr auto apply(operand<T> x, operand<N> exponent) {
-    using Real = decltype(detail::accepted<op::pow, T>());
-    return detail::broadcasting<op::pow>::apply(cast_to<Real>(x), cast_to<Real>(exponent));
+    using R = std::conditional_t<real_element<N> && !real_element<T>, float, promoted_weak<T, N>>;
+    return detail::broadcasting<op::pow>::apply(cast_to<R>(x), cast_to<R>(exponent));
   }
 };
 
