@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
-#include <ebb/exec/gradient.hpp>
+#include <ebb/exec/eager.hpp>
 #include <ebb/exec/region.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace {
 
@@ -76,6 +78,64 @@ TEST_CASE("a NaN anywhere in a row is all of its softmax, its logsumexp and thei
     }
     CHECK((std::isnan(z.data()[0]) && std::isfinite(z.data()[1])));
   }
+}
+
+/// The distance of neighbours around x.
+template <class T>
+long double spacing(long double x) {
+  const int digits = std::is_same_v<T, ebb::bfloat16> ? 8 : 11, least = std::is_same_v<T, ebb::bfloat16> ? -126 : -14;
+  return std::ldexp(1.0L, std::max(x == 0 ? least : std::ilogb(x), least) + 1 - digits);
+}
+
+TEMPLATE_TEST_CASE("softmax, log_softmax and logsumexp of narrow floats are rounded once", "", ebb::bfloat16, ebb::float16) {
+  constexpr auto all = [](auto x) { return std::tuple(ebb::softmax(x), ebb::log_softmax(x), ebb::logsumexp<1>(x)); };
+  constexpr std::size_t n = 700;
+  // Sums of hundreds of terms near one: in the narrow type itself they would stop to grow at 256, or be off by several units.
+  const auto x = ebb::tensor<TestType, 2, n>::generate([](std::size_t i) {
+    return TestType(static_cast<float>(i % 13) * (i < n ? 0.0625f : 0.75f) - 3.0f);
+  });
+  const auto [p, l, z] = ebb::compile(all)(x);
+  STATIC_REQUIRE(std::is_same_v<std::remove_cvref_t<decltype(z)>, ebb::tensor<TestType, 2>>);
+  const auto near = [](TestType got, long double want) {
+    return std::fabs(static_cast<float>(got) - want) <= 0.505L * spacing<TestType>(want);
+  };
+  int wrong = 0;
+  for (std::size_t r = 0; r < 2; ++r) {
+    long double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += std::exp(static_cast<long double>(static_cast<float>(x(r, i))));
+    CHECK(near(z(r), std::log(sum)));
+    for (std::size_t i = 0; i < n; ++i) {
+      const long double v = static_cast<float>(x(r, i));
+      wrong += !near(p(r, i), std::exp(v) / sum) || !near(l(r, i), v - std::log(sum));
+    }
+  }
+  CHECK(wrong == 0);
+
+  // So are their gradients: those of the same function in float, rounded.
+  const auto w = ebb::tensor<float, 2, n>::generate([](std::size_t i) { return static_cast<float>(i % 5) - 1.5f; });
+  const auto alone = [&](auto f) {
+    const auto g = ebb::grad(f)(x, w);
+    const auto wide = ebb::grad(f)(ebb::cast<float>(x), w);
+    return g == ebb::cast<TestType>(wide);
+  };
+  CHECK(alone([](auto a, auto u) { return ebb::sum(ebb::cast<float>(ebb::softmax(a)) * u); }));
+  CHECK(alone([](auto a, auto u) { return ebb::sum(ebb::cast<float>(ebb::log_softmax(a)) * u); }));
+  CHECK(alone([](auto a, auto u) { return ebb::sum(ebb::cast<float>(ebb::logsumexp<1>(a))) + 0 * ebb::sum(u); }));
+}
+
+TEST_CASE("softmax of narrow floats along the last axis has PyTorch's bits") {
+  const auto bits = []<class T>(T) {
+    const float row[] = {0.5f, -1.25f, 3.f, 2.f, -0.75f, 0.f, 1.5f, 2.75f, -3.f, 0.25f};
+    const auto p = ebb::softmax(ebb::tensor<T, 2, 10>::generate([&](std::size_t i) { return T(row[i % 10] * (i < 10 ? 1.f : 4.f)); }));
+    std::vector<std::uint16_t> r;
+    for (std::size_t i = 0; i < 20; ++i) r.push_back(p.data()[i].bits);
+    return r;
+  };
+  // torch.softmax(x, 1) of PyTorch 2.13.0.
+  CHECK(bits(ebb::bfloat16{}) == std::vector<std::uint16_t>{0x3d01, 0x3bb3, 0x3ec4, 0x3e11, 0x3c14, 0x3c9d, 0x3daf, 0x3e99, 0x3a79, 0x3cc9,
+                                                            0x3809, 0x3300, 0x3f38, 0x3c58, 0x346d, 0x3694, 0x3aea, 0x3e88, 0x2def, 0x374a});
+  CHECK(bits(ebb::float16{}) == std::vector<std::uint16_t>{0x2808, 0x1d9b, 0x3624, 0x3084, 0x209f, 0x24e4, 0x2d7b, 0x34c8, 0x13cb, 0x2648,
+                                                           0x0224, 0x0001, 0x39c3, 0x22c1, 0x0004, 0x004a, 0x1750, 0x343d, 0x0000, 0x00ca});
 }
 
 }  // namespace

@@ -203,13 +203,14 @@ struct logsumexp {
   template <class T>
   static constexpr auto apply(operand<T> x) {
     using Real = decltype(detail::accepted<op::exp, T>());
-    return reduced<Keep, Axes...>(cast_to<Real>(x), [](auto y, std::int64_t mask) {
+    const auto r = reduced<Keep, Axes...>(cast_to<detail::computed_in<Real>>(x), [](auto y, std::int64_t mask) {
       // Nothing is shifted where the largest element is infinite: -inf and inf are right as they are.
       const auto top = reduce_over<op::peak>(y, mask);
       const auto shift = emit_on<op::where>({}, emit_on<op::isfinite>({}, top), top, literal_like(top, 0));
       const auto total = sum_over(emit_on<op::exp>({}, y - repeat(shift, y, mask)), mask);
       return shift + emit_on<op::log>({}, total);
     });
+    return cast_to<Real>(r);
   }
 };
 
@@ -270,6 +271,7 @@ constexpr auto min(X&& x, Keep = {}) {
   return apply_function(functions::extremum<op::min, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// log(sum(exp(x))) without overflow; -inf over no elements.
+/// Dtype: integers give float; bf16 and f16 are computed in float and rounded once, where PyTorch rounds after each step.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto logsumexp(X&& x, Keep = {}) {
   return apply_function(functions::logsumexp<Keep::keeps, Axes...>{}, std::forward<X>(x));

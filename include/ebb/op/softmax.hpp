@@ -28,14 +28,14 @@ struct softmax {
       return e / repeat(sum_over(e, mask), e, mask);
     });
   }
-  /// f(x - its largest element along the axis, the axis)
+  /// f(x - its largest element along the axis, the axis), in float for narrow floats, and rounded once.
   template <class T>
   static constexpr auto along(operand<T> given, auto f) {
     using Real = decltype(detail::accepted<op::exp, T>());
-    const auto x = cast_to<Real>(given);
+    const auto x = cast_to<detail::computed_in<Real>>(given);
     const std::int64_t mask = axes_mask<Axis>(x.rank());
     if (mask < 0) return refuse<Real>(*x.g, 103);
-    return f(x - repeat(reduce_over<op::peak>(x, mask), x, mask), mask);
+    return cast_to<Real>(f(x - repeat(reduce_over<op::peak>(x, mask), x, mask), mask));
   }
 };
 
@@ -107,12 +107,13 @@ struct bce_with_logits {
 }  // namespace functions
 
 /// e^x over its sum along an axis, the last one if none is named.
-/// Dtype: integers give float.   Saves: e^x, its sum.   Error: that of exp and of the sum.
+/// Dtype: integers give float; bf16 and f16 are computed in float and rounded once, as PyTorch does along the last axis.
+/// Saves: e^x, its sum, both in float.   Error: that of exp and of the sum.
 template <int Axis = -1, class X>
 constexpr auto softmax(X&& x) {
   return apply_function(functions::softmax<Axis>{}, std::forward<X>(x));
 }
-/// log(softmax(x)) without cancellation, along the last axis if none is named.   Saves: e^x, its sum.
+/// log(softmax(x)) without cancellation, along the last axis if none is named.   Dtype: as softmax.   Saves: e^x, its sum.
 template <int Axis = -1, class X>
 constexpr auto log_softmax(X&& x) {
   return apply_function(functions::log_softmax<Axis>{}, std::forward<X>(x));
