@@ -75,3 +75,10 @@
 #define EBB_PART EBB_INLINE
 #define EBB_PART_LAMBDA EBB_LAMBDA
 #endif
+
+// EBB_TAIL_CALL return f(...): a jump. g++ makes one of it by itself, from -O2 on.
+#if defined(__clang__) && __has_cpp_attribute(clang::musttail)
+#define EBB_TAIL_CALL [[clang::musttail]]
+#else
+#define EBB_TAIL_CALL
+#endif

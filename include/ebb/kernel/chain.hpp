@@ -1,0 +1,197 @@
+// ebb/kernel/chain.hpp — several elementwise programs one behind the other on the same elements, a value staying in registers between them.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: chains]
+// A chain is an array of words: the address of a link's function, the numbers of the places that it reads and writes, then the next link's.
+// A link takes eight registers of elements, changes them, and jumps to the next link: a tail call, for which the System V ABI passes eight
+// vectors in registers. So a gradient that runs through ten segments is neither stored nor loaded on its way, although nobody compiled the
+// ten together. The loop over the elements stands outside: where calls are not made jumps (g++ below -O2, sanitizers) the stack is as deep
+// as the chain is long, not as the arrays are.
+// Arrays are read in rising order, from one register to the next: falling addresses spoil the hardware's prefetch. g++ evaluates a call's
+// arguments from the last to the first, hence the braced lists, and its scheduler may turn the order again, hence in_order.
+#pragma once
+
+#include "batch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// What a chain handles at a time: so many registers, so many bytes, so many elements.
+inline constexpr std::size_t chain_registers = 8, chain_bytes = chain_registers * simd::register_bytes;
+template <class T>
+inline constexpr std::size_t chain_step = chain_bytes / sizeof(T);
+
+/// Where a link reads or writes. What belongs to a step that begins `i` bytes behind the first element stands at base + (i & mask).
+struct chain_place {
+  char* base = nullptr;
+  std::size_t mask = 0;
+
+  static chain_place array(const void* p) { return {static_cast<char*>(const_cast<void*>(p)), ~std::size_t{0}}; }
+  /// chain_bytes of memory that hold a value of one step, for links that come later.
+  static chain_place block(void* p) { return {static_cast<char*>(p), 0}; }
+  /// One element, which is read for all of them.
+  static chain_place element(const void* p) { return {static_cast<char*>(const_cast<void*>(p)), 0}; }
+
+  EBB_INLINE char* at(std::size_t i) const { return base + (i & mask); }
+};
+
+/// How a chain uses an array. Blocks and single elements: neither.
+enum class chain_use : std::uint8_t { neither = 0, read = 1, written = 2, both = 3 };
+
+union chain_word;
+
+template <class T>
+using chain_function = void (*)(const chain_word* at, const chain_place* places, std::size_t i, simd::vector<T>, simd::vector<T>,
+                                simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>);
+
+/// A link's function, or the number of a place.
+union chain_word {
+  void (*function)();
+  std::size_t place;
+
+  chain_word() : place(0) {}
+  chain_word(int number) : place(static_cast<std::size_t>(number)) {}
+  template <class T>
+  static chain_word of(chain_function<T> f) {
+    chain_word w;
+    w.function = reinterpret_cast<void (*)()>(f);
+    return w;
+  }
+  template <class T>
+  EBB_INLINE chain_function<T> link() const { return reinterpret_cast<chain_function<T>>(function); }
+};
+
+namespace detail {
+
+/// x, which is computed before what is in order behind it.
+template <class V>
+EBB_INLINE V in_order(V x) {
+#if defined(__x86_64__) && !defined(__clang__)
+  asm volatile("" : : "v"(x));
+#endif
+  return x;
+}
+
+template <class T, class Numbers>
+class chain_code;
+template <class T, std::size_t... I>
+class chain_code<T, std::index_sequence<I...>> {
+  using vector = simd::vector<T>;
+  template <std::size_t>
+  using vector_at = vector;
+  static constexpr std::size_t count = static_cast<std::size_t>(simd::count_of<T>);
+
+  static EBB_INLINE T* address(const chain_word& w, const chain_place* places, std::size_t i) {
+    return reinterpret_cast<T*>(places[w.place].at(i));
+  }
+
+ public:
+  /// Registers = place.
+  static void load(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>...) {
+    const T* const from = address(at[1], places, i);
+    const vector y[] = {in_order(simd::load(from + I * count))...};
+    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, y[I]...);
+  }
+  /// Registers = the one element at place.
+  static void fill(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>...) {
+    const vector y = simd::all(*address(at[1], places, i));
+    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, (void(I), y)...);
+  }
+  /// Registers = place + registers.
+  static void add(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
+    const T* const from = address(at[1], places, i);
+    const vector y[] = {in_order(simd::load(from + I * count) + x)...};
+    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, y[I]...);
+  }
+  /// Place = registers, which keep what they hold.
+  static void store(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
+    T* const to = address(at[1], places, i);
+    (simd::store(to + I * count, x), ...);
+    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, x...);
+  }
+  /// Place = registers = place + registers: an `add` and a `store` in one.
+  static void accumulate(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
+    T* const to = address(at[1], places, i);
+    const vector y[] = {in_order(simd::load(to + I * count) + x)...};
+    (simd::store(to + I * count, y[I]), ...);
+    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, y[I]...);
+  }
+  static void end(const chain_word*, const chain_place*, std::size_t, vector_at<I>...) {}
+
+  /// One step. What the registers hold at first does not matter.
+  static EBB_INLINE void run(const chain_word* code, const chain_place* places, std::size_t i) {
+    const vector zero = simd::all(T{});
+    code->link<T>()(code, places, i, (void(I), zero)...);
+  }
+
+  /// A step of which there are n elements; zeros stand for the others.
+  static void copy_in(const T* from, T* to, std::size_t n) { (simd::store(to + I * count, first<I>(from, n)), ...); }
+  static void copy_out(const T* from, T* to, std::size_t n) { (store_first<I>(first<I>(from, n), to, n), ...); }
+
+ private:
+  template <std::size_t J>
+  static EBB_INLINE vector first(const T* from, std::size_t n) {
+    if (n >= (J + 1) * count) return simd::load(from + J * count);
+    return n > J * count ? simd::load_first(from + J * count, static_cast<int>(n - J * count)) : simd::all(T{});
+  }
+  template <std::size_t J>
+  static EBB_INLINE void store_first(vector x, T* to, std::size_t n) {
+    if (n >= (J + 1) * count) simd::store(to + J * count, x);
+    else if (n > J * count) simd::store_first(to + J * count, x, static_cast<int>(n - J * count));
+  }
+};
+
+}  // namespace detail
+
+/// The links that are no programs, each with one place but for `end`: load, fill, add, store, accumulate.
+template <class T>
+using chain_links = detail::chain_code<T, std::make_index_sequence<chain_registers>>;
+
+/// How many bytes run_chain wants, a multiple of 64.
+constexpr std::size_t chain_arena_bytes(int place_count) {
+  const auto n = static_cast<std::size_t>(place_count);
+  return n * chain_bytes + (n * sizeof(chain_place) + 63) / 64 * 64;
+}
+
+namespace detail {
+
+/// The last elements, fewer than a step. What is written is a copy. What is only read is one, too, if it is shorter than a step; else the
+/// step begins earlier, and nobody looks at what it computes once more.
+template <class T>
+[[gnu::noinline]] void run_chain_rest(const chain_word* code, const chain_place* places, const chain_use* use, int place_count,
+                                      std::size_t count, char* arena) {
+  const std::size_t rest = count % chain_step<T>, copied = count < chain_step<T> ? count : chain_step<T>, first = count - copied;
+  const auto block = [&](int p) { return reinterpret_cast<T*>(arena + static_cast<std::size_t>(p) * chain_bytes); };
+  const auto original = [&](int p) { return reinterpret_cast<T*>(places[p].base); };
+  const auto uses = [&](int p, chain_use what) { return (static_cast<unsigned>(use[p]) & static_cast<unsigned>(what)) != 0; };
+  chain_place* const there = reinterpret_cast<chain_place*>(block(place_count));
+  for (int p = 0; p < place_count; ++p) {
+    const bool copies = uses(p, chain_use::written) || (uses(p, chain_use::read) && count < chain_step<T>);
+    new (there + p) chain_place(copies ? chain_place::block(block(p)) : places[p]);
+    if (copies && uses(p, chain_use::read)) chain_links<T>::copy_in(original(p) + first, block(p), copied);
+  }
+  chain_links<T>::run(code, there, first * sizeof(T));
+  for (int p = 0; p < place_count; ++p)
+    if (uses(p, chain_use::written)) chain_links<T>::copy_out(block(p) + (copied - rest), original(p) + (count - rest), rest);
+}
+
+}  // namespace detail
+
+/// Runs a chain on `count` elements. An array that it writes is one place only, and no link reads in it what an earlier one wrote into
+/// another place: the last elements are handled on copies, which stand in the arena: chain_arena_bytes(place_count), aligned to 64.
+template <class T>
+[[gnu::noinline]] void run_chain(const chain_word* code, const chain_place* places, const chain_use* use, int place_count,
+                                 std::size_t count, char* arena) {
+  const std::size_t whole = count / chain_step<T> * chain_bytes;
+  for (std::size_t i = 0; i < whole; i += chain_bytes) chain_links<T>::run(code, places, i);
+  if (count % chain_step<T>) detail::run_chain_rest<T>(code, places, use, place_count, count, arena);
+#if defined(__AVX__)
+  _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business
+#endif
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,98 @@
+// ebb/kernel/chain_link.hpp — an elementwise program as a link of a chain; see [note: chains].
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "chain.hpp"
+#include "nest_step.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// P as a link: argument number Primary arrives in the registers (-1: none does), result number Result leaves in them (-1: none, they keep
+/// what arrived). The function's words name a place for each other argument, then for each other result, in order.
+template <class P, int Primary, int Result>
+class chain_link {
+  using code = nest_step<P, 0>;
+  using plan_buffer = std::remove_cvref_t<decltype(P::plan.buffers[0])>;
+  using role = typename plan_buffer::role;
+  static constexpr auto buffer = [](int b) { return P::plan.buffers[static_cast<std::size_t>(b)]; };
+  static constexpr bool is_primary(int b) { return buffer(b).is == role::argument && buffer(b).number == Primary; }
+  static constexpr bool is_result(int b) { return buffer(b).is == role::result && buffer(b).number == Result; }
+
+  /// More equations than this, and running block by block costs no more.
+  static constexpr int longest = 20;
+
+ public:
+  /// Whether it can be one: a single loop over arrays of one type, float or double, and no reduction.
+  static constexpr bool fits = [] {
+    const auto& plan = P::plan;
+    if (plan.size.steps != 1 || plan.size.nests != 1 || plan.size.copies + plan.size.checks != 0) return false;
+    const auto& n = plan.nests[0];
+    if (n.loops != 1 || n.reduces.count != 0 || n.computes.count > longest || Primary >= P::arguments || Result >= P::results) return false;
+    const dtype type = buffer(0).type;
+    if (type != dtype::f32 && type != dtype::f64) return false;
+    for (int b = 0; b < plan.size.buffers; ++b)
+      if (buffer(b).type != type || buffer(b).is == role::temporary) return false;
+    for (int i = 0; i < n.loads.count; ++i) {
+      const nest_load& x = plan.loads[static_cast<std::size_t>(n.loads.first + i)];
+      if (x.source == nest_load::from::index || (x.source == nest_load::from::array && is_primary(x.buffer) && x.along == 0)) return false;
+    }
+    return true;
+  }();
+
+  using element = std::conditional_t<fits && buffer(0).type == dtype::f64, double, float>;
+  /// How many words of a chain it takes.
+  static constexpr int words = 1 + P::arguments - (Primary >= 0) + P::results - (Result >= 0);
+
+ private:
+  using vector = simd::vector<element>;
+  static constexpr int parts = lanes<element>::parts, steps = static_cast<int>(chain_registers) / parts;
+
+  /// One step of lanes; x: the registers that hold them.
+  static EBB_PART void step(const typename code::pointers& p, std::size_t j, vector* x) {
+    typename code::locals v;
+    lanes<element> through;
+    repeat<parts>([&]<int I>() EBB_PART_LAMBDA { through.part[I] = x[I]; });
+    repeat<code::n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+      constexpr nest_load e = code::template load_at<I>;
+      if constexpr (e.source == nest_load::from::array && is_primary(e.buffer)) v.template at<e.to>() = through;
+      else code::template load_one<I>(v, p, j, detail::whole_step{});
+    });
+    if constexpr (code::n.computes.count > 0) code::template compute_piece<0>(v);
+    repeat<code::n.stores.count>([&]<int I>() EBB_PART_LAMBDA {
+      constexpr nest_store e = code::template store_at<I>;
+      if constexpr (is_result(e.buffer)) through = v.template at<e.from>();
+      else code::template store_one<I>(v, p, j, detail::whole_step{});
+    });
+    repeat<parts>([&]<int I>() EBB_PART_LAMBDA { x[I] = detail::in_order(through.part[I]); });
+  }
+
+  /// The word that names the place of a buffer.
+  static constexpr int word_of(int b) {
+    const int number = buffer(b).number;
+    if (buffer(b).is == role::argument) return 1 + number - (Primary >= 0 && number > Primary);
+    return 1 + P::arguments - (Primary >= 0) + number - (Result >= 0 && number > Result);
+  }
+  /// Where its arrays stand. Nobody looks at what travels in registers.
+  static EBB_PART typename code::pointers arrays(const chain_word* at, const chain_place* places, std::size_t i) {
+    void* to[P::plan.size.buffers + 1] = {};
+    repeat<P::plan.size.buffers>([&]<int B>() EBB_PART_LAMBDA {
+      if constexpr (!is_primary(B) && !is_result(B)) to[B] = places[at[word_of(B)].place].at(i);
+    });
+    return typename code::pointers(to);
+  }
+
+ public:
+  EBB_FLATTEN static void run(const chain_word* at, const chain_place* places, std::size_t i, vector a, vector b, vector c, vector d,
+                              vector e, vector f, vector g, vector h) {
+    static_assert(fits);
+    const auto p = arrays(at, places, i);
+    vector x[] = {a, b, c, d, e, f, g, h};
+    // Only what is small is written out: elsewhere a turn through memory costs nothing beside the rest, and compile time does.
+    if constexpr (code::n.small) repeat<steps>([&]<int K>() EBB_PART_LAMBDA { step(p, K * lane_count, x + K * parts); });
+    else
+      for (int k = 0; k < steps; ++k) step(p, static_cast<std::size_t>(k * lane_count), x + k * parts);
+    EBB_TAIL_CALL return at[words].link<element>()(at + words, places, i, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,273 @@
+// test/kernel/chain.cpp — chains of programs against the same programs one after the other: the same bits, and nothing else touched.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/functional.hpp>
+
+#include <ebb/kernel/chain_link.hpp>
+
+#include "../catch.hpp"
+#include "values.hpp"
+
+#include <memory>
+
+namespace {
+
+using ebb::chain_place, ebb::chain_use, ebb::dyn, ebb::term;
+
+template <class F, class... T>
+using program_of = ebb::executable<ebb::frozen<ebb::detail::forward_program<F, T...>>>;
+
+/// n elements in front of a page that nobody may touch, behind some that nobody may change.
+template <class T>
+struct array {
+  static constexpr std::size_t before = 40;
+  test::guarded<T> memory;
+  std::vector<T> model;  // what it should hold
+
+  array(std::size_t n, std::mt19937_64& next) : memory(n + before), model(n) {
+    std::normal_distribution<T> normal;
+    for (std::size_t i = 0; i < before; ++i) memory.at_end()[i] = T(12345);
+    for (std::size_t i = 0; i < n; ++i) data()[i] = model[i] = next() % 50 == 0 ? T(0) : normal(next);
+  }
+  T* data() { return memory.at_end() + before; }
+};
+
+/// A chain that is built, and at each link what the programs compute that are run one after the other.
+template <class T>
+class session {
+  using links = ebb::chain_links<T>;
+
+ public:
+  explicit session(std::size_t n) : n_(n), next_(n + 1), registers_(n) {}
+
+  int read() { return add_array(chain_use::read); }
+  int written() { return add_array(chain_use::written); }
+  int both() { return add_array(chain_use::both); }
+  int element() {
+    arrays_.push_back(std::make_unique<array<T>>(1, next_));
+    return add_place(chain_place::element(arrays_.back()->data()), chain_use::neither);
+  }
+  int block() {
+    blocks_.push_back(std::make_unique<block_memory>());
+    arrays_.push_back(std::make_unique<array<T>>(0, next_));
+    return add_place(chain_place::block(blocks_.back().get()), chain_use::neither);
+  }
+
+  void load(int p) { built_in(&links::load, p, [](T, T y) { return y; }); }
+  void fill(int p) { built_in(&links::fill, p, [](T, T y) { return y; }); }
+  void add(int p) { built_in(&links::add, p, [](T x, T y) { return y + x; }); }
+  void store(int p) {
+    built_in(&links::store, p, [](T x, T) { return x; });
+    model(p) = registers_;
+  }
+  void accumulate(int p) {
+    built_in(&links::accumulate, p, [](T x, T y) { return y + x; });
+    model(p) = registers_;
+  }
+  /// Places: of all arguments but Primary, then of all results but Result.
+  template <class P, int Primary, int Result>
+  void link(std::vector<int> places) {
+    using the_link = ebb::chain_link<P, Primary, Result>;
+    STATIC_REQUIRE(the_link::fits);
+    STATIC_REQUIRE(std::is_same_v<typename the_link::element, T>);
+    REQUIRE(static_cast<int>(places.size()) + 1 == the_link::words);
+    code_.push_back(ebb::chain_word::of<T>(&the_link::run));
+    for (int p : places) code_.push_back(p);
+
+    ebb::vec<ebb::extent_list> extents;
+    std::vector<void*> in, out;
+    std::vector<std::vector<T>> results(P::results, std::vector<T>(n_));
+    for (int a = 0, k = 0; a < P::arguments; ++a) {
+      in.push_back(a == Primary ? registers_.data() : model(places[static_cast<std::size_t>(k++)]).data());
+      extents.push(P::argument_shape(a).rank == 0 ? ebb::extent_list{} : ebb::extent_list{1, {n_}});
+    }
+    for (auto& r : results) out.push_back(r.data());
+    ebb::run_program<P>(in.data(), out.data(), ebb::symbol_values(P::g.thaw(), extents).data());
+    for (int r = 0, k = P::arguments - (Primary >= 0); r < P::results; ++r)
+      (r == Result ? registers_ : model(places[static_cast<std::size_t>(k++)])) = results[static_cast<std::size_t>(r)];
+  }
+
+  void run() {
+    code_.push_back(ebb::chain_word::of<T>(&links::end));
+    const int count = static_cast<int>(places_.size());
+    std::vector<char> memory(ebb::chain_arena_bytes(count) + 64 + 8, 'c');
+    char* arena = memory.data();
+    while (reinterpret_cast<std::uintptr_t>(arena) % 64 != 0) ++arena;
+    ebb::run_chain<T>(code_.data(), places_.data(), use_.data(), count, n_, arena);
+    CHECK(arena[ebb::chain_arena_bytes(count)] == 'c');
+    CAPTURE(n_);
+    for (const auto& a : arrays_) {
+      for (std::size_t i = 0; i < array<T>::before; ++i) REQUIRE(a->memory.at_end()[i] == T(12345));
+      if (is_block(a)) continue;
+      for (std::size_t i = 0; i < a->model.size(); ++i) {
+        CAPTURE(i);
+        REQUIRE(test::same_bits(a->data()[i], a->model[i]));
+      }
+    }
+  }
+  const std::vector<T>& model_of(int p) { return model(p); }
+
+ private:
+  struct alignas(64) block_memory {
+    char bytes[ebb::chain_bytes];
+  };
+  bool is_block(const std::unique_ptr<array<T>>& a) const {
+    const auto number = static_cast<std::size_t>(&a - arrays_.data());
+    return use_[number] == chain_use::neither && places_[number].base != reinterpret_cast<char*>(a->data());
+  }
+  int add_array(chain_use use) {
+    arrays_.push_back(std::make_unique<array<T>>(n_, next_));
+    return add_place(chain_place::array(arrays_.back()->data()), use);
+  }
+  int add_place(chain_place p, chain_use use) {
+    places_.push_back(p);
+    use_.push_back(use);
+    return static_cast<int>(places_.size()) - 1;
+  }
+  std::vector<T>& model(int p) { return arrays_[static_cast<std::size_t>(p)]->model; }
+  void built_in(ebb::chain_function<T> f, int p, T (*value)(T, T)) {
+    code_.push_back(ebb::chain_word::of<T>(f));
+    code_.push_back(p);
+    const std::vector<T>& y = model(p);
+    for (std::size_t i = 0; i < n_; ++i) registers_[i] = value(registers_[i], y.size() == n_ ? y[i] : y.empty() ? T(0) : y[0]);
+  }
+
+  std::size_t n_;
+  std::mt19937_64 next_;
+  std::vector<T> registers_;
+  std::vector<std::unique_ptr<array<T>>> arrays_;
+  std::vector<std::unique_ptr<block_memory>> blocks_;
+  std::vector<chain_place> places_;
+  std::vector<chain_use> use_;
+  std::vector<ebb::chain_word> code_;
+};
+
+template <class T>
+struct tanh_backward { constexpr auto operator()(auto g, auto y) const { return g * (T(1) - y * y); } };
+template <class T>
+struct times { constexpr auto operator()(auto g, auto a) const { return g * a; } };
+template <class T>
+struct product_backward { constexpr auto operator()(auto g, auto a, auto b) const { return std::tuple{g * b, g * a}; } };
+template <class T>
+struct step_of_relu { constexpr auto operator()(auto y, auto g) const { return ebb::where(y > T(0), g, T(0)); } };
+template <class T>
+struct soft { constexpr auto operator()(auto g, auto y) const { return std::tuple{g * ebb::exp(-y) + T(1), ebb::tanh(g)}; } };
+template <class T>
+struct plus_ten { constexpr auto operator()(auto g) const { return g + T(10); } };
+
+template <template <class> class F, class T, int Arguments>
+struct on_arrays;
+template <template <class> class F, class T>
+struct on_arrays<F, T, 1> { using type = program_of<F<T>, term<T, dyn>>; };
+template <template <class> class F, class T>
+struct on_arrays<F, T, 2> { using type = program_of<F<T>, term<T, dyn>, term<T, dyn>>; };
+template <template <class> class F, class T>
+struct on_arrays<F, T, 3> { using type = program_of<F<T>, term<T, dyn>, term<T, dyn>, term<T, dyn>>; };
+template <template <class> class F, class T, int Arguments>
+using arrays_to = typename on_arrays<F, T, Arguments>::type;
+
+constexpr std::size_t sizes[] = {0, 1, 7, 15, 16, 31, 33, 63, 64, 65, 127, 128, 129, 1000, 4096 + 3};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a chain of one program", "", float, double) {
+  for (const std::size_t n : sizes) {
+    session<TestType> s(n);
+    s.load(s.read());
+    s.template link<arrays_to<tanh_backward, TestType, 2>, 0, 0>({s.read()});
+    s.store(s.written());
+    s.run();
+  }
+}
+
+TEMPLATE_TEST_CASE("nothing arrives, nothing leaves", "", float, double) {
+  for (const std::size_t n : sizes) {
+    session<TestType> s(n);
+    const int y = s.written();
+    s.template link<arrays_to<times, TestType, 2>, -1, 0>({s.read(), s.read()});
+    s.template link<arrays_to<times, TestType, 2>, 1, -1>({s.read(), y});  // the registers keep what they hold
+    s.store(s.written());
+    s.template link<arrays_to<times, TestType, 2>, -1, -1>({y, y, s.written()});
+    s.run();
+  }
+}
+
+TEMPLATE_TEST_CASE("a backward from one element to a gradient that there is, against a plain loop", "", float, double) {
+  using T = TestType;
+  for (const std::size_t n : sizes)
+    for (const bool hook : {false, true}) {
+      session<T> s(n);
+      const int seed = s.element(), outer = s.read(), factor = s.read(), inner = s.read(), grad = s.both();
+      std::vector<T> expected = s.model_of(grad);
+      for (std::size_t i = 0; i < n; ++i) {
+        const T y = s.model_of(outer)[i], x = s.model_of(inner)[i];
+        T g = s.model_of(seed)[0] * (T(1) - y * y) * s.model_of(factor)[i];
+        if (hook) g = g + T(10);
+        expected[i] = expected[i] + g * (T(1) - x * x);
+      }
+      s.fill(seed);
+      s.template link<arrays_to<tanh_backward, T, 2>, 0, 0>({outer});
+      s.template link<arrays_to<times, T, 2>, 0, 0>({factor});
+      if (hook) s.template link<arrays_to<plus_ten, T, 1>, 0, 0>({});
+      s.template link<arrays_to<tanh_backward, T, 2>, 0, 0>({inner});
+      s.accumulate(grad);
+      s.run();
+      for (std::size_t i = 0; i < n; ++i) REQUIRE(test::same_bits(expected[i], s.model_of(grad)[i]));
+    }
+}
+
+TEMPLATE_TEST_CASE("second results, blocks, and gradients that come together", "", float, double) {
+  using T = TestType;
+  for (const std::size_t n : sizes) {
+    session<T> s(n);
+    const int left = s.block(), right = s.block(), grad = s.both();
+    s.load(s.read());
+    s.store(left);
+    s.template link<arrays_to<product_backward, T, 3>, 0, 0>({s.read(), s.read(), right});
+    s.template link<arrays_to<step_of_relu, T, 2>, 1, 0>({s.read()});
+    s.add(left);
+    s.store(left);
+    s.load(right);
+    s.add(left);
+    s.template link<arrays_to<product_backward, T, 3>, 0, 1>({s.read(), left, s.written()});
+    s.add(grad);
+    s.store(grad);
+    s.template link<arrays_to<times, T, 2>, 0, -1>({grad, grad});  // in place
+    s.run();
+  }
+}
+
+TEMPLATE_TEST_CASE("one element for all, and programs too large to be written out", "", float, double) {
+  using T = TestType;
+  using scaled = program_of<times<T>, term<T, dyn>, term<T>>;
+  for (const std::size_t n : sizes) {
+    session<T> s(n);
+    s.load(s.read());
+    s.template link<scaled, 0, 0>({s.element()});
+    s.template link<arrays_to<soft, T, 2>, 0, 1>({s.read(), s.written()});
+    s.template link<arrays_to<soft, T, 2>, 1, 0>({s.read(), s.written()});
+    s.store(s.written());
+    s.run();
+  }
+}
+
+TEST_CASE("what fits") {
+  using ebb::chain_link;
+  using vectors = term<float, dyn>;
+  constexpr auto sum = [](auto x) { return ebb::sum(x); };
+  constexpr auto row = [](auto x, auto y) { return x * y; };
+  constexpr auto same = [](auto x) { return std::tuple{x, x + 1.f}; };
+  constexpr auto index = [](auto x) { return ebb::argmax(x); };
+  STATIC_REQUIRE(chain_link<program_of<decltype(row), vectors, vectors>, 1, 0>::fits);
+  STATIC_REQUIRE(chain_link<program_of<decltype(row), term<float, dyn, dyn>, term<float, dyn, dyn>>, 0, 0>::fits);
+  STATIC_REQUIRE(chain_link<program_of<decltype(row), term<double, 3>, term<double, 3>>, 0, -1>::fits);
+  STATIC_REQUIRE(chain_link<program_of<decltype(row), vectors, term<float>>, 0, 0>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, term<float>>, 1, 0>::fits);  // what arrives is one element a lane
+  STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, vectors>, 2, 0>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, vectors>, 0, 1>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, term<double, dyn>>, 0, 0>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(row), term<ebb::bfloat16, dyn>, term<ebb::bfloat16, dyn>>, 0, 0>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(row), term<float, dyn, dyn>, vectors>, 0, 0>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(sum), vectors>, 0, 0>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(same), vectors>, 0, 1>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(index), vectors>, 0, 0>::fits);
+}
