@@ -120,6 +120,7 @@ inline constexpr call<functions::dot> dot{};
 /// All products of two vectors.   Shape: x's extent, y's extent.
 inline constexpr call<functions::outer> outer{};
 /// x w^T + b, or without b.   Shape: x [..., in], w [out, in], b [out]: as torch.nn.functional.linear.
+/// Error: that of the product and of the sum. Each of them is rounded, to a narrow dtype too: under autocast PyTorch may round but once.
 inline constexpr call<functions::linear> linear{};
 
 }  // namespace ebb::inline EBB_ABI
