@@ -4,9 +4,12 @@
 
 #include <ebb/ebb.hpp>
 
+#include <cstdio>
 #include <initializer_list>
 #include <string>
 #include <thread>
+#include <unistd.h>
+#include <vector>
 
 #if EBB_EXCEPTIONS
 
@@ -67,6 +70,47 @@ TEST_CASE("warn and ignore: the backward runs as it was compiled") {
   }
 }
 
+TEST_CASE("a warning is given once for each segment, whatever thread runs it, and says what the error says") {
+  constexpr auto other = ebb::compile([](auto a, auto w) { return ebb::sum(ebb::matmul(a, ebb::tanh(w))); });
+  constexpr auto third = ebb::compile([](auto a, auto w) { return ebb::sum(ebb::matmul(a, ebb::sin(w))); });
+  const auto said = [](auto f) {
+    std::FILE* const to = std::tmpfile();
+    const int before = dup(fileno(stderr));
+    std::fflush(stderr);
+    dup2(fileno(to), fileno(stderr));
+    f();
+    std::fflush(stderr);
+    dup2(before, fileno(stderr));
+    close(before);
+    std::rewind(to);
+    std::vector<std::string> lines;
+    for (char line[1000]; std::fgets(line, sizeof line, to);) lines.push_back(line);
+    std::fclose(to);
+    return lines;
+  };
+  const setting now(ebb::on_mismatch::warn);
+  const auto run = [](auto f) {
+    const variable w(ones);
+    const ebb::variable y = f(x, w), z = f(x, w);
+    const autocast_scope<bf16> scope;
+    y.backward();
+    const autocast_scope<f16> another;
+    z.backward();
+  };
+  const auto once = said([&] {
+    for (int i = 0; i < 3; ++i) run(other);
+    std::thread([&] { run(other); }).join();
+  });
+  REQUIRE(once.size() == 1);
+  CHECK(test::says(once[0], {"warning: ebb::backward: the backward of tanh+matmul+sum was compiled for a call in ebb::off, but is called "
+                             "in ebb::autocast<ebb::bf16>: there a matmul of f32 operands computes in f32, and would in bf16. Call"}));
+  CHECK(said([&] { run(third), run(other), run(third); }).size() == 1);
+
+  const auto [y, pull] = ebb::vjp<1>([](auto a, auto w) { return ebb::sum(ebb::matmul(a, w) * 2); })(x, ones);
+  const autocast_scope<bf16> scope;
+  CHECK(said([&pull = pull] { pull(1.f), pull(1.f); }).size() == 1);
+}
+
 TEST_CASE("AMP-2, AMP-5: a region that was called in a context assumes it for its backward, or what its policy says") {
   const auto recorded = [](auto f, const variable& w) {
     const autocast_scope<bf16> scope;
@@ -124,10 +168,20 @@ TEST_CASE("AMP-10: a region in a region keeps its assumption on the tape, and ea
   });
   const variable w(ones), v(ones);
   const ebb::variable y = outer(x, w, v);
-  CHECK(test::says(test::raised([&] { y.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
+  // No context is right for both, and that is what is said, in each of them.
+  const auto contradiction = [&] {
+    return test::says(test::raised([&] { y.backward(); }),
+                      {"ebb::backward: the backward of matmul+", " holds products that were compiled for calls in ebb::off and in "
+                       "ebb::autocast<ebb::bf16>: no context is right for all of them. Give the regions in it one policy, or <ebb::as"});
+  };
+  CHECK(contradiction());
   {
     const autocast_scope<bf16> scope;
-    CHECK(test::says(test::raised([&] { y.backward(); }), {"was compiled for a call in ebb::off"}));  // no state is right for both
+    CHECK(contradiction());
+  }
+  {
+    const autocast_scope<f16> scope;
+    CHECK(contradiction());
   }
   const setting now(ebb::on_mismatch::ignore);
   y.backward();

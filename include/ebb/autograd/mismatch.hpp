@@ -15,8 +15,7 @@ namespace ebb::inline EBB_ABI::detail {
 
 EBB_INLINE void check_context(const char* call, const node& n, int now) {
   if (!n.program->assumed) [[likely]] return;
-  if (const int assumed = n.program->assumed->wrong_in[now]; assumed >= 0) [[unlikely]]
-    report_mismatch(call, n.program->name, n.program->assumed->asked[assumed], assumed, now);
+  if (n.program->assumed->wrong_in[now] >= 0) [[unlikely]] report_mismatch(call, n.program->name, *n.program->assumed, now);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

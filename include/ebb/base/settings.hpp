@@ -9,7 +9,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What happens where a backward is called in an autocast context that its regions were not compiled for, and that matters.
+/// What happens where a backward is called in an autocast context that its regions were not compiled for, and that matters. A warning is
+/// given once for each of them.
 enum class on_mismatch : std::uint8_t { error, warn, ignore };
 
 struct backward_engine;

@@ -11,6 +11,7 @@
 #include "../base/settings.hpp"
 #include "../graph/frozen.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -112,15 +113,47 @@ inline std::string what_differs(const casts_asked& asked, int assumed, int now) 
   return "a pull asks for the context";
 }
 
-/// The backward of `name` is called in context `now`, and it matters that it was compiled for `assumed`.
-[[gnu::cold, gnu::noinline]] inline void report_mismatch(const char* call, const char* name, const casts_asked& asked, int assumed,
-                                                         int now) {
+/// What is wrong with calling the backward of `name` in context `now`, and what to do about it.
+[[gnu::cold, gnu::noinline]] inline std::string mismatch_text(const char* name, const casts_assumed& assumed, int now) {
+  std::string text = std::string("the backward of ") + name;
+  if (assumed.contradictory()) {
+    text += " holds products that were compiled for calls in ";
+    for (int a = 0, count = 0; a < contexts; ++a)
+      if (assumed.matters_if(a)) text += (count++ ? " and in " : "") + context_text(a);
+    return text + ": no context is right for all of them. Give the regions in it one policy, or <ebb::as_recorded>, which assumes nothing";
+  }
+  const int a = assumed.wrong_in[now];
+  return text + " was compiled for a call in " + context_text(a) + ", but is called in " + context_text(now) + ": there " +
+         what_differs(assumed.asked[a], a, now) + ". Call backward in the other context, compile the region with " +
+         "ebb::backward_pass_autocast<" + context_text(now) + ">, or with <ebb::as_recorded>, which assumes nothing";
+}
+
+/// Whether nobody has asked so for `what` before, in any thread.
+inline bool is_first_time(const void* what) {
+  struct entry {
+    const void* what;
+    const entry* next;
+  };
+  static std::atomic<const entry*> newest = nullptr;  // entries stay
+  const entry *first = newest.load(std::memory_order_acquire), *known = nullptr;
+  entry* own = nullptr;
+  do {
+    for (const entry* e = first; e != known; e = e->next)
+      if (e->what == what) {
+        delete own;
+        return false;
+      }
+    if (!own) own = new entry{what, nullptr};
+    own->next = known = first;
+  } while (!newest.compare_exchange_weak(first, own, std::memory_order_acq_rel, std::memory_order_acquire));
+  return true;
+}
+
+/// The backward of `name` is called in context `now`, and it matters that something else was assumed. A warning is given once.
+[[gnu::cold, gnu::noinline]] inline void report_mismatch(const char* call, const char* name, const casts_assumed& assumed, int now) {
   const on_mismatch how = config().autocast_mismatch.load(std::memory_order_relaxed);
-  if (how == on_mismatch::ignore) return;
-  const std::string text = std::string(call) + ": the backward of " + name + " was compiled for a call in " + context_text(assumed) +
-                           ", but is called in " + context_text(now) + ": there " + what_differs(asked, assumed, now) +
-                           ". Call backward in the other context, compile the region with ebb::backward_pass_autocast<" +
-                           context_text(now) + ">, or with <ebb::as_recorded>, which assumes nothing";
+  if (how == on_mismatch::ignore || (how == on_mismatch::warn && !is_first_time(&assumed))) return;
+  const std::string text = std::string(call) + ": " + mismatch_text(name, assumed, now);
   if (how == on_mismatch::error) raise(text);
   std::fprintf(stderr, "warning: %s\n", text.c_str());
 }
@@ -131,8 +164,7 @@ EBB_INLINE void refuse_mismatch(const char* call) {
   static constexpr casts_assumed assumed{G::g.asked_in_pulls};
   if constexpr (assumed.matters) {
     const int now = current_context();
-    if (const int wrong = assumed.wrong_in[now]; wrong >= 0) [[unlikely]]
-      report_mismatch(call, "a function", assumed.asked[wrong], wrong, now);
+    if (assumed.wrong_in[now] >= 0) [[unlikely]] report_mismatch(call, "a function", assumed, now);
   }
 }
 

@@ -93,6 +93,10 @@ struct casts_assumed {
         }
     }
   }
+  /// Whether there is a context in which assumption `a` is wrong.
+  constexpr bool matters_if(int a) const { return asked[a].differs(a, 0) || asked[a].differs(a, 1) || asked[a].differs(a, 2); }
+  /// Whether one assumption or another is wrong in every context.
+  constexpr bool contradictory() const { return wrong_in[0] >= 0 && wrong_in[1] >= 0 && wrong_in[2] >= 0; }
 };
 
 }  // namespace ebb::inline EBB_ABI
