@@ -39,14 +39,15 @@ template <class F, class... T>
 struct pushed_program {
   using own = first_half<T...>;
   static constexpr graph make() {
-    return push_forward(on_types<own>::template apply<traced, F>::g.thaw(), on_types<own>::all_leaves());
+    return push_forward(on_types<own>::template apply<traced, F>::g.thaw(), on_types<own>::all_leaves(), own_context_of_pulls<F>);
   }
 };
 template <class F, class... T>
 struct hessian_vector_program {
   using own = first_half<T...>;
   static constexpr graph make() {
-    return hessian_vector_product(on_types<own>::template apply<traced, F>::g.thaw(), on_types<own>::all_leaves());
+    return hessian_vector_product(on_types<own>::template apply<traced, F>::g.thaw(), on_types<own>::all_leaves(),
+                                  own_context_of_pulls<F>);
   }
 };
 

@@ -43,12 +43,18 @@ inline constexpr bool is_scalar_result = number<R> && std::is_floating_point_v<R
 template <class T>
 inline constexpr bool is_scalar_result<term<T>> = real_element<T>;
 
+/// The policy of F by itself, and the context that its pulls run in.
+template <class F>
+using policy_for = resolved_policy<same_as_forward, typename entry_of<F>::type>;
+template <class F>
+inline constexpr const cast_context& own_context_of_pulls = context_of_pulls<policy_for<F>>;
+
 template <class F, class Wrt, class... T>
 struct gradient_program {
   static constexpr graph_size room = traced<F, T...>::size.times(4);
   static constexpr graph make() {
     return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}),
-                              context_of_pulls<resolved_policy<same_as_forward, typename entry_of<F>::type>>);
+                              own_context_of_pulls<F>);
   }
 };
 template <class F, class... T>

@@ -49,10 +49,6 @@ struct backward_half {
   static constexpr graph make() { return halves_of<F, Policy, Wrt, T...>().backward; }
 };
 
-/// The policy of F by itself.
-template <class F>
-using policy_for = resolved_policy<same_as_forward, typename entry_of<F>::type>;
-
 }  // namespace detail
 
 /// The forward half as a type: a flat list of equations, the user's results first among its outputs, then what is saved.

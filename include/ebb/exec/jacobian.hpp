@@ -21,7 +21,8 @@ template <class F, class Wrt, class... T>
 struct jacobian_program {
   using output = result_of_trace<F, T...>;
   static constexpr graph make() {
-    return jacobian<typename output::value_type>(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
+    return jacobian<typename output::value_type>(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}),
+                                                 own_context_of_pulls<F>);
   }
 };
 
@@ -61,6 +62,8 @@ template <class F, int I>
 struct gradient_of {
   constexpr auto operator()(const auto&... x) const { return program_function<grad_spec<F, I>>{}(x...); }
 };
+template <class F, int I>
+struct entry_of<gradient_of<F, I>> : entry_of<F> {};
 
 }  // namespace detail
 

@@ -74,6 +74,14 @@ class pullback {
 
 namespace detail {
 
+/// The pull-back of a function that ran in context C: seeds come from there, gradients go there.
+template <class C, class Pull>
+struct pullback_in {
+  Pull pull;
+
+  constexpr auto operator()(const auto&... seeds) const { return into_context<C>(pull(into_context<off>(seeds)...)); }
+};
+
 template <class Tuple>
 struct real_terms;
 template <class... T>
@@ -85,6 +93,14 @@ struct real_terms<std::tuple<T...>> {
 
 template <class F, int... I>
 struct vjp_function {
+  /// On terms in an autocast context: its value and pull-back of the function in that context.
+  template <class... A>
+    requires(is_in_context<A> || ...)
+  constexpr auto operator()(const A&... a) const {
+    using C = context_among<A...>;
+    auto [y, pull] = vjp_function<entered<C, F>, I...>{}(into_context<off>(a)...);
+    return std::pair{into_context<C>(y), pullback_in<C, decltype(pull)>{pull}};
+  }
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     constexpr int code = code_of<vjp_function, A...>();

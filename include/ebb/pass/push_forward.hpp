@@ -28,8 +28,9 @@ constexpr graph drop_inputs(const graph& g, int first, int last) {
   return r;
 }
 
-/// The outputs of g, then their derivatives along tangents of the given arguments: further arguments, behind those of g.
-constexpr graph push_forward(graph g, const vec<int>& arguments) {
+/// The outputs of g, then their derivatives along tangents of the given arguments: further arguments, behind those of g. The pulls run in
+/// the given autocast context.
+constexpr graph push_forward(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int own = g.inputs, outs = g.out.size();
   vec<int> values, seeds;
@@ -37,7 +38,7 @@ constexpr graph push_forward(graph g, const vec<int>& arguments) {
     values.push(o);
     seeds.push(g.op(o).kit->input(g, g.eq[o].shape, g.inputs++));
   }
-  const vec<int> cotangents = pull_back(g, wrt, values, seeds);
+  const vec<int> cotangents = pull_back(g, wrt, values, seeds, context);
   vec<int> pulled, tangents;
   for (int i = 0; i < wrt.size(); ++i) {
     const int v = g.op(wrt[i]).kit->input(g, g.eq[wrt[i]].shape, g.inputs++);
@@ -45,16 +46,16 @@ constexpr graph push_forward(graph g, const vec<int>& arguments) {
     pulled.push(cotangents[i]);
     tangents.push(v);
   }
-  const vec<int> pushed = pull_back(g, seeds, pulled, tangents);
+  const vec<int> pushed = pull_back(g, seeds, pulled, tangents, context);
   for (int o = 0; o < outs; ++o) g.out.push(or_zeros(g, pushed[o], values[o]));
   return drop_inputs(prune(simplify(g)), own, own + outs);
 }
 
 /// The gradients of <gradient of out 0, v>: a Hessian times v, without the Hessian. v are further arguments, behind those of g.
-constexpr graph hessian_vector_product(graph g, const vec<int>& arguments) {
+constexpr graph hessian_vector_product(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int y = g.out[0];
-  const vec<int> d = pull_back(g, wrt, {y}, {g.op(y).kit->literal(g, g.eq[y].shape, 1)});
+  const vec<int> d = pull_back(g, wrt, {y}, {g.op(y).kit->literal(g, g.eq[y].shape, 1)}, context);
   vec<int> gradients, directions;
   for (int i = 0; i < wrt.size(); ++i) {
     const int v = g.op(wrt[i]).kit->input(g, g.eq[wrt[i]].shape, g.inputs++);
@@ -62,7 +63,7 @@ constexpr graph hessian_vector_product(graph g, const vec<int>& arguments) {
     gradients.push(d[i]);
     directions.push(v);
   }
-  const vec<int> products = pull_back(g, wrt, gradients, directions);
+  const vec<int> products = pull_back(g, wrt, gradients, directions, context);
   g.out = {};
   for (int i = 0; i < wrt.size(); ++i) g.out.push(or_zeros(g, products[i], wrt[i]));
   return prune(simplify(g));
