@@ -13,6 +13,7 @@
 
 #include "packed.hpp"
 
+#include "../exec/chainable.hpp"
 #include "../graph/frozen.hpp"
 #include "../pass/outputs.hpp"
 #include "../pass/partition.hpp"
@@ -41,6 +42,8 @@ struct segment_graphs {
   int arguments, results, saves;
   number_range read;  // by the backward: arguments, saved values and seeds, numbered on
   number_range edges, outputs;
+  number_range gradient_from;  // of the compiled backward: its result that is the gradient of each edge, or ~ what it reads
+  const chainable* chain;      // the compiled backward as a link
 };
 
 namespace detail {

@@ -130,6 +130,26 @@ class backward_pass {
   EBB_INLINE void run_if_reached(int number) {
     if (visit& v = walk_.at(number); v.is_reached()) run_node(v);
   }
+  /// A leaf that waits for nothing more.
+  void run_leaf(visit& v) {
+    v.waiting = -1;
+    if (!v.is_reached()) return;
+    leaf& l = static_cast<leaf&>(*v.at);
+    gradient g = std::move(*walk_.gradients_of(v));
+    if (l.hooks || v.wanted) run_tensor_hooks(v, &g);
+    if (checks_) detail::refuse_nan_at(options_.call, l, g, " became NaN in a hook of it");
+    if (!options_.accumulates || !v.needed || !g.defined) return;
+    if (!l.hooks) return detail::accumulate(l, std::move(g), options_.graph);
+    const bool create = records();
+    l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
+    gradient shown = l.hooks->has(hook_kind::node_post) ? g : gradient{};
+    if (g.defined) {
+      detail::accumulate(l, std::move(g), options_.graph);
+      l.hooks->run(hook_kind::post_accumulate, 0, {.at = &l, .create_graph = create});
+    }
+    l.hooks->run(hook_kind::node_post, 0, {.at = &l, .in = &shown, .ins = 1, .create_graph = create});
+  }
+
   /// After run: what arrived there.
   gradient& taken(int number) { return walk_.wishes()[static_cast<std::size_t>(number)].value; }
 
@@ -231,25 +251,6 @@ class backward_pass {
         for (endpoint& w : walk_.wishes())
           if (w.at.get() == v.at && w.output == o) w.value = g[o];
     }
-  }
-
-  void run_leaf(visit& v) {
-    v.waiting = -1;
-    if (!v.is_reached()) return;
-    leaf& l = static_cast<leaf&>(*v.at);
-    gradient g = std::move(*walk_.gradients_of(v));
-    if (l.hooks || v.wanted) run_tensor_hooks(v, &g);
-    if (checks_) detail::refuse_nan_at(options_.call, l, g, " became NaN in a hook of it");
-    if (!options_.accumulates || !v.needed || !g.defined) return;
-    if (!l.hooks) return detail::accumulate(l, std::move(g), options_.graph);
-    const bool create = records();
-    l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
-    gradient shown = l.hooks->has(hook_kind::node_post) ? g : gradient{};
-    if (g.defined) {
-      detail::accumulate(l, std::move(g), options_.graph);
-      l.hooks->run(hook_kind::post_accumulate, 0, {.at = &l, .create_graph = create});
-    }
-    l.hooks->run(hook_kind::node_post, 0, {.at = &l, .in = &shown, .ins = 1, .create_graph = create});
   }
 
   void run_node(visit& v) {

@@ -10,6 +10,9 @@
 
 #include "vertex.hpp"
 
+#include "../exec/chainable.hpp"
+#include "../graph/frozen.hpp"
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,13 +30,20 @@ struct hook_call {
   bool create_graph = false;
 };
 
-struct hook_program;
+/// A traced hook as a graph, from bound values and a gradient to a gradient; one object for all hooks of a function and a type.
+struct hook_program {
+  frozen_view graph;
+  int values = 0;  // how many of the arguments are bound
+  chainable chain;
+};
 
 struct hook {
   virtual ~hook() = default;
   virtual void run(const hook_call&) = 0;
   /// What it computes, if it was traced: the same for all hooks of one function and one kind of gradients.
-  virtual const hook_program* program() const { return nullptr; }
+  virtual const hook_program* traced() const { return nullptr; }
+  /// Where its bound values stand, one pointer each.
+  virtual void values(const void**) const {}
   /// Of a tensor hook: whether it is called too where the gradient stays undefined.
   virtual bool takes_undefined() const { return false; }
 };

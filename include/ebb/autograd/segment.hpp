@@ -271,19 +271,21 @@ class segment_node {
     for (int o = 0; o < S::outputs; ++o) t[static_cast<std::size_t>(o)] = S::type_of_result(S::result_of_output(o));
     return t;
   }();
-  static constexpr node_program program{S::name,     S::outputs, S::edges, S::kept, S::symbols,
-                                        types.data(), extents,    saved_type, run,     nullptr,    twice,
-                                        nullptr,      S::assumed.matters && !S::follows ? &S::assumed : nullptr};
-
- private:
   static constexpr auto edges = to_array<S::edges>(S::wrt());
   static constexpr auto output_of = [] {
     std::array<int, static_cast<std::size_t>(S::seeds) + 1> a{};
     for (int s = 0; s < S::seeds; ++s) a[static_cast<std::size_t>(s)] = S::output_of_seed(s);
     return a;
   }();
+  static constexpr chainable chain = as_chainable<P, S::kept>();
   static constexpr segment_graphs graphs{S::forward_graph::g.view(), S::backward_graph::g.view(), S::arguments, S::results, S::saves,
-                                         {S::read.data(), S::reads}, {edges.data(), S::edges}, {output_of.data(), S::seeds}};
+                                         {S::read.data(), S::reads}, {edges.data(), S::edges}, {output_of.data(), S::seeds},
+                                         {S::gradient_from.data(), S::edges}, &chain};
+  static constexpr node_program program{S::name,     S::outputs, S::edges, S::kept, S::symbols,
+                                        types.data(), extents,    saved_type, run,     nullptr,    twice,
+                                        nullptr,      S::assumed.matters && !S::follows ? &S::assumed : nullptr, &graphs};
+
+ private:
   static const shape& backward_input(int number) { return P::argument_shape(number); }
   template <int R>
   static constexpr dtype result_type = P::g.eq[static_cast<std::size_t>(P::g.out[static_cast<std::size_t>(R)])].op->result;

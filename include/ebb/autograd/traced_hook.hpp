@@ -61,7 +61,27 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook
     else compute(g, std::make_index_sequence<written>{}, std::make_index_sequence<count>{});
   }
 
+  const hook_program* traced() const override {
+    if constexpr (is_merged) return &as_graph;
+    else return nullptr;
+  }
+  void values(const void** to) const override {
+    std::apply([&](const auto&... value) { ((*to++ = &value), ...); }, values_);
+  }
+
  private:
+  /// Of one gradient, with numbers bound: what others can take into their graphs.
+  static constexpr bool is_merged = written == 1 && count == 1 && []<class... V>(std::type_identity<std::tuple<V...>>) {
+    return (number<V> && ...);
+  }(std::type_identity<bound_values<F>>{});
+  static constexpr hook_program as_graph = []<class... V>(std::type_identity<std::tuple<V...>>) -> hook_program {
+    if constexpr (!is_merged) return {};
+    else {
+      using G = typename compile_spec<function_in<F>>::template program<traced_type<V>..., traced_type<W>...>;
+      return {G::g.view(), sizeof...(V), as_chainable<executable<G>, sizeof...(V)>()};
+    }
+  }(std::type_identity<bound_values<F>>{});
+
   template <std::size_t I>
   std::size_t size() const {
     return std::get<I>(layouts_).size();

@@ -31,6 +31,7 @@ class backward_pass;
 struct higher_order;
 struct hook_list;
 struct packed_values;
+struct segment_graphs;
 struct vertex;
 struct node;
 
@@ -86,6 +87,8 @@ struct node_program {
   void (*release)(node&) = nullptr;
   /// What pulls assumed of the autocast context of backward's call, where it matters; see mismatch.hpp.
   const casts_assumed* assumed = nullptr;
+  /// What it computes, where that is a traced function: see derivation.hpp.
+  const segment_graphs* graphs = nullptr;
 };
 
 struct vertex {
@@ -137,15 +140,18 @@ struct leaf : vertex {
 class exclusive {
  public:
   explicit exclusive(vertex& v) : v_(is_single_threaded() ? nullptr : &v) {
-    if (v_)
-      for (int i = 0; v_->busy.exchange(true, std::memory_order_acquire); ++i)
-        if (i > 50) pause();
+    if (v_) lock(*v_);
   }
   exclusive(const exclusive&) = delete;
   exclusive& operator=(const exclusive&) = delete;
   ~exclusive() {
-    if (v_) v_->busy.store(false, std::memory_order_release);
+    if (v_) unlock(*v_);
   }
+  static void lock(vertex& v) {
+    for (int i = 0; v.busy.exchange(true, std::memory_order_acquire); ++i)
+      if (i > 50) pause();
+  }
+  static void unlock(vertex& v) { v.busy.store(false, std::memory_order_release); }
 
  private:
   // Whoever holds it may add large arrays, or may not be running now.

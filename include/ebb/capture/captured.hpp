@@ -3,23 +3,23 @@
 #pragma once
 
 #include "../autograd/counters.hpp"
-#include "recording.hpp"
+#include "plan.hpp"
 
 namespace ebb::inline EBB_ABI {
 
 class captured final : public captured_backward {
  public:
-  explicit captured(recording key) : key_(std::move(key)) {}
+  explicit captured(recording key) : key_(std::move(key)), plan_(key_) {}
 
   const recording& key() const { return key_; }
 
-  void run(backward_pass& pass) override {
-    pass.start();
-    for (int i = 0; i < key_.nodes(); ++i) pass.run_if_reached(i);
-  }
+  const backward_plan& plan() const { return plan_; }
+
+  void run(backward_pass& pass) override { plan_.run(pass); }
 
  private:
   recording key_;
+  backward_plan plan_;
 };
 
 }  // namespace ebb::inline EBB_ABI

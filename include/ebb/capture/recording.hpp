@@ -71,7 +71,7 @@ inline bool has_hooks(const vertex& v) { return v.hooks && !(v.hooks->entries.em
 inline bool each_hook(const vertex& v, auto&& f) {
   if (!v.hooks) return true;
   for (const hook_list::entry& e : v.hooks->entries)
-    if (e.call && !f(hook_key{e.kind, false, e.output, e.call->program()})) return false;
+    if (e.call && !f(hook_key{e.kind, false, e.output, e.call->traced()})) return false;
   for (std::uint32_t o = 0; o < v.hooks->retained.size(); ++o)
     if (v.hooks->retained[o].on && !f(hook_key{hook_kind::tensor, true, o, nullptr})) return false;
   return true;

@@ -25,23 +25,31 @@ constexpr graph canonical_shapes(const graph& g) {
   return r;
 }
 
-/// Copies `from` into `to` with the given equations as its arguments, and returns the numbers of its outputs. The extents of the
-/// arguments say what the symbols of `from` are; what it found equal must be equal here too. Refuses (-102) where it cannot be.
-constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments) {
+/// What the symbols of `from` are in `to`, given those that are extents of its arguments; what it found equal must be equal here too.
+/// Fewer than it has where they cannot be.
+constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_argument) {
   vec<int> symbol;
   const auto here = [&](int e) { return e >= 0 ? e : symbol[~e]; };
   for (int i = 0; i < from.syms.count(); ++i) {
     const extent_origin o = from.syms.origin(i);
-    if (o.rule == extent_rule::argument) symbol.push(to.syms.find(to.shape_of(arguments[o.a]).e[o.b]));
+    if (o.rule == extent_rule::argument) symbol.push(to.syms.find(extent_of_argument(o)));
     else symbol.push(to.syms.derive(o.rule, here(o.a), here(o.b)));
   }
   for (int i = 0; i < from.syms.count(); ++i)
-    if (!to.syms.unify(symbol[i], here(from.syms.find(~i)))) return vec<int>(from.out.size(), -102);
+    if (!to.syms.unify(symbol[i], here(from.syms.find(~i)))) return {};
+  return symbol;
+}
+
+/// A shape of `from` as it is in `to`.
+constexpr shape shape_in(const graph& to, shape s, const vec<int>& symbol) {
+  for (int i = 0; i < s.rank; ++i) s.e[i] = to.syms.find(s.e[i] >= 0 ? s.e[i] : symbol[~s.e[i]]);
+  return s;
+}
+
+/// Copies `from` into `to` with the given equations as its arguments and the given symbols, and returns the numbers of its outputs.
+constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments, const vec<int>& symbol) {
   vec<int> number, at(from.size(), -1);
-  for (shape s : from.shapes) {
-    for (int i = 0; i < s.rank; ++i) s.e[i] = to.syms.find(here(s.e[i]));
-    number.push(to.intern(s));
-  }
+  for (const shape& s : from.shapes) number.push(to.intern(shape_in(to, s, symbol)));
   to.asked.ask(from.asked);
   const int subs = to.subs.size();
   for (const graph& sub : from.subs) to.subs.push(sub);
@@ -59,6 +67,14 @@ constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& argument
   vec<int> out;
   for (int o : from.out) out.push(at[o]);
   return out;
+}
+
+/// Copies `from` into `to` with the given equations as its arguments, and returns the numbers of its outputs. The extents of the
+/// arguments say what the symbols of `from` are. Refuses (-102) where they cannot be.
+constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments) {
+  const vec<int> symbol = symbols_in(to, from, [&](const extent_origin& o) { return to.shape_of(arguments[o.a]).e[o.b]; });
+  if (symbol.size() < from.syms.count()) return vec<int>(from.out.size(), -102);
+  return splice(to, from, arguments, symbol);
 }
 
 }  // namespace ebb::inline EBB_ABI

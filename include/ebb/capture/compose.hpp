@@ -1,0 +1,358 @@
+// ebb/capture/compose.hpp — nodes of a recording, the hooks that were traced and the accumulations as one graph.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: the captured graph]
+// Walked in eager order: each segment's backward is copied in behind what gave it its gradients, with a graph's own equations; gradients
+// that meet are an add; a traced hook is copied in where it runs; a leaf that has a gradient adds to it. So the passes that a compiled
+// function goes through can be run on it: what two segments compute twice is computed once, what nobody wants is pruned, and loops fuse
+// over segments. What saved values, gradients and bound values stand in memory is listed beside: arguments and results of the graph.
+// What cannot be looked into (a function of the user's, an opaque hook) is an event between equations. Its results are arguments.
+#pragma once
+
+#include "recording.hpp"
+
+#include "../autograd/derivation.hpp"
+#include "../op/kit.hpp"
+
+#include <unordered_map>
+
+namespace ebb::inline EBB_ABI {
+
+/// Where an argument of the graph comes from, or where a result goes: numbers of vertices are those of the recording.
+struct capture_place {
+  enum class kind : std::uint8_t { slot, saved, leaf_gradient, bound, opaque } is = kind::slot;
+  int at = 0;      // the vertex; bound: whose hook
+  int number = 0;  // slot: the output; saved: which; bound: the hook among those of the vertex
+  int value = 0;   // bound: which
+
+  bool operator==(const capture_place&) const = default;
+};
+
+/// Something that is not an equation, at its place among them.
+struct capture_event {
+  enum class kind : std::uint8_t { validate, hook, function, accumulate } is;
+  int before;  // the number of the equation that comes next
+  int at;      // the vertex
+  int number = 0;             // of the hook
+  vec<int> in = {}, out = {};  // equations, -1: undefined
+};
+
+namespace detail {
+
+/// A segment's backward, ready to be copied.
+struct backward_piece {
+  graph g;
+  vec<int> kept;                 // arguments that are saved values come first; their numbers at the node are 0, 1, ...
+  vec<int> seeds;                // for each argument behind them the node's output, or -1
+  vec<std::uint64_t> depends;    // of each result on those
+};
+
+inline backward_piece piece_of(const segment_graphs& s) {
+  backward_piece p{used_arguments(s.backward.thaw()).g, {}, {}, {}};
+  for (int number : s.read)
+    if (number < s.arguments + s.saves) p.kept.push(number);
+    else p.seeds.push(s.outputs[number - s.arguments - s.saves]);
+  p.depends = dependences(p.g, p.kept.size(), p.seeds.size());
+  return p;
+}
+
+inline const dtype_kit& kit_for(dtype type) {
+  return with_dtype(type, [&]<class T>(T) -> const dtype_kit& { return kit_of<T>::table; });
+}
+
+}  // namespace detail
+
+/// Which gradients are defined, and what every vertex still waits for, as a backward goes on. An opaque function is taken to give all.
+class capture_progress {
+ public:
+  explicit capture_progress(const recording& r) : r_(&r) {
+    int slots = 0;
+    for (int i = 0; i < r.nodes() + r.leaves(); ++i) {
+      waiting_.push_back(r.visit_at(i).waiting);
+      slots += r.visit_at(i).outputs;
+    }
+    defined_.assign(static_cast<std::size_t>(slots), 0);
+    for (const edge_key& k : r.roots())
+      if (r.visit_at(k.to).is_reached()) defined(k.to, static_cast<int>(k.output)) = 1;
+  }
+  char& defined(int at, int output) { return defined_[static_cast<std::size_t>(r_->visit_at(at).first + output)]; }
+  /// f(leaf) for those that wait for nothing more since node i has run.
+  void each_completed_leaf(int i, auto&& f) const {
+    for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
+      const int to = r_->edge_at(i, j).to;
+      bool again = false;
+      for (int k = 0; k < j; ++k) again = again || r_->edge_at(i, k).to == to;
+      if (to >= 0 && !again && r_->is_leaf(to) && waiting_[static_cast<std::size_t>(to)] == 0) f(to);
+    }
+  }
+
+  /// Node i has run.
+  void run(int i, const detail::backward_piece* piece) {
+    const std::uint64_t arrived = piece ? seeds_of(i, *piece) : ~std::uint64_t{0};
+    for (int o = 0; o < r_->visit_at(i).outputs; ++o) defined(i, o) = 0;
+    if (!r_->visit_at(i).needed) return;
+    for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
+      const edge_key& e = r_->edge_at(i, j);
+      if (e.to < 0) continue;
+      --waiting_[static_cast<std::size_t>(e.to)];
+      if (r_->visit_at(e.to).is_reached() && (!piece || piece->depends[j] & arrived)) defined(e.to, static_cast<int>(e.output)) = 1;
+    }
+  }
+  std::uint64_t seeds_of(int i, const detail::backward_piece& piece) {
+    std::uint64_t arrived = 0;
+    for (int s = 0; s < piece.seeds.size(); ++s)
+      if (piece.seeds[s] >= 0 && defined(i, piece.seeds[s])) arrived |= std::uint64_t{1} << (s < 63 ? s : 63);
+    return arrived;
+  }
+
+ private:
+  const recording* r_;
+  std::vector<char> defined_;
+  std::vector<int> waiting_;
+};
+
+/// The pieces of a recording's programs, each made once.
+class piece_table {
+ public:
+  /// Null for what is no segment.
+  const detail::backward_piece* find(const node_program* p) {
+    if (!p->graphs) return nullptr;
+    const auto [at, is_new] = pieces_.try_emplace(p);
+    if (is_new) at->second = detail::piece_of(*p->graphs);
+    return &at->second;
+  }
+
+ private:
+  std::unordered_map<const node_program*, detail::backward_piece> pieces_;
+};
+
+/// Puts together the graph of some nodes in a row. With a pass in hand it also goes through what cannot be looked into.
+class composer {
+ public:
+  graph g;
+  std::vector<capture_place> arguments, results;
+  std::vector<int> origin;                   // of each equation: the vertex, or -1
+  std::vector<capture_event> events;
+
+  composer(const recording& r, const capture_progress& at, piece_table& pieces, backward_pass* pass = nullptr)
+      : r_(r), at_(at), pieces_(pieces), pass_(pass), value_(static_cast<std::size_t>(slots()), -1), changed_(value_.size(), 0) {}
+
+  void run(int first, int last) {
+    if (pass_) begin();
+    for (int i = first; i < last; ++i)
+      if (r_.visit_at(i).needed) add_node(i);
+      else skip_node(i);
+    for (int v = 0; v < r_.nodes() + r_.leaves(); ++v)
+      for (int o = 0; o < r_.visit_at(v).outputs; ++o)
+        if (changed_[slot(v, o)] && value_[slot(v, o)] >= 0) put({capture_place::kind::slot, v, o}, value_[slot(v, o)]);
+    mark(-1);
+  }
+
+ private:
+  int slots() const {
+    const visit& last = r_.visit_at(r_.nodes() + r_.leaves() - 1);
+    return last.first + last.outputs;
+  }
+  std::size_t slot(int at, int output) const { return static_cast<std::size_t>(r_.visit_at(at).first + output); }
+  /// All equations that have come since belong to this vertex.
+  void mark(int vertex) { origin.resize(static_cast<std::size_t>(g.size()), vertex); }
+  int argument(const capture_place& from, dtype type, int shape) {
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i] == from) return g.input(static_cast<int>(i));
+    mark(-1);
+    arguments.push_back(from);
+    const int k = detail::kit_for(type).input(g, shape, g.inputs++);
+    mark(from.at);
+    return k;
+  }
+  void put(const capture_place& to, int k) {
+    results.push_back(to);
+    g.out.push(k);
+  }
+  /// The shape of a gradient as numbers: for what no segment has said it of.
+  int shape_of_slot(int v, int output) {
+    shape s;
+    const extent_list x = extents_of(*pass_->vertices().at(v).at, static_cast<std::uint32_t>(output));
+    for (int a = 0; a < x.rank; ++a) s.push(static_cast<int>(x.e[a]));
+    return g.intern(s);
+  }
+  dtype type_of_slot(int v, int output) const { return dtype_at(*pass_->vertices().at(v).at, static_cast<std::uint32_t>(output)); }
+
+  void begin() {
+    for (const edge_key& k : r_.roots()) {
+      const int o = static_cast<int>(k.output);
+      const int seed = argument({capture_place::kind::slot, k.to, o}, type_of_slot(k.to, o), shape_of_slot(k.to, o));
+      value_[slot(k.to, o)] = seed;
+      events.push_back({capture_event::kind::validate, g.size(), k.to, 0, {seed}});
+    }
+  }
+  /// What has arrived there so far, or -1.
+  int value_at(int v, int output, dtype type, int shape) {
+    int& k = value_[slot(v, output)];
+    if (k < 0 && !changed_[slot(v, output)] && at_.defined(v, output)) k = argument({capture_place::kind::slot, v, output}, type, shape);
+    return k;
+  }
+
+  void arrive(const edge_key& e, int k) {
+    if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
+    const int o = static_cast<int>(e.output);
+    const int there = value_at(e.to, o, g.op(k).result, g.eq[k].shape);
+    value_[slot(e.to, o)] = there < 0 ? k : add(there, k);
+    changed_[slot(e.to, o)] = 1;
+  }
+  int add(int a, int b) {
+    g.syms.unify(g.shape_of(a), g.shape_of(b));
+    return detail::kit_for(g.op(a).result).add(g, a, b);
+  }
+  void forget(int i) {
+    for (int o = 0; o < r_.visit_at(i).outputs; ++o) value_[slot(i, o)] = -1, changed_[slot(i, o)] = 0;
+  }
+
+  /// Hooks of a vertex on the gradient of one output; those that are opaque are events.
+  int run_tensor_hooks(int v, int output, int k, int first, int count) {
+    for (int h = 0; h < count && k >= 0; ++h) {
+      const hook_key& key = r_.hook_at(first + h);
+      if (key.kind != hook_kind::tensor || key.retains || static_cast<int>(key.output) != output) continue;
+      if (key.program) k = inline_hook(v, h, *key.program, k);
+      else k = call_hook(v, h, k);
+    }
+    return k;
+  }
+  int inline_hook(int v, int number, const hook_program& p, int k) {
+    const graph from = p.graph.thaw();
+    vec<int> in;
+    for (int i = 0; i < p.values; ++i) {
+      const int at = from.input(i);
+      const shape s = at < 0 ? shape{} : from.shape_of(at);
+      in.push(at < 0 ? -1 : argument({capture_place::kind::bound, v, number, i}, from.op(at).result, g.intern(s)));
+    }
+    in.push(k);
+    mark(v);
+    const int result = splice(g, from, in)[0];
+    hooked.push_back(g.size());
+    return result;
+  }
+  int call_hook(int v, int number, int k) {
+    mark(v);
+    const int result = argument({capture_place::kind::opaque, v, number, g.size()}, g.op(k).result, g.eq[k].shape);
+    events.push_back({capture_event::kind::hook, g.size() - 1, v, number, {k}, {result}});
+    return result;
+  }
+
+  void add_node(int i) {
+    const node_key& key = r_.node_at(i);
+    const visit& v = r_.visit_at(i);
+    const detail::backward_piece* const piece = pieces_.find(key.program);
+    const std::uint64_t arrived = piece ? at_.seeds_of(i, *piece) : 0;
+    const bool is_looked_into = piece && !key.is_packed && v.outputs == key.program->outputs;
+    vec<int> out;
+    if (!is_looked_into) out = call_function(i);
+    else if (arrived) out = copy_piece(i, *piece);
+    mark(i);
+    forget(i);
+    for (int j = 0; j < out.size(); ++j)
+      if (!piece || piece->depends[j] & arrived) arrive(r_.edge_at(i, j), out[j]);
+    mark(-1);
+    at_.run(i, piece);
+    complete_leaves(i);
+  }
+  void skip_node(int i) {
+    forget(i);
+    at_.run(i, nullptr);
+  }
+  vec<int> copy_piece(int i, const detail::backward_piece& piece) {
+    const node_key& key = r_.node_at(i);
+    const int kept = piece.kept.size();
+    int extent = 0;
+    const vec<int> symbol = symbols_in(g, piece.g, [&](const extent_origin&) {
+      return g.syms.fresh({extent_rule::argument, i, extent++});
+    });
+    vec<int> in(kept + piece.seeds.size(), -1);
+    const auto shape_of = [&](int k) { return shape_in(g, piece.g.shape_of(k), symbol); };
+    for (int s = 0; s < piece.seeds.size(); ++s) {
+      const int k = piece.g.input(kept + s), o = piece.seeds[s];
+      const dtype type = piece.g.op(k).result;
+      int value = o < 0 ? -1 : value_at(i, o, type, g.intern(shape_of(k)));
+      if (value >= 0) {
+        g.syms.unify(shape_of(k), g.shape_of(value));
+        value = run_tensor_hooks(i, o, value, key.hooks, key.hook_count);
+      }
+      in[kept + s] = value >= 0 ? value : detail::kit_for(type).literal(g, g.intern(shape_of(k)), 0);
+    }
+    for (int a = 0; a < kept; ++a)
+      if (const int k = piece.g.input(a); k >= 0)
+        in[a] = argument({capture_place::kind::saved, i, a}, piece.g.op(k).result, g.intern(shape_of(k)));
+    mark(i);
+    return splice(g, piece.g, in, symbol);
+  }
+  vec<int> call_function(int i) {
+    const node_key& key = r_.node_at(i);
+    capture_event e{capture_event::kind::function, 0, i};
+    for (int o = 0; o < r_.visit_at(i).outputs; ++o) {
+      const int k = at_.defined(i, o) ? value_at(i, o, type_of_slot(i, o), shape_of_slot(i, o)) : -1;
+      e.in.push(run_tensor_hooks(i, o, k, key.hooks, key.hook_count));
+    }
+    e.before = g.size();
+    for (int j = 0; j < key.program->edges; ++j) {
+      const edge_key& to = r_.edge_at(i, j);
+      const int o = static_cast<int>(to.output);
+      e.out.push(to.to < 0 ? -1 : argument({capture_place::kind::opaque, i, j, -1}, type_of_slot(to.to, o), shape_of_slot(to.to, o)));
+    }
+    events.push_back(e);
+    return e.out;
+  }
+
+  void complete_leaves(int i) {
+    at_.each_completed_leaf(i, [&](int l) {
+      if (changed_[slot(l, 0)] && (pass_ || accumulates_plainly(r_, l))) accumulate(l);
+    });
+  }
+  void accumulate(int l) {
+    const leaf_key& key = r_.leaf_at(l);
+    int k = run_tensor_hooks(l, 0, value_[slot(l, 0)], key.hooks, key.hook_count);
+    const int had = key.has_gradient ? argument({capture_place::kind::leaf_gradient, l}, g.op(k).result, g.eq[k].shape) : -1;
+    mark(l);
+    if (had >= 0) k = add(had, k);
+    mark(l);
+    if (r_.options().accumulates && r_.visit_at(l).needed) {
+      put({capture_place::kind::leaf_gradient, l}, k);
+      if (pass_) events.push_back({capture_event::kind::accumulate, g.size(), l, 0, {k, had}});
+    }
+    forget(l);
+  }
+
+ public:
+  /// Whether a node can be part of a graph: nothing but traced hooks is there that could be seen.
+  static bool is_mergeable(const recording& r, int i, piece_table& pieces) {
+    const node_key& key = r.node_at(i);
+    const visit& v = r.visit_at(i);
+    return v.needed && !v.wanted && !key.is_packed && v.outputs == key.program->outputs &&
+           has_traced_hooks_only(r, key.hooks, key.hook_count) && pieces.find(key.program);
+  }
+  static bool has_traced_hooks_only(const recording& r, int first, int count) {
+    for (int h = 0; h < count; ++h)
+      if (const hook_key& k = r.hook_at(first + h); k.kind != hook_kind::tensor || k.retains || !k.program) return false;
+    return true;
+  }
+  /// Whether all that happens at a leaf is traced hooks and an accumulation.
+  static bool accumulates_plainly(const recording& r, int l) {
+    const leaf_key& key = r.leaf_at(l);
+    return r.options().accumulates && r.visit_at(l).needed && !r.visit_at(l).wanted && has_traced_hooks_only(r, key.hooks, key.hook_count);
+  }
+  /// Whether something happens there that the user can see while it happens: what comes later must not have run.
+  static bool is_observed(const recording& r, int l) {
+    const leaf_key& key = r.leaf_at(l);
+    return key.hook_count > 0 && !accumulates_plainly(r, l);
+  }
+  std::vector<int> hooked;  // sizes of g behind each traced hook
+
+ private:
+  const recording& r_;
+  capture_progress at_;
+  piece_table& pieces_;
+  backward_pass* pass_;
+  std::vector<int> value_;      // of each slot: an equation, or -1
+  std::vector<char> changed_;
+};
+
+}  // namespace ebb::inline EBB_ABI

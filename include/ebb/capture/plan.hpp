@@ -1,0 +1,80 @@
+// ebb/capture/plan.hpp — a captured backward as steps in eager order: groups that run as one, and nodes that run by themselves.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: what is merged]
+// Nodes in a row are one group as long as nobody could tell: each is a segment, hooks between them are traced, and no leaf on the way has
+// a hook that sees more than its gradient. A node that is none of this runs as the plain engine runs it, at its place.
+#pragma once
+
+#include "group.hpp"
+
+#include <memory>
+
+namespace ebb::inline EBB_ABI {
+
+class backward_plan {
+ public:
+  explicit backward_plan(const recording& r, bool merges = true) : r_(r) {
+    piece_table pieces;
+    capture_progress at(r);
+    merges = merges && !r.options().graph && r.options().context == 0;
+    for (int i = 0; i < r.nodes();) {
+      const int end = merges ? end_of_group(i, at, pieces) : i;
+      const int next = end > i ? merge(i, end, at, pieces) : i;
+      if (next == i) add_single(i);
+      for (const int last = std::max(next, i + 1); i < last; ++i) at.run(i, pieces.find(r.node_at(i).program));
+    }
+  }
+
+  void run(backward_pass& pass) {
+    pass.start();
+    for (const step& s : steps_) {
+      if (s.group && s.group->run(pass)) s.group->finish(pass);
+      else
+        for (int i = s.first; i < s.last; ++i) pass.run_if_reached(i);
+    }
+  }
+  /// How many groups there are.
+  int groups() const {
+    return static_cast<int>(std::count_if(steps_.begin(), steps_.end(), [](const step& s) { return s.group != nullptr; }));
+  }
+
+ private:
+  struct step {
+    int first, last;
+    std::unique_ptr<merged_group> group;
+  };
+
+  void add_single(int i) {
+    if (!steps_.empty() && !steps_.back().group && steps_.back().last == i) ++steps_.back().last;
+    else steps_.push_back({i, i + 1, nullptr});
+  }
+  /// The first node behind i that cannot be in one group with it.
+  int end_of_group(int i, capture_progress at, piece_table& pieces) const {
+    for (; i < r_.nodes() && composer::is_mergeable(r_, i, pieces); ++i) {
+      at.run(i, pieces.find(r_.node_at(i).program));
+      bool observed = false;
+      at.each_completed_leaf(i, [&](int l) { observed = observed || composer::is_observed(r_, l); });
+      if (observed) return i + 1;
+    }
+    return i;
+  }
+  /// Makes a group of nodes from `first` on. Returns the first that is not in it.
+  int merge(int first, int end, const capture_progress& at, piece_table& pieces) {
+    chain_builder all(r_, at, pieces);
+    const int last = all.take(first, end);
+    if (last == end) return add_chain(all, at, first, end);
+    chain_builder some(r_, at, pieces);
+    return last > first && some.take(first, last) == last ? add_chain(some, at, first, last) : first;
+  }
+  int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
+    if (b.length() < 2) return first;
+    steps_.push_back({first, last, std::make_unique<chain_group>(r_, at, first, last, b)});
+    return last;
+  }
+
+  const recording& r_;
+  std::vector<step> steps_;
+};
+
+}  // namespace ebb::inline EBB_ABI

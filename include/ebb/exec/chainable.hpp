@@ -1,0 +1,44 @@
+// ebb/exec/chainable.hpp — a compiled elementwise program as a link of a chain, its type forgotten.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "program.hpp"
+
+#include "../kernel/chain_link.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+struct chainable {
+  chain_word (*link)() = nullptr;  // null: it is none
+  dtype type = dtype::f32;
+  int arguments = 0, results = 0;
+  int primary = -1;                // the argument that arrives in registers, -1: none; result 0 leaves in them
+  std::uint64_t elements = 0;      // arguments of which each step reads the same one element, as bits
+};
+
+/// P, whose argument number Primary may arrive in registers.
+template <class P, int Primary>
+constexpr chainable as_chainable() {
+  chainable c{nullptr, dtype::f32, P::arguments, P::results, -1, 0};
+  if constexpr (P::results > 0 && P::arguments < 64 && Primary < P::arguments) {
+    for (int i = 0; i < P::plan.size.loads; ++i) {
+      const nest_load& x = P::plan.loads[static_cast<std::size_t>(i)];
+      if (x.source != nest_load::from::array || x.along != 0) continue;
+      const auto& b = P::plan.buffers[static_cast<std::size_t>(x.buffer)];
+      if (b.is == plan_buffer::role::argument) c.elements |= std::uint64_t{1} << b.number;
+    }
+    if constexpr (chain_link<P, Primary, 0>::fits) {
+      using link = chain_link<P, Primary, 0>;
+      c.link = [] { return chain_word::of<typename link::element>(link::run); };
+      c.type = dtype_of<typename link::element>;
+      c.primary = Primary;
+    } else if constexpr (chain_link<P, -1, 0>::fits) {
+      using link = chain_link<P, -1, 0>;
+      c.link = [] { return chain_word::of<typename link::element>(link::run); };
+      c.type = dtype_of<typename link::element>;
+    }
+  }
+  return c;
+}
+
+}  // namespace ebb::inline EBB_ABI
