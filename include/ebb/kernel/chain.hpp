@@ -48,13 +48,13 @@ template <class T>
 using chain_function = void (*)(const chain_word* at, const chain_place* places, std::size_t i, simd::vector<T>, simd::vector<T>,
                                 simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>);
 
-/// A link's function, or the number of a place.
+/// A link's function, or the number of a place: where it stands among the places, in bytes.
 union chain_word {
   void (*function)();
-  std::size_t place;
+  std::size_t offset;
 
-  chain_word() : place(0) {}
-  chain_word(int number) : place(static_cast<std::size_t>(number)) {}
+  chain_word() : offset(0) {}
+  chain_word(int place) : offset(static_cast<std::size_t>(place) * sizeof(chain_place)) {}
   template <class T>
   static chain_word of(chain_function<T> f) {
     chain_word w;
@@ -63,6 +63,10 @@ union chain_word {
   }
   template <class T>
   EBB_INLINE chain_function<T> link() const { return reinterpret_cast<chain_function<T>>(function); }
+  /// Where the place stands in a step that begins i bytes behind the first element.
+  EBB_INLINE char* address(const chain_place* places, std::size_t i) const {
+    return reinterpret_cast<const chain_place*>(reinterpret_cast<const char*>(places) + offset)->at(i);
+  }
 };
 
 namespace detail {
@@ -86,7 +90,7 @@ class chain_code<T, std::index_sequence<I...>> {
   static constexpr std::size_t count = static_cast<std::size_t>(simd::count_of<T>);
 
   static EBB_INLINE T* address(const chain_word& w, const chain_place* places, std::size_t i) {
-    return reinterpret_cast<T*>(places[w.place].at(i));
+    return reinterpret_cast<T*>(w.address(places, i));
   }
 
  public:
@@ -124,8 +128,7 @@ class chain_code<T, std::index_sequence<I...>> {
 
   /// One step. What the registers hold at first does not matter.
   static EBB_INLINE void run(const chain_word* code, const chain_place* places, std::size_t i) {
-    const vector zero = simd::all(T{});
-    code->link<T>()(code, places, i, (void(I), zero)...);
+    code->link<T>()(code, places, i, vector_at<I>{}...);
   }
 
   /// A step of which there are n elements; zeros stand for the others.

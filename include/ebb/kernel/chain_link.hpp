@@ -76,7 +76,7 @@ class chain_link {
   static EBB_PART typename code::pointers arrays(const chain_word* at, const chain_place* places, std::size_t i) {
     void* to[P::plan.size.buffers + 1] = {};
     repeat<P::plan.size.buffers>([&]<int B>() EBB_PART_LAMBDA {
-      if constexpr (!is_primary(B) && !is_result(B)) to[B] = places[at[word_of(B)].place].at(i);
+      if constexpr (!is_primary(B) && !is_result(B)) to[B] = at[word_of(B)].address(places, i);
     });
     return typename code::pointers(to);
   }
