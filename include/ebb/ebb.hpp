@@ -206,4 +206,6 @@
 #include "capture/plan.hpp"
 #include "capture/captured.hpp"
 #include "capture/cache.hpp"
+#include "capture/captured_graph.hpp"
+#include "capture/explain.hpp"
 #include "capture/switch.hpp"

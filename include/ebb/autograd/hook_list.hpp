@@ -40,6 +40,8 @@ struct hook_program {
 struct hook {
   virtual ~hook() = default;
   virtual void run(const hook_call&) = 0;
+  /// Whether it calls what nobody can look into.
+  virtual bool is_opaque() const { return true; }
   /// What it computes, if it was traced: the same for all hooks of one function and one kind of gradients.
   virtual const hook_program* traced() const { return nullptr; }
   /// Where its bound values stand, one pointer each.

@@ -61,6 +61,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook
     else compute(g, std::make_index_sequence<written>{}, std::make_index_sequence<count>{});
   }
 
+  bool is_opaque() const override { return false; }
   const hook_program* traced() const override {
     if constexpr (is_merged) return &as_graph;
     else return nullptr;
@@ -159,6 +160,8 @@ template <class F, class T, std::size_t... E>
 class traced_leaf_hook final : public hook {
  public:
   traced_leaf_hook(const F& f, const layout<E...>& shape) : values_(unbound<F>::values(f)), shape_(shape) {}
+
+  bool is_opaque() const override { return false; }
 
   void run(const hook_call& c) override {
     leaf& l = static_cast<leaf&>(*c.at);

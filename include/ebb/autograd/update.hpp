@@ -136,6 +136,7 @@ class rule_hook final : public hook {
     slot.update->run(body_->rule, l, slot.state);
     l.grad = {};
   }
+  bool is_opaque() const override { return false; }
   const Rule& rule() const { return body_->rule; }
   update_state& state() const { return body_->slots[number_].state; }
 

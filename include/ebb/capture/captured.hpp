@@ -9,7 +9,7 @@ namespace ebb::inline EBB_ABI {
 
 class captured final : public captured_backward {
  public:
-  explicit captured(recording key) : key_(std::move(key)), plan_(key_) {}
+  explicit captured(recording key, bool merges) : key_(std::move(key)), plan_(key_, merges) {}
 
   const recording& key() const { return key_; }
 
@@ -17,7 +17,36 @@ class captured final : public captured_backward {
 
   void run(backward_pass& pass) override { plan_.run(pass); }
 
+  /// Where sizes are part of the key until they change. Returns the numbers of those that have changed and were static so far.
+  std::vector<int> note_sizes(const walk& w) {
+    std::vector<int> changed;
+    std::size_t number = 0;
+    for (int i = 0; i < key_.nodes(); ++i) {
+      const node& n = static_cast<const node&>(*w.at(i).at);
+      for (int s = 0; s < n.program->symbols; ++s, ++number) {
+        const std::size_t now = n.symbols()[s];
+        if (number == sizes_.size()) sizes_.push_back({now, false});
+        size& was = sizes_[number];
+        if (was.value != now && !std::exchange(was.is_dynamic, true)) changed.push_back(static_cast<int>(number));
+        was.value = now;
+      }
+    }
+    return changed;
+  }
+  /// Numbers of sizes that have changed so far.
+  std::vector<int> dynamic_sizes() const {
+    std::vector<int> r;
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      if (sizes_[i].is_dynamic) r.push_back(static_cast<int>(i));
+    return r;
+  }
+
  private:
+  struct size {
+    std::size_t value;
+    bool is_dynamic;
+  };
+  std::vector<size> sizes_;
   recording key_;
   backward_plan plan_;
 };

@@ -37,6 +37,12 @@ struct capture_event {
   vec<int> in = {}, out = {};  // equations, -1: undefined
 };
 
+/// Equations that are a traced hook.
+struct inlined_hook {
+  int first, last;
+  int at;
+};
+
 namespace detail {
 
 /// A segment's backward, ready to be copied.
@@ -133,6 +139,7 @@ class composer {
   std::vector<capture_place> arguments, results;
   std::vector<int> origin;                   // of each equation: the vertex, or -1
   std::vector<capture_event> events;
+  std::vector<inlined_hook> hooks;
 
   composer(const recording& r, const capture_progress& at, piece_table& pieces, backward_pass* pass = nullptr)
       : r_(r), at_(at), pieces_(pieces), pass_(pass), value_(static_cast<std::size_t>(slots()), -1), changed_(value_.size(), 0) {}
@@ -183,7 +190,8 @@ class composer {
       const int o = static_cast<int>(k.output);
       const int seed = argument({capture_place::kind::slot, k.to, o}, type_of_slot(k.to, o), shape_of_slot(k.to, o));
       value_[slot(k.to, o)] = seed;
-      events.push_back({capture_event::kind::validate, g.size(), k.to, 0, {seed}});
+      origin.back() = -1;
+      events.push_back({capture_event::kind::validate, g.size(), k.to, 0, {seed}, {}});
     }
   }
   /// What has arrived there so far, or -1.
@@ -228,8 +236,9 @@ class composer {
     }
     in.push(k);
     mark(v);
-    const int result = splice(g, from, in)[0];
-    hooked.push_back(g.size());
+    const int before = g.size(), result = splice(g, from, in)[0];
+    hooks.push_back({before, g.size(), v});
+    mark(v);
     return result;
   }
   int call_hook(int v, int number, int k) {
@@ -239,6 +248,11 @@ class composer {
     return result;
   }
 
+  /// Hooks that see more than one gradient are events.
+  void announce(hook_kind kind, int v, int first, int count) {
+    for (int h = 0; pass_ && h < count; ++h)
+      if (r_.hook_at(first + h).kind == kind) events.push_back({capture_event::kind::hook, g.size(), v, h, {}, {}});
+  }
   void add_node(int i) {
     const node_key& key = r_.node_at(i);
     const visit& v = r_.visit_at(i);
@@ -246,8 +260,10 @@ class composer {
     const std::uint64_t arrived = piece ? at_.seeds_of(i, *piece) : 0;
     const bool is_looked_into = piece && !key.is_packed && v.outputs == key.program->outputs;
     vec<int> out;
+    announce(hook_kind::node_pre, i, key.hooks, key.hook_count);
     if (!is_looked_into) out = call_function(i);
     else if (arrived) out = copy_piece(i, *piece);
+    announce(hook_kind::node_post, i, key.hooks, key.hook_count);
     mark(i);
     forget(i);
     for (int j = 0; j < out.size(); ++j)
@@ -287,7 +303,7 @@ class composer {
   }
   vec<int> call_function(int i) {
     const node_key& key = r_.node_at(i);
-    capture_event e{capture_event::kind::function, 0, i};
+    capture_event e{capture_event::kind::function, 0, i, 0, {}, {}};
     for (int o = 0; o < r_.visit_at(i).outputs; ++o) {
       const int k = at_.defined(i, o) ? value_at(i, o, type_of_slot(i, o), shape_of_slot(i, o)) : -1;
       e.in.push(run_tensor_hooks(i, o, k, key.hooks, key.hook_count));
@@ -315,8 +331,11 @@ class composer {
     if (had >= 0) k = add(had, k);
     mark(l);
     if (r_.options().accumulates && r_.visit_at(l).needed) {
+      announce(hook_kind::node_pre, l, key.hooks, key.hook_count);
       put({capture_place::kind::leaf_gradient, l}, k);
-      if (pass_) events.push_back({capture_event::kind::accumulate, g.size(), l, 0, {k, had}});
+      if (pass_) events.push_back({capture_event::kind::accumulate, g.size(), l, 0, {k, had}, {}});
+      announce(hook_kind::post_accumulate, l, key.hooks, key.hook_count);
+      announce(hook_kind::node_post, l, key.hooks, key.hook_count);
     }
     forget(l);
   }
@@ -344,8 +363,6 @@ class composer {
     const leaf_key& key = r.leaf_at(l);
     return key.hook_count > 0 && !accumulates_plainly(r, l);
   }
-  std::vector<int> hooked;  // sizes of g behind each traced hook
-
  private:
   const recording& r_;
   capture_progress at_;

@@ -22,6 +22,7 @@ struct capture_options {
 /// An engine that captures.
 struct capturing_engine : backward_engine {
   capture_options options;
+  bool tells_reasons = false;  // a scope looks once, when it is entered, whether somebody listens
 };
 
 }  // namespace ebb::inline EBB_ABI

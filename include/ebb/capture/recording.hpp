@@ -21,9 +21,9 @@ namespace ebb::inline EBB_ABI {
 /// Of one hook, or of a gradient that is retained.
 struct hook_key {
   hook_kind kind;
-  bool retains = false;
+  bool retains = false, is_opaque = false;
   std::uint32_t output;
-  const hook_program* program;  // null: opaque
+  const hook_program* program;  // null: it runs by itself
 
   bool operator==(const hook_key&) const = default;
 };
@@ -71,9 +71,9 @@ inline bool has_hooks(const vertex& v) { return v.hooks && !(v.hooks->entries.em
 inline bool each_hook(const vertex& v, auto&& f) {
   if (!v.hooks) return true;
   for (const hook_list::entry& e : v.hooks->entries)
-    if (e.call && !f(hook_key{e.kind, false, e.output, e.call->traced()})) return false;
+    if (e.call && !f(hook_key{e.kind, false, e.call->is_opaque(), e.output, e.call->traced()})) return false;
   for (std::uint32_t o = 0; o < v.hooks->retained.size(); ++o)
-    if (v.hooks->retained[o].on && !f(hook_key{hook_kind::tensor, true, o, nullptr})) return false;
+    if (v.hooks->retained[o].on && !f(hook_key{hook_kind::tensor, true, false, o, nullptr})) return false;
   return true;
 }
 

@@ -10,7 +10,7 @@
 // A call's option beats a scope, the innermost scope beats those around it and the process. Threads do not see each other's scopes.
 #pragma once
 
-#include "cache.hpp"
+#include "explain.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -33,33 +33,68 @@ inline bool has_one_order(backward_pass& pass) {
   return true;
 }
 
-[[gnu::noinline]] inline counted<captured_backward> capture(backward_pass& pass, std::uint32_t hash) {
+/// A graph that has just been captured is shown to who wants to see it. Returns whether it is to be merged.
+[[gnu::noinline]] inline bool show(const capturing_engine& e, const recording& key, backward_pass& pass) {
+  const std::uint64_t number = counting().captures.fetch_add(1, std::memory_order_relaxed);
+  if (!e.options.compiler && !logs(log_topic::compiled_autograd)) return true;
+  const captured_graph g(key, pass, number);
+  if (logs(log_topic::compiled_autograd)) say(log_topic::compiled_autograd, "===== Compiled autograd graph =====\n" + to_string(g));
+  return !e.options.compiler || e.options.compiler(g) == backend::merge;
+}
+
+[[gnu::noinline]] inline counted<captured> capture(const capturing_engine& e, backward_pass& pass, std::uint32_t hash) {
   pass.explore();
   if (is_out_of_context(pass) || !has_one_order(pass)) return nullptr;
-  counted<captured> made(new captured(recording(pass)));
-  counting().captures.fetch_add(1, std::memory_order_relaxed);
-  counting().new_node_misses.fetch_add(1, std::memory_order_relaxed);
-  this_cache().add(hash, made);
+  recording key(pass);
   pass.vertices().abandon();
-  if (!made->key().match(pass)) {
+  if (!key.match(pass)) {
     pass.explore();
     return nullptr;
   }
-  return counted<captured_backward>(made.get());
+  if (e.options.fullgraph) require_one_graph(pass.options().call, key, pass.vertices());
+  counting().new_node_misses.fetch_add(1, std::memory_order_relaxed);
+  if (e.tells_reasons) say(log_topic::compiled_autograd_verbose, reason_for(key, this_cache(), pass.vertices()));
+  const bool merges = show(e, key, pass);
+  pass.vertices().abandon();
+  counted<captured> made(new captured(std::move(key), merges));
+  if (!made->key().match(pass)) return nullptr;
+  if (made->plan().groups() > 0) counting().compiles.fetch_add(1, std::memory_order_relaxed);
+  this_cache().add(hash, made);
+  return made;
 }
 
-inline counted<captured_backward> find_captured(const backward_engine&, backward_pass& pass) {
+/// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on.
+[[gnu::noinline]] inline void compare_sizes(const capturing_engine& e, captured& c, backward_pass& pass) {
+  const std::vector<int> changed = c.note_sizes(pass.vertices());
+  if (changed.empty()) return;
+  counting().new_shape_misses.fetch_add(1, std::memory_order_relaxed);
+  if (e.tells_reasons) {
+    const std::vector<int> dynamic = c.dynamic_sizes();
+    std::string s = "Cache miss due to " + std::to_string(changed.size()) + " changed tensor shapes (total of " +
+                    std::to_string(dynamic.size()) + "):";
+    for (std::size_t i = 0, shown = 0; i < dynamic.size(); ++i)
+      if (std::find(changed.begin(), changed.end(), dynamic[i]) != changed.end())
+        s += (shown++ ? ", sizes[" : " sizes[") + std::to_string(i) + "]";
+    say(log_topic::compiled_autograd_verbose, s + "\n");
+  }
+  show(e, c.key(), pass);
+}
+
+inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
   if (pass.looks_for_nan()) return nullptr;  // node by node
+  const capturing_engine& e = static_cast<const capturing_engine&>(engine);
   std::uint32_t hash = 0;
   for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
-  if (counted<captured> known = this_cache().find(pass, hash)) {
-    counting().hits.fetch_add(1, std::memory_order_relaxed);
-    return counted<captured_backward>(known.get());
-  }
-  return capture(pass, hash);
+  counted<captured> known = this_cache().find(pass, hash);
+  if (known) counting().hits.fetch_add(1, std::memory_order_relaxed);
+  else known = capture(e, pass, hash);
+  if (!known) return nullptr;
+  if (!e.options.dynamic) compare_sizes(e, *known, pass);
+  if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(known.get());
+  return counted<captured_backward>(known.get());
 }
 
-inline constexpr capturing_engine default_capturing{{find_captured}, {}};
+inline constexpr capturing_engine default_capturing{{find_captured}, {}, true};
 
 }  // namespace detail
 
@@ -78,7 +113,8 @@ using options = capture_options;
 class enable {
  public:
   enable() : enable(options{}) {}
-  explicit enable(const options& o) : engine_{{detail::find_captured}, o}, scope_(engine_) {}
+  explicit enable(const options& o)
+      : engine_{{detail::find_captured}, o, logs(log_topic::compiled_autograd_verbose)}, scope_(engine_) {}
 
  private:
   capturing_engine engine_;

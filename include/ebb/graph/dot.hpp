@@ -8,8 +8,7 @@ namespace ebb::inline EBB_ABI {
 
 /// group_of(k): the number of the box that equation k stands in, or -1. Literals are written into the equations that use them.
 template <class GroupOf>
-std::string to_dot(const graph& g, GroupOf&& group_of) {
-  const graph_text text(g);
+std::string to_dot(const graph& g, GroupOf&& group_of, const graph_text& text) {
   int groups = 0;
   for (int k = 0; k < g.size(); ++k)
     if (group_of(k) >= groups) groups = group_of(k) + 1;
@@ -39,6 +38,10 @@ std::string to_dot(const graph& g, GroupOf&& group_of) {
   return s + "}\n";
 }
 
+template <class GroupOf>
+std::string to_dot(const graph& g, GroupOf&& group_of) {
+  return to_dot(g, group_of, graph_text(g));
+}
 inline std::string to_dot(const graph& g) {
   return to_dot(g, [](int) { return -1; });
 }

@@ -14,6 +14,7 @@
 #include <charconv>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -35,7 +36,8 @@ inline std::string literal_text(dtype d, cell bits) {
 /// The names of a graph's equations and extents, and its equations as text.
 class graph_text {
  public:
-  explicit graph_text(const graph& g) : g_(g) {
+  /// Named: what equations are called, as far as that is not empty.
+  explicit graph_text(const graph& g, const std::vector<std::string>& named = {}) : g_(g) {
     vec<char> shown(g.size(), 0);
     for (int o : g.out)
       if (o >= 0) shown[o] = 1;
@@ -44,12 +46,14 @@ class graph_text {
       // A literal stands where it is used; a result has a line, and so a type, of its own.
       inline_.push(g.op(k).what == kind::literal && !shown[k]);
       if (inline_.back()) names_.push(literal_text(g.op(k).result, static_cast<cell>(g.eq[k].attr[0])));
+      else if (static_cast<std::size_t>(k) < named.size() && !named[static_cast<std::size_t>(k)].empty())
+        names_.push(named[static_cast<std::size_t>(k)]);
       else names_.push(letters("abcdefghijlopqrstuvwxyz", count++));
     }
     count = 0;
     for (int i = 0; i < g.syms.count(); ++i) {
-      const bool named = g.syms.find(~i) == ~i && g.syms.origin(i).rule == extent_rule::argument;
-      symbols_.push(named ? letters("nmkpqrstuvw", count++) : std::string());
+      const bool is_named = g.syms.find(~i) == ~i && g.syms.origin(i).rule == extent_rule::argument;
+      symbols_.push(is_named ? letters("nmkpqrstuvw", count++) : std::string());
     }
   }
 

@@ -1,0 +1,173 @@
+// ebb/capture/captured_graph.hpp — a whole captured backward to look at: equations, calls between them, and what each belongs to.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   CompiledAutograd0:
+//     seed = input 0 : f32                                # GraphRoot (NodeCall 0)
+//     validate_outputs seed
+//     aot2_broadcast = broadcast seed along 0 : f32[n]    # sum (NodeCall 1)
+//     call_hook_add = add aot2_broadcast 10.0 : f32[n]    # tensor_pre_hook of b
+//     call_accumulate_grad b, nothing, call_hook_add      # b (NodeCall 3)
+// Names are PyTorch's: aot0_ are equations of the region that was captured first, aot0_1_ those of its second node in the same backward.
+#pragma once
+
+#include "compose.hpp"
+
+#include "../graph/dot.hpp"
+
+#include <map>
+#include <mutex>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// The number of a region among all that have been captured.
+inline int region_number(const node_program* p) {
+  static std::mutex mutex;
+  static std::map<const node_program*, int> numbers;
+  const std::lock_guard<std::mutex> alone(mutex);
+  return numbers.try_emplace(p, static_cast<int>(numbers.size())).first->second;
+}
+
+constexpr const char* text_of(hook_kind k) {
+  switch (k) {
+    case hook_kind::tensor: return "tensor_pre_hook";
+    case hook_kind::node_pre: return "pre_hook";
+    case hook_kind::node_post: return "post_hook";
+    default: return "post_acc_grad_hook";
+  }
+}
+
+}  // namespace detail
+
+/// Where a vertex stands in the order of a backward: "mul (NodeCall 2)". The roots are NodeCall 0.
+inline std::string node_call(const std::string& name, int number) { return name + " (NodeCall " + std::to_string(number + 1) + ")"; }
+
+class captured_graph {
+ public:
+  captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
+      : name_("CompiledAutograd" + std::to_string(number)), progress_(r), all_(r, progress_, pieces_, &pass) {
+    for (int i = r.nodes(); i-- > 0;)  // regions that run first in the forward have the smaller numbers
+      if (r.node_at(i).program->graphs) detail::region_number(r.node_at(i).program);
+    std::map<const node_program*, int> uses;
+    for (int v = 0; v < r.nodes() + r.leaves(); ++v) {
+      vertex_.push_back(name_of(*pass.vertices().at(v).at));
+      prefix_.emplace_back();
+      if (r.is_leaf(v) || !r.node_at(v).program->graphs) continue;
+      const int used = uses[r.node_at(v).program]++;
+      prefix_.back() = "aot" + std::to_string(detail::region_number(r.node_at(v).program)) + (used ? "_" + std::to_string(used) : "") + "_";
+    }
+    for (int v = 0; v < r.nodes() + r.leaves(); ++v) {
+      const int first = r.is_leaf(v) ? r.leaf_at(v).hooks : r.node_at(v).hooks;
+      const int count = r.is_leaf(v) ? r.leaf_at(v).hook_count : r.node_at(v).hook_count;
+      hooks_.emplace_back();
+      for (int h = 0; h < count; ++h) hooks_.back().push_back(r.hook_at(first + h).kind);
+    }
+    all_.run(0, r.nodes());
+    name_equations();
+  }
+  captured_graph(const captured_graph&) = delete;
+  captured_graph& operator=(const captured_graph&) = delete;
+
+  const std::string& name() const { return name_; }
+  /// All equations; what cannot be looked into stands between them.
+  const graph& equations() const { return all_.g; }
+  const std::vector<capture_event>& events() const { return all_.events; }
+  /// The vertex that equation k came from, or -1.
+  int origin(int k) const { return all_.origin[static_cast<std::size_t>(k)]; }
+  const std::string& vertex_name(int v) const { return vertex_[static_cast<std::size_t>(v)]; }
+
+  std::string text() const {
+    const graph_text names(all_.g, names_);
+    std::string s = name_ + ":\n";
+    int shown = -2;
+    const auto comment = [&](std::string line, int at, const std::string& what) {
+      if (at != shown && !what.empty()) line += std::string(line.size() < 60 ? 60 - line.size() : 1, ' ') + "# " + what;
+      shown = at;
+      s += line + '\n';
+    };
+    std::size_t next = 0;
+    for (int k = 0; k <= all_.g.size(); ++k) {
+      for (; next < all_.events.size() && all_.events[next].before == k; ++next) {
+        const capture_event& e = all_.events[next];
+        const bool is_root = e.is == capture_event::kind::validate;
+        comment("  " + event_text(names, e), is_root ? -1 : e.at, is_root ? "GraphRoot (NodeCall 0)" : origin_text(e.at));
+      }
+      if (k == all_.g.size()) break;
+      if (names.is_inline(k) || is_result_of_call(k)) continue;
+      const int hook = hook_of(k);
+      comment("  " + names.line(k), hook >= 0 ? -100 - hook : origin(k), hook >= 0 ? hook_text(hook) : origin_text(origin(k)));
+    }
+    return s;
+  }
+  std::string dot() const {
+    const graph_text names(all_.g, names_);
+    return to_dot(all_.g, [this](int k) { return std::max(origin(k), -1); }, names);
+  }
+
+ private:
+  void name_equations() {
+    std::map<std::string, int> used;
+    const auto unique = [&](const std::string& name) {
+      const int n = used[name]++;
+      return n ? name + "_" + std::to_string(n) : name;
+    };
+    for (int k = 0; k < all_.g.size(); ++k) {
+      const op_info& op = all_.g.op(k);
+      std::string name;
+      if (op.what == kind::input) name = argument_name(all_.arguments[static_cast<std::size_t>(all_.g.eq[k].attr[0])]);
+      else if (hook_of(k) >= 0) name = "call_hook_" + std::string(op.name);
+      else if (op.what != kind::literal) name = (origin(k) >= 0 ? prefix_[static_cast<std::size_t>(origin(k))] : "") + std::string(op.name);
+      names_.push_back(name.empty() ? name : unique(name));
+    }
+  }
+  std::string argument_name(const capture_place& p) const {
+    switch (p.is) {
+      case capture_place::kind::slot: return "seed";
+      case capture_place::kind::saved: return prefix_[static_cast<std::size_t>(p.at)] + "saved" + std::to_string(p.number);
+      case capture_place::kind::leaf_gradient: return vertex_name(p.at) + "_grad";
+      case capture_place::kind::bound: return "bound";
+      default: return p.value >= 0 ? "call_hook" : "call_backward";
+    }
+  }
+  int hook_of(int k) const {
+    for (std::size_t i = 0; i < all_.hooks.size(); ++i)
+      if (k >= all_.hooks[i].first && k < all_.hooks[i].last) return static_cast<int>(i);
+    return -1;
+  }
+  std::string hook_text(int i) const {
+    return "tensor_pre_hook of " + vertex_name(all_.hooks[static_cast<std::size_t>(i)].at) + ", traced";
+  }
+  std::string origin_text(int v) const { return v < 0 ? "" : node_call(vertex_name(v), v); }
+  bool is_result_of_call(int k) const {
+    return all_.g.op(k).what == kind::input &&
+           all_.arguments[static_cast<std::size_t>(all_.g.eq[k].attr[0])].is == capture_place::kind::opaque;
+  }
+  std::string event_text(const graph_text& names, const capture_event& e) const {
+    const auto list = [&](const vec<int>& numbers) {
+      std::string s;
+      for (int k : numbers) s += (s.empty() ? "" : ", ") + (k < 0 ? std::string("nothing") : names.name(k));
+      return s;
+    };
+    switch (e.is) {
+      case capture_event::kind::validate: return "validate_outputs " + list(e.in);
+      case capture_event::kind::accumulate: return "call_accumulate_grad " + vertex_name(e.at) + ", " + list({e.in[1], e.in[0]});
+      case capture_event::kind::function: return list(e.out) + " = call_backward " + vertex_name(e.at) + ", " + list(e.in);
+      default: break;
+    }
+    const std::string type = detail::text_of(hooks_[static_cast<std::size_t>(e.at)][static_cast<std::size_t>(e.number)]);
+    return (e.out.empty() ? "" : list(e.out) + " = ") + "call_hook" + (e.in.empty() ? "" : " " + list(e.in)) + ", hook_type = " + type;
+  }
+
+  std::string name_;
+  piece_table pieces_;
+  capture_progress progress_;
+  composer all_;
+  std::vector<std::string> vertex_, prefix_, names_;
+  std::vector<std::vector<hook_kind>> hooks_;
+};
+
+inline std::string to_string(const captured_graph& g) { return g.text(); }
+inline std::string to_dot(const captured_graph& g) { return g.dot(); }
+
+}  // namespace ebb::inline EBB_ABI
