@@ -18,10 +18,21 @@ struct text {
   constexpr std::string_view view() const { return {characters, N - 1}; }
 };
 
-/// The name of a type as the compiler prints it, with the function's own signature around it: for hashing, not for reading.
+namespace detail {
+
+// A class: g++ leaves out the scope that the function itself stands in. In ebb it would print ebb::op::add and a user's ::op::add alike.
+struct signature {
+  template <class T>
+  static constexpr std::string_view of() {
+    return __PRETTY_FUNCTION__;
+  }
+};
+
+}  // namespace detail
+
+/// The name of a type as the compiler prints it, with a function's signature around it: for hashing and parsing.
 template <class T>
 constexpr std::string_view signature_of() {
-  return __PRETTY_FUNCTION__;
+  return detail::signature::of<T>();
 }
-
 }  // namespace ebb::inline EBB_ABI

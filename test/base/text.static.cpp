@@ -1,0 +1,19 @@
+// test/base/text.static.cpp — names of types: those of one name in different namespaces are told apart, and so are ops.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/base/text.hpp>
+#include <ebb/op/arithmetic.hpp>
+
+namespace op {
+struct add : ebb::elementwise<2> {  // not ebb::op::add
+  static constexpr std::string_view name = "add";
+  static constexpr auto value(auto x, auto y) { return x * y; }
+};
+}  // namespace op
+namespace functions {
+template <class T>
+struct softmax {};
+}  // namespace functions
+
+static_assert(ebb::signature_of<op::add>() != ebb::signature_of<ebb::op::add>());
+static_assert(ebb::info<op::add, float>.id != ebb::info<ebb::op::add, float>.id);
+static_assert(ebb::family_of<op::add> != ebb::family_of<ebb::op::add>);
