@@ -17,3 +17,8 @@ struct softmax {};
 static_assert(ebb::signature_of<op::add>() != ebb::signature_of<ebb::op::add>());
 static_assert(ebb::info<op::add, float>.id != ebb::info<ebb::op::add, float>.id);
 static_assert(ebb::family_of<op::add> != ebb::family_of<ebb::op::add>);
+
+static_assert(ebb::short_name_of<op::add>() == "add");
+static_assert(ebb::short_name_of<functions::softmax<op::add>>() == "softmax");
+static_assert(ebb::short_name_of<ebb::op::cast<float>>() == "cast");
+static_assert(ebb::short_name_of<int>() == "int");

@@ -9,6 +9,13 @@
 #include <span>
 #include <vector>
 
+namespace user {
+struct excess : ebb::elementwise<2> {
+  static constexpr std::string_view name = "excess";
+  static constexpr auto value(auto x, auto y) { return x * y - x; }
+};
+}  // namespace user
+
 namespace {
 
 using vector = ebb::tensor<float, ebb::dyn>;
@@ -97,7 +104,8 @@ TEST_CASE("compound assignment writes in place") {
   ebb::view<float, 2> first(x.mutable_data());
   first += 10;
   CHECK(x == vector{11, 11.5, 2});
-  CHECK(test::raised([&] { x += vector{1, 2}; }).find("argument 1 is [2]") != std::string::npos);
+  CHECK(test::raised([&] { x += vector{1, 2}; }) ==
+        "ebb::add: the extents of the arguments do not fit: argument 0 is [3], argument 1 is [2]");
   CHECK(x == vector{11, 11.5, 2});
   constexpr auto constant = [] {
     ebb::tensor<float, 2> a{1, 2};
@@ -105,6 +113,37 @@ TEST_CASE("compound assignment writes in place") {
     return a;
   }();
   static_assert(constant(1) == 3);
+}
+
+TEST_CASE("errors name the function that was called") {
+  const vector x{1, 2, 3}, y{1, 2, 3, 4}, none(0);
+  const ebb::tensor<float, ebb::dyn, ebb::dyn> m(3, 4), empty(0, 4);
+  const ebb::tensor<int, ebb::dyn> labels{1, 7, 0};
+  const auto unfit = [](const std::string& name, auto f) {
+    INFO(name);
+    CHECK(test::raised(f).find(name + ": the extents of the arguments do not fit: argument 0 is [") == 0);
+  };
+  unfit("ebb::mul", [&] { static_cast<void>(ebb::tanh(x * y)); });
+  unfit("ebb::matmul", [&] { static_cast<void>(ebb::matmul(m, m)); });
+  unfit("ebb::pow", [&] { static_cast<void>(ebb::pow(x, y)); });
+  unfit("ebb::where", [&] { static_cast<void>(ebb::where(x > 0, x, y)); });
+  unfit("ebb::mse", [&] { static_cast<void>(ebb::mse(x, y)); });
+  unfit("ebb::concat", [&] { static_cast<void>(ebb::concat<0>(m, ebb::tensor<float, ebb::dyn, ebb::dyn>(3, 5))); });
+  unfit("ebb::reshape<2, 3>", [&] { static_cast<void>(ebb::reshape<2, 3>(y)); });
+  unfit("ebb::reshape<dyn, 3>", [&] { static_cast<void>(ebb::reshape<ebb::dyn, 3>(y)); });
+  unfit("ebb::broadcast_to<2, 5>", [&] { static_cast<void>(ebb::broadcast_to<2, 5>(y)); });
+  unfit("ebb::slice<0, -5>", [&] { static_cast<void>(ebb::slice<0, -5>(y)); });
+  unfit("ebb::slice<0, 2, 9>", [&] { static_cast<void>(ebb::slice<0, 2, 9>(y)); });
+  unfit("ebb::slice<0, -9, to_end, 2>", [&] { static_cast<void>(ebb::slice<0, -9, ebb::to_end, 2>(y)); });
+  unfit("excess", [&] { static_cast<void>(ebb::call<user::excess>{}(x, y)); });  // a user's own has its own name
+  const auto says = [](const std::string& text, auto f) { CHECK(test::raised(f) == text); };
+  says("ebb::max over no elements: the operand is [0]", [&] { static_cast<void>(ebb::max(none)); });
+  says("ebb::argmax over no elements: the operand is [0, 4]", [&] { static_cast<void>(ebb::argmax<0>(empty)); });
+  says("ebb::argmin over no elements: the operand is [0]", [&] { static_cast<void>(ebb::argmin(none)); });
+  says("ebb::take: number 1 of the indices, which are [3], is 7, and there are 4 rows", [&] { static_cast<void>(ebb::take(y, labels)); });
+  says("ebb::nll: number 1 of the indices, which are [3], is 7, and there are 4 classes", [&] { static_cast<void>(ebb::nll(m, labels)); });
+  says("ebb::inverse: the matrix is singular: pivot 1 is 0",
+       [&] { static_cast<void>(ebb::inverse(ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}})); });
 }
 
 TEST_CASE("compound assignment of terms") {

@@ -183,6 +183,44 @@ TEST_CASE("extents that do not fit: the text names the call and both shapes, and
   for (std::size_t i = 0; i < 10; ++i) CHECK(to.data()[i] == 500 + static_cast<float>(i));
 }
 
+TEST_CASE("extents that do not fit: the text names the function that wants them equal, also one that was compiled before") {
+  const row x = counted(3), y = counted(4);
+  const matrix m(3, 4), square(4, 4);
+  constexpr auto sum_and_product = ebb::compile([](auto a, auto b, auto c) { return ebb::tanh(a + b) * c; });
+  CHECK(test::raised([&] { sum_and_product(x, y, y); }) ==
+        "ebb::compile: add: the extents of the arguments do not fit: argument 0 is [3], argument 1 is [4], argument 2 is [4]");
+  CHECK(test::says(test::raised([&] { sum_and_product(x, x, y); }), {"ebb::compile: mul: the extents"}));
+  constexpr auto slope = ebb::grad(ebb::compile([](auto a, auto b) { return ebb::sum(a / b); }));
+  CHECK(test::says(test::raised([&] { slope(x, y); }), {"ebb::grad: div: the"}));
+
+  static constexpr auto inner = ebb::compile([](auto a, auto b) { return ebb::maximum(a, b); });
+  constexpr auto outer = ebb::compile([](auto a, auto b, auto c) { return inner(a * a, b) - c; });
+  CHECK(test::says(test::raised([&] { outer(x, y, y); }), {"ebb::compile: maximum: the"}));
+  CHECK(test::says(test::raised([&] { outer(x, x, y); }), {"ebb::compile: sub: the"}));
+  constexpr auto rows = ebb::compile([](auto a, auto b) { return ebb::map([](auto p, auto q) { return p + q; }, a, b); });
+  CHECK(test::says(test::raised([&] { rows(m, square); }), {"ebb::compile: map: the"}));
+  CHECK(test::says(test::raised([&] { rows(m, matrix(3, 5)); }), {"ebb::compile: add: the"}));
+
+  constexpr auto halves = ebb::compile([](auto a) { return ebb::reshape<2, dyn>(ebb::concat<0>(ebb::slice<0, 0, 2>(a), a)); });
+  CHECK(halves(y).size() == 6);
+  CHECK(test::says(test::raised([&] { halves(x); }), {"ebb::compile: reshape<2, dyn>: the", "argument 0 is [3]"}));
+  CHECK(test::says(test::raised([&] { halves(row(1)); }), {"ebb::compile: slice<0, 0, 2>: the", "argument 0 is [1]"}));
+  constexpr auto flat = ebb::compile([](auto a) { return ebb::reshape<12>(a); });
+  CHECK(test::says(test::raised([&] { flat(square); }), {"ebb::compile: reshape<12>: the", "argument 0 is [4, 4]"}));
+}
+
+TEST_CASE("what is asked of elements is said of the function that was called, not of what it is made of") {
+  constexpr auto place = ebb::compile([](auto a) { return ebb::argmax<0>(a) + ebb::argmin<0>(a); });
+  CHECK(test::raised([&] { place(matrix(0, 5)); }) == "ebb::compile: argmax over no elements: the operand is [0, 5]");
+  constexpr auto losses = ebb::compile([](auto a, auto t) { return ebb::cross_entropy(a, t); });
+  tensor<std::int32_t, dyn> labels(3);
+  labels.mutable_data()[1] = 4;
+  CHECK(test::raised([&] { losses(matrix(3, 4), labels); }) ==
+        "ebb::compile: cross_entropy: number 1 of the indices, which are [3], is 4, and there are 4 classes");
+  constexpr auto hot = ebb::compile([](auto t) { return ebb::one_hot<4>(t); });
+  CHECK(test::says(test::raised([&] { hot(labels); }), {"ebb::compile: one_hot: number 1", "is 4, and there are 4 classes"}));
+}
+
 TEST_CASE("an inner extent that differs names the gradient's call") {
   const matrix x(3, 4), w(5, 2);
   const std::string said = test::raised([&] { ebb::value_and_grad<1>(loss)(x, w); });
@@ -206,7 +244,7 @@ TEST_CASE("a row that is not there: found before the first result is written") {
     matrix a(4, 3), b(2, 3);
     for (std::size_t i = 0; i < 12; ++i) a.mutable_data()[i] = -7;
     const std::string said = test::raised([&] { f(ebb::into(a, b), x, rows); });
-    CHECK(said.find("ebb::compile: gather") != std::string::npos);
+    CHECK(said.find("ebb::compile: take") != std::string::npos);
     CHECK(said.find(std::to_string(bad)) != std::string::npos);
     CHECK(said.find("[2]") != std::string::npos);
     for (std::size_t i = 0; i < 12; ++i) CHECK(a.data()[i] == -7);
@@ -218,7 +256,7 @@ TEST_CASE("a computed row that is not there is found before it is used") {
   const matrix x(4, 3);
   tensor<std::int32_t, dyn> rows(1);
   rows.mutable_data()[0] = 3;
-  CHECK(test::raised([&] { f(x, rows); }).find("is 6, and there are 4 places") != std::string::npos);
+  CHECK(test::raised([&] { f(x, rows); }).find("is 6, and there are 4 rows") != std::string::npos);
 }
 
 TEST_CASE("arrays without elements: sums are 0, a maximum is an error") {

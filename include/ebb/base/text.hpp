@@ -35,4 +35,13 @@ template <class T>
 constexpr std::string_view signature_of() {
   return detail::signature::of<T>();
 }
+/// The last part of a type's name, without template arguments.
+template <class T>
+constexpr std::string_view short_name_of() {
+  std::string_view s = signature_of<T>();
+  s.remove_prefix(s.find("T = ") + 4);
+  s = s.substr(0, s.find_first_of(";]<"));
+  return s.substr(s.rfind(':') + 1);
+}
+
 }  // namespace ebb::inline EBB_ABI

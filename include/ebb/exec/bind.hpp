@@ -81,7 +81,7 @@ class bound_arguments {
 /// What the user calls an array in messages, if it has a name: found by its type.
 std::string given_name(const auto&) { return {}; }
 
-/// "ebb::grad: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 (bias) is [5]".
+/// "ebb::grad: add: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 (bias) is [5]".
 template <class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_extents(const char* call, const char* why, const A&... a) {
   std::string text = std::string(call) + ": " + why;
@@ -93,6 +93,21 @@ template <class... A>
     ++number;
   }, a...);
   raise(std::move(text));
+}
+
+template <class P, class... A>
+[[noreturn, gnu::cold, gnu::noinline]] void raise_unmet(const char* call, const symbol_values_of<P>& symbols, const A&... a) {
+  raise_extents(call_and_op(call, symbols.unmet()).c_str(), "the extents of the arguments do not fit:", a...);
+}
+
+/// The arguments of a call of P, which fit.
+/// Throws: error if their extents do not, or if one of them names places that are not there.
+template <class P, class... A>
+EBB_INLINE bound_arguments<P, A...> bind_arguments(const char* call, const A&... a) {
+  bound_arguments<P, A...> bound(a...);
+  if (!bound.complete()) [[unlikely]] raise_unmet<P>(call, bound.symbols, a...);
+  check_arguments<P>(call, bound.data, bound.symbols.value);
+  return bound;
 }
 
 template <class T, std::size_t... E>

@@ -24,19 +24,19 @@ inline std::string text_of_extents(const extent_list& x) {
 
 namespace detail {
 
+/// "ebb::compile: max", and "ebb::max" where that is what was called.
+[[gnu::cold, gnu::noinline]] inline std::string call_and_op(std::string_view call, std::string_view op) {
+  std::string text(call);
+  if (!op.empty() && call.substr(call.rfind("::") == call.npos ? 0 : call.rfind("::") + 2) != op) text.append(": ").append(op);
+  return text;
+}
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_empty(const char* call, std::string_view op, const extent_list& x) {
-  raise(std::string(call) + ": " + std::string(op) + " over no elements: the operand is " + text_of_extents(x));
+  raise(call_and_op(call, op) + " over no elements: the operand is " + text_of_extents(x));
 }
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_place(const char* call, std::string_view op, const extent_list& x, std::size_t at,
-                                                               std::int64_t place, std::size_t places) {
-  raise(std::string(call) + ": " + std::string(op) + ": number " + std::to_string(at) + " of the indices, which are " +
-        text_of_extents(x) + ", is " + std::to_string(place) + ", and there are " + std::to_string(places) + " places");
-}
-
-template <class Index>
-void check_places(const char* call, std::string_view op, const extent_list& x, const Index* index, std::size_t places) {
-  const std::size_t count = x.volume(), bad = kernel::first_bad_index(index, count, places);
-  if (bad < count) [[unlikely]] raise_place(call, op, x, bad, static_cast<std::int64_t>(index[bad]), places);
+                                                               std::int64_t place, std::size_t places, bool rows) {
+  raise(call_and_op(call, op) + ": number " + std::to_string(at) + " of the indices, which are " + text_of_extents(x) + ", is " +
+        std::to_string(place) + ", and there are " + std::to_string(places) + (rows ? " rows" : " classes"));
 }
 
 /// What is asked, without the equation that asks: a table of ops that is read at run time would be emitted with all functions it names.
@@ -45,10 +45,18 @@ struct asked {
   plan_check check;
   int first = 0, last = 0;  // the axes that a reduction drops
   dtype type = dtype::i64;  // of the integers
+  bool rows;                // which they name; else classes
 
   constexpr asked(const plan_check& c, const equation& e, dtype integers)
-      : op(e.op->name), check(c), first(static_cast<int>(e.attr[0])), last(static_cast<int>(e.attr[1])), type(integers) {}
+      : op(e.op->asker), check(c), first(static_cast<int>(e.attr[0])), last(static_cast<int>(e.attr[1])), type(integers),
+        rows(e.op->what != kind::broadcast) {}
 };
+
+template <class Index>
+void check_places(const char* call, const asked& a, const extent_list& x, const Index* index, std::size_t places) {
+  const std::size_t count = x.volume(), bad = kernel::first_bad_index(index, count, places);
+  if (bad < count) [[unlikely]] raise_place(call, a.op, x, bad, static_cast<std::int64_t>(index[bad]), places, a.rows);
+}
 
 /// x: the extents of the integers at `data`, or of what is reduced.
 inline void run_check(const char* call, const asked& a, const extent_list& x, const void* data, const std::size_t* symbol) {
@@ -57,8 +65,8 @@ inline void run_check(const char* call, const asked& a, const extent_list& x, co
     return;
   }
   const std::size_t places = extent_value(a.check.places, symbol);
-  if (a.type == dtype::i32) check_places(call, a.op, x, static_cast<const std::int32_t*>(data), places);
-  else check_places(call, a.op, x, static_cast<const std::int64_t*>(data), places);
+  if (a.type == dtype::i32) check_places(call, a, x, static_cast<const std::int32_t*>(data), places);
+  else check_places(call, a, x, static_cast<const std::int64_t*>(data), places);
 }
 
 /// All that program P has to look at when step After is done; -1: before the first. `buffer(i)` is where buffer i is.

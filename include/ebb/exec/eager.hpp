@@ -10,6 +10,8 @@
 #include "../trace/operators.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace ebb::inline EBB_ABI {
 
@@ -20,8 +22,22 @@ template <class F>
 struct traced_call {
   constexpr auto operator()(auto... x) const { return apply_function(F{}, x...); }
 };
+/// "ebb::tanh", or the user's own function without a namespace.
 template <class F>
-using eager_function = program_function<compile_spec<traced_call<F>>>;
+inline constexpr auto eager_name = [] {
+  std::array<char, 128> text{};
+  std::size_t size = 0;
+  for (const std::string_view part : {std::string_view(is_ours<F> ? "ebb::" : ""), called<F>})
+    for (const char c : part)
+      if (size + 1 < text.size()) text[size++] = c;
+  return text;
+}();
+template <class F>
+struct eager_spec : compile_spec<traced_call<F>> {
+  static constexpr const char* name = eager_name<F>.data();
+};
+template <class F>
+using eager_function = program_function<eager_spec<F>>;
 
 /// The promoted dtype of the arrays among arguments.
 template <class T, class... A>

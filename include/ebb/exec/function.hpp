@@ -33,9 +33,7 @@ inline constexpr bool is_tracked<Struct<Array>> = is_tracked<Array<float>>;
 /// Runs P and returns its outputs in the form V.
 template <class P, class V, class... A>
 V call_program(const char* call, const A&... a) {
-  bound_arguments<P, A...> bound(a...);
-  if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
-  check_arguments<P>(call, bound.data, bound.symbols.value);
+  const auto bound = bind_arguments<P>(call, a...);
   int number = 0;
   V result = argument<V>::make([&]<class Array>() {
     return new_tensor(std::type_identity<Array>{}, P::result_shape(number++), bound.symbols.value);
@@ -149,15 +147,13 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
   each_destination(d, [&]<class Leaf>(Leaf& leaf) {
     to[number++] = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf);
   });
-  bound_arguments<P, A...> bound(a...);
-  if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
+  const auto bound = bind_arguments<P>(call, a...);
   const std::size_t* symbol = bound.symbols.value;
 
   bool fits = true;
   number = 0;
   each_destination(d, [&]<class Leaf>(Leaf& leaf) { fits = fits && has_result_extents<P>(number++, std::as_const(leaf), symbol); });
   if (!fits) [[unlikely]] raise_destination<P>(call, d, symbol, a...);
-  check_arguments<P>(call, bound.data, symbol);
 
   const memory_of_call<P> memory(d, a...);
   bool apart = false;

@@ -17,6 +17,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace ebb::inline EBB_ABI {
 
@@ -33,6 +34,15 @@ struct symbol_values_of {
       ((ok = ok && agrees<S>()), ...);
     }(std::make_integer_sequence<int, P::symbols>{});
     return ok;
+  }
+  /// Who wants the first extent that is not what it must be; empty if nobody is known to.
+  std::string_view unmet() const {
+    std::string_view by;
+    repeat<P::symbols>([&]<int S>() {
+      constexpr std::string_view who = item<S>.by;
+      if (by.empty() && !(static_cast<std::int64_t>(value[S]) >= 0 && agrees<S>())) by = who;
+    });
+    return by;
   }
 
  private:

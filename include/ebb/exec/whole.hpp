@@ -9,6 +9,7 @@
 #include "../kernel/nest.hpp"
 #include "../kernel/solve.hpp"
 #include "../plan/plan.hpp"
+#include "check.hpp"
 #include "workspace.hpp"
 
 #include <cstring>
@@ -85,7 +86,7 @@ void contract_whole(const whole_call& c) {
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_singular(const whole_call& c, std::size_t matrix, std::ptrdiff_t pivot) {
   const std::size_t batch = c.shapes[0].volume(0, c.shapes[0].rank - 2);
-  raise(std::string(c.call) + ": " + std::string(c.op->name) + ": " +
+  raise(call_and_op(c.call, c.op->name) + ": " +
         (batch == 1 ? "the matrix" : "matrix " + std::to_string(matrix) + " of " + std::to_string(batch)) +
         " is singular: pivot " + std::to_string(pivot) + " is 0");
 }

@@ -8,7 +8,7 @@
 // A gather or scatter with batched rows and batched numbers needs to know how many rows there are: refused (code 125) where it does not.
 #pragma once
 
-#include "graph.hpp"
+#include "splice.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -51,13 +51,10 @@ class batching {
   constexpr bool find_extents(const vec<int>& arguments, const vec<char>& batched) {
     for (int i = 0; i < arguments.size(); ++i)
       if (batched[i] && !to_.syms.unify(to_.shape_of(arguments[i]).e[0], extent_)) return false;
-    for (int i = 0; i < from_.syms.count(); ++i) {
-      const extent_origin o = from_.syms.origin(i);
-      if (o.rule == extent_rule::argument) symbol_.push(to_.syms.find(to_.shape_of(arguments[o.a]).e[o.b + (batched[o.a] ? 1 : 0)]));
-      else symbol_.push(to_.syms.derive(o.rule, here(o.a), here(o.b)));
-    }
-    for (int i = 0; i < from_.syms.count(); ++i)
-      if (!to_.syms.unify(symbol_[i], here(from_.syms.find(~i)))) return false;
+    symbol_ = symbols_in(to_, from_, [&](const extent_origin& o) {
+      return to_.shape_of(arguments[o.a]).e[o.b + (batched[o.a] ? 1 : 0)];
+    });
+    if (symbol_.size() < from_.syms.count()) return false;
     extent_ = to_.syms.find(extent_);
     for (const shape& s : from_.shapes) {
       shape plain = s, rows;

@@ -32,11 +32,14 @@ constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_arg
   const auto here = [&](int e) { return e >= 0 ? e : symbol[~e]; };
   for (int i = 0; i < from.syms.count(); ++i) {
     const extent_origin o = from.syms.origin(i);
+    to.syms.asking = from.syms.items()[i].by;
     if (o.rule == extent_rule::argument) symbol.push(to.syms.find(extent_of_argument(o)));
     else symbol.push(to.syms.derive(o.rule, here(o.a), here(o.b)));
   }
-  for (int i = 0; i < from.syms.count(); ++i)
+  for (int i = 0; i < from.syms.count(); ++i) {
+    to.syms.asking = from.syms.items()[i].by;
     if (!to.syms.unify(symbol[i], here(from.syms.find(~i)))) return {};
+  }
   return symbol;
 }
 

@@ -10,6 +10,7 @@
 #include "convert.hpp"
 #include "shaping.hpp"
 
+#include "../base/text.hpp"
 #include "../num/promote.hpp"
 #include "../tensor/borrow.hpp"
 #include "../tensor/broadcast.hpp"
@@ -142,6 +143,24 @@ struct broadcasting {
     return emit_as<op::literal, To>(g, shape, {}, {static_cast<std::int64_t>(literal_bits<To>(value))});
   }
 };
+
+/// What a function is called in messages: by its `name`, if it has one, else as its struct.
+template <class F>
+constexpr std::string_view name_of_called(std::type_identity<F>) {
+  if constexpr (requires { std::string_view(F::name); }) return F::name;
+  else return short_name_of<F>();
+}
+template <class Op>
+constexpr std::string_view name_of_called(std::type_identity<broadcasting<Op>>) {
+  return Op::name;
+}
+template <class F>
+inline constexpr std::string_view called = name_of_called(std::type_identity<F>{});
+/// Whether it comes with the library.
+template <class F>
+inline constexpr bool is_ours = signature_of<F>().find("T = ebb::") != std::string_view::npos;
+template <class Op>
+inline constexpr bool is_ours<broadcasting<Op>> = is_ours<Op>;
 
 template <class F>
 struct function_of {

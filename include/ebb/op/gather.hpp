@@ -32,7 +32,7 @@ struct scatter;
 /// Shape: indices' axes, then x's without the first.   Saves: indices.   Error: exact.
 template <class I>
 struct gather : by_rows<I> {
-  static constexpr std::string_view name = "gather";
+  static constexpr std::string_view name = "gather", asker = "take";
   static constexpr kind what = kind::gather;
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
     if (in[0].rank < 1 || in[0].rank + in[1].rank - 1 > max_rank) return refused(115);
@@ -57,8 +57,10 @@ struct scatter : by_rows<I> {
 };
 
 /// Integers repeated along one axis that they name places of: equal to the index there, they mark one element.   Error: exact.
+/// F: the function that asks for it.
+template <class F>
 struct places : op_base {
-  static constexpr std::string_view name = "places";
+  static constexpr std::string_view name = "places", asker = short_name_of<F>();
   static constexpr kind what = kind::broadcast;
   static constexpr int arity = 1;
   static constexpr bool names_places = true;
@@ -68,13 +70,13 @@ struct places : op_base {
 
 namespace ebb::inline EBB_ABI {
 
-/// Inside rules: true where the place along `axis` of a shape is the one that `indices` names; they have the other axes of that shape.
-template <index_element I>
+/// Inside rules of F: true where the place along `axis` of a shape is the one that `indices` names; they have the other axes of that shape.
+template <class F, index_element I>
 constexpr operand<bool> marked(operand<I> indices, const shape& in, int axis) {
   graph& g = *indices.g;
   if (indices.is_refused() || !g.syms.unify(indices.extents(), without_axes(in, std::int64_t{1} << axis))) return refuse<bool>(g, 115);
   const int number = g.intern(g.syms.find(in));
-  const operand<I> named{&g, emit_as<op::places, I>(g, number, {indices.id}, {std::int64_t{1} << axis})};
+  const operand<I> named{&g, emit_as<op::places<F>, I>(g, number, {indices.id}, {std::int64_t{1} << axis})};
   return emit_on<op::equal>({}, operand<I>{&g, emit_as<op::index, I>(g, number, {}, {axis})}, named);
 }
 
@@ -93,7 +95,7 @@ struct one_hot {
   template <class I>
   static constexpr operand<std::int64_t> apply(operand<I> indices) {
     if constexpr (!index_element<I>) return refuse<std::int64_t>(*indices.g, 115);
-    else return cast_to<std::int64_t>(marked(indices, with_axis(indices.extents(), indices.rank(), Classes), indices.rank()));
+    else return cast_to<std::int64_t>(marked<one_hot>(indices, with_axis(indices.extents(), indices.rank(), Classes), indices.rank()));
   }
 };
 

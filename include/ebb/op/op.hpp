@@ -42,6 +42,7 @@ struct op_base {
   static constexpr bool heavy = false;
   static constexpr bool needs_elements = false;  // a reduction that has no result over zero elements
   static constexpr bool names_places = false;    // the last operand holds places along an axis of the result or of operand 0
+  // An op that a function with another name is made of may say `asker`: errors about its operands name that.
 };
 
 /// Operands and result of one shape. Value on scalars and lanes; pull.
@@ -158,6 +159,8 @@ constexpr op_info make_info() {
   using result = typename Op::template result<T>;
   op_info i;
   i.name = Op::name;
+  if constexpr (requires { Op::asker; }) i.asker = Op::asker;
+  else i.asker = Op::name;
   i.id = hash_text(signature_of<functions>());
   i.family = family_of<Op>;
   i.what = Op::what;

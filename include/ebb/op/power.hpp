@@ -75,6 +75,7 @@ namespace functions {
 
 /// The exponent is a number: weak, and known while tracing.
 struct power {
+  static constexpr std::string_view name = "pow";
   template <class T, class N>
   static constexpr auto apply(operand<T> x, N exponent)
     requires number<N>

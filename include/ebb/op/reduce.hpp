@@ -53,6 +53,14 @@ struct min : shared_by_ties {
   static constexpr auto value(auto accumulated, auto x) { return lane::minimum(x, accumulated); }
 };
 
+/// The extrema that argmax and argmin look for.
+struct max_place : max {
+  static constexpr std::string_view asker = "argmax";
+};
+struct min_place : min {
+  static constexpr std::string_view asker = "argmin";
+};
+
 /// As max, but -inf over no elements, without a gradient, and NaN is passed over: by how much softmax and logsumexp shift does not change
 /// them, and NaN passes through their sums.
 struct peak : max {
@@ -170,6 +178,7 @@ struct mean {
 
 template <class Op, bool Keep, int... Axes>
 struct extremum {
+  static constexpr std::string_view name = Op::name;
   template <class T>
   static constexpr auto apply(operand<T> x) {
     return reduced<Keep, Axes...>(x, [](auto y, std::int64_t mask) {
@@ -193,6 +202,7 @@ struct prod {
 
 template <class Op, bool Keep, int... Axes>
 struct truth {
+  static constexpr std::string_view name = Op::name;
   static constexpr auto apply(auto x) {
     return reduced<Keep, Axes...>(cast_to<bool>(x), [](auto y, std::int64_t mask) { return reduce_over<Op>(y, mask); });
   }
@@ -217,6 +227,7 @@ struct logsumexp {
 /// The place of the first extremum along one axis, or over all elements in their order; that of the first NaN if there is one.
 template <class Op, bool Keep, int... Axis>
 struct place_of {
+  static constexpr std::string_view name = Op::asker;
   static_assert(sizeof...(Axis) <= 1, "[ebb E0121] argmax and argmin take one axis, or none for all elements in their order");
   template <class T>
   static constexpr operand<std::int64_t> apply(operand<T> x) {
@@ -289,12 +300,12 @@ constexpr auto all(X&& x, Keep = {}) {
 /// The place of the first largest element along an axis, or over all.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
 constexpr auto argmax(X&& x, Keep = {}) {
-  return apply_function(functions::place_of<op::max, Keep::keeps, Axis...>{}, std::forward<X>(x));
+  return apply_function(functions::place_of<op::max_place, Keep::keeps, Axis...>{}, std::forward<X>(x));
 }
 /// The place of the first smallest element.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
 constexpr auto argmin(X&& x, Keep = {}) {
-  return apply_function(functions::place_of<op::min, Keep::keeps, Axis...>{}, std::forward<X>(x));
+  return apply_function(functions::place_of<op::min_place, Keep::keeps, Axis...>{}, std::forward<X>(x));
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -12,10 +12,48 @@ namespace ebb::inline EBB_ABI {
 /// The Stop of a slice that goes to the end of its axis.
 inline constexpr int to_end = std::numeric_limits<int>::max();
 
+namespace detail {
+
+/// "reshape<dyn, 4>": what errors call a function whose template arguments say what was wanted.
+class spelled {
+ public:
+  template <class... Number>
+  constexpr explicit spelled(std::string_view function, Number... n) {
+    put(function);
+    std::string_view before = "<";
+    ((put(before), put_number(n), before = ", "), ...);
+    if (sizeof...(n) > 0) put(">");
+  }
+  constexpr operator std::string_view() const { return {text_, size_}; }
+
+ private:
+  constexpr void put(std::string_view part) {
+    for (const char c : part)
+      if (size_ < sizeof text_) text_[size_++] = c;
+  }
+  constexpr void put_number(std::size_t extent) {
+    if (extent == dyn) return put("dyn");
+    if (extent >= 10) put_number(extent / 10);
+    const char digit = static_cast<char>('0' + extent % 10);
+    put({&digit, 1});
+  }
+  constexpr void put_number(int n) {
+    if (n < 0) put("-");
+    if (n == to_end) put("to_end");
+    else put_number(static_cast<std::size_t>(n < 0 ? -n : n));
+  }
+
+  char text_[96] = {};
+  std::size_t size_ = 0;
+};
+
+}  // namespace detail
+
 namespace functions {
 
 template <std::size_t... E>
 struct reshape {
+  static constexpr detail::spelled name{"reshape", E...};
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
     constexpr std::size_t wanted[] = {E..., 0};
@@ -88,6 +126,7 @@ struct squeeze {
 
 template <std::size_t... E>
 struct broadcast_to {
+  static constexpr detail::spelled name{"broadcast_to", E...};
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
     constexpr std::size_t wanted[] = {E..., 0};
@@ -157,6 +196,9 @@ constexpr int slice_length(symbols& s, int length) {
 
 template <int Axis, int Start, int Stop, int Step>
 struct slice {
+  static constexpr detail::spelled name = Step != 1          ? detail::spelled("slice", Axis, Start, Stop, Step)
+                                          : Stop != to_end ? detail::spelled("slice", Axis, Start, Stop)
+                                                           : detail::spelled("slice", Axis, Start);
   static_assert(Step > 0, "[ebb E0122] slice: the step must be positive; flip<Axis> turns an axis round");
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {

@@ -60,13 +60,15 @@ constexpr auto reduced_loss(auto losses) {
 template <class How>
 struct nll {
   static constexpr precision autocast = precision::full;
-  template <class T, class Target>
-  static constexpr auto apply(operand<T> log_p, operand<Target> target) {
+  static constexpr auto apply(auto log_p, auto target) { return of<nll>(log_p, target); }
+  /// As part of F.
+  template <class F, class T, class Target>
+  static constexpr auto of(operand<T> log_p, operand<Target> target) {
     using Real = decltype(detail::accepted<op::exp, T>());
     const auto x = cast_to<Real>(log_p);
     const std::int64_t last = x.rank() ? axis_run(x.rank() - 1, x.rank()) : 0;
     if constexpr (index_element<Target>) {
-      const auto hit = x.rank() ? marked(target, x.extents(), x.rank() - 1) : refuse<bool>(*x.g, 103);
+      const auto hit = x.rank() ? marked<F>(target, x.extents(), x.rank() - 1) : refuse<bool>(*x.g, 103);
       const auto chosen = emit_on<op::where>({}, hit, x, literal_like(x, 0));
       return reduced_loss<How>(-sum_over(chosen, last));
     } else if constexpr (real_element<Target>) {
@@ -81,7 +83,9 @@ struct nll {
 template <class How>
 struct cross_entropy {
   static constexpr precision autocast = precision::full;
-  static constexpr auto apply(auto logits, auto target) { return nll<How>::apply(log_softmax<-1>::apply(logits), target); }
+  static constexpr auto apply(auto logits, auto target) {
+    return nll<How>::template of<cross_entropy>(log_softmax<-1>::apply(logits), target);
+  }
 };
 
 template <class How>

@@ -4,7 +4,8 @@
 // [note: extents are symbols]
 // While a function is traced nobody knows a `dyn` extent, but it is known which of them must be equal: the operands of an
 // elementwise operation share theirs. Each dyn extent is a *symbol*; `symbols` is a union-find over them. A symbol remembers where
-// its value comes from (axis b of argument a, or arithmetic on other extents), so that a call can compute and check all of them.
+// its value comes from (axis b of argument a, or arithmetic on other extents), so that a call can compute and check all of them; and who
+// wanted it to be equal to another one, so that a call can say so.
 #pragma once
 
 #include "../base/vec.hpp"
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace ebb::inline EBB_ABI {
@@ -63,7 +65,7 @@ constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
 class symbols {
  public:
   constexpr int fresh(extent_origin origin) {
-    const int number = items_.push({items_.size(), -1, origin});
+    const int number = items_.push({items_.size(), -1, origin, asking});
     return ~number;
   }
   /// The extent that stands for e: a number where that is known, else the oldest symbol that is equal to it.
@@ -83,10 +85,10 @@ class symbols {
     b = find(b);
     if (a == b) return true;
     if (a >= 0 && b >= 0) return false;
-    if (a >= 0) items_[~b].bound = a;
-    else if (b >= 0) items_[~a].bound = b;
-    else if (~a < ~b) items_[~b].parent = ~a;
-    else items_[~a].parent = ~b;
+    if (a < b) std::swap(a, b);  // numbers first, then older symbols
+    item& follows = items_[~b];
+    (a >= 0 ? follows.bound : follows.parent) = a >= 0 ? a : ~a;
+    follows.by = asking;
     return true;
   }
   constexpr bool unify(const shape& a, const shape& b) {
@@ -115,9 +117,13 @@ class symbols {
   struct item {
     int parent = 0, bound = -1;
     extent_origin origin;
+    std::string_view by;  // who wanted it to be what it is
   };
   constexpr const vec<item>& items() const { return items_; }
   constexpr void push(const item& i) { items_.push(i); }
+
+  /// The function whose demands come next.
+  std::string_view asking;
 
  private:
   vec<item> items_;

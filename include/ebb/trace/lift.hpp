@@ -149,6 +149,7 @@ template <class F, class... A>
 constexpr auto apply_function(F, const A&... a) {
   using function = typename detail::on_terms<F, A...>::type;
   using result = detail::accepted_on<function, A...>;
+  detail::graph_of(a...)->syms.asking = detail::called<F>;
   detail::ask_contexts<F>(*detail::graph_of(a...), a...);
   if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), function::apply(detail::as_argument(a)...).id};
   else return term<typename result::value_type>{};

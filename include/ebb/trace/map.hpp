@@ -130,9 +130,10 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   if constexpr (mapped::code == 126) detail::name_what_is_not_constant<typename mapped::trace>();
   if constexpr (mapped::code != 0) return term<float>{};
   else {
-    const vec<int> out = mapped::splice_into(*detail::graph_of(a...), vec<int>{a.id...});
-    int number = 0;
     graph* g = detail::graph_of(a...);
+    g->syms.asking = "map";
+    const vec<int> out = mapped::splice_into(*g, vec<int>{a.id...});
+    int number = 0;
     return argument<typename mapped::template result<>>::trace([&]<class Term>() { return Term{g, out[number++]}; });
   }
 }
