@@ -203,6 +203,7 @@
 #include "capture/compose.hpp"
 #include "capture/chain.hpp"
 #include "capture/group.hpp"
+#include "capture/graph_group.hpp"
 #include "capture/plan.hpp"
 #include "capture/captured.hpp"
 #include "capture/cache.hpp"

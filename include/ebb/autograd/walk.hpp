@@ -83,6 +83,7 @@ class walk {
   const visit& at(int number) const { return visits_[number]; }
   node& node_at(int number) const { return static_cast<node&>(*at(number).at); }
   gradient* gradients_of(const visit& v) { return gradients_ + v.first; }
+  gradient* gradients() { return gradients_; }
   /// Room for the results of one node.
   gradient* results(int count) {
     if (own_->results.size() < static_cast<std::size_t>(count)) own_->results.resize(static_cast<std::size_t>(count));

@@ -150,8 +150,10 @@ class chain_builder {
       if (piece->depends[j] & arrived) arrive(r_.edge_at(i, j), from >= 0 ? out[from] : in[~from]);
     }
     at_.run(i, piece);
+    bool observed = false;  // an earlier leaf of this node is, so those behind it wait
     at_.each_completed_leaf(i, [&](int l) {
-      if (fits_ && changed_[slot(l, 0)] && composer::accumulates_plainly(r_, l)) accumulate(l);
+      observed = observed || composer::is_observed(r_, l);
+      if (fits_ && !observed && changed_[slot(l, 0)] && composer::accumulates_plainly(r_, l)) accumulate(l);
     });
   }
   void arrive(const edge_key& e, int v) {

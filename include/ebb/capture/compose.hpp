@@ -82,6 +82,9 @@ class capture_progress {
       if (r.visit_at(k.to).is_reached()) defined(k.to, static_cast<int>(k.output)) = 1;
   }
   char& defined(int at, int output) { return defined_[static_cast<std::size_t>(r_->visit_at(at).first + output)]; }
+  /// Whether all this will be so each time: nothing has run so far that may leave a gradient undefined.
+  bool is_certain() const { return is_certain_; }
+
   /// f(leaf) for those that wait for nothing more since node i has run.
   void each_completed_leaf(int i, auto&& f) const {
     for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
@@ -97,12 +100,20 @@ class capture_progress {
     const std::uint64_t arrived = piece ? seeds_of(i, *piece) : ~std::uint64_t{0};
     for (int o = 0; o < r_->visit_at(i).outputs; ++o) defined(i, o) = 0;
     if (!r_->visit_at(i).needed) return;
+    is_certain_ = is_certain_ && piece && has_traced_hooks(i);
     for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
       const edge_key& e = r_->edge_at(i, j);
       if (e.to < 0) continue;
       --waiting_[static_cast<std::size_t>(e.to)];
       if (r_->visit_at(e.to).is_reached() && (!piece || piece->depends[j] & arrived)) defined(e.to, static_cast<int>(e.output)) = 1;
     }
+  }
+  /// Whether hooks of a node leave gradients defined.
+  bool has_traced_hooks(int i) const {
+    const node_key& k = r_->node_at(i);
+    for (int h = 0; h < k.hook_count; ++h)
+      if (!r_->hook_at(k.hooks + h).program) return false;
+    return true;
   }
   std::uint64_t seeds_of(int i, const detail::backward_piece& piece) {
     std::uint64_t arrived = 0;
@@ -115,6 +126,7 @@ class capture_progress {
   const recording* r_;
   std::vector<char> defined_;
   std::vector<int> waiting_;
+  bool is_certain_ = true;
 };
 
 /// The pieces of a recording's programs, each made once.
@@ -319,8 +331,10 @@ class composer {
   }
 
   void complete_leaves(int i) {
+    bool observed = false;  // an earlier leaf of this node is, so those behind it wait
     at_.each_completed_leaf(i, [&](int l) {
-      if (changed_[slot(l, 0)] && (pass_ || accumulates_plainly(r_, l))) accumulate(l);
+      observed = observed || is_observed(r_, l);
+      if (changed_[slot(l, 0)] && (pass_ || (!observed && accumulates_plainly(r_, l)))) accumulate(l);
     });
   }
   void accumulate(int l) {

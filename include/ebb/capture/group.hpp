@@ -35,9 +35,11 @@ class merged_group {
     capture_progress now = at;
     std::vector<char> seen(static_cast<std::size_t>(r.nodes() + r.leaves()), 0);
     const auto expect = [&](int v) {
-      if (std::exchange(seen[static_cast<std::size_t>(v)], 1)) return;
+      if (now.is_certain() || std::exchange(seen[static_cast<std::size_t>(v)], 1)) return;
       for (int o = 0; o < r.visit_at(v).outputs; ++o) expected_.push_back({v, o, now.defined(v, o) != 0});
     };
+    for (int i = first; i < last; ++i)
+      for (int o = 0; o < r.visit_at(i).outputs; ++o) slots_.push_back(r.visit_at(i).first + o);
     for (int i = first; i < last; ++i) expect(i);
     for (int i = first; i < last; ++i)
       for (int j = 0; j < r.node_at(i).program->edges; ++j)
@@ -161,10 +163,9 @@ class merged_group {
     for (std::size_t r = 0; r < out.size(); ++r)
       if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
         out[r] = x.is_argument ? *s.from[static_cast<std::size_t>(x.shared)] : out[static_cast<std::size_t>(x.shared)];
-    for (int i = first_; i < last_; ++i) {
-      gradient* const g = w.gradients_of(w.at(i));
-      for (int o = 0; o < r_.visit_at(i).outputs; ++o) g[o] = {};
-    }
+    gradient* const slots = w.gradients();
+    for (int g : slots_)
+      if (slots[g].defined) slots[g] = {};
     for (int v : arrivals_) --w.at(v).waiting;
     for (std::size_t r = 0; r < out.size(); ++r) {
       const capture_place& to = interface_.results[r].to;
@@ -184,6 +185,7 @@ class merged_group {
   }
 
   std::vector<expectation> expected_;
+  std::vector<int> slots_;     // of its nodes
   std::vector<int> arrivals_;  // vertices behind the group, once for each edge that leads there
   std::vector<int> leaves_;    // that it adds to
 };

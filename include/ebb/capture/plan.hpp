@@ -6,7 +6,7 @@
 // a hook that sees more than its gradient. A node that is none of this runs as the plain engine runs it, at its place.
 #pragma once
 
-#include "group.hpp"
+#include "graph_group.hpp"
 
 #include <memory>
 
@@ -65,7 +65,19 @@ class backward_plan {
     const int last = all.take(first, end);
     if (last == end) return add_chain(all, at, first, end);
     chain_builder some(r_, at, pieces);
-    return last > first && some.take(first, last) == last ? add_chain(some, at, first, last) : first;
+    if (last > first) return some.take(first, last) == last ? add_chain(some, at, first, last) : first;
+    return add_graph(at, first, pieces);
+  }
+  /// A node that is no chain runs its compiled kernels, which blocks do not beat; but not where they would compute a product that nobody
+  /// wants.
+  int add_graph(const capture_progress& at, int node, piece_table& pieces) {
+    const graph& whole = pieces.find(r_.node_at(node).program)->g;
+    if (graph_group::products(whole) == 0 || !graph_group::fits(whole)) return node;
+    composer c(r_, at, pieces);
+    c.run(node, node + 1);
+    if (graph_group::products(prune(c.g)) == graph_group::products(whole)) return node;
+    steps_.push_back({node, node + 1, std::make_unique<graph_group>(r_, at, node, node + 1, c)});
+    return node + 1;
   }
   int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
     if (b.length() < 2) return first;

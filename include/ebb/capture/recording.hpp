@@ -31,7 +31,10 @@ struct hook_key {
 struct node_key {
   const node_program* program;
   int hooks = 0, hook_count = 0;  // among all
+  std::uint16_t outputs = 0;
   bool is_packed = false;
+  bool keeps = false;    // something that can be gone
+  bool assumes = false;  // an autocast context
 };
 
 struct leaf_key {
@@ -64,8 +67,6 @@ inline pass_key key_of(const backward_pass& pass) {
 }
 
 namespace detail {
-
-inline bool has_hooks(const vertex& v) { return v.hooks && !(v.hooks->entries.empty() && v.hooks->retained.empty()); }
 
 /// f(key) for each hook of v, until it says false.
 inline bool each_hook(const vertex& v, auto&& f) {
@@ -155,7 +156,8 @@ class recording {
  private:
   void take_node(walk& w, int i) {
     const node& n = w.node_at(i);
-    node_key k{n.program, static_cast<int>(hooks_.size()), 0, n.packed != nullptr};
+    const node_program& p = *n.program;
+    node_key k{&p, static_cast<int>(hooks_.size()), 0, n.outputs, n.packed != nullptr, p.saved > 0 || p.release, p.assumed != nullptr};
     k.hook_count = take_hooks(n);
     nodes_.push_back(k);
   }
@@ -192,32 +194,31 @@ class recording {
     }
     std::uint64_t before = ~std::uint64_t{0};
     const edge_key* k = edges_.data();
-    for (int i = 0; i < nodes(); ++i) {
-      const node& n = static_cast<const node&>(*v[i].at);
-      if (n.program != nodes_[static_cast<std::size_t>(i)].program || n.sequence >= before) return false;
+    const visit* at = v;
+    for (const node_key& key : nodes_) {
+      const node& n = static_cast<const node&>(*(at++)->at);
+      if (n.program != key.program || n.sequence >= before) return false;
       before = n.sequence;
       for (const edge *e = n.edges(), *end = e + n.program->edges; e != end; ++e, ++k)
         if (!arrive(*k, e->to, e->output)) return false;
-      if (!agrees(n, i, v[i])) return false;
+      if (!agrees(n, key)) return false;
     }
-    for (int i = nodes(); i < static_cast<int>(known_.visits.size()); ++i)
-      if (!agrees(static_cast<const leaf&>(*v[i].at), i)) return false;
-    return are_distinct(v + nodes()) && find_wishes(w, v);
+    for (const leaf_key& key : leaves_)
+      if (!agrees(static_cast<const leaf&>(*(at++)->at), key)) return false;
+    return (leaves_.size() < 2 || are_distinct(v + nodes())) && find_wishes(w, v);
   }
   /// What else is keyed of a node; and what would be refused is left to a walk, which refuses it.
-  bool agrees(const node& n, int i, const visit& v) const {
-    const node_key& k = nodes_[static_cast<std::size_t>(i)];
-    if ((n.packed != nullptr) != k.is_packed || n.outputs.load(std::memory_order_relaxed) != v.outputs) return false;
-    if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release)) return false;
-    if (n.program->assumed && n.program->assumed->wrong_in[key_.context] >= 0) [[unlikely]] return false;
-    return have_hooks(n, k.hooks, k.hook_count);
+  EBB_INLINE bool agrees(const node& n, const node_key& k) const {
+    if (n.outputs.load(std::memory_order_relaxed) != k.outputs || (n.packed != nullptr) != k.is_packed) return false;
+    if (k.keeps && n.released.load(std::memory_order_relaxed)) return false;
+    if (k.assumes && k.program->assumed->wrong_in[key_.context] >= 0) [[unlikely]] return false;
+    return n.hooks ? have_hooks(n, k.hooks, k.hook_count) : k.hook_count == 0;
   }
-  bool agrees(const leaf& l, int i) const {
-    const leaf_key& k = leaf_at(i);
-    return l.grad.defined == k.has_gradient && l.type == k.type && have_hooks(l, k.hooks, k.hook_count);
+  EBB_INLINE bool agrees(const leaf& l, const leaf_key& k) const {
+    if (l.grad.defined != k.has_gradient || l.type != k.type) return false;
+    return l.hooks ? have_hooks(l, k.hooks, k.hook_count) : k.hook_count == 0;
   }
   bool have_hooks(const vertex& v, int first, int count) const {
-    if (!detail::has_hooks(v)) return count == 0;
     int i = 0;
     return detail::each_hook(v, [&](const hook_key& k) { return i < count && k == hook_at(first + i++); }) && i == count;
   }

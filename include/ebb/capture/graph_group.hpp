@@ -1,0 +1,102 @@
+// ebb/capture/graph_group.hpp — a group as a graph: through the passes of a compiled function, then block by block.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "group.hpp"
+
+#include "../exec/alias.hpp"
+#include "../pass/outputs.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+class graph_group final : public merged_group {
+ public:
+  graph_group(const recording& r, const capture_progress& at, int first, int last, const composer& c)
+      : graph_group(r, at, first, last, c, distinct_outputs(lower(canonical_shapes(c.g)))) {}
+
+  /// What runs: products and the like as one step each, loops over blocks.
+  const block_program& program() const { return program_; }
+
+  static int products(const graph& g) {
+    int n = 0;
+    for (int k = 0; k < g.size(); ++k) n += g.op(k).what == kind::contract;
+    return n;
+  }
+  /// Whether all of it can run this way, and nothing of it can fail.
+  static bool fits(const graph& g) {
+    for (int k = 0; k < g.size(); ++k) {
+      const op_info& op = g.op(k);
+      if (op.what == kind::solve || op.what == kind::gather || op.what == kind::scatter) return false;
+      if (op.needs_elements || op.names_places || g.eq[k].sub >= 0 || !op.kernels.there) return false;
+    }
+    return true;
+  }
+
+ private:
+  graph_group(const recording& r, const capture_progress& at, int first, int last, const composer& c, const distinct_results& d)
+      : merged_group(r, at, first, last, interface_of(c, d)), program_(d.g), pointers_(interface_.arguments.size() + 1, nullptr) {
+    const plan& p = program_.steps();
+    int own = 0;
+    for (group_interface::result& x : interface_.results) {
+      if (x.shared >= 0) continue;
+      if (x.over >= 0 && !detail::may_overwrite(p, size_of(p), own, x.over)) x.over = -1;
+      ++own;
+    }
+    to_ = std::vector<void*>(static_cast<std::size_t>(own) + 1, nullptr);
+    const symbols& s = program_.program().syms;
+    values_.assign(static_cast<std::size_t>(s.count()) + 1, 0);
+  }
+  static group_interface interface_of(const composer& c, const distinct_results& d) {
+    group_interface all{c.arguments, {}};
+    std::vector<int> first(static_cast<std::size_t>(d.g.out.size()), -1);  // the result that has the array of each output
+    for (std::size_t i = 0; i < c.results.size(); ++i) {
+      group_interface::result x{c.results[i]};
+      const int from = d.from[static_cast<int>(i)];
+      if (from < 0) x.shared = ~from, x.is_argument = true;
+      else if (int& f = first[static_cast<std::size_t>(from)]; f >= 0) x.shared = f;
+      else f = static_cast<int>(i);
+      for (std::size_t a = 0; a < c.arguments.size(); ++a)
+        if (x.shared < 0 && c.arguments[a] == x.to) x.over = static_cast<int>(a);
+      all.results.push_back(x);
+    }
+    return all;
+  }
+
+  /// From how many bytes of an argument on a product is dear enough.
+  static constexpr std::size_t pays_from = std::size_t{32} << 10;
+
+  bool run_program(walk& w, group_scratch& s) override {
+    const graph& g = program_.program();
+    if (std::none_of(s.from.begin(), s.from.end(), [](const storage* x) { return x && x->bytes() >= pays_from; })) return false;
+    for (int i = 0; i < g.syms.count(); ++i) {
+      const extent_origin& o = g.syms.origin(i);
+      std::size_t& value = values_[static_cast<std::size_t>(i)];
+      if (o.rule == extent_rule::argument) value = static_cast<const node&>(*w.at(o.a).at).symbols()[o.b];
+      else {
+        const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, values_.data())); };
+        value = static_cast<std::size_t>(apply(o.rule, operand(o.a), operand(o.b)));
+      }
+    }
+    for (std::size_t a = 0; a < interface_.arguments.size(); ++a)
+      pointers_[a] = s.from[a] ? s.from[a]->data() : const_cast<void*>(s.bound[a]);
+    s.results.clear();
+    int own = 0;
+    for (const group_interface::result& x : interface_.results) {
+      if (x.shared >= 0) {
+        s.results.emplace_back();
+        continue;
+      }
+      const int k = g.out[own];
+      s.results.push_back(result_array(s, x, volume(g.shape_of(k), values_.data()) * size_of(g.op(k).result)));
+      to_[static_cast<std::size_t>(own++)] = s.results.back().data();
+    }
+    program_.run(pointers_.data(), to_.data(), values_.data(), "ebb::backward");
+    return true;
+  }
+
+  block_program program_;
+  std::vector<void*> pointers_, to_;
+  std::vector<std::size_t> values_;
+};
+
+}  // namespace ebb::inline EBB_ABI
