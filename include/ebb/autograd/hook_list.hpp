@@ -8,6 +8,7 @@
 // Hooks of one kind run in the order of registration, each on what the one before has left.
 #pragma once
 
+#include "thread.hpp"
 #include "vertex.hpp"
 
 #include "../exec/chainable.hpp"
@@ -71,9 +72,11 @@ struct hook_list {
 
   std::uint64_t add(hook_kind kind, std::uint32_t output, std::shared_ptr<hook> h) {
     entries.push_back({kind, output, next_id, std::move(h)});
+    ++this_tape().hook_changes;
     return next_id++;
   }
   void remove(std::uint64_t id) {
+    ++this_tape().hook_changes;
     for (entry& e : entries)
       if (e.id == id) e.call = nullptr;
     if (running.load(std::memory_order_relaxed) == 0)  // else a pass counts places
@@ -127,6 +130,7 @@ inline void retain(vertex& v, std::uint32_t output) {
   auto& retained = hooks_of(v).retained;
   if (retained.size() <= output) retained.resize(output + 1);
   retained[output].on = true;
+  ++this_tape().hook_changes;
 }
 
 /// Removes its hook when asked to; dropping the handle leaves the hook in place.

@@ -22,6 +22,7 @@ struct tape_state {
   backward_pass* pass = nullptr;    // the innermost that runs here
   const backward_engine* engine = nullptr;  // what a scope has chosen; null: what the process has
   saved_hooks* packing = nullptr;   // the innermost scope of hooks on saved values
+  std::uint64_t hook_changes = 0;   // how often hooks came or went
 };
 
 namespace detail {

@@ -27,9 +27,10 @@ class backward_plan {
   }
 
   void run(backward_pass& pass) {
+    const std::uint64_t changes = this_tape().hook_changes;  // from then on a group may know less than its nodes
     pass.start();
     for (const step& s : steps_) {
-      if (s.group && s.group->run(pass)) s.group->finish(pass);
+      if (s.group && this_tape().hook_changes == changes && s.group->run(pass)) s.group->finish(pass);
       else
         for (int i = s.first; i < s.last; ++i) pass.run_if_reached(i);
     }

@@ -63,10 +63,10 @@ inline bool has_one_order(backward_pass& pass) {
   return made;
 }
 
-/// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on.
-[[gnu::noinline]] inline void compare_sizes(const capturing_engine& e, captured& c, backward_pass& pass) {
+/// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on. Returns whether there are any.
+[[gnu::noinline]] inline bool compare_sizes(const capturing_engine& e, captured& c, backward_pass& pass) {
   const std::vector<int> changed = c.note_sizes(pass.vertices());
-  if (changed.empty()) return;
+  if (changed.empty()) return false;
   counting().new_shape_misses.fetch_add(1, std::memory_order_relaxed);
   if (e.tells_reasons) {
     const std::vector<int> dynamic = c.dynamic_sizes();
@@ -78,6 +78,7 @@ inline bool has_one_order(backward_pass& pass) {
     say(log_topic::compiled_autograd_verbose, s + "\n");
   }
   show(e, c.key(), pass);
+  return true;
 }
 
 inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
@@ -86,10 +87,11 @@ inline counted<captured_backward> find_captured(const backward_engine& engine, b
   std::uint32_t hash = 0;
   for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
   counted<captured> known = this_cache().find(pass, hash);
-  if (known) counting().hits.fetch_add(1, std::memory_order_relaxed);
-  else known = capture(e, pass, hash);
+  bool is_hit = !!known;
+  if (!known) known = capture(e, pass, hash);
   if (!known) return nullptr;
-  if (!e.options.dynamic) compare_sizes(e, *known, pass);
+  if (!e.options.dynamic && compare_sizes(e, *known, pass)) is_hit = false;
+  if (is_hit) counting().hits.fetch_add(1, std::memory_order_relaxed);
   if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(known.get());
   return counted<captured_backward>(known.get());
 }
