@@ -5,7 +5,7 @@
 #include "captured.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <cstdint>
 
 namespace ebb::inline EBB_ABI {
 
@@ -16,8 +16,8 @@ class capture_cache {
 
   /// Null if there is none. The pass then has not been touched.
   counted<captured> find(backward_pass& pass, std::uint32_t hash) {
-    std::vector<slot>& list = lists_[hash % list_count];
-    for (std::size_t i = 0; i < list.size(); ++i) {
+    vec<slot>& list = lists_[hash % list_count];
+    for (int i = 0; i < list.size(); ++i) {
       if (list[i].hash != hash || !list[i].of->key().match(pass)) continue;
       list[i].used = ++now_;
       if (i > 0) std::swap(list[i], list[0]);
@@ -27,17 +27,17 @@ class capture_cache {
   }
   void add(std::uint32_t hash, counted<captured> c) {
     while (size_ > 0 && size_ >= limit_) evict();
-    lists_[hash % list_count].push_back({hash, ++now_, std::move(c)});
+    lists_[hash % list_count].push({hash, ++now_, std::move(c)});
     ++size_;
   }
   /// f(const captured&) for each.
   void each(auto&& f) const {
-    for (const std::vector<slot>& list : lists_)
+    for (const vec<slot>& list : lists_)
       for (const slot& s : list) f(*s.of);
   }
   std::size_t size() const { return size_; }
   void clear() {
-    for (std::vector<slot>& list : lists_) list.clear();
+    for (vec<slot>& list : lists_) list = {};
     size_ = 0;
   }
   /// At least one.
@@ -48,25 +48,26 @@ class capture_cache {
 
  private:
   struct slot {
-    std::uint32_t hash;
-    std::uint64_t used;
+    std::uint32_t hash = 0;
+    std::uint64_t used = 0;
     counted<captured> of;
   };
   static constexpr std::size_t list_count = 256;
 
   void evict() {
-    std::vector<slot>* list = nullptr;
-    std::size_t oldest = 0;
-    for (std::vector<slot>& l : lists_)
-      for (std::size_t i = 0; i < l.size(); ++i)
+    vec<slot>* list = nullptr;
+    int oldest = 0;
+    for (vec<slot>& l : lists_)
+      for (int i = 0; i < l.size(); ++i)
         if (!list || l[i].used < (*list)[oldest].used) list = &l, oldest = i;
     const counted<captured> last = std::move((*list)[oldest].of);  // ends when the list is in order again
-    list->erase(list->begin() + static_cast<std::ptrdiff_t>(oldest));
+    if (oldest + 1 < list->size()) (*list)[oldest] = std::move(list->back());
+    list->pop();
     --size_;
     detail::counting().evictions.fetch_add(1, std::memory_order_relaxed);
   }
 
-  std::vector<slot> lists_[list_count];
+  vec<slot> lists_[list_count];
   std::size_t size_ = 0, limit_ = default_limit;
   std::uint64_t now_ = 0;
 };

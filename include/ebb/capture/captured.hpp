@@ -18,26 +18,26 @@ class captured final : public captured_backward {
   void run(backward_pass& pass) override { plan_.run(pass); }
 
   /// Where sizes are part of the key until they change. Returns the numbers of those that have changed and were static so far.
-  std::vector<int> note_sizes(const walk& w) {
-    std::vector<int> changed;
-    std::size_t number = 0;
+  vec<int> note_sizes(const walk& w) {
+    vec<int> changed;
+    int number = 0;
     for (int i = 0; i < key_.nodes(); ++i) {
       const node& n = static_cast<const node&>(*w.at(i).at);
       for (int s = 0; s < n.program->symbols; ++s, ++number) {
         const std::size_t now = n.symbols()[s];
-        if (number == sizes_.size()) sizes_.push_back({now, false});
+        if (number == sizes_.size()) sizes_.push({now, false});
         size& was = sizes_[number];
-        if (was.value != now && !std::exchange(was.is_dynamic, true)) changed.push_back(static_cast<int>(number));
+        if (was.value != now && !std::exchange(was.is_dynamic, true)) changed.push(static_cast<int>(number));
         was.value = now;
       }
     }
     return changed;
   }
   /// Numbers of sizes that have changed so far.
-  std::vector<int> dynamic_sizes() const {
-    std::vector<int> r;
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      if (sizes_[i].is_dynamic) r.push_back(static_cast<int>(i));
+  vec<int> dynamic_sizes() const {
+    vec<int> r;
+    for (int i = 0; i < sizes_.size(); ++i)
+      if (sizes_[i].is_dynamic) r.push(static_cast<int>(i));
     return r;
   }
 
@@ -46,7 +46,7 @@ class captured final : public captured_backward {
     std::size_t value;
     bool is_dynamic;
   };
-  std::vector<size> sizes_;
+  vec<size> sizes_;
   recording key_;
   backward_plan plan_;
 };

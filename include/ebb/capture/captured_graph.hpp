@@ -14,7 +14,6 @@
 
 #include "../graph/dot.hpp"
 
-#include <map>
 #include <mutex>
 
 namespace ebb::inline EBB_ABI {
@@ -24,9 +23,12 @@ namespace detail {
 /// The number of a region among all that have been captured.
 inline int region_number(const node_program* p) {
   static std::mutex mutex;
-  static std::map<const node_program*, int> numbers;
+  static vec<const void*> numbers;
   const std::lock_guard<std::mutex> alone(mutex);
-  return numbers.try_emplace(p, static_cast<int>(numbers.size())).first->second;
+  int n = 0;
+  while (n < numbers.size() && numbers[n] != p) ++n;
+  if (n == numbers.size()) numbers.push(p);
+  return n;
 }
 
 constexpr const char* text_of(hook_kind k) {
@@ -49,19 +51,19 @@ class captured_graph {
       : name_("CompiledAutograd" + std::to_string(number)), progress_(r), all_(r, progress_, pieces_, &pass) {
     for (int i = r.nodes(); i-- > 0;)  // regions that run first in the forward have the smaller numbers
       if (r.node_at(i).program->graphs) detail::region_number(r.node_at(i).program);
-    std::map<const node_program*, int> uses;
     for (int v = 0; v < r.nodes() + r.leaves(); ++v) {
-      vertex_.push_back(name_of(*pass.vertices().at(v).at));
-      prefix_.emplace_back();
+      vertex_.push(name_of(*pass.vertices().at(v).at));
+      prefix_.push({});
       if (r.is_leaf(v) || !r.node_at(v).program->graphs) continue;
-      const int used = uses[r.node_at(v).program]++;
+      int used = 0;
+      for (int u = 0; u < v; ++u) used += r.node_at(u).program == r.node_at(v).program;
       prefix_.back() = "aot" + std::to_string(detail::region_number(r.node_at(v).program)) + (used ? "_" + std::to_string(used) : "") + "_";
     }
     for (int v = 0; v < r.nodes() + r.leaves(); ++v) {
       const int first = r.is_leaf(v) ? r.leaf_at(v).hooks : r.node_at(v).hooks;
       const int count = r.is_leaf(v) ? r.leaf_at(v).hook_count : r.node_at(v).hook_count;
-      hooks_.emplace_back();
-      for (int h = 0; h < count; ++h) hooks_.back().push_back(r.hook_at(first + h).kind);
+      hooks_.push({});
+      for (int h = 0; h < count; ++h) hooks_.back().push(r.hook_at(first + h).kind);
     }
     all_.run(0, r.nodes());
     name_equations();
@@ -72,10 +74,10 @@ class captured_graph {
   const std::string& name() const { return name_; }
   /// All equations; what cannot be looked into stands between them.
   const graph& equations() const { return all_.g; }
-  const std::vector<capture_event>& events() const { return all_.events; }
+  const vec<capture_event>& events() const { return all_.events; }
   /// The vertex that equation k came from, or -1.
-  int origin(int k) const { return all_.origin[static_cast<std::size_t>(k)]; }
-  const std::string& vertex_name(int v) const { return vertex_[static_cast<std::size_t>(v)]; }
+  int origin(int k) const { return all_.origin[k]; }
+  const std::string& vertex_name(int v) const { return vertex_[v]; }
 
   std::string text() const {
     const graph_text names(all_.g, names_);
@@ -86,7 +88,7 @@ class captured_graph {
       shown = at;
       s += line + '\n';
     };
-    std::size_t next = 0;
+    int next = 0;
     for (int k = 0; k <= all_.g.size(); ++k) {
       for (; next < all_.events.size() && all_.events[next].before == k; ++next) {
         const capture_event& e = all_.events[next];
@@ -107,41 +109,45 @@ class captured_graph {
 
  private:
   void name_equations() {
-    std::map<std::string, int> used;
+    vec<std::string> plain;  // names without numbers
     const auto unique = [&](const std::string& name) {
-      const int n = used[name]++;
+      int n = 0;
+      for (const std::string& other : plain) n += other == name;
       return n ? name + "_" + std::to_string(n) : name;
     };
     for (int k = 0; k < all_.g.size(); ++k) {
       const op_info& op = all_.g.op(k);
       std::string name;
-      if (op.what == kind::input) name = argument_name(all_.arguments[static_cast<std::size_t>(all_.g.eq[k].attr[0])]);
+      if (op.what == kind::input) name = argument_name(argument(k));
       else if (hook_of(k) >= 0) name = "call_hook_" + std::string(op.name);
-      else if (op.what != kind::literal) name = (origin(k) >= 0 ? prefix_[static_cast<std::size_t>(origin(k))] : "") + std::string(op.name);
-      names_.push_back(name.empty() ? name : unique(name));
+      else if (op.what != kind::literal) name = (origin(k) >= 0 ? prefix_[origin(k)] : "") + std::string(op.name);
+      names_.push(name.empty() ? name : unique(name));
+      plain.push(name);
     }
   }
+  /// Of an equation that is one.
+  const capture_place& argument(int k) const { return all_.arguments[static_cast<int>(all_.g.eq[k].attr[0])]; }
   std::string argument_name(const capture_place& p) const {
     switch (p.is) {
       case capture_place::kind::slot: return "seed";
-      case capture_place::kind::saved: return prefix_[static_cast<std::size_t>(p.at)] + "saved" + std::to_string(p.number);
+      case capture_place::kind::saved: return prefix_[p.at] + "saved" + std::to_string(p.number);
       case capture_place::kind::leaf_gradient: return vertex_name(p.at) + "_grad";
       case capture_place::kind::bound: return "bound";
       default: return p.value >= 0 ? "call_hook" : "call_backward";
     }
   }
   int hook_of(int k) const {
-    for (std::size_t i = 0; i < all_.hooks.size(); ++i)
+    for (int i = 0; i < all_.hooks.size(); ++i)
       if (k >= all_.hooks[i].first && k < all_.hooks[i].last) return static_cast<int>(i);
     return -1;
   }
   std::string hook_text(int i) const {
-    return "tensor_pre_hook of " + vertex_name(all_.hooks[static_cast<std::size_t>(i)].at) + ", traced";
+    return "tensor_pre_hook of " + vertex_name(all_.hooks[i].at) + ", traced";
   }
   std::string origin_text(int v) const { return v < 0 ? "" : node_call(vertex_name(v), v); }
   bool is_result_of_call(int k) const {
     return all_.g.op(k).what == kind::input &&
-           all_.arguments[static_cast<std::size_t>(all_.g.eq[k].attr[0])].is == capture_place::kind::opaque;
+           argument(k).is == capture_place::kind::opaque;
   }
   std::string event_text(const graph_text& names, const capture_event& e) const {
     const auto list = [&](const vec<int>& numbers) {
@@ -155,7 +161,7 @@ class captured_graph {
       case capture_event::kind::function: return list(e.out) + " = call_backward " + vertex_name(e.at) + ", " + list(e.in);
       default: break;
     }
-    const std::string type = detail::text_of(hooks_[static_cast<std::size_t>(e.at)][static_cast<std::size_t>(e.number)]);
+    const std::string type = detail::text_of(hooks_[e.at][e.number]);
     return (e.out.empty() ? "" : list(e.out) + " = ") + "call_hook" + (e.in.empty() ? "" : " " + list(e.in)) + ", hook_type = " + type;
   }
 
@@ -163,8 +169,8 @@ class captured_graph {
   piece_table pieces_;
   capture_progress progress_;
   composer all_;
-  std::vector<std::string> vertex_, prefix_, names_;
-  std::vector<std::vector<hook_kind>> hooks_;
+  vec<std::string> vertex_, prefix_, names_;
+  vec<vec<hook_kind>> hooks_;
 };
 
 inline std::string to_string(const captured_graph& g) { return g.text(); }

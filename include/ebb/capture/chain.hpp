@@ -18,10 +18,10 @@ struct chain_program {
     int number;  // of the argument or the result; of the block
   };
   dtype type = dtype::f32;
-  std::vector<chain_word> code;
-  std::vector<place> places;
-  std::vector<chain_use> use;
-  std::vector<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
+  vec<chain_word> code;
+  vec<place> places;
+  vec<chain_use> use;
+  vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
   int blocks = 0;
 };
 
@@ -33,16 +33,16 @@ struct group_interface {
     bool is_argument = false;
     int over = -1;      // the argument that it may be written over, or -1
   };
-  std::vector<capture_place> arguments;
-  std::vector<result> results;
+  vec<capture_place> arguments;
+  vec<result> results;
 };
 
 class chain_builder {
  public:
   chain_builder(const recording& r, const capture_progress& at, piece_table& pieces) : r_(r), at_(at), pieces_(pieces) {
     const visit& last = r.visit_at(r.nodes() + r.leaves() - 1);
-    slot_.assign(static_cast<std::size_t>(last.first + last.outputs), -1);
-    changed_.assign(slot_.size(), 0);
+    slot_ = vec<int>(last.first + last.outputs, -1);
+    changed_ = vec<char>(slot_.size(), 0);
   }
 
   static constexpr int longest = 64;
@@ -51,7 +51,7 @@ class chain_builder {
   int take(int first, int last) {
     for (int i = first; i < last; ++i) {
       add_node(i);
-      if (!fits_ || static_cast<int>(steps_.size()) > longest) return i;
+      if (!fits_ || steps_.size() > longest) return i;
     }
     for (int v = 0; v < r_.nodes() + r_.leaves(); ++v)
       for (int o = 0; o < r_.visit_at(v).outputs; ++o)
@@ -60,7 +60,7 @@ class chain_builder {
   }
   const group_interface& interface() const { return interface_; }
   /// How many links it has, sums among them.
-  int length() const { return static_cast<int>(steps_.size()); }
+  int length() const { return steps_.size(); }
   chain_program code() && {
     emit();
     return std::move(p_);
@@ -82,34 +82,34 @@ class chain_builder {
     vec<int> out;
   };
 
-  std::size_t slot(int at, int output) const { return static_cast<std::size_t>(r_.visit_at(at).first + output); }
+  int slot(int at, int output) const { return r_.visit_at(at).first + output; }
   int new_value(int argument = -1, bool is_element = false) {
-    values_.push_back({argument, is_element});
-    return static_cast<int>(values_.size()) - 1;
+    values_.push({argument, is_element});
+    return values_.size() - 1;
   }
   int argument(const capture_place& from, bool is_element) {
-    for (std::size_t v = 0; v < values_.size(); ++v)
-      if (const int a = values_[v].argument; a >= 0 && interface_.arguments[static_cast<std::size_t>(a)] == from) {
+    for (int v = 0; v < values_.size(); ++v)
+      if (const int a = values_[v].argument; a >= 0 && interface_.arguments[a] == from) {
         fits_ = fits_ && values_[v].is_element == is_element;
         return static_cast<int>(v);
       }
-    interface_.arguments.push_back(from);
-    return new_value(static_cast<int>(interface_.arguments.size()) - 1, is_element);
+    interface_.arguments.push(from);
+    return new_value(interface_.arguments.size() - 1, is_element);
   }
   int value_at(int v, int output, bool is_element) {
     int& k = slot_[slot(v, output)];
     if (k < 0 && !changed_[slot(v, output)] && at_.defined(v, output)) k = argument({capture_place::kind::slot, v, output}, is_element);
-    fits_ = fits_ && (k < 0 || values_[static_cast<std::size_t>(k)].is_element == is_element);
+    fits_ = fits_ && (k < 0 || values_[k].is_element == is_element);
     return k;
   }
   void give(const capture_place& to, int v) {
-    value& x = values_[static_cast<std::size_t>(v)];
+    value& x = values_[v];
     group_interface::result r{to};
     if (x.argument >= 0) r.shared = x.argument, r.is_argument = true;
     else if (x.result >= 0) r.shared = x.result;
-    else x.result = static_cast<int>(interface_.results.size());
+    else x.result = interface_.results.size();
     fits_ = fits_ && !x.is_element;
-    interface_.results.push_back(r);
+    interface_.results.push(r);
   }
   void put_type(dtype type) {
     fits_ = fits_ && (!has_type_ || p_.type == type);
@@ -140,9 +140,9 @@ class chain_builder {
       if (!link.link) return void(fits_ = false);
       put_type(link.type);
       for (int o = 0; o < link.results; ++o) out.push(new_value());
-      steps_.push_back({&link, in, out});
+      steps_.push({&link, in, out});
       for (int j = 0; link.primary < 0 && j < key.program->edges; ++j)
-        if (const edge_key& e = r_.edge_at(i, j); e.to >= 0) p_.extents.emplace_back(e.to, static_cast<int>(e.output));
+        if (const edge_key& e = r_.edge_at(i, j); e.to >= 0) p_.extents.push({e.to, static_cast<int>(e.output)});
     }
     for (int o = 0; o < v.outputs; ++o) slot_[slot(i, o)] = -1, changed_[slot(i, o)] = 0;
     for (int j = 0; arrived && fits_ && j < key.program->edges; ++j) {
@@ -158,14 +158,14 @@ class chain_builder {
   }
   void arrive(const edge_key& e, int v) {
     if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
-    const int there = value_at(e.to, static_cast<int>(e.output), values_[static_cast<std::size_t>(v)].is_element);
+    const int there = value_at(e.to, static_cast<int>(e.output), values_[v].is_element);
     slot_[slot(e.to, static_cast<int>(e.output))] = there < 0 ? v : add(there, v);
     changed_[slot(e.to, static_cast<int>(e.output))] = 1;
   }
   int add(int there, int v) {
-    fits_ = fits_ && !values_[static_cast<std::size_t>(v)].is_element;
+    fits_ = fits_ && !values_[v].is_element;
     const int r = new_value();
-    steps_.push_back({nullptr, {there, v}, {r}});
+    steps_.push({nullptr, {there, v}, {r}});
     return r;
   }
   int run_tensor_hooks(int v, int output, int k, int first, int count) {
@@ -179,9 +179,9 @@ class chain_builder {
       for (int i = 0; i < key.program->values; ++i)
         in.push(argument({capture_place::kind::bound, v, h, i}, link.elements >> i & 1));
       in.push(k);
-      fits_ = fits_ && !values_[static_cast<std::size_t>(k)].is_element;
+      fits_ = fits_ && !values_[k].is_element;
       k = new_value();
-      steps_.push_back({&link, in, {k}});
+      steps_.push({&link, in, {k}});
     }
     return k;
   }
@@ -193,7 +193,7 @@ class chain_builder {
     else {
       const int had = argument(grad, false);
       give(grad, add(had, g));
-      interface_.results.back().over = values_[static_cast<std::size_t>(had)].argument;
+      interface_.results.back().over = values_[had].argument;
     }
     slot_[slot(l, 0)] = -1, changed_[slot(l, 0)] = 0;
   }
@@ -203,56 +203,54 @@ class chain_builder {
   static constexpr auto links = std::array{chain_links<T>::load, chain_links<T>::add, chain_links<T>::store, chain_links<T>::end};
   enum builtin { load, plus, store, end };
   void word(builtin which) {
-    if (p_.type == dtype::f64) p_.code.push_back(chain_word::of<double>(links<double>[which]));
-    else p_.code.push_back(chain_word::of<float>(links<float>[which]));
+    if (p_.type == dtype::f64) p_.code.push(chain_word::of<double>(links<double>[which]));
+    else p_.code.push(chain_word::of<float>(links<float>[which]));
   }
-  void place_word(int number) { p_.code.push_back(chain_word(number)); }
+  void place_word(int number) { p_.code.push(chain_word(number)); }
 
   int new_place(place_kind is, int number, chain_use use) {
-    p_.places.push_back({is, number});
-    p_.use.push_back(use);
-    return static_cast<int>(p_.places.size()) - 1;
+    p_.places.push({is, number});
+    p_.use.push(use);
+    return p_.places.size() - 1;
   }
   /// Where a value is, or will be, in memory.
   int memory_of(int v) {
-    value& x = values_[static_cast<std::size_t>(v)];
+    value& x = values_[v];
     if (x.place >= 0) return x.place;
     if (x.argument >= 0)
       return x.place = x.is_element ? new_place(place_kind::element, x.argument, chain_use::neither)
                                     : new_place(place_kind::argument, x.argument, chain_use::read);
     if (x.result >= 0) return x.place = new_place(place_kind::result, x.result, chain_use::written);
     if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++, chain_use::neither);
-    x.place = free_.back();
-    free_.pop_back();
-    return x.place;
+    return x.place = free_.pop();
   }
   /// v is no longer in registers: it is stored if it has to be.
   void spill(int v) {
     if (v < 0) return;
-    value& x = values_[static_cast<std::size_t>(v)];
-    if (x.argument >= 0 || x.result >= 0 || x.uses == 0 || stored_[static_cast<std::size_t>(v)]) return;
+    value& x = values_[v];
+    if (x.argument >= 0 || x.result >= 0 || x.uses == 0 || stored_[v]) return;
     word(store);
     place_word(memory_of(v));
-    stored_[static_cast<std::size_t>(v)] = 1;
+    stored_[v] = 1;
   }
   void used(int v) {
-    value& x = values_[static_cast<std::size_t>(v)];
-    if (--x.uses == 0 && x.place >= 0 && p_.places[static_cast<std::size_t>(x.place)].is == chain_program::place::kind::block)
-      free_.push_back(x.place);
+    value& x = values_[v];
+    if (--x.uses == 0 && x.place >= 0 && p_.places[x.place].is == chain_program::place::kind::block)
+      free_.push(x.place);
   }
   /// v has just come into registers.
   void made(int v) {
     current_ = v;
-    value& x = values_[static_cast<std::size_t>(v)];
+    value& x = values_[v];
     if (x.result < 0) return;
     word(store);
     place_word(memory_of(v));
   }
 
   void emit() {
-    stored_.assign(values_.size(), 0);
+    stored_ = vec<char>(values_.size(), 0);
     for (const step& s : steps_)
-      for (int v : s.in) ++values_[static_cast<std::size_t>(v)].uses;
+      for (int v : s.in) ++values_[v].uses;
     for (const step& s : steps_) {
       if (s.link) emit_link(s);
       else emit_add(s);
@@ -271,15 +269,15 @@ class chain_builder {
     if (primary >= 0) bring(s.in[primary]);
     for (int a = 0; a < s.in.size(); ++a)
       if (a != primary && s.in[a] == current_) spill_now(current_);
-    for (int a = 0; a < s.in.size(); ++a) --values_[static_cast<std::size_t>(s.in[a])].uses;
+    for (int a = 0; a < s.in.size(); ++a) --values_[s.in[a]].uses;
     spill(current_);
-    for (int a = 0; a < s.in.size(); ++a) ++values_[static_cast<std::size_t>(s.in[a])].uses;
-    p_.code.push_back(s.link->link());
+    for (int a = 0; a < s.in.size(); ++a) ++values_[s.in[a]].uses;
+    p_.code.push(s.link->link());
     for (int a = 0; a < s.in.size(); ++a)
       if (a != primary) place_word(memory_of(s.in[a]));
     for (int o = 1; o < s.out.size(); ++o) {
       place_word(memory_of(s.out[o]));
-      stored_[static_cast<std::size_t>(s.out[o])] = 1;
+      stored_[s.out[o]] = 1;
     }
     for (int v : s.in) used(v);
     made(s.out[0]);
@@ -290,9 +288,9 @@ class chain_builder {
     bring(swapped ? there : v);
     const int other = swapped ? v : there;
     if (other == current_) spill_now(current_);
-    for (int x : s.in) --values_[static_cast<std::size_t>(x)].uses;
+    for (int x : s.in) --values_[x].uses;
     spill(current_);
-    for (int x : s.in) ++values_[static_cast<std::size_t>(x)].uses;
+    for (int x : s.in) ++values_[x].uses;
     word(plus);
     place_word(memory_of(other));
     for (int x : s.in) used(x);
@@ -300,24 +298,24 @@ class chain_builder {
   }
   /// The same value in registers and in memory.
   void spill_now(int v) {
-    value& x = values_[static_cast<std::size_t>(v)];
-    if (x.argument >= 0 || x.result >= 0 || stored_[static_cast<std::size_t>(v)]) return;
+    value& x = values_[v];
+    if (x.argument >= 0 || x.result >= 0 || stored_[v]) return;
     word(store);
     place_word(memory_of(v));
-    stored_[static_cast<std::size_t>(v)] = 1;
+    stored_[v] = 1;
   }
 
   const recording& r_;
   capture_progress at_;
   piece_table& pieces_;
-  std::vector<int> slot_;  // the value of each, or -1
-  std::vector<char> changed_;
-  std::vector<value> values_;
-  std::vector<step> steps_;
+  vec<int> slot_;  // the value of each, or -1
+  vec<char> changed_;
+  vec<value> values_;
+  vec<step> steps_;
   group_interface interface_;
   chain_program p_;
-  std::vector<int> free_;
-  std::vector<char> stored_;
+  vec<int> free_;
+  vec<char> stored_;
   int current_ = -1;
   bool fits_ = true, has_type_ = false;
 };

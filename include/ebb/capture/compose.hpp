@@ -12,9 +12,7 @@
 #include "recording.hpp"
 
 #include "../autograd/derivation.hpp"
-#include "../op/kit.hpp"
-
-#include <unordered_map>
+#include <memory>
 
 namespace ebb::inline EBB_ABI {
 
@@ -62,10 +60,6 @@ inline backward_piece piece_of(const segment_graphs& s) {
   return p;
 }
 
-inline const dtype_kit& kit_for(dtype type) {
-  return with_dtype(type, [&]<class T>(T) -> const dtype_kit& { return kit_of<T>::table; });
-}
-
 }  // namespace detail
 
 /// Which gradients are defined, and what every vertex still waits for, as a backward goes on. An opaque function is taken to give all.
@@ -74,14 +68,14 @@ class capture_progress {
   explicit capture_progress(const recording& r) : r_(&r) {
     int slots = 0;
     for (int i = 0; i < r.nodes() + r.leaves(); ++i) {
-      waiting_.push_back(r.visit_at(i).waiting);
+      waiting_.push(r.visit_at(i).waiting);
       slots += r.visit_at(i).outputs;
     }
-    defined_.assign(static_cast<std::size_t>(slots), 0);
+    defined_ = vec<char>(slots, 0);
     for (const edge_key& k : r.roots())
       if (r.visit_at(k.to).is_reached()) defined(k.to, static_cast<int>(k.output)) = 1;
   }
-  char& defined(int at, int output) { return defined_[static_cast<std::size_t>(r_->visit_at(at).first + output)]; }
+  char& defined(int at, int output) { return defined_[r_->visit_at(at).first + output]; }
   /// Whether all this will be so each time: nothing has run so far that may leave a gradient undefined.
   bool is_certain() const { return is_certain_; }
 
@@ -91,7 +85,7 @@ class capture_progress {
       const int to = r_->edge_at(i, j).to;
       bool again = false;
       for (int k = 0; k < j; ++k) again = again || r_->edge_at(i, k).to == to;
-      if (to >= 0 && !again && r_->is_leaf(to) && waiting_[static_cast<std::size_t>(to)] == 0) f(to);
+      if (to >= 0 && !again && r_->is_leaf(to) && waiting_[to] == 0) f(to);
     }
   }
 
@@ -104,7 +98,7 @@ class capture_progress {
     for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
       const edge_key& e = r_->edge_at(i, j);
       if (e.to < 0) continue;
-      --waiting_[static_cast<std::size_t>(e.to)];
+      --waiting_[e.to];
       if (r_->visit_at(e.to).is_reached() && (!piece || piece->depends[j] & arrived)) defined(e.to, static_cast<int>(e.output)) = 1;
     }
   }
@@ -124,8 +118,8 @@ class capture_progress {
 
  private:
   const recording* r_;
-  std::vector<char> defined_;
-  std::vector<int> waiting_;
+  vec<char> defined_;
+  vec<int> waiting_;
   bool is_certain_ = true;
 };
 
@@ -135,26 +129,36 @@ class piece_table {
   /// Null for what is no segment.
   const detail::backward_piece* find(const node_program* p) {
     if (!p->graphs) return nullptr;
-    const auto [at, is_new] = pieces_.try_emplace(p);
-    if (is_new) at->second = detail::piece_of(*p->graphs);
-    return &at->second;
+    for (const entry& e : pieces_)
+      if (e.program == p) return e.piece.get();
+    pieces_.push({p, std::make_unique<detail::backward_piece>(detail::piece_of(*p->graphs))});
+    const graph& g = pieces_.back().piece->g;
+    for (int k = 0; k < g.size(); ++k) kits_[static_cast<int>(g.op(k).result)] = g.op(k).kit;
+    return pieces_.back().piece.get();
   }
+  /// What can be emitted for a dtype; null if none of the pieces has it.
+  const dtype_kit* kit(dtype type) const { return kits_[static_cast<int>(type)]; }
 
  private:
-  std::unordered_map<const node_program*, detail::backward_piece> pieces_;
+  struct entry {
+    const node_program* program;
+    std::unique_ptr<const detail::backward_piece> piece;
+  };
+  vec<entry> pieces_;
+  const dtype_kit* kits_[8] = {};
 };
 
 /// Puts together the graph of some nodes in a row. With a pass in hand it also goes through what cannot be looked into.
 class composer {
  public:
   graph g;
-  std::vector<capture_place> arguments, results;
-  std::vector<int> origin;                   // of each equation: the vertex, or -1
-  std::vector<capture_event> events;
-  std::vector<inlined_hook> hooks;
+  vec<capture_place> arguments, results;
+  vec<int> origin;                   // of each equation: the vertex, or -1
+  vec<capture_event> events;
+  vec<inlined_hook> hooks;
 
   composer(const recording& r, const capture_progress& at, piece_table& pieces, backward_pass* pass = nullptr)
-      : r_(r), at_(at), pieces_(pieces), pass_(pass), value_(static_cast<std::size_t>(slots()), -1), changed_(value_.size(), 0) {}
+      : r_(r), at_(at), pieces_(pieces), pass_(pass), value_(slots(), -1), changed_(slots(), 0) {}
 
   void run(int first, int last) {
     if (pass_) begin();
@@ -172,20 +176,24 @@ class composer {
     const visit& last = r_.visit_at(r_.nodes() + r_.leaves() - 1);
     return last.first + last.outputs;
   }
-  std::size_t slot(int at, int output) const { return static_cast<std::size_t>(r_.visit_at(at).first + output); }
+  int slot(int at, int output) const { return r_.visit_at(at).first + output; }
   /// All equations that have come since belong to this vertex.
-  void mark(int vertex) { origin.resize(static_cast<std::size_t>(g.size()), vertex); }
+  void mark(int vertex) {
+    while (origin.size() < g.size()) origin.push(vertex);
+  }
+  /// -1 where the dtype is none of any segment: it is not shown then.
   int argument(const capture_place& from, dtype type, int shape) {
-    for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (!pieces_.kit(type)) return -1;
+    for (int i = 0; i < arguments.size(); ++i)
       if (arguments[i] == from) return g.input(static_cast<int>(i));
     mark(-1);
-    arguments.push_back(from);
-    const int k = detail::kit_for(type).input(g, shape, g.inputs++);
+    arguments.push(from);
+    const int k = pieces_.kit(type)->input(g, shape, g.inputs++);
     mark(from.at);
     return k;
   }
   void put(const capture_place& to, int k) {
-    results.push_back(to);
+    results.push(to);
     g.out.push(k);
   }
   /// The shape of a gradient as numbers: for what no segment has said it of.
@@ -202,8 +210,8 @@ class composer {
       const int o = static_cast<int>(k.output);
       const int seed = argument({capture_place::kind::slot, k.to, o}, type_of_slot(k.to, o), shape_of_slot(k.to, o));
       value_[slot(k.to, o)] = seed;
-      origin.back() = -1;
-      events.push_back({capture_event::kind::validate, g.size(), k.to, 0, {seed}, {}});
+      if (seed >= 0) origin.back() = -1;
+      events.push({capture_event::kind::validate, g.size(), k.to, 0, {seed}, {}});
     }
   }
   /// What has arrived there so far, or -1.
@@ -222,7 +230,7 @@ class composer {
   }
   int add(int a, int b) {
     g.syms.unify(g.shape_of(a), g.shape_of(b));
-    return detail::kit_for(g.op(a).result).add(g, a, b);
+    return g.op(a).kit->add(g, a, b);
   }
   void forget(int i) {
     for (int o = 0; o < r_.visit_at(i).outputs; ++o) value_[slot(i, o)] = -1, changed_[slot(i, o)] = 0;
@@ -249,21 +257,21 @@ class composer {
     in.push(k);
     mark(v);
     const int before = g.size(), result = splice(g, from, in)[0];
-    hooks.push_back({before, g.size(), v});
+    hooks.push({before, g.size(), v});
     mark(v);
     return result;
   }
   int call_hook(int v, int number, int k) {
     mark(v);
     const int result = argument({capture_place::kind::opaque, v, number, g.size()}, g.op(k).result, g.eq[k].shape);
-    events.push_back({capture_event::kind::hook, g.size() - 1, v, number, {k}, {result}});
+    events.push({capture_event::kind::hook, g.size() - 1, v, number, {k}, {result}});
     return result;
   }
 
   /// Hooks that see more than one gradient are events.
   void announce(hook_kind kind, int v, int first, int count) {
     for (int h = 0; pass_ && h < count; ++h)
-      if (r_.hook_at(first + h).kind == kind) events.push_back({capture_event::kind::hook, g.size(), v, h, {}, {}});
+      if (r_.hook_at(first + h).kind == kind) events.push({capture_event::kind::hook, g.size(), v, h, {}, {}});
   }
   void add_node(int i) {
     const node_key& key = r_.node_at(i);
@@ -279,7 +287,7 @@ class composer {
     mark(i);
     forget(i);
     for (int j = 0; j < out.size(); ++j)
-      if (!piece || piece->depends[j] & arrived) arrive(r_.edge_at(i, j), out[j]);
+      if (out[j] >= 0 && (!piece || piece->depends[j] & arrived)) arrive(r_.edge_at(i, j), out[j]);
     mark(-1);
     at_.run(i, piece);
     complete_leaves(i);
@@ -305,7 +313,7 @@ class composer {
         g.syms.unify(shape_of(k), g.shape_of(value));
         value = run_tensor_hooks(i, o, value, key.hooks, key.hook_count);
       }
-      in[kept + s] = value >= 0 ? value : detail::kit_for(type).literal(g, g.intern(shape_of(k)), 0);
+      in[kept + s] = value >= 0 ? value : piece.g.op(k).kit->literal(g, g.intern(shape_of(k)), 0);
     }
     for (int a = 0; a < kept; ++a)
       if (const int k = piece.g.input(a); k >= 0)
@@ -326,7 +334,7 @@ class composer {
       const int o = static_cast<int>(to.output);
       e.out.push(to.to < 0 ? -1 : argument({capture_place::kind::opaque, i, j, -1}, type_of_slot(to.to, o), shape_of_slot(to.to, o)));
     }
-    events.push_back(e);
+    events.push(e);
     return e.out;
   }
 
@@ -347,7 +355,7 @@ class composer {
     if (r_.options().accumulates && r_.visit_at(l).needed) {
       announce(hook_kind::node_pre, l, key.hooks, key.hook_count);
       put({capture_place::kind::leaf_gradient, l}, k);
-      if (pass_) events.push_back({capture_event::kind::accumulate, g.size(), l, 0, {k, had}, {}});
+      if (pass_) events.push({capture_event::kind::accumulate, g.size(), l, 0, {k, had}, {}});
       announce(hook_kind::post_accumulate, l, key.hooks, key.hook_count);
       announce(hook_kind::node_post, l, key.hooks, key.hook_count);
     }
@@ -382,8 +390,8 @@ class composer {
   capture_progress at_;
   piece_table& pieces_;
   backward_pass* pass_;
-  std::vector<int> value_;      // of each slot: an equation, or -1
-  std::vector<char> changed_;
+  vec<int> value_;      // of each slot: an equation, or -1
+  vec<char> changed_;
 };
 
 }  // namespace ebb::inline EBB_ABI

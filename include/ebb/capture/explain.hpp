@@ -52,22 +52,22 @@ inline std::string difference_at(const recording& a, const recording& b, int pla
 inline std::string reason_for(const recording& now, const capture_cache& cache, const walk& w) {
   int best = -1;
   std::string difference;
-  std::vector<std::size_t> sizes;
+  vec<std::size_t> sizes;
   const auto compare = [&](const captured& c) {
     int place = 0;
     while (place <= now.nodes() + now.leaves() && difference_at(now, c.key(), place).empty()) ++place;
-    if (place > best) best = place, sizes.clear(), difference = difference_at(now, c.key(), place);
+    if (place > best) best = place, sizes = {}, difference = difference_at(now, c.key(), place);
     if (place < best || place == 0 || place > now.nodes() + now.leaves()) return;
     const recording& was = c.key();
     const int i = place - 1;
-    if (i < was.nodes() && !now.is_leaf(i) && was.node_at(i).program == now.node_at(i).program) sizes.push_back(was.key_size(i));
+    if (i < was.nodes() && !now.is_leaf(i) && was.node_at(i).program == now.node_at(i).program) sizes.push(was.key_size(i));
   };
   cache.each(compare);
   if (best < 0 || best > now.nodes() + now.leaves()) best = 0;
   std::string s = "Cache miss due to new autograd node: ";
   s += best == 0 ? "GraphRoot (NodeCall 0)" : node_call(name_of(*w.at(best - 1).at), best - 1);
   s += " with key size " + std::to_string(best == 0 ? sizeof(pass_key) : now.key_size(best - 1)) + ", previous key sizes=[";
-  for (std::size_t i = 0; i < sizes.size(); ++i) s += (i ? "," : "") + std::to_string(sizes[i]);
+  for (int i = 0; i < sizes.size(); ++i) s += (i ? "," : "") + std::to_string(sizes[i]);
   return s + "]" + (difference.empty() ? "" : "; " + difference) + "\n";
 }
 

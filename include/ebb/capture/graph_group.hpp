@@ -42,22 +42,22 @@ class graph_group final : public merged_group {
       if (x.over >= 0 && !detail::may_overwrite(p, size_of(p), own, x.over)) x.over = -1;
       ++own;
     }
-    to_ = std::vector<void*>(static_cast<std::size_t>(own) + 1, nullptr);
+    to_ = vec<void*>(own + 1, nullptr);
     const symbols& s = program_.program().syms;
-    values_.assign(static_cast<std::size_t>(s.count()) + 1, 0);
+    values_ = vec<std::size_t>(s.count() + 1, 0);
   }
   static group_interface interface_of(const composer& c, const distinct_results& d) {
     group_interface all{c.arguments, {}};
-    std::vector<int> first(static_cast<std::size_t>(d.g.out.size()), -1);  // the result that has the array of each output
-    for (std::size_t i = 0; i < c.results.size(); ++i) {
+    vec<int> first(d.g.out.size(), -1);  // the result that has the array of each output
+    for (int i = 0; i < c.results.size(); ++i) {
       group_interface::result x{c.results[i]};
-      const int from = d.from[static_cast<int>(i)];
+      const int from = d.from[i];
       if (from < 0) x.shared = ~from, x.is_argument = true;
-      else if (int& f = first[static_cast<std::size_t>(from)]; f >= 0) x.shared = f;
-      else f = static_cast<int>(i);
-      for (std::size_t a = 0; a < c.arguments.size(); ++a)
-        if (x.shared < 0 && c.arguments[a] == x.to) x.over = static_cast<int>(a);
-      all.results.push_back(x);
+      else if (int& f = first[from]; f >= 0) x.shared = f;
+      else f = i;
+      for (int a = 0; a < c.arguments.size(); ++a)
+        if (x.shared < 0 && c.arguments[a] == x.to) x.over = a;
+      all.results.push(x);
     }
     return all;
   }
@@ -67,36 +67,34 @@ class graph_group final : public merged_group {
 
   bool run_program(walk& w, group_scratch& s) override {
     const graph& g = program_.program();
-    if (std::none_of(s.from.begin(), s.from.end(), [](const storage* x) { return x && x->bytes() >= pays_from; })) return false;
+    if (std::none_of(s.from.begin(), s.from.end(), [](const group_source& x) { return x.bytes() >= pays_from; })) return false;
     for (int i = 0; i < g.syms.count(); ++i) {
       const extent_origin& o = g.syms.origin(i);
-      std::size_t& value = values_[static_cast<std::size_t>(i)];
+      std::size_t& value = values_[i];
       if (o.rule == extent_rule::argument) value = static_cast<const node&>(*w.at(o.a).at).symbols()[o.b];
       else {
         const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, values_.data())); };
         value = static_cast<std::size_t>(apply(o.rule, operand(o.a), operand(o.b)));
       }
     }
-    for (std::size_t a = 0; a < interface_.arguments.size(); ++a)
-      pointers_[a] = s.from[a] ? s.from[a]->data() : const_cast<void*>(s.bound[a]);
-    s.results.clear();
+    for (int a = 0; a < interface_.arguments.size(); ++a) pointers_[a] = s.from[a].data();
     int own = 0;
     for (const group_interface::result& x : interface_.results) {
       if (x.shared >= 0) {
-        s.results.emplace_back();
+        s.results.push({});
         continue;
       }
       const int k = g.out[own];
-      s.results.push_back(result_array(s, x, volume(g.shape_of(k), values_.data()) * size_of(g.op(k).result)));
-      to_[static_cast<std::size_t>(own++)] = s.results.back().data();
+      s.results.push(result_array(s, x, volume(g.shape_of(k), values_.data()) * size_of(g.op(k).result)));
+      to_[own++] = s.results.back().data();
     }
     program_.run(pointers_.data(), to_.data(), values_.data(), "ebb::backward");
     return true;
   }
 
   block_program program_;
-  std::vector<void*> pointers_, to_;
-  std::vector<std::size_t> values_;
+  vec<void*> pointers_, to_;
+  vec<std::size_t> values_;
 };
 
 }  // namespace ebb::inline EBB_ABI

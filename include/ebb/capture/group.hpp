@@ -13,18 +13,41 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// Where an argument of a group is: an array that somebody holds, or a value bound to a hook.
+class group_source {
+ public:
+  group_source() = default;
+  explicit group_source(storage* array) : array_(array) {}
+  explicit group_source(const void* bound) : bound_(bound) {}
+
+  void* data() const { return array_ ? array_->data() : const_cast<void*>(bound_); }
+  bool is_bound() const { return bound_ != nullptr; }
+  std::size_t bytes() const { return array_ ? array_->bytes() : 0; }
+  storage& array() const { return *array_; }
+
+ private:
+  storage* array_ = nullptr;
+  const void* bound_ = nullptr;
+};
+
 /// What a thread's groups need while they run: they call nobody, so one is enough.
 struct group_scratch {
-  std::vector<storage> held, results;
-  std::vector<storage*> from;
-  std::vector<const void*> bound;
-  std::vector<chain_place> places;
-  std::vector<leaf*> locked;
+  vec<storage> held, results;
+  vec<group_source> from;
+  vec<chain_place> places;
+  vec<leaf*> locked;
   workspace arena;
 
   static group_scratch& of_thread() {
     static thread_local group_scratch s;
     return s;
+  }
+  /// Nothing of a group outlives it.
+  void forget() {
+    for (storage& x : held) x = {};
+    for (storage& x : results) x = {};
+    held.shrink(0);
+    results.shrink(0);
   }
 };
 
@@ -33,22 +56,22 @@ class merged_group {
   merged_group(const recording& r, const capture_progress& at, int first, int last, group_interface interface)
       : r_(r), first_(first), last_(last), interface_(std::move(interface)) {
     capture_progress now = at;
-    std::vector<char> seen(static_cast<std::size_t>(r.nodes() + r.leaves()), 0);
+    vec<char> seen(r.nodes() + r.leaves(), 0);
     const auto expect = [&](int v) {
-      if (now.is_certain() || std::exchange(seen[static_cast<std::size_t>(v)], 1)) return;
-      for (int o = 0; o < r.visit_at(v).outputs; ++o) expected_.push_back({v, o, now.defined(v, o) != 0});
+      if (now.is_certain() || std::exchange(seen[v], 1)) return;
+      for (int o = 0; o < r.visit_at(v).outputs; ++o) expected_.push({v, o, now.defined(v, o) != 0});
     };
     for (int i = first; i < last; ++i)
-      for (int o = 0; o < r.visit_at(i).outputs; ++o) slots_.push_back(r.visit_at(i).first + o);
+      for (int o = 0; o < r.visit_at(i).outputs; ++o) slots_.push(r.visit_at(i).first + o);
     for (int i = first; i < last; ++i) expect(i);
     for (int i = first; i < last; ++i)
       for (int j = 0; j < r.node_at(i).program->edges; ++j)
         if (const int to = r.edge_at(i, j).to; to >= last) {
           expect(to);
-          arrivals_.push_back(to);
+          arrivals_.push(to);
         }
     for (const group_interface::result& x : interface_.results)
-      if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push_back(x.to.at);
+      if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push(x.to.at);
   }
   virtual ~merged_group() = default;
 
@@ -64,11 +87,8 @@ class merged_group {
     const leaf_locks locks(*this, w, s);
     for (int l : leaves_)
       if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
-    if (!gather(w, s)) return false;
-    if (!run_program(w, s)) {
-      s.held.clear();
-      return false;
-    }
+    const forgetting at_the_end(s);
+    if (!gather(w, s) || !run_program(w, s)) return false;
     publish(pass, w, s);
     return true;
   }
@@ -87,9 +107,9 @@ class merged_group {
   /// Fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(walk& w, group_scratch& s) = 0;
 
-  storage result_array(group_scratch& s, const group_interface::result& x, std::size_t bytes) const {
+  static storage result_array(group_scratch& s, const group_interface::result& x, std::size_t bytes) {
     if (x.over >= 0)
-      if (storage* const old = s.from[static_cast<std::size_t>(x.over)]; old->use_count() == 1 && old->bytes() == bytes) return *old;
+      if (const storage& old = s.from[x.over].array(); old.use_count() == 1 && old.bytes() == bytes) return old;
     return storage(bytes);
   }
 
@@ -98,49 +118,57 @@ class merged_group {
     int at, output;
     bool defined;
   };
+  struct forgetting {
+    explicit forgetting(group_scratch& scratch) : s(scratch) {}
+    forgetting(const forgetting&) = delete;
+    forgetting& operator=(const forgetting&) = delete;
+    ~forgetting() { s.forget(); }
+    group_scratch& s;
+  };
   static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
 
   /// In the order of their addresses, so that two threads never wait for each other.
   class leaf_locks {
    public:
     leaf_locks(const merged_group& g, walk& w, group_scratch& s) : locked_(s.locked) {
-      locked_.clear();
+      locked_.shrink(0);
       if (is_single_threaded()) return;
-      for (int l : g.leaves_) locked_.push_back(&leaf_at(w, l));
-      std::sort(locked_.begin(), locked_.end());
+      for (int l : g.leaves_) locked_.push(&leaf_at(w, l));
+      for (int i = 1; i < locked_.size(); ++i)  // few
+        for (int j = i; j > 0 && locked_[j] < locked_[j - 1]; --j) std::swap(locked_[j], locked_[j - 1]);
       for (leaf* l : locked_) exclusive::lock(*l);
     }
     leaf_locks(const leaf_locks&) = delete;
     leaf_locks& operator=(const leaf_locks&) = delete;
     ~leaf_locks() {
       for (leaf* l : locked_) exclusive::unlock(*l);
-      locked_.clear();
+      locked_.shrink(0);
     }
 
    private:
-    std::vector<leaf*>& locked_;
+    vec<leaf*>& locked_;
   };
 
   bool gather(walk& w, group_scratch& s) const {
-    const std::size_t count = interface_.arguments.size();
-    s.from.assign(count, nullptr);
-    s.bound.assign(count, nullptr);
-    s.held.clear();
-    s.held.reserve(count);
+    const int count = interface_.arguments.size();
     const bool alone = is_single_threaded();
-    for (std::size_t a = 0; a < count; ++a) {
-      const capture_place& p = interface_.arguments[a];
-      visit& v = w.at(p.at);
-      if (p.is == capture_place::kind::slot) s.from[a] = &w.gradients_of(v)[p.number].value;
-      else if (p.is == capture_place::kind::leaf_gradient) s.from[a] = &leaf_at(w, p.at).grad.value;
-      else if (p.is == capture_place::kind::saved) {
-        node& n = static_cast<node&>(*v.at);
-        if (alone) s.from[a] = &n.saved()[p.number];
-        else {
-          s.held.push_back(detail::saved_value(n, p.number));
-          s.from[a] = &s.held.back();
-        }
-      } else if (!(s.bound[a] = bound_value(*v.at, p))) return false;
+    if (!alone) s.held.reserve(count);  // their addresses are kept
+    s.from.shrink(0);
+    group_source* to = s.from.extend(count);
+    gradient* const slots = w.gradients();
+    for (const capture_place& p : interface_.arguments) {
+      vertex& v = *w.at(p.at).at;
+      switch (p.is) {
+        case capture_place::kind::slot: *to++ = group_source(&slots[r_.visit_at(p.at).first + p.number].value); break;
+        case capture_place::kind::leaf_gradient: *to++ = group_source(&static_cast<leaf&>(v).grad.value); break;
+        case capture_place::kind::saved:
+          if (alone) *to++ = group_source(static_cast<node&>(v).saved() + p.number);
+          else *to++ = group_source(&s.held[s.held.push(detail::saved_value(static_cast<node&>(v), p.number))]);
+          break;
+        default:
+          *to = group_source(bound_value(v, p));
+          if (!(to++)->is_bound()) return false;
+      }
     }
     return true;
   }
@@ -159,35 +187,33 @@ class merged_group {
   static constexpr int max_bound = 16;
 
   void publish(backward_pass& pass, walk& w, group_scratch& s) {
-    std::vector<storage>& out = s.results;
-    for (std::size_t r = 0; r < out.size(); ++r)
+    vec<storage>& out = s.results;
+    for (int r = 0; r < out.size(); ++r)
       if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
-        out[r] = x.is_argument ? *s.from[static_cast<std::size_t>(x.shared)] : out[static_cast<std::size_t>(x.shared)];
+        out[r] = x.is_argument ? s.from[x.shared].array() : out[x.shared];
     gradient* const slots = w.gradients();
     for (int g : slots_)
       if (slots[g].defined) slots[g] = {};
     for (int v : arrivals_) --w.at(v).waiting;
-    for (std::size_t r = 0; r < out.size(); ++r) {
+    for (int r = 0; r < out.size(); ++r) {
       const capture_place& to = interface_.results[r].to;
       visit& v = w.at(to.at);
-      gradient made(std::move(out[r]), nullptr, 0, true);
-      if (to.is == capture_place::kind::slot) w.gradients_of(v)[to.number] = std::move(made);
+      gradient& slot = slots[v.first + to.number];
+      if (to.is == capture_place::kind::slot) slot = {std::move(out[r]), nullptr, 0, true};
       else {
-        static_cast<leaf&>(*v.at).grad = std::move(made);
-        *w.gradients_of(v) = {};
+        static_cast<leaf&>(*v.at).grad = {std::move(out[r]), nullptr, 0, true};
+        if (slot.defined) slot = {};
         v.waiting = -1;
       }
     }
-    out.clear();
-    s.held.clear();
     if (!pass.options().retain_graph)
       for (int i = first_; i < last_; ++i) release_saved(static_cast<node&>(*w.at(i).at));
   }
 
-  std::vector<expectation> expected_;
-  std::vector<int> slots_;     // of its nodes
-  std::vector<int> arrivals_;  // vertices behind the group, once for each edge that leads there
-  std::vector<int> leaves_;    // that it adds to
+  vec<expectation> expected_;
+  vec<int> slots_;     // of its nodes
+  vec<int> arrivals_;  // vertices behind the group, once for each edge that leads there
+  vec<int> leaves_;    // that it adds to
 };
 
 /// A group as a chain.
@@ -195,7 +221,7 @@ class chain_group final : public merged_group {
  public:
   chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b)
       : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()) {
-    arena_ = chain_arena_bytes(static_cast<int>(p_.places.size()));
+    arena_ = chain_arena_bytes(p_.places.size());
   }
 
  private:
@@ -207,31 +233,29 @@ class chain_group final : public merged_group {
     bool known = false;
     const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
     for (const chain_program::place& p : p_.places) {
-      if (p.is == place_kind::argument && !agree(bytes_of(s, p.number))) return false;
-      if (p.is == place_kind::element && !s.bound[static_cast<std::size_t>(p.number)] && bytes_of(s, p.number) != size) return false;
+      if (p.is == place_kind::argument && !agree(s.from[p.number].bytes())) return false;
+      if (p.is == place_kind::element && !s.from[p.number].is_bound() && s.from[p.number].bytes() != size) return false;
     }
     for (const auto& [v, o] : p_.extents)
       if (!agree(extents_of(*w.at(v).at, static_cast<std::uint32_t>(o)).volume() * size)) return false;
     char* const arena = s.arena.take(arena_ + static_cast<std::size_t>(p_.blocks) * chain_bytes);
-    s.results.clear();
-    for (const group_interface::result& x : interface_.results) s.results.push_back(x.shared >= 0 ? storage() : result_array(s, x, bytes));
-    s.places.clear();
-    for (const chain_program::place& p : p_.places) s.places.push_back(place_of(p, s, arena + arena_));
+    for (const group_interface::result& x : interface_.results) s.results.push(x.shared >= 0 ? storage() : result_array(s, x, bytes));
+    s.places.shrink(0);
+    chain_place* to = s.places.extend(p_.places.size());
+    for (const chain_program::place& p : p_.places) *to++ = place_of(p, s, arena + arena_);
     const auto run = [&]<class T>(T) {
-      run_chain<T>(p_.code.data(), s.places.data(), p_.use.data(), static_cast<int>(s.places.size()), bytes / size, arena);
+      run_chain<T>(p_.code.data(), s.places.data(), p_.use.data(), s.places.size(), bytes / size, arena);
     };
     if (p_.type == dtype::f64) run(double{});
     else run(float{});
     return true;
   }
-  static std::size_t bytes_of(const group_scratch& s, int argument) { return s.from[static_cast<std::size_t>(argument)]->bytes(); }
   static chain_place place_of(const chain_program::place& p, const group_scratch& s, char* blocks) {
-    const auto n = static_cast<std::size_t>(p.number);
     switch (p.is) {
-      case place_kind::argument: return chain_place::array(s.from[n]->data());
-      case place_kind::element: return chain_place::element(s.bound[n] ? s.bound[n] : s.from[n]->data());
-      case place_kind::result: return chain_place::array(s.results[n].data());
-      default: return chain_place::block(blocks + n * chain_bytes);
+      case place_kind::argument: return chain_place::array(s.from[p.number].data());
+      case place_kind::element: return chain_place::element(s.from[p.number].data());
+      case place_kind::result: return chain_place::array(s.results[p.number].data());
+      default: return chain_place::block(blocks + static_cast<std::size_t>(p.number) * chain_bytes);
     }
   }
 

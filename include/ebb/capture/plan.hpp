@@ -48,7 +48,7 @@ class backward_plan {
 
   void add_single(int i) {
     if (!steps_.empty() && !steps_.back().group && steps_.back().last == i) ++steps_.back().last;
-    else steps_.push_back({i, i + 1, nullptr});
+    else steps_.push({i, i + 1, nullptr});
   }
   /// The first node behind i that cannot be in one group with it.
   int end_of_group(int i, capture_progress at, piece_table& pieces) const {
@@ -77,17 +77,17 @@ class backward_plan {
     composer c(r_, at, pieces);
     c.run(node, node + 1);
     if (graph_group::products(prune(c.g)) == graph_group::products(whole)) return node;
-    steps_.push_back({node, node + 1, std::make_unique<graph_group>(r_, at, node, node + 1, c)});
+    steps_.push({node, node + 1, std::make_unique<graph_group>(r_, at, node, node + 1, c)});
     return node + 1;
   }
   int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
     if (b.length() < 2) return first;
-    steps_.push_back({first, last, std::make_unique<chain_group>(r_, at, first, last, b)});
+    steps_.push({first, last, std::make_unique<chain_group>(r_, at, first, last, b)});
     return last;
   }
 
   const recording& r_;
-  std::vector<step> steps_;
+  vec<step> steps_;
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -85,55 +84,55 @@ class recording {
   /// Of a pass that has walked its graph.
   explicit recording(backward_pass& pass) : key_(key_of(pass)) {
     walk& w = pass.vertices();
-    std::vector<int> number(static_cast<std::size_t>(w.size()), -1);  // of each visit, here
+    vec<int> number(w.size(), -1);  // of each visit, here
     const auto take = [&](int visited) {
       const visit& v = w.at(visited);
-      number[static_cast<std::size_t>(visited)] = static_cast<int>(known_.visits.size());
+      number[visited] = static_cast<int>(known_.visits.size());
       known_.visits.push_back({nullptr, known_.gradients, v.outputs, 0, v.waiting, v.needed, v.wanted});
       known_.gradients += v.outputs;
     };
     for (int i : w.order()) take(i);
-    nodes_.reserve(w.order().size());
+    nodes_.reserve(static_cast<int>(w.order().size()));
     for (int i : w.order()) take_node(w, i);
-    std::vector<char> met(static_cast<std::size_t>(w.size()), 0);
+    vec<char> met(w.size(), 0);
     const auto endpoint_key = [&](const endpoint& e) -> edge_key {
       if (e.number < 0) return {-1, e.output};
-      if (number[static_cast<std::size_t>(e.number)] < 0) take(e.number);
+      if (number[e.number] < 0) take(e.number);
       return edge_to(w, e.number, e.output, number, met);
     };
-    for (const endpoint& r : w.roots()) roots_.push_back(endpoint_key(r));
+    for (const endpoint& r : w.roots()) roots_.push(endpoint_key(r));
     for (int i : w.order()) {
       const visit& v = w.at(i);
       const node& n = w.node_at(i);
-      known_.visits[static_cast<std::size_t>(number[static_cast<std::size_t>(i)])].edges = static_cast<int>(edges_.size());
+      known_.visits[number[i]].edges = edges_.size();
       for (int j = 0; j < n.program->edges; ++j) {
         const int to = w.target(v, j);
-        if (to < 0) edges_.push_back({-1, 0});
+        if (to < 0) edges_.push({-1, 0});
         else {
-          if (number[static_cast<std::size_t>(to)] < 0) take(to);
-          edges_.push_back(edge_to(w, to, n.edges()[j].output, number, met));
+          if (number[to] < 0) take(to);
+          edges_.push(edge_to(w, to, n.edges()[j].output, number, met));
         }
         known_.targets.push_back(edges_.back().to);
       }
     }
-    for (const endpoint& r : w.wishes()) wishes_.push_back(endpoint_key(r));
-    leaves_.resize(known_.visits.size() - nodes_.size());
+    for (const endpoint& r : w.wishes()) wishes_.push(endpoint_key(r));
+    leaves_ = vec<leaf_key>(static_cast<int>(known_.visits.size()) - nodes(), leaf_key{});
     for (int i = 0; i < w.size(); ++i)
-      if (w.at(i).at->is_leaf) take_leaf(static_cast<const leaf&>(*w.at(i).at), number[static_cast<std::size_t>(i)] - nodes());
+      if (w.at(i).at->is_leaf) take_leaf(static_cast<const leaf&>(*w.at(i).at), number[i] - nodes());
     for (int i = 0; i < nodes(); ++i) known_.order.push_back(i);
   }
 
-  int nodes() const { return static_cast<int>(nodes_.size()); }
-  int leaves() const { return static_cast<int>(leaves_.size()); }
-  const node_key& node_at(int i) const { return nodes_[static_cast<std::size_t>(i)]; }
+  int nodes() const { return nodes_.size(); }
+  int leaves() const { return leaves_.size(); }
+  const node_key& node_at(int i) const { return nodes_[i]; }
   /// Leaves are numbered on behind the nodes.
-  const leaf_key& leaf_at(int number) const { return leaves_[static_cast<std::size_t>(number - nodes())]; }
+  const leaf_key& leaf_at(int number) const { return leaves_[number - nodes()]; }
   bool is_leaf(int number) const { return number >= nodes(); }
-  const visit& visit_at(int number) const { return known_.visits[static_cast<std::size_t>(number)]; }
-  const edge_key& edge_at(int node, int j) const { return edges_[static_cast<std::size_t>(visit_at(node).edges + j)]; }
-  const std::vector<edge_key>& roots() const { return roots_; }
-  const std::vector<edge_key>& wishes() const { return wishes_; }
-  const hook_key& hook_at(int number) const { return hooks_[static_cast<std::size_t>(number)]; }
+  const visit& visit_at(int number) const { return known_.visits[number]; }
+  const edge_key& edge_at(int node, int j) const { return edges_[visit_at(node).edges + j]; }
+  const vec<edge_key>& roots() const { return roots_; }
+  const vec<edge_key>& wishes() const { return wishes_; }
+  const hook_key& hook_at(int number) const { return hooks_[number]; }
   const pass_key& options() const { return key_; }
 
   /// How many bytes of the key a vertex is: what PyTorch's log calls key size.
@@ -146,7 +145,8 @@ class recording {
   /// Whether the pass, which has roots and wishes, would do this: then it has the vertices, in this numbering, and need not walk.
   bool match(backward_pass& pass) const {
     walk& w = pass.vertices();
-    if (!(key_of(pass) == key_) || w.roots().size() != roots_.size() || w.wishes().size() != wishes_.size()) return false;
+    const auto count = [](const std::vector<endpoint>& e) { return static_cast<int>(e.size()); };
+    if (!(key_of(pass) == key_) || count(w.roots()) != roots_.size() || count(w.wishes()) != wishes_.size()) return false;
     visit* const v = w.adopt(known_);
     if (fits(w, v)) return true;
     w.abandon();
@@ -157,25 +157,25 @@ class recording {
   void take_node(walk& w, int i) {
     const node& n = w.node_at(i);
     const node_program& p = *n.program;
-    node_key k{&p, static_cast<int>(hooks_.size()), 0, n.outputs, n.packed != nullptr, p.saved > 0 || p.release, p.assumed != nullptr};
+    node_key k{&p, hooks_.size(), 0, n.outputs, n.packed != nullptr, p.saved > 0 || p.release, p.assumed != nullptr};
     k.hook_count = take_hooks(n);
-    nodes_.push_back(k);
+    nodes_.push(k);
   }
   void take_leaf(const leaf& l, int number) {
-    leaf_key k{l.type, static_cast<int>(hooks_.size()), 0, l.grad.defined};
+    leaf_key k{l.type, hooks_.size(), 0, l.grad.defined};
     k.hook_count = take_hooks(l);
-    leaves_[static_cast<std::size_t>(number)] = k;
+    leaves_[number] = k;
   }
   int take_hooks(const vertex& v) {
-    const std::size_t before = hooks_.size();
+    const int before = hooks_.size();
     detail::each_hook(v, [&](const hook_key& k) {
-      hooks_.push_back(k);
+      hooks_.push(k);
       return true;
     });
-    return static_cast<int>(hooks_.size() - before);
+    return hooks_.size() - before;
   }
-  static edge_key edge_to(const walk& w, int visited, std::uint32_t output, const std::vector<int>& number, std::vector<char>& met) {
-    const auto i = static_cast<std::size_t>(visited);
+  static edge_key edge_to(const walk& w, int visited, std::uint32_t output, const vec<int>& number, vec<char>& met) {
+    const int i = visited;
     return {number[i], output, !std::exchange(met[i], 1), w.at(visited).at->is_leaf};
   }
 
@@ -187,7 +187,7 @@ class recording {
       v[k.to].at = to;
       return true;
     };
-    for (std::size_t i = 0; i < roots_.size(); ++i) {
+    for (int i = 0; i < roots_.size(); ++i) {
       endpoint& r = w.roots()[i];
       if (!arrive(roots_[i], r.at.get(), r.output)) return false;
       r.number = roots_[i].to;
@@ -243,12 +243,12 @@ class recording {
     return true;
   }
   bool find_wishes(walk& w, const visit* v) const {
-    for (std::size_t i = 0; i < wishes_.size(); ++i) {
+    for (int i = 0; i < wishes_.size(); ++i) {
       endpoint& e = w.wishes()[i];
       const edge_key& k = wishes_[i];
       if (k.output != e.output) return false;
       if (k.to < 0) {  // not among the vertices, or another recording would be the one
-        for (int j = 0; j < static_cast<int>(known_.visits.size()); ++j)
+        for (int j = 0; j < nodes() + leaves(); ++j)
           if (v[j].at == e.at.get()) return false;
       } else if (v[k.to].at != e.at.get()) return false;
       e.number = k.to;
@@ -258,10 +258,10 @@ class recording {
 
   pass_key key_;
   known_walk known_;
-  std::vector<node_key> nodes_;
-  std::vector<leaf_key> leaves_;
-  std::vector<hook_key> hooks_;
-  std::vector<edge_key> edges_, roots_, wishes_;
+  vec<node_key> nodes_;
+  vec<leaf_key> leaves_;
+  vec<hook_key> hooks_;
+  vec<edge_key> edges_, roots_, wishes_;
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -65,14 +65,14 @@ inline bool has_one_order(backward_pass& pass) {
 
 /// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on. Returns whether there are any.
 [[gnu::noinline]] inline bool compare_sizes(const capturing_engine& e, captured& c, backward_pass& pass) {
-  const std::vector<int> changed = c.note_sizes(pass.vertices());
+  const vec<int> changed = c.note_sizes(pass.vertices());
   if (changed.empty()) return false;
   counting().new_shape_misses.fetch_add(1, std::memory_order_relaxed);
   if (e.tells_reasons) {
-    const std::vector<int> dynamic = c.dynamic_sizes();
+    const vec<int> dynamic = c.dynamic_sizes();
     std::string s = "Cache miss due to " + std::to_string(changed.size()) + " changed tensor shapes (total of " +
                     std::to_string(dynamic.size()) + "):";
-    for (std::size_t i = 0, shown = 0; i < dynamic.size(); ++i)
+    for (int i = 0, shown = 0; i < dynamic.size(); ++i)
       if (std::find(changed.begin(), changed.end(), dynamic[i]) != changed.end())
         s += (shown++ ? ", sizes[" : " sizes[") + std::to_string(i) + "]";
     say(log_topic::compiled_autograd_verbose, s + "\n");

@@ -14,7 +14,6 @@
 #include <charconv>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -37,7 +36,7 @@ inline std::string literal_text(dtype d, cell bits) {
 class graph_text {
  public:
   /// Named: what equations are called, as far as that is not empty.
-  explicit graph_text(const graph& g, const std::vector<std::string>& named = {}) : g_(g) {
+  explicit graph_text(const graph& g, const vec<std::string>& named = {}) : g_(g) {
     vec<char> shown(g.size(), 0);
     for (int o : g.out)
       if (o >= 0) shown[o] = 1;
@@ -46,8 +45,7 @@ class graph_text {
       // A literal stands where it is used; a result has a line, and so a type, of its own.
       inline_.push(g.op(k).what == kind::literal && !shown[k]);
       if (inline_.back()) names_.push(literal_text(g.op(k).result, static_cast<cell>(g.eq[k].attr[0])));
-      else if (static_cast<std::size_t>(k) < named.size() && !named[static_cast<std::size_t>(k)].empty())
-        names_.push(named[static_cast<std::size_t>(k)]);
+      else if (k < named.size() && !named[k].empty()) names_.push(named[k]);
       else names_.push(letters("abcdefghijlopqrstuvwxyz", count++));
     }
     count = 0;
