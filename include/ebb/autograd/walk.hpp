@@ -14,6 +14,8 @@
 #include "thread.hpp"
 #include "vertex.hpp"
 
+#include "../base/vec.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
@@ -43,8 +45,8 @@ struct endpoint {
 
 /// A walk that has been made before, without its vertices: nodes in their order, then leaves.
 struct known_walk {
-  std::vector<visit> visits;
-  std::vector<int> targets, order;
+  vec<visit> visits;
+  vec<int> targets;
   int gradients = 0;
 };
 
@@ -75,7 +77,7 @@ class walk {
   std::vector<endpoint>& wishes() { return own_->wishes; }
   const std::vector<endpoint>& wishes() const { return own_->wishes; }
   /// Numbers of visits, the nodes that were made last first.
-  const std::vector<int>& order() const { return known_ ? known_->order : own_->order; }
+  const std::vector<int>& order() const { return own_->order; }
   /// The number of the vertex that edge j of a node leads to, or -1.
   int target(const visit& v, int j) const { return targets_[v.edges + j]; }
   int size() const { return static_cast<int>(own_->visits.size()); }
@@ -98,7 +100,7 @@ class walk {
   /// Takes over a walk; who knows it fills in the vertices, from what is returned. Nothing is claimed, so other passes may walk here.
   visit* adopt(const known_walk& w) {
     known_ = &w;
-    own_->visits = w.visits;
+    own_->visits.assign(w.visits.begin(), w.visits.end());
     visits_ = own_->visits.data();
     targets_ = w.targets.data();
     used_ = w.gradients;

@@ -87,8 +87,7 @@ class recording {
     vec<int> number(w.size(), -1);  // of each visit, here
     const auto take = [&](int visited) {
       const visit& v = w.at(visited);
-      number[visited] = static_cast<int>(known_.visits.size());
-      known_.visits.push_back({nullptr, known_.gradients, v.outputs, 0, v.waiting, v.needed, v.wanted});
+      number[visited] = known_.visits.push({nullptr, known_.gradients, v.outputs, 0, v.waiting, v.needed, v.wanted});
       known_.gradients += v.outputs;
     };
     for (int i : w.order()) take(i);
@@ -112,14 +111,13 @@ class recording {
           if (number[to] < 0) take(to);
           edges_.push(edge_to(w, to, n.edges()[j].output, number, met));
         }
-        known_.targets.push_back(edges_.back().to);
+        known_.targets.push(edges_.back().to);
       }
     }
     for (const endpoint& r : w.wishes()) wishes_.push(endpoint_key(r));
-    leaves_ = vec<leaf_key>(static_cast<int>(known_.visits.size()) - nodes(), leaf_key{});
+    leaves_ = vec<leaf_key>(known_.visits.size() - nodes(), leaf_key{});
     for (int i = 0; i < w.size(); ++i)
       if (w.at(i).at->is_leaf) take_leaf(static_cast<const leaf&>(*w.at(i).at), number[i] - nodes());
-    for (int i = 0; i < nodes(); ++i) known_.order.push_back(i);
   }
 
   int nodes() const { return nodes_.size(); }
