@@ -186,7 +186,7 @@ class recording {
       return true;
     };
     for (int i = 0; i < roots_.size(); ++i) {
-      endpoint& r = w.roots()[i];
+      endpoint& r = w.roots().data()[i];
       if (!arrive(roots_[i], r.at.get(), r.output)) return false;
       r.number = roots_[i].to;
     }
@@ -242,7 +242,7 @@ class recording {
   }
   bool find_wishes(walk& w, const visit* v) const {
     for (int i = 0; i < wishes_.size(); ++i) {
-      endpoint& e = w.wishes()[i];
+      endpoint& e = w.wishes().data()[i];
       const edge_key& k = wishes_[i];
       if (k.output != e.output) return false;
       if (k.to < 0) {  // not among the vertices, or another recording would be the one
