@@ -27,9 +27,15 @@ enum class hook_kind {
   look, look_and_double, keep, once, adds_another, throws, queues, nested,  // opaque, also on scalars
   half, plus_bound, on_tape,                                                // traced; on variables
   before_look, before_double, before_clear, after_look, after_double, after_throws,  // of nodes
-  accumulated_look, accumulated_double, accumulated_step                    // of leaves
+  accumulated_look, accumulated_double, accumulated_step,                   // of leaves
+  plus_number, traced_step, traced_clear, traced_gradient,                  // traced; of a variable, then of leaves
+  meddles                                                                   // opaque: does something to another variable
 };
-inline constexpr int hook_kinds = 20;
+inline constexpr int hook_kinds[] = {20, 25};  // by variety
+constexpr bool is_of_leaf(hook_kind k) {
+  return k == hook_kind::traced_step || k == hook_kind::traced_clear || k == hook_kind::traced_gradient ||
+         (k >= hook_kind::accumulated_look && k <= hook_kind::accumulated_step);
+}
 
 enum flag {
   retain_graph = 1, create_graph = 2, seed_a = 4, seed_b = 8, with_inputs = 16, allow_unused = 32, materialize = 64, unrecorded = 128
@@ -46,6 +52,12 @@ inline step nested_grad(const step& s) {
   const int flags = retain_graph | seed_a | allow_unused | (s.id % 3 ? 0 : create_graph);
   return {op::grad, s.id, s.list[0], -1, flags, {s.list[1], s.list[2]}};
 }
+
+/// What a hook of kind `meddles` does: list is the kind of step, its variable, and what more it needs.
+inline step meddling(const step& s) { return {static_cast<op>(s.list[0]), s.id + 1, s.list[1], s.list[2]}; }
+
+/// How much programs differ. wide: all kinds of hooks, arrays of several blocks.
+enum class variety { narrow, wide };
 
 struct program {
   std::uint64_t seed = 0;
@@ -83,10 +95,10 @@ inline std::vector<float> small_numbers(const program& p, int id, std::size_t n)
 
 class generator {
  public:
-  explicit generator(std::uint64_t seed) : r_(seed * 7919 + 1) {
-    static constexpr std::size_t extents[] = {0, 1, 1, 2, 3, 5, 8, 16, 19, 37};
+  explicit generator(std::uint64_t seed, variety v = variety::narrow) : r_(seed * 7919 + 1), variety_(v) {
+    static constexpr std::size_t extents[][10] = {{0, 1, 1, 2, 3, 5, 8, 16, 19, 37}, {0, 1, 7, 7, 16, 19, 33, 128, 200, 300}};
     p_.seed = seed;
-    p_.extent = extents[below(10)];
+    p_.extent = extents[static_cast<int>(v)][below(10)];
   }
 
   program make() {
@@ -134,12 +146,21 @@ class generator {
   }
   void reduce() { scalars_.push_back(add({op::total, 0, any(vectors_)})); }
   void hook() {
-    step s{op::hook, 0, any(vectors_), below(hook_kinds)};
+    step s{op::hook, 0, any(vectors_), below(hook_kinds[static_cast<int>(variety_)])};
     const auto k = static_cast<hook_kind>(s.b);
-    if (k >= hook_kind::accumulated_look && !one_in(10)) s.a = any(leaves_);
+    if (is_of_leaf(k) && !one_in(10)) s.a = any(leaves_);
     else if (one_in(6)) s.a = any(scalars_);
     if ((k == hook_kind::throws || k == hook_kind::after_throws) && one_in(2)) return;
     if (k == hook_kind::nested) s.list = {any(vectors_), any(leaves_), any(vectors_)};
+    if (k == hook_kind::meddles) {
+      static constexpr op ops[] = {op::hook, op::hook, op::unhook, op::retain, op::assign, op::set_grad, op::zero_grad};
+      static constexpr hook_kind added[] = {hook_kind::look, hook_kind::half, hook_kind::plus_number, hook_kind::before_look,
+                                            hook_kind::after_double, hook_kind::accumulated_look, hook_kind::traced_step};
+      const op what = ops[below(7)];
+      const bool is_leafs = what == op::assign || what == op::set_grad || what == op::zero_grad;
+      s.list = {static_cast<int>(what), what == op::unhook ? any(hooks_) : any(is_leafs ? leaves_ : vectors_),
+                static_cast<int>(added[below(7)])};
+    }
     hooks_.push_back(add(std::move(s)));
   }
   void walk(op what) {
@@ -194,6 +215,7 @@ class generator {
   }
 
   std::mt19937_64 r_;
+  variety variety_;
   program p_;
   int next_id_ = 0;
   std::vector<int> vectors_, leaves_, scalars_, hooks_;
