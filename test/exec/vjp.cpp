@@ -115,3 +115,31 @@ TEST_CASE("jacobian and hessian in a context") {
   CHECK(of(ebb::hessian(ebb::under<low>(squares))(x, w)) == block);
   CHECK_FALSE(of(ebb::hessian(squares)(x, w)) == block);
 }
+
+TEST_CASE("derivatives of a region are those of the context that a scope selects") {
+  constexpr auto region = ebb::compile<ebb::ambient<off, low>>(squares);
+  const auto all = [](auto function) {
+    const auto [y, pull] = ebb::vjp<0, 1>(function)(x, w);
+    const auto [dx, dw] = pull(1.f);
+    return std::tuple(y, dx, dw, ebb::jvp(function)(x, w, u, v), ebb::hvp(function)(x, w, u, v), ebb::hessian(function)(x, w));
+  };
+  const auto outside = all(squares);
+  CHECK(all(region) == outside);
+  const auto kept = [&] {
+    const ebb::autocast_scope<bf16> scope;
+    const auto inside = all(ebb::under<low>(squares));
+    CHECK_FALSE(inside == outside);
+    CHECK(all(region) == inside);
+    return ebb::vjp<1>(region)(x, w);
+  }();
+  CHECK(test::says(test::raised([&] { kept.second(1.f); }),
+                   {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
+  const ebb::autocast_scope<ebb::f16> scope;
+  CHECK(test::says(test::raised([&] { ebb::vjp<1>(ebb::compile<ebb::ambient<off, low>>(bent))(x, w); }),
+                   {"ebb::vjp: called in ebb::autocast<ebb::f16>, which the function does not declare"}));
+  CHECK(test::says(test::raised([&] {
+    const ebb::no_autocast_scope none;
+    ebb::vjp<1>(ebb::compile<ebb::ambient<low>>(bent))(x, w);
+  }), {"add ebb::off to ebb::ambient"}));
+  static_assert(ebb::vjp(ebb::compile<ebb::ambient<off, low>>([](auto a) { return a * a; }))(3.0).second(1.0) == 6.0);
+}

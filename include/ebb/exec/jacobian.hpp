@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "gradient.hpp"
+#include "region.hpp"
 
 #include "../pass/jacobian.hpp"
 
@@ -60,10 +60,16 @@ struct jacobian_spec {
 /// The gradient of F as a traced function of its own.
 template <class F, int I>
 struct gradient_of {
+  using type = gradient_of;
   constexpr auto operator()(const auto&... x) const { return program_function<grad_spec<F, I>>{}(x...); }
 };
 template <class F, int I>
 struct entry_of<gradient_of<F, I>> : entry_of<F> {};
+/// That of a region is one that may be called where the region may.
+template <class F, class... C, int I>
+struct gradient_of<region_in<F, C...>, I> {
+  using type = region_in<gradient_of<F, I>, C...>;
+};
 
 }  // namespace detail
 
@@ -78,7 +84,7 @@ constexpr auto jacobian(F) {
 /// Shape: [shape of the argument, shape of the argument].   Throws: as compile.
 template <int I = 0, class F>
 constexpr auto hessian(F) {
-  return detail::callable_of<F, program_function<detail::jacobian_spec<detail::gradient_of<F, I>, I>>>();
+  return detail::callable_of<F, program_function<detail::jacobian_spec<typename detail::gradient_of<F, I>::type, I>>>();
 }
 
 }  // namespace ebb::inline EBB_ABI

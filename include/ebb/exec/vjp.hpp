@@ -3,6 +3,9 @@
 #pragma once
 
 #include "halves.hpp"
+#include "region.hpp"
+
+#include <variant>
 
 namespace ebb::inline EBB_ABI {
 
@@ -147,6 +150,57 @@ struct vjp_function {
                                               : call_program<executable<forward>, values>("ebb::vjp", a...);
       return std::pair{std::get<0>(std::move(r)), pull{arguments{typename argument<A>::value(a)...}, std::get<1>(std::move(r))}};
     }
+  }
+};
+
+/// The pull-back of a region: that of the context in which the region was called.
+template <class... Pull>
+struct pullback_of_region {
+  std::variant<Pull...> of;
+
+  constexpr auto operator()(const auto&... seeds) const {
+    return std::visit([&](const auto& pull) { return pull(seeds...); }, of);
+  }
+};
+
+template <class F, int... I>
+struct vjp_in {
+  using plain = vjp_function<F, I...>;
+  template <class C>
+  using in = vjp_function<variant<C, F>, I...>;
+};
+template <class F, class... C, int... I>
+struct vjp_function<region_in<F, C...>, I...> {
+  template <class... A>
+    requires are_traced<A...>
+  constexpr auto operator()(const A&... a) const {
+    return by_context<vjp_in<F, I...>, C...>{}(a...);
+  }
+  template <class... A>
+    requires(!are_traced<A...>)
+  constexpr auto operator()(const A&... a) const {
+    using both = decltype(vjp_function<F, I...>{}(a...));
+    using pull =
+        pullback_of_region<typename both::second_type, typename decltype(vjp_function<variant<C, F>, I...>{}(a...))::second_type...>;
+    using result = std::pair<typename both::first_type, pull>;
+    if (std::is_constant_evaluated()) return select<result, 1, C...>(number_of_context<off>, a...);
+    return select<result, 1, C...>(current_context(), a...);
+  }
+
+ private:
+  /// Number: of the next alternative; the first one is for contexts that are not declared.
+  template <class Result, std::size_t Number, class First, class... More>
+  static constexpr Result select(int now, const auto&... a) {
+    if (now == number_of_context<First>) return chosen<Result, Number>(vjp_function<variant<First, F>, I...>{}(a...));
+    if constexpr (sizeof...(More) > 0) return select<Result, Number + 1, More...>(now, a...);
+    else {
+      if (now == 0) raise_off_undeclared();
+      return chosen<Result, 0>(vjp_function<F, I...>{}(a...));
+    }
+  }
+  template <class Result, std::size_t Number>
+  static constexpr Result chosen(auto both) {
+    return {std::move(both.first), {decltype(Result::second.of)(std::in_place_index<Number>, std::move(both.second))}};
   }
 };
 
