@@ -59,8 +59,8 @@ inline floats constant(const program& p) { return values_of(p, -1, p.extent); }
 
 /// The first of these that a message contains.
 inline std::string reason(const std::string& message) {
-  for (const char* why : {"saved is gone", "has no history", "a seed can be left out", "no output depends", "no gradient arrived", "only a leaf",
-                          "is no leaf", "wrt is empty", "while a graph of the backward"})
+  for (const char* why : {"saved is gone", "has no history", "a seed can be left out", "no output depends", "no gradient arrived",
+                          "only a leaf", "is no leaf", "wrt is empty", "while a graph of the backward"})
     if (message.find(why) != std::string::npos) return why;
   return message;
 }

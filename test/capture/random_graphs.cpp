@@ -1,0 +1,114 @@
+// test/capture/random_graphs.cpp — random programs captured, run again from the cache, and in many threads: what can be seen is what the
+// plain engine shows, bit for bit.
+// SPDX-License-Identifier: BSL-1.0
+//
+// That the plain engine is right is tested against plain vectors, with programs of the same kind: test/autograd/random_graphs.cpp.
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#if EBB_EXCEPTIONS
+#include "../autograd/random_tape.hpp"
+#endif
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if EBB_EXCEPTIONS
+
+namespace {
+
+using namespace random_programs;
+namespace ca = ebb::compiled_autograd;
+using lines = std::vector<std::string>;
+
+enum class how { plain, captured, unmerged };
+
+lines run(const program& p, how h) {
+  if (h == how::plain) {
+    const ca::disable scope;
+    return on_ebb(p).run();
+  }
+  ca::options o;
+  if (h == how::unmerged) o.compiler = [](const ebb::captured_graph&) { return ebb::backend::eager; };
+  const ca::enable scope(o);
+  return on_ebb(p).run();
+}
+
+std::string first_difference(const lines& a, const lines& b, const std::string& what) {
+  for (std::size_t i = 0; i < a.size() || i < b.size(); ++i) {
+    const std::string x = i < a.size() ? a[i] : "nothing", y = i < b.size() ? b[i] : "nothing";
+    if (x != y) return what + ", line " + std::to_string(i) + ": plain " + x.substr(0, 300) + "\ncaptured " + y.substr(0, 300);
+  }
+  return "";
+}
+
+/// Nothing, or the first lines that differ: captured from nothing, from the cache, and node by node.
+std::string differs(const program& p, bool with_unmerged = true) {
+  const lines plain = run(p, how::plain);
+  std::string s = first_difference(plain, run(p, how::captured), "first");
+  if (s.empty()) s = first_difference(plain, run(p, how::captured), "again");
+  if (s.empty() && with_unmerged) s = first_difference(plain, run(p, how::unmerged), "unmerged");
+  return s;
+}
+std::string differs_from_nothing(const program& p) {
+  ca::clear_cache();
+  return differs(p);
+}
+
+void check(variety v, std::uint64_t programs) {
+  ca::reset();
+  int failed = 0;
+  for (std::uint64_t seed = 0; seed < programs && failed < 3; ++seed) {
+    const program p = generator(seed, v).make();
+    const std::string difference = differs(p, seed % 4 == 0);
+    if (difference.empty()) continue;
+    ++failed;
+    if (differs_from_nothing(p).empty()) {
+      FAIL_CHECK("seed " << seed << ", only with what came before: " << difference);
+      continue;
+    }
+    const program least = shrink(p, [](const program& fewer) { return !differs_from_nothing(fewer).empty(); });
+    FAIL_CHECK("seed " << seed << ", " << differs_from_nothing(least) << "\n" << least.text());
+  }
+  const auto c = ebb::counters().compiled_autograd;
+  CHECK(c.captures > programs);
+  CHECK(c.hits > programs);
+  CHECK(c.evictions > programs / 2);  // what stays is what was seen last
+  CHECK(c.compiles > programs / 4);
+  ca::reset();
+}
+
+}  // namespace
+
+TEST_CASE("6,000 random programs are the same captured, from the cache and plain") { check(variety::narrow, 6000); }
+
+TEST_CASE("4,000 with all kinds of hooks and arrays of several blocks are, too") { check(variety::wide, 4000); }
+
+// Threads: from here on the process has several.
+TEST_CASE("random programs in eight threads at once, each with a cache of its own") {
+  constexpr int threads = 8, programs = 500;
+  std::vector<std::string> wrong(threads);
+  std::vector<std::thread> all;
+  std::atomic<int> waiting = threads;
+  for (std::size_t k = 0; k < threads; ++k)
+    all.emplace_back([&wrong, &waiting, k] {
+      for (--waiting; waiting > 0;) std::this_thread::yield();
+      if (k % 2) ca::set_cache_limit(20);
+      for (std::uint64_t i = 0; i < programs && wrong[k].empty(); ++i) {
+        const program p = generator(k / 2 * 1000 + i, k % 4 < 2 ? variety::wide : variety::narrow).make();  // two threads do the same
+        wrong[k] = differs(p, false);
+        if (!wrong[k].empty()) wrong[k] += "\n" + p.text();
+      }
+    });
+  for (std::thread& t : all) t.join();
+  for (const std::string& w : wrong) CHECK(w == "");
+}
+
+#else  // refusals end the program
+
+TEST_CASE("random programs need exceptions") { SUCCEED(); }
+
+#endif
