@@ -37,6 +37,7 @@ inline std::vector<std::shared_ptr<saved_hooks>>& packing_scopes() {
 
 /// Hands what n has saved to the innermost pack hook. Called when the node is complete but for its owners.
 inline void pack_saved(node& n) {
+  if (n.program->saved == 0) return;
   const recording_scope off(false);
   auto packed = std::make_unique<packed_values>();
   packed->hooks = packing_scopes().back();

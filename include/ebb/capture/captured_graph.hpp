@@ -98,7 +98,8 @@ class captured_graph {
       if (k == all_.g.size()) break;
       if (names.is_inline(k) || is_result_of_call(k)) continue;
       const int hook = hook_of(k);
-      comment("  " + names.line(k), hook >= 0 ? -100 - hook : origin(k), hook >= 0 ? hook_text(hook) : origin_text(origin(k)));
+      const std::string from = hook >= 0 ? hook_text(hook) : is_seed(k) ? "GraphRoot (NodeCall 0)" : origin_text(origin(k));
+      comment("  " + names.line(k), hook >= 0 ? -100 - hook : origin(k), from);
     }
     return s;
   }
@@ -145,6 +146,7 @@ class captured_graph {
     return "tensor_pre_hook of " + vertex_name(all_.hooks[i].at) + ", traced";
   }
   std::string origin_text(int v) const { return v < 0 ? "" : node_call(vertex_name(v), v); }
+  bool is_seed(int k) const { return all_.g.op(k).what == kind::input && origin(k) < 0; }
   bool is_result_of_call(int k) const {
     return all_.g.op(k).what == kind::input &&
            argument(k).is == capture_place::kind::opaque;

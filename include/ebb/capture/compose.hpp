@@ -280,7 +280,6 @@ class composer {
     const std::uint64_t arrived = piece ? at_.seeds_of(i, *piece) : 0;
     const bool is_looked_into = piece && !key.is_packed && v.outputs == key.program->outputs;
     vec<int> out;
-    announce(hook_kind::node_pre, i, key.hooks, key.hook_count);
     if (!is_looked_into) out = call_function(i);
     else if (arrived) out = copy_piece(i, *piece);
     announce(hook_kind::node_post, i, key.hooks, key.hook_count);
@@ -315,6 +314,7 @@ class composer {
       }
       in[kept + s] = value >= 0 ? value : piece.g.op(k).kit->literal(g, g.intern(shape_of(k)), 0);
     }
+    announce(hook_kind::node_pre, i, key.hooks, key.hook_count);
     for (int a = 0; a < kept; ++a)
       if (const int k = piece.g.input(a); k >= 0)
         in[a] = argument({capture_place::kind::saved, i, a}, piece.g.op(k).result, g.intern(shape_of(k)));
@@ -328,6 +328,7 @@ class composer {
       const int k = at_.defined(i, o) ? value_at(i, o, type_of_slot(i, o), shape_of_slot(i, o)) : -1;
       e.in.push(run_tensor_hooks(i, o, k, key.hooks, key.hook_count));
     }
+    announce(hook_kind::node_pre, i, key.hooks, key.hook_count);
     e.before = g.size();
     for (int j = 0; j < key.program->edges; ++j) {
       const edge_key& to = r_.edge_at(i, j);

@@ -77,18 +77,20 @@ inline void require_one_graph(const char* call, const recording& r, const walk& 
     raise(std::string(call) + ": fullgraph: " + what + " of " + node_call(name_of(*w.at(i).at), i) +
           " is opaque: make it traceable, or leave fullgraph out");
   };
-  const auto look = [&](const auto& key, int i) {
+  const auto look = [&](const auto& key, int i, bool runs) {
     for (int h = 0; h < key.hook_count; ++h)
-      if (const hook_key& k = r.hook_at(key.hooks + h); k.is_opaque) refuse(std::string("the ") + text_of(k.kind), i);
+      if (const hook_key& k = r.hook_at(key.hooks + h); k.is_opaque && (runs || k.kind == hook_kind::tensor))
+        refuse(std::string("the ") + text_of(k.kind), i);
   };
   for (int i = 0; i < r.nodes(); ++i) {
     if (!r.visit_at(i).is_reached()) continue;
-    look(r.node_at(i), i);
+    look(r.node_at(i), i, r.visit_at(i).needed);
     if (!r.visit_at(i).needed) continue;
     if (r.node_at(i).is_packed) refuse("the unpack_hook", i);
     if (!r.node_at(i).program->graphs && !r.node_at(i).program->twice) refuse("the backward", i);
   }
-  for (int i = r.nodes(); i < r.nodes() + r.leaves(); ++i) look(r.leaf_at(i), i);
+  for (int i = r.nodes(); i < r.nodes() + r.leaves(); ++i)
+    if (r.visit_at(i).is_reached()) look(r.leaf_at(i), i, r.options().accumulates && r.visit_at(i).needed);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail
