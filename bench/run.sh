@@ -2,7 +2,7 @@
 # bench/run.sh — builds and runs the benchmarks; installs what is missing (as root, on Debian).
 # SPDX-License-Identifier: BSL-1.0
 #
-#   bash bench/run.sh                    all of them
+#   bash bench/run.sh                    all of them but peers
 #   bash bench/run.sh suite              one, by the name of its directory
 #   bash bench/run.sh --smoke [name]     only shows that they run: few repetitions, figures without meaning
 set -euo pipefail
@@ -19,6 +19,7 @@ names=(bench/*/)
 [ $# -eq 0 ] || names=("bench/$1")
 for name in "${names[@]}"; do
   name=$(basename "$name")
+  [ "$name" != peers ] || [ $# -gt 0 ] || continue  # needs PyTorch
   printf '\n== %s\n' "$name"
   if [ -e "bench/$name/run.sh" ]; then  # measures compilers, not a program
     bash "bench/$name/run.sh" "${smoke[@]}" "${@:2}"

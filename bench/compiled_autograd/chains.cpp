@@ -160,7 +160,8 @@ void chains(session& s) {
 }
 
 void capture(session& s) {
-  std::printf("\ncapture: what a miss takes beside a hit\n%-26s %6s %10s %10s %17s\n", "", "nodes", "hit us", "miss us", "beside, ns a node");
+  std::printf("\ncapture: what a miss takes more than a hit\n");
+  std::printf("%-26s %6s %10s %10s %17s\n", "", "nodes", "hit us", "miss us", "more, ns a node");
   const small seed = small::full(1.f);
   const tracked leaves[] = {tracked(small::full(0.5f)), tracked(small::full(0.4f)), tracked(small::full(0.3f)), tracked(small::full(0.2f))};
   const auto row = [&](const char* what, auto graph, std::uint64_t kinds) {

@@ -1,4 +1,4 @@
-// bench/compiled_autograd/network.cpp — one step of training a network: in one program, and in two regions with hooks, plain and captured.
+// bench/compiled_autograd/network.cpp — a step of training: in one program, and in two regions with hooks, plain and captured.
 // SPDX-License-Identifier: BSL-1.0
 #include "tables.hpp"
 
