@@ -53,5 +53,14 @@ int main() {
 #elif EBB_CASE == 12
   // EXPECT: E0185 a list of contexts holds ebb::off and ebb::autocast<...>
   constexpr bool b = ebb::policy_matters<decltype(product), off, backward_pass_autocast<off, ebb::as_recorded>, matrix, matrix>;  // LINE
+#elif EBB_CASE == 13  // of two policies none is the right one
+  // EXPECT: E0188 a region has one policy and declares its contexts once
+  ebb::compile<backward_pass_autocast<off>, backward_pass_autocast<ebb::as_recorded>>(product)(x, w);  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0188 a region has one policy and declares its contexts once
+  ebb::compile<ambient<off>, ambient<autocast<bf16>>>(product)(x, w);  // LINE
+#elif EBB_CASE == 15
+  // EXPECT: E0189 ebb::compile takes ebb::backward_pass_autocast<...> and ebb::ambient<...> as options
+  ebb::compile<autocast<bf16>>(product)(x, w);  // LINE
 #endif
 }

@@ -130,11 +130,31 @@ struct region_of<F, ambient<C...>> {
 template <class F, class... C, class Option, class... More>
 struct region_of<F, ambient<C...>, Option, More...> : region_of<F, Option, More..., ambient<C...>> {};
 
+template <class Option>
+inline constexpr bool is_policy_option = false;
+template <class... Policy>
+inline constexpr bool is_policy_option<backward_pass_autocast<Policy...>> = true;
+template <class Option>
+inline constexpr bool is_ambient = false;
+template <class... C>
+inline constexpr bool is_ambient<ambient<C...>> = true;
+
 /// Says what is wrong with an option.
 template <class Option>
-struct refuse_option : Option {};
+struct refuse_option {
+  static_assert(is_ambient<Option>, "[ebb E0189] ebb::compile takes ebb::backward_pass_autocast<...> and ebb::ambient<...> as options");
+};
+template <class... C>
+struct refuse_option<ambient<C...>> : ambient<C...> {};
 template <class... Policy>
 struct refuse_option<backward_pass_autocast<Policy...>> : refuse_policy<backward_pass_autocast<Policy...>> {};
+/// And with all of them together.
+template <class... Option>
+struct refuse_options {
+  static constexpr bool once = (0 + ... + is_policy_option<Option>) <= 1 && (0 + ... + is_ambient<Option>) <= 1;
+  static_assert(once, "[ebb E0188] a region has one policy and declares its contexts once: ebb::patch gives it another policy");
+  static constexpr bool fit = once && ((is_policy_option<Option> || is_ambient<Option>) && ...);
+};
 
 /// Another policy for something that is called.
 template <class Policy, class F>
@@ -160,7 +180,8 @@ struct patched_callable<Policy, region_in<F, C...>> {
 template <class... Option, class F>
 constexpr auto compile(F) {
   (static_cast<void>(detail::refuse_option<Option>{}), ...);
-  return detail::callable_of<F, typename detail::region_of<F, Option...>::type>();
+  if constexpr (!detail::refuse_options<Option...>::fit) return detail::refused{};
+  else return detail::callable_of<F, typename detail::region_of<F, Option...>::type>();
 }
 
 /// The same function or region, with another policy for its backward: the other one is not touched.
