@@ -1,15 +1,15 @@
-// examples/tutorial/main.cpp — the model of PyTorch's compiled autograd tutorial on the tape: a linear layer, two graph breaks, a hook.
+// examples/tutorial/main.cpp — PyTorch's tutorial on compiled autograd, end to end: each of its claims, and what becomes of it here.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
 #include <cstdio>
-#include <iostream>
+#include <string>
 
 using row = ebb::variable<float, 10>;
 
 // Three regions, compiled ahead. Between them stands ordinary C++, which the compiler of none of them can see through.
 constexpr auto layer = ebb::compile([](auto x, auto w, auto b) { return ebb::linear(x, w, b); });
-constexpr auto bias = ebb::compile([](auto x) { return x + 10; });
+constexpr auto shift = ebb::compile([](auto x) { return x + 10; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 
 struct model {
@@ -18,19 +18,84 @@ struct model {
 
   ebb::variable<float> loss(const ebb::tensor<float, 10>& x) const {
     const row h = layer(x, w, b);
-    std::printf("  forward: %s of %zu elements, first %.3f\n", h.name().c_str(), h.size(), h.value()(0));  // a graph break: I/O
-    const row shifted = h.value()(0) > 0 ? bias(h) : h;                                                    // and another: a branch
+    if (!(h.value()(0) < 1e6f)) std::puts("gone astray");  // a graph break: a branch on a value
+    const row shifted = shift(h);
+    if (ebb::any(ebb::isnan(shifted))) std::puts("NaN");   // and another one
     return total(shifted);
   }
 };
 
-/// One step of training: forward, backward, and what ran.
-void train(const model& m, const ebb::tensor<float, 10>& x) {
-  const auto loss = m.loss(x);
-  std::printf("  loss %.3f; backward:\n", loss.item());
-  for (const std::string& name : ebb::execution_order(loss)) std::printf("    %s\n", name.c_str());
-  loss.backward();
-  std::cout << "  gradient of b: " << m.b.grad().value() << '\n';
+void heading(const char* text) { std::printf("\n--- %s\n", text); }
+
+void three_graphs_or_one(const model& m, const ebb::tensor<float, 10>& x) {
+  heading("graph breaks cut the backward into three programs, compiled autograd makes one of them");
+  ebb::clear_counters();
+  m.loss(x).backward();
+  std::printf("without: unique_graphs = %d\n", static_cast<int>(ebb::counters().unique_graphs));
+  ebb::clear_counters();
+  {
+    const ebb::compiled_autograd::enable scope;
+    m.loss(x).backward();
+  }
+  std::printf("with:    unique_graphs = %d\n", static_cast<int>(ebb::counters().unique_graphs));
+}
+
+void hooks(const model& m, const ebb::tensor<float, 10>& x) {
+  heading("a hook on the gradient of b is part of the graph: look for call_hook");
+  ebb::hook_handle hook = m.b.register_hook([](auto g) { return g + 10; });
+  ebb::zero_grad(m.w, m.b);
+  const ebb::compiled_autograd::enable scope;
+  ebb::set_log(ebb::log_topic::compiled_autograd, true);
+  m.loss(x).backward();
+  ebb::set_log(ebb::log_topic::compiled_autograd, false);
+  std::printf("gradient of b: %g\n", static_cast<double>(m.b.grad().value()(0)));
+  hook.remove();
+}
+
+void new_nodes() {
+  heading("a new node is a new graph: add, sub, mul, div; the second round finds all four");
+  const ebb::compiled_autograd::enable scope;
+  const ebb::variable a(ebb::tensor<float, 10>{}), b(ebb::tensor<float, 10>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  ebb::clear_counters();
+  for (int round = 0; round < 2; ++round) {
+    ebb::zero_grad(a, b);
+    ebb::sum(a + b).get().backward();
+    ebb::zero_grad(a, b);
+    ebb::sum(a - b).get().backward();
+    ebb::zero_grad(a, b);
+    ebb::sum(a * b).get().backward();
+    ebb::zero_grad(a, b);
+    ebb::sum(a / b).get().backward();
+  }
+  const auto c = ebb::counters().compiled_autograd;
+  std::printf("captures %d, hits %d\n", static_cast<int>(c.captures), static_cast<int>(c.hits));
+}
+
+void new_shapes(bool dynamic) {
+  heading(dynamic ? "sizes are no part of the key" : "unless one says so: then they are, until they change");
+  const ebb::compiled_autograd::enable scope({.dynamic = dynamic});
+  ebb::clear_counters();
+  for (const std::size_t n : {10u, 100u, 10u, 20u}) {
+    const ebb::variable x(ebb::tensor<float, ebb::dyn>::zeros(n));
+    total(shift(x)).backward();
+  }
+  std::printf("captures %d\n", static_cast<int>(ebb::counters().compiled_autograd.captures));
+}
+
+void options(const model& m, const ebb::tensor<float, 10>& x) {
+  heading("with options of one's own");
+  ebb::zero_grad(m.w, m.b);
+  const ebb::compiled_autograd::enable scope({.fullgraph = true, .compiler = [](const ebb::captured_graph& g) {
+    std::printf("%s has %d equations\n", g.name().c_str(), g.equations().size());
+    return ebb::backend::merge;
+  }});
+  m.loss(x).backward();
+  const ebb::hook_handle hook = m.b.register_hook([](const ebb::tensor<float, 10>& g) { std::printf("g = %g\n", static_cast<double>(g(0))); });
+  try {
+    m.loss(x).backward();
+  } catch (const ebb::error& e) {
+    std::printf("refused: %s\n", e.what());
+  }
 }
 
 int main() {
@@ -39,13 +104,14 @@ int main() {
   m.w.set_name("w");
   m.b.set_name("b");
   const auto x = ebb::normal<float, 10>(kx);
+  ebb::set_log_sink([](ebb::log_topic, std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); });
 
-  std::puts("without a hook");
-  train(m, x);
-
-  std::puts("with a hook on the gradient of b: g + 10");
-  ebb::zero_grad(m.w, m.b);
-  ebb::hook_handle hook = m.b.register_hook([](auto g) { return g + 10; });
-  train(m, x);
-  hook.remove();
+  three_graphs_or_one(m, x);
+  hooks(m, x);
+  ebb::set_log(ebb::log_topic::compiled_autograd_verbose, true);  // why a graph is captured: as EBB_LOGS=compiled_autograd_verbose
+  new_nodes();
+  new_shapes(true);
+  new_shapes(false);
+  ebb::set_log(ebb::log_topic::compiled_autograd_verbose, false);
+  options(m, x);
 }

@@ -65,6 +65,7 @@ class captured_graph {
       hooks_.push({});
       for (int h = 0; h < count; ++h) hooks_.back().push(r.hook_at(first + h).kind);
     }
+    for (int i = 0; i < r.nodes(); ++i) pieces_.find(r.node_at(i).program);  // all dtypes are known before the first seed
     all_.run(0, r.nodes());
     name_equations();
   }
