@@ -165,10 +165,10 @@ class traced_leaf_hook final : public hook {
 
   void run(const hook_call& c) override {
     leaf& l = static_cast<leaf&>(*c.at);
-    if (!l.grad.defined) return;  // an earlier hook took it
     if constexpr (writes_gradient)
       if (c.create_graph) return run_recorded(l);
     const exclusive alone(l);
+    if (!l.grad.defined) return;  // an earlier hook took it
     if constexpr (writes_value && writes_gradient) compute<0, 1>(l);
     else if constexpr (writes_value) compute<0>(l);
     else if constexpr (writes_gradient) compute<1>(l);
@@ -207,6 +207,7 @@ class traced_leaf_hook final : public hook {
   }
   /// The gradient keeps its history; the value never has one.
   void run_recorded(leaf& l) {
+    if (!l.grad.defined) return;
     gradient next = std::apply([&](const auto&... value) {
       const auto g = program_function<compile_spec<result_of_function<function, 1>>>{}(
           value..., variable<T, E...>(shape_, counted<vertex>(&l)), as_variable<T>(shape_, l.grad));

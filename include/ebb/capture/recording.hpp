@@ -67,6 +67,12 @@ inline pass_key key_of(const backward_pass& pass) {
 
 namespace detail {
 
+/// Other threads may be adding to it, or clear it.
+EBB_INLINE bool has_gradient(const leaf& l) {
+  const exclusive alone(const_cast<leaf&>(l));
+  return l.grad.defined;
+}
+
 /// f(key) for each hook of v, until it says false.
 inline bool each_hook(const vertex& v, auto&& f) {
   if (!v.hooks) return true;
@@ -160,7 +166,7 @@ class recording {
     nodes_.push(k);
   }
   void take_leaf(const leaf& l, int number) {
-    leaf_key k{l.type, hooks_.size(), 0, l.grad.defined};
+    leaf_key k{l.type, hooks_.size(), 0, detail::has_gradient(l)};
     k.hook_count = take_hooks(l);
     leaves_[number] = k;
   }
@@ -213,7 +219,7 @@ class recording {
     return n.hooks ? have_hooks(n, k.hooks, k.hook_count) : k.hook_count == 0;
   }
   EBB_INLINE bool agrees(const leaf& l, const leaf_key& k) const {
-    if (l.grad.defined != k.has_gradient || l.type != k.type) return false;
+    if (detail::has_gradient(l) != k.has_gradient || l.type != k.type) return false;
     return l.hooks ? have_hooks(l, k.hooks, k.hook_count) : k.hook_count == 0;
   }
   bool have_hooks(const vertex& v, int first, int count) const {
