@@ -1,0 +1,317 @@
+// test/capture/captured_graph.cpp — what captured graphs look like, why one is captured once more, and what fullgraph refuses.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#if EBB_EXCEPTIONS
+
+namespace {
+
+namespace ca = ebb::compiled_autograd;
+using array = ebb::tensor<double, ebb::dyn>;
+using var = ebb::variable<double, ebb::dyn>;
+using scalar = ebb::variable<double>;
+using ebb::log_topic;
+
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto plus = ebb::compile([](auto x, auto y) { return x + y; });
+constexpr auto minus = ebb::compile([](auto x, auto y) { return x - y; });
+constexpr auto quotient = ebb::compile([](auto x, auto y) { return x / y; });
+constexpr auto hyperbolic = ebb::compile([](auto x) { return ebb::tanh(x); });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+
+struct opaque_function {
+  array forward(const array& x) const { return x; }
+  array backward(const array& g) const { return g; }
+};
+
+std::string graphs, reasons;
+
+/// Collects what is said of some topics, from a process that has captured nothing.
+struct listening {
+  explicit listening(bool verbose, bool shows_graphs = true)
+      : before(ebb::set_log_sink([](log_topic t, std::string_view s) { (t == log_topic::compiled_autograd ? graphs : reasons) += s; })) {
+    ca::reset();
+    graphs.clear();
+    reasons.clear();
+    ebb::set_log(log_topic::compiled_autograd, shows_graphs);
+    ebb::set_log(log_topic::compiled_autograd_verbose, verbose);
+  }
+  ~listening() {
+    ebb::set_log(log_topic::compiled_autograd, false);
+    ebb::set_log(log_topic::compiled_autograd_verbose, false);
+    ebb::set_log_sink(before);
+    ca::reset();
+  }
+  ebb::log_sink before;
+};
+
+int count(const std::string& s, const std::string& what) {
+  int n = 0;
+  for (std::size_t at = 0; (at = s.find(what, at)) != std::string::npos; at += what.size()) ++n;
+  return n;
+}
+/// Whether s holds these, one behind the other.
+bool in_order(const std::string& s, std::initializer_list<const char*> parts) {
+  std::size_t at = 0;
+  for (const char* part : parts) {
+    at = s.find(part, at);
+    if (at == std::string::npos) {
+      UNSCOPED_INFO("\"" << s << "\" lacks \"" << part << "\" at its place");
+      return false;
+    }
+    at += std::string(part).size();
+  }
+  return true;
+}
+var named(const char* name, array value = {1, 2}) {
+  var v(std::move(value));
+  v.set_name(name);
+  return v;
+}
+
+}  // namespace
+
+TEST_CASE("CA-130, CA-132, CA-133: a graph names its nodes in the order in which they run; reasons are told only to who asks") {
+  const listening scope(false);
+  const ca::enable on;
+  const var x = named("x"), w = named("w", {3, 4});
+  total(hyperbolic(product(x, w))).backward();
+  CHECK(in_order(graphs, {"===== Compiled autograd graph =====\nCompiledAutograd0:\n", "seed", "GraphRoot (NodeCall 0)",
+                          "validate_outputs seed", "aot", "# sum (NodeCall 1)", "aot", "# tanh (NodeCall 2)", "aot", "# mul (NodeCall 3)",
+                          "call_accumulate_grad x, nothing, aot", "# x (NodeCall 4)", "call_accumulate_grad w, nothing, aot",
+                          "# w (NodeCall 5)"}));
+  CHECK(reasons == "");
+  graphs.clear();
+  total(hyperbolic(product(named("x"), named("w")))).backward();  // a hit says nothing
+  CHECK(graphs == "");
+  total(hyperbolic(product(x, w))).backward();  // with the gradients that are there, as arguments: CA-41
+  CHECK(in_order(graphs, {"CompiledAutograd1:\n", "x_grad = input", "add x_grad", "call_accumulate_grad x, x_grad, add", "w_grad",
+                          "call_accumulate_grad w, w_grad, add"}));
+}
+
+TEST_CASE("CA-131: a region that is used three times in one backward has three sets of names") {
+  const listening scope(false);
+  const ca::enable on;
+  total(hyperbolic(hyperbolic(hyperbolic(named("x"))))).backward();
+  std::vector<std::string> names;
+  for (std::size_t at = 0; (at = graphs.find("  aot", at)) != std::string::npos; ++at) {
+    const std::string name = graphs.substr(at + 2, graphs.find(' ', at + 2) - at - 2);
+    for (const std::string& other : names) CHECK(name != other);
+    names.push_back(name);
+  }
+  CHECK(names.size() > 6);
+  const std::string tanh = graphs.substr(graphs.find("# tanh"));
+  const std::size_t one = graphs.rfind("aot", graphs.find("# tanh (NodeCall 2)"));
+  const std::string prefix = "  " + graphs.substr(one, graphs.find('_', one) - one);  // "  aot1"
+  CHECK(in_order(graphs, {(prefix + "_").c_str(), "NodeCall 2", (prefix + "_1_").c_str(), "NodeCall 3", (prefix + "_2_").c_str(),
+                          "NodeCall 4"}));
+}
+
+TEST_CASE("CA-134: hooks stand where they run: traced ones as equations, opaque ones as calls") {
+  const listening scope(false);
+  const ca::enable on;
+  const var x = named("x"), w = named("w");
+  const var h = hyperbolic(product(x, w));
+  h.register_hook([](const array&) {});
+  h.grad_fn().register_prehook([](ebb::gradients&) {});
+  h.grad_fn().register_hook([](ebb::gradients&, const ebb::gradients&) {});
+  x.register_hook([](auto g) { return g + 10; });
+  w.register_post_accumulate_grad_hook([](const var&) {});
+  total(ebb::apply(opaque_function{}, h)).backward();
+  CHECK(in_order(graphs, {"# sum (NodeCall 1)", "call_backward opaque_function", "# opaque_function (NodeCall 2)",
+                          "hook_type = tensor_pre_hook", "hook_type = pre_hook", "aot", "hook_type = post_hook", "# mul (NodeCall 4)", "call_hook_add = add", "10.0",
+                          "tensor_pre_hook of x", "call_accumulate_grad x, nothing, call_hook_add", "call_accumulate_grad w",
+                          "hook_type = post_acc_grad_hook"}));
+  CHECK(count(graphs, "call_hook, hook_type = pre_hook") == 1);
+}
+
+TEST_CASE("gradients that meet are an add; what nobody asked for is not there") {
+  const listening scope(false);
+  const ca::enable on;
+  const var x = named("x");
+  total(product(x, x)).backward();
+  CHECK(in_order(graphs, {"add = add ", "call_accumulate_grad x, nothing, add"}));
+  CHECK(count(graphs, "call_accumulate_grad") == 1);
+  graphs.clear();
+  ebb::grad(total(product(x, named("w"))), ebb::wrt(x));
+  CHECK(count(graphs, "call_accumulate_grad") == 0);
+  CHECK(test::says(graphs, {"# mul (NodeCall 2)"}));
+}
+
+TEST_CASE("a graph as dot has each of its equations in the cluster of its node") {
+  static std::string dot, name;
+  ca::reset();
+  const ca::enable on({.compiler = [](const ebb::captured_graph& g) {
+    dot = to_dot(g);
+    name = g.name();
+    return ebb::backend::merge;
+  }});
+  total(hyperbolic(named("x"))).backward();
+  CHECK(name == "CompiledAutograd0");
+  CHECK(test::says(dot, {"digraph", "aot", "}"}));
+  CHECK(count(dot, "{") == count(dot, "}"));
+  ca::reset();
+}
+
+TEST_CASE("CA-135, CA-136: sizes are no reason: one message, of the root, for three sizes") {
+  const listening scope(true, false);
+  const ca::enable on;
+  for (std::size_t n : {10u, 11u, 12u}) total(hyperbolic(var(array::full(0.5, n)))).backward();
+  CHECK(count(reasons, "Cache miss") == 1);
+  CHECK(in_order(reasons, {"Cache miss due to new autograd node: GraphRoot (NodeCall 0) with key size ", ", previous key sizes=[]\n"}));
+}
+
+TEST_CASE("dynamic = false: changed shapes are a reason, once for each size that changes") {
+  const listening scope(true, false);
+  const ca::enable on({.dynamic = false});
+  for (std::size_t n : {4u, 4u, 5u, 6u, 1u, 0u, 7u}) total(hyperbolic(var(array::full(0.5, n)))).backward();
+  CHECK(count(reasons, "Cache miss due to new autograd node") == 1);
+  CHECK(count(reasons, " changed tensor shapes (total of ") == 1);
+  CHECK(in_order(reasons, {"Cache miss due to ", " changed tensor shapes (total of ", "): sizes[0]"}));
+  CHECK(ebb::counters().compiled_autograd.new_shape_misses == 1);
+  reasons.clear();
+  const auto both = [](std::size_t n, std::size_t m) {
+    const var a(array::full(0.5, n)), b(array::full(0.5, m));
+    ebb::backward(std::tuple(total(hyperbolic(a)), total(product(b, b))));
+  };
+  both(4, 5);
+  reasons.clear();
+  both(3, 5);
+  CHECK(in_order(reasons, {"changed tensor shapes", "sizes[0]"}));
+  reasons.clear();
+  both(3, 6);  // numbers are those among the sizes that are dynamic by now
+  CHECK(count(reasons, "Cache miss") == 1);
+  reasons.clear();
+  both(9, 9);
+  CHECK(reasons == "");
+}
+
+TEST_CASE("the tutorial's loop over add, sub, mul, div: four captures, each reason names the first node that differs, and how") {
+  const listening scope(true, false);
+  const ca::enable on;
+  const auto step = [](int which) {
+    const var x = named("x"), y = named("y", {3, 4});
+    const var r = which == 0 ? plus(x, y) : which == 1 ? minus(x, y) : which == 2 ? product(x, y) : quotient(x, y);
+    total(r).backward();
+  };
+  for (int run = 0; run < 2; ++run)
+    for (int which = 0; which < 4; ++which) step(which);
+  CHECK(ebb::counters().compiled_autograd.captures == 4);
+  CHECK(in_order(reasons, {"Cache miss due to new autograd node: GraphRoot (NodeCall 0) with key size ", "previous key sizes=[]\n",
+                           "new autograd node: sub (NodeCall 2) with key size ", "previous key sizes=[]", "program sub, was add",
+                           "new autograd node: mul (NodeCall 2) with key size ", "previous key sizes=[]", "program mul, was ",
+                           "new autograd node: div (NodeCall 2) with key size ", "previous key sizes=[]", "program div, was "}));
+  CHECK(count(reasons, "Cache miss") == 4);
+}
+
+TEST_CASE("each property that differs is named, with both of its values") {
+  const listening scope(true, false);
+  const ca::enable on;
+  const auto reason_of = [](auto&& second) {
+    const auto first = [](auto&& prepare, auto&& roots) {
+      var x = named("x"), y = named("y", {3, 4});
+      const var h = product(x, y);
+      prepare(x, y, h);
+      roots(x, y, h);
+    };
+    const auto all = [](const var&, const var&, const var& h) { total(hyperbolic(h)).backward(); };
+    ca::clear_cache();
+    first([](auto&&...) {}, all);
+    reasons.clear();
+    if constexpr (requires(var v) { second(v, v, v); }) first(second, all);
+    else second(first);
+    return reasons;
+  };
+  CHECK(in_order(reason_of([](var& x, var&, const var&) { x.set_grad(array{1, 1}); }),
+                 {"x (NodeCall 4)", "gradient defined, was undefined"}));
+  CHECK(in_order(reason_of([](var&, var&, const var& h) { h.register_hook([](auto g) { return g * 2; }); }),
+                 {"mul (NodeCall 3)", "hooks 1, was 0"}));
+  CHECK(in_order(reason_of([](var&, var& y, const var&) { y.register_post_accumulate_grad_hook([](const var&) {}); }),
+                 {"y (NodeCall 5)", "hooks 1, was 0"}));
+  CHECK(in_order(reason_of([](auto first) {
+    first([](auto&&...) {}, [](const var& x, const var&, const var& h) { ebb::grad(total(hyperbolic(h)), ebb::wrt(x)); });
+  }), {"NodeCall 0", "other options"}));
+  CHECK(in_order(reason_of([](auto first) {
+    first([](auto&&...) {}, [](const var& x, const var&, const var& h) { ebb::backward(total(hyperbolic(h)), {.inputs = {x}}); });
+  }), {"NodeCall 0", "other options"}));
+  CHECK(in_order(reason_of([](auto first) {
+    first([](auto&&...) {}, [](const var& x, const var&, const var&) { total(hyperbolic(product(x, x))).backward(); });
+  }), {"mul (NodeCall 3)", "edge 1 to NodeCall 4, was to something new"}));
+  CHECK(in_order(reason_of([](auto first) {
+    first([](auto&&...) {}, [](const var&, const var&, const var& h) { ebb::backward(std::tuple(total(hyperbolic(h)), total(h))); });
+  }), {"GraphRoot (NodeCall 0)", "roots 2, was 1"}));
+}
+
+TEST_CASE("CA-137: whether reasons are told is settled when the scope is entered") {
+  const listening scope(false, false);
+  {
+    const ca::enable on;
+    ebb::set_log(log_topic::compiled_autograd_verbose, true);
+    total(hyperbolic(named("x"))).backward();
+    CHECK(reasons == "");
+  }
+  const ca::enable on;
+  total(product(named("x"), named("y"))).backward();
+  CHECK(count(reasons, "Cache miss") == 1);
+}
+
+TEST_CASE("fullgraph: what is opaque is an error that names it and its place, before anything has run; graph breaks are none") {
+  ca::reset();
+  const ca::enable on({.fullgraph = true});
+  const auto refusal = [](auto&& prepare) {
+    var x = named("x"), w = named("w");
+    const var h = product(x, w);
+    std::optional<scalar> out;
+    prepare(x, h, out);
+    if (!out) out = total(hyperbolic(h));
+    const std::string text = test::raised([&] { out->backward(); });
+    CHECK(x.grad().defined() == text.empty());
+    if (text.empty()) return text;
+    ebb::backward(*out, {.compiled_autograd = false});  // nothing is lost
+    CHECK(x.grad().defined());
+    return text;
+  };
+  CHECK(refusal([](auto&&...) {}) == "");
+  CHECK(refusal([](var& x, const var& h, auto&) {  // traced hooks of all kinds
+    h.register_hook([](auto g) { return g * 2; });
+    x.register_hook(ebb::bind(2., [](auto c, auto g) { return g * c; }));
+    x.register_post_accumulate_grad_hook([](auto value, auto g) { return value - g * 0.5; });
+  }) == "");
+  CHECK(refusal([](var&, const var& h, auto&) { h.register_hook([](const array&) {}); }) ==
+        "ebb::backward: fullgraph: the tensor_pre_hook of mul (NodeCall 3) is opaque: make it traceable, or leave fullgraph out");
+  CHECK(test::says(refusal([](var& x, const var&, auto&) { x.register_hook([](const array&) {}); }),
+                   {"the tensor_pre_hook of x (NodeCall 4)"}));
+  CHECK(test::says(refusal([](var&, const var& h, auto&) { h.grad_fn().register_prehook([](ebb::gradients&) {}); }),
+                   {"the pre_hook of mul (NodeCall 3)"}));
+  CHECK(test::says(refusal([](var&, const var& h, auto&) { h.grad_fn().register_hook([](ebb::gradients&, const ebb::gradients&) {}); }),
+                   {"the post_hook of mul (NodeCall 3)"}));
+  CHECK(test::says(refusal([](var& x, const var&, auto&) { x.register_post_accumulate_grad_hook([](const var&) {}); }),
+                   {"the post_acc_grad_hook of x (NodeCall 4)"}));
+  CHECK(test::says(refusal([](var&, const var& h, auto& out) { out = total(ebb::apply(opaque_function{}, h)); }),
+                   {"the backward of opaque_function (NodeCall 2)"}));
+  CHECK(test::says(refusal([](var&, const var& h, auto& out) {
+    const ebb::saved_tensors_hooks scope([](const ebb::any_tensor& t) { return t; }, [](const ebb::any_tensor& t) { return t; });
+    out = total(hyperbolic(h));
+  }), {"the unpack_hook of tanh (NodeCall 2)"}));
+
+  const var x = named("x"), w = named("w");
+  const var h = product(x, w);
+  w.register_hook([](const array&) {});  // not on the way to x
+  CHECK(ebb::grad(total(h), ebb::wrt(x), {.retain_graph = true}).defined());
+  CHECK(test::says(test::raised([&] { ebb::grad(total(h), ebb::wrt(w)); }), {"ebb::grad: fullgraph: the tensor_pre_hook of w"}));
+  ca::reset();
+}
+
+#else  // refusals end the program
+
+TEST_CASE("captured graphs are looked at with exceptions") { SUCCEED(); }
+
+#endif
