@@ -168,7 +168,7 @@ TEST_CASE("messages count, and name what has a name") {
   b.set_name("bias");
   constexpr auto plus = ebb::compile([](auto v, auto u) { return v + u; });
   CHECK(test::raised([&] { plus(x * 1, b); }) ==
-        "ebb::compile: the extents of the arguments do not fit: argument 0 is [2], argument 1 (bias) is [3]");
+        "ebb::compile: add: the extents of the arguments do not fit: argument 0 is [2], argument 1 (bias) is [3]");
   CHECK(test::raised([&] { plus(x, var()); }) == "ebb::compile: argument 1 is an undefined variable");
   const var constant = [&] {
     const ebb::no_grad off;

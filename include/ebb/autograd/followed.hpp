@@ -38,11 +38,9 @@ template <class Result, class T, class Extents, class F, class... Leaf>
   constexpr const char* call = "ebb: an expression";
   int number = 0;
   (require_defined(call, leaf, number++), ...);
-  bound_arguments<P, Leaf...> bound(leaf...);
-  if (!bound.complete()) raise_extents(call, "the extents of the arguments do not fit:", leaf...);
-  check_arguments<P>(call, bound.data, bound.symbols.value);
+  const auto bound = bind_arguments<P>(call, leaf...);
 
-  std::size_t symbols[P::symbols + 1];
+  std::size_t symbols[P::symbols + 1] = {};
   keep_symbols(bound.symbols, symbols);
   const auto operand = []<class L>(const L& l) {
     if constexpr (is_variable<L>) return gradient{to_storage(l), counted<vertex>(l.history()), l.output(), true};

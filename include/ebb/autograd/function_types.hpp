@@ -154,10 +154,7 @@ inline constexpr bool is_gradient_for<std::optional<R>, V> = is_gradient_for<R, 
 /// The last part of a type's name, as the compiler writes it.
 template <class F>
 inline constexpr auto name_of_function = [] {
-  std::string_view s = signature_of<F>();
-  s.remove_prefix(s.find("T = ") + 4);
-  s = s.substr(0, s.find_first_of(";]<"));
-  if (const std::size_t colon = s.rfind("::"); colon != s.npos) s.remove_prefix(colon + 2);
+  constexpr std::string_view s = short_name_of<F>();
   std::array<char, 64> name{};
   for (std::size_t i = 0; i < s.size() && i + 1 < name.size(); ++i) name[i] = s[i];
   return name;

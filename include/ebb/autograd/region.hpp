@@ -159,10 +159,8 @@ auto run_region(const char* call, const A&... a) {
   refuse_undeclared<traced<Function, traced_type<A>...>>(call);
   log_casts<traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
   std::apply([&, number = 0](const auto&... leaf) mutable { (require_defined(call, leaf, number++), ...); }, leaves);
-  bound_arguments<P, A...> bound(a...);
-  if (!bound.complete()) [[unlikely]] raise_extents(call, "the extents of the arguments do not fit:", a...);
+  const auto bound = bind_arguments<P>(call, a...);
   const std::size_t* const symbol = bound.symbols.value;
-  check_arguments<P>(call, bound.data, symbol);
 
   storage results[P::results + 1];
   void* to[P::results + 1];
