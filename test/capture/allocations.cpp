@@ -1,0 +1,245 @@
+// test/capture/allocations.cpp — a hit allocates nothing but gradients; where an allocation of a capture or of a replay fails, nothing is
+// lost.
+// SPDX-License-Identifier: BSL-1.0
+#include "../autograd/allocations.hpp"
+
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <memory>
+#include <vector>
+
+#if EBB_EXCEPTIONS
+
+namespace {
+
+namespace ca = ebb::compiled_autograd;
+using array = ebb::tensor<float, ebb::dyn>;
+using var = ebb::variable<float, ebb::dyn>;
+using scalar = ebb::variable<float>;
+
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * ebb::tanh(y), x + y); });
+constexpr auto scaled = ebb::compile([](auto x) { return x * 1.5; });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+constexpr auto layer = ebb::compile([](auto x, auto w, auto b) { return ebb::linear(x, w, b); });
+constexpr auto bias = ebb::compile([](auto x) { return x + 10; });
+
+/// How much of what it frees the thread keeps. 0: each block is an allocation, and each that lives is seen.
+struct pool_limit {
+  explicit pool_limit(std::size_t bytes) { ebb::keep_freed_memory(bytes); }
+  ~pool_limit() { ebb::keep_freed_memory(ebb::detail::default_pool_limit); }
+};
+
+/// How much one step allocates from the third on: record, backward and all, with the pool that keeps arrays.
+std::size_t in_steady_state(auto&& step) {
+  const pool_limit scope(std::size_t{256} << 20);  // as without a sanitizer
+  ca::reset();
+  const ca::enable on;
+  for (int i = 0; i < 4; ++i) step();
+  const auto before = ebb::counters().compiled_autograd;
+  const std::size_t made = allocations::in([&] {
+    for (int i = 0; i < 10; ++i) step();
+  });
+  const auto after = ebb::counters().compiled_autograd;
+  CHECK(after.hits == before.hits + 10);
+  CHECK(after.captures == before.captures);
+  return made;
+}
+
+struct leaves {
+  var x{array{1, 2, 3, 4, 5}}, y{array{2, 1, 0, -1, 3}}, z{array{1, 1, 1, 1, 1}};
+  std::vector<var> all() const { return {x, y, z}; }
+};
+
+/// Chains, fan-in and fan-out, a shared gradient, traced and opaque hooks, a retained gradient.
+void record_and_walk(const leaves& l, bool create_graph) {
+  const auto [p, s] = both(l.x, l.y);
+  const var q = product(p, s), r = scaled(q);
+  p.register_hook([](auto g) { return g * 0.5; });
+  r.register_hook(ebb::bind(2.f, [](auto c, auto g) { return g * c; }));
+  q.retain_grad();
+  const struct forget {  // a gradient with a history owns what it is the gradient of
+    var v;
+    ~forget() { v.zero_grad(); }
+  } at_end{q};
+  s.register_hook([](const array&) {});
+  ebb::backward(total(scaled(scaled(product(product(r, q), product(l.z, l.z))))),
+                {.create_graph = create_graph, .compiled_autograd = true});
+}
+
+std::vector<array> gradients(const leaves& l) {
+  std::vector<array> g;
+  for (const var& v : l.all()) g.push_back(v.grad().defined() ? v.grad().value() : array{});
+  return g;
+}
+
+/// Runs f until nothing fails any more, each time with one allocation later failing. check is told whether it failed.
+int fail_each(auto&& f, auto&& check) {
+  for (std::size_t n = 1;; ++n) {
+    allocations::fails_in = n;
+    bool failed = false;
+    try {
+      f();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    const bool reached = allocations::fails_in == 0;
+    allocations::fails_in = 0;
+    REQUIRE(failed == reached);  // it came through, and from nowhere else
+    check(failed);
+    if (!failed) return static_cast<int>(n) - 1;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a hit allocates nothing: the tutorial, with and without a hook") {
+  using row = ebb::variable<float, 10>;
+  const ebb::variable<float, 10, 10> w(ebb::tensor<float, 10, 10>::full(0.25f));
+  const row b(ebb::tensor<float, 10>::full(0.5f));
+  const auto x = ebb::tensor<float, 10>::full(2.f);
+  const auto step = [&] {
+    const row h = layer(x, w, b);
+    total(bias(h)).backward();
+  };
+  CHECK(in_steady_state(step) == 0);
+  b.register_hook([](auto g) { return g + 10; });
+  CHECK(in_steady_state(step) == 0);
+}
+
+TEST_CASE("a hit allocates nothing: a chain of 100, hooks with numbers bound, accumulation, new leaves, grad") {
+  const var x(array::full(1.f, 100)), y(array::full(2.f, 100));
+  CHECK(in_steady_state([&] {
+    var v = x;
+    for (int i = 0; i < 50; ++i) v = scaled(product(v, y));
+    total(v).backward();
+  }) == 0);
+  CHECK(in_steady_state([&] {
+    const auto [p, s] = both(x, y);
+    total(product(p, s)).backward();
+  }) == 0);
+  x.register_hook(ebb::bind(0.5f, [](auto c, auto g) { return g * c; }));
+  y.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p - g * 0.25, ebb::nothing); });
+  CHECK(in_steady_state([&] { total(scaled(product(scaled(x), y))).backward(); }) == 0);
+  const array value = array::full(1.f, 100);
+  CHECK(in_steady_state([&] {
+    const var own(value);
+    total(scaled(scaled(product(own, own)))).backward();
+  }) == 0);
+  int calls = 0;
+  const var h(array::full(1.f, 100));
+  h.register_hook([&](const array&) { ++calls; });  // opaque
+  CHECK(in_steady_state([&] { total(scaled(product(h, h))).backward(); }) == 0);
+  CHECK(calls == 14);
+}
+
+TEST_CASE("captured or not, a backward allocates the gradients that leave it, and a merged chain not those in between") {
+  const pool_limit scope(0);
+  const ca::enable on;
+  const var x(array::full(1.f, 100)), y(array::full(2.f, 100));
+  const array seed = array::full(1.f, 100);
+  const auto chain = [&](int n) {
+    var a = x;
+    for (int i = 0; i < n; ++i) a = i % 2 ? scaled(a) : product(a, y);
+    return a;
+  };
+  const auto made = [&](int n, bool captured) {
+    var a = chain(n);
+    ebb::backward(a, {.seeds = {seed}, .compiled_autograd = captured});
+    a = chain(n);
+    ebb::backward(a, {.seeds = {seed}, .compiled_autograd = captured});
+    a = chain(n);
+    return allocations::in([&] { ebb::backward(a, {.seeds = {seed}, .compiled_autograd = captured}); });
+  };
+  const std::size_t plain = made(40, false), captured = made(40, true), shorter = made(20, true);
+  CHECK(captured < plain);
+  CHECK(captured - shorter < 5);  // one group or two, not 20 nodes
+}
+
+TEST_CASE("an allocation that fails in a capture, or in a replay, comes through as std::bad_alloc, and leaves gradients whole") {
+  const pool_limit scope(0);
+  for (const bool hit : {false, true})
+    for (const bool create_graph : {false, true})
+      for (const bool preset : {false, true}) {
+        INFO("hit " << hit << ", create_graph " << create_graph << ", preset " << preset);
+        const auto begin = [&] {
+          auto l = std::make_unique<leaves>();
+          if (preset)
+            for (var v : l->all()) v.set_grad(array{1, 1, 1, 1, 1});
+          return l;
+        };
+        const auto end = [](std::unique_ptr<leaves>& l) {
+          for (var v : l->all()) v.zero_grad();
+          l.reset();
+        };
+        ca::clear_cache();
+        auto l = begin();
+        const std::vector<array> before = gradients(*l);
+        {
+          const ca::disable plain;
+          auto whole = begin();
+          record_and_walk(*whole, create_graph);  // and what is made once for all
+          end(whole);
+        }
+        record_and_walk(*l, create_graph);
+        const std::vector<array> after = gradients(*l);
+        end(l);
+        if (!hit) ca::clear_cache();
+
+        l = begin();
+        std::ptrdiff_t live = 0;  // after the first failure: Catch and the thread's lists keep something too
+        const int failures = fail_each([&] { record_and_walk(*l, create_graph); }, [&](bool failed) {
+          {
+            const std::vector<array> g = gradients(*l);
+            for (std::size_t i = 0; i < 3; ++i) {
+              const bool is_whole = g[i] == before[i] || g[i] == after[i];
+              if (!is_whole || !failed) CHECK(g[i] == after[i]);
+            }
+          }
+          end(l);
+          l = begin();
+          record_and_walk(*l, create_graph);  // the next call works
+          if (gradients(*l) != after) CHECK(gradients(*l) == after);
+          end(l);
+          if (!hit) ca::clear_cache();
+          l = begin();
+          if (live == 0 && hit) live = allocations::live;
+          if (hit && allocations::live != live) CHECK(allocations::live == live);
+        });
+        end(l);
+        CHECK(failures > (hit ? 30 : 100));
+      }
+  ca::reset();
+}
+
+TEST_CASE("a captured backward that failed for want of memory can be repeated where the graph is retained") {
+  const pool_limit scope(0);
+  const var x(array{1, 2, 3}), y(array{4, 5, 6});
+  const auto [p, s] = both(x, y);
+  const scalar out = total(scaled(scaled(product(p, s))));
+  for (const bool hit : {false, true}) {
+    const auto [gx, gy] = ebb::grad(out, ebb::wrt(x, y), {.retain_graph = true, .compiled_autograd = false});
+    fail_each(
+        [&] {
+          if (!hit) ca::clear_cache();
+          const auto g = ebb::grad(out, ebb::wrt(x, y), {.retain_graph = true, .compiled_autograd = true});
+          CHECK(std::get<0>(g).value() == gx.value());
+          CHECK(std::get<1>(g).value() == gy.value());
+        },
+        [&](bool) {
+          for (var v : {x, y}) v.zero_grad();
+          ebb::backward(out, {.retain_graph = true, .compiled_autograd = true});
+          CHECK(x.grad().value() == gx.value());
+          CHECK(y.grad().value() == gy.value());
+        });
+  }
+  ca::reset();
+}
+
+#else  // refusals end the program
+
+TEST_CASE("failing allocations need exceptions, captured") { SUCCEED(); }
+
+#endif
