@@ -53,14 +53,14 @@ class chain_builder {
       add_node(i);
       if (!fits_ || steps_.size() > longest) return i;
     }
-    for (int v = 0; v < r_.nodes() + r_.leaves(); ++v)
-      for (int o = 0; o < r_.visit_at(v).outputs; ++o)
-        if (changed_[slot(v, o)] && slot_[slot(v, o)] >= 0) give({capture_place::kind::slot, v, o}, slot_[slot(v, o)]);
-    return fits_ && has_type_ ? last : first;
+    std::sort(arrived_.begin(), arrived_.end());
+    for (const auto& [v, o] : arrived_)
+      if (std::exchange(changed_[slot(v, o)], 0) && slot_[slot(v, o)] >= 0) give({capture_place::kind::slot, v, o}, slot_[slot(v, o)]);
+    return fits_ ? last : first;
   }
   const group_interface& interface() const { return interface_; }
   /// How many links it has, sums among them.
-  int length() const { return steps_.size(); }
+  int length() const { return has_type_ ? steps_.size() : 0; }
   chain_program code() && {
     emit();
     return std::move(p_);
@@ -160,7 +160,7 @@ class chain_builder {
     if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
     const int there = value_at(e.to, static_cast<int>(e.output), values_[v].is_element);
     slot_[slot(e.to, static_cast<int>(e.output))] = there < 0 ? v : add(there, v);
-    changed_[slot(e.to, static_cast<int>(e.output))] = 1;
+    if (!std::exchange(changed_[slot(e.to, static_cast<int>(e.output))], 1)) arrived_.push({e.to, static_cast<int>(e.output)});
   }
   int add(int there, int v) {
     fits_ = fits_ && !values_[v].is_element;
@@ -310,6 +310,7 @@ class chain_builder {
   piece_table& pieces_;
   vec<int> slot_;  // the value of each, or -1
   vec<char> changed_;
+  vec<std::pair<int, int>> arrived_;  // vertices and outputs that have changed
   vec<value> values_;
   vec<step> steps_;
   group_interface interface_;

@@ -19,7 +19,7 @@ class backward_plan {
     capture_progress at(r);
     merges = merges && !r.options().graph && r.options().context == 0;
     for (int i = 0; i < r.nodes();) {
-      const int end = merges ? end_of_group(i, at, pieces) : i;
+      const int end = merges && composer::is_mergeable(r, i, pieces) ? end_of_group(i, at, pieces) : i;
       const int next = end > i ? merge(i, end, at, pieces) : i;
       if (next == i) add_single(i);
       for (const int last = std::max(next, i + 1); i < last; ++i) at.run(i, pieces.find(r.node_at(i).program));
@@ -52,7 +52,7 @@ class backward_plan {
   }
   /// The first node behind i that cannot be in one group with it.
   int end_of_group(int i, capture_progress at, piece_table& pieces) const {
-    for (; i < r_.nodes() && composer::is_mergeable(r_, i, pieces); ++i) {
+    for (const int limit = std::min(r_.nodes(), i + 2 * chain_builder::longest); i < limit && composer::is_mergeable(r_, i, pieces); ++i) {
       at.run(i, pieces.find(r_.node_at(i).program));
       bool observed = false;
       at.each_completed_leaf(i, [&](int l) { observed = observed || composer::is_observed(r_, l); });
@@ -65,9 +65,9 @@ class backward_plan {
     chain_builder all(r_, at, pieces);
     const int last = all.take(first, end);
     if (last == end) return add_chain(all, at, first, end);
+    if (last == first) return add_graph(at, first, pieces);
     chain_builder some(r_, at, pieces);
-    if (last > first) return some.take(first, last) == last ? add_chain(some, at, first, last) : first;
-    return add_graph(at, first, pieces);
+    return some.take(first, last) == last ? add_chain(some, at, first, last) : first;
   }
   /// A node that is no chain runs its compiled kernels, which blocks do not beat; but not where they would compute a product that nobody
   /// wants.
@@ -81,8 +81,9 @@ class backward_plan {
     return node + 1;
   }
   int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
-    if (b.length() < 2) return first;
-    steps_.push({first, last, std::make_unique<chain_group>(r_, at, first, last, b)});
+    if (b.length() >= 2) steps_.push({first, last, std::make_unique<chain_group>(r_, at, first, last, b)});
+    else
+      for (int i = first; i < last; ++i) add_single(i);
     return last;
   }
 
