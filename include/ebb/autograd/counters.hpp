@@ -25,21 +25,28 @@ struct counter_values {
 
 namespace detail {
 
-struct counter_state {
-  std::atomic<std::uint64_t> captures{0}, compiles{0}, hits{0}, new_node_misses{0}, new_shape_misses{0}, evictions{0};
-  std::atomic<bool> notes_graphs{false};  // since somebody asked: who does not pays nothing
+/// The programs that have run.
+struct graph_set {
   std::mutex mutex;
   std::unordered_set<const void*> graphs;
 
-  void note(const void* graph) {
-    const std::lock_guard<std::mutex> alone(mutex);
-    graphs.insert(graph);
+  static graph_set& of_process() {
+    static graph_set s;
+    return s;
   }
 };
-inline counter_state& counting() {
-  static counter_state c;
-  return c;
-}
+struct counter_state {
+  std::atomic<std::uint64_t> captures{0}, compiles{0}, hits{0}, new_node_misses{0}, new_shape_misses{0}, evictions{0};
+  std::atomic<bool> notes_graphs{false};  // since somebody asked: who does not pays nothing
+
+  void note(const void* graph) {
+    graph_set& s = graph_set::of_process();
+    const std::lock_guard<std::mutex> alone(s.mutex);
+    s.graphs.insert(graph);
+  }
+};
+inline constinit counter_state all_counters{};
+EBB_INLINE counter_state& counting() { return all_counters; }
 
 }  // namespace detail
 
@@ -47,15 +54,17 @@ inline counter_state& counting() {
 inline void clear_counters() {
   detail::counter_state& c = detail::counting();
   for (std::atomic<std::uint64_t>* n : {&c.captures, &c.compiles, &c.hits, &c.new_node_misses, &c.new_shape_misses, &c.evictions}) *n = 0;
-  const std::lock_guard<std::mutex> alone(c.mutex);
-  c.graphs.clear();
+  detail::graph_set& s = detail::graph_set::of_process();
+  const std::lock_guard<std::mutex> alone(s.mutex);
+  s.graphs.clear();
   c.notes_graphs = true;
 }
 
 inline counter_values counters() {
   detail::counter_state& c = detail::counting();
-  const std::lock_guard<std::mutex> alone(c.mutex);
-  return {{c.captures, c.compiles, c.hits, c.new_node_misses, c.new_shape_misses, c.evictions}, c.graphs.size()};
+  detail::graph_set& s = detail::graph_set::of_process();
+  const std::lock_guard<std::mutex> alone(s.mutex);
+  return {{c.captures, c.compiles, c.hits, c.new_node_misses, c.new_shape_misses, c.evictions}, s.graphs.size()};
 }
 
 }  // namespace ebb::inline EBB_ABI

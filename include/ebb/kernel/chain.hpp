@@ -15,7 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <cstring>
 #include <utility>
 
 namespace ebb::inline EBB_ABI {
@@ -130,22 +130,6 @@ class chain_code<T, std::index_sequence<I...>> {
   static EBB_INLINE void run(const chain_word* code, const chain_place* places, std::size_t i) {
     code->link<T>()(code, places, i, vector_at<I>{}...);
   }
-
-  /// A step of which there are n elements; zeros stand for the others.
-  static void copy_in(const T* from, T* to, std::size_t n) { (simd::store(to + I * count, first<I>(from, n)), ...); }
-  static void copy_out(const T* from, T* to, std::size_t n) { (store_first<I>(first<I>(from, n), to, n), ...); }
-
- private:
-  template <std::size_t J>
-  static EBB_INLINE vector first(const T* from, std::size_t n) {
-    if (n >= (J + 1) * count) return simd::load(from + J * count);
-    return n > J * count ? simd::load_first(from + J * count, static_cast<int>(n - J * count)) : simd::all(T{});
-  }
-  template <std::size_t J>
-  static EBB_INLINE void store_first(vector x, T* to, std::size_t n) {
-    if (n >= (J + 1) * count) simd::store(to + J * count, x);
-    else if (n > J * count) simd::store_first(to + J * count, x, static_cast<int>(n - J * count));
-  }
 };
 
 }  // namespace detail
@@ -157,7 +141,7 @@ using chain_links = detail::chain_code<T, std::make_index_sequence<chain_registe
 /// How many bytes run_chain wants, a multiple of 64.
 constexpr std::size_t chain_arena_bytes(int place_count) {
   const auto n = static_cast<std::size_t>(place_count);
-  return n * chain_bytes + (n * sizeof(chain_place) + 63) / 64 * 64;
+  return n * chain_bytes + (n * sizeof(char*) + 63) / 64 * 64;
 }
 
 namespace detail {
@@ -165,29 +149,33 @@ namespace detail {
 /// The last elements, fewer than a step. What is written is a copy. What is only read is one, too, if it is shorter than a step; else the
 /// step begins earlier, and nobody looks at what it computes once more.
 template <class T>
-[[gnu::noinline]] void run_chain_rest(const chain_word* code, const chain_place* places, const chain_use* use, int place_count,
+[[gnu::noinline]] void run_chain_rest(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
                                       std::size_t count, char* arena) {
   const std::size_t rest = count % chain_step<T>, copied = count < chain_step<T> ? count : chain_step<T>, first = count - copied;
-  const auto block = [&](int p) { return reinterpret_cast<T*>(arena + static_cast<std::size_t>(p) * chain_bytes); };
-  const auto original = [&](int p) { return reinterpret_cast<T*>(places[p].base); };
+  const auto block = [&](int p) { return arena + static_cast<std::size_t>(p) * chain_bytes; };
   const auto uses = [&](int p, chain_use what) { return (static_cast<unsigned>(use[p]) & static_cast<unsigned>(what)) != 0; };
-  chain_place* const there = reinterpret_cast<chain_place*>(block(place_count));
+  char** const original = reinterpret_cast<char**>(block(place_count));
   for (int p = 0; p < place_count; ++p) {
-    const bool copies = uses(p, chain_use::written) || (uses(p, chain_use::read) && count < chain_step<T>);
-    new (there + p) chain_place(copies ? chain_place::block(block(p)) : places[p]);
-    if (copies && uses(p, chain_use::read)) chain_links<T>::copy_in(original(p) + first, block(p), copied);
+    if (!uses(p, chain_use::written) && (copied == chain_step<T> || !uses(p, chain_use::read))) continue;
+    original[p] = places[p].base;
+    places[p] = chain_place::block(block(p));
+    if (!uses(p, chain_use::read)) continue;
+    if (copied < chain_step<T>) std::memset(block(p) + copied * sizeof(T), 0, (chain_step<T> - copied) * sizeof(T));
+    std::memcpy(block(p), original[p] + first * sizeof(T), copied * sizeof(T));
   }
-  chain_links<T>::run(code, there, first * sizeof(T));
+  chain_links<T>::run(code, places, first * sizeof(T));
   for (int p = 0; p < place_count; ++p)
-    if (uses(p, chain_use::written)) chain_links<T>::copy_out(block(p) + (copied - rest), original(p) + (count - rest), rest);
+    if (uses(p, chain_use::written))
+      std::memcpy(original[p] + (count - rest) * sizeof(T), block(p) + (copied - rest) * sizeof(T), rest * sizeof(T));
 }
 
 }  // namespace detail
 
 /// Runs a chain on `count` elements. An array that it writes is one place only, and no link reads in it what an earlier one wrote into
-/// another place: the last elements are handled on copies, which stand in the arena: chain_arena_bytes(place_count), aligned to 64.
+/// another place: the last elements are handled on copies, which stand in the arena: chain_arena_bytes(place_count), aligned to 64. Then
+/// `places` are those of the copies.
 template <class T>
-[[gnu::noinline]] void run_chain(const chain_word* code, const chain_place* places, const chain_use* use, int place_count,
+[[gnu::noinline]] void run_chain(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
                                  std::size_t count, char* arena) {
   const std::size_t whole = count / chain_step<T> * chain_bytes;
   for (std::size_t i = 0; i < whole; i += chain_bytes) chain_links<T>::run(code, places, i);
