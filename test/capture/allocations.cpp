@@ -158,6 +158,28 @@ TEST_CASE("captured or not, a backward allocates the gradients that leave it, an
   CHECK(captured - shorter < 5);  // one group or two, not 20 nodes
 }
 
+TEST_CASE("CA-124: a merged chain needs no memory for what runs between its nodes, and gives back what was saved") {
+  const pool_limit scope(0);
+  constexpr std::size_t n = 20'000;
+  const var x(array::full(0.5f, n)), w(array::full(2.f, n));
+  const auto arrays_at_most = [&](bool captured) {
+    std::ptrdiff_t most = 0;
+    for (int run = 0; run < 3; ++run) {
+      var v = x;
+      for (int i = 0; i < 10; ++i) v = scaled(product(v, w));
+      const scalar out = total(v);
+      v = var();
+      const std::ptrdiff_t before = allocations::live_bytes;
+      most = allocations::most_bytes_in([&] { ebb::backward(out, {.compiled_autograd = captured}); });
+      CHECK(allocations::live_bytes < before);
+    }
+    return static_cast<double>(most) / static_cast<double>(n * sizeof(float));
+  };
+  CHECK(arrays_at_most(false) > 1.9);
+  CHECK(arrays_at_most(true) < 1.1);  // the gradient of the sum, spread
+  ca::reset();
+}
+
 TEST_CASE("an allocation that fails in a capture, or in a replay, comes through as std::bad_alloc, and leaves gradients whole") {
   const pool_limit scope(0);
   for (const bool hit : {false, true})
