@@ -12,7 +12,7 @@ namespace ebb::inline EBB_ABI {
 class graph_group final : public merged_group {
  public:
   graph_group(const recording& r, const capture_progress& at, int first, int last, const composer& c)
-      : graph_group(r, at, first, last, c, distinct_outputs(lower(canonical_shapes(c.g)))) {}
+      : graph_group(r, at, first, last, c, distinct_outputs(prune(canonical_shapes(c.g)))) {}
 
   /// What runs: products and the like as one step each, loops over blocks.
   const block_program& program() const { return program_; }
