@@ -147,6 +147,7 @@ class generator {
   void reduce() { scalars_.push_back(add({op::total, 0, any(vectors_)})); }
   void hook() {
     step s{op::hook, 0, any(vectors_), below(hook_kinds[static_cast<int>(variety_)])};
+    if (variety_ == variety::wide && one_in(6)) s.b = static_cast<int>(hook_kind::meddles);
     const auto k = static_cast<hook_kind>(s.b);
     if (is_of_leaf(k) && !one_in(10)) s.a = any(leaves_);
     else if (one_in(6)) s.a = any(scalars_);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #if EBB_EXCEPTIONS
@@ -616,6 +617,45 @@ TEST_CASE("CA-120: checkpoints") {
     return arrays{grad_of(x), grad_of(w)};
   }) == counted{1, 2});
   CHECK(runs == 12);
+}
+
+TEST_CASE("CA-21: rows that are taken twice, and a number for all elements, of any size") {
+  constexpr auto rows = ebb::compile([](auto x, auto i) { return ebb::take(x, i); });
+  constexpr auto spread = ebb::compile([](auto x, auto s) { return x * s; });
+  const int sizes[] = {3, 0, 1, 37, 300};
+  CHECK(in_steps(5, [&](int i) {
+    const auto n = static_cast<std::size_t>(sizes[i]);
+    ebb::tensor<int, ebb::dyn> twice(ebb::layout<ebb::dyn>{0});
+    if (n > 2) twice = {2, 0, 2};
+    const var x(sample(n)), y(sample(n, 4));
+    const scalar s(3.), t(0.25);
+    const var chain = scaled(spread(scaled(spread(product(x, y), s)), t));
+    ebb::backward(std::tuple(total(rows(chain, twice)), total(chain), total(chain)));
+    return arrays{grad_of(x), grad_of(y), grad_of(s), grad_of(t)};
+  }) == counted{1, 4});
+}
+
+TEST_CASE("CA-76: narrow dtypes keep their dtype and their bits") {
+  using narrow = ebb::variable<ebb::bfloat16, ebb::dyn>;
+  using wide = ebb::variable<float, ebb::dyn>;
+  const auto step = []<class V>(std::type_identity<V>, int i) {
+    using T = typename V::value_type;
+    ebb::tensor<T, ebb::dyn> a(ebb::layout<ebb::dyn>(40));
+    for (std::size_t k = 0; k < 40; ++k) a.mutable_data()[k] = static_cast<T>(static_cast<float>(number(k + static_cast<std::size_t>(i))));
+    const V x(a), y(a);
+    y.register_hook([](auto g) { return g * 0.75; });
+    total(scaled(product(hyperbolic(scaled(product(x, y))), x))).backward();
+    total(scaled(product(x, y))).backward();
+    arrays r;
+    for (const V& v : {x, y}) {
+      STATIC_REQUIRE(std::is_same_v<std::remove_cvref_t<decltype(v.grad().value()(0))>, T>);
+      r.push_back(sample(40));
+      for (std::size_t k = 0; k < 40; ++k) r.back().mutable_data()[k] = static_cast<double>(static_cast<float>(v.grad().value()(k)));
+    }
+    return r;
+  };
+  CHECK(in_steps(3, [&](int i) { return step(std::type_identity<narrow>(), i); }) == counted{2, 4});
+  CHECK(in_steps(3, [&](int i) { return step(std::type_identity<wide>(), i); }) == counted{2, 4});
 }
 
 TEST_CASE("keyed: the program, sharing, which operands need a gradient, hooks by kind and place, saved hooks, create_graph, roots") {
