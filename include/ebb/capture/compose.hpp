@@ -12,6 +12,7 @@
 #include "recording.hpp"
 
 #include "../autograd/derivation.hpp"
+#include "../graph/splice.hpp"
 #include <memory>
 
 namespace ebb::inline EBB_ABI {

@@ -12,6 +12,8 @@
 
 #include "explain.hpp"
 
+#include "../base/log.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
