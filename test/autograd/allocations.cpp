@@ -1,8 +1,6 @@
 // test/autograd/allocations.cpp — how much the tape allocates, and what is left where an allocation fails.
 // SPDX-License-Identifier: BSL-1.0
-#include "allocations.hpp"
-
-#include "../catch.hpp"
+#include "failing_allocations.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -21,12 +19,6 @@ constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * ebb::tanh(y), x + y); });
 constexpr auto scaled = ebb::compile([](auto x) { return x * 1.5; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
-
-/// How much of what it frees the thread keeps. 0: each block is an allocation, and each that lives is seen.
-struct pool_limit {
-  explicit pool_limit(std::size_t bytes) { ebb::keep_freed_memory(bytes); }
-  ~pool_limit() { ebb::keep_freed_memory(ebb::detail::default_pool_limit); }
-};
 
 struct leaves {
   var x{array{1, 2, 3, 4, 5}}, y{array{2, 1, 0, -1, 3}}, z{array{1, 1, 1, 1, 1}};
@@ -52,24 +44,6 @@ std::vector<array> gradients(const leaves& l) {
   std::vector<array> g;
   for (const var* v : {&l.x, &l.y, &l.z}) g.push_back(v->grad().defined() ? v->grad().value() : array{});
   return g;
-}
-
-/// Runs f until nothing fails any more, each time with one allocation later failing. check is told whether it failed.
-int fail_each(auto&& f, auto&& check) {
-  for (std::size_t n = 1;; ++n) {
-    allocations::fails_in = n;
-    bool failed = false;
-    try {
-      f();
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    const bool reached = allocations::fails_in == 0;
-    allocations::fails_in = 0;
-    REQUIRE(failed == reached);  // it came through, and from nowhere else
-    check(failed);
-    if (!failed) return static_cast<int>(n) - 1;
-  }
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // test/capture/allocations.cpp — a hit allocates nothing but gradients; where an allocation of a capture or of a replay fails, nothing is
 // lost.
 // SPDX-License-Identifier: BSL-1.0
-#include "../autograd/allocations.hpp"
-
-#include "../catch.hpp"
+#include "../autograd/failing_allocations.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -25,12 +23,6 @@ constexpr auto scaled = ebb::compile([](auto x) { return x * 1.5; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 constexpr auto layer = ebb::compile([](auto x, auto w, auto b) { return ebb::linear(x, w, b); });
 constexpr auto bias = ebb::compile([](auto x) { return x + 10; });
-
-/// How much of what it frees the thread keeps. 0: each block is an allocation, and each that lives is seen.
-struct pool_limit {
-  explicit pool_limit(std::size_t bytes) { ebb::keep_freed_memory(bytes); }
-  ~pool_limit() { ebb::keep_freed_memory(ebb::detail::default_pool_limit); }
-};
 
 /// How much one step allocates from the third on: record, backward and all, with the pool that keeps arrays.
 std::size_t in_steady_state(auto&& step) {
@@ -73,24 +65,6 @@ std::vector<array> gradients(const leaves& l) {
   std::vector<array> g;
   for (const var& v : l.all()) g.push_back(v.grad().defined() ? v.grad().value() : array{});
   return g;
-}
-
-/// Runs f until nothing fails any more, each time with one allocation later failing. check is told whether it failed.
-int fail_each(auto&& f, auto&& check) {
-  for (std::size_t n = 1;; ++n) {
-    allocations::fails_in = n;
-    bool failed = false;
-    try {
-      f();
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    const bool reached = allocations::fails_in == 0;
-    allocations::fails_in = 0;
-    REQUIRE(failed == reached);  // it came through, and from nowhere else
-    check(failed);
-    if (!failed) return static_cast<int>(n) - 1;
-  }
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // All numbers are small integers: the order in which threads add to a shared gradient does not show.
-#include "../catch.hpp"
+#include "../autograd/many_threads.hpp"
 
-#include <ebb/ebb.hpp>
+#include "../catch.hpp"
 
 #include <atomic>
 #include <thread>
@@ -14,31 +14,13 @@
 namespace {
 
 namespace ca = ebb::compiled_autograd;
-using array = ebb::tensor<float, ebb::dyn>;
-using var = ebb::variable<float, ebb::dyn>;
-using scalar = ebb::variable<float>;
+using namespace many_threads;
 
 constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * y, x + y); });
 constexpr auto twice = ebb::compile([](auto x) { return x * 2; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 
-constexpr int threads = 8, rounds = 50;
-
-/// f(number) in each thread, all at once.
-void at_once(auto f) {
-  std::atomic<int> waiting = threads;
-  std::vector<std::thread> all;
-  for (int k = 0; k < threads; ++k)
-    all.emplace_back([&, k] {
-      for (--waiting; waiting > 0;) std::this_thread::yield();
-      f(k);
-    });
-  for (std::thread& t : all) t.join();
-}
-
-array full(float v) { return array::full(v, 33); }
-bool is(const var& g, float v) { return g.defined() && g.value() == full(v); }
 auto counts() { return ebb::counters().compiled_autograd; }
 
 }  // namespace
