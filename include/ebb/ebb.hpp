@@ -200,6 +200,7 @@
 #include "autograd/schedule.hpp"
 #include "capture/options.hpp"
 #include "capture/recording.hpp"
+#include "capture/progress.hpp"
 #include "capture/compose.hpp"
 #include "capture/chain.hpp"
 #include "capture/group.hpp"

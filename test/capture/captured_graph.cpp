@@ -79,6 +79,17 @@ var named(const char* name, array value = {1, 2}) {
 
 }  // namespace
 
+TEST_CASE("a number bound to a hook is shown, also where no segment has its dtype") {
+  const listening scope(false);
+  const ca::enable on;
+  ebb::variable<float, ebb::dyn> x(ebb::tensor<float, ebb::dyn>{1, 2});
+  x.set_name("x");
+  x.register_hook(ebb::bind(0.5, [](auto c, auto g) { return g * ebb::cast<float>(c); }));
+  total(x).backward();
+  CHECK(in_order(graphs, {"bound = input", ": f64", "call_hook_", "bound", "call_accumulate_grad x, nothing, call_hook_"}));
+  CHECK(x.grad().value() == ebb::tensor<float, ebb::dyn>{0.5f, 0.5f});
+}
+
 TEST_CASE("CA-130, CA-132, CA-133: a graph names its nodes in the order in which they run; reasons are told only to who asks") {
   const listening scope(false);
   const ca::enable on;

@@ -29,9 +29,9 @@ struct chain_program {
 struct group_interface {
   struct result {
     capture_place to;
-    int shared = -1;    // ~: it is an argument as it came; >= 0: the same array as that result; -1: its own
-    bool is_argument = false;
-    int over = -1;      // the argument that it may be written over, or -1
+    int shared = -1;           // the array of that other result, or of that argument; -1: its own
+    bool is_argument = false;  // `shared` is one
+    int over = -1;             // the argument that it may be written over, or -1
   };
   vec<capture_place> arguments;
   vec<result> results;
@@ -91,7 +91,7 @@ class chain_builder {
     for (int v = 0; v < values_.size(); ++v)
       if (const int a = values_[v].argument; a >= 0 && interface_.arguments[a] == from) {
         fits_ = fits_ && values_[v].is_element == is_element;
-        return static_cast<int>(v);
+        return v;
       }
     interface_.arguments.push(from);
     return new_value(interface_.arguments.size() - 1, is_element);
@@ -224,18 +224,23 @@ class chain_builder {
     if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++, chain_use::neither);
     return x.place = free_.pop();
   }
-  /// v is no longer in registers: it is stored if it has to be.
-  void spill(int v) {
-    if (v < 0) return;
-    value& x = values_[v];
-    if (x.argument >= 0 || x.result >= 0 || x.uses == 0 || stored_[v]) return;
+  /// v, which is in registers, is in memory too.
+  void keep(int v) {
+    const value& x = values_[v];
+    if (x.argument >= 0 || x.result >= 0 || std::exchange(stored_[v], 1)) return;
     word(store);
     place_word(memory_of(v));
-    stored_[v] = 1;
+  }
+  /// Registers are about to be overwritten by a step that reads `read`: what somebody else reads later is kept.
+  void give_up_registers(const vec<int>& read = {}) {
+    if (current_ < 0) return;
+    int uses = values_[current_].uses;
+    for (int v : read) uses -= v == current_;
+    if (uses > 0) keep(current_);
   }
   void used(int v) {
     value& x = values_[v];
-    if (--x.uses == 0 && x.place >= 0 && p_.places[x.place].is == chain_program::place::kind::block)
+    if (--x.uses == 0 && x.place >= 0 && p_.places[x.place].is == place_kind::block)
       free_.push(x.place);
   }
   /// v has just come into registers.
@@ -259,7 +264,7 @@ class chain_builder {
   }
   void bring(int v) {
     if (v == current_) return;
-    spill(current_);
+    give_up_registers();
     word(load);
     place_word(memory_of(v));
     current_ = v;
@@ -268,10 +273,8 @@ class chain_builder {
     const int primary = s.link->primary;
     if (primary >= 0) bring(s.in[primary]);
     for (int a = 0; a < s.in.size(); ++a)
-      if (a != primary && s.in[a] == current_) spill_now(current_);
-    for (int a = 0; a < s.in.size(); ++a) --values_[s.in[a]].uses;
-    spill(current_);
-    for (int a = 0; a < s.in.size(); ++a) ++values_[s.in[a]].uses;
+      if (a != primary && s.in[a] == current_) keep(current_);
+    give_up_registers(s.in);
     p_.code.push(s.link->link());
     for (int a = 0; a < s.in.size(); ++a)
       if (a != primary) place_word(memory_of(s.in[a]));
@@ -287,24 +290,13 @@ class chain_builder {
     const bool swapped = there == current_ && v != there;
     bring(swapped ? there : v);
     const int other = swapped ? v : there;
-    if (other == current_) spill_now(current_);
-    for (int x : s.in) --values_[x].uses;
-    spill(current_);
-    for (int x : s.in) ++values_[x].uses;
+    if (other == current_) keep(current_);
+    give_up_registers(s.in);
     word(plus);
     place_word(memory_of(other));
     for (int x : s.in) used(x);
     made(s.out[0]);
   }
-  /// The same value in registers and in memory.
-  void spill_now(int v) {
-    value& x = values_[v];
-    if (x.argument >= 0 || x.result >= 0 || stored_[v]) return;
-    word(store);
-    place_word(memory_of(v));
-    stored_[v] = 1;
-  }
-
   const recording& r_;
   capture_progress at_;
   piece_table& pieces_;

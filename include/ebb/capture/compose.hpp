@@ -3,17 +3,15 @@
 //
 // [note: the captured graph]
 // Walked in eager order: each segment's backward is copied in behind what gave it its gradients, with a graph's own equations; gradients
-// that meet are an add; a traced hook is copied in where it runs; a leaf that has a gradient adds to it. So the passes that a compiled
-// function goes through can be run on it: what two segments compute twice is computed once, what nobody wants is pruned, and loops fuse
-// over segments. What saved values, gradients and bound values stand in memory is listed beside: arguments and results of the graph.
+// that meet are an add; a traced hook is copied in where it runs; a leaf that has a gradient adds to it. Of a whole backward it is made to
+// be looked at, of single nodes to be pruned, planned and run (graph_group.hpp). What saved values, gradients and bound values stand in
+// memory is listed beside: arguments and results of the graph.
 // What cannot be looked into (a function of the user's, an opaque hook) is an event between equations. Its results are arguments.
 #pragma once
 
-#include "recording.hpp"
+#include "progress.hpp"
 
-#include "../autograd/derivation.hpp"
 #include "../graph/splice.hpp"
-#include <memory>
 
 namespace ebb::inline EBB_ABI {
 
@@ -40,113 +38,6 @@ struct capture_event {
 struct inlined_hook {
   int first, last;
   int at;
-};
-
-namespace detail {
-
-/// A segment's backward, ready to be copied.
-struct backward_piece {
-  graph g;
-  vec<int> kept;                 // arguments that are saved values come first; their numbers at the node are 0, 1, ...
-  vec<int> seeds;                // for each argument behind them the node's output, or -1
-  vec<std::uint64_t> depends;    // of each result on those
-};
-
-inline backward_piece piece_of(const segment_graphs& s) {
-  backward_piece p{used_arguments(s.backward.thaw()).g, {}, {}, {}};
-  for (int number : s.read)
-    if (number < s.arguments + s.saves) p.kept.push(number);
-    else p.seeds.push(s.outputs[number - s.arguments - s.saves]);
-  p.depends = dependences(p.g, p.kept.size(), p.seeds.size());
-  return p;
-}
-
-}  // namespace detail
-
-/// Which gradients are defined, and what every vertex still waits for, as a backward goes on. An opaque function is taken to give all.
-class capture_progress {
- public:
-  explicit capture_progress(const recording& r) : r_(&r) {
-    int slots = 0;
-    for (int i = 0; i < r.nodes() + r.leaves(); ++i) {
-      waiting_.push(r.visit_at(i).waiting);
-      slots += r.visit_at(i).outputs;
-    }
-    defined_ = vec<char>(slots, 0);
-    for (const edge_key& k : r.roots())
-      if (r.visit_at(k.to).is_reached()) defined(k.to, static_cast<int>(k.output)) = 1;
-  }
-  char& defined(int at, int output) { return defined_[r_->visit_at(at).first + output]; }
-  /// Whether all this will be so each time: nothing has run so far that may leave a gradient undefined.
-  bool is_certain() const { return is_certain_; }
-
-  /// f(leaf) for those that wait for nothing more since node i has run.
-  void each_completed_leaf(int i, auto&& f) const {
-    for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
-      const int to = r_->edge_at(i, j).to;
-      bool again = false;
-      for (int k = 0; k < j; ++k) again = again || r_->edge_at(i, k).to == to;
-      if (to >= 0 && !again && r_->is_leaf(to) && waiting_[to] == 0) f(to);
-    }
-  }
-
-  /// Node i has run.
-  void run(int i, const detail::backward_piece* piece) {
-    const std::uint64_t arrived = piece ? seeds_of(i, *piece) : ~std::uint64_t{0};
-    for (int o = 0; o < r_->visit_at(i).outputs; ++o) defined(i, o) = 0;
-    if (!r_->visit_at(i).needed) return;
-    is_certain_ = is_certain_ && piece && has_traced_hooks(i);
-    for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
-      const edge_key& e = r_->edge_at(i, j);
-      if (e.to < 0) continue;
-      --waiting_[e.to];
-      if (r_->visit_at(e.to).is_reached() && (!piece || piece->depends[j] & arrived)) defined(e.to, static_cast<int>(e.output)) = 1;
-    }
-  }
-  /// Whether hooks of a node leave gradients defined.
-  bool has_traced_hooks(int i) const {
-    const node_key& k = r_->node_at(i);
-    for (int h = 0; h < k.hook_count; ++h)
-      if (!r_->hook_at(k.hooks + h).program) return false;
-    return true;
-  }
-  std::uint64_t seeds_of(int i, const detail::backward_piece& piece) {
-    std::uint64_t arrived = 0;
-    for (int s = 0; s < piece.seeds.size(); ++s)
-      if (piece.seeds[s] >= 0 && defined(i, piece.seeds[s])) arrived |= std::uint64_t{1} << (s < 63 ? s : 63);
-    return arrived;
-  }
-
- private:
-  const recording* r_;
-  vec<char> defined_;
-  vec<int> waiting_;
-  bool is_certain_ = true;
-};
-
-/// The pieces of a recording's programs, each made once.
-class piece_table {
- public:
-  /// Null for what is no segment.
-  const detail::backward_piece* find(const node_program* p) {
-    if (!p->graphs) return nullptr;
-    for (const entry& e : pieces_)
-      if (e.program == p) return e.piece.get();
-    pieces_.push({p, std::make_unique<detail::backward_piece>(detail::piece_of(*p->graphs))});
-    const graph& g = pieces_.back().piece->g;
-    for (int k = 0; k < g.size(); ++k) kits_[static_cast<int>(g.op(k).result)] = g.op(k).kit;
-    return pieces_.back().piece.get();
-  }
-  /// What can be emitted for a dtype; null if none of the pieces has it.
-  const dtype_kit* kit(dtype type) const { return kits_[static_cast<int>(type)]; }
-
- private:
-  struct entry {
-    const node_program* program;
-    std::unique_ptr<const detail::backward_piece> piece;
-  };
-  vec<entry> pieces_;
-  const dtype_kit* kits_[8] = {};
 };
 
 /// Puts together the graph of some nodes in a row. With a pass in hand it also goes through what cannot be looked into.
@@ -182,14 +73,14 @@ class composer {
   void mark(int vertex) {
     while (origin.size() < g.size()) origin.push(vertex);
   }
-  /// -1 where the dtype is none of any segment: it is not shown then.
-  int argument(const capture_place& from, dtype type, int shape) {
-    if (!pieces_.kit(type)) return -1;
+  /// -1 without a kit: the dtype is none of any segment, and is not shown then.
+  int argument(const capture_place& from, const dtype_kit* kit, int shape) {
+    if (!kit) return -1;
     for (int i = 0; i < arguments.size(); ++i)
-      if (arguments[i] == from) return g.input(static_cast<int>(i));
+      if (arguments[i] == from) return g.input(i);
     mark(-1);
     arguments.push(from);
-    const int k = pieces_.kit(type)->input(g, shape, g.inputs++);
+    const int k = kit->input(g, shape, g.inputs++);
     mark(from.at);
     return k;
   }
@@ -204,28 +95,30 @@ class composer {
     for (int a = 0; a < x.rank; ++a) s.push(static_cast<int>(x.e[a]));
     return g.intern(s);
   }
-  dtype type_of_slot(int v, int output) const { return dtype_at(*pass_->vertices().at(v).at, static_cast<std::uint32_t>(output)); }
+  const dtype_kit* kit_of_slot(int v, int output) const {
+    return pieces_.kit(dtype_at(*pass_->vertices().at(v).at, static_cast<std::uint32_t>(output)));
+  }
 
   void begin() {
     for (const edge_key& k : r_.roots()) {
       const int o = static_cast<int>(k.output);
-      const int seed = argument({capture_place::kind::slot, k.to, o}, type_of_slot(k.to, o), shape_of_slot(k.to, o));
+      const int seed = argument({capture_place::kind::slot, k.to, o}, kit_of_slot(k.to, o), shape_of_slot(k.to, o));
       value_[slot(k.to, o)] = seed;
       if (seed >= 0) origin.back() = -1;
       events.push({capture_event::kind::validate, g.size(), k.to, 0, {seed}, {}});
     }
   }
   /// What has arrived there so far, or -1.
-  int value_at(int v, int output, dtype type, int shape) {
+  int value_at(int v, int output, const dtype_kit* kit, int shape) {
     int& k = value_[slot(v, output)];
-    if (k < 0 && !changed_[slot(v, output)] && at_.defined(v, output)) k = argument({capture_place::kind::slot, v, output}, type, shape);
+    if (k < 0 && !changed_[slot(v, output)] && at_.defined(v, output)) k = argument({capture_place::kind::slot, v, output}, kit, shape);
     return k;
   }
 
   void arrive(const edge_key& e, int k) {
     if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
     const int o = static_cast<int>(e.output);
-    const int there = value_at(e.to, o, g.op(k).result, g.eq[k].shape);
+    const int there = value_at(e.to, o, g.op(k).kit, g.eq[k].shape);
     value_[slot(e.to, o)] = there < 0 ? k : add(there, k);
     changed_[slot(e.to, o)] = 1;
   }
@@ -253,7 +146,7 @@ class composer {
     for (int i = 0; i < p.values; ++i) {
       const int at = from.input(i);
       const shape s = at < 0 ? shape{} : from.shape_of(at);
-      in.push(at < 0 ? -1 : argument({capture_place::kind::bound, v, number, i}, from.op(at).result, g.intern(s)));
+      in.push(at < 0 ? -1 : argument({capture_place::kind::bound, v, number, i}, from.op(at).kit, g.intern(s)));
     }
     in.push(k);
     mark(v);
@@ -264,7 +157,7 @@ class composer {
   }
   int call_hook(int v, int number, int k) {
     mark(v);
-    const int result = argument({capture_place::kind::opaque, v, number, g.size()}, g.op(k).result, g.eq[k].shape);
+    const int result = argument({capture_place::kind::opaque, v, number, g.size()}, g.op(k).kit, g.eq[k].shape);
     events.push({capture_event::kind::hook, g.size() - 1, v, number, {k}, {result}});
     return result;
   }
@@ -307,18 +200,18 @@ class composer {
     const auto shape_of = [&](int k) { return shape_in(g, piece.g.shape_of(k), symbol); };
     for (int s = 0; s < piece.seeds.size(); ++s) {
       const int k = piece.g.input(kept + s), o = piece.seeds[s];
-      const dtype type = piece.g.op(k).result;
-      int value = o < 0 ? -1 : value_at(i, o, type, g.intern(shape_of(k)));
+      const dtype_kit* const kit = piece.g.op(k).kit;
+      int value = o < 0 ? -1 : value_at(i, o, kit, g.intern(shape_of(k)));
       if (value >= 0) {
         g.syms.unify(shape_of(k), g.shape_of(value));
         value = run_tensor_hooks(i, o, value, key.hooks, key.hook_count);
       }
-      in[kept + s] = value >= 0 ? value : piece.g.op(k).kit->literal(g, g.intern(shape_of(k)), 0);
+      in[kept + s] = value >= 0 ? value : kit->literal(g, g.intern(shape_of(k)), 0);
     }
     announce(hook_kind::node_pre, i, key.hooks, key.hook_count);
     for (int a = 0; a < kept; ++a)
       if (const int k = piece.g.input(a); k >= 0)
-        in[a] = argument({capture_place::kind::saved, i, a}, piece.g.op(k).result, g.intern(shape_of(k)));
+        in[a] = argument({capture_place::kind::saved, i, a}, piece.g.op(k).kit, g.intern(shape_of(k)));
     mark(i);
     return splice(g, piece.g, in, symbol);
   }
@@ -326,7 +219,7 @@ class composer {
     const node_key& key = r_.node_at(i);
     capture_event e{capture_event::kind::function, 0, i, 0, {}, {}};
     for (int o = 0; o < r_.visit_at(i).outputs; ++o) {
-      const int k = at_.defined(i, o) ? value_at(i, o, type_of_slot(i, o), shape_of_slot(i, o)) : -1;
+      const int k = at_.defined(i, o) ? value_at(i, o, kit_of_slot(i, o), shape_of_slot(i, o)) : -1;
       e.in.push(run_tensor_hooks(i, o, k, key.hooks, key.hook_count));
     }
     announce(hook_kind::node_pre, i, key.hooks, key.hook_count);
@@ -334,7 +227,7 @@ class composer {
     for (int j = 0; j < key.program->edges; ++j) {
       const edge_key& to = r_.edge_at(i, j);
       const int o = static_cast<int>(to.output);
-      e.out.push(to.to < 0 ? -1 : argument({capture_place::kind::opaque, i, j, -1}, type_of_slot(to.to, o), shape_of_slot(to.to, o)));
+      e.out.push(to.to < 0 ? -1 : argument({capture_place::kind::opaque, i, j, -1}, kit_of_slot(to.to, o), shape_of_slot(to.to, o)));
     }
     events.push(e);
     return e.out;
@@ -350,7 +243,7 @@ class composer {
   void accumulate(int l) {
     const leaf_key& key = r_.leaf_at(l);
     int k = run_tensor_hooks(l, 0, value_[slot(l, 0)], key.hooks, key.hook_count);
-    const int had = key.has_gradient ? argument({capture_place::kind::leaf_gradient, l}, g.op(k).result, g.eq[k].shape) : -1;
+    const int had = key.has_gradient ? argument({capture_place::kind::leaf_gradient, l}, g.op(k).kit, g.eq[k].shape) : -1;
     mark(l);
     if (had >= 0) k = add(had, k);
     mark(l);

@@ -55,11 +55,10 @@ class merged_group {
  public:
   merged_group(const recording& r, const capture_progress& at, int first, int last, group_interface interface)
       : r_(r), first_(first), last_(last), interface_(std::move(interface)) {
-    capture_progress now = at;
     vec<char> seen(r.nodes() + r.leaves(), 0);
     const auto expect = [&](int v) {
-      if (now.is_certain() || std::exchange(seen[v], 1)) return;
-      for (int o = 0; o < r.visit_at(v).outputs; ++o) expected_.push({v, o, now.defined(v, o) != 0});
+      if (at.is_certain() || std::exchange(seen[v], 1)) return;
+      for (int o = 0; o < r.visit_at(v).outputs; ++o) expected_.push({v, o, at.defined(v, o)});
     };
     for (int i = first; i < last; ++i)
       for (int o = 0; o < r.visit_at(i).outputs; ++o) slots_.push(r.visit_at(i).first + o);
@@ -74,9 +73,6 @@ class merged_group {
       if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push(x.to.at);
   }
   virtual ~merged_group() = default;
-
-  int first() const { return first_; }
-  int last() const { return last_; }
 
   /// False if it is not the time for it: nothing has been done then.
   bool run(backward_pass& pass) {

@@ -1,0 +1,122 @@
+// ebb/capture/progress.hpp — what is known at each point of a captured backward: which gradients are there, and what the next node is.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "recording.hpp"
+
+#include "../autograd/derivation.hpp"
+
+#include <memory>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// A segment's backward, ready to be copied.
+struct backward_piece {
+  graph g;
+  vec<int> kept;                 // arguments that are saved values come first; their numbers at the node are 0, 1, ...
+  vec<int> seeds;                // for each argument behind them the node's output, or -1
+  vec<std::uint64_t> depends;    // of each result on those
+};
+
+inline backward_piece piece_of(const segment_graphs& s) {
+  backward_piece p{used_arguments(s.backward.thaw()).g, {}, {}, {}};
+  for (int number : s.read)
+    if (number < s.arguments + s.saves) p.kept.push(number);
+    else p.seeds.push(s.outputs[number - s.arguments - s.saves]);
+  p.depends = dependences(p.g, p.kept.size(), p.seeds.size());
+  return p;
+}
+
+}  // namespace detail
+
+/// Which gradients are defined, and what every vertex still waits for, as a backward goes on. An opaque function is taken to give all.
+class capture_progress {
+ public:
+  explicit capture_progress(const recording& r) : r_(&r) {
+    int slots = 0;
+    for (int i = 0; i < r.nodes() + r.leaves(); ++i) {
+      waiting_.push(r.visit_at(i).waiting);
+      slots += r.visit_at(i).outputs;
+    }
+    defined_ = vec<char>(slots, 0);
+    for (const edge_key& k : r.roots())
+      if (r.visit_at(k.to).is_reached()) set(k.to, static_cast<int>(k.output), true);
+  }
+  bool defined(int at, int output) const { return defined_[r_->visit_at(at).first + output] != 0; }
+  /// Whether all this will be so each time: nothing has run so far that may leave a gradient undefined.
+  bool is_certain() const { return is_certain_; }
+
+  /// f(leaf) for those that wait for nothing more since node i has run.
+  void each_completed_leaf(int i, auto&& f) const {
+    for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
+      const int to = r_->edge_at(i, j).to;
+      bool again = false;
+      for (int k = 0; k < j; ++k) again = again || r_->edge_at(i, k).to == to;
+      if (to >= 0 && !again && r_->is_leaf(to) && waiting_[to] == 0) f(to);
+    }
+  }
+
+  /// Node i has run.
+  void run(int i, const detail::backward_piece* piece) {
+    const std::uint64_t arrived = piece ? seeds_of(i, *piece) : ~std::uint64_t{0};
+    for (int o = 0; o < r_->visit_at(i).outputs; ++o) set(i, o, false);
+    if (!r_->visit_at(i).needed) return;
+    is_certain_ = is_certain_ && piece && has_traced_hooks(i);
+    for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
+      const edge_key& e = r_->edge_at(i, j);
+      if (e.to < 0) continue;
+      --waiting_[e.to];
+      if (r_->visit_at(e.to).is_reached() && (!piece || piece->depends[j] & arrived)) set(e.to, static_cast<int>(e.output), true);
+    }
+  }
+  /// Whether hooks of a node leave gradients defined.
+  bool has_traced_hooks(int i) const {
+    const node_key& k = r_->node_at(i);
+    for (int h = 0; h < k.hook_count; ++h)
+      if (!r_->hook_at(k.hooks + h).program) return false;
+    return true;
+  }
+  std::uint64_t seeds_of(int i, const detail::backward_piece& piece) const {
+    std::uint64_t arrived = 0;
+    for (int s = 0; s < piece.seeds.size(); ++s)
+      if (piece.seeds[s] >= 0 && defined(i, piece.seeds[s])) arrived |= std::uint64_t{1} << (s < 63 ? s : 63);
+    return arrived;
+  }
+
+ private:
+  void set(int at, int output, bool is_defined) { defined_[r_->visit_at(at).first + output] = is_defined; }
+
+  const recording* r_;
+  vec<char> defined_;
+  vec<int> waiting_;
+  bool is_certain_ = true;
+};
+
+/// The pieces of a recording's programs, each made once.
+class piece_table {
+ public:
+  /// Null for what is no segment.
+  const detail::backward_piece* find(const node_program* p) {
+    if (!p->graphs) return nullptr;
+    for (const entry& e : pieces_)
+      if (e.program == p) return e.piece.get();
+    pieces_.push({p, std::make_unique<detail::backward_piece>(detail::piece_of(*p->graphs))});
+    const graph& g = pieces_.back().piece->g;
+    for (int k = 0; k < g.size(); ++k) kits_[static_cast<int>(g.op(k).result)] = g.op(k).kit;
+    return pieces_.back().piece.get();
+  }
+  /// What can be emitted for a dtype; null if none of the pieces has it.
+  const dtype_kit* kit(dtype type) const { return kits_[static_cast<int>(type)]; }
+
+ private:
+  struct entry {
+    const node_program* program;
+    std::unique_ptr<const detail::backward_piece> piece;
+  };
+  vec<entry> pieces_;
+  const dtype_kit* kits_[8] = {};
+};
+
+}  // namespace ebb::inline EBB_ABI
