@@ -1,5 +1,9 @@
 // ebb/base/config.hpp — the few macros, and what the compiler must offer; no other header defines a macro.
 // SPDX-License-Identifier: BSL-1.0
+//
+// [note: compiled where used]
+// A function that is no template is compiled wherever it is seen, and with it all that it calls, though nobody calls it. What is not
+// in every program is a template therefore: of an element type, of a graph, or of whatever else it is called with.
 #pragma once
 
 #if defined(__FAST_MATH__) && !defined(EBB_ALLOW_FAST_MATH)

@@ -10,6 +10,7 @@
 #include "../tensor/reduction_tree.hpp"
 #include "../tensor/solve_order.hpp"
 
+#include <concepts>
 #include <string>
 
 namespace ebb::inline EBB_ABI {
@@ -18,9 +19,10 @@ using cell_array = vec<cell>;
 
 namespace detail {
 
+template <std::same_as<graph> G>
 class evaluator {
  public:
-  constexpr evaluator(const graph& g, const vec<cell_array>& arguments, const vec<std::size_t>& symbol_values)
+  constexpr evaluator(const G& g, const vec<cell_array>& arguments, const vec<std::size_t>& symbol_values)
       : g_(g), arguments_(arguments), symbol_values_(symbol_values), values_(g.size(), cell_array{}) {
     for (int k = 0; k < g.size(); ++k) values_[k] = compute(k);
   }
@@ -215,7 +217,7 @@ class evaluator {
     return result;
   }
 
-  const graph& g_;
+  const G& g_;
   const vec<cell_array>& arguments_;
   const vec<std::size_t>& symbol_values_;
   vec<cell_array> values_;
@@ -224,8 +226,9 @@ class evaluator {
 }  // namespace detail
 
 /// The outputs of g. symbol_values: the value of each symbol of g, in order.
-constexpr vec<cell_array> evaluate(const graph& g, const vec<cell_array>& arguments, const vec<std::size_t>& symbol_values) {
-  const detail::evaluator e(g, arguments, symbol_values);
+template <std::same_as<graph> G>  // see [note: compiled where used]
+constexpr vec<cell_array> evaluate(const G& g, const vec<cell_array>& arguments, const vec<std::size_t>& symbol_values) {
+  const detail::evaluator<G> e(g, arguments, symbol_values);
   vec<cell_array> out;
   for (int o : g.out) out.push(e.value(o));
   return out;

@@ -12,6 +12,7 @@
 #include "check.hpp"
 #include "workspace.hpp"
 
+#include <concepts>
 #include <cstring>
 #include <string>
 
@@ -32,7 +33,8 @@ struct whole_call {
 
 namespace detail {
 
-inline void move_whole(const whole_call& c) {
+template <std::same_as<whole_call> Call>  // see [note: compiled where used]
+void move_whole(const Call& c) {
   const std::size_t size = size_of(c.op->result);
   const move_call call{c.shapes, c.result, c.attr};
   std::size_t covered = 0;
@@ -42,12 +44,13 @@ inline void move_whole(const whole_call& c) {
 }
 
 /// Calls f with the rows that operand 1 names.
-inline void with_rows(const whole_call& c, auto&& f) {
+void with_rows(const whole_call& c, auto&& f) {
   if (c.index == dtype::i32) f(static_cast<const std::int32_t*>(c.in[1]));
   else f(static_cast<const std::int64_t*>(c.in[1]));
 }
 
-inline void gather_whole(const whole_call& c) {
+template <std::same_as<whole_call> Call>
+void gather_whole(const Call& c) {
   const std::size_t row = c.shapes[0].volume(1, c.shapes[0].rank) * size_of(c.op->result);
   if (row == 0) return;
   with_rows(c, [&](auto rows) { kernel::gather_rows(c.out, c.in[0], rows, c.shapes[1].volume(), row); });
@@ -109,9 +112,9 @@ template <kind What, class T>
 constexpr op_kernels::whole_function whole_function_of() {
   if constexpr (What == kind::contract && !std::is_same_v<T, bool>) return &contract_whole<T>;
   else if constexpr (What == kind::solve) return &solve_whole<T>;
-  else if constexpr (What == kind::gather) return &gather_whole;
+  else if constexpr (What == kind::gather) return &gather_whole<whole_call>;
   else if constexpr (What == kind::scatter) return &scatter_whole<T>;
-  else if constexpr (What == kind::move) return &move_whole;
+  else if constexpr (What == kind::move) return &move_whole<whole_call>;
   else return nullptr;
 }
 

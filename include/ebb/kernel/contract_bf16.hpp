@@ -3,6 +3,8 @@
 //
 // The order of every sum is fixed, see [note: order of a bfloat16 product].
 //
+// All of it is templates of the one type that has such products: see [note: compiled where used].
+//
 // How it is done: factors are copied into pairs along k, 32 bits each, and multiplied tile by tile as matrices of floats are, where a link
 // of a chain takes a pair of either; sums are float until the last of them is there.
 #pragma once
@@ -14,6 +16,7 @@
 #include "product.hpp"
 
 #include <bit>
+#include <concepts>
 #include <utility>
 
 namespace ebb::inline EBB_ABI::kernel {
@@ -45,7 +48,8 @@ EBB_INLINE simd::vector<float> link<bfloat16_pair>(simd::vector<bfloat16_pair> a
 // x[n x k], or x[k x n], as pairs along k; ld is the distance between the rows of x.
 
 /// Row i of x[n x k] as row i of `to`.
-inline void pair_rows(bfloat16_pair* to, std::ptrdiff_t n, std::ptrdiff_t k, const bfloat16* x, std::ptrdiff_t ld) {
+template <std::same_as<bfloat16> T>
+void pair_rows(bfloat16_pair* to, std::ptrdiff_t n, std::ptrdiff_t k, const T* x, std::ptrdiff_t ld) {
   for (; n > 0; --n, x += ld) {
     if (k > 1) std::memcpy(to, x, static_cast<std::size_t>(k / 2) * sizeof *to);  // of nothing there may be no address
     to += k / 2;
@@ -53,8 +57,8 @@ inline void pair_rows(bfloat16_pair* to, std::ptrdiff_t n, std::ptrdiff_t k, con
   }
 }
 /// Row i of x[n x k] as column i of `to`, the rows of which are to_row apart.
-inline void pair_rows_transposed(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t k, const bfloat16* x,
-                                 std::ptrdiff_t ld) {
+template <std::same_as<bfloat16> T>
+void pair_rows_transposed(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t k, const T* x, std::ptrdiff_t ld) {
   constexpr std::ptrdiff_t pair_bytes = sizeof *to;
   transpose<pair_bytes>(reinterpret_cast<char*>(to), to_row * pair_bytes, reinterpret_cast<const char*>(x), ld * pair_bytes / 2,
                         static_cast<std::size_t>(n), static_cast<std::size_t>(k / 2));
@@ -67,8 +71,8 @@ EBB_INLINE simd::float_bits zip_rows(const bfloat16* p, std::ptrdiff_t ld, bool 
   return both ? even | __builtin_convertvector(simd::load_narrow(p + ld, count...), simd::float_bits) << 16 : even;
 }
 /// Column i of x[k x n] as column i of `to`.
-inline void pair_columns(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t k, const bfloat16* x,
-                         std::ptrdiff_t ld) {
+template <std::same_as<bfloat16> T>
+void pair_columns(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t k, const T* x, std::ptrdiff_t ld) {
   for (; k > 0; k -= 2, to += to_row, x += 2 * ld) {
     std::ptrdiff_t i = 0;
     for (; i + lane_count <= n; i += lane_count) simd::store(to + i, zip_rows(x + i, ld, k > 1));
@@ -79,16 +83,17 @@ inline void pair_columns(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_
 
 /// c[1 x n] = a[1 x k] * b[k x n], Vectors registers at a time: b is read once, panels of it would not pay. a is in pairs already. rest:
 /// of columns, where there are less than a register of them.
-template <int Vectors>
-inline void row_tile(std::ptrdiff_t k, const bfloat16_pair* a, const bfloat16* b, std::ptrdiff_t ld, bfloat16* c, auto... rest) {
+template <int Vectors, std::same_as<bfloat16> T>
+void row_tile(std::ptrdiff_t k, const bfloat16_pair* a, const T* b, std::ptrdiff_t ld, T* c, auto... rest) {
   [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
     lanes<float> acc[] = {(static_cast<void>(J), lanes<float>::all(0))...};
     for (std::ptrdiff_t p = 0; p < k; p += 2, ++a, b += 2 * ld)
       ((acc[J].part[0] = link<bfloat16_pair>(simd::all(*a), zip_rows(b + J * lane_count, ld, p + 1 < k, rest...), acc[J].part[0])), ...);
-    (lanes<bfloat16>::store_rounded(acc[J], c + J * lane_count, rest...), ...);
+    (lanes<T>::store_rounded(acc[J], c + J * lane_count, rest...), ...);
   }(std::make_integer_sequence<int, Vectors>{});
 }
-inline void multiply_row(std::ptrdiff_t k, std::ptrdiff_t n, const bfloat16_pair* a, const bfloat16* b, std::ptrdiff_t ld, bfloat16* c) {
+template <std::same_as<bfloat16> T>
+void multiply_row(std::ptrdiff_t k, std::ptrdiff_t n, const bfloat16_pair* a, const T* b, std::ptrdiff_t ld, T* c) {
   constexpr int most = 4 * lane_count;
   std::ptrdiff_t j = 0;
   for (; j + most <= n; j += most) row_tile<4>(k, a, b + j, ld, c + j);
@@ -115,11 +120,12 @@ EBB_INLINE simd::vector<bfloat16_pair> load_pairs(const bfloat16* p, std::ptrdif
 }
 
 /// The lanes of the sum of a(p) * b(p), added up until they fill one register.
-inline simd::vector<float> sum_pairs(std::ptrdiff_t k, const bfloat16* a, std::ptrdiff_t a_step, const bfloat16* b, std::ptrdiff_t b_step) {
+template <std::same_as<bfloat16> T>
+simd::vector<float> sum_pairs(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, std::ptrdiff_t b_step) {
   constexpr int registers = row_registers<float>;
   constexpr std::ptrdiff_t step = 2 * logical_lanes, most = 2 * lane_count;
   simd::vector<float> acc[registers] = {};
-  const auto add = [&](const bfloat16* p, const bfloat16* q, std::ptrdiff_t count) EBB_LAMBDA {
+  const auto add = [&](const T* p, const T* q, std::ptrdiff_t count) EBB_LAMBDA {
     [&]<int... U>(std::integer_sequence<int, U...>) EBB_LAMBDA {
       ((acc[U] = link<bfloat16_pair>(load_pairs(p + U * most, count - U * most), load_pairs(q + U * most, count - U * most), acc[U])), ...);
     }(std::make_integer_sequence<int, registers>{});
@@ -130,7 +136,7 @@ inline simd::vector<float> sum_pairs(std::ptrdiff_t k, const bfloat16* a, std::p
     if (p < k) add(a + p, b + p, k - p);
   } else {
     for (; p < k; p += step) {
-      bfloat16 left[step], right[step];
+      T left[step], right[step];
       for (std::ptrdiff_t i = 0; i < step && p + i < k; ++i) left[i] = a[(p + i) * a_step], right[i] = b[(p + i) * b_step];
       add(left, right, step);
     }
@@ -138,21 +144,22 @@ inline simd::vector<float> sum_pairs(std::ptrdiff_t k, const bfloat16* a, std::p
   return fold_registers<registers, float>(acc);
 }
 /// c = op(a) * op(b), where op(b) is a column.
-inline void multiply_pairs_in_lanes(const product& p, const bfloat16* a, const bfloat16* b, bfloat16* c) {
+template <std::same_as<bfloat16> T>
+void multiply_pairs_in_lanes(const product& p, const T* a, const T* b, T* c) {
   constexpr int n = lane_count;
   const auto sums = [&](std::ptrdiff_t i) {
     return sum_pairs(p.k, a + i * (p.transpose_a ? 1 : p.lda), p.transpose_a ? p.lda : 1, b, p.transpose_b ? 1 : p.ldb);
   };
   if (p.m < n || p.ldc != 1) {
     for (std::ptrdiff_t i = 0; i < p.m; ++i)
-      c[i * p.ldc] = bfloat16(fold_halves(lanes<float>{{sums(i)}}, [](auto x, auto y) EBB_LAMBDA { return x + y; }) + 0.f);
+      c[i * p.ldc] = T(fold_halves(lanes<float>{{sums(i)}}, [](auto x, auto y) EBB_LAMBDA { return x + y; }) + 0.f);
     return;
   }
   for (std::ptrdiff_t i = 0; i < p.m; i += n) {
     const std::ptrdiff_t first = std::min(i, p.m - n);  // some rows may be computed twice
     simd::vector<float> x[n];
     for (int r = 0; r < n; ++r) x[r] = sums(first + row_at<float>(r));
-    lanes<bfloat16>::store_rounded({{add<float>(fold_rows<n, float>(x), simd::vector<float>{})}}, c + first);
+    lanes<T>::store_rounded({{add<float>(fold_rows<n, float>(x), simd::vector<float>{})}}, c + first);
   }
 }
 
@@ -187,14 +194,14 @@ struct paired_product {
 };
 
 /// One matrix of the batch; a has been copied already.
-inline void multiply_pairs(const paired_product& p, const matrix<bfloat16_pair>& a, const bfloat16* b, bfloat16* c, float* sums,
-                           bfloat16_pair* panels) {
+template <std::same_as<bfloat16> T>
+void multiply_pairs(const paired_product& p, const matrix<bfloat16_pair>& a, const T* b, T* c, float* sums, bfloat16_pair* panels) {
   const product& of = p.of;
   for (std::ptrdiff_t j0 = 0; j0 < of.n; j0 += p.n) {
     const std::ptrdiff_t j1 = std::min(j0 + p.n, of.n);
     for (std::ptrdiff_t j = j0; j < j1; j += p.width)
-      (of.transpose_b ? pair_rows_transposed : pair_columns)(panels + (j - j0) * p.pairs, p.width, std::min(p.width, j1 - j), of.k,
-                                                             b + j * (of.transpose_b ? of.ldb : 1), of.ldb);
+      (of.transpose_b ? pair_rows_transposed<T> : pair_columns<T>)(panels + (j - j0) * p.pairs, p.width, std::min(p.width, j1 - j), of.k,
+                                                                   b + j * (of.transpose_b ? of.ldb : 1), of.ldb);
     for (std::ptrdiff_t i = 0; i < of.m; i += p.m)
       for (std::ptrdiff_t j = j0; j < j1; j += p.width) {
         const std::ptrdiff_t rows = std::min(p.m, of.m - i), columns = std::min(p.width, j1 - j);
@@ -214,7 +221,8 @@ constexpr std::size_t contract_bf16_scratch_bytes(const product& p) {
 }
 
 /// c = op(a) * op(b), see product. c overlaps neither operand.   Error: k / 2 ulp of float of sum |a| |b|, and 0.5 ulp.
-inline void contract_bf16(const product& shape, const bfloat16* a, const bfloat16* b, bfloat16* c, void* scratch) {
+template <std::same_as<bfloat16> T>
+void contract_bf16(const product& shape, const T* a, const T* b, T* c, void* scratch) {
   const tile::paired_product p(shape);
   const product& of = p.of;
   if (p.swapped) std::swap(a, b);

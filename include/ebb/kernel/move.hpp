@@ -8,6 +8,7 @@
 #include "narrow.hpp"
 #include "transpose.hpp"
 
+#include <concepts>
 #include <cstring>
 #include <utility>
 
@@ -75,7 +76,8 @@ inline void run(const axes& x, int depth, const char* from, char* to) {
 }  // namespace move
 
 /// Copies a box of elements of `size` bytes (1, 2, 4 or 8). Source and result do not overlap; no element of the result is named twice.
-inline void copy(const strided_copy& c, const void* from, void* to, std::size_t size) {
+template <std::same_as<strided_copy> Copy>  // see [note: compiled where used]
+void copy(const Copy& c, const void* from, void* to, std::size_t size) {
   for (int i = 0; i < c.rank; ++i)
     if (c.extent[i] == 0) return;
   const auto step = static_cast<std::ptrdiff_t>(size);

@@ -13,7 +13,7 @@ namespace ebb::inline EBB_ABI::rewriting {
 
 inline constexpr applied<op::stop_gradient> stop_gradient{};
 
-inline constexpr auto lowering_rules = exact_rules + rule_list{rule(stop_gradient(x), x)};
+inline constexpr auto lowering_rules = exact_rules + rule_list({rule(stop_gradient(x), x)});
 
 }  // namespace ebb::inline EBB_ABI::rewriting
 

@@ -16,7 +16,8 @@
 #include "../op/op.hpp"
 #include "../op/source.hpp"
 
-#include <array>
+#include <cstddef>
+#include <cstdint>
 
 namespace ebb::inline EBB_ABI::op {
 
@@ -48,38 +49,37 @@ struct match {
   }
 };
 
-struct weight {
-  int constant = 0, each[4] = {};
-  /// Whatever the wildcards weigh, one or more.
-  constexpr bool less_than(const weight& other) const {
-    int least = other.constant - constant;
-    for (int i = 0; i < 4; ++i) {
-      if (each[i] > other.each[i]) return false;
-      least += other.each[i] - each[i];
-    }
-    return least > 0;
+/// A byte for the constant, then one for each wildcard: sums of weights are sums of numbers.
+using weight = std::uint64_t;
+/// Whatever the wildcards weigh, one or more.
+constexpr bool is_lighter(weight a, weight b) {
+  int least = 0;
+  for (int i = 0; i < 5; ++i) {
+    const int more = static_cast<int>(b >> 8 * i & 255) - static_cast<int>(a >> 8 * i & 255);
+    if (i > 0 && more < 0) return false;
+    least += more;
   }
-  constexpr weight operator+(weight other) const {
-    other.constant += constant;
-    for (int i = 0; i < 4; ++i) other.each[i] += each[i];
-    return other;
-  }
-};
+  return least > 0;
+}
 
-struct pattern {};
+/// How often an op weighs what its operands weigh.
+template <class Op>
+inline constexpr weight weighs_operands = 1;
+template <class Op>
+  requires(Op::what == kind::reduce)
+inline constexpr weight weighs_operands<Op> = 2;
+
+struct pattern {
+  static constexpr bool possible(const match&) { return true; }
+};
 template <class P>
 concept is_pattern = std::is_base_of_v<pattern, P>;
 
 template <int I>
 struct wildcard : pattern {
   static constexpr std::uint64_t family = 0;
-  static constexpr weight weighs() {
-    weight w{0, {}};
-    w.each[I] = 1;
-    return w;
-  }
+  static constexpr weight weighs = weight{1} << 8 * (I + 1);
   static constexpr bool matches(match& m, int k) { return m.bound[I] < 0 ? (m.bound[I] = k, true) : m.bound[I] == k; }
-  static constexpr bool possible(const match&) { return true; }
   static constexpr int build(match& m) { return m.bound[I]; }
 };
 
@@ -87,9 +87,8 @@ struct wildcard : pattern {
 template <int I>
 struct constant : pattern {
   static constexpr std::uint64_t family = family_of<op::literal>;
-  static constexpr weight weighs() { return {1, {}}; }
+  static constexpr weight weighs = 1;
   static constexpr bool matches(match& m, int k) { return m.g.op(k).what == kind::literal && wildcard<4 + I>::matches(m, k); }
-  static constexpr bool possible(const match&) { return true; }
   static constexpr int build(match& m) { return m.bound[4 + I]; }
 };
 
@@ -97,7 +96,7 @@ struct constant : pattern {
 template <int Value, bool Minus = false>
 struct literal_of : pattern {
   static constexpr std::uint64_t family = family_of<op::literal>;
-  static constexpr weight weighs() { return {1, {}}; }
+  static constexpr weight weighs = 1;
   static constexpr cell bits[7] = {literal_bits<bool>(Value == 1), literal_bits<std::int32_t>(Value), literal_bits<std::int64_t>(Value),
                                   literal_bits<float16>(Minus ? -0.0f : static_cast<float>(Value)),
                                   literal_bits<bfloat16>(Minus ? -0.0f : static_cast<float>(Value)),
@@ -106,7 +105,6 @@ struct literal_of : pattern {
   static constexpr bool matches(match& m, int k) {
     return m.g.op(k).what == kind::literal && static_cast<cell>(m.g.eq[k].attr[0]) == bits[static_cast<int>(m.g.op(k).result)];
   }
-  static constexpr bool possible(const match&) { return true; }
   static constexpr int build(match& m) { return m.e.op->kit->constant(m.g, m.e.shape, bits[static_cast<int>(m.e.op->result)]); }
 };
 
@@ -119,20 +117,9 @@ template <class Op, class Attributes, class... P>
 struct node_with : pattern {
   using head = Op;
   static constexpr std::uint64_t family = family_of<Op>;
-  static constexpr weight weighs() {
-    const weight operands = (weight{} + ... + P::weighs());
-    if constexpr (requires { Op::what; })
-      if (Op::what == kind::reduce) return weight{1, {}} + operands + operands;
-    return weight{1, {}} + operands;
-  }
-  template <int... J>
-  static constexpr bool operands_match(match& m, const int* in, std::integer_sequence<int, J...>) {
-    return (P::matches(m, in[J]) && ...);
-  }
-  static constexpr bool matches(match& m, int k) {
-    return m.g.op(k).family == family && operands_match(m, m.g.operands(k).data, std::make_integer_sequence<int, sizeof...(P)>{});
-  }
-  static constexpr bool possible(const match&) { return true; }
+  static constexpr weight weighs = 1 + weighs_operands<Op> * (weight{0} + ... + P::weighs);
+  static constexpr bool operands_match(match& m, const int* in) { return (P::matches(m, *in++) && ...); }
+  static constexpr bool matches(match& m, int k) { return m.g.op(k).family == family && operands_match(m, m.g.operands(k).data); }
   static constexpr int build(match& m) {
     const int in[] = {P::build(m)...};
     if constexpr (std::is_same_v<Op, op::add>) return m.e.op->kit->add(m.g, in[0], in[1]);
@@ -160,8 +147,7 @@ using node = node_with<Op, as_they_are, P...>;
 /// Right sides: a literal in the shape of the left side.
 template <int I>
 struct filled : pattern {
-  static constexpr weight weighs() { return {1, {}}; }
-  static constexpr bool possible(const match&) { return true; }
+  static constexpr weight weighs = 1;
   static constexpr int build(match& m) {
     equation l = m.literal(I);
     l.shape = m.e.shape;
@@ -192,36 +178,41 @@ constexpr bool is_tame(double number, int exponent) {
 /// [note: folding keeps out of trouble]
 /// A constant expression may not overflow, divide by zero or make a NaN. What could is left to run time, at run time too, so that a
 /// program does not depend on where its passes ran. Vector functions are left alone as well: without fma their bits may differ.
+constexpr bool can_fold(const match& m, const op_info& op, bool divides) {
+  int exponent = tame_exponent(op.result);
+  for (int j = 0; j < op.arity; ++j)
+    if (tame_exponent(op.operands[j]) < exponent) exponent = tame_exponent(op.operands[j]);
+  double number[2] = {1, 1};
+  for (int i = 0; i < 2; ++i) {
+    if (m.bound[4 + i] < 0) continue;
+    number[i] = number_of(m.literal(i).op->result, static_cast<cell>(m.literal(i).attr[0]));
+    if (!is_tame(number[i], exponent)) return false;
+  }
+  return !divides || number[1] != 0;
+}
+constexpr int fold_literals(match& m, const op_info& op, const int* in, int count) {
+  cell given[3] = {}, bits = 0;
+  for (int j = 0; j < count; ++j) given[j] = static_cast<cell>(m.g.eq[in[j]].attr[0]);
+  op.scalar(given, &bits);
+  return op.kit->constant(m.g, m.e.shape, bits);
+}
+
 template <class Node>
 struct folded;
 template <class Op, class... P>
 struct folded<node<Op, P...>> : pattern {
-  static constexpr weight weighs() { return {1, {}}; }
-  static constexpr bool possible(const match& m) {
-    const op_info& op = *m.like(family_of<Op>).op;
-    int exponent = tame_exponent(op.result);
-    for (int j = 0; j < op.arity; ++j)
-      if (tame_exponent(op.operands[j]) < exponent) exponent = tame_exponent(op.operands[j]);
-    const auto number = [&](int i) { return number_of(m.literal(i).op->result, static_cast<cell>(m.literal(i).attr[0])); };
-    for (int i = 0; i < 2; ++i)
-      if (m.bound[4 + i] >= 0 && !is_tame(number(i), exponent)) return false;
-    if constexpr (std::is_same_v<Op, op::div>) return number(1) != 0;
-    return true;
-  }
+  static constexpr weight weighs = 1;
+  static constexpr bool possible(const match& m) { return can_fold(m, *m.like(family_of<Op>).op, std::is_same_v<Op, op::div>); }
   static constexpr int build(match& m) {
-    const op_info& op = *m.like(family_of<Op>).op;
     const int in[] = {P::build(m)...};
-    cell given[sizeof...(P)] = {}, bits = 0;
-    for (std::size_t j = 0; j < sizeof...(P); ++j) given[j] = static_cast<cell>(m.g.eq[in[j]].attr[0]);
-    op.scalar(given, &bits);
-    return op.kit->constant(m.g, m.e.shape, bits);
+    return fold_literals(m, *m.like(family_of<Op>).op, in, sizeof...(P));
   }
 };
 
 /// A rule without its types.
 struct erased_rule {
   std::uint64_t head = 0, operands[3] = {};  // families; 0: whatever
-  int (*apply)(graph&, const equation&, const int* in) = nullptr;
+  int (*apply)(match&) = nullptr;  // the number of what takes the place of the equation, or -1
 };
 
 inline constexpr auto always = [](const match&) { return true; };
@@ -230,40 +221,35 @@ template <class Left, class Right, class Condition>
 struct rule_of;
 template <class Op, class... P, class Right, class Condition>
 struct rule_of<node<Op, P...>, Right, Condition> {
-  static_assert(Right::weighs().less_than(node<Op, P...>::weighs()), "a rule must make the program smaller: see [note: rewriting ends]");
+  static_assert(is_lighter(Right::weighs, node<Op, P...>::weighs), "a rule must make the program smaller: see [note: rewriting ends]");
 
-  /// The number of what takes the place of the equation, or -1.
-  static constexpr int apply(graph& g, const equation& e, const int* in) {
-    match m{g, e, in};
-    if (!node<Op, P...>::operands_match(m, in, std::make_integer_sequence<int, sizeof...(P)>{})) return -1;
-    return Condition{}(m) && Right::possible(m) ? Right::build(m) : -1;
+  static constexpr int apply(match& m) {
+    return node<Op, P...>::operands_match(m, m.in) && Condition{}(m) && Right::possible(m) ? Right::build(m) : -1;
   }
   static constexpr erased_rule erased{family_of<Op>, {P::family...}, &apply};
 };
 
 /// left = right where the condition, a function of the match, holds.
 template <is_pattern Left, is_pattern Right, class Condition = decltype(always)>
-constexpr rule_of<Left, Right, Condition> rule(Left, Right, Condition = {}) {
-  return {};
+constexpr erased_rule rule(Left, Right, Condition = {}) {
+  return rule_of<Left, Right, Condition>::erased;
 }
 
 /// Rules as data, those of one op side by side and found by a hash, so that an equation costs one look. Their order within an op counts.
 template <int N>
 class rule_list {
  public:
-  template <class... R>
-  constexpr rule_list(R... rules) : rule_list(std::array<erased_rule, N>{R::erased...}, rules...) {}
-  constexpr explicit rule_list(const std::array<erased_rule, N>& rules, auto...) {
+  constexpr explicit rule_list(const erased_rule (&rules)[static_cast<std::size_t>(N)]) {
     for (int& f : first_) f = N;
     int count = 0;
     for (int i = 0; i < N; ++i) {
-      const std::uint64_t head = rules[static_cast<std::size_t>(i)].head;
+      const std::uint64_t head = rules[i].head;
       int at = slot(head);
       while (first_[at] < N && rules_[first_[at]].head != head) at = (at + 1) % slots;
       if (first_[at] < N) continue;
       first_[at] = count;
       for (int j = i; j < N; ++j)
-        if (rules[static_cast<std::size_t>(j)].head == head) rules_[count++] = rules[static_cast<std::size_t>(j)];
+        if (rules[j].head == head) rules_[count++] = rules[j];
     }
   }
 
@@ -280,7 +266,10 @@ class rule_list {
     for (const erased_rule* r = rules_ + first_[at]; r->head == family; ++r)
       if ((!r->operands[0] || r->operands[0] == families[0]) && (!r->operands[1] || r->operands[1] == families[1]) &&
           (!r->operands[2] || r->operands[2] == families[2]))
-        if (const int to = r->apply(g, e, in); to >= 0) return to;
+      {
+        match m{g, e, in};
+        if (const int to = r->apply(m); to >= 0) return to;
+      }
     return -1;
   }
   constexpr const erased_rule* begin() const { return rules_; }
@@ -293,12 +282,12 @@ class rule_list {
   erased_rule rules_[N + 1] = {};  // the last one is no op's
   int first_[slots] = {};
 };
-template <class... R>
-rule_list(R...) -> rule_list<sizeof...(R)>;
+template <std::size_t N>
+rule_list(const erased_rule (&)[N]) -> rule_list<static_cast<int>(N)>;
 
 template <int N, int M>
 constexpr rule_list<N + M> operator+(const rule_list<N>& a, const rule_list<M>& b) {
-  std::array<erased_rule, N + M> all{};
+  erased_rule all[static_cast<std::size_t>(N + M)] = {};
   std::size_t count = 0;
   for (const erased_rule& r : a) all[count++] = r;
   for (const erased_rule& r : b) all[count++] = r;

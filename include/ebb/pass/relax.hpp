@@ -19,7 +19,7 @@ inline constexpr applied<op::exp> exp{};
 inline constexpr applied<op::log> log{};
 inline constexpr applied<op::sum> sum{};
 
-inline constexpr rule_list real_rules{
+inline constexpr rule_list real_rules({
     // Not so where x is -0.
     rule(x + zero, x),
     rule(zero + x, x),
@@ -46,7 +46,7 @@ inline constexpr rule_list real_rules{
     rule(sum(-x), -sum(x)),
     rule(sum(x * c0), sum(x) * fill(c0)),
     rule(sum(c0 * x), sum(x) * fill(c0)),
-};
+});
 
 inline constexpr auto relaxed_rules = exact_rules + real_rules;
 

@@ -106,7 +106,7 @@ inline constexpr auto there_and_back = [](const match& m) {
   return m.e.op->result == m.x().op->result && holds(m.g.op(m.in[0]).result, m.e.op->result);
 };
 
-inline constexpr rule_list exact_rules{
+inline constexpr rule_list exact_rules({
     // One and minus one are exact factors.
     rule(x * one, x),
     rule(one * x, x),
@@ -179,7 +179,7 @@ inline constexpr rule_list exact_rules{
     rule(c0 && c1, fold(c0 && c1)),
     rule(c0 || c1, fold(c0 || c1)),
     rule(cast(c0), fold(cast(c0))),
-};
+});
 
 }  // namespace ebb::inline EBB_ABI::rewriting
 
