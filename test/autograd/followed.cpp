@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <optional>
+#include <string>
 
 namespace {
 
@@ -102,4 +103,19 @@ TEST_CASE("a backward of a backward follows, too") {
   };
   const auto region = ebb::compile<ebb::ambient<off, autocast<bf16>>>(product);
   CHECK(same(second([](const auto& w) { return ebb::variable(ebb::matmul(x, w)); }), second([&](const auto& w) { return region(x, w); })));
+}
+
+TEST_CASE("what an expression casts is said once for each context, where somebody listens") {
+  static std::string said;
+  said.clear();
+  const ebb::variable w(weights);
+  const auto before = ebb::set_log_sink([](ebb::log_topic, std::string_view text) { said += text; });
+  ebb::set_log(ebb::log_topic::autocast, true);
+  for (int i = 0; i < 2; ++i) {
+    const ebb::autocast_scope<f16> scope;
+    const ebb::variable<float, 3, 4> y = ebb::matmul(x, ebb::cos(w));
+  }
+  ebb::set_log(ebb::log_topic::autocast, false);
+  ebb::set_log_sink(before);
+  CHECK(said == "autocast: an expression of cos+matmul\n  forward    matmul operand 0 f32 -> f16\n  forward    matmul operand 1 f32 -> f16\n");
 }

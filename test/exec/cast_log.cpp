@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
-#include <ebb/exec/halves.hpp>
+#include <ebb/exec/vjp.hpp>
 #include <ebb/exec/region.hpp>
 #include <ebb/trace/functions.hpp>
 
@@ -43,10 +43,43 @@ TEST_CASE("the casts of a region are said once") {
   constexpr auto product = ebb::under<ebb::autocast<ebb::bf16>>([](auto a, auto b) { return ebb::matmul(a, ebb::tanh(b)); });
   const listening scope;
   product(w, w);
-  CHECK(said == "autocast: ebb::compile\n  forward    matmul operand 0 f32 -> bf16\n  forward    matmul operand 1 f32 -> bf16\n");
+  CHECK(said == "autocast: ebb::compile of tanh+cast+cast+matmul\n"
+                "  forward    matmul operand 0 f32 -> bf16\n  forward    matmul operand 1 f32 -> bf16\n");
   said.clear();
   product(w, w);
+  ebb::tensor<ebb::bf16, 2, 2> y;
+  product(ebb::into(y), w, w);
   CHECK(said.empty());
+}
+
+TEST_CASE("the casts of derivatives are said, and those of results that are written elsewhere") {
+  constexpr auto block = ebb::under<ebb::autocast<ebb::bf16>>(ebb::no_autocast([](auto a, auto b) { return ebb::sum(ebb::matmul(a, b)); }));
+  const listening scope;
+  ebb::grad<1>(block)(w, w);
+  CHECK(said == "autocast: ebb::grad of matmul+sum\n  both       matmul operand 0 f32 -> bf16\n");
+  said.clear();
+  ebb::vjp<1>(block)(w, w);
+  CHECK(said == "autocast: ebb::vjp of matmul+sum\n  backward   matmul operand 0 f32 -> bf16\n  backward   matmul operand 1 f32 -> bf16\n");
+  said.clear();
+  for (int i = 0; i < 2; ++i) {
+    ebb::tensor<ebb::f16, 2, 2> y;
+    ebb::under<ebb::autocast<ebb::f16>>([](auto a) { return ebb::matmul(a, a); })(ebb::into(y), w);
+  }
+  CHECK(said == "autocast: ebb::compile of cast+matmul\n"
+                "  forward    matmul operand 0 f32 -> f16\n  forward    matmul operand 1 f32 -> f16\n");
+}
+
+TEST_CASE("a region that a scope selects says its casts once for each context") {
+  constexpr auto region = ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>>([](auto a) { return ebb::matmul(a, ebb::exp(a)); });
+  const listening here;
+  region(w);
+  CHECK(said.empty());
+  for (int i = 0; i < 2; ++i) {
+    const ebb::autocast_scope<ebb::bf16> scope;
+    region(w);
+  }
+  CHECK(said == "autocast: ebb::compile of exp+cast+cast+matmul+cast\n"
+                "  forward    matmul operand 0 f32 -> bf16\n  forward    matmul operand 1 f32 -> bf16\n");
 }
 
 TEST_CASE("what is not cast, or not asked for, is not said") {

@@ -182,12 +182,38 @@ TEST_CASE("a context that a region does not declare is an error that names the d
   CHECK(test::says(test::raised([&] { only_inside(x_more, ones); }), {"add ebb::off to ebb::ambient"}));
 }
 
+TEST_CASE("SW-2: a derivative that is one program with its function is in the context of its call, which has to be declared") {
+  static constexpr auto block = ebb::no_autocast(product);  // in float, but for its pulls
+  const auto of_w = [](auto f) { return seen(std::get<1>(ebb::value_and_grad<1>(f)(x_more, ones))); };
+  CHECK(of_w(block) == more);
+  const autocast_scope<bf16> scope;
+  CHECK(test::says(test::raised([&] { of_w(block); }),
+                   {"ebb::value_and_grad: called in ebb::autocast<ebb::bf16>, which the function does not declare: matmul would compute in "
+                    "bf16, not in f32", "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>", "ebb::no_autocast(ebb::value_and_grad(f))"}));
+  CHECK_FALSE(test::raised([&] { ebb::grad<1>(ebb::patch<same_as_forward>(block))(x_more, ones); }).empty());
+  CHECK_FALSE(test::raised([] { ebb::hvp([](auto w) { return block(w, w); })(ones, ones); }).empty());
+  CHECK_FALSE(test::raised([] { ebb::jacobian<1>(ebb::no_autocast([](auto x, auto w) { return ebb::matmul(x, w); }))(x_more, ones); }).empty());
+  CHECK_FALSE(test::raised([] { ebb::compile([](auto x, auto w) { return ebb::grad<1>(block)(x, w); })(x_more, ones); }).empty());
+  CHECK_FALSE(test::raised([] { ebb::compile([](auto x, auto w) { return ebb::vjp<1>(block)(x, w).second(1.f); })(x_more, ones); }).empty());
+
+  // Said in one way or another: declared; off around all of it; another policy, which here is no assumption; a context of its own.
+  CHECK(of_w(ebb::compile<ambient<off, autocast<bf16>>>(block)) == 1);
+  CHECK(seen(ebb::no_autocast(ebb::grad<1>(product))(x_more, ones)) == more);
+  CHECK(of_w(ebb::patch<as_recorded>(block)) == more);
+  CHECK(of_w(ebb::patch<off>(block)) == more);
+  CHECK(of_w(ebb::patch<autocast<bf16>>(block)) == 1);
+  CHECK(of_w(ebb::under<autocast<f16>>(block)) == more);
+  CHECK(seen(ebb::under<autocast<bf16>>(ebb::grad<1>(block))(x_more, ones)) == 1);
+  constexpr auto inner = ebb::compile<ambient<off, autocast<bf16>>>([](auto x, auto w) { return ebb::vjp<1>(block)(x, w).second(1.f); });
+  CHECK(seen(inner(x_more, ones)) == 1);
+}
+
 TEST_CASE("SW-2: a pull-back is called in the context that its policy assumes") {
   const auto [y, pull] = ebb::vjp<1>(product)(x_more, ones);
   {
     const autocast_scope<bf16> scope;
     CHECK(test::says(test::raised([&pull = pull] { pull(1.f); }),
-               {"was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>"}));
+               {"the backward of matmul+sum was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>"}));
     ebb::config().autocast_mismatch = ebb::on_mismatch::ignore;
     CHECK(seen(pull(1.f)) == more);
     ebb::config().autocast_mismatch = ebb::on_mismatch::error;

@@ -36,7 +36,7 @@ int main() {
   // EXPECT: E0145 there is no such autocast policy
   ebb::compile<backward_pass_autocast<autocast<bf16>, user::policy>>(product)(x, w);  // LINE
 #elif EBB_CASE == 7
-  // EXPECT: E0145 there is no such autocast policy
+  // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
   ebb::compile<backward_pass_autocast<autocast<double>>>(product)(x, w);  // LINE
 #elif EBB_CASE == 8
   // EXPECT: E0186 ebb::ambient takes contexts

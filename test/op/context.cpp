@@ -4,6 +4,8 @@
 
 #include <ebb/exec/region.hpp>
 #include <ebb/exec/show.hpp>
+#include <ebb/exec/vjp.hpp>
+#include <ebb/trace/functions.hpp>
 
 namespace {
 
@@ -23,7 +25,35 @@ struct remembers : follows {
   static constexpr bool pulled_as_called = true;
 };
 
+/// Products of elements, of class `low`, and a cube of class `full`: users' own.
+struct weighted : ebb::elementwise<2> {
+  static constexpr std::string_view name = "weighted";
+  static constexpr ebb::precision autocast = ebb::precision::low;
+  static constexpr auto value(auto x, auto y) { return x * y; }
+  static constexpr auto pull(auto g, auto x, auto y, auto) { return ebb::grads(g * y, g * x); }
+};
+struct cubed {
+  static constexpr ebb::precision autocast = ebb::precision::full;
+  static constexpr auto apply(auto x) { return x * x * x; }
+};
+/// Ops whose pulls call them.
+struct pulls_low : ebb::elementwise<1> {
+  static constexpr std::string_view name = "pulls_low";
+  static constexpr auto value(auto x) { return x; }
+  static constexpr auto pull(auto g, auto x, auto) { return ebb::grads(ebb::call<weighted>{}(g, x)); }
+};
+struct pulls_full : ebb::elementwise<1> {
+  static constexpr std::string_view name = "pulls_full";
+  static constexpr auto value(auto x) { return x; }
+  static constexpr auto pull(auto g, auto x, auto) { return ebb::grads(g * ebb::call<cubed>{}(x)); }
+};
+struct twice_weighted {
+  static constexpr auto apply(auto x) { return ebb::call<weighted>{}(x, x) + x; }
+};
+
 using low = ebb::autocast<ebb::bf16>;
+using half = ebb::autocast<ebb::f16>;
+constexpr float more = 1 + 0x1p-9f, little_more = 1 + 0x1p-13f;  // bfloat16 takes both for 1, float16 the second
 template <class Op>
 constexpr auto apply = [](auto x) { return ebb::call<Op>{}(x); };
 
@@ -45,4 +75,57 @@ TEST_CASE("the pull of any other op runs in the context of the policy") {
   CHECK(ebb::grad(ebb::patch<ebb::off>(inside))(0.f) == 0);
   CHECK(ebb::grad(ebb::patch<ebb::as_recorded>(inside))(0.f) == 0);
   CHECK(ebb::grad(ebb::patch<low>(apply<follows>))(0.f) == 1);
+}
+
+TEST_CASE("a user's op of class low is cast in pulls as a product is, and gives back the dtype of the pull") {
+  constexpr auto f = apply<pulls_low>;
+  CHECK(ebb::grad(f)(more) == more);
+  CHECK(ebb::grad(ebb::patch<low>(f))(more) == 1);
+  CHECK(ebb::grad(ebb::patch<half>(f))(more) == more);
+  CHECK(ebb::grad(ebb::patch<half>(f))(little_more) == 1);
+  CHECK(ebb::grad(ebb::under<low>(f))(more) == 1);
+  CHECK(ebb::grad(ebb::patch<ebb::off>(ebb::under<low>(f)))(more) == more);
+  CHECK(ebb::grad(ebb::patch<ebb::as_recorded>(ebb::under<low>(f)))(more) == more);
+  CHECK(ebb::grad(ebb::patch<low>(f))(double{more}) == double{more});  // double is never cast
+  STATIC_REQUIRE(ebb::policy_matters<decltype(f), ebb::off, low, float>);
+  STATIC_REQUIRE(!ebb::policy_matters<decltype(f), ebb::off, low, double>);
+  STATIC_REQUIRE(!ebb::policy_matters<decltype(f), ebb::off, low, ebb::bf16>);
+  STATIC_REQUIRE(ebb::policy_matters<decltype(f), ebb::off, half, ebb::bf16>);
+
+  // Called by itself: cast by its type, and pulled in the dtype that it ran in.
+  constexpr auto product = [](auto x, auto y) { return ebb::cast<float>(ebb::call<weighted>{}(x, y)); };
+  CHECK(ebb::under<low>(product)(more, more) == 1);
+  CHECK(ebb::grad<1>(ebb::under<low>(product))(more, 1.f) == 1);
+  CHECK(ebb::grad<1>(product)(more, 1.f) == more);
+}
+
+TEST_CASE("a user's function of class full computes in float in pulls, rounded once") {
+  const ebb::bf16 x(1.1171875f);
+  const float wide = static_cast<float>(x), once = static_cast<float>(ebb::bf16(wide * wide * wide)),
+              twice = static_cast<float>(ebb::bf16(static_cast<float>(ebb::bf16(wide * wide)) * wide));
+  REQUIRE(once != twice);
+  constexpr auto f = [](auto a) { return ebb::cast<float>(ebb::call<pulls_full>{}(a)); };
+  const auto slope = [&](auto of) { return static_cast<float>(ebb::grad(of)(x)); };
+  CHECK(slope(f) == twice);
+  CHECK(slope(ebb::patch<low>(f)) == once);
+  CHECK(slope(ebb::patch<half>(f)) == once);
+  CHECK(slope(ebb::patch<ebb::as_recorded>(ebb::under<low>(f))) == twice);
+  STATIC_REQUIRE(ebb::policy_matters<decltype(f), ebb::off, low, ebb::bf16>);
+  STATIC_REQUIRE(!ebb::policy_matters<decltype(f), ebb::off, low, float>);
+}
+
+TEST_CASE("calls inside a function without a class are cast in its context, too") {
+  constexpr auto f = [](auto x) { return ebb::call<twice_weighted>{}(x); };
+  CHECK(ebb::compile(f)(more) == more * more + more);
+  CHECK(ebb::under<low>(f)(more) == 1 + more);
+  CHECK(ebb::under<low>(ebb::no_autocast(f))(more) == more * more + more);
+}
+
+TEST_CASE("what is said of a mismatch names the op that asks") {
+  const auto [y, pull] = ebb::vjp(apply<pulls_low>)(more);
+  const ebb::autocast_scope<ebb::bf16> scope;
+  CHECK(test::says(test::raised([&pull = pull] { pull(1.f); }),
+                   {"ebb::vjp: the backward of pulls_low was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>: there "
+                    "a weighted of f32 operands computes in f32, and would in bf16."}));
+  CHECK(y == more);
 }

@@ -20,7 +20,7 @@ int main() {
   ebb::under<autocast<f16>>(joined)(h, h);
   ebb::compile<ambient<off, autocast<bf16>>, backward_pass_autocast<off>>(product)(x, w);
 #if EBB_CASE == 1
-  // EXPECT: E0184 ebb::under takes a context
+  // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
   ebb::under<autocast<float>>(product)(x, w);  // LINE
 #elif EBB_CASE == 2
   // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
@@ -49,5 +49,17 @@ int main() {
 #elif EBB_CASE == 10
   // EXPECT: E0133 a compound assignment cannot change dtype or extents
   ebb::under<autocast<bf16>>([](auto a, auto b) { auto y = ebb::matmul(a, b); y += a; return y; })(x, w);  // LINE
+#elif EBB_CASE == 11  // wherever a context is named, the same is said of its dtype
+  // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
+  ebb::compile<ambient<off, autocast<double>>>(product)(x, w);  // LINE
+#elif EBB_CASE == 12
+  // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
+  ebb::patch<autocast<std::int64_t>>(product)(x, w);  // LINE
+#elif EBB_CASE == 13
+  // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
+  constexpr bool b = ebb::policy_matters<decltype(product), off, autocast<double>, matrix, matrix>;  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
+  ebb::compile<backward_pass_autocast<off, autocast<double>>>(product)(x, w);  // LINE
 #endif
 }

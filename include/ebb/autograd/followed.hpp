@@ -31,6 +31,15 @@ graph_function& function_in_context() {
   return f;
 }
 
+/// As regions do, see cast_log.hpp: once for each expression and context.
+[[gnu::cold, gnu::noinline]] inline void log_casts_of(const graph_function& f) {
+  const vec<cast_record> casts = casts_in(f.program());
+  if (casts.size() == 0 || !is_first_time(&f)) return;
+  std::string text = cast_log_of("an expression", f.name);
+  add_casts(text, "forward    ", casts);
+  say(log_topic::autocast, text);
+}
+
 /// The one result of F in the context of that number.
 template <class Result, class T, class Extents, class F, class... Leaf>
 [[gnu::noinline]] Result run_in_context(int context, const Leaf&... leaf) {
@@ -50,6 +59,7 @@ template <class Result, class T, class Extents, class F, class... Leaf>
   gradient out;
   graph_function& f = context == 1 ? function_in_context<autocast<bf16>, F, traced_type<Leaf>...>()
                                    : function_in_context<autocast<f16>, F, traced_type<Leaf>...>();
+  if (logs(log_topic::autocast)) [[unlikely]] log_casts_of(f);
   tape_state& t = this_tape();
   f.call(in, symbols, &out, t.records);
   if (t.packing && out.from) pack_saved(static_cast<node&>(*out.from));

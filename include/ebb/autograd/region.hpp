@@ -157,7 +157,7 @@ auto run_region(const char* call, const A&... a) {
   using P = typename S::forward;
   const auto leaves = std::tuple_cat(argument<A>::refer(a)...);
   refuse_undeclared<traced<Function, traced_type<A>...>>(call);
-  log_casts<traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
+  log_casts<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
   std::apply([&, number = 0](const auto&... leaf) mutable { (require_defined(call, leaf, number++), ...); }, leaves);
   const auto bound = bind_arguments<P>(call, a...);
   const std::size_t* const symbol = bound.symbols.value;

@@ -62,28 +62,6 @@ constexpr std::array<int, static_cast<std::size_t>(N) + 1> to_array(const vec<in
   return a;
 }
 
-/// The names of the ops that compute something, joined by '+'.
-template <class Trace>
-inline constexpr auto joined_names = [] {
-  std::array<char, 48> text{};
-  std::size_t at = 0;
-  const auto put = [&](std::string_view s) {
-    for (char c : s) text[at++] = c;
-  };
-  for (int k = 0; k < Trace::g.size(); ++k) {
-    const op_info& op = *Trace::g.eq[static_cast<std::size_t>(k)].op;
-    if (op.what == kind::input || op.what == kind::literal || op.what == kind::broadcast || op.what == kind::reshape) continue;
-    if (at + op.name.size() + 5 > text.size()) {
-      put("+...");
-      break;
-    }
-    if (at > 0) put("+");
-    put(op.name);
-  }
-  if (at == 0) put("identity");
-  return text;
-}();
-
 /// The values of symbols that are extents of arguments are kept, in order; the others follow from them.
 template <class P>
 void keep_symbols(const symbol_values_of<P>& values, std::size_t* to) {

@@ -46,7 +46,7 @@ class context_switch {
 ///   { ebb::autocast_scope<ebb::bf16> scope;  y = region(x, w); }
 template <class Low>
 struct autocast_scope : context_switch {
-  autocast_scope() : context_switch(number_of_context<autocast<Low>>) { static_cast<void>(autocast<Low>{}); }
+  autocast_scope() : context_switch(number_of_context<autocast<Low>>) { static_cast<void>(detail::refuse_dtype<autocast<Low>>{}); }
 };
 /// Inside such a scope: off again.
 struct no_autocast_scope : context_switch {
@@ -55,62 +55,45 @@ struct no_autocast_scope : context_switch {
 
 namespace detail {
 
-/// The first op of a program that would compute in other dtypes in context `b` than in context `a`. Names only: a graph that is read at
-/// run time would bring the functions of all its ops with it.
-struct first_difference {
-  std::string_view op = "a function of class `full`, or one that asks for the context,";
-  dtype in_a = dtype::f32, in_b = dtype::f32;
-
-  constexpr first_difference(const graph& g, int a, int b) {
-    for (int k = 0; k < g.size(); ++k) {
-      const precision p = g.op(k).autocast;
-      const dtype d = g.op(k).operand;
-      if ((p != precision::low && p != precision::full) || dtype_in_context(a, p, d) == dtype_in_context(b, p, d)) continue;
-      op = g.op(k).name;
-      in_a = dtype_in_context(a, p, d);
-      in_b = dtype_in_context(b, p, d);
-      return;
-    }
-  }
-  std::string text() const {
-    const std::string name(op);
-    if (in_a == in_b) return name + " would compute otherwise";
-    return name + " would compute in " + std::string(name_of(in_b)) + ", not in " + std::string(name_of(in_a));
-  }
-};
-
 /// As a user writes it.
 inline std::string context_text(int number) {
   return number == 0 ? "ebb::off" : "ebb::autocast<ebb::" + std::string(name_of(low_of_context(number))) + ">";
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared(const char* call, const first_difference& first, int context) {
-  const std::string name = context_text(context);
-  raise(std::string(call) + ": called in " + name + ", which the function does not declare: " + first.text() +
+/// Whether a program is a function together with derivatives of it.
+template <class G>
+inline constexpr bool holds_derivatives = true;
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared(const char* call, const casts_asked& asked, int context,
+                                                                      bool derivatives) {
+  const std::string name = context_text(context), by(call);
+  const auto first = asked.first_difference(0, context);
+  std::string what = "a function that asks for the context would compute otherwise";
+  if (!first.op.empty())
+    what = std::string(first.op) + " would compute in " + std::string(name_of(dtype_in_context(context, first.under, first.operand))) +
+           ", not in " + std::string(name_of(first.operand));
+  const std::string f = derivatives ? by + "(f)" : "f";  // around all of it, so that pulls are inside, too
+  raise(by + ": called in " + name + ", which the function does not declare: " + what +
         "; declare it, ebb::compile<ebb::ambient<ebb::off, " + name + ">>(f), or choose, ebb::under<" + name +
-        ">(f) or ebb::no_autocast(f)");
+        ">(f) or ebb::no_autocast(" + f + ")");
 }
 
 /// G: the frozen program of a function that is called where it may meet a context.
 template <class G>
 EBB_INLINE void refuse_undeclared(const char* call) {
-  if constexpr (G::g.asked.ever_differs()) {
-    static constexpr first_difference first[] = {{G::g.thaw(), 0, 1}, {G::g.thaw(), 0, 2}};
-    if (const int now = current_context(); now != 0 && G::g.asked.differs(0, now)) [[unlikely]]
-      raise_undeclared(call, first[now - 1], now);
-  }
+  static constexpr casts_asked asked = G::g.asked;
+  if constexpr (asked.ever_differs())
+    if (const int now = current_context(); now != 0 && asked.differs(0, now)) [[unlikely]]
+      raise_undeclared(call, asked, now, holds_derivatives<G>);
 }
 
 /// "a matmul of f32 operands computes in f32, and would in bf16"
 inline std::string what_differs(const casts_asked& asked, int assumed, int now) {
-  for (int i = 0; i <= static_cast<int>(dtype::f64); ++i) {
-    const auto d = static_cast<dtype>(i);
-    const dtype is = dtype_in_context(assumed, precision::low, d), would_be = dtype_in_context(now, precision::low, d);
-    if ((asked.low >> i & 1) && is != would_be)
-      return "a matmul of " + std::string(name_of(d)) + " operands computes in " + std::string(name_of(is)) + ", and would in " +
-             std::string(name_of(would_be));
-  }
-  return "a pull asks for the context";
+  const auto first = asked.first_difference(assumed, now);
+  if (first.op.empty()) return "a pull asks for the context";
+  const auto in = [&](int context) { return std::string(name_of(dtype_in_context(context, first.under, first.operand))); };
+  return "a " + std::string(first.op) + " of " + std::string(name_of(first.operand)) + " operands computes in " + in(assumed) +
+         ", and would in " + in(now);
 }
 
 /// What is wrong with calling the backward of `name` in context `now`, and what to do about it.
@@ -158,13 +141,13 @@ inline bool is_first_time(const void* what) {
   std::fprintf(stderr, "warning: %s\n", text.c_str());
 }
 
-/// G: the frozen program of a backward that is called by itself.
-template <class G>
+/// G: the frozen program of a backward that is called by itself; Trace: its function.
+template <class G, class Trace>
 EBB_INLINE void refuse_mismatch(const char* call) {
   static constexpr casts_assumed assumed{G::g.asked_in_pulls};
   if constexpr (assumed.matters) {
     const int now = current_context();
-    if (assumed.wrong_in[now] >= 0) [[unlikely]] report_mismatch(call, "a function", assumed, now);
+    if (assumed.wrong_in[now] >= 0) [[unlikely]] report_mismatch(call, joined_names<Trace>.data(), assumed, now);
   }
 }
 

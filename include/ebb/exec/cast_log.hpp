@@ -1,11 +1,13 @@
 // ebb/exec/cast_log.hpp — EBB_LOGS=autocast: which op of a region was cast where, said once for each region.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   autocast: ebb::compile
+//   autocast: ebb::compile of tanh+matmul
 //     forward    matmul operand 0 f32 -> bf16
 //     forward    matmul operand 1 f32 -> bf16
 //     backward   matmul operand 1 f32 -> bf16
 #pragma once
+
+#include "ambient.hpp"
 
 #include "../base/log.hpp"
 #include "../graph/frozen.hpp"
@@ -44,27 +46,28 @@ inline constexpr auto casts_of = [] {
   return r;
 }();
 
-template <std::size_t N>
-void add_casts(std::string& text, const char* half, const std::array<cast_record, N>& casts) {
+inline void add_casts(std::string& text, const char* half, const auto& casts) {
   for (const cast_record& c : casts)
     text += std::string("  ") + half + std::string(c.op) + " operand " + std::to_string(c.operand) + ' ' + std::string(name_of(c.from)) +
             " -> " + std::string(name_of(c.to)) + '\n';
 }
-template <class Forward, class... Backward>
+inline std::string cast_log_of(const char* call, const char* region) { return std::string("autocast: ") + call + " of " + region + '\n'; }
+
+template <class Trace, class Program, class... Backward>
 [[gnu::cold, gnu::noinline]] bool say_casts(const char* call) {
-  std::string text = std::string("autocast: ") + call + '\n';
-  add_casts(text, "forward    ", casts_of<Forward>);
+  std::string text = cast_log_of(call, joined_names<Trace>.data());
+  add_casts(text, sizeof...(Backward) == 0 && holds_derivatives<Program> ? "both       " : "forward    ", casts_of<Program>);
   (add_casts(text, "backward   ", casts_of<Backward>), ...);
   say(log_topic::autocast, text);
   return true;
 }
 
-/// Forward: what is traced; Backward: a backward half, if there is one.
-template <class Forward, class... Backward>
+/// Trace: the region; Program: what runs, or with a backward half beside it the forward.
+template <class Trace, class Program, class... Backward>
 EBB_INLINE void log_casts(const char* call) {
-  if constexpr (!casts_of<Forward>.empty() || (!casts_of<Backward>.empty() || ...)) {
+  if constexpr (!casts_of<Program>.empty() || (!casts_of<Backward>.empty() || ...)) {
     if (!logs(log_topic::autocast)) [[likely]] return;
-    static const bool said = say_casts<Forward, Backward...>(call);
+    static const bool said = say_casts<Trace, Program, Backward...>(call);
     static_cast<void>(said);
   }
 }

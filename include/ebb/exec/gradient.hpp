@@ -43,11 +43,13 @@ inline constexpr bool is_scalar_result = number<R> && std::is_floating_point_v<R
 template <class T>
 inline constexpr bool is_scalar_result<term<T>> = real_element<T>;
 
-/// The policy of F by itself, and the context that its pulls run in.
+/// The policy of F by itself, and the context that its pulls run in where they are one program with it: where F says nothing, that of
+/// the call, which has to be declared like any other, see [note: policies].
 template <class F>
 using policy_for = resolved_policy<same_as_forward, typename entry_of<F>::type>;
 template <class F>
-inline constexpr const cast_context& own_context_of_pulls = context_of_pulls<policy_for<F>>;
+inline constexpr maybe_context own_context_of_pulls =
+    std::is_same_v<policy_for<F>, off> ? maybe_context() : maybe_context(context_of_pulls<policy_for<F>>);
 
 template <class F, class Wrt, class... T>
 struct gradient_program {
@@ -80,6 +82,11 @@ constexpr int code_of_wrt() {
     else return 0;
   }(Wrt{});
 }
+
+template <class F, class... T>
+inline constexpr bool holds_derivatives<frozen<forward_program<F, T...>>> = false;
+template <class F, class... T>
+inline constexpr bool holds_derivatives<frozen<trace_of<F, T...>>> = false;
 
 template <class F>
 struct compile_spec {

@@ -49,6 +49,14 @@ struct backward_half {
   static constexpr graph make() { return halves_of<F, Policy, Wrt, T...>().backward; }
 };
 
+/// The trace of the function that a half is one of.
+template <class Half>
+struct traced_whole;
+template <class F, class Policy, class Wrt, class... T>
+struct traced_whole<frozen<backward_half<F, Policy, Wrt, T...>>> {
+  using type = traced<F, T...>;
+};
+
 }  // namespace detail
 
 /// The forward half as a type: a flat list of equations, the user's results first among its outputs, then what is saved.

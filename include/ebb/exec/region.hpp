@@ -9,7 +9,9 @@ namespace ebb::inline EBB_ABI {
 /// The contexts that a region may be called in. A scope selects one of them; results have the dtypes that they have without autocast.
 template <class... C>
 struct ambient {
-  static_assert(sizeof...(C) > 0 && (is_context<C> && ...),
+  static constexpr bool has_another_dtype = (detail::is_context_of_another_dtype<C> || ...);
+  static_assert(!has_another_dtype, "[ebb E0182] autocast computes in ebb::bf16 or ebb::f16: there is no such context of another dtype");
+  static_assert(has_another_dtype || (sizeof...(C) > 0 && (is_context<C> && ...)),
                 "[ebb E0186] ebb::ambient takes contexts: ebb::off, ebb::autocast<ebb::bf16>...");
 };
 

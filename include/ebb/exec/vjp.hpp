@@ -62,11 +62,14 @@ class pullback {
     constexpr bool fits = std::is_same_v<Outputs, std::tuple<detail::traced_type<S>...>>;
     static_assert(fits, "[ebb E0146] a seed differs from its output in dtype or extents");
     if constexpr (!fits) return detail::refused{};
-    else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...))
+    else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...)) {
+      // Part of a function now: where that is called in a context, so is this.
+      detail::first_graph(arguments_, seeds...)->asked.ask(G::g.asked_in_pulls[0]);
       return detail::splice_program<G, R>(arguments_, saved_, seeds...);
+    }
     else if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(arguments_, saved_, seeds...);
     else {
-      detail::refuse_mismatch<G>("ebb::vjp");
+      detail::refuse_mismatch<G, typename detail::traced_whole<G>::type>("ebb::vjp");
       return detail::call_program<executable<G>, V>("ebb::vjp", arguments_, saved_, seeds...);
     }
   }
@@ -145,7 +148,10 @@ struct vjp_function {
       using values = std::tuple<typename argument<Y>::value, typename argument<saved>::value>;
       using arguments = std::tuple<typename argument<A>::value...>;
       using pull = pullback<backward, R, V, outputs, arguments, typename argument<saved>::value>;
-      if (!std::is_constant_evaluated()) refuse_undeclared<traced<F, traced_type<A>...>>("ebb::vjp");
+      if (!std::is_constant_evaluated()) {
+        refuse_undeclared<traced<F, traced_type<A>...>>("ebb::vjp");
+        log_casts<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>, backward>("ebb::vjp");
+      }
       values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...)
                                               : call_program<executable<forward>, values>("ebb::vjp", a...);
       return std::pair{std::get<0>(std::move(r)), pull{arguments{typename argument<A>::value(a)...}, std::get<1>(std::move(r))}};

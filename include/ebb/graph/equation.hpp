@@ -66,6 +66,7 @@ class maybe_context {
  public:
   constexpr maybe_context(std::nullptr_t = nullptr) {}
   constexpr maybe_context(const cast_context* at) : at_(at), there_(true) {}
+  constexpr maybe_context(const cast_context& at) : at_(&at), there_(true) {}
   constexpr explicit operator bool() const { return there_; }
   constexpr const cast_context* operator->() const { return at_; }
 
@@ -80,6 +81,7 @@ struct cast_context {
   bool assumed = true;  // false where it is known in which context a pull runs, so that nobody has to check it
   int (*product)(graph&, int x, int y, std::int64_t attr) = nullptr;  // x y in the context's dtype, given back in that of x
   maybe_context known = nullptr;                                      // the same context where it is not assumed
+  bool of_call = false;  // off, because the call is taken to be: a derivative that is one program with its function is in the call's
 };
 /// Outside of all contexts, and that is known.
 inline constexpr cast_context known_off{0, false, nullptr, nullptr};

@@ -39,6 +39,10 @@ struct graph {
   // would have been cast so far: while tracing, and in pulls that assume each of the contexts.
   maybe_context context, pulled_in;
   casts_asked asked, asked_in_pulls[contexts];
+  constexpr void ask(precision p, dtype d, std::string_view op_name) {
+    if (!context) asked.ask(p, d, op_name);
+    else if (context->assumed) asked_in_pulls[context->number].ask(p, d, op_name);
+  }
 
   constexpr int size() const { return eq.size(); }
   constexpr number_range operands(int k) const { return {pool.data() + eq[k].first, eq[k].count}; }
@@ -121,7 +125,8 @@ struct graph {
   constexpr bool pulled_alike(const equation& there, const equation& e) const {
     const maybe_context own = e.pulled_in ? e.pulled_in : pulled_in;
     if (!own || !there.pulled_in) return !own && !there.pulled_in;
-    return own->number == there.pulled_in->number && own->assumed == there.pulled_in->assumed;
+    const cast_context &a = *own.operator->(), &b = *there.pulled_in.operator->();
+    return a.number == b.number && a.assumed == b.assumed && a.of_call == b.of_call;
   }
   constexpr void rehash() {
     int size = 64;

@@ -4,6 +4,8 @@
 
 #include "dtype.hpp"
 
+#include <string_view>
+
 namespace ebb::inline EBB_ABI {
 
 using bf16 = bfloat16;
@@ -22,8 +24,6 @@ struct own_casts {};
 struct shared_casts {};
 template <class Low, class Uses = own_casts>
 struct autocast {
-  static_assert(std::is_same_v<Low, bfloat16> || std::is_same_v<Low, float16>,
-                "[ebb E0182] autocast computes in ebb::bf16 or ebb::f16: there is no such context of another dtype");
   using low = Low;
 };
 
@@ -31,6 +31,19 @@ template <class C>
 inline constexpr bool is_context = std::is_same_v<C, off>;
 template <class Low, class Uses>
 inline constexpr bool is_context<autocast<Low, Uses>> = std::is_same_v<Low, bfloat16> || std::is_same_v<Low, float16>;
+
+namespace detail {
+/// autocast<double>: whoever takes a context says the same of it.
+template <class C>
+inline constexpr bool is_context_of_another_dtype = false;
+template <class Low, class Uses>
+inline constexpr bool is_context_of_another_dtype<autocast<Low, Uses>> = !is_context<autocast<Low, Uses>>;
+template <class C>
+struct refuse_dtype {
+  static_assert(!is_context_of_another_dtype<C>,
+                "[ebb E0182] autocast computes in ebb::bf16 or ebb::f16: there is no such context of another dtype");
+};
+}  // namespace detail
 
 /// Contexts by number, as they are known at run time: 0 is off, 1 autocast<bf16>, 2 autocast<f16>.
 inline constexpr int contexts = 3;
@@ -52,29 +65,45 @@ constexpr dtype dtype_in_context(int number, precision p, dtype d) {
 /// Which operands were met under ops of a class that a context would cast, as bits: what decides whether a context matters.
 struct casts_asked {
   std::uint8_t low = 0, full = 0;
-  bool by_name = false;  // a function asked for the context itself
+  bool by_name = false;         // a function asked for the context itself
+  std::string_view by[2][3]{};  // the first op of class `low`, and of class `full`, that met f16, bf16, f32
 
-  constexpr void ask(precision p, dtype d) {
+  constexpr void ask(precision p, dtype d, std::string_view op) {
     const auto bit = static_cast<std::uint8_t>(1u << static_cast<int>(d));
     if (p == precision::low) low = static_cast<std::uint8_t>(low | bit);
     if (p == precision::full) full = static_cast<std::uint8_t>(full | bit);
+    if ((p == precision::low || p == precision::full) && can_be_cast(d))
+      if (std::string_view& name = by[p == precision::full][place_of(d)]; name.empty()) name = op;
   }
   constexpr void ask(const casts_asked& more) {
     low = static_cast<std::uint8_t>(low | more.low);
     full = static_cast<std::uint8_t>(full | more.full);
     by_name = by_name || more.by_name;
+    for (int c = 0; c < 2; ++c)
+      for (int d = 0; d < 3; ++d)
+        if (by[c][d].empty()) by[c][d] = more.by[c][d];
+  }
+  /// An operand that would be of another dtype in context `a` than in context `b`.
+  struct difference {
+    std::string_view op;  // empty: there is none, but for what asks by name
+    precision under = precision::as_is;
+    dtype operand{};
+  };
+  constexpr difference first_difference(int a, int b) const {
+    for (const precision p : {precision::low, precision::full})
+      for (int d = 0; d <= static_cast<int>(dtype::f64); ++d) {
+        const auto type = static_cast<dtype>(d);
+        if (((p == precision::low ? low : full) >> d & 1) && dtype_in_context(a, p, type) != dtype_in_context(b, p, type))
+          return {by[p == precision::full][place_of(type)], p, type};
+      }
+    return {};
   }
   /// Whether some operand would be of another dtype in context `a` than in context `b`.
-  constexpr bool differs(int a, int b) const {
-    if (by_name && a != b) return true;
-    for (int d = 0; d <= static_cast<int>(dtype::f64); ++d) {
-      const auto type = static_cast<dtype>(d);
-      if ((low >> d & 1) && dtype_in_context(a, precision::low, type) != dtype_in_context(b, precision::low, type)) return true;
-      if ((full >> d & 1) && dtype_in_context(a, precision::full, type) != dtype_in_context(b, precision::full, type)) return true;
-    }
-    return false;
-  }
+  constexpr bool differs(int a, int b) const { return (by_name && a != b) || first_difference(a, b).under != precision::as_is; }
   constexpr bool ever_differs() const { return differs(0, 1) || differs(0, 2) || differs(1, 2); }
+
+ private:
+  static constexpr int place_of(dtype d) { return static_cast<int>(d) - static_cast<int>(dtype::f16); }
 };
 
 /// What pulls asked under each assumption, and which assumption is wrong in each context, so that a call compares one number.

@@ -174,11 +174,33 @@ struct function_of<F> {
 
 }  // namespace detail
 
+namespace detail {
+
+/// What autocast does with the operands of F.
+template <class F>
+inline constexpr precision autocast_class = precision::as_is;
+template <class F>
+  requires requires { F::autocast; }
+inline constexpr precision autocast_class<F> = F::autocast;
+template <class Op>
+inline constexpr precision autocast_class<broadcasting<Op>> = Op::autocast;
+
+/// Whether calls of F inside rules are cast: but for those that join operands, and products, which see to it themselves.
+template <class F>
+inline constexpr bool is_cast_in_rules = autocast_class<F> == precision::low || autocast_class<F> == precision::full;
+
+/// Such a call; see [note: contexts in rules].
+template <class F, class... A>
+constexpr auto call_in_context(F f, A... a);
+
+}  // namespace detail
+
 /// On operands: inside rules.
 template <class F, class... A>
   requires(is_operand<A> || ...) && ((is_operand<A> || number<A>) && ...)
-constexpr auto apply_function(F, A... a) {
-  return F::apply(a...);
+constexpr auto apply_function(F f, A... a) {
+  if constexpr (detail::is_cast_in_rules<F>) return detail::call_in_context(f, a...);
+  else return F::apply(a...);
 }
 
 /// On plain numbers the op's value itself.

@@ -3,9 +3,10 @@
 //
 // [note: contexts in rules]
 // What a context does with the operands of a *call* is decided by types, see trace/under.hpp: the result of matmul is a term of bf16, and
-// functions run with autocast off inside, as PyTorch's do. A *pull* is written in the dtype of its op. In it, a product of matrices (the
-// one op of class `low` that pulls are made of) asks the graph in which context it runs, and there casts, multiplies in the context's
-// dtype and gives back the dtype that the pull was written for. So the gradient of an operand has the operand's dtype, always.
+// functions run with autocast off inside, as PyTorch's do. A *pull* is written in the dtype of its op. In it, a product of matrices asks
+// the graph in which context it runs, and there casts, multiplies in the context's dtype and gives back the dtype that the pull was
+// written for. So does a call of any function of class `low` or `full`, a user's own too: inside it autocast is off. So the gradient of an
+// operand has the operand's dtype, always.
 //   context     of the function or pull that runs now; null: of a function that is traced outside of all contexts
 //   pulled_in   what new equations are told: the context of their pull, where a region has a policy of its own
 // A user's function or op may ask too: see autocast_dtype. It does that through operands, and the answer is not part of its type.
@@ -46,11 +47,48 @@ struct context_table<autocast<Low, Uses>> {
   static constexpr cast_context assumed{number_of_context<autocast<Low>>, true, &in_context<Low>::product, &known};
 };
 
+/// x as an operand of class P in a context of dtype Low: converted, if its dtype is one that autocast converts.
+template <precision P, class Low, class T>
+constexpr auto in_rule(operand<T> x) {
+  using To = std::conditional_t<P == precision::low, Low, float>;
+  if constexpr (!can_be_cast(dtype_of<T>) || std::is_same_v<T, To>) return x;
+  else return emit_on<op::cast<T>, To>({each_use}, x);
+}
+template <precision, class>
+constexpr auto in_rule(number auto x) {
+  return x;
+}
+
+template <class F, class... A>
+constexpr auto call_in_context(F, A... a) {
+  using result = decltype(F::apply(a...));
+  graph* g = nullptr;
+  const auto ask = [&]<class X>(const X& x) {
+    if constexpr (is_operand<X>) {
+      g = x.g;
+      if constexpr (can_be_cast(dtype_of<typename X::value_type>)) g->ask(autocast_class<F>, dtype_of<typename X::value_type>, called<F>);
+    }
+  };
+  (ask(a), ...);
+  const maybe_context here = g->context;
+  if (here) g->context = &known_off;
+  const auto call = [&]<class Low>(std::type_identity<Low>) {
+    return cast_to<typename result::value_type>(F::apply(in_rule<autocast_class<F>, Low>(a)...));
+  };
+  const result r = !here || here->number == 0                        ? F::apply(a...)
+                   : low_of_context(here->number) == dtype::bf16 ? call(std::type_identity<bfloat16>{})
+                                                                     : call(std::type_identity<float16>{});
+  g->context = here;
+  return r;
+}
+
 }  // namespace detail
 
 /// Context C for graphs, as a policy assumes it.
 template <class C>
 inline constexpr const cast_context& context_of = detail::context_table<C>::assumed;
+/// Off, as a region assumes it that says nothing of contexts, and whose policy is same_as_forward.
+inline constexpr cast_context off_as_called{0, true, nullptr, &known_off, true};
 
 /// Inside functions on operands, and in pulls: the dtype that autocast computes in here, or nothing where it is off. Who asks makes the
 /// program depend on the context, which ebb::policy_matters and the check at run time take into account.

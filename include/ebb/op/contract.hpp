@@ -77,8 +77,7 @@ constexpr operand<T> product_of(operand<T> x, operand<T> y, std::int64_t attr) {
   attr = with_order(x, y, attr);
   if (can_be_cast(dtype_of<T>) && !(attr & of_vector) && !x.is_refused() && !y.is_refused()) {
     const maybe_context c = g.context;
-    if (!c) g.asked.ask(precision::low, dtype_of<T>);
-    else if (c->assumed) g.asked_in_pulls[c->number].ask(precision::low, dtype_of<T>);
+    g.ask(precision::low, dtype_of<T>, op::matmul::name);
     if (c && dtype_in_context(c->number, precision::low, dtype_of<T>) != dtype_of<T>) return {&g, c->product(g, x.id, y.id, attr)};
   }
   return emit_on<op::matmul>({attr}, x, y);

@@ -110,6 +110,13 @@ struct linear {
 
 }  // namespace ebb::inline EBB_ABI::functions
 
+namespace ebb::inline EBB_ABI::detail {
+template <>
+inline constexpr bool is_cast_in_rules<functions::matmul> = false;
+template <>
+inline constexpr bool is_cast_in_rules<functions::linear> = false;
+}  // namespace ebb::inline EBB_ABI::detail
+
 namespace ebb::inline EBB_ABI {
 
 /// The matrix product of the last two axes. Leading axes are batches, which are broadcast; an operand of rank 1 is a row on the left and

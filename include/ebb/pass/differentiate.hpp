@@ -34,9 +34,9 @@ constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
 
 /// Appends the equations of the pull-back of `outs` at `seeds` and returns the cotangents of `wrt`; -1 where nothing arrives.
 /// Cotangents that meet are added in falling order of the equations that gave them. Pulls run in the given autocast context, those of
-/// equations with a context of their own in that.
+/// equations with a context of their own in that. Without one they are traced as functions are: what they ask, the caller of g answers.
 constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs, const vec<int>& seeds,
-                             const cast_context& context = context_of<off>) {
+                             maybe_context context = context_of<off>) {
   const int n = g.size();
   const vec<char> active = active_equations(g, wrt);
   vec<int> cotangents(n, -1), given(4, -1);
@@ -59,7 +59,8 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
     if (e.count > given.size()) given.extend(e.count - given.size());
     int* c = given.data();
     for (int j = 0; j < e.count; ++j) c[j] = -1;
-    g.context = e.pulled_in ? e.pulled_in : &context;
+    const bool as_called = !e.pulled_in || (e.pulled_in->of_call && !context);
+    g.context = as_called ? context : e.pulled_in;
     g.pulled_in = e.pulled_in;
     e.op->pull(g, cotangent[k], k, c);
     for (int j = 0; j < e.count; ++j) arrive(g.pool.data()[e.first + j], c[j]);
@@ -80,7 +81,7 @@ constexpr vec<int> equations_of_inputs(const graph& g, const vec<int>& numbers) 
 }
 
 /// The outputs of g, then the gradients of out 0, a scalar, with respect to the given arguments.
-constexpr graph value_and_gradient(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
+constexpr graph value_and_gradient(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int y = g.out[0];
   const int one = g.op(y).kit->literal(g, g.eq[y].shape, 1);
@@ -90,7 +91,7 @@ constexpr graph value_and_gradient(graph g, const vec<int>& arguments, const cas
 }
 
 /// The outputs of g, then the pull-back of seeds, which become further arguments, one for each real output: of all, or of the first ones.
-constexpr graph joint(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>, int seeded = -1) {
+constexpr graph joint(graph g, const vec<int>& arguments, maybe_context context = context_of<off>, int seeded = -1) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   vec<int> outs, seeds;
   for (int i = 0; i < (seeded < 0 ? g.out.size() : seeded); ++i) {

@@ -37,11 +37,12 @@ constexpr int unit_seeds(graph& g, int y) {
 /// The derivatives of out 0, of dtype T, with respect to the given arguments, by pulls in the given autocast context.
 /// Shape: that of out 0, then that of the argument.
 template <class T>
-constexpr graph jacobian(const graph& g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
+constexpr graph jacobian(const graph& g, const vec<int>& arguments, maybe_context context = context_of<off>) {
   graph one = g;
   one.out = {};
   one.out.push(g.out[0]);
   graph pulled = joint(one, arguments, context);
+  one.asked = pulled.asked;
   vec<int> gradients;
   for (int o = 1; o < pulled.out.size(); ++o) gradients.push(pulled.out[o]);
   pulled.out = gradients;

@@ -30,7 +30,7 @@ constexpr graph drop_inputs(const graph& g, int first, int last) {
 
 /// The outputs of g, then their derivatives along tangents of the given arguments: further arguments, behind those of g. The pulls run in
 /// the given autocast context.
-constexpr graph push_forward(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
+constexpr graph push_forward(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int own = g.inputs, outs = g.out.size();
   vec<int> values, seeds;
@@ -52,7 +52,7 @@ constexpr graph push_forward(graph g, const vec<int>& arguments, const cast_cont
 }
 
 /// The gradients of <gradient of out 0, v>: a Hessian times v, without the Hessian. v are further arguments, behind those of g.
-constexpr graph hessian_vector_product(graph g, const vec<int>& arguments, const cast_context& context = context_of<off>) {
+constexpr graph hessian_vector_product(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int y = g.out[0];
   const vec<int> d = pull_back(g, wrt, {y}, {g.op(y).kit->literal(g, g.eq[y].shape, 1)}, context);

@@ -121,21 +121,12 @@ constexpr graph* graph_of(const number auto&, const auto&... rest) { return grap
 
 namespace detail {
 
-/// What autocast does with the operands of F.
-template <class F>
-inline constexpr precision autocast_class = precision::as_is;
-template <class F>
-  requires requires { F::autocast; }
-inline constexpr precision autocast_class<F> = F::autocast;
-template <class Op>
-inline constexpr precision autocast_class<broadcasting<Op>> = Op::autocast;
-
 /// Notes which operands a context would have cast.
 template <class F, class... A>
 constexpr void ask_contexts(graph& g, const A&...) {
   if constexpr (autocast_class<F> != precision::as_is) {
     const auto ask = [&]<class B>(std::type_identity<B>) {
-      if constexpr (is_term<B>) g.asked.ask(autocast_class<F>, dtype_of<typename B::value_type>);
+      if constexpr (is_term<B>) g.asked.ask(autocast_class<F>, dtype_of<typename B::value_type>, called<F>);
     };
     (ask(std::type_identity<A>{}), ...);
   }

@@ -9,6 +9,8 @@
 // The context matters where a pull multiplies matrices that it would cast (op/context.hpp): after an inner block without autocast, and
 // in the derivatives of ops of class `full`. Elsewhere all policies give one program. A region's own policy is written into its
 // equations while it is traced, so regions inside regions keep theirs, and nothing can change it between forward and backward.
+// value_and_grad, grad and their like are one program with their function, called in one place: there a policy that is named is no
+// assumption but what is done; same_as_forward means the context of that call, which has to be declared like that of any call.
 #pragma once
 
 #include "under.hpp"
@@ -54,8 +56,9 @@ using resolved_policy = typename resolve_policy<Policy, Entry>::type;
 
 /// 0, or what stands against a policy.
 template <class Policy>
-inline constexpr int code_of_policy =
-    is_context<Policy> || std::is_same_v<Policy, same_as_forward> || std::is_same_v<Policy, as_recorded> ? 0 : 145;
+inline constexpr int code_of_policy = is_context<Policy> || std::is_same_v<Policy, same_as_forward> || std::is_same_v<Policy, as_recorded>
+                                          ? 0
+                                          : is_context_of_another_dtype<Policy> ? 182 : 145;
 template <class... P>
 inline constexpr int code_of_policy<backward_pass_autocast<P...>> =
     sizeof...(P) == 1 || ((code_of_policy<P> != 0) || ...) ? std::max({0, code_of_policy<P>...}) : (is_context<P> && ...) ? 0 : 185;
@@ -66,6 +69,7 @@ struct refuse_policy {
   using resolved = typename resolve_policy<Policy, Entry>::type;
 
   static constexpr int code = code_of_policy<Policy>;
+  static_assert(code != 182, "[ebb E0182] autocast computes in ebb::bf16 or ebb::f16: there is no such context of another dtype");
   static_assert(code != 145, "[ebb E0145] there is no such autocast policy: same_as_forward, as_recorded, off, or contexts");
   static_assert(code != 185, "[ebb E0185] a list of contexts holds ebb::off and ebb::autocast<...>, no policies");
 };
@@ -75,6 +79,11 @@ template <class Resolved>
 inline constexpr const cast_context& context_of_pulls = context_of<Resolved>;
 template <>
 inline constexpr const cast_context& context_of_pulls<as_recorded> = known_off;
+
+template <class Policy>
+inline constexpr bool is_same_as_forward = std::is_same_v<Policy, same_as_forward>;
+template <class Policy>
+inline constexpr bool is_same_as_forward<backward_pass_autocast<Policy>> = is_same_as_forward<Policy>;
 
 /// The context in which a function enters itself before it does anything else.
 template <class F>
@@ -96,7 +105,8 @@ struct patched {
     using entry = std::conditional_t<std::is_same_v<around, off>, typename entry_of<F>::type, around>;
     graph& g = *first_graph(a...);
     const maybe_context before = g.pulled_in;
-    g.pulled_in = &context_of_pulls<resolved_policy<Policy, entry>>;
+    constexpr bool as_called = is_same_as_forward<Policy> && std::is_same_v<entry, off>;
+    g.pulled_in = as_called ? off_as_called : context_of_pulls<resolved_policy<Policy, entry>>;
     const auto r = F{}(a...);
     g.pulled_in = before;
     return r;

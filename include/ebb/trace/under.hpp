@@ -250,7 +250,9 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
 /// Dtype: as PyTorch's on the CPU; see the class of each function.
 template <class C, class F>
 constexpr auto under(F) {
-  static_assert(is_context<C>, "[ebb E0184] ebb::under takes a context: ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16> or ebb::off");
+  static_cast<void>(detail::refuse_dtype<C>{});
+  static_assert(is_context<C> || detail::is_context_of_another_dtype<C>,
+                "[ebb E0184] ebb::under takes a context: ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16> or ebb::off");
   static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
   return detail::entered<C, F>{};
 }
