@@ -115,6 +115,27 @@ TEST_CASE("threads walk one retained graph, captured and plain, with hooks, grad
   CHECK(is(x.grad(), (backwards + 1) * 60));
 }
 
+#if EBB_EXCEPTIONS
+TEST_CASE("one thread lets go of a graph that others still walk, with saved values that went through hooks") {
+  std::atomic<int> wrong = 0, refused = 0;
+  const var x(full(2)), y(full(3));
+  for (int round = 0; round < rounds; ++round) {
+    const ebb::saved_tensors_hooks scope([](const ebb::any_tensor& t) { return t; }, [](const ebb::any_tensor& t) { return t; });
+    const scalar out = total(twice(product(x, y)));
+    at_once([&](int k) {
+      try {
+        const var g = ebb::grad(out, ebb::wrt(x), {.retain_graph = k > 0, .compiled_autograd = k % 4 != 1});
+        wrong += !is(g, 6);
+      } catch (const ebb::error&) {  // it came too late
+        ++refused;
+      }
+    });
+  }
+  CHECK(wrong == 0);
+  CHECK(refused < threads * rounds);
+}
+#endif
+
 TEST_CASE("captured backwards within hooks, in all threads, on a graph that they share") {
   const var x(full(1)), y(full(2));
   const var p = product(x, y);

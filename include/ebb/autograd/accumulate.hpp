@@ -11,18 +11,21 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Two gradients of one thing. If it throws, both are as they were.
-inline gradient meet(const vertex& v, std::uint32_t output, gradient& a, gradient& b, const higher_order* graph) {
-  const dtype type = dtype_at(v, output);
-  if (graph) return graph->sum(type, extents_of(v, output), a, b);
-  return {sum_of(type, a.value, b.value), nullptr, 0, true};
+/// Two gradients of one thing: the first becomes the sum. If it throws, both are as they were.
+EBB_INLINE void meet(dtype type, const vertex& v, std::uint32_t output, gradient& a, gradient& b, const higher_order* graph) {
+  if (graph) return static_cast<void>(a = graph->sum(type, extents_of(v, output), a, b));
+  add_to(type, a.value, b.value);
+  if (a.from) a.from = nullptr, a.output = 0;
 }
 
 /// Adds g to the gradient of `to`. Other threads may do the same.
-inline void accumulate(leaf& to, gradient g, const higher_order* graph) {
-  const exclusive alone(to);
-  if (!to.grad.defined) to.grad = std::move(g);
-  else to.grad = meet(to, 0, to.grad, g, graph);
+EBB_INLINE void accumulate(leaf& to, gradient& g, const higher_order* graph) {
+  {
+    const exclusive alone(to);
+    if (!to.grad.defined) return to.grad.take(g);
+    meet(to.type, to, 0, to.grad, g, graph);
+  }
+  g = {};
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../base/config.hpp"
+#include "../base/pool.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -47,6 +47,11 @@ struct counter_state {
 };
 inline constinit counter_state all_counters{};
 EBB_INLINE counter_state& counting() { return all_counters; }
+/// One more; atomic only once the process has threads.
+EBB_INLINE void count_one(std::atomic<std::uint64_t>& n) {
+  if (is_single_threaded()) n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  else n.fetch_add(1, std::memory_order_relaxed);
+}
 
 }  // namespace detail
 

@@ -14,7 +14,7 @@ EBB_INLINE void release_saved(node& n) noexcept {
   n.released.store(true, std::memory_order_relaxed);
   storage* const saved = n.saved();
   for (int i = 0; i < n.program->saved; ++i) saved[i] = storage();
-  if (n.packed) drop_packed(n);
+  if (n.packed.load(std::memory_order_relaxed)) drop_packed(n);
   if (n.held && n.program->release) n.program->release(n);
 }
 

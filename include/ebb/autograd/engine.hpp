@@ -52,12 +52,13 @@ class engine_wanted {
 /// While it lives, backwards of this thread are run by this engine.
 class engine_scope {
  public:
-  explicit engine_scope(const backward_engine& e) : was_(std::exchange(this_tape().engine, &e)) {}
+  explicit engine_scope(const backward_engine& e, tape_state& t = this_tape()) : tape_(t), was_(std::exchange(t.engine, &e)) {}
   engine_scope(const engine_scope&) = delete;
   engine_scope& operator=(const engine_scope&) = delete;
-  ~engine_scope() { this_tape().engine = was_; }
+  ~engine_scope() { tape_.engine = was_; }
 
  private:
+  tape_state& tape_;
   const backward_engine* was_;
 };
 
@@ -73,21 +74,23 @@ struct pass_options {
 class backward_pass {
  public:
   explicit backward_pass(const pass_options& o, tape_state& t = this_tape())
-      : options_(o), walk_(*this), outer_(std::exchange(t.pass, this)), checks_(t.checks) {
+      : options_(o), tape_(t), walk_(*this, t), outer_(std::exchange(t.pass, this)), checks_(t.checks) {
     if (!options_.engine) options_.engine = t.engine ? t.engine : config().compiled_autograd.engine();
   }
   backward_pass(const backward_pass&) = delete;
   backward_pass& operator=(const backward_pass&) = delete;
-  ~backward_pass() { this_tape().pass = outer_; }
+  ~backward_pass() { tape_.pass = outer_; }
 
   /// A gradient to begin with.
-  void add_root(vertex& v, std::uint32_t output, gradient seed) {
-    walk_.roots().push_back({counted<vertex>(&v), output, std::move(seed)});
+  EBB_INLINE void add_root(vertex& v, std::uint32_t output, gradient&& seed) {
+    endpoint& r = *walk_.roots().extend(1);
+    r.at = counted<vertex>(&v);
+    r.output = output;
+    r.value.take(seed);
   }
   /// The gradient of this output is asked for. Returns the number of the wish.
   int want(vertex& v, std::uint32_t output) {
-    walk_.wishes().push_back({counted<vertex>(&v), output, {}});
-    return static_cast<int>(walk_.wishes().size()) - 1;
+    return walk_.wishes().push({counted<vertex>(&v), output, {}});
   }
   /// Finds out what will run. Throws: error if saved values are gone, or if a graph of the backward cannot be made.
   void prepare() {
@@ -105,12 +108,12 @@ class backward_pass {
     if (checks_ && options_.accumulates) refuse_nan();
   }
   /// After prepare: whether the roots depend on a wanted output.
-  bool reaches(int number) const { return walk_.wishes()[static_cast<std::size_t>(number)].number >= 0; }
-  const vertex& asked(int number) const { return *walk_.wishes()[static_cast<std::size_t>(number)].at; }
+  bool reaches(int number) const { return walk_.wishes()[number].number >= 0; }
+  const vertex& asked(int number) const { return *walk_.wishes()[number].at; }
   void run() {
-    const recording_scope recording(options_.graph);
+    const recording_scope recording(options_.graph != nullptr, tape_);
     if (captured_) {
-      const engine_scope plain(plain_engine);
+      const engine_scope plain(plain_engine, tape_);
       captured_->run(*this);
     } else {
       start();
@@ -135,23 +138,16 @@ class backward_pass {
     v.waiting = -1;
     if (!v.is_reached()) return;
     leaf& l = static_cast<leaf&>(*v.at);
-    gradient g = std::move(*walk_.gradients_of(v));
+    gradient& g = *walk_.gradients_of(v);
     if (l.hooks || v.wanted) run_tensor_hooks(v, &g);
     if (checks_) detail::refuse_nan_at(options_.call, l, g, " became NaN in a hook of it");
-    if (!options_.accumulates || !v.needed || !g.defined) return;
-    if (!l.hooks) return detail::accumulate(l, std::move(g), options_.graph);
-    const bool create = records();
-    l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
-    gradient shown = l.hooks->has(hook_kind::node_post) ? g : gradient{};
-    if (g.defined) {
-      detail::accumulate(l, std::move(g), options_.graph);
-      l.hooks->run(hook_kind::post_accumulate, 0, {.at = &l, .create_graph = create});
-    }
-    l.hooks->run(hook_kind::node_post, 0, {.at = &l, .in = &shown, .ins = 1, .create_graph = create});
+    if (!options_.accumulates || !v.needed || !g.defined) return forget(&g, 1);
+    if (!l.hooks) return detail::accumulate(l, g, options_.graph);
+    run_with_hooks(l, g);
   }
 
   /// After run: what arrived there.
-  gradient& taken(int number) { return walk_.wishes()[static_cast<std::size_t>(number)].value; }
+  gradient& taken(int number) { return walk_.wishes()[number].value; }
 
   /// After prepare: the names of what will run, leaves at the place where their gradient is complete.
   std::vector<std::string> order() {
@@ -205,17 +201,18 @@ class backward_pass {
       if (walk_.at(i).needed) detail::counting().note(walk_.node_at(i).program);
   }
   void refuse() const {
-    const int context = current_context();
     for (int i : walk_.order()) {
       const node& n = walk_.node_at(i);
       if (!walk_.at(i).needed) continue;
-      detail::check_context(options_.call, n, context);
+      if (n.program->assumed) detail::check_context(options_.call, n, current_context());
       if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release))
         detail::raise_released(options_.call, n);
-      if (options_.graph && !n.program->record && !n.program->twice)
-        raise(std::string(options_.call) + ": " + n.program->name +
-              " cannot be differentiated twice: its backward is opaque; write it on variables, or leave create_graph out");
+      if (options_.graph && !n.program->record && !n.program->twice) raise_opaque(n);
     }
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void raise_opaque(const node& n) const {
+    raise(std::string(options_.call) + ": " + n.program->name +
+          " cannot be differentiated twice: its backward is opaque; write it on variables, or leave create_graph out");
   }
 
   [[gnu::noinline]] void refuse_nan() const {
@@ -229,11 +226,11 @@ class backward_pass {
   EBB_INLINE void arrive(const visit& to, std::uint32_t output, gradient& g) {
     if (!g.defined || !to.is_reached()) return;
     gradient& there = walk_.gradients_of(to)[output];
-    if (!there.defined) there = std::move(g);
-    else meet(to, output, there, g);
+    if (!there.defined) there.take(g);
+    else meet(*to.at, output, there, g);
   }
-  [[gnu::noinline]] void meet(const visit& to, std::uint32_t output, gradient& there, gradient& g) {
-    there = detail::meet(*to.at, output, there, g, options_.graph);
+  [[gnu::noinline]] void meet(const vertex& v, std::uint32_t output, gradient& there, gradient& g) {
+    detail::meet(dtype_at(v, output), v, output, there, g, options_.graph);
   }
 
   // See [note: the order of hooks].
@@ -244,7 +241,8 @@ class backward_pass {
         if (g[o].defined && o < h->retained.size() && h->retained[o].on) {
           const exclusive alone(*v.at);
           gradient arrived = g[o], &kept = h->retained[o].value;
-          kept = kept.defined ? detail::meet(*v.at, o, kept, arrived, options_.graph) : std::move(arrived);
+          if (kept.defined) meet(*v.at, o, kept, arrived);
+          else kept.take(arrived);
         }
       }
       if (v.wanted && g[o].defined)
@@ -292,24 +290,37 @@ class backward_pass {
     n.hooks->run(hook_kind::node_post, 0, {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = create});
   }
 
-  void deliver(const visit& v, node& n, gradient* out) {
+  [[gnu::noinline]] void run_with_hooks(leaf& l, gradient& g) {
+    const bool create = records();
+    l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
+    gradient shown = l.hooks->has(hook_kind::node_post) ? g : gradient{};
+    if (g.defined) {
+      detail::accumulate(l, g, options_.graph);
+      l.hooks->run(hook_kind::post_accumulate, 0, {.at = &l, .create_graph = create});
+    }
+    l.hooks->run(hook_kind::node_post, 0, {.at = &l, .in = &shown, .ins = 1, .create_graph = create});
+  }
+
+  EBB_INLINE void deliver(const visit& v, node& n, gradient* out) {
     bool completes_leaf = false;
-    const int edges = n.program->edges;
-    for (int j = 0; j < edges; ++j) {
-      if (const int number = walk_.target(v, j); number >= 0) {
-        visit& to = walk_.at(number);
-        arrive(to, n.edges()[j].output, out[j]);
+    const int *const targets = walk_.targets(v), *const end = targets + n.program->edges;
+    const edge* e = n.edges();
+    for (const int* t = targets; t != end; ++t, ++e, ++out) {
+      if (*t >= 0) {
+        visit& to = walk_.at(*t);
+        arrive(to, e->output, *out);
         completes_leaf |= --to.waiting == 0 && to.at->is_leaf;
       }
-      if (out[j].defined) out[j] = {};
+      if (out->defined) *out = {};
     }
     if (!completes_leaf) return;
-    for (int j = 0; j < edges; ++j)
-      if (const int number = walk_.target(v, j); number >= 0)
-        if (visit& to = walk_.at(number); to.at->is_leaf && to.waiting == 0) run_leaf(to);
+    for (const int* t = targets; t != end; ++t)
+      if (*t >= 0)
+        if (visit& to = walk_.at(*t); to.at->is_leaf && to.waiting == 0) run_leaf(to);
   }
 
   pass_options options_;
+  tape_state& tape_;
   walk walk_;
   backward_pass* outer_;
   bool checks_;

@@ -100,10 +100,14 @@ struct hook_list {
 
  private:
   struct counting {
-    explicit counting(std::atomic<int>& n) : n_(n) { n_.fetch_add(1, std::memory_order_relaxed); }
+    explicit counting(std::atomic<int>& n) : n_(n) { add(1); }
     counting(const counting&) = delete;
     counting& operator=(const counting&) = delete;
-    ~counting() { n_.fetch_sub(1, std::memory_order_relaxed); }
+    ~counting() { add(-1); }
+    void add(int more) {
+      if (is_single_threaded()) n_.store(n_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+      else n_.fetch_add(more, std::memory_order_relaxed);
+    }
     std::atomic<int>& n_;
   };
 };

@@ -25,7 +25,7 @@ struct packed_values {
   std::vector<std::any> values;
 };
 
-inline void drop_packed(node& n) noexcept { delete std::exchange(n.packed, nullptr); }
+inline void drop_packed(node& n) noexcept { delete n.packed.exchange(nullptr); }
 
 namespace detail {
 
@@ -45,7 +45,7 @@ inline void pack_saved(node& n) {
     packed->values.push_back(
         packed->hooks->pack({n.program->saved_type(n, i), n.program->extents(n, n.program->outputs + i), n.saved()[i]}));
   for (int i = 0; i < n.program->saved; ++i) n.saved()[i] = {};
-  n.packed = packed.release();
+  n.packed.store(packed.release(), std::memory_order_relaxed);
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_released(const char* call, const node& n) {
@@ -58,9 +58,10 @@ inline void pack_saved(node& n) {
   std::any packed;
   {
     const exclusive alone(n);
-    if (!n.packed) raise_released("ebb::backward", n);
-    hooks = n.packed->hooks;
-    packed = n.packed->values[static_cast<std::size_t>(i)];
+    const packed_values* const there = n.packed.load(std::memory_order_relaxed);
+    if (!there) raise_released("ebb::backward", n);
+    hooks = there->hooks;
+    packed = there->values[static_cast<std::size_t>(i)];
   }
   const any_tensor given = hooks->unpack(packed);
   const any_tensor wanted(n.program->saved_type(n, i), n.program->extents(n, n.program->outputs + i), {});
@@ -75,7 +76,7 @@ EBB_INLINE storage saved_value(node& n, int i) {
   {
     const exclusive alone(n);
     if (n.released.load(std::memory_order_relaxed)) [[unlikely]] raise_released("ebb::backward", n);
-    if (!n.packed) return n.saved()[i];
+    if (!n.packed.load(std::memory_order_relaxed)) return n.saved()[i];
   }
   return unpacked_value(n, i);
 }

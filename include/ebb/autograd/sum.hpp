@@ -32,20 +32,17 @@ inline void add_elements(dtype type, const void* a, const void* b, void* to, std
   }
 }
 
-/// a + b, in whichever of the two nobody else holds; the other stays. If it throws, both do.
-inline storage sum_of(dtype type, storage& a, storage& b) {
+/// a = a + b, in whichever of the two nobody else holds. If it throws, both are as they were.
+inline void add_to(dtype type, storage& a, storage& b) {
   const std::size_t bytes = a.bytes();
-  if (a.use_count() == 1 || bytes == 0) {
-    add_elements(type, a.data(), b.data(), a.data(), bytes);
-    return std::move(a);
-  }
+  if (a.use_count() == 1 || bytes == 0) return add_elements(type, a.data(), b.data(), a.data(), bytes);
   if (b.use_count() == 1) {
     add_elements(type, a.data(), b.data(), b.data(), bytes);
-    return std::move(b);
+    return std::swap(a, b);
   }
   storage r(bytes);
   add_elements(type, a.data(), b.data(), r.data(), bytes);
-  return r;
+  a = std::move(r);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -11,6 +11,7 @@ namespace ebb::inline EBB_ABI {
 
 struct backward_engine;
 struct saved_hooks;
+struct walk_lists;
 
 /// One object a thread, fetched once a call: in a shared object each look-up of a thread-local variable costs 5 ns.
 struct tape_state {
@@ -23,6 +24,8 @@ struct tape_state {
   const backward_engine* engine = nullptr;  // what a scope has chosen; null: what the process has
   saved_hooks* packing = nullptr;   // the innermost scope of hooks on saved values
   std::uint64_t hook_changes = 0;   // how often hooks came or went
+  walk_lists* spare = nullptr;      // for walks to come, linked
+  bool keeps_lists = false;         // until the thread ends
 };
 
 namespace detail {
@@ -52,12 +55,13 @@ inline void put_on_tape(tape_state& t, node& n) {
 /// Switches recording for its lifetime, in the thread that made it.
 class recording_scope {
  public:
-  explicit recording_scope(bool on) : was_(std::exchange(this_tape().records, on)) {}
+  explicit recording_scope(bool on, tape_state& t = this_tape()) : tape_(t), was_(std::exchange(t.records, on)) {}
   recording_scope(const recording_scope&) = delete;
   recording_scope& operator=(const recording_scope&) = delete;
-  ~recording_scope() { this_tape().records = was_; }
+  ~recording_scope() { tape_.records = was_; }
 
  private:
+  tape_state& tape_;
   bool was_;
 };
 

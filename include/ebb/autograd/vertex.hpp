@@ -60,6 +60,9 @@ struct gradient {
     return *this;
   }
   EBB_INLINE ~gradient() = default;
+
+  /// Takes another's place; this one must be undefined: nothing is dropped.
+  EBB_INLINE void take(gradient& g) noexcept { ::new (this) gradient(std::move(g)); }
 };
 
 /// The backward of a kind of nodes as a function that has a backward: see [note: differentiating a backward].
@@ -112,7 +115,7 @@ struct edge {
 /// Followed in memory by its edges, saved values and symbols.
 struct node : vertex {
   const node_program* program = nullptr;
-  packed_values* packed = nullptr;  // saved values that a pack hook took
+  std::atomic<packed_values*> packed = nullptr;  // saved values that a pack hook took; looked into by who is `exclusive`
   void* held = nullptr;             // what `release` knows
 
   edge* edges() const { return reinterpret_cast<edge*>(const_cast<node*>(this) + 1); }

@@ -19,17 +19,16 @@
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
-#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
 /// One vertex in one pass.
 struct visit {
-  vertex* at;
-  int first;        // of its gradients
-  int outputs;      // how many there were when the walk came here
+  vertex* at = nullptr;
+  int first = 0;    // of its gradients
   int edges = 0;    // the first of them among all: see walk::target
   int waiting = 0;  // parts of its gradients that are still to come
+  std::uint16_t outputs = 0;  // how many there were when the walk came here
   bool needed = true, wanted = false;
 
   bool is_reached() const { return needed || wanted; }
@@ -38,7 +37,7 @@ struct visit {
 /// Where a gradient begins, or is asked for, and that gradient.
 struct endpoint {
   counted<vertex> at;
-  std::uint32_t output;
+  std::uint32_t output = 0;
   gradient value;
   int number = -1;  // of the visit; of a wish: -1 if nothing leads there
 };
@@ -50,37 +49,57 @@ struct known_walk {
   int gradients = 0;
 };
 
-/// The vertices that can be reached from a few, and the order of the nodes among them. Memory is kept for the thread's next pass, and in
-/// it gradients that are undefined: those of a pass that has come to its end.
+/// Memory of a walk, which its thread keeps for the next one: empty lists, and gradients that are undefined.
+struct walk_lists {
+  vec<endpoint> roots, wishes;
+  vec<visit> visits;
+  vec<gradient> gradients, results;
+  vec<int> targets, order, heap;
+  walk_lists* next = nullptr;  // spare ones are linked: to keep one must not fail
+
+  /// Vertices may end here.
+  EBB_INLINE static void clear(vec<endpoint>& list) {
+    for (endpoint& e : list) {
+      if (e.value.defined) e.value = {};
+      e.at = nullptr;
+      e.number = -1;
+    }
+    list.shrink(0);
+  }
+};
+
+/// The vertices that can be reached from a few, and the order of the nodes among them.
 class walk {
  public:
-  explicit walk(backward_pass& owner) : owner_(owner), own_(take_lists()) {}
+  walk(backward_pass& owner, tape_state& t) : owner_(owner), tape_(t), own_(t.spare ? t.spare : new_lists(t)) { t.spare = own_->next; }
   walk(const walk&) = delete;
   walk& operator=(const walk&) = delete;
   ~walk() {
     let_go();
-    own_->roots.clear();  // from here on vertices may end
-    own_->wishes.clear();
-    own_->visits.clear();
-    if (!finished_) own_->forget_gradients();
-    own_->targets.clear();
-    own_->order.clear();
-    own_->heap.clear();
-    std::unique_ptr<lists>& spare = spare_lists();
-    own_->next = std::move(spare);
-    spare = std::move(own_);
+    if (!finished_) forget_gradients();
+    own_->visits.shrink(0);
+    own_->targets.shrink(0);
+    own_->order.shrink(0);
+    own_->heap.shrink(0);
+    walk_lists::clear(own_->roots);
+    if (!own_->wishes.empty()) walk_lists::clear(own_->wishes);
+    if (tape_.keeps_lists) {
+      own_->next = tape_.spare;
+      tape_.spare = own_;
+    } else delete own_;
   }
   /// No gradient is under way any more.
   void finish() { finished_ = true; }
 
-  std::vector<endpoint>& roots() { return own_->roots; }
-  std::vector<endpoint>& wishes() { return own_->wishes; }
-  const std::vector<endpoint>& wishes() const { return own_->wishes; }
+  vec<endpoint>& roots() { return own_->roots; }
+  vec<endpoint>& wishes() { return own_->wishes; }
+  const vec<endpoint>& wishes() const { return own_->wishes; }
   /// Numbers of visits, the nodes that were made last first.
-  const std::vector<int>& order() const { return own_->order; }
+  const vec<int>& order() const { return own_->order; }
   /// The number of the vertex that edge j of a node leads to, or -1.
   int target(const visit& v, int j) const { return targets_[v.edges + j]; }
-  int size() const { return static_cast<int>(own_->visits.size()); }
+  const int* targets(const visit& v) const { return targets_ + v.edges; }
+  int size() const { return own_->visits.size(); }
   visit& at(int number) { return visits_[number]; }
   const visit& at(int number) const { return visits_[number]; }
   node& node_at(int number) const { return static_cast<node&>(*at(number).at); }
@@ -88,7 +107,7 @@ class walk {
   gradient* gradients() { return gradients_; }
   /// Room for the results of one node.
   gradient* results(int count) {
-    if (own_->results.size() < static_cast<std::size_t>(count)) own_->results.resize(static_cast<std::size_t>(count));
+    if (own_->results.size() < count) own_->results.extend(count - own_->results.size());
     return own_->results.data();
   }
 
@@ -100,7 +119,8 @@ class walk {
   /// Takes over a walk; who knows it fills in the vertices, from what is returned. Nothing is claimed, so other passes may walk here.
   visit* adopt(const known_walk& w) {
     known_ = &w;
-    own_->visits.assign(w.visits.begin(), w.visits.end());
+    own_->visits.shrink(0);
+    own_->visits.append(w.visits.data(), w.visits.size());
     visits_ = own_->visits.data();
     targets_ = w.targets.data();
     used_ = w.gradients;
@@ -111,28 +131,32 @@ class walk {
   void abandon() {
     let_go();
     known_ = nullptr;
-    own_->visits.clear();
-    own_->targets.clear();
-    own_->order.clear();
+    own_->visits.shrink(0);
+    own_->targets.shrink(0);
+    own_->order.shrink(0);
     used_ = 0;
   }
   EBB_INLINE int enter(vertex& v) {
-    const int known = find(v);
-    return known >= 0 ? known : add(v);
+    if (v.pass.load(std::memory_order_relaxed) == &owner_) return v.place;
+    if (elsewhere_) [[unlikely]]
+      if (const int known = find_elsewhere(v); known >= 0) return known;
+    return add(v);
   }
   /// Follows all edges from what has been entered.
   void collect() {
     for (int number; (number = pop()) >= 0;) {
-      own_->order.push_back(number);
+      own_->order.push(number);
       const node& n = node_at(number);
-      at(number).edges = static_cast<int>(own_->targets.size());
-      for (int j = 0; j < n.program->edges; ++j) {
-        vertex* const to = n.edges()[j].to;
-        own_->targets.push_back(to ? enter(*to) : -1);
-        if (to) ++at(own_->targets.back()).waiting;
+      const int edges = n.program->edges;
+      at(number).edges = own_->targets.size();
+      int* to = own_->targets.extend(edges);
+      for (const edge *e = n.edges(), *end = e + edges; e != end; ++e, ++to) {
+        *to = e->to ? enter(*e->to) : -1;
+        if (e->to) ++at(*to).waiting;
       }
     }
     targets_ = own_->targets.data();
+    make_room();
   }
   /// Only what leads to wanted vertices remains: from the first nodes to the last, one is needed if one of its operands is reached.
   void keep_what_is_wanted() {
@@ -140,7 +164,7 @@ class walk {
       v.needed = v.at->is_leaf && v.wanted;
       v.waiting = 0;
     }
-    for (std::size_t i = order().size(); i-- > 0;) {
+    for (int i = order().size(); i-- > 0;) {
       visit& v = at(order()[i]);
       for (int j = 0; j < node_at(order()[i]).program->edges; ++j)
         if (const int to = target(v, j); to >= 0) v.needed |= at(to).is_reached();
@@ -153,27 +177,34 @@ class walk {
   }
 
  private:
-  void let_go() {
+  EBB_INLINE void let_go() {
     if (known_) return;
     for (const visit& v : own_->visits)
       if (v.at->pass.load(std::memory_order_relaxed) == &owner_) v.at->pass.store(nullptr, std::memory_order_release);
     elsewhere_.reset();
   }
-  int add(vertex& v) {
+  EBB_INLINE int add(vertex& v) {
     const int number = size();
-    const int outputs = v.outputs.load(std::memory_order_relaxed);
-    own_->visits.push_back({&v, used_, outputs});
+    const std::uint16_t outputs = v.outputs.load(std::memory_order_relaxed);
+    visit& here = *own_->visits.extend(1);
+    here = {};
+    here.at = &v;
+    here.first = used_;
+    here.outputs = outputs;
     visits_ = own_->visits.data();
     used_ += outputs;
-    make_room();
     if (claim(v)) v.place = number;
     else enter_elsewhere(v, number);
     if (!v.is_leaf) push(number);
     return number;
   }
   void make_room() {
-    if (static_cast<std::size_t>(used_) > own_->gradients.size()) own_->gradients.resize(2 * static_cast<std::size_t>(used_));
+    if (own_->gradients.size() < used_) own_->gradients.extend(used_ - own_->gradients.size());
     gradients_ = own_->gradients.data();
+  }
+  [[gnu::noinline]] void forget_gradients() {
+    for (gradient& g : own_->gradients) g = {};
+    for (gradient& g : own_->results) g = {};
   }
   bool claim(vertex& v) {
     backward_pass* nobody = nullptr;
@@ -197,28 +228,23 @@ class walk {
     elsewhere_->emplace(&v, number);
   }
 
-  struct lists {
-    std::vector<endpoint> roots, wishes;
-    std::vector<visit> visits;
-    std::vector<gradient> gradients, results;
-    std::vector<int> targets, order, heap;
-    std::unique_ptr<lists> next;  // spare ones are linked: to keep one must not fail
-
-    void forget_gradients() {
-      gradients.clear();
-      results.clear();
+  // Trivially destroyed state is reached without a guard; the reaper empties it when the thread ends.
+  struct reaper {
+    tape_state& t;
+    explicit reaper(tape_state& of) : t(of) { t.keeps_lists = true; }
+    reaper(const reaper&) = delete;
+    reaper& operator=(const reaper&) = delete;
+    ~reaper() {
+      t.keeps_lists = false;
+      while (walk_lists* const l = t.spare) {
+        t.spare = l->next;
+        delete l;
+      }
     }
   };
-  static std::unique_ptr<lists>& spare_lists() {
-    static thread_local std::unique_ptr<lists> spare;
-    return spare;
-  }
-  static std::unique_ptr<lists> take_lists() {
-    std::unique_ptr<lists>& spare = spare_lists();
-    if (!spare) return std::make_unique<lists>();
-    std::unique_ptr<lists> l = std::move(spare);
-    spare = std::move(l->next);
-    return l;
+  [[gnu::noinline]] static walk_lists* new_lists(tape_state& t) {
+    static thread_local reaper at_the_end(t);
+    return new walk_lists;
   }
 
   // Nodes to visit. The latest that was found stays out of the heap: a chain never touches it.
@@ -226,23 +252,28 @@ class walk {
   auto by_sequence() const {
     return [this](int a, int b) { return is_earlier(a, b); };
   }
-  void push(int number) {
-    if (latest_ < 0) return static_cast<void>(latest_ = number);
+  EBB_INLINE void push(int number) {
+    if (latest_ < 0) latest_ = number;
+    else push_on_heap(number);
+  }
+  [[gnu::noinline]] void push_on_heap(int number) {
     if (is_earlier(latest_, number)) std::swap(latest_, number);
-    own_->heap.push_back(number);
+    own_->heap.push(number);
     std::push_heap(own_->heap.begin(), own_->heap.end(), by_sequence());
   }
-  int pop() {
-    std::vector<int>& heap = own_->heap;
-    if (heap.empty() || (latest_ >= 0 && is_earlier(heap.front(), latest_))) return std::exchange(latest_, -1);
+  EBB_INLINE int pop() {
+    if (own_->heap.empty() || (latest_ >= 0 && is_earlier(own_->heap[0], latest_))) return std::exchange(latest_, -1);
+    return pop_from_heap();
+  }
+  [[gnu::noinline]] int pop_from_heap() {
+    vec<int>& heap = own_->heap;
     std::pop_heap(heap.begin(), heap.end(), by_sequence());
-    const int number = heap.back();
-    heap.pop_back();
-    return number;
+    return heap.pop();
   }
 
   backward_pass& owner_;
-  std::unique_ptr<lists> own_;
+  tape_state& tape_;
+  walk_lists* own_;
   const known_walk* known_ = nullptr;
   visit* visits_ = nullptr;       // where the lists stand now
   gradient* gradients_ = nullptr;

@@ -39,23 +39,22 @@ struct group_interface {
 
 class chain_builder {
  public:
-  chain_builder(const recording& r, const capture_progress& at, piece_table& pieces) : r_(r), at_(at), pieces_(pieces) {
-    const visit& last = r.visit_at(r.nodes() + r.leaves() - 1);
-    slot_ = vec<int>(last.first + last.outputs, -1);
-    changed_ = vec<char>(slot_.size(), 0);
-  }
+  chain_builder(const recording& r, capture_progress& at, piece_table& pieces) : r_(r), at_(at), pieces_(pieces), slots_(at.slots()) {}
 
   static constexpr int longest = 64;
 
   /// Takes nodes as long as they are a chain. Returns the number of the first that is none of it.
   int take(int first, int last) {
+    slots_.begin();
+    const capture_progress::trial only(at_);
     for (int i = first; i < last; ++i) {
       add_node(i);
       if (!fits_ || steps_.size() > longest) return i;
     }
     std::sort(arrived_.begin(), arrived_.end());
     for (const auto& [v, o] : arrived_)
-      if (std::exchange(changed_[slot(v, o)], 0) && slot_[slot(v, o)] >= 0) give({capture_place::kind::slot, v, o}, slot_[slot(v, o)]);
+      if (const slot_table::slot s = std::exchange(slot(v, o), {}); s.changed && s.value >= 0)
+        give({capture_place::kind::slot, v, o}, s.value);
     return fits_ ? last : first;
   }
   const group_interface& interface() const { return interface_; }
@@ -82,7 +81,7 @@ class chain_builder {
     vec<int> out;
   };
 
-  int slot(int at, int output) const { return r_.visit_at(at).first + output; }
+  slot_table::slot& slot(int at, int output) { return slots_[r_.visit_at(at).first + output]; }
   int new_value(int argument = -1, bool is_element = false) {
     values_.push({argument, is_element});
     return values_.size() - 1;
@@ -97,10 +96,10 @@ class chain_builder {
     return new_value(interface_.arguments.size() - 1, is_element);
   }
   int value_at(int v, int output, bool is_element) {
-    int& k = slot_[slot(v, output)];
-    if (k < 0 && !changed_[slot(v, output)] && at_.defined(v, output)) k = argument({capture_place::kind::slot, v, output}, is_element);
-    fits_ = fits_ && (k < 0 || values_[k].is_element == is_element);
-    return k;
+    slot_table::slot& s = slot(v, output);
+    if (s.value < 0 && !s.changed && at_.defined(v, output)) s.value = argument({capture_place::kind::slot, v, output}, is_element);
+    fits_ = fits_ && (s.value < 0 || values_[s.value].is_element == is_element);
+    return s.value;
   }
   void give(const capture_place& to, int v) {
     value& x = values_[v];
@@ -125,42 +124,46 @@ class chain_builder {
     const std::uint64_t arrived = at_.seeds_of(i, *piece);
     const chainable& link = *key.program->graphs->chain;
     const int kept = piece->kept.size(), seeds = piece->seeds.size();
-    vec<int> in, out;
+    step here{&link, {}, {}};
     for (int a = 0; arrived && fits_ && a < kept + seeds; ++a) {
       const bool is_element = link.elements >> a & 1;
-      if (a < kept) in.push(argument({capture_place::kind::saved, i, a}, is_element));
+      if (a < kept) here.in.push(argument({capture_place::kind::saved, i, a}, is_element));
       else {
         const int o = piece->seeds[a - kept];
         int s = o < 0 ? -1 : value_at(i, o, is_element);
         if (s < 0) return void(fits_ = false);
-        in.push(run_tensor_hooks(i, o, s, key.hooks, key.hook_count));
+        here.in.push(run_tensor_hooks(i, o, s, key.hooks, key.hook_count));
       }
     }
+    int number = -1;  // among the steps, if it is one
     if (arrived && fits_ && link.results > 0) {
       if (!link.link) return void(fits_ = false);
       put_type(link.type);
-      for (int o = 0; o < link.results; ++o) out.push(new_value());
-      steps_.push({&link, in, out});
+      for (int o = 0; o < link.results; ++o) here.out.push(new_value());
+      number = steps_.push(std::move(here));
       for (int j = 0; link.primary < 0 && j < key.program->edges; ++j)
         if (const edge_key& e = r_.edge_at(i, j); e.to >= 0) p_.extents.push({e.to, static_cast<int>(e.output)});
     }
-    for (int o = 0; o < v.outputs; ++o) slot_[slot(i, o)] = -1, changed_[slot(i, o)] = 0;
+    for (int o = 0; o < v.outputs; ++o) slot(i, o) = {};
     for (int j = 0; arrived && fits_ && j < key.program->edges; ++j) {
       const int from = key.program->graphs->gradient_from[j];
-      if (piece->depends[j] & arrived) arrive(r_.edge_at(i, j), from >= 0 ? out[from] : in[~from]);
+      if (!(piece->depends[j] & arrived)) continue;
+      const step& s = number < 0 ? here : steps_[number];
+      arrive(r_.edge_at(i, j), from >= 0 ? s.out[from] : s.in[~from]);
     }
     at_.run(i, piece);
     bool observed = false;  // an earlier leaf of this node is, so those behind it wait
     at_.each_completed_leaf(i, [&](int l) {
       observed = observed || composer::is_observed(r_, l);
-      if (fits_ && !observed && changed_[slot(l, 0)] && composer::accumulates_plainly(r_, l)) accumulate(l);
+      if (fits_ && !observed && slot(l, 0).changed && composer::accumulates_plainly(r_, l)) accumulate(l);
     });
   }
   void arrive(const edge_key& e, int v) {
     if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
-    const int there = value_at(e.to, static_cast<int>(e.output), values_[v].is_element);
-    slot_[slot(e.to, static_cast<int>(e.output))] = there < 0 ? v : add(there, v);
-    if (!std::exchange(changed_[slot(e.to, static_cast<int>(e.output))], 1)) arrived_.push({e.to, static_cast<int>(e.output)});
+    const int o = static_cast<int>(e.output), there = value_at(e.to, o, values_[v].is_element);
+    slot_table::slot& s = slot(e.to, o);
+    s.value = there < 0 ? v : add(there, v);
+    if (!std::exchange(s.changed, true)) arrived_.push({e.to, o});
   }
   int add(int there, int v) {
     fits_ = fits_ && !values_[v].is_element;
@@ -181,13 +184,13 @@ class chain_builder {
       in.push(k);
       fits_ = fits_ && !values_[k].is_element;
       k = new_value();
-      steps_.push({&link, in, {k}});
+      steps_.push({&link, std::move(in), {k}});
     }
     return k;
   }
   void accumulate(int l) {
     const leaf_key& key = r_.leaf_at(l);
-    const int g = run_tensor_hooks(l, 0, slot_[slot(l, 0)], key.hooks, key.hook_count);
+    const int g = run_tensor_hooks(l, 0, slot(l, 0).value, key.hooks, key.hook_count);
     const capture_place grad{capture_place::kind::leaf_gradient, l};
     if (!key.has_gradient) give(grad, g);
     else {
@@ -195,13 +198,14 @@ class chain_builder {
       give(grad, add(had, g));
       interface_.results.back().over = values_[had].argument;
     }
-    slot_[slot(l, 0)] = -1, changed_[slot(l, 0)] = 0;
+    slot(l, 0) = {};
   }
 
   // The second pass.
   template <class T>
-  static constexpr auto links = std::array{chain_links<T>::load, chain_links<T>::add, chain_links<T>::store, chain_links<T>::end};
-  enum builtin { load, plus, store, end };
+  static constexpr auto links =
+      std::array{chain_links<T>::load, chain_links<T>::add, chain_links<T>::store, chain_links<T>::add_store, chain_links<T>::end};
+  enum builtin { load, plus, store, plus_store, end };
   void word(builtin which) {
     if (p_.type == dtype::f64) p_.code.push(chain_word::of<double>(links<double>[which]));
     else p_.code.push(chain_word::of<float>(links<float>[which]));
@@ -292,16 +296,18 @@ class chain_builder {
     const int other = swapped ? v : there;
     if (other == current_) keep(current_);
     give_up_registers(s.in);
-    word(plus);
+    const bool stores = values_[s.out[0]].result >= 0;
+    word(stores ? plus_store : plus);
     place_word(memory_of(other));
+    if (stores) place_word(memory_of(s.out[0]));
     for (int x : s.in) used(x);
-    made(s.out[0]);
+    if (stores) current_ = s.out[0];
+    else made(s.out[0]);
   }
   const recording& r_;
-  capture_progress at_;
+  capture_progress& at_;
   piece_table& pieces_;
-  vec<int> slot_;  // the value of each, or -1
-  vec<char> changed_;
+  slot_table& slots_;
   vec<std::pair<int, int>> arrived_;  // vertices and outputs that have changed
   vec<value> values_;
   vec<step> steps_;

@@ -13,6 +13,8 @@
 
 #include "../graph/splice.hpp"
 
+#include <algorithm>
+
 namespace ebb::inline EBB_ABI {
 
 /// Where an argument of the graph comes from, or where a result goes: numbers of vertices are those of the recording.
@@ -49,26 +51,25 @@ class composer {
   vec<capture_event> events;
   vec<inlined_hook> hooks;
 
-  composer(const recording& r, const capture_progress& at, piece_table& pieces, backward_pass* pass = nullptr)
-      : r_(r), at_(at), pieces_(pieces), pass_(pass), value_(slots(), -1), changed_(slots(), 0) {}
+  composer(const recording& r, capture_progress& at, piece_table& pieces, backward_pass* pass = nullptr)
+      : r_(r), at_(at), pieces_(pieces), pass_(pass), slots_(at.slots()) {}
 
   void run(int first, int last) {
+    slots_.begin();
+    const capture_progress::trial only(at_);
     if (pass_) begin();
     for (int i = first; i < last; ++i)
       if (r_.visit_at(i).needed) add_node(i);
       else skip_node(i);
-    for (int v = 0; v < r_.nodes() + r_.leaves(); ++v)
-      for (int o = 0; o < r_.visit_at(v).outputs; ++o)
-        if (changed_[slot(v, o)] && value_[slot(v, o)] >= 0) put({capture_place::kind::slot, v, o}, value_[slot(v, o)]);
+    std::sort(arrived_.begin(), arrived_.end());
+    for (const auto& [v, o] : arrived_)
+      if (const slot_table::slot s = std::exchange(slot(v, o), {}); s.changed && s.value >= 0)
+        put({capture_place::kind::slot, v, o}, s.value);
     mark(-1);
   }
 
  private:
-  int slots() const {
-    const visit& last = r_.visit_at(r_.nodes() + r_.leaves() - 1);
-    return last.first + last.outputs;
-  }
-  int slot(int at, int output) const { return r_.visit_at(at).first + output; }
+  slot_table::slot& slot(int at, int output) { return slots_[r_.visit_at(at).first + output]; }
   /// All equations that have come since belong to this vertex.
   void mark(int vertex) {
     while (origin.size() < g.size()) origin.push(vertex);
@@ -103,31 +104,32 @@ class composer {
     for (const edge_key& k : r_.roots()) {
       const int o = static_cast<int>(k.output);
       const int seed = argument({capture_place::kind::slot, k.to, o}, kit_of_slot(k.to, o), shape_of_slot(k.to, o));
-      value_[slot(k.to, o)] = seed;
+      slot(k.to, o).value = seed;
       if (seed >= 0) origin.back() = -1;
       events.push({capture_event::kind::validate, g.size(), k.to, 0, {seed}, {}});
     }
   }
   /// What has arrived there so far, or -1.
   int value_at(int v, int output, const dtype_kit* kit, int shape) {
-    int& k = value_[slot(v, output)];
-    if (k < 0 && !changed_[slot(v, output)] && at_.defined(v, output)) k = argument({capture_place::kind::slot, v, output}, kit, shape);
-    return k;
+    slot_table::slot& s = slot(v, output);
+    if (s.value < 0 && !s.changed && at_.defined(v, output)) s.value = argument({capture_place::kind::slot, v, output}, kit, shape);
+    return s.value;
   }
 
   void arrive(const edge_key& e, int k) {
     if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
     const int o = static_cast<int>(e.output);
     const int there = value_at(e.to, o, g.op(k).kit, g.eq[k].shape);
-    value_[slot(e.to, o)] = there < 0 ? k : add(there, k);
-    changed_[slot(e.to, o)] = 1;
+    slot_table::slot& s = slot(e.to, o);
+    s.value = there < 0 ? k : add(there, k);
+    if (!std::exchange(s.changed, true)) arrived_.push({e.to, o});
   }
   int add(int a, int b) {
     g.syms.unify(g.shape_of(a), g.shape_of(b));
     return g.op(a).kit->add(g, a, b);
   }
   void forget(int i) {
-    for (int o = 0; o < r_.visit_at(i).outputs; ++o) value_[slot(i, o)] = -1, changed_[slot(i, o)] = 0;
+    for (int o = 0; o < r_.visit_at(i).outputs; ++o) slot(i, o) = {};
   }
 
   /// Hooks of a vertex on the gradient of one output; those that are opaque are events.
@@ -237,12 +239,12 @@ class composer {
     bool observed = false;  // an earlier leaf of this node is, so those behind it wait
     at_.each_completed_leaf(i, [&](int l) {
       observed = observed || is_observed(r_, l);
-      if (changed_[slot(l, 0)] && (pass_ || (!observed && accumulates_plainly(r_, l)))) accumulate(l);
+      if (slot(l, 0).changed && (pass_ || (!observed && accumulates_plainly(r_, l)))) accumulate(l);
     });
   }
   void accumulate(int l) {
     const leaf_key& key = r_.leaf_at(l);
-    int k = run_tensor_hooks(l, 0, value_[slot(l, 0)], key.hooks, key.hook_count);
+    int k = run_tensor_hooks(l, 0, slot(l, 0).value, key.hooks, key.hook_count);
     const int had = key.has_gradient ? argument({capture_place::kind::leaf_gradient, l}, g.op(k).kit, g.eq[k].shape) : -1;
     mark(l);
     if (had >= 0) k = add(had, k);
@@ -282,11 +284,11 @@ class composer {
   }
  private:
   const recording& r_;
-  capture_progress at_;
+  capture_progress& at_;
   piece_table& pieces_;
   backward_pass* pass_;
-  vec<int> value_;      // of each slot: an equation, or -1
-  vec<char> changed_;
+  slot_table& slots_;  // values are equations
+  vec<std::pair<int, int>> arrived_;  // vertices and outputs that have changed
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -11,6 +11,8 @@
 
 #include "../exec/blocks.hpp"
 
+#include <algorithm>
+
 namespace ebb::inline EBB_ABI {
 
 /// Where an argument of a group is: an array that somebody holds, or a value bound to a hook.
@@ -55,22 +57,27 @@ class merged_group {
  public:
   merged_group(const recording& r, const capture_progress& at, int first, int last, group_interface interface)
       : r_(r), first_(first), last_(last), interface_(std::move(interface)) {
-    vec<char> seen(r.nodes() + r.leaves(), 0);
+    for (const group_interface::result& x : interface_.results) {
+      if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push(x.to.at);
+      shares_ = shares_ || x.shared >= 0;
+    }
+    vec<int> seen;
     const auto expect = [&](int v) {
-      if (at.is_certain() || std::exchange(seen[v], 1)) return;
+      if (at.is_certain() || std::find(seen.begin(), seen.end(), v) != seen.end()) return;
+      seen.push(v);
       for (int o = 0; o < r.visit_at(v).outputs; ++o) expected_.push({v, o, at.defined(v, o)});
     };
-    for (int i = first; i < last; ++i)
-      for (int o = 0; o < r.visit_at(i).outputs; ++o) slots_.push(r.visit_at(i).first + o);
-    for (int i = first; i < last; ++i) expect(i);
+    for (int i = first; i < last; ++i) {
+      expect(i);
+      for (int o = 0; o < r.visit_at(i).outputs; ++o)
+        if (at.defined(i, o)) slots_.push(r.visit_at(i).first + o);
+    }
     for (int i = first; i < last; ++i)
       for (int j = 0; j < r.node_at(i).program->edges; ++j)
         if (const int to = r.edge_at(i, j).to; to >= last) {
           expect(to);
-          arrivals_.push(to);
+          if (r.is_leaf(to) && std::find(leaves_.begin(), leaves_.end(), to) == leaves_.end()) arrivals_.push(to);
         }
-    for (const group_interface::result& x : interface_.results)
-      if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push(x.to.at);
   }
   virtual ~merged_group() = default;
 
@@ -83,6 +90,7 @@ class merged_group {
     const leaf_locks locks(*this, w, s);
     for (int l : leaves_)
       if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
+    if (!pays(w)) return false;
     const forgetting at_the_end(s);
     if (!gather(w, s) || !run_program(w, s)) return false;
     publish(pass, w, s);
@@ -92,7 +100,7 @@ class merged_group {
   void finish(backward_pass& pass) {
     walk& w = pass.vertices();
     for (int v : arrivals_)
-      if (visit& to = w.at(v); to.at->is_leaf && to.waiting == 0) pass.run_leaf(to);
+      if (visit& to = w.at(v); to.waiting == 0) pass.run_leaf(to);
   }
 
  protected:
@@ -100,8 +108,12 @@ class merged_group {
   int first_, last_;
   group_interface interface_;
 
+  /// Whether its nodes would not be faster one by one, where that is seen at once.
+  virtual bool pays(walk&) const { return true; }
   /// Fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(walk& w, group_scratch& s) = 0;
+
+  static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
 
   static storage result_array(group_scratch& s, const group_interface::result& x, std::size_t bytes) {
     if (x.over >= 0)
@@ -121,7 +133,6 @@ class merged_group {
     ~forgetting() { s.forget(); }
     group_scratch& s;
   };
-  static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
 
   /// In the order of their addresses, so that two threads never wait for each other.
   class leaf_locks {
@@ -184,7 +195,7 @@ class merged_group {
 
   void publish(backward_pass& pass, walk& w, group_scratch& s) {
     vec<storage>& out = s.results;
-    for (int r = 0; r < out.size(); ++r)
+    for (int r = 0; shares_ && r < out.size(); ++r)
       if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
         out[r] = x.is_argument ? s.from[x.shared].array() : out[x.shared];
     gradient* const slots = w.gradients();
@@ -195,21 +206,24 @@ class merged_group {
       const capture_place& to = interface_.results[r].to;
       visit& v = w.at(to.at);
       gradient& slot = slots[v.first + to.number];
-      if (to.is == capture_place::kind::slot) slot = {std::move(out[r]), nullptr, 0, true};
-      else {
-        static_cast<leaf&>(*v.at).grad = {std::move(out[r]), nullptr, 0, true};
-        if (slot.defined) slot = {};
-        v.waiting = -1;
-      }
+      const bool is_slot = to.is == capture_place::kind::slot;
+      gradient& g = is_slot ? slot : static_cast<leaf&>(*v.at).grad;
+      g.value = std::move(out[r]);
+      if (g.from) g.from = nullptr, g.output = 0;
+      g.defined = true;
+      if (is_slot) continue;
+      if (slot.defined) slot = {};
+      v.waiting = -1;
     }
     if (!pass.options().retain_graph)
       for (int i = first_; i < last_; ++i) release_saved(static_cast<node&>(*w.at(i).at));
   }
 
   vec<expectation> expected_;
-  vec<int> slots_;     // of its nodes
-  vec<int> arrivals_;  // vertices behind the group, once for each edge that leads there
+  vec<int> slots_;     // of its nodes, with gradients that have come
+  vec<int> arrivals_;  // leaves that it does not add to, once for each edge that leads there
   vec<int> leaves_;    // that it adds to
+  bool shares_ = false;
 };
 
 /// A group as a chain.
@@ -217,46 +231,79 @@ class chain_group final : public merged_group {
  public:
   chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b)
       : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()) {
-    arena_ = chain_arena_bytes(p_.places.size());
+    blocks_ = chain_arena_bytes(p_.places.size());
+    arena_ = blocks_ + static_cast<std::size_t>(p_.blocks) * chain_bytes;
+    place_of_result_ = vec<int>(interface_.results.size(), -1);
+    for (int i = 0; i < p_.places.size(); ++i)
+      if (p_.places[i].is == place_kind::result) place_of_result_[p_.places[i].number] = i;
+    int calls = last - first;
+    for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
+    if (calls <= few_calls) gauge_ = gauge();
   }
 
  private:
   using place_kind = chain_program::place::kind;
 
+  /// So many nodes, a hook counting as two, are as fast one by one where arrays are shorter than a step.
+  static constexpr int few_calls = 3;
+
+  /// An argument whose length is seen at once, or -1.
+  int gauge() const {
+    for (const chain_program::place& p : p_.places)
+      if (p.is == place_kind::argument && interface_.arguments[p.number].is == capture_place::kind::slot) return p.number;
+    for (const chain_program::place& p : p_.places)
+      if (p.is == place_kind::argument && interface_.arguments[p.number].is == capture_place::kind::leaf_gradient) return p.number;
+    return -1;
+  }
+  bool pays(walk& w) const override {
+    if (gauge_ < 0) return true;
+    const capture_place& p = interface_.arguments[gauge_];
+    const gradient& g = p.is == capture_place::kind::slot ? w.gradients()[r_.visit_at(p.at).first + p.number] : leaf_at(w, p.at).grad;
+    return g.value.bytes() >= chain_bytes;
+  }
+
   bool run_program(walk& w, group_scratch& s) override {
     const std::size_t size = size_of(p_.type);
+    char* const arena = s.arena.take(arena_);
+    s.places.shrink(0);
+    chain_place* const places = s.places.extend(p_.places.size());
     std::size_t bytes = 0;
     bool known = false;
     const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
+    chain_place* to = places;
     for (const chain_program::place& p : p_.places) {
-      if (p.is == place_kind::argument && !agree(s.from[p.number].bytes())) return false;
-      if (p.is == place_kind::element && !s.from[p.number].is_bound() && s.from[p.number].bytes() != size) return false;
+      if (p.is == place_kind::argument) {
+        const storage& x = s.from[p.number].array();
+        if (!agree(x.bytes())) return false;
+        *to = chain_place::array(x.data());
+      } else if (p.is == place_kind::element) {
+        const group_source& x = s.from[p.number];
+        if (!x.is_bound() && x.bytes() != size) return false;
+        *to = chain_place::element(x.data());
+      } else if (p.is == place_kind::block) {
+        *to = chain_place::block(arena + blocks_ + static_cast<std::size_t>(p.number) * chain_bytes);
+      }
+      ++to;
     }
     for (const auto& [v, o] : p_.extents)
       if (!agree(extents_of(*w.at(v).at, static_cast<std::uint32_t>(o)).volume() * size)) return false;
-    char* const arena = s.arena.take(arena_ + static_cast<std::size_t>(p_.blocks) * chain_bytes);
-    for (const group_interface::result& x : interface_.results) s.results.push(x.shared >= 0 ? storage() : result_array(s, x, bytes));
-    s.places.shrink(0);
-    chain_place* to = s.places.extend(p_.places.size());
-    for (const chain_program::place& p : p_.places) *to++ = place_of(p, s, arena + arena_);
-    const auto run = [&]<class T>(T) {
-      run_chain<T>(p_.code.data(), s.places.data(), p_.use.data(), s.places.size(), bytes / size, arena);
-    };
+    storage* result = s.results.extend(interface_.results.size());
+    for (int r = 0; r < interface_.results.size(); ++r, ++result) {
+      const group_interface::result& x = interface_.results[r];
+      if (x.shared >= 0) continue;
+      *result = result_array(s, x, bytes);
+      if (const int i = place_of_result_[r]; i >= 0) places[i] = chain_place::array(result->data());
+    }
+    const auto run = [&]<class T>(T) { run_chain<T>(p_.code.data(), places, p_.use.data(), p_.places.size(), bytes / size, arena); };
     if (p_.type == dtype::f64) run(double{});
     else run(float{});
     return true;
   }
-  static chain_place place_of(const chain_program::place& p, const group_scratch& s, char* blocks) {
-    switch (p.is) {
-      case place_kind::argument: return chain_place::array(s.from[p.number].data());
-      case place_kind::element: return chain_place::element(s.from[p.number].data());
-      case place_kind::result: return chain_place::array(s.results[p.number].data());
-      default: return chain_place::block(blocks + static_cast<std::size_t>(p.number) * chain_bytes);
-    }
-  }
 
   chain_program p_;
-  std::size_t arena_;
+  std::size_t blocks_, arena_;
+  vec<int> place_of_result_;
+  int gauge_ = -1;
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -17,9 +17,10 @@ class backward_plan {
   explicit backward_plan(const recording& r, bool merges = true) : r_(r) {
     piece_table pieces;
     capture_progress at(r);
+    stretch ahead(r, pieces);
     merges = merges && !r.options().graph && r.options().context == 0;
     for (int i = 0; i < r.nodes();) {
-      const int end = merges && composer::is_mergeable(r, i, pieces) ? end_of_group(i, at, pieces) : i;
+      const int end = merges ? ahead.end_from(i) : i;
       const int next = end > i ? merge(i, end, at, pieces) : i;
       if (next == i) add_single(i);
       for (const int last = std::max(next, i + 1); i < last; ++i) at.run(i, pieces.find(r.node_at(i).program));
@@ -27,10 +28,11 @@ class backward_plan {
   }
 
   void run(backward_pass& pass) {
-    const std::uint64_t changes = this_tape().hook_changes;  // from then on a group may know less than its nodes
+    const tape_state& t = this_tape();
+    const std::uint64_t changes = t.hook_changes;  // from then on a group may know less than its nodes
     pass.start();
     for (const step& s : steps_) {
-      if (s.group && this_tape().hook_changes == changes && s.group->run(pass)) s.group->finish(pass);
+      if (s.group && t.hook_changes == changes && s.group->run(pass)) s.group->finish(pass);
       else
         for (int i = s.first; i < s.last; ++i) pass.run_if_reached(i);
     }
@@ -50,18 +52,35 @@ class backward_plan {
     if (!steps_.empty() && !steps_.back().group && steps_.back().last == i) ++steps_.back().last;
     else steps_.push({i, i + 1, nullptr});
   }
-  /// The first node behind i that cannot be in one group with it.
-  int end_of_group(int i, capture_progress at, piece_table& pieces) const {
-    for (const int limit = std::min(r_.nodes(), i + 2 * chain_builder::longest); i < limit && composer::is_mergeable(r_, i, pieces); ++i) {
-      at.run(i, pieces.find(r_.node_at(i).program));
-      bool observed = false;
-      at.each_completed_leaf(i, [&](int l) { observed = observed || composer::is_observed(r_, l); });
-      if (observed) return i + 1;
+  /// Nodes in a row that nothing keeps apart, found ahead of those that are taken.
+  class stretch {
+   public:
+    stretch(const recording& r, piece_table& pieces) : r_(r), pieces_(pieces), at_(r) {}
+
+    /// The first node behind i that cannot be in one group with it, or one that is too far away; i if it can be in none.
+    int end_from(int i) {
+      while (end_ < i) run(end_++);
+      if (end_ == i) is_closed_ = false;
+      for (const int limit = std::min(r_.nodes(), i + 2 * chain_builder::longest); end_ < limit && !is_closed_;) {
+        if (!composer::is_mergeable(r_, end_, pieces_)) break;
+        run(end_);
+        at_.each_completed_leaf(end_++, [&](int l) { is_closed_ = is_closed_ || composer::is_observed(r_, l); });
+      }
+      return end_;
     }
-    return i;
-  }
+
+   private:
+    void run(int i) { at_.run(i, pieces_.find(r_.node_at(i).program)); }
+
+    const recording& r_;
+    piece_table& pieces_;
+    capture_progress at_;
+    int end_ = 0;
+    bool is_closed_ = false;  // behind it comes another one
+  };
+
   /// Makes a group of nodes from `first` on. Returns the first that is not in it.
-  int merge(int first, int end, const capture_progress& at, piece_table& pieces) {
+  int merge(int first, int end, capture_progress& at, piece_table& pieces) {
     chain_builder all(r_, at, pieces);
     const int last = all.take(first, end);
     if (last == end) return add_chain(all, at, first, end);
@@ -71,7 +90,7 @@ class backward_plan {
   }
   /// A node that is no chain runs its compiled kernels, which blocks do not beat; but not where they would compute a product that nobody
   /// wants.
-  int add_graph(const capture_progress& at, int node, piece_table& pieces) {
+  int add_graph(capture_progress& at, int node, piece_table& pieces) {
     const graph& whole = pieces.find(r_.node_at(node).program)->g;
     if (graph_group::products(whole) == 0 || !graph_group::fits(whole)) return node;
     composer c(r_, at, pieces);

@@ -31,19 +31,65 @@ inline backward_piece piece_of(const segment_graphs& s) {
 
 }  // namespace detail
 
+/// What a builder knows of each slot: a value, -1 at first, and whether it has changed. One table serves all builders of a recording, one
+/// after the other: the next one begins with all of it as it was at first.
+class slot_table {
+ public:
+  struct slot {
+    int value = -1;
+    bool changed = false;
+  };
+
+  explicit slot_table(int slots) : slots_(slots, entry{}) {}
+  void begin() { ++now_; }
+  slot& operator[](int number) {
+    entry& e = slots_[number];
+    if (e.begun != now_) e = {now_, {}};
+    return e.of;
+  }
+
+ private:
+  struct entry {
+    int begun = 0;
+    slot of = {};
+  };
+  vec<entry> slots_;
+  int now_ = 0;
+};
+
 /// Which gradients are defined, and what every vertex still waits for, as a backward goes on. An opaque function is taken to give all.
 class capture_progress {
  public:
-  explicit capture_progress(const recording& r) : r_(&r) {
-    int slots = 0;
-    for (int i = 0; i < r.nodes() + r.leaves(); ++i) {
-      waiting_.push(r.visit_at(i).waiting);
-      slots += r.visit_at(i).outputs;
-    }
-    defined_ = vec<char>(slots, 0);
+  explicit capture_progress(const recording& r) : r_(&r), slots_(r.slots()) {
+    for (int i = 0; i < r.nodes() + r.leaves(); ++i) waiting_.push(r.visit_at(i).waiting);
+    defined_ = vec<int>(r.slots(), 0);
     for (const edge_key& k : r.roots())
       if (r.visit_at(k.to).is_reached()) set(k.to, static_cast<int>(k.output), true);
   }
+  capture_progress(const capture_progress&) = delete;
+  capture_progress& operator=(const capture_progress&) = delete;
+
+  /// What runs while it lives is taken back.
+  class trial {
+   public:
+    explicit trial(capture_progress& p) : p_(p), was_certain_(p.is_certain_) { p_.is_trial_ = true; }
+    trial(const trial&) = delete;
+    trial& operator=(const trial&) = delete;
+    ~trial() {
+      while (!p_.undo_.empty()) {
+        const step_back b = p_.undo_.pop();
+        (b.slot >= 0 ? p_.defined_[b.slot] : p_.waiting_[~b.slot]) = b.was;
+      }
+      p_.is_certain_ = was_certain_;
+      p_.is_trial_ = false;
+    }
+
+   private:
+    capture_progress& p_;
+    bool was_certain_;
+  };
+  /// For one builder at a time.
+  slot_table& slots() { return slots_; }
   bool defined(int at, int output) const { return defined_[r_->visit_at(at).first + output] != 0; }
   /// Whether all this will be so each time: nothing has run so far that may leave a gradient undefined.
   bool is_certain() const { return is_certain_; }
@@ -67,6 +113,7 @@ class capture_progress {
     for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
       const edge_key& e = r_->edge_at(i, j);
       if (e.to < 0) continue;
+      if (is_trial_) undo_.push({~e.to, waiting_[e.to]});
       --waiting_[e.to];
       if (r_->visit_at(e.to).is_reached() && (!piece || piece->depends[j] & arrived)) set(e.to, static_cast<int>(e.output), true);
     }
@@ -86,12 +133,21 @@ class capture_progress {
   }
 
  private:
-  void set(int at, int output, bool is_defined) { defined_[r_->visit_at(at).first + output] = is_defined; }
+  /// How it was: the slot, or ~ the vertex that waits.
+  struct step_back {
+    int slot = 0, was = 0;
+  };
+  void set(int at, int output, bool is_defined) {
+    const int slot = r_->visit_at(at).first + output;
+    if (is_trial_) undo_.push({slot, defined_[slot]});
+    defined_[slot] = is_defined;
+  }
 
   const recording* r_;
-  vec<char> defined_;
-  vec<int> waiting_;
-  bool is_certain_ = true;
+  vec<int> defined_, waiting_;
+  bool is_certain_ = true, is_trial_ = false;
+  vec<step_back> undo_;
+  slot_table slots_;
 };
 
 /// The pieces of a recording's programs, each made once.

@@ -45,7 +45,7 @@ struct leaf_key {
 /// One edge, one root, or one output that is asked for.
 struct edge_key {
   std::int32_t to;  // -1: nobody
-  std::uint32_t output;
+  std::uint16_t output;
   bool is_first = false, is_leaf = false;  // the first that leads there
 
   bool operator==(const edge_key&) const = default;
@@ -73,6 +73,9 @@ EBB_INLINE bool has_gradient(const leaf& l) {
   return l.grad.defined;
 }
 
+/// Another thread may release the node meanwhile.
+EBB_INLINE bool is_packed(const node& n) { return n.packed.load(std::memory_order_relaxed) != nullptr; }
+
 /// f(key) for each hook of v, until it says false.
 inline bool each_hook(const vertex& v, auto&& f) {
   if (!v.hooks) return true;
@@ -93,15 +96,15 @@ class recording {
     vec<int> number(w.size(), -1);  // of each visit, here
     const auto take = [&](int visited) {
       const visit& v = w.at(visited);
-      number[visited] = known_.visits.push({nullptr, known_.gradients, v.outputs, 0, v.waiting, v.needed, v.wanted});
+      number[visited] = known_.visits.push({nullptr, known_.gradients, 0, v.waiting, v.outputs, v.needed, v.wanted});
       known_.gradients += v.outputs;
     };
     for (int i : w.order()) take(i);
-    nodes_.reserve(static_cast<int>(w.order().size()));
+    nodes_.reserve(w.order().size());
     for (int i : w.order()) take_node(w, i);
     vec<char> met(w.size(), 0);
     const auto endpoint_key = [&](const endpoint& e) -> edge_key {
-      if (e.number < 0) return {-1, e.output};
+      if (e.number < 0) return {-1, static_cast<std::uint16_t>(e.output)};
       if (number[e.number] < 0) take(e.number);
       return edge_to(w, e.number, e.output, number, met);
     };
@@ -128,6 +131,8 @@ class recording {
 
   int nodes() const { return nodes_.size(); }
   int leaves() const { return leaves_.size(); }
+  /// How many gradients there are: outputs of all vertices.
+  int slots() const { return known_.gradients; }
   const node_key& node_at(int i) const { return nodes_[i]; }
   /// Leaves are numbered on behind the nodes.
   const leaf_key& leaf_at(int number) const { return leaves_[number - nodes()]; }
@@ -149,8 +154,7 @@ class recording {
   /// Whether the pass, which has roots and wishes, would do this: then it has the vertices, in this numbering, and need not walk.
   bool match(backward_pass& pass) const {
     walk& w = pass.vertices();
-    const auto count = [](const std::vector<endpoint>& e) { return static_cast<int>(e.size()); };
-    if (!(key_of(pass) == key_) || count(w.roots()) != roots_.size() || count(w.wishes()) != wishes_.size()) return false;
+    if (!(key_of(pass) == key_) || w.roots().size() != roots_.size() || w.wishes().size() != wishes_.size()) return false;
     visit* const v = w.adopt(known_);
     if (fits(w, v)) return true;
     w.abandon();
@@ -161,7 +165,7 @@ class recording {
   void take_node(walk& w, int i) {
     const node& n = w.node_at(i);
     const node_program& p = *n.program;
-    node_key k{&p, hooks_.size(), 0, n.outputs, n.packed != nullptr, p.saved > 0 || p.release, p.assumed != nullptr};
+    node_key k{&p, hooks_.size(), 0, n.outputs, detail::is_packed(n), p.saved > 0 || p.release, p.assumed != nullptr};
     k.hook_count = take_hooks(n);
     nodes_.push(k);
   }
@@ -180,19 +184,18 @@ class recording {
   }
   static edge_key edge_to(const walk& w, int visited, std::uint32_t output, const vec<int>& number, vec<char>& met) {
     const int i = visited;
-    return {number[i], output, !std::exchange(met[i], 1), w.at(visited).at->is_leaf};
+    return {number[i], static_cast<std::uint16_t>(output), !std::exchange(met[i], 1), w.at(visited).at->is_leaf};
   }
 
   bool fits(walk& w, visit* v) const {
     const auto arrive = [v](const edge_key& k, vertex* to, std::uint32_t output) {
-      if (!to || k.to < 0) return !to && k.to < 0;
-      if (k.output != output || k.is_leaf != to->is_leaf) return false;
-      if (!k.is_first) return v[k.to].at == to;
+      if (!to) return k.to < 0;
+      if (!k.is_first) return k.to >= 0 && v[k.to].at == to && k.output == output;
       v[k.to].at = to;
-      return true;
+      return k.output == output && k.is_leaf == to->is_leaf;
     };
     for (int i = 0; i < roots_.size(); ++i) {
-      endpoint& r = w.roots().data()[i];
+      endpoint& r = w.roots()[i];
       if (!arrive(roots_[i], r.at.get(), r.output)) return false;
       r.number = roots_[i].to;
     }
@@ -213,7 +216,7 @@ class recording {
   }
   /// What else is keyed of a node; and what would be refused is left to a walk, which refuses it.
   EBB_INLINE bool agrees(const node& n, const node_key& k) const {
-    if (n.outputs.load(std::memory_order_relaxed) != k.outputs || (n.packed != nullptr) != k.is_packed) return false;
+    if (n.outputs.load(std::memory_order_relaxed) != k.outputs || detail::is_packed(n) != k.is_packed) return false;
     if (k.keeps && n.released.load(std::memory_order_relaxed)) return false;
     if (k.assumes && k.program->assumed->wrong_in[key_.context] >= 0) [[unlikely]] return false;
     return n.hooks ? have_hooks(n, k.hooks, k.hook_count) : k.hook_count == 0;
@@ -248,7 +251,7 @@ class recording {
   }
   bool find_wishes(walk& w, const visit* v) const {
     for (int i = 0; i < wishes_.size(); ++i) {
-      endpoint& e = w.wishes().data()[i];
+      endpoint& e = w.wishes()[i];
       const edge_key& k = wishes_[i];
       if (k.output != e.output) return false;
       if (k.to < 0) {  // not among the vertices, or another recording would be the one

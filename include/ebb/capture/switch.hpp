@@ -30,7 +30,7 @@ inline bool is_out_of_context(backward_pass& pass) {
 /// Sequence numbers of several threads may be equal.
 inline bool has_one_order(backward_pass& pass) {
   walk& w = pass.vertices();
-  for (std::size_t i = 1; i < w.order().size(); ++i)
+  for (int i = 1; i < w.order().size(); ++i)
     if (w.node_at(w.order()[i]).sequence == w.node_at(w.order()[i - 1]).sequence) return false;
   return true;
 }
@@ -93,7 +93,7 @@ inline counted<captured_backward> find_captured(const backward_engine& engine, b
   if (!known) known = capture(e, pass, hash);
   if (!known) return nullptr;
   if (!e.options.dynamic && compare_sizes(e, *known, pass)) is_hit = false;
-  if (is_hit) counting().hits.fetch_add(1, std::memory_order_relaxed);
+  if (is_hit) count_one(counting().hits);
   if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(known.get());
   return counted<captured_backward>(known.get());
 }

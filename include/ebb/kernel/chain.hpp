@@ -80,6 +80,18 @@ EBB_INLINE V in_order(V x) {
   return x;
 }
 
+/// What nobody looks at: no instruction sets it.
+template <class V>
+EBB_INLINE V anything() {
+#if defined(__x86_64__)
+  V x;
+  asm("" : "=x"(x));
+  return x;
+#else
+  return V{};
+#endif
+}
+
 template <class T, class Numbers>
 class chain_code;
 template <class T, std::size_t... I>
@@ -100,11 +112,6 @@ class chain_code<T, std::index_sequence<I...>> {
     const vector y[] = {in_order(simd::load(from + I * count))...};
     EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, y[I]...);
   }
-  /// Registers = the one element at place.
-  static void fill(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>...) {
-    const vector y = simd::all(*address(at[1], places, i));
-    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, (void(I), y)...);
-  }
   /// Registers = place + registers.
   static void add(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
     const T* const from = address(at[1], places, i);
@@ -117,24 +124,25 @@ class chain_code<T, std::index_sequence<I...>> {
     (simd::store(to + I * count, x), ...);
     EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, x...);
   }
-  /// Place = registers = place + registers: an `add` and a `store` in one.
-  static void accumulate(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
-    T* const to = address(at[1], places, i);
-    const vector y[] = {in_order(simd::load(to + I * count) + x)...};
+  /// Second place = registers = first place + registers: an `add` and a `store` in one. The places may be of one array.
+  static void add_store(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
+    const T* const from = address(at[1], places, i);
+    T* const to = address(at[2], places, i);
+    const vector y[] = {in_order(simd::load(from + I * count) + x)...};
     (simd::store(to + I * count, y[I]), ...);
-    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, y[I]...);
+    EBB_TAIL_CALL return at[3].link<T>()(at + 3, places, i, y[I]...);
   }
   static void end(const chain_word*, const chain_place*, std::size_t, vector_at<I>...) {}
 
   /// One step. What the registers hold at first does not matter.
   static EBB_INLINE void run(const chain_word* code, const chain_place* places, std::size_t i) {
-    code->link<T>()(code, places, i, vector_at<I>{}...);
+    code->link<T>()(code, places, i, anything<vector_at<I>>()...);
   }
 };
 
 }  // namespace detail
 
-/// The links that are no programs, each with one place but for `end`: load, fill, add, store, accumulate.
+/// The links that are no programs: load, add and store with one place each, add_store with two, end.
 template <class T>
 using chain_links = detail::chain_code<T, std::make_index_sequence<chain_registers>>;
 
@@ -146,40 +154,61 @@ constexpr std::size_t chain_arena_bytes(int place_count) {
 
 namespace detail {
 
-/// The last elements, fewer than a step. What is written is a copy. What is only read is one, too, if it is shorter than a step; else the
-/// step begins earlier, and nobody looks at what it computes once more.
+EBB_INLINE bool is_written(chain_use u) {
+  return (static_cast<unsigned>(u) & static_cast<unsigned>(chain_use::written)) != 0;
+}
+
+/// Fewer elements than a step: on copies.
 template <class T>
-[[gnu::noinline]] void run_chain_rest(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
-                                      std::size_t count, char* arena) {
-  const std::size_t rest = count % chain_step<T>, copied = count < chain_step<T> ? count : chain_step<T>, first = count - copied;
+[[gnu::noinline]] void run_short_chain(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
+                                       std::size_t bytes, char* arena) {
   const auto block = [&](int p) { return arena + static_cast<std::size_t>(p) * chain_bytes; };
-  const auto uses = [&](int p, chain_use what) { return (static_cast<unsigned>(use[p]) & static_cast<unsigned>(what)) != 0; };
   char** const original = reinterpret_cast<char**>(block(place_count));
   for (int p = 0; p < place_count; ++p) {
-    if (!uses(p, chain_use::written) && (copied == chain_step<T> || !uses(p, chain_use::read))) continue;
+    if (use[p] == chain_use::neither) continue;
     original[p] = places[p].base;
     places[p] = chain_place::block(block(p));
-    if (!uses(p, chain_use::read)) continue;
-    if (copied < chain_step<T>) std::memset(block(p) + copied * sizeof(T), 0, (chain_step<T> - copied) * sizeof(T));
-    std::memcpy(block(p), original[p] + first * sizeof(T), copied * sizeof(T));
+    if (use[p] == chain_use::written) continue;
+    std::memset(block(p) + bytes, 0, chain_bytes - bytes);
+    std::memcpy(block(p), original[p], bytes);
   }
-  chain_links<T>::run(code, places, first * sizeof(T));
+  chain_links<T>::run(code, places, 0);
   for (int p = 0; p < place_count; ++p)
-    if (uses(p, chain_use::written))
-      std::memcpy(original[p] + (count - rest) * sizeof(T), block(p) + (copied - rest) * sizeof(T), rest * sizeof(T));
+    if (is_written(use[p])) std::memcpy(original[p], block(p), bytes);
+}
+
+/// The step that ends with the last element, before all others. What it writes of elements that belong to whole steps is undone.
+template <class T>
+[[gnu::noinline]] void run_last_step(const chain_word* code, const chain_place* places, const chain_use* use, int place_count,
+                                     std::size_t bytes, char* arena) {
+  const std::size_t first = bytes - chain_bytes, undone = chain_bytes - bytes % chain_bytes;
+  char** const there = reinterpret_cast<char**>(arena + static_cast<std::size_t>(place_count) * chain_bytes);
+  const auto kept = [&](int k) { return arena + static_cast<std::size_t>(k) * chain_bytes; };
+  int count = 0;
+  for (int p = 0; p < place_count; ++p) {
+    if (!is_written(use[p])) continue;
+    there[count] = places[p].base + first;
+    std::memcpy(kept(count), there[count], undone);
+    ++count;
+  }
+  chain_links<T>::run(code, places, first);
+  for (int k = 0; k < count; ++k) std::memcpy(there[k], kept(k), undone);
 }
 
 }  // namespace detail
 
-/// Runs a chain on `count` elements. An array that it writes is one place only, and no link reads in it what an earlier one wrote into
-/// another place: the last elements are handled on copies, which stand in the arena: chain_arena_bytes(place_count), aligned to 64. Then
-/// `places` are those of the copies.
+/// Runs a chain on `count` elements. An array that it writes is one place only, or one that is read and one that is written by a link that
+/// reads it first; no link reads in it what an earlier one wrote into another place. The arena, chain_arena_bytes(place_count) aligned to
+/// 64, keeps what the last step overwrites; fewer elements than a step are handled on copies there, and then `places` are those of the
+/// copies.
 template <class T>
 [[gnu::noinline]] void run_chain(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
                                  std::size_t count, char* arena) {
-  const std::size_t whole = count / chain_step<T> * chain_bytes;
-  for (std::size_t i = 0; i < whole; i += chain_bytes) chain_links<T>::run(code, places, i);
-  if (count % chain_step<T>) detail::run_chain_rest<T>(code, places, use, place_count, count, arena);
+  const std::size_t bytes = count * sizeof(T);
+  if (bytes >= chain_bytes) {
+    if (bytes % chain_bytes) detail::run_last_step<T>(code, places, use, place_count, bytes, arena);
+    for (std::size_t i = 0; i + chain_bytes <= bytes; i += chain_bytes) chain_links<T>::run(code, places, i);
+  } else if (bytes) detail::run_short_chain<T>(code, places, use, place_count, bytes, arena);
 #if defined(__AVX__)
   _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business
 #endif
