@@ -31,12 +31,24 @@ struct hook_call {
   bool create_graph = false;
 };
 
-/// A traced hook as a graph, from bound values and a gradient to a gradient; one object for all hooks of a function and a type.
+/// A traced hook as a graph; one object for all hooks of a function and a type.
+///   a tensor hook        bound values, a gradient -> the gradient
+///   an update of a leaf  bound values, the value, its gradient, states -> the value, the gradient, states: those that it writes
 struct hook_program {
   frozen_view graph;
-  int values = 0;  // how many of the arguments are bound
+  int values = 0;                  // how many of the arguments are bound
+  int first_value = 0;             // the number of the first of those
   chainable chain;
+  // Of an update:
+  int parameter = -1;              // the number of the argument that is the value; those in order behind it
+  int states = 0;
+  bool writes_value = false, writes_gradient = false;
+  bool clears = false;             // the gradient is undefined again
+
+  bool is_update() const { return parameter >= 0; }
 };
+/// A hook to which more values are bound runs by itself.
+inline constexpr std::size_t max_bound = 16;
 
 struct hook {
   virtual ~hook() = default;
@@ -45,8 +57,12 @@ struct hook {
   virtual bool is_opaque() const { return true; }
   /// What it computes, if it was traced: the same for all hooks of one function and one kind of gradients.
   virtual const hook_program* traced() const { return nullptr; }
-  /// Where its bound values stand, one pointer each.
+  /// Where its bound values stand, one pointer each. Of an update: those of the next one.
   virtual void values(const void**) const {}
+  /// Of an update: the states, as many as its program has; null if it must run by itself, since there are none yet or it would be refused.
+  virtual storage* states() { return nullptr; }
+  /// What its program computes has been written.
+  virtual void note_update() {}
   /// Of a tensor hook: whether it is called too where the gradient stays undefined.
   virtual bool takes_undefined() const { return false; }
 };

@@ -106,10 +106,14 @@ constexpr bool gives_its_states(std::index_sequence<S...>, std::index_sequence<V
     return std::is_same_v<result, std::tuple<row, indexed<row, S>...>> || (Update::states == 0 && std::is_same_v<result, row>);
   }
 }
+/// How many numbers its functions get.
+template <class Rule>
+inline constexpr std::size_t values_of_rule = std::tuple_size_v<decltype(std::declval<const Rule&>().values(1))>;
+
 template <class Rule>
 inline constexpr bool is_complete = []<class... Update>(std::type_identity<std::tuple<Update...>>) {
-  constexpr std::size_t values = std::tuple_size_v<decltype(std::declval<const Rule&>().values(1))>;
-  return (gives_its_states<Update>(std::make_index_sequence<Update::states>{}, std::make_index_sequence<values>{}) && ...);
+  constexpr std::make_index_sequence<values_of_rule<Rule>> values;
+  return (gives_its_states<Update>(std::make_index_sequence<Update::states>{}, values) && ...);
 }(std::type_identity<typename updates_of<Rule>::type>{});
 
 /// Throws: error if the rule says that it cannot be used.

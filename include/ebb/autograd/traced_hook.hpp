@@ -73,13 +73,13 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook
  private:
   /// Of one gradient, with numbers bound: what others can take into their graphs.
   static constexpr bool is_merged = written == 1 && count == 1 && []<class... V>(std::type_identity<std::tuple<V...>>) {
-    return (number<V> && ...);
+    return sizeof...(V) <= max_bound && (number<V> && ...);
   }(std::type_identity<bound_values<F>>{});
   static constexpr hook_program as_graph = []<class... V>(std::type_identity<std::tuple<V...>>) -> hook_program {
     if constexpr (!is_merged) return {};
     else {
       using G = typename compile_spec<function_in<F>>::template program<traced_type<V>..., traced_type<W>...>;
-      return {G::g.view(), sizeof...(V), as_chainable<executable<G>, sizeof...(V)>()};
+      return {G::g.view(), sizeof...(V), 0, as_chainable<executable<G>, sizeof...(V)>()};
     }
   }(std::type_identity<bound_values<F>>{});
 
@@ -175,6 +175,17 @@ class traced_leaf_hook final : public hook {
     if (clears) l.grad = {};
     if (writes_gradient) l.grad.from = nullptr;
   }
+  const hook_program* traced() const override {
+    if constexpr (is_merged) return &as_graph;
+    else return nullptr;
+  }
+  void values(const void** to) const override {
+    std::apply([&](const auto&... value) { ((*to++ = &value), ...); }, values_);
+  }
+  storage* states() override {
+    static storage none;
+    return &none;
+  }
 
  private:
   using function = function_in<F>;
@@ -190,16 +201,29 @@ class traced_leaf_hook final : public hook {
     if constexpr (std::is_same_v<result, std::tuple<array, array>>) return writes<1, 1>;
     else return false;
   }();
+  /// What is computed: both results, or the one that is not passed on.
+  using part = std::conditional_t<writes_value && writes_gradient, function, result_of_function<function, writes_value ? 0 : 1>>;
+  static constexpr bool is_merged = (writes_value || writes_gradient) && []<class... V>(std::type_identity<std::tuple<V...>>) {
+    return sizeof...(V) <= max_bound && (number<V> && ...);
+  }(std::type_identity<bound_values<F>>{});
+  static constexpr hook_program as_graph = []<class... V>(std::type_identity<std::tuple<V...>>) -> hook_program {
+    if constexpr (!is_merged) return {};
+    else {
+      using G = typename compile_spec<part>::template program<traced_type<V>..., array, array>;
+      constexpr int values = sizeof...(V);
+      return {G::g.view(), values, 0, as_chainable<executable<G>, values + 1>(), values, 0, writes_value, writes_gradient, clears};
+    }
+  }(std::type_identity<bound_values<F>>{});
 
   /// Results I..., where the value and the gradient stand if nobody else holds those.
   template <int... I>
   void compute(leaf& l) {
-    using part = std::conditional_t<sizeof...(I) == 2, function, result_of_function<function, std::max({I...})>>;
+    using computed = std::conditional_t<sizeof...(I) == 2, function, result_of_function<function, std::max({I...})>>;
     storage* const kept[] = {&l.value, &l.grad.value};
     storage to[2];
     ((to[I] = kept[I]->use_count() == 1 ? *kept[I] : storage(kept[I]->bytes())), ...);
     std::apply([&](const auto&... value) {
-      program_function<compile_spec<part>>{}(into(as_view<T>(shape_, to[I])...), value..., as_view<const T>(shape_, l.value),
+      program_function<compile_spec<computed>>{}(into(as_view<T>(shape_, to[I])...), value..., as_view<const T>(shape_, l.value),
                                              as_view<const T>(shape_, l.grad.value));
     }, values_);
     ((*kept[I] = std::move(to[I])), ...);

@@ -67,8 +67,37 @@ struct leaf_update<Rule, T, extents<E...>> {
     ++s.step;
     l.version.fetch_add(1, std::memory_order_relaxed);
   }
+  static const hook_program* traced(const Rule& rule) {
+    const hook_program* p = nullptr;
+    with_update(rule, [&]<class Update>() {
+      if constexpr (values_of_rule<Rule> <= max_bound) p = &as_graph<Update>;
+    });
+    return p;
+  }
+  /// What the program gets beside arrays, one behind the other.
+  static void numbers(const Rule& rule, const update_state& s, void* to) {
+    for (const double x : rule.values(s.step + 1)) {
+      const auto number_in = static_cast<number>(x);
+      std::memcpy(to, &number_in, sizeof number_in);
+      to = static_cast<char*>(to) + sizeof number_in;
+    }
+  }
+  static constexpr std::size_t number_bytes = sizeof(number);
 
  private:
+  /// The program's arguments: value, gradient, states, numbers.
+  using array = term<T, E...>;
+  using state_array = term<number, E...>;
+  template <std::size_t... S, std::size_t... V>
+  static auto terms(std::index_sequence<S...>, std::index_sequence<V...>)
+      -> std::tuple<array, array, indexed<state_array, S>..., indexed<term<number>, V>...>;
+  template <class Update>
+  static constexpr hook_program as_graph = []<class... X>(std::type_identity<std::tuple<X...>>) {
+    using G = typename compile_spec<traced_update<Update, T>>::template program<X...>;
+    return hook_program{G::g.view(), static_cast<int>(values_of_rule<Rule>), 2 + Update::states, as_chainable<executable<G>, 1>(), 0,
+                        Update::states, true, false, true};
+  }(std::type_identity<decltype(terms(std::make_index_sequence<Update::states>{}, std::make_index_sequence<values_of_rule<Rule>>{}))>{});
+
   static std::vector<storage> zeros(std::size_t bytes, int count) {
     std::vector<storage> all(static_cast<std::size_t>(count));
     for (storage& a : all) {
@@ -99,9 +128,12 @@ template <class Rule>
 struct any_leaf_update {
   void (*prepare)(const Rule&, leaf&, update_state&);
   void (*run)(const Rule&, leaf&, update_state&);
+  const hook_program* (*traced)(const Rule&);
+  void (*numbers)(const Rule&, const update_state&, void* to);
+  std::size_t number_bytes;
 };
-template <class Rule, class T, class Extents>
-inline constexpr any_leaf_update<Rule> erased_update{leaf_update<Rule, T, Extents>::prepare, leaf_update<Rule, T, Extents>::run};
+template <class Rule, class T, class Extents, class Update = leaf_update<Rule, T, Extents>>
+inline constexpr any_leaf_update<Rule> erased_update{Update::prepare, Update::run, Update::traced, Update::numbers, Update::number_bytes};
 
 template <class Rule, class T, std::size_t... E>
 constexpr const any_leaf_update<Rule>& update_for(const layout<E...>&) {
@@ -127,22 +159,39 @@ class rule_hook final : public hook {
   rule_hook(std::shared_ptr<rule_body<Rule>> body, std::size_t number) : body_(std::move(body)), number_(number) {}
 
   void run(const hook_call& c) override {
-    auto& slot = body_->slots[number_];
     leaf& l = static_cast<leaf&>(*c.at);
     require_usable("ebb::variable: an update rule as a hook", body_->rule);
     const exclusive alone(l);
     if (!l.grad.defined) return;
-    slot.update->prepare(body_->rule, l, slot.state);
-    slot.update->run(body_->rule, l, slot.state);
+    slot().update->prepare(body_->rule, l, slot().state);
+    slot().update->run(body_->rule, l, slot().state);
     l.grad = {};
   }
   bool is_opaque() const override { return false; }
+  const hook_program* traced() const override { return slot().update->traced(body_->rule); }
+  void values(const void** to) const override {
+    slot().update->numbers(body_->rule, slot().state, numbers_);
+    for (std::size_t i = 0; i < values_of_rule<Rule>; ++i) to[i] = numbers_ + i * slot().update->number_bytes;
+  }
+  storage* states() override {
+    if constexpr (requires(const Rule& r) { r.problem(); })
+      if (body_->rule.problem()) return nullptr;
+    std::vector<storage>& arrays = slot().state.arrays;
+    static storage none;
+    if (static_cast<int>(arrays.size()) < traced()->states) return nullptr;
+    return arrays.empty() ? &none : arrays.data();
+  }
+  void note_update() override { ++slot().state.step; }
+
   const Rule& rule() const { return body_->rule; }
-  update_state& state() const { return body_->slots[number_].state; }
+  update_state& state() const { return slot().state; }
 
  private:
+  auto& slot() const { return body_->slots[number_]; }
+
   std::shared_ptr<rule_body<Rule>> body_;  // not the leaf: that owns the hook
   std::size_t number_;
+  alignas(double) mutable char numbers_[(values_of_rule<Rule> + 1) * sizeof(double)] = {};  // of an update in a chain; the leaf is locked
 };
 
 /// A hook of one leaf with a state of its own.

@@ -134,6 +134,8 @@ class captured_graph {
       case capture_place::kind::slot: return "seed";
       case capture_place::kind::saved: return prefix_[p.at] + "saved" + std::to_string(p.number);
       case capture_place::kind::leaf_gradient: return vertex_name(p.at) + "_grad";
+      case capture_place::kind::leaf_value: return vertex_name(p.at);
+      case capture_place::kind::state: return vertex_name(p.at) + "_state" + std::to_string(p.value);
       case capture_place::kind::bound: return "bound";
       default: return p.value >= 0 ? "call_hook" : "call_backward";
     }
@@ -144,7 +146,8 @@ class captured_graph {
     return -1;
   }
   std::string hook_text(int i) const {
-    return "tensor_pre_hook of " + vertex_name(all_.hooks[i].at) + ", traced";
+    const inlined_hook& h = all_.hooks[i];
+    return std::string(detail::text_of(hooks_[h.at][h.number])) + " of " + vertex_name(h.at) + ", traced";
   }
   std::string origin_text(int v) const { return v < 0 ? "" : node_call(vertex_name(v), v); }
   bool is_seed(int k) const { return all_.g.op(k).what == kind::input && origin(k) < 0; }
@@ -161,6 +164,7 @@ class captured_graph {
     switch (e.is) {
       case capture_event::kind::validate: return "validate_outputs " + list(e.in);
       case capture_event::kind::accumulate: return "call_accumulate_grad " + vertex_name(e.at) + ", " + list({e.in[1], e.in[0]});
+      case capture_event::kind::assign: return "assign " + vertex_name(e.at) + ", " + list(e.out);
       case capture_event::kind::function: return list(e.out) + " = call_backward " + vertex_name(e.at) + ", " + list(e.in);
       default: break;
     }

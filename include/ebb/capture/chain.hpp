@@ -33,8 +33,14 @@ struct group_interface {
     bool is_argument = false;  // `shared` is one
     int over = -1;             // the argument that it may be written over, or -1
   };
+  /// A hook that updates its leaf when node `behind` has run.
+  struct update {
+    int leaf, hook, behind;
+  };
   vec<capture_place> arguments;
   vec<result> results;
+  vec<update> updates;
+  vec<int> cleared;  // leaves whose gradient is undefined in the end
 };
 
 class chain_builder {
@@ -155,7 +161,7 @@ class chain_builder {
     bool observed = false;  // an earlier leaf of this node is, so those behind it wait
     at_.each_completed_leaf(i, [&](int l) {
       observed = observed || composer::is_observed(r_, l);
-      if (fits_ && !observed && slot(l, 0).changed && composer::accumulates_plainly(r_, l)) accumulate(l);
+      if (fits_ && !observed && slot(l, 0).changed && can_finish(l)) accumulate(l, i);
     });
   }
   void arrive(const edge_key& e, int v) {
@@ -180,7 +186,7 @@ class chain_builder {
       put_type(link.type);
       vec<int> in;
       for (int i = 0; i < key.program->values; ++i)
-        in.push(argument({capture_place::kind::bound, v, h, i}, link.elements >> i & 1));
+        in.push(argument({capture_place::kind::bound, v, h, i}, true));
       in.push(k);
       fits_ = fits_ && !values_[k].is_element;
       k = new_value();
@@ -188,17 +194,62 @@ class chain_builder {
     }
     return k;
   }
-  void accumulate(int l) {
+  /// Whether all that happens at a leaf is links of this chain.
+  bool can_finish(int l) const {
     const leaf_key& key = r_.leaf_at(l);
-    const int g = run_tensor_hooks(l, 0, slot(l, 0).value, key.hooks, key.hook_count);
+    if (!composer::is_traced(r_, l)) return false;
+    for (int h = 0; h < key.hook_count; ++h)
+      if (const hook_key& k = r_.hook_at(key.hooks + h); k.kind == hook_kind::post_accumulate) {
+        const chainable& link = k.program->chain;
+        if (!link.link || link.primary != k.program->parameter + 1 || (has_type_ && link.type != p_.type)) return false;
+      }
+    return true;
+  }
+  void accumulate(int l, int behind) {
+    const leaf_key& key = r_.leaf_at(l);
     const capture_place grad{capture_place::kind::leaf_gradient, l};
-    if (!key.has_gradient) give(grad, g);
-    else {
-      const int had = argument(grad, false);
-      give(grad, add(had, g));
-      interface_.results.back().over = values_[had].argument;
-    }
+    const int had = key.has_gradient ? argument(grad, false) : -1;
+    int g = run_tensor_hooks(l, 0, slot(l, 0).value, key.hooks, key.hook_count);
+    if (had >= 0) g = add(had, g);
+    const capture_place parameter{capture_place::kind::leaf_value, l};
+    int p = -1;
+    for (int h = 0; h < key.hook_count && g >= 0; ++h)
+      if (const hook_key& hook = r_.hook_at(key.hooks + h); hook.kind == hook_kind::post_accumulate) {
+        update(l, h, *hook.program, p, g);
+        interface_.updates.push({l, h, behind});
+      }
+    if (p >= 0 && values_[p].argument < 0) give_over(parameter, p, parameter);
+    if (g < 0) interface_.cleared.push(l);
+    else give_over(grad, g, grad);
     slot(l, 0) = {};
+  }
+  /// A result that may be written over an argument, if that is there.
+  void give_over(const capture_place& to, int v, const capture_place& old) {
+    give(to, v);
+    for (int a = 0; a < interface_.arguments.size(); ++a)
+      if (interface_.arguments[a] == old) interface_.results.back().over = a;
+  }
+  /// Hook number h of a leaf, an update of its value, or of its gradient, which is -1 then if it is cleared.
+  void update(int l, int h, const hook_program& p, int& parameter, int& gradient) {
+    fits_ = fits_ && !values_[gradient].is_element;
+    vec<int> in(p.chain.arguments, -1), out;
+    for (int i = 0; i < p.values; ++i) in[p.first_value + i] = argument({capture_place::kind::bound, l, h, i}, true);
+    if (parameter < 0) parameter = argument({capture_place::kind::leaf_value, l}, false);
+    in[p.parameter] = parameter;
+    in[p.parameter + 1] = gradient;
+    for (int i = 0; i < p.states; ++i) in[p.parameter + 2 + i] = argument({capture_place::kind::state, l, h, i}, false);
+    put_type(p.chain.type);
+    for (int o = 0; o < p.chain.results; ++o) out.push(new_value());
+    steps_.push({&p.chain, in, out});
+    int next = 0;
+    if (p.writes_value) parameter = out[next++];
+    if (p.writes_gradient) gradient = out[next++];
+    else if (p.clears) gradient = -1;
+    for (int i = 0; i < p.states; ++i) {
+      const capture_place state{capture_place::kind::state, l, h, i};
+      give_over(state, out[next++], state);
+    }
+    fits_ = fits_ && next == p.chain.results;
   }
 
   // The second pass.

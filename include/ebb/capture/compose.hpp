@@ -19,17 +19,17 @@ namespace ebb::inline EBB_ABI {
 
 /// Where an argument of the graph comes from, or where a result goes: numbers of vertices are those of the recording.
 struct capture_place {
-  enum class kind : std::uint8_t { slot, saved, leaf_gradient, bound, opaque } is = kind::slot;
-  int at = 0;      // the vertex; bound: whose hook
-  int number = 0;  // slot: the output; saved: which; bound: the hook among those of the vertex
-  int value = 0;   // bound: which
+  enum class kind : std::uint8_t { slot, saved, leaf_gradient, leaf_value, bound, state, opaque } is = kind::slot;
+  int at = 0;      // the vertex; bound, state: whose hook
+  int number = 0;  // slot: the output; saved: which; bound, state: the hook among those of the vertex
+  int value = 0;   // bound, state: which
 
   bool operator==(const capture_place&) const = default;
 };
 
 /// Something that is not an equation, at its place among them.
 struct capture_event {
-  enum class kind : std::uint8_t { validate, hook, function, accumulate } is;
+  enum class kind : std::uint8_t { validate, hook, function, accumulate, assign } is;
   int before;  // the number of the equation that comes next
   int at;      // the vertex
   int number = 0;             // of the hook
@@ -39,7 +39,7 @@ struct capture_event {
 /// Equations that are a traced hook.
 struct inlined_hook {
   int first, last;
-  int at;
+  int at, number;
 };
 
 /// Puts together the graph of some nodes in a row. With a pass in hand it also goes through what cannot be looked into.
@@ -153,9 +153,46 @@ class composer {
     in.push(k);
     mark(v);
     const int before = g.size(), result = splice(g, from, in)[0];
-    hooks.push({before, g.size(), v});
+    hooks.push({before, g.size(), v, number});
     mark(v);
     return result;
+  }
+  /// What hooks do when a gradient has been accumulated: updates that are traced are copied in, and what they write is assigned.
+  void update(int l, int gradient) {
+    const leaf_key& key = r_.leaf_at(l);
+    int value = -1;
+    for (int h = 0; pass_ && h < key.hook_count; ++h) {
+      const hook_key& hook = r_.hook_at(key.hooks + h);
+      if (hook.kind != hook_kind::post_accumulate) continue;
+      if (!hook.program || !hook.program->is_update()) events.push({capture_event::kind::hook, g.size(), l, h, {}, {}});
+      else if (gradient >= 0) inline_update(l, h, *hook.program, value, gradient);
+    }
+  }
+  void inline_update(int l, int number, const hook_program& p, int& value, int& gradient) {
+    const graph from = p.graph.thaw();
+    vec<int> in(from.inputs, -1);
+    const auto take = [&](int i, const capture_place& place, int shape) {
+      if (const int at = from.input(i); at >= 0) in[i] = argument(place, from.op(at).kit, shape);
+    };
+    const int row = g.eq[gradient].shape, one = g.intern({});
+    for (int i = 0; i < p.values; ++i) take(p.first_value + i, {capture_place::kind::bound, l, number, i}, one);
+    if (value < 0) take(p.parameter, {capture_place::kind::leaf_value, l}, row);
+    else in[p.parameter] = value;
+    in[p.parameter + 1] = gradient;
+    for (int i = 0; i < p.states; ++i) take(p.parameter + 2 + i, {capture_place::kind::state, l, number, i}, row);
+    mark(l);
+    const int before = g.size();
+    const int like = std::max(from.input(p.parameter), from.input(p.parameter + 1));
+    const bool has_its_rank = like < 0 || from.shape_of(like).rank == g.shapes[row].rank;
+    const vec<int> out = has_its_rank ? splice(g, from, in) : splice_over(g, from, in, row);
+    hooks.push({before, g.size(), l, number});
+    mark(l);
+    int next = 0;
+    capture_event assigned{capture_event::kind::assign, g.size(), l, number, {}, {}};
+    if (p.writes_value) assigned.out.push(value = out[next++]);
+    if (p.writes_gradient) gradient = out[next++];
+    if (p.clears) gradient = -1;
+    if (p.writes_value) events.push(assigned);
   }
   int call_hook(int v, int number, int k) {
     mark(v);
@@ -253,7 +290,7 @@ class composer {
       announce(hook_kind::node_pre, l, key.hooks, key.hook_count);
       put({capture_place::kind::leaf_gradient, l}, k);
       if (pass_) events.push({capture_event::kind::accumulate, g.size(), l, 0, {k, had}, {}});
-      announce(hook_kind::post_accumulate, l, key.hooks, key.hook_count);
+      update(l, k);
       announce(hook_kind::node_post, l, key.hooks, key.hook_count);
     }
     forget(l);
@@ -277,11 +314,17 @@ class composer {
     const leaf_key& key = r.leaf_at(l);
     return r.options().accumulates && r.visit_at(l).needed && !r.visit_at(l).wanted && has_traced_hooks_only(r, key.hooks, key.hook_count);
   }
-  /// Whether something happens there that the user can see while it happens: what comes later must not have run.
-  static bool is_observed(const recording& r, int l) {
+  /// Whether all that happens at a leaf is traced.
+  static bool is_traced(const recording& r, int l) {
     const leaf_key& key = r.leaf_at(l);
-    return key.hook_count > 0 && !accumulates_plainly(r, l);
+    for (int h = 0; h < key.hook_count; ++h)
+      if (const hook_key& k = r.hook_at(key.hooks + h);
+          k.retains || !k.program || (k.kind != hook_kind::tensor && k.kind != hook_kind::post_accumulate))
+        return false;
+    return r.options().accumulates && r.visit_at(l).needed && !r.visit_at(l).wanted;
   }
+  /// Whether something happens there that the user can see while it happens: what comes later must not have run.
+  static bool is_observed(const recording& r, int l) { return r.leaf_at(l).hook_count > 0 && !is_traced(r, l); }
  private:
   const recording& r_;
   capture_progress& at_;

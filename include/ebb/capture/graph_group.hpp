@@ -44,7 +44,7 @@ class graph_group final : public merged_group {
     values_ = vec<std::size_t>(s.count() + 1, 0);
   }
   static group_interface interface_of(const composer& c, const distinct_results& d) {
-    group_interface all{c.arguments, {}};
+    group_interface all{c.arguments, {}, {}, {}};
     vec<int> first(d.g.out.size(), -1);  // the result that has the array of each output
     for (int i = 0; i < c.results.size(); ++i) {
       group_interface::result x{c.results[i]};
@@ -62,13 +62,13 @@ class graph_group final : public merged_group {
   /// From how many bytes of an argument on a product is dear enough.
   static constexpr std::size_t pays_from = std::size_t{32} << 10;
 
-  bool run_program(walk& w, group_scratch& s) override {
+  bool run_program(backward_pass& pass, group_scratch& s) override {
     const graph& g = program_.program();
     if (std::none_of(s.from.begin(), s.from.end(), [](const group_source& x) { return x.bytes() >= pays_from; })) return false;
     for (int i = 0; i < g.syms.count(); ++i) {
       const extent_origin& o = g.syms.origin(i);
       std::size_t& value = values_[i];
-      if (o.rule == extent_rule::argument) value = static_cast<const node&>(*w.at(o.a).at).symbols()[o.b];
+      if (o.rule == extent_rule::argument) value = static_cast<const node&>(*pass.vertices().at(o.a).at).symbols()[o.b];
       else {
         const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, values_.data())); };
         value = static_cast<std::size_t>(apply(o.rule, operand(o.a), operand(o.b)));
@@ -82,7 +82,7 @@ class graph_group final : public merged_group {
         continue;
       }
       const int k = g.out[own];
-      s.results.push(result_array(s, x, volume(g.shape_of(k), values_.data()) * size_of(g.op(k).result)));
+      s.results.push(result_array(pass, s, x, volume(g.shape_of(k), values_.data()) * size_of(g.op(k).result)));
       to_[own++] = s.results.back().data();
     }
     program_.run(pointers_.data(), to_.data(), values_.data(), "ebb::backward");

@@ -61,6 +61,7 @@ class merged_group {
       if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push(x.to.at);
       shares_ = shares_ || x.shared >= 0;
     }
+    for (int l : interface_.cleared) leaves_.push(l);
     vec<int> seen;
     const auto expect = [&](int v) {
       if (at.is_certain() || std::find(seen.begin(), seen.end(), v) != seen.end()) return;
@@ -92,7 +93,7 @@ class merged_group {
       if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
     if (!pays(w)) return false;
     const forgetting at_the_end(s);
-    if (!gather(w, s) || !run_program(w, s)) return false;
+    if (!gather(w, s) || !run_program(pass, s)) return false;
     publish(pass, w, s);
     return true;
   }
@@ -111,13 +112,13 @@ class merged_group {
   /// Whether its nodes would not be faster one by one, where that is seen at once.
   virtual bool pays(walk&) const { return true; }
   /// Fills s.results; what may be written over its argument takes its array.
-  virtual bool run_program(walk& w, group_scratch& s) = 0;
+  virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
 
   static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
 
-  static storage result_array(group_scratch& s, const group_interface::result& x, std::size_t bytes) {
+  storage result_array(backward_pass& pass, const group_scratch& s, const group_interface::result& x, std::size_t bytes) const {
     if (x.over >= 0)
-      if (const storage& old = s.from[x.over].array(); old.use_count() == 1 && old.bytes() == bytes) return old;
+      if (const storage& old = s.from[x.over].array(); old.bytes() == bytes && is_free(pass, s, x, old)) return old;
     return storage(bytes);
   }
 
@@ -133,6 +134,28 @@ class merged_group {
     ~forgetting() { s.forget(); }
     group_scratch& s;
   };
+
+  /// Whether nobody else has the array when it is time to write. Nodes that have run before a leaf's value is updated no longer keep it.
+  bool is_free(backward_pass& pass, const group_scratch& s, const group_interface::result& x, const storage& old) const {
+    auto others = static_cast<std::ptrdiff_t>(old.use_count()) - 1;
+    if (others == 0 || x.to.is != capture_place::kind::leaf_value || pass.options().retain_graph) return others == 0;
+    const auto is_old = [&](const storage& one) { return one.data() == old.data(); };
+    for (const group_interface::result& r : interface_.results)
+      if (r.shared >= 0 && r.is_argument && s.from[r.shared].data() == old.data()) return false;
+    int behind = -1;
+    for (const group_interface::update& u : interface_.updates)
+      if (u.leaf == x.to.at) behind = u.behind;
+    for (int i = first_; i <= behind; ++i) {
+      node& n = static_cast<node&>(*pass.vertices().at(i).at);
+      others -= std::count_if(n.saved(), n.saved() + n.program->saved, is_old);
+    }
+    return others == std::count_if(s.held.begin(), s.held.end(), is_old);
+  }
+  static hook* hook_of(const vertex& v, int number) {
+    for (const hook_list::entry& e : v.hooks->entries)
+      if (e.call && number-- == 0) return e.call.get();
+    return nullptr;
+  }
 
   /// In the order of their addresses, so that two threads never wait for each other.
   class leaf_locks {
@@ -162,37 +185,36 @@ class merged_group {
     if (!alone) s.held.reserve(count);  // their addresses are kept
     s.from.shrink(0);
     group_source* to = s.from.extend(count);
+    for (const group_interface::update& u : interface_.updates)
+      if (!hook_of(leaf_at(w, u.leaf), u.hook)->states()) return false;
     gradient* const slots = w.gradients();
+    const capture_place* last = nullptr;  // the hook whose values those are
+    const void* values[max_bound];
     for (const capture_place& p : interface_.arguments) {
       vertex& v = *w.at(p.at).at;
       switch (p.is) {
         case capture_place::kind::slot: *to++ = group_source(&slots[r_.visit_at(p.at).first + p.number].value); break;
         case capture_place::kind::leaf_gradient: *to++ = group_source(&static_cast<leaf&>(v).grad.value); break;
+        case capture_place::kind::leaf_value: *to++ = group_source(&static_cast<leaf&>(v).value); break;
+        case capture_place::kind::state: *to++ = group_source(hook_of(v, p.number)->states() + p.value); break;
         case capture_place::kind::saved:
           if (alone) *to++ = group_source(static_cast<node&>(v).saved() + p.number);
           else *to++ = group_source(&s.held[s.held.push(detail::saved_value(static_cast<node&>(v), p.number))]);
           break;
         default:
-          *to = group_source(bound_value(v, p));
-          if (!(to++)->is_bound()) return false;
+          if (!last || last->at != p.at || last->number != p.number) hook_of(v, p.number)->values(values);
+          last = &p;
+          *to++ = group_source(values[p.value]);
       }
     }
     return true;
   }
-  /// The number-th hook that is there, and the value bound to it.
-  const void* bound_value(const vertex& v, const capture_place& p) const {
-    const void* values[max_bound];
-    int number = p.number;
-    for (const hook_list::entry& e : v.hooks->entries) {
-      if (!e.call || number-- > 0) continue;
-      if (const hook_program* const h = e.call->traced(); !h || h->values > max_bound) return nullptr;
-      e.call->values(values);
-      return values[p.value];
-    }
-    return nullptr;
-  }
-  static constexpr int max_bound = 16;
 
+  static void put(gradient& g, storage& value) {
+    g.value = std::move(value);
+    if (g.from) g.from = nullptr, g.output = 0;
+    g.defined = true;
+  }
   void publish(backward_pass& pass, walk& w, group_scratch& s) {
     vec<storage>& out = s.results;
     for (int r = 0; shares_ && r < out.size(); ++r)
@@ -206,15 +228,25 @@ class merged_group {
       const capture_place& to = interface_.results[r].to;
       visit& v = w.at(to.at);
       gradient& slot = slots[v.first + to.number];
-      const bool is_slot = to.is == capture_place::kind::slot;
-      gradient& g = is_slot ? slot : static_cast<leaf&>(*v.at).grad;
-      g.value = std::move(out[r]);
-      if (g.from) g.from = nullptr, g.output = 0;
-      g.defined = true;
-      if (is_slot) continue;
-      if (slot.defined) slot = {};
+      switch (to.is) {
+        case capture_place::kind::state: hook_of(*v.at, to.number)->states()[to.value] = std::move(out[r]); break;
+        case capture_place::kind::leaf_value:
+          static_cast<leaf&>(*v.at).value = std::move(out[r]);
+          static_cast<leaf&>(*v.at).version.fetch_add(1, std::memory_order_relaxed);
+          break;
+        case capture_place::kind::slot: put(slot, out[r]); break;
+        default:
+          put(static_cast<leaf&>(*v.at).grad, out[r]);
+          if (slot.defined) slot = {};
+          v.waiting = -1;
+      }
+    }
+    for (int l : interface_.cleared) {
+      visit& v = w.at(l);
+      leaf_at(w, l).grad = slots[v.first] = {};
       v.waiting = -1;
     }
+    for (const group_interface::update& u : interface_.updates) hook_of(leaf_at(w, u.leaf), u.hook)->note_update();
     if (!pass.options().retain_graph)
       for (int i = first_; i < last_; ++i) release_saved(static_cast<node&>(*w.at(i).at));
   }
@@ -262,7 +294,7 @@ class chain_group final : public merged_group {
     return g.value.bytes() >= chain_bytes;
   }
 
-  bool run_program(walk& w, group_scratch& s) override {
+  bool run_program(backward_pass& pass, group_scratch& s) override {
     const std::size_t size = size_of(p_.type);
     char* const arena = s.arena.take(arena_);
     s.places.shrink(0);
@@ -286,12 +318,12 @@ class chain_group final : public merged_group {
       ++to;
     }
     for (const auto& [v, o] : p_.extents)
-      if (!agree(extents_of(*w.at(v).at, static_cast<std::uint32_t>(o)).volume() * size)) return false;
+      if (!agree(extents_of(*pass.vertices().at(v).at, static_cast<std::uint32_t>(o)).volume() * size)) return false;
     storage* result = s.results.extend(interface_.results.size());
     for (int r = 0; r < interface_.results.size(); ++r, ++result) {
       const group_interface::result& x = interface_.results[r];
       if (x.shared >= 0) continue;
-      *result = result_array(s, x, bytes);
+      *result = result_array(pass, s, x, bytes);
       if (const int i = place_of_result_[r]; i >= 0) places[i] = chain_place::array(result->data());
     }
     const auto run = [&]<class T>(T) { run_chain<T>(p_.code.data(), places, p_.use.data(), p_.places.size(), bytes / size, arena); };

@@ -80,4 +80,24 @@ constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& argument
   return splice(to, from, arguments, symbol);
 }
 
+/// The same of a program by element, made for rows: here the rows have this shape.
+constexpr vec<int> splice_over(graph& to, const graph& from, const vec<int>& arguments, int shape) {
+  vec<int> at(from.size(), -1);
+  const int one = to.intern({}), rank = to.shapes[shape].rank;
+  for (int k = 0; k < from.size(); ++k) {
+    equation e = from.eq[k];
+    if (e.op->what == kind::input) {
+      at[k] = arguments[static_cast<int>(e.attr[0])];
+      continue;
+    }
+    e.shape = from.shape_of(k).rank == 0 ? one : shape;
+    if (e.op->what == kind::broadcast) e.attr[0] = (std::int64_t{1} << rank) - 1;
+    const vec<int> in = renumbered(from, k, at);
+    at[k] = to.add(e, range_of(in));
+  }
+  vec<int> out;
+  for (int o : from.out) out.push(at[o]);
+  return out;
+}
+
 }  // namespace ebb::inline EBB_ABI
