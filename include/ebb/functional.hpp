@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/settings.hpp"
 #include "base/hash.hpp"
+#include "base/objects.hpp"
 #include "base/repeat.hpp"
 #include "base/text.hpp"
 #include "base/vec.hpp"

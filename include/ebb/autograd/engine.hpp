@@ -13,12 +13,14 @@
 #include "mismatch.hpp"
 #include "walk.hpp"
 
+#include "../base/objects.hpp"
 #include "../base/settings.hpp"
 
 #include <any>
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -185,7 +187,7 @@ class backward_pass {
 
  private:
   struct what_hooks_leave {
-    std::vector<std::function<void()>> callbacks;
+    objects<std::function<void()>> callbacks;
     std::unordered_map<const void*, std::any> states;
   };
   what_hooks_leave& extras() {
@@ -275,7 +277,7 @@ class backward_pass {
     else n.program->twice(n, nullptr).pull(n, in, out, false);
   }
   [[gnu::noinline]] void record_program(const visit& v, node& n, gradient* in, gradient* out) {
-    std::vector<gradient> all(in, in + v.outputs);
+    objects<gradient> all(in, in + v.outputs);
     all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
     if (n.program->twice) n.program->twice(n, options_.graph).pull(n, all.data(), out, true);
     else n.program->record(n, all.data(), out);
@@ -284,7 +286,7 @@ class backward_pass {
     const int ins = n.program->outputs, outs = n.program->edges;
     const bool create = records();
     n.hooks->run(hook_kind::node_pre, 0, {.at = &n, .in = in, .ins = ins, .create_graph = create});
-    std::vector<gradient> shown;
+    objects<gradient> shown;
     if (n.hooks->has(hook_kind::node_post)) shown.assign(in, in + ins);
     run_program(v, n, in, out);
     n.hooks->run(hook_kind::node_post, 0, {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = create});

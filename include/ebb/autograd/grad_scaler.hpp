@@ -15,7 +15,12 @@
 #include "optimizer.hpp"
 #include "unscale.hpp"
 
+#include "../base/objects.hpp"
+
+#include <algorithm>
+#include <concepts>
 #include <limits>
+#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -83,7 +88,7 @@ class grad_scaler {
     find_targets(opt);
     const bool good = !enabled() || unscale_targets("ebb::grad_scaler::step", true);
     if (good) opt.step();
-    if (enabled()) note_step();
+    if (enabled()) note_step(targets_);
     return good;
   }
 
@@ -152,12 +157,17 @@ class grad_scaler {
       with_dtype(l.type, [&]<class T>(T) { targets_.push_back(detail::unscale_target::of<T>(l)); });
     }
   }
-  bool unscale_targets(const char* call, bool steps);
-  void note_step();
-  entry* find(const leaf* l, std::size_t count);
-  entry* find(const leaf* l) { return find(l, entries_.size()); }
-  bool unscale_one(const detail::unscale_target& t);
-  hook_handle add_hook(const detail::unscale_target& t);
+  // Templates of what they are called with: see [note: compiled where used].
+  template <std::same_as<const char*> Call>
+  bool unscale_targets(Call call, bool steps);
+  template <std::same_as<detail::unscale_target> Target>
+  void note_step(const objects<Target>& targets);
+  template <std::same_as<leaf> Leaf>
+  entry* find(const Leaf* l, std::size_t count);
+  template <std::same_as<detail::unscale_target> Target>
+  bool unscale_one(const Target& t);
+  template <std::same_as<detail::unscale_target> Target>
+  hook_handle add_hook(const Target& t);
   static bool is_scale(double x) { return x > 0 && x <= std::numeric_limits<float>::max(); }
   void require_scaled(const char* call) const;
   void set_scale(float scale);
@@ -168,9 +178,9 @@ class grad_scaler {
   grad_scaler_options options_;
   std::shared_ptr<detail::loss_scale> scale_ = std::make_shared<detail::loss_scale>();
   std::uint64_t good_steps_ = 0;
-  std::vector<entry> entries_;  // in the order of addresses
-  std::vector<std::weak_ptr<detail::unscaled_by_hook>> hooks_;
-  std::vector<detail::unscale_target> targets_;  // of the call that runs now
+  objects<entry> entries_;  // in the order of addresses
+  objects<std::weak_ptr<detail::unscaled_by_hook>> hooks_;
+  objects<detail::unscale_target> targets_;  // of the call that runs now
 };
 
 inline grad_scaler::grad_scaler(const grad_scaler_options& options) : options_(options) {
@@ -182,32 +192,34 @@ inline grad_scaler::grad_scaler(const grad_scaler_options& options) : options_(o
 }
 
 /// Among the first `count` entries.
-inline grad_scaler::entry* grad_scaler::find(const leaf* l, std::size_t count) {
+template <std::same_as<leaf> Leaf>
+grad_scaler::entry* grad_scaler::find(const Leaf* l, std::size_t count) {
   const auto first = entries_.begin(), last = first + static_cast<std::ptrdiff_t>(count);
   const auto at = std::lower_bound(first, last, l, [](const entry& e, const leaf* x) { return std::less<>{}(e.address(), x); });
   return at != last && at->address() == l ? &*at : nullptr;
 }
 
 /// The targets' gradients, unless that has been done. Returns whether all are finite.
-inline bool grad_scaler::unscale_targets(const char* call, bool steps) {
+template <std::same_as<const char*> Call>
+bool grad_scaler::unscale_targets(Call call, bool steps) {
   require_scaled(call);
   bool any = false, finite = true;
-  for (const auto& [at, unscale] : targets_) {
-    const entry* const e = find(at);
+  for (const auto& [at, function] : targets_) {
+    const entry* const e = find(at, entries_.size());
     if (e && e->stepped) raise(std::string(call) + ": the optimizer has stepped since the last update: call update once an iteration");
     if (!at->grad.defined) continue;
     any = true;
     if (e && !steps) raise(std::string(call) + ": the gradient of " + name_of(*at) + " has been unscaled since the last update");
-    if (!unscale) raise_narrow(call, name_of(*at));
+    if (!function) raise_narrow(call, name_of(*at));
   }
   if (steps && !any) raise(std::string(call) + ": no parameter of the optimizer has a gradient");
-  for (const auto& [at, unscale] : targets_)
+  for (const auto& [at, function] : targets_)
     if (at->grad.defined) at->grad.value.detach();  // all that may fail
   entries_.reserve(entries_.size() + targets_.size());
   std::sort(targets_.begin(), targets_.end(), [](const auto& x, const auto& y) { return std::less<>{}(x.at, y.at); });
   const std::size_t before = entries_.size();
   for (std::size_t i = 0; i < targets_.size(); ++i) {
-    const auto& [at, unscale] = targets_[i];
+    const auto& [at, function] = targets_[i];
     if (!at->grad.defined || (i > 0 && targets_[i - 1].at == at)) continue;
     const entry* const e = find(at, before);
     if (!e) entries_.push_back({counted<vertex>(at), unscale_one(targets_[i]), false});
@@ -217,22 +229,25 @@ inline bool grad_scaler::unscale_targets(const char* call, bool steps) {
   return finite;
 }
 /// Returns whether it is finite. What a hook has unscaled already is left as it is.
-inline bool grad_scaler::unscale_one(const detail::unscale_target& t) {
+template <std::same_as<detail::unscale_target> Target>
+bool grad_scaler::unscale_one(const Target& t) {
   for (const auto& weak : hooks_)
     if (const auto seen = weak.lock(); seen && seen->at == t.at && seen->any.load(std::memory_order_relaxed))
       return seen->finite.load(std::memory_order_relaxed);
   return t.unscale(t.at->grad, t.at->extents.volume(), scale_->reciprocal());
 }
-inline void grad_scaler::note_step() {
-  for (const auto& t : targets_)
-    if (entry* const e = find(t.at)) e->stepped = true;
+template <std::same_as<detail::unscale_target> Target>
+void grad_scaler::note_step(const objects<Target>& targets) {
+  for (const auto& t : targets)
+    if (entry* const e = find(t.at, entries_.size())) e->stepped = true;
 }
 
-inline hook_handle grad_scaler::add_hook(const detail::unscale_target& t) {
+template <std::same_as<detail::unscale_target> Target>
+hook_handle grad_scaler::add_hook(const Target& t) {
   auto seen = std::make_shared<detail::unscaled_by_hook>();
   seen->at = t.at;
   seen->scale = scale_;
-  std::erase_if(hooks_, [](const auto& weak) { return weak.expired(); });
+  hooks_.erase_if([](const auto& weak) { return weak.expired(); });
   hooks_.push_back(seen);
   hook_list& h = hooks_of(*t.at);
   return {h, h.add(hook_kind::tensor, 0, std::make_shared<detail::unscaling_hook>(std::move(seen), t.unscale))};

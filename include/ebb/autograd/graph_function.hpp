@@ -5,6 +5,7 @@
 #include "derivation.hpp"
 #include "thread.hpp"
 
+#include "../base/objects.hpp"
 #include "../exec/ambient.hpp"
 #include "../exec/blocks.hpp"
 
@@ -69,7 +70,7 @@ class graph_function : public node_program {
   static const twice_differentiable& twice_of(const node& n, const higher_order*);
 
   graph g_;
-  std::vector<dtype> output_types_;
+  vec<dtype> output_types_;
   const cast_context* const* followed_;
   std::once_flag once_[contexts];
   std::unique_ptr<derived_backward> derived_[contexts];
@@ -89,7 +90,7 @@ class derived_backward final : public twice_differentiable {
     const bool extended = has_gradient_of_kept(n, in);
     graph_function& f = extended ? this->extended() : backward_;
     const int kept = d_.kept.size();
-    std::vector<gradient> x;
+    objects<gradient> x;
     std::uint64_t arrived = 0;
     for (int i = 0; i < kept; ++i) x.push_back(kept_value(n, i, records));
     const auto add_seed = [&](int output) {
@@ -175,7 +176,7 @@ inline graph_function::graph_function(const graph& g, const char* node_name, con
                    .twice = twice_of},
       g_(g),
       followed_(followed) {
-  for (int o : g_.out) output_types_.push_back(g_.op(o).result);
+  for (int o : g_.out) output_types_.push(g_.op(o).result);
   types = output_types_.data();
 }
 
@@ -198,7 +199,7 @@ inline const derived_backward& graph_function::derived_here() {
 inline void graph_function::call(const gradient* in, const std::size_t* symbol_values, gradient* out, bool records) {
   const derived_backward& t = derived();
   const derivation& d = t.graphs();
-  std::vector<storage> x, y(static_cast<std::size_t>(d.forward.out.size()));
+  objects<storage> x, y(static_cast<std::size_t>(d.forward.out.size()));
   for (int i = 0; i < g_.inputs; ++i) x.push_back(in[i].value);
   t.run_forward(x.data(), symbol_values, y.data());
   counted<vertex> history;

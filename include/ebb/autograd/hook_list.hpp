@@ -11,12 +11,12 @@
 #include "thread.hpp"
 #include "vertex.hpp"
 
+#include "../base/objects.hpp"
 #include "../exec/chainable.hpp"
 #include "../graph/frozen.hpp"
 
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -76,12 +76,12 @@ struct hook_list {
   };
 
   owner_count owners;
-  std::vector<entry> entries;
+  objects<entry> entries;
   struct retained_gradient {
     bool on = false;
     gradient value;
   };
-  std::vector<retained_gradient> retained;  // by output; empty if none retains
+  objects<retained_gradient> retained;  // by output; empty if none retains
   std::uint64_t next_id = 0;
   std::string name;  // of a leaf, if the user gave it one
   std::atomic<int> running = 0;
@@ -96,7 +96,7 @@ struct hook_list {
     for (entry& e : entries)
       if (e.id == id) e.call = nullptr;
     if (running.load(std::memory_order_relaxed) == 0)  // else a pass counts places
-      std::erase_if(entries, [](const entry& e) { return !e.call; });
+      entries.erase_if([](const entry& e) { return !e.call; });
   }
   bool has(hook_kind kind) const {
     for (const entry& e : entries)

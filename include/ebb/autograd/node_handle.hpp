@@ -4,6 +4,7 @@
 
 #include "hooks.hpp"
 
+#include <concepts>
 #include <vector>
 
 namespace ebb::inline EBB_ABI {
@@ -156,8 +157,9 @@ class node_handle {
   std::string name() const { return name_of(*at_); }
   bool is_leaf() const { return at_->is_leaf; }
   /// Where its gradients go: one for each operand that is a variable, none for those without a history.
-  std::vector<std::optional<node_handle>> next_functions() const {
-    std::vector<std::optional<node_handle>> r;
+  template <std::same_as<node_handle> Handle = node_handle>  // see [note: compiled where used]
+  std::vector<std::optional<Handle>> next_functions() const {
+    std::vector<std::optional<Handle>> r;
     if (is_leaf()) return r;
     const node& n = static_cast<const node&>(*at_);
     for (int j = 0; j < n.program->edges; ++j) {

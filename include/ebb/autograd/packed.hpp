@@ -6,9 +6,10 @@
 #include "thread.hpp"
 #include "vertex.hpp"
 
+#include "../base/objects.hpp"
+
 #include <any>
 #include <memory>
-#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -22,7 +23,7 @@ struct saved_hooks {
 /// What was saved by a node, as its hooks packed it.
 struct packed_values {
   std::shared_ptr<saved_hooks> hooks;
-  std::vector<std::any> values;
+  objects<std::any> values;
 };
 
 inline void drop_packed(node& n) noexcept { delete n.packed.exchange(nullptr); }
@@ -30,8 +31,8 @@ inline void drop_packed(node& n) noexcept { delete n.packed.exchange(nullptr); }
 namespace detail {
 
 /// The scopes of a thread, the innermost last.
-inline std::vector<std::shared_ptr<saved_hooks>>& packing_scopes() {
-  static thread_local std::vector<std::shared_ptr<saved_hooks>> scopes;
+inline objects<std::shared_ptr<saved_hooks>>& packing_scopes() {
+  static thread_local objects<std::shared_ptr<saved_hooks>> scopes;
   return scopes;
 }
 

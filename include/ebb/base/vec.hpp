@@ -1,6 +1,8 @@
 // ebb/base/vec.hpp — a growing array for passes: usable in constant expressions everywhere.
 // SPDX-License-Identifier: BSL-1.0
 //
+// Without functions of std, which each vec<T> would have compiled for its T: there are many, in every program.
+//
 // Not std::vector: that one is no constant expression under _GLIBCXX_DEBUG, and its iterators cost clang three times the steps.
 #pragma once
 
@@ -8,7 +10,6 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <utility>
 
 namespace ebb::inline EBB_ABI {
 
@@ -41,14 +42,19 @@ class vec {
   constexpr ~vec() { delete[] data_; }
 
   constexpr void swap(vec& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(capacity_, other.capacity_);
+    T* const data = data_;
+    const int size = size_, capacity = capacity_;
+    data_ = other.data_;
+    size_ = other.size_;
+    capacity_ = other.capacity_;
+    other.data_ = data;
+    other.size_ = size;
+    other.capacity_ = capacity;
   }
   constexpr void reserve(int capacity) {
     if (capacity <= capacity_) return;
     T* grown = new T[static_cast<std::size_t>(capacity)]{};
-    for (int i = 0; i < size_; ++i) grown[i] = std::move(data_[i]);
+    for (int i = 0; i < size_; ++i) grown[i] = static_cast<T&&>(data_[i]);
     delete[] data_;
     data_ = grown;
     capacity_ = capacity;
@@ -60,7 +66,7 @@ class vec {
   /// Appends and returns the number of the new item.
   constexpr int push(T item) {
     if (size_ == capacity_) reserve(capacity_ ? 2 * capacity_ : 8);
-    data_[size_] = std::move(item);
+    data_[size_] = static_cast<T&&>(item);
     return size_++;
   }
   /// Room for `count` more items, which the caller fills: one call where pushing would be many.
@@ -73,7 +79,7 @@ class vec {
     T* const to = extend(count);
     for (int i = 0; i < count; ++i) to[i] = items[i];
   }
-  constexpr T pop() { return std::move(data_[--size_]); }
+  constexpr T pop() { return static_cast<T&&>(data_[--size_]); }
   constexpr void shrink(int size) { size_ = size; }
 
   constexpr T& operator[](int i) { return data_[i]; }

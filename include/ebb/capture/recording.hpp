@@ -12,6 +12,8 @@
 
 #include "options.hpp"
 
+#include "../base/objects.hpp"
+
 #include <cstdint>
 #include <string>
 
@@ -238,7 +240,7 @@ class recording {
           if (v[i].at == v[j].at) return false;
       return true;
     }
-    static thread_local std::vector<const vertex*> table;
+    static thread_local objects<const vertex*> table;
     const auto mask = std::bit_ceil(static_cast<std::size_t>(n) * 2) - 1;
     table.assign(mask + 1, nullptr);
     for (int i = 0; i < n; ++i) {
