@@ -210,3 +210,37 @@ TEST_CASE("AMP-18: functions of one operand that no context changes; an explicit
   same("embedding", [](auto x) { return ebb::take(x, classes(x)); });
   CHECK(unlike.empty());
 }
+
+TEST_CASE("AMP-18: functions that are not recorded, and that have no class: their dtype is that of their operand in every context") {
+  const auto own = [](const char* name, const char* result, auto f) {
+    using F = decltype(f);
+    table ours;
+    rows<off, F, matrix>{ours}.add_all();
+    rows<autocast<bf16>, F, matrix>{ours}.add_all();
+    rows<autocast<f16>, F, matrix>{ours}.add_all();
+    INFO(name);
+    CHECK(ours.size() == 9);
+    for (const auto& [row, type] : ours) CHECK(type == (*result ? std::string(result) : row.substr(row.find(' ') + 1)));
+  };
+  own("abs", "", [](auto x) { return ebb::abs(x); });
+  own("ceil", "", [](auto x) { return ebb::ceil(x); });
+  own("floor", "", [](auto x) { return ebb::floor(x); });
+  own("round", "", [](auto x) { return ebb::round(x); });
+  own("trunc", "", [](auto x) { return ebb::trunc(x); });
+  own("sign", "", [](auto x) { return ebb::sign(x); });
+  own("square", "", [](auto x) { return ebb::square(x); });
+  own("cos", "", [](auto x) { return ebb::cos(x); });
+  own("log_sigmoid", "", [](auto x) { return ebb::log_sigmoid(x); });
+  own("minimum", "", [](auto x) { return ebb::minimum(x, x); });
+  own("min", "", [](auto x) { return ebb::min<0>(x); });
+  own("stop_gradient", "", [](auto x) { return ebb::stop_gradient(x); });
+  own("transpose", "", [](auto x) { return ebb::transpose(x); });
+  own("reshape", "", [](auto x) { return ebb::reshape<16>(x); });
+  own("slice", "", [](auto x) { return ebb::slice<0, 0, 2>(x); });
+  own("flip", "", [](auto x) { return ebb::flip<0>(x); });
+  own("isnan", "bool", [](auto x) { return ebb::isnan(x); });
+  own("isfinite", "bool", [](auto x) { return ebb::isfinite(x); });
+  own("any", "bool", [](auto x) { return ebb::any(x > 0); });
+  own("argmax", "int64", [](auto x) { return ebb::argmax<1>(x); });
+  own("argmin", "int64", [](auto x) { return ebb::argmin<1>(x); });
+}

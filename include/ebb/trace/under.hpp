@@ -256,7 +256,8 @@ constexpr auto under(F) {
   static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
   return detail::entered<C, F>{};
 }
-/// f with autocast off, inside a function that may be in a context.
+/// f with autocast off, inside a function that may be in a context. Pulls are not inside: in which context grad(no_autocast(f)) pulls, its
+/// policy says; no_autocast(grad(f)) is off in all of it.
 template <class F>
 constexpr auto no_autocast(F f) {
   return under<off>(f);
