@@ -210,5 +210,6 @@
 #include "capture/captured.hpp"
 #include "capture/cache.hpp"
 #include "capture/captured_graph.hpp"
+#include "capture/captured_plan.hpp"
 #include "capture/explain.hpp"
 #include "capture/switch.hpp"

@@ -108,6 +108,53 @@ TEST_CASE("CA-130, CA-132, CA-133: a graph names its nodes in the order in which
                           "call_accumulate_grad w, w_grad, add"}));
 }
 
+TEST_CASE("what was compiled ahead of a region is told once, and of each plan what runs as one") {
+  const listening scope(false, false);
+  const ca::enable on;
+  ebb::set_log(log_topic::aot, true);
+  ebb::set_log(log_topic::plan, true);
+  constexpr auto fresh = ebb::compile([](auto x) { return ebb::tanh(x) + 2; });
+  const auto run = [&] {
+    const var x = named("x"), w = named("w");
+    w.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p - g, ebb::nothing); });
+    const var h = product(fresh(x), w);
+    h.register_hook([](const array&) {});
+    total(hyperbolic(hyperbolic(h))).backward();
+  };
+  run();
+  CHECK(in_order(reasons, {"Forward graph of aot", "tanh+add", "tanh", "Backward graph of aot", "Plan of CompiledAutograd0:",
+                           "one chain in registers: sum (NodeCall 1), tanh (NodeCall 2), tanh (NodeCall 3)", "reads the gradient of sum (NodeCall 1)",
+                           "writes the gradient of mul (NodeCall 4)", "node by node: mul (NodeCall 4), tanh+add (NodeCall 5)"}));
+  reasons.clear();
+  ca::clear_cache();
+  run();
+  CHECK(reasons.find("Forward graph") == std::string::npos);
+  CHECK(in_order(reasons, {"Plan of CompiledAutograd1:"}));
+  ebb::set_log(log_topic::aot, false);
+  ebb::set_log(log_topic::plan, false);
+}
+
+TEST_CASE("a plan can be drawn: the captured graph, with a box around what is one pass over memory") {
+  static std::string graph, plan;
+  static int groups;
+  ca::options o;
+  o.compiler = [](const ebb::captured_graph& g) {
+    graph = to_dot(g);
+    const ebb::captured_plan p(g);
+    plan = to_dot(p);
+    groups = p.groups();
+    return ebb::backend::merge;
+  };
+  ca::clear_cache();
+  const ca::enable on(o);
+  total(hyperbolic(product(named("x"), named("w")))).backward();
+  CHECK(groups == 1);
+  CHECK(count(graph, "subgraph cluster") >= 3);
+  CHECK(count(plan, "subgraph cluster") == 1);
+  CHECK(count(plan, " -> ") == count(graph, " -> "));
+  ca::reset();
+}
+
 TEST_CASE("CA-131: a region that is used three times in one backward has three sets of names") {
   const listening scope(false);
   const ca::enable on;

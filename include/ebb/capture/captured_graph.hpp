@@ -21,14 +21,19 @@ namespace ebb::inline EBB_ABI {
 namespace detail {
 
 /// The number of a region among all that have been captured.
-inline int region_number(const node_program* p) {
+struct region_place {
+  int number;
+  bool is_new;
+};
+inline region_place region_number(const node_program* p) {
   static std::mutex mutex;
   static vec<const void*> numbers;
   const std::lock_guard<std::mutex> alone(mutex);
   int n = 0;
   while (n < numbers.size() && numbers[n] != p) ++n;
-  if (n == numbers.size()) numbers.push(p);
-  return n;
+  const bool is_new = n == numbers.size();
+  if (is_new) numbers.push(p);
+  return {n, is_new};
 }
 
 constexpr const char* text_of(hook_kind k) {
@@ -48,16 +53,17 @@ inline std::string node_call(const std::string& name, int number) { return name 
 class captured_graph {
  public:
   captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
-      : name_("CompiledAutograd" + std::to_string(number)), progress_(r), all_(r, progress_, pieces_, &pass) {
+      : name_("CompiledAutograd" + std::to_string(number)), key_(r), progress_(r), all_(r, progress_, pieces_, &pass) {
     for (int i = r.nodes(); i-- > 0;)  // regions that run first in the forward have the smaller numbers
-      if (r.node_at(i).program->graphs) detail::region_number(r.node_at(i).program);
+      if (const node_program* p = r.node_at(i).program; p->graphs && detail::region_number(p).is_new) new_regions_.push(p);
     for (int v = 0; v < r.nodes() + r.leaves(); ++v) {
       vertex_.push(name_of(*pass.vertices().at(v).at));
       prefix_.push({});
       if (r.is_leaf(v) || !r.node_at(v).program->graphs) continue;
       int used = 0;
       for (int u = 0; u < v; ++u) used += r.node_at(u).program == r.node_at(v).program;
-      prefix_.back() = "aot" + std::to_string(detail::region_number(r.node_at(v).program)) + (used ? "_" + std::to_string(used) : "") + "_";
+      const int region = detail::region_number(r.node_at(v).program).number;
+      prefix_.back() = "aot" + std::to_string(region) + (used ? "_" + std::to_string(used) : "") + "_";
     }
     for (int v = 0; v < r.nodes() + r.leaves(); ++v) {
       const int first = r.is_leaf(v) ? r.leaf_at(v).hooks : r.node_at(v).hooks;
@@ -79,6 +85,7 @@ class captured_graph {
   /// The vertex that equation k came from, or -1.
   int origin(int k) const { return all_.origin[k]; }
   const std::string& vertex_name(int v) const { return vertex_[v]; }
+  const recording& key() const { return key_; }
 
   std::string text() const {
     const graph_text names(all_.g, names_);
@@ -105,8 +112,31 @@ class captured_graph {
     return s;
   }
   std::string dot() const {
-    const graph_text names(all_.g, names_);
-    return to_dot(all_.g, [this](int k) { return std::max(origin(k), -1); }, names);
+    return dot([this](int k) { return std::max(origin(k), -1); });
+  }
+  /// box_of(k): the number of the box that equation k stands in, or -1.
+  std::string dot(auto&& box_of) const { return to_dot(all_.g, box_of, graph_text(all_.g, names_)); }
+  /// The regions that no graph had before this one: what was compiled ahead of each.
+  std::string region_text() const {
+    std::string s;
+    for (const node_program* p : new_regions_) {
+      const std::string name = "aot" + std::to_string(detail::region_number(p).number) + ", " + p->name;
+      s += "===== Forward graph of " + name + " =====\n" + to_string(p->graphs->forward.thaw());
+      s += "===== Backward graph of " + name + " =====\n" + to_string(p->graphs->backward.thaw());
+    }
+    return s;
+  }
+  /// What an argument or a result is called.
+  std::string place_name(const capture_place& p) const {
+    switch (p.is) {
+      case capture_place::kind::slot: return "seed";
+      case capture_place::kind::saved: return prefix_[p.at] + "saved" + std::to_string(p.number);
+      case capture_place::kind::leaf_gradient: return vertex_name(p.at) + "_grad";
+      case capture_place::kind::leaf_value: return vertex_name(p.at);
+      case capture_place::kind::state: return vertex_name(p.at) + "_state" + std::to_string(p.value);
+      case capture_place::kind::bound: return "bound";
+      default: return p.value >= 0 ? "call_hook" : "call_backward";
+    }
   }
 
  private:
@@ -120,7 +150,7 @@ class captured_graph {
     for (int k = 0; k < all_.g.size(); ++k) {
       const op_info& op = all_.g.op(k);
       std::string name;
-      if (op.what == kind::input) name = argument_name(argument(k));
+      if (op.what == kind::input) name = place_name(argument(k));
       else if (hook_of(k) >= 0) name = "call_hook_" + std::string(op.name);
       else if (op.what != kind::literal) name = (origin(k) >= 0 ? prefix_[origin(k)] : "") + std::string(op.name);
       names_.push(name.empty() ? name : unique(name));
@@ -129,17 +159,6 @@ class captured_graph {
   }
   /// Of an equation that is one.
   const capture_place& argument(int k) const { return all_.arguments[static_cast<int>(all_.g.eq[k].attr[0])]; }
-  std::string argument_name(const capture_place& p) const {
-    switch (p.is) {
-      case capture_place::kind::slot: return "seed";
-      case capture_place::kind::saved: return prefix_[p.at] + "saved" + std::to_string(p.number);
-      case capture_place::kind::leaf_gradient: return vertex_name(p.at) + "_grad";
-      case capture_place::kind::leaf_value: return vertex_name(p.at);
-      case capture_place::kind::state: return vertex_name(p.at) + "_state" + std::to_string(p.value);
-      case capture_place::kind::bound: return "bound";
-      default: return p.value >= 0 ? "call_hook" : "call_backward";
-    }
-  }
   int hook_of(int k) const {
     for (int i = 0; i < all_.hooks.size(); ++i)
       if (k >= all_.hooks[i].first && k < all_.hooks[i].last) return static_cast<int>(i);
@@ -173,6 +192,8 @@ class captured_graph {
   }
 
   std::string name_;
+  const recording& key_;
+  vec<const node_program*> new_regions_;
   piece_table pieces_;
   capture_progress progress_;
   composer all_;

@@ -14,6 +14,8 @@ class graph_group final : public merged_group {
   graph_group(const recording& r, const capture_progress& at, int first, int last, const composer& c)
       : graph_group(r, at, first, last, c, distinct_outputs(prune(canonical_shapes(c.g)))) {}
 
+  const char* kind() const override { return "one graph, block by block"; }
+
   static int products(const graph& g) {
     int n = 0;
     for (int k = 0; k < g.size(); ++k) n += g.op(k).what == kind::contract;

@@ -82,6 +82,10 @@ class merged_group {
   }
   virtual ~merged_group() = default;
 
+  const group_interface& interface() const { return interface_; }
+  /// What it is, for who looks at a plan.
+  virtual const char* kind() const = 0;
+
   /// False if it is not the time for it: nothing has been done then.
   bool run(backward_pass& pass) {
     walk& w = pass.vertices();
@@ -272,6 +276,8 @@ class chain_group final : public merged_group {
     for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
     if (calls <= few_calls) gauge_ = gauge();
   }
+
+  const char* kind() const override { return "one chain in registers"; }
 
  private:
   using place_kind = chain_program::place::kind;

@@ -37,6 +37,10 @@ class backward_plan {
         for (int i = s.first; i < s.last; ++i) pass.run_if_reached(i);
     }
   }
+  /// f(first, last, group) for each step: the nodes, and what runs them as one, or null.
+  void each_step(auto&& f) const {
+    for (const step& s : steps_) f(s.first, s.last, s.group.get());
+  }
   /// How many groups there are.
   int groups() const {
     return static_cast<int>(std::count_if(steps_.begin(), steps_.end(), [](const step& s) { return s.group != nullptr; }));

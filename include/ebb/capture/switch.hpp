@@ -10,6 +10,7 @@
 // A call's option beats a scope, the innermost scope beats those around it and the process. Threads do not see each other's scopes.
 #pragma once
 
+#include "captured_plan.hpp"
 #include "explain.hpp"
 
 #include "../base/log.hpp"
@@ -38,10 +39,14 @@ inline bool has_one_order(backward_pass& pass) {
 /// A graph that has just been captured is shown to who wants to see it. Returns whether it is to be merged.
 [[gnu::noinline]] inline bool show(const capturing_engine& e, const recording& key, backward_pass& pass) {
   const std::uint64_t number = counting().captures.fetch_add(1, std::memory_order_relaxed);
-  if (!e.options.compiler && !logs(log_topic::compiled_autograd)) return true;
+  const bool is_heard = logs(log_topic::compiled_autograd) || logs(log_topic::aot) || logs(log_topic::plan);
+  if (!e.options.compiler && !is_heard) return true;
   const captured_graph g(key, pass, number);
+  if (logs(log_topic::aot)) say(log_topic::aot, g.region_text());
   if (logs(log_topic::compiled_autograd)) say(log_topic::compiled_autograd, "===== Compiled autograd graph =====\n" + to_string(g));
-  return !e.options.compiler || e.options.compiler(g) == backend::merge;
+  const bool merges = !e.options.compiler || e.options.compiler(g) == backend::merge;
+  if (logs(log_topic::plan)) say(log_topic::plan, to_string(captured_plan(g, merges)));
+  return merges;
 }
 
 [[gnu::noinline]] inline counted<captured> capture(const capturing_engine& e, backward_pass& pass, std::uint32_t hash) {
