@@ -108,7 +108,7 @@ TEST_CASE("a warning is given once for each segment, whatever thread runs it, an
 
   const auto [y, pull] = ebb::vjp<1>([](auto a, auto w) { return ebb::sum(ebb::matmul(a, w) * 2); })(x, ones);
   const autocast_scope<bf16> scope;
-  CHECK(said([&pull = pull] { pull(1.f), pull(1.f); }).size() == 1);
+  CHECK(said([&p = pull] { p(1.f), p(1.f); }).size() == 1);
 }
 
 TEST_CASE("AMP-2, AMP-5: a region that was called in a context assumes it for its backward, or what its policy says") {

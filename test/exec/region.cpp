@@ -212,7 +212,7 @@ TEST_CASE("SW-2: a pull-back is called in the context that its policy assumes") 
   const auto [y, pull] = ebb::vjp<1>(product)(x_more, ones);
   {
     const autocast_scope<bf16> scope;
-    CHECK(test::says(test::raised([&pull = pull] { pull(1.f); }),
+    CHECK(test::says(test::raised([&p = pull] { p(1.f); }),
                {"the backward of matmul+sum was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>"}));
     ebb::config().autocast_mismatch = ebb::on_mismatch::ignore;
     CHECK(seen(pull(1.f)) == more);

@@ -124,7 +124,7 @@ TEST_CASE("calls inside a function without a class are cast in its context, too"
 TEST_CASE("what is said of a mismatch names the op that asks") {
   const auto [y, pull] = ebb::vjp(apply<pulls_low>)(more);
   const ebb::autocast_scope<ebb::bf16> scope;
-  CHECK(test::says(test::raised([&pull = pull] { pull(1.f); }),
+  CHECK(test::says(test::raised([&p = pull] { p(1.f); }),
                    {"ebb::vjp: the backward of pulls_low was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>: there "
                     "a weighted of f32 operands computes in f32, and would in bf16."}));
   CHECK(y == more);
