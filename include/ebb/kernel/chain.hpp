@@ -85,7 +85,7 @@ template <class V>
 EBB_INLINE V anything() {
 #if defined(__x86_64__)
   V x;
-  asm("" : "=x"(x));
+  asm volatile("" : "=x"(x));  // or g++ takes all of them for one, and copies it
   return x;
 #else
   return V{};
