@@ -165,7 +165,7 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
 /// The same by evaluation, for constant expressions. G: the program before it is planned.
 template <class G, class V, class... A>
 constexpr V evaluate_program(const A&... a) {
-  const graph g = G::g.thaw();
+  const auto g = G::g.thaw();  // of a type that depends on G: clang would compile the evaluator for everybody
   vec<cell_array> cells;
   vec<extent_list> extents;
   each_argument_leaf([&]<class Leaf>(const Leaf& leaf) {

@@ -16,6 +16,7 @@
 #include "convert.hpp"
 
 #include <optional>
+#include <type_traits>
 
 namespace ebb::inline EBB_ABI {
 
@@ -89,6 +90,10 @@ template <class C>
 inline constexpr const cast_context& context_of = detail::context_table<C>::assumed;
 /// Off, as a region assumes it that says nothing of contexts, and whose policy is same_as_forward.
 inline constexpr cast_context off_as_called{0, true, nullptr, &known_off, true};
+
+/// The same where a template with parameter T names it: else the context's casts and products were compiled for everybody, by clang.
+template <class C, class T>
+inline constexpr const cast_context& context_where = context_of<std::enable_if_t<sizeof(std::type_identity<T>) != 0, C>>;
 
 /// Inside functions on operands, and in pulls: the dtype that autocast computes in here, or nothing where it is off. Who asks makes the
 /// program depend on the context, which ebb::policy_matters and the check at run time take into account.
