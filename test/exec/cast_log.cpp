@@ -82,6 +82,22 @@ TEST_CASE("a region that a scope selects says its casts once for each context") 
                 "  forward    matmul operand 0 f32 -> bf16\n  forward    matmul operand 1 f32 -> bf16\n");
 }
 
+TEST_CASE("casts that the user wrote are none of autocast's; shared ones are") {
+  static constexpr auto product = [](auto a) { return ebb::matmul(ebb::cast<ebb::bf16>(a * a), ebb::cast<ebb::bf16>(a * a)); };
+  const listening scope;
+  ebb::compile(product)(w);
+  ebb::grad([](auto a) { return ebb::sum(ebb::cast<float>(product(a))); })(w);
+  ebb::vjp(ebb::under<ebb::autocast<ebb::f16>>([](auto a) {
+    return ebb::no_autocast([](auto b) { return ebb::matmul(ebb::cast<float>(b), ebb::cast<float>(b)); })(ebb::cast<ebb::f16>(a * a));
+  }))(ebb::tensor<double, 2, 2>{});
+  CHECK(said.find("-> f32") == std::string::npos);
+  CHECK(said.find("-> bf16") == std::string::npos);
+  said.clear();
+  ebb::compile(ebb::under<ebb::autocast<ebb::bf16, ebb::shared_casts>>([](auto a) { return ebb::matmul(a, a); }))(w);
+  CHECK(said == "autocast: ebb::compile of cast+matmul\n"
+                "  forward    matmul operand 0 f32 -> bf16\n  forward    matmul operand 1 f32 -> bf16\n");
+}
+
 TEST_CASE("what is not cast, or not asked for, is not said") {
   constexpr auto elementwise = ebb::under<ebb::autocast<ebb::bf16>>([](auto a) { return ebb::tanh(a); });
   constexpr auto product = ebb::under<ebb::autocast<ebb::f16>>([](auto a, auto b) { return ebb::matmul(a, b); });

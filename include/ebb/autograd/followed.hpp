@@ -21,8 +21,7 @@ inline constexpr bool asks_context = asked_by<F, Leaf...>.ever_differs();
 
 // A template, so that products of narrow matrices are compiled only where eager code has products.
 template <class F>
-inline constexpr const cast_context* followed_contexts[] = {&context_of<off>, &context_where<autocast<bf16>, F>,
-                                                          &context_where<autocast<f16>, F>};
+inline constexpr const cast_context* followed_contexts[] = {&context_of<off>, &context_of<autocast<bf16>>, &context_of<autocast<f16>>};
 
 /// F inside context C, as a graph that runs.
 template <class C, class F, class... T>
@@ -34,7 +33,7 @@ graph_function& function_in_context() {
 
 /// As regions do, see cast_log.hpp: once for each expression and context.
 [[gnu::cold, gnu::noinline]] inline void log_casts_of(const graph_function& f) {
-  const vec<cast_record> casts = casts_in(f.program());
+  const vec<cast_record> casts = casts_in(f.program(), true);
   if (casts.size() == 0 || !is_first_time(&f)) return;
   std::string text = cast_log_of("an expression", f.name);
   add_casts(text, "forward    ", casts);

@@ -25,23 +25,27 @@ struct cast_record {
   dtype from{}, to{};
 };
 
-/// The casts in g that autocast has made: those it has marked, and, where marks are gone, those in front of products.
-constexpr vec<cast_record> casts_in(const graph& g) {
+/// The casts in g that autocast has made: those it has marked, and, where they have no marks (shared ones of arguments, all in a backward
+/// half), those to a narrow dtype in front of ops of class `low`.
+constexpr vec<cast_record> casts_in(const graph& g, bool marked) {
   vec<cast_record> r;
   for (int k = 0; k < g.size(); ++k)
     for (int j = 0; j < g.eq[k].count; ++j) {
       const equation& e = g.eq[g.operand(k, j)];
       const bool is_cast = e.op->family == family_of<op::cast<float>> && can_be_cast(e.op->operands[0]) && can_be_cast(e.op->result);
-      if (is_cast && (is_cast_of_each_use(e) || g.op(k).autocast == precision::low))
+      if (!is_cast) continue;
+      const bool may_be_shared = !marked || g.op(g.operand(g.operand(k, j), 0)).what == kind::input;
+      if (is_cast_of_each_use(e) || (may_be_shared && g.op(k).autocast == precision::low && e.op->result != dtype::f32))
         r.push({g.op(k).name, j, e.op->operands[0], e.op->result});
     }
   return r;
 }
-template <class G>
+template <class G, bool Marked>
 inline constexpr auto casts_of = [] {
-  constexpr int count = [] { return casts_in(G::g.thaw()).size(); }();  // by itself: clang 16 keeps what a template argument allocates
+  // By itself: clang 16 keeps what a template argument allocates.
+  constexpr int count = [] { return casts_in(G::g.thaw(), Marked).size(); }();
   std::array<cast_record, static_cast<std::size_t>(count)> r{};
-  const vec<cast_record> found = casts_in(G::g.thaw());
+  const vec<cast_record> found = casts_in(G::g.thaw(), Marked);
   for (int i = 0; i < found.size(); ++i) r[static_cast<std::size_t>(i)] = found[i];
   return r;
 }();
@@ -56,8 +60,8 @@ inline std::string cast_log_of(const char* call, const char* region) { return st
 template <class Trace, class Program, class... Backward>
 [[gnu::cold, gnu::noinline]] bool say_casts(const char* call) {
   std::string text = cast_log_of(call, joined_names<Trace>.data());
-  add_casts(text, sizeof...(Backward) == 0 && holds_derivatives<Program> ? "both       " : "forward    ", casts_of<Program>);
-  (add_casts(text, "backward   ", casts_of<Backward>), ...);
+  add_casts(text, sizeof...(Backward) == 0 && holds_derivatives<Program> ? "both       " : "forward    ", casts_of<Program, true>);
+  (add_casts(text, "backward   ", casts_of<Backward, false>), ...);
   say(log_topic::autocast, text);
   return true;
 }
@@ -65,7 +69,7 @@ template <class Trace, class Program, class... Backward>
 /// Trace: the region; Program: what runs, or with a backward half beside it the forward.
 template <class Trace, class Program, class... Backward>
 EBB_INLINE void log_casts(const char* call) {
-  if constexpr (!casts_of<Program>.empty() || (!casts_of<Backward>.empty() || ...)) {
+  if constexpr (!casts_of<Program, true>.empty() || (!casts_of<Backward, false>.empty() || ...)) {
     if (!logs(log_topic::autocast)) [[likely]] return;
     static const bool said = say_casts<Trace, Program, Backward...>(call);
     static_cast<void>(said);
