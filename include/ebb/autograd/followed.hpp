@@ -21,7 +21,8 @@ inline constexpr bool asks_context = asked_by<F, Leaf...>.ever_differs();
 
 // A template, so that products of narrow matrices are compiled only where eager code has products.
 template <class F>
-inline constexpr const cast_context* followed_contexts[] = {&context_of<off>, &context_of<autocast<bf16>>, &context_of<autocast<f16>>};
+inline constexpr const cast_context* followed_contexts[] = {&context_of<off>, &context_where<autocast<bf16>, F>,
+                                                          &context_where<autocast<f16>, F>};
 
 /// F inside context C, as a graph that runs.
 template <class C, class F, class... T>
