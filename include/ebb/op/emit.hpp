@@ -21,9 +21,10 @@ struct attributes {
   std::int64_t a = 0, b = 0;
 };
 
-/// Op for dtype T on operands, with a result of the given shape.
+/// Op for dtype T on operands, with a result of the given shape. Cold at run time, where it is only called for derivatives of derivatives:
+/// the op tables of all that can be recorded name it, and compilers then make it small and are done with it sooner.
 template <class Op, class T>
-constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}) {
+[[gnu::cold]] constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}) {
   for (int j = 0; j < in.count; ++j)
     if (in.data[j] < 0) return in.data[j];
   if (shape < 0) return -119;
@@ -38,7 +39,7 @@ constexpr int emit_as(graph& g, int shape, std::initializer_list<int> in, attrib
 
 /// The same, with the shape that the op's rule gives.
 template <class Op, class T>
-constexpr int emit(graph& g, number_range in, attributes attr = {}) {
+[[gnu::cold]] constexpr int emit(graph& g, number_range in, attributes attr = {}) {
   if constexpr (Op::what == kind::elementwise) {
     // Operands of one shape need no rule: most equations of a derivative.
     const equation* eq = g.eq.data();
