@@ -80,18 +80,6 @@ EBB_INLINE V in_order(V x) {
   return x;
 }
 
-/// What nobody looks at: no instruction sets it.
-template <class V>
-EBB_INLINE V anything() {
-#if defined(__x86_64__)
-  V x;
-  asm volatile("" : "=x"(x));  // or g++ takes all of them for one, and copies it
-  return x;
-#else
-  return V{};
-#endif
-}
-
 template <class T, class Numbers>
 class chain_code;
 template <class T, std::size_t... I>
@@ -136,7 +124,7 @@ class chain_code<T, std::index_sequence<I...>> {
 
   /// One step. What the registers hold at first does not matter.
   static EBB_INLINE void run(const chain_word* code, const chain_place* places, std::size_t i) {
-    code->link<T>()(code, places, i, anything<vector_at<I>>()...);
+    code->link<T>()(code, places, i, vector_at<I>{}...);
   }
 };
 
