@@ -169,6 +169,35 @@ TEST_CASE("a checkpoint in a checkpoint, and a backward in one") {
   CHECK(inner >= 2);
 }
 
+TEST_CASE("a checkpoint runs again in the autocast context of its call, wherever backward is called") {
+  using matrix = ebb::tensor<float, 2, 2>;
+  using variable = ebb::variable<float, 2, 2>;
+  static constexpr auto multiply =
+      ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>, ebb::backward_pass_autocast<ebb::as_recorded>>(
+          [](auto a, auto b) { return ebb::matmul(a, b); });
+  static constexpr auto cubes = ebb::compile([](auto a) { return ebb::sum(a * a * a); });  // saves in float what was rounded to bfloat16
+  const auto widened = [](const variable& a, const variable& b) { return ebb::variable(cubes(multiply(a, b))); };
+  const auto narrow = [](const variable& a, const variable& b) { return ebb::variable(ebb::sum(ebb::sin(ebb::matmul(a, b)))); };
+  const auto gradients = [](auto f, bool inside) {  // of a call inside the context and a backward outside, or the other way round
+    const float more = 1 + 0x1p-9f;
+    const variable x(matrix{{more, more}, {0, 1}}), w(matrix{{more, 1}, {1, more}});
+    const auto call = [&] { return f(x, w); };
+    const auto in_scope = [](auto g) {
+      const ebb::autocast_scope<ebb::bf16> scope;
+      return g();
+    };
+    const ebb::variable<float> loss = inside ? in_scope(call) : call();
+    const auto back = [&] { return loss.backward(), 0; };
+    inside ? back() : in_scope(back);
+    return std::pair(x.grad().value(), w.grad().value());
+  };
+  for (const bool inside : {true, false}) {
+    CHECK(gradients(ebb::checkpoint(widened), inside) == gradients(widened, inside));
+    CHECK(gradients(ebb::checkpoint(narrow), inside) == gradients(narrow, inside));
+  }
+  CHECK_FALSE(gradients(widened, true) == gradients(widened, false));
+}
+
 TEST_CASE("a function that does something else the second time is found out") {
   bool again = false;
   const auto body = [&](const var& x) { return std::exchange(again, true) ? x : var(squash(x)); };

@@ -5,7 +5,8 @@
 //   ebb::checkpoint(region)    a compiled region: its node keeps arguments only, and its backward, one program, begins with a forward
 //   ebb::checkpoint(f)         any callable on variables, with regions, expressions and control flow in it: nodes are recorded as ever, but
 //                              what they save is forgotten. The first of them that a backward comes to has f run again, on the values
-//                              that the arguments had, and takes its saved values from there; so do the others.
+//                              that the arguments had, in the autocast context of its call, and takes its saved values from there; so
+//                              do the others.
 // f must do the same each time: what it reads beside its arguments must still be as it was, and random numbers must come from a
 // generator that f makes, or is given. Hooks, inputs =, grad, create_graph and variables that f captures work as without a checkpoint.
 // What a function of the user's keeps in its object is kept. Arguments that are borrowed, views and spans, must live until the backward.
@@ -88,6 +89,7 @@ class checkpoint_call final : public saved_hooks {
  private:
   std::vector<any_tensor> run_again() {
     const recording_scope on(true);
+    const context_switch as_before(context_);
     const auto list = std::make_shared<saved_list>();
     {
       const packing_scope scope(list);
@@ -102,6 +104,7 @@ class checkpoint_call final : public saved_hooks {
   F f_;
   std::tuple<checkpoint_argument<A>...> arguments_;
   std::size_t saves_ = 0;
+  int context_ = current_context();
   bool is_complete_ = false;
 };
 
