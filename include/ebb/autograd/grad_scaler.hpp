@@ -108,6 +108,7 @@ class grad_scaler {
     each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
       if (!v.history() || !v.is_leaf()) raise("ebb::grad_scaler::unscale_in_backward: " + v.name() + " is no leaf: name parameters");
       if (!detail::can_be_unscaled<T>) raise_narrow("ebb::grad_scaler::unscale_in_backward", v.name());
+      if (!detail::can_be_unscaled<T>) raise_narrow("ebb::grad_scaler::unscale_in_backward", v.name());
       if (enabled()) handles.push_back(add_hook(detail::unscale_target::of<T>(static_cast<leaf&>(*v.history()))));
     }, p...);
     return handles;
@@ -287,7 +288,10 @@ inline void grad_scaler::set_scale(float scale) {
 }
 
 inline void grad_scaler::require_scaled(const char* call) const {
-  if (!scale_->used) raise(std::string(call) + ": nothing has been scaled: call scale(loss).backward() first");
+  if (!scale_->used) raise_unscaled(call);
+}
+inline void grad_scaler::raise_unscaled(const char* call) {
+  raise(std::string(call) + ": nothing has been scaled: call scale(loss).backward() first");
 }
 inline void grad_scaler::raise_narrow(const char* call, const std::string& name) {
   raise(std::string(call) + ": the gradient of " + name + " is float16 and cannot hold what is small: keep parameters in float");
