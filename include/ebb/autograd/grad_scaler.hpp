@@ -108,7 +108,6 @@ class grad_scaler {
     each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
       if (!v.history() || !v.is_leaf()) raise("ebb::grad_scaler::unscale_in_backward: " + v.name() + " is no leaf: name parameters");
       if (!detail::can_be_unscaled<T>) raise_narrow("ebb::grad_scaler::unscale_in_backward", v.name());
-      if (!detail::can_be_unscaled<T>) raise_narrow("ebb::grad_scaler::unscale_in_backward", v.name());
       if (enabled()) handles.push_back(add_hook(detail::unscale_target::of<T>(static_cast<leaf&>(*v.history()))));
     }, p...);
     return handles;
@@ -174,7 +173,8 @@ class grad_scaler {
   void set_scale(float scale);
   state state_now() const;
   void set(const state& s);
-  [[noreturn]] static void raise_narrow(const char* call, const std::string& name);
+  [[noreturn, gnu::cold, gnu::noinline]] static void raise_unscaled(const char* call);
+  [[noreturn, gnu::cold, gnu::noinline]] static void raise_narrow(const char* call, const std::string& name);
 
   grad_scaler_options options_;
   std::shared_ptr<detail::loss_scale> scale_ = std::make_shared<detail::loss_scale>();
