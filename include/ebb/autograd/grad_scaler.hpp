@@ -173,8 +173,12 @@ class grad_scaler {
   void set_scale(float scale);
   state state_now() const;
   void set(const state& s);
-  [[noreturn, gnu::cold, gnu::noinline]] static void raise_unscaled(const char* call);
-  [[noreturn, gnu::cold, gnu::noinline]] static void raise_narrow(const char* call, const std::string& name);
+  [[noreturn, gnu::cold, gnu::noinline]] static void raise_unscaled(const char* call) {
+    raise(std::string(call) + ": nothing has been scaled: call scale(loss).backward() first");
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void raise_narrow(const char* call, const std::string& name) {
+    raise(std::string(call) + ": the gradient of " + name + " is float16 and cannot hold what is small: keep parameters in float");
+  }
 
   grad_scaler_options options_;
   std::shared_ptr<detail::loss_scale> scale_ = std::make_shared<detail::loss_scale>();
@@ -289,12 +293,6 @@ inline void grad_scaler::set_scale(float scale) {
 
 inline void grad_scaler::require_scaled(const char* call) const {
   if (!scale_->used) raise_unscaled(call);
-}
-inline void grad_scaler::raise_unscaled(const char* call) {
-  raise(std::string(call) + ": nothing has been scaled: call scale(loss).backward() first");
-}
-inline void grad_scaler::raise_narrow(const char* call, const std::string& name) {
-  raise(std::string(call) + ": the gradient of " + name + " is float16 and cannot hold what is small: keep parameters in float");
 }
 
 inline grad_scaler::state grad_scaler::state_now() const {
