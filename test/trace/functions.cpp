@@ -239,8 +239,25 @@ TEST_CASE("AMP-18: functions that are not recorded, and that have no class: thei
   own("slice", "", [](auto x) { return ebb::slice<0, 0, 2>(x); });
   own("flip", "", [](auto x) { return ebb::flip<0>(x); });
   own("isnan", "bool", [](auto x) { return ebb::isnan(x); });
+  own("clamp_min", "", [](auto x) { return ebb::clamp_min(x, 0); });
+  own("clamp_max", "", [](auto x) { return ebb::clamp_max(x, 0); });
+  own("flatten", "", [](auto x) { return ebb::flatten(x); });
+  own("unsqueeze, squeeze", "", [](auto x) { return ebb::squeeze<0>(ebb::unsqueeze<0>(x)); });
+  own("select", "", [](auto x) { return ebb::select<0, 1>(x); });
+  own("broadcast_to", "", [](auto x) { return ebb::broadcast_to<2, 4, 4>(x); });
   own("isfinite", "bool", [](auto x) { return ebb::isfinite(x); });
+  own("isinf", "bool", [](auto x) { return ebb::isinf(x); });
+  own("equal", "bool", [](auto x) { return x == x; });
+  own("not_equal", "bool", [](auto x) { return x != x; });
+  own("less_equal", "bool", [](auto x) { return x <= x; });
+  own("greater", "bool", [](auto x) { return x > x; });
+  own("greater_equal", "bool", [](auto x) { return x >= x; });
+  own("logical_and", "bool", [](auto x) { return ebb::logical_and(x > 0, x < 1); });
+  own("logical_or", "bool", [](auto x) { return ebb::logical_or(x > 0, x < 1); });
+  own("logical_not", "bool", [](auto x) { return ebb::logical_not(x > 0); });
+  own("all", "bool", [](auto x) { return ebb::all(x > 0); });
   own("any", "bool", [](auto x) { return ebb::any(x > 0); });
   own("argmax", "int64", [](auto x) { return ebb::argmax<1>(x); });
   own("argmin", "int64", [](auto x) { return ebb::argmin<1>(x); });
+  own("one_hot", "int64", [](auto x) { return ebb::one_hot<3>(classes(x)); });
 }
