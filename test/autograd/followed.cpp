@@ -82,6 +82,26 @@ TEST_CASE("an expression is in the context in which it was written") {
   CHECK(same(outside.value(), ebb::compile<ebb::ambient<off, autocast<bf16>>>(ebb::no_autocast(product))(x, weights)));
 }
 
+#if EBB_EXCEPTIONS
+TEST_CASE("an expression that was written in another context, or unrecorded, is not taken into a larger one without a word") {
+  const ebb::variable w(weights);
+  const auto inside = [&] {
+    const ebb::autocast_scope<bf16> scope;
+    return ebb::matmul(x, w);
+  };
+  const auto constant = [&] {
+    const ebb::no_grad scope;
+    return ebb::tanh(w);
+  };
+  CHECK(test::says(test::raised([&] { ebb::variable(ebb::sum(inside())); }), {"written in another autocast context", "as a variable"}));
+  CHECK(test::says(test::raised([&] { ebb::variable(ebb::sum(constant() * w)); }), {"written under no_grad"}));
+  const auto named = inside();
+  CHECK(ebb::variable(ebb::sum(named)).item() == ebb::sum(ebb::variable<float, 3, 4>(inside()).value()));
+  const ebb::no_grad scope;
+  CHECK_FALSE(ebb::variable(ebb::sum(constant() * w)).requires_grad());
+}
+#endif
+
 TEST_CASE("without an op that has a class, a context changes nothing") {
   const ebb::variable w(weights);
   const ebb::variable<float, 4, 4> outside = ebb::tanh(w * 2.0) + w;

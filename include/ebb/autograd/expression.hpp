@@ -6,7 +6,8 @@
 // made a variable, passed to a region, asked for its value. Operands are held as they are where it is written, and so is whether calls are
 // recorded there: `auto e = x * w;` never dangles, and means the same wherever it is looked at first. An expression that has
 // a name and is used as an operand is made a variable first: a hook on it then sees all that flows through it, it is computed once, and
-// the names of types grow with what stands in one line, not with what stands in a program.
+// the names of types grow with what stands in one line, not with what stands in a program. One without a name that a function returns from
+// under no_grad, or from another autocast context, into a larger expression is refused: the segment would have one meaning for both.
 #pragma once
 
 #include "followed.hpp"
@@ -119,6 +120,11 @@ struct expression_result<Expression, T, Extents, std::tuple<Leaf...>> {
   using type = typename std::conditional_t<is_recorded, make_variable<T, Extents>, std::type_identity<tensor_of<T, Extents>>>::type;
 };
 
+/// One program has one context, and is recorded or not.
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_written_elsewhere(const char* where) {
+  raise(std::string("ebb: an expression holds one that was written ") + where + ": return that as a variable, or give it a name");
+}
+
 template <class Term, class F, class... A>
 auto make_expression(A... a) {
   return typename expression_from<Term, F, A...>::type(std::move(a)...);
@@ -217,12 +223,23 @@ class expression {
     return std::apply([&](const auto&... a) { return std::tuple_cat(of(a)...); }, operands_);
   }
 
+  void each_nested(const auto& f) const {
+    const auto look = [&]<class B>(const B& b) {
+      if constexpr (detail::is_expression<B>) f(b), b.each_nested(f);
+    };
+    std::apply([&](const auto&... a) { (look(a), ...); }, operands_);
+  }
+
   // As it would have been run where it was written: recorded or not, packed or not.
   result_type run() const {
     const recording_scope as_then(records_);
     using function = detail::flat<expression>;
     return std::apply([&]<class... Leaf>(const Leaf&... leaf) -> result_type {
       constexpr bool asks = detail::asks_context<function, Leaf...>;
+      each_nested([&](const auto& e) {
+        if (records_ && !e.records_) detail::raise_written_elsewhere("under no_grad");
+        if (asks && e.context_ != context_) detail::raise_written_elsewhere("in another autocast context");
+      });
       if constexpr (asks)
         if (context_ != 0 && detail::asked_by<function, Leaf...>.differs(0, context_)) [[unlikely]]
           return detail::run_in_context<result_type, T, Extents, function>(context_, leaf...);

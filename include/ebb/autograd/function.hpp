@@ -20,6 +20,8 @@
 // Where backward can be called with variables (a template can), it is part of a graph of the backward; what it reads must then be its
 // arguments: so forward is const, or backward takes the operands. Other functions cannot be differentiated twice.
 // A graph that several threads walk at once calls backward from each of them.
+// In an autocast scope, products of arrays in forward and backward follow it no more than elsewhere: they say what they want, with
+// ebb::under<ebb::autocast<ebb::bf16>>(f) or ebb::no_autocast(f), or are refused.
 #pragma once
 
 #include "function_node.hpp"

@@ -6,6 +6,7 @@
 //               for dtype and extents where it is registered. Bound values are inputs: they may differ from call to call.
 //   opaque      a callable whose parameters have types, or ebb::opaque(f): called with values. A tensor hook may return nothing, an array
 //               of the same extents, or std::optional of one.
+//               In an autocast scope its products say what they want, ebb::no_autocast(f), or are refused, as everywhere.
 //   on the tape a callable that takes a variable: like opaque, but what it computes is part of a graph of the backward.
 //
 // [note: traced hooks]
