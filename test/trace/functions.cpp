@@ -245,6 +245,7 @@ TEST_CASE("AMP-18: functions that are not recorded, and that have no class: thei
   own("unsqueeze, squeeze", "", [](auto x) { return ebb::squeeze<0>(ebb::unsqueeze<0>(x)); });
   own("select", "", [](auto x) { return ebb::select<0, 1>(x); });
   own("broadcast_to", "", [](auto x) { return ebb::broadcast_to<2, 4, 4>(x); });
+  own("broadcast_like", "", [](auto x) { return ebb::broadcast_like(x, x); });
   own("isfinite", "bool", [](auto x) { return ebb::isfinite(x); });
   own("isinf", "bool", [](auto x) { return ebb::isinf(x); });
   own("equal", "bool", [](auto x) { return x == x; });
