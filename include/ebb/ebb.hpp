@@ -173,6 +173,7 @@
 #include "autograd/anomaly.hpp"
 #include "autograd/counters.hpp"
 #include "autograd/engine.hpp"
+#include "autograd/one_node.hpp"
 #include "autograd/variable.hpp"
 #include "autograd/segment.hpp"
 #include "autograd/region.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "engine.hpp"
 #include "hooks.hpp"
+#include "one_node.hpp"
 #include "parameters.hpp"
 
 #include <initializer_list>
@@ -144,15 +144,27 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
 }
 
 /// Of one root: no list is made.
-inline void run_backward_of(vertex& root, std::uint32_t output, gradient seed) {
-  backward_pass pass({});
+inline void run_backward_of(vertex& root, std::uint32_t output, gradient&& seed, bool retain_graph = false) {
+  tape_state& t = this_tape();
+  if (node* const n = as_one_node(root, t)) return run_one_node(*n, output, std::move(seed), retain_graph, "ebb::backward", t);
+  backward_pass pass({.retain_graph = retain_graph}, t);
   pass.add_root(root, output, std::move(seed));
   pass.prepare();
   pass.run();
 }
 
+/// Whether these options say no more than a seed and whether the graph is retained.
+inline bool is_plain(const backward_options& o) {
+  return !o.create_graph && !o.inputs.given() && !o.compiled_autograd.engine() && o.seeds.size() <= 1;
+}
 template <class Roots>
 void run_backward(const Roots& roots, const backward_options& o) {
+  if constexpr (std::tuple_size_v<Roots> == 1)
+    if (is_plain(o)) {
+      const auto& root = std::get<0>(roots);
+      gradient seed = seed_for({.call = "ebb::backward"}, root, o.seeds.empty() ? nullptr : o.seeds.data(), 0);
+      return run_backward_of(*root.history(), root.output(), std::move(seed), o.retain_graph.value_or(false));
+    }
   backward_pass pass({.retain_graph = o.retain_graph.value_or(o.create_graph),
                       .graph = o.create_graph.how(),
                       .restricted = o.inputs.given(),

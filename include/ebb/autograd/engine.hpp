@@ -64,6 +64,16 @@ class engine_scope {
   const backward_engine* was_;
 };
 
+namespace detail {
+
+/// Throws: error if n was compiled for another autocast context than this, or if what it saved is gone.
+EBB_INLINE void refuse_node(const char* call, const node& n) {
+  if (n.program->assumed) check_context(call, n, current_context());
+  if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release)) raise_released(call, n);
+}
+
+}  // namespace detail
+
 struct pass_options {
   bool retain_graph = false;
   const higher_order* graph = nullptr;  // if there: the backward is recorded
@@ -206,9 +216,7 @@ class backward_pass {
     for (int i : walk_.order()) {
       const node& n = walk_.node_at(i);
       if (!walk_.at(i).needed) continue;
-      if (n.program->assumed) detail::check_context(options_.call, n, current_context());
-      if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release))
-        detail::raise_released(options_.call, n);
+      detail::refuse_node(options_.call, n);
       if (options_.graph && !n.program->record && !n.program->twice) raise_opaque(n);
     }
   }

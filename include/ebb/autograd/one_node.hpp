@@ -1,0 +1,75 @@
+// ebb/autograd/one_node.hpp — the backward of one node whose operands are leaves.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: one node]
+// A loss that is one region of parameters has a backward of one program, whose results are what the leaves get. To walk such a graph
+// costs more than to run it, so it is run as it stands. The results are those of a pass: only what nobody could tell apart comes here.
+// No code of the user runs (no hook, nothing to unpack, no function of his), nobody looks for NaN or captures, and no leaf stands twice:
+// two gradients for one leaf meet before they are added to what it has.
+#pragma once
+
+#include "engine.hpp"
+
+#include <array>
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// Gradients on the stack, of which only the first few are made.
+template <int Most>
+class few_gradients {
+ public:
+  EBB_INLINE explicit few_gradients(int count) : end_(data() + count) { std::uninitialized_default_construct(data(), end_); }
+  few_gradients(const few_gradients&) = delete;
+  few_gradients& operator=(const few_gradients&) = delete;
+  EBB_INLINE ~few_gradients() { std::destroy(data(), end_); }
+
+  gradient* data() { return reinterpret_cast<gradient*>(memory_.data()); }
+  gradient& operator[](int i) { return data()[i]; }
+
+ private:
+  alignas(gradient) std::array<std::byte, Most * sizeof(gradient)> memory_;
+  gradient* end_;
+};
+
+inline constexpr int most_operands = 8, most_results = 4;
+
+inline bool runs_no_user_code(const node& n) {
+  return n.program->graphs && !n.hooks && !n.packed.load(std::memory_order_relaxed) &&
+         n.outputs.load(std::memory_order_relaxed) == n.program->outputs;  // else it has been differentiated twice
+}
+inline bool leads_to_distinct_leaves(const node& n) {
+  const edge *const first = n.edges(), *const end = first + n.program->edges;
+  for (const edge* e = first; e != end; ++e) {
+    if (!e->to) continue;
+    if (!e->to->is_leaf || e->to->hooks) return false;
+    for (const edge* other = first; other != e; ++other)
+      if (other->to == e->to) return false;
+  }
+  return true;
+}
+/// The node, if it can be run as it stands, or null: see [note: one node].
+inline node* as_one_node(vertex& root, const tape_state& t) {
+  if (root.is_leaf || t.checks) return nullptr;
+  const backward_engine* const engine = t.engine ? t.engine : config().compiled_autograd.engine();
+  node& n = static_cast<node&>(root);
+  if ((engine && engine->find) || n.program->edges > most_operands || n.program->outputs > most_results) return nullptr;
+  return runs_no_user_code(n) && leads_to_distinct_leaves(n) ? &n : nullptr;
+}
+
+/// Throws: as a pass does, before anything has run.
+inline void run_one_node(node& n, std::uint32_t output, gradient&& seed, bool retain_graph, const char* call, tape_state& t) {
+  refuse_node(call, n);
+  const recording_scope off(false, t);
+  few_gradients<most_operands> out(n.program->edges);
+  {
+    few_gradients<most_results> in(n.program->outputs);
+    in[static_cast<int>(output)].take(seed);
+    n.program->run(n, in.data(), out.data());
+  }
+  if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(n.program);
+  if (!retain_graph) release_saved(n);
+  for (int j = 0; j < n.program->edges; ++j)
+    if (vertex* const to = n.edges()[j].to; to && out[j].defined) accumulate(static_cast<leaf&>(*to), out[j], nullptr);
+}
+
+}  // namespace ebb::inline EBB_ABI::detail
