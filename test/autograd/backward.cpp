@@ -258,6 +258,13 @@ TEST_CASE("writing a leaf never changes what a backward has saved") {
   CHECK(w.value() == array{100, 4});
 }
 
+TEST_CASE("a seed may be written as a list") {
+  const var x(array{1, 2}), w(array{3, 4});
+  product(x, w).backward({1, 10});
+  (x * w).backward({100, 1000});
+  CHECK(x.grad().value() == array{303, 4040});
+}
+
 TEST_CASE("SW-12: the caller's seed is not changed through the gradient it became") {
   const var x(array{1, 2});
   array seed{5, 6};
@@ -278,6 +285,7 @@ TEST_CASE("what a backward refuses, and changes nothing") {
   };
   CHECK(after([&] { y.backward(); }) == "ebb::backward: a seed can be left out only for roots with one element; root 0 is f64[2]");
   CHECK(after([&] { y.backward(array{1, 2, 3}); }) == "ebb::backward: seed 0 is f64[3], its root is f64[2]");
+  CHECK(after([&] { y.backward({1, 2, 3}); }) == "ebb::backward: seed 0 is f64[3], its root is f64[2]");
   CHECK(after([&] { ebb::backward(y, {.seeds = {ebb::tensor<int, 2>{1, 2}}}); }) == "ebb::backward: seed 0 is i32[2], its root is f64[2]");  // SW-11
   CHECK(after([&] { ebb::backward(y, {.seeds = {array{1, 1}, array{1, 1}}}); }) == "ebb::backward: 2 seeds for 1 root");
   CHECK(after([&] { ebb::backward(std::tuple(y, y), {.seeds = {array{1, 1}}}); }) == "ebb::backward: 1 seed for 2 roots");

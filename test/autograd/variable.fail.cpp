@@ -75,6 +75,21 @@ int main() {
 #elif EBB_CASE == 22
   // EXPECT: E0172 one with `auto` that takes the variable is ebb::opaque(f)
   leaf.register_post_accumulate_grad_hook([](auto& v) { v.zero_grad(); });  // LINE
+#elif EBB_CASE == 23
+  // EXPECT: E0195 v.assign(array) writes a leaf
+  leaf = a;  // LINE
+#elif EBB_CASE == 24
+  // EXPECT: E0196 a variable is no condition
+  if (x) return 1;  // LINE
+#elif EBB_CASE == 25
+  // EXPECT: E0196 a variable is no condition
+  if (s * 2) return 1;  // LINE
+#elif EBB_CASE == 26
+  // EXPECT: E0197 ebb::equal compares elements
+  if (x == x) return 1;  // LINE
+#elif EBB_CASE == 27
+  // EXPECT: E0197 ebb::equal compares elements
+  if (s * 2 != 4) return 1;  // LINE
 #elif EBB_CASE == 21
   // EXPECT: E0154 a hook with `auto` is traced and must not capture
   leaf.register_post_accumulate_grad_hook([&](auto p, auto g) { return p - out * g; });  // LINE

@@ -178,11 +178,13 @@ class expression {
     return value()();
   }
   /// A comparison of scalars is a condition: `if (loss < 0.1)`. What came before has run then: a graph break.
-  explicit operator bool() const
-    requires std::same_as<T, bool>
-  {
-    static_assert(Extents::rank == 0, "[ebb E0137] an array of bools is no condition: ask whether ebb::any or ebb::all of them are true");
-    return *borrow<result_type>::data(get());
+  explicit operator bool() const {
+    constexpr bool compares = std::same_as<T, bool>;
+    if constexpr (!compares) return static_cast<bool>(result_type());  // refused there
+    else {
+      static_assert(Extents::rank == 0, "[ebb E0137] an array of bools is no condition: ask whether ebb::any or ebb::all of them are true");
+      return *borrow<result_type>::data(get());
+    }
   }
   const auto& layout() const { return get().layout(); }
   auto shape() const { return layout().shape(); }
@@ -205,6 +207,11 @@ class expression {
   void backward() const { get().backward(); }
   void backward(const auto& how) const { get().backward(how); }
   void backward(const backward_options& how) const { get().backward(how); }
+  void backward(std::initializer_list<T> seed) const
+    requires(Extents::rank == 1)
+  {
+    get().backward(seed);
+  }
   template <class H>
   hook_handle register_hook(H h) const {
     return get().register_hook(std::move(h));
@@ -327,6 +334,18 @@ auto operator>(A&& a, B&& b) { return apply_function(detail::broadcasting<op::gr
 template <class A, class B>
   requires detail::tape_pair<A, B>
 auto operator>=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
+
+/// Refused: arrays are equal as a whole, terms element by element, handles if they are one.
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+bool operator==(A&&, B&&) {
+  constexpr bool said = sizeof(std::remove_cvref_t<A>) == 0;
+  static_assert(said, "[ebb E0197] == of variables: ebb::equal compares elements, a.value() == b.value() arrays, a.is_same(b) handles");
+  return said;
+}
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+bool operator!=(A&& a, B&& b) { return !(std::forward<A>(a) == std::forward<B>(b)); }
 
 namespace detail {
 

@@ -64,6 +64,19 @@ class variable {
   template <class F, class... A>
   variable(const expression<T, ebb::extents<E...>, F, A...>& e) : variable(static_cast<const variable&>(e.get())) {}
 
+  template <array_like A>
+    requires(!detail::is_tracked<A>)
+  variable& operator=(const A&) {
+    constexpr bool assigned = sizeof(A) == 0;
+    static_assert(assigned, "[ebb E0195] v.assign(array) writes a leaf, v = ebb::variable(array) makes v another one: say which");
+    return *this;
+  }
+  explicit operator bool() const {
+    constexpr bool asked = sizeof(T) == 0;
+    static_assert(asked, "[ebb E0196] a variable is no condition: compare it, and of an array ask whether ebb::any or ebb::all are true");
+    return asked;
+  }
+
   bool defined() const { return defined_ || vertex_; }
   bool is_leaf() const { return !vertex_ || vertex_->is_leaf; }
   /// Whether a gradient flows through it: false for results of calls under no_grad.
@@ -161,6 +174,11 @@ class variable {
   /// With another seed than one: an array of these extents, or, of a variable of rank 0, a number.
   template <class Seed>
   void backward(const Seed& seed) const;
+  void backward(std::initializer_list<T> seed) const
+    requires(rank == 1)
+  {
+    backward(tensor_type(seed));
+  }
   void backward(const backward_options&) const;
 
   /// f sees the gradient that has arrived here, and may return another one. See [note: what a hook is].
