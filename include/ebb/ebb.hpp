@@ -58,6 +58,7 @@
 #include "graph/print.hpp"
 #include "graph/dot.hpp"
 #include "graph/frozen.hpp"
+#include "graph/asked.hpp"
 #include "graph/program.hpp"
 #include "graph/splice.hpp"
 #include "graph/valid.hpp"

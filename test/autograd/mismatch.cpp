@@ -47,8 +47,8 @@ TEST_CASE("a mismatch is an error before anything runs; the graph can be used af
     const autocast_scope<bf16> scope;
     CHECK(test::says(test::raised([&] { y.backward(); }),
                {"backward: the backward of ", "matmul", "was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>",
-                "f32 operands computes in f32, and would in bf16", "Call backward in the other context",
-                "ebb::backward_pass_autocast<ebb::autocast<ebb::bf16>>", "<ebb::as_recorded>"}));
+                "there the first equation to differ is `e = matmul a^T d : f32[2, 2]`, which computes in f32, and would in bf16. Call backward in the "
+                "other context", "ebb::backward_pass_autocast<ebb::autocast<ebb::bf16>>", "<ebb::as_recorded>"}));
     CHECK_FALSE(w.grad().defined());
     CHECK_FALSE(v.grad().defined());
     CHECK_FALSE(test::raised([&] { ebb::grad(y, ebb::wrt(w)); }).empty());
@@ -57,6 +57,59 @@ TEST_CASE("a mismatch is an error before anything runs; the graph can be used af
   }
   CHECK(seen(w) == more);
   CHECK(seen(v) == 2);
+}
+
+TEST_CASE("the equation that differs is the first such one of the backward, and named as ebb::print shows it") {
+  const auto named = [](const std::string& message) {
+    const auto begin = message.find('`') + 1;
+    return message.substr(begin, message.find('`', begin) - begin);
+  };
+  const auto said_by = [&](auto f, auto... arguments) {
+    const ebb::variable y = f(arguments...);
+    const autocast_scope<bf16> scope;
+    return test::raised([&] { y.backward(); });
+  };
+  // Elementwise equations come first, a literal has no letter, and of two products the second one is named where the first is cast anyway.
+  constexpr auto layers = [](auto a, auto w) { return 2 * ebb::sum(ebb::sin(ebb::matmul(ebb::tanh(ebb::matmul(a, w)), w))); };
+  constexpr auto mixed = [](auto a, auto w) {
+    return ebb::sum(ebb::under<autocast<bf16>>([](auto c, auto d) { return ebb::cast<float>(ebb::matmul(c, d)); })(ebb::matmul(a, w), w));
+  };
+  const auto check = [&]<class Policy>(auto f, Policy, const std::string& message) {
+    const std::string text = ebb::to_string(ebb::backward_t<decltype(f), Policy, matrix, matrix>{}), line = named(message) + '\n';
+    INFO(text + message);
+    const auto at = text.find(line);
+    REQUIRE(at != std::string::npos);
+    return text.substr(0, at);
+  };
+  const variable a(ones), w(ones);
+  {
+    const std::string message = said_by(ebb::compile(layers), a, w), before = check(layers, off{}, message);
+    CHECK(before.find("matmul") == std::string::npos);
+    CHECK(before.find("cos") != std::string::npos);
+  }
+  {
+    const std::string before = check(mixed, off{}, said_by(ebb::compile(mixed), a, w));
+    CHECK(test::says(before, {"matmul", ": bf16[2, 2]"}));  // a product of bfloat16 operands comes earlier, and stays what it is
+  }
+  {
+    const ebb::variable y = ebb::compile<backward_pass_autocast<autocast<bf16>>>(layers)(a, w);
+    const std::string message = test::raised([&] { y.backward(); }), before = check(layers, autocast<bf16>{}, message);
+    CHECK(test::says(message, {": bf16[2, 2]`, which computes in bf16, and would in f32"}));
+    CHECK(before.find("matmul") == std::string::npos);
+    CHECK(before.find("cast") != std::string::npos);
+  }
+  {  // The forward's products, computed again, are what they were.
+    const std::string message = said_by(ebb::checkpoint(ebb::compile(layers)), a, w);
+    CHECK(test::says(message, {" = matmul ", "^T : f32[2, 2]`"}));
+  }
+  {
+    const auto [y, pull] = ebb::vjp<0, 1>(layers)(ebb::tensor<float, ebb::dyn, 2>(3), ones);
+    const autocast_scope<bf16> scope;
+    const std::string message = test::raised([&p = pull] { p(1.f); });
+    CHECK(test::says(message, {": f32[n, 2]`"}));
+    CHECK(ebb::to_string(ebb::backward_t<decltype(layers), off, ebb::tensor<float, ebb::dyn, 2>, matrix>{}).find(named(message) + '\n') !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("warn and ignore: the backward runs as it was compiled") {
@@ -103,7 +156,8 @@ TEST_CASE("a warning is given once for each segment, whatever thread runs it, an
   });
   REQUIRE(once.size() == 1);
   CHECK(test::says(once[0], {"warning: ebb::backward: the backward of tanh+matmul+sum was compiled for a call in ebb::off, but is called "
-                             "in ebb::autocast<ebb::bf16>: there a matmul of f32 operands computes in f32, and would in bf16. Call"}));
+                             "in ebb::autocast<ebb::bf16>: there the first equation to differ is `f = matmul a^T ", "which computes in f32, and "
+                             "would in bf16. Call"}));
   CHECK(said([&] { run(third), run(other), run(third); }).size() == 1);
 
   const auto [y, pull] = ebb::vjp<1>([](auto a, auto w) { return ebb::sum(ebb::matmul(a, w) * 2); })(x, ones);
@@ -172,7 +226,7 @@ TEST_CASE("AMP-10: a region in a region keeps its assumption on the tape, and ea
   const auto contradiction = [&] {
     return test::says(test::raised([&] { y.backward(); }),
                       {"ebb::backward: the backward of matmul+", " holds products that were compiled for calls in ebb::off and in "
-                       "ebb::autocast<ebb::bf16>: no context is right for all of them. Give the regions in it one policy, or <ebb::as"});
+                       "ebb::autocast<ebb::bf16>: no context is right for all of them; in ", " the first equation to differ is `", ". Give the regions in it one policy, or <ebb::as"});
   };
   CHECK(contradiction());
   {
@@ -219,7 +273,8 @@ TEST_CASE("AMP-17: backward uses its caller's state, in each thread its own") {
 TEST_CASE("an undeclared context is refused when the region is called with variables; nothing is recorded") {
   const variable w(ones);
   const autocast_scope<f16> scope;
-  CHECK(test::says(test::raised([&] { in_either(x, w); }), {"which the function does not declare", "ebb::autocast<ebb::f16>>>(f)"}));
+  CHECK(test::says(test::raised([&] { in_either(x, w); }), {"which the function does not declare", 
+             "ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16>>>(f)"}));
   CHECK(ebb::current_autocast() == ebb::dtype::f16);
 }
 

@@ -161,11 +161,19 @@ TEST_CASE("a context that a region does not declare is an error that names the d
   float value = 7;
   const autocast_scope<f16> scope;
   CHECK(test::says(test::raised([&] { region(x_more, ones); }),
-             {"ebb::compile: called in ebb::autocast<ebb::f16>, which the function does not declare",
-              "matmul would compute in f16, not in f32", "ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>"}));
+             {"ebb::compile of matmul+sum: called in ebb::autocast<ebb::f16>, which the function does not declare",
+              "matmul would compute in f16, not in f32",
+              "ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16>>>(f)"}));
+  CHECK(test::says(test::raised([&] { ebb::value_and_grad<1>(region)(x_more, ones); }),
+             {"ebb::value_and_grad of matmul+sum", "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16>>"}));
+  CHECK(test::says(test::raised([&] { ebb::value_and_grad<1>(region)(ebb::into(value, of_w), x_more, ones); }),
+             {"ebb::value_and_grad of matmul+sum", "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16>>"}));
+  CHECK(test::says(test::raised([&] { ebb::compile<ambient<autocast<bf16, ebb::shared_casts>>>(product)(x_more, ones); }),
+             {"ebb::ambient<ebb::autocast<ebb::bf16, ebb::shared_casts>, ebb::autocast<ebb::f16>>"}));
+  CHECK(test::says(test::raised([&] { ebb::compile(product)(x_more, ones); }), {"ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>>(f)"}));
   CHECK(test::says(test::raised([&] { ebb::value_and_grad<1>(product)(ebb::into(value, of_w), x_more, ones); }),
-             {"ebb::value_and_grad: called in"}));
-  CHECK(test::says(test::raised([&] { ebb::vjp<1>(product)(x_more, ones); }), {"ebb::vjp: called in"}));
+             {"ebb::value_and_grad of matmul+sum: called in"}));
+  CHECK(test::says(test::raised([&] { ebb::vjp<1>(product)(x_more, ones); }), {"ebb::vjp of matmul+sum: called in"}));
   CHECK(value == 7);
   CHECK(seen(of_w) == 7);
 
@@ -179,7 +187,9 @@ TEST_CASE("a context that a region does not declare is an error that names the d
   constexpr auto only_inside = ebb::compile<ambient<autocast<f16>>>(product);
   CHECK(only_inside(x_more, ones) == 4 * more);
   const no_autocast_scope suspended;
-  CHECK(test::says(test::raised([&] { only_inside(x_more, ones); }), {"add ebb::off to ebb::ambient"}));
+  CHECK(test::says(test::raised([&] { only_inside(x_more, ones); }), {"ebb::compile of matmul+sum: called outside of autocast, which the region does not "
+                   "declare; declare it, ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>>(f), or call it in a scope of "
+                   "ebb::autocast<ebb::f16>"}));
 }
 
 TEST_CASE("SW-2: a derivative that is one program with its function is in the context of its call, which has to be declared") {
@@ -188,7 +198,7 @@ TEST_CASE("SW-2: a derivative that is one program with its function is in the co
   CHECK(of_w(block) == more);
   const autocast_scope<bf16> scope;
   CHECK(test::says(test::raised([&] { of_w(block); }),
-                   {"ebb::value_and_grad: called in ebb::autocast<ebb::bf16>, which the function does not declare: matmul would compute in "
+                   {"ebb::value_and_grad of matmul+sum: called in ebb::autocast<ebb::bf16>, which the function does not declare: matmul would compute in "
                     "bf16, not in f32", "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>", "ebb::no_autocast(ebb::value_and_grad(f))"}));
   CHECK_FALSE(test::raised([&] { ebb::grad<1>(ebb::patch<same_as_forward>(block))(x_more, ones); }).empty());
   CHECK_FALSE(test::raised([] { ebb::hvp([](auto w) { return block(w, w); })(ones, ones); }).empty());

@@ -136,10 +136,11 @@ TEST_CASE("derivatives of a region are those of the context that a scope selects
                    {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
   const ebb::autocast_scope<ebb::f16> scope;
   CHECK(test::says(test::raised([&] { ebb::vjp<1>(ebb::compile<ebb::ambient<off, low>>(bent))(x, w); }),
-                   {"ebb::vjp: called in ebb::autocast<ebb::f16>, which the function does not declare"}));
+                   {"ebb::vjp of ", ": called in ebb::autocast<ebb::f16>, which the function does not declare",
+                    "ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16>>>(f)"}));
   CHECK(test::says(test::raised([&] {
     const ebb::no_autocast_scope none;
     ebb::vjp<1>(ebb::compile<ebb::ambient<low>>(bent))(x, w);
-  }), {"add ebb::off to ebb::ambient"}));
+  }), {"ebb::vjp of ", "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>"}));
   static_assert(ebb::vjp(ebb::compile<ebb::ambient<off, low>>([](auto a) { return a * a; }))(3.0).second(1.0) == 6.0);
 }

@@ -121,11 +121,22 @@ TEST_CASE("calls inside a function without a class are cast in its context, too"
   CHECK(ebb::under<low>(ebb::no_autocast(f))(more) == more * more + more);
 }
 
+TEST_CASE("what is said of a mismatch names the first equation of a function that is cast, or of a pull that asks for the context") {
+  const auto said_of = [](const auto& half, auto seed) {
+    const ebb::autocast_scope<ebb::bf16> scope;
+    return test::raised([&] { half.second(seed); });
+  };
+  CHECK(test::says(said_of(ebb::vjp(apply<pulls_full>)(ebb::bf16(2)), ebb::bf16(1)),
+                   {"the first equation to differ is `c = mul a a : bf16`, which computes in bf16, and would in f32."}));
+  CHECK(test::says(said_of(ebb::vjp(apply<follows>)(0.f), 1.f),
+                   {"the first equation to differ is `c = mul b 0.0 : f32`, of a pull that asks for the context."}));
+}
+
 TEST_CASE("what is said of a mismatch names the op that asks") {
   const auto [y, pull] = ebb::vjp(apply<pulls_low>)(more);
   const ebb::autocast_scope<ebb::bf16> scope;
   CHECK(test::says(test::raised([&p = pull] { p(1.f); }),
                    {"ebb::vjp: the backward of pulls_low was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>: there "
-                    "a weighted of f32 operands computes in f32, and would in bf16."}));
+                    "the first equation to differ is `c = weighted b a : f32`, which computes in f32, and would in bf16."}));
   CHECK(y == more);
 }

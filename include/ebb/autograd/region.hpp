@@ -156,7 +156,7 @@ auto run_region(const char* call, const A&... a) {
   using S = segment<Function, typename tracked_leaves<A...>::type, traced_type<A>...>;
   using P = typename S::forward;
   const auto leaves = std::tuple_cat(argument<A>::refer(a)...);
-  refuse_undeclared<traced<Function, traced_type<A>...>>(call);
+  refuse_undeclared<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>>(call);
   log_casts<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
   std::apply([&, number = 0](const auto&... leaf) mutable { (require_defined(call, leaf, number++), ...); }, leaves);
   const auto bound = bind_arguments<P>(call, a...);

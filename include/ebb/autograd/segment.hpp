@@ -143,7 +143,7 @@ class segment {
   }
 
   /// What the pulls assumed of the autocast context in which backward is called.
-  static constexpr casts_assumed assumed{backward_graph::g.asked_in_pulls};
+  static constexpr const casts_assumed& assumed = assumed_by<backward_graph>;
   /// Whether its backward follows the context of its call.
   static constexpr bool follows = follows_context<F> && assumed.matters;
 

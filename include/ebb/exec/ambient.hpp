@@ -9,7 +9,7 @@
 
 #include "../base/error.hpp"
 #include "../base/settings.hpp"
-#include "../graph/frozen.hpp"
+#include "../graph/asked.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -55,41 +55,90 @@ struct no_autocast_scope : context_switch {
 
 namespace detail {
 
-/// As a user writes it.
-inline std::string context_text(int number) {
-  return number == 0 ? "ebb::off" : "ebb::autocast<ebb::" + std::string(name_of(low_of_context(number))) + ">";
+/// A context as a user writes it.
+struct written_context {
+  int number = 0;
+  bool shares = false;
+
+  std::string text() const {
+    if (number == 0) return "ebb::off";
+    return "ebb::autocast<ebb::" + std::string(name_of(low_of_context(number))) + (shares ? ", ebb::shared_casts>" : ">");
+  }
+};
+template <class C>
+inline constexpr bool shares_casts = false;
+template <class Low>
+inline constexpr bool shares_casts<autocast<Low, shared_casts>> = true;
+/// What a region declares.
+template <class... C>
+inline constexpr written_context declaration[] = {{number_of_context<C>, shares_casts<C>}...};
+
+inline std::string context_text(int number) { return written_context{number}.text(); }
+
+/// A function that is called, and the contexts that it declares.
+struct called_function {
+  const char* call;
+  const char* name;
+  const written_context* declared = declaration<off>;
+  std::size_t count = 1;
+
+  /// The declaration to write, with one more context; off comes first.
+  std::string declared_with(int context) const {
+    std::string text = context == 0 ? "ebb::off" : "";
+    for (std::size_t i = 0; i < count; ++i) text += (text.empty() ? "" : ", ") + declared[i].text();
+    return "ebb::compile<ebb::ambient<" + text + (context == 0 ? "" : ", " + context_text(context)) + ">>(f)";
+  }
+  std::string text() const { return std::string(call) + " of " + name; }
+};
+template <class Trace, class... C>
+constexpr called_function declared_by(const char* call) {
+  if constexpr (sizeof...(C) == 0) return {call, joined_names<Trace>.data()};
+  else return {call, joined_names<Trace>.data(), declaration<C...>, sizeof...(C)};
 }
 
 /// Whether a program is a function together with derivatives of it.
 template <class G>
 inline constexpr bool holds_derivatives = true;
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared(const char* call, const casts_asked& asked, int context,
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared(const called_function& f, const casts_asked& asked, int context,
                                                                       bool derivatives) {
-  const std::string name = context_text(context), by(call);
+  const std::string name = context_text(context);
   const auto first = asked.first_difference(0, context);
   std::string what = "a function that asks for the context would compute otherwise";
   if (!first.op.empty())
     what = std::string(first.op) + " would compute in " + std::string(name_of(dtype_in_context(context, first.under, first.operand))) +
            ", not in " + std::string(name_of(first.operand));
-  const std::string f = derivatives ? by + "(f)" : "f";  // around all of it, so that pulls are inside, too
-  raise(by + ": called in " + name + ", which the function does not declare: " + what +
-        "; declare it, ebb::compile<ebb::ambient<ebb::off, " + name + ">>(f), or choose, ebb::under<" + name +
-        ">(f) or ebb::no_autocast(" + f + ")");
+  const std::string around = derivatives ? std::string(f.call) + "(f)" : "f";  // all of it, so that pulls are inside, too
+  raise(f.text() + ": called in " + name + ", which the function does not declare: " + what + "; declare it, " +
+        f.declared_with(context) + ", or choose, ebb::under<" + name + ">(f) or ebb::no_autocast(" + around + ")");
 }
 
-/// G: the frozen program of a function that is called where it may meet a context.
-template <class G>
+/// Outside of all contexts, where a region does not declare that.
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_off_undeclared(const called_function& f) {
+  raise(f.text() + ": called outside of autocast, which the region does not declare; declare it, " + f.declared_with(0) +
+        ", or call it in a scope of " + f.declared[0].text());
+}
+
+/// G: the frozen program of a function that is called where it may meet a context; Trace: the function.
+template <class G, class Trace, class... C>
 EBB_INLINE void refuse_undeclared(const char* call) {
   static constexpr casts_asked asked = G::g.asked;
   if constexpr (asked.ever_differs())
     if (const int now = current_context(); now != 0 && asked.differs(0, now)) [[unlikely]]
-      raise_undeclared(call, asked, now, holds_derivatives<G>);
+      raise_undeclared(declared_by<Trace, C...>(call), asked, now, holds_derivatives<G>);
 }
 
-/// "a matmul of f32 operands computes in f32, and would in bf16"
-inline std::string what_differs(const casts_asked& asked, int assumed, int now) {
-  const auto first = asked.first_difference(assumed, now);
+/// The first equation that would be another one; where it is none of the backward's own, since the forward computes the same and saves
+/// it, the op and its operands.
+inline std::string what_differs(const casts_assumed& of, int assumed, int now) {
+  if (const asked_equation* e = of.first_that_differs(now)) {
+    const cast_question q = e->asked;
+    const std::string line = "the first equation to differ is `" + to_string(e->equation) + '`';
+    if (q.is_by_name()) return line + ", of a pull that asks for the context";
+    return line + ", which computes in " + std::string(name_of(q.answer(q.context()))) + ", and would in " +
+           std::string(name_of(q.answer(now)));
+  }
+  const auto first = of.asked[assumed].first_difference(assumed, now);
   if (first.op.empty()) return "a pull asks for the context";
   const auto in = [&](int context) { return std::string(name_of(dtype_in_context(context, first.under, first.operand))); };
   return "a " + std::string(first.op) + " of " + std::string(name_of(first.operand)) + " operands computes in " + in(assumed) +
@@ -103,11 +152,13 @@ inline std::string what_differs(const casts_asked& asked, int assumed, int now) 
     text += " holds products that were compiled for calls in ";
     for (int a = 0, count = 0; a < contexts; ++a)
       if (assumed.matters_if(a)) text += (count++ ? " and in " : "") + context_text(a);
-    return text + ": no context is right for all of them. Give the regions in it one policy, or <ebb::as_recorded>, which assumes nothing";
+    return text + ": no context is right for all of them; in " + context_text(now) + ' ' +
+           what_differs(assumed, assumed.wrong_in[now], now) + ". Give the regions in it one policy, or <ebb::as_recorded>, " +
+           "which assumes nothing";
   }
   const int a = assumed.wrong_in[now];
   return text + " was compiled for a call in " + context_text(a) + ", but is called in " + context_text(now) + ": there " +
-         what_differs(assumed.asked[a], a, now) + ". Call backward in the other context, compile the region with " +
+         what_differs(assumed, a, now) + ". Call backward in the other context, compile the region with " +
          "ebb::backward_pass_autocast<" + context_text(now) + ">, or with <ebb::as_recorded>, which assumes nothing";
 }
 
@@ -144,8 +195,8 @@ inline bool is_first_time(const void* what) {
 /// G: the frozen program of a backward that is called by itself; Trace: its function.
 template <class G, class Trace>
 EBB_INLINE void refuse_mismatch(const char* call) {
-  static constexpr casts_assumed assumed{G::g.asked_in_pulls};
-  if constexpr (assumed.matters) {
+  if constexpr (assumed_by<G>.matters) {
+    static constexpr const casts_assumed& assumed = assumed_by<G>;
     const int now = current_context();
     if (assumed.wrong_in[now] >= 0) [[unlikely]] report_mismatch(call, joined_names<Trace>.data(), assumed, now);
   }

@@ -310,8 +310,9 @@ struct program_function {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       using V = typename Spec::template value<A...>;
       if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
-      detail::refuse_undeclared<G>(Spec::name);
-      detail::log_casts<frozen<typename Spec::template trace<detail::traced_type<A>...>>, G>(Spec::name);
+      using trace = frozen<typename Spec::template trace<detail::traced_type<A>...>>;
+      detail::refuse_undeclared<G, trace>(Spec::name);
+      detail::log_casts<trace, G>(Spec::name);
       return detail::call_program<executable<G>, V>(Spec::name, a...);
     }
   }
@@ -323,8 +324,9 @@ struct program_function {
     else if constexpr ((detail::can_be_written<D> && ...) && !(detail::is_tracked<A> || ...)) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       using P = executable<G>;
-      detail::refuse_undeclared<G>(Spec::name);
-      detail::log_casts<frozen<typename Spec::template trace<detail::traced_type<A>...>>, G>(Spec::name);
+      using trace = frozen<typename Spec::template trace<detail::traced_type<A>...>>;
+      detail::refuse_undeclared<G, trace>(Spec::name);
+      detail::log_casts<trace, G>(Spec::name);
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
       static_assert(given == P::results, "[ebb E0141] ebb::into: the number of destinations is not that of the results");
       if constexpr (given == P::results) {

@@ -54,6 +54,7 @@ struct entry_of<variant<off, F>> : entry_of<F> {};
 template <class F>
 struct compiled_in {
   using plain = program_function<compile_spec<F>>;
+  using spec = compile_spec<F>;
   template <class C>
   using in = program_function<compile_spec<variant<C, F>>>;
 };
@@ -61,13 +62,44 @@ struct compiled_in {
 template <template <class, int...> class Spec, class F, int... I>
 struct derived_in {
   using plain = program_function<Spec<F, I...>>;
+  using spec = Spec<F, I...>;
   template <class C>
   using in = program_function<Spec<variant<C, F>, I...>>;
 };
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_off_undeclared() {
-  raise("a region is called outside of autocast, which it does not declare: add ebb::off to ebb::ambient<...>");
-}
+/// What is asked by a call: a function's own trace, before it is compiled, or all of a derivative.
+template <class Spec, class... T>
+struct asking_program {
+  using type = typename Spec::template program<T...>;
+};
+template <class F, class... T>
+struct asking_program<compile_spec<F>, T...> {
+  using type = traced<F, T...>;
+};
+
+/// A call of Spec's function in a context that is none of C..., which is refused where it matters.
+template <class Spec, class... C>
+struct undeclared_call {
+  static auto run(int now, const auto&... a) {
+    refuse(now, a...);
+    return program_function<Spec>{}(a...);
+  }
+  template <class... D>
+  static void run(int now, const destinations<D...>& d, const auto&... a) {
+    refuse(now, a...);
+    program_function<Spec>{}(d, a...);
+  }
+
+ private:
+  template <class... A>
+  static void refuse(int now, const A&...) {
+    if constexpr (code_of<Spec, A...>() == 0) {
+      using trace = frozen<typename Spec::template trace<traced_type<A>...>>;
+      if (now == 0) raise_off_undeclared(declared_by<trace, C...>(Spec::name));
+      refuse_undeclared<typename asking_program<Spec, traced_type<A>...>::type, trace, C...>(Spec::name);
+    }
+  }
+};
 
 /// One of several programs, chosen by the context of the thread.
 template <class Programs, class... C>
@@ -98,10 +130,7 @@ struct by_context {
   static auto select(int now, const auto&... a) {
     if (now == number_of_context<First>) return typename Programs::template in<First>{}(a...);
     if constexpr (sizeof...(More) > 0) return select<More...>(now, a...);
-    else {
-      if (now == 0) raise_off_undeclared();
-      return typename Programs::plain{}(a...);  // which refuses what is declared nowhere, where it matters
-    }
+    else return undeclared_call<typename Programs::spec, C...>::run(now, a...);
   }
 };
 

@@ -149,7 +149,7 @@ struct vjp_function {
       using arguments = std::tuple<typename argument<A>::value...>;
       using pull = pullback<backward, R, V, outputs, arguments, typename argument<saved>::value>;
       if (!std::is_constant_evaluated()) {
-        refuse_undeclared<traced<F, traced_type<A>...>>("ebb::vjp");
+        refuse_undeclared<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>>("ebb::vjp");
         log_casts<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>, backward>("ebb::vjp");
       }
       values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...)
@@ -194,13 +194,17 @@ struct vjp_function<region_in<F, C...>, I...> {
   }
 
  private:
+  template <class... A>
+  using of_call = traced<F, traced_type<std::remove_cvref_t<A>>...>;
+
   /// Number: of the next alternative; the first one is for contexts that are not declared.
   template <class Result, std::size_t Number, class First, class... More>
   static constexpr Result select(int now, const auto&... a) {
     if (now == number_of_context<First>) return chosen<Result, Number>(vjp_function<variant<First, F>, I...>{}(a...));
     if constexpr (sizeof...(More) > 0) return select<Result, Number + 1, More...>(now, a...);
     else {
-      if (now == 0) raise_off_undeclared();
+      if (now == 0) raise_off_undeclared(declared_by<of_call<decltype(a)...>, C...>("ebb::vjp"));
+      refuse_undeclared<of_call<decltype(a)...>, of_call<decltype(a)...>, C...>("ebb::vjp");
       return chosen<Result, 0>(vjp_function<F, I...>{}(a...));
     }
   }

@@ -139,6 +139,7 @@ struct equation {
   int sub = -1;              // number of a sub-graph, or -1
   std::int64_t attr[2] = {};
   effect does = effect::none;
+  cast_question asked{};  // by the pull that gave it; no part of what it computes
   maybe_context pulled_in = nullptr;  // the context of its pull; none: that of the region it stands in
 };
 

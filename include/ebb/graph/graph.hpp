@@ -39,9 +39,17 @@ struct graph {
   // would have been cast so far: while tracing, and in pulls that assume each of the contexts.
   maybe_context context, pulled_in;
   casts_asked asked, asked_in_pulls[contexts];
-  constexpr void ask(precision p, dtype d, std::string_view op_name) {
+  constexpr cast_question ask(precision p, dtype d, std::string_view op_name) {
     if (!context) asked.ask(p, d, op_name);
-    else if (context->assumed) asked_in_pulls[context->number].ask(p, d, op_name);
+    else if (context->assumed) {
+      asked_in_pulls[context->number].ask(p, d, op_name);
+      return cast_question::about(context->number, p, d);
+    }
+    return {};
+  }
+  /// Equation k was given after that question.
+  constexpr void note(int k, cast_question q) {
+    if (k >= 0 && q && !eq.data()[k].asked) eq.data()[k].asked = q;
   }
 
   constexpr int size() const { return eq.size(); }
@@ -66,7 +74,10 @@ struct graph {
     const unsigned mask = mask_;
     unsigned at = hash_of(e, in.data, in.count) & mask;
     for (; table[at] >= 0; at = (at + 1) & mask)
-      if (equal(eq.data()[table[at]], e, in)) return table[at];
+      if (equal(eq.data()[table[at]], e, in)) {
+        if (e.asked) note(table[at], e.asked);
+        return table[at];
+      }
     return table[at] = append(e, in);
   }
   constexpr int add(const equation& e, std::initializer_list<int> in) {

@@ -32,6 +32,50 @@ inline std::string literal_text(dtype d, cell bits) {
   });
 }
 
+/// Names of equations and of extents, in their order.
+inline std::string letters(std::string_view from, int i) {
+  const int n = static_cast<int>(from.size());
+  return from[static_cast<std::size_t>(i % n)] + (i < n ? std::string() : std::to_string(i / n));
+}
+inline std::string letters_of_equation(int i) { return letters("abcdefghijlopqrstuvwxyz", i); }
+inline std::string letters_of_extent(int i) { return letters("nmkpqrstuvw", i); }
+
+/// The attributes of an equation; `numbers`: what the op wants to show of them, if it says that.
+inline std::string attribute_text(kind what, const std::int64_t* attr, const std::int64_t* numbers, int count) {
+  std::string s;
+  const auto axis = [&](std::int64_t a) { s += ' ' + std::to_string(a); };
+  switch (what) {
+    case kind::elementwise: return attr[0] != 0 ? " each use" : "";
+    case kind::input: axis(attr[0]); break;
+    case kind::index: s = " along", axis(attr[0]); break;
+    case kind::reduce:
+      s = " over";
+      for (std::int64_t a = attr[0]; a < attr[1]; ++a) axis(a);
+      break;
+    case kind::broadcast:
+      s = " along";
+      for (int a = 0; a < max_rank; ++a)
+        if (attr[0] >> a & 1) axis(a);
+      break;
+    case kind::contract: case kind::solve: break;
+    case kind::move:
+      if (count >= 0) {
+        s = " by";
+        for (int i = 0; i < count; ++i) axis(numbers[i]);
+        break;
+      }
+      [[fallthrough]];
+    default:
+      if (attr[0] != 0 || attr[1] != 0) s = " with", axis(attr[0]);
+      if (attr[1] != 0) axis(attr[1]);
+  }
+  return s;
+}
+/// Whether operand j of an equation is taken transposed.
+constexpr bool is_transposed(kind what, const std::int64_t* attr, int j) {
+  return (what == kind::contract || what == kind::solve) && (attr[0] >> j & 1);
+}
+
 /// The names of a graph's equations and extents, and its equations as text.
 class graph_text {
  public:
@@ -46,12 +90,12 @@ class graph_text {
       inline_.push(g.op(k).what == kind::literal && !shown[k]);
       if (inline_.back()) names_.push(literal_text(g.op(k).result, static_cast<cell>(g.eq[k].attr[0])));
       else if (k < named.size() && !named[k].empty()) names_.push(named[k]);
-      else names_.push(letters("abcdefghijlopqrstuvwxyz", count++));
+      else names_.push(letters_of_equation(count++));
     }
     count = 0;
     for (int i = 0; i < g.syms.count(); ++i) {
       const bool is_named = g.syms.find(~i) == ~i && g.syms.origin(i).rule == extent_rule::argument;
-      symbols_.push(is_named ? letters("nmkpqrstuvw", count++) : std::string());
+      symbols_.push(is_named ? letters_of_extent(count++) : std::string());
     }
   }
 
@@ -79,7 +123,7 @@ class graph_text {
     std::string s(e.op->name);
     for (int j = 0; j < e.count; ++j) {
       s += ' ' + names_[g_.operand(k, j)];
-      if ((e.op->what == kind::contract || e.op->what == kind::solve) && (e.attr[0] >> j & 1)) s += "^T";
+      if (is_transposed(e.op->what, e.attr, j)) s += "^T";
     }
     s += attributes(k);
     if (e.does == effect::assign) s += " !";
@@ -88,46 +132,15 @@ class graph_text {
   std::string line(int k) const { return names_[k] + " = " + application(k) + " : " + type(k); }
 
  private:
-  static std::string letters(std::string_view from, int i) {
-    const int n = static_cast<int>(from.size());
-    return from[static_cast<std::size_t>(i % n)] + (i < n ? std::string() : std::to_string(i / n));
-  }
   std::string part(int e) const {
     const int found = g_.syms.find(e);
     return found >= 0 || !symbols_[~found].empty() ? extent(e) : '(' + extent(e) + ')';
   }
   std::string attributes(int k) const {
     const equation& e = g_.eq[k];
-    std::string s;
-    const auto axis = [&](std::int64_t a) { s += ' ' + std::to_string(a); };
-    switch (e.op->what) {
-      case kind::elementwise: return e.attr[0] != 0 ? " each use" : "";
-      case kind::input: axis(e.attr[0]); break;
-      case kind::index: s = " along", axis(e.attr[0]); break;
-      case kind::reduce:
-        s = " over";
-        for (std::int64_t a = e.attr[0]; a < e.attr[1]; ++a) axis(a);
-        break;
-      case kind::broadcast:
-        s = " along";
-        for (int a = 0; a < max_rank; ++a)
-          if (e.attr[0] >> a & 1) axis(a);
-        break;
-      case kind::contract: case kind::solve: break;
-      case kind::move:
-        if (e.op->shows) {
-          std::int64_t numbers[max_rank] = {};
-          const int count = e.op->show(e.attr, g_.shape_of(k).rank, numbers);
-          s = " by";
-          for (int i = 0; i < count; ++i) axis(numbers[i]);
-          break;
-        }
-        [[fallthrough]];
-      default:
-        if (e.attr[0] != 0 || e.attr[1] != 0) s = " with", axis(e.attr[0]);
-        if (e.attr[1] != 0) axis(e.attr[1]);
-    }
-    return s;
+    std::int64_t numbers[max_rank] = {};
+    const int count = e.op->what == kind::move && e.op->shows ? e.op->show(e.attr, g_.shape_of(k).rank, numbers) : -1;
+    return attribute_text(e.op->what, e.attr, numbers, count);
   }
 
   const graph& g_;

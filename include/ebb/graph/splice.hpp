@@ -64,6 +64,7 @@ constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& argument
     }
     e.shape = number[e.shape];
     if (e.sub >= 0) e.sub += subs;
+    e.asked = {};  // its caller answers
     const vec<int> in = renumbered(from, k, at);
     at[k] = to.add(e, range_of(in));
   }
@@ -92,6 +93,7 @@ constexpr vec<int> splice_over(graph& to, const graph& from, const vec<int>& arg
     }
     e.shape = from.shape_of(k).rank == 0 ? one : shape;
     if (e.op->what == kind::broadcast) e.attr[0] = (std::int64_t{1} << rank) - 1;
+    e.asked = {};  // its caller answers
     const vec<int> in = renumbered(from, k, at);
     at[k] = to.add(e, range_of(in));
   }

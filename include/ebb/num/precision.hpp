@@ -62,6 +62,34 @@ constexpr dtype dtype_in_context(int number, precision p, dtype d) {
   return p == precision::low ? low_of_context(number) : p == precision::full ? dtype::f32 : d;
 }
 
+/// What a pull asked before it gave an equation: what an operand of dtype d under an op of class p becomes in the context that it assumes.
+/// An equation keeps it, so that it can be named where the assumption is wrong. As a number: equations are copied by every pass.
+struct cast_question {
+  static constexpr int codes = 1 + 7 * contexts;
+  std::uint8_t code = 0;  // 0: nothing
+
+  static constexpr cast_question about(int context, precision p, dtype d) {
+    if (!can_be_cast(d)) return {};
+    return {static_cast<std::uint8_t>(1 + (context * 2 + (p == precision::full)) * 3 + static_cast<int>(d) - static_cast<int>(dtype::f16))};
+  }
+  /// For the context itself: nobody knows what follows from the answer.
+  static constexpr cast_question by_name(int context) { return {static_cast<std::uint8_t>(1 + contexts * 6 + context)}; }
+
+  constexpr explicit operator bool() const { return code != 0; }
+  constexpr bool is_by_name() const { return code > contexts * 6; }
+  constexpr int context() const { return is_by_name() ? code - 1 - contexts * 6 : (code - 1) / 6; }
+  constexpr dtype operand() const { return static_cast<dtype>(static_cast<int>(dtype::f16) + (code - 1) % 3); }
+  constexpr dtype answer(int number) const {
+    return dtype_in_context(number, (code - 1) / 3 % 2 ? precision::full : precision::low, operand());
+  }
+  /// Whether the context of that number would have answered otherwise.
+  constexpr bool differs(int number) const {
+    return code != 0 && (is_by_name() ? context() != number : answer(context()) != answer(number));
+  }
+};
+
+struct casts_assumed;  // graph/asked.hpp
+
 /// Which operands were met under ops of a class that a context would cast, as bits: what decides whether a context matters.
 struct casts_asked {
   std::uint8_t low = 0, full = 0;
@@ -104,28 +132,6 @@ struct casts_asked {
 
  private:
   static constexpr int place_of(dtype d) { return static_cast<int>(d) - static_cast<int>(dtype::f16); }
-};
-
-/// What pulls asked under each assumption, and which assumption is wrong in each context, so that a call compares one number.
-struct casts_assumed {
-  casts_asked asked[contexts];
-  std::int8_t wrong_in[contexts] = {-1, -1, -1};
-  bool matters = false;
-
-  constexpr explicit casts_assumed(const casts_asked (&of)[contexts]) {
-    for (int a = contexts - 1; a >= 0; --a) {
-      asked[a] = of[a];
-      for (int now = 0; now < contexts; ++now)
-        if (asked[a].differs(a, now)) {
-          wrong_in[now] = static_cast<std::int8_t>(a);
-          matters = true;
-        }
-    }
-  }
-  /// Whether there is a context in which assumption `a` is wrong.
-  constexpr bool matters_if(int a) const { return asked[a].differs(a, 0) || asked[a].differs(a, 1) || asked[a].differs(a, 2); }
-  /// Whether one assumption or another is wrong in every context.
-  constexpr bool contradictory() const { return wrong_in[0] >= 0 && wrong_in[1] >= 0 && wrong_in[2] >= 0; }
 };
 
 }  // namespace ebb::inline EBB_ABI

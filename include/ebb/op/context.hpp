@@ -60,23 +60,38 @@ constexpr auto in_rule(number auto x) {
   return x;
 }
 
+/// The first equation from `begin` on that computes something; `otherwise`, where all of them were there before.
+constexpr int first_of_operands(const graph& g, int begin, int otherwise) {
+  for (int k = begin; k < g.size(); ++k)
+    if (g.eq[k].count > 0) return k;
+  return otherwise;
+}
+
 template <class F, class... A>
 constexpr auto call_in_context(F, A... a) {
   using result = decltype(F::apply(a...));
   graph* g = nullptr;
+  cast_question asked;
   const auto ask = [&]<class X>(const X& x) {
     if constexpr (is_operand<X>) {
       g = x.g;
-      if constexpr (can_be_cast(dtype_of<typename X::value_type>)) g->ask(autocast_class<F>, dtype_of<typename X::value_type>, called<F>);
+      if constexpr (can_be_cast(dtype_of<typename X::value_type>))
+        if (const auto q = g->ask(autocast_class<F>, dtype_of<typename X::value_type>, called<F>); !asked) asked = q;
     }
   };
   (ask(a), ...);
   const maybe_context here = g->context;
   if (here) g->context = &known_off;
-  const auto call = [&]<class Low>(std::type_identity<Low>) {
-    return cast_to<typename result::value_type>(F::apply(in_rule<autocast_class<F>, Low>(a)...));
+  const auto apply = [&](auto... x) {
+    const int before = g->size();
+    const auto y = F::apply(x...);
+    if (asked) g->note(first_of_operands(*g, before, y.id), asked);
+    return y;
   };
-  const result r = !here || here->number == 0                        ? F::apply(a...)
+  const auto call = [&]<class Low>(std::type_identity<Low>) {
+    return cast_to<typename result::value_type>(apply(in_rule<autocast_class<F>, Low>(a)...));
+  };
+  const result r = !here || here->number == 0                        ? apply(a...)
                    : low_of_context(here->number) == dtype::bf16 ? call(std::type_identity<bfloat16>{})
                                                                      : call(std::type_identity<float16>{});
   g->context = here;

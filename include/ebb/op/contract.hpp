@@ -77,8 +77,15 @@ constexpr operand<T> product_of(operand<T> x, operand<T> y, std::int64_t attr) {
   attr = with_order(x, y, attr);
   if (can_be_cast(dtype_of<T>) && !(attr & of_vector) && !x.is_refused() && !y.is_refused()) {
     const maybe_context c = g.context;
-    g.ask(precision::low, dtype_of<T>, op::matmul::name);
-    if (c && dtype_in_context(c->number, precision::low, dtype_of<T>) != dtype_of<T>) return {&g, c->product(g, x.id, y.id, attr)};
+    const cast_question asked = g.ask(precision::low, dtype_of<T>, op::matmul::name);
+    if (c && dtype_in_context(c->number, precision::low, dtype_of<T>) != dtype_of<T>) {
+      const int given_back = c->product(g, x.id, y.id, attr);
+      if (given_back >= 0) g.note(g.operand(given_back, 0), asked);
+      return {&g, given_back};
+    }
+    const operand<T> product = emit_on<op::matmul>({attr}, x, y);
+    g.note(product.id, asked);
+    return product;
   }
   return emit_on<op::matmul>({attr}, x, y);
 }
