@@ -136,6 +136,17 @@ struct layer {
   using vector = Array<float, 2>;
   BOOST_HANA_DEFINE_STRUCT(layer, (matrix, w), (vector, b));
 };
+struct block {
+  BOOST_HANA_DEFINE_STRUCT(block, (layer<variable>, inner), (std::vector<weights>, more));
+};
+using pair = std::array<weights, 2>;
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (weights, w), (pair, two), (block, last));
+};
+struct holds_a_number {
+  BOOST_HANA_DEFINE_STRUCT(holds_a_number, (weights, w), (int, steps));
+};
+static_assert(ebb::parameters<model> && !ebb::parameters<holds_a_number> && !ebb::parameters<row>);
 
 }  // namespace
 
@@ -186,6 +197,31 @@ TEST_CASE("parameters are variables, tuples, vectors and structs; those without 
 
   opt.step();
   CHECK(a.value() == row{0.5f, 1.5f});
+}
+
+TEST_CASE("parameters are members of a struct that is no template, and arrays of variables") {
+  model m{weights(row{1, 2}), {weights(row{3}), weights(row{4})}, {layer<variable>{}, {weights(row{5})}}};
+  m.last.inner.w = variable<float, 3, 2>(tensor<float, 3, 2>{});
+  m.last.inner.b = variable<float, 2>(tensor<float, 2>{1, 1});
+  const auto loss = [&] { return ebb::sum(m.w) + ebb::sum(m.two[1] * m.last.more[0]) + ebb::sum(m.last.inner.b); };
+
+  const model g = ebb::grad(loss(), ebb::wrt(m), {.allow_unused = true});
+  CHECK(g.w.value() == row{1, 1});
+  CHECK_FALSE(g.two[0].defined());
+  CHECK(g.two[1].value() == row{5});
+  CHECK(g.last.more[0].value() == row{4});
+  CHECK_FALSE(m.w.grad().defined());
+
+  ebb::optimizer opt(ebb::sgd{.lr = 1}, m);
+  CHECK(opt.size() == 6);
+  ebb::backward(loss(), {.inputs = ebb::wrt(m.w, m.two)});
+  CHECK_FALSE(m.last.more[0].grad().defined());
+  CHECK(ebb::clip_grad_norm(m, 100) == std::sqrt(27.));
+  opt.step();
+  CHECK(m.w.value() == row{0, 1});
+  CHECK(m.two[1].value() == row{-1});
+  ebb::zero_grad(m);
+  CHECK_FALSE(m.two[1].grad().defined());
 }
 
 TEST_CASE("a step writes in place and allocates nothing, and disturbs nobody who shares the elements") {

@@ -1,9 +1,10 @@
-// ebb/autograd/parameters.hpp — structures of variables: single ones, tuples, vectors, and structs over the kind of array.
+// ebb/autograd/parameters.hpp — structures of variables: single ones, tuples, vectors, arrays, and structs whose members Hana knows.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "variable.hpp"
 
+#include <array>
 #include <vector>
 
 namespace ebb::inline EBB_ABI {
@@ -50,24 +51,45 @@ struct parameters_in<std::vector<P>> {
     return r;
   }
 };
-template <template <template <class, std::size_t...> class> class Struct>
-struct parameters_in<Struct<variable>> {
-  using self = Struct<variable>;
-  static constexpr bool any = true;
+template <class P, std::size_t N>
+struct parameters_in<std::array<P, N>> {
+  static constexpr bool any = parameters_in<P>::any;
+  static void each(auto& a, auto&& f) {
+    for (auto& p : a) parameters_in<P>::each(p, f);
+  }
+  static std::array<P, N> map(const std::array<P, N>& a, auto&& f) {
+    std::array<P, N> r;
+    for (std::size_t i = 0; i < N; ++i) r[i] = parameters_in<P>::map(a[i], f);
+    return r;
+  }
+};
+/// Whether members of a struct do. Not a lambda in decltype: see terms_of_members.
+template <class Struct>
+struct members_hold_parameters {
+  auto operator()(auto... member) const {
+    return std::bool_constant<(parameters_in<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<Struct&>()))>>::any &&
+                               ...)>{};
+  }
+};
+/// A struct over the kind of array, Struct<variable>, or one of variables and what else holds some.
+template <class Struct>
+  requires(boost::hana::Struct<Struct>::value)
+struct parameters_in<Struct> {
+  static constexpr bool any = decltype(boost::hana::unpack(boost::hana::accessors<Struct>(), members_hold_parameters<Struct>()))::value;
   static void each(auto& a, auto&& f) {
     const auto one = [&](auto& p) { parameters_in<std::remove_cvref_t<decltype(p)>>::each(p, f); };
-    boost::hana::unpack(boost::hana::accessors<self>(), [&](auto... member) { (one(boost::hana::second(member)(a)), ...); });
+    boost::hana::unpack(boost::hana::accessors<Struct>(), [&](auto... member) { (one(boost::hana::second(member)(a)), ...); });
   }
-  static self map(const self& a, auto&& f) {
+  static Struct map(const Struct& a, auto&& f) {
     const auto one = [&](const auto& p) { return parameters_in<std::remove_cvref_t<decltype(p)>>::map(p, f); };
-    return boost::hana::unpack(boost::hana::accessors<self>(),
-                               [&](auto... member) { return self{one(boost::hana::second(member)(a))...}; });
+    return boost::hana::unpack(boost::hana::accessors<Struct>(),
+                               [&](auto... member) { return Struct{one(boost::hana::second(member)(a))...}; });
   }
 };
 
 }  // namespace detail
 
-/// Variables, and tuples, vectors and structs of them.
+/// Variables, and tuples, vectors, arrays and structs of them.
 template <class P>
 concept parameters = detail::parameters_in<std::remove_cvref_t<P>>::any;
 
