@@ -16,17 +16,19 @@ using ebb::chain_place, ebb::chain_use, ebb::dyn, ebb::term;
 template <class F, class... T>
 using program_of = ebb::executable<ebb::frozen<ebb::detail::forward_program<F, T...>>>;
 
-/// n elements in front of a page that nobody may touch, behind some that nobody may change.
+/// n elements and their padding to a multiple of 64 bytes in front of a page that nobody may touch, behind some that nobody may change.
 template <class T>
 struct array {
-  static constexpr std::size_t before = 40;
+  static constexpr std::size_t line = 64 / sizeof(T), before = 3 * line;
+  std::size_t padding;
   test::guarded<T> memory;
   std::vector<T> model;  // what it should hold
 
-  array(std::size_t n, std::mt19937_64& next) : memory(n + before), model(n) {
+  array(std::size_t n, std::mt19937_64& next) : padding((line - n % line) % line), memory(before + n + padding), model(n) {
     std::normal_distribution<T> normal;
     for (std::size_t i = 0; i < before; ++i) memory.at_end()[i] = T(12345);
     for (std::size_t i = 0; i < n; ++i) data()[i] = model[i] = next() % 50 == 0 ? T(0) : normal(next);
+    for (std::size_t i = 0; i < padding; ++i) data()[n + i] = T(54321);
   }
   T* data() { return memory.at_end() + before; }
 };
@@ -102,6 +104,7 @@ class session {
         CAPTURE(i);
         REQUIRE(test::same_bits(a->data()[i], a->model[i]));
       }
+      for (std::size_t i = 0; i < a->padding; ++i) REQUIRE(a->data()[a->model.size() + i] == T(54321));
     }
   }
   const std::vector<T>& model_of(int p) { return model(p); }

@@ -75,8 +75,6 @@ struct symbol_values_of {
 
 namespace detail {
 
-constexpr std::size_t padded_bytes(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 /// Every extent is read as a constant: shapes that are read at run time are emitted.
 template <class P, int Shape>
 constexpr std::size_t bytes_of_shape(dtype type, const std::size_t* symbol) {

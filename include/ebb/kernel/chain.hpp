@@ -11,6 +11,7 @@
 // arguments from the last to the first, hence the braced lists, and its scheduler may turn the order again, hence in_order.
 #pragma once
 
+#include "../tensor/storage.hpp"
 #include "batch.hpp"
 
 #include <cstddef>
@@ -137,7 +138,7 @@ using chain_links = detail::chain_code<T, std::make_index_sequence<chain_registe
 /// How many bytes run_chain wants, a multiple of 64.
 constexpr std::size_t chain_arena_bytes(int place_count) {
   const auto n = static_cast<std::size_t>(place_count);
-  return n * chain_bytes + (n * sizeof(char*) + 63) / 64 * 64;
+  return n * chain_bytes + detail::padded_bytes(n * sizeof(char*));
 }
 
 namespace detail {
@@ -146,57 +147,40 @@ EBB_INLINE bool is_written(chain_use u) {
   return (static_cast<unsigned>(u) & static_cast<unsigned>(chain_use::written)) != 0;
 }
 
-/// Fewer elements than a step: on copies.
+/// The elements that are no whole step, behind all others. The step ends where the padding does, so that it is aligned; what it writes goes
+/// to blocks, of which only those elements are taken. Arrays that are shorter than a step are read from copies.
 template <class T>
-[[gnu::noinline]] void run_short_chain(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
-                                       std::size_t bytes, char* arena) {
+[[gnu::noinline]] void run_last_step(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
+                                     std::size_t bytes, char* arena) {
+  const std::size_t end = padded_bytes(bytes), step = end < chain_bytes ? end : chain_bytes, first = end - step;
+  const std::size_t whole = bytes / chain_bytes * chain_bytes;
   const auto block = [&](int p) { return arena + static_cast<std::size_t>(p) * chain_bytes; };
   char** const original = reinterpret_cast<char**>(block(place_count));
   for (int p = 0; p < place_count; ++p) {
-    if (use[p] == chain_use::neither) continue;
+    if (use[p] == chain_use::neither || (use[p] == chain_use::read && step == chain_bytes)) continue;
     original[p] = places[p].base;
     places[p] = chain_place::block(block(p));
     if (use[p] == chain_use::written) continue;
-    std::memset(block(p) + bytes, 0, chain_bytes - bytes);
-    std::memcpy(block(p), original[p], bytes);
-  }
-  chain_links<T>::run(code, places, 0);
-  for (int p = 0; p < place_count; ++p)
-    if (is_written(use[p])) std::memcpy(original[p], block(p), bytes);
-}
-
-/// The step that ends with the last element, before all others. What it writes of elements that belong to whole steps is undone.
-template <class T>
-[[gnu::noinline]] void run_last_step(const chain_word* code, const chain_place* places, const chain_use* use, int place_count,
-                                     std::size_t bytes, char* arena) {
-  const std::size_t first = bytes - chain_bytes, undone = chain_bytes - bytes % chain_bytes;
-  char** const there = reinterpret_cast<char**>(arena + static_cast<std::size_t>(place_count) * chain_bytes);
-  const auto kept = [&](int k) { return arena + static_cast<std::size_t>(k) * chain_bytes; };
-  int count = 0;
-  for (int p = 0; p < place_count; ++p) {
-    if (!is_written(use[p])) continue;
-    there[count] = places[p].base + first;
-    std::memcpy(kept(count), there[count], undone);
-    ++count;
+    std::memcpy(block(p), original[p] + first, step);
+    std::memset(block(p) + step, 0, chain_bytes - step);
   }
   chain_links<T>::run(code, places, first);
-  for (int k = 0; k < count; ++k) std::memcpy(there[k], kept(k), undone);
+  for (int p = 0; p < place_count; ++p)
+    if (is_written(use[p])) std::memcpy(original[p] + whole, block(p) + (whole - first), bytes - whole);
 }
 
 }  // namespace detail
 
-/// Runs a chain on `count` elements. An array that it writes is one place only, or one that is read and one that is written by a link that
-/// reads it first; no link reads in it what an earlier one wrote into another place. The arena, chain_arena_bytes(place_count) aligned to
-/// 64, keeps what the last step overwrites; fewer elements than a step are handled on copies there, and then `places` are those of the
-/// copies.
+/// Runs a chain on `count` elements. Arrays are as storage has them: aligned to 64 and readable, not written, to the next multiple of 64.
+/// An array that it writes is one place only, or one that is read and one that is written by a link that reads it first; no link reads in
+/// it what an earlier one wrote into another place. The arena, chain_arena_bytes(place_count) aligned to 64, serves the last step, and
+/// what `places` are then is that of copies.
 template <class T>
 [[gnu::noinline]] void run_chain(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
                                  std::size_t count, char* arena) {
   const std::size_t bytes = count * sizeof(T);
-  if (bytes >= chain_bytes) {
-    if (bytes % chain_bytes) detail::run_last_step<T>(code, places, use, place_count, bytes, arena);
-    for (std::size_t i = 0; i + chain_bytes <= bytes; i += chain_bytes) chain_links<T>::run(code, places, i);
-  } else if (bytes) detail::run_short_chain<T>(code, places, use, place_count, bytes, arena);
+  for (std::size_t i = 0; i + chain_bytes <= bytes; i += chain_bytes) chain_links<T>::run(code, places, i);
+  if (bytes % chain_bytes) detail::run_last_step<T>(code, places, use, place_count, bytes, arena);
 #if defined(__AVX__)
   _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business
 #endif

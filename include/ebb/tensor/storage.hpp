@@ -11,6 +11,11 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+/// What an array of so many bytes takes with its padding.
+constexpr std::size_t padded_bytes(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+}  // namespace detail
+
 /// A handle to a block of bytes, aligned to 64 and padded with zeros to a multiple of 64, so that a vector load may pass the end.
 /// Copying the handle shares the block. Handles to one block may be copied and dropped by several threads at once; the bytes
 /// themselves may be written only by who knows itself the only owner. A block of no bytes has no memory: data() is null.
@@ -24,7 +29,7 @@ class storage {
   /// Uninitialized but for the padding.
   explicit storage(std::size_t bytes) {
     if (bytes == 0) return;
-    const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
+    const std::size_t padded = detail::padded_bytes(bytes);
     void* memory = take_block(sizeof(header) + padded);
     data_ = reinterpret_cast<std::byte*>(::new (memory) header{owner_count(1), bytes} + 1);
     if (padded != bytes) std::memset(data_ + bytes, 0, padded - bytes);
@@ -69,7 +74,7 @@ class storage {
   EBB_INLINE static void drop(std::byte* data) noexcept {
     if (!data) return;
     header* const h = head_of(data);
-    if (h->owners.drop()) give_block(h, sizeof(header) + (h->bytes + alignment - 1) / alignment * alignment);
+    if (h->owners.drop()) give_block(h, sizeof(header) + detail::padded_bytes(h->bytes));
   }
 
   std::byte* data_ = nullptr;  // the header stands in the 64 bytes before
