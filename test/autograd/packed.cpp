@@ -118,6 +118,32 @@ TEST_CASE("CA-123: saved values in files, of several sizes") {
   }
 }
 
+TEST_CASE("a node hook that is registered while its node is unpacked runs, and sees no gradients that arrived") {
+  for (const bool has_hooks : {false, true}) {
+    const var x(array{1, 2});
+    var y;
+    int calls = 0;
+    {
+      const ebb::saved_tensors_hooks scope([](const ebb::any_tensor& t) { return t; }, [&](const ebb::any_tensor& t) {
+        if (calls == 0)
+          y.grad_fn().register_hook([&](ebb::gradients& out, const ebb::gradients& in) {
+            CHECK(in.size() == 1);
+            CHECK(in.defined(0) == (calls++ > 0));
+            out.set(0, array{out.get<double, ebb::dyn>(0)(0) / 2, 7});
+          });
+        return t;
+      });
+      y = squash(x);
+    }
+    if (has_hooks) y.set_name("y");
+    const array g = ebb::grad(total(y), ebb::wrt(x), {.retain_graph = true}).value();
+    CHECK(calls == 1);
+    CHECK(g(1) == 7);
+    CHECK(ebb::grad(total(y), ebb::wrt(x)).value() == g);
+    CHECK(calls == 2);
+  }
+}
+
 TEST_CASE("the innermost scope takes what is saved; what is packed goes with the node") {
   counter outer, inner;
   const var x(array{1, 2});

@@ -11,6 +11,7 @@
 #include "counters.hpp"
 #include "destroy.hpp"
 #include "mismatch.hpp"
+#include "other_policy.hpp"
 #include "walk.hpp"
 
 #include "../base/objects.hpp"
@@ -67,8 +68,8 @@ class engine_scope {
 namespace detail {
 
 /// Throws: error if n was compiled for another autocast context than this, or if what it saved is gone.
-EBB_INLINE void refuse_node(const char* call, const node& n) {
-  if (n.program->assumed) check_context(call, n, current_context());
+EBB_INLINE void refuse_node(const char* call, const node& n, const casts_assumed* assumed) {
+  if (assumed) check_context(call, n, *assumed, current_context());
   if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release)) raise_released(call, n);
 }
 
@@ -81,6 +82,7 @@ struct pass_options {
   bool restricted = false;   // only what leads to wanted outputs runs
   const char* call = "ebb::backward";
   const backward_engine* engine = nullptr;  // if there: instead of what the scope or the process says
+  policy_choice policy = {};  // if there: regions that declare it run under it, instead of under their own
 };
 
 class backward_pass {
@@ -192,6 +194,15 @@ class backward_pass {
 
   void add_callback(std::function<void()> f) { extras().callbacks.push_back(std::move(f)); }
   const pass_options& options() const { return options_; }
+  /// Before anything runs.
+  void choose(policy_choice p) { options_.policy = p; }
+  /// What runs n's backward in place of its own program, or null.
+  const other_backward* chosen_for(const node& n) const { return detail::backward_under(options_.policy, options_.call, n); }
+  /// What n's backward, as it will run, assumes of the autocast context.
+  const casts_assumed* assumed_for(const node& n) const {
+    const other_backward* const other = chosen_for(n);
+    return other ? other->assumed : n.program->assumed;
+  }
   bool looks_for_nan() const { return checks_; }
   walk& vertices() { return walk_; }
 
@@ -216,7 +227,9 @@ class backward_pass {
     for (int i : walk_.order()) {
       const node& n = walk_.node_at(i);
       if (!walk_.at(i).needed) continue;
-      detail::refuse_node(options_.call, n);
+      detail::refuse_node(options_.call, n, assumed_for(n));
+      if ((options_.graph || walk_.at(i).outputs != n.program->outputs) && chosen_for(n))
+        detail::raise_graph_of_other_policy(options_.call, n, options_.policy);
       if (options_.graph && !n.program->record && !n.program->twice) raise_opaque(n);
     }
   }
@@ -268,7 +281,10 @@ class backward_pass {
     if (!v.needed) return forget(in, v.outputs);
     gradient* const out = walk_.results(n.program->edges);
     if (n.hooks) run_with_hooks(v, n, in, out);
-    else run_program(v, n, in, out);
+    else {
+      run_program(v, n, in, out);
+      if (n.hooks) [[unlikely]] run_post_hooks(n, {}, out);
+    }
     if (checks_) detail::refuse_nan_from(options_.call, n, out);
     forget(in, v.outputs);
     if (!options_.retain_graph) release_saved(n);
@@ -281,6 +297,7 @@ class backward_pass {
   // A node may have been differentiated twice since this walk came to it: what it has then, not what it has now, is in `in`.
   void run_program(const visit& v, node& n, gradient* in, gradient* out) {
     if (options_.graph) record_program(v, n, in, out);
+    else if (const other_backward* const other = chosen_for(n)) other->run(n, in, out);
     else if (v.outputs == n.program->outputs) n.program->run(n, in, out);
     else n.program->twice(n, nullptr).pull(n, in, out, false);
   }
@@ -291,13 +308,20 @@ class backward_pass {
     else n.program->record(n, all.data(), out);
   }
   [[gnu::noinline]] void run_with_hooks(const visit& v, node& n, gradient* in, gradient* out) {
-    const int ins = n.program->outputs, outs = n.program->edges;
-    const bool create = records();
-    n.hooks->run(hook_kind::node_pre, 0, {.at = &n, .in = in, .ins = ins, .create_graph = create});
+    const int ins = n.program->outputs;
+    n.hooks->run(hook_kind::node_pre, 0, {.at = &n, .in = in, .ins = ins, .create_graph = records()});
     objects<gradient> shown;
     if (n.hooks->has(hook_kind::node_post)) shown.assign(in, in + ins);
     run_program(v, n, in, out);
-    n.hooks->run(hook_kind::node_post, 0, {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = create});
+    run_post_hooks(n, std::move(shown), out);
+  }
+  // One that came while the node ran, from an unpack hook, is told of no gradients that arrived: they may be gone.
+  [[gnu::noinline]] void run_post_hooks(node& n, objects<gradient>&& shown, gradient* out) {
+    if (!n.hooks->has(hook_kind::node_post)) return;
+    const int ins = n.program->outputs, outs = n.program->edges;
+    shown.resize(static_cast<std::size_t>(ins));
+    n.hooks->run(hook_kind::node_post, 0,
+                 {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = records()});
   }
 
   [[gnu::noinline]] void run_with_hooks(leaf& l, gradient& g) {
