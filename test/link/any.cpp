@@ -3,3 +3,25 @@
 #include "work.hpp"
 
 report work_any() { return work(); }
+
+// A derivative that is made at run time, by rules that passes.cpp has compiled, too.
+std::string derivative_of_derivative(double& second) {
+  const auto run = [&] {
+    const ebb::variable x(0.5);
+    const ebb::variable y = ebb::compile([](auto a) { return ebb::tanh(a) * a; })(x);
+    const auto first = ebb::grad(y, ebb::wrt(x), {.create_graph = true});
+    first.backward();
+    second = x.grad().item();
+  };
+#if EBB_EXCEPTIONS
+  try {
+    run();
+    return "";
+  } catch (const ebb::error& e) {
+    return e.what();
+  }
+#else
+  static_cast<void>(run);
+  return "not asked: include <ebb/functional.hpp>";  // a refusal ends the program
+#endif
+}
