@@ -59,6 +59,12 @@ int main() {
 #elif EBB_CASE == 14
   // EXPECT: E0188 a region has one policy and declares its contexts once
   ebb::compile<ambient<off>, ambient<autocast<bf16>>>(product)(x, w);  // LINE
+#elif EBB_CASE == 16
+  // EXPECT: E0145 there is no such autocast policy
+  ebb::compile<ebb::backward_policies<off, user::policy>>(product)(x, w);  // LINE
+#elif EBB_CASE == 17
+  // EXPECT: E0188 a region has one policy and declares its contexts once
+  ebb::compile<ebb::backward_policies<off, ebb::as_recorded>, backward_pass_autocast<off>>(product)(x, w);  // LINE
 #elif EBB_CASE == 15
   // EXPECT: E0189 ebb::compile takes ebb::backward_pass_autocast<...> and ebb::ambient<...> as options
   ebb::compile<autocast<bf16>>(product)(x, w);  // LINE

@@ -13,9 +13,8 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-EBB_INLINE void check_context(const char* call, const node& n, int now) {
-  if (!n.program->assumed) [[likely]] return;
-  if (n.program->assumed->wrong_in[now] >= 0) [[unlikely]] report_mismatch(call, n.program->name, *n.program->assumed, now);
+EBB_INLINE void check_context(const char* call, const node& n, const casts_assumed& assumed, int now) {
+  if (assumed.wrong_in[now] >= 0) [[unlikely]] report_mismatch(call, n.program->name, assumed, now);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -58,7 +58,7 @@ inline node* as_one_node(vertex& root, const tape_state& t) {
 
 /// Throws: as a pass does, before anything has run.
 inline void run_one_node(node& n, std::uint32_t output, gradient&& seed, bool retain_graph, const char* call, tape_state& t) {
-  refuse_node(call, n);
+  refuse_node(call, n, n.program->assumed);
   const recording_scope off(false, t);
   few_gradients<most_operands> out(n.program->edges);
   {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "segment.hpp"
+#include "segment_node.hpp"
 #include "variable.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -125,8 +125,8 @@ counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* res
       if constexpr (is_variable<std::remove_cvref_t<decltype(leaf)>>) n.connect(edges++, leaf.history(), leaf.output());
     }(), ...);
   }, leaves);
-  repeat<S::kept>([&]<int I>() {
-    constexpr int number = S::read[static_cast<std::size_t>(I)];
+  repeat<S::kept + S::more>([&]<int I>() {
+    constexpr int number = S::keeps[static_cast<std::size_t>(I)];
     constexpr int from = number < S::arguments ? ~number : S::result_from[static_cast<std::size_t>(S::results + number - S::arguments)];
     n.saved()[I] = shared_block<from>(results, leaves);
   });

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "higher.hpp"
+#include "other_policy.hpp"
 
 #include "../exec/halves.hpp"
 #include "../exec/alias.hpp"
@@ -78,6 +79,33 @@ void put_symbols(symbol_values_of<P>& values, const std::size_t* kept) {
   values.complete();
 }
 
+template <class F, class Wrt, class... T>
+class segment;
+/// What runs under another policy, by its number; and all of that.
+template <int Policy, class S>
+struct other_segment {
+  static constexpr int policy = Policy;
+  using segment = S;
+};
+template <class... Other>
+struct other_segments {
+  static constexpr int count = sizeof...(Other);
+  /// Which arguments it reads.
+  static constexpr vec<int> arguments_read() {
+    vec<int> r;
+    [[maybe_unused]] const auto add = [&](const auto& read, int count) {
+      for (int i = 0; i < count; ++i) r.push(read[static_cast<std::size_t>(i)]);
+    };
+    (add(Other::segment::read, Other::segment::kept), ...);
+    return r;
+  }
+};
+template <class Wrt, class... T>
+struct segments_of {
+  template <int Policy, class F>
+  using other = other_segment<Policy, segment<recomputed<F>, Wrt, T...>>;
+};
+
 /// Everything that is known of a segment when it is instantiated. T: traced types of the arguments.
 template <class F, class Wrt, class... T>
 class segment {
@@ -105,6 +133,28 @@ class segment {
     while (n < reads && read[static_cast<std::size_t>(n)] < arguments + saves) ++n;
     return n;
   }();
+  /// The same under other policies, which the function declares.
+  static constexpr int own_policy = declared_policies<F>::own;
+  using others = typename declared_policies<F>::template others<other_segments, segments_of<Wrt, T...>::template other>;
+  /// Arguments that are kept for those alone, behind the rest.
+  static constexpr vec<int> more_arguments() {
+    vec<int> r;
+    for (int a : others::arguments_read()) {
+      bool is_kept = std::find(read.begin(), read.begin() + kept, a) != read.begin() + kept;
+      for (int known : r) is_kept = is_kept || known == a;
+      if (!is_kept) r.push(a);
+    }
+    return r;
+  }
+  static constexpr int more = more_arguments().size();
+  /// What a node keeps: numbers of arguments, then of saved values; and where.
+  static constexpr auto keeps = [] {
+    vec<int> r;
+    for (int i = 0; i < kept; ++i) r.push(read[static_cast<std::size_t>(i)]);
+    for (int a : more_arguments()) r.push(a);
+    return to_array<kept + more>(r);
+  }();
+  static constexpr int place_of(int number) { return static_cast<int>(std::find(keeps.begin(), keeps.end(), number) - keeps.begin()); }
   /// Where the gradients are found: numbers of the backward's results, or ~ the number of what it reads.
   static constexpr auto gradient_from = to_array<edges>(distinct_outputs(used_arguments(backward_graph::g.thaw()).g).from);
   /// On which seeds each gradient depends, as bits.
@@ -146,6 +196,8 @@ class segment {
   static constexpr const casts_assumed& assumed = assumed_by<backward_graph>;
   /// Whether its backward follows the context of its call.
   static constexpr bool follows = follows_context<F> && assumed.matters;
+  /// What each call of its backward compares with the context, or null.
+  static constexpr const casts_assumed* checked = assumed.matters && !follows ? &assumed : nullptr;
 
   /// Symbols that are extents of arguments: their values are kept, the others follow.
   static constexpr int symbols = [] {
@@ -162,141 +214,6 @@ class segment {
   static constexpr const equation& equation_of_result(int number) {
     return forward_graph::g.eq[static_cast<std::size_t>(forward_graph::g.out[static_cast<std::size_t>(number)])];
   }
-};
-
-/// The functions of a segment's nodes.
-template <class S>
-class segment_node {
-  using P = typename S::backward;
-  using F = typename S::forward;
-  static constexpr int arguments = P::arguments > 0 ? P::arguments : 1, results = P::results > 0 ? P::results : 1;  // sizes of arrays
-
- public:
-  static void run(node& n, gradient* in, gradient* out) {
-    if constexpr (S::follows)
-      if (S::assumed.wrong_in[current_context()] >= 0) [[unlikely]] return twice(n, &derivatives).pull(n, in, out, false);
-    std::uint64_t defined = 0;
-    for (int s = 0; s < S::seeds; ++s)
-      if (const int o = S::output_of_seed(s); o >= 0 && in[o].defined) defined |= std::uint64_t{1} << (s < 63 ? s : 63);
-    if (defined == 0) return;
-
-    symbol_values_of<P> symbols;
-    put_symbols(symbols, n.symbols());
-    storage held[arguments];
-    void* data[arguments];
-    storage* seed[arguments] = {};
-    repeat<P::arguments>([&]<int I>() {
-      if constexpr (I < S::kept) held[I] = saved_value(n, I);
-      else {
-        constexpr int s = S::read[static_cast<std::size_t>(I)] - S::arguments - S::saves;
-        gradient& g = in[S::output_of_seed(s)];
-        if (g.defined) seed[I] = &g.value;
-        else seed[I] = &(held[I] = zeros(I, symbols.value));
-      }
-      data[I] = seed[I] ? seed[I]->data() : held[I].data();
-    });
-
-    storage result[results];
-    void* to[results];
-    bool reused[arguments] = {};
-    repeat<P::results>([&]<int R>() {
-      const std::size_t bytes = volume(P::result_shape(R), symbols.value) * size_of(result_type<R>);
-      if (const int a = reusable<R>(seed, reused, bytes); a >= 0) {
-        reused[a] = true;
-        result[R] = std::move(*seed[a]);
-      } else result[R] = storage(bytes);
-      to[R] = result[R].data();
-    });
-    run_program<P>(data, to, symbols.value, S::name);
-    repeat<S::edges>([&]<int E>() {
-      constexpr int from = S::gradient_from[static_cast<std::size_t>(E)];
-      if (!(S::depends[static_cast<std::size_t>(E)] & defined)) return;
-      if constexpr (from >= 0 && is_last_use<E>) out[E] = {std::move(result[from]), nullptr, 0, true};
-      else if constexpr (from >= 0) out[E] = {result[from], nullptr, 0, true};
-      else if constexpr (~from < S::kept) out[E] = {held[~from], nullptr, 0, true};
-      else out[E] = {*seed[~from], nullptr, 0, true};
-    });
-  }
-
-  static extent_list extents(const node& n, int number) {
-    symbol_values_of<F> symbols;
-    put_symbols(symbols, n.symbols());
-    if (number < S::outputs) return extents_at(S::shape_of_result(S::result_of_output(number)), symbols.value);
-    return extents_at(backward_input(number - S::outputs), symbols.value);
-  }
-  static dtype saved_type(const node&, int number) { return input_type(number); }
-  static dtype input_type(int number) {
-    const auto& g = P::g;
-    for (int k = 0; k < g.size(); ++k) {
-      const equation& e = g.eq[static_cast<std::size_t>(k)];
-      if (e.op->what == kind::input && e.attr[0] == number) return e.op->result;
-    }
-    return {};
-  }
-
-  static const twice_differentiable& twice(const node&, const higher_order* make) {
-    static const auto derived = make->derive(graphs, nullptr, S::name);
-    if constexpr (S::follows) {
-      static const std::unique_ptr<const twice_differentiable> other[] = {make->derive(graphs, &context_where<autocast<bf16>, S>, S::name),
-                                                                          make->derive(graphs, &context_where<autocast<f16>, S>, S::name)};
-      if (const int now = current_context()) return *other[now - 1];
-    }
-    return *derived;
-  }
-
-  static constexpr auto types = [] {
-    std::array<dtype, static_cast<std::size_t>(S::outputs) + 1> t{};
-    for (int o = 0; o < S::outputs; ++o) t[static_cast<std::size_t>(o)] = S::type_of_result(S::result_of_output(o));
-    return t;
-  }();
-  static constexpr auto edges = to_array<S::edges>(S::wrt());
-  static constexpr auto output_of = [] {
-    std::array<int, static_cast<std::size_t>(S::seeds) + 1> a{};
-    for (int s = 0; s < S::seeds; ++s) a[static_cast<std::size_t>(s)] = S::output_of_seed(s);
-    return a;
-  }();
-  static constexpr chainable chain = as_chainable<P, S::kept>();
-  static constexpr segment_graphs graphs{S::forward_graph::g.view(), S::backward_graph::g.view(), S::arguments, S::results, S::saves,
-                                         {S::read.data(), S::reads}, {edges.data(), S::edges}, {output_of.data(), S::seeds},
-                                         {S::gradient_from.data(), S::edges}, &chain};
-  static constexpr node_program program{S::name,     S::outputs, S::edges, S::kept, S::symbols,
-                                        types.data(), extents,    saved_type, run,     nullptr,    twice,
-                                        nullptr,      S::assumed.matters && !S::follows ? &S::assumed : nullptr, &graphs};
-
- private:
-  static const shape& backward_input(int number) { return P::argument_shape(number); }
-  template <int R>
-  static constexpr dtype result_type = P::g.eq[static_cast<std::size_t>(P::g.out[static_cast<std::size_t>(R)])].op->result;
-
-  static storage zeros(int input, const std::size_t* symbol) {
-    const std::size_t bytes = volume(P::argument_shape(input), symbol) * size_of(input_type(input));
-    storage z(bytes);
-    if (bytes) std::memset(z.data(), 0, bytes);
-    return z;
-  }
-  /// A seed that dies here and that result R may be written over, or -1.
-  template <int R>
-  static int reusable(storage* const* seed, const bool* reused, std::size_t bytes) {
-    int found = -1;
-    repeat<P::arguments - S::kept>([&]<int K>() {
-      constexpr int a = S::kept + K;
-      if constexpr (overwrites<P>::table[static_cast<std::size_t>(R * P::arguments + a)] && !is_passed_on<a>)
-        if (found < 0 && !reused[a] && seed[a]->bytes() == bytes && seed[a]->use_count() == 1) found = a;
-    });
-    return found;
-  }
-  template <int E>
-  static constexpr bool is_last_use = [] {
-    for (int e = E + 1; e < S::edges; ++e)
-      if (S::gradient_from[static_cast<std::size_t>(e)] == S::gradient_from[static_cast<std::size_t>(E)]) return false;
-    return true;
-  }();
-  template <int A>
-  static constexpr bool is_passed_on = [] {
-    for (int e = 0; e < S::edges; ++e)
-      if (S::gradient_from[static_cast<std::size_t>(e)] == ~A) return true;
-    return false;
-  }();
 };
 
 }  // namespace detail

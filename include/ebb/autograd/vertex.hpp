@@ -30,6 +30,7 @@ namespace ebb::inline EBB_ABI {
 class backward_pass;
 struct higher_order;
 struct hook_list;
+struct other_backwards;
 struct packed_values;
 struct segment_graphs;
 struct vertex;
@@ -92,6 +93,8 @@ struct node_program {
   const casts_assumed* assumed = nullptr;
   /// What it computes, where that is a traced function: see derivation.hpp.
   const segment_graphs* graphs = nullptr;
+  /// Backwards under other autocast policies, see other_policy.hpp.
+  const other_backwards* others = nullptr;
 };
 
 struct vertex {

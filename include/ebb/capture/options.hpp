@@ -16,6 +16,8 @@ struct capture_options {
   bool dynamic = true;     // sizes are none of the key; false: they are until they change
   backend (*compiler)(const captured_graph&) = nullptr;  // sees each graph when it is captured, and says what becomes of it
 
+  policy_choice backward_policy = {};  // regions that declare it run under it: see [note: another policy]
+
   bool operator==(const capture_options&) const = default;
 };
 

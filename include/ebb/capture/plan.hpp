@@ -15,7 +15,7 @@ namespace ebb::inline EBB_ABI {
 class backward_plan {
  public:
   explicit backward_plan(const recording& r, bool merges = true) : r_(r) {
-    piece_table pieces;
+    piece_table pieces(r.options().options.backward_policy);
     capture_progress at(r);
     stretch ahead(r, pieces);
     merges = merges && !r.options().graph && r.options().context == 0;

@@ -153,9 +153,11 @@ class capture_progress {
 /// The pieces of a recording's programs, each made once.
 class piece_table {
  public:
-  /// Null for what is no segment.
+  explicit piece_table(policy_choice p) : policy_(p) {}
+
+  /// Null for what is no segment, or runs under another policy than its own.
   const detail::backward_piece* find(const node_program* p) {
-    if (!p->graphs) return nullptr;
+    if (!p->graphs || (p->others && policy_.number() >= 0 && policy_.number() != p->others->own)) return nullptr;
     for (const entry& e : pieces_)
       if (e.program == p) return e.piece.get();
     pieces_.push({p, std::make_unique<detail::backward_piece>(detail::piece_of(*p->graphs))});
@@ -171,6 +173,7 @@ class piece_table {
     const node_program* program;
     std::unique_ptr<const detail::backward_piece> piece;
   };
+  policy_choice policy_;
   vec<entry> pieces_;
   const dtype_kit* kits_[8] = {};
 };

@@ -50,6 +50,21 @@ struct entry_of<variant<C, F>> {
 template <class F>
 struct entry_of<variant<off, F>> : entry_of<F> {};
 
+/// Regions and variants declare the policies that their functions declare.
+template <class F>
+struct declared_policies<program_function<compile_spec<F>>> : declared_policies<F> {};
+template <template <int, class> class Under, class C>
+struct variant_under {
+  template <int Policy, class F>
+  using of = Under<Policy, variant<C, F>>;
+};
+template <class C, class F>
+struct declared_policies<variant<C, F>> {
+  static constexpr int own = declared_policies<F>::own;
+  template <template <class...> class List, template <int, class> class Under>
+  using others = typename declared_policies<F>::template others<List, variant_under<Under, C>::template of>;
+};
+
 /// The programs of F: outside of all contexts, and inside of one.
 template <class F>
 struct compiled_in {
@@ -154,6 +169,9 @@ struct region_of<F> {
 template <class F, class... Policy, class... Option>
 struct region_of<F, backward_pass_autocast<Policy...>, Option...>
     : region_of<typename patch_of<backward_pass_autocast<Policy...>, F>::type, Option...> {};
+template <class F, class... Policy, class... Option>
+struct region_of<F, backward_policies<Policy...>, Option...>
+    : region_of<typename patch_of<backward_policies<Policy...>, F>::type, Option...> {};
 template <class F, class... C>
 struct region_of<F, ambient<C...>> {
   using type = region_in<F, C...>;
@@ -165,6 +183,8 @@ template <class Option>
 inline constexpr bool is_policy_option = false;
 template <class... Policy>
 inline constexpr bool is_policy_option<backward_pass_autocast<Policy...>> = true;
+template <class... Policy>
+inline constexpr bool is_policy_option<backward_policies<Policy...>> = true;
 template <class Option>
 inline constexpr bool is_ambient = false;
 template <class... C>
@@ -179,6 +199,8 @@ template <class... C>
 struct refuse_option<ambient<C...>> : ambient<C...> {};
 template <class... Policy>
 struct refuse_option<backward_pass_autocast<Policy...>> : refuse_policy<backward_pass_autocast<Policy...>> {};
+template <class... Policy>
+struct refuse_option<backward_policies<Policy...>> : refuse_policy<backward_policies<Policy...>> {};
 /// And with all of them together.
 template <class... Option>
 struct refuse_options {
@@ -205,6 +227,7 @@ struct patched_callable<Policy, region_in<F, C...>> {
 
 /// F as one compiled program: traced, fused, run on arrays. Options, in any order:
 ///   backward_pass_autocast<P...>   the policy under which its backward is compiled; see [note: policies]
+///   backward_policies<P, Other...> that policy, and others among which compiled autograd may choose; see [note: another policy]
 ///   ambient<C...>                  the autocast contexts that it may be called in; off only, if it is not said
 ///   auto y = ebb::compile([](auto x, auto w) { return ebb::tanh(ebb::matmul(x, w)); })(x, w);
 /// Throws: error if the extents of the arguments do not fit, or in a context that it does not declare; nothing has been changed then.

@@ -26,6 +26,10 @@ struct as_recorded {};
 template <class... Policy>
 struct backward_pass_autocast {};
 
+/// The policy of a region, and others for which its backward is compiled too, from arguments alone: see [note: another policy].
+template <class Own, class... Other>
+struct backward_policies {};
+
 namespace detail {
 
 /// What a policy means for a region that is entered in the context Entry.
@@ -51,6 +55,9 @@ template <class First, class Second, class... More, class Entry>
 struct resolve_policy<backward_pass_autocast<First, Second, More...>, Entry>
     : resolve_policy<backward_pass_autocast<Second, More...>, Entry> {};
 
+template <class Own, class... Other, class Entry>
+struct resolve_policy<backward_policies<Own, Other...>, Entry> : resolve_policy<Own, Entry> {};
+
 template <class Policy, class Entry>
 using resolved_policy = typename resolve_policy<Policy, Entry>::type;
 
@@ -62,6 +69,8 @@ inline constexpr int code_of_policy = is_context<Policy> || std::is_same_v<Polic
 template <class... P>
 inline constexpr int code_of_policy<backward_pass_autocast<P...>> =
     sizeof...(P) == 1 || ((code_of_policy<P> != 0) || ...) ? std::max({0, code_of_policy<P>...}) : (is_context<P> && ...) ? 0 : 185;
+template <class Own, class... Other>
+inline constexpr int code_of_policy<backward_policies<Own, Other...>> = std::max({code_of_policy<Own>, code_of_policy<Other>...});
 /// A class, named where the user calls: deeper its sentence would stand far from there.
 template <class Policy>
 struct refuse_policy {
@@ -74,6 +83,23 @@ struct refuse_policy {
   static_assert(code != 185, "[ebb E0185] a list of contexts holds ebb::off and ebb::autocast<...>, no policies");
 };
 
+/// Policies by number, as they are known at run time. Of contexts entered in order the last one counts.
+inline constexpr const char* policy_names[] = {"ebb::same_as_forward", "ebb::as_recorded", "ebb::off", "ebb::autocast<ebb::bf16>",
+                                               "ebb::autocast<ebb::f16>"};
+template <class Policy>
+inline constexpr int number_of_policy = 2;  // off, and no context
+template <>
+inline constexpr int number_of_policy<same_as_forward> = 0;
+template <>
+inline constexpr int number_of_policy<as_recorded> = 1;
+template <class Low, class Uses>
+inline constexpr int number_of_policy<autocast<Low, Uses>> = 2 + number_of_context<autocast<Low, Uses>>;
+template <class Policy>
+inline constexpr int number_of_policy<backward_pass_autocast<Policy>> = number_of_policy<Policy>;
+template <class First, class Second, class... More>
+inline constexpr int number_of_policy<backward_pass_autocast<First, Second, More...>> =
+    number_of_policy<backward_pass_autocast<Second, More...>>;
+
 /// The context of pulls under a resolved policy. as_recorded assumes nothing: nobody has to check it.
 template <class Resolved>
 inline constexpr const cast_context& context_of_pulls = context_of<Resolved>;
@@ -84,6 +110,8 @@ template <class Policy>
 inline constexpr bool is_same_as_forward = std::is_same_v<Policy, same_as_forward>;
 template <class Policy>
 inline constexpr bool is_same_as_forward<backward_pass_autocast<Policy>> = is_same_as_forward<Policy>;
+template <class Own, class... Other>
+inline constexpr bool is_same_as_forward<backward_policies<Own, Other...>> = is_same_as_forward<Own>;
 
 /// The context in which a function enters itself before it does anything else.
 template <class F>
@@ -120,6 +148,20 @@ struct patched {
 template <class Policy, class F>
 struct entry_of<patched<Policy, F>> : entry_of<F> {};
 
+/// F under each of the policies that it declares: put<Number, Function>... of its own one and of the others.
+template <class F>
+struct declared_policies {
+  static constexpr int own = -1;  // it has one, and declares no other
+  template <template <class...> class List, template <int, class> class Under>
+  using others = List<>;
+};
+template <class Own, class... Other, class F>
+struct declared_policies<patched<backward_policies<Own, Other...>, F>> {
+  static constexpr int own = number_of_policy<Own>;
+  template <template <class...> class List, template <int, class> class Under>
+  using others = List<Under<number_of_policy<Other>, patched<Other, F>>...>;
+};
+
 /// The other policy takes the place of the one that F has.
 template <class Policy, class F>
 struct patch_of {
@@ -129,5 +171,21 @@ template <class Policy, class Old, class F>
 struct patch_of<Policy, patched<Old, F>> : patch_of<Policy, F> {};
 
 }  // namespace detail
+
+/// A policy as a value, or each region's own one.
+class policy_choice {
+ public:
+  constexpr policy_choice() = default;
+  template <class Policy>
+  constexpr policy_choice(Policy) : number_(detail::number_of_policy<Policy>) {
+    static_cast<void>(detail::refuse_policy<Policy>{});
+  }
+  constexpr int number() const { return number_; }  // or -1
+  constexpr const char* name() const { return detail::policy_names[number_]; }
+  constexpr bool operator==(const policy_choice&) const = default;
+
+ private:
+  int number_ = -1;
+};
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,54 @@
+// ebb/autograd/other_policy.hpp — the backward of a node under another autocast policy than its own.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: another policy]
+// A region may declare policies beside its own: ebb::compile<ebb::backward_policies<ebb::as_recorded, ebb::off>>(f). Its calls save what
+// its own backward reads, and keep the arguments: backwards under the other policies compute again what they need of the forward. Each
+// is compiled, and one is chosen where compiled autograd is switched on, {.backward_policy = ebb::off{}}. A region that declares no list
+// keeps the one policy it has; a list without the policy that was chosen is an error, before anything has run.
+#pragma once
+
+#include "mismatch.hpp"
+
+#include "../trace/policy.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+struct other_backward {
+  int policy;
+  void (*run)(node&, gradient* in, gradient* out);
+  const casts_assumed* assumed;  // or null, as a node's
+};
+/// All policies of a node's region.
+struct other_backwards {
+  int own;
+  const other_backward *begin, *end;
+};
+
+namespace detail {
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared_policy(const char* call, const node& n, policy_choice chosen) {
+  const other_backwards& all = *n.program->others;
+  std::string list = policy_names[all.own];
+  for (const other_backward* o = all.begin; o != all.end; ++o) list += std::string(", ") + policy_names[o->policy];
+  raise(std::string(call) + ": " + n.program->name + " was not compiled under the policy " + chosen.name() +
+        ", which compiled autograd was told to use: declare it, ebb::backward_policies<" + list + ", " + chosen.name() + ">");
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_graph_of_other_policy(const char* call, const node& n, policy_choice chosen) {
+  raise(std::string(call) + ": a backward of " + n.program->name + " under " + chosen.name() +
+        " has no graph of its own: create_graph differentiates backwards under the region's own policy");
+}
+
+/// What runs n's backward under this policy: null if its own program does.
+/// Throws: error if n declares policies, and not this one.
+inline const other_backward* backward_under(policy_choice chosen, const char* call, const node& n) {
+  const other_backwards* const all = n.program->others;
+  if (!all || chosen.number() < 0 || chosen.number() == all->own) return nullptr;
+  for (const other_backward* o = all->begin; o != all->end; ++o)
+    if (o->policy == chosen.number()) return o;
+  raise_undeclared_policy(call, n, chosen);
+}
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI
