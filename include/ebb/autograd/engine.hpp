@@ -197,7 +197,9 @@ class backward_pass {
   /// Before anything runs.
   void choose(policy_choice p) { options_.policy = p; }
   /// What runs n's backward in place of its own program, or null.
-  const other_backward* chosen_for(const node& n) const { return detail::backward_under(options_.policy, options_.call, n); }
+  EBB_INLINE const other_backward* chosen_for(const node& n) const {
+    return options_.policy.number() < 0 ? nullptr : detail::backward_under(options_.policy, options_.call, n);
+  }
   /// What n's backward, as it will run, assumes of the autocast context.
   const casts_assumed* assumed_for(const node& n) const {
     const other_backward* const other = chosen_for(n);

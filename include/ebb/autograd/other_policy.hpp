@@ -41,9 +41,9 @@ namespace detail {
 
 /// What runs n's backward under this policy: null if its own program does.
 /// Throws: error if n declares policies, and not this one.
-inline const other_backward* backward_under(policy_choice chosen, const char* call, const node& n) {
+[[gnu::cold, gnu::noinline]] inline const other_backward* backward_under(policy_choice chosen, const char* call, const node& n) {
   const other_backwards* const all = n.program->others;
-  if (!all || chosen.number() < 0 || chosen.number() == all->own) return nullptr;
+  if (!all || chosen.number() == all->own) return nullptr;
   for (const other_backward* o = all->begin; o != all->end; ++o)
     if (o->policy == chosen.number()) return o;
   raise_undeclared_policy(call, n, chosen);
