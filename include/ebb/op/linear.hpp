@@ -57,7 +57,7 @@ constexpr operand<T> product_of_batches(operand<T> a, operand<T> b, std::int64_t
 namespace ebb::inline EBB_ABI::functions {
 
 struct matmul {
-  static constexpr precision autocast = precision::low;
+  static constexpr precision autocast = op::matmul::autocast;
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = promoted<A, B>;
@@ -97,7 +97,7 @@ struct outer {
 };
 
 struct linear {
-  static constexpr precision autocast = precision::low;
+  static constexpr precision autocast = op::matmul::autocast;
   static constexpr auto apply(auto x, auto w) {
     if (w.rank() != 2) return decltype(matmul::apply(x, w)){x.g, -105};
     return matmul::apply(x, emit_on<op::permute>({pack_axes(swapped, 2)}, w));

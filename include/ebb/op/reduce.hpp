@@ -74,6 +74,7 @@ struct peak : max {
 /// Its derivative is out / x; where x is 0, it is the product of the others: exact for any number of zeros, and so is the second one.
 struct prod : reduction {
   static constexpr std::string_view name = "prod";
+  static constexpr precision autocast = precision::full;
   template <class T>
   static constexpr T identity() {
     return T(1);
@@ -190,7 +191,7 @@ struct extremum {
 
 template <bool Keep, int... Axes>
 struct prod {
-  static constexpr precision autocast = precision::full;
+  static constexpr precision autocast = op::prod::autocast;
   template <class T>
   static constexpr auto apply(operand<T> x) {
     using Product = std::conditional_t<real_element<T>, T, std::int64_t>;

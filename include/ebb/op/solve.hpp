@@ -64,7 +64,7 @@ struct inverse : system {
 namespace ebb::inline EBB_ABI::functions {
 
 struct inverse {
-  static constexpr precision autocast = precision::full;
+  static constexpr precision autocast = op::inverse::autocast;
   template <class A>
   static constexpr auto apply(operand<A> a) {
     return emit_on<op::inverse>({}, cast_to<decltype(detail::accepted<op::inverse, A>())>(a));
@@ -72,7 +72,7 @@ struct inverse {
 };
 
 struct solve {
-  static constexpr precision autocast = precision::full;
+  static constexpr precision autocast = op::solve::autocast;
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = decltype(detail::accepted<op::solve, promoted<A, B>>());
