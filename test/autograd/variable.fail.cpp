@@ -90,6 +90,15 @@ int main() {
 #elif EBB_CASE == 27
   // EXPECT: E0197 ebb::equal compares elements
   if (s * 2 != 4) return 1;  // LINE
+#elif EBB_CASE == 28
+  // EXPECT: E0149 what is computed from arrays alone is none
+  ebb::backward(ebb::sum(a));  // LINE
+#elif EBB_CASE == 29
+  // EXPECT: E0149 a backward begins at a variable
+  ebb::backward(std::tuple());  // LINE
+#elif EBB_CASE == 30
+  // EXPECT: E0149 a backward begins at a variable
+  ebb::grad(std::tuple(s, a), ebb::wrt(x));  // LINE
 #elif EBB_CASE == 21
   // EXPECT: E0154 a hook with `auto` is traced and must not capture
   leaf.register_post_accumulate_grad_hook([&](auto p, auto g) { return p - out * g; });  // LINE

@@ -222,6 +222,15 @@ auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_option
   else return all;
 }
 
+/// Whether a backward can begin there: at variables, expressions that become one, and tuples of both.
+template <class R>
+inline constexpr bool are_roots = is_variable<R>;
+template <class R>
+  requires requires { typename R::result_type; }
+inline constexpr bool are_roots<R> = is_variable<typename R::result_type>;
+template <class... R>
+inline constexpr bool are_roots<std::tuple<R...>> = sizeof...(R) > 0 && (are_roots<std::remove_cvref_t<R>> && ...);
+
 template <class V>
 constexpr auto tuple_of_roots(const V& root) {
   return std::tuple<const V&>(root);
@@ -241,7 +250,9 @@ constexpr auto tuple_of_roots(const std::tuple<V...>& roots) {
 /// [note: what a throw leaves].
 template <class Roots>
 void backward(const Roots& roots, const backward_options& options = {}) {
-  detail::run_backward(detail::tuple_of_roots(as_region_argument(roots)), options);
+  constexpr bool fits = detail::are_roots<Roots>;
+  static_assert(fits, "[ebb E0149] a backward begins at a variable, or a tuple of some: what is computed from arrays alone is none");
+  if constexpr (fits) detail::run_backward(detail::tuple_of_roots(as_region_argument(roots)), options);
 }
 
 /// The gradients of the outputs with respect to variables; no leaf's own gradient is touched.
@@ -251,7 +262,10 @@ void backward(const Roots& roots, const backward_options& options = {}) {
 /// user returned nothing, a region reads it for other outputs only. With allow_unused or materialize_grads neither is an error.
 template <class Outputs, class... V>
 auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_options& options = {}) {
-  return detail::run_grad(detail::tuple_of_roots(as_region_argument(outputs)), inputs, options);
+  constexpr bool fits = detail::are_roots<Outputs>;
+  static_assert(fits, "[ebb E0149] a backward begins at a variable, or a tuple of some: what is computed from arrays alone is none");
+  if constexpr (fits) return detail::run_grad(detail::tuple_of_roots(as_region_argument(outputs)), inputs, options);
+  else return detail::refused{};
 }
 
 /// Of variables, and not with respect to anything: refused.
