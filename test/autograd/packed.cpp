@@ -99,6 +99,35 @@ TEST_CASE("CA-112: packed once when it is saved, unpacked once, after the hook o
   CHECK(c.unpacked == 2);  // each time it is read
 }
 
+TEST_CASE("an expression is packed by the hooks that it was written under; one that was written under others is not taken in") {
+  counter c;
+  const var x(array{1, 2});
+  const auto packed = [&] {
+    const ebb::saved_tensors_hooks scope(c.pack(), c.unpack());
+    return ebb::tanh(x);
+  };
+  const auto named = packed();  // runs out here
+  const scalar loss = ebb::sum(named * x);
+  CHECK(c.packed == 1);
+  loss.backward();
+  CHECK(c.unpacked == 1);
+  const char* const said = "an expression holds one that was written in another scope of saved_tensors_hooks: return that as a variable";
+  CHECK(test::says(test::raised([&] { scalar(ebb::sum(packed() * x)); }), {said}));
+  CHECK(test::says(test::raised([&] {
+    auto plain = ebb::tanh(x);
+    const ebb::saved_tensors_hooks scope(c.pack(), c.unpack());
+    scalar(ebb::sum(std::move(plain) * x));
+  }), {said}));
+  CHECK(c.packed == 1);
+  {
+    const ebb::saved_tensors_hooks scope(c.pack(), c.unpack());
+    scalar(ebb::sum(ebb::tanh(x) * x)).backward();
+  }
+  CHECK(c.packed > 1);
+  const ebb::no_grad scope;  // nothing is saved
+  CHECK_FALSE(scalar(ebb::sum(packed() * x)).requires_grad());
+}
+
 TEST_CASE("CA-123: saved values in files, of several sizes") {
   for (std::size_t n : {10u, 100u, 10u, 20u, 30u}) {
     file_store store;

@@ -120,7 +120,7 @@ struct expression_result<Expression, T, Extents, std::tuple<Leaf...>> {
   using type = typename std::conditional_t<is_recorded, make_variable<T, Extents>, std::type_identity<tensor_of<T, Extents>>>::type;
 };
 
-/// One program has one context, and is recorded or not.
+/// One program has one context, is recorded or not, and what it saves has one pair of hooks.
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_written_elsewhere(const char* where) {
   raise(std::string("ebb: an expression holds one that was written ") + where + ": return that as a variable, or give it a name");
 }
@@ -245,6 +245,7 @@ class expression {
       constexpr bool asks = detail::asks_context<function, Leaf...>;
       each_nested([&](const auto& e) {
         if (records_ && !e.records_) detail::raise_written_elsewhere("under no_grad");
+        if (records_ && e.packing_ != packing_) detail::raise_written_elsewhere("in another scope of saved_tensors_hooks");
         if (asks && e.context_ != context_) detail::raise_written_elsewhere("in another autocast context");
       });
       if constexpr (asks)
