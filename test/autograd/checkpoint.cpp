@@ -198,6 +198,43 @@ TEST_CASE("a checkpoint runs again in the autocast context of its call, wherever
   CHECK_FALSE(gradients(widened, true) == gradients(widened, false));
 }
 
+TEST_CASE("a region that declares contexts keeps arguments only in each of them, and its assumption of the context of backward") {
+  using low = ebb::autocast<ebb::bf16>;
+  using matrix = ebb::tensor<float, 2, 2>;
+  static constexpr auto inner = ebb::no_autocast([](auto a, auto b) { return ebb::tanh(ebb::matmul(ebb::sin(a), b)); });
+  static constexpr auto region = ebb::compile<ebb::ambient<ebb::off, low>>([](auto a, auto b) { return ebb::sum(ebb::matmul(inner(a, b), b)); });
+  const float more = 1 + 0x1p-9f;
+  const auto run = [&](auto f, int inside) {
+    const ebb::variable x(matrix{{more, more}, {0, 1}});
+    const ebb::variable w(matrix{{more, 1}, {1, more}});
+    const ebb::context_switch scope(inside);
+    const ebb::variable<float> y = f(x, w);
+    const int kept = static_cast<const ebb::node*>(y.history())->program->saved;
+    {
+      const ebb::context_switch other(1 - inside);
+      CHECK(test::says(raised([&] { y.backward(); }), {inside ? "was compiled for a call in ebb::autocast<ebb::bf16>" : "was compiled for a call in ebb::off"}));
+    }
+    y.backward();
+    return std::tuple(kept, y.item(), x.grad().value(), w.grad().value());
+  };
+  for (const int inside : {0, 1}) {
+    const auto [kept, y, x, w] = run(region, inside);
+    CHECK(kept > 2);
+    CHECK(run(ebb::checkpoint(region), inside) == std::tuple(2, y, x, w));
+  }
+  CHECK_FALSE(run(region, 0) == run(region, 1));
+  const ebb::variable w(matrix{{more, 1}, {1, more}});
+  CHECK(ebb::checkpoint(region)(w.value(), w.value()) == region(w.value(), w.value()));
+
+  // So does a region that is in a context by itself.
+  const ebb::variable<float> y = ebb::checkpoint(ebb::compile(ebb::under<low>([](auto a) { return ebb::sum(inner(a, a)); })))(w);
+  CHECK(test::says(raised([&] { y.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>"}));
+
+  const ebb::autocast_scope<ebb::f16> undeclared;
+  CHECK(test::says(raised([&] { ebb::checkpoint(region)(w, w); }),
+                   {"ebb::compile of sin+matmul+", "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16>>"}));
+}
+
 TEST_CASE("a function that does something else the second time is found out") {
   bool again = false;
   const auto body = [&](const var& x) { return std::exchange(again, true) ? x : var(squash(x)); };

@@ -124,6 +124,19 @@ struct checkpointed_region<program_function<Spec>> {
   }
 };
 
+namespace detail {
+
+/// The same of a region that declares contexts: one for each.
+template <class F>
+struct checkpointed_in {
+  using spec = compile_spec<F>;
+  using plain = checkpointed_region<program_function<spec>>;
+  template <class C>
+  using in = checkpointed_region<program_function<compile_spec<variant<C, F>>>>;
+};
+
+}  // namespace detail
+
 /// A callable that is run again in the backward: see [note: checkpoints].
 template <class F>
 struct checkpointed_function {
@@ -149,6 +162,10 @@ struct checkpointed_function {
 template <class Spec>
 constexpr auto checkpoint(const program_function<Spec>&) {
   return checkpointed_region<program_function<Spec>>{};
+}
+template <class F, class... C>
+constexpr auto checkpoint(const region_in<F, C...>&) {
+  return detail::by_context<detail::checkpointed_in<F>, C...>{};
 }
 template <class F>
 constexpr auto checkpoint(F f) {

@@ -92,17 +92,18 @@ struct asking_program<compile_spec<F>, T...> {
   using type = traced<F, T...>;
 };
 
-/// A call of Spec's function in a context that is none of C..., which is refused where it matters.
-template <class Spec, class... C>
+/// A call in a context that is none of C..., which is refused where it matters.
+template <class Programs, class... C>
 struct undeclared_call {
+  using Spec = typename Programs::spec;
   static auto run(int now, const auto&... a) {
     refuse(now, a...);
-    return program_function<Spec>{}(a...);
+    return typename Programs::plain{}(a...);
   }
   template <class... D>
   static void run(int now, const destinations<D...>& d, const auto&... a) {
     refuse(now, a...);
-    program_function<Spec>{}(d, a...);
+    typename Programs::plain{}(d, a...);
   }
 
  private:
@@ -145,7 +146,7 @@ struct by_context {
   static auto select(int now, const auto&... a) {
     if (now == number_of_context<First>) return typename Programs::template in<First>{}(a...);
     if constexpr (sizeof...(More) > 0) return select<More...>(now, a...);
-    else return undeclared_call<typename Programs::spec, C...>::run(now, a...);
+    else return undeclared_call<Programs, C...>::run(now, a...);
   }
 };
 
