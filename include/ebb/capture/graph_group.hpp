@@ -65,6 +65,7 @@ class graph_group final : public merged_group {
   static constexpr std::size_t pays_from = std::size_t{32} << 10;
 
   bool run_program(backward_pass& pass, group_scratch& s) override {
+    if (!gather(pass.vertices(), s, [](int, const group_source&) { return true; })) return false;
     const graph& g = program_.program();
     if (std::none_of(s.from.begin(), s.from.end(), [](const group_source& x) { return x.bytes() >= pays_from; })) return false;
     for (int i = 0; i < g.syms.count(); ++i) {

@@ -62,6 +62,10 @@ class merged_group {
       shares_ = shares_ || x.shared >= 0;
     }
     for (int l : interface_.cleared) leaves_.push(l);
+    for (capture_place p : interface_.arguments) {
+      if (p.is == capture_place::kind::slot) p.number += r.visit_at(p.at).first;
+      sources_.push(p);
+    }
     vec<int> seen;
     const auto expect = [&](int v) {
       if (at.is_certain() || std::find(seen.begin(), seen.end(), v) != seen.end()) return;
@@ -97,7 +101,7 @@ class merged_group {
       if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
     if (!pays(w)) return false;
     const forgetting at_the_end(s);
-    if (!gather(w, s) || !run_program(pass, s)) return false;
+    if (!run_program(pass, s)) return false;
     publish(pass, w, s);
     return true;
   }
@@ -115,10 +119,46 @@ class merged_group {
 
   /// Whether its nodes would not be faster one by one, where that is seen at once.
   virtual bool pays(walk&) const { return true; }
-  /// Fills s.results; what may be written over its argument takes its array.
+  /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
 
   static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
+
+  /// f(argument, source) for all of them, which are then in s.from as well, until it says false.
+  template <class F>
+  EBB_INLINE bool gather(walk& w, group_scratch& s, F&& f) const {
+    const int count = sources_.size();
+    const bool alone = is_single_threaded();
+    if (!alone) s.held.reserve(count);  // their addresses are kept
+    s.from.shrink(0);
+    group_source* const to = s.from.extend(count);
+    for (const group_interface::update& u : interface_.updates)
+      if (!hook_of(leaf_at(w, u.leaf), u.hook)->states()) return false;
+    const capture_place* last = nullptr;  // the hook whose values those are
+    const void* values[max_bound];
+    for (int a = 0; a < count; ++a) {
+      const capture_place& p = sources_[a];
+      if (p.is == capture_place::kind::slot) to[a] = group_source(&w.gradients()[p.number].value);
+      else {
+        vertex& v = *w.at(p.at).at;
+        switch (p.is) {
+          case capture_place::kind::leaf_gradient: to[a] = group_source(&static_cast<leaf&>(v).grad.value); break;
+          case capture_place::kind::leaf_value: to[a] = group_source(&static_cast<leaf&>(v).value); break;
+          case capture_place::kind::state: to[a] = group_source(hook_of(v, p.number)->states() + p.value); break;
+          case capture_place::kind::saved:
+            if (alone) to[a] = group_source(static_cast<node&>(v).saved() + p.number);
+            else to[a] = group_source(&s.held[s.held.push(detail::saved_value(static_cast<node&>(v), p.number))]);
+            break;
+          default:
+            if (!last || last->at != p.at || last->number != p.number) hook_of(v, p.number)->values(values);
+            last = &p;
+            to[a] = group_source(values[p.value]);
+        }
+      }
+      if (!f(a, to[a])) return false;
+    }
+    return true;
+  }
 
   storage result_array(backward_pass& pass, const group_scratch& s, const group_interface::result& x, std::size_t bytes) const {
     if (x.over >= 0)
@@ -183,37 +223,6 @@ class merged_group {
     vec<leaf*>& locked_;
   };
 
-  bool gather(walk& w, group_scratch& s) const {
-    const int count = interface_.arguments.size();
-    const bool alone = is_single_threaded();
-    if (!alone) s.held.reserve(count);  // their addresses are kept
-    s.from.shrink(0);
-    group_source* to = s.from.extend(count);
-    for (const group_interface::update& u : interface_.updates)
-      if (!hook_of(leaf_at(w, u.leaf), u.hook)->states()) return false;
-    gradient* const slots = w.gradients();
-    const capture_place* last = nullptr;  // the hook whose values those are
-    const void* values[max_bound];
-    for (const capture_place& p : interface_.arguments) {
-      vertex& v = *w.at(p.at).at;
-      switch (p.is) {
-        case capture_place::kind::slot: *to++ = group_source(&slots[r_.visit_at(p.at).first + p.number].value); break;
-        case capture_place::kind::leaf_gradient: *to++ = group_source(&static_cast<leaf&>(v).grad.value); break;
-        case capture_place::kind::leaf_value: *to++ = group_source(&static_cast<leaf&>(v).value); break;
-        case capture_place::kind::state: *to++ = group_source(hook_of(v, p.number)->states() + p.value); break;
-        case capture_place::kind::saved:
-          if (alone) *to++ = group_source(static_cast<node&>(v).saved() + p.number);
-          else *to++ = group_source(&s.held[s.held.push(detail::saved_value(static_cast<node&>(v), p.number))]);
-          break;
-        default:
-          if (!last || last->at != p.at || last->number != p.number) hook_of(v, p.number)->values(values);
-          last = &p;
-          *to++ = group_source(values[p.value]);
-      }
-    }
-    return true;
-  }
-
   static void put(gradient& g, storage& value) {
     g.value = std::move(value);
     if (g.from) g.from = nullptr, g.output = 0;
@@ -252,10 +261,11 @@ class merged_group {
     }
     for (const group_interface::update& u : interface_.updates) hook_of(leaf_at(w, u.leaf), u.hook)->note_update();
     if (!pass.options().retain_graph)
-      for (int i = first_; i < last_; ++i) release_saved(static_cast<node&>(*w.at(i).at));
+      for (const visit *v = &w.at(first_), *end = v + (last_ - first_); v != end; ++v) release_saved(static_cast<node&>(*v->at));
   }
 
   vec<expectation> expected_;
+  vec<capture_place> sources_;  // the arguments, slots by their number among all
   vec<int> slots_;     // of its nodes, with gradients that have come
   vec<int> arrivals_;  // leaves that it does not add to, once for each edge that leads there
   vec<int> leaves_;    // that it adds to
@@ -267,11 +277,17 @@ class chain_group final : public merged_group {
  public:
   chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b)
       : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()) {
-    blocks_ = chain_arena_bytes(p_.places.size());
-    arena_ = blocks_ + static_cast<std::size_t>(p_.blocks) * chain_bytes;
+    size_ = size_of(p_.type);
+    first_block_ = chain_arena_bytes(p_.places.size());
+    arena_ = first_block_ + static_cast<std::size_t>(p_.blocks) * chain_bytes;
+    arguments_ = vec<reading>(interface_.arguments.size(), reading{});
     place_of_result_ = vec<int>(interface_.results.size(), -1);
-    for (int i = 0; i < p_.places.size(); ++i)
-      if (p_.places[i].is == place_kind::result) place_of_result_[p_.places[i].number] = i;
+    for (int i = 0; i < p_.places.size(); ++i) {
+      const chain_program::place& p = p_.places[i];
+      if (p.is == place_kind::block) blocks_.push(i);
+      else if (p.is == place_kind::result) place_of_result_[p.number] = i;
+      else arguments_[p.number] = {i, p.is == place_kind::element};
+    }
     int calls = last - first;
     for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
     if (calls <= few_calls) gauge_ = gauge();
@@ -285,12 +301,17 @@ class chain_group final : public merged_group {
   /// So many nodes, a hook counting as two, are as fast one by one where arrays are shorter than a step.
   static constexpr int few_calls = 3;
 
+  /// Where an argument is read, if it is.
+  struct reading {
+    int place = -1;
+    bool is_element = false;
+  };
+
   /// An argument whose length is seen at once, or -1.
   int gauge() const {
-    for (const chain_program::place& p : p_.places)
-      if (p.is == place_kind::argument && interface_.arguments[p.number].is == capture_place::kind::slot) return p.number;
-    for (const chain_program::place& p : p_.places)
-      if (p.is == place_kind::argument && interface_.arguments[p.number].is == capture_place::kind::leaf_gradient) return p.number;
+    for (const auto kind : {capture_place::kind::slot, capture_place::kind::leaf_gradient})
+      for (int a = 0; a < arguments_.size(); ++a)
+        if (arguments_[a].place >= 0 && !arguments_[a].is_element && interface_.arguments[a].is == kind) return a;
     return -1;
   }
   bool pays(walk& w) const override {
@@ -301,30 +322,24 @@ class chain_group final : public merged_group {
   }
 
   bool run_program(backward_pass& pass, group_scratch& s) override {
-    const std::size_t size = size_of(p_.type);
-    char* const arena = s.arena.take(arena_);
     s.places.shrink(0);
     chain_place* const places = s.places.extend(p_.places.size());
     std::size_t bytes = 0;
     bool known = false;
     const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
-    chain_place* to = places;
-    for (const chain_program::place& p : p_.places) {
-      if (p.is == place_kind::argument) {
-        const storage& x = s.from[p.number].array();
-        if (!agree(x.bytes())) return false;
-        *to = chain_place::array(x.data());
-      } else if (p.is == place_kind::element) {
-        const group_source& x = s.from[p.number];
-        if (!x.is_bound() && x.bytes() != size) return false;
-        *to = chain_place::element(x.data());
-      } else if (p.is == place_kind::block) {
-        *to = chain_place::block(arena + blocks_ + static_cast<std::size_t>(p.number) * chain_bytes);
+    const auto take = [&](int argument, const group_source& x) {
+      const reading& r = arguments_[argument];
+      if (r.place < 0) return true;
+      if (r.is_element) {
+        places[r.place] = chain_place::element(x.data());
+        return x.is_bound() || x.bytes() == size_;
       }
-      ++to;
-    }
+      places[r.place] = chain_place::array(x.array().data());
+      return agree(x.array().bytes());
+    };
+    if (!gather(pass.vertices(), s, take)) return false;
     for (const auto& [v, o] : p_.extents)
-      if (!agree(extents_of(*pass.vertices().at(v).at, static_cast<std::uint32_t>(o)).volume() * size)) return false;
+      if (!agree(extents_of(*pass.vertices().at(v).at, static_cast<std::uint32_t>(o)).volume() * size_)) return false;
     storage* result = s.results.extend(interface_.results.size());
     for (int r = 0; r < interface_.results.size(); ++r, ++result) {
       const group_interface::result& x = interface_.results[r];
@@ -332,15 +347,19 @@ class chain_group final : public merged_group {
       *result = result_array(pass, s, x, bytes);
       if (const int i = place_of_result_[r]; i >= 0) places[i] = chain_place::array(result->data());
     }
-    const auto run = [&]<class T>(T) { run_chain<T>(p_.code.data(), places, p_.use.data(), p_.places.size(), bytes / size, arena); };
+    char* const arena = s.arena.take(arena_);
+    char* block = arena + first_block_;
+    for (int i : blocks_) places[i] = chain_place::block(std::exchange(block, block + chain_bytes));
+    const auto run = [&]<class T>(T) { run_chain<T>(p_.code.data(), places, p_.use.data(), p_.places.size(), bytes / size_, arena); };
     if (p_.type == dtype::f64) run(double{});
     else run(float{});
     return true;
   }
 
   chain_program p_;
-  std::size_t blocks_, arena_;
-  vec<int> place_of_result_;
+  std::size_t size_, first_block_, arena_;
+  vec<reading> arguments_;
+  vec<int> place_of_result_, blocks_;  // places
   int gauge_ = -1;
 };
 
