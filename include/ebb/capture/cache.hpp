@@ -15,13 +15,13 @@ class capture_cache {
   static constexpr std::size_t default_limit = 256;
 
   /// Null if there is none. The pass then has not been touched.
-  counted<captured> find(backward_pass& pass, std::uint32_t hash) {
+  captured* find(backward_pass& pass, std::uint32_t hash) {
     vec<slot>& list = lists_[hash % list_count];
     for (int i = 0; i < list.size(); ++i) {
       if (list[i].hash != hash || !list[i].of->key().match(pass)) continue;
       list[i].used = ++now_;
       if (i > 0) std::swap(list[i], list[0]);
-      return list[0].of;
+      return list[0].of.get();
     }
     return nullptr;
   }

@@ -24,8 +24,8 @@ inline bool is_out_of_context(backward_pass& pass) {
   const int context = current_context();
   walk& w = pass.vertices();
   return std::any_of(w.order().begin(), w.order().end(), [&](int i) {
-    const casts_assumed* const assumed = pass.assumed_for(w.node_at(i));
-    return assumed && assumed->wrong_in[context] >= 0;
+    const node_program& p = *w.node_at(i).program;
+    return p.assumed && p.assumed->wrong_in[context] >= 0;
   });
 }
 /// Sequence numbers of several threads may be equal.
@@ -49,7 +49,8 @@ inline bool has_one_order(backward_pass& pass) {
   return merges;
 }
 
-[[gnu::noinline]] inline counted<captured> capture(const capturing_engine& e, backward_pass& pass, std::uint32_t hash) {
+/// The cache has it then.
+[[gnu::noinline]] inline captured* capture(const capturing_engine& e, backward_pass& pass, std::uint32_t hash) {
   pass.explore();
   if (is_out_of_context(pass) || !has_one_order(pass)) return nullptr;
   recording key(pass);
@@ -67,7 +68,7 @@ inline bool has_one_order(backward_pass& pass) {
   if (!made->key().match(pass)) return nullptr;
   if (made->plan().groups() > 0) counting().compiles.fetch_add(1, std::memory_order_relaxed);
   this_cache().add(hash, made);
-  return made;
+  return made.get();
 }
 
 /// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on. Returns whether there are any.
@@ -89,19 +90,19 @@ inline bool has_one_order(backward_pass& pass) {
 }
 
 inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
-  const capturing_engine& e = static_cast<const capturing_engine&>(engine);
-  pass.choose(e.options.backward_policy);
   if (pass.looks_for_nan()) return nullptr;  // node by node
+  const capturing_engine& e = static_cast<const capturing_engine&>(engine);
   std::uint32_t hash = 0;
   for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
-  counted<captured> known = this_cache().find(pass, hash);
-  bool is_hit = !!known;
+  captured* known = this_cache().find(pass, hash);
+  const bool is_known = known != nullptr;
   if (!known) known = capture(e, pass, hash);
   if (!known) return nullptr;
-  if (!e.options.dynamic && compare_sizes(e, *known, pass)) is_hit = false;
-  if (is_hit) count_one(counting().hits);
-  if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(known.get());
-  return counted<captured_backward>(known.get());
+  counted<captured_backward> found(known);
+  const bool has_changed = !e.options.dynamic && compare_sizes(e, *known, pass);
+  if (is_known && !has_changed) count_one(counting().hits);
+  if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(known);
+  return found;
 }
 
 inline constexpr capturing_engine default_capturing{{find_captured}, {}, true};
