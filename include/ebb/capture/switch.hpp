@@ -24,8 +24,8 @@ inline bool is_out_of_context(backward_pass& pass) {
   const int context = current_context();
   walk& w = pass.vertices();
   return std::any_of(w.order().begin(), w.order().end(), [&](int i) {
-    const node_program& p = *w.node_at(i).program;
-    return p.assumed && p.assumed->wrong_in[context] >= 0;
+    const casts_assumed* const assumed = pass.assumed_for(w.node_at(i));
+    return assumed && assumed->wrong_in[context] >= 0;
   });
 }
 /// Sequence numbers of several threads may be equal.
@@ -90,8 +90,9 @@ inline bool has_one_order(backward_pass& pass) {
 }
 
 inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
-  if (pass.looks_for_nan()) return nullptr;  // node by node
   const capturing_engine& e = static_cast<const capturing_engine&>(engine);
+  pass.choose(e.options.backward_policy);
+  if (pass.looks_for_nan()) return nullptr;  // node by node
   std::uint32_t hash = 0;
   for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
   captured* known = this_cache().find(pass, hash);
