@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -123,6 +124,25 @@ TEST_CASE("a backward of a backward follows, too") {
   };
   const auto region = ebb::compile<ebb::ambient<off, autocast<bf16>>>(product);
   CHECK(same(second([](const auto& w) { return ebb::variable(ebb::matmul(x, w)); }), second([&](const auto& w) { return region(x, w); })));
+}
+
+TEST_CASE("a hook differentiates twice an expression that its own backward comes to next, in another context") {
+  const auto gradient = [](bool differentiates) {
+    const ebb::variable w(weights), v(weights);
+    const ebb::variable a = v * 2.0, b = v * 3.0, c = v * 4.0, d = v * 5.0;  // they wait with their gradients
+    const ebb::variable y = ebb::exp(ebb::tanh(ebb::matmul(weights, w)));            // while this runs, which keeps values
+    const ebb::variable p = y * a * b * c * d;
+    const ebb::variable loss = ebb::sum(p);
+    bool is_inside = false;
+    p.register_hook([&](const W&) {
+      if (!differentiates || std::exchange(is_inside, true)) return;
+      ebb::grad(loss, ebb::wrt(w), {.create_graph = true});
+    });
+    const ebb::autocast_scope<bf16> scope;
+    ebb::backward(loss, {.retain_graph = true});
+    return w.grad().value();
+  };
+  CHECK(same(gradient(false), gradient(true)));
 }
 
 TEST_CASE("what an expression casts is said once for each context, where somebody listens") {

@@ -45,6 +45,14 @@ class runnable {
   std::mutex mutex_;
 };
 
+/// The backward of n from gradients at its program's outputs, which is all that `in` has: as soon as somebody differentiates n twice, in
+/// a hook or another thread, it has more.
+inline void pull_outputs(const twice_differentiable& backward, node& n, const gradient* in, gradient* out) {
+  objects<gradient> all(in, in + n.program->outputs);
+  all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
+  backward.pull(n, all.data(), out, false);
+}
+
 }  // namespace detail
 
 class derived_backward;
@@ -231,7 +239,7 @@ inline dtype graph_function::type_of_saved(const node& n, int number) {
   const graph& b = of(n).derived().graphs().backward;
   return b.op(b.input(number)).result;
 }
-inline void graph_function::run_node(node& n, gradient* in, gradient* out) { of(n).derived_here().pull(n, in, out, false); }
+inline void graph_function::run_node(node& n, gradient* in, gradient* out) { detail::pull_outputs(of(n).derived_here(), n, in, out); }
 inline const twice_differentiable& graph_function::twice_of(const node& n, const higher_order*) { return of(n).derived_here(); }
 
 }  // namespace ebb::inline EBB_ABI

@@ -113,7 +113,7 @@ class segment_node {
  public:
   static void run(node& n, gradient* in, gradient* out) {
     if constexpr (S::follows)
-      if (S::assumed.wrong_in[current_context()] >= 0) [[unlikely]] return twice(n, &derivatives).pull(n, in, out, false);
+      if (S::assumed.wrong_in[current_context()] >= 0) [[unlikely]] return pull_outputs(twice(n, &derivatives), n, in, out);
     segment_backward<S>::run(n, in, out);
   }
   static extent_list extents(const node& n, int number) {
