@@ -59,7 +59,9 @@ struct hook {
   virtual const hook_program* traced() const { return nullptr; }
   /// Where its bound values stand, one pointer each. Of an update: those of the next one.
   virtual void values(const void**) const {}
-  /// Of an update: the states, as many as its program has; null if it must run by itself, since there are none yet or it would be refused.
+  /// Of an update: whether its program may stand for it now; else it runs by itself, since it has no states yet or would be refused.
+  virtual bool is_ready() const { return false; }
+  /// Of an update: the states, as many as its program has.
   virtual storage* states() { return nullptr; }
   /// What its program computes has been written.
   virtual void note_update() {}

@@ -37,11 +37,32 @@ constexpr int code_of_traced_hook() {
   else return std::is_same_v<hook_result<F, typename First::terms, typename Group::terms...>, typename First::terms> ? 0 : 153;
 }
 
+/// A traced hook and the values that are bound to it.
+template <class F>
+class bound_hook : public hook {
+ public:
+  explicit bound_hook(const F& f) : values_(unbound<F>::values(f)) {}
+
+  bool is_opaque() const final { return false; }
+  void values(const void** to) const final {
+    std::apply([&](const auto&... value) { ((*to++ = &value), ...); }, values_);
+  }
+
+ protected:
+  /// Whether only numbers are bound, and few: others can take it into their graphs.
+  static constexpr bool binds_numbers = []<class... V>(std::type_identity<std::tuple<V...>>) {
+    return sizeof...(V) <= max_bound && (number<V> && ...);
+  }(std::type_identity<bound_values<F>>{});
+
+  bound_values<F> values_;
+};
+
 /// The gradients of W are replaced: at a node's outputs, or, where those of its outputs R are read, at its operands.
 template <class F, class Written, class Read = gradients_of<>>
 class traced_hook;
 template <class F, class... W, class... R>
-class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook {
+class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public bound_hook<F> {
+  using bound_hook<F>::values_;
   static constexpr std::size_t written = sizeof...(W), count = written + sizeof...(R);
   using program = program_function<compile_spec<function_in<F>>>;
   template <std::size_t I>
@@ -51,7 +72,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook
   using numbers = std::array<std::uint32_t, count>;
   using layouts = std::tuple<typename W::layout_type..., typename R::layout_type...>;
   /// at: the number of each gradient at the node.
-  traced_hook(const F& f, const numbers& at, const layouts& l) : values_(unbound<F>::values(f)), layouts_(l), at_(at) {}
+  traced_hook(const F& f, const numbers& at, const layouts& l) : bound_hook<F>(f), layouts_(l), at_(at) {}
 
   void run(const hook_call& c) override {
     std::array<gradient*, count> g;
@@ -61,20 +82,13 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook
     else compute(g, std::make_index_sequence<written>{}, std::make_index_sequence<count>{});
   }
 
-  bool is_opaque() const override { return false; }
   const hook_program* traced() const override {
     if constexpr (is_merged) return &as_graph;
     else return nullptr;
   }
-  void values(const void** to) const override {
-    std::apply([&](const auto&... value) { ((*to++ = &value), ...); }, values_);
-  }
 
  private:
-  /// Of one gradient, with numbers bound: what others can take into their graphs.
-  static constexpr bool is_merged = written == 1 && count == 1 && []<class... V>(std::type_identity<std::tuple<V...>>) {
-    return sizeof...(V) <= max_bound && (number<V> && ...);
-  }(std::type_identity<bound_values<F>>{});
+  static constexpr bool is_merged = written == 1 && count == 1 && bound_hook<F>::binds_numbers;
   static constexpr hook_program as_graph = []<class... V>(std::type_identity<std::tuple<V...>>) -> hook_program {
     if constexpr (!is_merged) return {};
     else {
@@ -125,7 +139,6 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public hook
     }(), ...);
   }
 
-  bound_values<F> values_;
   [[no_unique_address]] layouts layouts_;
   numbers at_;
 };
@@ -157,11 +170,11 @@ inline constexpr bool passes_on = [] {
 
 /// After an accumulation: f(value, gradient) says what becomes of them.
 template <class F, class T, std::size_t... E>
-class traced_leaf_hook final : public hook {
- public:
-  traced_leaf_hook(const F& f, const layout<E...>& shape) : values_(unbound<F>::values(f)), shape_(shape) {}
+class traced_leaf_hook final : public bound_hook<F> {
+  using bound_hook<F>::values_;
 
-  bool is_opaque() const override { return false; }
+ public:
+  traced_leaf_hook(const F& f, const layout<E...>& shape) : bound_hook<F>(f), shape_(shape) {}
 
   void run(const hook_call& c) override {
     leaf& l = static_cast<leaf&>(*c.at);
@@ -169,9 +182,7 @@ class traced_leaf_hook final : public hook {
       if (c.create_graph) return run_recorded(l);
     const exclusive alone(l);
     if (!l.grad.defined) return;  // an earlier hook took it
-    if constexpr (writes_value && writes_gradient) compute<0, 1>(l);
-    else if constexpr (writes_value) compute<0>(l);
-    else if constexpr (writes_gradient) compute<1>(l);
+    if constexpr (writes_value || writes_gradient) compute(l, written{});
     if (clears) l.grad = {};
     if (writes_gradient) l.grad.from = nullptr;
   }
@@ -179,13 +190,7 @@ class traced_leaf_hook final : public hook {
     if constexpr (is_merged) return &as_graph;
     else return nullptr;
   }
-  void values(const void** to) const override {
-    std::apply([&](const auto&... value) { ((*to++ = &value), ...); }, values_);
-  }
-  storage* states() override {
-    static storage none;
-    return &none;
-  }
+  bool is_ready() const override { return true; }
 
  private:
   using function = function_in<F>;
@@ -201,15 +206,17 @@ class traced_leaf_hook final : public hook {
     if constexpr (std::is_same_v<result, std::tuple<array, array>>) return writes<1, 1>;
     else return false;
   }();
-  /// What is computed: both results, or the one that is not passed on.
-  using part = std::conditional_t<writes_value && writes_gradient, function, result_of_function<function, writes_value ? 0 : 1>>;
-  static constexpr bool is_merged = (writes_value || writes_gradient) && []<class... V>(std::type_identity<std::tuple<V...>>) {
-    return sizeof...(V) <= max_bound && (number<V> && ...);
-  }(std::type_identity<bound_values<F>>{});
+  template <int... I>
+  using results = std::integer_sequence<int, I...>;
+  using written = std::conditional_t<!writes_value, results<1>, std::conditional_t<writes_gradient, results<0, 1>, results<0>>>;
+  /// What computes these results: all of the function, or a part of it.
+  template <class Results>
+  using part = std::conditional_t<Results::size() == 2, function, result_of_function<function, std::is_same_v<Results, results<1>>>>;
+  static constexpr bool is_merged = (writes_value || writes_gradient) && bound_hook<F>::binds_numbers;
   static constexpr hook_program as_graph = []<class... V>(std::type_identity<std::tuple<V...>>) -> hook_program {
     if constexpr (!is_merged) return {};
     else {
-      using G = typename compile_spec<part>::template program<traced_type<V>..., array, array>;
+      using G = typename compile_spec<part<written>>::template program<traced_type<V>..., array, array>;
       constexpr int values = sizeof...(V);
       return {G::g.view(), values, 0, as_chainable<executable<G>, values + 1>(), values, 0, writes_value, writes_gradient, clears};
     }
@@ -217,14 +224,13 @@ class traced_leaf_hook final : public hook {
 
   /// Results I..., where the value and the gradient stand if nobody else holds those.
   template <int... I>
-  void compute(leaf& l) {
-    using computed = std::conditional_t<sizeof...(I) == 2, function, result_of_function<function, std::max({I...})>>;
+  void compute(leaf& l, results<I...>) {
     storage* const kept[] = {&l.value, &l.grad.value};
     storage to[2];
     ((to[I] = kept[I]->use_count() == 1 ? *kept[I] : storage(kept[I]->bytes())), ...);
     std::apply([&](const auto&... value) {
-      program_function<compile_spec<computed>>{}(into(as_view<T>(shape_, to[I])...), value..., as_view<const T>(shape_, l.value),
-                                             as_view<const T>(shape_, l.grad.value));
+      program_function<compile_spec<part<results<I...>>>>{}(into(as_view<T>(shape_, to[I])...), value...,
+                                                            as_view<const T>(shape_, l.value), as_view<const T>(shape_, l.grad.value));
     }, values_);
     ((*kept[I] = std::move(to[I])), ...);
     if (writes_value) l.version.fetch_add(1, std::memory_order_relaxed);
@@ -233,17 +239,16 @@ class traced_leaf_hook final : public hook {
   void run_recorded(leaf& l) {
     if (!l.grad.defined) return;
     gradient next = std::apply([&](const auto&... value) {
-      const auto g = program_function<compile_spec<result_of_function<function, 1>>>{}(
+      const auto g = program_function<compile_spec<part<results<1>>>>{}(
           value..., variable<T, E...>(shape_, counted<vertex>(&l)), as_variable<T>(shape_, l.grad));
       require_same_extents(g, shape_);
       return as_gradient(g);
     }, values_);
     const exclusive alone(l);
-    if constexpr (writes_value) compute<0>(l);
+    if constexpr (writes_value) compute(l, results<0>{});
     l.grad = std::move(next);
   }
 
-  bound_values<F> values_;
   [[no_unique_address]] layout<E...> shape_;
 };
 

@@ -173,14 +173,12 @@ class rule_hook final : public hook {
     slot().update->numbers(body_->rule, slot().state, numbers_);
     for (std::size_t i = 0; i < values_of_rule<Rule>; ++i) to[i] = numbers_ + i * slot().update->number_bytes;
   }
-  storage* states() override {
+  bool is_ready() const override {
     if constexpr (requires(const Rule& r) { r.problem(); })
-      if (body_->rule.problem()) return nullptr;
-    std::vector<storage>& arrays = slot().state.arrays;
-    static storage none;
-    if (static_cast<int>(arrays.size()) < traced()->states) return nullptr;
-    return arrays.empty() ? &none : arrays.data();
+      if (body_->rule.problem()) return false;
+    return static_cast<int>(slot().state.arrays.size()) >= traced()->states;
   }
+  storage* states() override { return slot().state.arrays.data(); }
   void note_update() override { ++slot().state.step; }
 
   const Rule& rule() const { return body_->rule; }

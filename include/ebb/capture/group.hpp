@@ -133,7 +133,7 @@ class merged_group {
     s.from.shrink(0);
     group_source* const to = s.from.extend(count);
     for (const group_interface::update& u : interface_.updates)
-      if (!hook_of(leaf_at(w, u.leaf), u.hook)->states()) return false;
+      if (!hook_of(leaf_at(w, u.leaf), u.hook)->is_ready()) return false;
     const capture_place* last = nullptr;  // the hook whose values those are
     const void* values[max_bound];
     for (int a = 0; a < count; ++a) {
