@@ -27,6 +27,20 @@ struct model {
 
 void heading(const char* text) { std::printf("\n--- %s\n", text); }
 
+void what_runs(const model& m, const ebb::tensor<float, 10>& x) {
+  heading("what a backward runs, node by node; then the gradient of b without and with the hook");
+  const auto gradient_of_b = [&] {
+    ebb::zero_grad(m.w, m.b);
+    m.loss(x).backward();
+    return static_cast<double>(m.b.grad().value()(0));
+  };
+  for (const std::string& name : ebb::execution_order(m.loss(x))) std::printf("%s\n", name.c_str());
+  const double without = gradient_of_b();
+  ebb::hook_handle hook = m.b.register_hook([](auto g) { return g + 10; });
+  std::printf("gradient of b: %g, with the hook: %g\n", without, gradient_of_b());
+  hook.remove();
+}
+
 void three_graphs_or_one(const model& m, const ebb::tensor<float, 10>& x) {
   heading("graph breaks cut the backward into three programs, compiled autograd makes one of them");
   ebb::clear_counters();
@@ -106,6 +120,7 @@ int main() {
   const auto x = ebb::normal<float, 10>(kx);
   ebb::set_log_sink([](ebb::log_topic, std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); });
 
+  what_runs(m, x);
   three_graphs_or_one(m, x);
   hooks(m, x);
   ebb::set_log(ebb::log_topic::compiled_autograd_verbose, true);  // why a graph is captured: as EBB_LOGS=compiled_autograd_verbose
