@@ -10,7 +10,7 @@ namespace test {
 
 /// The text in test/data/approved/<name>.txt. A change of a print-out shows as a difference of that file.
 inline std::string approved(const std::string& name) {
-  std::ifstream file(std::string(EBB_TEST_DATA) + "/approved/" + name + ".txt");
+  std::ifstream file(EBB_TEST_DATA "/approved/" + name + ".txt");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
