@@ -111,6 +111,27 @@ TEST_CASE("a variant of a region declares what the region does") {
   CHECK(same_bits(run(both), expected));
 }
 
+TEST_CASE("a checkpointed region declares what the region does") {
+  const ebb::on_mismatch was = ebb::config().autocast_mismatch;
+  ebb::config().autocast_mismatch = ebb::on_mismatch::ignore;
+  const gradients low = under_one_policy<autocast<bf16>>();
+  CHECK(same_bits(gradients_of(ebb::checkpoint(declared)), gradients_of(declared)));
+  {
+    const ca::enable scope({.backward_policy = autocast<bf16>{}});
+    CHECK(same_bits(gradients_of(ebb::checkpoint(declared)), low));
+  }
+  ebb::config().autocast_mismatch = was;
+  const ca::enable scope({.backward_policy = autocast<ebb::f16>{}});
+  CHECK(test::says(test::raised([] { gradients_of(ebb::checkpoint(declared)); }), {"was not compiled under the policy ebb::autocast<ebb::f16>"}));
+
+  constexpr auto both = ebb::compile<ambient<off, autocast<bf16>>, backward_policies<same_as_forward, as_recorded>>(layers);
+  constexpr auto one = ebb::compile<ambient<off, autocast<bf16>>, backward_pass_autocast<as_recorded>>(layers);
+  const ebb::autocast_scope<bf16> there;
+  const gradients expected = gradients_of(one);
+  const ca::enable recorded({.backward_policy = as_recorded{}});
+  CHECK(same_bits(gradients_of(ebb::checkpoint(both)), expected));
+}
+
 TEST_CASE("a backward under another policy has no graph; a graph's nodes under the own one do") {
   variable x(values(-2)), w(values(-3));
   const auto y = declared(x, w);

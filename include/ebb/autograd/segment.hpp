@@ -43,6 +43,8 @@ template <class F>
 inline constexpr bool saves_values<recomputed<F>> = false;
 template <class F>
 struct entry_of<recomputed<F>> : entry_of<F> {};
+template <class F>
+struct declared_policies<recomputed<F>> : declared_policies<F> {};
 
 /// Whether calls of F, and of its backward, follow the autocast context of their caller: those of eager code do, see followed.hpp.
 template <class F>
