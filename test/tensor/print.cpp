@@ -82,4 +82,7 @@ TEST_CASE("streams, views and borrowed arrays") {
   out << x << '|' << x.row(1);
   CHECK(out.str() == "f32[2, 2]\n[[1  2]\n [3  4]]|f32[2] [3  4]");
   CHECK(to_string(std::vector<float>{1, 2}) == "f32[2] [1  2]");
+  out.str("");
+  out << bfloat16(0.1f) << '|' << float16(-2.5f);
+  CHECK(out.str() == "0.1001|-2.5");
 }

@@ -146,7 +146,12 @@ std::string to_string(const A& array) {
   return text += printed.text();
 }
 
-// Templates over the stream's traits, so that <ostream> is included by who prints only.
+// Templates over the stream's traits, so that <ostream> is included by who prints only. Of numbers those that C++ has no types for.
+template <class Traits, element T>
+  requires(!std::is_arithmetic_v<T>)
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, T x) {
+  return out << element_text(x);
+}
 template <class Traits, element T, std::size_t... E>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const tensor<T, E...>& array) {
   return out << to_string(array);
