@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
+#include "all_ops.hpp"
+
 #include <ebb/ebb.hpp>
 
 #include <cmath>
@@ -30,6 +32,21 @@ using unary = list<op::neg, op::abs, op::sign, op::square, op::reciprocal, op::s
                    op::cos, op::isnan, op::isinf, op::isfinite, op::stop_gradient>;
 using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum, op::clamp_min, op::clamp_max, op::pow, op::less,
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal>;
+
+/// No such op of those in the headers is left out, but for casts, which have tests of their own, and ops of truth values.
+template <int Arity, class List>
+struct is_in_or_other {
+  template <class Op>
+  static constexpr bool is_of_arity = [] {
+    if constexpr (Op::what == ebb::kind::elementwise) return Op::arity == Arity;
+    else return false;
+  }();
+  template <class Op>
+  using fn = boost::mp11::mp_bool<!is_of_arity<Op> || Op::accepts == ebb::domain::boolean || std::is_same_v<Op, op::cast<float>> ||
+                                  boost::mp11::mp_contains<List, Op>::value>;
+};
+static_assert(boost::mp11::mp_all_of_q<all_ops, is_in_or_other<1, unary>>::value);
+static_assert(boost::mp11::mp_all_of_q<all_ops, is_in_or_other<2, binary>>::value);
 
 template <class T>
 T of_bits(std::uint32_t b) { return std::bit_cast<T>(static_cast<std::uint16_t>(b)); }

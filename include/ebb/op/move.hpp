@@ -129,6 +129,7 @@ struct place : movement {
 /// Arrays one behind the other along axis attr 0.   Saves: nothing.   Error: exact.
 struct concat : movement {
   static constexpr std::string_view name = "concat";
+  static constexpr precision autocast = precision::widest;
   static constexpr int arity = -1;
   static constexpr int show(const std::int64_t* attr, int, std::int64_t* numbers) {
     numbers[0] = attr[0];

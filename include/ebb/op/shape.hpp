@@ -233,7 +233,7 @@ struct flip {
 
 template <int Axis>
 struct concat {
-  static constexpr precision autocast = precision::widest;
+  static constexpr precision autocast = op::concat::autocast;
   template <class... A>
   static constexpr auto apply(A... x) {
     using T = detail::promoted_of<op::concat, A...>;
@@ -245,7 +245,7 @@ struct concat {
 
 template <int Axis>
 struct stack {
-  static constexpr precision autocast = precision::widest;
+  static constexpr precision autocast = op::concat::autocast;
   static constexpr auto apply(auto... x) { return concat<Axis>::apply(unsqueeze<Axis>::apply(x)...); }
 };
 
