@@ -190,6 +190,7 @@
 #include "autograd/backward.hpp"
 #include "autograd/followed.hpp"
 #include "autograd/expression.hpp"
+#include "autograd/operators.hpp"
 #include "autograd/multi_grad.hpp"
 #include "autograd/function_types.hpp"
 #include "autograd/function_node.hpp"

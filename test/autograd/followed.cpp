@@ -3,7 +3,7 @@
 #include "../catch.hpp"
 
 #include <ebb/autograd/backward.hpp>
-#include <ebb/autograd/expression.hpp>
+#include <ebb/autograd/operators.hpp>
 #include <ebb/exec/region.hpp>
 #include <ebb/tensor/random.hpp>
 #include <ebb/trace/functions.hpp>

@@ -99,6 +99,18 @@ int main() {
 #elif EBB_CASE == 30
   // EXPECT: E0149 a backward begins at a variable
   ebb::grad(std::tuple(s, a), ebb::wrt(x));  // LINE
+#elif EBB_CASE == 31
+  // EXPECT: E0198 ebb::zero_grad takes variables
+  ebb::zero_grad(out);  // LINE
+#elif EBB_CASE == 32
+  // EXPECT: E0198 ebb::clip_grad_norm takes variables
+  ebb::clip_grad_norm(a, 1.0);  // LINE
+#elif EBB_CASE == 33
+  // EXPECT: E0199 what `auto` names here is an expression
+  auto total = ebb::sum(x); total += s;  // LINE
+#elif EBB_CASE == 34
+  // EXPECT: E0198 ebb::clip_grad_value takes variables
+  ebb::clip_grad_value(out, 1);  // LINE
 #elif EBB_CASE == 21
   // EXPECT: E0154 a hook with `auto` is traced and must not capture
   leaf.register_post_accumulate_grad_hook([&](auto p, auto g) { return p - out * g; });  // LINE

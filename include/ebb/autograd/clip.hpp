@@ -78,11 +78,24 @@ double clip_grad_norm(const P& p, double max_norm, const clip_options& o = {}) {
   return norm;
 }
 
+/// Refused: not of variables.
+template <class P>
+  requires(!parameters<P>)
+double clip_grad_norm(const P&, double, const clip_options& = {}) {
+  static_assert(parameters<P>, "[ebb E0198] ebb::clip_grad_norm takes variables, or tuples, vectors and structs of them");
+  return 0;
+}
+
 /// Moves each element of each gradient into [-bound, bound]; NaN stays NaN.
 /// Source: PyTorch's clip_grad_value_.   Throws: error for what is no leaf; nothing has changed.
 template <parameters P>
 void clip_grad_value(const P& p, double bound) {
   detail::change_gradients<detail::clamped>("ebb::clip_grad_value", p, bound);
+}
+template <class P>
+  requires(!parameters<P>)
+void clip_grad_value(const P&, double) {
+  static_assert(parameters<P>, "[ebb E0198] ebb::clip_grad_value takes variables, or tuples, vectors and structs of them");
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,4 +1,4 @@
-// ebb/autograd/expression.hpp — operators and functions on variables: a small lazy expression, which becomes one segment.
+// ebb/autograd/expression.hpp — functions on variables: a small lazy expression, which becomes one segment.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: only rvalues nest]
@@ -306,76 +306,6 @@ auto apply_function(F, A&&... a) {
     return detail::make_expression<typename result::type, function>(detail::held_operand<real>(std::forward<A>(a))...);
   else return detail::refused{};
 }
-
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-auto operator+(A&& a, B&& b) { return apply_function(detail::broadcasting<op::add>{}, std::forward<A>(a), std::forward<B>(b)); }
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-auto operator-(A&& a, B&& b) { return apply_function(detail::broadcasting<op::sub>{}, std::forward<A>(a), std::forward<B>(b)); }
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-auto operator*(A&& a, B&& b) { return apply_function(detail::broadcasting<op::mul>{}, std::forward<A>(a), std::forward<B>(b)); }
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-auto operator/(A&& a, B&& b) { return apply_function(detail::broadcasting<op::div>{}, std::forward<A>(a), std::forward<B>(b)); }
-template <class A>
-  requires detail::on_tape<A>
-auto operator-(A&& a) { return apply_function(detail::broadcasting<op::neg>{}, std::forward<A>(a)); }
-
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-auto operator<(A&& a, B&& b) { return apply_function(detail::broadcasting<op::less>{}, std::forward<A>(a), std::forward<B>(b)); }
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-auto operator<=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::less_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-auto operator>(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater>{}, std::forward<A>(a), std::forward<B>(b)); }
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-auto operator>=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
-
-/// Refused: arrays are equal as a whole, terms element by element, handles if they are one.
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-bool operator==(A&&, B&&) {
-  constexpr bool said = sizeof(std::remove_cvref_t<A>) == 0;
-  static_assert(said, "[ebb E0197] == of variables: ebb::equal compares elements, a.value() == b.value() arrays, a.is_same(b) handles");
-  return said;
-}
-template <class A, class B>
-  requires detail::tape_pair<A, B>
-bool operator!=(A&& a, B&& b) { return !(std::forward<A>(a) == std::forward<B>(b)); }
-
-namespace detail {
-
-/// v becomes what was computed of it: a result another result, a leaf under no_grad the same leaf with another value.
-template <class T, std::size_t... E, class Next>
-variable<T, E...>& update_in_place(variable<T, E...>& v, const Next& next) {
-  constexpr bool same = std::is_same_v<std::remove_cvref_t<decltype(next.get())>, variable<T, E...>>;
-  static_assert(same, "[ebb E0158] an update in place keeps dtype and extents");
-  if constexpr (same) {
-    if (!v.is_leaf() || !v.requires_grad()) v = next.get();
-    else if (this_tape().records)
-      raise("ebb::variable: " + v.name() + " was updated in place while calls are recorded: use no_grad, or assign");
-    else v.assign(next.value());
-  }
-  return v;
-}
-
-}  // namespace detail
-
-/// In place. Hooks stay with the value that they were registered for, and see its gradient.
-/// Throws: error for a leaf that needs a gradient, unless under no_grad.
-template <class T, std::size_t... E, detail::tape_operand B>
-variable<T, E...>& operator+=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v + std::forward<B>(b)); }
-template <class T, std::size_t... E, detail::tape_operand B>
-variable<T, E...>& operator-=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v - std::forward<B>(b)); }
-template <class T, std::size_t... E, detail::tape_operand B>
-variable<T, E...>& operator*=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v * std::forward<B>(b)); }
-template <class T, std::size_t... E, detail::tape_operand B>
-variable<T, E...>& operator/=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v / std::forward<B>(b)); }
 
 template <class T, class X, class F, class... A>
 const auto& as_region_argument(const expression<T, X, F, A...>& e) {

@@ -104,5 +104,12 @@ template <parameters... P>
 void zero_grad(P&&... p) {
   each_variable([](auto v) { v.zero_grad(); }, p...);
 }
+/// Refused: not of variables.
+template <class... P>
+  requires(!(parameters<std::remove_cvref_t<P>> && ...))
+void zero_grad(P&&...) {
+  constexpr bool fits = (parameters<std::remove_cvref_t<P>> && ...);
+  static_assert(fits, "[ebb E0198] ebb::zero_grad takes variables, or tuples, vectors and structs of them");
+}
 
 }  // namespace ebb::inline EBB_ABI

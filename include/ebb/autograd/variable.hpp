@@ -177,7 +177,8 @@ class variable {
   void backward(std::initializer_list<T> seed) const
     requires(rank == 1)
   {
-    backward(tensor_type(seed));
+    if (seed.size() == 0) backward();  // {}: as it is without
+    else backward(tensor_type(seed));
   }
   void backward(const backward_options&) const;
 

@@ -1,0 +1,98 @@
+// ebb/autograd/operators.hpp — operators on variables: arithmetic, comparisons, updates in place.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "expression.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator+(A&& a, B&& b) { return apply_function(detail::broadcasting<op::add>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator-(A&& a, B&& b) { return apply_function(detail::broadcasting<op::sub>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator*(A&& a, B&& b) { return apply_function(detail::broadcasting<op::mul>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator/(A&& a, B&& b) { return apply_function(detail::broadcasting<op::div>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A>
+  requires detail::on_tape<A>
+auto operator-(A&& a) { return apply_function(detail::broadcasting<op::neg>{}, std::forward<A>(a)); }
+
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator<(A&& a, B&& b) { return apply_function(detail::broadcasting<op::less>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator<=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::less_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator>(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater>{}, std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator>=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
+
+/// Refused: arrays are equal as a whole, terms element by element, handles if they are one.
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+bool operator==(A&&, B&&) {
+  constexpr bool said = sizeof(std::remove_cvref_t<A>) == 0;
+  static_assert(said, "[ebb E0197] == of variables: ebb::equal compares elements, a.value() == b.value() arrays, a.is_same(b) handles");
+  return said;
+}
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+bool operator!=(A&& a, B&& b) { return !(std::forward<A>(a) == std::forward<B>(b)); }
+
+namespace detail {
+
+/// v becomes what was computed of it: a result another result, a leaf under no_grad the same leaf with another value.
+template <class T, std::size_t... E, class Next>
+variable<T, E...>& update_in_place(variable<T, E...>& v, const Next& next) {
+  constexpr bool same = std::is_same_v<std::remove_cvref_t<decltype(next.get())>, variable<T, E...>>;
+  static_assert(same, "[ebb E0158] an update in place keeps dtype and extents");
+  if constexpr (same) {
+    if (!v.is_leaf() || !v.requires_grad()) v = next.get();
+    else if (this_tape().records)
+      raise("ebb::variable: " + v.name() + " was updated in place while calls are recorded: use no_grad, or assign");
+    else v.assign(next.value());
+  }
+  return v;
+}
+
+template <class E>
+concept an_expression = is_expression<E>;
+template <class E>
+E& refuse_update(E& e) {
+  constexpr bool changes = sizeof(E) == 0;
+  static_assert(changes, "[ebb E0199] what `auto` names here is an expression, not a variable: write ebb::variable in place of auto");
+  return e;
+}
+
+}  // namespace detail
+
+/// In place. Hooks stay with the value that they were registered for, and see its gradient.
+/// Throws: error for a leaf that needs a gradient, unless under no_grad.
+template <class T, std::size_t... E, detail::tape_operand B>
+variable<T, E...>& operator+=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v + std::forward<B>(b)); }
+template <class T, std::size_t... E, detail::tape_operand B>
+variable<T, E...>& operator-=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v - std::forward<B>(b)); }
+template <class T, std::size_t... E, detail::tape_operand B>
+variable<T, E...>& operator*=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v * std::forward<B>(b)); }
+template <class T, std::size_t... E, detail::tape_operand B>
+variable<T, E...>& operator/=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v / std::forward<B>(b)); }
+
+/// Refused: an expression is what one line computes.
+template <detail::an_expression E, detail::tape_operand B>
+E& operator+=(E& e, B&&) { return detail::refuse_update(e); }
+template <detail::an_expression E, detail::tape_operand B>
+E& operator-=(E& e, B&&) { return detail::refuse_update(e); }
+template <detail::an_expression E, detail::tape_operand B>
+E& operator*=(E& e, B&&) { return detail::refuse_update(e); }
+template <detail::an_expression E, detail::tape_operand B>
+E& operator/=(E& e, B&&) { return detail::refuse_update(e); }
+
+}  // namespace ebb::inline EBB_ABI
