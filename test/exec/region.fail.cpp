@@ -65,6 +65,12 @@ int main() {
 #elif EBB_CASE == 17
   // EXPECT: E0188 a region has one policy and declares its contexts once
   ebb::compile<ebb::backward_policies<off, ebb::as_recorded>, backward_pass_autocast<off>>(product)(x, w);  // LINE
+#elif EBB_CASE == 18  // a list in a list
+  // EXPECT: E0145 there is no such autocast policy
+  ebb::compile<ebb::backward_policies<off, ebb::backward_policies<ebb::as_recorded, off>>>(product)(x, w);  // LINE
+#elif EBB_CASE == 19
+  // EXPECT: E0145 there is no such autocast policy
+  const ebb::policy_choice one = ebb::backward_policies<ebb::as_recorded, off>{};  // LINE
 #elif EBB_CASE == 15
   // EXPECT: E0189 ebb::compile takes ebb::backward_pass_autocast<...> and ebb::ambient<...> as options
   ebb::compile<autocast<bf16>>(product)(x, w);  // LINE

@@ -66,11 +66,16 @@ template <class Policy>
 inline constexpr int code_of_policy = is_context<Policy> || std::is_same_v<Policy, same_as_forward> || std::is_same_v<Policy, as_recorded>
                                           ? 0
                                           : is_context_of_another_dtype<Policy> ? 182 : 145;
+/// The same of one policy among others: no list of several.
+template <class Policy>
+inline constexpr int code_of_one_policy = code_of_policy<Policy>;
+template <class Own, class... Other>
+inline constexpr int code_of_one_policy<backward_policies<Own, Other...>> = 145;
 template <class... P>
 inline constexpr int code_of_policy<backward_pass_autocast<P...>> =
-    sizeof...(P) == 1 || ((code_of_policy<P> != 0) || ...) ? std::max({0, code_of_policy<P>...}) : (is_context<P> && ...) ? 0 : 185;
+    sizeof...(P) == 1 || ((code_of_one_policy<P> != 0) || ...) ? std::max({0, code_of_one_policy<P>...}) : (is_context<P> && ...) ? 0 : 185;
 template <class Own, class... Other>
-inline constexpr int code_of_policy<backward_policies<Own, Other...>> = std::max({code_of_policy<Own>, code_of_policy<Other>...});
+inline constexpr int code_of_policy<backward_policies<Own, Other...>> = std::max({code_of_one_policy<Own>, code_of_one_policy<Other>...});
 /// A class, named where the user calls: deeper its sentence would stand far from there.
 template <class Policy>
 struct refuse_policy {
@@ -178,7 +183,7 @@ class policy_choice {
   constexpr policy_choice() = default;
   template <class Policy>
   constexpr policy_choice(Policy) : number_(detail::number_of_policy<Policy>) {
-    static_cast<void>(detail::refuse_policy<Policy>{});
+    static_cast<void>(detail::refuse_policy<backward_pass_autocast<Policy>>{});
   }
   constexpr int number() const { return number_; }  // or -1
   constexpr const char* name() const { return detail::policy_names[number_]; }
