@@ -121,8 +121,12 @@ TEST_CASE("a checkpointed region declares what the region does") {
     CHECK(same_bits(gradients_of(ebb::checkpoint(declared)), low));
   }
   ebb::config().autocast_mismatch = was;
-  const ca::enable scope({.backward_policy = autocast<ebb::f16>{}});
-  CHECK(test::says(test::raised([] { gradients_of(ebb::checkpoint(declared)); }), {"was not compiled under the policy ebb::autocast<ebb::f16>"}));
+  {
+    const variable x(values(-2)), w(values(-3));
+    const auto y = ebb::checkpoint(declared)(x, w);
+    const ca::enable scope({.backward_policy = autocast<ebb::f16>{}});
+    CHECK(test::says(test::raised([&] { y.backward(matrix::ones()); }), {"was not compiled under the policy ebb::autocast<ebb::f16>"}));
+  }
 
   constexpr auto both = ebb::compile<ambient<off, autocast<bf16>>, backward_policies<same_as_forward, as_recorded>>(layers);
   constexpr auto one = ebb::compile<ambient<off, autocast<bf16>>, backward_pass_autocast<as_recorded>>(layers);
