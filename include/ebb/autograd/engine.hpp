@@ -304,8 +304,7 @@ class backward_pass {
     else n.program->twice(n, nullptr).pull(n, in, out, false);
   }
   [[gnu::noinline]] void record_program(const visit& v, node& n, gradient* in, gradient* out) {
-    objects<gradient> all(in, in + v.outputs);
-    all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
+    objects<gradient> all = detail::with_room_for_kept(n, in, v.outputs);
     if (n.program->twice) n.program->twice(n, options_.graph).pull(n, all.data(), out, true);
     else n.program->record(n, all.data(), out);
   }

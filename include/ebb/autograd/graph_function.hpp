@@ -45,12 +45,16 @@ class runnable {
   std::mutex mutex_;
 };
 
+/// The first `count` gradients of n, and room for those of all its outputs and kept values.
+inline objects<gradient> with_room_for_kept(const node& n, const gradient* in, int count) {
+  objects<gradient> all(in, in + count);
+  all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
+  return all;
+}
 /// The backward of n from gradients at its program's outputs, which is all that `in` has: as soon as somebody differentiates n twice, in
 /// a hook or another thread, it has more.
 inline void pull_outputs(const twice_differentiable& backward, node& n, const gradient* in, gradient* out) {
-  objects<gradient> all(in, in + n.program->outputs);
-  all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
-  backward.pull(n, all.data(), out, false);
+  backward.pull(n, with_room_for_kept(n, in, n.program->outputs).data(), out, false);
 }
 
 }  // namespace detail

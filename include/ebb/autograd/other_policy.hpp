@@ -24,6 +24,10 @@ struct other_backwards {
   int own;
   const other_backward *begin, *end;
 };
+/// Whether nodes of this program run under another policy than their own where `chosen` is.
+inline bool is_replaced(const node_program& p, policy_choice chosen) {
+  return p.others && chosen.number() >= 0 && chosen.number() != p.others->own;
+}
 
 namespace detail {
 
@@ -42,9 +46,9 @@ namespace detail {
 /// What runs n's backward under this policy: null if its own program does.
 /// Throws: error if n declares policies, and not this one.
 [[gnu::cold, gnu::noinline]] inline const other_backward* backward_under(policy_choice chosen, const char* call, const node& n) {
-  const other_backwards* const all = n.program->others;
-  if (!all || chosen.number() == all->own) return nullptr;
-  for (const other_backward* o = all->begin; o != all->end; ++o)
+  if (!is_replaced(*n.program, chosen)) return nullptr;
+  const other_backwards& all = *n.program->others;
+  for (const other_backward* o = all.begin; o != all.end; ++o)
     if (o->policy == chosen.number()) return o;
   raise_undeclared_policy(call, n, chosen);
 }

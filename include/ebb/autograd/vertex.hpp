@@ -28,6 +28,7 @@
 namespace ebb::inline EBB_ABI {
 
 class backward_pass;
+struct casts_assumed;
 struct higher_order;
 struct hook_list;
 struct other_backwards;

@@ -7,7 +7,7 @@
 #pragma once
 
 #if defined(__FAST_MATH__) && !defined(EBB_ALLOW_FAST_MATH)
-#error "ebb: -ffast-math breaks NaN, signed zero and the order of sums: compile without it, or define EBB_ALLOW_FAST_MATH and lose them"
+#error "ebb: fast math breaks NaN, signed zero and the order of sums: compile without its flag, or define EBB_ALLOW_FAST_MATH and lose them"
 #endif
 
 // EBB_ABI names the inline namespace that holds everything: version, instruction set and options. Two translation units that are

@@ -157,7 +157,7 @@ class piece_table {
 
   /// Null for what is no segment, or runs under another policy than its own.
   const detail::backward_piece* find(const node_program* p) {
-    if (!p->graphs || (p->others && policy_.number() >= 0 && policy_.number() != p->others->own)) return nullptr;
+    if (!p->graphs || is_replaced(*p, policy_)) return nullptr;
     for (const entry& e : pieces_)
       if (e.program == p) return e.piece.get();
     pieces_.push({p, std::make_unique<detail::backward_piece>(detail::piece_of(*p->graphs))});

@@ -161,18 +161,22 @@ struct program_function<Spec<region_in<F, C...>, I...>> : detail::by_context<det
 
 namespace detail {
 
+template <class Option>
+inline constexpr bool is_policy_option = false;
+template <class... Policy>
+inline constexpr bool is_policy_option<backward_pass_autocast<Policy...>> = true;
+template <class... Policy>
+inline constexpr bool is_policy_option<backward_policies<Policy...>> = true;
+
 template <class F, class... Option>
 struct region_of;
 template <class F>
 struct region_of<F> {
   using type = program_function<compile_spec<F>>;
 };
-template <class F, class... Policy, class... Option>
-struct region_of<F, backward_pass_autocast<Policy...>, Option...>
-    : region_of<typename patch_of<backward_pass_autocast<Policy...>, F>::type, Option...> {};
-template <class F, class... Policy, class... Option>
-struct region_of<F, backward_policies<Policy...>, Option...>
-    : region_of<typename patch_of<backward_policies<Policy...>, F>::type, Option...> {};
+template <class F, class Policy, class... Option>
+  requires is_policy_option<Policy>
+struct region_of<F, Policy, Option...> : region_of<typename patch_of<Policy, F>::type, Option...> {};
 template <class F, class... C>
 struct region_of<F, ambient<C...>> {
   using type = region_in<F, C...>;
@@ -180,12 +184,6 @@ struct region_of<F, ambient<C...>> {
 template <class F, class... C, class Option, class... More>
 struct region_of<F, ambient<C...>, Option, More...> : region_of<F, Option, More..., ambient<C...>> {};
 
-template <class Option>
-inline constexpr bool is_policy_option = false;
-template <class... Policy>
-inline constexpr bool is_policy_option<backward_pass_autocast<Policy...>> = true;
-template <class... Policy>
-inline constexpr bool is_policy_option<backward_policies<Policy...>> = true;
 template <class Option>
 inline constexpr bool is_ambient = false;
 template <class... C>
@@ -198,10 +196,9 @@ struct refuse_option {
 };
 template <class... C>
 struct refuse_option<ambient<C...>> : ambient<C...> {};
-template <class... Policy>
-struct refuse_option<backward_pass_autocast<Policy...>> : refuse_policy<backward_pass_autocast<Policy...>> {};
-template <class... Policy>
-struct refuse_option<backward_policies<Policy...>> : refuse_policy<backward_policies<Policy...>> {};
+template <class Policy>
+  requires is_policy_option<Policy>
+struct refuse_option<Policy> : refuse_policy<Policy> {};
 /// And with all of them together.
 template <class... Option>
 struct refuse_options {

@@ -88,8 +88,6 @@ struct cast_question {
   }
 };
 
-struct casts_assumed;  // graph/asked.hpp
-
 /// Which operands were met under ops of a class that a context would cast, as bits: what decides whether a context matters.
 struct casts_asked {
   std::uint8_t low = 0, full = 0;

@@ -61,7 +61,7 @@ constexpr auto in_rule(number auto x) {
 }
 
 /// The first equation from `begin` on that computes something; `otherwise`, where all of them were there before.
-constexpr int first_of_operands(const graph& g, int begin, int otherwise) {
+constexpr int first_computed(const graph& g, int begin, int otherwise) {
   for (int k = begin; k < g.size(); ++k)
     if (g.eq[k].count > 0) return k;
   return otherwise;
@@ -85,7 +85,7 @@ constexpr auto call_in_context(F, A... a) {
   const auto apply = [&](auto... x) {
     const int before = g->size();
     const auto y = F::apply(x...);
-    if (asked) g->note(first_of_operands(*g, before, y.id), asked);
+    if (asked) g->note(first_computed(*g, before, y.id), asked);
     return y;
   };
   const auto call = [&]<class Low>(std::type_identity<Low>) {

@@ -66,7 +66,7 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
     const int before = g.size();
     e.op->pull(g, cotangent[k], k, c);
     if (may_ask && g.asked_in_pulls[g.context->number].by_name)
-      g.note(detail::first_of_operands(g, before, -1), cast_question::by_name(g.context->number));
+      g.note(detail::first_computed(g, before, -1), cast_question::by_name(g.context->number));
     for (int j = 0; j < e.count; ++j) arrive(g.pool.data()[e.first + j], c[j]);
   }
   g.context = g.pulled_in = nullptr;

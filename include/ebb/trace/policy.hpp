@@ -153,7 +153,7 @@ struct patched {
 template <class Policy, class F>
 struct entry_of<patched<Policy, F>> : entry_of<F> {};
 
-/// F under each of the policies that it declares: put<Number, Function>... of its own one and of the others.
+/// The number of F's own policy, and F under each of the others that it declares, as List<Under<number, function>...>.
 template <class F>
 struct declared_policies {
   static constexpr int own = -1;  // it has one, and declares no other
