@@ -6,6 +6,7 @@
 
 #include "version.hpp"
 
+#include "base/look_up.hpp"
 #include "base/pool.hpp"
 #include "base/counted.hpp"
 #include "base/config.hpp"

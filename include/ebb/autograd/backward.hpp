@@ -146,7 +146,7 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
 /// Of one root: no list is made.
 inline void run_backward_of(vertex& root, std::uint32_t output, gradient&& seed, bool retain_graph = false) {
   tape_state& t = this_tape();
-  if (node* const n = as_one_node(root, t)) return run_one_node(*n, output, std::move(seed), retain_graph, "ebb::backward", t);
+  if (node* const n = as_one_node(root, t)) return run_one_node(*n, seed, retain_graph, "ebb::backward", t);
   backward_pass pass({.retain_graph = retain_graph}, t);
   pass.add_root(root, output, std::move(seed));
   pass.prepare();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one node]
-// A loss that is one region of parameters has a backward of one program, whose results are what the leaves get. To walk such a graph
+// A loss that is one region of parameters has a backward of one program, from one seed to what the leaves get. To walk such a graph
 // costs more than to run it, so it is run as it stands. The results are those of a pass: only what nobody could tell apart comes here.
 // No code of the user runs (no hook, nothing to unpack, no function of his), nobody looks for NaN or captures, and no leaf stands twice:
 // two gradients for one leaf meet before they are added to what it has.
@@ -14,24 +14,26 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Gradients on the stack, of which only the first few are made.
-template <int Most>
-class few_gradients {
+/// The gradients of a node's operands, on the stack; only as many as it has are made.
+class operand_gradients {
  public:
-  EBB_INLINE explicit few_gradients(int count) : end_(data() + count) { std::uninitialized_default_construct(data(), end_); }
-  few_gradients(const few_gradients&) = delete;
-  few_gradients& operator=(const few_gradients&) = delete;
-  EBB_INLINE ~few_gradients() { std::destroy(data(), end_); }
+  static constexpr int most = 8;
+
+  EBB_INLINE explicit operand_gradients(int count) : end_(data() + count) { std::uninitialized_default_construct(data(), end_); }
+  operand_gradients(const operand_gradients&) = delete;
+  operand_gradients& operator=(const operand_gradients&) = delete;
+  EBB_INLINE ~operand_gradients() {
+    for (gradient* g = data(); g != end_; ++g)
+      if (g->defined) [[unlikely]] std::destroy_at(g);  // the others own nothing
+  }
 
   gradient* data() { return reinterpret_cast<gradient*>(memory_.data()); }
   gradient& operator[](int i) { return data()[i]; }
 
  private:
-  alignas(gradient) std::array<std::byte, Most * sizeof(gradient)> memory_;
+  alignas(gradient) std::array<std::byte, most * sizeof(gradient)> memory_;
   gradient* end_;
 };
-
-inline constexpr int most_operands = 8, most_results = 4;
 
 inline bool runs_no_user_code(const node& n) {
   return n.program->graphs && !n.hooks && !n.packed.load(std::memory_order_relaxed) &&
@@ -52,20 +54,17 @@ inline node* as_one_node(vertex& root, const tape_state& t) {
   if (root.is_leaf || t.checks) return nullptr;
   const backward_engine* const engine = t.engine ? t.engine : config().compiled_autograd.engine();
   node& n = static_cast<node&>(root);
-  if ((engine && engine->find) || n.program->edges > most_operands || n.program->outputs > most_results) return nullptr;
+  if ((engine && engine->find) || n.program->outputs != 1 || n.program->edges > operand_gradients::most) return nullptr;
   return runs_no_user_code(n) && leads_to_distinct_leaves(n) ? &n : nullptr;
 }
 
 /// Throws: as a pass does, before anything has run.
-inline void run_one_node(node& n, std::uint32_t output, gradient&& seed, bool retain_graph, const char* call, tape_state& t) {
+EBB_INLINE void run_one_node(node& n, gradient& seed, bool retain_graph, const char* call, tape_state& t) {
   refuse_node(call, n, n.program->assumed);
   const recording_scope off(false, t);
-  few_gradients<most_operands> out(n.program->edges);
-  {
-    few_gradients<most_results> in(n.program->outputs);
-    in[static_cast<int>(output)].take(seed);
-    n.program->run(n, in.data(), out.data());
-  }
+  operand_gradients out(n.program->edges);
+  n.program->run(n, &seed, out.data());
+  if (seed.defined) seed = {};
   if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(n.program);
   if (!retain_graph) release_saved(n);
   for (int j = 0; j < n.program->edges; ++j)

@@ -4,6 +4,8 @@
 
 #include "vertex.hpp"
 
+#include "../base/look_up.hpp"
+
 #include <cstdint>
 #include <utility>
 
@@ -13,7 +15,7 @@ struct backward_engine;
 struct saved_hooks;
 struct walk_lists;
 
-/// One object a thread, fetched once a call: in a shared object each look-up of a thread-local variable costs 5 ns.
+/// One object a thread, fetched once a call: see look_up.
 struct tape_state {
   bool records = true;
   bool destroys = false;
@@ -31,7 +33,7 @@ struct tape_state {
 namespace detail {
 inline constinit thread_local tape_state thread_tape{};
 }
-EBB_INLINE tape_state& this_tape() { return detail::thread_tape; }
+EBB_INLINE tape_state& this_tape() { return detail::look_up(detail::thread_tape); }
 
 namespace detail {
 

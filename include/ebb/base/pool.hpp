@@ -8,7 +8,7 @@
 // what a thread keeps goes back when it ends.
 #pragma once
 
-#include "config.hpp"
+#include "look_up.hpp"
 
 #include <bit>
 #include <cstddef>
@@ -134,7 +134,7 @@ struct pool_reaper {
 /// `bytes` of memory, aligned to 64.
 /// Throws: std::bad_alloc.
 EBB_INLINE void* take_block(std::size_t bytes) {
-  detail::block_pool& pool = detail::thread_pool;
+  detail::block_pool& pool = detail::look_up(detail::thread_pool);
   if (bytes > detail::block_pool::largest_small) return detail::take_large(pool, bytes);
   const int c = detail::block_pool::class_of(bytes);
   detail::block_pool::free_block* const first = pool.small[c];
@@ -146,7 +146,7 @@ EBB_INLINE void* take_block(std::size_t bytes) {
 
 /// Gives back what take_block gave; `bytes` as it was asked for. Any thread may.
 EBB_INLINE void give_block(void* memory, std::size_t bytes) noexcept {
-  detail::block_pool& pool = detail::thread_pool;
+  detail::block_pool& pool = detail::look_up(detail::thread_pool);
   if (bytes > detail::block_pool::largest_small) return detail::give_large(pool, memory, bytes);
   const int c = detail::block_pool::class_of(bytes);
   const std::size_t size = detail::block_pool::size_of_class(c);
