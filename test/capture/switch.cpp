@@ -198,6 +198,53 @@ TEST_CASE("unique_graphs: regions without compiled autograd, one with it") {
   CHECK(ebb::counters().unique_graphs == 1);
 }
 
+TEST_CASE("unique_graphs counts what has been evicted, too, and what runs once more is not new") {
+  const fresh begin;
+  ca::set_cache_limit(2);
+  const ca::enable scope;
+  for (int k = 0; k < 64; ++k)
+    for (int run = 0; run < 2; ++run) total(structure(k, var(array{1, 0.5}))).backward();
+  CHECK(counts().captures == 64);
+  CHECK(ebb::counters().unique_graphs == 64);
+  ebb::clear_counters();
+  for (int run = 0; run < 3; ++run) total(structure(63, var(array{1, 0.5}))).backward();
+  CHECK(ebb::counters().unique_graphs == 1);
+}
+
+TEST_CASE("a call that asks for compiled autograd has the options of the scope around it") {
+  const fresh begin;
+  const var x(array{1, 2});
+  x.register_hook([](const array&) {});
+  const scalar out = total(scaled(x));
+  const auto refused = [&] {
+    return test::says(test::raised([&] { ebb::backward(out, {.retain_graph = true, .compiled_autograd = true}); }), {"fullgraph"});
+  };
+  CHECK_FALSE(refused());
+  const ca::enable scope({.fullgraph = true});
+  CHECK(refused());
+  const ca::disable off;
+  CHECK_FALSE(refused());
+}
+
+TEST_CASE("where shapes change for the first time the compiler is asked once more, and what it says counts") {
+  const fresh begin;
+  static int calls = 0;
+  const ca::enable scope({.dynamic = false, .compiler = [](const ebb::captured_graph&) {
+    return calls++ == 0 ? ebb::backend::eager : ebb::backend::merge;
+  }});
+  for (const std::size_t n : {4u, 4u, 5u, 6u, 4u}) {
+    const var x(array::full(2, n));
+    total(scaled(scaled(x))).backward();
+    CHECK(x.grad().value() == array::full(2.25, n));
+  }
+  CHECK(calls == 2);
+  CHECK(counts().captures == 2);
+  CHECK(counts().compiles == 1);
+  CHECK(counts().hits == 3);
+  CHECK(ca::cache_size() == 1);
+  CHECK(ebb::counters().unique_graphs == 2);
+}
+
 TEST_CASE("SW-5: another compiler, or other options, is another entry: each compiler sees each graph once") {
   const fresh begin;
   seen_by_first = seen_by_second = 0;

@@ -28,7 +28,7 @@ namespace detail {
 /// The programs that have run.
 struct graph_set {
   std::mutex mutex;
-  std::unordered_set<const void*> graphs;
+  std::unordered_set<std::uintptr_t> graphs;
 
   static graph_set& of_process() {
     static graph_set s;
@@ -38,12 +38,15 @@ struct graph_set {
 struct counter_state {
   std::atomic<std::uint64_t> captures{0}, compiles{0}, hits{0}, new_node_misses{0}, new_shape_misses{0}, evictions{0};
   std::atomic<bool> notes_graphs{false};  // since somebody asked: who does not pays nothing
+  std::atomic<std::uint64_t> clears{0};
 
-  void note(const void* graph) {
+  /// The address of something that stays, or an odd number.
+  void note(std::uintptr_t graph) {
     graph_set& s = graph_set::of_process();
     const std::lock_guard<std::mutex> alone(s.mutex);
     s.graphs.insert(graph);
   }
+  void note(const void* graph) { note(reinterpret_cast<std::uintptr_t>(graph)); }
 };
 inline constinit counter_state all_counters{};
 EBB_INLINE counter_state& counting() { return all_counters; }
@@ -62,6 +65,7 @@ inline void clear_counters() {
   detail::graph_set& s = detail::graph_set::of_process();
   const std::lock_guard<std::mutex> alone(s.mutex);
   s.graphs.clear();
+  ++c.clears;
   c.notes_graphs = true;
 }
 

@@ -46,7 +46,12 @@ class engine_wanted {
  public:
   constexpr engine_wanted() = default;
   engine_wanted(bool captures);  // capture/switch.hpp
-  const backward_engine* engine() const { return engine_; }
+  /// Who captures does it as the scope around the call does.
+  const backward_engine* engine() const {
+    if (!engine_ || !engine_->find) return engine_;
+    const backward_engine* const around = this_tape().engine;
+    return around && around->find ? around : engine_;
+  }
 
  private:
   const backward_engine* engine_ = nullptr;  // not said

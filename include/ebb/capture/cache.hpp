@@ -30,6 +30,12 @@ class capture_cache {
     lists_[hash % list_count].push({hash, ++now_, std::move(c)});
     ++size_;
   }
+  /// `c` stands for `old` from now on, if that is still there.
+  void replace(std::uint32_t hash, const captured& old, const counted<captured>& c) {
+    for (slot& s : lists_[hash % list_count])
+      if (s.of.get() == &old) return void(s.of = c);
+    add(hash, c);
+  }
   /// f(const captured&) for each.
   void each(auto&& f) const {
     for (const vec<slot>& list : lists_)

@@ -2,20 +2,33 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../autograd/counters.hpp"
 #include "plan.hpp"
+
+#include "../autograd/counters.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
 
 namespace ebb::inline EBB_ABI {
 
 class captured final : public captured_backward {
  public:
-  explicit captured(recording key, bool merges) : key_(std::move(key)), plan_(key_, merges) {}
+  captured(recording key, bool merges) : key_(std::move(key)), plan_(key_, merges) {}
+  /// The same once more, with what is known of its sizes.
+  captured(const captured& other, bool merges) : sizes_(other.sizes_), key_(other.key_), plan_(key_, merges) {}
 
   const recording& key() const { return key_; }
 
   const backward_plan& plan() const { return plan_; }
 
   void run(backward_pass& pass) override { plan_.run(pass); }
+
+  /// It has run, as unique_graphs counts: once since the counters were cleared, without a lock from then on.
+  void note() {
+    const std::uint64_t now = detail::counting().clears.load(std::memory_order_relaxed);
+    if (std::exchange(noted_, now) != now) detail::counting().note(number_);
+  }
 
   /// Where sizes are part of the key until they change. Returns the numbers of those that have changed and were static so far.
   vec<int> note_sizes(const walk& w) {
@@ -46,9 +59,17 @@ class captured final : public captured_backward {
     std::size_t value;
     bool is_dynamic;
   };
+  // Another one may stand at this address later.
+  static std::uintptr_t next_number() {
+    static std::atomic<std::uintptr_t> last{1};
+    return last.fetch_add(2, std::memory_order_relaxed);
+  }
+
   vec<size> sizes_;
   recording key_;
   backward_plan plan_;
+  std::uintptr_t number_ = next_number();
+  std::uint64_t noted_ = 0;
 };
 
 }  // namespace ebb::inline EBB_ABI

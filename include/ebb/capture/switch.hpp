@@ -7,7 +7,8 @@
 //   ebb::backward(loss, {.compiled_autograd = true});
 // A backward is looked up by its structure. If it has been seen, it is run along the plan that was made then: pieces that the compiler
 // saw apart run as one. If not, it is captured first. Results are those of the plain engine, bit for bit, whichever runs.
-// A call's option beats a scope, the innermost scope beats those around it and the process. Threads do not see each other's scopes.
+// A call's option beats a scope, the innermost scope beats those around it and the process; a call that says true in a scope that captures
+// is captured with the scope's options. Threads do not see each other's scopes.
 #pragma once
 
 #include "captured_plan.hpp"
@@ -71,10 +72,10 @@ inline bool has_one_order(backward_pass& pass) {
   return made.get();
 }
 
-/// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on. Returns whether there are any.
-[[gnu::noinline]] inline bool compare_sizes(const capturing_engine& e, captured& c, backward_pass& pass) {
+/// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on. Null if none have.
+[[gnu::noinline]] inline counted<captured> capture_again(const capturing_engine& e, captured& c, backward_pass& pass, std::uint32_t hash) {
   const vec<int> changed = c.note_sizes(pass.vertices());
-  if (changed.empty()) return false;
+  if (changed.empty()) return {};
   counting().new_shape_misses.fetch_add(1, std::memory_order_relaxed);
   if (e.tells_reasons) {
     const vec<int> dynamic = c.dynamic_sizes();
@@ -85,8 +86,11 @@ inline bool has_one_order(backward_pass& pass) {
         s += (shown++ ? ", sizes[" : " sizes[") + std::to_string(i) + "]";
     say(log_topic::compiled_autograd_verbose, s + "\n");
   }
-  show(e, c.key(), pass);
-  return true;
+  const bool merges = show(e, c.key(), pass);
+  counted<captured> made(new captured(c, merges));
+  if (made->plan().groups() > 0) counting().compiles.fetch_add(1, std::memory_order_relaxed);
+  this_cache().replace(hash, c, made);
+  return made;
 }
 
 inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
@@ -96,13 +100,19 @@ inline counted<captured_backward> find_captured(const backward_engine& engine, b
   std::uint32_t hash = 0;
   for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
   captured* known = this_cache().find(pass, hash);
-  const bool is_known = known != nullptr;
+  bool is_known = known != nullptr;
   if (!known) known = capture(e, pass, hash);
   if (!known) return nullptr;
   counted<captured_backward> found(known);
-  const bool has_changed = !e.options.dynamic && compare_sizes(e, *known, pass);
-  if (is_known && !has_changed) count_one(counting().hits);
-  if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(known);
+  if (!e.options.dynamic)
+    if (const counted<captured> again = capture_again(e, *known, pass, hash); again) {
+      pass.vertices().abandon();
+      if (!again->key().match(pass)) return nullptr;  // a compiler may change what it likes
+      found = counted<captured_backward>(known = again.get());
+      is_known = false;
+    }
+  if (is_known) count_one(counting().hits);
+  if (counting().notes_graphs.load(std::memory_order_relaxed)) known->note();
   return found;
 }
 
