@@ -208,6 +208,7 @@
 #include "capture/options.hpp"
 #include "capture/recording.hpp"
 #include "capture/progress.hpp"
+#include "capture/interface.hpp"
 #include "capture/compose.hpp"
 #include "capture/chain.hpp"
 #include "capture/group.hpp"

@@ -204,6 +204,36 @@ TEST_CASE("gradients that meet are an add; what nobody asked for is not there") 
   CHECK(test::says(graphs, {"# mul (NodeCall 2)"}));
 }
 
+TEST_CASE("what hooks of nodes give is what goes on; what is retained and what is asked for stand there") {
+  const listening scope(false);
+  const ca::enable on;
+  {
+    const var x = named("x"), w = named("w"), p = product(x, w), h = hyperbolic(p);
+    h.grad_fn().register_prehook([](auto g) { return g * 3; });
+    p.grad_fn().register_prehook([](ebb::gradients&) {});
+    p.grad_fn().register_hook([](ebb::gradients&, const ebb::gradients&) {});
+    h.retain_grad();
+    total(h).backward();
+    CHECK(in_order(graphs, {"aot", "_broadcast = broadcast seed", "retain_grad tanh, aot", "_broadcast", "call_hook_mul = mul aot", "3.0", "pre_hook of tanh, traced",
+                            "call_hook_mul", "call_hook = call_hook aot", "hook_type = pre_hook", "mul call_hook aot", "mul call_hook aot",
+                            "call_hook_1, call_hook_2 = call_hook aot", "hook_type = post_hook", "call_accumulate_grad x, nothing, call_hook_1",
+                            "call_accumulate_grad w, nothing, call_hook_2"}));
+    CHECK(graphs.find("return") == std::string::npos);
+  }
+  graphs.clear();
+  const var x = named("x"), w = named("w"), p = product(x, w), h = hyperbolic(p);
+  var(w).set_grad(array{1, 1});
+  p.register_hook([](auto g) { return g + 7; });
+  const scalar out = total(h);
+  ebb::grad(out, ebb::wrt(w, p, x), {.retain_graph = true});
+  CHECK(in_order(graphs, {"call_hook_add = add aot", "7.0", "_mul = mul call_hook_add aot", "_mul_1 = mul call_hook_add aot", "return aot", "_mul_1, call_hook_add, aot",
+                          "_mul\n"}));
+  CHECK(graphs.find("w_grad") == std::string::npos);  // it is not added to
+  graphs.clear();
+  ebb::grad(out, ebb::wrt(p));  // whose node does not run, but its hook does
+  CHECK(in_order(graphs, {"call_hook_add = add aot", "7.0", "return call_hook_add\n"}));
+}
+
 TEST_CASE("a graph as dot has each of its equations in the cluster of its node") {
   static std::string dot, name;
   ca::reset();
@@ -296,16 +326,88 @@ TEST_CASE("each property that differs is named, with both of its values") {
                  {"y (NodeCall 5)", "hooks 1, was 0"}));
   CHECK(in_order(reason_of([](auto first) {
     first([](auto&&...) {}, [](const var& x, const var&, const var& h) { ebb::grad(total(hyperbolic(h)), ebb::wrt(x)); });
-  }), {"NodeCall 0", "other options"}));
+  }), {"NodeCall 0", "; grad, was backward"}));
   CHECK(in_order(reason_of([](auto first) {
     first([](auto&&...) {}, [](const var& x, const var&, const var& h) { ebb::backward(total(hyperbolic(h)), {.inputs = {x}}); });
-  }), {"NodeCall 0", "other options"}));
+  }), {"NodeCall 0", "; inputs given: on, was off"}));
   CHECK(in_order(reason_of([](auto first) {
     first([](auto&&...) {}, [](const var& x, const var&, const var&) { total(hyperbolic(product(x, x))).backward(); });
   }), {"mul (NodeCall 3)", "edge 1 to NodeCall 4, was to something new"}));
   CHECK(in_order(reason_of([](auto first) {
     first([](auto&&...) {}, [](const var&, const var&, const var& h) { ebb::backward(std::tuple(total(hyperbolic(h)), total(h))); });
   }), {"GraphRoot (NodeCall 0)", "roots 2, was 1"}));
+}
+
+TEST_CASE("options that differ are named, and programs of one name and hooks at one place are told apart") {
+  const listening scope(true, false);
+  const auto reason_of = [](auto&& f) {
+    reasons.clear();
+    f();
+    return reasons;
+  };
+  const auto prepared = [](auto&& prepare) {
+    const var x = named("x"), h = hyperbolic(x);
+    prepare(x, h);
+    total(h).backward();
+  };
+  const auto plainly = [&] { prepared([](auto&&...) {}); };
+  const ca::enable on;
+  plainly();
+  const auto with = [&](const ca::options& o) {
+    return reason_of([&] {
+      const ca::enable another(o);
+      plainly();
+    });
+  };
+  CHECK(in_order(with({.fullgraph = true}), {"NodeCall 0", "; fullgraph on, was off\n"}));
+  CHECK(in_order(with({.dynamic = false}), {"; dynamic off, was on\n"}));
+  CHECK(in_order(with({.compiler = [](const ebb::captured_graph&) { return ebb::backend::merge; }}), {"; another compiler\n"}));
+  CHECK(in_order(with({.backward_policy = ebb::off{}}), {"; backward_policy ebb::off, was of each region\n"}));
+  CHECK(in_order(reason_of([] { ebb::grad(total(hyperbolic(named("x"))), ebb::wrt(named("y")), {.allow_unused = true}); }),
+                 {"; grad, was backward\n"}));
+  ca::clear_cache();
+  const auto grad_of = [](bool second) {
+    const var x = named("x"), y = named("y");
+    const scalar out = total(product(x, y));
+    return ebb::grad(out, second ? ebb::wrt(y, x) : ebb::wrt(x, y));
+  };
+  grad_of(false);
+  CHECK(in_order(reason_of([&] { grad_of(true); }), {"; asked for are NodeCalls [4, 3], was [3, 4]\n"}));
+  CHECK(in_order(reason_of([] {
+    const var x = named("x");
+    ebb::backward(total(hyperbolic(x)), {.create_graph = true});
+    var(x).zero_grad();
+  }), {"; create_graph on, was off\n"}));
+  CHECK(in_order(reason_of([] {
+    const ebb::autocast_scope<ebb::bf16> low;
+    total(hyperbolic(named("x"))).backward();
+  }), {"; called in ebb::autocast<ebb::bf16>, was ebb::off\n"}));
+
+  ca::clear_cache();
+  total(product(named("x"), named("y"))).backward();
+  CHECK(in_order(reason_of([] { total(product(named("x"), array{1, 2})).backward(); }),
+                 {"mul (NodeCall 2)", "; mul: operands that need a gradient 1, was 2\n"}));
+  CHECK(in_order(reason_of([] {
+    const ebb::variable<float, ebb::dyn> x(ebb::tensor<float, ebb::dyn>{1, 2}), y(ebb::tensor<float, ebb::dyn>{1, 2});
+    ebb::backward(product(x, y), {.seeds = {ebb::tensor<float, ebb::dyn>{1, 1}}});
+  }), {"mul (NodeCall 1)", "; program mul, was sum\n"}));
+
+  ca::clear_cache();
+  plainly();
+  prepared([](const var&, const var& h) { h.register_hook([](const array&) {}); });
+  prepared([](const var&, const var& h) { h.register_hook([](auto g) { return g * 2; }); });
+  CHECK(in_order(reason_of([&] { prepared([](const var&, const var& h) { h.register_hook([](auto g) { return g * 3; }); }); }),
+                 {"tanh (NodeCall 2)", "; hook 0 traced tensor_pre_hook, was "}));
+  CHECK(in_order(reason_of([&] { prepared([](const var&, const var& h) { h.retain_grad(); }); }), {"; hook 0 retained gradient, was "}));
+  CHECK(in_order(reason_of([&] {
+    prepared([](const var&, const var& h) { h.grad_fn().register_prehook([](ebb::gradients&) {}); });
+  }), {"; hook 0 opaque pre_hook, was "}));
+  CHECK(in_order(reason_of([&] { prepared([](const var& x, const var&) { x.register_hook([](const array&) {}); }); }),
+                 {"x (NodeCall 3)", "; hooks 1, was 0\n"}));
+  CHECK(in_order(reason_of([&] {
+    const ebb::saved_tensors_hooks hooks([](const ebb::any_tensor& t) { return t; }, [](const ebb::any_tensor& t) { return t; });
+    plainly();
+  }), {"tanh (NodeCall 2)", "; saved values are behind hooks, was not behind hooks\n"}));
 }
 
 TEST_CASE("CA-137: whether reasons are told is settled when the scope is entered") {

@@ -587,6 +587,63 @@ TEST_CASE("a hook that registers, removes, or writes elsewhere while the backwar
   }
 }
 
+TEST_CASE("gradients that are retained or asked for, and traced hooks before nodes, are part of a chain") {
+  ca::reset();
+  static int groups, single;
+  const ca::options look{.compiler = [](const ebb::captured_graph& g) {
+    const ebb::captured_plan p(g);
+    groups = p.groups();
+    single = to_string(p).find("node by node") != std::string::npos;
+    return ebb::backend::merge;
+  }};
+  const std::size_t sizes[] = {5, 0, 300, 1, 64};
+  const auto check = [&](const char* what, auto&& f) {
+    INFO(what);
+    in_steps(5, f, look);
+    CHECK(groups == 1);
+    CHECK(single == 0);
+  };
+  check("retained", [&](int i) {
+    const std::size_t n = sizes[i];
+    const var x(sample(n)), y(sample(n, 4)), a = product(x, y), b = hyperbolic(a), c = scaled(b);
+    c.register_hook([](auto g) { return g * 2; });
+    for (const var& v : {a, c}) v.retain_grad();
+    const scalar out = total(c);
+    ebb::backward(out, {.retain_graph = true});
+    arrays all{grad_of(a), grad_of(c)};
+    out.backward();  // what is retained adds up
+    for (const var& v : {a, c, x, y}) all.push_back(grad_of(v));
+    return all;
+  });
+  check("asked for", [&](int i) {
+    const std::size_t n = sizes[i];
+    const var x(sample(n)), y(sample(n, 4)), a = product(x, y), b = hyperbolic(a), c = scaled(b);
+    b.register_hook([](auto g) { return g + 1; });
+    b.retain_grad();
+    const auto [gb, ga, gx, again] = ebb::grad(total(c), ebb::wrt(b, a, x, b), {.retain_graph = true});
+    return arrays{gb.value(), ga.value(), gx.value(), again.value(), grad_of(b)};
+  });
+  check("inputs", [&](int i) {
+    const std::size_t n = sizes[i];
+    const var x(sample(n)), y(sample(n, 4)), a = product(x, y), b = hyperbolic(a), c = scaled(b);
+    ebb::backward(total(c), {.inputs = {b, y}});
+    return arrays{grad_of(b), grad_of(x), grad_of(y)};
+  });
+  check("before nodes", [&](int i) {
+    const std::size_t n = sizes[i];
+    const var x(sample(n)), y(sample(n, 4)), a = product(x, y), b = hyperbolic(a), c = scaled(b);
+    b.register_hook([](auto g) { return g + 1; });
+    b.grad_fn().register_prehook([](auto g) { return g * 3; });
+    b.retain_grad();
+    b.grad_fn().register_prehook(ebb::bind(0.5 * i, [](auto s, auto g) { return g - s; }));
+    x.accumulate_node().register_prehook([](auto g) { return g / 5; });
+    x.register_hook([](auto g) { return g + 3; });
+    if (i % 2) var(x).set_grad(sample(n, 8));
+    total(c).backward();
+    return arrays{grad_of(b), grad_of(x), grad_of(y)};
+  });
+}
+
 TEST_CASE("CA-112, CA-122, CA-123: saved values are unpacked once, at their node") {
   CHECK(in_steps(3, [](int) {
     int packed = 0, unpacked = 0, at_hook = -1;

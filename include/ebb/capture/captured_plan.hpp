@@ -53,7 +53,13 @@ class captured_plan {
 
  private:
   std::string name_of(const capture_place& p) const {
-    return p.is == capture_place::kind::slot ? "the gradient of " + node_call(g_.vertex_name(p.at), p.at) : g_.place_name(p);
+    const std::string gradient = "the gradient of " + node_call(g_.vertex_name(p.at), p.at);
+    switch (p.is) {
+      case capture_place::kind::slot: return gradient;
+      case capture_place::kind::retained: return gradient + " that is retained";
+      case capture_place::kind::asked: return gradient + " that is asked for";
+      default: return g_.place_name(p);
+    }
   }
 
   const captured_graph& g_;

@@ -25,24 +25,6 @@ struct chain_program {
   int blocks = 0;
 };
 
-/// What a group reads and gives, whoever runs it.
-struct group_interface {
-  struct result {
-    capture_place to;
-    int shared = -1;           // the array of that other result, or of that argument; -1: its own
-    bool is_argument = false;  // `shared` is one
-    int over = -1;             // the argument that it may be written over, or -1
-  };
-  /// A hook that updates its leaf when node `behind` has run.
-  struct update {
-    int leaf, hook, behind;
-  };
-  vec<capture_place> arguments;
-  vec<result> results;
-  vec<update> updates;
-  vec<int> cleared;  // leaves whose gradient is undefined in the end
-};
-
 class chain_builder {
  public:
   chain_builder(const recording& r, capture_progress& at, piece_table& pieces) : r_(r), at_(at), pieces_(pieces), slots_(at.slots()) {}
@@ -131,6 +113,7 @@ class chain_builder {
     const chainable& link = *key.program->graphs->chain;
     const int kept = piece->kept.size(), seeds = piece->seeds.size();
     step here{&link, {}, {}};
+    std::uint64_t seen = 0;  // outputs whose gradients are read
     for (int a = 0; arrived && fits_ && a < kept + seeds; ++a) {
       const bool is_element = link.elements >> a & 1;
       if (a < kept) here.in.push(argument({capture_place::kind::saved, i, a}, is_element));
@@ -138,9 +121,13 @@ class chain_builder {
         const int o = piece->seeds[a - kept];
         int s = o < 0 ? -1 : value_at(i, o, is_element);
         if (s < 0) return void(fits_ = false);
-        here.in.push(run_tensor_hooks(i, o, s, key.hooks, key.hook_count));
+        s = run_hooks(hook_kind::tensor, i, o, s, key.hooks, key.hook_count);
+        fits_ = fits_ && show(i, o, s, key.hooks, key.hook_count) && o < 64;
+        seen |= std::uint64_t{1} << (o & 63);
+        here.in.push(run_hooks(hook_kind::node_pre, i, 0, s, key.hooks, key.hook_count));
       }
     }
+    fits_ = fits_ && shows_only(seen, i, key);
     int number = -1;  // among the steps, if it is one
     if (arrived && fits_ && link.results > 0) {
       if (!link.link) return void(fits_ = false);
@@ -177,10 +164,32 @@ class chain_builder {
     steps_.push({nullptr, {there, v}, {r}});
     return r;
   }
-  int run_tensor_hooks(int v, int output, int k, int first, int count) {
+  /// What can be seen of a gradient once its hooks have run: it is retained, or asked for. False if it cannot be given.
+  bool show(int v, int output, int k, int first, int count) {
+    bool retains = false;
+    for (int h = 0; h < count; ++h)
+      if (const hook_key& key = r_.hook_at(first + h); static_cast<int>(key.output) == output) retains = retains || key.retains;
+    for (int w = 0; r_.visit_at(v).wanted && w < r_.wishes().size(); ++w)
+      if (const edge_key& wish = r_.wishes()[w]; wish.to == v && static_cast<int>(wish.output) == output) {
+        if (r_.options().accumulates) retains = true;  // an input of backward, which is so when it runs
+        else give({capture_place::kind::asked, v, w}, k);
+      }
+    if (retains) give({capture_place::kind::retained, v, output}, k);
+    return fits_;
+  }
+  /// Whether nothing is to be seen of other outputs.
+  bool shows_only(std::uint64_t outputs, int i, const node_key& key) const {
+    const auto is_there = [&](std::uint32_t o) { return o < 64 && (outputs >> o & 1); };
+    for (int h = 0; h < key.hook_count; ++h)
+      if (const hook_key& k = r_.hook_at(key.hooks + h); k.retains && !is_there(k.output)) return false;
+    for (int w = 0; r_.visit_at(i).wanted && w < r_.wishes().size(); ++w)
+      if (r_.wishes()[w].to == i && !is_there(r_.wishes()[w].output)) return false;
+    return true;
+  }
+  int run_hooks(hook_kind kind, int v, int output, int k, int first, int count) {
     for (int h = 0; h < count && fits_; ++h) {
       const hook_key& key = r_.hook_at(first + h);
-      if (key.kind != hook_kind::tensor || static_cast<int>(key.output) != output) continue;
+      if (key.kind != kind || key.retains || static_cast<int>(key.output) != output) continue;
       const chainable& link = key.program->chain;
       if (!link.link || link.primary != key.program->values || link.results != 1) return fits_ = false, k;
       put_type(link.type);
@@ -209,7 +218,8 @@ class chain_builder {
     const leaf_key& key = r_.leaf_at(l);
     const capture_place grad{capture_place::kind::leaf_gradient, l};
     const int had = key.has_gradient ? argument(grad, false) : -1;
-    int g = run_tensor_hooks(l, 0, slot(l, 0).value, key.hooks, key.hook_count);
+    int g = run_hooks(hook_kind::tensor, l, 0, slot(l, 0).value, key.hooks, key.hook_count);
+    g = run_hooks(hook_kind::node_pre, l, 0, g, key.hooks, key.hook_count);
     if (had >= 0) g = add(had, g);
     const capture_place parameter{capture_place::kind::leaf_value, l};
     int p = -1;

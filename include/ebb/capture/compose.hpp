@@ -9,6 +9,7 @@
 // What cannot be looked into (a function of the user's, an opaque hook) is an event between equations. Its results are arguments.
 #pragma once
 
+#include "interface.hpp"
 #include "progress.hpp"
 
 #include "../graph/splice.hpp"
@@ -17,19 +18,9 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Where an argument of the graph comes from, or where a result goes: numbers of vertices are those of the recording.
-struct capture_place {
-  enum class kind : std::uint8_t { slot, saved, leaf_gradient, leaf_value, bound, state, opaque } is = kind::slot;
-  int at = 0;      // the vertex; bound, state: whose hook
-  int number = 0;  // slot: the output; saved: which; bound, state: the hook among those of the vertex
-  int value = 0;   // bound, state: which
-
-  bool operator==(const capture_place&) const = default;
-};
-
 /// Something that is not an equation, at its place among them.
 struct capture_event {
-  enum class kind : std::uint8_t { validate, hook, function, accumulate, assign } is;
+  enum class kind : std::uint8_t { validate, hook, retain, function, accumulate, assign, give } is;
   int before;  // the number of the equation that comes next
   int at;      // the vertex
   int number = 0;             // of the hook
@@ -65,6 +56,7 @@ class composer {
     for (const auto& [v, o] : arrived_)
       if (const slot_table::slot s = std::exchange(slot(v, o), {}); s.changed && s.value >= 0)
         put({capture_place::kind::slot, v, o}, s.value);
+    if (pass_ && !r_.options().accumulates) events.push({capture_event::kind::give, g.size(), -1, 0, asked_, {}});
     mark(-1);
   }
 
@@ -101,6 +93,7 @@ class composer {
   }
 
   void begin() {
+    asked_ = vec<int>(r_.wishes().size(), -1);
     for (const edge_key& k : r_.roots()) {
       const int o = static_cast<int>(k.output);
       const int seed = argument({capture_place::kind::slot, k.to, o}, kit_of_slot(k.to, o), shape_of_slot(k.to, o));
@@ -136,8 +129,24 @@ class composer {
   int run_tensor_hooks(int v, int output, int k, int first, int count) {
     for (int h = 0; h < count && k >= 0; ++h) {
       const hook_key& key = r_.hook_at(first + h);
-      if (key.kind != hook_kind::tensor || key.retains || static_cast<int>(key.output) != output) continue;
-      if (key.program) k = inline_hook(v, h, *key.program, k);
+      if (key.kind != hook_kind::tensor || static_cast<int>(key.output) != output) continue;
+      if (key.retains) events.push({capture_event::kind::retain, g.size(), v, h, {k}, {}});
+      else if (key.program) k = inline_hook(v, h, *key.program, k);
+      else k = call_hook(v, h, {k})[0];
+    }
+    for (int w = 0; w < asked_.size(); ++w) {
+      if (r_.wishes()[w].to != v || static_cast<int>(r_.wishes()[w].output) != output) continue;
+      asked_[w] = k;
+      if (r_.options().accumulates && !r_.is_leaf(v)) events.push({capture_event::kind::retain, g.size(), v, 0, {k}, {}});
+    }
+    return k;
+  }
+  /// Hooks that see all gradients of a node, or that of a leaf.
+  vec<int> run_node_hooks(hook_kind kind, int v, vec<int> k, int first, int count) {
+    for (int h = 0; h < count; ++h) {
+      const hook_key& key = r_.hook_at(first + h);
+      if (key.kind != kind) continue;
+      if (key.program && k.size() == 1) k = {k[0] < 0 ? -1 : inline_hook(v, h, *key.program, k[0])};
       else k = call_hook(v, h, k);
     }
     return k;
@@ -194,17 +203,14 @@ class composer {
     if (p.clears) gradient = -1;
     if (p.writes_value) events.push(assigned);
   }
-  int call_hook(int v, int number, int k) {
+  vec<int> call_hook(int v, int number, const vec<int>& in) {
     mark(v);
-    const int result = argument({capture_place::kind::opaque, v, number, g.size()}, g.op(k).kit, g.eq[k].shape);
-    events.push({capture_event::kind::hook, g.size() - 1, v, number, {k}, {result}});
-    return result;
-  }
-
-  /// Hooks that see more than one gradient are events.
-  void announce(hook_kind kind, int v, int first, int count) {
-    for (int h = 0; pass_ && h < count; ++h)
-      if (r_.hook_at(first + h).kind == kind) events.push({capture_event::kind::hook, g.size(), v, h, {}, {}});
+    vec<int> out = in;
+    const int before = g.size();
+    for (int& k : out)
+      if (k >= 0) k = argument({capture_place::kind::opaque, v, number, g.size()}, g.op(k).kit, g.eq[k].shape);
+    events.push({capture_event::kind::hook, before, v, number, in, out});
+    return out;
   }
   void add_node(int i) {
     const node_key& key = r_.node_at(i);
@@ -215,7 +221,7 @@ class composer {
     vec<int> out;
     if (!is_looked_into) out = call_function(i);
     else if (arrived) out = copy_piece(i, *piece);
-    announce(hook_kind::node_post, i, key.hooks, key.hook_count);
+    if (pass_) out = run_node_hooks(hook_kind::node_post, i, out, key.hooks, key.hook_count);
     mark(i);
     forget(i);
     for (int j = 0; j < out.size(); ++j)
@@ -224,7 +230,9 @@ class composer {
     at_.run(i, piece);
     complete_leaves(i);
   }
+  /// Its gradients may be asked for.
   void skip_node(int i) {
+    if (pass_) arrivals_of(i);
     forget(i);
     at_.run(i, nullptr);
   }
@@ -239,29 +247,35 @@ class composer {
     const auto shape_of = [&](int k) { return shape_in(g, piece.g.shape_of(k), symbol); };
     for (int s = 0; s < piece.seeds.size(); ++s) {
       const int k = piece.g.input(kept + s), o = piece.seeds[s];
-      const dtype_kit* const kit = piece.g.op(k).kit;
-      int value = o < 0 ? -1 : value_at(i, o, kit, g.intern(shape_of(k)));
-      if (value >= 0) {
-        g.syms.unify(shape_of(k), g.shape_of(value));
-        value = run_tensor_hooks(i, o, value, key.hooks, key.hook_count);
-      }
-      in[kept + s] = value >= 0 ? value : kit->literal(g, g.intern(shape_of(k)), 0);
+      const int value = o < 0 ? -1 : value_at(i, o, piece.g.op(k).kit, g.intern(shape_of(k)));
+      if (value >= 0) g.syms.unify(shape_of(k), g.shape_of(value));
     }
-    announce(hook_kind::node_pre, i, key.hooks, key.hook_count);
+    const vec<int> arrived = run_node_hooks(hook_kind::node_pre, i, arrivals_of(i), key.hooks, key.hook_count);
+    for (int s = 0; s < piece.seeds.size(); ++s) {
+      const int k = piece.g.input(kept + s), value = piece.seeds[s] < 0 ? -1 : arrived[piece.seeds[s]];
+      in[kept + s] = value >= 0 ? value : piece.g.op(k).kit->literal(g, g.intern(shape_of(k)), 0);
+    }
     for (int a = 0; a < kept; ++a)
       if (const int k = piece.g.input(a); k >= 0)
         in[a] = argument({capture_place::kind::saved, i, a}, piece.g.op(k).kit, g.intern(shape_of(k)));
     mark(i);
     return splice(g, piece.g, in, symbol);
   }
+  /// The gradients of a node's outputs, behind the hooks on each.
+  vec<int> arrivals_of(int i) {
+    const node_key& key = r_.node_at(i);
+    vec<int> all;
+    for (int o = 0; o < r_.visit_at(i).outputs; ++o) {
+      int k = slot(i, o).value;
+      if (k < 0 && pass_ && at_.defined(i, o)) k = value_at(i, o, kit_of_slot(i, o), shape_of_slot(i, o));
+      all.push(k < 0 ? -1 : run_tensor_hooks(i, o, k, key.hooks, key.hook_count));
+    }
+    return all;
+  }
   vec<int> call_function(int i) {
     const node_key& key = r_.node_at(i);
     capture_event e{capture_event::kind::function, 0, i, 0, {}, {}};
-    for (int o = 0; o < r_.visit_at(i).outputs; ++o) {
-      const int k = at_.defined(i, o) ? value_at(i, o, kit_of_slot(i, o), shape_of_slot(i, o)) : -1;
-      e.in.push(run_tensor_hooks(i, o, k, key.hooks, key.hook_count));
-    }
-    announce(hook_kind::node_pre, i, key.hooks, key.hook_count);
+    e.in = run_node_hooks(hook_kind::node_pre, i, arrivals_of(i), key.hooks, key.hook_count);
     e.before = g.size();
     for (int j = 0; j < key.program->edges; ++j) {
       const edge_key& to = r_.edge_at(i, j);
@@ -282,16 +296,18 @@ class composer {
   void accumulate(int l) {
     const leaf_key& key = r_.leaf_at(l);
     int k = run_tensor_hooks(l, 0, slot(l, 0).value, key.hooks, key.hook_count);
-    const int had = key.has_gradient ? argument({capture_place::kind::leaf_gradient, l}, g.op(k).kit, g.eq[k].shape) : -1;
-    mark(l);
-    if (had >= 0) k = add(had, k);
-    mark(l);
     if (r_.options().accumulates && r_.visit_at(l).needed) {
-      announce(hook_kind::node_pre, l, key.hooks, key.hook_count);
+      k = run_node_hooks(hook_kind::node_pre, l, {k}, key.hooks, key.hook_count)[0];
+      const int had = key.has_gradient ? argument({capture_place::kind::leaf_gradient, l}, g.op(k).kit, g.eq[k].shape) : -1;
+      mark(l);
+      if (had >= 0) k = add(had, k);
+      mark(l);
       put({capture_place::kind::leaf_gradient, l}, k);
-      if (pass_) events.push({capture_event::kind::accumulate, g.size(), l, 0, {k, had}, {}});
-      update(l, k);
-      announce(hook_kind::node_post, l, key.hooks, key.hook_count);
+      if (pass_) {
+        events.push({capture_event::kind::accumulate, g.size(), l, 0, {k, had}, {}});
+        update(l, k);
+        run_node_hooks(hook_kind::node_post, l, {}, key.hooks, key.hook_count);
+      }
     }
     forget(l);
   }
@@ -302,11 +318,24 @@ class composer {
     const node_key& key = r.node_at(i);
     const visit& v = r.visit_at(i);
     return v.needed && !v.wanted && !key.is_packed && v.outputs == key.program->outputs &&
-           has_traced_hooks_only(r, key.hooks, key.hook_count) && pieces.find(key.program);
+           has_traced_hooks_only(r, key.hooks, key.hook_count, v.outputs) && pieces.find(key.program);
   }
-  static bool has_traced_hooks_only(const recording& r, int first, int count) {
+  /// The same as links of a chain, which also gives what is retained, or asked for, on its way.
+  static bool is_chainable(const recording& r, int i, piece_table& pieces) {
+    const node_key& key = r.node_at(i);
+    const visit& v = r.visit_at(i);
+    if (!v.needed || key.is_packed || v.outputs != key.program->outputs || !pieces.find(key.program)) return false;
+    for (int h = 0; h < key.hook_count; ++h)
+      if (const hook_key& k = r.hook_at(key.hooks + h); !k.retains && !is_inlined(k, v.outputs)) return false;
+    return true;
+  }
+  /// Whether a hook is traced, and sees one gradient.
+  static bool is_inlined(const hook_key& k, int outputs) {
+    return k.program && (k.kind == hook_kind::tensor || (k.kind == hook_kind::node_pre && outputs == 1));
+  }
+  static bool has_traced_hooks_only(const recording& r, int first, int count, int outputs = 1) {
     for (int h = 0; h < count; ++h)
-      if (const hook_key& k = r.hook_at(first + h); k.kind != hook_kind::tensor || k.retains || !k.program) return false;
+      if (!is_inlined(r.hook_at(first + h), outputs)) return false;
     return true;
   }
   /// Whether all that happens at a leaf is traced hooks and an accumulation.
@@ -318,8 +347,7 @@ class composer {
   static bool is_traced(const recording& r, int l) {
     const leaf_key& key = r.leaf_at(l);
     for (int h = 0; h < key.hook_count; ++h)
-      if (const hook_key& k = r.hook_at(key.hooks + h);
-          k.retains || !k.program || (k.kind != hook_kind::tensor && k.kind != hook_kind::post_accumulate))
+      if (const hook_key& k = r.hook_at(key.hooks + h); !is_inlined(k, 1) && (!k.program || k.kind != hook_kind::post_accumulate))
         return false;
     return r.options().accumulates && r.visit_at(l).needed && !r.visit_at(l).wanted;
   }
@@ -331,6 +359,7 @@ class composer {
   piece_table& pieces_;
   backward_pass* pass_;
   slot_table& slots_;  // values are equations
+  vec<int> asked_;     // for each wish the equation; empty without a pass
   vec<std::pair<int, int>> arrived_;  // vertices and outputs that have changed
 };
 

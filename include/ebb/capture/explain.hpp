@@ -7,68 +7,129 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// What differs at this place of the order, place 0 the roots and the options; empty if nothing does.
-inline std::string difference_at(const recording& a, const recording& b, int place) {
-  const auto number = [](auto x) { return std::to_string(x); };
-  const auto against = [&](const std::string& what, const std::string& now, const std::string& was) {
-    return what + " " + now + ", was " + was;
-  };
-  if (place == 0) {
-    if (!(a.options() == b.options())) return "other options";
-    if (a.roots() != b.roots()) return against("roots", number(a.roots().size()), number(b.roots().size()));
-    return a.wishes() == b.wishes() ? "" : "other variables are asked for";
-  }
+/// A property that two recordings do not share, with both of its values.
+struct difference {
+  std::string text;   // empty: there is none
+  int alike = 0;      // how much of the place is the same
+};
+
+inline difference against(int alike, const std::string& what, const std::string& now, const std::string& was) {
+  return {what + (what.empty() ? "" : " ") + now + ", was " + was, alike};
+}
+inline difference switched(int alike, const char* what, bool now) { return against(alike, what, now ? "on" : "off", now ? "off" : "on"); }
+
+/// Numbers of NodeCalls.
+inline std::string list_of(const vec<edge_key>& endpoints) {
+  std::string s = "[";
+  for (const edge_key& e : endpoints) s += (s.size() > 1 ? ", " : "") + (e.to < 0 ? std::string("nobody") : std::to_string(e.to + 1));
+  return s + "]";
+}
+
+/// Of what is known before the first node: options, roots, what is asked for.
+inline difference difference_at_roots(const recording& a, const recording& b) {
+  const pass_key &now = a.options(), &was = b.options();
+  const capture_options &x = now.options, &y = was.options;
+  const auto policy = [](policy_choice p) { return std::string(p.number() < 0 ? "of each region" : p.name()); };
+  if (x.fullgraph != y.fullgraph) return switched(0, "fullgraph", x.fullgraph);
+  if (x.dynamic != y.dynamic) return switched(0, "dynamic", x.dynamic);
+  if (x.compiler != y.compiler) return {"another compiler", 0};
+  if (!(x.backward_policy == y.backward_policy)) return against(0, "backward_policy", policy(x.backward_policy), policy(y.backward_policy));
+  if (now.graph != was.graph) return switched(1, "create_graph", now.graph != nullptr);
+  if (now.context != was.context) return against(2, "called in", context_text(now.context), context_text(was.context));
+  if (now.accumulates != was.accumulates)
+    return now.accumulates ? against(3, "", "backward", "grad") : against(3, "", "grad", "backward");
+  if (now.restricted != was.restricted) return switched(4, "inputs given:", now.restricted);
+  if (a.roots().size() != b.roots().size()) return against(5, "roots", std::to_string(a.roots().size()), std::to_string(b.roots().size()));
+  if (a.roots() != b.roots()) return against(6, "roots", list_of(a.roots()), list_of(b.roots()));
+  if (a.wishes() == b.wishes()) return {};
+  return against(7, "asked for are NodeCalls", list_of(a.wishes()), list_of(b.wishes()));
+}
+
+inline difference difference_of(const node_program& now, const node_program& was) {
+  const std::string name = now.name;
+  if (name != was.name) return against(0, "program", name, was.name);
+  const auto count = [&](const char* what, int x, int y) { return against(0, name + ": " + what, std::to_string(x), std::to_string(y)); };
+  for (int o = 0; o < std::min(now.outputs, was.outputs); ++o)
+    if (const dtype x = now.types[o], y = was.types[o]; x != y)
+      return against(0, name + ": dtype", std::string(name_of(x)), std::string(name_of(y)));
+  if (now.outputs != was.outputs) return count("outputs", now.outputs, was.outputs);
+  if (now.edges != was.edges) return count("operands that need a gradient", now.edges, was.edges);
+  if (now.saved != was.saved) return count("saved values", now.saved, was.saved);
+  return against(0, "program", name, "another " + name);
+}
+
+inline std::string text_of(const hook_key& h) {
+  const std::string how = h.retains ? "retained gradient" : h.is_opaque ? "opaque " : "traced ";
+  return (h.retains ? how : how + text_of(h.kind)) + (h.output ? " of output " + std::to_string(h.output) : "");
+}
+
+/// What differs at this place of the order, place 0 the roots and the options.
+inline difference difference_at(const recording& a, const recording& b, int place) {
+  if (place == 0) return difference_at_roots(a, b);
   const int i = place - 1;
-  if (i >= b.nodes() + b.leaves() || a.is_leaf(i) != b.is_leaf(i)) return "nothing was there";
-  const auto hooks = [&](const auto& x, const auto& y) -> std::string {
-    if (x.hook_count != y.hook_count) return against("hooks", number(x.hook_count), number(y.hook_count));
-    for (int h = 0; h < x.hook_count; ++h)
-      if (!(a.hook_at(x.hooks + h) == b.hook_at(y.hooks + h))) return "hook " + number(h) + " is another one";
-    return "";
+  if (i >= b.nodes() + b.leaves() || a.is_leaf(i) != b.is_leaf(i)) return {"nothing was there", 0};
+  const auto hooks = [&](const auto& x, const auto& y) -> difference {
+    if (x.hook_count != y.hook_count) return against(100, "hooks", std::to_string(x.hook_count), std::to_string(y.hook_count));
+    for (int h = 0; h < x.hook_count; ++h) {
+      const hook_key &now = a.hook_at(x.hooks + h), &was = b.hook_at(y.hooks + h);
+      if (now == was) continue;
+      const std::string text = text_of(now), other = text_of(was);
+      return against(101 + h, "hook " + std::to_string(h), text, text == other ? "another " + other : other);
+    }
+    return {};
   };
+  const auto is = [](bool so, const char* what) { return std::string(so ? "" : "not ") + what; };
   if (a.is_leaf(i)) {
     const leaf_key &x = a.leaf_at(i), &y = b.leaf_at(i);
     const auto defined = [](bool d) { return std::string(d ? "defined" : "undefined"); };
-    if (x.has_gradient != y.has_gradient) return against("its gradient", defined(x.has_gradient), defined(y.has_gradient));
-    if (x.type != y.type) return against("dtype", std::string(name_of(x.type)), std::string(name_of(y.type)));
+    if (x.type != y.type) return against(1, "dtype", std::string(name_of(x.type)), std::string(name_of(y.type)));
+    if (x.has_gradient != y.has_gradient) return against(2, "its gradient", defined(x.has_gradient), defined(y.has_gradient));
     return hooks(x, y);
   }
   const node_key &x = a.node_at(i), &y = b.node_at(i);
-  if (x.program != y.program) return against("program", x.program->name, y.program->name);
+  if (x.program != y.program) return difference_of(*x.program, *y.program);
   for (int j = 0; j < x.program->edges; ++j)
     if (!(a.edge_at(i, j) == b.edge_at(i, j))) {
       const edge_key &to = a.edge_at(i, j), &was = b.edge_at(i, j);
       const auto target = [&](const edge_key& e) -> std::string {
-        return e.to < 0 ? "to nobody" : to.is_first != was.is_first && e.is_first ? "to something new" : "to NodeCall " + number(e.to + 1);
+        if (e.to < 0) return "to nobody";
+        if (to.is_first != was.is_first && e.is_first) return "to something new";
+        return "to NodeCall " + std::to_string(e.to + 1) + (to.to == was.to ? ", output " + std::to_string(e.output) : "");
       };
-      return against("edge " + number(j), target(to), target(was));
+      return against(1 + j, "edge " + std::to_string(j), target(to), target(was));
     }
-  if (x.is_packed != y.is_packed) return "hooks on saved values";
-  if (a.visit_at(i).needed != b.visit_at(i).needed) return "whether it is needed";
+  if (x.outputs != y.outputs) return against(97, "outputs", std::to_string(x.outputs), std::to_string(y.outputs));
+  if (x.is_packed != y.is_packed) return against(98, "saved values are", is(x.is_packed, "behind hooks"), is(y.is_packed, "behind hooks"));
+  if (a.visit_at(i).needed != b.visit_at(i).needed)
+    return against(99, "it is", is(a.visit_at(i).needed, "needed"), is(b.visit_at(i).needed, "needed"));
   return hooks(x, y);
 }
 
 /// In PyTorch's words, then what differed from the captured backward that begins most alike.
 inline std::string reason_for(const recording& now, const capture_cache& cache, const walk& w) {
+  const int places = now.nodes() + now.leaves();
   int best = -1;
-  std::string difference;
+  difference least;
   vec<std::size_t> sizes;
   const auto compare = [&](const captured& c) {
     int place = 0;
-    while (place <= now.nodes() + now.leaves() && difference_at(now, c.key(), place).empty()) ++place;
-    if (place > best) best = place, sizes = {}, difference = difference_at(now, c.key(), place);
-    if (place < best || place == 0 || place > now.nodes() + now.leaves()) return;
+    difference d = difference_at(now, c.key(), 0);
+    while (d.text.empty() && place < places) d = difference_at(now, c.key(), ++place);
+    if (place < best || d.text.empty()) return;
+    if (place > best) sizes = {};
+    if (place > best || d.alike > least.alike) least = d;
+    best = place;
     const recording& was = c.key();
     const int i = place - 1;
-    if (i < was.nodes() && !now.is_leaf(i) && was.node_at(i).program == now.node_at(i).program) sizes.push(was.key_size(i));
+    if (i >= 0 && i < was.nodes() && !now.is_leaf(i) && was.node_at(i).program == now.node_at(i).program) sizes.push(was.key_size(i));
   };
   cache.each(compare);
-  if (best < 0 || best > now.nodes() + now.leaves()) best = 0;
+  best = std::max(best, 0);
   std::string s = "Cache miss due to new autograd node: ";
   s += best == 0 ? "GraphRoot (NodeCall 0)" : node_call(name_of(*w.at(best - 1).at), best - 1);
   s += " with key size " + std::to_string(best == 0 ? sizeof(pass_key) : now.key_size(best - 1)) + ", previous key sizes=[";
   for (int i = 0; i < sizes.size(); ++i) s += (i ? "," : "") + std::to_string(sizes[i]);
-  return s + "]" + (difference.empty() ? "" : "; " + difference) + "\n";
+  return s + "]" + (least.text.empty() ? "" : "; " + least.text) + "\n";
 }
 
 /// Throws: error if something in the backward is opaque.

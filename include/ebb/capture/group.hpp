@@ -59,6 +59,7 @@ class merged_group {
       : r_(r), first_(first), last_(last), interface_(std::move(interface)) {
     for (const group_interface::result& x : interface_.results) {
       if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push(x.to.at);
+      if (x.to.is == capture_place::kind::retained) retained_.push({x.to.at, x.to.number});
       shares_ = shares_ || x.shared >= 0;
     }
     for (int l : interface_.cleared) leaves_.push(l);
@@ -99,6 +100,8 @@ class merged_group {
     const leaf_locks locks(*this, w, s);
     for (int l : leaves_)
       if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
+    for (const auto& [v, o] : retained_)
+      if (is_retained(*w.at(v).at, o)) return false;  // it would be added to
     if (!pays(w)) return false;
     const forgetting at_the_end(s);
     if (!run_program(pass, s)) return false;
@@ -122,6 +125,11 @@ class merged_group {
   /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
 
+  static gradient& retained_at(const vertex& v, int output) { return v.hooks->retained[static_cast<std::size_t>(output)].value; }
+  static bool is_retained(vertex& v, int output) {
+    const exclusive alone(v);
+    return retained_at(v, output).defined;
+  }
   static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
 
   /// f(argument, source) for all of them, which are then in s.from as well, until it says false.
@@ -228,6 +236,14 @@ class merged_group {
     if (g.from) g.from = nullptr, g.output = 0;
     g.defined = true;
   }
+  /// Another thread may have come first.
+  static void retain(vertex& v, int output, storage& value) {
+    const exclusive alone(v);
+    gradient& kept = retained_at(v, output);
+    if (!kept.defined) return put(kept, value);
+    gradient arrived{std::move(value), nullptr, 0, true};
+    detail::meet(dtype_at(v, static_cast<std::uint32_t>(output)), v, static_cast<std::uint32_t>(output), kept, arrived, nullptr);
+  }
   void publish(backward_pass& pass, walk& w, group_scratch& s) {
     vec<storage>& out = s.results;
     for (int r = 0; shares_ && r < out.size(); ++r)
@@ -240,17 +256,18 @@ class merged_group {
     for (int r = 0; r < out.size(); ++r) {
       const capture_place& to = interface_.results[r].to;
       visit& v = w.at(to.at);
-      gradient& slot = slots[v.first + to.number];
       switch (to.is) {
         case capture_place::kind::state: hook_of(*v.at, to.number)->states()[to.value] = std::move(out[r]); break;
         case capture_place::kind::leaf_value:
           static_cast<leaf&>(*v.at).value = std::move(out[r]);
           static_cast<leaf&>(*v.at).version.fetch_add(1, std::memory_order_relaxed);
           break;
-        case capture_place::kind::slot: put(slot, out[r]); break;
+        case capture_place::kind::slot: put(slots[v.first + to.number], out[r]); break;
+        case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r]); break;
+        case capture_place::kind::retained: retain(*v.at, to.number, out[r]); break;
         default:
           put(static_cast<leaf&>(*v.at).grad, out[r]);
-          if (slot.defined) slot = {};
+          if (slots[v.first].defined) slots[v.first] = {};
           v.waiting = -1;
       }
     }
@@ -269,6 +286,7 @@ class merged_group {
   vec<int> slots_;     // of its nodes, with gradients that have come
   vec<int> arrivals_;  // leaves that it does not add to, once for each edge that leads there
   vec<int> leaves_;    // that it adds to
+  vec<std::pair<int, int>> retained_;  // vertices and outputs
   bool shares_ = false;
 };
 

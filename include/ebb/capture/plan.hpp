@@ -3,7 +3,8 @@
 //
 // [note: what is merged]
 // Nodes in a row are one group as long as nobody could tell: each is a segment, hooks between them are traced, and no leaf on the way has
-// a hook that sees more than its gradient. A node that is none of this runs as the plain engine runs it, at its place.
+// a hook that sees more than its gradient. Gradients that are retained or asked for are given on the way. A node that is none of this runs
+// as the plain engine runs it, at its place.
 #pragma once
 
 #include "graph_group.hpp"
@@ -66,7 +67,7 @@ class backward_plan {
       while (end_ < i) run(end_++);
       if (end_ == i) is_closed_ = false;
       for (const int limit = std::min(r_.nodes(), i + 2 * chain_builder::longest); end_ < limit && !is_closed_;) {
-        if (!composer::is_mergeable(r_, end_, pieces_)) break;
+        if (!composer::is_chainable(r_, end_, pieces_)) break;
         run(end_);
         at_.each_completed_leaf(end_++, [&](int l) { is_closed_ = is_closed_ || composer::is_observed(r_, l); });
       }
@@ -95,6 +96,7 @@ class backward_plan {
   /// A node that is no chain runs its compiled kernels, which blocks do not beat; but not where they would compute a product that nobody
   /// wants.
   int add_graph(capture_progress& at, int node, piece_table& pieces) {
+    if (!composer::is_mergeable(r_, node, pieces)) return node;
     const graph& whole = pieces.find(r_.node_at(node).program)->g;
     if (graph_group::products(whole) == 0 || !graph_group::fits(whole)) return node;
     composer c(r_, at, pieces);

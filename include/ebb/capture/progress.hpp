@@ -122,7 +122,7 @@ class capture_progress {
   bool has_traced_hooks(int i) const {
     const node_key& k = r_->node_at(i);
     for (int h = 0; h < k.hook_count; ++h)
-      if (!r_->hook_at(k.hooks + h).program) return false;
+      if (const hook_key& hook = r_->hook_at(k.hooks + h); !hook.program && !hook.retains) return false;
     return true;
   }
   std::uint64_t seeds_of(int i, const detail::backward_piece& piece) const {
