@@ -33,7 +33,7 @@ variable<T, E...> as_operand(const layout<E...>& shape, storage value, edge e) {
   static constexpr auto pass_on = [](node&, gradient* in, gradient* out) { out[0] = in[0]; };
   static constexpr node_program program{"alias", 1, 1, 0, 1 + max_rank, &type, sum_node<T>::extents, sum_node<T>::saved_type,
                                         pass_on, pass_on};
-  counted<vertex> history(new_node(program));
+  counted<vertex> history = new_node(program);
   node& n = static_cast<node&>(*history);
   n.connect(0, e.to, e.output);
   const extent_list x = extents_of_layout(shape);
@@ -62,7 +62,7 @@ class user_node<F, Constant, variable_list<Y...>, variable_list<X...>> {
   }();
 
   static counted<vertex> make(kept& k, const std::tuple<const X&...>& x, const std::array<extent_list, sizeof...(Y)>& y) {
-    counted<vertex> history(new_node(program));
+    counted<vertex> history = new_node(program);
     node& n = static_cast<node&>(*history);
     n.held = &k;
     k.owners.add();

@@ -218,7 +218,7 @@ inline void graph_function::call(const gradient* in, const std::size_t* symbol_v
   bool tracked = false;
   for (int e : d.edges) tracked = tracked || in[e].from;
   if (records && tracked) {
-    history = counted<vertex>(new_node(*this));
+    history = new_node(*this);
     node& n = static_cast<node&>(*history);
     for (int e = 0; e < d.edges.size(); ++e) n.connect(e, in[d.edges[e]].from.get(), in[d.edges[e]].output);
     for (int i = 0; i < d.kept.size(); ++i)

@@ -43,7 +43,7 @@ inline gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradi
   add_elements(type, a.value.data(), b.value.data(), r.value.data(), r.value.bytes());
   if (!a.from && !b.from) return r;
   with_dtype(type, [&]<class T>(T) {
-    if constexpr (real_element<T>) r.from = counted<vertex>(new_node(sum_node<T>::program));
+    if constexpr (real_element<T>) r.from = new_node(sum_node<T>::program);
   });
   node& n = static_cast<node&>(*r.from);
   n.connect(0, a.from.get(), a.output);

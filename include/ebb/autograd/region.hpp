@@ -87,7 +87,7 @@ struct recorded<Struct<term>> {
 
 /// Result `from` of a program, or the elements of argument ~from.
 template <int From>
-storage shared_block(storage* results, const auto& leaves) {
+storage shared_block(const storage* results, const auto& leaves) {
   if constexpr (From >= 0) return results[From];
   else return to_storage(std::get<~From>(leaves));
 }
@@ -98,26 +98,40 @@ struct result_maker {
   const Leaves& leaves;
   storage* results;
   const std::size_t* symbol;
-  const counted<vertex>& history;
+  counted<vertex>& history;
 
   template <class Term, int Number, bool InStruct>
   auto operator()() const {
     using T = typename Term::value_type;
     constexpr int output = S::node_output[static_cast<std::size_t>(Number)];
     const auto shape = layout_from(typename Term::extents_type{}, extents_at(S::shape_of_result(Number), symbol));
-    storage block = shared_block<S::result_from[static_cast<std::size_t>(Number)]>(results, leaves);
+    storage block = block_of<S::result_from[static_cast<std::size_t>(Number)]>();
     if constexpr (output >= 0 || (InStruct && real_element<T>))
-      return variable_of<T, typename Term::extents_type>(shape, std::move(block), output >= 0 ? history : counted<vertex>(),
+      return variable_of<T, typename Term::extents_type>(shape, std::move(block), history_of<output>(),
                                                          static_cast<std::uint32_t>(output >= 0 ? output : 0));
     else if constexpr (Term::rank == 0 && !InStruct) return *reinterpret_cast<const T*>(block.data());
     else return to_tensor<T>(shape, block);
+  }
+
+ private:
+  // Handed over rather than counted where only one result has it; results are made in any order.
+  template <int From>
+  storage block_of() const {
+    if constexpr (S::has_one_result(From)) return std::move(results[From]);
+    else return shared_block<From>(results, leaves);
+  }
+  template <int Output>
+  counted<vertex> history_of() const {
+    if constexpr (Output < 0) return {};
+    else if constexpr (S::outputs == 1) return std::move(history);
+    else return history;
   }
 };
 
 template <class S, class Leaves>
 counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* results,
                                const symbol_values_of<typename S::forward>& symbols) {
-  counted<vertex> history(new_node(segment_node<S>::program));
+  counted<vertex> history = new_node(segment_node<S>::program);
   node& n = static_cast<node&>(*history);
   int edges = 0;
   std::apply([&](const auto&... leaf) {
@@ -174,7 +188,7 @@ auto run_region(const char* call, const A&... a) {
   tape_state& t = this_tape();
   const bool tracks = S::outputs > 0 && t.records &&
                       std::apply([](const auto&... leaf) { return (has_history(leaf) || ...); }, leaves);
-  const counted<vertex> history = tracks ? record_segment<S>(t, leaves, results, bound.symbols) : counted<vertex>();
+  counted<vertex> history = tracks ? record_segment<S>(t, leaves, results, bound.symbols) : counted<vertex>();
 
   using form = recorded<typename argument<result_of_trace<Function, traced_type<A>...>>::traced>;
   return form::template make<0, false>(result_maker<S, decltype(leaves)>{leaves, results, symbol, history});

@@ -129,6 +129,10 @@ class segment {
 
   /// Where the forward's outputs are found, the user's first, then what is saved: see distinct_results.
   static constexpr auto result_from = to_array<results + saves>(distinct_outputs(forward_graph::g.thaw()).from);
+  /// Whether just one of the user's results is what the program's result `from` holds.
+  static constexpr bool has_one_result(int from) {
+    return from >= 0 && std::count(result_from.begin(), result_from.begin() + results, from) == 1;
+  }
   /// What the backward reads: numbers of arguments, then of saved values, then of seeds.
   static constexpr int reads = used_arguments(backward_graph::g.thaw()).kept.size();
   static constexpr auto read = to_array<reads>(used_arguments(backward_graph::g.thaw()).kept);

@@ -182,9 +182,9 @@ inline dtype dtype_at(const vertex& v, std::uint32_t output) {
   return output < p.outputs ? p.types[output] : p.saved_type(static_cast<const node&>(v), static_cast<int>(output) - p.outputs);
 }
 
-/// A node without owners, edges, saved values.
+/// A node without edges and saved values, with one owner.
 /// Throws: std::bad_alloc.
-inline node* new_node(const node_program& program) {
+inline counted<vertex> new_node(const node_program& program) {
   node head;
   head.program = &program;
   node* const n = ::new (take_block(head.bytes())) node;
@@ -192,7 +192,7 @@ inline node* new_node(const node_program& program) {
   n->outputs.store(program.outputs, std::memory_order_relaxed);
   std::uninitialized_value_construct_n(n->edges(), program.edges);
   std::uninitialized_value_construct_n(n->saved(), program.saved);
-  return n;
+  return counted<vertex>::first_of(n);
 }
 inline leaf* new_leaf() {
   leaf* const l = ::new (take_block(sizeof(leaf))) leaf;

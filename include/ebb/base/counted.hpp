@@ -15,6 +15,8 @@ class owner_count {
  public:
   constexpr explicit owner_count(std::size_t n = 0) noexcept : n_(n) {}
 
+  /// One owner, of what no other thread can know of yet.
+  EBB_INLINE void begin() noexcept { n_.store(1, std::memory_order_relaxed); }
   EBB_INLINE void add() noexcept {
     if (is_single_threaded()) n_.store(n_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     else n_.fetch_add(1, std::memory_order_relaxed);
@@ -44,6 +46,13 @@ class counted {
   /// One more owner.
   EBB_INLINE explicit counted(T* p) noexcept : p_(p) {
     if (p_) p_->owners.add();
+  }
+  /// The first owner of a new object.
+  EBB_INLINE static counted first_of(T* p) noexcept {
+    p->owners.begin();
+    counted c;
+    c.p_ = p;
+    return c;
   }
   EBB_INLINE counted(const counted& other) noexcept : counted(other.p_) {}
   EBB_INLINE counted(counted&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
