@@ -175,6 +175,52 @@ TEST_CASE("what is kept for other policies goes through hooks on saved values as
   CHECK(x.grad().value() == again.grad().value());
 }
 
+namespace {
+
+/// What a plan says of itself when it is captured.
+std::string plan_text;
+ebb::backend look(const ebb::captured_graph& g) {
+  plan_text = to_string(ebb::captured_plan(g));
+  return ebb::backend::merge;
+}
+
+/// An op of elements with a low policy: in a scope it computes in that dtype.
+constexpr auto low = [](auto g) { return ebb::cast<float>(ebb::matmul(g, ebb::cast<float>(g * 0.5f))) * 0.25f; };
+
+}  // namespace
+
+TEST_CASE("in an autocast scope what does not depend on it is merged, what does runs by itself: the bits are the plain engine's") {
+  constexpr auto bent = ebb::compile([](auto x) { return ebb::tanh(x) * 0.5f; });
+  constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+  const ebb::autocast_scope<bf16> there;
+  const auto run = [&](bool captured, bool follows, bool hooked, bool asks) {
+    const variable x(values(-2)), w(values(-3));
+    const variable a = bent(product(bent(x), w)), b = follows ? variable(ebb::matmul(a, w)) : variable(a * 0.75f);
+    const variable c = bent(product(b, a));
+    if (hooked) a.register_hook([](auto g) { return ebb::clamp(g, -0.5f, 0.5f); });
+    if (asks) a.register_hook(ebb::under<autocast<bf16>>(low));
+    ebb::backward(c, {.seeds = {values(1)}, .compiled_autograd = captured});
+    return gradients{x.grad().value(), w.grad().value()};
+  };
+  for (const bool follows : {false, true})
+    for (const bool hooked : {false, true})
+      for (const bool asks : {false, true}) {
+        INFO("follows " << follows << ", hooked " << hooked << ", asks " << asks);
+        ca::clear_cache();
+        const gradients plain = run(false, follows, hooked, asks);
+        const ca::enable scope({.compiler = look});
+        for (int times = 0; times < 3; ++times) CHECK(same_bits(run(true, follows, hooked, asks), plain));
+        CHECK(plan_text.find("one chain in registers") != std::string::npos);
+        CHECK((plan_text.find("node by node") != std::string::npos) == (follows || asks));
+      }
+  const variable x(values(-2));
+  const variable y = bent(bent(x));
+  y.register_hook([](auto g) { return ebb::matmul(g, g); });  // says nothing of contexts
+  for (const bool captured : {false, true})
+    CHECK(test::says(test::raised([&] { ebb::backward(y, {.seeds = {values(1)}, .retain_graph = true, .compiled_autograd = captured}); }),
+                     {"called in ebb::autocast<ebb::bf16>, which the function does not declare"}));
+}
+
 TEST_CASE("the captured graph calls what runs under another policy") {
   static std::string shown;
   const variable x(values(-2)), w(values(-3));

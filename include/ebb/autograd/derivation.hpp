@@ -44,6 +44,7 @@ struct segment_graphs {
   number_range edges, outputs;
   number_range gradient_from;  // of the compiled backward: its result that is the gradient of each edge, or ~ what it reads
   const chainable* chain;      // the compiled backward as a link
+  const casts_assumed* follows = nullptr;  // if there: where this is wrong in the context of a call, another backward runs
 };
 
 namespace detail {

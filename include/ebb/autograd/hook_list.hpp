@@ -44,6 +44,7 @@ struct hook_program {
   int states = 0;
   bool writes_value = false, writes_gradient = false;
   bool clears = false;             // the gradient is undefined again
+  bool asks = false;               // for the autocast context of its call: in some it is another program, or refused
 
   bool is_update() const { return parameter >= 0; }
 };

@@ -93,7 +93,9 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     if constexpr (!is_merged) return {};
     else {
       using G = typename compile_spec<function_in<F>>::template program<traced_type<V>..., traced_type<W>...>;
-      return {G::g.view(), sizeof...(V), 0, as_chainable<executable<G>, sizeof...(V)>()};
+      hook_program p{G::g.view(), sizeof...(V), 0, as_chainable<executable<G>, sizeof...(V)>()};
+      p.asks = ebb::traced<function_in<F>, traced_type<V>..., traced_type<W>...>::g.asked.ever_differs();
+      return p;
     }
   }(std::type_identity<bound_values<F>>{});
 
@@ -218,7 +220,8 @@ class traced_leaf_hook final : public bound_hook<F> {
     else {
       using G = typename compile_spec<part<written>>::template program<traced_type<V>..., array, array>;
       constexpr int values = sizeof...(V);
-      return {G::g.view(), values, 0, as_chainable<executable<G>, values + 1>(), values, 0, writes_value, writes_gradient, clears};
+      constexpr bool asks = ebb::traced<part<written>, traced_type<V>..., array, array>::g.asked.ever_differs();
+      return {G::g.view(), values, 0, as_chainable<executable<G>, values + 1>(), values, 0, writes_value, writes_gradient, clears, asks};
     }
   }(std::type_identity<bound_values<F>>{});
 

@@ -53,7 +53,7 @@ inline std::string node_call(const std::string& name, int number) { return name 
 class captured_graph {
  public:
   captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
-      : name_("CompiledAutograd" + std::to_string(number)), key_(r), pieces_(r.options().options.backward_policy), progress_(r),
+      : name_("CompiledAutograd" + std::to_string(number)), key_(r), pieces_(r.options()), progress_(r),
         all_(r, progress_, pieces_, &pass) {
     for (int i = r.nodes(); i-- > 0;)  // regions that run first in the forward have the smaller numbers
       if (const node_program* p = r.node_at(i).program; p->graphs && detail::region_number(p).is_new) new_regions_.push(p);

@@ -16,10 +16,10 @@ namespace ebb::inline EBB_ABI {
 class backward_plan {
  public:
   explicit backward_plan(const recording& r, bool merges = true) : r_(r) {
-    piece_table pieces(r.options().options.backward_policy);
+    piece_table pieces(r.options());
     capture_progress at(r);
     stretch ahead(r, pieces);
-    merges = merges && !r.options().graph && r.options().context == 0;
+    merges = merges && !r.options().graph;
     for (int i = 0; i < r.nodes();) {
       const int end = merges ? ahead.end_from(i) : i;
       const int next = end > i ? merge(i, end, at, pieces) : i;

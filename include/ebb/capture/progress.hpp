@@ -153,11 +153,12 @@ class capture_progress {
 /// The pieces of a recording's programs, each made once.
 class piece_table {
  public:
-  explicit piece_table(policy_choice p) : policy_(p) {}
+  explicit piece_table(const pass_key& k) : policy_(k.options.backward_policy), context_(k.context) {}
 
-  /// Null for what is no segment, or runs under another policy than its own.
+  /// Null for what is no segment, runs under another policy than its own, or follows the autocast context to another program.
   const detail::backward_piece* find(const node_program* p) {
     if (!p->graphs || is_replaced(*p, policy_)) return nullptr;
+    if (p->graphs->follows && p->graphs->follows->wrong_in[context_] >= 0) return nullptr;
     for (const entry& e : pieces_)
       if (e.program == p) return e.piece.get();
     pieces_.push({p, std::make_unique<detail::backward_piece>(detail::piece_of(*p->graphs))});
@@ -174,6 +175,7 @@ class piece_table {
     std::unique_ptr<const detail::backward_piece> piece;
   };
   policy_choice policy_;
+  int context_;
   vec<entry> pieces_;
   const dtype_kit* kits_[8] = {};
 };

@@ -78,11 +78,16 @@ EBB_INLINE bool has_gradient(const leaf& l) {
 /// Another thread may release the node meanwhile.
 EBB_INLINE bool is_packed(const node& n) { return n.packed.load(std::memory_order_relaxed) != nullptr; }
 
+/// What a hook is in this autocast context: null if it runs by itself.
+inline const hook_program* program_in(int context, const hook& h) {
+  const hook_program* const p = h.traced();
+  return p && context && p->asks ? nullptr : p;
+}
 /// f(key) for each hook of v, until it says false.
-inline bool each_hook(const vertex& v, auto&& f) {
+inline bool each_hook(const vertex& v, int context, auto&& f) {
   if (!v.hooks) return true;
   for (const hook_list::entry& e : v.hooks->entries)
-    if (e.call && !f(hook_key{e.kind, false, e.call->is_opaque(), e.output, e.call->traced()})) return false;
+    if (e.call && !f(hook_key{e.kind, false, e.call->is_opaque(), e.output, program_in(context, *e.call)})) return false;
   for (std::uint32_t o = 0; o < v.hooks->retained.size(); ++o)
     if (v.hooks->retained[o].on && !f(hook_key{hook_kind::tensor, true, false, o, nullptr})) return false;
   return true;
@@ -178,7 +183,7 @@ class recording {
   }
   int take_hooks(const vertex& v) {
     const int before = hooks_.size();
-    detail::each_hook(v, [&](const hook_key& k) {
+    detail::each_hook(v, key_.context, [&](const hook_key& k) {
       hooks_.push(k);
       return true;
     });
@@ -229,7 +234,7 @@ class recording {
   }
   bool have_hooks(const vertex& v, int first, int count) const {
     int i = 0;
-    return detail::each_hook(v, [&](const hook_key& k) { return i < count && k == hook_at(first + i++); }) && i == count;
+    return detail::each_hook(v, key_.context, [&](const hook_key& k) { return i < count && k == hook_at(first + i++); }) && i == count;
   }
   /// Two leaves of the key are not one.
   bool are_distinct(const visit* v) const {
