@@ -17,11 +17,13 @@ enum class op {
   mul, plus, tanh_c, scale, two, through, blocked, split, total, // id = op(a, b); flag `unrecorded`
   hook,                                                          // id: a hook of kind b on variable a
   unhook, retain, drop, assign, write, set_grad, zero_grad, hold_grad,  // a
-  backward, grad                                                 // roots a (array) and b (scalar), `list`: inputs or wrt
+  backward, grad,                                                // roots a (array) and b (scalar), `list`: inputs or wrt
+  masked, leaf_wide, widen, mul_wide, narrowed                   // id = op(a, b), of variety mixed: see capture/random_mixed.hpp
 };
 inline constexpr const char* op_names[] = {"leaf",  "mul",     "plus",  "tanh_c", "scale",  "two",  "through",
                                            "blocked", "split", "total", "hook",   "unhook", "retain", "drop",
-                                           "assign", "write", "set_grad", "zero_grad", "hold_grad", "backward", "grad"};
+                                           "assign", "write", "set_grad", "zero_grad", "hold_grad", "backward", "grad",
+                                          "masked", "leaf_wide", "widen", "mul_wide", "narrowed"};
 
 enum class hook_kind {
   look, look_and_double, keep, once, adds_another, throws, queues, nested,  // opaque, also on scalars
@@ -31,7 +33,7 @@ enum class hook_kind {
   plus_number, traced_step, traced_clear, traced_gradient,                  // traced; of a variable, then of leaves
   meddles                                                                   // opaque: does something to another variable
 };
-inline constexpr int hook_kinds[] = {20, 25};  // by variety
+inline constexpr int hook_kinds[] = {20, 25, 25};  // by variety
 constexpr bool is_of_leaf(hook_kind k) {
   return k == hook_kind::traced_step || k == hook_kind::traced_clear || k == hook_kind::traced_gradient ||
          (k >= hook_kind::accumulated_look && k <= hook_kind::accumulated_step);
@@ -56,8 +58,8 @@ inline step nested_grad(const step& s) {
 /// What a hook of kind `meddles` does: list is the kind of step, its variable, and what more it needs.
 inline step meddling(const step& s) { return {static_cast<op>(s.list[0]), s.id + 1, s.list[1], s.list[2]}; }
 
-/// How much programs differ. wide: all kinds of hooks, arrays of several blocks.
-enum class variety { narrow, wide };
+/// How much programs differ. wide: all kinds of hooks, arrays of several blocks; mixed: those, arrays of double and of bool among them.
+enum class variety { narrow, wide, mixed };
 
 struct program {
   std::uint64_t seed = 0;
@@ -96,7 +98,8 @@ inline std::vector<float> small_numbers(const program& p, int id, std::size_t n)
 class generator {
  public:
   explicit generator(std::uint64_t seed, variety v = variety::narrow) : r_(seed * 7919 + 1), variety_(v) {
-    static constexpr std::size_t extents[][10] = {{0, 1, 1, 2, 3, 5, 8, 16, 19, 37}, {0, 1, 7, 7, 16, 19, 33, 128, 200, 300}};
+    static constexpr std::size_t extents[][10] = {{0, 1, 1, 2, 3, 5, 8, 16, 19, 37}, {0, 1, 7, 7, 16, 19, 33, 128, 200, 300},
+                                                  {0, 1, 7, 7, 16, 19, 33, 64, 130, 300}};
     p_.seed = seed;
     p_.extent = extents[static_cast<int>(v)][below(10)];
   }
@@ -187,7 +190,24 @@ class generator {
     std::erase(from, v);
     std::erase(leaves_, v);
   }
+  /// Steps among arrays of double, and from and to them.
+  void mixed_step() {
+    const auto make = [&](std::vector<int>& to, step s) { to.push_back(add(std::move(s))); };
+    switch (wides_.empty() ? below(2) : below(12)) {
+      case 0: return make(wides_, {op::leaf_wide});
+      case 1: case 2: return make(wides_, {op::widen, 0, any(vectors_)});
+      case 3: case 4: case 5: return make(wides_, {op::mul_wide, 0, any(wides_), any(wides_)});
+      case 6: case 7: return make(vectors_, {op::narrowed, 0, any(wides_)});
+      case 8: {
+        static constexpr hook_kind kinds[] = {hook_kind::look, hook_kind::half, hook_kind::plus_number, hook_kind::before_double};
+        return make(hooks_, {op::hook, 0, any(wides_), static_cast<int>(kinds[below(4)])});
+      }
+      case 9: add({one_in(2) ? op::retain : op::zero_grad, 0, any(wides_)}); return;
+      default: return make(vectors_, {op::masked, 0, any(vectors_), any(vectors_)});
+    }
+  }
   void next() {
+    if (variety_ == variety::mixed && one_in(3)) return mixed_step();
     switch (const int x = below(100); x / 4) {
       case 0: return leaf();
       case 1: case 2: case 3: return region(op::mul);
@@ -219,7 +239,7 @@ class generator {
   variety variety_;
   program p_;
   int next_id_ = 0;
-  std::vector<int> vectors_, leaves_, scalars_, hooks_;
+  std::vector<int> vectors_, leaves_, scalars_, hooks_, wides_;
 };
 
 /// Leaves out what is not needed to fail.

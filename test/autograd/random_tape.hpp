@@ -98,7 +98,7 @@ class on_ebb {
   on_ebb(const on_ebb&) = delete;
   on_ebb& operator=(const on_ebb&) = delete;
   /// A gradient with a history leads back to what it is the gradient of.
-  ~on_ebb() {
+  virtual ~on_ebb() {
     for (auto& [id, v] : vectors_) v.zero_grad();
     for (auto& [id, v] : scalars_) v.zero_grad();
   }
@@ -111,10 +111,15 @@ class on_ebb {
       if (id >= 0) log("value", id, text(to_floats(v.value())) + " gradient " + text(v.grad()));
     for (const array& a : kept_) log("kept", 0, text(to_floats(a)));
     for (const var& v : held_) log("held", 0, text(v));
+    finish();
     return std::move(log.lines);
   }
 
- private:
+ protected:
+  /// Other steps than those below. Returns whether it was one.
+  virtual bool run_other(const step&) { return false; }
+  virtual void finish() {}
+
   void guarded(const step& s) {
     try {
       run(s);
@@ -138,6 +143,7 @@ class on_ebb {
     return i == scalars_.end() ? nullptr : &i->second;
   }
   void run(const step& s) {
+    if (run_other(s)) return;
     switch (s.what) {
       case op::leaf: vectors_.insert_or_assign(s.id, var(to_array(values_of(p_, s.id, p_.extent)))); return;
       case op::unhook: hooks_[s.a].remove(); return;

@@ -1,0 +1,88 @@
+// test/capture/random_mixed.hpp — random programs with arrays of double among those of float, and masks that are saved.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../autograd/random_tape.hpp"
+
+namespace random_programs {
+
+using doubles = ebb::tensor<double, ebb::dyn>;
+using wide_var = ebb::variable<double, ebb::dyn>;
+
+inline constexpr auto masked_region = ebb::compile([](auto x, auto y) { return ebb::where(x > y, x * 2, y * x); });
+inline constexpr auto widen_region = ebb::compile([](auto x) { return ebb::cast<double>(x) * 1.25; });
+inline constexpr auto mul_wide_region = ebb::compile([](auto x, auto y) { return ebb::tanh(x) * y; });
+inline constexpr auto narrowed_region = ebb::compile([](auto x) { return ebb::cast<float>(x * 0.75); });
+
+inline std::string text(const doubles& v) {
+  std::string s = "[";
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    char c[40];
+    std::snprintf(c, sizeof c, v(i) != v(i) ? "nan " : "%a ", v(i));
+    s += c;
+  }
+  return s + "]";
+}
+
+class on_ebb_mixed final : public on_ebb {
+ public:
+  using on_ebb::on_ebb;
+  ~on_ebb_mixed() override {
+    for (auto& [id, v] : wides_) v.zero_grad();
+  }
+
+ private:
+  wide_var* wide(int id) {
+    const auto i = wides_.find(id);
+    return i == wides_.end() ? nullptr : &i->second;
+  }
+  bool run_other(const step& s) override {
+    const bool is_made = s.what >= op::masked;
+    wide_var *const x = wide(s.a), *const y = wide(s.b);
+    if (!is_made && !x) return false;
+    if (s.what == op::masked) {
+      if (vector(s.a) && vector(s.b)) make(s.id, masked_region(*vector(s.a), *vector(s.b)));
+    } else if (s.what == op::leaf_wide) {
+      const floats v = values_of(p_, s.id, p_.extent);
+      wides_.insert_or_assign(s.id, wide_var(doubles::generate([&](std::size_t i) { return static_cast<double>(v[i]) / 3; }, v.size())));
+    } else if (s.what == op::widen) {
+      if (vector(s.a)) wides_.insert_or_assign(s.id, widen_region(*vector(s.a)));
+    } else if (s.what == op::mul_wide) {
+      if (x && y) wides_.insert_or_assign(s.id, mul_wide_region(*x, *y));
+    } else if (s.what == op::narrowed) {
+      if (x) make(s.id, narrowed_region(*x));
+    } else if (s.what == op::retain) {
+      x->retain_grad();
+    } else if (s.what == op::zero_grad) {
+      x->zero_grad();
+    } else if (s.what == op::hook) {
+      hook(*x, s);
+    } else {
+      return false;
+    }
+    return true;
+  }
+  void hook(const wide_var& x, const step& s) {
+    switch (static_cast<hook_kind>(s.b)) {
+      case hook_kind::look:
+        return keep(s.id, x.register_hook([this, id = s.id](const doubles& g) { log("look", id, random_programs::text(g)); }));
+      case hook_kind::half: return keep(s.id, x.register_hook([](auto g) { return g * 0.5; }));
+      case hook_kind::before_double:
+        if (x.is_leaf()) return keep(s.id, x.accumulate_node().register_prehook([](auto g) { return g * 2; }));
+        return keep(s.id, x.grad_fn().register_prehook([](auto g) { return g * 2; }));
+      default: return keep(s.id, x.register_hook(ebb::bind(0.1 * s.id, [](auto c, auto g) { return g + c; })));
+    }
+  }
+  void make(int id, const var& v) { vectors_.insert_or_assign(id, v); }
+  void keep(int id, const ebb::hook_handle& h) { hooks_.insert_or_assign(id, h); }
+  void finish() override {
+    for (const auto& [id, v] : wides_) {
+      const std::string gradient = v.grad().defined() ? random_programs::text(v.grad().value()) : "undefined";
+      log("wide", id, random_programs::text(v.value()) + " gradient " + gradient);
+    }
+  }
+
+  std::map<int, wide_var> wides_;
+};
+
+}  // namespace random_programs
