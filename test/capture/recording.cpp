@@ -587,7 +587,7 @@ TEST_CASE("a hook that registers, removes, or writes elsewhere while the backwar
   }
 }
 
-TEST_CASE("gradients that are retained or asked for, and traced hooks before nodes, are part of a chain") {
+TEST_CASE("gradients that are retained or asked for, traced hooks before nodes, and masks that are saved are part of a chain") {
   ca::reset();
   static int groups, single;
   const ca::options look{.compiler = [](const ebb::captured_graph& g) {
@@ -628,6 +628,15 @@ TEST_CASE("gradients that are retained or asked for, and traced hooks before nod
     const var x(sample(n)), y(sample(n, 4)), a = product(x, y), b = hyperbolic(a), c = scaled(b);
     ebb::backward(total(c), {.inputs = {b, y}});
     return arrays{grad_of(b), grad_of(x), grad_of(y)};
+  });
+  check("masks", [&](int i) {
+    constexpr auto greater = ebb::compile([](auto x, auto y) { return ebb::where(x > y, x * 2, y * x); });
+    constexpr auto chosen = ebb::compile([](auto m, auto x, auto y) { return ebb::where(m, x, y * y); });
+    const std::size_t n = sizes[i];
+    const var x(sample(n)), y(sample(n, 4)), a = greater(product(x, y), rectify(x));
+    const auto third = ebb::tensor<bool, ebb::dyn>::generate([](std::size_t k) { return k % 3 == 0; }, n);
+    total(hyperbolic(chosen(third, a, y))).backward();
+    return arrays{grad_of(x), grad_of(y)};
   });
   check("before nodes", [&](int i) {
     const std::size_t n = sizes[i];

@@ -54,6 +54,16 @@ class session {
     return add_place(chain_place::block(blocks_.back().get()), chain_use::neither);
   }
 
+  /// One that ends with its padding in front of a page that nobody may touch.
+  int mask() {
+    const std::size_t padded = (n_ + 63) / 64 * 64;
+    masks_.push_back(std::make_unique<test::guarded<bool>>(padded));
+    bool* const m = masks_.back()->at_end();
+    for (std::size_t i = 0; i < padded; ++i) m[i] = i < n_ && next_() % 2 == 0;
+    arrays_.push_back(std::make_unique<array<T>>(0, next_));
+    return add_place(chain_place::array(m), chain_use::mask);
+  }
+
   void load(int p) { built_in(&links::load, p, [](T, T y) { return y; }); }
   void add(int p) { built_in(&links::add, p, [](T x, T y) { return y + x; }); }
   void store(int p) {
@@ -79,7 +89,10 @@ class session {
     std::vector<void*> in, out;
     std::vector<std::vector<T>> results(P::results, std::vector<T>(n_));
     for (int a = 0, k = 0; a < P::arguments; ++a) {
-      in.push_back(a == Primary ? registers_.data() : model(places[static_cast<std::size_t>(k++)]).data());
+      if (a == Primary) in.push_back(registers_.data());
+      else if (const auto p = static_cast<std::size_t>(places[static_cast<std::size_t>(k++)]); use_[p] == chain_use::mask)
+        in.push_back(places_[p].base);
+      else in.push_back(arrays_[p]->model.data());
       extents.push(P::argument_shape(a).rank == 0 ? ebb::extent_list{} : ebb::extent_list{1, {n_}});
     }
     for (auto& r : results) out.push_back(r.data());
@@ -139,6 +152,7 @@ class session {
   std::vector<T> registers_;
   std::vector<std::unique_ptr<array<T>>> arrays_;
   std::vector<std::unique_ptr<block_memory>> blocks_;
+  std::vector<std::unique_ptr<test::guarded<bool>>> masks_;
   std::vector<chain_place> places_;
   std::vector<chain_use> use_;
   std::vector<ebb::chain_word> code_;
@@ -154,6 +168,10 @@ template <class T>
 struct step_of_relu { constexpr auto operator()(auto y, auto g) const { return ebb::where(y > T(0), g, T(0)); } };
 template <class T>
 struct soft { constexpr auto operator()(auto g, auto y) const { return std::tuple{g * ebb::exp(-y) + T(1), ebb::tanh(g)}; } };
+template <class T>
+struct masked {
+  constexpr auto operator()(auto m, auto g, auto a) const { return std::tuple{ebb::where(m, g * T(2), T(0)), ebb::where(m, a, g)}; }
+};
 template <class T>
 struct plus_ten { constexpr auto operator()(auto g) const { return g + T(10); } };
 
@@ -253,6 +271,21 @@ TEMPLATE_TEST_CASE("one element for all, and programs too large to be written ou
   }
 }
 
+TEMPLATE_TEST_CASE("masks, of one byte an element", "", float, double) {
+  using T = TestType;
+  using selected = program_of<masked<T>, term<bool, dyn>, term<T, dyn>, term<T, dyn>>;
+  for (const std::size_t n : sizes) {
+    session<T> s(n);
+    s.load(s.read());
+    const int m = s.mask();
+    s.template link<selected, 1, 0>({m, s.read(), s.written()});
+    s.template link<selected, -1, 1>({s.mask(), s.read(), s.read(), s.written()});
+    s.template link<selected, 1, 0>({m, s.read(), s.written()});
+    s.store(s.written());
+    s.run();
+  }
+}
+
 TEST_CASE("what fits") {
   using ebb::chain_link;
   using vectors = term<float, dyn>;
@@ -270,6 +303,10 @@ TEST_CASE("what fits") {
   STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, term<double, dyn>>, 0, 0>::fits);
   STATIC_REQUIRE(!chain_link<program_of<decltype(row), term<ebb::bfloat16, dyn>, term<ebb::bfloat16, dyn>>, 0, 0>::fits);
   STATIC_REQUIRE(!chain_link<program_of<decltype(row), term<float, dyn, dyn>, vectors>, 0, 0>::fits);
+  constexpr auto select = [](auto m, auto x) { return ebb::where(m, x, 0); };
+  STATIC_REQUIRE(chain_link<program_of<decltype(select), term<bool, dyn>, vectors>, 1, 0>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(select), term<bool>, vectors>, 1, 0>::fits);
+  STATIC_REQUIRE(!chain_link<program_of<decltype(select), term<bool, dyn>, vectors>, 0, 0>::fits);
   STATIC_REQUIRE(!chain_link<program_of<decltype(sum), vectors>, 0, 0>::fits);
   STATIC_REQUIRE(!chain_link<program_of<decltype(same), vectors>, 0, 1>::fits);
   STATIC_REQUIRE(!chain_link<program_of<decltype(index), vectors>, 0, 0>::fits);

@@ -58,7 +58,7 @@ class chain_builder {
 
   struct value {
     int argument = -1;       // it is in memory from the start
-    bool is_element = false;
+    bool is_element = false, is_mask = false;
     int result = -1;         // it is one
     int uses = 0;            // that are still to come
     int place = -1;          // where it is in memory, once it is
@@ -116,8 +116,10 @@ class chain_builder {
     std::uint64_t seen = 0;  // outputs whose gradients are read
     for (int a = 0; arrived && fits_ && a < kept + seeds; ++a) {
       const bool is_element = link.elements >> a & 1;
-      if (a < kept) here.in.push(argument({capture_place::kind::saved, i, a}, is_element));
-      else {
+      if (a < kept) {
+        here.in.push(argument({capture_place::kind::saved, i, a}, is_element));
+        values_[here.in.back()].is_mask = link.masks >> a & 1;
+      } else {
         const int o = piece->seeds[a - kept];
         int s = o < 0 ? -1 : value_at(i, o, is_element);
         if (s < 0) return void(fits_ = false);
@@ -284,7 +286,7 @@ class chain_builder {
     if (x.place >= 0) return x.place;
     if (x.argument >= 0)
       return x.place = x.is_element ? new_place(place_kind::element, x.argument, chain_use::neither)
-                                    : new_place(place_kind::argument, x.argument, chain_use::read);
+                                    : new_place(place_kind::argument, x.argument, x.is_mask ? chain_use::mask : chain_use::read);
     if (x.result >= 0) return x.place = new_place(place_kind::result, x.result, chain_use::written);
     if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++, chain_use::neither);
     return x.place = free_.pop();

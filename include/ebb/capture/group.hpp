@@ -304,7 +304,7 @@ class chain_group final : public merged_group {
       const chain_program::place& p = p_.places[i];
       if (p.is == place_kind::block) blocks_.push(i);
       else if (p.is == place_kind::result) place_of_result_[p.number] = i;
-      else arguments_[p.number] = {i, p.is == place_kind::element};
+      else arguments_[p.number] = {i, p.is == place_kind::element, p_.use[i] == chain_use::mask};
     }
     int calls = last - first;
     for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
@@ -322,7 +322,7 @@ class chain_group final : public merged_group {
   /// Where an argument is read, if it is.
   struct reading {
     int place = -1;
-    bool is_element = false;
+    bool is_element = false, is_mask = false;
   };
 
   /// An argument whose length is seen at once, or -1.
@@ -353,7 +353,7 @@ class chain_group final : public merged_group {
         return x.is_bound() || x.bytes() == size_;
       }
       places[r.place] = chain_place::array(x.array().data());
-      return agree(x.array().bytes());
+      return agree(r.is_mask ? x.array().bytes() * size_ : x.array().bytes());
     };
     if (!gather(pass.vertices(), s, take)) return false;
     for (const auto& [v, o] : p_.extents)

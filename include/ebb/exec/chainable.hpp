@@ -14,13 +14,18 @@ struct chainable {
   int arguments = 0, results = 0;
   int primary = -1;                // the argument that arrives in registers, -1: none; result 0 leaves in them
   std::uint64_t elements = 0;      // arguments of which each step reads the same one element, as bits
+  std::uint64_t masks = 0;         // arguments that are masks
 };
 
 /// P, whose argument number Primary may arrive in registers.
 template <class P, int Primary>
 constexpr chainable as_chainable() {
-  chainable c{nullptr, dtype::f32, P::arguments, P::results, -1, 0};
+  chainable c{nullptr, dtype::f32, P::arguments, P::results};
   if constexpr (P::results > 0 && P::arguments < 64 && Primary < P::arguments) {
+    for (int i = 0; i < P::plan.size.buffers; ++i) {
+      const auto& b = P::plan.buffers[static_cast<std::size_t>(i)];
+      if (b.is == plan_buffer::role::argument && b.type == dtype::boolean) c.masks |= std::uint64_t{1} << b.number;
+    }
     for (int i = 0; i < P::plan.size.loads; ++i) {
       const nest_load& x = P::plan.loads[static_cast<std::size_t>(i)];
       if (x.source != nest_load::from::array || x.along != 0) continue;

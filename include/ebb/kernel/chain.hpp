@@ -40,8 +40,8 @@ struct chain_place {
   EBB_INLINE char* at(std::size_t i) const { return base + (i & mask); }
 };
 
-/// How a chain uses an array. Blocks and single elements: neither.
-enum class chain_use : std::uint8_t { neither = 0, read = 1, written = 2, both = 3 };
+/// How a chain uses an array. Blocks and single elements: neither. A mask is read, one byte for each of the others' elements.
+enum class chain_use : std::uint8_t { neither = 0, read = 1, written = 2, both = 3, mask = 4 };
 
 union chain_word;
 
@@ -155,14 +155,16 @@ template <class T>
   const std::size_t end = padded_bytes(bytes), step = end < chain_bytes ? end : chain_bytes, first = end - step;
   const std::size_t whole = bytes / chain_bytes * chain_bytes;
   const auto block = [&](int p) { return arena + static_cast<std::size_t>(p) * chain_bytes; };
+  const auto of = [&](int p, std::size_t n) { return use[p] == chain_use::mask ? n / sizeof(T) : n; };
   char** const original = reinterpret_cast<char**>(block(place_count));
   for (int p = 0; p < place_count; ++p) {
-    if (use[p] == chain_use::neither || (use[p] == chain_use::read && step == chain_bytes)) continue;
+    const bool is_read = use[p] == chain_use::read || use[p] == chain_use::mask;
+    if (use[p] == chain_use::neither || (is_read && step == chain_bytes)) continue;
     original[p] = places[p].base;
     places[p] = chain_place::block(block(p));
     if (use[p] == chain_use::written) continue;
-    std::memcpy(block(p), original[p] + first, step);
-    std::memset(block(p) + step, 0, chain_bytes - step);
+    std::memcpy(block(p), original[p] + of(p, first), of(p, step));
+    std::memset(block(p) + of(p, step), 0, of(p, chain_bytes - step));
   }
   chain_links<T>::run(code, places, first);
   for (int p = 0; p < place_count; ++p)

@@ -17,29 +17,37 @@ class chain_link {
   static constexpr auto buffer = [](int b) { return P::plan.buffers[static_cast<std::size_t>(b)]; };
   static constexpr bool is_primary(int b) { return buffer(b).is == role::argument && buffer(b).number == Primary; }
   static constexpr bool is_result(int b) { return buffer(b).is == role::result && buffer(b).number == Result; }
+  static constexpr bool is_mask(int b) { return buffer(b).type == dtype::boolean; }
+  static constexpr dtype type = [] {
+    int b = 0;
+    while (b < P::plan.size.buffers && is_mask(b)) ++b;
+    return b < P::plan.size.buffers ? buffer(b).type : dtype::boolean;
+  }();
 
   /// More equations than this, and running block by block costs no more.
   static constexpr int longest = 20;
 
  public:
-  /// Whether it can be one: a single loop over arrays of one type, float or double, and no reduction.
+  /// Whether it can be one: a single loop over arrays of one type, float or double, and masks that it reads, and no reduction.
   static constexpr bool fits = [] {
     const auto& plan = P::plan;
     if (plan.size.steps != 1 || plan.size.nests != 1 || plan.size.copies + plan.size.checks != 0) return false;
     const auto& n = plan.nests[0];
     if (n.loops != 1 || n.reduces.count != 0 || n.computes.count > longest || Primary >= P::arguments || Result >= P::results) return false;
-    const dtype type = buffer(0).type;
     if (type != dtype::f32 && type != dtype::f64) return false;
-    for (int b = 0; b < plan.size.buffers; ++b)
-      if (buffer(b).type != type || buffer(b).is == role::temporary) return false;
+    for (int b = 0; b < plan.size.buffers; ++b) {
+      const bool is_fit = buffer(b).type == type || (is_mask(b) && buffer(b).is == role::argument && !is_primary(b));
+      if (!is_fit || buffer(b).is == role::temporary) return false;
+    }
     for (int i = 0; i < n.loads.count; ++i) {
       const nest_load& x = plan.loads[static_cast<std::size_t>(n.loads.first + i)];
-      if (x.source == nest_load::from::index || (x.source == nest_load::from::array && is_primary(x.buffer) && x.along == 0)) return false;
+      if (x.source == nest_load::from::index) return false;
+      if (x.source == nest_load::from::array && x.along == 0 && (is_primary(x.buffer) || is_mask(x.buffer))) return false;
     }
     return true;
   }();
 
-  using element = std::conditional_t<fits && buffer(0).type == dtype::f64, double, float>;
+  using element = std::conditional_t<fits && type == dtype::f64, double, float>;
   /// How many words of a chain it takes.
   static constexpr int words = 1 + P::arguments - (Primary >= 0) + P::results - (Result >= 0);
 
@@ -77,9 +85,9 @@ class chain_link {
   static EBB_PART typename code::pointers arrays(const chain_word* at, const chain_place* places, std::size_t i) {
     void* to[P::plan.size.buffers + 1] = {};
     repeat<P::plan.size.buffers>([&]<int B>() EBB_PART_LAMBDA {
-      if constexpr (!is_primary(B) && !is_result(B)) to[B] = at[word_of(B)].address(places, i);
+      if constexpr (!is_primary(B) && !is_result(B)) to[B] = at[word_of(B)].address(places, is_mask(B) ? i / sizeof(element) : i);
     });
-    return typename code::pointers(to);
+    return typename code::pointers(nest_call{to});
   }
 
  public:
