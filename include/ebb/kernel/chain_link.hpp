@@ -87,7 +87,7 @@ class chain_link {
     repeat<P::plan.size.buffers>([&]<int B>() EBB_PART_LAMBDA {
       if constexpr (!is_primary(B) && !is_result(B)) to[B] = at[word_of(B)].address(places, is_mask(B) ? i / sizeof(element) : i);
     });
-    return typename code::pointers(to);
+    return typename code::pointers(nest_call{to});
   }
 
  public:

@@ -9,13 +9,6 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a kernel is told at a call.
-struct nest_call {
-  void* const* buffer = nullptr;
-  const std::size_t* symbol = nullptr;  // the values of the symbols
-  const char* name = "ebb";             // of the call, for errors
-};
-
 template <class P, int Number>
 class nest_kernel {
   using code = nest_step<P, Number>;
@@ -186,12 +179,38 @@ class nest_kernel {
     if constexpr (has_run && L == n.run_from) end_run(x, whole, given);
   }
 
- public:
-  // A function of its own: where g++ 12 sees the caller's array it warns of whole steps that a short one never takes.
-  [[gnu::noinline]] EBB_FLATTEN static void run(const nest_call& c) {
+  // [note: arguments in registers]
+  // The addresses of few arrays are passed as arguments. The first loads of a nest would wait for a table that has just been written, and
+  // with them all of a short call.
+  static constexpr int most_in_registers = 5;  // and the symbols are one
+  struct few {
+    void* of[code::used_buffers.count + 1];
+
+    template <int B>
+    EBB_PART void* at() const {
+      constexpr int place = code::used_buffers.place_of(B);
+      return of[place];
+    }
+  };
+  // Functions of their own: where g++ 12 sees the caller's array it warns of whole steps that a short one never takes.
+  template <class... Buffer>
+  [[gnu::noinline]] EBB_FLATTEN static void run_from_registers(const std::size_t* symbol, Buffer*... buffer) {
+    run_nest(few{{buffer...}}, symbol);
+  }
+  [[gnu::noinline]] EBB_FLATTEN static void run_from_table(const nest_call& c) { run_nest(c, c.symbol); }
+  static EBB_PART void run_nest(const auto& buffers, const std::size_t* symbol) {
     leaf x;
     leaves whole;
-    walk<0>(x, whole, pointers(c.buffer), extents(c.symbol));
+    walk<0>(x, whole, pointers(buffers), extents(symbol));
+  }
+
+ public:
+  static EBB_INLINE void run(const nest_call& c) {
+    if constexpr (code::used_buffers.count > most_in_registers) run_from_table(c);
+    else
+      [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+        run_from_registers(c.symbol, c.at<code::used_buffers.number[I]>()...);
+      }(std::make_integer_sequence<int, code::used_buffers.count>{});
   }
 
   /// What a run of a banded nest keeps from one band to the next.
@@ -203,7 +222,7 @@ class nest_kernel {
   /// Indices [first, first + count) of its only loop; first is a multiple of the logical lanes.
   [[gnu::noinline]] EBB_FLATTEN static void run_rows(const nest_call& c, progress& s, std::size_t first, std::size_t count, bool last) {
     static_assert(n.loops == 1);
-    pointers p(c.buffer);
+    pointers p(c);
     p.template advance<0>(extents(c.symbol), first);
     leaf x;
     if (first == 0) begin_run(x, s.whole);

@@ -21,6 +21,16 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// What a kernel is told at a call.
+struct nest_call {
+  void* const* buffer = nullptr;
+  const std::size_t* symbol = nullptr;  // the values of the symbols
+  const char* name = "ebb";             // of the call, for errors
+
+  template <int B>
+  EBB_INLINE void* at() const { return buffer[B]; }
+};
+
 template <class P, int Number>
 struct nest_step {
   static constexpr nest n = P::plan.nests[Number];
@@ -88,6 +98,33 @@ struct nest_step {
     }
   };
 
+  /// The buffers that the nest reads and writes, each once; no more of them than `room`.
+  struct buffer_list {
+    static constexpr int room = 6;
+    int count = 0, number[room] = {};
+
+    constexpr int place_of(int buffer) const {
+      int i = 0;
+      while (i < count && number[i] != buffer) ++i;
+      return i;
+    }
+    constexpr void add(int buffer) {
+      if (place_of(buffer) == count && count < room) number[count++] = buffer;
+    }
+  };
+  static constexpr buffer_list used_buffers = [] {
+    buffer_list r;
+    const auto each = [](const auto& of, part list, auto&& f) {
+      for (int i = list.first; i < list.first + list.count; ++i) f(of[static_cast<std::size_t>(i)]);
+    };
+    each(P::plan.loads, n.loads, [&](const nest_load& e) {
+      if (e.source == nest_load::from::array) r.add(e.buffer);
+    });
+    each(P::plan.reduces, n.reduces, [&](const nest_reduce& e) { r.add(e.buffer); });
+    each(P::plan.stores, n.stores, [&](const nest_store& e) { r.add(e.buffer); });
+    return r;
+  }();
+
   /// Where the current row of each array begins, and how far the outer loops are.
   struct pointers {
     const char* in[n.loads.count + 1] = {};
@@ -95,12 +132,16 @@ struct nest_step {
     char* red[n.reduces.count + 1] = {};
     std::size_t index[n.loops] = {};
 
-    explicit EBB_PART pointers(void* const* buffer) {
+    /// `buffers` says where buffer B is: at<B>().
+    explicit EBB_PART pointers(const auto& buffers) {
       repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-        if constexpr (load_at<I>.source == nest_load::from::array) in[I] = static_cast<const char*>(buffer[load_at<I>.buffer]);
+        if constexpr (load_at<I>.source == nest_load::from::array)
+          in[I] = static_cast<const char*>(buffers.template at<load_at<I>.buffer>());
       });
-      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { red[R] = static_cast<char*>(buffer[reduce_at<R>.buffer]); });
-      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { out[S] = static_cast<char*>(buffer[store_at<S>.buffer]); });
+      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
+        red[R] = static_cast<char*>(buffers.template at<reduce_at<R>.buffer>());
+      });
+      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { out[S] = static_cast<char*>(buffers.template at<store_at<S>.buffer>()); });
     }
     /// `count` indices of loop L further.
     template <int L>
