@@ -161,6 +161,64 @@ TEST_CASE("CA-6, CA-61: dynamic = false: once more where sizes change for the fi
   ca::reset();
 }
 
+TEST_CASE("CA-15, CA-16: a captured backward uses up what was saved, and leaves alone what the caller holds of it") {
+  const ca::enable scope;
+  for (int run = 0; run < 3; ++run) {
+    const var param(array{1, 1, 1, 1}), other(array{1, 2, 1, 2});
+    array active{1, 2, 3, 4};
+    const var h = product(product(param, active), other), out = plus(h, h);
+    active.at(3) = 50;  // what was saved is as it was
+    ebb::backward(out, {.seeds = {array{1, 1, 1, 1}}});
+    CHECK(param.grad().value() == array{2, 8, 6, 16});
+    CHECK(other.grad().value() == array{2, 4, 6, 8});
+    CHECK(active == array{1, 2, 3, 50});
+    CHECK(test::says(test::raised([&] { ebb::backward(h, {.seeds = {array{1, 1, 1, 1}}}); }), {"mul saved is gone"}));
+  }
+}
+
+TEST_CASE("CA-22: what was captured stays as it was, and runs for any size, whatever has been captured since") {
+  const auto step = [](std::size_t n) {
+    const var x(sample(n)), y(sample(n, 4));
+    total(product(hyperbolic(product(x, y)), scaled(x))).backward();
+    return arrays{grad_of(x), grad_of(y)};
+  };
+  ca::reset();
+  const arrays plain[] = {step(7), step(300)};
+  const ca::enable scope;
+  CHECK(step(7) == plain[0]);
+  for (int links = 1; links < 30; ++links) {
+    var v(sample(5));
+    for (int i = 0; i < links; ++i) v = i % 3 ? hyperbolic(v) : scaled(v);
+    total(v).backward();
+  }
+  CHECK(step(300) == plain[1]);
+  CHECK(step(7) == plain[0]);
+  CHECK(counts().captures == 30);
+  CHECK(counts().hits == 2);
+  ca::reset();
+}
+
+TEST_CASE("CA-23: checkpoints that run again in the backward, in a net of two blocks, ten steps") {
+  net n;
+  CHECK(in_steps(10, [&](int i) {
+    ebb::zero_grad(n.w1, n.w2, n.b1, n.b2);
+    const matrix x = sample(3, 4, static_cast<std::size_t>(i));
+    const auto first = ebb::checkpoint([&](const auto& w, const auto& b) { return rectify(layer(x, w, b)); });
+    const auto second = ebb::checkpoint([](const auto& h, const auto& w, const auto& b) { return rectify(layer(h, w, b)); });
+    total(second(first(n.w1, n.b1), n.w2, n.b2)).backward();
+    return n.gradients();
+  }) == counted{1, 9});
+}
+
+TEST_CASE("CA-40: layers of 2 to 1 and 1 to 2, without a bias") {
+  CHECK(in_steps(3, [](int i) {
+    constexpr auto product_of = ebb::compile([](auto x, auto w) { return ebb::matmul(x, w); });
+    const ebb::variable<double, ebb::dyn, ebb::dyn> w(sample(2, 1, 3)), u(sample(1, 2, 5));
+    total(product_of(product_of(sample(4, 2, static_cast<std::size_t>(i)), w), u)).backward();
+    return arrays{grad_of(w), grad_of(u)};
+  }) == counted{1, 2});
+}
+
 TEST_CASE("CA-30, CA-42: a leaf that is used several times; what was there is added to, never written through another owner") {
   CHECK(in_steps(3, [](int) {
     const var x(sample(5)), y(sample(5, 4));
@@ -557,6 +615,22 @@ TEST_CASE("hooks on leaves see which gradients have come, and no more: also of l
       (swapped ? w : x).register_hook([&](const array&) { seen = array{x.grad().defined() * 1., w.grad().defined() * 1.}; });
       total(scaled(product(x, w))).backward();
       return arrays{grad_of(x), grad_of(w), seen};
+    }) == counted{1, 2});
+}
+
+TEST_CASE("leaves that one node completes run in the order of its edges, whichever was reached first") {
+  for (const bool swapped : {false, true})
+    CHECK(in_steps(3, [&](int) {
+      const var x(sample(4)), w(sample(4, 3)), y(sample(4, 6));
+      arrays seen;
+      const auto is_there = [](const var& v) { return v.grad().defined() ? 1. : 0.; };
+      const auto note = [&](double id) { seen.push_back(array{id, is_there(x), is_there(w), is_there(y)}); };
+      x.register_hook([&](const array&) { note(1); });
+      w.register_post_accumulate_grad_hook([&](const var&) { note(2); });
+      const var a = plus(w, swapped ? product(w, x) : product(x, w));  // the sum's edge comes first, and completes nothing
+      total(plus(plus(a, a), y)).backward();                          // y, which nobody looks at, is there before both
+      for (const var& v : {x, w, y}) seen.push_back(grad_of(v));
+      return seen;
     }) == counted{1, 2});
 }
 

@@ -78,12 +78,19 @@ class merged_group {
       for (int o = 0; o < r.visit_at(i).outputs; ++o)
         if (at.defined(i, o)) slots_.push(r.visit_at(i).first + o);
     }
-    for (int i = first; i < last; ++i)
+    vec<int> earlier;
+    for (int i = last; i-- > first;) {
+      const int completed = arrivals_.size();  // by later nodes
       for (int j = 0; j < r.node_at(i).program->edges; ++j)
         if (const int to = r.edge_at(i, j).to; to >= last) {
           expect(to);
-          if (r.is_leaf(to) && std::find(leaves_.begin(), leaves_.end(), to) == leaves_.end()) arrivals_.push(to);
+          if (!r.is_leaf(to) || is_among(leaves_, leaves_.size(), to)) continue;
+          (is_among(arrivals_, completed, to) ? earlier : arrivals_).push(to);
         }
+      std::reverse(arrivals_.begin() + completed, arrivals_.end());
+    }
+    std::reverse(arrivals_.begin(), arrivals_.end());
+    for (int l : earlier) arrivals_.push(l);
   }
   virtual ~merged_group() = default;
 
@@ -129,6 +136,9 @@ class merged_group {
   static bool is_retained(vertex& v, int output) {
     const exclusive alone(v);
     return retained_at(v, output).defined;
+  }
+  static bool is_among(const vec<int>& list, int count, int x) {
+    return std::find(list.begin(), list.begin() + count, x) != list.begin() + count;
   }
   static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
 
@@ -284,7 +294,7 @@ class merged_group {
   vec<expectation> expected_;
   vec<capture_place> sources_;  // the arguments, slots by their number among all
   vec<int> slots_;     // of its nodes, with gradients that have come
-  vec<int> arrivals_;  // leaves that it does not add to, once for each edge that leads there
+  vec<int> arrivals_;  // leaves that it does not add to, once for each edge; first in the order in which they are completed
   vec<int> leaves_;    // that it adds to
   vec<std::pair<int, int>> retained_;  // vertices and outputs
   bool shares_ = false;
