@@ -4,7 +4,7 @@
 #
 #   bash test/run.sh                        all tests, with g++
 #   bash test/run.sh op.reduce              the tests whose names match: one header's, a folder's (op), several ('base|num')
-#   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-19 sse2 avx2 asan tsan no-exceptions
+#   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source test/setup.sh
@@ -13,7 +13,7 @@ preset=gcc
 if [ "${1:-}" = --preset ]; then preset=${2:?which preset?} && shift 2; fi
 filter=${1:-}
 
-case $preset in clang-*) packages+=("$preset") ;; esac
+case $preset in clang-*) packages+=("${preset%-O0}") ;; esac
 need "${packages[@]}"
 
 # A name that begins with a folder's (or floors, headers, static) needs nothing else to be built.

@@ -52,7 +52,7 @@ quietly() {
 
 build() {
   local seconds=$SECONDS
-  quietly cmake --preset "$preset"
+  quietly cmake --preset "$preset" ${EBB_TESTS_AT_ONCE:+-D "EBB_TESTS_AT_ONCE=$EBB_TESTS_AT_ONCE"}
   quietly cmake --build "build/$preset" --target "$1" -j "$(nproc)"
   echo "built $1 with $preset in $((SECONDS - seconds)) s"
 }
