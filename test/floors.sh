@@ -23,7 +23,10 @@ check() {
   done
   grep -rnE '^ *# *include *<(ebb|\.)' include | rule 'includes inside the library are relative'
   grep -rnE '^ *# *include *[<"]xsimd' include | grep -v '^include/ebb/kernel/batch.hpp:' | rule 'xsimd enters through kernel/batch.hpp only'
-  grep -rnE '^ *# *include *[<"]boost/hana\.hpp' include | rule 'single headers of Hana, never the umbrella'
+  # CA-20: whoever includes ebb gets nothing that he did not ask for.
+  local others='[a-z_]+|sys/single_threaded\.h|sched\.h|boost/mp11/[a-z_/]+\.hpp|boost/hana/[a-z_/]+\.hpp|xsimd/xsimd\.hpp'
+  grep -rnE '^ *# *include *<' include | grep -vE "<($others)>" |
+    rule 'of others only the standard library, single headers of Mp11 and Hana, and xsimd'
   grep -rnE '^ *# *(define|undef)' include | grep -vE '^include/ebb/(base/config|version)\.hpp:' | rule 'macros are defined in base/config.hpp only'
   grep -rnE '^ *# *define' include | grep -vE '# *define EBB_' | rule 'macros are called EBB_*'
   grep -rnE 'using namespace' include | rule 'no using namespace in headers'
