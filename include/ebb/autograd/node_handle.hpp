@@ -88,14 +88,21 @@ class gradients {
   template <class T, std::size_t... E>
   layout<E...> shape(const char* call, int i) const {
     named(call, i);
-    if (!defined(i)) raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is undefined");
+    if (!defined(i)) raise_undefined(call, i);
     const extent_list x = extents(i);
     if (type(i) != dtype_of<T> || !detail::fits_layout(ebb::extents<E...>{}, x)) {
       const std::size_t wanted[] = {E..., 0};
-      raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is " + detail::text_of(type(i), x) + ", it was asked for as " +
-            std::string(ebb::name_of(dtype_of<T>)) + list_text(wanted, static_cast<int>(sizeof...(E))));
+      raise_other(call, i, dtype_of<T>, wanted, static_cast<int>(sizeof...(E)));
     }
     return detail::layout_from(ebb::extents<E...>{}, x);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void raise_undefined(const char* call, int i) const {
+    raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is undefined");
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void raise_other(const char* call, int i, dtype wanted, const std::size_t* extent,
+                                                         int rank) const {
+    raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is " + detail::text_of(type(i), extents(i)) +
+          ", it was asked for as " + std::string(ebb::name_of(wanted)) + list_text(extent, rank));
   }
   template <element T, std::size_t... E>
   static tensor<T, E...> to_tensor(const layout<E...>& shape, const storage& block) {
