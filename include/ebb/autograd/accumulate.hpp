@@ -8,6 +8,7 @@
 #pragma once
 
 #include "higher.hpp"
+#include "hook_list.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
 
@@ -26,6 +27,14 @@ EBB_INLINE void accumulate(leaf& to, gradient& g, const higher_order* graph) {
     meet(to.type, to, 0, to.grad, g, graph);
   }
   g = {};
+}
+
+/// Adds g to the gradient that v keeps for who asked to retain it. Other threads may do the same.
+inline void retain_arrived(vertex& v, std::uint32_t output, gradient g, const higher_order* graph) {
+  const exclusive alone(v);
+  gradient& kept = v.hooks->retained[output].value;
+  if (kept.defined) meet(dtype_at(v, output), v, output, kept, g, graph);
+  else kept.take(g);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

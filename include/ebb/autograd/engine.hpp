@@ -72,6 +72,9 @@ class engine_scope {
 
 namespace detail {
 
+/// What runs backwards here: what the innermost scope says, else what the process does. Null: the plain one.
+EBB_INLINE const backward_engine* engine_here(const tape_state& t) { return t.engine ? t.engine : config().compiled_autograd.engine(); }
+
 /// Throws: error if n was compiled for another autocast context than this, or if what it saved is gone.
 EBB_INLINE void refuse_node(const char* call, const node& n, const casts_assumed* assumed) {
   if (assumed) check_context(call, n, *assumed, current_context());
@@ -94,7 +97,7 @@ class backward_pass {
  public:
   explicit backward_pass(const pass_options& o, tape_state& t = this_tape())
       : options_(o), tape_(t), walk_(*this, t), outer_(std::exchange(t.pass, this)), checks_(t.checks) {
-    if (!options_.engine) options_.engine = t.engine ? t.engine : config().compiled_autograd.engine();
+    if (!options_.engine) options_.engine = detail::engine_here(t);
   }
   backward_pass(const backward_pass&) = delete;
   backward_pass& operator=(const backward_pass&) = delete;
@@ -268,12 +271,7 @@ class backward_pass {
     for (std::uint32_t o = 0; o < static_cast<std::uint32_t>(v.outputs); ++o) {
       if (hook_list* const h = v.at->hooks) {
         h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = records()});
-        if (g[o].defined && o < h->retained.size() && h->retained[o].on) {
-          const exclusive alone(*v.at);
-          gradient arrived = g[o], &kept = h->retained[o].value;
-          if (kept.defined) meet(*v.at, o, kept, arrived);
-          else kept.take(arrived);
-        }
+        if (g[o].defined && o < h->retained.size() && h->retained[o].on) detail::retain_arrived(*v.at, o, g[o], options_.graph);
       }
       if (v.wanted && g[o].defined)
         for (endpoint& w : walk_.wishes())

@@ -52,7 +52,7 @@ inline bool leads_to_distinct_leaves(const node& n) {
 /// The node, if it can be run as it stands, or null: see [note: one node].
 inline node* as_one_node(vertex& root, const tape_state& t) {
   if (root.is_leaf || t.checks) return nullptr;
-  const backward_engine* const engine = t.engine ? t.engine : config().compiled_autograd.engine();
+  const backward_engine* const engine = engine_here(t);
   node& n = static_cast<node&>(root);
   if ((engine && engine->find) || n.program->outputs != 1 || n.program->edges > operand_gradients::most) return nullptr;
   return runs_no_user_code(n) && leads_to_distinct_leaves(n) ? &n : nullptr;

@@ -69,7 +69,7 @@ class merged_group {
     }
     vec<int> seen;
     const auto expect = [&](int v) {
-      if (at.is_certain() || std::find(seen.begin(), seen.end(), v) != seen.end()) return;
+      if (at.is_certain() || is_among(seen, seen.size(), v)) return;
       seen.push(v);
       for (int o = 0; o < r.visit_at(v).outputs; ++o) expected_.push({v, o, at.defined(v, o)});
     };
@@ -132,10 +132,9 @@ class merged_group {
   /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
 
-  static gradient& retained_at(const vertex& v, int output) { return v.hooks->retained[static_cast<std::size_t>(output)].value; }
   static bool is_retained(vertex& v, int output) {
     const exclusive alone(v);
-    return retained_at(v, output).defined;
+    return v.hooks->retained[static_cast<std::size_t>(output)].value.defined;
   }
   static bool is_among(const vec<int>& list, int count, int x) {
     return std::find(list.begin(), list.begin() + count, x) != list.begin() + count;
@@ -246,14 +245,6 @@ class merged_group {
     if (g.from) g.from = nullptr, g.output = 0;
     g.defined = true;
   }
-  /// Another thread may have come first.
-  static void retain(vertex& v, int output, storage& value) {
-    const exclusive alone(v);
-    gradient& kept = retained_at(v, output);
-    if (!kept.defined) return put(kept, value);
-    gradient arrived{std::move(value), nullptr, 0, true};
-    detail::meet(dtype_at(v, static_cast<std::uint32_t>(output)), v, static_cast<std::uint32_t>(output), kept, arrived, nullptr);
-  }
   void publish(backward_pass& pass, walk& w, group_scratch& s) {
     vec<storage>& out = s.results;
     for (int r = 0; shares_ && r < out.size(); ++r)
@@ -274,7 +265,9 @@ class merged_group {
           break;
         case capture_place::kind::slot: put(slots[v.first + to.number], out[r]); break;
         case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r]); break;
-        case capture_place::kind::retained: retain(*v.at, to.number, out[r]); break;
+        case capture_place::kind::retained:  // another thread may have come first
+          detail::retain_arrived(*v.at, static_cast<std::uint32_t>(to.number), {std::move(out[r]), nullptr, 0, true}, nullptr);
+          break;
         default:
           put(static_cast<leaf&>(*v.at).grad, out[r]);
           if (slots[v.first].defined) slots[v.first] = {};
