@@ -68,13 +68,15 @@ inline difference difference_at(const recording& a, const recording& b, int plac
   if (place == 0) return difference_at_roots(a, b);
   const int i = place - 1;
   if (i >= b.nodes() + b.leaves() || a.is_leaf(i) != b.is_leaf(i)) return {"nothing was there", 0};
+  constexpr int behind_edges = 1 << 16;  // their numbers have 16 bits
   const auto hooks = [&](const auto& x, const auto& y) -> difference {
-    if (x.hook_count != y.hook_count) return against(100, "hooks", std::to_string(x.hook_count), std::to_string(y.hook_count));
+    if (x.hook_count != y.hook_count)
+      return against(behind_edges + 3, "hooks", std::to_string(x.hook_count), std::to_string(y.hook_count));
     for (int h = 0; h < x.hook_count; ++h) {
       const hook_key &now = a.hook_at(x.hooks + h), &was = b.hook_at(y.hooks + h);
       if (now == was) continue;
       const std::string text = text_of(now), other = text_of(was);
-      return against(101 + h, "hook " + std::to_string(h), text, text == other ? "another " + other : other);
+      return against(behind_edges + 4 + h, "hook " + std::to_string(h), text, text == other ? "another " + other : other);
     }
     return {};
   };
@@ -98,10 +100,11 @@ inline difference difference_at(const recording& a, const recording& b, int plac
       };
       return against(1 + j, "edge " + std::to_string(j), target(to), target(was));
     }
-  if (x.outputs != y.outputs) return against(97, "outputs", std::to_string(x.outputs), std::to_string(y.outputs));
-  if (x.is_packed != y.is_packed) return against(98, "saved values are", is(x.is_packed, "behind hooks"), is(y.is_packed, "behind hooks"));
+  if (x.outputs != y.outputs) return against(behind_edges, "outputs", std::to_string(x.outputs), std::to_string(y.outputs));
+  if (x.is_packed != y.is_packed)
+    return against(behind_edges + 1, "saved values are", is(x.is_packed, "behind hooks"), is(y.is_packed, "behind hooks"));
   if (a.visit_at(i).needed != b.visit_at(i).needed)
-    return against(99, "it is", is(a.visit_at(i).needed, "needed"), is(b.visit_at(i).needed, "needed"));
+    return against(behind_edges + 2, "it is", is(a.visit_at(i).needed, "needed"), is(b.visit_at(i).needed, "needed"));
   return hooks(x, y);
 }
 

@@ -182,7 +182,7 @@ class nest_kernel {
   // [note: arguments in registers]
   // The addresses of few arrays are passed as arguments. The first loads of a nest would wait for a table that has just been written, and
   // with them all of a short call.
-  static constexpr int most_in_registers = 5;  // and the symbols are one
+  static constexpr int most_in_registers = code::buffer_list::room - 1;
   struct few {
     void* of[code::used_buffers.count + 1];
 

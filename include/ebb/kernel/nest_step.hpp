@@ -98,7 +98,8 @@ struct nest_step {
     }
   };
 
-  /// The buffers that the nest reads and writes, each once; no more of them than `room`.
+  /// The buffers that the nest reads and writes, each once. As many as fit mean that there are too many to be passed in registers, of
+  /// which there are six, one for the symbols.
   struct buffer_list {
     static constexpr int room = 6;
     int count = 0, number[room] = {};
