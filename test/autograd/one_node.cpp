@@ -60,6 +60,15 @@ TEST_CASE("the gradients of one node are those of a pass, also where they are ad
   check_same(product_of_all, ramp(1), ramp(2), ramp(3), ramp(4), ramp(5), ramp(6), ramp(7), ramp(8));
 }
 
+TEST_CASE("the second result of a node: its first one has no gradient") {
+  const ebb::compiled_autograd::disable plain;
+  const var x(ramp(0)), y(ramp(1));
+  const auto [a, b] = pair(x, y);
+  b.backward(array::ones(37));
+  for (std::size_t i = 0; i < 37; ++i) CHECK(x.grad().data()[i] == b.data()[i]);
+  CHECK_FALSE(y.grad().defined());
+}
+
 TEST_CASE("one node: what it saved goes, unless the graph is retained") {
   const ebb::compiled_autograd::disable plain;
   const var x(ramp(0)), y(ramp(1));
