@@ -9,6 +9,7 @@
 #include "../exec/ambient.hpp"
 #include "../exec/blocks.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 
@@ -69,12 +70,19 @@ class graph_function : public node_program {
 
   /// From inputs to outputs; recorded if any input has a history. `symbols`: the extents that the graph's arguments had.
   void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
+  /// Whether who has its results can have them recorded: nothing else that is computed is kept.
+  bool records_results();
+  /// The same as a call that gave those results, some of them undefined. False, and nothing is done, if one of these is kept.
+  bool record(const gradient* in, const std::size_t* symbols, gradient* out);
   const graph& program() const { return g_; }
   const derived_backward& derived();
   /// The same for the autocast context that this thread is in.
   const derived_backward& derived_here();
 
  private:
+  /// saved(i): the value that the forward half gives behind its results as number i.
+  template <class Saved>
+  void record(const gradient* in, const std::size_t* symbols, const Saved& saved, gradient* out);
   static graph_function& of(const node& n) { return *static_cast<graph_function*>(const_cast<node_program*>(n.program)); }
   static extent_list extents_in(const node& n, int number);
   static dtype type_of_saved(const node& n, int number);
@@ -92,12 +100,21 @@ class graph_function : public node_program {
 class derived_backward final : public twice_differentiable {
  public:
   explicit derived_backward(derivation d, const char* name)
-      : d_(std::move(d)), name_(name), forward_(d_.forward), backward_(d_.backward, name), with_gradient_(detail::kept_with_gradient(d_)) {}
+      : d_(std::move(d)), name_(name), forward_(d_.forward), backward_(d_.backward, name), with_gradient_(detail::kept_with_gradient(d_)) {
+    const vec<int>& out = d_.forward.out;
+    for (int i = d_.results; i < out.size(); ++i) {
+      const auto same = std::find(out.begin(), out.begin() + d_.results, out[i]);
+      saved_result_.push(same == out.begin() + d_.results ? -1 : static_cast<int>(same - out.begin()));
+    }
+  }
 
   const derivation& graphs() const { return d_; }
+  /// By number of the saved value: the result that it is too, or -1.
+  const vec<int>& saved_results() const { return saved_result_; }
   void run_forward(const storage* in, const std::size_t* symbols, storage* out) const { forward_.run(in, symbols, out, name_); }
 
   /// The backward of n, recorded or not, from what it kept and from gradients at its results and, if there are some, at kept values.
+  /// Recorded, it runs as n's own program, which is compiled, and not at all if `out` has its results.
   void pull(node& n, gradient* in, gradient* out, bool records) const override {
     const bool extended = has_gradient_of_kept(n, in);
     graph_function& f = extended ? this->extended() : backward_;
@@ -119,7 +136,8 @@ class derived_backward final : public twice_differentiable {
     }
     if (records) n.outputs.store(static_cast<std::uint16_t>(n.program->outputs + n.program->saved), std::memory_order_relaxed);
     if (arrived == 0) return;
-    f.call(x.data(), n.symbols(), out, records);
+    if (!records || extended || !f.records_results() || !has_results(n, in, out) || !f.record(x.data(), n.symbols(), out))
+      f.call(x.data(), n.symbols(), out, records);
     const vec<std::uint64_t> depends = dependences(f.program(), kept, static_cast<int>(x.size()) - kept);
     for (int e = 0; e < depends.size(); ++e)
       if (!(depends[e] & arrived)) out[e] = {};
@@ -130,6 +148,13 @@ class derived_backward final : public twice_differentiable {
     for (int i : with_gradient_)
       if (n.program->outputs + i < n.outputs && in[n.program->outputs + i].defined) return true;
     return false;
+  }
+  /// Whether `out` has what n's own program gives, perhaps from now on.
+  static bool has_results(node& n, gradient* in, gradient* out) {
+    if (std::any_of(out, out + n.program->edges, [](const gradient& g) { return g.defined; })) return true;
+    if (n.packed.load(std::memory_order_relaxed)) return false;  // its hooks are called once
+    n.program->run(n, in, out);
+    return true;
   }
   /// An argument comes from where the edge leads, a saved value from the node itself.
   gradient kept_value(node& n, int i, bool records) const {
@@ -170,7 +195,7 @@ class derived_backward final : public twice_differentiable {
   const char* name_;
   mutable detail::runnable forward_;
   mutable graph_function backward_;
-  vec<int> with_gradient_;
+  vec<int> with_gradient_, saved_result_;
   mutable std::once_flag once_;
   mutable std::unique_ptr<graph_function> extended_;
 };
@@ -214,21 +239,32 @@ inline void graph_function::call(const gradient* in, const std::size_t* symbol_v
   objects<storage> x, y(static_cast<std::size_t>(d.forward.out.size()));
   for (int i = 0; i < g_.inputs; ++i) x.push_back(in[i].value);
   t.run_forward(x.data(), symbol_values, y.data());
-  counted<vertex> history;
-  bool tracked = false;
-  for (int e : d.edges) tracked = tracked || in[e].from;
-  if (records && tracked) {
-    history = new_node(*this);
-    node& n = static_cast<node&>(*history);
-    for (int e = 0; e < d.edges.size(); ++e) n.connect(e, in[d.edges[e]].from.get(), in[d.edges[e]].output);
-    for (int i = 0; i < d.kept.size(); ++i)
-      n.saved()[i] = d.kept[i] < d.arguments ? x[static_cast<std::size_t>(d.kept[i])]
-                                             : y[static_cast<std::size_t>(d.results + d.kept[i] - d.arguments)];
-    for (int s = 0; s < symbols; ++s) n.symbols()[s] = symbol_values[s];
-    detail::put_on_tape(this_tape(), n);
-  }
+  for (int o = 0; o < d.results; ++o) out[o] = {y[static_cast<std::size_t>(o)], nullptr, 0, true};
+  if (records) record(in, symbol_values, [&](int i) { return y[static_cast<std::size_t>(d.results + i)]; }, out);
+}
+inline bool graph_function::records_results() {
+  const vec<int>& saved_in = derived().saved_results();
+  return std::none_of(saved_in.begin(), saved_in.end(), [](int result) { return result < 0; });
+}
+inline bool graph_function::record(const gradient* in, const std::size_t* symbol_values, gradient* out) {
+  const vec<int>& saved_in = derived().saved_results();
+  if (std::any_of(saved_in.begin(), saved_in.end(), [&](int result) { return !out[result].defined; })) return false;
+  record(in, symbol_values, [&](int i) { return out[saved_in[i]].value; }, out);
+  return true;
+}
+template <class Saved>
+void graph_function::record(const gradient* in, const std::size_t* symbol_values, const Saved& saved_at, gradient* out) {
+  const derivation& d = derived().graphs();
+  if (std::none_of(d.edges.begin(), d.edges.end(), [&](int e) { return in[e].from; })) return;
+  const counted<vertex> history = new_node(*this);
+  node& n = static_cast<node&>(*history);
+  for (int e = 0; e < d.edges.size(); ++e) n.connect(e, in[d.edges[e]].from.get(), in[d.edges[e]].output);
+  for (int i = 0; i < d.kept.size(); ++i)
+    n.saved()[i] = d.kept[i] < d.arguments ? in[d.kept[i]].value : saved_at(d.kept[i] - d.arguments);
+  for (int s = 0; s < symbols; ++s) n.symbols()[s] = symbol_values[s];
+  detail::put_on_tape(this_tape(), n);
   for (int o = 0; o < d.results; ++o)
-    out[o] = {y[static_cast<std::size_t>(o)], history, history ? static_cast<std::uint32_t>(o) : 0, true};
+    if (out[o].defined) out[o].from = history, out[o].output = static_cast<std::uint32_t>(o);
 }
 
 inline extent_list graph_function::extents_in(const node& n, int number) {
