@@ -13,7 +13,8 @@ using matrix = ebb::tensor<double, ebb::dyn, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn, ebb::dyn>;
 
 matrix filled(std::size_t rows, std::size_t columns, double first) {
-  return matrix::generate([=](std::size_t i, std::size_t j) { return first + 0.25 * static_cast<double>(i) - 0.5 * static_cast<double>(j); }, rows, columns);
+  const auto element = [=](std::size_t i, std::size_t j) { return first + 0.25 * static_cast<double>(i) - 0.5 * static_cast<double>(j); };
+  return matrix::generate(element, rows, columns);
 }
 
 struct inputs {
@@ -56,7 +57,8 @@ TEST_CASE("a recorded backward unpacks what was saved once") {
   const var x(in.x), z(in.z);
   int packed = 0, unpacked = 0;
   const var y = [&] {
-    const ebb::saved_tensors_hooks scope([&](const ebb::any_tensor& v) { return ++packed, v; }, [&](const ebb::any_tensor& v) { return ++unpacked, v; });
+    const ebb::saved_tensors_hooks scope([&](const ebb::any_tensor& v) { return ++packed, v; },
+                                         [&](const ebb::any_tensor& v) { return ++unpacked, v; });
     return var(region(x, z));
   }();
   REQUIRE(packed > 0);

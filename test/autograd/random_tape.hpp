@@ -9,6 +9,7 @@
 
 #include <ebb/ebb.hpp>
 
+#include <bit>
 #include <cstdio>
 #include <map>
 #include <span>
@@ -32,7 +33,17 @@ inline constexpr auto blocked_region = ebb::compile([](auto x, auto y) { return 
 inline constexpr auto split_region = ebb::compile([](auto x, auto y) { return std::tuple(x * x, y * 0.5); });
 inline constexpr auto total_region = ebb::compile([](auto x) { return ebb::sum(x); });
 
+/// What a long array is compared by.
+std::string digest(const auto& v) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const auto x : v) {
+    const double wide = static_cast<double>(x);
+    hash = (hash ^ (wide != wide ? 1 : std::bit_cast<std::uint64_t>(wide))) * 1099511628211u;
+  }
+  return std::to_string(v.size()) + " elements like " + std::to_string(hash);
+}
 inline std::string text(const floats& v) {
+  if (v.size() > 1000) return digest(v);
   std::string s = "[";
   for (float x : v) {
     char c[40];

@@ -58,11 +58,19 @@ std::string differs_from_nothing(const program& p) {
   return differs(p);
 }
 
-void check(variety v, std::uint64_t programs) {
+/// The same steps on long arrays, with a graph of every backward.
+program as_recorded(program p) {
+  p.extent = 4101;
+  for (step& s : p.steps)
+    if (s.what == op::backward || s.what == op::grad) s.flags |= create_graph;
+  return p;
+}
+
+void check(variety v, std::uint64_t programs, program (*changed)(program) = nullptr) {
   ca::reset();
   int failed = 0;
   for (std::uint64_t seed = 0; seed < programs && failed < 3; ++seed) {
-    const program p = generator(seed, v).make();
+    const program made = generator(seed, v).make(), p = changed ? changed(made) : made;
     const std::string difference = differs(p, seed % 4 == 0);
     if (difference.empty()) continue;
     ++failed;
@@ -91,6 +99,8 @@ TEST_CASE("5,000 random programs are the same captured, from the cache and plain
 TEST_CASE("3,000 with all kinds of hooks and arrays of several blocks are, too") { check(variety::wide, 3000); }
 
 TEST_CASE("2,000 with arrays of double among them, and masks, are, too") { check(variety::mixed, 2000); }
+
+TEST_CASE("1,000 with long arrays that are all recorded are, too") { check(variety::wide, 1000, as_recorded); }
 
 // Threads: from here on the process has several.
 TEST_CASE("random programs in eight threads at once, each with a cache of its own") {

@@ -15,6 +15,7 @@ inline constexpr auto mul_wide_region = ebb::compile([](auto x, auto y) { return
 inline constexpr auto narrowed_region = ebb::compile([](auto x) { return ebb::cast<float>(x * 0.75); });
 
 inline std::string text(const doubles& v) {
+  if (v.size() > 1000) return digest(std::span(v.data(), v.size()));
   std::string s = "[";
   for (std::size_t i = 0; i < v.size(); ++i) {
     char c[40];

@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI::detail {
 
 /// Two gradients of one thing: the first becomes the sum. If it throws, both are as they were.
 EBB_INLINE void meet(dtype type, const vertex& v, std::uint32_t output, gradient& a, gradient& b, const higher_order* graph) {
-  if (graph) return static_cast<void>(a = graph->sum(type, extents_of(v, output), a, b));
+  if (graph) return static_cast<void>(a = graph->sum(type, extents_of(v, output), a, b, nullptr));
   add_to(type, a.value, b.value);
   if (a.from) a.from = nullptr, a.output = 0;
 }

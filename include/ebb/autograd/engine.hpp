@@ -93,6 +93,13 @@ struct pass_options {
   policy_choice policy = {};  // if there: regions that declare it run under it, instead of under their own
 };
 
+/// Gradients that somebody has computed and nobody has recorded yet, in the order in which a pass comes to them: those of the edges of its
+/// nodes, and what becomes of those that meet.
+struct computed_gradients {
+  objects<gradient> edges, sums;
+  std::size_t edge = 0, sum = 0;  // the next ones
+};
+
 class backward_pass {
  public:
   explicit backward_pass(const pass_options& o, tape_state& t = this_tape())
@@ -154,6 +161,12 @@ class backward_pass {
   /// The node with this number, and leaves whose gradients it completes.
   EBB_INLINE void run_if_reached(int number) {
     if (visit& v = walk_.at(number); v.is_reached()) run_node(v);
+  }
+  /// What the next nodes give is this: they are recorded, and do not run.
+  void know(computed_gradients&& c) { computed_ = std::make_unique<computed_gradients>(std::move(c)); }
+  void record_computed(int first, int last) {
+    for (int i = first; i < last; ++i) run_if_reached(i);
+    computed_ = nullptr;
   }
   /// A leaf that waits for nothing more.
   void run_leaf(visit& v) {
@@ -263,7 +276,9 @@ class backward_pass {
     else meet(*to.at, output, there, g);
   }
   [[gnu::noinline]] void meet(const vertex& v, std::uint32_t output, gradient& there, gradient& g) {
-    detail::meet(dtype_at(v, output), v, output, there, g, options_.graph);
+    const dtype type = dtype_at(v, output);
+    if (!computed_) return detail::meet(type, v, output, there, g, options_.graph);
+    there = options_.graph->sum(type, extents_of(v, output), there, g, &computed_->sums[computed_->sum++].value);
   }
 
   // See [note: the order of hooks].
@@ -308,6 +323,7 @@ class backward_pass {
   }
   [[gnu::noinline]] void record_program(const visit& v, node& n, gradient* in, gradient* out) {
     objects<gradient> all = detail::with_room_for_kept(n, in, v.outputs);
+    for (int e = 0; computed_ && e < n.program->edges; ++e) out[e].take(computed_->edges[computed_->edge++]);
     if (n.program->twice) n.program->twice(n, options_.graph).pull(n, all.data(), out, true);
     else n.program->record(n, all.data(), out);
   }
@@ -364,6 +380,7 @@ class backward_pass {
   bool checks_;
   counted<captured_backward> captured_;
   std::unique_ptr<what_hooks_leave> extras_;
+  std::unique_ptr<computed_gradients> computed_;
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI {
 
 struct higher_order {
   std::unique_ptr<const twice_differentiable> (*derive)(const segment_graphs&, const cast_context* other, const char* name);
-  gradient (*sum)(dtype, const extent_list&, gradient, gradient);
+  gradient (*sum)(dtype, const extent_list&, gradient, gradient, storage* known);
 };
 
 }  // namespace ebb::inline EBB_ABI
@@ -37,10 +37,10 @@ struct sum_node {
   static constexpr node_program program{"add", 1, 2, 0, 1 + max_rank, &type, extents, saved_type, pass_on, pass_on};
 };
 
-/// a + b with a history, for gradients with these extents.
-inline gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradient b) {
-  gradient r{storage(a.value.bytes()), nullptr, 0, true};
-  add_elements(type, a.value.data(), b.value.data(), r.value.data(), r.value.bytes());
+/// a + b with a history, for gradients with these extents. `known`: the elements, or null.
+inline gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradient b, storage* known) {
+  gradient r{known ? std::move(*known) : storage(a.value.bytes()), nullptr, 0, true};
+  if (!known) add_elements(type, a.value.data(), b.value.data(), r.value.data(), r.value.bytes());
   if (!a.from && !b.from) return r;
   with_dtype(type, [&]<class T>(T) {
     if constexpr (real_element<T>) r.from = new_node(sum_node<T>::program);

@@ -55,7 +55,9 @@ class captured_plan {
   std::string name_of(const capture_place& p) const {
     const std::string gradient = "the gradient of " + node_call(g_.vertex_name(p.at), p.at);
     switch (p.is) {
-      case capture_place::kind::slot: return gradient;
+      case capture_place::kind::slot:
+      case capture_place::kind::sum: return gradient;
+      case capture_place::kind::edge: return "gradient " + std::to_string(p.number) + " of " + node_call(g_.vertex_name(p.at), p.at);
       case capture_place::kind::retained: return gradient + " that is retained";
       case capture_place::kind::asked: return gradient + " that is asked for";
       default: return g_.place_name(p);

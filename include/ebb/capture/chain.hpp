@@ -1,29 +1,17 @@
-// ebb/capture/chain.hpp — a group of nodes as a chain of links: where each value is, in registers, in a block, in an array.
+// ebb/capture/chain.hpp — a group of nodes as a chain of links: what reads what, in eager order.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a group as a chain]
 // Each node of the group is a compiled link, and so are its hooks; what arrives at one edge travels on in registers. Two passes: what
 // reads what, in eager order, with every value made once; then code, which stores a value only if somebody else reads it later, or if it
 // is a result. A node whose backward is no link, or that needs a gradient that has not come, makes the whole group none.
+// Where the backward is recorded, every gradient is a result, and leaves are left to who records (recorded_group.hpp).
 #pragma once
 
+#include "chain_code.hpp"
 #include "compose.hpp"
 
 namespace ebb::inline EBB_ABI {
-
-/// Code for kernel/chain.hpp; what its places are is said in numbers of the recording.
-struct chain_program {
-  struct place {
-    enum class kind : std::uint8_t { argument, element, result, block } is;
-    int number;  // of the argument or the result; of the block
-  };
-  dtype type = dtype::f32;
-  vec<chain_word> code;
-  vec<place> places;
-  vec<chain_use> use;
-  vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
-  int blocks = 0;
-};
 
 class chain_builder {
  public:
@@ -39,6 +27,7 @@ class chain_builder {
       add_node(i);
       if (!fits_ || steps_.size() > longest) return i;
     }
+    if (records_) arrived_.shrink(0);
     std::sort(arrived_.begin(), arrived_.end());
     for (const auto& [v, o] : arrived_)
       if (const slot_table::slot s = std::exchange(slot(v, o), {}); s.changed && s.value >= 0)
@@ -49,26 +38,11 @@ class chain_builder {
   /// How many links it has, sums among them.
   int length() const { return has_type_ ? steps_.size() : 0; }
   chain_program code() && {
-    emit();
+    chain_writer(p_, values_).write(steps_);
     return std::move(p_);
   }
 
  private:
-  using place_kind = chain_program::place::kind;
-
-  struct value {
-    int argument = -1;       // it is in memory from the start
-    bool is_element = false, is_mask = false;
-    int result = -1;         // it is one
-    int uses = 0;            // that are still to come
-    int place = -1;          // where it is in memory, once it is
-  };
-  struct step {
-    const chainable* link;      // null: an add
-    vec<int> in;                // values; an add: there, new
-    vec<int> out;
-  };
-
   slot_table::slot& slot(int at, int output) { return slots_[r_.visit_at(at).first + output]; }
   int new_value(int argument = -1, bool is_element = false) {
     values_.push({argument, is_element});
@@ -90,7 +64,7 @@ class chain_builder {
     return s.value;
   }
   void give(const capture_place& to, int v) {
-    value& x = values_[v];
+    chain_value& x = values_[v];
     group_interface::result r{to};
     if (x.argument >= 0) r.shared = x.argument, r.is_argument = true;
     else if (x.result >= 0) r.shared = x.result;
@@ -112,7 +86,7 @@ class chain_builder {
     const std::uint64_t arrived = at_.seeds_of(i, *piece);
     const chainable& link = *key.program->graphs->chain;
     const int kept = piece->kept.size(), seeds = piece->seeds.size();
-    step here{&link, {}, {}};
+    chain_call here{&link, {}, {}};
     std::uint64_t seen = 0;  // outputs whose gradients are read
     for (int a = 0; arrived && fits_ && a < kept + seeds; ++a) {
       const bool is_element = link.elements >> a & 1;
@@ -124,12 +98,12 @@ class chain_builder {
         int s = o < 0 ? -1 : value_at(i, o, is_element);
         if (s < 0) return void(fits_ = false);
         s = run_hooks(hook_kind::tensor, i, o, s, key.hooks, key.hook_count);
-        fits_ = fits_ && show(i, o, s, key.hooks, key.hook_count) && o < 64;
+        fits_ = fits_ && (records_ || show(i, o, s, key.hooks, key.hook_count)) && o < 64;
         seen |= std::uint64_t{1} << (o & 63);
         here.in.push(run_hooks(hook_kind::node_pre, i, 0, s, key.hooks, key.hook_count));
       }
     }
-    fits_ = fits_ && shows_only(seen, i, key);
+    fits_ = fits_ && (records_ || shows_only(seen, i, key));
     int number = -1;  // among the steps, if it is one
     if (arrived && fits_ && link.results > 0) {
       if (!link.link) return void(fits_ = false);
@@ -143,14 +117,16 @@ class chain_builder {
     for (int j = 0; arrived && fits_ && j < key.program->edges; ++j) {
       const int from = key.program->graphs->gradient_from[j];
       if (!(piece->depends[j] & arrived)) continue;
-      const step& s = number < 0 ? here : steps_[number];
-      arrive(r_.edge_at(i, j), from >= 0 ? s.out[from] : s.in[~from]);
+      const chain_call& s = number < 0 ? here : steps_[number];
+      const int given = from >= 0 ? s.out[from] : s.in[~from];
+      if (records_) give({capture_place::kind::edge, i, j}, given);
+      arrive(r_.edge_at(i, j), given);
     }
     at_.run(i, piece);
     bool observed = false;  // an earlier leaf of this node is, so those behind it wait
     at_.each_completed_leaf(i, [&](int l) {
       observed = observed || composer::is_observed(r_, l);
-      if (fits_ && !observed && slot(l, 0).changed && can_finish(l)) accumulate(l, i);
+      if (fits_ && !observed && !records_ && slot(l, 0).changed && can_finish(l)) accumulate(l, i);
     });
   }
   void arrive(const edge_key& e, int v) {
@@ -158,6 +134,7 @@ class chain_builder {
     const int o = static_cast<int>(e.output), there = value_at(e.to, o, values_[v].is_element);
     slot_table::slot& s = slot(e.to, o);
     s.value = there < 0 ? v : add(there, v);
+    if (there >= 0 && records_) give({capture_place::kind::sum, e.to, o}, s.value);
     if (!std::exchange(s.changed, true)) arrived_.push({e.to, o});
   }
   int add(int there, int v) {
@@ -193,7 +170,7 @@ class chain_builder {
       const hook_key& key = r_.hook_at(first + h);
       if (key.kind != kind || key.retains || static_cast<int>(key.output) != output) continue;
       const chainable& link = key.program->chain;
-      if (!link.link || link.primary != key.program->values || link.results != 1) return fits_ = false, k;
+      if (records_ || !link.link || link.primary != key.program->values || link.results != 1) return fits_ = false, k;
       put_type(link.type);
       vec<int> in;
       for (int i = 0; i < key.program->values; ++i)
@@ -264,122 +241,17 @@ class chain_builder {
     fits_ = fits_ && next == p.chain.results;
   }
 
-  // The second pass.
-  template <class T>
-  static constexpr auto links =
-      std::array{chain_links<T>::load, chain_links<T>::add, chain_links<T>::store, chain_links<T>::add_store, chain_links<T>::end};
-  enum builtin { load, plus, store, plus_store, end };
-  void word(builtin which) {
-    if (p_.type == dtype::f64) p_.code.push(chain_word::of<double>(links<double>[which]));
-    else p_.code.push(chain_word::of<float>(links<float>[which]));
-  }
-  void place_word(int number) { p_.code.push(chain_word(number)); }
-
-  int new_place(place_kind is, int number, chain_use use) {
-    p_.places.push({is, number});
-    p_.use.push(use);
-    return p_.places.size() - 1;
-  }
-  /// Where a value is, or will be, in memory.
-  int memory_of(int v) {
-    value& x = values_[v];
-    if (x.place >= 0) return x.place;
-    if (x.argument >= 0)
-      return x.place = x.is_element ? new_place(place_kind::element, x.argument, chain_use::neither)
-                                    : new_place(place_kind::argument, x.argument, x.is_mask ? chain_use::mask : chain_use::read);
-    if (x.result >= 0) return x.place = new_place(place_kind::result, x.result, chain_use::written);
-    if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++, chain_use::neither);
-    return x.place = free_.pop();
-  }
-  /// v, which is in registers, is in memory too.
-  void keep(int v) {
-    const value& x = values_[v];
-    if (x.argument >= 0 || x.result >= 0 || std::exchange(stored_[v], 1)) return;
-    word(store);
-    place_word(memory_of(v));
-  }
-  /// Registers are about to be overwritten by a step that reads `read`: what somebody else reads later is kept.
-  void give_up_registers(const vec<int>& read = {}) {
-    if (current_ < 0) return;
-    int uses = values_[current_].uses;
-    for (int v : read) uses -= v == current_;
-    if (uses > 0) keep(current_);
-  }
-  void used(int v) {
-    value& x = values_[v];
-    if (--x.uses == 0 && x.place >= 0 && p_.places[x.place].is == place_kind::block)
-      free_.push(x.place);
-  }
-  /// v has just come into registers.
-  void made(int v) {
-    current_ = v;
-    value& x = values_[v];
-    if (x.result < 0) return;
-    word(store);
-    place_word(memory_of(v));
-  }
-
-  void emit() {
-    stored_ = vec<char>(values_.size(), 0);
-    for (const step& s : steps_)
-      for (int v : s.in) ++values_[v].uses;
-    for (const step& s : steps_) {
-      if (s.link) emit_link(s);
-      else emit_add(s);
-    }
-    word(end);
-  }
-  void bring(int v) {
-    if (v == current_) return;
-    give_up_registers();
-    word(load);
-    place_word(memory_of(v));
-    current_ = v;
-  }
-  void emit_link(const step& s) {
-    const int primary = s.link->primary;
-    if (primary >= 0) bring(s.in[primary]);
-    for (int a = 0; a < s.in.size(); ++a)
-      if (a != primary && s.in[a] == current_) keep(current_);
-    give_up_registers(s.in);
-    p_.code.push(s.link->link());
-    for (int a = 0; a < s.in.size(); ++a)
-      if (a != primary) place_word(memory_of(s.in[a]));
-    for (int o = 1; o < s.out.size(); ++o) {
-      place_word(memory_of(s.out[o]));
-      stored_[s.out[o]] = 1;
-    }
-    for (int v : s.in) used(v);
-    made(s.out[0]);
-  }
-  void emit_add(const step& s) {
-    const int there = s.in[0], v = s.in[1];
-    const bool swapped = there == current_ && v != there;
-    bring(swapped ? there : v);
-    const int other = swapped ? v : there;
-    if (other == current_) keep(current_);
-    give_up_registers(s.in);
-    const bool stores = values_[s.out[0]].result >= 0;
-    word(stores ? plus_store : plus);
-    place_word(memory_of(other));
-    if (stores) place_word(memory_of(s.out[0]));
-    for (int x : s.in) used(x);
-    if (stores) current_ = s.out[0];
-    else made(s.out[0]);
-  }
   const recording& r_;
   capture_progress& at_;
   piece_table& pieces_;
   slot_table& slots_;
   vec<std::pair<int, int>> arrived_;  // vertices and outputs that have changed
-  vec<value> values_;
-  vec<step> steps_;
+  vec<chain_value> values_;
+  vec<chain_call> steps_;
   group_interface interface_;
   chain_program p_;
-  vec<int> free_;
-  vec<char> stored_;
-  int current_ = -1;
   bool fits_ = true, has_type_ = false;
+  const bool records_ = r_.options().graph != nullptr;
 };
 
 }  // namespace ebb::inline EBB_ABI

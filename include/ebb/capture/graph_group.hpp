@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "compose.hpp"
 #include "group.hpp"
 
 #include "../exec/alias.hpp"

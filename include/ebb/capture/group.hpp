@@ -7,9 +7,11 @@
 // throw. Leaves that several threads add to are held from the first read to the last write.
 #pragma once
 
-#include "chain.hpp"
+#include "interface.hpp"
+#include "progress.hpp"
 
 #include "../exec/blocks.hpp"
+#include "../kernel/chain.hpp"
 
 #include <algorithm>
 
@@ -112,11 +114,14 @@ class merged_group {
     if (!pays(w)) return false;
     const forgetting at_the_end(s);
     if (!run_program(pass, s)) return false;
-    publish(pass, w, s);
+    for (int r = 0; shares_ && r < s.results.size(); ++r)
+      if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
+        s.results[r] = x.is_argument ? s.from[x.shared].array() : s.results[x.shared];
+    publish(pass, s);
     return true;
   }
   /// Leaves that wait for nothing more run as the engine runs them: called when the group's locks are gone.
-  void finish(backward_pass& pass) {
+  virtual void finish(backward_pass& pass) {
     walk& w = pass.vertices();
     for (int v : arrivals_)
       if (visit& to = w.at(v); to.waiting == 0) pass.run_leaf(to);
@@ -131,6 +136,8 @@ class merged_group {
   virtual bool pays(walk&) const { return true; }
   /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
+  /// Results go where the engine would have put them.
+  virtual void publish(backward_pass& pass, group_scratch& s);
 
   static bool is_retained(vertex& v, int output) {
     const exclusive alone(v);
@@ -245,45 +252,6 @@ class merged_group {
     if (g.from) g.from = nullptr, g.output = 0;
     g.defined = true;
   }
-  void publish(backward_pass& pass, walk& w, group_scratch& s) {
-    vec<storage>& out = s.results;
-    for (int r = 0; shares_ && r < out.size(); ++r)
-      if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
-        out[r] = x.is_argument ? s.from[x.shared].array() : out[x.shared];
-    gradient* const slots = w.gradients();
-    for (int g : slots_)
-      if (slots[g].defined) slots[g] = {};
-    for (int v : arrivals_) --w.at(v).waiting;
-    for (int r = 0; r < out.size(); ++r) {
-      const capture_place& to = interface_.results[r].to;
-      visit& v = w.at(to.at);
-      switch (to.is) {
-        case capture_place::kind::state: hook_of(*v.at, to.number)->states()[to.value] = std::move(out[r]); break;
-        case capture_place::kind::leaf_value:
-          static_cast<leaf&>(*v.at).value = std::move(out[r]);
-          static_cast<leaf&>(*v.at).version.fetch_add(1, std::memory_order_relaxed);
-          break;
-        case capture_place::kind::slot: put(slots[v.first + to.number], out[r]); break;
-        case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r]); break;
-        case capture_place::kind::retained:  // another thread may have come first
-          detail::retain_arrived(*v.at, static_cast<std::uint32_t>(to.number), {std::move(out[r]), nullptr, 0, true}, nullptr);
-          break;
-        default:
-          put(static_cast<leaf&>(*v.at).grad, out[r]);
-          if (slots[v.first].defined) slots[v.first] = {};
-          v.waiting = -1;
-      }
-    }
-    for (int l : interface_.cleared) {
-      visit& v = w.at(l);
-      leaf_at(w, l).grad = slots[v.first] = {};
-      v.waiting = -1;
-    }
-    for (const group_interface::update& u : interface_.updates) hook_of(leaf_at(w, u.leaf), u.hook)->note_update();
-    if (!pass.options().retain_graph)
-      for (const visit *v = &w.at(first_), *end = v + (last_ - first_); v != end; ++v) release_saved(static_cast<node&>(*v->at));
-  }
-
   vec<expectation> expected_;
   vec<capture_place> sources_;  // the arguments, slots by their number among all
   vec<int> slots_;     // of its nodes, with gradients that have come
@@ -293,95 +261,41 @@ class merged_group {
   bool shares_ = false;
 };
 
-/// A group as a chain.
-class chain_group final : public merged_group {
- public:
-  chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b)
-      : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()) {
-    size_ = size_of(p_.type);
-    first_block_ = chain_arena_bytes(p_.places.size());
-    arena_ = first_block_ + static_cast<std::size_t>(p_.blocks) * chain_bytes;
-    arguments_ = vec<reading>(interface_.arguments.size(), reading{});
-    place_of_result_ = vec<int>(interface_.results.size(), -1);
-    for (int i = 0; i < p_.places.size(); ++i) {
-      const chain_program::place& p = p_.places[i];
-      if (p.is == place_kind::block) blocks_.push(i);
-      else if (p.is == place_kind::result) place_of_result_[p.number] = i;
-      else arguments_[p.number] = {i, p.is == place_kind::element, p_.use[i] == chain_use::mask};
+inline void merged_group::publish(backward_pass& pass, group_scratch& s) {
+  walk& w = pass.vertices();
+  vec<storage>& out = s.results;
+  gradient* const slots = w.gradients();
+  for (int g : slots_)
+    if (slots[g].defined) slots[g] = {};
+  for (int v : arrivals_) --w.at(v).waiting;
+  for (int r = 0; r < out.size(); ++r) {
+    const capture_place& to = interface_.results[r].to;
+    visit& v = w.at(to.at);
+    switch (to.is) {
+      case capture_place::kind::state: hook_of(*v.at, to.number)->states()[to.value] = std::move(out[r]); break;
+      case capture_place::kind::leaf_value:
+        static_cast<leaf&>(*v.at).value = std::move(out[r]);
+        static_cast<leaf&>(*v.at).version.fetch_add(1, std::memory_order_relaxed);
+        break;
+      case capture_place::kind::slot: put(slots[v.first + to.number], out[r]); break;
+      case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r]); break;
+      case capture_place::kind::retained:  // another thread may have come first
+        detail::retain_arrived(*v.at, static_cast<std::uint32_t>(to.number), {std::move(out[r]), nullptr, 0, true}, nullptr);
+        break;
+      default:
+        put(static_cast<leaf&>(*v.at).grad, out[r]);
+        if (slots[v.first].defined) slots[v.first] = {};
+        v.waiting = -1;
     }
-    int calls = last - first;
-    for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
-    if (calls <= few_calls) gauge_ = gauge();
   }
-
-  const char* kind() const override { return "one chain in registers"; }
-
- private:
-  using place_kind = chain_program::place::kind;
-
-  /// So many nodes, a hook counting as two, are as fast one by one where arrays are shorter than a step.
-  static constexpr int few_calls = 3;
-
-  /// Where an argument is read, if it is.
-  struct reading {
-    int place = -1;
-    bool is_element = false, is_mask = false;
-  };
-
-  /// An argument whose length is seen at once, or -1.
-  int gauge() const {
-    for (const auto kind : {capture_place::kind::slot, capture_place::kind::leaf_gradient})
-      for (int a = 0; a < arguments_.size(); ++a)
-        if (arguments_[a].place >= 0 && !arguments_[a].is_element && interface_.arguments[a].is == kind) return a;
-    return -1;
+  for (int l : interface_.cleared) {
+    visit& v = w.at(l);
+    leaf_at(w, l).grad = slots[v.first] = {};
+    v.waiting = -1;
   }
-  bool pays(walk& w) const override {
-    if (gauge_ < 0) return true;
-    const capture_place& p = interface_.arguments[gauge_];
-    const gradient& g = p.is == capture_place::kind::slot ? w.gradients()[r_.visit_at(p.at).first + p.number] : leaf_at(w, p.at).grad;
-    return g.value.bytes() >= chain_bytes;
-  }
-
-  bool run_program(backward_pass& pass, group_scratch& s) override {
-    s.places.shrink(0);
-    chain_place* const places = s.places.extend(p_.places.size());
-    std::size_t bytes = 0;
-    bool known = false;
-    const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
-    const auto take = [&](int argument, const group_source& x) {
-      const reading& r = arguments_[argument];
-      if (r.place < 0) return true;
-      if (r.is_element) {
-        places[r.place] = chain_place::element(x.data());
-        return x.is_bound() || x.bytes() == size_;
-      }
-      places[r.place] = chain_place::array(x.array().data());
-      return agree(r.is_mask ? x.array().bytes() * size_ : x.array().bytes());
-    };
-    if (!gather(pass.vertices(), s, take)) return false;
-    for (const auto& [v, o] : p_.extents)
-      if (!agree(extents_of(*pass.vertices().at(v).at, static_cast<std::uint32_t>(o)).volume() * size_)) return false;
-    storage* result = s.results.extend(interface_.results.size());
-    for (int r = 0; r < interface_.results.size(); ++r, ++result) {
-      const group_interface::result& x = interface_.results[r];
-      if (x.shared >= 0) continue;
-      *result = result_array(pass, s, x, bytes);
-      if (const int i = place_of_result_[r]; i >= 0) places[i] = chain_place::array(result->data());
-    }
-    char* const arena = s.arena.take(arena_);
-    char* block = arena + first_block_;
-    for (int i : blocks_) places[i] = chain_place::block(std::exchange(block, block + chain_bytes));
-    const auto run = [&]<class T>(T) { run_chain<T>(p_.code.data(), places, p_.use.data(), p_.places.size(), bytes / size_, arena); };
-    if (p_.type == dtype::f64) run(double{});
-    else run(float{});
-    return true;
-  }
-
-  chain_program p_;
-  std::size_t size_, first_block_, arena_;
-  vec<reading> arguments_;
-  vec<int> place_of_result_, blocks_;  // places
-  int gauge_ = -1;
-};
+  for (const group_interface::update& u : interface_.updates) hook_of(leaf_at(w, u.leaf), u.hook)->note_update();
+  if (!pass.options().retain_graph)
+    for (const visit *v = &w.at(first_), *end = v + (last_ - first_); v != end; ++v) release_saved(static_cast<node&>(*v->at));
+}
 
 }  // namespace ebb::inline EBB_ABI

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "graph_group.hpp"
+#include "recorded_group.hpp"
 
 #include <memory>
 
@@ -19,7 +20,6 @@ class backward_plan {
     piece_table pieces(r.options());
     capture_progress at(r);
     stretch ahead(r, pieces);
-    merges = merges && !r.options().graph;
     for (int i = 0; i < r.nodes();) {
       const int end = merges ? ahead.end_from(i) : i;
       const int next = end > i ? merge(i, end, at, pieces) : i;
@@ -96,7 +96,7 @@ class backward_plan {
   /// A node that is no chain runs its compiled kernels, which blocks do not beat; but not where they would compute a product that nobody
   /// wants.
   int add_graph(capture_progress& at, int node, piece_table& pieces) {
-    if (!composer::is_mergeable(r_, node, pieces)) return node;
+    if (r_.options().graph || !composer::is_mergeable(r_, node, pieces)) return node;
     const graph& whole = pieces.find(r_.node_at(node).program)->g;
     if (graph_group::products(whole) == 0 || !graph_group::fits(whole)) return node;
     composer c(r_, at, pieces);
@@ -106,7 +106,8 @@ class backward_plan {
     return node + 1;
   }
   int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
-    if (b.length() >= 2) steps_.push({first, last, std::make_unique<chain_group>(r_, at, first, last, b)});
+    if (b.length() >= 2 && !r_.options().graph) steps_.push({first, last, std::make_unique<chain_group>(r_, at, first, last, b)});
+    else if (b.length() >= 2) steps_.push({first, last, std::make_unique<recorded_group>(r_, at, first, last, b)});
     else
       for (int i = first; i < last; ++i) add_single(i);
     return last;

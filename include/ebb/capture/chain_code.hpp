@@ -1,0 +1,158 @@
+// ebb/capture/chain_code.hpp — the second pass over a chain: where each value is, in registers, in a block, in an array.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/vec.hpp"
+#include "../exec/chainable.hpp"
+
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// Code for kernel/chain.hpp; what its places are is said in numbers of the recording.
+struct chain_program {
+  struct place {
+    enum class kind : std::uint8_t { argument, element, result, block } is;
+    int number;  // of the argument or the result; of the block
+  };
+  dtype type = dtype::f32;
+  vec<chain_word> code;
+  vec<place> places;
+  vec<chain_use> use;
+  vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
+  int blocks = 0;
+};
+
+/// A value of a chain.
+struct chain_value {
+  int argument = -1;       // it is in memory from the start
+  bool is_element = false, is_mask = false;
+  int result = -1;         // it is one
+  int uses = 0;            // that are still to come
+  int place = -1;          // where it is in memory, once it is
+};
+struct chain_call {
+  const chainable* link;      // null: an add
+  vec<int> in;                // values; an add: there, new
+  vec<int> out;
+};
+
+/// Code for steps in order: a value is stored only if somebody else reads it later, or if it is a result.
+class chain_writer {
+ public:
+  chain_writer(chain_program& p, vec<chain_value>& values) : p_(p), values_(values), stored_(values.size(), 0) {}
+
+  void write(const vec<chain_call>& steps) {
+    for (const chain_call& s : steps)
+      for (int v : s.in) ++values_[v].uses;
+    for (const chain_call& s : steps) {
+      if (s.link) emit_link(s);
+      else emit_add(s);
+    }
+    word(end);
+  }
+
+ private:
+  using place_kind = chain_program::place::kind;
+
+  template <class T>
+  static constexpr auto links =
+      std::array{chain_links<T>::load, chain_links<T>::add, chain_links<T>::store, chain_links<T>::add_store, chain_links<T>::end};
+  enum builtin { load, plus, store, plus_store, end };
+  void word(builtin which) {
+    if (p_.type == dtype::f64) p_.code.push(chain_word::of<double>(links<double>[which]));
+    else p_.code.push(chain_word::of<float>(links<float>[which]));
+  }
+  void place_word(int number) { p_.code.push(chain_word(number)); }
+
+  int new_place(place_kind is, int number, chain_use use) {
+    p_.places.push({is, number});
+    p_.use.push(use);
+    return p_.places.size() - 1;
+  }
+  /// Where a value is, or will be, in memory.
+  int memory_of(int v) {
+    chain_value& x = values_[v];
+    if (x.place >= 0) return x.place;
+    if (x.argument >= 0)
+      return x.place = x.is_element ? new_place(place_kind::element, x.argument, chain_use::neither)
+                                    : new_place(place_kind::argument, x.argument, x.is_mask ? chain_use::mask : chain_use::read);
+    if (x.result >= 0) return x.place = new_place(place_kind::result, x.result, chain_use::written);
+    if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++, chain_use::neither);
+    return x.place = free_.pop();
+  }
+  /// v, which is in registers, is in memory too.
+  void keep(int v) {
+    const chain_value& x = values_[v];
+    if (x.argument >= 0 || x.result >= 0 || std::exchange(stored_[v], 1)) return;
+    word(store);
+    place_word(memory_of(v));
+  }
+  /// Registers are about to be overwritten by a step that reads `read`: what somebody else reads later is kept.
+  void give_up_registers(const vec<int>& read = {}) {
+    if (current_ < 0) return;
+    int uses = values_[current_].uses;
+    for (int v : read) uses -= v == current_;
+    if (uses > 0) keep(current_);
+  }
+  void used(int v) {
+    chain_value& x = values_[v];
+    if (--x.uses == 0 && x.place >= 0 && p_.places[x.place].is == place_kind::block)
+      free_.push(x.place);
+  }
+  /// v has just come into registers.
+  void made(int v) {
+    current_ = v;
+    chain_value& x = values_[v];
+    if (x.result < 0) return;
+    word(store);
+    place_word(memory_of(v));
+  }
+
+  void bring(int v) {
+    if (v == current_) return;
+    give_up_registers();
+    word(load);
+    place_word(memory_of(v));
+    current_ = v;
+  }
+  void emit_link(const chain_call& s) {
+    const int primary = s.link->primary;
+    if (primary >= 0) bring(s.in[primary]);
+    for (int a = 0; a < s.in.size(); ++a)
+      if (a != primary && s.in[a] == current_) keep(current_);
+    give_up_registers(s.in);
+    p_.code.push(s.link->link());
+    for (int a = 0; a < s.in.size(); ++a)
+      if (a != primary) place_word(memory_of(s.in[a]));
+    for (int o = 1; o < s.out.size(); ++o) {
+      place_word(memory_of(s.out[o]));
+      stored_[s.out[o]] = 1;
+    }
+    for (int v : s.in) used(v);
+    made(s.out[0]);
+  }
+  void emit_add(const chain_call& s) {
+    const int there = s.in[0], v = s.in[1];
+    const bool swapped = there == current_ && v != there;
+    bring(swapped ? there : v);
+    const int other = swapped ? v : there;
+    if (other == current_) keep(current_);
+    give_up_registers(s.in);
+    const bool stores = values_[s.out[0]].result >= 0;
+    word(stores ? plus_store : plus);
+    place_word(memory_of(other));
+    if (stores) place_word(memory_of(s.out[0]));
+    for (int x : s.in) used(x);
+    if (stores) current_ = s.out[0];
+    else made(s.out[0]);
+  }
+
+  chain_program& p_;
+  vec<chain_value>& values_;
+  vec<char> stored_;
+  vec<int> free_;
+  int current_ = -1;
+};
+
+}  // namespace ebb::inline EBB_ABI
