@@ -11,5 +11,10 @@ alone() {
 }
 export -f alone
 headers=$(find ebb -name '*.hpp' | sort)
-xargs -P 2 -I {} bash -c 'alone "$@"' _ {} "$@" <<<"$headers" 2>&1 || exit 1
-echo "$(wc -l <<<"$headers") headers compile alone"
+# What another header includes before all else has nothing in front of it there either: half of them, and the compiler's time.
+first=$(awk -F '"' 'FNR == 1 { looking = 1 }
+  looking && /^#/ && !/^#pragma/ { looking = 0; if (/^#include "/) print FILENAME "/../" $2 }' $headers |
+  xargs realpath -m --relative-to=. | sort -u)
+rest=$(comm -23 <(echo "$headers") <(echo "$first"))
+xargs -P 2 -I {} bash -c 'alone "$@"' _ {} "$@" <<<"$rest" 2>&1 || exit 1
+echo "$(wc -l <<<"$headers") headers compile alone, $(wc -l <<<"$first") of them as the first that another includes"

@@ -5,12 +5,20 @@
 #   bash test/run.sh                        all tests, with g++
 #   bash test/run.sh op.reduce              the tests whose names match: one header's, a folder's (op), several ('base|num')
 #   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions
+#   bash test/run.sh --without headers      all but those whose names match
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source test/setup.sh
 
-preset=gcc
-if [ "${1:-}" = --preset ]; then preset=${2:?which preset?} && shift 2; fi
+preset=gcc without=()
+while [[ ${1:-} = --* ]]; do
+  case $1 in
+    --preset) preset=${2:?which preset?} ;;
+    --without) without=(-E "${2:?which tests?}") ;;
+    *) echo "there is no option $1" >&2 && exit 1 ;;
+  esac
+  shift 2
+done
 filter=${1:-}
 
 case $preset in clang-*) packages+=("${preset%-O0}") ;; esac
@@ -24,7 +32,7 @@ build "$target"
 
 log=build/$preset/Testing/Temporary/LastTest.log
 status=0
-ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error ${filter:+-R "$filter"} || status=$?
+ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error ${filter:+-R "$filter"} "${without[@]}" || status=$?
 
 # Catch2 says how much it checked in a line of its own for each test.
 [ $status -ne 0 ] || sed -nE 's/^All tests passed \(([0-9]+) assertions? in ([0-9]+) test cases?\).*/\1 \2/p' "$log" |

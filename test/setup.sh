@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # need <package>...    installs, as root on Debian, those that are missing; without root it names them and stops.
-# build <target>       configures build/$preset once and builds a target of it, quietly: the output is shown when it fails.
+# build <target>...    configures build/$preset once and builds targets of it, quietly: the output is shown when it fails.
 
 packages=(g++ cmake make libboost-dev libxsimd-dev catch2)
 
@@ -53,6 +53,6 @@ quietly() {
 build() {
   local seconds=$SECONDS
   quietly cmake --preset "$preset" ${EBB_TESTS_AT_ONCE:+-D "EBB_TESTS_AT_ONCE=$EBB_TESTS_AT_ONCE"}
-  quietly cmake --build "build/$preset" --target "$1" -j "$(nproc)"
-  echo "built $1 with $preset in $((SECONDS - seconds)) s"
+  quietly cmake --build "build/$preset" --target "$@" -j "$(nproc)"
+  echo "built $* with $preset in $((SECONDS - seconds)) s"
 }
