@@ -58,20 +58,38 @@ constexpr decltype(auto) as_eager_argument(const A& a) {
   else return (a);
 }
 
+/// What says whether F accepts terms of these types. Of map only its trace does.
+template <class F, class... A>
+struct acceptance {
+  using type = accepted_in_call<F, A...>;
+};
+template <class F, bool... Whole, class... A>
+struct acceptance<functions::map<F, Whole...>, A...> {
+  using type = acceptance;
+  static constexpr int code = 0;
+};
+
+template <class T, class A>
+using eager_term = traced_type<std::remove_cvref_t<decltype(as_eager_argument<T>(std::declval<const A&>()))>>;
+template <class F, class... A>
+using accepted_eagerly = typename acceptance<F, eager_term<typename dtype_of_arrays<bool, A...>::type, A>...>::type;
+
 /// In place, if the result has a's dtype and may have its extents.
 template <class A, class B>
   requires arrays<A, B>
 constexpr auto assign_function(auto f, A& a, const B& b) {
-  using result = typename argument<decltype(apply_function(f, a, b))>::traced;
-  using own = typename argument<A>::traced;
-  constexpr bool fits = std::is_same_v<typename result::value_type, typename own::value_type> && result::rank == own::rank;
-  static_assert(fits, "[ebb E0133] a compound assignment cannot change dtype or extents: write a = a + b with a name of its own");
-  if constexpr (fits) {
-    if (std::is_constant_evaluated()) {
-      const auto r = apply_function(f, std::as_const(a), b);
-      const auto* from = borrow<std::remove_const_t<decltype(r)>>::data(r);
-      std::copy(from, from + layout_in(r).size(), borrow<A>::mutable_data(a));
-    } else eager_function<decltype(f)>{}(into(a), std::as_const(a), as_eager_argument<typename dtype_of_arrays<bool, A, B>::type>(b));
+  if constexpr (accepted_eagerly<decltype(f), std::remove_const_t<A>, B>::code == 0) {
+    using result = typename argument<decltype(apply_function(f, a, b))>::traced;
+    using own = typename argument<A>::traced;
+    constexpr bool fits = std::is_same_v<typename result::value_type, typename own::value_type> && result::rank == own::rank;
+    static_assert(fits, "[ebb E0133] a compound assignment cannot change dtype or extents: write a = a + b with a name of its own");
+    if constexpr (fits) {
+      if (std::is_constant_evaluated()) {
+        const auto r = apply_function(f, std::as_const(a), b);
+        const auto* from = borrow<std::remove_const_t<decltype(r)>>::data(r);
+        std::copy(from, from + layout_in(r).size(), borrow<A>::mutable_data(a));
+      } else eager_function<decltype(f)>{}(into(a), std::as_const(a), as_eager_argument<typename dtype_of_arrays<bool, A, B>::type>(b));
+    }
   }
 }
 
@@ -80,7 +98,9 @@ constexpr auto assign_function(auto f, A& a, const B& b) {
 template <class F, class... A>
   requires arrays<A...>
 constexpr auto apply_function(F, const A&... a) {
-  return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
+  // Asked here and not deeper, so that the sentence stands near the user's line.
+  if constexpr (detail::accepted_eagerly<F, A...>::code != 0) return detail::refused{};
+  else return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
 }
 
 }  // namespace ebb::inline EBB_ABI

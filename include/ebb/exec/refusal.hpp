@@ -13,6 +13,23 @@ struct refused {
   constexpr operator T() const;
   friend auto& operator<<(auto& stream, refused) { return stream; }
 };
+template <class A, class B>
+concept one_refused = std::is_same_v<A, refused> || std::is_same_v<B, refused>;
+template <class A, class B>
+  requires one_refused<A, B>
+constexpr refused operator+(const A&, const B&) { return {}; }
+template <class A, class B>
+  requires one_refused<A, B>
+constexpr refused operator-(const A&, const B&) { return {}; }
+template <class A, class B>
+  requires one_refused<A, B>
+constexpr refused operator*(const A&, const B&) { return {}; }
+template <class A, class B>
+  requires one_refused<A, B>
+constexpr refused operator/(const A&, const B&) { return {}; }
+template <class F, class... A>
+  requires(std::is_same_v<A, refused> || ...)
+constexpr refused apply_function(F, const A&...) { return {}; }
 
 template <int>
 using refused_at = refused;

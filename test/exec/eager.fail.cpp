@@ -1,0 +1,44 @@
+// test/exec/eager.fail.cpp — functions and operators called on arrays that do not fit, by what the types say.
+// SPDX-License-Identifier: BSL-1.0
+// ERRORS: 1
+#include <ebb/ebb.hpp>
+
+#include <iostream>
+#include <vector>
+
+int main() {
+  const ebb::tensor<float, 2, 3> a{{1, 2, 3}, {4, 5, 6}};
+  [[maybe_unused]] const ebb::tensor<float, 4> four{1, 2, 3, 4};
+  [[maybe_unused]] const ebb::tensor<float, ebb::dyn> row{1, 2, 3};
+  std::cout << ebb::sum(a + row) * 2 << '\n';
+#if EBB_CASE == 1
+  // EXPECT: E0101 matmul: the inner extents differ
+  auto r = ebb::matmul(a, a);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0102 the extents differ
+  auto r = a + four;  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0103 there is no such axis
+  auto r = ebb::sum<2>(a);  // LINE
+#elif EBB_CASE == 4
+  // EXPECT: E0112 reshape: the number of elements differs
+  ebb::tensor<float, 4> r = ebb::reshape<4>(a) + four;  // LINE
+  std::cout << r;
+#elif EBB_CASE == 5
+  // EXPECT: E0101 matmul: the inner extents differ
+  auto product = ebb::matmul(a, a);  // LINE
+  auto r = 2 * ebb::sum(product - a) / four;
+  std::cout << r;
+#elif EBB_CASE == 6
+  const std::vector<float> places{0, 1};
+  // EXPECT: E0115 an index must be an integer array
+  auto r = ebb::take(a, places);  // LINE
+#elif EBB_CASE == 7
+  ebb::tensor<float, 2, 3> sum = a;
+  // EXPECT: E0102 the extents differ
+  sum += four;  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0102 the extents differ
+  auto r = ebb::mse(a, four);  // LINE
+#endif
+}
