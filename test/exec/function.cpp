@@ -259,6 +259,21 @@ TEST_CASE("a computed row that is not there is found before it is used") {
   CHECK(test::raised([&] { f(x, rows); }).find("is 6, and there are 4 rows") != std::string::npos);
 }
 
+TEST_CASE("a map takes rows of its own row: of how many is not known, and a neighbour's are not there") {
+  static constexpr auto of_row = [](auto row, auto numbers) { return ebb::take(row, numbers); };
+  static constexpr auto taken = [](auto x, auto i) { return ebb::map(of_row, x, i); };
+  constexpr auto cubes = ebb::compile([](auto x, auto i) { return ebb::sum(ebb::pow(taken(x, i), 3)); });
+  const matrix x{{1, 2, 3}, {4, 5, 6}};
+  tensor<std::int32_t, dyn, dyn> i{{0, 2}, {1, 1}};
+  CHECK(ebb::compile(taken)(x, i) == matrix{{1, 3}, {5, 5}});
+  CHECK(ebb::grad(cubes)(x, i) == matrix{{3, 0, 27}, {0, 150, 0}});
+  CHECK(std::get<0>(ebb::hvp(cubes)(x, i, matrix{{1, 1, 1}, {1, 1, 1}}, i)) == matrix{{6, 0, 18}, {0, 60, 0}});
+  i.at(0, 1) = 3;
+  const tensor<float, 2, 3> known(x);
+  for (const std::string& said : {test::raised([&] { ebb::compile(taken)(x, i); }), test::raised([&] { ebb::grad(cubes)(known, i); })})
+    CHECK(test::says(said, {"take: number 1 of the indices, which are [2, 2], is 3, and there are 3 rows"}));
+}
+
 TEST_CASE("arrays without elements: sums are 0, a maximum is an error") {
   constexpr auto sums = ebb::compile([](auto x) { return std::tuple{ebb::sum<0>(x), ebb::sum<1>(x), ebb::sum(x), x * x}; });
   constexpr auto largest = ebb::compile([](auto x) { return ebb::max<0>(x); });

@@ -141,19 +141,24 @@ class evaluator {
       raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": there is no place " + std::to_string(p));
     return static_cast<int>(p);
   }
+  /// Where element i of k's rows is in the array `of`, whose rows are named: along its leading axes each has its own.
+  constexpr int among_rows(int k, int i, const extent_list& of) const {
+    const int own = static_cast<int>(g_.eq[k].attr[0]), width = static_cast<int>(of.volume(own + 1, of.rank));
+    const extent_list names = extents(g_.operand(k, 1));
+    const int count = static_cast<int>(names.volume(own, names.rank)), rows = static_cast<int>(of.e[own]);
+    return (i / width / count * rows + place(k, i / width, of.e[own])) * width + i % width;
+  }
   constexpr cell_array gather(int k, const extent_list&, int n) const {
     const extent_list x = extents(g_.operand(k, 0));
-    const int width = static_cast<int>(x.volume(1, x.rank));
     cell_array r(n, 0);
-    for (int i = 0; i < n; ++i) r[i] = in(k, 0)[place(k, i / width, x.e[0]) * width + i % width];
+    for (int i = 0; i < n; ++i) r[i] = in(k, 0)[among_rows(k, i, x)];
     return r;
   }
   constexpr cell_array scatter(int k, const extent_list& out, int n) const {
-    const int width = static_cast<int>(out.volume(1, out.rank));
     cell_array r(n, 0);
     with_dtype(g_.op(k).result, [&]<class T>(T) {
       for (int i = 0; i < in(k, 0).size(); ++i) {
-        cell& to = r[place(k, i / width, out.e[0]) * width + i % width];
+        cell& to = r[among_rows(k, i, out)];
         if constexpr (std::is_same_v<T, bool>) to |= in(k, 0)[i];
         else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(in(k, 0)[i])));
         else to = to_cell(static_cast<T>(static_cast<float>(from_cell<T>(to)) + static_cast<float>(from_cell<T>(in(k, 0)[i]))));

@@ -43,27 +43,37 @@ void move_whole(const Call& c) {
   for (int j = 0; j < c.count; ++j) kernel::copy(c.op->copy(call, j), c.in[j], c.out, size);
 }
 
-/// Calls f with the rows that operand 1 names.
+/// Calls f(number, rows, count) with the numbers of rows in operand 1, once for each place along the leading axes that have their own.
 void with_rows(const whole_call& c, auto&& f) {
-  if (c.index == dtype::i32) f(static_cast<const std::int32_t*>(c.in[1]));
-  else f(static_cast<const std::int64_t*>(c.in[1]));
+  const int own = static_cast<int>(c.attr[0]);
+  const std::size_t count = c.shapes[1].volume(own, c.shapes[1].rank), times = c.shapes[1].volume(0, own);
+  const auto each = [&](auto rows) {
+    for (std::size_t i = 0; i < times; ++i) f(i, rows + i * count, count);
+  };
+  if (c.index == dtype::i32) each(static_cast<const std::int32_t*>(c.in[1]));
+  else each(static_cast<const std::int64_t*>(c.in[1]));
 }
 
 template <std::same_as<whole_call> Call>
 void gather_whole(const Call& c) {
-  const std::size_t row = c.shapes[0].volume(1, c.shapes[0].rank) * size_of(c.op->result);
+  const extent_list& x = c.shapes[0];
+  const int own = static_cast<int>(c.attr[0]);
+  const std::size_t row = x.volume(own + 1, x.rank) * size_of(c.op->result), all_rows = x.e[own] * row;
   if (row == 0) return;
-  with_rows(c, [&](auto rows) { kernel::gather_rows(c.out, c.in[0], rows, c.shapes[1].volume(), row); });
+  with_rows(c, [&](std::size_t i, auto rows, std::size_t count) {
+    kernel::gather_rows(static_cast<char*>(c.out) + i * count * row, static_cast<const char*>(c.in[0]) + i * all_rows, rows, count, row);
+  });
 }
 
 template <class T>
 void scatter_whole(const whole_call& c) {
-  const std::size_t row = c.result.volume(1, c.result.rank), count = c.shapes[1].volume();
+  const int own = static_cast<int>(c.attr[0]);
+  const std::size_t row = c.result.volume(own + 1, c.result.rank), all_rows = c.result.e[own] * row;
   if (c.result.volume() == 0) return;
   std::memset(c.out, 0, c.result.volume() * sizeof(T));
-  with_rows(c, [&](auto rows) {
-    T* const to = static_cast<T*>(c.out);
-    const T* const from = static_cast<const T*>(c.in[0]);
+  with_rows(c, [&](std::size_t n, auto rows, std::size_t count) {
+    T* const to = static_cast<T*>(c.out) + n * all_rows;
+    const T* const from = static_cast<const T*>(c.in[0]) + n * count * row;
     if constexpr (!std::is_same_v<T, bool>) kernel::add_rows(to, from, rows, count, row);
     else
       for (std::size_t i = 0; i < count * row; ++i) {

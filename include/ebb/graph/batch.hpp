@@ -5,7 +5,6 @@
 // What map, jacobian, hessian and vmap are made of. One rule for each kind of equation, none for single ops; what does not depend on a
 // batched argument is computed once, so that work which is the same for all rows leaves the loop by itself. Each row of an elementwise
 // equation, a sum or a move has the bits that it would have alone: the runs that are summed up keep their length and their place.
-// A gather or scatter with batched rows and batched numbers needs to know how many rows there are: refused (code 125) where it does not.
 #pragma once
 
 #include "splice.hpp"
@@ -158,45 +157,23 @@ class batching {
     return from == to ? x : kit.permute(to_, x, axes);
   }
 
-  /// Numbers of rows among all rows of the batch: number + row of the batch * rows of one.
-  constexpr int numbers_among_all(int indices, int rows_of_one) {
-    const dtype_kit& kit = *to_.op(indices).kit;
-    // Kits cannot multiply, but they can add: the binary digits of rows_of_one say which doublings of the row's index to sum up.
-    int offset = -1, power = kit.index(to_, to_.eq[indices].shape, 0);
-    for (int n = rows_of_one; n > 0; n >>= 1) {
-      if (n & 1) offset = offset < 0 ? power : kit.add(to_, offset, power);
-      if (n > 1) power = kit.add(to_, power, power);
-    }
-    return offset < 0 ? indices : kit.add(to_, indices, offset);
-  }
-  constexpr int joined_rows(int x, const dtype_kit& kit) {
-    const shape s = to_.shape_of(x);
-    shape all;
-    all.push(to_.syms.derive(extent_rule::product, s.e[0], s.e[1]));
-    for (int i = 2; i < s.rank; ++i) all.push(s.e[i]);
-    return kit.reshape(to_, x, to_.intern(all));
-  }
-
   constexpr int gather(int k) {
     const equation& e = from_.eq[k];
     const int x = from_.operand(k, 0), indices = from_.operand(k, 1);
     const dtype_kit& kit = *e.op->kit;
     const int result = rows_shape_[e.shape];
-    if (!rows_[x]) {  // the rows are the same: more numbers, that is all
+    if (e.attr[0] == 0 && !rows_[x]) {  // the rows are the same: more numbers, that is all
       const int in[] = {at_[x], at_[indices]};
       return add(e, result, {in, 2});
     }
-    if (!rows_[indices]) {  // [B, n, ...] -> [n, B, ...], gather, and back
+    if (e.attr[0] == 0 && !rows_[indices]) {  // [B, n, ...] -> [n, B, ...], gather, and back
       const int places = shape_at(indices).rank;
       const int in[] = {move_axis(at_[x], kit, 0, 1), at_[indices]};
       shape s = shape_at(indices);
       for (int i = 1; i < to_.shape_of(in[0]).rank; ++i) s.push(to_.shape_of(in[0]).e[i]);
       return move_axis(add(e, to_.intern(s), {in, 2}), kit, places, 0);
     }
-    const int rows_of_one = to_.syms.find(shape_at(x).e[1]);
-    if (rows_of_one < 0) return -125;
-    const int in[] = {joined_rows(at_[x], kit), numbers_among_all(at_[indices], rows_of_one)};
-    return add(e, result, {in, 2});
+    return each_its_own(k);
   }
 
   constexpr int scatter(int k) {
@@ -204,7 +181,7 @@ class batching {
     const int x = from_.operand(k, 0), indices = from_.operand(k, 1);
     const dtype_kit& kit = *e.op->kit;
     const shape out = to_.shapes[rows_shape_[e.shape]];
-    if (!rows_[indices]) {  // [B, places, row] -> [places, B, row], scatter, and back
+    if (e.attr[0] == 0 && !rows_[indices]) {  // [B, places, row] -> [places, B, row], scatter, and back
       const int places = shape_at(indices).rank;
       const int in[] = {move_axis(with_rows(x), kit, 0, places), at_[indices]};
       shape s = out;
@@ -212,13 +189,15 @@ class batching {
       s.e[1] = out.e[0];
       return move_axis(add(e, to_.intern(s), {in, 2}), kit, 1, 0);
     }
-    const int rows_of_one = to_.syms.find(out.e[1]);
-    if (rows_of_one < 0) return -125;
-    shape all;
-    all.push(to_.syms.derive(extent_rule::product, out.e[0], out.e[1]));
-    for (int i = 2; i < out.rank; ++i) all.push(out.e[i]);
-    const int in[] = {with_rows(x), numbers_among_all(at_[indices], rows_of_one)};
-    return kit.reshape(to_, add(e, to_.intern(all), {in, 2}), rows_shape_[e.shape]);
+    return each_its_own(k);
+  }
+
+  /// A gather or scatter with one leading axis more along which rows and their numbers go together.
+  constexpr int each_its_own(int k) {
+    equation e = from_.eq[k];
+    ++e.attr[0];
+    const int in[] = {with_rows(from_.operand(k, 0)), with_rows(from_.operand(k, 1))};
+    return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
   }
 
   graph& to_;

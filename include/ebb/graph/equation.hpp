@@ -35,8 +35,8 @@ enum class kind : std::uint8_t {
   solve,        // linear systems: operand 0 is square, operand 1 the right sides, or they are 1; attr[0]: whether operand 0 is transposed
   reshape,      // the same elements in the same order under another shape: no work, one buffer
   move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
-  gather,       // rows of operand 0 named by the integers in operand 1
-  scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names
+  gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: how many leading axes have rows of their own
+  scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names; attr[0]: as of gather
 };
 
 /// What an equation does besides computing its result. Equations with an effect are never shared, moved across reads or pruned.
@@ -129,7 +129,6 @@ struct dtype_kit {
   int (*sum)(graph&, int x, std::int64_t mask);
   int (*reshape)(graph&, int x, int shape);
   int (*permute)(graph&, int x, const int* axes);  // axis i of the result is axis axes[i] of x
-  int (*index)(graph&, int shape, int axis);
 };
 
 struct equation {

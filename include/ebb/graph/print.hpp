@@ -58,6 +58,10 @@ inline std::string attribute_text(kind what, const std::int64_t* attr, const std
         if (attr[0] >> a & 1) axis(a);
       break;
     case kind::contract: case kind::solve: break;
+    case kind::gather: case kind::scatter:
+      if (attr[0] > 0) s = " each along";
+      for (std::int64_t a = 0; a < attr[0]; ++a) axis(a);
+      break;
     case kind::move:
       if (count >= 0) {
         s = " by";

@@ -28,31 +28,34 @@ struct by_rows : op_base {
 template <class I>
 struct scatter;
 
-/// Rows of operand 0 that the integers in operand 1 name.
-/// Shape: indices' axes, then x's without the first.   Saves: indices.   Error: exact.
+/// Rows of operand 0 that the integers in operand 1 name. attr 0: how many leading axes both have, along which each takes its own.
+/// Shape: indices' axes, then x's behind that of the rows.   Saves: indices.   Error: exact.
 template <class I>
 struct gather : by_rows<I> {
   static constexpr std::string_view name = "gather", asker = "take";
   static constexpr kind what = kind::gather;
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    if (in[0].rank < 1 || in[0].rank + in[1].rank - 1 > max_rank) return refused(115);
-    return s.find(joined(in[1], axes_between(in[0], 1, in[0].rank)));
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t* attr) {
+    const int own = static_cast<int>(attr[0]);
+    if (in[0].rank < own + 1 || in[1].rank < own || in[0].rank + in[1].rank - own - 1 > max_rank) return refused(115);
+    for (int axis = 0; axis < own; ++axis)
+      if (!s.unify(in[0].e[axis], in[1].e[axis])) return refused(102);
+    return s.find(joined(in[1], axes_between(in[0], own + 1, in[0].rank)));
   }
   template <class T>
-  static constexpr auto pull(operand<T> g, operand<T> x, operand<I> indices, operand<T>) {
-    return grads(operand<T>{g.g, emit_as<scatter<I>, T>(*g.g, x.shape_number(), {g.id, indices.id})}, nothing);
+  static constexpr auto pull(operand<T> g, operand<T> x, operand<I> indices, operand<T> out) {
+    return grads(operand<T>{g.g, emit_as<scatter<I>, T>(*g.g, x.shape_number(), {g.id, indices.id}, {out.attribute(0)})}, nothing);
   }
 };
 
-/// Rows are added into zeros, at the places that the integers in operand 1 name, in rising order of operand 0.
+/// Rows are added into zeros, at the places that the integers in operand 1 name, in rising order of operand 0. attr 0: as of gather.
 /// Shape: given, not inferred.   Saves: indices.   Error: that of the sums.
 template <class I>
 struct scatter : by_rows<I> {
   static constexpr std::string_view name = "scatter";
   static constexpr kind what = kind::scatter;
   template <class T>
-  static constexpr auto pull(operand<T> g, operand<T>, operand<I> indices, operand<T>) {
-    return grads(emit_on<gather<I>, T>({}, g, indices), nothing);
+  static constexpr auto pull(operand<T> g, operand<T>, operand<I> indices, operand<T> out) {
+    return grads(emit_on<gather<I>, T>({out.attribute(0)}, g, indices), nothing);
   }
 };
 

@@ -36,8 +36,7 @@ struct kit_of {
   static constexpr int permute(graph& g, int x, const int* axes) {
     return emit<op::permute, T>(g, {x}, {pack_axes(axes, g.shape_of(x).rank)});
   }
-  static constexpr int index(graph& g, int shape, int axis) { return emit_as<op::index, T>(g, shape, {}, {axis}); }
-  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &index};
+  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute};
 };
 
 }  // namespace ebb::inline EBB_ABI

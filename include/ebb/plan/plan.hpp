@@ -209,7 +209,7 @@ class planner {
       if (!known) p_.checks.push({k, -1, g_.eq[g_.operand(k, 0)].shape, 0, -1});
     }
     if (!e.op->names_places) return;
-    const int rows = e.op->what == kind::gather ? g_.shape_of(g_.operand(k, 0)).e[0] : g_.shape_of(k).e[axis_of_places(e)];
+    const int rows = g_.shape_of(e.op->what == kind::gather ? g_.operand(k, 0) : k).e[axis_of_places(e)];
     int named = g_.operand(k, e.op->what == kind::broadcast ? 0 : 1);
     const int origin = origin_of_places(named);
     if (g_.op(origin).what == kind::input) named = origin;
@@ -219,9 +219,9 @@ class planner {
     p_.checks.push({k, buffer, g_.eq[named].shape, rows, p_.group_of[viewed(g_, named)]});
   }
   constexpr int axis_of_places(const equation& e) const {
+    if (e.op->what != kind::broadcast) return static_cast<int>(e.attr[0]);
     int axis = 0;
-    if (e.op->what == kind::broadcast)
-      while (!(e.attr[0] >> axis & 1)) ++axis;
+    while (!(e.attr[0] >> axis & 1)) ++axis;
     return axis;
   }
 
