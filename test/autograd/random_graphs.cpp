@@ -292,6 +292,8 @@ class on_plain_vectors {
         case hook_kind::plus_number:
           (*e.in)[0] = on(*(*e.in)[0], [c = values_of(p_, id, 1)[0]](float x, std::size_t) { return x + c; });
           return;
+        case hook_kind::before_both:
+        case hook_kind::after_mixed: return;  // of variety mixed
         case hook_kind::meddles:
           log("meddles", id);
           return guarded(meddling(s));

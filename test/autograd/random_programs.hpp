@@ -31,9 +31,10 @@ enum class hook_kind {
   before_look, before_double, before_clear, after_look, after_double, after_throws,  // of nodes
   accumulated_look, accumulated_double, accumulated_step,                   // of leaves
   plus_number, traced_step, traced_clear, traced_gradient,                  // traced; of a variable, then of leaves
-  meddles                                                                   // opaque: does something to another variable
+  meddles,                                                                  // opaque: does something to another variable
+  before_both, after_mixed                                                  // traced; of nodes, see several gradients
 };
-inline constexpr int hook_kinds[] = {20, 25, 25};  // by variety
+inline constexpr int hook_kinds[] = {20, 25, 27};  // by variety
 constexpr bool is_of_leaf(hook_kind k) {
   return k == hook_kind::traced_step || k == hook_kind::traced_clear || k == hook_kind::traced_gradient ||
          (k >= hook_kind::accumulated_look && k <= hook_kind::accumulated_step);

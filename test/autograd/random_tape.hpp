@@ -310,6 +310,8 @@ class on_ebb {
             if (x.grad().defined()) x.set_grad(to_array(doubled(to_floats(x.grad().value()))));
         });
         return;
+      case hook_kind::before_both:
+      case hook_kind::after_mixed: return;  // of variety mixed
       case hook_kind::traced_step: return traced_behind([](auto x, auto g) { return x - g * 0.25; });
       case hook_kind::traced_clear: return traced_behind([](auto x, auto g) { return std::tuple(x - g * 0.25, ebb::nothing); });
       case hook_kind::traced_gradient: return traced_behind([](auto x, auto g) { return std::tuple(x, g * 0.5); });

@@ -98,7 +98,7 @@ TEST_CASE("5,000 random programs are the same captured, from the cache and plain
 
 TEST_CASE("3,000 with all kinds of hooks and arrays of several blocks are, too") { check(variety::wide, 3000); }
 
-TEST_CASE("2,000 with arrays of double among them, and masks, are, too") { check(variety::mixed, 2000); }
+TEST_CASE("2,000 with arrays of double among them, masks, and hooks that see several gradients, are, too") { check(variety::mixed, 2000); }
 
 TEST_CASE("1,000 with long arrays that are all recorded are, too") { check(variety::wide, 1000, as_recorded); }
 

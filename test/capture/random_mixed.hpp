@@ -38,6 +38,10 @@ class on_ebb_mixed final : public on_ebb {
     return i == wides_.end() ? nullptr : &i->second;
   }
   bool run_other(const step& s) override {
+    if (s.what == op::hook && s.b >= static_cast<int>(hook_kind::before_both)) {
+      if (const var* const v = vector(s.a); v && !v->is_leaf()) hook_on_node(*v, s);
+      return true;
+    }
     const bool is_made = s.what >= op::masked;
     wide_var *const x = wide(s.a), *const y = wide(s.b);
     if (!is_made && !x) return false;
@@ -62,6 +66,28 @@ class on_ebb_mixed final : public on_ebb {
       return false;
     }
     return true;
+  }
+  /// What sees both gradients of a node, or those of its operands and its own.
+  void hook_on_node(const var& v, const step& s) {
+    if (static_cast<hook_kind>(s.b) == hook_kind::before_both) {
+      for (const auto& [id, w] : vectors_) {
+        if (w.history() != v.history() || w.output() == v.output()) continue;
+        const auto results = v.output() < w.output() ? std::tuple(v, w) : std::tuple(w, v);
+        const auto mix = [](auto g) { return std::tuple(std::get<0>(g) + std::get<1>(g) * 0.5, std::get<1>(g) * 0.75); };
+        return keep(s.id, ebb::grad_fn(results).register_prehook(mix));
+      }
+      return;
+    }
+    for (const step& made : p_.steps) {
+      if (made.id != s.a) continue;
+      const var *const x = vector(made.a), *const y = vector(made.b);
+      if ((made.what == op::mul || made.what == op::plus) && x && y) {
+        const auto mix = [](auto out, auto in) { return std::tuple(std::get<0>(out) + in * 0.5, std::get<1>(out) * 0.25); };
+        keep(s.id, v.grad_fn(*x, *y).register_hook(mix));
+      } else if ((made.what == op::scale || made.what == op::tanh_c) && x) {
+        keep(s.id, v.grad_fn(*x).register_hook(ebb::bind(0.125f, [](auto c, auto out, auto in) { return out - in * c; })));
+      }
+    }
   }
   void hook(const wide_var& x, const step& s) {
     switch (static_cast<hook_kind>(s.b)) {

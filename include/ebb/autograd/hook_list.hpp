@@ -33,19 +33,24 @@ struct hook_call {
 
 /// A traced hook as a graph; one object for all hooks of a function and a type.
 ///   a tensor hook        bound values, a gradient -> the gradient
+///   a hook of a node     bound values, gradients that it writes, others that it reads -> the first ones; each from number 0 on
 ///   an update of a leaf  bound values, the value, its gradient, states -> the value, the gradient, states: those that it writes
 struct hook_program {
   frozen_view graph;
   int values = 0;                  // how many of the arguments are bound
   int first_value = 0;             // the number of the first of those
-  chainable chain;
+  chainable chain = {};
   // Of an update:
   int parameter = -1;              // the number of the argument that is the value; those in order behind it
   int states = 0;
   bool writes_value = false, writes_gradient = false;
   bool clears = false;             // the gradient is undefined again
   bool asks = false;               // for the autocast context of its call: in some it is another program, or refused
+  // Of another hook:
+  int written = 1, read = 0;       // how many gradients
+  const chainable* several = nullptr;  // where it writes several: a link for each, in place of `chain`
 
+  const chainable& link(int gradient) const { return several ? several[gradient] : chain; }
   bool is_update() const { return parameter >= 0; }
 };
 /// A hook to which more values are bound runs by itself.

@@ -29,6 +29,12 @@ constexpr const auto& result_at(const auto& r) {
   else return r;
 }
 
+/// One of the results of F.
+template <class F, int I>
+struct result_of_function {
+  constexpr auto operator()(auto... x) const { return result_at<I>(F{}(x...)); }
+};
+
 /// 0, or what stands against F as a function of these groups of gradients, which gives the first of them.
 template <class F, class First, class... Group>
 constexpr int code_of_traced_hook() {
@@ -83,21 +89,42 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
   }
 
   const hook_program* traced() const override {
-    if constexpr (is_merged) return &as_graph;
-    else return nullptr;
+    if constexpr (is_merged)
+      if (count == 1 || stands_in_order()) return &as_graph;
+    return nullptr;
   }
 
  private:
-  static constexpr bool is_merged = written == 1 && count == 1 && bound_hook<F>::binds_numbers;
+  static constexpr bool is_merged = bound_hook<F>::binds_numbers;
+  // Gradients need not have one length as far as types say, so several are several loops: a link for each.
+  template <int Values, class... Argument>
+  static constexpr auto links = []<int... I>(std::integer_sequence<int, I...>) {
+    return std::array{as_chainable<executable<typename compile_spec<result_of_function<function_in<F>, I>>::template program<Argument...>>,
+                                   Values + I>()...};
+  }(std::make_integer_sequence<int, static_cast<int>(written)>{});
+  template <int Values, class... Argument>
+  static constexpr hook_program program_on() {
+    using G = typename compile_spec<function_in<F>>::template program<Argument...>;
+    hook_program p{G::g.view(), Values};
+    if constexpr (written == 1) p.chain = as_chainable<executable<G>, Values>();
+    else p.several = links<Values, Argument...>.data();
+    p.asks = ebb::traced<function_in<F>, Argument...>::g.asked.ever_differs();
+    p.written = static_cast<int>(written);
+    p.read = static_cast<int>(count - written);
+    return p;
+  }
   static constexpr hook_program as_graph = []<class... V>(std::type_identity<std::tuple<V...>>) -> hook_program {
+    using before = typename gradients_of<W...>::terms;
     if constexpr (!is_merged) return {};
-    else {
-      using G = typename compile_spec<function_in<F>>::template program<traced_type<V>..., traced_type<W>...>;
-      hook_program p{G::g.view(), sizeof...(V), 0, as_chainable<executable<G>, sizeof...(V)>()};
-      p.asks = ebb::traced<function_in<F>, traced_type<V>..., traced_type<W>...>::g.asked.ever_differs();
-      return p;
-    }
+    else if constexpr (sizeof...(R) == 0) return program_on<sizeof...(V), traced_type<V>..., before>();
+    else return program_on<sizeof...(V), traced_type<V>..., before, typename gradients_of<R...>::terms>();
   }(std::type_identity<bound_values<F>>{});
+  /// Whether the gradients are the node's first ones.
+  bool stands_in_order() const {
+    for (std::size_t i = 0; i < count; ++i)
+      if (at_[i] != (i < written ? i : i - written)) return false;
+    return true;
+  }
 
   template <std::size_t I>
   std::size_t size() const {
@@ -157,11 +184,6 @@ constexpr int code_of_traced_leaf_hook() {
   else return is_leaf_update<hook_result<F, Term, Term>, Term> ? 0 : 173;
 }
 
-/// One of the results of F.
-template <class F, int I>
-struct result_of_function {
-  constexpr auto operator()(auto... x) const { return result_at<I>(F{}(x...)); }
-};
 /// Whether result I of F is argument `Number` as it came.
 template <class F, int I, int Number, class... Term>
 inline constexpr bool passes_on = [] {

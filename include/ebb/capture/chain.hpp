@@ -88,6 +88,7 @@ class chain_builder {
     const int kept = piece->kept.size(), seeds = piece->seeds.size();
     chain_call here{&link, {}, {}};
     std::uint64_t seen = 0;  // outputs whose gradients are read
+    vec<int> gradient(v.outputs, -1);  // that have arrived, behind their hooks
     for (int a = 0; arrived && fits_ && a < kept + seeds; ++a) {
       const bool is_element = link.elements >> a & 1;
       if (a < kept) {
@@ -100,9 +101,11 @@ class chain_builder {
         s = run_hooks(hook_kind::tensor, i, o, s, key.hooks, key.hook_count);
         fits_ = fits_ && (records_ || show(i, o, s, key.hooks, key.hook_count)) && o < 64;
         seen |= std::uint64_t{1} << (o & 63);
-        here.in.push(run_hooks(hook_kind::node_pre, i, 0, s, key.hooks, key.hook_count));
+        gradient[o] = s;
       }
     }
+    if (arrived) run_node_hooks(hook_kind::node_pre, i, gradient, {});
+    for (int s = 0; arrived && fits_ && s < seeds; ++s) here.in.push(gradient[piece->seeds[s]]);
     fits_ = fits_ && (records_ || shows_only(seen, i, key));
     int number = -1;  // among the steps, if it is one
     if (arrived && fits_ && link.results > 0) {
@@ -114,13 +117,17 @@ class chain_builder {
         if (const edge_key& e = r_.edge_at(i, j); e.to >= 0) p_.extents.push({e.to, static_cast<int>(e.output)});
     }
     for (int o = 0; o < v.outputs; ++o) slot(i, o) = {};
-    for (int j = 0; arrived && fits_ && j < key.program->edges; ++j) {
+    vec<int> given(key.program->edges, -1);
+    for (int j = 0; arrived && fits_ && j < given.size(); ++j) {
       const int from = key.program->graphs->gradient_from[j];
-      if (!(piece->depends[j] & arrived)) continue;
       const chain_call& s = number < 0 ? here : steps_[number];
-      const int given = from >= 0 ? s.out[from] : s.in[~from];
-      if (records_) give({capture_place::kind::edge, i, j}, given);
-      arrive(r_.edge_at(i, j), given);
+      if (piece->depends[j] & arrived) given[j] = from >= 0 ? s.out[from] : s.in[~from];
+    }
+    if (arrived) run_node_hooks(hook_kind::node_post, i, given, gradient);
+    for (int j = 0; fits_ && j < given.size(); ++j) {
+      if (given[j] < 0) continue;
+      if (records_) give({capture_place::kind::edge, i, j}, given[j]);
+      arrive(r_.edge_at(i, j), given[j]);
     }
     at_.run(i, piece);
     bool observed = false;  // an earlier leaf of this node is, so those behind it wait
@@ -169,18 +176,33 @@ class chain_builder {
     for (int h = 0; h < count && fits_; ++h) {
       const hook_key& key = r_.hook_at(first + h);
       if (key.kind != kind || key.retains || static_cast<int>(key.output) != output) continue;
-      const chainable& link = key.program->chain;
-      if (records_ || !link.link || link.primary != key.program->values || link.results != 1) return fits_ = false, k;
-      put_type(link.type);
-      vec<int> in;
-      for (int i = 0; i < key.program->values; ++i)
-        in.push(argument({capture_place::kind::bound, v, h, i}, true));
-      in.push(k);
-      fits_ = fits_ && !values_[k].is_element;
-      k = new_value();
-      steps_.push({&link, std::move(in), {k}});
+      vec<int> one{k};
+      run_hook(*key.program, v, h, one, {});
+      k = one[0];
     }
     return k;
+  }
+  /// Hooks of node i that see several gradients: those that they write, and those that they read.
+  void run_node_hooks(hook_kind kind, int i, vec<int>& written, const vec<int>& read) {
+    const node_key& key = r_.node_at(i);
+    for (int h = 0; h < key.hook_count && fits_; ++h)
+      if (const hook_key& k = r_.hook_at(key.hooks + h); k.kind == kind) run_hook(*k.program, i, h, written, read);
+  }
+  void run_hook(const hook_program& p, int at, int number, vec<int>& written, const vec<int>& read) {
+    vec<int> in;
+    for (int i = 0; i < p.values; ++i) in.push(argument({capture_place::kind::bound, at, number, i}, true));
+    for (int i = 0; i < p.written + p.read; ++i) {
+      const int v = i < p.written ? written[i] : read[i - p.written];
+      fits_ = fits_ && v >= 0 && !values_[v].is_element;
+      in.push(v);
+    }
+    for (int i = 0; i < p.written; ++i) {
+      const chainable& link = p.link(i);
+      fits_ = fits_ && !records_ && link.link && link.primary == p.values + i && link.results == 1;
+      if (!fits_) return;
+      put_type(link.type);
+      steps_.push({&link, in, {written[i] = new_value()}});
+    }
   }
   /// Whether all that happens at a leaf is links of this chain.
   bool can_finish(int l) const {

@@ -131,7 +131,7 @@ class composer {
       const hook_key& key = r_.hook_at(first + h);
       if (key.kind != hook_kind::tensor || static_cast<int>(key.output) != output) continue;
       if (key.retains) events.push({capture_event::kind::retain, g.size(), v, h, {k}, {}});
-      else if (key.program) k = inline_hook(v, h, *key.program, k);
+      else if (key.program) k = inline_hook(v, h, *key.program, {k})[0];
       else k = call_hook(v, h, {k})[0];
     }
     for (int w = 0; w < asked_.size(); ++w) {
@@ -141,17 +141,28 @@ class composer {
     }
     return k;
   }
-  /// Hooks that see all gradients of a node, or that of a leaf.
-  vec<int> run_node_hooks(hook_kind kind, int v, vec<int> k, int first, int count) {
+  /// Hooks that see all gradients of a node, or that of a leaf; behind a node also those that it got.
+  vec<int> run_node_hooks(hook_kind kind, int v, vec<int> k, int first, int count, const vec<int>& got = {}) {
+    const bool is_behind = kind == hook_kind::node_post;
     for (int h = 0; h < count; ++h) {
       const hook_key& key = r_.hook_at(first + h);
       if (key.kind != kind) continue;
-      if (key.program && k.size() == 1) k = {k[0] < 0 ? -1 : inline_hook(v, h, *key.program, k[0])};
-      else k = call_hook(v, h, k);
+      vec<int> seen;
+      if (is_inlined(key, is_behind ? got.size() : k.size(), k.size())) {
+        for (int i = 0; i < key.program->written; ++i) seen.push(k[i]);
+        for (int i = 0; i < key.program->read; ++i) seen.push(got[i]);
+      }
+      const auto is_there = [](int one) { return one >= 0; };
+      if (seen.empty() || (std::any_of(seen.begin(), seen.end(), is_there) && !std::all_of(seen.begin(), seen.end(), is_there)))
+        k = call_hook(v, h, k);
+      else if (seen[0] >= 0) {
+        const vec<int> made = inline_hook(v, h, *key.program, seen);
+        std::copy(made.begin(), made.end(), k.begin());
+      }
     }
     return k;
   }
-  int inline_hook(int v, int number, const hook_program& p, int k) {
+  vec<int> inline_hook(int v, int number, const hook_program& p, const vec<int>& gradients) {
     const graph from = p.graph.thaw();
     vec<int> in;
     for (int i = 0; i < p.values; ++i) {
@@ -159,12 +170,13 @@ class composer {
       const shape s = at < 0 ? shape{} : from.shape_of(at);
       in.push(at < 0 ? -1 : argument({capture_place::kind::bound, v, number, i}, from.op(at).kit, g.intern(s)));
     }
-    in.push(k);
+    for (int k : gradients) in.push(k);
     mark(v);
-    const int before = g.size(), result = splice(g, from, in)[0];
+    const int before = g.size();
+    const vec<int> made = splice(g, from, in);
     hooks.push({before, g.size(), v, number});
     mark(v);
-    return result;
+    return made;
   }
   /// What hooks do when a gradient has been accumulated: updates that are traced are copied in, and what they write is assigned.
   void update(int l, int gradient) {
@@ -218,10 +230,10 @@ class composer {
     const detail::backward_piece* const piece = pieces_.find(key.program);
     const std::uint64_t arrived = piece ? at_.seeds_of(i, *piece) : 0;
     const bool is_looked_into = piece && !key.is_packed && v.outputs == key.program->outputs;
-    vec<int> out;
-    if (!is_looked_into) out = call_function(i);
-    else if (arrived) out = copy_piece(i, *piece);
-    if (pass_) out = run_node_hooks(hook_kind::node_post, i, out, key.hooks, key.hook_count);
+    vec<int> got, out;
+    if (!is_looked_into) out = call_function(i, got);
+    else if (arrived) out = copy_piece(i, *piece, got);
+    if (pass_) out = run_node_hooks(hook_kind::node_post, i, out, key.hooks, key.hook_count, got);
     mark(i);
     forget(i);
     for (int j = 0; j < out.size(); ++j)
@@ -236,7 +248,7 @@ class composer {
     forget(i);
     at_.run(i, nullptr);
   }
-  vec<int> copy_piece(int i, const detail::backward_piece& piece) {
+  vec<int> copy_piece(int i, const detail::backward_piece& piece, vec<int>& arrived) {
     const node_key& key = r_.node_at(i);
     const int kept = piece.kept.size();
     int extent = 0;
@@ -250,7 +262,7 @@ class composer {
       const int value = o < 0 ? -1 : value_at(i, o, piece.g.op(k).kit, g.intern(shape_of(k)));
       if (value >= 0) g.syms.unify(shape_of(k), g.shape_of(value));
     }
-    const vec<int> arrived = run_node_hooks(hook_kind::node_pre, i, arrivals_of(i), key.hooks, key.hook_count);
+    arrived = run_node_hooks(hook_kind::node_pre, i, arrivals_of(i), key.hooks, key.hook_count);
     for (int s = 0; s < piece.seeds.size(); ++s) {
       const int k = piece.g.input(kept + s), value = piece.seeds[s] < 0 ? -1 : arrived[piece.seeds[s]];
       in[kept + s] = value >= 0 ? value : piece.g.op(k).kit->literal(g, g.intern(shape_of(k)), 0);
@@ -272,10 +284,10 @@ class composer {
     }
     return all;
   }
-  vec<int> call_function(int i) {
+  vec<int> call_function(int i, vec<int>& arrived) {
     const node_key& key = r_.node_at(i);
     capture_event e{capture_event::kind::function, 0, i, 0, {}, {}};
-    e.in = run_node_hooks(hook_kind::node_pre, i, arrivals_of(i), key.hooks, key.hook_count);
+    arrived = e.in = run_node_hooks(hook_kind::node_pre, i, arrivals_of(i), key.hooks, key.hook_count);
     e.before = g.size();
     for (int j = 0; j < key.program->edges; ++j) {
       const edge_key& to = r_.edge_at(i, j);
@@ -326,16 +338,18 @@ class composer {
     const visit& v = r.visit_at(i);
     if (!v.needed || key.is_packed || v.outputs != key.program->outputs || !pieces.find(key.program)) return false;
     for (int h = 0; h < key.hook_count; ++h)
-      if (const hook_key& k = r.hook_at(key.hooks + h); !k.retains && !is_inlined(k, v.outputs)) return false;
+      if (const hook_key& k = r.hook_at(key.hooks + h); !k.retains && !is_inlined(k, v.outputs, key.program->edges)) return false;
     return true;
   }
-  /// Whether a hook is traced, and sees one gradient.
-  static bool is_inlined(const hook_key& k, int outputs) {
-    return k.program && (k.kind == hook_kind::tensor || (k.kind == hook_kind::node_pre && outputs == 1));
+  /// Whether a hook is traced, and sees all that it could see where gradients are only numbered.
+  static bool is_inlined(const hook_key& k, int outputs, int edges) {
+    if (!k.program || k.kind == hook_kind::tensor) return k.program;
+    if (k.kind == hook_kind::node_post) return k.program->written == edges && k.program->read <= outputs;
+    return k.kind == hook_kind::node_pre && k.program->written <= outputs && (k.program->written > 1 || outputs == 1);
   }
   static bool has_traced_hooks_only(const recording& r, int first, int count, int outputs = 1) {
     for (int h = 0; h < count; ++h)
-      if (!is_inlined(r.hook_at(first + h), outputs)) return false;
+      if (const hook_key& k = r.hook_at(first + h); !is_inlined(k, outputs, 0) || k.program->written > 1) return false;
     return true;
   }
   /// Whether all that happens at a leaf is traced hooks and an accumulation.
@@ -347,7 +361,7 @@ class composer {
   static bool is_traced(const recording& r, int l) {
     const leaf_key& key = r.leaf_at(l);
     for (int h = 0; h < key.hook_count; ++h)
-      if (const hook_key& k = r.hook_at(key.hooks + h); !is_inlined(k, 1) && (!k.program || k.kind != hook_kind::post_accumulate))
+      if (const hook_key& k = r.hook_at(key.hooks + h); !is_inlined(k, 1, 0) && (!k.program || k.kind != hook_kind::post_accumulate))
         return false;
     return r.options().accumulates && r.visit_at(l).needed && !r.visit_at(l).wanted;
   }
