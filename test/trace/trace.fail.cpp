@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -88,6 +89,18 @@ int main() {
     return b;
   })(x, 2.f);
 #elif EBB_CASE == 17
+  // EXPECT: E0110 a traced function uses an array that is not its argument
+  auto r = ebb::compile([](auto a) { return a * ebb::tensor<float, 3>{1, 2, 3}; })(x);  // LINE
+#elif EBB_CASE == 18
+  // EXPECT: E0110 pass it to the function
+  auto r = ebb::grad([](auto a) { return ebb::dot(a, std::array<float, 3>{1, 2, 3}); })(x);  // LINE
+#elif EBB_CASE == 19
+  // EXPECT: E0110 a traced function uses an array that is not its argument
+  auto r = ebb::compile([](auto a) {
+    a += ebb::tensor<float, 3>{1, 2, 3};  // LINE
+    return a;
+  })(x);
+#elif EBB_CASE == 20
   ebb::tensor<int, 3> counts{1, 2, 3};
   // EXPECT: E0133 a compound assignment cannot change dtype or extents
   counts *= 2.5;  // LINE

@@ -13,6 +13,9 @@ template <class A>
 concept in_trace = is_term<A> || is_term_under<A>;
 template <class A>
 concept traceable = in_trace<A> || number<A>;
+/// Terms, and an array that is none: refused with a sentence.
+template <class... A>
+concept terms_and_arrays = (in_trace<A> || ...) && !(traceable<A> && ...) && ((traceable<A> || arrays<A>) && ...);
 
 namespace detail {
 
@@ -144,6 +147,23 @@ constexpr auto apply_function(F, const A&... a) {
   detail::ask_contexts<F>(*detail::graph_of(a...), a...);
   if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), function::apply(detail::as_argument(a)...).id};
   else return term<typename result::value_type>{};
+}
+
+namespace detail {
+
+template <class First, class... Rest>
+constexpr auto first_in_trace(const First& first, const Rest&... rest) {
+  if constexpr (in_trace<First>) return first;
+  else return first_in_trace(rest...);
+}
+
+}  // namespace detail
+
+template <class F, class... A>
+  requires terms_and_arrays<A...>
+constexpr auto apply_function(F, const A&... a) {
+  static_assert(!terms_and_arrays<A...>, "[ebb E0110] a traced function uses an array that is not its argument: pass it to the function");
+  return detail::first_in_trace(a...);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -18,9 +18,10 @@ inline constexpr bool has_operators<tensor<T, E...>> = true;
 template <class T, std::size_t... E>
 inline constexpr bool has_operators<view<T, E...>> = true;
 
-/// A and B can stand on both sides of an operator: both while tracing, or both as arrays.
+/// A and B can stand on both sides of an operator: both while tracing, or both as arrays. One of each is refused there, with a sentence.
 template <class A, class B>
-concept operator_pair = (has_operators<A> || has_operators<B>) && ((traceable<A> && traceable<B>) || arrays<A, B>);
+concept operator_pair =
+    (has_operators<A> || has_operators<B>) && ((traceable<A> && traceable<B>) || arrays<A, B> || terms_and_arrays<A, B>);
 
 template <class A, class B>
   requires operator_pair<A, B>
