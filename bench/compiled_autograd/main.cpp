@@ -1,7 +1,7 @@
 // bench/compiled_autograd/main.cpp — backwards that are captured, against the plain engine and against loops written by hand.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.compiled_autograd [--smoke] [table...]      look_up tutorial work chains network capture; all if none is named
+//   bench.compiled_autograd [--smoke] [table...]      look_up tutorial work recorded chains network capture; all if none is named
 //
 // Times are medians of rounds in which all candidates of a row run in turns; a ratio is the median of the rounds' ratios. Graphs are made
 // outside of the timer. In parentheses stands the goal; a star says that it is missed. Results are compared bit for bit first.
@@ -50,6 +50,7 @@ int main(int count, char** arguments) {
   table("look_up", bench::look_up);
   table("tutorial", bench::tutorial);
   table("work", bench::work);
+  table("recorded", bench::recorded);
   table("chains", bench::chains);
   table("network", bench::network);
   table("capture", bench::capture);

@@ -129,4 +129,40 @@ void work(session& s) {
   }
 }
 
+void recorded(session& s) {
+  std::printf("\nthe same with a graph of the backward (create_graph), over the plain backward without one\n");
+  std::printf("%9s %11s %17s %17s\n", "n", "plain us", "with a graph/", "merged/");
+  for (const std::size_t n : {16u, 1'000u, 10'000u, 100'000u, 1'000'000u}) {
+    if (s.smoke && n > 100'000) continue;
+    const data d(n);
+    const load l = load::of(16 * n + 1000, 2000 + 0.5 * static_cast<double>(n), s.smoke);
+    std::vector<graph> graphs(l.graphs);
+    const auto gradient = [&](std::size_t i, bool creates) {
+      return creates ? ebb::grad(graphs[i].out, ebb::wrt(d.x), {.seeds = {d.seed}, .create_graph = true}).value()
+                     : ebb::grad(graphs[i].out, ebb::wrt(d.x), {.seeds = {d.seed}}).value();
+    };
+    const auto time = [&](bool creates) {
+      return nanoseconds(l, [&](std::size_t i) { graphs[i] = {}, graphs[i] = d.record(false); }, [&](std::size_t i) { gradient(i, creates); });
+    };
+    const auto plain = [&](bool creates) {
+      const ebb::compiled_autograd::disable scope;
+      return time(creates);
+    };
+    const auto merged = [&] {
+      const ebb::compiled_autograd::enable scope;
+      return time(true);
+    };
+    graphs[0] = d.record(false);
+    const array want = gradient(0, false);
+    for (int run = 0; run < 2; ++run) {
+      const ebb::compiled_autograd::enable scope;
+      graphs[0] = d.record(false);
+      s.check(gradient(0, true) == want, "recorded", n);
+    }
+    const samples t(s.rounds(n), {[&] { return plain(false); }, [&] { return plain(true); }, merged});
+    std::printf("%9zu %11.3f %17.2f %17.2f\n", n, 1e-3 * t.time(0), t.ratio(1, 0), t.ratio(2, 0));
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace bench
