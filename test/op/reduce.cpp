@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
+#include <ebb/graph/print.hpp>
+
 namespace {
 
 using golden::of;
@@ -111,6 +113,13 @@ TEST_CASE("logsumexp gives what PyTorch recorded") {
   // PyTorch's gradient is exp(x - out): it has the rounding of out, 1001, in its argument. Here it is exp(x - max) over its sum.
   golden::check<of<real, 4>>("reductions", "logsumexp_large", [](auto x) { return ebb::logsumexp<0>(x); }, {.value = 1, .grad = 1024});
   golden::check<golden::any_vector>("composite", "gradient_logsumexp", [](auto x) { return ebb::logsumexp<0>(2 * x); }, b);
+}
+
+TEST_CASE("a mean counts along each dyn axis, not all elements") {
+  const auto f = [](auto x) { return ebb::mean(x); };
+  CHECK(ebb::to_string(ebb::trace_of<decltype(f), ebb::term<float, ebb::dyn, 50, ebb::dyn>>::make()) ==
+        "a = input 0 : f32[n, 50, m]\nb = sum a over 0 1 2 : f32\nc = sum 1.0 over 0 : f32\nd = mul 50.0 c : f32\n"
+        "e = sum 1.0 over 0 : f32\nf = mul d e : f32\ng = div b f : f32\nreturn g\n");
 }
 
 TEST_CASE("reductions over no elements") {

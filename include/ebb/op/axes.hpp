@@ -95,16 +95,22 @@ constexpr operand<T> repeat(operand<T> x, operand<L> like, std::int64_t mask) {
 }
 
 /// Inside rules: the number of elements of x along the axes in `mask`, as a scalar of dtype T. A literal where it is known. Where it is
-/// not, the sum of ones of those extents: what it depends on is a shape, never the elements of x.
+/// not, that times the sum of ones along each dyn axis: what it depends on is a shape, never the elements of x.
 template <class T, class X>
 constexpr operand<T> count_along(operand<X> x, std::int64_t mask) {
   if (x.is_refused()) return {x.g, x.id};
   graph& g = *x.g;
-  const shape counted = without_axes(x.extents(), ~mask), scalar;
-  const int n = volume_of(g.syms, counted);
-  const auto ones = static_cast<std::int64_t>(literal_bits<T>(n >= 0 ? n : 1));
-  const operand<T> one{&g, emit_as<op::literal, T>(g, g.intern(n >= 0 ? scalar : counted), {}, {ones})};
-  return n >= 0 ? one : sum_over(one, axis_run(0, counted.rank));
+  const auto filled = [&g](const shape& s, int value) {
+    return operand<T>{&g, emit_as<op::literal, T>(g, g.intern(s), {}, {static_cast<std::int64_t>(literal_bits<T>(value))})};
+  };
+  const shape counted = g.syms.find(without_axes(x.extents(), ~mask));
+  int known = 1;
+  for (int axis = 0; axis < counted.rank; ++axis)
+    if (counted.e[axis] >= 0) known *= counted.e[axis];
+  operand<T> count = filled({}, known);
+  for (int axis = 0; axis < counted.rank && known > 0; ++axis)
+    if (counted.e[axis] < 0) count = count * sum_over(filled(axes_between(counted, axis, axis + 1), 1), 1);
+  return count;
 }
 
 }  // namespace ebb::inline EBB_ABI
