@@ -20,7 +20,7 @@ class spelled {
   template <class... Number>
   constexpr explicit spelled(std::string_view function, Number... n) {
     put(function);
-    std::string_view before = "<";
+    [[maybe_unused]] std::string_view before = "<";
     ((put(before), put_number(n), before = ", "), ...);
     if (sizeof...(n) > 0) put(">");
   }
