@@ -28,6 +28,7 @@ struct tape_state {
   std::uint64_t hook_changes = 0;   // how often hooks came or went
   walk_lists* spare = nullptr;      // for walks to come, linked
   bool keeps_lists = false;         // until the thread ends
+  std::uintptr_t latest[4] = {};    // places of the last nodes, for node::ahead
 };
 
 namespace detail {
@@ -50,6 +51,7 @@ inline void put_on_tape(tape_state& t, node& n) {
   }
   n.key = static_cast<std::uint32_t>(key >> 32);
   n.sequence = t.sequence = s + 1;
+  n.ahead = std::exchange(t.latest[n.sequence % 4], reinterpret_cast<std::uintptr_t>(&n));
 }
 
 }  // namespace detail
