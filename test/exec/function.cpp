@@ -229,6 +229,13 @@ TEST_CASE("an inner extent that differs names the gradient's call") {
   CHECK(said.find("[5, 2]") != std::string::npos);
 }
 
+TEST_CASE("extents that differ name the hessian's call") {
+  constexpr auto product = [](auto a, auto b) { return ebb::sum(a * b); };
+  const tensor<float, dyn> x{1, 2, 3}, y{1, 2};
+  CHECK(test::says(test::raised([&] { ebb::hessian(product)(x, y); }), {"ebb::hessian: mul: the", "[3]", "[2]"}));
+  CHECK(test::says(test::raised([&] { ebb::jacobian<0, 1>([](auto a, auto b) { return a * b; })(x, y); }), {"ebb::jacobian: mul: the"}));
+}
+
 TEST_CASE("a row that is not there: found before the first result is written") {
   constexpr auto f = ebb::compile([](auto x, auto i) { return std::tuple{x + 1.f, ebb::take(x, i)}; });
   matrix x(4, 3);

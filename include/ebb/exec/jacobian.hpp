@@ -31,9 +31,13 @@ inline constexpr bool is_array_result = false;
 template <class T, std::size_t... E>
 inline constexpr bool is_array_result<term<T, E...>> = real_element<T>;
 
+/// The function whose jacobian is a hessian says so in messages.
+template <class F>
+inline constexpr const char* name_of_jacobian = "ebb::jacobian";
+
 template <class F, int... I>
 struct jacobian_spec {
-  static constexpr const char* name = "ebb::jacobian";
+  static constexpr const char* name = name_of_jacobian<F>;
   using refusal = single_or_tuple<std::tuple<refused_at<I>...>>;
   template <class... T>
   using trace = trace_of<F, T...>;
@@ -65,6 +69,12 @@ struct gradient_of {
 };
 template <class F, int I>
 struct entry_of<gradient_of<F, I>> : entry_of<F> {};
+template <class F, int I>
+inline constexpr const char* name_of_jacobian<gradient_of<F, I>> = "ebb::hessian";
+template <class C, class F, int I>
+inline constexpr const char* name_of_jacobian<entered<C, gradient_of<F, I>>> = "ebb::hessian";
+template <class C, class F, int I>
+inline constexpr const char* name_of_jacobian<variant<C, gradient_of<F, I>>> = "ebb::hessian";
 /// That of a region is one that may be called where the region may.
 template <class F, class... C, int I>
 struct gradient_of<region_in<F, C...>, I> {
