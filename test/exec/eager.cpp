@@ -14,6 +14,19 @@ struct excess : ebb::elementwise<2> {
   static constexpr std::string_view name = "excess";
   static constexpr auto value(auto x, auto y) { return x * y - x; }
 };
+struct farthest_from_zero : ebb::reduction {
+  static constexpr std::string_view name = "farthest";
+  template <class T>
+  static constexpr T identity() {
+    return T(0);
+  }
+  static constexpr auto value(auto accumulated, auto x) { return ebb::lane::maximum(accumulated, ebb::lane::abs(x)); }
+  static constexpr auto pull(auto g, auto x, auto out) {
+    const auto along = [&](auto y) { return ebb::broadcast_to(y, x.shape_number(), ebb::axis_run(0, x.rank())); };
+    return ebb::grads(ebb::where(ebb::equal(ebb::abs(x), along(out)), ebb::sign(x) * along(g), 0));
+  }
+};
+inline constexpr ebb::call<farthest_from_zero> farthest{};
 }  // namespace user
 
 namespace {
@@ -215,6 +228,14 @@ TEST_CASE("products and their derivatives, zeros among the factors") {
   CHECK(of_rows == ebb::tensor<float, 2, 3>{{6, 3, 2}, {0, 24, 0}});
   CHECK(ebb::prod(ebb::tensor<int, 3>{100000, 100000, 10}) == 100000000000);
   CHECK(ebb::prod(ebb::tensor<float, 0>{}) == 1);
+}
+
+TEST_CASE("a reduction of one's own goes over all axes where it is called") {
+  const ebb::tensor<double, ebb::dyn, 2> x{{1, -7}, {3, 2}};
+  CHECK(user::farthest(x) == 7);
+  CHECK(user::farthest(ebb::tensor<float>(-2.f)) == 2);
+  CHECK(ebb::compile([](auto a) { return ebb::map([](auto row) { return user::farthest(row); }, a); })(x) == ebb::tensor<double, 2>{7, 3});
+  CHECK(ebb::grad([](auto a) { return user::farthest(a * a); })(x) == ebb::tensor<double, ebb::dyn, 2>{{0, -14}, {0, 0}});
 }
 
 TEST_CASE("softmax runs along the last axis unless told otherwise") {

@@ -144,6 +144,24 @@ struct broadcasting {
   }
 };
 
+/// A reduction as a function: over all axes.
+template <class Op>
+struct reducing {
+  static constexpr std::string_view name = Op::name;
+  static constexpr precision autocast = Op::autocast;
+  template <class T>
+  static constexpr auto apply(operand<T> x) {
+    using Value = decltype(accepted<Op, T>());
+    if (!x.is_refused() && x.rank() == 0) {
+      shape one;
+      one.push(1);
+      x = reshape_to(x, x.g->intern(one));
+    }
+    const auto r = emit_on<Op>({0, x.is_refused() ? 0 : x.rank()}, cast_to<computed_in<Value>>(x));
+    return cast_to<typename Op::template result<Value>>(r);
+  }
+};
+
 /// What a function is called in messages: by its `name`, if it has one, else as its struct.
 template <class F>
 constexpr std::string_view name_of_called(std::type_identity<F>) {
@@ -161,6 +179,8 @@ template <class F>
 inline constexpr bool is_ours = signature_of<F>().find("T = ebb::") != std::string_view::npos;
 template <class Op>
 inline constexpr bool is_ours<broadcasting<Op>> = is_ours<Op>;
+template <class Op>
+inline constexpr bool is_ours<reducing<Op>> = is_ours<Op>;
 
 template <class F>
 struct function_of {
@@ -169,7 +189,7 @@ struct function_of {
 template <class F>
   requires requires { F::what; }
 struct function_of<F> {
-  using type = broadcasting<F>;
+  using type = std::conditional_t<F::what == kind::reduce, reducing<F>, broadcasting<F>>;
 };
 
 }  // namespace detail
