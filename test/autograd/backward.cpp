@@ -5,11 +5,8 @@
 #include <ebb/ebb.hpp>
 
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <vector>
-
-#if EBB_EXCEPTIONS
 
 namespace {
 
@@ -94,12 +91,12 @@ TEST_CASE("CA-34, CA-35: backward to some inputs runs only what leads there") {
 TEST_CASE("CA-32: the gradient of one leaf never runs the other branch") {
   const var x(array{1, 2}), y(array{3, 4});
   const var left = product(x, x), right = product(y, y);
-  right.register_hook([](const array&) -> void { throw std::runtime_error("nobody asked for this"); });
+  right.register_hook([](const array&) -> void { ebb::raise("nobody asked for this"); });
   const scalar out = total(product(left, right));
   const var g = ebb::grad(out, ebb::wrt(x), {.retain_graph = true});
   CHECK(g.value() == array{2 * 9., 4 * 16.});
   CHECK_FALSE(y.grad().defined());
-  CHECK_THROWS_AS(ebb::grad(out, ebb::wrt(y)), std::runtime_error);
+  if (EBB_EXCEPTIONS) CHECK(raised([&] { ebb::grad(out, ebb::wrt(y)); }) == "nobody asked for this");
 }
 
 TEST_CASE("CA-40: layers of 2 to 1 and 1 to 2, without a bias") {
@@ -296,9 +293,11 @@ TEST_CASE("what a backward refuses, and changes nothing") {
     CHECK(after([&] { free.backward(); }).find("has no history") != std::string::npos);
     CHECK(after([&] { ebb::grad(total(y), ebb::wrt(free)); }).find("no history") != std::string::npos);
   }
+#if EBB_EXCEPTIONS
   const var other(array{1});
   CHECK(after([&] { ebb::grad(total(y), ebb::wrt(x, other)); }).find("no output depends on variable 1") != std::string::npos);
   CHECK(after([&] { ebb::queue_callback([] {}); }).find("no backward is running") != std::string::npos);
+#endif
   CHECK(after([&] { product(x, var(array{1, 2, 3})); }).find("argument 0 is [2], argument 1 is [3]") != std::string::npos);
   CHECK(after([&] { product(x, var()); }).find("undefined") != std::string::npos);
 }
@@ -357,9 +356,3 @@ TEST_CASE("a chain of a million nodes needs no stack") {
   CHECK(x.grad().item() == 1);
   y = scalar();
 }
-
-#else  // refusals end the program
-
-TEST_CASE("what a backward refuses needs exceptions") { SUCCEED(); }
-
-#endif

@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#if EBB_EXCEPTIONS
-
 namespace {
 
 namespace ca = ebb::compiled_autograd;
@@ -469,9 +467,3 @@ TEST_CASE("fullgraph: what is opaque is an error that names it and its place, be
   CHECK(test::says(test::raised([&] { ebb::grad(total(h), ebb::wrt(w)); }), {"ebb::grad: fullgraph: the tensor_pre_hook of w"}));
   ca::reset();
 }
-
-#else  // refusals end the program
-
-TEST_CASE("captured graphs are looked at with exceptions") { SUCCEED(); }
-
-#endif

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#if EBB_EXCEPTIONS
-
 namespace {
 
 using ebb::ambient, ebb::as_recorded, ebb::autocast, ebb::backward_pass_autocast, ebb::backward_policies, ebb::bf16, ebb::off;
@@ -84,6 +82,7 @@ TEST_CASE("a region keeps the one policy that it has; a list without the chosen 
   CHECK(x.grad().defined());
 }
 
+#if EBB_EXCEPTIONS
 TEST_CASE("what is chosen is held against the context of the call") {
   const variable x(values(-2)), w(values(-3));
   const auto y = declared(x, w);
@@ -98,6 +97,7 @@ TEST_CASE("what is chosen is held against the context of the call") {
   }
   CHECK(w.grad().defined());
 }
+#endif
 
 TEST_CASE("a variant of a region declares what the region does") {
   constexpr auto both = ebb::compile<ambient<off, autocast<bf16>>, backward_policies<same_as_forward, as_recorded>>(layers);
@@ -213,12 +213,14 @@ TEST_CASE("in an autocast scope what does not depend on it is merged, what does 
         CHECK(plan_text.find("one chain in registers") != std::string::npos);
         CHECK((plan_text.find("node by node") != std::string::npos) == (follows || asks));
       }
+#if EBB_EXCEPTIONS
   const variable x(values(-2));
   const variable y = bent(bent(x));
   y.register_hook([](auto g) { return ebb::matmul(g, g); });  // says nothing of contexts
   for (const bool captured : {false, true})
     CHECK(test::says(test::raised([&] { ebb::backward(y, {.seeds = {values(1)}, .retain_graph = true, .compiled_autograd = captured}); }),
                      {"called in ebb::autocast<ebb::bf16>, which the function does not declare"}));
+#endif
 }
 
 TEST_CASE("the captured graph calls what runs under another policy") {
@@ -234,9 +236,3 @@ TEST_CASE("the captured graph calls what runs under another policy") {
   y.backward(matrix::ones());
   CHECK(shown.find("call_backward matmul+tanh+matmul") != std::string::npos);
 }
-
-#else
-
-TEST_CASE("what is refused needs exceptions") { SUCCEED(); }
-
-#endif

@@ -10,8 +10,6 @@
 #include <type_traits>
 #include <vector>
 
-#if EBB_EXCEPTIONS
-
 namespace {
 
 namespace ca = ebb::compiled_autograd;
@@ -243,7 +241,7 @@ TEST_CASE("CA-30, CA-42: a leaf that is used several times; what was there is ad
 TEST_CASE("CA-31, CA-32, CA-33, CA-34: what is asked for, and nothing else runs") {
   struct never {
     array forward(const array& x) const { return x; }
-    array backward(const array&) const { throw std::string("nobody asked for this"); }
+    array backward(const array&) const { ebb::raise("nobody asked for this"); }
   };
   CHECK(in_steps(3, [](int) {
     const var y(sample(4)), z(sample(4, 3)), a(sample(4, 8));
@@ -253,9 +251,9 @@ TEST_CASE("CA-31, CA-32, CA-33, CA-34: what is asked for, and nothing else runs"
     const var only = ebb::grad(out, ebb::wrt(y), {.retain_graph = true});
     ebb::backward(out, {.retain_graph = true, .inputs = {y, z}});
     CHECK_FALSE(a.grad().defined());
-    CHECK_THROWS_AS(out.backward(), std::string);
+    if (EBB_EXCEPTIONS) CHECK(test::raised([&] { out.backward(); }) == "nobody asked for this");
     return arrays{gy.value(), gz.value(), only.value(), grad_of(y), grad_of(z)};
-  }) == counted{4, 8});
+  }) == (EBB_EXCEPTIONS ? counted{4, 8} : counted{3, 6}));
 }
 
 TEST_CASE("CA-35: other inputs are another program; going back to known ones is none") {
@@ -301,7 +299,8 @@ TEST_CASE("CA-38, CA-39: a retained graph is walked by both engines in turn, and
   ebb::backward(out, {.compiled_autograd = true});
   CHECK(x.grad().value() == array{44});
   for (const bool captured : {false, true, false})
-    CHECK(test::says(test::raised([&] { ebb::backward(out, {.compiled_autograd = captured}); }), {"mul saved is gone", "retain_graph"}));
+    if (EBB_EXCEPTIONS)
+      CHECK(test::says(test::raised([&] { ebb::backward(out, {.compiled_autograd = captured}); }), {"mul saved is gone", "retain_graph"}));
   CHECK(x.grad().value() == array{44});
 }
 
@@ -378,6 +377,7 @@ TEST_CASE("CA-50, SW-15: four derivatives of a cube, captured; a second run is a
   ca::reset();
 }
 
+#if EBB_EXCEPTIONS
 TEST_CASE("CA-51: with anomalies looked for, nothing is captured, and the messages are the plain engine's") {
   ca::reset();
   const ca::enable scope;
@@ -396,6 +396,7 @@ TEST_CASE("CA-51: with anomalies looked for, nothing is captured, and the messag
   CHECK(counts().captures == 1);
   CHECK(w.grad().value()(0) == 0.25);
 }
+#endif
 
 TEST_CASE("CA-52: sizes are read in the run: the second program has no constant of the first") {
   CHECK(in_steps(4, [](int i) {
@@ -881,9 +882,3 @@ TEST_CASE("two leaves are not one, one is not two, however many") {
   CHECK(counts().hits >= 15);
   ca::reset();
 }
-
-#else  // refusals end the program
-
-TEST_CASE("PyTorch's cases need exceptions") { SUCCEED(); }
-
-#endif
