@@ -21,7 +21,10 @@ while [[ ${1:-} = --* ]]; do
 done
 filter=${1:-}
 
-case $preset in clang-*) packages+=("${preset%-O0}") ;; esac
+case $preset in
+  clang-*) packages+=("${preset%-O0}") ;;
+  asan | tsan) packages+=(clang-19 libclang-rt-19-dev) ;;
+esac
 need "${packages[@]}"
 
 # A name that begins with a folder's (or floors, headers, static) needs nothing else to be built.

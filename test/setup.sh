@@ -18,6 +18,7 @@ present() {
     libboost-dev) [ "$(header_version boost/version.hpp BOOST_VERSION)" -ge 107400 ] 2>/dev/null ;;
     libxsimd-dev) [ "$(header_version xsimd/config/xsimd_config.hpp XSIMD_VERSION_MAJOR)" -ge 8 ] 2>/dev/null ;;
     catch2) [ -n "$(header_version catch2/catch.hpp CATCH_VERSION_MAJOR)$(header_version catch2/catch_version_macros.hpp CATCH_VERSION_MAJOR)" ] ;;
+    libclang-rt-*) compgen -G "/usr/lib/llvm-${1//[!0-9]/}/lib/clang/*/lib/linux/*asan*" >/dev/null ;;
     clang-*) command -v "clang++-${1#clang-}" >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
