@@ -29,7 +29,7 @@ array_of<T> ramp(std::size_t n, double first, double step) {
   return array_of<T>::generate([&](std::size_t i) { return static_cast<T>(first + step * static_cast<double>(i)); }, n);
 }
 bool same_bits(const auto& a, const auto& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(*a.data())) == 0;
+  return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(*a.data())) == 0);
 }
 
 /// Some steps of training, captured or not: the values of all parameters behind each other, and their gradients.
