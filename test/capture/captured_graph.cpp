@@ -1,10 +1,7 @@
 // test/capture/captured_graph.cpp — what captured graphs look like, why one is captured once more, and what fullgraph refuses.
 // SPDX-License-Identifier: BSL-1.0
-#include "../catch.hpp"
+#include "shown.hpp"
 
-#include <ebb/ebb.hpp>
-
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +14,7 @@ using array = ebb::tensor<double, ebb::dyn>;
 using var = ebb::variable<double, ebb::dyn>;
 using scalar = ebb::variable<double>;
 using ebb::log_topic;
+using test::in_order;
 
 constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto plus = ebb::compile([](auto x, auto y) { return x + y; });
@@ -55,19 +53,6 @@ int count(const std::string& s, const std::string& what) {
   int n = 0;
   for (std::size_t at = 0; (at = s.find(what, at)) != std::string::npos; at += what.size()) ++n;
   return n;
-}
-/// Whether s holds these, one behind the other.
-bool in_order(const std::string& s, std::initializer_list<const char*> parts) {
-  std::size_t at = 0;
-  for (const char* part : parts) {
-    at = s.find(part, at);
-    if (at == std::string::npos) {
-      UNSCOPED_INFO("\"" << s << "\" lacks \"" << part << "\" at its place");
-      return false;
-    }
-    at += std::string(part).size();
-  }
-  return true;
 }
 var named(const char* name, array value = {1, 2}) {
   var v(std::move(value));

@@ -1,8 +1,6 @@
 // test/capture/chain.cpp — what becomes a link of a chain: traced hooks of nodes that see several gradients.
 // SPDX-License-Identifier: BSL-1.0
-#include "../catch.hpp"
-
-#include <ebb/ebb.hpp>
+#include "shown.hpp"
 
 #include <string>
 #include <tuple>
@@ -18,25 +16,7 @@ constexpr auto bend = ebb::compile([](auto x) { return ebb::tanh(x); });
 constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * y, x - y); });
 
-array sample(std::size_t n, std::size_t step) {
-  return array::generate([=](std::size_t i) { return 0.5 + 0.001 * static_cast<double>(i * step % 997); }, n);
-}
-
-std::string graph_text, plan_text;
-ebb::backend keep(const ebb::captured_graph& g) {
-  graph_text = to_string(g);
-  plan_text = to_string(ebb::captured_plan(g));
-  return ebb::backend::merge;
-}
-bool in_order(const std::string& text, const std::vector<std::string>& parts) {
-  std::size_t at = 0;
-  for (const std::string& p : parts) {
-    at = text.find(p, at);
-    if (at == std::string::npos) return false;
-    at += p.size();
-  }
-  return true;
-}
+array sample(std::size_t n, std::size_t step) { return test::sample<double>(n, step); }
 
 /// What a function of a length gives, plain and captured, for long arrays and short ones.
 template <class F>
@@ -44,12 +24,12 @@ void same_as_plain(F&& gradients_with_hooks, bool is_one_chain) {
   for (const std::size_t n : {1u, 700u}) {
     const auto plain = gradients_with_hooks(n);
     ca::reset();
-    const ca::enable scope({.compiler = keep});
-    INFO(n << "\n" << graph_text << plan_text);
+    const ca::enable scope({.compiler = test::keep_shown});
+    INFO(n << "\n" << test::shown_graph << test::shown_plan);
     CHECK((gradients_with_hooks(n) == plain));
     CHECK((gradients_with_hooks(n) == plain));
     CHECK(ebb::counters().compiled_autograd.hits == 1);
-    CHECK((plan_text.find("node by node") == std::string::npos) == is_one_chain);
+    CHECK((test::shown_plan.find("node by node") == std::string::npos) == is_one_chain);
   }
   ca::reset();
 }
@@ -65,7 +45,7 @@ TEST_CASE("a traced hook before a node with two outputs is a link, and stands in
     ebb::backward(std::tuple(p, product(q, y)), {.seeds = {sample(n, 11), sample(n, 13)}});
     return std::vector<array>{x.grad().value(), y.grad().value()};
   }, true);
-  CHECK(in_order(graph_text, {"call_hook_broadcast = ", "# pre_hook of mul+sub, traced", "call_hook_mul = ", "call_hook_add = "}));
+  CHECK(test::in_order(test::shown_graph, {"call_hook_broadcast = ", "# pre_hook of mul+sub, traced", "call_hook_mul = ", "call_hook_add = "}));
 }
 
 TEST_CASE("a traced hook behind a node reads what the node got and writes what its operands get") {
@@ -77,7 +57,7 @@ TEST_CASE("a traced hook behind a node reads what the node got and writes what i
     bend(p).backward(sample(n, 11));
     return std::vector<array>{x.grad().value(), y.grad().value()};
   }, true);
-  CHECK(in_order(graph_text, {"call_hook_mul = ", "# pre_hook of mul, traced", "call_hook_add = ", "# post_hook of mul, traced"}));
+  CHECK(test::in_order(test::shown_graph, {"call_hook_mul = ", "# pre_hook of mul, traced", "call_hook_add = ", "# post_hook of mul, traced"}));
 }
 
 TEST_CASE("a traced hook behind a node with one operand") {

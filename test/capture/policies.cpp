@@ -1,8 +1,6 @@
 // test/capture/policies.cpp — SW-5: regions that declare several autocast policies: compiled autograd chooses one of them, as part of its key.
 // SPDX-License-Identifier: BSL-1.0
-#include "../catch.hpp"
-
-#include <ebb/ebb.hpp>
+#include "shown.hpp"
 
 #include <cstring>
 #include <string>
@@ -177,13 +175,6 @@ TEST_CASE("what is kept for other policies goes through hooks on saved values as
 
 namespace {
 
-/// What a plan says of itself when it is captured.
-std::string plan_text;
-ebb::backend look(const ebb::captured_graph& g) {
-  plan_text = to_string(ebb::captured_plan(g));
-  return ebb::backend::merge;
-}
-
 /// An op of elements with a low policy: in a scope it computes in that dtype.
 constexpr auto low = [](auto g) { return ebb::cast<float>(ebb::matmul(g, ebb::cast<float>(g * 0.5f))) * 0.25f; };
 
@@ -208,10 +199,10 @@ TEST_CASE("in an autocast scope what does not depend on it is merged, what does 
         INFO("follows " << follows << ", hooked " << hooked << ", asks " << asks);
         ca::clear_cache();
         const gradients plain = run(false, follows, hooked, asks);
-        const ca::enable scope({.compiler = look});
+        const ca::enable scope({.compiler = test::keep_shown});
         for (int times = 0; times < 3; ++times) CHECK(same_bits(run(true, follows, hooked, asks), plain));
-        CHECK(plan_text.find("one chain in registers") != std::string::npos);
-        CHECK((plan_text.find("node by node") != std::string::npos) == (follows || asks));
+        CHECK(test::shown_plan.find("one chain in registers") != std::string::npos);
+        CHECK((test::shown_plan.find("node by node") != std::string::npos) == (follows || asks));
       }
 #if EBB_EXCEPTIONS
   const variable x(values(-2));

@@ -1,8 +1,6 @@
 // test/capture/recorded_group.cpp — merged backwards that leave a graph of themselves: the plain engine's gradients, and its graph.
 // SPDX-License-Identifier: BSL-1.0
-#include "../catch.hpp"
-
-#include <ebb/ebb.hpp>
+#include "shown.hpp"
 
 #include <string>
 #include <vector>
@@ -18,15 +16,7 @@ constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto quotient = ebb::compile([](auto x, auto y) { return x / y; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 
-array sample(std::size_t n, std::size_t step) {
-  return array::generate([=](std::size_t i) { return 0.5f + 0.001f * static_cast<float>(i * step % 997); }, n);
-}
-
-std::string plan_text;
-ebb::backend keep_plan(const ebb::captured_graph& g) {
-  plan_text = to_string(ebb::captured_plan(g));
-  return ebb::backend::merge;
-}
+array sample(std::size_t n, std::size_t step) { return test::sample<float>(n, step); }
 
 /// A few nodes with gradients that meet, with what else can be seen on the way, and the backward of a function of the gradients.
 struct results {
@@ -76,13 +66,13 @@ TEST_CASE("with create_graph, arrays short and long: gradients of three orders a
 }
 
 TEST_CASE("the plan of a recorded backward is one chain, which stores every gradient") {
-  const ca::enable scope({.compiler = keep_plan});
+  const ca::enable scope({.compiler = test::keep_shown});
   const var x(sample(5, 7)), y(sample(5, 31));
   const var t = bend(product(x, y));
   (void)ebb::grad(product(t, t), ebb::wrt(x), {.seeds = {array::ones(5)}, .create_graph = true});
-  const auto says = [](const std::string& s) { return plan_text.find(s) != std::string::npos; };
-  CHECK(says("one chain, each gradient stored and recorded: mul (NodeCall 1), tanh (NodeCall 2), mul (NodeCall 3)\n"));
-  CHECK(says("writes gradient 0 of mul (NodeCall 1), gradient 1 of mul (NodeCall 1), the gradient of tanh (NodeCall 2), "));
+  CHECK(test::in_order(test::shown_plan, {
+      "one chain, each gradient stored and recorded: mul (NodeCall 1), tanh (NodeCall 2), mul (NodeCall 3)\n",
+      "writes gradient 0 of mul (NodeCall 1), gradient 1 of mul (NodeCall 1), the gradient of tanh (NodeCall 2), "}));
   ca::reset();
 }
 

@@ -12,9 +12,11 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Two gradients of one thing: the first becomes the sum. If it throws, both are as they were.
-EBB_INLINE void meet(dtype type, const vertex& v, std::uint32_t output, gradient& a, gradient& b, const higher_order* graph) {
-  if (graph) return static_cast<void>(a = graph->sum(type, extents_of(v, output), a, b, nullptr));
+/// Two gradients of one thing: the first becomes the sum. If it throws, both are as they were. `known`: the sum's elements, or null; of
+/// those that are recorded.
+EBB_INLINE void meet(dtype type, const vertex& v, std::uint32_t output, gradient& a, gradient& b, const higher_order* graph,
+                     storage* known = nullptr) {
+  if (graph) return static_cast<void>(a = graph->sum(type, extents_of(v, output), a, b, known));
   add_to(type, a.value, b.value);
   if (a.from) a.from = nullptr, a.output = 0;
 }

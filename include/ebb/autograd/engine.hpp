@@ -96,7 +96,8 @@ struct pass_options {
 /// Gradients that somebody has computed and nobody has recorded yet, in the order in which a pass comes to them: those of the edges of its
 /// nodes, and what becomes of those that meet.
 struct computed_gradients {
-  objects<gradient> edges, sums;
+  objects<gradient> edges;
+  objects<storage> sums;
   std::size_t edge = 0, sum = 0;  // the next ones
 };
 
@@ -276,9 +277,8 @@ class backward_pass {
     else meet(*to.at, output, there, g);
   }
   [[gnu::noinline]] void meet(const vertex& v, std::uint32_t output, gradient& there, gradient& g) {
-    const dtype type = dtype_at(v, output);
-    if (!computed_) return detail::meet(type, v, output, there, g, options_.graph);
-    there = options_.graph->sum(type, extents_of(v, output), there, g, &computed_->sums[computed_->sum++].value);
+    storage* const known = computed_ ? &computed_->sums[computed_->sum++] : nullptr;
+    detail::meet(dtype_at(v, output), v, output, there, g, options_.graph, known);
   }
 
   // See [note: the order of hooks].

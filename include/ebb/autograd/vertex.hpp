@@ -121,7 +121,7 @@ struct node : vertex {
   const node_program* program = nullptr;
   std::atomic<packed_values*> packed = nullptr;  // saved values that a pack hook took; looked into by who is `exclusive`
   void* held = nullptr;             // what `release` knows
-  std::uintptr_t ahead = 0;         // where a node stands, or stood, that was made a few before: see come_closer
+  std::uintptr_t ahead = 0;         // where a node stands, or stood, that was made a few before: see fetch_ahead
 
   edge* edges() const { return reinterpret_cast<edge*>(const_cast<node*>(this) + 1); }
   storage* saved() const { return reinterpret_cast<storage*>(edges() + program->edges); }
@@ -131,7 +131,7 @@ struct node : vertex {
     return sizeof(node) + program->edges * sizeof(edge) + program->saved * sizeof(storage) + program->symbols * sizeof(std::size_t);
   }
   /// Who walks comes to that node soon: where the memory of nodes is scattered, it need not wait for each of them then.
-  EBB_INLINE void come_closer() const {
+  EBB_INLINE void fetch_ahead() const {
     __builtin_prefetch(reinterpret_cast<const void*>(ahead));
     __builtin_prefetch(reinterpret_cast<const void*>(ahead + 64));
   }

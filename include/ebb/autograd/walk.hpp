@@ -147,7 +147,7 @@ class walk {
     for (int number; (number = pop()) >= 0;) {
       own_->order.push(number);
       const node& n = node_at(number);
-      n.come_closer();
+      n.fetch_ahead();
       const int edges = n.program->edges;
       at(number).edges = own_->targets.size();
       int* to = own_->targets.extend(edges);

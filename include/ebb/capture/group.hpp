@@ -252,6 +252,7 @@ class merged_group {
     if (g.from) g.from = nullptr, g.output = 0;
     g.defined = true;
   }
+
   vec<expectation> expected_;
   vec<capture_place> sources_;  // the arguments, slots by their number among all
   vec<int> slots_;     // of its nodes, with gradients that have come

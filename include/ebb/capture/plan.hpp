@@ -7,8 +7,8 @@
 // as the plain engine runs it, at its place.
 // Passes work on two levels. Each node's backward has been through all of them when it was compiled. Across nodes only what is dear is left
 // out: gradients that nobody needs are not stored, products that nobody needs not computed. There is not more to be found: sharing and
-// simplifying whole captured graphs takes away 13 of a thousand equations of random programs (test/capture/random_graphs.cpp), and none of
-// the tutorial's or the digits'; and an equation that runs as a block takes 4 to 8 times as long as one in a link.
+// simplifying whole captured graphs takes away 13 of a thousand equations of random programs, which test/capture/random_graphs.cpp counts;
+// and an equation that runs as a block takes several times as long as one in a link.
 #pragma once
 
 #include "graph_group.hpp"

@@ -29,12 +29,12 @@ class recorded_group final : public chain_group {
   static constexpr std::size_t dear = std::size_t{16} << 10;
 
   void publish(backward_pass& pass, group_scratch& s) override {
-    computed_gradients c{objects<gradient>(static_cast<std::size_t>(edges_)), {}};
+    computed_gradients c{objects<gradient>(static_cast<std::size_t>(edges_)), {}};  // edges that get nothing stay undefined
     for (int r = 0; r < s.results.size(); ++r) {
       const capture_place& to = interface_.results[r].to;
-      gradient g{std::move(s.results[r]), nullptr, 0, true};
-      if (to.is == capture_place::kind::edge) c.edges[static_cast<std::size_t>(first_edge_[to.at - first_] + to.number)] = std::move(g);
-      else c.sums.push_back(std::move(g));
+      storage& value = s.results[r];
+      if (to.is == capture_place::kind::sum) c.sums.push_back(std::move(value));
+      else c.edges[static_cast<std::size_t>(first_edge_[to.at - first_] + to.number)] = {std::move(value), nullptr, 0, true};
     }
     pass.know(std::move(c));
   }

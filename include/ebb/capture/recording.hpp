@@ -211,7 +211,7 @@ class recording {
     const visit* at = v;
     for (const node_key& key : nodes_) {
       const node& n = static_cast<const node&>(*(at++)->at);
-      n.come_closer();
+      n.fetch_ahead();
       if (n.program != key.program || n.sequence >= before) return false;
       before = n.sequence;
       for (const edge *e = n.edges(), *end = e + n.program->edges; e != end; ++e, ++k)
