@@ -5,6 +5,7 @@
 #include <ebb/ebb.hpp>
 
 #include <cmath>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -91,12 +92,16 @@ TEST_CASE("CA-34, CA-35: backward to some inputs runs only what leads there") {
 TEST_CASE("CA-32: the gradient of one leaf never runs the other branch") {
   const var x(array{1, 2}), y(array{3, 4});
   const var left = product(x, x), right = product(y, y);
-  right.register_hook([](const array&) -> void { ebb::raise("nobody asked for this"); });
+#if EBB_EXCEPTIONS
+  right.register_hook([](const array&) -> void { throw std::runtime_error("nobody asked for this"); });
+#endif
   const scalar out = total(product(left, right));
   const var g = ebb::grad(out, ebb::wrt(x), {.retain_graph = true});
   CHECK(g.value() == array{2 * 9., 4 * 16.});
   CHECK_FALSE(y.grad().defined());
-  if (EBB_EXCEPTIONS) CHECK(raised([&] { ebb::grad(out, ebb::wrt(y)); }) == "nobody asked for this");
+#if EBB_EXCEPTIONS
+  CHECK_THROWS_AS(ebb::grad(out, ebb::wrt(y)), std::runtime_error);
+#endif
 }
 
 TEST_CASE("CA-40: layers of 2 to 1 and 1 to 2, without a bias") {

@@ -760,7 +760,8 @@ TEST_CASE("node hooks on the tape are part of a graph of the backward") {
 
   const var z = product(x, x);
   z.grad_fn().register_prehook(first(times(2)));
-  if (EBB_EXCEPTIONS) CHECK(raised([&] { ebb::grad(total(z), ebb::wrt(x), {.create_graph = true}); }).find("use get_variable") != std::string::npos);
+  if (EBB_EXCEPTIONS)
+    CHECK(raised([&] { ebb::grad(total(z), ebb::wrt(x), {.create_graph = true}); }).find("use get_variable") != std::string::npos);
 
   const var w(array{5, 6});
   var u(array{1, 2});

@@ -102,6 +102,38 @@ TEST_CASE("2,000 with arrays of double among them, masks, and hooks that see sev
 
 TEST_CASE("1,000 with long arrays that are all recorded are, too") { check(variety::wide, 1000, as_recorded); }
 
+// See [note: what is merged].
+TEST_CASE("passes across nodes would take away less than 20 of a thousand equations") {
+  ca::reset();
+  static int before, after;
+  before = after = 0;
+  static constexpr auto computed = [](const ebb::graph& g) {
+    int n = 0;
+    for (int k = 0; k < g.size(); ++k) n += g.op(k).what != ebb::kind::input && g.op(k).what != ebb::kind::literal;
+    return n;
+  };
+  const ca::options look{.compiler = [](const ebb::captured_graph& captured) {
+    ebb::graph g = captured.equations();
+    for (const ebb::capture_event& e : captured.events())
+      for (const ebb::vec<int>* list : {&e.in, &e.out})
+        for (int k : *list)
+          if (k >= 0) g.out.push(k);
+    g = ebb::prune(g);
+    before += computed(g);
+    after += computed(ebb::prune(ebb::share(ebb::simplify(ebb::share(g)))));
+    return ebb::backend::merge;
+  }};
+  for (const variety v : {variety::narrow, variety::wide, variety::mixed})
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+      const ca::enable scope(look);
+      on_ebb_mixed(generator(seed, v).make()).run();
+    }
+  INFO(before << " equations, " << after << " behind the passes");
+  CHECK(before > 5000);
+  CHECK(1000 * (before - after) < 20 * before);
+  ca::reset();
+}
+
 // Threads: from here on the process has several.
 TEST_CASE("random programs in eight threads at once, each with a cache of its own") {
   constexpr int threads = 8, programs = 500;
