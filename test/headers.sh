@@ -17,6 +17,9 @@ first=$(awk -F '"' 'FNR == 1 { looking = 1 }
   xargs realpath -m --relative-to=. | sort -u)
 rest=$(comm -23 <(echo "$headers") <(echo "$first"))
 xargs -P 2 -I {} bash -c 'alone "$@"' _ {} "$@" <<<"$rest" 2>&1 || exit 1
-# And all of them bear to be included twice.
-sed 's/.*/#include <&>\n#include <&>/' <<<"$headers" | "$@" -I . -x c++ - || { echo 'not all headers can be included twice'; exit 1; }
+# And all of them bear to be included twice, in either order: a name of one header must not hide another's.
+for sorted in cat tac; do
+  $sorted <<<"$headers" | sed 's/.*/#include <&>\n#include <&>/' | "$@" -I . -x c++ - ||
+    { echo "not all headers can be included twice, in the order of $sorted"; exit 1; }
+done
 echo "$(wc -l <<<"$headers") headers compile alone, $(wc -l <<<"$first") of them as the first that another includes"

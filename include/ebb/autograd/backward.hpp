@@ -84,11 +84,11 @@ namespace detail {
 /// "1 root", "2 roots"
 inline std::string count_text(std::size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 /// "root 1 (loss)", or without the name if the user gave none.
-inline std::string named(const std::string& what, const vertex* v) {
+inline std::string with_name(const std::string& what, const vertex* v) {
   return v->hooks && !v->hooks->name.empty() ? what + " (" + v->hooks->name + ")" : what;
 }
-inline std::string named(const char* what, std::size_t number, const vertex* v) {
-  return named(what + std::string(" ") + std::to_string(number), v);
+inline std::string with_name(const char* what, std::size_t number, const vertex* v) {
+  return with_name(what + std::string(" ") + std::to_string(number), v);
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_history(const char* call, std::size_t number) {
@@ -96,11 +96,12 @@ inline std::string named(const char* what, std::size_t number, const vertex* v) 
 }
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_seed(const char* call, std::size_t number, const vertex* v, const any_tensor& root,
                                                               const any_tensor& seed) {
-  raise(std::string(call) + ": seed " + std::to_string(number) + " is " + seed.text() + ", its " + named("root", v) + " is " + root.text());
+  raise(std::string(call) + ": seed " + std::to_string(number) + " is " + seed.text() + ", its " + with_name("root", v) + " is " +
+        root.text());
 }
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_seed(const char* call, std::size_t number, const vertex* v,
                                                                  const any_tensor& root) {
-  raise(std::string(call) + ": a seed can be left out only for roots with one element; " + named("root", number, v) + " is " +
+  raise(std::string(call) + ": a seed can be left out only for roots with one element; " + with_name("root", number, v) + " is " +
         root.text());
 }
 
@@ -203,12 +204,12 @@ auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_option
   pass.prepare();
   for (std::size_t i = 0; i < wishes.size(); ++i)
     if (!o.allow_unused && !o.materialize_grads && !pass.reaches(wishes[i]))
-      raise("ebb::grad: no output depends on " + named("variable", i, &pass.asked(wishes[i])) +
+      raise("ebb::grad: no output depends on " + with_name("variable", i, &pass.asked(wishes[i])) +
             " of wrt; say allow_unused = true if that is meant");
   pass.run();
   for (std::size_t i = 0; i < wishes.size(); ++i)
     if (!o.allow_unused && !o.materialize_grads && !pass.taken(wishes[i]).defined)
-      raise("ebb::grad: no gradient arrived at " + named("variable", i, &pass.asked(wishes[i])) +
+      raise("ebb::grad: no gradient arrived at " + with_name("variable", i, &pass.asked(wishes[i])) +
             " of wrt; say allow_unused = true if that is meant");
   std::size_t next = 0;
   const auto taken = [&]<class X>(const X& x) -> X {
