@@ -137,7 +137,7 @@ class merged_group {
   /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
   /// Results go where the engine would have put them.
-  virtual void publish(backward_pass& pass, group_scratch& s);
+  inline virtual void publish(backward_pass& pass, group_scratch& s);  // said here too, or each file that includes it gets the class
 
   static bool is_retained(vertex& v, int output) {
     const exclusive alone(v);
