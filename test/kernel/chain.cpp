@@ -8,6 +8,7 @@
 #include "values.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace {
 
@@ -46,12 +47,12 @@ class session {
   int both() { return add_array(chain_use::both); }
   int element() {
     arrays_.push_back(std::make_unique<array<T>>(1, next_));
-    return add_place(chain_place::element(arrays_.back()->data()), chain_use::neither);
+    return add_place(chain_place::element(arrays_.back()->data()), std::nullopt);
   }
   int block() {
     blocks_.push_back(std::make_unique<block_memory>());
     arrays_.push_back(std::make_unique<array<T>>(0, next_));
-    return add_place(chain_place::block(blocks_.back().get()), chain_use::neither);
+    return add_place(chain_place::block(blocks_.back().get()), std::nullopt);
   }
 
   /// One that ends with its padding in front of a page that nobody may touch.
@@ -72,7 +73,7 @@ class session {
   }
   void add_store(int p, int to) {
     built_in(&links::add_store, p, [](T x, T y) { return y + x; });
-    code_.push_back(to);
+    push_place(to);
     model(to) = registers_;
   }
   /// Places: of all arguments but Primary, then of all results but Result.
@@ -81,9 +82,10 @@ class session {
     using the_link = ebb::chain_link<P, Primary, Result>;
     STATIC_REQUIRE(the_link::fits);
     STATIC_REQUIRE(std::is_same_v<typename the_link::element, T>);
-    REQUIRE(static_cast<int>(places.size()) + 1 == the_link::words);
-    code_.push_back(ebb::chain_word::of<T>(&the_link::run));
-    for (int p : places) code_.push_back(p);
+    REQUIRE(static_cast<int>(places.size()) == the_link::places);
+    push_link(&the_link::run);
+    for (int p : places) push_place(p);
+    REQUIRE((code_.end() - the_link::words)->function != nullptr);
 
     ebb::vec<ebb::extent_list> extents;
     std::vector<void*> in, out;
@@ -102,13 +104,25 @@ class session {
   }
 
   void run() {
-    code_.push_back(ebb::chain_word::of<T>(&links::end));
-    const int count = static_cast<int>(places_.size());
-    std::vector<char> memory(ebb::chain_arena_bytes(count) + 64 + 8, 'c');
+    push_link(&links::end);
+    std::vector<ebb::chain_array> named;
+    for (const bool writes : {true, false})
+      for (std::size_t w = 0; w < code_.size(); ++w)
+        if (const int p = place_of_[w]; p >= 0)
+          if (const auto use = use_[static_cast<std::size_t>(p)]; use && writes == ebb::detail::is_written(*use))
+            named.push_back({static_cast<int>(w), p, *use});
+    const int count = static_cast<int>(named.size());
+    const std::size_t arena_bytes = ebb::chain_arena_bytes(static_cast<int>(places_.size()), count);
+    std::vector<char> memory(arena_bytes + 64 + 8, 'c');
     char* arena = memory.data();
     while (reinterpret_cast<std::uintptr_t>(arena) % 64 != 0) ++arena;
-    ebb::run_chain<T>(code_.data(), places_.data(), use_.data(), count, n_, arena);
-    CHECK(arena[ebb::chain_arena_bytes(count)] == 'c');
+    const std::vector<ebb::chain_word> before = code_;
+    ebb::run_chain<T>(code_.data(), named.data(), count, n_ * sizeof(T), arena);
+    const auto same = [](const ebb::chain_word& x, const ebb::chain_word& y) {
+      return x.function == y.function && x.place.base == y.place.base && x.place.mask == y.place.mask;
+    };
+    CHECK(std::equal(code_.begin(), code_.end(), before.begin(), same));
+    CHECK(arena[arena_bytes] == 'c');
     CAPTURE(n_);
     for (const auto& a : arrays_) {
       for (std::size_t i = 0; i < array<T>::before; ++i) REQUIRE(a->memory.at_end()[i] == T(12345));
@@ -128,21 +142,34 @@ class session {
   };
   bool is_block(const std::unique_ptr<array<T>>& a) const {
     const auto number = static_cast<std::size_t>(&a - arrays_.data());
-    return use_[number] == chain_use::neither && places_[number].base != reinterpret_cast<char*>(a->data());
+    return !use_[number] && places_[number].base != reinterpret_cast<char*>(a->data());
   }
   int add_array(chain_use use) {
     arrays_.push_back(std::make_unique<array<T>>(n_, next_));
     return add_place(chain_place::array(arrays_.back()->data()), use);
   }
-  int add_place(chain_place p, chain_use use) {
+  int add_place(chain_place p, std::optional<chain_use> use) {
     places_.push_back(p);
     use_.push_back(use);
     return static_cast<int>(places_.size()) - 1;
   }
+  void push_link(ebb::chain_function<T> f) {
+    code_.push_back(ebb::chain_word::of<T>(f));
+    place_of_.push_back(-1);
+  }
+  /// The next place of the last link.
+  void push_place(int p) {
+    if (place_of_.back() >= 0) {
+      code_.push_back({});
+      place_of_.push_back(-1);
+    }
+    code_.back().place = places_[static_cast<std::size_t>(p)];
+    place_of_.back() = p;
+  }
   std::vector<T>& model(int p) { return arrays_[static_cast<std::size_t>(p)]->model; }
   void built_in(ebb::chain_function<T> f, int p, T (*value)(T, T)) {
-    code_.push_back(ebb::chain_word::of<T>(f));
-    code_.push_back(p);
+    push_link(f);
+    push_place(p);
     const std::vector<T>& y = model(p);
     for (std::size_t i = 0; i < n_; ++i) registers_[i] = value(registers_[i], y.size() == n_ ? y[i] : y.empty() ? T(0) : y[0]);
   }
@@ -154,8 +181,9 @@ class session {
   std::vector<std::unique_ptr<block_memory>> blocks_;
   std::vector<std::unique_ptr<test::guarded<bool>>> masks_;
   std::vector<chain_place> places_;
-  std::vector<chain_use> use_;
+  std::vector<std::optional<chain_use>> use_;  // of those that are arrays
   std::vector<ebb::chain_word> code_;
+  std::vector<int> place_of_;  // each word's, or -1
 };
 
 template <class T>

@@ -5,6 +5,7 @@
 #include "../base/vec.hpp"
 #include "../exec/chainable.hpp"
 
+#include <array>
 #include <utility>
 
 namespace ebb::inline EBB_ABI {
@@ -13,12 +14,17 @@ namespace ebb::inline EBB_ABI {
 struct chain_program {
   struct place {
     enum class kind : std::uint8_t { argument, element, result, block } is;
-    int number;  // of the argument or the result; of the block
+    int number;     // of the argument or the result; of the block
+    chain_use use;  // of an array
+    int word = -1;  // the first that names it
+
+    bool is_array() const { return is == kind::argument || is == kind::result; }
   };
+
   dtype type = dtype::f32;
-  vec<chain_word> code;
+  vec<chain_word> code;  // with the arrays' addresses left out
+  vec<int> place_of;     // each word's, or -1
   vec<place> places;
-  vec<chain_use> use;
   vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
   int blocks = 0;
 };
@@ -59,15 +65,25 @@ class chain_writer {
   static constexpr auto links =
       std::array{chain_links<T>::load, chain_links<T>::add, chain_links<T>::store, chain_links<T>::add_store, chain_links<T>::end};
   enum builtin { load, plus, store, plus_store, end };
-  void word(builtin which) {
-    if (p_.type == dtype::f64) p_.code.push(chain_word::of<double>(links<double>[which]));
-    else p_.code.push(chain_word::of<float>(links<float>[which]));
+  void word(const chain_word& w) {
+    p_.code.push(w);
+    p_.place_of.push(-1);
   }
-  void place_word(int number) { p_.code.push(chain_word(number)); }
+  void word(builtin which) {
+    word(p_.type == dtype::f64 ? chain_word::of<double>(links<double>[which]) : chain_word::of<float>(links<float>[which]));
+  }
+  /// The next place of the last link.
+  void place_word(int number) {
+    if (p_.place_of.back() >= 0) word(chain_word());
+    chain_program::place& p = p_.places[number];
+    const int at = p_.place_of.size() - 1;
+    p_.place_of[at] = number;
+    p_.code[at].place = p.is_array() ? chain_place::array(nullptr) : chain_place::block(nullptr);
+    if (p.word < 0) p.word = at;
+  }
 
-  int new_place(place_kind is, int number, chain_use use) {
-    p_.places.push({is, number});
-    p_.use.push(use);
+  int new_place(place_kind is, int number, chain_use use = chain_use::read) {
+    p_.places.push({is, number, use});
     return p_.places.size() - 1;
   }
   /// Where a value is, or will be, in memory.
@@ -75,10 +91,10 @@ class chain_writer {
     chain_value& x = values_[v];
     if (x.place >= 0) return x.place;
     if (x.argument >= 0)
-      return x.place = x.is_element ? new_place(place_kind::element, x.argument, chain_use::neither)
+      return x.place = x.is_element ? new_place(place_kind::element, x.argument)
                                     : new_place(place_kind::argument, x.argument, x.is_mask ? chain_use::mask : chain_use::read);
     if (x.result >= 0) return x.place = new_place(place_kind::result, x.result, chain_use::written);
-    if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++, chain_use::neither);
+    if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++);
     return x.place = free_.pop();
   }
   /// v, which is in registers, is in memory too.
@@ -122,7 +138,7 @@ class chain_writer {
     for (int a = 0; a < s.in.size(); ++a)
       if (a != primary && s.in[a] == current_) keep(current_);
     give_up_registers(s.in);
-    p_.code.push(s.link->link());
+    word(s.link->link());
     for (int a = 0; a < s.in.size(); ++a)
       if (a != primary) place_word(memory_of(s.in[a]));
     for (int o = 1; o < s.out.size(); ++o) {

@@ -13,16 +13,22 @@ class chain_group : public merged_group {
   chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b, std::size_t pays_from = 0)
       : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()), pays_from_(pays_from) {
     size_ = size_of(p_.type);
-    first_block_ = chain_arena_bytes(p_.places.size());
-    arena_ = first_block_ + static_cast<std::size_t>(p_.blocks) * chain_bytes;
     arguments_ = vec<reading>(interface_.arguments.size(), reading{});
-    place_of_result_ = vec<int>(interface_.results.size(), -1);
-    for (int i = 0; i < p_.places.size(); ++i) {
-      const chain_program::place& p = p_.places[i];
-      if (p.is == place_kind::block) blocks_.push(i);
-      else if (p.is == place_kind::result) place_of_result_[p.number] = i;
-      else arguments_[p.number] = {i, p.is == place_kind::element, p_.use[i] == chain_use::mask};
+    word_of_result_ = vec<int>(interface_.results.size(), -1);
+    for (const chain_program::place& p : p_.places) {
+      if (p.is == place_kind::block) blocks_.push(p.word);
+      else if (p.is == place_kind::result) word_of_result_[p.number] = p.word;
+      else arguments_[p.number] = {p.word, p.is == place_kind::element, p.use == chain_use::mask};
     }
+    for (const bool writes : {true, false})
+      for (int w = 0; w < p_.code.size(); ++w)
+        if (const int i = p_.place_of[w]; i >= 0) {
+          const chain_program::place& p = p_.places[i];
+          if (p.is_array() && (p.use == chain_use::written) == writes) arrays_.push({w, i, p.use});
+          if (writes && w != p.word) same_.push({w, p.word});
+        }
+    first_block_ = chain_arena_bytes(p_.places.size(), arrays_.size());
+    arena_ = first_block_ + static_cast<std::size_t>(p_.blocks) * chain_bytes;
     int calls = last - first;
     for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
     if (calls <= few_calls) gauge_ = gauge();
@@ -36,9 +42,9 @@ class chain_group : public merged_group {
   /// So many nodes, a hook counting as two, are as fast one by one where arrays are shorter than a step.
   static constexpr int few_calls = 3;
 
-  /// Where an argument is read, if it is.
+  /// Where an argument is read first, if it is.
   struct reading {
-    int place = -1;
+    int word = -1;
     bool is_element = false, is_mask = false;
   };
 
@@ -46,7 +52,7 @@ class chain_group : public merged_group {
   int gauge() const {
     for (const auto kind : {capture_place::kind::slot, capture_place::kind::leaf_gradient})
       for (int a = 0; a < arguments_.size(); ++a)
-        if (arguments_[a].place >= 0 && !arguments_[a].is_element && interface_.arguments[a].is == kind) return a;
+        if (arguments_[a].word >= 0 && !arguments_[a].is_element && interface_.arguments[a].is == kind) return a;
     return -1;
   }
   bool pays(walk& w) const override {
@@ -57,19 +63,16 @@ class chain_group : public merged_group {
   }
 
   bool run_program(backward_pass& pass, group_scratch& s) override {
-    s.places.shrink(0);
-    chain_place* const places = s.places.extend(p_.places.size());
+    chain_word* const code = p_.code.data();
+    const auto stands = [code](int word, void* at) { code[word].place.base = static_cast<char*>(at); };
     std::size_t bytes = 0;
     bool known = false;
     const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
     const auto take = [&](int argument, const group_source& x) {
       const reading& r = arguments_[argument];
-      if (r.place < 0) return true;
-      if (r.is_element) {
-        places[r.place] = chain_place::element(x.data());
-        return x.is_bound() || x.bytes() == size_;
-      }
-      places[r.place] = chain_place::array(x.array().data());
+      if (r.word < 0) return true;
+      stands(r.word, x.data());
+      if (r.is_element) return x.is_bound() || x.bytes() == size_;
       return agree(r.is_mask ? x.array().bytes() * size_ : x.array().bytes());
     };
     if (!gather(pass.vertices(), s, take)) return false;
@@ -81,12 +84,13 @@ class chain_group : public merged_group {
       const group_interface::result& x = interface_.results[r];
       if (x.shared >= 0) continue;
       *result = result_array(pass, s, x, bytes);
-      if (const int i = place_of_result_[r]; i >= 0) places[i] = chain_place::array(result->data());
+      if (const int w = word_of_result_[r]; w >= 0) stands(w, result->data());
     }
     char* const arena = s.arena.take(arena_);
     char* block = arena + first_block_;
-    for (int i : blocks_) places[i] = chain_place::block(std::exchange(block, block + chain_bytes));
-    const auto run = [&]<class T>(T) { run_chain<T>(p_.code.data(), places, p_.use.data(), p_.places.size(), bytes / size_, arena); };
+    for (int w : blocks_) stands(w, std::exchange(block, block + chain_bytes));
+    for (const auto& [word, first] : same_) code[word].place = code[first].place;
+    const auto run = [&]<class T>(T) { run_chain<T>(code, arrays_.data(), arrays_.size(), bytes, arena); };
     if (p_.type == dtype::f64) run(double{});
     else run(float{});
     return true;
@@ -95,7 +99,9 @@ class chain_group : public merged_group {
   chain_program p_;
   std::size_t size_, first_block_, arena_;
   vec<reading> arguments_;
-  vec<int> place_of_result_, blocks_;  // places
+  vec<int> word_of_result_, blocks_;
+  vec<std::pair<int, int>> same_;  // a word, and the first that names the same place
+  vec<chain_array> arrays_;
   int gauge_ = -1;
   std::size_t pays_from_;
 };

@@ -38,7 +38,6 @@ class group_source {
 struct group_scratch {
   vec<storage> held, results;
   vec<group_source> from;
-  vec<chain_place> places;
   vec<leaf*> locked;
   workspace arena;
 

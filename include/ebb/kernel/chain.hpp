@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: chains]
-// A chain is an array of words: the address of a link's function, the numbers of the places that it reads and writes, then the next link's.
-// A link takes eight registers of elements, changes them, and jumps to the next link: a tail call, for which the System V ABI passes eight
-// vectors in registers. So a gradient that runs through ten segments is neither stored nor loaded on its way, although nobody compiled the
-// ten together. The loop over the elements stands outside: where calls are not made jumps (g++ below -O2, sanitizers) the stack is as deep
-// as the chain is long, not as the arrays are.
+// A chain is an array of words: the address of a link's function and a place that it reads or writes, further places in words behind it,
+// then the next link's. A link takes eight registers of elements, changes them, and jumps to the next link: a tail call, for which the
+// System V ABI passes eight vectors in registers. So a gradient that runs through ten segments is neither stored nor loaded on its way,
+// although nobody compiled the ten together. The loop over the elements stands outside: where calls are not made jumps (g++ below -O2,
+// sanitizers) the stack is as deep as the chain is long, not as the arrays are.
+// Places stand in the code, which who runs it writes: one look at memory less for each than with a table of places, a tenth of a step.
 // Arrays are read in rising order, from one register to the next: falling addresses spoil the hardware's prefetch. g++ evaluates a call's
 // arguments from the last to the first, hence the braced lists, and its scheduler may turn the order again, hence in_order.
 #pragma once
@@ -40,34 +41,30 @@ struct chain_place {
   EBB_INLINE char* at(std::size_t i) const { return base + (i & mask); }
 };
 
-/// How a chain uses an array. Blocks and single elements: neither. A mask is read, one byte for each of the others' elements.
-enum class chain_use : std::uint8_t { neither = 0, read = 1, written = 2, both = 3, mask = 4 };
-
-union chain_word;
+struct chain_word;
 
 template <class T>
-using chain_function = void (*)(const chain_word* at, const chain_place* places, std::size_t i, simd::vector<T>, simd::vector<T>,
-                                simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>);
+using chain_function = void (*)(const chain_word* at, std::size_t i, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>,
+                                simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>);
 
-/// A link's function, or the number of a place: where it stands among the places, in bytes.
-union chain_word {
-  void (*function)();
-  std::size_t offset;
+/// A link's function and its first place, or a further place of the link before.
+struct chain_word {
+  void (*function)() = nullptr;
+  chain_place place;
 
-  chain_word() : offset(0) {}
-  chain_word(int place) : offset(static_cast<std::size_t>(place) * sizeof(chain_place)) {}
   template <class T>
-  static chain_word of(chain_function<T> f) {
-    chain_word w;
-    w.function = reinterpret_cast<void (*)()>(f);
-    return w;
-  }
+  static chain_word of(chain_function<T> f, chain_place first = {}) { return {reinterpret_cast<void (*)()>(f), first}; }
   template <class T>
   EBB_INLINE chain_function<T> link() const { return reinterpret_cast<chain_function<T>>(function); }
-  /// Where the place stands in a step that begins i bytes behind the first element.
-  EBB_INLINE char* address(const chain_place* places, std::size_t i) const {
-    return reinterpret_cast<const chain_place*>(reinterpret_cast<const char*>(places) + offset)->at(i);
-  }
+};
+
+/// How a chain uses an array. Masks are read, one byte for each of the others' elements.
+enum class chain_use : std::uint8_t { read = 1, written = 2, both = 3, mask = 4 };
+
+/// A word that names an array: which of the chain's arrays that is, and how they use it.
+struct chain_array {
+  int word, number;
+  chain_use use;
 };
 
 namespace detail {
@@ -90,55 +87,50 @@ class chain_code<T, std::index_sequence<I...>> {
   using vector_at = vector;
   static constexpr std::size_t count = static_cast<std::size_t>(simd::count_of<T>);
 
-  static EBB_INLINE T* address(const chain_word& w, const chain_place* places, std::size_t i) {
-    return reinterpret_cast<T*>(w.address(places, i));
-  }
+  static EBB_INLINE T* address(const chain_word& w, std::size_t i) { return reinterpret_cast<T*>(w.place.at(i)); }
 
  public:
   /// Registers = place.
-  static void load(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>...) {
-    const T* const from = address(at[1], places, i);
+  static void load(const chain_word* at, std::size_t i, vector_at<I>...) {
+    const T* const from = address(at[0], i);
     const vector y[] = {in_order(simd::load(from + I * count))...};
-    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, y[I]...);
+    EBB_TAIL_CALL return at[1].link<T>()(at + 1, i, y[I]...);
   }
   /// Registers = place + registers.
-  static void add(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
-    const T* const from = address(at[1], places, i);
+  static void add(const chain_word* at, std::size_t i, vector_at<I>... x) {
+    const T* const from = address(at[0], i);
     const vector y[] = {in_order(simd::load(from + I * count) + x)...};
-    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, y[I]...);
+    EBB_TAIL_CALL return at[1].link<T>()(at + 1, i, y[I]...);
   }
   /// Place = registers, which keep what they hold.
-  static void store(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
-    T* const to = address(at[1], places, i);
+  static void store(const chain_word* at, std::size_t i, vector_at<I>... x) {
+    T* const to = address(at[0], i);
     (simd::store(to + I * count, x), ...);
-    EBB_TAIL_CALL return at[2].link<T>()(at + 2, places, i, x...);
+    EBB_TAIL_CALL return at[1].link<T>()(at + 1, i, x...);
   }
   /// Second place = registers = first place + registers: an `add` and a `store` in one. The places may be of one array.
-  static void add_store(const chain_word* at, const chain_place* places, std::size_t i, vector_at<I>... x) {
-    const T* const from = address(at[1], places, i);
-    T* const to = address(at[2], places, i);
+  static void add_store(const chain_word* at, std::size_t i, vector_at<I>... x) {
+    const T* const from = address(at[0], i);
+    T* const to = address(at[1], i);
     const vector y[] = {in_order(simd::load(from + I * count) + x)...};
     (simd::store(to + I * count, y[I]), ...);
-    EBB_TAIL_CALL return at[3].link<T>()(at + 3, places, i, y[I]...);
+    EBB_TAIL_CALL return at[2].link<T>()(at + 2, i, y[I]...);
   }
-  static void end(const chain_word*, const chain_place*, std::size_t, vector_at<I>...) {}
+  static void end(const chain_word*, std::size_t, vector_at<I>...) {}
 
   /// One step. What the registers hold at first does not matter.
-  static EBB_INLINE void run(const chain_word* code, const chain_place* places, std::size_t i) {
-    code->link<T>()(code, places, i, vector_at<I>{}...);
-  }
+  static EBB_INLINE void run(const chain_word* code, std::size_t i) { code->link<T>()(code, i, vector_at<I>{}...); }
 };
 
 }  // namespace detail
 
-/// The links that are no programs: load, add and store with one place each, add_store with two, end.
+/// The links that are no programs: load, add and store with one place each, add_store with two, end with none.
 template <class T>
 using chain_links = detail::chain_code<T, std::make_index_sequence<chain_registers>>;
 
-/// How many bytes run_chain wants, a multiple of 64.
-constexpr std::size_t chain_arena_bytes(int place_count) {
-  const auto n = static_cast<std::size_t>(place_count);
-  return n * chain_bytes + detail::padded_bytes(n * sizeof(char*));
+/// How many bytes run_chain wants for so many arrays, which so many words name; a multiple of 64.
+constexpr std::size_t chain_arena_bytes(int arrays, int words) {
+  return static_cast<std::size_t>(arrays) * chain_bytes + detail::padded_bytes(static_cast<std::size_t>(words) * sizeof(char*));
 }
 
 namespace detail {
@@ -150,39 +142,40 @@ EBB_INLINE bool is_written(chain_use u) {
 /// The elements that are no whole step, behind all others. The step ends where the padding does, so that it is aligned; what it writes goes
 /// to blocks, of which only those elements are taken. Arrays that are shorter than a step are read from copies.
 template <class T>
-[[gnu::noinline]] void run_last_step(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
-                                     std::size_t bytes, char* arena) {
+[[gnu::noinline]] void run_last_step(chain_word* code, const chain_array* arrays, int count, std::size_t bytes, char* arena) {
   const std::size_t end = padded_bytes(bytes), step = end < chain_bytes ? end : chain_bytes, first = end - step;
   const std::size_t whole = bytes / chain_bytes * chain_bytes;
-  const auto block = [&](int p) { return arena + static_cast<std::size_t>(p) * chain_bytes; };
-  const auto of = [&](int p, std::size_t n) { return use[p] == chain_use::mask ? n / sizeof(T) : n; };
-  char** const original = reinterpret_cast<char**>(block(place_count));
-  for (int p = 0; p < place_count; ++p) {
-    const bool is_read = use[p] == chain_use::read || use[p] == chain_use::mask;
-    if (use[p] == chain_use::neither || (is_read && step == chain_bytes)) continue;
-    original[p] = places[p].base;
-    places[p] = chain_place::block(block(p));
-    if (use[p] == chain_use::written) continue;
-    std::memcpy(block(p), original[p] + of(p, first), of(p, step));
-    std::memset(block(p) + of(p, step), 0, of(p, chain_bytes - step));
+  const auto of = [](chain_use u, std::size_t n) { return u == chain_use::mask ? n / sizeof(T) : n; };
+  char** const original = reinterpret_cast<char**>(arena);
+  char* const blocks = arena + padded_bytes(static_cast<std::size_t>(count) * sizeof(char*));
+  int moved = 0;
+  for (; moved < count; ++moved) {
+    const chain_array& a = arrays[moved];
+    if (step == chain_bytes && !is_written(a.use)) break;
+    char* const block = blocks + static_cast<std::size_t>(a.number) * chain_bytes;
+    const char* const from = original[moved] = code[a.word].place.base;
+    code[a.word].place = chain_place::block(block);
+    if (a.use == chain_use::written) continue;
+    std::memcpy(block, from + of(a.use, first), of(a.use, step));
+    std::memset(block + of(a.use, step), 0, of(a.use, chain_bytes - step));
   }
-  chain_links<T>::run(code, places, first);
-  for (int p = 0; p < place_count; ++p)
-    if (is_written(use[p])) std::memcpy(original[p] + whole, block(p) + (whole - first), bytes - whole);
+  chain_links<T>::run(code, first);
+  for (int i = 0; i < moved; ++i) {
+    const char* const block = std::exchange(code[arrays[i].word].place, chain_place::array(original[i])).base;
+    if (is_written(arrays[i].use)) std::memcpy(original[i] + whole, block + (whole - first), bytes - whole);
+  }
 }
 
 }  // namespace detail
 
-/// Runs a chain on `count` elements. Arrays are as storage has them: aligned to 64 and readable, not written, to the next multiple of 64.
-/// An array that it writes is one place only, or one that is read and one that is written by a link that reads it first; no link reads in
-/// it what an earlier one wrote into another place. The arena, chain_arena_bytes(place_count) aligned to 64, serves the last step, and
-/// what `places` are then is that of copies.
+/// Runs a chain on so many bytes of T. Arrays are as storage has them: aligned to 64 and readable, not written, to the next multiple of 64.
+/// `named` are the words that name them, those first that are written. An array that it writes is one number only, or one that is read and
+/// one that is written by a link that reads it first; no link reads in it what an earlier one wrote by another number. The arena,
+/// chain_arena_bytes(...) aligned to 64, serves the last step, for which the code's arrays are copies there.
 template <class T>
-[[gnu::noinline]] void run_chain(const chain_word* code, chain_place* places, const chain_use* use, int place_count,
-                                 std::size_t count, char* arena) {
-  const std::size_t bytes = count * sizeof(T);
-  for (std::size_t i = 0; i + chain_bytes <= bytes; i += chain_bytes) chain_links<T>::run(code, places, i);
-  if (bytes % chain_bytes) detail::run_last_step<T>(code, places, use, place_count, bytes, arena);
+[[gnu::noinline]] void run_chain(chain_word* code, const chain_array* named, int count, std::size_t bytes, char* arena) {
+  for (std::size_t i = 0; i + chain_bytes <= bytes; i += chain_bytes) chain_links<T>::run(code, i);
+  if (bytes % chain_bytes) detail::run_last_step<T>(code, named, count, bytes, arena);
 #if defined(__AVX__)
   _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business
 #endif

@@ -8,7 +8,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// P as a link: argument number Primary arrives in the registers (-1: none does), result number Result leaves in them (-1: none, they keep
-/// what arrived). The function's words name a place for each other argument, then for each other result, in order.
+/// what arrived). The link's words name a place for each other argument, then for each other result, in order.
 template <class P, int Primary, int Result>
 class chain_link {
   using code = nest_step<P, 0>;
@@ -48,8 +48,9 @@ class chain_link {
   }();
 
   using element = std::conditional_t<fits && type == dtype::f64, double, float>;
+  static constexpr int places = P::arguments - (Primary >= 0) + P::results - (Result >= 0);
   /// How many words of a chain it takes.
-  static constexpr int words = 1 + P::arguments - (Primary >= 0) + P::results - (Result >= 0);
+  static constexpr int words = places > 0 ? places : 1;
 
  private:
   using vector = simd::vector<element>;
@@ -75,32 +76,32 @@ class chain_link {
     repeat<parts>([&]<int I>() EBB_PART_LAMBDA { x[I] = detail::in_order(through.part[I]); });
   }
 
-  /// The word that names the place of a buffer.
+  /// The word that names a buffer's place.
   static constexpr int word_of(int b) {
     const int number = buffer(b).number;
-    if (buffer(b).is == role::argument) return 1 + number - (Primary >= 0 && number > Primary);
-    return 1 + P::arguments - (Primary >= 0) + number - (Result >= 0 && number > Result);
+    if (buffer(b).is == role::argument) return number - (Primary >= 0 && number > Primary);
+    return P::arguments - (Primary >= 0) + number - (Result >= 0 && number > Result);
   }
   /// Where its arrays stand. Nobody looks at what travels in registers.
-  static EBB_PART typename code::pointers arrays(const chain_word* at, const chain_place* places, std::size_t i) {
+  static EBB_PART typename code::pointers arrays(const chain_word* at, std::size_t i) {
     void* to[P::plan.size.buffers + 1] = {};
     repeat<P::plan.size.buffers>([&]<int B>() EBB_PART_LAMBDA {
-      if constexpr (!is_primary(B) && !is_result(B)) to[B] = at[word_of(B)].address(places, is_mask(B) ? i / sizeof(element) : i);
+      if constexpr (!is_primary(B) && !is_result(B)) to[B] = at[word_of(B)].place.at(is_mask(B) ? i / sizeof(element) : i);
     });
     return typename code::pointers(nest_call{to});
   }
 
  public:
-  EBB_FLATTEN static void run(const chain_word* at, const chain_place* places, std::size_t i, vector a, vector b, vector c, vector d,
-                              vector e, vector f, vector g, vector h) {
+  EBB_FLATTEN static void run(const chain_word* at, std::size_t i, vector a, vector b, vector c, vector d, vector e, vector f, vector g,
+                              vector h) {
     static_assert(fits);
-    const auto p = arrays(at, places, i);
+    const auto p = arrays(at, i);
     vector x[] = {a, b, c, d, e, f, g, h};
     // Only what is small is written out: elsewhere a turn through memory costs nothing beside the rest, and compile time does.
     if constexpr (code::n.small) repeat<steps>([&]<int K>() EBB_PART_LAMBDA { step(p, K * lane_count, x + K * parts); });
     else
       for (int k = 0; k < steps; ++k) step(p, static_cast<std::size_t>(k * lane_count), x + k * parts);
-    EBB_TAIL_CALL return at[words].link<element>()(at + words, places, i, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
+    EBB_TAIL_CALL return at[words].link<element>()(at + words, i, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
   }
 };
 
