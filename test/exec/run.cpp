@@ -69,6 +69,50 @@ TEST_CASE("double and float in one nest") {
           terms<term<float, dyn>, term<double, dyn>>{});
 }
 
+TEST_CASE("a row that one step of lanes holds: all nests at once") {
+  constexpr auto spread = [](auto x, auto y) {  // five nests, of which two are numbers
+    const auto [value, slope] = ebb::value_and_grad([](auto z) { return ebb::logsumexp(z); })(x * y);
+    const auto share = ebb::softmax<0>(x);
+    return std::tuple{value, slope, share, ebb::sum(share * slope) > value, x < slope};
+  };
+  constexpr auto centred = [](auto x, auto y) {  // integers, and a flag for each element
+    const auto apart = x - ebb::max<0>(x);
+    return std::tuple{apart * y, ebb::any(apart == y), ebb::sum<0>(apart), apart < ebb::min<0>(y)};
+  };
+  using ebb::detail::one_step;
+  STATIC_REQUIRE(one_step<program_of<decltype(spread), term<double, dyn>, term<float, dyn>>>::possible);
+  STATIC_REQUIRE_FALSE(one_step<program_of<decltype(spread), term<double, dyn>, term<float, dyn>>>::always);
+  STATIC_REQUIRE(one_step<program_of<decltype(spread), term<float, 3>, term<float, 3>>>::always);
+  STATIC_REQUIRE_FALSE(one_step<program_of<decltype(spread), term<float, 33>, term<float, 33>>>::possible);
+  for (std::size_t n = 1; n <= ebb::lane_count + 1; ++n) {
+    check(spread, {of(n), of(n)}, terms<term<double, dyn>, term<float, dyn>>{});
+    check(spread, {of(n), of(n)}, terms<term<float, dyn>, term<float, dyn>>{});
+    check(centred, {of(n), of(n)}, terms<term<std::int32_t, dyn>, term<std::int32_t, dyn>>{});
+    check(centred, {of(n), of(n)}, terms<term<ebb::bfloat16, dyn>, term<ebb::bfloat16, dyn>>{});
+  }
+  check(spread, {of(0), of(0)}, terms<term<float, dyn>, term<float, dyn>>{});
+  check(spread, {of(1), of(1)}, terms<term<float, 1>, term<float, 1>>{});
+  check(spread, {of(3), of(3)}, terms<term<float, 3>, term<double, 3>>{});
+  check(spread, {of(ebb::lane_count), of(ebb::lane_count)}, terms<term<double, ebb::lane_count>, term<float, ebb::lane_count>>{});
+}
+
+TEST_CASE("a short row's results over its arguments") {
+  constexpr auto slope = ebb::value_and_grad([](auto x) { return ebb::logsumexp(x); });
+  std::vector<double> x(static_cast<std::size_t>(ebb::lane_count) + 3), want(x.size()), over(x.size());
+  for (std::size_t n = 1; n <= x.size(); ++n) {
+    for (std::size_t i = 0; i < n; ++i) over[i] = x[i] = static_cast<double>(i * i % 7) - 3;
+    const auto row = [n](std::vector<double>& of) { return std::span(of.data(), n); };
+    double value = 0, other = 0;
+    slope(ebb::into(value, row(want)), row(x));
+    slope(ebb::into(other, row(over)), row(over));
+    CHECK(other == value);
+    CHECK(over == want);
+    slope(ebb::into(x[n - 1], row(over)), row(x));
+    CHECK(x[n - 1] == value);
+    CHECK(over == want);
+  }
+}
+
 TEST_CASE("a sum over two loops: the rows begin in any lane") {
   for (const std::size_t m : numbers<0, 1, 2, 3, 5, 7, 15, 17, 31, 33, 47, 100, 4097>)
     for (const std::size_t n : numbers<0, 1, 2, 3, 40, 200>)

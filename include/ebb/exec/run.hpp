@@ -8,6 +8,7 @@
 
 #include "band.hpp"
 #include "check.hpp"
+#include "one_step.hpp"
 #include "program.hpp"
 #include "whole.hpp"
 #include "workspace.hpp"
@@ -163,11 +164,17 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
 /// called check_arguments. `call` is who is named in errors.
 template <class P>
 void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") {
-  if constexpr (detail::places_on_stack<P> && P::plan.size.places > 0) {
-    alignas(64) char places[detail::static_place_bytes<P> + 64];
-    detail::run_steps<P>(arguments, results, symbol, places, call);
-  } else {
-    detail::run_steps<P>(arguments, results, symbol, nullptr, call);
+  using short_rows = detail::one_step<P>;
+  if constexpr (short_rows::always) short_rows::run(arguments, results, short_rows::length(symbol));
+  else {
+    if constexpr (short_rows::possible)
+      if (const std::size_t n = short_rows::length(symbol); n > 0 && n <= lane_count) return short_rows::run(arguments, results, n);
+    if constexpr (detail::places_on_stack<P> && P::plan.size.places > 0) {
+      alignas(64) char places[detail::static_place_bytes<P> + 64];
+      detail::run_steps<P>(arguments, results, symbol, places, call);
+    } else {
+      detail::run_steps<P>(arguments, results, symbol, nullptr, call);
+    }
   }
 }
 

@@ -51,15 +51,6 @@ class nest_kernel {
     std::size_t index = 0, count = 0;  // elements of the current leaf so far; whole leaves
   };
 
-  template <auto Function>
-  struct combiner {
-    template <class V>
-    EBB_PART V operator()(V a, V b) const {
-      V r;
-      Function(&a, &b, nullptr, &r);
-      return r;
-    }
-  };
   /// f<R>(merge) for each reduction along the last loops.
   static EBB_PART void each_run(auto&& f) {
     repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {

@@ -51,4 +51,15 @@ struct cascade {
   }
 };
 
+/// An op's function as an operator on lanes: how a reduction merges what it has gathered.
+template <auto Function>
+struct combiner {
+  template <class V>
+  EBB_PART V operator()(V a, V b) const {
+    V r;
+    Function(&a, &b, nullptr, &r);
+    return r;
+  }
+};
+
 }  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,189 @@
+// ebb/exec/one_step.hpp — all nests of a program at once, where one step of lanes holds the whole row that they run over.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: one step for all nests]
+// Short rows take less time than what is around them: a nest's set-up, and loads under a mask, which wait until what was stored under one
+// is in the cache. So a small program whose nests all run over one row is compiled a second time for rows that one step of lanes holds:
+// what a nest hands on to the next one stays in registers, and only results are written. The equations are the same and in the same order,
+// and so is the tree of each reduction, most of whose accumulators hold the identity here. Hence the bits are the same.
+#pragma once
+
+#include "../base/repeat.hpp"
+#include "../kernel/nest_step.hpp"
+#include "../kernel/run_state.hpp"
+#include "../plan/step.hpp"
+
+#include <tuple>
+
+namespace ebb::inline EBB_ABI::detail {
+
+template <class P>
+class one_step {
+  static constexpr const auto& plan = P::plan;
+  static constexpr int nests = plan.size.nests;
+  template <int I>
+  using code = nest_step<P, I>;
+
+  // More would be worth less: what is saved is the same for each nest, what is compiled twice is not.
+  static constexpr int most_nests = 8, most_computes = 48;
+
+  static constexpr const nest& nest_at(int i) { return plan.nests[static_cast<std::size_t>(i)]; }
+  /// The number of elements of a shape; -1 where that is not known beforehand.
+  static constexpr std::ptrdiff_t known_volume(int number) {
+    const shape& s = P::shape_at(number);
+    std::ptrdiff_t r = 1;
+    for (int a = 0; a < s.rank; ++a) {
+      if (s.e[a] < 0) return -1;
+      r *= s.e[a];
+    }
+    return r;
+  }
+  static constexpr bool is_row(int i) { return known_volume(nest_at(i).shape) != 1; }
+
+  /// Where a buffer's value is made: a store or a reduction of a nest; nest -1 if it is an argument.
+  struct origin {
+    int nest = -1, at = -1;
+    bool reduced = false;
+  };
+  static constexpr origin origin_of(int buffer) {
+    for (int i = 0; i < nests; ++i) {
+      const nest& n = nest_at(i);
+      for (int s = 0; s < n.stores.count; ++s)
+        if (plan.stores[static_cast<std::size_t>(n.stores.first + s)].buffer == buffer) return {i, s, false};
+      for (int r = 0; r < n.reduces.count; ++r)
+        if (plan.reduces[static_cast<std::size_t>(n.reduces.first + r)].buffer == buffer) return {i, r, true};
+    }
+    return {};
+  }
+  /// A result has the first buffer of its memory, temporaries that stand there until it is written have others.
+  static constexpr bool is_result(int buffer) {
+    const auto of = [](int b) -> const plan_buffer& { return plan.buffers[static_cast<std::size_t>(b)]; };
+    if (of(buffer).is != plan_buffer::role::result) return false;
+    for (int b = 0; b < buffer; ++b)
+      if (of(b).is == plan_buffer::role::result && of(b).number == of(buffer).number) return false;
+    return true;
+  }
+
+  /// The nest that says over which row all run; -1 if they do not, or if it would not be worth it.
+  static constexpr int leader = [] {
+    if (plan.size.steps != nests || nests < 2 || nests > most_nests || plan.size.computes > most_computes) return -1;
+    if (plan.size.copies > 0 || plan.size.bands > 0) return -1;
+    for (int c = 0; c < plan.size.checks; ++c)
+      if (plan.checks[static_cast<std::size_t>(c)].after >= 0) return -1;
+    int r = -1;
+    for (int i = 0; i < nests; ++i) {
+      const nest& n = nest_at(i);
+      if (plan.steps[static_cast<std::size_t>(i)].nest != i || n.loops != 1) return -1;
+      if (is_row(i)) {
+        if (r < 0) r = i;
+        if (n.shape != nest_at(r).shape || known_volume(n.shape) == 0 || known_volume(n.shape) > lane_count) return -1;
+        for (int k = 0; k < n.reduces.count; ++k)
+          if (!plan.reduces[static_cast<std::size_t>(n.reduces.first + k)].run) return -1;
+      } else {
+        if (n.reduces.count > 0) return -1;
+        for (int l = 0; l < n.loads.count; ++l) {  // of a row only one that is reduced is a single element
+          const nest_load& x = plan.loads[static_cast<std::size_t>(n.loads.first + l)];
+          const origin o = x.source == nest_load::from::array ? origin_of(x.buffer) : origin{};
+          if (o.nest >= 0 && is_row(o.nest) && !o.reduced) return -1;
+        }
+      }
+    }
+    return r;
+  }();
+  template <int I>
+  static constexpr std::ptrdiff_t length_of = known_volume(nest_at(I).shape);
+
+  /// The arguments, then the results.
+  struct memory {
+    void* of[P::arguments + P::results + 1];
+
+    template <int B>
+    EBB_PART void* at() const {
+      constexpr plan_buffer b = plan.buffers[static_cast<std::size_t>(B)];
+      if constexpr (b.is == plan_buffer::role::argument) return of[b.number];
+      else if constexpr (is_result(B)) return of[P::arguments + b.number];
+      else return nullptr;
+    }
+  };
+
+  // What a nest hands on.
+  template <class, class>
+  struct values_of;
+  template <class Code, int... R>
+  struct values_of<Code, std::integer_sequence<int, R...>> {
+    typename Code::locals of;
+    std::tuple<typename Code::template reduced<R>...> reduced;
+  };
+  template <int I>
+  using values = values_of<code<I>, typename code<I>::reduces>;
+
+  template <int I, int L>
+  static EBB_PART void load(auto& all, const auto& p, auto part) {
+    constexpr nest_load e = code<I>::template load_at<L>;
+    constexpr origin o = e.source == nest_load::from::array ? origin_of(e.buffer) : origin{};
+    auto& v = std::get<I>(all).of;
+    if constexpr (o.nest < 0) code<I>::template load_one<L>(v, p, 0, part);
+    else {
+      auto& from = std::get<o.nest>(all);
+      auto& to = v.template at<e.to>();
+      if constexpr (o.reduced) to = std::remove_cvref_t<decltype(to)>::all(std::get<o.at>(from.reduced));
+      else to = from.of.template at<code<o.nest>::template store_at<o.at>.from>();
+    }
+  }
+  template <int I, int R>
+  static EBB_PART void reduce(auto& all, const auto& p, auto part) {
+    constexpr nest_reduce e = code<I>::template reduce_at<R>;
+    using T = typename code<I>::template reduced<R>;
+    leaf_lanes<T> x;
+    x.begin(code<I>::template identity<R>);
+    code<I>::template reduce_one<R>(std::get<I>(all).of, p, 0, &x.rest[0], part);
+    const T total = combine(x.rest, combiner<e.combine>{});
+    std::get<R>(std::get<I>(all).reduced) = total;
+    if constexpr (is_result(e.buffer)) *reinterpret_cast<T*>(p.red[R]) = total;
+  }
+  template <int I, int... Piece>
+  static EBB_PART void run_nest(auto& all, const memory& m, auto part, std::integer_sequence<int, Piece...>) {
+    using own = code<I>;
+    auto& v = std::get<I>(all).of;
+    const typename own::pointers p(m);
+    repeat<own::n.loads.count>([&]<int L>() EBB_PART_LAMBDA { load<I, L>(all, p, part); });
+    (own::template compute_piece<Piece>(v), ...);
+    repeat<own::n.stores.count>([&]<int S>() EBB_PART_LAMBDA {
+      if constexpr (is_result(own::template store_at<S>.buffer)) own::template store_one<S>(v, p, 0, part);
+    });
+    repeat<own::n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce<I, R>(all, p, part); });
+  }
+  template <int I>
+  static EBB_PART auto part_of([[maybe_unused]] std::size_t count) {
+    if constexpr (length_of<I> == 1) return one_lane{};
+    else if constexpr (length_of<I> == lane_count) return whole_step{};
+    else return first_lanes<false>{static_cast<int>(count)};
+  }
+  template <int... I>
+  static EBB_PART void run_nests(const memory& m, std::size_t count, std::integer_sequence<int, I...>) {
+    std::tuple<values<I>...> all;
+    (run_nest<I>(all, m, part_of<I>(count), typename code<I>::pieces{}), ...);
+  }
+  // All addresses are arguments, see [note: arguments in registers].
+  template <class... Address>
+  [[gnu::noinline]] EBB_FLATTEN static void run_all(std::size_t count, Address*... at) {
+    run_nests(memory{{at...}}, count, std::make_integer_sequence<int, nests>{});
+  }
+
+ public:
+  static constexpr bool possible = leader >= 0;
+  /// Whether every row is short.
+  static constexpr bool always = [] {
+    if constexpr (possible) return length_of<leader> > 0;
+    else return false;
+  }();
+
+  static EBB_INLINE std::size_t length(const std::size_t* symbol) { return typename code<leader>::extents(symbol).template at<0>(); }
+  static EBB_INLINE void run(void* const* arguments, void* const* results, std::size_t count) {
+    [&]<int... A, int... R>(std::integer_sequence<int, A...>, std::integer_sequence<int, R...>) EBB_LAMBDA {
+      run_all(count, arguments[A]..., results[R]...);
+    }(std::make_integer_sequence<int, P::arguments>{}, std::make_integer_sequence<int, P::results>{});
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::detail
