@@ -15,6 +15,7 @@
 #include "base/settings.hpp"
 #include "base/hash.hpp"
 #include "base/objects.hpp"
+#include "base/owned.hpp"
 #include "base/repeat.hpp"
 #include "base/text.hpp"
 #include "base/vec.hpp"

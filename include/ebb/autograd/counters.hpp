@@ -3,11 +3,12 @@
 #pragma once
 
 #include "../base/pool.hpp"
+#include "../base/vec.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <unordered_set>
 
 namespace ebb::inline EBB_ABI {
 
@@ -28,7 +29,13 @@ namespace detail {
 /// The programs that have run.
 struct graph_set {
   std::mutex mutex;
-  std::unordered_set<std::uintptr_t> graphs;
+  vec<std::uintptr_t> graphs;  // in order
+
+  void add(std::uintptr_t graph) {
+    if (std::binary_search(graphs.begin(), graphs.end(), graph)) return;
+    graphs.push(graph);
+    std::rotate(std::upper_bound(graphs.begin(), graphs.end() - 1, graph), graphs.end() - 1, graphs.end());
+  }
 
   static graph_set& of_process() {
     static graph_set s;
@@ -44,7 +51,7 @@ struct counter_state {
   void note(std::uintptr_t graph) {
     graph_set& s = graph_set::of_process();
     const std::lock_guard<std::mutex> alone(s.mutex);
-    s.graphs.insert(graph);
+    s.add(graph);
   }
   void note(const void* graph) { note(reinterpret_cast<std::uintptr_t>(graph)); }
 };
@@ -64,7 +71,7 @@ inline void clear_counters() {
   for (std::atomic<std::uint64_t>* n : {&c.captures, &c.compiles, &c.hits, &c.new_node_misses, &c.new_shape_misses, &c.evictions}) *n = 0;
   detail::graph_set& s = detail::graph_set::of_process();
   const std::lock_guard<std::mutex> alone(s.mutex);
-  s.graphs.clear();
+  s.graphs.shrink(0);
   ++c.clears;
   c.notes_graphs = true;
 }
@@ -73,7 +80,8 @@ inline counter_values counters() {
   detail::counter_state& c = detail::counting();
   detail::graph_set& s = detail::graph_set::of_process();
   const std::lock_guard<std::mutex> alone(s.mutex);
-  return {{c.captures, c.compiles, c.hits, c.new_node_misses, c.new_shape_misses, c.evictions}, s.graphs.size()};
+  return {{c.captures, c.compiles, c.hits, c.new_node_misses, c.new_shape_misses, c.evictions},
+          static_cast<std::uint64_t>(s.graphs.size())};
 }
 
 }  // namespace ebb::inline EBB_ABI

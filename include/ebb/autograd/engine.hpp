@@ -15,6 +15,7 @@
 #include "walk.hpp"
 
 #include "../base/objects.hpp"
+#include "../base/owned.hpp"
 #include "../base/settings.hpp"
 
 #include <any>
@@ -164,7 +165,7 @@ class backward_pass {
     if (visit& v = walk_.at(number); v.is_reached()) run_node(v);
   }
   /// What the next nodes give is this: they are recorded, and do not run.
-  void know(computed_gradients&& c) { computed_ = std::make_unique<computed_gradients>(std::move(c)); }
+  void know(computed_gradients&& c) { computed_ = make_owned<computed_gradients>(std::move(c)); }
   void record_computed(int first, int last) {
     for (int i = first; i < last; ++i) run_if_reached(i);
     computed_ = nullptr;
@@ -236,7 +237,7 @@ class backward_pass {
     std::unordered_map<const void*, std::any> states;
   };
   what_hooks_leave& extras() {
-    if (!extras_) extras_ = std::make_unique<what_hooks_leave>();
+    if (!extras_) extras_ = make_owned<what_hooks_leave>();
     return *extras_;
   }
   [[gnu::noinline]] void run_callbacks() {
@@ -379,8 +380,8 @@ class backward_pass {
   backward_pass* outer_;
   bool checks_;
   counted<captured_backward> captured_;
-  std::unique_ptr<what_hooks_leave> extras_;
-  std::unique_ptr<computed_gradients> computed_;
+  owned<what_hooks_leave> extras_;
+  owned<computed_gradients> computed_;
 };
 
 }  // namespace ebb::inline EBB_ABI

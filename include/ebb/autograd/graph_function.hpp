@@ -6,11 +6,11 @@
 #include "thread.hpp"
 
 #include "../base/objects.hpp"
+#include "../base/owned.hpp"
 #include "../exec/ambient.hpp"
 #include "../exec/blocks.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
 
 namespace ebb::inline EBB_ABI {
@@ -93,7 +93,7 @@ class graph_function : public node_program {
   vec<dtype> output_types_;
   const cast_context* const* followed_;
   std::once_flag once_[contexts];
-  std::unique_ptr<derived_backward> derived_[contexts];
+  owned<derived_backward> derived_[contexts];
 };
 
 /// A derivation that is ready to run: its forward half, its backward, and the extended one when it is first needed.
@@ -186,7 +186,7 @@ class derived_backward final : public twice_differentiable {
       if (g.out.size() != d_.edges.size())
         raise(std::string("ebb::backward: ") + name_ +
               " cannot be differentiated twice: a pull in it mentions an operand that it gives no gradient; use ebb::stop_gradient there");
-      extended_ = std::make_unique<graph_function>(g, name_);
+      extended_ = make_owned<graph_function>(g, name_);
     });
     return *extended_;
   }
@@ -197,7 +197,7 @@ class derived_backward final : public twice_differentiable {
   mutable graph_function backward_;
   vec<int> with_gradient_, saved_result_;
   mutable std::once_flag once_;
-  mutable std::unique_ptr<graph_function> extended_;
+  mutable owned<graph_function> extended_;
 };
 
 inline graph_function::graph_function(const graph& g, const char* node_name, const cast_context* const* followed)
@@ -219,7 +219,7 @@ inline graph_function::graph_function(const graph& g, const char* node_name, con
 
 inline const derived_backward& graph_function::derived() {
   std::call_once(once_[0], [&] {
-    derived_[0] = std::make_unique<derived_backward>(detail::derive(g_, detail::real_inputs(g_)), name);
+    derived_[0] = make_owned<derived_backward>(detail::derive(g_, detail::real_inputs(g_)), name);
     saved = static_cast<std::uint16_t>(derived_[0]->graphs().kept.size());
   });
   return *derived_[0];
@@ -228,7 +228,7 @@ inline const derived_backward& graph_function::derived_here() {
   const int now = followed_ ? current_context() : 0;
   if (now == 0) return derived();
   std::call_once(once_[now], [&] {
-    derived_[now] = std::make_unique<derived_backward>(detail::in_other_context(derived().graphs(), *followed_[now]), name);
+    derived_[now] = make_owned<derived_backward>(detail::in_other_context(derived().graphs(), *followed_[now]), name);
   });
   return *derived_[now];
 }

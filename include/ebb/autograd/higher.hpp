@@ -10,10 +10,12 @@
 #include "graph_function.hpp"
 #include "sum.hpp"
 
+#include "../base/owned.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 struct higher_order {
-  std::unique_ptr<const twice_differentiable> (*derive)(const segment_graphs&, const cast_context* other, const char* name);
+  owned<const twice_differentiable> (*derive)(const segment_graphs&, const cast_context* other, const char* name);
   gradient (*sum)(dtype, const extent_list&, gradient, gradient, storage* known);
 };
 
@@ -54,9 +56,8 @@ inline gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradi
   return r;
 }
 
-inline std::unique_ptr<const twice_differentiable> make_twice_differentiable(const segment_graphs& s, const cast_context* other,
-                                                                             const char* name) {
-  return std::make_unique<derived_backward>(other ? in_other_context(thaw(s), *other) : thaw(s), name);
+inline owned<const twice_differentiable> make_twice_differentiable(const segment_graphs& s, const cast_context* other, const char* name) {
+  return make_owned<derived_backward>(other ? in_other_context(thaw(s), *other) : thaw(s), name);
 }
 inline constexpr higher_order derivatives{make_twice_differentiable, recorded_sum};
 

@@ -7,6 +7,7 @@
 #include "vertex.hpp"
 
 #include "../base/objects.hpp"
+#include "../base/owned.hpp"
 
 #include <any>
 #include <memory>
@@ -40,7 +41,7 @@ inline objects<std::shared_ptr<saved_hooks>>& packing_scopes() {
 inline void pack_saved(node& n) {
   if (n.program->saved == 0) return;
   const recording_scope off(false);
-  auto packed = std::make_unique<packed_values>();
+  auto packed = make_owned<packed_values>();
   packed->hooks = packing_scopes().back();
   for (int i = 0; i < n.program->saved; ++i)
     packed->values.push_back(

@@ -129,8 +129,8 @@ class segment_node {
   static const twice_differentiable& twice(const node&, const higher_order* make) {
     static const auto derived = make->derive(graphs, nullptr, S::name);
     if constexpr (S::follows) {
-      static const std::unique_ptr<const twice_differentiable> other[] = {make->derive(graphs, &context_where<autocast<bf16>, S>, S::name),
-                                                                          make->derive(graphs, &context_where<autocast<f16>, S>, S::name)};
+      static const owned<const twice_differentiable> other[] = {make->derive(graphs, &context_where<autocast<bf16>, S>, S::name),
+                                                                make->derive(graphs, &context_where<autocast<f16>, S>, S::name)};
       if (const int now = current_context()) return *other[now - 1];
     }
     return *derived;

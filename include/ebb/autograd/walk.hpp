@@ -14,10 +14,10 @@
 #include "thread.hpp"
 #include "vertex.hpp"
 
+#include "../base/owned.hpp"
 #include "../base/vec.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <unordered_map>
 
 namespace ebb::inline EBB_ABI {
@@ -182,7 +182,7 @@ class walk {
     if (known_) return;
     for (const visit& v : own_->visits)
       if (v.at->pass.load(std::memory_order_relaxed) == &owner_) v.at->pass.store(nullptr, std::memory_order_release);
-    elsewhere_.reset();
+    elsewhere_ = nullptr;
   }
   EBB_INLINE int add(vertex& v) {
     const int number = size();
@@ -225,7 +225,7 @@ class walk {
     return -1;
   }
   [[gnu::noinline]] void enter_elsewhere(const vertex& v, int number) {
-    if (!elsewhere_) elsewhere_ = std::make_unique<std::unordered_map<const vertex*, int>>();
+    if (!elsewhere_) elsewhere_ = make_owned<std::unordered_map<const vertex*, int>>();
     elsewhere_->emplace(&v, number);
   }
 
@@ -282,7 +282,7 @@ class walk {
   int latest_ = -1;
   int used_ = 0;  // gradients
   bool finished_ = false;
-  std::unique_ptr<std::unordered_map<const vertex*, int>> elsewhere_;
+  owned<std::unordered_map<const vertex*, int>> elsewhere_;
 };
 
 }  // namespace ebb::inline EBB_ABI

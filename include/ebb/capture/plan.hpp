@@ -14,7 +14,7 @@
 #include "graph_group.hpp"
 #include "recorded_group.hpp"
 
-#include <memory>
+#include "../base/owned.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -54,7 +54,7 @@ class backward_plan {
  private:
   struct step {
     int first, last;
-    std::unique_ptr<merged_group> group;
+    owned<merged_group> group;
   };
 
   void add_single(int i) {
@@ -106,12 +106,12 @@ class backward_plan {
     composer c(r_, at, pieces);
     c.run(node, node + 1);
     if (graph_group::products(prune(c.g)) == graph_group::products(whole)) return node;
-    steps_.push({node, node + 1, std::make_unique<graph_group>(r_, at, node, node + 1, c)});
+    steps_.push({node, node + 1, make_owned<graph_group>(r_, at, node, node + 1, c)});
     return node + 1;
   }
   int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
-    if (b.length() >= 2 && !r_.options().graph) steps_.push({first, last, std::make_unique<chain_group>(r_, at, first, last, b)});
-    else if (b.length() >= 2) steps_.push({first, last, std::make_unique<recorded_group>(r_, at, first, last, b)});
+    if (b.length() >= 2 && !r_.options().graph) steps_.push({first, last, make_owned<chain_group>(r_, at, first, last, b)});
+    else if (b.length() >= 2) steps_.push({first, last, make_owned<recorded_group>(r_, at, first, last, b)});
     else
       for (int i = first; i < last; ++i) add_single(i);
     return last;

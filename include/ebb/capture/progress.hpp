@@ -5,8 +5,7 @@
 #include "recording.hpp"
 
 #include "../autograd/derivation.hpp"
-
-#include <memory>
+#include "../base/owned.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -161,7 +160,7 @@ class piece_table {
     if (p->graphs->follows && p->graphs->follows->wrong_in[context_] >= 0) return nullptr;
     for (const entry& e : pieces_)
       if (e.program == p) return e.piece.get();
-    pieces_.push({p, std::make_unique<detail::backward_piece>(detail::piece_of(*p->graphs))});
+    pieces_.push({p, make_owned<detail::backward_piece>(detail::piece_of(*p->graphs))});
     const graph& g = pieces_.back().piece->g;
     for (int k = 0; k < g.size(); ++k) kits_[static_cast<int>(g.op(k).result)] = g.op(k).kit;
     return pieces_.back().piece.get();
@@ -172,7 +171,7 @@ class piece_table {
  private:
   struct entry {
     const node_program* program;
-    std::unique_ptr<const detail::backward_piece> piece;
+    owned<const detail::backward_piece> piece;
   };
   policy_choice policy_;
   int context_;
