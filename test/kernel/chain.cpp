@@ -12,7 +12,7 @@
 
 namespace {
 
-using ebb::chain_place, ebb::chain_use, ebb::dyn, ebb::term;
+using ebb::chain_use, ebb::dyn, ebb::term;
 
 template <class F, class... T>
 using program_of = ebb::executable<ebb::frozen<ebb::detail::forward_program<F, T...>>>;
@@ -47,12 +47,11 @@ class session {
   int both() { return add_array(chain_use::both); }
   int element() {
     arrays_.push_back(std::make_unique<array<T>>(1, next_));
-    return add_place(chain_place::element(arrays_.back()->data()), std::nullopt);
+    return add_place(arrays_.back()->data(), std::nullopt);
   }
   int block() {
-    blocks_.push_back(std::make_unique<block_memory>());
     arrays_.push_back(std::make_unique<array<T>>(0, next_));
-    return add_place(chain_place::block(blocks_.back().get()), std::nullopt);
+    return add_place(nullptr, chain_use::block);
   }
 
   /// One that ends with its padding in front of a page that nobody may touch.
@@ -62,7 +61,7 @@ class session {
     bool* const m = masks_.back()->at_end();
     for (std::size_t i = 0; i < padded; ++i) m[i] = i < n_ && next_() % 2 == 0;
     arrays_.push_back(std::make_unique<array<T>>(0, next_));
-    return add_place(chain_place::array(m), chain_use::mask);
+    return add_place(m, chain_use::mask);
   }
 
   void load(int p) { built_in(&links::load, p, [](T, T y) { return y; }); }
@@ -93,7 +92,7 @@ class session {
     for (int a = 0, k = 0; a < P::arguments; ++a) {
       if (a == Primary) in.push_back(registers_.data());
       else if (const auto p = static_cast<std::size_t>(places[static_cast<std::size_t>(k++)]); use_[p] == chain_use::mask)
-        in.push_back(places_[p].base);
+        in.push_back(places_[p]);
       else in.push_back(arrays_[p]->model.data());
       extents.push(P::argument_shape(a).rank == 0 ? ebb::extent_list{} : ebb::extent_list{1, {n_}});
     }
@@ -105,21 +104,26 @@ class session {
 
   void run() {
     push_link(&links::end);
-    std::vector<ebb::chain_array> named;
-    for (const bool writes : {true, false})
+    std::vector<ebb::chain_place> named;
+    const auto name_those = [&](auto... used) {
+      const std::size_t before = named.size();
       for (std::size_t w = 0; w < code_.size(); ++w)
         if (const int p = place_of_[w]; p >= 0)
-          if (const auto use = use_[static_cast<std::size_t>(p)]; use && writes == ebb::detail::is_written(*use))
-            named.push_back({static_cast<int>(w), p, *use});
-    const int count = static_cast<int>(named.size());
-    const std::size_t arena_bytes = ebb::chain_arena_bytes(static_cast<int>(places_.size()), count);
+          if (const auto use = use_[static_cast<std::size_t>(p)]; use && ((*use == used) || ...)) named.push_back({static_cast<int>(w), p, *use});
+      return static_cast<int>(named.size() - before);
+    };
+    const int written = name_those(chain_use::written, chain_use::both), read = name_those(chain_use::read, chain_use::mask);
+    const int blocks = name_those(chain_use::block);
+    const std::size_t arena_bytes = ebb::chain_arena_bytes(static_cast<int>(places_.size()), static_cast<int>(named.size()));
     std::vector<char> memory(arena_bytes + 64 + 8, 'c');
     char* arena = memory.data();
     while (reinterpret_cast<std::uintptr_t>(arena) % 64 != 0) ++arena;
     const std::vector<ebb::chain_word> before = code_;
-    ebb::run_chain<T>(code_.data(), named.data(), count, n_ * sizeof(T), arena);
-    const auto same = [](const ebb::chain_word& x, const ebb::chain_word& y) {
-      return x.function == y.function && x.place.base == y.place.base && x.place.mask == y.place.mask;
+    ebb::run_chain<T>(code_.data(), {named.data(), written + read, blocks}, n_ * sizeof(T), arena);
+    const auto same = [&](const ebb::chain_word& x, const ebb::chain_word& y) {
+      const int p = place_of_[static_cast<std::size_t>(&x - code_.data())];
+      const bool is_block = p >= 0 && use_[static_cast<std::size_t>(p)] == chain_use::block;
+      return x.function == y.function && (is_block || x.base == y.base);
     };
     CHECK(std::equal(code_.begin(), code_.end(), before.begin(), same));
     CHECK(arena[arena_bytes] == 'c');
@@ -137,18 +141,12 @@ class session {
   const std::vector<T>& model_of(int p) { return model(p); }
 
  private:
-  struct alignas(64) block_memory {
-    char bytes[ebb::chain_bytes];
-  };
-  bool is_block(const std::unique_ptr<array<T>>& a) const {
-    const auto number = static_cast<std::size_t>(&a - arrays_.data());
-    return !use_[number] && places_[number].base != reinterpret_cast<char*>(a->data());
-  }
+  bool is_block(const std::unique_ptr<array<T>>& a) const { return use_[static_cast<std::size_t>(&a - arrays_.data())] == chain_use::block; }
   int add_array(chain_use use) {
     arrays_.push_back(std::make_unique<array<T>>(n_, next_));
-    return add_place(chain_place::array(arrays_.back()->data()), use);
+    return add_place(arrays_.back()->data(), use);
   }
-  int add_place(chain_place p, std::optional<chain_use> use) {
+  int add_place(void* p, std::optional<chain_use> use) {
     places_.push_back(p);
     use_.push_back(use);
     return static_cast<int>(places_.size()) - 1;
@@ -163,7 +161,7 @@ class session {
       code_.push_back({});
       place_of_.push_back(-1);
     }
-    code_.back().place = places_[static_cast<std::size_t>(p)];
+    code_.back().stand_at(places_[static_cast<std::size_t>(p)]);
     place_of_.back() = p;
   }
   std::vector<T>& model(int p) { return arrays_[static_cast<std::size_t>(p)]->model; }
@@ -178,10 +176,9 @@ class session {
   std::mt19937_64 next_;
   std::vector<T> registers_;
   std::vector<std::unique_ptr<array<T>>> arrays_;
-  std::vector<std::unique_ptr<block_memory>> blocks_;
   std::vector<std::unique_ptr<test::guarded<bool>>> masks_;
-  std::vector<chain_place> places_;
-  std::vector<std::optional<chain_use>> use_;  // of those that are arrays
+  std::vector<void*> places_;
+  std::vector<std::optional<chain_use>> use_;  // of those that are no elements
   std::vector<ebb::chain_word> code_;
   std::vector<int> place_of_;  // each word's, or -1
 };

@@ -15,14 +15,12 @@ struct chain_program {
   struct place {
     enum class kind : std::uint8_t { argument, element, result, block } is;
     int number;     // of the argument or the result; of the block
-    chain_use use;  // of an array
+    chain_use use;
     int word = -1;  // the first that names it
-
-    bool is_array() const { return is == kind::argument || is == kind::result; }
   };
 
   dtype type = dtype::f32;
-  vec<chain_word> code;  // with the arrays' addresses left out
+  vec<chain_word> code;  // where nothing knows yet where it stands
   vec<int> place_of;     // each word's, or -1
   vec<place> places;
   vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
@@ -75,14 +73,12 @@ class chain_writer {
   /// The next place of the last link.
   void place_word(int number) {
     if (p_.place_of.back() >= 0) word(chain_word());
-    chain_program::place& p = p_.places[number];
     const int at = p_.place_of.size() - 1;
     p_.place_of[at] = number;
-    p_.code[at].place = p.is_array() ? chain_place::array(nullptr) : chain_place::block(nullptr);
-    if (p.word < 0) p.word = at;
+    if (int& first = p_.places[number].word; first < 0) first = at;
   }
 
-  int new_place(place_kind is, int number, chain_use use = chain_use::read) {
+  int new_place(place_kind is, int number, chain_use use) {
     p_.places.push({is, number, use});
     return p_.places.size() - 1;
   }
@@ -91,10 +87,10 @@ class chain_writer {
     chain_value& x = values_[v];
     if (x.place >= 0) return x.place;
     if (x.argument >= 0)
-      return x.place = x.is_element ? new_place(place_kind::element, x.argument)
+      return x.place = x.is_element ? new_place(place_kind::element, x.argument, chain_use::read)
                                     : new_place(place_kind::argument, x.argument, x.is_mask ? chain_use::mask : chain_use::read);
     if (x.result >= 0) return x.place = new_place(place_kind::result, x.result, chain_use::written);
-    if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++);
+    if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++, chain_use::block);
     return x.place = free_.pop();
   }
   /// v, which is in registers, is in memory too.

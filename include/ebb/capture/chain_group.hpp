@@ -16,19 +16,23 @@ class chain_group : public merged_group {
     arguments_ = vec<reading>(interface_.arguments.size(), reading{});
     word_of_result_ = vec<int>(interface_.results.size(), -1);
     for (const chain_program::place& p : p_.places) {
-      if (p.is == place_kind::block) blocks_.push(p.word);
-      else if (p.is == place_kind::result) word_of_result_[p.number] = p.word;
-      else arguments_[p.number] = {p.word, p.is == place_kind::element, p.use == chain_use::mask};
+      if (p.is == place_kind::result) word_of_result_[p.number] = p.word;
+      else if (p.is != place_kind::block) arguments_[p.number] = {p.word, p.is == place_kind::element, p.use == chain_use::mask};
     }
-    for (const bool writes : {true, false})
+    const auto name_those = [&](auto&& are_used) {
+      const int before = places_.size();
       for (int w = 0; w < p_.code.size(); ++w)
-        if (const int i = p_.place_of[w]; i >= 0) {
-          const chain_program::place& p = p_.places[i];
-          if (p.is_array() && (p.use == chain_use::written) == writes) arrays_.push({w, i, p.use});
-          if (writes && w != p.word) same_.push({w, p.word});
-        }
-    first_block_ = chain_arena_bytes(p_.places.size(), arrays_.size());
-    arena_ = first_block_ + static_cast<std::size_t>(p_.blocks) * chain_bytes;
+        if (const int i = p_.place_of[w]; i >= 0 && p_.places[i].is != place_kind::element && are_used(p_.places[i].use))
+          places_.push({w, i, p_.places[i].use});
+      return places_.size() - before;
+    };
+    name_those([](chain_use u) { return u == chain_use::written; });
+    name_those([](chain_use u) { return u == chain_use::read || u == chain_use::mask; });
+    blocks_ = name_those([](chain_use u) { return u == chain_use::block; });
+    for (int w = 0; w < p_.code.size(); ++w)
+      if (const int i = p_.place_of[w]; i >= 0 && w != p_.places[i].word && p_.places[i].is != place_kind::block)
+        same_.push({w, p_.places[i].word});
+    arena_ = chain_arena_bytes(p_.places.size(), places_.size());
     int calls = last - first;
     for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
     if (calls <= few_calls) gauge_ = gauge();
@@ -64,7 +68,7 @@ class chain_group : public merged_group {
 
   bool run_program(backward_pass& pass, group_scratch& s) override {
     chain_word* const code = p_.code.data();
-    const auto stands = [code](int word, void* at) { code[word].place.base = static_cast<char*>(at); };
+    const auto stands = [code](int word, const void* at) { code[word].stand_at(at); };
     std::size_t bytes = 0;
     bool known = false;
     const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
@@ -87,21 +91,20 @@ class chain_group : public merged_group {
       if (const int w = word_of_result_[r]; w >= 0) stands(w, result->data());
     }
     char* const arena = s.arena.take(arena_);
-    char* block = arena + first_block_;
-    for (int w : blocks_) stands(w, std::exchange(block, block + chain_bytes));
-    for (const auto& [word, first] : same_) code[word].place = code[first].place;
-    const auto run = [&]<class T>(T) { run_chain<T>(code, arrays_.data(), arrays_.size(), bytes, arena); };
+    for (const auto& [word, first] : same_) code[word].base = code[first].base;
+    const auto run = [&]<class T>(T) { run_chain<T>(code, {places_.data(), places_.size() - blocks_, blocks_}, bytes, arena); };
     if (p_.type == dtype::f64) run(double{});
     else run(float{});
     return true;
   }
 
   chain_program p_;
-  std::size_t size_, first_block_, arena_;
+  std::size_t size_, arena_;
   vec<reading> arguments_;
-  vec<int> word_of_result_, blocks_;
+  vec<int> word_of_result_;
   vec<std::pair<int, int>> same_;  // a word, and the first that names the same place
-  vec<chain_array> arrays_;
+  vec<chain_place> places_;
+  int blocks_ = 0;  // of them
   int gauge_ = -1;
   std::size_t pays_from_;
 };

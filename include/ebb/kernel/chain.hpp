@@ -7,7 +7,8 @@
 // System V ABI passes eight vectors in registers. So a gradient that runs through ten segments is neither stored nor loaded on its way,
 // although nobody compiled the ten together. The loop over the elements stands outside: where calls are not made jumps (g++ below -O2,
 // sanitizers) the stack is as deep as the chain is long, not as the arrays are.
-// Places stand in the code, which who runs it writes: one look at memory less for each than with a table of places, a tenth of a step.
+// Places stand in the code, which who runs it writes, and blocks are moved along with the arrays: what a link loads beside its elements it
+// loads in their place, and looking up places in a table took a sixth of a step.
 // Arrays are read in rising order, from one register to the next: falling addresses spoil the hardware's prefetch. g++ evaluates a call's
 // arguments from the last to the first, hence the braced lists, and its scheduler may turn the order again, hence in_order.
 #pragma once
@@ -27,44 +28,41 @@ inline constexpr std::size_t chain_registers = 8, chain_bytes = chain_registers 
 template <class T>
 inline constexpr std::size_t chain_step = chain_bytes / sizeof(T);
 
-/// Where a link reads or writes. What belongs to a step that begins `i` bytes behind the first element stands at base + (i & mask).
-struct chain_place {
-  char* base = nullptr;
-  std::size_t mask = 0;
-
-  static chain_place array(const void* p) { return {static_cast<char*>(const_cast<void*>(p)), ~std::size_t{0}}; }
-  /// chain_bytes of memory that hold a value of one step, for links that come later.
-  static chain_place block(void* p) { return {static_cast<char*>(p), 0}; }
-  /// One element, which is read for all of them.
-  static chain_place element(const void* p) { return {static_cast<char*>(const_cast<void*>(p)), 0}; }
-
-  EBB_INLINE char* at(std::size_t i) const { return base + (i & mask); }
-};
-
 struct chain_word;
 
 template <class T>
 using chain_function = void (*)(const chain_word* at, std::size_t i, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>,
                                 simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>);
 
-/// A link's function and its first place, or a further place of the link before.
+/// A link's function and its first place, or a further place of the link before. A place is an array, of which a step that begins i bytes
+/// behind the first element has what stands at base + i; or a block, which holds a value of one step for links that come later; or one
+/// element, which is read for all of them.
 struct chain_word {
   void (*function)() = nullptr;
-  chain_place place;
+  std::uintptr_t base = 0;
 
   template <class T>
-  static chain_word of(chain_function<T> f, chain_place first = {}) { return {reinterpret_cast<void (*)()>(f), first}; }
+  static chain_word of(chain_function<T> f) { return {reinterpret_cast<void (*)()>(f)}; }
   template <class T>
   EBB_INLINE chain_function<T> link() const { return reinterpret_cast<chain_function<T>>(function); }
+
+  /// So that the step that begins i bytes behind the first element finds p.
+  void stand_at(const void* p, std::size_t i = 0) { base = reinterpret_cast<std::uintptr_t>(p) - i; }
+  EBB_INLINE char* at(std::size_t i) const { return reinterpret_cast<char*>(base + i); }
 };
 
-/// How a chain uses an array. Masks are read, one byte for each of the others' elements.
-enum class chain_use : std::uint8_t { read = 1, written = 2, both = 3, mask = 4 };
+/// How a chain uses a place. Masks are read, one byte for each of the others' elements; single elements are none of those.
+enum class chain_use : std::uint8_t { read = 1, written = 2, both = 3, mask = 4, block = 5 };
 
-/// A word that names an array: which of the chain's arrays that is, and how they use it.
-struct chain_array {
+/// A word that names an array or a block: which one that is, and how they use it.
+struct chain_place {
   int word, number;
   chain_use use;
+};
+/// All such words: those of arrays that are written, those of others, those of blocks.
+struct chain_places {
+  const chain_place* first;
+  int arrays, blocks;
 };
 
 namespace detail {
@@ -87,7 +85,7 @@ class chain_code<T, std::index_sequence<I...>> {
   using vector_at = vector;
   static constexpr std::size_t count = static_cast<std::size_t>(simd::count_of<T>);
 
-  static EBB_INLINE T* address(const chain_word& w, std::size_t i) { return reinterpret_cast<T*>(w.place.at(i)); }
+  static EBB_INLINE T* address(const chain_word& w, std::size_t i) { return reinterpret_cast<T*>(w.at(i)); }
 
  public:
   /// Registers = place.
@@ -128,54 +126,72 @@ class chain_code<T, std::index_sequence<I...>> {
 template <class T>
 using chain_links = detail::chain_code<T, std::make_index_sequence<chain_registers>>;
 
-/// How many bytes run_chain wants for so many arrays, which so many words name; a multiple of 64.
-constexpr std::size_t chain_arena_bytes(int arrays, int words) {
-  return static_cast<std::size_t>(arrays) * chain_bytes + detail::padded_bytes(static_cast<std::size_t>(words) * sizeof(char*));
+/// How many bytes run_chain wants for so many arrays and blocks, which so many words name; a multiple of 64.
+constexpr std::size_t chain_arena_bytes(int numbers, int words) {
+  return static_cast<std::size_t>(numbers) * chain_bytes + detail::padded_bytes(static_cast<std::size_t>(words) * sizeof(char*));
 }
 
 namespace detail {
 
-EBB_INLINE bool is_written(chain_use u) {
-  return (static_cast<unsigned>(u) & static_cast<unsigned>(chain_use::written)) != 0;
-}
+EBB_INLINE bool is_written(chain_use u) { return u == chain_use::written || u == chain_use::both; }
+
+/// Memory of one step for each number, behind what each word named.
+struct chain_arena {
+  char** original;
+  char* blocks;
+
+  chain_arena(char* memory, const chain_places& p)
+      : original(reinterpret_cast<char**>(memory)),
+        blocks(memory + padded_bytes(static_cast<std::size_t>(p.arrays + p.blocks) * sizeof(char*))) {}
+  char* block(int number) const { return blocks + static_cast<std::size_t>(number) * chain_bytes; }
+};
 
 /// The elements that are no whole step, behind all others. The step ends where the padding does, so that it is aligned; what it writes goes
 /// to blocks, of which only those elements are taken. Arrays that are shorter than a step are read from copies.
 template <class T>
-[[gnu::noinline]] void run_last_step(chain_word* code, const chain_array* arrays, int count, std::size_t bytes, char* arena) {
+[[gnu::noinline]] void run_last_step(chain_word* code, const chain_places& places, std::size_t bytes, const chain_arena& arena) {
   const std::size_t end = padded_bytes(bytes), step = end < chain_bytes ? end : chain_bytes, first = end - step;
   const std::size_t whole = bytes / chain_bytes * chain_bytes;
   const auto of = [](chain_use u, std::size_t n) { return u == chain_use::mask ? n / sizeof(T) : n; };
-  char** const original = reinterpret_cast<char**>(arena);
-  char* const blocks = arena + padded_bytes(static_cast<std::size_t>(count) * sizeof(char*));
   int moved = 0;
-  for (; moved < count; ++moved) {
-    const chain_array& a = arrays[moved];
-    if (step == chain_bytes && !is_written(a.use)) break;
-    char* const block = blocks + static_cast<std::size_t>(a.number) * chain_bytes;
-    const char* const from = original[moved] = code[a.word].place.base;
-    code[a.word].place = chain_place::block(block);
-    if (a.use == chain_use::written) continue;
-    std::memcpy(block, from + of(a.use, first), of(a.use, step));
-    std::memset(block + of(a.use, step), 0, of(a.use, chain_bytes - step));
+  for (; moved < places.arrays; ++moved) {
+    const chain_place& p = places.first[moved];
+    if (step == chain_bytes && !is_written(p.use)) break;
+    char* const block = arena.block(p.number);
+    const char* const from = arena.original[moved] = code[p.word].at(0);
+    code[p.word].stand_at(block, of(p.use, first));
+    if (p.use == chain_use::written) continue;
+    std::memcpy(block, from + of(p.use, first), of(p.use, step));
+    std::memset(block + of(p.use, step), 0, of(p.use, chain_bytes - step));
+  }
+  for (int i = 0; i < places.blocks; ++i) {
+    const chain_place& p = places.first[places.arrays + i];
+    code[p.word].stand_at(arena.block(p.number), first);
   }
   chain_links<T>::run(code, first);
   for (int i = 0; i < moved; ++i) {
-    const char* const block = std::exchange(code[arrays[i].word].place, chain_place::array(original[i])).base;
-    if (is_written(arrays[i].use)) std::memcpy(original[i] + whole, block + (whole - first), bytes - whole);
+    chain_word& w = code[places.first[i].word];
+    if (is_written(places.first[i].use)) std::memcpy(arena.original[i] + whole, w.at(whole), bytes - whole);
+    w.stand_at(arena.original[i]);
   }
 }
 
 }  // namespace detail
 
-/// Runs a chain on so many bytes of T. Arrays are as storage has them: aligned to 64 and readable, not written, to the next multiple of 64.
-/// `named` are the words that name them, those first that are written. An array that it writes is one number only, or one that is read and
-/// one that is written by a link that reads it first; no link reads in it what an earlier one wrote by another number. The arena,
-/// chain_arena_bytes(...) aligned to 64, serves the last step, for which the code's arrays are copies there.
+/// Runs a chain on so many bytes of T. Arrays, whose words know where they stand, are as storage has them: aligned to 64 and readable, not
+/// written, to the next multiple of 64. An array that is written is one number only, or one that is read and one that is written by a link
+/// that reads it first; no link reads in it what an earlier one wrote by another number. The arena, chain_arena_bytes(...) aligned to 64,
+/// holds the blocks, and copies for the last step.
 template <class T>
-[[gnu::noinline]] void run_chain(chain_word* code, const chain_array* named, int count, std::size_t bytes, char* arena) {
-  for (std::size_t i = 0; i + chain_bytes <= bytes; i += chain_bytes) chain_links<T>::run(code, i);
-  if (bytes % chain_bytes) detail::run_last_step<T>(code, named, count, bytes, arena);
+[[gnu::noinline]] void run_chain(chain_word* code, const chain_places& places, std::size_t bytes, char* memory) {
+  const detail::chain_arena arena(memory, places);
+  const chain_place* const blocks = places.first + places.arrays;
+  for (int b = 0; b < places.blocks; ++b) code[blocks[b].word].stand_at(arena.block(blocks[b].number));
+  for (std::size_t i = 0; i + chain_bytes <= bytes; i += chain_bytes) {
+    chain_links<T>::run(code, i);
+    for (int b = 0; b < places.blocks; ++b) code[blocks[b].word].base -= chain_bytes;
+  }
+  if (bytes % chain_bytes) detail::run_last_step<T>(code, places, bytes, arena);
 #if defined(__AVX__)
   _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business
 #endif

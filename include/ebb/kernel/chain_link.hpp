@@ -17,6 +17,13 @@ class chain_link {
   static constexpr auto buffer = [](int b) { return P::plan.buffers[static_cast<std::size_t>(b)]; };
   static constexpr bool is_primary(int b) { return buffer(b).is == role::argument && buffer(b).number == Primary; }
   static constexpr bool is_result(int b) { return buffer(b).is == role::result && buffer(b).number == Result; }
+  static constexpr bool is_element(int b) {
+    for (int i = 0; i < P::plan.size.loads; ++i)
+      if (const nest_load& x = P::plan.loads[static_cast<std::size_t>(i)];
+          x.source == nest_load::from::array && x.along == 0 && x.buffer == b)
+        return true;
+    return false;
+  }
   static constexpr bool is_mask(int b) { return buffer(b).type == dtype::boolean; }
   static constexpr dtype type = [] {
     int b = 0;
@@ -86,7 +93,7 @@ class chain_link {
   static EBB_PART typename code::pointers arrays(const chain_word* at, std::size_t i) {
     void* to[P::plan.size.buffers + 1] = {};
     repeat<P::plan.size.buffers>([&]<int B>() EBB_PART_LAMBDA {
-      if constexpr (!is_primary(B) && !is_result(B)) to[B] = at[word_of(B)].place.at(is_mask(B) ? i / sizeof(element) : i);
+      if constexpr (!is_primary(B) && !is_result(B)) to[B] = at[word_of(B)].at(is_element(B) ? 0 : is_mask(B) ? i / sizeof(element) : i);
     });
     return typename code::pointers(nest_call{to});
   }
