@@ -6,7 +6,6 @@
 #include "../kernel/contract.hpp"
 #include "../kernel/nest.hpp"
 #include "../plan/band.hpp"
-#include "../plan/band.hpp"
 
 #include <tuple>
 
@@ -31,15 +30,10 @@ class band_member {
     const T* const y = static_cast<const T*>(c.buffer[s.in[1]]);
     T* const out = static_cast<T*>(c.buffer[s.out]);
     const auto m = static_cast<std::ptrdiff_t>(count), k = static_cast<std::ptrdiff_t>(columns);
-    if constexpr (e.attr[0] & 1) {
-      auto p = kernel::product::compact(k, m, 1, true);
-      p.more = first > 0;
-      kernel::contract(p, x, y + first, out, nullptr);
-    } else {
-      auto p = kernel::product::compact(m, k, 1);
-      p.lanes = e.attr[0] & in_lanes;
-      kernel::contract(p, x, y, out + first, nullptr);
-    }
+    // The kernels themselves: bands are short, and with known extents there is nothing to decide.
+    if constexpr (e.attr[0] & 1) kernel::tile::strip<1>(m, kernel::matrix<T>{y + first, 0, 1}, x, k, out, 1, k, first > 0);
+    else if constexpr (e.attr[0] & in_lanes) kernel::tile::multiply_in_lanes(m, k, kernel::matrix<T>{x, k, 1}, y, 1, out + first, 1, true);
+    else kernel::contract(kernel::product::compact(m, k, 1), x, y, out + first, nullptr);
   }
 
   template <int Nest>

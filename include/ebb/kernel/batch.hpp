@@ -186,6 +186,22 @@ EBB_INLINE vector<T> load_first(const T* p, int count) {
   return load(buffer);
 #endif
 }
+/// The same for at most 16 bytes. A whole register under a mask would look at the line of the cache behind them, too.
+template <class T>
+EBB_INLINE vector<T> load_first_lane(const T* p, int count) {
+#if defined(__AVX512VL__)
+  const auto m = static_cast<__mmask8>((1u << count) - 1u);
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_zextps128_ps512(_mm_maskz_loadu_ps(m, p)));
+  else return reinterpret_cast<vector<T>>(_mm512_zextpd128_pd512(_mm_maskz_loadu_pd(m, p)));
+#elif defined(__AVX__) && !defined(__AVX512F__)
+  const auto m = _mm256_castsi256_si128(reinterpret_cast<__m256i>(count_up<int_of<T>>() < static_cast<int_of<T>>(count)));
+  if constexpr (sizeof(T) == 4)
+    return reinterpret_cast<vector<T>>(_mm256_zextps128_ps256(_mm_maskload_ps(reinterpret_cast<const float*>(p), m)));
+  else return reinterpret_cast<vector<T>>(_mm256_zextpd128_pd256(_mm_maskload_pd(reinterpret_cast<const double*>(p), m)));
+#else
+  return load_first(p, count);
+#endif
+}
 template <class T>
 EBB_INLINE void store_first(T* p, vector<T> x, int count) {
   [[maybe_unused]] const int n = count < 0 ? 0 : count < count_of<T> ? count : count_of<T>;

@@ -22,7 +22,7 @@ inline void multiply(const product& shape, const blocking& cut, const matrix<T>&
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
   if (shape.lanes && n == 1) return multiply_in_lanes(m, k, a, b.data, b.row, c, ldc);
   if (shape.lanes && m == 1) return multiply_in_lanes(n, k, b.transposed(), a.data, a.col, c, 1);
-  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, shape.more);
+  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
   if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
     return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
   if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);

@@ -87,7 +87,8 @@ EBB_INLINE void sum_rows(std::ptrdiff_t k, const T* a, std::ptrdiff_t row, const
     const auto add_rest = [&](int u) EBB_LAMBDA {
       const int count = rest - u * n;
       if (count >= n) add_part(u, p + u * n, whole);
-      else if (count > 0) add_part(u, p + u * n, [count](const T* q) EBB_LAMBDA { return simd::load_first(q, count); });
+      else if (count > simd::per_lane<T>) add_part(u, p + u * n, [count](const T* q) EBB_LAMBDA { return simd::load_first(q, count); });
+      else if (count > 0) add_part(u, p + u * n, [count](const T* q) EBB_LAMBDA { return simd::load_first_lane(q, count); });
     };
     if (rest > 0) (add_rest(U), ...);
     ((sum[R] = fold_registers<registers, T>(acc + R * registers)), ...);
@@ -127,17 +128,17 @@ inline T dot(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, st
   return add<T>(simd::all(x[0]), V{})[0];
 }
 
-/// c(i) = sum over p of a(i, p) * b(p).
+/// c(i) = sum over p of a(i, p) * b(p). Last rows first: so that the first ones are those that the cache has seen last.
 template <class T>
 inline void multiply_in_lanes(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_step, T* c,
-                              std::ptrdiff_t c_step) {
+                              std::ptrdiff_t c_step, bool last_rows_first = false) {
   constexpr int n = simd::count_of<T>;
   if (m < n || a.col != 1 || b_step != 1 || c_step != 1) {
     for (std::ptrdiff_t i = 0; i < m; ++i) c[i * c_step] = dot(k, a.at(i, 0), a.col, b, b_step);
     return;
   }
   for (std::ptrdiff_t i = 0; i < m; i += n) {
-    const std::ptrdiff_t first = std::min(i, m - n);  // some rows may be computed twice
+    const std::ptrdiff_t turn = std::min(i, m - n), first = last_rows_first ? m - n - turn : turn;  // some rows may be computed twice
     simd::store(c + first, multiply_rows(k, a.at(first, 0), a.row, b));
   }
 }

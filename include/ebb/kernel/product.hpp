@@ -17,7 +17,6 @@ struct product {
   std::ptrdiff_t lda = 0, ldb = 0, ldc = 0;
   std::ptrdiff_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
   bool lanes = false;  // elements are summed in lanes, not as chains
-  bool more = false;   // the chains begin with what is in c; only where n = 1 and a is transposed
 
   /// Compact operands.
   static constexpr product compact(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, bool ta = false, bool tb = false,
@@ -58,7 +57,7 @@ inline void multiply_tiles(const product& shape, const blocking& cut, const matr
     for (std::ptrdiff_t j0 = 0; j0 < n; j0 += cut.n) {
       const std::ptrdiff_t j1 = std::min(j0 + cut.n, n);
       if (!cut.pack_b) {
-        block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, p > 0 || shape.more);
+        block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, p > 0);
         continue;
       }
       for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
@@ -66,7 +65,7 @@ inline void multiply_tiles(const product& shape, const blocking& cut, const matr
       for (std::ptrdiff_t i = 0; i < m; i += cut.m)
         for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
           block(std::min(cut.m, m - i), depth, a.from(i, p), scratch + (j - j0) * depth, width<T>, c + i * ldc + j, ldc,
-                std::min<std::ptrdiff_t>(width<T>, j1 - j), p > 0 || shape.more);
+                std::min<std::ptrdiff_t>(width<T>, j1 - j), p > 0);
     }
   }
 }

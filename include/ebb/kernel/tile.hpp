@@ -56,12 +56,17 @@ inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t
     if constexpr (Masked && J == Vectors - 1) return simd::load_first(p + J * n, last);
     else return simd::load(p + J * n);
   };
+  const auto load_right = [=]<int J>(const T* p, std::integral_constant<int, J> part) EBB_LAMBDA {
+    if constexpr (Rows == 1 && Masked && J == Vectors - 1)  // as many loads as links: one that touches two lines shows
+      if (last <= simd::per_lane<T>) return simd::load_first_lane(p + J * n, last);
+    return load(p, part);
+  };
   [&]<int... J, int... I>(std::integer_sequence<int, J...>, std::integer_sequence<int, I...>) EBB_LAMBDA {
     Sum acc[Rows * Vectors] = {};
     if (more) ((acc[I] = load(c + I / Vectors * c_row, std::integral_constant<int, I % Vectors>{})), ...);
     const T* p = a.data;
     for (; k > 0; --k, p += a.col, b += b_row) {
-      const V right[] = {load(b, std::integral_constant<int, J>{})...};
+      const V right[] = {load_right(b, std::integral_constant<int, J>{})...};
       ((acc[I] = link<T>(simd::all(p[I / Vectors * a.row]), right[I % Vectors], acc[I])), ...);
     }
     const auto store = [&]<int K>(std::integral_constant<int, K>) EBB_LAMBDA {
