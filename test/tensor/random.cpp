@@ -202,5 +202,8 @@ TEST_CASE("bad arguments") {
   CHECK(uniform<float>(1, 4.f, 4.f) == 4);                                      // as PyTorch
   CHECK(test::raised([] { bernoulli<3>(1, 1.5); }) == "ebb::bernoulli: 1.500000 is no probability");
   CHECK(test::raised([] { bernoulli<3>(1, std::nan("")); }).find("is no probability") != std::string::npos);
+  CHECK(test::raised([] { normal<float, dyn>(1, 2, 0.f, -1.f); }) == "ebb::normal: -1.000000 is no standard deviation");
+  CHECK(test::raised([] { normal<double, 2>(1, 0., std::nan("")); }).find("is no standard deviation") != std::string::npos);
+  CHECK(normal<float, 2>(1, 3.f, 0.f) == tensor<float, 2>{3.f, 3.f});  // as PyTorch
   CHECK(test::raised([] { normal<float, dyn>(1, -2); }) == "ebb: negative extent in [-2]");
 }

@@ -100,4 +100,9 @@ constexpr int refused = traced_on<matrix>([](auto x) {
   const int twice = 2;
   return ebb::map([twice](auto row) { return twice * row; }, x);  // LINE
 });
+#elif EBB_CASE == 18  // rows with as many axes as an array can have
+// EXPECT: E0125 map: an op in the function cannot take a leading axis, or an array has too many axes
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::map([](auto row) { return ebb::reshape<1, 1, 1, 1, 1, 1, 1, 4>(row); }, x);  // LINE
+});
 #endif

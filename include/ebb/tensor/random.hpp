@@ -84,6 +84,7 @@ constexpr tensor<T, E...> draw_normal(random_key key, const layout<E...>& shape,
   constexpr int drawn = std::is_same_v<T, double> ? 64 : 32, digits = std::is_same_v<T, double> ? 52 : 32;
   constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << digits);
   const auto centre = as_element<double>(mean), scale = as_element<double>(deviation);
+  if (!(scale >= 0)) raise("ebb::normal: " + std::to_string(scale) + " is no standard deviation");
   return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
     const double q = (static_cast<double>(bits >> (drawn - digits)) + 0.5) * unit - 0.5;
     return as_element<T>(centre + scale * normal_quantile(q));
@@ -91,6 +92,7 @@ constexpr tensor<T, E...> draw_normal(random_key key, const layout<E...>& shape,
 }
 
 /// Normally distributed numbers by inversion, computed in double and rounded once; at most 6.3 deviations from the mean, for double 8.3.
+/// Throws: error if the deviation is negative or NaN.
 template <real_element T, std::size_t... E>
   requires(extents<E...>::is_static)
 constexpr tensor<T, E...> normal(random_key key, T mean = as_element<T>(0), T deviation = as_element<T>(1)) {
