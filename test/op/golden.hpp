@@ -273,19 +273,20 @@ struct of {
 };
 using any_vector = of<real, ebb::dyn>;
 
+/// One width of a function, against the block that is named for it or for both.
+inline void check_traced(const std::string& in, const std::string& name, const char* suffix, const ebb::graph& g, bounds allowed) {
+  const auto& blocks = family(in);
+  auto at = blocks.find(name + suffix);
+  if (at == blocks.end()) at = blocks.find(name);
+  INFO(in << ": " << name);
+  REQUIRE(at != blocks.end());
+  check_graph(g, at->second, allowed);
+}
 /// F on arguments of the given kinds, in both widths. Blocks named `<name>/float32` and `<name>/float64` are there for one width each.
 template <class... A, class F>
 void check(const std::string& in, const std::string& name, F, bounds allowed = {}) {
-  const auto& blocks = family(in);
-  const auto run = [&]<class Width>(const char* suffix) {
-    auto at = blocks.find(name + suffix);
-    if (at == blocks.end()) at = blocks.find(name);
-    INFO(in << ": " << name);
-    REQUIRE(at != blocks.end());
-    check_graph(ebb::trace_of<F, typename A::template term<Width>...>::make(), at->second, allowed);
-  };
-  run.template operator()<float>("/float32");
-  run.template operator()<double>("/float64");
+  check_traced(in, name, "/float32", ebb::trace_of<F, typename A::template term<float>...>::make(), allowed);
+  check_traced(in, name, "/float64", ebb::trace_of<F, typename A::template term<double>...>::make(), allowed);
 }
 
 }  // namespace golden

@@ -9,6 +9,7 @@
 #include <ebb/trace/under.hpp>
 
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <sstream>
@@ -19,16 +20,26 @@ namespace {
 
 using ebb::autocast, ebb::bf16, ebb::f16, ebb::off;
 
-std::string torch_name(ebb::dtype d) {
-  const char* const names[] = {"bool", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+constexpr const char* torch_name(ebb::dtype d) {
+  constexpr const char* names[] = {"bool", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
   return names[static_cast<int>(d)];
 }
 
 /// Results by "context operands".
 using table = std::map<std::string, std::string>;
 
+/// One more, of operands of these dtypes. No template: there are two thousand.
+void note(table& to, const char* context, std::initializer_list<ebb::dtype> operands, ebb::dtype result) {
+  std::string key = context, separator = " ";
+  for (ebb::dtype d : operands) {
+    key += separator + torch_name(d);
+    separator = ",";
+  }
+  to[key] = torch_name(result);
+}
+
 template <class C>
-std::string context_name() {
+constexpr const char* context_name() {
   if constexpr (std::is_same_v<C, off>) return "none";
   else return torch_name(ebb::dtype_of<typename C::low>);
 }
@@ -48,9 +59,7 @@ struct rows {
   template <class... T>
   void add() const {
     using result = decltype(ebb::detail::entered<C, F>{}(std::declval<typename In::template term<T>>()...));
-    std::string key = context_name<C>(), separator = " ";
-    ((key += separator + torch_name(ebb::dtype_of<T>), separator = ","), ...);
-    to[key] = torch_name(ebb::dtype_of<typename result::value_type>);
+    note(to, context_name<C>(), {ebb::dtype_of<T>...}, ebb::dtype_of<typename result::value_type>);
   }
   template <class Low>
   void add_mixed() const {
@@ -105,15 +114,10 @@ std::string promoted(by rule, const std::string& row) {
 
 std::set<std::string> unlike;  // rows where PyTorch gives a dtype, and another one
 
-template <class... In, class F>
-void check(const std::string& op, by rule, F) {
-  table ours;
-  rows<off, F, In...>{ours}.add_all();
-  rows<autocast<bf16>, F, In...>{ours}.add_all();
-  rows<autocast<f16>, F, In...>{ours}.add_all();
+void compare(const std::string& op, by rule, std::size_t operands, const table& ours) {
   const table theirs = recorded(op);
   INFO(op);
-  CHECK(theirs.size() == (sizeof...(In) == 1 ? 9 : 21));
+  CHECK(theirs.size() == (operands == 1 ? 9 : 21));
   CHECK(ours.size() == theirs.size());
   for (const auto& [row, result] : theirs) {
     INFO(row);
@@ -121,6 +125,14 @@ void check(const std::string& op, by rule, F) {
     if (result == "error") CHECK(ours.at(row) == promoted(rule, row));
     else if (ours.at(row) != result) unlike.insert(op + " " + row + ": " + result + ", here " + ours.at(row));
   }
+}
+template <class... In, class F>
+void check(const std::string& op, by rule, F) {
+  table ours;
+  rows<off, F, In...>{ours}.add_all();
+  rows<autocast<bf16>, F, In...>{ours}.add_all();
+  rows<autocast<f16>, F, In...>{ours}.add_all();
+  compare(op, rule, sizeof...(In), ours);
 }
 
 using vector = in<4>;
