@@ -51,10 +51,13 @@ class nest_kernel {
     std::size_t index = 0, count = 0;  // elements of the current leaf so far; whole leaves
   };
 
+  // A type for each nest: g++ knows which registers a function leaves alone that no other nest calls.
+  template <auto Function>
+  struct own_combiner : combiner<Function> {};
   /// f<R>(merge) for each reduction along the last loops.
   static EBB_PART void each_run(auto&& f) {
     repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
-      if constexpr (reduce_at<R>.run) f.template operator()<R>(combiner<reduce_at<R>.combine>{});
+      if constexpr (reduce_at<R>.run) f.template operator()<R>(own_combiner<reduce_at<R>.combine>{});
     });
   }
   static EBB_PART void begin_leaf(leaf& x, leaves& whole) {
