@@ -226,6 +226,42 @@ TEST_CASE("a call that asks for compiled autograd has the options of the scope a
   CHECK_FALSE(refused());
 }
 
+TEST_CASE("a call has options of its own, which count whatever the scope around it says") {
+  const fresh begin;
+  const var x(array{1, 2});
+  const scalar out = total(scaled(x));
+  ebb::backward(out, {.retain_graph = true});  // x has a gradient from now on
+  static int calls = 0;
+  const auto compiler = [](const ebb::captured_graph&) { return ++calls, ebb::backend::eager; };
+  const ca::options own{.compiler = compiler};
+  const ebb::backward_options call{.retain_graph = true, .compiled_autograd = own};
+  for (int run = 0; run < 2; ++run) ebb::backward(out, call);  // without a scope
+  CHECK(calls == 1);
+  CHECK(counts().captures == 1);
+  CHECK(counts().hits == 1);
+  CHECK(counts().compiles == 0);
+  {
+    const ca::enable scope;
+    ebb::backward(out, {.retain_graph = true});
+    CHECK(counts().captures == 2);  // other options are another key
+    ebb::backward(out, call);
+    CHECK(counts().hits == 2);
+    x.register_hook([](const array&) {});
+    const auto refused = [&](auto option) {
+      return test::says(test::raised([&] { ebb::grad(out, ebb::wrt(x), {.retain_graph = true, .compiled_autograd = option}); }), {"fullgraph"});
+    };
+    CHECK(refused(ca::options{.fullgraph = true}));
+    const ca::enable strict({.fullgraph = true});
+    CHECK(refused(true));
+    CHECK_FALSE(refused(own));
+    CHECK_FALSE(refused(false));
+  }
+  const ca::disable off;
+  const auto before = counts().captures;
+  ebb::backward(out, call);
+  CHECK(counts().captures == before + 1);  // a hook has come
+}
+
 TEST_CASE("where shapes change for the first time the compiler is asked once more, and what it says counts") {
   const fresh begin;
   static int calls = 0;

@@ -68,7 +68,7 @@ struct backward_options {
   std::optional<bool> retain_graph = {};    // whether another backward may follow; as create_graph if not said
   graph_wanted create_graph = {};           // whether the gradients have a history
   input_list inputs = input_list::all();    // if given: only paths to these run
-  engine_wanted compiled_autograd = {};     // captured, or not, whatever scopes and the process say
+  engine_wanted compiled_autograd = {};     // captured, or not, whatever scopes and the process say; or with options of its own
 };
 struct grad_options {
   std::vector<any_tensor> seeds = {};

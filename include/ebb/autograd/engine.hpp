@@ -8,6 +8,7 @@
 
 #include "accumulate.hpp"
 #include "anomaly.hpp"
+#include "backward_engine.hpp"
 #include "counters.hpp"
 #include "destroy.hpp"
 #include "mismatch.hpp"
@@ -25,51 +26,6 @@
 #include <vector>
 
 namespace ebb::inline EBB_ABI {
-
-/// A backward that is known, and how it runs: what compiled autograd keeps of one.
-struct captured_backward {
-  owner_count owners;
-
-  virtual ~captured_backward() = default;
-  virtual void run(backward_pass&) = 0;
-};
-inline void destroy(captured_backward* c) noexcept { delete c; }
-
-/// What runs backwards: [note: compiled autograd]. The one without a function is the plain one, below.
-struct backward_engine {
-  /// Null if the pass is to go its own way. Throws as backward does, before anything has run.
-  counted<captured_backward> (*find)(const backward_engine&, backward_pass&) = nullptr;
-};
-inline constexpr backward_engine plain_engine{};
-
-/// The option compiled_autograd of a call: a bool that knows what it takes, see [note: derivatives on demand].
-class engine_wanted {
- public:
-  constexpr engine_wanted() = default;
-  engine_wanted(bool captures);  // capture/switch.hpp
-  /// Who captures does it as the scope around the call does.
-  const backward_engine* engine() const {
-    if (!engine_ || !engine_->find) return engine_;
-    const backward_engine* const around = this_tape().engine;
-    return around && around->find ? around : engine_;
-  }
-
- private:
-  const backward_engine* engine_ = nullptr;  // not said
-};
-
-/// While it lives, backwards of this thread are run by this engine.
-class engine_scope {
- public:
-  explicit engine_scope(const backward_engine& e, tape_state& t = this_tape()) : tape_(t), was_(std::exchange(t.engine, &e)) {}
-  engine_scope(const engine_scope&) = delete;
-  engine_scope& operator=(const engine_scope&) = delete;
-  ~engine_scope() { tape_.engine = was_; }
-
- private:
-  tape_state& tape_;
-  const backward_engine* was_;
-};
 
 namespace detail {
 

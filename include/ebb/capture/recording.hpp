@@ -10,8 +10,7 @@
 // of a backward, and that no two nodes are one. The walk writes nothing but the pass's own list of vertices.
 #pragma once
 
-#include "options.hpp"
-
+#include "../autograd/engine.hpp"
 #include "../base/objects.hpp"
 
 #include <cstdint>

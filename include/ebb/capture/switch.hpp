@@ -117,6 +117,7 @@ inline counted<captured_backward> find_captured(const backward_engine& engine, b
 }
 
 inline constexpr capturing_engine default_capturing{{find_captured}, {}, true};
+inline capturing_engine capturing(const capture_options& o) { return {{find_captured}, o, logs(log_topic::compiled_autograd_verbose)}; }
 
 }  // namespace detail
 
@@ -126,6 +127,7 @@ inline engine_setting& engine_setting::operator=(bool captures) {
 }
 
 inline engine_wanted::engine_wanted(bool captures) : engine_(captures ? &detail::default_capturing : &plain_engine) {}
+inline engine_wanted::engine_wanted(const capture_options& o) : own_(detail::capturing(o)) {}
 
 namespace compiled_autograd {
 
@@ -135,8 +137,7 @@ using options = capture_options;
 class enable {
  public:
   enable() : enable(options{}) {}
-  explicit enable(const options& o)
-      : engine_{{detail::find_captured}, o, logs(log_topic::compiled_autograd_verbose)}, scope_(engine_) {}
+  explicit enable(const options& o) : engine_(detail::capturing(o)), scope_(engine_) {}
 
  private:
   capturing_engine engine_;
