@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI {
 struct chain_program {
   struct place {
     enum class kind : std::uint8_t { argument, element, result, block } is;
-    int number;     // of the argument or the result; of the block
+    int number;     // of the argument or the result
     chain_use use;
     int word = -1;  // the first that names it
   };
@@ -24,7 +24,6 @@ struct chain_program {
   vec<int> place_of;     // each word's, or -1
   vec<place> places;
   vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
-  int blocks = 0;
 };
 
 /// A value of a chain.
@@ -90,7 +89,7 @@ class chain_writer {
       return x.place = x.is_element ? new_place(place_kind::element, x.argument, chain_use::read)
                                     : new_place(place_kind::argument, x.argument, x.is_mask ? chain_use::mask : chain_use::read);
     if (x.result >= 0) return x.place = new_place(place_kind::result, x.result, chain_use::written);
-    if (free_.empty()) return x.place = new_place(place_kind::block, p_.blocks++, chain_use::block);
+    if (free_.empty()) return x.place = new_place(place_kind::block, -1, chain_use::block);
     return x.place = free_.pop();
   }
   /// v, which is in registers, is in memory too.

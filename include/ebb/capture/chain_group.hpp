@@ -68,14 +68,13 @@ class chain_group : public merged_group {
 
   bool run_program(backward_pass& pass, group_scratch& s) override {
     chain_word* const code = p_.code.data();
-    const auto stands = [code](int word, const void* at) { code[word].stand_at(at); };
     std::size_t bytes = 0;
     bool known = false;
     const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
     const auto take = [&](int argument, const group_source& x) {
       const reading& r = arguments_[argument];
       if (r.word < 0) return true;
-      stands(r.word, x.data());
+      code[r.word].stand_at(x.data());
       if (r.is_element) return x.is_bound() || x.bytes() == size_;
       return agree(r.is_mask ? x.array().bytes() * size_ : x.array().bytes());
     };
@@ -88,7 +87,7 @@ class chain_group : public merged_group {
       const group_interface::result& x = interface_.results[r];
       if (x.shared >= 0) continue;
       *result = result_array(pass, s, x, bytes);
-      if (const int w = word_of_result_[r]; w >= 0) stands(w, result->data());
+      if (const int w = word_of_result_[r]; w >= 0) code[w].stand_at(result->data());
     }
     char* const arena = s.arena.take(arena_);
     for (const auto& [word, first] : same_) code[word].base = code[first].base;

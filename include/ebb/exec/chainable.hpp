@@ -24,13 +24,9 @@ constexpr chainable as_chainable() {
   if constexpr (P::results > 0 && P::arguments < 64 && Primary < P::arguments) {
     for (int i = 0; i < P::plan.size.buffers; ++i) {
       const auto& b = P::plan.buffers[static_cast<std::size_t>(i)];
-      if (b.is == plan_buffer::role::argument && b.type == dtype::boolean) c.masks |= std::uint64_t{1} << b.number;
-    }
-    for (int i = 0; i < P::plan.size.loads; ++i) {
-      const nest_load& x = P::plan.loads[static_cast<std::size_t>(i)];
-      if (x.source != nest_load::from::array || x.along != 0) continue;
-      const auto& b = P::plan.buffers[static_cast<std::size_t>(x.buffer)];
-      if (b.is == plan_buffer::role::argument) c.elements |= std::uint64_t{1} << b.number;
+      if (b.is != plan_buffer::role::argument) continue;
+      if (chain_link<P, Primary, 0>::is_mask(i)) c.masks |= std::uint64_t{1} << b.number;
+      if (chain_link<P, Primary, 0>::is_element(i)) c.elements |= std::uint64_t{1} << b.number;
     }
     if constexpr (chain_link<P, Primary, 0>::fits) {
       using link = chain_link<P, Primary, 0>;

@@ -23,10 +23,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a chain handles at a time: so many registers, so many bytes, so many elements.
+/// What a chain handles at a time: so many registers, so many bytes.
 inline constexpr std::size_t chain_registers = 8, chain_bytes = chain_registers * simd::register_bytes;
-template <class T>
-inline constexpr std::size_t chain_step = chain_bytes / sizeof(T);
 
 struct chain_word;
 
@@ -52,7 +50,7 @@ struct chain_word {
 };
 
 /// How a chain uses a place. Masks are read, one byte for each of the others' elements; single elements are none of those.
-enum class chain_use : std::uint8_t { read = 1, written = 2, both = 3, mask = 4, block = 5 };
+enum class chain_use : std::uint8_t { read, written, both, mask, block };
 
 /// A word that names an array or a block: which one that is, and how they use it.
 struct chain_place {

@@ -17,6 +17,9 @@ class chain_link {
   static constexpr auto buffer = [](int b) { return P::plan.buffers[static_cast<std::size_t>(b)]; };
   static constexpr bool is_primary(int b) { return buffer(b).is == role::argument && buffer(b).number == Primary; }
   static constexpr bool is_result(int b) { return buffer(b).is == role::result && buffer(b).number == Result; }
+
+ public:
+  /// Whether each step reads the same one element of a buffer.
   static constexpr bool is_element(int b) {
     for (int i = 0; i < P::plan.size.loads; ++i)
       if (const nest_load& x = P::plan.loads[static_cast<std::size_t>(i)];
@@ -25,6 +28,8 @@ class chain_link {
     return false;
   }
   static constexpr bool is_mask(int b) { return buffer(b).type == dtype::boolean; }
+
+ private:
   static constexpr dtype type = [] {
     int b = 0;
     while (b < P::plan.size.buffers && is_mask(b)) ++b;
