@@ -14,8 +14,8 @@ template <class T>
 struct softmax {};
 }  // namespace functions
 
-static_assert(ebb::signature_of<op::add>() == "op::add" && ebb::signature_of<functions::softmax<int>>() == "functions::softmax<int>");
-static_assert(ebb::signature_of<op::add>() != ebb::signature_of<ebb::op::add>());
+static_assert(ebb::full_name_of<op::add>() == "op::add" && ebb::full_name_of<functions::softmax<int>>() == "functions::softmax<int>");
+static_assert(ebb::full_name_of<op::add>() != ebb::full_name_of<ebb::op::add>());
 static_assert(ebb::info<op::add, float>.id != ebb::info<ebb::op::add, float>.id);
 static_assert(ebb::family_of<op::add> != ebb::family_of<ebb::op::add>);
 

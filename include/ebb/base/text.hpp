@@ -33,14 +33,14 @@ inline constexpr std::size_t before_name = signature::of<int>().find("int"), beh
 
 /// The name of a type as the compiler prints it: for hashing, where each character costs the compiler a microsecond or more, and parsing.
 template <class T>
-constexpr std::string_view signature_of() {
+constexpr std::string_view full_name_of() {
   const std::string_view s = detail::signature::of<T>();
   return s.substr(detail::before_name, s.size() - detail::before_name - detail::behind_name);
 }
 /// The last part of a type's name, without template arguments.
 template <class T>
 constexpr std::string_view short_name_of() {
-  std::string_view s = signature_of<T>();
+  std::string_view s = full_name_of<T>();
   s = s.substr(0, s.find('<'));
   return s.substr(s.rfind(':') + 1);
 }

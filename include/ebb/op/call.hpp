@@ -176,7 +176,7 @@ template <class F>
 inline constexpr std::string_view called = name_of_called(std::type_identity<F>{});
 /// Whether it comes with the library.
 template <class F>
-inline constexpr bool is_ours = signature_of<F>().starts_with("ebb::");
+inline constexpr bool is_ours = full_name_of<F>().starts_with("ebb::");
 template <class Op>
 inline constexpr bool is_ours<broadcasting<Op>> = is_ours<Op>;
 template <class Op>

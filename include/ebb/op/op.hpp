@@ -134,7 +134,7 @@ struct erased {
 
 /// Names an op whatever its dtype. An op that is a template may say that all of its instances are one family: see op::cast.
 template <class Op>
-inline constexpr std::uint64_t family_of = hash_text(signature_of<Op>());
+inline constexpr std::uint64_t family_of = hash_text(full_name_of<Op>());
 
 template <class T>
 struct kit_of;  // completed in op/kit.hpp
@@ -161,7 +161,7 @@ constexpr op_info make_info() {
   i.name = Op::name;
   if constexpr (requires { Op::asker; }) i.asker = Op::asker;
   else i.asker = Op::name;
-  i.id = hash_text(signature_of<functions>());
+  i.id = hash_text(full_name_of<functions>());
   i.family = family_of<Op>;
   i.what = Op::what;
   i.autocast = Op::autocast;
