@@ -22,8 +22,8 @@ for sorted in cat tac; do
   $sorted <<<"$headers" | sed 's/.*/#include <&>\n#include <&>/' | "$@" -I . -x c++ - ||
     { echo "not all headers can be included twice, in the order of $sorted"; exit 1; }
 done
-# Who includes everything and uses nothing has no function of it in his object file. All of a class get there, for a second of the
-# compiler's time, if one of its virtual functions is only inline where it is defined, outside of the class.
+# Who includes everything and uses nothing has no function of it in the object file. A virtual function that is declared without `inline`
+# and defined outside of its class would put the whole class there, for a second of the compiler's time.
 code=$(echo '#include <ebb/ebb.hpp>' | "${@/-fsyntax-only/-S}" -I . -x c++ -o - - |
   sed -n 's/.*\.type[[:space:]]*\(_Z[^,]*\),.*function.*/\1/p')
 [ -z "$code" ] || { c++filt <<<"$code"; echo 'ebb/ebb.hpp puts these into each file that includes it'; exit 1; }
