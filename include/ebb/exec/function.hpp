@@ -70,6 +70,12 @@ EBB_INLINE void each_destination(const destinations<D...>& d, auto&& f) {
   std::apply([&](auto&... x) { (argument<std::remove_const_t<D>>::each(x, f), ...); }, d.of);
 }
 
+/// Writes down where the leaves of the destinations are.
+template <class... D>
+EBB_INLINE void find_destinations(const destinations<D...>& d, void** to) {
+  each_destination(d, [&]<class Leaf>(Leaf& leaf) EBB_LAMBDA { *to++ = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf); });
+}
+
 template <class P, class Leaf>
 EBB_INLINE bool has_result_extents(int number, const Leaf& leaf, const std::size_t* symbol) {
   bool same = borrowed_extents<Leaf>::rank == P::result_shape(number).rank;
@@ -78,8 +84,10 @@ EBB_INLINE bool has_result_extents(int number, const Leaf& leaf, const std::size
   return same;
 }
 template <class P, class... D, class... A>
-[[noreturn, gnu::cold, gnu::noinline]] void raise_destination(const char* call, const destinations<D...>& d, const std::size_t* symbol,
-                                                              const A&... a) {
+[[noreturn, gnu::cold, gnu::noinline]] void raise_destination(const char* call, const destinations<D...>& d, const A&... a) {
+  bound_arguments<P, A...> bound(a...);
+  bound.complete();
+  const std::size_t* symbol = bound.symbols.value;
   std::string text;
   int number = 0;
   each_destination(d, [&]<class Leaf>(Leaf& leaf) {
@@ -116,9 +124,12 @@ struct memory_of_call {
   }
 };
 
-/// Results that overlap what is still to be read go to spare memory first.
+/// Results that overlap what is still to be read go to spare memory first. What is rare works out by itself where everything is: were it
+/// told, each call would have to write that to memory.
 template <class P, class... D, class... A>
-[[gnu::noinline]] void run_program_apart(const char* call, void* const* to, const destinations<D...>& d, const A&... a) {
+[[gnu::noinline]] void run_program_apart(const char* call, const destinations<D...>& d, const A&... a) {
+  void* to[P::results + 1];
+  find_destinations(d, to);
   bound_arguments<P, A...> bound(a...);
   bound.complete();
   const memory_of_call<P> memory(d, a...);
@@ -143,22 +154,19 @@ template <class P, class... D, class... A>
 template <class P, class... D, class... A>
 void call_program_into(const char* call, const destinations<D...>& d, const A&... a) {
   void* to[P::results + 1];
-  int number = 0;
-  each_destination(d, [&]<class Leaf>(Leaf& leaf) {
-    to[number++] = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf);
-  });
+  find_destinations(d, to);
   const auto bound = bind_arguments<P>(call, a...);
   const std::size_t* symbol = bound.symbols.value;
 
   bool fits = true;
-  number = 0;
+  int number = 0;
   each_destination(d, [&]<class Leaf>(Leaf& leaf) { fits = fits && has_result_extents<P>(number++, std::as_const(leaf), symbol); });
-  if (!fits) [[unlikely]] raise_destination<P>(call, d, symbol, a...);
+  if (!fits) [[unlikely]] raise_destination<P>(call, d, a...);
 
   const memory_of_call<P> memory(d, a...);
   bool apart = false;
   repeat<P::results>([&]<int O>() EBB_LAMBDA { apart = apart || memory.template must_be_apart<O>(); });
-  if (apart) [[unlikely]] run_program_apart<P>(call, to, d, a...);
+  if (apart) [[unlikely]] run_program_apart<P>(call, d, a...);
   else run_program<P>(bound.data, to, symbol, call);
 }
 
