@@ -209,6 +209,13 @@ TEST_CASE("extents that do not fit: the text names the function that wants them 
   CHECK(test::says(test::raised([&] { flat(square); }), {"ebb::compile: reshape<12>: the", "argument 0 is [4, 4]"}));
 }
 
+TEST_CASE("a result that is too large for any memory names the call") {
+  const std::size_t many = std::size_t{1} << 40;
+  const auto product = ebb::compile([](auto x, auto y) { return ebb::matmul(x, y); });
+  CHECK(test::raised([&] { product(ebb::tensor<float, ebb::dyn, 0>(many), ebb::tensor<float, 0, ebb::dyn>(many)); }) ==
+        "ebb::compile: shape [1099511627776, 1099511627776] is too large");
+}
+
 TEST_CASE("what is asked of elements is said of the function that was called, not of what it is made of") {
   constexpr auto place = ebb::compile([](auto a) { return ebb::argmax<0>(a) + ebb::argmin<0>(a); });
   CHECK(test::raised([&] { place(matrix(0, 5)); }) == "ebb::compile: argmax over no elements: the operand is [0, 5]");

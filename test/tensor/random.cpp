@@ -205,5 +205,8 @@ TEST_CASE("bad arguments") {
   CHECK(test::raised([] { normal<float, dyn>(1, 2, 0.f, -1.f); }) == "ebb::normal: -1.000000 is no standard deviation");
   CHECK(test::raised([] { normal<double, 2>(1, 0., std::nan("")); }).find("is no standard deviation") != std::string::npos);
   CHECK(normal<float, 2>(1, 3.f, 0.f) == tensor<float, 2>{3.f, 3.f});  // as PyTorch
-  CHECK(test::raised([] { normal<float, dyn>(1, -2); }) == "ebb: negative extent in [-2]");
+  CHECK(test::raised([] { normal<float, dyn>(1, -2); }) == "ebb::normal: negative extent in [-2]");
+  CHECK(test::raised([] { uniform<float, dyn, 3>(1, -2); }) == "ebb::uniform: negative extent in [-2, 3]");
+  CHECK(test::raised([] { bernoulli<dyn, dyn>(1, {0, -1}); }) == "ebb::bernoulli: negative extent in [0, -1]");
+  CHECK(test::raised([] { permutation(1, -1); }) == "ebb::permutation: negative extent in [-1]");
 }

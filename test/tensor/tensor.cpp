@@ -268,9 +268,12 @@ TEST_CASE("bad arguments raise an error that names call, index and shape") {
   CHECK(test::raised([&] { tensor<float, 4> v(keep); }) == "ebb::tensor: shape [3] was given for extents [4]");
   CHECK(test::raised([&] { tensor<float, dyn> v(layout<dyn>(dynamic_extents<1>(4)), keep.block()); }) ==
         "ebb::tensor: 3 elements were given for shape [4]");
-  CHECK(test::raised([] { tensor<float, dyn, dyn> v(2, -3); }) == "ebb: negative extent in [2, -3]");
+  CHECK(test::raised([] { tensor<float, dyn, dyn> v(2, -3); }) == "ebb::tensor: negative extent in [2, -3]");
+  CHECK(test::raised([] { tensor<float, 4, dyn>::full(1, -1); }) == "ebb::tensor: negative extent in [4, -1]");
+  CHECK(test::raised([] { view<const float, dyn, 3>(nullptr, -1); }) == "ebb::view: negative extent in [-1, 3]");
+  CHECK(test::raised([] { layout<dyn>(-1); }) == "ebb::layout: negative extent in [-1]");
   CHECK(test::raised([] { tensor<float, dyn, dyn> v(std::size_t{1} << 40, std::size_t{1} << 40); }) ==
-        "ebb: shape [1099511627776, 1099511627776] is too large");
+        "ebb::tensor: shape [1099511627776, 1099511627776] is too large");
   CHECK(test::raised([] { arange(1, 2, 0); }) == "ebb::arange: the step is 0");
   CHECK(x == tensor<float, dyn, 64>(10));
 }

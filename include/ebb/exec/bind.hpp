@@ -111,13 +111,13 @@ EBB_INLINE bound_arguments<P, A...> bind_arguments(const char* call, const A&...
 }
 
 template <class T, std::size_t... E>
-tensor<T, E...> new_tensor(std::type_identity<tensor<T, E...>>, const shape& s, const std::size_t* symbol) {
+tensor<T, E...> new_tensor(std::type_identity<tensor<T, E...>>, const char* call, const shape& s, const std::size_t* symbol) {
   std::array<std::size_t, sizeof...(E)> at{};
   for (std::size_t i = 0; i < sizeof...(E); ++i) at[i] = extent_value(s.e[i], symbol);
-  return tensor<T, E...>::uninitialized(typename tensor<T, E...>::layout_type("ebb", at));
+  return tensor<T, E...>::uninitialized(typename tensor<T, E...>::layout_type(call, at));
 }
 template <element T>
-T new_tensor(std::type_identity<T>, const shape&, const std::size_t*) {
+T new_tensor(std::type_identity<T>, const char*, const shape&, const std::size_t*) {
   return T{};
 }
 

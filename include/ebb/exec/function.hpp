@@ -36,7 +36,7 @@ V call_program(const char* call, const A&... a) {
   const auto bound = bind_arguments<P>(call, a...);
   int number = 0;
   V result = argument<V>::make([&]<class Array>() {
-    return new_tensor(std::type_identity<Array>{}, P::result_shape(number++), bound.symbols.value);
+    return new_tensor(std::type_identity<Array>{}, call, P::result_shape(number++), bound.symbols.value);
   });
   void* to[argument<V>::leaves + 1];
   number = 0;

@@ -43,9 +43,17 @@ std::string shape_text(const std::array<std::size_t, Rank>& shape) {
                                                                    int rank) {
   raise(std::string(call) + ": " + std::to_string(given) + " elements were given for shape " + list_text(shape, rank));
 }
+// An extent is negative, or there are too many elements.
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_extents(const char* call, const std::size_t* shape, int rank) {
+  const auto* given = reinterpret_cast<const std::int64_t*>(shape);
+  bool negative = false;
+  for (int axis = 0; axis < rank; ++axis) negative |= given[axis] < 0;
+  const std::string text = list_text(given, rank);
+  raise(std::string(call) + (negative ? ": negative extent in " + text : ": shape " + text + " is too large"));
+}
 
-/// The extents that a call supplies: one for each `dyn`, in order. `n` or `{n, m}` converts to it.
-/// Throws: error if one is negative.
+/// The extents that a call supplies: one for each `dyn`, in order. `n` or `{n, m}` converts to it. Who makes a layout of them refuses
+/// negative ones.
 template <std::size_t Count>
 struct dynamic_extents {
   std::array<std::size_t, Count> values{};
@@ -53,12 +61,7 @@ struct dynamic_extents {
   constexpr dynamic_extents() = default;
   template <std::integral... N>
     requires(sizeof...(N) == Count)
-  constexpr dynamic_extents(N... n) : values{static_cast<std::size_t>(n)...} {
-    if (((static_cast<std::int64_t>(n) < 0) || ...)) {
-      const std::int64_t given[] = {static_cast<std::int64_t>(n)...};
-      raise("ebb: negative extent in " + list_text(given, static_cast<int>(Count)));
-    }
-  }
+  constexpr dynamic_extents(N... n) : values{static_cast<std::size_t>(n)...} {}
 
   constexpr bool operator==(const dynamic_extents&) const = default;
 };
@@ -78,9 +81,9 @@ class layout {
 
   /// Dynamic extents are 0.
   constexpr layout() = default;
-  /// Throws: error if the number of elements does not fit a pointer difference.
-  constexpr explicit layout(dynamic_extents<dynamic_rank> n) : dynamic_(n) { check_size(); }
-  /// Throws: error naming the call if a static extent differs.
+  /// Throws: error naming the call if an extent is negative, or if the number of elements does not fit a pointer difference.
+  constexpr explicit layout(dynamic_extents<dynamic_rank> n, const char* call = "ebb::layout") : dynamic_(n) { check_size(call); }
+  /// Throws: the same, and if a static extent differs.
   constexpr layout(const char* call, const std::array<std::size_t, sizeof...(E)>& given) {
     [[maybe_unused]] std::size_t next = 0;
     for (std::size_t k = 0; k < sizeof...(E); ++k) {
@@ -88,7 +91,7 @@ class layout {
       if constexpr (dynamic_rank > 0)
         if (declared[k] == dyn) dynamic_.values[next++] = given[k];
     }
-    check_size();
+    check_size(call);
   }
 
   constexpr std::array<std::size_t, sizeof...(E)> shape() const {
@@ -131,15 +134,17 @@ class layout {
   constexpr bool operator==(const layout&) const = default;
 
  private:
-  constexpr void check_size() const {
+  constexpr void check_size([[maybe_unused]] const char* call) const {
     if constexpr (dynamic_rank > 0) {
       std::size_t bytes = 16;  // at least twice the largest element
-      bool empty = false, overflow = false;
-      for (std::size_t extent : shape()) {
+      bool empty = false, negative = false, overflow = false;
+      const auto extents = shape();
+      for (std::size_t extent : extents) {
         empty |= extent == 0;
+        negative |= static_cast<std::int64_t>(extent) < 0;
         overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
       }
-      if (overflow && !empty) raise("ebb: shape " + shape_text(shape()) + " is too large");
+      if (negative || (overflow && !empty)) [[unlikely]] raise_bad_extents(call, extents.data(), rank);
     }
   }
 

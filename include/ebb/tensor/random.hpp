@@ -75,7 +75,7 @@ template <element T, std::size_t... E>
   requires(!extents<E...>::is_static && !std::is_same_v<T, bool>)
 constexpr tensor<T, E...> uniform(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, T lo = as_element<T>(0),
                                   T hi = as_element<T>(1)) {
-  return draw_uniform<T>(key, layout<E...>(n), lo, hi);
+  return draw_uniform<T>(key, layout<E...>(n, "ebb::uniform"), lo, hi);
 }
 
 template <real_element T, std::size_t... E>
@@ -102,7 +102,7 @@ template <real_element T, std::size_t... E>
   requires(!extents<E...>::is_static)
 constexpr tensor<T, E...> normal(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, T mean = as_element<T>(0),
                                  T deviation = as_element<T>(1)) {
-  return draw_normal<T>(key, layout<E...>(n), mean, deviation);
+  return draw_normal<T>(key, layout<E...>(n, "ebb::normal"), mean, deviation);
 }
 
 template <std::size_t... E>
@@ -121,12 +121,12 @@ constexpr tensor<bool, E...> bernoulli(random_key key, double p = 0.5) {
 template <std::size_t... E>
   requires(!extents<E...>::is_static)
 constexpr tensor<bool, E...> bernoulli(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, double p = 0.5) {
-  return draw_bernoulli(key, layout<E...>(n), p);
+  return draw_bernoulli(key, layout<E...>(n, "ebb::bernoulli"), p);
 }
 
 /// 0 ... n - 1 in random order, each order as likely (Fisher and Yates, in the form of Durstenfeld).
 inline tensor<std::int64_t, dyn> permutation(random_key key, dynamic_extents<1> n) {
-  auto result = tensor<std::int64_t, dyn>::iota(n.values[0]);
+  auto result = tensor<std::int64_t, dyn>::iota(layout<dyn>(n, "ebb::permutation").size());
   std::int64_t* items = result.mutable_data();
   draw<64>(key, result.size(), [items](std::size_t i, std::uint64_t bits) { std::swap(items[i], items[scale_random(bits, i + 1)]); });
   return result;

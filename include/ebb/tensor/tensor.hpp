@@ -56,7 +56,7 @@ class tensor {
   constexpr explicit tensor(const layout_type& shape) : cells_(shape) {}
   template <std::integral... N>
     requires(dynamic_rank > 0 && sizeof...(N) == dynamic_rank)
-  constexpr explicit tensor(N... n) : tensor(layout_type(dynamic_extents<dynamic_rank>(n...))) {}
+  constexpr explicit tensor(N... n) : tensor(layout_at(n...)) {}
   template <std::integral... N>
     requires(dynamic_rank > 0 && dynamic_rank < rank && sizeof...(N) == rank)
   constexpr explicit tensor(N...) {
@@ -110,9 +110,9 @@ class tensor {
 
   /// Unspecified elements, for outputs: each is to be written before it is read.
   static constexpr tensor uninitialized(const layout_type& shape) { return tensor(shape, uninitialized_t{}); }
-  static constexpr tensor uninitialized(std::integral auto... n) { return uninitialized(layout_type(dynamic_extents<dynamic_rank>(n...))); }
+  static constexpr tensor uninitialized(std::integral auto... n) { return uninitialized(layout_at(n...)); }
 
-  static constexpr tensor zeros(std::integral auto... n) { return tensor(layout_type(dynamic_extents<dynamic_rank>(n...))); }
+  static constexpr tensor zeros(std::integral auto... n) { return tensor(layout_at(n...)); }
   static constexpr tensor ones(std::integral auto... n) { return full(as_element<T>(1), n...); }
   static constexpr tensor full(T value, std::integral auto... n) {
     return generate([value](std::size_t) { return value; }, n...);
@@ -196,6 +196,9 @@ class tensor {
 
   constexpr tensor(const layout_type& shape, uninitialized_t tag) : cells_(shape, tag) {}
 
+  static constexpr layout_type layout_at(std::integral auto... n) {
+    return layout_type(dynamic_extents<dynamic_rank>(n...), "ebb::tensor");
+  }
   static constexpr layout_type layout_of_list(const nested_list<T, rank>& list) {
     std::array<std::size_t, sizeof...(E)> shape{};
     measure_list<T, rank>(list, shape.data());
@@ -204,10 +207,10 @@ class tensor {
   static constexpr layout_type layout_of(std::size_t count, std::integral auto... n) {
     layout_type result;
     if constexpr (sizeof...(n) == dynamic_rank) {
-      result = layout_type(dynamic_extents<dynamic_rank>(n...));
+      result = layout_at(n...);
     } else {
       constexpr std::size_t known = (std::size_t{1} * ... * (E == dyn ? 1 : E));
-      result = layout_type(dynamic_extents<1>(known ? count / known : 0));
+      result = layout_at(known ? count / known : 0);
     }
     if (result.size() != count) raise_bad_count("ebb::tensor", count, result.shape().data(), rank);
     return result;

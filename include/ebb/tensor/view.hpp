@@ -32,7 +32,7 @@ class view {
   /// Dynamic extents follow the pointer, in order.
   template <std::integral... N>
     requires(sizeof...(N) == dynamic_rank)
-  constexpr explicit view(T* data, N... n) : data_(data), layout_(dynamic_extents<dynamic_rank>(n...)) {}
+  constexpr explicit view(T* data, N... n) : data_(data), layout_(dynamic_extents<dynamic_rank>(n...), "ebb::view") {}
   constexpr view(T* data, const layout<E...>& shape) : data_(data), layout_(shape) {}
 
   /// Throws: error if the span has more or fewer elements.
