@@ -113,6 +113,19 @@ TEST_CASE("a short row's results over its arguments") {
   }
 }
 
+TEST_CASE("the number of elements, known at the call only") {
+  constexpr auto slope = [](auto x) { return ebb::grad([](auto y) { return ebb::mean(y * y); })(x); };
+  for (const std::size_t n : sizes) {
+    check(slope, {of(n)}, terms<term<float, dyn>>{});
+    check(slope, {of(n)}, terms<term<double, dyn>>{});
+  }
+  constexpr auto slopes = [](auto x) { return ebb::grad([](auto y) { return ebb::sum(ebb::mean<0>(y) * ebb::mean<1>(y)); })(x); };
+  for (const std::size_t n : numbers<0, 1, 5, 16, 17, 65>) check(slopes, {of(n, n)}, terms<term<float, dyn, dyn>>{});
+  // So many that float cannot count them; there is none, so that nobody needs the memory.
+  constexpr auto means = [](auto x) { return ebb::mean<0>(x); };
+  for (const std::size_t n : numbers<(1u << 24) - 1, (1u << 24) + 1>) check(means, {of(n, 0)}, terms<term<float, dyn, dyn>>{});
+}
+
 TEST_CASE("a sum over two loops: the rows begin in any lane") {
   for (const std::size_t m : numbers<0, 1, 2, 3, 5, 7, 15, 17, 31, 33, 47, 100, 4097>)
     for (const std::size_t n : numbers<0, 1, 2, 3, 40, 200>)

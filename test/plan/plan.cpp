@@ -140,6 +140,18 @@ TEST_CASE("what reads a sum comes in a later step") {
   CHECK(p.places.size() == 1);
 }
 
+TEST_CASE("a sum of ones is told from other sums") {
+  builder b;
+  const auto x = b.argument({~b.dynamic(0, 0)});
+  const auto ones = ebb::literal_like(x, 1), twos = ebb::literal_like(x, 2);
+  const auto narrow = ebb::literal_like(operand<ebb::float16>{&b.g, b.argument<ebb::float16>({9}).id}, 1);
+  const auto total = [](auto y) { return emit_on<ebb::op::sum>({0, 1}, y).id; };
+  const plan p = b.planned({total(ones), total(twos), total(x), emit_on<ebb::op::prod>({0, 1}, ones).id, total(narrow)});
+  REQUIRE(p.reduces.size() == 5);
+  CHECK(p.reduces[0].counts);
+  for (int i = 1; i < 5; ++i) CHECK_FALSE(p.reduces[i].counts);  // float16 cannot count far
+}
+
 TEST_CASE("unrelated values of one shape share a nest, of two shapes they do not") {
   builder b;
   const auto x = b.argument({8}), y = b.argument({8}), z = b.argument({9});

@@ -173,6 +173,24 @@ class nest_kernel {
     if constexpr (has_run && L == n.run_from) end_run(x, whole, given);
   }
 
+  /// Whether the nest does nothing but count, as the gradient of a mean does: then no loop is needed.
+  static constexpr bool only_counts = [] {
+    bool r = n.reduces.count > 0 && n.computes.count == 0 && n.stores.count == 0 && n.run_from == 0;
+    for (int i = 0; i < n.reduces.count; ++i) r = r && P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].counts;
+    return r;
+  }();
+  static constexpr std::size_t exact_count = std::size_t{1} << 24;  // in float, and so in all that is wider
+  static EBB_INLINE bool count(const nest_call& c) {
+    const extents e(c.symbol);
+    std::size_t elements = 1;
+    repeat<n.loops>([&]<int L>() EBB_LAMBDA { elements *= e.template at<L>(); });
+    if (elements == 0 || elements > exact_count) return false;
+    repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA {
+      *static_cast<reduced<R>*>(c.at<reduce_at<R>.buffer>()) = static_cast<reduced<R>>(elements);
+    });
+    return true;
+  }
+
   // [note: arguments in registers]
   // The addresses of few arrays are passed as arguments. The first loads of a nest would wait for a table that has just been written, and
   // with them all of a short call.
@@ -200,6 +218,8 @@ class nest_kernel {
 
  public:
   static EBB_INLINE void run(const nest_call& c) {
+    if constexpr (only_counts)
+      if (count(c)) return;
     if constexpr (code::used_buffers.count > most_in_registers) run_from_table(c);
     else
       [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {

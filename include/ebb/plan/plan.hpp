@@ -6,6 +6,8 @@
 #include "fuse.hpp"
 #include "memory.hpp"
 
+#include "../op/shaping.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
@@ -187,8 +189,15 @@ class planner {
     r.first = loop_of_axis(n, static_cast<int>(e.attr[0]));
     r.last = loop_of_axis(n, static_cast<int>(e.attr[1]));
     r.run = e.attr[1] == g_.shapes[n.shape].rank;
+    r.counts = e.op->family == family_of<op::sum> && size_of(r.type) >= 4 && is_one(g_.operand(k, 0));
     if (r.run) n.run_from = r.first;
     p_.reduces.push(r);
+  }
+
+  constexpr bool is_one(int k) const {
+    return g_.op(k).what == kind::literal && with_dtype(g_.op(k).result, [&]<class T>(T) {
+      return static_cast<cell>(g_.eq[k].attr[0]) == literal_bits<T>(1);
+    });
   }
 
   /// Integers that are an argument under another shape, or widened, are checked where they come from.

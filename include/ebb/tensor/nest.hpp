@@ -57,6 +57,7 @@ struct nest_reduce {
   bool run = true;    // else rows
   int first = 0;      // the loops that are combined: [first, last)
   int last = 0;
+  bool counts = false;  // adds up ones: the sum is how many there are, while that is exact
 };
 
 struct nest_store {
