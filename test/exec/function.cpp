@@ -321,6 +321,13 @@ struct params {
   using bias = Array<float, 3>;
   BOOST_HANA_DEFINE_STRUCT(params, (weights, w), (bias, b));
 };
+template <template <class, std::size_t...> class Array>
+struct mixed {
+  using weights = Array<float, 2>;
+  using counts = Array<int, 2>;
+  using flag = Array<bool>;
+  BOOST_HANA_DEFINE_STRUCT(mixed, (weights, w), (counts, seen), (flag, on));
+};
 
 }  // namespace
 
@@ -343,6 +350,26 @@ TEST_CASE("a struct of parameters in, the same struct of gradients out") {
   CHECK(v == 0);
   CHECK(again.w.data()[4] == d.w.data()[4]);
   CHECK(again.b.data()[2] == 5);
+}
+
+TEST_CASE("integers beside floats, in a struct or a tuple, have zeros in its gradient") {
+  constexpr auto f = [](auto p) { return ebb::sum(p.w * p.w) * ebb::sum(ebb::cast<float>(p.seen)); };
+  const mixed<tensor> p{{1, 2}, {3, 4}, true};
+  const mixed<tensor> d = ebb::grad(f)(p);
+  CHECK(d.w == tensor<float, 2>{14, 28});
+  CHECK(d.seen == tensor<int, 2>{0, 0});
+  CHECK(d.on == tensor<bool>(false));
+  const auto [value, pull] = ebb::vjp(f)(p);
+  CHECK(pull(1.f).w == d.w);
+  CHECK(pull(1.f).seen == d.seen);
+  CHECK(std::get<1>(ebb::jvp(f)(p, p)) == 70);  // the direction of an integer leads nowhere
+  CHECK(ebb::hvp(f)(p, p).w == d.w);
+  CHECK(ebb::hvp(f)(p, p).seen == d.seen);
+
+  constexpr auto g = [](auto pair) { return ebb::sum(std::get<0>(pair) * std::get<1>(pair)); };
+  const auto [dw, dn] = ebb::grad(g)(std::tuple{p.w, p.seen});
+  CHECK(dw == tensor<float, 2>{3, 4});
+  CHECK(dn == tensor<int, 2>{0, 0});
 }
 
 TEST_CASE("scalars in and out, tuples in") {

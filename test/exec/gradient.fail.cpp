@@ -8,6 +8,11 @@ struct no_pull : ebb::elementwise<1> {
   static constexpr auto value(auto x) { return x; }
 };
 inline constexpr ebb::call<no_pull> unpulled{};
+template <template <class, std::size_t...> class Array>
+struct counted {
+  using counts = Array<int, 2>;
+  BOOST_HANA_DEFINE_STRUCT(counted, (counts, seen));
+};
 }  // namespace user
 
 int main() {
@@ -42,5 +47,11 @@ int main() {
 #elif EBB_CASE == 8
   // EXPECT: E0108 an integer has no gradient
   auto r = ebb::value_and_grad<0, 1>([](auto a, auto t) { return ebb::sum(a * t); })(x, numbers);  // LINE
+#elif EBB_CASE == 9
+  // EXPECT: E0108 an integer has no gradient
+  auto r = ebb::grad([](auto a) { return ebb::sum(std::get<0>(a) / std::get<1>(a)); })(std::tuple{numbers, numbers});  // LINE
+#elif EBB_CASE == 10
+  // EXPECT: E0108 an integer has no gradient
+  auto r = ebb::grad([](auto a) { return ebb::mean(a.seen); })(user::counted<ebb::tensor>{{1, 2}});  // LINE
 #endif
 }

@@ -28,16 +28,17 @@ constexpr vec<int> leaf_numbers(wrt<I...>, std::type_identity<std::tuple<T...>>)
   return r;
 }
 
-/// No pull for integers, and a scalar to begin with.
+/// Whether there is anything to differentiate by: integers have no gradient.
 template <class T>
-inline constexpr bool all_real = real_element<T>;
+inline constexpr bool has_real = false;
 template <class T, std::size_t... E>
-inline constexpr bool all_real<term<T, E...>> = real_element<T>;
+inline constexpr bool has_real<term<T, E...>> = real_element<T>;
 template <class... T>
-inline constexpr bool all_real<std::tuple<T...>> = (all_real<T> && ...);
+inline constexpr bool has_real<std::tuple<T...>> = (has_real<T> || ...);
 template <template <template <class, std::size_t...> class> class Struct>
-inline constexpr bool all_real<Struct<term>> = true;
+inline constexpr bool has_real<Struct<term>> = has_real<typename argument<Struct<term>>::terms>;
 
+/// A gradient begins with a scalar.
 template <class R>
 inline constexpr bool is_scalar_result = number<R> && std::is_floating_point_v<R>;
 template <class T>
@@ -72,13 +73,13 @@ inline constexpr bool has_pulls = [] {
   return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
 }();
 
-/// The arguments that a gradient is asked for exist and are real.
+/// The arguments that a gradient is asked for exist and hold floats.
 template <class Wrt, class... A>
 constexpr int code_of_wrt() {
   return []<int... I>(wrt<I...>) {
     if constexpr (!are_arguments<A...>) return 111;
     else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
-    else if constexpr (!(all_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
+    else if constexpr (!(has_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
     else return 0;
   }(Wrt{});
 }
@@ -187,6 +188,7 @@ constexpr auto call_compiled(F, const A&... a) {
 }  // namespace detail
 
 /// The value of a scalar function and its gradients with respect to the arguments I..., the first one if none is named, in one program.
+/// Integers and bools that stand in a tuple or a struct beside floats have zeros in its gradient: nothing there for an update to subtract.
 /// Shape: gradients have the shapes of their arguments.   Throws: as compile.
 template <int... I, class F>
 constexpr auto value_and_grad(F) {
