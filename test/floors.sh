@@ -24,7 +24,7 @@ check() {
   grep -rnE '^ *# *include *<(ebb|\.)' include | rule 'includes inside the library are relative'
   grep -rnE '^ *# *include *[<"]xsimd' include | grep -v '^include/ebb/kernel/batch.hpp:' | rule 'xsimd enters through kernel/batch.hpp only'
   # CA-20: whoever includes ebb gets nothing that he did not ask for.
-  local others='[a-z_]+|sys/single_threaded\.h|sched\.h|boost/mp11/[a-z_/]+\.hpp|boost/hana/[a-z_/]+\.hpp|xsimd/xsimd\.hpp'
+  local others='[a-z_]+|sys/(single_threaded|stat)\.h|sched\.h|boost/mp11/[a-z_/]+\.hpp|boost/hana/[a-z_/]+\.hpp|xsimd/xsimd\.hpp'
   grep -rnE '^ *# *include *<' include | grep -vE "<($others)>" |
     rule 'of others only the standard library, single headers of Mp11 and Hana, and xsimd'
   grep -rnE '^ *# *(define|undef)' include | grep -vE '^include/ebb/(base/config|version)\.hpp:' | rule 'macros are defined in base/config.hpp only'

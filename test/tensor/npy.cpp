@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace ebb;
@@ -173,6 +175,29 @@ TEST_CASE("what cannot be read raises an error that names the file, what was exp
   CHECK(test::raised([&] { load_npy<float, 3>(dir.path + "/none.npy"); }) ==
         "ebb::load_npy: " + dir.path + "/none.npy: No such file or directory");
   CHECK(test::raised([&] { load_npy<float, 3>(dir.path); }) == "ebb::load_npy: " + dir.path + ": " + unreadable);
+}
+
+TEST_CASE("a pipe and what a link leads to are written, not replaced") {
+  directory dir;
+  const tensor<float, 3> x{1, 2, 3};
+  const std::string plain = dir.file("plain.npy"), link = dir.file("link.npy"), pipe = dir.file("pipe");
+  save_npy(plain, x);
+  const std::string saved = bytes_of(plain);
+  save_npy(plain, tensor<float, 1>{7});
+  REQUIRE(symlink(plain.c_str(), link.c_str()) == 0);
+  save_npy(link, x);
+  CHECK(bytes_of(plain) == saved);
+  char to[100];
+  CHECK(readlink(link.c_str(), to, sizeof to) == static_cast<ssize_t>(plain.size()));
+
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const int both = open(pipe.c_str(), O_RDWR | O_NONBLOCK);  // so that nobody waits for the other end
+  REQUIRE(both >= 0);
+  save_npy(pipe, x);
+  std::string got(saved.size() + 1, '\0');
+  CHECK(read(both, got.data(), got.size()) == static_cast<ssize_t>(saved.size()));
+  CHECK(got.substr(0, saved.size()) == saved);
+  close(both);
 }
 
 TEST_CASE("a failed save leaves no file, and the old one as it was") {

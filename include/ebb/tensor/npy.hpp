@@ -23,6 +23,10 @@
 #include <type_traits>
 #include <utility>
 
+#if __has_include(<sys/stat.h>)
+#include <sys/stat.h>
+#endif
+
 namespace ebb::inline EBB_ABI {
 
 /// NumPy's name of an element type; empty for bfloat16, which it does not have.
@@ -195,8 +199,18 @@ tensor<T, E...> load_npy(const std::string& path) {
   return result;
 }
 
+/// Whether the name stands for something that a new file must not replace: a device, a pipe, a link.
+inline bool is_no_plain_file([[maybe_unused]] const std::string& path) {
+#if __has_include(<sys/stat.h>)
+  struct stat is;
+  return ::lstat(path.c_str(), &is) == 0 && !S_ISREG(is.st_mode);
+#else
+  return false;
+#endif
+}
+
 /// Writes any array as version 1.0 in C order. A file appears under this name only when it is complete: it is written as
-/// `<path>.part` and then renamed.
+/// `<path>.part` and then renamed. A device, a pipe, and what a link leads to are written as they are.
 /// Throws: error naming the file and what the system said; a file that stood there before is left as it was.
 template <array_like A>
   requires npy_element<borrowed_element<A>>
@@ -213,15 +227,16 @@ void save_npy(const std::string& path, const A& array) {
   char start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
   std::memcpy(start + 8, &length, 2);
 
-  const std::string part = path + ".part";
+  const bool in_place = is_no_plain_file(path);
+  const std::string part = in_place ? path : path + ".part";
   npy_file file(part, "wb");
   const bool written = file && file.write(start, sizeof start) && file.write(header.data(), header.size()) &&
                        file.write(borrow<A>::data(array), shape.size() * sizeof(T)) && file.close() &&
-                       std::rename(part.c_str(), path.c_str()) == 0;
+                       (in_place || std::rename(part.c_str(), path.c_str()) == 0);
   if (!written) {
     const std::string problem = std::strerror(errno);
     if (file) file.close();
-    std::remove(part.c_str());
+    if (!in_place) std::remove(part.c_str());
     raise_npy("ebb::save_npy", path, problem);
   }
 }
