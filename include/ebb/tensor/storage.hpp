@@ -74,8 +74,10 @@ class storage {
   EBB_INLINE static void drop(std::byte* data) noexcept {
     if (!data) return;
     header* const h = head_of(data);
-    if (h->owners.drop()) give_block(h, sizeof(header) + detail::padded_bytes(h->bytes));
+    if (h->owners.drop()) free(h);
   }
+  // Where a handle ends, most often nothing is freed, and there are hundreds of such places: a sixth of what a region compiles to.
+  [[gnu::noinline]] static void free(header* h) noexcept { give_block(h, sizeof(header) + detail::padded_bytes(h->bytes)); }
 
   std::byte* data_ = nullptr;  // the header stands in the 64 bytes before
 };
