@@ -81,17 +81,21 @@ class bound_arguments {
 /// What the user calls an array in messages, if it has a name: found by its type.
 std::string given_name(const auto&) { return {}; }
 
+/// ", argument 1 (bias) is [5]": the same code for all calls.
+[[gnu::cold, gnu::noinline]] inline void append_argument(std::string& text, int number, const std::string& name, const extent_list& x) {
+  text += number ? ", argument " : " argument ";
+  text += std::to_string(number);
+  if (!name.empty()) text += " (" + name + ")";
+  text += " is ";
+  text += text_of(x);
+}
+
 /// "ebb::grad: add: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 (bias) is [5]".
 template <class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_extents(const char* call, const char* why, const A&... a) {
   std::string text = std::string(call) + ": " + why;
   int number = 0;
-  each_argument_leaf([&](const auto& leaf) {
-    const std::string name = given_name(leaf);
-    text += std::string(number ? ", " : " ") + "argument " + std::to_string(number) + (name.empty() ? "" : " (" + name + ")") + " is " +
-            text_of(extents_of_leaf(leaf));
-    ++number;
-  }, a...);
+  each_argument_leaf([&](const auto& leaf) { append_argument(text, number++, given_name(leaf), extents_of_leaf(leaf)); }, a...);
   raise(std::move(text));
 }
 
