@@ -119,7 +119,7 @@ class session {
     char* arena = memory.data();
     while (reinterpret_cast<std::uintptr_t>(arena) % 64 != 0) ++arena;
     const std::vector<ebb::chain_word> before = code_;
-    ebb::run_chain<T>(code_.data(), {named.data(), written + read, blocks}, n_ * sizeof(T), arena);
+    ebb::run_chain<T>(code_.data(), {named.data(), written, read, blocks, static_cast<int>(places_.size())}, n_ * sizeof(T), arena);
     const auto same = [&](const ebb::chain_word& x, const ebb::chain_word& y) {
       const int p = place_of_[static_cast<std::size_t>(&x - code_.data())];
       const bool is_block = p >= 0 && use_[static_cast<std::size_t>(p)] == chain_use::block;

@@ -62,9 +62,9 @@ inline constexpr bool may_become<A, T, Extents> =
 /// The elements of any array in a block: shared with a tensor that has one, else copied.
 template <array_like A>
 storage to_storage(const A& a) {
-  const std::size_t bytes = layout_in(a).size() * sizeof(borrowed_element<A>);
   if constexpr (requires { a.block(); }) return a.block();
   else {
+    const std::size_t bytes = layout_in(a).size() * sizeof(borrowed_element<A>);
     storage block(bytes);
     if (bytes) std::memcpy(block.data(), borrow<A>::data(a), bytes);
     return block;

@@ -12,8 +12,7 @@ namespace ebb::inline EBB_ABI {
 EBB_INLINE void release_saved(node& n) noexcept {
   const exclusive alone(n);
   n.released.store(true, std::memory_order_relaxed);
-  storage* const saved = n.saved();
-  for (int i = 0; i < n.program->saved; ++i) saved[i] = storage();
+  for (storage *s = n.saved(), *const end = s + n.program->saved; s != end; ++s) *s = storage();
   if (n.packed.load(std::memory_order_relaxed)) drop_packed(n);
   if (n.held && n.program->release) n.program->release(n);
 }

@@ -152,13 +152,13 @@ struct leaf : vertex {
 /// One thread at a time, where there are several: for the few steps that touch what threads share of a vertex.
 class exclusive {
  public:
-  explicit exclusive(vertex& v) : v_(is_single_threaded() ? nullptr : &v) {
-    if (v_) lock(*v_);
+  EBB_INLINE explicit exclusive(vertex& v) : v_(is_single_threaded() ? nullptr : &v) {
+    if (v_) [[unlikely]] lock(*v_);
   }
   exclusive(const exclusive&) = delete;
   exclusive& operator=(const exclusive&) = delete;
-  ~exclusive() {
-    if (v_) unlock(*v_);
+  EBB_INLINE ~exclusive() {
+    if (v_) [[unlikely]] unlock(*v_);
   }
   static void lock(vertex& v) {
     for (int i = 0; v.busy.exchange(true, std::memory_order_acquire); ++i)

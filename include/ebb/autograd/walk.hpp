@@ -18,6 +18,7 @@
 #include "../base/vec.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 namespace ebb::inline EBB_ABI {
@@ -74,7 +75,7 @@ class walk {
   walk(backward_pass& owner, tape_state& t) : owner_(owner), tape_(t), own_(t.spare ? t.spare : new_lists(t)) { t.spare = own_->next; }
   walk(const walk&) = delete;
   walk& operator=(const walk&) = delete;
-  ~walk() {
+  EBB_INLINE ~walk() {
     let_go();
     if (!finished_) forget_gradients();
     own_->visits.shrink(0);
@@ -120,8 +121,9 @@ class walk {
   visit* adopt(const known_walk& w) {
     known_ = &w;
     own_->visits.shrink(0);
-    own_->visits.append(w.visits.data(), w.visits.size());
-    visits_ = own_->visits.data();
+    const int count = w.visits.size();
+    visits_ = own_->visits.extend(count);
+    if (count > 0) std::memcpy(static_cast<void*>(visits_), w.visits.data(), static_cast<std::size_t>(count) * sizeof(visit));
     targets_ = w.targets.data();
     used_ = w.gradients;
     make_room();

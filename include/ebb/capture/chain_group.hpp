@@ -13,12 +13,14 @@ class chain_group : public merged_group {
   chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b, std::size_t pays_from = 0)
       : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()), pays_from_(pays_from) {
     size_ = size_of(p_.type);
-    arguments_ = vec<reading>(interface_.arguments.size(), reading{});
-    word_of_result_ = vec<int>(interface_.results.size(), -1);
+    vec<int> word_of_result(interface_.results.size(), -1);
     for (const chain_program::place& p : p_.places) {
-      if (p.is == place_kind::result) word_of_result_[p.number] = p.word;
-      else if (p.is != place_kind::block) arguments_[p.number] = {p.word, p.is == place_kind::element, p.use == chain_use::mask};
+      if (p.is == place_kind::result) word_of_result[p.number] = p.word;
+      else if (p.is == place_kind::element) elements_.push({source_of(p.number), p.number, p.word});
+      else if (p.is == place_kind::argument) (p.use == chain_use::mask ? masks_ : arrays_).push({source_of(p.number), p.number, p.word});
     }
+    for (int i = 0; i < interface_.results.size(); ++i)
+      if (const group_interface::result& x = interface_.results[i]; x.shared < 0) made_.push({i, word_of_result[i], shares_ ? -1 : x.over});
     const auto name_those = [&](auto&& are_used) {
       const int before = places_.size();
       for (int w = 0; w < p_.code.size(); ++w)
@@ -26,16 +28,20 @@ class chain_group : public merged_group {
           places_.push({w, i, p_.places[i].use});
       return places_.size() - before;
     };
-    name_those([](chain_use u) { return u == chain_use::written; });
-    name_those([](chain_use u) { return u == chain_use::read || u == chain_use::mask; });
-    blocks_ = name_those([](chain_use u) { return u == chain_use::block; });
+    all_places_.written = name_those([](chain_use u) { return u == chain_use::written; });
+    all_places_.read = name_those([](chain_use u) { return u == chain_use::read || u == chain_use::mask; });
+    all_places_.blocks = name_those([](chain_use u) { return u == chain_use::block; });
     for (int w = 0; w < p_.code.size(); ++w)
       if (const int i = p_.place_of[w]; i >= 0 && w != p_.places[i].word && p_.places[i].is != place_kind::block)
         same_.push({w, p_.places[i].word});
+    all_places_.first = places_.data();
+    all_places_.numbers = p_.places.size();
     arena_ = chain_arena_bytes(p_.places.size(), places_.size());
+    is_plain_ = !arrays_.empty() && elements_.empty() && masks_.empty() && p_.extents.empty();
     int calls = last - first;
     for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
     if (calls <= few_calls) gauge_ = gauge();
+    least_bytes_ = chain_bytes;
   }
 
   const char* kind() const override { return "one chain in registers"; }
@@ -46,65 +52,81 @@ class chain_group : public merged_group {
   /// So many nodes, a hook counting as two, are as fast one by one where arrays are shorter than a step.
   static constexpr int few_calls = 3;
 
-  /// Where an argument is read first, if it is.
+  /// An argument, and the first word that names its place.
   struct reading {
-    int word = -1;
-    bool is_element = false, is_mask = false;
+    source from;
+    int number, word;
+  };
+  /// A result, the first word that names its place, or -1; and the argument in whose place it may be written, or -1.
+  struct making {
+    int number, word, over;
   };
 
   /// An argument whose length is seen at once, or -1.
   int gauge() const {
     for (const auto kind : {capture_place::kind::slot, capture_place::kind::leaf_gradient})
-      for (int a = 0; a < arguments_.size(); ++a)
-        if (arguments_[a].word >= 0 && !arguments_[a].is_element && interface_.arguments[a].is == kind) return a;
+      for (const reading& a : arrays_)
+        if (interface_.arguments[a.number].is == kind) return a.number;
     return -1;
-  }
-  bool pays(walk& w) const override {
-    if (gauge_ < 0) return true;
-    const capture_place& p = interface_.arguments[gauge_];
-    const gradient& g = p.is == capture_place::kind::slot ? w.gradients()[r_.visit_at(p.at).first + p.number] : leaf_at(w, p.at).grad;
-    return g.value.bytes() >= chain_bytes;
   }
 
   bool run_program(backward_pass& pass, group_scratch& s) override {
+    walk& w = pass.vertices();
     chain_word* const code = p_.code.data();
     std::size_t bytes = 0;
+    if (is_plain_ && finds_arrays()) {
+      bytes = array_at(w, arrays_[0].from).bytes();
+      for (const reading& a : arrays_) {
+        const storage& x = array_at(w, a.from);
+        if (x.bytes() != bytes) return false;
+        code[a.word].stand_at(x.data());
+      }
+    } else if (!read_arguments(w, s, bytes)) return false;
+    if (bytes < pays_from_) return false;
+    s.results.extend(interface_.results.size());
+    for (const making& m : made_) {
+      const storage* to = m.over >= 0 ? &argument(w, s, m.over) : nullptr;
+      if (!to || !fits_over(pass, s, m.number, *to, bytes)) to = &(s.results[m.number] = result_array(pass, s, m.number, bytes));
+      if (m.word >= 0) code[m.word].stand_at(to->data());
+    }
+    for (const auto& [word, first] : same_) code[word].base = code[first].base;
+    char* const arena = s.arena.take(arena_);
+    if (p_.type == dtype::f64) run_chain<double>(code, all_places_, bytes, arena);
+    else run_chain<float>(code, all_places_, bytes, arena);
+    return true;
+  }
+  /// False if their lengths do not agree.
+  [[gnu::noinline]] bool read_arguments(walk& w, group_scratch& s, std::size_t& bytes) {
+    const bool finds = finds_arrays();
+    if (!finds && !find_arguments(w, s)) return false;
+    chain_word* const code = p_.code.data();
     bool known = false;
     const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
-    const auto take = [&](int argument, const group_source& x) {
-      const reading& r = arguments_[argument];
-      if (r.word < 0) return true;
-      code[r.word].stand_at(x.data());
-      if (r.is_element) return x.is_bound() || x.bytes() == size_;
-      return agree(r.is_mask ? x.array().bytes() * size_ : x.array().bytes());
+    const auto take = [&](const vec<reading>& list, auto&& fits) {
+      for (const reading& a : list) {
+        const group_source x = finds ? group_source(&array_at(w, a.from)) : s.from[a.number];
+        if (!fits(x)) return false;
+        code[a.word].stand_at(x.data());
+      }
+      return true;
     };
-    if (!gather(pass.vertices(), s, take)) return false;
+    if (!take(arrays_, [&](const group_source& x) { return agree(x.bytes()); }) ||
+        !take(elements_, [&](const group_source& x) { return x.is_bound() || x.bytes() == size_; }) ||
+        !take(masks_, [&](const group_source& x) { return agree(x.bytes() * size_); }))
+      return false;
     for (const auto& [v, o] : p_.extents)
-      if (!agree(extents_of(*pass.vertices().at(v).at, static_cast<std::uint32_t>(o)).volume() * size_)) return false;
-    if (bytes < pays_from_) return false;
-    storage* result = s.results.extend(interface_.results.size());
-    for (int r = 0; r < interface_.results.size(); ++r, ++result) {
-      const group_interface::result& x = interface_.results[r];
-      if (x.shared >= 0) continue;
-      *result = result_array(pass, s, x, bytes);
-      if (const int w = word_of_result_[r]; w >= 0) code[w].stand_at(result->data());
-    }
-    char* const arena = s.arena.take(arena_);
-    for (const auto& [word, first] : same_) code[word].base = code[first].base;
-    const auto run = [&]<class T>(T) { run_chain<T>(code, {places_.data(), places_.size() - blocks_, blocks_}, bytes, arena); };
-    if (p_.type == dtype::f64) run(double{});
-    else run(float{});
+      if (!agree(extents_of(*w.at(v).at, static_cast<std::uint32_t>(o)).volume() * size_)) return false;
     return true;
   }
 
   chain_program p_;
   std::size_t size_, arena_;
-  vec<reading> arguments_;
-  vec<int> word_of_result_;
+  vec<reading> arrays_, elements_, masks_;
+  vec<making> made_;
   vec<std::pair<int, int>> same_;  // a word, and the first that names the same place
   vec<chain_place> places_;
-  int blocks_ = 0;  // of them
-  int gauge_ = -1;
+  chain_places all_places_{};
+  bool is_plain_;  // its arguments are arrays of one length
   std::size_t pays_from_;
 };
 

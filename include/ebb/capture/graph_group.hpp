@@ -66,7 +66,7 @@ class graph_group final : public merged_group {
   static constexpr std::size_t pays_from = std::size_t{32} << 10;
 
   bool run_program(backward_pass& pass, group_scratch& s) override {
-    if (!gather(pass.vertices(), s, [](int, const group_source&) { return true; })) return false;
+    if (!find_arguments(pass.vertices(), s)) return false;
     const graph& g = program_.program();
     if (std::none_of(s.from.begin(), s.from.end(), [](const group_source& x) { return x.bytes() >= pays_from; })) return false;
     for (int i = 0; i < g.syms.count(); ++i) {
@@ -80,13 +80,13 @@ class graph_group final : public merged_group {
     }
     for (int a = 0; a < interface_.arguments.size(); ++a) pointers_[a] = s.from[a].data();
     int own = 0;
-    for (const group_interface::result& x : interface_.results) {
-      if (x.shared >= 0) {
+    for (int i = 0; i < interface_.results.size(); ++i) {
+      if (interface_.results[i].shared >= 0) {
         s.results.push({});
         continue;
       }
       const int k = g.out[own];
-      s.results.push(result_array(pass, s, x, volume(g.shape_of(k), values_.data()) * size_of(g.op(k).result)));
+      s.results.push(result_array(pass, s, i, volume(g.shape_of(k), values_.data()) * size_of(g.op(k).result)));
       to_[own++] = s.results.back().data();
     }
     program_.run(pointers_.data(), to_.data(), values_.data(), "ebb::backward");

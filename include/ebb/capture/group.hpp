@@ -46,7 +46,7 @@ struct group_scratch {
     return s;
   }
   /// Nothing of a group outlives it.
-  void forget() {
+  [[gnu::noinline]] void forget() {
     for (storage& x : held) x = {};
     for (storage& x : results) x = {};
     held.shrink(0);
@@ -64,10 +64,8 @@ class merged_group {
       shares_ = shares_ || x.shared >= 0;
     }
     for (int l : interface_.cleared) leaves_.push(l);
-    for (capture_place p : interface_.arguments) {
-      if (p.is == capture_place::kind::slot) p.number += r.visit_at(p.at).first;
-      sources_.push(p);
-    }
+    are_arrays_ = interface_.updates.empty();
+    for (const capture_place& p : interface_.arguments) add_source(p);
     vec<int> seen;
     const auto expect = [&](int v) {
       if (at.is_certain() || is_among(seen, seen.size(), v)) return;
@@ -110,13 +108,14 @@ class merged_group {
       if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
     for (const auto& [v, o] : retained_)
       if (is_retained(*w.at(v).at, o)) return false;  // it would be added to
-    if (!pays(w)) return false;
+    if (gauge_ >= 0 && array_at(w, sources_[gauge_]).bytes() < least_bytes_) return false;
     const forgetting at_the_end(s);
     if (!run_program(pass, s)) return false;
     for (int r = 0; shares_ && r < s.results.size(); ++r)
       if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
-        s.results[r] = x.is_argument ? s.from[x.shared].array() : s.results[x.shared];
+        s.results[r] = x.is_argument ? argument(w, s, x.shared) : s.results[x.shared];
     publish(pass, s);
+    s.results.shrink(0);  // they have been handed on
     return true;
   }
   /// Leaves that wait for nothing more run as the engine runs them: called when the group's locks are gone.
@@ -131,8 +130,10 @@ class merged_group {
   int first_, last_;
   group_interface interface_;
 
-  /// Whether its nodes would not be faster one by one, where that is seen at once.
-  virtual bool pays(walk&) const { return true; }
+  /// An argument by whose length it is seen at once that its nodes are faster one by one, or -1; and from where on they are not.
+  int gauge_ = -1;
+  std::size_t least_bytes_ = 0;
+  bool shares_ = false;  // whether some result is an argument, or another result
   /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
   /// Results go where the engine would have put them.
@@ -147,12 +148,22 @@ class merged_group {
   }
   static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
 
-  /// f(argument, source) for all of them, which are then in s.from as well, until it says false.
-  template <class F>
-  EBB_INLINE bool gather(walk& w, group_scratch& s, F&& f) const {
+  /// An array so many bytes behind its vertex, or, of no vertex, behind the gradients under way.
+  struct source {
+    int at = -1, offset = 0;
+  };
+  EBB_INLINE static storage& array_at(walk& w, const source& x) {
+    char* const base = x.at < 0 ? reinterpret_cast<char*>(w.gradients()) : reinterpret_cast<char*>(w.at(x.at).at);
+    return *std::launder(reinterpret_cast<storage*>(base + x.offset));
+  }
+  const source& source_of(int argument) const { return sources_[argument]; }
+  /// Whether each argument is where its source says, and nothing else is to be looked at.
+  EBB_INLINE bool finds_arrays() const { return are_arrays_ && is_single_threaded(); }
+  /// Otherwise they are in s.from. False if an update is not ready.
+  [[gnu::noinline]] bool find_arguments(walk& w, group_scratch& s) const {
     const int count = sources_.size();
     const bool alone = is_single_threaded();
-    if (!alone) s.held.reserve(count);  // their addresses are kept
+    if (!alone) s.held.reserve(count);  // their addresses are kept: other threads may release nodes
     s.from.shrink(0);
     group_source* const to = s.from.extend(count);
     for (const group_interface::update& u : interface_.updates)
@@ -160,32 +171,36 @@ class merged_group {
     const capture_place* last = nullptr;  // the hook whose values those are
     const void* values[max_bound];
     for (int a = 0; a < count; ++a) {
-      const capture_place& p = sources_[a];
-      if (p.is == capture_place::kind::slot) to[a] = group_source(&w.gradients()[p.number].value);
-      else {
-        vertex& v = *w.at(p.at).at;
-        switch (p.is) {
-          case capture_place::kind::leaf_gradient: to[a] = group_source(&static_cast<leaf&>(v).grad.value); break;
-          case capture_place::kind::leaf_value: to[a] = group_source(&static_cast<leaf&>(v).value); break;
-          case capture_place::kind::state: to[a] = group_source(hook_of(v, p.number)->states() + p.value); break;
-          case capture_place::kind::saved:
-            if (alone) to[a] = group_source(static_cast<node&>(v).saved() + p.number);
-            else to[a] = group_source(&s.held[s.held.push(detail::saved_value(static_cast<node&>(v), p.number))]);
-            break;
-          default:
-            if (!last || last->at != p.at || last->number != p.number) hook_of(v, p.number)->values(values);
-            last = &p;
-            to[a] = group_source(values[p.value]);
-        }
+      const capture_place& p = interface_.arguments[a];
+      vertex& v = *w.at(p.at).at;
+      switch (p.is) {
+        case capture_place::kind::slot:
+        case capture_place::kind::leaf_gradient:
+        case capture_place::kind::leaf_value: to[a] = group_source(&array_at(w, sources_[a])); break;
+        case capture_place::kind::state: to[a] = group_source(hook_of(v, p.number)->states() + p.value); break;
+        case capture_place::kind::saved:
+          if (alone) to[a] = group_source(&array_at(w, sources_[a]));
+          else to[a] = group_source(&s.held[s.held.push(detail::saved_value(static_cast<node&>(v), p.number))]);
+          break;
+        default:
+          if (!last || last->at != p.at || last->number != p.number) hook_of(v, p.number)->values(values);
+          last = &p;
+          to[a] = group_source(values[p.value]);
       }
-      if (!f(a, to[a])) return false;
     }
     return true;
   }
+  EBB_INLINE storage& argument(walk& w, const group_scratch& s, int number) const {
+    return finds_arrays() ? array_at(w, sources_[number]) : s.from[number].array();
+  }
 
-  storage result_array(backward_pass& pass, const group_scratch& s, const group_interface::result& x, std::size_t bytes) const {
-    if (x.over >= 0)
-      if (const storage& old = s.from[x.over].array(); old.bytes() == bytes && is_free(pass, s, x, old)) return old;
+  /// Whether a result of so many bytes may be written over `old`, its argument, which stands where the result belongs.
+  EBB_INLINE bool fits_over(backward_pass& pass, const group_scratch& s, int result, const storage& old, std::size_t bytes) const {
+    return old.bytes() == bytes && (old.use_count() == 1 || is_free(pass, s, interface_.results[result], old));
+  }
+  [[gnu::noinline]] storage result_array(backward_pass& pass, const group_scratch& s, int result, std::size_t bytes) const {
+    if (const int over = interface_.results[result].over; over >= 0)
+      if (const storage& old = argument(pass.vertices(), s, over); fits_over(pass, s, result, old, bytes)) return old;
     return storage(bytes);
   }
 
@@ -198,17 +213,40 @@ class merged_group {
     explicit forgetting(group_scratch& scratch) : s(scratch) {}
     forgetting(const forgetting&) = delete;
     forgetting& operator=(const forgetting&) = delete;
-    ~forgetting() { s.forget(); }
+    EBB_INLINE ~forgetting() {
+      if (!s.results.empty() || !s.held.empty()) [[unlikely]] s.forget();
+    }
     group_scratch& s;
   };
 
+  void add_source(const capture_place& p) {
+    const leaf any;
+    const auto behind = [&](const storage& x) {
+      return static_cast<int>(reinterpret_cast<const char*>(&x) - reinterpret_cast<const char*>(static_cast<const vertex*>(&any)));
+    };
+    source s;
+    switch (p.is) {
+      case capture_place::kind::slot:
+        s.offset = (r_.visit_at(p.at).first + p.number) * static_cast<int>(sizeof(gradient)) + static_cast<int>(offsetof(gradient, value));
+        break;
+      case capture_place::kind::saved:  // as node::saved
+        s.offset = static_cast<int>(sizeof(node) + r_.node_at(p.at).edges * sizeof(edge)) + p.number * static_cast<int>(sizeof(storage));
+        break;
+      case capture_place::kind::leaf_gradient: s.offset = behind(any.grad.value); break;
+      case capture_place::kind::leaf_value: s.offset = behind(any.value); break;
+      default: are_arrays_ = false;
+    }
+    if (p.is != capture_place::kind::slot) s.at = p.at;
+    sources_.push(s);
+  }
+
   /// Whether nobody else has the array when it is time to write. Nodes that have run before a leaf's value is updated no longer keep it.
-  bool is_free(backward_pass& pass, const group_scratch& s, const group_interface::result& x, const storage& old) const {
+  [[gnu::noinline]] bool is_free(backward_pass& pass, const group_scratch& s, const group_interface::result& x, const storage& old) const {
     auto others = static_cast<std::ptrdiff_t>(old.use_count()) - 1;
     if (others == 0 || x.to.is != capture_place::kind::leaf_value || pass.options().retain_graph) return others == 0;
     const auto is_old = [&](const storage& one) { return one.data() == old.data(); };
     for (const group_interface::result& r : interface_.results)
-      if (r.shared >= 0 && r.is_argument && s.from[r.shared].data() == old.data()) return false;
+      if (r.shared >= 0 && r.is_argument && argument(pass.vertices(), s, r.shared).data() == old.data()) return false;
     int behind = -1;
     for (const group_interface::update& u : interface_.updates)
       if (u.leaf == x.to.at) behind = u.behind;
@@ -227,38 +265,48 @@ class merged_group {
   /// In the order of their addresses, so that two threads never wait for each other.
   class leaf_locks {
    public:
-    leaf_locks(const merged_group& g, walk& w, group_scratch& s) : locked_(s.locked) {
+    EBB_INLINE leaf_locks(const merged_group& g, walk& w, group_scratch& s) : locked_(s.locked) {
+      if (!is_single_threaded()) lock(g, w);
+    }
+    leaf_locks(const leaf_locks&) = delete;
+    leaf_locks& operator=(const leaf_locks&) = delete;
+    EBB_INLINE ~leaf_locks() {
+      if (!locked_.empty()) [[unlikely]] unlock();
+    }
+
+   private:
+    [[gnu::noinline]] void lock(const merged_group& g, walk& w) {
       locked_.shrink(0);
-      if (is_single_threaded()) return;
       for (int l : g.leaves_) locked_.push(&leaf_at(w, l));
       for (int i = 1; i < locked_.size(); ++i)  // few
         for (int j = i; j > 0 && locked_[j] < locked_[j - 1]; --j) std::swap(locked_[j], locked_[j - 1]);
       for (leaf* l : locked_) exclusive::lock(*l);
     }
-    leaf_locks(const leaf_locks&) = delete;
-    leaf_locks& operator=(const leaf_locks&) = delete;
-    ~leaf_locks() {
+    [[gnu::noinline]] void unlock() {
       for (leaf* l : locked_) exclusive::unlock(*l);
       locked_.shrink(0);
     }
 
-   private:
     vec<leaf*>& locked_;
   };
 
-  static void put(gradient& g, storage& value) {
-    g.value = std::move(value);
+  /// What was written where it belongs is there already.
+  EBB_INLINE static void put(storage& to, storage& value, bool stays) {
+    if (!stays) to = std::move(value);
+  }
+  EBB_INLINE static void put(gradient& g, storage& value, bool stays) {
+    put(g.value, value, stays);
     if (g.from) g.from = nullptr, g.output = 0;
     g.defined = true;
   }
 
   vec<expectation> expected_;
-  vec<capture_place> sources_;  // the arguments, slots by their number among all
+  vec<source> sources_;  // of the arguments
+  bool are_arrays_;
   vec<int> slots_;     // of its nodes, with gradients that have come
   vec<int> arrivals_;  // leaves that it does not add to, once for each edge; first in the order in which they are completed
   vec<int> leaves_;    // that it adds to
   vec<std::pair<int, int>> retained_;  // vertices and outputs
-  bool shares_ = false;
 };
 
 inline void merged_group::publish(backward_pass& pass, group_scratch& s) {
@@ -270,20 +318,21 @@ inline void merged_group::publish(backward_pass& pass, group_scratch& s) {
   for (int v : arrivals_) --w.at(v).waiting;
   for (int r = 0; r < out.size(); ++r) {
     const capture_place& to = interface_.results[r].to;
+    const bool stays = interface_.results[r].over >= 0 && !out[r].data();
     visit& v = w.at(to.at);
     switch (to.is) {
-      case capture_place::kind::state: hook_of(*v.at, to.number)->states()[to.value] = std::move(out[r]); break;
+      case capture_place::kind::state: put(hook_of(*v.at, to.number)->states()[to.value], out[r], stays); break;
       case capture_place::kind::leaf_value:
-        static_cast<leaf&>(*v.at).value = std::move(out[r]);
+        put(static_cast<leaf&>(*v.at).value, out[r], stays);
         static_cast<leaf&>(*v.at).version.fetch_add(1, std::memory_order_relaxed);
         break;
-      case capture_place::kind::slot: put(slots[v.first + to.number], out[r]); break;
-      case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r]); break;
+      case capture_place::kind::slot: put(slots[v.first + to.number], out[r], false); break;
+      case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r], false); break;
       case capture_place::kind::retained:  // another thread may have come first
         detail::retain_arrived(*v.at, static_cast<std::uint32_t>(to.number), {std::move(out[r]), nullptr, 0, true}, nullptr);
         break;
       default:
-        put(static_cast<leaf&>(*v.at).grad, out[r]);
+        put(static_cast<leaf&>(*v.at).grad, out[r], stays);
         if (slots[v.first].defined) slots[v.first] = {};
         v.waiting = -1;
     }

@@ -31,10 +31,11 @@ struct hook_key {
 struct node_key {
   const node_program* program;
   int hooks = 0, hook_count = 0;  // among all
-  std::uint16_t outputs = 0;
+  std::uint16_t edges = 0, outputs = 0;
   bool is_packed = false;
   bool keeps = false;    // something that can be gone
   bool assumes = false;  // an autocast context
+  bool is_plain = false;  // none of this but `keeps`: no hooks, nothing that is packed or assumed
 };
 
 struct leaf_key {
@@ -158,7 +159,7 @@ class recording {
   }
 
   /// Whether the pass, which has roots and wishes, would do this: then it has the vertices, in this numbering, and need not walk.
-  bool match(backward_pass& pass) const {
+  [[gnu::noinline]] bool match(backward_pass& pass) const {
     walk& w = pass.vertices();
     if (!(key_of(pass) == key_) || w.roots().size() != roots_.size() || w.wishes().size() != wishes_.size()) return false;
     visit* const v = w.adopt(known_);
@@ -171,8 +172,9 @@ class recording {
   void take_node(walk& w, int i) {
     const node& n = w.node_at(i);
     const node_program& p = *n.program;
-    node_key k{&p, hooks_.size(), 0, n.outputs, detail::is_packed(n), p.saved > 0 || p.release, p.assumed != nullptr};
+    node_key k{&p, hooks_.size(), 0, p.edges, n.outputs, detail::is_packed(n), p.saved > 0 || p.release, p.assumed != nullptr};
     k.hook_count = take_hooks(n);
+    k.is_plain = k.hook_count == 0 && !k.is_packed && !k.assumes;
     nodes_.push(k);
   }
   void take_leaf(const leaf& l, int number) {
@@ -193,7 +195,7 @@ class recording {
     return {number[i], static_cast<std::uint16_t>(output), !std::exchange(met[i], 1), w.at(visited).at->is_leaf};
   }
 
-  bool fits(walk& w, visit* v) const {
+  EBB_INLINE bool fits(walk& w, visit* v) const {
     const auto arrive = [v](const edge_key& k, vertex* to, std::uint32_t output) {
       if (!to) return k.to < 0;
       if (!k.is_first) return k.to >= 0 && v[k.to].at == to && k.output == output;
@@ -213,31 +215,35 @@ class recording {
       n.fetch_ahead();
       if (n.program != key.program || n.sequence >= before) return false;
       before = n.sequence;
-      for (const edge *e = n.edges(), *end = e + n.program->edges; e != end; ++e, ++k)
+      for (const edge *e = n.edges(), *end = e + key.edges; e != end; ++e, ++k)
         if (!arrive(*k, e->to, e->output)) return false;
       if (!agrees(n, key)) return false;
     }
     for (const leaf_key& key : leaves_)
       if (!agrees(static_cast<const leaf&>(*(at++)->at), key)) return false;
-    return (leaves_.size() < 2 || are_distinct(v + nodes())) && find_wishes(w, v);
+    return (leaves_.size() < 2 || are_distinct(v + nodes())) && (wishes_.empty() || find_wishes(w, v));
   }
   /// What else is keyed of a node; and what would be refused is left to a walk, which refuses it.
   EBB_INLINE bool agrees(const node& n, const node_key& k) const {
-    if (n.outputs.load(std::memory_order_relaxed) != k.outputs || detail::is_packed(n) != k.is_packed) return false;
-    if (k.keeps && n.released.load(std::memory_order_relaxed)) return false;
-    if (k.assumes && k.program->assumed->wrong_in[key_.context] >= 0) [[unlikely]] return false;
-    return n.hooks ? have_hooks(n, k.hooks, k.hook_count) : k.hook_count == 0;
+    if (n.outputs.load(std::memory_order_relaxed) != k.outputs || (k.keeps & n.released.load(std::memory_order_relaxed))) return false;
+    if (k.is_plain && !n.hooks && !detail::is_packed(n)) [[likely]] return true;
+    return agrees_in_all(n, k);  // what had hooks may have none left
+  }
+  [[gnu::noinline]] bool agrees_in_all(const node& n, const node_key& k) const {
+    if (detail::is_packed(n) != k.is_packed) return false;
+    if (k.assumes && k.program->assumed->wrong_in[key_.context] >= 0) return false;
+    return have_hooks(n, k.hooks, k.hook_count);
   }
   EBB_INLINE bool agrees(const leaf& l, const leaf_key& k) const {
     if (detail::has_gradient(l) != k.has_gradient || l.type != k.type) return false;
     return l.hooks ? have_hooks(l, k.hooks, k.hook_count) : k.hook_count == 0;
   }
-  bool have_hooks(const vertex& v, int first, int count) const {
+  [[gnu::noinline]] bool have_hooks(const vertex& v, int first, int count) const {
     int i = 0;
     return detail::each_hook(v, key_.context, [&](const hook_key& k) { return i < count && k == hook_at(first + i++); }) && i == count;
   }
   /// Two leaves of the key are not one.
-  bool are_distinct(const visit* v) const {
+  [[gnu::noinline]] bool are_distinct(const visit* v) const {
     const int n = leaves();
     if (n <= 8) {
       for (int i = 1; i < n; ++i)
@@ -256,7 +262,7 @@ class recording {
     }
     return true;
   }
-  bool find_wishes(walk& w, const visit* v) const {
+  [[gnu::noinline]] bool find_wishes(walk& w, const visit* v) const {
     for (int i = 0; i < wishes_.size(); ++i) {
       endpoint& e = w.wishes()[i];
       const edge_key& k = wishes_[i];

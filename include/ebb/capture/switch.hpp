@@ -93,13 +93,9 @@ inline bool has_one_order(backward_pass& pass) {
   return made;
 }
 
-inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
-  const capturing_engine& e = static_cast<const capturing_engine&>(engine);
-  pass.choose(e.options.backward_policy);
-  if (pass.looks_for_nan()) return nullptr;  // node by node
-  std::uint32_t hash = 0;
-  for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
-  captured* known = this_cache().find(pass, hash);
+/// Captures what is not known, or what is known with other sizes, where those are part of the key.
+[[gnu::noinline]] inline counted<captured_backward> capture_if_needed(const capturing_engine& e, captured* known, backward_pass& pass,
+                                                                      std::uint32_t hash) {
   bool is_known = known != nullptr;
   if (!known) known = capture(e, pass, hash);
   if (!known) return nullptr;
@@ -114,6 +110,19 @@ inline counted<captured_backward> find_captured(const backward_engine& engine, b
   if (is_known) count_one(counting().hits);
   if (counting().notes_graphs.load(std::memory_order_relaxed)) known->note();
   return found;
+}
+
+inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
+  const capturing_engine& e = static_cast<const capturing_engine&>(engine);
+  pass.choose(e.options.backward_policy);
+  if (pass.looks_for_nan()) return nullptr;  // node by node
+  std::uint32_t hash = 0;
+  for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
+  captured* const known = this_cache().find(pass, hash);
+  if (!known || !e.options.dynamic) return capture_if_needed(e, known, pass, hash);
+  count_one(counting().hits);
+  if (counting().notes_graphs.load(std::memory_order_relaxed)) known->note();
+  return counted<captured_backward>(known);
 }
 
 inline constexpr capturing_engine default_capturing{{find_captured}, {}, true};

@@ -57,10 +57,12 @@ struct chain_place {
   int word, number;
   chain_use use;
 };
-/// All such words: those of arrays that are written, those of others, those of blocks.
+/// All such words: those of arrays that are written, those of others, those of blocks. How many numbers there are.
 struct chain_places {
   const chain_place* first;
-  int arrays, blocks;
+  int written, read, blocks, numbers;
+
+  int arrays() const { return written + read; }
 };
 
 namespace detail {
@@ -72,6 +74,18 @@ EBB_INLINE V in_order(V x) {
   asm volatile("" : : "v"(x));
 #endif
   return x;
+}
+
+/// Any value: none is made.
+template <class V>
+EBB_INLINE V whatever() {
+#if defined(__x86_64__)
+  V x;
+  asm volatile("" : "=v"(x));
+  return x;
+#else
+  return {};
+#endif
 }
 
 template <class T, class Numbers>
@@ -115,7 +129,7 @@ class chain_code<T, std::index_sequence<I...>> {
   static void end(const chain_word*, std::size_t, vector_at<I>...) {}
 
   /// One step. What the registers hold at first does not matter.
-  static EBB_INLINE void run(const chain_word* code, std::size_t i) { code->link<T>()(code, i, vector_at<I>{}...); }
+  static EBB_INLINE void run(const chain_word* code, std::size_t i) { code->link<T>()(code, i, whatever<vector_at<I>>()...); }
 };
 
 }  // namespace detail
@@ -131,46 +145,65 @@ constexpr std::size_t chain_arena_bytes(int numbers, int words) {
 
 namespace detail {
 
-EBB_INLINE bool is_written(chain_use u) { return u == chain_use::written || u == chain_use::both; }
-
-/// Memory of one step for each number, behind what each word named.
+/// Memory of one step for each number, and behind it room for what each word named.
 struct chain_arena {
-  char** original;
   char* blocks;
+  char** original;
 
   chain_arena(char* memory, const chain_places& p)
-      : original(reinterpret_cast<char**>(memory)),
-        blocks(memory + padded_bytes(static_cast<std::size_t>(p.arrays + p.blocks) * sizeof(char*))) {}
+      : blocks(memory), original(reinterpret_cast<char**>(memory + static_cast<std::size_t>(p.numbers) * chain_bytes)) {}
   char* block(int number) const { return blocks + static_cast<std::size_t>(number) * chain_bytes; }
 };
 
-/// The elements that are no whole step, behind all others. The step ends where the padding does, so that it is aligned; what it writes goes
-/// to blocks, of which only those elements are taken. Arrays that are shorter than a step are read from copies.
+/// The words of blocks find them when the step begins i bytes behind the first element.
+EBB_INLINE void place_blocks(chain_word* code, const chain_places& places, char* memory, std::size_t i) {
+  const chain_arena arena(memory, places);
+  for (const chain_place *p = places.first + places.arrays(), *end = p + places.blocks; p != end; ++p)
+    code[p->word].stand_at(arena.block(p->number), i);
+}
+
+/// The elements behind all whole steps, of which there is one at least. The step ends where the padding does, so that it is aligned; what
+/// it writes goes to blocks, of which only those elements are taken.
 template <class T>
-[[gnu::noinline]] void run_last_step(chain_word* code, const chain_places& places, std::size_t bytes, const chain_arena& arena) {
-  const std::size_t end = padded_bytes(bytes), step = end < chain_bytes ? end : chain_bytes, first = end - step;
-  const std::size_t whole = bytes / chain_bytes * chain_bytes;
+EBB_INLINE void run_last_step(chain_word* code, const chain_places& places, std::size_t whole, std::size_t bytes, char* memory) {
+  const chain_arena arena(memory, places);
+  const std::size_t first = padded_bytes(bytes) - chain_bytes;
+  for (int w = 0; w < places.written; ++w) {
+    const chain_place& p = places.first[w];
+    char* const from = arena.original[w] = code[p.word].at(0);
+    code[p.word].stand_at(arena.block(p.number), first);
+    if (p.use == chain_use::both) std::memcpy(arena.block(p.number), from + first, chain_bytes);
+  }
+  place_blocks(code, places, memory, first);
+  chain_links<T>::run(code, first);
+  for (int w = 0; w < places.written; ++w) {
+    chain_word& word = code[places.first[w].word];
+    std::memcpy(arena.original[w] + whole, word.at(whole), bytes - whole);
+    word.stand_at(arena.original[w]);
+  }
+}
+
+/// Arrays that are shorter than a step are read from copies.
+template <class T>
+[[gnu::noinline]] void run_short(chain_word* code, const chain_places& places, std::size_t bytes, char* memory) {
+  const chain_arena arena(memory, places);
   const auto of = [](chain_use u, std::size_t n) { return u == chain_use::mask ? n / sizeof(T) : n; };
-  int moved = 0;
-  for (; moved < places.arrays; ++moved) {
-    const chain_place& p = places.first[moved];
-    if (step == chain_bytes && !is_written(p.use)) break;
+  const std::size_t step = padded_bytes(bytes);
+  for (int a = 0; a < places.arrays(); ++a) {
+    const chain_place& p = places.first[a];
     char* const block = arena.block(p.number);
-    const char* const from = arena.original[moved] = code[p.word].at(0);
-    code[p.word].stand_at(block, of(p.use, first));
+    const char* const from = arena.original[a] = code[p.word].at(0);
+    code[p.word].stand_at(block);
     if (p.use == chain_use::written) continue;
-    std::memcpy(block, from + of(p.use, first), of(p.use, step));
+    std::memcpy(block, from, of(p.use, step));
     std::memset(block + of(p.use, step), 0, of(p.use, chain_bytes - step));
   }
-  for (int i = 0; i < places.blocks; ++i) {
-    const chain_place& p = places.first[places.arrays + i];
-    code[p.word].stand_at(arena.block(p.number), first);
-  }
-  chain_links<T>::run(code, first);
-  for (int i = 0; i < moved; ++i) {
-    chain_word& w = code[places.first[i].word];
-    if (is_written(places.first[i].use)) std::memcpy(arena.original[i] + whole, w.at(whole), bytes - whole);
-    w.stand_at(arena.original[i]);
+  place_blocks(code, places, memory, 0);
+  chain_links<T>::run(code, 0);
+  for (int a = 0; a < places.arrays(); ++a) {
+    chain_word& word = code[places.first[a].word];
+    if (a < places.written) std::memcpy(arena.original[a], word.at(0), bytes);
+    word.stand_at(arena.original[a]);
   }
 }
 
@@ -182,14 +215,20 @@ template <class T>
 /// holds the blocks, and copies for the last step.
 template <class T>
 [[gnu::noinline]] void run_chain(chain_word* code, const chain_places& places, std::size_t bytes, char* memory) {
-  const detail::chain_arena arena(memory, places);
-  const chain_place* const blocks = places.first + places.arrays;
-  for (int b = 0; b < places.blocks; ++b) code[blocks[b].word].stand_at(arena.block(blocks[b].number));
-  for (std::size_t i = 0; i + chain_bytes <= bytes; i += chain_bytes) {
-    chain_links<T>::run(code, i);
-    for (int b = 0; b < places.blocks; ++b) code[blocks[b].word].base -= chain_bytes;
+  const std::size_t whole = bytes / chain_bytes * chain_bytes;
+  if (places.blocks == 0)
+    for (std::size_t i = 0; i != whole; i += chain_bytes) chain_links<T>::run(code, i);
+  else {
+    detail::place_blocks(code, places, memory, 0);
+    for (std::size_t i = 0; i != whole; i += chain_bytes) {
+      chain_links<T>::run(code, i);
+      for (int b = 0; b < places.blocks; ++b) code[places.first[places.arrays() + b].word].base -= chain_bytes;
+    }
   }
-  if (bytes % chain_bytes) detail::run_last_step<T>(code, places, bytes, arena);
+  if (whole != bytes) {
+    if (detail::padded_bytes(bytes) < chain_bytes) detail::run_short<T>(code, places, bytes, memory);
+    else detail::run_last_step<T>(code, places, whole, bytes, memory);
+  }
 #if defined(__AVX__)
   _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business
 #endif
