@@ -13,6 +13,11 @@ struct counted {
   using counts = Array<int, 2>;
   BOOST_HANA_DEFINE_STRUCT(counted, (counts, seen));
 };
+template <template <class, std::size_t...> class Array>
+struct rated {
+  using weights = Array<float, 3>;
+  BOOST_HANA_DEFINE_STRUCT(rated, (weights, w), (int, rate));
+};
 }  // namespace user
 
 int main() {
@@ -53,5 +58,17 @@ int main() {
 #elif EBB_CASE == 10
   // EXPECT: E0108 an integer has no gradient
   auto r = ebb::grad([](auto a) { return ebb::mean(a.seen); })(user::counted<ebb::tensor>{{1, 2}});  // LINE
+#elif EBB_CASE == 11
+  // EXPECT: E0117 there is no argument of that number
+  auto r = ebb::grad<-1>(f)(x);  // LINE
+#elif EBB_CASE == 12
+  // EXPECT: E0111 an argument is not an array, a number, a tuple, or a struct over arrays
+  auto r = ebb::grad([](auto a) { return ebb::sum(a.w); })(user::rated<ebb::tensor>{x, 1});  // LINE
+#elif EBB_CASE == 13
+  // EXPECT: E0117 there is no argument of that number
+  ebb::print(ebb::grad(f));  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0127 the function cannot be called so
+  const std::string dot = ebb::to_dot<ebb::tensor<float, 3>, ebb::tensor<float, 3>>(ebb::grad(f));  // LINE
 #endif
 }

@@ -15,6 +15,10 @@ struct wrt {
   static constexpr int count = sizeof...(I);
 };
 
+/// Clang would refuse a negative number by itself, and before there is a sentence.
+template <int I, class Tuple>
+using numbered = std::tuple_element_t<static_cast<std::size_t>(I), Tuple>;
+
 /// The numbers of the leaves of the arguments I..., given all argument types.
 template <int... I, class... T>
 constexpr vec<int> leaf_numbers(wrt<I...>, std::type_identity<std::tuple<T...>>) {
@@ -78,8 +82,8 @@ template <class Wrt, class... A>
 constexpr int code_of_wrt() {
   return []<int... I>(wrt<I...>) {
     if constexpr (!are_arguments<A...>) return 111;
-    else if constexpr (((I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
-    else if constexpr (!(has_real<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
+    else if constexpr (((I < 0 || I >= static_cast<int>(sizeof...(A))) || ...)) return 117;
+    else if constexpr (!(has_real<numbered<I, std::tuple<traced_type<A>...>>> && ...)) return 108;
     else return 0;
   }(Wrt{});
 }
@@ -120,10 +124,10 @@ struct value_and_grad_spec {
   template <class... T>
   using program = frozen<gradient_program<F, wrt<I...>, T...>>;
   template <class... T>
-  using result = std::tuple<typename argument<result_of_trace<F, T...>>::traced, std::tuple_element_t<I, std::tuple<T...>>...>;
+  using result = std::tuple<typename argument<result_of_trace<F, T...>>::traced, numbered<I, std::tuple<T...>>...>;
   template <class... A>
   using value = std::tuple<typename argument<typename argument<result_of_trace<F, traced_type<A>...>>::traced>::value,
-                           typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>;
+                           typename argument<numbered<I, std::tuple<A...>>>::value...>;
   template <class... A>
   static constexpr int code_of_arguments() {
     return code_of_wrt<wrt<I...>, A...>();
@@ -157,9 +161,9 @@ struct grad_spec : value_and_grad_spec<F, I...> {
   template <class... T>
   using program = frozen<typename gradient_only_program<F, I...>::template of<T...>>;
   template <class... T>
-  using result = single_or_tuple<std::tuple<std::tuple_element_t<I, std::tuple<T...>>...>>;
+  using result = single_or_tuple<std::tuple<numbered<I, std::tuple<T...>>...>>;
   template <class... A>
-  using value = single_or_tuple<std::tuple<typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>>;
+  using value = single_or_tuple<std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>>;
 };
 
 template <template <class, int...> class Spec, class F, int... I>

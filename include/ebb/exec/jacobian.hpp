@@ -45,13 +45,13 @@ struct jacobian_spec {
   using program = frozen<jacobian_program<F, wrt<I...>, T...>>;
   template <class... T>
   using result =
-      single_or_tuple<std::tuple<typename jacobian_term<result_of_trace<F, T...>, std::tuple_element_t<I, std::tuple<T...>>>::type...>>;
+      single_or_tuple<std::tuple<typename jacobian_term<result_of_trace<F, T...>, numbered<I, std::tuple<T...>>>::type...>>;
   template <class... A>
   using value = typename argument<result<traced_type<A>...>>::value;
   template <class... A>
   static constexpr int code_of_arguments() {
     if constexpr (code_of_wrt<wrt<I...>, A...>() != 0) return code_of_wrt<wrt<I...>, A...>();
-    else return (is_array_result<std::tuple_element_t<I, std::tuple<traced_type<A>...>>> && ...) ? 0 : 147;
+    else return (is_array_result<numbered<I, std::tuple<traced_type<A>...>>> && ...) ? 0 : 147;
   }
   template <class... A>
   static constexpr int code() {

@@ -137,8 +137,8 @@ struct vjp_function {
     using backward = frozen<backward_half<F, policy_for<F>, wrt<I...>, traced_type<A>...>>;
     constexpr int own = argument<Y>::leaves;
     using saved = typename saved_terms<forward, own, std::make_integer_sequence<int, forward::g.outs() - own>>::type;
-    using R = single_or_tuple<std::tuple<std::tuple_element_t<I, std::tuple<traced_type<A>...>>...>>;
-    using V = single_or_tuple<std::tuple<typename argument<std::tuple_element_t<I, std::tuple<A...>>>::value...>>;
+    using R = single_or_tuple<std::tuple<numbered<I, std::tuple<traced_type<A>...>>...>>;
+    using V = single_or_tuple<std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>>;
     using outputs = typename real_terms<typename argument<Y>::terms>::type;
     if constexpr ((holds_terms<A> || ...)) {
       auto [y, kept] = splice_program<forward, std::tuple<Y, saved>>(a...);

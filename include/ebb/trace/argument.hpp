@@ -90,13 +90,23 @@ struct argument<std::tuple<A...>> {
   static constexpr value make(auto&& next) { return value{argument<A>::make(next)...}; }
 };
 
+/// Whether T is what a traced function gets for some argument.
+template <class T>
+inline constexpr bool is_traced = false;
+template <class T>
+  requires(argument<T>::is_argument)
+inline constexpr bool is_traced<T> = std::is_same_v<typename argument<T>::traced, T>;
+
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
   requires boost::hana::Struct<Struct<Array>>::value
 struct argument<Struct<Array>> {
   using self = Struct<Array>;
   using traced = Struct<term>;
   using value = Struct<tensor>;
-  static constexpr bool is_argument = true;
+  /// Each member is an array, or made of arrays: a plain int would have to be a term, too.
+  static constexpr bool is_argument = boost::hana::unpack(boost::hana::accessors<traced>(), [](auto... member) {
+    return (is_traced<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>> && ...);
+  });
 
   static constexpr void each(auto& a, auto&& f) {
     boost::hana::unpack(boost::hana::accessors<self>(), [&](auto... member) {
