@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <thread>
@@ -103,6 +104,11 @@ TEST_CASE("tensors are made from lists, spans and generators") {
   CHECK(arange(0.f, 1.1f, 0.5f) == tensor<float, dyn>{0, 0.5f, 1});
   CHECK(arange(3, 3).size() == 0);
   CHECK(arange(3, 1).size() == 0);
+  constexpr int most = std::numeric_limits<int>::max(), least = std::numeric_limits<int>::min();
+  CHECK(arange(least, most, most) == tensor<int, dyn>{least, -1, most - 1});
+  CHECK(arange(most, least, least) == tensor<int, dyn>{most, -1});
+  constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
+  CHECK(arange<std::int64_t>(-far, far, far) == tensor<std::int64_t, dyn>{-far, 0});
 }
 
 TEST_CASE("copies share until one of them is written") {
@@ -274,6 +280,10 @@ TEST_CASE("bad arguments raise an error that names call, index and shape") {
   CHECK(test::raised([] { layout<dyn>(-1); }) == "ebb::layout: negative extent in [-1]");
   CHECK(test::raised([] { tensor<float, dyn, dyn> v(std::size_t{1} << 40, std::size_t{1} << 40); }) ==
         "ebb::tensor: shape [1099511627776, 1099511627776] is too large");
-  CHECK(test::raised([] { arange(1, 2, 0); }) == "ebb::arange: the step is 0");
+  CHECK(test::raised([] { arange(1, 2, 0); }) == "ebb::arange: no numbers from 1 to 2 by 0");
+  CHECK(test::says(test::raised([] { arange(0.0, 0.0, 0.0); }), {"ebb::arange: no numbers from 0.0"}));
+  CHECK(test::says(test::raised([] { arange(0.0, 1e30); }), {"ebb::arange: no numbers", " by 1.0"}));
+  CHECK(test::says(test::raised([] { arange(0.f, std::numeric_limits<float>::infinity()); }), {"ebb::arange: no numbers", " to inf"}));
+  CHECK(test::says(test::raised([] { arange(0.f, 1.f, std::numeric_limits<float>::quiet_NaN()); }), {"ebb::arange:", " by nan"}));
   CHECK(x == tensor<float, dyn, 64>(10));
 }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -253,19 +254,30 @@ constexpr bool operator==(const tensor<T>& a, const X& x) {
 }
 
 /// first, first + step, ... up to but without last. Each is first + i * step, rounded once more than the product.
-/// Throws: error if step is 0.
+/// Throws: error naming the three if step is 0, or one of them or their number is infinite or NaN.
 template <element T>
   requires(!std::same_as<T, bool>)
 tensor<T, dyn> arange(T first, T last, T step = as_element<T>(1)) {
-  using wide = std::conditional_t<std::is_integral_v<T>, T, std::conditional_t<std::is_same_v<T, double>, double, float>>;
-  const wide from = static_cast<wide>(first), by = static_cast<wide>(step), distance = static_cast<wide>(last) - from;
-  if (by == 0) raise("ebb::arange: the step is 0");
-  std::size_t count = 0;
-  if ((by > 0 && distance > 0) || (by < 0 && distance < 0)) {
-    count = static_cast<std::size_t>(distance / by);
-    if (static_cast<wide>(count) * by != distance) ++count;
+  const auto refuse = [](auto from, auto to, auto by) {
+    raise("ebb::arange: no numbers from " + std::to_string(from) + " to " + std::to_string(to) + " by " + std::to_string(by));
+  };
+  if constexpr (std::is_integral_v<T>) {
+    if (step == 0) refuse(first, last, step);
+    const auto bits = [](T x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };  // of any distance
+    const std::uint64_t from = bits(first), by = bits(step), distance = step > 0 ? bits(last) - from : from - bits(last);
+    const std::uint64_t stride = step > 0 ? by : 0 - by;
+    const bool any = step > 0 ? first < last : last < first;
+    return tensor<T, dyn>::generate([=](std::size_t i) { return static_cast<T>(from + i * by); },
+                                    any ? distance / stride + (distance % stride != 0) : 0);
+  } else {
+    using wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const wide from = static_cast<wide>(first), by = static_cast<wide>(step), distance = static_cast<wide>(last) - from;
+    const wide steps = distance / by;
+    if (!(steps < wide(1ll << 62) && steps > -wide(1ll << 62))) refuse(from, static_cast<wide>(last), by);
+    std::size_t count = steps > 0 ? static_cast<std::size_t>(steps) : 0;
+    if (steps > 0 && static_cast<wide>(count) * by != distance) ++count;
+    return tensor<T, dyn>::generate([&](std::size_t i) { return as_element<T>(from + static_cast<wide>(i) * by); }, count);
   }
-  return tensor<T, dyn>::generate([&](std::size_t i) { return as_element<T>(from + static_cast<wide>(i) * by); }, count);
 }
 
 }  // namespace ebb::inline EBB_ABI
