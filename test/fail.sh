@@ -2,7 +2,8 @@
 # test/fail.sh — what must not compile, does not, and says why: called as fail.sh <name>.fail.cpp <compiler and flags...>
 # SPDX-License-Identifier: BSL-1.0
 #
-# A .fail.cpp holds cases by number. Case 0 is all of the file that stands outside of them, and must compile.
+# A .fail.cpp holds cases by number. Case 0 is all of the file that stands outside of them, and must compile; what takes the compiler
+# long and no other case needs is written as `#if EBB_CASE == 0`.
 #
 #   #if EBB_CASE == 1  // what a user did wrong
 #   // EXPECT: E0101 matmul: inner extents differ
