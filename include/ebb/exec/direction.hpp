@@ -122,12 +122,14 @@ struct hvp_spec {
 }  // namespace detail
 
 /// jvp(f)(x..., v...): the value of f at x and its derivative along v, in one program.   Source: see [note: a push is a pull of a pull].
+/// Shape: both have that of the result; v has that of x.   Throws: as compile.
 template <class F>
 constexpr auto jvp(F) {
   return detail::callable_of<F, program_function<detail::jvp_spec<F>>>();
 }
 
 /// hvp(f)(x..., v...): the Hessian of a scalar function times v; a tuple where there are several arguments.
+/// Shape: those of the arguments.   Throws: as compile.
 template <class F>
 constexpr auto hvp(F) {
   return detail::callable_of<F, program_function<detail::hvp_spec<F>>>();

@@ -199,7 +199,7 @@ constexpr auto value_and_grad(F) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::value_and_grad_spec, F, I...>::type>>();
 }
 
-/// The gradients alone; a single one is returned as it is, several as a tuple.
+/// The gradients alone; a single one is returned as it is, several as a tuple.   Shape, Throws: as value_and_grad.
 template <int... I, class F>
 constexpr auto grad(F) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::grad_spec, F, I...>::type>>();

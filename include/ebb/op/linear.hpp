@@ -122,9 +122,9 @@ namespace ebb::inline EBB_ABI {
 /// The matrix product of the last two axes. Leading axes are batches, which are broadcast; an operand of rank 1 is a row on the left and
 /// a column on the right. Transposed operands are read as they lie.   Dtype: promoted.   Saves: x, y.
 inline constexpr call<functions::matmul> matmul{};
-/// The sum of products of two vectors.
+/// The sum of products of two vectors.   Dtype: promoted.   Saves: x, y.
 inline constexpr call<functions::dot> dot{};
-/// All products of two vectors.   Shape: x's extent, y's extent.
+/// All products of two vectors.   Shape: x's extent, y's extent.   Dtype: promoted.   Saves: x, y.
 inline constexpr call<functions::outer> outer{};
 /// x w^T + b, or without b.   Shape: x [..., in], w [out, in], b [out]: as torch.nn.functional.linear.
 /// Error: that of the product and of the sum. Each of them is rounded, to a narrow dtype too: under autocast PyTorch may round but once.

@@ -283,66 +283,72 @@ struct pad {
 
 /// The same elements, in the same order, under another shape. dyn: the last one is what is left, those before it are x's own.
 ///   reshape<dyn, 8>(x)
+/// Shape: E..., of as many elements.   Saves: nothing; no work.   Throws: if a call's extents cannot be divided so.
 template <std::size_t... E, class X>
 constexpr auto reshape(X&& x) {
   return apply_function(functions::reshape<E...>{}, std::forward<X>(x));
 }
-/// The axes from First to Last as one.
+/// The axes from First to Last as one.   Saves: nothing; no work.
 template <int First = 0, int Last = -1, class X>
 constexpr auto flatten(X&& x) {
   return apply_function(functions::flatten<First, Last>{}, std::forward<X>(x));
 }
-/// A new axis of extent 1, and the way back.
+/// A new axis of extent 1, and the way back.   Shape: the axis is the result's.   Saves: nothing; no work.
 template <int Axis, class X>
 constexpr auto unsqueeze(X&& x) {
   return apply_function(functions::unsqueeze<Axis>{}, std::forward<X>(x));
 }
+/// Without an axis of extent 1.   Saves: nothing; no work.   Throws: if a call's extent is another.
 template <int Axis, class X>
 constexpr auto squeeze(X&& x) {
   return apply_function(functions::squeeze<Axis>{}, std::forward<X>(x));
 }
 /// x repeated along axes that it lacks or that have extent 1. dyn: as x has it.   broadcast_to<4, dyn>(x)
+/// Saves: nothing.   Throws: if a call's extent is another.
 template <std::size_t... E, class X>
 constexpr auto broadcast_to(X&& x) {
   return apply_function(functions::broadcast_to<E...>{}, std::forward<X>(x));
 }
-/// x repeated to the shape of another array.
+/// x repeated to the shape of another array.   Saves: nothing.   Throws: as broadcast_to.
 template <class X, class Like>
 constexpr auto broadcast_like(X&& x, Like&& like) {
   return apply_function(functions::broadcast_like{}, std::forward<X>(x), std::forward<Like>(like));
 }
 /// The last two axes exchanged, or all axes in the given order.   transpose(x), transpose<1, 0, 2>(x)
+/// Shape: x's extents in that order.   Saves: nothing.
 template <int... Axes, class X>
 constexpr auto transpose(X&& x) {
   return apply_function(functions::transpose<Axes...>{}, std::forward<X>(x));
 }
 /// Every Step-th element along an axis, from Start to before Stop. Negative ones count from the end.
 ///   slice<0, 2, 5>(x)   slice<1, -3>(x)   slice<0, 0, to_end, 2>(x)
+/// Shape: x's, with so many elements along the axis.   Saves: nothing.   Throws: if the range leaves a call's axis.
 template <int Axis, int Start, int Stop = to_end, int Step = 1, class X>
 constexpr auto slice(X&& x) {
   return apply_function(functions::slice<Axis, Start, Stop, Step>{}, std::forward<X>(x));
 }
-/// The elements at one place along an axis, which is dropped.
+/// The elements at one place along an axis, which is dropped.   Saves: nothing.   Throws: if a call's axis has no such place.
 template <int Axis, int Index, class X>
 constexpr auto select(X&& x) {
   return apply_function(functions::select<Axis, Index>{}, std::forward<X>(x));
 }
-/// The elements along the given axes, or along all, in the opposite order.
+/// The elements along the given axes, or along all, in the opposite order.   Shape: x's.   Saves: nothing.
 template <int... Axes, class X>
 constexpr auto flip(X&& x) {
   return apply_function(functions::flip<Axes...>{}, std::forward<X>(x));
 }
-/// Arrays one behind the other along an axis, in their promoted dtype.
+/// Arrays one behind the other along an axis.
+/// Shape: the extents along the axis are added.   Dtype: promoted.   Saves: nothing.   Throws: if a call's other extents differ.
 template <int Axis, class... X>
 constexpr auto concat(X&&... x) {
   return apply_function(functions::concat<Axis>{}, std::forward<X>(x)...);
 }
-/// Arrays of one shape side by side along a new axis.
+/// Arrays of one shape side by side along a new axis.   Dtype: promoted.   Saves: nothing.   Throws: if a call's extents differ.
 template <int Axis, class... X>
 constexpr auto stack(X&&... x) {
   return apply_function(functions::stack<Axis>{}, std::forward<X>(x)...);
 }
-/// x between Before and After zeros along an axis, or between copies of a number.
+/// x between Before and After zeros along an axis, or between copies of a number.   Dtype: x's.   Saves: nothing.
 template <int Axis, int Before, int After, class X, class... Number>
 constexpr auto pad(X&& x, Number... value) {
   return apply_function(functions::pad<Axis, Before, After>{}, std::forward<X>(x), value...);

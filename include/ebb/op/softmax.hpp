@@ -128,12 +128,12 @@ template <class X, class Target, class How = averaged_tag>
 constexpr auto cross_entropy(X&& logits, Target&& target, How = {}) {
   return apply_function(functions::cross_entropy<How>{}, std::forward<X>(logits), std::forward<Target>(target));
 }
-/// The same for logarithms of probabilities.
+/// The same for logarithms of probabilities.   Shape, Throws: as cross_entropy.   Saves: nothing.
 template <class X, class Target, class How = averaged_tag>
 constexpr auto nll(X&& log_probabilities, Target&& target, How = {}) {
   return apply_function(functions::nll<How>{}, std::forward<X>(log_probabilities), std::forward<Target>(target));
 }
-/// Mean squared difference.
+/// Mean squared difference; NaN over no elements.   Shape: broadcast.   Dtype: promoted; a mean of integers is float.   Saves: x, y.
 template <class X, class Y, class How = averaged_tag>
 constexpr auto mse(X&& x, Y&& y, How = {}) {
   return apply_function(functions::mse<How>{}, std::forward<X>(x), std::forward<Y>(y));
