@@ -8,13 +8,25 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a node kept for its backward goes; the node, its edges and hooks stay.
-EBB_INLINE void release_saved(node& n) noexcept {
-  const exclusive alone(n);
+namespace detail {
+
+EBB_INLINE void release_alone(node& n) noexcept {
   n.released.store(true, std::memory_order_relaxed);
   for (storage *s = n.saved(), *const end = s + n.program->saved; s != end; ++s) *s = storage();
-  if (n.packed.load(std::memory_order_relaxed)) drop_packed(n);
-  if (n.held && n.program->release) n.program->release(n);
+  if (n.packed.load(std::memory_order_relaxed)) [[unlikely]] drop_packed(n);
+  if (n.held && n.program->release) [[unlikely]] n.program->release(n);
+}
+[[gnu::noinline]] inline void release_among_threads(node& n) noexcept {
+  const exclusive alone(n);
+  release_alone(n);
+}
+
+}  // namespace detail
+
+/// What a node kept for its backward goes; the node, its edges and hooks stay.
+EBB_INLINE void release_saved(node& n) noexcept {
+  if (is_single_threaded()) [[likely]] detail::release_alone(n);
+  else detail::release_among_threads(n);
 }
 
 namespace detail {

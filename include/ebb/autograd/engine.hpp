@@ -112,7 +112,13 @@ class backward_pass {
   }
   /// Seeds arrive.
   void start() {
-    for (endpoint& r : walk_.roots()) arrive(walk_.at(r.number), r.output, r.value);
+    bool at_leaf = false;
+    for (endpoint& r : walk_.roots()) {
+      const visit& v = walk_.at(r.number);
+      arrive(v, r.output, r.value);
+      at_leaf |= v.at->is_leaf;
+    }
+    if (!at_leaf) return;
     for (const endpoint& r : walk_.roots())  // the only leaves that nothing else leads to
       if (visit& v = walk_.at(r.number); v.at->is_leaf && v.waiting == 0) run_leaf(v);
   }

@@ -78,7 +78,7 @@ class chain_group : public merged_group {
       bytes = array_at(w, arrays_[0].from).bytes();
       for (const reading& a : arrays_) {
         const storage& x = array_at(w, a.from);
-        if (x.bytes() != bytes) return false;
+        if (!x.data() || x.bytes() != bytes) return false;  // nothing to do, or not the time for it
         code[a.word].stand_at(x.data());
       }
     } else if (!read_arguments(w, s, bytes)) return false;

@@ -119,10 +119,8 @@ class merged_group {
     return true;
   }
   /// Leaves that wait for nothing more run as the engine runs them: called when the group's locks are gone.
-  virtual void finish(backward_pass& pass) {
-    walk& w = pass.vertices();
-    for (int v : arrivals_)
-      if (visit& to = w.at(v); to.waiting == 0) pass.run_leaf(to);
+  void finish(backward_pass& pass) {
+    if (completes_ || !arrivals_.empty()) complete(pass);
   }
 
  protected:
@@ -133,11 +131,17 @@ class merged_group {
   /// An argument by whose length it is seen at once that its nodes are faster one by one, or -1; and from where on they are not.
   int gauge_ = -1;
   std::size_t least_bytes_ = 0;
-  bool shares_ = false;  // whether some result is an argument, or another result
+  bool shares_ = false;     // whether some result is an argument, or another result
+  bool completes_ = false;  // whether there is something to complete, whatever has arrived
   /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
   /// Results go where the engine would have put them.
   inline virtual void publish(backward_pass& pass, group_scratch& s);  // said here too, or each file that includes it gets the class
+  virtual void complete(backward_pass& pass) {
+    walk& w = pass.vertices();
+    for (int v : arrivals_)
+      if (visit& to = w.at(v); to.waiting == 0) pass.run_leaf(to);
+  }
 
   static bool is_retained(vertex& v, int output) {
     const exclusive alone(v);

@@ -16,6 +16,7 @@ class recorded_group final : public chain_group {
  public:
   recorded_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b)
       : chain_group(r, at, first, last, b, dear) {
+    completes_ = true;
     for (int i = first; i < last; ++i) {
       first_edge_.push(edges_);
       edges_ += r.node_at(i).program->edges;
@@ -23,9 +24,10 @@ class recorded_group final : public chain_group {
   }
 
   const char* kind() const override { return "one chain, each gradient stored and recorded"; }
-  void finish(backward_pass& pass) override { pass.record_computed(first_, last_); }
 
  private:
+  void complete(backward_pass& pass) override { pass.record_computed(first_, last_); }
+
   static constexpr std::size_t dear = std::size_t{16} << 10;
 
   void publish(backward_pass& pass, group_scratch& s) override {

@@ -83,13 +83,13 @@ inline const hook_program* program_in(int context, const hook& h) {
   const hook_program* const p = h.traced();
   return p && context && p->asks ? nullptr : p;
 }
-/// f(key) for each hook of v, until it says false.
-inline bool each_hook(const vertex& v, int context, auto&& f) {
+/// f(kind, output, hook) for each hook of v, then, without one, for each gradient that is retained, until it says false.
+EBB_INLINE bool each_hook(const vertex& v, auto&& f) {
   if (!v.hooks) return true;
   for (const hook_list::entry& e : v.hooks->entries)
-    if (e.call && !f(hook_key{e.kind, false, e.call->is_opaque(), e.output, program_in(context, *e.call)})) return false;
+    if (e.call && !f(e.kind, e.output, e.call.get())) return false;
   for (std::uint32_t o = 0; o < v.hooks->retained.size(); ++o)
-    if (v.hooks->retained[o].on && !f(hook_key{hook_kind::tensor, true, false, o, nullptr})) return false;
+    if (v.hooks->retained[o].on && !f(hook_kind::tensor, o, nullptr)) return false;
   return true;
 }
 
@@ -184,8 +184,9 @@ class recording {
   }
   int take_hooks(const vertex& v) {
     const int before = hooks_.size();
-    detail::each_hook(v, key_.context, [&](const hook_key& k) {
-      hooks_.push(k);
+    detail::each_hook(v, [&](hook_kind kind, std::uint32_t output, const hook* h) {
+      if (h) hooks_.push({kind, false, h->is_opaque(), output, detail::program_in(key_.context, *h)});
+      else hooks_.push({kind, true, false, output, nullptr});
       return true;
     });
     return hooks_.size() - before;
@@ -239,8 +240,13 @@ class recording {
     return l.hooks ? have_hooks(l, k.hooks, k.hook_count) : k.hook_count == 0;
   }
   [[gnu::noinline]] bool have_hooks(const vertex& v, int first, int count) const {
-    int i = 0;
-    return detail::each_hook(v, key_.context, [&](const hook_key& k) { return i < count && k == hook_at(first + i++); }) && i == count;
+    const hook_key *k = hooks_.data() + first, *const end = k + count;
+    const bool all = detail::each_hook(v, [&](hook_kind kind, std::uint32_t output, const hook* h) EBB_LAMBDA {
+      if (k == end || k->kind != kind || k->output != output || k->retains == (h != nullptr)) return false;
+      const hook_key& known = *k++;  // whoever has its program is as opaque as it is
+      return !h || (detail::program_in(key_.context, *h) == known.program && (known.program || h->is_opaque() == known.is_opaque));
+    });
+    return all && k == end;
   }
   /// Two leaves of the key are not one.
   [[gnu::noinline]] bool are_distinct(const visit* v) const {
