@@ -105,4 +105,14 @@ constexpr int refused = traced_on<matrix>([](auto x) {
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::map([](auto row) { return ebb::reshape<1, 1, 1, 1, 1, 1, 1, 4>(row); }, x);  // LINE
 });
+#elif EBB_CASE == 19  // an operand is missing
+// EXPECT: E0176 the function takes another number of operands
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::where(x > 0, x);  // LINE
+});
+#elif EBB_CASE == 20  // an operand too many
+// EXPECT: E0176 the function takes another number of operands
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::maximum(x, 1, x);  // LINE
+});
 #endif

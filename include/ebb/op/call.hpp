@@ -102,7 +102,9 @@ struct broadcasting {
     const shape in[] = {extents_of_argument(a)...};
     for (const shape& s : in)
       if (s.is_refused()) return refuse<A...>(g, s.code());
-    if constexpr (Op::accepts == domain::signed_number && std::is_same_v<promoted_of<Op, A...>, bool>) {
+    if constexpr (sizeof...(A) != Op::arity) {
+      return refuse<A...>(g, 176);
+    } else if constexpr (Op::accepts == domain::signed_number && std::is_same_v<promoted_of<Op, A...>, bool>) {
       return refuse<A...>(g, 120);
     } else {
       const shape common = broadcast_shapes(g.syms, in, sizeof...(A));

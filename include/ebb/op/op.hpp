@@ -100,8 +100,14 @@ struct erased {
   static constexpr void pull(graph& g, int cotangent, int y, int* out) {
     [&]<int... J>(std::integer_sequence<int, J...>) {
       const int in[] = {g.operand(y, J)..., 0};
-      const auto given = Op::pull(operand<result>{&g, cotangent}, operand<argument<J>>{&g, in[J]}..., operand<result>{&g, y});
-      ((out[J] = given.id[J]), ...);
+      constexpr bool takes = requires(operand<result> r) { Op::pull(r, operand<argument<J>>{}..., r); };
+      static_assert(takes, "[ebb E0177] an op's pull takes the gradient of the result, the operands, and the result");
+      if constexpr (takes) {
+        const auto given = Op::pull(operand<result>{&g, cotangent}, operand<argument<J>>{&g, in[J]}..., operand<result>{&g, y});
+        constexpr bool for_each = std::is_same_v<decltype(given), const cotangents<Op::arity>>;
+        static_assert(for_each, "[ebb E0178] an op's pull returns ebb::grads(...) of one gradient for each operand, or ebb::nothing");
+        if constexpr (for_each) ((out[J] = given.id[J]), ...);
+      }
     }(order{});
   }
   /// Ops with any number of operands get them as an array: pull(g, operands, out) -> vec<int>.

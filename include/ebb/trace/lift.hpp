@@ -103,6 +103,7 @@ struct accepted_on : lifted<F, A...> {
   static_assert(code != 116, "[ebb E0116] the largest or smallest of no elements: the axis has extent 0");
   static_assert(code != 118, "[ebb E0118] broadcast_to: a new axis needs a static extent");
   static_assert(code != 120, "[ebb E0120] truth values have no sign: write !x, x != y, or cast<int>(x) first");
+  static_assert(code != 176, "[ebb E0176] the function takes another number of operands");
   static_assert(code != 180, "[ebb E0180] inverse, solve: a matrix is not square: its last two axes differ");
   static_assert(code != 181, "[ebb E0181] solve: the right sides do not have one element, or one row, for each row of the matrix");
   static_assert(code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
