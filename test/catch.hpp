@@ -15,7 +15,21 @@ using Catch::Approx;
 #include <initializer_list>
 #include <string>
 
+#if defined(__has_feature)
+#define EBB_TEST_IS_WATCHED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define EBB_TEST_IS_WATCHED 0
+#endif
+
 namespace test {
+
+/// Neither optimized nor watched by a sanitizer: only there to hear another compiler. Random programs take ten times as long, and say little
+/// more than they said elsewhere.
+#if defined(__OPTIMIZE__) || EBB_TEST_IS_WATCHED
+inline constexpr bool is_only_compiled = false;
+#else
+inline constexpr bool is_only_compiled = true;
+#endif
 
 /// What f raised through ebb::error, or "" if it returned. With -fno-exceptions the error handler jumps back here instead.
 template <class F>

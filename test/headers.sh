@@ -16,12 +16,17 @@ first=$(awk -F '"' 'FNR == 1 { looking = 1 }
   looking && /^#/ && !/^#pragma/ { looking = 0; if (/^#include "/) print FILENAME "/../" $2 }' $headers |
   xargs realpath -m --relative-to=. | sort -u)
 rest=$(comm -23 <(echo "$headers") <(echo "$first"))
-xargs -P 2 -I {} bash -c 'alone "$@"' _ {} "$@" <<<"$rest" 2>&1 || exit 1
-# And all of them bear to be included twice, in either order: a name of one header must not hide another's.
-for sorted in cat tac; do
+# All of them bear to be included twice, in either order: a name of one header must not hide another's.
+twice() {
+  local sorted=$1 && shift
   $sorted <<<"$headers" | sed 's/.*/#include <&>\n#include <&>/' | "$@" -I . -x c++ - ||
-    { echo "not all headers can be included twice, in the order of $sorted"; exit 1; }
-done
+    { echo "not all headers can be included twice, in the order of $sorted"; return 1; }
+}
+twice cat "$@" & one=$!
+twice tac "$@" & other=$!
+wait $one || exit 1
+wait $other || exit 1
+xargs -P 2 -I {} bash -c 'alone "$@"' _ {} "$@" <<<"$rest" 2>&1 || exit 1
 # Who includes everything and uses nothing has no function of it in the object file. A virtual function that is declared without `inline`
 # and defined outside of its class would put the whole class there, for a second of the compiler's time.
 code=$(echo '#include <ebb/ebb.hpp>' | "${@/-fsyntax-only/-S}" -I . -x c++ -o - - |
