@@ -281,8 +281,8 @@ TEST_CASE("bad arguments raise an error that names call, index and shape") {
   CHECK(test::raised([] { tensor<float, dyn, dyn> v(std::size_t{1} << 40, std::size_t{1} << 40); }) ==
         "ebb::tensor: shape [1099511627776, 1099511627776] is too large");
   CHECK(test::raised([] { arange(1, 2, 0); }) == "ebb::arange: no numbers from 1 to 2 by 0");
-  CHECK(test::says(test::raised([] { arange(0.0, 0.0, 0.0); }), {"ebb::arange: no numbers from 0.0"}));
-  CHECK(test::says(test::raised([] { arange(0.0, 1e30); }), {"ebb::arange: no numbers", " by 1.0"}));
+  CHECK(test::says(test::raised([] { arange(0.0, 0.0, 0.0); }), {"ebb::arange: no numbers from 0 to 0 by 0"}));
+  CHECK(test::says(test::raised([] { arange(0.0, 1e30); }), {"ebb::arange: no numbers from 0 to 1e+30 by 1"}));
   CHECK(test::says(test::raised([] { arange(0.f, std::numeric_limits<float>::infinity()); }), {"ebb::arange: no numbers", " to inf"}));
   CHECK(test::says(test::raised([] { arange(0.f, 1.f, std::numeric_limits<float>::quiet_NaN()); }), {"ebb::arange:", " by nan"}));
   CHECK(x == tensor<float, dyn, 64>(10));

@@ -10,6 +10,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <type_traits>
 
@@ -24,6 +26,17 @@ template <class Integer>
     text += std::is_unsigned_v<Integer> && static_cast<std::size_t>(items[i]) == dyn ? "dyn" : std::to_string(items[i]);
   }
   return text += ']';
+}
+/// A number for a message: six digits, or as many as it takes to tell it from its neighbours.
+[[gnu::cold]] inline std::string number_text(std::integral auto x) { return std::to_string(x); }
+template <std::floating_point T>
+[[gnu::cold]] std::string number_text(T x) {
+  char text[40];
+  for (const int digits : {6, 9, 12, 15, 17}) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(x));
+    if (static_cast<T>(std::strtod(text, nullptr)) == x) break;
+  }
+  return text;
 }
 template <std::size_t Rank>
 std::string shape_text(const std::array<std::size_t, Rank>& shape) {

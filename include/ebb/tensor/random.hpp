@@ -44,7 +44,7 @@ constexpr tensor<T, E...> draw_tensor(random_key key, const layout<E...>& shape,
 template <element T, std::size_t... E>
 constexpr tensor<T, E...> draw_uniform(random_key key, const layout<E...>& shape, T lo, T hi) {
   if constexpr (std::is_integral_v<T>) {
-    if (!(lo < hi)) raise("ebb::uniform: no integer from " + std::to_string(lo) + " up to but without " + std::to_string(hi));
+    if (!(lo < hi)) raise("ebb::uniform: no integer from " + number_text(lo) + " up to but without " + number_text(hi));
     const std::uint64_t range = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo);
     return draw_tensor<64, T>(
         key, shape, [=](std::uint64_t bits) { return static_cast<T>(static_cast<std::uint64_t>(lo) + scale_random(bits, range)); });
@@ -56,7 +56,7 @@ constexpr tensor<T, E...> draw_uniform(random_key key, const layout<E...>& shape
     constexpr wide unit = wide(1) / static_cast<wide>(std::uint64_t{1} << digits);
     const wide from = static_cast<wide>(lo), to = static_cast<wide>(hi);
     if (!(from <= to && to - from <= std::numeric_limits<wide>::max()))
-      raise("ebb::uniform: there is no range from " + std::to_string(from) + " to " + std::to_string(to));
+      raise("ebb::uniform: there is no range from " + number_text(from) + " to " + number_text(to));
     return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
       const T x = as_element<T>(from + static_cast<wide>(bits >> (drawn - digits)) * unit * (to - from));
       return static_cast<wide>(x) >= to ? lo : x;  // rounding may reach the end
@@ -84,7 +84,7 @@ constexpr tensor<T, E...> draw_normal(random_key key, const layout<E...>& shape,
   constexpr int drawn = std::is_same_v<T, double> ? 64 : 32, digits = std::is_same_v<T, double> ? 52 : 32;
   constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << digits);
   const auto centre = as_element<double>(mean), scale = as_element<double>(deviation);
-  if (!(scale >= 0)) raise("ebb::normal: " + std::to_string(scale) + " is no standard deviation");
+  if (!(scale >= 0)) raise("ebb::normal: " + number_text(scale) + " is no standard deviation");
   return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
     const double q = (static_cast<double>(bits >> (drawn - digits)) + 0.5) * unit - 0.5;
     return as_element<T>(centre + scale * normal_quantile(q));
@@ -107,7 +107,7 @@ constexpr tensor<T, E...> normal(random_key key, dynamic_extents<extents<E...>::
 
 template <std::size_t... E>
 constexpr tensor<bool, E...> draw_bernoulli(random_key key, const layout<E...>& shape, double p) {
-  if (!(p >= 0 && p <= 1)) raise("ebb::bernoulli: " + std::to_string(p) + " is no probability");
+  if (!(p >= 0 && p <= 1)) raise("ebb::bernoulli: " + number_text(p) + " is no probability");
   return draw_tensor<32, bool>(key, shape, [=](std::uint32_t bits) { return bits < p * 0x1p32; });
 }
 

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -259,7 +258,7 @@ template <element T>
   requires(!std::same_as<T, bool>)
 tensor<T, dyn> arange(T first, T last, T step = as_element<T>(1)) {
   const auto refuse = [](auto from, auto to, auto by) {
-    raise("ebb::arange: no numbers from " + std::to_string(from) + " to " + std::to_string(to) + " by " + std::to_string(by));
+    raise("ebb::arange: no numbers from " + number_text(from) + " to " + number_text(to) + " by " + number_text(by));
   };
   if constexpr (std::is_integral_v<T>) {
     if (step == 0) refuse(first, last, step);
