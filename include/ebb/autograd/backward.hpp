@@ -258,7 +258,8 @@ void backward(const Roots& roots, const backward_options& options = {}) {
 
 /// The gradients of the outputs with respect to variables; no leaf's own gradient is touched.
 ///   auto [dx, dw] = ebb::grad(loss, ebb::wrt(x, w));   auto d = ebb::grad(std::tuple(a, b), ebb::wrt(params), {.seeds = {u, v}});
-/// In the form of what wrt lists: variables, undefined where nothing arrived; with a history if create_graph.
+/// In the form of what wrt lists: variables, undefined where nothing arrived; with a history if create_graph. Integers in a struct
+/// are zeros.
 /// Throws: as backward; and if no output depends on one of them or, after all has run, no gradient has arrived there: a function of the
 /// user returned nothing, a region reads it for other outputs only. With allow_unused or materialize_grads neither is an error.
 template <class Outputs, class... V>

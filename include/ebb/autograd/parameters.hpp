@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// How variables are found in a P.   each(p, f): f(variable) in order.   map(p, f): a P of f(variable).
+/// How variables are found in a P.   each(p, f): f(variable) in order.   map(p, f): a P of f(variable), with zeros for integers.
 template <class P>
 struct parameters_in {
   static constexpr bool any = false;
@@ -24,7 +24,7 @@ struct parameters_in<variable<T, E...>> {
   }
   static variable<T, E...> map(const variable<T, E...>& v, auto&& f) {
     if constexpr (real_element<T>) return f(v);
-    else return v;
+    else return tensor<T, E...>(v.layout());
   }
 };
 template <class... P>
