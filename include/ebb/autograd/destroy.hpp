@@ -62,7 +62,7 @@ inline void end_vertex(tape_state& t, vertex* v) noexcept {
 }  // namespace detail
 
 /// Hooks and saved values may run code of the user when they end, which may end other vertices: those join the list.
-/// A call of its own, as wherever a handle is given up it would stand.
+// Never inlined: it would stand wherever a handle is given up.
 [[gnu::noinline]] inline void destroy(vertex* v) noexcept {
   tape_state& t = this_tape();
   detail::push_dying(t, v);

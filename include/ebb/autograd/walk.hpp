@@ -18,7 +18,6 @@
 #include "../base/vec.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
 namespace ebb::inline EBB_ABI {
@@ -121,9 +120,8 @@ class walk {
   visit* adopt(const known_walk& w) {
     known_ = &w;
     own_->visits.shrink(0);
-    const int count = w.visits.size();
-    visits_ = own_->visits.extend(count);
-    if (count > 0) std::memcpy(static_cast<void*>(visits_), w.visits.data(), static_cast<std::size_t>(count) * sizeof(visit));
+    own_->visits.append(w.visits.data(), w.visits.size());
+    visits_ = own_->visits.data();
     targets_ = w.targets.data();
     used_ = w.gradients;
     make_room();
