@@ -158,12 +158,51 @@ TEMPLATE_TEST_CASE("a matrix, its rows as they lie, times a vector", "", float, 
     for (const ptrdiff_t k : {0, 1, 3, 15, 16, 17, 31, 32, 33, 50, 64, 97}) check_flags<TestType>(m, k, 1), check_flags<TestType>(1, k, m);
 }
 
+template <int K, class T>
+void check_known_row() {
+  for (const ptrdiff_t m : {0, 1, 5, 16, 17, 40}) {
+    CAPTURE(K, m);
+    const auto size = static_cast<std::size_t>(m * K), rows = static_cast<std::size_t>(m);
+    std::mt19937_64 next(static_cast<std::uint64_t>(m * 1009 + K));
+    test::guarded<T> a(size), b(K), c(rows), left(rows), sum(K);
+    fill(a.at_end(), size, next);
+    fill(b.at_end(), K, next);
+    fill(left.at_end(), rows, next);
+    fill(sum.at_end(), K, next);
+    product in_lanes = product::compact(m, K, 1);
+    in_lanes.lanes = true;
+    ebb::kernel::tile::multiply_known_rows<K>(m, a.at_end(), b.at_end(), c.at_end());
+    std::size_t wrong = 0;
+    for (ptrdiff_t i = 0; i < m; ++i) wrong += !test::same_bits(c.at_end()[i], element(in_lanes, a.at_end(), b.at_end(), i, 0));
+    REQUIRE(wrong == 0);
+
+    for (const bool more : {true, false}) {
+      std::vector<T> expected(sum.at_end(), sum.at_end() + K);
+      for (ptrdiff_t p = 0; p < K; ++p) {
+        T& x = expected[static_cast<std::size_t>(p)];
+        if (!more) x = 0;
+        for (ptrdiff_t i = 0; i < m; ++i) x = link(left.at_end()[i], a.at_end()[i * K + p], x);
+      }
+      ebb::kernel::tile::known_strip<K>(m, ebb::kernel::matrix<T>{left.at_end(), 0, 1}, a.at_end(), sum.at_end(), more);
+      for (std::size_t p = 0; p < expected.size(); ++p) wrong += !test::same_bits(sum.at_end()[p], expected[p]);
+      REQUIRE(wrong == 0);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("rows of a length that is known have the same bits", "", float, double, std::int64_t) {
+  [&]<int... K>(std::integer_sequence<int, K...>) { (check_known_row<K, TestType>(), ...); }
+  (std::integer_sequence<int, 1, 2, 3, 4, 5, 8, 15, 16, 17, 20, 21, 31, 32, 33, 50, 64, 97, 127, 128>{});
+}
+
 TEST_CASE("a sum in lanes that vanishes is +0") {
-  std::vector<float> a(20 * 64, -1e-30f), b(64, 1e-30f), c(20);
+  std::vector<float> a(20 * 64, -1e-30f), b(64, 1e-30f), c(20), d(20);
   product p = product::compact(20, 64, 1);
   p.lanes = true;
   ebb::kernel::contract(p, a.data(), b.data(), c.data(), nullptr);
   for (const float x : c) CHECK((x == 0 && !std::signbit(x)));
+  ebb::kernel::tile::multiply_known_rows<64>(20, a.data(), b.data(), d.data());
+  for (const float x : d) CHECK((x == 0 && !std::signbit(x)));
 }
 
 TEMPLATE_TEST_CASE("batches and leading dimensions", "", float, double, bfloat16) {

@@ -31,9 +31,16 @@ class band_member {
     T* const out = static_cast<T*>(c.buffer[s.out]);
     const auto m = static_cast<std::ptrdiff_t>(count), k = static_cast<std::ptrdiff_t>(columns);
     // The kernels themselves: bands are short, and with known extents there is nothing to decide.
-    if constexpr (e.attr[0] & 1) kernel::tile::strip<1>(m, kernel::matrix<T>{y + first, 0, 1}, x, k, out, 1, k, first > 0);
-    else if constexpr (e.attr[0] & in_lanes) kernel::tile::multiply_in_lanes(m, k, kernel::matrix<T>{x, k, 1}, y, 1, out + first, 1, true);
-    else kernel::contract(kernel::product::compact(m, k, 1), x, y, out + first, nullptr);
+    constexpr int known = P::shape_at(P::plan.buffers[static_cast<std::size_t>(s.in[0])].shape).e[1];
+    constexpr bool is_short = known > 0 && known <= kernel::tile::longest_known_row;
+    if constexpr (e.attr[0] & 1) {
+      const kernel::matrix<T> row{y + first, 0, 1};
+      if constexpr (is_short) kernel::tile::known_strip<known>(m, row, x, out, first > 0);
+      else kernel::tile::strip<1>(m, row, x, k, out, 1, k, first > 0);
+    } else if constexpr (e.attr[0] & in_lanes) {
+      if constexpr (is_short) kernel::tile::multiply_known_rows<known>(m, x, y, out + first);
+      else kernel::tile::multiply_in_lanes(m, k, kernel::matrix<T>{x, k, 1}, y, 1, out + first, 1, true);
+    } else kernel::contract(kernel::product::compact(m, k, 1), x, y, out + first, nullptr);
   }
 
   template <int Nest>

@@ -159,7 +159,7 @@ void multiply_pairs_in_lanes(const product& p, const T* a, const T* b, T* c) {
     const std::ptrdiff_t first = std::min(i, p.m - n);  // some rows may be computed twice
     simd::vector<float> x[n];
     for (int r = 0; r < n; ++r) x[r] = sums(first + row_at<float>(r));
-    lanes<T>::store_rounded({{add<float>(fold_rows<n, float>(x), simd::vector<float>{})}}, c + first);
+    lanes<T>::store_rounded({{add<float>(fold_rows<float>([&]<int I>() EBB_LAMBDA { return x[I]; }), simd::vector<float>{})}}, c + first);
   }
 }
 

@@ -48,23 +48,21 @@ EBB_INLINE simd::vector<T> fold_registers(const simd::vector<T>* x) {
     }(std::make_integer_sequence<int, Count / 2>{});
 }
 
-/// Element r of the result is the sum of all elements of row r, whose register is x[place_of_row(r)]: two registers become one that holds
-/// half of each, until one is left. Whole lanes of 16 bytes are folded first, then elements within them: these are x86's cheap shuffles.
+/// Element r of the result is the sum of all elements of row r, whose register is at<place_of_row(r)>(): two registers become one that
+/// holds half of each, until one is left. Whole lanes of 16 bytes are folded first, then elements within them: these are x86's cheap
+/// shuffles. Depth first: few registers wait for others.
 template <class T>
 constexpr int row_at(int place) {
   constexpr int lanes_of_16 = simd::count_of<T> / simd::per_lane<T>;
   return place % lanes_of_16 * simd::per_lane<T> + place / lanes_of_16;
 }
-template <int Count, class T>
-EBB_INLINE simd::vector<T> fold_rows(const simd::vector<T>* x) {
-  if constexpr (Count == 1) return x[0];
+template <class T, int Count = simd::count_of<T>, int First = 0>
+EBB_INLINE simd::vector<T> fold_rows(auto&& at) {
+  if constexpr (Count == 1) return at.template operator()<First>();
   else {
-    constexpr int block = Count / 2, e = simd::per_lane<T>, within = block >= e ? simd::count_of<T> : e;
-    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-      const simd::vector<T> half[] = {add<T>(simd::unzip_blocks<block, within, false, T>(x[2 * I], x[2 * I + 1]),
-                                             simd::unzip_blocks<block, within, true, T>(x[2 * I], x[2 * I + 1]))...};
-      return fold_rows<Count / 2, T>(half);
-    }(std::make_integer_sequence<int, block>{});
+    constexpr int block = simd::count_of<T> / Count, e = simd::per_lane<T>, within = block >= e ? simd::count_of<T> : e;
+    const simd::vector<T> x = fold_rows<T, Count / 2, First>(at), y = fold_rows<T, Count / 2, First + Count / 2>(at);
+    return add<T>(simd::unzip_blocks<block, within, false, T>(x, y), simd::unzip_blocks<block, within, true, T>(x, y));
   }
 }
 
@@ -102,8 +100,37 @@ inline simd::vector<T> multiply_rows(std::ptrdiff_t k, const T* a, std::ptrdiff_
   simd::vector<T> sum[n];
   [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { (sum_rows<I * rows, rows>(k, a, row, b, sum + I * rows), ...); }
   (std::make_integer_sequence<int, n / rows>{});
-  return add<T>(fold_rows<n, T>(sum), simd::vector<T>{});
+  return add<T>(fold_rows<T>([&]<int I>() EBB_LAMBDA { return sum[I]; }), simd::vector<T>{});
 }
+
+/// The elements of a row, where their number K is known: nothing is decided on the way, and b stays in registers.
+template <int K, class T>
+class known_row {
+  static constexpr int n = simd::count_of<T>, registers = row_registers<T>;
+  using parts = std::make_integer_sequence<int, (K + n - 1) / n>;
+  simd::vector<T> b_[parts::size()];
+
+  template <int I>
+  static EBB_INLINE simd::vector<T> part(const T* p) {
+    constexpr int rest = K - I * n;
+    if constexpr (rest >= n) return simd::load(p + I * n);
+    else if constexpr (rest > simd::per_lane<T>) return simd::load_first(p + I * n, rest);
+    else return simd::load_first_lane(p + I * n, rest);
+  }
+
+ public:
+  EBB_INLINE explicit known_row(const T* b) {
+    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { ((b_[I] = part<I>(b)), ...); }(parts{});
+  }
+  /// The lanes of a times b, folded to one register.
+  EBB_INLINE simd::vector<T> times(const T* a) const {
+    simd::vector<T> acc[registers] = {};
+    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      ((acc[I % registers] = link<T>(part<I>(a), b_[I], acc[I % registers])), ...);
+    }(parts{});
+    return fold_registers<registers, T>(acc);
+  }
+};
 
 /// The product of two vectors.
 template <class T>
@@ -140,6 +167,21 @@ inline void multiply_in_lanes(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T
   for (std::ptrdiff_t i = 0; i < m; i += n) {
     const std::ptrdiff_t turn = std::min(i, m - n), first = last_rows_first ? m - n - turn : turn;  // some rows may be computed twice
     simd::store(c + first, multiply_rows(k, a.at(first, 0), a.row, b));
+  }
+}
+
+/// The same for a compact a of K columns. Longer rows than these have so many registers that b does not stay there.
+inline constexpr int longest_known_row = 4 * logical_lanes;
+
+template <int K, class T>
+inline void multiply_known_rows(std::ptrdiff_t m, const T* a, const T* b, T* c) {
+  constexpr int n = simd::count_of<T>;
+  if (m < n) return multiply_in_lanes(m, K, matrix<T>{a, K, 1}, b, 1, c, 1);
+  const known_row<K, T> row(b);
+  for (std::ptrdiff_t i = 0; i < m; i += n) {
+    const std::ptrdiff_t first = m - n - std::min(i, m - n);
+    const auto sum = [top = a + first * K, &row]<int I>() EBB_LAMBDA { return row.times(top + row_at<T>(I) * K); };
+    simd::store(c + first, add<T>(fold_rows<T>(sum), simd::vector<T>{}));
   }
 }
 

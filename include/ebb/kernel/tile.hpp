@@ -5,6 +5,8 @@
 #include "lanes.hpp"
 #include "transpose.hpp"
 
+#include <algorithm>
+
 namespace ebb::inline EBB_ABI::kernel {
 
 /// A matrix in memory: element (i, j) is data[i * row + j * col]. Passed by reference: copying one that was just written stalls.
@@ -44,10 +46,10 @@ EBB_INLINE simd::vector<sum_of<T>> link(simd::vector<T> a, simd::vector<T> b, si
 }
 
 /// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. Of the last register of each row
-/// only `last` elements exist, if Masked.
+/// only `last` elements exist, if Masked: an int, or a std::integral_constant where that is known.
 template <int Rows, int Vectors, bool Masked, class T>
 inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row, bool more,
-                int last) {
+                auto last) {
   using V = simd::vector<T>;
   using Sum = simd::vector<sum_of<T>>;
   constexpr int n = simd::count_of<T>;
@@ -99,6 +101,15 @@ inline void strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff
   constexpr int n = widest<Rows> * simd::count_of<T>;
   for (; columns >= n; columns -= n, b += n, c += n) run<Rows, widest<Rows>, false>(k, a, b, b_row, c, c_row, more, 0);
   if (columns > 0) last_tile<Rows, widest<Rows>>(k, a, b, b_row, c, c_row, columns, more);
+}
+
+/// One row of Columns elements, from number First on.
+template <int Columns, int First = 0, class T>
+inline void known_strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, sum_of<T>* c, bool more) {
+  constexpr int n = simd::count_of<T>, left = Columns - First, registers = std::min((left + n - 1) / n, widest<1>);
+  constexpr int last = std::min(left - (registers - 1) * n, n);
+  run<1, registers, (last < n)>(k, a, b + First, Columns, c + First, Columns, more, std::integral_constant<int, last>{});
+  if constexpr (left > registers * n) known_strip<Columns, First + registers * n>(k, a, b, c, more);
 }
 
 /// All rows, in tiles of Rows and then of fewer.
