@@ -125,6 +125,33 @@ TEST_CASE("CA-124: a merged chain needs no memory for what runs between its node
   ca::reset();
 }
 
+TEST_CASE("a capture costs the same whoever asked for it: reasons that nobody reads are not looked for") {
+  ca::reset();
+  const var x(array{1, 2, 3});
+  const auto structure = [&](int k) {
+    var v = x;
+    for (int bit = 0; bit < 6; ++bit) v = k >> bit & 1 ? product(v, x) : scaled(v);
+    return total(v);
+  };
+  const auto captured = [&](auto&& backward) {  // beside others that begin alike
+    ca::clear_cache();
+    for (int k = 0; k < 60; ++k) backward(structure(k));
+    const scalar out = structure(63);
+    return allocations::in([&] { backward(out); });
+  };
+  const auto plainly = [](const scalar& out) { out.backward(); };
+  std::size_t in_scope = 0;
+  {
+    const ca::enable on;
+    in_scope = captured(plainly);
+  }
+  CHECK(captured([](const scalar& out) { ebb::backward(out, {.compiled_autograd = true}); }) == in_scope);
+  ebb::config().compiled_autograd = true;
+  CHECK(captured(plainly) == in_scope);
+  CHECK(ebb::counters().compiled_autograd.captures == 183);
+  ca::reset();
+}
+
 #if EBB_EXCEPTIONS
 namespace {
 

@@ -452,3 +452,35 @@ TEST_CASE("fullgraph: what is opaque is an error that names it and its place, be
   CHECK(test::says(test::raised([&] { ebb::grad(total(h), ebb::wrt(w)); }), {"ebb::grad: fullgraph: the tensor_pre_hook of w"}));
   ca::reset();
 }
+
+TEST_CASE("fullgraph refuses what is opaque also where nothing would be captured: where NaN is looked for, or a mismatch is let pass") {
+  ca::reset();
+  const ca::enable on({.fullgraph = true});
+  const auto refusal = [](const auto& out) { return test::raised([&] { out.backward(); }); };
+  {
+    const ebb::detect_anomaly checked;
+    const var x = named("x"), w = named("w");
+    const scalar out = total(hyperbolic(product(x, w)));
+    w.register_hook([](const array&) {});
+    CHECK(refusal(out) ==
+          "ebb::backward: fullgraph: the tensor_pre_hook of w (NodeCall 5) is opaque: make it traceable, or leave fullgraph out");
+    CHECK_FALSE(x.grad().defined());
+    const var y = named("y");
+    CHECK(refusal(total(hyperbolic(y))) == "");
+    CHECK(y.grad().defined());
+  }
+  using matrix = ebb::tensor<float, 2, 2>;
+  constexpr auto region = ebb::compile([](auto x, auto w) { return ebb::sum(ebb::matmul(ebb::tanh(ebb::matmul(x, w)), w)); });
+  ebb::variable w(matrix::ones());
+  w.set_name("w");
+  const auto out = region(matrix::ones(), w);
+  w.register_hook([](const matrix&) {});
+  ebb::config().autocast_mismatch = ebb::on_mismatch::ignore;
+  {
+    const ebb::autocast_scope<ebb::bf16> scope;
+    CHECK(test::says(refusal(out), {"fullgraph: the tensor_pre_hook of w (NodeCall 2) is opaque"}));
+  }
+  ebb::config().autocast_mismatch = ebb::on_mismatch::error;
+  CHECK_FALSE(w.grad().defined());
+  ca::reset();
+}

@@ -135,26 +135,38 @@ inline std::string reason_for(const recording& now, const capture_cache& cache, 
   return s + "]" + (least.text.empty() ? "" : "; " + least.text) + "\n";
 }
 
-/// Throws: error if something in the backward is opaque.
-inline void require_one_graph(const char* call, const recording& r, const walk& w) {
+/// Of a pass that has walked its graph.
+/// Throws: error if something in it is opaque, named as in a captured graph.
+inline void require_one_graph(backward_pass& pass) {
+  walk& w = pass.vertices();
+  vec<int> number(w.size(), -1), leaves;
+  for (int n = 0; int i : w.order()) number[i] = n++;
+  const auto take = [&](int i) {
+    if (i >= 0 && number[i] < 0) number[i] = w.order().size() + leaves.push(i);
+  };
+  for (const endpoint& r : w.roots()) take(r.number);
+  for (int i : w.order())
+    for (int j = 0; j < w.node_at(i).program->edges; ++j) take(w.target(w.at(i), j));
   const auto refuse = [&](const std::string& what, int i) {
-    raise(std::string(call) + ": fullgraph: " + what + " of " + node_call(name_of(*w.at(i).at), i) +
+    raise(std::string(pass.options().call) + ": fullgraph: " + what + " of " + node_call(name_of(*w.at(i).at), number[i]) +
           " is opaque: make it traceable, or leave fullgraph out");
   };
-  const auto look = [&](const auto& key, int i, bool runs) {
-    for (int h = 0; h < key.hook_count; ++h)
-      if (const hook_key& k = r.hook_at(key.hooks + h); k.is_opaque && (runs || k.kind == hook_kind::tensor))
-        refuse(std::string("the ") + text_of(k.kind), i);
+  const auto look_at_hooks = [&](int i, bool runs) {
+    each_hook(*w.at(i).at, [&](hook_kind kind, std::uint32_t, const hook* h) {
+      if (h && h->is_opaque() && (runs || kind == hook_kind::tensor)) refuse(std::string("the ") + text_of(kind), i);
+      return true;
+    });
   };
-  for (int i = 0; i < r.nodes(); ++i) {
-    if (!r.visit_at(i).is_reached()) continue;
-    look(r.node_at(i), i, r.visit_at(i).needed);
-    if (!r.visit_at(i).needed) continue;
-    if (r.node_at(i).is_packed) refuse("the unpack_hook", i);
-    if (!r.node_at(i).program->graphs && !r.node_at(i).program->twice) refuse("the backward", i);
+  for (int i : w.order()) {
+    if (!w.at(i).is_reached()) continue;
+    look_at_hooks(i, w.at(i).needed);
+    if (!w.at(i).needed) continue;
+    const node& n = w.node_at(i);
+    if (is_packed(n)) refuse("the unpack_hook", i);
+    if (!n.program->graphs && !n.program->twice) refuse("the backward", i);
   }
-  for (int i = r.nodes(); i < r.nodes() + r.leaves(); ++i)
-    if (r.visit_at(i).is_reached()) look(r.leaf_at(i), i, r.options().accumulates && r.visit_at(i).needed);
+  for (int i : leaves)
+    if (w.at(i).is_reached()) look_at_hooks(i, pass.options().accumulates && w.at(i).needed);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -37,6 +37,9 @@ inline bool has_one_order(backward_pass& pass) {
   return true;
 }
 
+/// Whether somebody listens to why a graph is captured: that takes longer than capturing it.
+inline bool is_heard(const capturing_engine& e) { return e.tells_reasons && logs(log_topic::compiled_autograd_verbose); }
+
 /// A graph that has just been captured is shown to who wants to see it. Returns whether it is to be merged.
 [[gnu::noinline]] inline bool show(const capturing_engine& e, const recording& key, backward_pass& pass) {
   const std::uint64_t number = counting().captures.fetch_add(1, std::memory_order_relaxed);
@@ -53,6 +56,7 @@ inline bool has_one_order(backward_pass& pass) {
 /// The cache has it then.
 [[gnu::noinline]] inline captured* capture(const capturing_engine& e, backward_pass& pass, std::uint32_t hash) {
   pass.explore();
+  if (e.options.fullgraph) require_one_graph(pass);
   if (is_out_of_context(pass) || !has_one_order(pass)) return nullptr;
   recording key(pass);
   pass.vertices().abandon();
@@ -60,9 +64,8 @@ inline bool has_one_order(backward_pass& pass) {
     pass.explore();
     return nullptr;
   }
-  if (e.options.fullgraph) require_one_graph(pass.options().call, key, pass.vertices());
   counting().new_node_misses.fetch_add(1, std::memory_order_relaxed);
-  if (e.tells_reasons) say(log_topic::compiled_autograd_verbose, reason_for(key, this_cache(), pass.vertices()));
+  if (is_heard(e)) say(log_topic::compiled_autograd_verbose, reason_for(key, this_cache(), pass.vertices()));
   const bool merges = show(e, key, pass);
   pass.vertices().abandon();
   counted<captured> made(new captured(std::move(key), merges));
@@ -72,12 +75,21 @@ inline bool has_one_order(backward_pass& pass) {
   return made.get();
 }
 
+/// Where NaN is looked for, the pass runs node by node.
+[[gnu::noinline]] inline counted<captured_backward> capture_nothing(const capturing_engine& e, backward_pass& pass) {
+  if (e.options.fullgraph) {
+    pass.explore();
+    require_one_graph(pass);
+  }
+  return nullptr;
+}
+
 /// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on. Null if none have.
 [[gnu::noinline]] inline counted<captured> capture_again(const capturing_engine& e, captured& c, backward_pass& pass, std::uint32_t hash) {
   const vec<int> changed = c.note_sizes(pass.vertices());
   if (changed.empty()) return {};
   counting().new_shape_misses.fetch_add(1, std::memory_order_relaxed);
-  if (e.tells_reasons) {
+  if (is_heard(e)) {
     const vec<int> dynamic = c.dynamic_sizes();
     std::string s = "Cache miss due to " + std::to_string(changed.size()) + " changed tensor shapes (total of " +
                     std::to_string(dynamic.size()) + "):";
@@ -115,7 +127,7 @@ inline bool has_one_order(backward_pass& pass) {
 inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
   const capturing_engine& e = static_cast<const capturing_engine&>(engine);
   pass.choose(e.options.backward_policy);
-  if (pass.looks_for_nan()) return nullptr;  // node by node
+  if (pass.looks_for_nan()) return capture_nothing(e, pass);
   std::uint32_t hash = 0;
   for (const endpoint& r : pass.vertices().roots()) hash = (hash + r.at->key) * 0x9E3779B9u;
   captured* const known = this_cache().find(pass, hash);
