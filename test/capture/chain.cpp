@@ -18,10 +18,10 @@ constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * y,
 
 array sample(std::size_t n, std::size_t step) { return test::sample<double>(n, step); }
 
-/// What a function of a length gives, plain and captured, for long arrays and short ones.
+/// What a function of a length gives, plain and captured.
 template <class F>
-void same_as_plain(F&& gradients_with_hooks, bool is_one_chain) {
-  for (const std::size_t n : {1u, 700u}) {
+void same_as_plain(F&& gradients_with_hooks, bool is_one_chain, const std::vector<std::size_t>& lengths = {1, 9, 700}) {
+  for (const std::size_t n : lengths) {
     const auto plain = gradients_with_hooks(n);
     ca::reset();
     const ca::enable scope({.compiler = test::keep_shown});
@@ -35,6 +35,19 @@ void same_as_plain(F&& gradients_with_hooks, bool is_one_chain) {
 }
 
 }  // namespace
+
+TEST_CASE("arrays that a cache holds, and those that none does") {
+  constexpr std::size_t many = 700'003;
+  STATIC_REQUIRE(ebb::takes_narrow_steps(many * sizeof(double), 4));
+  same_as_plain([](std::size_t n) {
+    var x(sample(n, 7)), y(sample(n, 31));
+    x.set_grad(sample(n, 3));
+    const var t = bend(x);
+    t.register_hook([](auto g) { return g * 0.5; });
+    bend(product(t, y)).backward(sample(n, 11));
+    return std::vector<array>{x.grad().value(), y.grad().value()};
+  }, true, {8, 16, 17, 63, 64, 65, 10'000, many});
+}
 
 TEST_CASE("a traced hook before a node with two outputs is a link, and stands in the graph as equations") {
   same_as_plain([](std::size_t n) {

@@ -34,10 +34,25 @@ struct array {
   T* data() { return memory.at_end() + before; }
 };
 
-/// A chain that is built, and at each link what the programs compute that are run one after the other.
+/// Steps of either width.
 template <class T>
+struct wide {
+  using element = T;
+  using links = ebb::wide_links<T>;
+  static ebb::chain_word of(const ebb::chain_words& w) { return w.wide; }
+};
+template <class T>
+struct narrow {
+  using element = T;
+  using links = ebb::narrow_links<T>;
+  static ebb::chain_word of(const ebb::chain_words& w) { return w.narrow; }
+};
+
+/// A chain that is built, and at each link what the programs compute that are run one after the other.
+template <class Width>
 class session {
-  using links = ebb::chain_links<T>;
+  using T = typename Width::element;
+  using links = typename Width::links;
 
  public:
   explicit session(std::size_t n) : n_(n), next_(n + 1), registers_(n) {}
@@ -82,7 +97,7 @@ class session {
     STATIC_REQUIRE(the_link::fits);
     STATIC_REQUIRE(std::is_same_v<typename the_link::element, T>);
     REQUIRE(static_cast<int>(places.size()) == the_link::places);
-    push_link(&the_link::run);
+    push_link(Width::of(the_link::first_words()));
     for (int p : places) push_place(p);
     REQUIRE((code_.end() - the_link::words)->function != nullptr);
 
@@ -103,7 +118,7 @@ class session {
   }
 
   void run() {
-    push_link(&links::end);
+    push_link(ebb::chain_word::of(&links::end));
     std::vector<ebb::chain_place> named;
     const auto name_those = [&](auto... used) {
       const std::size_t before = named.size();
@@ -119,7 +134,7 @@ class session {
     char* arena = memory.data();
     while (reinterpret_cast<std::uintptr_t>(arena) % 64 != 0) ++arena;
     const std::vector<ebb::chain_word> before = code_;
-    ebb::run_chain<T>(code_.data(), {named.data(), written, read, blocks, static_cast<int>(places_.size())}, n_ * sizeof(T), arena);
+    ebb::run_chain<links>(code_.data(), {named.data(), written, read, blocks, static_cast<int>(places_.size())}, n_ * sizeof(T), arena);
     const auto same = [&](const ebb::chain_word& x, const ebb::chain_word& y) {
       const int p = place_of_[static_cast<std::size_t>(&x - code_.data())];
       const bool is_block = p >= 0 && use_[static_cast<std::size_t>(p)] == chain_use::block;
@@ -151,8 +166,8 @@ class session {
     use_.push_back(use);
     return static_cast<int>(places_.size()) - 1;
   }
-  void push_link(ebb::chain_function<T> f) {
-    code_.push_back(ebb::chain_word::of<T>(f));
+  void push_link(const ebb::chain_word& w) {
+    code_.push_back(w);
     place_of_.push_back(-1);
   }
   /// The next place of the last link.
@@ -165,8 +180,8 @@ class session {
     place_of_.back() = p;
   }
   std::vector<T>& model(int p) { return arrays_[static_cast<std::size_t>(p)]->model; }
-  void built_in(ebb::chain_function<T> f, int p, T (*value)(T, T)) {
-    push_link(f);
+  void built_in(auto f, int p, T (*value)(T, T)) {
+    push_link(ebb::chain_word::of(f));
     push_place(p);
     const std::vector<T>& y = model(p);
     for (std::size_t i = 0; i < n_; ++i) registers_[i] = value(registers_[i], y.size() == n_ ? y[i] : y.empty() ? T(0) : y[0]);
@@ -211,37 +226,46 @@ struct on_arrays<F, T, 3> { using type = program_of<F<T>, term<T, dyn>, term<T, 
 template <template <class> class F, class T, int Arguments>
 using arrays_to = typename on_arrays<F, T, Arguments>::type;
 
-constexpr std::size_t sizes[] = {0, 1, 7, 15, 16, 31, 33, 63, 64, 65, 127, 128, 129, 1000, 4096 + 3};
+/// Lengths around whole steps; wide ones are for arrays of one at least.
+template <class Width>
+std::vector<std::size_t> sizes_for() {
+  std::vector<std::size_t> sizes{0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 1000, 4096 + 3};
+  std::erase_if(sizes, [](std::size_t n) {
+    const std::size_t bytes = n * sizeof(typename Width::element);
+    return bytes > 0 && bytes < ebb::chain_bytes && std::is_same_v<Width, wide<typename Width::element>>;
+  });
+  return sizes;
+}
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a chain of one program", "", float, double) {
-  for (const std::size_t n : sizes) {
+TEMPLATE_TEST_CASE("a chain of one program", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+  for (const std::size_t n : sizes_for<TestType>()) {
     session<TestType> s(n);
     s.load(s.read());
-    s.template link<arrays_to<tanh_backward, TestType, 2>, 0, 0>({s.read()});
+    s.template link<arrays_to<tanh_backward, typename TestType::element, 2>, 0, 0>({s.read()});
     s.store(s.written());
     s.run();
   }
 }
 
-TEMPLATE_TEST_CASE("nothing arrives, nothing leaves", "", float, double) {
-  for (const std::size_t n : sizes) {
+TEMPLATE_TEST_CASE("nothing arrives, nothing leaves", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+  for (const std::size_t n : sizes_for<TestType>()) {
     session<TestType> s(n);
     const int y = s.written();
-    s.template link<arrays_to<times, TestType, 2>, -1, 0>({s.read(), s.read()});
-    s.template link<arrays_to<times, TestType, 2>, 1, -1>({s.read(), y});  // the registers keep what they hold
+    s.template link<arrays_to<times, typename TestType::element, 2>, -1, 0>({s.read(), s.read()});
+    s.template link<arrays_to<times, typename TestType::element, 2>, 1, -1>({s.read(), y});  // the registers keep what they hold
     s.store(s.written());
-    s.template link<arrays_to<times, TestType, 2>, -1, -1>({y, y, s.written()});
+    s.template link<arrays_to<times, typename TestType::element, 2>, -1, -1>({y, y, s.written()});
     s.run();
   }
 }
 
-TEMPLATE_TEST_CASE("a backward to a gradient that there is, against a plain loop", "", float, double) {
-  using T = TestType;
-  for (const std::size_t n : sizes)
+TEMPLATE_TEST_CASE("a backward to a gradient that there is, against a plain loop", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+  using T = typename TestType::element;
+  for (const std::size_t n : sizes_for<TestType>())
     for (const bool hook : {false, true}) {
-      session<T> s(n);
+      session<TestType> s(n);
       const int seed = s.read(), outer = s.read(), factor = s.read(), inner = s.read(), grad = s.both();
       std::vector<T> expected = s.model_of(grad);
       for (std::size_t i = 0; i < n; ++i) {
@@ -261,10 +285,10 @@ TEMPLATE_TEST_CASE("a backward to a gradient that there is, against a plain loop
     }
 }
 
-TEMPLATE_TEST_CASE("second results, blocks, and gradients that come together", "", float, double) {
-  using T = TestType;
-  for (const std::size_t n : sizes) {
-    session<T> s(n);
+TEMPLATE_TEST_CASE("second results, blocks, and gradients that come together", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+  using T = typename TestType::element;
+  for (const std::size_t n : sizes_for<TestType>()) {
+    session<TestType> s(n);
     const int left = s.block(), right = s.block(), grad = s.both();
     s.load(s.read());
     s.store(left);
@@ -282,11 +306,11 @@ TEMPLATE_TEST_CASE("second results, blocks, and gradients that come together", "
   }
 }
 
-TEMPLATE_TEST_CASE("one element for all, and programs too large to be written out", "", float, double) {
-  using T = TestType;
+TEMPLATE_TEST_CASE("one element for all, and programs too large to be written out", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+  using T = typename TestType::element;
   using scaled = program_of<times<T>, term<T, dyn>, term<T>>;
-  for (const std::size_t n : sizes) {
-    session<T> s(n);
+  for (const std::size_t n : sizes_for<TestType>()) {
+    session<TestType> s(n);
     s.load(s.read());
     s.template link<scaled, 0, 0>({s.element()});
     s.template link<arrays_to<soft, T, 2>, 0, 1>({s.read(), s.written()});
@@ -296,11 +320,11 @@ TEMPLATE_TEST_CASE("one element for all, and programs too large to be written ou
   }
 }
 
-TEMPLATE_TEST_CASE("masks, of one byte an element", "", float, double) {
-  using T = TestType;
+TEMPLATE_TEST_CASE("masks, of one byte an element", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+  using T = typename TestType::element;
   using selected = program_of<masked<T>, term<bool, dyn>, term<T, dyn>, term<T, dyn>>;
-  for (const std::size_t n : sizes) {
-    session<T> s(n);
+  for (const std::size_t n : sizes_for<TestType>()) {
+    session<TestType> s(n);
     s.load(s.read());
     const int m = s.mask();
     s.template link<selected, 1, 0>({m, s.read(), s.written()});

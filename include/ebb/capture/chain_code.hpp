@@ -19,9 +19,15 @@ struct chain_program {
     int word = -1;  // the first that names it
   };
 
+  /// The same words for steps of either width, and what runs them. They do not know yet where anything stands.
+  struct width {
+    vec<chain_word> code;
+    decltype(&run_chain<wide_links<float>>) run = nullptr;
+  };
+
   dtype type = dtype::f32;
-  vec<chain_word> code;  // where nothing knows yet where it stands
-  vec<int> place_of;     // each word's, or -1
+  width wide, narrow;
+  vec<int> place_of;  // each word's, or -1
   vec<place> places;
   vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
 };
@@ -53,25 +59,32 @@ class chain_writer {
       else emit_add(s);
     }
     word(end);
+    const bool is_double = p_.type == dtype::f64;
+    p_.wide.run = is_double ? run_chain<wide_links<double>> : run_chain<wide_links<float>>;
+    p_.narrow.run = is_double ? run_chain<narrow_links<double>> : run_chain<narrow_links<float>>;
   }
 
  private:
   using place_kind = chain_program::place::kind;
 
-  template <class T>
-  static constexpr auto links =
-      std::array{chain_links<T>::load, chain_links<T>::add, chain_links<T>::store, chain_links<T>::add_store, chain_links<T>::end};
   enum builtin { load, plus, store, plus_store, end };
-  void word(const chain_word& w) {
-    p_.code.push(w);
+  template <class Links>
+  static chain_word word_of(builtin which) {
+    constexpr std::array all{Links::load, Links::add, Links::store, Links::add_store, Links::end};
+    return chain_word::of(all[which]);
+  }
+  void word(const chain_words& w) {
+    p_.wide.code.push(w.wide);
+    p_.narrow.code.push(w.narrow);
     p_.place_of.push(-1);
   }
   void word(builtin which) {
-    word(p_.type == dtype::f64 ? chain_word::of<double>(links<double>[which]) : chain_word::of<float>(links<float>[which]));
+    if (p_.type == dtype::f64) word({word_of<wide_links<double>>(which), word_of<narrow_links<double>>(which)});
+    else word({word_of<wide_links<float>>(which), word_of<narrow_links<float>>(which)});
   }
   /// The next place of the last link.
   void place_word(int number) {
-    if (p_.place_of.back() >= 0) word(chain_word());
+    if (p_.place_of.back() >= 0) word(chain_words());
     const int at = p_.place_of.size() - 1;
     p_.place_of[at] = number;
     if (int& first = p_.places[number].word; first < 0) first = at;

@@ -13,6 +13,7 @@ class chain_group : public merged_group {
   chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b, std::size_t pays_from = 0)
       : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()), pays_from_(pays_from) {
     size_ = size_of(p_.type);
+    const int words = p_.place_of.size();
     vec<int> word_of_result(interface_.results.size(), -1);
     for (const chain_program::place& p : p_.places) {
       if (p.is == place_kind::result) word_of_result[p.number] = p.word;
@@ -23,7 +24,7 @@ class chain_group : public merged_group {
       if (const group_interface::result& x = interface_.results[i]; x.shared < 0) made_.push({i, word_of_result[i], shares_ ? -1 : x.over});
     const auto name_those = [&](auto&& are_used) {
       const int before = places_.size();
-      for (int w = 0; w < p_.code.size(); ++w)
+      for (int w = 0; w < words; ++w)
         if (const int i = p_.place_of[w]; i >= 0 && p_.places[i].is != place_kind::element && are_used(p_.places[i].use))
           places_.push({w, i, p_.places[i].use});
       return places_.size() - before;
@@ -31,26 +32,19 @@ class chain_group : public merged_group {
     all_places_.written = name_those([](chain_use u) { return u == chain_use::written; });
     all_places_.read = name_those([](chain_use u) { return u == chain_use::read || u == chain_use::mask; });
     all_places_.blocks = name_those([](chain_use u) { return u == chain_use::block; });
-    for (int w = 0; w < p_.code.size(); ++w)
+    for (int w = 0; w < words; ++w)
       if (const int i = p_.place_of[w]; i >= 0 && w != p_.places[i].word && p_.places[i].is != place_kind::block)
         same_.push({w, p_.places[i].word});
     all_places_.first = places_.data();
     all_places_.numbers = p_.places.size();
     arena_ = chain_arena_bytes(p_.places.size(), places_.size());
     is_plain_ = !arrays_.empty() && elements_.empty() && masks_.empty() && p_.extents.empty();
-    int calls = last - first;
-    for (int i = first; i < last; ++i) calls += 2 * r.node_at(i).hook_count;
-    if (calls <= few_calls) gauge_ = gauge();
-    least_bytes_ = chain_bytes;
   }
 
   const char* kind() const override { return "one chain in registers"; }
 
  private:
   using place_kind = chain_program::place::kind;
-
-  /// So many nodes, a hook counting as two, are as fast one by one where arrays are shorter than a step.
-  static constexpr int few_calls = 3;
 
   /// An argument, and the first word that names its place.
   struct reading {
@@ -62,27 +56,21 @@ class chain_group : public merged_group {
     int number, word, over;
   };
 
-  /// An argument whose length is seen at once, or -1.
-  int gauge() const {
-    for (const auto kind : {capture_place::kind::slot, capture_place::kind::leaf_gradient})
-      for (const reading& a : arrays_)
-        if (interface_.arguments[a.number].is == kind) return a.number;
-    return -1;
-  }
-
   bool run_program(backward_pass& pass, group_scratch& s) override {
     walk& w = pass.vertices();
-    chain_word* const code = p_.code.data();
     std::size_t bytes = 0;
+    chain_program::width* steps = nullptr;
     if (is_plain_ && finds_arrays()) {
       bytes = array_at(w, arrays_[0].from).bytes();
+      steps = &steps_for(bytes);
       for (const reading& a : arrays_) {
         const storage& x = array_at(w, a.from);
         if (!x.data() || x.bytes() != bytes) return false;  // nothing to do, or not the time for it
-        code[a.word].stand_at(x.data());
+        steps->code[a.word].stand_at(x.data());
       }
-    } else if (!read_arguments(w, s, bytes)) return false;
+    } else if (!(steps = read_arguments(w, s, bytes))) return false;
     if (bytes < pays_from_) return false;
+    chain_word* const code = steps->code.data();
     s.results.extend(interface_.results.size());
     for (const making& m : made_) {
       const storage* to = m.over >= 0 ? &argument(w, s, m.over) : nullptr;
@@ -90,33 +78,40 @@ class chain_group : public merged_group {
       if (m.word >= 0) code[m.word].stand_at(to->data());
     }
     for (const auto& [word, first] : same_) code[word].base = code[first].base;
-    char* const arena = s.arena.take(arena_);
-    if (p_.type == dtype::f64) run_chain<double>(code, all_places_, bytes, arena);
-    else run_chain<float>(code, all_places_, bytes, arena);
+    steps->run(code, all_places_, bytes, s.arena.take(arena_));
     return true;
   }
-  /// False if their lengths do not agree.
-  [[gnu::noinline]] bool read_arguments(walk& w, group_scratch& s, std::size_t& bytes) {
+  EBB_INLINE chain_program::width& steps_for(std::size_t bytes) {
+    return takes_narrow_steps(bytes, all_places_.arrays()) ? p_.narrow : p_.wide;
+  }
+  /// The steps, which know then where their arguments stand; null if lengths do not agree.
+  [[gnu::noinline]] chain_program::width* read_arguments(walk& w, group_scratch& s, std::size_t& bytes) {
     const bool finds = finds_arrays();
-    if (!finds && !find_arguments(w, s)) return false;
-    chain_word* const code = p_.code.data();
-    bool known = false;
-    const auto agree = [&](std::size_t n) { return std::exchange(known, true) ? n == bytes : (bytes = n, true); };
+    if (!finds && !find_arguments(w, s)) return nullptr;
+    const auto stands = [&](const reading& a) { return finds ? group_source(&array_at(w, a.from)) : s.from[a.number]; };
+    const auto length = [&](const std::pair<int, int>& e) {
+      return extents_of(*w.at(e.first).at, static_cast<std::uint32_t>(e.second)).volume() * size_;
+    };
+    if (!arrays_.empty()) bytes = stands(arrays_[0]).bytes();
+    else if (!masks_.empty()) bytes = stands(masks_[0]).bytes() * size_;
+    else if (!p_.extents.empty()) bytes = length(p_.extents[0]);
+    else return nullptr;
+    chain_program::width& steps = steps_for(bytes);
     const auto take = [&](const vec<reading>& list, auto&& fits) {
       for (const reading& a : list) {
-        const group_source x = finds ? group_source(&array_at(w, a.from)) : s.from[a.number];
+        const group_source x = stands(a);
         if (!fits(x)) return false;
-        code[a.word].stand_at(x.data());
+        steps.code[a.word].stand_at(x.data());
       }
       return true;
     };
-    if (!take(arrays_, [&](const group_source& x) { return agree(x.bytes()); }) ||
+    if (!take(arrays_, [&](const group_source& x) { return x.bytes() == bytes; }) ||
         !take(elements_, [&](const group_source& x) { return x.is_bound() || x.bytes() == size_; }) ||
-        !take(masks_, [&](const group_source& x) { return agree(x.bytes() * size_); }))
-      return false;
-    for (const auto& [v, o] : p_.extents)
-      if (!agree(extents_of(*w.at(v).at, static_cast<std::uint32_t>(o)).volume() * size_)) return false;
-    return true;
+        !take(masks_, [&](const group_source& x) { return x.bytes() * size_ == bytes; }))
+      return nullptr;
+    for (const auto& e : p_.extents)
+      if (length(e) != bytes) return nullptr;
+    return &steps;
   }
 
   chain_program p_;

@@ -108,7 +108,6 @@ class merged_group {
       if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
     for (const auto& [v, o] : retained_)
       if (is_retained(*w.at(v).at, o)) return false;  // it would be added to
-    if (gauge_ >= 0 && array_at(w, sources_[gauge_]).bytes() < least_bytes_) return false;
     const forgetting at_the_end(s);
     if (!run_program(pass, s)) return false;
     for (int r = 0; shares_ && r < s.results.size(); ++r)
@@ -128,9 +127,6 @@ class merged_group {
   int first_, last_;
   group_interface interface_;
 
-  /// An argument by whose length it is seen at once that its nodes are faster one by one, or -1; and from where on they are not.
-  int gauge_ = -1;
-  std::size_t least_bytes_ = 0;
   bool shares_ = false;     // whether some result is an argument, or another result
   bool completes_ = false;  // whether there is something to complete, whatever has arrived
   /// Gathers arguments and fills s.results; what may be written over its argument takes its array.

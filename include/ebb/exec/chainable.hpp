@@ -9,7 +9,7 @@
 namespace ebb::inline EBB_ABI {
 
 struct chainable {
-  chain_word (*link)() = nullptr;  // null: it is none
+  chain_words (*link)() = nullptr;  // null: it is none
   dtype type = dtype::f32;
   int arguments = 0, results = 0;
   int primary = -1;                // the argument that arrives in registers, -1: none; result 0 leaves in them
@@ -29,14 +29,12 @@ constexpr chainable as_chainable() {
       if (chain_link<P, Primary, 0>::is_element(i)) c.elements |= std::uint64_t{1} << b.number;
     }
     if constexpr (chain_link<P, Primary, 0>::fits) {
-      using link = chain_link<P, Primary, 0>;
-      c.link = [] { return chain_word::of<typename link::element>(link::run); };
-      c.type = dtype_of<typename link::element>;
+      c.link = chain_link<P, Primary, 0>::first_words;
+      c.type = dtype_of<typename chain_link<P, Primary, 0>::element>;
       c.primary = Primary;
     } else if constexpr (chain_link<P, -1, 0>::fits) {
-      using link = chain_link<P, -1, 0>;
-      c.link = [] { return chain_word::of<typename link::element>(link::run); };
-      c.type = dtype_of<typename link::element>;
+      c.link = chain_link<P, -1, 0>::first_words;
+      c.type = dtype_of<typename chain_link<P, -1, 0>::element>;
     }
   }
   return c;

@@ -3,10 +3,13 @@
 //
 // [note: chains]
 // A chain is an array of words: the address of a link's function and a place that it reads or writes, further places in words behind it,
-// then the next link's. A link takes eight registers of elements, changes them, and jumps to the next link: a tail call, for which the
-// System V ABI passes eight vectors in registers. So a gradient that runs through ten segments is neither stored nor loaded on its way,
-// although nobody compiled the ten together. The loop over the elements stands outside: where calls are not made jumps (g++ below -O2,
-// sanitizers) the stack is as deep as the chain is long, not as the arrays are.
+// then the next link's. A link takes registers of elements, changes them, and jumps to the next link: a tail call, for which the
+// System V ABI passes up to eight vectors in registers. So a gradient that runs through ten segments is neither stored nor loaded on its
+// way, although nobody compiled the ten together. The loop over the elements stands outside: where calls are not made jumps (g++ below
+// -O2, sanitizers) the stack is as deep as the chain is long, not as the arrays are.
+// A wide step takes all eight, so that a jump is paid for once in eight. A narrow one takes a line of each array. It reads short arrays
+// where they stand; and those that no cache holds in the order that memory likes: a line of each in turn, where eight of one and then
+// eight of the next take a fifth longer, in a loop written by hand too.
 // Places stand in the code, which who runs it writes, and blocks are moved along with the arrays: what a link loads beside its elements it
 // loads in their place, and looking up places in a table took a sixth of a step.
 // Arrays are read in rising order, from one register to the next: falling addresses spoil the hardware's prefetch. g++ evaluates a call's
@@ -14,8 +17,9 @@
 #pragma once
 
 #include "../tensor/storage.hpp"
-#include "batch.hpp"
+#include "lanes.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,14 +27,17 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a chain handles at a time: so many registers, so many bytes.
+/// What a wide step handles: so many registers, so many bytes.
 inline constexpr std::size_t chain_registers = 8, chain_bytes = chain_registers * simd::register_bytes;
-
-struct chain_word;
-
+/// The registers of a narrow step.
 template <class T>
-using chain_function = void (*)(const chain_word* at, std::size_t i, simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>,
-                                simd::vector<T>, simd::vector<T>, simd::vector<T>, simd::vector<T>);
+inline constexpr std::size_t narrow_chain_registers = std::max<std::size_t>(lanes<T>::parts, 64 / simd::register_bytes);
+
+/// Whether a chain takes narrow steps over so many arrays of so many bytes.
+constexpr bool takes_narrow_steps(std::size_t bytes, int arrays) {
+  constexpr std::size_t far = std::size_t{16} << 20;
+  return bytes < chain_bytes || bytes * static_cast<std::size_t>(arrays) >= far;
+}
 
 /// A link's function and its first place, or a further place of the link before. A place is an array, of which a step that begins i bytes
 /// behind the first element has what stands at base + i; or a block, which holds a value of one step for links that come later; or one
@@ -39,14 +46,17 @@ struct chain_word {
   void (*function)() = nullptr;
   std::uintptr_t base = 0;
 
-  template <class T>
-  static chain_word of(chain_function<T> f) { return {reinterpret_cast<void (*)()>(f)}; }
-  template <class T>
-  EBB_INLINE chain_function<T> link() const { return reinterpret_cast<chain_function<T>>(function); }
+  template <class... A>
+  static chain_word of(void (*f)(A...)) { return {reinterpret_cast<void (*)()>(f)}; }
 
   /// So that the step that begins i bytes behind the first element finds p.
   void stand_at(const void* p, std::size_t i = 0) { base = reinterpret_cast<std::uintptr_t>(p) - i; }
   EBB_INLINE char* at(std::size_t i) const { return reinterpret_cast<char*>(base + i); }
+};
+
+/// A link's first word in chains of either width.
+struct chain_words {
+  chain_word wide, narrow;
 };
 
 /// How a chain uses a place. Masks are read, one byte for each of the others' elements; single elements are none of those.
@@ -97,26 +107,35 @@ class chain_code<T, std::index_sequence<I...>> {
   using vector_at = vector;
   static constexpr std::size_t count = static_cast<std::size_t>(simd::count_of<T>);
 
+  using function = void (*)(const chain_word* at, std::size_t i, vector_at<I>...);
+
   static EBB_INLINE T* address(const chain_word& w, std::size_t i) { return reinterpret_cast<T*>(w.at(i)); }
 
  public:
+  using element = T;
+  /// How many bytes a step handles.
+  static constexpr std::size_t bytes = sizeof...(I) * simd::register_bytes;
+
+  /// The function of the link whose first word it is.
+  static EBB_INLINE function link(const chain_word& w) { return reinterpret_cast<function>(w.function); }
+
   /// Registers = place.
   static void load(const chain_word* at, std::size_t i, vector_at<I>...) {
     const T* const from = address(at[0], i);
     const vector y[] = {in_order(simd::load(from + I * count))...};
-    EBB_TAIL_CALL return at[1].link<T>()(at + 1, i, y[I]...);
+    EBB_TAIL_CALL return link(at[1])(at + 1, i, y[I]...);
   }
   /// Registers = place + registers.
   static void add(const chain_word* at, std::size_t i, vector_at<I>... x) {
     const T* const from = address(at[0], i);
     const vector y[] = {in_order(simd::load(from + I * count) + x)...};
-    EBB_TAIL_CALL return at[1].link<T>()(at + 1, i, y[I]...);
+    EBB_TAIL_CALL return link(at[1])(at + 1, i, y[I]...);
   }
   /// Place = registers, which keep what they hold.
   static void store(const chain_word* at, std::size_t i, vector_at<I>... x) {
     T* const to = address(at[0], i);
     (simd::store(to + I * count, x), ...);
-    EBB_TAIL_CALL return at[1].link<T>()(at + 1, i, x...);
+    EBB_TAIL_CALL return link(at[1])(at + 1, i, x...);
   }
   /// Second place = registers = first place + registers: an `add` and a `store` in one. The places may be of one array.
   static void add_store(const chain_word* at, std::size_t i, vector_at<I>... x) {
@@ -124,19 +143,23 @@ class chain_code<T, std::index_sequence<I...>> {
     T* const to = address(at[1], i);
     const vector y[] = {in_order(simd::load(from + I * count) + x)...};
     (simd::store(to + I * count, y[I]), ...);
-    EBB_TAIL_CALL return at[2].link<T>()(at + 2, i, y[I]...);
+    EBB_TAIL_CALL return link(at[2])(at + 2, i, y[I]...);
   }
   static void end(const chain_word*, std::size_t, vector_at<I>...) {}
 
   /// One step. What the registers hold at first does not matter.
-  static EBB_INLINE void run(const chain_word* code, std::size_t i) { code->link<T>()(code, i, whatever<vector_at<I>>()...); }
+  static EBB_INLINE void run(const chain_word* code, std::size_t i) { link(*code)(code, i, whatever<vector_at<I>>()...); }
 };
 
 }  // namespace detail
 
 /// The links that are no programs: load, add and store with one place each, add_store with two, end with none.
+template <class T, std::size_t Registers>
+using chain_links = detail::chain_code<T, std::make_index_sequence<Registers>>;
 template <class T>
-using chain_links = detail::chain_code<T, std::make_index_sequence<chain_registers>>;
+using wide_links = chain_links<T, chain_registers>;
+template <class T>
+using narrow_links = chain_links<T, narrow_chain_registers<T>>;
 
 /// How many bytes run_chain wants for so many arrays and blocks, which so many words name; a multiple of 64.
 constexpr std::size_t chain_arena_bytes(int numbers, int words) {
@@ -162,20 +185,20 @@ EBB_INLINE void place_blocks(chain_word* code, const chain_places& places, char*
     code[p->word].stand_at(arena.block(p->number), i);
 }
 
-/// The elements behind all whole steps, of which there is one at least. The step ends where the padding does, so that it is aligned; what
-/// it writes goes to blocks, of which only those elements are taken.
-template <class T>
+/// The elements behind all whole steps, of arrays that are no shorter than one. The step ends where the padding does, so that it is
+/// aligned; what it writes goes to blocks, of which only those elements are taken.
+template <class Links>
 EBB_INLINE void run_last_step(chain_word* code, const chain_places& places, std::size_t whole, std::size_t bytes, char* memory) {
   const chain_arena arena(memory, places);
-  const std::size_t first = padded_bytes(bytes) - chain_bytes;
+  const std::size_t first = padded_bytes(bytes) - Links::bytes;
   for (int w = 0; w < places.written; ++w) {
     const chain_place& p = places.first[w];
     char* const from = arena.original[w] = code[p.word].at(0);
     code[p.word].stand_at(arena.block(p.number), first);
-    if (p.use == chain_use::both) std::memcpy(arena.block(p.number), from + first, chain_bytes);
+    if (p.use == chain_use::both) std::memcpy(arena.block(p.number), from + first, Links::bytes);
   }
   place_blocks(code, places, memory, first);
-  chain_links<T>::run(code, first);
+  Links::run(code, first);
   for (int w = 0; w < places.written; ++w) {
     chain_word& word = code[places.first[w].word];
     std::memcpy(arena.original[w] + whole, word.at(whole), bytes - whole);
@@ -183,11 +206,11 @@ EBB_INLINE void run_last_step(chain_word* code, const chain_places& places, std:
   }
 }
 
-/// Arrays that are shorter than a step are read from copies.
-template <class T>
+/// Arrays of at most 64 bytes are read from copies where a narrow step takes more.
+template <class Links>
 [[gnu::noinline]] void run_short(chain_word* code, const chain_places& places, std::size_t bytes, char* memory) {
   const chain_arena arena(memory, places);
-  const auto of = [](chain_use u, std::size_t n) { return u == chain_use::mask ? n / sizeof(T) : n; };
+  const auto of = [](chain_use u, std::size_t n) { return u == chain_use::mask ? n / sizeof(typename Links::element) : n; };
   const std::size_t step = padded_bytes(bytes);
   for (int a = 0; a < places.arrays(); ++a) {
     const chain_place& p = places.first[a];
@@ -196,10 +219,10 @@ template <class T>
     code[p.word].stand_at(block);
     if (p.use == chain_use::written) continue;
     std::memcpy(block, from, of(p.use, step));
-    std::memset(block + of(p.use, step), 0, of(p.use, chain_bytes - step));
+    std::memset(block + of(p.use, step), 0, of(p.use, Links::bytes - step));
   }
   place_blocks(code, places, memory, 0);
-  chain_links<T>::run(code, 0);
+  Links::run(code, 0);
   for (int a = 0; a < places.arrays(); ++a) {
     chain_word& word = code[places.first[a].word];
     if (a < places.written) std::memcpy(arena.original[a], word.at(0), bytes);
@@ -209,25 +232,25 @@ template <class T>
 
 }  // namespace detail
 
-/// Runs a chain on so many bytes of T. Arrays, whose words know where they stand, are as storage has them: aligned to 64 and readable, not
-/// written, to the next multiple of 64. An array that is written is one number only, or one that is read and one that is written by a link
-/// that reads it first; no link reads in it what an earlier one wrote by another number. The arena, chain_arena_bytes(...) aligned to 64,
-/// holds the blocks, and copies for the last step.
-template <class T>
+/// Runs a chain of such links on so many bytes: wide ones on one step at least, or on nothing. Arrays, whose words know where they stand,
+/// are as storage has them: aligned to 64 and readable, not written, to the next multiple of 64. An array that is written is one number
+/// only, or one that is read and one that is written by a link that reads it first; no link reads in it what an earlier one wrote by
+/// another number. The arena, chain_arena_bytes(...) aligned to 64, holds the blocks, and copies for the last step.
+template <class Links>
 [[gnu::noinline]] void run_chain(chain_word* code, const chain_places& places, std::size_t bytes, char* memory) {
-  const std::size_t whole = bytes / chain_bytes * chain_bytes;
+  const std::size_t whole = bytes / Links::bytes * Links::bytes;
   if (places.blocks == 0)
-    for (std::size_t i = 0; i != whole; i += chain_bytes) chain_links<T>::run(code, i);
+    for (std::size_t i = 0; i != whole; i += Links::bytes) Links::run(code, i);
   else {
     detail::place_blocks(code, places, memory, 0);
-    for (std::size_t i = 0; i != whole; i += chain_bytes) {
-      chain_links<T>::run(code, i);
-      for (int b = 0; b < places.blocks; ++b) code[places.first[places.arrays() + b].word].base -= chain_bytes;
+    for (std::size_t i = 0; i != whole; i += Links::bytes) {
+      Links::run(code, i);
+      for (int b = 0; b < places.blocks; ++b) code[places.first[places.arrays() + b].word].base -= Links::bytes;
     }
   }
   if (whole != bytes) {
-    if (detail::padded_bytes(bytes) < chain_bytes) detail::run_short<T>(code, places, bytes, memory);
-    else detail::run_last_step<T>(code, places, whole, bytes, memory);
+    if (detail::padded_bytes(bytes) >= Links::bytes) detail::run_last_step<Links>(code, places, whole, bytes, memory);
+    else if constexpr (Links::bytes < chain_bytes) detail::run_short<Links>(code, places, bytes, memory);
   }
 #if defined(__AVX__)
   _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business

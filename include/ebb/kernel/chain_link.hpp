@@ -66,7 +66,7 @@ class chain_link {
 
  private:
   using vector = simd::vector<element>;
-  static constexpr int parts = lanes<element>::parts, steps = static_cast<int>(chain_registers) / parts;
+  static constexpr int parts = lanes<element>::parts;
 
   /// One step of lanes; x: the registers that hold them. It insists on being inlined: in a large program g++ 12 flattens one call of
   /// eight, and the values of the others go through memory.
@@ -103,17 +103,27 @@ class chain_link {
     return typename code::pointers(nest_call{to});
   }
 
- public:
-  EBB_FLATTEN static void run(const chain_word* at, std::size_t i, vector a, vector b, vector c, vector d, vector e, vector f, vector g,
-                              vector h) {
+  template <std::size_t>
+  using vector_at = vector;
+  template <class Links, std::size_t... I>
+  EBB_FLATTEN static void run(const chain_word* at, std::size_t i, vector_at<I>... registers) {
     static_assert(fits);
+    constexpr int steps = static_cast<int>(sizeof...(I)) / parts;
     const auto p = arrays(at, i);
-    vector x[] = {a, b, c, d, e, f, g, h};
+    vector x[] = {registers...};
     // Only what is small is written out: elsewhere a turn through memory costs nothing beside the rest, and compile time does.
     if constexpr (code::n.small) repeat<steps>([&]<int K>() EBB_PART_LAMBDA { step(p, K * lane_count, x + K * parts); });
     else
       for (int k = 0; k < steps; ++k) step(p, static_cast<std::size_t>(k * lane_count), x + k * parts);
-    EBB_TAIL_CALL return at[words].link<element>()(at + words, i, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
+    EBB_TAIL_CALL return Links::link(at[words])(at + words, i, x[I]...);
+  }
+  template <class Links, std::size_t... I>
+  static chain_word word(std::index_sequence<I...>) { return chain_word::of(run<Links, I...>); }
+
+ public:
+  static chain_words first_words() {
+    return {word<wide_links<element>>(std::make_index_sequence<chain_registers>()),
+            word<narrow_links<element>>(std::make_index_sequence<narrow_chain_registers<element>>())};
   }
 };
 
