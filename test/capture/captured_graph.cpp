@@ -29,11 +29,15 @@ struct opaque_function {
 };
 
 std::string graphs, reasons;
+int texts = 0;
 
 /// Collects what is said of some topics, from a process that has captured nothing.
 struct listening {
   explicit listening(bool verbose, bool shows_graphs = true)
-      : before(ebb::set_log_sink([](log_topic t, std::string_view s) { (t == log_topic::compiled_autograd ? graphs : reasons) += s; })) {
+      : before(ebb::set_log_sink([](log_topic t, std::string_view s) {
+          (t == log_topic::compiled_autograd ? graphs : reasons) += s;
+          ++texts;
+        })) {
     ca::reset();
     graphs.clear();
     reasons.clear();
@@ -110,8 +114,10 @@ TEST_CASE("what was compiled ahead of a region is told once, and of each plan wh
                            "writes the gradient of mul (NodeCall 4)", "node by node: mul (NodeCall 4), tanh+add (NodeCall 5)"}));
   reasons.clear();
   ca::clear_cache();
+  texts = 0;
   run();
   CHECK(reasons.find("Forward graph") == std::string::npos);
+  CHECK(texts == 1);  // nothing is not said
   CHECK(in_order(reasons, {"Plan of CompiledAutograd1:"}));
   ebb::set_log(log_topic::aot, false);
   ebb::set_log(log_topic::plan, false);

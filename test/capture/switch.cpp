@@ -31,10 +31,7 @@ std::uint64_t looked_up() { return counts().captures + counts().hits; }
 /// As a new process, and so again at the end.
 struct fresh {
   fresh() { ca::reset(); }
-  ~fresh() {
-    ca::reset();
-    ca::set_cache_limit(ebb::capture_cache::default_limit);
-  }
+  ~fresh() { ca::reset(); }
 };
 
 /// Backward of a small graph; the gradient of its leaf.
@@ -71,6 +68,7 @@ TEST_CASE("CA-3: reset: off, nothing captured, counters at zero") {
   CHECK(step() == expected);
   CHECK(counts().captures == 1);
   CHECK(ca::cache_size() == 1);
+  ca::set_cache_limit(1);
   ca::reset();
   CHECK_FALSE(ebb::config().compiled_autograd);
   CHECK(ca::cache_size() == 0);
@@ -78,6 +76,10 @@ TEST_CASE("CA-3: reset: off, nothing captured, counters at zero") {
   CHECK(ebb::counters().unique_graphs == 0);
   CHECK(step() == expected);
   CHECK(looked_up() == 0);
+  const ca::enable on;
+  step();
+  total(var(array{1, 2})).backward();
+  CHECK(ca::cache_size() == 2);
 }
 
 TEST_CASE("CA-7, CA-8, CA-12, CA-14: the process, scopes and calls: the innermost that says something is heard") {

@@ -46,7 +46,7 @@ inline bool is_heard(const capturing_engine& e) { return e.tells_reasons && logs
   const bool is_heard = logs(log_topic::compiled_autograd) || logs(log_topic::aot) || logs(log_topic::plan);
   if (!e.options.compiler && !is_heard) return true;
   const captured_graph g(key, pass, number);
-  if (logs(log_topic::aot)) say(log_topic::aot, g.region_text());
+  if (const std::string s = logs(log_topic::aot) ? g.region_text() : ""; !s.empty()) say(log_topic::aot, s);
   if (logs(log_topic::compiled_autograd)) say(log_topic::compiled_autograd, "===== Compiled autograd graph =====\n" + to_string(g));
   const bool merges = !e.options.compiler || e.options.compiler(g) == backend::merge;
   if (logs(log_topic::plan)) say(log_topic::plan, to_string(captured_plan(g, merges)));
@@ -157,8 +157,9 @@ using options = capture_options;
 /// While it lives, backwards of this thread are captured.
 class enable {
  public:
-  enable() : enable(options{}) {}
-  explicit enable(const options& o) : engine_(detail::capturing(o)), scope_(engine_) {}
+  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] enable() : enable(options{}) {}
+  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] explicit enable(const options& o)
+      : engine_(detail::capturing(o)), scope_(engine_) {}
 
  private:
   capturing_engine engine_;
@@ -168,7 +169,7 @@ class enable {
 /// While it lives, they are not, whatever the process has set.
 class disable {
  public:
-  disable() : scope_(plain_engine) {}
+  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] disable() : scope_(plain_engine) {}
 
  private:
   engine_scope scope_;
@@ -180,10 +181,11 @@ inline void clear_cache() { this_cache().clear(); }
 inline void set_cache_limit(std::size_t limit) { this_cache().set_limit(limit); }
 inline std::size_t cache_size() { return this_cache().size(); }
 
-/// As in a process that has just begun: off, nothing captured, counters at zero.
+/// As in a process that has just begun: off, nothing captured, as much of it kept as ever, counters at zero.
 inline void reset() {
   config().compiled_autograd = false;
   clear_cache();
+  set_cache_limit(capture_cache::default_limit);
   clear_counters();
 }
 
