@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
+#include "random_graph.hpp"
 
 #include <ebb/pass/differentiate.hpp>
 #include <ebb/pass/lower.hpp>
@@ -33,4 +34,28 @@ TEST_CASE("a second derivative still sees it") {
   const ebb::vec<int> wrt = ebb::equations_of_inputs(inner, {0});
   const int seed = inner.op(inner.out[0]).kit->literal(inner, inner.eq[inner.out[0]].shape, 1);
   CHECK(ebb::pull_back(inner, wrt, {inner.out[0]}, {seed}) == ebb::vec<int>{-1});
+}
+
+TEST_CASE("what simplify was done with need not be rewritten again") {
+  int smaller = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    CAPTURE(seed);
+    const graph g = test::random_graph_of(seed, 40).take();
+    graph simple = ebb::prune(ebb::simplify(g));
+    REQUIRE(simple.simplified == simple.size());
+    smaller += simple.size() < ebb::prune(g).size();
+    const std::string known = ebb::to_string(ebb::lower(simple));
+    simple.simplified = -1;
+    CHECK(known == ebb::to_string(ebb::lower(simple)));
+    CHECK(known == ebb::to_string(ebb::lower(g)));
+  }
+  CHECK(smaller > 100);
+}
+
+TEST_CASE("an equation that simplify has not seen is rewritten") {
+  graph g = ebb::prune(ebb::simplify(stopped()));
+  const ebb::operand<float> x{&g, 0};
+  g.out.push((-(-x)).id);
+  CHECK(g.simplified < g.size());
+  CHECK(ebb::lower(g).out[1] == 0);
 }

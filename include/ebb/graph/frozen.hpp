@@ -57,12 +57,14 @@ struct frozen_view {
   const symbols::item* syms;
   const frozen_part* parts;
   const casts_asked *asked, *asked_in_pulls;  // of graph 0
+  int simplified;                             // of graph 0
 
   constexpr graph thaw() const {
     int number = 0;
     graph g = get(number);
     g.asked = *asked;
     for (int c = 0; c < contexts; ++c) g.asked_in_pulls[c] = asked_in_pulls[c];
+    g.simplified = simplified;
     return g;
   }
 
@@ -95,13 +97,14 @@ struct frozen_graph {
   items<symbols::item, Size.symbols> syms{};
   items<frozen_part, Size.graphs> parts{};
   casts_asked asked{}, asked_in_pulls[contexts]{};  // of graph 0
+  int simplified = 0;                               // of graph 0
 
   constexpr int size() const { return parts[0].count.equations; }
   constexpr int outs() const { return parts[0].count.outs; }
   constexpr int inputs() const { return parts[0].inputs; }
 
   constexpr frozen_view view() const {
-    return {eq.data(), pool.data(), shapes.data(), out.data(), syms.data(), parts.data(), &asked, asked_in_pulls};
+    return {eq.data(), pool.data(), shapes.data(), out.data(), syms.data(), parts.data(), &asked, asked_in_pulls, simplified};
   }
   constexpr graph thaw() const { return view().thaw(); }
 
@@ -120,8 +123,9 @@ struct frozen_graph {
     r.remember(*this);
     return r;
   }
-  /// What has been asked of autocast in g.
+  /// What has been asked of autocast in g, and what has been done to it.
   constexpr void remember(const auto& g) {
+    simplified = g.simplified;
     asked = g.asked;
     for (int c = 0; c < contexts; ++c) asked_in_pulls[c] = g.asked_in_pulls[c];
   }

@@ -34,6 +34,7 @@ struct graph {
   int inputs = 0;
   symbols syms;
   vec<graph> subs;
+  int simplified = 0;  // how many equations there were when simplify was done: if all are, it finds nothing more
 
   // Of autocast, see op/context.hpp: the context of the function or pull that runs now, what new equations are told of theirs, and what
   // would have been cast so far: while tracing, and in pulls that assume each of the contexts.
@@ -73,15 +74,24 @@ struct graph {
     int* const table = table_.data();
     const unsigned mask = mask_;
     unsigned at = hash_of(e, in.data, in.count) & mask;
-    for (; table[at] >= 0; at = (at + 1) & mask)
-      if (equal(eq.data()[table[at]], e, in)) {
-        if (e.asked) note(table[at], e.asked);
-        return table[at];
+    for (; table[at] > 0; at = (at + 1) & mask)
+      if (equal(eq.data()[table[at] - 1], e, in)) {
+        if (e.asked) note(table[at] - 1, e.asked);
+        return table[at] - 1;
       }
-    return table[at] = append(e, in);
+    table[at] = append(e, in) + 1;
+    return table[at] - 1;
   }
   constexpr int add(const equation& e, std::initializer_list<int> in) {
     return add(e, number_range{in.begin(), static_cast<int>(in.size())});
+  }
+  /// The equation that adding this one would find, or -1.
+  constexpr int find(const equation& e, number_range in) {
+    if (eq.size() >= room_) rehash();
+    const int* const table = table_.data();
+    unsigned at = hash_of(e, in.data, in.count) & mask_;
+    while (table[at] > 0 && !equal(eq.data()[table[at] - 1], e, in)) at = (at + 1) & mask_;
+    return table[at] - 1;
   }
   /// Appends without looking: for passes that only leave out or renumber.
   constexpr int append(const equation& e, number_range in) {
@@ -141,23 +151,24 @@ struct graph {
   }
   constexpr void rehash() {
     int size = 64;
-    while (size < eq.size() * 4) size *= 2;
-    if (size < eq.capacity()) size *= 2;
-    vec<int> table(size, -1);
+    while (size < eq.size() * 8 || size < eq.capacity() * 2) size *= 2;
+    vec<int> table;
+    table.extend(size);  // of zeros
+    int* const to = table.data();
     const unsigned mask = static_cast<unsigned>(size - 1);
     for (int k = 0; k < eq.size(); ++k) {
       const equation& e = eq.data()[k];
       if (e.does != effect::none) continue;
       unsigned at = hash_of(e, pool.data() + e.first, e.count) & mask;
-      while (table.data()[at] >= 0) at = (at + 1) & mask;
-      table.data()[at] = k;
+      while (to[at] > 0) at = (at + 1) & mask;
+      to[at] = k + 1;
     }
     table_.swap(table);
     mask_ = mask;
     room_ = size / 2;
   }
 
-  vec<int> table_;  // open addressing over numbers of equations
+  vec<int> table_;  // open addressing over numbers of equations, counted from 1
   unsigned mask_ = 0;
   int room_ = 0;  // how many equations the table is good for
 };

@@ -6,22 +6,57 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Replaces each symbol by its representative, so that equal shapes have one number. Part of the end of each trace.
-constexpr graph canonical_shapes(const graph& g) {
-  graph r;
-  r.inputs = g.inputs;
-  r.syms = g.syms;
-  r.subs = g.subs;
-  r.asked = g.asked;
-  vec<int> number, to(g.size(), -1);
-  for (const shape& s : g.shapes) number.push(r.intern(g.syms.find(s)));
+/// Whether some equation of g is equal to another one but for its shape, where both shapes become one number. At least one of them has
+/// a shape that changes.
+constexpr bool shapes_divide_equals(graph& g, const vec<int>& number, const vec<char>& changes) {
   for (int k = 0; k < g.size(); ++k) {
-    equation e = g.eq[k];
-    e.shape = number[e.shape];
-    const vec<int> in = renumbered(g, k, to);
-    to[k] = r.add(e, range_of(in));
+    const int own = g.eq.data()[k].shape;
+    if (!changes.data()[own] || g.eq.data()[k].does != effect::none) continue;
+    equation e = g.eq.data()[k];
+    for (e.shape = 0; e.shape < number.size(); ++e.shape)
+      if (e.shape != own && number[e.shape] == number[own] && g.find(e, g.operands(k)) >= 0) return true;
   }
-  for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
+  return false;
+}
+
+/// Replaces each symbol by its representative, so that equal shapes have one number. Part of the end of each trace.
+constexpr graph canonical_shapes(graph g) {
+  graph r;
+  vec<int> number;
+  vec<char> changes;
+  bool any = false;
+  for (const shape& s : g.shapes) {
+    const shape representative = g.syms.find(s);
+    number.push(r.intern(representative));
+    changes.push(!(representative == s));
+    any = any || changes.back();
+  }
+  const bool divided = any && shapes_divide_equals(g, number, changes);
+  r.inputs = g.inputs;
+  r.syms = static_cast<symbols&&>(g.syms);
+  r.subs.swap(g.subs);
+  r.asked = g.asked;
+  vec<int> to;
+  if (divided) {
+    to.extend(g.size());
+    r.eq.reserve(g.size());
+    r.pool.reserve(g.pool.size());
+    vec<int> operands;
+    for (int k = 0; k < g.size(); ++k) {
+      equation e = g.eq.data()[k];
+      e.shape = number.data()[e.shape];
+      operands.shrink(0);
+      int* const in = operands.extend(e.count);
+      for (int j = 0; j < e.count; ++j) in[j] = to.data()[g.pool.data()[e.first + j]];
+      to.data()[k] = r.add(e, number_range{in, e.count});
+    }
+  } else {
+    if (any)
+      for (equation& e : g.eq) e.shape = number.data()[e.shape];
+    r.eq.swap(g.eq);
+    r.pool.swap(g.pool);
+  }
+  for (int o : g.out) r.out.push(o < 0 ? -1 : divided ? to[o] : o);
   return r;
 }
 

@@ -99,13 +99,18 @@ struct broadcasting {
   template <class... A>
   static constexpr auto apply(A... a) {
     graph& g = *first_operand(a...).g;
+    constexpr int code = [] {
+      if constexpr (sizeof...(A) != Op::arity) return 176;
+      else return Op::accepts == domain::signed_number && std::is_same_v<promoted_of<Op, A...>, bool> ? 120 : 0;
+    }();
+    // Operands of one shape need no rule, and shapes are long to copy.
+    if constexpr (code == 0)
+      if (const int number = shape_of_all(g, a...); number >= 0) return emit_at<A...>(g, number, a...);
     const shape in[] = {extents_of_argument(a)...};
     for (const shape& s : in)
       if (s.is_refused()) return refuse<A...>(g, s.code());
-    if constexpr (sizeof...(A) != Op::arity) {
-      return refuse<A...>(g, 176);
-    } else if constexpr (Op::accepts == domain::signed_number && std::is_same_v<promoted_of<Op, A...>, bool>) {
-      return refuse<A...>(g, 120);
+    if constexpr (code != 0) {
+      return refuse<A...>(g, code);
     } else {
       const shape common = broadcast_shapes(g.syms, in, sizeof...(A));
       if (common.is_refused()) return refuse<A...>(g, common.code());
@@ -127,10 +132,28 @@ struct broadcasting {
   static constexpr auto refuse(graph& g, int code) {
     return operand<typename Op::template result<parameter<A...>>>{&g, -code};
   }
+  /// The number of the one shape that all operands have; -1 if they differ, or what is known of extents by now makes it another one.
+  template <class... A>
+  static constexpr int shape_of_all(const graph& g, const A&... a) {
+    int number = -1;
+    bool same = true;
+    const auto see = [&]<class X>(const X& x) {
+      if constexpr (is_operand<X>) {
+        const int own = x.shape_number();
+        same = same && own >= 0 && (number < 0 || own == number);
+        number = own;
+      }
+    };
+    (see(a), ...);
+    return same && g.syms.knows_no_better(g.shapes.data()[number]) ? number : -1;
+  }
   template <class... A>
   static constexpr auto emit_fitted(graph& g, const shape& common, A... a) {
+    return emit_at<A...>(g, g.intern(common), a...);
+  }
+  template <class... A>
+  static constexpr auto emit_at(graph& g, int number, A... a) {
     using T = parameter<A...>;
-    const int number = g.intern(common);
     return [&]<int... J>(std::integer_sequence<int, J...>) {
       const int in[] = {fitted<typename Op::template operand_type<T, J>>(g, number, a)...};
       return operand<typename Op::template result<T>>{&g, emit<Op, T>(g, number_range{in, sizeof...(A)})};

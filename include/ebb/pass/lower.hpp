@@ -37,6 +37,14 @@ constexpr graph without_contexts(const graph& g) {
   return r;
 }
 
-constexpr graph lower(const graph& g) { return prune(rewriting::rewrite(without_contexts(g), rewriting::lowering_rules)); }
+constexpr graph lower(const graph& g) {
+  bool as_simplified = g.simplified == g.size();
+  for (int k = 0; k < g.size(); ++k) {
+    const equation& e = g.eq.data()[k];
+    as_simplified = as_simplified && !e.op->stops && !e.pulled_in && !is_cast_of_each_use(e);
+  }
+  if (as_simplified) return prune(g);
+  return prune(rewriting::rewrite(without_contexts(g), rewriting::lowering_rules));
+}
 
 }  // namespace ebb::inline EBB_ABI

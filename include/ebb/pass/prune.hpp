@@ -32,6 +32,7 @@ constexpr graph prune(const graph& g) {
     }
   }
   for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
+  if (g.simplified == n) r.simplified = r.size();
   return r;
 }
 

@@ -186,6 +186,10 @@ inline constexpr rule_list exact_rules({
 namespace ebb::inline EBB_ABI {
 
 /// Rewrites by exact rules. What is no longer used is left to prune.
-constexpr graph simplify(const graph& g) { return rewriting::rewrite(g, rewriting::exact_rules); }
+constexpr graph simplify(const graph& g) {
+  graph r = rewriting::rewrite(g, rewriting::exact_rules);
+  r.simplified = r.size();
+  return r;
+}
 
 }  // namespace ebb::inline EBB_ABI

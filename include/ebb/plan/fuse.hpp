@@ -31,14 +31,8 @@ constexpr int viewed(const graph& g, int k) {
   return k;
 }
 
-constexpr bool is_source(const graph& g, int k) {
-  const kind what = g.op(k).what;
-  return what == kind::input || what == kind::literal || what == kind::index;
-}
-constexpr bool is_fused(const graph& g, int k) {
-  const kind what = g.op(k).what;
-  return what == kind::elementwise || what == kind::reduce;
-}
+constexpr bool is_source(kind what) { return what == kind::input || what == kind::literal || what == kind::index; }
+constexpr bool is_source(const graph& g, int k) { return is_source(g.op(k).what); }
 /// The number of the shape that an equation is computed over.
 constexpr int iteration_shape(const graph& g, int k) {
   return g.op(k).what == kind::reduce ? g.eq[g.operand(k, 0)].shape : g.eq[k].shape;
@@ -52,10 +46,11 @@ class fuser {
     r_.of = vec<int>(g.size(), -1);
     r_.stored = vec<char>(g.size(), 0);
     for (int k = 0; k < g.size(); ++k) {
-      if (is_fused(g, k)) place_fused(k);
-      else if (g.op(k).what == kind::broadcast) level_[k] = behind(g.operand(k, 0));
-      else if (g.op(k).what == kind::reshape) place_view(k);
-      else if (!is_source(g, k)) place_whole(k);
+      const kind what = g.eq.data()[k].op->what;
+      if (what == kind::elementwise || what == kind::reduce) place_fused(k);
+      else if (what == kind::broadcast) level_[k] = behind(g.operand(k, 0));
+      else if (what == kind::reshape) place_view(k);
+      else if (!is_source(what)) place_whole(k);
     }
     for (int o : g.out) require_memory(o);
   }
@@ -68,21 +63,29 @@ class fuser {
     if (is_source(g_, k)) return 0;
     return level_[k] + 1;
   }
+  // Once for each equation of most programs: plain pointers, as in graph::add.
   constexpr void place_fused(int k) {
-    const int space = iteration_shape(g_, k);
+    const equation* const eq = g_.eq.data();
+    const int* const in = g_.pool.data() + eq[k].first;
+    const int count = eq[k].count, space = iteration_shape(g_, k);
     int level = 0;
-    for (int i : g_.operands(k)) {
-      int l = 0;
-      if (g_.op(i).what == kind::elementwise && iteration_shape(g_, i) == space) l = level_[i];
-      else if (g_.op(i).what == kind::broadcast) l = level_[i];
-      else l = behind(i);
+    for (int j = 0; j < count; ++j) {
+      const int i = in[j];
+      const kind what = eq[i].op->what;
+      if (is_source(what)) continue;
+      const bool in_loop = what == kind::broadcast || (what == kind::elementwise && eq[i].shape == space);
+      const int l = in_loop ? level_.data()[i] : behind(i);
       if (l > level) level = l;
     }
-    level_[k] = level;
+    level_.data()[k] = level;
     join(k, level, space);
-    for (int i : g_.operands(k)) {
-      if (g_.op(i).what == kind::broadcast) require_memory(g_.operand(i, 0));
-      else if (!is_source(g_, i) && r_.of[i] != r_.of[k]) require_memory(i);
+    const int* const of = r_.of.data();
+    for (int j = 0; j < count; ++j) {
+      const int i = in[j];
+      if (of[i] == of[k]) continue;
+      const kind what = eq[i].op->what;
+      if (what == kind::broadcast) require_memory(g_.operand(i, 0));
+      else if (!is_source(what)) require_memory(i);
     }
   }
   constexpr void place_view(int k) {

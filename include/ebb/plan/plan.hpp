@@ -82,15 +82,22 @@ class planner {
     const int rank = g_.shapes[x.shape].rank;
     std::int64_t starts = 1;
     const auto boundary_at_changes = [&](std::int64_t mask) { starts |= mask ^ (mask << 1); };
+    const equation* const eq = g_.eq.data();
     for (int k : x.members) {
-      const equation& e = g_.eq[k];
-      if (e.op->what == kind::reduce) starts |= std::int64_t{1} << e.attr[0] | std::int64_t{1} << e.attr[1];
-      if (e.op->what == kind::broadcast) boundary_at_changes(e.attr[0]);
-      if (e.op->what == kind::index) starts |= std::int64_t{3} << e.attr[0];
-      if (e.op->what == kind::broadcast) continue;
-      for (int i : g_.operands(k)) {
-        if (g_.op(i).what == kind::broadcast) boundary_at_changes(g_.eq[i].attr[0]);
-        if (g_.op(i).what == kind::index) starts |= std::int64_t{3} << g_.eq[i].attr[0];
+      const equation& e = eq[k];
+      const kind what = e.op->what;
+      if (what == kind::broadcast) {
+        boundary_at_changes(e.attr[0]);
+        continue;
+      }
+      if (what == kind::reduce) starts |= std::int64_t{1} << e.attr[0] | std::int64_t{1} << e.attr[1];
+      if (what == kind::index) starts |= std::int64_t{3} << e.attr[0];
+      const int* const in = g_.pool.data() + e.first;
+      for (int j = 0; j < e.count; ++j) {
+        const equation& operand = eq[in[j]];
+        const kind read = operand.op->what;
+        if (read == kind::broadcast) boundary_at_changes(operand.attr[0]);
+        else if (read == kind::index) starts |= std::int64_t{3} << operand.attr[0];
       }
     }
     for (int axis = 0; axis < rank; ++axis)
@@ -136,7 +143,7 @@ class planner {
     p_.loads.push(x);
     return x.to;
   }
-  constexpr slot operand_slot(nest& n, int k) { return stamp_[k] == step_ ? at_[k] : load(n, k); }
+  constexpr slot operand_slot(nest& n, int k) { return stamp_.data()[k] == step_ ? at_.data()[k] : load(n, k); }
 
   constexpr void plan_nest(const group& x) {
     step_ = p_.steps.size();
@@ -168,12 +175,14 @@ class planner {
     p_.steps.push(s);
   }
   constexpr void plan_compute(nest& n, int k) {
+    const equation& e = g_.eq.data()[k];
+    const int* const in = g_.pool.data() + e.first;
     nest_compute c;
-    c.vector = g_.op(k).kernels.vector;
-    c.block = g_.op(k).kernels.block;
-    c.count = g_.eq[k].count;
-    for (int j = 0; j < c.count; ++j) c.in[j] = operand_slot(n, g_.operand(k, j));
-    c.to = new_slot(n, k, g_.op(k).result);
+    c.vector = e.op->kernels.vector;
+    c.block = e.op->kernels.block;
+    c.count = e.count;
+    for (int j = 0; j < e.count; ++j) c.in[j] = operand_slot(n, in[j]);
+    c.to = new_slot(n, k, e.op->result);
     p_.computes.push(c);
   }
   constexpr void plan_reduce(nest& n, int k) {

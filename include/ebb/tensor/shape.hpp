@@ -79,6 +79,12 @@ class symbols {
     for (int i = 0; i < s.rank; ++i) s.e[i] = find(s.e[i]);
     return s;
   }
+  /// Whether find(s) is s.
+  constexpr bool knows_no_better(const shape& s) const {
+    for (int i = 0; i < s.rank; ++i)
+      if (s.e[i] < 0 && (items_.data()[~s.e[i]].parent != ~s.e[i] || items_.data()[~s.e[i]].bound >= 0)) return false;
+    return true;
+  }
   /// False if a and b are different numbers.
   constexpr bool unify(int a, int b) {
     a = find(a);

@@ -52,7 +52,7 @@ struct trace_of {
     const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
     const std::tuple<typename argument<A>::traced...> arguments{argument<A>::trace(next)...};
     call(g, arguments, std::index_sequence_for<A...>{});
-    return canonical_shapes(g);
+    return canonical_shapes(static_cast<graph&&>(g));
   }
 
  private:

@@ -1,0 +1,73 @@
+// test/graph/splice.cpp — the end of a trace: extents that turned out to be equal make shapes, and equations, equal.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/functional.hpp>
+
+namespace {
+
+constexpr auto dyn = ebb::dyn;
+using vector = ebb::term<float, dyn>;
+
+int count(const ebb::graph& g, std::string_view name) {
+  int n = 0;
+  for (int k = 0; k < g.size(); ++k) n += g.op(k).name == name;
+  return n;
+}
+/// What adding all equations once more, with the shapes that they have now, would make of g.
+bool is_canonical(const ebb::graph& g) {
+  for (int i = 0; i < g.shapes.size(); ++i) {
+    if (!(g.syms.find(g.shapes[i]) == g.shapes[i])) return false;
+    for (int j = 0; j < i; ++j)
+      if (g.shapes[i] == g.shapes[j]) return false;
+  }
+  ebb::graph again;
+  again.shapes = g.shapes;
+  for (int k = 0; k < g.size(); ++k)
+    if (again.add(g.eq[k], g.operands(k)) != k) return false;
+  return true;
+}
+
+TEST_CASE("equations that differ in nothing but extents that are equal become one") {
+  constexpr auto f = [](auto x, auto w) {
+    auto before = ebb::exp(w * 0.5);
+    auto both = x + w;
+    return ebb::sum(before + both * ebb::exp(w * 0.5));
+  };
+  const ebb::graph g = ebb::trace_of<decltype(f), vector, vector>::make();
+  CHECK(is_canonical(g));
+  CHECK(g.shapes.size() == 2);
+  CHECK(count(g, "literal") == 1);
+  CHECK(count(g, "exp") == 1);
+  CHECK(g.out.size() == 1);
+  CHECK(g.out[0] == g.size() - 1);
+}
+
+TEST_CASE("where none become equal, shapes have other numbers and equations stay") {
+  constexpr auto f = [](auto x, auto w) {
+    auto before = ebb::tanh(w) * 2;
+    return ebb::sum(before * (x + w));
+  };
+  const ebb::graph g = ebb::trace_of<decltype(f), vector, vector>::make();
+  CHECK(is_canonical(g));
+  CHECK(g.shapes.size() == 2);
+  CHECK(g.shape_of(0) == g.shape_of(1));
+  CHECK(count(g, "literal") == 1);
+  const ebb::graph same = ebb::canonical_shapes(g);
+  REQUIRE(same.size() == g.size());
+  for (int k = 0; k < g.size(); ++k) CHECK((same.eq[k].shape == g.eq[k].shape && same.eq[k].op == g.eq[k].op));
+}
+
+TEST_CASE("an extent that is found to be a number makes shapes equal, too") {
+  constexpr auto f = [](auto x, auto w) {
+    auto before = ebb::exp(w * 0.5);
+    return ebb::sum((x + w) * before + ebb::exp(x * 0.5) + w * 0.5);
+  };
+  const ebb::graph g = ebb::trace_of<decltype(f), ebb::term<float, 4>, vector>::make();
+  CHECK(is_canonical(g));
+  CHECK(g.shapes.size() == 2);
+  CHECK(count(g, "literal") == 1);
+  CHECK(count(g, "exp") == 2);
+}
+
+}  // namespace
