@@ -73,7 +73,7 @@ TEST_CASE("a number bound to a hook is shown, also where no segment has its dtyp
   x.set_name("x");
   x.register_hook(ebb::bind(0.5, [](auto c, auto g) { return g * ebb::cast<float>(c); }));
   total(x).backward();
-  CHECK(in_order(graphs, {"bound = input", ": f64", "call_hook_", "bound", "call_accumulate_grad x, nothing, call_hook_"}));
+  CHECK(in_order(graphs, {"x_bound0 = input", ": f64", "call_hook_", "x_bound0", "call_accumulate_grad x, nothing, call_hook_"}));
   CHECK(x.grad().value() == ebb::tensor<float, ebb::dyn>{0.5f, 0.5f});
 }
 
@@ -140,6 +140,8 @@ TEST_CASE("a plan can be drawn: the captured graph, with a box around what is on
   CHECK(groups == 1);
   CHECK(count(graph, "subgraph cluster") >= 3);
   CHECK(count(plan, "subgraph cluster") == 1);
+  CHECK(test::says(graph, {"label=\"sum (NodeCall 1)\"", "call_accumulate_grad x, nothing, "}));
+  CHECK(test::says(plan, {"label=\"one chain in registers\"", "call_accumulate_grad x, nothing, "}));
   CHECK(count(plan, " -> ") == count(graph, " -> "));
   ca::reset();
 }
@@ -235,6 +237,26 @@ TEST_CASE("a graph as dot has each of its equations in the cluster of its node")
   CHECK(name == "CompiledAutograd0");
   CHECK(test::says(dot, {"digraph", "aot", "}"}));
   CHECK(count(dot, "{") == count(dot, "}"));
+  ca::reset();
+}
+
+TEST_CASE("a drawing leads from what an opaque hook got to what it made, and to where a gradient is added") {
+  static std::string dot;
+  ca::reset();
+  const ca::enable on({.compiler = [](const ebb::captured_graph& g) {
+    dot = to_dot(g);
+    return ebb::backend::merge;
+  }});
+  const var y = hyperbolic(named("x"));
+  y.register_hook([](const array& g) { return g; });
+  total(y).backward();
+  // An opaque hook's arrows: one equation before it, and its result, which goes on.
+  const auto line = dot.find(" [label=\"call_hook = call_hook ");
+  REQUIRE(line != std::string::npos);
+  const std::size_t begin = dot.rfind(' ', line - 1) + 1;
+  const std::string call = dot.substr(begin, line - begin);
+  CHECK(count(dot, " -> " + call + "\n") == 1);
+  CHECK(count(dot, "  " + call + " -> e") == 1);
   ca::reset();
 }
 

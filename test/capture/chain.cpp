@@ -37,7 +37,7 @@ void same_as_plain(F&& gradients_with_hooks, bool is_one_chain, const std::vecto
 }  // namespace
 
 TEST_CASE("arrays that a cache holds, and those that none does") {
-  constexpr std::size_t many = 700'003;
+  constexpr std::size_t many = 900'003;
   STATIC_REQUIRE(ebb::takes_narrow_steps(many * sizeof(double), 4));
   same_as_plain([](std::size_t n) {
     var x(sample(n, 7)), y(sample(n, 31));

@@ -113,10 +113,27 @@ class captured_graph {
     return s;
   }
   std::string dot() const {
-    return dot([this](int k) { return std::max(origin(k), -1); });
+    return dot([this](int k) { return std::max(origin(k), -1); }, [this](int v) { return node_call(vertex_name(v), v); });
   }
-  /// box_of(k): the number of the box that equation k stands in, or -1.
-  std::string dot(auto&& box_of) const { return to_dot(all_.g, box_of, graph_text(all_.g, names_)); }
+  /// box_of(k): the number of the box that equation k stands in, or -1; name_of: what is written on a box.
+  std::string dot(auto&& box_of, auto&& name_of) const {
+    const graph_text names(all_.g, names_);
+    std::string calls;
+    for (int i = 0; i < all_.events.size(); ++i) {
+      const capture_event& e = all_.events[i];
+      const std::string call = "call" + std::to_string(i);
+      calls += "  " + call + " [label=\"" + event_text(names, e) + "\", style=dashed]\n";
+      const bool makes = e.is == capture_event::kind::hook || e.is == capture_event::kind::function;
+      const auto arrow = [&](int k, bool is_result) {
+        if (k < 0 || names.is_inline(k)) return;
+        const std::string equation = "e" + std::to_string(k);
+        calls += "  " + (is_result ? call + " -> " + equation : equation + " -> " + call) + "\n";
+      };
+      for (int k : e.in) arrow(k, false);
+      for (int k : e.out) arrow(k, makes);
+    }
+    return to_dot(all_.g, box_of, names, name_of, calls);
+  }
   /// The regions that no graph had before this one: what was compiled ahead of each.
   std::string region_text() const {
     std::string s;
@@ -131,11 +148,11 @@ class captured_graph {
   std::string place_name(const capture_place& p) const {
     switch (p.is) {
       case capture_place::kind::slot: return "seed";
-      case capture_place::kind::saved: return prefix_[p.at] + "saved" + std::to_string(p.number);
+      case capture_place::kind::saved: return owner(p.at) + "saved" + std::to_string(p.number);
       case capture_place::kind::leaf_gradient: return vertex_name(p.at) + "_grad";
       case capture_place::kind::leaf_value: return vertex_name(p.at);
       case capture_place::kind::state: return vertex_name(p.at) + "_state" + std::to_string(p.value);
-      case capture_place::kind::bound: return "bound";
+      case capture_place::kind::bound: return owner(p.at) + (p.number ? "hook" + std::to_string(p.number) + "_" : "") + "bound" + std::to_string(p.value);
       case capture_place::kind::retained: return vertex_name(p.at) + "_retained";
       case capture_place::kind::asked: return "result" + std::to_string(p.number);
       default: return p.value >= 0 ? "call_hook" : "call_backward";
@@ -143,6 +160,8 @@ class captured_graph {
   }
 
  private:
+  /// What the names of things of a vertex begin with.
+  std::string owner(int v) const { return prefix_[v].empty() ? vertex_name(v) + "_" : prefix_[v]; }
   void name_equations() {
     vec<std::string> plain;  // names without numbers
     const auto unique = [&](const std::string& name) {
@@ -186,7 +205,7 @@ class captured_graph {
     switch (e.is) {
       case capture_event::kind::validate: return "validate_outputs " + list(e.in);
       case capture_event::kind::accumulate: return "call_accumulate_grad " + vertex_name(e.at) + ", " + list({e.in[1], e.in[0]});
-      case capture_event::kind::assign: return "assign " + vertex_name(e.at) + ", " + list(e.out);
+      case capture_event::kind::assign: return e.out.empty() ? "clear " + place_name(e.to) : "assign " + place_name(e.to) + ", " + list(e.out);
       case capture_event::kind::retain: return "retain_grad " + vertex_name(e.at) + ", " + list(e.in);
       case capture_event::kind::give: return "return " + list(e.in);
       case capture_event::kind::function: return list(e.out) + " = call_backward " + vertex_name(e.at) + ", " + list(e.in);

@@ -40,15 +40,16 @@ class captured_plan {
   /// The graph, with a box around what is one pass.
   std::string dot() const {
     vec<int> box(g_.key().nodes(), -1);
-    int boxes = 0;
+    vec<const char*> kinds;
     plan_.each_step([&](int first, int last, const merged_group* group) {
-      for (int i = first; group && i < last; ++i) box[i] = boxes;
-      boxes += group != nullptr;
+      for (int i = first; group && i < last; ++i) box[i] = kinds.size();
+      if (group) kinds.push(group->kind());
     });
-    return g_.dot([&](int k) {
+    const auto box_of = [&](int k) {
       const int v = g_.origin(k);
       return v >= 0 && v < box.size() ? box[v] : -1;
-    });
+    };
+    return g_.dot(box_of, [&](int b) { return std::string(kinds[b]); });
   }
 
  private:

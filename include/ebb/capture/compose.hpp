@@ -25,6 +25,7 @@ struct capture_event {
   int at;      // the vertex
   int number = 0;             // of the hook
   vec<int> in = {}, out = {};  // equations, -1: undefined
+  capture_place to = {};       // what is assigned to, or cleared if nothing is
 };
 
 /// Equations that are a traced hook.
@@ -209,11 +210,14 @@ class composer {
     hooks.push({before, g.size(), l, number});
     mark(l);
     int next = 0;
-    capture_event assigned{capture_event::kind::assign, g.size(), l, number, {}, {}};
-    if (p.writes_value) assigned.out.push(value = out[next++]);
-    if (p.writes_gradient) gradient = out[next++];
-    if (p.clears) gradient = -1;
-    if (p.writes_value) events.push(assigned);
+    const auto assign = [&](capture_place::kind is, const vec<int>& written, int state = 0) {
+      events.push({capture_event::kind::assign, g.size(), l, number, {}, written, {is, l, number, state}});
+      return written.empty() ? -1 : written[0];
+    };
+    if (p.writes_value) value = assign(capture_place::kind::leaf_value, {out[next++]});
+    if (p.writes_gradient) gradient = assign(capture_place::kind::leaf_gradient, {out[next++]});
+    else if (p.clears) gradient = assign(capture_place::kind::leaf_gradient, {});
+    for (int i = 0; i < p.states; ++i) assign(capture_place::kind::state, {out[next++]}, i);
   }
   vec<int> call_hook(int v, int number, const vec<int>& in) {
     mark(v);

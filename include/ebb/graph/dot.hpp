@@ -6,9 +6,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// group_of(k): the number of the box that equation k stands in, or -1. Literals are written into the equations that use them.
-template <class GroupOf>
-std::string to_dot(const graph& g, GroupOf&& group_of, const graph_text& text) {
+/// group_of(k): the number of the box that equation k stands in, or -1; name_of: what is written on a box. Literals are written into the
+/// equations that use them. `more`: lines about what is no equation; equation k is e<k> there.
+template <class GroupOf, class NameOf>
+std::string to_dot(const graph& g, GroupOf&& group_of, const graph_text& text, NameOf&& name_of, const std::string& more = {}) {
   int groups = 0;
   for (int k = 0; k < g.size(); ++k)
     if (group_of(k) >= groups) groups = group_of(k) + 1;
@@ -21,9 +22,11 @@ std::string to_dot(const graph& g, GroupOf&& group_of, const graph_text& text) {
   for (int k = 0; k < g.size(); ++k)
     if (group_of(k) < 0) node(k, "  ");
   for (int i = 0; i < groups; ++i) {
-    s += "  subgraph cluster_" + std::to_string(i) + " {\n    label=\"group " + std::to_string(i) + "\"\n";
+    const std::size_t before = s.size();
     for (int k = 0; k < g.size(); ++k)
       if (group_of(k) == i) node(k, "    ");
+    if (s.size() == before) continue;
+    s.insert(before, "  subgraph cluster_" + std::to_string(i) + " {\n    label=\"" + name_of(i) + "\"\n");
     s += "  }\n";
   }
   for (int k = 0; k < g.size(); ++k)
@@ -35,12 +38,12 @@ std::string to_dot(const graph& g, GroupOf&& group_of, const graph_text& text) {
     s += "  " + out + " [label=\"return " + std::to_string(i) + "\", shape=plaintext]\n";
     s += "  e" + std::to_string(g.out[i]) + " -> " + out + "\n";
   }
-  return s + "}\n";
+  return s + more + "}\n";
 }
 
 template <class GroupOf>
 std::string to_dot(const graph& g, GroupOf&& group_of) {
-  return to_dot(g, group_of, graph_text(g));
+  return to_dot(g, group_of, graph_text(g), [](int i) { return "group " + std::to_string(i); });
 }
 inline std::string to_dot(const graph& g) {
   return to_dot(g, [](int) { return -1; });

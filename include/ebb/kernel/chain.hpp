@@ -35,7 +35,7 @@ inline constexpr std::size_t narrow_chain_registers = std::max<std::size_t>(lane
 
 /// Whether a chain takes narrow steps over so many arrays of so many bytes.
 constexpr bool takes_narrow_steps(std::size_t bytes, int arrays) {
-  constexpr std::size_t far = std::size_t{16} << 20;
+  constexpr std::size_t far = std::size_t{24} << 20;
   return bytes < chain_bytes || bytes * static_cast<std::size_t>(arrays) >= far;
 }
 
