@@ -152,7 +152,8 @@ class captured_graph {
       case capture_place::kind::leaf_gradient: return vertex_name(p.at) + "_grad";
       case capture_place::kind::leaf_value: return vertex_name(p.at);
       case capture_place::kind::state: return vertex_name(p.at) + "_state" + std::to_string(p.value);
-      case capture_place::kind::bound: return owner(p.at) + (p.number ? "hook" + std::to_string(p.number) + "_" : "") + "bound" + std::to_string(p.value);
+      case capture_place::kind::bound:
+        return owner(p.at) + (p.number ? "hook" + std::to_string(p.number) + "_" : "") + "bound" + std::to_string(p.value);
       case capture_place::kind::retained: return vertex_name(p.at) + "_retained";
       case capture_place::kind::asked: return "result" + std::to_string(p.number);
       default: return p.value >= 0 ? "call_hook" : "call_backward";
@@ -205,7 +206,8 @@ class captured_graph {
     switch (e.is) {
       case capture_event::kind::validate: return "validate_outputs " + list(e.in);
       case capture_event::kind::accumulate: return "call_accumulate_grad " + vertex_name(e.at) + ", " + list({e.in[1], e.in[0]});
-      case capture_event::kind::assign: return e.out.empty() ? "clear " + place_name(e.to) : "assign " + place_name(e.to) + ", " + list(e.out);
+      case capture_event::kind::assign:
+        return e.out.empty() ? "clear " + place_name(e.to) : "assign " + place_name(e.to) + ", " + list(e.out);
       case capture_event::kind::retain: return "retain_grad " + vertex_name(e.at) + ", " + list(e.in);
       case capture_event::kind::give: return "return " + list(e.in);
       case capture_event::kind::function: return list(e.out) + " = call_backward " + vertex_name(e.at) + ", " + list(e.in);
