@@ -13,6 +13,8 @@ int main() {
   const ebb::no_grad scope;
   const ebb::enable_grad again;
   const ebb::detect_anomaly checked;
+  const ebb::autocast_scope<ebb::bf16> narrow;
+  const ebb::no_autocast_scope wide;
 #elif EBB_CASE == 1
   // EXPECT: E0200 a scope without a name ends at once
   ebb::compiled_autograd::enable();  // LINE
@@ -31,5 +33,11 @@ int main() {
 #elif EBB_CASE == 6
   // EXPECT: E0200 a scope without a name ends at once
   ebb::saved_tensors_hooks([](const ebb::any_tensor& x) { return x; }, [](const ebb::any_tensor& x) { return x; });  // LINE
+#elif EBB_CASE == 7
+  // EXPECT: E0200 a scope without a name ends at once
+  ebb::autocast_scope<ebb::bf16>();  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0200 a scope without a name ends at once
+  ebb::no_autocast_scope();  // LINE
 #endif
 }
