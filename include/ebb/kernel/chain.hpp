@@ -33,10 +33,10 @@ inline constexpr std::size_t chain_registers = 8, chain_bytes = chain_registers 
 template <class T>
 inline constexpr std::size_t narrow_chain_registers = std::max<std::size_t>(lanes<T>::parts, 64 / simd::register_bytes);
 
-/// Whether a chain takes narrow steps over so many arrays of so many bytes.
+/// Whether a chain takes narrow steps over so many arrays of so many bytes. Where few are read, there is no order among them to be spoilt.
 constexpr bool takes_narrow_steps(std::size_t bytes, int arrays) {
   constexpr std::size_t far = std::size_t{24} << 20;
-  return bytes < chain_bytes || bytes * static_cast<std::size_t>(arrays) >= far;
+  return bytes < chain_bytes || (arrays >= 4 && bytes * static_cast<std::size_t>(arrays) >= far);
 }
 
 /// A link's function and its first place, or a further place of the link before. A place is an array, of which a step that begins i bytes
