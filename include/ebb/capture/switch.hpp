@@ -43,8 +43,8 @@ inline bool is_heard(const capturing_engine& e) { return e.tells_reasons && logs
 /// A graph that has just been captured is shown to who wants to see it. Returns whether it is to be merged.
 [[gnu::noinline]] inline bool show(const capturing_engine& e, const recording& key, backward_pass& pass) {
   const std::uint64_t number = counting().captures.fetch_add(1, std::memory_order_relaxed);
-  const bool is_heard = logs(log_topic::compiled_autograd) || logs(log_topic::aot) || logs(log_topic::plan);
-  if (!e.options.compiler && !is_heard) return true;
+  const bool is_logged = logs(log_topic::compiled_autograd) || logs(log_topic::aot) || logs(log_topic::plan);
+  if (!e.options.compiler && !is_logged) return true;
   const captured_graph g(key, pass, number);
   if (const std::string s = logs(log_topic::aot) ? g.region_text() : ""; !s.empty()) say(log_topic::aot, s);
   if (logs(log_topic::compiled_autograd)) say(log_topic::compiled_autograd, "===== Compiled autograd graph =====\n" + to_string(g));
