@@ -17,8 +17,7 @@ namespace ebb::inline EBB_ABI {
 /// Throws, in a backward: error where one of them holds a NaN; before anything has run if it is a leaf's. See [note: what a throw leaves].
 class detect_anomaly {
  public:
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] explicit detect_anomaly(bool on = true)
-      : was_(std::exchange(this_tape().checks, on)) {}
+  EBB_SCOPE explicit detect_anomaly(bool on = true) : was_(std::exchange(this_tape().checks, on)) {}
   detect_anomaly(const detect_anomaly&) = delete;
   detect_anomaly& operator=(const detect_anomaly&) = delete;
   ~detect_anomaly() { this_tape().checks = was_; }

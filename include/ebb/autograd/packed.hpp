@@ -121,7 +121,7 @@ class packing_scope {
 class saved_tensors_hooks : packing_scope {
  public:
   template <class Pack, class Unpack>
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] saved_tensors_hooks(Pack pack, Unpack unpack)
+  EBB_SCOPE saved_tensors_hooks(Pack pack, Unpack unpack)
       : packing_scope(std::make_shared<detail::typed_saved_hooks<Pack, Unpack>>(std::move(pack), std::move(unpack))) {}
 };
 

@@ -59,8 +59,7 @@ inline void put_on_tape(tape_state& t, node& n) {
 /// Switches recording for its lifetime, in the thread that made it.
 class recording_scope {
  public:
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] explicit recording_scope(bool on, tape_state& t = this_tape())
-      : tape_(t), was_(std::exchange(t.records, on)) {}
+  EBB_SCOPE explicit recording_scope(bool on, tape_state& t = this_tape()) : tape_(t), was_(std::exchange(t.records, on)) {}
   recording_scope(const recording_scope&) = delete;
   recording_scope& operator=(const recording_scope&) = delete;
   ~recording_scope() { tape_.records = was_; }
@@ -72,11 +71,11 @@ class recording_scope {
 
 /// While it lives, calls with variables are not recorded: `ebb::no_grad scope;`. Results are variables without a history.
 struct no_grad : recording_scope {
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] no_grad() : recording_scope(false) {}
+  EBB_SCOPE no_grad() : recording_scope(false) {}
 };
 /// Inside a no_grad scope, or in a hook: calls are recorded again.
 struct enable_grad : recording_scope {
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] enable_grad() : recording_scope(true) {}
+  EBB_SCOPE enable_grad() : recording_scope(true) {}
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -80,6 +80,10 @@
 #define EBB_PART_LAMBDA EBB_LAMBDA
 #endif
 
+// EBB_SCOPE: a constructor of what acts while it lives. Without a name it would end at once, and silently have done nothing. It stands at
+// constructors since g++ 12 does not see it at a class.
+#define EBB_SCOPE [[nodiscard("[ebb E0200] a scope without a name ends at once")]]
+
 // EBB_TAIL_CALL return f(...): a jump. g++ makes one of it by itself, from -O2 on.
 #if defined(__clang__) && __has_cpp_attribute(clang::musttail)
 #define EBB_TAIL_CALL [[clang::musttail]]

@@ -157,9 +157,8 @@ using options = capture_options;
 /// While it lives, backwards of this thread are captured.
 class enable {
  public:
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] enable() : enable(options{}) {}
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] explicit enable(const options& o)
-      : engine_(detail::capturing(o)), scope_(engine_) {}
+  EBB_SCOPE enable() : enable(options{}) {}
+  EBB_SCOPE explicit enable(const options& o) : engine_(detail::capturing(o)), scope_(engine_) {}
 
  private:
   capturing_engine engine_;
@@ -169,7 +168,7 @@ class enable {
 /// While it lives, they are not, whatever the process has set.
 class disable {
  public:
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] disable() : scope_(plain_engine) {}
+  EBB_SCOPE disable() : scope_(plain_engine) {}
 
  private:
   engine_scope scope_;

@@ -46,13 +46,13 @@ class context_switch {
 ///   { ebb::autocast_scope<ebb::bf16> scope;  y = region(x, w); }
 template <class Low>
 struct autocast_scope : context_switch {
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] autocast_scope() : context_switch(number_of_context<autocast<Low>>) {
+  EBB_SCOPE autocast_scope() : context_switch(number_of_context<autocast<Low>>) {
     static_cast<void>(detail::refuse_dtype<autocast<Low>>{});
   }
 };
 /// Inside such a scope: off again.
 struct no_autocast_scope : context_switch {
-  [[nodiscard("[ebb E0200] a scope without a name ends at once")]] no_autocast_scope() : context_switch(0) {}
+  EBB_SCOPE no_autocast_scope() : context_switch(0) {}
 };
 
 namespace detail {
