@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <tuple>
 
 namespace {
 
@@ -47,6 +48,8 @@ struct narrow {
   using links = ebb::narrow_links<T>;
   static ebb::chain_word of(const ebb::chain_words& w) { return w.narrow; }
 };
+
+using all_widths = std::tuple<wide<float>, wide<double>, narrow<float>, narrow<double>>;
 
 /// A chain that is built, and at each link what the programs compute that are run one after the other.
 template <class Width>
@@ -239,7 +242,7 @@ std::vector<std::size_t> sizes_for() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a chain of one program", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+TEMPLATE_LIST_TEST_CASE("a chain of one program", "", all_widths) {
   for (const std::size_t n : sizes_for<TestType>()) {
     session<TestType> s(n);
     s.load(s.read());
@@ -249,7 +252,7 @@ TEMPLATE_TEST_CASE("a chain of one program", "", wide<float>, wide<double>, narr
   }
 }
 
-TEMPLATE_TEST_CASE("nothing arrives, nothing leaves", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+TEMPLATE_LIST_TEST_CASE("nothing arrives, nothing leaves", "", all_widths) {
   for (const std::size_t n : sizes_for<TestType>()) {
     session<TestType> s(n);
     const int y = s.written();
@@ -261,7 +264,7 @@ TEMPLATE_TEST_CASE("nothing arrives, nothing leaves", "", wide<float>, wide<doub
   }
 }
 
-TEMPLATE_TEST_CASE("a backward to a gradient that there is, against a plain loop", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+TEMPLATE_LIST_TEST_CASE("a backward to a gradient that there is, against a plain loop", "", all_widths) {
   using T = typename TestType::element;
   for (const std::size_t n : sizes_for<TestType>())
     for (const bool hook : {false, true}) {
@@ -285,7 +288,7 @@ TEMPLATE_TEST_CASE("a backward to a gradient that there is, against a plain loop
     }
 }
 
-TEMPLATE_TEST_CASE("second results, blocks, and gradients that come together", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+TEMPLATE_LIST_TEST_CASE("second results, blocks, and gradients that come together", "", all_widths) {
   using T = typename TestType::element;
   for (const std::size_t n : sizes_for<TestType>()) {
     session<TestType> s(n);
@@ -306,7 +309,7 @@ TEMPLATE_TEST_CASE("second results, blocks, and gradients that come together", "
   }
 }
 
-TEMPLATE_TEST_CASE("one element for all, and programs too large to be written out", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+TEMPLATE_LIST_TEST_CASE("one element for all, and programs too large to be written out", "", all_widths) {
   using T = typename TestType::element;
   using scaled = program_of<times<T>, term<T, dyn>, term<T>>;
   for (const std::size_t n : sizes_for<TestType>()) {
@@ -320,7 +323,7 @@ TEMPLATE_TEST_CASE("one element for all, and programs too large to be written ou
   }
 }
 
-TEMPLATE_TEST_CASE("masks, of one byte an element", "", wide<float>, wide<double>, narrow<float>, narrow<double>) {
+TEMPLATE_LIST_TEST_CASE("masks, of one byte an element", "", all_widths) {
   using T = typename TestType::element;
   using selected = program_of<masked<T>, term<bool, dyn>, term<T, dyn>, term<T, dyn>>;
   for (const std::size_t n : sizes_for<TestType>()) {
