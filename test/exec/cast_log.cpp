@@ -32,13 +32,6 @@ const W w{{1, 2}, {3, 4}};
 
 }  // namespace
 
-TEST_CASE("topics are read from a list of names") {
-  CHECK(ebb::detail::topics_in("") == 0);
-  CHECK(ebb::detail::topics_in("autocast") == 1);
-  CHECK(ebb::detail::topics_in("plan,unknown,autocast") == 5);
-  CHECK(ebb::detail::topics_in("autocast2") == 0);
-}
-
 TEST_CASE("the casts of a region are said once") {
   constexpr auto product = ebb::under<ebb::autocast<ebb::bf16>>([](auto a, auto b) { return ebb::matmul(a, ebb::tanh(b)); });
   const listening scope;

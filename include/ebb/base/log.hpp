@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 //   EBB_LOGS=autocast,plan ./program
+// A word in it that is no topic is named on standard error, with all that are, when the first topic is asked for.
 #pragma once
 
 #include "config.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -26,25 +28,40 @@ using log_sink = void (*)(log_topic, std::string_view);
 
 namespace detail {
 
+inline constexpr unsigned topic_count = static_cast<unsigned>(log_topic::compiled_autograd_verbose) + 1;
+
 inline void print_log(log_topic, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-/// One bit a topic.
-constexpr unsigned topics_in(std::string_view list) {
+/// One bit a topic. Spaces around a name do not count; the words that are none are added to `unknown`.
+inline unsigned topics_in(std::string_view list, std::string& unknown) {
   unsigned topics = 0;
   while (!list.empty()) {
-    const std::size_t end = list.find(',');
-    const std::string_view one = list.substr(0, end);
-    for (unsigned t = 0; t <= static_cast<unsigned>(log_topic::compiled_autograd_verbose); ++t)
-      if (name_of(static_cast<log_topic>(t)) == one) topics |= 1u << t;
-    list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
+    const std::size_t end = std::min(list.find(','), list.size());
+    std::string_view word = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    unsigned t = 0;
+    while (t < topic_count && name_of(static_cast<log_topic>(t)) != word) ++t;
+    if (t < topic_count) topics |= 1u << t;
+    else if (!word.empty()) unknown.append(unknown.empty() ? "'" : ", '").append(word).append("'");
   }
   return topics;
 }
-inline unsigned topics_in_environment() {
+/// A misspelled topic is as silent as one that has nothing to say: it is named therefore, and ends no program.
+inline std::string warning_of(const std::string& unknown) {
+  std::string s = "warning: EBB_LOGS: " + unknown + ": no such topic; there are";
+  for (unsigned t = 0; t < topic_count; ++t) s.append(t ? ", " : " ").append(name_of(static_cast<log_topic>(t)));
+  return s + "\n";
+}
+[[gnu::cold, gnu::noinline]] inline unsigned topics_in_environment() {
   const char* const list = std::getenv("EBB_LOGS");
-  return list ? topics_in(list) : 0;
+  std::string unknown;
+  const unsigned topics = list ? topics_in(list, unknown) : 0;
+  if (!unknown.empty()) std::fputs(warning_of(unknown).c_str(), stderr);
+  return topics;
 }
 
 struct logging {

@@ -1,0 +1,38 @@
+// test/base/log.cpp — what EBB_LOGS may hold, and what is said of the rest.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/base/log.hpp>
+
+namespace {
+
+/// The words that are no topics.
+std::string unknown_in(std::string_view list) {
+  std::string unknown;
+  ebb::detail::topics_in(list, unknown);
+  return unknown;
+}
+unsigned topics_in(std::string_view list) {
+  std::string unknown;
+  return ebb::detail::topics_in(list, unknown);
+}
+
+}  // namespace
+
+TEST_CASE("topics are read from a list of names") {
+  CHECK(topics_in("") == 0);
+  CHECK(topics_in("autocast") == 1);
+  CHECK(topics_in("plan,unknown,autocast") == 5);
+  CHECK(topics_in(" plan , autocast,") == 5);
+  CHECK(topics_in("autocast2") == 0);
+  CHECK(topics_in("compiled_autograd_verbose,compiled_autograd,plan,aot,autocast") == 31);
+}
+
+TEST_CASE("words that are no topics are named, with all that are") {
+  CHECK(unknown_in("").empty());
+  CHECK(unknown_in(" , plan,,autocast,").empty());
+  CHECK(unknown_in("Plan") == "'Plan'");
+  CHECK(unknown_in("autocast2, plan, +aot") == "'autocast2', '+aot'");
+  CHECK(ebb::detail::warning_of(unknown_in("plans")) ==
+        "warning: EBB_LOGS: 'plans': no such topic; there are autocast, aot, plan, compiled_autograd, compiled_autograd_verbose\n");
+}
