@@ -38,6 +38,7 @@ constexpr graph without_contexts(const graph& g) {
 }
 
 constexpr graph lower(const graph& g) {
+  // Simplify leaves nothing that exact_rules would rewrite: only a stop, or a context that goes, gives them something to do again.
   bool as_simplified = g.simplified == g.size();
   for (int k = 0; k < g.size(); ++k) {
     const equation& e = g.eq.data()[k];
