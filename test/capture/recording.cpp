@@ -840,6 +840,12 @@ TEST_CASE("keyed: the program, sharing, which operands need a gradient, hooks by
   CHECK(walk(hooked([](const var& h) { h.grad_fn().register_hook([](ebb::gradients&, const ebb::gradients&) {}); })));
   CHECK(walk(hooked([](const var& h) { h.retain_grad(); })));
   CHECK_FALSE(walk(hooked([](const var& h) { h.register_hook(times(2)).remove(); })));  // gone: none
+  {
+    const ebb::saved_tensors_hooks kept([](const ebb::any_tensor& t) { return t; }, [](const ebb::any_tensor& t) { return t; });
+    CHECK(walk(product(x, y)));
+    CHECK_FALSE(walk(product(x, y)));
+  }
+  CHECK_FALSE(walk(product(x, y)));
   CHECK(is_new([&] { ebb::backward(total(product(x, y))); }));  // x and y accumulate
   CHECK(is_new([&] { ebb::backward(total(product(x, y))); }));  // both have a gradient
   CHECK_FALSE(is_new([&] { ebb::backward(total(product(x, y))); }));
