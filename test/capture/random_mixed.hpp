@@ -10,6 +10,7 @@ using doubles = ebb::tensor<double, ebb::dyn>;
 using wide_var = ebb::variable<double, ebb::dyn>;
 
 inline constexpr auto masked_region = ebb::compile([](auto x, auto y) { return ebb::where(x > y, x * 2, y * x); });
+inline constexpr auto by_sum_region = ebb::compile([](auto x, auto y) { return x * (y / (2 + ebb::sum(x * x))); });  // no chain
 inline constexpr auto widen_region = ebb::compile([](auto x) { return ebb::cast<double>(x) * 1.25; });
 inline constexpr auto mul_wide_region = ebb::compile([](auto x, auto y) { return ebb::tanh(x) * y; });
 inline constexpr auto narrowed_region = ebb::compile([](auto x) { return ebb::cast<float>(x * 0.75); });
@@ -46,7 +47,8 @@ class on_ebb_mixed final : public on_ebb {
     wide_var *const x = wide(s.a), *const y = wide(s.b);
     if (!is_made && !x) return false;
     if (s.what == op::masked) {
-      if (vector(s.a) && vector(s.b)) make(s.id, masked_region(*vector(s.a), *vector(s.b)));
+      const var *const a = vector(s.a), *const b = vector(s.b);
+      if (a && b) make(s.id, s.id % 2 ? masked_region(*a, *b) : by_sum_region(*a, *b));
     } else if (s.what == op::leaf_wide) {
       const floats v = values_of(p_, s.id, p_.extent);
       wides_.insert_or_assign(s.id, wide_var(doubles::generate([&](std::size_t i) { return static_cast<double>(v[i]) / 3; }, v.size())));

@@ -20,6 +20,7 @@ constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * y, x + y); });
 constexpr auto twice = ebb::compile([](auto x) { return x * 2; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
+constexpr auto mixed = ebb::compile([](auto x, auto y) { return x * ebb::sum(y); });  // no chain
 
 auto counts() { return ebb::counters().compiled_autograd; }
 
@@ -68,6 +69,19 @@ TEST_CASE("threads of both engines add to shared leaves, with hooks there") {
   CHECK(is(v.grad(), threads * rounds * 8));
   CHECK(hooks == threads * rounds);
   CHECK(accumulated == threads * rounds);
+}
+
+TEST_CASE("threads of both engines add to shared leaves behind a node that runs by itself, in chains of the leaves' own") {
+  const var x(full(1)), w(full(2));
+  x.register_hook([](auto g) { return g * 2; });
+  w.register_hook([](auto g) { return g * 3; });
+  w.accumulate_node().register_prehook([](auto g) { return g * 2; });
+  const float n = static_cast<float>(x.value().size());
+  at_once([&](int k) {
+    for (int round = 0; round < rounds; ++round) ebb::backward(total(mixed(x, w)), {.compiled_autograd = k % 4 != 0});
+  });
+  CHECK(is(x.grad(), threads * rounds * 2 * 2 * n));
+  CHECK(is(w.grad(), threads * rounds * 6 * n));
 }
 
 TEST_CASE("threads clear shared gradients and step shared weights in traced hooks while others add") {

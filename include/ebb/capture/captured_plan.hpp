@@ -39,7 +39,7 @@ class captured_plan {
   }
   /// The graph, with a box around what is one pass.
   std::string dot() const {
-    vec<int> box(g_.key().nodes(), -1);
+    vec<int> box(g_.key().nodes() + g_.key().leaves(), -1);
     vec<const char*> kinds;
     plan_.each_step([&](int first, int last, const merged_group* group) {
       for (int i = first; group && i < last; ++i) box[i] = kinds.size();

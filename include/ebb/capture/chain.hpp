@@ -34,6 +34,14 @@ class chain_builder {
         give({capture_place::kind::slot, v, o}, s.value);
     return fits_ ? last : first;
   }
+  /// Takes leaf l, whose gradient is complete now that the node before has run. Returns whether it is a chain.
+  bool take_leaf(int l, int behind) {
+    if (!can_finish(l)) return false;
+    slots_.begin();
+    slot(l, 0).value = argument({capture_place::kind::slot, l, 0}, false);
+    accumulate(l, behind);
+    return fits_;
+  }
   const group_interface& interface() const { return interface_; }
   /// How many links it has, sums among them.
   int length() const { return has_type_ ? steps_.size() : 0; }
@@ -72,9 +80,11 @@ class chain_builder {
     fits_ = fits_ && !x.is_element;
     interface_.results.push(r);
   }
-  void put_type(dtype type) {
-    fits_ = fits_ && (!has_type_ || p_.type == type);
-    p_.type = type;
+  /// All links are of one type, and of one length, as far as lengths are known beforehand.
+  void put_type(const chainable& link) {
+    fits_ = fits_ && (!has_type_ || p_.type == link.type) && (length_ < 0 || link.length < 0 || length_ == link.length);
+    p_.type = link.type;
+    length_ = std::max(length_, link.length);
     has_type_ = true;
   }
 
@@ -110,7 +120,7 @@ class chain_builder {
     int number = -1;  // among the steps, if it is one
     if (arrived && fits_ && link.results > 0) {
       if (!link.link) return void(fits_ = false);
-      put_type(link.type);
+      put_type(link);
       for (int o = 0; o < link.results; ++o) here.out.push(new_value());
       number = steps_.push(std::move(here));
       for (int j = 0; link.primary < 0 && j < key.program->edges; ++j)
@@ -200,7 +210,7 @@ class chain_builder {
       const chainable& link = p.link(i);
       fits_ = fits_ && !records_ && link.link && link.primary == p.values + i && link.results == 1;
       if (!fits_) return;
-      put_type(link.type);
+      put_type(link);
       steps_.push({&link, in, {written[i] = new_value()}});
     }
   }
@@ -249,7 +259,7 @@ class chain_builder {
     in[p.parameter] = parameter;
     in[p.parameter + 1] = gradient;
     for (int i = 0; i < p.states; ++i) in[p.parameter + 2 + i] = argument({capture_place::kind::state, l, h, i}, false);
-    put_type(p.chain.type);
+    put_type(p.chain);
     for (int o = 0; o < p.chain.results; ++o) out.push(new_value());
     steps_.push({&p.chain, in, out});
     int next = 0;
@@ -273,6 +283,7 @@ class chain_builder {
   group_interface interface_;
   chain_program p_;
   bool fits_ = true, has_type_ = false;
+  std::ptrdiff_t length_ = -1;  // -1: not known beforehand
   const bool records_ = r_.options().graph != nullptr;
 };
 

@@ -72,6 +72,7 @@ class merged_group {
       seen.push(v);
       for (int o = 0; o < r.visit_at(v).outputs; ++o) expected_.push({v, o, at.defined(v, o)});
     };
+    for (int l : leaves_) expect(l);
     for (int i = first; i < last; ++i) {
       expect(i);
       for (int o = 0; o < r.visit_at(i).outputs; ++o)

@@ -11,6 +11,7 @@ namespace ebb::inline EBB_ABI {
 struct chainable {
   chain_words (*link)() = nullptr;  // null: it is none
   dtype type = dtype::f32;
+  std::ptrdiff_t length = -1;  // of its loop, where that is known beforehand
   int arguments = 0, results = 0;
   int primary = -1;                // the argument that arrives in registers, -1: none; result 0 leaves in them
   std::uint64_t elements = 0;      // arguments of which each step reads the same one element, as bits
@@ -20,7 +21,7 @@ struct chainable {
 /// P, whose argument number Primary may arrive in registers.
 template <class P, int Primary>
 constexpr chainable as_chainable() {
-  chainable c{nullptr, dtype::f32, P::arguments, P::results};
+  chainable c{nullptr, dtype::f32, -1, P::arguments, P::results};
   if constexpr (P::results > 0 && P::arguments < 64 && Primary < P::arguments) {
     for (int i = 0; i < P::plan.size.buffers; ++i) {
       const auto& b = P::plan.buffers[static_cast<std::size_t>(i)];
@@ -31,10 +32,12 @@ constexpr chainable as_chainable() {
     if constexpr (chain_link<P, Primary, 0>::fits) {
       c.link = chain_link<P, Primary, 0>::first_words;
       c.type = dtype_of<typename chain_link<P, Primary, 0>::element>;
+      c.length = chain_link<P, Primary, 0>::length();
       c.primary = Primary;
     } else if constexpr (chain_link<P, -1, 0>::fits) {
       c.link = chain_link<P, -1, 0>::first_words;
       c.type = dtype_of<typename chain_link<P, -1, 0>::element>;
+      c.length = chain_link<P, -1, 0>::length();
     }
   }
   return c;

@@ -61,6 +61,8 @@ class chain_link {
 
   using element = std::conditional_t<fits && type == dtype::f64, double, float>;
   static constexpr int places = P::arguments - (Primary >= 0) + P::results - (Result >= 0);
+  /// Of its loop: how many elements, where that is known beforehand; else -1.
+  static constexpr std::ptrdiff_t length() { return code::template known_extent<0>; }
   /// How many words of a chain it takes.
   static constexpr int words = places > 0 ? places : 1;
 

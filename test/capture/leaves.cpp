@@ -1,0 +1,277 @@
+// test/capture/leaves.cpp — behind a node that runs by itself, hooks, sums and updates of the leaves that it completes are chains.
+// SPDX-License-Identifier: BSL-1.0
+#include "../autograd/failing_allocations.hpp"
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace ca = ebb::compiled_autograd;
+template <class T>
+using matrix = ebb::tensor<T, ebb::dyn, ebb::dyn>;
+template <class T>
+using vector = ebb::tensor<T, ebb::dyn>;
+template <class T>
+using matrix_variable = ebb::variable<T, ebb::dyn, ebb::dyn>;
+template <class T>
+using vector_variable = ebb::variable<T, ebb::dyn>;
+
+constexpr auto layer = ebb::compile([](auto x, auto w, auto b) { return ebb::linear(x, w, b); });
+constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x * x); });
+constexpr auto decay = ebb::compile([](auto w) { return ebb::sum(0.125 * (w * w)); });
+constexpr auto clip = [](auto g) { return ebb::clamp(g, -4, 4); };
+
+bool same_bits(const auto& a, const auto& b) {
+  return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(*a.data())) == 0);
+}
+template <class T>
+matrix<T> ramp(std::size_t rows, std::size_t columns, double first, double step) {
+  const auto at = [&](std::size_t i, std::size_t j) { return static_cast<T>(first + step * static_cast<double>((i * 7 + j * 3) % 31)); };
+  return matrix<T>::generate(at, rows, columns);
+}
+
+template <class T>
+struct weights {
+  matrix_variable<T> w;
+  vector_variable<T> b;
+
+  weights(std::size_t outputs, std::size_t inputs)
+      : w(ramp<T>(outputs, inputs, -1, 0.0625)),
+        b(vector<T>::generate([](std::size_t i) { return static_cast<T>(0.5 + 0.25 * static_cast<double>(i % 5)); }, outputs)) {
+    w.set_name("w");
+    b.set_name("b");
+  }
+};
+
+/// All that one step leaves behind it, and what the hooks have noted.
+template <class T>
+struct outcome {
+  std::vector<matrix<T>> w;
+  std::vector<vector<T>> b;
+  std::string log;
+
+  bool operator==(const outcome& o) const {
+    for (std::size_t i = 0; i < w.size(); ++i)
+      if (!same_bits(w[i], o.w[i]) || !same_bits(b[i], o.b[i])) return false;
+    return w.size() == o.w.size() && log == o.log;
+  }
+};
+
+/// Five steps, captured or not, of a layer that `prepare` hangs hooks on; `loss` makes something of it.
+template <class T>
+outcome<T> trained(bool captured, std::size_t outputs, std::size_t inputs, auto&& prepare, auto&& loss) {
+  ca::clear_cache();
+  outcome<T> all;
+  weights<T> net(outputs, inputs);
+  [[maybe_unused]] const auto kept = prepare(net, all.log);
+  const auto x = ramp<T>(3, inputs, 2, -0.125);
+  for (int step = 0; step < 5; ++step) {
+    ebb::backward(loss(net, x), {.compiled_autograd = captured});
+    all.w.push_back(net.w.value());
+    all.b.push_back(net.b.value());
+    all.w.push_back(net.w.grad().defined() ? net.w.grad().value() : matrix<T>{});
+    all.b.push_back(net.b.grad().defined() ? net.b.grad().value() : vector<T>{});
+  }
+  return all;
+}
+constexpr auto plainly = [](auto& net, const auto& x) { return total(layer(x, net.w, net.b)); };
+/// The weights have a second gradient, that comes first or last.
+constexpr auto decayed_first = [](auto& net, const auto& x) {
+  const auto loss = total(layer(x, net.w, net.b));
+  return loss + decay(net.w);
+};
+constexpr auto decayed_last = [](auto& net, const auto& x) {
+  const auto cost = decay(net.w);
+  return total(layer(x, net.w, net.b)) + cost;
+};
+
+template <class T>
+void check_same(auto&& prepare) {
+  const auto with = [&](auto&& loss) {
+    for (const auto& [outputs, inputs] : {std::pair<std::size_t, std::size_t>{1, 1}, {5, 3}, {16, 16}, {40, 33}}) {
+      INFO(outputs << " x " << inputs);
+      CHECK(trained<T>(true, outputs, inputs, prepare, loss) == trained<T>(false, outputs, inputs, prepare, loss));
+    }
+  };
+  with(plainly);
+  with(decayed_first);
+  with(decayed_last);
+}
+
+/// The plan of the last of some steps, and how many groups it has.
+struct planned {
+  std::string text, dot;
+  int groups;
+};
+template <class T>
+planned plan_of(auto&& prepare, auto&& loss) {
+  static planned p;
+  ca::options o;
+  o.compiler = [](const ebb::captured_graph& g) {
+    const ebb::captured_plan made(g);
+    p = {to_string(made), to_dot(made), made.groups()};
+    return ebb::backend::merge;
+  };
+  const ca::enable on(o);
+  std::string log;
+  weights<T> net(5, 3);
+  [[maybe_unused]] const auto kept = prepare(net, log);
+  for (int step = 0; step < 2; ++step) ebb::backward(loss(net, ramp<T>(3, 3, 2, -0.125)));
+  return p;
+}
+
+constexpr auto with_clipping = [](auto& net, std::string&) {
+  net.w.register_hook(clip);
+  net.b.register_hook(clip);
+  return ebb::optimize_in_backward(ebb::adam{.lr = 0.01}, net.w, net.b);
+};
+constexpr auto accumulating = [](auto& net, std::string&) {
+  net.w.register_hook(clip);
+  net.b.register_hook(clip);
+  net.b.register_hook([](auto g) { return g * 2; });
+  return 0;
+};
+
+}  // namespace
+
+TEST_CASE("clipping, sums and updates behind a product give the same bits as node by node") {
+  check_same<float>(with_clipping);
+  check_same<double>(with_clipping);
+  check_same<float>(accumulating);
+  check_same<float>([](auto& net, std::string&) {
+    net.w.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p, g * 0.5); });
+    return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.9}, net.w, net.b);
+  });
+  check_same<float>([](auto& net, std::string&) {
+    net.w.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p - g * 0.125, ebb::nothing); });
+    net.w.register_hook(ebb::bind(0.5f, [](auto c, auto g) { return g * c; }));
+    return 0;
+  });
+}
+
+TEST_CASE("what happens at a leaf is one chain if it is more than one link") {
+  const planned clipped = plan_of<float>(with_clipping, plainly);
+  CHECK(clipped.groups == 2);
+  CHECK(test::says(clipped.text, {"node by node: mul+sum (NodeCall 1), matmul+add (NodeCall 2)\n  one chain in registers: w (NodeCall 3)",
+                                  "reads the gradient of w (NodeCall 3), w_hook1_bound0", "writes w_state0, w_state1, w\n",
+                                  "one chain in registers: b (NodeCall 4)"}));
+  CHECK(test::says(clipped.dot, {"subgraph cluster_0", "subgraph cluster_1", "label=\"one chain in registers\""}));
+  // The first step has no gradients to add to: b has two hooks, w one. Then there are some.
+  CHECK(plan_of<float>(accumulating, plainly).groups == 2);
+  const auto stepping = [](auto& net, std::string&) { return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1}, net.w, net.b); };
+  CHECK(plan_of<float>(stepping, plainly).groups == 0);
+  // A chain that ends at a leaf takes what happens there; what the product completes is a chain of its own.
+  const planned decayed = plan_of<float>(with_clipping, decayed_last);
+  CHECK(decayed.groups == 2);
+  CHECK(test::says(decayed.text, {"one chain in registers: b (NodeCall", "one chain in registers: mul+mul+sum (NodeCall"}));
+}
+
+TEST_CASE("opaque hooks among the leaves of a node run at their places, and see what they would see node by node") {
+  const auto note = [](std::string& log, const char* what, auto& net) {
+    log += std::string(what) + (net.w.grad().defined() ? " w" : "") + (net.b.grad().defined() ? " b" : "") + " " +
+           std::to_string(net.w.value()(0, 0)) + " " + std::to_string(net.b.value()(0)) + "\n";
+  };
+  check_same<float>([&](auto& net, std::string& log) {  // b's chain comes behind it
+    net.w.register_post_accumulate_grad_hook([&, note](const matrix_variable<float>&) { note(log, "w is there", net); });
+    net.b.register_hook(clip);
+    return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.5}, net.b);
+  });
+  check_same<float>([&](auto& net, std::string& log) {  // w's chain comes before it
+    net.b.register_hook([&, note](const vector<float>&) { note(log, "b comes", net); });
+    net.b.register_post_accumulate_grad_hook([&, note](const vector_variable<float>&) { note(log, "b is there", net); });
+    net.w.register_hook(clip);
+    return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.5}, net.w);
+  });
+  check_same<float>([&](auto& net, std::string& log) {  // one that hangs another one on the next leaf
+    net.w.register_post_accumulate_grad_hook([&, note](const matrix_variable<float>&) {
+      if (!log.empty()) return;
+      note(log, "now", net);
+      net.b.register_hook([](auto g) { return g * 3; });
+    });
+    return accumulating(net, log);
+  });
+}
+
+TEST_CASE("hooks of all kinds on the weights and the bias, at random: the same bits, and opaque ones see the same") {
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    INFO("seed " << seed);
+    const auto prepare = [&](auto& net, std::string& log) {
+      std::mt19937 random(seed);
+      const auto hang = [&](auto& p, const char* name) {
+        using parameter = std::remove_cvref_t<decltype(p)>;
+        using array = std::remove_cvref_t<decltype(p.value())>;
+        const auto updated_by = [&](auto f) { p.register_post_accumulate_grad_hook(f); };
+        for (auto left = random() % 5; left > 0; --left) switch (random() % 8) {
+            case 0: p.register_hook(clip); break;
+            case 1: p.register_hook(ebb::bind(0.75f, [](auto c, auto g) { return g * c; })); break;
+            case 2: p.accumulate_node().register_prehook([](auto g) { return g + 0.25; }); break;
+            case 3: updated_by([](auto v, auto g) { return v - g * 0.01; }); break;
+            case 4: updated_by([](auto v, auto g) { return std::tuple(v, ebb::clamp(g, -2, 2)); }); break;
+            case 5: updated_by([](auto v, auto g) { return std::tuple(v * 0.5 - g * 0.01, ebb::nothing); }); break;
+            case 6:
+              if (random() % 4 == 0) p.register_hook([&log, name](const array& g) { log += name + std::to_string(g.data()[0]) + "\n"; });
+              break;
+            default:
+              if (random() % 4 == 0)
+                p.register_post_accumulate_grad_hook([&log, &net, name](const parameter& v) {
+                  log += name + std::to_string(v.value().data()[0] + net.w.value().data()[0] + net.b.value().data()[0]) + "\n";
+                });
+          }
+        if (random() % 3 == 0) p.set_grad(p.value());
+      };
+      hang(net.w, "w ");
+      hang(net.b, "b ");
+      return ebb::optimize_in_backward(ebb::sgd{.lr = 0.01, .momentum = random() % 2 ? 0.5 : 0}, net.w);
+    };
+    const auto same = [&](auto&& loss) {
+      if (!(trained<float>(true, 5, 7, prepare, loss) == trained<float>(false, 5, 7, prepare, loss))) FAIL_CHECK("they differ");
+    };
+    if (seed % 3 == 0) same(plainly);
+    else if (seed % 3 == 1) same(decayed_first);
+    else same(decayed_last);
+  }
+}
+
+TEST_CASE("a hit allocates nothing where leaves are chains of their own") {
+  const pool_limit scope(std::size_t{256} << 20);
+  ca::reset();
+  const ca::enable on;
+  std::string log;
+  weights<float> net(16, 16);
+  const auto kept = with_clipping(net, log);
+  const auto x = ramp<float>(3, 16, 2, -0.125);
+  const auto step = [&] { decayed_last(net, x).backward(); };
+  for (int i = 0; i < 4; ++i) step();
+  const auto before = ebb::counters().compiled_autograd;
+  CHECK(allocations::in([&] {
+    for (int i = 0; i < 10; ++i) step();
+  }) == 0);
+  CHECK(ebb::counters().compiled_autograd.hits == before.hits + 10);
+  ca::reset();
+}
+
+TEST_CASE("neighbours whose lengths are known to differ are two chains") {
+  static int groups;
+  ca::options o;
+  o.compiler = [](const ebb::captured_graph& g) {
+    groups = ebb::captured_plan(g).groups();
+    return ebb::backend::merge;
+  };
+  ca::clear_cache();
+  const ca::enable on(o);
+  const ebb::variable<float, 6, 4> v(ebb::tensor<float, 6, 4>::full(2.f));
+  const ebb::variable<float, 3, 4> w(ebb::tensor<float, 3, 4>::full(3.f));
+  v.register_hook(clip);
+  w.register_hook(clip);
+  (decay(v) + decay(w)).backward();
+  CHECK(groups == 2);
+  CHECK(v.grad().value() == ebb::tensor<float, 6, 4>::full(0.5f));
+  CHECK(w.grad().value() == ebb::tensor<float, 3, 4>::full(0.75f));
+  ca::reset();
+}
