@@ -1,5 +1,5 @@
-// examples/digits_tape/main.cpp — the same network on the tape: two regions with a branch between them, Adam inside the backward. Two of
-// it learn side by side, one with compiled autograd: its losses must be the same, bit for bit.
+// examples/digits_tape/main.cpp — the same network on the tape: regions with a branch between them, gradients clipped by hooks, the steps
+// inside the backward. Two of it learn side by side, one with compiled autograd: its losses must be the same, bit for bit.
 // SPDX-License-Identifier: BSL-1.0
 #include "../digits/digits.hpp"
 #include "../digits/model.hpp"
@@ -15,6 +15,7 @@ constexpr int epochs = 20;
 // Each region is compiled ahead, forward and backward. What stands between two calls is ordinary C++.
 constexpr auto hidden_layer = ebb::compile([](auto x, auto w, auto b) { return ebb::relu(ebb::linear(x, w, b)); });
 constexpr auto output_loss = ebb::compile([](auto h, auto w, auto b, auto t) { return ebb::cross_entropy(ebb::linear(h, w, b), t); });
+constexpr auto decay = ebb::compile([](auto w) { return ebb::sum(5e-5f * (w * w)); });
 constexpr auto pick = ebb::compile([](auto images, auto labels, auto chosen) {
   return std::tuple(ebb::take(images, chosen), ebb::take(labels, chosen));
 });
@@ -25,16 +26,20 @@ class learner {
   learner(const network<ebb::tensor>& start, bool captured)
       : net_{ebb::variable(start.w1), ebb::variable(start.b1), ebb::variable(start.w2), ebb::variable(start.b2)},
         // Each parameter is updated as soon as its gradient is complete, and the gradient is forgotten.
-        adam_(ebb::optimize_in_backward(ebb::adam{}, net_)),
-        captured_(captured) {}
+        sgd_(ebb::optimize_in_backward(ebb::sgd{.momentum = 0.9}, net_)),
+        captured_(captured) {
+    ebb::each_leaf([](auto& p) { p.register_hook([](auto g) { return ebb::clamp(g, -0.1, 0.1); }); }, net_);
+  }
 
   /// One step; returns the loss.
   float learn(const auto& x, const auto& t, double rate) {
     const auto start = std::chrono::steady_clock::now();
-    adam_.optimizer.rule().lr = rate;
+    sgd_.optimizer.rule().lr = rate;
+    // The backward comes to it last: captured, what it gives, its sum with what the layers gave, the clipping and the step are one loop.
+    const auto cost = decay(net_.w1) + decay(net_.w2);
     const auto h = hidden_layer(x, net_.w1, net_.b1);
     if (!(h.value()(0, 0) < 1e6f)) std::puts("the hidden layer has gone astray");  // a graph break: the backward runs across it
-    const auto value = output_loss(h, net_.w2, net_.b2, t);
+    const auto value = output_loss(h, net_.w2, net_.b2, t) + cost;
     value.backward({.compiled_autograd = captured_});
     time_ += std::chrono::steady_clock::now() - start;
     return value.item();
@@ -44,7 +49,7 @@ class learner {
 
  private:
   network<ebb::variable> net_;
-  ebb::optimizer_in_backward<ebb::adam> adam_;
+  ebb::optimizer_in_backward<ebb::sgd> sgd_;
   bool captured_;
   std::chrono::steady_clock::duration time_{};
 };
@@ -59,7 +64,7 @@ std::optional<network<ebb::tensor>> train(const digits& data, ebb::random_key ke
   std::size_t steps = 0, different = 0;
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     const auto shuffled = ebb::permutation(order.fold_in(epoch), data.images.extent(0));
-    const double rate = 0.005 * (epochs + 1 - epoch) / epochs;
+    const double rate = 0.1 * (epochs + 1 - epoch) / epochs;
     double total = 0;
     std::size_t batches = 0;
     for (std::size_t first = 0; first + batch <= shuffled.size(); first += batch, ++batches) {
