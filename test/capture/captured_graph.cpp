@@ -306,9 +306,13 @@ TEST_CASE("the tutorial's loop over add, sub, mul, div: four captures, each reas
   CHECK(ebb::counters().compiled_autograd.captures == 4);
   CHECK(in_order(reasons, {"Cache miss due to new autograd node: GraphRoot (NodeCall 0) with key size ", "previous key sizes=[]\n",
                            "new autograd node: sub (NodeCall 2) with key size ", "previous key sizes=[]", "program sub, was add",
-                           "new autograd node: mul (NodeCall 2) with key size ", "previous key sizes=[]", "program mul, was ",
-                           "new autograd node: div (NodeCall 2) with key size ", "previous key sizes=[]", "program div, was "}));
+                           "new autograd node: mul (NodeCall 2) with key size ", "previous key sizes=[]", "program mul, was sub",
+                           "new autograd node: div (NodeCall 2) with key size ", "previous key sizes=[]", "program div, was mul"}));
   CHECK(count(reasons, "Cache miss") == 4);
+  ca::clear_cache();
+  reasons.clear();
+  for (int which : {0, 1, 0, 2}) step(which);
+  CHECK(in_order(reasons, {"program sub, was add", "program mul, was add"}));  // which ran last
 }
 
 TEST_CASE("each property that differs is named, with both of its values") {
@@ -363,8 +367,8 @@ TEST_CASE("options that differ are named, and programs of one name and hooks at 
   };
   const auto plainly = [&] { prepared([](auto&&...) {}); };
   const ca::enable on;
-  plainly();
   const auto with = [&](const ca::options& o) {
+    plainly();  // the last to have run is what the others are compared with
     return reason_of([&] {
       const ca::enable another(o);
       plainly();

@@ -36,10 +36,10 @@ class capture_cache {
       if (s.of.get() == &old) return void(s.of = c);
     add(hash, c);
   }
-  /// f(const captured&) for each.
+  /// f(const captured&, when it was last used) for each: later ones have larger numbers.
   void each(auto&& f) const {
     for (const vec<slot>& list : lists_)
-      for (const slot& s : list) f(*s.of);
+      for (const slot& s : list) f(*s.of, s.used);
   }
   std::size_t size() const { return size_; }
   void clear() {

@@ -108,19 +108,20 @@ inline difference difference_at(const recording& a, const recording& b, int plac
   return hooks(x, y);
 }
 
-/// In PyTorch's words, then what differed from the captured backward that begins most alike.
+/// In PyTorch's words, then what differed from the captured backward that begins most alike; of several, from the one that ran last.
 inline std::string reason_for(const recording& now, const capture_cache& cache, const walk& w) {
   const int places = now.nodes() + now.leaves();
   int best = -1;
   difference least;
+  std::uint64_t last = 0;
   vec<std::size_t> sizes;
-  const auto compare = [&](const captured& c) {
+  const auto compare = [&](const captured& c, std::uint64_t used) {
     int place = 0;
     difference d = difference_at(now, c.key(), 0);
     while (d.text.empty() && place < places) d = difference_at(now, c.key(), ++place);
     if (place < best || d.text.empty()) return;
     if (place > best) sizes = {};
-    if (place > best || d.alike > least.alike) least = d;
+    if (place > best || d.alike > least.alike || (d.alike == least.alike && used > last)) least = d, last = used;
     best = place;
     const recording& was = c.key();
     const int i = place - 1;
