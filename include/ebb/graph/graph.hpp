@@ -93,7 +93,7 @@ struct graph {
     while (table[at] > 0 && !equal(eq.data()[table[at] - 1], e, in)) at = (at + 1) & mask_;
     return table[at] - 1;
   }
-  /// Appends without looking: for passes that only leave out or renumber.
+  /// Appends without looking: for passes that only leave out or renumber. Neither the equation nor its operands may be this graph's own.
   constexpr int append(const equation& e, number_range in) {
     const int first = pool.size(), k = eq.size();
     int* operands = pool.extend(in.count);
