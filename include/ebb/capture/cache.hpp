@@ -16,22 +16,27 @@ class capture_cache {
 
   /// Null if there is none. The pass then has not been touched.
   captured* find(backward_pass& pass, std::uint32_t hash) {
+    if (last_ && last_hash_ == hash && last_->key().match(pass)) return last_;
     vec<slot>& list = lists_[hash % list_count];
     for (int i = 0; i < list.size(); ++i) {
       if (list[i].hash != hash || !list[i].of->key().match(pass)) continue;
       list[i].used = ++now_;
       if (i > 0) std::swap(list[i], list[0]);
-      return list[0].of.get();
+      note_last(hash, list[0]);
+      return last_;
     }
     return nullptr;
   }
   void add(std::uint32_t hash, counted<captured> c) {
     while (size_ > 0 && size_ >= limit_) evict();
-    lists_[hash % list_count].push({hash, ++now_, std::move(c)});
+    vec<slot>& list = lists_[hash % list_count];
+    list.push({hash, ++now_, std::move(c)});
     ++size_;
+    note_last(hash, list.back());
   }
   /// `c` stands for `old` from now on, if that is still there.
   void replace(std::uint32_t hash, const captured& old, const counted<captured>& c) {
+    last_ = nullptr;
     for (slot& s : lists_[hash % list_count])
       if (s.of.get() == &old) return void(s.of = c);
     add(hash, c);
@@ -43,6 +48,7 @@ class capture_cache {
   }
   std::size_t size() const { return size_; }
   void clear() {
+    last_ = nullptr;
     for (vec<slot>& list : lists_) list = {};
     size_ = 0;
   }
@@ -60,7 +66,12 @@ class capture_cache {
   };
   static constexpr std::size_t list_count = 256;
 
+  void note_last(std::uint32_t hash, const slot& s) {
+    last_ = s.of.get();
+    last_hash_ = hash;
+  }
   void evict() {
+    last_ = nullptr;
     vec<slot>* list = nullptr;
     int oldest = 0;
     for (vec<slot>& l : lists_)
@@ -73,6 +84,10 @@ class capture_cache {
     detail::counting().evictions.fetch_add(1, std::memory_order_relaxed);
   }
 
+  // The one that was used last, or null: most often it is the next one, too, and it is newer than all others already. What the way to it
+  // through its list takes is memory that has long left the first cache: 4 % of a hit on three segments of 1,000 elements.
+  captured* last_ = nullptr;
+  std::uint32_t last_hash_ = 0;
   vec<slot> lists_[list_count];
   std::size_t size_ = 0, limit_ = default_limit;
   std::uint64_t now_ = 0;
