@@ -1,6 +1,7 @@
 // test/autograd/followed.cpp — eager code under autocast scopes: what regions that declare the context give, bit for bit.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../same_bits.hpp"
 
 #include <ebb/autograd/backward.hpp>
 #include <ebb/autograd/operators.hpp>
@@ -8,24 +9,18 @@
 #include <ebb/tensor/random.hpp>
 #include <ebb/trace/functions.hpp>
 
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace {
 
-using ebb::autocast, ebb::bf16, ebb::f16, ebb::off;
+using ebb::autocast, ebb::bf16, ebb::f16, ebb::off, test::same_bits;
 using X = ebb::tensor<float, 3, 4>;
 using W = ebb::tensor<float, 4, 4>;
 
 const X x = ebb::normal<float, 3, 4>(1, 0.f, 1.f);
 const W weights = ebb::normal<float, 4, 4>(2, 0.f, 1.f);
-
-/// Bits, so that a rounding less is seen.
-bool same(const auto& p, const auto& q) {
-  return p.size() == q.size() && std::memcmp(p.data(), q.data(), p.size() * sizeof(*p.data())) == 0;
-}
 
 struct outcome {
   float value;
@@ -44,7 +39,7 @@ outcome run(auto product_of, auto forward, auto backward) {
   loss->backward();
   return {loss->item(), w.grad().value()};
 }
-bool equal(const outcome& p, const outcome& q) { return p.value == q.value && same(p.gradient, q.gradient); }
+bool equal(const outcome& p, const outcome& q) { return p.value == q.value && same_bits(p.gradient, q.gradient); }
 
 constexpr auto product = [](auto p, auto q) { return ebb::matmul(p, q); };
 
@@ -78,9 +73,10 @@ TEST_CASE("an expression is in the context in which it was written") {
     return ebb::matmul(x, w);
   }();
   const auto outside = ebb::matmul(x, w);
-  CHECK(same(inside.value(), X(ebb::compile([](auto y) { return ebb::cast<float>(y); })(ebb::under<autocast<bf16>>(product)(x, weights)))));
+  constexpr auto widened = ebb::compile([](auto y) { return ebb::cast<float>(y); });
+  CHECK(same_bits(inside.value(), X(widened(ebb::under<autocast<bf16>>(product)(x, weights)))));
   const ebb::autocast_scope<bf16> scope;
-  CHECK(same(outside.value(), ebb::compile<ebb::ambient<off, autocast<bf16>>>(ebb::no_autocast(product))(x, weights)));
+  CHECK(same_bits(outside.value(), ebb::compile<ebb::ambient<off, autocast<bf16>>>(ebb::no_autocast(product))(x, weights)));
 }
 
 #if EBB_EXCEPTIONS
@@ -108,7 +104,7 @@ TEST_CASE("without an op that has a class, a context changes nothing") {
   const ebb::variable<float, 4, 4> outside = ebb::tanh(w * 2.0) + w;
   const ebb::autocast_scope<f16> scope;
   const ebb::variable<float, 4, 4> inside = ebb::tanh(w * 2.0) + w;
-  CHECK(same(outside.value(), inside.value()));
+  CHECK(same_bits(outside.value(), inside.value()));
 }
 
 TEST_CASE("a backward of a backward follows, too") {
@@ -123,7 +119,8 @@ TEST_CASE("a backward of a backward follows, too") {
     return w.grad().value();
   };
   const auto region = ebb::compile<ebb::ambient<off, autocast<bf16>>>(product);
-  CHECK(same(second([](const auto& w) { return ebb::variable(ebb::matmul(x, w)); }), second([&](const auto& w) { return region(x, w); })));
+  const auto eager = [](const auto& w) { return ebb::variable(ebb::matmul(x, w)); };
+  CHECK(same_bits(second(eager), second([&](const auto& w) { return region(x, w); })));
 }
 
 TEST_CASE("a hook differentiates twice an expression that its own backward comes to next, in another context") {
@@ -142,7 +139,7 @@ TEST_CASE("a hook differentiates twice an expression that its own backward comes
     ebb::backward(loss, {.retain_graph = true});
     return w.grad().value();
   };
-  CHECK(same(gradient(false), gradient(true)));
+  CHECK(same_bits(gradient(false), gradient(true)));
 }
 
 TEST_CASE("what an expression casts is said once for each context, where somebody listens") {

@@ -1,11 +1,11 @@
 // test/autograd/one_node.cpp — a node with leaves alone for operands: run as it stands, with the results of a pass.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../same_bits.hpp"
 
 #include <ebb/ebb.hpp>
 
 #include <array>
-#include <cstring>
 #include <string>
 
 namespace {
@@ -29,7 +29,7 @@ bool stands_alone(const ebb::variable<T, E...>& v) {
 }
 bool same_bits(const var& a, const var& b) {
   if (a.defined() != b.defined() || !a.defined()) return a.defined() == b.defined();
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  return test::same_bits(a, b);
 }
 
 /// Two backwards of f(leaves...), as one node and by a pass, leave the same gradients.

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "../autograd/failing_allocations.hpp"
 #include "../catch.hpp"
+#include "../same_bits.hpp"
 
 #include <ebb/ebb.hpp>
 
 #include <any>
-#include <cstring>
 #include <functional>
 #include <random>
 #include <string>
@@ -15,103 +15,94 @@
 namespace {
 
 namespace ca = ebb::compiled_autograd;
-template <class T>
-using matrix = ebb::tensor<T, ebb::dyn, ebb::dyn>;
-template <class T>
-using vector = ebb::tensor<T, ebb::dyn>;
-template <class T>
-using matrix_variable = ebb::variable<T, ebb::dyn, ebb::dyn>;
-template <class T>
-using vector_variable = ebb::variable<T, ebb::dyn>;
+using test::same_bits;
+using matrix = ebb::tensor<float, ebb::dyn, ebb::dyn>;
+using vector = ebb::tensor<float, ebb::dyn>;
+using matrix_variable = ebb::variable<float, ebb::dyn, ebb::dyn>;
+using vector_variable = ebb::variable<float, ebb::dyn>;
 
 constexpr auto layer = ebb::compile([](auto x, auto w, auto b) { return ebb::linear(x, w, b); });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x * x); });
 constexpr auto decay = ebb::compile([](auto w) { return ebb::sum(0.125 * (w * w)); });
 constexpr auto clip = [](auto g) { return ebb::clamp(g, -4, 4); };
 
-bool same_bits(const auto& a, const auto& b) {
-  return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(*a.data())) == 0);
-}
-template <class T>
-matrix<T> ramp(std::size_t rows, std::size_t columns, double first, double step) {
-  const auto at = [&](std::size_t i, std::size_t j) { return static_cast<T>(first + step * static_cast<double>((i * 7 + j * 3) % 31)); };
-  return matrix<T>::generate(at, rows, columns);
+matrix ramp(std::size_t rows, std::size_t columns, double first, double step) {
+  return matrix::generate(
+      [&](std::size_t i, std::size_t j) { return static_cast<float>(first + step * static_cast<double>((i * 7 + j * 3) % 31)); }, rows,
+      columns);
 }
 
-template <class T>
 struct weights {
-  matrix_variable<T> w;
-  vector_variable<T> b;
+  matrix_variable w;
+  vector_variable b;
 
   weights(std::size_t outputs, std::size_t inputs)
-      : w(ramp<T>(outputs, inputs, -1, 0.0625)),
-        b(vector<T>::generate([](std::size_t i) { return static_cast<T>(0.5 + 0.25 * static_cast<double>(i % 5)); }, outputs)) {
+      : w(ramp(outputs, inputs, -1, 0.0625)),
+        b(vector::generate([](std::size_t i) { return static_cast<float>(0.5 + 0.25 * static_cast<double>(i % 5)); }, outputs)) {
     w.set_name("w");
     b.set_name("b");
   }
 };
 
 /// All that one step leaves behind it, and what the hooks have noted.
-template <class T>
 struct outcome {
-  std::vector<matrix<T>> w;
-  std::vector<vector<T>> b;
+  std::vector<matrix> w;
+  std::vector<vector> b;
   std::string log;
 
   bool operator==(const outcome& o) const {
+    if (w.size() != o.w.size() || log != o.log) return false;
     for (std::size_t i = 0; i < w.size(); ++i)
       if (!same_bits(w[i], o.w[i]) || !same_bits(b[i], o.b[i])) return false;
-    return w.size() == o.w.size() && log == o.log;
+    return true;
   }
 };
 
 /// What hangs hooks on a network, which may write into the log; what it returns is kept.
-template <class T>
-using preparation = std::function<std::any(weights<T>&, std::string& log)>;
+using preparation = std::function<std::any(weights&, std::string& log)>;
 
 /// What the network is for. The weights may have a second gradient, that comes last or first.
 enum class task { plain, decayed_first, decayed_last };
-template <class T>
-ebb::variable<T> loss_of(task what, weights<T>& net, const matrix<T>& x) {
+ebb::variable<float> loss_of(task what, weights& net, const matrix& x) {
   if (what == task::plain) return total(layer(x, net.w, net.b));
   if (what == task::decayed_first) return total(layer(x, net.w, net.b)) + decay(net.w);
-  const ebb::variable<T> cost = decay(net.w);  // its backward runs last
+  const ebb::variable<float> cost = decay(net.w);  // its backward runs last
   return total(layer(x, net.w, net.b)) + cost;
 }
 
 /// Five steps, captured or not.
-template <class T>
-outcome<T> trained(bool captured, std::size_t outputs, std::size_t inputs, const preparation<T>& prepare, task what) {
+outcome trained(bool captured, std::size_t outputs, std::size_t inputs, const preparation& prepare, task what) {
   ca::clear_cache();
-  outcome<T> all;
-  weights<T> net(outputs, inputs);
+  outcome all;
+  weights net(outputs, inputs);
   const std::any kept = prepare(net, all.log);
-  const auto x = ramp<T>(3, inputs, 2, -0.125);
+  const auto x = ramp(3, inputs, 2, -0.125);
   for (int step = 0; step < 5; ++step) {
     ebb::backward(loss_of(what, net, x), {.compiled_autograd = captured});
     all.w.push_back(net.w.value());
     all.b.push_back(net.b.value());
-    all.w.push_back(net.w.grad().defined() ? net.w.grad().value() : matrix<T>{});
-    all.b.push_back(net.b.grad().defined() ? net.b.grad().value() : vector<T>{});
+    all.w.push_back(net.w.grad().defined() ? net.w.grad().value() : matrix{});
+    all.b.push_back(net.b.grad().defined() ? net.b.grad().value() : vector{});
   }
   return all;
 }
-template <class T>
-void check_same(const preparation<T>& prepare) {
+void check_same(const preparation& prepare) {
   for (const task what : {task::plain, task::decayed_first, task::decayed_last})
     for (const auto& [outputs, inputs] : {std::pair<std::size_t, std::size_t>{1, 1}, {5, 3}, {16, 16}, {40, 33}}) {
       INFO("task " << static_cast<int>(what) << ", " << outputs << " x " << inputs);
-      CHECK(trained<T>(true, outputs, inputs, prepare, what) == trained<T>(false, outputs, inputs, prepare, what));
+      CHECK(trained(true, outputs, inputs, prepare, what) == trained(false, outputs, inputs, prepare, what));
     }
 }
 
-/// The plan of the last of some steps, and how many groups it has.
+/// The plan of what f captured last, and how many groups it has.
 struct planned {
   std::string text, dot;
   int groups;
 };
-planned plan_of(const preparation<float>& prepare, task what) {
+planned plan_of(auto&& f) {
   static planned p;
+  p = {};
+  ca::clear_cache();
   ca::options o;
   o.compiler = [](const ebb::captured_graph& g) {
     const ebb::captured_plan made(g);
@@ -119,11 +110,16 @@ planned plan_of(const preparation<float>& prepare, task what) {
     return ebb::backend::merge;
   };
   const ca::enable on(o);
-  std::string log;
-  weights<float> net(5, 3);
-  const std::any kept = prepare(net, log);
-  for (int step = 0; step < 2; ++step) loss_of(what, net, ramp<float>(3, 3, 2, -0.125)).backward();
+  f();
   return p;
+}
+planned plan_of(const preparation& prepare, task what) {
+  return plan_of([&] {
+    std::string log;
+    weights net(5, 3);
+    const std::any kept = prepare(net, log);
+    for (int step = 0; step < 2; ++step) loss_of(what, net, ramp(3, 3, 2, -0.125)).backward();
+  });
 }
 
 constexpr auto with_clipping = [](auto& net, std::string&) {
@@ -141,13 +137,13 @@ constexpr auto accumulating = [](auto& net, std::string&) {
 }  // namespace
 
 TEST_CASE("clipping, sums and updates behind a product give the same bits as node by node") {
-  check_same<float>(with_clipping);
-  check_same<float>(accumulating);
-  check_same<float>([](auto& net, std::string&) {
+  check_same(with_clipping);
+  check_same(accumulating);
+  check_same([](auto& net, std::string&) {
     net.w.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p, g * 0.5); });
     return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.9}, net.w, net.b);
   });
-  check_same<float>([](auto& net, std::string&) {
+  check_same([](auto& net, std::string&) {
     net.w.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p - g * 0.125, ebb::nothing); });
     net.w.register_hook(ebb::bind(0.5f, [](auto c, auto g) { return g * c; }));
     return 0;
@@ -176,19 +172,19 @@ TEST_CASE("opaque hooks among the leaves of a node run at their places, and see 
     log += std::string(what) + (net.w.grad().defined() ? " w" : "") + (net.b.grad().defined() ? " b" : "") + " " +
            std::to_string(net.w.value()(0, 0)) + " " + std::to_string(net.b.value()(0)) + "\n";
   };
-  check_same<float>([&](auto& net, std::string& log) {  // b's chain comes behind it
-    net.w.register_post_accumulate_grad_hook([&, note](const matrix_variable<float>&) { note(log, "w is there", net); });
+  check_same([&](auto& net, std::string& log) {  // b's chain comes behind it
+    net.w.register_post_accumulate_grad_hook([&, note](const matrix_variable&) { note(log, "w is there", net); });
     net.b.register_hook(clip);
     return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.5}, net.b);
   });
-  check_same<float>([&](auto& net, std::string& log) {  // w's chain comes before it
-    net.b.register_hook([&, note](const vector<float>&) { note(log, "b comes", net); });
-    net.b.register_post_accumulate_grad_hook([&, note](const vector_variable<float>&) { note(log, "b is there", net); });
+  check_same([&](auto& net, std::string& log) {  // w's chain comes before it
+    net.b.register_hook([&, note](const vector&) { note(log, "b comes", net); });
+    net.b.register_post_accumulate_grad_hook([&, note](const vector_variable&) { note(log, "b is there", net); });
     net.w.register_hook(clip);
     return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.5}, net.w);
   });
-  check_same<float>([&](auto& net, std::string& log) {  // one that hangs another one on the next leaf
-    net.w.register_post_accumulate_grad_hook([&, note](const matrix_variable<float>&) {
+  check_same([&](auto& net, std::string& log) {  // one that hangs another one on the next leaf
+    net.w.register_post_accumulate_grad_hook([&, note](const matrix_variable&) {
       if (!log.empty()) return;
       note(log, "now", net);
       net.b.register_hook([](auto g) { return g * 3; });
@@ -229,7 +225,7 @@ TEST_CASE("hooks of all kinds on the weights and the bias, at random: the same b
       return ebb::optimize_in_backward(ebb::sgd{.lr = 0.01, .momentum = random() % 2 ? 0.5 : 0}, net.w);
     };
     const task what = static_cast<task>(seed % 3);
-    CHECK(trained<float>(true, 5, 7, prepare, what) == trained<float>(false, 5, 7, prepare, what));
+    CHECK(trained(true, 5, 7, prepare, what) == trained(false, 5, 7, prepare, what));
   }
 }
 
@@ -238,9 +234,9 @@ TEST_CASE("a hit allocates nothing where leaves are chains of their own") {
   ca::reset();
   const ca::enable on;
   std::string log;
-  weights<float> net(16, 16);
+  weights net(16, 16);
   const auto kept = with_clipping(net, log);
-  const auto x = ramp<float>(3, 16, 2, -0.125);
+  const auto x = ramp(3, 16, 2, -0.125);
   const auto step = [&] { loss_of(task::decayed_last, net, x).backward(); };
   for (int i = 0; i < 4; ++i) step();
   const auto before = ebb::counters().compiled_autograd;
@@ -252,21 +248,11 @@ TEST_CASE("a hit allocates nothing where leaves are chains of their own") {
 }
 
 TEST_CASE("neighbours whose lengths are known to differ are two chains") {
-  static int groups;
-  ca::options o;
-  o.compiler = [](const ebb::captured_graph& g) {
-    groups = ebb::captured_plan(g).groups();
-    return ebb::backend::merge;
-  };
-  ca::clear_cache();
-  const ca::enable on(o);
   const ebb::variable<float, 6, 4> v(ebb::tensor<float, 6, 4>::full(2.f));
   const ebb::variable<float, 3, 4> w(ebb::tensor<float, 3, 4>::full(3.f));
   v.register_hook(clip);
   w.register_hook(clip);
-  (decay(v) + decay(w)).backward();
-  CHECK(groups == 2);
+  CHECK(plan_of([&] { (decay(v) + decay(w)).backward(); }).groups == 2);
   CHECK(v.grad().value() == ebb::tensor<float, 6, 4>::full(0.5f));
   CHECK(w.grad().value() == ebb::tensor<float, 3, 4>::full(0.75f));
-  ca::reset();
 }

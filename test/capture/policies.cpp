@@ -1,8 +1,8 @@
 // test/capture/policies.cpp — SW-5: regions that declare several autocast policies: compiled autograd chooses one of them, as part of its key.
 // SPDX-License-Identifier: BSL-1.0
+#include "../same_bits.hpp"
 #include "shown.hpp"
 
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,7 @@ struct gradients {
   matrix x, w;
 };
 bool same_bits(const gradients& a, const gradients& b) {
-  return std::memcmp(a.x.data(), b.x.data(), 16 * sizeof(float)) == 0 && std::memcmp(a.w.data(), b.w.data(), 16 * sizeof(float)) == 0;
+  return test::same_bits(a.x, b.x) && test::same_bits(a.w, b.w);
 }
 template <class F>
 gradients gradients_of(F f) {

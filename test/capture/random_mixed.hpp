@@ -48,7 +48,7 @@ class on_ebb_mixed final : public on_ebb {
     if (!is_made && !x) return false;
     if (s.what == op::masked) {
       const var *const a = vector(s.a), *const b = vector(s.b);
-      if (a && b) make(s.id, s.id % 2 ? masked_region(*a, *b) : by_sum_region(*a, *b));
+      if (a && b) make(s.id, s.id % 2 ? masked_region(*a, *b) : by_sum_region(*a, *b));  // a chain, or one that can be none
     } else if (s.what == op::leaf_wide) {
       const floats v = values_of(p_, s.id, p_.extent);
       wides_.insert_or_assign(s.id, wide_var(doubles::generate([&](std::size_t i) { return static_cast<double>(v[i]) / 3; }, v.size())));

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "../autograd/allocations.hpp"
 #include "../catch.hpp"
+#include "../same_bits.hpp"
 
 #include <ebb/ebb.hpp>
 
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +19,7 @@ template <class T>
 using variable_of = ebb::variable<T, ebb::dyn>;
 using array = array_of<float>;
 using var = variable_of<float>;
+using test::same_bits;
 
 constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto bent = ebb::compile([](auto x, auto w) { return ebb::tanh(x) * w; });
@@ -27,9 +28,6 @@ constexpr auto scaled = ebb::compile([](auto x) { return x * 1.5; });
 template <class T>
 array_of<T> ramp(std::size_t n, double first, double step) {
   return array_of<T>::generate([&](std::size_t i) { return static_cast<T>(first + step * static_cast<double>(i)); }, n);
-}
-bool same_bits(const auto& a, const auto& b) {
-  return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(*a.data())) == 0);
 }
 
 /// Some steps of training, captured or not: the values of all parameters behind each other, and their gradients.

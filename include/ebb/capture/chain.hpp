@@ -81,8 +81,11 @@ class chain_builder {
     interface_.results.push(r);
   }
   /// All links are of one type, and of one length, as far as lengths are known beforehand.
-  void put_type(const chainable& link) {
-    fits_ = fits_ && (!has_type_ || p_.type == link.type) && (length_ < 0 || link.length < 0 || length_ == link.length);
+  bool agrees(const chainable& link) const {
+    return (!has_type_ || p_.type == link.type) && (length_ < 0 || link.length < 0 || length_ == link.length);
+  }
+  void put_link(const chainable& link) {
+    fits_ = fits_ && agrees(link);
     p_.type = link.type;
     length_ = std::max(length_, link.length);
     has_type_ = true;
@@ -120,7 +123,7 @@ class chain_builder {
     int number = -1;  // among the steps, if it is one
     if (arrived && fits_ && link.results > 0) {
       if (!link.link) return void(fits_ = false);
-      put_type(link);
+      put_link(link);
       for (int o = 0; o < link.results; ++o) here.out.push(new_value());
       number = steps_.push(std::move(here));
       for (int j = 0; link.primary < 0 && j < key.program->edges; ++j)
@@ -210,7 +213,7 @@ class chain_builder {
       const chainable& link = p.link(i);
       fits_ = fits_ && !records_ && link.link && link.primary == p.values + i && link.results == 1;
       if (!fits_) return;
-      put_type(link);
+      put_link(link);
       steps_.push({&link, in, {written[i] = new_value()}});
     }
   }
@@ -221,7 +224,7 @@ class chain_builder {
     for (int h = 0; h < key.hook_count; ++h)
       if (const hook_key& k = r_.hook_at(key.hooks + h); k.kind == hook_kind::post_accumulate) {
         const chainable& link = k.program->chain;
-        if (!link.link || link.primary != k.program->parameter + 1 || (has_type_ && link.type != p_.type)) return false;
+        if (!link.link || link.primary != k.program->parameter + 1 || !agrees(link)) return false;
       }
     return true;
   }
@@ -259,7 +262,7 @@ class chain_builder {
     in[p.parameter] = parameter;
     in[p.parameter + 1] = gradient;
     for (int i = 0; i < p.states; ++i) in[p.parameter + 2 + i] = argument({capture_place::kind::state, l, h, i}, false);
-    put_type(p.chain);
+    put_link(p.chain);
     for (int o = 0; o < p.chain.results; ++o) out.push(new_value());
     steps_.push({&p.chain, in, out});
     int next = 0;

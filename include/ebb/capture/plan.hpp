@@ -74,12 +74,12 @@ class backward_plan {
   struct step {
     int first, last;
     owned<merged_group> group;
-    vec<completion> leaves;  // that its last node completes, in order, if one of them has a group
+    vec<completion> leaves = {};  // that its last node completes, in order, if one of them has a group
   };
 
   void add_single(int i) {
     if (!steps_.empty() && !steps_.back().group && steps_.back().leaves.empty() && steps_.back().last == i) ++steps_.back().last;
-    else steps_.push({i, i + 1, nullptr, {}});
+    else steps_.push({i, i + 1, nullptr});
   }
   /// Node i, which runs by itself, has run.
   void add_leaves(int i, capture_progress& at, piece_table& pieces) {
@@ -140,12 +140,12 @@ class backward_plan {
     composer c(r_, at, pieces);
     c.run(node, node + 1);
     if (graph_group::products(prune(c.g)) == graph_group::products(whole)) return node;
-    steps_.push({node, node + 1, make_owned<graph_group>(r_, at, node, node + 1, c), {}});
+    steps_.push({node, node + 1, make_owned<graph_group>(r_, at, node, node + 1, c)});
     return node + 1;
   }
   int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
-    if (b.length() >= 2 && !r_.options().graph) steps_.push({first, last, make_owned<chain_group>(r_, at, first, last, b), {}});
-    else if (b.length() >= 2) steps_.push({first, last, make_owned<recorded_group>(r_, at, first, last, b), {}});
+    if (b.length() >= 2 && !r_.options().graph) steps_.push({first, last, make_owned<chain_group>(r_, at, first, last, b)});
+    else if (b.length() >= 2) steps_.push({first, last, make_owned<recorded_group>(r_, at, first, last, b)});
     else
       for (int i = first; i < last; ++i) add_single(i);
     return last;
