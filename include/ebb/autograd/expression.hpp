@@ -301,7 +301,7 @@ auto apply_function(F, A&&... a) {
   using function = typename detail::on_tape_function<F>::type;
   // Named here and not deeper, so that what stands against the operands is said near the user's line.
   using on_terms = typename detail::on_terms<function, detail::held_term<real, A>...>::type;
-  using result = detail::accepted_on<on_terms, detail::held_term<real, A>...>;
+  using result = typename detail::accepted_on<on_terms, detail::held_term<real, A>...>::lift;
   if constexpr (result::code == 0)
     return detail::make_expression<typename result::type, function>(detail::held_operand<real>(std::forward<A>(a))...);
   else return detail::refused{};

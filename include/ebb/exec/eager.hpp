@@ -66,6 +66,7 @@ struct acceptance {
 template <class F, bool... Whole, class... A>
 struct acceptance<functions::map<F, Whole...>, A...> {
   using type = acceptance;
+  using lift = acceptance;
   static constexpr int code = 0;
 };
 
@@ -78,7 +79,7 @@ using accepted_eagerly = typename acceptance<F, eager_term<typename dtype_of_arr
 template <class A, class B>
   requires arrays<A, B>
 constexpr auto assign_function(auto f, A& a, const B& b) {
-  if constexpr (accepted_eagerly<decltype(f), std::remove_const_t<A>, B>::code == 0) {
+  if constexpr (accepted_eagerly<decltype(f), std::remove_const_t<A>, B>::lift::code == 0) {
     using result = typename argument<decltype(apply_function(f, a, b))>::traced;
     using own = typename argument<A>::traced;
     constexpr bool fits = std::is_same_v<typename result::value_type, typename own::value_type> && result::rank == own::rank;
@@ -99,7 +100,7 @@ template <class F, class... A>
   requires arrays<A...>
 constexpr auto apply_function(F, const A&... a) {
   // Asked here and not deeper, so that the sentence stands near the user's line.
-  if constexpr (detail::accepted_eagerly<F, A...>::code != 0) return detail::refused{};
+  if constexpr (detail::accepted_eagerly<F, A...>::lift::code != 0) return detail::refused{};
   else return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
 }
 

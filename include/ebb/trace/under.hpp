@@ -189,13 +189,15 @@ constexpr auto apply_function(F f, const A&... a) {
   static_assert(detail::can_be_joined<p, C, A...>, "[ebb E0183] autocast: float16 and bfloat16 cannot be joined: cast one of them first");
   // Whether F accepts its operands is asked here and not deeper, so that the sentence stands near the user's line.
   if constexpr (p == precision::as_is) {
-    static_cast<void>(detail::accepted_in_call<F, decltype(detail::into_context<off>(a))...>::code);
+    using accepted = detail::accepted_in_call<F, decltype(detail::into_context<off>(a))...>;
+    static_cast<void>(accepted::lift::code);
     detail::context_scope scope(*detail::first_graph(a...), context_of<C>);
     return detail::into_context<C>(apply_function(f, detail::into_context<off>(a)...));
   } else {
     using To = typename detail::operand_dtype<p, C, A...>::type;
     using Uses = typename detail::uses_of<C>::type;
-    static_cast<void>(detail::accepted_in_call<F, decltype(detail::as_cast_operand<To, Uses>(detail::into_context<off>(a)))...>::code);
+    using accepted = detail::accepted_in_call<F, decltype(detail::as_cast_operand<To, Uses>(detail::into_context<off>(a)))...>;
+    static_cast<void>(accepted::lift::code);
     return detail::into_context<C>(apply_function(f, detail::as_cast_operand<To, Uses>(detail::into_context<off>(a))...));
   }
 }
