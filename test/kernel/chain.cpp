@@ -13,56 +13,49 @@
 
 namespace {
 
+using all_types = std::tuple<float, double>;
 using ebb::chain_use, ebb::dyn, ebb::term;
 
 template <class F, class... T>
 using program_of = ebb::executable<ebb::frozen<ebb::detail::forward_program<F, T...>>>;
 
 /// n elements and their padding to a multiple of 64 bytes in front of a page that nobody may touch, behind some that nobody may change.
+/// The padding is zeros if the array may be written, and shall be so again.
 template <class T>
 struct array {
   static constexpr std::size_t line = 64 / sizeof(T), before = 3 * line;
   std::size_t padding;
   test::guarded<T> memory;
   std::vector<T> model;  // what it should hold
+  T behind;              // what stands in the padding
 
-  array(std::size_t n, std::mt19937_64& next) : padding((line - n % line) % line), memory(before + n + padding), model(n) {
+  array(std::size_t n, std::mt19937_64& next, T pad = T(54321))
+      : padding((line - n % line) % line), memory(before + n + padding), model(n), behind(pad) {
     std::normal_distribution<T> normal;
     for (std::size_t i = 0; i < before; ++i) memory.at_end()[i] = T(12345);
     for (std::size_t i = 0; i < n; ++i) data()[i] = model[i] = next() % 50 == 0 ? T(0) : normal(next);
-    for (std::size_t i = 0; i < padding; ++i) data()[n + i] = T(54321);
+    for (std::size_t i = 0; i < padding; ++i) data()[n + i] = behind;
   }
   T* data() { return memory.at_end() + before; }
 };
 
-/// Steps of either width.
-template <class T>
-struct wide {
-  using element = T;
-  using links = ebb::wide_links<T>;
-  static ebb::chain_word of(const ebb::chain_words& w) { return w.wide; }
+/// So many elements, in narrow steps only or not.
+struct way {
+  std::size_t n;
+  bool is_narrow;
 };
-template <class T>
-struct narrow {
-  using element = T;
-  using links = ebb::narrow_links<T>;
-  static ebb::chain_word of(const ebb::chain_words& w) { return w.narrow; }
-};
-
-using all_widths = std::tuple<wide<float>, wide<double>, narrow<float>, narrow<double>>;
 
 /// A chain that is built, and at each link what the programs compute that are run one after the other.
-template <class Width>
+template <class T>
 class session {
-  using T = typename Width::element;
-  using links = typename Width::links;
+  using wide = ebb::wide_links<T>;
+  using narrow = ebb::narrow_links<T>;
 
  public:
-  explicit session(std::size_t n) : n_(n), next_(n + 1), registers_(n) {}
+  explicit session(const way& w) : n_(w.n), is_narrow_(w.is_narrow), next_(n_ + 1), registers_(n_) {}
 
   int read() { return add_array(chain_use::read); }
   int written() { return add_array(chain_use::written); }
-  int both() { return add_array(chain_use::both); }
   int element() {
     arrays_.push_back(std::make_unique<array<T>>(1, next_));
     return add_place(arrays_.back()->data(), std::nullopt);
@@ -82,14 +75,14 @@ class session {
     return add_place(m, chain_use::mask);
   }
 
-  void load(int p) { built_in(&links::load, p, [](T, T y) { return y; }); }
-  void add(int p) { built_in(&links::add, p, [](T x, T y) { return y + x; }); }
+  void load(int p) { built_in(ebb::chain_word::of(wide::load, narrow::load), p, [](T, T y) { return y; }); }
+  void add(int p) { built_in(ebb::chain_word::of(wide::add, narrow::add), p, [](T x, T y) { return y + x; }); }
   void store(int p) {
-    built_in(&links::store, p, [](T x, T) { return x; });
+    built_in(ebb::chain_word::of(wide::store, narrow::store), p, [](T x, T) { return x; });
     model(p) = registers_;
   }
   void add_store(int p, int to) {
-    built_in(&links::add_store, p, [](T x, T y) { return y + x; });
+    built_in(ebb::chain_word::of(wide::add_store, narrow::add_store), p, [](T x, T y) { return y + x; });
     push_place(to);
     model(to) = registers_;
   }
@@ -100,9 +93,9 @@ class session {
     STATIC_REQUIRE(the_link::fits);
     STATIC_REQUIRE(std::is_same_v<typename the_link::element, T>);
     REQUIRE(static_cast<int>(places.size()) == the_link::places);
-    push_link(Width::of(the_link::first_words()));
+    push_link(the_link::first_word());
     for (int p : places) push_place(p);
-    REQUIRE((code_.end() - the_link::words)->function != nullptr);
+    REQUIRE((code_.end() - the_link::words)->wide != nullptr);
 
     ebb::vec<ebb::extent_list> extents;
     std::vector<void*> in, out;
@@ -121,27 +114,28 @@ class session {
   }
 
   void run() {
-    push_link(ebb::chain_word::of(&links::end));
+    push_link(ebb::chain_word::of(wide::end, narrow::end));
     std::vector<ebb::chain_place> named;
-    const auto name_those = [&](auto... used) {
+    const auto name_those = [&](auto... uses) {
       const std::size_t before = named.size();
       for (std::size_t w = 0; w < code_.size(); ++w)
         if (const int p = place_of_[w]; p >= 0)
-          if (const auto use = use_[static_cast<std::size_t>(p)]; use && ((*use == used) || ...)) named.push_back({static_cast<int>(w), p, *use});
+          if (const auto use = use_[static_cast<std::size_t>(p)]; use && ((*use == uses) || ...)) named.push_back({static_cast<int>(w), p, *use});
       return static_cast<int>(named.size() - before);
     };
-    const int written = name_those(chain_use::written, chain_use::both), read = name_those(chain_use::read, chain_use::mask);
+    const int written = name_those(chain_use::written), read = name_those(chain_use::read, chain_use::mask);
     const int blocks = name_those(chain_use::block);
     const std::size_t arena_bytes = ebb::chain_arena_bytes(static_cast<int>(places_.size()), static_cast<int>(named.size()));
     std::vector<char> memory(arena_bytes + 64 + 8, 'c');
     char* arena = memory.data();
     while (reinterpret_cast<std::uintptr_t>(arena) % 64 != 0) ++arena;
     const std::vector<ebb::chain_word> before = code_;
-    ebb::run_chain<links>(code_.data(), {named.data(), written, read, blocks, static_cast<int>(places_.size())}, n_ * sizeof(T), arena);
+    const ebb::chain_places places{named.data(), written, read, blocks, static_cast<int>(places_.size())};
+    ebb::run_chain<T>(code_.data(), places, n_ * sizeof(T), arena, is_narrow_);
     const auto same = [&](const ebb::chain_word& x, const ebb::chain_word& y) {
       const int p = place_of_[static_cast<std::size_t>(&x - code_.data())];
       const bool is_block = p >= 0 && use_[static_cast<std::size_t>(p)] == chain_use::block;
-      return x.function == y.function && (is_block || x.base == y.base);
+      return x.wide == y.wide && x.narrow == y.narrow && (is_block || x.base == y.base);
     };
     CHECK(std::equal(code_.begin(), code_.end(), before.begin(), same));
     CHECK(arena[arena_bytes] == 'c');
@@ -153,7 +147,7 @@ class session {
         CAPTURE(i);
         REQUIRE(test::same_bits(a->data()[i], a->model[i]));
       }
-      for (std::size_t i = 0; i < a->padding; ++i) REQUIRE(a->data()[a->model.size() + i] == T(54321));
+      for (std::size_t i = 0; i < a->padding; ++i) REQUIRE(a->data()[a->model.size() + i] == a->behind);
     }
   }
   const std::vector<T>& model_of(int p) { return model(p); }
@@ -161,7 +155,7 @@ class session {
  private:
   bool is_block(const std::unique_ptr<array<T>>& a) const { return use_[static_cast<std::size_t>(&a - arrays_.data())] == chain_use::block; }
   int add_array(chain_use use) {
-    arrays_.push_back(std::make_unique<array<T>>(n_, next_));
+    arrays_.push_back(std::make_unique<array<T>>(n_, next_, use == chain_use::written ? T(0) : T(54321)));
     return add_place(arrays_.back()->data(), use);
   }
   int add_place(void* p, std::optional<chain_use> use) {
@@ -183,14 +177,15 @@ class session {
     place_of_.back() = p;
   }
   std::vector<T>& model(int p) { return arrays_[static_cast<std::size_t>(p)]->model; }
-  void built_in(auto f, int p, T (*value)(T, T)) {
-    push_link(ebb::chain_word::of(f));
+  void built_in(const ebb::chain_word& w, int p, T (*value)(T, T)) {
+    push_link(w);
     push_place(p);
     const std::vector<T>& y = model(p);
     for (std::size_t i = 0; i < n_; ++i) registers_[i] = value(registers_[i], y.size() == n_ ? y[i] : y.empty() ? T(0) : y[0]);
   }
 
   std::size_t n_;
+  bool is_narrow_;
   std::mt19937_64 next_;
   std::vector<T> registers_;
   std::vector<std::unique_ptr<array<T>>> arrays_;
@@ -229,49 +224,50 @@ struct on_arrays<F, T, 3> { using type = program_of<F<T>, term<T, dyn>, term<T, 
 template <template <class> class F, class T, int Arguments>
 using arrays_to = typename on_arrays<F, T, Arguments>::type;
 
-/// Lengths around whole steps; wide ones are for arrays of one at least.
-template <class Width>
-std::vector<std::size_t> sizes_for() {
+/// Lengths around whole steps, with all that may be left behind them; wide ones are for arrays of one at least.
+template <class T>
+std::vector<way> all_ways() {
   std::vector<std::size_t> sizes{0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 1000, 4096 + 3};
-  std::erase_if(sizes, [](std::size_t n) {
-    const std::size_t bytes = n * sizeof(typename Width::element);
-    return bytes > 0 && bytes < ebb::chain_bytes && std::is_same_v<Width, wide<typename Width::element>>;
-  });
-  return sizes;
+  for (std::size_t n = 130; n < 400; n += 13) sizes.push_back(n);
+  std::vector<way> ways;
+  for (const std::size_t n : sizes)
+    for (const bool is_narrow : {true, false})
+      if (is_narrow || n * sizeof(T) >= ebb::chain_bytes) ways.push_back({n, is_narrow});
+  return ways;
 }
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a chain of one program", "", all_widths) {
-  for (const std::size_t n : sizes_for<TestType>()) {
-    session<TestType> s(n);
+TEMPLATE_LIST_TEST_CASE("a chain of one program", "", all_types) {
+  for (const way& w : all_ways<TestType>()) {
+    session<TestType> s(w);
     s.load(s.read());
-    s.template link<arrays_to<tanh_backward, typename TestType::element, 2>, 0, 0>({s.read()});
+    s.template link<arrays_to<tanh_backward, TestType, 2>, 0, 0>({s.read()});
     s.store(s.written());
     s.run();
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("nothing arrives, nothing leaves", "", all_widths) {
-  for (const std::size_t n : sizes_for<TestType>()) {
-    session<TestType> s(n);
+TEMPLATE_LIST_TEST_CASE("nothing arrives, nothing leaves", "", all_types) {
+  for (const way& w : all_ways<TestType>()) {
+    session<TestType> s(w);
     const int y = s.written();
-    s.template link<arrays_to<times, typename TestType::element, 2>, -1, 0>({s.read(), s.read()});
-    s.template link<arrays_to<times, typename TestType::element, 2>, 1, -1>({s.read(), y});  // the registers keep what they hold
+    s.template link<arrays_to<times, TestType, 2>, -1, 0>({s.read(), s.read()});
+    s.template link<arrays_to<times, TestType, 2>, 1, -1>({s.read(), y});  // the registers keep what they hold
     s.store(s.written());
-    s.template link<arrays_to<times, typename TestType::element, 2>, -1, -1>({y, y, s.written()});
+    s.template link<arrays_to<times, TestType, 2>, -1, -1>({y, y, s.written()});
     s.run();
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a backward to a gradient that there is, against a plain loop", "", all_widths) {
-  using T = typename TestType::element;
-  for (const std::size_t n : sizes_for<TestType>())
+TEMPLATE_LIST_TEST_CASE("a backward to a gradient that there is, against a plain loop", "", all_types) {
+  using T = TestType;
+  for (const way& w : all_ways<TestType>())
     for (const bool hook : {false, true}) {
-      session<TestType> s(n);
-      const int seed = s.read(), outer = s.read(), factor = s.read(), inner = s.read(), grad = s.both();
+      session<TestType> s(w);
+      const int seed = s.read(), outer = s.read(), factor = s.read(), inner = s.read(), grad = s.written();
       std::vector<T> expected = s.model_of(grad);
-      for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t i = 0; i < w.n; ++i) {
         const T y = s.model_of(outer)[i], x = s.model_of(inner)[i];
         T g = s.model_of(seed)[i] * (T(1) - y * y) * s.model_of(factor)[i];
         if (hook) g = g + T(10);
@@ -284,15 +280,15 @@ TEMPLATE_LIST_TEST_CASE("a backward to a gradient that there is, against a plain
       s.template link<arrays_to<tanh_backward, T, 2>, 0, 0>({inner});
       s.add_store(grad, grad);
       s.run();
-      for (std::size_t i = 0; i < n; ++i) REQUIRE(test::same_bits(expected[i], s.model_of(grad)[i]));
+      for (std::size_t i = 0; i < w.n; ++i) REQUIRE(test::same_bits(expected[i], s.model_of(grad)[i]));
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("second results, blocks, and gradients that come together", "", all_widths) {
-  using T = typename TestType::element;
-  for (const std::size_t n : sizes_for<TestType>()) {
-    session<TestType> s(n);
-    const int left = s.block(), right = s.block(), grad = s.both();
+TEMPLATE_LIST_TEST_CASE("second results, blocks, and gradients that come together", "", all_types) {
+  using T = TestType;
+  for (const way& w : all_ways<TestType>()) {
+    session<TestType> s(w);
+    const int left = s.block(), right = s.block(), grad = s.written();
     s.load(s.read());
     s.store(left);
     s.template link<arrays_to<product_backward, T, 3>, 0, 0>({s.read(), s.read(), right});
@@ -309,11 +305,11 @@ TEMPLATE_LIST_TEST_CASE("second results, blocks, and gradients that come togethe
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("one element for all, and programs too large to be written out", "", all_widths) {
-  using T = typename TestType::element;
+TEMPLATE_LIST_TEST_CASE("one element for all, and programs too large to be written out", "", all_types) {
+  using T = TestType;
   using scaled = program_of<times<T>, term<T, dyn>, term<T>>;
-  for (const std::size_t n : sizes_for<TestType>()) {
-    session<TestType> s(n);
+  for (const way& w : all_ways<TestType>()) {
+    session<TestType> s(w);
     s.load(s.read());
     s.template link<scaled, 0, 0>({s.element()});
     s.template link<arrays_to<soft, T, 2>, 0, 1>({s.read(), s.written()});
@@ -323,11 +319,11 @@ TEMPLATE_LIST_TEST_CASE("one element for all, and programs too large to be writt
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("masks, of one byte an element", "", all_widths) {
-  using T = typename TestType::element;
+TEMPLATE_LIST_TEST_CASE("masks, of one byte an element", "", all_types) {
+  using T = TestType;
   using selected = program_of<masked<T>, term<bool, dyn>, term<T, dyn>, term<T, dyn>>;
-  for (const std::size_t n : sizes_for<TestType>()) {
-    session<TestType> s(n);
+  for (const way& w : all_ways<TestType>()) {
+    session<TestType> s(w);
     s.load(s.read());
     const int m = s.mask();
     s.template link<selected, 1, 0>({m, s.read(), s.written()});

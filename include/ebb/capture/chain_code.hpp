@@ -19,14 +19,8 @@ struct chain_program {
     int word = -1;  // the first that names it
   };
 
-  /// The same words for steps of either width, and what runs them. They do not know yet where anything stands.
-  struct width {
-    vec<chain_word> code;
-    decltype(&run_chain<wide_links<float>>) run = nullptr;
-  };
-
   dtype type = dtype::f32;
-  width wide, narrow;
+  vec<chain_word> code;  // which does not know yet where anything stands
   vec<int> place_of;  // each word's, or -1
   vec<place> places;
   vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
@@ -59,32 +53,28 @@ class chain_writer {
       else emit_add(s);
     }
     word(end);
-    const bool is_double = p_.type == dtype::f64;
-    p_.wide.run = is_double ? run_chain<wide_links<double>> : run_chain<wide_links<float>>;
-    p_.narrow.run = is_double ? run_chain<narrow_links<double>> : run_chain<narrow_links<float>>;
   }
 
  private:
   using place_kind = chain_program::place::kind;
 
   enum builtin { load, plus, store, plus_store, end };
-  template <class Links>
+  template <class T>
   static chain_word word_of(builtin which) {
-    constexpr std::array all{Links::load, Links::add, Links::store, Links::add_store, Links::end};
-    return chain_word::of(all[which]);
+    using w = wide_links<T>;
+    using n = narrow_links<T>;
+    const std::array all{chain_word::of(w::load, n::load), chain_word::of(w::add, n::add), chain_word::of(w::store, n::store),
+                         chain_word::of(w::add_store, n::add_store), chain_word::of(w::end, n::end)};
+    return all[which];
   }
-  void word(const chain_words& w) {
-    p_.wide.code.push(w.wide);
-    p_.narrow.code.push(w.narrow);
+  void word(const chain_word& w) {
+    p_.code.push(w);
     p_.place_of.push(-1);
   }
-  void word(builtin which) {
-    if (p_.type == dtype::f64) word({word_of<wide_links<double>>(which), word_of<narrow_links<double>>(which)});
-    else word({word_of<wide_links<float>>(which), word_of<narrow_links<float>>(which)});
-  }
+  void word(builtin which) { word(p_.type == dtype::f64 ? word_of<double>(which) : word_of<float>(which)); }
   /// The next place of the last link.
   void place_word(int number) {
-    if (p_.place_of.back() >= 0) word(chain_words());
+    if (p_.place_of.back() >= 0) word(chain_word());
     const int at = p_.place_of.size() - 1;
     p_.place_of[at] = number;
     if (int& first = p_.places[number].word; first < 0) first = at;

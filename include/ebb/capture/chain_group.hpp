@@ -59,18 +59,16 @@ class chain_group : public merged_group {
   bool run_program(backward_pass& pass, group_scratch& s) override {
     walk& w = pass.vertices();
     std::size_t bytes = 0;
-    chain_program::width* steps = nullptr;
+    chain_word* const code = p_.code.data();
     if (is_plain_ && finds_arrays()) {
       bytes = array_at(w, arrays_[0].from).bytes();
-      steps = &steps_for(bytes);
       for (const reading& a : arrays_) {
         const storage& x = array_at(w, a.from);
         if (!x.data() || x.bytes() != bytes) return false;  // nothing to do, or not the time for it
-        steps->code[a.word].stand_at(x.data());
+        code[a.word].stand_at(x.data());
       }
-    } else if (!(steps = read_arguments(w, s, bytes))) return false;
+    } else if (!read_arguments(w, s, bytes)) return false;
     if (bytes < pays_from_) return false;
-    chain_word* const code = steps->code.data();
     s.results.extend(interface_.results.size());
     for (const making& m : made_) {
       const storage* to = m.over >= 0 ? &argument(w, s, m.over) : nullptr;
@@ -78,16 +76,14 @@ class chain_group : public merged_group {
       if (m.word >= 0) code[m.word].stand_at(to->data());
     }
     for (const auto& [word, first] : same_) code[word].base = code[first].base;
-    steps->run(code, all_places_, bytes, s.arena.take(arena_));
+    const bool is_narrow = takes_narrow_steps(bytes, all_places_.arrays());
+    (p_.type == dtype::f64 ? run_chain<double> : run_chain<float>)(code, all_places_, bytes, s.arena.take(arena_), is_narrow);
     return true;
   }
-  EBB_INLINE chain_program::width& steps_for(std::size_t bytes) {
-    return takes_narrow_steps(bytes, all_places_.arrays()) ? p_.narrow : p_.wide;
-  }
-  /// The steps, which know then where their arguments stand; null if lengths do not agree.
-  [[gnu::noinline]] chain_program::width* read_arguments(walk& w, group_scratch& s, std::size_t& bytes) {
+  /// The code, which knows then where its arguments stand. False if lengths do not agree.
+  [[gnu::noinline]] bool read_arguments(walk& w, group_scratch& s, std::size_t& bytes) {
     const bool finds = finds_arrays();
-    if (!finds && !find_arguments(w, s)) return nullptr;
+    if (!finds && !find_arguments(w, s)) return false;
     const auto stands = [&](const reading& a) { return finds ? group_source(&array_at(w, a.from)) : s.from[a.number]; };
     const auto length = [&](const std::pair<int, int>& e) {
       return extents_of(*w.at(e.first).at, static_cast<std::uint32_t>(e.second)).volume() * size_;
@@ -95,23 +91,22 @@ class chain_group : public merged_group {
     if (!arrays_.empty()) bytes = stands(arrays_[0]).bytes();
     else if (!masks_.empty()) bytes = stands(masks_[0]).bytes() * size_;
     else if (!p_.extents.empty()) bytes = length(p_.extents[0]);
-    else return nullptr;
-    chain_program::width& steps = steps_for(bytes);
+    else return false;
     const auto take = [&](const vec<reading>& list, auto&& fits) {
       for (const reading& a : list) {
         const group_source x = stands(a);
         if (!fits(x)) return false;
-        steps.code[a.word].stand_at(x.data());
+        p_.code[a.word].stand_at(x.data());
       }
       return true;
     };
     if (!take(arrays_, [&](const group_source& x) { return x.bytes() == bytes; }) ||
         !take(elements_, [&](const group_source& x) { return x.is_bound() || x.bytes() == size_; }) ||
         !take(masks_, [&](const group_source& x) { return x.bytes() * size_ == bytes; }))
-      return nullptr;
+      return false;
     for (const auto& e : p_.extents)
-      if (length(e) != bytes) return nullptr;
-    return &steps;
+      if (length(e) != bytes) return false;
+    return true;
   }
 
   chain_program p_;

@@ -9,7 +9,7 @@
 namespace ebb::inline EBB_ABI {
 
 struct chainable {
-  chain_words (*link)() = nullptr;  // null: it is none
+  chain_word (*link)() = nullptr;  // null: it is none
   dtype type = dtype::f32;
   std::ptrdiff_t length = -1;  // of its loop, where that is known beforehand
   int arguments = 0, results = 0;
@@ -30,12 +30,12 @@ constexpr chainable as_chainable() {
       if (chain_link<P, Primary, 0>::is_element(i)) c.elements |= std::uint64_t{1} << b.number;
     }
     if constexpr (chain_link<P, Primary, 0>::fits) {
-      c.link = chain_link<P, Primary, 0>::first_words;
+      c.link = chain_link<P, Primary, 0>::first_word;
       c.type = dtype_of<typename chain_link<P, Primary, 0>::element>;
       c.length = chain_link<P, Primary, 0>::length();
       c.primary = Primary;
     } else if constexpr (chain_link<P, -1, 0>::fits) {
-      c.link = chain_link<P, -1, 0>::first_words;
+      c.link = chain_link<P, -1, 0>::first_word;
       c.type = dtype_of<typename chain_link<P, -1, 0>::element>;
       c.length = chain_link<P, -1, 0>::length();
     }

@@ -7,9 +7,9 @@
 // System V ABI passes up to eight vectors in registers. So a gradient that runs through ten segments is neither stored nor loaded on its
 // way, although nobody compiled the ten together. The loop over the elements stands outside: where calls are not made jumps (g++ below
 // -O2, sanitizers) the stack is as deep as the chain is long, not as the arrays are.
-// A wide step takes all eight, so that a jump is paid for once in eight. A narrow one takes a line of each array. It reads short arrays
-// where they stand; and those that no cache holds in the order that memory likes: a line of each in turn, where eight of one and then
-// eight of the next take a fifth longer, in a loop written by hand too.
+// A wide step takes all eight, so that a jump is paid for once in eight. A narrow one takes a line of each array. It is for short arrays,
+// for the last lines of longer ones, and for those that no cache holds, which it reads in the order that memory likes: a line of each in
+// turn, where eight of one and then eight of the next take a fifth longer, in a loop written by hand too. So a word has both functions.
 // Places stand in the code, which who runs it writes, and blocks are moved along with the arrays: what a link loads beside its elements it
 // loads in their place, and looking up places in a table took a sixth of a step.
 // Arrays are read in rising order, from one register to the next: falling addresses spoil the hardware's prefetch. g++ evaluates a call's
@@ -39,28 +39,27 @@ constexpr bool takes_narrow_steps(std::size_t bytes, int arrays) {
   return bytes < chain_bytes || (arrays >= 4 && bytes * static_cast<std::size_t>(arrays) >= far);
 }
 
-/// A link's function and its first place, or a further place of the link before. A place is an array, of which a step that begins i bytes
+/// A link's functions and its first place, or a further place of the link before. A place is an array, of which a step that begins i bytes
 /// behind the first element has what stands at base + i; or a block, which holds a value of one step for links that come later; or one
 /// element, which is read for all of them.
 struct chain_word {
-  void (*function)() = nullptr;
+  using function = void (*)();
+  function wide = nullptr, narrow = nullptr;
   std::uintptr_t base = 0;
 
-  template <class... A>
-  static chain_word of(void (*f)(A...)) { return {reinterpret_cast<void (*)()>(f)}; }
+  template <class... W, class... N>
+  static chain_word of(void (*wide)(W...), void (*narrow)(N...)) {
+    return {reinterpret_cast<function>(wide), reinterpret_cast<function>(narrow)};
+  }
 
   /// So that the step that begins i bytes behind the first element finds p.
   void stand_at(const void* p, std::size_t i = 0) { base = reinterpret_cast<std::uintptr_t>(p) - i; }
   EBB_INLINE char* at(std::size_t i) const { return reinterpret_cast<char*>(base + i); }
 };
 
-/// A link's first word in chains of either width.
-struct chain_words {
-  chain_word wide, narrow;
-};
-
-/// How a chain uses a place. Masks are read, one byte for each of the others' elements; single elements are none of those.
-enum class chain_use : std::uint8_t { read, written, both, mask, block };
+/// How a chain uses a place. What is written may be read, too; masks are read, one byte for each of the others' elements; single elements
+/// are none of those.
+enum class chain_use : std::uint8_t { read, written, mask, block };
 
 /// A word that names an array or a block: which one that is, and how they use it.
 struct chain_place {
@@ -117,7 +116,9 @@ class chain_code<T, std::index_sequence<I...>> {
   static constexpr std::size_t bytes = sizeof...(I) * simd::register_bytes;
 
   /// The function of the link whose first word it is.
-  static EBB_INLINE function link(const chain_word& w) { return reinterpret_cast<function>(w.function); }
+  static EBB_INLINE function link(const chain_word& w) {
+    return reinterpret_cast<function>(sizeof...(I) == chain_registers ? w.wide : w.narrow);
+  }
 
   /// Registers = place.
   static void load(const chain_word* at, std::size_t i, vector_at<I>...) {
@@ -185,24 +186,28 @@ EBB_INLINE void place_blocks(chain_word* code, const chain_places& places, char*
     code[p->word].stand_at(arena.block(p->number), i);
 }
 
-/// The elements behind all whole steps, of arrays that are no shorter than one. The step ends where the padding does, so that it is
-/// aligned; what it writes goes to blocks, of which only those elements are taken.
+/// Steps from one byte to another.
 template <class Links>
-EBB_INLINE void run_last_step(chain_word* code, const chain_places& places, std::size_t whole, std::size_t bytes, char* memory) {
+EBB_INLINE void run_steps(chain_word* code, const chain_places& places, std::size_t from, std::size_t to, char* memory) {
+  if (places.blocks == 0) {
+    for (std::size_t i = from; i != to; i += Links::bytes) Links::run(code, i);
+    return;
+  }
+  place_blocks(code, places, memory, from);
+  for (std::size_t i = from; i != to; i += Links::bytes) {
+    Links::run(code, i);
+    for (int b = 0; b < places.blocks; ++b) code[places.first[places.arrays() + b].word].base -= Links::bytes;
+  }
+}
+
+/// f(line, its copy) for lines of all arrays that are written, from one byte to another.
+EBB_INLINE void each_written_line(const chain_word* code, const chain_places& places, std::size_t from, std::size_t to, char* memory,
+                                  auto&& f) {
   const chain_arena arena(memory, places);
-  const std::size_t first = padded_bytes(bytes) - Links::bytes;
   for (int w = 0; w < places.written; ++w) {
     const chain_place& p = places.first[w];
-    char* const from = arena.original[w] = code[p.word].at(0);
-    code[p.word].stand_at(arena.block(p.number), first);
-    if (p.use == chain_use::both) std::memcpy(arena.block(p.number), from + first, Links::bytes);
-  }
-  place_blocks(code, places, memory, first);
-  Links::run(code, first);
-  for (int w = 0; w < places.written; ++w) {
-    chain_word& word = code[places.first[w].word];
-    std::memcpy(arena.original[w] + whole, word.at(whole), bytes - whole);
-    word.stand_at(arena.original[w]);
+    char *const at = code[p.word].at(0), *copy = arena.block(p.number);
+    for (std::size_t i = from; i < to; i += 64, copy += 64) f(at + i, copy);
   }
 }
 
@@ -217,7 +222,6 @@ template <class Links>
     char* const block = arena.block(p.number);
     const char* const from = arena.original[a] = code[p.word].at(0);
     code[p.word].stand_at(block);
-    if (p.use == chain_use::written) continue;
     std::memcpy(block, from, of(p.use, step));
     std::memset(block + of(p.use, step), 0, of(p.use, Links::bytes - step));
   }
@@ -230,27 +234,49 @@ template <class Links>
   }
 }
 
+/// Wide steps up to one byte, narrow ones up to another; if that is not the end, one more of so many bytes, which ends there. What wide
+/// steps leave takes narrow ones if it is little, else a wide one.
+struct chain_steps {
+  std::size_t wide, narrow, last, end;
+
+  template <class T>
+  static constexpr chain_steps of(std::size_t bytes, bool is_narrow) {
+    const std::size_t end = padded_bytes(bytes), left = is_narrow ? end : end % chain_bytes;
+    const std::size_t last = is_narrow || left <= chain_bytes / 2 ? narrow_links<T>::bytes : chain_bytes;
+    return {end - left, end - left % last, last, end};
+  }
+};
+
 }  // namespace detail
 
-/// Runs a chain of such links on so many bytes: wide ones on one step at least, or on nothing. Arrays, whose words know where they stand,
-/// are as storage has them: aligned to 64 and readable, not written, to the next multiple of 64. An array that is written is one number
-/// only, or one that is read and one that is written by a link that reads it first; no link reads in it what an earlier one wrote by
-/// another number. The arena, chain_arena_bytes(...) aligned to 64, holds the blocks, and copies for the last step.
-template <class Links>
-[[gnu::noinline]] void run_chain(chain_word* code, const chain_places& places, std::size_t bytes, char* memory) {
-  const std::size_t whole = bytes / Links::bytes * Links::bytes;
-  if (places.blocks == 0)
-    for (std::size_t i = 0; i != whole; i += Links::bytes) Links::run(code, i);
-  else {
-    detail::place_blocks(code, places, memory, 0);
-    for (std::size_t i = 0; i != whole; i += Links::bytes) {
-      Links::run(code, i);
-      for (int b = 0; b < places.blocks; ++b) code[places.first[places.arrays() + b].word].base -= Links::bytes;
+/// Runs a chain of links for elements T on so many bytes, in narrow steps only or, from chain_bytes on, in wide ones. Arrays, whose words
+/// know where they stand, are as storage has them: aligned to 64 and padded to the next multiple of 64, with zeros if they are written. An
+/// array that is written is one number only, or one that is read and one that is written by a link that reads it first; no link reads in
+/// it what an earlier one wrote by another number. The arena, chain_arena_bytes(...) aligned to 64, holds the blocks, and copies.
+template <class T>
+[[gnu::noinline]] void run_chain(chain_word* code, const chain_places& places, std::size_t bytes, char* memory, bool is_narrow) {
+  using wide = wide_links<T>;
+  using narrow = narrow_links<T>;
+  const auto steps = detail::chain_steps::of<T>(bytes, is_narrow);
+  if (steps.end < narrow::bytes) {
+    if constexpr (narrow::bytes > 64)
+      if (bytes != 0) detail::run_short<narrow>(code, places, bytes, memory);
+  } else {
+    // The last step may read what it writes, and finds there what the one before has found.
+    const bool is_even = steps.narrow == steps.end;
+    const std::size_t last = steps.end - steps.last;
+    const auto keep = [](char* line, char* copy) EBB_LAMBDA { std::memcpy(copy, line, 64); };
+    const auto put_back = [](char* line, char* copy) EBB_LAMBDA { std::memcpy(line, copy, 64); };
+    if (!is_even) detail::each_written_line(code, places, last, steps.narrow, memory, keep);
+    detail::run_steps<wide>(code, places, 0, steps.wide, memory);
+    detail::run_steps<narrow>(code, places, steps.wide, steps.narrow, memory);
+    if (!is_even) {
+      detail::each_written_line(code, places, last, steps.narrow, memory, put_back);
+      detail::place_blocks(code, places, memory, last);
+      steps.last == wide::bytes ? wide::run(code, last) : narrow::run(code, last);
     }
-  }
-  if (whole != bytes) {
-    if (detail::padded_bytes(bytes) >= Links::bytes) detail::run_last_step<Links>(code, places, whole, bytes, memory);
-    else if constexpr (Links::bytes < chain_bytes) detail::run_short<Links>(code, places, bytes, memory);
+    for (int w = 0; steps.end != bytes && w < places.written; ++w)
+      std::memset(code[places.first[w].word].at(bytes), 0, steps.end - bytes);
   }
 #if defined(__AVX__)
   _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business

@@ -120,12 +120,15 @@ class chain_link {
     EBB_TAIL_CALL return Links::link(at[words])(at + words, i, x[I]...);
   }
   template <class Links, std::size_t... I>
-  static chain_word word(std::index_sequence<I...>) { return chain_word::of(run<Links, I...>); }
+  static constexpr auto function(std::index_sequence<I...>) {
+    return run<Links, I...>;
+  }
 
  public:
-  static chain_words first_words() {
-    return {word<wide_links<element>>(std::make_index_sequence<chain_registers>()),
-            word<narrow_links<element>>(std::make_index_sequence<narrow_chain_registers<element>>())};
+  /// Its functions, and a place that stands nowhere yet.
+  static chain_word first_word() {
+    return chain_word::of(function<wide_links<element>>(std::make_index_sequence<chain_registers>()),
+                          function<narrow_links<element>>(std::make_index_sequence<narrow_chain_registers<element>>()));
   }
 };
 
