@@ -8,6 +8,7 @@
 
 #include <any>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -255,4 +256,36 @@ TEST_CASE("neighbours whose lengths are known to differ are two chains") {
   CHECK(plan_of([&] { (decay(v) + decay(w)).backward(); }).groups == 2);
   CHECK(v.grad().value() == ebb::tensor<float, 6, 4>::full(0.5f));
   CHECK(w.grad().value() == ebb::tensor<float, 3, 4>::full(0.75f));
+}
+
+namespace {
+
+/// Doubles; its operand gets no gradient in steps with an odd number.
+struct every_other_time {
+  int step;
+  vector forward(const vector& x) const { return vector::generate([&](std::size_t i) { return 2 * x(i); }, x.size()); }
+  std::optional<vector> backward(const vector& g) const {
+    if (step % 2) return {};
+    return vector::generate([&](std::size_t i) { return 2 * g(i); }, g.size());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a leaf that does not always get a gradient from the function before it") {
+  const auto gradient_after = [](int steps) {
+    const vector_variable v(vector{3, -1, 0.5f});
+    v.register_hook([](auto g) { return g + 1; });
+    v.register_hook([](auto g) { return g * 3; });
+    for (int step = 0; step < steps; ++step) total(ebb::apply(every_other_time{step}, v)).backward();
+    return v.grad().value();
+  };
+  const vector one_step{3 * (24 + 1), 3 * (-8 + 1), 3 * (4 + 1)};
+  CHECK(plan_of([&] { CHECK(gradient_after(1) == one_step); }).groups == 1);
+  const ca::enable on;
+  for (int steps = 1; steps < 7; ++steps) {
+    INFO(steps << " steps");
+    const float times = static_cast<float>((steps + 1) / 2);
+    CHECK(gradient_after(steps) == vector{times * one_step(0), times * one_step(1), times * one_step(2)});
+  }
 }
