@@ -225,6 +225,28 @@ TEST_CASE("what hooks of nodes give is what goes on; what is retained and what i
   CHECK(in_order(graphs, {"call_hook_add = add aot", "7.0", "return call_hook_add\n"}));
 }
 
+TEST_CASE("no two graphs have one name, until all begins anew") {
+  static std::string names;
+  names.clear();
+  const auto capture = [](const char* name) {
+    const ca::enable on({.compiler = [](const ebb::captured_graph& g) {
+      names += g.name() + "\n";
+      return ebb::backend::merge;
+    }});
+    ca::clear_cache();
+    total(hyperbolic(named(name))).backward();
+  };
+  ca::reset();
+  capture("x");
+  ebb::clear_counters();
+  capture("y");
+  CHECK(ebb::counters().compiled_autograd.captures == 1);
+  ca::reset();
+  capture("z");
+  CHECK(names == "CompiledAutograd0\nCompiledAutograd1\nCompiledAutograd0\n");
+  ca::reset();
+}
+
 TEST_CASE("a graph as dot has each of its equations in the cluster of its node") {
   static std::string dot, name;
   ca::reset();

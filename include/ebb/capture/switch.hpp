@@ -16,6 +16,9 @@
 
 #include "../base/log.hpp"
 
+#include <atomic>
+#include <cstdint>
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
@@ -40,9 +43,13 @@ inline bool has_one_order(backward_pass& pass) {
 /// Whether somebody listens to why a graph is captured: that takes longer than capturing it.
 inline bool is_heard(const capturing_engine& e) { return e.tells_reasons && logs(log_topic::compiled_autograd_verbose); }
 
+/// What graphs are named by: with the counter of captures, which can be cleared, a name would come twice.
+inline constinit std::atomic<std::uint64_t> captured_so_far = 0;
+
 /// A graph that has just been captured is shown to who wants to see it. Returns whether it is to be merged.
 [[gnu::noinline]] inline bool show(const capturing_engine& e, const recording& key, backward_pass& pass) {
-  const std::uint64_t number = counting().captures.fetch_add(1, std::memory_order_relaxed);
+  counting().captures.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t number = captured_so_far.fetch_add(1, std::memory_order_relaxed);
   const bool is_logged = logs(log_topic::compiled_autograd) || logs(log_topic::aot) || logs(log_topic::plan);
   if (!e.options.compiler && !is_logged) return true;
   const captured_graph g(key, pass, number);
@@ -186,6 +193,7 @@ inline void reset() {
   clear_cache();
   set_cache_limit(capture_cache::default_limit);
   clear_counters();
+  detail::captured_so_far = 0;
 }
 
 }  // namespace compiled_autograd
