@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# test/readme.sh — the code that README.md shows is the code of three examples, which are compiled and run.
+# test/readme.sh — the code that README.md shows is the code of four examples, which are compiled and run.
 # SPDX-License-Identifier: BSL-1.0
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 number=0
-for example in readme readme_tape readme_autocast; do
+for example in readme readme_params readme_tape readme_autocast; do
   number=$((number + 1))
   shown=$(awk -v wanted=$number '/^```cpp$/ { ++n; inside = 1; next } /^```$/ { inside = 0 } inside && n == wanted' README.md)
   [ -n "$shown" ] || { echo "README.md shows no code of examples/$example"; exit 1; }

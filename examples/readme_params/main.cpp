@@ -1,0 +1,24 @@
+// examples/readme_params/main.cpp — the code of README.md for parameters in a struct.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+#include <iostream>
+
+template <template <class, std::size_t...> class Array>          // plane<ebb::tensor> holds arrays, a traced function gets plane<ebb::term>
+struct plane {
+  using vector = Array<float, 2>;
+  using number = Array<float>;
+  BOOST_HANA_DEFINE_STRUCT(plane, (vector, slope), (number, height));
+};
+
+constexpr auto loss = [](auto p, auto x, auto y) { return ebb::mse(ebb::matmul(x, p.slope) + p.height, y); };
+
+int main() {
+  const ebb::tensor<float, 4, 2> x{{0, 0}, {1, 0}, {0, 1}, {1, 1}};
+  const ebb::tensor<float, 4> y{1, 3, 0, 2};
+  plane<ebb::tensor> p, d;
+  for (int step = 0; step < 100; ++step) {
+    ebb::grad(loss)(ebb::into(d), p, x, y);                      // a struct in, the same struct of gradients out: here into d, in place
+    ebb::each_leaf([](auto& v, const auto& g) { v -= 0.5f * g; }, p, d);
+  }
+  std::cout << p.slope << '\n' << p.height << '\n';
+}
