@@ -177,3 +177,18 @@ TEST_CASE("an update is shown as the rule's own equations and an assignment") {
   ebb::set_log_sink(sink);
   ca::reset();
 }
+
+TEST_CASE("a version counts what wrote the value, as node by node") {
+  const auto version_after = [](bool captured) {
+    const var x(ramp<float>(9, 1, 0.25));
+    x.register_post_accumulate_grad_hook([](auto p, auto g) { return p - g * 0.5; });
+    x.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(p, g * 0.5); });
+    x.register_post_accumulate_grad_hook([](auto p, auto g) { return p - g * 0.25; });
+    const auto kept = ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.9}, x);
+    for (int step = 0; step < 4; ++step)
+      ebb::backward(bent(x, x), {.seeds = {ramp<float>(9, 1, 0)}, .compiled_autograd = captured});
+    return x.version();
+  };
+  CHECK(version_after(false) == 12);  // three of the four hooks, in each of four steps: one leaves the value as it is
+  CHECK(version_after(true) == version_after(false));
+}

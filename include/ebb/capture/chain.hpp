@@ -240,7 +240,7 @@ class chain_builder {
     for (int h = 0; h < key.hook_count && g >= 0; ++h)
       if (const hook_key& hook = r_.hook_at(key.hooks + h); hook.kind == hook_kind::post_accumulate) {
         update(l, h, *hook.program, p, g);
-        interface_.updates.push({l, h, behind});
+        interface_.updates.push({l, h, behind, hook.program->writes_value});
       }
     if (p >= 0 && values_[p].argument < 0) give_over(parameter, p, parameter);
     if (g < 0) interface_.cleared.push(l);

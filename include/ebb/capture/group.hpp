@@ -323,10 +323,7 @@ inline void merged_group::publish(backward_pass& pass, group_scratch& s) {
     visit& v = w.at(to.at);
     switch (to.is) {
       case capture_place::kind::state: put(hook_of(*v.at, to.number)->states()[to.value], out[r], stays); break;
-      case capture_place::kind::leaf_value:
-        put(static_cast<leaf&>(*v.at).value, out[r], stays);
-        static_cast<leaf&>(*v.at).version.fetch_add(1, std::memory_order_relaxed);
-        break;
+      case capture_place::kind::leaf_value: put(static_cast<leaf&>(*v.at).value, out[r], stays); break;
       case capture_place::kind::slot: put(slots[v.first + to.number], out[r], false); break;
       case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r], false); break;
       case capture_place::kind::retained:  // another thread may have come first
@@ -343,7 +340,11 @@ inline void merged_group::publish(backward_pass& pass, group_scratch& s) {
     leaf_at(w, l).grad = slots[v.first] = {};
     v.waiting = -1;
   }
-  for (const group_interface::update& u : interface_.updates) hook_of(leaf_at(w, u.leaf), u.hook)->note_update();
+  for (const group_interface::update& u : interface_.updates) {
+    leaf& l = leaf_at(w, u.leaf);
+    l.version.fetch_add(u.writes_value, std::memory_order_relaxed);
+    hook_of(l, u.hook)->note_update();
+  }
   if (!pass.options().retain_graph)
     for (const visit *v = &w.at(first_), *end = v + (last_ - first_); v != end; ++v) release_saved(static_cast<node&>(*v->at));
 }

@@ -29,6 +29,7 @@ struct group_interface {
   /// A hook that updates its leaf when node `behind` has run.
   struct update {
     int leaf, hook, behind;
+    bool writes_value;
   };
   vec<capture_place> arguments;
   vec<result> results;
