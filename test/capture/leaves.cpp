@@ -230,6 +230,28 @@ TEST_CASE("hooks of all kinds on the weights and the bias, at random: the same b
   }
 }
 
+TEST_CASE("one captured backward does leaves of any length") {
+  const auto gradient = [](bool captured, std::size_t n) {
+    matrix_variable w(ramp(n, 3, -1, 0.0625));
+    vector_variable b(vector::full(0.5f, n));
+    w.register_hook(clip);
+    b.register_hook(clip);
+    w.set_grad(w.value());
+    b.set_grad(b.value());
+    ebb::backward(total(layer(ramp(2, 3, 2, -0.125), w, b)), {.compiled_autograd = captured});
+    return std::pair(w.grad().value(), b.grad().value());
+  };
+  ca::reset();
+  for (std::size_t n = 1; n < 150; ++n) {
+    INFO("length " << n);
+    const auto [w, b] = gradient(true, n);
+    const auto [want_w, want_b] = gradient(false, n);
+    CHECK((same_bits(w, want_w) && same_bits(b, want_b)));
+  }
+  CHECK(ebb::counters().compiled_autograd.captures == 1);
+  ca::reset();
+}
+
 TEST_CASE("a hit allocates nothing where leaves are chains of their own") {
   const pool_limit scope(std::size_t{256} << 20);
   ca::reset();
