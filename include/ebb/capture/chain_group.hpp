@@ -62,9 +62,10 @@ class chain_group : public merged_group {
     chain_word* const code = p_.code.data();
     if (is_plain_ && finds_arrays()) {
       bytes = array_at(w, arrays_[0].from).bytes();
+      if (bytes == 0) return false;  // nothing to do
       for (const reading& a : arrays_) {
         const storage& x = array_at(w, a.from);
-        if (!x.data() || x.bytes() != bytes) return false;  // nothing to do, or not the time for it
+        if (x.bytes() != bytes) return false;  // not the time for it
         code[a.word].stand_at(x.data());
       }
     } else if (!read_arguments(w, s, bytes)) return false;

@@ -148,8 +148,14 @@ class chain_code<T, std::index_sequence<I...>> {
   }
   static void end(const chain_word*, std::size_t, vector_at<I>...) {}
 
-  /// One step. What the registers hold at first does not matter.
-  static EBB_INLINE void run(const chain_word* code, std::size_t i) { link(*code)(code, i, whatever<vector_at<I>>()...); }
+  /// One step. What the registers hold at first does not matter, unless it is what the first link, as most often, would load.
+  static EBB_INLINE void run(const chain_word* code, std::size_t i) {
+    if (link(code[0]) == load) [[likely]] {
+      const T* const from = address(code[0], i);
+      return link(code[1])(code + 1, i, simd::load(from + I * count)...);
+    }
+    link(code[0])(code, i, whatever<vector_at<I>>()...);
+  }
 };
 
 }  // namespace detail
