@@ -23,7 +23,7 @@ class error : public std::exception {
   std::string message_;
 };
 
-/// With -fno-exceptions errors go to a handler, which must not return.
+/// With -fno-exceptions errors go to a handler, which must not return, nor jump out of the call: what stands in its frames would not end.
 using error_handler = void (*)(const char* message);
 
 inline error_handler& current_error_handler() {
