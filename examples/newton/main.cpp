@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <utility>
 
 using vector = ebb::tensor<double, 2>;
 using matrix = ebb::tensor<double, 2, 2>;
@@ -19,27 +18,6 @@ constexpr auto valley = [](auto x) {
 static_assert(ebb::grad(valley)(vector{1, 1}) == vector{0, 0});
 static_assert(ebb::hessian(valley)(vector{1, 1}) == matrix{{802, -400}, {-400, 200}});
 
-/// The solution of a x = b by Gaussian elimination with the largest pivot.
-vector solve(const matrix& left, const vector& right) {
-  constexpr std::size_t n = 2;
-  matrix a = left;
-  vector b = right;
-  for (std::size_t i = 0; i < n; ++i) {
-    std::size_t pivot = i;
-    for (std::size_t k = i + 1; k < n; ++k)
-      if (std::abs(a(k, i)) > std::abs(a(pivot, i))) pivot = k;
-    for (std::size_t j = 0; j < n; ++j) std::swap(a.at(i, j), a.at(pivot, j));
-    std::swap(b.at(i), b.at(pivot));
-    for (std::size_t k = 0; k < n; ++k) {
-      const double factor = k == i ? 0 : a(k, i) / a(i, i);
-      for (std::size_t j = 0; j < n; ++j) a.at(k, j) -= factor * a(i, j);
-      b.at(k) -= factor * b(i);
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) b.at(i) /= a(i, i);
-  return b;
-}
-
 int main() {
   vector x{-1.2, 1};
   double slope = 1;
@@ -48,7 +26,7 @@ int main() {
     const auto [value, gradient] = ebb::value_and_grad(valley)(x);
     slope = std::sqrt(ebb::sum(ebb::square(gradient)));
     std::printf("%4d  %10.3e   %10.3e  (%.12f, %.12f)\n", step, value, slope, x(0), x(1));
-    x = x - solve(ebb::hessian(valley)(x), gradient);
+    x = x - ebb::solve(ebb::hessian(valley)(x), gradient);
   }
   return slope > 1e-12;
 }

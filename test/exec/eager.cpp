@@ -153,8 +153,8 @@ TEST_CASE("errors name the function that was called") {
   says("ebb::max over no elements: the operand is [0]", [&] { static_cast<void>(ebb::max(none)); });
   says("ebb::argmax over no elements: the operand is [0, 4]", [&] { static_cast<void>(ebb::argmax<0>(empty)); });
   says("ebb::argmin over no elements: the operand is [0]", [&] { static_cast<void>(ebb::argmin(none)); });
-  says("ebb::take: number 1 of the indices, which are [3], is 7, and there are 4 rows", [&] { static_cast<void>(ebb::take(y, labels)); });
-  says("ebb::nll: number 1 of the indices, which are [3], is 7, and there are 4 classes", [&] { static_cast<void>(ebb::nll(m, labels)); });
+  says("ebb::take: number 1 of the indices of shape [3] is 7, and there are 4 rows", [&] { static_cast<void>(ebb::take(y, labels)); });
+  says("ebb::nll: number 1 of the indices of shape [3] is 7, and there are 4 classes", [&] { static_cast<void>(ebb::nll(m, labels)); });
   says("ebb::inverse: the matrix is singular: pivot 1 is 0",
        [&] { static_cast<void>(ebb::inverse(ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}})); });
 }

@@ -35,7 +35,7 @@ namespace detail {
 }
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_place(const char* call, std::string_view op, const extent_list& x, std::size_t at,
                                                                std::int64_t place, std::size_t places, bool rows) {
-  raise(call_and_op(call, op) + ": number " + std::to_string(at) + " of the indices, which are " + text_of_extents(x) + ", is " +
+  raise(call_and_op(call, op) + ": number " + std::to_string(at) + " of the indices of shape " + text_of_extents(x) + " is " +
         std::to_string(place) + ", and there are " + std::to_string(places) + (rows ? " rows" : " classes"));
 }
 

@@ -5,6 +5,10 @@
 // A traced function is a struct with a static `apply` on operands. Rules call it as it is. On terms, `call` runs it twice: on a
 // scratch graph of the terms' shapes, which yields the type of the result or the code of an error, and on the graph that is being
 // traced. On arrays it is traced, compiled and run. Elementwise ops get their `apply` here: promote, broadcast, emit.
+//
+// [note: what is not said of an op]
+// Where its comment has no such field: Shape: its operands, broadcast.   Dtype: theirs, promoted.   Saves: nothing.   Error: exact.
+// Throws: error if extents that are known at run time only do not fit; others do not compile.
 #pragma once
 
 #include "convert.hpp"

@@ -11,7 +11,8 @@ namespace ebb::inline EBB_ABI::op {
 template <class T>
 inline constexpr T infinity = std::numeric_limits<T>::infinity();
 
-/// Two operands of one dtype, a bool result, no gradient. Ordered comparisons with NaN are false.
+/// Which of two numbers is larger, or whether they are equal.   Dtype: compared as promoted; bool, no gradient.   Saves: nothing.
+/// Error: exact. With NaN all but not_equal are false; zeros of either sign are equal.
 struct comparison : elementwise<2> {
   template <class T>
   using result = bool;
@@ -43,7 +44,7 @@ struct not_equal : comparison {
   static constexpr auto value(auto x, auto y) { return x != y; }
 };
 
-/// What kind of number x is. Integers are converted to float first.
+/// What kind of number x is.   Dtype: integers are converted to float first; bool, no gradient.   Saves: nothing.   Error: exact.
 struct classification : elementwise<1> {
   template <class T>
   using result = bool;
@@ -63,6 +64,7 @@ struct isfinite : classification {
   static constexpr auto value(auto x) { return lane::abs(x) < lane::all<decltype(x)>(infinity<lane::element_of<decltype(x)>>); }
 };
 
+/// Of bools.   Dtype: others are refused; bool, no gradient.   Saves: nothing.   Error: exact.
 struct logic : elementwise<2> {
   static constexpr domain accepts = domain::boolean;
 };
@@ -74,6 +76,7 @@ struct logical_or : logic {
   static constexpr std::string_view name = "logical_or";
   static constexpr auto value(auto x, auto y) { return x || y; }
 };
+/// As logic.
 struct logical_not : elementwise<1> {
   static constexpr std::string_view name = "logical_not";
   static constexpr domain accepts = domain::boolean;

@@ -120,13 +120,15 @@ inline constexpr bool is_cast_in_rules<functions::linear> = false;
 namespace ebb::inline EBB_ABI {
 
 /// The matrix product of the last two axes. Leading axes are batches, which are broadcast; an operand of rank 1 is a row on the left and
-/// a column on the right. Transposed operands are read as they lie.   Dtype: promoted.   Saves: x, y.
+/// a column on the right. Transposed operands are read as they lie.
+/// Shape: x [..., n, k], y [..., k, m]: [..., n, m].   Dtype: promoted.   Saves: x, y.   Error: see [note: order of a product].
+/// Throws: if a call's inner extents differ, or its batches do not fit.
 inline constexpr call<functions::matmul> matmul{};
-/// The sum of products of two vectors.   Dtype: promoted.   Saves: x, y.
+/// The sum of products of two vectors.   Shape: x [n], y [n]: [].   Dtype, Saves, Error, Throws: as matmul.
 inline constexpr call<functions::dot> dot{};
 /// All products of two vectors.   Shape: x's extent, y's extent.   Dtype: promoted.   Saves: x, y.
 inline constexpr call<functions::outer> outer{};
-/// x w^T + b, or without b.   Shape: x [..., in], w [out, in], b [out]: as torch.nn.functional.linear.
+/// x w^T + b, or without b.   Shape: x [..., in], w [out, in], b [out]: [..., out], as torch.nn.functional.linear.   Saves: x, w.
 /// Error: that of the product and of the sum. Each of them is rounded, to a narrow dtype too: under autocast PyTorch may round but once.
 inline constexpr call<functions::linear> linear{};
 

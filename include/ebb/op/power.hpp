@@ -97,7 +97,8 @@ struct power {
 inline constexpr call<op::sqrt> sqrt{};
 inline constexpr call<op::rsqrt> rsqrt{};
 
-/// x to the y, arrays or numbers; an exponent that is a number is known while tracing.
+/// x to the y, arrays or numbers; an exponent that is a number is known while tracing.   Dtype: integers to a float give float.
+/// Saves, Error: as op::pow; the numbers 2, 3, -1, 0.5 and -0.5 are products, quotients and roots.
 template <class X, class Y>
 constexpr auto pow(const X& x, const Y& y) {
   if constexpr (number<Y> && !number<X>) return apply_function(functions::power{}, x, y);

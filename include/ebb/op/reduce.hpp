@@ -3,6 +3,7 @@
 //
 //   sum(x)                   over all axes          sum<0, -1>(x)               over some
 //   sum<1>(x, keep_dims)     the axis stays, with extent 1
+// Shape, of all: x's without the axes that are named, or [] if none is.
 #pragma once
 
 #include "axes.hpp"
@@ -257,33 +258,36 @@ struct place_of {
 
 }  // namespace functions
 
-/// Sum.   Dtype: integers and bool give int64.   Error: see [note: logical reduction tree].
+/// Sum.   Dtype: integers and bool give int64.   Saves: nothing.   Error: see [note: logical reduction tree].
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto sum(X&& x, Keep = {}) {
   return apply_function(functions::sum<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// Arithmetic mean; NaN over no elements.   Dtype: integers give float.
+/// Arithmetic mean; NaN over no elements.   Dtype: integers give float.   Saves: nothing.   Error: that of the sum, and 0.5 ulp.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto mean(X&& x, Keep = {}) {
   return apply_function(functions::mean<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// Product.   Dtype: integers and bool give int64.
+/// Product; 1 over no elements.   Dtype: integers and bool give int64.   Saves: x, out.   Error: that of as many products.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto prod(X&& x, Keep = {}) {
   return apply_function(functions::prod<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The largest element. Equal ones share the gradient evenly, as in torch.amax.   Throws: if there are no elements.
+/// The largest element; NaN if there is one. Equal ones share the gradient evenly, as in torch.amax.
+/// Dtype: x's.   Saves: x, out.   Error: exact.   Throws: if there are no elements.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto max(X&& x, Keep = {}) {
   return apply_function(functions::extremum<op::max, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The smallest element. Equal ones share the gradient evenly, as in torch.amin.   Throws: if there are no elements.
+/// The smallest element; NaN if there is one. Equal ones share the gradient evenly, as in torch.amin.
+/// Dtype, Saves, Error, Throws: as max.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto min(X&& x, Keep = {}) {
   return apply_function(functions::extremum<op::min, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// log(sum(exp(x))) without overflow; -inf over no elements.
 /// Dtype: integers give float; bf16 and f16 are computed in float and rounded once, where PyTorch rounds after each step.
+/// Saves: e^x, its sum.   Error: that of exp, the sum and log.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto logsumexp(X&& x, Keep = {}) {
   return apply_function(functions::logsumexp<Keep::keeps, Axes...>{}, std::forward<X>(x));

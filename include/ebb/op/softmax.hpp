@@ -110,35 +110,40 @@ struct bce_with_logits {
 
 }  // namespace functions
 
-/// e^x over its sum along an axis, the last one if none is named.
+/// e^x over its sum along an axis, the last one if none is named.   Shape: x's.
 /// Dtype: integers give float; bf16 and f16 are computed in float and rounded once, as PyTorch does along the last axis.
 /// Saves: e^x, its sum, both in float.   Error: that of exp and of the sum.
 template <int Axis = -1, class X>
 constexpr auto softmax(X&& x) {
   return apply_function(functions::softmax<Axis>{}, std::forward<X>(x));
 }
-/// log(softmax(x)) without cancellation, along the last axis if none is named.   Dtype: as softmax.   Saves: e^x, its sum.
+/// log(softmax(x)) without cancellation, along the last axis if none is named.
+/// Shape, Dtype: as softmax.   Saves: e^x, its sum.   Error: that of exp, the sum and log.
 template <int Axis = -1, class X>
 constexpr auto log_softmax(X&& x) {
   return apply_function(functions::log_softmax<Axis>{}, std::forward<X>(x));
 }
 /// -log of the probability of each example's class, for logits with classes along the last axis, averaged over the examples.
-/// Shape: logits [..., classes], target [...] of class indices, or probabilities of logits' shape.   Throws: if there is no such class.
+/// Shape: logits [..., classes], target [...] of class indices, or probabilities of logits' shape; [], but [...] unreduced.
+/// Dtype, Saves, Error: as log_softmax.   Throws: if there is no such class, or if a call's extents differ.
 template <class X, class Target, class How = averaged_tag>
 constexpr auto cross_entropy(X&& logits, Target&& target, How = {}) {
   return apply_function(functions::cross_entropy<How>{}, std::forward<X>(logits), std::forward<Target>(target));
 }
-/// The same for logarithms of probabilities.   Shape, Throws: as cross_entropy.   Saves: nothing.
+/// The same for logarithms of probabilities.   Shape, Throws: as cross_entropy.   Saves: nothing.   Error: that of the mean.
 template <class X, class Target, class How = averaged_tag>
 constexpr auto nll(X&& log_probabilities, Target&& target, How = {}) {
   return apply_function(functions::nll<How>{}, std::forward<X>(log_probabilities), std::forward<Target>(target));
 }
-/// Mean squared difference; NaN over no elements.   Shape: broadcast.   Dtype: promoted; a mean of integers is float.   Saves: x, y.
+/// Mean squared difference; NaN over no elements.
+/// Shape: broadcast; [], but the operands' unreduced.   Dtype: promoted; a mean of integers is float.   Saves: x, y.
+/// Error: that of the mean.
 template <class X, class Y, class How = averaged_tag>
 constexpr auto mse(X&& x, Y&& y, How = {}) {
   return apply_function(functions::mse<How>{}, std::forward<X>(x), std::forward<Y>(y));
 }
-/// -y log(p) - (1 - y) log(1 - p) for p = sigmoid(logits), without overflow.   Shape: both alike.
+/// -y log(p) - (1 - y) log(1 - p) for p = sigmoid(logits), without overflow, averaged.
+/// Shape: as mse.   Saves: logits, y.   Error: that of log_sigmoid and of the mean.
 template <class X, class Y, class How = averaged_tag>
 constexpr auto bce_with_logits(X&& logits, Y&& target, How = {}) {
   return apply_function(functions::bce_with_logits<How>{}, std::forward<X>(logits), std::forward<Y>(target));

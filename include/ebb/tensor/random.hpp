@@ -124,7 +124,7 @@ constexpr tensor<bool, E...> bernoulli(random_key key, dynamic_extents<extents<E
   return draw_bernoulli(key, layout<E...>(n, "ebb::bernoulli"), p);
 }
 
-/// 0 ... n - 1 in random order, each order as likely (Fisher and Yates, in the form of Durstenfeld).
+/// 0 ... n - 1 in random order (Fisher and Yates, in the form of Durstenfeld); each order as likely, as far as 2^64 keys go round.
 inline tensor<std::int64_t, dyn> permutation(random_key key, dynamic_extents<1> n) {
   auto result = tensor<std::int64_t, dyn>::iota(layout<dyn>(n, "ebb::permutation").size());
   std::int64_t* items = result.mutable_data();
