@@ -93,6 +93,7 @@
 #include "op/trigonometric.hpp"
 #include "trace/term.hpp"
 #include "trace/argument.hpp"
+#include "trace/refused.hpp"
 #include "trace/lift.hpp"
 #include "trace/operators.hpp"
 #include "trace/trace.hpp"

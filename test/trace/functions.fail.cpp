@@ -115,4 +115,9 @@ constexpr int refused = traced_on<matrix>([](auto x) {
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::maximum(x, 1, x);  // LINE
 });
+#elif EBB_CASE == 21  // nothing to map over
+// EXPECT: E0124 there must be an argument that is not whole
+constexpr int refused = traced_on<matrix>([](auto) {
+  return ebb::map([](auto row) { return row; });  // LINE
+});
 #endif

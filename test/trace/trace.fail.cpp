@@ -47,7 +47,7 @@ int main() {
   // EXPECT: E0127 it takes another number of arguments
   auto r = ebb::jvp([](auto a, auto b) { return ebb::sum(a * b); })(x, x);  // LINE
 #elif EBB_CASE == 6
-  // EXPECT: E0127 or not all are auto
+  // EXPECT: E0127 not all are auto
   auto r = ebb::compile([](auto a, ebb::tensor<float, 3> b) { return a * b; })(x, x);  // LINE
 #elif EBB_CASE == 7
   // EXPECT: E0128 the parameters of a traced function are auto

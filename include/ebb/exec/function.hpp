@@ -229,8 +229,9 @@ using single_or_tuple = typename unwrap_single<Tuple>::type;
 /// What stands against a call: first the arguments, then what the user's function itself says, then the rest.
 template <class Spec, class... A>
 constexpr int code_of() {
-  constexpr int of_arguments = code_of_elements<A...>() ? code_of_elements<A...>() : Spec::template code_of_arguments<A...>();
-  if constexpr (of_arguments != 0) return of_arguments;
+  if constexpr (has_refused<A...>) return -1;
+  else if constexpr (code_of_elements<A...>() != 0) return code_of_elements<A...>();
+  else if constexpr (Spec::template code_of_arguments<A...>() != 0) return Spec::template code_of_arguments<A...>();
   else {
     constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_in_call<Spec, A...>>{});  // qualified: looked up nowhere else
     if constexpr (of_trace != 0) return of_trace;

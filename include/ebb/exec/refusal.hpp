@@ -1,35 +1,10 @@
-// ebb/exec/refusal.hpp — what a call that cannot be is told, and what it gives.
+// ebb/exec/refusal.hpp — what a call that cannot be is told.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "../trace/trace.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
-
-/// What a refused call gives: it can be called, printed and assigned to anything, so that one mistake is one error.
-struct refused {
-  constexpr refused operator()(const auto&...) const { return {}; }
-  template <class T>
-  constexpr operator T() const;
-  friend auto& operator<<(auto& stream, refused) { return stream; }
-};
-template <class A, class B>
-concept one_refused = std::is_same_v<A, refused> || std::is_same_v<B, refused>;
-template <class A, class B>
-  requires one_refused<A, B>
-constexpr refused operator+(const A&, const B&) { return {}; }
-template <class A, class B>
-  requires one_refused<A, B>
-constexpr refused operator-(const A&, const B&) { return {}; }
-template <class A, class B>
-  requires one_refused<A, B>
-constexpr refused operator*(const A&, const B&) { return {}; }
-template <class A, class B>
-  requires one_refused<A, B>
-constexpr refused operator/(const A&, const B&) { return {}; }
-template <class F, class... A>
-  requires(std::is_same_v<A, refused> || ...)
-constexpr refused apply_function(F, const A&...) { return {}; }
 
 template <int>
 using refused_at = refused;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "refused.hpp"
 #include "term.hpp"
 
 #include "../op/arithmetic.hpp"
@@ -75,7 +76,7 @@ struct lifted {
     return []<int... J>(std::integer_sequence<int, J...>) {
       graph g;
       const auto r = F::apply(scratch<A>(g, J)...);
-      return r.id < 0 ? refused(-r.id) : g.syms.find(g.shape_of(r.id));
+      return r.id < 0 ? ebb::refused(-r.id) : g.syms.find(g.shape_of(r.id));
     }(std::make_integer_sequence<int, sizeof...(A)>{});
   }
   template <class B>
@@ -148,7 +149,7 @@ constexpr auto apply_function(F, const A&... a) {
   detail::graph_of(a...)->syms.asking = detail::called<F>;
   detail::ask_contexts<F>(*detail::graph_of(a...), a...);
   if constexpr (result::code == 0) return typename result::type{detail::graph_of(a...), function::apply(detail::as_argument(a)...).id};
-  else return term<typename result::value_type>{};
+  else return refused_result{};
 }
 
 namespace detail {

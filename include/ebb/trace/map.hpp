@@ -10,6 +10,7 @@
 
 #include "../graph/batch.hpp"
 
+#include <initializer_list>
 #include <tuple>
 
 namespace ebb::inline EBB_ABI {
@@ -84,7 +85,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
 
   static constexpr std::size_t count_rows() {
     std::size_t n = dyn;
-    for (const std::size_t count : {row<A, Whole>::count...})
+    for (const std::size_t count : std::initializer_list<std::size_t>{row<A, Whole>::count...})
       if (count != dyn) n = count;
     return n;
   }
@@ -124,11 +125,11 @@ template <class F, bool... Whole, class... A>
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   using mapped = detail::mapped<F, std::integer_sequence<bool, Whole...>, A...>;
   static_assert(mapped::code != 102, "[ebb E0102] map: the arguments have different numbers of rows");
-  static_assert(mapped::code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none of them may be a scalar");
+  static_assert(mapped::code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none may be a scalar");
   static_assert(mapped::code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
   static_cast<void>(detail::refuse_function<mapped::code>{});
   if constexpr (mapped::code == 126) detail::name_what_is_not_constant<typename mapped::trace>();
-  if constexpr (mapped::code != 0) return term<float>{};
+  if constexpr (mapped::code != 0) return refused_result{};
   else {
     graph* g = detail::graph_of(a...);
     g->syms.asking = "map";

@@ -17,11 +17,13 @@ template <class T, std::size_t... E>
 inline constexpr bool has_operators<tensor<T, E...>> = true;
 template <class T, std::size_t... E>
 inline constexpr bool has_operators<view<T, E...>> = true;
+template <>
+inline constexpr bool has_operators<refused_result> = true;
 
 /// A and B can stand on both sides of an operator: both while tracing, or both as arrays. One of each is refused there, with a sentence.
 template <class A, class B>
-concept operator_pair =
-    (has_operators<A> || has_operators<B>) && ((traceable<A> && traceable<B>) || arrays<A, B> || terms_and_arrays<A, B>);
+concept operator_pair = (has_operators<A> || has_operators<B>) &&
+                        ((traceable<A> && traceable<B>) || arrays<A, B> || terms_and_arrays<A, B> || detail::has_refused<A, B>);
 
 template <class A, class B>
   requires operator_pair<A, B>
@@ -57,10 +59,10 @@ constexpr auto operator!(const A& a) { return apply_function(detail::broadcastin
 
 /// Element by element, for terms only: two tensors are equal as a whole or not at all. ebb::equal compares their elements.
 template <class A, class B>
-  requires(operator_pair<A, B> && (in_trace<A> || in_trace<B>))
+  requires(operator_pair<A, B> && (in_trace<A> || in_trace<B> || detail::has_refused<A, B>))
 constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
 template <class A, class B>
-  requires(operator_pair<A, B> && (in_trace<A> || in_trace<B>))
+  requires(operator_pair<A, B> && (in_trace<A> || in_trace<B> || detail::has_refused<A, B>))
 constexpr auto operator!=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::not_equal>{}, a, b); }
 
 namespace detail {
@@ -74,10 +76,13 @@ template <class Term>
   requires in_trace<Term>
 constexpr auto assign_function(auto f, Term& a, const auto& b) {
   const auto r = apply_function(f, a, b);
-  constexpr bool fits = std::is_same_v<decltype(r), const Term>;
+  constexpr bool fits = std::is_same_v<decltype(r), const Term> || has_refused<std::remove_const_t<decltype(r)>>;
   static_assert(fits, "[ebb E0133] a compound assignment cannot change dtype or extents: write a = a + b with a name of its own");
   if constexpr (fits) a = r;
 }
+template <class A, class B>
+  requires(!in_trace<A> && has_refused<A, B>)
+constexpr void assign_function(auto, A&, const B&) {}
 
 }  // namespace detail
 

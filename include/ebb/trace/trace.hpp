@@ -20,7 +20,8 @@ namespace detail {
 /// A number that a traced function returns is a literal of rank 0.
 template <class R>
 constexpr void add_result(graph& g, const R& r) {
-  argument<R>::each(r, [&]<class Leaf>(const Leaf& leaf) {
+  if constexpr (has_refused<R>) g.out.push(-1);
+  else argument<R>::each(r, [&]<class Leaf>(const Leaf& leaf) {
     if constexpr (is_term<Leaf>) g.out.push(leaf.id);
     else g.out.push(emit_as<op::literal, Leaf>(g, g.intern(shape{}), {}, {static_cast<std::int64_t>(literal_bits<Leaf>(leaf))}));
   });
@@ -68,11 +69,13 @@ using traced = frozen<trace_of<F, A...>>;
 
 namespace detail {
 
-/// What stands against a trace: 0, or the code of a sentence in refuse_function. The function is named here and not deeper, so that a
-/// mistake inside it is reported with a short chain of contexts.
+/// What stands against a trace: 0, the code of a sentence in refuse_function, or -1: it has been said already. The function is named here
+/// and not deeper, so that a mistake inside it is reported with a short chain of contexts. For clang, a function with a mistake cannot be
+/// called: there 127 is said as well.
 template <class F, class... A>
 constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
   if constexpr (!requires { typename result_of_trace<F, A...>; }) return requires { &F::operator(); } ? 128 : 127;
+  else if constexpr (has_refused<result_of_trace<F, A...>>) return -1;
   else if constexpr (!can_be_returned<result_of_trace<F, A...>>) return 129;
   else return is_constant<traced<F, A...>> ? 0 : 126;
 }
@@ -82,7 +85,8 @@ template <int Code>
 struct refuse_function {
   static_assert(Code != 104, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
   static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable: the next error names it");
-  static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, or not all are auto");
+  static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, not all are auto, or it "
+                             "has the error above");
   static_assert(Code != 128, "[ebb E0128] the parameters of a traced function are auto: it is called with terms, not with arrays");
   static_assert(Code != 129, "[ebb E0129] a traced function returns arrays, numbers, or tuples and structs of them: no void, no pair");
 };
