@@ -152,7 +152,8 @@ class chain_code<T, std::index_sequence<I...>> {
   static EBB_INLINE void run(const chain_word* code, std::size_t i) {
     if (link(code[0]) == load) [[likely]] {
       const T* const from = address(code[0], i);
-      return link(code[1])(code + 1, i, simd::load(from + I * count)...);
+      const vector y[] = {in_order(simd::load(from + I * count))...};
+      return link(code[1])(code + 1, i, y[I]...);
     }
     link(code[0])(code, i, whatever<vector_at<I>>()...);
   }
