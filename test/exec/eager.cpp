@@ -50,6 +50,19 @@ template <class T>
 using tanh_program = ebb::executable<ebb::frozen<
     ebb::detail::forward_program<ebb::detail::traced_call<ebb::detail::broadcasting<ebb::op::tanh>>, ebb::term<T, ebb::dyn>>>>;
 
+TEST_CASE("conditions are combined by operators, and select between numbers") {
+  const ebb::tensor<double, 3> x{-1, 0, 2};
+  CHECK(ebb::compile([](auto a) { return ebb::where(!(a > 0), a, 7 * a); })(x) == ebb::tensor<double, 3>{-1, 0, 14});
+  CHECK(ebb::compile([](auto a) { return ebb::where(a > -2 && a < 1, a, 7 * a); })(x) == ebb::tensor<double, 3>{-1, 0, 14});
+  CHECK(ebb::compile([](auto a) { return ebb::where(a < 0 || a > 1 || false, 5 * a, a + 1); })(x) == ebb::tensor<double, 3>{-5, 1, 10});
+  CHECK(((x > -1 && !(x > 1)) || x < 0) == ebb::tensor<bool, 3>{true, true, false});
+  constexpr auto half = [](auto a) { return ebb::where(a > 0, 1.5, 0.5); };
+  CHECK(half(x) == ebb::tensor<float, 3>{0.5f, 0.5f, 1.5f});  // as in PyTorch, numbers alone are of its default dtypes
+  CHECK(ebb::compile(half)(x) == half(x));
+  CHECK(ebb::compile([](auto a) { return ebb::where(a > 0, 1, 2); })(x) == ebb::tensor<std::int64_t, 3>{2, 2, 1});
+  CHECK(ebb::grad([](auto a) { return ebb::sum(ebb::where(a > 0, 1.5, 0.5) * a); })(x) == ebb::tensor<double, 3>{0.5, 0.5, 1.5});
+}
+
 TEST_CASE("functions take arrays of any owner") {
   const std::vector<double> x{0.5, -1, 2};
   const auto y = ebb::tanh(x);

@@ -59,8 +59,9 @@ struct flat<expression<T, Extents, F, A...>> {
   constexpr auto operator()(auto... x) const { return pick<0>(std::tuple(x...)); }
 };
 
-/// What an expression keeps of an operand: handles and arrays as they are, borrowed memory by copy, a named expression as a variable.
-template <class Real, class A>
+/// What an expression keeps of an operand: handles and arrays as they are, borrowed memory by copy, a named expression as a variable. A
+/// number has the dtype that it takes beside the arrays, whose promoted dtype T is: literals are weak.
+template <class T, class A>
 auto held_operand(A&& a) {
   using B = std::remove_cvref_t<A>;
   if constexpr (is_expression<B>) {
@@ -69,19 +70,11 @@ auto held_operand(A&& a) {
       a.require_unused();
       return std::move(a);
     }
-  } else if constexpr (number<B>) return as_element<Real>(a);
+  } else if constexpr (number<B>) return as_element<promoted_weak<T, B>>(a);
   else if constexpr (is_variable<B>) return a.as_of_now();
   else if constexpr (std::is_same_v<B, value_of<B>>) return B(a);
   else return value_of<B>(borrowed_view(a));
 }
-/// Numbers take the dtype of the first operand on the tape: literals are weak.
-template <class A, class... B>
-struct first_real : first_real<B...> {};
-template <class A, class... B>
-  requires on_tape<A>
-struct first_real<A, B...> {
-  using type = typename std::remove_cvref_t<A>::value_type;
-};
 
 template <class A>
 struct operand_term {
@@ -130,8 +123,8 @@ auto make_expression(A... a) {
   return typename expression_from<Term, F, A...>::type(std::move(a)...);
 }
 /// What an operand is held as, as a term.
-template <class Real, class A>
-using held_term = typename operand_term<decltype(held_operand<Real>(std::declval<A>()))>::type;
+template <class T, class A>
+using held_term = typename operand_term<decltype(held_operand<T>(std::declval<A>()))>::type;
 
 }  // namespace detail
 
@@ -297,13 +290,13 @@ struct on_tape_function<functions::power> {
 template <class F, class... A>
   requires((detail::on_tape<A> || ...) && (detail::tape_operand<A> && ...))
 auto apply_function(F, A&&... a) {
-  using real = typename detail::first_real<A...>::type;
+  using common = typename detail::dtype_of_arrays<bool, std::remove_cvref_t<A>...>::type;
   using function = typename detail::on_tape_function<F>::type;
   // Named here and not deeper, so that what stands against the operands is said near the user's line.
-  using on_terms = typename detail::on_terms<function, detail::held_term<real, A>...>::type;
-  using result = typename detail::accepted_on<on_terms, detail::held_term<real, A>...>::lift;
+  using on_terms = typename detail::on_terms<function, detail::held_term<common, A>...>::type;
+  using result = typename detail::accepted_on<on_terms, detail::held_term<common, A>...>::lift;
   if constexpr (result::code == 0)
-    return detail::make_expression<typename result::type, function>(detail::held_operand<real>(std::forward<A>(a))...);
+    return detail::make_expression<typename result::type, function>(detail::held_operand<common>(std::forward<A>(a))...);
   else return detail::refused{};
 }
 

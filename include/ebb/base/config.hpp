@@ -85,6 +85,9 @@
 #define EBB_PART_LAMBDA EBB_LAMBDA
 #endif
 
+// EBB_UNAVAILABLE: what may not be used, and why, which is said where it is. What overloads are chosen from may hold it.
+#define EBB_UNAVAILABLE(why) __attribute__((unavailable(why)))
+
 // EBB_SCOPE: a constructor of what acts while it lives. Without a name it would end at once, and silently have done nothing. It stands at
 // constructors since g++ 12 does not see it at a class.
 #define EBB_SCOPE [[nodiscard("[ebb E0200] a scope without a name ends at once")]]

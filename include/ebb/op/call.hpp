@@ -81,10 +81,10 @@ constexpr auto promote_all(std::type_identity<T> t) {
 }
 template <class T, class A, class... B>
 constexpr auto promote_all(std::type_identity<T>, std::type_identity<A>, std::type_identity<B>... rest) {
-  // Operands decide before numbers do: a number in front is put behind them.
-  if constexpr (std::is_void_v<T> && dtype_of_argument<A>::weak)
-    return promote_all(std::type_identity<T>{}, rest..., std::type_identity<A>{});
-  else return promote_all(promotion<T>::template with<A>(), rest...);
+  // Operands decide before numbers do: a number in front is put behind them. Numbers alone are as they are beside truth values.
+  if constexpr (!std::is_void_v<T> || !dtype_of_argument<A>::weak) return promote_all(promotion<T>::template with<A>(), rest...);
+  else if constexpr ((dtype_of_argument<B>::weak && ...)) return promote_all(std::type_identity<bool>{}, std::type_identity<A>{}, rest...);
+  else return promote_all(std::type_identity<T>{}, rest..., std::type_identity<A>{});
 }
 
 /// The dtype of Op on operands and numbers; those before Op::dtype_from have no say.

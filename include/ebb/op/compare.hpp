@@ -83,7 +83,8 @@ struct logical_not : elementwise<1> {
   static constexpr auto value(auto x) { return !x; }
 };
 
-/// condition ? x : y.   Saves: condition.   Error: exact; what is not selected never shows, not even a NaN.
+/// condition ? x : y.   Dtype: that of x and y; of numbers alone float, or int64.   Saves: condition.   Error: exact; what is not selected
+/// never shows, not even a NaN.
 struct where : elementwise<3> {
   static constexpr std::string_view name = "where";
   static constexpr domain accepts = domain::any;

@@ -24,7 +24,7 @@ struct sqrt : transcendental {
   static constexpr auto pull(auto g, auto, auto out) { return grads(g / (2 * out)); }
 };
 
-/// 1 / sqrt(x).   Saves: out.   Error: 1 ulp.   Domain: x >= 0; rsqrt(0) is inf.
+/// 1 / sqrt(x).   Saves: out.   Error: 1.5 ulp.   Domain: x >= 0; rsqrt(0) is inf.
 struct rsqrt : transcendental {
   static constexpr std::string_view name = "rsqrt";
   static constexpr auto value(auto x) { return lane::all<decltype(x)>(1) / lane::sqrt(x); }

@@ -57,6 +57,14 @@ template <class A>
   requires has_operators<A>
 constexpr auto operator!(const A& a) { return apply_function(detail::broadcasting<op::logical_not>{}, a); }
 
+/// Of truth values, element by element: both sides are computed.
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator&&(const A& a, const B& b) { return apply_function(detail::broadcasting<op::logical_and>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator||(const A& a, const B& b) { return apply_function(detail::broadcasting<op::logical_or>{}, a, b); }
+
 /// Element by element, for terms only: two tensors are equal as a whole or not at all. ebb::equal compares their elements.
 template <class A, class B>
   requires(operator_pair<A, B> && (in_trace<A> || in_trace<B> || detail::has_refused<A, B>))

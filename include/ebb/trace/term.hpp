@@ -8,14 +8,6 @@
 
 namespace ebb::inline EBB_ABI {
 
-namespace detail {
-template <class Bool>
-constexpr bool branch_on_a_term() {
-  static_assert(!std::is_same_v<Bool, bool>, "[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if");
-  return false;
-}
-}  // namespace detail
-
 /// An argument or intermediate while tracing: dtype and extents in the type, the number of its equation as value.
 template <class T, std::size_t... E>
 struct term {
@@ -28,10 +20,8 @@ struct term {
 
   constexpr operator operand<T>() const { return {g, id}; }
 
-  // For the sentence only. It is said while an overload is chosen, at the user's line: the body of the operator would be too late.
-  template <class Bool>
-    requires(detail::branch_on_a_term<Bool>())
-  explicit constexpr operator Bool() const { return false; }
+  EBB_UNAVAILABLE("[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if")
+  explicit constexpr operator bool() const { return false; }
 };
 
 template <class A>
@@ -49,9 +39,8 @@ struct term_under {
 
   term<T, E...> plain;
 
-  template <class Bool>
-    requires(detail::branch_on_a_term<Bool>())
-  explicit constexpr operator Bool() const { return false; }
+  EBB_UNAVAILABLE("[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if")
+  explicit constexpr operator bool() const { return false; }
 };
 
 template <class A>
