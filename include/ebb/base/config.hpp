@@ -45,7 +45,7 @@
 
 // EBB_FORCE_INLINE: whether kernels insist on inlining. It is worth a factor of 1.6 on g++ -O2 and up to 1.16 on clang 19, and multiplies
 // code (and compile time) where nothing is optimized and under sanitizers: there it is 0. What is inlined so has no debug information of
-// its own in clang, for which a debugger shows the call: -O2 -g took twice as long as -O2, and objects were four times as large.
+// its own in clang, where a debugger shows the call: with it -O2 -g takes twice as long as -O2, and objects are four times as large.
 #if !defined(EBB_FORCE_INLINE)
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define EBB_FORCE_INLINE 0
@@ -85,8 +85,10 @@
 #define EBB_PART_LAMBDA EBB_LAMBDA
 #endif
 
-// EBB_UNAVAILABLE: what may not be used, and why, which is said where it is. What overloads are chosen from may hold it.
-#define EBB_UNAVAILABLE(why) __attribute__((unavailable(why)))
+// EBB_NO_CONDITION: a conversion to bool that may not be used. That is said where it is chosen, and only there: !x has an operator, though
+// the built-in one is looked at, too.
+#define EBB_NO_CONDITION \
+  __attribute__((unavailable("[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if")))
 
 // EBB_SCOPE: a constructor of what acts while it lives. Without a name it would end at once, and silently have done nothing. It stands at
 // constructors since g++ 12 does not see it at a class.

@@ -67,10 +67,10 @@ constexpr auto operator||(const A& a, const B& b) { return apply_function(detail
 
 /// Element by element, for terms only: two tensors are equal as a whole or not at all. ebb::equal compares their elements.
 template <class A, class B>
-  requires(operator_pair<A, B> && (in_trace<A> || in_trace<B> || detail::has_refused<A, B>))
+  requires(operator_pair<A, B> && !arrays<A, B>)
 constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
 template <class A, class B>
-  requires(operator_pair<A, B> && (in_trace<A> || in_trace<B> || detail::has_refused<A, B>))
+  requires(operator_pair<A, B> && !arrays<A, B>)
 constexpr auto operator!=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::not_equal>{}, a, b); }
 
 namespace detail {

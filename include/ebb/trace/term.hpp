@@ -20,8 +20,7 @@ struct term {
 
   constexpr operator operand<T>() const { return {g, id}; }
 
-  EBB_UNAVAILABLE("[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if")
-  explicit constexpr operator bool() const { return false; }
+  EBB_NO_CONDITION explicit constexpr operator bool() const { return false; }
 };
 
 template <class A>
@@ -39,8 +38,7 @@ struct term_under {
 
   term<T, E...> plain;
 
-  EBB_UNAVAILABLE("[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if")
-  explicit constexpr operator bool() const { return false; }
+  EBB_NO_CONDITION explicit constexpr operator bool() const { return false; }
 };
 
 template <class A>
