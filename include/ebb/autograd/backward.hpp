@@ -267,7 +267,7 @@ auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_optio
   constexpr bool fits = detail::are_roots<Outputs>;
   static_assert(fits, "[ebb E0149] a backward begins at a variable, or a tuple of some: what is computed from arrays alone is none");
   if constexpr (fits) return detail::run_grad(detail::tuple_of_roots(as_region_argument(outputs)), inputs, options);
-  else return detail::refused{};
+  else return refused_result{};
 }
 
 /// Of variables, and not with respect to anything: refused.
@@ -276,14 +276,14 @@ template <int... I, class F>
 constexpr auto grad(F) {
   constexpr bool named = sizeof(F) == 0;
   static_assert(named, "[ebb E0139] ebb::grad of a variable: name those that it is with respect to, ebb::grad(loss, ebb::wrt(w, b))");
-  return detail::refused{};
+  return refused_result{};
 }
 template <class Outputs, class First, class... X>
   requires(detail::is_tracked<Outputs> && !detail::is_wrt_list<First>)
 auto grad(const Outputs&, const First&, const X&...) {
   constexpr bool named = sizeof(First) == 0;
   static_assert(named, "[ebb E0139] ebb::grad of a variable: name those that it is with respect to, ebb::grad(loss, ebb::wrt(w, b))");
-  return detail::refused{};
+  return refused_result{};
 }
 
 /// The names of what a backward from this root would run, in its order: see [note: the order of a backward].

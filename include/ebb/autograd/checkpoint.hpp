@@ -147,7 +147,7 @@ struct checkpointed_function {
   auto operator()(const A&... a) const {
     constexpr bool fits = std::is_invocable_v<F&, decltype(as_region_argument(a))...>;
     static_assert(fits, "[ebb E0168] ebb::checkpoint: the function cannot be called with these arguments");
-    if constexpr (!fits) return detail::refused{};
+    if constexpr (!fits) return refused_result{};
     else {
       using call = detail::checkpoint_call<F, std::remove_cvref_t<decltype(as_region_argument(a))>...>;
       const auto kept = std::make_shared<call>(f, as_region_argument(a)...);

@@ -297,7 +297,7 @@ auto apply_function(F, A&&... a) {
   using result = typename detail::accepted_on<on_terms, detail::held_term<common, A>...>::lift;
   if constexpr (result::code == 0)
     return detail::make_expression<typename result::type, function>(detail::held_operand<common>(std::forward<A>(a))...);
-  else return detail::refused{};
+  else return refused_result{};
 }
 
 template <class T, class X, class F, class... A>

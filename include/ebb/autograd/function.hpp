@@ -114,7 +114,7 @@ auto call_function(F f, const A&... a) {
       auto made = std::apply([&](const auto&... r) { return std::tuple{result_variable(r, history, output)...}; }, results);
       if constexpr (std::is_same_v<R, list>) return made;
       else return std::get<0>(std::move(made));
-    } else return refused{};
+    } else return refused_result{};
   }
 }
 
@@ -130,7 +130,7 @@ auto apply(F f, const A&... a) {
   constexpr bool fits = requires { f.forward(detail::forward_argument(as_region_argument(a))...); };
   static_assert(fits, "[ebb E0164] ebb::apply: forward cannot be called with the values of these operands");
   if constexpr (fits) return detail::call_function(std::move(f), as_region_argument(a)...);
-  else return detail::refused{};
+  else return refused_result{};
 }
 
 }  // namespace ebb::inline EBB_ABI

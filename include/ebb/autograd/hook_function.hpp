@@ -43,7 +43,7 @@ constexpr auto bind(A... a) {
     static_assert(!captures, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
     constexpr bool tracks = (detail::is_tracked<std::tuple_element_t<I, std::tuple<X...>>> || ...);
     static_assert(!tracks, "[ebb E0169] ebb::bind takes numbers and arrays, to which no gradient flows: bind the variable's value()");
-    if constexpr (captures || tracks) return detail::refused{};
+    if constexpr (captures || tracks) return refused_result{};
     else return bound<F, std::tuple_element_t<I, std::tuple<X...>>...>{std::get<sizeof...(I)>(all), {std::get<I>(all)...}};
   }(std::make_index_sequence<sizeof...(A) - 1>{}, std::tuple<A...>(std::move(a)...));
 }
@@ -83,7 +83,7 @@ inline constexpr bool is_opaque_function = false;
 template <class F>
 inline constexpr bool is_opaque_function<opaque_function<F>> = true;
 template <class F>
-concept traceable_hook = !is_opaque_function<F> && !has_fixed_parameters<function_in<F>> && !std::is_same_v<F, refused>;
+concept traceable_hook = !is_opaque_function<F> && !has_fixed_parameters<function_in<F>> && !has_refused<F>;
 
 /// f, without what says that it is opaque.
 template <class F>

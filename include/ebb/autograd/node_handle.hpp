@@ -286,7 +286,7 @@ template <class... Y, class... X>
 auto grad_fn(const std::tuple<Y...>& results, const X&... operands) {
   constexpr bool fits = (detail::is_variable<std::remove_cvref_t<Y>> && ...) && (detail::is_variable<X> && ...) && sizeof...(Y) > 0;
   static_assert(fits, "[ebb E0136] ebb::grad_fn: name results, and operands, that are variables");
-  if constexpr (!fits) return detail::refused{};
+  if constexpr (!fits) return refused_result{};
   else {
     std::apply([](const auto&... y) { (y.require_node(), ...); }, results);
     return typed_node_handle<std::tuple<std::remove_cvref_t<Y>...>, std::tuple<X...>>(results, {operands...});

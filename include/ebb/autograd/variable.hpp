@@ -59,7 +59,7 @@ class variable {
       : vertex_(std::move(from)), value_(std::move(value)), shape_(shape), output_(output), defined_(true) {}
 
   /// What has been refused already.
-  variable(detail::refused) {}
+  variable(refused_result) {}
   /// What an expression becomes.
   template <class F, class... A>
   variable(const expression<T, ebb::extents<E...>, F, A...>& e) : variable(static_cast<const variable&>(e.get())) {}
@@ -260,7 +260,7 @@ template <class T, std::size_t... E>
 variable(const tensor<T, E...>&) -> variable<T, E...>;
 template <element T>
 variable(T) -> variable<T>;
-variable(detail::refused) -> variable<float>;
+variable(refused_result) -> variable<float>;
 
 template <class T, std::size_t... E>
 struct borrow<variable<T, E...>> {

@@ -69,7 +69,7 @@ constexpr int code_of_directions() {
 template <class F>
 struct jvp_spec {
   static constexpr const char* name = "ebb::jvp";
-  using refusal = std::tuple<refused, refused>;
+  using refusal = std::tuple<refused_result, refused_result>;
   template <class... T>
   using trace = typename on_types<first_half<T...>>::template apply<trace_of, F>;
   template <class... T>
@@ -93,7 +93,7 @@ struct jvp_spec {
 template <class F>
 struct hvp_spec {
   static constexpr const char* name = "ebb::hvp";
-  using refusal = refused;
+  using refusal = refused_result;
   template <class... T>
   using trace = typename on_types<first_half<T...>>::template apply<trace_of, F>;
   template <class... T>

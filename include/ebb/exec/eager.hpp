@@ -100,7 +100,7 @@ template <class F, class... A>
   requires arrays<A...>
 constexpr auto apply_function(F, const A&... a) {
   // Asked here and not deeper, so that the sentence stands near the user's line.
-  if constexpr (detail::accepted_eagerly<F, A...>::lift::code != 0) return detail::refused{};
+  if constexpr (detail::accepted_eagerly<F, A...>::lift::code != 0) return refused_result{};
   else return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
 }
 

@@ -96,7 +96,7 @@ inline constexpr bool holds_derivatives<frozen<trace_of<F, T...>>> = false;
 template <class F>
 struct compile_spec {
   static constexpr const char* name = "ebb::compile";
-  using refusal = refused;
+  using refusal = refused_result;
   template <class... T>
   using trace = trace_of<F, T...>;
   template <class... T>
@@ -118,7 +118,7 @@ struct compile_spec {
 template <class F, int... I>
 struct value_and_grad_spec {
   static constexpr const char* name = "ebb::value_and_grad";
-  using refusal = std::tuple<refused, refused_at<I>...>;
+  using refusal = std::tuple<refused_result, refused_at<I>...>;
   template <class... T>
   using trace = trace_of<F, T...>;
   template <class... T>

@@ -7,7 +7,7 @@
 namespace ebb::inline EBB_ABI::detail {
 
 template <int>
-using refused_at = refused;
+using refused_at = refused_result;
 
 /// The arguments' types as programs know them: an array is the same whatever owns it.
 template <class A>
@@ -53,7 +53,7 @@ template <class F, class Callable>
 constexpr auto callable_of() {
   constexpr bool captures = !std::is_empty_v<F>;
   static_cast<void>(refuse_function<captures ? 104 : 0>{});
-  if constexpr (captures) return refused{};
+  if constexpr (captures) return refused_result{};
   else return Callable{};
 }
 

@@ -128,7 +128,7 @@ struct by_context {
     constexpr bool declared = ((number_of_context<C> == number_of_context<now>) || ...);
     static_assert(declared, "[ebb E0187] a region is called in an autocast context that it does not declare: add it to ambient<...>");
     if constexpr (declared) return typename Programs::plain{}(a...);
-    else return refused{};
+    else return refused_result{};
   }
   template <class... A>
     requires(!are_traced<A...>)
@@ -232,7 +232,7 @@ struct patched_callable<Policy, region_in<F, C...>> {
 template <class... Option, class F>
 constexpr auto compile(F) {
   (static_cast<void>(detail::refuse_option<Option>{}), ...);
-  if constexpr (!detail::refuse_options<Option...>::fit) return detail::refused{};
+  if constexpr (!detail::refuse_options<Option...>::fit) return refused_result{};
   else return detail::callable_of<F, typename detail::region_of<F, Option...>::type>();
 }
 

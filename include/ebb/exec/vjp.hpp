@@ -61,7 +61,7 @@ class pullback {
   constexpr auto pull_checked(const S&... seeds) const {
     constexpr bool fits = std::is_same_v<Outputs, std::tuple<detail::traced_type<S>...>>;
     static_assert(fits, "[ebb E0146] a seed differs from its output in dtype or extents");
-    if constexpr (!fits) return detail::refused{};
+    if constexpr (!fits) return refused_result{};
     else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...)) {
       // Part of a function now: where that is called in a context, so is this.
       detail::first_graph(arguments_, seeds...)->asked.ask(G::g.asked_in_pulls[0]);
@@ -112,7 +112,7 @@ struct vjp_function {
     constexpr int code = code_of<vjp_function, A...>();
     static_cast<void>(refuse_call<code>{});
     if constexpr (code == 126) name_what_is_not_constant<trace_in_call<vjp_function, A...>>();
-    if constexpr (code != 0) return std::pair<refused, refused>{};
+    if constexpr (code != 0) return std::pair<refused_result, refused_result>{};
     else return run(a...);
   }
 

@@ -76,7 +76,7 @@ struct lifted {
     return []<int... J>(std::integer_sequence<int, J...>) {
       graph g;
       const auto r = F::apply(scratch<A>(g, J)...);
-      return r.id < 0 ? ebb::refused(-r.id) : g.syms.find(g.shape_of(r.id));
+      return r.id < 0 ? refused(-r.id) : g.syms.find(g.shape_of(r.id));
     }(std::make_integer_sequence<int, sizeof...(A)>{});
   }
   template <class B>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../op/call.hpp"
+#include "../base/config.hpp"
 
 #include <cstdlib>
 #include <tuple>
@@ -23,13 +23,11 @@ struct refused_result {
 
 namespace detail {
 
-using refused = refused_result;
-
 /// Whether a call among whose arguments, or results, are these has been refused already.
 template <class... A>
 inline constexpr bool has_refused = (has_refused<A> || ...);
 template <class A>
-inline constexpr bool has_refused<A> = std::is_same_v<A, refused>;
+inline constexpr bool has_refused<A> = std::is_same_v<A, refused_result>;
 template <class... A>
 inline constexpr bool has_refused<std::tuple<A...>> = has_refused<A...>;
 
