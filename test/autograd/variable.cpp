@@ -15,15 +15,6 @@ using array = ebb::tensor<float, ebb::dyn>;
 using var = ebb::variable<float, ebb::dyn>;
 using scalar = ebb::variable<float>;
 
-TEST_CASE("a number beside a condition is what it is beside an array") {
-  const var x(array{-1, 0, 2});
-  CHECK(ebb::where(x > 0, x, 0.5).value() == array{0.5f, 0.5f, 2});
-  CHECK(ebb::where(x > 0, 3, x).value() == array{-1, 0, 3});
-  CHECK(ebb::where(x > 0, array{4, 5, 6}, 0.5).get() == array{0.5f, 0.5f, 6});
-  ebb::sum(ebb::where(x > 0, 1.5, 0.5) * x + ebb::where(x > 0, x, 0.25)).backward();
-  CHECK(x.grad().value() == array{0.5f, 0.5f, 2.5f});
-}
-
 template <template <class, std::size_t...> class Array>
 struct batch {
   using matrix = Array<float, 2, 3>;
@@ -39,6 +30,15 @@ std::string printed(const auto& x) {
 }
 
 }  // namespace
+
+TEST_CASE("a number beside a condition is what it is beside an array") {
+  const var x(array{-1, 0, 2});
+  CHECK(ebb::where(x > 0, x, 0.5).value() == array{0.5f, 0.5f, 2});
+  CHECK(ebb::where(x > 0, 3, x).value() == array{-1, 0, 3});
+  CHECK(ebb::where(x > 0, array{4, 5, 6}, 0.5).get() == array{0.5f, 0.5f, 6});
+  ebb::sum(ebb::where(x > 0, 1.5, 0.5) * x + ebb::where(x > 0, x, 0.25)).backward();
+  CHECK(x.grad().value() == array{0.5f, 0.5f, 2.5f});
+}
 
 TEST_CASE("a variable is printed as its value") {
   const var x(array{1, 2.5f});
