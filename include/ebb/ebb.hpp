@@ -92,6 +92,7 @@
 #include "op/softmax.hpp"
 #include "op/trigonometric.hpp"
 #include "trace/term.hpp"
+#include "trace/kinds.hpp"
 #include "trace/argument.hpp"
 #include "trace/refused.hpp"
 #include "trace/lift.hpp"

@@ -35,7 +35,7 @@ int main() {
   // EXPECT: E0146 a seed differs from its output in dtype or extents
   auto r = pull(1.f);  // LINE
 #elif EBB_CASE == 7
-  // EXPECT: E0147 jacobian: the function and its arguments must be single arrays of floating-point type
+  // EXPECT: E0147 the function's results are integers or bools: they have no derivatives
   auto r = ebb::jacobian([](auto a) { return a > 0; })(x);  // LINE
 #elif EBB_CASE == 8
   // EXPECT: E0148 ebb::into: the elements of a destination are not of the result's type
@@ -58,5 +58,11 @@ int main() {
   auto r = ebb::grad([](auto a) { return a * a; })(x);  // LINE
   const ebb::tensor<float, 3> assigned = r;
   std::cout << r << assigned << r(x);
+#elif EBB_CASE == 13
+  // EXPECT: E0179 the derivatives have more than eight axes
+  auto r = ebb::jacobian([](auto a) { return a * a; })(ebb::tensor<float, 1, 1, 1, 2, 2>{});  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0109 only a scalar has a gradient
+  auto r = ebb::hessian([](auto a) { return a * a; })(x);  // LINE
 #endif
 }

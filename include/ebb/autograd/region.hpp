@@ -75,13 +75,14 @@ struct terms_of_members {
     return std::tuple<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<Traced&>()))>...>{};
   }
 };
-template <template <template <class, std::size_t...> class> class Struct>
-struct recorded<Struct<term>> {
-  using members = decltype(boost::hana::unpack(boost::hana::accessors<Struct<term>>(), terms_of_members<Struct<term>>()));
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+struct recorded<Struct<Array>> {
+  using variables = typename with_leaves<Struct<Array>, variable>::type;
+  using members = decltype(boost::hana::unpack(boost::hana::accessors<Struct<Array>>(), terms_of_members<Struct<Array>>()));
   static constexpr int leaves = recorded<members>::leaves;
   template <int Number, bool InStruct>
   static auto make(auto&& next) {
-    return recorded<members>::template into<Number, true>([](auto... x) { return Struct<variable>{std::move(x)...}; }, next);
+    return recorded<members>::template into<Number, true>([](auto... x) { return variables{std::move(x)...}; }, next);
   }
 };
 

@@ -22,8 +22,8 @@ template <class T, std::size_t... E>
 inline constexpr bool holds_terms<term<T, E...>> = true;
 template <class... A>
 inline constexpr bool holds_terms<std::tuple<A...>> = (holds_terms<A> || ...);
-template <template <template <class, std::size_t...> class> class Struct>
-inline constexpr bool holds_terms<Struct<term>> = true;
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+inline constexpr bool holds_terms<Struct<Array>> = holds_terms<Array<float>>;
 
 template <class... A>
 inline constexpr bool is_tracked<std::tuple<A...>> = (is_tracked<A> || ...);

@@ -34,42 +34,56 @@ constexpr int unit_seeds(graph& g, int y) {
   return reshape_to(cast_to<T>(same), g.intern(seeds)).id;
 }
 
-/// The derivatives of out 0, of dtype T, with respect to the given arguments, by pulls in the given autocast context.
-/// Shape: that of out 0, then that of the argument.
+/// The shape of the derivatives of y with respect to x, or -1 if it has too many axes.
+constexpr int shape_of_derivatives(graph& g, int y, int x) {
+  shape s = g.shape_of(y);
+  const shape behind = g.shape_of(x);
+  if (s.rank + behind.rank > max_rank) return -1;
+  for (int a = 0; a < behind.rank; ++a) s.push(behind.e[a]);
+  return g.intern(s);
+}
+
+/// Appends the derivatives of out `number` of g, of dtype T, to the outs of r, in which it is equation y: a negative number where they
+/// have too many axes, or an op between takes no leading one.
 template <class T>
-constexpr graph jacobian(const graph& g, const vec<int>& arguments, maybe_context context = context_of<off>) {
+constexpr void append_jacobian(graph& r, int y, const graph& g, int number, const vec<int>& arguments, maybe_context context) {
+  vec<int> in;
+  for (int i = 0; i < g.inputs; ++i) in.push(r.input(i));
+  vec<int> derivatives;  // their shapes
+  for (int i : arguments) derivatives.push(shape_of_derivatives(r, y, in[i]));
+  const bool fit = r.shape_of(y).rank < max_rank;
+  if (!fit || !is_real(r.op(y).result)) {
+    for (int i = 0; i < arguments.size(); ++i)
+      r.out.push(fit && derivatives[i] >= 0 ? r.op(in[arguments[i]]).kit->literal(r, derivatives[i], 0) : -1);
+    return;
+  }
   graph one = g;
   one.out = {};
-  one.out.push(g.out[0]);
+  one.out.push(g.out[number]);
   graph pulled = joint(one, arguments, context);
-  one.asked = pulled.asked;
+  r.asked.ask(pulled.asked);
   vec<int> gradients;
   for (int o = 1; o < pulled.out.size(); ++o) gradients.push(pulled.out[o]);
   pulled.out = gradients;
 
-  graph r = prune(one);
-  const int y = r.out[0];
-  vec<int> in;
-  vec<char> batched;
-  for (int i = 0; i < g.inputs; ++i) {
-    in.push(r.input(i));
-    batched.push(0);
-  }
   const int seeds = unit_seeds<T>(r, y);
+  vec<char> batched(in.size(), 0);
   in.push(seeds);
   batched.push(1);
   const vec<int> rows = splice_batched(r, prune(pulled), in, batched, r.shape_of(seeds).e[0]);
+  for (int i = 0; i < rows.size(); ++i)
+    r.out.push(rows[i] < 0 || derivatives[i] < 0 ? -1 : r.op(rows[i]).kit->reshape(r, rows[i], derivatives[i]));
+}
+
+/// The derivatives of each out, of dtypes T..., with respect to each of the given arguments, by pulls in the given autocast context.
+/// Shapes: that of the out, then that of the argument. Those of integers are zeros.
+template <class... T>
+constexpr graph jacobian(const graph& g, const vec<int>& arguments, maybe_context context = context_of<off>) {
+  graph r = prune(g);
+  const vec<int> values = r.out;
   r.out = {};
-  for (int i = 0; i < rows.size(); ++i) {
-    if (rows[i] < 0) {
-      r.out.push(rows[i]);
-      continue;
-    }
-    shape s = r.shape_of(y);
-    const shape x = r.shape_of(in[arguments[i]]);
-    for (int a = 0; a < x.rank; ++a) s.push(x.e[a]);
-    r.out.push(r.op(rows[i]).kit->reshape(r, rows[i], r.intern(s)));
-  }
+  int number = 0;
+  ((append_jacobian<T>(r, values[number], g, number, arguments, context), ++number), ...);
   return prune(simplify(r));
 }
 

@@ -14,7 +14,7 @@
 // params<ebb::tensor> is what the user holds, params<ebb::term> is what the lambda gets, and gradients are params<ebb::tensor> again.
 #pragma once
 
-#include "term.hpp"
+#include "kinds.hpp"
 
 #include "../tensor/borrow.hpp"
 
@@ -101,8 +101,8 @@ template <template <template <class, std::size_t...> class> class Struct, templa
   requires boost::hana::Struct<Struct<Array>>::value
 struct argument<Struct<Array>> {
   using self = Struct<Array>;
-  using traced = Struct<term>;
-  using value = Struct<tensor>;
+  using traced = typename detail::with_leaves<self, term>::type;
+  using value = typename detail::with_leaves<self, tensor>::type;
   /// Each member is an array, or made of arrays: a plain int would have to be a term, too.
   static constexpr bool is_argument = boost::hana::unpack(boost::hana::accessors<traced>(), [](auto... member) {
     return (is_traced<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>> && ...);

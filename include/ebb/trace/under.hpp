@@ -58,15 +58,15 @@ template <class C>
 struct terms_in {
   template <class T, std::size_t... E>
   using array = term_under<C, T, E...>;
-  template <template <template <class, std::size_t...> class> class Struct>
-  using filled = Struct<array>;
+  template <class Struct>
+  using filled = typename with_leaves<Struct, array>::type;
 };
 template <>
 struct terms_in<off> {
   template <class T, std::size_t... E>
   using array = term<T, E...>;
-  template <template <template <class, std::size_t...> class> class Struct>
-  using filled = Struct<term>;
+  template <class Struct>
+  using filled = typename with_leaves<Struct, term>::type;
 };
 
 /// The same thing in context C: terms, tuples and structs of them; anything else stays what it is.
@@ -93,7 +93,7 @@ constexpr auto into_context(const std::tuple<A...>& a) {
 template <class C, template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
   requires boost::hana::Struct<Struct<Array>>::value
 constexpr auto into_context(const Struct<Array>& a) {
-  using result = typename terms_in<C>::template filled<Struct>;
+  using result = typename terms_in<C>::template filled<Struct<Array>>;
   result r;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((members_of<result>::template get<I>(r) = into_context<C>(members_of<Struct<Array>>::template get<I>(a))), ...);
