@@ -94,6 +94,7 @@
 #include "trace/term.hpp"
 #include "trace/kinds.hpp"
 #include "trace/argument.hpp"
+#include "trace/context_in.hpp"
 #include "trace/refused.hpp"
 #include "trace/lift.hpp"
 #include "trace/operators.hpp"

@@ -6,6 +6,15 @@
 #include <iostream>
 #include <vector>
 
+namespace user {
+template <template <class, std::size_t...> class Array>
+struct rated {
+  using matrix = Array<float, 2, 3>;
+  using number = Array<float>;
+  BOOST_HANA_DEFINE_STRUCT(rated, (matrix, rates), (number, base));
+};
+}  // namespace user
+
 int main() {
   const ebb::tensor<float, 2, 3> a{{1, 2, 3}, {4, 5, 6}};
   [[maybe_unused]] const ebb::tensor<float, 4> four{1, 2, 3, 4};
@@ -40,5 +49,14 @@ int main() {
 #elif EBB_CASE == 8
   // EXPECT: E0102 the extents differ
   auto r = ebb::mse(a, four);  // LINE
+#elif EBB_CASE == 9
+  // EXPECT: E0124 map: there must be an argument that is not whole
+  auto r = ebb::map([](auto p) { return p.rates; }, user::rated<ebb::tensor>{});  // LINE
+#elif EBB_CASE == 10
+  // EXPECT: E0102 map: the arguments have different numbers of rows
+  auto r = ebb::map([](auto pair, auto y) { return std::get<0>(pair) * y; }, std::tuple(a, a), four);  // LINE
+#elif EBB_CASE == 11
+  // EXPECT: E0111 an argument is not an array, a number, a tuple, or a struct over arrays
+  auto r = ebb::map([](auto pair) { return std::get<0>(pair); }, std::tuple(a, "text"));  // LINE
 #endif
 }

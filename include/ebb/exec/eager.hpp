@@ -104,4 +104,10 @@ constexpr auto apply_function(F, const A&... a) {
   else return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
 }
 
+template <class F, bool... Whole, class... A>
+  requires(detail::members_of<A>::exist || ...) && (!detail::are_traced<A...>)
+constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
+  return detail::eager_function<functions::map<F, Whole...>>{}(a...);
+}
+
 }  // namespace ebb::inline EBB_ABI

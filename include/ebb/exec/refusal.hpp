@@ -41,7 +41,6 @@ struct refuse_call : refuse_function<Code> {
   static_assert(Code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
   static_assert(Code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
   static_assert(Code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum, or use ebb::jacobian");
-  static_assert(Code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
   static_assert(Code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
   static_assert(Code != 130, "[ebb E0130] an argument holds no element type: indices are int or std::int64_t, not size_t or unsigned");
   static_assert(Code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");

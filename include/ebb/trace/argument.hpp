@@ -74,8 +74,9 @@ struct argument<term<T, E...>> {
 };
 
 template <class... A>
+  requires(argument<A>::is_argument && ...)
 struct argument<std::tuple<A...>> {
-  static constexpr bool is_argument = (argument<A>::is_argument && ...);
+  static constexpr bool is_argument = true;
   static constexpr int leaves = (0 + ... + argument<A>::leaves);
   using traced = std::tuple<typename argument<A>::traced...>;
   using terms = decltype(std::tuple_cat(std::declval<typename argument<A>::terms>()...));

@@ -6,6 +6,7 @@
 // bits that it would have alone, and what is the same for all rows is computed once. It is differentiated like anything else.
 #pragma once
 
+#include "context_in.hpp"
 #include "trace.hpp"
 
 #include "../graph/batch.hpp"
@@ -44,26 +45,48 @@ constexpr const auto& unwrapped(const auto& a) { return a; }
 template <class A>
 constexpr const A& unwrapped(const whole_argument<A>& a) { return a.value; }
 
-/// One row of a term, and a term of which R is one row.
-template <class A, bool Whole>
+/// The first of two numbers of rows that is known.
+constexpr std::size_t known_rows(std::initializer_list<std::size_t> counts) {
+  for (const std::size_t n : counts)
+    if (n != dyn) return n;
+  return dyn;
+}
+
+/// One row of a form of terms.
+template <class A, bool Whole = false>
 struct row {
   using type = A;
   static constexpr bool exists = true;
   static constexpr std::size_t count = dyn;
 };
 template <class T, std::size_t N, std::size_t... E>
-struct row<term<T, N, E...>, false> {
+struct row<term<T, N, E...>> {
   using type = term<T, E...>;
   static constexpr bool exists = true;
   static constexpr std::size_t count = N;
 };
 template <class T>
-struct row<term<T>, false> {
+struct row<term<T>> {
   using type = term<T>;
   static constexpr bool exists = false;
   static constexpr std::size_t count = dyn;
 };
+template <class... A>
+struct row<std::tuple<A...>> {
+  using type = std::tuple<typename row<A>::type...>;
+  static constexpr bool exists = (row<A>::exists && ...);
+  static constexpr std::size_t count = known_rows({row<A>::count...});
+};
+struct first_row {
+  template <class A>
+  using of = typename row<A>::type;
+};
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+struct row<Struct<Array>> : row<typename argument<Struct<Array>>::terms> {
+  using type = typename struct_after<Struct, term, steps_of<Array>, first_row>::type;
+};
 
+/// A form of terms of which R is one row.
 template <class R, std::size_t N>
 struct rows {
   using type = term<R, N>;  // of a number
@@ -76,26 +99,31 @@ template <class... R, std::size_t N>
 struct rows<std::tuple<R...>, N> {
   using type = std::tuple<typename rows<R, N>::type...>;
 };
+template <std::size_t N>
+struct all_rows {
+  template <class R>
+  using of = typename rows<R, N>::type;
+};
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array, std::size_t N>
+struct rows<Struct<Array>, N> : struct_after<Struct, term, steps_of<Array>, all_rows<N>> {};
 
 template <class F, class Flags, class... A>
 struct mapped;
 template <class F, bool... Whole, class... A>
 struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
   static constexpr bool has_rows = !(Whole && ...) && (row<A, Whole>::exists && ...);
-
-  static constexpr std::size_t count_rows() {
-    std::size_t n = dyn;
-    for (const std::size_t count : std::initializer_list<std::size_t>{row<A, Whole>::count...})
-      if (count != dyn) n = count;
-    return n;
-  }
   using trace = trace_of<F, typename row<A, Whole>::type...>;
   using body = frozen<trace>;
   template <class Trace = trace>  // named only where the function can be called
-  using result = typename rows<typename Trace::result, count_rows()>::type;
+  using result = typename rows<typename Trace::result, known_rows({row<A, Whole>::count...})>::type;
 
-  static constexpr vec<int> splice_into(graph& g, const vec<int>& arguments) {
-    const vec<char> batched{static_cast<char>(!Whole)...};
+  static constexpr vec<int> splice_into(graph& g, const A&... a) {
+    vec<int> arguments;
+    vec<char> batched;
+    (argument<A>::each(a, [&](const auto& leaf) {
+      arguments.push(leaf.id);
+      batched.push(!Whole);
+    }), ...);
     int extent = -1;
     for (int i = 0; i < arguments.size(); ++i)
       if (batched[i]) extent = g.shape_of(arguments[i]).e[0];
@@ -108,7 +136,8 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
     else {
       graph g;
       int number = 0;
-      const vec<int> out = splice_into(g, vec<int>{add_argument<A>(g, number++).id...});
+      const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
+      const vec<int> out = splice_into(g, argument<A>::trace(next)...);
       for (int o : out)
         if (o < 0) return o == -102 ? 102 : 125;
       return 0;
@@ -117,34 +146,57 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
   static constexpr int code = find_code();
 };
 
+template <int Code>
+struct refuse_map : refuse_function<Code> {
+  static_assert(Code != 102, "[ebb E0102] map: the arguments have different numbers of rows");
+  static_assert(Code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none may be a scalar");
+  static_assert(Code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
+};
+
+/// What stands against a call of map, as far as the arguments' types say it: variables and terms in a context are looked at later.
+template <class F, class Flags, class... A>
+constexpr int code_of_map() {
+  if constexpr (!std::is_empty_v<F>) return 104;
+  else if constexpr (has_refused<A...>) return -1;
+  else if constexpr ((is_in_context<A> || ...) || (is_tracked<A> || ...)) return 0;
+  else if constexpr (!(argument<A>::is_argument && ...)) return 111;
+  else return mapped<F, Flags, typename argument<A>::traced...>::code;
+}
+
 }  // namespace detail
 
-/// On terms; on arrays it is traced like all functions.
+/// On terms, and tuples and structs of them; on arrays it is traced like all functions.
 template <class F, bool... Whole, class... A>
-  requires(is_term<A> && ...)
+  requires(is_traced<A> && ...)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   using mapped = detail::mapped<F, std::integer_sequence<bool, Whole...>, A...>;
-  static_assert(mapped::code != 102, "[ebb E0102] map: the arguments have different numbers of rows");
-  static_assert(mapped::code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none may be a scalar");
-  static_assert(mapped::code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
-  static_cast<void>(detail::refuse_function<mapped::code>{});
+  static_cast<void>(detail::refuse_map<mapped::code>{});
   if constexpr (mapped::code == 126) detail::name_what_is_not_constant<typename mapped::trace>();
   if constexpr (mapped::code != 0) return refused_result{};
   else {
-    graph* g = detail::graph_of(a...);
+    graph* g = detail::first_graph(a...);
     g->syms.asking = "map";
-    const vec<int> out = mapped::splice_into(*g, vec<int>{a.id...});
+    const vec<int> out = mapped::splice_into(*g, a...);
     int number = 0;
     return argument<typename mapped::template result<>>::trace([&]<class Term>() { return Term{g, out[number++]}; });
   }
 }
 
+/// On tuples and structs of arrays, see exec/eager.hpp.
+template <class F, bool... Whole, class... A>
+  requires(detail::members_of<A>::exist || ...) && (!detail::are_traced<A...>)
+constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
+
 /// f for each row along the first axis of the arguments; those in whole(...) are the same for all rows. f must not capture.
+///   map(grad(loss), whole(parameters), x, t)     a gradient for each example, in the form of the parameters
 /// Shape: f's result with the leading axis in front.   Error: each row has the bits that f gives for it alone.
 template <class F, class... A>
 constexpr auto map(F, const A&... a) {
-  static_cast<void>(detail::refuse_function<std::is_empty_v<F> ? 0 : 104>{});
-  return apply_function(functions::map<F, detail::is_whole<A>...>{}, detail::unwrapped(a)...);
+  using flags = std::integer_sequence<bool, detail::is_whole<A>...>;
+  constexpr int code = detail::code_of_map<F, flags, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
+  static_cast<void>(detail::refuse_map<code>{});
+  if constexpr (code != 0 && code != 126) return refused_result{};
+  else return apply_function(functions::map<F, detail::is_whole<A>...>{}, detail::unwrapped(a)...);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -84,6 +84,7 @@ constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
 template <int Code>
 struct refuse_function {
   static_assert(Code != 104, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  static_assert(Code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
   static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable: the next error names it");
   static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, not all are auto, or it "
                              "has the error above");

@@ -8,51 +8,13 @@
 // the dtype of every intermediate is known to the types, contexts nest, and a context that nobody names costs nothing.
 #pragma once
 
-#include "argument.hpp"
+#include "context_in.hpp"
 #include "lift.hpp"
 #include "map.hpp"
-
-#include "../op/context.hpp"
 
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
-
-/// The context of a term, or of the first one in a tuple or struct; void if there is none.
-template <class A>
-struct context_in {
-  using type = void;
-};
-template <class T, std::size_t... E>
-struct context_in<term<T, E...>> {
-  using type = off;
-};
-template <class C, class T, std::size_t... E>
-struct context_in<term_under<C, T, E...>> {
-  using type = C;
-};
-template <class... A>
-struct first_context {
-  using type = void;
-};
-template <class A, class... B>
-struct first_context<A, B...> {
-  using own = typename context_in<A>::type;
-  using rest = typename first_context<B...>::type;
-  // A plain term beside others is one that came from outside of the context.
-  using type = std::conditional_t<std::is_void_v<own> || (std::is_same_v<own, off> && !std::is_void_v<rest>), rest, own>;
-};
-template <class... A>
-struct context_in<std::tuple<A...>> : first_context<A...> {};
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-struct context_in<Struct<Array>> : context_in<Array<float>> {};
-
-template <class... A>
-using context_among = typename first_context<std::remove_cvref_t<A>...>::type;
-template <class A>
-inline constexpr bool is_in_context = !std::is_void_v<typename context_in<A>::type> && !std::is_same_v<typename context_in<A>::type, off>;
-template <class... A>
-inline constexpr bool are_traced = !std::is_void_v<context_among<A...>>;
 
 template <class C>
 struct terms_in {
@@ -99,18 +61,6 @@ constexpr auto into_context(const Struct<Array>& a) {
     ((members_of<result>::template get<I>(r) = into_context<C>(members_of<Struct<Array>>::template get<I>(a))), ...);
   }(std::make_index_sequence<members_of<result>::count>{});
   return r;
-}
-
-/// The graph that the arguments are traced in.
-template <class... A>
-constexpr graph* first_graph(const A&... a) {
-  graph* g = nullptr;
-  const auto look = [&]<class Leaf>(const Leaf& leaf) {
-    if constexpr (is_term<Leaf>) g = leaf.g;
-    else if constexpr (is_term_under<Leaf>) g = leaf.plain.g;
-  };
-  (each_leaf(look, a), ...);
-  return g;
 }
 
 /// x as an operand of class P in context C.
@@ -203,7 +153,7 @@ constexpr auto apply_function(F f, const A&... a) {
 }
 
 template <class F, bool... Whole, class... A>
-  requires(is_term_under<A> || ...)
+  requires(detail::is_in_context<A> || ...)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
 
 namespace detail {
@@ -241,7 +191,7 @@ struct entered {
 }  // namespace detail
 
 template <class F, bool... Whole, class... A>
-  requires(is_term_under<A> || ...)
+  requires(detail::is_in_context<A> || ...)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   using C = detail::context_among<A...>;
   return detail::into_context<C>(apply_function(functions::map<detail::entered<C, F>, Whole...>{}, detail::into_context<off>(a)...));
