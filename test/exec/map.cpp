@@ -96,6 +96,14 @@ TEST_CASE("map with tuples, variables, contexts, and in constant expressions") {
   static_assert(get<0>(r) == ebb::tensor<int, 2>{3, 8});
   static_assert(get<1>(r) == ebb::tensor<int, 2, 2>{{3, 4}, {3, 4}});
 
+  // A number is what it is beside arrays: it does not make floats double.
+  const auto twice = ebb::compile([](auto rows) { return ebb::map([](auto row, auto k) { return row * k; }, rows, ebb::whole(2.5)); })(x);
+  static_assert(std::is_same_v<decltype(twice), const ebb::tensor<float, 5, 3>>);
+  CHECK(twice == x * 2.5);
+  const auto scaled_rows = ebb::map([](auto pair, auto k) { return get<0>(pair) * k; }, std::tuple(x), ebb::whole(2.5));
+  static_assert(std::is_same_v<decltype(scaled_rows), const ebb::tensor<float, 5, 3>>);
+  CHECK(scaled_rows == x * 2.5);
+
   const auto p = start();
   const line<ebb::variable> v{ebb::variable(p.w), ebb::variable(p.b)};
   const auto losses = ebb::map(loss, ebb::whole(v), x, t);

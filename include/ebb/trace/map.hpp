@@ -163,6 +163,23 @@ constexpr int code_of_map() {
   else return mapped<F, Flags, typename argument<A>::traced...>::code;
 }
 
+/// The dtype that arguments have together; numbers have no say.
+template <class... T>
+constexpr auto promoted_terms(std::type_identity<std::tuple<T...>>) {
+  return promote_all(std::type_identity<void>{}, std::type_identity<operand<typename T::value_type>>{}...);
+}
+template <class... A>
+using promoted_among = typename decltype(promoted_terms(std::type_identity<decltype(std::tuple_cat(
+    std::declval<std::conditional_t<number<A>, std::tuple<>, typename argument<A>::terms>>()...))>{}))::type;
+/// A number beside terms is a literal, in the dtype that it has beside arrays.
+template <class T, class A>
+constexpr auto as_term(graph& g, const A& a) {
+  if constexpr (number<A>) {
+    using N = promoted_weak<T, A>;
+    return term<N>{&g, emit_as<op::literal, N>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<N>(a))})};
+  } else return a;
+}
+
 }  // namespace detail
 
 /// On terms, and tuples and structs of them; on arrays it is traced like all functions.
@@ -180,6 +197,12 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
     int number = 0;
     return argument<typename mapped::template result<>>::trace([&]<class Term>() { return Term{g, out[number++]}; });
   }
+}
+
+template <class F, bool... Whole, class... A>
+  requires(number<A> || ...) && (is_traced<A> || ...) && ((number<A> || is_traced<A>) && ...)
+constexpr auto apply_function(functions::map<F, Whole...> f, const A&... a) {
+  return apply_function(f, detail::as_term<detail::promoted_among<A...>>(*detail::first_graph(a...), a)...);
 }
 
 /// On tuples and structs of arrays, see exec/eager.hpp.
