@@ -44,7 +44,9 @@ struct asked_for_steps {
 };
 template <template <class, std::size_t...> class Array>
   requires requires { typename Array<which_steps>; }
-struct asked_for_steps<Array> : steps_answered<Array<which_steps>> {};
+struct asked_for_steps<Array> {  // no base: g++ would warn of steps that name a type of an anonymous namespace
+  using type = typename steps_answered<Array<which_steps>>::type;
+};
 template <template <class, std::size_t...> class Array>
 using steps_of = typename asked_for_steps<Array>::type;
 
