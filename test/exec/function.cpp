@@ -352,6 +352,38 @@ TEST_CASE("a struct of parameters in, the same struct of gradients out") {
   CHECK(again.b.data()[2] == 5);
 }
 
+TEST_CASE("a pull-back takes its seeds one by one, or in the form of the results") {
+  constexpr auto f = [](auto p, auto x) {
+    auto q = p;
+    q.w = ebb::exp(p.w) * x;
+    return std::tuple(ebb::sum(p.w), q, x * x, ebb::sum(p.seen));
+  };
+  const mixed<tensor> p{{0.25f, -1}, {3, 4}, true};
+  const tensor<float, 2> x{2, 0.5f}, s{3, -7}, t{0.125f, 11};
+  const auto [y, pull] = ebb::vjp<0, 1>(f)(p, x);
+  const auto& [total, q, squares, seen] = y;
+  CHECK(total == -0.75f);
+  CHECK(seen == 7);
+  const auto [dp, dx] = pull(5, s, t);
+  CHECK(dp.w == 5 + s * q.w);
+  CHECK(dp.seen == tensor<int, 2>{0, 0});
+  CHECK(dx == s * ebb::exp(p.w) + 2 * x * t);
+
+  auto seeds = y;
+  std::get<0>(seeds) = 5;
+  std::get<1>(seeds).w = s;
+  std::get<2>(seeds) = t;
+  const auto is_same = [&](const auto& of_p, const auto& of_x) {
+    CHECK(of_p.w == dp.w);
+    CHECK(of_x == dx);
+  };
+  std::apply(is_same, pull(seeds));
+  std::apply(is_same, pull(5, std::get<1>(seeds), t));
+  std::apply(is_same, pull(std::tuple(std::tuple(5.f, s), std::tuple(t))));
+  constexpr auto traced = [](auto a, auto b, auto c) { return ebb::vjp<0, 1>(decltype(f){})(a, b).second(c); };
+  std::apply(is_same, ebb::compile(traced)(p, x, seeds));
+}
+
 TEST_CASE("integers beside floats, in a struct or a tuple, have zeros in its gradient") {
   constexpr auto f = [](auto p) { return ebb::sum(p.w * p.w) * ebb::sum(ebb::cast<float>(p.seen)); };
   const mixed<tensor> p{{1, 2}, {3, 4}, true};

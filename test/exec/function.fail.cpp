@@ -64,5 +64,13 @@ int main() {
 #elif EBB_CASE == 14
   // EXPECT: E0109 only a scalar has a gradient
   auto r = ebb::hessian([](auto a) { return a * a; })(x);  // LINE
+#elif EBB_CASE == 15
+  auto [y, pull] = ebb::vjp([](auto a) { return std::tuple(a, ebb::sum(a)); })(x);
+  // EXPECT: E0144 a pull-back takes one seed for each output of floating-point type
+  const ebb::tensor<float, 3> r = pull(std::tuple(x, std::tuple(1.f, x)));  // LINE
+#elif EBB_CASE == 16
+  auto [y, pull] = ebb::vjp(f)(x);
+  // EXPECT: E0111 an argument is not an array, a number, a tuple, or a struct over arrays
+  auto r = pull("one");  // LINE
 #endif
 }

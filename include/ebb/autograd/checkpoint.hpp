@@ -116,6 +116,9 @@ struct checkpointed_region;
 template <class Spec>
 struct checkpointed_region<program_function<Spec>> {
   template <class... A>
+  using call_on = detail::call_of<Spec, A...>;
+
+  template <class... A>
   constexpr auto operator()(const A&... a) const {
     using region = program_function<Spec>;
     if constexpr ((detail::is_tracked<A> || ...) && detail::code_of<Spec, A...>() == 0)

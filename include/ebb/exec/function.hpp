@@ -239,6 +239,30 @@ constexpr int code_of() {
   }
 }
 
+/// The specification for the same function inside context C.
+template <class C, class Spec>
+struct spec_in;
+template <class C, template <class, int...> class Spec, class F, int... I>
+struct spec_in<C, Spec<F, I...>> {
+  using type = Spec<entered<C, F>, I...>;
+};
+template <class C, template <class> class Spec, class F>
+struct spec_in<C, Spec<F>> {
+  using type = Spec<entered<C, F>>;
+};
+
+/// A call before it is made: its arguments, what stands against it, and the trace of the user's function. On terms in a context it is one
+/// of the function in that context.
+template <class Spec, class... A>
+struct call_of {
+  static constexpr int code = code_of<Spec, A...>();
+  using trace = trace_in_call<Spec, A...>;
+};
+template <class Spec, class... A>
+  requires(is_in_context<A> || ...)
+struct call_of<Spec, A...>
+    : call_of<typename spec_in<context_among<A...>, Spec>::type, decltype(into_context<off>(std::declval<const A&>()))...> {};
+
 /// A destination, or a struct or tuple of them.
 template <class D>
 inline constexpr bool can_be_written = !std::is_const_v<D>;
@@ -269,18 +293,6 @@ constexpr bool may_hold_results(std::type_identity<std::tuple<Leaf...>>) {
   return (fits(typename Leaf::extents_type{}) && ...);
 }
 
-/// The specification for the same function inside context C.
-template <class C, class Spec>
-struct spec_in;
-template <class C, template <class, int...> class Spec, class F, int... I>
-struct spec_in<C, Spec<F, I...>> {
-  using type = Spec<entered<C, F>, I...>;
-};
-template <class C, template <class> class Spec, class F>
-struct spec_in<C, Spec<F>> {
-  using type = Spec<entered<C, F>>;
-};
-
 /// Each argument is an array, a number, a tuple or a struct over arrays.
 template <class... A>
 inline constexpr bool are_arguments = (traced_argument<A> && ...);
@@ -298,6 +310,9 @@ inline constexpr bool are_arguments = (traced_argument<A> && ...);
 ///   Spec::value<A...>               the same for arrays
 template <class Spec>
 struct program_function {
+  template <class... A>
+  using call_on = detail::call_of<Spec, A...>;
+
   /// On terms in an autocast context: the program of the function in that context.
   template <class... A>
     requires(detail::is_in_context<A> || ...)
@@ -308,8 +323,8 @@ struct program_function {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     constexpr int code = detail::code_of<Spec, A...>();
-    static_cast<void>(detail::refuse_call<code>{});
-    if constexpr (code == 126) detail::name_what_is_not_constant<detail::trace_in_call<Spec, A...>>();
+    static_cast<void>(detail::refuse_function<code>{});
+    if constexpr (code == 126) detail::name_what_is_not_constant(std::type_identity<detail::trace_in_call<Spec, A...>>{});
     if constexpr (code != 0) return typename Spec::refusal{};
     else if constexpr ((detail::is_tracked<A> || ...)) return call_tracked(*this, a...);
     else if constexpr ((detail::holds_terms<A> || ...)) {

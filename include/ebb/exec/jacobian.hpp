@@ -82,20 +82,13 @@ struct jacobian_spec {
 
 /// The gradient of F as a traced function of its own.
 template <class F, int... I>
-struct gradient_of {
-  constexpr auto operator()(const auto&... x) const { return program_function<grad_spec<F, I...>>{}(x...); }
-};
+struct gradient_of : program_function<grad_spec<F, I...>> {};
 template <class F, int... I>
 struct entry_of<gradient_of<F, I...>> : entry_of<F> {};
 
 template <class F, int... I>
 struct hessian_spec : jacobian_spec<gradient_of<F, I...>, I...> {
   static constexpr const char* name = "ebb::hessian";
-  /// What stands against the gradient stands against the hessian: asked here, so that its sentence stands near the user's line.
-  template <class... A>
-  static constexpr int code_of_arguments() {
-    return code_of<grad_spec<F, I...>, A...>();
-  }
 };
 
 }  // namespace detail

@@ -36,18 +36,6 @@ constexpr int code_of_elements() {
   return (has_other_elements<A> || ...) ? 130 : 0;
 }
 
-template <int Code>
-struct refuse_call : refuse_function<Code> {
-  static_assert(Code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
-  static_assert(Code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
-  static_assert(Code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum, or use ebb::jacobian");
-  static_assert(Code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
-  static_assert(Code != 130, "[ebb E0130] an argument holds no element type: indices are int or std::int64_t, not size_t or unsigned");
-  static_assert(Code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");
-  static_assert(Code != 147, "[ebb E0147] the function's results are integers or bools: they have no derivatives");
-  static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
-};
-
 /// Callable, if F may be traced.
 template <class F, class Callable>
 constexpr auto callable_of() {

@@ -36,6 +36,9 @@ constexpr auto in_dtypes_of(const R& r) {
 template <class C, class F>
 struct variant {
   template <class... A>
+  using call_on = known_call<entered<C, F>, A...>;
+
+  template <class... A>
     requires are_traced<A...>
   constexpr auto operator()(const A&... a) const -> decltype(F{}(static_cast<only_traced<are_traced<A...>, A>>(a)...)) {
     return in_dtypes_of<decltype(F{}(a...))>(entered<C, F>{}(a...));
@@ -109,17 +112,18 @@ struct undeclared_call {
  private:
   template <class... A>
   static void refuse(int now, const A&...) {
-    if constexpr (code_of<Spec, A...>() == 0) {
-      using trace = frozen<typename Spec::template trace<traced_type<A>...>>;
-      if (now == 0) raise_off_undeclared(declared_by<trace, C...>(Spec::name));
-      refuse_undeclared<typename asking_program<Spec, traced_type<A>...>::type, trace, C...>(Spec::name);
-    }
+    using trace = frozen<typename Spec::template trace<traced_type<A>...>>;
+    if (now == 0) raise_off_undeclared(declared_by<trace, C...>(Spec::name));
+    refuse_undeclared<typename asking_program<Spec, traced_type<A>...>::type, trace, C...>(Spec::name);
   }
 };
 
 /// One of several programs, chosen by the context of the thread.
 template <class Programs, class... C>
 struct by_context {
+  template <class... A>
+  using call_on = call_of<typename Programs::spec, A...>;
+
   /// On terms the context is known to the types.
   template <class... A>
     requires(are_traced<A...>)
@@ -133,12 +137,16 @@ struct by_context {
   template <class... A>
     requires(!are_traced<A...>)
   constexpr auto operator()(const A&... a) const {
-    if (std::is_constant_evaluated()) return typename Programs::template in<off>{}(a...);
-    return select<C...>(current_context(), a...);
+    if constexpr (call_on<A...>::code != 0) return typename Programs::plain{}(a...);  // refused, once for all contexts
+    else {
+      if (std::is_constant_evaluated()) return typename Programs::template in<off>{}(a...);
+      return select<C...>(current_context(), a...);
+    }
   }
   template <class... D, class... A>
   void operator()(const destinations<D...>& d, const A&... a) const {
-    select<C...>(current_context(), d, a...);
+    if constexpr (call_on<A...>::code != 0) typename Programs::plain{}(d, a...);
+    else select<C...>(current_context(), d, a...);
   }
 
  private:

@@ -21,11 +21,6 @@ graph lowered_graph() {
   return lower(Spec::template program<traced_type<A>...>::g.thaw());
 }
 
-// A refused call is refused here, too, by whoever the user has called himself: that keeps his line near. What is not constant (126) is
-// named by the attempt to show it.
-template <int Code>
-inline constexpr bool shows = Code == 0 || Code == 126;
-
 // A program type is a graph again, with symbols that are all named.
 template <const op_info& Op, int... Operands, int... Extents, std::int64_t... Attributes>
 void append_to(graph& g, typed<named<Op, Operands...>, of_shape<Extents...>, Attributes...>) {
@@ -59,28 +54,33 @@ void print(program<Equation...> p) {
   std::fputs(to_string(p).c_str(), stdout);
 }
 
+// A refused call is refused here, too, by whoever the user has called himself: that keeps his line near.
+
 /// The program that a compiled function runs for arguments of types A..., one equation a line, with types:
 ///   ebb::print<X, W>(ebb::value_and_grad<1>(loss));
 template <class... A, class Spec>
 std::string to_string(program_function<Spec>) {
   constexpr int code = detail::code_of<Spec, A...>();
-  static_cast<void>(detail::refuse_call<code>{});
-  if constexpr (detail::shows<code>) return to_string(detail::lowered_graph<Spec, A...>());
+  static_cast<void>(detail::refuse_function<code>{});
+  if constexpr (code == 126) detail::name_what_is_not_constant(std::type_identity<detail::trace_in_call<Spec, A...>>{});
+  if constexpr (code == 0) return to_string(detail::lowered_graph<Spec, A...>());
   else return {};
 }
 template <class... A, class Spec>
 void print(program_function<Spec> f) {
   constexpr int code = detail::code_of<Spec, A...>();
-  static_cast<void>(detail::refuse_call<code>{});
-  if constexpr (detail::shows<code>) std::fputs(to_string<A...>(f).c_str(), stdout);
+  static_cast<void>(detail::refuse_function<code>{});
+  if constexpr (code == 126) detail::name_what_is_not_constant(std::type_identity<detail::trace_in_call<Spec, A...>>{});
+  if constexpr (code == 0) std::fputs(to_string<A...>(f).c_str(), stdout);
 }
 
 /// The same as a picture for Graphviz; equations that share a loop stand in one box.
 template <class... A, class Spec>
 std::string to_dot(program_function<Spec>) {
   constexpr int code = detail::code_of<Spec, A...>();
-  static_cast<void>(detail::refuse_call<code>{});
-  if constexpr (detail::shows<code>) {
+  static_cast<void>(detail::refuse_function<code>{});
+  if constexpr (code == 126) detail::name_what_is_not_constant(std::type_identity<detail::trace_in_call<Spec, A...>>{});
+  if constexpr (code == 0) {
     const graph g = detail::lowered_graph<Spec, A...>();
     const plan p = make_plan(g);
     return to_dot(g, [&](int k) { return p.group_of[k]; });

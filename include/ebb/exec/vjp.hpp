@@ -29,6 +29,18 @@ struct saved_terms<G, First, std::integer_sequence<int, I...>> {
   using type = std::tuple<output_term<G, First + I>...>;
 };
 
+/// The seeds in an argument of a pull-back: in a tuple or struct, which has the form of the outputs, integers have none.
+template <class S>
+constexpr auto seeds_in(const S& s) {
+  return std::apply([](const auto&... leaf) {
+    const auto seed = []<class Leaf>(const Leaf& x) {
+      if constexpr (std::is_same_v<Leaf, S> || real_element<typename traced_type<Leaf>::value_type>) return std::tie(x);
+      else return std::tuple<>();
+    };
+    return std::tuple_cat(seed(leaf)...);
+  }, argument<S>::refer(s));
+}
+
 /// A seed for an output of type Term: as it is, or a number for a scalar.
 template <class Term, class S>
 constexpr auto as_seed(const S& seed) {
@@ -38,7 +50,8 @@ constexpr auto as_seed(const S& seed) {
 
 }  // namespace detail
 
-/// The pull-back of a function at a point: called with one seed for each real output, it gives the gradients of the arguments.
+/// The pull-back of a function at a point: called with one seed for each real output, or with seeds in the form of the outputs, it gives
+/// the gradients of the arguments.
 /// It holds the arguments and what the forward half saved: arrays by sharing, borrowed memory by copy. It may be called many times.
 template <class G, class R, class V, class Outputs, class Arguments, class Saved>
 class pullback {
@@ -47,15 +60,22 @@ class pullback {
 
   template <class... S>
   constexpr auto operator()(const S&... seeds) const {
-    constexpr bool one_each = sizeof...(S) == std::tuple_size_v<Outputs>;
-    static_assert(one_each, "[ebb E0144] a pull-back takes one seed for each output of floating-point type");
-    if constexpr (one_each) return pull(std::index_sequence_for<S...>{}, seeds...);
+    constexpr bool refused_before = detail::has_refused<S...>, are_arguments = detail::are_arguments<S...>;
+    static_cast<void>(detail::refuse_function<refused_before || are_arguments ? 0 : 111>{});
+    if constexpr (refused_before || !are_arguments) return refused_result{};
+    else {
+      using given = decltype(std::tuple_cat(detail::seeds_in(seeds)...));
+      constexpr bool one_each = std::tuple_size_v<given> == std::tuple_size_v<Outputs>;
+      static_assert(one_each, "[ebb E0144] a pull-back takes one seed for each output of floating-point type");
+      if constexpr (!one_each) return refused_result{};
+      else return pull(std::make_index_sequence<std::tuple_size_v<given>>{}, std::tuple_cat(detail::seeds_in(seeds)...));
+    }
   }
 
  private:
   template <std::size_t... I, class... S>
-  constexpr auto pull(std::index_sequence<I...>, const S&... seeds) const {
-    return pull_checked(detail::as_seed<std::tuple_element_t<I, Outputs>>(seeds)...);
+  constexpr auto pull(std::index_sequence<I...>, const std::tuple<const S&...>& seeds) const {
+    return pull_checked(detail::as_seed<std::tuple_element_t<I, Outputs>>(std::get<I>(seeds))...);
   }
   template <class... S>
   constexpr auto pull_checked(const S&... seeds) const {
@@ -99,6 +119,9 @@ struct real_terms<std::tuple<T...>> {
 
 template <class F, int... I>
 struct vjp_function {
+  template <class... A>
+  using call_on = call_of<vjp_function, A...>;
+
   /// On terms in an autocast context: its value and pull-back of the function in that context.
   template <class... A>
     requires(is_in_context<A> || ...)
@@ -110,8 +133,8 @@ struct vjp_function {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     constexpr int code = code_of<vjp_function, A...>();
-    static_cast<void>(refuse_call<code>{});
-    if constexpr (code == 126) name_what_is_not_constant<trace_in_call<vjp_function, A...>>();
+    static_cast<void>(refuse_function<code>{});
+    if constexpr (code == 126) name_what_is_not_constant(std::type_identity<trace_in_call<vjp_function, A...>>{});
     if constexpr (code != 0) return std::pair<refused_result, refused_result>{};
     else return run(a...);
   }
@@ -172,11 +195,15 @@ struct pullback_of_region {
 template <class F, int... I>
 struct vjp_in {
   using plain = vjp_function<F, I...>;
+  using spec = plain;
   template <class C>
   using in = vjp_function<variant<C, F>, I...>;
 };
 template <class F, class... C, int... I>
 struct vjp_function<region_in<F, C...>, I...> {
+  template <class... A>
+  using call_on = call_of<vjp_function<F, I...>, A...>;
+
   template <class... A>
     requires are_traced<A...>
   constexpr auto operator()(const A&... a) const {
@@ -185,12 +212,15 @@ struct vjp_function<region_in<F, C...>, I...> {
   template <class... A>
     requires(!are_traced<A...>)
   constexpr auto operator()(const A&... a) const {
-    using both = decltype(vjp_function<F, I...>{}(a...));
-    using pull =
-        pullback_of_region<typename both::second_type, typename decltype(vjp_function<variant<C, F>, I...>{}(a...))::second_type...>;
-    using result = std::pair<typename both::first_type, pull>;
-    if (std::is_constant_evaluated()) return select<result, 1, C...>(number_of_context<off>, a...);
-    return select<result, 1, C...>(current_context(), a...);
+    if constexpr (call_on<A...>::code != 0) return vjp_function<F, I...>{}(a...);  // refused, once for all contexts
+    else {
+      using both = decltype(vjp_function<F, I...>{}(a...));
+      using pull =
+          pullback_of_region<typename both::second_type, typename decltype(vjp_function<variant<C, F>, I...>{}(a...))::second_type...>;
+      using result = std::pair<typename both::first_type, pull>;
+      if (std::is_constant_evaluated()) return select<result, 1, C...>(number_of_context<off>, a...);
+      return select<result, 1, C...>(current_context(), a...);
+    }
   }
 
  private:
@@ -217,7 +247,8 @@ struct vjp_function<region_in<F, C...>, I...> {
 }  // namespace detail
 
 /// auto [y, pull] = vjp<I...>(f)(x...): the value of f and its pull-back; pull(seed) gives the gradients with respect to the arguments
-/// I..., the first one if none is named. The halves are compiled apart: what the backward needs is saved once.
+/// I..., the first one if none is named. Of several outputs the seeds are given one by one, or in the outputs' form: pull(y).
+/// The halves are compiled apart: what the backward needs is saved once.
 /// Saves: transcendental functions, contractions, reductions; see [note: saved or recomputed].   Throws: as compile.
 template <int... I, class F>
 constexpr auto vjp(F) {

@@ -146,13 +146,6 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
   static constexpr int code = find_code();
 };
 
-template <int Code>
-struct refuse_map : refuse_function<Code> {
-  static_assert(Code != 102, "[ebb E0102] map: the arguments have different numbers of rows");
-  static_assert(Code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none may be a scalar");
-  static_assert(Code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
-};
-
 /// What stands against a call of map, as far as the arguments' types say it: variables and terms in a context are looked at later.
 template <class F, class Flags, class... A>
 constexpr int code_of_map() {
@@ -187,8 +180,8 @@ template <class F, bool... Whole, class... A>
   requires(is_traced<A> && ...)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   using mapped = detail::mapped<F, std::integer_sequence<bool, Whole...>, A...>;
-  static_cast<void>(detail::refuse_map<mapped::code>{});
-  if constexpr (mapped::code == 126) detail::name_what_is_not_constant<typename mapped::trace>();
+  static_cast<void>(detail::refuse_function<mapped::code>{});
+  if constexpr (mapped::code == 126) detail::name_what_is_not_constant(std::type_identity<typename mapped::trace>{});
   if constexpr (mapped::code != 0) return refused_result{};
   else {
     graph* g = detail::first_graph(a...);
@@ -217,7 +210,7 @@ template <class F, class... A>
 constexpr auto map(F, const A&... a) {
   using flags = std::integer_sequence<bool, detail::is_whole<A>...>;
   constexpr int code = detail::code_of_map<F, flags, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
-  static_cast<void>(detail::refuse_map<code>{});
+  static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0 && code != 126) return refused_result{};
   else return apply_function(functions::map<F, detail::is_whole<A>...>{}, detail::unwrapped(a)...);
 }

@@ -132,6 +132,9 @@ struct entry_of<entered<C, F>> {
 template <class Policy, class F>
 struct patched {
   template <class... A>
+  using call_on = known_call<F, A...>;
+
+  template <class... A>
     requires are_traced<A...>
   constexpr auto operator()(const A&... a) const -> decltype(F{}(static_cast<only_traced<are_traced<A...>, A>>(a)...)) {
     using around = context_among<A...>;

@@ -1,4 +1,4 @@
-// ebb/trace/refused.hpp — what a refused call gives.
+// ebb/trace/refused.hpp — what a refused call of a function says, and what it gives.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -9,6 +9,43 @@
 #include <type_traits>
 
 namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// The sentences on functions, by code. A class, not a function: g++ instantiates it where it is named, so that the user's line stays near.
+template <int Code>
+struct refuse_function {
+  static_assert(Code != 102, "[ebb E0102] map: the arguments have different numbers of rows");
+  static_assert(Code != 104, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  static_assert(Code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
+  static_assert(Code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
+  static_assert(Code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum, or use ebb::jacobian");
+  static_assert(Code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
+  static_assert(Code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
+  static_assert(Code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none may be a scalar");
+  static_assert(Code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
+  static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable: the next error names it");
+  static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, not all are auto, or it "
+                             "has the error above");
+  static_assert(Code != 128, "[ebb E0128] the parameters of a traced function are auto: it is called with terms, not with arrays");
+  static_assert(Code != 129, "[ebb E0129] a traced function returns arrays, numbers, or tuples and structs of them: no void, no pair");
+  static_assert(Code != 130, "[ebb E0130] an argument holds no element type: indices are int or std::int64_t, not size_t or unsigned");
+  static_assert(Code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");
+  static_assert(Code != 147, "[ebb E0147] the function's results are integers or bools: they have no derivatives");
+  static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
+};
+
+/// What F says of a call on A... before it is made. Functions of the library do, so that a mistake is reported by the outermost call, near
+/// the user's line: F::call_on<A...> has the code of what stands against it, and the trace of the user's function.
+template <class F, class... A>
+struct known_call {
+  static constexpr int code = 0;
+};
+template <class F, class... A>
+  requires requires { typename F::template call_on<A...>; }
+struct known_call<F, A...> : F::template call_on<A...> {};
+
+}  // namespace detail
 
 /// It can be called, printed, assigned to anything and passed to every function of the library, so that one mistake is one error.
 struct refused_result {

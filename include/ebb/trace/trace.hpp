@@ -74,23 +74,13 @@ namespace detail {
 /// called: there 127 is said as well.
 template <class F, class... A>
 constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
-  if constexpr (!requires { typename result_of_trace<F, A...>; }) return requires { &F::operator(); } ? 128 : 127;
+  if constexpr (known_call<F, typename argument<A>::traced...>::code != 0) return known_call<F, typename argument<A>::traced...>::code;
+  else if constexpr (!requires { typename result_of_trace<F, A...>; }) return requires { &F::operator(); } ? 128 : 127;
   else if constexpr (has_refused<result_of_trace<F, A...>>) return -1;
   else if constexpr (!can_be_returned<result_of_trace<F, A...>>) return 129;
   else return is_constant<traced<F, A...>> ? 0 : 126;
 }
 
-/// A class, not a function: g++ instantiates it where it is named, so that the user's line stays near.
-template <int Code>
-struct refuse_function {
-  static_assert(Code != 104, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-  static_assert(Code != 111, "[ebb E0111] an argument is not an array, a number, a tuple, or a struct over arrays");
-  static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable: the next error names it");
-  static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, not all are auto, or it "
-                             "has the error above");
-  static_assert(Code != 128, "[ebb E0128] the parameters of a traced function are auto: it is called with terms, not with arrays");
-  static_assert(Code != 129, "[ebb E0129] a traced function returns arrays, numbers, or tuples and structs of them: no void, no pair");
-};
 /// Whether something was refused in a trace: its sentence stands at the user's line already.
 template <class Frozen>
 inline constexpr bool is_refused = [] {
@@ -99,10 +89,12 @@ inline constexpr bool is_refused = [] {
   return false;
 }();
 
-/// The error that names what stands against a trace with code 126.
-template <class Trace>
-constexpr void name_what_is_not_constant() {
-  [[maybe_unused]] constexpr int size = Trace::make().size();
+/// The error that names what stands against a trace with code 126: it is in the innermost function that says so.
+template <class F, class... A>
+constexpr void name_what_is_not_constant(std::type_identity<trace_of<F, A...>>) {
+  using call = known_call<F, typename argument<A>::traced...>;
+  if constexpr (call::code != 0) name_what_is_not_constant(std::type_identity<typename call::trace>{});
+  else [[maybe_unused]] constexpr int size = trace_of<F, A...>::make().size();
 }
 
 }  // namespace detail

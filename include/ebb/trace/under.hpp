@@ -170,6 +170,9 @@ using only_traced = std::enable_if_t<Traced, const A&>;
 template <class C, class F>
 struct entered {
   template <class... A>
+  using call_on = known_call<F, decltype(into_context<C>(std::declval<const A&>()))...>;
+
+  template <class... A>
     requires are_traced<A...>
   constexpr auto operator()(const A&... a) const
       -> decltype(into_context<context_among<A...>>(F{}(into_context<C>(static_cast<only_traced<are_traced<A...>, A>>(a))...))) {
@@ -182,8 +185,12 @@ struct entered {
   template <class... A>
     requires(!are_traced<A...>)
   constexpr auto operator()(const A&... a) const {
-    // F is traced here and not deeper, so that a mistake in it is reported near the user's line.
-    static_cast<void>(requires { typename result_of_trace<entered, A...>; });
+    // F is asked or traced here and not deeper, so that a mistake in it is reported near the user's line.
+    if constexpr ((traced_argument<A> && ...)) {
+      constexpr int code = known_call<entered, typename argument<A>::traced...>::code;
+      static_cast<void>(refuse_function<code>{});
+      if constexpr (code == 0) static_cast<void>(requires { typename result_of_trace<entered, A...>; });
+    }
     return call_compiled(*this, a...);
   }
 };
