@@ -21,7 +21,9 @@ struct counter_values {
     std::uint64_t new_node_misses = 0, new_shape_misses = 0;
     std::uint64_t evictions = 0;
   } compiled_autograd;
-  std::uint64_t unique_graphs = 0;  // distinct programs that backwards ran: regions, or a captured backward as one
+  /// Distinct programs that backwards ran: regions, or a captured backward as one. What a thread captures again, since it was evicted or
+  /// has other sizes, is another program.
+  std::uint64_t unique_graphs = 0;
 };
 
 namespace detail {

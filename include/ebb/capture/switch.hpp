@@ -183,7 +183,7 @@ class disable {
 
 /// Forgets what this thread has captured.
 inline void clear_cache() { this_cache().clear(); }
-/// How many captured backwards a thread keeps.
+/// How many captured backwards this thread keeps, at least one.
 inline void set_cache_limit(std::size_t limit) { this_cache().set_limit(limit); }
 inline std::size_t cache_size() { return this_cache().size(); }
 
