@@ -93,6 +93,80 @@ TEST_CASE("ties in several axes share evenly, also where these are not neighbour
   for (int i = 0; i < 8; ++i) CHECK(ebb::from_cell<float>(out[1][i]) == gradient[i]);
 }
 
+TEST_CASE("NaNs share the gradient where one of them is the result") {
+  // torch.max over all elements: 1/2, 0, 1/2. torch.amax: NaN in all three. Infinities are numbers like others.
+  const auto check = [](auto f, std::vector<float> x, std::vector<float> want) {
+    ebb::graph g = ebb::joint(ebb::trace_of<decltype(f), ebb::term<float, ebb::dyn>>::make(), {0});
+    ebb::extent_list n;
+    n.rank = 1;
+    n.e[0] = x.size();
+    ebb::cell_array cells;
+    for (float v : x) cells.push(ebb::to_cell(v));
+    const auto out = ebb::evaluate(g, {cells, {ebb::to_cell(1.f)}}, ebb::symbol_values(g, {n}));
+    for (int i = 0; i < cells.size(); ++i) CHECK(ebb::from_cell<float>(out[1][i]) == want[static_cast<std::size_t>(i)]);
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const auto largest = [](auto x) { return ebb::max<0>(x); };
+  const auto smallest = [](auto x) { return ebb::min<0>(x); };
+  check(largest, {nan, 3, nan}, {0.5f, 0, 0.5f});
+  check(smallest, {nan, 3, nan}, {0.5f, 0, 0.5f});
+  check(largest, {-inf, nan, inf, 1}, {0, 1, 0, 0});
+  check(smallest, {-inf, nan, inf, 1}, {0, 1, 0, 0});
+  check(largest, {inf, -inf, inf, 1}, {0.5f, 0, 0.5f, 0});
+  check(smallest, {-inf, -inf, inf, 1}, {0.5f, 0.5f, 0, 0});
+}
+
+TEST_CASE("products give what PyTorch recorded, at and beside zeros, infinities and NaNs too") {
+  const golden::bounds b{.value = 4, .grad = 8, .sign_is_open = true, .value_sign_is_open = true};
+  both("prod_axis_0", [](auto x) { return ebb::prod<0>(x); }, b);
+  both("prod_axis_1", [](auto x) { return ebb::prod<1>(x); }, b);
+  both("prod_all", [](auto x) { return ebb::prod(x); }, {.value = 16, .grad = 16});
+  for (const char* points : {"zeros", "ties", "nonfinite"}) {
+    using any_matrix = of<real, ebb::dyn, 4>;
+    golden::check<any_matrix>("reductions", std::string("prod_") + points, [](auto x) { return ebb::prod<1>(x); }, b);
+    golden::check<any_matrix>("reductions", std::string("prod_all_") + points, [](auto x) { return ebb::prod(x); }, b);
+  }
+  golden::check<of<real, 3, 0>>("reductions", "empty_prod", [](auto x) { return ebb::prod<1>(x); });
+}
+
+TEST_CASE("the gradient of an element of a product is the product of the others") {
+  // By definition, in long double, for all rows of three of these; and at finite points a second derivative that no infinity is in.
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float values[] = {0.f, -0.f, 1.5f, -2.f, inf, -inf, nan};
+  constexpr int count = 7;
+  const auto f = [](auto x) { return ebb::prod<1>(x); };
+  const ebb::graph g = ebb::joint(ebb::trace_of<decltype(f), ebb::term<float, ebb::dyn, 3>>::make(), {0});
+  ebb::cell_array x, seed;
+  for (int i = 0; i < count * count * count; ++i) {
+    for (int j : {i % count, i / count % count, i / count / count}) x.push(ebb::to_cell(values[j]));
+    seed.push(ebb::to_cell(1.f));
+  }
+  ebb::extent_list n;
+  n.rank = 2;
+  n.e[0] = count * count * count;
+  n.e[1] = 3;
+  const auto out = ebb::evaluate(g, {x, seed}, ebb::symbol_values(g, {n}));
+  for (int i = 0; i < x.size(); ++i) {
+    const auto at = [&](int k) { return ebb::from_cell<float>(x[i / 3 * 3 + k % 3]); };
+    const float own = at(i), got = ebb::from_cell<float>(out[1][i]);
+    const float want = static_cast<float>(static_cast<long double>(at(i + 1)) * at(i + 2));
+    INFO(own << " beside " << at(i + 1) << ", " << at(i + 2) << ": " << got << ", not " << want);
+    const bool left_out = std::isnan(own) && (std::isinf(at(i + 1)) || std::isinf(at(i + 2)));
+    CHECK((got == want || (std::isnan(got) && (std::isnan(want) || left_out))));
+  }
+
+  ebb::graph h = ebb::joint(ebb::trace_of<decltype(f), ebb::term<double, ebb::dyn, 3>>::make(), {0});
+  const int ones = h.op(h.out[1]).kit->literal(h, h.eq[h.out[1]].shape, 1);
+  h.out = {ebb::or_zeros(h, ebb::pull_back(h, {h.input(0)}, {h.out[1]}, {ones})[0], h.input(0))};
+  const double rows[] = {1.5, -2, 3, 0, -2, 3, 0, -0., 3, 0, 0, 0};
+  ebb::cell_array points, seeds(4, ebb::to_cell(1.));
+  for (double v : rows) points.push(ebb::to_cell(v));
+  n.e[0] = 4;
+  const auto second = ebb::evaluate(ebb::prune(h), {points, seeds}, ebb::symbol_values(h, {n}));
+  for (int i = 0; i < 12; ++i)  // of ab + bc + ca by a: b + c
+    CHECK(ebb::from_cell<double>(second[0][i]) == rows[i / 3 * 3 + (i + 1) % 3] + rows[i / 3 * 3 + (i + 2) % 3]);
+}
+
 TEST_CASE("places and truth give what PyTorch recorded") {
   both("argmax_axis_0", [](auto x) { return ebb::argmax<0>(x); });
   both("argmax_axis_1", [](auto x) { return ebb::argmax<1>(x); });

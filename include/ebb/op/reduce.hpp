@@ -20,7 +20,8 @@ inline constexpr T lowest = std::numeric_limits<T>::has_infinity ? -infinity<T> 
 template <class T>
 inline constexpr T highest = std::numeric_limits<T>::has_infinity ? infinity<T> : std::numeric_limits<T>::max();
 
-/// Equal extrema share the gradient evenly; so do NaNs, where one of them is the result.
+/// Equal extrema share the gradient evenly. So do NaNs, where one of them is the result: that is torch.max's rule over all elements, and
+/// along an axis its gradient goes to a NaN too. torch.amax makes the gradient of the whole row NaN; one op can follow one of them only.
 struct shared_by_ties : reduction {
   static constexpr bool needs_elements = true;
   template <class T>
@@ -73,6 +74,7 @@ struct peak : max {
 
 /// The product over adjacent axes.   Saves: x, out.   Error: that of as many products.
 /// Its derivative is out / x; where x is 0, it is the product of the others: exact for any number of zeros, and so is the second one.
+/// Where x is an infinity or NaN it is the product of the others too, but NaN for a NaN beside an infinity.
 struct prod : reduction {
   static constexpr std::string_view name = "prod";
   static constexpr precision autocast = precision::full;
@@ -86,15 +88,21 @@ struct prod : reduction {
     const std::int64_t first = out.attribute(0), last = out.attribute(1), mask = axis_run(first, last);
     const auto along = [&](auto y) { return broadcast_to(y, x.shape_number(), mask); };
     const auto zero = literal_like(x, 0), one = literal_like(x, 1);
-    const auto is_zero = emit_on<equal>({}, x, zero);
+    const auto is_zero = emit_on<equal>({}, x, zero), is_finite = emit_on<isfinite>({}, x);
+    // The elements with 1 for some of them, how many these are, and the product of the others.
+    const auto without = [&](auto kept) { return emit_on<where>({}, kept, x, one); };
+    const auto count = [&](auto kept) { return along(sum_over(emit_on<where>({}, kept, zero, one), mask)); };
+    const auto others = [&](auto safe) { return along(emit_on<prod>({first, last}, safe)); };
     // Beside one zero stand the others' product; beside two, that times the other zero, which has a derivative; beside three, 0.
-    const auto safe = emit_on<where>({}, is_zero, one, x);
-    const auto others = along(emit_on<prod>({first, last}, safe));
-    const auto zeros = along(sum_over(emit_on<where>({}, is_zero, one, zero), mask));
+    const auto safe = without(emit_on<logical_not>({}, is_zero)), zeros = count(emit_on<logical_not>({}, is_zero));
     const auto other_zero = along(sum_over(emit_on<where>({}, is_zero, x, zero), mask)) - x;
     const auto beside = emit_on<where>({}, emit_on<equal>({}, zeros, one), one,
                                        emit_on<where>({}, emit_on<equal>({}, zeros, literal_like(x, 2)), other_zero, zero));
-    return grads(along(g) * emit_on<where>({}, is_zero, others * beside, along(out) / safe));
+    // Beside several infinities the others' product has the sign that out has without that of x.
+    const auto beside_infinity = emit_on<where>({}, emit_on<equal>({}, count(is_finite), one), others(without(is_finite)),
+                                                along(out) * emit_on<sign>({}, x));
+    const auto finite = emit_on<where>({}, is_zero, others(safe) * beside, along(out) / safe);
+    return grads(along(g) * emit_on<where>({}, is_finite, finite, beside_infinity));
   }
 };
 
@@ -268,18 +276,19 @@ template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto mean(X&& x, Keep = {}) {
   return apply_function(functions::mean<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// Product; 1 over no elements.   Dtype: integers and bool give int64.   Saves: x, out.   Error: that of as many products.
+/// Product; 1 over no elements. The gradient of an element is the product of the others: beside and at zeros and infinities too.
+/// Dtype: integers and bool give int64.   Saves: x, out.   Error: that of as many products.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto prod(X&& x, Keep = {}) {
   return apply_function(functions::prod<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The largest element; NaN if there is one. Equal ones share the gradient evenly, as in torch.amax.
+/// The largest element; NaN if there is one. Equal ones share the gradient evenly, as in torch.amax; NaNs as in torch.max over all.
 /// Dtype: x's.   Saves: x, out.   Error: exact.   Throws: if there are no elements.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto max(X&& x, Keep = {}) {
   return apply_function(functions::extremum<op::max, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The smallest element; NaN if there is one. Equal ones share the gradient evenly, as in torch.amin.
+/// The smallest element; NaN if there is one. Equal ones share the gradient evenly, as in torch.amin; NaNs as in torch.min over all.
 /// Dtype, Saves, Error, Throws: as max.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto min(X&& x, Keep = {}) {
