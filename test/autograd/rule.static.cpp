@@ -38,11 +38,9 @@ struct program_of<Update, T, V, std::index_sequence<S...>, std::index_sequence<N
 /// One step, and each result may stand where the parameter or state that it replaces stands.
 template <class P>
 constexpr bool is_one_loop_in_place() {
-  const auto may = [](int result, int argument) {
-    return ebb::detail::overwrites<P>::table[static_cast<std::size_t>(result * P::arguments + argument)];
-  };
-  bool in_place = may(0, 0);
-  for (int r = 1; r < P::results; ++r) in_place = in_place && may(r, r + 1);
+  using may_overwrite = ebb::detail::overwrites<P>;
+  bool in_place = may_overwrite::may(0, 0);
+  for (int r = 1; r < P::results; ++r) in_place = in_place && may_overwrite::may(r, r + 1);
   return P::plan.size.steps == 1 && in_place;
 }
 static_assert(is_one_loop_in_place<program_of<ebb::rule::descent, float, 5>::type>());

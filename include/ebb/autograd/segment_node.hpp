@@ -85,7 +85,7 @@ class segment_backward {
     int found = -1;
     repeat<P::arguments - S::kept>([&]<int K>() {
       constexpr int a = S::kept + K;
-      if constexpr (overwrites<P>::table[static_cast<std::size_t>(R * P::arguments + a)] && !is_passed_on<a>)
+      if constexpr (overwrites<P>::may(R, a) && !is_passed_on<a>)
         if (found < 0 && !reused[a] && seed[a]->bytes() == bytes && seed[a]->use_count() == 1) found = a;
     });
     return found;

@@ -36,10 +36,11 @@ class graph_group final : public merged_group {
   graph_group(const recording& r, const capture_progress& at, int first, int last, const composer& c, const distinct_results& d)
       : merged_group(r, at, first, last, interface_of(c, d)), program_(d.g), pointers_(interface_.arguments.size() + 1, nullptr) {
     const plan& p = program_.steps();
+    const detail::memory_uses uses(p, size_of(p), program_.program().out.size(), program_.program().inputs);
     int own = 0;
     for (group_interface::result& x : interface_.results) {
       if (x.shared >= 0) continue;
-      if (x.over >= 0 && !detail::may_overwrite(p, size_of(p), own, x.over)) x.over = -1;
+      if (x.over >= 0 && !detail::may_overwrite(uses.written[own], uses.read[x.over])) x.over = -1;
       ++own;
     }
     to_ = vec<void*>(own + 1, nullptr);

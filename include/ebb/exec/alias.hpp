@@ -6,87 +6,102 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Result `o` may stand in the very memory of argument `a`: every step reads a before o is written, and the step that writes o reads a
+/// The first time that a result's memory is written, temporaries in it included (see [note: memory is handed over]), or the last time
+/// that an argument is read.
+struct memory_use {
+  int shape = -1;           // -1: no step writes the result, it is a copy; nobody reads the argument
+  std::size_t bytes = 0;    // of an element
+  int step = -1, band = -1;
+  bool in_place = false;    // the step is a nest that does it element by element
+  bool alone = true;        // no other step of its band does it
+};
+
+/// Result `o` may be in the very memory of argument `a`: every step reads a before o is written, and the step that writes o reads a
 /// element by element, at the place it writes. So p = p - lr * g needs no copy of p.
-/// `p` is a plan or a frozen one, n says how much of each list there is.
-constexpr bool may_overwrite(const auto& p, const plan_size& n_of, int o, int a) {
-  int result = -1, source = -1;
-  const auto in_result = [&](int b) {  // temporaries may be there before it, see [note: memory is handed over]
-    const plan_buffer& x = p.buffers.data()[b];
-    return x.is == plan_buffer::role::result && x.number == o;
-  };
-  for (int b = 0; b < n_of.buffers; ++b) {
-    const plan_buffer& x = p.buffers.data()[b];
-    if (in_result(b)) result = b;
-    if (x.is == plan_buffer::role::argument && x.number == a) source = b;
-  }
-  if (source < 0) return true;   // never read
-  if (result < 0) return false;  // a copy at the end
-  const plan_buffer &to = p.buffers.data()[result], &from = p.buffers.data()[source];
-  if (to.shape != from.shape || size_of(to.type) != size_of(from.type)) return false;
-  for (int c = 0; c < n_of.copies; ++c)
-    if (p.copies.data()[c].buffer == source) return false;
-  // The steps of a band take turns: what one of them writes, another one has not read to the end.
-  const auto any_of = [](part list, auto&& f) {
-    for (int i = list.first; i < list.first + list.count; ++i)
-      if (f(i)) return true;
-    return false;
-  };
-  const auto reads_it = [&](const plan_step& s) {
-    if (s.nest < 0) return any_of(s.joined, [&](int i) { return p.joined.data()[i] == source; });
-    return any_of(p.nests.data()[s.nest].loads, [&](int i) { return p.loads.data()[i].buffer == source; });
-  };
-  const auto writes_over = [&](const plan_step& s) {
-    if (s.nest < 0) return in_result(s.out);
-    const nest& n = p.nests.data()[s.nest];
-    return any_of(n.stores, [&](int i) { return in_result(p.stores.data()[i].buffer); }) ||
-           any_of(n.reduces, [&](int i) { return in_result(p.reduces.data()[i].buffer); });
-  };
-  for (int i = 0; i < n_of.bands; ++i) {
-    const plan_band& b = p.bands.data()[i];
-    const auto member = [&](int s) -> const plan_step& { return p.steps.data()[b.first + s]; };
-    for (int s = 0; s < b.count; ++s)
-      for (int t = 0; t < b.count; ++t)
-        if (s != t && reads_it(member(s)) && writes_over(member(t))) return false;
-  }
-  int first_write = n_of.steps;
-  for (int s = 0; s < n_of.steps; ++s) {
-    const plan_step& step = p.steps.data()[s];
-    if (step.nest < 0) {
-      for (int j = 0; j < step.joined.count; ++j)
-        if (p.joined.data()[step.joined.first + j] == source && s >= first_write) return false;
-      if (!in_result(step.out)) continue;
-      if (s < first_write) first_write = s;
-      for (int j = 0; j < step.joined.count; ++j)
-        if (p.joined.data()[step.joined.first + j] == source) return false;
-      continue;
-    }
-    const nest& n = p.nests.data()[step.nest];
-    bool stored = false, whole = true, reads = false;
-    for (int i = 0; i < n.stores.count; ++i)
-      stored = stored || in_result(p.stores.data()[n.stores.first + i].buffer);
-    for (int i = 0; i < n.reduces.count; ++i)
-      if (in_result(p.reduces.data()[n.reduces.first + i].buffer)) stored = true, whole = false;
-    for (int i = 0; i < n.loads.count; ++i) {
-      const nest_load& l = p.loads.data()[n.loads.first + i];
-      if (l.source != nest_load::from::array || l.buffer != source) continue;
-      reads = true;
-      whole = whole && l.along == (1 << n.loops) - 1;
-    }
-    if (reads && (s > first_write || (stored && !whole))) return false;
-    if (stored && s < first_write) first_write = s;
-  }
-  return true;
+/// The steps of a band take turns: what one of them writes, another one has not read to the end.
+constexpr bool may_overwrite(const memory_use& o, const memory_use& a) {
+  if (a.shape < 0) return true;
+  if (o.shape != a.shape || o.bytes != a.bytes) return false;
+  return a.band < o.band || (a.step == o.step && a.in_place && o.in_place && a.alone && o.alone);
 }
 
+/// Of all results and arguments, found in one walk over the steps. `p` is a plan or a frozen one, n says how much of each list there is.
+class memory_uses {
+ public:
+  constexpr memory_uses(const auto& p, const plan_size& n, int results, int arguments)
+      : written(results, memory_use{}), read(arguments, memory_use{}) {
+    const vec<int> band = bands_of_steps(p, n.steps, n.bands);
+    for (int b = 0; b < n.buffers; ++b) {
+      const plan_buffer& x = p.buffers.data()[b];
+      if (x.is == plan_buffer::role::temporary) continue;
+      const bool result = x.is == plan_buffer::role::result;
+      memory_use& u = result ? written[x.number] : read[x.number];
+      u.shape = x.shape;
+      u.bytes = size_of(x.type);
+      if (result) u.step = u.band = n.steps;
+    }
+    for (int s = 0; s < n.steps; ++s) see_step(p, s, n.steps, band[s]);
+    for (int c = 0; c < n.copies; ++c)
+      if (const plan_buffer& x = p.buffers.data()[p.copies.data()[c].buffer]; x.is == plan_buffer::role::argument)
+        read[x.number].step = read[x.number].band = n.steps;  // after all others
+  }
+
+  vec<memory_use> written, read;
+
+ private:
+  constexpr void see_step(const auto& p, int s, int steps, int band) {
+    const auto reads = [&](int b, bool in_place) {
+      if (b < 0 || p.buffers.data()[b].is != plan_buffer::role::argument) return;
+      memory_use& u = read[p.buffers.data()[b].number];
+      if (u.step == s) u.in_place = u.in_place && in_place;
+      else {
+        u.alone = u.band != band;
+        u.step = s;
+        u.band = band;
+        u.in_place = in_place;
+      }
+    };
+    const auto writes = [&](int b, bool in_place) {
+      if (p.buffers.data()[b].is != plan_buffer::role::result) return;
+      memory_use& u = written[p.buffers.data()[b].number];
+      if (u.step == steps) {
+        u.step = s;
+        u.band = band;
+        u.in_place = in_place;
+      } else if (u.band == band) u.alone = false;
+    };
+    const plan_step& x = p.steps.data()[s];
+    if (x.nest < 0) {
+      for (int j = x.joined.first; j < x.joined.first + x.joined.count; ++j) reads(p.joined.data()[j], false);
+      return writes(x.out, false);
+    }
+    const nest& n = p.nests.data()[x.nest];
+    const int all = (1 << n.loops) - 1;
+    for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i) reads(p.loads.data()[i].buffer, p.loads.data()[i].along == all);
+    for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) writes(p.stores.data()[i].buffer, true);
+    for (int i = n.reduces.first; i < n.reduces.first + n.reduces.count; ++i) writes(p.reduces.data()[i].buffer, false);
+  }
+};
+
+/// The same as constants of a program.
 template <class P>
-struct overwrites {
-  static constexpr auto table = [] {
-    std::array<bool, static_cast<std::size_t>(P::results * P::arguments + 1)> t{};
-    for (int o = 0; o < P::results; ++o)
-      for (int a = 0; a < P::arguments; ++a) t[static_cast<std::size_t>(o * P::arguments + a)] = may_overwrite(P::plan, P::plan.size, o, a);
-    return t;
+class overwrites {
+  struct uses {
+    std::array<memory_use, static_cast<std::size_t>(P::results) + 1> written{};
+    std::array<memory_use, static_cast<std::size_t>(P::arguments) + 1> read{};
+  };
+  static constexpr uses all = [] {
+    const memory_uses found(P::plan, P::plan.size, P::results, P::arguments);
+    uses u;
+    for (int o = 0; o < P::results; ++o) u.written[static_cast<std::size_t>(o)] = found.written[o];
+    for (int a = 0; a < P::arguments; ++a) u.read[static_cast<std::size_t>(a)] = found.read[a];
+    return u;
   }();
+
+ public:
+  static constexpr bool may(int o, int a) {
+    return may_overwrite(all.written[static_cast<std::size_t>(o)], all.read[static_cast<std::size_t>(a)]);
+  }
 };
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -117,7 +117,7 @@ struct memory_of_call {
     bool apart = false;
     repeat<O>([&]<int Q>() EBB_LAMBDA { apart = apart || to[O].overlaps(to[Q]); });
     repeat<P::arguments>([&]<int I>() EBB_LAMBDA {
-      constexpr bool in_place = overwrites<P>::table[static_cast<std::size_t>(O * P::arguments + I)];
+      constexpr bool in_place = overwrites<P>::may(O, I);
       apart = apart || (to[O].overlaps(read[I]) && !(in_place && read[I].first == to[O].first));
     });
     return apart;

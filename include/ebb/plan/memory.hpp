@@ -6,108 +6,216 @@
 // very step if it is a nest that reads the one element by element at the place where it stores the other. A result's memory is free until
 // the result itself is written; a temporary there is one array less to walk through the caches. But it must not be taken so early that
 // the result can no longer be written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one.
+//
+// Each buffer gets the first room that it fits into. All is found in walks over the steps, since programs have hundreds of results and
+// thousands of temporaries: a room that cannot be had before some band has passed waits in the list of that band.
 #pragma once
 
 #include "step.hpp"
 
+#include <bit>
+
 namespace ebb::inline EBB_ABI::detail {
+
+/// f(buffer) of all that step s of a plan reads, then of all that it writes.
+constexpr void each_buffer(const plan& p, const plan_step& s, auto&& f) {
+  if (s.nest < 0) {
+    for (int j = s.joined.first; j < s.joined.first + s.joined.count; ++j) f(p.joined.data()[j]);
+    f(s.out);
+    return;
+  }
+  const nest& n = p.nests.data()[s.nest];
+  for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i)
+    if (const int b = p.loads.data()[i].buffer; b >= 0) f(b);
+  for (int i = n.reduces.first; i < n.reduces.first + n.reduces.count; ++i) f(p.reduces.data()[i].buffer);
+  for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) f(p.stores.data()[i].buffer);
+}
+
+/// The first step of the band that each step belongs to, the step itself if there is none; one more for the end.
+constexpr vec<int> bands_of_steps(const auto& p, int steps, int bands) {
+  vec<int> r;
+  r.reserve(steps + 1);
+  for (int s = 0; s <= steps; ++s) r.push(s);
+  for (int i = 0; i < bands; ++i) {
+    const plan_band& b = p.bands.data()[i];
+    for (int s = 0; s < b.count; ++s) r[b.first + s] = b.first;
+  }
+  return r;
+}
 
 class memory_planner {
  public:
-  constexpr explicit memory_planner(plan& p) : p_(p), first_(p.buffers.size(), p.steps.size()), last_(p.buffers.size(), -1) {}
+  constexpr explicit memory_planner(plan& p)
+      : p_(p), steps_(p.steps.size()), band_(bands_of_steps(p, steps_, p.bands.size())), waiting_(steps_ + 2, -1) {}
 
   constexpr void run() {
-    for (int s = 0; s < p_.steps.size(); ++s)
-      for (int b : buffers_of(p_.steps[s])) {
-        if (s < first_[b]) first_[b] = s;
-        last_[b] = s;
-      }
-    for (const plan_copy& c : p_.copies) last_[c.buffer] = p_.steps.size();
-    for (int b = 0; b < p_.buffers.size(); ++b)
-      if (p_.buffers[b].is == plan_buffer::role::result) rooms_.push({p_.buffers[b], b, -1});
-    for (const plan_step& s : p_.steps)
-      for (int b : buffers_of(s))
+    find_uses();
+    open_results();
+    for (int s = 0; s < steps_; ++s) {
+      free_until(band_[s]);
+      each_buffer(p_, p_.steps[s], [&](int b) {
         if (p_.buffers[b].is == plan_buffer::role::temporary && p_.buffers[b].number < 0) settle(b);
+      });
+    }
   }
 
  private:
+  /// The steps that use a buffer.
+  struct use {
+    int first = 0, last = -1;
+    bool stored = false;         // the first one is a nest that stores it
+    bool read_in_place = false;  // the last one is a nest that reads it element by element
+    int kind = 0;                // equal: of one shape and element size
+    int room = -1;               // of a result
+  };
+  /// The last ones to read arguments of a kind: their band, and their step if it is one for all and reads them in place.
+  struct readers {
+    int band = -1, step = -1;
+  };
+  struct room_kind {
+    readers now, before;        // in the band of the last one, and in the bands before that
+    int read_in_place = -1;     // the last step that reads an argument in place
+    vec<std::uint64_t> free;    // bits: the rooms that nobody waits for
+  };
   /// Memory for one buffer at a time.
   struct room {
     plan_buffer of;
+    int kind = 0;
     int result = -1;  // the buffer that is there in the end; -1: a place
     int owner = -1;   // the one that was there last
+    readers after{};  // of the arguments that the result may be written over
+    int next = -1;    // in its list of those that wait
   };
 
-  constexpr vec<int> buffers_of(const plan_step& s) const {
-    vec<int> r;
-    if (s.nest < 0) {
-      for (int j = 0; j < s.joined.count; ++j) r.push(p_.joined[s.joined.first + j]);
-      r.push(s.out);
-      return r;
+  constexpr void find_uses() {
+    int shapes = 0;
+    for (const plan_buffer& b : p_.buffers) {
+      use u;
+      u.first = steps_;
+      u.kind = 4 * b.shape + std::countr_zero(size_of(b.type));
+      uses_.push(u);
+      if (b.shape >= shapes) shapes = b.shape + 1;
     }
-    const nest& n = p_.nests[s.nest];
-    for (int i = 0; i < n.loads.count; ++i)
-      if (p_.loads[n.loads.first + i].buffer >= 0) r.push(p_.loads[n.loads.first + i].buffer);
-    for (int i = 0; i < n.reduces.count; ++i) r.push(p_.reduces[n.reduces.first + i].buffer);
-    for (int i = 0; i < n.stores.count; ++i) r.push(p_.stores[n.stores.first + i].buffer);
-    return r;
+    kinds_ = vec<room_kind>(4 * shapes, {});
+    for (int s = 0; s < steps_; ++s)
+      each_buffer(p_, p_.steps[s], [&](int b) {
+        use& u = uses_.data()[b];
+        if (s < u.first) u.first = s;
+        u.last = s;
+      });
+    for (const plan_copy& c : p_.copies) uses_[c.buffer].last = steps_;
+    for (int s = 0; s < steps_; ++s)
+      if (p_.steps[s].nest >= 0) find_what_is_in_place(s, p_.nests[p_.steps[s].nest]);
+  }
+  constexpr void find_what_is_in_place(int s, const nest& n) {
+    const int all = (1 << n.loops) - 1;
+    const auto last_here = [&](int b) { return b >= 0 && uses_.data()[b].last == s; };
+    for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i)
+      if (const nest_load& x = p_.loads.data()[i]; last_here(x.buffer)) uses_.data()[x.buffer].read_in_place = true;
+    for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i)
+      if (const nest_load& x = p_.loads.data()[i]; last_here(x.buffer) && x.along != all) uses_.data()[x.buffer].read_in_place = false;
+    for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) uses_.data()[p_.stores.data()[i].buffer].stored = true;
+  }
+
+  constexpr void open_results() {
+    for (int b = 0; b < p_.buffers.size(); ++b)
+      if (p_.buffers[b].is == plan_buffer::role::result) {
+        room r{p_.buffers[b], uses_[b].kind};
+        r.result = b;
+        uses_[b].room = rooms_.push(r);
+      }
+    for (int s = 0; s < steps_; ++s)
+      each_buffer(p_, p_.steps[s], [&](int b) {
+        const use& u = uses_.data()[b];
+        room_kind& k = kinds_.data()[u.kind];
+        const plan_buffer::role is = p_.buffers.data()[b].is;
+        if (is == plan_buffer::role::argument && u.last == s) see_reader(k, s, u.read_in_place);
+        if (is != plan_buffer::role::result || u.first != s) return;
+        room& r = rooms_.data()[u.room];
+        if (u.stored && k.read_in_place == s) r.after.band = steps_;  // it may be written over what is read up to then: nobody fits
+        else r.after = k.now.band == band_.data()[s] ? k.before : k.now;
+      });
+    for (int r = 0; r < rooms_.size(); ++r) wait(r, rooms_[r].after.band);
+  }
+  constexpr void see_reader(room_kind& k, int s, bool in_place) const {
+    const int band = band_.data()[s];
+    if (k.now.band != band) {
+      k.before = k.now;
+      k.now = {band, in_place ? s : -1};
+    } else if (k.now.step != s || !in_place) k.now.step = -1;
+    if (in_place) k.read_in_place = s;
+  }
+
+  /// Room r can be had by whoever fits when this band has passed.
+  constexpr void wait(int r, int band) {
+    rooms_[r].next = waiting_[band + 1];
+    waiting_[band + 1] = r;
+  }
+  constexpr void free_until(int band) {
+    for (; freed_ <= band; ++freed_)
+      for (int r = waiting_[freed_]; r >= 0; r = rooms_[r].next) {
+        vec<std::uint64_t>& free = kinds_[rooms_[r].kind].free;
+        while (free.size() <= r / 64) free.push(0);
+        free[r / 64] |= std::uint64_t{1} << r % 64;
+      }
   }
 
   constexpr void settle(int b) {
     plan_buffer& x = p_.buffers[b];
-    int found = -1;
-    for (int i = 0; i < rooms_.size() && found < 0; ++i)
-      if (fits(b, rooms_[i])) found = i;
+    int found = take_room(b);
     if (found < 0) {
-      found = rooms_.size();
-      rooms_.push({{plan_buffer::role::temporary, p_.places.push({x.type, x.shape}), x.type, x.shape}, -1, -1});
+      room r{{plan_buffer::role::temporary, p_.places.push({x.type, x.shape}), x.type, x.shape}, uses_[b].kind};
+      found = rooms_.push(r);
     }
-    x.is = rooms_[found].of.is;
-    x.number = rooms_[found].of.number;
-    rooms_[found].owner = b;
+    room& r = rooms_[found];
+    x.is = r.of.is;
+    x.number = r.of.number;
+    r.owner = b;
+    wait(found, band_[uses_[b].last]);
   }
-  constexpr bool fits(int b, const room& r) const {
-    if (!is_alike(p_.buffers[b], r.of) || (r.owner >= 0 && !hands_over(r.owner, b))) return false;
-    if (r.result < 0) return true;
-    if (!hands_over(b, r.result)) return false;
-    for (int a = 0; a < p_.buffers.size(); ++a)
-      if (p_.buffers[a].is == plan_buffer::role::argument && hands_over(a, r.result) && !hands_over(a, b)) return false;
-    return true;
+  /// The first room for b, which waits no more and is no longer free; -1 if there is none.
+  constexpr int take_room(int b) {
+    const int band = band_[uses_[b].first], free = first_free(b, band);
+    int before = -1, found = -1;
+    for (int r = waiting_[band + 1], last = -1; r >= 0; last = r, r = rooms_[r].next)
+      if ((free < 0 || r < free) && (found < 0 || r < found) && fits_at_once(b, rooms_[r], band)) {
+        found = r;
+        before = last;
+      }
+    if (found >= 0) {
+      (before < 0 ? waiting_[band + 1] : rooms_[before].next) = rooms_[found].next;
+      return found;
+    }
+    if (free >= 0) kinds_[uses_[b].kind].free[free / 64] &= ~(std::uint64_t{1} << free % 64);
+    return free;
   }
-  static constexpr bool is_alike(const plan_buffer& x, const plan_buffer& y) {
-    return x.shape == y.shape && size_of(x.type) == size_of(y.type);
+  constexpr int first_free(int b, int band) {
+    vec<std::uint64_t>& free = kinds_[uses_[b].kind].free;
+    for (int word = 0; word < free.size(); ++word)
+      for (std::uint64_t rest = free[word]; rest; rest &= rest - 1) {
+        const int number = 64 * word + std::countr_zero(rest);
+        const room& r = rooms_.data()[number];
+        if (r.result < 0 || hands_over(b, r.result)) return number;
+        if (band_[uses_[r.result].first] <= band) free[word] &= ~(rest & -rest);  // the result itself is there
+      }
+    return -1;
+  }
+  /// Whether b fits into a room that others use in this very band.
+  constexpr bool fits_at_once(int b, const room& r, int band) const {
+    const use& u = uses_.data()[b];
+    if (r.kind != u.kind || (r.owner >= 0 && !hands_over(r.owner, b)) || (r.result >= 0 && !hands_over(b, r.result))) return false;
+    return r.after.band < band || (r.after.step == u.first && u.stored);
   }
   constexpr bool hands_over(int from, int to) const {
-    if (!is_alike(p_.buffers[from], p_.buffers[to])) return false;
-    return band_of(last_[from]) < band_of(first_[to]) || (last_[from] == first_[to] && is_in_place(p_.steps[first_[to]], from, to));
-  }
-  /// The first step of the band that step s belongs to; s itself if there is none.
-  constexpr int band_of(int s) const {
-    for (const plan_band& b : p_.bands)
-      if (s >= b.first && s < b.first + b.count) return b.first;
-    return s;
-  }
-  constexpr bool is_in_place(const plan_step& s, int from, int to) const {
-    if (s.nest < 0) return false;
-    const nest& n = p_.nests[s.nest];
-    bool loaded = false, stored = false;
-    for (int i = 0; i < n.loads.count; ++i) {
-      const nest_load& x = p_.loads[n.loads.first + i];
-      if (x.buffer != from) continue;
-      if (x.along != (1 << n.loops) - 1) return false;
-      loaded = true;
-    }
-    for (int i = 0; i < n.reduces.count; ++i)
-      if (p_.reduces[n.reduces.first + i].buffer == from) return false;
-    for (int i = 0; i < n.stores.count; ++i) {
-      if (p_.stores[n.stores.first + i].buffer == from) return false;
-      stored = stored || p_.stores[n.stores.first + i].buffer == to;
-    }
-    return loaded && stored;
+    const use &x = uses_.data()[from], &y = uses_.data()[to];
+    return band_.data()[x.last] < band_.data()[y.first] || (x.last == y.first && x.read_in_place && y.stored);
   }
 
   plan& p_;
-  vec<int> first_, last_;  // of each buffer: the steps that use it
+  int steps_ = 0, freed_ = 0;
+  vec<int> band_, waiting_;  // of each band and of what was before the first: the first of the rooms that wait for its end
+  vec<use> uses_;            // of each buffer
+  vec<room_kind> kinds_;
   vec<room> rooms_;
 };
 

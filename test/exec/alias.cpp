@@ -1,0 +1,84 @@
+// test/exec/alias.cpp — which argument a result may be written over: for many random programs, what a look at each step says of the two.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/exec/alias.hpp>
+
+#include "../catch.hpp"
+#include "../plan/random_plan.hpp"
+
+namespace {
+
+using ebb::plan, ebb::part, ebb::plan_buffer;
+
+bool any_of(part list, auto&& f) {
+  for (int i = list.first; i < list.first + list.count; ++i)
+    if (f(i)) return true;
+  return false;
+}
+
+/// The rule, as it reads: every step reads argument a before result o is written, and the step that writes o reads a element by element.
+bool rule(const plan& p, int o, int a) {
+  int result = -1, source = -1;
+  const auto in_result = [&](int b) { return p.buffers[b].is == plan_buffer::role::result && p.buffers[b].number == o; };
+  for (int b = 0; b < p.buffers.size(); ++b) {
+    if (in_result(b)) result = b;
+    if (p.buffers[b].is == plan_buffer::role::argument && p.buffers[b].number == a) source = b;
+  }
+  if (source < 0) return true;
+  if (result < 0) return false;
+  const plan_buffer &to = p.buffers[result], &from = p.buffers[source];
+  if (to.shape != from.shape || size_of(to.type) != size_of(from.type)) return false;
+  for (const ebb::plan_copy& c : p.copies)
+    if (c.buffer == source) return false;
+  const auto reads_it = [&](const ebb::plan_step& s) {
+    if (s.nest < 0) return any_of(s.joined, [&](int i) { return p.joined[i] == source; });
+    return any_of(p.nests[s.nest].loads, [&](int i) { return p.loads[i].buffer == source; });
+  };
+  const auto writes_over = [&](const ebb::plan_step& s) {
+    if (s.nest < 0) return in_result(s.out);
+    const ebb::nest& n = p.nests[s.nest];
+    return any_of(n.stores, [&](int i) { return in_result(p.stores[i].buffer); }) ||
+           any_of(n.reduces, [&](int i) { return in_result(p.reduces[i].buffer); });
+  };
+  for (const ebb::plan_band& b : p.bands)
+    for (int s = b.first; s < b.first + b.count; ++s)
+      for (int t = b.first; t < b.first + b.count; ++t)
+        if (s != t && reads_it(p.steps[s]) && writes_over(p.steps[t])) return false;
+  int first_write = p.steps.size();
+  for (int s = 0; s < p.steps.size(); ++s) {
+    const ebb::plan_step& step = p.steps[s];
+    const bool reads = reads_it(step), writes = writes_over(step);
+    bool in_place = step.nest >= 0;
+    if (in_place) {
+      const ebb::nest& n = p.nests[step.nest];
+      in_place = !any_of(n.reduces, [&](int i) { return in_result(p.reduces[i].buffer); }) &&
+                 !any_of(n.loads, [&](int i) { return p.loads[i].buffer == source && p.loads[i].along != (1 << n.loops) - 1; });
+    }
+    if (reads && (s > first_write || (writes && !in_place))) return false;
+    if (writes && s < first_write) first_write = s;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("random programs may write over what a look at each step says") {
+  int pairs = 0, may = 0, in_bands = 0;
+  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
+    const ebb::graph g = test::graph_for_plans(seed);
+    const plan p = ebb::make_plan(g);
+    const ebb::detail::memory_uses uses(p, size_of(p), g.out.size(), g.inputs);
+    INFO("seed " << seed);
+    for (int o = 0; o < g.out.size(); ++o)
+      for (int a = 0; a < g.inputs; ++a) {
+        INFO("result " << o << ", argument " << a);
+        const bool expected = rule(p, o, a);
+        REQUIRE(ebb::detail::may_overwrite(uses.written[o], uses.read[a]) == expected);
+        ++pairs;
+        may += expected;
+        in_bands += expected && !p.bands.empty() && uses.read[a].shape >= 0;
+      }
+  }
+  CHECK(pairs > 50000);
+  CHECK(may > 5000);
+  CHECK(in_bands > 1000);
+}

@@ -1,0 +1,171 @@
+// test/plan/memory.cpp — memory of temporaries: the plan of each of many random programs is the one that asking each buffer about each
+// room gives.
+// SPDX-License-Identifier: BSL-1.0
+#include "random_plan.hpp"
+
+#include "../catch.hpp"
+
+namespace {
+
+using ebb::plan, ebb::plan_buffer;
+using role = plan_buffer::role;
+
+/// The rule, as it reads: a buffer gets the first room that it fits into.
+class rule {
+ public:
+  explicit rule(plan& p) : p_(p), first_(p.buffers.size(), p.steps.size()), last_(p.buffers.size(), -1) {
+    for (int s = 0; s < p_.steps.size(); ++s)
+      for (int b : buffers_of(p_.steps[s])) {
+        if (s < first_[b]) first_[b] = s;
+        last_[b] = s;
+      }
+    for (const ebb::plan_copy& c : p_.copies) last_[c.buffer] = p_.steps.size();
+    for (int b = 0; b < p_.buffers.size(); ++b)
+      if (p_.buffers[b].is == role::result) rooms_.push({p_.buffers[b], b, -1});
+    for (const ebb::plan_step& s : p_.steps)
+      for (int b : buffers_of(s))
+        if (p_.buffers[b].is == role::temporary && p_.buffers[b].number < 0) settle(b);
+  }
+
+ private:
+  struct room {
+    plan_buffer of;
+    int result = -1, owner = -1;
+  };
+
+  ebb::vec<int> buffers_of(const ebb::plan_step& s) const {
+    ebb::vec<int> r;
+    if (s.nest < 0) {
+      for (int j = 0; j < s.joined.count; ++j) r.push(p_.joined[s.joined.first + j]);
+      r.push(s.out);
+      return r;
+    }
+    const ebb::nest& n = p_.nests[s.nest];
+    for (int i = 0; i < n.loads.count; ++i)
+      if (p_.loads[n.loads.first + i].buffer >= 0) r.push(p_.loads[n.loads.first + i].buffer);
+    for (int i = 0; i < n.reduces.count; ++i) r.push(p_.reduces[n.reduces.first + i].buffer);
+    for (int i = 0; i < n.stores.count; ++i) r.push(p_.stores[n.stores.first + i].buffer);
+    return r;
+  }
+  void settle(int b) {
+    plan_buffer& x = p_.buffers[b];
+    int found = -1;
+    for (int i = 0; i < rooms_.size() && found < 0; ++i)
+      if (fits(b, rooms_[i])) found = i;
+    if (found < 0) found = rooms_.push({{role::temporary, p_.places.push({x.type, x.shape}), x.type, x.shape}, -1, -1});
+    x.is = rooms_[found].of.is;
+    x.number = rooms_[found].of.number;
+    rooms_[found].owner = b;
+  }
+  bool fits(int b, const room& r) const {
+    if (!is_alike(p_.buffers[b], r.of) || (r.owner >= 0 && !hands_over(r.owner, b))) return false;
+    if (r.result < 0) return true;
+    if (!hands_over(b, r.result)) return false;
+    for (int a = 0; a < p_.buffers.size(); ++a)
+      if (p_.buffers[a].is == role::argument && hands_over(a, r.result) && !hands_over(a, b)) return false;
+    return true;
+  }
+  static bool is_alike(const plan_buffer& x, const plan_buffer& y) { return x.shape == y.shape && size_of(x.type) == size_of(y.type); }
+  bool hands_over(int from, int to) const {
+    if (!is_alike(p_.buffers[from], p_.buffers[to])) return false;
+    return band_of(last_[from]) < band_of(first_[to]) || (last_[from] == first_[to] && is_in_place(p_.steps[first_[to]], from, to));
+  }
+  int band_of(int s) const {
+    for (const ebb::plan_band& b : p_.bands)
+      if (s >= b.first && s < b.first + b.count) return b.first;
+    return s;
+  }
+  bool is_in_place(const ebb::plan_step& s, int from, int to) const {
+    if (s.nest < 0) return false;
+    const ebb::nest& n = p_.nests[s.nest];
+    bool loaded = false, stored = false;
+    for (int i = 0; i < n.loads.count; ++i) {
+      const ebb::nest_load& x = p_.loads[n.loads.first + i];
+      if (x.buffer != from) continue;
+      if (x.along != (1 << n.loops) - 1) return false;
+      loaded = true;
+    }
+    for (int i = 0; i < n.reduces.count; ++i)
+      if (p_.reduces[n.reduces.first + i].buffer == from) return false;
+    for (int i = 0; i < n.stores.count; ++i) {
+      if (p_.stores[n.stores.first + i].buffer == from) return false;
+      stored = stored || p_.stores[n.stores.first + i].buffer == to;
+    }
+    return loaded && stored;
+  }
+
+  plan& p_;
+  ebb::vec<int> first_, last_;
+  ebb::vec<room> rooms_;
+};
+
+/// The plan before its temporaries had memory: the first buffer of each result is the result itself.
+plan unsettled(plan p) {
+  ebb::vec<char> seen(p.buffers.size() + p.copies.size(), 0);
+  for (plan_buffer& b : p.buffers) {
+    if (b.is == role::argument || (b.is == role::result && !seen[b.number]++)) continue;
+    b.is = role::temporary;
+    b.number = -1;
+  }
+  p.places = {};
+  return p;
+}
+
+/// How often memory is handed over: temporaries in results, temporaries in places that others have had.
+struct shared {
+  int in_results = 0, in_places = 0, bands = 0;
+};
+
+bool same_memory(const plan& p) {
+  plan q = unsettled(p);
+  rule{q};
+  bool same = p.places.size() == q.places.size();
+  for (int i = 0; same && i < p.places.size(); ++i) same = p.places[i].shape == q.places[i].shape && p.places[i].type == q.places[i].type;
+  for (int b = 0; b < p.buffers.size(); ++b) same = same && p.buffers[b].is == q.buffers[b].is && p.buffers[b].number == q.buffers[b].number;
+  return same;
+}
+
+}  // namespace
+
+TEST_CASE("random programs have the memory that asking each buffer about each room gives") {
+  shared all;
+  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
+    const ebb::graph g = test::graph_for_plans(seed);
+    const plan p = ebb::make_plan(g);
+    INFO("seed " << seed);
+    REQUIRE(same_memory(p));
+    int temporaries = 0;
+    for (const plan_buffer& b : unsettled(p).buffers) temporaries += b.is == role::temporary;
+    int in_memory = 0;
+    for (const plan_buffer& b : p.buffers) in_memory += b.is == role::temporary && b.number >= 0;
+    all.in_results += temporaries - in_memory;
+    all.in_places += in_memory - p.places.size();
+    all.bands += p.bands.size();
+  }
+  CHECK(all.in_results > 1000);
+  CHECK(all.in_places > 1000);
+  CHECK(all.bands > 300);
+}
+
+TEST_CASE("what one argument is read in place for, and another one is not, stays out of the memory of their result") {
+  const auto made = [](bool turned) {
+    ebb::graph g;
+    const auto shape = [&](std::initializer_list<int> extents) {
+      ebb::shape s;
+      for (int e : extents) s.push(e);
+      return g.intern(s);
+    };
+    const int cube = shape({1, 6, 6}), square = shape({6, 6});
+    const auto argument = [&](int number) { return test::operand<float>{&g, ebb::emit_as<ebb::op::input, float>(g, cube, {}, {number})}; };
+    g.inputs = 2;
+    const auto x = argument(0), y = ebb::broadcast_to(ebb::reshape_to(argument(1), square), cube, 1);
+    const auto sum = turned ? y + x : x + y, product = ebb::emit_on<ebb::op::matmul>({}, sum, sum);
+    g.out.push(ebb::emit_on<ebb::op::exp>({}, product).id);
+    return ebb::make_plan(g);
+  };
+  for (const bool turned : {false, true}) {
+    const plan p = made(turned);
+    CHECK(same_memory(p));
+    CHECK(p.places.size() == 1);
+  }
+}

@@ -1,0 +1,124 @@
+// test/plan/random_plan.hpp — random graphs whose arrays are alike, so that memory is shared, handed over and written over.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../exec/random_program.hpp"
+
+#include <ebb/plan/frozen.hpp>
+
+namespace test {
+
+/// Graphs of equations over one shape, or over the rows of a matrix that is read twice, see [note: bands of rows].
+class alike_graph {
+ public:
+  explicit alike_graph(std::uint64_t seed) : random_(seed) {
+    const bool banded = random_.below(2) == 0;
+    const int arguments = 2 + random_.below(4), equations = 4 + random_.below(40), results = 1 + random_.below(8);
+    ebb::shape alike, one_row;
+    if (banded) alike.push(4000);
+    else alike.push(6), alike.push(6);
+    if (!banded) one_row.push(6);
+    alike_ = g_.intern(alike);
+    row_ = g_.intern(one_row);
+    for (int i = 0; i < arguments; ++i) values_.push(argument<float>(alike_).id);
+    if (random_.below(2)) wide_.push(argument<std::int32_t>(alike_).id);
+    for (int i = random_.below(3); banded && i >= 0; --i) {
+      ebb::shape matrix;
+      matrix.push(4000);
+      matrix.push(20);
+      matrices_.push(argument<float>(g_.intern(matrix)).id);
+    }
+    for (int i = 0; i < equations; ++i) banded ? add_over_rows() : add_square();
+    const auto result = [&](const ebb::vec<int>& from) {
+      const int n = from.size();
+      g_.out.push(from[n - 1 - random_.below(n < 12 ? n : 12)]);
+    };
+    for (int i = 0; i < results; ++i) result(values_);
+    if (!wide_.empty()) result(wide_);
+    if (!others_.empty()) result(others_);
+  }
+  ebb::graph take() { return ebb::prune(ebb::canonical_shapes(g_)); }
+
+ private:
+  template <class T>
+  operand<T> argument(int shape) {
+    const int number = g_.inputs++;
+    return {&g_, ebb::emit_as<ebb::op::input, T>(g_, shape, {}, {number})};
+  }
+  /// More often than not one of the last values.
+  operand<float> any() {
+    const int n = values_.size();
+    return {&g_, values_[random_.below(3) ? n - 1 - random_.below(n < 4 ? n : 4) : random_.below(n)]};
+  }
+  int rank() const { return g_.shapes[alike_].rank; }
+
+  /// What both kinds of graph have.
+  bool add_by_element() {
+    const auto x = any(), y = any();
+    switch (random_.below(8)) {
+      case 0: values_.push((x * y).id); return true;
+      case 1: values_.push((x + y).id); return true;
+      case 2: values_.push(ebb::emit_on<ebb::op::exp>({}, x).id); return true;
+      case 3: {
+        const auto total = ebb::emit_on<ebb::op::sum>({0, rank()}, x * y);
+        others_.push(total.id);
+        values_.push((y - ebb::broadcast_to(total, alike_, (1 << rank()) - 1)).id);
+        return true;
+      }
+      case 4:
+        if (!wide_.empty()) values_.push(ebb::cast_to<float>(operand<std::int32_t>{&g_, wide_.back()}).id);
+        else wide_.push(ebb::cast_to<std::int32_t>(x).id);
+        return true;
+      case 5:
+        if (!wide_.empty()) wide_.push(ebb::emit_on<ebb::op::add>({}, operand<std::int32_t>{&g_, wide_.back()}, ebb::cast_to<std::int32_t>(x)).id);
+        return true;
+      default: return false;
+    }
+  }
+  void add_square() {
+    if (add_by_element()) return;
+    const auto x = any(), y = any();
+    switch (random_.below(4)) {
+      case 0: return values_.push(ebb::emit_on<ebb::op::matmul>({random_.below(4)}, x, y).id), void();
+      case 1: return values_.push(ebb::emit_on<ebb::op::permute>({ebb::pack_axes(turned, 2)}, x).id), void();
+      case 2: {
+        const auto row = ebb::emit_on<ebb::op::sum>({random_.below(2), 2}, x);
+        const auto last = row.rank() == 1 ? row : ebb::broadcast_to(row, row_, 1);
+        others_.push(last.id);
+        return values_.push((y + ebb::broadcast_to(last, alike_, 1 + random_.below(2))).id), void();
+      }
+      default: return values_.push(ebb::slice_as(x, {random_.below(2), -1, -1}, alike_).id), void();
+    }
+  }
+  void add_over_rows() {
+    if (add_by_element()) return;
+    const operand<float> x{&g_, matrices_[random_.below(matrices_.size())]};
+    ebb::shape column, weights;
+    column.push(4000), column.push(1);
+    weights.push(20), weights.push(1);
+    if (random_.below(2)) {
+      operand<float> w{&g_, -1};
+      for (int k : others_)
+        if (g_.eq[k].shape == g_.intern(weights) && random_.below(2)) w.id = k;
+      if (w.id < 0) w = argument<float>(g_.intern(weights));
+      values_.push(ebb::reshape_to(ebb::emit_on<ebb::op::matmul>({}, x, w), alike_).id);
+    } else {
+      const auto g = ebb::reshape_to(any(), g_.intern(column));
+      others_.push(ebb::emit_on<ebb::op::matmul>({ebb::left_transposed}, x, g).id);
+    }
+  }
+
+  static constexpr int turned[] = {1, 0};
+  random_numbers random_;
+  ebb::graph g_;
+  ebb::vec<int> values_, wide_, others_, matrices_;
+  int alike_ = 0, row_ = 0;
+};
+
+/// A random graph: every other one with arrays that are alike.
+inline ebb::graph graph_for_plans(std::uint64_t seed) {
+  if (seed % 2) return alike_graph(seed).take();
+  return make_random<true>(seed, {.equations = 10 + static_cast<int>(seed % 60)}).g;
+}
+
+}  // namespace test
