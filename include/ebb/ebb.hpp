@@ -87,6 +87,8 @@
 #include "op/linear.hpp"
 #include "op/solve.hpp"
 #include "op/power.hpp"
+#include "op/moments.hpp"
+#include "op/normalize.hpp"
 #include "op/rounding.hpp"
 #include "op/shape.hpp"
 #include "op/softmax.hpp"

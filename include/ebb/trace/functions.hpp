@@ -8,6 +8,8 @@
 #include "../op/extremum.hpp"
 #include "../op/gather.hpp"
 #include "../op/linear.hpp"
+#include "../op/moments.hpp"
+#include "../op/normalize.hpp"
 #include "../op/power.hpp"
 #include "../op/reduce.hpp"
 #include "../op/rounding.hpp"
