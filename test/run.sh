@@ -4,7 +4,7 @@
 #
 #   bash test/run.sh                        all tests, with g++
 #   bash test/run.sh op.reduce              the tests whose names match: one header's, a folder's (op), several ('base|num')
-#   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions
+#   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions aarch64
 #   bash test/run.sh --without headers      all but those whose names match
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,11 +21,7 @@ while [[ ${1:-} = --* ]]; do
 done
 filter=${1:-}
 
-case $preset in
-  clang-*) packages+=("${preset%-O0}") ;;
-  asan | tsan) packages+=(clang-19 libclang-rt-19-dev) ;;
-esac
-need "${packages[@]}"
+need "${packages[@]}" $(preset_packages "$preset")
 
 # A name that begins with a folder's (or floors, headers, static) needs nothing else to be built.
 target=tests

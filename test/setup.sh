@@ -6,6 +6,26 @@
 
 packages=(g++ cmake make libboost-dev libxsimd-dev catch2)
 
+# What a preset needs beside them, for a processor or system that is not this machine's.
+preset_packages() {
+  case $1 in
+    aarch64) echo g++-aarch64-linux-gnu qemu-user ;;
+    mingw) echo g++-mingw-w64-x86-64-posix wine64 ;;
+    wasm) echo emscripten ;;
+    asan | tsan) echo clang-19 libclang-rt-19-dev ;;
+    clang-*) echo "${1%-O0}" ;;
+  esac
+}
+# Runs a program that a preset has built.
+run_built() {  # run_built <preset> <program> <arguments...>
+  case $1 in
+    aarch64) qemu-aarch64 -L /usr/aarch64-linux-gnu "${@:2}" ;;
+    mingw) WINEDEBUG=-all /usr/lib/wine/wine64 "$2.exe" "${@:3}" 2>/dev/null | tr -d '\r' ;;
+    wasm) node "$2.js" "${@:3}" ;;
+    *) "${@:2}" ;;
+  esac
+}
+
 # Asks for things, not for packages: a newer Boost, or one under CMAKE_PREFIX_PATH, is as good as libboost-dev.
 header_version() {  # header_version <header> <macro>: the largest value of the macro in any copy of the header
   local prefix
@@ -20,6 +40,11 @@ present() {
     catch2) [ -n "$(header_version catch2/catch.hpp CATCH_VERSION_MAJOR)$(header_version catch2/catch_version_macros.hpp CATCH_VERSION_MAJOR)" ] ;;
     libclang-rt-*) compgen -G "/usr/lib/llvm-${1//[!0-9]/}/lib/clang/*/lib/linux/*asan*" >/dev/null ;;
     clang-*) command -v "clang++-${1#clang-}" >/dev/null ;;
+    g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
+    qemu-user) command -v qemu-aarch64 >/dev/null ;;
+    g++-mingw-w64-x86-64-posix) command -v x86_64-w64-mingw32-g++-posix >/dev/null ;;
+    wine64) [ -x /usr/lib/wine/wine64 ] ;;
+    emscripten) command -v em++ >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }

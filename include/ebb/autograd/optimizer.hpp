@@ -89,7 +89,7 @@ class optimizer {
     const std::string part = path + ".part";
     npy_file file(part, "wb");
     const bool good = file && write([&](const void* bytes, std::size_t n) { return file.write(bytes, n); }) && file.close() &&
-                      std::rename(part.c_str(), path.c_str()) == 0;
+                      rename_file(part, path);
     if (good) return;
     const std::string problem = std::strerror(errno);
     std::remove(part.c_str());

@@ -10,6 +10,13 @@
 #error "ebb: fast math breaks NaN, signed zero and the order of sums: compile without its flag, or define EBB_ALLOW_FAST_MATH and lose them"
 #endif
 
+#if defined(_MSC_VER) && !defined(__clang__)
+#error "ebb: MSVC's compiler has no vector extensions, which the kernels are written with: use clang-cl, or g++ from MinGW-w64"
+#endif
+#if defined(__wasm__) && !defined(__wasm_simd128__)
+#error "ebb: WebAssembly without SIMD is not supported: add -msimd128"
+#endif
+
 // EBB_ABI names the inline namespace that holds everything: version, instruction set and options. Two translation units that are
 // compiled with different flags then share no function, so that the linker cannot hand AVX-512 code to the one that asked for SSE2.
 // [note: one namespace per instruction set]
@@ -27,6 +34,10 @@
 #define EBB_ISA sse4
 #elif defined(__SSE2__)
 #define EBB_ISA sse2
+#elif defined(__aarch64__)
+#define EBB_ISA neon64
+#elif defined(__wasm_simd128__)
+#define EBB_ISA wasm_simd128
 #else
 #define EBB_ISA generic
 #endif

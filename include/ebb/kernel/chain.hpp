@@ -93,7 +93,7 @@ EBB_INLINE V whatever() {
   asm volatile("" : "=v"(x));
   return x;
 #else
-  return {};
+  return V{};
 #endif
 }
 

@@ -27,6 +27,10 @@
 #include <sys/stat.h>
 #endif
 
+#if defined(_WIN32)  // declared as in <windows.h>, which would bring thousands of macros
+extern "C" __declspec(dllimport) int __stdcall MoveFileExA(const char*, const char*, unsigned long);
+#endif
+
 namespace ebb::inline EBB_ABI {
 
 /// NumPy's name of an element type; empty for bfloat16, which it does not have.
@@ -201,11 +205,23 @@ tensor<T, E...> load_npy(const std::string& path) {
 
 /// Whether the name stands for something that a new file must not replace: a device, a pipe, a link.
 inline bool is_no_plain_file([[maybe_unused]] const std::string& path) {
-#if __has_include(<sys/stat.h>)
+#if __has_include(<sys/stat.h>) && !defined(_WIN32)  // Windows has the header, but neither lstat nor files of these kinds
   struct stat is;
   return ::lstat(path.c_str(), &is) == 0 && !S_ISREG(is.st_mode);
 #else
   return false;
+#endif
+}
+
+/// Gives a complete file its name: a file that has the name already is replaced in one step. Sets errno if it fails.
+inline bool rename_file(const std::string& from, const std::string& to) {
+#if defined(_WIN32)  // where std::rename replaces nothing
+  constexpr unsigned long replace_existing = 1, write_through = 8;
+  if (MoveFileExA(from.c_str(), to.c_str(), replace_existing | write_through) != 0) return true;
+  errno = EACCES;
+  return false;
+#else
+  return std::rename(from.c_str(), to.c_str()) == 0;
 #endif
 }
 
@@ -232,7 +248,7 @@ void save_npy(const std::string& path, const A& array) {
   npy_file file(part, "wb");
   const bool written = file && file.write(start, sizeof start) && file.write(header.data(), header.size()) &&
                        file.write(borrow<A>::data(array), shape.size() * sizeof(T)) && file.close() &&
-                       (in_place || std::rename(part.c_str(), path.c_str()) == 0);
+                       (in_place || rename_file(part, path));
   if (!written) {
     const std::string problem = std::strerror(errno);
     if (file) file.close();
