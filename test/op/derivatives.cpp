@@ -85,6 +85,12 @@ TEST_CASE("derivatives of elementwise functions, to the second order") {
   both("relu", [](auto x, auto y) { return ebb::relu(x) * y * x; }, -3, 3);
   both("maximum", [](auto x, auto y) { return ebb::maximum(x * y, x + y); }, -3, 3);
   both("minimum", [](auto x, auto y) { return ebb::minimum(x * y, x + y); }, -3, 3);
+  both("silu", [](auto x, auto y) { return ebb::silu(x, y); }, -4, 4);
+  both("mish", [](auto x, auto y) { return ebb::mish(x) * y; }, -6, 6);
+  both("elu", [](auto x, auto y) { return ebb::elu(x, y); }, -3, 3);
+  both("celu", [](auto x, auto y) { return ebb::celu(x + -3.0, y); }, 0.5, 4);
+  both("leaky_relu", [](auto x, auto y) { return ebb::leaky_relu(x * y, y) * x; }, -3, 3);
+  both("hardtanh", [](auto x, auto y) { return ebb::hardtanh(x * y, y + -3.0, y + 2.0) * x; }, -3, 3);
   both("pow", [](auto x, auto y) { return ebb::pow(x, y); }, 0.3, 2);
   both("pow by a number", [](auto x, auto y) { return ebb::pow(x, 2.5) * ebb::pow(y, -1.5); }, 0.4, 2);
   both("pow by small numbers", [](auto x, auto y) { return ebb::pow(x, 3) * ebb::pow(y, 2) + ebb::pow(x, 0.5) * ebb::pow(y, -0.5); },

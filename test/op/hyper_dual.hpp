@@ -66,6 +66,14 @@ inline hyper_dual oracle(ebb::op::relu, hyper_dual x) { return x.v > 0 ? x : hyp
 inline hyper_dual oracle(ebb::op::maximum, hyper_dual x, hyper_dual y) { return x.v > y.v ? x : y; }
 inline hyper_dual oracle(ebb::op::minimum, hyper_dual x, hyper_dual y) { return x.v < y.v ? x : y; }
 inline hyper_dual oracle(ebb::op::pow, hyper_dual x, hyper_dual y) { return oracle(ebb::op::exp{}, y * oracle(ebb::op::log{}, x)); }
+inline hyper_dual oracle(ebb::op::silu, hyper_dual x, hyper_dual beta) { return x * oracle(ebb::op::sigmoid{}, beta * x); }
+inline hyper_dual oracle(ebb::op::mish, hyper_dual x) { return x * oracle(ebb::op::tanh{}, oracle(ebb::op::softplus{}, x)); }
+inline hyper_dual oracle(ebb::op::elu, hyper_dual x, hyper_dual a) { return x.v > 0 ? x : a * oracle(ebb::op::expm1{}, x); }
+inline hyper_dual oracle(ebb::op::celu, hyper_dual x, hyper_dual a) { return x.v > 0 ? x : a * oracle(ebb::op::expm1{}, x / a); }
+inline hyper_dual oracle(ebb::op::leaky_relu, hyper_dual x, hyper_dual slope) { return x.v > 0 ? x : slope * x; }
+inline hyper_dual oracle(ebb::op::hardtanh, hyper_dual x, hyper_dual low, hyper_dual high) {
+  return x.v > high.v ? high : x.v < low.v ? low : x;
+}
 
 /// So that one lambda runs on terms and on these.
 template <class Op, class... X>

@@ -5,6 +5,7 @@
 #include "lift.hpp"
 #include "map.hpp"
 
+#include "../op/activation.hpp"
 #include "../op/extremum.hpp"
 #include "../op/gather.hpp"
 #include "../op/linear.hpp"

@@ -1,0 +1,55 @@
+// test/op/everywhere.hpp — one function of an array wherever functions run: the same bits in a loop, in map, on the tape, captured.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../catch.hpp"
+#include "../same_bits.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <vector>
+
+namespace test {
+
+template <class T>
+using row = ebb::tensor<T, ebb::dyn>;
+
+template <class F>
+struct total_of {
+  constexpr auto operator()(auto a) const { return ebb::sum(F{}(a)); }
+};
+
+/// Values and gradients of f, a function of one array that gives one of its extents.
+template <class T, class F>
+void check_everywhere(F f, const std::vector<T>& places) {
+  row<T> x(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) x.at(i) = places[i];
+  constexpr total_of<F> total;
+  const row<T> values = ebb::compile(f)(x), slopes = ebb::grad(total)(x);
+
+  // A row for each example, and a number for each.
+  CHECK(same_bits(values, row<T>(ebb::map(f, x))));
+  CHECK(same_bits(slopes, row<T>(ebb::map(ebb::grad(f), x))));
+
+  // No elements.
+  CHECK(ebb::compile(f)(row<T>(0)).size() == 0);
+  CHECK(ebb::grad(total)(row<T>(0)).size() == 0);
+
+  // On the tape: two walks backward, plain and captured.
+  constexpr auto region = ebb::compile(F{});
+  constexpr auto sum = ebb::compile([](auto a) { return ebb::sum(a); });
+  const auto walk = [&](bool captured) {
+    const ebb::variable<T, ebb::dyn> leaf(x);
+    ebb::grad_options options{.create_graph = true};
+    options.compiled_autograd = captured;
+    const ebb::variable<T, ebb::dyn> y = region(leaf), first = ebb::grad(sum(y), ebb::wrt(leaf), options);
+    const ebb::variable<T, ebb::dyn> second = ebb::grad(sum(first), ebb::wrt(leaf), {.compiled_autograd = captured});
+    return std::vector<row<T>>{y.value(), first.value(), second.value()};
+  };
+  const auto plain = walk(false), captured = walk(true);
+  CHECK(same_bits(plain[0], values));
+  CHECK(same_bits(plain[1], slopes));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(same_bits(plain[i], captured[i]));
+}
+
+}  // namespace test
