@@ -70,5 +70,17 @@ int main() {
 #elif EBB_CASE == 14
   // EXPECT: E0127 the function cannot be called so
   const std::string dot = ebb::to_dot<ebb::tensor<float, 3>, ebb::tensor<float, 3>>(ebb::grad(f));  // LINE
+#elif EBB_CASE == 15
+  // EXPECT: E0250 with ebb::has_aux the function returns std::tuple(loss, aux...)
+  auto [loss, y, dx] = ebb::value_and_grad(f, ebb::has_aux)(x);  // LINE
+#elif EBB_CASE == 16
+  // EXPECT: E0250 with ebb::has_aux the function returns std::tuple(loss, aux...)
+  auto [dx, y] = ebb::grad([](auto a) { return std::tuple(a, ebb::sum(a)); }, ebb::has_aux)(x);  // LINE
+#elif EBB_CASE == 17
+  // EXPECT: E0251 the function returns a tuple: if only its first part is differentiated, add ebb::has_aux
+  auto [loss, dx] = ebb::value_and_grad([](auto a) { return std::tuple(ebb::sum(a), a); })(x);  // LINE
+#elif EBB_CASE == 18
+  // EXPECT: E0106 the function uses an op without a pull
+  auto r = ebb::grad([](auto a) { return std::tuple(ebb::sum(user::unpulled(a)), a); }, ebb::has_aux)(x);  // LINE
 #endif
 }

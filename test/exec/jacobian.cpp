@@ -114,6 +114,58 @@ TEST_CASE("a jacobian by a struct is the struct, with the result's extents in fr
     for (std::size_t l = 0; l < 2; ++l) CHECK(get<1>(of_both)(i, l) == near(1.5 * unit(i).slope * w(i, l)));
 }
 
+TEST_CASE("pushed and pulled jacobians have one form and agree to rounding") {
+  const auto forward = ebb::jacfwd(model)(start(), x), backward = ebb::jacrev(model)(start(), x);
+  check_jacobian(get<0>(forward));
+  check_jacobian(get<0>(backward));
+  CHECK(get<1>(get<1>(forward).rest) == 3);
+  CHECK(get<1>(forward).in.w == ebb::tensor<double, 3, 2>{});
+  CHECK(get<1>(forward).in.steps == 0);
+  CHECK(get<2>(forward).in.w == ebb::tensor<double, 3, 3, 2>{});  // of bools
+  static_assert(std::is_same_v<decltype(forward), decltype(backward)>);
+
+  auto into = ebb::jacfwd(model)(start(), x);
+  ebb::each_leaf([](auto& leaf) { leaf = leaf + 1; }, into);
+  ebb::jacfwd(model)(ebb::into(into), start(), x);
+  check_jacobian(get<0>(into));
+  check_jacobian(get<0>(ebb::jacfwd<0, 1>([](auto p, auto at) { return get<0>(model(p, at)); })(start(), x)));
+
+  // Second derivatives by any two modes.
+  check_hessian(ebb::jacfwd([](auto p, auto at) { return ebb::grad(loss)(p, at); })(start(), x));
+  check_hessian(ebb::jacrev([](auto p, auto at) { return ebb::jacfwd(loss)(p, at); })(start(), x));
+}
+
+TEST_CASE("fewer arguments than results are pushed, where the types say so") {
+  using curve = ebb::tensor<double, 5>;
+  constexpr auto f = [](auto a, auto t) { return ebb::exp(ebb::select<0, 0>(a) * t) * ebb::select<0, 1>(a); };
+  const ebb::tensor<double, 2> a{0.5, 2};
+  const curve t{0, 0.25, 0.5, 0.75, 1};
+  using two = ebb::tensor<double, 2>;
+  const auto as_text = [](auto jacobian) { return ebb::to_string<two, curve>(jacobian); };
+  CHECK(as_text(ebb::jacobian(f)) == as_text(ebb::jacfwd(f)));
+  CHECK_FALSE(as_text(ebb::jacobian(f)) == as_text(ebb::jacrev(f)));
+  CHECK(as_text(ebb::jacobian<1>(f)) == as_text(ebb::jacrev<1>(f)));
+  CHECK(as_text(ebb::jacobian<0, 1>(f)) == as_text(ebb::jacrev<0, 1>(f)));  // seven elements, five results
+  const auto of_lengths = [](auto jacobian) { return ebb::to_string<two, ebb::tensor<double, ebb::dyn>>(jacobian); };
+  CHECK(of_lengths(ebb::jacobian(f)) == of_lengths(ebb::jacrev(f)));  // how many results is not known
+  // Integers have no say.
+  constexpr auto taken = [](auto p, auto at) { return ebb::take(get<0>(p), at); };
+  using pair = std::tuple<two, ebb::tensor<int, 9>>;
+  using places = ebb::tensor<int, 3>;
+  CHECK(ebb::to_string<pair, places>(ebb::jacobian(taken)) == ebb::to_string<pair, places>(ebb::jacfwd(taken)));
+
+  const auto j = ebb::jacobian(f)(a, t);
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(j(i, 0) == near(2.L * t(i) * std::exp(0.5L * t(i))));
+    CHECK(j(i, 1) == near(std::exp(0.5L * t(i))));
+  }
+  // The bits are those of one row alone, mapped or not.
+  const auto rows = ebb::map(ebb::jacfwd(f), ebb::tensor<double, 2, 2>{{0.5, 2}, {0.5, 2}}, ebb::whole(t));
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t i = 0; i < 5; ++i)
+      for (std::size_t k = 0; k < 2; ++k) CHECK(rows(r, i, k) == j(i, k));
+}
+
 TEST_CASE("a hessian by a struct is a struct of structs") {
   check_hessian(ebb::hessian(loss)(start(), x));
   const auto h = ebb::hessian<1, 0>([](auto at, auto p) { return loss(p, at); })(x, start());
@@ -187,6 +239,16 @@ TEST_CASE("extents that change, constant expressions, maps and contexts") {
       for (std::size_t k = 0; k < n; ++k) CHECK(j.of(i, k) == (i == k ? 6.f * static_cast<float>(i) : 0.f));
   }
 
+  for (std::size_t n : std::initializer_list<std::size_t>{0, 1, 3}) {
+    const rates<ebb::tensor> r{ebb::tensor<float, ebb::dyn>::iota(n)};
+    CHECK(ebb::jacfwd(squares)(r, 3.f).of == ebb::jacrev(squares)(r, 3.f).of);
+    const auto by_scale = ebb::jacfwd<1>([](auto q, auto s) { return std::tuple(ebb::cast<double>(s * q.of * q.of), q.of > s); })(r, 3.f);
+    CHECK(get<0>(by_scale) == r.of * r.of);  // in the argument's dtype
+    CHECK(get<1>(by_scale) == ebb::tensor<float, ebb::dyn>(n));
+  }
+
+  constexpr auto pushed = ebb::jacfwd([](auto t) { return std::tuple(get<0>(t) * get<1>(t), get<0>(t)); })(std::tuple(3.0, 4.0));
+  static_assert(pushed == std::tuple(std::tuple(4.0, 3.0), std::tuple(1.0, 0.0)));
   constexpr auto pair = ebb::jacobian([](auto t) { return std::tuple(get<0>(t) * get<1>(t), get<0>(t)); })(std::tuple(3.0, 4.0));
   static_assert(pair == std::tuple(std::tuple(4.0, 3.0), std::tuple(1.0, 0.0)));
 

@@ -74,6 +74,8 @@ TEST_CASE("derivatives of functions with several results") {
   const auto all = [](auto f, const std::string& name, auto seed) {
     const auto x = recorded<4>(name, "input", "x"), v = recorded<4>(name, "input", "v");
     check(ebb::jacobian(f)(x), name, "jacobian");
+    check(ebb::jacfwd(f)(x), name, "jacobian");
+    check(ebb::jacrev(f)(x), name, "jacobian");
     check(std::get<1>(ebb::jvp(f)(x, v)), name, "jvp");
     auto [y, pull] = ebb::vjp(f)(x);
     check(pull(seed), name, "vjp");
@@ -86,6 +88,8 @@ TEST_CASE("derivatives of functions with several results") {
   const auto x = recorded<4>("jacobian_matrix", "input", "x");
   const auto a = recorded<3, 4>("jacobian_matrix", "input", "a");
   check(ebb::jacobian(matrix)(x, a), "jacobian_matrix", "jacobian");
+  check(ebb::jacfwd(matrix)(x, a), "jacobian_matrix", "jacobian");
+  check(ebb::jacrev(matrix)(x, a), "jacobian_matrix", "jacobian");
   auto [y, pull] = ebb::vjp(matrix)(x, a);
   check(pull(recorded<3>("jacobian_matrix", "input", "w")), "jacobian_matrix", "vjp");
   const auto v = recorded<4>("jacobian_matrix", "input", "v");

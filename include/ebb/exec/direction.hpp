@@ -10,129 +10,161 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The first half of a tuple's types: of a function's arguments and their tangents, the arguments.
+/// The first types of a tuple: of a function's arguments and the directions after them, the arguments.
 template <class Tuple, class Order>
 struct take_types;
 template <class... T, std::size_t... I>
 struct take_types<std::tuple<T...>, std::index_sequence<I...>> {
   using type = std::tuple<std::tuple_element_t<I, std::tuple<T...>>...>;
 };
-template <class... T>
-using first_half = typename take_types<std::tuple<T...>, std::make_index_sequence<sizeof...(T) / 2>>::type;
 
-template <class>
+/// The arguments that have a direction: those that are named, else all.
+template <class Wrt, class Order>
+struct named_or_all {
+  using type = Wrt;
+};
+template <int... I>
+struct named_or_all<wrt<>, std::integer_sequence<int, I...>> {
+  using type = wrt<I...>;
+};
+
+/// T...: the types of a call's arguments and of the directions after them. Wrt: the arguments that are named.
+template <class Wrt, class... T>
+struct directed {
+  static constexpr int given = sizeof...(T);
+  static constexpr bool complete = Wrt::count > 0 ? given > Wrt::count : given % 2 == 0;
+  static constexpr int arguments = !complete ? given : Wrt::count > 0 ? given - Wrt::count : given / 2;
+  using own = typename take_types<std::tuple<T...>, std::make_index_sequence<static_cast<std::size_t>(arguments)>>::type;
+  using along = typename named_or_all<Wrt, std::make_integer_sequence<int, arguments>>::type;
+
+  /// Whether each direction has the type of its argument.
+  static constexpr bool match = [] {
+    if constexpr (!complete) return false;
+    else return []<int... I>(wrt<I...>) {
+      return []<int... Place>(std::integer_sequence<int, Place...>) {
+        return (std::is_same_v<numbered<I, std::tuple<T...>>, numbered<arguments + Place, std::tuple<T...>>> && ...);
+      }(std::make_integer_sequence<int, static_cast<int>(sizeof...(I))>{});
+    }(along{});
+  }();
+};
+
+template <class Own>
 struct on_types;
 template <class... T>
 struct on_types<std::tuple<T...>> {
-  template <template <class...> class Template, class F>
-  using apply = Template<F, T...>;
+  template <template <class...> class Template, class... Front>
+  using apply = Template<Front..., T...>;
   template <class F>
   static constexpr bool is_refused = ebb::detail::is_refused<traced<F, T...>>;
-  static constexpr vec<int> all_leaves() {
-    vec<int> r;
-    for (int i = 0; i < leaves_of<T...>; ++i) r.push(i);
-    return r;
+  template <class F, class Wrt>
+  static constexpr bool has_pulls = ebb::detail::has_pulls<F, Wrt, T...>;
+  template <class Wrt>
+  static constexpr int code_of_wrt = ebb::detail::code_of_wrt<Wrt, T...>();
+};
+/// What is known of a call by its arguments alone.
+template <class Wrt, class... T>
+using on_arguments = on_types<typename directed<Wrt, T...>::own>;
+template <class F, class Wrt, class... T>
+using result_along = typename on_arguments<Wrt, T...>::template apply<result_of_trace, F>;
+
+template <class F, class Wrt, class... T>
+struct directed_program {
+  using call = directed<Wrt, T...>;
+  static constexpr graph thaw() { return on_arguments<Wrt, T...>::template apply<traced, F>::g.thaw(); }
+  static constexpr vec<int> leaves() { return leaf_numbers(typename call::along{}, std::type_identity<typename call::own>{}); }
+};
+template <class F, class Wrt, class... T>
+struct pushed_program : directed_program<F, Wrt, T...> {
+  using base = directed_program<F, Wrt, T...>;
+  static constexpr graph make() { return push_forward(base::thaw(), base::leaves(), own_context_of_pulls<F>); }
+};
+template <class F, class Wrt, class... T>
+struct hessian_vector_program : directed_program<F, Wrt, T...> {
+  using base = directed_program<F, Wrt, T...>;
+  static constexpr graph make() { return hessian_vector_product(base::thaw(), base::leaves(), own_context_of_pulls<F>); }
+};
+
+/// What jvp and hvp have in common.
+template <class F, int... I>
+struct directed_spec {
+  template <class... T>
+  using call = directed<wrt<I...>, T...>;
+  template <class... T>
+  using trace = typename on_arguments<wrt<I...>, T...>::template apply<trace_of, F>;
+  template <class... A>
+  static constexpr int code_of_arguments() {
+    constexpr int of_count = sizeof...(I) > 0 ? 252 : 143;
+    if constexpr (!are_arguments<A...>) return 111;
+    else if constexpr (!call<traced_type<A>...>::complete) return of_count;
+    else {
+      constexpr int of_named = sizeof...(I) > 0 ? on_arguments<wrt<I...>, traced_type<A>...>::template code_of_wrt<wrt<I...>> : 0;
+      if constexpr (of_named != 0) return of_named;
+      else return call<traced_type<A>...>::match ? 0 : of_count;
+    }
+  }
+  template <class... A>
+  static constexpr int code() {
+    using on = on_arguments<wrt<I...>, traced_type<A>...>;
+    if constexpr (on::template is_refused<F>) return -1;
+    else return on::template has_pulls<F, typename call<traced_type<A>...>::along> ? 0 : 106;
   }
 };
 
-template <class F, class... T>
-struct pushed_program {
-  using own = first_half<T...>;
-  static constexpr graph make() {
-    return push_forward(on_types<own>::template apply<traced, F>::g.thaw(), on_types<own>::all_leaves(), own_context_of_pulls<F>);
-  }
-};
-template <class F, class... T>
-struct hessian_vector_program {
-  using own = first_half<T...>;
-  static constexpr graph make() {
-    return hessian_vector_product(on_types<own>::template apply<traced, F>::g.thaw(), on_types<own>::all_leaves(),
-                                  own_context_of_pulls<F>);
-  }
-};
-
-template <class... A>
-inline constexpr bool tangents_match = [] {
-  using all = std::tuple<traced_type<A>...>;
-  return []<std::size_t... I>(std::index_sequence<I...>) {
-    return (std::is_same_v<std::tuple_element_t<I, all>, std::tuple_element_t<I + sizeof...(I), all>> && ...);
-  }(std::make_index_sequence<sizeof...(A) / 2>{});
-}();
-
-template <class... A>
-constexpr int code_of_directions() {
-  if constexpr (!are_arguments<A...>) return 111;
-  else if constexpr (sizeof...(A) % 2 != 0) return 143;
-  else return tangents_match<A...> ? 0 : 143;
-}
-
-template <class F>
-struct jvp_spec {
+template <class F, int... I>
+struct jvp_spec : directed_spec<F, I...> {
   static constexpr const char* name = "ebb::jvp";
   using refusal = std::tuple<refused_result, refused_result>;
   template <class... T>
-  using trace = typename on_types<first_half<T...>>::template apply<trace_of, F>;
+  using program = frozen<pushed_program<F, wrt<I...>, T...>>;
   template <class... T>
-  using program = frozen<pushed_program<F, T...>>;
-  template <class... T>
-  using output = typename argument<typename on_types<first_half<T...>>::template apply<result_of_trace, F>>::traced;
+  using output = typename argument<result_along<F, wrt<I...>, T...>>::traced;
   template <class... T>
   using result = std::tuple<output<T...>, output<T...>>;
   template <class... A>
   using value = typename argument<result<traced_type<A>...>>::value;
-  template <class... A>
-  static constexpr int code_of_arguments() {
-    return code_of_directions<A...>();
-  }
-  template <class... A>
-  static constexpr int code() {
-    return on_types<first_half<traced_type<A>...>>::template is_refused<F> ? -1 : 0;
-  }
 };
 
-template <class F>
-struct hvp_spec {
+template <class F, int... I>
+struct hvp_spec : directed_spec<F, I...> {
   static constexpr const char* name = "ebb::hvp";
-  using refusal = refused_result;
+  using refusal = single_or_tuple<std::conditional_t<sizeof...(I) == 0, std::tuple<refused_result>, std::tuple<refused_at<I>...>>>;
   template <class... T>
-  using trace = typename on_types<first_half<T...>>::template apply<trace_of, F>;
-  template <class... T>
-  using program = frozen<hessian_vector_program<F, T...>>;
-  template <class... T>
-  using result = single_or_tuple<first_half<T...>>;
-  template <class Tuple>
-  struct values;
-  template <class... A>
-  struct values<std::tuple<A...>> {
-    using type = std::tuple<typename argument<A>::value...>;
+  using program = frozen<hessian_vector_program<F, wrt<I...>, T...>>;
+  template <class Wrt, class... A>
+  struct of_named;
+  template <int... J, class... A>
+  struct of_named<wrt<J...>, A...> {
+    using terms = single_or_tuple<std::tuple<numbered<J, std::tuple<A...>>...>>;
+    using values = single_or_tuple<std::tuple<typename argument<numbered<J, std::tuple<A...>>>::value...>>;
   };
+  template <class... T>
+  using result = typename of_named<typename directed<wrt<I...>, T...>::along, T...>::terms;
   template <class... A>
-  using value = single_or_tuple<typename values<first_half<A...>>::type>;
-  template <class... A>
-  static constexpr int code_of_arguments() {
-    return code_of_directions<A...>();
-  }
+  using value = typename of_named<typename directed<wrt<I...>, A...>::along, A...>::values;
   template <class... A>
   static constexpr int code() {
-    if constexpr (jvp_spec<F>::template code<A...>() != 0) return jvp_spec<F>::template code<A...>();
-    else return is_scalar_result<typename on_types<first_half<traced_type<A>...>>::template apply<result_of_trace, F>> ? 0 : 109;
+    constexpr int of_function = directed_spec<F, I...>::template code<A...>();
+    if constexpr (of_function != 0) return of_function;
+    else return is_scalar_result<result_along<F, wrt<I...>, traced_type<A>...>> ? 0 : 109;
   }
 };
 
 }  // namespace detail
 
-/// jvp(f)(x..., v...): the value of f at x and its derivative along v, in one program.   Source: see [note: a push is a pull of a pull].
-/// Shape: both have that of the result; v has that of x.   Throws: as compile.
-template <class F>
+/// jvp(f)(x..., v...): the value of f at x and its derivative along v, in one program; jvp<1>(f)(x, y, v): along v in the arguments that
+/// are named, the others standing still.   Source: see [note: a push is a pull of a pull].
+/// Shape: both have that of the result; v has that of what it is a direction of.   Throws: as compile.
+template <int... I, class F>
 constexpr auto jvp(F) {
-  return detail::callable_of<F, program_function<detail::jvp_spec<F>>>();
+  return detail::callable_of<F, program_function<detail::jvp_spec<F, I...>>>();
 }
 
-/// hvp(f)(x..., v...): the Hessian of a scalar function times v; a tuple where there are several arguments.
+/// hvp(f)(x..., v...): the Hessian of a scalar function times v; a tuple where there are several arguments. hvp<1>(f)(x, y, v): the Hessian
+/// with respect to the arguments that are named.
 /// Shape: those of the arguments.   Throws: as compile.
-template <class F>
+template <int... I, class F>
 constexpr auto hvp(F) {
-  return detail::callable_of<F, program_function<detail::hvp_spec<F>>>();
+  return detail::callable_of<F, program_function<detail::hvp_spec<F, I...>>>();
 }
 
 }  // namespace ebb::inline EBB_ABI

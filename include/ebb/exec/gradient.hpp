@@ -47,6 +47,11 @@ template <class R>
 inline constexpr bool is_scalar_result = number<R> && std::is_floating_point_v<R>;
 template <class T>
 inline constexpr bool is_scalar_result<term<T>> = real_element<T>;
+/// A tuple whose first part may have a gradient.
+template <class R>
+inline constexpr bool begins_with_scalar = false;
+template <class Loss, class... Aux>
+inline constexpr bool begins_with_scalar<std::tuple<Loss, Aux...>> = is_scalar_result<Loss>;
 
 /// The policy of F by itself, and the context that its pulls run in where they are one program with it: where F says nothing, that of
 /// the call, which has to be declared like any other, see [note: policies].
@@ -135,8 +140,40 @@ struct value_and_grad_spec {
   template <class... A>
   static constexpr int code() {
     if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
+    else if constexpr (begins_with_scalar<result_of_trace<F, traced_type<A>...>>) return 251;
     else if constexpr (!is_scalar_result<result_of_trace<F, traced_type<A>...>>) return 109;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
+  }
+};
+
+/// The first of the outputs is the loss, the others go along.
+template <class F, class Wrt, class... T>
+inline constexpr bool loss_has_pulls = [] {
+  graph g = traced<F, T...>::g.thaw();
+  g.out = {g.out[0]};
+  return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
+}();
+
+/// Joins tuple types.
+template <class... Tuple>
+using joined_tuple = decltype(std::tuple_cat(std::declval<Tuple>()...));
+
+/// The same of a function that returns (loss, aux...): only the loss is differentiated.
+template <class F, int... I>
+struct value_and_grad_aux_spec : value_and_grad_spec<F, I...> {
+  using refusal = std::tuple<refused_result, refused_result, refused_at<I>...>;  // how many go along is not known then
+  template <class... T>
+  using function_result = argument<result_of_trace<F, T...>>;
+  template <class... T>
+  using result = joined_tuple<typename function_result<T...>::traced, std::tuple<numbered<I, std::tuple<T...>>...>>;
+  template <class... A>
+  using value = joined_tuple<typename argument<typename function_result<traced_type<A>...>::traced>::value,
+                             std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>>;
+  template <class... A>
+  static constexpr int code() {
+    if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
+    else if constexpr (!begins_with_scalar<result_of_trace<F, traced_type<A>...>>) return 250;
+    else return loss_has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
 };
 
@@ -166,6 +203,44 @@ struct grad_spec : value_and_grad_spec<F, I...> {
   using value = single_or_tuple<std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>>;
 };
 
+/// The gradients, then what goes along.
+template <class F, int... I>
+struct grad_aux_program {
+  template <class... T>
+  struct of {
+    static constexpr graph make() {
+      graph g = frozen<gradient_program<F, wrt<I...>, T...>>::g.thaw();
+      const int results = argument<result_of_trace<F, T...>>::leaves;
+      vec<int> out;
+      for (int o = results; o < g.out.size(); ++o) out.push(g.out[o]);
+      for (int o = 1; o < results; ++o) out.push(g.out[o]);
+      g.out = out;
+      return prune(g);
+    }
+  };
+};
+template <class F, int... I>
+struct grad_aux_spec : value_and_grad_aux_spec<F, I...> {
+  static constexpr const char* name = "ebb::grad";
+  using refusal = std::tuple<refused_at<I>..., refused_result>;
+  template <class Result>
+  struct without_loss;
+  template <class Loss, class... Aux>
+  struct without_loss<std::tuple<Loss, Aux...>> {
+    using traced = std::tuple<Aux...>;
+    using value = std::tuple<typename argument<Aux>::value...>;
+  };
+  template <class... T>
+  using along = without_loss<typename argument<result_of_trace<F, T...>>::traced>;
+  template <class... T>
+  using program = frozen<typename grad_aux_program<F, I...>::template of<T...>>;
+  template <class... T>
+  using result = joined_tuple<std::tuple<numbered<I, std::tuple<T...>>...>, typename along<T...>::traced>;
+  template <class... A>
+  using value =
+      joined_tuple<std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>, typename along<traced_type<A>...>::value>;
+};
+
 template <template <class, int...> class Spec, class F, int... I>
 struct or_first {
   using type = Spec<F, I...>;
@@ -191,6 +266,10 @@ constexpr auto call_compiled(F, const A&... a) {
 
 }  // namespace detail
 
+/// Says that a function returns (loss, aux...), of which only the loss is differentiated.
+struct has_aux_t {};
+inline constexpr has_aux_t has_aux{};
+
 /// The value of a scalar function and its gradients with respect to the arguments I..., the first one if none is named, in one program.
 /// Integers and bools that stand in a tuple or a struct beside floats have zeros in its gradient: nothing there for an update to subtract.
 /// Shape: gradients have the shapes of their arguments.   Throws: as compile.
@@ -199,10 +278,24 @@ constexpr auto value_and_grad(F) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::value_and_grad_spec, F, I...>::type>>();
 }
 
+/// The same of a function that returns std::tuple(loss, aux...): what goes along is arrays, numbers, tuples or structs, of any dtype, and
+/// needs no pull.   Returns: loss, aux..., gradients...
+///   auto [loss, logits, dw] = ebb::value_and_grad<1>(f, ebb::has_aux)(x, w);
+template <int... I, class F>
+constexpr auto value_and_grad(F, has_aux_t) {
+  return detail::callable_of<F, program_function<typename detail::or_first<detail::value_and_grad_aux_spec, F, I...>::type>>();
+}
+
 /// The gradients alone; a single one is returned as it is, several as a tuple.   Shape, Throws: as value_and_grad.
 template <int... I, class F>
 constexpr auto grad(F) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::grad_spec, F, I...>::type>>();
+}
+/// Of a function that returns std::tuple(loss, aux...): the gradients, then what goes along.
+///   auto [dw, logits] = ebb::grad<1>(f, ebb::has_aux)(x, w);
+template <int... I, class F>
+constexpr auto grad(F, has_aux_t) {
+  return detail::callable_of<F, program_function<typename detail::or_first<detail::grad_aux_spec, F, I...>::type>>();
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -42,26 +42,56 @@ struct derivative_form<std::tuple<Y...>, X> {
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array, class X>
 struct derivative_form<Struct<Array>, X> : struct_after<Struct, term, steps_of<Array>, by<X>> {};
 
-template <class F, class Wrt, class Terms, class... T>
+/// How many real elements the terms have together; dyn if that is not in their types.
+template <class T, std::size_t... E>
+constexpr std::size_t elements_in(std::type_identity<term<T, E...>>) {
+  if (!real_element<T>) return 0;
+  return ((E == dyn) || ...) ? dyn : (std::size_t{1} * ... * E);
+}
+template <class... Term>
+constexpr std::size_t elements_in(std::type_identity<std::tuple<Term...>>) {
+  std::size_t n = 0;
+  for (const std::size_t one : {std::size_t{0}, elements_in(std::type_identity<Term>{})...}) n = n == dyn || one == dyn ? dyn : n + one;
+  return n;
+}
+
+/// How a jacobian is computed; see [note: pulled or pushed].
+enum class jacobian_mode { by_shape, pulled, pushed };
+
+template <jacobian_mode Mode, class Results, class Arguments>
+inline constexpr bool is_pushed = Mode == jacobian_mode::pushed;
+template <class Results, class Arguments>
+inline constexpr bool is_pushed<jacobian_mode::by_shape, Results, Arguments> = [] {
+  constexpr std::size_t out = elements_in(std::type_identity<Results>{}), in = elements_in(std::type_identity<Arguments>{});
+  return out != dyn && in != dyn && in < out;
+}();
+
+template <class F, class Wrt, jacobian_mode Mode, class Terms, class... T>
 struct jacobian_program;
-template <class F, class Wrt, class... Y, class... T>
-struct jacobian_program<F, Wrt, std::tuple<Y...>, T...> {
+template <class F, int... I, jacobian_mode Mode, class... Y, class... T>
+struct jacobian_program<F, wrt<I...>, Mode, std::tuple<Y...>, T...> {
+  using by = typename argument<std::tuple<numbered<I, std::tuple<T...>>...>>::terms;
+  template <class... X>
+  static constexpr graph pushed(std::type_identity<std::tuple<X...>>, const vec<int>& leaves) {
+    return pushed_jacobian(traced<F, T...>::g.thaw(), leaves, std::type_identity<std::tuple<typename Y::value_type...>>{},
+                           std::type_identity<std::tuple<typename X::value_type...>>{}, own_context_of_pulls<F>);
+  }
   static constexpr graph make() {
-    return jacobian<typename Y::value_type...>(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}),
-                                               own_context_of_pulls<F>);
+    const vec<int> leaves = leaf_numbers(wrt<I...>{}, std::type_identity<std::tuple<T...>>{});
+    if constexpr (is_pushed<Mode, std::tuple<Y...>, by>) return pushed(std::type_identity<by>{}, leaves);
+    else return jacobian<typename Y::value_type...>(traced<F, T...>::g.thaw(), leaves, own_context_of_pulls<F>);
   }
 };
 
-template <class F, int... I>
-struct jacobian_spec {
-  static constexpr const char* name = "ebb::jacobian";
+template <class F, jacobian_mode Mode, int... I>
+struct jacobian_in_mode {
   using refusal = single_or_tuple<std::tuple<refused_at<I>...>>;
   template <class... T>
   using function_result = argument<result_of_trace<F, T...>>;
   template <class... T>
   using trace = trace_of<F, T...>;
   template <class... T>
-  using program = frozen<jacobian_program<F, wrt<I...>, typename function_result<T...>::terms, T...>>;
+  using program = frozen<jacobian_program<F, wrt<I...>, Mode, typename function_result<T...>::terms, T...>>;
   template <class... T>
   using result =
       typename derivative_form<typename function_result<T...>::traced, single_or_tuple<std::tuple<numbered<I, std::tuple<T...>>...>>>::type;
@@ -80,6 +110,19 @@ struct jacobian_spec {
   }
 };
 
+template <class F, int... I>
+struct jacobian_spec : jacobian_in_mode<F, jacobian_mode::by_shape, I...> {
+  static constexpr const char* name = "ebb::jacobian";
+};
+template <class F, int... I>
+struct jacfwd_spec : jacobian_in_mode<F, jacobian_mode::pushed, I...> {
+  static constexpr const char* name = "ebb::jacfwd";
+};
+template <class F, int... I>
+struct jacrev_spec : jacobian_in_mode<F, jacobian_mode::pulled, I...> {
+  static constexpr const char* name = "ebb::jacrev";
+};
+
 /// The gradient of F as a traced function of its own.
 template <class F, int... I>
 struct gradient_of : program_function<grad_spec<F, I...>> {};
@@ -95,10 +138,24 @@ struct hessian_spec : jacobian_spec<gradient_of<F, I...>, I...> {
 
 /// The derivatives of each element of f's results with respect to each element of the arguments I..., the first one if none is named.
 /// Shape: [shape of the result, shape of the argument], in the form of the results with the arguments' forms in the place of each array:
-/// for several arguments a tuple, for a struct the struct. Those of and by integers are zeros.   Throws: as compile.
+/// for several arguments a tuple, for a struct the struct. Those of and by integers are zeros.   Dtype: that of the argument.
+/// Pushed where the types say that the arguments I... have fewer elements than the results, else pulled; see [note: pulled or pushed].
+/// Error: as the function's pulls; both modes agree to rounding.   Throws: as compile.
 template <int... I, class F>
 constexpr auto jacobian(F) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::jacobian_spec, F, I...>::type>>();
+}
+/// The jacobian by one push for each element of the arguments: for few arguments and many results, also where an extent is dyn.
+/// Shape, Dtype, Error, Throws: as jacobian.
+template <int... I, class F>
+constexpr auto jacfwd(F) {
+  return detail::callable_of<F, program_function<typename detail::or_first<detail::jacfwd_spec, F, I...>::type>>();
+}
+/// The jacobian by one pull-back for each element of the results: for many arguments and few results.
+/// Shape, Dtype, Error, Throws: as jacobian.
+template <int... I, class F>
+constexpr auto jacrev(F) {
+  return detail::callable_of<F, program_function<typename detail::or_first<detail::jacrev_spec, F, I...>::type>>();
 }
 
 /// The second derivatives of a scalar function with respect to the arguments I..., the first one if none is named: the jacobian of grad.

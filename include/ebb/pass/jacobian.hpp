@@ -1,8 +1,13 @@
-// ebb/pass/jacobian.hpp — all derivatives of all elements: the pull-back, batched over unit seeds.
+// ebb/pass/jacobian.hpp — all derivatives of all elements: the pull-back or the push-forward, batched over unit seeds.
 // SPDX-License-Identifier: BSL-1.0
+//
+// [note: pulled or pushed]
+// A pulled jacobian costs one pull-back for each element of the results, a pushed one costs one push for each element of the arguments.
+// They add the same products in different orders, so they agree to rounding and not bit for bit. The mode is part of the program: it
+// follows from types or from the name that is called, never from values, so one call has the same bits on every run and every machine.
 #pragma once
 
-#include "differentiate.hpp"
+#include "push_forward.hpp"
 
 #include "../graph/batch.hpp"
 #include "../op/compare.hpp"
@@ -84,6 +89,64 @@ constexpr graph jacobian(const graph& g, const vec<int>& arguments, maybe_contex
   r.out = {};
   int number = 0;
   ((append_jacobian<T>(r, values[number], g, number, arguments, context), ++number), ...);
+  return prune(simplify(r));
+}
+
+/// One push of g along all elements of an argument, row by row, as derivatives of dtype U: [n, y...] becomes [y..., x...].
+template <class Y, class U>
+constexpr int derivatives_of_push(graph& r, int rows, int shape) {
+  if (rows < 0 || shape < 0) return -1;
+  int axes[max_rank] = {};
+  const int rank = r.shape_of(rows).rank;
+  for (int i = 0; i < rank; ++i) axes[i] = (i + 1) % rank;
+  const operand<Y> last{&r, rank > 1 ? r.op(rows).kit->permute(r, rows, axes) : rows};
+  return reshape_to(cast_to<U>(last), shape).id;
+}
+
+/// The derivatives of each out of g, of dtypes Y..., with respect to argument `number`, of dtype U, as equations of r, in which the outs
+/// are `values`. Negative as in append_jacobian.
+template <class U, class... Y>
+constexpr vec<int> pushed_jacobian(graph& r, const vec<int>& values, const graph& g, int number, maybe_context context) {
+  vec<int> in, derivatives;
+  for (int i = 0; i < g.inputs; ++i) in.push(r.input(i));
+  const int x = in[number];
+  for (int y : values) derivatives.push(shape_of_derivatives(r, y, x));
+  vec<int> rows(values.size(), -1);
+  if constexpr (real_element<U>) {
+    graph pushed = push_forward(g, {number}, context);
+    r.asked.ask(pushed.asked);
+    vec<int> tangents;
+    for (int o = values.size(); o < pushed.out.size(); ++o) tangents.push(pushed.out[o]);
+    pushed.out = tangents;
+    vec<char> batched(in.size(), 0);
+    in.push(r.shape_of(x).rank < max_rank ? unit_seeds<U>(r, x) : -1);
+    batched.push(1);
+    if (in.back() >= 0) rows = splice_batched(r, prune(pushed), in, batched, r.shape_of(in.back()).e[0]);
+  }
+  vec<int> result;
+  int o = 0;
+  const auto next = [&]<class T>(std::type_identity<T>) {
+    if (real_element<T> && real_element<U>) result.push(derivatives_of_push<T, U>(r, rows[o], derivatives[o]));
+    else result.push(derivatives[o] < 0 ? -1 : r.op(x).kit->literal(r, derivatives[o], 0));
+    ++o;
+  };
+  (next(std::type_identity<Y>{}), ...);
+  return result;
+}
+
+/// The same derivatives by pushes: of outs of dtypes Y... with respect to arguments of dtypes U..., in the order in which jacobian gives
+/// them.
+template <class... Y, class... U>
+constexpr graph pushed_jacobian(const graph& g, const vec<int>& arguments, std::type_identity<std::tuple<Y...>>,
+                                std::type_identity<std::tuple<U...>>, maybe_context context = context_of<off>) {
+  graph r = prune(g);
+  const vec<int> values = r.out;
+  r.out = {};
+  vec<int> by_argument[sizeof...(U) + 1];
+  int i = 0;
+  ((by_argument[i] = pushed_jacobian<U, Y...>(r, values, g, arguments[i], context), ++i), ...);
+  for (int o = 0; o < values.size(); ++o)
+    for (int a = 0; a < arguments.size(); ++a) r.out.push(by_argument[a][o]);
   return prune(simplify(r));
 }
 

@@ -32,6 +32,9 @@ struct refuse_function {
   static_assert(Code != 130, "[ebb E0130] an argument holds no element type: indices are int or std::int64_t, not size_t or unsigned");
   static_assert(Code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");
   static_assert(Code != 147, "[ebb E0147] the function's results are integers or bools: they have no derivatives");
+  static_assert(Code != 250, "[ebb E0250] with ebb::has_aux the function returns std::tuple(loss, aux...), and the loss is a scalar");
+  static_assert(Code != 251, "[ebb E0251] the function returns a tuple: if only its first part is differentiated, add ebb::has_aux");
+  static_assert(Code != 252, "[ebb E0252] give the arguments, then one direction for each that is named, of the same type");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
