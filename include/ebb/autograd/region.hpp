@@ -45,7 +45,7 @@ constexpr int leaves_before(std::size_t i) {
 }
 
 /// The results of a recorded call, given the traced form of what the function returns: variables where a gradient can flow, arrays and
-/// numbers elsewhere; a struct of arrays has variables only. next<Term, Number, in_struct>() makes result `Number`.
+/// numbers elsewhere; a struct or a std::array of arrays has variables only. next<Term, Number, in_struct>() makes result `Number`.
 template <class Term>
 struct recorded {
   static constexpr int leaves = 1;
@@ -66,6 +66,17 @@ struct recorded<std::tuple<T...>> {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return put(recorded<T>::template make<Number + leaves_before<recorded<T>...>(I), InStruct>(next)...);
     }(std::index_sequence_for<T...>{});
+  }
+};
+template <class T, std::size_t N>
+struct recorded<std::array<T, N>> {
+  static constexpr int leaves = static_cast<int>(N) * recorded<T>::leaves;
+  template <int Number, bool InStruct>
+  static auto make(auto&& next) {
+    using one = decltype(recorded<T>::template make<Number, true>(next));
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::array<one, N>{recorded<T>::template make<Number + static_cast<int>(I) * recorded<T>::leaves, true>(next)...};
+    }(std::make_index_sequence<N>{});
   }
 };
 /// The members of a struct of terms, as a tuple. Not a lambda in decltype: g++ 12 then leaves the body of `make` out.

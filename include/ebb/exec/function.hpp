@@ -22,11 +22,15 @@ template <class T, std::size_t... E>
 inline constexpr bool holds_terms<term<T, E...>> = true;
 template <class... A>
 inline constexpr bool holds_terms<std::tuple<A...>> = (holds_terms<A> || ...);
+template <class A, std::size_t N>
+inline constexpr bool holds_terms<std::array<A, N>> = holds_terms<A>;
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
 inline constexpr bool holds_terms<Struct<Array>> = holds_terms<Array<float>>;
 
 template <class... A>
 inline constexpr bool is_tracked<std::tuple<A...>> = (is_tracked<A> || ...);
+template <class A, std::size_t N>
+inline constexpr bool is_tracked<std::array<A, N>> = is_tracked<A>;
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
 inline constexpr bool is_tracked<Struct<Array>> = is_tracked<Array<float>>;
 

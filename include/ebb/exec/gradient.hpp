@@ -39,6 +39,8 @@ template <class T, std::size_t... E>
 inline constexpr bool has_real<term<T, E...>> = real_element<T>;
 template <class... T>
 inline constexpr bool has_real<std::tuple<T...>> = (has_real<T> || ...);
+template <class T, std::size_t N>
+inline constexpr bool has_real<std::array<T, N>> = has_real<T>;
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
 inline constexpr bool has_real<Struct<Array>> = has_real<typename argument<Struct<Array>>::terms>;
 

@@ -35,6 +35,14 @@ struct derivative_form<term<T, E...>, std::tuple<X...>> {
 template <class T, std::size_t... E, template <template <class, std::size_t...> class> class Struct,
           template <class, std::size_t...> class Array>
 struct derivative_form<term<T, E...>, Struct<Array>> : struct_after<Struct, term, steps_of<Array>, in_front<term<T, E...>>> {};
+template <class T, std::size_t... E, class X, std::size_t N>
+struct derivative_form<term<T, E...>, std::array<X, N>> {
+  using type = std::array<typename derivative_form<term<T, E...>, X>::type, N>;
+};
+template <class Y, std::size_t N, class X>
+struct derivative_form<std::array<Y, N>, X> {
+  using type = std::array<typename derivative_form<Y, X>::type, N>;
+};
 template <class... Y, class X>
 struct derivative_form<std::tuple<Y...>, X> {
   using type = std::tuple<typename derivative_form<Y, X>::type...>;

@@ -41,6 +41,25 @@ constexpr auto seeds_in(const S& s) {
   }, argument<S>::refer(s));
 }
 
+/// An argument, owned: arrays by sharing, borrowed memory by copy.
+template <class A>
+constexpr typename argument<A>::value owned_argument(const A& a) {
+  return typename argument<A>::value(a);
+}
+template <class... A>
+constexpr auto owned_argument(const std::tuple<A...>& a);
+template <class A, std::size_t N>
+  requires(!array_like<std::array<A, N>>)
+constexpr auto owned_argument(const std::array<A, N>& a) {
+  return std::apply([](const auto&... x) {
+    return typename argument<std::array<A, N>>::value{owned_argument(x)...};
+  }, a);
+}
+template <class... A>
+constexpr auto owned_argument(const std::tuple<A...>& a) {
+  return std::apply([](const auto&... x) { return typename argument<std::tuple<A...>>::value{owned_argument(x)...}; }, a);
+}
+
 /// A seed for an output of type Term: as it is, or a number for a scalar.
 template <class Term, class S>
 constexpr auto as_seed(const S& seed) {
@@ -177,7 +196,7 @@ struct vjp_function {
       }
       values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...)
                                               : call_program<executable<forward>, values>("ebb::vjp", a...);
-      return std::pair{std::get<0>(std::move(r)), pull{arguments{typename argument<A>::value(a)...}, std::get<1>(std::move(r))}};
+      return std::pair{std::get<0>(std::move(r)), pull{arguments{owned_argument(a)...}, std::get<1>(std::move(r))}};
     }
   }
 };

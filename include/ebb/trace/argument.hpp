@@ -1,4 +1,4 @@
-// ebb/trace/argument.hpp — what a call's arguments are made of: arrays, numbers, tuples, and structs of arrays.
+// ebb/trace/argument.hpp — what a call's arguments are made of: arrays, numbers, tuples, arrays of arrays, and structs of arrays.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: structs are templates over the kind of array]
@@ -12,6 +12,11 @@
 //   };
 //
 // params<ebb::tensor> is what the user holds, params<ebb::term> is what the lambda gets, and gradients are params<ebb::tensor> again.
+//
+// [note: arrays of arrays]
+// std::array<A, N> of arrays, tuples or structs is a tuple of N equal types, as an argument, as a member and as a result: the lambda gets
+// std::array<..., N> of terms, for (const auto& layer : layers) runs while it is traced, and so the program is unrolled. Of numbers it is
+// what it always was, one array of N elements; N results of rank 0 are therefore std::array<tensor<T>, N>, which is not such an array.
 #pragma once
 
 #include "kinds.hpp"
@@ -29,6 +34,7 @@
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
+#include <array>
 #include <tuple>
 
 namespace ebb::inline EBB_ABI {
@@ -89,6 +95,62 @@ struct argument<std::tuple<A...>> {
   }
   static constexpr traced trace(auto&& next) { return traced{argument<A>::trace(next)...}; }
   static constexpr value make(auto&& next) { return value{argument<A>::make(next)...}; }
+};
+
+namespace detail {
+
+template <class Tuple, class Order>
+struct repeated_types;
+template <class Tuple, std::size_t... I>
+struct repeated_types<Tuple, std::index_sequence<I...>> {
+  template <std::size_t>
+  using again = Tuple;
+  using type = decltype(std::tuple_cat(std::declval<again<I>>()...));
+};
+
+/// What stands for a value in a std::array: a tensor for a number.
+template <class V>
+struct element_value {
+  using type = V;
+};
+template <number V>
+struct element_value<V> {
+  using type = tensor<V>;
+};
+
+}  // namespace detail
+
+template <class A, std::size_t N>
+  requires(argument<A>::is_argument && !array_like<std::array<A, N>>)
+struct argument<std::array<A, N>> {
+  static constexpr bool is_argument = true;
+  static constexpr int leaves = static_cast<int>(N) * argument<A>::leaves;
+  using traced = std::array<typename argument<A>::traced, N>;
+  using terms = typename detail::repeated_types<typename argument<A>::terms, std::make_index_sequence<N>>::type;
+  using value = std::array<typename detail::element_value<typename argument<A>::value>::type, N>;
+  static constexpr void each(auto& a, auto&& f) {
+    for (auto& x : a) argument<A>::each(x, f);
+  }
+  static constexpr auto refer(const auto& a) {
+    return std::apply([](const auto&... x) { return std::tuple_cat(argument<A>::refer(x)...); }, a);
+  }
+  static constexpr traced trace(auto&& next) {
+    traced t;
+    for (auto& x : t) x = argument<A>::trace(next);
+    return t;
+  }
+  static constexpr value make(auto&& next) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return value{make_one<I>(next)...};
+    }(std::make_index_sequence<N>{});
+  }
+
+ private:
+  template <std::size_t>
+  static constexpr auto make_one(auto& next) {
+    if constexpr (number<typename argument<A>::value>) return next.template operator()<typename value::value_type>();
+    else return argument<A>::make(next);
+  }
 };
 
 /// Whether T is what a traced function gets for some argument.
@@ -159,7 +221,7 @@ struct argument<Struct<Array>> {
 
 namespace detail {
 
-/// A struct's or a tuple's members by number; anything else has none and is a leaf.
+/// The members of a struct, a tuple or a std::array of arrays by number; anything else has none and is a leaf.
 template <class S>
 struct members {
   static constexpr bool exist = false;
@@ -168,6 +230,16 @@ template <class... A>
 struct members<std::tuple<A...>> {
   static constexpr bool exist = true;
   static constexpr std::size_t count = sizeof...(A);
+  template <std::size_t I>
+  static constexpr auto& get(auto& s) {
+    return std::get<I>(s);
+  }
+};
+template <class A, std::size_t N>
+  requires(!array_like<std::array<A, N>>)
+struct members<std::array<A, N>> {
+  static constexpr bool exist = true;
+  static constexpr std::size_t count = N;
   template <std::size_t I>
   static constexpr auto& get(auto& s) {
     return std::get<I>(s);
@@ -188,7 +260,7 @@ using members_of = members<std::remove_cv_t<S>>;
 
 }  // namespace detail
 
-/// Calls f(p, g, ...) for each array of a struct or tuple with the arrays that stand at its place in others of the same form:
+/// Calls f(p, g, ...) for each array of a struct, tuple or std::array with the arrays that stand at its place in others of the same form:
 ///   each_leaf([&](auto& p, const auto& g) { p -= rate * g; }, parameters, gradients)
 /// In a traced function they are terms.
 template <class F, class S, class... Others>

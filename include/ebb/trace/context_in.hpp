@@ -6,6 +6,8 @@
 
 #include "../op/context.hpp"
 
+#include <array>
+
 namespace ebb::inline EBB_ABI::detail {
 
 /// The context of a term, or of the first one in a tuple or struct; void if there is none.
@@ -34,6 +36,8 @@ struct first_context<A, B...> {
 };
 template <class... A>
 struct context_in<std::tuple<A...>> : first_context<A...> {};
+template <class A, std::size_t N>
+struct context_in<std::array<A, N>> : context_in<A> {};
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
 struct context_in<Struct<Array>> : context_in<Array<float>> {};
 

@@ -10,6 +10,7 @@
 
 #include "term.hpp"
 
+#include <array>
 #include <tuple>
 
 namespace ebb::inline EBB_ABI::detail {
@@ -63,7 +64,7 @@ template <template <template <class, std::size_t...> class> class Struct, templa
           class... More>
 struct struct_after<Struct, Leaf, steps<Step...>, More...> : struct_after<Struct, Leaf, Step..., More...> {};
 
-/// The same form with arrays of kind Leaf: of a term, a tuple, or a struct over any kind.
+/// The same form with arrays of kind Leaf: of a term, a tuple, a std::array, or a struct over any kind.
 template <class Form, template <class, std::size_t...> class Leaf>
 struct with_leaves;
 template <class T, std::size_t... E, template <class, std::size_t...> class Leaf>
@@ -73,6 +74,10 @@ struct with_leaves<term<T, E...>, Leaf> {
 template <class... Form, template <class, std::size_t...> class Leaf>
 struct with_leaves<std::tuple<Form...>, Leaf> {
   using type = std::tuple<typename with_leaves<Form, Leaf>::type...>;
+};
+template <class Form, std::size_t N, template <class, std::size_t...> class Leaf>
+struct with_leaves<std::array<Form, N>, Leaf> {
+  using type = std::array<typename with_leaves<Form, Leaf>::type, N>;
 };
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array,
           template <class, std::size_t...> class Leaf>

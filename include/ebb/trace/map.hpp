@@ -77,6 +77,12 @@ struct row<std::tuple<A...>> {
   static constexpr bool exists = (row<A>::exists && ...);
   static constexpr std::size_t count = known_rows({row<A>::count...});
 };
+template <class A, std::size_t N>
+struct row<std::array<A, N>> {
+  using type = std::array<typename row<A>::type, N>;
+  static constexpr bool exists = row<A>::exists;
+  static constexpr std::size_t count = row<A>::count;
+};
 struct first_row {
   template <class A>
   using of = typename row<A>::type;
@@ -98,6 +104,10 @@ struct rows<term<T, E...>, N> {
 template <class... R, std::size_t N>
 struct rows<std::tuple<R...>, N> {
   using type = std::tuple<typename rows<R, N>::type...>;
+};
+template <class R, std::size_t Count, std::size_t N>
+struct rows<std::array<R, Count>, N> {
+  using type = std::array<typename rows<R, N>::type, Count>;
 };
 template <std::size_t N>
 struct all_rows {

@@ -4,6 +4,8 @@
 
 #include "../base/config.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <tuple>
 #include <type_traits>
@@ -70,6 +72,8 @@ template <class A>
 inline constexpr bool has_refused<A> = std::is_same_v<A, refused_result>;
 template <class... A>
 inline constexpr bool has_refused<std::tuple<A...>> = has_refused<A...>;
+template <class A, std::size_t N>
+inline constexpr bool has_refused<std::array<A, N>> = has_refused<A>;
 
 }  // namespace detail
 

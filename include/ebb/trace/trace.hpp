@@ -37,6 +37,8 @@ template <class T, std::size_t... E>
 inline constexpr bool can_be_returned<term<T, E...>> = true;
 template <class... R>
 inline constexpr bool can_be_returned<std::tuple<R...>> = (can_be_returned<R> && ...);
+template <class R, std::size_t N>
+inline constexpr bool can_be_returned<std::array<R, N>> = can_be_returned<R> && !number<R>;
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
 inline constexpr bool can_be_returned<Struct<Array>> = can_be_returned<Array<float>>;
 

@@ -48,9 +48,19 @@ constexpr auto into_context(const term_under<Own, T, E...>& a) {
 template <class C, template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
   requires boost::hana::Struct<Struct<Array>>::value
 constexpr auto into_context(const Struct<Array>& a);
+template <class C, class A, std::size_t N>
+  requires(!array_like<std::array<A, N>>)
+constexpr auto into_context(const std::array<A, N>& a);
 template <class C, class... A>
 constexpr auto into_context(const std::tuple<A...>& a) {
   return std::apply([](const auto&... x) { return std::tuple(into_context<C>(x)...); }, a);
+}
+template <class C, class A, std::size_t N>
+  requires(!array_like<std::array<A, N>>)
+constexpr auto into_context(const std::array<A, N>& a) {
+  return std::apply([](const auto&... x) {
+    return std::array<decltype(into_context<C>(std::declval<const A&>())), N>{into_context<C>(x)...};
+  }, a);
 }
 template <class C, template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
   requires boost::hana::Struct<Struct<Array>>::value
