@@ -6,6 +6,7 @@
 #include "ambient.hpp"
 #include "bind.hpp"
 #include "cast_log.hpp"
+#include "in_rows.hpp"
 #include "refusal.hpp"
 
 #include "../base/repeat.hpp"
@@ -272,6 +273,8 @@ template <class D>
 inline constexpr bool can_be_written = !std::is_const_v<D>;
 template <array_like D>
 inline constexpr bool can_be_written<D> = mutable_array_like<D&>;
+template <strided_like D>
+inline constexpr bool can_be_written<D> = mutable_strided_like<D&>;
 
 /// Whether destinations with these leaves hold elements of the results' dtypes.
 template <class P, class... Leaf>
@@ -324,6 +327,12 @@ struct program_function {
     using C = detail::context_among<A...>;
     return detail::into_context<C>(program_function<typename detail::spec_in<C, Spec>::type>{}(detail::into_context<off>(a)...));
   }
+  /// On arrays at strides of their own, see exec/in_rows.hpp.
+  template <class... A>
+    requires(detail::has_strides<A> || ...)
+  constexpr auto operator()(const A&... a) const {
+    return (*this)(detail::as_rows(a)...);
+  }
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     constexpr int code = detail::code_of<Spec, A...>();
@@ -343,6 +352,15 @@ struct program_function {
       detail::log_casts<trace, G>(Spec::name);
       return detail::call_program<executable<G>, V>(Spec::name, a...);
     }
+  }
+  template <class... D, class... A>
+    requires(detail::has_strides<std::remove_const_t<D>> || ...) || (detail::has_strides<A> || ...)
+  void operator()(const destinations<D...>& d, const A&... a) const {
+    constexpr bool can_be_written = (detail::can_be_written<D> && ...);
+    static_assert(can_be_written, "[ebb E0142] ebb::into: a destination is not an array that can be written");
+    if constexpr (can_be_written)
+      detail::with_written_rows(std::apply([](auto&... x) { return std::tuple_cat(detail::destination_leaves(x)...); }, d.of),
+                                [&]<class... To>(To&... to) { (*this)(destinations<To...>{{to...}}, detail::as_rows(a)...); });
   }
   template <class... D, class... A>
   void operator()(const destinations<D...>& d, const A&... a) const {

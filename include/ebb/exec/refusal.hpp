@@ -33,7 +33,7 @@ inline constexpr bool has_other_elements<A> = true;
 
 template <class... A>
 constexpr int code_of_elements() {
-  return (has_other_elements<A> || ...) ? 130 : 0;
+  return (has_other_elements<A> || ...) ? 130 : (eigen_expression<A> || ...) ? 253 : 0;
 }
 
 /// Callable, if F may be traced.

@@ -44,7 +44,9 @@ constexpr auto seeds_in(const S& s) {
 /// An argument, owned: arrays by sharing, borrowed memory by copy.
 template <class A>
 constexpr typename argument<A>::value owned_argument(const A& a) {
-  return typename argument<A>::value(a);
+  using value = typename argument<A>::value;
+  if constexpr (std::is_constructible_v<value, const A&>) return value(a);
+  else return value(borrowed_view(a));
 }
 template <class... A>
 constexpr auto owned_argument(const std::tuple<A...>& a);
@@ -77,6 +79,11 @@ class pullback {
  public:
   constexpr pullback(Arguments a, Saved s) : arguments_(std::move(a)), saved_(std::move(s)) {}
 
+  template <class... S>
+    requires(detail::has_strides<S> || ...)
+  constexpr auto operator()(const S&... seeds) const {
+    return (*this)(detail::as_rows(seeds)...);
+  }
   template <class... S>
   constexpr auto operator()(const S&... seeds) const {
     constexpr bool refused_before = detail::has_refused<S...>, are_arguments = detail::are_arguments<S...>;
@@ -148,6 +155,11 @@ struct vjp_function {
     using C = context_among<A...>;
     auto [y, pull] = vjp_function<entered<C, F>, I...>{}(into_context<off>(a)...);
     return std::pair{into_context<C>(y), pullback_in<C, decltype(pull)>{pull}};
+  }
+  template <class... A>
+    requires(has_strides<A> || ...)
+  constexpr auto operator()(const A&... a) const {
+    return (*this)(as_rows(a)...);
   }
   template <class... A>
   constexpr auto operator()(const A&... a) const {

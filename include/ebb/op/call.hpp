@@ -270,7 +270,7 @@ inline constexpr bool is_tracked = false;
 
 /// Arrays, whoever owns them, with numbers among them.
 template <class... A>
-concept arrays = (array_like<A> && ...) && !(number<A> && ...) && !(detail::is_tracked<A> || ...);
+concept arrays = (borrowable<A> && ...) && !(number<A> && ...) && !(detail::is_tracked<A> || ...);
 
 /// On arrays: traced, compiled and run at once, see exec/eager.hpp. Declared here, since a std::span does not lead anybody to it.
 template <class F, class... A>

@@ -14,6 +14,14 @@
 //     using value = ebb::tensor<float, ebb::dyn, 3>;                  // optional: what a result of this kind is returned as
 //   };
 //
+// An array whose elements do not lie so says where they do, in place of data and mutable_data; calls copy it, see exec/in_rows.hpp:
+//
+//     static const float* origin(const my_matrix& a);                 // the element at 0, 0
+//     static float* mutable_origin(my_matrix& a);                     // optional
+//     static std::ptrdiff_t stride(const my_matrix& a, int axis);     // in elements, from one place along the axis to the next
+//
+// Eigen's matrices and std::mdspan are known by what they can do, see tensor/foreign.hpp.
+//
 // The contract. A is a plain type: no reference, no const. data(a) stays valid, and extent(a, axis) the same, until a is changed or
 // destroyed; any alignment will do, no padding is expected, and nothing is read or written outside the elements. An array without
 // elements may return null. mutable_data may change a (a tensor detaches from its copies): a caller that both reads and writes one
@@ -114,17 +122,33 @@ concept array_like = requires(const std::remove_cvref_t<A>& a, int axis) {
   { borrow<std::remove_cvref_t<A>>::extent(a, axis) } -> std::convertible_to<std::size_t>;
 };
 
+/// The same of an array whose elements lie at strides of their own.
+template <class A>
+concept strided_like = requires(const std::remove_cvref_t<A>& a, int axis) {
+  typename borrow<std::remove_cvref_t<A>>::extents_type;
+  requires element<typename borrow<std::remove_cvref_t<A>>::element>;
+  { borrow<std::remove_cvref_t<A>>::origin(a) } -> std::convertible_to<const typename borrow<std::remove_cvref_t<A>>::element*>;
+  { borrow<std::remove_cvref_t<A>>::stride(a, axis) } -> std::convertible_to<std::ptrdiff_t>;
+};
+template <class A>
+concept borrowable = array_like<A> || strided_like<A>;
+
 /// An array that can be written: of `const A&` that is true for handles only.
 template <class A>
 concept mutable_array_like = array_like<A> && requires(std::remove_reference_t<A>& a) {
   { borrow<std::remove_cvref_t<A>>::mutable_data(a) } -> std::same_as<typename borrow<std::remove_cvref_t<A>>::element*>;
 };
 
-template <array_like A>
+template <class A>
+concept mutable_strided_like = strided_like<A> && requires(std::remove_reference_t<A>& a) {
+  { borrow<std::remove_cvref_t<A>>::mutable_origin(a) } -> std::same_as<typename borrow<std::remove_cvref_t<A>>::element*>;
+};
+
+template <borrowable A>
 using borrowed_element = typename borrow<std::remove_cvref_t<A>>::element;
-template <array_like A>
+template <borrowable A>
 using borrowed_extents = typename borrow<std::remove_cvref_t<A>>::extents_type;
-template <array_like A>
+template <borrowable A>
 using borrowed_layout = typename layout_for<borrowed_extents<A>>::type;
 
 // Array<T, ...>, extents<E...> -> Array<T, E...>
@@ -149,11 +173,11 @@ template <class A>
 struct value_of_impl<A> {
   using type = typename borrow<A>::value;
 };
-template <array_like A>
+template <borrowable A>
 using value_of = typename value_of_impl<std::remove_cvref_t<A>>::type;
 
 /// The extents of any array.
-template <array_like A>
+template <borrowable A>
 constexpr borrowed_layout<A> layout_in(const A& a) {
   using from = borrow<A>;
   std::array<std::size_t, static_cast<std::size_t>(borrowed_extents<A>::rank)> shape{};

@@ -21,7 +21,7 @@
 
 #include "kinds.hpp"
 
-#include "../tensor/borrow.hpp"
+#include "../tensor/foreign.hpp"
 
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/at.hpp>
@@ -53,7 +53,7 @@ struct argument {
   static constexpr bool is_argument = false;
 };
 
-template <array_like A>
+template <borrowable A>
 struct argument<A> {
   static constexpr bool is_argument = true;
   static constexpr int leaves = 1;

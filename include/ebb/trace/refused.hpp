@@ -37,6 +37,7 @@ struct refuse_function {
   static_assert(Code != 250, "[ebb E0250] with ebb::has_aux the function returns std::tuple(loss, aux...), and the loss is a scalar");
   static_assert(Code != 251, "[ebb E0251] the function returns a tuple: if only its first part is differentiated, add ebb::has_aux");
   static_assert(Code != 252, "[ebb E0252] give the arguments, then one direction for each that is named, of the same type");
+  static_assert(Code != 253, "[ebb E0253] an Eigen expression holds no elements: evaluate it first, (a + b).eval()");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 

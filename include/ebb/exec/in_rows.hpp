@@ -1,0 +1,187 @@
+// ebb/exec/in_rows.hpp — arrays at strides of their own, at the door of a call: copied into rows before it, and out of rows after it.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Programs read and write rows without gaps. An array that lies so when it is passed is used where it is; of the others a call has a copy,
+// so a destination may overlap any argument. See [note: matrices of others].
+#pragma once
+
+#include "../kernel/move.hpp"
+#include "../trace/argument.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// Whether there is an array in A that may lie at strides of its own.
+template <class A>
+inline constexpr bool has_strides = strided_like<A>;
+template <class... A>
+inline constexpr bool has_strides<std::tuple<A...>> = (has_strides<A> || ...);
+template <class A, std::size_t N>
+inline constexpr bool has_strides<std::array<A, N>> = has_strides<A>;
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+inline constexpr bool has_strides<Struct<Array>> = requires { requires strided_like<Array<float, 2, 2>>; };
+
+template <strided_like A>
+strided_copy box_of(const A& a) {
+  extent_list x;
+  strided_copy box;
+  x.rank = box.rank = borrowed_extents<A>::rank;
+  for (int i = 0; i < x.rank; ++i) {
+    x.e[i] = box.extent[i] = borrow<A>::extent(a, i);
+    box.from[i] = borrow<A>::stride(a, i);
+  }
+  row_major_strides(x, box.to);
+  return box;
+}
+inline std::size_t elements_in(const strided_copy& box) {
+  std::size_t n = 1;
+  for (int i = 0; i < box.rank; ++i) n *= box.extent[i];
+  return n;
+}
+inline bool lies_in_rows(const strided_copy& box) {
+  bool same = true;
+  for (int i = 0; i < box.rank; ++i) same = same && (box.extent[i] == 1 || box.from[i] == box.to[i]);
+  return same || elements_in(box) == 0;
+}
+
+/// The elements of a strided array in rows: its own, or a copy.
+template <class A>
+class in_rows {
+ public:
+  using element = borrowed_element<A>;
+
+  explicit in_rows(const A& a) : shape_(layout_in(a)), data_(borrow<A>::origin(a)) {
+    const strided_copy box = box_of(a);
+    if (lies_in_rows(box)) return;
+    copy_ = storage(elements_in(box) * sizeof(element));
+    kernel::copy(box, data_, copy_.data(), sizeof(element));
+    data_ = reinterpret_cast<const element*>(copy_.data());
+  }
+  const element* data() const { return data_; }
+  std::size_t extent(int axis) const { return shape_.extent(axis); }
+
+ private:
+  borrowed_layout<A> shape_;
+  storage copy_;
+  const element* data_;
+};
+
+/// Memory in rows for a strided destination: its own, or some from which the elements are put to their places at the end.
+template <class A>
+class written_in_rows {
+ public:
+  using element = borrowed_element<A>;
+
+  explicit written_in_rows(A& a) : array_(&a), shape_(layout_in(a)), data_(borrow<std::remove_const_t<A>>::mutable_origin(a)) {
+    const strided_copy box = box_of(a);
+    if (lies_in_rows(box)) return;
+    copy_ = storage(elements_in(box) * sizeof(element));
+    data_ = reinterpret_cast<element*>(copy_.data());
+  }
+  void finish() {
+    if (!copy_.data()) return;
+    strided_copy box = box_of(*array_);
+    std::swap(box.from, box.to);
+    kernel::copy(box, data_, borrow<std::remove_const_t<A>>::mutable_origin(*array_), sizeof(element));
+  }
+  element* data() const { return data_; }
+  std::size_t extent(int axis) const { return shape_.extent(axis); }
+
+ private:
+  A* array_;
+  borrowed_layout<A> shape_;
+  storage copy_;
+  element* data_;
+};
+
+}  // namespace detail
+
+template <class A>
+struct borrow<detail::in_rows<A>> {
+  using element = borrowed_element<A>;
+  using extents_type = borrowed_extents<A>;
+  static constexpr const element* data(const detail::in_rows<A>& a) { return a.data(); }
+  static constexpr std::size_t extent(const detail::in_rows<A>& a, int axis) { return a.extent(axis); }
+};
+template <class A>
+struct borrow<detail::written_in_rows<A>> {
+  using element = borrowed_element<A>;
+  using extents_type = borrowed_extents<A>;
+  static constexpr const element* data(const detail::written_in_rows<A>& a) { return a.data(); }
+  static constexpr element* mutable_data(const detail::written_in_rows<A>& a) { return a.data(); }
+  static constexpr std::size_t extent(const detail::written_in_rows<A>& a, int axis) { return a.extent(axis); }
+};
+
+namespace detail {
+
+/// An argument as programs read it. In a tuple or std::array the parts, in a struct all members are owned by the copy.
+template <class A>
+constexpr const A& as_rows(const A& a) {
+  return a;
+}
+template <strided_like A>
+in_rows<A> as_rows(const A& a) {
+  return in_rows<A>(a);
+}
+template <class A, std::size_t N>
+  requires has_strides<A>
+auto as_rows(const std::array<A, N>& a);
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+  requires has_strides<Struct<Array>>
+auto as_rows(const Struct<Array>& a);
+template <class... A>
+  requires(has_strides<A> || ...)
+auto as_rows(const std::tuple<A...>& a) {
+  return std::apply([](const auto&... x) { return std::tuple<std::remove_cvref_t<decltype(as_rows(x))>...>(as_rows(x)...); }, a);
+}
+template <class A, std::size_t N>
+  requires has_strides<A>
+auto as_rows(const std::array<A, N>& a) {
+  return std::apply([](const auto&... x) { return std::array<decltype(as_rows(std::declval<const A&>())), N>{as_rows(x)...}; }, a);
+}
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+  requires has_strides<Struct<Array>>
+auto as_rows(const Struct<Array>& a) {
+  typename argument<Struct<Array>>::value r{};
+  each_leaf([]<class To, class From>(To& to, const From& from) {
+    if constexpr (strided_like<From>) {
+      to = To::uninitialized(typename To::layout_type("ebb::borrow", layout_in(from).shape()));
+      kernel::copy(box_of(from), borrow<From>::origin(from), to.mutable_data(), sizeof(typename To::value_type));
+    } else if constexpr (std::is_same_v<To, From>) to = from;
+    else to = To(borrowed_view(from));
+  }, r, a);
+  return r;
+}
+
+/// The leaves of a destination, each by reference.
+template <class D>
+constexpr auto destination_leaves(D& d) {
+  using parts = members_of<D>;
+  if constexpr (!parts::exist) return std::tie(d);
+  else
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple_cat(destination_leaves(parts::template get<I>(d))...);
+    }(std::make_index_sequence<parts::count>{});
+}
+template <class D>
+constexpr decltype(auto) as_written_rows(D& d) {
+  if constexpr (strided_like<D>) return written_in_rows<D>(d);
+  else return (d);
+}
+/// Calls call(leaf...) with what programs can write to in place of the leaves, and puts the elements to their places.
+template <class... Leaf>
+void with_written_rows(const std::tuple<Leaf&...>& leaves, auto&& call) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    std::tuple<decltype(as_written_rows(std::declval<Leaf&>()))...> to(as_written_rows(std::get<I>(leaves))...);
+    call(std::get<I>(to)...);
+    const auto finish = []<class To>(To& x) {
+      if constexpr (requires { x.finish(); }) x.finish();
+    };
+    (finish(std::get<I>(to)), ...);
+  }(std::index_sequence_for<Leaf...>{});
+}
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

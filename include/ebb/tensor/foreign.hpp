@@ -1,0 +1,135 @@
+// ebb/tensor/foreign.hpp — Eigen's matrices and std::mdspan as arrays: known by what they can do, no header of theirs is included.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: matrices of others]
+//   Eigen      Matrix, Array, Map, Ref, Block and all else that has data() and strides, row- or column-major. Eigen's vectors have one
+//              axis, all others have two. Extents that Eigen knows are static. An expression holds no elements: evaluate it.
+//   mdspan     std::mdspan and Kokkos', of any layout with strides, with plain pointers to elements. Static extents stay static.
+// Those that are row-major without gaps by their types, Eigen's vectors and its row-major matrices, are arrays like a std::vector. The
+// others are strided: if they turn out to lie in rows when they are passed they are used as they are, else they are copied once a call,
+// arguments before it and destinations after it. So x(i, j) is the same element in both libraries, whatever the order in memory.
+#pragma once
+
+#include "borrow.hpp"
+
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+template <class A>
+concept eigen_like = requires(const A& a) {
+  typename A::Scalar;
+  typename A::PlainObject;
+  A::RowsAtCompileTime;
+  A::ColsAtCompileTime;
+  A::IsVectorAtCompileTime;
+  A::IsRowMajor;
+  a.data();
+  a.rows();
+  a.cols();
+  a.innerStride();
+  a.outerStride();
+} && element<std::remove_const_t<typename A::Scalar>>;
+
+/// An Eigen expression that is computed when it is assigned.
+template <class A>
+concept eigen_expression = requires(const A& a) {
+  typename A::Scalar;
+  typename A::PlainObject;
+  A::RowsAtCompileTime;
+  a.eval();
+} && !requires(const A& a) { a.data(); };
+
+template <class A>
+concept mdspan_like = requires(const A& a) {
+  typename A::extents_type;
+  typename A::layout_type;
+  typename A::element_type;
+  { a.data_handle() } -> std::same_as<typename A::element_type*>;
+  { A::rank() } -> std::convertible_to<std::size_t>;
+  a.mapping().extents();
+  requires A::is_always_strided();
+  requires std::same_as<typename A::reference, typename A::element_type&>;
+} && element<std::remove_const_t<typename A::element_type>>;
+
+constexpr std::size_t eigen_extent(int n) { return n < 0 ? dyn : static_cast<std::size_t>(n); }
+
+template <class A>
+struct eigen_array {
+  using element = std::remove_const_t<typename A::Scalar>;
+  static constexpr bool is_vector = A::IsVectorAtCompileTime;
+  static constexpr bool is_row = is_vector && A::RowsAtCompileTime == 1;
+  static constexpr std::size_t rows = eigen_extent(A::RowsAtCompileTime), columns = eigen_extent(A::ColsAtCompileTime);
+  using extents_type = std::conditional_t<is_vector, extents<is_row ? columns : rows>, extents<rows, columns>>;
+  static constexpr std::size_t extent(const A& a, int axis) {
+    return static_cast<std::size_t>(is_row || axis == 1 ? a.cols() : a.rows());
+  }
+
+ protected:
+  template <class B>
+  static constexpr bool writes = requires(B& b) {
+    { b.data() } -> std::same_as<element*>;
+  };
+};
+
+template <class A>
+concept in_rows_by_type = eigen_like<A> && ((bool(A::IsVectorAtCompileTime) && int(A::InnerStrideAtCompileTime) == 1) ||
+                                            (bool(A::IsRowMajor) && std::same_as<A, typename A::PlainObject>));
+
+template <class A, class Order>
+struct mdspan_extents;
+template <class A, std::size_t... R>
+struct mdspan_extents<A, std::index_sequence<R...>> {
+  using type = extents<A::static_extent(R)...>;  // std::dynamic_extent is dyn
+};
+
+}  // namespace detail
+
+template <detail::eigen_like A>
+  requires detail::in_rows_by_type<A>
+struct borrow<A> : detail::eigen_array<A> {
+  using element = typename detail::eigen_array<A>::element;
+  static constexpr const element* data(const A& a) { return a.data(); }
+  static constexpr element* mutable_data(A& a)
+    requires(borrow::template writes<A>)
+  {
+    return a.data();
+  }
+};
+
+template <detail::eigen_like A>
+struct borrow<A> : detail::eigen_array<A> {
+  using element = typename detail::eigen_array<A>::element;
+  static constexpr const element* origin(const A& a) { return a.data(); }
+  static constexpr element* mutable_origin(A& a)
+    requires(borrow::template writes<A>)
+  {
+    return a.data();
+  }
+  static constexpr std::ptrdiff_t stride(const A& a, int axis) {
+    const bool inner = borrow::is_vector || (axis == 1) == bool(A::IsRowMajor);
+    return static_cast<std::ptrdiff_t>(inner ? a.innerStride() : a.outerStride());
+  }
+};
+
+template <detail::mdspan_like A>
+struct borrow<A> {
+  using element = std::remove_const_t<typename A::element_type>;
+  using extents_type = typename detail::mdspan_extents<A, std::make_index_sequence<A::rank()>>::type;
+  static constexpr const element* origin(const A& a) { return a.data_handle(); }
+  static constexpr element* mutable_origin(const A& a)
+    requires(!std::is_const_v<typename A::element_type>)
+  {
+    return a.data_handle();
+  }
+  static constexpr std::size_t extent(const A& a, int axis) {
+    return static_cast<std::size_t>(a.extent(static_cast<std::size_t>(axis)));
+  }
+  static constexpr std::ptrdiff_t stride(const A& a, int axis) {
+    return static_cast<std::ptrdiff_t>(a.stride(static_cast<std::size_t>(axis)));
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI
