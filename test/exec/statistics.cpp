@@ -1,4 +1,4 @@
-// test/exec/statistics.cpp — variances, norms and layer_norm as programs: the same bits everywhere, on the tape and in constant expressions.
+// test/exec/statistics.cpp — variances, norms, layer_norm and cumsum as programs: the same bits everywhere, on the tape and in constant expressions.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -21,7 +21,8 @@ A random_array(std::uint64_t seed, Extent... e) {
 constexpr auto loss = [](auto x, auto w) {
   const auto n = ebb::layer_norm(ebb::tanh(x), w, w, 1e-3);
   const auto spread = ebb::stddev<0>(n) + ebb::var<0>(x, ebb::correction<0>);
-  return ebb::norm(spread, ebb::order<3>) + ebb::norm(n) + ebb::sum(ebb::norm<1>(x, ebb::order_inf));
+  return ebb::norm(spread, ebb::order<3>) + ebb::norm(n) + ebb::sum(ebb::norm<1>(x, ebb::order_inf)) +
+         ebb::sum(ebb::square(ebb::cumsum(n) * ebb::cumsum<0>(x, ebb::reversed)));
 };
 
 TEST_CASE("compiled and evaluated: the same bits") {
@@ -51,7 +52,9 @@ TEST_CASE("compiled and evaluated: the same bits") {
   check(0.0f, 33, 129);
 }
 
-constexpr auto one = [](auto r, auto v) { return ebb::layer_norm(r, v) * ebb::stddev(r) + ebb::norm(r) * ebb::norm(r, ebb::order<1>); };
+constexpr auto one = [](auto r, auto v) {
+  return ebb::layer_norm(r, v) * ebb::stddev(r) + ebb::norm(r) * ebb::norm(r, ebb::order<1>) * ebb::cumsum(r);
+};
 
 TEST_CASE("a map's rows are what they are alone") {
   const auto x = random_array<ebb::tensor<double, dyn, 6>>(1, 4);
@@ -75,7 +78,7 @@ TEST_CASE("on the tape, plain and captured: the same bits; differentiated twice"
     for (int step = 0; step < 3; ++step) {
       x.zero_grad(), w.zero_grad();
       const auto n = ebb::layer_norm(x, w, w);
-      ebb::backward(ebb::norm(n) + ebb::sum(ebb::stddev<0>(n)) + ebb::var(x), {.compiled_autograd = captured});
+      ebb::backward(ebb::norm(ebb::cumsum<0>(n)) + ebb::sum(ebb::stddev<0>(n)) + ebb::var(x), {.compiled_autograd = captured});
       const ebb::tensor<double, 5, 4> now = x.grad().value();
       if (step > 0) CHECK(test::same_bits(now, gradient[captured]));
       gradient[captured] = now;
@@ -84,7 +87,7 @@ TEST_CASE("on the tape, plain and captured: the same bits; differentiated twice"
   CHECK(test::same_bits(gradient[0], gradient[1]));
   const auto functional = ebb::grad([](auto x, auto w) {
     const auto n = ebb::layer_norm(x, w, w);
-    return ebb::norm(n) + ebb::sum(ebb::stddev<0>(n)) + ebb::var(x);
+    return ebb::norm(ebb::cumsum<0>(n)) + ebb::sum(ebb::stddev<0>(n)) + ebb::var(x);
   })(start, weight);
   for (std::size_t i = 0; i < 20; ++i) CHECK(gradient[0].data()[i] == Approx(functional.data()[i]).epsilon(1e-12));
 
@@ -99,6 +102,13 @@ TEST_CASE("on the tape, plain and captured: the same bits; differentiated twice"
   }
 }
 
+TEST_CASE("scans written over their argument, and block by block") {
+  auto x = random_array<ebb::tensor<float, 30, 50>>(5);
+  const auto plain = ebb::cumsum<0>(x);
+  ebb::compile([](auto a) { return ebb::cumsum<0>(a); })(ebb::into(x), x);
+  CHECK(test::same_bits(x, plain));
+}
+
 TEST_CASE("eagerly on arrays; epsilon as a number") {
   const auto x = ebb::tensor<float, 2, 2>{1.f, 3.f, 2.f, 6.f};
   CHECK(ebb::var<1>(x) == ebb::tensor<float, 2>{2.f, 8.f});
@@ -109,6 +119,8 @@ TEST_CASE("eagerly on arrays; epsilon as a number") {
 }
 
 // In constant expressions.
+static_assert(ebb::compile([](auto x) { return ebb::cumsum(x, ebb::reversed); })(ebb::tensor<double, 3>{1.0, 2.0, 4.0}) ==
+              ebb::tensor<double, 3>{7.0, 6.0, 4.0});
 constexpr auto in_constants = ebb::compile([](auto x) { return ebb::var(x) + ebb::norm(x) + ebb::sum(ebb::layer_norm(x)); });
 static_assert(in_constants(ebb::tensor<double, 2>{3.0, 4.0}) == 5.5);
 

@@ -30,9 +30,10 @@ struct list {
 using unary = list<op::neg, op::abs, op::sign, op::square, op::reciprocal, op::sqrt, op::rsqrt, op::relu, op::floor, op::ceil, op::trunc,
                    op::round, op::exp, op::expm1, op::log, op::log1p, op::tanh, op::sigmoid, op::softplus, op::log_sigmoid, op::sin,
                    op::cos, op::silu_slope, op::mish, op::mish_slope, op::hardsigmoid, op::hardswish, op::isnan, op::isinf, op::isfinite,
-                   op::stop_gradient>;
+                   op::stop_gradient, op::root_of_squares, op::binade>;
 using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum, op::clamp_min, op::clamp_max, op::pow, op::less,
-                    op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu>;
+                    op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
+                    op::squared_offset>;
 
 /// No such op of those in the headers is left out, but for casts, which have tests of their own, and ops of truth values.
 template <int Arity, class List>

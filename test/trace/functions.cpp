@@ -176,6 +176,11 @@ TEST_CASE("AMP-18, AMP-13: functions of class full compute in float, and double 
 
 TEST_CASE("AMP-18, AMP-15: concat and stack take the widest, everything else what it gets: functions of two operands") {
   unlike.clear();
+  check<matrix>("cumsum", by::own, [](auto x) { return ebb::cumsum(x); });
+  check<matrix>("var", by::own, [](auto x) { return ebb::var<1>(x); });
+  check<matrix>("std", by::own, [](auto x) { return ebb::stddev<1>(x); });
+  check<matrix>("vector_norm", by::own, [](auto x) { return ebb::norm<1>(x); });
+  check<matrix>("layer_norm", by::own, [](auto x) { return ebb::layer_norm(x); });
   check<matrix, matrix>("cat", by::own, [](auto x, auto y) { return ebb::concat<0>(x, y); });
   check<matrix, matrix>("stack", by::own, [](auto x, auto y) { return ebb::stack<0>(x, y); });
   check<matrix, matrix>("add", by::own, [](auto x, auto y) { return x + y; });

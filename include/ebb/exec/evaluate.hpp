@@ -43,6 +43,7 @@ class evaluator {
       case kind::elementwise: return elementwise(k, n);
       case kind::broadcast: return broadcast(k, out, n);
       case kind::reduce: return reduce(k, n);
+      case kind::scan: return scan(k, out, n);
       case kind::reshape: return in(k, 0);
       case kind::move: return move(k, out, n);
       case kind::gather: return gather(k, out, n);
@@ -118,6 +119,24 @@ class evaluator {
       if (last == x.rank) r[i] = reduce_in_order<cell>(length, element, e.op->identity, combine);
       else
         for (std::size_t q = 0; q < length; ++q) r[i] = combine(r[i], element(q));
+    }
+    return r;
+  }
+  constexpr cell_array scan(int k, const extent_list& out, int n) const {
+    const equation& e = g_.eq[k];
+    const int axis = static_cast<int>(e.attr[0]), length = static_cast<int>(out.e[axis]);
+    const int inner = static_cast<int>(out.volume(axis + 1, out.rank));
+    cell_array r(n, 0);
+    for (int row = 0; row < (length > 0 ? n / length : 0); ++row) {
+      cell sum[2] = {e.op->identity, 0};
+      for (int step = 0; step < length; ++step) {
+        const int at = (row / inner * length + (e.attr[1] & 1 ? length - 1 - step : step)) * inner + row % inner;
+        sum[1] = in(k, 0)[at];
+        cell after = 0;
+        e.op->scalar(sum, &after);
+        r[at] = e.attr[1] & 2 ? sum[0] : after;
+        sum[0] = after;
+      }
     }
     return r;
   }

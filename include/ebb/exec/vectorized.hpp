@@ -92,7 +92,7 @@ struct vectorized {
       k.block = &block;
     }
     if constexpr (Op::what == kind::reduce) k.accumulate = &accumulate;
-    k.whole = detail::whole_function_of<Op::what, T>();
+    k.whole = detail::whole_function_of<Op, T>();
     return k;
   }
   static constexpr op_kernels table = make();

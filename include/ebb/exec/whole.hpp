@@ -7,6 +7,7 @@
 #include "../kernel/contract.hpp"
 #include "../kernel/move.hpp"
 #include "../kernel/nest.hpp"
+#include "../kernel/scan.hpp"
 #include "../kernel/solve.hpp"
 #include "../plan/plan.hpp"
 #include "check.hpp"
@@ -117,10 +118,22 @@ void solve_whole(const whole_call& c) {
   }
 }
 
+template <class Op, class T>
+void scan_whole(const whole_call& c) {
+  const auto axis = static_cast<int>(c.attr[0]);
+  if (c.result.volume() == 0) return;
+  const kernel::scan_call s{c.result.volume(0, axis), c.result.e[axis], c.result.volume(axis + 1, c.result.rank), (c.attr[1] & 1) != 0,
+                            (c.attr[1] & 2) != 0};
+  kernel::scan(s, static_cast<const T*>(c.in[0]), static_cast<T*>(c.out), from_cell<T>(c.op->identity),
+               [](const auto& older, const auto& x) EBB_LAMBDA { return Op::value(older, x); });
+}
+
 /// The function of an op for dtype T that is a whole step.
-template <kind What, class T>
+template <class Op, class T>
 constexpr op_kernels::whole_function whole_function_of() {
-  if constexpr (What == kind::contract && !std::is_same_v<T, bool>) return &contract_whole<T>;
+  constexpr kind What = Op::what;
+  if constexpr (What == kind::scan) return &scan_whole<Op, T>;
+  else if constexpr (What == kind::contract && !std::is_same_v<T, bool>) return &contract_whole<T>;
   else if constexpr (What == kind::solve) return &solve_whole<T>;
   else if constexpr (What == kind::gather) return &gather_whole<whole_call>;
   else if constexpr (What == kind::scatter) return &scatter_whole<T>;

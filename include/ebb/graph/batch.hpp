@@ -90,6 +90,7 @@ class batching {
     switch (e.op->what) {
       case kind::broadcast: e.attr[0] <<= 1; break;
       case kind::reduce: ++e.attr[0], ++e.attr[1]; break;
+      case kind::scan: ++e.attr[0]; break;
       case kind::move:
         if (!e.op->batched) return -125;
         e.op->batch(e.attr, from_.shape_of(from_.operand(k, 0)).rank);

@@ -31,6 +31,7 @@ enum class kind : std::uint8_t {
   elementwise,  // operands and result have one shape
   broadcast,    // attr[0]: mask of the result's axes that the operand does not have
   reduce,       // attr[0]: first axis, attr[1]: one past the last axis; a run of adjacent axes
+  scan,         // attr[0]: the axis, attr[1]: whether it is reversed (1), exclusive (2); operand and result have one shape
   contract,     // a matrix product; attr[0]: which operands are taken transposed
   solve,        // linear systems: operand 0 is square, operand 1 the right sides, or they are 1; attr[0]: whether operand 0 is transposed
   reshape,      // the same elements in the same order under another shape: no work, one buffer
@@ -103,11 +104,11 @@ struct op_info {
   dtype operands[4] = {};       // of each operand; where any number is taken, all as the last
   bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
   bool stops = false;           // no gradient passes: its pull gives nothing, to nobody
-  cell identity = 0;            // of a reduction
+  cell identity = 0;            // of a reduction or scan
 
   shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;
   void (*pull)(graph&, int g, int y, int* out) = nullptr;  // out[j]: cotangent of operand j, or -1
-  void (*scalar)(const cell* in, cell* out) = nullptr;     // one element; a reduction combines two
+  void (*scalar)(const cell* in, cell* out) = nullptr;     // one element; reductions and scans combine two
   strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go
   bool batched = false;                                           // kind move: whether `batch` is there
   void (*batch)(std::int64_t* attr, int rank) = nullptr;          // kind move: attributes when operands of this rank get a leading axis

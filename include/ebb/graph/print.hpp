@@ -57,6 +57,11 @@ inline std::string attribute_text(kind what, const std::int64_t* attr, const std
       for (int a = 0; a < max_rank; ++a)
         if (attr[0] >> a & 1) axis(a);
       break;
+    case kind::scan:
+      s = " along", axis(attr[0]);
+      if (attr[1] & 1) s += " reversed";
+      if (attr[1] & 2) s += " exclusive";
+      break;
     case kind::contract: case kind::solve: break;
     case kind::gather: case kind::scatter:
       if (attr[0] > 0) s = " each along";

@@ -119,7 +119,7 @@ struct erased {
   }
 
   static constexpr void scalar(const cell* in, cell* out) {
-    if constexpr (Op::what == kind::reduce) {
+    if constexpr (Op::what == kind::reduce || Op::what == kind::scan) {
       *out = to_cell(narrowed<result>(Op::value(widened(from_cell<result>(in[0])), widened(from_cell<T>(in[1])))));
     } else {
       [&]<int... J>(std::integer_sequence<int, J...>) {
@@ -183,7 +183,8 @@ constexpr op_info make_info() {
   }(std::make_integer_sequence<int, (Op::arity < 0 ? 4 : Op::arity)>{});
   i.kit = &kit_of<result>::table;
   if constexpr (requires { &Op::infer; }) i.infer = &functions::infer;
-  if constexpr (Op::what == kind::elementwise || Op::what == kind::reduce) i.scalar = &functions::scalar;
+  constexpr bool combines = Op::what == kind::reduce || Op::what == kind::scan;
+  if constexpr (Op::what == kind::elementwise || combines) i.scalar = &functions::scalar;
   if constexpr (Op::what == kind::move) {
     i.copy = &Op::copy;
     if constexpr (requires { &Op::batch; }) {
@@ -195,7 +196,7 @@ constexpr op_info make_info() {
       i.show = &Op::show;
     }
   }
-  if constexpr (Op::what == kind::reduce) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
+  if constexpr (combines) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
   if constexpr (real_element<result> && has_pull<Op>) {
     i.differentiable = true;
     if constexpr (Op::arity >= 0) i.pull = &functions::pull;

@@ -14,6 +14,7 @@
 #include "../op/power.hpp"
 #include "../op/reduce.hpp"
 #include "../op/rounding.hpp"
+#include "../op/scan.hpp"
 #include "../op/shape.hpp"
 #include "../op/softmax.hpp"
 #include "../op/solve.hpp"

@@ -1,0 +1,75 @@
+// ebb/kernel/scan.hpp — running sums and their relatives along one axis.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: order of a scan]
+// Each element is one step of a chain: combine(what came before, x), from the identity on, in rising order along the axis, or in falling
+// order if it is reversed. So the bits of an element depend on those before it and on nothing else: a scan of a part is a part of the scan.
+// Lanes and chains that run side by side are other rows, never parts of one.
+#pragma once
+
+#include "narrow.hpp"
+
+#include <cstddef>
+
+namespace ebb::inline EBB_ABI::kernel {
+
+/// [outer, length, inner], row-major; the scan runs along the middle axis.
+struct scan_call {
+  std::size_t outer = 0, length = 0, inner = 0;
+  bool reversed = false, exclusive = false;  // exclusive: each result without its own element, the first is the identity
+
+  /// Which element the k-th step takes.
+  EBB_INLINE std::size_t at(std::size_t k) const { return reversed ? length - 1 - k : k; }
+};
+
+namespace detail {
+
+/// Rows [first, first + Rows), whose elements are adjacent in memory: as many chains side by side.
+template <int Rows, class Wide, class T>
+inline void scan_rows(const scan_call& c, const T* x, T* out, std::size_t first, T identity, auto combine) {
+  Wide sum[Rows];
+  for (Wide& s : sum) s = static_cast<Wide>(identity);
+  for (std::size_t k = 0; k < c.length; ++k)
+    for (std::size_t row = 0; row < Rows; ++row) {
+      const std::size_t i = (first + row) * c.length + c.at(k);
+      const Wide after = combine(sum[row], static_cast<Wide>(x[i]));
+      const T rounded = static_cast<T>(c.exclusive ? sum[row] : after);
+      sum[row] = static_cast<Wide>(static_cast<T>(after));
+      out[i] = rounded;
+    }
+}
+
+}  // namespace detail
+
+/// out = the scan of x, another array. combine(older, x) takes lanes and single elements of at least 32 bits; each step is rounded to T.
+template <element T>
+void scan(const scan_call& c, const T* x, T* out, T identity, auto combine) {
+  using wide = std::conditional_t<half_width<T>, float, T>;
+  if (c.inner == 1) {
+    constexpr int together = 8;
+    std::size_t row = 0;
+    for (; row + together <= c.outer; row += together) detail::scan_rows<together, wide>(c, x, out, row, identity, combine);
+    for (; row < c.outer; ++row) detail::scan_rows<1, wide>(c, x, out, row, identity, combine);
+    return;
+  }
+  for (std::size_t o = 0; o < c.outer; ++o)
+    for (std::size_t j = 0; j < c.inner; j += lane_count) {
+      const int count = static_cast<int>(c.inner - j < lane_count ? c.inner - j : lane_count);
+      const auto each = [&](auto load, auto store) {
+        lanes<T> sum = lanes<T>::all(identity);
+        for (std::size_t k = 0; k < c.length; ++k) {
+          const std::size_t i = (o * c.length + c.at(k)) * c.inner + j;
+          const lanes<T> before = sum;
+          sum = combine(sum, load(x + i));
+          store(c.exclusive ? before : sum, out + i);
+        }
+      };
+      if (count == lane_count)
+        each([](const T* p) EBB_LAMBDA { return lanes<T>::load(p); }, [](const lanes<T>& v, T* p) EBB_LAMBDA { v.store(p); });
+      else
+        each([=](const T* p) EBB_LAMBDA { return lanes<T>::load(p, count); },
+             [=](const lanes<T>& v, T* p) EBB_LAMBDA { v.store(p, count); });
+    }
+}
+
+}  // namespace ebb::inline EBB_ABI::kernel

@@ -1,0 +1,30 @@
+// test/op/scan.fail.cpp — tags and axes that cumsum does not have.
+// SPDX-License-Identifier: BSL-1.0
+// ERRORS: 1
+#include <ebb/trace/functions.hpp>
+#include <ebb/trace/trace.hpp>
+
+template <class... A>
+constexpr auto traced_on(auto f) {
+  return ebb::trace_of<decltype(f), A...>::make().size();
+}
+using matrix = ebb::term<float, 3, 4>;
+
+constexpr int fits = traced_on<matrix>([](auto x) { return ebb::cumsum<-2>(x, ebb::reversed, ebb::exclusive_scan); });
+
+#if EBB_CASE == 1  // the axis as an argument
+// EXPECT: E0283 cumsum: behind the array come tags
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::cumsum(x, 1);  // LINE
+});
+#elif EBB_CASE == 2  // an axis that is not there
+// EXPECT: E0103 there is no such axis
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::cumsum<2>(x);  // LINE
+});
+#elif EBB_CASE == 3  // a number has none
+// EXPECT: E0103 there is no such axis
+constexpr int refused = traced_on<ebb::term<float>>([](auto x) {
+  return ebb::cumsum(x);  // LINE
+});
+#endif
