@@ -77,6 +77,12 @@ TEST_CASE("derivatives of elementwise functions, to the second order") {
   both("sigmoid", [](auto x, auto y) { return ebb::sigmoid(x) * y; }, -6, 6);
   both("softplus", [](auto x, auto y) { return ebb::softplus(x) * y; }, -6, 6);
   both("log_sigmoid", [](auto x, auto y) { return ebb::log_sigmoid(x) * y; }, -6, 6);
+  both("erf", [](auto x, auto y) { return ebb::erf(x) * y; }, -3, 3);
+  both("erfc", [](auto x, auto y) { return ebb::erfc(x) * y; }, -3, 3);
+  both("ndtr", [](auto x, auto y) { return ebb::ndtr(x) * y; }, -4, 4);
+  both("log_ndtr", [](auto x, auto y) { return ebb::log_ndtr(x) * y; }, -4, 4);
+  both("gelu", [](auto x, auto y) { return ebb::gelu(x) * y; }, -4, 4);
+  both("gelu_tanh", [](auto x, auto y) { return ebb::gelu_tanh(x) * y; }, -4, 4);
   both("sqrt", [](auto x, auto y) { return ebb::sqrt(x) * y; }, 0.1, 9);
   both("rsqrt", [](auto x, auto y) { return ebb::rsqrt(x) * y; }, 0.1, 9);
   both("reciprocal", [](auto x, auto y) { return ebb::reciprocal(x) * y; }, 0.2, 3);

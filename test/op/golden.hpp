@@ -103,6 +103,7 @@ inline const std::map<std::string, block>& family(const std::string& name) {
 struct bounds {
   double value = 0, grad = 4, second = 8;
   double grad_floor = 0, second_floor = 0;  // of formulas that cancel, as 1 - out * out does
+  double value_floor = 0;                   // of what cancels in PyTorch
   bool spread = false;            // the floor is the largest magnitude of the array: results are sums
   bool sign_is_open = false;      // of a derivative that is 0
   bool value_sign_is_open = false;
@@ -166,7 +167,7 @@ inline void compare(const block& b, const std::string& kind, const std::string& 
   INFO(kind << " of " << name << (wide ? ", float64" : ", float32"));
   REQUIRE(own);
   REQUIRE(static_cast<std::size_t>(got.size()) == own->values.size());
-  long double largest = kind == "grad" ? allowed.grad_floor : kind == "second" ? allowed.second_floor : 0;
+  long double largest = kind == "grad" ? allowed.grad_floor : kind == "second" ? allowed.second_floor : allowed.value_floor;
   if (allowed.spread)
     for (long double x : reference->values)
       if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));

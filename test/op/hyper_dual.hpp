@@ -30,7 +30,7 @@ inline hyper_dual reciprocal(hyper_dual x) { return chain(x, 1 / x.v, -1 / (x.v 
 inline hyper_dual operator/(hyper_dual x, hyper_dual y) { return x * reciprocal(y); }
 
 inline hyper_dual operator+(hyper_dual x, double y) { return x + hyper_dual{y}; }
-inline hyper_dual operator*(double x, hyper_dual y) { return hyper_dual{x} * y; }
+inline hyper_dual operator*(long double x, hyper_dual y) { return hyper_dual{x} * y; }
 inline hyper_dual operator-(double x, hyper_dual y) { return hyper_dual{x} - y; }
 
 // What ops are in analysis. Nothing here is written as in the library.
@@ -59,6 +59,21 @@ inline hyper_dual oracle(ebb::op::sqrt, hyper_dual x) {
 inline hyper_dual oracle(ebb::op::rsqrt, hyper_dual x) { return reciprocal(oracle(ebb::op::sqrt{}, x)); }
 inline hyper_dual oracle(ebb::op::sin, hyper_dual x) { return chain(x, std::sin(x.v), std::cos(x.v), -std::sin(x.v)); }
 inline hyper_dual oracle(ebb::op::cos, hyper_dual x) { return chain(x, std::cos(x.v), -std::sin(x.v), -std::cos(x.v)); }
+inline hyper_dual oracle(ebb::op::erf, hyper_dual x) {
+  const long double slope = 2 / std::sqrt(3.14159265358979323846264338327950288L) * std::exp(-x.v * x.v);
+  return chain(x, std::erf(x.v), slope, -2 * x.v * slope);
+}
+inline hyper_dual oracle(ebb::op::erfc, hyper_dual x) {
+  const hyper_dual e = oracle(ebb::op::erf{}, x);
+  return {std::erfc(x.v), -e.a, -e.b, -e.c};
+}
+inline hyper_dual oracle(ebb::op::ndtr, hyper_dual x) { return 0.5 * oracle(ebb::op::erfc{}, -0.707106781186547524400844362104849039L * x); }
+inline hyper_dual oracle(ebb::op::log_ndtr, hyper_dual x) { return oracle(ebb::op::log{}, oracle(ebb::op::ndtr{}, x)); }
+inline hyper_dual oracle(ebb::op::gelu, hyper_dual x) { return x * oracle(ebb::op::ndtr{}, x); }
+inline hyper_dual oracle(ebb::op::gelu_tanh, hyper_dual x) {
+  const long double c = 2 * std::sqrt(2 / 3.14159265358979323846264338327950288L);
+  return x * oracle(ebb::op::sigmoid{}, c * (x + 0.044715L * (x * x * x)));
+}
 inline hyper_dual oracle(ebb::op::reciprocal, hyper_dual x) { return reciprocal(x); }
 inline hyper_dual oracle(ebb::op::square, hyper_dual x) { return x * x; }
 inline hyper_dual oracle(ebb::op::abs, hyper_dual x) { return x.v < 0 ? -x : x; }

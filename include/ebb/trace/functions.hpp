@@ -4,11 +4,11 @@
 
 #include "lift.hpp"
 #include "map.hpp"
-#include "subscript.hpp"
 
 #include "../op/activation.hpp"
 #include "../op/extremum.hpp"
 #include "../op/gather.hpp"
+#include "../op/gelu.hpp"
 #include "../op/linear.hpp"
 #include "../op/moments.hpp"
 #include "../op/normalize.hpp"
@@ -19,6 +19,7 @@
 #include "../op/shape.hpp"
 #include "../op/softmax.hpp"
 #include "../op/solve.hpp"
+#include "../op/special.hpp"
 #include "../op/trigonometric.hpp"
 
 namespace ebb::inline EBB_ABI {
