@@ -32,7 +32,7 @@ EBB_INLINE void accumulate(leaf& to, gradient& g, const higher_order* graph) {
 }
 
 /// Adds g to the gradient that v keeps for who asked to retain it. Other threads may do the same.
-inline void retain_arrived(vertex& v, std::uint32_t output, gradient g, const higher_order* graph) {
+EBB_ONCE void retain_arrived(vertex& v, std::uint32_t output, gradient g, const higher_order* graph) {
   const exclusive alone(v);
   gradient& kept = v.hooks->retained[output].value;
   if (kept.defined) meet(dtype_at(v, output), v, output, kept, g, graph);

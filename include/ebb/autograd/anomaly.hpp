@@ -28,7 +28,7 @@ class detect_anomaly {
 
 namespace detail {
 
-inline bool holds_nan(dtype type, const gradient& g) {
+EBB_ONCE bool holds_nan(dtype type, const gradient& g) {
   if (!g.defined) return false;
   return with_dtype(type, [&]<class T>(T) {
     bool nan = false;
@@ -44,7 +44,7 @@ inline bool holds_nan(dtype type, const gradient& g) {
 }
 
 /// Throws: error if n has given a NaN to any of its operands.
-[[gnu::cold, gnu::noinline]] inline void refuse_nan_from(const char* call, const node& n, const gradient* out) {
+EBB_COLD void refuse_nan_from(const char* call, const node& n, const gradient* out) {
   for (int j = 0; j < n.program->edges; ++j)
     if (const edge e = n.edges()[j]; e.to && holds_nan(dtype_at(*e.to, e.output), out[j]))
       raise(std::string(call) + ": " + name_of(n) + " returned NaN as gradient " + std::to_string(j) + ", which goes to " + name_of(*e.to));

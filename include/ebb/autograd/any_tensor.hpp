@@ -18,7 +18,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-inline bool same_extents(const extent_list& a, const extent_list& b) {
+EBB_ONCE bool same_extents(const extent_list& a, const extent_list& b) {
   if (a.rank != b.rank) return false;
   for (int i = 0; i < a.rank; ++i)
     if (a.e[i] != b.e[i]) return false;

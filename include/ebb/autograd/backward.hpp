@@ -49,7 +49,7 @@ class input_list {
     std::apply([&](const auto&... v) { each_variable([&](const auto& x) { list_.push_back(x); }, v...); }, w.of);
   }
   /// What an option that was not given means.
-  static input_list all() {
+  EBB_ONCE static input_list all() {
     input_list l;
     l.given_ = false;
     return l;
@@ -94,12 +94,12 @@ inline std::string with_name(const char* what, std::size_t number, const vertex*
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_history(const char* call, std::size_t number) {
   raise(std::string(call) + ": root " + std::to_string(number) + " has no history: nothing that it was computed from needs a gradient");
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_seed(const char* call, std::size_t number, const vertex* v, const any_tensor& root,
+[[noreturn]] EBB_COLD void raise_seed(const char* call, std::size_t number, const vertex* v, const any_tensor& root,
                                                               const any_tensor& seed) {
   raise(std::string(call) + ": seed " + std::to_string(number) + " is " + seed.text() + ", its " + with_name("root", v) + " is " +
         root.text());
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_seed(const char* call, std::size_t number, const vertex* v,
+[[noreturn]] EBB_COLD void raise_no_seed(const char* call, std::size_t number, const vertex* v,
                                                                  const any_tensor& root) {
   raise(std::string(call) + ": a seed can be left out only for roots with one element; " + with_name("root", number, v) + " is " +
         root.text());
@@ -145,7 +145,7 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
 }
 
 /// Of one root: no list is made.
-inline void run_backward_of(vertex& root, std::uint32_t output, gradient&& seed, bool retain_graph = false) {
+EBB_ONCE void run_backward_of(vertex& root, std::uint32_t output, gradient&& seed, bool retain_graph = false) {
   tape_state& t = this_tape();
   if (node* const n = as_one_node(root, t)) return run_one_node(*n, seed, retain_graph, "ebb::backward", t);
   backward_pass pass({.retain_graph = retain_graph}, t);
@@ -300,7 +300,7 @@ std::vector<std::string> execution_order(const Root& root) {
 
 /// Runs f when the backward that is running now has finished, after all gradients.
 /// Throws: error outside of a backward.
-inline void queue_callback(std::function<void()> f) {
+EBB_ONCE void queue_callback(std::function<void()> f) {
   backward_pass* const pass = this_tape().pass;
   if (!pass) raise("ebb::queue_callback: no backward is running in this thread");
   pass->add_callback(std::move(f));

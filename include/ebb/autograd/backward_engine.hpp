@@ -58,7 +58,7 @@ class engine_wanted {
   engine_wanted(const capture_options& o);
 
   /// Null if the call says nothing. Where it says no more than that it is captured, that is done as the scope around the call does.
-  const backward_engine* engine() const {
+  EBB_ONCE const backward_engine* engine() const {
     if (own_.find) return &own_;
     if (!engine_ || !engine_->find) return engine_;
     const backward_engine* const around = this_tape().engine;

@@ -46,7 +46,7 @@ class checkpoint_argument<variable<T, E...>> {
 /// Notes all that is saved while a checkpointed function runs again.
 class saved_list final : public saved_hooks {
  public:
-  std::any pack(const any_tensor& x) override {
+  EBB_ONCE std::any pack(const any_tensor& x) override {
     values.push_back(x);
     return values.size() - 1;
   }

@@ -33,7 +33,7 @@ struct graph_set {
   std::mutex mutex;
   vec<std::uintptr_t> graphs;  // in order
 
-  void add(std::uintptr_t graph) {
+  EBB_ONCE void add(std::uintptr_t graph) {
     if (std::binary_search(graphs.begin(), graphs.end(), graph)) return;
     graphs.push(graph);
     std::rotate(std::upper_bound(graphs.begin(), graphs.end() - 1, graph), graphs.end() - 1, graphs.end());
@@ -50,7 +50,7 @@ struct counter_state {
   std::atomic<std::uint64_t> clears{0};
 
   /// The address of something that stays, or an odd number.
-  void note(std::uintptr_t graph) {
+  EBB_ONCE void note(std::uintptr_t graph) {
     graph_set& s = graph_set::of_process();
     const std::lock_guard<std::mutex> alone(s.mutex);
     s.add(graph);
@@ -68,7 +68,7 @@ EBB_INLINE void count_one(std::atomic<std::uint64_t>& n) {
 }  // namespace detail
 
 /// Sets all counters to zero. unique_graphs counts from the first call on.
-inline void clear_counters() {
+EBB_COLD void clear_counters() {
   detail::counter_state& c = detail::counting();
   for (std::atomic<std::uint64_t>* n : {&c.captures, &c.compiles, &c.hits, &c.new_node_misses, &c.new_shape_misses, &c.evictions}) *n = 0;
   detail::graph_set& s = detail::graph_set::of_process();
@@ -78,7 +78,7 @@ inline void clear_counters() {
   c.notes_graphs = true;
 }
 
-inline counter_values counters() {
+EBB_COLD counter_values counters() {
   detail::counter_state& c = detail::counting();
   detail::graph_set& s = detail::graph_set::of_process();
   const std::lock_guard<std::mutex> alone(s.mutex);

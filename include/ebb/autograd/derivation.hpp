@@ -49,7 +49,7 @@ struct segment_graphs {
 
 namespace detail {
 
-inline derivation thaw(const segment_graphs& s) {
+EBB_ONCE derivation thaw(const segment_graphs& s) {
   derivation d;
   d.forward = s.forward.thaw();
   d.backward = used_arguments(s.backward.thaw()).g;
@@ -64,7 +64,7 @@ inline derivation thaw(const segment_graphs& s) {
 }
 
 /// The halves of a function with respect to some of its arguments, as a derivation.
-inline derivation derive(const graph& f, const vec<int>& wrt) {
+EBB_ONCE derivation derive(const graph& f, const vec<int>& wrt) {
   derivation d;
   d.arguments = f.inputs;
   d.results = f.out.size();
@@ -82,7 +82,7 @@ inline derivation derive(const graph& f, const vec<int>& wrt) {
 }
 
 /// The seeds of the extended backward: those of the real results, then one for each real saved value that was kept, by its place there.
-inline vec<int> kept_with_gradient(const derivation& d) {
+EBB_ONCE vec<int> kept_with_gradient(const derivation& d) {
   vec<int> r;
   for (int i = 0; i < d.kept.size(); ++i)
     if (const int s = d.kept[i] - d.arguments; s >= 0 && is_real(d.forward.op(d.forward.out[d.results + s]).result)) r.push(i);
@@ -91,7 +91,7 @@ inline vec<int> kept_with_gradient(const derivation& d) {
 
 /// From kept values, seeds of results and, if `of_saved`, seeds of saved values to the gradients of the edges, with pulls in the given
 /// autocast context. Without outputs if a value is missing.
-inline graph backward_from_kept(const derivation& d, bool of_saved, const cast_context& context = context_of<off>) {
+EBB_ONCE graph backward_from_kept(const derivation& d, bool of_saved, const cast_context& context = context_of<off>) {
   const graph j = joint(d.forward, d.edges, context, of_saved ? d.forward.out.size() : d.results);
   const int saves = d.forward.out.size() - d.results;
   graph e = shell_of(j);
@@ -134,7 +134,7 @@ inline graph backward_from_kept(const derivation& d, bool of_saved, const cast_c
 }
 
 /// The same function, whose pulls run in another autocast context.
-inline derivation in_other_context(derivation d, const cast_context& context) {
+EBB_ONCE derivation in_other_context(derivation d, const cast_context& context) {
   d.backward = backward_from_kept(d, false, context);
   d.read_seeds = {};
   for (int s = 0; s < d.seeds(); ++s) d.read_seeds.push(s);
@@ -142,7 +142,7 @@ inline derivation in_other_context(derivation d, const cast_context& context) {
 }
 
 /// The values of all symbols, given those that are extents of arguments, in order.
-inline vec<std::size_t> all_symbols(const symbols& s, const std::size_t* kept) {
+EBB_ONCE vec<std::size_t> all_symbols(const symbols& s, const std::size_t* kept) {
   vec<std::size_t> value(s.count(), 0);
   for (int i = 0; i < s.count(); ++i) {
     const extent_origin& o = s.origin(i);
@@ -154,12 +154,12 @@ inline vec<std::size_t> all_symbols(const symbols& s, const std::size_t* kept) {
   }
   return value;
 }
-inline int argument_symbols(const symbols& s) {
+EBB_ONCE int argument_symbols(const symbols& s) {
   int n = 0;
   for (int i = 0; i < s.count(); ++i) n += s.origin(i).rule == extent_rule::argument;
   return n;
 }
-inline vec<int> real_inputs(const graph& g) {
+EBB_ONCE vec<int> real_inputs(const graph& g) {
   vec<int> r;
   for (int i = 0; i < g.inputs; ++i)
     if (const int k = g.input(i); k >= 0 && is_real(g.op(k).result)) r.push(i);

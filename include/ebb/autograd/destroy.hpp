@@ -16,7 +16,7 @@ EBB_INLINE void release_alone(node& n) noexcept {
   if (n.packed.load(std::memory_order_relaxed)) [[unlikely]] drop_packed(n);
   if (n.held && n.program->release) [[unlikely]] n.program->release(n);
 }
-[[gnu::noinline]] inline void release_among_threads(node& n) noexcept {
+EBB_ONCE_APART void release_among_threads(node& n) noexcept {
   const exclusive alone(n);
   release_alone(n);
 }
@@ -32,12 +32,12 @@ EBB_INLINE void release_saved(node& n) noexcept {
 namespace detail {
 
 // The sequence number of a vertex without owners links it to the next one.
-inline void push_dying(tape_state& t, vertex* v) noexcept {
+EBB_ONCE void push_dying(tape_state& t, vertex* v) noexcept {
   v->sequence = reinterpret_cast<std::uintptr_t>(t.dying);
   t.dying = v;
 }
 
-inline void end_vertex(tape_state& t, vertex* v) noexcept {
+EBB_ONCE void end_vertex(tape_state& t, vertex* v) noexcept {
   if (v->hooks) {
     v->hooks->entries.clear();  // a handle may keep the list
     if (v->hooks->owners.drop()) destroy(v->hooks);
@@ -63,7 +63,7 @@ inline void end_vertex(tape_state& t, vertex* v) noexcept {
 
 /// Hooks and saved values may run code of the user when they end, which may end other vertices: those join the list.
 // Never inlined: it would stand wherever a handle is given up.
-[[gnu::noinline]] inline void destroy(vertex* v) noexcept {
+EBB_ONCE_APART void destroy(vertex* v) noexcept {
   tape_state& t = this_tape();
   detail::push_dying(t, v);
   if (std::exchange(t.destroys, true)) return;

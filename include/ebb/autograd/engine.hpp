@@ -80,12 +80,12 @@ class backward_pass {
     return walk_.wishes().push({counted<vertex>(&v), output, {}});
   }
   /// Finds out what will run. Throws: error if saved values are gone, or if a graph of the backward cannot be made.
-  void prepare() {
+  EBB_ONCE void prepare() {
     if (options_.engine && options_.engine->find) captured_ = options_.engine->find(*options_.engine, *this);
     if (!captured_ && walk_.size() == 0) explore();
   }
   /// Walks the graph.
-  void explore() {
+  EBB_ONCE void explore() {
     for (endpoint& r : walk_.roots()) r.number = walk_.enter(*r.at);
     walk_.collect();
     for (endpoint& w : walk_.wishes())
@@ -97,7 +97,7 @@ class backward_pass {
   /// After prepare: whether the roots depend on a wanted output.
   bool reaches(int number) const { return walk_.wishes()[number].number >= 0; }
   const vertex& asked(int number) const { return *walk_.wishes()[number].at; }
-  void run() {
+  EBB_ONCE void run() {
     const recording_scope recording(options_.graph != nullptr, tape_);
     if (captured_) {
       const engine_scope plain(plain_engine, tape_);
@@ -111,7 +111,7 @@ class backward_pass {
     if (extras_) run_callbacks();
   }
   /// Seeds arrive.
-  void start() {
+  EBB_ONCE void start() {
     bool at_leaf = false;
     for (endpoint& r : walk_.roots()) {
       const visit& v = walk_.at(r.number);
@@ -128,12 +128,12 @@ class backward_pass {
   }
   /// What the next nodes give is this: they are recorded, and do not run.
   void know(computed_gradients&& c) { computed_ = make_owned<computed_gradients>(std::move(c)); }
-  void record_computed(int first, int last) {
+  EBB_ONCE void record_computed(int first, int last) {
     for (int i = first; i < last; ++i) run_if_reached(i);
     computed_ = nullptr;
   }
   /// A leaf that waits for nothing more.
-  void run_leaf(visit& v) {
+  EBB_ONCE void run_leaf(visit& v) {
     v.waiting = -1;
     if (!v.is_reached()) return;
     leaf& l = static_cast<leaf&>(*v.at);
@@ -149,7 +149,7 @@ class backward_pass {
   gradient& taken(int number) { return walk_.wishes()[number].value; }
 
   /// After prepare: the names of what will run, leaves at the place where their gradient is complete.
-  std::vector<std::string> order() {
+  EBB_ONCE std::vector<std::string> order() {
     std::vector<std::string> names;
     for (int i : walk_.order()) {
       if (!walk_.at(i).needed) continue;
@@ -165,7 +165,7 @@ class backward_pass {
   }
 
   /// After prepare: whether gradients are brought to v, so that its tensor hooks run.
-  bool will_reach(const vertex& v) const {
+  EBB_ONCE bool will_reach(const vertex& v) const {
     const int i = walk_.find(v);
     return i >= 0 && walk_.at(i).is_reached();
   }
@@ -186,7 +186,7 @@ class backward_pass {
     return options_.policy.number() < 0 ? nullptr : detail::backward_under(options_.policy, options_.call, n);
   }
   /// What n's backward, as it will run, assumes of the autocast context.
-  const casts_assumed* assumed_for(const node& n) const {
+  EBB_ONCE const casts_assumed* assumed_for(const node& n) const {
     const other_backward* const other = chosen_for(n);
     return other ? other->assumed : n.program->assumed;
   }
@@ -198,7 +198,7 @@ class backward_pass {
     objects<std::function<void()>> callbacks;
     std::unordered_map<const void*, std::any> states;
   };
-  what_hooks_leave& extras() {
+  EBB_ONCE what_hooks_leave& extras() {
     if (!extras_) extras_ = make_owned<what_hooks_leave>();
     return *extras_;
   }
@@ -206,11 +206,11 @@ class backward_pass {
     for (std::size_t i = 0; i < extras_->callbacks.size(); ++i) extras_->callbacks[i]();
   }
   bool records() const { return options_.graph != nullptr; }
-  [[gnu::noinline]] void note_programs() {
+  EBB_ONCE_APART void note_programs() {
     for (int i : walk_.order())
       if (walk_.at(i).needed) detail::counting().note(walk_.node_at(i).program);
   }
-  void refuse() const {
+  EBB_COLD void refuse() const {
     for (int i : walk_.order()) {
       const node& n = walk_.node_at(i);
       if (!walk_.at(i).needed) continue;
@@ -220,12 +220,12 @@ class backward_pass {
       if (options_.graph && !n.program->record && !n.program->twice) raise_opaque(n);
     }
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void raise_opaque(const node& n) const {
+  [[noreturn]] EBB_COLD void raise_opaque(const node& n) const {
     raise(std::string(options_.call) + ": " + n.program->name +
           " cannot be differentiated twice: its backward is opaque; write it on variables, or leave create_graph out");
   }
 
-  [[gnu::noinline]] void refuse_nan() const {
+  EBB_COLD void refuse_nan() const {
     for (int i = 0; i < walk_.size(); ++i)
       if (const visit& v = walk_.at(i); v.at->is_leaf && v.needed) {
         const leaf& l = static_cast<const leaf&>(*v.at);
@@ -239,13 +239,13 @@ class backward_pass {
     if (!there.defined) there.take(g);
     else meet(*to.at, output, there, g);
   }
-  [[gnu::noinline]] void meet(const vertex& v, std::uint32_t output, gradient& there, gradient& g) {
+  EBB_ONCE_APART void meet(const vertex& v, std::uint32_t output, gradient& there, gradient& g) {
     storage* const known = computed_ ? &computed_->sums[computed_->sum++] : nullptr;
     detail::meet(dtype_at(v, output), v, output, there, g, options_.graph, known);
   }
 
   // See [note: the order of hooks].
-  [[gnu::noinline]] void run_tensor_hooks(const visit& v, gradient* g) {
+  EBB_ONCE_APART void run_tensor_hooks(const visit& v, gradient* g) {
     for (std::uint32_t o = 0; o < static_cast<std::uint32_t>(v.outputs); ++o) {
       if (hook_list* const h = v.at->hooks) {
         h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = records()});
@@ -257,7 +257,7 @@ class backward_pass {
     }
   }
 
-  void run_node(visit& v) {
+  EBB_ONCE void run_node(visit& v) {
     node& n = static_cast<node&>(*v.at);
     gradient* const in = walk_.gradients_of(v);
     if (n.hooks || v.wanted) run_tensor_hooks(v, in);
@@ -278,19 +278,19 @@ class backward_pass {
       if (g[o].defined) g[o] = {};
   }
   // A node may have been differentiated twice since this walk came to it: what it has then, not what it has now, is in `in`.
-  void run_program(const visit& v, node& n, gradient* in, gradient* out) {
+  EBB_ONCE void run_program(const visit& v, node& n, gradient* in, gradient* out) {
     if (options_.graph) record_program(v, n, in, out);
     else if (const other_backward* const other = chosen_for(n)) other->run(n, in, out);
     else if (v.outputs == n.program->outputs) n.program->run(n, in, out);
     else n.program->twice(n, nullptr).pull(n, in, out, false);
   }
-  [[gnu::noinline]] void record_program(const visit& v, node& n, gradient* in, gradient* out) {
+  EBB_ONCE_APART void record_program(const visit& v, node& n, gradient* in, gradient* out) {
     objects<gradient> all = detail::with_room_for_kept(n, in, v.outputs);
     for (int e = 0; computed_ && e < n.program->edges; ++e) out[e].take(computed_->edges[computed_->edge++]);
     if (n.program->twice) n.program->twice(n, options_.graph).pull(n, all.data(), out, true);
     else n.program->record(n, all.data(), out);
   }
-  [[gnu::noinline]] void run_with_hooks(const visit& v, node& n, gradient* in, gradient* out) {
+  EBB_ONCE_APART void run_with_hooks(const visit& v, node& n, gradient* in, gradient* out) {
     const int ins = n.program->outputs;
     n.hooks->run(hook_kind::node_pre, 0, {.at = &n, .in = in, .ins = ins, .create_graph = records()});
     objects<gradient> shown;
@@ -299,7 +299,7 @@ class backward_pass {
     run_post_hooks(n, std::move(shown), out);
   }
   // One that came while the node ran, from an unpack hook, is told of no gradients that arrived: they may be gone.
-  [[gnu::noinline]] void run_post_hooks(node& n, objects<gradient>&& shown, gradient* out) {
+  EBB_ONCE_APART void run_post_hooks(node& n, objects<gradient>&& shown, gradient* out) {
     if (!n.hooks->has(hook_kind::node_post)) return;
     const int ins = n.program->outputs, outs = n.program->edges;
     shown.resize(static_cast<std::size_t>(ins));
@@ -307,7 +307,7 @@ class backward_pass {
                  {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = records()});
   }
 
-  [[gnu::noinline]] void run_with_hooks(leaf& l, gradient& g) {
+  EBB_ONCE_APART void run_with_hooks(leaf& l, gradient& g) {
     const bool create = records();
     l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
     gradient shown = l.hooks->has(hook_kind::node_post) ? g : gradient{};

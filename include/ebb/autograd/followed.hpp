@@ -33,7 +33,7 @@ graph_function& function_in_context() {
 }
 
 /// As regions do, see cast_log.hpp: once for each expression and context.
-[[gnu::cold, gnu::noinline]] inline void log_casts_of(const graph_function& f) {
+EBB_COLD void log_casts_of(const graph_function& f) {
   const vec<cast_record> casts = casts_in(f.program(), true);
   if (casts.size() == 0 || !is_first_time(&f)) return;
   std::string text = cast_log_of("an expression", f.name);

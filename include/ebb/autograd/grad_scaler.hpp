@@ -36,7 +36,7 @@ struct grad_scaler_options {
 class grad_scaler {
  public:
   /// Throws: error for a scale that is not positive and finite, a growth factor that is not above 1, a back-off factor not in (0, 1).
-  explicit grad_scaler(const grad_scaler_options& options = {});
+  EBB_ONCE explicit grad_scaler(const grad_scaler_options& options = {});
   grad_scaler(const grad_scaler&) = delete;
   grad_scaler& operator=(const grad_scaler&) = delete;
   grad_scaler(grad_scaler&&) = default;
@@ -94,9 +94,9 @@ class grad_scaler {
 
   /// Adapts the scale to what has been found since the last update, and begins the next iteration.
   /// Throws: error if no gradient has been unscaled since then.
-  void update();
+  EBB_ONCE void update();
   /// The same with a scale that the caller has chosen. Throws: error if it is not positive and finite.
-  void update(double new_scale);
+  EBB_ONCE void update(double new_scale);
 
   /// From now on each gradient is unscaled when it arrives in the backward, before it is added to others: what looks at gradients there
   /// sees the true ones. Nobody can leave out a step inside the backward: use it with step, not with an optimizer that runs there.
@@ -117,14 +117,14 @@ class grad_scaler {
   /// Throws: error if the stream does not take them.
   template <class Stream>
     requires requires(Stream& s, const char* bytes) { s.write(bytes, 1); }
-  void save(Stream& to) const {
+  EBB_ONCE void save(Stream& to) const {
     const state s = state_now();
     if (!to.write(reinterpret_cast<const char*>(&s), sizeof s)) raise("ebb::grad_scaler::save: the stream does not take what is written");
   }
   /// Reads what save wrote. Throws: error if it is anything else; then nothing has changed.
   template <class Stream>
     requires requires(Stream& s, char* bytes) { s.read(bytes, 1); }
-  void load(Stream& from) {
+  EBB_ONCE void load(Stream& from) {
     state s;
     if (!from.read(reinterpret_cast<char*>(&s), sizeof s)) raise("ebb::grad_scaler::load: the stream ends before the state does");
     set(s);
@@ -170,9 +170,9 @@ class grad_scaler {
   hook_handle add_hook(const Target& t);
   static bool is_scale(double x) { return x > 0 && x <= std::numeric_limits<float>::max(); }
   void require_scaled(const char* call) const;
-  void set_scale(float scale);
-  state state_now() const;
-  void set(const state& s);
+  EBB_ONCE void set_scale(float scale);
+  EBB_ONCE state state_now() const;
+  EBB_ONCE void set(const state& s);
   [[noreturn, gnu::cold, gnu::noinline]] static void raise_unscaled(const char* call) {
     raise(std::string(call) + ": nothing has been scaled: call scale(loss).backward() first");
   }
@@ -188,7 +188,7 @@ class grad_scaler {
   objects<detail::unscale_target> targets_;  // of the call that runs now
 };
 
-inline grad_scaler::grad_scaler(const grad_scaler_options& options) : options_(options) {
+EBB_ONCE grad_scaler::grad_scaler(const grad_scaler_options& options) : options_(options) {
   const auto refuse = [](const char* problem) { raise(std::string("ebb::grad_scaler: ") + problem); };
   if (!is_scale(options.init_scale)) refuse("init_scale must be positive and finite");
   if (!(options.growth_factor > 1)) refuse("growth_factor must be larger than 1");
@@ -258,7 +258,7 @@ hook_handle grad_scaler::add_hook(const Target& t) {
   return {h, h.add(hook_kind::tensor, 0, std::make_shared<detail::unscaling_hook>(std::move(seen), t.unscale))};
 }
 
-inline void grad_scaler::update() {
+EBB_ONCE void grad_scaler::update() {
   if (!enabled()) return;
   require_scaled("ebb::grad_scaler::update");
   bool any = !entries_.empty(), finite = true;
@@ -278,13 +278,13 @@ inline void grad_scaler::update() {
     set_scale(is_scale(next) ? static_cast<float>(next) : scale_->now);
   } else set_scale(scale_->now);
 }
-inline void grad_scaler::update(double new_scale) {
+EBB_ONCE void grad_scaler::update(double new_scale) {
   if (!enabled()) return;
   require_scaled("ebb::grad_scaler::update");
   if (!is_scale(new_scale)) raise("ebb::grad_scaler::update: a scale must be positive and finite");
   set_scale(static_cast<float>(new_scale));
 }
-inline void grad_scaler::set_scale(float scale) {
+EBB_ONCE void grad_scaler::set_scale(float scale) {
   scale_->now = scale;
   entries_.clear();
   for (const auto& weak : hooks_)
@@ -295,7 +295,7 @@ inline void grad_scaler::require_scaled(const char* call) const {
   if (!scale_->used) raise_unscaled(call);
 }
 
-inline grad_scaler::state grad_scaler::state_now() const {
+EBB_ONCE grad_scaler::state grad_scaler::state_now() const {
   state s;
   s.scale = scale_->now;
   s.growth_factor = options_.growth_factor;
@@ -304,7 +304,7 @@ inline grad_scaler::state grad_scaler::state_now() const {
   s.good_steps = good_steps_;
   return s;
 }
-inline void grad_scaler::set(const state& s) {
+EBB_ONCE void grad_scaler::set(const state& s) {
   const state own;
   const auto refuse = [](const std::string& problem) { raise("ebb::grad_scaler::load: " + problem); };
   if (std::memcmp(s.magic, own.magic, sizeof own.magic) != 0) refuse("this is not what an ebb::grad_scaler has saved");

@@ -23,7 +23,7 @@ class runnable {
   explicit runnable(const graph& g) : distinct_(distinct_outputs(g)), program_(distinct_.g) {}
 
   /// Throws: error as the graph's ops do.
-  void run(const storage* in, const std::size_t* kept_symbols, storage* out, const char* call) {
+  EBB_ONCE void run(const storage* in, const std::size_t* kept_symbols, storage* out, const char* call) {
     const graph& g = distinct_.g;
     const vec<std::size_t> symbols = all_symbols(g.syms, kept_symbols);
     vec<storage> results(g.out.size(), storage());
@@ -47,7 +47,7 @@ class runnable {
 };
 
 /// The first `count` gradients of n, and room for those of all its outputs and kept values.
-inline objects<gradient> with_room_for_kept(const node& n, const gradient* in, int count) {
+EBB_ONCE objects<gradient> with_room_for_kept(const node& n, const gradient* in, int count) {
   objects<gradient> all(in, in + count);
   all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
   return all;
@@ -66,26 +66,26 @@ class derived_backward;
 class graph_function : public node_program {
  public:
   /// Followed: by number, the contexts that its backward follows when it is called there; see followed.hpp.
-  explicit graph_function(const graph& g, const char* name, const cast_context* const* followed = nullptr);
+  EBB_ONCE explicit graph_function(const graph& g, const char* name, const cast_context* const* followed = nullptr);
 
   /// From inputs to outputs; recorded if any input has a history. `symbols`: the extents that the graph's arguments had.
-  void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
+  EBB_ONCE void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
   /// Whether who has its results can have them recorded: nothing else that is computed is kept.
-  bool records_results();
+  EBB_ONCE bool records_results();
   /// The same as a call that gave those results, some of them undefined. False, and nothing is done, if one of these is kept.
-  bool record(const gradient* in, const std::size_t* symbols, gradient* out);
+  EBB_ONCE bool record(const gradient* in, const std::size_t* symbols, gradient* out);
   const graph& program() const { return g_; }
-  const derived_backward& derived();
+  EBB_ONCE const derived_backward& derived();
   /// The same for the autocast context that this thread is in.
-  const derived_backward& derived_here();
+  EBB_ONCE const derived_backward& derived_here();
 
  private:
   /// saved(i): the value that the forward half gives behind its results as number i.
   template <class Saved>
-  void record(const gradient* in, const std::size_t* symbols, const Saved& saved, gradient* out);
+  EBB_ONCE void record(const gradient* in, const std::size_t* symbols, const Saved& saved, gradient* out);
   static graph_function& of(const node& n) { return *static_cast<graph_function*>(const_cast<node_program*>(n.program)); }
-  static extent_list extents_in(const node& n, int number);
-  static dtype type_of_saved(const node& n, int number);
+  EBB_ONCE static extent_list extents_in(const node& n, int number);
+  EBB_ONCE static dtype type_of_saved(const node& n, int number);
   static void run_node(node& n, gradient* in, gradient* out);
   static const twice_differentiable& twice_of(const node& n, const higher_order*);
 
@@ -99,7 +99,7 @@ class graph_function : public node_program {
 /// A derivation that is ready to run: its forward half, its backward, and the extended one when it is first needed.
 class derived_backward final : public twice_differentiable {
  public:
-  explicit derived_backward(derivation d, const char* name)
+  EBB_ONCE explicit derived_backward(derivation d, const char* name)
       : d_(std::move(d)), name_(name), forward_(d_.forward), backward_(d_.backward, name), with_gradient_(detail::kept_with_gradient(d_)) {
     const vec<int>& out = d_.forward.out;
     for (int i = d_.results; i < out.size(); ++i) {
@@ -115,7 +115,7 @@ class derived_backward final : public twice_differentiable {
 
   /// The backward of n, recorded or not, from what it kept and from gradients at its results and, if there are some, at kept values.
   /// Recorded, it runs as n's own program, which is compiled, and not at all if `out` has its results.
-  void pull(node& n, gradient* in, gradient* out, bool records) const override {
+  EBB_ONCE void pull(node& n, gradient* in, gradient* out, bool records) const override {
     const bool extended = has_gradient_of_kept(n, in);
     graph_function& f = extended ? this->extended() : backward_;
     const int kept = d_.kept.size();
@@ -144,20 +144,20 @@ class derived_backward final : public twice_differentiable {
   }
 
  private:
-  bool has_gradient_of_kept(const node& n, const gradient* in) const {
+  EBB_ONCE bool has_gradient_of_kept(const node& n, const gradient* in) const {
     for (int i : with_gradient_)
       if (n.program->outputs + i < n.outputs && in[n.program->outputs + i].defined) return true;
     return false;
   }
   /// Whether `out` has what n's own program gives, perhaps from now on.
-  static bool has_results(node& n, gradient* in, gradient* out) {
+  EBB_ONCE static bool has_results(node& n, gradient* in, gradient* out) {
     if (std::any_of(out, out + n.program->edges, [](const gradient& g) { return g.defined; })) return true;
     if (n.packed.load(std::memory_order_relaxed)) return false;  // its hooks are called once
     n.program->run(n, in, out);
     return true;
   }
   /// An argument comes from where the edge leads, a saved value from the node itself.
-  gradient kept_value(node& n, int i, bool records) const {
+  EBB_ONCE gradient kept_value(node& n, int i, bool records) const {
     gradient g{detail::saved_value(n, i), nullptr, 0, true};
     if (!records) return g;
     const int number = d_.kept[i];
@@ -172,7 +172,7 @@ class derived_backward final : public twice_differentiable {
         return {std::move(g.value), counted<vertex>(n.edges()[e].to), n.edges()[e].output, true};
     return g;
   }
-  static gradient zeros(const graph& g, int input, const std::size_t* symbols) {
+  EBB_ONCE static gradient zeros(const graph& g, int input, const std::size_t* symbols) {
     const int k = g.input(input);
     if (k < 0) return {storage(), nullptr, 0, true};
     const vec<std::size_t> values = detail::all_symbols(g.syms, symbols);
@@ -180,7 +180,7 @@ class derived_backward final : public twice_differentiable {
     if (z.bytes()) std::memset(z.data(), 0, z.bytes());
     return {std::move(z), nullptr, 0, true};
   }
-  graph_function& extended() const {
+  EBB_ONCE graph_function& extended() const {
     std::call_once(once_, [&] {
       const graph g = detail::backward_from_kept(d_, true);
       if (g.out.size() != d_.edges.size())
@@ -200,7 +200,7 @@ class derived_backward final : public twice_differentiable {
   mutable owned<graph_function> extended_;
 };
 
-inline graph_function::graph_function(const graph& g, const char* node_name, const cast_context* const* followed)
+EBB_ONCE graph_function::graph_function(const graph& g, const char* node_name, const cast_context* const* followed)
     : node_program{.name = node_name,
                    .outputs = static_cast<std::uint16_t>(g.out.size()),
                    .edges = static_cast<std::uint16_t>(detail::real_inputs(g).size()),
@@ -217,14 +217,14 @@ inline graph_function::graph_function(const graph& g, const char* node_name, con
   types = output_types_.data();
 }
 
-inline const derived_backward& graph_function::derived() {
+EBB_ONCE const derived_backward& graph_function::derived() {
   std::call_once(once_[0], [&] {
     derived_[0] = make_owned<derived_backward>(detail::derive(g_, detail::real_inputs(g_)), name);
     saved = static_cast<std::uint16_t>(derived_[0]->graphs().kept.size());
   });
   return *derived_[0];
 }
-inline const derived_backward& graph_function::derived_here() {
+EBB_ONCE const derived_backward& graph_function::derived_here() {
   const int now = followed_ ? current_context() : 0;
   if (now == 0) return derived();
   std::call_once(once_[now], [&] {
@@ -233,7 +233,7 @@ inline const derived_backward& graph_function::derived_here() {
   return *derived_[now];
 }
 
-inline void graph_function::call(const gradient* in, const std::size_t* symbol_values, gradient* out, bool records) {
+EBB_ONCE void graph_function::call(const gradient* in, const std::size_t* symbol_values, gradient* out, bool records) {
   const derived_backward& t = derived();
   const derivation& d = t.graphs();
   objects<storage> x, y(static_cast<std::size_t>(d.forward.out.size()));
@@ -242,11 +242,11 @@ inline void graph_function::call(const gradient* in, const std::size_t* symbol_v
   for (int o = 0; o < d.results; ++o) out[o] = {y[static_cast<std::size_t>(o)], nullptr, 0, true};
   if (records) record(in, symbol_values, [&](int i) { return y[static_cast<std::size_t>(d.results + i)]; }, out);
 }
-inline bool graph_function::records_results() {
+EBB_ONCE bool graph_function::records_results() {
   const vec<int>& saved_in = derived().saved_results();
   return std::none_of(saved_in.begin(), saved_in.end(), [](int result) { return result < 0; });
 }
-inline bool graph_function::record(const gradient* in, const std::size_t* symbol_values, gradient* out) {
+EBB_ONCE bool graph_function::record(const gradient* in, const std::size_t* symbol_values, gradient* out) {
   const vec<int>& saved_in = derived().saved_results();
   if (std::any_of(saved_in.begin(), saved_in.end(), [&](int result) { return !out[result].defined; })) return false;
   record(in, symbol_values, [&](int i) { return out[saved_in[i]].value; }, out);
@@ -267,7 +267,7 @@ void graph_function::record(const gradient* in, const std::size_t* symbol_values
     if (out[o].defined) out[o].from = history, out[o].output = static_cast<std::uint32_t>(o);
 }
 
-inline extent_list graph_function::extents_in(const node& n, int number) {
+EBB_ONCE extent_list graph_function::extents_in(const node& n, int number) {
   graph_function& f = of(n);
   const derivation& d = f.derived().graphs();
   const bool is_output = number < f.outputs;
@@ -275,7 +275,7 @@ inline extent_list graph_function::extents_in(const node& n, int number) {
   const int k = is_output ? g.out[number] : g.input(number - f.outputs);
   return extents_at(g.shape_of(k), detail::all_symbols(g.syms, n.symbols()).data());
 }
-inline dtype graph_function::type_of_saved(const node& n, int number) {
+EBB_ONCE dtype graph_function::type_of_saved(const node& n, int number) {
   const graph& b = of(n).derived().graphs().backward;
   return b.op(b.input(number)).result;
 }

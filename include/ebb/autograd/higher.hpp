@@ -40,7 +40,7 @@ struct sum_node {
 };
 
 /// a + b with a history, for gradients with these extents. `known`: the elements, or null.
-inline gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradient b, storage* known) {
+EBB_ONCE gradient recorded_sum(dtype type, const extent_list& x, gradient a, gradient b, storage* known) {
   gradient r{known ? std::move(*known) : storage(a.value.bytes()), nullptr, 0, true};
   if (!known) add_elements(type, a.value.data(), b.value.data(), r.value.data(), r.value.bytes());
   if (!a.from && !b.from) return r;

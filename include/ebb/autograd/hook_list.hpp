@@ -94,25 +94,25 @@ struct hook_list {
   std::string name;  // of a leaf, if the user gave it one
   std::atomic<int> running = 0;
 
-  std::uint64_t add(hook_kind kind, std::uint32_t output, std::shared_ptr<hook> h) {
+  EBB_ONCE std::uint64_t add(hook_kind kind, std::uint32_t output, std::shared_ptr<hook> h) {
     entries.push_back({kind, output, next_id, std::move(h)});
     ++this_tape().hook_changes;
     return next_id++;
   }
-  void remove(std::uint64_t id) {
+  EBB_ONCE void remove(std::uint64_t id) {
     ++this_tape().hook_changes;
     for (entry& e : entries)
       if (e.id == id) e.call = nullptr;
     if (running.load(std::memory_order_relaxed) == 0)  // else a pass counts places
       entries.erase_if([](const entry& e) { return !e.call; });
   }
-  bool has(hook_kind kind) const {
+  EBB_ONCE bool has(hook_kind kind) const {
     for (const entry& e : entries)
       if (e.kind == kind && e.call) return true;
     return false;
   }
   /// Those that were there when it began.
-  void run(hook_kind kind, std::uint32_t output, const hook_call& call) {
+  EBB_ONCE void run(hook_kind kind, std::uint32_t output, const hook_call& call) {
     const counting in_here(running);
     for (std::size_t i = 0, n = entries.size(); i < n; ++i) {
       if (entries[i].kind != kind || entries[i].output != output || !entries[i].call) continue;
@@ -128,7 +128,7 @@ struct hook_list {
     counting(const counting&) = delete;
     counting& operator=(const counting&) = delete;
     ~counting() { add(-1); }
-    void add(int more) {
+    EBB_ONCE void add(int more) {
       if (is_single_threaded()) n_.store(n_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
       else n_.fetch_add(more, std::memory_order_relaxed);
     }
@@ -139,7 +139,7 @@ struct hook_list {
 inline void destroy(hook_list* h) noexcept { delete h; }
 
 /// The hooks of a vertex, made on first use.
-inline hook_list& hooks_of(vertex& v) {
+EBB_ONCE hook_list& hooks_of(vertex& v) {
   if (!v.hooks) {
     v.hooks = new hook_list;
     v.hooks->owners.add();
@@ -148,13 +148,13 @@ inline hook_list& hooks_of(vertex& v) {
 }
 
 /// What messages call it: the op or region that made it, or the name that the user gave a leaf.
-inline std::string name_of(const vertex& v) {
+EBB_ONCE std::string name_of(const vertex& v) {
   if (v.hooks && !v.hooks->name.empty()) return v.hooks->name;
   return v.is_leaf ? "leaf" : static_cast<const node&>(v).program->name;
 }
 
 /// The gradient that arrives at this output is kept.
-inline void retain(vertex& v, std::uint32_t output) {
+EBB_ONCE void retain(vertex& v, std::uint32_t output) {
   auto& retained = hooks_of(v).retained;
   if (retained.size() <= output) retained.resize(output + 1);
   retained[output].on = true;
@@ -167,7 +167,7 @@ class hook_handle {
   hook_handle() = default;
   hook_handle(hook_list& list, std::uint64_t id) : list_(&list), id_(id) {}
 
-  void remove() {
+  EBB_ONCE void remove() {
     if (list_) list_->remove(id_);
     list_ = {};
   }

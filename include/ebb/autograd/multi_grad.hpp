@@ -118,7 +118,7 @@ class multi_grad_handle {
  public:
   multi_grad_handle() = default;
   explicit multi_grad_handle(std::vector<hook_handle> parts) : parts_(std::move(parts)) {}
-  void remove() {
+  EBB_ONCE void remove() {
     for (hook_handle& h : parts_) h.remove();
     parts_.clear();
   }

@@ -38,7 +38,7 @@ class gradients {
 
   /// Replaces gradient i. Throws: error if dtype or extents are not those of what it is the gradient of, if nobody needs it, and for
   /// anything but a variable while a graph of the backward is made.
-  void set(int i, const any_tensor& value) {
+  EBB_ONCE void set(int i, const any_tensor& value) {
     gradient& g = checked(i, value);
     if (create_graph_ && value.defined())
       raise("ebb::gradients::set: a value replaced " + number(i) + " while a graph of the backward is made: use get_variable, and set with "
@@ -71,14 +71,14 @@ class gradients {
   std::string number(int i) const {
     return "gradient " + std::to_string(i) + (side_ == side::outputs ? " of " : " from ") + name_of(*at_);
   }
-  gradient& named(const char* call, int i) const {
+  EBB_ONCE gradient& named(const char* call, int i) const {
     if (i < 0 || i >= size_) raise_none(call, i);
     return list_[i];
   }
   [[noreturn, gnu::cold, gnu::noinline]] void raise_none(const char* call, int i) const {
     raise(std::string("ebb::gradients::") + call + ": there is no " + number(i) + ", it has " + std::to_string(size_));
   }
-  [[gnu::cold, gnu::noinline]] gradient& checked(int i, const any_tensor& value) const {
+  EBB_COLD gradient& checked(int i, const any_tensor& value) const {
     gradient& g = named("set", i);
     if (!is_needed(i)) raise("ebb::gradients::set: nobody needs " + number(i));
     if (value.defined() && (value.type() != type(i) || !detail::same_extents(value.extents(), extents(i))))
@@ -99,7 +99,7 @@ class gradients {
   [[noreturn, gnu::cold, gnu::noinline]] void raise_undefined(const char* call, int i) const {
     raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is undefined");
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void raise_other(const char* call, int i, dtype wanted, const std::size_t* extent,
+  [[noreturn]] EBB_COLD void raise_other(const char* call, int i, dtype wanted, const std::size_t* extent,
                                                          int rank) const {
     raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is " + detail::text_of(type(i), extents(i)) +
           ", it was asked for as " + std::string(ebb::name_of(wanted)) + list_text(extent, rank));
@@ -201,7 +201,7 @@ class node_handle {
   bool operator==(const node_handle&) const = default;
 
  protected:
-  hook_handle add(hook_kind kind, std::shared_ptr<hook> made) const {
+  EBB_ONCE hook_handle add(hook_kind kind, std::shared_ptr<hook> made) const {
     hook_list& h = hooks_of(*at_);
     return {h, h.add(kind, 0, std::move(made))};
   }

@@ -35,11 +35,11 @@ class operand_gradients {
   gradient* end_;
 };
 
-inline bool runs_no_user_code(const node& n) {
+EBB_ONCE bool runs_no_user_code(const node& n) {
   return n.program->graphs && !n.hooks && !n.packed.load(std::memory_order_relaxed) &&
          n.outputs.load(std::memory_order_relaxed) == n.program->outputs;  // else it has been differentiated twice
 }
-inline bool leads_to_distinct_leaves(const node& n) {
+EBB_ONCE bool leads_to_distinct_leaves(const node& n) {
   const edge *const first = n.edges(), *const end = first + n.program->edges;
   for (const edge* e = first; e != end; ++e) {
     if (!e->to) continue;
@@ -50,7 +50,7 @@ inline bool leads_to_distinct_leaves(const node& n) {
   return true;
 }
 /// The node, if it can be run as it stands, or null: see [note: one node].
-inline node* as_one_node(vertex& root, const tape_state& t) {
+EBB_ONCE node* as_one_node(vertex& root, const tape_state& t) {
   if (root.is_leaf || t.checks) return nullptr;
   const backward_engine* const engine = engine_here(t);
   node& n = static_cast<node&>(root);

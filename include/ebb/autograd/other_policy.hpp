@@ -31,21 +31,21 @@ inline bool is_replaced(const node_program& p, policy_choice chosen) {
 
 namespace detail {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared_policy(const char* call, const node& n, policy_choice chosen) {
+[[noreturn]] EBB_COLD void raise_undeclared_policy(const char* call, const node& n, policy_choice chosen) {
   const other_backwards& all = *n.program->others;
   std::string list = policy_names[all.own];
   for (const other_backward* o = all.begin; o != all.end; ++o) list += std::string(", ") + policy_names[o->policy];
   raise(std::string(call) + ": " + n.program->name + " was not compiled under the policy " + chosen.name() +
         ", which compiled autograd was told to use: declare it, ebb::backward_policies<" + list + ", " + chosen.name() + ">");
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_graph_of_other_policy(const char* call, const node& n, policy_choice chosen) {
+[[noreturn]] EBB_COLD void raise_graph_of_other_policy(const char* call, const node& n, policy_choice chosen) {
   raise(std::string(call) + ": a backward of " + n.program->name + " under " + chosen.name() +
         " has no graph of its own: create_graph differentiates backwards under the region's own policy");
 }
 
 /// What runs n's backward under this policy: null if its own program does.
 /// Throws: error if n declares policies, and not this one.
-[[gnu::cold, gnu::noinline]] inline const other_backward* backward_under(policy_choice chosen, const char* call, const node& n) {
+EBB_COLD const other_backward* backward_under(policy_choice chosen, const char* call, const node& n) {
   if (!is_replaced(*n.program, chosen)) return nullptr;
   const other_backwards& all = *n.program->others;
   for (const other_backward* o = all.begin; o != all.end; ++o)

@@ -38,7 +38,7 @@ inline objects<std::shared_ptr<saved_hooks>>& packing_scopes() {
 }
 
 /// Hands what n has saved to the innermost pack hook. Called when the node is complete but for its owners.
-inline void pack_saved(node& n) {
+EBB_ONCE void pack_saved(node& n) {
   if (n.program->saved == 0) return;
   const recording_scope off(false);
   auto packed = make_owned<packed_values>();
@@ -50,12 +50,12 @@ inline void pack_saved(node& n) {
   n.packed.store(packed.release(), std::memory_order_relaxed);
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_released(const char* call, const node& n) {
+[[noreturn]] EBB_COLD void raise_released(const char* call, const node& n) {
   raise(std::string(call) + ": what " + n.program->name +
         " saved is gone: this graph has been differentiated before; say retain_graph = true in the first call");
 }
 
-[[gnu::noinline]] inline storage unpacked_value(node& n, int i) {
+EBB_ONCE_APART storage unpacked_value(node& n, int i) {
   std::shared_ptr<saved_hooks> hooks;
   std::any packed;
   {
@@ -102,13 +102,13 @@ struct typed_saved_hooks final : saved_hooks {
 /// While it lives, what the thread's calls save goes to these hooks.
 class packing_scope {
  public:
-  explicit packing_scope(std::shared_ptr<saved_hooks> hooks) {
+  EBB_ONCE explicit packing_scope(std::shared_ptr<saved_hooks> hooks) {
     detail::packing_scopes().push_back(std::move(hooks));
     this_tape().packing = detail::packing_scopes().back().get();
   }
   packing_scope(const packing_scope&) = delete;
   packing_scope& operator=(const packing_scope&) = delete;
-  ~packing_scope() {
+  EBB_ONCE ~packing_scope() {
     detail::packing_scopes().pop_back();
     this_tape().packing = detail::packing_scopes().empty() ? nullptr : detail::packing_scopes().back().get();
   }

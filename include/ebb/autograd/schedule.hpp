@@ -60,7 +60,7 @@ struct one_cycle_options {
   double final_div_factor = 1e4;
   bool linear = false;             // else half waves of the cosine
 };
-inline double one_cycle(double max, std::uint64_t t, std::uint64_t steps, const one_cycle_options& o = {}) {
+EBB_ONCE double one_cycle(double max, std::uint64_t t, std::uint64_t steps, const one_cycle_options& o = {}) {
   const double first = max / o.div_factor, last = first / o.final_div_factor;
   const double top = o.pct_start * static_cast<double>(steps) - 1, end = static_cast<double>(steps) - 1;
   const double now = std::min(static_cast<double>(t), end);

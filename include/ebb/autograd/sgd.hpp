@@ -57,7 +57,7 @@ struct sgd {
   std::array<double, 5> values(std::uint64_t step) const {
     return {lr, weight_decay, momentum, step == 1 ? 1 : 1 - dampening, nesterov ? 1.0 : 0.0};
   }
-  const char* problem() const {
+  EBB_ONCE const char* problem() const {
     if (!(lr >= 0)) return "sgd: lr must not be negative";
     if (!(momentum >= 0)) return "sgd: momentum must not be negative";
     if (!(weight_decay >= 0)) return "sgd: weight_decay must not be negative";

@@ -27,7 +27,7 @@ struct state_head {
   std::uint64_t step = 0;
 };
 
-inline state_head head_of(const leaf& l, const update_state& s) {
+EBB_COLD state_head head_of(const leaf& l, const update_state& s) {
   state_head h;
   const std::string_view name = name_of(size_of(l.type) == 2 ? dtype::f32 : l.type);
   std::memcpy(h.type, name.data(), name.size());

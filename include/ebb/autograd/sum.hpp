@@ -20,7 +20,7 @@ void add_elements_of(const T* a, const T* b, T* to, std::size_t n) {
 }
 
 /// to = a + b, element by element; `to` may be either.
-inline void add_elements(dtype type, const void* a, const void* b, void* to, std::size_t bytes) {
+EBB_ONCE void add_elements(dtype type, const void* a, const void* b, void* to, std::size_t bytes) {
   const auto as = [&]<class T>(T) {
     add_elements_of(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(to), bytes / sizeof(T));
   };
@@ -33,7 +33,7 @@ inline void add_elements(dtype type, const void* a, const void* b, void* to, std
 }
 
 /// a = a + b, in whichever of the two nobody else holds. If it throws, both are as they were.
-inline void add_to(dtype type, storage& a, storage& b) {
+EBB_ONCE void add_to(dtype type, storage& a, storage& b) {
   const std::size_t bytes = a.bytes();
   if (a.use_count() == 1 || bytes == 0) return add_elements(type, a.data(), b.data(), a.data(), bytes);
   if (b.use_count() == 1) {

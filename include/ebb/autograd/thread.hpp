@@ -39,7 +39,7 @@ EBB_INLINE tape_state& this_tape() { return detail::look_up(detail::thread_tape)
 namespace detail {
 
 /// Gives a node that has its edges its place: later than all that it depends on, whoever made those.
-inline void put_on_tape(tape_state& t, node& n) {
+EBB_ONCE void put_on_tape(tape_state& t, node& n) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
   std::uint64_t s = t.sequence, key = reinterpret_cast<std::uintptr_t>(n.program) * odd;
   for (int j = 0; j < n.program->edges; ++j) {

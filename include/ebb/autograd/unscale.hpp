@@ -63,7 +63,7 @@ struct unscaled_by_hook {
   std::shared_ptr<const loss_scale> scale;
   std::atomic<bool> any = false, finite = true;
 
-  void begin_anew() {
+  EBB_ONCE void begin_anew() {
     any.store(false, std::memory_order_relaxed);
     finite.store(true, std::memory_order_relaxed);
   }
@@ -73,7 +73,7 @@ class unscaling_hook final : public hook {
  public:
   unscaling_hook(std::shared_ptr<unscaled_by_hook> seen, unscale_target::function unscale) : seen_(std::move(seen)), unscale_(unscale) {}
 
-  void run(const hook_call& c) override {
+  EBB_ONCE void run(const hook_call& c) override {
     if (c.create_graph) raise("ebb::grad_scaler: a graph of the backward is made, and the hook that unscales gradients has no derivative");
     if (!unscale_(*c.in, seen_->at->extents.volume(), seen_->scale->reciprocal())) seen_->finite.store(false, std::memory_order_relaxed);
     seen_->any.store(true, std::memory_order_relaxed);

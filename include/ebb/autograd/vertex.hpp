@@ -135,7 +135,7 @@ struct node : vertex {
     __builtin_prefetch(reinterpret_cast<const void*>(ahead));
     __builtin_prefetch(reinterpret_cast<const void*>(ahead + 64));
   }
-  void connect(int number, vertex* to, std::uint32_t output) {
+  EBB_ONCE void connect(int number, vertex* to, std::uint32_t output) {
     if (to) to->owners.add();
     edges()[number] = {to, output};
   }
@@ -160,7 +160,7 @@ class exclusive {
   EBB_INLINE ~exclusive() {
     if (v_) [[unlikely]] unlock(*v_);
   }
-  static void lock(vertex& v) {
+  EBB_ONCE static void lock(vertex& v) {
     for (int i = 0; v.busy.exchange(true, std::memory_order_acquire); ++i)
       if (i > 50) pause();
   }
@@ -168,7 +168,7 @@ class exclusive {
 
  private:
   // Whoever holds it may add large arrays, or may not be running now.
-  static void pause() {
+  EBB_ONCE static void pause() {
 #if __has_include(<sched.h>)
     ::sched_yield();
 #endif
@@ -177,12 +177,12 @@ class exclusive {
   vertex* v_;
 };
 
-inline extent_list extents_of(const vertex& v, std::uint32_t output) {
+EBB_ONCE extent_list extents_of(const vertex& v, std::uint32_t output) {
   if (v.is_leaf) return static_cast<const leaf&>(v).extents;
   const node& n = static_cast<const node&>(v);
   return n.program->extents(n, static_cast<int>(output));
 }
-inline dtype dtype_at(const vertex& v, std::uint32_t output) {
+EBB_ONCE dtype dtype_at(const vertex& v, std::uint32_t output) {
   if (v.is_leaf) return static_cast<const leaf&>(v).type;
   const node_program& p = *static_cast<const node&>(v).program;
   return output < p.outputs ? p.types[output] : p.saved_type(static_cast<const node&>(v), static_cast<int>(output) - p.outputs);
@@ -190,7 +190,7 @@ inline dtype dtype_at(const vertex& v, std::uint32_t output) {
 
 /// A node without edges and saved values, with one owner.
 /// Throws: std::bad_alloc.
-inline counted<vertex> new_node(const node_program& program) {
+EBB_ONCE counted<vertex> new_node(const node_program& program) {
   node head;
   head.program = &program;
   node* const n = ::new (take_block(head.bytes())) node;
@@ -200,7 +200,7 @@ inline counted<vertex> new_node(const node_program& program) {
   std::uninitialized_value_construct_n(n->saved(), program.saved);
   return counted<vertex>::first_of(n);
 }
-inline leaf* new_leaf() {
+EBB_ONCE leaf* new_leaf() {
   leaf* const l = ::new (take_block(sizeof(leaf))) leaf;
   l->is_leaf = true;
   return l;

@@ -106,18 +106,18 @@ class walk {
   gradient* gradients_of(const visit& v) { return gradients_ + v.first; }
   gradient* gradients() { return gradients_; }
   /// Room for the results of one node.
-  gradient* results(int count) {
+  EBB_ONCE gradient* results(int count) {
     if (own_->results.size() < count) own_->results.extend(count - own_->results.size());
     return own_->results.data();
   }
 
   /// The number of v, or -1.
-  int find(const vertex& v) const {
+  EBB_ONCE int find(const vertex& v) const {
     if (v.pass.load(std::memory_order_relaxed) == &owner_) return v.place;
     return elsewhere_ ? find_elsewhere(v) : known_ ? find_among_all(v) : -1;
   }
   /// Takes over a walk; who knows it fills in the vertices, from what is returned. Nothing is claimed, so other passes may walk here.
-  visit* adopt(const known_walk& w) {
+  EBB_ONCE visit* adopt(const known_walk& w) {
     known_ = &w;
     own_->visits.shrink(0);
     own_->visits.append(w.visits.data(), w.visits.size());
@@ -128,7 +128,7 @@ class walk {
     return visits_;
   }
   /// The walk is none; roots and wishes stay.
-  void abandon() {
+  EBB_ONCE void abandon() {
     let_go();
     known_ = nullptr;
     own_->visits.shrink(0);
@@ -143,7 +143,7 @@ class walk {
     return add(v);
   }
   /// Follows all edges from what has been entered.
-  void collect() {
+  EBB_ONCE void collect() {
     for (int number; (number = pop()) >= 0;) {
       own_->order.push(number);
       const node& n = node_at(number);
@@ -160,7 +160,7 @@ class walk {
     make_room();
   }
   /// Only what leads to wanted vertices remains: from the first nodes to the last, one is needed if one of its operands is reached.
-  void keep_what_is_wanted() {
+  EBB_ONCE void keep_what_is_wanted() {
     for (visit& v : own_->visits) {
       v.needed = v.at->is_leaf && v.wanted;
       v.waiting = 0;
@@ -199,15 +199,15 @@ class walk {
     if (!v.is_leaf) push(number);
     return number;
   }
-  void make_room() {
+  EBB_ONCE void make_room() {
     if (own_->gradients.size() < used_) own_->gradients.extend(used_ - own_->gradients.size());
     gradients_ = own_->gradients.data();
   }
-  [[gnu::noinline]] void forget_gradients() {
+  EBB_ONCE_APART void forget_gradients() {
     for (gradient& g : own_->gradients) g = {};
     for (gradient& g : own_->results) g = {};
   }
-  bool claim(vertex& v) {
+  EBB_ONCE bool claim(vertex& v) {
     backward_pass* nobody = nullptr;
     if (!is_single_threaded()) return v.pass.compare_exchange_strong(nobody, &owner_, std::memory_order_acquire);
     if (v.pass.load(std::memory_order_relaxed)) return false;
@@ -215,16 +215,16 @@ class walk {
     return true;
   }
 
-  [[gnu::noinline]] int find_elsewhere(const vertex& v) const {
+  EBB_ONCE_APART int find_elsewhere(const vertex& v) const {
     const auto there = elsewhere_->find(&v);
     return there == elsewhere_->end() ? -1 : there->second;
   }
-  [[gnu::noinline]] int find_among_all(const vertex& v) const {
+  EBB_ONCE_APART int find_among_all(const vertex& v) const {
     for (int i = 0; i < size(); ++i)
       if (at(i).at == &v) return i;
     return -1;
   }
-  [[gnu::noinline]] void enter_elsewhere(const vertex& v, int number) {
+  EBB_ONCE_APART void enter_elsewhere(const vertex& v, int number) {
     if (!elsewhere_) elsewhere_ = make_owned<std::unordered_map<const vertex*, int>>();
     elsewhere_->emplace(&v, number);
   }
@@ -235,7 +235,7 @@ class walk {
     explicit reaper(tape_state& of) : t(of) { t.keeps_lists = true; }
     reaper(const reaper&) = delete;
     reaper& operator=(const reaper&) = delete;
-    ~reaper() {
+    EBB_ONCE ~reaper() {
       t.keeps_lists = false;
       while (walk_lists* const l = t.spare) {
         t.spare = l->next;
@@ -257,7 +257,7 @@ class walk {
     if (latest_ < 0) latest_ = number;
     else push_on_heap(number);
   }
-  [[gnu::noinline]] void push_on_heap(int number) {
+  EBB_ONCE_APART void push_on_heap(int number) {
     if (is_earlier(latest_, number)) std::swap(latest_, number);
     own_->heap.push(number);
     std::push_heap(own_->heap.begin(), own_->heap.end(), by_sequence());
@@ -266,7 +266,7 @@ class walk {
     if (own_->heap.empty() || (latest_ >= 0 && is_earlier(own_->heap[0], latest_))) return std::exchange(latest_, -1);
     return pop_from_heap();
   }
-  [[gnu::noinline]] int pop_from_heap() {
+  EBB_ONCE_APART int pop_from_heap() {
     vec<int>& heap = own_->heap;
     std::pop_heap(heap.begin(), heap.end(), by_sequence());
     return heap.pop();

@@ -96,6 +96,37 @@
 #define EBB_PART_LAMBDA EBB_LAMBDA
 #endif
 
+// EBB_ONCE, EBB_ONCE_APART and EBB_COLD: functions that are no templates, of more than a line or two. A file that is compiled with
+// EBB_COMPILED, as the target ebb::compiled says, only declares them: they are in a library, which is include/ebb/compiled.cpp, compiled
+// with EBB_COMPILED_SOURCE. Otherwise they are inline.
+// EBB_ONCE_APART: never inlined.   EBB_COLD: nor in a hurry, but to be short: what explains, prints, plans or refuses runs once, if at all.
+// [note: declared only]
+// A gnu_inline function is there to be inlined and never emitted. Where it cannot be inlined either, it is not compiled at all: for clang
+// noinline says so, for g++ that it is not to be optimized. Without that, compilers spend half of their time on what they throw away.
+#if defined(EBB_COMPILED_SOURCE)
+#define EBB_ONCE [[gnu::used]] inline
+#define EBB_ONCE_APART [[gnu::used, gnu::noinline]] inline
+#elif !defined(EBB_COMPILED)
+#define EBB_ONCE inline
+#define EBB_ONCE_APART [[gnu::noinline]] inline
+#elif defined(__clang__)
+#define EBB_ONCE [[gnu::gnu_inline, gnu::noinline]] inline
+#define EBB_ONCE_APART EBB_ONCE
+#pragma clang diagnostic ignored "-Wgnu-inline-cpp-without-extern"  // members cannot be extern
+#else
+#define EBB_ONCE [[gnu::gnu_inline, gnu::optimize("O0")]] inline
+#define EBB_ONCE_APART EBB_ONCE
+#endif
+#if defined(EBB_COMPILED) && !defined(EBB_COMPILED_SOURCE)
+#define EBB_COLD [[gnu::cold]] EBB_ONCE
+#elif !defined(__OPTIMIZE__)
+#define EBB_COLD EBB_ONCE
+#elif defined(__clang__)
+#define EBB_COLD [[gnu::cold, clang::minsize]] EBB_ONCE_APART
+#else
+#define EBB_COLD [[gnu::cold, gnu::optimize("Os")]] EBB_ONCE_APART
+#endif
+
 // EBB_NO_CONDITION: a conversion to bool that may not be used. That is said where it is chosen, and only there: !x has an operator, though
 // the built-in one is looked at, too.
 #define EBB_NO_CONDITION \

@@ -32,7 +32,7 @@ inline error_handler& current_error_handler() {
 }
 inline error_handler set_error_handler(error_handler handler) { return std::exchange(current_error_handler(), handler); }
 
-[[noreturn]] inline void raise(std::string message) {
+[[noreturn]] EBB_COLD void raise(std::string message) {
 #if EBB_EXCEPTIONS
   throw error(std::move(message));
 #else

@@ -18,7 +18,7 @@ namespace ebb::inline EBB_ABI {
 
 enum class log_topic : unsigned { autocast, aot, plan, compiled_autograd, compiled_autograd_verbose };
 
-constexpr std::string_view name_of(log_topic t) {
+EBB_COLD constexpr std::string_view name_of(log_topic t) {
   constexpr std::string_view names[] = {"autocast", "aot", "plan", "compiled_autograd", "compiled_autograd_verbose"};
   return names[static_cast<unsigned>(t)];
 }
@@ -35,7 +35,7 @@ inline void print_log(log_topic, std::string_view text) {
 }
 
 /// One bit a topic. Spaces around a name do not count; the words that are none are added to `unknown`.
-inline unsigned topics_in(std::string_view list, std::string& unknown) {
+EBB_COLD unsigned topics_in(std::string_view list, std::string& unknown) {
   unsigned topics = 0;
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(','), list.size());
@@ -51,12 +51,12 @@ inline unsigned topics_in(std::string_view list, std::string& unknown) {
   return topics;
 }
 /// A misspelled topic is as silent as one that has nothing to say: it is named therefore, and ends no program.
-inline std::string warning_of(const std::string& unknown) {
+EBB_COLD std::string warning_of(const std::string& unknown) {
   std::string s = "warning: EBB_LOGS: " + unknown + ": no such topic; there are";
   for (unsigned t = 0; t < topic_count; ++t) s.append(t ? ", " : " ").append(name_of(static_cast<log_topic>(t)));
   return s + "\n";
 }
-[[gnu::cold, gnu::noinline]] inline unsigned topics_in_environment() {
+EBB_COLD unsigned topics_in_environment() {
   const char* const list = std::getenv("EBB_LOGS");
   std::string unknown;
   const unsigned topics = list ? topics_in(list, unknown) : 0;
@@ -78,7 +78,7 @@ inline logging& log_state() {
 /// Whether anybody listens.
 inline bool logs(log_topic t) { return detail::log_state().topics.load(std::memory_order_relaxed) >> static_cast<unsigned>(t) & 1; }
 /// Switches a topic for the process; EBB_LOGS says how it begins.
-inline void set_log(log_topic t, bool on) {
+EBB_COLD void set_log(log_topic t, bool on) {
   const unsigned bit = 1u << static_cast<unsigned>(t);
   if (on) detail::log_state().topics.fetch_or(bit);
   else detail::log_state().topics.fetch_and(~bit);

@@ -51,14 +51,14 @@ struct block_pool {
   int next_out;       // the large block that makes room for another one
   bool is_open;       // a reaper will come
 
-  static int class_of(std::size_t bytes) {
+  EBB_ONCE static int class_of(std::size_t bytes) {
     if (bytes <= 1024) return bytes == 0 ? 0 : static_cast<int>((bytes - 1) / 64);
     return 5 + static_cast<int>(std::bit_width(bytes - 1));
   }
   static std::size_t size_of_class(int c) { return c < 16 ? static_cast<std::size_t>(c + 1) * 64 : std::size_t{1} << (c - 5); }
   static std::size_t rounded(std::size_t bytes) { return bytes <= largest_small ? size_of_class(class_of(bytes)) : bytes; }
 
-  void empty() {
+  EBB_ONCE void empty() {
     for (int c = 0; c < small_classes; ++c)
       while (free_block* b = small[c]) {
         small[c] = b->next;
@@ -87,7 +87,7 @@ inline constexpr std::size_t default_pool_limit = std::size_t{256} << 20;
 inline constinit thread_local block_pool thread_pool{{}, {}, 0, default_pool_limit, 0, false};
 
 struct pool_reaper {
-  ~pool_reaper() {
+  EBB_ONCE ~pool_reaper() {
     thread_pool.empty();
     thread_pool.limit = 0;
   }
@@ -101,7 +101,7 @@ struct pool_reaper {
   }
   return ::operator new(block_pool::rounded(bytes), std::align_val_t{block_pool::alignment});
 }
-[[gnu::noinline]] inline void* take_large(block_pool& pool, std::size_t bytes) {
+EBB_ONCE_APART void* take_large(block_pool& pool, std::size_t bytes) {
   for (block_pool::large_block& b : pool.large)
     if (b.bytes == bytes && b.memory) {
       void* const memory = b.memory;
@@ -111,7 +111,7 @@ struct pool_reaper {
     }
   return new_block(pool, bytes);
 }
-[[gnu::noinline]] inline void give_large(block_pool& pool, void* memory, std::size_t bytes) {
+EBB_ONCE_APART void give_large(block_pool& pool, void* memory, std::size_t bytes) {
   if (bytes > pool.limit / 2) return ::operator delete(memory, std::align_val_t{block_pool::alignment});
   block_pool::large_block* to = nullptr;
   for (block_pool::large_block& b : pool.large)
@@ -159,7 +159,7 @@ EBB_INLINE void give_block(void* memory, std::size_t bytes) noexcept {
 
 /// How many bytes of freed blocks the calling thread may keep; 0: none. What it keeps now is freed.
 /// The default is 256 MiB, and 0 under AddressSanitizer.
-inline void keep_freed_memory(std::size_t limit) {
+EBB_ONCE void keep_freed_memory(std::size_t limit) {
   detail::thread_pool.empty();
   detail::thread_pool.limit = limit;
 }

@@ -15,7 +15,7 @@ class capture_cache {
   static constexpr std::size_t default_limit = 256;
 
   /// Null if there is none. The pass then has not been touched.
-  captured* find(backward_pass& pass, std::uint32_t hash) {
+  EBB_ONCE captured* find(backward_pass& pass, std::uint32_t hash) {
     if (last_ && last_hash_ == hash && last_->key().match(pass)) return last_;
     vec<slot>& list = lists_[hash % list_count];
     for (int i = 0; i < list.size(); ++i) {
@@ -27,7 +27,7 @@ class capture_cache {
     }
     return nullptr;
   }
-  void add(std::uint32_t hash, counted<captured> c) {
+  EBB_ONCE void add(std::uint32_t hash, counted<captured> c) {
     while (size_ > 0 && size_ >= limit_) evict();
     vec<slot>& list = lists_[hash % list_count];
     list.push({hash, ++now_, std::move(c)});
@@ -35,7 +35,7 @@ class capture_cache {
     note_last(hash, list.back());
   }
   /// `c` stands for `old` from now on, if that is still there.
-  void replace(std::uint32_t hash, const captured& old, const counted<captured>& c) {
+  EBB_ONCE void replace(std::uint32_t hash, const captured& old, const counted<captured>& c) {
     last_ = nullptr;
     for (slot& s : lists_[hash % list_count])
       if (s.of.get() == &old) return void(s.of = c);
@@ -47,13 +47,13 @@ class capture_cache {
       for (const slot& s : list) f(*s.of, s.used);
   }
   std::size_t size() const { return size_; }
-  void clear() {
+  EBB_ONCE void clear() {
     last_ = nullptr;
     for (vec<slot>& list : lists_) list = {};
     size_ = 0;
   }
   /// At least one.
-  void set_limit(std::size_t limit) {
+  EBB_ONCE void set_limit(std::size_t limit) {
     limit_ = std::max<std::size_t>(limit, 1);
     while (size_ > limit_) evict();
   }
@@ -66,11 +66,11 @@ class capture_cache {
   };
   static constexpr std::size_t list_count = 256;
 
-  void note_last(std::uint32_t hash, const slot& s) {
+  EBB_ONCE void note_last(std::uint32_t hash, const slot& s) {
     last_ = s.of.get();
     last_hash_ = hash;
   }
-  void evict() {
+  EBB_ONCE void evict() {
     last_ = nullptr;
     vec<slot>* list = nullptr;
     int oldest = 0;

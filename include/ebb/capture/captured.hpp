@@ -25,13 +25,13 @@ class captured final : public captured_backward {
   void run(backward_pass& pass) override { plan_.run(pass); }
 
   /// It has run, as unique_graphs counts: once since the counters were cleared, without a lock from then on.
-  void note() {
+  EBB_ONCE void note() {
     const std::uint64_t now = detail::counting().clears.load(std::memory_order_relaxed);
     if (std::exchange(noted_, now) != now) detail::counting().note(number_);
   }
 
   /// Where sizes are part of the key until they change. Returns the numbers of those that have changed and were static so far.
-  vec<int> note_sizes(const walk& w) {
+  EBB_ONCE vec<int> note_sizes(const walk& w) {
     vec<int> changed;
     int number = 0;
     for (int i = 0; i < key_.nodes(); ++i) {
@@ -47,7 +47,7 @@ class captured final : public captured_backward {
     return changed;
   }
   /// Numbers of sizes that have changed so far.
-  vec<int> dynamic_sizes() const {
+  EBB_ONCE vec<int> dynamic_sizes() const {
     vec<int> r;
     for (int i = 0; i < sizes_.size(); ++i)
       if (sizes_[i].is_dynamic) r.push(static_cast<int>(i));

@@ -36,7 +36,7 @@ inline region_place region_number(const node_program* p) {
   return {n, is_new};
 }
 
-constexpr const char* text_of(hook_kind k) {
+EBB_COLD constexpr const char* text_of(hook_kind k) {
   switch (k) {
     case hook_kind::tensor: return "tensor_pre_hook";
     case hook_kind::node_pre: return "pre_hook";
@@ -52,7 +52,7 @@ inline std::string node_call(const std::string& name, int number) { return name 
 
 class captured_graph {
  public:
-  captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
+  EBB_COLD captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
       : name_("CompiledAutograd" + std::to_string(number)), key_(r), pieces_(r.options()), progress_(r),
         all_(r, progress_, pieces_, &pass) {
     for (int i = r.nodes(); i-- > 0;)  // regions that run first in the forward have the smaller numbers
@@ -88,7 +88,7 @@ class captured_graph {
   const std::string& vertex_name(int v) const { return vertex_[v]; }
   const recording& key() const { return key_; }
 
-  std::string text() const {
+  EBB_COLD std::string text() const {
     const graph_text names(all_.g, names_);
     std::string s = name_ + ":\n";
     int shown = -2;
@@ -135,7 +135,7 @@ class captured_graph {
     return to_dot(all_.g, box_of, names, name_of, calls);
   }
   /// The regions that no graph had before this one: what was compiled ahead of each.
-  std::string region_text() const {
+  EBB_COLD std::string region_text() const {
     std::string s;
     for (const node_program* p : new_regions_) {
       const std::string name = "aot" + std::to_string(detail::region_number(p).number) + ", " + p->name;
@@ -145,7 +145,7 @@ class captured_graph {
     return s;
   }
   /// What an argument or a result is called.
-  std::string place_name(const capture_place& p) const {
+  EBB_COLD std::string place_name(const capture_place& p) const {
     switch (p.is) {
       case capture_place::kind::slot: return "seed";
       case capture_place::kind::saved: return owner(p.at) + "saved" + std::to_string(p.number);
@@ -163,7 +163,7 @@ class captured_graph {
  private:
   /// What the names of things of a vertex begin with.
   std::string owner(int v) const { return prefix_[v].empty() ? vertex_name(v) + "_" : prefix_[v]; }
-  void name_equations() {
+  EBB_COLD void name_equations() {
     vec<std::string> plain;  // names without numbers
     const auto unique = [&](const std::string& name) {
       int n = 0;
@@ -182,22 +182,22 @@ class captured_graph {
   }
   /// Of an equation that is one.
   const capture_place& argument(int k) const { return all_.arguments[static_cast<int>(all_.g.eq[k].attr[0])]; }
-  int hook_of(int k) const {
+  EBB_COLD int hook_of(int k) const {
     for (int i = 0; i < all_.hooks.size(); ++i)
       if (k >= all_.hooks[i].first && k < all_.hooks[i].last) return static_cast<int>(i);
     return -1;
   }
-  std::string hook_text(int i) const {
+  EBB_COLD std::string hook_text(int i) const {
     const inlined_hook& h = all_.hooks[i];
     return std::string(detail::text_of(hooks_[h.at][h.number])) + " of " + vertex_name(h.at) + ", traced";
   }
   std::string origin_text(int v) const { return v < 0 ? "" : node_call(vertex_name(v), v); }
   bool is_seed(int k) const { return all_.g.op(k).what == kind::input && origin(k) < 0; }
-  bool is_result_of_call(int k) const {
+  EBB_COLD bool is_result_of_call(int k) const {
     return all_.g.op(k).what == kind::input &&
            argument(k).is == capture_place::kind::opaque;
   }
-  std::string event_text(const graph_text& names, const capture_event& e) const {
+  EBB_COLD std::string event_text(const graph_text& names, const capture_event& e) const {
     const auto list = [&](const vec<int>& numbers) {
       std::string s;
       for (int k : numbers) s += (s.empty() ? "" : ", ") + (k < 0 ? std::string("nothing") : names.name(k));

@@ -21,7 +21,7 @@ class captured_plan {
   /// How many passes over memory take the place of several.
   int groups() const { return plan_.groups(); }
 
-  std::string text() const {
+  EBB_COLD std::string text() const {
     std::string s = "Plan of " + g_.name() + ":\n";
     plan_.each_step([&](int first, int last, const merged_group* group) {
       s += std::string("  ") + (group ? group->kind() : "node by node") + ": ";
@@ -38,7 +38,7 @@ class captured_plan {
     return s;
   }
   /// The graph, with a box around what is one pass.
-  std::string dot() const {
+  EBB_COLD std::string dot() const {
     vec<int> box(g_.key().nodes() + g_.key().leaves(), -1);
     vec<const char*> kinds;
     plan_.each_step([&](int first, int last, const merged_group* group) {
@@ -53,7 +53,7 @@ class captured_plan {
   }
 
  private:
-  std::string name_of(const capture_place& p) const {
+  EBB_COLD std::string name_of(const capture_place& p) const {
     const std::string gradient = "the gradient of " + node_call(g_.vertex_name(p.at), p.at);
     switch (p.is) {
       case capture_place::kind::slot:

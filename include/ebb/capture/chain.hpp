@@ -20,7 +20,7 @@ class chain_builder {
   static constexpr int longest = 64;
 
   /// Takes nodes as long as they are a chain. Returns the number of the first that is none of it.
-  int take(int first, int last) {
+  EBB_ONCE int take(int first, int last) {
     slots_.begin();
     const capture_progress::trial only(at_);
     for (int i = first; i < last; ++i) {
@@ -35,7 +35,7 @@ class chain_builder {
     return fits_ ? last : first;
   }
   /// Takes leaf l, whose gradient is complete now that the node before has run. Returns whether it is a chain.
-  bool take_leaf(int l, int behind) {
+  EBB_ONCE bool take_leaf(int l, int behind) {
     if (!can_finish(l)) return false;
     slots_.begin();
     slot(l, 0).value = argument({capture_place::kind::slot, l, 0}, false);
@@ -45,18 +45,18 @@ class chain_builder {
   const group_interface& interface() const { return interface_; }
   /// How many links it has, sums among them.
   int length() const { return has_type_ ? steps_.size() : 0; }
-  chain_program code() && {
+  EBB_ONCE chain_program code() && {
     chain_writer(p_, values_).write(steps_);
     return std::move(p_);
   }
 
  private:
   slot_table::slot& slot(int at, int output) { return slots_[r_.visit_at(at).first + output]; }
-  int new_value(int argument = -1, bool is_element = false) {
+  EBB_ONCE int new_value(int argument = -1, bool is_element = false) {
     values_.push({argument, is_element});
     return values_.size() - 1;
   }
-  int argument(const capture_place& from, bool is_element) {
+  EBB_ONCE int argument(const capture_place& from, bool is_element) {
     for (int v = 0; v < values_.size(); ++v)
       if (const int a = values_[v].argument; a >= 0 && interface_.arguments[a] == from) {
         fits_ = fits_ && values_[v].is_element == is_element;
@@ -65,13 +65,13 @@ class chain_builder {
     interface_.arguments.push(from);
     return new_value(interface_.arguments.size() - 1, is_element);
   }
-  int value_at(int v, int output, bool is_element) {
+  EBB_ONCE int value_at(int v, int output, bool is_element) {
     slot_table::slot& s = slot(v, output);
     if (s.value < 0 && !s.changed && at_.defined(v, output)) s.value = argument({capture_place::kind::slot, v, output}, is_element);
     fits_ = fits_ && (s.value < 0 || values_[s.value].is_element == is_element);
     return s.value;
   }
-  void give(const capture_place& to, int v) {
+  EBB_ONCE void give(const capture_place& to, int v) {
     chain_value& x = values_[v];
     group_interface::result r{to};
     if (x.argument >= 0) r.shared = x.argument, r.is_argument = true;
@@ -84,14 +84,14 @@ class chain_builder {
   bool agrees(const chainable& link) const {
     return (!has_type_ || p_.type == link.type) && (length_ < 0 || link.length < 0 || length_ == link.length);
   }
-  void put_link(const chainable& link) {
+  EBB_ONCE void put_link(const chainable& link) {
     fits_ = fits_ && agrees(link);
     p_.type = link.type;
     length_ = std::max(length_, link.length);
     has_type_ = true;
   }
 
-  void add_node(int i) {
+  EBB_ONCE void add_node(int i) {
     const node_key& key = r_.node_at(i);
     const visit& v = r_.visit_at(i);
     const detail::backward_piece* const piece = pieces_.find(key.program);
@@ -149,7 +149,7 @@ class chain_builder {
       if (fits_ && !observed && !records_ && slot(l, 0).changed && can_finish(l)) accumulate(l, i);
     });
   }
-  void arrive(const edge_key& e, int v) {
+  EBB_ONCE void arrive(const edge_key& e, int v) {
     if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
     const int o = static_cast<int>(e.output), there = value_at(e.to, o, values_[v].is_element);
     slot_table::slot& s = slot(e.to, o);
@@ -157,14 +157,14 @@ class chain_builder {
     if (there >= 0 && records_) give({capture_place::kind::sum, e.to, o}, s.value);
     if (!std::exchange(s.changed, true)) arrived_.push({e.to, o});
   }
-  int add(int there, int v) {
+  EBB_ONCE int add(int there, int v) {
     fits_ = fits_ && !values_[v].is_element;
     const int r = new_value();
     steps_.push({nullptr, {there, v}, {r}});
     return r;
   }
   /// What can be seen of a gradient once its hooks have run: it is retained, or asked for. False if it cannot be given.
-  bool show(int v, int output, int k, int first, int count) {
+  EBB_ONCE bool show(int v, int output, int k, int first, int count) {
     bool retains = false;
     for (int h = 0; h < count; ++h)
       if (const hook_key& key = r_.hook_at(first + h); static_cast<int>(key.output) == output) retains = retains || key.retains;
@@ -177,7 +177,7 @@ class chain_builder {
     return fits_;
   }
   /// Whether nothing is to be seen of other outputs.
-  bool shows_only(std::uint64_t outputs, int i, const node_key& key) const {
+  EBB_ONCE bool shows_only(std::uint64_t outputs, int i, const node_key& key) const {
     const auto is_there = [&](std::uint32_t o) { return o < 64 && (outputs >> o & 1); };
     for (int h = 0; h < key.hook_count; ++h)
       if (const hook_key& k = r_.hook_at(key.hooks + h); k.retains && !is_there(k.output)) return false;
@@ -185,7 +185,7 @@ class chain_builder {
       if (r_.wishes()[w].to == i && !is_there(r_.wishes()[w].output)) return false;
     return true;
   }
-  int run_hooks(hook_kind kind, int v, int output, int k, int first, int count) {
+  EBB_ONCE int run_hooks(hook_kind kind, int v, int output, int k, int first, int count) {
     for (int h = 0; h < count && fits_; ++h) {
       const hook_key& key = r_.hook_at(first + h);
       if (key.kind != kind || key.retains || static_cast<int>(key.output) != output) continue;
@@ -196,12 +196,12 @@ class chain_builder {
     return k;
   }
   /// Hooks of node i that see several gradients: those that they write, and those that they read.
-  void run_node_hooks(hook_kind kind, int i, vec<int>& written, const vec<int>& read) {
+  EBB_ONCE void run_node_hooks(hook_kind kind, int i, vec<int>& written, const vec<int>& read) {
     const node_key& key = r_.node_at(i);
     for (int h = 0; h < key.hook_count && fits_; ++h)
       if (const hook_key& k = r_.hook_at(key.hooks + h); k.kind == kind) run_hook(*k.program, i, h, written, read);
   }
-  void run_hook(const hook_program& p, int at, int number, vec<int>& written, const vec<int>& read) {
+  EBB_ONCE void run_hook(const hook_program& p, int at, int number, vec<int>& written, const vec<int>& read) {
     vec<int> in;
     for (int i = 0; i < p.values; ++i) in.push(argument({capture_place::kind::bound, at, number, i}, true));
     for (int i = 0; i < p.written + p.read; ++i) {
@@ -218,7 +218,7 @@ class chain_builder {
     }
   }
   /// Whether all that happens at a leaf is links of this chain.
-  bool can_finish(int l) const {
+  EBB_ONCE bool can_finish(int l) const {
     const leaf_key& key = r_.leaf_at(l);
     if (!composer::is_traced(r_, l)) return false;
     for (int h = 0; h < key.hook_count; ++h)
@@ -228,7 +228,7 @@ class chain_builder {
       }
     return true;
   }
-  void accumulate(int l, int behind) {
+  EBB_ONCE void accumulate(int l, int behind) {
     const leaf_key& key = r_.leaf_at(l);
     const capture_place grad{capture_place::kind::leaf_gradient, l};
     const int had = key.has_gradient ? argument(grad, false) : -1;
@@ -248,13 +248,13 @@ class chain_builder {
     slot(l, 0) = {};
   }
   /// A result that may be written over an argument, if that is there.
-  void give_over(const capture_place& to, int v, const capture_place& old) {
+  EBB_ONCE void give_over(const capture_place& to, int v, const capture_place& old) {
     give(to, v);
     for (int a = 0; a < interface_.arguments.size(); ++a)
       if (interface_.arguments[a] == old) interface_.results.back().over = a;
   }
   /// Hook number h of a leaf, an update of its value, or of its gradient, which is -1 then if it is cleared.
-  void update(int l, int h, const hook_program& p, int& parameter, int& gradient) {
+  EBB_ONCE void update(int l, int h, const hook_program& p, int& parameter, int& gradient) {
     fits_ = fits_ && !values_[gradient].is_element;
     vec<int> in(p.chain.arguments, -1), out;
     for (int i = 0; i < p.values; ++i) in[p.first_value + i] = argument({capture_place::kind::bound, l, h, i}, true);

@@ -45,7 +45,7 @@ class chain_writer {
  public:
   chain_writer(chain_program& p, vec<chain_value>& values) : p_(p), values_(values), stored_(values.size(), 0) {}
 
-  void write(const vec<chain_call>& steps) {
+  EBB_ONCE void write(const vec<chain_call>& steps) {
     for (const chain_call& s : steps)
       for (int v : s.in) ++values_[v].uses;
     for (const chain_call& s : steps) {
@@ -67,25 +67,25 @@ class chain_writer {
                          chain_word::of(w::add_store, n::add_store), chain_word::of(w::end, n::end)};
     return all[which];
   }
-  void word(const chain_word& w) {
+  EBB_ONCE void word(const chain_word& w) {
     p_.code.push(w);
     p_.place_of.push(-1);
   }
   void word(builtin which) { word(p_.type == dtype::f64 ? word_of<double>(which) : word_of<float>(which)); }
   /// The next place of the last link.
-  void place_word(int number) {
+  EBB_ONCE void place_word(int number) {
     if (p_.place_of.back() >= 0) word(chain_word());
     const int at = p_.place_of.size() - 1;
     p_.place_of[at] = number;
     if (int& first = p_.places[number].word; first < 0) first = at;
   }
 
-  int new_place(place_kind is, int number, chain_use use) {
+  EBB_ONCE int new_place(place_kind is, int number, chain_use use) {
     p_.places.push({is, number, use});
     return p_.places.size() - 1;
   }
   /// Where a value is, or will be, in memory.
-  int memory_of(int v) {
+  EBB_ONCE int memory_of(int v) {
     chain_value& x = values_[v];
     if (x.place >= 0) return x.place;
     if (x.argument >= 0)
@@ -96,26 +96,26 @@ class chain_writer {
     return x.place = free_.pop();
   }
   /// v, which is in registers, is in memory too.
-  void keep(int v) {
+  EBB_ONCE void keep(int v) {
     const chain_value& x = values_[v];
     if (x.argument >= 0 || x.result >= 0 || std::exchange(stored_[v], 1)) return;
     word(store);
     place_word(memory_of(v));
   }
   /// Registers are about to be overwritten by a step that reads `read`: what somebody else reads later is kept.
-  void give_up_registers(const vec<int>& read = {}) {
+  EBB_ONCE void give_up_registers(const vec<int>& read = {}) {
     if (current_ < 0) return;
     int uses = values_[current_].uses;
     for (int v : read) uses -= v == current_;
     if (uses > 0) keep(current_);
   }
-  void used(int v) {
+  EBB_ONCE void used(int v) {
     chain_value& x = values_[v];
     if (--x.uses == 0 && x.place >= 0 && p_.places[x.place].is == place_kind::block)
       free_.push(x.place);
   }
   /// v has just come into registers.
-  void made(int v) {
+  EBB_ONCE void made(int v) {
     current_ = v;
     chain_value& x = values_[v];
     if (x.result < 0) return;
@@ -123,14 +123,14 @@ class chain_writer {
     place_word(memory_of(v));
   }
 
-  void bring(int v) {
+  EBB_ONCE void bring(int v) {
     if (v == current_) return;
     give_up_registers();
     word(load);
     place_word(memory_of(v));
     current_ = v;
   }
-  void emit_link(const chain_call& s) {
+  EBB_ONCE void emit_link(const chain_call& s) {
     const int primary = s.link->primary;
     if (primary >= 0) bring(s.in[primary]);
     for (int a = 0; a < s.in.size(); ++a)
@@ -146,7 +146,7 @@ class chain_writer {
     for (int v : s.in) used(v);
     made(s.out[0]);
   }
-  void emit_add(const chain_call& s) {
+  EBB_ONCE void emit_add(const chain_call& s) {
     const int there = s.in[0], v = s.in[1];
     const bool swapped = there == current_ && v != there;
     bring(swapped ? there : v);

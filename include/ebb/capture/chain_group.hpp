@@ -10,7 +10,7 @@ namespace ebb::inline EBB_ABI {
 class chain_group : public merged_group {
  public:
   /// `pays_from`: how many bytes an array must have, or the nodes run one by one.
-  chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b, std::size_t pays_from = 0)
+  EBB_ONCE chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b, std::size_t pays_from = 0)
       : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()), pays_from_(pays_from) {
     size_ = size_of(p_.type);
     const int words = p_.place_of.size();
@@ -56,7 +56,7 @@ class chain_group : public merged_group {
     int number, word, over;
   };
 
-  bool run_program(backward_pass& pass, group_scratch& s) override {
+  EBB_ONCE bool run_program(backward_pass& pass, group_scratch& s) override {
     walk& w = pass.vertices();
     std::size_t bytes = 0;
     chain_word* const code = p_.code.data();
@@ -82,7 +82,7 @@ class chain_group : public merged_group {
     return true;
   }
   /// The code, which knows then where its arguments stand. False if lengths do not agree.
-  [[gnu::noinline]] bool read_arguments(walk& w, group_scratch& s, std::size_t& bytes) {
+  EBB_ONCE_APART bool read_arguments(walk& w, group_scratch& s, std::size_t& bytes) {
     const bool finds = finds_arrays();
     if (!finds && !find_arguments(w, s)) return false;
     const auto stands = [&](const reading& a) { return finds ? group_source(&array_at(w, a.from)) : s.from[a.number]; };

@@ -19,14 +19,14 @@ inline difference against(int alike, const std::string& what, const std::string&
 inline difference switched(int alike, const char* what, bool now) { return against(alike, what, now ? "on" : "off", now ? "off" : "on"); }
 
 /// Numbers of NodeCalls.
-inline std::string list_of(const vec<edge_key>& endpoints) {
+EBB_COLD std::string list_of(const vec<edge_key>& endpoints) {
   std::string s = "[";
   for (const edge_key& e : endpoints) s += (s.size() > 1 ? ", " : "") + (e.to < 0 ? std::string("nobody") : std::to_string(e.to + 1));
   return s + "]";
 }
 
 /// Of what is known before the first node: options, roots, what is asked for.
-inline difference difference_at_roots(const recording& a, const recording& b) {
+EBB_COLD difference difference_at_roots(const recording& a, const recording& b) {
   const pass_key &now = a.options(), &was = b.options();
   const capture_options &x = now.options, &y = was.options;
   const auto policy = [](policy_choice p) { return std::string(p.number() < 0 ? "of each region" : p.name()); };
@@ -45,7 +45,7 @@ inline difference difference_at_roots(const recording& a, const recording& b) {
   return against(7, "asked for are NodeCalls", list_of(a.wishes()), list_of(b.wishes()));
 }
 
-inline difference difference_of(const node_program& now, const node_program& was) {
+EBB_COLD difference difference_of(const node_program& now, const node_program& was) {
   const std::string name = now.name;
   if (name != was.name) return against(0, "program", name, was.name);
   const auto count = [&](const char* what, int x, int y) { return against(0, name + ": " + what, std::to_string(x), std::to_string(y)); };
@@ -58,13 +58,13 @@ inline difference difference_of(const node_program& now, const node_program& was
   return against(0, "program", name, "another " + name);
 }
 
-inline std::string text_of(const hook_key& h) {
+EBB_COLD std::string text_of(const hook_key& h) {
   const std::string how = h.retains ? "retained gradient" : h.is_opaque ? "opaque " : "traced ";
   return (h.retains ? how : how + text_of(h.kind)) + (h.output ? " of output " + std::to_string(h.output) : "");
 }
 
 /// What differs at this place of the order, place 0 the roots and the options.
-inline difference difference_at(const recording& a, const recording& b, int place) {
+EBB_COLD difference difference_at(const recording& a, const recording& b, int place) {
   if (place == 0) return difference_at_roots(a, b);
   const int i = place - 1;
   if (i >= b.nodes() + b.leaves() || a.is_leaf(i) != b.is_leaf(i)) return {"nothing was there", 0};
@@ -109,7 +109,7 @@ inline difference difference_at(const recording& a, const recording& b, int plac
 }
 
 /// In PyTorch's words, then what differed from the captured backward that begins most alike; of several, from the one that ran last.
-inline std::string reason_for(const recording& now, const capture_cache& cache, const walk& w) {
+EBB_COLD std::string reason_for(const recording& now, const capture_cache& cache, const walk& w) {
   const int places = now.nodes() + now.leaves();
   int best = -1;
   difference least;
@@ -138,7 +138,7 @@ inline std::string reason_for(const recording& now, const capture_cache& cache, 
 
 /// Of a pass that has walked its graph.
 /// Throws: error if something in it is opaque, named as in a captured graph.
-inline void require_one_graph(backward_pass& pass) {
+EBB_COLD void require_one_graph(backward_pass& pass) {
   walk& w = pass.vertices();
   vec<int> number(w.size(), -1), leaves;
   for (int n = 0; int i : w.order()) number[i] = n++;

@@ -17,13 +17,13 @@ class graph_group final : public merged_group {
 
   const char* kind() const override { return "one graph, block by block"; }
 
-  static int products(const graph& g) {
+  EBB_ONCE static int products(const graph& g) {
     int n = 0;
     for (int k = 0; k < g.size(); ++k) n += g.op(k).what == kind::contract;
     return n;
   }
   /// Whether all of it can run this way, and nothing of it can fail.
-  static bool fits(const graph& g) {
+  EBB_ONCE static bool fits(const graph& g) {
     for (int k = 0; k < g.size(); ++k) {
       const op_info& op = g.op(k);
       if (op.what == kind::solve || op.what == kind::gather || op.what == kind::scatter) return false;
@@ -33,7 +33,7 @@ class graph_group final : public merged_group {
   }
 
  private:
-  graph_group(const recording& r, const capture_progress& at, int first, int last, const composer& c, const distinct_results& d)
+  EBB_ONCE graph_group(const recording& r, const capture_progress& at, int first, int last, const composer& c, const distinct_results& d)
       : merged_group(r, at, first, last, interface_of(c, d)), program_(d.g), pointers_(interface_.arguments.size() + 1, nullptr) {
     const plan& p = program_.steps();
     const detail::memory_uses uses(p, size_of(p), program_.program().out.size(), program_.program().inputs);
@@ -47,7 +47,7 @@ class graph_group final : public merged_group {
     const symbols& s = program_.program().syms;
     values_ = vec<std::size_t>(s.count() + 1, 0);
   }
-  static group_interface interface_of(const composer& c, const distinct_results& d) {
+  EBB_ONCE static group_interface interface_of(const composer& c, const distinct_results& d) {
     group_interface all{c.arguments, {}, {}, {}};
     vec<int> first(d.g.out.size(), -1);  // the result that has the array of each output
     for (int i = 0; i < c.results.size(); ++i) {
@@ -66,7 +66,7 @@ class graph_group final : public merged_group {
   /// From how many bytes of an argument on a product is dear enough.
   static constexpr std::size_t pays_from = std::size_t{32} << 10;
 
-  bool run_program(backward_pass& pass, group_scratch& s) override {
+  EBB_ONCE bool run_program(backward_pass& pass, group_scratch& s) override {
     if (!find_arguments(pass.vertices(), s)) return false;
     const graph& g = program_.program();
     if (std::none_of(s.from.begin(), s.from.end(), [](const group_source& x) { return x.bytes() >= pays_from; })) return false;

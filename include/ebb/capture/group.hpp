@@ -46,7 +46,7 @@ struct group_scratch {
     return s;
   }
   /// Nothing of a group outlives it.
-  [[gnu::noinline]] void forget() {
+  EBB_ONCE_APART void forget() {
     for (storage& x : held) x = {};
     for (storage& x : results) x = {};
     held.shrink(0);
@@ -56,7 +56,7 @@ struct group_scratch {
 
 class merged_group {
  public:
-  merged_group(const recording& r, const capture_progress& at, int first, int last, group_interface interface)
+  EBB_ONCE merged_group(const recording& r, const capture_progress& at, int first, int last, group_interface interface)
       : r_(r), first_(first), last_(last), interface_(std::move(interface)) {
     for (const group_interface::result& x : interface_.results) {
       if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push(x.to.at);
@@ -99,7 +99,7 @@ class merged_group {
   virtual const char* kind() const = 0;
 
   /// False if it is not the time for it: nothing has been done then.
-  bool run(backward_pass& pass) {
+  EBB_ONCE bool run(backward_pass& pass) {
     walk& w = pass.vertices();
     for (const expectation& e : expected_)
       if (w.gradients_of(w.at(e.at))[e.output].defined != e.defined) return false;
@@ -133,14 +133,14 @@ class merged_group {
   /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
   virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
   /// Results go where the engine would have put them.
-  inline virtual void publish(backward_pass& pass, group_scratch& s);  // said here too, or each file that includes it gets the class
-  virtual void complete(backward_pass& pass) {
+  EBB_ONCE virtual void publish(backward_pass& pass, group_scratch& s);  // said here too, or each file that includes it gets the class
+  EBB_ONCE virtual void complete(backward_pass& pass) {
     walk& w = pass.vertices();
     for (int v : arrivals_)
       if (visit& to = w.at(v); to.waiting == 0) pass.run_leaf(to);
   }
 
-  static bool is_retained(vertex& v, int output) {
+  EBB_ONCE static bool is_retained(vertex& v, int output) {
     const exclusive alone(v);
     return v.hooks->retained[static_cast<std::size_t>(output)].value.defined;
   }
@@ -161,7 +161,7 @@ class merged_group {
   /// Whether each argument is where its source says, and nothing else is to be looked at.
   EBB_INLINE bool finds_arrays() const { return are_arrays_ && is_single_threaded(); }
   /// Otherwise they are in s.from. False if an update is not ready.
-  [[gnu::noinline]] bool find_arguments(walk& w, group_scratch& s) const {
+  EBB_ONCE_APART bool find_arguments(walk& w, group_scratch& s) const {
     const int count = sources_.size();
     const bool alone = is_single_threaded();
     if (!alone) s.held.reserve(count);  // their addresses are kept: other threads may release nodes
@@ -199,7 +199,7 @@ class merged_group {
   EBB_INLINE bool fits_over(backward_pass& pass, const group_scratch& s, int result, const storage& old, std::size_t bytes) const {
     return old.bytes() == bytes && (old.use_count() == 1 || is_free(pass, s, interface_.results[result], old));
   }
-  [[gnu::noinline]] storage result_array(backward_pass& pass, const group_scratch& s, int result, std::size_t bytes) const {
+  EBB_ONCE_APART storage result_array(backward_pass& pass, const group_scratch& s, int result, std::size_t bytes) const {
     if (const int over = interface_.results[result].over; over >= 0)
       if (const storage& old = argument(pass.vertices(), s, over); fits_over(pass, s, result, old, bytes)) return old;
     return storage(bytes);
@@ -220,7 +220,7 @@ class merged_group {
     group_scratch& s;
   };
 
-  void add_source(const capture_place& p) {
+  EBB_ONCE void add_source(const capture_place& p) {
     const leaf any;
     const auto behind = [&](const storage& x) {
       return static_cast<int>(reinterpret_cast<const char*>(&x) - reinterpret_cast<const char*>(static_cast<const vertex*>(&any)));
@@ -242,7 +242,7 @@ class merged_group {
   }
 
   /// Whether nobody else has the array when it is time to write. Nodes that have run before a leaf's value is updated no longer keep it.
-  [[gnu::noinline]] bool is_free(backward_pass& pass, const group_scratch& s, const group_interface::result& x, const storage& old) const {
+  EBB_ONCE_APART bool is_free(backward_pass& pass, const group_scratch& s, const group_interface::result& x, const storage& old) const {
     auto others = static_cast<std::ptrdiff_t>(old.use_count()) - 1;
     if (others == 0 || x.to.is != capture_place::kind::leaf_value || pass.options().retain_graph) return others == 0;
     const auto is_old = [&](const storage& one) { return one.data() == old.data(); };
@@ -257,7 +257,7 @@ class merged_group {
     }
     return others == std::count_if(s.held.begin(), s.held.end(), is_old);
   }
-  static hook* hook_of(const vertex& v, int number) {
+  EBB_ONCE static hook* hook_of(const vertex& v, int number) {
     for (const hook_list::entry& e : v.hooks->entries)
       if (e.call && number-- == 0) return e.call.get();
     return nullptr;
@@ -276,14 +276,14 @@ class merged_group {
     }
 
    private:
-    [[gnu::noinline]] void lock(const merged_group& g, walk& w) {
+    EBB_ONCE_APART void lock(const merged_group& g, walk& w) {
       locked_.shrink(0);
       for (int l : g.leaves_) locked_.push(&leaf_at(w, l));
       for (int i = 1; i < locked_.size(); ++i)  // few
         for (int j = i; j > 0 && locked_[j] < locked_[j - 1]; --j) std::swap(locked_[j], locked_[j - 1]);
       for (leaf* l : locked_) exclusive::lock(*l);
     }
-    [[gnu::noinline]] void unlock() {
+    EBB_ONCE_APART void unlock() {
       for (leaf* l : locked_) exclusive::unlock(*l);
       locked_.shrink(0);
     }
@@ -310,7 +310,7 @@ class merged_group {
   vec<std::pair<int, int>> retained_;  // vertices and outputs
 };
 
-inline void merged_group::publish(backward_pass& pass, group_scratch& s) {
+EBB_ONCE void merged_group::publish(backward_pass& pass, group_scratch& s) {
   walk& w = pass.vertices();
   vec<storage>& out = s.results;
   gradient* const slots = w.gradients();

@@ -21,7 +21,7 @@ namespace ebb::inline EBB_ABI {
 
 class backward_plan {
  public:
-  explicit backward_plan(const recording& r, bool merges = true) : r_(r) {
+  EBB_ONCE explicit backward_plan(const recording& r, bool merges = true) : r_(r) {
     piece_table pieces(r.options());
     capture_progress at(r);
     stretch ahead(r, pieces);
@@ -34,7 +34,7 @@ class backward_plan {
     }
   }
 
-  void run(backward_pass& pass) {
+  EBB_ONCE void run(backward_pass& pass) {
     const tape_state& t = this_tape();
     const std::uint64_t changes = t.hook_changes;  // from then on a group may know less than its nodes
     pass.start();
@@ -59,7 +59,7 @@ class backward_plan {
     }
   }
   /// How many groups there are.
-  int groups() const {
+  EBB_ONCE int groups() const {
     int n = 0;
     each_step([&](int, int, const merged_group* g) { n += g != nullptr; });
     return n;
@@ -77,12 +77,12 @@ class backward_plan {
     vec<completion> leaves = {};  // that its last node completes, in order, if one of them has a group
   };
 
-  void add_single(int i) {
+  EBB_ONCE void add_single(int i) {
     if (!steps_.empty() && !steps_.back().group && steps_.back().leaves.empty() && steps_.back().last == i) ++steps_.back().last;
     else steps_.push({i, i + 1, nullptr});
   }
   /// Node i, which runs by itself, has run.
-  void add_leaves(int i, capture_progress& at, piece_table& pieces) {
+  EBB_ONCE void add_leaves(int i, capture_progress& at, piece_table& pieces) {
     if (!r_.visit_at(i).needed || r_.options().graph) return;
     vec<completion> leaves;
     bool is_group = false;
@@ -101,7 +101,7 @@ class backward_plan {
     stretch(const recording& r, piece_table& pieces) : r_(r), pieces_(pieces), at_(r) {}
 
     /// The first node behind i that cannot be in one group with it, or one that is too far away; i if it can be in none.
-    int end_from(int i) {
+    EBB_ONCE int end_from(int i) {
       while (end_ < i) run(end_++);
       if (end_ == i) is_closed_ = false;
       for (const int limit = std::min(r_.nodes(), i + 2 * chain_builder::longest); end_ < limit && !is_closed_;) {
@@ -123,7 +123,7 @@ class backward_plan {
   };
 
   /// Makes a group of nodes from `first` on. Returns the first that is not in it.
-  int merge(int first, int end, capture_progress& at, piece_table& pieces) {
+  EBB_ONCE int merge(int first, int end, capture_progress& at, piece_table& pieces) {
     chain_builder all(r_, at, pieces);
     const int last = all.take(first, end);
     if (last == end) return add_chain(all, at, first, end);
@@ -133,7 +133,7 @@ class backward_plan {
   }
   /// A node that is no chain runs its compiled kernels, which blocks do not beat; but not where they would compute a product that nobody
   /// wants.
-  int add_graph(capture_progress& at, int node, piece_table& pieces) {
+  EBB_ONCE int add_graph(capture_progress& at, int node, piece_table& pieces) {
     if (r_.options().graph || !composer::is_mergeable(r_, node, pieces)) return node;
     const graph& whole = pieces.find(r_.node_at(node).program)->g;
     if (graph_group::products(whole) == 0 || !graph_group::fits(whole)) return node;
@@ -143,7 +143,7 @@ class backward_plan {
     steps_.push({node, node + 1, make_owned<graph_group>(r_, at, node, node + 1, c)});
     return node + 1;
   }
-  int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
+  EBB_ONCE int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
     if (b.length() >= 2 && !r_.options().graph) steps_.push({first, last, make_owned<chain_group>(r_, at, first, last, b)});
     else if (b.length() >= 2) steps_.push({first, last, make_owned<recorded_group>(r_, at, first, last, b)});
     else

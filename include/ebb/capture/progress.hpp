@@ -19,7 +19,7 @@ struct backward_piece {
   vec<std::uint64_t> depends;    // of each result on those
 };
 
-inline backward_piece piece_of(const segment_graphs& s) {
+EBB_ONCE backward_piece piece_of(const segment_graphs& s) {
   backward_piece p{used_arguments(s.backward.thaw()).g, {}, {}, {}};
   for (int number : s.read)
     if (number < s.arguments + s.saves) p.kept.push(number);
@@ -41,7 +41,7 @@ class slot_table {
 
   explicit slot_table(int slots) : slots_(slots, entry{}) {}
   void begin() { ++now_; }
-  slot& operator[](int number) {
+  EBB_ONCE slot& operator[](int number) {
     entry& e = slots_[number];
     if (e.begun != now_) e = {now_, {}};
     return e.of;
@@ -59,7 +59,7 @@ class slot_table {
 /// Which gradients are defined, and what every vertex still waits for, as a backward goes on. An opaque function is taken to give all.
 class capture_progress {
  public:
-  explicit capture_progress(const recording& r) : r_(&r), slots_(r.slots()) {
+  EBB_ONCE explicit capture_progress(const recording& r) : r_(&r), slots_(r.slots()) {
     for (int i = 0; i < r.nodes() + r.leaves(); ++i) waiting_.push(r.visit_at(i).waiting);
     defined_ = vec<int>(r.slots(), 0);
     for (const edge_key& k : r.roots())
@@ -74,7 +74,7 @@ class capture_progress {
     explicit trial(capture_progress& p) : p_(p), was_certain_(p.is_certain_) { p_.is_trial_ = true; }
     trial(const trial&) = delete;
     trial& operator=(const trial&) = delete;
-    ~trial() {
+    EBB_ONCE ~trial() {
       while (!p_.undo_.empty()) {
         const step_back b = p_.undo_.pop();
         (b.slot >= 0 ? p_.defined_[b.slot] : p_.waiting_[~b.slot]) = b.was;
@@ -104,7 +104,7 @@ class capture_progress {
   }
 
   /// Node i has run.
-  void run(int i, const detail::backward_piece* piece) {
+  EBB_ONCE void run(int i, const detail::backward_piece* piece) {
     const std::uint64_t arrived = piece ? seeds_of(i, *piece) : ~std::uint64_t{0};
     for (int o = 0; o < r_->visit_at(i).outputs; ++o) set(i, o, false);
     if (!r_->visit_at(i).needed) return;
@@ -118,13 +118,13 @@ class capture_progress {
     }
   }
   /// Whether hooks of a node leave gradients defined.
-  bool has_traced_hooks(int i) const {
+  EBB_ONCE bool has_traced_hooks(int i) const {
     const node_key& k = r_->node_at(i);
     for (int h = 0; h < k.hook_count; ++h)
       if (const hook_key& hook = r_->hook_at(k.hooks + h); !hook.program && !hook.retains) return false;
     return true;
   }
-  std::uint64_t seeds_of(int i, const detail::backward_piece& piece) const {
+  EBB_ONCE std::uint64_t seeds_of(int i, const detail::backward_piece& piece) const {
     std::uint64_t arrived = 0;
     for (int s = 0; s < piece.seeds.size(); ++s)
       if (piece.seeds[s] >= 0 && defined(i, piece.seeds[s])) arrived |= std::uint64_t{1} << (s < 63 ? s : 63);
@@ -136,7 +136,7 @@ class capture_progress {
   struct step_back {
     int slot = 0, was = 0;
   };
-  void set(int at, int output, bool is_defined) {
+  EBB_ONCE void set(int at, int output, bool is_defined) {
     const int slot = r_->visit_at(at).first + output;
     if (is_trial_) undo_.push({slot, defined_[slot]});
     defined_[slot] = is_defined;
@@ -155,7 +155,7 @@ class piece_table {
   explicit piece_table(const pass_key& k) : policy_(k.options.backward_policy), context_(k.context) {}
 
   /// Null for what is no segment, runs under another policy than its own, or follows the autocast context to another program.
-  const detail::backward_piece* find(const node_program* p) {
+  EBB_ONCE const detail::backward_piece* find(const node_program* p) {
     if (!p->graphs || is_replaced(*p, policy_)) return nullptr;
     if (p->graphs->follows && p->graphs->follows->wrong_in[context_] >= 0) return nullptr;
     for (const entry& e : pieces_)

@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI {
 
 class recorded_group final : public chain_group {
  public:
-  recorded_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b)
+  EBB_ONCE recorded_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b)
       : chain_group(r, at, first, last, b, dear) {
     completes_ = true;
     for (int i = first; i < last; ++i) {
@@ -30,7 +30,7 @@ class recorded_group final : public chain_group {
 
   static constexpr std::size_t dear = std::size_t{16} << 10;
 
-  void publish(backward_pass& pass, group_scratch& s) override {
+  EBB_ONCE void publish(backward_pass& pass, group_scratch& s) override {
     computed_gradients c{objects<gradient>(static_cast<std::size_t>(edges_)), {}};  // edges that get nothing stay undefined
     for (int r = 0; r < s.results.size(); ++r) {
       const capture_place& to = interface_.results[r].to;

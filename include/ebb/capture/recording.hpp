@@ -62,7 +62,7 @@ struct pass_key {
 
   bool operator==(const pass_key&) const = default;
 };
-inline pass_key key_of(const backward_pass& pass) {
+EBB_ONCE pass_key key_of(const backward_pass& pass) {
   const pass_options& o = pass.options();
   return {static_cast<const capturing_engine*>(o.engine)->options, o.graph, current_context(), o.accumulates, o.restricted};
 }
@@ -79,7 +79,7 @@ EBB_INLINE bool has_gradient(const leaf& l) {
 EBB_INLINE bool is_packed(const node& n) { return n.packed.load(std::memory_order_relaxed) != nullptr; }
 
 /// What a hook is in this autocast context: null if it runs by itself.
-inline const hook_program* program_in(int context, const hook& h) {
+EBB_ONCE const hook_program* program_in(int context, const hook& h) {
   const hook_program* const p = h.traced();
   return p && context && p->asks ? nullptr : p;
 }
@@ -98,7 +98,7 @@ EBB_INLINE bool each_hook(const vertex& v, auto&& f) {
 class recording {
  public:
   /// Of a pass that has walked its graph.
-  explicit recording(backward_pass& pass) : key_(key_of(pass)) {
+  EBB_ONCE explicit recording(backward_pass& pass) : key_(key_of(pass)) {
     walk& w = pass.vertices();
     vec<int> number(w.size(), -1);  // of each visit, here
     const auto take = [&](int visited) {
@@ -152,14 +152,14 @@ class recording {
   const pass_key& options() const { return key_; }
 
   /// How many bytes of the key a vertex is: what PyTorch's log calls key size.
-  std::size_t key_size(int number) const {
+  EBB_ONCE std::size_t key_size(int number) const {
     if (is_leaf(number)) return sizeof(leaf_key) + static_cast<std::size_t>(leaf_at(number).hook_count) * sizeof(hook_key);
     const node_key& k = node_at(number);
     return sizeof(node_key) + k.program->edges * sizeof(edge_key) + static_cast<std::size_t>(k.hook_count) * sizeof(hook_key);
   }
 
   /// Whether the pass, which has roots and wishes, would do this: then it has the vertices, in this numbering, and need not walk.
-  [[gnu::noinline]] bool match(backward_pass& pass) const {
+  EBB_ONCE_APART bool match(backward_pass& pass) const {
     walk& w = pass.vertices();
     if (!(key_of(pass) == key_) || w.roots().size() != roots_.size() || w.wishes().size() != wishes_.size()) return false;
     visit* const v = w.adopt(known_);
@@ -169,7 +169,7 @@ class recording {
   }
 
  private:
-  void take_node(walk& w, int i) {
+  EBB_ONCE void take_node(walk& w, int i) {
     const node& n = w.node_at(i);
     const node_program& p = *n.program;
     node_key k{&p, hooks_.size(), 0, p.edges, n.outputs, detail::is_packed(n), p.saved > 0 || p.release, p.assumed != nullptr};
@@ -177,12 +177,12 @@ class recording {
     k.is_plain = k.hook_count == 0 && !k.is_packed && !k.assumes;
     nodes_.push(k);
   }
-  void take_leaf(const leaf& l, int number) {
+  EBB_ONCE void take_leaf(const leaf& l, int number) {
     leaf_key k{l.type, hooks_.size(), 0, detail::has_gradient(l)};
     k.hook_count = take_hooks(l);
     leaves_[number] = k;
   }
-  int take_hooks(const vertex& v) {
+  EBB_ONCE int take_hooks(const vertex& v) {
     const int before = hooks_.size();
     detail::each_hook(v, [&](hook_kind kind, std::uint32_t output, const hook* h) {
       if (h) hooks_.push({kind, false, h->is_opaque(), output, detail::program_in(key_.context, *h)});
@@ -191,7 +191,7 @@ class recording {
     });
     return hooks_.size() - before;
   }
-  static edge_key edge_to(const walk& w, int visited, std::uint32_t output, const vec<int>& number, vec<char>& met) {
+  EBB_ONCE static edge_key edge_to(const walk& w, int visited, std::uint32_t output, const vec<int>& number, vec<char>& met) {
     const int i = visited;
     return {number[i], static_cast<std::uint16_t>(output), !std::exchange(met[i], 1), w.at(visited).at->is_leaf};
   }
@@ -230,7 +230,7 @@ class recording {
     if (k.is_plain && !n.hooks && !detail::is_packed(n)) [[likely]] return true;
     return agrees_in_all(n, k);  // what had hooks may have none left
   }
-  [[gnu::noinline]] bool agrees_in_all(const node& n, const node_key& k) const {
+  EBB_ONCE_APART bool agrees_in_all(const node& n, const node_key& k) const {
     if (detail::is_packed(n) != k.is_packed) return false;
     if (k.assumes && k.program->assumed->wrong_in[key_.context] >= 0) return false;
     return have_hooks(n, k.hooks, k.hook_count);
@@ -239,7 +239,7 @@ class recording {
     if (detail::has_gradient(l) != k.has_gradient || l.type != k.type) return false;
     return l.hooks ? have_hooks(l, k.hooks, k.hook_count) : k.hook_count == 0;
   }
-  [[gnu::noinline]] bool have_hooks(const vertex& v, int first, int count) const {
+  EBB_ONCE_APART bool have_hooks(const vertex& v, int first, int count) const {
     const hook_key *k = hooks_.data() + first, *const end = k + count;
     const bool all = detail::each_hook(v, [&](hook_kind kind, std::uint32_t output, const hook* h) EBB_LAMBDA {
       if (k == end || k->kind != kind || k->output != output || k->retains == (h != nullptr)) return false;
@@ -268,7 +268,7 @@ class recording {
     }
     return true;
   }
-  [[gnu::noinline]] bool find_wishes(walk& w, const visit* v) const {
+  EBB_ONCE_APART bool find_wishes(walk& w, const visit* v) const {
     for (int i = 0; i < wishes_.size(); ++i) {
       endpoint& e = w.wishes()[i];
       const edge_key& k = wishes_[i];

@@ -24,7 +24,7 @@ namespace ebb::inline EBB_ABI {
 namespace detail {
 
 /// Whether some node's backward assumes another autocast context: it is reported, and none is captured.
-inline bool is_out_of_context(backward_pass& pass) {
+EBB_ONCE bool is_out_of_context(backward_pass& pass) {
   const int context = current_context();
   walk& w = pass.vertices();
   return std::any_of(w.order().begin(), w.order().end(), [&](int i) {
@@ -33,7 +33,7 @@ inline bool is_out_of_context(backward_pass& pass) {
   });
 }
 /// Sequence numbers of several threads may be equal.
-inline bool has_one_order(backward_pass& pass) {
+EBB_ONCE bool has_one_order(backward_pass& pass) {
   walk& w = pass.vertices();
   for (int i = 1; i < w.order().size(); ++i)
     if (w.node_at(w.order()[i]).sequence == w.node_at(w.order()[i - 1]).sequence) return false;
@@ -47,7 +47,7 @@ inline bool is_heard(const capturing_engine& e) { return e.tells_reasons && logs
 inline constinit std::atomic<std::uint64_t> captured_so_far = 0;
 
 /// A graph that has just been captured is shown to who wants to see it. Returns whether it is to be merged.
-[[gnu::noinline]] inline bool show(const capturing_engine& e, const recording& key, backward_pass& pass) {
+EBB_ONCE_APART bool show(const capturing_engine& e, const recording& key, backward_pass& pass) {
   counting().captures.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t number = captured_so_far.fetch_add(1, std::memory_order_relaxed);
   const bool is_logged = logs(log_topic::compiled_autograd) || logs(log_topic::aot) || logs(log_topic::plan);
@@ -61,7 +61,7 @@ inline constinit std::atomic<std::uint64_t> captured_so_far = 0;
 }
 
 /// The cache has it then.
-[[gnu::noinline]] inline captured* capture(const capturing_engine& e, backward_pass& pass, std::uint32_t hash) {
+EBB_ONCE_APART captured* capture(const capturing_engine& e, backward_pass& pass, std::uint32_t hash) {
   pass.explore();
   if (e.options.fullgraph) require_one_graph(pass);
   if (is_out_of_context(pass) || !has_one_order(pass)) return nullptr;
@@ -83,7 +83,7 @@ inline constinit std::atomic<std::uint64_t> captured_so_far = 0;
 }
 
 /// Where NaN is looked for, the pass runs node by node.
-[[gnu::noinline]] inline counted<captured_backward> capture_nothing(const capturing_engine& e, backward_pass& pass) {
+EBB_ONCE_APART counted<captured_backward> capture_nothing(const capturing_engine& e, backward_pass& pass) {
   if (e.options.fullgraph) {
     pass.explore();
     require_one_graph(pass);
@@ -92,7 +92,7 @@ inline constinit std::atomic<std::uint64_t> captured_so_far = 0;
 }
 
 /// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on. Null if none have.
-[[gnu::noinline]] inline counted<captured> capture_again(const capturing_engine& e, captured& c, backward_pass& pass, std::uint32_t hash) {
+EBB_ONCE_APART counted<captured> capture_again(const capturing_engine& e, captured& c, backward_pass& pass, std::uint32_t hash) {
   const vec<int> changed = c.note_sizes(pass.vertices());
   if (changed.empty()) return {};
   counting().new_shape_misses.fetch_add(1, std::memory_order_relaxed);
@@ -113,7 +113,7 @@ inline constinit std::atomic<std::uint64_t> captured_so_far = 0;
 }
 
 /// Captures what is not known, or what is known with other sizes, where those are part of the key.
-[[gnu::noinline]] inline counted<captured_backward> capture_if_needed(const capturing_engine& e, captured* known, backward_pass& pass,
+EBB_ONCE_APART counted<captured_backward> capture_if_needed(const capturing_engine& e, captured* known, backward_pass& pass,
                                                                       std::uint32_t hash) {
   bool is_known = known != nullptr;
   if (!known) known = capture(e, pass, hash);
@@ -131,7 +131,7 @@ inline constinit std::atomic<std::uint64_t> captured_so_far = 0;
   return found;
 }
 
-inline counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
+EBB_ONCE counted<captured_backward> find_captured(const backward_engine& engine, backward_pass& pass) {
   const capturing_engine& e = static_cast<const capturing_engine&>(engine);
   pass.choose(e.options.backward_policy);
   if (pass.looks_for_nan()) return capture_nothing(e, pass);
@@ -149,7 +149,7 @@ inline capturing_engine capturing(const capture_options& o) { return {{find_capt
 
 }  // namespace detail
 
-inline engine_setting& engine_setting::operator=(bool captures) {
+EBB_ONCE engine_setting& engine_setting::operator=(bool captures) {
   engine_.store(captures ? &detail::default_capturing : nullptr, std::memory_order_release);
   return *this;
 }
@@ -188,7 +188,7 @@ inline void set_cache_limit(std::size_t limit) { this_cache().set_limit(limit); 
 inline std::size_t cache_size() { return this_cache().size(); }
 
 /// As in a process that has just begun: off, nothing captured, as much of it kept as ever, counters at zero.
-inline void reset() {
+EBB_ONCE void reset() {
   config().compiled_autograd = false;
   clear_cache();
   set_cache_limit(capture_cache::default_limit);

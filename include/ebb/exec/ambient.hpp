@@ -62,7 +62,7 @@ struct written_context {
   int number = 0;
   bool shares = false;
 
-  std::string text() const {
+  EBB_COLD std::string text() const {
     if (number == 0) return "ebb::off";
     return "ebb::autocast<ebb::" + std::string(name_of(low_of_context(number))) + (shares ? ", ebb::shared_casts>" : ">");
   }
@@ -85,7 +85,7 @@ struct called_function {
   std::size_t count = 1;
 
   /// The declaration to write, with one more context; off comes first.
-  std::string declared_with(int context) const {
+  EBB_ONCE std::string declared_with(int context) const {
     std::string text = context == 0 ? "ebb::off" : "";
     for (std::size_t i = 0; i < count; ++i) text += (text.empty() ? "" : ", ") + declared[i].text();
     return "ebb::compile<ebb::ambient<" + text + (context == 0 ? "" : ", " + context_text(context)) + ">>(f)";
@@ -102,7 +102,7 @@ constexpr called_function declared_by(const char* call) {
 template <class G>
 inline constexpr bool holds_derivatives = true;
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undeclared(const called_function& f, const casts_asked& asked, int context,
+[[noreturn]] EBB_COLD void raise_undeclared(const called_function& f, const casts_asked& asked, int context,
                                                                       bool derivatives) {
   const std::string name = context_text(context);
   const auto first = asked.first_difference(0, context);
@@ -116,7 +116,7 @@ inline constexpr bool holds_derivatives = true;
 }
 
 /// Outside of all contexts, where a region does not declare that.
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_off_undeclared(const called_function& f) {
+[[noreturn]] EBB_COLD void raise_off_undeclared(const called_function& f) {
   raise(f.text() + ": called outside of autocast, which the region does not declare; declare it, " + f.declared_with(0) +
         ", or call it in a scope of " + f.declared[0].text());
 }
@@ -132,7 +132,7 @@ EBB_INLINE void refuse_undeclared(const char* call) {
 
 /// The first equation that would be another one; where it is none of the backward's own, since the forward computes the same and saves
 /// it, the op and its operands.
-inline std::string what_differs(const casts_assumed& of, int assumed, int now) {
+EBB_COLD std::string what_differs(const casts_assumed& of, int assumed, int now) {
   if (const asked_equation* e = of.first_that_differs(now)) {
     const cast_question q = e->asked;
     const std::string line = "the first equation to differ is `" + to_string(e->equation) + '`';
@@ -148,7 +148,7 @@ inline std::string what_differs(const casts_assumed& of, int assumed, int now) {
 }
 
 /// What is wrong with calling the backward of `name` in context `now`, and what to do about it.
-[[gnu::cold, gnu::noinline]] inline std::string mismatch_text(const char* name, const casts_assumed& assumed, int now) {
+EBB_COLD std::string mismatch_text(const char* name, const casts_assumed& assumed, int now) {
   std::string text = std::string("the backward of ") + name;
   if (assumed.contradictory()) {
     text += " holds products that were compiled for calls in ";
@@ -186,7 +186,7 @@ inline bool is_first_time(const void* what) {
 }
 
 /// The backward of `name` is called in context `now`, and it matters that something else was assumed. A warning is given once.
-[[gnu::cold, gnu::noinline]] inline void report_mismatch(const char* call, const char* name, const casts_assumed& assumed, int now) {
+EBB_COLD void report_mismatch(const char* call, const char* name, const casts_assumed& assumed, int now) {
   const on_mismatch how = config().autocast_mismatch.load(std::memory_order_relaxed);
   if (how == on_mismatch::ignore || (how == on_mismatch::warn && !is_first_time(&assumed))) return;
   const std::string text = std::string(call) + ": " + mismatch_text(name, assumed, now);

@@ -82,7 +82,7 @@ class bound_arguments {
 std::string given_name(const auto&) { return {}; }
 
 /// ", argument 1 (bias) is [5]": the same code for all calls.
-[[gnu::cold, gnu::noinline]] inline void append_argument(std::string& text, int number, const std::string& name, const extent_list& x) {
+EBB_COLD void append_argument(std::string& text, int number, const std::string& name, const extent_list& x) {
   text += number ? ", argument " : " argument ";
   text += std::to_string(number);
   if (!name.empty()) text += " (" + name + ")";

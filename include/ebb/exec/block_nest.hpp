@@ -19,7 +19,7 @@ namespace ebb::inline EBB_ABI::detail {
 
 class block_nest {
  public:
-  block_nest(const graph& g, const plan& p, int number, std::size_t block) : g_(&g), p_(&p), n_(&p.nests[number]), block_(block) {
+  EBB_ONCE block_nest(const graph& g, const plan& p, int number, std::size_t block) : g_(&g), p_(&p), n_(&p.nests[number]), block_(block) {
     in_ = vec<const char*>(n_->loads.count, nullptr);
     filled_ = in_;
     red_ = vec<char*>(n_->reduces.count, nullptr);
@@ -39,7 +39,7 @@ class block_nest {
   /// What run() wants as its arena. Nests share one: nothing in it lives longer than a run.
   std::size_t arena_bytes() const { return arena_bytes_; }
 
-  void run(void* const* buffer, const std::size_t* symbol, char* arena) {
+  EBB_ONCE void run(void* const* buffer, const std::size_t* symbol, char* arena) {
     for (int l = 0; l < n_->loops; ++l) {
       extent_[l] = 1;
       for (int a = n_->axis[l]; a < n_->axis[l + 1]; ++a) extent_[l] *= extent_value(g_->shapes[n_->shape].e[a], symbol);
@@ -70,7 +70,7 @@ class block_nest {
   static int kept_loops(const nest& n, const nest_reduce& r) {
     return ((1 << n.loops) - 1) & ~(((1 << r.last) - 1) & ~((1 << r.first) - 1));
   }
-  bool has_run() const {
+  EBB_ONCE bool has_run() const {
     for (int i = 0; i < red_.size(); ++i)
       if (reduce(i).run) return true;
     return false;
@@ -79,7 +79,7 @@ class block_nest {
   std::ptrdiff_t constant_bytes() const { return static_cast<std::ptrdiff_t>(block_ * 8); }
 
   /// Literals are written once, the states of reductions have their place.
-  void place_constants() {
+  EBB_ONCE void place_constants() {
     std::size_t bytes = static_cast<std::size_t>(in_.size()) * block_ * 8;
     const std::size_t states = bytes;
     for (int i = 0; i < red_.size(); ++i)
@@ -97,7 +97,7 @@ class block_nest {
   }
 
   /// Gives a block of the arena to each slot that is not an array, and again to others when its last reader has run.
-  void place_values(int slots) {
+  EBB_ONCE void place_values(int slots) {
     vec<int> last(slots, -1);
     for (int c = 0; c < n_->computes.count; ++c)
       for (int j = 0; j < compute(c).count; ++j) last[number_of(compute(c).in[j])] = c;
@@ -121,21 +121,21 @@ class block_nest {
       computed[number_of(x.to)] = 1;
     }
   }
-  std::ptrdiff_t new_block(dtype type) {
+  EBB_ONCE std::ptrdiff_t new_block(dtype type) {
     const std::size_t at = arena_bytes_;
     arena_bytes_ += (block_ * size_of(type) + 63) / 64 * 64;
     return static_cast<std::ptrdiff_t>(at);
   }
 
   /// Bytes between two indices of loop l, for an array that varies along the loops in `along`.
-  std::ptrdiff_t stride(std::size_t size, int along, int l) const {
+  EBB_ONCE std::ptrdiff_t stride(std::size_t size, int along, int l) const {
     if (!(along >> l & 1)) return 0;
     for (int k = l + 1; k < n_->loops; ++k)
       if (along >> k & 1) size *= extent_[k];
     return static_cast<std::ptrdiff_t>(size);
   }
   /// Moves all pointers by `count` indices of loop l.
-  void advance(int l, std::ptrdiff_t count) {
+  EBB_ONCE void advance(int l, std::ptrdiff_t count) {
     for (int i = 0; i < in_.size(); ++i)
       if (load(i).source == nest_load::from::array) in_[i] += count * stride(size_of(load(i).to.type), load(i).along, l);
     for (int i = 0; i < red_.size(); ++i) red_[i] += count * stride(size_of(reduce(i).type), kept_loops(*n_, reduce(i)), l);
@@ -143,7 +143,7 @@ class block_nest {
     index_[l] += static_cast<std::size_t>(count);
   }
 
-  void walk(int l) {
+  EBB_ONCE void walk(int l) {
     for (int i = 0; i < red_.size(); ++i)
       if (!reduce(i).run && reduce(i).first == l) begin_rows(i);
     const bool runs = l == n_->run_from && has_run();
@@ -158,29 +158,29 @@ class block_nest {
     }
     if (runs) end_run();
   }
-  void begin_rows(int i) const {
+  EBB_ONCE void begin_rows(int i) const {
     std::size_t count = 1;
     for (int k = reduce(i).last; k < n_->loops; ++k) count *= extent_[k];
     fill(red_[i], reduce(i).identity, size_of(reduce(i).type), count);
   }
-  void begin_run() {
+  EBB_ONCE void begin_run() {
     run_index_ = leaves_ = 0;
     for (int i = 0; i < red_.size(); ++i)
       if (reduce(i).run) runs_[i].clear(reduce(i));
   }
-  void end_run() {
+  EBB_ONCE void end_run() {
     for (int i = 0; i < red_.size(); ++i)
       if (reduce(i).run) runs_[i].end(reduce(i), leaves_, red_[i]);
   }
 
-  void row() {
+  EBB_ONCE void row() {
     const std::size_t count = extent_[inner()];
     if (count == 0) return;
     for (int i = 0; i < in_.size(); ++i) repeat_value(i, std::min(block_, count));
     for (std::size_t j = 0; j < count; j += block_) step(j, std::min(block_, count - j));
   }
   /// What does not vary along the row fills a block.
-  void repeat_value(int i, std::size_t n) {
+  EBB_ONCE void repeat_value(int i, std::size_t n) {
     const nest_load& x = load(i);
     if (x.along >> inner() & 1) return;
     if (x.source == nest_load::from::index) {
@@ -193,7 +193,7 @@ class block_nest {
     }
   }
   /// Elements [j, j + n) of the row.
-  void step(std::size_t j, std::size_t n) {
+  EBB_ONCE void step(std::size_t j, std::size_t n) {
     for (int i = 0; i < in_.size(); ++i) {
       const nest_load& x = load(i);
       if (!(x.along >> inner() & 1)) continue;
@@ -213,14 +213,14 @@ class block_nest {
       std::memcpy(out_[i] + j * size, at(store(i).from), n * size);
     }
   }
-  void add_to_rows(std::size_t j, std::size_t n) {
+  EBB_ONCE void add_to_rows(std::size_t j, std::size_t n) {
     for (int i = 0; i < red_.size(); ++i) {
       if (reduce(i).run) continue;
       const void* const x[] = {at(reduce(i).in)};
       reduce(i).block(x, red_[i] + j * size_of(reduce(i).type), n);
     }
   }
-  void add_to_runs(std::size_t n) {
+  EBB_ONCE void add_to_runs(std::size_t n) {
     if (!has_run()) return;
     for (std::size_t done = 0; done < n;) {
       const std::size_t room = leaf_length - run_index_ % leaf_length, count = std::min(n - done, room);

@@ -11,7 +11,7 @@
 namespace ebb::inline EBB_ABI::detail {
 
 /// n elements of `size` bytes, all as the one at `from`.
-inline void fill(char* to, const char* from, std::size_t size, std::size_t n) {
+EBB_ONCE void fill(char* to, const char* from, std::size_t size, std::size_t n) {
   const auto as = [&]<class U>(U x) {
     std::memcpy(&x, from, sizeof x);
     for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * sizeof x, &x, sizeof x);
@@ -23,14 +23,14 @@ inline void fill(char* to, const char* from, std::size_t size, std::size_t n) {
     default: return as(std::uint64_t{});
   }
 }
-inline void fill(char* to, cell x, std::size_t size, std::size_t n) {
+EBB_ONCE void fill(char* to, cell x, std::size_t size, std::size_t n) {
   char bytes[sizeof x];
   std::memcpy(bytes, &x, sizeof x);  // the low bytes first: little endian
   fill(to, bytes, size, n);
 }
 
 /// to[i] = first + i * step
-inline void fill_indices(char* to, dtype type, std::size_t first, std::size_t step, std::size_t n) {
+EBB_ONCE void fill_indices(char* to, dtype type, std::size_t first, std::size_t step, std::size_t n) {
   with_dtype(type, [&]<class T>(T) {
     for (std::size_t i = 0; i < n; ++i, first += step) {
       T x;
@@ -50,18 +50,18 @@ struct block_run {
   char* digit(int d) const { return rest + static_cast<std::size_t>(d + 1) * row; }
 
   void clear(const nest_reduce& r) const { fill(rest, r.identity, size_of(r.type), logical_lanes); }
-  void add_digit(const nest_reduce& r, int d) const {
+  EBB_ONCE void add_digit(const nest_reduce& r, int d) const {
     const void* const newer[] = {rest};
     r.block(newer, digit(d), logical_lanes);
     std::memcpy(rest, digit(d), row);
   }
-  void end_leaf(const nest_reduce& r, std::size_t leaves) const {
+  EBB_ONCE void end_leaf(const nest_reduce& r, std::size_t leaves) const {
     int d = 0;
     for (; leaves >> d & 1; ++d) add_digit(r, d);
     std::memcpy(digit(d), rest, row);
     clear(r);
   }
-  void end(const nest_reduce& r, std::size_t leaves, char* to) const {
+  EBB_ONCE void end(const nest_reduce& r, std::size_t leaves, char* to) const {
     for (int d = 0; leaves >> d != 0; ++d)
       if (leaves >> d & 1) add_digit(r, d);
     for (std::size_t half = logical_lanes / 2; half > 0; half /= 2) {

@@ -25,7 +25,7 @@ class block_program {
   static constexpr std::size_t default_block = 512;
 
   explicit block_program(const graph& g, std::size_t block = default_block) : block_program(g, make_plan(g), block) {}
-  block_program(const graph& g, const plan& p, std::size_t block = default_block) : g_(g), p_(p) {
+  EBB_ONCE block_program(const graph& g, const plan& p, std::size_t block = default_block) : g_(g), p_(p) {
     for (int k = 0; k < g_.size(); ++k)
       if (!g_.op(k).kernels.there) refuse_op(g_.op(k).name);
     std::size_t arena = 0;
@@ -48,7 +48,7 @@ class block_program {
 
   /// One pointer for each argument and each result, the value of each symbol. `call` is who is named in errors.
   /// Throws: error for a place that is not there and for an extremum over nothing; see [note: checked before anything changes].
-  void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") {
+  EBB_ONCE void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") {
     find_buffers(arguments, results, symbol);
     check_after(-1, symbol, call);
     for (int s = 0; s < p_.steps.size(); ++s) {
@@ -62,13 +62,13 @@ class block_program {
   }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_op(std::string_view op) {
+  [[noreturn]] EBB_COLD static void refuse_op(std::string_view op) {
     raise("ebb: the table of " + std::string(op) + " has no kernels: a translation unit of this program runs passes, but includes none; it "
           "has to include <ebb/functional.hpp> or <ebb/ebb.hpp>");
   }
   std::size_t bytes(int shape, dtype type, const std::size_t* symbol) const { return volume(g_.shapes[shape], symbol) * size_of(type); }
 
-  void find_buffers(void* const* arguments, void* const* results, const std::size_t* symbol) {
+  EBB_ONCE void find_buffers(void* const* arguments, void* const* results, const std::size_t* symbol) {
     const auto padded = [&](const plan_place& p) { return (bytes(p.shape, p.type, symbol) + 63) / 64 * 64; };
     std::size_t total = 0;
     for (const plan_place& p : p_.places) total += padded(p);
@@ -86,7 +86,7 @@ class block_program {
     }
   }
 
-  void run_whole(const plan_step& s, const std::size_t* symbol, const char* call) {
+  EBB_ONCE void run_whole(const plan_step& s, const std::size_t* symbol, const char* call) {
     const equation& e = g_.eq[s.equation];
     for (int j = 0; j < e.count; ++j) {
       in_[j] = buffer_[p_.joined[s.joined.first + j]];
@@ -105,7 +105,7 @@ class block_program {
     e.op->kernels.whole(c);
   }
 
-  void check_after(int step, const std::size_t* symbol, const char* call) const {
+  EBB_ONCE void check_after(int step, const std::size_t* symbol, const char* call) const {
     for (const plan_check& c : p_.checks) {
       if (c.after != step) continue;
       const dtype type = c.buffer < 0 ? dtype::i64 : p_.buffers[c.buffer].type;

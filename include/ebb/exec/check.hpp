@@ -16,7 +16,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-inline std::string text_of_extents(const extent_list& x) {
+EBB_ONCE std::string text_of_extents(const extent_list& x) {
   std::string text = "[";
   for (int i = 0; i < x.rank; ++i) text += (i ? ", " : "") + std::to_string(x.e[i]);
   return text + "]";
@@ -25,7 +25,7 @@ inline std::string text_of_extents(const extent_list& x) {
 namespace detail {
 
 /// "ebb::compile: max", and "ebb::max" where that is what was called.
-[[gnu::cold, gnu::noinline]] inline std::string call_and_op(std::string_view call, std::string_view op) {
+EBB_COLD std::string call_and_op(std::string_view call, std::string_view op) {
   std::string text(call);
   if (!op.empty() && call.substr(call.rfind("::") == call.npos ? 0 : call.rfind("::") + 2) != op) text.append(": ").append(op);
   return text;
@@ -33,7 +33,7 @@ namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_empty(const char* call, std::string_view op, const extent_list& x) {
   raise(call_and_op(call, op) + " over no elements: the operand is " + text_of_extents(x));
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_place(const char* call, std::string_view op, const extent_list& x, std::size_t at,
+[[noreturn]] EBB_COLD void raise_place(const char* call, std::string_view op, const extent_list& x, std::size_t at,
                                                                std::int64_t place, std::size_t places, bool rows) {
   raise(call_and_op(call, op) + ": number " + std::to_string(at) + " of the indices of shape " + text_of_extents(x) + " is " +
         std::to_string(place) + ", and there are " + std::to_string(places) + (rows ? " rows" : " classes"));
@@ -59,7 +59,7 @@ void check_places(const char* call, const asked& a, const extent_list& x, const 
 }
 
 /// x: the extents of the integers at `data`, or of what is reduced.
-inline void run_check(const char* call, const asked& a, const extent_list& x, const void* data, const std::size_t* symbol) {
+EBB_ONCE void run_check(const char* call, const asked& a, const extent_list& x, const void* data, const std::size_t* symbol) {
   if (a.check.buffer < 0) {
     if (x.volume(a.first, a.last) == 0) [[unlikely]] raise_empty(call, a.op, x);
     return;

@@ -98,7 +98,7 @@ void contract_whole(const whole_call& c) {
   kernel::contract(p, static_cast<const T*>(c.in[0]), static_cast<const T*>(c.in[1]), static_cast<T*>(c.out), scratch);
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_singular(const whole_call& c, std::size_t matrix, std::ptrdiff_t pivot) {
+[[noreturn]] EBB_COLD void raise_singular(const whole_call& c, std::size_t matrix, std::ptrdiff_t pivot) {
   const std::size_t batch = c.shapes[0].volume(0, c.shapes[0].rank - 2);
   raise(call_and_op(c.call, c.op->name) + ": " +
         (batch == 1 ? "the matrix" : "matrix " + std::to_string(matrix) + " of " + std::to_string(batch)) +

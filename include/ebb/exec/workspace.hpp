@@ -18,18 +18,18 @@ class workspace {
   ~workspace() { release(); }
 
   /// `bytes` of memory, aligned to 64.
-  char* take(std::size_t bytes) {
+  EBB_ONCE char* take(std::size_t bytes) {
     if (bytes > capacity_) grow(bytes);
     return memory_;
   }
-  void release() {
+  EBB_ONCE void release() {
     if (memory_) ::operator delete(memory_, std::align_val_t{64});
     memory_ = nullptr;
     capacity_ = 0;
   }
 
  private:
-  void grow(std::size_t bytes) {
+  EBB_ONCE void grow(std::size_t bytes) {
     const std::size_t wanted = bytes > 2 * capacity_ ? bytes : 2 * capacity_;
     char* memory = static_cast<char*>(::operator new(wanted, std::align_val_t{64}));
     release();

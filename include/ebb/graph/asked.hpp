@@ -66,7 +66,7 @@ constexpr shown_equation shown(const auto& g, int k) {
 }
 
 /// `e = matmul a^T d : f32[2, 4]`
-[[gnu::cold, gnu::noinline]] inline std::string to_string(const shown_equation& e) {
+EBB_COLD std::string to_string(const shown_equation& e) {
   std::string s = letters_of_equation(e.place) + " = " + std::string(e.op);
   for (int j = 0; j < e.count && j < e.most_operands; ++j) {
     const auto& x = e.in[j];
@@ -129,7 +129,7 @@ struct casts_assumed {
   /// Whether one assumption or another is wrong in every context.
   constexpr bool contradictory() const { return wrong_in[0] >= 0 && wrong_in[1] >= 0 && wrong_in[2] >= 0; }
   /// The first equation that would be another one in context `now`; null where none is left of those that would.
-  const asked_equation* first_that_differs(int now) const {
+  EBB_COLD const asked_equation* first_that_differs(int now) const {
     for (std::size_t i = 0; i < count; ++i)
       if (equations[i].asked.differs(now)) return equations + i;
     return nullptr;

@@ -67,12 +67,12 @@ class batching {
   }
   constexpr int here(int e) const { return e >= 0 ? e : symbol_[~e]; }
 
-  constexpr int add(equation e, int shape, number_range in) {
+  EBB_ONCE constexpr int add(equation e, int shape, number_range in) {
     e.shape = shape;
     if (e.sub >= 0) e.sub += subs_;
     return to_.add(e, in);
   }
-  constexpr int copy(int k) {
+  EBB_COLD constexpr int copy(int k) {
     const vec<int> in = renumbered(from_, k, at_);
     return add(from_.eq[k], plain_[from_.eq[k].shape], range_of(in));
   }
@@ -84,7 +84,7 @@ class batching {
   }
   constexpr const shape& shape_at(int k) const { return to_.shape_of(at_[k]); }
 
-  constexpr int batch(int k) {
+  EBB_COLD constexpr int batch(int k) {
     equation e = from_.eq[k];
     if (rows_shape_[e.shape] < 0) return -125;
     switch (e.op->what) {

@@ -69,7 +69,7 @@ struct frozen_view {
   }
 
  private:
-  constexpr graph get(int& number) const {
+  EBB_ONCE constexpr graph get(int& number) const {
     const frozen_part& p = parts[number++];
     graph g;
     g.eq.append(eq + p.first.equations, p.count.equations);

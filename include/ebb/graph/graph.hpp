@@ -60,14 +60,14 @@ struct graph {
   constexpr const shape& shape_of(int k) const { return shapes[eq[k].shape]; }
 
   /// The number of a shape, the same one for equal shapes.
-  constexpr int intern(const shape& s) {
+  EBB_ONCE constexpr int intern(const shape& s) {
     for (int i = 0; i < shapes.size(); ++i)
       if (shapes[i] == s) return i;
     return shapes.push(s);
   }
 
   /// Appends an equation, or finds the equal one that is there already.
-  constexpr int add(const equation& e, number_range in) {
+  EBB_ONCE constexpr int add(const equation& e, number_range in) {
     if (e.does != effect::none) return append(e, in);
     if (eq.size() >= room_) rehash();
     // Plain pointers: a call of vec's operator[] costs a constant expression two steps.
@@ -86,7 +86,7 @@ struct graph {
     return add(e, number_range{in.begin(), static_cast<int>(in.size())});
   }
   /// The equation that adding this one would find, or -1.
-  constexpr int find(const equation& e, number_range in) {
+  EBB_ONCE constexpr int find(const equation& e, number_range in) {
     if (eq.size() >= room_) rehash();
     const int* const table = table_.data();
     unsigned at = hash_of(e, in.data, in.count) & mask_;
@@ -149,7 +149,7 @@ struct graph {
     const cast_context &a = *own.operator->(), &b = *there.pulled_in.operator->();
     return a.number == b.number && a.assumed == b.assumed && a.of_call == b.of_call;
   }
-  constexpr void rehash() {
+  EBB_ONCE constexpr void rehash() {
     int size = 64;
     while (size < eq.size() * 8 || size < eq.capacity() * 2) size *= 2;
     vec<int> table;
@@ -174,7 +174,7 @@ struct graph {
 };
 
 /// A graph with the same arguments, symbols, shapes and sub-graphs, and no equations yet: where passes begin.
-constexpr graph shell_of(const graph& g) {
+EBB_ONCE constexpr graph shell_of(const graph& g) {
   graph r;
   r.shapes = g.shapes;
   r.inputs = g.inputs;

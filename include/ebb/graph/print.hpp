@@ -18,7 +18,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// The value of a literal as C++ would write it.
-inline std::string literal_text(dtype d, cell bits) {
+EBB_COLD std::string literal_text(dtype d, cell bits) {
   return with_dtype(d, [&]<class T>(T) -> std::string {
     if constexpr (std::is_same_v<T, bool>) return bits ? "true" : "false";
     else if constexpr (std::is_integral_v<T>) return std::to_string(from_cell<T>(bits));
@@ -33,7 +33,7 @@ inline std::string literal_text(dtype d, cell bits) {
 }
 
 /// Names of equations and of extents, in their order.
-inline std::string letters(std::string_view from, int i) {
+EBB_COLD std::string letters(std::string_view from, int i) {
   const int n = static_cast<int>(from.size());
   return from[static_cast<std::size_t>(i % n)] + (i < n ? std::string() : std::to_string(i / n));
 }
@@ -41,7 +41,7 @@ inline std::string letters_of_equation(int i) { return letters("abcdefghijlopqrs
 inline std::string letters_of_extent(int i) { return letters("nmkpqrstuvw", i); }
 
 /// The attributes of an equation; `numbers`: what the op wants to show of them, if it says that.
-inline std::string attribute_text(kind what, const std::int64_t* attr, const std::int64_t* numbers, int count) {
+EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const std::int64_t* numbers, int count) {
   std::string s;
   const auto axis = [&](std::int64_t a) { s += ' ' + std::to_string(a); };
   switch (what) {
@@ -89,7 +89,7 @@ constexpr bool is_transposed(kind what, const std::int64_t* attr, int j) {
 class graph_text {
  public:
   /// Named: what equations are called, as far as that is not empty.
-  explicit graph_text(const graph& g, const vec<std::string>& named = {}) : g_(g) {
+  EBB_COLD explicit graph_text(const graph& g, const vec<std::string>& named = {}) : g_(g) {
     vec<char> shown(g.size(), 0);
     for (int o : g.out)
       if (o >= 0) shown[o] = 1;
@@ -111,7 +111,7 @@ class graph_text {
   bool is_inline(int k) const { return inline_[k]; }
   const std::string& name(int k) const { return names_[k]; }
 
-  std::string extent(int e) const {
+  EBB_COLD std::string extent(int e) const {
     e = g_.syms.find(e);
     if (e >= 0) return std::to_string(e);
     if (!symbols_[~e].empty()) return symbols_[~e];
@@ -119,14 +119,14 @@ class graph_text {
     constexpr char signs[] = " +-*/";
     return part(o.a) + signs[static_cast<int>(o.rule)] + part(o.b);
   }
-  std::string type(int k) const {
+  EBB_COLD std::string type(int k) const {
     std::string s(name_of(g_.op(k).result));
     const shape& extents = g_.shape_of(k);
     for (int i = 0; i < extents.rank; ++i) s += (i ? ", " : "[") + extent(extents.e[i]);
     return extents.rank ? s + "]" : s;
   }
   /// `sum b over 1`
-  std::string application(int k) const {
+  EBB_COLD std::string application(int k) const {
     const equation& e = g_.eq[k];
     if (e.op->what == kind::literal) return literal_text(e.op->result, static_cast<cell>(e.attr[0]));
     std::string s(e.op->name);
@@ -141,11 +141,11 @@ class graph_text {
   std::string line(int k) const { return names_[k] + " = " + application(k) + " : " + type(k); }
 
  private:
-  std::string part(int e) const {
+  EBB_COLD std::string part(int e) const {
     const int found = g_.syms.find(e);
     return found >= 0 || !symbols_[~found].empty() ? extent(e) : '(' + extent(e) + ')';
   }
-  std::string attributes(int k) const {
+  EBB_COLD std::string attributes(int k) const {
     const equation& e = g_.eq[k];
     std::int64_t numbers[max_rank] = {};
     const int count = e.op->what == kind::move && e.op->shows ? e.op->show(e.attr, g_.shape_of(k).rank, numbers) : -1;
@@ -157,7 +157,7 @@ class graph_text {
   vec<std::string> names_, symbols_;
 };
 
-inline std::string to_string(const graph& g, const std::string& indent = "") {
+EBB_COLD std::string to_string(const graph& g, const std::string& indent = "") {
   const graph_text text(g);
   std::string s;
   for (int k = 0; k < g.size(); ++k) {

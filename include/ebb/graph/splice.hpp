@@ -20,7 +20,7 @@ constexpr bool shapes_divide_equals(graph& g, const vec<int>& number, const vec<
 }
 
 /// Replaces each symbol by its representative, so that equal shapes have one number. Part of the end of each trace.
-constexpr graph canonical_shapes(graph g) {
+EBB_COLD constexpr graph canonical_shapes(graph g) {
   graph r;
   vec<int> number;
   vec<char> changes;

@@ -27,7 +27,7 @@ struct axes {
   int rank = 0;
   axis a[max_rank] = {};
 
-  axes(const strided_copy& c, std::ptrdiff_t size) {
+  EBB_ONCE axes(const strided_copy& c, std::ptrdiff_t size) {
     for (int i = 0; i < c.rank; ++i) {
       if (c.extent[i] == 1) continue;
       axis next{c.extent[i], c.from[i] * size, c.to[i] * size};
@@ -42,7 +42,7 @@ struct axes {
 
  private:
   static std::ptrdiff_t magnitude(std::ptrdiff_t x) { return x < 0 ? -x : x; }
-  void merge() {
+  EBB_ONCE void merge() {
     int kept = 0;
     for (int i = 1; i < rank; ++i) {
       const auto n = static_cast<std::ptrdiff_t>(a[i].extent);

@@ -13,7 +13,7 @@ struct distinct_results {
 };
 
 /// An output that is an argument, or the same elements as one in another shape, needs no program: the caller shares the memory.
-constexpr distinct_results distinct_outputs(const graph& f) {
+EBB_COLD constexpr distinct_results distinct_outputs(const graph& f) {
   distinct_results r{shell_of(f), {}};
   r.g = f;
   r.g.out = {};
@@ -39,7 +39,7 @@ struct fewer_arguments {
 };
 
 /// Symbols still say which axis of which *old* argument they are: who calls the graph sets them by that.
-constexpr fewer_arguments used_arguments(const graph& f) {
+EBB_COLD constexpr fewer_arguments used_arguments(const graph& f) {
   vec<char> used(f.size(), 0);
   for (int o : f.out) used[o] = 1;
   for (int k = 0; k < f.size(); ++k)
@@ -60,7 +60,7 @@ constexpr fewer_arguments used_arguments(const graph& f) {
 }
 
 /// For each output of f the arguments that it depends on, among the `count` from `first` on, as bits.
-constexpr vec<std::uint64_t> dependences(const graph& f, int first, int count) {
+EBB_COLD constexpr vec<std::uint64_t> dependences(const graph& f, int first, int count) {
   vec<std::uint64_t> of(f.size(), 0);
   for (int k = 0; k < f.size(); ++k) {
     if (f.op(k).what == kind::input) {

@@ -7,7 +7,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// Keeps arguments (they are the signature), equations with an effect, and what the outputs need. An output may be -1: none.
-constexpr graph prune(const graph& g) {
+EBB_COLD constexpr graph prune(const graph& g) {
   const int n = g.size();
   const equation* eq = g.eq.data();
   const int* pool = g.pool.data();

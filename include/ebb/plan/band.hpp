@@ -23,7 +23,7 @@ class band_planner {
  public:
   constexpr band_planner(const graph& g, plan& p) : g_(g), p_(p) {}
 
-  constexpr void run() {
+  EBB_COLD constexpr void run() {
     for (int s = 0; s < p_.steps.size(); ++s)
       if (is_product(p_.steps[s], false) && is_worth_it(p_.steps[s]))
         for (int t = s + 1; t < p_.steps.size(); ++t)
@@ -52,7 +52,7 @@ class band_planner {
     return e.e[0] < 0 || e.e[1] < 0 || static_cast<std::size_t>(e.e[0]) * static_cast<std::size_t>(e.e[1]) * size_of(x.type) > banded_bytes;
   }
 
-  constexpr bool join(int first, int last) {
+  EBB_COLD constexpr bool join(int first, int last) {
     const int matrix = p_.steps[first].in[0];
     rows_ = g_.shapes[p_.buffers[matrix].shape].e[0];
     state_ = vec<state>(p_.buffers.size(), state::whole);

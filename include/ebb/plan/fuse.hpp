@@ -42,7 +42,7 @@ namespace detail {
 
 class fuser {
  public:
-  constexpr explicit fuser(const graph& g) : g_(g), level_(g.size(), 0) {
+  EBB_COLD constexpr explicit fuser(const graph& g) : g_(g), level_(g.size(), 0) {
     r_.of = vec<int>(g.size(), -1);
     r_.stored = vec<char>(g.size(), 0);
     for (int k = 0; k < g.size(); ++k) {
@@ -64,7 +64,7 @@ class fuser {
     return level_[k] + 1;
   }
   // Once for each equation of most programs: plain pointers, as in graph::add.
-  constexpr void place_fused(int k) {
+  EBB_COLD constexpr void place_fused(int k) {
     const equation* const eq = g_.eq.data();
     const int* const in = g_.pool.data() + eq[k].first;
     const int count = eq[k].count, space = iteration_shape(g_, k);
@@ -92,7 +92,7 @@ class fuser {
     require_memory(g_.operand(k, 0));
     level_[k] = level_[viewed(g_, k)];
   }
-  constexpr void place_whole(int k) {
+  EBB_COLD constexpr void place_whole(int k) {
     int level = 0;
     for (int i : g_.operands(k)) {
       require_memory(i);
@@ -107,7 +107,7 @@ class fuser {
     r_.stored[k] = 1;
   }
   /// k is read as an array. Literals, indices and broadcasts then need a loop that writes them.
-  constexpr void require_memory(int k) {
+  EBB_COLD constexpr void require_memory(int k) {
     k = viewed(g_, k);
     if (r_.stored[k] || g_.op(k).what == kind::input) return;
     r_.stored[k] = 1;
@@ -117,7 +117,7 @@ class fuser {
     if (is_source(g_, k)) level_[k] = -1;
   }
   /// Into the first group of its level and space, so that others can read its values; but two splits are two groups.
-  constexpr void join(int k, int level, int space) {
+  EBB_COLD constexpr void join(int k, int level, int space) {
     const bool run = g_.op(k).what == kind::reduce && g_.eq[k].attr[1] == g_.shapes[space].rank;
     const int axis = run ? static_cast<int>(g_.eq[k].attr[0]) : -1;
     while (at_level_.size() < level + 2) at_level_.push({});

@@ -48,7 +48,7 @@ class memory_planner {
   constexpr explicit memory_planner(plan& p)
       : p_(p), steps_(p.steps.size()), band_(bands_of_steps(p, steps_, p.bands.size())), waiting_(steps_ + 2, -1) {}
 
-  constexpr void run() {
+  EBB_COLD constexpr void run() {
     find_uses();
     open_results();
     for (int s = 0; s < steps_; ++s) {
@@ -160,7 +160,7 @@ class memory_planner {
       }
   }
 
-  constexpr void settle(int b) {
+  EBB_COLD constexpr void settle(int b) {
     plan_buffer& x = p_.buffers[b];
     int found = take_room(b);
     if (found < 0) {
@@ -206,7 +206,7 @@ class memory_planner {
     if (r.kind != u.kind || (r.owner >= 0 && !hands_over(r.owner, b)) || (r.result >= 0 && !hands_over(b, r.result))) return false;
     return r.after.band < band || (r.after.step == u.first && u.stored);
   }
-  constexpr bool hands_over(int from, int to) const {
+  EBB_COLD constexpr bool hands_over(int from, int to) const {
     const use &x = uses_.data()[from], &y = uses_.data()[to];
     return band_.data()[x.last] < band_.data()[y.first] || (x.last == y.first && x.read_in_place && y.stored);
   }

@@ -14,7 +14,7 @@ namespace detail {
 
 class planner {
  public:
-  constexpr explicit planner(const graph& g) : g_(g), fused_(fuse(g)), buffer_(g.size(), -1), stamp_(g.size(), -1) {
+  EBB_COLD constexpr explicit planner(const graph& g) : g_(g), fused_(fuse(g)), buffer_(g.size(), -1), stamp_(g.size(), -1) {
     at_ = vec<slot>(g.size(), slot{});
     p_.group_of = vec<int>(g.size(), -1);
     assign_results();
@@ -32,7 +32,7 @@ class planner {
   constexpr plan take() { return static_cast<plan&&>(p_); }
 
  private:
-  constexpr vec<int> in_order() const {
+  EBB_COLD constexpr vec<int> in_order() const {
     int top = -1;
     for (const group& x : fused_.groups)
       if (x.level > top) top = x.level;
@@ -44,7 +44,7 @@ class planner {
     return r;
   }
 
-  constexpr void assign_results() {
+  EBB_COLD constexpr void assign_results() {
     for (int o = 0; o < g_.out.size(); ++o) {
       const int k = viewed(g_, g_.out[o]);
       if (buffer_[k] < 0 && g_.op(k).what != kind::input)
@@ -53,7 +53,7 @@ class planner {
     }
   }
   /// The buffer of what k looks at; a temporary if it has none yet.
-  constexpr int buffer_of(int k) {
+  EBB_COLD constexpr int buffer_of(int k) {
     k = viewed(g_, k);
     if (buffer_[k] >= 0) return buffer_[k];
     const equation& e = g_.eq[k];
@@ -123,7 +123,7 @@ class planner {
     stamp_[k] = step_;
     return at_[k] = slot{type, n.slots[static_cast<int>(type)]++};
   }
-  constexpr slot load(nest& n, int k) {
+  EBB_COLD constexpr slot load(nest& n, int k) {
     const equation& e = g_.eq[k];
     nest_load x;
     x.to = new_slot(n, k, e.op->result);
@@ -145,7 +145,7 @@ class planner {
   }
   constexpr slot operand_slot(nest& n, int k) { return stamp_.data()[k] == step_ ? at_.data()[k] : load(n, k); }
 
-  constexpr void plan_nest(const group& x) {
+  EBB_COLD constexpr void plan_nest(const group& x) {
     step_ = p_.steps.size();
     nest n;
     n.shape = x.shape;
@@ -174,7 +174,7 @@ class planner {
     s.nest = p_.nests.push(n);
     p_.steps.push(s);
   }
-  constexpr void plan_compute(nest& n, int k) {
+  EBB_COLD constexpr void plan_compute(nest& n, int k) {
     const equation& e = g_.eq.data()[k];
     const int* const in = g_.pool.data() + e.first;
     nest_compute c;
@@ -185,7 +185,7 @@ class planner {
     c.to = new_slot(n, k, e.op->result);
     p_.computes.push(c);
   }
-  constexpr void plan_reduce(nest& n, int k) {
+  EBB_COLD constexpr void plan_reduce(nest& n, int k) {
     const equation& e = g_.eq[k];
     nest_reduce r;
     r.combine = e.op->kernels.vector;
@@ -218,7 +218,7 @@ class planner {
       k = g_.operand(k, 0);
     }
   }
-  constexpr void plan_checks(int k) {
+  EBB_COLD constexpr void plan_checks(int k) {
     const equation& e = g_.eq[k];
     if (e.op->needs_elements) {
       const shape& x = g_.shape_of(g_.operand(k, 0));

@@ -57,7 +57,7 @@ std::string shape_text(const std::array<std::size_t, Rank>& shape) {
   raise(std::string(call) + ": " + std::to_string(given) + " elements were given for shape " + list_text(shape, rank));
 }
 // An extent is negative, or there are too many elements.
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_extents(const char* call, const std::size_t* shape, int rank) {
+[[noreturn]] EBB_COLD void raise_bad_extents(const char* call, const std::size_t* shape, int rank) {
   const auto* given = reinterpret_cast<const std::int64_t*>(shape);
   bool negative = false;
   for (int axis = 0; axis < rank; ++axis) negative |= given[axis] < 0;

@@ -55,7 +55,7 @@ class npy_file {
   bool write(const void* from, std::size_t bytes) { return bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes; }
   bool close() { return !file_ || std::fclose(std::exchange(file_, nullptr)) == 0; }
   /// How many bytes stand after the position; 0 if that cannot be found out, as of a directory.
-  std::size_t remaining() {
+  EBB_COLD std::size_t remaining() {
     const long here = std::ftell(file_);
     if (here < 0 || std::fseek(file_, 0, SEEK_END) != 0) return 0;
     const long end = std::ftell(file_);
@@ -76,7 +76,7 @@ struct npy_header {
   std::size_t shape[max_rank] = {};
 
   /// False if the text is not such a header.
-  bool parse(std::string_view text) {
+  EBB_COLD bool parse(std::string_view text) {
     int found = 0;
     if (!skip(text, '{')) return false;
     while (!skip(text, '}')) {
@@ -107,14 +107,14 @@ struct npy_header {
   static void blank(std::string_view& text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\n')) text.remove_prefix(1);
   }
-  static bool word(std::string_view& text, std::string_view w) {
+  EBB_COLD static bool word(std::string_view& text, std::string_view w) {
     blank(text);
     if (!text.starts_with(w)) return false;
     text.remove_prefix(w.size());
     return true;
   }
   static bool skip(std::string_view& text, char c) { return word(text, {&c, 1}); }
-  static bool quoted(std::string_view& text, std::string_view& inside) {
+  EBB_COLD static bool quoted(std::string_view& text, std::string_view& inside) {
     blank(text);
     const char quote = text.empty() ? '\0' : text.front();
     if (quote != '\'' && quote != '"') return false;
@@ -124,7 +124,7 @@ struct npy_header {
     text.remove_prefix(end + 1);
     return true;
   }
-  bool tuple(std::string_view& text) {
+  EBB_COLD bool tuple(std::string_view& text) {
     if (!skip(text, '(')) return false;
     for (rank = 0; !skip(text, ')');) {
       blank(text);
@@ -144,7 +144,7 @@ struct npy_header {
 }
 
 /// Reads and checks everything before the elements.
-inline npy_header read_npy_header(npy_file& file, const std::string& path) {
+EBB_COLD npy_header read_npy_header(npy_file& file, const std::string& path) {
   const auto refuse = [&](const char* problem) { raise_npy("ebb::load_npy", path, problem); };
   if (!file) refuse(std::strerror(errno));
   unsigned char start[12] = {};
@@ -204,7 +204,7 @@ tensor<T, E...> load_npy(const std::string& path) {
 }
 
 /// Whether the name stands for something that a new file must not replace: a device, a pipe, a link.
-inline bool is_no_plain_file([[maybe_unused]] const std::string& path) {
+EBB_COLD bool is_no_plain_file([[maybe_unused]] const std::string& path) {
 #if __has_include(<sys/stat.h>) && !defined(_WIN32)  // Windows has the header, but neither lstat nor files of these kinds
   struct stat is;
   return ::lstat(path.c_str(), &is) == 0 && !S_ISREG(is.st_mode);
@@ -214,7 +214,7 @@ inline bool is_no_plain_file([[maybe_unused]] const std::string& path) {
 }
 
 /// Gives a complete file its name: a file that has the name already is replaced in one step. Sets errno if it fails.
-inline bool rename_file(const std::string& from, const std::string& to) {
+EBB_COLD bool rename_file(const std::string& from, const std::string& to) {
 #if defined(_WIN32)  // where std::rename replaces nothing
   constexpr unsigned long replace_existing = 1, write_through = 8;
   if (MoveFileExA(from.c_str(), to.c_str(), replace_existing | write_through) != 0) return true;

@@ -38,7 +38,7 @@ class array_printer {
   using element_source = std::string (*)(const void* elements, std::size_t number);
   static constexpr std::size_t elide_above = 1000, edge = 3, line = 100;
 
-  array_printer(const std::size_t* shape, int rank, const void* elements, element_source source)
+  EBB_COLD array_printer(const std::size_t* shape, int rank, const void* elements, element_source source)
       : shape_(shape), rank_(rank), elements_(elements), source_(source) {
     std::size_t count = 1;
     for (int k = 0; k < rank; ++k) count *= shape[k];
@@ -67,12 +67,12 @@ class array_printer {
     }
   }
   // Columns are lined up at the decimal point: head is what stands before it.
-  static std::size_t head_of(const std::string& text) {
+  EBB_COLD static std::size_t head_of(const std::string& text) {
     const std::size_t point = text.find_first_of(".e");
     return point == std::string::npos ? text.size() : point;
   }
 
-  void measure(int axis, std::size_t number) {
+  EBB_COLD void measure(int axis, std::size_t number) {
     along(
         axis,
         [&](std::size_t i) {
@@ -85,7 +85,7 @@ class array_printer {
         },
         [] {});
   }
-  void write(int axis, std::size_t number) {
+  EBB_COLD void write(int axis, std::size_t number) {
     text_ += '[';
     bool first = true;
     std::size_t column = static_cast<std::size_t>(axis) + 1;

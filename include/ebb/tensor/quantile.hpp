@@ -28,7 +28,7 @@ constexpr double portable_log(double x) {
 
 /// x with normal_distribution(x) = 1/2 + q, for |q| < 1/2. Relative error about 1e-15.
 /// M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics 37 (1988), PPND16.
-constexpr double normal_quantile(double q) {
+EBB_ONCE constexpr double normal_quantile(double q) {
   struct ratio {
     double above[8], below[8];
     constexpr double operator()(double x) const {

@@ -125,7 +125,7 @@ constexpr tensor<bool, E...> bernoulli(random_key key, dynamic_extents<extents<E
 }
 
 /// 0 ... n - 1 in random order (Fisher and Yates, in the form of Durstenfeld); each order as likely, as far as 2^64 keys go round.
-inline tensor<std::int64_t, dyn> permutation(random_key key, dynamic_extents<1> n) {
+EBB_ONCE tensor<std::int64_t, dyn> permutation(random_key key, dynamic_extents<1> n) {
   auto result = tensor<std::int64_t, dyn>::iota(layout<dyn>(n, "ebb::permutation").size());
   std::int64_t* items = result.mutable_data();
   draw<64>(key, result.size(), [items](std::size_t i, std::uint64_t bits) { std::swap(items[i], items[scale_random(bits, i + 1)]); });

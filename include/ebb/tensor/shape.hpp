@@ -69,13 +69,13 @@ class symbols {
     return ~number;
   }
   /// The extent that stands for e: a number where that is known, else the oldest symbol that is equal to it.
-  constexpr int find(int e) const {
+  EBB_ONCE constexpr int find(int e) const {
     if (e >= 0) return e;
     int s = ~e;
     while (items_[s].parent != s) s = items_[s].parent;
     return items_[s].bound >= 0 ? items_[s].bound : ~s;
   }
-  constexpr shape find(shape s) const {
+  EBB_ONCE constexpr shape find(shape s) const {
     for (int i = 0; i < s.rank; ++i) s.e[i] = find(s.e[i]);
     return s;
   }
@@ -86,7 +86,7 @@ class symbols {
     return true;
   }
   /// False if a and b are different numbers.
-  constexpr bool unify(int a, int b) {
+  EBB_ONCE constexpr bool unify(int a, int b) {
     a = find(a);
     b = find(b);
     if (a == b) return true;
@@ -97,14 +97,14 @@ class symbols {
     follows.by = asking;
     return true;
   }
-  constexpr bool unify(const shape& a, const shape& b) {
+  EBB_ONCE constexpr bool unify(const shape& a, const shape& b) {
     if (a.rank != b.rank) return false;
     for (int i = 0; i < a.rank; ++i)
       if (!unify(a.e[i], b.e[i])) return false;
     return true;
   }
   /// The extent `a rule b`: a number if both are, else a symbol, the same one for the same operands.
-  constexpr int derive(extent_rule rule, int a, int b) {
+  EBB_ONCE constexpr int derive(extent_rule rule, int a, int b) {
     a = find(a);
     b = find(b);
     if (a >= 0 && b >= 0) return static_cast<int>(apply(rule, a, b));
@@ -160,7 +160,7 @@ using static_extents = typename detail::shape_to_extents<S, std::make_index_sequ
 /// The value of an extent at a call, given the values of all symbols.
 constexpr std::size_t extent_value(int e, const std::size_t* values) { return e >= 0 ? static_cast<std::size_t>(e) : values[~e]; }
 
-constexpr std::size_t volume(const shape& s, const std::size_t* values) {
+EBB_ONCE constexpr std::size_t volume(const shape& s, const std::size_t* values) {
   std::size_t n = 1;
   for (int i = 0; i < s.rank; ++i) n *= extent_value(s.e[i], values);
   return n;

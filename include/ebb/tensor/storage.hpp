@@ -27,7 +27,7 @@ class storage {
 
   constexpr storage() noexcept = default;
   /// Uninitialized but for the padding.
-  explicit storage(std::size_t bytes) {
+  EBB_ONCE explicit storage(std::size_t bytes) {
     if (bytes == 0) return;
     const std::size_t padded = detail::padded_bytes(bytes);
     void* memory = take_block(sizeof(header) + padded);
@@ -57,7 +57,7 @@ class storage {
   std::size_t use_count() const noexcept { return data_ ? head()->owners.value() : 0; }
 
   /// Makes this handle the only owner, of a copy if need be.
-  void detach() {
+  EBB_ONCE void detach() {
     if (use_count() <= 1) return;
     storage copy(bytes());
     std::memcpy(copy.data_, data_, bytes());

@@ -13,7 +13,7 @@ struct extent_list {
   int rank = 0;
   std::size_t e[max_rank] = {};
 
-  constexpr std::size_t volume(int first, int last) const {
+  EBB_ONCE constexpr std::size_t volume(int first, int last) const {
     std::size_t n = 1;
     for (int i = first; i < last; ++i) n *= e[i];
     return n;
@@ -21,7 +21,7 @@ struct extent_list {
   constexpr std::size_t volume() const { return volume(0, rank); }
 };
 
-constexpr extent_list extents_at(const shape& s, const std::size_t* symbol_values) {
+EBB_ONCE constexpr extent_list extents_at(const shape& s, const std::size_t* symbol_values) {
   extent_list r;
   r.rank = s.rank;
   for (int i = 0; i < s.rank; ++i) r.e[i] = extent_value(s.e[i], symbol_values);
