@@ -46,7 +46,7 @@ class composer {
   composer(const recording& r, capture_progress& at, piece_table& pieces, backward_pass* pass = nullptr)
       : r_(r), at_(at), pieces_(pieces), pass_(pass), slots_(at.slots()) {}
 
-  EBB_COLD void run(int first, int last) {
+  EBB_ONCE void run(int first, int last) {
     slots_.begin();
     const capture_progress::trial only(at_);
     if (pass_) begin();
@@ -68,7 +68,7 @@ class composer {
     while (origin.size() < g.size()) origin.push(vertex);
   }
   /// -1 without a kit: the dtype is none of any segment, and is not shown then.
-  EBB_COLD int argument(const capture_place& from, const dtype_kit* kit, int shape) {
+  EBB_ONCE int argument(const capture_place& from, const dtype_kit* kit, int shape) {
     if (!kit) return -1;
     for (int i = 0; i < arguments.size(); ++i)
       if (arguments[i] == from) return g.input(i);
@@ -78,12 +78,12 @@ class composer {
     mark(from.at);
     return k;
   }
-  EBB_COLD void put(const capture_place& to, int k) {
+  EBB_ONCE void put(const capture_place& to, int k) {
     results.push(to);
     g.out.push(k);
   }
   /// The shape of a gradient as numbers: for what no segment has said it of.
-  EBB_COLD int shape_of_slot(int v, int output) {
+  EBB_ONCE int shape_of_slot(int v, int output) {
     shape s;
     const extent_list x = extents_of(*pass_->vertices().at(v).at, static_cast<std::uint32_t>(output));
     for (int a = 0; a < x.rank; ++a) s.push(static_cast<int>(x.e[a]));
@@ -93,7 +93,7 @@ class composer {
     return pieces_.kit(dtype_at(*pass_->vertices().at(v).at, static_cast<std::uint32_t>(output)));
   }
 
-  EBB_COLD void begin() {
+  EBB_ONCE void begin() {
     asked_ = vec<int>(r_.wishes().size(), -1);
     for (const edge_key& k : r_.roots()) {
       const int o = static_cast<int>(k.output);
@@ -104,13 +104,13 @@ class composer {
     }
   }
   /// What has arrived there so far, or -1.
-  EBB_COLD int value_at(int v, int output, const dtype_kit* kit, int shape) {
+  EBB_ONCE int value_at(int v, int output, const dtype_kit* kit, int shape) {
     slot_table::slot& s = slot(v, output);
     if (s.value < 0 && !s.changed && at_.defined(v, output)) s.value = argument({capture_place::kind::slot, v, output}, kit, shape);
     return s.value;
   }
 
-  EBB_COLD void arrive(const edge_key& e, int k) {
+  EBB_ONCE void arrive(const edge_key& e, int k) {
     if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
     const int o = static_cast<int>(e.output);
     const int there = value_at(e.to, o, g.op(k).kit, g.eq[k].shape);
@@ -127,7 +127,7 @@ class composer {
   }
 
   /// Hooks of a vertex on the gradient of one output; those that are opaque are events.
-  EBB_COLD int run_tensor_hooks(int v, int output, int k, int first, int count) {
+  EBB_ONCE int run_tensor_hooks(int v, int output, int k, int first, int count) {
     for (int h = 0; h < count && k >= 0; ++h) {
       const hook_key& key = r_.hook_at(first + h);
       if (key.kind != hook_kind::tensor || static_cast<int>(key.output) != output) continue;
@@ -143,7 +143,7 @@ class composer {
     return k;
   }
   /// Hooks that see all gradients of a node, or that of a leaf; behind a node also those that it got.
-  EBB_COLD vec<int> run_node_hooks(hook_kind kind, int v, vec<int> k, int first, int count, const vec<int>& got = {}) {
+  EBB_ONCE vec<int> run_node_hooks(hook_kind kind, int v, vec<int> k, int first, int count, const vec<int>& got = {}) {
     const bool is_behind = kind == hook_kind::node_post;
     for (int h = 0; h < count; ++h) {
       const hook_key& key = r_.hook_at(first + h);
@@ -163,7 +163,7 @@ class composer {
     }
     return k;
   }
-  EBB_COLD vec<int> inline_hook(int v, int number, const hook_program& p, const vec<int>& gradients) {
+  EBB_ONCE vec<int> inline_hook(int v, int number, const hook_program& p, const vec<int>& gradients) {
     const graph from = p.graph.thaw();
     vec<int> in;
     for (int i = 0; i < p.values; ++i) {
@@ -180,7 +180,7 @@ class composer {
     return made;
   }
   /// What hooks do when a gradient has been accumulated: updates that are traced are copied in, and what they write is assigned.
-  EBB_COLD void update(int l, int gradient) {
+  EBB_ONCE void update(int l, int gradient) {
     const leaf_key& key = r_.leaf_at(l);
     int value = -1;
     for (int h = 0; pass_ && h < key.hook_count; ++h) {
@@ -190,7 +190,7 @@ class composer {
       else if (gradient >= 0) inline_update(l, h, *hook.program, value, gradient);
     }
   }
-  EBB_COLD void inline_update(int l, int number, const hook_program& p, int& value, int& gradient) {
+  EBB_ONCE void inline_update(int l, int number, const hook_program& p, int& value, int& gradient) {
     const graph from = p.graph.thaw();
     vec<int> in(from.inputs, -1);
     const auto take = [&](int i, const capture_place& place, int shape) {
@@ -219,7 +219,7 @@ class composer {
     else if (p.clears) gradient = assign(capture_place::kind::leaf_gradient, {});
     for (int i = 0; i < p.states; ++i) assign(capture_place::kind::state, {out[next++]}, i);
   }
-  EBB_COLD vec<int> call_hook(int v, int number, const vec<int>& in) {
+  EBB_ONCE vec<int> call_hook(int v, int number, const vec<int>& in) {
     mark(v);
     vec<int> out = in;
     const int before = g.size();
@@ -228,7 +228,7 @@ class composer {
     events.push({capture_event::kind::hook, before, v, number, in, out});
     return out;
   }
-  EBB_COLD void add_node(int i) {
+  EBB_ONCE void add_node(int i) {
     const node_key& key = r_.node_at(i);
     const visit& v = r_.visit_at(i);
     const detail::backward_piece* const piece = pieces_.find(key.program);
@@ -247,12 +247,12 @@ class composer {
     complete_leaves(i);
   }
   /// Its gradients may be asked for.
-  EBB_COLD void skip_node(int i) {
+  EBB_ONCE void skip_node(int i) {
     if (pass_) arrivals_of(i);
     forget(i);
     at_.run(i, nullptr);
   }
-  EBB_COLD vec<int> copy_piece(int i, const detail::backward_piece& piece, vec<int>& arrived) {
+  EBB_ONCE vec<int> copy_piece(int i, const detail::backward_piece& piece, vec<int>& arrived) {
     const node_key& key = r_.node_at(i);
     const int kept = piece.kept.size();
     int extent = 0;
@@ -278,7 +278,7 @@ class composer {
     return splice(g, piece.g, in, symbol);
   }
   /// The gradients of a node's outputs, behind the hooks on each.
-  EBB_COLD vec<int> arrivals_of(int i) {
+  EBB_ONCE vec<int> arrivals_of(int i) {
     const node_key& key = r_.node_at(i);
     vec<int> all;
     for (int o = 0; o < r_.visit_at(i).outputs; ++o) {
@@ -288,7 +288,7 @@ class composer {
     }
     return all;
   }
-  EBB_COLD vec<int> call_function(int i, vec<int>& arrived) {
+  EBB_ONCE vec<int> call_function(int i, vec<int>& arrived) {
     const node_key& key = r_.node_at(i);
     capture_event e{capture_event::kind::function, 0, i, 0, {}, {}};
     arrived = e.in = run_node_hooks(hook_kind::node_pre, i, arrivals_of(i), key.hooks, key.hook_count);
@@ -302,14 +302,14 @@ class composer {
     return e.out;
   }
 
-  EBB_COLD void complete_leaves(int i) {
+  EBB_ONCE void complete_leaves(int i) {
     bool observed = false;  // an earlier leaf of this node is, so those behind it wait
     at_.each_completed_leaf(i, [&](int l) {
       observed = observed || is_observed(r_, l);
       if (slot(l, 0).changed && (pass_ || (!observed && accumulates_plainly(r_, l)))) accumulate(l);
     });
   }
-  EBB_COLD void accumulate(int l) {
+  EBB_ONCE void accumulate(int l) {
     const leaf_key& key = r_.leaf_at(l);
     int k = run_tensor_hooks(l, 0, slot(l, 0).value, key.hooks, key.hook_count);
     if (r_.options().accumulates && r_.visit_at(l).needed) {
@@ -330,14 +330,14 @@ class composer {
 
  public:
   /// Whether a node can be part of a graph: nothing but traced hooks is there that could be seen.
-  EBB_COLD static bool is_mergeable(const recording& r, int i, piece_table& pieces) {
+  EBB_ONCE static bool is_mergeable(const recording& r, int i, piece_table& pieces) {
     const node_key& key = r.node_at(i);
     const visit& v = r.visit_at(i);
     return v.needed && !v.wanted && !key.is_packed && v.outputs == key.program->outputs &&
            has_traced_hooks_only(r, key.hooks, key.hook_count, v.outputs) && pieces.find(key.program);
   }
   /// The same as links of a chain, which also gives what is retained, or asked for, on its way.
-  EBB_COLD static bool is_chainable(const recording& r, int i, piece_table& pieces) {
+  EBB_ONCE static bool is_chainable(const recording& r, int i, piece_table& pieces) {
     const node_key& key = r.node_at(i);
     const visit& v = r.visit_at(i);
     if (!v.needed || key.is_packed || v.outputs != key.program->outputs || !pieces.find(key.program)) return false;
@@ -346,23 +346,23 @@ class composer {
     return true;
   }
   /// Whether a hook is traced, and sees all that it could see where gradients are only numbered.
-  EBB_COLD static bool is_inlined(const hook_key& k, int outputs, int edges) {
+  EBB_ONCE static bool is_inlined(const hook_key& k, int outputs, int edges) {
     if (!k.program || k.kind == hook_kind::tensor) return k.program;
     if (k.kind == hook_kind::node_post) return k.program->written == edges && k.program->read <= outputs;
     return k.kind == hook_kind::node_pre && k.program->written <= outputs && (k.program->written > 1 || outputs == 1);
   }
-  EBB_COLD static bool has_traced_hooks_only(const recording& r, int first, int count, int outputs = 1) {
+  EBB_ONCE static bool has_traced_hooks_only(const recording& r, int first, int count, int outputs = 1) {
     for (int h = 0; h < count; ++h)
       if (const hook_key& k = r.hook_at(first + h); !is_inlined(k, outputs, 0) || k.program->written > 1) return false;
     return true;
   }
   /// Whether all that happens at a leaf is traced hooks and an accumulation.
-  EBB_COLD static bool accumulates_plainly(const recording& r, int l) {
+  EBB_ONCE static bool accumulates_plainly(const recording& r, int l) {
     const leaf_key& key = r.leaf_at(l);
     return r.options().accumulates && r.visit_at(l).needed && !r.visit_at(l).wanted && has_traced_hooks_only(r, key.hooks, key.hook_count);
   }
   /// Whether all that happens at a leaf is traced.
-  EBB_COLD static bool is_traced(const recording& r, int l) {
+  EBB_ONCE static bool is_traced(const recording& r, int l) {
     const leaf_key& key = r.leaf_at(l);
     for (int h = 0; h < key.hook_count; ++h)
       if (const hook_key& k = r.hook_at(key.hooks + h); !is_inlined(k, 1, 0) && (!k.program || k.kind != hook_kind::post_accumulate))
