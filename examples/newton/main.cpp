@@ -15,8 +15,8 @@ constexpr auto valley = [](auto x) {
 };
 
 // Small static problems are constant expressions, derivatives included.
-static_assert(ebb::grad(valley)(vector{1, 1}) == vector{0, 0});
-static_assert(ebb::hessian(valley)(vector{1, 1}) == matrix{{802, -400}, {-400, 200}});
+static_assert(ebb::all_equal(ebb::grad(valley)(vector{1, 1}), vector{0, 0}));
+static_assert(ebb::all_equal(ebb::hessian(valley)(vector{1, 1}), matrix{{802, -400}, {-400, 200}}));
 
 int main() {
   vector x{-1.2, 1};

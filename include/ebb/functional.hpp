@@ -46,6 +46,7 @@
 #include "tensor/tensor.hpp"
 #include "tensor/borrow.hpp"
 #include "tensor/foreign.hpp"
+#include "tensor/equal.hpp"
 #include "tensor/shape.hpp"
 #include "tensor/broadcast.hpp"
 #include "tensor/nest.hpp"

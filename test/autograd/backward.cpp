@@ -1,6 +1,7 @@
 // test/autograd/backward.cpp — backward and grad: which leaves get what, in which order, what is kept, and what is refused.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../equal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -29,7 +30,7 @@ TEST_CASE("leaves and results know what they are") {
   CHECK(x.requires_grad());
   CHECK_FALSE(y.is_leaf());
   CHECK(y.name() == "mul");
-  CHECK(y.value() == array{1, 4, 9});
+  CHECK(ebb::all_equal(y.value(), array{1, 4, 9}));
   CHECK_FALSE(var().defined());
   CHECK_FALSE(x.grad().defined());
   const var same = x;
@@ -37,7 +38,7 @@ TEST_CASE("leaves and results know what they are") {
   {
     const ebb::no_grad off;
     const var z = product(x, x);
-    CHECK(z.value() == y.value());
+    CHECK(ebb::all_equal(z.value(), y.value()));
     CHECK_FALSE(z.requires_grad());
     const ebb::enable_grad on;
     CHECK(product(x, x).requires_grad());
@@ -50,21 +51,21 @@ TEST_CASE("CA-30: gradients of a leaf that is used several times are added") {
   const var a = product(x, w);  // x w
   const var b = product(a, x);  // x^2 w
   total(product(b, a)).backward();  // x^3 w^2
-  CHECK(x.grad().value() == array{3 * 1 * 16., 3 * 4 * 25., 3 * 9 * 36.});
-  CHECK(w.grad().value() == array{2 * 1 * 4., 2 * 8 * 5., 2 * 27 * 6.});
+  CHECK(ebb::all_equal(x.grad().value(), array{3 * 1 * 16., 3 * 4 * 25., 3 * 9 * 36.}));
+  CHECK(ebb::all_equal(w.grad().value(), array{2 * 1 * 4., 2 * 8 * 5., 2 * 27 * 6.}));
 }
 
 TEST_CASE("CA-31, CA-33: grad returns gradients and leaves .grad alone, backward fills it") {
   const var y(array{1, 2}), z(array{3, 4});
   const scalar out = total(product(y, z));
   const auto [gy, gz] = ebb::grad(out, ebb::wrt(y, z), {.retain_graph = true});
-  CHECK(gy.value() == z.value());
-  CHECK(gz.value() == y.value());
+  CHECK(ebb::all_equal(gy.value(), z.value()));
+  CHECK(ebb::all_equal(gz.value(), y.value()));
   CHECK_FALSE(y.grad().defined());
   CHECK_FALSE(z.grad().defined());
   out.backward();
-  CHECK(y.grad().value() == z.value());
-  CHECK(z.grad().value() == y.value());
+  CHECK(ebb::all_equal(y.grad().value(), z.value()));
+  CHECK(ebb::all_equal(z.grad().value(), y.value()));
 }
 
 TEST_CASE("CA-34, CA-35: backward to some inputs runs only what leads there") {
@@ -77,16 +78,16 @@ TEST_CASE("CA-34, CA-35: backward to some inputs runs only what leads there") {
   ebb::backward(out, {.retain_graph = true, .inputs = {x, y}});
   CHECK(reached == 0);
   CHECK_FALSE(a.grad().defined());
-  CHECK(x.grad().value() == array{3 * 25., 4 * 36.});
-  CHECK(y.grad().value() == array{1 * 25., 2 * 36.});
+  CHECK(ebb::all_equal(x.grad().value(), array{3 * 25., 4 * 36.}));
+  CHECK(ebb::all_equal(y.grad().value(), array{1 * 25., 2 * 36.}));
 
   ebb::backward(out, {.retain_graph = true, .inputs = ebb::wrt(left)});  // not a leaf: it keeps the gradient
-  CHECK(left.grad().value() == array{25, 36});
-  CHECK(x.grad().value() == array{3 * 25., 4 * 36.});
+  CHECK(ebb::all_equal(left.grad().value(), array{25, 36}));
+  CHECK(ebb::all_equal(x.grad().value(), array{3 * 25., 4 * 36.}));
 
   ebb::backward(out, {.inputs = {a}});
   CHECK(reached == 1);
-  CHECK(a.grad().value() == array{2 * 5 * 3., 2 * 6 * 8.});
+  CHECK(ebb::all_equal(a.grad().value(), array{2 * 5 * 3., 2 * 6 * 8.}));
 }
 
 TEST_CASE("CA-32: the gradient of one leaf never runs the other branch") {
@@ -97,7 +98,7 @@ TEST_CASE("CA-32: the gradient of one leaf never runs the other branch") {
 #endif
   const scalar out = total(product(left, right));
   const var g = ebb::grad(out, ebb::wrt(x), {.retain_graph = true});
-  CHECK(g.value() == array{2 * 9., 4 * 16.});
+  CHECK(ebb::all_equal(g.value(), array{2 * 9., 4 * 16.}));
   CHECK_FALSE(y.grad().defined());
 #if EBB_EXCEPTIONS
   CHECK_THROWS_AS(ebb::grad(out, ebb::wrt(y)), std::runtime_error);
@@ -110,8 +111,8 @@ TEST_CASE("CA-40: layers of 2 to 1 and 1 to 2, without a bias") {
   constexpr auto net = ebb::compile([](auto x, auto a, auto b) { return ebb::sum(ebb::linear(ebb::linear(x, a), b)); });
   const ebb::tensor<double, 3, 2> x{1, 2, 3, 4, 5, 6};
   net(x, first, second).backward();  // hidden = 2 x0 - x1: 0, 2, 4; the sum is 3.5 times theirs
-  CHECK(first.grad().value() == ebb::tensor<double, 1, 2>{3.5 * 9, 3.5 * 12});
-  CHECK(second.grad().value() == ebb::tensor<double, 2, 1>{6, 6});
+  CHECK(ebb::all_equal(first.grad().value(), ebb::tensor<double, 1, 2>{3.5 * 9, 3.5 * 12}));
+  CHECK(ebb::all_equal(second.grad().value(), ebb::tensor<double, 2, 1>{6, 6}));
 }
 
 TEST_CASE("CA-45: a gradient that a hook keeps is not changed by what is accumulated later") {
@@ -120,8 +121,8 @@ TEST_CASE("CA-45: a gradient that a hook keeps is not changed by what is accumul
   x.register_hook([&](const array& g) { kept.push_back(g); });
   total(product(x, x)).backward();
   total(product(x, x)).backward();
-  CHECK(kept == std::vector<array>{array{2, 4}, array{2, 4}});
-  CHECK(x.grad().value() == array{4, 8});
+  CHECK(test::equal(kept, std::vector<array>{array{2, 4}, array{2, 4}}));
+  CHECK(ebb::all_equal(x.grad().value(), array{4, 8}));
   CHECK(x.grad().data() != kept[0].data());
 }
 
@@ -130,26 +131,26 @@ TEST_CASE("CA-52: a backward reads the sizes of its own forward") {
   const scalar a = total(small), b = total(large);  // the gradient of a sum is as long as its operand was
   a.backward();
   b.backward();
-  CHECK(small.grad().value() == array{1, 1});
-  CHECK(large.grad().value() == array{1, 1, 1, 1, 1});
+  CHECK(ebb::all_equal(small.grad().value(), array{1, 1}));
+  CHECK(ebb::all_equal(large.grad().value(), array{1, 1, 1, 1, 1}));
 }
 
 TEST_CASE("CA-36, CA-37, CA-48: gradients add up, in place where nobody else looks") {
   var x(array{1, 2});
   for (int step = 1; step <= 10; ++step) {
     total(product(x, x)).backward();
-    CHECK(x.grad().value() == array{2. * step, 4. * step});
+    CHECK(ebb::all_equal(x.grad().value(), array{2. * step, 4. * step}));
   }
   x.set_grad(array{1, 1});
   const double* const before = x.grad().data();
   total(product(x, x)).backward();
   CHECK(x.grad().data() == before);
-  CHECK(x.grad().value() == array{3, 5});
+  CHECK(ebb::all_equal(x.grad().value(), array{3, 5}));
 
   const array kept = x.grad().value();  // a value: what comes later does not show in it
   total(product(x, x)).backward();
-  CHECK(kept == array{3, 5});
-  CHECK(x.grad().value() == array{5, 9});
+  CHECK(ebb::all_equal(kept, array{3, 5}));
+  CHECK(ebb::all_equal(x.grad().value(), array{5, 9}));
   x.zero_grad();
   CHECK_FALSE(x.grad().defined());
 }
@@ -158,7 +159,7 @@ TEST_CASE("CA-41: what is accumulated is added to the gradient that is there") {
   var w(array{1, 1});
   w.set_grad(array{1, 1});
   total(product(w, array{2, 2})).backward();
-  CHECK(w.grad().value() == array{3, 3});
+  CHECK(ebb::all_equal(w.grad().value(), array{3, 3}));
 }
 
 TEST_CASE("CA-38, CA-43, SW-16: a retained graph can be walked again; the gradient that arrives is taken, not copied") {
@@ -182,13 +183,13 @@ TEST_CASE("what was saved goes with the first backward, and is missed by the sec
   first.backward();
   const array gx = x.grad().value();
   CHECK(raised([&] { second.backward(); }).find("mul saved is gone") != std::string::npos);
-  CHECK(x.grad().value() == gx);
+  CHECK(ebb::all_equal(x.grad().value(), gx));
 
   const var z = total(x).requires_grad() ? x : var();
   const scalar plain = total(z);  // a sum saves nothing
   plain.backward();
   plain.backward();
-  CHECK(x.grad().value() == array{gx(0) + 2, gx(1) + 2});
+  CHECK(ebb::all_equal(x.grad().value(), array{gx(0) + 2, gx(1) + 2}));
 }
 
 TEST_CASE("CA-49: with create_graph the gradient is a new array with a history") {
@@ -222,13 +223,13 @@ TEST_CASE("a gradient that never came is undefined, not zero") {
   const var x(array{1, 2}), y(array{3, 4});
   const auto [a, b] = two(x, y);
   total(a).backward();
-  CHECK(x.grad().value() == array{2, 4});
+  CHECK(ebb::all_equal(x.grad().value(), array{2, 4}));
   CHECK_FALSE(y.grad().defined());
   const auto [gx, gy] = ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(x, y), {.allow_unused = true});
   CHECK(gx.defined());
   CHECK_FALSE(gy.defined());
   const auto zeros = ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(y), {.materialize_grads = true});
-  CHECK(zeros.value() == array{0, 0});
+  CHECK(ebb::all_equal(zeros.value(), array{0, 0}));
   CHECK(raised([&] { ebb::grad(total(std::get<0>(two(x, y))), ebb::wrt(x, y)); }) ==
         "ebb::grad: no gradient arrived at variable 1 of wrt; say allow_unused = true if that is meant");
 }
@@ -242,9 +243,9 @@ TEST_CASE("outputs that are inputs, integer outputs, and tensors among the argum
   STATIC_REQUIRE(std::is_same_v<decltype(still), const array>);
   CHECK(same.data() == x.data());
   CHECK(place == 1);
-  CHECK(still == x.value());
+  CHECK(ebb::all_equal(still, x.value()));
   total(product(same, scaled)).backward();  // x^2 c
-  CHECK(x.grad().value() == array{4, 30, 16});
+  CHECK(ebb::all_equal(x.grad().value(), array{4, 30, 16}));
 }
 
 TEST_CASE("writing a leaf never changes what a backward has saved") {
@@ -255,16 +256,16 @@ TEST_CASE("writing a leaf never changes what a backward has saved") {
   x.assign(array{7, 7});
   CHECK(w.version() == 1);
   y.backward();
-  CHECK(x.grad().value() == array{3, 4});
-  CHECK(w.grad().value() == array{1, 2});
-  CHECK(w.value() == array{100, 4});
+  CHECK(ebb::all_equal(x.grad().value(), array{3, 4}));
+  CHECK(ebb::all_equal(w.grad().value(), array{1, 2}));
+  CHECK(ebb::all_equal(w.value(), array{100, 4}));
 }
 
 TEST_CASE("a seed may be written as a list") {
   const var x(array{1, 2}), w(array{3, 4});
   product(x, w).backward({1, 10});
   (x * w).backward({100, 1000});
-  CHECK(x.grad().value() == array{303, 4040});
+  CHECK(ebb::all_equal(x.grad().value(), array{303, 4040}));
 }
 
 TEST_CASE("SW-12: the caller's seed is not changed through the gradient it became") {
@@ -272,9 +273,9 @@ TEST_CASE("SW-12: the caller's seed is not changed through the gradient it becam
   array seed{5, 6};
   ebb::backward(x, {.seeds = {seed}});
   seed.at(0) = 50;
-  CHECK(x.grad().value() == array{5, 6});
+  CHECK(ebb::all_equal(x.grad().value(), array{5, 6}));
   ebb::backward(x, {.seeds = {array{1, 1}}});
-  CHECK(seed == array{50, 6});
+  CHECK(ebb::all_equal(seed, array{50, 6}));
 }
 
 TEST_CASE("what a backward refuses, and changes nothing") {
@@ -348,8 +349,8 @@ TEST_CASE("CA-90, SW-10: callbacks run once, after all gradients; a backward may
   });
   const scalar out = total(z);
   ebb::backward(out, {.retain_graph = true});  // the inner backward walks z as well, and calls the hook there
-  CHECK(inner == array{4, 32});
-  CHECK(x.grad().value() == array{2 + 2, 4 + 4});
+  CHECK(ebb::all_equal(inner, array{4, 32}));
+  CHECK(ebb::all_equal(x.grad().value(), array{2 + 2, 4 + 4}));
 }
 
 TEST_CASE("a chain of a million nodes needs no stack") {

@@ -1,6 +1,7 @@
 // test/autograd/checkpoint.cpp — regions and functions that are run again in the backward, against the same without it, bit for bit.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../equal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -41,11 +42,11 @@ TEST_CASE("CA-120: a region that keeps its arguments and nothing else gives the 
   const int kept = run(wave, x, w);
   CHECK(run(again, u, v) == 2);
   CHECK(kept > 2);
-  CHECK(u.grad().value() == x.grad().value());
-  CHECK(v.grad().value() == w.grad().value());
+  CHECK(ebb::all_equal(u.grad().value(), x.grad().value()));
+  CHECK(ebb::all_equal(v.grad().value(), w.grad().value()));
 
   const auto plain = wave(x.value(), w.value());
-  CHECK(std::get<0>(again(x.value(), w.value())) == std::get<0>(plain));  // arrays: the region itself
+  CHECK(ebb::all_equal(std::get<0>(again(x.value(), w.value())), std::get<0>(plain)));  // arrays: the region itself
 
   const auto second = [](auto f, const var& p, const var& q) {
     const var g = ebb::grad(total(std::get<0>(f(p, q))), ebb::wrt(p), {.create_graph = true});
@@ -75,11 +76,11 @@ TEST_CASE("CA-120: a function with graph breaks runs twice, and what its nodes s
   var(u).assign(sample(9));  // the values that the arguments had count
   ebb::backward(out, {.retain_graph = true});
   CHECK(runs == 2);
-  CHECK(u.grad().value() == x.grad().value());
-  CHECK(v.grad().value() == w.grad().value());
+  CHECK(ebb::all_equal(u.grad().value(), x.grad().value()));
+  CHECK(ebb::all_equal(v.grad().value(), w.grad().value()));
   out.backward();  // again, again
   CHECK(runs == 3);
-  CHECK(v.grad().value() == product(w.grad().value(), array{2, 2, 2, 2}));
+  CHECK(ebb::all_equal(v.grad().value(), product(w.grad().value(), array{2, 2, 2, 2})));
   CHECK(raised([&] { out.backward(); }).find("saved is gone") != std::string::npos);
   const ebb::no_grad off;
   CHECK_FALSE(ebb::checkpoint(body)(u, v).requires_grad());
@@ -104,7 +105,7 @@ TEST_CASE("a checkpoint is no border for hooks, captured variables, inputs and g
   };
   const auto plain = run(body);
   const std::size_t hooks = log.size();
-  CHECK(run(ebb::checkpoint(body)) == plain);
+  CHECK(test::equal(run(ebb::checkpoint(body)), plain));
   CHECK(log.size() == 2 * hooks);
   const scalar out = total(ebb::checkpoint(body)(x));
   ebb::backward(out, {.inputs = {w}});
@@ -133,7 +134,7 @@ TEST_CASE("CA-121: what is dear is kept, what is cheap is run again") {
   network(true, x, q).backward();
   CHECK(affines == 4 + 8);
   CHECK(squashes == 8);
-  for (std::size_t i = 0; i < 8; ++i) CHECK(p[i].grad().value() == q[i].grad().value());
+  for (std::size_t i = 0; i < 8; ++i) CHECK(ebb::all_equal(p[i].grad().value(), q[i].grad().value()));
 }
 
 TEST_CASE("CA-88: a function that writes something of its own, and is run again") {
@@ -145,7 +146,7 @@ TEST_CASE("CA-88: a function that writes something of its own, and is run again"
   const var x(sample(0.4)), u(sample(0.4));
   total(body(x)).backward();
   total(ebb::checkpoint(body)(u)).backward();
-  CHECK(u.grad().value() == x.grad().value());
+  CHECK(ebb::all_equal(u.grad().value(), x.grad().value()));
   CHECK(written.size() == 3);
 }
 
@@ -162,7 +163,7 @@ TEST_CASE("a checkpoint in a checkpoint, and a backward in one") {
   total(squash(small(squash(x)))).backward();
   inner = 0;
   total(ebb::checkpoint(large)(u)).backward();
-  CHECK(u.grad().value() == x.grad().value());
+  CHECK(ebb::all_equal(u.grad().value(), x.grad().value()));
   CHECK(outer >= 2);
   CHECK(inner >= 2);
 }
@@ -190,10 +191,10 @@ TEST_CASE("a checkpoint runs again in the autocast context of its call, wherever
     return std::pair(x.grad().value(), w.grad().value());
   };
   for (const bool inside : {true, false}) {
-    CHECK(gradients(ebb::checkpoint(widened), inside) == gradients(widened, inside));
-    CHECK(gradients(ebb::checkpoint(narrow), inside) == gradients(narrow, inside));
+    CHECK(test::equal(gradients(ebb::checkpoint(widened), inside), gradients(widened, inside)));
+    CHECK(test::equal(gradients(ebb::checkpoint(narrow), inside), gradients(narrow, inside)));
   }
-  CHECK_FALSE(gradients(widened, true) == gradients(widened, false));
+  CHECK_FALSE(test::equal(gradients(widened, true), gradients(widened, false)));
 }
 
 TEST_CASE("a region that declares contexts keeps arguments only in each of them, and its assumption of the context of backward") {
@@ -218,11 +219,11 @@ TEST_CASE("a region that declares contexts keeps arguments only in each of them,
   for (const int inside : {0, 1}) {
     const auto [kept, y, x, w] = run(region, inside);
     CHECK(kept > 2);
-    CHECK(run(ebb::checkpoint(region), inside) == std::tuple(2, y, x, w));
+    CHECK(test::equal(run(ebb::checkpoint(region), inside), std::tuple(2, y, x, w)));
   }
-  CHECK_FALSE(run(region, 0) == run(region, 1));
+  CHECK_FALSE(test::equal(run(region, 0), run(region, 1)));
   const ebb::variable w(matrix{{more, 1}, {1, more}});
-  CHECK(ebb::checkpoint(region)(w.value(), w.value()) == region(w.value(), w.value()));
+  CHECK(ebb::all_equal(ebb::checkpoint(region)(w.value(), w.value()), region(w.value(), w.value())));
 
   // So does a region that is in a context by itself.
   const ebb::variable<float> y = ebb::checkpoint(ebb::compile(ebb::under<low>([](auto a) { return ebb::sum(inner(a, a)); })))(w);

@@ -147,7 +147,7 @@ TEST_CASE("CA-123: saved values in files, of several sizes") {
     }();
     CHECK(store.files() == 3);
     out.backward();
-    CHECK(u.grad().value() == x.grad().value());
+    CHECK(ebb::all_equal(u.grad().value(), x.grad().value()));
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("a node hook that is registered while its node is unpacked runs, and s
     const array g = ebb::grad(total(y), ebb::wrt(x), {.retain_graph = true}).value();
     CHECK(calls == 1);
     CHECK(g(1) == 7);
-    CHECK(ebb::grad(total(y), ebb::wrt(x)).value() == g);
+    CHECK(ebb::all_equal(ebb::grad(total(y), ebb::wrt(x)).value(), g));
     CHECK(calls == 2);
   }
 }
@@ -219,10 +219,10 @@ TEST_CASE("a pack hook that throws leaves no node; an unpack hook that throws le
     CHECK_FALSE(w.grad().defined());
     c.unpack_fails = false;
     out.backward();
-    CHECK(x.grad().value() == w.value());
-    CHECK(w.grad().value() == x.value());
+    CHECK(ebb::all_equal(x.grad().value(), w.value()));
+    CHECK(ebb::all_equal(w.grad().value(), x.value()));
   }
-  CHECK(product(x, w).value() == array{3, 8});
+  CHECK(ebb::all_equal(product(x, w).value(), array{3, 8}));
   CHECK(c.packed == 2);
 }
 

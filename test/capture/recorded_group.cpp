@@ -1,5 +1,6 @@
 // test/capture/recorded_group.cpp — merged backwards that leave a graph of themselves: the plain engine's gradients, and its graph.
 // SPDX-License-Identifier: BSL-1.0
+#include "../equal.hpp"
 #include "shown.hpp"
 
 #include <string>
@@ -22,7 +23,7 @@ array sample(std::size_t n, std::size_t step) { return test::sample<float>(n, st
 struct results {
   std::vector<array> all;
   std::vector<std::string> names;
-  bool operator==(const results&) const = default;
+  bool operator==(const results& other) const { return test::equal(all, other.all) && names == other.names; }
 };
 results two_orders(std::size_t n, bool hooks) {
   const var x(sample(n, 7)), y(sample(n, 31));

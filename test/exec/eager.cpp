@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -52,15 +53,15 @@ using tanh_program = ebb::executable<ebb::frozen<
 
 TEST_CASE("conditions are combined by operators, and select between numbers") {
   const ebb::tensor<double, 3> x{-1, 0, 2};
-  CHECK(ebb::compile([](auto a) { return ebb::where(!(a > 0), a, 7 * a); })(x) == ebb::tensor<double, 3>{-1, 0, 14});
-  CHECK(ebb::compile([](auto a) { return ebb::where(a > -2 && a < 1, a, 7 * a); })(x) == ebb::tensor<double, 3>{-1, 0, 14});
-  CHECK(ebb::compile([](auto a) { return ebb::where(a < 0 || a > 1 || false, 5 * a, a + 1); })(x) == ebb::tensor<double, 3>{-5, 1, 10});
-  CHECK(((x > -1 && !(x > 1)) || x < 0) == ebb::tensor<bool, 3>{true, true, false});
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(!(a > 0), a, 7 * a); })(x), ebb::tensor<double, 3>{-1, 0, 14}));
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a > -2 && a < 1, a, 7 * a); })(x), ebb::tensor<double, 3>{-1, 0, 14}));
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a < 0 || a > 1 || false, 5 * a, a + 1); })(x), ebb::tensor<double, 3>{-5, 1, 10}));
+  CHECK(ebb::all_equal(((x > -1 && !(x > 1)) || x < 0), ebb::tensor<bool, 3>{true, true, false}));
   constexpr auto half = [](auto a) { return ebb::where(a > 0, 1.5, 0.5); };
-  CHECK(half(x) == ebb::tensor<float, 3>{0.5f, 0.5f, 1.5f});  // as in PyTorch, numbers alone are of its default dtypes
-  CHECK(ebb::compile(half)(x) == half(x));
-  CHECK(ebb::compile([](auto a) { return ebb::where(a > 0, 1, 2); })(x) == ebb::tensor<std::int64_t, 3>{2, 2, 1});
-  CHECK(ebb::grad([](auto a) { return ebb::sum(ebb::where(a > 0, 1.5, 0.5) * a); })(x) == ebb::tensor<double, 3>{0.5, 0.5, 1.5});
+  CHECK(ebb::all_equal(half(x), ebb::tensor<float, 3>{0.5f, 0.5f, 1.5f}));  // as in PyTorch, numbers alone are of its default dtypes
+  CHECK(ebb::all_equal(ebb::compile(half)(x), half(x)));
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a > 0, 1, 2); })(x), ebb::tensor<std::int64_t, 3>{2, 2, 1}));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::where(a > 0, 1.5, 0.5) * a); })(x), ebb::tensor<double, 3>{0.5, 0.5, 1.5}));
 }
 
 TEST_CASE("functions take arrays of any owner") {
@@ -112,27 +113,84 @@ TEST_CASE("comparisons of arrays are masks") {
     CHECK((!less)(i) == !want[0][i]);
   }
   CHECK(ebb::sum(ebb::where(x > 1, x, 0)) == 5);
-  CHECK(x == vector{1, 2, 3});  // as a whole
+  CHECK(ebb::all_equal(x, vector{1, 2, 3}));  // as a whole
+}
+
+TEST_CASE("== and != compare elements, on arrays of every kind as in what is compiled") {
+  using bools = ebb::tensor<bool, 3>;
+  const ebb::tensor<float, 3> x{1, 2, 3};
+  std::vector<float> y{1, 0, 3};
+  const bools same{true, false, true}, different{false, true, false};
+  const ebb::view<float, 3> seen(y.data());
+  CHECK(ebb::all_equal(x == y, same));
+  CHECK(ebb::all_equal(y != x, different));
+  CHECK(ebb::all_equal(seen == x, same));
+  CHECK(ebb::all_equal(seen != seen, bools{}));
+  CHECK(ebb::all_equal(x == std::span<const float>(y), same));
+  CHECK(ebb::all_equal(x == 2, different));
+  CHECK(ebb::all_equal(2.0 != x, same));
+  CHECK(ebb::all_equal(same == true, same));
+  CHECK(ebb::all_equal(ebb::equal(x, y), same));
+  CHECK(ebb::all_equal(ebb::not_equal(x, y), different));
+
+  // Extents and dtypes are those of the other comparisons.
+  const ebb::tensor<float, 2, 1> column{{1}, {3}};
+  CHECK(ebb::all_equal(x == column, ebb::tensor<bool, 2, 3>{{true, false, false}, {false, false, true}}));
+  CHECK(ebb::all_equal(ebb::tensor<int, 3>{1, 2, 3} == y, same));
+  CHECK(ebb::all_equal(ebb::tensor<int, 3>{1, 2, 3} == 2.5, bools{}));
+  CHECK(ebb::all_equal(ebb::tensor<float, 3>::full(0.1f) == 0.1, bools{true, true, true}));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const ebb::tensor<float, 3> special{nan, 0.f, 1};
+  CHECK(ebb::all_equal(special == special, bools{false, true, true}));
+  CHECK(ebb::all_equal(special != ebb::tensor<float, 3>{nan, -0.f, 1}, bools{true, false, false}));
+  CHECK(test::raised([&] { (void)(vector{1, 2} == y); }) ==
+        "ebb::equal: the extents of the arguments do not fit: argument 0 is [2], argument 1 is [3]");
+
+  // One lambda has one meaning.
+  constexpr auto masked = [](auto a, auto b) { return ebb::sum(ebb::where(a == b, a, 0)) + 10 * ebb::sum(a * (a != b)); };
+  const vector a{1, 2, 3}, b{1, 0, 3};
+  CHECK(masked(a, b) == 24);
+  CHECK(ebb::compile(masked)(a, b) == 24);
+  CHECK(ebb::all_equal(ebb::grad(masked)(a, b), vector{1, 10, 1}));
+  CHECK(ebb::all_equal(ebb::where(a != b, 100, a), vector{1, 100, 3}));
+  CHECK(ebb::mean(ebb::cast<float>(ebb::tensor<int, 4>{1, 2, 3, 4} == ebb::tensor<int, 4>{1, 2, 0, 4})) == 0.75f);
+}
+
+TEST_CASE("one bool is a condition, more of them are none") {
+  const vector one{2}, two{1, 2};
+  CHECK((one == one ? 1 : 0) == 1);
+  CHECK((one == 3 ? 1 : 0) == 0);
+  CHECK((one != 3 && one == 2 ? 1 : 0) == 1);
+  CHECK(static_cast<bool>(ebb::tensor<bool, 1, 1>{true}));
+  CHECK(bool(ebb::tensor<int, 1, ebb::dyn>{{7}} == 7));
+  CHECK(test::raised([&] { (void)bool(two == two); }) == "ebb::tensor::operator bool: an array of bools of shape [2] is no condition: "
+                                                        "ask ebb::any or ebb::all of them, ebb::all_equal of two arrays");
+  CHECK(test::says(test::raised([&] { (void)bool(ebb::tensor<float, ebb::dyn, 1>(0) == 1); }), {"of shape [0, 1]"}));
+  const ebb::tensor<float> number(2);
+  int turns = 0;
+  while (number == 2 && turns < 3) ++turns;
+  CHECK(turns == 3);
+  CHECK((number != number ? 1 : 0) == 0);
 }
 
 TEST_CASE("compound assignment writes in place") {
   vector x{1, 2, 3};
   const vector copy = x;
   x += std::vector<float>{1, 1, 1};
-  CHECK(x == vector{2, 3, 4});
-  CHECK(copy == vector{1, 2, 3});
+  CHECK(ebb::all_equal(x, vector{2, 3, 4}));
+  CHECK(ebb::all_equal(copy, vector{1, 2, 3}));
   const float* place = x.data();
   x *= 2.0;
   x -= x / 2;
   x /= ebb::tensor<float, 1>{2};
-  CHECK(x == vector{1, 1.5, 2});
+  CHECK(ebb::all_equal(x, vector{1, 1.5, 2}));
   CHECK(x.data() == place);
   ebb::view<float, 2> first(x.mutable_data());
   first += 10;
-  CHECK(x == vector{11, 11.5, 2});
+  CHECK(ebb::all_equal(x, vector{11, 11.5, 2}));
   CHECK(test::raised([&] { x += vector{1, 2}; }) ==
         "ebb::add: the extents of the arguments do not fit: argument 0 is [3], argument 1 is [2]");
-  CHECK(x == vector{11, 11.5, 2});
+  CHECK(ebb::all_equal(x, vector{11, 11.5, 2}));
   constexpr auto constant = [] {
     ebb::tensor<float, 2> a{1, 2};
     a += 1;
@@ -235,10 +293,10 @@ TEST_CASE("products and their derivatives, zeros among the factors") {
     }
   }
   const ebb::tensor<float, 2, 3> m{{1, 2, 3}, {4, 0, 6}};
-  CHECK(ebb::prod<1>(m) == ebb::tensor<float, 2>{6, 0});
-  CHECK(ebb::prod<0>(m) == ebb::tensor<float, 3>{4, 0, 18});
+  CHECK(ebb::all_equal(ebb::prod<1>(m), ebb::tensor<float, 2>{6, 0}));
+  CHECK(ebb::all_equal(ebb::prod<0>(m), ebb::tensor<float, 3>{4, 0, 18}));
   const auto of_rows = ebb::grad([](auto x) { return ebb::sum(ebb::prod<1>(x)); })(m);
-  CHECK(of_rows == ebb::tensor<float, 2, 3>{{6, 3, 2}, {0, 24, 0}});
+  CHECK(ebb::all_equal(of_rows, ebb::tensor<float, 2, 3>{{6, 3, 2}, {0, 24, 0}}));
   CHECK(ebb::prod(ebb::tensor<int, 3>{100000, 100000, 10}) == 100000000000);
   CHECK(ebb::prod(ebb::tensor<float, 0>{}) == 1);
 }
@@ -247,32 +305,32 @@ TEST_CASE("a reduction of one's own goes over all axes where it is called") {
   const ebb::tensor<double, ebb::dyn, 2> x{{1, -7}, {3, 2}};
   CHECK(user::farthest(x) == 7);
   CHECK(user::farthest(ebb::tensor<float>(-2.f)) == 2);
-  CHECK(ebb::compile([](auto a) { return ebb::map([](auto row) { return user::farthest(row); }, a); })(x) == ebb::tensor<double, 2>{7, 3});
-  CHECK(ebb::grad([](auto a) { return user::farthest(a * a); })(x) == ebb::tensor<double, ebb::dyn, 2>{{0, -14}, {0, 0}});
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::map([](auto row) { return user::farthest(row); }, a); })(x), ebb::tensor<double, 2>{7, 3}));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return user::farthest(a * a); })(x), ebb::tensor<double, ebb::dyn, 2>{{0, -14}, {0, 0}}));
 }
 
 TEST_CASE("softmax runs along the last axis unless told otherwise") {
   const ebb::tensor<float, 2, 3> x{{1, 2, 3}, {0, 0, 0}};
-  CHECK(ebb::softmax(x) == ebb::softmax<1>(x));
-  CHECK(ebb::log_softmax(x) == ebb::log_softmax<-1>(x));
+  CHECK(ebb::all_equal(ebb::softmax(x), ebb::softmax<1>(x)));
+  CHECK(ebb::all_equal(ebb::log_softmax(x), ebb::log_softmax<-1>(x)));
 }
 
 TEST_CASE("sums and products of truth values are truth values") {
   const ebb::tensor<bool, ebb::dyn> a{true, true, false, false}, b{true, false, true, false};
-  CHECK(a + b == ebb::tensor<bool, 4>{true, true, true, false});
-  CHECK(a * b == ebb::tensor<bool, 4>{true, false, false, false});
-  CHECK(ebb::square(a) == a);
-  CHECK(a + 1 == ebb::tensor<std::int64_t, 4>{2, 2, 1, 1});
+  CHECK(ebb::all_equal(a + b, ebb::tensor<bool, 4>{true, true, true, false}));
+  CHECK(ebb::all_equal(a * b, ebb::tensor<bool, 4>{true, false, false, false}));
+  CHECK(ebb::all_equal(ebb::square(a), a));
+  CHECK(ebb::all_equal(a + 1, ebb::tensor<std::int64_t, 4>{2, 2, 1, 1}));
   constexpr ebb::tensor<bool, 2> c{true, false}, d{true, true};
-  static_assert(c + d == d && c * d == c);
+  static_assert(ebb::all_equal(c + d, d) && ebb::all_equal(c * d, c));
 }
 
 TEST_CASE("a number beside truth values is no truth value") {
   const ebb::tensor<bool, ebb::dyn> a{true, false};
-  CHECK((a < 2) == ebb::tensor<bool, 2>{true, true});
-  CHECK(ebb::maximum(a, 3) == ebb::tensor<std::int64_t, 2>{3, 3});
-  CHECK(a * 2.5 == ebb::tensor<float, 2>{2.5f, 0});
-  CHECK(ebb::compile([](auto x, auto n) { return x + n; })(a, 2) == ebb::tensor<int, 2>{3, 2});
+  CHECK(ebb::all_equal((a < 2), ebb::tensor<bool, 2>{true, true}));
+  CHECK(ebb::all_equal(ebb::maximum(a, 3), ebb::tensor<std::int64_t, 2>{3, 3}));
+  CHECK(ebb::all_equal(a * 2.5, ebb::tensor<float, 2>{2.5f, 0}));
+  CHECK(ebb::all_equal(ebb::compile([](auto x, auto n) { return x + n; })(a, 2), ebb::tensor<int, 2>{3, 2}));
 }
 
 }  // namespace

@@ -279,9 +279,9 @@ TEST_CASE("a map takes rows of its own row: of how many is not known, and a neig
   constexpr auto cubes = ebb::compile([](auto x, auto i) { return ebb::sum(ebb::pow(taken(x, i), 3)); });
   const matrix x{{1, 2, 3}, {4, 5, 6}};
   tensor<std::int32_t, dyn, dyn> i{{0, 2}, {1, 1}};
-  CHECK(ebb::compile(taken)(x, i) == matrix{{1, 3}, {5, 5}});
-  CHECK(ebb::grad(cubes)(x, i) == matrix{{3, 0, 27}, {0, 150, 0}});
-  CHECK(std::get<0>(ebb::hvp(cubes)(x, i, matrix{{1, 1, 1}, {1, 1, 1}}, i)) == matrix{{6, 0, 18}, {0, 60, 0}});
+  CHECK(ebb::all_equal(ebb::compile(taken)(x, i), matrix{{1, 3}, {5, 5}}));
+  CHECK(ebb::all_equal(ebb::grad(cubes)(x, i), matrix{{3, 0, 27}, {0, 150, 0}}));
+  CHECK(ebb::all_equal(std::get<0>(ebb::hvp(cubes)(x, i, matrix{{1, 1, 1}, {1, 1, 1}}, i)), matrix{{6, 0, 18}, {0, 60, 0}}));
   i.at(0, 1) = 3;
   const tensor<float, 2, 3> known(x);
   for (const std::string& said : {test::raised([&] { ebb::compile(taken)(x, i); }), test::raised([&] { ebb::grad(cubes)(known, i); })})
@@ -365,17 +365,17 @@ TEST_CASE("a pull-back takes its seeds one by one, or in the form of the results
   CHECK(total == -0.75f);
   CHECK(seen == 7);
   const auto [dp, dx] = pull(5, s, t);
-  CHECK(dp.w == 5 + s * q.w);
-  CHECK(dp.seen == tensor<int, 2>{0, 0});
-  CHECK(dx == s * ebb::exp(p.w) + 2 * x * t);
+  CHECK(ebb::all_equal(dp.w, 5 + s * q.w));
+  CHECK(ebb::all_equal(dp.seen, tensor<int, 2>{0, 0}));
+  CHECK(ebb::all_equal(dx, s * ebb::exp(p.w) + 2 * x * t));
 
   auto seeds = y;
   std::get<0>(seeds) = 5;
   std::get<1>(seeds).w = s;
   std::get<2>(seeds) = t;
   const auto is_same = [&](const auto& of_p, const auto& of_x) {
-    CHECK(of_p.w == dp.w);
-    CHECK(of_x == dx);
+    CHECK(ebb::all_equal(of_p.w, dp.w));
+    CHECK(ebb::all_equal(of_x, dx));
   };
   std::apply(is_same, pull(seeds));
   std::apply(is_same, pull(5, std::get<1>(seeds), t));
@@ -388,20 +388,20 @@ TEST_CASE("integers beside floats, in a struct or a tuple, have zeros in its gra
   constexpr auto f = [](auto p) { return ebb::sum(p.w * p.w) * ebb::sum(ebb::cast<float>(p.seen)); };
   const mixed<tensor> p{{1, 2}, {3, 4}, true};
   const mixed<tensor> d = ebb::grad(f)(p);
-  CHECK(d.w == tensor<float, 2>{14, 28});
-  CHECK(d.seen == tensor<int, 2>{0, 0});
+  CHECK(ebb::all_equal(d.w, tensor<float, 2>{14, 28}));
+  CHECK(ebb::all_equal(d.seen, tensor<int, 2>{0, 0}));
   CHECK(d.on == tensor<bool>(false));
   const auto [value, pull] = ebb::vjp(f)(p);
-  CHECK(pull(1.f).w == d.w);
-  CHECK(pull(1.f).seen == d.seen);
+  CHECK(ebb::all_equal(pull(1.f).w, d.w));
+  CHECK(ebb::all_equal(pull(1.f).seen, d.seen));
   CHECK(std::get<1>(ebb::jvp(f)(p, p)) == 70);  // the direction of an integer leads nowhere
-  CHECK(ebb::hvp(f)(p, p).w == d.w);
-  CHECK(ebb::hvp(f)(p, p).seen == d.seen);
+  CHECK(ebb::all_equal(ebb::hvp(f)(p, p).w, d.w));
+  CHECK(ebb::all_equal(ebb::hvp(f)(p, p).seen, d.seen));
 
   constexpr auto g = [](auto pair) { return ebb::sum(std::get<0>(pair) * std::get<1>(pair)); };
   const auto [dw, dn] = ebb::grad(g)(std::tuple{p.w, p.seen});
-  CHECK(dw == tensor<float, 2>{3, 4});
-  CHECK(dn == tensor<int, 2>{0, 0});
+  CHECK(ebb::all_equal(dw, tensor<float, 2>{3, 4}));
+  CHECK(ebb::all_equal(dn, tensor<int, 2>{0, 0}));
 }
 
 TEST_CASE("scalars in and out, tuples in") {

@@ -99,8 +99,8 @@ TEST_CASE("a jacobian by a struct is the struct, with the result's extents in fr
   const auto j = ebb::jacobian(model)(start(), x);
   check_jacobian(get<0>(j));
   CHECK(get<1>(get<1>(j).rest) == 3);
-  CHECK(get<1>(j).in.w == ebb::tensor<double, 3, 2>{});
-  CHECK(get<2>(j).in.w == ebb::tensor<double, 3, 3, 2>{});  // of bools
+  CHECK(ebb::all_equal(get<1>(j).in.w, ebb::tensor<double, 3, 2>{}));
+  CHECK(ebb::all_equal(get<2>(j).in.w, ebb::tensor<double, 3, 3, 2>{}));  // of bools
 
   auto into = ebb::jacobian(model)(start(), x);
   ebb::each_leaf([](auto& leaf) { leaf = leaf + 1; }, into);
@@ -210,7 +210,7 @@ TEST_CASE("structs of derivatives are arguments and results like others") {
     ebb::each_leaf([](auto& leaf) { leaf = 2 * leaf; }, all);
     return std::tuple(all, ebb::sum<2, 3>(one.in.w * all.in.w.in.w));
   })(h, start());
-  CHECK(get<0>(doubled).in.w.in.w == 2. * h.in.w.in.w);
+  CHECK(ebb::all_equal(get<0>(doubled).in.w.in.w, 2. * h.in.w.in.w));
   const auto w = start().in.w;
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t l = 0; l < 2; ++l) {
@@ -224,7 +224,7 @@ TEST_CASE("jacobians by structs of variables are variables") {
   const auto p = start();
   const net<ebb::variable> v{{ebb::variable(p.in.w), p.in.steps}, {ebb::variable(get<0>(p.rest)), ebb::variable(get<1>(p.rest))}};
   const auto j = ebb::jacobian(model)(v, x);
-  CHECK(get<0>(j).in.w.value() == get<0>(ebb::jacobian(model)(p, x)).in.w);
+  CHECK(ebb::all_equal(get<0>(j).in.w.value(), get<0>(ebb::jacobian(model)(p, x)).in.w));
   ebb::backward(ebb::sum(get<0>(get<0>(j).rest)));  // s (1 - tanh^2), summed up: its derivative by b is the diagonal of the hessian
   for (std::size_t i = 0; i < 3; ++i) CHECK(get<0>(v.rest).grad().value()(i) == near(1.5 * unit(i).bend));
 }
@@ -271,10 +271,10 @@ TEST_CASE("hessians by structs of regions are those of the context that a scope 
   const matrices<ebb::tensor> m{{{1, 2, 3}, {4, 5, 6}}};
   const ebb::tensor<float, 3> v{1.01f, 0.99f, 1};
   const auto outside = ebb::hessian(region)(m, v).in.in;
-  CHECK(outside == ebb::hessian(norm)(m, v).in.in);
+  CHECK(ebb::all_equal(outside, ebb::hessian(norm)(m, v).in.in));
   CHECK(outside(0, 0, 0, 1) == Approx(2 * 1.01 * 0.99));
   const ebb::autocast_scope<ebb::bf16> scope;
   const auto inside = ebb::hessian(region)(m, v).in.in;
-  CHECK(inside == ebb::under<low>([](auto a, auto b) { return ebb::hessian(norm)(a, b).in.in; })(m, v));
-  CHECK_FALSE(inside == outside);
+  CHECK(ebb::all_equal(inside, ebb::under<low>([](auto a, auto b) { return ebb::hessian(norm)(a, b).in.in; })(m, v)));
+  CHECK_FALSE(ebb::all_equal(inside, outside));
 }

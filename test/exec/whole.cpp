@@ -150,9 +150,9 @@ TEST_CASE("jacobians and maps are solved in batches") {
   for (std::size_t i = 0; i < 5; ++i) {
     const matrix own(many.row(i));
     const array<3> side(rows.row(i));
-    CHECK(array<3>(x.row(i)) == ebb::solve(own, side));
-    CHECK(array<3>(y.row(i)) == ebb::solve(ebb::transpose(a), side));
-    CHECK(array<3>(z.row(i)) == ebb::solve(own, row));
+    CHECK(ebb::all_equal(array<3>(x.row(i)), ebb::solve(own, side)));
+    CHECK(ebb::all_equal(array<3>(y.row(i)), ebb::solve(ebb::transpose(a), side)));
+    CHECK(ebb::all_equal(array<3>(z.row(i)), ebb::solve(own, row)));
   }
 
   // Derivatives of maps: those of the rows.

@@ -1,5 +1,6 @@
 // test/tensor/npy.cpp — .npy files, against bytes that NumPy wrote.
 // SPDX-License-Identifier: BSL-1.0
+#include <ebb/tensor/equal.hpp>
 #include <ebb/tensor/npy.hpp>
 
 #include "../catch.hpp"
@@ -83,7 +84,7 @@ const std::string by_numpy = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + "{'d
 TEST_CASE("what NumPy wrote is read, and written again byte for byte") {
   directory dir;
   const auto x = load_npy<float, dyn, 3>(dir.holding("a.npy", by_numpy));
-  CHECK(x == tensor<float, 1, 3>{{1, 2.5f, -3}});
+  CHECK(ebb::all_equal(x, tensor<float, 1, 3>{{1, 2.5f, -3}}));
   save_npy(dir.file("b.npy"), x);
   CHECK(bytes_of(dir.path + "/b.npy") == by_numpy);
   CHECK(bytes_of(dir.path + "/b.npy.part") == "no file");
@@ -98,11 +99,11 @@ TEST_CASE("each element type and rank makes the journey") {
     return x;
   };
   CHECK(load_npy<double>((there_and_back(tensor<double>(3.25)), path)) == 3.25);
-  CHECK(load_npy<bool, 3>((there_and_back(tensor<bool, 3>{true, false, true}), path)) == tensor<bool, 3>{true, false, true});
+  CHECK(ebb::all_equal(load_npy<bool, 3>((there_and_back(tensor<bool, 3>{true, false, true}), path)), tensor<bool, 3>{true, false, true}));
   using cube = tensor<std::int32_t, 3, 2, 2>;
-  CHECK(load_npy<std::int32_t, dyn, 2, 2>((there_and_back(cube::iota()), path)) == cube::iota());
-  CHECK(load_npy<std::int64_t, dyn>((there_and_back(arange<std::int64_t>(-5, 5)), path)) == arange<std::int64_t>(-5, 5));
-  CHECK(load_npy<float16, 4>((there_and_back(tensor<float16, 4>::iota()), path)) == tensor<float16, 4>::iota());
+  CHECK(ebb::all_equal(load_npy<std::int32_t, dyn, 2, 2>((there_and_back(cube::iota()), path)), cube::iota()));
+  CHECK(ebb::all_equal(load_npy<std::int64_t, dyn>((there_and_back(arange<std::int64_t>(-5, 5)), path)), arange<std::int64_t>(-5, 5)));
+  CHECK(ebb::all_equal(load_npy<float16, 4>((there_and_back(tensor<float16, 4>::iota()), path)), tensor<float16, 4>::iota()));
   CHECK(load_npy<float, dyn, 3>((there_and_back(tensor<float, 0, 3>()), path)).shape() == std::array<std::size_t, 2>{0, 3});
   save_npy(path, std::vector<float>{1, 2});
   CHECK(load_npy<float, 2>(path)(1) == 2);
@@ -119,7 +120,7 @@ TEST_CASE("headers of other versions, orders of keys, and spacing") {
   CHECK(second(header("{\"shape\":(2,),\"descr\":\"<f8\",\"fortran_order\":False}")) == 2);
   CHECK(second(header("{'descr': '<f8', 'fortran_order': True, 'shape': (2,), }")) == 2);
   const std::string bools = header("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }") + std::string("\0\1\x7f", 3);
-  CHECK(load_npy<bool, 3>(dir.holding("b.npy", bools)) == tensor<bool, 3>{false, true, true});
+  CHECK(ebb::all_equal(load_npy<bool, 3>(dir.holding("b.npy", bools)), tensor<bool, 3>{false, true, true}));
 }
 
 TEST_CASE("what cannot be read raises an error that names the file, what was expected and what was found") {

@@ -170,14 +170,9 @@ class expression {
   {
     return value()();
   }
-  /// A comparison of scalars is a condition: `if (loss < 0.1)`. What came before has run then: a graph break.
+  /// A comparison of single elements is a condition: `if (loss < 0.1)`. What came before has run then: a graph break.
   explicit operator bool() const {
-    constexpr bool compares = std::same_as<T, bool>;
-    if constexpr (!compares) return static_cast<bool>(result_type());  // refused there
-    else {
-      static_assert(Extents::rank == 0, "[ebb E0137] an array of bools is no condition: ask whether ebb::any or ebb::all of them are true");
-      return *borrow<result_type>::data(get());
-    }
+    return static_cast<bool>(get());  // refused there, if it is none
   }
   const auto& layout() const { return get().layout(); }
   auto shape() const { return layout().shape(); }

@@ -35,17 +35,13 @@ template <class A, class B>
   requires detail::tape_pair<A, B>
 auto operator>=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
 
-/// Refused: arrays are equal as a whole, terms element by element, handles if they are one.
+/// Element by element, too; see [note: equal means elements]. Whether two handles are one variable is a.is_same(b).
 template <class A, class B>
   requires detail::tape_pair<A, B>
-bool operator==(A&&, B&&) {
-  constexpr bool said = sizeof(std::remove_cvref_t<A>) == 0;
-  static_assert(said, "[ebb E0197] == of variables: ebb::equal compares elements, a.value() == b.value() arrays, a.is_same(b) handles");
-  return said;
-}
+auto operator==(A&& a, B&& b) { return apply_function(detail::broadcasting<op::equal>{}, std::forward<A>(a), std::forward<B>(b)); }
 template <class A, class B>
   requires detail::tape_pair<A, B>
-bool operator!=(A&& a, B&& b) { return !(std::forward<A>(a) == std::forward<B>(b)); }
+auto operator!=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::not_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
 
 namespace detail {
 

@@ -56,6 +56,10 @@ std::string shape_text(const std::array<std::size_t, Rank>& shape) {
                                                                    int rank) {
   raise(std::string(call) + ": " + std::to_string(given) + " elements were given for shape " + list_text(shape, rank));
 }
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_condition(const std::size_t* shape, int rank) {
+  raise("ebb::tensor::operator bool: an array of bools of shape " + list_text(shape, rank) +
+        " is no condition: ask ebb::any or ebb::all of them, ebb::all_equal of two arrays");
+}
 // An extent is negative, or there are too many elements.
 [[noreturn]] EBB_COLD void raise_bad_extents(const char* call, const std::size_t* shape, int rank) {
   const auto* given = reinterpret_cast<const std::int64_t*>(shape);

@@ -168,6 +168,17 @@ class tensor {
   {
     return *data();
   }
+  /// Of bools, as a condition: `if (a == b)` asks of arrays of one element whether it is true. More of them are no condition.
+  /// Throws: error naming the shape if extents that are `dyn` make it another number of elements.
+  template <std::same_as<bool> B>
+    requires(std::same_as<T, B> && rank > 0)
+  constexpr explicit operator B() const {
+    constexpr bool may_be_one = ((E == 1 || E == dyn) && ...);
+    static_assert(may_be_one, "[ebb E0137] an array of bools is no condition: ask ebb::any or ebb::all of them, ebb::all_equal of two arrays");
+    if constexpr (dynamic_rank > 0 && may_be_one)
+      if (size() != 1) raise_no_condition(shape().data(), rank);
+    return *data();
+  }
 
   /// Writing: each of these makes the elements this tensor's own first.
   constexpr T* mutable_data() { return cells_.mutable_data(); }
@@ -238,19 +249,6 @@ class tensor {
 
   cells cells_;
 };
-
-/// Same shape and equal elements; a NaN equals nothing.
-template <element T, std::size_t... E, std::size_t... F>
-  requires(sizeof...(E) == sizeof...(F))
-constexpr bool operator==(const tensor<T, E...>& a, const tensor<T, F...>& b) {
-  return view(a) == view(b);
-}
-/// Without it, a comparison with a number could go either way. The number takes the element type: tensor<float>(0.1f) == 0.1.
-template <element T, class X>
-  requires(std::is_arithmetic_v<X> || std::same_as<T, X>)
-constexpr bool operator==(const tensor<T>& a, const X& x) {
-  return *a.data() == as_element<T>(x);
-}
 
 /// first, first + step, ... up to but without last. Each is first + i * step, rounded once more than the product.
 /// Throws: error naming the three if step is 0, or one of them or their number is infinite or NaN.

@@ -105,15 +105,4 @@ constexpr view<T, Rest...> row_of(const view<T, First, Rest...>& whole, const ch
   return {whole.data() + i * inner.size(), inner};
 }
 
-/// Same shape and equal elements; a NaN equals nothing.
-template <class T, std::size_t... E, class U, std::size_t... F>
-  requires(sizeof...(E) == sizeof...(F) && std::same_as<std::remove_const_t<T>, std::remove_const_t<U>>)
-constexpr bool operator==(const view<T, E...>& a, const view<U, F...>& b) {
-  for (int axis = 0; axis < a.rank; ++axis)  // simpler: a.shape() != b.shape(), no constant expression under _GLIBCXX_DEBUG on g++ 12
-    if (a.extent(axis) != b.extent(axis)) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!(a.data()[i] == b.data()[i])) return false;
-  return true;
-}
-
 }  // namespace ebb::inline EBB_ABI

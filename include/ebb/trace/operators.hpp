@@ -53,6 +53,13 @@ constexpr auto operator>(const A& a, const B& b) { return apply_function(detail:
 template <class A, class B>
   requires operator_pair<A, B>
 constexpr auto operator>=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, a, b); }
+/// Element by element, as the four above; see [note: equal means elements].
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator!=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::not_equal>{}, a, b); }
 template <class A>
   requires has_operators<A>
 constexpr auto operator!(const A& a) { return apply_function(detail::broadcasting<op::logical_not>{}, a); }
@@ -64,14 +71,6 @@ constexpr auto operator&&(const A& a, const B& b) { return apply_function(detail
 template <class A, class B>
   requires operator_pair<A, B>
 constexpr auto operator||(const A& a, const B& b) { return apply_function(detail::broadcasting<op::logical_or>{}, a, b); }
-
-/// Element by element, for terms only: two tensors are equal as a whole or not at all. ebb::equal compares their elements.
-template <class A, class B>
-  requires(operator_pair<A, B> && !arrays<A, B>)
-constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
-template <class A, class B>
-  requires(operator_pair<A, B> && !arrays<A, B>)
-constexpr auto operator!=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::not_equal>{}, a, b); }
 
 namespace detail {
 
