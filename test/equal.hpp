@@ -9,8 +9,8 @@
 
 namespace test {
 
-template <class A>
-bool equal(const A& a, const A& b) {
+template <class A, class B>
+constexpr bool equal(const A& a, const B& b) {
   if constexpr (ebb::array_like<A>) return ebb::all_equal(a, b);
   else if constexpr (requires { a.begin(); }) {
     bool same = a.size() == b.size();

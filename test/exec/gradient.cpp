@@ -3,6 +3,7 @@
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"
+#include "../equal.hpp"
 
 #include <cmath>
 
@@ -73,13 +74,13 @@ TEST_CASE("the loss, what goes along, then the gradients") {
   for (std::size_t k = 0; k < 3; ++k) CHECK(dw(k) == near(want.dw[k]));
 
   // The same bits as without, and as the gradients alone.
-  CHECK(std::tuple(value, dw, dx) == ebb::value_and_grad<1, 0>(loss)(x, w));
-  CHECK(std::tuple(dw, dx, y, positive) == ebb::grad<1, 0>(model, ebb::has_aux)(x, w));
-  CHECK(y == get<1>(ebb::compile(model)(x, w)));
+  CHECK(test::equal(std::tuple(value, dw, dx), ebb::value_and_grad<1, 0>(loss)(x, w)));
+  CHECK(test::equal(std::tuple(dw, dx, y, positive), ebb::grad<1, 0>(model, ebb::has_aux)(x, w)));
+  CHECK(ebb::all_equal(y, get<1>(ebb::compile(model)(x, w))));
 
   // Nothing need go along.
   constexpr auto alone = [](auto rows, auto weights) { return std::tuple(loss(rows, weights)); };
-  CHECK(ebb::grad<1>(alone, ebb::has_aux)(x, w) == std::tuple(dw));
+  CHECK(test::equal(ebb::grad<1>(alone, ebb::has_aux)(x, w), std::tuple(dw)));
 }
 
 TEST_CASE("only the loss is differentiated") {
@@ -87,12 +88,12 @@ TEST_CASE("only the loss is differentiated") {
   constexpr auto f = [](auto a) { return std::tuple(ebb::sum(a * a * a), unpulled(a), a, 3, std::tuple(2.5, a > 1)); };
   const auto [value, same, again, three, rest, da] = ebb::value_and_grad(f, ebb::has_aux)(column{1, 2, 3});
   CHECK(value == 36);
-  CHECK(same == column{1, 2, 3});
-  CHECK(again == same);
+  CHECK(ebb::all_equal(same, column{1, 2, 3}));
+  CHECK(ebb::all_equal(again, same));
   CHECK(three == 3);
   CHECK(get<0>(rest) == 2.5);
-  CHECK(get<1>(rest) == ebb::tensor<bool, 3>{false, true, true});
-  CHECK(da == column{3, 12, 27});
+  CHECK(ebb::all_equal(get<1>(rest), ebb::tensor<bool, 3>{false, true, true}));
+  CHECK(ebb::all_equal(da, column{3, 12, 27}));
   static_assert(ebb::value_and_grad([](auto a) { return std::tuple(a * a, a + 1); }, ebb::has_aux)(3.0) == std::tuple(9.0, 4.0, 6.0));
 }
 
@@ -102,18 +103,18 @@ TEST_CASE("results and gradients are written into what is given") {
   std::int64_t positive = -1;
   column dw;
   ebb::value_and_grad<1>(model, ebb::has_aux)(ebb::into(value, y, positive, dw), x, w);
-  CHECK(std::tuple(value, y, positive, dw) == ebb::value_and_grad<1>(model, ebb::has_aux)(x, w));
+  CHECK(test::equal(std::tuple(value, y, positive, dw), ebb::value_and_grad<1>(model, ebb::has_aux)(x, w)));
   column moved = w;  // an argument is a destination
   ebb::grad<1>(model, ebb::has_aux)(ebb::into(moved, y, positive), x, moved);
-  CHECK(moved == dw);
+  CHECK(ebb::all_equal(moved, dw));
 }
 
 TEST_CASE("structs are differentiated by, and go along") {
   const auto [value, next, dp] = ebb::value_and_grad<1>(stepped, ebb::has_aux)(x, p);
-  CHECK(next.w == 2. * w);
+  CHECK(ebb::all_equal(next.w, 2. * w));
   CHECK(next.b == p.b);
   const auto only = ebb::grad<1>([](auto rows, auto q) { return get<0>(stepped(rows, q)); })(x, p);
-  CHECK(dp.w == only.w);
+  CHECK(ebb::all_equal(dp.w, only.w));
   CHECK(dp.b == only.b);
 }
 
@@ -122,8 +123,8 @@ TEST_CASE("extents that change") {
   for (std::size_t n : std::initializer_list<std::size_t>{0, 1, 5}) {
     const auto a = ebb::tensor<float, ebb::dyn>::iota(n);
     const auto [value, s, da] = ebb::value_and_grad(f, ebb::has_aux)(a);
-    CHECK(s == ebb::softmax<0>(a));
-    CHECK(da == ebb::exp(a));
+    CHECK(ebb::all_equal(s, ebb::softmax<0>(a)));
+    CHECK(ebb::all_equal(da, ebb::exp(a)));
   }
 }
 
@@ -160,23 +161,23 @@ TEST_CASE("in contexts") {
   static_assert(std::is_same_v<decltype(y), const ebb::tensor<ebb::bf16, 2, 2>>);
   const auto plain = ebb::value_and_grad<1>(ebb::under<low>(first))(a, b);
   CHECK(value == get<0>(plain));
-  CHECK(dv == get<1>(plain));
+  CHECK(ebb::all_equal(dv, get<1>(plain)));
 
   constexpr auto region = ebb::compile<ebb::ambient<ebb::off, low>>(squares);
   constexpr auto same = ebb::compile<ebb::ambient<ebb::off, low>>(first);
-  CHECK(ebb::grad<1>(region, ebb::has_aux)(a, b) == ebb::grad<1>(squares, ebb::has_aux)(a, b));
+  CHECK(test::equal(ebb::grad<1>(region, ebb::has_aux)(a, b), ebb::grad<1>(squares, ebb::has_aux)(a, b)));
   const ebb::autocast_scope<ebb::bf16> scope;
   const auto [d, inside] = ebb::grad<1>(region, ebb::has_aux)(a, b);
   static_assert(std::is_same_v<decltype(inside), const ebb::tensor<float, 2, 2>>);  // regions keep their dtypes
-  CHECK(d == ebb::grad<1>(same)(a, b));
-  CHECK(inside == ebb::cast<float>(y));
+  CHECK(ebb::all_equal(d, ebb::grad<1>(same)(a, b)));
+  CHECK(ebb::all_equal(inside, ebb::cast<float>(y)));
 }
 
 TEST_CASE("of variables") {
   const ebb::variable v(w);
   const auto [value, y, positive, dw] = ebb::value_and_grad<1>(model, ebb::has_aux)(x, v);
-  CHECK(dw.value() == ebb::grad<1>(loss)(x, w));
+  CHECK(ebb::all_equal(dw.value(), ebb::grad<1>(loss)(x, w)));
   static_assert(std::is_same_v<decltype(positive), const std::int64_t>);
   ebb::backward(ebb::sum(y));
-  CHECK(v.grad().value() == ebb::grad<1>([](auto rows, auto weights) { return ebb::sum(get<1>(model(rows, weights))); })(x, w));
+  CHECK(ebb::all_equal(v.grad().value(), ebb::grad<1>([](auto rows, auto weights) { return ebb::sum(get<1>(model(rows, weights))); })(x, w)));
 }

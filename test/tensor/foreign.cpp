@@ -5,6 +5,7 @@
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"
+#include "../equal.hpp"
 
 #if __has_include(<eigen3/Eigen/Core>)
 #include <eigen3/Eigen/Core>
@@ -62,9 +63,9 @@ TEST_CASE("a span of two axes is read and written at its strides") {
       for (std::size_t k = 0; k < 4; ++k)
         rows.mutable_data()[i * 4 + k] = w.first[static_cast<std::ptrdiff_t>(i) * w.strides[0] + static_cast<std::ptrdiff_t>(k) * w.strides[1]];
     const auto [value, dw] = ebb::value_and_grad<1>(loss)(x, w);
-    CHECK(std::tuple(value, dw) == ebb::value_and_grad<1>(loss)(x, rows));
-    CHECK(ebb::matmul(x, w) == ebb::matmul(x, rows));
-    CHECK(ebb::tensor<double>(1) * w == rows);
+    CHECK(test::equal(std::tuple(value, dw), ebb::value_and_grad<1>(loss)(x, rows)));
+    CHECK(ebb::all_equal(ebb::matmul(x, w), ebb::matmul(x, rows)));
+    CHECK(ebb::all_equal(ebb::tensor<double>(1) * w, rows));
     double v = 0;
     std::vector<double> before = memory;
     ebb::value_and_grad<1>(loss)(ebb::into(v, w), x, w);  // over the argument itself
@@ -153,13 +154,13 @@ TEMPLATE_TEST_CASE("matrices of Eigen, fixed and dynamic, row- and column-major"
   TestType w(3, 4), d(3, 4);
   fill(w);
   const auto [value, dw] = ebb::value_and_grad<1>(loss)(x, w);
-  CHECK(std::tuple(value, dw) == ebb::value_and_grad<1>(loss)(x, wanted()));
+  CHECK(test::equal(std::tuple(value, dw), ebb::value_and_grad<1>(loss)(x, wanted())));
   double v = 0;
   ebb::value_and_grad<1>(loss)(ebb::into(v, d), x, w);
   CHECK(v == value);
   CHECK(same(d, dw));
-  CHECK(ebb::matmul(x, w) == ebb::matmul(x, wanted()));
-  CHECK(ebb::tensor<double>(1) * ebb::compile([](auto a) { return a; })(w) == wanted());
+  CHECK(ebb::all_equal(ebb::matmul(x, w), ebb::matmul(x, wanted())));
+  CHECK(ebb::all_equal(ebb::tensor<double>(1) * ebb::compile([](auto a) { return a; })(w), wanted()));
 
   // Parts of matrices.
   TestType large(3, 4);
@@ -167,12 +168,12 @@ TEMPLATE_TEST_CASE("matrices of Eigen, fixed and dynamic, row- and column-major"
   Eigen::Matrix<double, -1, -1> around = Eigen::Matrix<double, -1, -1>::Constant(8, 9, 5.0);
   auto block = around.block(2, 3, 3, 4);
   fill(block);
-  CHECK(std::tuple(value, dw) == ebb::value_and_grad<1>(loss)(x, block));
+  CHECK(test::equal(std::tuple(value, dw), ebb::value_and_grad<1>(loss)(x, block)));
   ebb::grad<1>(loss)(ebb::into(around.block(2, 3, 3, 4)), x, block);  // over itself
   CHECK(same(block, dw));
   CHECK(around.sum() == Approx(5.0 * 60 + block.sum()));
   const auto turned = w.matrix().transpose().eval();
-  CHECK(ebb::matmul(x, turned.transpose()) == ebb::matmul(x, wanted()));
+  CHECK(ebb::all_equal(ebb::matmul(x, turned.transpose()), ebb::matmul(x, wanted())));
   Eigen::Map<const Eigen::Matrix<double, 3, 4, Eigen::RowMajor>> map(dw.data());
   CHECK(ebb::sum(map) == ebb::sum(dw));
   Eigen::Ref<Eigen::Matrix<double, -1, -1>> ref(around);
@@ -180,35 +181,35 @@ TEMPLATE_TEST_CASE("matrices of Eigen, fixed and dynamic, row- and column-major"
 
   // Directions, pull-backs, jacobians, maps and regions.
   constexpr auto product = [](auto rows, auto weights) { return ebb::matmul(rows, weights); };
-  CHECK(get<1>(ebb::jvp<1>(product)(x, w, w)) == ebb::matmul(x, wanted()));
+  CHECK(ebb::all_equal(get<1>(ebb::jvp<1>(product)(x, w, w)), ebb::matmul(x, wanted())));
   auto [y, pull] = ebb::vjp<1>(product)(x, w);
   Eigen::Matrix<double, 2, int(TestType::ColsAtCompileTime)> seed(2, 4);
   seed.setConstant(1);
   seed(0, 1) = 3;
-  CHECK(pull(seed) == ebb::matmul(ebb::transpose(x), ebb::tensor<double, 2, 4>{{1, 3, 1, 1}, {1, 1, 1, 1}}));
-  CHECK(ebb::jacobian<1>(loss)(x, w) == dw);
+  CHECK(ebb::all_equal(pull(seed), ebb::matmul(ebb::transpose(x), ebb::tensor<double, 2, 4>{{1, 3, 1, 1}, {1, 1, 1, 1}})));
+  CHECK(ebb::all_equal(ebb::jacobian<1>(loss)(x, w), dw));
   const auto rows = ebb::map([](auto row) { return ebb::sum(row); }, w);
-  CHECK(rows == ebb::sum<1>(wanted()));
+  CHECK(ebb::all_equal(rows, ebb::sum<1>(wanted())));
   using low = ebb::autocast<ebb::bf16>;
   constexpr auto region = ebb::compile<ebb::ambient<ebb::off, low>>(product);
-  CHECK(region(x, w) == ebb::matmul(x, wanted()));
-  CHECK(get<0>(ebb::vjp<1>(region)(x, w)) == y);
+  CHECK(ebb::all_equal(region(x, w), ebb::matmul(x, wanted())));
+  CHECK(ebb::all_equal(get<0>(ebb::vjp<1>(region)(x, w)), y));
   const ebb::variable rows_of(x);
   ebb::backward(ebb::sum(ebb::compile(product)(rows_of, w)));
-  CHECK(rows_of.grad().value() == ebb::grad<0>([](auto r, auto u) { return ebb::sum(ebb::matmul(r, u)); })(x, wanted()));
+  CHECK(ebb::all_equal(rows_of.grad().value(), ebb::grad<0>([](auto r, auto u) { return ebb::sum(ebb::matmul(r, u)); })(x, wanted())));
 }
 
 TEST_CASE("vectors of Eigen, rows of matrices, integers and empty ones") {
   Eigen::VectorXf v(3);
   v << 1, 2, 3;
-  CHECK(ebb::grad([](auto a) { return ebb::sum(a * a * a); })(v) == ebb::tensor<float, 3>{3, 12, 27});
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(a * a * a); })(v), ebb::tensor<float, 3>{3, 12, 27}));
   Eigen::VectorXf d(3);
   ebb::grad([](auto a) { return ebb::sum(a * a * a); })(ebb::into(d), v);
   CHECK(d[2] == 27);
   const auto sum = v + ebb::tensor<float, 3>{1, 1, 1};
-  CHECK(sum == ebb::tensor<float, 3>{2, 3, 4});
+  CHECK(ebb::all_equal(sum, ebb::tensor<float, 3>{2, 3, 4}));
   Eigen::RowVector4d row(1, 2, 3, 4);
-  CHECK(ebb::compile([](auto a) { return 2 * a; })(row) == ebb::tensor<double, 4>{2, 4, 6, 8});
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return 2 * a; })(row), ebb::tensor<double, 4>{2, 4, 6, 8}));
   matrix<3, 4, Eigen::ColMajor> w;
   fill(w);
   CHECK(ebb::sum(w.row(1)) == Approx(at(1, 0) + at(1, 1) + at(1, 2) + at(1, 3)));
@@ -218,7 +219,7 @@ TEST_CASE("vectors of Eigen, rows of matrices, integers and empty ones") {
   CHECK(w(1, 3) == at(1, 3));
   Eigen::VectorXi labels(2);
   labels << 1, 0;
-  CHECK(ebb::compile([](auto a, auto t) { return ebb::take(a, t); })(row, labels) == ebb::tensor<double, 2>{2, 1});
+  CHECK(ebb::all_equal(ebb::compile([](auto a, auto t) { return ebb::take(a, t); })(row, labels), ebb::tensor<double, 2>{2, 1}));
   Eigen::MatrixXd none(0, 4);
   CHECK(ebb::sum(none) == 0);
   CHECK(ebb::compile([](auto a) { return a * 2; })(none).extent(1) == 4);
@@ -228,7 +229,7 @@ TEST_CASE("matrices of Eigen in tuples, std::array and structs") {
   matrix<3, 4, Eigen::ColMajor> w;
   fill(w);
   const auto d = ebb::grad<1>(pair_loss)(x, std::tuple(w, 2.0));
-  CHECK(d == ebb::grad<1>(pair_loss)(x, std::tuple(wanted(), 2.0)));
+  CHECK(test::equal(d, ebb::grad<1>(pair_loss)(x, std::tuple(wanted(), 2.0))));
   std::tuple<matrix<3, 4, Eigen::ColMajor>, double> to;
   ebb::grad<1>(pair_loss)(ebb::into(to), x, std::tuple(w, 2.0));
   CHECK(same(get<0>(to), get<0>(d)));
@@ -236,13 +237,13 @@ TEST_CASE("matrices of Eigen in tuples, std::array and structs") {
 
   const std::array<matrix<-1, -1, Eigen::ColMajor>, 2> two{w, 2 * w};
   const auto both = ebb::grad<1>([](auto r, auto l) { return ebb::sum(ebb::matmul(r, l[0] * l[1])); })(x, two);
-  CHECK(both[0] == 2. * both[1]);
+  CHECK(ebb::all_equal(both[0], 2. * both[1]));
 
   layer<eigen_kind> p{w, Eigen::Vector4d(1, 2, 3, 4)};
   const layer<ebb::tensor> q{wanted(), {1, 2, 3, 4}};
   const auto dp = ebb::grad<1>(affine)(x, p), dq = ebb::grad<1>(affine)(x, q);
-  CHECK(dp.w == dq.w);
-  CHECK(dp.b == dq.b);
+  CHECK(ebb::all_equal(dp.w, dq.w));
+  CHECK(ebb::all_equal(dp.b, dq.b));
   ebb::grad<1>(affine)(ebb::into(p), x, p);
   CHECK(same(p.w, dq.w));
   CHECK(p.b[3] == dq.b(3));

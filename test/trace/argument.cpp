@@ -54,8 +54,8 @@ constexpr auto sum_of = [](auto list) {
 constexpr auto product = [](auto l) { return l[0] * l[1] * l[1]; };
 
 void same_layer(const auto& a, const auto& b) {
-  CHECK(a.w == b.w);
-  CHECK(a.b == b.b);
+  CHECK(ebb::all_equal(a.w, b.w));
+  CHECK(ebb::all_equal(a.b, b.b));
 }
 
 }  // namespace
@@ -88,10 +88,10 @@ TEST_CASE("a std::array of arrays of any owner, and of tuples") {
   const std::array<std::vector<float>, 3> lists{std::vector<float>{1, 2}, {3, 4}, {5, 6}};
   const auto d = ebb::grad([](auto l) { return ebb::sum(sum_of(l) * l[2]); })(lists);
   static_assert(std::is_same_v<decltype(d), const std::array<ebb::tensor<float, ebb::dyn>, 3>>);
-  CHECK(d[0] == ebb::tensor<float, 2>{5, 6});
-  CHECK(d[2] == ebb::tensor<float, 2>{14, 18});
+  CHECK(ebb::all_equal(d[0], ebb::tensor<float, 2>{5, 6}));
+  CHECK(ebb::all_equal(d[2], ebb::tensor<float, 2>{14, 18}));
   const std::array<std::span<const float>, 3> spans{lists[0], lists[1], lists[2]};
-  CHECK(ebb::compile(sum_of)(spans) == ebb::tensor<float, 2>{9, 12});
+  CHECK(ebb::all_equal(ebb::compile(sum_of)(spans), ebb::tensor<float, 2>{9, 12}));
   const auto text = [&] {
     try {
       ebb::compile(sum_of)(std::array{lists[0], lists[1], std::vector<float>{1}});
@@ -102,13 +102,13 @@ TEST_CASE("a std::array of arrays of any owner, and of tuples") {
 
   const std::array<std::tuple<vector, double>, 2> pairs{std::tuple{x, 2.0}, std::tuple{x, 3.0}};
   const auto both = ebb::grad([](auto p) { return ebb::sum(get<0>(p[0]) * get<1>(p[1])) + get<1>(p[0]); })(pairs);
-  CHECK(get<0>(both[0]) == vector{3, 3, 3});
+  CHECK(ebb::all_equal(get<0>(both[0]), vector{3, 3, 3}));
   CHECK(get<1>(both[0]) == 1);
   CHECK(get<1>(both[1]) == -0.25);
   // Of numbers it is one array, as ever; of those it is an array of arrays.
-  CHECK(ebb::grad([](auto l) { return ebb::sum(l * l); })(std::array{1.0, 2.0}) == ebb::tensor<double, 2>{2, 4});
+  CHECK(ebb::all_equal(ebb::grad([](auto l) { return ebb::sum(l * l); })(std::array{1.0, 2.0}), ebb::tensor<double, 2>{2, 4}));
   const std::array<std::array<double, 2>, 2> rows{std::array{1.0, 2.0}, {3.0, 4.0}};
-  CHECK(ebb::grad([](auto r) { return ebb::sum(r[0] * r[1]); })(rows)[0] == ebb::tensor<double, 2>{3, 4});
+  CHECK(ebb::all_equal(ebb::grad([](auto r) { return ebb::sum(r[0] * r[1]); })(rows)[0], ebb::tensor<double, 2>{3, 4}));
 }
 
 TEST_CASE("members and results") {
@@ -125,30 +125,30 @@ TEST_CASE("members and results") {
   ebb::each_leaf([](auto& a, const auto& g) {
     if constexpr (ebb::real_element<typename std::remove_cvref_t<decltype(a)>::value_type>) a -= 0.5 * g;
   }, p, d);
-  CHECK(p.hidden[0].w == layers[0].w - 0.5 * d.hidden[0].w);
+  CHECK(ebb::all_equal(p.hidden[0].w, layers[0].w - 0.5 * d.hidden[0].w));
 
   const auto parts = ebb::compile([](auto a) { return std::array{ebb::sum(a), ebb::sum(a * a)}; })(x);
   static_assert(std::is_same_v<decltype(parts), const std::array<ebb::tensor<double>, 2>>);
   CHECK(parts[1] == 1.3125);
   const auto none = ebb::compile([](auto, auto a) { return a; })(std::array<vector, 0>{}, x);
-  CHECK(none == x);
+  CHECK(ebb::all_equal(none, x));
   constexpr auto doubled = [](auto l) {
     for (auto& one : l) one = one * 2;
     return l;
   };
-  CHECK(ebb::compile(doubled)(std::array{x, 2. * x})[1] == 4. * x);
+  CHECK(ebb::all_equal(ebb::compile(doubled)(std::array{x, 2. * x})[1], 4. * x));
   static_assert(ebb::grad([](auto l) { return get<0>(l[0]) * get<0>(l[1]); })(std::array{std::tuple(2.0), std::tuple(5.0)})[0] == std::tuple(5.0));
 }
 
 TEST_CASE("directions, pull-backs, jacobians and hessians") {
   const std::array<vector, 2> p{x, vector{2, 3, 4}}, v{vector{1, 0, 2}, vector{0.5, 1, -1}};
   const vector wanted = v[0] * p[1] * p[1] + 2. * p[0] * p[1] * v[1];
-  CHECK(get<1>(ebb::jvp(product)(p, v)) == wanted);
+  CHECK(ebb::all_equal(get<1>(ebb::jvp(product)(p, v)), wanted));
   const auto [y, pull] = ebb::vjp(product)(p);
-  CHECK(pull(x)[0] == x * p[1] * p[1]);
+  CHECK(ebb::all_equal(pull(x)[0], x * p[1] * p[1]));
   using borrowed_vector = std::span<const double, 3>;
   const std::array<borrowed_vector, 2> borrowed{borrowed_vector(p[0].span()), borrowed_vector(p[1].span())};
-  CHECK(ebb::vjp(product)(borrowed).second(x)[0] == x * p[1] * p[1]);
+  CHECK(ebb::all_equal(ebb::vjp(product)(borrowed).second(x)[0], x * p[1] * p[1]));
   for (const auto& j : {ebb::jacrev(product)(p), ebb::jacfwd(product)(p)}) {
     static_assert(std::is_same_v<decltype(j), const std::array<square, 2>&>);
     for (std::size_t i = 0; i < 3; ++i)
@@ -162,7 +162,7 @@ TEST_CASE("directions, pull-backs, jacobians and hessians") {
     CHECK(h[0][1](i, i) == 2 * p[1](i));
     CHECK(h[1][1](i, i) == 2 * p[0](i));
   }
-  CHECK(ebb::hvp([](auto l) { return ebb::sum(product(l)); })(p, v)[0] == 2. * p[1] * v[1]);
+  CHECK(ebb::all_equal(ebb::hvp([](auto l) { return ebb::sum(product(l)); })(p, v)[0], 2. * p[1] * v[1]));
   // By a struct with arrays in it.
   const auto by_net = ebb::jacobian(net_loss)(whole, x);
   same_layer(by_net.hidden[1], get<1>(ebb::value_and_grad(net_loss)(whole, x)).hidden[1]);
@@ -180,18 +180,18 @@ TEST_CASE("mapped, in regions, in contexts") {
     for (std::size_t i = 0; i < 3; ++i) CHECK(each[1].b(r, i) == d[1].b(i));
   }
   const auto summed = ebb::map(sum_of, std::array{rows, rows + 1.});
-  CHECK(summed == 2. * rows + 1.);
+  CHECK(ebb::all_equal(summed, 2. * rows + 1.));
 
   constexpr auto products = [](auto l) { return ebb::matmul(l[0], l[1]); };
   using m = ebb::tensor<float, 2, 2>;
   const std::array<m, 2> two{m{{1.01f, 2}, {3, 0.99f}}, m{{1, 0.123f}, {0.5f, 1}}};
   const auto inside = ebb::under<low>(products)(two);
-  CHECK(inside == ebb::matmul(ebb::cast<ebb::bf16>(two[0]), ebb::cast<ebb::bf16>(two[1])));
+  CHECK(ebb::all_equal(inside, ebb::matmul(ebb::cast<ebb::bf16>(two[0]), ebb::cast<ebb::bf16>(two[1]))));
   constexpr auto changed = [](auto l) { return std::array{ebb::matmul(l[0], l[1]), ebb::matmul(l[1], l[0])}; };
   constexpr auto region = ebb::compile<ebb::ambient<ebb::off, low>>(changed);
-  CHECK(region(two)[1] == ebb::matmul(two[1], two[0]));
+  CHECK(ebb::all_equal(region(two)[1], ebb::matmul(two[1], two[0])));
   const ebb::autocast_scope<ebb::bf16> scope;
-  CHECK(region(two)[0] == ebb::cast<float>(inside));
+  CHECK(ebb::all_equal(region(two)[0], ebb::cast<float>(inside)));
 }
 
 TEST_CASE("of variables") {
@@ -201,8 +201,8 @@ TEST_CASE("of variables") {
   value.backward();
   const auto d = ebb::grad(loss)(layers, x);
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(v[i].w.grad().value() == d[i].w);
-    CHECK(v[i].b.grad().value() == d[i].b);
+    CHECK(ebb::all_equal(v[i].w.grad().value(), d[i].w));
+    CHECK(ebb::all_equal(v[i].b.grad().value(), d[i].b));
   }
   // A result: one type for all, a variable also where no gradient flows.
   const ebb::variable s(x);
@@ -211,5 +211,5 @@ TEST_CASE("of variables") {
   CHECK(both[0].requires_grad());
   CHECK_FALSE(both[1].requires_grad());
   ebb::backward(ebb::sum(both[0]));
-  CHECK(s.grad().value() == 2. * x);
+  CHECK(ebb::all_equal(s.grad().value(), 2. * x));
 }
