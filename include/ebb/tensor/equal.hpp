@@ -3,8 +3,8 @@
 //
 // [note: equal means elements]
 // a == b compares elements, as a < b does, and gives an array of bools: on arrays, terms and variables alike, so that a function means the
-// same called on arrays and compiled. ebb::equal is that operator as a function, beside ebb::less. NumPy gives its functions the same names;
-// torch.equal is what all_equal is here, torch.eq what equal is.
+// same called on arrays and compiled. ebb::equal is that operator as a function, beside ebb::less. NumPy gives its functions the same
+// names; torch.equal is what all_equal is here, torch.eq what equal is.
 // One bool is the answer of all_equal and same_bits. `a == b` is a condition only if it has one element: otherwise `if (a == b)` and
 // `assert(a == b)` do not compile, or throw where extents are dyn. So arrays are no std::equality_comparable, but those of rank 0:
 // std::find in a vector of arrays does not compile, std::find_if with all_equal does.
@@ -22,7 +22,8 @@ namespace detail {
 /// Whether the extents are the same, and `same` holds for each pair of elements.
 template <class A, class B>
 constexpr bool agree(const A& a, const B& b, auto same) {
-  constexpr bool comparable = std::is_same_v<borrowed_element<A>, borrowed_element<B>> && borrowed_extents<A>::rank == borrowed_extents<B>::rank;
+  constexpr bool one_rank = borrowed_extents<A>::rank == borrowed_extents<B>::rank;
+  constexpr bool comparable = one_rank && std::is_same_v<borrowed_element<A>, borrowed_element<B>>;
   static_assert(comparable, "[ebb E0210] arrays of different dtype or rank are never equal as a whole: cast or reshape one of them first");
   if constexpr (comparable) {
     std::size_t size = 1;

@@ -173,9 +173,9 @@ class tensor {
   template <std::same_as<bool> B>
     requires(std::same_as<T, B> && rank > 0)
   constexpr explicit operator B() const {
-    constexpr bool may_be_one = ((E == 1 || E == dyn) && ...);
-    static_assert(may_be_one, "[ebb E0137] an array of bools is no condition: ask ebb::any or ebb::all of them, ebb::all_equal of two arrays");
-    if constexpr (dynamic_rank > 0 && may_be_one)
+    constexpr bool one = ((E == 1 || E == dyn) && ...);
+    static_assert(one, "[ebb E0137] an array of bools is no condition: ask ebb::any or ebb::all of them, ebb::all_equal of two arrays");
+    if constexpr (dynamic_rank > 0 && one)
       if (size() != 1) raise_no_condition(shape().data(), rank);
     return *data();
   }
