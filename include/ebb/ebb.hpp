@@ -159,6 +159,7 @@
 #include "exec/program.hpp"
 #include "exec/chainable.hpp"
 #include "exec/alias.hpp"
+#include "exec/apart.hpp"
 #include "exec/ambient.hpp"
 #include "exec/cast_log.hpp"
 #include "exec/evaluate.hpp"

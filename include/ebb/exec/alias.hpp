@@ -99,6 +99,8 @@ class overwrites {
   }();
 
  public:
+  static constexpr const memory_use* written() { return all.written.data(); }
+  static constexpr const memory_use* read() { return all.read.data(); }
   static constexpr bool may(int o, int a) {
     return may_overwrite(all.written[static_cast<std::size_t>(o)], all.read[static_cast<std::size_t>(a)]);
   }

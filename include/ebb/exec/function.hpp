@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "alias.hpp"
 #include "ambient.hpp"
+#include "apart.hpp"
 #include "bind.hpp"
 #include "cast_log.hpp"
 #include "in_rows.hpp"
 #include "refusal.hpp"
 
-#include "../base/repeat.hpp"
 #include "../trace/policy.hpp"
 #include "../trace/trace.hpp"
 
@@ -50,31 +49,6 @@ V call_program(const char* call, const A&... a) {
   return result;
 }
 
-/// A stretch of memory.
-struct stretch {
-  std::uintptr_t first = 0, last = 0;
-
-  template <class T>
-  static stretch of(const T* data, std::size_t count) {
-    const auto at = reinterpret_cast<std::uintptr_t>(data);
-    return {at, at + count * sizeof(T)};
-  }
-  bool overlaps(stretch other) const { return first < other.last && other.first < last; }
-  std::size_t bytes() const { return last - first; }
-};
-template <class Leaf>
-EBB_INLINE stretch stretch_of(const Leaf& leaf) {
-  std::size_t n = 1;
-  for (int a = 0; a < borrowed_extents<Leaf>::rank; ++a) n *= borrow<Leaf>::extent(leaf, a);
-  return stretch::of(borrow<Leaf>::data(leaf), n);
-}
-
-/// Calls f<Number>(leaf) for each leaf of the destinations.
-template <class... D>
-EBB_INLINE void each_destination(const destinations<D...>& d, auto&& f) {
-  std::apply([&](auto&... x) { (argument<std::remove_const_t<D>>::each(x, f), ...); }, d.of);
-}
-
 /// Writes down where the leaves of the destinations are.
 template <class... D>
 EBB_INLINE void find_destinations(const destinations<D...>& d, void** to) {
@@ -104,55 +78,29 @@ template <class P, class... D, class... A>
   raise_extents(call, text.c_str(), a...);
 }
 
-/// The memory that a call writes and reads. It is looked at and forgotten, so that a compiler need not store it.
-template <class P>
-struct memory_of_call {
-  stretch to[P::results + 1], read[P::arguments + 1];
-
-  template <class... D, class... A>
-  EBB_INLINE explicit memory_of_call(const destinations<D...>& d, const A&... a) {
-    int number = 0;
-    each_destination(d, [&](const auto& leaf) EBB_LAMBDA { to[number++] = stretch_of(leaf); });
-    number = 0;
-    each_argument_leaf([&](const auto& leaf) EBB_LAMBDA { read[number++] = stretch_of(leaf); }, a...);
-  }
-  /// Whether result O overlaps an earlier one, or an argument that it may not be written over.
-  template <int O>
-  EBB_INLINE bool must_be_apart() const {
-    bool apart = false;
-    repeat<O>([&]<int Q>() EBB_LAMBDA { apart = apart || to[O].overlaps(to[Q]); });
-    repeat<P::arguments>([&]<int I>() EBB_LAMBDA {
-      constexpr bool in_place = overwrites<P>::may(O, I);
-      apart = apart || (to[O].overlaps(read[I]) && !(in_place && read[I].first == to[O].first));
-    });
-    return apart;
-  }
-};
-
-/// Results that overlap what is still to be read go to spare memory first. What is rare works out by itself where everything is: were it
-/// told, each call would have to write that to memory.
+/// A call whose memory may overlap: results that must not be written where they belong go to spare memory first. It looks up everything
+/// again: passing it in would make every call write it to memory.
 template <class P, class... D, class... A>
 [[gnu::noinline]] void run_program_apart(const char* call, const destinations<D...>& d, const A&... a) {
   void* to[P::results + 1];
   find_destinations(d, to);
   bound_arguments<P, A...> bound(a...);
   bound.complete();
-  const memory_of_call<P> memory(d, a...);
   bool apart[P::results + 1] = {};
+  stretch memory[P::results + 1];
+  memory_of_call<P, destinations<D...>, A...>::find(apart, memory, d, a...);
   std::size_t spare = 0;
-  repeat<P::results>([&]<int O>() {
-    apart[O] = memory.template must_be_apart<O>();
-    if (apart[O]) spare += padded_bytes(memory.to[O].bytes());
-  });
+  for (int o = 0; o < P::results; ++o)
+    if (apart[o]) spare += padded_bytes(memory[o].bytes());
   char* at = thread_spare().take(spare);
   void* own[P::results + 1];
   for (int o = 0; o < P::results; ++o) {
     own[o] = apart[o] ? at : to[o];
-    if (apart[o]) at += padded_bytes(memory.to[o].bytes());
+    if (apart[o]) at += padded_bytes(memory[o].bytes());
   }
   run_program<P>(bound.data, own, bound.symbols.value, call);
   for (int o = 0; o < P::results; ++o)
-    if (apart[o] && memory.to[o].bytes()) std::memcpy(to[o], own[o], memory.to[o].bytes());
+    if (apart[o] && memory[o].bytes()) std::memcpy(to[o], own[o], memory[o].bytes());
 }
 
 /// Runs P and writes its outputs to `d`.
@@ -168,10 +116,7 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
   each_destination(d, [&]<class Leaf>(Leaf& leaf) { fits = fits && has_result_extents<P>(number++, std::as_const(leaf), symbol); });
   if (!fits) [[unlikely]] raise_destination<P>(call, d, a...);
 
-  const memory_of_call<P> memory(d, a...);
-  bool apart = false;
-  repeat<P::results>([&]<int O>() EBB_LAMBDA { apart = apart || memory.template must_be_apart<O>(); });
-  if (apart) [[unlikely]] run_program_apart<P>(call, d, a...);
+  if (memory_of_call<P, destinations<D...>, A...>::may_overlap(d, a...)) [[unlikely]] run_program_apart<P>(call, d, a...);
   else run_program<P>(bound.data, to, symbol, call);
 }
 

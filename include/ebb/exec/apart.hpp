@@ -1,0 +1,168 @@
+// ebb/exec/apart.hpp — whether the memory that a call writes overlaps memory that it still reads: which results need memory of their own.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: overlap is found in two steps]
+// Almost no call has destinations that overlap anything. So a call first compares hulls: a hull is the smallest stretch of memory that
+// holds a whole argument or destination, a struct with all of its arrays. Hulls that are disjoint prove that nothing overlaps. Their
+// number is that of the user's arguments, not of the arrays in them. Where hulls meet, a sweep over all arrays in the order of their
+// addresses finds the pairs that overlap, and the rule in exec/alias.hpp decides about each pair. Calls with few arrays ask the rule about
+// each pair at once: an update in place costs no sweep there.
+#pragma once
+
+#include "alias.hpp"
+#include "bind.hpp"
+
+#include "../base/repeat.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// A stretch of memory: [first, last).
+struct stretch {
+  std::uintptr_t first = 0, last = 0;
+
+  template <class T>
+  static stretch of(const T* data, std::size_t count) {
+    const auto at = reinterpret_cast<std::uintptr_t>(data);
+    return {at, at + count * sizeof(T)};
+  }
+  bool overlaps(stretch other) const { return first < other.last && other.first < last; }
+  std::size_t bytes() const { return last - first; }
+};
+template <class Leaf>
+EBB_INLINE stretch stretch_of(const Leaf& leaf) {
+  std::size_t n = 1;
+  for (int a = 0; a < borrowed_extents<Leaf>::rank; ++a) n *= borrow<Leaf>::extent(leaf, a);
+  return stretch::of(borrow<Leaf>::data(leaf), n);
+}
+
+/// Calls f(leaf) for each leaf of the destinations.
+template <class... D>
+EBB_INLINE void each_destination(const destinations<D...>& d, auto&& f) {
+  std::apply([&](auto&... x) { (argument<std::remove_const_t<D>>::each(x, f), ...); }, d.of);
+}
+
+/// An array of a call: result `number`, or argument `number - results`.
+struct placed_array {
+  stretch at;
+  int number = 0;
+};
+
+/// Marks the results that overlap an earlier result, or an argument that they may not be written over.
+/// `written` and `read` are those of `overwrites`. Reorders `arrays`.
+inline void find_apart(placed_array* arrays, int count, int results, const memory_use* written, const memory_use* read, bool* apart) {
+  const auto before = [](const placed_array& x, const placed_array& y) { return x.at.first < y.at.first; };
+  if (!std::is_sorted(arrays, arrays + count, before)) std::sort(arrays, arrays + count, before);
+  for (int i = 0; i < count; ++i)
+    for (int j = i + 1; j < count && arrays[j].at.first < arrays[i].at.last; ++j) {
+      if (arrays[j].at.bytes() == 0) continue;
+      const auto [o, a] = std::minmax(arrays[i].number, arrays[j].number);
+      if (o >= results) continue;  // two arguments
+      if (a >= results && arrays[i].at.first == arrays[j].at.first && may_overwrite(written[o], read[a - results])) continue;
+      apart[a < results ? a : o] = true;
+    }
+}
+
+/// The smallest stretches that hold arrays which belong together: those of each destination, then those of each argument. The elements of
+/// a tuple count one by one: they are in falling order in libstdc++.
+template <class X>
+inline constexpr int hulls_of = 1;
+template <class... X>
+inline constexpr int hulls_of<std::tuple<X...>> = (0 + ... + hulls_of<X>);
+
+template <int Count>
+struct hulls {
+  std::uintptr_t first[Count + 1], last[Count + 1];
+  int count = 0;
+  bool disjoint = true;  // the arrays of each destination, as far as their order shows it
+
+  template <class... X>
+  EBB_INLINE void add(bool written, const std::tuple<X...>& x) {
+    std::apply([&](const auto&... element) EBB_LAMBDA { (add(written, element), ...); }, x);
+  }
+  template <class X>
+  EBB_INLINE void add(bool written, const X& x) {
+    std::uintptr_t from = ~std::uintptr_t{0}, to = 0;
+    argument<X>::each(x, [&](const auto& leaf) EBB_LAMBDA {
+      const stretch s = stretch_of(leaf);
+      disjoint = disjoint & (!written | (s.first >= to));
+      from = std::min(from, s.first);
+      to = std::max(to, s.last);
+    });
+    first[count] = from;
+    last[count++] = to;
+  }
+};
+
+/// Whether one of the first `written` stretches overlaps another one. Without branches: compilers vectorize it.
+inline bool any_overlaps(const std::uintptr_t* first, const std::uintptr_t* last, int written, int count) {
+  std::uint64_t any = 0;
+  for (int o = 0; o < written; ++o) {
+    const std::uintptr_t from = first[o], to = last[o];
+    for (int i = o + 1; i < count; ++i) any |= static_cast<std::uint64_t>((from < last[i]) & (first[i] < to));
+  }
+  return any != 0;
+}
+
+/// The memory of a call of P with destinations D and arguments A.
+template <class P, class D, class... A>
+struct memory_of_call;
+template <class P, class... D, class... A>
+struct memory_of_call<P, destinations<D...>, A...> {
+  static constexpr int written = (0 + ... + hulls_of<std::remove_const_t<D>>), count = (written + ... + hulls_of<A>);
+  static constexpr bool each_pair = P::results * (P::results + P::arguments) <= 48;
+  static constexpr bool by_hulls = written * count <= 4096;
+
+  /// Whether some result might have to be computed elsewhere. `false` is sure.
+  static EBB_INLINE bool may_overlap(const destinations<D...>& d, const A&... a) {
+    if constexpr (each_pair) return pairs_overlap(d, a...);
+    else if constexpr (by_hulls) {
+      hulls<count> h;
+      std::apply([&](const auto&... x) EBB_LAMBDA { (h.add(true, x), ...); }, d.of);
+      (h.add(false, a), ...);
+      return !h.disjoint || any_overlaps(h.first, h.last, written, count);
+    } else return true;
+  }
+
+  /// Marks the results that have to be computed elsewhere, and gives the memory of each.
+  static void find(bool* apart, stretch* to, const destinations<D...>& d, const A&... a) {
+    placed_array arrays[P::results + P::arguments + 1];
+    int number = 0;
+    each_destination(d, [&](const auto& leaf) {
+      arrays[number] = {stretch_of(leaf), number};
+      to[number] = arrays[number].at;
+      ++number;
+    });
+    each_argument_leaf([&](const auto& leaf) {
+      arrays[number] = {stretch_of(leaf), number};
+      ++number;
+    }, a...);
+    find_apart(arrays, number, P::results, overwrites<P>::written(), overwrites<P>::read(), apart);
+  }
+
+ private:
+  /// The stretches are looked at and forgotten, so that a compiler need not store them.
+  static EBB_INLINE bool pairs_overlap(const destinations<D...>& d, const A&... a) {
+    stretch to[P::results + 1], from[P::arguments + 1];
+    int number = 0;
+    each_destination(d, [&](const auto& leaf) EBB_LAMBDA { to[number++] = stretch_of(leaf); });
+    number = 0;
+    each_argument_leaf([&](const auto& leaf) EBB_LAMBDA { from[number++] = stretch_of(leaf); }, a...);
+    bool overlap = false;
+    repeat<P::results>([&]<int O>() EBB_LAMBDA {
+      repeat<O>([&]<int Q>() EBB_LAMBDA { overlap = overlap || to[O].overlaps(to[Q]); });
+      repeat<P::arguments>([&]<int I>() EBB_LAMBDA {
+        constexpr bool in_place = overwrites<P>::may(O, I);
+        overlap = overlap || (to[O].overlaps(from[I]) && !(in_place && from[I].first == to[O].first));
+      });
+    });
+    return overlap;
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::detail
