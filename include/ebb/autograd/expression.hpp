@@ -174,6 +174,13 @@ class expression {
   explicit operator bool() const {
     return static_cast<bool>(get());  // refused there, if it is none
   }
+  template <std::integral... I>
+    requires(sizeof...(I) > 0)
+  auto operator()(I... i) const {
+    return detail::subscript_on_tape(*this, i...);
+  }
+  auto operator[](const auto& i) const { return detail::subscript_on_tape(*this, i); }
+
   const auto& layout() const { return get().layout(); }
   auto shape() const { return layout().shape(); }
   std::size_t extent(int axis) const { return layout().extent(axis); }
@@ -294,6 +301,22 @@ auto apply_function(F, A&&... a) {
     return detail::make_expression<typename result::type, function>(detail::held_operand<common>(std::forward<A>(a))...);
   else return refused_result{};
 }
+
+namespace detail {
+
+/// Numbers are arguments of the node: a loop over rows is one compiled function.
+template <class X, class... I>
+auto subscript_on_tape(const X& x, const I&... i) {
+  constexpr bool fits = X::extents_type::rank >= static_cast<int>(sizeof...(I));
+  constexpr bool one_each = (names_one_place<I> && ...) || (arrays<I...> && sizeof...(I) == 1);
+  static_assert(fits, "[ebb E0231] there are more subscripts than axes");
+  static_assert(one_each, "[ebb E0232] subscripts are integers, each of one place; an array of integers stands alone: x[rows]");
+  if constexpr (!fits || !one_each) return refused_result{};
+  else if constexpr ((std::integral<I> && ...)) return subscript_array("ebb::variable", x, i...);
+  else return apply_function(functions::take{}, x, i...);
+}
+
+}  // namespace detail
 
 template <class T, class X, class F, class... A>
 const auto& as_region_argument(const expression<T, X, F, A...>& e) {

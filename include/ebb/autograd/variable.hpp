@@ -29,6 +29,14 @@ namespace detail {
 
 }  // namespace detail
 
+namespace detail {
+
+/// See autograd/expression.hpp.
+template <class X, class... I>
+auto subscript_on_tape(const X& x, const I&... i);
+
+}  // namespace detail
+
 /// A handle to an array whose gradient is wanted. Copies are the same variable: the same value, gradient and hooks.
 ///
 /// A *leaf* is made from a tensor; it keeps its gradient and may be updated in place. Others are results of calls with variables: they
@@ -81,6 +89,14 @@ class variable {
   bool is_leaf() const { return !vertex_ || vertex_->is_leaf; }
   /// Whether a gradient flows through it: false for results of calls under no_grad.
   bool requires_grad() const { return static_cast<bool>(vertex_); }
+
+  /// An element or a row, see [note: subscripts]: another variable.   Throws: error if there is none.
+  template <std::integral... I>
+    requires(sizeof...(I) > 0)
+  auto operator()(I... i) const {
+    return detail::subscript_on_tape(*this, i...);
+  }
+  auto operator[](const auto& i) const { return detail::subscript_on_tape(*this, i); }
 
   const layout_type& layout() const { return shape_; }
   auto shape() const { return shape_.shape(); }

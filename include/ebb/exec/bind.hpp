@@ -90,6 +90,12 @@ EBB_COLD void append_argument(std::string& text, int number, const std::string& 
   text += text_of(x);
 }
 
+/// Of a subscript: which.
+[[gnu::cold, gnu::noinline]] inline std::string text_of_unmet(const extent_origin& o) {
+  if (o.rule != extent_rule::behind && o.rule != extent_rule::before) return "the extents of the arguments do not fit:";
+  return "index " + std::to_string(o.rule == extent_rule::behind ? o.b : -o.b) + " is out of range:";
+}
+
 /// "ebb::grad: add: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 (bias) is [5]".
 template <class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_extents(const char* call, const char* why, const A&... a) {
@@ -101,7 +107,8 @@ template <class... A>
 
 template <class P, class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_unmet(const char* call, const symbol_values_of<P>& symbols, const A&... a) {
-  raise_extents(call_and_op(call, symbols.unmet()).c_str(), "the extents of the arguments do not fit:", a...);
+  const unmet_demand first = symbols.unmet();
+  raise_extents(call_and_op(call, first.by).c_str(), text_of_unmet(first.of).c_str(), a...);
 }
 
 /// The arguments of a call of P, which fit.

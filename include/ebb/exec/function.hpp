@@ -282,7 +282,8 @@ struct program_function {
   constexpr auto operator()(const A&... a) const {
     constexpr int code = detail::code_of<Spec, A...>();
     static_cast<void>(detail::refuse_function<code>{});
-    if constexpr (code == 126) detail::name_what_is_not_constant(std::type_identity<detail::trace_in_call<Spec, A...>>{});
+    if constexpr (detail::is_named_next(code))
+      [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
     if constexpr (code != 0) return typename Spec::refusal{};
     else if constexpr ((detail::is_tracked<A> || ...)) return call_tracked(*this, a...);
     else if constexpr ((detail::holds_terms<A> || ...)) {

@@ -22,6 +22,12 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// What an extent must be, and the function that says so.
+struct unmet_demand {
+  std::string_view by;
+  extent_origin of;
+};
+
 /// The values of a program's symbols; those of the arguments' dyn extents come first.
 template <class P>
 struct symbol_values_of {
@@ -36,14 +42,14 @@ struct symbol_values_of {
     }(std::make_integer_sequence<int, P::symbols>{});
     return ok;
   }
-  /// Who wants the first extent that is not what it must be; empty if nobody is known to.
-  std::string_view unmet() const {
-    std::string_view by;
+  /// The first extent that is not what it must be, and who wants it; nobody, if nobody is known to.
+  unmet_demand unmet() const {
+    unmet_demand first;
     repeat<P::symbols>([&]<int S>() {
-      constexpr std::string_view who = item<S>.by;
-      if (by.empty() && !(static_cast<std::int64_t>(value[S]) >= 0 && agrees<S>())) by = who;
+      constexpr unmet_demand demand{item<S>.by, item<S>.origin};
+      if (first.by.empty() && !(static_cast<std::int64_t>(value[S]) >= 0 && agrees<S>())) first = demand;
     });
-    return by;
+    return first;
   }
 
  private:

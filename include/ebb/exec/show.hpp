@@ -62,7 +62,8 @@ template <class... A, class Spec>
 std::string to_string(program_function<Spec>) {
   constexpr int code = detail::code_of<Spec, A...>();
   static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (code == 126) detail::name_what_is_not_constant(std::type_identity<detail::trace_in_call<Spec, A...>>{});
+  if constexpr (detail::is_named_next(code))
+    [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
   if constexpr (code == 0) return to_string(detail::lowered_graph<Spec, A...>());
   else return {};
 }
@@ -70,7 +71,8 @@ template <class... A, class Spec>
 void print(program_function<Spec> f) {
   constexpr int code = detail::code_of<Spec, A...>();
   static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (code == 126) detail::name_what_is_not_constant(std::type_identity<detail::trace_in_call<Spec, A...>>{});
+  if constexpr (detail::is_named_next(code))
+    [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
   if constexpr (code == 0) std::fputs(to_string<A...>(f).c_str(), stdout);
 }
 
@@ -79,7 +81,8 @@ template <class... A, class Spec>
 std::string to_dot(program_function<Spec>) {
   constexpr int code = detail::code_of<Spec, A...>();
   static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (code == 126) detail::name_what_is_not_constant(std::type_identity<detail::trace_in_call<Spec, A...>>{});
+  if constexpr (detail::is_named_next(code))
+    [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
   if constexpr (code == 0) {
     const graph g = detail::lowered_graph<Spec, A...>();
     const plan p = make_plan(g);

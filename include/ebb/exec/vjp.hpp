@@ -165,7 +165,8 @@ struct vjp_function {
   constexpr auto operator()(const A&... a) const {
     constexpr int code = code_of<vjp_function, A...>();
     static_cast<void>(refuse_function<code>{});
-    if constexpr (code == 126) name_what_is_not_constant(std::type_identity<trace_in_call<vjp_function, A...>>{});
+    if constexpr (is_named_next(code))
+      [[maybe_unused]] constexpr int size = not_constant<trace_in_call<vjp_function, A...>>::make().size();
     if constexpr (code != 0) return std::pair<refused_result, refused_result>{};
     else return run(a...);
   }

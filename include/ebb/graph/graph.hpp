@@ -34,6 +34,7 @@ struct graph {
   int inputs = 0;
   symbols syms;
   vec<graph> subs;
+  bool tolerant = false;  // where only shapes are asked for: a subscript outside of its axis is not refused, see op/subscript.hpp
   int simplified = 0;  // how many equations there were when simplify was done: if all are, it finds nothing more
 
   // Of autocast, see op/context.hpp: the context of the function or pull that runs now, what new equations are told of theirs, and what

@@ -107,6 +107,7 @@ struct one_hot {
 /// The rows of x with the given numbers: an embedding, if x is a table.   Shape: indices' axes, then x's without the first.
 /// Throws: if a number is negative or too large. The gradient of a row that is taken twice is the sum of both.
 template <class X, class Indices>
+  requires(!std::integral<std::remove_cvref_t<Indices>>)
 constexpr auto take(X&& x, Indices&& indices) {
   return apply_function(functions::take{}, std::forward<X>(x), std::forward<Indices>(indices));
 }

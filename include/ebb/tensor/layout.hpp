@@ -126,7 +126,7 @@ class layout {
     for (std::size_t extent : shape()) count *= extent;
     return count;
   }
-  /// The number of an element, counted from the first.
+  /// The number of an element, counted from the first; negative numbers count from the end of their axis.
   /// Throws: error naming the call, the index and the shape.
   template <std::integral... I>
     requires(sizeof...(I) == sizeof...(E))
@@ -134,9 +134,11 @@ class layout {
     std::size_t result = 0;
     if constexpr (rank > 0) {
       const auto extents = shape();
-      const std::size_t indices[] = {static_cast<std::size_t>(index)...};
+      std::size_t indices[] = {static_cast<std::size_t>(index)...};
+      constexpr bool is_signed[] = {std::is_signed_v<I>...};
       bool inside = true;
       for (std::size_t k = 0; k < sizeof...(E); ++k) {
+        if (is_signed[k] && static_cast<std::int64_t>(indices[k]) < 0) indices[k] += extents[k];
         inside &= indices[k] < extents[k];
         result = result * extents[k] + indices[k];
       }

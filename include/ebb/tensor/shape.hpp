@@ -43,8 +43,9 @@ constexpr shape refused(int code) {
   return s;
 }
 
-/// Where the value of a symbol comes from. `argument`: axis b of operand a. Else arithmetic on the extents a and b.
-enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient };
+/// Where the value of a symbol comes from. `argument`: axis b of operand a. Else arithmetic on the extents a and b. `behind` and `before`
+/// are asked by subscripts: how many places there are behind place b of extent a, and before its b-th place from the end.
+enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, behind, before };
 
 struct extent_origin {
   extent_rule rule = extent_rule::argument;
@@ -55,7 +56,8 @@ struct extent_origin {
 constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
   switch (rule) {
     case extent_rule::sum: return a + b;
-    case extent_rule::difference: return a - b;
+    case extent_rule::difference: case extent_rule::before: return a - b;
+    case extent_rule::behind: return a - b - 1;
     case extent_rule::product: return a * b;
     case extent_rule::quotient: return b ? (a + b - 1) / b : 0;  // rounded up: the length of a slice with step b
     default: return 0;

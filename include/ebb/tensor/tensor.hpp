@@ -150,11 +150,26 @@ class tensor {
   constexpr const T* begin() const { return data(); }
   constexpr const T* end() const { return data() + size(); }
 
+  /// The element. Negative numbers count from the end.
   /// Throws: error naming the index and the shape.
   template <std::integral... I>
     requires(sizeof...(I) == sizeof...(E))
   constexpr const T& operator()(I... index) const {
     return data()[layout().offset("ebb::tensor::operator()", index...)];
+  }
+  /// What the tensor is at these places of its first axes, as a tensor of its own: row(i) copies nothing.
+  /// Throws: error naming the index and the extents.
+  template <std::integral... I>
+    requires(0 < sizeof...(I) && sizeof...(I) < sizeof...(E))
+  constexpr auto operator()(I... index) const {
+    return copy_of(part_of(view<const T, E...>(data(), layout()), "ebb::tensor::operator()", index...));
+  }
+  /// The element of a vector, else a copy of row i; of an array of numbers, the rows with these: take(x, i).
+  constexpr decltype(auto) operator[](const auto& i) const
+    requires(rank > 0)
+  {
+    if constexpr (std::integral<std::remove_cvref_t<decltype(i)>>) return (*this)(i);
+    else return take(*this, i);
   }
   /// Item i of the leading axis.
   /// Throws: error naming the index and the extent.
@@ -236,6 +251,10 @@ class tensor {
       copy.copy_from(other.data());
       return std::move(copy.cells_);
     }
+  }
+  template <std::size_t... F>
+  static constexpr tensor<T, F...> copy_of(const view<const T, F...>& part) {
+    return tensor<T, F...>(part);
   }
   constexpr void copy_from(const T* from) {
     T* to = cells_.mutable_data();

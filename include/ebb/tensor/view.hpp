@@ -65,11 +65,24 @@ class view {
   constexpr T* begin() const { return data_; }
   constexpr T* end() const { return data_ + size(); }
 
+  /// The element. Negative numbers count from the end.
   /// Throws: error naming the index and the shape.
   template <std::integral... I>
     requires(sizeof...(I) == sizeof...(E))
   constexpr T& operator()(I... index) const {
     return data_[layout_.offset("ebb::view::operator()", index...)];
+  }
+  /// What is seen at these places of the first axes.
+  template <std::integral... I>
+    requires(0 < sizeof...(I) && sizeof...(I) < sizeof...(E))
+  constexpr auto operator()(I... index) const {
+    return part_of(*this, "ebb::view::operator()", index...);
+  }
+  /// The element of a vector, else row i.
+  constexpr decltype(auto) operator[](std::integral auto i) const
+    requires(rank > 0)
+  {
+    return (*this)(i);
   }
   /// Item i of the leading axis.
   /// Throws: error naming the index and the extent.
@@ -103,6 +116,18 @@ constexpr view<T, Rest...> row_of(const view<T, First, Rest...>& whole, const ch
     raise_bad_index(call, &given, &extent, 1);
   }
   return {whole.data() + i * inner.size(), inner};
+}
+
+// view<T, E, F, Rest...>, i, j -> view<T, Rest...>
+template <class T, std::size_t First, std::size_t... Rest>
+constexpr auto part_of(const view<T, First, Rest...>& whole, const char* call, std::integral auto i, std::integral auto... more) {
+  const std::size_t extent = whole.extent(0);
+  const auto given = static_cast<std::int64_t>(i);
+  const auto place = static_cast<std::size_t>(given) + (std::is_signed_v<decltype(i)> && given < 0 ? extent : 0);
+  if (place >= extent) raise_bad_index(call, &given, &extent, 1);
+  const auto part = row_of(whole, call, place);
+  if constexpr (sizeof...(more) == 0) return part;
+  else return part_of(part, call, more...);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -4,6 +4,7 @@
 
 #include "lift.hpp"
 #include "map.hpp"
+#include "subscript.hpp"
 
 #include "../op/activation.hpp"
 #include "../op/extremum.hpp"

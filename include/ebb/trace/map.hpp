@@ -191,7 +191,8 @@ template <class F, bool... Whole, class... A>
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   using mapped = detail::mapped<F, std::integer_sequence<bool, Whole...>, A...>;
   static_cast<void>(detail::refuse_function<mapped::code>{});
-  if constexpr (mapped::code == 126) detail::name_what_is_not_constant(std::type_identity<typename mapped::trace>{});
+  if constexpr (detail::is_named_next(mapped::code))
+    [[maybe_unused]] constexpr int size = detail::not_constant<typename mapped::trace>::make().size();
   if constexpr (mapped::code != 0) return refused_result{};
   else {
     graph* g = detail::first_graph(a...);
@@ -221,7 +222,11 @@ constexpr auto map(F, const A&... a) {
   using flags = std::integer_sequence<bool, detail::is_whole<A>...>;
   constexpr int code = detail::code_of_map<F, flags, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
   static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (code != 0 && code != 126) return refused_result{};
+  if constexpr (detail::is_named_next(code)) {
+    using trace = typename detail::mapped<F, flags, typename argument<std::remove_cvref_t<decltype(detail::unwrapped(a))>>::traced...>::trace;
+    [[maybe_unused]] constexpr int size = detail::not_constant<trace>::make().size();
+  }
+  if constexpr (code != 0) return refused_result{};
   else return apply_function(functions::map<F, detail::is_whole<A>...>{}, detail::unwrapped(a)...);
 }
 

@@ -41,6 +41,9 @@ struct refuse_function {
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
+/// Whether the error that says what is wrong is the compiler's own, about a trace that is no constant.
+constexpr bool is_named_next(int code) { return code == 126 || code == 230; }
+
 /// What F says of a call on A... before it is made. Functions of the library do, so that a mistake is reported by the outermost call, near
 /// the user's line: F::call_on<A...> has the code of what stands against it, and the trace of the user's function.
 template <class F, class... A>
@@ -56,6 +59,7 @@ struct known_call<F, A...> : F::template call_on<A...> {};
 /// It can be called, printed, assigned to anything and passed to every function of the library, so that one mistake is one error.
 struct refused_result {
   constexpr refused_result operator()(const auto&...) const { return {}; }
+  constexpr refused_result operator[](const auto&) const { return {}; }
   template <class T>
   constexpr operator T() const {
     if constexpr (std::is_default_constructible_v<T>) return T{};

@@ -8,6 +8,14 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+/// See trace/subscript.hpp.
+template <class X, class... I>
+constexpr auto subscript(const X& x, const I&... i);
+
+}  // namespace detail
+
 /// An argument or intermediate while tracing: dtype and extents in the type, the number of its equation as value.
 template <class T, std::size_t... E>
 struct term {
@@ -19,6 +27,12 @@ struct term {
   int id = -1;
 
   constexpr operator operand<T>() const { return {g, id}; }
+
+  /// x(i, j): an element, or what x is at these places of its first axes. x[i]: x(i). See [note: subscripts].
+  template <class... I>
+  constexpr auto operator()(const I&... i) const { return detail::subscript(*this, i...); }
+  template <class I>
+  constexpr auto operator[](const I& i) const { return detail::subscript(*this, i); }
 
   EBB_NO_CONDITION explicit constexpr operator bool() const { return false; }
 };
@@ -37,6 +51,11 @@ struct term_under {
   static constexpr int rank = sizeof...(E);
 
   term<T, E...> plain;
+
+  template <class... I>
+  constexpr auto operator()(const I&... i) const { return detail::subscript(*this, i...); }
+  template <class I>
+  constexpr auto operator[](const I& i) const { return detail::subscript(*this, i); }
 
   EBB_NO_CONDITION explicit constexpr operator bool() const { return false; }
 };

@@ -49,8 +49,9 @@ template <class F, class... A>
 struct trace_of {
   using result = detail::result_of_trace<F, A...>;
 
-  static constexpr graph make() {
+  static constexpr graph make(bool tolerant = false) {
     graph g;
+    g.tolerant = tolerant;
     int number = 0;
     const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
     const std::tuple<typename argument<A>::traced...> arguments{argument<A>::trace(next)...};
@@ -71,6 +72,12 @@ using traced = frozen<trace_of<F, A...>>;
 
 namespace detail {
 
+/// The same, where a subscript that is outside of its axis is no error.
+template <class F, class... A>
+struct tolerant_trace {
+  static constexpr graph make() { return trace_of<F, A...>::make(true); }
+};
+
 /// What stands against a trace: 0, the code of a sentence in refuse_function, or -1: it has been said already. The function is named here
 /// and not deeper, so that a mistake inside it is reported with a short chain of contexts. For clang, a function with a mistake cannot be
 /// called: there 127 is said as well.
@@ -80,7 +87,8 @@ constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
   else if constexpr (!requires { typename result_of_trace<F, A...>; }) return requires { &F::operator(); } ? 128 : 127;
   else if constexpr (has_refused<result_of_trace<F, A...>>) return -1;
   else if constexpr (!can_be_returned<result_of_trace<F, A...>>) return 129;
-  else return is_constant<traced<F, A...>> ? 0 : 126;
+  else if constexpr (is_constant<traced<F, A...>>) return 0;
+  else return is_constant<frozen<tolerant_trace<F, A...>>> ? 230 : 126;
 }
 
 /// Whether something was refused in a trace: its sentence stands at the user's line already.
@@ -91,13 +99,15 @@ inline constexpr bool is_refused = [] {
   return false;
 }();
 
-/// The error that names what stands against a trace with code 126: it is in the innermost function that says so.
+/// The trace that is no constant where a call has code 126 or 230: of the innermost function that says so. Whoever finds the code makes
+/// it a constant in place, and the compiler's error names what stands against that.
+template <class Trace>
+struct not_constant;
 template <class F, class... A>
-constexpr void name_what_is_not_constant(std::type_identity<trace_of<F, A...>>) {
-  using call = known_call<F, typename argument<A>::traced...>;
-  if constexpr (call::code != 0) name_what_is_not_constant(std::type_identity<typename call::trace>{});
-  else [[maybe_unused]] constexpr int size = trace_of<F, A...>::make().size();
-}
+struct not_constant<trace_of<F, A...>> : trace_of<F, A...> {};
+template <class F, class... A>
+  requires(known_call<F, A...>::code != 0)
+struct not_constant<trace_of<F, A...>> : not_constant<typename known_call<F, A...>::trace> {};
 
 }  // namespace detail
 

@@ -1,0 +1,160 @@
+// ebb/op/subscript.hpp — elements and rows by numbers: x(i, j), x[i], take(x, i).
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: subscripts]
+// In a traced function x(i, j) is an element, a term of rank 0; with fewer subscripts than axes it is what is left of x along the others,
+// and x[i] is x(i). Tensors give the same, so that a function means the same called on arrays and compiled. Negative numbers count from
+// the end. A number that is known while the function is traced, in a loop too, becomes an attribute of a slice: where it leaves an extent
+// that is known by then, the compiler says so, else the call does. A number that the function computes, a term, names a row to gather, and
+// so does a number on the tape.
+#pragma once
+
+#include "gather.hpp"
+#include "shape.hpp"
+
+#include <concepts>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// Not constexpr: a trace that comes here is no constant, and the compiler names the lines that led here.
+[[noreturn]] inline void refuse_subscript(const char*) { std::abort(); }
+
+/// Whether a term was refused because a subscript is outside of its axis. Its type is that of one inside.
+constexpr bool is_outside(const auto& x) {
+  if constexpr (requires { x.id; }) return x.id == -230;
+  else if constexpr (requires { x.plain; }) return is_outside(x.plain);
+  else return false;
+}
+
+/// The number of an element along a leading axis whose extent may be a symbol: then the call looks whether it is there. False if it is not.
+constexpr bool find_place(symbols& s, int extent, std::int64_t& index) {
+  if (extent >= 0) {
+    if (index < 0) index += extent;
+    return index >= 0 && index < extent;
+  }
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  if (index >= most || index < -most) return false;  // symbols count in int
+  if (index < 0) s.derive(extent_rule::before, extent, static_cast<int>(-index));
+  else s.derive(extent_rule::behind, extent, static_cast<int>(index));
+  return true;
+}
+
+/// What x is at these places of its first axes. Those behind the first of which the extents are numbers are one axis with it: one slice.
+template <class T>
+constexpr operand<T> at_places(operand<T> x, const std::int64_t* index, int count) {
+  graph& g = *x.g;
+  while (count > 0) {
+    std::int64_t place = *index;
+    if (!find_place(g.syms, x.extent(0), place) && !g.tolerant) return refuse<T>(g, 230);
+    int axes = 1;
+    for (; axes < count && x.extent(axes) >= 0; ++axes) {
+      std::int64_t next = index[axes];
+      if (!find_place(g.syms, x.extent(axes), next) && !g.tolerant) return refuse<T>(g, 230);
+      place = place * x.extent(axes) + next;
+    }
+    const shape rest = axes_between(x.extents(), axes, x.rank());
+    if (axes > 1) x = view_as(x, with_axis(rest, 0, volume_of(g.syms, axes_between(x.extents(), 0, axes))));
+    x = view_as(slice_as(x, {0, place, 1}, g.intern(with_axis(rest, 0, 1))), rest);
+    index += axes;
+    count -= axes;
+  }
+  return x;
+}
+
+}  // namespace detail
+
+namespace functions {
+
+struct subscript {
+  /// Numbers, known while tracing.
+  template <class T, number... I>
+  static constexpr operand<T> apply(operand<T> x, I... i) {
+    if (x.is_refused()) return x;
+    if constexpr (((!std::integral<I> || std::same_as<I, bool>) || ...)) return refuse<T>(*x.g, 115);
+    else {
+      if (static_cast<int>(sizeof...(I)) > x.rank()) return refuse<T>(*x.g, 231);
+      if (!(std::in_range<std::int64_t>(i) && ...) && !x.g->tolerant) return refuse<T>(*x.g, 230);
+      const std::int64_t index[] = {static_cast<std::int64_t>(i)...};
+      return detail::at_places(x, index, sizeof...(I));
+    }
+  }
+};
+
+/// A row by a number that is known while tracing, by its other name.
+struct take_place : subscript {
+  static constexpr std::string_view name = "take";
+};
+
+/// An element, or a row, by its number along the first Axes as one axis.
+template <int Axes>
+struct take_within {
+  static constexpr std::string_view name = "take";
+  template <class T, class I>
+  static constexpr operand<T> apply(operand<T> x, operand<I> place) {
+    if (!x.is_refused() && x.rank() < Axes) return refuse<T>(*x.g, 231);
+    if (Axes > 1 && !x.is_refused()) {
+      const shape rest = axes_between(x.extents(), Axes, x.rank());
+      x = view_as(x, with_axis(rest, 0, volume_of(x.g->syms, axes_between(x.extents(), 0, Axes))));
+    }
+    return take::apply(x, place);
+  }
+};
+
+}  // namespace functions
+
+namespace detail {
+
+/// The numbers of places along the first axes of an array, as one number along them together.
+/// Throws: error naming the call, the numbers and the extents if one is outside.
+template <class X, std::integral... I>
+constexpr std::int64_t place_in_array(const char* call, const X& x, I... i) {
+  constexpr std::size_t count = sizeof...(I);
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t index[] = {std::in_range<std::int64_t>(i) ? static_cast<std::int64_t>(i) : most...};
+  constexpr auto declared = borrowed_layout<X>::declared;
+  std::size_t extents[count] = {};
+  std::int64_t place = 0;
+  bool inside = true;
+  for (std::size_t axis = 0; axis < count; ++axis) {
+    extents[axis] = declared[axis] == dyn ? borrow<X>::extent(x, static_cast<int>(axis)) : declared[axis];
+    const auto extent = static_cast<std::int64_t>(extents[axis]), at = index[axis] < 0 ? index[axis] + extent : index[axis];
+    inside = inside && at >= 0 && at < extent;
+    place = inside ? place * extent + at : 0;
+  }
+  if (!inside) raise_bad_index(call, index, extents, static_cast<int>(count));
+  return place;
+}
+
+/// The element or row of an array, or of what is on a tape.
+template <class X, std::integral... I>
+constexpr auto subscript_array(const char* call, X&& x, I... i) {
+  using A = std::remove_cvref_t<X>;
+  using within = functions::take_within<static_cast<int>(sizeof...(I))>;
+  if constexpr ((std::same_as<I, bool> || ...)) return apply_function(within{}, x, tensor<bool>());
+  else if constexpr (borrowed_extents<A>::rank < static_cast<int>(sizeof...(I))) return apply_function(within{}, x, tensor<std::int64_t>());
+  // An expression that is asked for an extent that its type does not know is computed, and no temporary any more.
+  else if constexpr (!borrowed_extents<A>::is_static)
+    return apply_function(within{}, std::as_const(x), tensor<std::int64_t>(place_in_array<A>(call, x, i...)));
+  else return apply_function(within{}, std::forward<X>(x), tensor<std::int64_t>(place_in_array<A>(call, x, i...)));
+}
+
+}  // namespace detail
+
+/// The row of x with one number, or the element of a vector; a negative one counts from the end.   Shape: x's without the first axis.
+/// Saves: nothing, on a tape the number.   Throws: if x has no such row; where the extent is known while tracing, it does not compile.
+template <class X, std::integral I>
+constexpr auto take(X&& x, I i) {
+  if constexpr (array_like<X>) return detail::subscript_array("ebb::take", std::forward<X>(x), i);
+  else {
+    const auto row = apply_function(functions::take_place{}, x, i);
+    if (detail::is_outside(row)) detail::refuse_subscript("[ebb E0230] take: there is no row of that number");
+    return row;
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI
