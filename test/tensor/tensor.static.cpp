@@ -69,6 +69,7 @@ static_assert(!std::is_convertible_v<std::span<const float>, tensor<float, dyn>>
 static_assert(!std::is_convertible_v<std::size_t, tensor<float, dyn>>);
 static_assert(!std::is_constructible_v<tensor<float, 6>, tensor<float, 2, 3>>);
 static_assert(!std::is_constructible_v<tensor<float, dyn, dyn>, int> && std::is_constructible_v<tensor<float, dyn, dyn>, int, int>);
-static_assert(!std::is_assignable_v<decltype(nested(0, 0)), float> && !std::is_invocable_v<decltype(nested)&, int>);
+static_assert(!std::is_assignable_v<decltype(nested(0, 0)), float> && !std::is_invocable_v<decltype(nested)&, int, int, int>);
+static_assert(nested(-1, -1) == nested(1, 2) && nested[1] == tensor<float, 3>(nested.row(1)) && nested(1)[0] == nested(1, 0));
 
 }  // namespace
