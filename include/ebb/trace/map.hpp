@@ -223,8 +223,8 @@ constexpr auto map(F, const A&... a) {
   constexpr int code = detail::code_of_map<F, flags, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (detail::is_named_next(code)) {
-    using trace = typename detail::mapped<F, flags, typename argument<std::remove_cvref_t<decltype(detail::unwrapped(a))>>::traced...>::trace;
-    [[maybe_unused]] constexpr int size = detail::not_constant<trace>::make().size();
+    using mapped = detail::mapped<F, flags, typename argument<std::remove_cvref_t<decltype(detail::unwrapped(a))>>::traced...>;
+    [[maybe_unused]] constexpr int size = detail::not_constant<typename mapped::trace>::make().size();
   }
   if constexpr (code != 0) return refused_result{};
   else return apply_function(functions::map<F, detail::is_whole<A>...>{}, detail::unwrapped(a)...);
