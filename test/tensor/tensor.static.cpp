@@ -70,6 +70,6 @@ static_assert(!std::is_convertible_v<std::size_t, tensor<float, dyn>>);
 static_assert(!std::is_constructible_v<tensor<float, 6>, tensor<float, 2, 3>>);
 static_assert(!std::is_constructible_v<tensor<float, dyn, dyn>, int> && std::is_constructible_v<tensor<float, dyn, dyn>, int, int>);
 static_assert(!std::is_assignable_v<decltype(nested(0, 0)), float> && !std::is_invocable_v<decltype(nested)&, int, int, int>);
-static_assert(nested(-1, -1) == nested(1, 2) && nested[1] == tensor<float, 3>(nested.row(1)) && nested(1)[0] == nested(1, 0));
+static_assert(nested(-1, -1) == nested(1, 2) && ebb::all_equal(nested[1], tensor<float, 3>(nested.row(1))) && nested(1)[0] == nested(1, 0));
 
 }  // namespace
