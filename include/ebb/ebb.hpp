@@ -91,6 +91,7 @@
 #include "op/activation.hpp"
 #include "op/gather.hpp"
 #include "op/reduce.hpp"
+#include "op/like.hpp"
 #include "op/linear.hpp"
 #include "op/solve.hpp"
 #include "op/power.hpp"

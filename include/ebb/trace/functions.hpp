@@ -10,6 +10,7 @@
 #include "../op/extremum.hpp"
 #include "../op/gather.hpp"
 #include "../op/gelu.hpp"
+#include "../op/like.hpp"
 #include "../op/linear.hpp"
 #include "../op/moments.hpp"
 #include "../op/normalize.hpp"
@@ -27,10 +28,11 @@ namespace ebb::inline EBB_ABI {
 
 inline constexpr call<op::stop_gradient> stop_gradient{};
 
-/// x in dtype To: rounded to nearest even; to an integer: towards zero.   cast<double>(x)
+/// x in dtype To: rounded to nearest even; to an integer: towards zero. A number too.   cast<double>(x)
 template <element To, class X>
 constexpr auto cast(const X& x) {
-  return apply_function(functions::cast<To>{}, x);
+  if constexpr (number<X> || element<X>) return as_element<To>(x);
+  else return apply_function(functions::cast<To>{}, x);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -110,6 +110,7 @@ struct accepted_on {
   static_assert(lift::code != 180, "[ebb E0180] inverse, solve: a matrix is not square: its last two axes differ");
   static_assert(lift::code != 181, "[ebb E0181] solve: the right sides do not have one element, or one row, for each row of the matrix");
   static_assert(lift::code != 282, "[ebb E0282] layer_norm: weight and bias have the extents of the axes that are normalized");
+  static_assert(lift::code != 233, "[ebb E0233] full_like: the value is a number, or an array of rank 0");
   static_assert(lift::code != 231, "[ebb E0231] there are more subscripts than axes");
   static_assert(lift::code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
 };

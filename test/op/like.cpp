@@ -1,0 +1,128 @@
+// test/op/like.cpp — extents in traced functions, places along an axis, and arrays of the extents of another, static and dyn.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+using ebb::dyn;
+using matrix = ebb::tensor<double, 2, 3>;
+using any = ebb::tensor<double, dyn, dyn>;
+using integers = ebb::tensor<std::int64_t, 2, 3>;
+
+const matrix m{{1, 2, 3}, {4, 5, 6}};
+
+/// f compiled, called on arrays, and with a batch of one in front: all three give `wanted`, whatever of the extents the type knows.
+void agree(auto f, const auto& wanted) {
+  const auto one = [&](const auto& x) {
+    CHECK(std::remove_cvref_t<decltype(wanted)>(ebb::compile(f)(x)) == wanted);
+    CHECK(std::remove_cvref_t<decltype(wanted)>(f(x)) == wanted);
+  };
+  one(m);
+  one(any(m));
+  one(ebb::tensor<double, dyn, 3>(m));
+  one(ebb::tensor<double, 2, dyn>(m));
+}
+
+TEST_CASE("an extent is a number where the type knows it, and else a term") {
+  constexpr auto mean = [](auto x) {
+    return ebb::sum(x) / ebb::cast<double>(ebb::extent<0>(x)) / ebb::cast<double>(ebb::extent<-1>(x));
+  };
+  CHECK(ebb::compile(mean)(m) == 3.5);
+  CHECK(ebb::compile(mean)(any(m)) == 3.5);
+  CHECK(mean(m) == 3.5);
+  CHECK(mean(any(m)) == 3.5);
+  CHECK(any(ebb::grad(mean)(any(m))) == any{{1. / 2 / 3, 1. / 2 / 3, 1. / 2 / 3}, {1. / 2 / 3, 1. / 2 / 3, 1. / 2 / 3}});
+  // A loop over rows, the same for arrays and terms; the extent is a constant.
+  constexpr auto weighted = [](auto x) {
+    constexpr auto rows = ebb::extent<0>(x);
+    auto s = 0 * x[0];
+    for (int i = 0; i < rows; ++i) s = s + (i + 1) * x[i];
+    return s;
+  };
+  CHECK(ebb::compile(weighted)(m) == ebb::tensor<double, 3>{9, 12, 15});
+  CHECK(weighted(m) == ebb::tensor<double, 3>{9, 12, 15});
+  CHECK(ebb::compile([](auto x) { return ebb::extent<0>(x); })(std::vector<float>{1, 2, 3}) == 3);
+  CHECK(ebb::extent<0>(std::vector<float>{1, 2, 3}) == 3);
+  CHECK(ebb::compile([](auto x) { return ebb::extent<1>(x); })(any()) == 0);
+  static_assert(std::is_same_v<decltype(ebb::extent<0>(m)), std::int64_t>);
+}
+
+TEST_CASE("places along an axis, alone and in the shape of an array") {
+  agree([](auto x) { return ebb::iota<-1>(x); }, ebb::tensor<std::int64_t, 3>{0, 1, 2});
+  agree([](auto x) { return ebb::iota<0>(x); }, ebb::tensor<std::int64_t, 2>{0, 1});
+  agree([](auto x) { return ebb::arange_like<0>(x); }, integers{{0, 0, 0}, {1, 1, 1}});
+  agree([](auto x) { return ebb::arange_like<1>(x); }, integers{{0, 1, 2}, {0, 1, 2}});
+  agree([](auto x) { return ebb::where(ebb::arange_like<0>(x) < ebb::arange_like<1>(x), x, 0.0); }, matrix{{0, 2, 3}, {0, 0, 6}});
+  agree([](auto x) { return x * ebb::cast<double>(ebb::iota<1>(x)); }, matrix{{0, 2, 6}, {0, 5, 12}});
+  CHECK(ebb::grad([](auto x) { return ebb::sum(x * ebb::cast<double>(ebb::iota<1>(x))); })(any(m)) == any{{0, 1, 2}, {0, 1, 2}});
+}
+
+TEST_CASE("arrays like another one are of its extents and dtype, and read none of its elements") {
+  agree([](auto x) { return ebb::zeros_like(x); }, matrix());
+  agree([](auto x) { return ebb::ones_like(x); }, matrix::ones());
+  agree([](auto x) { return ebb::full_like(x, 2.5); }, matrix::full(2.5));
+  agree([](auto x) { return ebb::full_like(x, ebb::max(x)); }, matrix::full(6));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(ebb::compile([](auto x) { return ebb::zeros_like(x) + ebb::ones_like(x); })(matrix::full(nan)) == matrix::ones());
+  static_assert(std::is_same_v<decltype(ebb::full_like(ebb::tensor<int, 2>{}, 2.5)), ebb::tensor<int, 2>>);
+  CHECK(ebb::full_like(ebb::tensor<int, 2>{}, 2.5) == ebb::tensor<int, 2>{2, 2});
+  CHECK(ebb::zeros_like(ebb::tensor<ebb::bfloat16, 2>{}) == ebb::tensor<ebb::bfloat16, 2>{});
+  // The gradient of full_like goes to the scalar: one for each place; none goes to x.
+  const auto [dx, ds] = ebb::grad<0, 1>([](auto x, auto s) { return ebb::sum(ebb::full_like(x, s * s) + ebb::ones_like(x)); })(any(m), 3.0);
+  CHECK(dx == any(matrix()));
+  CHECK(ds == 6 * 2 * 3);
+}
+
+TEST_CASE("an array takes the extents of another one") {
+  static constexpr auto f = [](auto x, auto like) { return ebb::reshape_like(x, like) * like; };
+  const ebb::tensor<double, 3, 2> y{{1, 2}, {3, 4}, {5, 6}};
+  const ebb::tensor<double, dyn> flat{1, 2, 3, 4, 5, 6};
+  const matrix wanted{{1, 4, 9}, {16, 25, 36}};
+  CHECK(ebb::compile(f)(y, m) == wanted);
+  CHECK(f(y, m) == wanted);
+  CHECK(ebb::compile(f)(flat, m) == wanted);
+  CHECK(matrix(ebb::compile(f)(flat, any(m))) == wanted);
+  CHECK(matrix(f(flat, any(m))) == wanted);
+  CHECK(ebb::grad([](auto x, auto like) { return ebb::sum(f(x, like)); })(flat, any(m)) == flat);
+  std::string text;
+  try {
+    ebb::compile(f)(ebb::tensor<double, dyn>{1, 2, 3}, any(m));
+  } catch (const ebb::error& e) {
+    text = e.what();
+  }
+  CHECK(text == "ebb::compile: reshape_like: the extents of the arguments do not fit: argument 0 is [3], argument 1 is [2, 3]");
+}
+
+TEST_CASE("all of it in map, in regions and on the tape") {
+  constexpr auto f = [](auto x) {
+    const auto places = ebb::cast<double>(ebb::iota<0>(x));
+    return ebb::sum(ebb::reshape_like(x * places, ebb::ones_like(x)) + ebb::full_like(x, x[1])) / ebb::cast<double>(ebb::extent<0>(x));
+  };
+  const ebb::tensor<double, 2> wanted{(2 + 2 * 3 + 3 * 2) / 3., (5 + 2 * 6 + 3 * 5) / 3.};
+  const ebb::tensor<double, 3> slope{0, 4 / 3., 2 / 3.};
+  CHECK(ebb::map(f, m) == wanted);
+  CHECK(ebb::map(f, any(m)) == ebb::tensor<double, dyn>(wanted));
+  for (const bool captured : {false, true}) {
+    ebb::variable v(ebb::tensor<double, dyn>{1, 2, 3});
+    const ebb::variable<double> y = ebb::compile(f)(v);
+    CHECK(y.item() == wanted(0));
+    ebb::backward(y, {.compiled_autograd = captured});
+    const auto g = v.grad().value();
+    for (int i = 0; i < 3; ++i) CHECK(std::abs(g(i) - slope(i)) <= 4e-16);
+    ebb::variable s(2.0);
+    const ebb::variable<double> z = ebb::sum(ebb::full_like(v, s) * ebb::reshape_like(v, ebb::ones_like(v)));
+    ebb::backward(z, {.compiled_autograd = captured});
+    CHECK(s.grad().item() == 6);
+    CHECK(ebb::extent<0>(v) == 3);
+  }
+}
+
+}  // namespace
