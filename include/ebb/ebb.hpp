@@ -10,6 +10,7 @@
 #include "base/pool.hpp"
 #include "base/counted.hpp"
 #include "base/config.hpp"
+#include "base/compiled.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/settings.hpp"

@@ -1,4 +1,5 @@
-# test/consumer/run.cmake — installs ebb if that is HOW, then configures, builds and runs the consumer project in WORK.
+# test/consumer/run.cmake — installs ebb if that is HOW, then configures, builds and runs the consumer project in WORK with ebb::WHAT. The
+# compiled library is installed by a build of its own, whose flags the consumer gets; with other flags of its own it must not link.
 # SPDX-License-Identifier: BSL-1.0
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
@@ -7,9 +8,30 @@ endfunction()
 file(REMOVE_RECURSE ${WORK})
 set(how)
 if(HOW STREQUAL "install")
+  if(WHAT STREQUAL "compiled")
+    set(BUILD ${WORK}/library)
+    run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} -D EBB_INSTALL_COMPILED=ON -D EBB_COMPILED_ARCH=-msse4.2 -D CMAKE_CXX_COMPILER=${CXX}
+      -D EBB_COMPILED_FLAGS=-O1 -D EBB_BUILD_TESTS=OFF -D EBB_BUILD_EXAMPLES=OFF -D EBB_BUILD_BENCH=OFF)
+    run(${CMAKE_COMMAND} --build ${BUILD})
+  endif()
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
   set(how -D CMAKE_PREFIX_PATH=${WORK}/prefix)
 endif()
-run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -D HOW=${HOW} -D EBB_SOURCE=${SOURCE} -D CMAKE_CXX_COMPILER=${CXX} ${how})
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -D HOW=${HOW} -D WHAT=${WHAT} -D EBB_SOURCE=${SOURCE} -D CMAKE_CXX_COMPILER=${CXX} ${how})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/consumer)
+
+if(WHAT STREQUAL "compiled")
+  run(${CMAKE_COMMAND} --build ${WORK}/build --target headers)
+  foreach(program consumer headers)
+    execute_process(COMMAND ${WORK}/build/${program} OUTPUT_VARIABLE bits_of_${program} COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  if(NOT bits_of_consumer OR NOT bits_of_consumer STREQUAL bits_of_headers)
+    message(FATAL_ERROR "with the compiled library results are other bits")
+  endif()
+  run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -D CMAKE_CXX_FLAGS=-mavx2)
+  execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(result EQUAL 0 OR NOT said MATCHES "ebb_compiled_was_built_with_another_march")
+    message(FATAL_ERROR "for another instruction set the consumer must not link, and be told why: ${said}")
+  endif()
+endif()

@@ -100,6 +100,8 @@
 // EBB_COMPILED, as the target ebb::compiled says, only declares them: they are in a library, which is include/ebb/compiled.cpp, compiled
 // with EBB_COMPILED_SOURCE. Otherwise they are inline.
 // EBB_ONCE_APART: never inlined.   EBB_COLD: nor in a hurry, but to be short: what explains, prints, plans or refuses runs once, if at all.
+// EBB_ONCE_FOR_ALL(void f<float>(int)): an instantiation that the library has. A template is no inline function to be left out elsewhere:
+// EBB_TEMPLATE is `inline` without the library, and nothing with it.
 // [note: declared only]
 // A gnu_inline function is there to be inlined and never emitted. Where it cannot be inlined either, it is not compiled at all: for clang
 // noinline says so, for g++ that it is not to be optimized. Without that, compilers spend half of their time on what they throw away.
@@ -116,6 +118,16 @@
 #else
 #define EBB_ONCE [[gnu::gnu_inline, gnu::optimize("O0")]] inline
 #define EBB_ONCE_APART EBB_ONCE
+#endif
+#if defined(EBB_COMPILED_SOURCE)
+#define EBB_TEMPLATE
+#define EBB_ONCE_FOR_ALL(...) template __VA_ARGS__;
+#elif defined(EBB_COMPILED)
+#define EBB_TEMPLATE
+#define EBB_ONCE_FOR_ALL(...) extern template __VA_ARGS__;
+#else
+#define EBB_TEMPLATE inline
+#define EBB_ONCE_FOR_ALL(...)
 #endif
 #if defined(EBB_COMPILED) && !defined(EBB_COMPILED_SOURCE)
 #define EBB_COLD [[gnu::cold]] EBB_ONCE

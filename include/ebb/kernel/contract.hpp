@@ -58,7 +58,7 @@ constexpr std::size_t contract_scratch_bytes(const product& p) {
 
 /// c = op(a) * op(b), see product. c overlaps neither operand.   Dtype: all but bool.   Error: k / 2 ulp of sum |a| |b|.
 template <element T>
-inline void contract(const product& p, const T* a, const T* b, T* c, void* scratch) {
+EBB_TEMPLATE void contract(const product& p, const T* a, const T* b, T* c, void* scratch) {
   if constexpr (std::same_as<T, bfloat16>) {
     contract_bf16(p, a, b, c, scratch);
   } else if constexpr (half_width<T>) {
@@ -84,5 +84,8 @@ inline void contract(const product& p, const T* a, const T* b, T* c, void* scrat
     }
   }
 }
+
+EBB_ONCE_FOR_ALL(void contract<float>(const product&, const float*, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(void contract<double>(const product&, const double*, const double*, double*, void*))
 
 }  // namespace ebb::inline EBB_ABI::kernel

@@ -54,7 +54,7 @@ struct axes {
 };
 
 template <std::size_t Size>
-inline void run(const axes& x, int depth, const char* from, char* to) {
+EBB_TEMPLATE void run(const axes& x, int depth, const char* from, char* to) {
   constexpr auto size = static_cast<std::ptrdiff_t>(Size);
   const int left = x.rank - depth;
   if (left == 0) {
@@ -72,6 +72,11 @@ inline void run(const axes& x, int depth, const char* from, char* to) {
     for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) run<Size>(x, depth + 1, from, to);
   }
 }
+
+EBB_ONCE_FOR_ALL(void run<1>(const axes&, int, const char*, char*))
+EBB_ONCE_FOR_ALL(void run<2>(const axes&, int, const char*, char*))
+EBB_ONCE_FOR_ALL(void run<4>(const axes&, int, const char*, char*))
+EBB_ONCE_FOR_ALL(void run<8>(const axes&, int, const char*, char*))
 
 }  // namespace move
 
