@@ -109,6 +109,7 @@
 #include "trace/term.hpp"
 #include "trace/kinds.hpp"
 #include "trace/argument.hpp"
+#include "trace/lengths.hpp"
 #include "trace/context_in.hpp"
 #include "trace/refused.hpp"
 #include "trace/lift.hpp"

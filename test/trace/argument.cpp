@@ -92,12 +92,7 @@ TEST_CASE("a std::array of arrays of any owner, and of tuples") {
   CHECK(ebb::all_equal(d[2], ebb::tensor<float, 2>{14, 18}));
   const std::array<std::span<const float>, 3> spans{lists[0], lists[1], lists[2]};
   CHECK(ebb::all_equal(ebb::compile(sum_of)(spans), ebb::tensor<float, 2>{9, 12}));
-  const auto text = [&] {
-    try {
-      ebb::compile(sum_of)(std::array{lists[0], lists[1], std::vector<float>{1}});
-    } catch (const ebb::error& e) { return std::string(e.what()); }
-    return std::string();
-  }();
+  const auto text = test::raised([&] { ebb::compile(sum_of)(std::array{lists[0], lists[1], std::vector<float>{1}}); });
   CHECK(text == "ebb::compile: add: the extents of the arguments do not fit: argument 0 is [2], argument 1 is [2], argument 2 is [1]");
 
   const std::array<std::tuple<vector, double>, 2> pairs{std::tuple{x, 2.0}, std::tuple{x, 3.0}};

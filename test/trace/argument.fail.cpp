@@ -18,6 +18,17 @@ struct sum_expression {
 struct columns {
   double elements[4] = {};
 };
+template <template <class, std::size_t...> class Array>
+struct net {
+  using layers = std::vector<Array<double, 3>>;
+  BOOST_HANA_DEFINE_STRUCT(net, (layers, hidden));
+};
+struct opaque {};
+template <template <class, std::size_t...> class Array>
+struct labelled {
+  using list = Array<double, 3>;
+  BOOST_HANA_DEFINE_STRUCT(labelled, (list, w), (opaque, label));
+};
 }  // namespace user
 template <>
 struct ebb::borrow<user::columns> {
@@ -78,5 +89,32 @@ int main() {
 #elif EBB_CASE == 12
   // EXPECT: E0111 an argument is not an array, a number, a tuple, or a struct over arrays
   auto r = ebb::vjp([](auto a) { return a * 2; })(c).second(std::array<user::sum_expression, 1>{});  // LINE
+#elif EBB_CASE == 13
+  const std::vector<vector> layers(2);
+  // EXPECT: E0254 a std::vector has its length at run time: declare those that are compiled
+  auto r = ebb::grad(f)(layers);  // LINE
+#elif EBB_CASE == 14
+  const user::net<ebb::tensor> n{};
+  // EXPECT: E0256 a struct with a std::vector in it cannot be traced
+  auto r = ebb::grad([](auto p) { return ebb::sum(p.hidden[0]); })(n);  // LINE
+#elif EBB_CASE == 15
+  const std::vector<vector> layers(2);
+  // EXPECT: E0255 the type of the result depends on the length of a vector
+  auto r = ebb::jacobian(f)(ebb::lengths<2, 3>(layers));  // LINE
+#elif EBB_CASE == 16
+  const std::vector<vector> layers(2);
+  // EXPECT: E0257 ebb::lengths<2, 3>(v) names the lengths that a vector may have
+  auto r = ebb::lengths<>(layers);  // LINE
+#elif EBB_CASE == 17
+  const std::vector<vector> layers(2);
+  // EXPECT: E0142 ebb::into: a destination is not an array that can be written
+  ebb::grad(f)(ebb::into(ebb::lengths<2>(layers)), pair);  // LINE
+#elif EBB_CASE == 18
+  const std::vector<vector> layers(2);
+  // EXPECT: E0109 only a scalar has a gradient
+  auto r = ebb::grad([](auto l) { return l[0]; })(ebb::lengths<2, 3>(layers));  // LINE
+#elif EBB_CASE == 19
+  // EXPECT: E0111 an argument is not an array, a number, a tuple, or a struct over arrays
+  auto r = ebb::grad([](auto p) { return ebb::sum(p.w); })(user::labelled<ebb::tensor>{});  // LINE
 #endif
 }

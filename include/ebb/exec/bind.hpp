@@ -7,7 +7,7 @@
 
 #include "../base/repeat.hpp"
 #include "../tensor/borrow.hpp"
-#include "../trace/argument.hpp"
+#include "../trace/lengths.hpp"
 
 #include <array>
 #include <string>
@@ -131,6 +131,18 @@ template <element T>
 T new_tensor(std::type_identity<T>, const char*, const shape&, const std::size_t*) {
   return T{};
 }
+
+/// A destination, or a struct or tuple of them.
+template <class D>
+inline constexpr bool can_be_written = !std::is_const_v<D>;
+template <array_like D>
+inline constexpr bool can_be_written<D> = mutable_array_like<D&>;
+template <class V, int L>
+inline constexpr bool can_be_written<of_length<V, L>> = !std::is_const_v<V>;
+template <class V, int... L>
+inline constexpr bool can_be_written<of_lengths<V, L...>> = !std::is_const_v<V>;
+template <strided_like D>
+inline constexpr bool can_be_written<D> = mutable_strided_like<D&>;
 
 }  // namespace detail
 

@@ -24,6 +24,8 @@ template <class... A>
 inline constexpr bool holds_terms<std::tuple<A...>> = (holds_terms<A> || ...);
 template <class A, std::size_t N>
 inline constexpr bool holds_terms<std::array<A, N>> = holds_terms<A>;
+template <class V, int L>
+inline constexpr bool holds_terms<of_length<V, L>> = holds_terms<typename V::value_type>;
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
 inline constexpr bool holds_terms<Struct<Array>> = holds_terms<Array<float>>;
 
@@ -31,6 +33,8 @@ template <class... A>
 inline constexpr bool is_tracked<std::tuple<A...>> = (is_tracked<A> || ...);
 template <class A, std::size_t N>
 inline constexpr bool is_tracked<std::array<A, N>> = is_tracked<A>;
+template <class V, int L>
+inline constexpr bool is_tracked<of_length<V, L>> = is_tracked<typename V::value_type>;
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
 inline constexpr bool is_tracked<Struct<Array>> = is_tracked<Array<float>>;
 
@@ -213,14 +217,6 @@ template <class Spec, class... A>
 struct call_of<Spec, A...>
     : call_of<typename spec_in<context_among<A...>, Spec>::type, decltype(into_context<off>(std::declval<const A&>()))...> {};
 
-/// A destination, or a struct or tuple of them.
-template <class D>
-inline constexpr bool can_be_written = !std::is_const_v<D>;
-template <array_like D>
-inline constexpr bool can_be_written<D> = mutable_array_like<D&>;
-template <strided_like D>
-inline constexpr bool can_be_written<D> = mutable_strided_like<D&>;
-
 /// Whether destinations with these leaves hold elements of the results' dtypes.
 template <class P, class... Leaf>
 constexpr bool holds_results(std::type_identity<std::tuple<Leaf...>>) {
@@ -271,6 +267,19 @@ struct program_function {
   constexpr auto operator()(const A&... a) const {
     using C = detail::context_among<A...>;
     return detail::into_context<C>(program_function<typename detail::spec_in<C, Spec>::type>{}(detail::into_context<off>(a)...));
+  }
+  /// On vectors, see [note: lengths of vectors].
+  template <class... A>
+    requires(detail::has_lengths<A> || ...)
+  constexpr auto operator()(const A&... a) const {
+    return detail::call_at_length(Spec::name, *this, a...);
+  }
+  template <class... D, class... A>
+    requires(detail::has_lengths<std::remove_const_t<D>> || ...) || (detail::has_lengths<A> || ...)
+  void operator()(const destinations<D...>& d, const A&... a) const {
+    constexpr bool can_be_written = (detail::can_be_written<D> && ...);
+    static_assert(can_be_written, "[ebb E0142] ebb::into: a destination is not an array that can be written");
+    if constexpr (can_be_written) detail::write_at_length(detail::lengths_in<D..., A...>{}, Spec::name, *this, d, a...);
   }
   /// On arrays at strides of their own, see exec/in_rows.hpp.
   template <class... A>

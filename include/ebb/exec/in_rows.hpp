@@ -6,7 +6,7 @@
 #pragma once
 
 #include "../kernel/move.hpp"
-#include "../trace/argument.hpp"
+#include "../trace/lengths.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -21,6 +21,9 @@ template <class A, std::size_t N>
 inline constexpr bool has_strides<std::array<A, N>> = has_strides<A>;
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
 inline constexpr bool has_strides<Struct<Array>> = requires { requires strided_like<Array<float, 2, 2>>; };
+
+template <class V, int L>
+inline constexpr bool has_strides<of_length<V, L>> = has_strides<typename V::value_type>;
 
 template <strided_like A>
 strided_copy box_of(const A& a) {
@@ -151,6 +154,15 @@ auto as_rows(const Struct<Array>& a) {
     } else if constexpr (std::is_same_v<To, From>) to = from;
     else to = To(borrowed_view(from));
   }, r, a);
+  return r;
+}
+
+template <class V, int L>
+  requires has_strides<of_length<V, L>>
+auto as_rows(const of_length<V, L>& a) {
+  vector_of<std::remove_cvref_t<decltype(as_rows(a.elements()[0]))>, L> r;
+  r.reserve(a.elements().size());
+  for (const auto& x : a.elements()) r.push_back(as_rows(x));
   return r;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../trace/lengths.hpp"
 #include "../trace/trace.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
@@ -33,7 +34,7 @@ inline constexpr bool has_other_elements<A> = true;
 
 template <class... A>
 constexpr int code_of_elements() {
-  return (has_other_elements<A> || ...) ? 130 : (eigen_expression<A> || ...) ? 253 : 0;
+  return (has_other_elements<A> || ...) ? 130 : (eigen_expression<A> || ...) ? 253 : code_of_vectors<A...>();
 }
 
 /// Callable, if F may be traced.

@@ -135,7 +135,17 @@ struct by_context {
     else return refused_result{};
   }
   template <class... A>
-    requires(!are_traced<A...>)
+    requires(has_lengths<A> || ...)
+  constexpr auto operator()(const A&... a) const {
+    return call_at_length(Programs::spec::name, *this, a...);
+  }
+  template <class... D, class... A>
+    requires(has_lengths<std::remove_const_t<D>> || ...) || (has_lengths<A> || ...)
+  void operator()(const destinations<D...>& d, const A&... a) const {
+    write_at_length(lengths_in<D..., A...>{}, Programs::spec::name, *this, d, a...);
+  }
+  template <class... A>
+    requires(!are_traced<A...> && !(has_lengths<A> || ...))
   constexpr auto operator()(const A&... a) const {
     if constexpr (call_on<A...>::code != 0) return typename Programs::plain{}(a...);  // refused, once for all contexts
     else {

@@ -50,6 +50,15 @@ constexpr typename argument<A>::value owned_argument(const A& a) {
 }
 template <class... A>
 constexpr auto owned_argument(const std::tuple<A...>& a);
+/// A form that is a vector.
+template <class A>
+  requires requires(const A& a) { a.elements(); }
+typename argument<A>::value owned_argument(const A& a) {
+  typename argument<A>::value r;
+  r.reserve(a.elements().size());
+  for (const auto& x : a.elements()) r.push_back(owned_argument(x));
+  return r;
+}
 template <class A, std::size_t N>
   requires(!array_like<std::array<A, N>>)
 constexpr auto owned_argument(const std::array<A, N>& a) {
@@ -145,8 +154,15 @@ struct real_terms<std::tuple<T...>> {
 
 template <class F, int... I>
 struct vjp_function {
+  static constexpr const char* name = "ebb::vjp";
   template <class... A>
   using call_on = call_of<vjp_function, A...>;
+
+  template <class... A>
+    requires(has_lengths<A> || ...)
+  constexpr auto operator()(const A&... a) const {
+    return call_at_length(name, *this, a...);
+  }
 
   /// On terms in an autocast context: its value and pull-back of the function in that context.
   template <class... A>
@@ -242,7 +258,12 @@ struct vjp_function<region_in<F, C...>, I...> {
     return by_context<vjp_in<F, I...>, C...>{}(a...);
   }
   template <class... A>
-    requires(!are_traced<A...>)
+    requires(has_lengths<A> || ...)
+  constexpr auto operator()(const A&... a) const {
+    return call_at_length("ebb::vjp", *this, a...);
+  }
+  template <class... A>
+    requires(!are_traced<A...> && !(has_lengths<A> || ...))
   constexpr auto operator()(const A&... a) const {
     if constexpr (call_on<A...>::code != 0) return vjp_function<F, I...>{}(a...);  // refused, once for all contexts
     else {

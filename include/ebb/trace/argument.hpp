@@ -51,6 +51,8 @@ namespace ebb::inline EBB_ABI {
 template <class A>
 struct argument {
   static constexpr bool is_argument = false;
+  static constexpr int leaves = 0;  // asked of the members of a struct that is refused
+  using terms = std::tuple<>;
 };
 
 template <borrowable A>

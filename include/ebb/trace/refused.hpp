@@ -38,6 +38,10 @@ struct refuse_function {
   static_assert(Code != 251, "[ebb E0251] the function returns a tuple: if only its first part is differentiated, add ebb::has_aux");
   static_assert(Code != 252, "[ebb E0252] give the arguments, then one direction for each that is named, of the same type");
   static_assert(Code != 253, "[ebb E0253] an Eigen expression holds no elements: evaluate it first, (a + b).eval()");
+  static_assert(Code != 254, "[ebb E0254] a std::vector has its length at run time: declare those that are compiled, "
+                             "ebb::lengths<2, 3>(layers), or use std::array");
+  static_assert(Code != 256, "[ebb E0256] a struct with a std::vector in it cannot be traced, its type does not say how many arrays it "
+                             "holds: use std::array");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 

@@ -1,0 +1,262 @@
+// ebb/trace/lengths.hpp — std::vector of arrays, tuples or structs: its length is part of the call.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: lengths of vectors]
+// A function is traced while the program is compiled: a loop over layers is unrolled then, and the program reads as many arrays as there
+// are terms. A std::vector says how many it has at run time only, so the caller declares for which lengths programs are compiled, and each
+// call takes the one of its length:
+//
+//   std::vector<layer<ebb::tensor>> layers = ...;
+//   auto [value, d] = ebb::value_and_grad(loss)(ebb::lengths<2, 3, 4>(layers), x, t);    // d is a std::vector, too
+//
+// The function gets a std::array of terms. Each length costs the compile time of one program; lengths that are not declared throw. Vectors
+// with the same list have one length in a call, those with different lists are apart. A length that is known is better a std::array. On the
+// tape a function that is not traced loops over a std::vector of variables as it likes.
+#pragma once
+
+#include "argument.hpp"
+
+#include "../base/error.hpp"
+
+#include <string>
+#include <vector>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// A std::vector that has L elements. V may be const.
+template <class V, int L>
+struct of_length {
+  V* vector;
+  constexpr auto& elements() const { return *vector; }
+};
+/// What a result of that form is: a std::vector.
+template <class T, int L>
+struct vector_of : std::vector<T> {
+  using std::vector<T>::vector;
+  constexpr auto& elements() { return static_cast<std::vector<T>&>(*this); }
+  constexpr auto& elements() const { return static_cast<const std::vector<T>&>(*this); }
+};
+/// A std::vector that has one of the lengths L... in a call.
+template <class V, int... L>
+struct of_lengths {
+  V* vector;
+};
+
+template <class A, int L>
+struct vector_argument {
+  static constexpr bool is_argument = argument<A>::is_argument;
+  static constexpr int leaves = L * argument<A>::leaves;
+  using traced = std::array<typename argument<A>::traced, static_cast<std::size_t>(L)>;
+  using terms = typename repeated_types<typename argument<A>::terms, std::make_index_sequence<static_cast<std::size_t>(L)>>::type;
+  using element = typename element_value<typename argument<A>::value>::type;
+  using value = vector_of<element, L>;
+  static constexpr void each(auto& a, auto&& f) {
+    for (auto& x : a.elements()) argument<A>::each(x, f);
+  }
+  static constexpr auto refer(const auto& a) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple_cat(argument<A>::refer(std::as_const(a.elements()[I]))...);
+    }(std::make_index_sequence<static_cast<std::size_t>(L)>{});
+  }
+  static constexpr value make(auto&& next) {
+    value r;
+    r.reserve(static_cast<std::size_t>(L));
+    for (int i = 0; i < L; ++i) {
+      if constexpr (number<typename argument<A>::value>) r.push_back(next.template operator()<element>());
+      else r.push_back(argument<A>::make(next));
+    }
+    return r;
+  }
+};
+
+}  // namespace detail
+
+template <class V, int L>
+struct argument<detail::of_length<V, L>> : detail::vector_argument<typename V::value_type, L> {
+  static constexpr typename argument::traced trace(auto&& next) { return argument<typename argument::traced>::trace(next); }
+};
+template <class T, int L>
+struct argument<detail::vector_of<T, L>> : detail::vector_argument<T, L> {
+  static constexpr typename argument::traced trace(auto&& next) { return argument<typename argument::traced>::trace(next); }
+};
+
+namespace detail {
+
+template <class Vector, int L>
+struct vector_members {
+  static constexpr bool exist = true;
+  static constexpr std::size_t count = static_cast<std::size_t>(L);
+  template <std::size_t I>
+  static constexpr auto& get(auto& s) {
+    return s.elements()[I];
+  }
+};
+template <class V, int L>
+struct members<of_length<V, L>> : vector_members<V, L> {};
+template <class T, int L>
+struct members<vector_of<T, L>> : vector_members<T, L> {};
+
+/// Whether a call of A waits for a length.
+template <class A>
+inline constexpr bool has_lengths = false;
+template <class V, int... L>
+inline constexpr bool has_lengths<of_lengths<V, L...>> = true;
+
+/// A std::vector of arrays, and one in a struct: refused without a length, 254 and 256.
+template <class A>
+inline constexpr bool is_vector_of_arguments = false;
+template <class A, class Allocator>
+inline constexpr bool is_vector_of_arguments<std::vector<A, Allocator>> = !element<A>;
+template <class A>
+inline constexpr bool has_vector_member = false;
+template <class A>
+  requires(boost::hana::Struct<A>::value)
+inline constexpr bool has_vector_member<A> = []<std::size_t... I>(std::index_sequence<I...>) {
+  return (is_vector_of_arguments<std::remove_cvref_t<decltype(members<A>::template get<I>(std::declval<A&>()))>> || ...);
+}(std::make_index_sequence<members<A>::count>{});
+template <class... A>
+constexpr int code_of_vectors() {
+  if constexpr ((traced_argument<A> && ...)) return 0;
+  else return (is_vector_of_arguments<A> || ...) ? 254 : (has_vector_member<A> || ...) ? 256 : 0;
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_length(const char* call, std::size_t n, std::initializer_list<int> declared) {
+  std::string text = std::string(call) + ": a vector of " + std::to_string(n) + ", but it is compiled for vectors of";
+  int number = 0;
+  for (const int l : declared) text += (number++ ? ", " : " ") + std::to_string(l);
+  raise(std::move(text));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_lengths(const char* call, std::size_t n, std::size_t other) {
+  raise(std::string(call) + ": vectors with the same list of lengths have one length in a call, but there is one of " + std::to_string(n) +
+        " and one of " + std::to_string(other));
+}
+
+/// Results of any length as one type.
+template <class R>
+constexpr R as_vectors(R r) {
+  return r;
+}
+template <class T, int L>
+std::vector<T> as_vectors(vector_of<T, L> r) {
+  return std::move(r.elements());
+}
+template <class... R>
+constexpr auto as_vectors(std::tuple<R...> r) {
+  return std::apply([](auto&... x) { return std::tuple(as_vectors(std::move(x))...); }, r);
+}
+
+template <class A, class Lengths>
+inline constexpr bool has_list = false;
+template <class V, int... L>
+inline constexpr bool has_list<of_lengths<V, L...>, std::integer_sequence<int, L...>> = true;
+
+template <class Lengths>
+struct call_by_length;
+template <int... L>
+struct call_by_length<std::integer_sequence<int, L...>> {
+  /// The length that all vectors with this list have.
+  template <class... A>
+  static std::size_t find(const char* call, const A&... a) {
+    std::size_t n = 0;
+    bool first = true;
+    const auto look = [&]<class B>(const B& b) {
+      if constexpr (has_this_list<B>) {
+        if (!first && b.vector->size() != n) raise_lengths(call, n, b.vector->size());
+        n = b.vector->size();
+        first = false;
+      }
+    };
+    (look(a), ...);
+    if (((n != static_cast<std::size_t>(L)) && ...)) raise_length(call, n, {L...});
+    return n;
+  }
+  template <int Length, class A>
+  static constexpr decltype(auto) at(A& a) {
+    if constexpr (has_this_list<std::remove_const_t<A>>) return with<Length>(a);
+    else return (a);
+  }
+  /// f(integral_constant<int, length>), for the length that is found.
+  template <int First, int... More>
+  static auto select(std::size_t n, auto&& f) {
+    if constexpr (sizeof...(More) > 0)
+      if (n != static_cast<std::size_t>(First)) return select<More...>(n, f);
+    return f(std::integral_constant<int, First>{});
+  }
+
+ private:
+  template <class A>
+  static constexpr bool has_this_list = has_list<A, std::integer_sequence<int, L...>>;
+  template <int Length, class V>
+  static constexpr of_length<V, Length> with(const of_lengths<V, L...>& a) {
+    return {a.vector};
+  }
+};
+
+/// The first list among arguments.
+template <class... A>
+struct first_lengths;
+template <class A, class... B>
+struct first_lengths<A, B...> : first_lengths<B...> {};
+template <class V, int... L, class... B>
+struct first_lengths<of_lengths<V, L...>, B...> {
+  using type = std::integer_sequence<int, L...>;
+};
+
+template <class... A>
+using lengths_in = typename first_lengths<std::remove_const_t<A>...>::type;
+
+/// f(a...) for the lengths that the vectors among a have; the other lists are looked at by f.
+template <class F, class... A>
+auto call_at_length(const char* call, const F& f, const A&... a) {
+  using lengths = lengths_in<A...>;
+  using by = call_by_length<lengths>;
+  const auto at = [&]<int Length>(std::integral_constant<int, Length>) { return as_vectors(f(by::template at<Length>(a)...)); };
+  return [&]<int First, int... More>(std::integer_sequence<int, First, More...>) {
+    using result = decltype(at(std::integral_constant<int, First>{}));
+    constexpr bool one_type = (std::is_same_v<result, decltype(at(std::integral_constant<int, More>{}))> && ...);
+    static_assert(one_type, "[ebb E0255] the type of the result depends on the length of a vector: call it for one length at a time");
+    if constexpr (one_type) return by::template select<First, More...>(by::find(call, a...), at);
+    else return at(std::integral_constant<int, First>{});
+  }(lengths{});
+}
+/// Destinations that are named here.
+template <template <class...> class Destinations, class... To>
+constexpr Destinations<std::remove_reference_t<To>...> rebound(To&&... to) {
+  return {{to...}};
+}
+/// The same where results are written to d. Neither lambdas nor std::apply: each would be a line of every diagnostic.
+template <class By, int First, int... More, std::size_t... I, class F, template <class...> class Destinations, class... D, class... A>
+void write_at_length_of(std::size_t n, std::index_sequence<I...> order, const F& f, const Destinations<D...>& d, const A&... a) {
+  if constexpr (sizeof...(More) > 0)
+    if (n != static_cast<std::size_t>(First)) return write_at_length_of<By, More...>(n, order, f, d, a...);
+  f(rebound<Destinations>(By::template at<First>(std::get<I>(d.of))...), By::template at<First>(a)...);
+}
+template <int... L, class F, template <class...> class Destinations, class... D, class... A>
+void write_at_length(std::integer_sequence<int, L...>, const char* call, const F& f, const Destinations<D...>& d, const A&... a) {
+  using by = call_by_length<std::integer_sequence<int, L...>>;
+  const std::size_t n = std::apply([&](const auto&... x) { return by::find(call, x..., a...); }, d.of);
+  write_at_length_of<by, L...>(n, std::index_sequence_for<D...>{}, f, d, a...);
+}
+
+}  // namespace detail
+
+/// A vector as an argument, or a destination, of programs that are compiled for the lengths L...; see [note: lengths of vectors].
+/// Throws: error, by the call, if it has another length.
+template <int... L, class A, class Allocator>
+  requires(!element<A>)
+constexpr auto lengths(const std::vector<A, Allocator>& v) {
+  static_assert(sizeof...(L) > 0 && ((L >= 0) && ...), "[ebb E0257] ebb::lengths<2, 3>(v) names the lengths that a vector may have");
+  return detail::of_lengths<const std::vector<A, Allocator>, L...>{&v};
+}
+template <int... L, class A, class Allocator>
+  requires(!element<A>)
+constexpr auto lengths(std::vector<A, Allocator>& v) {
+  static_assert(sizeof...(L) > 0 && ((L >= 0) && ...), "[ebb E0257] ebb::lengths<2, 3>(v) names the lengths that a vector may have");
+  return detail::of_lengths<std::vector<A, Allocator>, L...>{&v};
+}
+template <int... L, class A, class Allocator>
+void lengths(const std::vector<A, Allocator>&&) = delete;  // the vector must outlive the call
+
+}  // namespace ebb::inline EBB_ABI
