@@ -8,6 +8,7 @@
 
 #include "../op/activation.hpp"
 #include "../op/extremum.hpp"
+#include "../op/gamma.hpp"
 #include "../op/gather.hpp"
 #include "../op/gelu.hpp"
 #include "../op/like.hpp"
