@@ -199,6 +199,7 @@
 #include "autograd/mismatch.hpp"
 #include "autograd/other_policy.hpp"
 #include "autograd/walk.hpp"
+#include "autograd/inner_path.hpp"
 #include "autograd/anomaly.hpp"
 #include "autograd/counters.hpp"
 #include "autograd/backward_engine.hpp"

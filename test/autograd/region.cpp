@@ -201,3 +201,42 @@ TEST_CASE("names, and what has none") {
 #endif
   CHECK(undefined.name() == "undefined");
 }
+
+TEST_CASE("SW-21: the derivative of one result of a region by another one is refused by name, plain and captured") {
+  constexpr auto both = ebb::compile([](auto x) {
+    const auto z = ebb::sin(x);
+    return std::tuple{z, z * z, ebb::cos(x)};
+  });
+  const scalar x(2.0);
+  const auto said = [](auto&& f) -> std::string {
+    try {
+      f();
+      return "nothing";
+    } catch (const ebb::error& e) {
+      return e.what();
+    }
+  };
+  for (const bool captured : {false, true}) {
+    const auto with = [&](bool allow) {
+      return ebb::grad_options{.retain_graph = true, .allow_unused = allow, .compiled_autograd = captured};
+    };
+    const auto [z, d, c] = both(x);
+    const std::string sentence =
+        "ebb::grad: result 1 of the region sin+mul+cos is computed from its result 0, by which a gradient is asked for: a region has "
+        "derivatives by its arguments only. Make the two results in two regions";
+    const scalar later = 3.0 * d;
+    for (int turn = 0; turn < 2; ++turn) {  // the second one would be a hit
+      CHECK(said([&] { ebb::grad(d, ebb::wrt(z), with(false)); }) == sentence);
+      CHECK(said([&] { ebb::grad(d, ebb::wrt(z), with(true)); }) == sentence);
+      CHECK(said([&] { ebb::grad(later, ebb::wrt(z), with(true)); }) == sentence);
+      CHECK(said([&] { ebb::grad(std::tuple(later, z), ebb::wrt(x, z), with(true)); }) == sentence);
+      CHECK(said([&] { ebb::backward(later, {.retain_graph = true, .inputs = {z}, .compiled_autograd = captured}); }).find(
+                "ebb::backward: result 1 of the region") == 0);
+      // Neither is computed from the other, or there is no part inside.
+      CHECK_FALSE(ebb::grad(c, ebb::wrt(z), with(true)).defined());
+      CHECK_FALSE(ebb::grad(z, ebb::wrt(d), with(true)).defined());
+      CHECK(ebb::grad(z * z, ebb::wrt(z), with(false)).item() == 2 * z.item());
+      CHECK(ebb::grad(d, ebb::wrt(x), with(false)).item() == Approx(std::sin(4.0)).epsilon(1e-14));
+    }
+  }
+}

@@ -261,7 +261,8 @@ void backward(const Roots& roots, const backward_options& options = {}) {
 /// In the form of what wrt lists: variables, undefined where nothing arrived; with a history if create_graph. Integers in a struct
 /// are zeros.
 /// Throws: as backward; and if no output depends on one of them or, after all has run, no gradient has arrived there: a function of the
-/// user returned nothing, a region reads it for other outputs only. With allow_unused or materialize_grads neither is an error.
+/// user returned nothing, a region reads it for other outputs only. With allow_unused or materialize_grads neither is an error. Also by one
+/// result of a region where another one that is computed from it is reached: see [note: results of one region].
 template <class Outputs, class... V>
 auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_options& options = {}) {
   constexpr bool fits = detail::are_roots<Outputs>;

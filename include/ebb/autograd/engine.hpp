@@ -11,6 +11,7 @@
 #include "backward_engine.hpp"
 #include "counters.hpp"
 #include "destroy.hpp"
+#include "inner_path.hpp"
 #include "mismatch.hpp"
 #include "other_policy.hpp"
 #include "walk.hpp"
@@ -79,8 +80,10 @@ class backward_pass {
   int want(vertex& v, std::uint32_t output) {
     return walk_.wishes().push({counted<vertex>(&v), output, {}});
   }
-  /// Finds out what will run. Throws: error if saved values are gone, or if a graph of the backward cannot be made.
+  /// Finds out what will run. Throws: error if saved values are gone, if a graph of the backward cannot be made, or if a gradient is wanted
+  /// that would lack a part, see [note: results of one region].
   EBB_ONCE void prepare() {
+    if (!walk_.wishes().empty()) detail::refuse_inner_paths(options_.call, walk_.roots(), walk_.wishes());
     if (options_.engine && options_.engine->find) captured_ = options_.engine->find(*options_.engine, *this);
     if (!captured_ && walk_.size() == 0) explore();
   }
