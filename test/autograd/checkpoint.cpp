@@ -5,6 +5,7 @@
 
 #include <ebb/ebb.hpp>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -247,3 +248,36 @@ TEST_CASE("a function that does something else the second time is found out") {
   CHECK(x.grad().defined());
 }
 #endif
+
+TEST_CASE("SW-19: dropout in a checkpoint: the run in the backward draws the mask that the loss was computed with") {
+  const ebb::random_key key(19);
+  std::vector<double> first_mask;
+  int runs = 0;
+  const auto dropped = [&](const var& x, const var& w) -> var {
+    const auto kept = ebb::bernoulli<ebb::dyn>(key, {x.size()}, 0.5);
+    array mask(x.size());
+    for (std::size_t i = 0; i < mask.size(); ++i) mask.at(i) = kept(i) ? 2.0 : 0.0;
+    if (++runs == 1) first_mask.assign(mask.begin(), mask.end());
+    return product(squash(product(x, w)), mask);
+  };
+  for (const bool captured : {false, true}) {
+    runs = 0;
+    const array ones = array::full(1.0, 64);
+    const var x(ebb::normal<double, ebb::dyn>(1, {64})), w(ones);
+    const scalar loss = total(ebb::checkpoint(dropped)(x, w));
+    ebb::backward(loss, {.compiled_autograd = captured});
+    CHECK(runs == 2);
+    double of_mask = 0;
+    int dropped_elements = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const double t = std::tanh(x.value()(i)), slope = (1 - t * t) * w.value()(i);
+      const double mask = x.grad().value()(i) / slope;  // the mask that the gradient was computed with
+      CHECK(mask == Approx(first_mask[i]).margin(1e-12));
+      of_mask += t * mask;
+      dropped_elements += first_mask[i] == 0;
+    }
+    CHECK(of_mask == Approx(loss.item()));
+    CHECK(dropped_elements > 16);
+    CHECK(dropped_elements < 48);
+  }
+}

@@ -7,6 +7,7 @@
 #include <ebb/ebb.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace {
@@ -67,4 +68,31 @@ void check_chain(std::size_t n, double tolerance) {
 TEST_CASE("CA-124: the memory of a chain is what it saves, and one array; a backward gives it back as it goes") {
   check_chain(test::is_only_compiled ? 2'000'000 : 10'000'000, 0.01);
   check_chain(20'000, 0.02);
+}
+
+TEST_CASE("SW-23: a checkpoint saves as much memory where the backward is captured") {
+  constexpr std::size_t n = 50'000;
+  ebb::keep_freed_memory(0);
+  const auto body = [](const var& x, const var& w) {
+    var v = x;
+    for (int i = 0; i < links; ++i) v = hyperbolic(product(v, w));
+    return v;
+  };
+  const auto most = [&](auto f, bool captured) {
+    var x(array::full(0.5f, n)), w(array::full(0.9f, n));
+    std::ptrdiff_t bytes = 0;
+    for (int run = 0; run < 3; ++run) {  // the last one is a hit
+      x.zero_grad();
+      w.zero_grad();
+      bytes = allocations::most_bytes_in([&] { ebb::backward(total(f(f(f(x, w), w), w)), {.compiled_autograd = captured}); });
+    }
+    return static_cast<double>(bytes) / (n * sizeof(float));
+  };
+  const auto again = ebb::checkpoint(body);
+  const double kept = most(body, false), kept_captured = most(body, true), plain = most(again, false), captured = most(again, true);
+  INFO("arrays: " << kept << ", captured " << kept_captured << ", with checkpoints " << plain << ", captured " << captured);
+  CHECK(plain < 0.6 * kept);
+  CHECK(captured < 0.6 * kept_captured);
+  CHECK(std::abs(captured - plain) < 0.1);
+  ebb::keep_freed_memory(ebb::detail::default_pool_limit);
 }

@@ -341,6 +341,75 @@ TEST_CASE("SW-8: grad returns gradients from after their hooks, also captured") 
   }
 }
 
+TEST_CASE("SW-20: hooks that come and go after a hit run, and run no more") {
+  const fresh now;
+  const ca::enable scope;
+  var x(array{1, 2}), w(array{3, 4});
+  const auto gradient = [&](auto&& on) {
+    x.zero_grad();
+    w.zero_grad();
+    const var h = product(x, w);
+    on(h);
+    total(scaled(h)).backward();
+    return x.grad().value()(0);
+  };
+  const auto none = [](const var&) {};
+  const auto misses = [] { return counts().captures; };
+  for (int run = 0; run < 3; ++run) CHECK(gradient(none) == 4.5);
+  CHECK(misses() == 1);
+  int opaque_calls = 0;
+  for (int run = 0; run < 2; ++run) {
+    CHECK(gradient([](const var& h) { h.register_hook([](auto g) { return g * 2; }); }) == 9.0);
+    auto on_leaf = x.register_hook([](auto g) { return g + 1; });
+    auto watcher = x.register_hook([&](const array& g) { ++opaque_calls, static_cast<void>(g); });
+    CHECK(gradient(none) == 5.5);
+    CHECK(opaque_calls == 2 * run + 1);
+    CHECK(gradient([](const var& h) { h.register_hook([](auto g) { return g * 2; }); }) == 10.0);
+    CHECK(opaque_calls == 2 * run + 2);
+    on_leaf.remove();
+    watcher.remove();
+    auto after = x.register_post_accumulate_grad_hook([&](var& leaf) { opaque_calls += leaf.grad().value()(0) == 4.5 ? 100 : 1000; });
+    CHECK(gradient(none) == 4.5);
+    CHECK(opaque_calls == 2 * run + 102);
+    after.remove();
+    opaque_calls -= 100;
+    CHECK(gradient(none) == 4.5);
+    CHECK(opaque_calls == 2 * run + 2);
+  }
+  const auto captured = misses();
+  CHECK(gradient(none) == 4.5);  // the first structure is still known
+  CHECK(misses() == captured);
+}
+
+TEST_CASE("SW-25: hooks after accumulation run in the order in which leaves have their gradients, in regions as in single operations") {
+  const fresh now;
+  static constexpr auto one_region = ebb::compile([](auto a, auto b, auto c, auto d) { return ebb::sum((a * b + c) * d); });
+  const auto order_of = [](auto f, bool captured) {
+    std::string order;
+    const array one{1, 2};
+    const var a(one), b(one), c(one), d(one);
+    const var* const leaves[] = {&d, &a, &c, &b};  // registered in another order than they are used
+    const char* const names[] = {"d", "a", "c", "b"};
+    for (int i = 0; i < 4; ++i) leaves[i]->register_post_accumulate_grad_hook([&order, name = names[i]](var&) { order += name; });
+    std::string all;
+    for (int run = 0; run < 3; ++run) {
+      order.clear();
+      ebb::backward(f(a, b, c, d), {.compiled_autograd = captured});
+      all += order + " ";
+    }
+    return all;
+  };
+  const auto in_one = [](const var& a, const var& b, const var& c, const var& d) { return one_region(a, b, c, d); };
+  const auto apart = [](const var& a, const var& b, const var& c, const var& d) {
+    constexpr auto plus = ebb::compile([](auto x, auto y) { return x + y; });
+    return total(product(plus(product(a, b), c), d));
+  };
+  CHECK(order_of(in_one, false) == "abcd abcd abcd ");  // one node: its leaves in the order of its arguments
+  CHECK(order_of(in_one, true) == order_of(in_one, false));
+  CHECK(order_of(apart, false) == "dcab dcab dcab ");  // as they are visited
+  CHECK(order_of(apart, true) == order_of(apart, false));
+}
+
 #if EBB_EXCEPTIONS
 TEST_CASE("SW-9: a hook that throws in a captured backward leaves what the plain engine leaves, and the next call works") {
   struct stop {};
