@@ -45,7 +45,7 @@ class region_results {
 };
 
 /// Throws: error if a gradient is wanted by an output of a region, and reaches another output that the region computes from that one.
-[[gnu::cold, gnu::noinline]] inline void refuse_inner_path(const char* call, const vec<endpoint>& roots, const node& n, std::uint32_t output) {
+EBB_COLD void refuse_inner_path(const char* call, const vec<endpoint>& roots, const node& n, std::uint32_t output) {
   const region_results results(*n.program->graphs);
   const int z = results.number(output);
   const auto refuse_if_computed = [&](std::uint32_t reached) {
