@@ -149,7 +149,7 @@
 #define EBB_SCOPE [[nodiscard("[ebb E0200] a scope without a name ends at once")]]
 
 // EBB_TAIL_CALL return f(...): a jump. g++ makes one of it by itself, from -O2 on.
-#if defined(__clang__) && __has_cpp_attribute(clang::musttail)
+#if defined(__clang__) && __has_cpp_attribute(clang::musttail) && (!defined(__wasm__) || defined(__wasm_tail_call__))
 #define EBB_TAIL_CALL [[clang::musttail]]
 #else
 #define EBB_TAIL_CALL

@@ -7,7 +7,7 @@
 //
 // Repaired here, all seen in xsimd 8.1: fma does not fuse on AVX-512; != is false for NaN on AVX2 and AVX-512; ^ of masks is wrong on
 // AVX-512 and != of masks on SSE2; unary minus of +0 gives +0 on AVX-512; floor and nearbyint lose the sign of zero on SSE2; minimum
-// and maximum of a NaN depend on the target.
+// and maximum of a NaN depend on the target; sqrt of floats is an approximation on aarch64.
 #pragma once
 
 #include "../base/config.hpp"
@@ -269,8 +269,13 @@ EBB_INLINE vector<T> fma_of(vector<T> x, vector<T> y, vector<T> z) {
 }
 EBB_INLINE floats fma(floats x, floats y, floats z) { return fma_of<float>(x, y, z); }
 EBB_INLINE doubles fma(doubles x, doubles y, doubles z) { return fma_of<double>(x, y, z); }
+#if defined(__aarch64__)  // xsimd 8.1 approximates the root of floats, as 32-bit ARM has to: sqrt(0) was -0, sqrt(inf) NaN
+EBB_INLINE floats sqrt(floats x) { return reinterpret_cast<floats>(vsqrtq_f32(to_xsimd<float>(x))); }
+EBB_INLINE doubles sqrt(doubles x) { return reinterpret_cast<doubles>(vsqrtq_f64(to_xsimd<double>(x))); }
+#else
 EBB_INLINE floats sqrt(floats x) { return from_xsimd<float>(xsimd::sqrt(to_xsimd<float>(x))); }
 EBB_INLINE doubles sqrt(doubles x) { return from_xsimd<double>(xsimd::sqrt(to_xsimd<double>(x))); }
+#endif
 #if defined(__SSE4_1__) || defined(__aarch64__)  // without the instruction xsimd 8.1 goes through integers, which is undefined for large x
 EBB_INLINE floats floor(floats x) { return copysign<float>(from_xsimd<float>(xsimd::floor(to_xsimd<float>(x))), x); }
 EBB_INLINE doubles floor(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::floor(to_xsimd<double>(x))), x); }
