@@ -1,4 +1,4 @@
-// test/num/exponential.cpp — exp, expm1, tanh and sigmoid against long double.
+// test/num/exponential.cpp — exp, exp2, expm1, tanh and sigmoid against long double.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "oracle.hpp"
@@ -12,6 +12,7 @@ namespace lane = ebb::lane;
 
 namespace of {
 constexpr auto exp = [](auto x) { return lane::exp(x); };
+constexpr auto exp2 = [](auto x) { return lane::exp2(x); };
 constexpr auto expm1 = [](auto x) { return lane::expm1(x); };
 constexpr auto tanh = [](auto x) { return lane::tanh(x); };
 constexpr auto sigmoid = [](auto x) { return lane::sigmoid(x); };
@@ -45,6 +46,7 @@ bool grows_around(F f, T x) {
 
 TEMPLATE_TEST_CASE("exponentials are as exact as they say", "", float, double) {
   check<TestType>("exp", of::exp, [](long double x) { return std::exp(x); }, 1);
+  check<TestType>("exp2", of::exp2, [](long double x) { return std::exp2(x); }, 1);
   check<TestType>("expm1", of::expm1, [](long double x) { return std::expm1(x); }, 2);
   check<TestType>("tanh", of::tanh, [](long double x) { return std::tanh(x); }, 2);
   const auto sigmoid = [](long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); };
@@ -61,6 +63,7 @@ TEMPLATE_TEST_CASE("exponentials of zeros, infinities and NaN", "", float, doubl
     return good;
   };
   CHECK(gives(of::exp, {T(1), T(1), inf, T(0), nan}));
+  CHECK(gives(of::exp2, {T(1), T(1), inf, T(0), nan}));
   CHECK(gives(of::expm1, {T(0), T(-0.0), inf, T(-1), nan}));
   CHECK(gives(of::tanh, {T(0), T(-0.0), T(1), T(-1), nan}));
   CHECK(gives(of::sigmoid, {T(0.5), T(0.5), T(1), T(0), nan}));
@@ -88,9 +91,20 @@ TEST_CASE("exp overflows and underflows where the true function does") {
   CHECK(of::exp(std::nextafter(double_least, -1e3)) == 0);
 }
 
+TEMPLATE_TEST_CASE("exp2 of integers is exact, down to the least number, and infinite beyond the largest", "", float, double) {
+  using T = TestType;
+  using L = std::numeric_limits<T>;
+  const int least = L::min_exponent - L::digits;
+  for (int n = least; n < L::max_exponent; ++n) CHECK(of::exp2(static_cast<T>(n)) == std::ldexp(T(1), n));
+  CHECK((of::exp2(static_cast<T>(least - 1)) == 0 && of::exp2(static_cast<T>(L::max_exponent)) == L::infinity()));
+  CHECK((of::exp2(L::lowest()) == 0 && of::exp2(L::max()) == L::infinity()));
+}
+
 TEST_CASE("exponentials do not fall where their formulas change") {
   for (float x : {0.34657f, -0.34657f, 1.03972f, 88.7228f, -87.3365f, -103.9f}) CHECK(grows_around(of::exp, x));
   for (double x : {0.34657359027997264, 1.0397207708399179, 709.782712893384, -708.396418532264, -745.0}) CHECK(grows_around(of::exp, x));
+  for (float x : {0.5f, -0.5f, 127.5f, -125.5f, 3.5f, -149.f}) CHECK(grows_around(of::exp2, x));
+  for (double x : {0.5, -0.5, 1023.5, -1021.5, 3.5, -1074.0}) CHECK(grows_around(of::exp2, x));
   for (float x : {9.01f, 10.f, -10.f, 1e-4f}) CHECK(grows_around(of::tanh, x));
   for (double x : {19.06, 20.0, -20.0, 1e-8}) CHECK(grows_around(of::tanh, x));
   for (float x : {-88.f, -103.f, 17.f, 89.f}) CHECK(grows_around(of::sigmoid, x));
@@ -106,10 +120,11 @@ TEST_CASE("constant expressions have the bits of run time") {
     for (std::size_t i = 0; double x : at) out[i++] = f(x);
     return out;
   };
-  constexpr auto e = results(of::exp), m = results(of::expm1), t = results(of::tanh), s = results(of::sigmoid);
+  constexpr auto e = results(of::exp), m = results(of::expm1), t = results(of::tanh), s = results(of::sigmoid),
+                 two = results(of::exp2);
   for (std::size_t i = 0; volatile double x : at) {
     const double y = x;
-    CHECK((test::same(e[i], of::exp(y)) && test::same(m[i], of::expm1(y))));
+    CHECK((test::same(e[i], of::exp(y)) && test::same(m[i], of::expm1(y)) && test::same(two[i], of::exp2(y))));
     CHECK((test::same(t[i], of::tanh(y)) && test::same(s[i], of::sigmoid(y))));
     ++i;
   }

@@ -1,4 +1,4 @@
-// test/num/logarithm.cpp — log and log1p against long double.
+// test/num/logarithm.cpp — log, log2, log10 and log1p against long double.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "oracle.hpp"
@@ -12,6 +12,8 @@ namespace lane = ebb::lane;
 
 namespace of {
 constexpr auto log = [](auto x) { return lane::log(x); };
+constexpr auto log2 = [](auto x) { return lane::log2(x); };
+constexpr auto log10 = [](auto x) { return lane::log10(x); };
 constexpr auto log1p = [](auto x) { return lane::log1p(x); };
 }  // namespace of
 
@@ -30,6 +32,8 @@ void check(const char* name, F f, G oracle, double bound) {
 
 TEMPLATE_TEST_CASE("logarithms are as exact as they say", "", float, double) {
   check<TestType>("log", of::log, [](long double x) { return std::log(x); }, 1);
+  check<TestType>("log2", of::log2, [](long double x) { return std::log2(x); }, 1);
+  check<TestType>("log10", of::log10, [](long double x) { return std::log10(x); }, 1);
   check<TestType>("log1p", of::log1p, [](long double x) { return std::log1p(x); }, 1);
 }
 
@@ -45,6 +49,22 @@ TEMPLATE_TEST_CASE("logarithms of zeros, infinities, negative numbers and NaN", 
   for (T x : {L::denorm_min(), L::min(), L::epsilon() * L::epsilon()}) CHECK((of::log1p(x) == x && of::log1p(-x) == -x));
 }
 
+TEMPLATE_TEST_CASE("log2 and log10 of zeros, infinities, negative numbers, NaN and powers", "", float, double) {
+  using T = TestType;
+  using L = std::numeric_limits<T>;
+  using test::same;
+  const T inf = L::infinity(), nan = L::quiet_NaN();
+  const auto special = [&](auto f) {
+    CHECK((same(f(T(1)), T(0)) && same(f(T(0)), -inf) && same(f(T(-0.0)), -inf) && same(f(inf), inf)));
+    CHECK((same(f(T(-1)), nan) && same(f(-L::denorm_min()), nan) && same(f(-inf), nan) && same(f(nan), nan)));
+  };
+  special(of::log2);
+  special(of::log10);
+  for (int n = L::min_exponent - L::digits; n < L::max_exponent; ++n) CHECK(of::log2(std::ldexp(T(1), n)) == static_cast<T>(n));
+  T power = 1;
+  for (int n = 0; n <= (sizeof(T) == 4 ? 10 : 22); ++n, power *= 10) CHECK(of::log10(power) == static_cast<T>(n));
+}
+
 TEST_CASE("logarithms do not fall where their formulas change") {
   const auto grows_around = [](auto f, auto x) {
     using T = decltype(x);
@@ -58,6 +78,8 @@ TEST_CASE("logarithms do not fall where their formulas change") {
   };
   for (float x : {0.75f, 1.f, 1.5f, 3.f, 0x1p-126f, 0x1p-148f}) CHECK(grows_around(of::log, x));
   for (double x : {0.75, 1.0, 1.5, 3.0, 0x1p-1022, 0x1p-1073}) CHECK(grows_around(of::log, x));
+  for (float x : {0.75f, 1.f, 1.5f, 3.f, 0x1p-126f}) CHECK((grows_around(of::log2, x) && grows_around(of::log10, x)));
+  for (double x : {0.75, 1.0, 1.5, 3.0, 0x1p-1022}) CHECK((grows_around(of::log2, x) && grows_around(of::log10, x)));
   for (float x : {0.5f, 2.f, 0x1p-24f, 0x1p+60f}) CHECK(grows_around(of::log1p, x));
   for (double x : {0.5, 2.0, 0x1p-53, 0x1p+60}) CHECK(grows_around(of::log1p, x));
 }
@@ -69,10 +91,11 @@ TEST_CASE("logarithms in constant expressions have the bits of run time") {
     for (std::size_t i = 0; double x : at) out[i++] = f(x);
     return out;
   };
-  constexpr auto a = results(of::log), b = results(of::log1p);
+  constexpr auto a = results(of::log), b = results(of::log1p), two = results(of::log2), ten = results(of::log10);
   for (std::size_t i = 0; volatile double x : at) {
     const double y = x;
     CHECK((test::same(a[i], of::log(y)) && test::same(b[i], of::log1p(y))));
+    CHECK((test::same(two[i], of::log2(y)) && test::same(ten[i], of::log10(y))));
     ++i;
   }
 }

@@ -91,6 +91,17 @@ TEST_CASE("derivatives of elementwise functions, to the second order") {
   both("relu", [](auto x, auto y) { return ebb::relu(x) * y * x; }, -3, 3);
   both("maximum", [](auto x, auto y) { return ebb::maximum(x * y, x + y); }, -3, 3);
   both("minimum", [](auto x, auto y) { return ebb::minimum(x * y, x + y); }, -3, 3);
+  both("exp2", [](auto x, auto y) { return ebb::exp2(x) * y; }, -3, 3);
+  both("log2", [](auto x, auto y) { return ebb::log2(x) * y; }, 0.3, 20);
+  both("log10", [](auto x, auto y) { return ebb::log10(x) * y; }, 0.3, 20);
+  both("sinh", [](auto x, auto y) { return ebb::sinh(x) * y; }, -3, 3);
+  both("cosh", [](auto x, auto y) { return ebb::cosh(x) * y; }, -3, 3);
+  both("hypot", [](auto x, auto y) { return ebb::hypot(x, y) * x; }, -3, 3);
+  both("tan", [](auto x, auto y) { return ebb::tan(x) * y; }, -1.2, 1.2);
+  both("asin", [](auto x, auto y) { return ebb::asin(x) * y; }, -0.9, 0.9);
+  both("acos", [](auto x, auto y) { return ebb::acos(x) * y; }, -0.9, 0.9);
+  both("atan", [](auto x, auto y) { return ebb::atan(x) * y; }, -5, 5);
+  both("atan2", [](auto x, auto y) { return ebb::atan2(x, y) * x; }, -3, 3);
   both("silu", [](auto x, auto y) { return ebb::silu(x, y); }, -4, 4);
   both("mish", [](auto x, auto y) { return ebb::mish(x) * y; }, -6, 6);
   both("elu", [](auto x, auto y) { return ebb::elu(x, y); }, -3, 3);

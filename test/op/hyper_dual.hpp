@@ -81,6 +81,40 @@ inline hyper_dual oracle(ebb::op::relu, hyper_dual x) { return x.v > 0 ? x : hyp
 inline hyper_dual oracle(ebb::op::maximum, hyper_dual x, hyper_dual y) { return x.v > y.v ? x : y; }
 inline hyper_dual oracle(ebb::op::minimum, hyper_dual x, hyper_dual y) { return x.v < y.v ? x : y; }
 inline hyper_dual oracle(ebb::op::pow, hyper_dual x, hyper_dual y) { return oracle(ebb::op::exp{}, y * oracle(ebb::op::log{}, x)); }
+inline hyper_dual oracle(ebb::op::exp2, hyper_dual x) {
+  const long double y = std::exp2(x.v), l = std::log(2.0L);
+  return chain(x, y, l * y, l * l * y);
+}
+inline hyper_dual oracle(ebb::op::log2, hyper_dual x) {
+  const long double l = std::log(2.0L);
+  return chain(x, std::log2(x.v), 1 / (x.v * l), -1 / (x.v * x.v * l));
+}
+inline hyper_dual oracle(ebb::op::log10, hyper_dual x) {
+  const long double l = std::log(10.0L);
+  return chain(x, std::log10(x.v), 1 / (x.v * l), -1 / (x.v * x.v * l));
+}
+inline hyper_dual oracle(ebb::op::sinh, hyper_dual x) { return chain(x, std::sinh(x.v), std::cosh(x.v), std::sinh(x.v)); }
+inline hyper_dual oracle(ebb::op::cosh, hyper_dual x) { return chain(x, std::cosh(x.v), std::sinh(x.v), std::cosh(x.v)); }
+inline hyper_dual oracle(ebb::op::hypot, hyper_dual x, hyper_dual y) { return oracle(ebb::op::sqrt{}, x * x + y * y); }
+inline hyper_dual oracle(ebb::op::tan, hyper_dual x) {
+  const long double c = std::cos(x.v);
+  return chain(x, std::tan(x.v), 1 / (c * c), 2 * std::sin(x.v) / (c * c * c));
+}
+inline hyper_dual oracle(ebb::op::asin, hyper_dual x) {
+  const long double c = std::sqrt(1 - x.v * x.v);
+  return chain(x, std::asin(x.v), 1 / c, x.v / (c * c * c));
+}
+inline hyper_dual oracle(ebb::op::acos, hyper_dual x) { return hyper_dual{std::acos(-1.0L) / 2} - oracle(ebb::op::asin{}, x); }
+inline hyper_dual oracle(ebb::op::atan, hyper_dual x) {
+  const long double q = 1 + x.v * x.v;
+  return chain(x, std::atan(x.v), 1 / q, -2 * x.v / (q * q));
+}
+inline hyper_dual oracle(ebb::op::atan2, hyper_dual y, hyper_dual x) {
+  // The derivatives are those of atan(y / x), or where that is steep of -atan(x / y); the value has the quadrant.
+  hyper_dual z = std::fabs(x.v) > std::fabs(y.v) ? oracle(ebb::op::atan{}, y / x) : -oracle(ebb::op::atan{}, x / y);
+  z.v = std::atan2(y.v, x.v);
+  return z;
+}
 inline hyper_dual oracle(ebb::op::silu, hyper_dual x, hyper_dual beta) { return x * oracle(ebb::op::sigmoid{}, beta * x); }
 inline hyper_dual oracle(ebb::op::mish, hyper_dual x) { return x * oracle(ebb::op::tanh{}, oracle(ebb::op::softplus{}, x)); }
 inline hyper_dual oracle(ebb::op::elu, hyper_dual x, hyper_dual a) { return x.v > 0 ? x : a * oracle(ebb::op::expm1{}, x); }

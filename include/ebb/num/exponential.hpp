@@ -1,7 +1,7 @@
-// ebb/num/exponential.hpp — exp, expm1, tanh and sigmoid, for one element and for batches.
+// ebb/num/exponential.hpp — exp, exp2, expm1, tanh and sigmoid, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// All four write x = n ln 2 + r with an integer n and |r| <= ln 2 / 2, so that e^x = 2^n e^r, with n ln 2 subtracted in two parts
+// All but exp2 write x = n ln 2 + r with an integer n and |r| <= ln 2 / 2, so that e^x = 2^n e^r, with n ln 2 subtracted in two parts
 // of which the first is exact. e^r = 1 + r + r^2 q(r); the minimax polynomial q keeps the relative error of e^r - 1 small, too.
 // Source: W. J. Cody, W. Waite, Software Manual for the Elementary Functions (1980), chapter 6; J.-M. Muller, Elementary Functions (2016).
 // Bounds hold with fma; without it they are up to twice as large.
@@ -81,6 +81,18 @@ EBB_INLINE constexpr V exp(V x) {
   auto reduced = detail::reduce(at_most(at_least(x, all<V>(C::least)), all<V>(C::greatest)));
   V r = reduced.r, one = all<V>(1);
   return scale(fma(fma(horner(r, C::q), r, one), r, one), reduced.n);
+}
+
+/// 2 to the x, exact for integers.   Error: 1 ulp, gradual underflow included.
+template <class V>
+EBB_INLINE constexpr V exp2(V x) {
+  using T = element_of<V>;
+  using C = detail::exponential<T>;
+  // n is the nearest integer, x - n is exact, and its product with ln 2 is r.
+  constexpr T wider = T(1.5);  // than 1 / ln 2
+  V clamped = at_most(at_least(x, all<V>(C::least * wider)), all<V>(C::greatest * wider));
+  V n = rint(clamped), r = (clamped - n) * all<V>(ln2<T>::high + ln2<T>::low), one = all<V>(1);
+  return scale(fma(fma(horner(r, C::q), r, one), r, one), n);
 }
 
 /// e^x - 1, exact in the relative sense near 0; keeps the sign of zero.   Error: 2 ulp.

@@ -1,4 +1,4 @@
-// ebb/num/logarithm.hpp — log and log1p, for one element and for batches.
+// ebb/num/logarithm.hpp — log, log2, log10 and log1p, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
 // x = m 2^k with 0.75 <= m < 1.5, f = m - 1, s = f / (2 + f): log m = 2 artanh s = f - (f^2/2 - s (f^2/2 + s^2 p(s^2))), where the
@@ -9,6 +9,7 @@
 #include "constant.hpp"
 #include "lane.hpp"
 #include "polynomial.hpp"
+#include "twofold.hpp"
 
 #include <limits>
 
@@ -39,7 +40,55 @@ EBB_INLINE constexpr V log_of(V f, V k) {
   return fma(k, all<V>(ln2<T>::high), f - (half_square - correction));
 }
 
+/// 1 / ln b, and log_b 2, in two parts each; products of log_two and an exponent are exact.
+template <class T, int Base>
+struct logarithm_base;
+template <>
+struct logarithm_base<float, 2> {
+  static constexpr float high = 0x1.715476p+0f, low = 0x1.4ae0cp-26f, log_two = 1, rest = 0;
+};
+template <>
+struct logarithm_base<double, 2> {
+  static constexpr double high = 0x1.71547652b82fep+0, low = 0x1.777d0ffda0d24p-56, log_two = 1, rest = 0;
+};
+template <>
+struct logarithm_base<float, 10> {
+  static constexpr float high = 0x1.bcb7b2p-2f, low = -0x1.5b235ep-27f, log_two = 0x1.344p-2f, rest = 0x1.3509f8p-18f;
+};
+template <>
+struct logarithm_base<double, 10> {
+  static constexpr double high = 0x1.bcb7b1526e50ep-2, low = 0x1.95355baaafad3p-57;
+  static constexpr double log_two = 0x1.34413509f6p-2, rest = 0x1.9fef311f12b36p-42;
+};
+
+/// The logarithm to a base: that of m in two parts, times 1 / ln b in two parts, and the exponent's share.
+template <int Base, class V>
+EBB_INLINE constexpr V log_to(V x) {
+  using T = element_of<V>;
+  using C = logarithm<T>;
+  using B = logarithm_base<T, Base>;
+  auto [m, k] = split(x);
+  V f = m - all<V>(1), s = f / (all<V>(2) + f), z = s * s, half_square = f * all<V>(T(0.5)) * f, high = f - half_square;
+  V low = ((f - high) - half_square) + s * fma(z, horner(z, C::p), half_square);
+  twofold<V> p = product(high, all<V>(B::high)), sum = quick_sum(k * all<V>(B::log_two), p.high);
+  V rest = p.low + fma(high, all<V>(B::low), low * all<V>(B::high));
+  if constexpr (Base != 2) rest = fma(k, all<V>(B::rest), rest);
+  V finite = sum.high + (sum.low + rest), result = select(abs(k) < all<V>(std::numeric_limits<T>::infinity()), finite, k);
+  return select(x < all<V>(0), all<V>(std::numeric_limits<T>::quiet_NaN()), result);
+}
+
 }  // namespace detail
+
+/// Logarithm to base 2, exact for powers of two: -infinity at 0, NaN below.   Error: 1 ulp.
+template <class V>
+EBB_INLINE constexpr V log2(V x) {
+  return detail::log_to<2>(x);
+}
+/// Logarithm to base 10, exact for powers of ten that are numbers of their type: -infinity at 0, NaN below.   Error: 1 ulp.
+template <class V>
+EBB_INLINE constexpr V log10(V x) {
+  return detail::log_to<10>(x);
+}
 
 /// Natural logarithm: -infinity at 0, NaN below.   Error: 1 ulp.
 template <class V>

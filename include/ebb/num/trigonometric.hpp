@@ -137,37 +137,44 @@ EBB_INLINE constexpr V circular_at(const angle<V>& a, V x) {
   return from_bits<V>(to_bits(select(odd > one, cosine, sine)) ^ sign);
 }
 
-template <int Turn, scalar T>
+/// What is taken of the angle: its sine, turned.
+template <int Turn>
+struct sine_of {
+  template <class V>
+  EBB_INLINE static constexpr V at(const angle<V>& a, V x) { return circular_at<Turn>(a, x); }
+};
+
+template <class Of, scalar T>
 constexpr T circular_of_huge(T x) {
   if (abs(x) > std::numeric_limits<T>::max()) return std::numeric_limits<T>::quiet_NaN();
   const double wide = x, magnitude = abs(wide);
   const bool huge = magnitude > trigonometric<double>::greatest;
-  return static_cast<T>(circular_at<Turn>(huge ? angle_of_huge(magnitude) : angle_of(magnitude), wide));
+  return static_cast<T>(Of::at(huge ? angle_of_huge(magnitude) : angle_of(magnitude), wide));
 }
-template <int Turn, class V>
+template <class Of, class V>
 [[gnu::noinline]] V with_huge_lanes(V x, V result) {
   using T = element_of<V>;
   using array = std::array<T, sizeof(V) / sizeof(T)>;
   auto out = std::bit_cast<array>(result);
   int i = 0;
   for (const T each : std::bit_cast<array>(x)) {
-    if (abs(each) > trigonometric<T>::greatest) out[static_cast<std::size_t>(i)] = circular_of_huge<Turn>(each);
+    if (abs(each) > trigonometric<T>::greatest) out[static_cast<std::size_t>(i)] = circular_of_huge<Of>(each);
     ++i;
   }
   return std::bit_cast<V>(out);
 }
 
-template <int Turn, class V>
+template <class Of, class V>
 EBB_INLINE constexpr V circular(V x) {
   const V magnitude = abs(x), greatest = all<V>(trigonometric<element_of<V>>::greatest);
   if constexpr (scalar<V>) {
-    if (magnitude > greatest) return circular_of_huge<Turn>(x);
-    return circular_at<Turn>(angle_of(magnitude), x);
+    if (magnitude > greatest) return circular_of_huge<Of>(x);
+    return Of::at(angle_of(magnitude), x);
   } else {
-    const V result = circular_at<Turn>(angle_of(magnitude), x);
+    const V result = Of::at(angle_of(magnitude), x);
     if constexpr (requires { V::any(magnitude > greatest); })
       if (!V::any(magnitude > greatest)) return result;
-    return with_huge_lanes<Turn>(x, result);
+    return with_huge_lanes<Of>(x, result);
   }
 }
 
@@ -176,12 +183,12 @@ EBB_INLINE constexpr V circular(V x) {
 /// Sine; keeps the sign of zero, and is NaN at infinity.   Error: 1 ulp.
 template <class V>
 EBB_INLINE constexpr V sin(V x) {
-  return detail::circular<0>(x);
+  return detail::circular<detail::sine_of<0>>(x);
 }
 /// Cosine; NaN at infinity.   Error: 1 ulp.
 template <class V>
 EBB_INLINE constexpr V cos(V x) {
-  return detail::circular<1>(x);
+  return detail::circular<detail::sine_of<1>>(x);
 }
 
 }  // namespace ebb::inline EBB_ABI::lane

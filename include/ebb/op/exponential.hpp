@@ -22,6 +22,13 @@ struct exp : transcendental {
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * out); }
 };
 
+/// 2 to the x, exact for integers.   Saves: out.   Error: 1 ulp.
+struct exp2 : transcendental {
+  static constexpr std::string_view name = "exp2";
+  static constexpr auto value(auto x) { return lane::exp2(x); }
+  static constexpr auto pull(auto g, auto, auto out) { return grads(g * (0.69314718055994530942 * out)); }
+};
+
 /// e^x - 1, without cancellation.   Saves: out.   Error: 2 ulp.
 struct expm1 : transcendental {
   static constexpr std::string_view name = "expm1";
@@ -34,6 +41,20 @@ struct log : transcendental {
   static constexpr std::string_view name = "log";
   static constexpr auto value(auto x) { return lane::log(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / x); }
+};
+
+/// Logarithm to base 2, exact for powers of two.   Saves: x.   Error: 1 ulp.   Domain: x >= 0; log2(0) is -inf.
+struct log2 : transcendental {
+  static constexpr std::string_view name = "log2";
+  static constexpr auto value(auto x) { return lane::log2(x); }
+  static constexpr auto pull(auto g, auto x, auto) { return grads(g / (0.69314718055994530942 * x)); }
+};
+
+/// Logarithm to base 10, exact for powers of ten.   Saves: x.   Error: 1 ulp.   Domain: x >= 0; log10(0) is -inf.
+struct log10 : transcendental {
+  static constexpr std::string_view name = "log10";
+  static constexpr auto value(auto x) { return lane::log10(x); }
+  static constexpr auto pull(auto g, auto x, auto) { return grads(g / (2.30258509299404568402 * x)); }
 };
 
 /// log(1 + x), without cancellation.   Saves: x.   Error: 2 ulp.   Domain: x >= -1; log1p(-1) is -inf.
@@ -76,8 +97,11 @@ struct log_sigmoid : transcendental {
 namespace ebb::inline EBB_ABI {
 
 inline constexpr call<op::exp> exp{};
+inline constexpr call<op::exp2> exp2{};
 inline constexpr call<op::expm1> expm1{};
 inline constexpr call<op::log> log{};
+inline constexpr call<op::log2> log2{};
+inline constexpr call<op::log10> log10{};
 inline constexpr call<op::log1p> log1p{};
 inline constexpr call<op::tanh> tanh{};
 inline constexpr call<op::sigmoid> sigmoid{};

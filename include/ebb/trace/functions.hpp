@@ -11,6 +11,7 @@
 #include "../op/gamma.hpp"
 #include "../op/gather.hpp"
 #include "../op/gelu.hpp"
+#include "../op/hyperbolic.hpp"
 #include "../op/like.hpp"
 #include "../op/linear.hpp"
 #include "../op/moments.hpp"

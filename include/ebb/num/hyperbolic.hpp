@@ -1,0 +1,79 @@
+// ebb/num/hyperbolic.hpp — sinh, cosh and hypot, for one element and for batches.
+// SPDX-License-Identifier: BSL-1.0
+//
+// e^|x| = 2^n (1 + t) as in exponential.hpp, so e^-|x| = 2^-n (1 - t + s) with s = t^2 / (1 + t), and with c = 2^-2n
+//   2 cosh x = 2^n ((1 + c) + (t - c t + c s)),   2 sinh |x| is the same with -c,
+// where the first sum is nearly exact, and 0 for sinh where n is 0: then 2 t - s loses nothing. The last scaling overflows where the
+// result does.
+// hypot: the square root of a sum in twice the precision, and one step of Newton's.   Source: W. J. Cody, W. Waite, Software Manual for the
+// Elementary Functions (1980), chapter 9; C. F. Borges, An improved algorithm for hypot(x, y), ACM TOMS 47 (2021).
+#pragma once
+
+#include "exponential.hpp"
+#include "twofold.hpp"
+
+#include <limits>
+
+namespace ebb::inline EBB_ABI::lane {
+
+namespace detail {
+
+template <class T>
+struct hyperbolic;
+
+template <>
+struct hyperbolic<float> {
+  static constexpr float greatest = 91, farthest = 40;  // the results are infinite; c has no weight
+  static constexpr float large = 0x1p+60f, down = 0x1p-80f, small = 0x1p-40f, up = 0x1p+100f;  // squares of hypot stay normal between
+};
+template <>
+struct hyperbolic<double> {
+  static constexpr double greatest = 712, farthest = 100;
+  static constexpr double large = 0x1p+500, down = 0x1p-600, small = 0x1p-400, up = 0x1p+700;
+};
+
+/// sinh |x| for Sign -1, cosh x for Sign 1.
+template <int Sign, class V>
+EBB_INLINE constexpr V half_sum(V magnitude) {
+  using T = element_of<V>;
+  using C = hyperbolic<T>;
+  V one = all<V>(1), sign = all<V>(T(Sign));
+  auto reduced = reduce(at_most(magnitude, all<V>(C::greatest)));
+  V t = reduced.with(exponential<T>::q), square = t * (t / (one + t)), near = at_most(reduced.n, all<V>(C::farthest));
+  V c = sign * power_of_two(-(near + near));
+  return scale((one + c) + fma(c, square, fma(-c, t, t)), reduced.n - one);
+}
+
+}  // namespace detail
+
+/// Hyperbolic sine; keeps the sign of zero.   Error: 2 ulp.
+template <class V>
+EBB_INLINE constexpr V sinh(V x) {
+  return copysign(detail::half_sum<-1>(abs(x)), x);
+}
+/// Hyperbolic cosine.   Error: 2 ulp.
+template <class V>
+EBB_INLINE constexpr V cosh(V x) {
+  return detail::half_sum<1>(abs(x));
+}
+
+/// sqrt(x^2 + y^2) without overflow or underflow on the way; infinite if one of the two is, beside NaN too.   Error: 1 ulp.
+template <class V>
+EBB_INLINE constexpr V hypot(V x, V y) {
+  using T = element_of<V>;
+  using C = detail::hyperbolic<T>;
+  V one = all<V>(1), infinity = all<V>(std::numeric_limits<T>::infinity()), ax = abs(x), ay = abs(y);
+  V larger = at_least(ax, ay), smaller = at_most(ay, ax);  // each has one of the two, a NaN included
+  auto is_large = larger > all<V>(C::large), is_small = larger < all<V>(C::small);
+  V factor = select(is_large, all<V>(C::down), select(is_small, all<V>(C::up), one));
+  V back = select(is_large, all<V>(1 / C::down), select(is_small, all<V>(1 / C::up), one));
+  V a = larger * factor, b = smaller * factor;
+  twofold<V> p = product(a, a), q = product(b, b), sum = quick_sum(p.high, q.high);
+  V root = sqrt(sum.high);
+  twofold<V> square = product(root, root);
+  V rest = ((sum.high - square.high) - square.low) + (sum.low + (p.low + q.low));
+  V result = (root + rest / at_least(root + root, all<V>(std::numeric_limits<T>::min()))) * back;
+  return select(ax == infinity || ay == infinity, infinity, result);
+}
+
+}  // namespace ebb::inline EBB_ABI::lane

@@ -1,0 +1,70 @@
+// test/num/tangent.cpp — tan against long double, next to its zeros and poles too.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+#include "oracle.hpp"
+
+#include <ebb/num/tangent.hpp>
+
+#include <array>
+#include <iterator>
+
+namespace lane = ebb::lane;
+
+namespace of {
+constexpr auto tan = [](auto x) { return lane::tan(x); };
+}  // namespace of
+
+namespace {
+
+/// Numbers next to multiples of pi/4: zeros, poles, and where the quadrant changes.
+template <class T>
+std::vector<T> next_to_multiples() {
+  std::vector<T> out;
+  const auto around = [&](long double n) {
+    T x = static_cast<T>(n * 0.785398163397448309615660845819875721L);
+    x = std::nextafter(x, T(0));
+    for (int i = 0; i < 3; ++i, x = std::nextafter(x, std::numeric_limits<T>::infinity())) out.push_back(x), out.push_back(-x);
+  };
+  for (int n = 1; n < 6000; ++n) around(n);
+  for (int n = 6000; n < 1000000; n += 997) around(n);
+  for (int e = 0; e < std::numeric_limits<T>::max_exponent - 2; ++e) around(std::ldexp(1.0L, e));
+  const T edge = lane::detail::trigonometric<T>::greatest;
+  for (T x : {edge, std::nextafter(edge, T(0)), std::nextafter(edge, 2 * edge)}) out.push_back(x), out.push_back(-x);
+  return out;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("tan is as exact as it says, whatever the size of its argument", "", float, double) {
+  const auto tan = [](long double x) { return std::isinf(x) ? NAN : std::tan(x); };
+  for (const auto& at : {test::arguments<TestType>(), next_to_multiples<TestType>()}) {
+    const auto [ulps, x] = test::worst(of::tan, tan, at);
+    INFO(sizeof(TestType) << " bytes, worst at " << x);
+    CHECK(ulps <= (lane::fused ? 2 : 4));
+    CHECK(test::differences(of::tan, at) == 0);
+  }
+}
+
+TEMPLATE_TEST_CASE("tan of zeros, infinities, NaN and tiny numbers", "", float, double) {
+  using T = TestType;
+  using L = std::numeric_limits<T>;
+  CHECK((test::same(of::tan(T(0)), T(0)) && test::same(of::tan(T(-0.0)), T(-0.0))));
+  for (T x : {L::infinity(), -L::infinity(), L::quiet_NaN()}) CHECK(std::isnan(of::tan(x)));
+  for (T x : {L::denorm_min(), L::min(), L::min() / 2, L::epsilon() * L::epsilon()}) CHECK((of::tan(x) == x && of::tan(-x) == -x));
+}
+
+TEST_CASE("tan next to its poles") {
+  CHECK(of::tan(0x1.921fb54442d18p+0) == 16331239353195370.);  // of the double that is called pi/2
+  CHECK(of::tan(0x1.921fb6p+0f) == -22877332.f);               // of the float, which is larger than pi/2
+  CHECK(std::abs(of::tan(0x1.6ac5b262ca1ffp+849) * -4.6871659242546277e-19 - 1) < 1e-15);  // the double that is nearest to a pole
+}
+
+TEST_CASE("tan in constant expressions has the bits of run time") {
+  static constexpr double at[] = {-1e300, -1e22, -1000, -1.5, -1e-9, 0.0, 1e-300, 0.5, 0.8, 1.57, 3, 100, 1048576, 1e7, 1.7e308};
+  constexpr auto t = [] {
+    std::array<double, std::size(at)> out{};
+    for (std::size_t i = 0; double x : at) out[i++] = of::tan(x);
+    return out;
+  }();
+  for (std::size_t i = 0; volatile double x : at) CHECK(test::same(t[i++], of::tan(static_cast<double>(x))));
+}
