@@ -104,5 +104,11 @@ int main() {
   ebb::tensor<int, 3> counts{1, 2, 3};
   // EXPECT: E0133 a compound assignment cannot change dtype or extents
   counts *= 2.5;  // LINE
+#elif EBB_CASE == 21
+  // EXPECT: E0126 or is too large for the compiler's limit
+  auto r = ebb::compile([](auto a) {  // LINE
+    for (int i = 0; i < 2000000; ++i) a = i == 0 ? a + a : a;
+    return a;
+  })(x);
 #endif
 }

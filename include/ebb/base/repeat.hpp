@@ -8,12 +8,31 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+/// As many turns as one fold takes: clang stops at 256.
+inline constexpr int most_in_fold = 64;
+
+/// The turns First, First + 1, ...: halves of more than a fold takes, so that neither folds nor calls nest deeply.
+template <int First, int Count>
+EBB_INLINE constexpr void repeat_from(auto&& f) {
+  if constexpr (Count <= most_in_fold)
+    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      (f.template operator()<First + I>(), ...);
+    }(std::make_integer_sequence<int, Count>{});
+  else {
+    constexpr int half = (Count + 2 * most_in_fold - 1) / (2 * most_in_fold) * most_in_fold;
+    repeat_from<First, half>(f);
+    repeat_from<First + half, Count - half>(f);
+  }
+}
+
+}  // namespace detail
+
 /// f.operator()<0>(), f.operator()<1>(), ... At -O2 g++ keeps small loops as loops, with their arrays in memory; this it cannot.
 template <int Count>
 EBB_INLINE constexpr void repeat(auto&& f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-    (f.template operator()<I>(), ...);
-  }(std::make_integer_sequence<int, Count>{});
+  detail::repeat_from<0, Count>(f);
 }
 
 }  // namespace ebb::inline EBB_ABI

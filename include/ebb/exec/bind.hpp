@@ -37,24 +37,26 @@ inline std::string text_of(const extent_list& x) { return list_text(x.e, x.rank)
 template <class P, class... A>
 class bound_arguments {
  public:
-  explicit constexpr bound_arguments(const A&... a) : leaves_(std::tuple_cat(argument<A>::refer(a)...)) {
-    repeat<P::arguments>([&]<int L>() {
-      data[L] = const_cast<void*>(static_cast<const void*>(borrow<leaf_type<L>>::data(std::get<L>(leaves_))));
-    });
+  // Neither a tuple of leaves nor a fold over them: a compiler's time for these is quadratic.
+  explicit constexpr bound_arguments(const A&... a) {
+    int number = 0;
+    each_argument_leaf([&]<class Leaf>(const Leaf& leaf) EBB_LAMBDA {
+      data[number] = const_cast<void*>(static_cast<const void*>(borrow<Leaf>::data(leaf)));
+      if constexpr (dynamic_axes(borrowed_extents<Leaf>{}) != 0)
+        for (int axis = 0; axis < borrowed_extents<Leaf>::rank; ++axis) extents_[number][axis] = borrow<Leaf>::extent(leaf, axis);
+      ++number;
+    }, a...);
     repeat<P::symbols>([&]<int S>() {
       constexpr extent_origin o = P::g.syms[static_cast<std::size_t>(S)].origin;
-      if constexpr (o.rule == extent_rule::argument) symbols.value[S] = borrow<leaf_type<o.a>>::extent(std::get<o.a>(leaves_), o.b);
+      if constexpr (o.rule == extent_rule::argument) symbols.value[S] = extents_[o.a][o.b];
     });
   }
   /// Computes the other symbols. False if extents that must be equal are not, or one would be negative.
   constexpr bool complete() {
     bool fits = symbols.complete();
-    repeat<P::arguments>([&]<int L>() {
-      repeat<borrowed_extents<leaf_type<L>>::rank>([&]<int Axis>() {
-        constexpr int wanted = P::argument_shape(L).e[Axis];
-        if constexpr (is_dynamic<L, Axis> && !is_origin(wanted, L, Axis))
-          fits = fits & (borrow<leaf_type<L>>::extent(std::get<L>(leaves_), Axis) == extent_value(wanted, symbols.value));
-      });
+    repeat<demands.count>([&]<int I>() {
+      constexpr demand x = demands.of[I];
+      fits = fits & (extents_[x.leaf][x.axis] == extent_value(x.wanted, symbols.value));
     });
     return fits;
   }
@@ -63,19 +65,45 @@ class bound_arguments {
   symbol_values_of<P> symbols;
 
  private:
-  using leaves = decltype(std::tuple_cat(argument<A>::refer(std::declval<const A&>())...));
-  template <int L>
-  using leaf_type = std::remove_cvref_t<std::tuple_element_t<static_cast<std::size_t>(L), leaves>>;
-  template <int L, int Axis>
-  static constexpr bool is_dynamic = []<std::size_t... E>(extents<E...>) {
-    constexpr std::size_t e[] = {E...};
-    return e[Axis] == dyn;
-  }(borrowed_extents<leaf_type<L>>{});
-  static constexpr bool is_origin(int wanted, int leaf, int axis) {
-    return wanted < 0 && P::g.syms[static_cast<std::size_t>(~wanted)].origin == extent_origin{extent_rule::argument, leaf, axis};
+  template <std::size_t... E>
+  static constexpr int dynamic_axes(extents<E...>) {
+    int mask = 0, axis = 0;
+    ((mask |= (E == dyn) << axis++), ...);
+    return mask;
   }
+  template <class... Term>
+  static constexpr std::array<int, sizeof...(Term) + 1> dynamic_axes_of(std::type_identity<std::tuple<Term...>>) {
+    return {dynamic_axes(typename Term::extents_type{})..., 0};
+  }
+  static constexpr auto dynamic = dynamic_axes_of(
+      std::type_identity<decltype(std::tuple_cat(std::declval<typename argument<A>::terms>()...))>{});
+  static constexpr bool any_dynamic = [] {
+    for (int mask : dynamic)
+      if (mask) return true;
+    return false;
+  }();
 
-  leaves leaves_;
+  /// An extent of an argument that must be equal to another one.
+  struct demand {
+    int leaf = 0, axis = 0, wanted = 0;
+  };
+  struct demand_list {
+    int count = 0;
+    demand of[any_dynamic ? P::arguments * max_rank + 1 : 1];
+  };
+  static constexpr demand_list demands = [] {
+    demand_list r;
+    for (int leaf = 0; any_dynamic && leaf < P::arguments; ++leaf)
+      for (int axis = 0; axis < max_rank; ++axis) {
+        const int wanted = P::argument_shape(leaf).e[axis];
+        const extent_origin here{extent_rule::argument, leaf, axis};
+        const bool origin = wanted < 0 && P::g.syms[static_cast<std::size_t>(~wanted)].origin == here;
+        if ((dynamic[static_cast<std::size_t>(leaf)] >> axis & 1) && !origin) r.of[r.count++] = {leaf, axis, wanted};
+      }
+    return r;
+  }();
+
+  std::size_t extents_[any_dynamic ? P::arguments + 1 : 1][max_rank];  // of leaves that have dynamic ones
 };
 
 /// What the user calls an array in messages, if it has a name: found by its type.

@@ -36,10 +36,8 @@ struct symbol_values_of {
   /// False if extents that must be equal are not, or one would be negative.
   constexpr bool complete() {
     bool ok = true;
-    [&]<int... S>(std::integer_sequence<int, S...>) {
-      ((ok = derive<S>() && ok), ...);
-      ((ok = ok && agrees<S>()), ...);
-    }(std::make_integer_sequence<int, P::symbols>{});
+    repeat<P::symbols>([&]<int S>() { ok = derive<S>() && ok; });
+    repeat<P::symbols>([&]<int S>() { ok = ok && agrees<S>(); });
     return ok;
   }
   /// The first extent that is not what it must be, and who wants it; nobody, if nobody is known to.

@@ -57,9 +57,8 @@ struct nest_step {
   // Numbers, not the nest itself: g++ 12 takes two nests for one where their arrays differ only in how many zeros come first.
   using locals =
       detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
-  using loads = std::make_integer_sequence<int, n.loads.count>;
+
   using reduces = std::make_integer_sequence<int, n.reduces.count>;
-  using stores = std::make_integer_sequence<int, n.stores.count>;
 
   /// How many indices loop L has, where that is known beforehand; else -1.
   template <int L>
@@ -246,13 +245,11 @@ struct nest_step {
   }
 
   static EBB_PART void load(locals& v, const pointers& p, std::size_t j, auto part) {
-    [&]<int... L>(std::integer_sequence<int, L...>) EBB_PART_LAMBDA { (load_one<L>(v, p, j, part), ...); }(loads{});
+    repeat<n.loads.count>([&]<int L>() EBB_PART_LAMBDA { load_one<L>(v, p, j, part); });
   }
   static EBB_PART void finish(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
-    [&]<int... R, int... S>(std::integer_sequence<int, R...>, std::integer_sequence<int, S...>) EBB_PART_LAMBDA {
-      (store_one<S>(v, p, j, part), ...);
-      (reduce_one<R>(v, p, j, rest.template operator()<R>(), part), ...);
-    }(reduces{}, stores{});
+    repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { store_one<S>(v, p, j, part); });
+    repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce_one<R>(v, p, j, rest.template operator()<R>(), part); });
   }
   template <int... Piece>
   static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto part, auto&& rest) {

@@ -21,6 +21,7 @@
 
 #include "kinds.hpp"
 
+#include "../base/repeat.hpp"
 #include "../tensor/foreign.hpp"
 
 #include <boost/hana/accessors.hpp>
@@ -90,7 +91,9 @@ struct argument<std::tuple<A...>> {
   using terms = decltype(std::tuple_cat(std::declval<typename argument<A>::terms>()...));
   using value = std::tuple<typename argument<A>::value...>;
   static constexpr void each(auto& a, auto&& f) {
-    std::apply([&](auto&... x) { (argument<A>::each(x, f), ...); }, a);
+    repeat<sizeof...(A)>([&]<int I>() EBB_LAMBDA {
+      argument<std::tuple_element_t<std::size_t{I}, std::tuple<A...>>>::each(std::get<I>(a), f);
+    });
   }
   static constexpr auto refer(const auto& a) {
     return std::apply([](const auto&... x) { return std::tuple_cat(argument<A>::refer(x)...); }, a);
@@ -270,12 +273,9 @@ constexpr void each_leaf(F&& f, S&& s, Others&&... others) {
   using first = detail::members_of<std::remove_reference_t<S>>;
   if constexpr (!first::exist) f(s, others...);
   else
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const auto at = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
-        each_leaf(f, first::template get<J>(s), detail::members_of<std::remove_reference_t<Others>>::template get<J>(others)...);
-      };
-      (at(std::integral_constant<std::size_t, I>{}), ...);
-    }(std::make_index_sequence<first::count>{});
+    repeat<static_cast<int>(first::count)>([&]<int I>() {
+      each_leaf(f, first::template get<I>(s), detail::members_of<std::remove_reference_t<Others>>::template get<I>(others)...);
+    });
 }
 
 template <class A>

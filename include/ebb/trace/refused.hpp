@@ -26,7 +26,9 @@ struct refuse_function {
   static_assert(Code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
   static_assert(Code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none may be a scalar");
   static_assert(Code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
-  static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable: the next error names it");
+  static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable, or is too large for the "
+                             "compiler's limit (add -fconstexpr-ops-limit=2147483647 for g++, -fconstexpr-steps=2147483647 for clang): "
+                             "the next error names it");
   static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, not all are auto, or it "
                              "has the error above");
   static_assert(Code != 128, "[ebb E0128] the parameters of a traced function are auto: it is called with terms, not with arrays");
