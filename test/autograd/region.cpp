@@ -47,6 +47,26 @@ TEST_CASE("a struct of variables goes in, its gradients are those of value_and_g
   CHECK(ebb::all_equal(g.w.value(), expected.w));
 }
 
+TEST_CASE("an undefined variable is named by its argument, as the user counts, its member and its region") {
+  const rows x{{1, 2, 3}};
+  const auto message = [](auto call) {
+    try {
+      call();
+    } catch (const ebb::error& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  layer<ebb::variable> l = tracked(start());
+  l.b = {};
+  CHECK(message([&] { ebb::compile(forward)(l, x); }) ==
+        "ebb::compile: argument 0 of the region matmul+add+tanh: its member .b is an undefined variable");
+  static constexpr auto second =
+      ebb::compile([](auto y, auto pair) { return ebb::sum(y) * ebb::sum(forward(std::get<1>(pair), std::get<0>(pair))); });
+  CHECK(message([&] { second(ebb::variable(x), std::tuple(x, l)); }) ==
+        "ebb::compile: argument 1 of the region sum+matmul+add+tanh+sum+mul: its member [1].b is an undefined variable");
+}
+
 TEST_CASE("a region that is called in a region is part of it") {
   static constexpr auto inner = ebb::compile(forward);
   constexpr auto outer = ebb::compile([](auto l, auto x) {

@@ -214,7 +214,7 @@ TEST_CASE("messages count, and name what has a name") {
   constexpr auto plus = ebb::compile([](auto v, auto u) { return v + u; });
   CHECK(test::raised([&] { plus(x * 1, b); }) ==
         "ebb::compile: add: the extents of the arguments do not fit: argument 0 is [2], argument 1 (bias) is [3]");
-  CHECK(test::raised([&] { plus(x, var()); }) == "ebb::compile: argument 1 is an undefined variable");
+  CHECK(test::raised([&] { plus(x, var()); }) == "ebb::compile: argument 1 of the region add is an undefined variable");
   const var constant = [&] {
     const ebb::no_grad off;
     return var(x * 2);

@@ -139,7 +139,7 @@ TEST_CASE("tensors, views and spans give the elements and rows that terms give, 
   CHECK(ebb::take(std::vector<double>{1, 2, 3}, -1) == 3);
   CHECK(ebb::take(std::array<double, 2>{1, 2}, 0) == 1);
   constexpr ebb::tensor<int, 2, 2> c{{1, 2}, {3, 4}};
-  static_assert(c[1][0] == 3 && c(-1, -1) == 4 && ebb::take(c, -1)(0) == 3 && c[0] == ebb::tensor<int, 2>{1, 2});
+  static_assert(c[1][0] == 3 && c(-1, -1) == 4 && ebb::take(c, -1)(0) == 3 && ebb::all_equal(c[0], ebb::tensor<int, 2>{1, 2}));
   static_assert(ebb::all_equal(ebb::grad([](auto x) { return x[0] * x[1] * x[1]; })(ebb::tensor<double, 2>{2, 3}), ebb::tensor<double, 2>{9, 12}));
 }
 
@@ -197,6 +197,13 @@ TEST_CASE("a subscript outside of an extent that only the call knows names the c
   CHECK(raised([&] { v(0, -4); }) == "ebb::variable: index [0, -4] is out of range for shape [2, 3]");
   const auto region = ebb::compile([](auto x) { return x(5, 0); });
   CHECK(raised([&] { region(ebb::variable(d)); }) == "ebb::compile: subscript: index 5 is out of range: argument 0 is [2, 3]");
+}
+
+TEST_CASE("an index that is wrong in a gradient is one of take, and a number is cast as arrays are") {
+  const auto f = ebb::grad([](auto x, auto i) { return ebb::sum(ebb::take(x, i)); });
+  CHECK(raised([&] { f(m, ebb::tensor<int, 2>{0, 2}); }) == "ebb::grad: take: number 1 of the indices of shape [2] is 2, and there are 2 rows");
+  CHECK(ebb::cast<double>(true) == 1.0);
+  static_assert(std::is_same_v<decltype(ebb::cast<double>(true)), double> && ebb::cast<int>(2.9) == 2);
 }
 
 }  // namespace

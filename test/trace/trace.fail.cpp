@@ -25,6 +25,7 @@ struct plain {
   auto operator()(auto x) const { return x * x; }
 };
 double variable = 2;
+double plain_double(double x) { return x * x; }
 
 int main() {
   const ebb::tensor<float, 3> x{1, 2, 3};
@@ -110,5 +111,14 @@ int main() {
     for (int i = 0; i < 2000000; ++i) a = i == 0 ? a + a : a;
     return a;
   })(x);
+#elif EBB_CASE == 22
+  // EXPECT: E0235 a plain function is of its own types
+  auto r = ebb::grad(plain_double)(2.0);  // LINE
+#elif EBB_CASE == 23
+  // EXPECT: E0235 and is called with terms
+  auto r = ebb::compile(&plain_double)(2.0);  // LINE
+#elif EBB_CASE == 24
+  // EXPECT: E0235 a plain function is of its own types
+  auto r = ebb::map(plain_double, x);  // LINE
 #endif
 }

@@ -162,13 +162,48 @@ counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* res
   return history;
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undefined(const char* call, int number) {
-  raise(std::string(call) + ": argument " + std::to_string(number) + " is an undefined variable");
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undefined(const char* call, int number, const char* region = "",
+                                                                   const std::string& member = {}) {
+  std::string text = std::string(call) + ": argument " + std::to_string(number);
+  if (*region) text.append(" of the region ").append(region);
+  if (!member.empty()) text.append(": its member ").append(member);
+  raise(text + " is an undefined variable");
+}
+template <class Leaf>
+bool is_defined(const Leaf& leaf) {
+  if constexpr (is_variable<Leaf>) return leaf.defined();
+  else return true;
 }
 template <class Leaf>
 void require_defined(const char* call, const Leaf& leaf, int number) {
-  if constexpr (is_variable<Leaf>)
-    if (!leaf.defined()) raise_undefined(call, number);
+  if (!is_defined(leaf)) raise_undefined(call, number);
+}
+/// Where in an argument the first undefined variable is: ".first.bias", ".layers[2]", nothing where the argument itself is one. False if
+/// there is none.
+template <class A>
+bool find_undefined(const A& a, std::string& path) {
+  if constexpr (!members_of<A>::exist) return !is_defined(a);
+  else {
+    const std::size_t before = path.size();
+    return [&]<std::size_t... M>(std::index_sequence<M...>) {
+      const auto is_in = [&]<std::size_t At>(std::integral_constant<std::size_t, At>) {
+        path.resize(before);
+        if constexpr (boost::hana::Struct<A>::value)
+          path.append(".").append(boost::hana::first(boost::hana::at_c<At>(boost::hana::accessors<A>())).c_str());
+        else path.append("[").append(std::to_string(At)).append("]");
+        return find_undefined(members_of<A>::template get<At>(a), path);
+      };
+      return (is_in(std::integral_constant<std::size_t, M>{}) || ...);
+    }(std::make_index_sequence<members_of<A>::count>{});
+  }
+}
+/// Arguments are counted as the user does.
+template <class... A>
+[[noreturn, gnu::cold, gnu::noinline]] void raise_undefined_in(const char* call, const char* region, const A&... a) {
+  int number = -1;
+  std::string path;
+  static_cast<void>(((++number, path.clear(), find_undefined(a, path)) || ...));
+  raise_undefined(call, number, region, path);
 }
 template <class Leaf>
 bool has_history(const Leaf& leaf) {
@@ -184,7 +219,8 @@ auto run_region(const char* call, const A&... a) {
   const auto leaves = std::tuple_cat(argument<A>::refer(a)...);
   refuse_undeclared<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>>(call);
   log_casts<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
-  std::apply([&, number = 0](const auto&... leaf) mutable { (require_defined(call, leaf, number++), ...); }, leaves);
+  if (!std::apply([](const auto&... leaf) { return (is_defined(leaf) && ...); }, leaves)) [[unlikely]]
+    raise_undefined_in(call, joined_names<traced<Function, traced_type<A>...>>.data(), a...);
   const auto bound = bind_arguments<P>(call, a...);
   const std::size_t* const symbol = bound.symbols.value;
 

@@ -40,9 +40,9 @@ constexpr int code_of_elements() {
 /// Callable, if F may be traced.
 template <class F, class Callable>
 constexpr auto callable_of() {
-  constexpr bool captures = !std::is_empty_v<F>;
-  static_cast<void>(refuse_function<captures ? 104 : 0>{});
-  if constexpr (captures) return refused_result{};
+  constexpr int code = code_of_function<F>;
+  static_cast<void>(refuse_function<code>{});
+  if constexpr (code != 0) return refused_result{};
   else return Callable{};
 }
 

@@ -51,7 +51,7 @@ struct gather : by_rows<I> {
 /// Shape: given, not inferred.   Saves: indices.   Error: that of the sums.
 template <class I>
 struct scatter : by_rows<I> {
-  static constexpr std::string_view name = "scatter";
+  static constexpr std::string_view name = "scatter", asker = "take";
   static constexpr kind what = kind::scatter;
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T>, operand<I> indices, operand<T> out) {

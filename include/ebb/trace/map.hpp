@@ -159,7 +159,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
 /// What stands against a call of map, as far as the arguments' types say it: variables and terms in a context are looked at later.
 template <class F, class Flags, class... A>
 constexpr int code_of_map() {
-  if constexpr (!std::is_empty_v<F>) return 104;
+  if constexpr (code_of_function<F> != 0) return code_of_function<F>;
   else if constexpr (has_refused<A...>) return -1;
   else if constexpr ((is_in_context<A> || ...) || (is_tracked<A> || ...)) return 0;
   else if constexpr (!(argument<A>::is_argument && ...)) return 111;

@@ -44,8 +44,16 @@ struct refuse_function {
                              "ebb::lengths<2, 3>(layers), or use std::array");
   static_assert(Code != 256, "[ebb E0256] a struct with a std::vector in it cannot be traced, its type does not say how many arrays it "
                              "holds: use std::array");
+  static_assert(Code != 235, "[ebb E0235] a plain function is of its own types, and is called with terms: pass a lambda with auto "
+                             "parameters or a struct with a templated operator()");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
+
+/// What stands against tracing an F at all: it has captured something, or is a pointer to a function.
+template <class F>
+inline constexpr int code_of_function = std::is_member_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>> ? 235
+                                        : std::is_empty_v<F>                                                        ? 0
+                                                                                                                    : 104;
 
 /// Whether the error that says what is wrong is the compiler's own, about a trace that is no constant.
 constexpr bool is_named_next(int code) { return code == 126 || code == 230; }

@@ -222,7 +222,7 @@ constexpr auto under(F) {
   static_cast<void>(detail::refuse_dtype<C>{});
   static_assert(is_context<C> || detail::is_context_of_another_dtype<C>,
                 "[ebb E0184] ebb::under takes a context: ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16> or ebb::off");
-  static_assert(std::is_empty_v<F>, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  static_cast<void>(detail::refuse_function<detail::code_of_function<F>>{});
   return detail::entered<C, F>{};
 }
 /// f with autocast off, inside a function that may be in a context. Pulls are not inside: in which context grad(no_autocast(f)) pulls, its
