@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# bench/compile_time/run.sh — what compilers need for generated programs of 16 to 1024 equations, and for the umbrella header.
+# bench/compile_time/run.sh — what compilers need for generated programs of 16 to 1024 equations, for the umbrella header,
+# and for the whole programs in programs/.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash bench/compile_time/run.sh [compiler...]       all of g++, clang++-16, clang++-19 that are installed
@@ -146,6 +147,16 @@ for compiler in "${compilers[@]}"; do
       [ "$right" = 1 ] || { echo "$program gives nonsense" >&2; exit 1; }
       printf '%-7s %-22s %8.2f s %6s MB\n' "" "$program" "$seconds" "$megabytes"
     done
+    if [ -n "$regions" ]; then  # whole programs: with headers alone, and with ebb::compiled
+      for program in region gru; do
+        cp bench/compile_time/programs/$program.cpp "$work"
+        compile "$compiler" $program "$work/out.o" "${options[@]}"
+        alone="$seconds s, $(nm "$work/out.o" | grep -c ' [tTwW] ') functions"
+        compile "$compiler" $program "$work/out.o" "${options[@]}" -DEBB_COMPILED
+        printf '%-7s %-6s with headers alone %s; with ebb::compiled %s s, %d functions\n' "" $program "$alone" "$seconds" \
+          "$(nm "$work/out.o" | grep -c ' [tTwW] ')"
+      done
+    fi
     printf '%-7s %-6s %9s %8s %6s %9s %7s\n' "" program equations seconds MB object-KB symbol
     for kind in chain dag; do
       if [ $kind = chain ]; then sizes=("${chains[@]}"); else sizes=("${dags[@]}"); fi

@@ -42,13 +42,26 @@ void each_gradient(const char* call, const P& p, auto&& f) {
     if (g.defined) f(g, std::type_identity<T>{}, v.size());
   }, p);
 }
+/// Of the elements as one row.
+template <class T>
+EBB_TEMPLATE double squares_of(const view<const T, dyn>& all) {
+  return program_function<compile_spec<sum_of_squares>>{}(all);
+}
+template <class Function, class T>
+EBB_TEMPLATE void change_elements(const view<T, dyn>& all, double number) {
+  program_function<compile_spec<Function>>{}(into(all), all, as_element<T>(number));
+}
+EBB_ONCE_FOR_ALL(double squares_of(const view<const float, dyn>&))
+EBB_ONCE_FOR_ALL(double squares_of(const view<const double, dyn>&))
+EBB_ONCE_FOR_ALL(void change_elements<scaled>(const view<float, dyn>&, double))
+EBB_ONCE_FOR_ALL(void change_elements<scaled>(const view<double, dyn>&, double))
+
 /// The gradient's elements; it may share them with other gradients, which stay as they are. What it was computed from is forgotten.
 template <class Function>
 void change_gradients(const char* call, const auto& p, double number) {
   each_gradient(call, p, [&](gradient& g, auto, std::size_t) { g.value.detach(); });  // all that may fail
   each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
-    const view<T, dyn> all(reinterpret_cast<T*>(g.value.data()), layout_from(extents<dyn>{}, {1, {count}}));
-    program_function<compile_spec<Function>>{}(into(all), all, as_element<T>(number));
+    change_elements<Function>(view<T, dyn>(reinterpret_cast<T*>(g.value.data()), layout_from(extents<dyn>{}, {1, {count}})), number);
     g.from = {};
   });
 }
@@ -70,7 +83,7 @@ double clip_grad_norm(const P& p, double max_norm, const clip_options& o = {}) {
   double squares = 0;
   detail::each_gradient("ebb::clip_grad_norm", p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
     const view<const T, dyn> all(reinterpret_cast<const T*>(g.value.data()), detail::layout_from(extents<dyn>{}, {1, {count}}));
-    squares += program_function<detail::compile_spec<detail::sum_of_squares>>{}(all);
+    squares += detail::squares_of(all);
   });
   const double norm = std::sqrt(squares), factor = max_norm / (norm + 1e-6);
   if (o.error_if_nonfinite && !std::isfinite(norm)) raise("ebb::clip_grad_norm: the norm of the gradients is not finite");

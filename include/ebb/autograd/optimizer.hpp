@@ -12,6 +12,20 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+/// Throws: error for what is no leaf, or is there.
+EBB_COLD void add_parameter(std::vector<counted<vertex>>& leaves, vertex* v) {
+  const auto refuse = [&](const std::string& problem) { raise("ebb::optimizer: parameter " + std::to_string(leaves.size()) + problem); };
+  if (!v) refuse(" has no history: it is undefined, or was made under no_grad");
+  if (!v->is_leaf) refuse(" is the result of " + name_of(*v) + ": only leaves can be updated");
+  counted<vertex> at(v);
+  if (std::find(leaves.begin(), leaves.end(), at) != leaves.end()) refuse(" (" + name_of(*v) + ") is there twice");
+  leaves.push_back(std::move(at));
+}
+
+}  // namespace detail
+
 /// Parameters, the rule by which they are updated, and the rule's state for each. A handle: copies are the same optimizer.
 ///   ebb::optimizer opt(ebb::adam{.lr = 1e-3}, w, std::tie(b, c), layers);   loss.backward();  opt.step();  opt.zero_grad();
 /// Parameters are variables, and tuples, vectors and structs of them. Where some need other hyperparameters, use two optimizers.
@@ -108,14 +122,7 @@ class optimizer {
 
   template <class T, std::size_t... E>
   void add(const variable<T, E...>& v) {
-    const auto refuse = [&](const std::string& problem) {
-      raise("ebb::optimizer: parameter " + std::to_string(leaves_.size()) + problem);
-    };
-    if (!v.history()) refuse(" has no history: it is undefined, or was made under no_grad");
-    if (!v.is_leaf()) refuse(" is the result of " + v.name() + ": only leaves can be updated");
-    counted<vertex> at(v.history());
-    if (std::find(leaves_.begin(), leaves_.end(), at) != leaves_.end()) refuse(" (" + v.name() + ") is there twice");
-    leaves_.push_back(std::move(at));
+    detail::add_parameter(leaves_, v.history());
     body_->slots.push_back({&detail::update_for<Rule, T>(v.layout()), {}});
   }
   void each_with_gradient(auto&& f) {

@@ -32,7 +32,14 @@ EBB_INLINE constexpr void repeat_from(auto&& f) {
 /// f.operator()<0>(), f.operator()<1>(), ... At -O2 g++ keeps small loops as loops, with their arrays in memory; this it cannot.
 template <int Count>
 EBB_INLINE constexpr void repeat(auto&& f) {
-  detail::repeat_from<0, Count>(f);
+  // Few turns, as most are, do without a function of their own: a kernel repeats dozens of things, and each is compiled.
+  if constexpr (Count > 3) {
+    detail::repeat_from<0, Count>(f);
+  } else {
+    if constexpr (Count > 0) f.template operator()<0>();
+    if constexpr (Count > 1) f.template operator()<1>();
+    if constexpr (Count > 2) f.template operator()<2>();
+  }
 }
 
 }  // namespace ebb::inline EBB_ABI
