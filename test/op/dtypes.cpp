@@ -76,7 +76,7 @@ TEST_CASE("AMP-18: the table of all ops is the one that was read, and agrees wit
   const std::vector<op_row> rows = rows_of(all_ops());
   for (const op_row& op : rows) {
     std::string line(op.name);
-    line.resize(16, ' ');
+    line.resize(std::max(std::size_t{16}, line.size() + 1), ' ');
     line += classes[static_cast<int>(op.autocast)];
     line.resize(26, ' ');
     for (const dtype d : floats) {

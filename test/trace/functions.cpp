@@ -162,6 +162,11 @@ TEST_CASE("AMP-18, AMP-13: functions of class full compute in float, and double 
   check<matrix>("inverse", by::full, [](auto x) { return ebb::inverse(x); });
   check<matrix>("linalg_inv", by::full, [](auto x) { return ebb::inverse(x); });
   check<matrix, matrix>("solve", by::full, [](auto a, auto b) { return ebb::solve(a, b); });
+  check<matrix>("cholesky", by::full, [](auto a) { return ebb::cholesky(a); });
+  check<matrix, matrix>("cholesky_solve", by::full, [](auto b, auto l) { return ebb::cholesky_solve(b, l); });
+  check<matrix, matrix>("solve_triangular", by::full, [](auto t, auto b) { return ebb::solve_triangular(t, b); });
+  check<matrix>("logdet", by::full, [](auto a) { return ebb::logdet(a); });
+  check<matrix>("slogdet", by::full, [](auto a) { return std::get<1>(ebb::slogdet(a)); });
   check<matrix, matrix>("mse_loss", by::full, [](auto x, auto y) { return ebb::mse(x, y); });
   check<matrix, matrix>("cross_entropy_probabilities", by::full, [](auto x, auto p) { return ebb::cross_entropy(x, p); });
   check<matrix>("cross_entropy", by::full, [](auto x) { return ebb::cross_entropy(x, classes(x)); });

@@ -26,7 +26,7 @@ class graph_group final : public merged_group {
   EBB_ONCE static bool fits(const graph& g) {
     for (int k = 0; k < g.size(); ++k) {
       const op_info& op = g.op(k);
-      if (op.what == kind::solve || op.what == kind::gather || op.what == kind::scatter) return false;
+      if (op.what == kind::solve || op.what == kind::factor || op.what == kind::gather || op.what == kind::scatter) return false;
       if (op.needs_elements || op.names_places || g.eq[k].sub >= 0 || !op.kernels.there) return false;
     }
     return true;

@@ -9,6 +9,7 @@
 #include "../tensor/product_order.hpp"
 #include "../tensor/reduction_tree.hpp"
 #include "../tensor/solve_order.hpp"
+#include "../tensor/triangle_order.hpp"
 
 #include <concepts>
 #include <string>
@@ -49,7 +50,8 @@ class evaluator {
       case kind::gather: return gather(k, out, n);
       case kind::scatter: return scatter(k, out, n);
       case kind::contract: return contract(k, out, n);
-      case kind::solve: return solve(k, out, n);
+      case kind::solve: return g_.eq[k].attr[1] ? solve_triangle(k, out, n) : solve(k, out, n);
+      case kind::factor: return factor(k, n);
     }
     return {};
   }
@@ -236,6 +238,52 @@ class evaluator {
             raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": a matrix is singular");
           for (int i = 0; i < rows * columns; ++i)
             result[first + i] = to_cell(static_cast<T>(both[i / columns * width + rows + i % columns]));
+        }
+    });
+    return result;
+  }
+
+  constexpr cell_array solve_triangle(int k, const extent_list& out, int n) const {
+    const int rows = static_cast<int>(out.e[out.rank - 2]), columns = static_cast<int>(out.e[out.rank - 1]);
+    cell_array result(n, 0);
+    with_dtype(g_.op(k).result, [&]<class T>(T) {
+      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+      if constexpr (!std::is_integral_v<T>)
+        for (int first = 0, matrix = 0; first < n; first += rows * columns, matrix += rows * rows) {
+          vec<wide> t, b;
+          for (int i = 0; i < rows * rows; ++i) t.push(static_cast<wide>(from_cell<T>(in(k, 0)[matrix + i])));
+          for (int i = 0; i < rows * columns; ++i) b.push(static_cast<wide>(from_cell<T>(in(k, 1)[first + i])));
+          solve_triangle_in_order(t.data(), b.data(), rows, columns, g_.eq[k].attr[0] != 0, g_.eq[k].attr[1]);
+          for (int i = 0; i < rows * columns; ++i) result[first + i] = to_cell(static_cast<T>(b[i]));
+        }
+    });
+    return result;
+  }
+  constexpr cell_array factor(int k, int n) const {
+    const extent_list x = extents(g_.operand(k, 0));
+    const int rows = static_cast<int>(x.e[x.rank - 1]), batch = static_cast<int>(x.volume(0, x.rank - 2));
+    cell_array result(n, 0);
+    with_dtype(g_.op(k).result, [&]<class T>(T) {
+      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+      if constexpr (!std::is_integral_v<T>)
+        for (int matrix = 0; matrix < batch; ++matrix) {
+          vec<wide> a;
+          for (int i = 0; i < rows * rows; ++i) a.push(static_cast<wide>(from_cell<T>(in(k, 0)[matrix * rows * rows + i])));
+          if (g_.eq[k].attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant)) {
+            bool odd = false;
+            const bool singular = solve_in_order(a.data(), rows, 0, &odd) >= 0;
+            const auto r = sign_and_log_of<wide>(rows, singular, odd, [&](std::ptrdiff_t i) { return a[static_cast<int>(i) * (rows + 1)]; });
+            result[2 * matrix] = to_cell(static_cast<T>(r.sign));
+            result[2 * matrix + 1] = to_cell(static_cast<T>(r.log));
+            continue;
+          }
+          const bool failed = factor_in_order(a.data(), rows) > 0;
+          if (failed && !g_.eq[k].attr[1]) raise("ebb::evaluate: cholesky: a matrix is not positive definite");
+          for (int i = 0; i < rows; ++i)
+            for (int j = 0; j <= i && failed; ++j) a[i * rows + j] = std::numeric_limits<wide>::quiet_NaN();
+          for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < rows; ++j)
+              result[(matrix * rows + i) * rows + j] = to_cell(static_cast<T>(j > i ? wide(0) : a[i * rows + j]));
         }
     });
     return result;

@@ -9,6 +9,7 @@
 #include "../kernel/nest.hpp"
 #include "../kernel/scan.hpp"
 #include "../kernel/solve.hpp"
+#include "../kernel/triangle.hpp"
 #include "../plan/plan.hpp"
 #include "check.hpp"
 #include "workspace.hpp"
@@ -98,23 +99,58 @@ void contract_whole(const whole_call& c) {
   kernel::contract(p, static_cast<const T*>(c.in[0]), static_cast<const T*>(c.in[1]), static_cast<T*>(c.out), scratch);
 }
 
-[[noreturn]] EBB_COLD void raise_singular(const whole_call& c, std::size_t matrix, std::ptrdiff_t pivot) {
+/// "is singular: pivot 2 is 0": what is wrong with a matrix of operand 0.
+[[noreturn]] EBB_COLD void raise_of_matrix(const whole_call& c, std::size_t matrix, const std::string& what) {
   const std::size_t batch = c.shapes[0].volume(0, c.shapes[0].rank - 2);
   raise(call_and_op(c.call, c.op->name) + ": " +
-        (batch == 1 ? "the matrix" : "matrix " + std::to_string(matrix) + " of " + std::to_string(batch)) +
-        " is singular: pivot " + std::to_string(pivot) + " is 0");
+        (batch == 1 ? "the matrix" : "matrix " + std::to_string(matrix) + " of " + std::to_string(batch)) + ' ' + what);
+}
+[[noreturn]] EBB_COLD void raise_singular(const whole_call& c, std::size_t matrix, std::ptrdiff_t pivot) {
+  raise_of_matrix(c, matrix, "is singular: pivot " + std::to_string(pivot) + " is 0");
+}
+[[noreturn]] EBB_COLD void raise_indefinite(const whole_call& c, std::size_t matrix, std::ptrdiff_t order) {
+  raise_of_matrix(c, matrix, "is not positive definite: its leading minor of order " + std::to_string(order) + " is not positive");
 }
 template <class T>
 void solve_whole(const whole_call& c) {
   const int r = c.result.rank;
   if (c.result.volume() == 0) return;
   const std::size_t batch = c.result.volume(0, r - 2), n = c.result.e[r - 2], m = c.result.e[r - 1];
+  if (c.attr[1] != 0) {
+    const kernel::triangular_system s{static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(m), c.attr[0] != 0, c.attr[1]};
+    void* const scratch = thread_scratch().take(kernel::triangle_scratch_bytes<T>(s));
+    for (std::size_t i = 0; i < batch; ++i)
+      kernel::solve_triangle(s, static_cast<const T*>(c.in[0]) + i * n * n, static_cast<const T*>(c.in[1]) + i * n * m,
+                             static_cast<T*>(c.out) + i * n * m, scratch);
+    return;
+  }
   const kernel::linear_system s{static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(m), c.attr[0] != 0};
   const T *a = static_cast<const T*>(c.in[0]), *b = c.count > 1 ? static_cast<const T*>(c.in[1]) : nullptr;
   void* const scratch = thread_scratch().take(kernel::solve_scratch_bytes<T>(s));
   for (std::size_t i = 0; i < batch; ++i) {
     const std::ptrdiff_t pivot = kernel::solve(s, a + i * n * n, b ? b + i * n * m : b, static_cast<T*>(c.out) + i * n * m, scratch);
     if (pivot >= 0) [[unlikely]] raise_singular(c, i, pivot);
+  }
+}
+
+template <class T>
+void factor_whole(const whole_call& c) {
+  const extent_list& x = c.shapes[0];
+  const std::size_t n = x.e[x.rank - 1], batch = x.volume(0, x.rank - 2);
+  if (c.result.volume() == 0) return;
+  const auto extent = static_cast<std::ptrdiff_t>(n);
+  void* const scratch = thread_scratch().take(kernel::solve_scratch_bytes<T>({extent, 0}));
+  const T* a = static_cast<const T*>(c.in[0]);
+  T* to = static_cast<T*>(c.out);
+  if (c.attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant)) {
+    for (std::size_t i = 0; i < batch; ++i) kernel::log_determinant(extent, a + i * n * n, to + 2 * i, scratch);
+    return;
+  }
+  for (std::size_t i = 0; i < batch; ++i, a += n * n, to += n * n) {
+    const std::ptrdiff_t order = kernel::cholesky(extent, a, to, scratch);
+    if (order == 0) continue;
+    if (c.attr[1] == 0) raise_indefinite(c, i, order);
+    for (std::size_t k = 0; k < n * n; ++k) to[k] = k % n > k / n ? T(0) : static_cast<T>(std::numeric_limits<float>::quiet_NaN());
   }
 }
 
@@ -135,6 +171,7 @@ constexpr op_kernels::whole_function whole_function_of() {
   if constexpr (What == kind::scan) return &scan_whole<Op, T>;
   else if constexpr (What == kind::contract && !std::is_same_v<T, bool>) return &contract_whole<T>;
   else if constexpr (What == kind::solve) return &solve_whole<T>;
+  else if constexpr (What == kind::factor) return &factor_whole<T>;
   else if constexpr (What == kind::gather) return &gather_whole<whole_call>;
   else if constexpr (What == kind::scatter) return &scatter_whole<T>;
   else if constexpr (What == kind::move) return &move_whole<whole_call>;

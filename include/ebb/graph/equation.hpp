@@ -33,7 +33,9 @@ enum class kind : std::uint8_t {
   reduce,       // attr[0]: first axis, attr[1]: one past the last axis; a run of adjacent axes
   scan,         // attr[0]: the axis, attr[1]: whether it is reversed (1), exclusive (2); operand and result have one shape
   contract,     // a matrix product; attr[0]: which operands are taken transposed
-  solve,        // linear systems: operand 0 is square, operand 1 the right sides, or they are 1; attr[0]: whether operand 0 is transposed
+  solve,        // linear systems: operand 0 is square, operand 1 the right sides, or they are 1; attr[0]: whether operand 0 is transposed,
+                // attr[1]: 0, or which triangle of it is read, see tensor/triangle_order.hpp
+  factor,       // each matrix of operand 0 alone: attr[0], a factor_kind, says what is made of it
   reshape,      // the same elements in the same order under another shape: no work, one buffer
   move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
   gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: how many leading axes have rows of their own

@@ -62,7 +62,12 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       if (attr[1] & 1) s += " reversed";
       if (attr[1] & 2) s += " exclusive";
       break;
-    case kind::contract: case kind::solve: break;
+    case kind::solve:
+      if (attr[1] & 1) s = attr[1] & 2 ? " upper" : " lower";
+      if (attr[1] & 4) s += " unit";
+      break;
+    case kind::factor: return attr[1] != 0 ? " or NaN" : "";
+    case kind::contract: break;
     case kind::gather: case kind::scatter:
       if (attr[0] > 0) s = " each along";
       for (std::int64_t a = 0; a < attr[0]; ++a) axis(a);

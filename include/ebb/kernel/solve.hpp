@@ -33,6 +33,7 @@ template <class T>
 struct rows {
   T* data;
   std::ptrdiff_t n, m, row;
+  bool* odd = nullptr;  // changed by each exchange of rows
 
   EBB_INLINE T* at(std::ptrdiff_t i, std::ptrdiff_t j) const { return data + i * row + j; }
 
@@ -59,7 +60,10 @@ inline bool pivot(const rows<T>& w, std::ptrdiff_t k) {
       largest = size;
       best = i;
     }
-  if (best != k) std::swap_ranges(w.at(k, 0), w.at(k, w.n + w.m), w.at(best, 0));
+  if (best != k) {
+    std::swap_ranges(w.at(k, 0), w.at(k, w.n + w.m), w.at(best, 0));
+    if (w.odd) *w.odd = !*w.odd;
+  }
   return largest != 0;
 }
 

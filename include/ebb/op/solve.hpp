@@ -71,18 +71,17 @@ struct inverse {
   }
 };
 
-struct solve {
-  static constexpr precision autocast = op::solve::autocast;
-  template <class A, class B>
-  static constexpr auto apply(operand<A> a, operand<B> b) {
-    using T = decltype(detail::accepted<op::solve, promoted<A, B>>());
-    const auto x = cast_to<T>(a), y = cast_to<T>(b);
+/// a x = b for right sides that are vectors or matrices, with broadcast batches: `one(factor, b)` emits the equation on equal batches, or
+/// on one matrix. Codes: what is refused of a, and of b.
+struct right_sides {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x, operand<T> y, int of_matrix, int of_sides, auto one) {
     if (x.is_refused()) return x;
     if (y.is_refused()) return y;
-    if (x.rank() < 2) return refuse<T>(*x.g, 180);
-    if (y.rank() < 1) return refuse<T>(*x.g, 181);
-    if (!is_vector(x.g->syms, x.extents(), y.extents())) return on_matrices(detail::factor(x), y);
-    const auto r = on_matrices(detail::factor(x), view_as(y, with_axis(y.extents(), y.rank(), 1)));
+    if (x.rank() < 2) return refuse<T>(*x.g, of_matrix);
+    if (y.rank() < 1) return refuse<T>(*x.g, of_sides);
+    if (!is_vector(x.g->syms, x.extents(), y.extents())) return on_matrices(detail::factor(x), y, one);
+    const auto r = on_matrices(detail::factor(x), view_as(y, with_axis(y.extents(), y.rank(), 1)), one);
     return r.is_refused() ? r : view_as(r, without_axes(r.extents(), std::int64_t{1} << (r.rank() - 1)));
   }
 
@@ -95,7 +94,7 @@ struct solve {
     return may_be;
   }
   template <class T>
-  static constexpr operand<T> on_matrices(detail::factor<T> a, operand<T> b) {
+  static constexpr operand<T> on_matrices(detail::factor<T> a, operand<T> b, auto one) {
     const int rank = b.rank();
     if (a.x.rank() == 2 && rank > 2) {
       // One matrix for the whole batch: it is factored once, and all right sides are columns of one.
@@ -106,17 +105,23 @@ struct solve {
       shape flat;
       flat.push(apart.extent(0));
       flat.push(volume_of(b.g->syms, axes_between(apart.extents(), 1, rank)));
-      return emit_on<op::permute>({pack_axes(back, rank)}, view_as(on_equal_batches(a, view_as(apart, flat)), apart.extents()));
+      return emit_on<op::permute>({pack_axes(back, rank)}, view_as(operand<T>(one(a, view_as(apart, flat))), apart.extents()));
     }
     const shape batches[] = {a.batch(), axes_between(b.extents(), 0, rank - 2)};
     const shape batch = broadcast_shapes(b.g->syms, batches, 2);
     if (batch.is_refused()) return refuse<T>(*b.g, batch.code());
     a.repeat_to(batch);
-    return on_equal_batches(a, detail::fit(b, joined(batch, axes_between(b.extents(), rank - 2, rank))));
+    return one(a, detail::fit(b, joined(batch, axes_between(b.extents(), rank - 2, rank))));
   }
-  template <class T>
-  static constexpr operand<T> on_equal_batches(detail::factor<T> a, operand<T> b) {
-    return emit_on<op::solve>({a.transposed}, a.x, b);
+};
+
+struct solve {
+  static constexpr precision autocast = op::solve::autocast;
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = decltype(detail::accepted<op::solve, promoted<A, B>>());
+    return right_sides::apply(cast_to<T>(a), cast_to<T>(b), 180, 181,
+                              [](const detail::factor<T>& m, operand<T> y) { return emit_on<op::solve>({m.transposed}, m.x, y); });
   }
 };
 

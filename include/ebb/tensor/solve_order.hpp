@@ -17,9 +17,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The reference. rows: [A | B], n rows of n + m elements; B becomes X. Returns the number of the pivot that is 0, or -1.
+/// The reference. rows: [A | B], n rows of n + m elements; B becomes X. Returns the number of the pivot that is 0, or -1. odd: changed by
+/// each exchange of rows.
 template <class T>
-constexpr int solve_in_order(T* rows, int n, int m) {
+constexpr int solve_in_order(T* rows, int n, int m, bool* odd = nullptr) {
   const int width = n + m;
   const auto at = [&](int i, int j) -> T& { return rows[i * width + j]; };
   const auto size = [](T x) { return x < 0 ? -x : x; };
@@ -28,6 +29,7 @@ constexpr int solve_in_order(T* rows, int n, int m) {
     for (int i = k + 1; i < n; ++i)
       if (size(at(i, k)) > size(at(pivot, k))) pivot = i;
     if (at(pivot, k) == 0) return k;
+    if (odd && pivot != k) *odd = !*odd;
     for (int j = 0; j < width && pivot != k; ++j) {
       const T other = at(pivot, j);
       at(pivot, j) = at(k, j);

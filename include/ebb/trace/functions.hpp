@@ -24,6 +24,7 @@
 #include "../op/softmax.hpp"
 #include "../op/solve.hpp"
 #include "../op/special.hpp"
+#include "../op/triangle.hpp"
 #include "../op/trigonometric.hpp"
 
 namespace ebb::inline EBB_ABI {

@@ -109,6 +109,8 @@ struct accepted_on {
   static_assert(lift::code != 176, "[ebb E0176] the function takes another number of operands");
   static_assert(lift::code != 180, "[ebb E0180] inverse, solve: a matrix is not square: its last two axes differ");
   static_assert(lift::code != 181, "[ebb E0181] solve: the right sides do not have one element, or one row, for each row of the matrix");
+  static_assert(lift::code != 284, "[ebb E0284] cholesky, solve_triangular, logdet: a matrix is not square: its last two axes differ");
+  static_assert(lift::code != 285, "[ebb E0285] solve_triangular, cholesky_solve: the right sides do not fit the rows of the matrix");
   static_assert(lift::code != 282, "[ebb E0282] layer_norm: weight and bias have the extents of the axes that are normalized");
   static_assert(lift::code != 233, "[ebb E0233] full_like: the value is a number, or an array of rank 0");
   static_assert(lift::code != 231, "[ebb E0231] there are more subscripts than axes");

@@ -1,0 +1,142 @@
+// ebb/kernel/triangle.hpp — triangular systems, Cholesky factors, determinants.
+// SPDX-License-Identifier: BSL-1.0
+//
+// The order of every sum is fixed: [note: order of a triangular solution], [note: order of a Cholesky factor]. As in solve.hpp, panels are
+// worked on one after the other and tiles of a product bring the rest up to date; solved rows have the opposite sign while that lasts.
+#pragma once
+
+#include "../num/logarithm.hpp"
+#include "../tensor/triangle_order.hpp"
+#include "solve.hpp"
+
+#include <limits>
+
+namespace ebb::inline EBB_ABI::kernel {
+
+/// op(t)[n x n] x[n x m] = b[n x m], compact and row-major; one triangle of t is read. flags: see triangular.
+struct triangular_system {
+  std::ptrdiff_t n = 0, m = 0;
+  bool transposed = false;
+  std::int64_t flags = triangular;
+
+  constexpr std::ptrdiff_t row() const { return (m + 15) / 16 * 16; }
+};
+
+namespace elimination {
+
+/// y becomes -x, row after row of a panel and then its part of all rows that are still to come.
+template <class T>
+inline void solve_rows(const triangular_system& s, const matrix<T>& t, T* y) {
+  const std::ptrdiff_t row = s.row();
+  const auto finish = [&](std::ptrdiff_t k) {
+    const T by = s.flags & unit_diagonal_bit ? T(1) : *t.at(k, k);
+    for (T *x = y + k * row, *end = x + s.m; x != end; ++x) *x = -(*x / by);
+  };
+  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed;
+  for (std::ptrdiff_t done = 0; done < s.n; done += panel) {
+    const std::ptrdiff_t count = std::min(panel, s.n - done);
+    if (rising) {
+      const std::ptrdiff_t k0 = done, k1 = done + count;
+      for (std::ptrdiff_t k = k0; k < k1; ++k) {
+        finish(k);
+        tile::block(k1 - k - 1, 1, t.from(k + 1, k), y + k * row, row, y + (k + 1) * row, row, s.m, true);
+      }
+      tile::block(s.n - k1, count, t.from(k1, k0), y + k0 * row, row, y + k1 * row, row, s.m, true);
+    } else {
+      const std::ptrdiff_t k0 = s.n - done - count, last = s.n - done - 1;
+      for (std::ptrdiff_t k = last; k >= k0; --k) {
+        finish(k);
+        tile::block(k - k0, 1, t.from(k0, k), y + k * row, row, y + k0 * row, row, s.m, true);
+      }
+      tile::block(k0, count, matrix<T>{t.at(0, last), t.row, -t.col}, y + last * row, -row, y, row, s.m, true);
+    }
+  }
+}
+
+/// The upper triangle of w becomes u, u^T u = a; below it stands -u^T. Returns the order of the minor that is not positive, or 0.
+template <class T>
+inline std::ptrdiff_t factor(const rows<T>& w) {
+  for (std::ptrdiff_t k0 = 0; k0 < w.n; k0 += panel) {
+    const std::ptrdiff_t k1 = std::min(k0 + panel, w.n);
+    for (std::ptrdiff_t k = k0; k < k1; ++k) {
+      if (k > k0) w.add(k, k, 1, k1 - k, k0, k - k0);
+      if (!(*w.at(k, k) > 0)) return k + 1;
+      const T by = *w.at(k, k) = lane::sqrt(*w.at(k, k));
+      for (std::ptrdiff_t j = k + 1; j < k1; ++j) *w.at(j, k) = -(*w.at(k, j) /= by);
+    }
+    for (std::ptrdiff_t k = k0; k < k1; ++k) {
+      if (k > k0) w.add(k, k1, 1, w.n - k1, k0, k - k0);
+      const T by = *w.at(k, k);
+      for (T *x = w.at(k, k1), *end = w.at(k, w.n); x != end; ++x) *x /= by;
+    }
+    for (std::ptrdiff_t j = k1; j < w.n; ++j)
+      for (std::ptrdiff_t k = k0; k < k1; ++k) *w.at(j, k) = -*w.at(k, j);
+    for (std::ptrdiff_t i = k1; i < w.n; i += panel) w.add(i, i, std::min(panel, w.n - i), w.n - i, k0, k1 - k0);
+  }
+  return 0;
+}
+
+}  // namespace elimination
+
+/// What solve_triangle<T> wants as scratch, 64-byte aligned: the right sides, and t where it has to be made wider.
+template <element T>
+constexpr std::size_t triangle_scratch_bytes(const triangular_system& s) {
+  using wide = std::conditional_t<half_width<T>, float, T>;
+  return static_cast<std::size_t>(s.n * s.row() + (half_width<T> ? s.n * s.n : 0)) * sizeof(wide);
+}
+
+/// x, see triangular_system; it may be b.
+/// Error: (t + d) x = b for a d with |d| <= n u |t|, column by column.   Source: Higham, Accuracy and Stability, theorem 8.5.
+template <element T>
+[[gnu::noinline]] void solve_triangle(const triangular_system& s, const T* t, const T* b, T* x, void* scratch) {
+  using wide = std::conditional_t<half_width<T>, float, T>;
+  wide* const y = static_cast<wide*>(scratch);
+  const std::ptrdiff_t row = s.row();
+  for (std::ptrdiff_t i = 0; i < s.n; ++i)
+    for (std::ptrdiff_t j = 0; j < s.m; ++j) y[i * row + j] = static_cast<wide>(b[i * s.m + j]);
+  const wide* from;
+  if constexpr (half_width<T>) {
+    wide* const wider = y + s.n * row;
+    for (std::ptrdiff_t i = 0; i < s.n * s.n; ++i) wider[i] = static_cast<wide>(t[i]);
+    from = wider;
+  } else from = t;
+  const matrix<wide> as_it_lies{from, s.n, 1};
+  elimination::solve_rows(s, s.transposed ? as_it_lies.transposed() : as_it_lies, y);
+  for (std::ptrdiff_t i = 0; i < s.n; ++i)
+    for (std::ptrdiff_t j = 0; j < s.m; ++j) x[i * s.m + j] = static_cast<T>(-y[i * row + j]);
+}
+
+/// l with l l^T = a, both n x n; it may be a. Returns the order of the minor that is not positive, or 0; l is as it was if there is one.
+/// scratch: as for the solution with n x n and no right sides.
+/// Error: l l^T = a + d with |d| <= (n + 1) u |l| |l^T|.   Source: Higham, theorem 10.3.
+template <element T>
+[[gnu::noinline]] std::ptrdiff_t cholesky(std::ptrdiff_t n, const T* a, T* l, void* scratch) {
+  using wide = std::conditional_t<half_width<T>, float, T>;
+  const elimination::rows<wide> w{static_cast<wide*>(scratch), n, 0, linear_system{n, 0}.row()};
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    for (std::ptrdiff_t j = 0; j <= i; ++j) *w.at(j, i) = static_cast<wide>(a[i * n + j]);
+  if (const std::ptrdiff_t order = elimination::factor(w); order > 0) return order;
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    for (std::ptrdiff_t j = 0; j < i; ++j) l[i * n + j] = static_cast<T>(-*w.at(i, j));
+    l[i * n + i] = static_cast<T>(*w.at(i, i));
+    for (std::ptrdiff_t j = i + 1; j < n; ++j) l[i * n + j] = T(0);
+  }
+  return 0;
+}
+
+/// The sign of a determinant and the logarithm of its magnitude, from the pivots of [note: order of a solution]: their logarithms are added
+/// in rising order. A singular matrix has sign 0 and -inf.   scratch: as for cholesky.
+template <element T>
+[[gnu::noinline]] void log_determinant(std::ptrdiff_t n, const T* a, T* sign_and_log, void* scratch) {
+  using wide = std::conditional_t<half_width<T>, float, T>;
+  bool odd = false;
+  const elimination::rows<wide> w{static_cast<wide*>(scratch), n, 0, linear_system{n, 0}.row(), &odd};
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    for (std::ptrdiff_t j = 0; j < n; ++j) *w.at(i, j) = static_cast<wide>(a[i * n + j]);
+  const bool singular = elimination::eliminate(w) >= 0;
+  const auto r = sign_and_log_of<wide>(n, singular, odd, [&](std::ptrdiff_t k) { return *w.at(k, k); });
+  sign_and_log[0] = static_cast<T>(r.sign);
+  sign_and_log[1] = static_cast<T>(r.log);
+}
+
+}  // namespace ebb::inline EBB_ABI::kernel

@@ -1,0 +1,285 @@
+// ebb/op/triangle.hpp — Cholesky factors, triangular systems, logarithms of determinants.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   const auto l = cholesky(k);                              // k = l l^T
+//   const auto alpha = cholesky_solve(y, l);                 // k alpha = y
+//   solve_triangular(l, y, taken_transposed)                 // l^T x = y; also upper, unit_diagonal, from_right, in any order
+// A factor that is written twice is one equation: logdet_spd(k) beside cholesky(k) factors k once, for value and gradient.
+#pragma once
+
+#include "../tensor/triangle_order.hpp"
+#include "solve.hpp"
+
+#include <tuple>
+
+namespace ebb::inline EBB_ABI {
+
+/// Tags of triangular systems: which triangle is read (without: the lower one), that its diagonal is taken to be 1, that it is taken
+/// transposed, that x stands left of it.
+template <std::int64_t Flag>
+struct triangle_tag {
+  static constexpr std::int64_t flag = Flag;
+};
+inline constexpr triangle_tag<upper_triangle> upper{};
+inline constexpr triangle_tag<unit_diagonal_bit> unit_diagonal{};
+inline constexpr triangle_tag<8> taken_transposed{};
+inline constexpr triangle_tag<16> from_right{};
+/// Tag of cholesky: where a matrix is not positive definite its factor is NaN, and the call is no error.
+inline constexpr triangle_tag<32> nan_if_not{};
+
+/// Inside rules: the triangle of each matrix of x in which row - column is at least `below` (upper: at most -below), zeros elsewhere.
+template <class T>
+constexpr operand<T> triangle_of(operand<T> x, bool is_upper, bool strict) {
+  if (x.is_refused()) return x;
+  const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 2);
+  const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 1);
+  const auto &small = is_upper ? row : column, &large = is_upper ? column : row;
+  const auto inside = strict ? emit_on<op::less>({}, small, large) : emit_on<op::less_equal>({}, small, large);
+  return emit_on<op::where>({}, inside, x, literal_like(x, 0));
+}
+/// Inside rules: x with its last two axes exchanged.
+template <class T>
+constexpr operand<T> transposed_matrix(operand<T> x) {
+  if (x.is_refused()) return x;
+  int axes[max_rank] = {};
+  const int rank = x.rank();
+  for (int i = 0; i < rank; ++i) axes[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+  return emit_on<op::permute>({pack_axes(axes, rank)}, x);
+}
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::op {
+
+/// The matrix x with t x = b, of t one triangle: attr 0: transposed, attr 1: see tensor/triangle_order.hpp. Batches are equal on both sides.
+/// Saves: t, out. Only the triangle that is read gets a gradient, without the diagonal where that is taken to be 1.
+/// Error: see kernel/triangle.hpp.
+struct solve_triangular : system {
+  static constexpr std::string_view name = "solve_triangular";
+  static constexpr int arity = 2;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const shape &t = in[0], &b = in[1];
+    const int last = t.rank - 1;
+    if (last < 1 || !s.unify(t.e[last - 1], t.e[last])) return refused(284);
+    if (b.rank != t.rank) return refused(102);
+    for (int i = 0; i < last - 1; ++i)
+      if (!s.unify(t.e[i], b.e[i])) return refused(102);
+    if (!s.unify(t.e[last], b.e[last - 1])) return refused(285);
+    return s.find(b);
+  }
+  static constexpr auto pull(auto g, auto t, auto, auto out) {
+    const std::int64_t is_transposed = out.attribute(0), flags = out.attribute(1);
+    const auto of_b = emit_on<solve_triangular>({!is_transposed, flags}, t, g);
+    const auto of_t = is_transposed ? product(out, of_b, right_transposed) : product(of_b, out, right_transposed);
+    return grads(triangle_of(-of_t, (flags & upper_triangle) != 0, (flags & unit_diagonal_bit) != 0), of_b);
+  }
+};
+
+/// Maps of single matrices.
+struct of_matrix : op_base {
+  static constexpr kind what = kind::factor;
+  static constexpr int arity = 1;
+  static constexpr domain accepts = domain::real;
+  static constexpr bool heavy = true;
+  static constexpr precision autocast = precision::full;
+};
+
+/// The lower triangle l with l l^T = a, zeros above; of a the lower triangle is read. attr 1: see nan_if_not.
+/// Saves: out. The gradient is symmetric: (l^-T f l^-1, and its transpose) / 2, f the lower triangle of l^T g with half its diagonal.
+/// Error: see kernel/triangle.hpp.   Source: I. Murray, arXiv:1602.07527.
+struct cholesky : of_matrix {
+  static constexpr std::string_view name = "cholesky";
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const int last = in[0].rank - 1;
+    return last < 1 || !s.unify(in[0].e[last - 1], in[0].e[last]) ? refused(284) : s.find(in[0]);
+  }
+  static constexpr auto pull(auto g, auto, auto out) {
+    const auto inner = product_of(out, triangle_of(g, false, false), left_transposed);
+    const auto f = 0.5 * (triangle_of(inner, false, true) + triangle_of(inner, false, false));
+    const auto left = [&](auto x) { return emit_on<solve_triangular>({1, triangular}, out, x); };
+    const auto half = left(transposed_matrix(left(f)));
+    return grads(0.5 * (half + transposed_matrix(half)));
+  }
+};
+
+/// The sign of the determinant and the logarithm of its magnitude, side by side: [..., 2].
+/// Saves: a. Its inverse is computed in a backward pass: a singular matrix is an error there.
+/// Error: see kernel/triangle.hpp, and that of a sum of n logarithms.
+struct slogdet : of_matrix {
+  static constexpr std::string_view name = "slogdet";
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const int last = in[0].rank - 1;
+    if (last < 1 || !s.unify(in[0].e[last - 1], in[0].e[last])) return refused(284);
+    shape r = s.find(axes_between(in[0], 0, last - 1));
+    r.push(2);
+    return r;
+  }
+  static constexpr auto pull(auto g, auto a, auto) {
+    const int rank = a.rank(), batch = rank - 2;
+    const auto of_log = slice_as(g, {batch, 1}, g.g->intern(with_extent(g.extents(), batch, 1)));
+    const auto each = view_as(of_log, axes_between(a.extents(), 0, batch));
+    return grads(repeat(each, a, axis_run(batch, rank)) * transposed_matrix(emit_on<inverse>({}, a)));
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI::functions {
+
+template <std::int64_t Flags>
+struct solve_triangular {
+  static constexpr std::string_view name = "solve_triangular";
+  static constexpr precision autocast = op::solve_triangular::autocast;
+  template <class A, class B>
+  static constexpr auto apply(operand<A> t, operand<B> b) {
+    using T = decltype(detail::accepted<op::solve_triangular, promoted<A, B>>());
+    auto x = cast_to<T>(t), y = cast_to<T>(b);
+    constexpr bool right = Flags & 16;
+    if constexpr (right) {
+      if (!y.is_refused() && y.rank() < 2) return refuse<T>(*y.g, 285);
+      y = transposed_matrix(y);
+    }
+    const auto r = right_sides::apply(x, y, 284, 285, [](const detail::factor<T>& m, operand<T> sides) {
+      // A transpose is looked through: the other triangle of what it is taken of.
+      const std::int64_t flags = triangular | ((Flags & (upper_triangle | unit_diagonal_bit)) ^ (m.transposed ? upper_triangle : 0));
+      return emit_on<op::solve_triangular>({m.transposed != ((Flags & 8) != 0) != right, flags}, m.x, sides);
+    });
+    return right ? transposed_matrix(r) : r;
+  }
+};
+
+template <bool OrNaN>
+struct cholesky {
+  static constexpr std::string_view name = "cholesky";
+  static constexpr precision autocast = op::cholesky::autocast;
+  template <class A>
+  static constexpr auto apply(operand<A> a) {
+    return emit_on<op::cholesky>({static_cast<std::int64_t>(factor_kind::cholesky), OrNaN},
+                                 cast_to<decltype(detail::accepted<op::cholesky, A>())>(a));
+  }
+};
+
+template <bool Upper>
+struct cholesky_solve {
+  static constexpr std::string_view name = "cholesky_solve";
+  static constexpr precision autocast = op::solve_triangular::autocast;
+  static constexpr auto apply(auto b, auto l) {
+    return solve_triangular<Upper ? upper_triangle : 8>::apply(l, solve_triangular<Upper ? upper_triangle | 8 : 0>::apply(l, b));
+  }
+};
+
+struct logdet_spd {
+  static constexpr precision autocast = op::cholesky::autocast;
+  template <class A>
+  static constexpr auto apply(operand<A> a) {
+    const auto l = cholesky<false>::apply(a);
+    if (l.is_refused()) return l;
+    const int rank = l.rank();
+    const auto row = index_along<std::int32_t>(*l.g, l.shape_number(), rank - 2);
+    const auto column = index_along<std::int32_t>(*l.g, l.shape_number(), rank - 1);
+    const auto diagonal = emit_on<op::where>({}, emit_on<op::equal>({}, row, column), l, literal_like(l, 0));
+    const auto logs = emit_on<op::log>({}, sum_over(diagonal, std::int64_t{1} << (rank - 1)));
+    return 2 * sum_over(logs, std::int64_t{1} << (rank - 2));
+  }
+};
+
+struct slogdet {
+  static constexpr precision autocast = op::slogdet::autocast;
+  template <class A>
+  static constexpr auto apply(operand<A> a) {
+    return emit_on<op::slogdet>({static_cast<std::int64_t>(factor_kind::log_determinant)},
+                                cast_to<decltype(detail::accepted<op::slogdet, A>())>(a));
+  }
+  /// One of the two numbers of each matrix.
+  template <class T>
+  static constexpr operand<T> part(operand<T> both, int which) {
+    if (both.is_refused()) return both;
+    const int last = both.rank() - 1;
+    const auto one = slice_as(both, {last, which}, both.g->intern(with_extent(both.extents(), last, 1)));
+    return view_as(one, axes_between(both.extents(), 0, last));
+  }
+};
+template <int Which>
+struct slogdet_part {
+  static constexpr std::string_view name = "slogdet";
+  static constexpr auto apply(auto both) { return slogdet::part(both, Which); }
+};
+
+struct logdet {
+  static constexpr precision autocast = op::slogdet::autocast;
+  static constexpr auto apply(auto a) {
+    const auto both = slogdet::apply(a);
+    const auto sign = slogdet::part(both, 0), size = slogdet::part(both, 1);
+    using T = typename decltype(size)::value_type;
+    return emit_on<op::where>({}, emit_on<op::less>({}, sign, literal_like(sign, 0)),
+                              literal_like(size, std::numeric_limits<T>::quiet_NaN()), size);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// The flags of tags, or -1 if there is one that is not among `known`.
+template <class... Tag>
+constexpr std::int64_t triangle_flags([[maybe_unused]] std::int64_t known) {
+  std::int64_t flags = 0;
+  bool all = true;
+  const auto see = [&]<class One>(std::type_identity<One>) {
+    if constexpr (requires { One::flag; }) flags |= One::flag, all = all && (One::flag & known) != 0;
+    else all = false;
+  };
+  (see(std::type_identity<Tag>{}), ...);
+  return all ? flags : -1;
+}
+constexpr std::int64_t or_none(std::int64_t flags) { return flags < 0 ? 0 : flags; }
+
+}  // namespace ebb::inline EBB_ABI::detail
+
+namespace ebb::inline EBB_ABI {
+
+/// The lower triangular l with l l^T = a, for each symmetric positive definite matrix in the last two axes; leading axes are batches. Only
+/// the lower triangle of a is read; the gradient is symmetric.   cholesky(a, nan_if_not)
+/// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.   Error: see kernel/triangle.hpp.
+/// Throws: if a matrix is not positive definite, naming it and its first leading minor that is not positive; with the tag its factor is NaN.
+template <class A, class... Tag>
+constexpr auto cholesky(A&& a, Tag...) {
+  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  static_assert(flags >= 0, "[ebb E0286] cholesky: behind the matrix comes nothing, or the tag ebb::nan_if_not");
+  return apply_function(functions::cholesky<(flags > 0)>{}, std::forward<A>(a));
+}
+/// x with t x = b, or x t = b, for triangular t.
+///   solve_triangular(t, b)   solve_triangular(t, b, upper, unit_diagonal, taken_transposed, from_right)
+/// Shape: t [..., n, n], b as for solve; from_right: b [..., m, n]. With taken_transposed the triangle that is read is still that of t.
+/// A 0 on the diagonal gives infinities and NaN, as in LAPACK: no error.
+/// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: t, out.   Error: see kernel/triangle.hpp.
+template <class A, class B, class... Tag>
+constexpr auto solve_triangular(A&& t, B&& b, Tag...) {
+  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(upper.flag | unit_diagonal.flag | taken_transposed.flag | from_right.flag);
+  static_assert(flags >= 0, "[ebb E0287] solve_triangular: the tags are ebb::upper, unit_diagonal, taken_transposed, from_right");
+  return apply_function(functions::solve_triangular<detail::or_none(flags)>{}, std::forward<A>(t), std::forward<B>(b));
+}
+/// x with l l^T x = b, for the factor that cholesky gives; with the tag `upper`, l^T l x = b for an upper triangle.
+/// Shape, Dtype, Error: as solve_triangular.   Saves: l, both solutions.
+template <class B, class L, class... Tag>
+constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
+  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(upper.flag);
+  static_assert(flags >= 0, "[ebb E0288] cholesky_solve: behind the operands comes nothing, or the tag ebb::upper");
+  return apply_function(functions::cholesky_solve<(flags > 0)>{}, std::forward<B>(b), std::forward<L>(l));
+}
+/// log(det(a)) of symmetric positive definite matrices: twice the sum of logarithms of the diagonal of cholesky(a).
+/// Shape: the batch's.   Dtype, Throws: as cholesky.   Saves: the factor.   Error: that of cholesky and of the sum.
+inline constexpr call<functions::logdet_spd> logdet_spd{};
+/// log(det(a)), NaN where the determinant is negative, -inf where it is 0.
+/// Shape: the batch's.   Dtype: as inverse.   Saves: a; its inverse is computed in a backward pass.   Error: that of n logarithms.
+/// Throws: in a backward pass, for a singular matrix.
+inline constexpr call<functions::logdet> logdet{};
+/// The sign of the determinant and the logarithm of its magnitude, in a tuple; 0 and -inf for a singular matrix. The sign has no gradient.
+/// Shape, Dtype, Saves, Error, Throws: as logdet.
+template <class A>
+constexpr auto slogdet(A&& a) {
+  const auto both = apply_function(functions::slogdet{}, std::forward<A>(a));
+  return std::tuple(apply_function(functions::slogdet_part<0>{}, both), apply_function(functions::slogdet_part<1>{}, both));
+}
+
+}  // namespace ebb::inline EBB_ABI

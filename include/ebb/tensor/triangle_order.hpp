@@ -1,0 +1,79 @@
+// ebb/tensor/triangle_order.hpp — the one order in which a triangular system is solved, and a positive definite matrix is factored.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: order of a triangular solution]
+// T is n x n; of it one triangle is read. Where that is the lower one of op(T), k = 0 ... n - 1, else k = n - 1 ... 0:
+//   x(k) = b(k) / t(k, k), or b(k) where the diagonal is taken to be 1
+//   for all i still to come: b(i) becomes fma(t(i, k), -x(k), b(i))
+// A 0 on the diagonal gives infinities and NaN, as in LAPACK and PyTorch, and no error.
+//
+// [note: order of a Cholesky factor]
+// A = L L^T, of A the lower triangle is read. Element (i, j), i >= j, is a chain s = fma(-l(i, k), l(j, k), s) in rising k < j, from a(i, j);
+// then l(j, j) = sqrt(s), and l(i, j) = s / l(j, j). Where s(j, j) is not positive, the leading minor of order j + 1 is not, after rounding,
+// and A has no factor: a NaN there is refused too.
+//
+// Blocking and the width of registers change none of it; where the target has no fma (lane::fused), a link of a chain is a product and a
+// sum. bfloat16 and float16 are computed as float and rounded once, at the end.
+// Source: G. Golub, C. Van Loan, Matrix Computations, sections 3.1 and 4.2.
+#pragma once
+
+#include "../num/logarithm.hpp"
+
+#include <cstdint>
+#include <limits>
+
+namespace ebb::inline EBB_ABI {
+
+/// attr 1 of a linear system: 0, or triangular with the triangle that is read and whether its diagonal is taken to be 1.
+inline constexpr std::int64_t triangular = 1, upper_triangle = 2, unit_diagonal_bit = 4;
+
+/// attr 0 of kind::factor; attr 1 of a Cholesky factor: whether there are NaNs where it does not exist, and no error.
+enum class factor_kind : std::int64_t { cholesky, log_determinant };
+
+/// The reference. t: n x n, b: n x m, becomes x.
+template <class T>
+constexpr void solve_triangle_in_order(const T* t, T* b, int n, int m, bool transposed, std::int64_t flags) {
+  const bool rising = ((flags & upper_triangle) != 0) == transposed;
+  const auto at = [&](int i, int k) { return transposed ? t[k * n + i] : t[i * n + k]; };
+  for (int step = 0; step < n; ++step) {
+    const int k = rising ? step : n - 1 - step;
+    for (int j = 0; j < m; ++j) {
+      if (!(flags & unit_diagonal_bit)) b[k * m + j] = b[k * m + j] / at(k, k);
+      for (int i = rising ? k + 1 : 0; i < (rising ? n : k); ++i) b[i * m + j] = lane::fma(at(i, k), -b[k * m + j], b[i * m + j]);
+    }
+  }
+}
+
+/// The reference. a: n x n, becomes l with zeros above. Returns the order of the minor that is not positive, or 0.
+template <class T>
+constexpr int factor_in_order(T* a, int n) {
+  for (int j = 0; j < n; ++j)
+    for (int i = j; i < n; ++i) {
+      T s = a[i * n + j];
+      for (int k = 0; k < j; ++k) s = lane::fma(-a[i * n + k], a[j * n + k], s);
+      if (i == j && !(s > 0)) return j + 1;
+      a[i * n + j] = i == j ? lane::sqrt(s) : s / a[j * n + j];
+      if (i != j) a[j * n + i] = T(0);
+    }
+  return 0;
+}
+
+template <class T>
+struct sign_and_log {
+  T sign, log;
+};
+/// Of a determinant, from the pivots of an elimination with an odd or even number of exchanges: logarithms are added in rising order.
+template <class T>
+constexpr sign_and_log<T> sign_and_log_of(std::ptrdiff_t n, bool singular, bool odd, auto pivot) {
+  if (singular) return {T(0), -std::numeric_limits<T>::infinity()};
+  sign_and_log<T> r{odd ? T(-1) : T(1), T(0)};
+  for (std::ptrdiff_t k = 0; k < n; ++k) {
+    const T p = pivot(k);
+    if (p < 0) r.sign = -r.sign;
+    r.log = r.log + lane::log(p < 0 ? -p : p);
+  }
+  if (r.log != r.log) r.sign = r.log;
+  return r;
+}
+
+}  // namespace ebb::inline EBB_ABI
