@@ -117,6 +117,8 @@ TEST_CASE("what is not positive definite is named; with a tag it is NaN") {
   const auto l = ebb::cholesky(a, ebb::nan_if_not);
   CHECK(l(0, 0, 0) == 2);
   CHECK(l(2, 1, 1) == 2);
+  const auto sizes = ebb::logdet_spd(a, ebb::nan_if_not);
+  CHECK((sizes(0) == 2 * (std::log(2.0) + std::log(2.0)) && std::isnan(sizes(1))));
   CHECK((std::isnan(l(1, 0, 0)) && std::isnan(l(1, 1, 0)) && std::isnan(l(1, 1, 1)) && l(1, 0, 1) == 0));
   const auto wrong = ebb::tensor<double, dyn, dyn>(2, 3);
   CHECK(test::says(test::raised([&] { ebb::cholesky(wrong); }), {"ebb::cholesky", "2", "3"}));

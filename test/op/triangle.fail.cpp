@@ -36,7 +36,7 @@ constexpr int refused = traced_on<square, wide>([](auto a, auto b) {
   return ebb::cholesky_solve(a, b);  // LINE
 });
 #elif EBB_CASE == 5  // a truth value
-// EXPECT: E0286 cholesky: behind the matrix comes nothing, or the tag ebb::nan_if_not
+// EXPECT: E0286 cholesky, logdet_spd: behind the matrix comes nothing, or the tag ebb::nan_if_not
 constexpr int refused = traced_on<square>([](auto a) {
   return ebb::cholesky(a, false);  // LINE
 });

@@ -142,7 +142,8 @@ struct solve_triangular {
     const auto r = right_sides::apply(x, y, 284, 285, [](const detail::factor<T>& m, operand<T> sides) {
       // A transpose is looked through: the other triangle of what it is taken of.
       const std::int64_t flags = triangular | ((Flags & (upper_triangle | unit_diagonal_bit)) ^ (m.transposed ? upper_triangle : 0));
-      return emit_on<op::solve_triangular>({m.transposed != ((Flags & 8) != 0) != right, flags}, m.x, sides);
+      const bool turned = m.transposed != (((Flags & 8) != 0) != right);
+      return emit_on<op::solve_triangular>({turned, flags}, m.x, sides);
     });
     return right ? transposed_matrix(r) : r;
   }
@@ -168,11 +169,13 @@ struct cholesky_solve {
   }
 };
 
+template <bool OrNaN>
 struct logdet_spd {
+  static constexpr std::string_view name = "logdet_spd";
   static constexpr precision autocast = op::cholesky::autocast;
   template <class A>
   static constexpr auto apply(operand<A> a) {
-    const auto l = cholesky<false>::apply(a);
+    const auto l = cholesky<OrNaN>::apply(a);
     if (l.is_refused()) return l;
     const int rank = l.rank();
     const auto row = index_along<std::int32_t>(*l.g, l.shape_number(), rank - 2);
@@ -225,7 +228,7 @@ template <class... Tag>
 constexpr std::int64_t triangle_flags([[maybe_unused]] std::int64_t known) {
   std::int64_t flags = 0;
   bool all = true;
-  const auto see = [&]<class One>(std::type_identity<One>) {
+  [[maybe_unused]] const auto see = [&]<class One>(std::type_identity<One>) {
     if constexpr (requires { One::flag; }) flags |= One::flag, all = all && (One::flag & known) != 0;
     else all = false;
   };
@@ -245,7 +248,7 @@ namespace ebb::inline EBB_ABI {
 template <class A, class... Tag>
 constexpr auto cholesky(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
-  static_assert(flags >= 0, "[ebb E0286] cholesky: behind the matrix comes nothing, or the tag ebb::nan_if_not");
+  static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: behind the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::cholesky<(flags > 0)>{}, std::forward<A>(a));
 }
 /// x with t x = b, or x t = b, for triangular t.
@@ -267,9 +270,14 @@ constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
   static_assert(flags >= 0, "[ebb E0288] cholesky_solve: behind the operands comes nothing, or the tag ebb::upper");
   return apply_function(functions::cholesky_solve<(flags > 0)>{}, std::forward<B>(b), std::forward<L>(l));
 }
-/// log(det(a)) of symmetric positive definite matrices: twice the sum of logarithms of the diagonal of cholesky(a).
+/// log(det(a)) of symmetric positive definite matrices: twice the sum of logarithms of the diagonal of cholesky(a), with its tag or without.
 /// Shape: the batch's.   Dtype, Throws: as cholesky.   Saves: the factor.   Error: that of cholesky and of the sum.
-inline constexpr call<functions::logdet_spd> logdet_spd{};
+template <class A, class... Tag>
+constexpr auto logdet_spd(A&& a, Tag...) {
+  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: behind the matrix comes nothing, or the tag ebb::nan_if_not");
+  return apply_function(functions::logdet_spd<(flags > 0)>{}, std::forward<A>(a));
+}
 /// log(det(a)), NaN where the determinant is negative, -inf where it is 0.
 /// Shape: the batch's.   Dtype: as inverse.   Saves: a; its inverse is computed in a backward pass.   Error: that of n logarithms.
 /// Throws: in a backward pass, for a singular matrix.
