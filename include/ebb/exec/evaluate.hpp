@@ -50,7 +50,9 @@ class evaluator {
       case kind::gather: return gather(k, out, n);
       case kind::scatter: return scatter(k, out, n);
       case kind::contract: return contract(k, out, n);
-      case kind::solve: return g_.eq[k].attr[1] ? solve_triangle(k, out, n) : solve(k, out, n);
+      case kind::solve:  // no conditional expression: g++ 12 gives its array back twice in a constant expression
+        if (g_.eq[k].attr[1]) return solve_triangle(k, out, n);
+        return solve(k, out, n);
       case kind::factor: return factor(k, n);
     }
     return {};
@@ -250,9 +252,9 @@ class evaluator {
       using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       if constexpr (!std::is_integral_v<T>)
         for (int first = 0, matrix = 0; first < n; first += rows * columns, matrix += rows * rows) {
-          vec<wide> t, b;
-          for (int i = 0; i < rows * rows; ++i) t.push(static_cast<wide>(from_cell<T>(in(k, 0)[matrix + i])));
-          for (int i = 0; i < rows * columns; ++i) b.push(static_cast<wide>(from_cell<T>(in(k, 1)[first + i])));
+          vec<wide> t(rows * rows, 0), b(rows * columns, 0);
+          for (int i = 0; i < rows * rows; ++i) t[i] = static_cast<wide>(from_cell<T>(in(k, 0)[matrix + i]));
+          for (int i = 0; i < rows * columns; ++i) b[i] = static_cast<wide>(from_cell<T>(in(k, 1)[first + i]));
           solve_triangle_in_order(t.data(), b.data(), rows, columns, g_.eq[k].attr[0] != 0, g_.eq[k].attr[1]);
           for (int i = 0; i < rows * columns; ++i) result[first + i] = to_cell(static_cast<T>(b[i]));
         }
@@ -267,8 +269,8 @@ class evaluator {
       using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       if constexpr (!std::is_integral_v<T>)
         for (int matrix = 0; matrix < batch; ++matrix) {
-          vec<wide> a;
-          for (int i = 0; i < rows * rows; ++i) a.push(static_cast<wide>(from_cell<T>(in(k, 0)[matrix * rows * rows + i])));
+          vec<wide> a(rows * rows, 0);
+          for (int i = 0; i < rows * rows; ++i) a[i] = static_cast<wide>(from_cell<T>(in(k, 0)[matrix * rows * rows + i]));
           if (g_.eq[k].attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant)) {
             bool odd = false;
             const bool singular = solve_in_order(a.data(), rows, 0, &odd) >= 0;
