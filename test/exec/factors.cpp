@@ -20,13 +20,20 @@ A random_array(std::uint64_t seed, Extent... e) {
   return A::generate([&](std::size_t) { return ebb::as_element<typename A::value_type>(number(next)); }, e...);
 }
 
-/// Everything on one matrix, which is made positive definite first: K = a a^T + d.
+/// Everything on one matrix, which is made positive definite first: K = a a^T + d. One call a statement: the order in which operands are
+/// traced is the order in which their gradients are added.
 constexpr auto loss = [](auto a, auto d, auto y) {
-  const auto k = ebb::matmul(a, ebb::transpose(a)) + d;
+  const auto product = ebb::matmul(a, ebb::transpose(a));
+  const auto k = product + d;
   const auto l = ebb::cholesky(k);
   const auto x = ebb::cholesky_solve(y, l);
-  const auto z = ebb::solve_triangular(ebb::transpose(l), y, ebb::upper) + ebb::solve_triangular(a + 4 * d, y, ebb::unit_diagonal);
-  return ebb::sum(y * x) + ebb::sum(ebb::square(z)) + ebb::logdet_spd(k) + ebb::logdet(a + 3 * d);
+  const auto of_transpose = ebb::solve_triangular(ebb::transpose(l), y, ebb::upper);
+  const auto of_unit = ebb::solve_triangular(a + 4 * d, y, ebb::unit_diagonal);
+  const auto squares = ebb::sum(ebb::square(of_transpose + of_unit));
+  const auto quadratic = ebb::sum(y * x);
+  const auto of_k = ebb::logdet_spd(k);
+  const auto of_a = ebb::logdet(a + 3 * d);
+  return quadratic + squares + of_k + of_a;
 };
 
 template <class T>
