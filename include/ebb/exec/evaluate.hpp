@@ -274,7 +274,8 @@ class evaluator {
           if (g_.eq[k].attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant)) {
             bool odd = false;
             const bool singular = solve_in_order(a.data(), rows, 0, &odd) >= 0;
-            const auto r = sign_and_log_of<wide>(rows, singular, odd, [&](std::ptrdiff_t i) { return a[static_cast<int>(i) * (rows + 1)]; });
+            const auto pivot = [&](std::ptrdiff_t i) { return a[static_cast<int>(i) * (rows + 1)]; };
+            const auto r = sign_and_log_of<wide>(rows, singular, odd, pivot);
             result[2 * matrix] = to_cell(static_cast<T>(r.sign));
             result[2 * matrix + 1] = to_cell(static_cast<T>(r.log));
             continue;

@@ -51,7 +51,7 @@ constexpr operand<T> transposed_matrix(operand<T> x) {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// The matrix x with t x = b, of t one triangle: attr 0: transposed, attr 1: see tensor/triangle_order.hpp. Batches are equal on both sides.
+/// The matrix x with t x = b, of t one triangle: attr 0: transposed, attr 1: see tensor/triangle_order.hpp. Batches are equal.
 /// Saves: t, out. Only the triangle that is read gets a gradient, without the diagonal where that is taken to be 1.
 /// Error: see kernel/triangle.hpp.
 struct solve_triangular : system {
@@ -244,7 +244,7 @@ namespace ebb::inline EBB_ABI {
 /// The lower triangular l with l l^T = a, for each symmetric positive definite matrix in the last two axes; leading axes are batches. Only
 /// the lower triangle of a is read; the gradient is symmetric.   cholesky(a, nan_if_not)
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.   Error: see kernel/triangle.hpp.
-/// Throws: if a matrix is not positive definite, naming it and its first leading minor that is not positive; with the tag its factor is NaN.
+/// Throws: if a matrix is not positive definite, naming it and its first leading minor that is not; with the tag its factor is NaN.
 template <class A, class... Tag>
 constexpr auto cholesky(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
@@ -270,7 +270,7 @@ constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
   static_assert(flags >= 0, "[ebb E0288] cholesky_solve: behind the operands comes nothing, or the tag ebb::upper");
   return apply_function(functions::cholesky_solve<(flags > 0)>{}, std::forward<B>(b), std::forward<L>(l));
 }
-/// log(det(a)) of symmetric positive definite matrices: twice the sum of logarithms of the diagonal of cholesky(a), with its tag or without.
+/// log(det(a)) of positive definite matrices: twice the sum of logarithms of the diagonal of cholesky(a), with its tag or without.
 /// Shape: the batch's.   Dtype, Throws: as cholesky.   Saves: the factor.   Error: that of cholesky and of the sum.
 template <class A, class... Tag>
 constexpr auto logdet_spd(A&& a, Tag...) {

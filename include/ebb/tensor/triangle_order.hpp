@@ -8,9 +8,9 @@
 // A 0 on the diagonal gives infinities and NaN, as in LAPACK and PyTorch, and no error.
 //
 // [note: order of a Cholesky factor]
-// A = L L^T, of A the lower triangle is read. Element (i, j), i >= j, is a chain s = fma(-l(i, k), l(j, k), s) in rising k < j, from a(i, j);
-// then l(j, j) = sqrt(s), and l(i, j) = s / l(j, j). Where s(j, j) is not positive, the leading minor of order j + 1 is not, after rounding,
-// and A has no factor: a NaN there is refused too.
+// A = L L^T, of A the lower triangle is read. Element (i, j), i >= j, is a chain s = fma(-l(i, k), l(j, k), s) in rising k < j, from
+// a(i, j); then l(j, j) = sqrt(s), and l(i, j) = s / l(j, j). Where s(j, j) is not positive, the leading minor of order j + 1 is not, after
+// rounding, and A has no factor: a NaN there is refused too.
 //
 // Blocking and the width of registers change none of it; where the target has no fma (lane::fused), a link of a chain is a product and a
 // sum. bfloat16 and float16 are computed as float and rounded once, at the end.
