@@ -44,6 +44,36 @@ TEST_CASE("CA-51: a NaN that a node gives stops the backward, and names the node
   loss().backward();
   CHECK(ebb::all_equal(w.grad().value(), array{0.25, 0.5}));
 }
+
+TEST_CASE("where over a branch without a gradient is named, with what to write for it") {
+  var x(array{4, -1, 0});
+  x.set_name("x");
+  constexpr auto naive = [](auto a) { return ebb::sum(ebb::where(a > 0, ebb::sqrt(a), 0.0)); };
+  constexpr auto careful = [](auto a) { return ebb::sum(ebb::where(a > 0, ebb::sqrt(ebb::where(a > 0, a, 1)), 0.0)); };
+  CHECK(naive(x.value()) == 2);
+  CHECK(careful(x.value()) == 2);
+  const auto g = ebb::grad(naive)(x.value());
+  CHECK(g(0) == 0.25);
+  CHECK(g(1) != g(1));
+  CHECK(g(2) != g(2));
+  CHECK(ebb::all_equal(ebb::grad(careful)(x.value()), array{0.25, 0, 0}));
+
+  const ebb::detect_anomaly scope;
+  const std::string advice = "which goes to x; what `where` does not select gets 0 times its derivative, which is NaN if that is infinite: "
+                             "write where(c, f(where(c, x, 1)), y) for where(c, f(x), y)";
+  const std::string eager = raised([&] { ebb::variable<double>(naive(x)).backward(); });
+  CHECK(test::says(eager, {"ebb::backward: ", "sqrt", "where", "returned NaN as gradient ", advice.c_str()}));
+  const std::string region = raised([&] { ebb::compile(naive)(x).backward(); });
+  CHECK(test::says(region, {"ebb::backward: ", "sqrt", "where", "returned NaN as gradient ", advice.c_str()}));
+  CHECK_FALSE(x.grad().defined());
+  ebb::compile(careful)(x).backward();
+  ebb::variable<double>(careful(x)).backward();
+  CHECK(ebb::all_equal(x.grad().value(), array{0.5, 0, 0}));
+  // In regions of their own it is sqrt that gives the NaN.
+  const var root_of = ebb::compile([](auto a) { return ebb::sqrt(a); })(x);
+  const std::string apart = raised([&] { ebb::sum(ebb::where(x.value() > 0, root_of, 0.0)).backward(); });
+  CHECK(apart == "ebb::backward: sqrt returned NaN as gradient 0, which goes to x");
+}
 #endif
 
 TEST_CASE("CA-51: a gradient that is NaN already is refused before anything has run") {

@@ -76,6 +76,26 @@ TEST_CASE("== in a hook means the same, traced or called as it is") {
   CHECK(ebb::all_equal(with(ebb::opaque([&](const var& g) { return var(array(rule(g.value()))); })), expected));
 }
 
+TEST_CASE("expressions, bound values, pulls and lists of variables hold what has no name") {
+  const array a{1, 2, 3}, one{1, 1, 1};
+  const var x(a);
+  const auto sum = x * (a - one) + std::vector<float>{1, 2, 3};
+  const auto product = ebb::square(x * std::vector<float>{1, 2, 3});
+  const auto inputs = ebb::wrt(var(x), std::tuple(var(x)));
+  const auto twice = ebb::bind(a - one, 2.f, [](auto c, auto s, auto g) { return g * c * s; });
+  const auto [value, pull] = ebb::vjp([](auto p, auto q) { return p * p * q; })(a + one, std::vector<float>{1, 2, 3});
+  const std::vector<array> over(8, array{7, 7, 7});  // where they stood
+  CHECK(ebb::all_equal(sum.value(), array{1, 4, 9}));
+  CHECK(ebb::all_equal(product.value(), array{1, 16, 81}));
+  CHECK(ebb::all_equal(value, array{4, 18, 48}));
+  CHECK(ebb::all_equal(pull(one), array{4, 12, 24}));
+  const auto [g, in_tuple] = ebb::grad(ebb::sum(sum), inputs);
+  CHECK(ebb::all_equal(g.value(), array{0, 1, 2}));
+  x.register_hook(twice);
+  ebb::sum(x).backward();
+  CHECK(ebb::all_equal(x.grad().value(), array{0, 2, 4}));
+}
+
 TEST_CASE("a variable is printed as its value") {
   const var x(array{1, 2.5f});
   CHECK(printed(x) == printed(x.value()));

@@ -114,5 +114,11 @@ int main() {
 #elif EBB_CASE == 21
   // EXPECT: E0154 a hook with `auto` is traced and must not capture
   leaf.register_post_accumulate_grad_hook([&](auto p, auto g) { return p - out * g; });  // LINE
+#elif EBB_CASE == 35
+  // EXPECT: E0211 the operands of a loss differ in rank
+  auto loss = ebb::mse(ebb::reshape<3, 1>(x), x);  // LINE
+#elif EBB_CASE == 36
+  // EXPECT: E0211 the operands of a loss differ in rank
+  auto loss = ebb::bce_with_logits(x, ebb::tensor<float, 3, 1>{});  // LINE
 #endif
 }

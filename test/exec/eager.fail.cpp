@@ -48,7 +48,7 @@ int main() {
   sum += four;  // LINE
 #elif EBB_CASE == 8
   // EXPECT: E0102 the extents differ
-  auto r = ebb::mse(a, four);  // LINE
+  auto r = ebb::mse(a, ebb::tensor<float, 2, 4>{});  // LINE
 #elif EBB_CASE == 9
   // EXPECT: E0124 map: there must be an argument that is not whole
   auto r = ebb::map([](auto p) { return p.rates; }, user::rated<ebb::tensor>{});  // LINE
@@ -58,5 +58,11 @@ int main() {
 #elif EBB_CASE == 11
   // EXPECT: E0111 an argument is not an array, a number, a tuple, or a struct over arrays
   auto r = ebb::map([](auto pair) { return std::get<0>(pair); }, std::tuple(a, "text"));  // LINE
+#elif EBB_CASE == 12
+  // EXPECT: E0211 the operands of a loss differ in rank: reshape one, or give a number
+  auto r = ebb::mse(four, ebb::tensor<float, 4, 1>{});  // LINE
+#elif EBB_CASE == 13
+  // EXPECT: E0211 the operands of a loss differ in rank
+  auto r = ebb::bce_with_logits(a, row, ebb::summed);  // LINE
 #endif
 }

@@ -44,6 +44,30 @@ ebb::tensor<float, E...> row_of(const ebb::tensor<float, N, E...>& a, std::size_
 
 }  // namespace
 
+TEST_CASE("whole(...) holds what has no name, and refers to what has one") {
+  using vector = ebb::tensor<double, 3>;
+  using longer = ebb::tensor<double, ebb::dyn>;
+  const vector a{1, 2, 3}, b{1, 1, 1};
+  const ebb::tensor<double, 2, 3> rows{{1, 0, 0}, {0, 0, 1}};
+  const auto inside = ebb::whole(a + b);                                    // small enough to stand in the object
+  const auto block = [] { return ebb::whole(longer::iota(1000)); }();       // too large
+  const auto pair = ebb::whole(std::tuple(a - b, 2.0));
+  const auto seen = ebb::whole(std::span<const double>(a.data(), 3));       // the span is held, not what it shows
+  const auto named = ebb::whole(a);
+  CHECK(&named.value == &a);
+  static_assert(std::is_same_v<decltype(ebb::whole(a + b)), ebb::whole_argument<vector>>);
+  static_assert(std::is_same_v<decltype(ebb::whole(std::move(a))), ebb::whole_argument<vector>>);
+  const vector over[8] = {b, b, b, b, b, b, b, b};                          // where they stood
+  constexpr auto dot = [](auto row, auto w) { return ebb::dot(row, w); };
+  CHECK(ebb::all_equal(ebb::map(dot, rows, inside), ebb::tensor<double, 2>{2, 4}));
+  CHECK(ebb::all_equal(ebb::map([](auto row, auto w) { return ebb::sum(row) * ebb::sum(w); }, rows, block), ebb::tensor<double, 2>::full(499500)));
+  CHECK(ebb::all_equal(ebb::map([](auto row, auto p) { return ebb::dot(row, std::get<0>(p)) * std::get<1>(p); }, rows, pair),
+                       ebb::tensor<double, 2>{0, 4}));
+  CHECK(ebb::all_equal(ebb::map(dot, rows, seen), ebb::tensor<double, 2>{1, 3}));
+  CHECK(ebb::all_equal(ebb::map(dot, rows, named), ebb::tensor<double, 2>{1, 3}));
+  CHECK(ebb::all_equal(ebb::map(dot, rows - 1, ebb::whole(over[3] * 2)), ebb::tensor<double, 2>{-4, -4}));
+}
+
 TEST_CASE("a gradient for each example, in the form of the parameters") {
   const auto [values, each] = ebb::map(ebb::value_and_grad(loss), ebb::whole(start()), x, t);
   static_assert(std::is_same_v<decltype(each.w), ebb::tensor<float, 5, 2, 3>>);

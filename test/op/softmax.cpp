@@ -138,4 +138,30 @@ TEST_CASE("softmax of narrow floats along the last axis has PyTorch's bits") {
                                                            0x0224, 0x0001, 0x39c3, 0x22c1, 0x0004, 0x004a, 0x1750, 0x343d, 0x0000, 0x00ca});
 }
 
+TEST_CASE("a number is an operand of each loss of two arrays; other ranks meet nothing that broadcasts them") {
+  using row = ebb::tensor<double, 4>;
+  const row x{-2, 0.5, 3, 40}, ones = row::ones();
+  const auto like_ones = [&](auto loss) {
+    CHECK(ebb::same_bits(loss(x, 1.0), loss(x, ones)));
+    CHECK(ebb::same_bits(loss(x, 1), loss(x, ones)));
+    CHECK(ebb::same_bits(loss(x, ebb::tensor<double>(1)), loss(x, ones)));
+    CHECK(ebb::same_bits(loss(1.0, x), loss(ones, x)));
+    CHECK(ebb::same_bits(ebb::grad([](auto a) { return ebb::sum(decltype(loss){}(a, 1.f)); })(x),
+                         ebb::grad<0>([](auto a, auto b) { return ebb::sum(decltype(loss){}(a, b)); })(x, ones)));
+    CHECK(ebb::same_bits(ebb::compile([](auto a, auto b) { return decltype(loss){}(a, b); })(x, 1.0), loss(x, ones)));
+    CHECK(ebb::same_bits(ebb::compile([](auto a) { return decltype(loss){}(1, a); })(x), loss(ones, x)));
+  };
+  like_ones([](auto a, auto b) { return ebb::mse(a, b); });
+  like_ones([](auto a, auto b) { return ebb::mse(a, b, ebb::unreduced); });
+  like_ones([](auto a, auto b) { return ebb::bce_with_logits(a, b); });
+  like_ones([](auto a, auto b) { return ebb::bce_with_logits(a, b, ebb::unreduced); });
+  // -log sigmoid(x), by hand.
+  CHECK(ebb::bce_with_logits(0.5, ebb::tensor<double, 1>{1}) == Approx(std::log1p(std::exp(-0.5))).epsilon(1e-15));
+  // A static extent of 1 is still repeated where the ranks are one.
+  const ebb::tensor<double, 2, 1> column{{1}, {2}};
+  const ebb::tensor<double, 1, 4> line{{-2, 0.5, 3, 40}};
+  CHECK(ebb::mse(column, line, ebb::unreduced)(1, 2) == 1);
+  CHECK(ebb::bce_with_logits(column, ebb::tensor<double, 1, 2>{{1, 0}}, ebb::unreduced).size() == 4);
+}
+
 }  // namespace

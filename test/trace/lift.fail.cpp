@@ -64,6 +64,12 @@ constexpr auto f = [](auto x, auto w) {
   auto y = (x > 0) - (x < 1);  // LINE
   return ebb::sum(ebb::cast<float>(y)) + ebb::sum(w);
 };
+#elif EBB_CASE == 10
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0211 the operands of a loss differ in rank
+  auto y = ebb::mse(x, ebb::sum<1>(x));  // LINE
+  return y + ebb::sum(w);
+};
 #else
 constexpr auto f = fits;
 #endif

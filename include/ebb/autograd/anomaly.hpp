@@ -14,6 +14,7 @@ namespace ebb::inline EBB_ABI {
 
 /// While it lives, backwards of this thread look at each gradient that a node gives, and at those that leaves have already:
 ///   ebb::detect_anomaly scope;   loss.backward();
+/// Gradients of functions, ebb::grad(f), have no nodes and no such mode: call f with variables to look for a NaN.
 /// Throws, in a backward: error where one of them holds a NaN; before anything has run if it is a leaf's. See [note: what a throw leaves].
 class detect_anomaly {
  public:
@@ -43,11 +44,18 @@ EBB_ONCE bool holds_nan(dtype type, const gradient& g) {
   });
 }
 
+/// What a NaN from a node that selects is most often.
+EBB_ONCE std::string advice_on(const std::string& node) {
+  if (node.find("where") == node.npos) return {};
+  return "; what `where` does not select gets 0 times its derivative, which is NaN if that is infinite: "
+         "write where(c, f(where(c, x, 1)), y) for where(c, f(x), y)";
+}
 /// Throws: error if n has given a NaN to any of its operands.
 EBB_COLD void refuse_nan_from(const char* call, const node& n, const gradient* out) {
   for (int j = 0; j < n.program->edges; ++j)
     if (const edge e = n.edges()[j]; e.to && holds_nan(dtype_at(*e.to, e.output), out[j]))
-      raise(std::string(call) + ": " + name_of(n) + " returned NaN as gradient " + std::to_string(j) + ", which goes to " + name_of(*e.to));
+      raise(std::string(call) + ": " + name_of(n) + " returned NaN as gradient " + std::to_string(j) + ", which goes to " + name_of(*e.to) +
+            advice_on(name_of(n)));
 }
 /// Throws: error if the leaf's gradient, or what hooks have made of the one that arrives, holds a NaN.
 [[gnu::cold, gnu::noinline]] inline void refuse_nan_at(const char* call, const leaf& l, const gradient& g, const char* when) {

@@ -144,6 +144,14 @@
 #define EBB_NO_CONDITION \
   __attribute__((unavailable("[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if")))
 
+// EBB_LIFETIMEBOUND: the result refers to this argument, or, behind a member function, to the object. Clang warns where that is a temporary
+// and the result gets a name.
+#if defined(__clang__)
+#define EBB_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define EBB_LIFETIMEBOUND
+#endif
+
 // EBB_SCOPE: a constructor of what acts while it lives. Without a name it would end at once, and silently have done nothing. It stands at
 // constructors since g++ 12 does not see it at a class.
 #define EBB_SCOPE [[nodiscard("[ebb E0200] a scope without a name ends at once")]]

@@ -183,9 +183,10 @@ struct destinations {
 /// As the first argument of a call: the results are written there, and nothing is returned or allocated.
 ///   ebb::value_and_grad<1>(loss)(ebb::into(value, dw), x, w, t);
 /// A destination may overlap an argument: all results are as if they had been computed before the first of them was written.
+/// It refers to its arguments, views and tuples too: give it a name only where they have one.
 /// Throws: error if the extents differ.
 template <class... A>
-constexpr destinations<std::remove_reference_t<A>...> into(A&&... a) {
+constexpr destinations<std::remove_reference_t<A>...> into(A&&... a EBB_LIFETIMEBOUND) {
   return {{a...}};
 }
 

@@ -7,6 +7,7 @@
 
 #include "gradient.hpp"
 
+#include "../tensor/equal.hpp"
 #include "../trace/operators.hpp"
 
 #include <algorithm>

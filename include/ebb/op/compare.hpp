@@ -83,8 +83,9 @@ struct logical_not : elementwise<1> {
   static constexpr auto value(auto x) { return !x; }
 };
 
-/// condition ? x : y.   Dtype: that of x and y; of numbers alone float, or int64.   Saves: condition.   Error: exact; what is not selected
-/// never shows, not even a NaN.
+/// condition ? x : y.   Dtype: that of x and y; of numbers alone float, or int64.   Saves: condition.   Error: exact; of what is not
+/// selected no value shows, not even a NaN. Its gradient is 0 times its derivative, and so may be NaN: that of where(x > 0, sqrt(x), 0) is
+/// 0 / 0 at x = 0. Select the operand, too: where(x > 0, sqrt(where(x > 0, x, 1)), 0). detect_anomaly finds such a place on the tape.
 struct where : elementwise<3> {
   static constexpr std::string_view name = "where";
   static constexpr domain accepts = domain::any;

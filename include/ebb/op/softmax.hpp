@@ -88,12 +88,23 @@ struct cross_entropy {
   }
 };
 
+/// Losses of examples, computed from x and y: refused if the ranks of these differ and none of them is a number, since a column beside a
+/// row would give a matrix of losses.
+template <class T>
+constexpr operand<T> losses_of(operand<T> losses, auto x, auto y) {
+  const auto rank = []<class X>(const X& a) {
+    if constexpr (is_operand<X>) return a.rank();
+    else return 0;
+  };
+  return rank(x) == rank(y) || rank(x) == 0 || rank(y) == 0 ? losses : refuse<T>(*losses.g, 211);
+}
+
 template <class How>
 struct mse {
   static constexpr precision autocast = precision::full;
   static constexpr auto apply(auto x, auto y) {
     const auto difference = detail::broadcasting<op::sub>::apply(x, y);
-    return reduced_loss<How>(detail::broadcasting<op::square>::apply(difference));
+    return reduced_loss<How>(losses_of(detail::broadcasting<op::square>::apply(difference), x, y));
   }
 };
 
@@ -104,7 +115,16 @@ struct bce_with_logits {
   static constexpr auto apply(operand<A> logits, operand<B> target) {
     using T = promoted<decltype(detail::accepted<op::exp, A>()), B>;
     const auto x = cast_to<T>(logits), y = cast_to<T>(target);
-    return reduced_loss<How>((1 - y) * x - emit_on<op::log_sigmoid>({}, x));
+    const auto product = detail::broadcasting<op::mul>::apply(1 - y, x);
+    return reduced_loss<How>(losses_of(detail::broadcasting<op::sub>::apply(product, emit_on<op::log_sigmoid>({}, x)), x, y));
+  }
+  template <class A>
+  static constexpr auto apply(operand<A> logits, number auto target) {
+    return apply(logits, literal_like(cast_to<decltype(detail::accepted<op::exp, A>())>(logits), target));
+  }
+  template <class B>
+  static constexpr auto apply(number auto logits, operand<B> target) {
+    return apply(literal_like(cast_to<decltype(detail::accepted<op::exp, B>())>(target), logits), target);
   }
 };
 
@@ -136,8 +156,8 @@ constexpr auto nll(X&& log_probabilities, Target&& target, How = {}) {
   return apply_function(functions::nll<How>{}, std::forward<X>(log_probabilities), std::forward<Target>(target));
 }
 /// Mean squared difference; NaN over no elements.
-/// Shape: broadcast; [], but the operands' unreduced.   Dtype: promoted; a mean of integers is float.   Saves: x, y.
-/// Error: that of the mean.
+/// Shape: operands of one rank, broadcast, or a number beside the other; [], but the operands' unreduced.
+/// Dtype: promoted; a mean of integers is float.   Saves: x, y.   Error: that of the mean.
 template <class X, class Y, class How = averaged_tag>
 constexpr auto mse(X&& x, Y&& y, How = {}) {
   return apply_function(functions::mse<How>{}, std::forward<X>(x), std::forward<Y>(y));

@@ -34,7 +34,7 @@ constexpr T as_element(const X& x) {
 /// A tensor is a value: copies never see each other's changes. Whoever writes gets memory of his own first, so a copy costs a count
 /// and `x.at(i, j) = 1` copies at most once. Reading never copies, whatever x is declared as: that is why writing has names of its
 /// own (`at`, `mutable_data`, `mutable_span`) and `x(i, j)` only reads. Pointers and views into a tensor end with its next change;
-/// do not copy a tensor while you write through a pointer to it.
+/// do not copy a tensor while you write through a pointer to it. A view of a temporary, `auto r = (a + b).row(0)`, ends with that line.
 ///
 /// Static tensors of at most 1 KiB hold their elements inside, without a heap, and work in constant expressions. Others share a block
 /// aligned to 64 and padded with zeros to a multiple of 64 bytes. One tensor may be read and copied by many threads at once.
@@ -145,8 +145,8 @@ class tensor {
   constexpr std::size_t size() const { return cells_.shape().size(); }
   constexpr layout_type layout() const { return cells_.shape(); }
 
-  constexpr const T* data() const { return cells_.data(); }
-  constexpr std::span<const T> span() const { return {data(), size()}; }
+  constexpr const T* data() const EBB_LIFETIMEBOUND { return cells_.data(); }
+  constexpr std::span<const T> span() const EBB_LIFETIMEBOUND { return {data(), size()}; }
   constexpr const T* begin() const { return data(); }
   constexpr const T* end() const { return data() + size(); }
 
@@ -173,7 +173,7 @@ class tensor {
   }
   /// Item i of the leading axis.
   /// Throws: error naming the index and the extent.
-  constexpr auto row(std::size_t i) const
+  constexpr auto row(std::size_t i) const EBB_LIFETIMEBOUND
     requires(rank > 0)
   {
     return row_of(view<const T, E...>(data(), layout()), "ebb::tensor::row", i);

@@ -19,7 +19,8 @@ class tensor;
 
 /// Borrowed elements, in row-major order without gaps: view<const float, dyn, 64>(p, n) reads, view<float, dyn, 64>(p, n) writes too.
 /// Nothing is owned and nothing is copied: the memory must outlive the view, and a view of a tensor ends with the tensor's next
-/// change. As in std::span, a const view still writes; it is the element type that says what may be written.
+/// change. A view of a temporary may be an argument, but gets no name: clang warns of it. As in std::span, a const view still writes; it is
+/// the element type that says what may be written.
 template <class T, std::size_t... E>
   requires element<std::remove_const_t<T>>
 class view {
@@ -51,7 +52,7 @@ class view {
   constexpr view(const view<U, F...>& other) : data_(other.data()), layout_("ebb::view", other.shape()) {}
   template <std::size_t... F>
     requires(std::is_const_v<T> && sizeof...(F) == sizeof...(E))
-  constexpr view(const tensor<value_type, F...>& other) : data_(other.data()), layout_("ebb::view", other.shape()) {}
+  constexpr view(const tensor<value_type, F...>& other EBB_LIFETIMEBOUND) : data_(other.data()), layout_("ebb::view", other.shape()) {}
   template <class U, std::size_t... F>
     requires(sizeof...(F) != sizeof...(E))
   view(const tensor<U, F...>& other) = delete;

@@ -113,6 +113,7 @@ struct accepted_on {
   static_assert(lift::code != 285, "[ebb E0285] solve_triangular, cholesky_solve: the right sides do not fit the rows of the matrix");
   static_assert(lift::code != 282, "[ebb E0282] layer_norm: weight and bias have the extents of the axes that are normalized");
   static_assert(lift::code != 233, "[ebb E0233] full_like: the value is a number, or an array of rank 0");
+  static_assert(lift::code != 211, "[ebb E0211] the operands of a loss differ in rank: reshape one, or give a number");
   static_assert(lift::code != 231, "[ebb E0231] there are more subscripts than axes");
   static_assert(lift::code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
 };

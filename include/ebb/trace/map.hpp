@@ -16,14 +16,19 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// An argument of map that each row gets as a whole.
+/// An argument of map that each row gets as a whole: a reference to what has a name, `const A&`; what has none is held.
 template <class A>
 struct whole_argument {
-  const A& value;
+  A value;
 };
 template <class A>
-constexpr whole_argument<A> whole(const A& a) {
+constexpr whole_argument<const A&> whole(const A& a) {
   return {a};
+}
+template <class A>
+  requires(!std::is_lvalue_reference_v<A>)
+constexpr whole_argument<std::remove_const_t<A>> whole(A&& a) {
+  return {std::forward<A>(a)};
 }
 
 namespace functions {
@@ -43,7 +48,7 @@ inline constexpr bool is_whole<whole_argument<A>> = true;
 
 constexpr const auto& unwrapped(const auto& a) { return a; }
 template <class A>
-constexpr const A& unwrapped(const whole_argument<A>& a) { return a.value; }
+constexpr const auto& unwrapped(const whole_argument<A>& a) { return a.value; }
 
 /// The first of two numbers of rows that is known.
 constexpr std::size_t known_rows(std::initializer_list<std::size_t> counts) {
