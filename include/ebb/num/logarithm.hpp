@@ -79,7 +79,7 @@ EBB_INLINE constexpr V log_to(V x) {
 
 }  // namespace detail
 
-/// Logarithm to base 2, exact for powers of two: -infinity at 0, NaN below.   Error: 1 ulp.
+/// Logarithm to base 2, exact for powers of two: -infinity at 0, NaN below.   Error: 1.1 ulp.
 template <class V>
 EBB_INLINE constexpr V log2(V x) {
   return detail::log_to<2>(x);

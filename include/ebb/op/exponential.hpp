@@ -43,7 +43,7 @@ struct log : transcendental {
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / x); }
 };
 
-/// Logarithm to base 2, exact for powers of two.   Saves: x.   Error: 1 ulp.   Domain: x >= 0; log2(0) is -inf.
+/// Logarithm to base 2, exact for powers of two.   Saves: x.   Error: 1.1 ulp.   Domain: x >= 0; log2(0) is -inf.
 struct log2 : transcendental {
   static constexpr std::string_view name = "log2";
   static constexpr auto value(auto x) { return lane::log2(x); }
