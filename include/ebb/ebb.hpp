@@ -223,6 +223,7 @@
 #include "autograd/traced_hook.hpp"
 #include "autograd/hooks.hpp"
 #include "autograd/node_handle.hpp"
+#include "autograd/creation_hook.hpp"
 #include "autograd/backward.hpp"
 #include "autograd/backward_engine.hpp"
 #include "autograd/followed.hpp"

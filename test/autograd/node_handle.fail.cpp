@@ -55,5 +55,9 @@ int main() {
 // EXPECT: E0159 a traced node hook takes the gradients of the outputs
   y.grad_fn(x, x).register_hook([](auto out) { return out; });  // LINE
 #endif
+#if EBB_CASE == 12
+// EXPECT: E0220 a node creation hook takes const ebb::node_handle&
+  const ebb::node_creation_hook scope([](float) {});  // LINE
+#endif
   return static_cast<int>(place);
 }

@@ -15,6 +15,14 @@ struct backward_engine;
 struct saved_hooks;
 struct walk_lists;
 
+namespace detail {
+/// See node_creation_hook.
+struct creation_hook {
+  void (*call)(creation_hook&, node&);
+  creation_hook* outer;
+};
+}  // namespace detail
+
 /// One object a thread, fetched once a call: see look_up.
 struct tape_state {
   bool records = true;
@@ -25,6 +33,7 @@ struct tape_state {
   backward_pass* pass = nullptr;    // the innermost that runs here
   const backward_engine* engine = nullptr;  // what a scope has chosen; null: what the process has
   saved_hooks* packing = nullptr;   // the innermost scope of hooks on saved values
+  detail::creation_hook* created = nullptr;  // the innermost scope of hooks on new nodes
   std::uint64_t hook_changes = 0;   // how often hooks came or went
   walk_lists* spare = nullptr;      // for walks to come, linked
   bool keeps_lists = false;         // until the thread ends
@@ -37,6 +46,15 @@ inline constinit thread_local tape_state thread_tape{};
 EBB_INLINE tape_state& this_tape() { return detail::look_up(detail::thread_tape); }
 
 namespace detail {
+
+EBB_COLD void report_created(tape_state& t, node& n) {
+  struct paused {
+    tape_state& t;
+    creation_hook* const innermost;
+    ~paused() { t.created = innermost; }
+  } const hooks{t, std::exchange(t.created, nullptr)};
+  for (creation_hook* h = hooks.innermost; h; h = h->outer) h->call(*h, n);
+}
 
 /// Gives a node that has its edges its place: later than all that it depends on, whoever made those.
 EBB_ONCE void put_on_tape(tape_state& t, node& n) {
@@ -52,6 +70,7 @@ EBB_ONCE void put_on_tape(tape_state& t, node& n) {
   n.key = static_cast<std::uint32_t>(key >> 32);
   n.sequence = t.sequence = s + 1;
   n.ahead = std::exchange(t.latest[n.sequence % 4], reinterpret_cast<std::uintptr_t>(&n));
+  if (t.created) [[unlikely]] report_created(t, n);
 }
 
 }  // namespace detail
