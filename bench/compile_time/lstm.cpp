@@ -53,7 +53,7 @@ int main() {
   tuple_of<weights, LAYERS> layers, d_layers;
   tuple_of<row, 3> extra, d_extra;
   tuple_of<state, LAYERS> states, d_states;
-  row x, gold, next;
+  row x, gold;
   unsigned r = 7;
   const auto fill = [&](auto& a) {
     for (std::size_t i = 0; i < a.size(); ++i) {

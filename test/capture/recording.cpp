@@ -1,6 +1,7 @@
 // test/capture/recording.cpp — how often a backward is captured, and that it gives what the plain engine gives: PyTorch's cases.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../equal.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -183,7 +184,7 @@ TEST_CASE("CA-22: what was captured stays as it was, and runs for any size, what
   ca::reset();
   const arrays plain[] = {step(7), step(300)};
   const ca::enable scope;
-  CHECK(ebb::all_equal(step(7), plain[0]));
+  CHECK(test::equal(step(7), plain[0]));
   for (int links = 1; links < 30; ++links) {
     var v(sample(5));
     for (int i = 0; i < links; ++i) v = i % 3 ? hyperbolic(v) : scaled(v);

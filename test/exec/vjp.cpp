@@ -1,6 +1,7 @@
 // test/exec/vjp.cpp — vjp, jvp, hvp, jacobian and hessian inside autocast contexts, against programs whose casts are written by hand.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
+#include "../equal.hpp"
 
 #include <ebb/functional.hpp>
 
@@ -124,12 +125,12 @@ TEST_CASE("derivatives of a region are those of the context that a scope selects
     return std::tuple(y, dx, dw, ebb::jvp(function)(x, w, u, v), ebb::hvp(function)(x, w, u, v), ebb::hessian(function)(x, w));
   };
   const auto outside = all(squares);
-  CHECK(ebb::all_equal(all(region), outside));
+  CHECK(test::equal(all(region), outside));
   const auto kept = [&] {
     const ebb::autocast_scope<bf16> scope;
     const auto inside = all(ebb::under<low>(squares));
-    CHECK_FALSE(inside == outside);
-    CHECK(all(region) == inside);
+    CHECK_FALSE(test::equal(inside, outside));
+    CHECK(test::equal(all(region), inside));
     return ebb::vjp<1>(region)(x, w);
   }();
   CHECK(test::says(test::raised([&] { kept.second(1.f); }),

@@ -28,11 +28,11 @@ TEST_CASE("lgamma, digamma and trigamma are exact, and so are their derivatives"
 
 TEST_CASE("polygamma by its order: each is the derivative of the one before") {
   const ebb::tensor<double, 5> x{0.3, 1.5, 4, 20, -2.25};
-  CHECK(ebb::digamma(x) == ebb::polygamma<0>(x));
-  CHECK(ebb::grad([](auto a) { return ebb::sum(ebb::lgamma(a)); })(x) == ebb::digamma(x));
-  CHECK(ebb::grad([](auto a) { return ebb::sum(ebb::digamma(a)); })(x) == ebb::polygamma<1>(x));
-  CHECK(ebb::grad([](auto a) { return ebb::sum(ebb::polygamma<1>(a)); })(x) == ebb::polygamma<2>(x));
-  CHECK(ebb::grad([](auto a) { return ebb::sum(ebb::polygamma<2>(a)); })(x) == ebb::polygamma<3>(x));
+  CHECK(ebb::all_equal(ebb::digamma(x), ebb::polygamma<0>(x)));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::lgamma(a)); })(x), ebb::digamma(x)));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::digamma(a)); })(x), ebb::polygamma<1>(x)));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::polygamma<1>(a)); })(x), ebb::polygamma<2>(x)));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::polygamma<2>(a)); })(x), ebb::polygamma<3>(x)));
 }
 
 TEST_CASE("the factorial of integers, computed in float; numbers are constant expressions") {

@@ -93,7 +93,7 @@ struct outer {
   }
 
  private:
-  static constexpr auto repeat_along(auto x, const shape& grid, std::int64_t mask) { return broadcast_to(x, x.g->intern(grid), mask); }
+  static constexpr auto repeat_along(auto x, const shape& grid, std::int64_t mask) { return ebb::broadcast_to(x, x.g->intern(grid), mask); }
 };
 
 struct linear {
