@@ -42,4 +42,18 @@ EBB_INLINE constexpr void repeat(auto&& f) {
   }
 }
 
+/// The same in what an EBB_FLATTEN function calls: see EBB_PART.
+template <int Count, int First = 0>
+EBB_PART constexpr void repeat_part(auto&& f) {
+  if constexpr (Count <= detail::most_in_fold)
+    [&]<int... I>(std::integer_sequence<int, I...>) EBB_PART_LAMBDA {
+      (f.template operator()<First + I>(), ...);
+    }(std::make_integer_sequence<int, Count>{});
+  else {
+    constexpr int half = Count / 2;
+    repeat_part<half, First>(f);
+    repeat_part<Count - half, First + half>(f);
+  }
+}
+
 }  // namespace ebb::inline EBB_ABI

@@ -43,7 +43,7 @@ class bound_arguments {
     each_argument_leaf([&]<class Leaf>(const Leaf& leaf) EBB_LAMBDA {
       data[number] = const_cast<void*>(static_cast<const void*>(borrow<Leaf>::data(leaf)));
       if constexpr (dynamic_axes(borrowed_extents<Leaf>{}) != 0)
-        for (int axis = 0; axis < borrowed_extents<Leaf>::rank; ++axis) extents_[number][axis] = borrow<Leaf>::extent(leaf, axis);
+        repeat<borrowed_extents<Leaf>::rank>([&]<int Axis>() EBB_LAMBDA { extents_[number][Axis] = borrow<Leaf>::extent(leaf, Axis); });
       ++number;
     }, a...);
     repeat<P::symbols>([&]<int S>() {

@@ -245,11 +245,11 @@ struct nest_step {
   }
 
   static EBB_PART void load(locals& v, const pointers& p, std::size_t j, auto part) {
-    repeat<n.loads.count>([&]<int L>() EBB_PART_LAMBDA { load_one<L>(v, p, j, part); });
+    repeat_part<n.loads.count>([&]<int L>() EBB_PART_LAMBDA { load_one<L>(v, p, j, part); });
   }
   static EBB_PART void finish(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
-    repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { store_one<S>(v, p, j, part); });
-    repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce_one<R>(v, p, j, rest.template operator()<R>(), part); });
+    repeat_part<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { store_one<S>(v, p, j, part); });
+    repeat_part<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce_one<R>(v, p, j, rest.template operator()<R>(), part); });
   }
   template <int... Piece>
   static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto part, auto&& rest) {
