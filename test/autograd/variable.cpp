@@ -152,6 +152,101 @@ TEST_CASE("a leaf is assigned, and given a gradient, from whatever holds its ele
 #endif
 }
 
+TEST_CASE("a sum may begin undefined: the first += makes it what is added") {
+  const array value{1, 2};
+  var x(value);
+  var total;
+  total += x;  // a leaf: total is no way to write it
+  CHECK(ebb::all_equal(total.value(), value));
+  x.assign({3, 5});
+  CHECK(ebb::all_equal(total.value(), value));
+  total += x * x;
+  total += x;
+  CHECK_FALSE(total.is_leaf());
+  CHECK(ebb::all_equal(total.value(), array{13, 32}));
+  ebb::sum(total).backward();
+  CHECK(ebb::all_equal(x.grad().value(), array{8, 12}));
+  CHECK(ebb::all_equal(x.value(), array{3, 5}));
+
+  scalar loss;
+  for (const float factor : {2.f, 3.f}) loss += ebb::sum(x * factor);
+  CHECK(loss.item() == 40);
+  x.zero_grad();
+  loss.backward();
+  CHECK(ebb::all_equal(x.grad().value(), array{5, 5}));
+
+  const var y = x * 2;
+  var hooked;
+  hooked += y;
+  float seen = 0;
+  hooked.register_hook(ebb::opaque([&](const var& g) { seen = g.value()(1); }));
+  ebb::sum(hooked * 7).backward();
+  CHECK(seen == 7);
+
+  var constant_sum;
+  constant_sum += array{1, 2};
+  constant_sum += std::vector<float>{10, 20};
+  CHECK_FALSE(constant_sum.requires_grad());
+  CHECK(ebb::all_equal(constant_sum.value(), array{11, 22}));
+  var from_vector;
+  from_vector += std::vector<float>{4};
+  CHECK(ebb::all_equal(from_vector.value(), array{4}));
+  ebb::variable<float, 2> fixed;
+  fixed += value;
+  fixed -= 1;
+  CHECK(ebb::all_equal(fixed.value(), array{0, 1}));
+
+  scalar number;
+  const scalar s(4.f);
+  number += 1;
+  number += 2.5;
+  CHECK_FALSE(number.requires_grad());
+  number += s;
+  CHECK(number.item() == 7.5f);
+  number.backward();
+  CHECK(s.grad().item() == 1);
+}
+
+TEST_CASE("a sum that begins with a leaf does not write it under no_grad, and needs no gradient there") {
+  const var x(array{1, 2});
+  var total, apart;
+  total += x;
+  const ebb::no_grad off;
+  total += 1;
+  CHECK(ebb::all_equal(total.value(), array{2, 3}));
+  apart += x;
+  CHECK_FALSE(apart.requires_grad());
+  apart *= 3;
+  CHECK(ebb::all_equal(apart.value(), array{3, 6}));
+  CHECK(ebb::all_equal(x.value(), array{1, 2}));
+}
+
+TEST_CASE("a number becomes a leaf where the type says variable") {
+  const auto square_of = [](ebb::variable<float> v) { return scalar(v * v); };
+  const scalar v = 2.f, w = 3, u = 0.5;
+  CHECK(v.is_leaf());
+  CHECK(v.requires_grad());
+  scalar(v * w * u).backward();
+  CHECK(v.grad().item() == 1.5f);
+  CHECK(u.grad().item() == 6);
+  CHECK(square_of(2.f).item() == 4);
+  CHECK(square_of(-3).item() == 9);
+  CHECK(square_of(v).item() == 4);
+  CHECK(square_of(v * 2).item() == 16);
+  const std::vector<scalar> list{1.f, v, 2.f};
+  CHECK(list[1].is_same(v));
+  CHECK(list[2].item() == 2);
+  const ebb::variable<ebb::bf16> low = 1.5, same = ebb::bf16(2.f);
+  CHECK(static_cast<float>((low * same).item()) == 3);
+  const ebb::variable deduced = 2.5;
+  static_assert(std::is_same_v<decltype(deduced), const ebb::variable<double>>);
+  CHECK(deduced.item() == 2.5);
+  static_assert(!std::is_convertible_v<float, var> && !std::is_convertible_v<ebb::tensor<float>, scalar>);
+  scalar again = 1.f;
+  again = {};
+  CHECK_FALSE(again.defined());
+}
+
 TEST_CASE("an expression tells what its variable does") {
   var x(array{1, 2});
   const auto e = x * x + 1;
@@ -235,6 +330,18 @@ TEST_CASE("messages count, and name what has a name") {
   CHECK(test::raised([&] { plus(x * 1, b); }) ==
         "ebb::compile: add: the extents of the arguments do not fit: argument 0 is [2], argument 1 (bias) is [3]");
   CHECK(test::raised([&] { plus(x, var()); }) == "ebb::compile: argument 1 of the region add is an undefined variable");
+  var nothing;
+  CHECK(test::raised([&] { (void)(nothing + x).value(); }) ==
+        "ebb: an expression: argument 0 of the region add is an undefined variable");
+  CHECK(test::raised([&] { ebb::sum(x * scalar()).backward(); }) ==
+        "ebb: an expression: argument 1 of the region mul+sum is an undefined variable");
+  CHECK(test::raised([&] { nothing += var(); }) == "ebb::variable::operator+=: both sides are undefined");
+  CHECK(test::raised([&] { nothing += 1; }) ==
+        "ebb::variable::operator+=: the variable is undefined, and what is added has not its dtype and extents");
+  CHECK(test::raised([&] { nothing -= x; }) == "ebb::variable::operator-=: the variable is undefined, and only += begins with nothing");
+  CHECK(test::raised([&] { nothing *= 2; }) == "ebb::variable::operator*=: the variable is undefined, and only += begins with nothing");
+  CHECK(test::raised([&] { nothing /= x * x; }) == "ebb::variable::operator/=: the variable is undefined, and only += begins with nothing");
+  CHECK_FALSE(nothing.defined());
   const var constant = [&] {
     const ebb::no_grad off;
     return var(x * 2);

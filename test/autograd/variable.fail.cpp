@@ -120,5 +120,20 @@ int main() {
 #elif EBB_CASE == 36
   // EXPECT: E0211 the operands of a loss differ in rank
   auto loss = ebb::bce_with_logits(x, ebb::tensor<float, 3, 1>{});  // LINE
+#elif EBB_CASE == 37
+  // EXPECT: E0212 a variable is no number: v.item() is its value
+  float total = ebb::sum(x);  // LINE
+#elif EBB_CASE == 38
+  // EXPECT: E0212 a variable is no number
+  const double value = s;  // LINE
+#elif EBB_CASE == 39
+  // EXPECT: E0212 a variable is no number
+  ebb::tensor<float, 3> elements{x(0), x(1), x(2)};  // LINE
+#elif EBB_CASE == 40
+  // EXPECT: E0195 v.assign(array) writes a leaf
+  ebb::variable<float> t = 2.f; t = {3.f};  // LINE
+#elif EBB_CASE == 41
+  // EXPECT: E0195 v = ebb::variable(array) makes v another one
+  ebb::variable<float> t = 2.f; t = 3.f;  // LINE
 #endif
 }

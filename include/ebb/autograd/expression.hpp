@@ -170,6 +170,12 @@ class expression {
   {
     return value()();
   }
+  /// Refused, as of the variable that it becomes.
+  operator T() const
+    requires(Extents::rank == 0 && result::is_recorded)
+  {
+    return get();
+  }
   /// A comparison of single elements is a condition: `if (loss < 0.1)`. What came before has run then: a graph break.
   explicit operator bool() const {
     return static_cast<bool>(get());  // refused there, if it is none

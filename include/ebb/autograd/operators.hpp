@@ -51,11 +51,32 @@ variable<T, E...>& update_in_place(variable<T, E...>& v, const Next& next) {
   constexpr bool same = std::is_same_v<std::remove_cvref_t<decltype(next.get())>, variable<T, E...>>;
   static_assert(same, "[ebb E0158] an update in place keeps dtype and extents");
   if constexpr (same) {
-    if (!v.is_leaf() || !v.requires_grad()) v = next.get();
+    if (!v.is_leaf() || !v.requires_grad() || v.was_leaf()) v = next.get();
     else if (this_tape().records)
       raise("ebb::variable: " + v.name() + " was updated in place while calls are recorded: use no_grad, or assign");
     else v.assign(next.value());
   }
+  return v;
+}
+
+/// An undefined sum becomes its first operand, with the value that it has now: the next += makes a result of it, though it be a leaf.
+template <class T, std::size_t... E, class B>
+variable<T, E...>& begin_sum(variable<T, E...>& v, const B& b) {
+  using V = variable<T, E...>;
+  const auto constant = [](const auto& a) { return V(a.layout(), to_storage(a), nullptr, 0); };
+  if constexpr (is_expression<B>) return begin_sum(v, b.get());
+  else if constexpr (std::is_same_v<B, V>) {
+    if (!b.defined()) raise_variable("operator+=", ": both sides are undefined");
+    v = this_tape().records && b.requires_grad() ? b.as_of_now() : constant(b);
+  } else if constexpr (number<B> && V::rank == 0) v = constant(tensor<T>(as_element<T>(b)));
+  else if constexpr (!is_tracked<B> && !number<B> && may_become<B, T, extents<E...>>) v = constant(to_tensor_of<tensor<T, E...>>(b));
+  else raise_variable("operator+=", ": the variable is undefined, and what is added has not its dtype and extents");
+  return v;
+}
+/// Throws: error if v is undefined: only += makes something of it.
+template <class T, std::size_t... E>
+variable<T, E...>& updatable(variable<T, E...>& v, const char* call) {
+  if (!v.defined()) [[unlikely]] raise_variable(call, ": the variable is undefined, and only += begins with nothing");
   return v;
 }
 
@@ -70,16 +91,25 @@ E& refuse_update(E& e) {
 
 }  // namespace detail
 
-/// In place. Hooks stay with the value that they were registered for, and see its gradient.
-/// Throws: error for a leaf that needs a gradient, unless under no_grad.
+/// In place. Hooks stay with the value that they were registered for, and see its gradient. A sum may begin undefined: the first += makes
+/// it what is added. The others refuse that: a product begins with 1, a difference with a sign, and both are more often a forgotten value.
+/// Throws: error for a leaf that needs a gradient, unless under no_grad; for an undefined variable, but for += of its dtype and extents.
 template <class T, std::size_t... E, detail::tape_operand B>
-variable<T, E...>& operator+=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v + std::forward<B>(b)); }
+variable<T, E...>& operator+=(variable<T, E...>& v, B&& b) {
+  return v.defined() ? detail::update_in_place(v, v + std::forward<B>(b)) : detail::begin_sum(v, b);
+}
 template <class T, std::size_t... E, detail::tape_operand B>
-variable<T, E...>& operator-=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v - std::forward<B>(b)); }
+variable<T, E...>& operator-=(variable<T, E...>& v, B&& b) {
+  return detail::update_in_place(v, detail::updatable(v, "operator-=") - std::forward<B>(b));
+}
 template <class T, std::size_t... E, detail::tape_operand B>
-variable<T, E...>& operator*=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v * std::forward<B>(b)); }
+variable<T, E...>& operator*=(variable<T, E...>& v, B&& b) {
+  return detail::update_in_place(v, detail::updatable(v, "operator*=") * std::forward<B>(b));
+}
 template <class T, std::size_t... E, detail::tape_operand B>
-variable<T, E...>& operator/=(variable<T, E...>& v, B&& b) { return detail::update_in_place(v, v / std::forward<B>(b)); }
+variable<T, E...>& operator/=(variable<T, E...>& v, B&& b) {
+  return detail::update_in_place(v, detail::updatable(v, "operator/=") / std::forward<B>(b));
+}
 
 /// Refused: an expression is what one line computes.
 template <detail::an_expression E, detail::tape_operand B>

@@ -60,6 +60,10 @@ class variable {
     l->extents = detail::extents_of_layout(shape_);
     l->value = detail::to_storage(value);
   }
+  /// A leaf of rank 0: a number where the type says variable.
+  template <class N>
+    requires(rank == 0 && (number<N> || std::same_as<N, T>))
+  variable(N value) : variable(tensor_type(as_element<T>(value))) {}
   /// A handle to a leaf of these extents.
   variable(const layout_type& shape, counted<vertex> leaf) : vertex_(std::move(leaf)), shape_(shape) {}
   /// What a call returns: output `output` of `from`, or without a history if that is null.
@@ -79,10 +83,24 @@ class variable {
     static_assert(assigned, "[ebb E0195] v.assign(array) writes a leaf, v = ebb::variable(array) makes v another one: say which");
     return *this;
   }
+  /// Braces make no variable of a number here: that would be another one, silently.
+  template <number N>
+  variable& operator=(std::initializer_list<N> list) {
+    return *this = *list.begin();
+  }
   explicit operator bool() const {
     constexpr bool asked = sizeof(T) == 0;
     static_assert(asked, "[ebb E0196] a variable is no condition: compare it, and of an array ask whether ebb::any or ebb::all are true");
     return asked;
+  }
+
+  /// Refused: a gradient that ends at a number would end silently.
+  operator T() const
+    requires(rank == 0)
+  {
+    constexpr bool is_number = sizeof(T) == 0;
+    static_assert(is_number, "[ebb E0212] a variable is no number: v.item() is its value, and through that no gradient flows");
+    return {};
   }
 
   bool defined() const { return defined_ || vertex_; }
@@ -105,13 +123,16 @@ class variable {
   const storage& block() const { return vertex_ && vertex_->is_leaf && !defined_ ? as_leaf().value : value_; }
   const T* data() const { return reinterpret_cast<const T*>(block().data()); }
 
-  /// The same variable with the value that it has now, whatever is written to it later.
+  /// The same variable with the value that it has now, whatever is written to it later; undefined if this is.
   variable as_of_now() const {
     variable v = *this;
     v.value_ = block();
-    v.defined_ = true;
+    v.defined_ = defined();
     return v;
   }
+
+  /// Whether as_of_now has made this of a leaf: it is no way to write that.
+  bool was_leaf() const { return vertex_ && vertex_->is_leaf && defined_; }
 
   /// The array, sharing its elements where the type allows. Throws: error if undefined.
   tensor_type value() const {
