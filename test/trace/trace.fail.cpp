@@ -3,6 +3,7 @@
 #include <ebb/ebb.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -120,5 +121,26 @@ int main() {
 #elif EBB_CASE == 24
   // EXPECT: E0235 a plain function is of its own types
   auto r = ebb::map(plain_double, x);  // LINE
+#elif EBB_CASE == 25
+  // EXPECT: E0213 a term has no value while it is traced: call ebb::exp, not std::exp
+  auto r = ebb::grad([](auto a) { return std::exp(a); })(2.0);  // LINE
+#elif EBB_CASE == 26
+  // EXPECT: E0213 a term has no value while it is traced
+  auto r = ebb::compile([](auto a) { return std::sqrt(a * 2) + 1; })(x);  // LINE
+#elif EBB_CASE == 27
+  // EXPECT: E0213 a term has no value while it is traced
+  auto r = ebb::compile([](auto a) { return std::pow(a(0), 2); })(x);  // LINE
+#elif EBB_CASE == 28
+  // EXPECT: E0213 its type is auto
+  auto r = ebb::compile([](auto a) {
+    const float first = a(0);  // LINE
+    return a * first;
+  })(x);
+#elif EBB_CASE == 29
+  // EXPECT: E0107 choose with ebb::where, not with if
+  auto r = ebb::compile([](auto a) {
+    if (a(0)) return a;  // LINE
+    return a * 2;
+  })(x);
 #endif
 }

@@ -144,6 +144,10 @@
 #define EBB_NO_CONDITION \
   __attribute__((unavailable("[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if")))
 
+// EBB_NO_NUMBER: the same of a conversion to a number. It is there for functions that are not ours: std::exp(x) finds it, and says so.
+#define EBB_NO_NUMBER \
+  __attribute__((unavailable("[ebb E0213] a term has no value while it is traced: call ebb::exp, not std::exp; its type is auto")))
+
 // EBB_LIFETIMEBOUND: the result refers to this argument, or, behind a member function, to the object. Clang warns where that is a temporary
 // and the result gets a name.
 #if defined(__clang__)

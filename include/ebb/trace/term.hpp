@@ -14,6 +14,10 @@ namespace detail {
 template <class X, class... I>
 constexpr auto subscript(const X& x, const I&... i);
 
+/// The number that functions of other libraries would take a T for.
+template <class T>
+using number_like = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+
 }  // namespace detail
 
 /// An argument or intermediate while tracing: dtype and extents in the type, the number of its equation as value.
@@ -35,6 +39,11 @@ struct term {
   constexpr auto operator[](const I& i) const { return detail::subscript(*this, i); }
 
   EBB_NO_CONDITION explicit constexpr operator bool() const { return false; }
+  EBB_NO_NUMBER constexpr operator detail::number_like<T>() const
+    requires(!std::same_as<T, bool>)
+  {
+    return {};
+  }
 };
 
 template <class A>
@@ -58,6 +67,11 @@ struct term_under {
   constexpr auto operator[](const I& i) const { return detail::subscript(*this, i); }
 
   EBB_NO_CONDITION explicit constexpr operator bool() const { return false; }
+  EBB_NO_NUMBER constexpr operator detail::number_like<T>() const
+    requires(!std::same_as<T, bool>)
+  {
+    return {};
+  }
 };
 
 template <class A>
