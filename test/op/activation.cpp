@@ -67,14 +67,14 @@ TEST_CASE("parameters that are arrays are broadcast and get gradients") {
   const ebb::tensor<double, 2, 3> x{-2, -1, -0.5, 0.5, 1, 7};
   const ebb::tensor<double, 3> a{0.5, 1, 2};
   const auto by_parameter = [&]<class F>(F) { return ebb::grad<1>(total_by<F>{})(x, a); };
-  const auto slope = by_parameter([](auto x, auto a) { return ebb::leaky_relu(x, a); });
+  const auto slope = by_parameter([](auto u, auto v) { return ebb::leaky_relu(u, v); });
   for (std::size_t i = 0; i < 3; ++i) CHECK(slope(i) == x(0, i));
-  const auto alpha = by_parameter([](auto x, auto a) { return ebb::elu(x, a); });
+  const auto alpha = by_parameter([](auto u, auto v) { return ebb::elu(u, v); });
   for (std::size_t i = 0; i < 3; ++i) CHECK(std::fabs(double(alpha(i)) - std::expm1(std::min(double(x(0, i)), 0.)) - std::expm1(std::min(double(x(1, i)), 0.))) < 1e-15);
   // Bounds: of what lies beyond them and on them.
-  const auto low = by_parameter([](auto x, auto a) { return ebb::hardtanh(x, -a, a); });
+  const auto low = by_parameter([](auto u, auto v) { return ebb::hardtanh(u, -v, v); });
   CHECK((low(0) == -1 + 1 && low(1) == -1 + 1 && low(2) == 1));
-  const auto crossed = ebb::grad<1>([](auto x, auto low) { return ebb::sum(ebb::hardtanh(x, low, 1)); })(x, a);
+  const auto crossed = ebb::grad<1>([](auto u, auto v) { return ebb::sum(ebb::hardtanh(u, v, 1)); })(x, a);
   CHECK((crossed(0) == 1 + 1 && crossed(1) == 1 && crossed(2) == 0));
 }
 

@@ -9,11 +9,11 @@
 using ebb::all_equal, ebb::same_bits, ebb::tensor, ebb::dyn;
 
 constexpr double quiet = std::numeric_limits<double>::quiet_NaN();
-constexpr tensor<double, 2, 2> a{{1, 2}, {3, 4}};
+constexpr tensor<double, 2, 2> square_of_four{{1, 2}, {3, 4}};
 
 // Values: a NaN equals nothing, zeros of either sign are equal, extents count.
-static_assert(all_equal(a, tensor<double, 2, 2>{1, 2, 3, 4}) && !all_equal(a, tensor<double, 2, 2>{1, 2, 3, 5}));
-static_assert(!all_equal(a, tensor<double, 2, 3>{}) && !all_equal(tensor<double, 2, 3>{}, tensor<double, 3, 2>{}));
+static_assert(all_equal(square_of_four, tensor<double, 2, 2>{1, 2, 3, 4}) && !all_equal(square_of_four, tensor<double, 2, 2>{1, 2, 3, 5}));
+static_assert(!all_equal(square_of_four, tensor<double, 2, 3>{}) && !all_equal(tensor<double, 2, 3>{}, tensor<double, 3, 2>{}));
 static_assert(!all_equal(tensor<double, 2>{1, quiet}, tensor<double, 2>{1, quiet}));
 static_assert(all_equal(tensor<double, 1>{0.0}, tensor<double, 1>{-0.0}));
 static_assert(all_equal(tensor<float, 3>{1, 2, 3}, std::array{1.f, 2.f, 3.f}) && all_equal(tensor<double>(2), 2.0));
@@ -27,10 +27,10 @@ static_assert(!same_bits(ebb::bfloat16(0.f), ebb::bfloat16(-0.f)) && !same_bits(
 static_assert(same_bits(tensor<bool, 2>{true, false}, tensor<bool, 2>{true, false}) && !same_bits(1, 2));
 
 // Elements: == and != as the other comparisons are, also in constant expressions.
-static_assert(all_equal(a == tensor<double, 2>{1, 4}, tensor<bool, 2, 2>{true, false, false, true}));
-static_assert(all_equal(a != 3, tensor<bool, 2, 2>{true, true, false, true}));
-static_assert(ebb::sum(a) == 10 && 10.0 == ebb::sum(a) && ebb::sum(a) != 9 && !(ebb::sum(a) != 10));
-static_assert(std::same_as<decltype(a == a), tensor<bool, 2, 2>> && std::same_as<decltype(a != 3), decltype(a < 3)>);
+static_assert(all_equal(square_of_four == tensor<double, 2>{1, 4}, tensor<bool, 2, 2>{true, false, false, true}));
+static_assert(all_equal(square_of_four != 3, tensor<bool, 2, 2>{true, true, false, true}));
+static_assert(ebb::sum(square_of_four) == 10 && 10.0 == ebb::sum(square_of_four) && ebb::sum(square_of_four) != 9 && !(ebb::sum(square_of_four) != 10));
+static_assert(std::same_as<decltype(square_of_four == square_of_four), tensor<bool, 2, 2>> && std::same_as<decltype(square_of_four != 3), decltype(square_of_four < 3)>);
 static_assert(std::same_as<decltype(tensor<double>(2) == 2), bool> && tensor<float>(0.1f) == 0.1 && tensor<int>(2) != 2.5);
 
 // One element is a condition, more are none: arrays but those of rank 0 are nothing that can be compared as a whole by ==.

@@ -108,10 +108,11 @@ int main() {
   counts *= 2.5;  // LINE
 #elif EBB_CASE == 21
   // EXPECT: E0126 or is too large for the compiler's limit
-  auto r = ebb::compile([](auto a) {  // LINE
+  constexpr auto turns = [](auto a) {
     for (int i = 0; i < 2000000; ++i) a = i == 0 ? a + a : a;
     return a;
-  })(x);
+  };
+  auto r = ebb::compile(turns)(x);  // LINE
 #elif EBB_CASE == 22
   // EXPECT: E0235 a plain function is of its own types
   auto r = ebb::grad(plain_double)(2.0);  // LINE

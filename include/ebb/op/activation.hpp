@@ -195,12 +195,14 @@ struct call_with_defaults : call<Op> {
   using call<Op>::operator();
   template <class X>
   constexpr auto operator()(X&& x) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return call<Op>::operator()(std::forward<X>(x), beside<std::remove_cvref_t<X>>(Op::otherwise[I])...);
-    }(std::make_index_sequence<Op::arity - 1>{});
+    return with(std::make_index_sequence<Op::arity - 1>{}, std::forward<X>(x));
   }
 
  private:
+  template <class X, std::size_t... I>
+  constexpr auto with(std::index_sequence<I...>, X&& x) const {
+    return call<Op>::operator()(std::forward<X>(x), beside<std::remove_cvref_t<X>>(Op::otherwise[I])...);
+  }
   // A float alone stays a float.
   template <class X>
   static constexpr auto beside(double parameter) {
