@@ -43,7 +43,7 @@ ebb::tensor<T, dyn, dyn> identity(std::size_t n) {
   return r;
 }
 
-TEST_CASE("compiled, block by block and evaluated: the same bits") {
+TEST_CASE("factors: compiled, block by block and evaluated: the same bits") {
   const auto check = []<class T>(T, std::size_t n, std::size_t m) {
     using matrix = ebb::tensor<T, dyn, dyn>;
     const matrix a = random_array<matrix>(n, n, n), d = identity<T>(n), y = random_array<matrix>(m, n, m);

@@ -56,7 +56,7 @@ TEST_CASE("exp2, log2, log10, sinh, cosh and hypot of plain numbers and of integ
   CHECK((powers(0) == 0.5f && powers(1) == 1048576));
 }
 
-TEMPLATE_TEST_CASE("the same bits in loops, in map, on the tape and captured", "", float, double) {
+TEMPLATE_TEST_CASE("hyperbolic: the same bits in loops, in map, on the tape and captured", "", float, double) {
   using T = TestType;
   std::vector<T> places{T(1000), T(0.5), T(1), T(1e-6), T(3)};
   for (int i = 0; i < 60; ++i) places.push_back(static_cast<T>(0.1 + 0.23 * i));

@@ -63,7 +63,7 @@ TEST_CASE("trigonometric functions of plain numbers and of integers") {
   CHECK((angles(0) == 3.14159265f && angles(1) == 0.785398163f));
 }
 
-TEMPLATE_TEST_CASE("the same bits in loops, in map, on the tape and captured", "", float, double) {
+TEMPLATE_TEST_CASE("trigonometric: the same bits in loops, in map, on the tape and captured", "", float, double) {
   using T = TestType;
   std::vector<T> places{T(0), T(-0.0), T(0.5), T(-0.5), T(1e-6), T(3e9)};
   for (int i = 0; i < 60; ++i) places.push_back(static_cast<T>(-7 + 0.23 * i));

@@ -30,8 +30,10 @@ class region_results {
       if (is_real(g_.op(g_.out[r]).result) && s_.outputs[seed++] == static_cast<int>(output)) return r;
     return -1;
   }
-  /// Whether result d is computed from result z, or is the same array.
+  /// Whether result d is computed from result z, or is the same array. An argument that is passed on is none: what is computed from it is
+  /// computed from the argument.
   bool computes(int d, int z) const {
+    if (g_.op(g_.out[z]).what == kind::input) return false;
     vec<char> from(g_.size(), 0);
     from[g_.out[z]] = 1;
     for (int k = 0; k < g_.size(); ++k)
