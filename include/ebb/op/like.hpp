@@ -5,6 +5,7 @@
 // are numbers in a traced function, too.
 #pragma once
 
+#include "../tensor/borrow.hpp"
 #include "axes.hpp"
 
 #include <cstdint>
