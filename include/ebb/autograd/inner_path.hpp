@@ -8,6 +8,7 @@
 #pragma once
 
 #include "derivation.hpp"
+#include "hook_list.hpp"
 #include "walk.hpp"
 
 #include "../base/error.hpp"
