@@ -5,6 +5,10 @@
 
 #include <ebb/ebb.hpp>
 
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
 namespace suite {
 namespace {
 
@@ -19,9 +23,80 @@ constexpr auto twice = ebb::compile([](auto x) { return x * 2; });
   if (const int rest = static_cast<int>(n - i)) (V::load(x + i, rest) * V::all(2)).store(y + i, rest);
 }
 
+constexpr std::size_t width = 14;
+template <template <class, std::size_t...> class Array>
+struct state {
+  using v = Array<double, width>;
+  BOOST_HANA_DEFINE_STRUCT(state, (v, a), (v, b), (v, c), (v, d));
+};
+template <template <class, std::size_t...> class Array>
+struct weights {
+  using layer = state<Array>;
+  BOOST_HANA_DEFINE_STRUCT(weights, (layer, a), (layer, b), (layer, c), (layer, d));
+};
+template <template <class, std::size_t...> class Array>
+struct extras {
+  using v = Array<double, width>;
+  BOOST_HANA_DEFINE_STRUCT(extras, (v, a), (v, b), (v, c));
+};
+using vector = ebb::tensor<double, width>;
+
+/// As many arrays as a step of an LSTM of two layers with its gradient has: 29 in, 23 out, of which none may be written too early.
+constexpr auto many = ebb::compile([](auto w, auto e, auto s, auto seed, auto x, auto y) {
+  ebb::each_leaf([&](auto& to, const auto& from) { to = to * x + from; }, s, seed);
+  ebb::each_leaf([&](auto& to) { to = to * y; }, w);
+  ebb::each_leaf([&](auto& to) { to = to - x; }, e);
+  return std::tuple(s, std::tuple(w, e));
+});
+
+[[gnu::noinline]] void many_by(const std::vector<const double*>& in, const std::vector<double*>& out) {
+  const double* const x = in[27];
+  const double* const y = in[28];
+  for (std::size_t k = 0; k < 23; ++k)
+    for (std::size_t i = 0; i < width; ++i) {
+      const double of = in[k][i];
+      out[k][i] = k < 16 ? of * y[i] : k < 19 ? of - x[i] : of * x[i] + in[k + 4][i];
+    }
+}
+
+void calls_with_many_arrays(session& s) {
+  const row r{"arrays", "double", width, 0, 0, 0};
+  if (!s.wanted(r.key, r.type, r.n)) return;
+  generator g(55);
+  const auto filled = [&](auto& of) {
+    ebb::each_leaf([&](auto& leaf) {
+      const array<double> a(g, width, -1, 1);
+      std::copy_n(a.data(), width, leaf.mutable_data());
+    }, of);
+  };
+  weights<ebb::tensor> w, d_w;
+  extras<ebb::tensor> e, d_e;
+  state<ebb::tensor> now, seed, d_now;
+  vector x, y;
+  filled(w), filled(e), filled(now), filled(seed), filled(x), filled(y);
+  std::tuple d(d_w, d_e);
+  const auto by_ebb = [&] { many(into(d_now, d), w, e, now, seed, x, y); };
+  std::vector<const double*> in;
+  const auto read = [&](const auto& of) { ebb::each_leaf([&](const auto& leaf) { in.push_back(leaf.data()); }, of); };
+  read(w), read(e), read(now), read(seed), read(x), read(y);
+  std::vector<double> memory(23 * width);
+  std::vector<double*> out;
+  for (std::size_t k = 0; k < 23; ++k) out.push_back(&memory[k * width]);
+  const auto by = [&] { many_by(in, out); };
+  by_ebb();
+  by();
+  const std::vector<long double> want(memory.begin(), memory.end());
+  std::vector<double> got;
+  const auto add = [&](const auto& of) { ebb::each_leaf([&](const auto& leaf) { got.insert(got.end(), leaf.begin(), leaf.end()); }, of); };
+  add(std::get<0>(d)), add(std::get<1>(d)), add(d_now);
+  s.check(r, "ebb", "results", got.data(), want.data(), got.size(), 0);
+  s.measure(r, by_ebb, by, by);
+}
+
 }  // namespace
 
 void calls(session& s) {
+  calls_with_many_arrays(s);
   for (const std::size_t n : {std::size_t{16}, std::size_t{10}}) {
     const row r{"call", "float", n, 0, 0, 0};
     if (!s.wanted(r.key, r.type, n)) continue;

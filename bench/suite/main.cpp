@@ -1,7 +1,7 @@
 // bench/suite/main.cpp — value and gradient through ebb against hand-written SIMD and against plain loops, in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.suite [--smoke] [row]                              checks and times all rows, or one: a, b, d2, e, cheap, mixed, call
+//   bench.suite [--smoke] [row]                              checks and times all rows, or one: a, b, d2, e, cheap, mixed, call, arrays
 //   bench.suite --count row type n candidate calls           runs ebb, hand or plain that often, for a tool that counts instructions
 //
 // The reference ("hand") is fused by hand and uses ebb's registers and vector functions: ebb/hand shows what the way from a lambda to

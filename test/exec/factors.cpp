@@ -5,20 +5,13 @@
 #include <ebb/exec/blocks.hpp>
 
 #include "../catch.hpp"
+#include "../random_array.hpp"
 #include "../same_bits.hpp"
-
-#include <random>
 
 namespace {
 
 constexpr auto dyn = ebb::dyn;
-
-template <class A, class... Extent>
-A random_array(std::uint64_t seed, Extent... e) {
-  std::mt19937_64 next(seed);
-  std::uniform_real_distribution<double> number(-1, 1);
-  return A::generate([&](std::size_t) { return ebb::as_element<typename A::value_type>(number(next)); }, e...);
-}
+using test::random_array;
 
 /// Everything on one matrix, which is made positive definite first: K = a a^T + d. One call a statement: the order in which operands are
 /// traced is the order in which their gradients are added.

@@ -3,20 +3,13 @@
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"
+#include "../random_array.hpp"
 #include "../same_bits.hpp"
-
-#include <random>
 
 namespace {
 
 constexpr auto dyn = ebb::dyn;
-
-template <class A, class... Extent>
-A random_array(std::uint64_t seed, Extent... e) {
-  std::mt19937_64 next(seed);
-  std::uniform_real_distribution<double> number(-1, 1);
-  return A::generate([&](std::size_t) { return ebb::as_element<typename A::value_type>(number(next)); }, e...);
-}
+using test::random_array;
 
 constexpr auto loss = [](auto x, auto w) {
   const auto n = ebb::layer_norm(ebb::tanh(x), w, w, 1e-3);

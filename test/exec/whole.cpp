@@ -5,21 +5,14 @@
 #include <ebb/exec/blocks.hpp>
 
 #include "../catch.hpp"
-
-#include <random>
+#include "../random_array.hpp"
 
 namespace {
 
 constexpr auto dyn = ebb::dyn;
+using test::random_array;
 template <std::size_t... E>
 using array = ebb::tensor<double, E...>;
-
-template <class A, class... Extent>
-A random_array(std::uint64_t seed, Extent... e) {
-  std::mt19937_64 next(seed);
-  std::uniform_real_distribution<double> number(-1, 1);
-  return A::generate([&](std::size_t) { return ebb::as_element<typename A::value_type>(number(next)); }, e...);
-}
 
 /// A loss in which everything meets: elementwise work before, between and behind systems, one of them transposed. One call a statement:
 /// the order in which operands are traced is the order in which their gradients are added.

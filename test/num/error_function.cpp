@@ -43,11 +43,7 @@ std::vector<T> places() {
 
 template <class T, class F, class G>
 void check(const char* name, F f, G oracle, double bound) {
-  const std::vector<T> at = places<T>();
-  const auto [ulps, x] = test::worst(f, oracle, at);
-  INFO(name << " of " << sizeof(T) << " bytes is worst at " << x << ", by " << ulps);
-  CHECK(ulps <= (lane::fused ? bound : 2 * bound));
-  CHECK(test::differences(f, at) == 0);
+  test::check(name, f, oracle, bound, places<T>());
 }
 
 }  // namespace

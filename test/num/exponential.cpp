@@ -22,11 +22,7 @@ namespace {
 
 template <class T, class F, class G>
 void check(const char* name, F f, G oracle, double bound) {
-  const std::vector<T> at = test::arguments<T>();
-  const auto [ulps, x] = test::worst(f, oracle, at);
-  INFO(name << " of " << sizeof(T) << " bytes is worst at " << x);
-  CHECK(ulps <= (lane::fused ? bound : 2 * bound));
-  CHECK(test::differences(f, at) == 0);
+  test::check(name, f, oracle, bound, test::arguments<T>());
 }
 
 /// Whether f grows from step to step of one unit in the last place, 2000 of them around x.

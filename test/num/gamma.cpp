@@ -69,9 +69,7 @@ std::vector<T> positive_places() {
 template <class T, class F, class G>
 void check(const char* name, F f, G oracle, double bound) {
   std::vector<T> at = positive_places<T>();
-  const auto [ulps, x] = test::worst(f, oracle, at);
-  INFO(name << " of " << sizeof(T) << " bytes is worst at " << x << ", by " << ulps);
-  CHECK(ulps <= (lane::fused ? bound : 2 * bound));
+  test::check_ulps(name, f, oracle, bound, at);
   for (std::size_t i = 0; i < at.size(); i += 3) at[i] = -at[i];
   for (T y : test::special_values<T>()) at.push_back(y);
   CHECK(test::differences(f, at) == 0);

@@ -77,9 +77,7 @@ void check(const char* name, F f, G oracle, double bound, T least = -std::numeri
   std::vector<T> at = places<T>();
   CHECK(test::differences(f, at) == 0);
   std::erase_if(at, [&](T x) { return x < least || (std::isinf(x) && !std::isinf(least)); });
-  const auto [ulps, x] = test::worst(f, oracle, at);
-  INFO(name << " of " << sizeof(T) << " bytes is worst at " << x << ", by " << ulps);
-  CHECK(ulps <= (lane::fused ? bound : 2 * bound));
+  test::check_ulps(name, f, oracle, bound, at);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../catch.hpp"
+
 #include <ebb/num/lane.hpp>
 
 #include <cmath>
@@ -150,6 +152,38 @@ int differences(F f, const std::vector<T>& at) {
     const four<T> x{{at[i], at[i + 1], at[i + 2], at[i + 3]}}, y = f(x);
     for (std::size_t k = 0; k < 4; ++k) out += !same(y.v[k], f(at[i + k]));
   }
+  return out;
+}
+
+/// f is within `bound` units of the oracle at all these numbers, twice as far without fma.
+template <class T, class F, class G>
+void check_ulps(const char* name, F f, G oracle, double bound, const std::vector<T>& at) {
+  const auto [ulps, x] = worst(f, oracle, at);
+  INFO(name << " of " << sizeof(T) << " bytes is worst at " << x << ", by " << ulps);
+  CHECK(ulps <= (ebb::lane::fused ? bound : 2 * bound));
+}
+/// The same, and f of lanes has the bits of f of scalars.
+template <class T, class F, class G>
+void check(const char* name, F f, G oracle, double bound, const std::vector<T>& at) {
+  check_ulps(name, f, oracle, bound, at);
+  INFO(name << " of " << sizeof(T) << " bytes");
+  CHECK(differences(f, at) == 0);
+}
+
+/// Where reduction is hardest: numbers next to multiples of `unit`, n up to a million and n a power of two; and around `edge`, where the
+/// ways to reduce meet.
+template <class T>
+std::vector<T> next_to_multiples(long double unit, T edge) {
+  std::vector<T> out;
+  const auto around = [&](long double n) {
+    T x = static_cast<T>(n * unit);
+    x = std::nextafter(x, T(0));
+    for (int i = 0; i < 3; ++i, x = std::nextafter(x, std::numeric_limits<T>::infinity())) out.push_back(x), out.push_back(-x);
+  };
+  for (int n = 1; n < 6000; ++n) around(n);
+  for (int n = 6000; n < 1000000; n += 997) around(n);
+  for (int e = 0; e < std::numeric_limits<T>::max_exponent - 2; ++e) around(std::ldexp(1.0L, e));
+  for (T x : {edge, std::nextafter(edge, T(0)), std::nextafter(edge, 2 * edge)}) out.push_back(x), out.push_back(-x);
   return out;
 }
 

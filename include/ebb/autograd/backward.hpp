@@ -91,16 +91,16 @@ inline std::string with_name(const char* what, std::size_t number, const vertex*
   return with_name(what + std::string(" ") + std::to_string(number), v);
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_history(const char* call, std::size_t number) {
+[[noreturn]] EBB_COLD void raise_no_history(const char* call, std::size_t number) {
   raise(std::string(call) + ": root " + std::to_string(number) + " has no history: nothing that it was computed from needs a gradient");
 }
 [[noreturn]] EBB_COLD void raise_seed(const char* call, std::size_t number, const vertex* v, const any_tensor& root,
-                                                              const any_tensor& seed) {
+                                      const any_tensor& seed) {
   raise(std::string(call) + ": seed " + std::to_string(number) + " is " + seed.text() + ", its " + with_name("root", v) + " is " +
         root.text());
 }
 [[noreturn]] EBB_COLD void raise_no_seed(const char* call, std::size_t number, const vertex* v,
-                                                                 const any_tensor& root) {
+                                         const any_tensor& root) {
   raise(std::string(call) + ": a seed can be left out only for roots with one element; " + with_name("root", number, v) + " is " +
         root.text());
 }

@@ -26,7 +26,7 @@ struct clamped {
   constexpr auto operator()(auto g, auto bound) const { return clamp(g, -bound, bound); }
 };
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_leaf(const char* call, const std::string& name) {
+[[noreturn]] EBB_COLD void raise_no_leaf(const char* call, const std::string& name) {
   raise(std::string(call) + ": " + name + " is no leaf: name parameters");
 }
 

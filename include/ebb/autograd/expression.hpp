@@ -114,7 +114,7 @@ struct expression_result<Expression, T, Extents, std::tuple<Leaf...>> {
 };
 
 /// One program has one context, is recorded or not, and what it saves has one pair of hooks.
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_written_elsewhere(const char* where) {
+[[noreturn]] EBB_COLD void raise_written_elsewhere(const char* where) {
   raise(std::string("ebb: an expression holds one that was written ") + where + ": return that as a variable, or give it a name");
 }
 

@@ -107,7 +107,7 @@ template <class F, class... Term>
 using hook_result = decltype(std::apply([](auto... v) { return function_in<F>{}(typename argument<decltype(v)>::traced{}..., Term{}...); },
                                         std::declval<bound_values<F>>()));
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_hook_size(const any_tensor& was, const any_tensor& is) {
+[[noreturn]] EBB_COLD void raise_hook_size(const any_tensor& was, const any_tensor& is) {
   raise("ebb::variable::register_hook: the hook changed the gradient from " + was.text() + " to " + is.text());
 }
 /// Throws: error if what a hook has returned for a gradient has other extents.

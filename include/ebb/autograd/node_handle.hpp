@@ -100,7 +100,7 @@ class gradients {
     raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is undefined");
   }
   [[noreturn]] EBB_COLD void raise_other(const char* call, int i, dtype wanted, const std::size_t* extent,
-                                                         int rank) const {
+                                         int rank) const {
     raise(std::string("ebb::gradients::") + call + ": " + number(i) + " is " + detail::text_of(type(i), extents(i)) +
           ", it was asked for as " + std::string(ebb::name_of(wanted)) + list_text(extent, rank));
   }

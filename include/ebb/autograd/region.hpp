@@ -162,8 +162,8 @@ counted<vertex> record_segment(tape_state& t, const Leaves& leaves, storage* res
   return history;
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_undefined(const char* call, int number, const char* region = "",
-                                                                   const std::string& member = {}) {
+[[noreturn]] EBB_COLD void raise_undefined(const char* call, int number, const char* region = "",
+                                           const std::string& member = {}) {
   std::string text = std::string(call) + ": argument " + std::to_string(number);
   if (*region) text.append(" of the region ").append(region);
   if (!member.empty()) text.append(": its member ").append(member);

@@ -49,7 +49,7 @@ inline bool write_state(auto&& write, const leaf& l, const update_state& s) {
   return good;
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_state_file(const std::string& problem) {
+[[noreturn]] EBB_COLD void raise_state_file(const std::string& problem) {
   raise("ebb::optimizer::load: " + problem);
 }
 

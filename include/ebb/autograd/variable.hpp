@@ -19,11 +19,11 @@ class expression;
 namespace detail {
 
 // A function of its own: g++ 12 warns of array bounds where it sees strings of known length added.
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_variable(const char* call, const char* why) {
+[[noreturn]] EBB_COLD void raise_variable(const char* call, const char* why) {
   raise(std::string("ebb::variable::") + call + why);
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_extents_of_variable(const char* call, const std::size_t* given,
-                                                                             const std::size_t* wanted, int rank) {
+[[noreturn]] EBB_COLD void raise_extents_of_variable(const char* call, const std::size_t* given,
+                                                     const std::size_t* wanted, int rank) {
   raise_bad_shape((std::string("ebb::variable::") + call).c_str(), given, wanted, rank);
 }
 

@@ -103,7 +103,7 @@ template <class G>
 inline constexpr bool holds_derivatives = true;
 
 [[noreturn]] EBB_COLD void raise_undeclared(const called_function& f, const casts_asked& asked, int context,
-                                                                      bool derivatives) {
+                                            bool derivatives) {
   const std::string name = context_text(context);
   const auto first = asked.first_difference(0, context);
   std::string what = "a function that asks for the context would compute otherwise";

@@ -55,7 +55,7 @@ struct placed_array {
 
 /// Marks the results that overlap an earlier result, or an argument that they may not be written over.
 /// `written` and `read` are those of `overwrites`. Reorders `arrays`.
-inline void find_apart(placed_array* arrays, int count, int results, const memory_use* written, const memory_use* read, bool* apart) {
+EBB_ONCE void find_apart(placed_array* arrays, int count, int results, const memory_use* written, const memory_use* read, bool* apart) {
   const auto before = [](const placed_array& x, const placed_array& y) { return x.at.first < y.at.first; };
   if (!std::is_sorted(arrays, arrays + count, before)) std::sort(arrays, arrays + count, before);
   for (int i = 0; i < count; ++i)
@@ -99,8 +99,8 @@ struct hulls {
   }
 };
 
-/// Whether one of the first `written` stretches overlaps another one. Without branches: compilers vectorize it.
-inline bool any_overlaps(const std::uintptr_t* first, const std::uintptr_t* last, int written, int count) {
+/// Whether one of the first `written` stretches overlaps another one. Without branches: there is nothing to predict.
+EBB_ONCE bool any_overlaps(const std::uintptr_t* first, const std::uintptr_t* last, int written, int count) {
   std::uint64_t any = 0;
   for (int o = 0; o < written; ++o) {
     const std::uintptr_t from = first[o], to = last[o];

@@ -119,7 +119,7 @@ EBB_COLD void append_argument(std::string& text, int number, const std::string& 
 }
 
 /// Of a subscript: which.
-[[gnu::cold, gnu::noinline]] inline std::string text_of_unmet(const extent_origin& o) {
+EBB_COLD std::string text_of_unmet(const extent_origin& o) {
   if (o.rule != extent_rule::behind && o.rule != extent_rule::before) return "the extents of the arguments do not fit:";
   return "index " + std::to_string(o.rule == extent_rule::behind ? o.b : -o.b) + " is out of range:";
 }

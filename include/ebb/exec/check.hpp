@@ -30,11 +30,11 @@ EBB_COLD std::string call_and_op(std::string_view call, std::string_view op) {
   if (!op.empty() && call.substr(call.rfind("::") == call.npos ? 0 : call.rfind("::") + 2) != op) text.append(": ").append(op);
   return text;
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_empty(const char* call, std::string_view op, const extent_list& x) {
+[[noreturn]] EBB_COLD void raise_empty(const char* call, std::string_view op, const extent_list& x) {
   raise(call_and_op(call, op) + " over no elements: the operand is " + text_of_extents(x));
 }
 [[noreturn]] EBB_COLD void raise_place(const char* call, std::string_view op, const extent_list& x, std::size_t at,
-                                                               std::int64_t place, std::size_t places, bool rows) {
+                                       std::int64_t place, std::size_t places, bool rows) {
   raise(call_and_op(call, op) + ": number " + std::to_string(at) + " of the indices of shape " + text_of_extents(x) + " is " +
         std::to_string(place) + ", and there are " + std::to_string(places) + (rows ? " rows" : " classes"));
 }

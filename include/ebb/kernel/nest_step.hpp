@@ -57,7 +57,6 @@ struct nest_step {
   // Numbers, not the nest itself: g++ 12 takes two nests for one where their arrays differ only in how many zeros come first.
   using locals =
       detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
-
   using reduces = std::make_integer_sequence<int, n.reduces.count>;
 
   /// How many indices loop L has, where that is known beforehand; else -1.

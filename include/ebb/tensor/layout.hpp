@@ -44,19 +44,19 @@ std::string shape_text(const std::array<std::size_t, Rank>& shape) {
 }
 
 // Out of line and not templates, so that a checked access costs a comparison and a jump only.
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_index(const char* call, const std::int64_t* index,
-                                                                   const std::size_t* shape, int rank) {
+[[noreturn]] EBB_COLD void raise_bad_index(const char* call, const std::int64_t* index,
+                                           const std::size_t* shape, int rank) {
   raise(std::string(call) + ": index " + list_text(index, rank) + " is out of range for shape " + list_text(shape, rank));
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_shape(const char* call, const std::size_t* given,
-                                                                   const std::size_t* wanted, int rank) {
+[[noreturn]] EBB_COLD void raise_bad_shape(const char* call, const std::size_t* given,
+                                           const std::size_t* wanted, int rank) {
   raise(std::string(call) + ": shape " + list_text(given, rank) + " was given for extents " + list_text(wanted, rank));
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_bad_count(const char* call, std::size_t given, const std::size_t* shape,
-                                                                   int rank) {
+[[noreturn]] EBB_COLD void raise_bad_count(const char* call, std::size_t given, const std::size_t* shape,
+                                           int rank) {
   raise(std::string(call) + ": " + std::to_string(given) + " elements were given for shape " + list_text(shape, rank));
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_no_condition(const std::size_t* shape, int rank) {
+[[noreturn]] EBB_COLD void raise_no_condition(const std::size_t* shape, int rank) {
   raise("ebb::tensor::operator bool: an array of bools of shape " + list_text(shape, rank) +
         " is no condition: ask ebb::any or ebb::all of them, ebb::all_equal of two arrays");
 }

@@ -122,13 +122,13 @@ constexpr int code_of_vectors() {
   else return (is_vector_of_arguments<A> || ...) ? 254 : (has_vector_member<A> || ...) ? 256 : 0;
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_length(const char* call, std::size_t n, std::initializer_list<int> declared) {
+[[noreturn]] EBB_COLD void raise_length(const char* call, std::size_t n, std::initializer_list<int> declared) {
   std::string text = std::string(call) + ": a vector of " + std::to_string(n) + ", but it is compiled for vectors of";
   int number = 0;
   for (const int l : declared) text += (number++ ? ", " : " ") + std::to_string(l);
   raise(std::move(text));
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise_lengths(const char* call, std::size_t n, std::size_t other) {
+[[noreturn]] EBB_COLD void raise_lengths(const char* call, std::size_t n, std::size_t other) {
   raise(std::string(call) + ": vectors with the same list of lengths have one length in a call, but there is one of " + std::to_string(n) +
         " and one of " + std::to_string(other));
 }

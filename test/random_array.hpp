@@ -1,0 +1,19 @@
+// test/random_array.hpp — arrays of numbers from -1 to 1, the same for a seed in each run.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <ebb/tensor/tensor.hpp>
+
+#include <cstdint>
+#include <random>
+
+namespace test {
+
+template <class A, class... Extent>
+A random_array(std::uint64_t seed, Extent... e) {
+  std::mt19937_64 next(seed);
+  std::uniform_real_distribution<double> number(-1, 1);
+  return A::generate([&](std::size_t) { return ebb::as_element<typename A::value_type>(number(next)); }, e...);
+}
+
+}  // namespace test
