@@ -493,3 +493,37 @@ TEST_CASE("CA-91: a type that wraps two arrays goes in and out; each part has it
   CHECK(ebb::all_equal(p.a.grad().value(), array{4, 8}));
   CHECK(ebb::all_equal(p.b.grad().value(), array{12, 16}));
 }
+
+namespace {
+
+/// exp, which keeps the result that it returns, and writes to it in its backward.
+struct writing_exponential {
+  array forward(const array& x) {
+    kept = each(x, [](double v) { return std::exp(v); });
+    return kept;
+  }
+  array backward(const array& g) {
+    for (std::size_t i = 0; i < kept.size(); ++i) kept.at(i) *= g(i);
+    return kept;
+  }
+
+  array kept;
+};
+
+}  // namespace
+
+TEST_CASE("SW-24: a backward that writes to a saved array which the forward returned changes nobody else's") {
+  for (const bool captured : {false, true})
+    for (int run = 0; run < 3; ++run) {
+      const var x(array{0.5, -1, 2});
+      const var y = ebb::apply(writing_exponential{}, x);
+      const array before = y.value();
+      ebb::backward(total(product(y, y)), {.compiled_autograd = captured});  // it reads y, too
+      for (std::size_t i = 0; i < 3; ++i) {
+        const double e = std::exp(x.value()(i));
+        CHECK(y.value()(i) == e);
+        CHECK(before(i) == e);
+        CHECK(x.grad().value()(i) == Approx(2 * e * e));
+      }
+    }
+}

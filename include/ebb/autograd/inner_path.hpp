@@ -4,7 +4,8 @@
 // [note: results of one region]
 // A region is one node: its backward gives derivatives by the arguments. If the region computes result d from result z, the path from d
 // to z lies inside of the node, and no gradient passes along it. A gradient by z would lack that part without a word (PyTorch gives None
-// there), so it is refused: two regions, one for each result, have the path on the tape.
+// there), so it is refused: two regions, one for each result, have the path on the tape. A result that is an argument passed on is a
+// variable apart from it, which nothing is computed from: ask for the gradient by the argument.
 #pragma once
 
 #include "derivation.hpp"
