@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test/limits.sh — compiles the programs of bench/compile_time with half of what g++ grants a constant by default: less is left before a
+# test/limits.sh — compiles the programs in bench/compile_time/programs with half of what g++ grants a constant by default: less is left before a
 # user's program of their size does not compile than when this passes.
 # SPDX-License-Identifier: BSL-1.0
 #
@@ -16,7 +16,7 @@ esac
 
 failed=0
 hold() {  # hold "the compiler's flags" a program, its flags...
-  local source=$root/bench/compile_time/$2.cpp start=$SECONDS
+  local source=$root/bench/compile_time/programs/$2.cpp start=$SECONDS
   if "${compiler[@]}" $1 -fsyntax-only "${@:3}" "$source" >"$log" 2>&1; then
     echo "$2 ${*:3}: compiles with $1, $((SECONDS - start)) s"
   else

@@ -140,7 +140,7 @@ for compiler in "${compilers[@]}"; do
     fi
     for program in "${nets[@]}"; do
       read -ra given <<<"$program"
-      cp "bench/compile_time/${given[0]}.cpp" "$work"
+      cp "bench/compile_time/programs/${given[0]}.cpp" "$work"
       compile "$compiler" "${given[0]}" "$work/out.o" "${options[@]}" "${given[@]:1}"
       "$compiler" "${options[@]}" "$work/out.o" -o "$work/out"
       read -r _ right < <("$work/out")

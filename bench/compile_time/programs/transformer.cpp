@@ -1,4 +1,4 @@
-// bench/compile_time/transformer.cpp — a transformer of two blocks: its loss and the gradient of 29 parameters, into memory that is there.
+// bench/compile_time/programs/transformer.cpp — a transformer of two blocks: its loss and the gradient of 29 parameters, into given memory.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 

@@ -1,4 +1,4 @@
-// bench/compile_time/leaves.cpp — a function of LEAVES arrays in a tuple: its value and the gradient by each, into memory that is there.
+// bench/compile_time/programs/leaves.cpp — a function of LEAVES arrays in a tuple: its value and the gradient by each, into given memory.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 

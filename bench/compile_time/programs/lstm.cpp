@@ -1,5 +1,5 @@
-// bench/compile_time/lstm.cpp — a step of an LSTM of LAYERS layers, as GradBench's lstm has it: value and gradient by all parameters and
-// states, into memory that is there.
+// bench/compile_time/programs/lstm.cpp — a step of an LSTM of LAYERS layers, as in GradBench's lstm: value and gradient by all
+// parameters and states, into given memory.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 
