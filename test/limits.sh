@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test/limits.sh — compiles the programs in bench/compile_time/programs with half of what g++ grants a constant by default: less is left before a
-# user's program of their size does not compile than when this passes.
+# test/limits.sh — compiles the programs in bench/compile_time/programs with half of what g++ grants a constant by default: when this passes, a
+# user's program of twice their size compiles.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash test/limits.sh <root> <compiler and flags...>
