@@ -7,7 +7,7 @@ cd "${1:-.}" && export LC_ALL=C.UTF-8
 # What each floor stands on; it may include its own folder and everything that can be reached downwards from here.
 declare -A below=(
   [base]='' [num]='base' [tensor]='num' [graph]='tensor' [op]='graph' [trace]='op' [pass]='op' [plan]='pass' [kernel]='tensor'
-  [exec]='trace plan kernel' [autograd]='exec' [capture]='autograd' [observe]='capture' [interop]='capture'
+  [exec]='trace plan kernel' [autograd]='exec' [capture]='autograd'
 )
 reach() { local floor; for floor in ${below[$1]}; do printf '%s|' "$floor"; reach "$floor"; done; }
 rule() { sed "s~\$~   <- $1~"; }  # marks each line read with the rule it breaks

@@ -137,7 +137,6 @@
 #include "pass/lower.hpp"
 #include "pass/partition.hpp"
 #include "pass/push_forward.hpp"
-#include "pass/relax.hpp"
 #include "plan/fuse.hpp"
 #include "plan/step.hpp"
 #include "plan/memory.hpp"

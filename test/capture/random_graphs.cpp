@@ -121,7 +121,7 @@ TEST_CASE("passes across nodes would take away less than 20 of a thousand equati
           if (k >= 0) g.out.push(k);
     g = ebb::prune(g);
     before += computed(g);
-    after += computed(ebb::prune(ebb::share(ebb::simplify(ebb::share(g)))));
+    after += computed(ebb::prune(ebb::simplify(ebb::simplify(g))));
     return ebb::backend::merge;
   }};
   for (const variety v : {variety::narrow, variety::wide, variety::mixed})

@@ -42,9 +42,13 @@ int equations = 0, gradients = 0;
 
 /// Of all results in their order.
 std::uint64_t bits = 0;
+std::uint64_t mixed(std::uint64_t h, std::uint64_t word) {
+  h = (h ^ word) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 32);
+}
 void note_bits(const ebb::vec<cells>& results) {
   for (const cells& r : results)
-    for (const ebb::cell c : r) bits = ebb::hash_mix(bits, c);
+    for (const ebb::cell c : r) bits = mixed(bits, c);
 }
 
 std::string check(std::uint64_t seed) {

@@ -134,7 +134,7 @@ inline ebb::vec<cells> run_unfused(const ebb::graph& g, const ebb::vec<cells>& a
     one.out.push(one.append(g.eq[k], ebb::range_of(in)));
     bool guarded = true;
     value.push(run_on_memory(one, types, given, symbols, guarded, [&](void* const* from, void* const* to) {
-      ebb::run_blocks(one, ebb::make_plan(one), from, to, symbols.data());
+      ebb::block_program(one, ebb::make_plan(one)).run(from, to, symbols.data());
     })[0]);
   }
   ebb::vec<cells> r;

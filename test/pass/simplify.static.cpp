@@ -7,7 +7,6 @@
 #include <ebb/pass/differentiate.hpp>
 #include <ebb/pass/lower.hpp>
 #include <ebb/pass/partition.hpp>
-#include <ebb/pass/relax.hpp>
 
 namespace {
 
@@ -35,8 +34,6 @@ static_assert(same(ebb::prune(ebb::simplify(made())), test::build([](test::build
   return b.returns(ebb::sum_over(ebb::exp(x) + y, 1));
 })));
 static_assert(!ebb::first_error(ebb::simplify(made())));
-static_assert(!ebb::first_error(ebb::share(made())));
-static_assert(ebb::prune(ebb::relax(made())).size() == 5);
 static_assert(ebb::lower(made()).size() == 5);
 static_assert(ebb::value_and_gradient(made(), {0, 1}).out.size() == 3);
 static_assert(!ebb::first_error(ebb::value_and_gradient(made(), {0, 1})));
@@ -67,12 +64,13 @@ constexpr bool smaller(L, R) {
   return ebb::rewriting::is_lighter(R::weighs, L::weighs);
 }
 namespace r = ebb::rewriting;
+constexpr r::applied<ebb::op::sum> sum{};
 static_assert(smaller(r::x * r::one, r::x));
 static_assert(smaller(r::x - -r::y, r::x + r::y));
-static_assert(smaller(r::sum(r::x * r::c0), r::sum(r::x) * r::fill(r::c0)));
+static_assert(smaller(sum(r::x * r::c0), sum(r::x) * r::fill(r::c0)));
 static_assert(!smaller(r::x + r::y, r::y + r::x));
 static_assert(!smaller(r::x * r::y, r::x * r::x * r::y));
 static_assert(!smaller(r::x + r::y, r::x + r::x));
-static_assert(!smaller(r::sum(r::x) * r::c0, r::sum(r::x * r::c0)));
+static_assert(!smaller(sum(r::x) * r::c0, sum(r::x * r::c0)));
 
 }  // namespace

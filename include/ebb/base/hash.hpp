@@ -15,10 +15,4 @@ constexpr std::uint64_t hash_text(std::string_view s, std::uint64_t h = 14695981
   return h;
 }
 
-/// Mixes one word into a running hash: a multiplication and a fold, cheap enough for constant expressions.
-constexpr std::uint64_t hash_mix(std::uint64_t h, std::uint64_t word) {
-  h = (h ^ word) * 0x9E3779B97F4A7C15u;
-  return h ^ (h >> 32);
-}
-
 }  // namespace ebb::inline EBB_ABI

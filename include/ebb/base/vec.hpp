@@ -59,10 +59,6 @@ class vec {
     data_ = grown;
     capacity_ = capacity;
   }
-  /// Room for a few more, growing by doubling.
-  constexpr void reserve_more(int count) {
-    if (size_ + count > capacity_) reserve(size_ + count > 2 * capacity_ ? size_ + count : 2 * capacity_);
-  }
   /// Appends and returns the number of the new item.
   constexpr int push(T item) {
     if (size_ == capacity_) reserve(capacity_ ? 2 * capacity_ : 8);

@@ -124,10 +124,4 @@ class block_program {
   vec<extent_list> shapes_;
 };
 
-/// One run of a graph along a plan of it. Who runs it again keeps a block_program.
-inline void run_blocks(const graph& g, const plan& p, void* const* arguments, void* const* results, const std::size_t* symbols,
-                       std::size_t block = block_program::default_block) {
-  block_program(g, p, block).run(arguments, results, symbols);
-}
-
 }  // namespace ebb::inline EBB_ABI

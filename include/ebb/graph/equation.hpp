@@ -4,7 +4,7 @@
 // Words used here and everywhere above:
 //   op         a struct that says all about one operation: name, shape rule, value, pull (namespace ebb::op, or a user's own)
 //   op_info    that struct for one dtype, erased into a table of constants and functions
-//   equation   y = op(operands), with a shape, attributes, an effect and perhaps a sub-graph
+//   equation   y = op(operands), with a shape, attributes and perhaps a sub-graph
 //   graph      equations in order; operands are numbers of earlier equations
 #pragma once
 
@@ -41,9 +41,6 @@ enum class kind : std::uint8_t {
   gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: how many leading axes have rows of their own
   scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names; attr[0]: as of gather
 };
-
-/// What an equation does besides computing its result. Equations with an effect are never shared, moved across reads or pruned.
-enum class effect : std::uint8_t { none, assign };
 
 /// Functions of an op on memory. Empty in translation units that do not include the kernel floor (tests of passes).
 struct op_kernels {
@@ -140,7 +137,6 @@ struct equation {
   int shape = -1;            // number of a shape in the graph
   int sub = -1;              // number of a sub-graph, or -1
   std::int64_t attr[2] = {};
-  effect does = effect::none;
   cast_question asked{};  // by the pull that gave it; no part of what it computes
   maybe_context pulled_in = nullptr;  // the context of its pull; none: that of the region it stands in
 };

@@ -69,7 +69,6 @@ struct graph {
 
   /// Appends an equation, or finds the equal one that is there already.
   EBB_ONCE constexpr int add(const equation& e, number_range in) {
-    if (e.does != effect::none) return append(e, in);
     if (eq.size() >= room_) rehash();
     // Plain pointers: a call of vec's operator[] costs a constant expression two steps.
     int* const table = table_.data();
@@ -127,7 +126,7 @@ struct graph {
   }
 
  private:
-  // One statement where others would call hash_mix: half of all steps of a pass were spent here.
+  // One statement, not a call for each word: half of all steps of a pass were spent here.
   static constexpr unsigned hash_of(const equation& e, const int* in, int count) {
     constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
     std::uint64_t h = ((e.op->id ^ static_cast<std::uint64_t>(e.attr[0])) * odd ^ static_cast<std::uint64_t>(e.attr[1])) * odd ^
@@ -136,8 +135,8 @@ struct graph {
     return static_cast<unsigned>(h * odd >> 32);
   }
   constexpr bool equal(const equation& o, const equation& e, number_range in) const {
-    if (o.op->id != e.op->id || o.shape != e.shape || o.count != in.count || o.sub != e.sub || o.does != e.does || o.attr[0] != e.attr[0] ||
-        o.attr[1] != e.attr[1] || !pulled_alike(o, e))
+    if (o.op->id != e.op->id || o.shape != e.shape || o.count != in.count || o.sub != e.sub || o.attr[0] != e.attr[0] || o.attr[1] != e.attr[1] ||
+        !pulled_alike(o, e))
       return false;
     const int* there = pool.data() + o.first;
     for (int j = 0; j < in.count; ++j)
@@ -159,7 +158,6 @@ struct graph {
     const unsigned mask = static_cast<unsigned>(size - 1);
     for (int k = 0; k < eq.size(); ++k) {
       const equation& e = eq.data()[k];
-      if (e.does != effect::none) continue;
       unsigned at = hash_of(e, pool.data() + e.first, e.count) & mask;
       while (to[at] > 0) at = (at + 1) & mask;
       to[at] = k + 1;

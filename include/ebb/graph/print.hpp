@@ -139,9 +139,7 @@ class graph_text {
       s += ' ' + names_[g_.operand(k, j)];
       if (is_transposed(e.op->what, e.attr, j)) s += "^T";
     }
-    s += attributes(k);
-    if (e.does == effect::assign) s += " !";
-    return s;
+    return s + attributes(k);
   }
   std::string line(int k) const { return names_[k] + " = " + application(k) + " : " + type(k); }
 

@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 constexpr bool shapes_divide_equals(graph& g, const vec<int>& number, const vec<char>& changes) {
   for (int k = 0; k < g.size(); ++k) {
     const int own = g.eq.data()[k].shape;
-    if (!changes.data()[own] || g.eq.data()[k].does != effect::none) continue;
+    if (!changes.data()[own]) continue;
     equation e = g.eq.data()[k];
     for (e.shape = 0; e.shape < number.size(); ++e.shape)
       if (e.shape != own && number[e.shape] == number[own] && g.find(e, g.operands(k)) >= 0) return true;

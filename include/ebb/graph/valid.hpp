@@ -7,7 +7,7 @@
 //   shapes     each result has the shape that the op's rule gives, and the rule finds nothing that was not known to be equal
 //   arguments  each has one number, in range, and at most one equation
 //   sub-graphs are valid themselves, and are given as many operands as they have arguments
-// Passes keep all of it; `effects` says what else they keep.
+// Passes keep all of it.
 #pragma once
 
 #include "graph.hpp"
@@ -123,13 +123,6 @@ constexpr graph_error first_error(const graph& g) {
   for (const graph& sub : g.subs)
     if (const graph_error error = first_error(sub)) return error;
   return {};
-}
-
-/// How many equations have an effect: no pass may change it.
-constexpr int effects(const graph& g) {
-  int n = 0;
-  for (const equation& e : g.eq) n += e.does != effect::none;
-  return n;
 }
 
 }  // namespace ebb::inline EBB_ABI

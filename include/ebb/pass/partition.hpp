@@ -56,7 +56,6 @@ class partition_of {
     for (int i = 0; i < outputs_; ++i) primal_[g_.out[i]] = 1;
     for (int k = g_.size() - 1; k >= 0; --k) {
       const equation& e = g_.eq.data()[k];
-      if (e.does != effect::none && !is_late(k)) primal_.data()[k] = 1;
       if (primal_.data()[k])
         for (int j = 0; j < e.count; ++j) primal_.data()[g_.pool.data()[e.first + j]] = 1;
     }
@@ -102,7 +101,6 @@ class partition_of {
     for (int visited = 0; !open.empty() && needed.size() <= most_needed; ++visited) {
       if (visited == most_visited) return vec<int>(most_needed + 1, k);
       const equation& e = g_.eq.data()[open.pop()];
-      if (e.does != effect::none) return vec<int>(most_needed + 1, k);
       for (int j = 0; j < e.count; ++j) {
         const int i = g_.pool.data()[e.first + j];
         if (at_hand_.data()[i] || seen_.data()[i] == k) continue;
@@ -133,8 +131,7 @@ class partition_of {
     return prune(f);
   }
 
-  /// Arguments keep their numbers, seeds move behind what is saved. Effects of early equations have happened in the forward half,
-  /// and happen again only where nothing is saved.
+  /// Arguments keep their numbers, seeds move behind what is saved.
   constexpr graph backward() const {
     graph b = shell_of(g_);
     b.inputs = g_.inputs + order_.size();
@@ -144,7 +141,7 @@ class partition_of {
     for (int i = 0; i < order_.size(); ++i) to[order_[i]] = g_.op(order_[i]).kit->input(b, g_.eq[order_[i]].shape, arguments_ + i);
     for (int k = 0; k < g_.size(); ++k) {
       const equation& e = g_.eq.data()[k];
-      if (to.data()[k] >= 0 || (saves_ && e.does != effect::none && !is_late(k))) continue;
+      if (to.data()[k] >= 0) continue;
       bool whole = true;
       for (int j = 0; j < e.count; ++j) whole = whole && to.data()[g_.pool.data()[e.first + j]] >= 0;
       if (!whole) continue;

@@ -360,7 +360,7 @@ constexpr graph rewrite(const graph& g, const rule_list<N>& rules) {
     }
     for (int j = 0; j < e.count; ++j) in[j] = to.data()[from[j]];
     int same = -1;
-    if (e.count > 0 && e.does == effect::none) same = rules.apply(r, e, in);
+    if (e.count > 0) same = rules.apply(r, e, in);
     to.data()[k] = same < 0 ? r.add(e, number_range{in, e.count}) : again(r, same, rules);
   }
   for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);

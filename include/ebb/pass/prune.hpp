@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Keeps arguments (they are the signature), equations with an effect, and what the outputs need. An output may be -1: none.
+/// Keeps arguments (they are the signature) and what the outputs need. An output may be -1: none.
 EBB_COLD constexpr graph prune(const graph& g) {
   const int n = g.size();
   const equation* eq = g.eq.data();
@@ -17,7 +17,7 @@ EBB_COLD constexpr graph prune(const graph& g) {
   for (int o : g.out)
     if (o >= 0) alive[o] = 1;
   for (int k = n - 1; k >= 0; --k) {
-    if (eq[k].op->what == kind::input || eq[k].does != effect::none) alive[k] = 1;
+    if (eq[k].op->what == kind::input) alive[k] = 1;
     if (alive[k])
       for (int j = 0; j < eq[k].count; ++j) alive[pool[eq[k].first + j]] = 1;
   }
@@ -33,18 +33,6 @@ EBB_COLD constexpr graph prune(const graph& g) {
   }
   for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
   if (g.simplified == n) r.simplified = r.size();
-  return r;
-}
-
-/// Equal equations become one: the same op, operands, shape, attributes and sub-graph.
-constexpr graph share(const graph& g) {
-  graph r = shell_of(g);
-  vec<int> to(g.size(), -1);
-  for (int k = 0; k < g.size(); ++k) {
-    const vec<int> in = renumbered(g, k, to);
-    to[k] = r.add(g.eq[k], range_of(in));
-  }
-  for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
   return r;
 }
 

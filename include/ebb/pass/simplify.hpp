@@ -4,7 +4,7 @@
 // [note: exact rules]
 // A rule stands here only if both sides have the same value for all operands: which NaN it is may differ, that it is NaN may not, and
 // the sign of zero counts. Derivatives stay what they were too, since programs are rewritten before they are differentiated again.
-// stop_gradient is nobody's business here for that reason: see lower.hpp. What holds for real numbers only is in relax.hpp.
+// stop_gradient is nobody's business here for that reason: see lower.hpp. What holds for real numbers only is no rule.
 #pragma once
 
 #include "pattern.hpp"
