@@ -58,10 +58,10 @@ constexpr bool is_hook_result() {
   else return false;
 }
 
-/// 0, or what stands against F as a hook on gradients of this type; -1: it has been said already.
+/// 0, or what stands against F as a hook on gradients of this type, or already_reported.
 template <class F, class T, std::size_t... E>
 constexpr int code_of_hook() {
-  if constexpr (has_refused<F>) return -1;
+  if constexpr (has_refused<F>) return already_reported;
   else if constexpr (traceable_hook<F>) return code_of_traced_hook<F, gradients_of<variable<T, E...>>>();
   else {
     using function = std::remove_pointer_t<callable<F>>;
@@ -86,7 +86,7 @@ std::shared_ptr<hook> make_tensor_hook(F f, const layout<E...>& shape) {
 /// 0, or what stands against F as a hook behind an accumulation.
 template <class F, class T, std::size_t... E>
 constexpr int code_of_leaf_hook() {
-  if constexpr (has_refused<F>) return -1;
+  if constexpr (has_refused<F>) return already_reported;
   else if constexpr (update_rule<F>) return 0;
   else if constexpr (traceable_hook<F>) return code_of_traced_leaf_hook<F, term<T, E...>>();
   else if constexpr (!std::is_invocable_v<callable<F>&, variable<T, E...>&>) return 172;

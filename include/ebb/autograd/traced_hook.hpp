@@ -40,7 +40,7 @@ template <class F, class First, class... Group>
 constexpr int code_of_traced_hook() {
   if constexpr (!std::is_empty_v<function_in<F>>) return 154;
   else if constexpr (!takes_terms<F, typename First::terms, typename Group::terms...>) return 159;
-  else if constexpr (has_refused<hook_result<F, typename First::terms, typename Group::terms...>>) return -1;
+  else if constexpr (has_refused<hook_result<F, typename First::terms, typename Group::terms...>>) return already_reported;
   else return std::is_same_v<hook_result<F, typename First::terms, typename Group::terms...>, typename First::terms> ? 0 : 153;
 }
 
@@ -182,7 +182,7 @@ template <class F, class Term>
 constexpr int code_of_traced_leaf_hook() {
   if constexpr (!std::is_empty_v<function_in<F>>) return 154;
   else if constexpr (!takes_terms<F, Term, Term>) return 172;
-  else if constexpr (has_refused<hook_result<F, Term, Term>>) return -1;
+  else if constexpr (has_refused<hook_result<F, Term, Term>>) return already_reported;
   else return is_leaf_update<hook_result<F, Term, Term>, Term> ? 0 : 173;
 }
 

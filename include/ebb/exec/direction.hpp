@@ -105,7 +105,7 @@ struct directed_spec {
   template <class... A>
   static constexpr int code() {
     using on = on_arguments<wrt<I...>, traced_type<A>...>;
-    if constexpr (on::template is_refused<F>) return -1;
+    if constexpr (on::template is_refused<F>) return already_reported;
     else return on::template has_pulls<F, typename call<traced_type<A>...>::along> ? 0 : 106;
   }
 };

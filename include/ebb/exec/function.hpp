@@ -183,7 +183,7 @@ using single_or_tuple = typename unwrap_single<Tuple>::type;
 /// What stands against a call: first the arguments, then what the user's function itself says, then the rest.
 template <class Spec, class... A>
 constexpr int code_of() {
-  if constexpr (has_refused<A...>) return -1;
+  if constexpr (has_refused<A...>) return already_reported;
   else if constexpr (code_of_elements<A...>() != 0) return code_of_elements<A...>();
   else if constexpr (Spec::template code_of_arguments<A...>() != 0) return Spec::template code_of_arguments<A...>();
   else {
@@ -251,7 +251,7 @@ inline constexpr bool are_arguments = (traced_argument<A> && ...);
 ///   Spec::name                      for messages
 ///   Spec::trace<T...>               the trace of the user's function: trace_of<...>
 ///   Spec::code_of_arguments<A...>() 0, or what stands against a call with arguments of these types
-///   Spec::code<A...>()              0, or what stands against the function for them; -1: it has been said already
+///   Spec::code<A...>()              0, or what stands against the function for them, or already_reported
 ///   Spec::program<T...>             has a frozen graph g; T are traced types
 ///   Spec::refusal                   what a refused call returns: `refused`, as often as there are results
 ///   Spec::result<T...>              the traced form of what is returned

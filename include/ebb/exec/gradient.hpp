@@ -118,7 +118,7 @@ struct compile_spec {
   }
   template <class... A>
   static constexpr int code() {
-    return is_refused<traced<F, traced_type<A>...>> ? -1 : 0;
+    return is_refused<traced<F, traced_type<A>...>> ? already_reported : 0;
   }
 };
 
@@ -141,7 +141,7 @@ struct value_and_grad_spec {
   }
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
+    if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
     else if constexpr (begins_with_scalar<result_of_trace<F, traced_type<A>...>>) return 251;
     else if constexpr (!is_scalar_result<result_of_trace<F, traced_type<A>...>>) return 109;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
@@ -173,7 +173,7 @@ struct value_and_grad_aux_spec : value_and_grad_spec<F, I...> {
                              std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>>;
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
+    if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
     else if constexpr (!begins_with_scalar<result_of_trace<F, traced_type<A>...>>) return 250;
     else return loss_has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }

@@ -111,7 +111,7 @@ struct jacobian_in_mode {
   }
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
+    if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
     else if constexpr (!has_real<typename function_result<traced_type<A>...>::terms>) return 147;
     else if constexpr (!has_pulls<F, wrt<I...>, traced_type<A>...>) return 106;
     else return is_refused<program<traced_type<A>...>> ? 179 : 0;

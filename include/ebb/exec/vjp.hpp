@@ -196,7 +196,7 @@ struct vjp_function {
   }
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused<traced<F, traced_type<A>...>>) return -1;
+    if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
     else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
 

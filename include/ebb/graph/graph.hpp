@@ -135,8 +135,8 @@ struct graph {
     return static_cast<unsigned>(h * odd >> 32);
   }
   constexpr bool equal(const equation& o, const equation& e, number_range in) const {
-    if (o.op->id != e.op->id || o.shape != e.shape || o.count != in.count || o.sub != e.sub || o.attr[0] != e.attr[0] || o.attr[1] != e.attr[1] ||
-        !pulled_alike(o, e))
+    if (o.op->id != e.op->id || o.shape != e.shape || o.count != in.count || o.sub != e.sub || o.attr[0] != e.attr[0] ||
+        o.attr[1] != e.attr[1] || !pulled_alike(o, e))
       return false;
     const int* there = pool.data() + o.first;
     for (int j = 0; j < in.count; ++j)

@@ -147,7 +147,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
   static constexpr int find_code() {
     if constexpr (!has_rows) return 124;
     else if constexpr (constexpr int of_function = detail::code_of_trace(std::type_identity<trace>{}); of_function != 0) return of_function;
-    else if constexpr (is_refused<body>) return -1;
+    else if constexpr (is_refused<body>) return already_reported;
     else {
       graph g;
       int number = 0;
@@ -165,7 +165,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
 template <class F, class Flags, class... A>
 constexpr int code_of_map() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;
-  else if constexpr (has_refused<A...>) return -1;
+  else if constexpr (has_refused<A...>) return already_reported;
   else if constexpr ((is_in_context<A> || ...) || (is_tracked<A> || ...)) return 0;
   else if constexpr (!(argument<A>::is_argument && ...)) return 111;
   else return mapped<F, Flags, typename argument<A>::traced...>::code;

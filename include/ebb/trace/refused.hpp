@@ -49,6 +49,9 @@ struct refuse_function {
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
+/// The code of a call that cannot be made because of an error in its arguments or its function that has a sentence already.
+inline constexpr int already_reported = -1;
+
 /// What stands against tracing an F at all: it has captured something, or is a pointer to a function.
 template <class F>
 inline constexpr int code_of_function = std::is_member_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>> ? 235

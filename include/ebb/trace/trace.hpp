@@ -78,14 +78,14 @@ struct tolerant_trace {
   static constexpr graph make() { return trace_of<F, A...>::make(true); }
 };
 
-/// What stands against a trace: 0, the code of a sentence in refuse_function, or -1: it has been said already. The function is named here
-/// and not deeper, so that a mistake inside it is reported with a short chain of contexts. For clang, a function with a mistake cannot be
+/// What stands against a trace: 0, the code of a sentence in refuse_function, or already_reported. The function is named here and not
+/// deeper, so that a mistake inside it is reported with a short chain of contexts. For clang, a function with a mistake cannot be
 /// called: there 127 is said as well.
 template <class F, class... A>
 constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
   if constexpr (known_call<F, typename argument<A>::traced...>::code != 0) return known_call<F, typename argument<A>::traced...>::code;
   else if constexpr (!requires { typename result_of_trace<F, A...>; }) return requires { &F::operator(); } ? 128 : 127;
-  else if constexpr (has_refused<result_of_trace<F, A...>>) return -1;
+  else if constexpr (has_refused<result_of_trace<F, A...>>) return already_reported;
   else if constexpr (!can_be_returned<result_of_trace<F, A...>>) return 129;
   else if constexpr (is_constant<traced<F, A...>>) return 0;
   else return is_constant<frozen<tolerant_trace<F, A...>>> ? 230 : 126;
