@@ -70,6 +70,7 @@
 #include "graph/graph.hpp"
 #include "graph/batch.hpp"
 #include "graph/print.hpp"
+#include "graph/copy.hpp"
 #include "graph/dot.hpp"
 #include "graph/frozen.hpp"
 #include "graph/asked.hpp"

@@ -117,12 +117,7 @@ EBB_ONCE graph backward_from_kept(const derivation& d, bool of_saved, const cast
     else to[k] = j.op(k).kit->literal(e, j.eq[k].shape, 0);
   }
   e.inputs = next;
-  for (int k = 0; k < j.size(); ++k) {
-    if (to[k] >= 0 || j.op(k).what == kind::input) continue;
-    bool whole = true;
-    for (int i : j.operands(k)) whole = whole && to[i] >= 0;
-    if (whole) to[k] = e.append_renumbered(j, k, to.data());
-  }
+  copy_equations(e, j, to, [&](int k) { return j.op(k).what != kind::input && has_operands(j, k, to); }, as_they_are);
   for (int o = d.results + saves; o < j.out.size(); ++o) {
     if (to[j.out[o]] < 0) {
       e.out = {};

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "graph.hpp"
+#include "copy.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -36,27 +36,19 @@ EBB_COLD constexpr graph canonical_shapes(graph g) {
   r.syms = static_cast<symbols&&>(g.syms);
   r.subs.swap(g.subs);
   r.asked = g.asked;
-  vec<int> to;
   if (divided) {
-    to.extend(g.size());
+    vec<int> at(g.size(), -1);
     r.eq.reserve(g.size());
     r.pool.reserve(g.pool.size());
-    vec<int> operands;
-    for (int k = 0; k < g.size(); ++k) {
-      equation e = g.eq.data()[k];
-      e.shape = number.data()[e.shape];
-      operands.shrink(0);
-      int* const in = operands.extend(e.count);
-      for (int j = 0; j < e.count; ++j) in[j] = to.data()[g.pool.data()[e.first + j]];
-      to.data()[k] = r.add(e, number_range{in, e.count});
-    }
+    copy_equations<equal_equations::become_one>(r, g, at, all_equations, [&](int, equation& e) { e.shape = number.data()[e.shape]; });
+    r.out = outputs_at(g, at);
   } else {
     if (any)
       for (equation& e : g.eq) e.shape = number.data()[e.shape];
     r.eq.swap(g.eq);
     r.pool.swap(g.pool);
+    r.out.swap(g.out);
   }
-  for (int o : g.out) r.out.push(o < 0 ? -1 : divided ? to[o] : o);
   return r;
 }
 
@@ -86,26 +78,17 @@ constexpr shape shape_in(const graph& to, shape s, const vec<int>& symbol) {
 
 /// Copies `from` into `to` with the given equations as its arguments and the given symbols, and returns the numbers of its outputs.
 constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments, const vec<int>& symbol) {
-  vec<int> number, at(from.size(), -1);
+  vec<int> number, at = at_arguments(from, arguments);
   for (const shape& s : from.shapes) number.push(to.intern(shape_in(to, s, symbol)));
   to.asked.ask(from.asked);
   const int subs = to.subs.size();
   for (const graph& sub : from.subs) to.subs.push(sub);
-  for (int k = 0; k < from.size(); ++k) {
-    equation e = from.eq[k];
-    if (e.op->what == kind::input) {
-      at[k] = arguments[static_cast<int>(e.attr[0])];
-      continue;
-    }
+  copy_equations<equal_equations::become_one>(to, from, at, but_arguments(from), [&](int, equation& e) {
     e.shape = number[e.shape];
     if (e.sub >= 0) e.sub += subs;
     e.asked = {};  // its caller answers
-    const vec<int> in = renumbered(from, k, at);
-    at[k] = to.add(e, range_of(in));
-  }
-  vec<int> out;
-  for (int o : from.out) out.push(at[o]);
-  return out;
+  });
+  return outputs_at(from, at);
 }
 
 /// Copies `from` into `to` with the given equations as its arguments, and returns the numbers of its outputs. The extents of the
@@ -118,23 +101,14 @@ constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& argument
 
 /// The same of a program by element, made for rows: here the rows have this shape.
 constexpr vec<int> splice_over(graph& to, const graph& from, const vec<int>& arguments, int shape) {
-  vec<int> at(from.size(), -1);
+  vec<int> at = at_arguments(from, arguments);
   const int one = to.intern({}), rank = to.shapes[shape].rank;
-  for (int k = 0; k < from.size(); ++k) {
-    equation e = from.eq[k];
-    if (e.op->what == kind::input) {
-      at[k] = arguments[static_cast<int>(e.attr[0])];
-      continue;
-    }
+  copy_equations<equal_equations::become_one>(to, from, at, but_arguments(from), [&](int k, equation& e) {
     e.shape = from.shape_of(k).rank == 0 ? one : shape;
     if (e.op->what == kind::broadcast) e.attr[0] = (std::int64_t{1} << rank) - 1;
     e.asked = {};  // its caller answers
-    const vec<int> in = renumbered(from, k, at);
-    at[k] = to.add(e, range_of(in));
-  }
-  vec<int> out;
-  for (int o : from.out) out.push(at[o]);
-  return out;
+  });
+  return outputs_at(from, at);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -24,17 +24,10 @@ constexpr graph without_contexts(const graph& g) {
   bool any = false;
   for (int k = 0; k < g.size(); ++k) any = any || g.eq.data()[k].pulled_in || is_cast_of_each_use(g.eq.data()[k]);
   if (!any) return g;
-  graph r = shell_of(g);
-  vec<int> to(g.size(), -1);
-  for (int k = 0; k < g.size(); ++k) {
-    equation e = g.eq[k];
+  return copied<equal_equations::become_one>(g, all_equations, [](int, equation& e) {
     e.pulled_in = nullptr;
     if (is_cast_of_each_use(e)) e.attr[0] = 0;
-    const vec<int> in = renumbered(g, k, to);
-    to[k] = r.add(e, range_of(in));
-  }
-  for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
-  return r;
+  });
 }
 
 constexpr graph lower(const graph& g) {

@@ -44,18 +44,15 @@ EBB_COLD constexpr fewer_arguments used_arguments(const graph& f) {
   for (int o : f.out) used[o] = 1;
   for (int k = 0; k < f.size(); ++k)
     for (int i : f.operands(k)) used[i] = 1;
-  fewer_arguments r{shell_of(f), {}};
-  vec<int> number(f.inputs, -1), to(f.size(), -1);
+  fewer_arguments r;
+  vec<int> number(f.inputs, -1);
   for (int i = 0; i < f.inputs; ++i)
     if (const int k = f.input(i); k >= 0 && used[k]) number[i] = r.kept.push(i);
+  const auto is_read = [&](int k) { return used[k] || f.op(k).what != kind::input; };
+  r.g = copied(f, is_read, [&](int, equation& e) {
+    if (e.op->what == kind::input) e.attr[0] = number[static_cast<int>(e.attr[0])];
+  });
   r.g.inputs = r.kept.size();
-  for (int k = 0; k < f.size(); ++k) {
-    const bool is_input = f.op(k).what == kind::input;
-    if (is_input && !used[k]) continue;
-    to[k] = r.g.append_renumbered(f, k, to.data());
-    if (is_input) r.g.eq.back().attr[0] = number[static_cast<int>(f.eq[k].attr[0])];
-  }
-  for (int o : f.out) r.g.out.push(to[o]);
   return r;
 }
 

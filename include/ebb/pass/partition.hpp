@@ -124,8 +124,7 @@ class partition_of {
     graph f = shell_of(g_);
     f.inputs = arguments_;
     vec<int> to(g_.size(), -1);
-    for (int k = 0; k < g_.size(); ++k)
-      if (!is_late(k)) to.data()[k] = f.append_renumbered(g_, k, to.data());
+    copy_equations(f, g_, to, [&](int k) { return !is_late(k); }, as_they_are);
     for (int i = 0; i < outputs_; ++i) f.out.push(to[g_.out[i]]);
     for (int k : order_) f.out.push(to[k]);
     return prune(f);
@@ -139,15 +138,9 @@ class partition_of {
     for (int k = 0; k < g_.size(); ++k)
       if (g_.op(k).what == kind::input && !is_late(k)) to[k] = b.append_renumbered(g_, k, to.data());
     for (int i = 0; i < order_.size(); ++i) to[order_[i]] = g_.op(order_[i]).kit->input(b, g_.eq[order_[i]].shape, arguments_ + i);
-    for (int k = 0; k < g_.size(); ++k) {
-      const equation& e = g_.eq.data()[k];
-      if (to.data()[k] >= 0) continue;
-      bool whole = true;
-      for (int j = 0; j < e.count; ++j) whole = whole && to.data()[g_.pool.data()[e.first + j]] >= 0;
-      if (!whole) continue;
-      to.data()[k] = b.append_renumbered(g_, k, to.data());
-      if (e.op->what == kind::input && e.attr[0] >= arguments_) b.eq.back().attr[0] += order_.size();
-    }
+    copy_equations(b, g_, to, [&](int k) { return has_operands(g_, k, to); }, [&](int, equation& e) {
+      if (e.op->what == kind::input && e.attr[0] >= arguments_) e.attr[0] += order_.size();
+    });
     for (int i = outputs_; i < g_.out.size(); ++i) b.out.push(to[g_.out[i]]);
     return prune(b);
   }

@@ -2,9 +2,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../graph/graph.hpp"
+#include "../graph/copy.hpp"
 
 namespace ebb::inline EBB_ABI {
+
+/// The sub-graphs that equations of g name, which get their new numbers.
+EBB_COLD constexpr vec<graph> used_subs(graph& g, const vec<graph>& subs) {
+  vec<graph> used;
+  vec<int> number(subs.size(), -1);
+  for (equation& e : g.eq) {
+    if (e.sub < 0) continue;
+    if (number[e.sub] < 0) number[e.sub] = used.push(subs[e.sub]);
+    e.sub = number[e.sub];
+  }
+  return used;
+}
 
 /// Keeps arguments (they are the signature) and what the outputs need. An output may be -1: none.
 EBB_COLD constexpr graph prune(const graph& g) {
@@ -12,7 +24,6 @@ EBB_COLD constexpr graph prune(const graph& g) {
   const equation* eq = g.eq.data();
   const int* pool = g.pool.data();
   vec<char> live(n, 0);
-  vec<int> to(n, -1), sub_to(g.subs.size(), -1);
   char* alive = live.data();
   for (int o : g.out)
     if (o >= 0) alive[o] = 1;
@@ -21,17 +32,8 @@ EBB_COLD constexpr graph prune(const graph& g) {
     if (alive[k])
       for (int j = 0; j < eq[k].count; ++j) alive[pool[eq[k].first + j]] = 1;
   }
-  graph r = shell_of(g);
-  r.subs = {};
-  for (int k = 0; k < n; ++k) {
-    if (!alive[k]) continue;
-    to.data()[k] = r.append_renumbered(g, k, to.data());
-    if (const int sub = eq[k].sub; sub >= 0) {
-      if (sub_to[sub] < 0) sub_to[sub] = r.subs.push(g.subs[sub]);
-      r.eq.back().sub = sub_to[sub];
-    }
-  }
-  for (int o : g.out) r.out.push(o < 0 ? -1 : to[o]);
+  graph r = copied(g, [=](int k) { return alive[k] != 0; });
+  if (!g.subs.empty()) r.subs = used_subs(r, g.subs);
   if (g.simplified == n) r.simplified = r.size();
   return r;
 }

@@ -10,21 +10,13 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Leaves out the arguments [first, last), which nothing may use, and renumbers those behind them.
+/// Leaves out the arguments [first, last), which nothing may use, and renumbers those after them.
 constexpr graph drop_inputs(const graph& g, int first, int last) {
-  graph r = shell_of(g);
+  const auto is_dropped = [&](const equation& e) { return e.op->what == kind::input && e.attr[0] >= first && e.attr[0] < last; };
+  graph r = copied(g, [&](int k) { return !is_dropped(g.eq[k]); }, [&](int, equation& e) {
+    if (e.op->what == kind::input && e.attr[0] >= last) e.attr[0] -= last - first;
+  });
   r.inputs -= last - first;
-  vec<int> to(g.size(), -1);
-  for (int k = 0; k < g.size(); ++k) {
-    equation e = g.eq[k];
-    if (e.op->what == kind::input) {
-      if (e.attr[0] >= first && e.attr[0] < last) continue;
-      if (e.attr[0] >= last) e.attr[0] -= last - first;
-    }
-    const vec<int> in = renumbered(g, k, to);
-    to[k] = r.append(e, range_of(in));
-  }
-  for (int o : g.out) r.out.push(to[o]);
   return r;
 }
 
