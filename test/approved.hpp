@@ -1,4 +1,4 @@
-// test/approved.hpp — texts that are meant to be read, compared with those somebody has read.
+// test/approved.hpp — printed texts compared with approved copies that a person has read.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace test {
 
-/// The text in test/data/approved/<name>.txt. A change of a print-out shows as a difference of that file.
+/// The approved text in test/data/approved/<name>.txt. A change of the printed text shows up as a difference of that file.
 inline std::string approved(const std::string& name) {
   std::ifstream file(EBB_TEST_DATA "/approved/" + name + ".txt");
   std::ostringstream text;

@@ -1,4 +1,4 @@
-// test/build.hpp — graphs written by hand, arguments for them, and comparison of what they compute.
+// test/build.hpp — graphs written by hand, random arguments for them, and comparison of their results.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -20,10 +20,10 @@ namespace test {
 using ebb::graph;
 using ebb::operand;
 
-/// Extents that are known at the call only, as arguments of builder::in.
+/// Extents that only the call decides, as arguments of builder::in.
 enum : int { n = -1, m = -2 };
 
-/// Arguments in, results out; between them the operators that rules are written with.
+/// Builds a graph: `in` adds arguments, `out` adds results; operands have the operators that rules are written with.
 struct builder {
   graph g;
 
@@ -39,7 +39,7 @@ struct builder {
     (g.out.push(results.id), ...);
     return ebb::canonical_shapes(g);
   }
-  /// The number of a shape with extents that are numbers.
+  /// The number of the shape with these static extents.
   constexpr int shape(std::initializer_list<int> extents) {
     ebb::shape s;
     for (const int e : extents) s.push(e);
@@ -57,13 +57,13 @@ struct builder {
   int symbols_[2] = {};
 };
 
-/// make(builder) as a graph.
+/// The graph that make(builder) builds.
 constexpr graph build(auto&& make) {
   builder b;
   return make(b);
 }
 
-/// Numbers that are the same everywhere (splitmix64).
+/// Random numbers (splitmix64): every platform gets the same ones.
 struct random {
   std::uint64_t state;
   constexpr std::uint64_t next() {
@@ -77,7 +77,7 @@ struct random {
   constexpr double between(double low, double high) { return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53; }
 };
 
-/// One element: mostly an ordinary number, now and then one of those that rules get wrong.
+/// One random element: usually an ordinary number, now and then a value that rewrite rules get wrong.
 inline ebb::cell random_cell(random& r, ebb::dtype d, bool special) {
   const double values[] = {0.0, -0.0, 1.0, -1.0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
                            std::numeric_limits<double>::quiet_NaN(), 1e-40};
@@ -90,13 +90,13 @@ inline ebb::cell random_cell(random& r, ebb::dtype d, bool special) {
   });
 }
 
-/// What a call gives to a graph.
+/// The arguments of one call of a graph.
 struct call {
   ebb::vec<ebb::cell_array> arguments;
   ebb::vec<std::size_t> symbols;
 };
 
-/// Random arguments; every extent that only the call knows is `length`.
+/// Random arguments; each extent that only the call decides is `length`.
 inline call random_call(const graph& g, std::uint64_t seed, std::size_t length = 3, bool special = true) {
   random r{seed};
   ebb::vec<ebb::extent_list> extents(g.inputs, ebb::extent_list{});
@@ -120,7 +120,7 @@ inline call random_call(const graph& g, std::uint64_t seed, std::size_t length =
   return c;
 }
 
-/// Equal bits; any NaN is equal to any other.
+/// Whether the bits are equal; any NaN equals any other.
 inline bool same_cell(ebb::dtype d, ebb::cell a, ebb::cell b) {
   return a == b || ebb::with_dtype(d, [&]<class T>(T) {
     if constexpr (!ebb::real_element<T>) return false;
@@ -131,7 +131,7 @@ inline bool same_cell(ebb::dtype d, ebb::cell a, ebb::cell b) {
   });
 }
 
-/// Where the results of two graphs differ on one call; empty if they do not.
+/// The first difference between the results of two graphs on one call; empty if there is none.
 inline std::string difference(const graph& a, const graph& b, const call& c) {
   if (a.out.size() != b.out.size()) return "another number of results";
   const auto x = ebb::evaluate(a, c.arguments, c.symbols), y = ebb::evaluate(b, c.arguments, c.symbols);
@@ -146,7 +146,7 @@ inline std::string difference(const graph& a, const graph& b, const call& c) {
   return "";
 }
 
-/// The first error of a graph with the equation it stands at, as text.
+/// The first error of a graph and the equation it is at, as text.
 inline std::string error_text(const graph& g) {
   const ebb::graph_error e = ebb::first_error(g);
   return e ? std::string(e.what) + " in equation " + std::to_string(e.equation) + " of\n" + ebb::to_string(g) : "";

@@ -1,4 +1,4 @@
-// test/catch.hpp — Catch2, version 2 (Debian 12) or 3, and what every test may use beside it.
+// test/catch.hpp — Catch2, version 2 (Debian 12) or 3, and the helpers that every test may use.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -29,16 +29,16 @@ using Catch::Approx;
 
 namespace test {
 
-/// Neither optimized nor watched by a sanitizer: only there to hear another compiler. Random programs take ten times as long, and say little
-/// more than they said elsewhere.
+/// True for a build without optimization and without sanitizers: such a build only checks that another compiler accepts the code. Random
+/// programs take ten times as long there and find little that the other builds do not.
 #if defined(__OPTIMIZE__) || EBB_TEST_IS_WATCHED
 inline constexpr bool is_only_compiled = false;
 #else
 inline constexpr bool is_only_compiled = true;
 #endif
 
-/// What f raised through ebb::error, or "" if it returned. With -fno-exceptions a child process tries that, whose error handler ends it:
-/// to jump out of a call would leave alive what stands in its frames.
+/// The text of the ebb::error that f raised, or "" if f returned. With -fno-exceptions f runs in a child process whose error handler ends
+/// it: a longjmp out of the call would skip the destructors of the objects in its frames.
 template <class F>
 std::string raised(F&& f) {
 #if EBB_EXCEPTIONS
@@ -75,7 +75,7 @@ std::string raised(F&& f) {
   return "";
 }
 
-/// Whether a message holds all of these.
+/// Whether a message contains all these parts.
 inline bool says(const std::string& message, std::initializer_list<const char*> parts) {
   for (const char* part : parts)
     if (message.find(part) == std::string::npos) {

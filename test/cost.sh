@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test/cost.sh — the code that compilers make of a small program does not grow: time to compile follows it, and differs from run to run.
+# test/cost.sh — checks that the machine code of a small program does not grow: compile time follows code size, but varies from run to run.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   test/cost.sh <source dir> <kilobytes with headers alone> <kilobytes with ebb::compiled> <compiler> [flags...]

@@ -1,7 +1,7 @@
-# test/cross.cmake — for presets of other systems: Boost's, xsimd's and Catch2's headers of this machine, and nothing else of it.
+# test/cross.cmake — for presets of other systems: takes the headers of Boost, xsimd and Catch2 from this machine, and nothing else.
 # SPDX-License-Identifier: BSL-1.0
 #
-# /usr/include also has this machine's C library. So the header-only packages get a directory of links.
+# /usr/include also holds this machine's C library, so the header-only packages get a directory of links.
 set(directory ${CMAKE_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${directory})
 function(ebb_host_headers target package header)
@@ -13,7 +13,7 @@ endfunction()
 
 ebb_host_headers(Boost::headers boost version.hpp)
 ebb_host_headers(xsimd xsimd xsimd.hpp)
-if(EBB_BUILD_TESTS)  # Catch2 2: version 3 is a library, which this machine has for its own processor
+if(EBB_BUILD_TESTS)  # Catch2 2: version 3 is a library, which this machine has for its own processor only
   ebb_host_headers(Catch2::Catch2 catch2 catch.hpp)
   file(STRINGS ${catch2_include}/catch2/catch.hpp version REGEX "Catch v[0-9.]+")
   string(REGEX REPLACE ".*v([0-9.]+).*" "\\1" Catch2_VERSION "${version}")

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# test/cross.sh — README's programs on another system: they must print there, byte for byte, what they print on this machine.
+# test/cross.sh — checks that README's programs print the same bytes on another system as on this machine.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash test/cross.sh aarch64     g++ for aarch64, run by qemu; bash test/run.sh --preset aarch64 num runs tests there
 #   bash test/cross.sh mingw       g++ for Windows, run by wine
-#   bash test/cross.sh wasm        Emscripten, run by node; in a chroot with Debian 13 where the compiler of this machine is too old
+#   bash test/cross.sh wasm        Emscripten, run by node; in a chroot with Debian 13 if this machine's compiler is too old
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source test/setup.sh
 programs=(readme readme_params readme_tape readme_autocast)
 cross=${1:?which system? aarch64, mingw or wasm}
 
-# Debian 12's Emscripten has a library without std::bit_cast.
+# Debian 12's Emscripten has a standard library without std::bit_cast.
 chroot=/var/tmp/ebb-debian-13
 if [ "$cross" = wasm ] && ! { command -v em++ && echo '#include <bit>
 int main() { return std::bit_cast<int>(0.f); }' | em++ -std=c++20 -x c++ -fsyntax-only -; } >/dev/null 2>&1 && grep -q 'VERSION_ID="12"' /etc/os-release; then

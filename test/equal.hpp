@@ -1,4 +1,4 @@
-// test/equal.hpp — whether pairs, tuples and vectors of arrays and numbers are equal, each array as a whole.
+// test/equal.hpp — equality of pairs, tuples and vectors of arrays and numbers, where arrays compare as a whole.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# test/fail.sh — what must not compile, does not, and says why: called as fail.sh <name>.fail.cpp <compiler and flags...>
+# test/fail.sh — checks that ill-formed code does not compile and that the error is clear: fail.sh <name>.fail.cpp <compiler and flags...>
 # SPDX-License-Identifier: BSL-1.0
 #
-# A .fail.cpp holds cases by number. Case 0 is all of the file that stands outside of them, and must compile; what takes the compiler
-# long and no other case needs is written as `#if EBB_CASE == 0`.
+# A .fail.cpp holds numbered cases. Case 0 is the code outside of all cases and must compile. Code that takes long to compile and that no
+# other case needs is written as `#if EBB_CASE == 0`.
 #
-#   #if EBB_CASE == 1  // what a user did wrong
+#   #if EBB_CASE == 1  // the user's mistake
 #   // EXPECT: E0101 matmul: inner extents differ
 #   auto y = ebb::matmul(x, w);  // LINE
 #   #endif
 #
-# Within the first 12 lines that the compiler prints, source echoes included, must stand: the code, the sentence behind it, and the
-# file with the number of the line marked LINE. A case may have several EXPECT lines. Never write a code into the user's own lines: they
-# are echoed, and would be taken for the message. Where the file says `// ERRORS: 1`, no case has more errors
-# than that, but those that say so themselves; `// ERRORS: 1, clang 2` allows clang one more.
+# The first 12 lines that the compiler prints, source echoes included, must contain the code, the sentence after it, and the file with the
+# number of the line marked LINE. A case may have several EXPECT lines. Never write a code into the user's own lines: the compiler echoes
+# them, and the echo would pass for the message. If the file says `// ERRORS: 1`, no case has more errors than that, except cases with an
+# ERRORS line of their own; `// ERRORS: 1, clang 2` allows clang one more.
 set -uo pipefail
 file=$1 && shift
 lines=12
@@ -29,7 +29,7 @@ if [[ $1 = *clang* ]]; then errors=$(sed -nE 's~^// ERRORS: [0-9]+, clang ([0-9]
 cases=$(grep -cE '^ *# *(el)?if EBB_CASE == [1-9]' "$file")
 [ "$cases" -gt 0 ] || { echo "$file has no cases"; exit 1; }
 for ((case = 1; case <= cases; ++case)); do
-  # The lines of this case, each with its number in front.
+  # The lines of this case, each preceded by its number.
   body=$(awk -v c="$case" '
     /^ *# *(el)?if EBB_CASE == / { active = ($0 ~ "EBB_CASE == " c "([^0-9]|$)"); depth = 0; next }
     active && /^ *# *if/ { ++depth }
@@ -40,7 +40,7 @@ for ((case = 1; case <= cases; ++case)); do
   [ -n "$expected" ] || { complain 'has no // EXPECT: line'; continue; }
   [[ $line =~ ^[0-9]+$ ]] || { complain 'needs exactly one line that ends with // LINE'; continue; }
   if "$@" -DEBB_CASE="$case" "$file" >"$output" 2>&1; then complain 'compiles'; continue; fi
-  head=$(grep -v '^In file included from .*/user\.hpp:' "$output" | head -n "$lines")  # a user has no precompiled header in between
+  head=$(grep -v '^In file included from .*/user\.hpp:' "$output" | head -n "$lines")  # a user's code has no precompiled header
   while read -r code sentence; do
     [[ $code =~ ^E[0-9]{4}$ ]] || complain "expects '$code', which is no code"
     grep -qwF -- "$code" <<<"$head" || complain "does not say $code"

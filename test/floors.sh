@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# test/floors.sh — the order of the floors and the house rules for headers: prints file:line of whatever breaks one.
+# test/floors.sh — checks the order of the floors and the house rules for headers: prints file:line of each violation.
 # SPDX-License-Identifier: BSL-1.0
 set -uo pipefail
 cd "${1:-.}" && export LC_ALL=C.UTF-8
 
-# What each floor stands on; it may include its own folder and everything that can be reached downwards from here.
+# The floors directly below each floor. A floor may include its own folder and every folder that can be reached downwards from here.
 declare -A below=(
   [base]='' [num]='base' [tensor]='num' [graph]='tensor' [op]='graph' [trace]='op' [pass]='op' [plan]='pass' [kernel]='tensor'
   [exec]='trace plan kernel' [autograd]='exec' [capture]='autograd'
 )
 reach() { local floor; for floor in ${below[$1]}; do printf '%s|' "$floor"; reach "$floor"; done; }
-rule() { sed "s~\$~   <- $1~"; }  # marks each line read with the rule it breaks
+rule() { sed "s~\$~   <- $1~"; }  # appends the broken rule to each line read
 
 check() {
   local folder allowed
@@ -23,7 +23,7 @@ check() {
   done
   grep -rnE '^ *# *include *<(ebb|\.)' include | rule 'includes inside the library are relative'
   grep -rnE '^ *# *include *[<"]xsimd' include | grep -v '^include/ebb/kernel/batch.hpp:' | rule 'xsimd enters through kernel/batch.hpp only'
-  # CA-20: whoever includes ebb gets nothing that he did not ask for.
+  # CA-20: including ebb brings in no other library that the user did not ask for.
   local others='[a-z_]+|sys/(single_threaded|stat)\.h|sched\.h|boost/mp11/[a-z_/]+\.hpp|boost/hana/[a-z_/]+\.hpp|xsimd/xsimd\.hpp'
   grep -rnE '^ *# *include *<' include | grep -vE "<($others)>" |
     rule 'of others only the standard library, single headers of Mp11 and Hana, and xsimd'
@@ -43,7 +43,7 @@ check() {
   diff <(grep '^#include' include/ebb/ebb.hpp | grep -vE '"(autograd|capture)/') <(grep '^#include' include/ebb/functional.hpp) |
     grep '^[<>]' | rule 'functional.hpp includes what ebb.hpp does, but for the tape'
 
-  # A note is defined by a comment line of its own, `// [note: name]`, and cited as `see [note: name]`.
+  # A note is defined by a comment line that holds nothing else, `// [note: name]`, and cited as `see [note: name]`.
   local definition='^ *//+ *\[note: [^]]+\] *$' notes
   notes=$(grep -rhE "$definition" include | grep -oE '\[note: [^]]+\]' | sort)
   uniq -d <<<"$notes" | while IFS= read -r line; do grep -rnF -- "$line" include | grep -v 'see \['; done | rule 'a note is written once'

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# test/limits.sh — compiles the programs in bench/compile_time/programs with half of what g++ grants a constant by default: when this passes, a
-# user's program of twice their size compiles.
+# test/limits.sh — compiles the programs in bench/compile_time/programs with half of g++'s default limits for constant expressions: if this
+# passes, a user's program of twice their size compiles.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash test/limits.sh <root> <compiler and flags...>
 #
-# Other compilers than g++ have other limits, which ebb's CMake target raises: there is nothing to hold them to.
+# Only g++ is tested: other compilers have other limits, and ebb's CMake target raises those.
 set -uo pipefail
 root=$1
 shift

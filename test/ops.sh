@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test/ops.sh — writes a list of all ops, as the headers declare them; called as: ops.sh <project> <file>
+# test/ops.sh — writes a list of all ops that the headers declare: ops.sh <project> <file>
 # SPDX-License-Identifier: BSL-1.0
 set -euo pipefail
 mkdir -p "$(dirname "$2")" && exec >"$2"
@@ -9,7 +9,7 @@ headers=$(cd include && grep -l 'std::string_view name' ebb/op/*.hpp)
 printf '#include <%s>\n' $headers
 echo '#include <boost/mp11/list.hpp>'
 echo 'using all_ops = boost::mp11::mp_list<'
-# A struct of the namespace op that says its name is one.
+# An op is a struct of the namespace op that has a name.
 awk '
   /^namespace ebb::inline EBB_ABI::op \{/ { inside = 1 }
   /^}  \/\/ namespace ebb::inline EBB_ABI::op/ { inside = 0 }
@@ -17,7 +17,7 @@ awk '
   /^template <class [A-Za-z]+>$/ { parameter = $3; sub(/>/, "", parameter); next }
   /^struct [a-z_0-9]+ .*{/ {
     op = "ebb::op::" $2
-    # One of each family: a cast from float, rows by an index, places of the largest.
+    # One op of each family of templates: a cast from float, rows by an index, positions of the largest element.
     if (parameter == "From") op = op "<float>"
     else if (parameter == "I") op = op "<std::int64_t>"
     else if (parameter == "F") op = op "<ebb::op::max_place>"

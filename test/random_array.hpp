@@ -1,4 +1,4 @@
-// test/random_array.hpp — arrays of numbers from -1 to 1, the same for a seed in each run.
+// test/random_array.hpp — arrays of random numbers from -1 to 1: a seed gives the same numbers in each run.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test/readme.sh — the code that README.md shows is the code of four examples, which are compiled and run.
+# test/readme.sh — checks that the code that README.md shows is the code of four examples, which are compiled and run.
 # SPDX-License-Identifier: BSL-1.0
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"

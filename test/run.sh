@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# test/run.sh — builds and runs the tests; installs what is missing (as root, on Debian).
+# test/run.sh — builds and runs the tests; installs missing packages (as root, on Debian).
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash test/run.sh                        all tests, with g++
-#   bash test/run.sh op.reduce              the tests whose names match: one header's, a folder's (op), several ('base|num')
+#   bash test/run.sh op.reduce              tests whose names match: those of one header, a folder (op) or several folders ('base|num')
 #   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions aarch64
-#   bash test/run.sh --without headers      all but those whose names match
+#   bash test/run.sh --without headers      all tests except those whose names match
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source test/setup.sh
@@ -23,7 +23,7 @@ filter=${1:-}
 
 need "${packages[@]}" $(preset_packages "$preset")
 
-# A name that begins with a folder's (or floors, headers, static) needs nothing else to be built.
+# A name that begins with a folder's name (or floors, headers, static) has a build target of its own: only that is built.
 target=tests
 folder=${filter%%.*}
 if [ -n "$folder" ] && [ -d "test/$folder" -o -e "test/$folder.sh" -o "$folder" = static ]; then target=tests.$folder filter="^$filter"; fi
@@ -33,7 +33,7 @@ log=build/$preset/Testing/Temporary/LastTest.log
 status=0
 ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error ${filter:+-R "$filter"} "${without[@]}" || status=$?
 
-# Catch2 says how much it checked in a line of its own for each test.
+# Catch2 prints a line with the number of assertions for each test; the sum is printed here.
 [ $status -ne 0 ] || sed -nE 's/^All tests passed \(([0-9]+) assertions? in ([0-9]+) test cases?\).*/\1 \2/p' "$log" |
   awk -v preset="$preset" '{ a += $1; c += $2 } END { if (c) printf "all passed with %s: %d assertions in %d test cases\n", preset, a, c }'
 exit $status

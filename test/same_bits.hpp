@@ -1,4 +1,4 @@
-// test/same_bits.hpp — whether two arrays hold the same bits, whatever these mean.
+// test/same_bits.hpp — whether two arrays hold the same bits, for any element type.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,12 +1,12 @@
-# test/setup.sh — what has to be there before anything is built; sourced by test/run.sh, examples/run.sh and .ci/run.
+# test/setup.sh — installs and configures what a build needs; sourced by test/run.sh, examples/run.sh and .ci/run.
 # SPDX-License-Identifier: BSL-1.0
 #
-# need <package>...    installs, as root on Debian, those that are missing; without root it names them and stops.
-# build <target>...    configures build/$preset once and builds targets of it, quietly: the output is shown when it fails.
+# need <package>...    installs missing packages, as root on Debian; without root it names them and stops.
+# build <target>...    configures build/$preset once and builds its targets quietly: the output is shown if the build fails.
 
 packages=(g++ cmake make libboost-dev libxsimd-dev catch2)
 
-# What a preset needs beside them, for a processor or system that is not this machine's.
+# The additional packages of a preset for another processor or system.
 preset_packages() {
   case $1 in
     aarch64) echo g++-aarch64-linux-gnu qemu-user ;;
@@ -16,7 +16,7 @@ preset_packages() {
     clang-*) echo "${1%-O0}" ;;
   esac
 }
-# Runs a program that a preset has built.
+# Runs a program that was built with a preset.
 run_built() {  # run_built <preset> <program> <arguments...>
   case $1 in
     aarch64) qemu-aarch64 -L /usr/aarch64-linux-gnu "${@:2}" ;;
@@ -26,7 +26,7 @@ run_built() {  # run_built <preset> <program> <arguments...>
   esac
 }
 
-# Asks for things, not for packages: a newer Boost, or one under CMAKE_PREFIX_PATH, is as good as libboost-dev.
+# Looks for headers, not for packages: a newer Boost, or one under CMAKE_PREFIX_PATH, is as good as libboost-dev.
 header_version() {  # header_version <header> <macro>: the largest value of the macro in any copy of the header
   local prefix
   for prefix in /usr /usr/local ${CMAKE_PREFIX_PATH:+${CMAKE_PREFIX_PATH//[:;]/ }}; do

@@ -1,10 +1,10 @@
-// test/base/contraction.cpp — fails where the compiler turns a * b + c into fma: then fused and scalar results would differ.
+// test/base/contraction.cpp — fails if the compiler contracts a * b + c to an fma: fused and scalar results would then differ.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
 namespace {
 
-// Inlined, as kernels are: g++ contracts across inlined functions too.
+// These functions are inlined, as kernels are: g++ contracts across inlined functions too.
 inline float times(float a, float b) { return a * b; }
 inline float plus(float a, float b) { return a + b; }
 
@@ -15,7 +15,7 @@ inline float plus(float a, float b) { return a + b; }
 }  // namespace
 
 TEST_CASE("a product is rounded before it is added") {
-  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24; the last term is lost when the product is rounded to float, and survives in an fma.
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: rounding the product to float loses the last term, an fma keeps it.
   float a[19], c[19], out[19];
   for (int i = 0; i < 19; ++i) {
     a[i] = 1.0f + 0x1p-12f;

@@ -1,4 +1,4 @@
-// test/base/log.cpp — what EBB_LOGS may hold, and what is said of the rest.
+// test/base/log.cpp — the topics of EBB_LOGS, and the warning for words that are no topics.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-/// The words that are no topics.
+/// The words of the list that are no topics.
 std::string unknown_in(std::string_view list) {
   std::string unknown;
   ebb::detail::topics_in(list, unknown);
@@ -19,7 +19,7 @@ unsigned topics_in(std::string_view list) {
 
 }  // namespace
 
-TEST_CASE("topics are read from a list of names") {
+TEST_CASE("EBB_LOGS is read as a list of topics") {
   CHECK(topics_in("") == 0);
   CHECK(topics_in("autocast") == 1);
   CHECK(topics_in("plan,unknown,autocast") == 5);
@@ -28,7 +28,7 @@ TEST_CASE("topics are read from a list of names") {
   CHECK(topics_in("compiled_autograd_verbose,compiled_autograd,plan,aot,autocast") == 31);
 }
 
-TEST_CASE("words that are no topics are named, with all that are") {
+TEST_CASE("a warning names the words that are no topics, and lists all topics") {
   CHECK(unknown_in("").empty());
   CHECK(unknown_in(" , plan,,autocast,").empty());
   CHECK(unknown_in("Plan") == "'Plan'");

@@ -1,4 +1,4 @@
-// test/base/objects.cpp — a growing array of objects against std::vector, and that each object ends once.
+// test/base/objects.cpp — a growing array of objects against std::vector; each object is destroyed once.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -31,7 +31,7 @@ std::vector<int> numbers(const ebb::objects<counted_item>& a) {
 
 }  // namespace
 
-TEST_CASE("objects grow, shrink and are erased as those of a std::vector") {
+TEST_CASE("objects grow, shrink and are erased as in a std::vector") {
   {
     ebb::objects<counted_item> a;
     std::vector<int> expected;
@@ -76,7 +76,7 @@ TEST_CASE("objects grow, shrink and are erased as those of a std::vector") {
   CHECK(counted_item::alive == 0);
 }
 
-TEST_CASE("objects may be moved only, and hold what is pushed from themselves") {
+TEST_CASE("objects may be move-only, and push accepts one of the array's own elements") {
   ebb::objects<std::unique_ptr<int>> a;
   for (int i = 0; i < 100; ++i) a.push_back(std::make_unique<int>(i));
   for (int i = 0; i < 100; ++i) CHECK(*a[static_cast<std::size_t>(i)] == i);

@@ -1,4 +1,4 @@
-// test/base/owned.cpp — an object ends once, when its last handle does: base classes, const, assignment to itself, what is released.
+// test/base/owned.cpp — an owned object is destroyed once, with its last handle: base classes, const, self-assignment, release.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -19,7 +19,7 @@ struct base_item {
 struct derived_item final : base_item {
   static inline int alive = 0;
   using base_item::base_item;
-  ~derived_item() override { ++alive; }  // how many have ended
+  ~derived_item() override { ++alive; }  // counts destroyed objects
 };
 
 static_assert(!std::is_copy_constructible_v<ebb::owned<int>> && !std::is_copy_assignable_v<ebb::owned<int>>);
@@ -32,13 +32,13 @@ static_assert([] {
 
 }  // namespace
 
-TEST_CASE("an owned object ends once, as what it is") {
+TEST_CASE("an owned object is destroyed once, as its own type") {
   {
     ebb::owned<base_item> a = ebb::make_owned<derived_item>(1), b = ebb::make_owned<base_item>(2), none, null = nullptr;
     CHECK((base_item::alive == 2 && a->number == 1 && (*b).number == 2 && !none && null == nullptr && a != nullptr));
     const ebb::owned<const base_item> c = std::move(a);
     CHECK((!a && c && c->number == 1 && base_item::alive == 2));
-    b = ebb::make_owned<derived_item>(3);  // what it had has ended
+    b = ebb::make_owned<derived_item>(3);  // destroys the object that b held
     CHECK((b->number == 3 && base_item::alive == 2 && derived_item::alive == 0));
     ebb::owned<base_item>& same = b;
     b = std::move(same);

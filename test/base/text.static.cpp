@@ -1,4 +1,4 @@
-// test/base/text.static.cpp — names of types: those of one name in different namespaces are told apart, and so are ops.
+// test/base/text.static.cpp — names of types and ops: equal names in different namespaces are told apart.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/base/text.hpp>
 #include <ebb/op/arithmetic.hpp>

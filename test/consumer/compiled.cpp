@@ -1,4 +1,4 @@
-// test/consumer/compiled.cpp — a program on the tape, for ebb::compiled and for headers alone: it prints bits, which are to be the same.
+// test/consumer/compiled.cpp — a program on the tape that prints bits: they must be the same with ebb::compiled and with headers alone.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -20,7 +20,7 @@ int main() {
     ebb::optimizer(adam).zero_grad();
   }
   for (const float element : w.value()) std::printf("%a\n", static_cast<double>(element));
-  const ebb::variable v(w.value());  // without the hook
+  const ebb::variable v(w.value());  // a leaf without the hook
   const ebb::variable<float> y = ebb::sum(ebb::tanh(v) * v);
   const auto first = ebb::grad(y, ebb::wrt(v), {.create_graph = true});
   const auto second = ebb::grad(ebb::variable<float>(ebb::sum(first * first)), ebb::wrt(v)).value();

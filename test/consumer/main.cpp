@@ -1,4 +1,4 @@
-// test/consumer/main.cpp — the least that a user's program does.
+// test/consumer/main.cpp — the smallest program that uses ebb.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/num/bfloat16.hpp>
 #include <ebb/version.hpp>

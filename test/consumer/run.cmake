@@ -1,5 +1,5 @@
-# test/consumer/run.cmake — installs ebb if that is HOW, then configures, builds and runs the consumer project in WORK with ebb::WHAT. The
-# compiled library is installed by a build of its own, whose flags the consumer gets; with other flags of its own it must not link.
+# test/consumer/run.cmake — installs ebb if HOW says so, then configures, builds and runs the consumer project in WORK with ebb::WHAT. The
+# compiled library is installed by a build of its own and passes its flags on to the consumer; with other flags the consumer must not link.
 # SPDX-License-Identifier: BSL-1.0
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)

@@ -1,10 +1,10 @@
-// test/link/any.cpp — compiled for any machine of the architecture.
+// test/link/any.cpp — the translation unit compiled for any machine of the architecture.
 // SPDX-License-Identifier: BSL-1.0
 #include "work.hpp"
 
 report work_any() { return work(); }
 
-// A derivative that is made at run time, by rules that passes.cpp has compiled, too.
+// A derivative computed at run time by rules that passes.cpp has compiled as well.
 std::string derivative_of_derivative(double& second) {
   const auto run = [&] {
     const ebb::variable x(0.5);
@@ -22,6 +22,6 @@ std::string derivative_of_derivative(double& second) {
   }
 #else
   static_cast<void>(run);
-  return "not asked: include <ebb/functional.hpp>";  // a refusal ends the program
+  return "not asked: include <ebb/functional.hpp>";  // not run: a refusal would end the program
 #endif
 }

@@ -1,5 +1,5 @@
-// test/link/main.cpp — translation units with different flags in one program: each keeps its own code, and both give the same bits. One
-// that includes only lower floors beside them: what then cannot run says so.
+// test/link/main.cpp — translation units with different flags in one program: each keeps its own code, and both give the same bits. A third
+// one includes lower floors only: an operation that cannot run there raises an error.
 // SPDX-License-Identifier: BSL-1.0
 #include "report.hpp"
 

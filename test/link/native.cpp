@@ -1,4 +1,4 @@
-// test/link/native.cpp — compiled with -march=native.
+// test/link/native.cpp — the translation unit compiled with -march=native.
 // SPDX-License-Identifier: BSL-1.0
 #include "work.hpp"
 

@@ -1,4 +1,4 @@
-// test/link/passes.cpp — includes the floor pass and what is below it, and differentiates at run time.
+// test/link/passes.cpp — includes the floor pass and the floors below it, and differentiates at run time.
 // SPDX-License-Identifier: BSL-1.0
 #include "report.hpp"
 

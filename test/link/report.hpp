@@ -1,4 +1,4 @@
-// test/link/report.hpp — what a translation unit tells main about itself.
+// test/link/report.hpp — the results that a translation unit reports to main.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 struct report {
-  std::string abi;           // the inline namespace in force
+  std::string abi;           // the inline namespace in use
   std::vector<float> exact;  // must be the same bits in every translation unit
 };
 

@@ -1,4 +1,4 @@
-// test/link/work.hpp — what each translation unit does: the same functions of the library, compiled with flags of its own.
+// test/link/work.hpp — the work of each translation unit: the same functions of the library, compiled with the unit's own flags.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,7 +12,7 @@
 #define TEST_TEXT_(x) #x
 #define TEST_TEXT(x) TEST_TEXT_(x)
 
-namespace {  // an inline function of the test itself would be one for both
+namespace {  // an inline function of the test itself would be one function for both units
 
 std::vector<float> input() {
   std::vector<float> x(1000);
@@ -26,7 +26,7 @@ report work() {
     r.exact.push_back(static_cast<float>(ebb::bfloat16(x)));
     r.exact.push_back(static_cast<float>(ebb::float16(x)));
   }
-  // Programs of the library: what is written without fma has the same bits on all machines, sums included.
+  // Compiled functions of the library: code written without fma has the same bits on all machines, sums included.
   const auto f = [](auto x) { return ebb::sum(x * x / (1 + ebb::abs(x)) + ebb::sqrt(ebb::square(x) + 1)); };
   const auto [value, gradient] = ebb::value_and_grad(f)(input());
   r.exact.push_back(value);
