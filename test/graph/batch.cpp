@@ -1,4 +1,4 @@
-// test/graph/batch.cpp — a batched graph against the plain one, row by row: the same bits.
+// test/graph/batch.cpp — a batched graph gives the bits of the plain graph on each row.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "../pass/random_graph.hpp"
@@ -16,7 +16,7 @@ using test::n;
 
 constexpr std::size_t rows = 3;
 
-/// `from` for `rows` calls at once, where the arguments in `batched` differ from call to call.
+/// `from` for `rows` calls at once: the arguments in `batched` differ from call to call.
 graph batch(const graph& from, const ebb::vec<char>& batched, bool dynamic) {
   graph to;
   to.inputs = from.inputs;
@@ -37,7 +37,7 @@ graph batch(const graph& from, const ebb::vec<char>& batched, bool dynamic) {
   return to.out[0] < 0 ? to : ebb::prune(ebb::canonical_shapes(to));
 }
 
-/// Compares each row with what `from` gives on that row's arguments.
+/// Compares each row with the result of `from` on that row's arguments.
 void check(const graph& from, const ebb::vec<char>& batched, std::uint64_t seed = 1, bool dynamic = false) {
   const graph to = batch(from, batched, dynamic);
   INFO("one row:\n" << ebb::to_string(from));
@@ -46,7 +46,7 @@ void check(const graph& from, const ebb::vec<char>& batched, std::uint64_t seed 
   REQUIRE(test::error_text(to) == "");
   test::call all = test::random_call(to, seed, rows);
   test::random r{seed};
-  for (int k = 0; k < to.size(); ++k)  // integers name rows of arrays that have at least two
+  for (int k = 0; k < to.size(); ++k)  // integers are row numbers, of arrays with at least two rows
     if (to.op(k).what == ebb::kind::input && to.op(k).result == ebb::dtype::i64)
       for (ebb::cell& c : all.arguments[static_cast<int>(to.eq[k].attr[0])]) c = ebb::to_cell(std::int64_t{r.below(2)});
   const auto results = ebb::evaluate(to, all.arguments, all.symbols);
@@ -66,7 +66,7 @@ void check(const graph& from, const ebb::vec<char>& batched, std::uint64_t seed 
   }
 }
 
-/// Every choice of batched arguments but none.
+/// Checks every choice of at least one batched argument.
 void check_all(const graph& from) {
   CHECK(test::error_text(from) == "");
   for (int choice = 1; choice < 1 << from.inputs; ++choice) {
@@ -80,7 +80,7 @@ void check_all(const graph& from) {
 
 }  // namespace
 
-TEST_CASE("elementwise, broadcasts, sums") {
+TEST_CASE("batched elementwise ops, broadcasts and sums have the bits of each row") {
   check_all(test::build([](test::builder& b) {
     const auto x = b.in<float>({n, 3}), y = b.in<float>({3}), s = b.in<float>({});
     const auto wide = ebb::broadcast_to(y, x.g->eq[x.id].shape, 1);
@@ -89,7 +89,7 @@ TEST_CASE("elementwise, broadcasts, sums") {
   }));
 }
 
-TEST_CASE("moves: permute, slice, concat") {
+TEST_CASE("batched permute, slice and concat have the bits of each row") {
   check_all(test::build([](test::builder& b) {
     const auto x = b.in<float>({4, 3}), y = b.in<float>({2, 3});
     const int axes[] = {1, 0}, in[] = {x.id, y.id};
@@ -101,7 +101,7 @@ TEST_CASE("moves: permute, slice, concat") {
   }));
 }
 
-TEST_CASE("products") {
+TEST_CASE("batched products have the bits of each row") {
   const auto product = [](std::int64_t flags, std::initializer_list<int> left, std::initializer_list<int> right) {
     check_all(test::build([&](test::builder& b) {
       const auto x = b.in<double>(left), y = b.in<double>(right);
@@ -115,7 +115,7 @@ TEST_CASE("products") {
   product(0, {2, 3, 4}, {2, 4, 5});
 }
 
-TEST_CASE("rows joined into one product where only the left side differs") {
+TEST_CASE("a product whose left side alone is batched becomes one product of all rows") {
   const graph g = batch(test::build([](test::builder& b) {
     const auto x = b.in<float>({n, 4}), w = b.in<float>({4, 5});
     return b.returns(ebb::emit_on<ebb::op::matmul>({}, x, w));
@@ -125,7 +125,7 @@ TEST_CASE("rows joined into one product where only the left side differs") {
         "d = matmul c b : f32[n*m, 5]\ne = reshape d : f32[n, m, 5]\nreturn e\n");
 }
 
-TEST_CASE("gathers and scatters") {
+TEST_CASE("batched gathers and scatters have the bits of each row") {
   check_all(test::build([](test::builder& b) {
     const auto x = b.in<float>({2, 3});
     const auto i = b.in<std::int64_t>({4, 2});
@@ -136,7 +136,7 @@ TEST_CASE("gathers and scatters") {
     const auto i = b.in<std::int64_t>({4, 5});
     return b.returns(operand<float>{&b.g, ebb::emit_as<ebb::op::scatter<std::int64_t>, float>(b.g, b.shape({6, 3}), {x.id, i.id})});
   }));
-  const auto of_each = [](int rows_of_one) {  // already batched: both have an axis along which each takes its own
+  const auto of_each = [](int rows_of_one) {  // both operands have a batch axis already: each batch takes its own rows
     return test::build([=](test::builder& b) {
       const auto x = b.in<float>({3, rows_of_one, 2}), y = b.in<float>({3, 4, 2});
       const auto i = b.in<std::int64_t>({3, 4});
@@ -146,7 +146,7 @@ TEST_CASE("gathers and scatters") {
   };
   check_all(of_each(2));
   check_all(of_each(n));
-  check_all(test::build([](test::builder& b) {  // of how many rows is not known
+  check_all(test::build([](test::builder& b) {  // only the call decides the number of rows
     const auto x = b.in<float>({n, m});
     const auto i = b.in<std::int64_t>({4});
     return b.returns(ebb::emit_on<ebb::op::gather<std::int64_t>, float>({}, x, i));
@@ -158,7 +158,7 @@ TEST_CASE("gathers and scatters") {
   }));
 }
 
-TEST_CASE("what is the same for all rows is computed once") {
+TEST_CASE("a value that is the same for all rows is computed once") {
   const graph g = batch(test::build([](test::builder& b) {
     const auto x = b.in<float>({4}), y = b.in<float>({4});
     return b.returns(ebb::exp(y) * x, y);
@@ -168,7 +168,7 @@ TEST_CASE("what is the same for all rows is computed once") {
         "e = mul d a : f32[3, 4]\nf = broadcast b along 0 : f32[3, 4]\nreturn e f\n");
 }
 
-TEST_CASE("refusals") {
+TEST_CASE("batching refuses too many axes and extents that differ") {
   const graph deep = test::build([](test::builder& b) { return b.returns(-b.in<float>({1, 1, 1, 1, 1, 1, 1, 1})); });
   graph to = deep;
   CHECK(ebb::splice_batched(to, deep, {0}, {0}, 3) == ebb::vec<int>{-125});
@@ -180,7 +180,7 @@ TEST_CASE("refusals") {
   CHECK(ebb::splice_batched(extents, pair, {0, 1}, {1, 1}, 2)[0] == -102);
 }
 
-TEST_CASE("random graphs") {
+TEST_CASE("batched random graphs have the bits of each row") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const graph g = test::random_graph(seed);
     INFO("seed " << seed);

@@ -1,4 +1,4 @@
-// test/graph/copy.cpp — copies of graphs: what is kept, renumbered and changed; equal equations that stay two or become one.
+// test/graph/copy.cpp — copies of graphs: equations kept, renumbered and rewritten; equal equations kept apart or merged.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -37,7 +37,7 @@ TEST_CASE("a copy leaves out equations and renumbers the operands of those that 
   CHECK(test::error_text(copy) == "");
 }
 
-TEST_CASE("a rewrite changes the copy, and not the graph it is made from") {
+TEST_CASE("a rewrite changes the copy and not the original graph") {
   const graph g = two_products();
   const auto exchanged = [](int, equation& e) {
     if (e.op->what == ebb::kind::input) e.attr[0] = 1 - e.attr[0];
@@ -49,7 +49,7 @@ TEST_CASE("a rewrite changes the copy, and not the graph it is made from") {
   CHECK(ebb::to_string(ebb::copied(copy, ebb::all_equations, exchanged)) == ebb::to_string(g));
 }
 
-TEST_CASE("equal equations stay two, or become one") {
+TEST_CASE("equal equations of a copy stay two, or become one on request") {
   graph g = two_products();
   const int product = g.out[0], operands[] = {g.operand(product, 0), g.operand(product, 1)};
   const equation e = g.eq[product];
@@ -63,7 +63,7 @@ TEST_CASE("equal equations stay two, or become one") {
   CHECK(test::error_text(one) == "");
 }
 
-TEST_CASE("equations that have a place before the copy are not copied, and those that need what is missing can be left out") {
+TEST_CASE("a copy skips equations that have a place already, and can leave out equations whose operands are missing") {
   const graph g = two_products();
   graph to = test::build([](test::builder& b) { return b.returns(-b.in({n})); });
   ebb::vec<int> at = ebb::at_arguments(g, {to.out[0], -1});

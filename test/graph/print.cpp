@@ -28,12 +28,12 @@ graph layer() {
 
 }  // namespace
 
-TEST_CASE("a layer and its gradient") {
+TEST_CASE("the text of a layer and its gradient is as approved") {
   CHECK(ebb::to_string(layer()) == test::approved("layer"));
   CHECK(ebb::to_string(ebb::value_and_gradient(layer(), {1, 2})) == test::approved("layer_gradient"));
 }
 
-TEST_CASE("every kind of equation") {
+TEST_CASE("the text of every kind of equation is as approved") {
   const graph g = test::build([](test::builder& b) {
     const auto x = b.in<double>({n, m, 3});
     const auto rows = b.in<std::int64_t>({4});
@@ -59,7 +59,7 @@ TEST_CASE("every kind of equation") {
   CHECK(ebb::to_string(g) == test::approved("kinds"));
 }
 
-TEST_CASE("more names than letters, a result that is missing") {
+TEST_CASE("the text names more equations than there are letters, and marks a missing result") {
   graph g = test::build([](test::builder& b) {
     auto x = b.in({n});
     for (int i = 0; i < 25; ++i) x = -x;
@@ -71,7 +71,7 @@ TEST_CASE("more names than letters, a result that is missing") {
   CHECK(text.substr(text.rfind('\n', text.size() - 2) + 1) == "return c1 nothing\n");
 }
 
-TEST_CASE("numbers as C++ would write them") {
+TEST_CASE("numbers are printed as C++ writes them") {
   using ebb::literal_text;
   CHECK(literal_text(ebb::dtype::f32, ebb::to_cell(0.1f)) == "0.1");
   CHECK(literal_text(ebb::dtype::f64, ebb::to_cell(1e300)) == "1e+300");
@@ -82,7 +82,7 @@ TEST_CASE("numbers as C++ would write them") {
   CHECK(literal_text(ebb::dtype::boolean, ebb::to_cell(true)) == "true");
 }
 
-TEST_CASE("a drawing with groups") {
+TEST_CASE("a drawing shows groups") {
   const graph g = layer();
   const auto group = [&](int k) { return g.op(k).what == ebb::kind::input ? -1 : g.op(k).what == ebb::kind::contract ? 0 : 1; };
   CHECK(ebb::to_dot(g, group) == test::approved("layer_dot"));

@@ -1,4 +1,4 @@
-// test/graph/program.static.cpp — programs as types: equal programs are equal types.
+// test/graph/program.static.cpp — graphs as types: equal graphs are equal types.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 
@@ -73,7 +73,7 @@ static_assert(!std::is_same_v<eq<op::mul, float, 0, 1>, eq<op::mul, double, 0, 1
 static_assert(!std::is_same_v<eq<op::mul, float, 0, 1>, eq<op::mul, float, 1, 0>>);
 static_assert(!std::is_same_v<eq<op::mul, float, 0, 1>, eq<op::add, float, 0, 1>>);
 
-// More equations than one block holds.
+// A graph with more equations than one block holds.
 struct long_chain {
   static constexpr graph make() {
     return test::build([](test::builder& b) {

@@ -1,4 +1,4 @@
-// test/graph/splice.cpp — the end of a trace: extents that turned out to be equal make shapes, and equations, equal.
+// test/graph/splice.cpp — the end of a trace: extents found to be equal make their shapes and equations equal.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -14,7 +14,7 @@ int count(const ebb::graph& g, std::string_view name) {
   for (int k = 0; k < g.size(); ++k) n += g.op(k).name == name;
   return n;
 }
-/// What adding all equations once more, with the shapes that they have now, would make of g.
+/// Whether adding all equations of g again, with their current shapes, gives the same graph.
 bool is_canonical(const ebb::graph& g) {
   for (int i = 0; i < g.shapes.size(); ++i) {
     if (!(g.syms.find(g.shapes[i]) == g.shapes[i])) return false;
@@ -28,7 +28,7 @@ bool is_canonical(const ebb::graph& g) {
   return true;
 }
 
-TEST_CASE("equations that differ in nothing but extents that are equal become one") {
+TEST_CASE("equations that differ only in extents found to be equal become one") {
   constexpr auto f = [](auto x, auto w) {
     auto before = ebb::exp(w * 0.5);
     auto both = x + w;
@@ -43,7 +43,7 @@ TEST_CASE("equations that differ in nothing but extents that are equal become on
   CHECK(g.out[0] == g.size() - 1);
 }
 
-TEST_CASE("where none become equal, shapes have other numbers and equations stay") {
+TEST_CASE("if no equations become equal, shapes are renumbered and equations stay") {
   constexpr auto f = [](auto x, auto w) {
     auto before = ebb::tanh(w) * 2;
     return ebb::sum(before * (x + w));
@@ -58,7 +58,7 @@ TEST_CASE("where none become equal, shapes have other numbers and equations stay
   for (int k = 0; k < g.size(); ++k) CHECK((same.eq[k].shape == g.eq[k].shape && same.eq[k].op == g.eq[k].op));
 }
 
-TEST_CASE("an extent that is found to be a number makes shapes equal, too") {
+TEST_CASE("an extent found to be a number makes shapes equal too") {
   constexpr auto f = [](auto x, auto w) {
     auto before = ebb::exp(w * 0.5);
     return ebb::sum((x + w) * before + ebb::exp(x * 0.5) + w * 0.5);

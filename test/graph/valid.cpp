@@ -1,4 +1,4 @@
-// test/graph/valid.cpp — each way to break a graph is found.
+// test/graph/valid.cpp — valid finds each way to break a graph.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -32,12 +32,12 @@ std::string after(auto change) {
 
 }  // namespace
 
-TEST_CASE("a good graph") {
+TEST_CASE("a well-formed graph has no error") {
   CHECK(after([](graph&) {}) == "");
   CHECK_FALSE(ebb::first_error(good()));
 }
 
-TEST_CASE("what is broken is named, and where") {
+TEST_CASE("an error names the fault and its equation") {
   // 0 x   1 y   2 mul   3 sum   4 broadcast   5 cast
   CHECK(after([](graph& g) { g.pool[g.eq[2].first] = 3; }) == "an operand that does not come before at 2");
   CHECK(after([](graph& g) { g.pool[g.eq[2].first] = -1; }) == "an operand that does not come before at 2");
@@ -58,7 +58,7 @@ TEST_CASE("what is broken is named, and where") {
   CHECK(after([](graph& g) { g.out[0] = -1; }) == "");
 }
 
-TEST_CASE("dtypes are those that the op says") {
+TEST_CASE("an operand whose dtype contradicts the op is an error") {
   CHECK(after([](graph& g) {
           const int in[] = {5, 5};
           const ebb::equation like = g.eq[2];
@@ -67,7 +67,7 @@ TEST_CASE("dtypes are those that the op says") {
         }) == "an operand of the wrong dtype at 6");
 }
 
-TEST_CASE("extents that are equal only by chance are found") {
+TEST_CASE("extents that are equal only by chance are an error") {
   const graph g = test::build([](test::builder& b) {
     const auto x = b.in<float>({n}), y = b.in<float>({m});
     const int in[] = {x.id, y.id};
@@ -80,7 +80,7 @@ TEST_CASE("extents that are equal only by chance are found") {
   CHECK(std::string(ebb::first_error(g).what) == "the op's shape rule finds extents equal that were not");
 }
 
-TEST_CASE("reshapes") {
+TEST_CASE("reshapes are checked for their numbers of elements") {
   const auto reshaped = [](int rows) {
     return test::error_text(test::build([&](test::builder& b) {
       const auto x = b.in<float>({6, 4});

@@ -1,4 +1,4 @@
-// test/kernel/chain.cpp — chains of programs against the same programs one after the other: the same bits, and nothing else touched.
+// test/kernel/chain.cpp — a chain gives the bits of its programs run one after another, and touches no other memory.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 
@@ -19,15 +19,15 @@ using ebb::chain_use, ebb::dyn, ebb::term;
 template <class F, class... T>
 using program_of = ebb::executable<ebb::frozen<ebb::detail::forward_program<F, T...>>>;
 
-/// n elements and their padding to a multiple of 64 bytes in front of a page that nobody may touch, behind some that nobody may change.
-/// The padding is zeros if the array may be written, and shall be so again.
+/// n elements, padded to a multiple of 64 bytes. A page without access follows the padding; the elements before the array must not change.
+/// The padding of a writable array is zeros and must be zeros again afterwards.
 template <class T>
 struct array {
   static constexpr std::size_t line = 64 / sizeof(T), before = 3 * line;
   std::size_t padding;
   test::guarded<T> memory;
-  std::vector<T> model;  // what it should hold
-  T behind;              // what stands in the padding
+  std::vector<T> model;  // the expected elements
+  T behind;              // the value of the padding
 
   array(std::size_t n, std::mt19937_64& next, T pad = T(54321))
       : padding((line - n % line) % line), memory(before + n + padding), model(n), behind(pad) {
@@ -39,13 +39,13 @@ struct array {
   T* data() { return memory.at_end() + before; }
 };
 
-/// So many elements, in narrow steps only or not.
+/// A number of elements, and whether only narrow steps are used.
 struct way {
   std::size_t n;
   bool is_narrow;
 };
 
-/// A chain that is built, and at each link what the programs compute that are run one after the other.
+/// Builds a chain and computes, at each link, what the programs give one after another.
 template <class T>
 class session {
   using wide = ebb::wide_links<T>;
@@ -65,7 +65,7 @@ class session {
     return add_place(nullptr, chain_use::block);
   }
 
-  /// One that ends with its padding in front of a page that nobody may touch.
+  /// A mask whose padding ends at a page without access.
   int mask() {
     const std::size_t padded = (n_ + 63) / 64 * 64;
     masks_.push_back(std::make_unique<test::guarded<bool>>(padded));
@@ -167,7 +167,7 @@ class session {
     code_.push_back(w);
     place_of_.push_back(-1);
   }
-  /// The next place of the last link.
+  /// Adds the next place of the last link.
   void push_place(int p) {
     if (place_of_.back() >= 0) {
       code_.push_back({});
@@ -191,9 +191,9 @@ class session {
   std::vector<std::unique_ptr<array<T>>> arrays_;
   std::vector<std::unique_ptr<test::guarded<bool>>> masks_;
   std::vector<void*> places_;
-  std::vector<std::optional<chain_use>> use_;  // of those that are no elements
+  std::vector<std::optional<chain_use>> use_;  // of places that are no single elements
   std::vector<ebb::chain_word> code_;
-  std::vector<int> place_of_;  // each word's, or -1
+  std::vector<int> place_of_;  // the place of each word, or -1
 };
 
 template <class T>
@@ -224,7 +224,7 @@ struct on_arrays<F, T, 3> { using type = program_of<F<T>, term<T, dyn>, term<T, 
 template <template <class> class F, class T, int Arguments>
 using arrays_to = typename on_arrays<F, T, Arguments>::type;
 
-/// Lengths around whole steps, with all that may be left behind them; wide ones are for arrays of one at least.
+/// Lengths around whole steps with every remainder; wide steps need an array of at least one step.
 template <class T>
 std::vector<way> all_ways() {
   std::vector<std::size_t> sizes{0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 1000, 4096 + 3};
@@ -238,7 +238,7 @@ std::vector<way> all_ways() {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a chain of one program", "", all_types) {
+TEMPLATE_LIST_TEST_CASE("a chain of one program gives the program's bits", "", all_types) {
   for (const way& w : all_ways<TestType>()) {
     session<TestType> s(w);
     s.load(s.read());
@@ -248,19 +248,19 @@ TEMPLATE_LIST_TEST_CASE("a chain of one program", "", all_types) {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("nothing arrives, nothing leaves", "", all_types) {
+TEMPLATE_LIST_TEST_CASE("a chain needs no incoming value and no outgoing one", "", all_types) {
   for (const way& w : all_ways<TestType>()) {
     session<TestType> s(w);
     const int y = s.written();
     s.template link<arrays_to<times, TestType, 2>, -1, 0>({s.read(), s.read()});
-    s.template link<arrays_to<times, TestType, 2>, 1, -1>({s.read(), y});  // the registers keep what they hold
+    s.template link<arrays_to<times, TestType, 2>, 1, -1>({s.read(), y});  // the registers keep their values
     s.store(s.written());
     s.template link<arrays_to<times, TestType, 2>, -1, -1>({y, y, s.written()});
     s.run();
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a backward to a gradient that there is, against a plain loop", "", all_types) {
+TEMPLATE_LIST_TEST_CASE("a chain that adds a backward to an existing gradient gives the bits of a plain loop", "", all_types) {
   using T = TestType;
   for (const way& w : all_ways<TestType>())
     for (const bool hook : {false, true}) {
@@ -284,7 +284,7 @@ TEMPLATE_LIST_TEST_CASE("a backward to a gradient that there is, against a plain
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("second results, blocks, and gradients that come together", "", all_types) {
+TEMPLATE_LIST_TEST_CASE("a chain takes second results, blocks and gradients that meet", "", all_types) {
   using T = TestType;
   for (const way& w : all_ways<TestType>()) {
     session<TestType> s(w);
@@ -305,7 +305,7 @@ TEMPLATE_LIST_TEST_CASE("second results, blocks, and gradients that come togethe
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("one element for all, and programs too large to be written out", "", all_types) {
+TEMPLATE_LIST_TEST_CASE("a chain takes one element for all, and programs too large to be unrolled", "", all_types) {
   using T = TestType;
   using scaled = program_of<times<T>, term<T, dyn>, term<T>>;
   for (const way& w : all_ways<TestType>()) {
@@ -319,7 +319,7 @@ TEMPLATE_LIST_TEST_CASE("one element for all, and programs too large to be writt
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("masks, of one byte an element", "", all_types) {
+TEMPLATE_LIST_TEST_CASE("a chain takes masks of one byte for each element", "", all_types) {
   using T = TestType;
   using selected = program_of<masked<T>, term<bool, dyn>, term<T, dyn>, term<T, dyn>>;
   for (const way& w : all_ways<TestType>()) {
@@ -334,7 +334,7 @@ TEMPLATE_LIST_TEST_CASE("masks, of one byte an element", "", all_types) {
   }
 }
 
-TEST_CASE("what fits") {
+TEST_CASE("elementwise programs of one shape and dtype fit a chain, others do not") {
   using ebb::chain_link;
   using vectors = term<float, dyn>;
   constexpr auto sum = [](auto x) { return ebb::sum(x); };
@@ -345,7 +345,7 @@ TEST_CASE("what fits") {
   STATIC_REQUIRE(chain_link<program_of<decltype(row), term<float, dyn, dyn>, term<float, dyn, dyn>>, 0, 0>::fits);
   STATIC_REQUIRE(chain_link<program_of<decltype(row), term<double, 3>, term<double, 3>>, 0, -1>::fits);
   STATIC_REQUIRE(chain_link<program_of<decltype(row), vectors, term<float>>, 0, 0>::fits);
-  STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, term<float>>, 1, 0>::fits);  // what arrives is one element a lane
+  STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, term<float>>, 1, 0>::fits);  // one incoming element for each lane
   STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, vectors>, 2, 0>::fits);
   STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, vectors>, 0, 1>::fits);
   STATIC_REQUIRE(!chain_link<program_of<decltype(row), vectors, term<double, dyn>>, 0, 0>::fits);

@@ -1,4 +1,4 @@
-// test/kernel/contract.cpp — products against the chain written out for one element, bit for bit.
+// test/kernel/contract.cpp — products give the bits of each element's sum written out.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "values.hpp"
@@ -23,7 +23,7 @@ T link(T a, T b, T acc) {
   else return a * b + acc;
 }
 
-/// A chain of pairs, from the note on the order of a bfloat16 product. What the instruction takes as zero is zero here.
+/// A sum of pairs, as the note on the order of a bfloat16 product defines it. Numbers that the instruction flushes to zero are zero here.
 float pair_link(const float (&a)[2], const float (&b)[2], float acc) {
 #if defined(__AVX512BF16__)
   const auto flush = [](float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x) : x; };
@@ -46,7 +46,7 @@ float pair_element(ptrdiff_t k, bool lanes, auto left, auto right) {
   return lane[0] + 0.f;
 }
 
-/// One element, from its definition: in the notes on the order of a product.
+/// One element by its definition in the notes on the order of a product.
 template <class T>
 T element(const product& p, const T* a, const T* b, ptrdiff_t i, ptrdiff_t j) {
   using Acc = std::conditional_t<ebb::half_width<T>, float, T>;
@@ -74,7 +74,7 @@ void fill(T* p, std::size_t n, std::mt19937_64& next) {
   }
 }
 
-/// All of c, inside and between its rows, with operands that end at a page nobody may touch.
+/// Checks all of c, the gaps between its rows too, with operands that end at a page without access.
 template <class T>
 void check(product p) {
   CAPTURE(p.m, p.k, p.n, p.transpose_a, p.transpose_b, p.batch, p.lda, p.ldb, p.ldc, p.lanes);
@@ -104,7 +104,7 @@ void check(product p) {
   REQUIRE(wrong == 0);
 }
 
-/// In each order that the equation may ask for.
+/// Checks each order that the equation may ask for.
 template <class T>
 void check_orders(product p) {
   check<T>(p);
@@ -119,19 +119,19 @@ void check_flags(ptrdiff_t m, ptrdiff_t k, ptrdiff_t n) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("products of small matrices", "", float, double, bfloat16) {
+TEMPLATE_TEST_CASE("products of small matrices have the bits of the definition", "", float, double, bfloat16) {
   for (ptrdiff_t m = 1; m <= 20; ++m)
     for (ptrdiff_t n = 1; n <= 20; ++n)
       for (const ptrdiff_t k : {1, 2, 3, 7, 8, 13}) check_flags<TestType>(m, k, n);
 }
 
-TEMPLATE_TEST_CASE("products of matrices of all kinds", "", float, double, bfloat16) {
+TEMPLATE_TEST_CASE("products of matrices of all kinds have the bits of the definition", "", float, double, bfloat16) {
   for (const ptrdiff_t m : {1, 2, 6, 9, 33, 64, 100})
     for (const ptrdiff_t n : {1, 2, 3, 5, 17, 31, 33, 64, 100})
       for (const ptrdiff_t k : {0, 1, 20, 33, 100}) check_flags<TestType>(m, k, n);
 }
 
-TEMPLATE_TEST_CASE("products large enough to be cut into blocks", "", float, double, bfloat16) {
+TEMPLATE_TEST_CASE("products large enough to be cut into blocks have the bits of the definition", "", float, double, bfloat16) {
   check_flags<TestType>(70, 500, 90);
   check<TestType>(product::compact(40, 20, 2100, false, true));
   check<TestType>(product::compact(700, 300, 33, true, false));
@@ -139,13 +139,13 @@ TEMPLATE_TEST_CASE("products large enough to be cut into blocks", "", float, dou
   check<TestType>(product::compact(70, 1801, 200));
 }
 
-TEMPLATE_TEST_CASE("products of the other types", "", std::int32_t, std::int64_t, float16) {
+TEMPLATE_TEST_CASE("products of the other dtypes have the bits of the definition", "", std::int32_t, std::int64_t, float16) {
   for (const ptrdiff_t m : {1, 3, 17, 33})
     for (const ptrdiff_t n : {1, 2, 10, 33})
       for (const ptrdiff_t k : {0, 1, 7, 40}) check_flags<TestType>(m, k, n);
 }
 
-TEMPLATE_TEST_CASE("dot products", "", float, double, std::int32_t, bfloat16) {
+TEMPLATE_TEST_CASE("dot products have the bits of the definition", "", float, double, std::int32_t, bfloat16) {
   for (ptrdiff_t k = 0; k < 140; ++k) check_flags<TestType>(1, k, 1);
   product strided = product::compact(1, 77, 1, true, false);
   strided.lda = 3;
@@ -153,7 +153,7 @@ TEMPLATE_TEST_CASE("dot products", "", float, double, std::int32_t, bfloat16) {
   check_orders<TestType>(strided);
 }
 
-TEMPLATE_TEST_CASE("a matrix, its rows as they lie, times a vector", "", float, double, std::int64_t, bfloat16) {
+TEMPLATE_TEST_CASE("row-major matrix times vector has the bits of the definition", "", float, double, std::int64_t, bfloat16) {
   for (const ptrdiff_t m : {1, 2, 3, 4, 5, 8, 15, 16, 17, 40})
     for (const ptrdiff_t k : {0, 1, 3, 15, 16, 17, 31, 32, 33, 50, 64, 97}) check_flags<TestType>(m, k, 1), check_flags<TestType>(1, k, m);
 }
@@ -190,7 +190,7 @@ void check_known_row() {
   }
 }
 
-TEMPLATE_TEST_CASE("rows of a length that is known have the same bits", "", float, double, std::int64_t) {
+TEMPLATE_TEST_CASE("rows of a static length have the same bits", "", float, double, std::int64_t) {
   [&]<int... K>(std::integer_sequence<int, K...>) { (check_known_row<K, TestType>(), ...); }
   (std::integer_sequence<int, 1, 2, 3, 4, 5, 8, 15, 16, 17, 20, 21, 31, 32, 33, 50, 64, 97, 127, 128>{});
 }
@@ -205,7 +205,7 @@ TEST_CASE("a sum in lanes that vanishes is +0") {
   for (const float x : d) CHECK((x == 0 && !std::signbit(x)));
 }
 
-TEMPLATE_TEST_CASE("batches and leading dimensions", "", float, double, bfloat16) {
+TEMPLATE_TEST_CASE("batches and leading dimensions give the bits of the definition", "", float, double, bfloat16) {
   using T = TestType;
   for (const bool ta : {false, true})
     for (const bool tb : {false, true})
@@ -226,7 +226,7 @@ TEMPLATE_TEST_CASE("batches and leading dimensions", "", float, double, bfloat16
         }
 }
 
-TEMPLATE_TEST_CASE("the reference has the order of the kernel", "", float, double, std::int32_t) {
+TEMPLATE_TEST_CASE("the reference sums in the order of the kernel", "", float, double, std::int32_t) {
   using T = TestType;
   for (const ptrdiff_t k : {0, 1, 31, 32, 50})
     for (const ptrdiff_t n : {1, 2}) {
@@ -256,7 +256,7 @@ TEST_CASE("NaN and infinity pass through a product") {
   CHECK(c[3] == 11);
 }
 
-TEST_CASE("products of any bfloat16: subnormal, huge, infinite, NaN") {
+TEST_CASE("products of any bfloat16 have the bits of the definition: subnormal, huge, infinite, NaN") {
   std::mt19937_64 next(11);
   const auto any = [&](std::uint16_t mask, std::uint16_t bits) { return std::bit_cast<bfloat16>(static_cast<std::uint16_t>((next() & mask) | bits)); };
   for (const ptrdiff_t m : {1, 3, 9})
@@ -264,7 +264,7 @@ TEST_CASE("products of any bfloat16: subnormal, huge, infinite, NaN") {
       for (int kind = 0; kind < 6; ++kind) {
         const ptrdiff_t k = 6;
         std::vector<bfloat16> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n)), c(static_cast<std::size_t>(m * n));
-        // Any bits at all; factors whose products and sums are about 2^-126; and about 2^128.
+        // Arbitrary bits; factors whose products and sums are about 2^-126; and about 2^128.
         const std::uint16_t mask = kind % 3 == 0 ? 0xffff : 0x81ff, exponents = kind % 3 == 0 ? 0 : kind % 3 == 1 ? 0x1f00 : 0x5e00;
         for (bfloat16& x : a) x = any(mask, exponents);
         for (bfloat16& x : b) x = any(mask, exponents);
@@ -282,7 +282,7 @@ TEST_CASE("products of any bfloat16: subnormal, huge, infinite, NaN") {
       }
 }
 
-TEST_CASE("products of bfloat16 are as near to the exact ones as sums in float are") {
+TEST_CASE("products of bfloat16 are as close to the exact ones as sums in float") {
   for (const ptrdiff_t k : {1, 5, 64, 300, 1000}) {
     const product p = product::compact(9, k, 20);
     std::mt19937_64 next(static_cast<std::uint64_t>(k));
@@ -306,7 +306,7 @@ TEST_CASE("products of bfloat16 are as near to the exact ones as sums in float a
   }
 }
 
-TEST_CASE("the reference of bfloat16 has the order of the kernel") {
+TEST_CASE("the reference of bfloat16 sums in the order of the kernel") {
   for (const ptrdiff_t k : {0, 1, 2, 63, 64, 65, 200})
     for (const ptrdiff_t n : {1, 2}) {
       std::mt19937_64 next(static_cast<std::uint64_t>(k));

@@ -19,7 +19,7 @@ To scalar_convert(From x) {
   else return static_cast<To>(x);
 }
 
-/// Whether the value of x, truncated, is one of To.
+/// Whether x, truncated, is a value of To.
 template <class To, class From>
 bool fits(From x) {
   if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool> && !std::is_integral_v<From>)
@@ -49,7 +49,7 @@ void check_all() { (check<To, From>(), ...); }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("conversion to", "", bool, std::int32_t, std::int64_t, float16, bfloat16, float, double) {
+TEMPLATE_TEST_CASE("conversion of lanes is static_cast's", "", bool, std::int32_t, std::int64_t, float16, bfloat16, float, double) {
   check_all<TestType, bool, std::int32_t, std::int64_t, float16, bfloat16, float, double>();
 }
 

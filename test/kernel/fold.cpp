@@ -1,4 +1,4 @@
-// test/kernel/fold.cpp — the last part of a reduction against the tree written out for one element at a time.
+// test/kernel/fold.cpp — the last part of a reduction gives the bits of the tree written out for one element at a time.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "values.hpp"
@@ -58,7 +58,7 @@ TEMPLATE_TEST_CASE("accumulators are combined as one tree", "", bool, std::int32
   CHECK(test::same_bits(ebb::fold_halves(acc[0], add_lanes), tree<T>(first)));
 }
 
-// The same 32 numbers must give the same bits whatever the target, so the result, found by another program, is written down here.
+// The same 32 numbers must give the same bits on every target. So the result, computed by another program, is written down here.
 TEST_CASE("the tree is the same on every target") {
   float flat[ebb::logical_lanes];
   for (int i = 0; i < ebb::logical_lanes; ++i) flat[i] = (i % 2 == 0 ? 1.f : -1.f) * static_cast<float>(i * i * 1001) / 7.f;

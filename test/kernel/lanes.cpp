@@ -18,7 +18,7 @@ lanes<T> spread(const std::vector<T>& from, std::size_t start, std::size_t step)
   return lanes<T>::load(buffer);
 }
 
-/// Whether `batch(a, b)` is `scalar(a[i], b[i])` in every lane, for all pairs of values.
+/// Checks that `batch(a, b)` is `scalar(a[i], b[i])` in every lane, for all pairs of values.
 template <class T, class Batch, class Scalar>
 void check(const char* name, Batch batch, Scalar scalar) {
   const std::vector<T> v = test::values<T>();
@@ -61,7 +61,7 @@ void check_comparisons() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("real lanes do what scalars do", "", float, double) {
+TEMPLATE_TEST_CASE("lanes of floats give the bits of scalars", "", float, double) {
   using T = TestType;
   check<T>("+", [](auto a, auto b) { return a + b; }, [](T a, T b) { return a + b; });
   check<T>("-", [](auto a, auto b) { return a - b; }, [](T a, T b) { return a - b; });
@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("real lanes do what scalars do", "", float, double) {
   check_comparisons<T>();
 }
 
-TEMPLATE_TEST_CASE("bits of real lanes", "", float, double) {
+TEMPLATE_TEST_CASE("operations on the bits of lanes give those of scalars", "", float, double) {
   using T = TestType;
   using U = lane::bits_of<T>;
   const auto bits = [](T x) { return std::bit_cast<U>(x); };
@@ -98,7 +98,7 @@ TEMPLATE_TEST_CASE("bits of real lanes", "", float, double) {
            [&](T a, T b) { return real((bits(a) & bits(b)) ^ (bits(a) | bits(b))); });
 }
 
-TEMPLATE_TEST_CASE("scale and split", "", float, double) {
+TEMPLATE_TEST_CASE("scale and split of lanes give the bits of scalars", "", float, double) {
   using T = TestType;
   const std::vector<T> v = test::values<T>();
   const int range = 2 * lane::format<T>::bias - 2;
@@ -117,7 +117,7 @@ TEMPLATE_TEST_CASE("scale and split", "", float, double) {
   }
 }
 
-TEMPLATE_TEST_CASE("integer lanes do what scalars do", "", std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("lanes of integers give the values of scalars", "", std::int32_t, std::int64_t) {
   using T = TestType;
   using U = unsigned_of<T>;
   check<T>("+", [](auto a, auto b) { return a + b; }, [](T a, T b) { return static_cast<T>(U(a) + U(b)); });
@@ -137,7 +137,7 @@ TEMPLATE_TEST_CASE("integer lanes do what scalars do", "", std::int32_t, std::in
   check_comparisons<T>();
 }
 
-TEMPLATE_TEST_CASE("narrow lanes are float, rounded after each operation", "", bfloat16, float16) {
+TEMPLATE_TEST_CASE("lanes of narrow floats are float, rounded after each operation", "", bfloat16, float16) {
   using T = TestType;
   const auto f = [](T x) { return static_cast<float>(x); };
   check<T>("+", [](auto a, auto b) { return a + b; }, [&](T a, T b) { return T(f(a) + f(b)); });
@@ -156,14 +156,14 @@ TEMPLATE_TEST_CASE("narrow lanes are float, rounded after each operation", "", b
   check<T>("select", [](auto a, auto b) { return lanes<T>::select(a > b, a, b); }, [&](T a, T b) { return f(a) > f(b) ? a : b; });
 }
 
-TEMPLATE_TEST_CASE("narrow types round as their scalars do", "", bfloat16, float16) {
+TEMPLATE_TEST_CASE("lanes of narrow floats round as their scalars do", "", bfloat16, float16) {
   using T = TestType;
   const auto round = [](float x) {
     T out[lane_count];
     lanes<T>::rounded(lanes<float>::all(x)).store(out);
     return out[0].bits;
   };
-  // Every bit pattern of the narrow type, then what lies a quarter, a half and three quarters of the way to the next.
+  // Every bit pattern of the narrow type, then the numbers a quarter, a half and three quarters of the way to the next.
   int wrong = 0;
   for (std::uint32_t b = 0; b < 0x10000; ++b) {
     T x;
@@ -218,7 +218,7 @@ TEMPLATE_TEST_CASE("loads and stores touch count elements and no more", "", bool
   for (int i = 0; i < lane_count; ++i) REQUIRE(test::same_bits(whole.at_start()[i], v[static_cast<std::size_t>(i)]));
 }
 
-TEST_CASE("masks") {
+TEST_CASE("masks of lanes convert, combine, compare and select as bools do") {
   for (int count = 0; count <= lane_count; ++count) {
     const lanes<bool> m = lanes<bool>::first(count);
     for (int i = 0; i < lane_count; ++i) REQUIRE(m[i] == (i < count));

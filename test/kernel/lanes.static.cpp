@@ -1,4 +1,4 @@
-// test/kernel/lanes.static.cpp — lanes are what numeric code asks for, and plain data.
+// test/kernel/lanes.static.cpp — batches satisfy the requirements of numeric code and are plain data.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/kernel/fold.hpp>
 

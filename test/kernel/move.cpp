@@ -1,4 +1,4 @@
-// test/kernel/move.cpp — moves against a loop over the elements.
+// test/kernel/move.cpp — moves against a loop over elements.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "values.hpp"
@@ -13,7 +13,7 @@ using ebb::strided_copy;
 
 namespace {
 
-/// Copies with kernel code and element by element; source and result lie before forbidden pages.
+/// Copies with the kernel and element by element; source and result end at pages without access.
 template <class T>
 void check(const strided_copy& c, std::size_t from_size, std::size_t to_size) {
   test::guarded<T> from(from_size), to(to_size);
@@ -25,7 +25,7 @@ void check(const strided_copy& c, std::size_t from_size, std::size_t to_size) {
   REQUIRE(std::vector<T>(to.at_end(), to.at_end() + to_size) == expected);
 }
 
-/// A compact array of these extents, its axes in another order: axis i of the result is axis order[i] of the source.
+/// The copy of a compact array with these extents whose axes change order: axis i of the result is axis order[i] of the source.
 strided_copy permuted(const std::vector<std::size_t>& extents, const std::vector<int>& order) {
   strided_copy c;
   c.rank = static_cast<int>(extents.size());
@@ -48,7 +48,7 @@ std::size_t volume(const std::vector<std::size_t>& extents) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("permutations", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+TEMPLATE_TEST_CASE("permutations of all axis orders copy every element", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   for (const std::vector<std::size_t>& e : {std::vector<std::size_t>{3, 4, 5, 2}, {1, 17, 1, 33}, {16, 2, 16, 3}, {5, 1, 1, 7}, {2, 40, 3, 40}, {2, 0, 3, 4}}) {
     std::vector<int> order(e.size());
     std::iota(order.begin(), order.end(), 0);
@@ -60,14 +60,14 @@ TEMPLATE_TEST_CASE("permutations", "", std::uint8_t, std::uint16_t, std::uint32_
   check<TestType>(strided_copy{}, 1, 1);
 }
 
-TEMPLATE_TEST_CASE("transposes of all sizes", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+TEMPLATE_TEST_CASE("transposes of all sizes copy every element", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   for (std::size_t rows = 1; rows <= 40; rows += 1 + rows / 8)
     for (std::size_t cols = 1; cols <= 40; ++cols) check<TestType>(permuted({rows, cols}, {1, 0}), rows * cols, rows * cols);
   check<TestType>(permuted({130, 75}, {1, 0}), 130 * 75, 130 * 75);
   check<TestType>(permuted({5, 33, 18}, {0, 2, 1}), 5 * 33 * 18, 5 * 33 * 18);
 }
 
-TEMPLATE_TEST_CASE("slices, steps, pieces and broadcasts", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+TEMPLATE_TEST_CASE("slices, steps, pieces and broadcasts copy correctly", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   strided_copy c;
   c.rank = 2;
   c.extent[0] = 4, c.extent[1] = 9;
@@ -87,11 +87,11 @@ TEMPLATE_TEST_CASE("slices, steps, pieces and broadcasts", "", std::uint8_t, std
   check<TestType>(c, 4, 120);
   c.from[0] = c.from[1] = 0;
   check<TestType>(c, 1, 120);
-  c.to[0] = 1, c.to[1] = 4, c.to_offset = 0, c.from[0] = 9, c.from[1] = 1;  // the result has its axes the other way round
+  c.to[0] = 1, c.to[1] = 4, c.to_offset = 0, c.from[0] = 9, c.from[1] = 1;  // the axes of the result are in reverse order
   check<TestType>(c, 36, 36);
 }
 
-TEMPLATE_TEST_CASE("rows by index", "", std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("a gather copies the rows that an index names", "", std::int32_t, std::int64_t) {
   const std::vector<TestType> index{4, 0, 4, 2, 4, 1};
   const std::vector<TestType> bad{0, 5, -1};
   CHECK(ebb::kernel::first_bad_index(index.data(), index.size(), 5) == 6);

@@ -1,4 +1,4 @@
-// test/kernel/scan.cpp — running sums along each axis, in both directions: the bits of one chain for each row.
+// test/kernel/scan.cpp — running sums along each axis, in both directions, give the bits of one sum for each row.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "values.hpp"
@@ -38,7 +38,7 @@ void check(std::size_t outer, std::size_t length, std::size_t inner) {
     }
 }
 
-TEST_CASE("scans of every shape") {
+TEST_CASE("scans of every shape have the bits of one sum for each row") {
   const auto of = []<class T>(T) {
     for (std::size_t outer : {std::size_t{1}, std::size_t{3}, std::size_t{8}, std::size_t{21}})
       for (std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{37}})

@@ -21,7 +21,7 @@ std::vector<T> random_matrix(ptrdiff_t rows, ptrdiff_t columns, std::mt19937_64&
   return r;
 }
 
-/// Each element by its own chain: what the note on the order of a solution says, column of the result by column.
+/// Each element by a sum of its own, one column of the result after another, as the note on the order of a solution defines it.
 template <class T>
 std::vector<T> eliminated(const linear_system& s, const std::vector<T>& given_a, const std::vector<T>* given_b) {
   using W = wide<T>;
@@ -61,7 +61,7 @@ ptrdiff_t run(const linear_system& s, const T* a, const T* b, T* x) {
   return ebb::kernel::solve(s, a, b, x, scratch.at_end());
 }
 
-/// All bits, with operands that end at a page nobody may touch.
+/// Checks all bits, with operands that end at a page without access.
 template <class T>
 void check(const linear_system& s, bool inverts) {
   CAPTURE(s.n, s.m, s.transposed, inverts);
@@ -76,7 +76,7 @@ void check(const linear_system& s, bool inverts) {
   for (std::size_t i = 0; i < b.size(); ++i) wrong += !test::same_bits(to.at_end()[i], expected[i]);
   REQUIRE(wrong == 0);
 
-  // In place, and by the reference.
+  // Also in place and with the reference.
   if (inverts) return;
   REQUIRE(run<T>(s, from_a.at_end(), from_b.at_end(), from_b.at_end()) == -1);
   CHECK(std::memcmp(static_cast<const void*>(from_b.at_end()), static_cast<const void*>(to.at_end()), b.size() * sizeof(T)) == 0);
@@ -114,7 +114,7 @@ double residual(const linear_system& s, const std::vector<T>& a, const std::vect
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("the bits of a solution", "", float, double, float16, bfloat16) {
+TEMPLATE_TEST_CASE("a solution has the bits of elimination written out", "", float, double, float16, bfloat16) {
   for (const bool transposed : {false, true}) {
     for (ptrdiff_t n = 1; n <= 18; ++n)
       for (const ptrdiff_t m : {1, 2, 7}) check<TestType>({n, m, transposed}, false);
@@ -132,7 +132,7 @@ TEMPLATE_TEST_CASE("the residual of a solution is small, however ill-conditioned
     const linear_system s{n, 3, n % 2 == 1};
     std::vector<T> random = random_matrix<T>(n, n, next), hilbert, b = random_matrix<T>(n, 3, next), near_singular = random;
     for (ptrdiff_t i = 0; i < n * n; ++i) hilbert.push_back(static_cast<T>(1.0 / static_cast<double>(i / n + i % n + 1)));
-    // The last row is the sum of the others, but for the last bits.
+    // The last row is the sum of the others up to the last bits.
     for (ptrdiff_t j = 0; j < n; ++j) {
       T sum = 0;
       for (ptrdiff_t i = 0; i + 1 < n; ++i) sum += near_singular[static_cast<std::size_t>(i * n + j)];
@@ -140,13 +140,13 @@ TEMPLATE_TEST_CASE("the residual of a solution is small, however ill-conditioned
     }
     for (const auto& a : {random, near_singular, hilbert}) {
       std::vector<T> x(b.size());
-      if (run<T>(s, a.data(), b.data(), x.data()) >= 0) continue;  // rounding has made it singular
+      if (run<T>(s, a.data(), b.data(), x.data()) >= 0) continue;  // rounding has made the matrix singular
       CHECK(residual(s, a, b, x.data()) < 3 * static_cast<double>(n));
     }
   }
 }
 
-TEST_CASE("a pivot that is zero is told, and nothing is written") {
+TEST_CASE("a zero pivot is reported and nothing is written") {
   const double a[] = {1, 2, 3, 2, 4, 6, 0, 1, -0.0}, b[] = {1, 2, 3};
   double x[] = {7, 7, 7};
   CHECK(run<double>({3, 1, false}, a, b, x) == 2);
@@ -165,7 +165,7 @@ TEST_CASE("a pivot that is zero is told, and nothing is written") {
   CHECK(run<float>({100, 100, false}, large.data(), nullptr, inverse.data()) >= 0);
 }
 
-TEST_CASE("NaN, infinity and pivoting") {
+TEST_CASE("a solution handles NaN, infinity and pivots that are zero") {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   float x[2], y[4];
   const float with_nan[] = {1, 2, nan, 4}, sides[] = {1, 2};

@@ -1,4 +1,5 @@
-// test/kernel/triangle.cpp — triangular systems, Cholesky factors, determinants: the bits of the reference, in place too, small residuals.
+// test/kernel/triangle.cpp — triangular systems, Cholesky factors, determinants: the bits of the reference, also in place, and small
+// residuals.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "values.hpp"
@@ -15,7 +16,7 @@ namespace {
 template <class T>
 using wide = std::conditional_t<ebb::half_width<T>, float, T>;
 
-/// Dominated by the diagonal, so that no solution overflows; symmetric or not.
+/// A diagonally dominant matrix, so that no solution overflows; symmetric or not.
 template <class T>
 std::vector<T> random_matrix(ptrdiff_t rows, ptrdiff_t columns, bool dominant, std::mt19937_64& next) {
   std::vector<T> r;
@@ -49,7 +50,7 @@ void check_system(ptrdiff_t n, ptrdiff_t m) {
     for (const std::int64_t flags : {ebb::triangular, ebb::triangular | ebb::upper_triangle}) {
       const ebb::kernel::triangular_system s{n, m, transposed, flags};
       CAPTURE(n, m, transposed, flags, sizeof(T));
-      // What is not read may be anything.
+      // Elements that are not read may hold anything.
       for (ptrdiff_t i = 0; i < n; ++i)
         for (ptrdiff_t j = 0; j < n; ++j)
           from_t.at_end()[i * n + j] = (flags & ebb::upper_triangle ? j < i : j > i) ? T(std::numeric_limits<float>::quiet_NaN())
@@ -62,7 +63,7 @@ void check_system(ptrdiff_t n, ptrdiff_t m) {
       REQUIRE(differing(to.at_end(), want) == 0);
       ebb::kernel::solve_triangle(s, from_t.at_end(), from_b.at_end(), from_b.at_end(), scratch.at_end());
       REQUIRE(differing(from_b.at_end(), want) == 0);
-      // With a diagonal of ones nothing on it is read.
+      // With a unit diagonal no element of it is read.
       const ebb::kernel::triangular_system unit{n, m, transposed, flags | ebb::unit_diagonal_bit};
       for (ptrdiff_t i = 0; i < n; ++i) from_t.at_end()[i * n + i] = T(std::numeric_limits<float>::quiet_NaN());
       std::copy(b.begin(), b.end(), from_b.at_end());
@@ -108,7 +109,7 @@ void check_all() {
   for (ptrdiff_t n : {1, 2, 3, 8, 31, 32, 33, 64, 70, 101}) check_factor<T>(n);
 }
 
-TEST_CASE("the bits of the reference") {
+TEST_CASE("triangular solutions, factors and determinants have the bits of the reference") {
   check_all<float>();
   check_all<double>();
   check_system<bfloat16>(5, 3);
@@ -117,7 +118,7 @@ TEST_CASE("the bits of the reference") {
   check_factor<float16>(40);
 }
 
-TEST_CASE("the order of the minor that is not positive, and the residual of a large factor") {
+TEST_CASE("a failed factor reports the order of its bad minor, and the residual of a large factor is small") {
   for (ptrdiff_t n : {3, 33, 80})
     for (ptrdiff_t bad : {ptrdiff_t{0}, ptrdiff_t{1}, n - 1}) {
       std::mt19937_64 next(7);
@@ -127,7 +128,7 @@ TEST_CASE("the order of the minor that is not positive, and the residual of a la
       CHECK(ebb::kernel::cholesky(n, a.data(), l.data(), scratch.at_end()) == bad + 1);
       CHECK(l == std::vector<double>(a.size(), 5.));
     }
-  // Of the Hilbert matrix and a little: |l l^T - a| <= (n + 1) u |l| |l^T|.
+  // The Hilbert matrix plus a small diagonal: |l l^T - a| <= (n + 1) u |l| |l^T|.
   const ptrdiff_t n = 60;
   std::vector<double> a(60 * 60), l(60 * 60);
   for (ptrdiff_t i = 0; i < n; ++i)

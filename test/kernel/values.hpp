@@ -1,4 +1,4 @@
-// test/kernel/values.hpp — values worth trying of every element type, equality of bits, and memory whose ends must not be crossed.
+// test/kernel/values.hpp — test values of every element type, equality of bits, and memory between pages without access.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -21,13 +21,13 @@ inline double number(ebb::float16 x) { return static_cast<float>(x); }
 template <class T>
 double number(T x) { return static_cast<double>(x); }
 
-/// The same bits, but any NaN will do for another.
+/// Whether the bits are equal; any NaN equals any other.
 template <class T>
 bool same_bits(T a, T b) {
   return ebb::to_cell(a) == ebb::to_cell(b) || (std::isnan(number(a)) && std::isnan(number(b)));
 }
 
-/// Special values first, then random ones.
+/// Special values, then random ones.
 template <class T>
 std::vector<T> values(int random = 40) {
   std::mt19937_64 next(7);
@@ -52,7 +52,7 @@ std::vector<T> values(int random = 40) {
   return out;
 }
 
-/// n elements of T with a page that may not be touched right behind them, and one right before the page they lie in.
+/// n elements of T, with a page without access right after them and another right before their page.
 template <class T>
 class guarded {
  public:
@@ -64,9 +64,9 @@ class guarded {
   guarded(const guarded&) = delete;
   guarded& operator=(const guarded&) = delete;
   ~guarded() { munmap(base_, inner_ + 2 * page_); }
-  /// The n elements that end at the page behind.
+  /// The n elements that end at the page after them.
   T* at_end() { return at_end_; }
-  /// The n elements that begin at the page before.
+  /// The n elements that begin at the page before them.
   T* at_start() { return reinterpret_cast<T*>(base_ + page_); }
 
  private:

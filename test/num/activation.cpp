@@ -19,7 +19,7 @@ constexpr auto mish_slope = [](auto x) { return lane::mish_slope(x); };
 
 namespace {
 
-/// e^x for x < 0 and e^-x else, where long double needs no care.
+/// e^x / (1 + e^x) for x < 0, else 1 / (1 + e^-x): long double needs no further care.
 long double sigmoid(long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 long double softplus(long double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
@@ -41,7 +41,7 @@ long double mish_slope(long double x) {
   return std::tanh(softplus(x)) + (std::isinf(c) ? 0 : x * sigmoid(x) / (c * c));
 }
 
-/// Beside the usual ones, the tails on the left, where e^x is subnormal, or 0, and its product with x is not.
+/// Besides the usual arguments, the left tail: e^x is subnormal or 0 there, and its product with x is not.
 template <class T>
 std::vector<T> places() {
   std::vector<T> at = test::arguments<T>();
@@ -55,7 +55,7 @@ template <class T, class F, class G>
 void check(const char* name, F f, G oracle, double bound) {
   test::check(name, f, oracle, bound, places<T>());
 }
-/// The same in units of 1, of results that cross 0.
+/// As above for results that cross 0: the error is absolute, in units of 1.
 template <class T, class F, class G>
 void check_slope(const char* name, F f, G oracle) {
   const std::vector<T> at = places<T>();
@@ -70,14 +70,14 @@ void check_slope(const char* name, F f, G oracle) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("silu, mish and their derivatives are as exact as they say", "", float, double) {
+TEMPLATE_TEST_CASE("silu, mish and their derivatives keep their documented error", "", float, double) {
   check<TestType>("silu", of::silu, silu, 2.5);
   check<TestType>("mish", of::mish, mish, 2.5);
   check_slope<TestType>("silu_slope", of::silu_slope, silu_slope);
   check_slope<TestType>("mish_slope", of::mish_slope, mish_slope);
 }
 
-TEMPLATE_TEST_CASE("a gate of its own argument: signs, infinities, and zero times infinity", "", float, double) {
+TEMPLATE_TEST_CASE("silu and mish are right at zeros and infinities, where a product of zero and infinity occurs", "", float, double) {
   using T = TestType;
   const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
   CHECK(test::same(lane::gated(inf, -inf), T(0)));

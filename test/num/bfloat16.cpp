@@ -6,13 +6,13 @@
 
 using ebb::bfloat16;
 
-TEST_CASE("every bfloat16 survives the way through float") { test::check_round_trip<bfloat16>(0x40); }
+TEST_CASE("every bfloat16 survives the conversion to float and back") { test::check_round_trip<bfloat16>(0x40); }
 
 TEST_CASE("bfloat16 rounds to nearest, ties to even") { test::check_ties<bfloat16>(8, -133, 128); }
 
 TEST_CASE("bfloat16 agrees with PyTorch") { test::check_recorded<bfloat16>(0, "bfloat16"); }
 
-TEST_CASE("equality of bfloat16 is that of numbers") {
+TEST_CASE("bfloat16 compares as numbers do") {
   CHECK(bfloat16(0.f) == bfloat16(-0.f));
   CHECK(!(bfloat16(NAN) == bfloat16(NAN)));
 }

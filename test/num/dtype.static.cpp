@@ -1,4 +1,4 @@
-// test/num/dtype.static.cpp — element types as values, and the narrow ones as constants.
+// test/num/dtype.static.cpp — dtypes as values, and narrow floats as constants.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/num/dtype.hpp>
 

@@ -25,7 +25,7 @@ long double exp_minus_square(long double x) {
   return std::exp(-high * high) * std::exp(-(high + x) * low);
 }
 
-/// Ordinary arguments, those next to where formulas change, and the tail, in which erfc is small and subnormal.
+/// Ordinary arguments, arguments next to the change of formulas, and the tail: erfc is small and subnormal there.
 template <class T>
 std::vector<T> places() {
   std::vector<T> out = test::arguments<T>();
@@ -48,13 +48,13 @@ void check(const char* name, F f, G oracle, double bound) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("the error functions are as exact as they say, in the tail too", "", float, double) {
+TEMPLATE_TEST_CASE("the error functions keep their documented error, in the tail too", "", float, double) {
   check<TestType>("exp_minus_square", of::exp_minus_square, exp_minus_square, 1);
   check<TestType>("erf", of::erf, [](long double x) { return std::erf(x); }, 2);
   check<TestType>("erfc", of::erfc, [](long double x) { return std::erfc(x); }, 2);
 }
 
-TEMPLATE_TEST_CASE("the error functions of zeros, infinities, NaN and tiny numbers", "", float, double) {
+TEMPLATE_TEST_CASE("the error functions are right at zeros, infinities, NaN and tiny numbers", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   const auto gives = [](auto f, std::initializer_list<T> results) {
@@ -71,7 +71,7 @@ TEMPLATE_TEST_CASE("the error functions of zeros, infinities, NaN and tiny numbe
   for (T x : {T(0.1), T(0.7), T(0.75), T(1.5), T(5)}) CHECK(of::erf(-x) == -of::erf(x));
 }
 
-TEST_CASE("erfc underflows where the true function does") {
+TEST_CASE("erfc underflows where the exact function does") {
   CHECK((of::erfc(10.05f) > 0 && of::erfc(10.06f) == 0));
   CHECK((of::erfc(27.2) > 0 && of::erfc(27.25) == 0));
 }

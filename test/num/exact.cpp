@@ -1,4 +1,4 @@
-// test/num/exact.cpp — the emulations that constant expressions use, run against the C library's.
+// test/num/exact.cpp — the emulations that constant expressions use, against the C library at run time.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "oracle.hpp"
@@ -10,7 +10,7 @@ using test::same;
 
 namespace {
 
-/// Numbers of all sizes, of sizes around 1, with few digits, and subnormal ones, so that sums cancel and tie.
+/// Numbers of all sizes, of sizes around 1, with few digits, and subnormal: sums of them cancel and tie.
 template <class T>
 struct source {
   std::mt19937_64 next{17};
@@ -35,14 +35,14 @@ TEMPLATE_TEST_CASE("the emulated fma and sqrt are correctly rounded", "", float,
   for (int i = 0; i < 200000; ++i) {
     const T a = any(), b = any();
     T c = any();
-    if (i % 4 == 0) c = -a * b * (1 + static_cast<T>(i / 4 % 5 - 2) * std::numeric_limits<T>::epsilon());  // nearly all cancels
+    if (i % 4 == 0) c = -a * b * (1 + static_cast<T>(i / 4 % 5 - 2) * std::numeric_limits<T>::epsilon());  // nearly everything cancels
     wrong += !same(exact::fma(a, b, c), std::fma(a, b, c));
     wrong += !same(exact::sqrt(std::fabs(a)), std::sqrt(std::fabs(a)));
   }
   CHECK(wrong == 0);
 }
 
-TEMPLATE_TEST_CASE("special values of the emulations", "", float, double) {
+TEMPLATE_TEST_CASE("the emulations are right for special values", "", float, double) {
   using T = TestType;
   const std::vector<T> values = test::special_values<T>();
   int wrong = 0;

@@ -23,7 +23,7 @@ namespace {
 constexpr long double pi = 3.14159265358979323846264338327950288L;
 constexpr long double bernoulli[] = {1.L / 6, -1.L / 30, 1.L / 42, -1.L / 30, 5.L / 66, -691.L / 2730, 7.L / 6, -3617.L / 510};
 
-/// The Nth derivative of digamma for x > 0: its recurrence up to 30, and eight terms of its series there.
+/// The Nth derivative of digamma for x > 0: the recurrence up to 30, then eight terms of the asymptotic series.
 template <int N>
 long double positive(long double x) {
   long double sum = 0, factorial = 1;  // N!
@@ -40,7 +40,7 @@ long double positive(long double x) {
   return N % 2 == 0 ? value : -value;
 }
 
-/// digamma near its root, by Taylor's series there: the sum above has an absolute error.
+/// digamma near its root by Taylor's series there: the sum above has an absolute error, not a relative one.
 long double digamma(long double x) {
   constexpr long double root = 0x1.762d86356be3fp+0L, rest = 0x1.b86a722197829p-54L;
   if (!(std::fabs(x - root) < 0.01L)) return positive<0>(x);
@@ -75,7 +75,7 @@ void check(const char* name, F f, G oracle, double bound) {
   CHECK(test::differences(f, at) == 0);
 }
 
-/// On the negative axis, in units of the last place of `size` of x.
+/// On the negative axis the error is measured in units in the last place of size(x).
 template <class T>
 void check_negative(const char* name, auto f, auto oracle, auto size, double bound) {
   std::mt19937_64 next(5);
@@ -97,7 +97,7 @@ long double cosine(long double x) { return std::cos(pi * (x - std::rint(x))); }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("lgamma, digamma and its derivatives are as exact as they say", "", float, double) {
+TEMPLATE_TEST_CASE("lgamma, digamma and its derivatives keep their documented error", "", float, double) {
   using T = TestType;
   check<T>("lgamma", of::lgamma, [](long double x) { return lgammal(x); }, 4);
   check<T>("digamma", of::digamma, digamma, 4);
@@ -106,7 +106,7 @@ TEMPLATE_TEST_CASE("lgamma, digamma and its derivatives are as exact as they say
   check<T>("pentagamma", of::pentagamma, positive<3>, 8);
 }
 
-TEMPLATE_TEST_CASE("lgamma, digamma and its derivatives on the negative axis", "", float, double) {
+TEMPLATE_TEST_CASE("lgamma, digamma and its derivatives keep their documented error on the negative axis", "", float, double) {
   using T = TestType;
   const auto log_gamma = [](long double x) { return std::log(pi / std::fabs(sine(x))) - lgammal(1 - x); };
   check_negative<T>("lgamma", of::lgamma, log_gamma, [&](long double x) { return std::max(1.0L, lgammal(1 - x)); }, 8);
@@ -124,7 +124,7 @@ TEMPLATE_TEST_CASE("lgamma, digamma and its derivatives on the negative axis", "
   check_negative<T>("pentagamma", of::pentagamma, psi_3, psi_3, 12);
 }
 
-TEMPLATE_TEST_CASE("zeros, poles, infinities and NaN of lgamma, digamma and its derivatives", "", float, double) {
+TEMPLATE_TEST_CASE("lgamma, digamma and its derivatives are right at zeros, poles, infinities and NaN", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   const T inf = L::infinity(), nan = L::quiet_NaN();

@@ -21,7 +21,7 @@ constexpr auto gelu_tanh_bend = [](auto x) { return lane::gelu_tanh_bend(x); };
 
 namespace {
 
-/// A value, and the largest of the terms that were added up to it.
+/// A value, and the largest of the terms that were summed to give it.
 struct sum {
   long double value, largest;
   sum(std::initializer_list<long double> terms) : value(0), largest(0) {
@@ -31,7 +31,7 @@ struct sum {
 
 constexpr long double root_two_pi = 2.50662827463100050241576528481104525L, root_half = 0.707106781186547524400844362104849039L;
 
-// x^2 is computed with 64 digits: what is lost of the exponent is 2^-64 x^2, less than 2^-53 in the range of double.
+// x^2 is computed with 64 digits: the exponent loses 2^-64 x^2, less than 2^-53 in the range of double.
 long double density(long double x) { return std::exp(-x * x / 2) / root_two_pi; }
 long double phi(long double x) { return std::erfc(-x * root_half) / 2; }
 sum gelu(long double x) { return {x * phi(x)}; }
@@ -74,7 +74,7 @@ void check(const char* name, F f, G oracle, double least, double bound) {
   T where{};
   for (T x : at) {
     const sum want = oracle(static_cast<long double>(x));
-    // As units of the largest term; of a value that is 0, of the least normal number.
+    // The error in units of the largest term; of the smallest normal number where the value is 0.
     const long double size = std::max<long double>(want.largest, std::numeric_limits<T>::min());
     const long double unit = std::ldexp(1.0L, std::ilogb(size) - std::numeric_limits<T>::digits + 1);
     const double e = static_cast<double>(std::fabs(static_cast<long double>(f(x)) - want.value) / unit);
@@ -89,7 +89,7 @@ void check(const char* name, F f, G oracle, double least, double bound) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("gelu and its derivatives are as exact as they say, in the tail too", "", float, double) {
+TEMPLATE_TEST_CASE("gelu and its derivatives keep their documented error, in the tail too", "", float, double) {
   using T = TestType;
   const double least = sizeof(T) == 4 ? -14.5 : -38.7, soft = sizeof(T) == 4 ? -10.8 : -21.8;
   check<T>("gelu", of::gelu, gelu, least, 3);
@@ -100,7 +100,7 @@ TEMPLATE_TEST_CASE("gelu and its derivatives are as exact as they say, in the ta
   check<T>("gelu_tanh_bend", of::gelu_tanh_bend, gelu_tanh_bend, soft, 7);
 }
 
-TEMPLATE_TEST_CASE("gelu and its derivatives at zeros and at infinity are their limits", "", float, double) {
+TEMPLATE_TEST_CASE("gelu and its derivatives are their limits at zeros and infinity", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   for (T x : {L::infinity(), L::max(), T(1e30), T(100)}) {

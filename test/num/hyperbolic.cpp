@@ -17,7 +17,7 @@ constexpr auto cosh = [](auto x) { return lane::cosh(x); };
 
 namespace {
 
-/// The usual places, those where n changes, and those where results overflow.
+/// The usual arguments, those where n changes, and those where results overflow.
 template <class T>
 std::vector<T> places() {
   std::vector<T> at = test::arguments<T>();
@@ -35,12 +35,12 @@ void check(const char* name, F f, G oracle, double bound) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("sinh and cosh are as exact as they say", "", float, double) {
+TEMPLATE_TEST_CASE("sinh and cosh keep their documented error", "", float, double) {
   check<TestType>("sinh", of::sinh, [](long double x) { return std::sinh(x); }, 2);
   check<TestType>("cosh", of::cosh, [](long double x) { return std::cosh(x); }, 2);
 }
 
-TEMPLATE_TEST_CASE("sinh and cosh of zeros, infinities, NaN, tiny numbers, and where they overflow", "", float, double) {
+TEMPLATE_TEST_CASE("sinh and cosh are right at zeros, infinities, NaN, tiny numbers and where they overflow", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   const T inf = L::infinity();
@@ -54,7 +54,7 @@ TEMPLATE_TEST_CASE("sinh and cosh of zeros, infinities, NaN, tiny numbers, and w
   CHECK((of::sinh(std::nextafter(last, inf)) == inf && of::cosh(std::nextafter(last, inf)) == inf));
 }
 
-TEMPLATE_TEST_CASE("hypot is as exact as it says, for numbers of all sizes and ratios", "", float, double) {
+TEMPLATE_TEST_CASE("hypot keeps its documented error for numbers of all sizes and ratios", "", float, double) {
   using T = TestType;
   const std::vector<T> at = test::arguments<T>();
   std::mt19937_64 next(3);

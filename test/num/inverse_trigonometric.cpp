@@ -1,4 +1,4 @@
-// test/num/inverse_trigonometric.cpp — asin, acos, atan and atan2 against long double, and the special values of C's annex F.
+// test/num/inverse_trigonometric.cpp — asin, acos, atan and atan2 against long double, and against the special values of C's annex F.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "oracle.hpp"
@@ -18,7 +18,7 @@ constexpr auto atan = [](auto x) { return lane::atan(x); };
 
 namespace {
 
-/// The usual places, the whole domain, and both sides of where formulas change: 1/2, 1, tan(pi/8) and its inverse.
+/// The usual arguments, the whole domain, and both sides of each change of formulas: 1/2, 1, tan(pi/8) and its inverse.
 template <class T>
 std::vector<T> places() {
   std::vector<T> at = test::arguments<T>();
@@ -38,13 +38,13 @@ void check(const char* name, F f, G oracle, double bound) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("inverse trigonometric functions are as exact as they say", "", float, double) {
+TEMPLATE_TEST_CASE("inverse trigonometric functions keep their documented error", "", float, double) {
   check<TestType>("asin", of::asin, [](long double x) { return std::asin(x); }, 2);
   check<TestType>("acos", of::acos, [](long double x) { return std::acos(x); }, 2);
   check<TestType>("atan", of::atan, [](long double x) { return std::atan(x); }, 1);
 }
 
-TEMPLATE_TEST_CASE("inverse trigonometric functions of zeros, ends, infinities, NaN and tiny numbers", "", float, double) {
+TEMPLATE_TEST_CASE("inverse trigonometric functions are right at zeros, ends, infinities, NaN and tiny numbers", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   using test::same;
@@ -59,7 +59,7 @@ TEMPLATE_TEST_CASE("inverse trigonometric functions of zeros, ends, infinities, 
     CHECK((of::asin(x) == x && of::asin(-x) == -x && of::atan(x) == x && of::atan(-x) == -x && same(of::acos(x), half_pi)));
 }
 
-TEMPLATE_TEST_CASE("atan2 is as exact as it says, for numbers of all sizes and ratios", "", float, double) {
+TEMPLATE_TEST_CASE("atan2 keeps its documented error for numbers of all sizes and ratios", "", float, double) {
   using T = TestType;
   const std::vector<T> at = places<T>();
   std::mt19937_64 next(3);
@@ -80,7 +80,7 @@ TEMPLATE_TEST_CASE("atan2 is as exact as it says, for numbers of all sizes and r
   CHECK(differences == 0);
 }
 
-TEMPLATE_TEST_CASE("atan2 of zeros and infinities is that of C's annex F.9.1.4", "", float, double) {
+TEMPLATE_TEST_CASE("atan2 of zeros and infinities follows C's annex F.9.1.4", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   const T inf = L::infinity(), nan = L::quiet_NaN(), pi = static_cast<T>(3.14159265358979323846L), zero = 0;

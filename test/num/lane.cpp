@@ -1,4 +1,4 @@
-// test/num/lane.cpp — the vocabulary against <cmath>, for one number and for four.
+// test/num/lane.cpp — the lane functions against <cmath>, on one number and on four.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "oracle.hpp"
@@ -22,7 +22,7 @@ void check(const char* name, F f, G oracle) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("functions of one number are those of <cmath>", "", float, double) {
+TEMPLATE_TEST_CASE("lane functions of one number are those of <cmath>", "", float, double) {
   using T = TestType;
   check<T>("abs", [](auto x) { return lane::abs(x); }, [](T x) { return std::fabs(x); });
   check<T>("rint", [](auto x) { return lane::rint(x); }, [](T x) { return std::nearbyint(x); });
@@ -33,7 +33,7 @@ TEMPLATE_TEST_CASE("functions of one number are those of <cmath>", "", float, do
   check<T>("isnan", [](auto x) { return lane::select(lane::isnan(x), -x, x); }, [](T x) { return x; });
 }
 
-TEMPLATE_TEST_CASE("maximum and minimum let NaN through and take the second of two equal numbers", "", float, double) {
+TEMPLATE_TEST_CASE("maximum and minimum propagate NaN and return the second of two equal numbers", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   const T nan = L::quiet_NaN(), zero = 0, minus_zero = -zero;
@@ -53,13 +53,13 @@ TEMPLATE_TEST_CASE("maximum and minimum let NaN through and take the second of t
   }
 }
 
-TEST_CASE("maximum, minimum and abs of integers") {
+TEST_CASE("maximum, minimum and abs work on integers") {
   CHECK((lane::maximum(2, -3) == 2 && lane::minimum(std::int64_t{2}, std::int64_t{-3}) == -3 && lane::abs(-7) == 7));
   CHECK(lane::abs(std::numeric_limits<int>::min()) == std::numeric_limits<int>::min());
   CHECK((lane::maximum(false, true) && !lane::minimum(false, true)));
 }
 
-TEMPLATE_TEST_CASE("split takes the exponent off", "", float, double) {
+TEMPLATE_TEST_CASE("split separates the exponent", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   const std::vector<T> at = test::arguments<T>();
@@ -88,7 +88,7 @@ TEMPLATE_TEST_CASE("scale rounds once", "", float, double) {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("fma is rounded once where the target has it") {
+TEST_CASE("fma is rounded once if the target has it") {
   const double a = 1 + 0x1p-30, rounded = a * a;
   const volatile double once = std::fma(a, a, -rounded);
   CHECK(lane::fma(a, a, -rounded) == (lane::fused ? once : 0));

@@ -1,4 +1,4 @@
-// test/num/lane.static.cpp — the vocabulary in constant expressions.
+// test/num/lane.static.cpp — the lane functions in constant expressions.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/num/lane.hpp>
 

@@ -26,18 +26,18 @@ void check(const char* name, F f, G oracle, double bound) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("logarithms are as exact as they say", "", float, double) {
+TEMPLATE_TEST_CASE("logarithms keep their documented error", "", float, double) {
   check<TestType>("log", of::log, [](long double x) { return std::log(x); }, 1);
   check<TestType>("log2", of::log2, [](long double x) { return std::log2(x); }, 1);
   check<TestType>("log10", of::log10, [](long double x) { return std::log10(x); }, 1);
   check<TestType>("log1p", of::log1p, [](long double x) { return std::log1p(x); }, 1);
 }
 
-TEST_CASE("log2 of float at its worst number among all of them") {
+TEST_CASE("log2 of the float with the largest error of all floats keeps the documented error") {
   test::check_ulps("log2", of::log2, [](long double x) { return std::log2(x); }, 1.1, std::vector<float>{0x1.7fb15ep-1f});
 }
 
-TEMPLATE_TEST_CASE("logarithms of zeros, infinities, negative numbers and NaN", "", float, double) {
+TEMPLATE_TEST_CASE("logarithms are right at zeros, infinities, negative numbers and NaN", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   using test::same;
@@ -49,7 +49,7 @@ TEMPLATE_TEST_CASE("logarithms of zeros, infinities, negative numbers and NaN", 
   for (T x : {L::denorm_min(), L::min(), L::epsilon() * L::epsilon()}) CHECK((of::log1p(x) == x && of::log1p(-x) == -x));
 }
 
-TEMPLATE_TEST_CASE("log2 and log10 of zeros, infinities, negative numbers, NaN and powers", "", float, double) {
+TEMPLATE_TEST_CASE("log2 and log10 are right at zeros, infinities, negative numbers, NaN and powers of their base", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   using test::same;
@@ -65,7 +65,7 @@ TEMPLATE_TEST_CASE("log2 and log10 of zeros, infinities, negative numbers, NaN a
   for (int n = 0; n <= (sizeof(T) == 4 ? 10 : 22); ++n, power *= 10) CHECK(of::log10(power) == static_cast<T>(n));
 }
 
-TEST_CASE("logarithms do not fall where their formulas change") {
+TEST_CASE("logarithms never decrease where their formulas change") {
   const auto grows_around = [](auto f, auto x) {
     using T = decltype(x);
     for (int i = 0; i < 1000; ++i) x = std::nextafter(x, T(0));

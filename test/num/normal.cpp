@@ -22,20 +22,20 @@ namespace {
 
 constexpr long double root_two_pi = 2.50662827463100050241576528481104525L, root_half = 0.707106781186547524400844362104849039L;
 
-/// e^(-x^2 / 2) with x^2 in two parts, of which the first is exact.
+/// e^(-x^2 / 2), with x^2 in two parts of which the first is exact.
 long double bell(long double x) {
   if (!(std::fabs(x) < 1e3L)) return std::isnan(x) ? x : 0;
   const long double high = std::ldexp(std::rint(std::ldexp(x, 20)), -20), low = x - high;
   return std::exp(-high * high / 2) * std::exp(-(high + x) * low / 2);
 }
-/// Phi(-z) / phi(z) for z >= 0: a continued fraction where it converges soon, else by erfc.
+/// Phi(-z) / phi(z) for z >= 0: by a continued fraction where it converges quickly, else by erfc.
 long double mills(long double z) {
   if (z < 3) return std::erfc(z * root_half) / 2 * root_two_pi / bell(z);
   long double rest = 0;
   for (int i = 400; i > 0; --i) rest = i / (z + rest);
   return 1 / (z + rest);
 }
-/// 1 / (Phi(-z) / phi(z)) - z, from 3 on without the difference.
+/// 1 / (Phi(-z) / phi(z)) - z; from z = 3 on without that subtraction.
 long double excess(long double z) {
   if (z < 3) return 1 / mills(z) - z;
   long double rest = 0;
@@ -82,7 +82,7 @@ void check(const char* name, F f, G oracle, double bound, T least = -std::numeri
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("the normal distribution is as exact as it says, in the tail too", "", float, double) {
+TEMPLATE_TEST_CASE("the normal distribution keeps its documented error, in the tail too", "", float, double) {
   using T = TestType;
   check<T>("normal_density", of::density, density, 1.5);
   check<T>("ndtr", of::ndtr, ndtr, 3);
@@ -91,7 +91,7 @@ TEMPLATE_TEST_CASE("the normal distribution is as exact as it says, in the tail 
   check<T>("mean_excess", of::mean_excess, mean_excess, 3, std::numeric_limits<T>::lowest() / 4);
 }
 
-TEMPLATE_TEST_CASE("the normal distribution at zeros, infinities and NaN", "", float, double) {
+TEMPLATE_TEST_CASE("the normal distribution is right at zeros, infinities and NaN", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   const T inf = L::infinity(), nan = L::quiet_NaN();

@@ -1,4 +1,4 @@
-// test/num/oracle.hpp — errors in units in the last place, and values to measure them at.
+// test/num/oracle.hpp — errors in units in the last place, and arguments to measure them at.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -15,13 +15,13 @@
 
 namespace test {
 
-/// The same bits, or NaN both.
+/// Whether both have the same bits, or both are NaN.
 template <class T>
 bool same(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
 }
 
-/// How far got is from want in units in the last place of a T near want. Wrong NaN, infinity or sign of zero: very far.
+/// The distance of got from want in units in the last place of a T near want. A wrong NaN, infinity or sign of zero is very far.
 template <class T>
 double ulps(T got, long double want) {
   using L = std::numeric_limits<T>;
@@ -34,7 +34,7 @@ double ulps(T got, long double want) {
   std::frexp(want, &exponent);
   exponent = std::min(std::max(exponent, L::min_exponent), L::max_exponent);
   const long double unit = std::ldexp(1.0L, exponent - L::digits);
-  // Infinity counts as the number that would follow the largest one.
+  // Infinity counts as the number after the largest finite one.
   const long double after_largest = std::ldexp(1.0L, L::max_exponent);
   const long double value = std::isinf(got) ? std::copysign(after_largest, static_cast<long double>(got)) : static_cast<long double>(got);
   const long double reference = std::fabs(want) > after_largest ? std::copysign(after_largest, want) : want;
@@ -55,7 +55,7 @@ std::vector<T> special_values() {
   return out;
 }
 
-/// Special values, then every 20011th of all floats, or doubles of random bits, of ordinary sizes, close to 1 and subnormal.
+/// Special values, then every 20011th of all floats; for double random bits, ordinary sizes, numbers close to 1 and subnormal ones.
 template <class T>
 std::vector<T> arguments() {
   std::vector<T> out = special_values<T>();
@@ -73,7 +73,7 @@ std::vector<T> arguments() {
   return out;
 }
 
-/// Four numbers as a lane type that offers what lane.hpp asks for, and nothing more.
+/// Four numbers as a lane type: it offers what lane.hpp requires and nothing more.
 template <class U>
 struct four_integers {
   using element = U;
@@ -130,7 +130,7 @@ struct four {
 };
 static_assert(ebb::lane::lane_type<four<float>> && ebb::lane::lane_type<four<double>> && ebb::lane::lane_type<float>);
 
-/// What f is worst at.
+/// The largest error of f and its argument.
 template <class T>
 struct measured {
   double ulps = 0;
@@ -144,7 +144,7 @@ measured<T> worst(F f, G oracle, const std::vector<T>& at) {
   return out;
 }
 
-/// At how many arguments f of four numbers has other bits than f of each.
+/// The number of arguments at which f of four numbers and f of one number differ in bits.
 template <class T, class F>
 int differences(F f, const std::vector<T>& at) {
   int out = 0;
@@ -155,14 +155,14 @@ int differences(F f, const std::vector<T>& at) {
   return out;
 }
 
-/// f is within `bound` units of the oracle at all these numbers, twice as far without fma.
+/// Checks that f is within `bound` units of the oracle at all these arguments; within twice that without fma.
 template <class T, class F, class G>
 void check_ulps(const char* name, F f, G oracle, double bound, const std::vector<T>& at) {
   const auto [ulps, x] = worst(f, oracle, at);
   INFO(name << " of " << sizeof(T) << " bytes is worst at " << x << ", by " << ulps);
   CHECK(ulps <= (ebb::lane::fused ? bound : 2 * bound));
 }
-/// The same, and f of lanes has the bits of f of scalars.
+/// As check_ulps, and checks that f of lanes has the bits of f of scalars.
 template <class T, class F, class G>
 void check(const char* name, F f, G oracle, double bound, const std::vector<T>& at) {
   check_ulps(name, f, oracle, bound, at);
@@ -170,8 +170,8 @@ void check(const char* name, F f, G oracle, double bound, const std::vector<T>& 
   CHECK(differences(f, at) == 0);
 }
 
-/// Where reduction is hardest: numbers next to multiples of `unit`, n up to a million and n a power of two; and around `edge`, where the
-/// ways to reduce meet.
+/// The hardest arguments for a range reduction: the neighbours of n `unit`, for n up to a million and for powers of two, and of `edge`,
+/// where the ways to reduce meet.
 template <class T>
 std::vector<T> next_to_multiples(long double unit, T edge) {
   std::vector<T> out;

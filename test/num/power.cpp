@@ -1,4 +1,4 @@
-// test/num/power.cpp — pow against long double and C's table of special values.
+// test/num/power.cpp — pow against long double and against C's table of special values.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "oracle.hpp"
@@ -14,7 +14,7 @@ struct pair {
   T x, y;
 };
 
-/// Bases of any size, close to 1, and whole, each with exponents that reach from underflow to overflow.
+/// Bases of any size, bases close to 1 and whole ones, each with exponents that reach from underflow to overflow.
 template <class T>
 std::vector<pair<T>> pairs() {
   std::vector<pair<T>> out;
@@ -35,7 +35,7 @@ std::vector<pair<T>> pairs() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("pow is as exact as it says", "", float, double) {
+TEMPLATE_TEST_CASE("pow keeps its documented error", "", float, double) {
   using T = TestType;
   double worst = 0;
   pair<T> at{};
@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("pow is as exact as it says", "", float, double) {
   CHECK(different == 0);
 }
 
-TEMPLATE_TEST_CASE("pow of special values is C's", "", float, double) {
+TEMPLATE_TEST_CASE("pow of special values follows C", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   const T odd = T(1) / L::epsilon() * 2 - 1;  // the largest odd number

@@ -1,4 +1,4 @@
-// test/num/rounding.hpp — what rounding to a half-width type should give: by long double, and as PyTorch recorded it.
+// test/num/rounding.hpp — the correct rounding to a half-width type: from long double, and as recorded from PyTorch.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace test {
 
-/// The number nearest to x among those with `digits` digits and exponents from `least` (of the last digit of subnormal ones) to
-/// `greatest`; ties to even.
+/// The number nearest to x with `digits` digits and an exponent from `least` (the last digit of subnormal numbers) to `greatest`; ties to
+/// even.
 inline long double nearest(float x, int digits, int least, int greatest) {
   if (!std::isfinite(x) || x == 0) return x;
   int exponent = 0;
@@ -24,7 +24,7 @@ inline long double nearest(float x, int digits, int least, int greatest) {
   return std::fabs(rounded) >= std::ldexp(1.0L, greatest) ? std::copysign(INFINITY, x) : rounded;
 }
 
-/// Every line of golden/rounding.txt of the given kind, as text behind its first word.
+/// The lines of golden/rounding.txt of this kind, without their first word.
 inline std::vector<std::string> recorded(const std::string& kind) {
   std::ifstream file(EBB_TEST_DATA "/golden/rounding.txt");
   std::vector<std::string> out;
@@ -35,8 +35,8 @@ inline std::vector<std::string> recorded(const std::string& kind) {
 
 inline bool is_nan(float x) { return std::isnan(x); }
 
-/// Whether rounding to `Half` agrees with everything recorded. column: of Half in a line of two results; name: of Half in the file;
-/// round: from float and from double; widen: to float.
+/// Checks that rounding to `Half` agrees with every recorded value. column: the column of Half in lines with two results; name: the name of
+/// Half in the file; round: from float and from double; widen: to float.
 template <class Half>
 void check_recorded(int column, const std::string& name, auto round, auto widen) {
   int lines = 0;
@@ -72,7 +72,7 @@ void check_recorded(int column, const std::string& name) {
   check_recorded<Half>(column, name, [](auto x) { return Half(static_cast<float>(x)); }, [](Half x) { return static_cast<float>(x); });
 }
 
-/// All 65536 patterns come back from float as they were; a NaN becomes quiet and keeps its sign.
+/// Checks that all 65536 bit patterns come back from float unchanged, except that a NaN becomes quiet and keeps its sign.
 template <class Half>
 void check_round_trip(std::uint16_t quiet) {
   int wrong = 0;
@@ -85,7 +85,7 @@ void check_round_trip(std::uint16_t quiet) {
   CHECK(wrong == 0);
 }
 
-/// Every number of the half-width type, its middle to the next one, and what lies next to both in float; and a sample of all floats.
+/// Checks every half-width number, its midpoint to the next one, and the float neighbours of both; and a sample of all floats.
 template <class Half>
 void check_ties(int digits, int least, int greatest) {
   int wrong = 0;

@@ -23,8 +23,8 @@ std::vector<T> next_to_multiples() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("sin and cos are as exact as they say, whatever the size of their argument", "", float, double) {
-  // glibc's sinl and cosl reduce by all of 2/pi: their error is below one unit of long double.
+TEMPLATE_TEST_CASE("sin and cos keep their documented error, whatever the size of their argument", "", float, double) {
+  // glibc's sinl and cosl reduce by all of 2/pi: their error is below one unit in the last place of long double.
   const auto sin = [](long double x) { return std::isinf(x) ? NAN : std::sin(x); };
   const auto cos = [](long double x) { return std::isinf(x) ? NAN : std::cos(x); };
   for (const auto& at : {test::arguments<TestType>(), next_to_multiples<TestType>()}) {
@@ -33,16 +33,16 @@ TEMPLATE_TEST_CASE("sin and cos are as exact as they say, whatever the size of t
   }
 }
 
-TEST_CASE("the hardest arguments there are") {
-  // The double that is nearest to a multiple of pi/2: J.-M. Muller, Elementary Functions (2016), section 11.3.2.
+TEST_CASE("sin and cos are right at the hardest arguments") {
+  // The double nearest to a multiple of pi/2: J.-M. Muller, Elementary Functions (2016), section 11.3.2.
   const double hardest = 0x1.6ac5b262ca1ffp+849;
   CHECK(std::abs(of::cos(hardest) / -4.6871659242546277e-19 - 1) < 1e-15);
   CHECK(of::sin(hardest) == 1);
-  CHECK(of::sin(0x1.921fb54442d18p+1) == 1.2246467991473532e-16);  // sin of the double that is called pi
+  CHECK(of::sin(0x1.921fb54442d18p+1) == 1.2246467991473532e-16);  // sin of the double nearest to pi
   CHECK(std::abs(of::sin(1e22) / -0.8522008497671888017727 - 1) < 1e-15);
 }
 
-TEMPLATE_TEST_CASE("sin and cos of zeros, infinities, NaN and tiny numbers", "", float, double) {
+TEMPLATE_TEST_CASE("sin and cos are right at zeros, infinities, NaN and tiny numbers", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   CHECK((test::same(of::sin(T(0)), T(0)) && test::same(of::sin(T(-0.0)), T(-0.0))));

@@ -1,4 +1,4 @@
-// test/num/twofold.cpp — sums and products that lose nothing.
+// test/num/twofold.cpp — exact sums and products as pairs of numbers.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "oracle.hpp"
@@ -7,7 +7,7 @@
 
 namespace lane = ebb::lane;
 
-TEMPLATE_TEST_CASE("products and sums are exact", "", float, double) {
+TEMPLATE_TEST_CASE("twofold products and sums are exact", "", float, double) {
   using T = TestType;
   std::mt19937_64 next(5);
   const auto any = [&] {
@@ -21,7 +21,7 @@ TEMPLATE_TEST_CASE("products and sums are exact", "", float, double) {
     wrong += high != a * b || low != std::fma(a, b, -high);
     const T large = std::fabs(a) >= std::fabs(b) ? a : b, small = std::fabs(a) >= std::fabs(b) ? b : a;
     const auto [sum, rest] = lane::quick_sum(large, small);
-    // The error of a sum is a number of the same type: subtracting in another order finds it, too.
+    // The error of a sum is a number of the same type, so subtracting in another order finds it too.
     const T part = sum - small, error = (large - part) + (small - (sum - part));
     wrong += sum != a + b || rest != error;
   }

@@ -1,5 +1,5 @@
-// test/plan/memory.cpp — memory of temporaries: the plan of each of many random programs is the one that asking each buffer about each
-// room gives.
+// test/plan/memory.cpp — memory of temporaries: the plans of many random graphs equal those of a simple rule that tries each buffer in each
+// place.
 // SPDX-License-Identifier: BSL-1.0
 #include "random_plan.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 using ebb::plan, ebb::plan_buffer;
 using role = plan_buffer::role;
 
-/// The rule, as it reads: a buffer gets the first room that it fits into.
+/// The plain rule: a buffer gets the first place that it fits into.
 class rule {
  public:
   explicit rule(plan& p) : p_(p), first_(p.buffers.size(), p.steps.size()), last_(p.buffers.size(), -1) {
@@ -111,7 +111,7 @@ plan unsettled(plan p) {
   return p;
 }
 
-/// How often memory is handed over: temporaries in results, temporaries in places that others have had.
+/// Counts of shared memory: temporaries in results, and temporaries in places that others had before.
 struct shared {
   int in_results = 0, in_places = 0, bands = 0;
 };
@@ -127,7 +127,7 @@ bool same_memory(const plan& p) {
 
 }  // namespace
 
-TEST_CASE("random programs have the memory that asking each buffer about each room gives") {
+TEST_CASE("random graphs share memory as the rule that tries each buffer in each place does") {
   shared all;
   for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
     const ebb::graph g = test::graph_for_plans(seed);
@@ -147,7 +147,7 @@ TEST_CASE("random programs have the memory that asking each buffer about each ro
   CHECK(all.bands > 300);
 }
 
-TEST_CASE("what one argument is read in place for, and another one is not, stays out of the memory of their result") {
+TEST_CASE("if one argument is read in place and another is not, the other stays out of the memory of their result") {
   const auto made = [](bool turned) {
     ebb::graph g;
     const auto shape = [&](std::initializer_list<int> extents) {

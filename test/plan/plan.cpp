@@ -1,4 +1,4 @@
-// test/plan/plan.cpp — plans of small graphs: steps, what is in memory, places that are shared, copies, checks.
+// test/plan/plan.cpp — plans of small graphs: steps, values in memory, shared places, copies, checks.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/plan/plan.hpp>
 
@@ -112,7 +112,7 @@ TEST_CASE("a value, its sum over all and its sum over rows are one nest") {
   CHECK(n.stores.count == 1);
 }
 
-TEST_CASE("two splits of the last axes are two groups, and the second reads the value from memory") {
+TEST_CASE("two splits of the last axes are two groups: the second reads the value from memory") {
   builder b;
   const auto x = b.argument({40, 50});
   const auto y = emit_on<ebb::op::exp>({}, x);
@@ -128,7 +128,7 @@ TEST_CASE("two splits of the last axes are two groups, and the second reads the 
   CHECK(count(p, role::temporary) == 1);
 }
 
-TEST_CASE("what reads a sum comes in a later step") {
+TEST_CASE("a step that reads a sum comes after it") {
   builder b;
   const auto x = b.argument({40, 50});
   const auto total = emit_on<ebb::op::sum>({0, 2}, x);
@@ -140,7 +140,7 @@ TEST_CASE("what reads a sum comes in a later step") {
   CHECK(p.places.size() == 1);
 }
 
-TEST_CASE("a sum of ones is told from other sums") {
+TEST_CASE("a sum of ones is recognized") {
   builder b;
   const auto x = b.argument({~b.dynamic(0, 0)});
   const auto ones = ebb::literal_like(x, 1), twos = ebb::literal_like(x, 2);
@@ -152,7 +152,7 @@ TEST_CASE("a sum of ones is told from other sums") {
   for (int i = 1; i < 5; ++i) CHECK_FALSE(p.reduces[i].counts);  // float16 cannot count far
 }
 
-TEST_CASE("unrelated values of one shape share a nest, of two shapes they do not") {
+TEST_CASE("unrelated values share a nest if they have one shape") {
   builder b;
   const auto x = b.argument({8}), y = b.argument({8}), z = b.argument({9});
   const plan p = b.planned({(-x).id, (y * y).id, (-z).id});
@@ -168,10 +168,10 @@ TEST_CASE("products and moves are steps of their own") {
   CHECK(p.steps[0].what == kind::contract);
   CHECK(p.steps[0].nest == -1);
   CHECK(p.steps[1].nest == 0);
-  CHECK(p.places.empty());  // the product is written where the result will be, and tanh works in place
+  CHECK(p.places.empty());  // the product is written to the result's memory, and tanh works in place
 }
 
-TEST_CASE("an operand of a product that is no array gets memory: a literal, a broadcast") {
+TEST_CASE("a literal or a broadcast that is an operand of a product gets memory") {
   builder b;
   const auto x = b.argument({3, 4}), row = b.argument({5});
   const auto w = b.repeated(row, {4, 5}, 1);
@@ -184,18 +184,18 @@ TEST_CASE("an operand of a product that is no array gets memory: a literal, a br
   CHECK(p.steps[3].what == kind::contract);
 }
 
-TEST_CASE("temporaries whose lives do not overlap share a place, or the memory of a result") {
+TEST_CASE("temporaries whose lives do not overlap share a place or the memory of a result") {
   builder b;
   auto x = b.argument({6, 6});
   for (int i = 0; i < 6; ++i) x = emit_on<ebb::op::matmul>({}, x, x);
   const plan p = b.planned({x.id});
   CHECK(p.steps.size() == 6);
-  CHECK(count(p, role::temporary) == 3);  // the second and the fourth product are where the result will be; the first one is not,
-  CHECK(count(p, role::result) == 3);     // since then the result could not be written over the argument
+  CHECK(count(p, role::temporary) == 3);  // the second and the fourth product are in the memory of the result; the first one is not,
+  CHECK(count(p, role::result) == 3);     // because the result could then not be written over the argument
   CHECK(p.places.size() == 1);
 }
 
-TEST_CASE("a temporary is handed over in a nest that reads it where it writes the next one, not where it reads all of it") {
+TEST_CASE("a nest hands a temporary's memory on only if it reads each element where it writes the new one") {
   builder b;
   const auto x = b.argument({7, 7}), y = b.argument({7});
   const auto product = emit_on<ebb::op::matmul>({}, x, x), e = emit_on<ebb::op::exp>({}, product);
@@ -208,7 +208,7 @@ TEST_CASE("a temporary is handed over in a nest that reads it where it writes th
   CHECK(p.places.size() == 2);
 }
 
-TEST_CASE("a temporary does not stand in the way of a result that may be written over an argument") {
+TEST_CASE("a temporary does not keep a result from being written over an argument") {
   builder b;
   const auto weight = b.argument({6, 6}), x = b.argument({6, 9});
   const auto slope = emit_on<ebb::op::matmul>({ebb::right_transposed}, x, x);
@@ -229,7 +229,7 @@ TEST_CASE("temporaries of other shapes and sizes have places of their own") {
   CHECK(p.places.size() == count(p, role::temporary));
 }
 
-TEST_CASE("results that are not computed into memory of their own are copied") {
+TEST_CASE("a result without memory of its own is copied") {
   builder b;
   const auto x = b.argument({4, 2});
   const auto y = -x;
@@ -259,7 +259,7 @@ TEST_CASE("literals, indices and broadcasts can be results") {
   CHECK(count(p, role::result) == 3);
 }
 
-TEST_CASE("a reshape is a view: no step, and the loops of its reader are those of its own shape") {
+TEST_CASE("a reshape is a view: it has no step, and its reader loops over its own shape") {
   builder b;
   const auto x = b.argument({4, 6}), y = b.argument({24});
   const plan p = b.planned({(ebb::reshape_to(x, b.g.intern(b.of({24}))) + y).id});
@@ -267,7 +267,7 @@ TEST_CASE("a reshape is a view: no step, and the loops of its reader are those o
   CHECK(count(p, role::temporary) == 0);
 }
 
-TEST_CASE("a scalar program is a loop of one") {
+TEST_CASE("a scalar graph is a loop of one") {
   builder b;
   const auto x = b.argument({});
   const plan p = b.planned({(x * x).id});
@@ -275,7 +275,7 @@ TEST_CASE("a scalar program is a loop of one") {
   CHECK(nest_of(p, 0).loops == 1);
 }
 
-TEST_CASE("numbers of rows are checked before the first step if they are an argument, else when they are known") {
+TEST_CASE("row numbers are checked before the first step if they are an argument, else once they are computed") {
   builder b;
   const auto x = b.argument({10, 3});
   const auto given = b.argument<std::int32_t>({4, 1});
@@ -293,7 +293,7 @@ TEST_CASE("numbers of rows are checked before the first step if they are an argu
   CHECK(p.steps[p.checks[1].after].nest >= 0);
 }
 
-TEST_CASE("an extremum is checked where its axis may be empty") {
+TEST_CASE("an extremum is checked if its axis may be empty") {
   builder b;
   const int n = b.dynamic(0, 0);
   const auto x = b.argument({n, 3});
@@ -321,13 +321,13 @@ constexpr ebb::frozen_plan<small_size> small = ebb::freeze<small_size>(small_pla
 
 }  // namespace
 
-TEST_CASE("plans are constants, too") {
+TEST_CASE("plans are constants too") {
   STATIC_REQUIRE(small_size.steps == 1);
   STATIC_REQUIRE(small.nests[0].reduces.count == 1);
   CHECK(small.buffers[0].is == role::result);
 }
 
-TEST_CASE("two products with one large matrix are a band; what reads a sum over its rows comes behind it") {
+TEST_CASE("two products with one large matrix are a band, and a reader of a sum over its rows comes after it") {
   const auto bands_of = [](int rows) {
     builder b;
     const auto x = b.argument({rows, 50}), w = b.argument({50, 1}), t = b.argument({rows});
@@ -345,5 +345,5 @@ TEST_CASE("two products with one large matrix are a band; what reads a sum over 
   CHECK(p.steps[p.bands[0].count - 1].what == kind::contract);
   CHECK(nest_of(p, p.steps.size() - 1).banded == false);
   CHECK(nest_of(p, p.bands[0].count - 2).banded);
-  CHECK(bands_of(100).bands.empty());  // a matrix that stays in the first-level cache
+  CHECK(bands_of(100).bands.empty());  // the matrix stays in the first-level cache
 }

@@ -1,4 +1,4 @@
-// test/plan/random_plan.hpp — random graphs whose arrays are alike, so that memory is shared, handed over and written over.
+// test/plan/random_plan.hpp — random graphs of similar arrays: their memory is shared, handed on and overwritten.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace test {
 
-/// Graphs of equations over one shape, or over the rows of a matrix that is read twice, see [note: bands of rows].
+/// Graphs over one shape, or over the rows of a matrix that is read twice, see [note: bands of rows].
 class alike_graph {
  public:
   explicit alike_graph(std::uint64_t seed) : random_(seed) {
@@ -45,14 +45,14 @@ class alike_graph {
     const int number = g_.inputs++;
     return {&g_, ebb::emit_as<ebb::op::input, T>(g_, shape, {}, {number})};
   }
-  /// More often than not one of the last values.
+  /// Usually one of the last values.
   operand<float> any() {
     const int n = values_.size();
     return {&g_, values_[random_.below(3) ? n - 1 - random_.below(n < 4 ? n : 4) : random_.below(n)]};
   }
   int rank() const { return g_.shapes[alike_].rank; }
 
-  /// What both kinds of graph have.
+  /// The equations that both kinds of graph have.
   bool add_by_element() {
     const auto x = any(), y = any();
     switch (random_.below(8)) {
@@ -115,7 +115,7 @@ class alike_graph {
   int alike_ = 0, row_ = 0;
 };
 
-/// A random graph: every other one with arrays that are alike.
+/// A random graph: every other one has similar arrays.
 inline ebb::graph graph_for_plans(std::uint64_t seed) {
   if (seed % 2) return alike_graph(seed).take();
   return make_random<true>(seed, {.equations = 10 + static_cast<int>(seed % 60)}).g;
