@@ -1,9 +1,9 @@
-// ebb/num/activation.hpp — silu and mish with their derivatives, for one element and for batches.
+// ebb/num/activation.hpp — silu, mish and their derivatives, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// x / (1 + e^-u) is x - x e / (1 + e) on the right and x e - x e e / (1 + e) on the left, with e = e^-|u|. On the left x e is made from
-// e = p 2^n as (x p) 2^n, rounded once: e alone underflows before the product does.   Source: S. Elfwing, E. Uchibe, K. Doya,
-// Sigmoid-weighted linear units (2018); D. Misra, Mish (2019).
+// With e = e^-|u|, x / (1 + e^-u) is x - x e / (1 + e) for u >= 0, and x e - x e e / (1 + e) for u < 0. For u < 0 the product x e is
+// computed from e = p 2^n as (x p) 2^n, rounded once: e alone underflows earlier than the product.   Source: S. Elfwing, E. Uchibe,
+// K. Doya, Sigmoid-weighted linear units (2018); D. Misra, Mish (2019).
 #pragma once
 
 #include "exponential.hpp"
@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI::lane {
 
 namespace detail {
 
-/// As far as lane::scale goes. What is left below it is at most a few of the least normal numbers, with the largest x there is.
+/// The smallest exponent that lane::scale takes. Below it x e^u is at most a few times the smallest normal number, even for the largest x.
 template <class T>
 inline constexpr T least_exponent = T(-0.69) * (2 * format<T>::bias - 2);
 
@@ -35,7 +35,7 @@ EBB_INLINE constexpr mask_of<V> is_infinite(V x) {
   return abs(x) == all<V>(std::numeric_limits<element_of<V>>::infinity());
 }
 
-/// Beyond these all that is added to the limits underflows or is rounded off.
+/// x bounded to +-1000: beyond it, all terms added to the limits underflow or are rounded off.
 template <class V>
 EBB_INLINE constexpr V not_far(V x) {
   return at_most(at_least(x, all<V>(-1000)), all<V>(1000));
@@ -43,7 +43,7 @@ EBB_INLINE constexpr V not_far(V x) {
 
 }  // namespace detail
 
-/// x / (1 + e^-u). An infinite x times 0 is 0.   Error: 2.5 ulp, gradual underflow included.
+/// x / (1 + e^-u). An infinite x gives 0 where 1 / (1 + e^-u) is 0.   Error: 2.5 ulp, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V gated(V x, V u) {
   V one = all<V>(1);
@@ -64,7 +64,7 @@ EBB_INLINE constexpr V silu_slope(V u) {
 /// x tanh(log(1 + e^x)).   Error: 2.5 ulp, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V mish(V x) {
-  // With e = e^-|x|, tanh(..) is 1 - 2 e^2 / (1 + 2 e + 2 e^2) on the right, e - e (e^2 + e) / (2 + 2 e + e^2) on the left.
+  // With e = e^-|x|, tanh(..) is 1 - 2 e^2 / (1 + 2 e + 2 e^2) for x >= 0 and e - e (e^2 + e) / (2 + 2 e + e^2) for x < 0.
   V one = all<V>(1), two = all<V>(2);
   auto left = x < all<V>(0);
   auto [e, product] = detail::exp_and_product(-abs(x), x);

@@ -9,8 +9,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The upper half of a float. Conversion rounds to nearest even and keeps NaN (quieted, sign kept) and subnormals. From double it goes by
-/// float and so rounds twice, as PyTorch does.
+/// The upper half of a float. Conversion rounds to nearest even and keeps subnormals and NaN (quieted, with its sign). A double is
+/// converted to float first, so it is rounded twice, as in PyTorch.
 struct bfloat16 {
   std::uint16_t bits = 0;
 

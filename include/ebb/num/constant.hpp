@@ -6,8 +6,8 @@
 
 namespace ebb::inline EBB_ABI::lane {
 
-/// high + low is ln 2 to about 1.7 times the precision of T; the product of high and an exponent is exact. Both are positive, so that
-/// their sum with an infinite factor is no NaN.
+/// high + low is ln 2 to about 1.7 times the precision of T; the product of high and an exponent is exact. Both are positive: with an
+/// infinite exponent the sum of the two products is infinite, not NaN.
 template <class T>
 struct ln2;
 template <>

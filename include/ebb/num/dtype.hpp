@@ -1,4 +1,4 @@
-// ebb/num/dtype.hpp — element types as a value, and one element of any type as 64 bits.
+// ebb/num/dtype.hpp — the seven element types as an enum, and the bits of an element of any type as a 64-bit cell.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -62,7 +62,7 @@ constexpr decltype(auto) with_dtype(dtype d, F&& f) {
   }
 }
 
-/// One element of any type, erased: its bits, zero-extended.
+/// The bits of one element of any type, zero-extended.
 using cell = std::uint64_t;
 
 template <element T>

@@ -1,12 +1,12 @@
 // ebb/num/error_function.hpp — e^(-x^2), erf and erfc, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Below 3/4, erf x = x + x p(x^2). Beyond, erfc x = e^(-x^2) s(x), where s(x) (x + c) is a polynomial of t = (x - c) / (x + c): t brings
-// the half line to an interval, and s is smooth on it. Both factors are computed in twice the precision, but for the polynomial.
-// x^2 is the sum of two numbers: its rounding alone would cost x^2 units in the last place of e^(-x^2).
+// Below 3/4, erf x = x + x p(x^2). Above, erfc x = e^(-x^2) s(x), where s(x) (x + c) is a polynomial of t = (x - c) / (x + c): t maps
+// the half line to an interval, and s is smooth on it. Both factors have twice the precision; only the polynomial has plain precision.
+// x^2 is a sum of two numbers: rounding it to one would cost x^2 units in the last place of e^(-x^2).
 // Source: W. J. Cody, Rational Chebyshev approximations for the error function (1969), for the ranges; M. M. Shepherd, J. G. Laframboise,
-// Chebyshev approximation of (1 + 2x) exp(x^2) erfc x (1981), for t. Own coefficients, by interpolation at Chebyshev nodes.
-// Bounds hold with fma; without it they are up to twice as large.
+// Chebyshev approximation of (1 + 2x) exp(x^2) erfc x (1981), for t. The coefficients are ebb's own, by interpolation at Chebyshev nodes.
+// The error bounds hold with fma; without it errors are up to twice as large.
 #pragma once
 
 #include "exponential.hpp"
@@ -23,7 +23,7 @@ struct error_function;
 
 template <>
 struct error_function<float> {
-  static constexpr float greatest = 10.24f;  // e^(-x^2) is 0 from here on, and so is erfc
+  static constexpr float greatest = 10.24f;  // from here on e^(-x^2) and erfc are 0
   static constexpr float center = 3;
   static constexpr float near[] = {0x1.06eba8p-3f, -0x1.81273ap-2f, 0x1.ce2ae2p-4f, -0x1.b7aaap-6f, 0x1.4f3d08p-8f, -0x1.623bfp-11f};
   static constexpr float tail_first = 0x1.12f21ep+0f;
@@ -51,7 +51,7 @@ template <class V>
 struct scaled {
   twofold<V> mantissa;
   V exponent;
-  /// The product with s, rounded once, where it is a normal number.
+  /// The product with s, rounded once if the result is normal.
   EBB_INLINE constexpr V times(twofold<V> s) const {
     V low = fma(mantissa.high, s.low, mantissa.low * s.high);
     return scale(fma(mantissa.high, s.high, low), exponent);
@@ -68,20 +68,20 @@ EBB_INLINE constexpr scaled<V> exp_twofold(twofold<V> x) {
   return {{e.high, e.low + p.low}, reduced.n};
 }
 
-/// e^(-x^2 / Parts), likewise; Parts is a power of 2.
+/// e^(-x^2 / Parts), in the same form; Parts is a power of 2.
 template <int Parts, class V>
 EBB_INLINE constexpr scaled<V> gaussian(V x) {
   return exp_twofold(product(x, x * all<V>(element_of<V>(-1) / Parts)));
 }
 
-/// C::tail(t) / (x + C::center), for 0 <= x; only the polynomial is in plain precision.
+/// C::tail(t) / (x + C::center), for 0 <= x; only the polynomial is computed in plain precision.
 template <class C, class V>
 EBB_INLINE constexpr twofold<V> over_half_line(V x) {
   using T = element_of<V>;
   V center = all<V>(C::center), one = all<V>(1);
   twofold<V> d = quick_sum(at_least(x, center), at_most(x, center));
   V inverse = one / d.high;
-  // t = 1 - 2 c / d, and once more with what is missing: x - c - t d.
+  // t = 1 - 2 c / d, corrected once by the remainder x - c - t d.
   V rough = fma(inverse, all<V>(T(-2) * C::center), one), difference = x - center, lost = x - (difference + center);
   V t = fma(fma(-rough, d.high, difference) + fma(-rough, d.low, lost), inverse, rough);
   V rest = horner(t, C::tail), first = all<V>(C::tail_first);

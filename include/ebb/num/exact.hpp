@@ -1,7 +1,7 @@
-// ebb/num/exact.hpp — correctly rounded fma and sqrt by integer arithmetic: what constant expressions use.
+// ebb/num/exact.hpp — correctly rounded fma and sqrt in integer arithmetic, for constant expressions.
 // SPDX-License-Identifier: BSL-1.0
 //
-// On clang the builtins are no constant expressions. Nothing here runs at run time.
+// Clang's builtins for fma and sqrt are not constant expressions. No function of this header is called at run time.
 #pragma once
 
 #include "../base/config.hpp"
@@ -11,7 +11,7 @@
 
 namespace ebb::inline EBB_ABI::lane::exact {
 
-/// An unsigned integer of 128 bits; shifting right keeps whether anything fell out (the last bit is "sticky").
+/// An unsigned integer of 128 bits. A right shift is sticky: the last bit is set if any bit shifted out was.
 struct wide {
   std::uint64_t high = 0, low = 0;
 
@@ -56,7 +56,7 @@ struct integral {
 constexpr double rounded(bool negative, wide m, int exponent) {
   int unit = exponent + m.width() - 53;
   if (unit < -1074) unit = -1074;
-  // Two bits more than needed: half a unit, and whether anything lies below it.
+  // Keep two more bits than needed: half a unit, and whether any bit below it is set.
   const int shift = unit - 2 - exponent;
   const std::uint64_t kept = (shift >= 0 ? m >> shift : m << -shift).low;
   const std::uint64_t significand = (kept >> 2) + ((kept & 3) == 3 || (kept & 7) == 6);
@@ -69,7 +69,7 @@ constexpr double rounded(bool negative, wide m, int exponent) {
 constexpr bool is_finite(double x) { return (std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) != 0x7ff; }
 constexpr bool is_negative(double x) { return std::bit_cast<std::uint64_t>(x) >> 63; }
 
-/// To float, to nearest even. The cast alone is no constant expression where it overflows, nor is a product on g++.
+/// Converts to float, to nearest even. A cast that overflows is not a constant expression; on g++ neither is a product that overflows.
 constexpr float narrowed(double x) {
   const float infinity = std::bit_cast<float>(0x7f800000u);
   if (x >= 0x1.ffffffp+127) return infinity;
@@ -89,7 +89,7 @@ constexpr double fma(double a, double b, double c) {
   int exponent = x.exponent + y.exponent - 20;
   if (c == 0) return rounded(negative, p, exponent);
 
-  // Bring both to one exponent. Where bits fall out the other is so much larger that the sticky bit decides the rounding.
+  // Bring both to one exponent. If bits are shifted out of one, the other is so much larger that the sticky bit decides the rounding.
   const integral z(c);
   wide q = wide{0, z.significand} << 73;
   const int lead = z.exponent - 73 - exponent;
@@ -105,7 +105,7 @@ constexpr double fma(double a, double b, double c) {
   return 0;
 }
 
-/// Through double: the sum is rounded to odd there, so that the second rounding, to float, decides alone.
+/// Computed in double, where the sum is rounded to odd: then the second rounding, to float, is the only one that counts.
 /// Source: S. Boldo, G. Melquiond, Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd (2008).
 constexpr float fma(float a, float b, float c) {
   const double p = static_cast<double>(a) * static_cast<double>(b), s = p + static_cast<double>(c);
@@ -124,7 +124,7 @@ constexpr double scale(double a, double n) {
 }
 constexpr float scale(float a, float n) { return narrowed(scale(static_cast<double>(a), static_cast<double>(n))); }
 
-/// The square root digit by digit, correctly rounded.
+/// The square root, digit by digit, correctly rounded.
 constexpr double sqrt(double x) {
   if (x == 0 || x != x || x == std::bit_cast<double>(std::uint64_t{0x7ff0000000000000u})) return x;
   if (x < 0) return std::bit_cast<double>(std::uint64_t{0x7ff8000000000000u});

@@ -9,8 +9,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Five bits of exponent, ten of fraction. Conversion rounds to nearest even, to infinity from 65520 on, and keeps NaN (quieted, sign
-/// kept) and subnormals. From double it goes by float and so rounds twice, as PyTorch does.
+/// Five bits of exponent, ten of fraction. Conversion rounds to nearest even, to infinity from 65520 on, and keeps subnormals and NaN
+/// (quieted, with its sign). A double is converted to float first, so it is rounded twice, as in PyTorch.
 struct float16 {
   std::uint16_t bits = 0;
 

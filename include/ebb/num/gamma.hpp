@@ -1,13 +1,14 @@
 // ebb/num/gamma.hpp — log |gamma|, digamma and its first three derivatives, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Stirling's series, with the part in 1/x^2 as a polynomial or quotient that is right from 2 or 8 on and not only far out:
+// Stirling's series, whose part in 1/x^2 is a polynomial or quotient fitted from 2 or 8 on, not only an asymptotic series:
 //   log gamma(x) = (x - 1/2) (log x - 1) + log(2 pi)/2 - 1/2 + s(1/x^2) / x,   x >= 8
 //   psi(x) = log x - 1/(2x) - q(1/x^2) / x^2,   x >= 2, and its derivatives likewise.
-// Below, log gamma(y) / ((y - 1) (y - 2)) - 1/2 and psi(y) / (y - root) are quotients of polynomials of y - 3/4 and y - 1, with positive
-// terms below: nothing cancels, and the zeros are exact. The recurrence brings x there. On the negative axis, the reflection formulas.
-// Source: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions (1964), 6.1 to 6.4. Own coefficients, by rational interpolation at
-// Chebyshev nodes. Bounds hold with fma; without it they are up to twice as large.
+// For smaller x, log gamma(y) / ((y - 1) (y - 2)) - 1/2 and psi(y) / (y - root) are quotients of polynomials of y - 3/4 and y - 1, whose
+// denominators have positive terms: there is no cancellation, and the zeros are exact. The recurrence moves x to y. Negative x use the
+// reflection formulas.
+// Source: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions (1964), 6.1 to 6.4. The coefficients are ebb's own, by rational
+// interpolation at Chebyshev nodes. The error bounds hold with fma; without it errors are up to twice as large.
 #pragma once
 
 #include "lane.hpp"
@@ -20,7 +21,7 @@
 
 namespace ebb::inline EBB_ABI::lane {
 
-// Where a formula does not hold, its argument is bounded: constant expressions must not overflow.
+// Every formula is computed for every x, and its argument is bounded where it does not hold: constant expressions must not overflow.
 
 namespace detail {
 
@@ -114,7 +115,7 @@ EBB_INLINE constexpr V quotient(V x, const T (&over)[N], const T (&under)[M]) {
   return horner(x, over) / fma(x, horner(x, under), all<V>(1));
 }
 
-/// Whether m holds in no lane, as far as can be told.
+/// Whether m is false in all lanes. Always false for a batch without `any`.
 template <class V>
 EBB_INLINE constexpr bool in_no_lane([[maybe_unused]] mask_of<V> m) {
   if constexpr (scalar<V>) return !m;
@@ -133,7 +134,7 @@ struct pi<double> {
   static constexpr double high = 0x1.921fb54442d18p+1, low = 0x1.1a62633145c07p-53, reciprocal = 0x1.45f306dc9c883p-2;
 };
 
-/// sin and cos of pi f for f = x - rint(x): those of pi x, but for their common sign. NaN at infinity.
+/// sin and cos of pi f for f = x - rint(x): sin and cos of pi x up to a common sign. NaN at infinity.
 template <class V>
 struct half_turn {
   V sine, cosine;
@@ -156,7 +157,7 @@ EBB_INLINE constexpr V lgamma_positive(V x) {
   using C = gamma<T>;
   V one = all<V>(1);
   auto small = x < all<V>(T(0.75)), far = x >= all<V>(8);
-  // Below 8: down to [1.5, 2.5), by at most six factors; below 3/4: up.
+  // x below 8 is reduced to [1.5, 2.5) by at most six factors; x below 3/4 is raised by 1.
   V y = at_most(select(small, x + one, x), all<V>(8)), factors = one;
   for (int i = 0; i < 6; ++i) {
     auto above = y >= all<V>(T(2.5));
@@ -184,7 +185,7 @@ EBB_INLINE constexpr V digamma_positive(V x) {
   return select(x < two, select(below_one, core - inverse, core), log(x) - tail);
 }
 
-/// x^Times for a number that is known.
+/// x^Times, for an exponent known at compile time.
 template <int Times, class V>
 EBB_INLINE constexpr V power_of(V x) {
   if constexpr (Times == 1) return x;

@@ -1,10 +1,10 @@
-// ebb/num/gelu.hpp — x Phi(x), its approximation by tanh, and their first two derivatives, for one element and for batches.
+// ebb/num/gelu.hpp — x Phi(x), its approximation by tanh, and the first two derivatives of both, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// x Phi(x) = max(x, 0) - |x| Phi(-|x|), and likewise with sigmoid(2u) for Phi: one formula for both sides of 0 that loses no digits in
-// the tails. Derivatives follow from it. In the tails e^(..) is a mantissa and an exponent until all factors are in it, so that a
-// subnormal result is rounded once. Arguments are bounded where the tail is 0: there is no 0 * infinity, and at infinity are the limits.
-// Bounds hold with fma; without it they are up to twice as large.
+// x Phi(x) = max(x, 0) - |x| Phi(-|x|), and the same with sigmoid(2u) for Phi: one formula for both signs that loses no digits in the
+// tails. The derivatives follow from it. In the tails e^(..) stays a mantissa and an exponent until all factors are multiplied in: a
+// subnormal result is then rounded once. Arguments are bounded where the tail is 0: 0 * infinity never occurs, and the results at infinity
+// are the limits. The error bounds hold with fma; without it errors are up to twice as large.
 #pragma once
 
 #include "normal.hpp"
@@ -13,12 +13,12 @@ namespace ebb::inline EBB_ABI::lane {
 
 namespace detail {
 
-/// max(x, 0), with the sign of a zero.
+/// max(x, 0); a zero has the sign of x.
 template <class V>
 EBB_INLINE constexpr V positive_part(V x) {
   return select(x > all<V>(0), x, copysign(all<V>(0), x));
 }
-/// What is d for x < 0 is 1 - d for x > 0; NaN where x is.
+/// d for x < 0, 1 - d for x > 0; NaN for NaN.
 template <class V>
 EBB_INLINE constexpr V on_its_side(V x, V d) {
   return select(x < all<V>(0), d, all<V>(1) - d);
@@ -30,7 +30,7 @@ struct gelu_tanh;
 /// 2u = x (slope + cubic x^2), slope = 2 sqrt(2 / pi), cubic = 0.044715 slope.
 template <>
 struct gelu_tanh<float> {
-  static constexpr float greatest = 11.25f;  // e^-2u is 0 from here on, and so are its products
+  static constexpr float greatest = 11.25f;  // from here on e^-2u is 0, and so are its products
   static constexpr twofold<float> slope{0x1.988454p+0f, -0x1.857936p-25f}, cubic{0x1.2444f2p-4f, 0x1.49b16ap-29f};
 };
 template <>
@@ -44,7 +44,7 @@ EBB_INLINE constexpr twofold<V> all_of(twofold<element_of<V>> x) {
   return {all<V>(x.high), all<V>(x.low)};
 }
 
-/// For a = |x|, bounded: mantissa 2^exponent = e^-2u, what that is as one number, and the first derivative of 2u.
+/// For a = |x|, bounded: power is e^-2u as mantissa 2^exponent, e is the same as one number, rise is the first derivative of 2u.
 template <class V>
 struct soft_step {
   using T = element_of<V>;
@@ -75,7 +75,7 @@ EBB_INLINE constexpr V gelu(V x) {
   return detail::positive_part(x) - select(a < one, near, far);
 }
 
-/// Phi(x) + x phi(x), its derivative.   Error: 3 ulp of the larger term, gradual underflow included.
+/// Phi(x) + x phi(x), the derivative of gelu.   Error: 3 ulp of the larger term, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V gelu_slope(V x) {
   using C = detail::normal<element_of<V>>;
@@ -88,7 +88,7 @@ EBB_INLINE constexpr V gelu_slope(V x) {
   return detail::on_its_side(x, select(a < one, near, far));
 }
 
-/// phi(x) (2 - x^2), its second derivative.   Error: 3 ulp of the larger term, gradual underflow included.
+/// phi(x) (2 - x^2), the second derivative of gelu.   Error: 3 ulp of the larger term, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V gelu_bend(V x) {
   using C = detail::normal<element_of<V>>;
@@ -103,7 +103,7 @@ EBB_INLINE constexpr V gelu_tanh(V x) {
   return detail::positive_part(x) - step.times(step.a / (all<V>(1) + step.e));
 }
 
-/// s + 2 x s (1 - s) u' for s = sigmoid(2u), its derivative.   Error: 5 ulp of the larger term, gradual underflow included.
+/// s + 2 x s (1 - s) u' for s = sigmoid(2u), the derivative of gelu_tanh.   Error: 5 ulp of the larger term, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V gelu_tanh_slope(V x) {
   detail::soft_step<V> step(x);
@@ -111,7 +111,7 @@ EBB_INLINE constexpr V gelu_tanh_slope(V x) {
   return detail::on_its_side(x, step.times(rest * fma(-step.a * step.rise, rest, one)));
 }
 
-/// Its second derivative.   Error: 7 ulp of the largest term, gradual underflow included.
+/// The second derivative of gelu_tanh.   Error: 7 ulp of the largest term, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V gelu_tanh_bend(V x) {
   using T = element_of<V>;

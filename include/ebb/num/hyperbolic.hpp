@@ -3,9 +3,9 @@
 //
 // e^|x| = 2^n (1 + t) as in exponential.hpp, so e^-|x| = 2^-n (1 - t + s) with s = t^2 / (1 + t), and with c = 2^-2n
 //   2 cosh x = 2^n ((1 + c) + (t - c t + c s)),   2 sinh |x| is the same with -c,
-// where the first sum is nearly exact, and 0 for sinh where n is 0: then 2 t - s loses nothing. The last scaling overflows where the
-// result does.
-// hypot: the square root of a sum in twice the precision, and one step of Newton's.   Source: W. J. Cody, W. Waite, Software Manual for the
+// where the first sum is nearly exact; for sinh it is 0 if n is 0, so that 2 t - s loses no digits. The last scaling overflows exactly
+// where the result does.
+// hypot: the square root of a sum in twice the precision, and one Newton step.   Source: W. J. Cody, W. Waite, Software Manual for the
 // Elementary Functions (1980), chapter 9; C. F. Borges, An improved algorithm for hypot(x, y), ACM TOMS 47 (2021).
 #pragma once
 
@@ -23,7 +23,7 @@ struct hyperbolic;
 
 template <>
 struct hyperbolic<float> {
-  static constexpr float greatest = 91, farthest = 40;  // the results are infinite; c has no weight
+  static constexpr float greatest = 91, farthest = 40;  // results are infinite from here on; c is rounded off for such n
   static constexpr float large = 0x1p+60f, down = 0x1p-80f, small = 0x1p-40f, up = 0x1p+100f;  // squares of hypot stay normal between
 };
 template <>
@@ -57,13 +57,13 @@ EBB_INLINE constexpr V cosh(V x) {
   return detail::half_sum<1>(abs(x));
 }
 
-/// sqrt(x^2 + y^2) without overflow or underflow on the way; infinite if one of the two is, beside NaN too.   Error: 1 ulp.
+/// sqrt(x^2 + y^2) without intermediate overflow or underflow; infinite if either is, even if the other is NaN.   Error: 1 ulp.
 template <class V>
 EBB_INLINE constexpr V hypot(V x, V y) {
   using T = element_of<V>;
   using C = detail::hyperbolic<T>;
   V one = all<V>(1), infinity = all<V>(std::numeric_limits<T>::infinity()), ax = abs(x), ay = abs(y);
-  V larger = at_least(ax, ay), smaller = at_most(ay, ax);  // each has one of the two, a NaN included
+  V larger = at_least(ax, ay), smaller = at_most(ay, ax);  // each of x and y is one of the two, a NaN included
   auto is_large = larger > all<V>(C::large), is_small = larger < all<V>(C::small);
   V factor = select(is_large, all<V>(C::down), select(is_small, all<V>(C::up), one));
   V back = select(is_large, all<V>(1 / C::down), select(is_small, all<V>(1 / C::up), one));

@@ -1,11 +1,12 @@
 // ebb/num/inverse_trigonometric.hpp — asin, acos, atan and atan2, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// asin s = s + s^3 p(s^2) for s up to 1/2; larger |x| by asin x = pi/2 - 2 asin s, acos x = 2 asin s with s = sqrt((1 - |x|) / 2), a root
-// and what it leaves over. atan t = t + t^3 q(t^2) for |t| up to tan(pi/8): a quotient a / b is t itself, or pi/4 + atan of
-// (a - b) / (a + b), or pi/2 - atan of b / a, each quotient with what it leaves over. Multiples of pi/4 come in two parts.
-// Source: FDLIBM's e_asin.c, e_acos.c, s_atan.c (1993) for the reductions; the polynomials are fitted by least squares of the relative
-// error, at Chebyshev's points.
+// asin s = s + s^3 p(s^2) for s up to 1/2. Larger |x| use asin x = pi/2 - 2 asin s, acos x = 2 asin s with s = sqrt((1 - |x|) / 2),
+// computed as a root and its remainder. atan t = t + t^3 q(t^2) for |t| up to tan(pi/8). The angle of a / b is atan t for t = a / b, or
+// pi/4 + atan t for t = (a - b) / (a + b), or pi/2 - atan t for t = b / a: t is a quotient and its remainder. Multiples of pi/4 have
+// two parts.
+// Source: FDLIBM's e_asin.c, e_acos.c, s_atan.c (1993) for the reductions; the polynomials are fitted at Chebyshev's points, by least
+// squares of the relative error.
 #pragma once
 
 #include "lane.hpp"
@@ -24,7 +25,7 @@ struct inverse_trigonometric;
 template <>
 struct inverse_trigonometric<float> {
   static constexpr float half_pi_high = 0x1.921fb6p+0f, half_pi_low = -0x1.777a5cp-25f;
-  static constexpr float all_but_infinite = 0x1p+30f;                                            // atan is pi/2 from here on
+  static constexpr float all_but_infinite = 0x1p+30f;                                            // from here on atan is pi/2
   static constexpr float large = 0x1p+60f, down = 0x1p-80f, small = 0x1p-40f, up = 0x1p+100f;  // products of atan2 stay normal between
   static constexpr float p[] = {0x1.5555c8p-3f, 0x1.330262p-4f, 0x1.74705p-5f, 0x1.8cb902p-6f, 0x1.58f074p-5f};
   static constexpr float q[] = {-0x1.555548p-2f, 0x1.99913ap-3f, -0x1.23aed2p-3f, 0x1.b1938ep-4f, -0x1.f03d2cp-5f};
@@ -42,7 +43,7 @@ struct inverse_trigonometric<double> {
                                  -0x1.9c8b39a40a87bp-5, 0x1.3722155834be2p-5, -0x1.23e50cc4fd3dbp-6};
 };
 
-/// asin s as s + rest, where s is |x|, or above 1/2 sqrt((1 - |x|) / 2).
+/// asin s as s + rest, where s is |x| up to 1/2 and sqrt((1 - |x|) / 2) above.
 template <class V>
 struct half_angle {
   mask_of<V> above;
@@ -67,14 +68,14 @@ EBB_INLINE constexpr V added_to(twofold<V> base, V s, V rest) {
   return sum.high + (sum.low + (base.low + rest));
 }
 
-/// The angle of (x, y) for x, y >= 0 that are not both 0, or from pi down if `backwards`.
+/// The angle of (x, y) for x, y >= 0, not both 0; measured from pi down if `backwards`.
 template <class V>
 EBB_INLINE constexpr V angle_of_quotient(V y, V x, mask_of<V> backwards) {
   using T = element_of<V>;
   using C = inverse_trigonometric<T>;
   V zero = all<V>(0), one = all<V>(1), tangent = all<V>(T(0.41421356)), larger = at_least(y, x), smaller = at_most(x, y);
   auto flat = y <= x * tangent, steep = x <= y * tangent;
-  // Sum and difference as twofold numbers; then the quotient that is wanted, and what it leaves over.
+  // Sum and difference are twofold numbers; then the quotient of the case at hand and its remainder.
   twofold<V> sum = quick_sum(larger, smaller), difference = quick_sum(larger, -smaller);
   V above = select(flat || steep, smaller, difference.high), above_low = select(flat || steep, zero, difference.low);
   V below = select(flat || steep, larger, sum.high), below_low = select(flat || steep, zero, sum.low);
@@ -82,7 +83,7 @@ EBB_INLINE constexpr V angle_of_quotient(V y, V x, mask_of<V> backwards) {
   twofold<V> back = product(t, below);
   V over = (((above - back.high) - back.low) + (above_low - t * below_low)) / below;
   V z = t * t, rest = fma(t * z, horner(z, C::q), fma(-z, over, over));
-  // flat: + t. Steep: pi/2 - t. Between: pi/4 -+ t. From pi down the other way round.
+  // flat: + t. Steep: pi/2 - t. Between: pi/4 -+ t. `backwards` subtracts this from pi.
   auto falls = steep || (!flat && y < x);
   V sign = select((falls && !backwards) || (!falls && backwards), -one, one);
   V quarters = select(flat, zero, select(steep, one, all<V>(T(0.5))));
@@ -107,7 +108,7 @@ EBB_INLINE constexpr V acos(V x) {
   using T = element_of<V>;
   using C = detail::inverse_trigonometric<T>;
   auto [above, s, rest] = detail::half_angle_of(x);
-  // pi/2 - asin x; above 1/2 2 asin s, or pi - 2 asin s.
+  // pi/2 - asin x for |x| <= 1/2; above, 2 asin s, or pi - 2 asin s for negative x.
   V quarters = select(above, select(x < all<V>(0), all<V>(2), all<V>(0)), all<V>(1));
   V factor = copysign(select(above, all<V>(2), all<V>(1)), select(above, x, -x));
   return detail::added_to(twofold<V>{quarters * all<V>(C::half_pi_high), quarters * all<V>(C::half_pi_low)}, factor * s, factor * rest);
@@ -121,13 +122,13 @@ EBB_INLINE constexpr V atan(V x) {
   return copysign(detail::angle_of_quotient(magnitude, one, one < all<V>(0)), x);
 }
 
-/// The angle of the point (x, y), from -pi to pi, zeros and infinities as C's annex F has them.   Error: 2 ulp.
+/// The angle of the point (x, y), from -pi to pi; zeros and infinities follow C's annex F.   Error: 2 ulp.
 template <class V>
 EBB_INLINE constexpr V atan2(V y, V x) {
   using T = element_of<V>;
   using C = detail::inverse_trigonometric<T>;
   V zero = all<V>(0), one = all<V>(1), infinity = all<V>(std::numeric_limits<T>::infinity()), ay = abs(y), ax = abs(x);
-  // At infinity it is the direction that counts, at (0, 0) that of the x axis.
+  // A point at infinity has its direction's angle; (0, 0) has that of the x axis.
   V larger = at_least(ay, ax);
   auto infinite = larger == infinity, nowhere = larger == zero;
   V factor = select(larger > all<V>(C::large), all<V>(C::down), select(larger < all<V>(C::small), all<V>(C::up), one));
@@ -135,7 +136,7 @@ EBB_INLINE constexpr V atan2(V y, V x) {
   V along = select(infinite, select(ax == infinity, one, zero), select(nowhere, one, ax * factor));
   auto backwards = copysign(one, x) < zero;
   V angle = detail::angle_of_quotient(up, along, backwards);
-  // A y that scaling would lose is so far below x that its quotient is the angle.
+  // Scaling may lose a y that is tiny compared with x; then the quotient is the angle.
   V near_axis = select(ay < ax * all<V>(std::numeric_limits<T>::epsilon()) && !backwards, ay / ax, angle);
   return select(isnan(x), x, select(isnan(y), y, copysign(near_axis, y)));
 }

@@ -1,38 +1,38 @@
-// ebb/num/lane.hpp — the vocabulary of numeric code that is written once, for one element and for a batch of elements.
+// ebb/num/lane.hpp — the vocabulary of numeric code written once, for one element and for a batch of elements.
 // SPDX-License-Identifier: BSL-1.0
 //
-// A lane value V is a scalar, or a batch: a class that holds some elements of one type and does to each what a scalar does.
-// Branch-free code in these words gives the same bits for both. `lane::exp` and its relatives are such code.
+// A lane value V is a scalar or a batch. A batch is a class that holds several elements of one type and applies each operation to all of
+// them, as a scalar applies it to one. Branch-free code in this vocabulary gives the same bits for both: `lane::exp` is such code.
 //
 // [note: lane values are not const]
-// g++ 12 does not take const variables of class type apart into registers before it looks for redundant stores, a search whose time
-// grows with the square of their number. So local lane values are not const.
+// g++ 12 searches for redundant stores before it splits const variables of class type into registers, and the time of this search grows
+// with the square of their number. So local lane values are not const.
 //
-// What a batch V of float or double has to offer (T is its element; functions are static members):
+// The required members of a batch V of float or double (T is its element; functions are static members):
 //
 //   types       V::element = T, V::mask, V::bits
 //   constants   V::all(T) -> V
-//   operators   a + b, a - b, a * b, a / b, each rounded once; -a flips the sign, also of 0 and NaN
-//               a < b, a <= b, a > b, a >= b, a == b, a != b -> mask; with a NaN all are false, but != is true
-//   functions   V::fma(a, b, c)         a * b + c: rounded once if lane::fused, twice if not; never a mixture
+//   operators   a + b, a - b, a * b, a / b, each rounded once; -a flips the sign, of 0 and NaN too
+//               a < b, a <= b, a > b, a >= b, a == b, a != b -> mask; with a NaN all are false except !=, which is true
+//   functions   V::fma(a, b, c)         a * b + c: rounded once if lane::fused, else twice; never a mixture
 //               V::select(m, a, b)      a where m, else b
 //               V::sqrt(a)              correctly rounded
 //               V::to_bits(a) -> bits, V::from_bits(bits) -> V
 //   mask        m && n, m || n, !m: lane by lane, all operands evaluated
 //   bits        a batch of std::uint32_t or std::uint64_t (bits::element) with bits::all(x), a + b, a - b (both wrap), a & b, a | b,
-//               a ^ b, a << count, a >> count (zeros come in from the left; count is an int, the same for all lanes)
+//               a ^ b, a << count, a >> count (zeros are shifted in; count is an int, the same for all lanes)
 //
-// What it may offer because the instruction set does it faster; this header has a form of each in the words above, with the same bits:
+// The optional members, where the instruction set is faster; this header has a form of each in the required ones, with the same bits:
 //
 //               V::abs(a), V::copysign(magnitude, sign), V::floor(a), V::rint(a), V::isnan(a) -> mask
 //               V::at_least(a, bound)   a < bound ? bound : a, so that a NaN in a stays: x86 maxps(bound, a)
 //               V::at_most(a, bound)    bound < a ? bound : a: x86 minps(bound, a)
 //               V::scale(a, n)          a * 2^n rounded once (see below): AVX-512 scalef
 //               V::split(a)             significand and exponent of |a| (see below): AVX-512 getmant(0.75 to 1.5, no sign) and getexp
-//               V::any(m) -> bool       whether m holds in some lane: then rare work is not done for nothing
+//               V::any(m) -> bool       whether m holds in some lane, so that rare work can be skipped
 //
-// A batch of integers has all, select, any, + - * (wrapping), unary -, &, >> (keeps the sign), the comparisons, and may have abs, at_least
-// and at_most.
+// A batch of integers has all, select, any, + - * (wrapping), unary -, &, >> (keeps the sign) and the comparisons. It may have abs,
+// at_least and at_most.
 #pragma once
 
 #include "../base/config.hpp"
@@ -46,7 +46,7 @@
 
 namespace ebb::inline EBB_ABI::lane {
 
-/// Whether fma is one instruction. Where it is not, fma(a, b, c) is a * b + c, so that a batch and its scalar tail agree.
+/// Whether fma is one instruction. If not, fma(a, b, c) is a * b + c: a batch and its scalar tail must agree.
 #if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
 inline constexpr bool fused = true;
 #else
@@ -75,11 +75,11 @@ template <class V>
 using element_of = typename detail::element<V>::type;
 template <class V>
 using mask_of = typename detail::mask<V>::type;
-/// The unsigned integers that are as wide as the elements of V.
+/// The unsigned integers as wide as the elements of V.
 template <class V>
 using bits_of = typename detail::bits<V>::type;
 
-/// The layout of a binary floating-point format.
+/// The bit layout of a binary floating-point format.
 template <class T>
 struct format {
   static constexpr int fraction_bits = std::numeric_limits<T>::digits - 1;
@@ -87,11 +87,11 @@ struct format {
   static constexpr bits_of<T> one = static_cast<bits_of<T>>(bias) << fraction_bits;
   static constexpr bits_of<T> sign = bits_of<T>{1} << (8 * sizeof(T) - 1);
   static constexpr bits_of<T> fraction = (bits_of<T>{1} << fraction_bits) - 1;
-  static constexpr T ulp_one = static_cast<T>(bits_of<T>{1} << fraction_bits);   // 2^23 or 2^52: from here on all are integers
+  static constexpr T ulp_one = static_cast<T>(bits_of<T>{1} << fraction_bits);   // 2^23 or 2^52: from here on all numbers are integers
   static constexpr T rounder = ulp_one + ulp_one / 2;                            // x + rounder has rint(x) in its low bits
 };
 
-/// A lane value all of whose elements are x.
+/// A lane value with x in every lane.
 template <class V>
 EBB_INLINE constexpr V all(element_of<V> x) {
   if constexpr (scalar<V>) return x;
@@ -150,7 +150,7 @@ EBB_INLINE constexpr mask_of<V> isnan(V a) {
   else return !(a == a);
 }
 
-/// The magnitude. Clears the sign of 0 and NaN too; the smallest integer stays as it is.
+/// The magnitude. Clears the sign of 0 and NaN too; the smallest integer is unchanged.
 template <class V>
 EBB_INLINE constexpr V abs(V a) {
   using T = element_of<V>;
@@ -173,7 +173,7 @@ EBB_INLINE constexpr V copysign(V magnitude, V signed_one) {
   else return from_bits<V>((to_bits(magnitude) & all<B>(~format<T>::sign)) | (to_bits(signed_one) & all<B>(format<T>::sign)));
 }
 
-/// The nearest integer, a tie to the even one. Keeps the sign of zero.
+/// The nearest integer; a tie goes to the even one. Keeps the sign of zero.
 template <class V>
 EBB_INLINE constexpr V rint(V a) {
   if constexpr (requires { V::rint(a); }) return V::rint(a);
@@ -199,13 +199,13 @@ EBB_INLINE constexpr V trunc(V a) {
   return copysign(floor(abs(a)), a);
 }
 
-/// The larger of two, as PyTorch's maximum: a NaN in either is the result, of two equal ones (+0 and -0) the second.
+/// The larger of two, as PyTorch's maximum: a NaN in either is the result; of two equal operands (+0 and -0) the second is.
 template <class V>
 EBB_INLINE constexpr V maximum(V a, V b) {
   if constexpr (std::floating_point<element_of<V>>) return select(isnan(a), a, at_least(b, a));
   else return at_least(b, a);
 }
-/// The smaller of two, likewise.
+/// The smaller of two, with the same rules.
 template <class V>
 EBB_INLINE constexpr V minimum(V a, V b) {
   if constexpr (std::floating_point<element_of<V>>) return select(isnan(a), a, at_most(b, a));
@@ -219,12 +219,12 @@ EBB_INLINE constexpr V power_of_two(V n) {
   return from_bits<V>(to_bits(n + all<V>(F::rounder + F::bias)) << F::fraction_bits);
 }
 
-/// a * 2^n, rounded once, for integers n with |n| <= 2 * bias - 2 and an a that is not far from 1 (or n is 0, or a is NaN).
+/// a * 2^n, rounded once, for integers n with |n| <= 2 * bias - 2 and an a not far from 1 (or n is 0, or a is NaN).
 template <class V>
 EBB_INLINE constexpr V scale(V a, V n) {
   if constexpr (requires { V::scale(a, n); }) return V::scale(a, n);
   else {
-    // In two steps, since 2^n itself may be out of range; the first step is exact.
+    // In two steps, because 2^n itself may be out of range; the first step is exact.
     if constexpr (scalar<V>)
       if (std::is_constant_evaluated()) return exact::scale(a, n);
     using F = format<element_of<V>>;
@@ -239,7 +239,7 @@ struct parts {
 };
 
 /// |a| = significand * 2^exponent with 0.75 <= significand < 1.5, subnormal numbers included.
-/// 0 and infinity have significand 1 and exponent -infinity and infinity, of a NaN one of the two is NaN.
+/// 0 and infinity have significand 1 and exponent -infinity and infinity; for a NaN at least one of the two is NaN.
 template <class V>
 EBB_INLINE constexpr parts<V> split(V a) {
   if constexpr (requires { V::split(a); }) return V::split(a);
@@ -258,7 +258,7 @@ EBB_INLINE constexpr parts<V> split(V a) {
   }
 }
 
-/// What functions of this namespace ask of their arguments.
+/// The requirements of this namespace's functions on their arguments.
 template <class V>
 concept lane_type = std::same_as<V, float> || std::same_as<V, double> ||
                     requires(V a, typename V::mask m, typename V::bits b, element_of<V> x) {

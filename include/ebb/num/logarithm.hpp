@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // x = m 2^k with 0.75 <= m < 1.5, f = m - 1, s = f / (2 + f): log m = 2 artanh s = f - (f^2/2 - s (f^2/2 + s^2 p(s^2))), where the
-// difference loses nothing for small f.   Source: K. C. Ng's arrangement in FDLIBM's e_log.c (1993), own coefficients.
-// Bounds hold with fma; without it they are up to twice as large.
+// difference loses no digits for small f.   Source: K. C. Ng's arrangement in FDLIBM's e_log.c (1993); the coefficients are ebb's own.
+// The error bounds hold with fma; without it errors are up to twice as large.
 #pragma once
 
 #include "constant.hpp"
@@ -40,7 +40,7 @@ EBB_INLINE constexpr V log_of(V f, V k) {
   return fma(k, all<V>(ln2<T>::high), f - (half_square - correction));
 }
 
-/// 1 / ln b, and log_b 2, in two parts each; products of log_two and an exponent are exact.
+/// 1 / ln b and log_b 2, each in two parts; the product of log_two and an exponent is exact.
 template <class T, int Base>
 struct logarithm_base;
 template <>
@@ -61,7 +61,7 @@ struct logarithm_base<double, 10> {
   static constexpr double log_two = 0x1.34413509f6p-2, rest = 0x1.9fef311f12b36p-42;
 };
 
-/// The logarithm to a base: that of m in two parts, times 1 / ln b in two parts, and the exponent's share.
+/// The logarithm to a base: log m in two parts, times 1 / ln b in two parts, plus the exponent times log_b 2.
 template <int Base, class V>
 EBB_INLINE constexpr V log_to(V x) {
   using T = element_of<V>;
@@ -84,7 +84,7 @@ template <class V>
 EBB_INLINE constexpr V log2(V x) {
   return detail::log_to<2>(x);
 }
-/// Logarithm to base 10, exact for powers of ten that are numbers of their type: -infinity at 0, NaN below.   Error: 1 ulp.
+/// Logarithm to base 10, exact for powers of ten that the type represents: -infinity at 0, NaN below.   Error: 1 ulp.
 template <class V>
 EBB_INLINE constexpr V log10(V x) {
   return detail::log_to<10>(x);
@@ -103,7 +103,7 @@ template <class V>
 EBB_INLINE constexpr V log1p(V x) {
   using T = element_of<V>;
   using B = bits_of<V>;
-  // 1 + x is rounded, (1 + x) 2^-k - 1 = x 2^-k + (2^-k - 1) is not. Where 2^-k might leave the range, 1 has no weight any more.
+  // 1 + x is rounded; (1 + x) 2^-k - 1 = x 2^-k + (2^-k - 1) is not. Where 2^-k might leave the range, 1 is rounded off anyway.
   V one = all<V>(1), y = one + x;
   auto [m, k] = split(y);
   V power = from_bits<V>(to_bits(m) - to_bits(y) + all<B>(format<T>::one));

@@ -1,11 +1,11 @@
-// ebb/num/normal.hpp — the standard normal distribution: density, probability of x or less, its logarithm, for one element and for batches.
+// ebb/num/normal.hpp — the standard normal distribution: density, distribution function and its logarithm, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// As in error_function.hpp, with x^2 / 2 for x^2: ndtr(x) is erfc(-x / sqrt 2) / 2, but x / sqrt 2 would be rounded, which costs x^2 units
-// in the last place. So there are polynomials of their own.
-// The logarithm and its derivatives are made of k(z) = phi(z) / Phi(-z) - z, the mean excess over z of a normal variable (phi: density,
-// Phi: probability), which is smooth, positive and falls from 0.8 to 1/z: no difference of large numbers is left in them.
-// Bounds hold with fma; without it they are up to twice as large.
+// As in error_function.hpp, with x^2 / 2 for x^2. ndtr(x) is erfc(-x / sqrt 2) / 2, but rounding x / sqrt 2 would cost x^2 units in the
+// last place: hence separate polynomials.
+// The logarithm and its derivatives use k(z) = phi(z) / Phi(-z) - z, the mean excess of a normal variable over z (phi: density, Phi:
+// probability). k is smooth, positive and falls from 0.8 to 1/z: no difference of large numbers remains.
+// The error bounds hold with fma; without it errors are up to twice as large.
 #pragma once
 
 #include "error_function.hpp"
@@ -22,8 +22,8 @@ struct normal;
 
 template <>
 struct normal<float> {
-  static constexpr float greatest = 15.1f;  // e^(-x^2 / 2) is 0 from here on, and so is its product with x^2
-  static constexpr float huge = 0x1p+60f;    // the low part of x^2 has no weight any more
+  static constexpr float greatest = 15.1f;  // from here on e^(-x^2 / 2) is 0, and so is its product with x^2
+  static constexpr float huge = 0x1p+60f;    // from here on the low part of x^2 is rounded off
   static constexpr float root_high = 0x1.988454p-2f, root_low = -0x1.857936p-27f;  // 1 / sqrt(2 pi)
   static constexpr float inverse_root = 0x1.40d932p+1f;                            // sqrt(2 pi)
   static constexpr float center = 3.5f;
@@ -76,7 +76,7 @@ struct excess<double> {
                                     0x1.129dab85e090bp-22, -0x1.346613c263a5p-23, -0x1.63fbbf52fc9cbp-26, 0x1.1370f36941593p-26};
 };
 
-/// Phi(x) for |x| <= 1, where it is 1/2 + x (1 / sqrt(2 pi) + x^2 p(x^2)).
+/// Phi(x) for |x| <= 1: 1/2 + x (1 / sqrt(2 pi) + x^2 p(x^2)).
 template <class V>
 EBB_INLINE constexpr V near_half(V x) {
   using T = element_of<V>;
@@ -87,7 +87,7 @@ EBB_INLINE constexpr V near_half(V x) {
   return sum.high + (sum.low + fma(x, slope_low, p.low));
 }
 
-/// phi(z) / Phi(-z) for z = |x| is h = z + k.
+/// For z = |x|: h = z + k is phi(z) / Phi(-z).
 template <class V>
 struct mills {
   using T = element_of<V>;
@@ -120,7 +120,7 @@ EBB_INLINE constexpr V normal_density(V x) {
   return detail::gaussian<2>(at_most(abs(x), all<V>(C::greatest))).times({all<V>(C::root_high), all<V>(C::root_low)});
 }
 
-/// The probability of x or less in the standard normal distribution.   Error: 3 ulp, gradual underflow included.
+/// The distribution function: the probability of x or less.   Error: 3 ulp, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V ndtr(V x) {
   using T = element_of<V>;
@@ -137,7 +137,7 @@ EBB_INLINE constexpr V log_ndtr(V x) {
   using C = detail::normal<T>;
   detail::mills<V> m(x);
   auto right = x > all<V>(T(-0.5));
-  // On the right log(1 - Phi(-x)), on the left log phi - log h.
+  // On the right log(1 - Phi(-x)), on the left log(phi) - log(h).
   V y = log1p(select(right, -m.tail(x), fma(m.h, all<V>(C::inverse_root), all<V>(-1))));
   twofold<V> square = product(m.z, m.z * all<V>(T(0.5)));
   V low = select(m.z < all<V>(C::huge), square.low, all<V>(0));

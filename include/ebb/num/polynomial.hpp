@@ -10,7 +10,7 @@
 namespace ebb::inline EBB_ABI::lane {
 
 namespace detail {
-// A fold and not a loop: g++ -O2 leaves such a loop as it is, and its sum in memory.
+// A fold instead of a loop: g++ -O2 does not unroll the loop and keeps its sum in memory.
 template <class V, class T, std::size_t N, std::size_t... I>
 EBB_INLINE constexpr V horner_fold([[maybe_unused]] V x, const T (&terms)[N], std::index_sequence<I...>) {
   V sum = all<V>(terms[N - 1]);

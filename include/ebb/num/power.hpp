@@ -1,9 +1,9 @@
 // ebb/num/power.hpp — pow, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// |x|^y = e^(y log |x|), with the logarithm and the product in twice the precision, since an error of y log |x| is multiplied by up
-// to 1000. As in logarithm.hpp: |x| = m 2^k, s = (m - 1) / (m + 1), log m = 2 s + s^3 (2/3 + s^2 p(s^2)). Only p is in plain precision.
-// Signs and special values are those of C's annex F.   Source: the method of the Handbook of Floating-Point Arithmetic (2018), chapter 10.
+// |x|^y = e^(y log |x|). The logarithm and the product have twice the precision: an error of y log |x| is multiplied by up to 1000.
+// As in logarithm.hpp: |x| = m 2^k, s = (m - 1) / (m + 1), log m = 2 s + s^3 (2/3 + s^2 p(s^2)). Only p is in plain precision.
+// Signs and special values follow C's annex F.   Source: the method of the Handbook of Floating-Point Arithmetic (2018), chapter 10.
 #pragma once
 
 #include "constant.hpp"
@@ -24,7 +24,7 @@ struct power;
 template <>
 struct power<float> {
   static constexpr float two_thirds_high = 0x1.555556p-1f, two_thirds_low = -0x1.555556p-26f;
-  static constexpr float greatest_exponent = 0x1p+36f;  // |x|^y is 0, 1 or infinite from there on
+  static constexpr float greatest_exponent = 0x1p+36f;  // from here on |x|^y is 0, 1 or infinite
   static constexpr float p[] = {0x1.999aa2p-2f, 0x1.2419bp-2f, 0x1.e8fb3ap-3f};
 };
 template <>
@@ -43,7 +43,7 @@ EBB_INLINE constexpr twofold<V> twofold_log(V x) {
   V one = all<V>(1);
   auto [m, k] = split(x);
 
-  // s = f / d: a quotient, and the rest over d.
+  // s = f / d: the quotient, and its remainder over d.
   V f = m - one;
   twofold<V> d = quick_sum(one, m);
   V inverse = one / d.high, quotient = f * inverse;
@@ -75,14 +75,14 @@ EBB_INLINE constexpr V exp_of(twofold<V> x) {
 
 }  // namespace detail
 
-/// a * b for integers, which wraps around.
+/// a * b for integers, wrapping around.
 template <class V>
 EBB_INLINE constexpr V wrapped_product(V a, V b) {
   if constexpr (!scalar<V>) return a * b;
   else return static_cast<V>(static_cast<bits_of<V>>(a) * static_cast<bits_of<V>>(b));
 }
 
-/// x to the y; a negative x has powers for integer y only.   Error: 1.5 ulp, gradual underflow included.
+/// x to the y; a negative x has a power for integer y only, else NaN.   Error: 1.5 ulp, gradual underflow included.
 template <class V>
 EBB_INLINE constexpr V pow(V x, V y) {
   using T = element_of<V>;
@@ -96,7 +96,7 @@ EBB_INLINE constexpr V pow(V x, V y) {
   twofold<V> p = product(exponent, log_x.high);
   V regular = detail::exp_of(twofold<V>{p.high, fma(exponent, log_x.low, p.low)});
 
-  // 0 and infinity: the power is one of the two, too. NaN in y stays.
+  // For 0 and infinity the power is 0 or infinity too. A NaN in y stays.
   V other = from_bits<V>(all<B>(to_bits(infinite)) - to_bits(magnitude));
   V extreme = select(y > zero, magnitude, select(y < zero, other, y));
   auto is_extreme = magnitude == zero || magnitude == infinity;
@@ -108,7 +108,7 @@ EBB_INLINE constexpr V pow(V x, V y) {
   return select(x == one || y == zero, one, result);
 }
 
-/// x to the y for integers, by squaring; it wraps around. With a negative y it is 1 / x^-y towards zero, and 0 for x = 0, as in PyTorch.
+/// x to the y for integers, by squaring; wraps around. A negative y gives 1 / x^-y rounded towards zero, and 0 for x = 0, as in PyTorch.
 template <class V>
   requires std::integral<element_of<V>>
 EBB_INLINE constexpr V pow(V x, V y) {

@@ -1,4 +1,4 @@
-// ebb/num/precision.hpp — autocast contexts, and what they do with an op's operands: a property of the op, never a list elsewhere.
+// ebb/num/precision.hpp — autocast contexts, the precision classes of ops, and the casts that follow from both.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -11,15 +11,16 @@ namespace ebb::inline EBB_ABI {
 using bf16 = bfloat16;
 using f16 = float16;
 
-/// low: cast to the context's dtype. full: cast to float. widest: cast to the widest among them. as_is: taken as they come.
+/// The precision class of an op: a property of the op, so that there is no list of ops elsewhere. low: its operands are cast to the
+/// context's dtype. full: to float. widest: to the widest dtype among them. as_is: they are not cast.
 enum class precision : std::uint8_t { as_is, low, full, widest };
 
-/// The context in which nothing is cast; as a policy: each op of the backward in the dtypes of its operands.
+/// The context without casts. As a policy: each op of the backward runs in the dtypes of its operands.
 struct off {};
 
-/// The context of PyTorch's torch.autocast("cpu", dtype): ops of class `low` compute in Low, those of class `full` in float.
-/// Uses: a weight that is used k times is cast for each use, and its k gradients are summed in float; with Uses = ebb::shared_casts the
-/// casts of an argument are one, and the gradients are summed in Low, as PyTorch's cast cache does it.
+/// The context of PyTorch's torch.autocast("cpu", dtype): ops of class `low` compute in Low, ops of class `full` in float.
+/// Uses: by default a weight with k uses is cast k times, and its k gradients are summed in float. With Uses = ebb::shared_casts an
+/// argument is cast once, and the gradients are summed in Low, as with PyTorch's cast cache.
 struct own_casts {};
 struct shared_casts {};
 template <class Low, class Uses = own_casts>
@@ -33,7 +34,7 @@ template <class Low, class Uses>
 inline constexpr bool is_context<autocast<Low, Uses>> = std::is_same_v<Low, bfloat16> || std::is_same_v<Low, float16>;
 
 namespace detail {
-/// autocast<double>: whoever takes a context says the same of it.
+/// True for autocast<double> and the like: every function that takes a context reports this in the same words.
 template <class C>
 inline constexpr bool is_context_of_another_dtype = false;
 template <class Low, class Uses>
@@ -45,7 +46,7 @@ struct refuse_dtype {
 };
 }  // namespace detail
 
-/// Contexts by number, as they are known at run time: 0 is off, 1 autocast<bf16>, 2 autocast<f16>.
+/// Contexts by number, for use at run time: 0 is off, 1 autocast<bf16>, 2 autocast<f16>.
 inline constexpr int contexts = 3;
 constexpr dtype low_of_context(int number) { return number == 1 ? dtype::bf16 : dtype::f16; }
 template <class C>
@@ -53,26 +54,27 @@ inline constexpr int number_of_context = 0;
 template <class Low, class Uses>
 inline constexpr int number_of_context<autocast<Low, Uses>> = std::is_same_v<Low, bfloat16> ? 1 : 2;
 
-/// Autocast converts these: double and integers stay what they are.
+/// Whether autocast casts operands of dtype d: it leaves double and integers alone.
 constexpr bool can_be_cast(dtype d) { return d == dtype::f32 || d == dtype::f16 || d == dtype::bf16; }
 
-/// What an operand of dtype d becomes under an op of class p.
+/// The dtype that an operand of dtype d is cast to under an op of class p.
 constexpr dtype dtype_in_context(int number, precision p, dtype d) {
   if (number == 0 || !can_be_cast(d)) return d;
   return p == precision::low ? low_of_context(number) : p == precision::full ? dtype::f32 : d;
 }
 
-/// What a pull asked before it gave an equation: what an operand of dtype d under an op of class p becomes in the context that it assumes.
-/// An equation keeps it, so that it can be named where the assumption is wrong. As a number: equations are copied by every pass.
+/// A query that a pull made before it emitted an equation: which dtype does an operand of dtype d have under an op of class p, in the
+/// context that the pull assumes? The equation keeps the query, so that an error can name it if the assumption is wrong. It is one number
+/// because every pass copies equations.
 struct cast_question {
   static constexpr int codes = 1 + 7 * contexts;
-  std::uint8_t code = 0;  // 0: nothing
+  std::uint8_t code = 0;  // 0: no query
 
   static constexpr cast_question about(int context, precision p, dtype d) {
     if (!can_be_cast(d)) return {};
     return {static_cast<std::uint8_t>(1 + (context * 2 + (p == precision::full)) * 3 + static_cast<int>(d) - static_cast<int>(dtype::f16))};
   }
-  /// For the context itself: nobody knows what follows from the answer.
+  /// A query for the context itself: the consequences of the answer are unknown, so every other context differs.
   static constexpr cast_question by_name(int context) { return {static_cast<std::uint8_t>(1 + contexts * 6 + context)}; }
 
   constexpr explicit operator bool() const { return code != 0; }
@@ -82,13 +84,13 @@ struct cast_question {
   constexpr dtype answer(int number) const {
     return dtype_in_context(number, (code - 1) / 3 % 2 ? precision::full : precision::low, operand());
   }
-  /// Whether the context of that number would have answered otherwise.
+  /// Whether the answer is different in the context of that number.
   constexpr bool differs(int number) const {
     return code != 0 && (is_by_name() ? context() != number : answer(context()) != answer(number));
   }
 };
 
-/// Which operands were met under ops of a class that a context would cast, as bits: what decides whether a context matters.
+/// The dtypes of operands that met ops of a class that a context may cast, as bits: they decide whether the context matters.
 struct casts_asked {
   std::uint8_t low = 0, full = 0;
   bool by_name = false;         // a function asked for the context itself
@@ -109,9 +111,9 @@ struct casts_asked {
       for (int d = 0; d < 3; ++d)
         if (by[c][d].empty()) by[c][d] = more.by[c][d];
   }
-  /// An operand that would be of another dtype in context `a` than in context `b`.
+  /// An operand whose dtype is different in contexts `a` and `b`.
   struct difference {
-    std::string_view op;  // empty: there is none, but for what asks by name
+    std::string_view op;  // empty: there is none, apart from functions that asked for the context itself
     precision under = precision::as_is;
     dtype operand{};
   };
@@ -124,7 +126,7 @@ struct casts_asked {
       }
     return {};
   }
-  /// Whether some operand would be of another dtype in context `a` than in context `b`.
+  /// Whether some operand's dtype is different in contexts `a` and `b`.
   constexpr bool differs(int a, int b) const { return (by_name && a != b) || first_difference(a, b).under != precision::as_is; }
   constexpr bool ever_differs() const { return differs(0, 1) || differs(0, 2) || differs(1, 2); }
 

@@ -1,4 +1,4 @@
-// ebb/num/promote.hpp — the dtype of an operation on two dtypes, as PyTorch has it.
+// ebb/num/promote.hpp — the result dtype of an operation on two dtypes, by PyTorch's rules.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -31,7 +31,7 @@ constexpr auto promote_weak() {
 
 }  // namespace detail
 
-/// Real wins over integer, integer over bool, wide over narrow; float16 with bfloat16 gives float.
+/// Real wins over integer, integer over bool, wide over narrow; float16 and bfloat16 give float.
 template <element A, element B>
 using promoted = decltype(detail::promote<A, B>());
 template <element T, class Number>

@@ -1,9 +1,9 @@
-// ebb/num/tangent.hpp — tan, for one element and for batches, whatever the size of the argument.
+// ebb/num/tangent.hpp — tan for arguments of any size, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// |x| = n pi/2 + r as for sin and cos, tan r = r + r^3 p(r^2) as a sum in twice the precision. For odd n the result is -1 / tan r: a
-// quotient, and what it leaves over.   Source: J.-M. Muller, Elementary Functions (2016), chapter 11; the polynomials are fitted by least
-// squares of the relative error, at Chebyshev's points.
+// |x| = n pi/2 + r as for sin and cos; tan r = r + r^3 p(r^2), a sum in twice the precision. For odd n the result is -1 / tan r, a quotient
+// and its remainder.   Source: J.-M. Muller, Elementary Functions (2016), chapter 11; the polynomials are fitted at Chebyshev's points, by
+// least squares of the relative error.
 #pragma once
 
 #include "trigonometric.hpp"

@@ -1,10 +1,10 @@
-// ebb/num/trigonometric.hpp — sin and cos, for one element and for batches, whatever the size of the argument.
+// ebb/num/trigonometric.hpp — sin and cos for arguments of any size, for one element and for batches.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Both write |x| = n pi/2 + r with an integer n and |r| <= pi/4, and take the sine or cosine of r, as the last two bits of n say.
-// n pi/2 is subtracted piece by piece: pieces so short that their products with n are exact, the rest of pi/2 last. What is rounded off
-// on the way is kept, so that r is right to more than its own precision even where x is next to a multiple of pi/2.
-// Larger arguments are rare. Lane by lane, |x| 2/pi is computed from the bits of 2/pi that matter for the exponent of x.
+// Both write |x| = n pi/2 + r with an integer n and |r| <= pi/4; the last two bits of n select the sine or cosine of r and the sign.
+// n pi/2 is subtracted in pieces: pieces so short that their products with n are exact, then the rest of pi/2. The rounding errors of the
+// subtractions are kept, so that r has more than its own precision even if x is next to a multiple of pi/2.
+// Larger arguments are rare: for them, lane by lane, |x| 2/pi is computed from the bits of 2/pi that matter for the exponent of x.
 // Source: W. J. Cody, W. Waite, Software Manual for the Elementary Functions (1980), chapter 8; M. H. Payne, R. N. Hanek, Radian reduction
 // for trigonometric functions (1983). The polynomials are minimax, by Remez's algorithm.
 #pragma once
@@ -28,7 +28,7 @@ struct trigonometric;
 /// sin r = r + r^3 sine(r^2), cos r = 1 - r^2 / 2 + r^4 cosine(r^2).
 template <>
 struct trigonometric<float> {
-  static constexpr float greatest = 0x1p+13f;  // n has 13 bits up to here, each piece 11
+  static constexpr float greatest = 0x1p+13f;  // up to here n has at most 13 bits, and each piece has 11
   static constexpr float two_over_pi = 0x1.45f306p-1f;
   static constexpr float pieces[] = {0x1.92p+0f, 0x1.fb4p-12f, 0x1.444p-24f, 0x1.68cp-39f, 0x1.1a6264p-54f};
   static constexpr float sine[] = {-0x1.555556p-3f, 0x1.111108p-7f, -0x1.a00f7ap-13f, 0x1.6cd0a8p-19f};
@@ -36,7 +36,7 @@ struct trigonometric<float> {
 };
 template <>
 struct trigonometric<double> {
-  static constexpr double greatest = 0x1p+20;  // n has 20 bits up to here, each piece 33
+  static constexpr double greatest = 0x1p+20;  // up to here n has at most 20 bits, and each piece has 33
   static constexpr double two_over_pi = 0x1.45f306dc9c883p-1;
   static constexpr double pieces[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104};
   static constexpr double sine[] = {-0x1.5555555555548p-3, 0x1.111111110f7b0p-7,  -0x1.a01a019bf9b62p-13,
@@ -45,7 +45,7 @@ struct trigonometric<double> {
                                       -0x1.27e4f807d8050p-22, 0x1.1ee9ea6df0e1fp-29,  -0x1.8fadd1048ca92p-37};
 };
 
-/// r = high + low, and n, of which the last two bits count.
+/// r = high + low, and n, of which only the last two bits matter.
 template <class V>
 struct angle {
   V high, low;
@@ -81,7 +81,7 @@ inline constexpr std::uint64_t bits_of_two_over_pi[] = {
     0x56033046fc7b6babu,
 };
 
-/// The same for greatest < x < infinity: x = m 2^e, and m times 192 bits of 2/pi is x 2/pi modulo 4 to 190 bits behind the point.
+/// angle_of for greatest < x < infinity: x = m 2^e, and m times 192 bits of 2/pi is x 2/pi modulo 4, to 190 bits after the point.
 constexpr angle<double> angle_of_huge(double x) {
   const std::uint64_t b = to_bits(x), m = (b & format<double>::fraction) | (std::uint64_t{1} << 52);
   const int first = static_cast<int>(b >> 52) - 1075 - 2 + 64, shift = first % 64;
@@ -93,7 +93,7 @@ constexpr angle<double> angle_of_huge(double x) {
   std::uint64_t low = p2.low, middle = p1.low + p2.high, high = m * word(0) + p1.high + (middle < p2.high);
   std::uint64_t quadrant = high >> 62;
 
-  // What is behind the point, as 192 bits; from a half on, what is missing to the next integer.
+  // The fraction as 192 bits; if it is a half or more, its distance to the next integer instead.
   high = high << 2 | middle >> 62;
   middle = middle << 2 | low >> 62;
   low <<= 2;
@@ -137,7 +137,7 @@ EBB_INLINE constexpr V circular_at(const angle<V>& a, V x) {
   return from_bits<V>(to_bits(select(odd > one, cosine, sine)) ^ sign);
 }
 
-/// What is taken of the angle: its sine, turned.
+/// The function that `circular` computes of an angle: sine, turned by Turn quarters.
 template <int Turn>
 struct sine_of {
   template <class V>

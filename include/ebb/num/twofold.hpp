@@ -1,4 +1,4 @@
-// ebb/num/twofold.hpp — sums of two floating-point numbers, which have twice the precision of one.
+// ebb/num/twofold.hpp — unevaluated sums of two floating-point numbers, with twice the precision of one.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Source: T. J. Dekker, A floating-point technique for extending the available precision (1971);
@@ -22,13 +22,13 @@ EBB_INLINE constexpr twofold<V> quick_sum(V a, V b) {
   return {sum, b - (sum - a)};
 }
 
-/// a * b exactly, but for underflow, and without fma for overflow of the upper half of the digits.
+/// a * b exactly, except on underflow and, without fma, if splitting a factor overflows.
 template <class V>
 EBB_INLINE constexpr twofold<V> product(V a, V b) {
   V high = a * b;
   if constexpr (fused) return {high, fma(a, b, -high)};
   else {
-    // Each factor is cut into two halves whose products are exact.
+    // Each factor is split into two halves whose products are exact.
     constexpr int half_digits = (format<element_of<V>>::fraction_bits + 2) / 2;
     V cutter = all<V>(static_cast<element_of<V>>((bits_of<element_of<V>>{1} << half_digits) + 1));
     V ca = cutter * a, cb = cutter * b;
@@ -37,7 +37,7 @@ EBB_INLINE constexpr twofold<V> product(V a, V b) {
   }
 }
 
-/// The product of two twofold numbers, to nearly twice the precision.
+/// The product of two twofold numbers, to nearly twice the precision of one.
 template <class V>
 EBB_INLINE constexpr twofold<V> product(twofold<V> a, twofold<V> b) {
   twofold<V> p = product(a.high, b.high);
