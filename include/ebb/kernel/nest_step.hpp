@@ -113,8 +113,8 @@ struct nest_step {
   };
   static constexpr buffer_list used_buffers = [] {
     buffer_list r;
-    const auto each = [](const auto& of, part list, auto&& f) {
-      for (int i = list.first; i < list.first + list.count; ++i) f(of[static_cast<std::size_t>(i)]);
+    const auto each = [](const auto& of, part list, auto&& visit) {
+      for (int i = list.first; i < list.first + list.count; ++i) visit(of[static_cast<std::size_t>(i)]);
     };
     each(P::plan.loads, n.loads, [&](const nest_load& e) {
       if (e.source == nest_load::from::array) r.add(e.buffer);

@@ -1,4 +1,4 @@
-// examples/readme_autocast/main.cpp — the code that README.md shows under "Autocast".
+// examples/autocast_mismatch/main.cpp — a backward that was compiled for another autocast context is refused; one that assumes none runs.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 #include <cstdio>

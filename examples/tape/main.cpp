@@ -1,4 +1,4 @@
-// examples/readme_tape/main.cpp — the second piece of code that README.md shows; it prints what README.md says it prints.
+// examples/tape/main.cpp — regions and ordinary C++ between them, hooks, an optimizer in the backward, and derivatives of derivatives.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 #include <cstdio>

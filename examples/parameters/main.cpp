@@ -1,4 +1,4 @@
-// examples/readme_params/main.cpp — the code of README.md for parameters in a struct.
+// examples/parameters/main.cpp — a model whose parameters are a struct, fitted by its gradient.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 #include <iostream>

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# test/pages.sh — what README.md and the pages beside the code show is true: code, output, links and names of files.
+# SPDX-License-Identifier: BSL-1.0
+#
+#   bash test/pages.sh <root> <build directory>     with the examples that were built there
+#   bash test/pages.sh <root>                       all but outputs
+#
+# Code that follows a line `<!-- file -->` must be in that file. A block that begins with `$ bash examples/run.sh <name> <arguments>` must be what the program
+# prints; `...` there is any text. Links, their headings, and names of files in backticks must exist.
+set -uo pipefail
+shopt -s extglob
+cd "${1:-$(dirname "$0")/..}" || exit 1
+build=${2:-}
+failed=0
+complain() { printf '%s: %s\n' "$page" "$1"; failed=1; }
+
+check_output() {  # check_output command wanted
+  local name arguments printed
+  read -ra arguments <<<"${1#'$ bash examples/run.sh '}"
+  name=${arguments[0]}
+  [ -n "$build" ] || return
+  printed=$("$build/examples/example.$name" "${arguments[@]:1}" 2>&1) || complain "examples/$name fails"
+  wanted=$2 printed=$printed awk 'BEGIN {
+    rest = ENVIRON["printed"]; n = split(ENVIRON["wanted"], part, /\.\.\./)
+    for (i = 1; i <= n; ++i) {
+      at = index(rest, part[i])
+      if (part[i] == "" && i > 1) at = 1
+      if (!at || (i == 1 && at != 1)) { missing = part[i]; sub(/^\n+/, "", missing); sub(/\n.*/, "", missing); print missing; exit 1 }
+      rest = substr(rest, at + length(part[i]))
+    }
+    if (part[n] != "" && rest != "") { print "more than that:" rest; exit 1 }
+  }' || complain "bash examples/run.sh ${arguments[*]} does not print that"
+}
+
+check_page() {
+  local line block= inside= of= fence= target anchor directory content
+  directory=$(dirname "$page")
+  while IFS= read -r line; do
+    if [ -z "$inside" ] && [[ $line == '```'* ]]; then
+      inside=1 block=
+    elif [ -n "$inside" ] && [[ $line == '```' ]]; then
+      inside=
+      if [ -n "$of" ]; then
+        content=$(cat "$of" 2>/dev/null) || complain "there is no $of"
+        [[ $content == *"${block%$'\n'}"* ]] || complain "$of does not hold: ${block%%$'\n'*}"
+        checked=$((checked + 1))
+      fi
+      if [[ $block == '$ bash examples/run.sh '* ]]; then
+        target=${block#*$'\n'}
+        check_output "${block%%$'\n'*}" "${target%$'\n'}"
+        checked=$((checked + 1))
+      fi
+      of=
+    elif [ -n "$inside" ]; then
+      block+=$line$'\n'
+    elif [[ $line =~ ^'<!-- '(.*)' -->'$ ]]; then
+      of=${BASH_REMATCH[1]}
+    else
+      while read -r target; do
+        [[ -z $target || $target == *://* ]] && continue
+        anchor= content=$page
+        [[ $target != *'#'* ]] || anchor=${target#*'#'}
+        target=${target%%'#'*}
+        if [ -n "$target" ]; then
+          content=$directory/$target
+          [ -e "$content" ] || { complain "there is no $content"; continue; }
+        fi
+        checked=$((checked + 1))
+        [ -z "$anchor" ] || sed -nE 's/^#+ //p' "$content" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-' | grep -qx -- "$anchor" || complain "$content has no heading $anchor"
+      done < <(grep -oE '\]\([^)]+\)' <<<"$line" | sed 's/^](//; s/)$//')
+      while read -r target; do
+        [ -n "$target" ] || continue
+        compgen -G "$target" >/dev/null || compgen -G "include/$target" >/dev/null || compgen -G "include/ebb/$target" >/dev/null ||
+          complain "there is no $target"
+        checked=$((checked + 1))
+      done < <(grep -oE '`[^` ]+/[^` ]+\.(hpp|cpp|sh|md|txt|json)`' <<<"$line" | tr -d '`' | grep -v '[<>$]')
+    fi
+  done <"$page"
+  [ -z "$inside" ] || complain "a block of code does not end"
+}
+
+checked=0
+for page in README.md CONTRIBUTING.md examples/README.md examples/*/README.md bench/README.md include/ebb/README.md; do
+  [ -e "$page" ] && check_page
+done
+for page in examples/*/main.cpp; do [ -e "${page%main.cpp}README.md" ] || complain "its page is missing"; done
+lines=$(wc -l <README.md)
+page=README.md
+((lines <= 200)) || complain "$lines lines, 200 are allowed"
+((checked > 40)) || complain "only $checked links, files and outputs were found"
+echo "$checked links, files, pieces of code and outputs checked"
+exit $failed
