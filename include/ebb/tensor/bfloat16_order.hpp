@@ -1,16 +1,16 @@
-// ebb/tensor/bfloat16_order.hpp — the one order in which an element of a product of bfloat16 matrices is summed.
+// ebb/tensor/bfloat16_order.hpp — the fixed order of summation in a product of bfloat16 matrices.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of a bfloat16 product]
-// Elements are taken in pairs, numbers p and p + 1 for even p; where k is odd a zero follows the last. Each element of c = a * b is one
-// chain of pairs, added up in float and rounded once, at the end:
+// Elements are taken in pairs p and p + 1 for even p; for odd k a zero follows the last element. Each element of c = a * b is one chain of
+// pairs, summed in float and rounded once, at the end:
 //   acc = 0; for p = 0, 2, 4, ...: acc = fma(a(i, p), b(p, j), fma(a(i, p + 1), b(p + 1, j), acc))
-// The odd one goes first: such a link is one instruction of AVX-512, vdpbf16ps, which is used where the target has it. Blocking, packing
-// and threads do not change the order. Where the equation asks for lanes (see [note: order of a product]) pair q belongs to logical lane
-// q % 32, each lane is a chain, the lanes are added as in [note: logical reduction tree], and last 0 is added.
-// A product of two bfloat16 is exact in float: the bits are the same everywhere, with fma and without, as long as nothing leaves the normal
-// numbers of float. The instruction takes what is below 2^-126 as zero, and gives zero for it: elements, sums, and the chain itself;
-// other targets keep these. A product of 2^128 or more is infinite where there is no fma.
+// The element p + 1 goes first, because such a link is one instruction of AVX-512, vdpbf16ps, which is used where the target has it.
+// Blocking, packing and threads do not change the order. If the equation asks for lanes (see [note: order of a product]), pair q belongs
+// to logical lane q % 32, each lane is a chain, the lanes are added as in [note: logical reduction tree], and 0 is added last.
+// A product of two bfloat16 is exact in float. So the bits are the same everywhere, with fma and without, as long as all numbers are
+// normal floats. The instruction reads numbers below 2^-126 as zero and returns zero for them: elements, sums and the chain itself. Other
+// targets keep these numbers. Without fma a product of 2^128 or more is infinite.
 #pragma once
 
 #include "../num/bfloat16.hpp"
@@ -22,14 +22,14 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Whether a link of a chain of bfloat16 is the instruction that takes subnormal numbers as zero.
+/// Whether a link of a chain of bfloat16 is the instruction that flushes subnormal numbers to zero.
 #if defined(__AVX512BF16__) && defined(__AVX512F__)
 inline constexpr bool bfloat16_dot_instruction = true;
 #else
 inline constexpr bool bfloat16_dot_instruction = false;
 #endif
 
-/// acc + a1 * b1, and to that a0 * b0: what the instruction does, flushing as it does where there is one.
+/// acc + a1 * b1, plus a0 * b0: the same as the instruction, including its flushing where the target has it.
 constexpr float link_pairs(bfloat16 a0, bfloat16 a1, bfloat16 b0, bfloat16 b1, float acc) {
   const auto flush = [](float x) {
     if (!bfloat16_dot_instruction || !(lane::abs(x) < std::numeric_limits<float>::min())) return x;
@@ -41,7 +41,7 @@ constexpr float link_pairs(bfloat16 a0, bfloat16 a1, bfloat16 b0, bfloat16 b1, f
   return add(a0, b0, add(a1, b1, flush(acc)));
 }
 
-/// The reference: sum over p < k of left(p) * right(p), before it is rounded.
+/// The reference: the sum over p < k of left(p) * right(p), before rounding.
 template <std::integral I>
 constexpr float multiply_pairs_in_order(I k, auto&& left, auto&& right, bool lanes) {
   const auto at = [k](auto& of, I p) { return p < k ? bfloat16(of(p)) : bfloat16(); };

@@ -1,32 +1,32 @@
-// ebb/tensor/borrow.hpp — how the library reads and writes arrays it does not own: the one customization point.
+// ebb/tensor/borrow.hpp — borrow<A>: the customization point through which calls read and write arrays of any type without owning them.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: borrowing]
-// A call takes anything that borrow<A> describes, without copying it. For an array type of your own:
+// A call takes any array that borrow<A> describes, without copying it. To pass an array type of your own, specialize:
 //
 //   template <>
 //   struct ebb::borrow<my_matrix> {
 //     using element = float;                                          // one of the seven element types, without const
-//     using extents_type = ebb::extents<ebb::dyn, 3>;                 // what the type knows of the shape
+//     using extents_type = ebb::extents<ebb::dyn, 3>;                 // the extents that the type fixes; dyn for the others
 //     static const float* data(const my_matrix& a);                   // the elements, in row-major order without gaps
-//     static float* mutable_data(my_matrix& a);                       // optional: the same memory, to be written
-//     static std::size_t extent(const my_matrix& a, int axis);        // 0 <= axis < rank; a static extent is returned as it is
-//     using value = ebb::tensor<float, ebb::dyn, 3>;                  // optional: what a result of this kind is returned as
+//     static float* mutable_data(my_matrix& a);                       // optional: the same memory, for writing
+//     static std::size_t extent(const my_matrix& a, int axis);        // 0 <= axis < rank; returns static extents too
+//     using value = ebb::tensor<float, ebb::dyn, 3>;                  // optional: the type in which a result of this kind is returned
 //   };
 //
-// An array whose elements do not lie so says where they do, in place of data and mutable_data; calls copy it, see exec/in_rows.hpp:
+// An array with another order in memory gives its strides, in place of data and mutable_data; calls copy it, see exec/in_rows.hpp:
 //
-//     static const float* origin(const my_matrix& a);                 // the element at 0, 0
+//     static const float* origin(const my_matrix& a);                 // the element at index 0, 0
 //     static float* mutable_origin(my_matrix& a);                     // optional
-//     static std::ptrdiff_t stride(const my_matrix& a, int axis);     // in elements, from one place along the axis to the next
+//     static std::ptrdiff_t stride(const my_matrix& a, int axis);     // in elements, from one index of the axis to the next
 //
-// Eigen's matrices and std::mdspan are known by what they can do, see tensor/foreign.hpp.
+// Eigen's matrices and std::mdspan are recognized by their members, see tensor/foreign.hpp.
 //
-// The contract. A is a plain type: no reference, no const. data(a) stays valid, and extent(a, axis) the same, until a is changed or
-// destroyed; any alignment will do, no padding is expected, and nothing is read or written outside the elements. An array without
+// The contract. A is a plain type: no reference, no const. data(a) stays valid and extent(a, axis) stays the same until a is changed or
+// destroyed. Any alignment will do, no padding is expected, and no memory outside the elements is read or written. An array without
 // elements may return null. mutable_data may change a (a tensor detaches from its copies): a caller that both reads and writes one
-// array asks for the mutable pointer first and for data() after that. Handles that let write through a const object (a span, a
-// view) take it by const reference in mutable_data. None of these functions throws but mutable_data for want of memory.
+// array asks for the mutable pointer first and for data() afterwards. Handles that can be written through a const object (a span, a
+// view) take it by const reference in mutable_data. Of these functions only mutable_data may throw, for lack of memory.
 #pragma once
 
 #include "../base/config.hpp"
@@ -102,7 +102,7 @@ struct borrow<std::vector<T, Allocator>> {
   static constexpr std::size_t extent(const std::vector<T, Allocator>& a, int) { return a.size(); }
 };
 
-/// A number is an array of rank 0, and a result of its kind is a number again.
+/// A number is an array of rank 0, and a result of its kind is returned as a number.
 template <element T>
 struct borrow<T> {
   using element = T;
@@ -113,7 +113,7 @@ struct borrow<T> {
   static constexpr std::size_t extent(const T&, int) { return 0; }
 };
 
-/// A, perhaps const or a reference, is an array that can be read.
+/// A, possibly const or a reference, is an array that can be read.
 template <class A>
 concept array_like = requires(const std::remove_cvref_t<A>& a, int axis) {
   typename borrow<std::remove_cvref_t<A>>::extents_type;
@@ -122,7 +122,7 @@ concept array_like = requires(const std::remove_cvref_t<A>& a, int axis) {
   { borrow<std::remove_cvref_t<A>>::extent(a, axis) } -> std::convertible_to<std::size_t>;
 };
 
-/// The same of an array whose elements lie at strides of their own.
+/// An array that can be read and whose elements lie at strides.
 template <class A>
 concept strided_like = requires(const std::remove_cvref_t<A>& a, int axis) {
   typename borrow<std::remove_cvref_t<A>>::extents_type;
@@ -133,7 +133,7 @@ concept strided_like = requires(const std::remove_cvref_t<A>& a, int axis) {
 template <class A>
 concept borrowable = array_like<A> || strided_like<A>;
 
-/// An array that can be written: of `const A&` that is true for handles only.
+/// An array that can be written; `const A&` is one for handles only.
 template <class A>
 concept mutable_array_like = array_like<A> && requires(std::remove_reference_t<A>& a) {
   { borrow<std::remove_cvref_t<A>>::mutable_data(a) } -> std::same_as<typename borrow<std::remove_cvref_t<A>>::element*>;
@@ -163,7 +163,7 @@ using tensor_of = typename with_extents<tensor, T, Extents>::type;
 template <class T, class Extents>
 using view_of = typename with_extents<view, T, Extents>::type;
 
-// A -> the type that owns such an array: tensor<T, E...>, or T for a number, or what borrow<A> says
+// A -> the type that owns such an array: borrow<A>::value if there is one (T for a number), else tensor<T, E...>
 template <class A>
 struct value_of_impl {
   using type = tensor_of<borrowed_element<A>, borrowed_extents<A>>;

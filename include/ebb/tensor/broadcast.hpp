@@ -1,4 +1,4 @@
-// ebb/tensor/broadcast.hpp — which shape the operands of an elementwise operation share.
+// ebb/tensor/broadcast.hpp — the rules of broadcasting: the common shape of an elementwise operation's operands.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Axes are aligned from the last one. A missing leading axis and a static extent of 1 are repeated; a dyn extent never is: it must
-/// be equal to the other one, which the call checks. Refuses with 102 where two static extents differ.
+/// Axes are aligned from the last one. A missing leading axis and a static extent of 1 are repeated. A dyn extent never is: it must
+/// equal the other one, which the call checks. Returns refused(102) if two static extents differ.
 constexpr shape broadcast_shapes(symbols& s, const shape* in, int count) {
   shape r;
   for (int j = 0; j < count; ++j) r.rank = std::max(r.rank, in[j].rank);

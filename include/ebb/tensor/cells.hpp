@@ -1,4 +1,4 @@
-// ebb/tensor/cells.hpp — where a tensor keeps its elements: inside itself, or in a block shared by its copies.
+// ebb/tensor/cells.hpp — storage of a tensor's elements: inside the object, or in a block on the heap shared by its copies.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Static tensors up to this size hold their elements themselves.
+/// Static tensors up to this size hold their elements inside the object.
 inline constexpr std::size_t inline_bytes = 1024;
 
-/// Asks for elements that will all be written before they are read.
+/// Leaves the elements uninitialized: the caller writes all of them before reading any.
 struct uninitialized_t {};
 
 /// Elements inside the object: no heap, usable in constant expressions, trivially copied. Aligned to the largest power of two up to
@@ -27,7 +27,7 @@ class inline_cells {
   constexpr inline_cells() : cells_{} {}
   constexpr explicit inline_cells(const layout<E...>&) : cells_{} {}
   constexpr inline_cells(const layout<E...>&, uninitialized_t) {
-    // Also up to one cache line: it costs nothing, and g++ warns of unwritten values that are returned in registers.
+    // Zeroing up to one cache line costs nothing, and g++ warns of unwritten values that are returned in registers.
     if (std::is_constant_evaluated() || bytes <= 64)
       for (T& x : cells_) x = T{};
   }
@@ -45,7 +45,7 @@ class inline_cells {
   alignas(divisor < 64 ? divisor : 64) T cells_[count ? count : 1];
 };
 
-/// Elements in a block on the heap, shared until somebody writes.
+/// Elements in a block on the heap; copies share it until one of them is written.
 template <class T, std::size_t... E>
 class shared_cells {
  public:

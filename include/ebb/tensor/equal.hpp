@@ -1,12 +1,12 @@
-// ebb/tensor/equal.hpp — whether two whole arrays are equal, by value or bit by bit.
+// ebb/tensor/equal.hpp — all_equal and same_bits: whether two whole arrays are equal, by value or bit by bit.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: equal means elements]
-// a == b compares elements, as a < b does, and gives an array of bools: on arrays, terms and variables alike, so that a function means the
-// same called on arrays and compiled. ebb::equal is that operator as a function, beside ebb::less. NumPy gives its functions the same
-// names; torch.equal is what all_equal is here, torch.eq what equal is.
-// One bool is the answer of all_equal and same_bits. `a == b` is a condition only if it has one element: otherwise `if (a == b)` and
-// `assert(a == b)` do not compile, or throw where extents are dyn. So arrays are no std::equality_comparable, but those of rank 0:
+// a == b compares elements, as a < b does, and gives an array of bools. This holds for arrays, terms and variables alike, so that a
+// function means the same called on arrays and compiled. ebb::equal is that operator as a function, like ebb::less. NumPy uses the same
+// names; all_equal is torch.equal, and equal is torch.eq.
+// all_equal and same_bits answer with one bool. `a == b` is a condition only if it has one element: otherwise `if (a == b)` and
+// `assert(a == b)` do not compile, or throw if extents are dyn. So arrays are not std::equality_comparable, except those of rank 0:
 // std::find in a vector of arrays does not compile, std::find_if with all_equal does.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Whether the extents are the same, and `same` holds for each pair of elements.
+/// Whether the extents are equal and `same` holds for each pair of elements.
 template <class A, class B>
 constexpr bool agree(const A& a, const B& b, auto same) {
   constexpr bool one_rank = borrowed_extents<A>::rank == borrowed_extents<B>::rank;

@@ -1,4 +1,4 @@
-// ebb/tensor/extents.hpp — extents, static and dynamic mixed, as a type.
+// ebb/tensor/extents.hpp — extents as a type, each static or dynamic.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Stands for an extent that is known at the call only.
+/// Marks a dynamic extent: its value is known only at the call.
 inline constexpr std::size_t dyn = static_cast<std::size_t>(-1);
 
 template <std::size_t... E>

@@ -1,13 +1,13 @@
-// ebb/tensor/foreign.hpp — Eigen's matrices and std::mdspan as arrays: known by what they can do, no header of theirs is included.
+// ebb/tensor/foreign.hpp — Eigen's matrices and std::mdspan as arrays, recognized by their members: no header of theirs is included.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: matrices of others]
-//   Eigen      Matrix, Array, Map, Ref, Block and all else that has data() and strides, row- or column-major. Eigen's vectors have one
-//              axis, all others have two. Extents that Eigen knows are static. An expression holds no elements: evaluate it.
-//   mdspan     std::mdspan and Kokkos', of any layout with strides, with plain pointers to elements. Static extents stay static.
-// Those that are row-major without gaps by their types, Eigen's vectors and its row-major matrices, are arrays like a std::vector. The
-// others are strided: if they turn out to lie in rows when they are passed they are used as they are, else they are copied once a call,
-// arguments before it and destinations after it. So x(i, j) is the same element in both libraries, whatever the order in memory.
+//   Eigen      Matrix, Array, Map, Ref, Block and every other type with data() and strides, row- or column-major. Eigen's vectors have
+//              one axis, all others have two. Extents static in Eigen are static here. An expression holds no elements: evaluate it.
+//   mdspan     std::mdspan and Kokkos' mdspan, of any strided layout, with plain pointers to elements. Static extents stay static.
+// Types that are always row-major without gaps, Eigen's vectors and its row-major matrices, are arrays like a std::vector. The others are
+// strided: an array that turns out to be row-major when it is passed is used in place. Any other is copied once per call, arguments before
+// it and destinations after it. So x(i, j) is the same element in both libraries, whatever the order in memory.
 #pragma once
 
 #include "borrow.hpp"
@@ -33,7 +33,7 @@ concept eigen_like = requires(const A& a) {
   a.outerStride();
 } && element<std::remove_const_t<typename A::Scalar>>;
 
-/// An Eigen expression that is computed when it is assigned.
+/// An Eigen expression: its elements are computed when it is assigned.
 template <class A>
 concept eigen_expression = requires(const A& a) {
   typename A::Scalar;

@@ -1,4 +1,4 @@
-// ebb/tensor/layout.hpp — the extents an array has at run time, and where each of its elements stands.
+// ebb/tensor/layout.hpp — the extents of an array at run time, and the row-major offset of each element.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -27,7 +27,7 @@ template <class Integer>
   }
   return text += ']';
 }
-/// A number for a message: six digits, or as many as it takes to tell it from its neighbours.
+/// A number for a message: six digits, or as many as it takes to distinguish it from its neighbours.
 [[gnu::cold]] inline std::string number_text(std::integral auto x) { return std::to_string(x); }
 template <std::floating_point T>
 [[gnu::cold]] std::string number_text(T x) {
@@ -43,7 +43,7 @@ std::string shape_text(const std::array<std::size_t, Rank>& shape) {
   return list_text(shape.data(), static_cast<int>(Rank));
 }
 
-// Out of line and not templates, so that a checked access costs a comparison and a jump only.
+// Out of line and not templates: a checked access then costs only a comparison and a jump.
 [[noreturn]] EBB_COLD void raise_bad_index(const char* call, const std::int64_t* index,
                                            const std::size_t* shape, int rank) {
   raise(std::string(call) + ": index " + list_text(index, rank) + " is out of range for shape " + list_text(shape, rank));
@@ -60,7 +60,7 @@ std::string shape_text(const std::array<std::size_t, Rank>& shape) {
   raise("ebb::tensor::operator bool: an array of bools of shape " + list_text(shape, rank) +
         " is no condition: ask ebb::any or ebb::all of them, ebb::all_equal of two arrays");
 }
-// An extent is negative, or there are too many elements.
+// Called for a negative extent or too many elements.
 [[noreturn]] EBB_COLD void raise_bad_extents(const char* call, const std::size_t* shape, int rank) {
   const auto* given = reinterpret_cast<const std::int64_t*>(shape);
   bool negative = false;
@@ -69,8 +69,8 @@ std::string shape_text(const std::array<std::size_t, Rank>& shape) {
   raise(std::string(call) + (negative ? ": negative extent in " + text : ": shape " + text + " is too large"));
 }
 
-/// The extents that a call supplies: one for each `dyn`, in order. `n` or `{n, m}` converts to it. Who makes a layout of them refuses
-/// negative ones.
+/// The extents that a call supplies: one for each `dyn`, in order. `n` or `{n, m}` converts to it. Negative ones are not checked here:
+/// `layout` throws.
 template <std::size_t Count>
 struct dynamic_extents {
   std::array<std::size_t, Count> values{};
@@ -88,7 +88,7 @@ struct dynamic_extents<0> {
   constexpr bool operator==(const dynamic_extents&) const = default;
 };
 
-/// Extents, of which the dynamic ones are stored; elements stand in row-major order without gaps.
+/// All extents of an array, of which only the dynamic ones are stored. Elements are in row-major order without gaps.
 template <std::size_t... E>
 class layout {
  public:
@@ -126,7 +126,7 @@ class layout {
     for (std::size_t extent : shape()) count *= extent;
     return count;
   }
-  /// The number of an element, counted from the first; negative numbers count from the end of their axis.
+  /// The offset of an element from the first; negative indices count from the end of their axis.
   /// Throws: error naming the call, the index and the shape.
   template <std::integral... I>
     requires(sizeof...(I) == sizeof...(E))
@@ -170,7 +170,7 @@ class layout {
   [[no_unique_address]] dynamic_extents<dynamic_rank> dynamic_;
 };
 
-/// The layout that goes with extents<E...>.
+/// The layout for extents<E...>.
 template <class Extents>
 struct layout_for;
 template <std::size_t... E>

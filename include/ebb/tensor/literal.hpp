@@ -23,7 +23,7 @@ struct nested_list_of<T, 0> {
 template <class T, int Rank>
 using nested_list = typename nested_list_of<T, Rank>::type;
 
-/// Writes to shape[0] ... shape[Rank - 1] the extents of the list, as its first items have them.
+/// Writes the extents of the list to shape[0] ... shape[Rank - 1]; the first item of each list counts.
 template <class T, int Rank>
 constexpr void measure_list(const nested_list<T, Rank>& list, std::size_t* shape) {
   if constexpr (Rank > 0) {
@@ -32,7 +32,7 @@ constexpr void measure_list(const nested_list<T, Rank>& list, std::size_t* shape
   }
 }
 
-/// Copies the elements to where `to` points, in order, and returns the end.
+/// Copies the elements in order to `to`, and returns the end.
 /// Throws: error if the list is ragged.
 template <class T, int Rank>
 constexpr T* copy_list(const nested_list<T, Rank>& list, const std::size_t* shape, T* to) {

@@ -1,15 +1,15 @@
-// ebb/tensor/nest.hpp — a loop nest as data: what one fused group loads, computes, reduces and stores.
+// ebb/tensor/nest.hpp — a loop nest as data: the loads, computations, reductions and stores of one fused group.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one nest for each group]
 //   for each index of the outer loops                    (loops 0 ... count - 2: pointers move by strides)
 //     for each step of lanes of the innermost loop       (adjacent in memory; a tail goes through padded scratch)
-//       load     slots from arrays, literals, indices    (an array that does not vary along a loop stays where it is: a broadcast)
+//       load     slots from arrays, literals, indices    (the pointer of an array that does not vary along a loop stays: a broadcast)
 //       compute  slots from slots
 //       reduce   slots into accumulators                 ("run": along the last loops, see [note: logical reduction tree];
 //       store    slots to arrays                          "rows": into an array that varies along the innermost loop)
-// Adjacent axes that all members of a group treat alike are one loop. A plan holds nests as numbers; the kernel floor turns one into
-// straight-line code, and the exec floor can also walk one at run time.
+// Adjacent axes that all members of a group treat alike are one loop. A plan holds nests as numbers. The kernel floor turns a nest into
+// straight-line code; the exec floor can also interpret one at run time.
 #pragma once
 
 #include "../num/dtype.hpp"
@@ -19,13 +19,13 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Where a value lives while a nest runs: one array of lanes for each dtype.
+/// The place of a value while a nest runs: an index into the array of lanes of its dtype.
 struct slot {
   dtype type = dtype::f32;
   int number = -1;
 };
 
-/// Loops are masks: bit l is loop l.
+/// Sets of loops are masks: bit l is loop l.
 struct nest_load {
   enum class from : std::uint8_t { array, literal, index };
   from source = from::array;
@@ -54,10 +54,10 @@ struct nest_reduce {
   dtype type = dtype::f32;
   cell identity = 0;
   int buffer = -1;
-  bool run = true;    // else rows
+  bool run = true;    // run or rows
   int first = 0;      // the loops that are combined: [first, last)
   int last = 0;
-  bool counts = false;  // adds up ones: the sum is how many there are, while that is exact
+  bool counts = false;  // adds up ones: the sum is the number of elements, as long as that is exact
 };
 
 struct nest_store {
@@ -65,7 +65,7 @@ struct nest_store {
   int buffer = -1;
 };
 
-/// Parts of the plan's lists.
+/// A part of one of the plan's lists.
 struct part {
   int first = 0, count = 0;
 };
@@ -74,11 +74,11 @@ struct nest {
   int shape = -1;                   // the iteration space: number of a shape in the graph
   int loops = 0;
   int axis[max_rank + 1] = {};      // loop l covers the axes [axis[l], axis[l + 1])
-  int run_from = 0;                 // the first loop of all "run" reductions; loops if there is none
+  int run_from = 0;                 // the first loop of all "run" reductions; equal to loops if there is none
   int slots[7] = {};                // by dtype
   part loads, computes, reduces, stores;
   bool small = false;               // few and cheap equations: worth unrolling over the accumulators of a reduction
-  bool banded = false;              // runs in pieces of its one loop, see [note: bands of rows]
+  bool banded = false;              // runs in pieces of its single loop, see [note: bands of rows]
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,7 +1,7 @@
-// ebb/tensor/npy.hpp — NumPy's file format for one array: load_npy and save_npy.
+// ebb/tensor/npy.hpp — load_npy and save_npy: one array in NumPy's file format.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. Read: versions 1.0 to 3.0; written: 1.0.
+// The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. Versions 1.0 to 3.0 are read, 1.0 is written.
 #pragma once
 
 #include "../base/config.hpp"
@@ -33,7 +33,7 @@ extern "C" __declspec(dllimport) int __stdcall MoveFileExA(const char*, const ch
 
 namespace ebb::inline EBB_ABI {
 
-/// NumPy's name of an element type; empty for bfloat16, which it does not have.
+/// NumPy's name of an element type; empty for bfloat16, which NumPy does not have.
 constexpr std::string_view npy_name(dtype d) {
   constexpr std::string_view names[] = {"|b1", "<i4", "<i8", "<f2", "", "<f4", "<f8"};
   return names[static_cast<int>(d)];
@@ -54,7 +54,7 @@ class npy_file {
   bool read(void* to, std::size_t bytes) { return bytes == 0 || std::fread(to, 1, bytes, file_) == bytes; }
   bool write(const void* from, std::size_t bytes) { return bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes; }
   bool close() { return !file_ || std::fclose(std::exchange(file_, nullptr)) == 0; }
-  /// How many bytes stand after the position; 0 if that cannot be found out, as of a directory.
+  /// The number of bytes after the position; 0 if it cannot be determined, as for a directory.
   EBB_COLD std::size_t remaining() {
     const long here = std::ftell(file_);
     if (here < 0 || std::fseek(file_, 0, SEEK_END) != 0) return 0;
@@ -66,7 +66,7 @@ class npy_file {
   std::FILE* file_;
 };
 
-/// What a header says. Parsed from Python's own notation: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+/// The contents of a header, parsed from Python's notation: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 struct npy_header {
   static constexpr int max_rank = 32;
 
@@ -194,7 +194,7 @@ tensor<T, E...> load_npy(const std::string& path) {
   T* to = result.mutable_data();
   if (!file.read(to, bytes)) truncated(0);
   if constexpr (std::is_same_v<T, bool>) {
-    for (std::size_t k = 0; k < bytes; ++k) {  // a byte that is neither 0 nor 1 is no bool
+    for (std::size_t k = 0; k < bytes; ++k) {  // a byte other than 0 and 1 is not a valid bool
       unsigned char byte;
       std::memcpy(&byte, to + k, 1);
       to[k] = byte != 0;
@@ -203,9 +203,9 @@ tensor<T, E...> load_npy(const std::string& path) {
   return result;
 }
 
-/// Whether the name stands for something that a new file must not replace: a device, a pipe, a link.
+/// Whether the path names an existing file that a new file must not replace: a device, a pipe, a link.
 EBB_COLD bool is_no_plain_file([[maybe_unused]] const std::string& path) {
-#if __has_include(<sys/stat.h>) && !defined(_WIN32)  // Windows has the header, but neither lstat nor files of these kinds
+#if __has_include(<sys/stat.h>) && !defined(_WIN32)  // Windows has the header, but neither lstat nor such files
   struct stat is;
   return ::lstat(path.c_str(), &is) == 0 && !S_ISREG(is.st_mode);
 #else
@@ -213,9 +213,9 @@ EBB_COLD bool is_no_plain_file([[maybe_unused]] const std::string& path) {
 #endif
 }
 
-/// Gives a complete file its name: a file that has the name already is replaced in one step. Sets errno if it fails.
+/// Renames a complete file; an existing file of the new name is replaced in one step. Sets errno on failure.
 EBB_COLD bool rename_file(const std::string& from, const std::string& to) {
-#if defined(_WIN32)  // where std::rename replaces nothing
+#if defined(_WIN32)  // std::rename replaces no existing file here
   constexpr unsigned long replace_existing = 1, write_through = 8;
   if (MoveFileExA(from.c_str(), to.c_str(), replace_existing | write_through) != 0) return true;
   errno = EACCES;
@@ -225,9 +225,9 @@ EBB_COLD bool rename_file(const std::string& from, const std::string& to) {
 #endif
 }
 
-/// Writes any array as version 1.0 in C order. A file appears under this name only when it is complete: it is written as
-/// `<path>.part` and then renamed. A device, a pipe, and what a link leads to are written as they are.
-/// Throws: error naming the file and what the system said; a file that stood there before is left as it was.
+/// Writes any array as version 1.0 in C order. The file appears under its name only when it is complete: it is written as
+/// `<path>.part` and then renamed. A device, a pipe and the target of a link are written in place.
+/// Throws: error naming the file and the system's message; an existing file is left unchanged.
 template <array_like A>
   requires npy_element<borrowed_element<A>>
 void save_npy(const std::string& path, const A& array) {
@@ -239,7 +239,7 @@ void save_npy(const std::string& path, const A& array) {
   else if (borrowed_extents<A>::rank == 1) header.pop_back();
   header += "), }";
   header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
-  const auto length = static_cast<std::uint16_t>(header.size());  // little endian, as the format wants it
+  const auto length = static_cast<std::uint16_t>(header.size());  // little endian, as the format requires
   char start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
   std::memcpy(start + 8, &length, 2);
 

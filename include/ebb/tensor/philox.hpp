@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
-// It passes BigCrush, has no state to pass around, and any element of a random array can be computed without the others.
+// It passes BigCrush, has no state, and computes any element of a random array without the others.
 #pragma once
 
 #include "../base/config.hpp"
@@ -27,8 +27,8 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
   return counter;
 }
 
-/// What random numbers are drawn with. An integer converts to a key, so `ebb::normal<float, 64, 10>(42)` works. The same key gives the
-/// same numbers: use a key for one array, and make as many keys as you need with `split` or `fold_in`.
+/// The seed of a random array. An integer converts to a key: `ebb::normal<float, 64, 10>(42)`. The same key gives the same numbers: use
+/// each key for one array, and derive as many keys as you need with `split` or `fold_in`.
 class random_key {
  public:
   constexpr random_key(std::integral auto seed) : seed_(static_cast<std::uint64_t>(seed)) {}
@@ -40,10 +40,10 @@ class random_key {
       return std::array<random_key, Count>{derived(I, purpose::split)...};
     }(std::make_index_sequence<Count>{});
   }
-  /// One new key for each number, such as that of a layer or of a step; unrelated to those of `split`.
+  /// A new key for each number, such as that of a layer or a step; independent of the keys of `split`.
   constexpr random_key fold_in(std::integral auto number) const { return derived(static_cast<std::uint64_t>(number), purpose::fold_in); }
 
-  /// 128 random bits, for each number others.
+  /// 128 random bits, different for each number.
   constexpr std::array<std::uint32_t, 4> block(std::uint64_t number) const { return block(number, purpose::numbers); }
   constexpr std::uint64_t seed() const { return seed_; }
   constexpr bool operator==(const random_key&) const = default;
@@ -63,7 +63,7 @@ class random_key {
   std::uint64_t seed_;
 };
 
-/// Calls take(i, bits) for i = 0 ... count - 1 with 32 or 64 random bits each. What i gets depends on the key and on i alone: a shorter
+/// Calls take(i, bits) for i = 0 ... count - 1 with 32 or 64 random bits each. The bits for i depend on the key and on i alone: a shorter
 /// array is the beginning of a longer one.
 template <int Bits, class Take>
   requires(Bits == 32 || Bits == 64)

@@ -1,4 +1,4 @@
-// ebb/tensor/print.hpp — arrays as text that a person can read.
+// ebb/tensor/print.hpp — arrays as readable text.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// One element: "true", "12", "0.3333", "1e-05", "nan". Real numbers have four significant digits, whole ones below a million all.
+/// One element: "true", "12", "0.3333", "1e-05", "nan". A real number has four significant digits; an integral one below a million has all.
 template <element T>
 std::string element_text(T x) {
   if constexpr (std::is_same_v<T, bool>) return x ? "true" : "false";
@@ -32,7 +32,7 @@ std::string element_text(T x) {
   }
 }
 
-/// Writes brackets, columns and dots; knows of elements only how to ask for one. (One class for all types: it is compiled once.)
+/// Lays out brackets, columns and dots. A function supplies the elements as text: one class serves all types and is compiled once.
 class array_printer {
  public:
   using element_source = std::string (*)(const void* elements, std::size_t number);
@@ -53,7 +53,7 @@ class array_printer {
   const std::string& text() const { return text_; }
 
  private:
-  /// Calls f(i) for each index of an axis that is shown, and dots() where some are not.
+  /// Calls f(i) for each index of an axis that is printed, and dots() once in place of those that are not.
   template <class F, class Dots>
   void along(int axis, F f, Dots dots) const {
     const std::size_t extent = shape_[axis];
@@ -66,7 +66,7 @@ class array_printer {
       f(i);
     }
   }
-  // Columns are lined up at the decimal point: head is what stands before it.
+  // Columns are aligned at the decimal point: the head is the text before it.
   EBB_COLD static std::size_t head_of(const std::string& text) {
     const std::size_t point = text.find_first_of(".e");
     return point == std::string::npos ? text.size() : point;
@@ -128,7 +128,7 @@ class array_printer {
   std::string text_;
 };
 
-/// Any array: a header with dtype and shape, then the elements, of large arrays only the first and last three along each axis.
+/// Any array: a header with dtype and shape, then the elements; large arrays show only the first and last three along each axis.
 ///
 ///     f32[2, 3]
 ///     [[ 1    2.5   3    ]
@@ -146,7 +146,7 @@ std::string to_string(const A& array) {
   return text += printed.text();
 }
 
-// Templates over the stream's traits, so that <ostream> is included by who prints only. Of numbers those that C++ has no types for.
+// Templates over the stream's traits: only programs that print include <ostream>. Built-in numbers have operators already.
 template <class Traits, element T>
   requires(!std::is_arithmetic_v<T>)
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, T x) {

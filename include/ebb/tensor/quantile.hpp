@@ -1,7 +1,7 @@
-// ebb/tensor/quantile.hpp — the inverse of the normal distribution function, the same bits on every machine.
+// ebb/tensor/quantile.hpp — the inverse of the normal distribution function, with the same bits on every machine.
 // SPDX-License-Identifier: BSL-1.0
 //
-// lane::log is not used: its last bits depend on whether the machine has fma. Here stand + - * / and sqrt only, each rounded once.
+// lane::log is not used: its last bits depend on whether the machine has fma. This header uses only + - * / and sqrt, each rounded once.
 #pragma once
 
 #include "../base/config.hpp"
@@ -13,7 +13,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// log x for a normal positive x. Error: 2 ulp.
+/// log x for a positive normal x. Error: 2 ulp.
 /// With x = 2^n m, m about 1 and s = (m - 1) / (m + 1): log x = n log 2 + 2 artanh s, by the Taylor series of artanh.
 constexpr double portable_log(double x) {
   constexpr std::uint64_t sqrt_half = 0x3fe6a09e667f3bcdu;

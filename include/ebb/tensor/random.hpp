@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: random numbers]
-// An array depends on its key and its arguments only: not on the machine, the number of threads or the width of its vectors. Element i
-// depends on i alone, counted in row-major order. Dynamic extents stand behind the key, one as a number, several in braces:
+// An array depends only on its key and its arguments: not on the machine, the number of threads or the width of SIMD registers. Element i,
+// counted in row-major order, depends on i alone. Dynamic extents follow the key, one as a number, several in braces:
 //
 //   auto w = ebb::normal<float, 64, 10>(key, 0.f, 0.1f);
 //   auto x = ebb::uniform<float, ebb::dyn, 64>(key, n);
@@ -32,7 +32,7 @@ namespace ebb::inline EBB_ABI {
 /// floor(bits * range / 2^64): one of 0 ... range - 1, each with a probability within 2^-64 of 1 / range.
 constexpr std::uint64_t scale_random(std::uint64_t bits, std::uint64_t range) { return lane::exact::wide::product(bits, range).high; }
 
-/// An array of any extents, filled by take(bits) with 32 or 64 random bits an element.
+/// An array of any extents, filled with take(bits), which gets 32 or 64 random bits for each element.
 template <int Bits, class T, std::size_t... E, class Take>
 constexpr tensor<T, E...> draw_tensor(random_key key, const layout<E...>& shape, Take take) {
   auto result = tensor<T, E...>::uninitialized(shape);
@@ -49,7 +49,7 @@ constexpr tensor<T, E...> draw_uniform(random_key key, const layout<E...>& shape
     return draw_tensor<64, T>(
         key, shape, [=](std::uint64_t bits) { return static_cast<T>(static_cast<std::uint64_t>(lo) + scale_random(bits, range)); });
   } else {
-    // As many bits as the significand has, so that the fraction is exact; narrow floats are computed as floats and rounded.
+    // As many bits as the significand has, so that the fraction is exact. Narrow floats are computed as floats and rounded.
     using wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
     constexpr int digits = std::is_same_v<T, bfloat16> ? 8 : std::is_same_v<T, float16> ? 11 : std::numeric_limits<wide>::digits;
     constexpr int drawn = digits > 32 ? 64 : 32;
@@ -59,12 +59,12 @@ constexpr tensor<T, E...> draw_uniform(random_key key, const layout<E...>& shape
       raise("ebb::uniform: there is no range from " + number_text(from) + " to " + number_text(to));
     return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
       const T x = as_element<T>(from + static_cast<wide>(bits >> (drawn - digits)) * unit * (to - from));
-      return static_cast<wide>(x) >= to ? lo : x;  // rounding may reach the end
+      return static_cast<wide>(x) >= to ? lo : x;  // rounding may reach `to`
     });
   }
 }
 
-/// Evenly distributed numbers, lo <= x < hi. Real ones are lo + (hi - lo) k / 2^p with p the precision of T, integers each as likely.
+/// Uniform numbers, lo <= x < hi. Real ones are lo + (hi - lo) k / 2^p, where p is the precision of T. All integers are equally likely.
 /// Throws: error if there is no integer in the range, or if lo is above hi, or one of them or their distance is infinite or NaN.
 template <element T, std::size_t... E>
   requires(extents<E...>::is_static && !std::is_same_v<T, bool>)
@@ -80,7 +80,7 @@ constexpr tensor<T, E...> uniform(random_key key, dynamic_extents<extents<E...>:
 
 template <real_element T, std::size_t... E>
 constexpr tensor<T, E...> draw_normal(random_key key, const layout<E...>& shape, T mean, T deviation) {
-  // The quantile of (k + 1/2) / 2^p, less 1/2: symmetric, exact in double, and never infinite.
+  // The quantile of (k + 1/2) / 2^p, minus 1/2: symmetric, exact in double, and never infinite.
   constexpr int drawn = std::is_same_v<T, double> ? 64 : 32, digits = std::is_same_v<T, double> ? 52 : 32;
   constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << digits);
   const auto centre = as_element<double>(mean), scale = as_element<double>(deviation);
@@ -91,7 +91,7 @@ constexpr tensor<T, E...> draw_normal(random_key key, const layout<E...>& shape,
   });
 }
 
-/// Normally distributed numbers by inversion, computed in double and rounded once; at most 6.3 deviations from the mean, for double 8.3.
+/// Normally distributed numbers by inversion, computed in double and rounded once; within 6.3 deviations of the mean, 8.3 for double.
 /// Throws: error if the deviation is negative or NaN.
 template <real_element T, std::size_t... E>
   requires(extents<E...>::is_static)
@@ -124,7 +124,7 @@ constexpr tensor<bool, E...> bernoulli(random_key key, dynamic_extents<extents<E
   return draw_bernoulli(key, layout<E...>(n, "ebb::bernoulli"), p);
 }
 
-/// 0 ... n - 1 in random order (Fisher and Yates, in the form of Durstenfeld); each order as likely, as far as 2^64 keys go round.
+/// 0 ... n - 1 in random order (Fisher and Yates, in Durstenfeld's form). All orders are equally likely, as far as 2^64 keys allow.
 EBB_ONCE tensor<std::int64_t, dyn> permutation(random_key key, dynamic_extents<1> n) {
   auto result = tensor<std::int64_t, dyn>::iota(layout<dyn>(n, "ebb::permutation").size());
   std::int64_t* items = result.mutable_data();

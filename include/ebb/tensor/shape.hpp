@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: extents are symbols]
-// While a function is traced nobody knows a `dyn` extent, but it is known which of them must be equal: the operands of an
-// elementwise operation share theirs. Each dyn extent is a *symbol*; `symbols` is a union-find over them. A symbol remembers where
-// its value comes from (axis b of argument a, or arithmetic on other extents), so that a call can compute and check all of them; and who
-// wanted it to be equal to another one, so that a call can say so.
+// While a function is traced, the value of a `dyn` extent is unknown, but some are known to be equal: the operands of an elementwise
+// operation have the same extents. Each dyn extent is a *symbol*; `symbols` is a union-find over them. A symbol stores the origin of its
+// value (axis b of argument a, or arithmetic on other extents), so that a call can compute and check all of them. It also stores the
+// operation that required it to equal another one, so that an error can name it.
 #pragma once
 
 #include "../base/vec.hpp"
@@ -20,7 +20,7 @@ namespace ebb::inline EBB_ABI {
 
 inline constexpr int max_rank = 8;
 
-/// e[i] >= 0 is a static extent, e[i] < 0 is symbol number ~e[i]. A shape rule that refuses its operands returns `refused(code)`.
+/// e[i] >= 0 is a static extent, e[i] < 0 is symbol number ~e[i]. A shape rule that rejects its operands returns `refused(code)`.
 struct shape {
   int rank = 0;
   int e[max_rank] = {};
@@ -43,8 +43,8 @@ constexpr shape refused(int code) {
   return s;
 }
 
-/// Where the value of a symbol comes from. `argument`: axis b of operand a. Else arithmetic on the extents a and b. `behind` and `before`
-/// are asked by subscripts: how many places there are behind place b of extent a, and before its b-th place from the end.
+/// The origin of a symbol's value. `argument`: axis b of operand a. Else arithmetic on the extents a and b. Subscripts use `behind` and
+/// `before`: the number of places after place b of extent a, and before its b-th place from the end.
 enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, behind, before };
 
 struct extent_origin {
@@ -70,7 +70,7 @@ class symbols {
     const int number = items_.push({items_.size(), -1, origin, asking});
     return ~number;
   }
-  /// The extent that stands for e: a number where that is known, else the oldest symbol that is equal to it.
+  /// The representative of e: a number if that is known, else the oldest symbol equal to it.
   EBB_ONCE constexpr int find(int e) const {
     if (e >= 0) return e;
     int s = ~e;
@@ -115,7 +115,7 @@ class symbols {
     if (rule == extent_rule::difference && b == 0) return a;
     for (int i = 0; i < items_.size(); ++i) {
       const extent_origin& o = items_[i].origin;
-      if (o.rule == rule && find(o.a) == a && find(o.b) == b) return find(~i);  // what was found equal since then is the same
+      if (o.rule == rule && find(o.a) == a && find(o.b) == b) return find(~i);  // extents that were unified since then count as equal
     }
     return fresh({rule, a, b});
   }
@@ -125,12 +125,12 @@ class symbols {
   struct item {
     int parent = 0, bound = -1;
     extent_origin origin;
-    std::string_view by;  // who wanted it to be what it is
+    std::string_view by;  // the operation that created it or required it to be equal
   };
   constexpr const vec<item>& items() const { return items_; }
   constexpr void push(const item& i) { items_.push(i); }
 
-  /// The function whose demands come next.
+  /// The operation whose symbols and equalities come next.
   std::string_view asking;
 
  private:
@@ -155,7 +155,7 @@ struct shape_to_extents<S, std::index_sequence<I...>> {
 };
 }  // namespace detail
 
-/// The way back: extents<...> of a shape in a constant expression.
+/// The inverse of to_shape: the extents<...> of a shape in a constant expression.
 template <shape S>
 using static_extents = typename detail::shape_to_extents<S, std::make_index_sequence<static_cast<std::size_t>(S.rank)>>::type;
 

@@ -1,15 +1,15 @@
-// ebb/tensor/solve_order.hpp — the one order in which a system of linear equations is solved.
+// ebb/tensor/solve_order.hpp — the fixed order of operations in the solution of a linear system.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of a solution]
 // Gaussian elimination with partial pivoting on the rows of [A | B], A n x n. For k = 0 ... n - 1:
-//   the pivot is the first of the largest |a(i, k)|, i >= k; a NaN is chosen only where it stands in row k already; its row and row k are
-//   exchanged
-//   for i > k:  l = -(a(i, k) / a(k, k));  every a(i, j) and b(i, j) behind it becomes fma(l, that of row k, itself)
+//   the pivot is the first of the largest |a(i, k)|, i >= k; a NaN is the pivot only if it is in row k already. The pivot's row and row k
+//   are exchanged
+//   for i > k:  l = -(a(i, k) / a(k, k));  every a(i, j), j > k, and b(i, j) becomes fma(l, that of row k, itself)
 // Then for k = n - 1 ... 0: x(k) = b(k) / a(k, k), and for i < k every b(i) becomes fma(a(i, k), -x(k), b(i)).
-// So each element is one chain, in rising k and then in falling k. Blocking and the width of registers do not change it; where the target
+// So each element is one chain, in rising k and then in falling k. Blocking and the width of registers do not change it; if the target
 // has no fma (lane::fused), a link of the chain is a product and a sum. An inverse is the solution with B = 1.
-// bfloat16 and float16 are computed as float and rounded once, at the end. Where a pivot is 0, of either sign, there is no solution.
+// bfloat16 and float16 are computed as float and rounded once, at the end. If a pivot is 0, of either sign, there is no solution.
 // Source: G. Golub, C. Van Loan, Matrix Computations, sections 3.1 and 3.4.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The reference. rows: [A | B], n rows of n + m elements; B becomes X. Returns the number of the pivot that is 0, or -1. odd: changed by
+/// The reference. rows: [A | B], n rows of n + m elements; B becomes X. Returns the number of the pivot that is 0, or -1. odd: flipped by
 /// each exchange of rows.
 template <class T>
 constexpr int solve_in_order(T* rows, int n, int m, bool* odd = nullptr) {

@@ -1,4 +1,4 @@
-// ebb/tensor/storage.hpp — a counted block of aligned memory, which copies of a tensor share.
+// ebb/tensor/storage.hpp — a reference-counted block of aligned memory, shared by copies of a tensor.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,13 +12,13 @@
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
-/// What an array of so many bytes takes with its padding.
+/// The size of an array of `bytes` bytes with its padding.
 constexpr std::size_t padded_bytes(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 }  // namespace detail
 
 /// A handle to a block of bytes, aligned to 64 and padded with zeros to a multiple of 64, so that a vector load may pass the end.
-/// Copying the handle shares the block. Handles to one block may be copied and dropped by several threads at once; the bytes
-/// themselves may be written only by who knows itself the only owner. A block of no bytes has no memory: data() is null.
+/// Copying the handle shares the block. Several threads may copy and drop handles to one block at once; only a handle that is the only
+/// owner may write the bytes. A block of no bytes has no memory: data() is null.
 //
 // Not std::shared_ptr: half the handle, one allocation, and no <memory>, which costs a tenth of a second to include.
 class storage {
@@ -26,7 +26,7 @@ class storage {
   static constexpr std::size_t alignment = 64;
 
   constexpr storage() noexcept = default;
-  /// Uninitialized but for the padding.
+  /// Uninitialized except for the padding.
   EBB_ONCE explicit storage(std::size_t bytes) {
     if (bytes == 0) return;
     const std::size_t padded = detail::padded_bytes(bytes);
@@ -53,10 +53,10 @@ class storage {
 
   std::byte* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return data_ ? head()->bytes : 0; }
-  /// How many handles share the block; 0 without one. The answer 1 is final until this handle is copied; others may age.
+  /// The number of handles that share the block; 0 without one. The answer 1 holds until this handle is copied; others may be outdated.
   std::size_t use_count() const noexcept { return data_ ? head()->owners.value() : 0; }
 
-  /// Makes this handle the only owner, of a copy if need be.
+  /// Makes this handle the only owner of its block, of a copy if necessary.
   EBB_ONCE void detach() {
     if (use_count() <= 1) return;
     storage copy(bytes());
@@ -76,10 +76,10 @@ class storage {
     header* const h = head_of(data);
     if (h->owners.drop()) free(h);
   }
-  // Where a handle ends, most often nothing is freed, and there are hundreds of such places: a sixth of what a region compiles to.
+  // Out of line: a handle is destroyed in hundreds of places, and most often frees nothing. Inlined, this was a sixth of a region's code.
   [[gnu::noinline]] static void free(header* h) noexcept { give_block(h, sizeof(header) + detail::padded_bytes(h->bytes)); }
 
-  std::byte* data_ = nullptr;  // the header stands in the 64 bytes before
+  std::byte* data_ = nullptr;  // the header is in the 64 bytes before
 };
 
 }  // namespace ebb::inline EBB_ABI

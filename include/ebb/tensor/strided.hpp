@@ -1,4 +1,4 @@
-// ebb/tensor/strided.hpp — extents at a call, and a box of elements that is copied from one array into another.
+// ebb/tensor/strided.hpp — extents at a call, and strided boxes of elements copied from one array to another.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -28,7 +28,7 @@ EBB_ONCE constexpr extent_list extents_at(const shape& s, const std::size_t* sym
   return r;
 }
 
-/// What an operation of kind move knows at a call.
+/// The input of an operation of kind move at a call.
 struct move_call {
   const extent_list* in = nullptr;
   extent_list out;

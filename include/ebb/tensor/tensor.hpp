@@ -1,4 +1,4 @@
-// ebb/tensor/tensor.hpp — the array value: static or dynamic extents, copy-on-write, small ones inline and constexpr.
+// ebb/tensor/tensor.hpp — the owning array: static or dynamic extents, copy-on-write; small ones are inline and constexpr.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// x as an element of type T; narrow floats go through float.
+/// x as an element of type T; narrow floats are converted by way of float.
 template <element T, class X>
 constexpr T as_element(const X& x) {
   if constexpr (std::is_same_v<T, X>) return x;
@@ -28,16 +28,16 @@ constexpr T as_element(const X& x) {
   else return T(static_cast<float>(x));
 }
 
-/// An array of T with extents E..., each a number or `dyn`; tensor<T> has rank 0 and converts from and to T. Elements stand in
+/// An array of T with extents E..., each a number or `dyn`; tensor<T> has rank 0 and converts from and to T. Elements are in
 /// row-major order without gaps. `tensor<float, dyn, 64> x(n)` takes its dynamic extents in order and is all zeros.
 ///
-/// A tensor is a value: copies never see each other's changes. Whoever writes gets memory of his own first, so a copy costs a count
-/// and `x.at(i, j) = 1` copies at most once. Reading never copies, whatever x is declared as: that is why writing has names of its
-/// own (`at`, `mutable_data`, `mutable_span`) and `x(i, j)` only reads. Pointers and views into a tensor end with its next change;
+/// A tensor is a value: copies never see each other's changes. A write first gives a tensor memory of its own, so a copy costs a count
+/// and `x.at(i, j) = 1` copies at most once. Reading never copies, whether x is const or not: that is why writing has separate names
+/// (`at`, `mutable_data`, `mutable_span`) and `x(i, j)` only reads. Pointers and views into a tensor are invalid after its next change;
 /// do not copy a tensor while you write through a pointer to it. A view of a temporary, `auto r = (a + b).row(0)`, ends with that line.
 ///
 /// Static tensors of at most 1 KiB hold their elements inside, without a heap, and work in constant expressions. Others share a block
-/// aligned to 64 and padded with zeros to a multiple of 64 bytes. One tensor may be read and copied by many threads at once.
+/// aligned to 64 and padded with zeros to a multiple of 64 bytes. Many threads may read and copy one tensor at once.
 ///
 /// A moved-from tensor with a dynamic extent is empty; a static one on the heap may only be assigned to or destroyed.
 template <element T, std::size_t... E>
@@ -48,7 +48,7 @@ class tensor {
   using layout_type = ebb::layout<E...>;
   static constexpr int rank = sizeof...(E);
   static constexpr std::size_t dynamic_rank = extents_type::dynamic_rank;
-  /// Whether the elements stand inside the object.
+  /// Whether the elements are inside the object.
   static constexpr bool is_inline = extents_type::is_static && (sizeof(T) * ... * E) <= inline_bytes;
 
   /// Zeros; dynamic extents are 0.
@@ -63,12 +63,12 @@ class tensor {
     static_assert(sizeof...(N) == dynamic_rank, "[ebb E0131] give the extents that are dyn, and no others: the type holds the static ones");
   }
 
-  /// {{1, 2, 3}, {4, 5, 6}}: dynamic extents are those of the list. A tensor of rank 0 is made from its element.
+  /// {{1, 2, 3}, {4, 5, 6}}: dynamic extents come from the list. A tensor of rank 0 is made from its element.
   /// Throws: error if the list is ragged or does not fit the static extents.
   constexpr tensor(nested_list<T, rank> list) : tensor(layout_of_list(list), uninitialized_t{}) {
     copy_list<T, rank>(list, shape().data(), cells_.mutable_data());
   }
-  /// {1, 2, 3, 4, 5, 6} for any static shape of six. A template, because {{1}, {2}} is to be a nested list.
+  /// {1, 2, 3, 4, 5, 6} for any static shape of six. A template, so that {{1}, {2}} is a nested list.
   /// Throws: error if the count differs.
   template <int = 0>
     requires(extents_type::is_static && rank > 1)
@@ -76,21 +76,21 @@ class tensor {
     copy_from(list.begin());
   }
 
-  /// Copies the elements. Dynamic extents follow; a single one may be left out.
+  /// Copies the elements. Dynamic extents follow; a single one may be omitted.
   /// Throws: error if the count differs.
   template <std::integral... N>
     requires(rank > 0 && (sizeof...(N) == dynamic_rank || (sizeof...(N) == 0 && dynamic_rank == 1)))
   constexpr explicit tensor(std::span<const T> elements, N... n) : tensor(layout_of(elements.size(), n...), uninitialized_t{}) {
     copy_from(elements.data());
   }
-  /// Copies what the view shows.
+  /// Copies the elements of the view.
   /// Throws: error if a static extent differs.
   template <class U, std::size_t... F>
     requires(std::same_as<std::remove_const_t<U>, T> && sizeof...(F) == sizeof...(E))
   constexpr explicit tensor(const view<U, F...>& elements) : tensor(layout_type("ebb::tensor", elements.shape()), uninitialized_t{}) {
     copy_from(elements.data());
   }
-  /// The same value with more or less of its shape known to the type; shares the block where both have one.
+  /// The same value in a type that fixes more or fewer extents; shares the block if both have one.
   /// Throws: error if a static extent differs.
   template <std::size_t... F>
     requires(sizeof...(F) == sizeof...(E) && !std::same_as<tensor, tensor<T, F...>>)
@@ -108,7 +108,7 @@ class tensor {
       raise_bad_count("ebb::tensor", cells_.block().bytes() / sizeof(T), shape.shape().data(), rank);
   }
 
-  /// Unspecified elements, for outputs: each is to be written before it is read.
+  /// Unspecified elements, for outputs: write each before it is read.
   static constexpr tensor uninitialized(const layout_type& shape) { return tensor(shape, uninitialized_t{}); }
   static constexpr tensor uninitialized(std::integral auto... n) { return uninitialized(layout_at(n...)); }
 
@@ -121,7 +121,7 @@ class tensor {
   static constexpr tensor iota(std::integral auto... n) {
     return generate([](std::size_t i) { return as_element<T>(i); }, n...);
   }
-  /// Element (i, j, ...) is f(i, j, ...), or f(k) with k counted in row-major order if f takes one number; called in that order.
+  /// Element (i, j, ...) is f(i, j, ...), or f(k) with k counted in row-major order if f takes one number; f is called in that order.
   template <class F>
   static constexpr tensor generate(F f, std::integral auto... n) {
     tensor result = uninitialized(n...);
@@ -150,21 +150,21 @@ class tensor {
   constexpr const T* begin() const { return data(); }
   constexpr const T* end() const { return data() + size(); }
 
-  /// The element. Negative numbers count from the end.
+  /// The element. Negative indices count from the end.
   /// Throws: error naming the index and the shape.
   template <std::integral... I>
     requires(sizeof...(I) == sizeof...(E))
   constexpr const T& operator()(I... index) const {
     return data()[layout().offset("ebb::tensor::operator()", index...)];
   }
-  /// What the tensor is at these places of its first axes, as a tensor of its own: row(i) copies nothing.
+  /// A copy of the part at these indices of the first axes; row(i) makes no copy.
   /// Throws: error naming the index and the extents.
   template <std::integral... I>
     requires(0 < sizeof...(I) && sizeof...(I) < sizeof...(E))
   constexpr auto operator()(I... index) const {
     return copy_of(part_of(view<const T, E...>(data(), layout()), "ebb::tensor::operator()", index...));
   }
-  /// The element of a vector, else a copy of row i; of an array of numbers, the rows with these: take(x, i).
+  /// The element of a vector, else a copy of row i; for an array i of numbers, the rows with these numbers: take(x, i).
   constexpr decltype(auto) operator[](const auto& i) const
     requires(rank > 0)
   {
@@ -183,8 +183,8 @@ class tensor {
   {
     return *data();
   }
-  /// Of bools, as a condition: `if (a == b)` asks of arrays of one element whether it is true. More of them are no condition.
-  /// Throws: error naming the shape if extents that are `dyn` make it another number of elements.
+  /// An array of one bool as a condition: `if (a == b)` compiles for arrays of one element. More bools are not a condition.
+  /// Throws: error naming the shape if `dyn` extents give another number of elements.
   template <std::same_as<bool> B>
     requires(std::same_as<T, B> && rank > 0)
   constexpr explicit operator B() const {
@@ -195,7 +195,7 @@ class tensor {
     return *data();
   }
 
-  /// Writing: each of these makes the elements this tensor's own first.
+  /// Writing: each of these first makes this tensor the only owner of its elements.
   constexpr T* mutable_data() { return cells_.mutable_data(); }
   constexpr std::span<T> mutable_span() { return {mutable_data(), size()}; }
   constexpr view<T, E...> mutable_view() { return {mutable_data(), layout()}; }
@@ -208,7 +208,7 @@ class tensor {
     return mutable_data()[offset];
   }
 
-  /// How many tensors share the elements; the next write copies them if that is more than one.
+  /// The number of tensors that share the elements; if there is more than one, the next write copies them.
   constexpr std::size_t use_count() const { return cells_.use_count(); }
   constexpr bool is_shared() const { return use_count() > 1; }
   const storage& block() const
@@ -269,7 +269,7 @@ class tensor {
   cells cells_;
 };
 
-/// first, first + step, ... up to but without last. Each is first + i * step, rounded once more than the product.
+/// first, first + step, ... up to but without last. Element i is first + i * step: the product is rounded, then the sum.
 /// Throws: error naming the three if step is 0, or one of them or their number is infinite or NaN.
 template <element T>
   requires(!std::same_as<T, bool>)
@@ -279,7 +279,7 @@ tensor<T, dyn> arange(T first, T last, T step = as_element<T>(1)) {
   };
   if constexpr (std::is_integral_v<T>) {
     if (step == 0) refuse(first, last, step);
-    const auto bits = [](T x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };  // of any distance
+    const auto bits = [](T x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };  // unsigned, so that any distance fits
     const std::uint64_t from = bits(first), by = bits(step), distance = step > 0 ? bits(last) - from : from - bits(last);
     const std::uint64_t stride = step > 0 ? by : 0 - by;
     const bool any = step > 0 ? first < last : last < first;

@@ -1,19 +1,19 @@
-// ebb/tensor/triangle_order.hpp — the one order in which a triangular system is solved, and a positive definite matrix is factored.
+// ebb/tensor/triangle_order.hpp — the fixed order of operations in a triangular solution and in a Cholesky factor.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of a triangular solution]
-// T is n x n; of it one triangle is read. Where that is the lower one of op(T), k = 0 ... n - 1, else k = n - 1 ... 0:
-//   x(k) = b(k) / t(k, k), or b(k) where the diagonal is taken to be 1
+// T is n x n; one of its triangles is read. If op(T) is lower triangular, k = 0 ... n - 1, else k = n - 1 ... 0:
+//   x(k) = b(k) / t(k, k), or b(k) if the diagonal is taken to be 1
 //   for all i still to come: b(i) becomes fma(t(i, k), -x(k), b(i))
-// A 0 on the diagonal gives infinities and NaN, as in LAPACK and PyTorch, and no error.
+// A 0 on the diagonal gives infinities and NaN and no error, as in LAPACK and PyTorch.
 //
 // [note: order of a Cholesky factor]
-// A = L L^T, of A the lower triangle is read. Element (i, j), i >= j, is a chain s = fma(-l(i, k), l(j, k), s) in rising k < j, from
-// a(i, j); then l(j, j) = sqrt(s), and l(i, j) = s / l(j, j). Where s(j, j) is not positive, the leading minor of order j + 1 is not, after
-// rounding, and A has no factor: a NaN there is refused too.
+// A = L L^T; the lower triangle of A is read. Element (i, j), i >= j, is a chain s = fma(-l(i, k), l(j, k), s) in rising k < j, from
+// a(i, j); then l(j, j) = sqrt(s), and l(i, j) = s / l(j, j). If s(j, j) is not positive or is NaN, the leading minor of order j + 1 is not
+// positive after rounding, and A has no factor.
 //
-// Blocking and the width of registers change none of it; where the target has no fma (lane::fused), a link of a chain is a product and a
-// sum. bfloat16 and float16 are computed as float and rounded once, at the end.
+// Blocking and the width of registers do not change either order; if the target has no fma (lane::fused), a link of a chain is a product
+// and a sum. bfloat16 and float16 are computed as float and rounded once, at the end.
 // Source: G. Golub, C. Van Loan, Matrix Computations, sections 3.1 and 4.2.
 #pragma once
 
@@ -24,10 +24,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// attr 1 of a linear system: 0, or triangular with the triangle that is read and whether its diagonal is taken to be 1.
+/// attr 1 of a linear system: 0, or `triangular` with the triangle that is read and whether its diagonal is taken to be 1.
 inline constexpr std::int64_t triangular = 1, upper_triangle = 2, unit_diagonal_bit = 4;
 
-/// attr 0 of kind::factor; attr 1 of a Cholesky factor: whether there are NaNs where it does not exist, and no error.
+/// attr 0 of kind::factor. attr 1 of a Cholesky factor: whether a factor that does not exist is NaN instead of an error.
 enum class factor_kind : std::int64_t { cholesky, log_determinant };
 
 /// The reference. t: n x n, b: n x m, becomes x.
@@ -44,7 +44,7 @@ constexpr void solve_triangle_in_order(const T* t, T* b, int n, int m, bool tran
   }
 }
 
-/// The reference. a: n x n, becomes l with zeros above. Returns the order of the minor that is not positive, or 0.
+/// The reference. a: n x n, becomes l with zeros above the diagonal. Returns the order of the minor that is not positive, or 0.
 template <class T>
 constexpr int factor_in_order(T* a, int n) {
   for (int j = 0; j < n; ++j)
@@ -62,7 +62,7 @@ template <class T>
 struct sign_and_log {
   T sign, log;
 };
-/// Of a determinant, from the pivots of an elimination with an odd or even number of exchanges: logarithms are added in rising order.
+/// Sign and log of a determinant, from the pivots of an elimination; odd: its number of exchanges is odd. Logs are added in rising order.
 template <class T>
 constexpr sign_and_log<T> sign_and_log_of(std::ptrdiff_t n, bool singular, bool odd, auto pivot) {
   if (singular) return {T(0), -std::numeric_limits<T>::infinity()};

@@ -1,4 +1,4 @@
-// ebb/tensor/view.hpp — an array that belongs to somebody else: a pointer and extents.
+// ebb/tensor/view.hpp — a non-owning array: a pointer and extents.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -18,9 +18,9 @@ template <element T, std::size_t... E>
 class tensor;
 
 /// Borrowed elements, in row-major order without gaps: view<const float, dyn, 64>(p, n) reads, view<float, dyn, 64>(p, n) writes too.
-/// Nothing is owned and nothing is copied: the memory must outlive the view, and a view of a tensor ends with the tensor's next
-/// change. A view of a temporary may be an argument, but gets no name: clang warns of it. As in std::span, a const view still writes; it is
-/// the element type that says what may be written.
+/// A view owns and copies nothing: the memory must outlive it, and a view of a tensor is invalid after the tensor's next change. A view of
+/// a temporary may be an argument, but should not get a name: clang warns of it. As with std::span, a const view can be written through;
+/// the element type decides.
 template <class T, std::size_t... E>
   requires element<std::remove_const_t<T>>
 class view {
@@ -66,14 +66,14 @@ class view {
   constexpr T* begin() const { return data_; }
   constexpr T* end() const { return data_ + size(); }
 
-  /// The element. Negative numbers count from the end.
+  /// The element. Negative indices count from the end.
   /// Throws: error naming the index and the shape.
   template <std::integral... I>
     requires(sizeof...(I) == sizeof...(E))
   constexpr T& operator()(I... index) const {
     return data_[layout_.offset("ebb::view::operator()", index...)];
   }
-  /// What is seen at these places of the first axes.
+  /// A view of the part at these indices of the first axes.
   template <std::integral... I>
     requires(0 < sizeof...(I) && sizeof...(I) < sizeof...(E))
   constexpr auto operator()(I... index) const {
