@@ -8,7 +8,7 @@ using v = golden::any_vector;
 const auto unary = [](const char* name, auto f, golden::bounds b = {}) { golden::check<v>("elementwise", name, f, b); };
 const auto binary = [](const char* name, auto f, golden::bounds b = {}) { golden::check<v, v>("elementwise", name, f, b); };
 
-TEST_CASE("arithmetic gives what PyTorch recorded") {
+TEST_CASE("arithmetic gives PyTorch's recorded values") {
   binary("add", [](auto x, auto y) { return x + y; }, {.value = 0.5, .grad = 0});
   binary("sub", [](auto x, auto y) { return x - y; }, {.value = 0.5, .grad = 0});
   binary("mul", [](auto x, auto y) { return x * y; }, {.value = 0.5, .grad = 0});

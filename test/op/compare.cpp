@@ -8,7 +8,7 @@ using v = golden::any_vector;
 const auto unary = [](const char* name, auto f) { golden::check<v>("elementwise", name, f, {.grad = 0}); };
 const auto binary = [](const char* name, auto f) { golden::check<v, v>("elementwise", name, f, {.grad = 0}); };
 
-TEST_CASE("comparisons and selection give what PyTorch recorded") {
+TEST_CASE("comparisons and selection give PyTorch's recorded values") {
   binary("less", [](auto x, auto y) { return x < y; });
   binary("less_equal", [](auto x, auto y) { return x <= y; });
   binary("equal", [](auto x, auto y) { return x == y; });
@@ -19,7 +19,7 @@ TEST_CASE("comparisons and selection give what PyTorch recorded") {
   binary("where_gt", [](auto x, auto y) { return ebb::where(x > y, x, y); });
 }
 
-TEST_CASE("rounding gives what PyTorch recorded") {
+TEST_CASE("rounding gives PyTorch's recorded values") {
   unary("floor", [](auto x) { return ebb::floor(x); });
   unary("ceil", [](auto x) { return ebb::ceil(x); });
   unary("trunc", [](auto x) { return ebb::trunc(x); });

@@ -1,4 +1,4 @@
-// test/op/context.cpp — ops that ask for the autocast context of their call, and of their pull.
+// test/op/context.cpp — ops that ask for the autocast context of their call or of their pull.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -9,23 +9,23 @@
 
 namespace {
 
-/// 1 under autocast, else 0: g * asks(x) is a pull that shows in which context it runs.
+/// 1 under autocast, else 0: the pull g * asks(x) shows the context that it runs in.
 struct asks {
   static constexpr auto apply(auto x) { return ebb::literal_like(x, ebb::autocast_dtype(x) ? 1 : 0); }
 };
-/// Its pull runs where the policy says.
+/// An op whose pull runs in the context that the policy names.
 struct follows : ebb::elementwise<1> {
   static constexpr std::string_view name = "follows";
   static constexpr auto value(auto x) { return x; }
   static constexpr auto pull(auto g, auto x, auto) { return ebb::grads(g * asks::apply(x)); }
 };
-/// Its pull runs where it was called, as PyTorch's custom_fwd and custom_bwd have it.
+/// An op whose pull runs in the context of the call, as with PyTorch's custom_fwd and custom_bwd.
 struct remembers : follows {
   static constexpr std::string_view name = "remembers";
   static constexpr bool pulled_as_called = true;
 };
 
-/// Products of elements, of class `low`, and a cube of class `full`: users' own.
+/// A user's ops: an elementwise product of class `low` and a cube of class `full`.
 struct weighted : ebb::elementwise<2> {
   static constexpr std::string_view name = "weighted";
   static constexpr ebb::precision autocast = ebb::precision::low;
@@ -36,7 +36,7 @@ struct cubed {
   static constexpr ebb::precision autocast = ebb::precision::full;
   static constexpr auto apply(auto x) { return x * x * x; }
 };
-/// Ops whose pulls call them.
+/// Ops whose pulls call the user's ops.
 struct pulls_low : ebb::elementwise<1> {
   static constexpr std::string_view name = "pulls_low";
   static constexpr auto value(auto x) { return x; }
@@ -53,13 +53,13 @@ struct twice_weighted {
 
 using low = ebb::autocast<ebb::bf16>;
 using half = ebb::autocast<ebb::f16>;
-constexpr float more = 1 + 0x1p-9f, little_more = 1 + 0x1p-13f;  // bfloat16 takes both for 1, float16 the second
+constexpr float more = 1 + 0x1p-9f, little_more = 1 + 0x1p-13f;  // bfloat16 rounds both to 1, float16 the second
 template <class Op>
 constexpr auto apply = [](auto x) { return ebb::call<Op>{}(x); };
 
 }  // namespace
 
-TEST_CASE("AMP-14: the pull of an op that says so runs in the context of the op's call, under every policy") {
+TEST_CASE("AMP-14: an op can ask that its pull runs in the context of the op's call, under every policy") {
   constexpr auto inside = ebb::under<low>(apply<remembers>);
   CHECK(ebb::grad(inside)(0.f) == 1);
   CHECK(ebb::grad(ebb::patch<ebb::off>(inside))(0.f) == 1);
@@ -77,7 +77,7 @@ TEST_CASE("the pull of any other op runs in the context of the policy") {
   CHECK(ebb::grad(ebb::patch<low>(apply<follows>))(0.f) == 1);
 }
 
-TEST_CASE("a user's op of class low is cast in pulls as a product is, and gives back the dtype of the pull") {
+TEST_CASE("a user's op of class low is cast in pulls as a product is, and returns the dtype of the pull") {
   constexpr auto f = apply<pulls_low>;
   CHECK(ebb::grad(f)(more) == more);
   CHECK(ebb::grad(ebb::patch<low>(f))(more) == 1);
@@ -92,14 +92,14 @@ TEST_CASE("a user's op of class low is cast in pulls as a product is, and gives 
   STATIC_REQUIRE(!ebb::policy_matters<decltype(f), ebb::off, low, ebb::bf16>);
   STATIC_REQUIRE(ebb::policy_matters<decltype(f), ebb::off, half, ebb::bf16>);
 
-  // Called by itself: cast by its type, and pulled in the dtype that it ran in.
+  // Called alone: the op is cast by its class, and its pull runs in the dtype of the call.
   constexpr auto product = [](auto x, auto y) { return ebb::cast<float>(ebb::call<weighted>{}(x, y)); };
   CHECK(ebb::under<low>(product)(more, more) == 1);
   CHECK(ebb::grad<1>(ebb::under<low>(product))(more, 1.f) == 1);
   CHECK(ebb::grad<1>(product)(more, 1.f) == more);
 }
 
-TEST_CASE("a user's function of class full computes in float in pulls, rounded once") {
+TEST_CASE("a user's function of class full computes in float in pulls and is rounded once") {
   const ebb::bf16 x(1.1171875f);
   const float wide = static_cast<float>(x), once = static_cast<float>(ebb::bf16(wide * wide * wide)),
               twice = static_cast<float>(ebb::bf16(static_cast<float>(ebb::bf16(wide * wide)) * wide));
@@ -114,14 +114,14 @@ TEST_CASE("a user's function of class full computes in float in pulls, rounded o
   STATIC_REQUIRE(!ebb::policy_matters<decltype(f), ebb::off, low, float>);
 }
 
-TEST_CASE("calls inside a function without a class are cast in its context, too") {
+TEST_CASE("calls inside a function without a class are cast in its context too") {
   constexpr auto f = [](auto x) { return ebb::call<twice_weighted>{}(x); };
   CHECK(ebb::compile(f)(more) == more * more + more);
   CHECK(ebb::under<low>(f)(more) == 1 + more);
   CHECK(ebb::under<low>(ebb::no_autocast(f))(more) == more * more + more);
 }
 
-TEST_CASE("what is said of a mismatch names the first equation of a function that is cast, or of a pull that asks for the context") {
+TEST_CASE("the error of a context mismatch names the first equation that is cast or asks for the context") {
   const auto said_of = [](const auto& half, auto seed) {
     const ebb::autocast_scope<ebb::bf16> scope;
     return test::raised([&] { half.second(seed); });
@@ -132,7 +132,7 @@ TEST_CASE("what is said of a mismatch names the first equation of a function tha
                    {"the first equation to differ is `c = mul b 0.0 : f32`, of a pull that asks for the context."}));
 }
 
-TEST_CASE("what is said of a mismatch names the op that asks") {
+TEST_CASE("the error of a context mismatch names the op that asks") {
   const auto [y, pull] = ebb::vjp(apply<pulls_low>)(more);
   const ebb::autocast_scope<ebb::bf16> scope;
   CHECK(test::says(test::raised([&p = pull] { p(1.f); }),

@@ -14,7 +14,7 @@ namespace {
 
 using test::hyper_dual;
 
-/// f(x, y), its gradient and its Hessian (xx, xy, yx, yy) at many points at once: all of it one graph.
+/// f(x, y), its gradient and its Hessian (xx, xy, yx, yy) at many points at once, as one graph.
 ebb::graph derivatives(const ebb::graph& f) {
   ebb::graph g = ebb::joint(f, {0, 1});
   const ebb::vec<int> wrt{g.input(0), g.input(1)};
@@ -26,7 +26,7 @@ ebb::graph derivatives(const ebb::graph& f) {
   return ebb::prune(g);
 }
 
-/// A function as a graph and on dual numbers. What follows is compiled once for all of them.
+/// Checks a function as a graph and on dual numbers. It takes a graph, so that it is compiled once for all functions.
 template <class T>
 void check(const std::string& name, const ebb::graph& traced, hyper_dual f(hyper_dual, hyper_dual), double low, double high) {
   constexpr int n = 256;
@@ -48,7 +48,7 @@ void check(const std::string& name, const ebb::graph& traced, hyper_dual f(hyper
     const hyper_dual xx = f(hyper_dual{u, 1, 1, 0}, hyper_dual{v}), xy = f(hyper_dual{u, 1, 0, 0}, hyper_dual{v, 0, 1, 0}),
                      yy = f(hyper_dual{u}, hyper_dual{v, 1, 1, 0});
     const long double want[] = {xy.v, xy.a, xy.b, xx.c, xy.c, xy.c, yy.c};
-    // Rounding is relative to what was added up on the way, for which the largest of the seven stands.
+    // The error is relative to the terms summed on the way; the largest of the seven results is taken for their size.
     long double size = 1;
     for (long double w : want) size = std::max(size, std::fabs(w));
     for (int k = 0; k < 7; ++k) {
@@ -66,7 +66,7 @@ const auto both = [](const std::string& name, auto f, double low, double high) {
   check<double>(name, ebb::trace_of<function, ebb::term<double, ebb::dyn>, ebb::term<double, ebb::dyn>>::make(), f, low, high);
 };
 
-TEST_CASE("derivatives of elementwise functions, to the second order") {
+TEST_CASE("elementwise functions have exact first and second derivatives") {
   both("exp", [](auto x, auto y) { return ebb::exp(x) * y; }, -3, 3);
   both("expm1", [](auto x, auto y) { return ebb::expm1(x) * y; }, -3, 3);
   both("log", [](auto x, auto y) { return ebb::log(x) * y; }, 0.3, 20);
@@ -115,7 +115,7 @@ TEST_CASE("derivatives of elementwise functions, to the second order") {
   both("arithmetic", [](auto x, auto y) { return (x * y - x) / (x + 2.5 * y) - x / y; }, 0.4, 2);
 }
 
-TEST_CASE("derivatives of functions of functions, to the second order") {
+TEST_CASE("compositions have exact first and second derivatives") {
   both("gaussian", [](auto x, auto y) { return ebb::exp(-ebb::square(x / y)) / y; }, 0.5, 2);
   both("gate", [](auto x, auto y) { return ebb::sigmoid(x * y) * ebb::tanh(x - y) + ebb::softplus(x) * ebb::log_sigmoid(y); }, -2, 2);
   both("root of a sum", [](auto x, auto y) { return ebb::sqrt(ebb::square(x) + ebb::square(y) + 1.0) * ebb::log1p(ebb::exp(x)); }, -2, 2);

@@ -1,9 +1,9 @@
-// test/op/dtypes.cpp — AMP-18: the table of all ops and of their dtypes in each autocast context, made of what the ops say.
+// test/op/dtypes.cpp — AMP-18: the table of all ops and of their dtypes in each autocast context, made from the ops' declarations.
 // SPDX-License-Identifier: BSL-1.0
 //
-// ops.sh finds the ops in the headers. What an op says, its class and its result, gives its rows: the text in data/approved/op_dtypes.txt,
-// to be read, and the same rows as PyTorch has recorded for ops of that name. Functions that are made of several ops, and operands of two
-// dtypes as calls take them: see trace/functions.cpp.
+// ops.sh finds the ops in the headers. The class and the result dtype of an op give its rows. The rows are compared with the approved text
+// in data/approved/op_dtypes.txt, and with the rows that PyTorch recorded for ops of that name. For functions made of several ops and for
+// operands of two dtypes see trace/functions.cpp.
 #include "../approved.hpp"
 #include "../catch.hpp"
 
@@ -20,14 +20,14 @@ using ebb::dtype;
 constexpr dtype floats[] = {dtype::f32, dtype::bf16, dtype::f16, dtype::f64};
 constexpr const char* classes[] = {"as it is", "low", "full", "widest"};
 
-/// What an op says: its class, and its result for operands of each of these dtypes.
+/// An op's class, and its result dtype for operands of each of these dtypes.
 struct op_row {
   std::string_view name;
   ebb::precision autocast;
   dtype result[4];
 
   dtype result_for(dtype d) const { return result[std::find(floats, floats + 4, d) - floats]; }
-  /// "bf16", for an operand f32 of an op of class `low` in context 1.
+  /// "bf16", for example, for an operand f32 of an op of class `low` in context 1.
   std::string result_in(int context, dtype d) const {
     if (autocast != ebb::precision::widest)
       return std::string(ebb::name_of(result_for(ebb::dtype_in_context(context, autocast, d))));
@@ -35,7 +35,7 @@ struct op_row {
     return other_narrow ? "-" : std::string(ebb::name_of(result_for(d)));
   }
 };
-// Truth values are asked for as such, whatever the operand was.
+// An op on bools gets bool operands, whatever the operand dtype.
 template <class Op, class T>
 constexpr dtype result = ebb::info<Op, std::conditional_t<Op::accepts == ebb::domain::boolean, bool, T>>.result;
 template <class Op>
@@ -52,7 +52,7 @@ std::string torch_name(const std::string& ours) {
   return found == names.end() ? ours : found->second;
 }
 
-/// Results by "op context operand", for operands of one dtype, but for what PyTorch refuses.
+/// Recorded results by "op context operand", for operands of one dtype, without those that PyTorch refuses.
 std::map<std::string, std::string> recorded() {
   std::map<std::string, std::string> r;
   std::ifstream file(EBB_TEST_DATA "/golden/autocast_dtypes.txt");
@@ -68,7 +68,7 @@ std::map<std::string, std::string> recorded() {
 
 }  // namespace
 
-TEST_CASE("AMP-18: the table of all ops is the one that was read, and agrees with PyTorch's") {
+TEST_CASE("AMP-18: the table of all ops is as approved and agrees with PyTorch's") {
   const auto theirs = recorded();
   const std::string contexts[] = {"none", "bfloat16", "float16"};
   std::string table = "op              class     operand: without a context, in autocast<bf16>, in autocast<f16>; -: refused\n";

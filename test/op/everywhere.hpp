@@ -1,4 +1,4 @@
-// test/op/everywhere.hpp — one function of an array wherever functions run: the same bits in a loop, in map, on the tape, captured.
+// test/op/everywhere.hpp — checks that a function of an array has the same bits in a loop, in map, on the tape and captured.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -19,7 +19,7 @@ struct total_of {
   constexpr auto operator()(auto a) const { return ebb::sum(F{}(a)); }
 };
 
-/// Values and gradients of f, a function of one array that gives one of its extents.
+/// Checks values and gradients of f: a function of one array that returns an array of the same extents.
 template <class T, class F>
 void check_everywhere(F f, const std::vector<T>& places) {
   row<T> x(places.size());
@@ -27,15 +27,15 @@ void check_everywhere(F f, const std::vector<T>& places) {
   constexpr total_of<F> total;
   const row<T> values = ebb::compile(f)(x), slopes = ebb::grad(total)(x);
 
-  // A row for each example, and a number for each.
+  // map with a row for each example, and with a number for each.
   CHECK(same_bits(values, row<T>(ebb::map(f, x))));
   CHECK(same_bits(slopes, row<T>(ebb::map(ebb::grad(f), x))));
 
-  // No elements.
+  // An array without elements.
   CHECK(ebb::compile(f)(row<T>(0)).size() == 0);
   CHECK(ebb::grad(total)(row<T>(0)).size() == 0);
 
-  // On the tape: two walks backward, plain and captured.
+  // Two backwards on the tape, plain and captured.
   constexpr auto region = ebb::compile(F{});
   constexpr auto sum = ebb::compile([](auto a) { return ebb::sum(a); });
   const auto walk = [&](bool captured) {

@@ -1,4 +1,4 @@
-// test/op/gamma.fail.cpp — derivatives of digamma that are not there.
+// test/op/gamma.fail.cpp — polygamma of orders that do not exist.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/trace/functions.hpp>

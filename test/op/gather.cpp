@@ -1,4 +1,4 @@
-// test/op/gather.cpp — rows by their numbers, one_hot.
+// test/op/gather.cpp — rows by their numbers, and one_hot.
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 using golden::of;
 using golden::real;
 
-TEST_CASE("gathers give what PyTorch recorded: rows that are taken twice get both gradients") {
+TEST_CASE("gathers give PyTorch's recorded values, and a row taken twice gets both gradients") {
   using table = of<real, 3, 4>;
   using rows = of<real, ebb::dyn, 4>;
   using indices = of<std::int64_t, ebb::dyn>;
@@ -19,7 +19,7 @@ TEST_CASE("gathers give what PyTorch recorded: rows that are taken twice get bot
 }
 
 TEST_CASE("the gradient of a gather can be differentiated again") {
-  // sum((x[i])^2): the Hessian is diagonal, 2 for each time that a row is taken.
+  // sum((x[i])^2): the Hessian is diagonal, with 2 for each time that a row is taken.
   const auto f = [](auto x, auto i) { return ebb::sum(ebb::square(ebb::take(x, i))); };
   ebb::graph g = ebb::value_and_gradient(ebb::trace_of<decltype(f), ebb::term<double, 3>, ebb::term<std::int32_t, 4>>::make(), {0});
   const int ones = g.op(g.out[1]).kit->literal(g, g.eq[g.out[1]].shape, 1), x = g.input(0);

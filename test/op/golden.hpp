@@ -1,10 +1,10 @@
-// test/op/golden.hpp — values, gradients and second derivatives that PyTorch recorded, against what traced functions give.
+// test/op/golden.hpp — compares traced functions with values, gradients and second derivatives recorded from PyTorch.
 // SPDX-License-Identifier: BSL-1.0
 //
-// A function is traced on terms, differentiated at run time, and evaluated element by element. Its result has to be within a bound of
-// what PyTorch computed in float64 on the same inputs (kinds value64, grad64, second64) or of what is correctly rounded (kinds true,
-// truegrad, truesecond), which is right where PyTorch's formulas give NaN, too.
-// Where float has its own special value (it overflows or underflows where float64 does not) that one counts as well.
+// A function is traced on terms, differentiated at run time and evaluated element by element. Its result must be within a bound of
+// PyTorch's result in float64 on the same inputs (kinds value64, grad64, second64) or of the correctly rounded result (kinds true,
+// truegrad, truesecond), which is also right where PyTorch's formulas give NaN. If float overflows or underflows where float64 does not,
+// PyTorch's recorded float result counts as well.
 #pragma once
 
 #include "../catch.hpp"
@@ -93,22 +93,22 @@ inline const std::map<std::string, block>& family(const std::string& name) {
     } else if (open && text.find(" : ") + 1 != 0) {
       if (kind != "code" && kind != "note") open->lines.push_back(read_line(kind, words));
     } else if (open && text.size() > 1 && text.find(" :") == text.size() - 2) {
-      open->lines.push_back(read_line(kind, words));  // an empty array
+      open->lines.push_back(read_line(kind, words));  // an array without elements
     }
   }
   return blocks;
 }
 
-/// What is allowed: units in the last place of max(|reference|, floor). A negative bound: not compared.
+/// Allowed errors, in units in the last place of max(|reference|, floor). Results with a negative bound are not compared.
 struct bounds {
   double value = 0, grad = 4, second = 8;
-  double grad_floor = 0, second_floor = 0;  // of formulas that cancel, as 1 - out * out does
-  double value_floor = 0;                   // of what cancels in PyTorch
-  bool spread = false;            // the floor is the largest magnitude of the array: results are sums
-  bool sign_is_open = false;      // of a derivative that is 0
+  double grad_floor = 0, second_floor = 0;  // for formulas that cancel, as 1 - out * out does
+  double value_floor = 0;                   // for values that cancel in PyTorch
+  bool spread = false;            // for sums: the floor is the largest magnitude of the array
+  bool sign_is_open = false;      // the sign of a derivative that is 0 is not compared
   bool value_sign_is_open = false;
-  const char* nan_is_open = "";   // the kind of derivative in which any value will do where PyTorch's formula gives NaN; or "derivatives"
-  std::vector<int> open_at = {};  // elements that are not compared: each test says why
+  const char* nan_is_open = "";   // in this kind of derivative, or all ("derivatives"), any value is right where PyTorch's is NaN
+  std::vector<int> open_at = {};  // elements that are not compared: each test gives the reason
 };
 
 inline cell to_cell(dtype type, long double x) {
@@ -196,7 +196,7 @@ inline void compare(const block& b, const std::string& kind, const std::string& 
   }
 }
 
-/// Numbers of the inputs that are real.
+/// The numbers of the real inputs.
 inline ebb::vec<int> real_inputs(const ebb::graph& g) {
   ebb::vec<int> r;
   for (int i = 0; i < g.inputs; ++i)
@@ -204,7 +204,7 @@ inline ebb::vec<int> real_inputs(const ebb::graph& g) {
   return r;
 }
 
-/// A traced function against a block: values, gradients with the block's seeds, second derivatives.
+/// Compares a traced function with a block: values, gradients with the block's seeds, second derivatives.
 inline void check_graph(const ebb::graph& g, const block& b, const bounds& allowed) {
   const auto inputs = b.all("input");
   REQUIRE(static_cast<int>(inputs.size()) == g.inputs);
@@ -230,7 +230,7 @@ inline void check_graph(const ebb::graph& g, const block& b, const bounds& allow
     compare(b, "value", names.back(), values[o], g.op(g.out[o]).result, allowed.value, allowed);
   }
 
-  // Gradients: arguments are the function's and then the seeds.
+  // Gradients: the arguments are those of the function and then the seeds.
   const auto wrt = real_inputs(g);
   if (b.all("grad").empty() || wrt.empty()) return;
   ebb::graph d = ebb::joint(g, wrt);
@@ -240,7 +240,7 @@ inline void check_graph(const ebb::graph& g, const block& b, const bounds& allow
     const line* seed = b.find("seed", names[static_cast<std::size_t>(o)]);
     arguments.push(seed ? cells(*seed, type) : ebb::cell_array(values[o].size(), to_cell(type, 1)));
   }
-  // Differentiation may need extents of its own, of parts of joined arrays.
+  // Differentiation may add extents of its own: of the parts of joined arrays.
   const auto all = ebb::evaluate(d, arguments, ebb::symbol_values(d, extents));
   for (int i = 0; i < wrt.size(); ++i) {
     const std::string& x = inputs[static_cast<std::size_t>(wrt[i])]->name;
@@ -248,7 +248,7 @@ inline void check_graph(const ebb::graph& g, const block& b, const bounds& allow
     compare(b, "grad", x, all[g.out.size() + i], g.op(g.input(wrt[i])).result, allowed.grad, allowed);
   }
 
-  // Second derivatives: those of the sum of one gradient, by one argument.
+  // Second derivatives: of the sum of one gradient, with respect to one argument.
   for (const line* second : b.all("second")) {
     const std::size_t comma = second->name.find(',');
     const std::string of = second->name.substr(0, comma), by = comma == std::string::npos ? of : second->name.substr(comma + 1);
@@ -268,7 +268,7 @@ inline void check_graph(const ebb::graph& g, const block& b, const bounds& allow
   }
 }
 
-/// The dtype and extents of an argument; `real` stands for the width that is being tested.
+/// The dtype and extents of an argument; `real` is replaced by float or double.
 struct real {};
 template <class T, std::size_t... E>
 struct of {
@@ -277,7 +277,7 @@ struct of {
 };
 using any_vector = of<real, ebb::dyn>;
 
-/// One width of a function, against the block that is named for it or for both.
+/// Checks a function in one width, with the block of that width if there is one, else with the block for both.
 inline void check_traced(const std::string& in, const std::string& name, const char* suffix, const ebb::graph& g, bounds allowed) {
   const auto& blocks = family(in);
   auto at = blocks.find(name + suffix);
@@ -286,14 +286,14 @@ inline void check_traced(const std::string& in, const std::string& name, const c
   REQUIRE(at != blocks.end());
   check_graph(g, at->second, allowed);
 }
-/// F on arguments of the given kinds, in both widths. Blocks named `<name>/float32` and `<name>/float64` are there for one width each.
+/// Checks F on arguments of the given kinds in both widths. Blocks named `<name>/float32` and `<name>/float64` are for one width each.
 template <class... A, class F>
 void check(const std::string& in, const std::string& name, F, bounds allowed = {}) {
   check_traced(in, name, "/float32", ebb::trace_of<F, typename A::template term<float>...>::make(), allowed);
   check_traced(in, name, "/float64", ebb::trace_of<F, typename A::template term<double>...>::make(), allowed);
 }
 
-/// The same for a block that is recorded in float64 only.
+/// As check, for a block that is recorded in float64 only.
 template <class... A, class F>
 void check_wide(const std::string& in, const std::string& name, F, bounds allowed = {}) {
   check_traced(in, name, "", ebb::trace_of<F, typename A::template term<double>...>::make(), allowed);

@@ -1,4 +1,4 @@
-// test/op/hyper_dual.hpp — numbers that carry exact first and second derivatives, in long double: an oracle for gradients.
+// test/op/hyper_dual.hpp — numbers with exact first and second derivatives in long double: an oracle for gradients.
 // SPDX-License-Identifier: BSL-1.0
 //
 // x = v + a e1 + b e2 + c e1 e2 with e1^2 = e2^2 = 0. Then f(x) = f(v) + f'(v) (a e1 + b e2) + (f'(v) c + f''(v) a b) e1 e2.
@@ -33,7 +33,7 @@ inline hyper_dual operator+(hyper_dual x, double y) { return x + hyper_dual{y}; 
 inline hyper_dual operator*(long double x, hyper_dual y) { return hyper_dual{x} * y; }
 inline hyper_dual operator-(double x, hyper_dual y) { return hyper_dual{x} - y; }
 
-// What ops are in analysis. Nothing here is written as in the library.
+// The ops by their definitions in analysis, written independently of the library.
 inline hyper_dual oracle(ebb::op::exp, hyper_dual x) { return chain(x, std::exp(x.v), std::exp(x.v), std::exp(x.v)); }
 inline hyper_dual oracle(ebb::op::expm1, hyper_dual x) { return chain(x, std::expm1(x.v), std::exp(x.v), std::exp(x.v)); }
 inline hyper_dual oracle(ebb::op::log, hyper_dual x) { return chain(x, std::log(x.v), 1 / x.v, -1 / (x.v * x.v)); }
@@ -110,7 +110,7 @@ inline hyper_dual oracle(ebb::op::atan, hyper_dual x) {
   return chain(x, std::atan(x.v), 1 / q, -2 * x.v / (q * q));
 }
 inline hyper_dual oracle(ebb::op::atan2, hyper_dual y, hyper_dual x) {
-  // The derivatives are those of atan(y / x), or where that is steep of -atan(x / y); the value has the quadrant.
+  // The derivatives are those of atan(y / x), or of -atan(x / y) where that is flatter; the value has the quadrant.
   hyper_dual z = std::fabs(x.v) > std::fabs(y.v) ? oracle(ebb::op::atan{}, y / x) : -oracle(ebb::op::atan{}, x / y);
   z.v = std::atan2(y.v, x.v);
   return z;
@@ -124,7 +124,7 @@ inline hyper_dual oracle(ebb::op::hardtanh, hyper_dual x, hyper_dual low, hyper_
   return x.v > high.v ? high : x.v < low.v ? low : x;
 }
 
-/// So that one lambda runs on terms and on these.
+/// Lets one lambda run on terms and on hyper-dual numbers.
 template <class Op, class... X>
 hyper_dual apply_function(ebb::detail::broadcasting<Op>, X... x) {
   return oracle(Op{}, x...);

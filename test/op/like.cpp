@@ -1,4 +1,4 @@
-// test/op/like.cpp — extents in traced functions, places along an axis, and arrays of the extents of another, static and dyn.
+// test/op/like.cpp — extents in traced functions, indices along an axis, and arrays with the extents of another, static and dyn.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -19,7 +19,7 @@ using integers = ebb::tensor<std::int64_t, 2, 3>;
 
 const matrix m{{1, 2, 3}, {4, 5, 6}};
 
-/// f compiled, called on arrays, and with a batch of one in front: all three give `wanted`, whatever of the extents the type knows.
+/// Checks f compiled and called on arrays: both give `wanted`, whichever extents are static.
 void agree(auto f, const auto& wanted) {
   const auto one = [&](const auto& x) {
     CHECK(ebb::all_equal(std::remove_cvref_t<decltype(wanted)>(ebb::compile(f)(x)), wanted));
@@ -31,7 +31,7 @@ void agree(auto f, const auto& wanted) {
   one(ebb::tensor<double, 2, dyn>(m));
 }
 
-TEST_CASE("an extent is a number where the type knows it, and else a term") {
+TEST_CASE("an extent is a number if it is static, else a term") {
   constexpr auto mean = [](auto x) {
     return ebb::sum(x) / ebb::cast<double>(ebb::extent<0>(x)) / ebb::cast<double>(ebb::extent<-1>(x));
   };
@@ -40,7 +40,7 @@ TEST_CASE("an extent is a number where the type knows it, and else a term") {
   CHECK(mean(m) == 3.5);
   CHECK(mean(any(m)) == 3.5);
   CHECK(ebb::all_equal(any(ebb::grad(mean)(any(m))), any{{1. / 2 / 3, 1. / 2 / 3, 1. / 2 / 3}, {1. / 2 / 3, 1. / 2 / 3, 1. / 2 / 3}}));
-  // A loop over rows, the same for arrays and terms; the extent is a constant.
+  // A loop over rows with the same code for arrays and terms; the extent is a constant.
   constexpr auto weighted = [](auto x) {
     constexpr auto rows = ebb::extent<0>(x);
     auto s = 0 * x[0];
@@ -55,7 +55,7 @@ TEST_CASE("an extent is a number where the type knows it, and else a term") {
   static_assert(std::is_same_v<decltype(ebb::extent<0>(m)), std::int64_t>);
 }
 
-TEST_CASE("places along an axis, alone and in the shape of an array") {
+TEST_CASE("iota and arange_like give indices along an axis") {
   agree([](auto x) { return ebb::iota<-1>(x); }, ebb::tensor<std::int64_t, 3>{0, 1, 2});
   agree([](auto x) { return ebb::iota<0>(x); }, ebb::tensor<std::int64_t, 2>{0, 1});
   agree([](auto x) { return ebb::arange_like<0>(x); }, integers{{0, 0, 0}, {1, 1, 1}});
@@ -65,7 +65,7 @@ TEST_CASE("places along an axis, alone and in the shape of an array") {
   CHECK(ebb::all_equal(ebb::grad([](auto x) { return ebb::sum(x * ebb::cast<double>(ebb::iota<1>(x))); })(any(m)), any{{0, 1, 2}, {0, 1, 2}}));
 }
 
-TEST_CASE("arrays like another one are of its extents and dtype, and read none of its elements") {
+TEST_CASE("zeros_like and its relatives have the extents and dtype of an array and read none of its elements") {
   agree([](auto x) { return ebb::zeros_like(x); }, matrix());
   agree([](auto x) { return ebb::ones_like(x); }, matrix::ones());
   agree([](auto x) { return ebb::full_like(x, 2.5); }, matrix::full(2.5));
@@ -75,13 +75,13 @@ TEST_CASE("arrays like another one are of its extents and dtype, and read none o
   static_assert(std::is_same_v<decltype(ebb::full_like(ebb::tensor<int, 2>{}, 2.5)), ebb::tensor<int, 2>>);
   CHECK(ebb::all_equal(ebb::full_like(ebb::tensor<int, 2>{}, 2.5), ebb::tensor<int, 2>{2, 2}));
   CHECK(ebb::all_equal(ebb::zeros_like(ebb::tensor<ebb::bfloat16, 2>{}), ebb::tensor<ebb::bfloat16, 2>{}));
-  // The gradient of full_like goes to the scalar: one for each place; none goes to x.
+  // The gradient of full_like goes to the scalar, one for each element; none goes to x.
   const auto [dx, ds] = ebb::grad<0, 1>([](auto x, auto s) { return ebb::sum(ebb::full_like(x, s * s) + ebb::ones_like(x)); })(any(m), 3.0);
   CHECK(ebb::all_equal(dx, any(matrix())));
   CHECK(ds == 6 * 2 * 3);
 }
 
-TEST_CASE("an array takes the extents of another one") {
+TEST_CASE("reshape_like takes the extents of another array") {
   static constexpr auto f = [](auto x, auto like) { return ebb::reshape_like(x, like) * like; };
   const ebb::tensor<double, 3, 2> y{{1, 2}, {3, 4}, {5, 6}};
   const ebb::tensor<double, dyn> flat{1, 2, 3, 4, 5, 6};
@@ -101,7 +101,7 @@ TEST_CASE("an array takes the extents of another one") {
   CHECK(text == "ebb::compile: reshape_like: the extents of the arguments do not fit: argument 0 is [3], argument 1 is [2, 3]");
 }
 
-TEST_CASE("all of it in map, in regions and on the tape") {
+TEST_CASE("extents and arrays like another work in map, in regions and on the tape") {
   constexpr auto f = [](auto x) {
     const auto places = ebb::cast<double>(ebb::iota<0>(x));
     return ebb::sum(ebb::reshape_like(x * places, ebb::ones_like(x)) + ebb::full_like(x, x[1])) / ebb::cast<double>(ebb::extent<0>(x));

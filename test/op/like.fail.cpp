@@ -1,4 +1,4 @@
-// test/op/like.fail.cpp — extents and arrays of another's extents that cannot be.
+// test/op/like.fail.cpp — extents of axes that do not exist, and arrays that cannot take another's extents.
 // ERRORS: 1, clang 2
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>

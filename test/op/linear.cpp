@@ -15,7 +15,7 @@ using golden::real;
 constexpr auto dyn = ebb::dyn;
 const golden::bounds summed{.value = 4, .grad = 4, .second = 8, .spread = true};
 
-TEST_CASE("products give what PyTorch recorded") {
+TEST_CASE("products give PyTorch's recorded values") {
   const auto product = [](auto x, auto y) { return ebb::matmul(x, y); };
   const auto of_left = [](auto x, auto y) { return ebb::matmul(ebb::transpose(x), y); };
   const auto of_right = [](auto x, auto y) { return ebb::matmul(x, ebb::transpose(y)); };
@@ -48,13 +48,13 @@ TEST_CASE("products give what PyTorch recorded") {
   golden::check<of<real, 1, 2, 3, 4>, of<real, 1, 2, dyn, 4>>("shapes", "einsum_attention", of_right, summed);
 }
 
-TEST_CASE("linear gives what PyTorch recorded") {
+TEST_CASE("linear gives PyTorch's recorded values") {
   const auto f = [](auto x, auto w, auto b) { return ebb::linear(x, w, b); };
   golden::check<of<real, dyn, 4>, of<real, 2, 4>, of<real, 2>>("linear", "linear", f, summed);
   golden::check<of<real, 2, dyn, 4>, of<real, 2, 4>, of<real, 2>>("linear", "linear_3d", f, summed);
 }
 
-TEST_CASE("no transpose is computed for a product") {
+TEST_CASE("a product computes no transpose") {
   const auto f = [](auto x, auto w, auto b) { return ebb::sum(ebb::square(ebb::linear(x, w, b))); };
   using trace = ebb::trace_of<decltype(f), ebb::term<float, dyn, 6, 4>, ebb::term<float, 3, 4>, ebb::term<float, 3>>;
   const ebb::graph g = ebb::value_and_gradient(trace::make(), {0, 1, 2});
@@ -66,7 +66,7 @@ TEST_CASE("no transpose is computed for a product") {
   CHECK(products == 3);
 }
 
-// The order of a product with a vector, in plain loops; see [note: order of a product].
+// The order of a product with a vector, as plain loops; see [note: order of a product].
 float link(float a, float b, float sum) { return ebb::lane::fused ? std::fma(a, b, sum) : a * b + sum; }
 float in_lanes(const float* x, const float* w, std::size_t k) {
   float lane[32] = {};
@@ -98,7 +98,7 @@ void check_order(std::size_t rows, std::size_t columns, auto make_x, auto make_w
   CHECK(std::equal(dw.begin(), dw.end(), want_dw.begin(), want_dw.end()));
 }
 
-TEST_CASE("a row times a vector has the same bits whatever is known of the extents, and one row as a thousand") {
+TEST_CASE("a row times a vector has the same bits for static and dyn extents, and for one row as for a thousand") {
   for (const std::size_t rows : {1u, 2u, 20u, 1000u})
     for (const std::size_t columns : {1u, 3u, 50u}) {
       const auto x = [=] { return numbers<ebb::tensor<float, dyn, dyn>>(1, rows, columns); };
@@ -109,7 +109,7 @@ TEST_CASE("a row times a vector has the same bits whatever is known of the exten
   check_order<ebb::tensor<float, dyn, 50>, ebb::tensor<float, 50>>(7, 50, [] { return numbers<ebb::tensor<float, dyn, 50>>(1, std::size_t{7}); }, w);
 }
 
-TEST_CASE("a column that only the call knows to be one is summed as a chain, as it is beside others") {
+TEST_CASE("a column whose extent of one only the call knows is summed in sequence, as it is beside other columns") {
   constexpr auto product = ebb::compile([](auto x, auto y) { return ebb::matmul(x, y); });
   const auto x = numbers<ebb::tensor<float, dyn, dyn>>(1, std::size_t{20}, std::size_t{50});
   const auto one = numbers<ebb::tensor<float, dyn, dyn>>(2, std::size_t{50}, std::size_t{1});

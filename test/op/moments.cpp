@@ -1,4 +1,4 @@
-// test/op/moments.cpp — variances, deviations, norms: recorded values, long double, derivatives, what is huge, tiny, zero or not finite.
+// test/op/moments.cpp — variances, deviations, norms: recorded values, long double, derivatives; huge, tiny, zero and non-finite elements.
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 #include "hyper_dual.hpp"
@@ -13,15 +13,15 @@ using golden::of;
 using golden::real;
 using any_matrix = of<real, dyn, dyn>;
 
-// The gradients of a variance add up to 0, and so do the rows of its Hessian.
+// The gradients of a variance sum to 0, and so do the rows of its Hessian.
 const golden::bounds summed{.value = 4, .grad = 8, .second = 16, .second_floor = 1, .spread = true};
 
-/// F on a recorded matrix, with static and with dyn extents.
+/// Checks f on the recorded matrix, with static and with dyn extents.
 const auto both = [](const char* name, auto f, golden::bounds b = summed) {
   golden::check<of<real, 3, 4>>("reductions", name, f, b);
   golden::check<any_matrix>("reductions", name, f, b);
 };
-/// F on an array of the breadth, in float64 as recorded.
+/// Checks f on a float64 array with these extents, as recorded.
 template <std::size_t... E>
 void wide(const char* name, auto f, golden::bounds b = summed) {
   golden::check_traced("ops2", name, "/float64", ebb::trace_of<decltype(f), ebb::term<double, E...>>::make(), b);
@@ -30,7 +30,7 @@ void wide(const char* name, auto f, golden::bounds b = summed) {
 
 bool is_near(double x, double want, double relative) { return std::fabs(x - want) <= relative * std::fabs(want); }
 
-/// The norms in an array, and their gradients for seeds of 1.
+/// The norms of an array, and their gradients for seeds of 1.
 template <class T, class F>
 std::vector<std::vector<T>> run(F, std::vector<T> x) {
   ebb::graph g = ebb::joint(ebb::trace_of<F, ebb::term<T, dyn>>::make(), {0});
@@ -47,7 +47,7 @@ std::vector<std::vector<T>> run(F, std::vector<T> x) {
   return r;
 }
 
-TEST_CASE("variances and deviations give what PyTorch recorded") {
+TEST_CASE("variances and deviations give PyTorch's recorded values") {
   both("var_all", [](auto x) { return ebb::var(x); });
   both("var_axis_0", [](auto x) { return ebb::var<0>(x); });
   both("var_axis_1", [](auto x) { return ebb::var<1>(x); });
@@ -70,14 +70,14 @@ TEST_CASE("variances and deviations give what PyTorch recorded") {
   }
 }
 
-TEST_CASE("corrections, two passes, and a deviation of 0") {
+TEST_CASE("var and stddev take corrections, use two passes, and have a gradient at a deviation of 0") {
   wide<3, 5>("var_correction_0", [](auto x) { return ebb::var<1>(x, ebb::correction<0>); });
   wide<3, 5>("var_correction_1", [](auto x) { return ebb::var<1>(x); });
   wide<3, 5>("var_correction_2", [](auto x) { return ebb::var<1>(x, ebb::correction<2>); });
   wide<3, 5>("std_correction_0", [](auto x) { return ebb::stddev<1>(x, ebb::correction<0>); });
   wide<3, 5>("std_correction_1", [](auto x) { return ebb::stddev<1>(x, ebb::correction<1>); });
   wide<3, 5>("std_correction_2", [](auto x) { return ebb::stddev<1>(x, ebb::correction<2>); });
-  // PyTorch's pass updates its mean, which is rounded to 1.5e-8 here: see below for how exact two passes are.
+  // PyTorch updates its mean in one pass, and the mean is rounded to 1.5e-8 here: the next test shows how exact two passes are.
   wide<3, 5>("var_shifted", [](auto x) { return ebb::var<-1>(x + 1e8); }, {.value = 3e7, .grad = 3e8, .spread = true});
   wide<2, 4>("std_constant_row", [](auto x) { return ebb::stddev<1>(x); });
 }
@@ -94,7 +94,7 @@ TEST_CASE("a large mean costs the variance no digits") {
   for (std::size_t i = 0; i < 100; ++i) CHECK(std::fabs(r[1][i] - static_cast<double>(2 * (x[i] - mean) / 99)) < 1e-9);
 }
 
-TEST_CASE("norms give what PyTorch recorded") {
+TEST_CASE("norms give PyTorch's recorded values") {
   both("norm_all", [](auto x) { return ebb::norm(x); });
   both("norm_axis_0", [](auto x) { return ebb::norm<0>(x); });
   both("norm_axis_1", [](auto x) { return ebb::norm<1>(x); });
@@ -128,8 +128,8 @@ constexpr auto three = [](auto x) { return ebb::norm(x, ebb::order<3>); };
 constexpr auto half = [](auto x) { return ebb::norm(x, ebb::order<1, 2>); };
 constexpr auto minus_one = [](auto x) { return ebb::norm(x, ebb::order<-1>); };
 
-TEST_CASE("a norm neither overflows nor underflows on the way") {
-  // Where PyTorch gives inf and a gradient of 0, or 0.
+TEST_CASE("a norm neither overflows nor underflows in its intermediate results") {
+  // PyTorch gives inf with a gradient of 0, or 0, here.
   const double scales[] = {1e200, 1e-200, 1e307, 1e-300, 0x1p-1040, 1};
   for (double s : scales) {
     INFO(s);
@@ -151,20 +151,20 @@ TEST_CASE("a norm neither overflows nor underflows on the way") {
   CHECK(run<double>(two, {})[0][0] == 0);
 }
 
-TEST_CASE("zeros among the elements: the derivative is 0 there, for orders below 1 and below 0 too") {
+TEST_CASE("a norm has the derivative 0 at zero elements, for orders below 1 and below 0 too") {
   CHECK(is_near(run<double>(half, {0, 4, 9})[0][0], 25, 1e-15));
   const auto of_half = run<double>(half, {0, 4, 9})[1];
   CHECK((of_half[0] == 0 && is_near(of_half[1], 2.5, 1e-15) && is_near(of_half[2], 5. / 3, 1e-15)));
   CHECK(run<double>(half, {0, 0})[1] == std::vector<double>{0, 0});
   CHECK(run<double>(three, {0, 0, 2})[1] == std::vector<double>{0, 0, 1});
-  // 1 / (1 / 2 + 1 / 2), and 0 where one element is 0.
+  // 1 / (1 / 2 + 1 / 2), and 0 if one element is 0.
   CHECK(is_near(run<double>(minus_one, {2, -2})[0][0], 1, 1e-15));
   CHECK(is_near(run<double>(minus_one, {2, -2})[1][1], -0.25, 1e-15));
   CHECK(run<double>(minus_one, {2, 0})[0][0] == 0);
   CHECK(run<double>(minus_one, {2, 0})[1] == std::vector<double>{0, 0});
 }
 
-/// Sums that run over all elements, written for numbers of any kind.
+/// Moments and norms over all elements, written for hyper-dual numbers.
 test::hyper_dual power_of(test::hyper_dual x, long double p) {
   return test::chain(x, std::pow(x.v, p), p * std::pow(x.v, p - 1), p * (p - 1) * std::pow(x.v, p - 2));
 }
@@ -187,7 +187,7 @@ oracle norm_of(long double p) {
   };
 }
 
-/// Value, gradient and all second derivatives against hyper-dual numbers, weighted by a smooth function so that the seed is no constant.
+/// Value, gradient and all second derivatives against hyper-dual numbers. The result is squared, so that its seed is not constant.
 template <class F>
 void check_derivatives(const char* name, F, const oracle& f) {
   constexpr int n = 7;
@@ -228,7 +228,7 @@ void check_derivatives(const char* name, F, const oracle& f) {
   }
 }
 
-TEST_CASE("first and second derivatives against hyper-dual numbers in long double") {
+TEST_CASE("moments and norms have the first and second derivatives of hyper-dual numbers in long double") {
   check_derivatives("var", [](auto x) { return ebb::var(x); }, moment(1, false));
   check_derivatives("var, n", [](auto x) { return ebb::var(x, ebb::correction<0>); }, moment(0, false));
   check_derivatives("stddev", [](auto x) { return ebb::stddev(x); }, moment(1, true));
@@ -240,7 +240,7 @@ TEST_CASE("first and second derivatives against hyper-dual numbers in long doubl
   check_derivatives("norm -2", [](auto x) { return ebb::norm(x, ebb::order<-2>); }, norm_of(-2));
 }
 
-TEST_CASE("too few elements, and none") {
+TEST_CASE("moments and norms of too few elements, and of none, follow PyTorch") {
   constexpr auto v = [](auto x) { return ebb::var(x); };
   constexpr auto three_less = [](auto x) { return ebb::var(x, ebb::correction<3>); };
   CHECK(std::isnan(run<float>(v, {2})[0][0]));
@@ -249,7 +249,7 @@ TEST_CASE("too few elements, and none") {
   CHECK(run<float>(v, {2, 4})[0][0] == 2);
 }
 
-TEST_CASE("integers and narrow floats are computed in float, and rounded once") {
+TEST_CASE("moments of integers and narrow floats are computed in float and rounded once") {
   constexpr auto all = [](auto x) { return std::tuple(ebb::var(x), ebb::stddev(x), ebb::norm(x), ebb::norm(x, ebb::order_inf)); };
   const ebb::graph i = ebb::trace_of<std::remove_const_t<decltype(all)>, ebb::term<int, 4>>::make();
   for (int o : i.out) CHECK(i.op(o).result == ebb::dtype::f32);

@@ -1,4 +1,4 @@
-// test/op/moments.fail.cpp — tags that var, stddev and norm do not know, and weights that do not fit.
+// test/op/moments.fail.cpp — tags that var, stddev and norm do not take, and axes that do not exist.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/trace/functions.hpp>
@@ -14,7 +14,7 @@ constexpr int fits = traced_on<matrix>([](auto x) {
   return ebb::norm<0>(x, ebb::keep_dims, ebb::order<5, 2>) + ebb::stddev<0>(x, ebb::correction<0>, ebb::keep_dims);
 });
 
-#if EBB_CASE == 1  // a number where a tag is asked for
+#if EBB_CASE == 1  // a number in place of a tag
 // EXPECT: E0280 var, stddev: behind the array come tags
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::var<1>(x, 0);  // LINE
@@ -24,22 +24,22 @@ constexpr int refused = traced_on<matrix>([](auto x) {
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::stddev(x, ebb::order<1>);  // LINE
 });
-#elif EBB_CASE == 3  // an order that is a number
+#elif EBB_CASE == 3  // a number in place of an order
 // EXPECT: E0281 norm: behind the array come tags
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::norm(x, 1);  // LINE
 });
-#elif EBB_CASE == 4  // 0 over 0
+#elif EBB_CASE == 4  // the order 0 / 0
 // EXPECT: E0281 norm: behind the array come tags
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::norm(x, ebb::order<0, 0>);  // LINE
 });
-#elif EBB_CASE == 5  // the largest of nothing
+#elif EBB_CASE == 5  // the largest of no elements
 // EXPECT: E0116 the largest or smallest of no elements
 constexpr int refused = traced_on<ebb::term<float, 3, 0>>([](auto x) {
   return ebb::norm<1>(x, ebb::order_inf);  // LINE
 });
-#elif EBB_CASE == 6  // an axis that is not there
+#elif EBB_CASE == 6  // an axis that does not exist
 // EXPECT: E0103 there is no such axis
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::var<2>(x);  // LINE

@@ -1,4 +1,4 @@
-// test/op/narrow.cpp — bfloat16 and float16 through every elementwise op: what float gives, rounded once for each op.
+// test/op/narrow.cpp — every elementwise op on bfloat16 and float16: float's result, rounded once for each op.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -22,7 +22,7 @@ using array = ebb::tensor<T, ebb::dyn>;
 
 template <class... Op>
 struct list {
-  /// All of them, fused into one group.
+  /// All ops, fused into one group.
   struct function {
     constexpr auto operator()(auto... x) const { return std::tuple{ebb::call<Op>{}(x...)...}; }
   };
@@ -38,7 +38,7 @@ using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
                     op::squared_offset, op::hypot, op::atan2, op::atan2_slope>;
 
-/// No such op of those in the headers is left out, but for casts, which have tests of their own, and ops of truth values.
+/// Whether an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools.
 template <int Arity, class List>
 struct is_in_or_other {
   template <class Op>
@@ -64,13 +64,13 @@ bool is_nan(T x) {
 template <class T>
 bool same(T a, T b) { return (is_nan(a) && is_nan(b)) || ebb::to_cell(a) == ebb::to_cell(b); }
 
-/// What float gives, rounded.
+/// The result in float, rounded.
 template <class Op, class T>
 auto wanted(auto... x) {
   return typename Op::template result<T>(Op::value(static_cast<float>(x)...));
 }
 
-/// Op by its scalar function, by its block function (a whole array, and one that ends within a register), and as part of a group.
+/// The op by its scalar function, by its block function (a whole array, and one that ends within a register), and in a group.
 template <class Op, class T, class R, class... X>
 void check(const array<R>& fused, const X&... x) {
   INFO(Op::name << " of " << ebb::name_of(ebb::dtype_of<T>));
@@ -110,7 +110,7 @@ array<T> every_pattern() {
   return x;
 }
 
-/// Zero, the smallest and largest numbers, ties, infinity, NaN; then any.
+/// Zero, the smallest and largest numbers, ties, infinity, NaN; then arbitrary numbers.
 template <class T>
 std::vector<T> sample(std::size_t n) {
   std::vector<T> v;
@@ -138,7 +138,7 @@ void check_cast(const array<From>& x) {
   int wrong = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>)
-      if (!(std::fabs(static_cast<float>(x(i))) < 2e9f)) continue;  // what does not fit gives anything
+      if (!(std::fabs(static_cast<float>(x(i))) < 2e9f)) continue;  // a number that does not fit may give anything
     wrong += !same(y(i), converted<To>(x(i)));
   }
   CHECK(wrong == 0);
@@ -146,18 +146,18 @@ void check_cast(const array<From>& x) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("every half-width number through every op of one operand: float's result, rounded once", "", bfloat16, float16) {
+TEMPLATE_TEST_CASE("ops of one operand give float's result, rounded once, for every half-width number", "", bfloat16, float16) {
   check_all<TestType>(unary{}, every_pattern<TestType>());
 }
 
-TEMPLATE_TEST_CASE("pairs of half-width numbers through every op of two operands: float's result, rounded once", "", bfloat16, float16) {
+TEMPLATE_TEST_CASE("ops of two operands give float's result, rounded once, for pairs of half-width numbers", "", bfloat16, float16) {
   const auto v = sample<TestType>(300);
   array<TestType> x(v.size() * v.size()), y(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) x.at(i) = v[i / v.size()], y.at(i) = v[i % v.size()];
   check_all<TestType>(binary{}, x, y);
 }
 
-TEMPLATE_TEST_CASE("every half-width number through every cast", "", bfloat16, float16) {
+TEMPLATE_TEST_CASE("casts give float's result, rounded once, for every half-width number", "", bfloat16, float16) {
   const auto x = every_pattern<TestType>();
   check_cast<float>(x);
   check_cast<double>(x);
@@ -172,7 +172,7 @@ TEMPLATE_TEST_CASE("casts to a half-width type round to nearest even", "", bfloa
   array<float> x(narrow.size() * 6);
   array<double> d(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    // What lies a bit below, on, and a bit above the middle between two neighbours.
+    // Numbers a bit below, on, and a bit above the midpoint of two neighbours.
     constexpr std::uint32_t middle = std::is_same_v<TestType, bfloat16> ? 0x8000 : 0x1000;
     const std::uint32_t below[] = {0, 1, middle - 1, middle, middle + 1, middle * 2 - 1};
     x.at(i) = std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(narrow[i / 6])) + below[i % 6]);
@@ -204,7 +204,7 @@ TEST_CASE("SW-17: float16 overflows inside a group as it does between groups") {
   CHECK(infinite > 5);
 }
 
-TEST_CASE("SW-17: factors are not gathered: each product of a chain may overflow, and so may each of its gradient") {
+TEST_CASE("SW-17: factors are not combined, so each product of a chain may overflow, and each product of its gradient") {
   const array<float16> x({float16(1.f), float16(.25f)});
   const auto y = ebb::compile([](auto a) { return a * 256. * 512. / 1024.; })(x);
   CHECK(std::isinf(static_cast<float>(y(0))));

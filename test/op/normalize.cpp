@@ -1,4 +1,4 @@
-// test/op/normalize.cpp — layer_norm: recorded values and derivatives, its optional operands.
+// test/op/normalize.cpp — layer_norm: recorded values and derivatives, and its optional operands.
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
@@ -12,7 +12,7 @@ using golden::real;
 
 const golden::bounds summed{.value = 6, .grad = 16, .second = 64, .spread = true};
 
-TEST_CASE("layer_norm gives what PyTorch recorded") {
+TEST_CASE("layer_norm gives PyTorch's recorded values") {
   using x = of<real, 2, 6>;
   using rows = of<real, dyn, dyn>;
   using w = of<real, 6>;
@@ -30,8 +30,8 @@ TEST_CASE("layer_norm gives what PyTorch recorded") {
                        {.value = 6, .grad = 32, .second = 64, .second_floor = 4, .spread = true});
 }
 
-TEST_CASE("weight, bias and epsilon, each of them or not") {
-  // By hand, in long double.
+TEST_CASE("layer_norm takes weight, bias and epsilon, each of them optional") {
+  // The expected values, in long double.
   const std::vector<double> x{1, -2, 4, 0.5, 3, 3}, w{2, -1, 0.5}, b{1, 10, 100};
   const auto cells = [](const std::vector<double>& v) {
     ebb::cell_array r;
@@ -66,7 +66,7 @@ TEST_CASE("weight, bias and epsilon, each of them or not") {
   check(ebb::trace_of<decltype(all), a, v, v>::make(), true, true, static_cast<long double>(1e-3f));
 }
 
-TEST_CASE("no rows, and narrow operands") {
+TEST_CASE("layer_norm takes arrays without rows, and narrow floats") {
   const auto f = [](auto a, auto b) { return ebb::layer_norm(a, b); };
   const ebb::graph none = ebb::trace_of<decltype(f), ebb::term<float, 0, 3>, ebb::term<float, 3>>::make();
   CHECK(ebb::evaluate(none, {{}, ebb::cell_array(3, ebb::to_cell(1.f))}, {})[0].size() == 0);

@@ -1,4 +1,4 @@
-// test/op/reduce.cpp — reductions over axes: sums, means, extrema and their places, logsumexp.
+// test/op/reduce.cpp — reductions over axes: sums, means, extrema and their positions, logsumexp.
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
@@ -10,15 +10,15 @@ using golden::of;
 using golden::real;
 using matrix = of<real, 3, 4>;
 
-/// F on the recorded matrix, with static and with dyn extents.
+/// Checks f on the recorded matrix, with static and with dyn extents.
 const auto both = [](const char* name, auto f, golden::bounds b = {}) {
   golden::check<matrix>("reductions", name, f, b);
   golden::check<of<real, ebb::dyn, ebb::dyn>>("reductions", name, f, b);
 };
-// What is not the largest gets 0, where PyTorch multiplies by 0: the sign is not compared.
+// Elements that are not the largest get 0, where PyTorch multiplies by 0: the sign is not compared.
 const golden::bounds exact{.value = 0, .grad = 0, .sign_is_open = true}, summed{.value = 2, .grad = 2, .spread = true};
 
-TEST_CASE("sums and means give what PyTorch recorded") {
+TEST_CASE("sums and means give PyTorch's recorded values") {
   both("sum_all", [](auto x) { return ebb::sum(x); }, summed);
   both("sum_axis_0", [](auto x) { return ebb::sum<0>(x); }, summed);
   both("sum_axis_1", [](auto x) { return ebb::sum<1>(x); }, summed);
@@ -41,7 +41,7 @@ TEST_CASE("sums and means give what PyTorch recorded") {
   golden::check<of<real, ebb::dyn>>("reductions", "mean_long", [](auto x) { return ebb::mean(x); }, {.value = 16, .grad = 1});
 }
 
-TEST_CASE("extrema over axes give what PyTorch recorded: ties share") {
+TEST_CASE("extrema over axes give PyTorch's recorded values, and ties share the gradient") {
   both("amax_axis_0", [](auto x) { return ebb::max<0>(x); }, exact);
   both("amax_axis_1", [](auto x) { return ebb::max<1>(x); }, exact);
   both("amax_axis_0_1", [](auto x) { return ebb::max<0, 1>(x); }, exact);
@@ -59,8 +59,8 @@ TEST_CASE("extrema over axes give what PyTorch recorded: ties share") {
   both("max_all", [](auto x) { return ebb::max(x); }, exact);
   both("min_all", [](auto x) { return ebb::min(x); }, exact);
 
-  // Where the largest is NaN, amax's gradient is NaN in PyTorch and that of max goes to the NaN: here it does in both.
-  // In the third row of "ties" 0 and -0 are both the largest: which of them is the result depends on the order of the reduction.
+  // If the largest is NaN, PyTorch's gradient of amax is NaN and that of max goes to the NaN: ours goes to the NaN in both. In the third
+  // row of "ties" both 0 and -0 are the largest: the order of the reduction decides which of them is the result.
   const golden::bounds open{.value = 0, .grad = 1, .sign_is_open = true, .nan_is_open = "grad"};
   const golden::bounds of_ties{.value = 0, .grad = 1, .sign_is_open = true, .value_sign_is_open = true};
   for (const char* points : {"zeros", "ties", "nonfinite"}) {
@@ -72,7 +72,7 @@ TEST_CASE("extrema over axes give what PyTorch recorded: ties share") {
     golden::check<any_matrix>("reductions", "max_all_" + name, [](auto x) { return ebb::max(x); }, {.grad = 1});
     golden::check<any_matrix>("reductions", "min_all_" + name, [](auto x) { return ebb::min(x); }, {.grad = 1});
     golden::check<any_matrix>("reductions", "argmax_" + name, [](auto x) { return std::tuple(ebb::argmax<1>(x), ebb::argmin<1>(x)); });
-    // Values and places; the gradient of torch.max along an axis goes to the place it returns, that of ebb::max to all ties.
+    // Values and positions. The gradient of torch.max along an axis goes to the position it returns, that of ebb::max to all ties.
     golden::check<any_matrix>("reductions", "max_" + name, [](auto x) { return std::tuple(ebb::max<1>(x), ebb::argmax<1>(x)); },
                               {.grad = -1, .value_sign_is_open = ties});
     golden::check<any_matrix>("reductions", "min_" + name, [](auto x) { return std::tuple(ebb::min<1>(x), ebb::argmin<1>(x)); },
@@ -80,8 +80,8 @@ TEST_CASE("extrema over axes give what PyTorch recorded: ties share") {
   }
 }
 
-TEST_CASE("ties in several axes share evenly, also where these are not neighbours") {
-  // 2 x 2 x 2, the largest three times: twice in the first plane along axis 0, once in the second.
+TEST_CASE("ties in several axes share evenly, also in axes that are not neighbours") {
+  // 2 x 2 x 2 elements, the largest three times: twice in the first plane along axis 0, once in the second.
   const auto f = [](auto x) { return ebb::max<0, 2>(x); };
   ebb::graph g = ebb::joint(ebb::trace_of<decltype(f), ebb::term<float, 2, 2, 2>>::make(), {0});
   ebb::cell_array x, seed;
@@ -93,8 +93,8 @@ TEST_CASE("ties in several axes share evenly, also where these are not neighbour
   for (int i = 0; i < 8; ++i) CHECK(ebb::from_cell<float>(out[1][i]) == gradient[i]);
 }
 
-TEST_CASE("NaNs share the gradient where one of them is the result") {
-  // torch.max over all elements: 1/2, 0, 1/2. torch.amax: NaN in all three. Infinities are numbers like others.
+TEST_CASE("NaNs share the gradient if the result is NaN") {
+  // torch.max over all elements: 1/2, 0, 1/2. torch.amax: NaN in all three. Infinities count as ordinary numbers.
   const auto check = [](auto f, std::vector<float> x, std::vector<float> want) {
     ebb::graph g = ebb::joint(ebb::trace_of<decltype(f), ebb::term<float, ebb::dyn>>::make(), {0});
     ebb::extent_list n;
@@ -116,7 +116,7 @@ TEST_CASE("NaNs share the gradient where one of them is the result") {
   check(smallest, {-inf, -inf, inf, 1}, {0.5f, 0.5f, 0, 0});
 }
 
-TEST_CASE("products give what PyTorch recorded, at and beside zeros, infinities and NaNs too") {
+TEST_CASE("products give PyTorch's recorded values, at and beside zeros, infinities and NaNs too") {
   const golden::bounds b{.value = 4, .grad = 8, .sign_is_open = true, .value_sign_is_open = true};
   both("prod_axis_0", [](auto x) { return ebb::prod<0>(x); }, b);
   both("prod_axis_1", [](auto x) { return ebb::prod<1>(x); }, b);
@@ -129,8 +129,8 @@ TEST_CASE("products give what PyTorch recorded, at and beside zeros, infinities 
   golden::check<of<real, 3, 0>>("reductions", "empty_prod", [](auto x) { return ebb::prod<1>(x); });
 }
 
-TEST_CASE("the gradient of an element of a product is the product of the others") {
-  // By definition, in long double, for all rows of three of these; and at finite points a second derivative that no infinity is in.
+TEST_CASE("the gradient of a product with respect to an element is the product of the others") {
+  // By definition, in long double, for all rows of three of these numbers; at finite points also a second derivative without infinities.
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const float values[] = {0.f, -0.f, 1.5f, -2.f, inf, -inf, nan};
   constexpr int count = 7;
@@ -163,11 +163,11 @@ TEST_CASE("the gradient of an element of a product is the product of the others"
   for (double v : rows) points.push(ebb::to_cell(v));
   n.e[0] = 4;
   const auto second = ebb::evaluate(ebb::prune(h), {points, seeds}, ebb::symbol_values(h, {n}));
-  for (int i = 0; i < 12; ++i)  // of ab + bc + ca by a: b + c
+  for (int i = 0; i < 12; ++i)  // ab + bc + ca with respect to a: b + c
     CHECK(ebb::from_cell<double>(second[0][i]) == rows[i / 3 * 3 + (i + 1) % 3] + rows[i / 3 * 3 + (i + 2) % 3]);
 }
 
-TEST_CASE("places and truth give what PyTorch recorded") {
+TEST_CASE("argmax, argmin, any and all give PyTorch's recorded values") {
   both("argmax_axis_0", [](auto x) { return ebb::argmax<0>(x); });
   both("argmax_axis_1", [](auto x) { return ebb::argmax<1>(x); });
   both("argmin_axis_0", [](auto x) { return ebb::argmin<0>(x); });
@@ -175,7 +175,7 @@ TEST_CASE("places and truth give what PyTorch recorded") {
   both("any_all", [](auto x) { return std::tuple(ebb::any<0>(x > 1), ebb::all<0>(x > -2)); });
 }
 
-TEST_CASE("logsumexp gives what PyTorch recorded") {
+TEST_CASE("logsumexp gives PyTorch's recorded values") {
   const golden::bounds b{.value = 4, .grad = 4, .spread = true};
   both("logsumexp_axis_0", [](auto x) { return ebb::logsumexp<0>(x); }, b);
   both("logsumexp_axis_1", [](auto x) { return ebb::logsumexp<1>(x); }, b);
@@ -184,19 +184,19 @@ TEST_CASE("logsumexp gives what PyTorch recorded") {
   both("logsumexp_negative_axis", [](auto x) { return ebb::logsumexp<-1>(x); }, b);
   for (const char* points : {"zeros", "ties", "nonfinite"})
     golden::check<of<real, ebb::dyn, 4>>("reductions", std::string("logsumexp_") + points, [](auto x) { return ebb::logsumexp<1>(x); }, b);
-  // PyTorch's gradient is exp(x - out): it has the rounding of out, 1001, in its argument. Here it is exp(x - max) over its sum.
+  // PyTorch's gradient is exp(x - out): the rounding of out, 1001, is in its argument. Ours is exp(x - max) over its sum.
   golden::check<of<real, 4>>("reductions", "logsumexp_large", [](auto x) { return ebb::logsumexp<0>(x); }, {.value = 1, .grad = 1024});
   golden::check<golden::any_vector>("composite", "gradient_logsumexp", [](auto x) { return ebb::logsumexp<0>(2 * x); }, b);
 }
 
-TEST_CASE("a mean counts along each dyn axis, not all elements") {
+TEST_CASE("a mean counts the elements of each dyn axis, not all elements") {
   const auto f = [](auto x) { return ebb::mean(x); };
   CHECK(ebb::to_string(ebb::trace_of<decltype(f), ebb::term<float, ebb::dyn, 50, ebb::dyn>>::make()) ==
         "a = input 0 : f32[n, 50, m]\nb = sum a over 0 1 2 : f32\nc = sum 1.0 over 0 : f32\nd = mul 50.0 c : f32\n"
         "e = sum 1.0 over 0 : f32\nf = mul d e : f32\ng = div b f : f32\nreturn g\n");
 }
 
-TEST_CASE("reductions over no elements") {
+TEST_CASE("reductions take arrays without elements") {
   using none = of<real, 3, 0>;
   golden::check<none>("reductions", "empty_sum", [](auto x) { return ebb::sum<1>(x); });
   golden::check<none>("reductions", "empty_mean", [](auto x) { return ebb::mean<1>(x); });

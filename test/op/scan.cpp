@@ -1,4 +1,4 @@
-// test/op/scan.cpp — cumsum: recorded values, directions, derivatives, batches, what is empty or not finite.
+// test/op/scan.cpp — cumsum: recorded values, directions, derivatives, batches, empty arrays and elements that are not finite.
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
@@ -14,7 +14,7 @@ using any_matrix = of<real, dyn, dyn>;
 
 const golden::bounds summed{.value = 2, .grad = 2, .spread = true};
 
-TEST_CASE("running sums give what PyTorch recorded") {
+TEST_CASE("running sums give PyTorch's recorded values") {
   const auto rows = [](auto x) { return ebb::cumsum<0>(x); };
   const auto columns = [](auto x) { return ebb::cumsum(x); };
   golden::check<of<real, 3, 4>>("reductions", "cumsum_axis_0", rows, summed);
@@ -41,7 +41,7 @@ std::vector<T> run(const ebb::graph& g, const std::vector<T>& x, const ebb::exte
   return r;
 }
 
-TEST_CASE("both tags, integers, truth values") {
+TEST_CASE("cumsum takes both tags, integers and bools") {
   ebb::extent_list n;
   n.rank = 1;
   n.e[0] = 4;
@@ -58,7 +58,7 @@ TEST_CASE("both tags, integers, truth values") {
   CHECK(run<double>(g, {}, n).empty());
 }
 
-TEST_CASE("narrow floats are added in float: the sums are rounded, not what they are made of") {
+TEST_CASE("cumsum of narrow floats adds in float: only the sums are rounded") {
   const auto f = [](auto x) { return ebb::cumsum(x); };
   const ebb::graph g = ebb::trace_of<decltype(f), ebb::term<ebb::bf16, dyn>>::make();
   ebb::extent_list n;
@@ -66,10 +66,10 @@ TEST_CASE("narrow floats are added in float: the sums are rounded, not what they
   n.e[0] = 300;
   const ebb::cell_array ones(300, ebb::to_cell(ebb::bf16(1.f)));
   const auto r = ebb::evaluate(g, {ones}, ebb::symbol_values(g, {n}))[0];
-  CHECK(ebb::from_cell<ebb::bf16>(r[299]) == ebb::bf16(300.f));  // added in bf16 it would stay 256
+  CHECK(ebb::from_cell<ebb::bf16>(r[299]) == ebb::bf16(300.f));  // a sum in bf16 would stay 256
 }
 
-TEST_CASE("first and second derivatives by definition") {
+TEST_CASE("cumsum has its first and second derivatives by definition") {
   // Of sum(w y^2), y = cumsum(x): 2 sum over i >= k of w_i y_i, and 2 sum over i >= max(k, l) of w_i.
   constexpr int n = 5;
   const double x[n] = {1, -2, 0.5, 3, -1}, w[n] = {1, 2, -1, 0.5, 3};

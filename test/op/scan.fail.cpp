@@ -1,4 +1,4 @@
-// test/op/scan.fail.cpp — tags and axes that cumsum does not have.
+// test/op/scan.fail.cpp — tags and axes that cumsum does not take.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/trace/functions.hpp>
@@ -17,12 +17,12 @@ constexpr int fits = traced_on<matrix>([](auto x) { return ebb::cumsum<-2>(x, eb
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::cumsum(x, 1);  // LINE
 });
-#elif EBB_CASE == 2  // an axis that is not there
+#elif EBB_CASE == 2  // an axis that does not exist
 // EXPECT: E0103 there is no such axis
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::cumsum<2>(x);  // LINE
 });
-#elif EBB_CASE == 3  // a number has none
+#elif EBB_CASE == 3  // a number has no axis
 // EXPECT: E0103 there is no such axis
 constexpr int refused = traced_on<ebb::term<float>>([](auto x) {
   return ebb::cumsum(x);  // LINE

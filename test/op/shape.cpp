@@ -1,4 +1,4 @@
-// test/op/shape.cpp — elements that change place, and arrays seen under another shape.
+// test/op/shape.cpp — moves of elements, and arrays in another shape.
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 
@@ -9,14 +9,14 @@ using golden::real;
 constexpr auto dyn = ebb::dyn;
 const golden::bounds exact{.value = 0, .grad = 0};
 
-/// F on the recorded 2 x 3 x 4 elements, with static and with dyn extents.
+/// Checks f on the recorded 2 x 3 x 4 elements, with static and with dyn extents.
 const auto both = [](const char* name, auto f, golden::bounds b = exact) {
   golden::check<of<real, 2, 3, 4>>("shapes", name, f, b);
   golden::check<of<real, dyn, dyn, 4>>("shapes", name, f, b);
   golden::check<of<real, dyn, 3, dyn>>("shapes", name, f, b);
 };
 
-TEST_CASE("other shapes of the same elements are what PyTorch recorded") {
+TEST_CASE("reshapes give PyTorch's recorded values") {
   both("reshape_flat", [](auto x) { return ebb::reshape<dyn>(x); });
   both("reshape_flat", [](auto x) { return ebb::flatten(x); });
   both("reshape_2d", [](auto x) { return ebb::reshape<6, 4>(x); });
@@ -29,7 +29,7 @@ TEST_CASE("other shapes of the same elements are what PyTorch recorded") {
 
 constexpr auto twice = [](auto x) { return ebb::concat<0>(x, x); };
 
-TEST_CASE("moved elements are what PyTorch recorded") {
+TEST_CASE("moves give PyTorch's recorded values") {
   both("transpose_01", [](auto x) { return ebb::transpose<1, 0, 2>(x); });
   both("transpose_02", [](auto x) { return ebb::transpose<2, 1, 0>(x); });
   both("permute", [](auto x) { return ebb::transpose<2, 0, 1>(x); });
@@ -53,7 +53,7 @@ TEST_CASE("moved elements are what PyTorch recorded") {
                                    {.value = 0.5, .grad = 4});
 }
 
-TEST_CASE("joined arrays are what PyTorch recorded") {
+TEST_CASE("joined arrays give PyTorch's recorded values") {
   const auto joined = [](const char* name, auto f) {
     golden::check<of<real, 2, 3>, of<real, 2, 3>>("shapes", name, f, {.grad = 2});
     golden::check<of<real, dyn, dyn>, of<real, dyn, 3>>("shapes", name, f, {.grad = 2});
@@ -71,7 +71,7 @@ TEST_CASE("joined arrays are what PyTorch recorded") {
   golden::check<of<real, dyn, 3>, of<real, dyn, 3>>("shapes", "concatenate_empty", column, exact);
 }
 
-TEST_CASE("broadcasting gives what PyTorch recorded") {
+TEST_CASE("broadcasts give PyTorch's recorded values") {
   const auto each = [](auto shapes, const std::string& where) {
     const auto run = [&]<class X, class Y>(std::tuple<X, Y>) {
       const golden::bounds b{.value = 1, .grad = 4, .spread = true};

@@ -17,7 +17,7 @@ using golden::real;
 constexpr auto dyn = ebb::dyn;
 const golden::bounds summed{.value = 4, .grad = 4, .second = 8, .spread = true};
 
-TEST_CASE("softmax gives what PyTorch recorded") {
+TEST_CASE("softmax gives PyTorch's recorded values") {
   golden::check<of<real, 3, 4>>("reductions", "softmax_axis_0", [](auto x) { return ebb::softmax<0>(x); }, summed);
   golden::check<of<real, dyn, 4>>("reductions", "softmax_axis_1", [](auto x) { return ebb::softmax<-1>(x); }, summed);
   golden::check<of<real, dyn, dyn>>("reductions", "log_softmax_axis_0", [](auto x) { return ebb::log_softmax<0>(x); }, summed);
@@ -30,7 +30,7 @@ TEST_CASE("softmax gives what PyTorch recorded") {
   golden::check<golden::any_vector>("reductions", "softmax_large", [](auto x) { return ebb::softmax<0>(x); }, summed);
 }
 
-TEST_CASE("cross_entropy and nll give what PyTorch recorded") {
+TEST_CASE("cross_entropy and nll give PyTorch's recorded values") {
   using logits = of<real, 4, 3>;
   using classes = of<std::int64_t, 4>;
   using many = of<real, dyn, 3>;
@@ -55,7 +55,7 @@ TEST_CASE("cross_entropy and nll give what PyTorch recorded") {
                                                         [](auto x, auto y) { return ebb::bce_with_logits(x, y, ebb::unreduced); }, summed);
 }
 
-TEST_CASE("a training step of a small network gives what PyTorch recorded") {
+TEST_CASE("a training step of a small network gives PyTorch's recorded values") {
   const auto loss = [](auto x, auto w1, auto b1, auto w2, auto b2, auto t) {
     return ebb::cross_entropy(ebb::matmul(ebb::tanh(ebb::matmul(x, w1) + b1), w2) + b2, t);
   };
@@ -63,7 +63,7 @@ TEST_CASE("a training step of a small network gives what PyTorch recorded") {
   golden::check<of<real, dyn, 6>, of<real, 6, 8>, of<real, 8>, of<real, 8, 3>, of<real, 3>, classes>("composite", "mlp_step", loss, summed);
 }
 
-TEST_CASE("a NaN anywhere in a row is all of its softmax, its logsumexp and their gradients; other rows are not concerned") {
+TEST_CASE("a NaN in a row makes all its softmax, logsumexp and gradients NaN, and leaves other rows alone") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   constexpr auto rows = ebb::compile([](auto x) { return std::tuple(ebb::softmax<1>(x), ebb::log_softmax<1>(x), ebb::logsumexp<1>(x)); });
   constexpr auto slope = ebb::grad([](auto x) { return ebb::sum(ebb::logsumexp<1>(x)); });
@@ -80,7 +80,7 @@ TEST_CASE("a NaN anywhere in a row is all of its softmax, its logsumexp and thei
   }
 }
 
-/// The distance of neighbours around x.
+/// The distance of neighbouring numbers around x.
 template <class T>
 long double spacing(long double x) {
   const int digits = std::is_same_v<T, ebb::bfloat16> ? 8 : 11, least = std::is_same_v<T, ebb::bfloat16> ? -126 : -14;
@@ -90,7 +90,7 @@ long double spacing(long double x) {
 TEMPLATE_TEST_CASE("softmax, log_softmax and logsumexp of narrow floats are rounded once", "", ebb::bfloat16, ebb::float16) {
   constexpr auto all = [](auto x) { return std::tuple(ebb::softmax(x), ebb::log_softmax(x), ebb::logsumexp<1>(x)); };
   constexpr std::size_t n = 700;
-  // Sums of hundreds of terms near one: in the narrow type itself they would stop to grow at 256, or be off by several units.
+  // Sums of hundreds of terms near one: summed in the narrow type they would stop at 256, or be off by several units.
   const auto x = ebb::tensor<TestType, 2, n>::generate([](std::size_t i) {
     return TestType(static_cast<float>(i % 13) * (i < n ? 0.0625f : 0.75f) - 3.0f);
   });
@@ -111,7 +111,7 @@ TEMPLATE_TEST_CASE("softmax, log_softmax and logsumexp of narrow floats are roun
   }
   CHECK(wrong == 0);
 
-  // So are their gradients: those of the same function in float, rounded.
+  // Gradients too: those of the same function in float, rounded.
   const auto w = ebb::tensor<float, 2, n>::generate([](std::size_t i) { return static_cast<float>(i % 5) - 1.5f; });
   const auto alone = [&](auto f) {
     const auto g = ebb::grad(f)(x, w);
@@ -138,7 +138,7 @@ TEST_CASE("softmax of narrow floats along the last axis has PyTorch's bits") {
                                                            0x0224, 0x0001, 0x39c3, 0x22c1, 0x0004, 0x004a, 0x1750, 0x343d, 0x0000, 0x00ca});
 }
 
-TEST_CASE("a number is an operand of each loss of two arrays; other ranks meet nothing that broadcasts them") {
+TEST_CASE("a number may be either operand of mse and bce_with_logits, and a static extent of 1 is repeated") {
   using row = ebb::tensor<double, 4>;
   const row x{-2, 0.5, 3, 40}, ones = row::ones();
   const auto like_ones = [&](auto loss) {
@@ -155,9 +155,9 @@ TEST_CASE("a number is an operand of each loss of two arrays; other ranks meet n
   like_ones([](auto a, auto b) { return ebb::mse(a, b, ebb::unreduced); });
   like_ones([](auto a, auto b) { return ebb::bce_with_logits(a, b); });
   like_ones([](auto a, auto b) { return ebb::bce_with_logits(a, b, ebb::unreduced); });
-  // -log sigmoid(x), by hand.
+  // The expected value is -log sigmoid(x).
   CHECK(ebb::bce_with_logits(0.5, ebb::tensor<double, 1>{1}) == Approx(std::log1p(std::exp(-0.5))).epsilon(1e-15));
-  // A static extent of 1 is still repeated where the ranks are one.
+  // A static extent of 1 is still repeated if both arrays have the same rank.
   const ebb::tensor<double, 2, 1> column{{1}, {2}};
   const ebb::tensor<double, 1, 4> line{{-2, 0.5, 3, 40}};
   CHECK(ebb::mse(column, line, ebb::unreduced)(1, 2) == 1);

@@ -17,7 +17,7 @@ namespace {
 using test::hyper_dual;
 constexpr auto dyn = ebb::dyn;
 
-/// n x n and n x m, row by row. Gauss-Jordan, pivots by magnitude: not the library's order.
+/// n x n and n x m systems, row-major. Gauss-Jordan with pivots by magnitude: another order than the library's.
 std::vector<hyper_dual> solved(int n, int m, std::vector<hyper_dual> a, std::vector<hyper_dual> b) {
   const auto at = [](auto& x, int width, int i, int j) -> hyper_dual& { return x[static_cast<std::size_t>(i * width + j)]; };
   for (int k = 0; k < n; ++k) {
@@ -44,7 +44,7 @@ std::vector<hyper_dual> identity(int n) {
   return r;
 }
 
-/// Random elements; a square matrix gets a heavier diagonal.
+/// Random elements; the diagonal of a square matrix is larger.
 std::vector<double> random_array(int rows, int columns, int seed) {
   std::mt19937_64 next(static_cast<std::uint64_t>(seed));
   std::vector<double> r;
@@ -69,8 +69,8 @@ ebb::extent_list extents(std::initializer_list<std::size_t> e) {
   return r;
 }
 
-/// f(a, b) of hyper-dual matrices against the traced f: value, gradients of its product with weights, and the second derivatives along the
-/// direction in which all of a's elements grow alike.
+/// f(a, b) of hyper-dual matrices against the traced f: the value, the gradients of its weighted sum, and the second derivatives along the
+/// direction in which all elements of a grow alike.
 template <class T, class A, class B, class F>
 void check(F, int n, int m, auto oracle, double bound) {
   CAPTURE(n, m, sizeof(T));
@@ -144,12 +144,12 @@ void check_all(double bound) {
       inverse_only, 3, 1, [](auto a, auto) { return solved(3, 3, a, identity(3)); }, bound);
 }
 
-TEST_CASE("solutions and inverses, to the second order") {
+TEST_CASE("solutions and inverses have exact first and second derivatives") {
   check_all<double>(64);
   check_all<float>(64);
 }
 
-TEST_CASE("bfloat16 and float16 are solved in float and rounded once") {
+TEST_CASE("systems of bfloat16 and float16 are solved in float and rounded once") {
   const auto run = []<class T>(T) {
     const std::vector<double> a = random_array(4, 4, 1), b = random_array(4, 2, 2);
     ebb::cell_array x = cells<T>(a), y = cells<T>(b);
@@ -159,14 +159,14 @@ TEST_CASE("bfloat16 and float16 are solved in float and rounded once") {
     const ebb::graph g = ebb::trace_of<decltype(solve), ebb::term<T, 4, 4>, ebb::term<T, 4, 2>>::make();
     const auto want = solved(4, 2, rounded_a, rounded_b);
     const auto got = ebb::evaluate(g, {x, y}, {});
-    for (int i = 0; i < 8; ++i)  // what float has missed is far less than half a unit here
+    for (int i = 0; i < 8; ++i)  // float's error is far below half a unit here
       CHECK(got[0][i] == ebb::to_cell(T(static_cast<float>(want[static_cast<std::size_t>(i)].v))));
   };
   run(ebb::bfloat16{});
   run(ebb::float16{});
 }
 
-TEST_CASE("integers are converted to float") {
+TEST_CASE("a system of integers is converted to float") {
   const auto f = [](auto a) { return ebb::inverse(a); };
   const ebb::graph g = ebb::trace_of<decltype(f), ebb::term<int, 2, 2>>::make();
   CHECK(g.op(g.out[0]).result == ebb::dtype::f32);
@@ -175,7 +175,7 @@ TEST_CASE("integers are converted to float") {
   for (int i = 0; i < 4; ++i) CHECK(ebb::from_cell<float>(r[0][i]) == want[i]);
 }
 
-/// solve on the given shapes of a and b; each of the `count` systems of the result is made of matrix a_of(i) and right side b_of(i).
+/// solve on these shapes of a and b; each of the `count` systems of the result is made of matrix a_of(i) and right side b_of(i).
 template <class A, class B>
 void check_batches(ebb::extent_list ea, ebb::extent_list eb, ebb::extent_list result, int m, int count, auto a_of, auto b_of) {
   constexpr int n = 3;
@@ -201,7 +201,7 @@ void check_batches(ebb::extent_list ea, ebb::extent_list eb, ebb::extent_list re
   }
 }
 
-TEST_CASE("leading axes are batches") {
+TEST_CASE("leading axes of a system are batches") {
   using d = double;
   const auto same = [](int i) { return i; };
   const auto first = [](int) { return 0; };
@@ -229,7 +229,7 @@ TEST_CASE("one matrix for a batch of right sides is factored once") {
   for (int k = 0; k < g.size(); ++k)
     if (g.op(k).what == ebb::kind::solve) CHECK(g.shape_of(k).rank == 2);
 
-  // As well where the batch is made by a pass: of a jacobian, of map.
+  // Also if a pass makes the batch: for a jacobian or for map.
   const auto f = [](auto a, auto rows) { return ebb::map([](auto row, auto m) { return ebb::solve(m, row); }, rows, ebb::whole(a)); };
   const ebb::graph mapped = ebb::trace_of<decltype(f), ebb::term<d, dyn, dyn>, ebb::term<d, dyn, 3>>::make();
   REQUIRE_FALSE(ebb::first_error(mapped));
@@ -243,12 +243,12 @@ TEST_CASE("one matrix for a batch of right sides is factored once") {
   }
 }
 
-TEST_CASE("a transposed matrix is solved as it lies") {
+TEST_CASE("a system with a transposed matrix is solved without a transpose") {
   const ebb::graph g = ebb::prune(ebb::trace_of<decltype(solve_transposed), ebb::term<float, 3, 3>, ebb::term<float, 3>>::make());
   for (int k = 0; k < g.size(); ++k) CHECK(g.op(k).name != "permute");
 }
 
-TEST_CASE("what is saved of a solution is the matrix and the solution, of an inverse the inverse") {
+TEST_CASE("a solution saves the matrix and the solution, an inverse saves the inverse") {
   const ebb::graph s = ebb::joint(ebb::trace_of<decltype(solve), ebb::term<float, 3, 3>, ebb::term<float, 3, 2>>::make(), {0, 1});
   for (int k = 0; k < s.size(); ++k)
     for (int i : s.operands(k)) CHECK((i != s.input(1) || k == s.out[0]));
@@ -258,7 +258,7 @@ TEST_CASE("what is saved of a solution is the matrix and the solution, of an inv
   CHECK(solves == 1);
 }
 
-TEST_CASE("a derivative along a direction") {
+TEST_CASE("a solution has its derivative along a direction") {
   const ebb::graph g = ebb::push_forward(ebb::trace_of<decltype(solve), ebb::term<double, 3, 3>, ebb::term<double, 3, 2>>::make(), {0, 1});
   const std::vector<double> a = random_array(3, 3, 1), b = random_array(3, 2, 2), u = random_array(3, 3, 3), v = random_array(3, 2, 4);
   const auto got = ebb::evaluate(g, {cells<double>(a), cells<double>(b), cells<double>(u), cells<double>(v)}, {});
@@ -269,7 +269,7 @@ TEST_CASE("a derivative along a direction") {
   for (int i = 0; i < 6; ++i) CHECK(std::fabs(number<double>(got[1][i]) - want[static_cast<std::size_t>(i)].a) < 1e-13L);
 }
 
-TEST_CASE("a singular matrix is no array of infinities") {
+TEST_CASE("a singular matrix is an error, not an array of infinities") {
   const ebb::graph g = ebb::trace_of<decltype(solve), ebb::term<float, 2, 2>, ebb::term<float, 2>>::make();
   const std::string said = test::raised([&] { ebb::evaluate(g, {cells<float>({1, 2, 2, 4}), cells<float>({1, 1})}, {}); });
   CHECK(said == "ebb::evaluate: solve: a matrix is singular");

@@ -1,4 +1,4 @@
-// test/op/solve.fail.cpp — systems whose shapes do not fit, and what the user is told.
+// test/op/solve.fail.cpp — systems whose shapes do not fit, and their errors.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/trace/functions.hpp>
 #include <ebb/trace/trace.hpp>
@@ -13,12 +13,12 @@ using some = ebb::term<float, ebb::dyn, ebb::dyn>;
 
 constexpr int fits = traced_on<some, wide>([](auto a, auto b) { return ebb::solve(ebb::inverse(a), b); });
 
-#if EBB_CASE == 1  // an inverse of what is not square
+#if EBB_CASE == 1  // the inverse of a matrix that is not square
 // EXPECT: E0180 inverse, solve: a matrix is not square
 constexpr int refused = traced_on<wide>([](auto a) {
   return ebb::inverse(a);  // LINE
 });
-#elif EBB_CASE == 2  // of a vector
+#elif EBB_CASE == 2  // the inverse of a vector
 // EXPECT: E0180 its last two axes differ
 constexpr int refused = traced_on<ebb::term<float, 3>>([](auto a) {
   return ebb::inverse(a);  // LINE

@@ -1,4 +1,4 @@
-// test/op/subscript.cpp — elements and rows by numbers: traced, eager and on the tape, in loops, with gradients, inside and outside.
+// test/op/subscript.cpp — elements and rows by numbers: traced, eager and on the tape, in loops, with gradients, in and out of range.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -30,7 +30,7 @@ std::string raised(auto f) {
 
 const matrix m{{1, 2, 3}, {4, 5, 6}};
 
-// f(x) = sum_ij (i + 2 j + 1) x_ij x_(1-i)(2-j) + x_00 x_12: every element twice, from both ends.
+// f(x) = sum_ij (i + 2 j + 1) x_ij x_(1-i)(2-j) + x_00 x_12: every element twice, with indices from both ends.
 constexpr auto form = [](auto x) {
   auto s = x(0, 0) * x[1][2];
   for (int i = 0; i < 2; ++i)
@@ -53,7 +53,7 @@ matrix gradient_of_form(const double (&x)[2][3]) {
 }
 constexpr double elements[2][3] = {{1, 2, 3}, {4, 5, 6}};
 
-TEST_CASE("a subscript of a term is its element, its row, or what is left along other axes") {
+TEST_CASE("a subscript of a term gives an element, a row or a part along other axes") {
   const auto parts = ebb::compile([](auto x) {
     return std::tuple(x(1, 2, 3), x(-1, 0), x[1], x[0][2][-4], x(1)(2, 1), ebb::take(x, -2), x(1, 2)(0));
   });
@@ -71,7 +71,7 @@ TEST_CASE("a subscript of a term is its element, its row, or what is left along 
   CHECK(ebb::compile([](auto x) { return x[std::size_t{1}] * x(std::int8_t{-1}) * x[2u]; })(vector{1, 3, 5}) == 75);
 }
 
-TEST_CASE("subscripts of all combinations of static and dyn extents name the same elements") {
+TEST_CASE("subscripts give the same elements for all combinations of static and dyn extents") {
   const auto all = [](const auto& x) {
     CHECK(ebb::compile(form)(x) == value_of_form(elements));
     CHECK(form(x) == value_of_form(elements));
@@ -79,7 +79,7 @@ TEST_CASE("subscripts of all combinations of static and dyn extents name the sam
     const auto [value, gradient] = ebb::value_and_grad(form)(x);
     CHECK(value == value_of_form(elements));
     CHECK(ebb::all_equal(matrix(gradient), gradient_of_form(elements)));
-    // The form is quadratic: its second derivative along x is twice the form, that of one direction the gradient's at it.
+    // The form is quadratic: its Hessian times x is the gradient at x.
     CHECK(ebb::all_equal(matrix(std::get<0>(std::tuple(ebb::hvp(form)(x, x)))), gradient_of_form(elements)));
   };
   all(m);
@@ -88,7 +88,7 @@ TEST_CASE("subscripts of all combinations of static and dyn extents name the sam
   all(any(m));
 }
 
-TEST_CASE("directions go through subscripts") {
+TEST_CASE("jvp and jacobian differentiate subscripts") {
   constexpr double v[2][3] = {{1, 0, -1}, {2, 1, 0}};
   const matrix along{{1, 0, -1}, {2, 1, 0}}, g = gradient_of_form(elements);
   double slope = 0;
@@ -97,14 +97,14 @@ TEST_CASE("directions go through subscripts") {
   const auto [value, change] = ebb::jvp(form)(m, along);
   CHECK(value == value_of_form(elements));
   CHECK(ebb::all_equal(change, slope));
-  // Row by row: the jacobian of x -> x[1] is a block of ones.
+  // The jacobian of x -> x[1] is a block of ones, row by row.
   const auto j = ebb::jacobian([](auto x) { return x[1]; })(m);
   for (int row = 0; row < 3; ++row)
     for (int a = 0; a < 2; ++a)
       for (int b = 0; b < 3; ++b) CHECK(j(row, a, b) == (a == 1 && b == row));
 }
 
-TEST_CASE("subscripts in map name places of each row, and terms that hold numbers name rows") {
+TEST_CASE("subscripts in map index each row, and an integer term indexes rows") {
   const auto each = [](auto row, auto all, auto i) { return row[0] * row(-1) + all(i, 0) + ebb::take(all, i)[2]; };
   const ebb::tensor<int, 2> which{1, 0};
   CHECK(ebb::all_equal(ebb::map(each, m, ebb::whole(m), which), ebb::tensor<double, 2>{1 * 3 + 4 + 6, 4 * 6 + 1 + 3}));
@@ -113,16 +113,16 @@ TEST_CASE("subscripts in map name places of each row, and terms that hold number
   CHECK(ebb::all_equal(ebb::compile([](auto x, auto i) { return x[i]; })(m, ebb::tensor<int, 3>{1, 0, 1}), m[ebb::tensor<int, 3>{1, 0, 1}]));
 }
 
-TEST_CASE("subscripts in an autocast context are those of the array, in its dtype") {
+TEST_CASE("subscripts in an autocast context keep the dtype of their array") {
   const ebb::tensor<float, 2, 2> x{{1.f, 2.f}, {3.f, 4.f}};
   static constexpr auto f = [](auto a) { return ebb::matmul(a, a)[1] * a(0, 1) + ebb::take(a, 1); };
   const auto low = ebb::compile(ebb::under<ebb::autocast<ebb::bf16>>(f))(x);
-  CHECK(ebb::all_equal(low, ebb::compile(f)(x)));  // small integers are exact in both
+  CHECK(ebb::all_equal(low, ebb::compile(f)(x)));  // small integers are exact in both dtypes
   CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::under<ebb::autocast<ebb::bf16>>(f)(a)); })(x),
                        ebb::grad([](auto a) { return ebb::sum(f(a)); })(x)));
 }
 
-TEST_CASE("tensors, views and spans give the elements and rows that terms give, and copies of them") {
+TEST_CASE("tensors, views and spans take subscripts as terms do, and return copies") {
   const tall t(m);
   CHECK(ebb::all_equal(m[1], vector{4, 5, 6}));
   CHECK(ebb::all_equal(t[-1], vector{4, 5, 6}));
@@ -131,7 +131,7 @@ TEST_CASE("tensors, views and spans give the elements and rows that terms give, 
   CHECK(ebb::all_equal(cube::iota()(1, -1), ebb::tensor<double, 4>{20, 21, 22, 23}));
   CHECK(ebb::view(m)[1](0) == 4);
   CHECK(ebb::view(m)(1).data() == m.data() + 3);
-  const auto row = (m + m)[1];  // no view of what has gone
+  const auto row = (m + m)[1];  // a copy, not a view of the temporary
   CHECK(ebb::all_equal(row, vector{8, 10, 12}));
   static_assert(std::is_same_v<decltype(m[0]), vector>);
   CHECK(ebb::all_equal(ebb::take(m, -1), vector{4, 5, 6}));
@@ -143,7 +143,7 @@ TEST_CASE("tensors, views and spans give the elements and rows that terms give, 
   static_assert(ebb::all_equal(ebb::grad([](auto x) { return x[0] * x[1] * x[1]; })(ebb::tensor<double, 2>{2, 3}), ebb::tensor<double, 2>{9, 12}));
 }
 
-TEST_CASE("subscripts of variables are recorded, expressions of them too") {
+TEST_CASE("subscripts of variables and of their expressions are recorded") {
   for (const bool captured : {false, true}) {
     ebb::variable v(m);
     ebb::variable w(any{m});
@@ -169,7 +169,7 @@ TEST_CASE("subscripts of variables are recorded, expressions of them too") {
   }
 }
 
-TEST_CASE("subscripts in regions, with gradients of gradients") {
+TEST_CASE("subscripts work in regions, with gradients of gradients") {
   const auto region = ebb::compile([](auto x) { return x(0, 1) * x(0, 1) * x[1][2] + ebb::take(x, 1)[0]; });
   const ebb::variable v(m);
   const ebb::variable<double> y = region(v);
@@ -180,7 +180,7 @@ TEST_CASE("subscripts in regions, with gradients of gradients") {
   CHECK(ebb::all_equal(v.grad().value(), matrix{{0, 12, 0}, {0, 0, 4}}));
 }
 
-TEST_CASE("a subscript outside of an extent that only the call knows names the call, the number and the extents") {
+TEST_CASE("the error of a subscript outside of a dyn extent names the call, the number and the extents") {
   const any d(m);
   CHECK(raised([&] { ebb::compile([](auto x) { return x(1, 7); })(d); }) ==
         "ebb::compile: subscript: index 7 is out of range: argument 0 is [2, 3]");
@@ -199,7 +199,7 @@ TEST_CASE("a subscript outside of an extent that only the call knows names the c
   CHECK(raised([&] { region(ebb::variable(d)); }) == "ebb::compile: subscript: index 5 is out of range: argument 0 is [2, 3]");
 }
 
-TEST_CASE("an index that is wrong in a gradient is one of take, and a number is cast as arrays are") {
+TEST_CASE("the error of a wrong index in a gradient names take, and index numbers are cast as arrays are") {
   const auto f = ebb::grad([](auto x, auto i) { return ebb::sum(ebb::take(x, i)); });
   CHECK(raised([&] { f(m, ebb::tensor<int, 2>{0, 2}); }) == "ebb::grad: take: number 1 of the indices of shape [2] is 2, and there are 2 rows");
   CHECK(ebb::cast<double>(true) == 1.0);

@@ -1,4 +1,4 @@
-// test/op/subscript.fail.cpp — subscripts that no array of these extents can have.
+// test/op/subscript.fail.cpp — subscripts that no array of these extents has.
 // ERRORS: 1, clang 2
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>

@@ -1,4 +1,4 @@
-// test/op/triangle.cpp — Cholesky factors, triangular systems, logarithms of determinants: recorded values, and hyper-dual numbers.
+// test/op/triangle.cpp — Cholesky factors, triangular systems and log-determinants against recorded values and hyper-dual numbers.
 // SPDX-License-Identifier: BSL-1.0
 #include "golden.hpp"
 #include "hyper_dual.hpp"
@@ -26,7 +26,7 @@ constexpr auto of_spd = [](auto a, auto b) { return ebb::cholesky_solve(b, ebb::
 constexpr auto logdet = [](auto a) { return ebb::logdet(a); };
 constexpr auto signed_logdet = [](auto a) { return ebb::slogdet(a); };
 
-/// A matrix and a multiple of the identity.
+/// Adds a multiple of the identity to a matrix.
 template <int By>
 struct plus_identity {
   template <class T>
@@ -47,8 +47,8 @@ constexpr auto mahalanobis = [](auto x, auto b) {
   return ebb::sum(ebb::square(ebb::solve_triangular(ebb::cholesky((x + ebb::transpose(x)) / 2), b)));
 };
 
-TEST_CASE("factors and triangular systems give what PyTorch recorded") {
-  // Bounds are units of the largest element: the condition of these matrices is below 50.
+TEST_CASE("factors and triangular systems give PyTorch's recorded values") {
+  // Bounds are in units of the largest element: the condition number of these matrices is below 50.
   const golden::bounds b{.value = 32, .grad = 256, .second = 1024, .spread = true};
   using any = of<real, dyn, dyn>;
   for (const char* size : {"2", "3", "5", "8"}) {
@@ -80,7 +80,7 @@ void of_breadth(const char* name, auto f, golden::bounds b = {.value = 32, .grad
   golden::check_traced("ops2", name, "", ebb::trace_of<decltype(f), A...>::make(), b);
 }
 
-TEST_CASE("second derivatives give what PyTorch recorded") {
+TEST_CASE("second derivatives of factors and triangular systems give PyTorch's recorded values") {
   const auto factor = [](auto x) { return ebb::cholesky((x + ebb::transpose(x)) / 2); };
   const auto log_of = [](auto x) { return ebb::logdet_spd((x + ebb::transpose(x)) / 2); };
   const auto squares = [](auto t, auto b) { return ebb::sum(ebb::square(ebb::solve_triangular(t, b))); };
@@ -103,7 +103,7 @@ TEST_CASE("second derivatives give what PyTorch recorded") {
   }
 }
 
-/// By definition, in hyper-dual long double: row by row, not the library's order.
+/// The definitions in hyper-dual long double, row by row: another order than the library's.
 using matrix = std::vector<hyper_dual>;
 hyper_dual& at(matrix& a, int width, int i, int j) { return a[static_cast<std::size_t>(i * width + j)]; }
 hyper_dual root(hyper_dual x) {
@@ -142,7 +142,7 @@ ebb::cell_array cells(const std::vector<double>& x) {
   return r;
 }
 
-/// f(a, b) of n x n and n x m: value, gradients of a weighted sum, and one row of second derivatives, against the oracle.
+/// f(a, b) of n x n and n x m against the oracle: value, gradients of a weighted sum, and one row of second derivatives.
 template <class F>
 void against_duals(const char* name, F, int n, int m, const std::function<matrix(const matrix&, const matrix&)>& oracle) {
   INFO(name);
@@ -177,7 +177,7 @@ void against_duals(const char* name, F, int n, int m, const std::function<matrix
     }
 }
 
-TEST_CASE("values, first and second derivatives against hyper-dual numbers in long double") {
+TEST_CASE("factors and triangular systems have the first and second derivatives of hyper-dual numbers in long double") {
   for (const int n : {1, 2, 5})
     for (const int m : {1, 3}) {
       const auto triangle = [=](bool is_upper, bool is_unit) {
@@ -189,7 +189,7 @@ TEST_CASE("values, first and second derivatives against hyper-dual numbers in lo
       against_duals("upper, unit, transposed twice", [](auto t, auto b) {
         return ebb::solve_triangular(ebb::transpose(t), b, ebb::taken_transposed, ebb::unit_diagonal);
       }, n, m, triangle(true, true));
-      // The symmetric part is what the library's gradient is that of.
+      // The library's gradient is that of the symmetric part.
       against_duals("cholesky", [](auto a, auto b) { return ebb::cholesky_solve(b, ebb::cholesky((a + ebb::transpose(a)) / 2)); }, n, m,
                     [=](const matrix& a, const matrix& b) {
                       matrix s = a, t = a;
@@ -201,7 +201,7 @@ TEST_CASE("values, first and second derivatives against hyper-dual numbers in lo
                       return solved(n, m, t, solved(n, m, l, b, false, false), true, false);
                     });
       against_duals("logdet", [](auto a, auto b) { return ebb::logdet(a) * b; }, n, m, [=](const matrix& a, const matrix& b) {
-        // The product of pivots: a is dominated by its diagonal.
+        // The product of the pivots: a is diagonally dominant.
         matrix u = a, r;
         hyper_dual sum;
         for (int k = 0; k < n; ++k) {
@@ -229,7 +229,7 @@ ebb::graph of_one(F) {
   return ebb::trace_of<F, wide<dyn, dyn>>::make();
 }
 
-TEST_CASE("what is not positive definite, singular, empty, or holds a NaN") {
+TEST_CASE("a matrix that is not positive definite is an error or NaN; singular, empty and NaN matrices have their log-determinants") {
   const auto two = extents({2, 2});
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   const std::vector<std::vector<double>> indefinite{{1, 0, 2, 4}, {0, 0, 0, 0}, {-1, 0, 0, 1}, {nan, 0, 0, 1}, {1, 0, nan, 1}, {1, 0, inf, 1}};
@@ -246,7 +246,7 @@ TEST_CASE("what is not positive definite, singular, empty, or holds a NaN") {
   CHECK(ebb::from_cell<double>(evaluated(of_one(factored_logdet), {{}}, {extents({0, 0})})[0][0]) == 0);
   CHECK(ebb::from_cell<double>(evaluated(of_one(logdet), {{}}, {extents({0, 0})})[0][0]) == 0);
 
-  // A 0 on the diagonal is an infinity, no error.
+  // A 0 on the diagonal gives infinities, not an error.
   const auto x = evaluated(ebb::trace_of<std::remove_const_t<decltype(lower)>, wide<dyn, dyn>, wide<dyn, dyn>>::make(), {{0, 0, 1, 2}, {1, 1}},
                            {two, extents({2, 1})});
   CHECK(ebb::from_cell<double>(x[0][0]) == inf);
@@ -264,7 +264,7 @@ TEST_CASE("what is not positive definite, singular, empty, or holds a NaN") {
   CHECK(std::isnan(ebb::from_cell<double>(unknown[1][0])));
 }
 
-TEST_CASE("one factor for its three uses, and what is read in a print-out") {
+TEST_CASE("one factor serves its three uses, and a triangular system is printed with its tags") {
   const auto likelihood = [](auto k, auto y) {
     const auto l = ebb::cholesky(k);
     return ebb::sum(y * ebb::cholesky_solve(y, l)) + ebb::logdet_spd(k);

@@ -15,12 +15,12 @@ constexpr int fits = traced_on<square, wide>([](auto a, auto b) {
   return ebb::solve_triangular(ebb::cholesky(a, ebb::nan_if_not), b, ebb::upper, ebb::unit_diagonal, ebb::taken_transposed);
 });
 
-#if EBB_CASE == 1  // no square
+#if EBB_CASE == 1  // a matrix that is not square
 // EXPECT: E0284 cholesky, solve_triangular, logdet: a matrix is not square
 constexpr int refused = traced_on<wide>([](auto a) {
   return ebb::cholesky(a);  // LINE
 });
-#elif EBB_CASE == 2  // no matrix
+#elif EBB_CASE == 2  // a vector in place of a matrix
 // EXPECT: E0284 cholesky, solve_triangular, logdet: a matrix is not square
 constexpr int refused = traced_on<ebb::term<float, 3>>([](auto a) {
   return ebb::logdet(a);  // LINE
@@ -30,27 +30,27 @@ constexpr int refused = traced_on<ebb::term<float, 3>>([](auto a) {
 constexpr int refused = traced_on<square, ebb::term<float, 4>>([](auto a, auto b) {
   return ebb::solve_triangular(a, b);  // LINE
 });
-#elif EBB_CASE == 4  // operands the wrong way round
+#elif EBB_CASE == 4  // operands in the wrong order
 // EXPECT: E0284 cholesky, solve_triangular, logdet: a matrix is not square
 constexpr int refused = traced_on<square, wide>([](auto a, auto b) {
   return ebb::cholesky_solve(a, b);  // LINE
 });
-#elif EBB_CASE == 5  // a truth value
+#elif EBB_CASE == 5  // a bool in place of a tag
 // EXPECT: E0286 cholesky, logdet_spd: behind the matrix comes nothing, or the tag ebb::nan_if_not
 constexpr int refused = traced_on<square>([](auto a) {
   return ebb::cholesky(a, false);  // LINE
 });
-#elif EBB_CASE == 6  // another tag
+#elif EBB_CASE == 6  // a tag of another function
 // EXPECT: E0287 solve_triangular: the tags are ebb::upper
 constexpr int refused = traced_on<square, wide>([](auto a, auto b) {
   return ebb::solve_triangular(a, b, ebb::nan_if_not);  // LINE
 });
-#elif EBB_CASE == 7  // another tag
+#elif EBB_CASE == 7  // a tag of another function
 // EXPECT: E0288 cholesky_solve: behind the operands comes nothing, or the tag ebb::upper
 constexpr int refused = traced_on<square, wide>([](auto a, auto b) {
   return ebb::cholesky_solve(b, a, ebb::unit_diagonal);  // LINE
 });
-#elif EBB_CASE == 8  // a row that is no matrix, from the right
+#elif EBB_CASE == 8  // a vector as right sides from the right
 // EXPECT: E0285 solve_triangular, cholesky_solve: the right sides do not fit the rows of the matrix
 constexpr int refused = traced_on<square, ebb::term<float, 3>>([](auto a, auto b) {
   return ebb::solve_triangular(a, b, ebb::from_right);  // LINE

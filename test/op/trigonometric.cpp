@@ -1,4 +1,4 @@
-// test/op/trigonometric.cpp — tan, asin, acos, atan and atan2: values and both derivatives as recorded, everywhere they run.
+// test/op/trigonometric.cpp — tan, asin, acos, atan and atan2: values and both derivatives as recorded, in every context.
 // SPDX-License-Identifier: BSL-1.0
 #include "everywhere.hpp"
 #include "golden.hpp"
@@ -16,9 +16,9 @@ const auto acos = [](auto x) { return ebb::acos(x); };
 const auto atan = [](auto x) { return ebb::atan(x); };
 const auto atan2 = [](auto y, auto x) { return ebb::atan2(y, x); };
 
-TEST_CASE("tangent and inverse trigonometric functions give what PyTorch recorded") {
+TEST_CASE("tangent and inverse trigonometric functions give PyTorch's recorded values") {
   unary("tan", tan, {.value = 2});
-  // PyTorch's second derivatives at subnormal numbers are 0, and those of atan at infinity NaN.
+  // PyTorch's second derivatives are 0 at subnormal numbers, and NaN for atan at infinity.
   unary("asin", asin, {.value = 2, .open_at = {2, 3}});
   unary("acos", acos, {.value = 2, .sign_is_open = true, .open_at = {2, 3}});
   unary("atan", atan, {.value = 1, .sign_is_open = true, .nan_is_open = "second"});
@@ -28,8 +28,8 @@ TEST_CASE("tangent and inverse trigonometric functions give what PyTorch recorde
   wide("atan", atan, {.value = 1, .sign_is_open = true});
 }
 
-TEST_CASE("atan2 gives what PyTorch recorded, and zeros at (0, 0) and at infinity, where PyTorch has NaN") {
-  // PyTorch's first derivatives at the largest number are 0, and its second ones at (3e160, 4e160): they are subnormal.
+TEST_CASE("atan2 gives PyTorch's recorded values, and derivatives of 0 at (0, 0) and infinity, where PyTorch has NaN") {
+  // PyTorch's first derivatives are 0 at the largest number, and its second ones at (3e160, 4e160); the exact ones are subnormal.
   golden::bounds allowed{.value = 2, .grad = 4, .second = 16, .sign_is_open = true, .nan_is_open = "derivatives",
                          .open_at = {31, 32}};
   golden::check<any_vector, any_vector>(recorded, "atan2", atan2, allowed);
@@ -44,7 +44,7 @@ TEST_CASE("atan2 gives what PyTorch recorded, and zeros at (0, 0) and at infinit
   CHECK((ebb::grad<0>(ebb::grad<0>(atan2))(zero, zero)() == 0 && ebb::grad<1>(ebb::grad<0>(atan2))(zero, zero)() == 0));
 }
 
-TEST_CASE("derivatives of atan and atan2 far away, and of asin next to 0") {
+TEST_CASE("atan and atan2 have exact derivatives far away, and asin next to 0") {
   const auto is = [](double got, double want) { return std::fabs(got / want - 1) < 1e-15; };
   const ebb::tensor<double> tiny(1e-200), huge(1e200), half(0x1p-30);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -56,14 +56,14 @@ TEST_CASE("derivatives of atan and atan2 far away, and of asin next to 0") {
   CHECK(ebb::grad(acos)(ebb::tensor<float>(-1.f))() == -std::numeric_limits<float>::infinity());
 }
 
-TEST_CASE("trigonometric functions of plain numbers and of integers") {
+TEST_CASE("trigonometric functions take plain numbers and integers") {
   static_assert(ebb::tan(0.) == 0 && ebb::asin(0.f) == 0 && ebb::acos(1.) == 0 && ebb::atan2(0., 1.) == 0);
   static_assert(std::is_same_v<decltype(ebb::atan2(1.f, 2.f)), float> && std::is_same_v<decltype(ebb::atan(1)), double>);
   const ebb::tensor<float, 2> angles = ebb::atan2(ebb::tensor<std::int64_t, 2>{0, 1}, ebb::tensor<std::int64_t, 2>{-1, 1});
   CHECK((angles(0) == 3.14159265f && angles(1) == 0.785398163f));
 }
 
-TEMPLATE_TEST_CASE("trigonometric: the same bits in loops, in map, on the tape and captured", "", float, double) {
+TEMPLATE_TEST_CASE("trigonometric functions have the same bits in loops, in map, on the tape and captured", "", float, double) {
   using T = TestType;
   std::vector<T> places{T(0), T(-0.0), T(0.5), T(-0.5), T(1e-6), T(3e9)};
   for (int i = 0; i < 60; ++i) places.push_back(static_cast<T>(-7 + 0.23 * i));

@@ -1,4 +1,4 @@
-// test/pass/differentiate.cpp — the reverse walk, equations in and equations out.
+// test/pass/differentiate.cpp — the reverse pass on graphs: equations before and after.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -25,7 +25,7 @@ std::string gradient(const graph& g, const ebb::vec<int>& wrt) {
 
 }  // namespace
 
-TEST_CASE("a product: two uses of a sum's cotangent, which is a literal") {
+TEST_CASE("the gradient of the sum of a product needs no equation for the sum's cotangent") {
   const graph g = test::build([](test::builder& b) {
     const auto x = b.in({n}), y = b.in({n});
     return b.returns(ebb::sum_over(x * y, 1));
@@ -44,7 +44,7 @@ TEST_CASE("cotangents that meet are added, those of later equations first") {
         "g = add f e : f64\nreturn d g\n");
 }
 
-TEST_CASE("a joint program takes a seed for each real result") {
+TEST_CASE("a joint graph takes a seed for each real result") {
   const graph g = test::build([](test::builder& b) {
     const auto x = b.in({n}), y = b.in({n});
     const auto p = x * y, m = -x;
@@ -59,7 +59,7 @@ TEST_CASE("a joint program takes a seed for each real result") {
         "f = input 2 : f32[n]\ng = input 3 : f32[n]\nh = mul f b : f32[n]\ni = sub h g : f32[n]\nreturn c e d i\n");
 }
 
-TEST_CASE("where nothing arrives there are zeros") {
+TEST_CASE("an argument that gets no gradient gets zeros") {
   const graph g = test::build([](test::builder& b) {
     const auto x = b.in<double>({}), y = b.in<double>({n});
     (void)y;
@@ -68,7 +68,7 @@ TEST_CASE("where nothing arrives there are zeros") {
   CHECK(gradient(g, {1}) == "a = input 0 : f64\nb = input 1 : f64[n]\nc = mul a 3.0 : f64\nd = 0.0 : f64[n]\nreturn c d\n");
 }
 
-TEST_CASE("an op without a pull is found where it matters, and only there") {
+TEST_CASE("an op without a pull is reported only if the gradient needs it") {
   const auto program = [](bool used, bool constant) {
     return test::build([&](test::builder& b) {
       const auto x = b.in<double>({}), y = b.in<double>({});

@@ -1,4 +1,4 @@
-// test/pass/jacobian.cpp — a graph, and the graph of all its derivatives: of each output with respect to each argument that is named.
+// test/pass/jacobian.cpp — the graph of all derivatives of a graph: of each output with respect to each named argument.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -21,7 +21,7 @@ graph products() {
 
 }  // namespace
 
-TEST_CASE("seeds, and one pull for all of them at once") {
+TEST_CASE("a jacobian is one pull of all unit seeds at once") {
   const graph square = test::build([](test::builder& b) {
     const auto x = b.in<double>({n});
     return b.returns(x * x);
@@ -33,7 +33,7 @@ TEST_CASE("seeds, and one pull for all of them at once") {
         "e = cast d : f64[n, n]\nf = broadcast a along 0 : f64[n, n]\ng = mul e f : f64[n, n]\nh = add g g : f64[n, n]\nreturn h\n");
 }
 
-TEST_CASE("outputs by arguments, those of truth values are zeros") {
+TEST_CASE("a jacobian has one array for each output and argument, and zeros for bool outputs") {
   const graph j = ebb::jacobian<double, double, bool>(products(), {0, 1});
   CHECK(test::error_text(j) == "");
   ebb::extent_list two;
@@ -54,7 +54,7 @@ TEST_CASE("outputs by arguments, those of truth values are zeros") {
   CHECK(out[5] == out[4]);
 }
 
-TEST_CASE("derivatives with too many axes are refused, others are not") {
+TEST_CASE("a jacobian with too many axes is refused") {
   const auto refused = [](std::initializer_list<int> extents, bool sums) {
     const graph g = test::build([&](test::builder& b) {
       const auto x = b.in<double>(extents);

@@ -1,4 +1,4 @@
-// test/pass/lower.cpp — stop_gradient goes last, and what it hid from the rules goes with it.
+// test/pass/lower.cpp — lowering removes stop_gradient and then applies the rules that it blocked.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -26,8 +26,8 @@ TEST_CASE("stop_gradient stays until lowering") {
   CHECK(test::error_text(ebb::lower(g)) == "");
 }
 
-TEST_CASE("a second derivative still sees it") {
-  // The first derivative of stop(x) x is stop(x), whose derivative is zero: of x x it would be 2.
+TEST_CASE("the second derivative still respects stop_gradient") {
+  // The first derivative of stop(x) x is stop(x), whose derivative is zero; that of x x would be 2.
   const graph first = ebb::value_and_gradient(stopped(), {0});
   graph inner = first;
   inner.out = {first.out[1]};
@@ -36,7 +36,7 @@ TEST_CASE("a second derivative still sees it") {
   CHECK(ebb::pull_back(inner, wrt, {inner.out[0]}, {seed}) == ebb::vec<int>{-1});
 }
 
-TEST_CASE("what simplify was done with need not be rewritten again") {
+TEST_CASE("lowering need not rewrite equations that simplify has finished") {
   int smaller = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);

@@ -1,4 +1,4 @@
-// test/pass/outputs.cpp — what a caller need not move: equations in, equations out.
+// test/pass/outputs.cpp — outputs that need not be computed or moved: equations before and after.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -9,7 +9,7 @@
 using test::graph;
 using test::n;
 
-TEST_CASE("an output that is an argument, another output, or either in another shape, is found and not computed") {
+TEST_CASE("an output that is an argument or another output, in any shape, is found and not computed") {
   const graph f = test::build([](test::builder& b) {
     const auto x = b.in({2, 3}), y = b.in({2, 3});
     const auto product = x * y;
@@ -20,7 +20,7 @@ TEST_CASE("an output that is an argument, another output, or either in another s
   CHECK(ebb::to_string(r.g) == "a = input 0 : f32[2, 3]\nb = input 1 : f32[2, 3]\nc = mul a b : f32[2, 3]\nd = add a b : f32[2, 3]\nreturn c d\n");
 }
 
-TEST_CASE("arguments that nobody reads go, and the others keep their order") {
+TEST_CASE("unused arguments are removed, and the others keep their order") {
   const graph f = test::build([](test::builder& b) {
     const auto x = b.in({n}), unused = b.in({n}), z = b.in({n});
     static_cast<void>(unused);
@@ -30,10 +30,10 @@ TEST_CASE("arguments that nobody reads go, and the others keep their order") {
   CHECK(r.kept == ebb::vec<int>{0, 2});
   CHECK(r.g.inputs == 2);
   CHECK(ebb::to_string(r.g) == "a = input 0 : f32[n]\nb = input 1 : f32[n]\nc = mul b a : f32[n]\nreturn c b\n");
-  CHECK(r.g.syms.origin(2) == ebb::extent_origin{ebb::extent_rule::argument, 2, 0});  // symbols speak of the old arguments
+  CHECK(r.g.syms.origin(2) == ebb::extent_origin{ebb::extent_rule::argument, 2, 0});  // symbols refer to the old arguments
 }
 
-TEST_CASE("which outputs depend on which arguments") {
+TEST_CASE("dependences tells which outputs depend on which arguments") {
   const graph f = test::build([](test::builder& b) {
     const auto x = b.in({n}), y = b.in({n}), z = b.in({n});
     return b.returns(x * y, z, (x + z) * y);

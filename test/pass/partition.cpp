@@ -1,4 +1,4 @@
-// test/pass/partition.cpp — what is saved and what is computed again, program by program.
+// test/pass/partition.cpp — the values that partition saves and those it recomputes, graph by graph.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -16,7 +16,7 @@ using test::graph;
 using test::m;
 using test::n;
 
-/// What the forward half saves, as the applications of the ops, one behind the other.
+/// The values that the forward half saves, as text: one application of an op after another.
 std::string saved(const graph& g, const ebb::vec<int>& wrt) {
   const graph joint = ebb::joint(g, wrt);
   const ebb::halves h = ebb::partition(joint, g.inputs, g.out.size());
@@ -32,7 +32,7 @@ std::string saved(const graph& g, const ebb::vec<int>& wrt) {
   return s;
 }
 
-/// Of a function of x, y, z, with respect to the arguments with these numbers.
+/// The same for a function of x, y, z and the derivative with respect to the arguments with these numbers.
 template <class T = float>
 std::string saved_of(auto f, const ebb::vec<int>& wrt) {
   return saved(test::build([&](test::builder& b) {
@@ -44,22 +44,22 @@ std::string saved_of(auto f, const ebb::vec<int>& wrt) {
 
 }  // namespace
 
-TEST_CASE("arguments are free") {
+TEST_CASE("saving an argument is free") {
   CHECK(saved_of([](auto x, auto y, auto) { return x * y; }, {0, 1}) == "");
 }
 
-TEST_CASE("what is cheap is computed again") {
+TEST_CASE("cheap values are recomputed") {
   CHECK(saved_of([](auto x, auto, auto) { return (x * 2 + 1) * (x * 2 + 1); }, {0}) == "");
   CHECK(saved_of([](auto x, auto y, auto z) { return (x * y + z) / (x - z); }, {0, 1, 2}) == "");
 }
 
-TEST_CASE("heavy functions are saved, by their results if those are mentioned") {
+TEST_CASE("heavy functions are saved, by their result if the pull mentions it") {
   CHECK(saved_of([](auto x, auto, auto) { return ebb::tanh(x * 2); }, {0}) == "tanh d");
   CHECK(saved_of([](auto x, auto, auto) { return ebb::exp(x) * ebb::exp(x); }, {0}) == "exp a");
-  CHECK(saved_of([](auto x, auto, auto) { return ebb::log(x); }, {0}) == "");  // mentions x only
+  CHECK(saved_of([](auto x, auto, auto) { return ebb::log(x); }, {0}) == "");  // the pull mentions x only
 }
 
-TEST_CASE("cheap work on saved values is repeated, however long it is") {
+TEST_CASE("cheap work on saved values is recomputed, however long it is") {
   CHECK(saved_of([](auto x, auto y, auto z) {
           const auto t = ebb::tanh(x);
           const auto u = (t * y + z) * (t - 1);
@@ -67,7 +67,7 @@ TEST_CASE("cheap work on saved values is repeated, however long it is") {
         }, {0, 1, 2}) == "tanh a");
 }
 
-TEST_CASE("of a product whose factors nobody else mentions, the product is saved") {
+TEST_CASE("a product is saved if only it mentions its factors") {
   const auto product = [](auto x, auto y, auto z) {
     const auto s = ebb::tanh(x), t = ebb::tanh(y);
     return s * t * z;
@@ -76,8 +76,8 @@ TEST_CASE("of a product whose factors nobody else mentions, the product is saved
   CHECK(saved_of(product, {0, 1, 2}) == "tanh a, tanh b");
 }
 
-TEST_CASE("the smaller one is saved on either side of a cast or a comparison") {
-  // d (t * y) / dy is t: a double of which the float tells as much
+TEST_CASE("the smaller side of a cast or a comparison is saved") {
+  // d (t * y) / dy is t: a double that the float determines
   CHECK(saved(test::build([](test::builder& b) {
           const auto x = b.in<float>({n});
           const auto y = b.in<double>({n});
@@ -92,7 +92,7 @@ TEST_CASE("the smaller one is saved on either side of a cast or a comparison") {
           const auto s = ebb::exp(x), t = ebb::exp(y);
           return ebb::where(ebb::less(s, t), z, -z);
         }, {2}) == "less d e");
-  // a sum is smaller than what it is repeated to
+  // a sum is smaller than its broadcast
   CHECK(saved(test::build([](test::builder& b) {
           const auto x = b.in<float>({n, m});
           return b.returns(ebb::broadcast_to(ebb::sum_over(x, 2), x.g->eq[x.id].shape, 2) * x);
@@ -109,7 +109,7 @@ TEST_CASE("contractions are saved") {
   CHECK(saved(layers, {0, 1, 2}) == "matmul a b");
 }
 
-TEST_CASE("what only the backward half mentions is computed there") {
+TEST_CASE("values that only the backward half mentions are computed there") {
   const auto power = test::build([](test::builder& b) {
     const auto x = b.in<double>({n}), y = b.in<double>({n});
     return b.returns(ebb::pow(x, y));
@@ -117,7 +117,7 @@ TEST_CASE("what only the backward half mentions is computed there") {
   CHECK(saved(power, {0, 1}).find("log") == std::string::npos);
 }
 
-TEST_CASE("nothing is saved twice, and literals never") {
+TEST_CASE("no value is saved twice, and literals are never saved") {
   CHECK(saved_of([](auto x, auto, auto) { return (ebb::exp(x) * 2 + ebb::exp(x)) * ebb::exp(x); }, {0}) == "exp a");
   const graph both = test::build([](test::builder& b) {
     const auto x = b.in<float>({n});
@@ -126,7 +126,7 @@ TEST_CASE("nothing is saved twice, and literals never") {
   });
   const ebb::halves h = ebb::partition(ebb::joint(both, {0}), 1, 2);
   CHECK(h.saved == 1);
-  CHECK(h.forward.out[2] == h.forward.out[0]);  // a result that is saved is one array
+  CHECK(h.forward.out[2] == h.forward.out[0]);  // a saved result is one array
 }
 
 TEST_CASE("a gradient that depends on no seed is a literal of the backward half") {

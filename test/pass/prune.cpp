@@ -23,13 +23,13 @@ TEST_CASE("prune keeps arguments and results") {
   CHECK(ebb::prune(g).out[0] == -1);
 }
 
-TEST_CASE("simplify makes one of equal equations, and of none that differ") {
+TEST_CASE("simplify merges equal equations and no others") {
   graph g = test::build([](test::builder& b) {
     const auto x = b.in({2, 3});
     const auto rows = ebb::sum_over(x, 1), columns = ebb::sum_over(x, 2);
     return b.returns(rows, columns);
   });
-  CHECK(ebb::simplify(g).size() == 3);  // the same op on the same operand over another axis
+  CHECK(ebb::simplify(g).size() == 3);  // the same op on the same operand over another axis is another equation
   const ebb::equation e = g.eq[1];
   const int x = 0;
   g.out.push(g.append(e, {&x, 1}));
@@ -38,7 +38,7 @@ TEST_CASE("simplify makes one of equal equations, and of none that differ") {
   CHECK(ebb::simplify(g).out == ebb::vec<int>{1, 2, 1});
 }
 
-TEST_CASE("splice copies a graph behind the arguments it is given") {
+TEST_CASE("splice copies a graph after the arguments it is given") {
   const graph inner = test::build([](test::builder& b) {
     const auto x = b.in({n}), y = b.in({n});
     return b.returns(x * y, y);
@@ -52,7 +52,7 @@ TEST_CASE("splice copies a graph behind the arguments it is given") {
   CHECK(ebb::splice(other, inner, {0, 1})[0] == -102);
 }
 
-TEST_CASE("every pass leaves a valid graph, and all bits as they were") {
+TEST_CASE("every pass leaves a valid graph with the same bits") {
   int equations = 0, simpler = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const graph g = test::random_graph(seed);
@@ -72,7 +72,7 @@ TEST_CASE("every pass leaves a valid graph, and all bits as they were") {
   CHECK(simpler < equations - 200);  // the generator leaves work to do
 }
 
-TEST_CASE("halves of random programs are the joint program, bit for bit") {
+TEST_CASE("the halves of random graphs give the bits of the joint graph") {
   int tried = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const graph g = test::random_graph(seed);

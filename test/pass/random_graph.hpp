@@ -1,4 +1,4 @@
-// test/pass/random_graph.hpp — random graphs that passes find something to do in: small, with special literals and undone work.
+// test/pass/random_graph.hpp — small random graphs with special literals and redundant equations, so that passes find work.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -23,7 +23,7 @@ class random_graph_of {
       else argument<double>();
     }
     for (int i = 0; i < steps; ++i) step();
-    // The last results, and one from anywhere, so that the same equation may be a result twice.
+    // The results are the last values and one from anywhere, so that one equation may be a result twice.
     const int results = 1 + r_.below(3);
     for (int i = 0; i < results; ++i) b_.g.out.push(known_[known_.size() - 1 - r_.below(known_.size() < 4 ? known_.size() : 4)]);
     b_.g.out.push(known_[r_.below(known_.size())]);
@@ -45,7 +45,7 @@ class random_graph_of {
     if (k >= 0) known_.push(k);
   }
   constexpr int any() { return known_[r_.below(known_.size())]; }
-  /// Something of the dtype and shape of k; k itself if need be.
+  /// An equation of the dtype and shape of k; k itself if there is no other.
   constexpr int like(int k) {
     const int start = r_.below(known_.size());
     for (int i = 0; i < known_.size(); ++i) {
@@ -127,7 +127,7 @@ class random_graph_of {
   template <class T>
   constexpr void reshape(operand<T> x) {
     ebb::shape s;
-    if (x.rank() >= 2) {  // two axes become one
+    if (x.rank() >= 2) {  // merge two axes
       s.push(b_.g.syms.derive(ebb::extent_rule::product, x.extents().e[0], x.extents().e[1]));
       for (int i = 2; i < x.rank(); ++i) s.push(x.extents().e[i]);
     } else {

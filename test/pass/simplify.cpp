@@ -1,4 +1,4 @@
-// test/pass/simplify.cpp — each exact rule: the equations before and after, and the same bits on both sides.
+// test/pass/simplify.cpp — each exact rule: the equations before and after, and equal bits on both sides.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -13,7 +13,7 @@ namespace {
 using test::graph;
 using test::n;
 
-/// The left side as it is written, and what it should become.
+/// Checks that simplify turns one graph into the other.
 void check(const graph& before, const graph& after) {
   INFO("before:\n" << ebb::to_string(before));
   CHECK(test::error_text(before) == "");
@@ -23,7 +23,7 @@ void check(const graph& before, const graph& after) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) CHECK(test::difference(before, simple, test::random_call(before, seed)) == "");
 }
 
-/// Rules on x, y, z of dtype T and conditions c, d of one shape.
+/// Checks a rule on x, y, z of dtype T and conditions c, d of one shape.
 template <class T = float>
 void rule(auto left, auto right) {
   const auto side = [](auto f) {
@@ -38,7 +38,7 @@ void rule(auto left, auto right) {
 
 auto negated(auto c) { return ebb::logical_not(c); }
 
-/// Left sides that look like a rule's and are none.
+/// Checks that a left side that resembles a rule's is not rewritten.
 template <class T = float>
 void no_rule(auto left) {
   rule<T>(left, left);
@@ -48,7 +48,7 @@ void no_rule(auto left) {
 
 }  // namespace
 
-TEST_CASE("factors of one and minus one") {
+TEST_CASE("factors of 1 and -1 are removed") {
   rule(EBB_SIDE(x * 1), EBB_SIDE(x));
   rule(EBB_SIDE(1 * x), EBB_SIDE(x));
   rule(EBB_SIDE(x / 1), EBB_SIDE(x));
@@ -64,7 +64,7 @@ TEST_CASE("factors of one and minus one") {
   no_rule(EBB_SIDE(x / y));
 }
 
-TEST_CASE("sums with zeros of both signs") {
+TEST_CASE("sums with zeros are removed if the sign of zero allows it") {
   rule(EBB_SIDE(x + -0.0), EBB_SIDE(x));
   rule(EBB_SIDE(-0.0 + x), EBB_SIDE(x));
   rule(EBB_SIDE(x - 0.0), EBB_SIDE(x));
@@ -77,7 +77,7 @@ TEST_CASE("sums with zeros of both signs") {
   no_rule(EBB_SIDE(x - x));
 }
 
-TEST_CASE("signs") {
+TEST_CASE("signs cancel and move into sums") {
   rule(EBB_SIDE(-(-x)), EBB_SIDE(x));
   rule(EBB_SIDE(x - -y), EBB_SIDE(x + y));
   rule(EBB_SIDE(x + -y), EBB_SIDE(x - y));
@@ -91,7 +91,7 @@ TEST_CASE("signs") {
   no_rule(EBB_SIDE(-x * y));
 }
 
-TEST_CASE("selections") {
+TEST_CASE("selections between equal values or by known conditions are removed") {
   rule(EBB_SIDE(ebb::where(c, x, x)), EBB_SIDE(x));
   rule(EBB_SIDE(ebb::where(negated(c), x, y)), EBB_SIDE(ebb::where(c, y, x)));
   rule(EBB_SIDE(ebb::where(negated(negated(c)), x, y)), EBB_SIDE(ebb::where(c, x, y)));
@@ -107,7 +107,7 @@ TEST_CASE("selections") {
   no_rule(EBB_SIDE(ebb::maximum(x, y)));
 }
 
-TEST_CASE("shapes") {
+TEST_CASE("reshapes, broadcasts and permutations in a row become one") {
   const auto shapes = [](auto left, auto right) {
     const auto side = [](auto f) { return test::build([&](test::builder& b) { return b.returns(f(b, b.in({2, 3, 4}))); }); };
     check(side(left), side(right));
@@ -151,7 +151,7 @@ TEST_CASE("a product takes transposed operands as they are") {
   check(other, other);
 }
 
-TEST_CASE("casts") {
+TEST_CASE("casts that lose nothing are removed") {
   const auto casts = [](auto left, auto right) {
     const auto side = [](auto f) {
       return test::build([&](test::builder& b) {
@@ -170,14 +170,15 @@ TEST_CASE("casts") {
         [](auto, auto, auto, auto, auto b) { return b; });
   casts([](auto f, auto, auto, auto, auto) { return ebb::emit_on<ebb::op::cast<float>, float>({}, f); },
         [](auto f, auto, auto, auto, auto) { return f; });
-  // Through a narrower one something is lost; a longer way is not cut short, since there is no table of all pairs of dtypes.
+  // A cast through a narrower dtype loses digits. A cast through a second dtype to a third is not shortened: there is no table of all
+  // pairs.
   const auto narrow = [](auto, auto d, auto, auto, auto) { return ebb::cast_to<double>(ebb::cast_to<float>(d)); };
   casts(narrow, narrow);
   const auto integer = [](auto, auto, auto i, auto, auto) { return ebb::cast_to<std::int32_t>(ebb::cast_to<float>(i)); };
   casts(integer, integer);
 }
 
-TEST_CASE("literals are computed where nothing can go wrong") {
+TEST_CASE("literals are computed if no result is special") {
   using ebb::literal_like;
   rule(EBB_SIDE(literal_like(x, 2) + literal_like(x, 3)), EBB_SIDE(literal_like(x, 5)));
   rule(EBB_SIDE(literal_like(x, 2) - literal_like(x, 3)), EBB_SIDE(literal_like(x, -1)));
@@ -191,7 +192,7 @@ TEST_CASE("literals are computed where nothing can go wrong") {
   rule(EBB_SIDE(ebb::cast_to<double>(literal_like(x, 0.1))), EBB_SIDE(literal_like(ebb::cast_to<double>(x), static_cast<double>(0.1f))));
   rule<std::int32_t>(EBB_SIDE(literal_like(x, 2) * literal_like(x, 3)), EBB_SIDE(literal_like(x, 6)));
 
-  // Left alone: a zero divisor, infinities and NaN, numbers whose product overflows, vector functions.
+  // Not computed: a zero divisor, infinities and NaN, numbers whose product overflows, vector functions.
   no_rule(EBB_SIDE(literal_like(x, 1) / literal_like(x, 0)));
   no_rule(EBB_SIDE(literal_like(x, 0) / literal_like(x, -0.0)));
   no_rule(EBB_SIDE(literal_like(x, std::numeric_limits<float>::infinity()) - literal_like(x, std::numeric_limits<float>::infinity())));
@@ -200,7 +201,7 @@ TEST_CASE("literals are computed where nothing can go wrong") {
   no_rule(EBB_SIDE(ebb::exp(literal_like(x, 2))));
 }
 
-TEST_CASE("a rewritten program has the derivatives of the one that was written") {
+TEST_CASE("a rewritten graph has the derivatives of the original") {
   const auto both = [](auto f) {
     return test::build([&](test::builder& b) {
       const auto x = b.in<double>({n}), y = b.in<double>({n});

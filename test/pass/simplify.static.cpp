@@ -1,4 +1,4 @@
-// test/pass/simplify.static.cpp — every pass in a constant expression; what rules must be.
+// test/pass/simplify.static.cpp — every pass in a constant expression, and the requirements on rules.
 // SPDX-License-Identifier: BSL-1.0
 #include "../build.hpp"
 
@@ -44,7 +44,7 @@ constexpr bool halves_are_valid() {
 }
 static_assert(halves_are_valid());
 
-// Folding: what a constant expression may not compute is left alone.
+// Folding leaves alone expressions that a constant expression may not compute.
 constexpr graph quotient(double a, double b) {
   return test::build([&](test::builder& to) {
     const auto x = to.in<double>({});
@@ -58,7 +58,7 @@ static_assert(left(1, 0) == 4);
 static_assert(left(std::numeric_limits<double>::infinity(), 2) == 4);
 static_assert(left(1e300, 1e-300) == 4);
 
-// A rule is only accepted if it makes programs smaller, whatever its wildcards stand for.
+// A rule is only accepted if it makes graphs smaller, whatever its wildcards match.
 template <class L, class R>
 constexpr bool smaller(L, R) {
   return ebb::rewriting::is_lighter(R::weighs, L::weighs);

@@ -1,4 +1,4 @@
-// test/tensor/borrow.cpp — arrays of others, read and written in place; an array type of a user's own.
+// test/tensor/borrow.cpp — other libraries' arrays, read and written in place; a user's own array type.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/tensor/equal.hpp>
 #include <ebb/tensor/borrow.hpp>
@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace {
-struct points {  // as a foreign library might have it
+struct points {  // as a foreign library might define it
   std::vector<double> numbers;
   std::size_t count;
 };
@@ -40,7 +40,7 @@ TEST_CASE("each kind of array is borrowed without a copy") {
   CHECK(borrowed_view(number)() == 5);
 }
 
-TEST_CASE("outputs are written in place, and a tensor leaves its copies alone") {
+TEST_CASE("outputs are written in place, and a tensor's copies keep their elements") {
   std::vector<float> numbers(2);
   borrowed_mutable_view(numbers)(1) = 4;
   CHECK(numbers[1] == 4);
@@ -56,7 +56,7 @@ TEST_CASE("outputs are written in place, and a tensor leaves its copies alone") 
   CHECK(kept(0) == 1);
 }
 
-TEST_CASE("an array type of a user's own") {
+TEST_CASE("a user's own array type is borrowed") {
   points p{{1, 2, 3, 4, 5, 6}, 2};
   static_assert(mutable_array_like<points&> && std::is_same_v<value_of<points>, tensor<double, dyn, 3>>);
   CHECK(borrowed_view(p)(1, 2) == 6);

@@ -1,4 +1,4 @@
-// test/tensor/borrow.static.cpp — which types are arrays, and what belongs to them.
+// test/tensor/borrow.static.cpp — the types that are arrays, and their traits.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/tensor/borrow.hpp>
 
@@ -24,7 +24,7 @@ static_assert(borrows<bfloat16, bfloat16, extents<>, bfloat16> && borrows<tensor
 
 static_assert(!array_like<std::string> && !array_like<std::vector<bool>> && !array_like<char> && !array_like<float*> && !array_like<void>);
 
-// What may be written: objects that are not const, and handles, const or not.
+// Writable are objects that are not const, and handles, const or not.
 static_assert(mutable_array_like<tensor<float, 3>&> && !mutable_array_like<const tensor<float, 3>&>);
 static_assert(mutable_array_like<float&> && !mutable_array_like<const float&>);
 static_assert(mutable_array_like<std::vector<float>&> && !mutable_array_like<const std::vector<float>&>);

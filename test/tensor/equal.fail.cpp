@@ -1,4 +1,4 @@
-// test/tensor/equal.fail.cpp — comparisons of arrays where one bool is wanted.
+// test/tensor/equal.fail.cpp — comparisons of arrays in places that need one bool.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/ebb.hpp>

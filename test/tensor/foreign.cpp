@@ -1,7 +1,7 @@
-// test/tensor/foreign.cpp — Eigen's matrices, std::mdspan and one like it: as arguments and destinations, in any order in memory.
+// test/tensor/foreign.cpp — Eigen's matrices, std::mdspan and a similar type as arguments and destinations, in any memory order.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Eigen's part needs libeigen3-dev, and says so where it is missing; std::mdspan's a library of C++23.
+// Eigen's part needs libeigen3-dev and warns if it is missing; the part of std::mdspan needs a C++23 library.
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"
@@ -25,7 +25,7 @@ namespace {
 
 using std::get;
 
-/// As little of std::mdspan as is asked for: two axes, strides in any order.
+/// The required part of std::mdspan's interface: two axes, strides in any order.
 template <class T, std::size_t Rows, std::size_t Columns>
 struct grid {
   struct extents_type {};
@@ -157,14 +157,14 @@ TEMPLATE_TEST_CASE("matrices of Eigen, fixed and dynamic, row- and column-major"
   CHECK(ebb::all_equal(ebb::matmul(x, w), ebb::matmul(x, wanted())));
   CHECK(ebb::all_equal(ebb::tensor<double>(1) * ebb::compile([](auto a) { return a; })(w), wanted()));
 
-  // Parts of matrices.
+  // Blocks of matrices.
   TestType large(3, 4);
   large.setConstant(9);
   Eigen::Matrix<double, -1, -1> around = Eigen::Matrix<double, -1, -1>::Constant(8, 9, 5.0);
   auto block = around.block(2, 3, 3, 4);
   fill(block);
   CHECK(test::equal(std::tuple(value, dw), ebb::value_and_grad<1>(loss)(x, block)));
-  ebb::grad<1>(loss)(ebb::into(around.block(2, 3, 3, 4)), x, block);  // over itself
+  ebb::grad<1>(loss)(ebb::into(around.block(2, 3, 3, 4)), x, block);  // over the argument itself
   CHECK(same(block, dw));
   CHECK(around.sum() == Approx(5.0 * 60 + block.sum()));
   const auto turned = w.matrix().transpose().eval();
@@ -174,7 +174,7 @@ TEMPLATE_TEST_CASE("matrices of Eigen, fixed and dynamic, row- and column-major"
   Eigen::Ref<Eigen::Matrix<double, -1, -1>> ref(around);
   CHECK(ebb::sum(ref) == Approx(around.sum()));
 
-  // Directions, pull-backs, jacobians, maps and regions.
+  // jvp, vjp, jacobian, map and regions.
   constexpr auto product = [](auto rows, auto weights) { return ebb::matmul(rows, weights); };
   CHECK(ebb::all_equal(get<1>(ebb::jvp<1>(product)(x, w, w)), ebb::matmul(x, wanted())));
   auto [y, pull] = ebb::vjp<1>(product)(x, w);
@@ -194,7 +194,7 @@ TEMPLATE_TEST_CASE("matrices of Eigen, fixed and dynamic, row- and column-major"
   CHECK(ebb::all_equal(rows_of.grad().value(), ebb::grad<0>([](auto r, auto u) { return ebb::sum(ebb::matmul(r, u)); })(x, wanted())));
 }
 
-TEST_CASE("vectors of Eigen, rows of matrices, integers and empty ones") {
+TEST_CASE("Eigen's vectors, rows, integers and empty matrices are arguments and destinations") {
   Eigen::VectorXf v(3);
   v << 1, 2, 3;
   CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(a * a * a); })(v), ebb::tensor<float, 3>{3, 12, 27}));
@@ -220,7 +220,7 @@ TEST_CASE("vectors of Eigen, rows of matrices, integers and empty ones") {
   CHECK(ebb::compile([](auto a) { return a * 2; })(none).extent(1) == 4);
 }
 
-TEST_CASE("matrices of Eigen in tuples, std::array and structs") {
+TEST_CASE("Eigen's matrices work in tuples, std::array and structs") {
   matrix<3, 4, Eigen::ColMajor> w;
   fill(w);
   const auto d = ebb::grad<1>(pair_loss)(x, std::tuple(w, 2.0));
@@ -244,11 +244,11 @@ TEST_CASE("matrices of Eigen in tuples, std::array and structs") {
   CHECK(p.b[3] == dq.b(3));
 }
 #else
-TEST_CASE("matrices of Eigen") { WARN("skipped: libeigen3-dev is not installed"); }
+TEST_CASE("Eigen's matrices work") { WARN("skipped: libeigen3-dev is not installed"); }
 #endif
 
 #ifdef __cpp_lib_mdspan
-TEST_CASE("std::mdspan") {
+TEST_CASE("std::mdspan is an argument and a destination") {
   std::vector<double> memory{1, 4, 2, 5, 3, 6};
   const std::mdspan<double, std::extents<std::size_t, 2, 3>, std::layout_left> w(memory.data());
   const auto rows = ebb::tensor<double, 2, 3>{{1, 2, 3}, {4, 5, 6}};

@@ -21,13 +21,13 @@ using namespace ebb;
 
 namespace {
 
-/// A directory that is removed with what is in it.
+/// A directory that is removed with its contents.
 struct directory {
   std::string path;
   std::vector<std::string> files;
 
   directory() {
-    path = "/tmp/ebb-npy-" + std::string(6, 'X');  // what mkdtemp replaces
+    path = "/tmp/ebb-npy-" + std::string(6, 'X');  // the part that mkdtemp replaces
     REQUIRE(mkdtemp(path.data()) != nullptr);
   }
   ~directory() {
@@ -56,7 +56,7 @@ std::string bytes_of(const std::string& path) {
   return bytes;
 }
 
-/// What numpy.save writes before the elements: the dictionary, padded so that they begin at a multiple of 64.
+/// The header that numpy.save writes: a dictionary, padded so that the elements begin at a multiple of 64.
 std::string header(const std::string& dictionary, char version = 1) {
   std::string text = dictionary;
   const std::size_t start = version == 1 ? 10 : 12;
@@ -81,7 +81,7 @@ const std::string by_numpy = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + "{'d
 
 }  // namespace
 
-TEST_CASE("what NumPy wrote is read, and written again byte for byte") {
+TEST_CASE("NumPy's file is read, and written again byte for byte") {
   directory dir;
   const auto x = load_npy<float, dyn, 3>(dir.holding("a.npy", by_numpy));
   CHECK(ebb::all_equal(x, tensor<float, 1, 3>{{1, 2.5f, -3}}));
@@ -90,7 +90,7 @@ TEST_CASE("what NumPy wrote is read, and written again byte for byte") {
   CHECK(bytes_of(dir.path + "/b.npy.part") == "no file");
 }
 
-TEST_CASE("each element type and rank makes the journey") {
+TEST_CASE("arrays of each element type and rank are saved and loaded") {
   directory dir;
   const std::string path = dir.file("x.npy");
   const auto there_and_back = [&](const auto& x) {
@@ -112,7 +112,7 @@ TEST_CASE("each element type and rank makes the journey") {
   static_assert(!npy_element<bfloat16>);
 }
 
-TEST_CASE("headers of other versions, orders of keys, and spacing") {
+TEST_CASE("headers of other versions, key orders and spacing are read") {
   directory dir;
   const std::string elements = raw<double>({1, 2});
   const auto second = [&](const std::string& head) { return load_npy<double, 2>(dir.holding("x.npy", head + elements))(1); };
@@ -123,7 +123,7 @@ TEST_CASE("headers of other versions, orders of keys, and spacing") {
   CHECK(ebb::all_equal(load_npy<bool, 3>(dir.holding("b.npy", bools)), tensor<bool, 3>{false, true, true}));
 }
 
-TEST_CASE("what cannot be read raises an error that names the file, what was expected and what was found") {
+TEST_CASE("the error for an unreadable file names the file, the expected and the found contents") {
   directory dir;
   const auto problem = [&](const std::string& bytes) {
     const std::string path = dir.holding("bad.npy", bytes);
@@ -147,7 +147,7 @@ TEST_CASE("what cannot be read raises an error that names the file, what was exp
         "expected C order, found Fortran order");
   CHECK(problem(header(good) + elements.substr(0, 11)) == "expected 12 bytes of elements, found 11");
   CHECK(problem(header(good)) == "expected 12 bytes of elements, found 0");
-  // Refused before anything of that size is allocated.
+  // An error before anything of that size is allocated.
   CHECK(problem(header("{'descr': '<f4', 'fortran_order': False, 'shape': (100000000000000, 3), }") + elements) ==
         "expected 1200000000000000 bytes of elements, found 12");
 
@@ -178,7 +178,7 @@ TEST_CASE("what cannot be read raises an error that names the file, what was exp
   CHECK(test::raised([&] { load_npy<float, 3>(dir.path); }) == "ebb::load_npy: " + dir.path + ": " + unreadable);
 }
 
-TEST_CASE("a pipe and what a link leads to are written, not replaced") {
+TEST_CASE("a pipe or the target of a link is written, not replaced") {
   directory dir;
   const tensor<float, 3> x{1, 2, 3};
   const std::string plain = dir.file("plain.npy"), link = dir.file("link.npy"), pipe = dir.file("pipe");
@@ -192,7 +192,7 @@ TEST_CASE("a pipe and what a link leads to are written, not replaced") {
   CHECK(readlink(link.c_str(), to, sizeof to) == static_cast<ssize_t>(plain.size()));
 
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  const int both = open(pipe.c_str(), O_RDWR | O_NONBLOCK);  // so that nobody waits for the other end
+  const int both = open(pipe.c_str(), O_RDWR | O_NONBLOCK);  // opened for both, so that no open waits for the other end
   REQUIRE(both >= 0);
   save_npy(pipe, x);
   std::string got(saved.size() + 1, '\0');
@@ -201,7 +201,7 @@ TEST_CASE("a pipe and what a link leads to are written, not replaced") {
   close(both);
 }
 
-TEST_CASE("a failed save leaves no file, and the old one as it was") {
+TEST_CASE("a failed save leaves no new file and the old one unchanged") {
   directory dir;
   CHECK(test::raised([&] { save_npy(dir.path + "/none/x.npy", 1.f); }) ==
         "ebb::save_npy: " + dir.path + "/none/x.npy: No such file or directory");
@@ -215,7 +215,7 @@ TEST_CASE("a failed save leaves no file, and the old one as it was") {
   getrlimit(RLIMIT_FSIZE, &limit);
   const rlimit small{1000, limit.rlim_max};
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &small);  // as good as a full disk
+  setrlimit(RLIMIT_FSIZE, &small);  // has the effect of a full disk
   const std::string text = test::raised([&] { save_npy(path, tensor<float, 1000>()); });
   setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, handler);

@@ -11,7 +11,7 @@
 
 using namespace ebb;
 
-TEST_CASE("numbers as text") {
+TEST_CASE("numbers are printed with four digits, whole ones in full") {
   CHECK(element_text(1.f) == "1");
   CHECK(element_text(1.f / 3) == "0.3333");
   CHECK(element_text(-2.5) == "-2.5");
@@ -46,7 +46,7 @@ TEST_CASE("columns are lined up at the decimal point") {
   CHECK(to_string(tensor<bool, dyn>{true, false}) == "bool[2] [ true  false]");
 }
 
-TEST_CASE("rank 0, one element, none") {
+TEST_CASE("rank 0, one element and none are printed") {
   CHECK(to_string(tensor<double>(2.5)) == "f64 2.5");
   CHECK(to_string(7) == "i32 7");
   CHECK(to_string(tensor<float, 1, 1>{{3}}) == "f32[1, 1] [[3]]");
@@ -55,7 +55,7 @@ TEST_CASE("rank 0, one element, none") {
   CHECK(to_string(tensor<bfloat16, dyn, 0>(2)) == "bf16[2, 0] []");
 }
 
-TEST_CASE("large arrays are elided, long rows are broken") {
+TEST_CASE("large arrays are elided, and long rows are broken") {
   CHECK(to_string(tensor<int, dyn>::iota(2000)) == "i32[2000] [   0     1     2  ...  1997  1998  1999]");
   CHECK(to_string(tensor<int, dyn, 4>::iota(500)) ==
         "i32[500, 4]\n"
@@ -76,7 +76,7 @@ TEST_CASE("large arrays are elided, long rows are broken") {
   }
 }
 
-TEST_CASE("streams, views and borrowed arrays") {
+TEST_CASE("streams, views and borrowed arrays are printed") {
   const tensor<float, 2, 2> x{1, 2, 3, 4};
   std::ostringstream out;
   out << x << '|' << x.row(1);

@@ -1,4 +1,4 @@
-// test/tensor/random.cpp — random arrays: golden bits, distributions, ranges; also the normal quantile.
+// test/tensor/random.cpp — random arrays: recorded bits, distributions, ranges; also the normal quantile.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/tensor/equal.hpp>
 #include <ebb/tensor/random.hpp>
@@ -16,7 +16,7 @@ using namespace ebb;
 
 namespace {
 
-/// Kolmogorov and Smirnov's statistic times sqrt(n): above 1.95 with a probability of 0.001.
+/// The Kolmogorov-Smirnov statistic times sqrt(n): above 1.95 with a probability of 0.001.
 template <class T, class F>
 double distance_to(std::vector<T> sample, F distribution) {
   std::sort(sample.begin(), sample.end());
@@ -34,7 +34,7 @@ std::vector<double> doubles(const Array& x) {
 }
 double normal_cdf(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
 
-/// Moments of order 1 to 4.
+/// The moments of order 1 to 4.
 std::array<double, 4> moments(const std::vector<double>& sample) {
   std::array<double, 4> sums{};
   for (double x : sample) {
@@ -48,7 +48,7 @@ std::array<double, 4> moments(const std::vector<double>& sample) {
 }  // namespace
 
 // The expected bits come from a second implementation of the papers' formulas, in Python.
-TEST_CASE("golden bits: the same numbers on every machine") {
+TEST_CASE("random numbers have the same bits on every machine") {
   const auto bits32 = [](const auto& x) {
     std::string text;
     char item[16];
@@ -74,7 +74,7 @@ TEST_CASE("golden bits: the same numbers on every machine") {
   CHECK(ebb::all_equal(permutation(42, 10), tensor<std::int64_t, dyn>{2, 3, 9, 7, 6, 0, 5, 8, 4, 1}));
   CHECK(ebb::all_equal(uniform<std::int64_t, 4>(42, -1000, 1000), tensor<std::int64_t, 4>{-63, -319, -346, -92}));
 
-  // All of a long array, tails included, in one number (FNV-1a over the words).
+  // A hash of a long array, tails included (FNV-1a over the words).
   std::uint64_t hash = 14695981039346656037u;
   for (double x : normal<double, dyn>(7, 20000)) hash = (hash ^ std::bit_cast<std::uint64_t>(x)) * 1099511628211u;
   CHECK(hash == 0x52aa6d5294032048u);
@@ -99,7 +99,7 @@ TEST_CASE("uniform numbers are in range and evenly spread") {
   }
 }
 
-TEST_CASE("uniform integers hit each value alike") {
+TEST_CASE("uniform integers hit each value equally often") {
   std::array<int, 7> hits{};
   for (int v : uniform<std::int32_t, dyn>(5, 70000, -3, 4)) ++hits.at(static_cast<std::size_t>(v + 3));
   double chi = 0;
@@ -111,7 +111,7 @@ TEST_CASE("uniform integers hit each value alike") {
   CHECK(std::count_if(wide.begin(), wide.end(), [](std::int64_t v) { return v > 0; }) > 430);
 }
 
-TEST_CASE("normal numbers have the moments and the distribution of the normal") {
+TEST_CASE("normal numbers have the moments and the distribution of the normal distribution") {
   const std::vector<double> samples[] = {doubles(normal<float, dyn>(8, 40000)), doubles(normal<double, dyn>(9, 40000)),
                                          doubles(normal<float, 200, 200>(10))};
   for (const auto& sample : samples) {
@@ -128,7 +128,7 @@ TEST_CASE("normal numbers have the moments and the distribution of the normal") 
   CHECK(normal<bfloat16, 4>(12)(1) == bfloat16(normal<float, 4>(12)(1)));
 }
 
-TEST_CASE("neighbours, keys and split keys are unrelated") {
+TEST_CASE("neighbours, keys and split keys are uncorrelated") {
   const auto correlation = [](const auto& a, const auto& b) {
     double sum = 0;
     for (std::size_t i = 0; i < a.size(); ++i) sum += a.data()[i] * b.data()[i];
@@ -147,7 +147,7 @@ TEST_CASE("neighbours, keys and split keys are unrelated") {
   CHECK(seeds.size() == 1000);
 }
 
-TEST_CASE("bernoulli is true as often as it was told") {
+TEST_CASE("bernoulli is true with its probability") {
   const auto x = bernoulli<dyn>(13, 40000, 0.3);
   CHECK(std::abs(static_cast<double>(std::count(x.begin(), x.end(), true)) - 12000) < 4 * std::sqrt(40000 * 0.21));
   const auto never = bernoulli<1000>(14, 0), always = bernoulli<1000>(14, 1);
@@ -155,7 +155,7 @@ TEST_CASE("bernoulli is true as often as it was told") {
   CHECK(std::count(always.begin(), always.end(), true) == 1000);
 }
 
-TEST_CASE("a permutation holds each number once, each order as likely") {
+TEST_CASE("a permutation holds each number once, and each order is equally likely") {
   auto x = permutation(15, 1000);
   CHECK(!ebb::all_equal(x, tensor<std::int64_t, dyn>::iota(1000)));
   std::sort(x.mutable_span().begin(), x.mutable_span().end());
@@ -180,7 +180,7 @@ TEST_CASE("the normal quantile inverts the distribution function") {
   for (double q : {1e-300, 1e-20, 1e-3, 0.1, 0.3, 0.42, 0.425, 0.43, 0.48, 0.4999, 0.5 - 1e-7, 0.5 - 1e-10, 0.5 - 1e-15, 0.5 - 0x1p-54}) {
     const long double x = normal_quantile(q), tail = std::erfc(x / std::sqrt(2.0L)) / 2;
     const long double density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0L));
-    const long double error = (tail - (0.5L - q)) / density;  // of x, to first order
+    const long double error = (tail - (0.5L - q)) / density;  // error of x, to first order
     CHECK(std::abs(static_cast<double>(error)) <= 1e-15 * std::max(1.0, static_cast<double>(x)));
     CHECK(normal_quantile(-q) == -normal_quantile(q));
   }
@@ -191,7 +191,7 @@ TEST_CASE("the normal quantile inverts the distribution function") {
   }
 }
 
-TEST_CASE("bad arguments") {
+TEST_CASE("bad arguments of random functions are errors") {
   CHECK(test::raised([] { uniform<std::int32_t, 3>(1, 4, 4); }) == "ebb::uniform: no integer from 4 up to but without 4");
   CHECK(test::raised([] { uniform<float, 3>(1, 2.f, 1.f); }) == "ebb::uniform: there is no range from 2 to 1");
   CHECK(test::raised([] { uniform<ebb::bfloat16>(1, ebb::bfloat16(0.5f), ebb::bfloat16(0.25f)); }).find("0.5") != std::string::npos);
@@ -199,7 +199,7 @@ TEST_CASE("bad arguments") {
     CHECK_FALSE(test::raised([=] { uniform<double, dyn>(1, 2, 0., bad); }).empty());
     CHECK_FALSE(test::raised([=] { uniform<double, dyn>(1, 2, -bad, 0.); }).empty());
   }
-  CHECK_FALSE(test::raised([] { uniform<float>(1, -3e38f, 3e38f); }).empty());  // as PyTorch: their distance is no float
+  CHECK_FALSE(test::raised([] { uniform<float>(1, -3e38f, 3e38f); }).empty());  // as PyTorch: their difference is not a float
   CHECK(uniform<float>(1, 4.f, 4.f) == 4);                                      // as PyTorch
   CHECK(test::raised([] { bernoulli<3>(1, 1.5); }) == "ebb::bernoulli: 1.5 is no probability");
   CHECK(test::raised([] { bernoulli<3>(1, std::nan("")); }).find("is no probability") != std::string::npos);

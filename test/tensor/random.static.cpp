@@ -1,4 +1,4 @@
-// test/tensor/random.static.cpp — known answers: the generator's, and bits that may never change.
+// test/tensor/random.static.cpp — known answers of the generator, and bits that may never change.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/tensor/equal.hpp>
 #include <ebb/tensor/random.hpp>
@@ -16,7 +16,7 @@ struct words {
   }
 };
 
-// The philox4x32 10 lines of kat_vectors, which come with the authors' Random123.
+// The philox4x32 10 lines of kat_vectors, a file of the authors' Random123.
 static_assert(philox({0, 0, 0, 0}, {0, 0}) == words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
 static_assert(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}) ==
               words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
@@ -33,7 +33,7 @@ static_assert(random_key(1).split<2>()[0] != random_key(1).split<2>()[1] && rand
 static_assert(random_key(1).fold_in(0) != random_key(1).split<1>()[0] && random_key(1).fold_in(0) != random_key(2).fold_in(0));
 static_assert(random_key(-1).seed() == 0xffffffffffffffff && random_key(5) == random_key(5L));
 
-// Arrays by hand from the block above: fractions of 24 and 53 bits, and floor(bits * 10 / 2^64).
+// Arrays computed by hand from the block above: fractions of 24 and 53 bits, and floor(bits * 10 / 2^64).
 static_assert(ebb::all_equal(uniform<float, 2>(0), tensor<float, 2>{0x6627e8p-24f, 0xe169c5p-24f}));
 static_assert(ebb::all_equal(uniform<double, 2>(0), tensor<double, 2>{static_cast<double>(0xe169c58d6627e8d5 >> 11) * 0x1p-53,
                                                                       static_cast<double>(0x9b00dbd8bc57ac4c >> 11) * 0x1p-53}));
@@ -42,7 +42,7 @@ static_assert(uniform<float16, 1>(0)(0) == float16(0x331p-11f));  // 0x6627e8d5 
 static_assert(ebb::all_equal(uniform<std::int32_t, 2>(0, 0, 10), tensor<std::int32_t, 2>{8, 6}));
 static_assert(ebb::all_equal(bernoulli<4>(0), tensor<bool, 4>{true, false, false, false}));
 
-// A shorter array is the beginning of a longer one; rank 0 is its first element.
+// A shorter array is the beginning of a longer one; an array of rank 0 is its first element.
 static_assert(normal<float, 8>(3)(4) == normal<float, 5>(3)(4) && uniform<float>(0) == 0x6627e8p-24f);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// test/tensor/tensor.cpp — values, sharing, blocks on the heap, errors; also layout, storage, cells and literal.
+// test/tensor/tensor.cpp — values, sharing, heap blocks and errors of tensors; also layout, storage, cells and literal.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/tensor/equal.hpp>
 #include <ebb/tensor/tensor.hpp>
@@ -18,7 +18,7 @@ using namespace ebb;
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define COUNTED 0  // clang's has an operator new of its own, which cannot be replaced
+#define COUNTED 0  // clang's sanitizer defines its own operator new, which cannot be replaced
 #endif
 #endif
 #ifndef COUNTED
@@ -41,7 +41,7 @@ static long allocations_in(F&& f) {
   return allocations - before;
 }
 
-// Blocks of tensors are the only users of aligned allocation in this executable.
+// Only tensor blocks use aligned allocation in this executable.
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   ++allocations;
   void* memory = std::aligned_alloc(static_cast<std::size_t>(alignment), bytes);
@@ -86,7 +86,7 @@ TEST_CASE("tensors are made from lists, spans and generators") {
   std::vector<float> numbers(12);
   std::iota(numbers.begin(), numbers.end(), 0.f);
   CHECK(tensor<float, dyn>(numbers).extent(0) == 12);
-  CHECK(tensor<float, dyn, 3>(numbers).extent(0) == 4);  // the one dynamic extent may be left out
+  CHECK(tensor<float, dyn, 3>(numbers).extent(0) == 4);  // the extent of the only dyn axis may be left out
   CHECK(tensor<float, dyn, dyn>(numbers, 2, 6)(1, 0) == 6);
   CHECK(tensor<float, 3, 4>(numbers)(2, 3) == 11);
   CHECK(ebb::all_equal(tensor<float, 3, 4>(numbers), tensor<float, 3, 4>::iota()));
@@ -112,7 +112,7 @@ TEST_CASE("tensors are made from lists, spans and generators") {
   CHECK(ebb::all_equal(arange<std::int64_t>(-far, far, far), tensor<std::int64_t, dyn>{-far, 0}));
 }
 
-TEST_CASE("copies share until one of them is written") {
+TEST_CASE("copies share memory until one of them is written") {
   tensor<float, dyn> a{1, 2, 3};
   const tensor<float, dyn> kept = a;
   CHECK(a.is_shared());
@@ -131,7 +131,7 @@ TEST_CASE("copies share until one of them is written") {
   a.mutable_data()[0] = 10;
   a.mutable_span()[2] = 30;
   a.mutable_view()(1) = 21;
-  CHECK(a.data() == own);  // the only owner writes in place
+  CHECK(a.data() == own);  // a sole owner writes in place
   CHECK(ebb::all_equal(a, tensor<float, dyn>{10, 21, 30}));
 
   a = kept;
@@ -140,7 +140,7 @@ TEST_CASE("copies share until one of them is written") {
   CHECK(kept(0) == 1);
 }
 
-TEST_CASE("assignment to itself, moving, and assignment to what was moved from") {
+TEST_CASE("a tensor survives self-assignment, moves, and assignment to a moved-from tensor") {
   tensor<float, dyn> a{1, 2, 3};
   auto& alias = a;
   a = alias;
@@ -152,7 +152,7 @@ TEST_CASE("assignment to itself, moving, and assignment to what was moved from")
   const float* data = a.data();
   tensor<float, dyn> b = std::move(a);
   CHECK(b.data() == data);
-  CHECK(a.size() == 0);  // moved from: empty
+  CHECK(a.size() == 0);  // a moved-from tensor is empty
   CHECK(ebb::all_equal(a, tensor<float, dyn>()));
   CHECK(a.mutable_span().empty());
   a = b;
@@ -174,11 +174,11 @@ TEST_CASE("assignment to itself, moving, and assignment to what was moved from")
   CHECK(small(0) == 1);
 }
 
-TEST_CASE("what is known of the shape can change while the elements stay shared") {
+TEST_CASE("the static part of a shape can change while the elements stay shared") {
   const tensor<float, dyn, dyn> x{{1, 2}, {3, 4}, {5, 6}};
   const tensor<float, dyn, 2> half(x);
   CHECK(half.data() == x.data());
-  const tensor<float, 3, 2> known(x);  // inline, so copied
+  const tensor<float, 3, 2> known(x);  // inline, so its elements are copied
   CHECK(ebb::all_equal(known, x));
   CHECK(ebb::all_equal(tensor<float, dyn, dyn>(known), x));
   const auto large = tensor<float, 30, 20>::iota();
@@ -192,7 +192,7 @@ TEST_CASE("what is known of the shape can change while the elements stay shared"
 }
 
 #if COUNTED
-TEST_CASE("how often memory is allocated") {
+TEST_CASE("tensors allocate only for new heap blocks") {
   CHECK(allocations_in([] {
           tensor<float, 16, 16> a, b = a;
           a.at(3, 3) = 1;
@@ -238,7 +238,7 @@ TEST_CASE("many threads copy, read, drop and detach one tensor") {
   CHECK(ebb::all_equal(shared, tensor<std::int64_t, dyn>::iota(1000)));
 }
 
-TEST_CASE("the last two owners part in different threads") {
+TEST_CASE("the last two owners release a tensor in different threads") {
   for (int i = 0; i < 200; ++i) {
     tensor<int, dyn> a = tensor<int, dyn>::full(1, 64), b = a;
     std::thread other([mine = std::move(b)]() mutable { mine.at(0) = 2; });
@@ -248,18 +248,18 @@ TEST_CASE("the last two owners part in different threads") {
   }
 }
 
-TEST_CASE("equality is of shapes and values") {
+TEST_CASE("all_equal compares shapes and values") {
   const tensor<float, dyn, dyn> a(2, 3), b(3, 2);
   CHECK_FALSE(ebb::all_equal(a, b));
   CHECK(!ebb::all_equal(a, b));
   CHECK(ebb::all_equal(a, tensor<float, 2, 3>()));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const tensor<float, dyn> c{1, nan}, shared = c;
-  CHECK_FALSE(ebb::all_equal(c, shared));  // also for shared elements
+  CHECK_FALSE(ebb::all_equal(c, shared));  // also if the elements are shared
   CHECK(ebb::all_equal(tensor<bfloat16, dyn>::iota(3), tensor<bfloat16, 3>::iota()));
 }
 
-TEST_CASE("bad arguments raise an error that names call, index and shape") {
+TEST_CASE("the error for a bad argument names call, index and shape") {
   tensor<float, dyn, 64> x(10);
   const tensor<float, dyn> keep{1, 2, 3};
   CHECK(test::raised([&] { (void)x(10, 3); }) == "ebb::tensor::operator(): index [10, 3] is out of range for shape [10, 64]");

@@ -1,4 +1,4 @@
-// test/tensor/tensor.static.cpp — inline tensors in constant expressions, and what the types promise.
+// test/tensor/tensor.static.cpp — inline tensors in constant expressions, and the guarantees of the types.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/tensor/equal.hpp>
 #include <ebb/tensor/tensor.hpp>
@@ -28,7 +28,7 @@ static_assert(tensor<int, 2, 3>::generate([](std::size_t k) { return static_cast
 constexpr float numbers[] = {3, 1, 4, 1};
 static_assert(ebb::all_equal(tensor<float, 2, 2>(std::span<const float>(numbers)), tensor<float, 2, 2>{{3, 1}, {4, 1}}));
 
-// Rank 0 is its element.
+// An array of rank 0 is its element.
 constexpr tensor<float> scalar = 3.f;
 constexpr float back = scalar;
 static_assert(back == 3 && scalar == 3 && 3.0 == scalar && scalar != 4 && scalar() == 3 && scalar.size() == 1);
@@ -54,7 +54,7 @@ constexpr auto changed = [] {
 }();
 static_assert(ebb::all_equal(changed, tensor<float, 2, 3>{1, 20, 3, 40, 5, 60}) && nested(0, 1) == 2);
 
-// Where elements stand.
+// Layout of the elements in memory.
 static_assert(sizeof(tensor<double, 3>) == 24 && sizeof(tensor<float>) == 4 && sizeof(tensor<bool, 3>) == 3);
 static_assert(sizeof(tensor<float, 16>) == 64 && alignof(tensor<float, 16>) == 64);
 static_assert(alignof(tensor<float, 4>) == 16 && alignof(tensor<double, 3>) == 8);
@@ -64,7 +64,7 @@ static_assert(sizeof(tensor<float, 1000>) == sizeof(void*) && sizeof(tensor<floa
 static_assert(std::is_trivially_copyable_v<tensor<double, 3>> && std::is_trivially_destructible_v<tensor<double, 3>>);
 static_assert(std::is_nothrow_move_constructible_v<tensor<float, dyn>> && std::is_nothrow_move_assignable_v<tensor<float, dyn>>);
 
-// What must not convert.
+// Conversions that must not exist.
 static_assert(!std::is_convertible_v<std::span<const float>, tensor<float, dyn>>);
 static_assert(!std::is_convertible_v<std::size_t, tensor<float, dyn>>);
 static_assert(!std::is_constructible_v<tensor<float, 6>, tensor<float, 2, 3>>);

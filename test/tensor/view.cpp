@@ -10,7 +10,7 @@
 
 using namespace ebb;
 
-TEST_CASE("a view reads and writes the memory it was given") {
+TEST_CASE("a view reads and writes its memory") {
   float memory[6] = {1, 2, 3, 4, 5, 6};
   const view<float, dyn, 3> x(memory, 2);
   CHECK(x.data() == memory);
@@ -29,7 +29,7 @@ TEST_CASE("a view reads and writes the memory it was given") {
   static_assert(std::is_same_v<decltype(all(0)), const float&> && std::is_same_v<decltype(x(0, 0)), float&>);
 }
 
-TEST_CASE("views convert to views that know more or less, and to readers") {
+TEST_CASE("views convert to views with more or fewer static extents, and to read-only views") {
   std::vector<double> memory{1, 2, 3, 4};
   const view<double, dyn> x = std::span(memory);
   const view<const double, dyn> reader = x;
@@ -52,7 +52,7 @@ TEST_CASE("views convert to views that know more or less, and to readers") {
   static_assert(std::is_same_v<decltype(from_span), const view<const double, 4>>);
 }
 
-TEST_CASE("a view of a tensor copies nothing and shows what was there") {
+TEST_CASE("a view of a tensor copies nothing, and a mutable one leaves the tensor's copies alone") {
   tensor<int, dyn, 2> x{{1, 2}, {3, 4}};
   const auto kept = x;
   auto writer = x.mutable_view();
@@ -63,7 +63,7 @@ TEST_CASE("a view of a tensor copies nothing and shows what was there") {
   CHECK(ebb::all_equal(kept.row(1), view(tensor<int, 2>{3, 4})));
 }
 
-TEST_CASE("views of rank 0 and without elements") {
+TEST_CASE("views of rank 0 and without elements work") {
   double number = 3;
   const view<double> x(&number);
   CHECK(x() == 3);
