@@ -1,4 +1,4 @@
-// test/trace/argument.cpp — std::array of arrays, tuples and structs: as arguments, members, results and destinations.
+// test/trace/argument.cpp — std::array of arrays, tuples and structs as arguments, members, results and destinations.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -35,13 +35,13 @@ const std::array<layer<ebb::tensor>, 2> layers{layer<ebb::tensor>{{{0.5, -1, 0.2
                                                layer<ebb::tensor>{{{1, 0.5, -0.25}, {0, 1, 0.5}, {-1, 0.75, 0.5}}, {-0.2, 0, 0.4}}};
 const net<ebb::tensor> whole{layers, {ebb::tensor<double>(1.5), ebb::tensor<double>(-0.5)}, {ebb::tensor<int>(3)}};
 
-/// The loop is unrolled while it is traced.
+/// The loop is unrolled during tracing.
 constexpr auto model = [](const auto& of, auto at) {
   for (const auto& l : of) at = ebb::tanh(ebb::matmul(l.w, at) + l.b);
   return at;
 };
 constexpr auto loss = [](auto of, auto at) { return ebb::sum(ebb::square(model(of, at))); };
-/// The same, with an argument for each layer.
+/// The same function with one argument for each layer.
 constexpr auto apart = [](auto one, auto two, auto at) { return loss(std::array{one, two}, at); };
 constexpr auto net_loss = [](auto n, auto at) { return loss(n.hidden, at) * get<0>(n.scale) + get<1>(n.scale) * get<1>(n.scale); };
 
@@ -60,7 +60,7 @@ void same_layer(const auto& a, const auto& b) {
 
 }  // namespace
 
-TEST_CASE("a std::array of structs is as many structs") {
+TEST_CASE("a std::array of structs gives the results of separate structs") {
   const auto [value, d] = ebb::value_and_grad(loss)(layers, x);
   static_assert(std::is_same_v<decltype(d), const std::array<layer<ebb::tensor>, 2>>);
   const auto [wanted, first, second] = ebb::value_and_grad<0, 1>(apart)(layers[0], layers[1], x);
@@ -68,7 +68,7 @@ TEST_CASE("a std::array of structs is as many structs") {
   same_layer(d[0], first);
   same_layer(d[1], second);
 
-  // And against sums by hand, for the last bias: 2 y (1 - y^2).
+  // The last bias is also compared with a sum computed by hand: 2 y (1 - y^2).
   const auto y = ebb::compile(model)(layers, x);
   for (std::size_t i = 0; i < 3; ++i) CHECK(d[1].b(i) == Approx(2 * y(i) * (1 - y(i) * y(i))).epsilon(1e-14));
 
@@ -84,7 +84,7 @@ TEST_CASE("a std::array of structs is as many structs") {
   same_layer(moved[1], second);
 }
 
-TEST_CASE("a std::array of arrays of any owner, and of tuples") {
+TEST_CASE("a std::array may hold arrays of any library, and tuples") {
   const std::array<std::vector<float>, 3> lists{std::vector<float>{1, 2}, {3, 4}, {5, 6}};
   const auto d = ebb::grad([](auto l) { return ebb::sum(sum_of(l) * l[2]); })(lists);
   static_assert(std::is_same_v<decltype(d), const std::array<ebb::tensor<float, ebb::dyn>, 3>>);
@@ -100,13 +100,13 @@ TEST_CASE("a std::array of arrays of any owner, and of tuples") {
   CHECK(ebb::all_equal(get<0>(both[0]), vector{3, 3, 3}));
   CHECK(get<1>(both[0]) == 1);
   CHECK(get<1>(both[1]) == -0.25);
-  // Of numbers it is one array, as ever; of those it is an array of arrays.
+  // A std::array of numbers is one array, as before; a std::array of those is an array of arrays.
   CHECK(ebb::all_equal(ebb::grad([](auto l) { return ebb::sum(l * l); })(std::array{1.0, 2.0}), ebb::tensor<double, 2>{2, 4}));
   const std::array<std::array<double, 2>, 2> rows{std::array{1.0, 2.0}, {3.0, 4.0}};
   CHECK(ebb::all_equal(ebb::grad([](auto r) { return ebb::sum(r[0] * r[1]); })(rows)[0], ebb::tensor<double, 2>{3, 4}));
 }
 
-TEST_CASE("members and results") {
+TEST_CASE("a std::array may be a member and a result") {
   const auto [value, d] = ebb::value_and_grad(net_loss)(whole, x);
   static_assert(std::is_same_v<decltype(d), const net<ebb::tensor>>);
   const auto inner = ebb::value_and_grad(loss)(layers, x);
@@ -135,7 +135,7 @@ TEST_CASE("members and results") {
   static_assert(ebb::grad([](auto l) { return get<0>(l[0]) * get<0>(l[1]); })(std::array{std::tuple(2.0), std::tuple(5.0)})[0] == std::tuple(5.0));
 }
 
-TEST_CASE("directions, pull-backs, jacobians and hessians") {
+TEST_CASE("jvp, vjp, jacobian and hessian take a std::array") {
   const std::array<vector, 2> p{x, vector{2, 3, 4}}, v{vector{1, 0, 2}, vector{0.5, 1, -1}};
   const vector wanted = v[0] * p[1] * p[1] + 2. * p[0] * p[1] * v[1];
   CHECK(ebb::all_equal(get<1>(ebb::jvp(product)(p, v)), wanted));
@@ -158,7 +158,7 @@ TEST_CASE("directions, pull-backs, jacobians and hessians") {
     CHECK(h[1][1](i, i) == 2 * p[0](i));
   }
   CHECK(ebb::all_equal(ebb::hvp([](auto l) { return ebb::sum(product(l)); })(p, v)[0], 2. * p[1] * v[1]));
-  // By a struct with arrays in it.
+  // The jacobian by a struct with arrays in it.
   const auto by_net = ebb::jacobian(net_loss)(whole, x);
   same_layer(by_net.hidden[1], get<1>(ebb::value_and_grad(net_loss)(whole, x)).hidden[1]);
   const auto of_net = ebb::hessian(net_loss)(whole, x);
@@ -167,7 +167,7 @@ TEST_CASE("directions, pull-backs, jacobians and hessians") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(of_net.scale[0].hidden[1].b(i) == Approx(of_layers[1].b(i)).epsilon(1e-14));
 }
 
-TEST_CASE("mapped, in regions, in contexts") {
+TEST_CASE("map, regions and contexts take a std::array") {
   const ebb::tensor<double, 2, 3> rows{{0.5, -1, 0.25}, {1, 2, 3}};
   const auto each = ebb::map(ebb::grad(loss), ebb::whole(layers), rows);
   for (std::size_t r = 0; r < 2; ++r) {
@@ -189,7 +189,7 @@ TEST_CASE("mapped, in regions, in contexts") {
   CHECK(ebb::all_equal(region(two)[0], ebb::cast<float>(inside)));
 }
 
-TEST_CASE("of variables") {
+TEST_CASE("a std::array of variables is an argument and a result") {
   const auto track = [](const layer<ebb::tensor>& l) { return layer<ebb::variable>{ebb::variable(l.w), ebb::variable(l.b)}; };
   const std::array<layer<ebb::variable>, 2> v{track(layers[0]), track(layers[1])};
   const auto value = ebb::compile(loss)(v, x);
@@ -199,7 +199,7 @@ TEST_CASE("of variables") {
     CHECK(ebb::all_equal(v[i].w.grad().value(), d[i].w));
     CHECK(ebb::all_equal(v[i].b.grad().value(), d[i].b));
   }
-  // A result: one type for all, a variable also where no gradient flows.
+  // A result has one type for all elements: a variable even where no gradient flows.
   const ebb::variable s(x);
   const auto both = ebb::compile([](auto a, auto c) { return std::array{a * c, c * 2}; })(s, 2. * x);
   static_assert(std::is_same_v<decltype(both), const std::array<ebb::variable<double, 3>, 2>>);

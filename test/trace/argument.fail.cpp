@@ -1,4 +1,4 @@
-// test/trace/argument.fail.cpp — arrays of arrays, and matrices of others, that are refused.
+// test/trace/argument.fail.cpp — arrays of arrays, and other libraries' matrices, that are refused.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/functional.hpp>
@@ -7,14 +7,14 @@
 #include <vector>
 
 namespace user {
-/// As much of an Eigen expression as says what it is.
+/// The part of an Eigen expression that identifies it.
 struct sum_expression {
   using Scalar = double;
   using PlainObject = ebb::tensor<double, 2, 2>;
   static constexpr int RowsAtCompileTime = 2;
   PlainObject eval() const { return {}; }
 };
-/// A matrix in columns that may not be written.
+/// A column-major matrix that may not be written.
 struct columns {
   double elements[4] = {};
 };

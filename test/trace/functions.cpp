@@ -1,8 +1,8 @@
-// test/trace/functions.cpp — AMP-18: the dtype of every function's result in each autocast context, for all mixes of operand dtypes.
+// test/trace/functions.cpp — AMP-18: the result dtype of every function in each autocast context, for all mixes of operand dtypes.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Against what PyTorch gives (data/golden/autocast_dtypes.txt). Where it refuses operands of different dtypes, or has no kernel for narrow
-// ones, here they are cast as the class of the function says and then promoted as everywhere; what that gives is said again in `promoted`.
+// The dtypes are compared with PyTorch's (data/golden/autocast_dtypes.txt). PyTorch refuses some operands of different dtypes, and has no
+// kernels for some narrow ones: ebb casts these as the function's class says and then promotes them as usual; `promoted` repeats that rule.
 #include "../catch.hpp"
 
 #include <ebb/trace/functions.hpp>
@@ -28,7 +28,7 @@ constexpr const char* torch_name(ebb::dtype d) {
 /// Results by "context operands".
 using table = std::map<std::string, std::string>;
 
-/// One more, of operands of these dtypes. No template: there are two thousand.
+/// Adds the result for operands of these dtypes. It is not a template: there are two thousand calls.
 void note(table& to, const char* context, std::initializer_list<ebb::dtype> operands, ebb::dtype result) {
   std::string key = context, separator = " ";
   for (ebb::dtype d : operands) {
@@ -51,7 +51,7 @@ struct in {
   using term = ebb::term<T, E...>;
 };
 
-/// All floats, or all pairs of floats, that are recorded in the context C.
+/// Notes the results for all floats, or all pairs of floats, that are recorded in the context C.
 template <class C, class F, class... In>
 struct rows {
   table& to;
@@ -79,7 +79,7 @@ struct rows {
   }
 };
 
-/// What is recorded for an op, "error" included.
+/// The recorded results of an op, "error" included.
 table recorded(const std::string& op) {
   static const std::map<std::string, table> all = [] {
     std::map<std::string, table> r;
@@ -99,7 +99,7 @@ table recorded(const std::string& op) {
 
 enum class by { low, full, own };
 
-/// The dtype after casts and promotion: the rule where PyTorch has none.
+/// The dtype after casts and promotion: the rule for operands that PyTorch refuses.
 std::string promoted(by rule, const std::string& row) {
   const std::string context = row.substr(0, row.find(' '));
   std::istringstream operands(row.substr(row.find(' ') + 1));
@@ -112,7 +112,7 @@ std::string promoted(by rule, const std::string& row) {
   return kinds.size() == 1 ? *kinds.begin() : "float32";
 }
 
-std::set<std::string> unlike;  // rows where PyTorch gives a dtype, and another one
+std::set<std::string> unlike;  // rows where PyTorch's dtype is another one
 
 void compare(const std::string& op, by rule, std::size_t operands, const table& ours) {
   const table theirs = recorded(op);
@@ -173,13 +173,13 @@ TEST_CASE("AMP-18, AMP-13: functions of class full compute in float, and double 
   check<matrix>("nll_loss", by::full, [](auto x) { return ebb::nll(x, classes(x)); });
   CHECK(unlike.empty());
 
-  // PyTorch's loss has the dtype of its target where the two differ.
+  // PyTorch's loss has the dtype of its target if the two differ.
   check<matrix, matrix>("binary_cross_entropy_with_logits", by::full, [](auto x, auto y) { return ebb::bce_with_logits(x, y); });
   for (const auto& row : unlike) UNSCOPED_INFO(row);
   CHECK(unlike.size() == 6);
 }
 
-TEST_CASE("AMP-18, AMP-15: concat and stack take the widest, everything else what it gets: functions of two operands") {
+TEST_CASE("AMP-18, AMP-15: concat and stack take the widest dtype, other functions of two operands promote theirs") {
   unlike.clear();
   check<matrix>("cumsum", by::own, [](auto x) { return ebb::cumsum(x); });
   check<matrix>("var", by::own, [](auto x) { return ebb::var<1>(x); });
@@ -201,7 +201,7 @@ TEST_CASE("AMP-18, AMP-15: concat and stack take the widest, everything else wha
   CHECK(unlike.empty());
 }
 
-TEST_CASE("AMP-18: functions of one operand that no context changes; an explicit dtype wins") {
+TEST_CASE("AMP-18: functions of one operand without a class keep its dtype in every context; an explicit dtype wins") {
   unlike.clear();
   const auto same = [](const char* op, auto f) { check<matrix>(op, by::own, f); };
   same("sum", [](auto x) { return ebb::sum(x); });
@@ -236,7 +236,7 @@ TEST_CASE("AMP-18: functions of one operand that no context changes; an explicit
   CHECK(unlike.empty());
 }
 
-TEST_CASE("AMP-18: functions that are not recorded, and that have no class: their dtype is that of their operand in every context") {
+TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no class keep their operand's dtype in every context") {
   const auto own = [](const char* name, const char* result, auto f) {
     using F = decltype(f);
     table ours;

@@ -1,4 +1,4 @@
-// test/trace/functions.fail.cpp — calls in traced functions that do not fit their arguments, and what the user is told.
+// test/trace/functions.fail.cpp — calls in traced functions that do not fit their arguments, and their errors.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/trace/functions.hpp>
 #include <ebb/trace/trace.hpp>
@@ -14,17 +14,17 @@ using classes = ebb::term<int, 3>;
 
 constexpr int fits = traced_on<matrix, tall>([](auto x, auto y) { return ebb::matmul(x, ebb::transpose(y)); });
 
-#if EBB_CASE == 1  // the inner extents of a product
+#if EBB_CASE == 1  // the inner extents of a product differ
 // EXPECT: E0101 matmul: the inner extents differ
 constexpr int refused = traced_on<matrix, matrix>([](auto x, auto y) {
   return ebb::matmul(x, y);  // LINE
 });
-#elif EBB_CASE == 2  // a column is no row
+#elif EBB_CASE == 2  // a column in place of a row
 // EXPECT: E0102 only a static extent of 1 or a missing leading axis is broadcast
 constexpr int refused = traced_on<matrix, classes>([](auto x, auto y) {
   return x + y;  // LINE
 });
-#elif EBB_CASE == 3  // an axis too far
+#elif EBB_CASE == 3  // an axis that does not exist
 // EXPECT: E0103 there is no such axis
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::softmax<2>(x);  // LINE
@@ -39,32 +39,32 @@ constexpr int refused = traced_on<matrix, ebb::term<float>>([](auto x, auto y) {
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::reshape<2, 5>(x);  // LINE
 });
-#elif EBB_CASE == 6  // past the end
+#elif EBB_CASE == 6  // a slice past the end
 // EXPECT: E0113 slice: the range leaves the axis
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::slice<1, 2, 6>(x);  // LINE
 });
-#elif EBB_CASE == 7  // a row behind a matrix
+#elif EBB_CASE == 7  // a row after a matrix
 // EXPECT: E0114 concat: the extents differ beside the axis that is joined
 constexpr int refused = traced_on<matrix, row>([](auto x, auto y) {
   return ebb::concat<0>(x, y);  // LINE
 });
-#elif EBB_CASE == 8  // real indices
+#elif EBB_CASE == 8  // indices that are not integers
 // EXPECT: E0115 an index must be an integer array of the right rank
 constexpr int refused = traced_on<matrix, row>([](auto x, auto i) {
   return ebb::take(x, i);  // LINE
 });
-#elif EBB_CASE == 9  // as many classes as columns
+#elif EBB_CASE == 9  // a class for each column in place of each row
 // EXPECT: E0115 an index must be an integer array of the right rank
 constexpr int refused = traced_on<ebb::term<float, 4, 3>, classes>([](auto x, auto t) {
   return ebb::cross_entropy(x, t);  // LINE
 });
-#elif EBB_CASE == 10  // nothing to choose from
+#elif EBB_CASE == 10  // an extremum of no elements
 // EXPECT: E0116 the largest or smallest of no elements
 constexpr int refused = traced_on<ebb::term<float, 3, 0>>([](auto x) {
   return ebb::max<1>(x);  // LINE
 });
-#elif EBB_CASE == 11  // an extent that nobody knows
+#elif EBB_CASE == 11  // a new axis without a static extent
 // EXPECT: E0118 a new axis needs a static extent
 constexpr int refused = traced_on<row>([](auto x) {
   return ebb::broadcast_to<ebb::dyn, 4>(x);  // LINE
@@ -74,12 +74,12 @@ constexpr int refused = traced_on<row>([](auto x) {
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::argmax<0, 1>(x);  // LINE
 });
-#elif EBB_CASE == 13  // backwards
+#elif EBB_CASE == 13  // a slice with a negative step
 // EXPECT: E0122 the step must be positive
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::slice<0, 2, 0, -1>(x);  // LINE
 });
-#elif EBB_CASE == 14  // less than nothing around it
+#elif EBB_CASE == 14  // a negative padding
 // EXPECT: E0123 the widths must not be negative
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::pad<0, -1, 1>(x);  // LINE
@@ -94,7 +94,7 @@ constexpr int refused = traced_on<ebb::term<float>>([](auto x) {
 constexpr int refused = traced_on<matrix, row>([](auto x, auto y) {
   return ebb::map([](auto a, auto b) { return a * b; }, x, y);  // LINE
 });
-#elif EBB_CASE == 17  // what the row function needs is no argument
+#elif EBB_CASE == 17  // the row function captures a variable
 // EXPECT: E0104 a traced lambda must not capture
 constexpr int refused = traced_on<matrix>([](auto x) {
   const int twice = 2;
@@ -115,7 +115,7 @@ constexpr int refused = traced_on<matrix>([](auto x) {
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::maximum(x, 1, x);  // LINE
 });
-#elif EBB_CASE == 21  // nothing to map over
+#elif EBB_CASE == 21  // map without a mapped argument
 // EXPECT: E0124 there must be an argument that is not whole
 constexpr int refused = traced_on<matrix>([](auto) {
   return ebb::map([](auto row) { return row; });  // LINE

@@ -1,4 +1,4 @@
-// test/trace/functions.static.cpp — the types of all functions on terms: dtypes, extents, promotion; and which calls are refused.
+// test/trace/functions.static.cpp — result types of all functions on terms: dtypes, extents, promotion; and the calls that are refused.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/trace/functions.hpp>
 #include <ebb/trace/trace.hpp>
@@ -15,16 +15,16 @@ using std::int64_t;
 template <class F, class... A>
 using result = typename ebb::trace_of<F, A...>::result;
 
-/// F on arguments A... has the type R.
+/// Whether F on arguments A... has the type R.
 template <class R, class... A, class F>
 constexpr bool gives(F) {
   return std::is_same_v<result<F, A...>, R>;
 }
-/// The code with which a function on operands is refused for terms A..., or 0.
+/// The error code of a function on terms A..., or 0.
 template <class F, class... A>
 constexpr int code = ebb::detail::lifted<F, A...>::code;
 
-// Promotion: real over integer, integer over bool, wide over narrow. Numbers change the kind, never the width.
+// Promotion: real wins over integer, integer over bool, wide over narrow. A number changes the kind, never the width.
 constexpr auto sum_of = [](auto x, auto y) { return x + y; };
 constexpr auto quotient = [](auto x, auto y) { return x / y; };
 template <class X, class Y, class R>
@@ -126,7 +126,7 @@ static_assert(gives<term<double>, term<double, dyn>, term<float, dyn>>([](auto x
 constexpr auto norms = [](auto x) { return ebb::map([](auto row) { return ebb::sum(row * row); }, x); };
 static_assert(gives<term<float, dyn>, X>(norms) && gives<term<float, 2>, term<float, 2, 3>>(norms));
 
-// Refusals: see trace/lift.hpp for the sentences.
+// Refusals: see trace/lift.hpp for the error texts.
 using F3 = term<float, 3>;
 using F4 = term<float, 4>;
 using F34 = term<float, 3, 4>;

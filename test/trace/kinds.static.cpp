@@ -1,4 +1,4 @@
-// test/trace/kinds.static.cpp — what stands at the places of the members of a struct of derivatives.
+// test/trace/kinds.static.cpp — the types of the members of a struct of derivatives.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -35,13 +35,13 @@ static_assert(std::is_same_v<steps_of<ebb::term>, steps<>>);
 static_assert(std::is_same_v<steps_of<ebb::variable>, steps<>>);
 static_assert(std::is_same_v<steps_of<ebb::detail::kind_after<ebb::tensor, in_front<result>>::array>, steps<in_front<result>>>);
 
-// The result's extents stand in front of each member's, also of members of members and of tuples.
+// The result's extents come first in each member, also in members of members and in tuples.
 using jacobian = derived<result, lines<ebb::term>>;
 static_assert(std::is_same_v<decltype(jacobian::one.slope), ebb::term<float, 4, 2>>);
 static_assert(std::is_same_v<decltype(jacobian::one.height), ebb::term<double, 4>>);
 static_assert(std::is_same_v<decltype(jacobian::two), std::tuple<ebb::term<float, 4, 3>, ebb::term<float, 4, ebb::dyn>>>);
 
-// In a hessian each place holds the whole struct.
+// Each member of a hessian holds the whole struct.
 using hessian = derived<line<ebb::term>, line<ebb::term>>;
 static_assert(std::is_same_v<decltype(hessian::slope.slope), ebb::term<float, 2, 2>>);
 static_assert(std::is_same_v<decltype(hessian::slope.height), ebb::term<double, 2>>);
@@ -49,7 +49,7 @@ static_assert(std::is_same_v<decltype(hessian::height.slope), ebb::term<float, 2
 static_assert(std::is_same_v<decltype(derived<hessian, result>::slope.slope), ebb::term<float, 2, 2, 4>>);
 static_assert(std::is_same_v<decltype(derived<result, hessian>::slope.slope), ebb::term<float, 4, 2, 2>>);
 
-// Terms become arrays and variables, and those terms again.
+// Terms become arrays and variables, and these become terms again.
 using value = typename ebb::argument<hessian>::value;
 static_assert(std::is_same_v<decltype(value::slope.height), ebb::tensor<double, 2>>);
 static_assert(std::is_same_v<decltype(value::height.height), ebb::tensor<double>>);

@@ -1,4 +1,4 @@
-// test/trace/lengths.cpp — std::vector of arrays and structs: programs for the lengths that are declared, against std::array.
+// test/trace/lengths.cpp — std::vector of arrays and structs: one program for each declared length, compared with std::array.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -47,7 +47,7 @@ void same(const auto& a, const auto& b) {
 
 }  // namespace
 
-TEST_CASE("a call takes the program of its length") {
+TEST_CASE("a call runs the program of its length") {
   const auto check = [](const auto& array) {
     const std::vector<layer<ebb::tensor>> v = first(array.size());
     const std::tuple<double, std::vector<layer<ebb::tensor>>> both = ebb::value_and_grad(loss)(ebb::lengths<1, 2, 3>(v), x);
@@ -69,7 +69,7 @@ TEST_CASE("a call takes the program of its length") {
   CHECK(ebb::all_equal(ebb::compile(model)(ebb::lengths<0, 2>(none), x), x));
 }
 
-TEST_CASE("other lengths throw, before anything is changed") {
+TEST_CASE("a length that is not declared throws before anything changes") {
   const auto v = first(3);
   CHECK(test::raised([&] { ebb::value_and_grad(loss)(ebb::lengths<1, 2>(v), x); }) ==
         "ebb::value_and_grad: a vector of 3, but it is compiled for vectors of 1, 2");
@@ -79,7 +79,7 @@ TEST_CASE("other lengths throw, before anything is changed") {
         "ebb::grad: vectors with the same list of lengths have one length in a call, but there is one of 2 and one of 3");
 }
 
-TEST_CASE("arrays of any owner; lists that differ are apart") {
+TEST_CASE("elements may be arrays of any library, and two lists of lengths are independent") {
   const std::vector<std::vector<float>> lists{{1, 2}, {3, 4}, {5, 6}}, scales{{2, 2}, {3, 3}};
   constexpr auto f = [](auto l, auto s) {
     auto r = l[0] * s[0];
@@ -96,7 +96,7 @@ TEST_CASE("arrays of any owner; lists that differ are apart") {
   CHECK(d[0] == 3);
 }
 
-TEST_CASE("directions, pull-backs, jacobians, contexts, variables") {
+TEST_CASE("jvp, vjp, jacobian, contexts and variables take lengths") {
   const auto v = first(2);
   const auto two = fixed<2>();
   CHECK(get<1>(ebb::jvp<0>(loss)(ebb::lengths<1, 2>(v), x, ebb::lengths<1, 2>(v))) == get<1>(ebb::jvp<0>(loss)(two, x, two)));

@@ -1,4 +1,4 @@
-// test/trace/lift.fail.cpp — shapes that do not fit, said at the user's line.
+// test/trace/lift.fail.cpp — errors for shapes that do not fit, at the user's line.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 

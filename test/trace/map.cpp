@@ -1,4 +1,4 @@
-// test/trace/map.cpp — a function over rows gives what it gives for each row alone, and so does its gradient.
+// test/trace/map.cpp — map gives the results of each row alone, and so does its gradient.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -26,8 +26,8 @@ ebb::cell_array part(const ebb::cell_array& all, int row, int n) {
   return r;
 }
 
-/// Values and gradients of all rows at once, against those of one row after the other. Values have the same bits. Gradients that meet in
-/// one array may be added in another order.
+/// Compares values and gradients of all rows at once with those of one row after another. Values have the same bits. Gradients that are
+/// added into one array may be added in another order.
 template <class X>
 void check_rows() {
   using W = ebb::term<float, height, width>;
@@ -54,12 +54,12 @@ void check_rows() {
   }
 }
 
-TEST_CASE("map gives each row the bits that it has alone") {
+TEST_CASE("map gives each row the bits of that row alone") {
   check_rows<ebb::term<float, count, width>>();
   check_rows<ebb::term<float, ebb::dyn, width>>();
 }
 
-TEST_CASE("gradients of what is whole are summed over the rows") {
+TEST_CASE("gradients of whole arguments are summed over the rows") {
   const auto f = [](auto x, auto b) {
     return ebb::sum(ebb::map([](auto row, auto bias) { return ebb::sum(row * bias); }, x, ebb::whole(b)));
   };
@@ -74,7 +74,7 @@ TEST_CASE("gradients of what is whole are summed over the rows") {
   CHECK(ebb::from_cell<double>(out[2][1]) == 12);
 }
 
-TEST_CASE("a map within a map, and one that returns numbers") {
+TEST_CASE("a map works within a map, and may return numbers") {
   const auto f = [](auto x) { return ebb::map([](auto row) { return ebb::map([](auto e) { return e * e; }, row); }, x); };
   const ebb::graph g = ebb::trace_of<decltype(f), ebb::term<float, 2, 2>>::make();
   ebb::cell_array x;

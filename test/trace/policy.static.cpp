@@ -1,4 +1,5 @@
-// test/trace/policy.static.cpp — backwards as types: under which policies a function has one, and under which it has two.
+// test/trace/policy.static.cpp — backwards as types: the policies under which a function has one backward, and those under which it has
+// two.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/exec/halves.hpp>
 #include <ebb/exec/region.hpp>
@@ -37,18 +38,18 @@ using of_c = backward_t<decltype(chain_c), Policy, array<3, 4>, array<2, 4>>;
 template <class Policy>
 using of_d = backward_t<decltype(chain_d), Policy, array<4, 4>>;
 
-// AMP-4: chain A has one backward, outside of all contexts and in its own; AMP-5: chain B has two. same_as_forward means the context at
-// the entry of the region.
+// AMP-4: chain A has one backward, outside of all contexts and in its own; AMP-5: chain B has two. same_as_forward means the context at the
+// entry of the region.
 static_assert(std::is_same_v<of_a<off>, of_a<same_as_forward>>);
 static_assert(std::is_same_v<of_a<off>, of_a<as_recorded>>);
 static_assert(std::is_same_v<of_a<off>, of_a<backward_pass_autocast<autocast<bf16>>>>);
-static_assert(!std::is_same_v<of_a<off>, of_a<autocast<f16>>>);  // which casts what is bfloat16
+static_assert(!std::is_same_v<of_a<off>, of_a<autocast<f16>>>);  // float16 casts bfloat16 operands
 static_assert(!std::is_same_v<of_b<off>, of_b<same_as_forward>>);
 static_assert(std::is_same_v<of_b<same_as_forward>, of_b<autocast<bf16>>>);
 static_assert(std::is_same_v<of_b<off>, of_b<as_recorded>>);
 static_assert(!std::is_same_v<of_b<autocast<f16>>, of_b<autocast<bf16>>>);
 
-// AMP-6: chain C, in no context, differs under a list; AMP-8: the last of a list wins, an empty one is off.
+// AMP-6: chain C, called in no context, has another backward under a list; AMP-8: the last of a list wins, and an empty list is off.
 static_assert(std::is_same_v<of_c<off>, of_c<same_as_forward>>);
 static_assert(!std::is_same_v<of_c<off>, of_c<backward_pass_autocast<autocast<bf16>>>>);
 static_assert(std::is_same_v<of_c<autocast<bf16>>, of_c<backward_pass_autocast<autocast<bf16>>>>);
@@ -60,13 +61,13 @@ static_assert(std::is_same_v<of_c<autocast<bf16>>, of_c<backward_pass_autocast<o
 static_assert(!std::is_same_v<of_d<off>, of_d<same_as_forward>>);
 static_assert(std::is_same_v<of_d<off>, of_d<as_recorded>>);
 
-// 2.8, decided from the programs: a policy or context against another one.
+// 2.8: the programs decide whether a policy or context differs from another one.
 static_assert(!policy_matters<decltype(chain_a), off, autocast<bf16>, array<3, 4>, array<4, 4>, array<4>, array<2, 4>, classes>);
 static_assert(policy_matters<decltype(chain_b), off, autocast<bf16>, array<3, 4>, array<4, 4>, array<2, 4>>);
 static_assert(!policy_matters<decltype(chain_b), same_as_forward, autocast<bf16>, array<3, 4>, array<4, 4>, array<2, 4>>);
 static_assert(policy_matters<decltype(chain_c), same_as_forward, autocast<bf16>, array<3, 4>, array<2, 4>>);
 static_assert(policy_matters<decltype(chain_d), same_as_forward, off, array<4, 4>>);
-// Double is never cast, and what does not multiply matrices has nothing to cast.
+// Double is never cast, and a function without products has nothing to cast.
 using wide = ebb::tensor<double, 4, 4>;
 static_assert(!policy_matters<decltype(chain_c), off, autocast<bf16>, wide, wide>);
 constexpr auto elementwise = [](auto x, auto w) { return ebb::mean(ebb::tanh(x * w)); };
@@ -74,13 +75,13 @@ static_assert(!policy_matters<decltype(elementwise), off, autocast<bf16>, array<
 constexpr auto joins = [](auto x, auto w) { return ebb::sum(ebb::sin(ebb::concat<0>(x, w))); };
 static_assert(!policy_matters<decltype(joins), off, autocast<bf16>, array<4, 4>, array<4, 4>>);
 
-// The forward of a function says what it saves: under autocast, operands in the low precision.
+// The forward of a function gives the values that it saves: under autocast, operands in low precision.
 constexpr auto in_bf16 = ebb::under<autocast<bf16>>(chain_c);
 template <class F>
 using forward_of = forward_t<F, array<3, 4>, array<2, 4>>;
 static_assert(!std::is_same_v<forward_of<decltype(in_bf16)>, forward_of<decltype(chain_c)>>);
 
-// SW-1: the policy is part of a region's type. patch gives another region, and one policy takes the place of another.
+// SW-1: the policy is part of a region's type. patch gives another region, and a new policy replaces the old one.
 constexpr auto region = ebb::compile<backward_pass_autocast<off>>(chain_b);
 constexpr auto patched = ebb::patch<backward_pass_autocast<same_as_forward>>(region);
 static_assert(!std::is_same_v<decltype(region), decltype(patched)>);

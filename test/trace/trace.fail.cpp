@@ -1,4 +1,4 @@
-// test/trace/trace.fail.cpp — functions that cannot be traced: what they call, what they take, what they return.
+// test/trace/trace.fail.cpp — functions that cannot be traced, because of their calls, parameters or results.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-// Helpers are constexpr, or lambdas: these are so by themselves.
+// Helpers must be constexpr; lambdas are constexpr by themselves.
 constexpr auto square(auto x) { return x * x; }
 auto cube = [](auto x) { return x * x * x; };
 template <class T>

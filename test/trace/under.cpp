@@ -1,11 +1,12 @@
-// test/trace/under.cpp — chains that PyTorch ran under autocast, under each policy of their backward: dtypes, values, gradients.
+// test/trace/under.cpp — chains of ops that PyTorch ran under autocast, under each backward policy: dtypes, values, gradients.
 // SPDX-License-Identifier: BSL-1.0
 //
-// A chain is traced inside its context and pulled back at run time, in the context that the policy means; the reference evaluator runs it.
-// Compared are all named values and the gradients that arrive at them and at the arguments: dtypes exactly, `*_exact` chains in all bits.
-// Elsewhere PyTorch may have summed a product in another order. A difference in the last bits of a float decides now and then how a
-// number is rounded to the low precision: so one unit of it is allowed, where all numbers of an array are of it, and else 8 of float:
-// 4 products on the longest way, each of which differs by one, or two after a cancellation. Units are those of an array's largest number.
+// A chain is traced inside its context and pulled back at run time, in the context of the policy; the reference evaluator runs it. The test
+// compares all named values, and the gradients that arrive at them and at the arguments: dtypes exactly, and all bits of `*_exact` chains.
+// In other chains PyTorch may have summed a product in another order, and a difference in the last bits of a float may change how a number
+// is rounded to low precision. So the error may be one unit of the low precision if all numbers of an array have it, and else 8 units of
+// float: the longest path has 4 products, and each adds one unit, or two after a cancellation. Units are those of an array's largest
+// number.
 #include "../op/golden.hpp"
 
 #include <ebb/trace/policy.hpp>
@@ -93,7 +94,7 @@ struct many_uses {
   }
 };
 
-/// In which context pulls run, for a chain that is entered in Entry.
+/// The context in which pulls run, for a chain that is entered in Entry.
 template <class Entry>
 const ebb::cast_context& pulls_in(const std::string& policy) {
   const auto context = []<class Policy>(std::type_identity<Policy>) {
@@ -114,14 +115,14 @@ const ebb::cast_context& pulls_in(const std::string& policy) {
   return *all.at(policy);
 }
 
-/// What is allowed, in units of the largest number of an array: of the low precision where all numbers of the array are of it (they were
-/// rounded to it on their way), else of float.
+/// Allowed errors, in units of an array's largest number: units of the low precision if all numbers of the array fit it (they were rounded
+/// to it on the way), else of float.
 struct bounds {
   double low = 1, full = 8;
 };
 inline constexpr bounds exact{0, 0};
 
-/// In how many digits all numbers of an array fit: 8 of bfloat16, 11 of float16, or 24.
+/// The digits that all numbers of an array fit in: 8 of bfloat16, 11 of float16, or 24.
 int digits_of(const std::vector<long double>& values) {
   for (const int digits : {8, 11}) {
     bool fit = true;
@@ -135,7 +136,7 @@ int digits_of(const std::vector<long double>& values) {
   return 24;
 }
 
-/// got against one line: the dtype exactly, the numbers within bounds.
+/// Compares got with one line: the dtype exactly, the numbers within bounds.
 void compare(const golden::line& want, const ebb::graph& g, int k, const ebb::cell_array& got, bounds allowed) {
   const dtype type = g.op(k).result;
   INFO(want.kind << " of " << want.name);
@@ -191,7 +192,7 @@ void check_block(const golden::block& b, const std::string& policy, bounds allow
       compare(*want, g, g.out[values + i], all[values + i], allowed);
 }
 
-/// The chain under all policies that are recorded; and as_recorded, which gives what a backward outside of all contexts gives.
+/// Runs the chain under all recorded policies; as_recorded gives the backward outside of all contexts.
 template <class Entry, class F, class... A>
 int check(const std::string& chain, bounds allowed = {}) {
   int blocks = 0;
@@ -211,38 +212,38 @@ using array = term<float, E...>;
 
 }  // namespace
 
-TEST_CASE("AMP-4: chain A, where the policy does not matter") {
+TEST_CASE("AMP-4: chain A, for which the policy does not matter, has the gradients of each policy") {
   using t = term<std::int64_t, 3>;
-  // PyTorch rounds a linear layer with a bias once. Here it is a product and a sum, each rounded, as they would be outside of linear.
+  // PyTorch rounds a linear layer with a bias once. Ours is a product and a sum, each rounded, as they would be outside of linear.
   constexpr bounds fused{1, 0x1p13};
   CHECK(check<autocast<bf16>, chain_a, array<3, 4>, array<4, 4>, array<4>, array<2, 4>, t>("A/bfloat16", fused) == 6);
   CHECK(check<autocast<f16>, chain_a, array<3, 4>, array<4, 4>, array<4>, array<2, 4>, t>("A/float16", fused) == 6);
 }
 
-TEST_CASE("AMP-5: chain B, a block without autocast inside one with") {
+TEST_CASE("AMP-5: chain B, a block without autocast inside one with it, has the gradients of each policy") {
   CHECK(check<autocast<bf16>, chain_b, array<3, 4>, array<4, 4>, array<2, 4>>("B/bfloat16") == 6);
   CHECK(check<autocast<f16>, chain_b, array<3, 4>, array<4, 4>, array<2, 4>>("B/float16") == 6);
   CHECK(check<autocast<bf16>, chain_b, array<3, 4>, array<4, 4>, array<2, 4>>("B_exact/bfloat16", exact) == 3);
   CHECK(check<autocast<f16>, chain_b, array<3, 4>, array<4, 4>, array<2, 4>>("B_exact/float16", exact) == 3);
 }
 
-TEST_CASE("AMP-6: chain C, a list of contexts for a function that is called in none") {
+TEST_CASE("AMP-6: chain C, called in no context, has the gradients of a list of contexts") {
   CHECK(check<off, chain_c, array<3, 4>, array<2, 4>>("C/none") == 7);
   CHECK(check<autocast<bf16>, chain_c, array<3, 4>, array<2, 4>>("C/bfloat16") == 3);
   CHECK(check<autocast<f16>, chain_c, array<3, 4>, array<2, 4>>("C/float16") == 3);
 }
 
-TEST_CASE("AMP-7: chain D, an op in float whose derivative multiplies") {
+TEST_CASE("AMP-7: chain D, an op in float whose derivative multiplies, has the gradients of each policy") {
   CHECK(check<autocast<bf16>, chain_d, array<4, 4>>("D/bfloat16") == 3);
   CHECK(check<autocast<f16>, chain_d, array<4, 4>>("D/float16") == 3);
 }
 
-TEST_CASE("contexts in contexts: bfloat16, none, float16, and the other way round") {
+TEST_CASE("contexts nest: bfloat16, none and float16, in both orders") {
   CHECK(check<autocast<bf16>, nested<f16>, array<3, 4>, array<4, 4>, array<4, 4>>("nested/bfloat16") == 3);
   CHECK(check<autocast<f16>, nested<bf16>, array<3, 4>, array<4, 4>, array<4, 4>>("nested/float16") == 3);
 }
 
-TEST_CASE("a weight that is used twice, a bias that is broadcast, a block without autocast") {
+TEST_CASE("a weight used twice, a broadcast bias and a block without autocast have the recorded gradients") {
   CHECK(check<autocast<bf16>, shared_weight, array<3, 4>, array<4, 4>>("shared_weight/bfloat16") == 3);
   CHECK(check<autocast<f16>, shared_weight, array<3, 4>, array<4, 4>>("shared_weight/float16") == 3);
   CHECK(check<autocast<bf16>, bias_broadcast, array<3, 4>, array<4, 4>, array<4>>("bias_broadcast/bfloat16") == 3);
@@ -251,12 +252,12 @@ TEST_CASE("a weight that is used twice, a bias that is broadcast, a block withou
   CHECK(check<autocast<f16>, disabled_block, array<4, 8>, array<8, 8>>("disabled_block/float16") == 2);
 }
 
-TEST_CASE("SW-3: the scaled loss behind a block without autocast: infinite under the wrong assumption, 65536 as recorded") {
+TEST_CASE("SW-3: the scaled loss after a block without autocast is infinite under the wrong policy, and 65536 as recorded") {
   CHECK(check<autocast<bf16>, issue_153044<false>, array<1, 4>, array<4, 4>, array<4, 4>>("issue_153044/bfloat16", exact) == 2);
   CHECK(check<autocast<f16>, issue_153044<true>, array<1, 4>, array<4, 4>, array<4, 4>>("issue_153044/float16", exact) == 2);
 }
 
-TEST_CASE("AMP-12: gradients of a weight that is used eight times are summed in float; with shared_casts in the low precision") {
+TEST_CASE("AMP-12: gradients of a weight used eight times are summed in float; with shared_casts in low precision") {
   using x = array<2, 4>;
   CHECK(check<autocast<bf16>, many_uses, array<4, 4>, x, x, x, x, x, x, x, x>("cast_cache_off/bfloat16") == 1);
   CHECK(check<autocast<f16>, many_uses, array<4, 4>, x, x, x, x, x, x, x, x>("cast_cache_off/float16") == 1);

@@ -44,13 +44,13 @@ int main() {
 #elif EBB_CASE == 8
   // EXPECT: E0183 autocast: float16 and bfloat16 cannot be joined
   ebb::under<autocast<bf16>>([](auto a, auto b) { return ebb::stack<0>(a, b); })(h, h);  // LINE
-#elif EBB_CASE == 9  // one error, and nothing else, where an op refuses its operands in a context
+#elif EBB_CASE == 9  // one error and no other if an op refuses its operands in a context
   // EXPECT: E0101 matmul: the inner extents differ
   ebb::under<autocast<bf16>>([](auto a, auto b) { return ebb::matmul(a, b); })(x, ebb::tensor<float, 3, 4>{});  // LINE
 #elif EBB_CASE == 10
   // EXPECT: E0133 a compound assignment cannot change dtype or extents
   ebb::under<autocast<bf16>>([](auto a, auto b) { auto y = ebb::matmul(a, b); y += a; return y; })(x, w);  // LINE
-#elif EBB_CASE == 11  // wherever a context is named, the same is said of its dtype
+#elif EBB_CASE == 11  // every place that names a context gives the same error for its dtype
   // EXPECT: E0182 autocast computes in ebb::bf16 or ebb::f16
   ebb::compile<ambient<off, autocast<double>>>(product)(x, w);  // LINE
 #elif EBB_CASE == 12

@@ -1,4 +1,4 @@
-// test/trace/under.static.cpp — what functions give inside autocast contexts, by the types of their results.
+// test/trace/under.static.cpp — result types of functions inside autocast contexts.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/trace/policy.hpp>
 #include <ebb/trace/functions.hpp>
@@ -24,7 +24,7 @@ constexpr matrix<std::int64_t> n;
 constexpr matrix<bf16> b;
 constexpr matrix<f16> h;
 
-// Eligible operands are cast, in whatever narrow dtype they are.
+// Eligible operands are cast, from any narrow dtype.
 static_assert(gives<matrix<>>(product, x, x));
 static_assert(gives<matrix<bf16>>(in<autocast<bf16>>(product), x, x));
 static_assert(gives<matrix<f16>>(in<autocast<f16>>(product), x, x));
@@ -32,7 +32,7 @@ static_assert(gives<matrix<bf16>>(in<autocast<bf16>>(product), h, h));
 static_assert(gives<matrix<f16>>(in<autocast<f16>>(product), b, h));
 static_assert(gives<matrix<>>(in<off>(product), x, x));
 
-// AMP-13: double and integers stay what they are; beside one that is cast, they are promoted as always.
+// AMP-13: double and integers are not cast; beside a cast operand they are promoted as usual.
 static_assert(gives<matrix<double>>(in<autocast<bf16>>(product), d, d));
 static_assert(gives<matrix<std::int64_t>>(in<autocast<bf16>>(product), n, n));
 static_assert(gives<matrix<double>>(in<autocast<bf16>>(product), x, d));
@@ -41,7 +41,7 @@ constexpr auto inverted = [](auto a) { return ebb::inverse(a); };
 static_assert(gives<matrix<double>>(in<autocast<bf16>>(inverted), d));
 static_assert(gives<matrix<>>(in<autocast<bf16>>(inverted), b));
 
-// In place: the operator casts nothing, so a narrow sum stays narrow, and one that would widen is refused (E0133).
+// In place: the operator casts nothing. A narrow sum stays narrow, and one that would widen is refused (E0133).
 constexpr auto accumulated = [](auto a, auto w) {
   auto total = ebb::matmul(a, w);
   total += ebb::matmul(a, w);
@@ -50,7 +50,7 @@ constexpr auto accumulated = [](auto a, auto w) {
 };
 static_assert(gives<std::tuple<matrix<bf16>, matrix<>>>(in<autocast<bf16>>(accumulated), x, x));
 
-// AMP-15: concat takes the widest of what is there.
+// AMP-15: concat takes the widest dtype of its operands.
 constexpr auto joined = [](auto... a) { return ebb::concat<0>(a...); };
 static_assert(gives<term<float, 8, 4>>(in<autocast<bf16>>(joined), x, b));
 static_assert(gives<term<bf16, 8, 4>>(in<autocast<bf16>>(joined), b, b));
@@ -58,7 +58,7 @@ static_assert(gives<term<double, 8, 4>>(in<autocast<bf16>>(joined), d, b));
 static_assert(gives<term<bf16, 8, 4>>(in<autocast<bf16>>(joined), n, b));
 static_assert(gives<term<double, 12, 4>>(in<autocast<bf16>>(joined), x, d, b));
 
-// AMP-16: contexts nest, in any order; the innermost one decides, and what comes out of it is in the outer one again.
+// AMP-16: contexts nest in any order; the innermost one decides, and its results are in the outer context again.
 constexpr auto again = [](auto a, auto w) { return std::tuple(product(a, w), ebb::under<autocast<f16>>(product)(a, w), product(a, w)); };
 constexpr auto suspended = [](auto a, auto w) { return std::tuple(ebb::no_autocast(again)(a, w), product(a, w)); };
 static_assert(gives<std::tuple<matrix<bf16>, matrix<f16>, matrix<bf16>>>(in<autocast<bf16>>(again), x, x));
@@ -67,7 +67,7 @@ static_assert(gives<std::tuple<std::tuple<matrix<>, matrix<f16>, matrix<>>, matr
 static_assert(gives<matrix<f16>>(in<autocast<bf16>>(in<autocast<f16>>(product)), x, x));
 static_assert(gives<matrix<>>(in<autocast<bf16>>(in<off>(product)), x, x));
 
-// AMP-19: one weight in two contexts has a cast for each.
+// AMP-19: one weight in two contexts has one cast for each.
 constexpr auto two_contexts = [](auto a, auto w) {
   const auto y = ebb::matmul(a, w);
   return std::tuple(y, ebb::under<autocast<f16>>(product)(y, w));
@@ -75,7 +75,7 @@ constexpr auto two_contexts = [](auto a, auto w) {
 static_assert(gives<std::tuple<matrix<bf16>, matrix<f16>>>(in<autocast<bf16>>(two_contexts), x, x));
 static_assert(gives<std::tuple<matrix<bf16>, matrix<f16>>>(in<autocast<bf16, ebb::shared_casts>>(two_contexts), x, x));
 
-// An explicit dtype wins; functions without a class take what they get; what is inside of them is not cast.
+// An explicit dtype wins. Functions without a class keep their operands' dtypes, and nothing inside them is cast.
 constexpr auto explicit_float = [](auto a, auto w) { return ebb::softmax(ebb::cast<float>(ebb::matmul(a, w))); };
 static_assert(gives<matrix<>>(in<autocast<bf16>>(explicit_float), x, x));
 constexpr auto no_class = [](auto a, auto w) { return ebb::exp(ebb::matmul(a, w)) + 1.5; };
@@ -86,7 +86,7 @@ constexpr auto row_product = [](auto row, auto m) { return ebb::matmul(m, row); 
 constexpr auto by_rows = [](auto rows, auto w) { return ebb::map(row_product, rows, ebb::whole(w)); };
 static_assert(gives<matrix<bf16>>(in<autocast<bf16>>(by_rows), x, x));
 
-// Tuples and structs of arrays go in and out.
+// Tuples and structs of arrays may be arguments and results.
 template <template <class, std::size_t...> class Array>
 struct layer {
   using matrix = Array<float, 4, 4>;
@@ -96,11 +96,11 @@ struct layer {
 constexpr auto dense = [](auto l, auto a) { return std::tuple(l, ebb::linear(a, l.w, l.b)); };
 static_assert(gives<std::tuple<layer<term>, matrix<bf16>>>(in<autocast<bf16>>(dense), layer<term>{}, x));
 
-// A plain term beside others came from outside: it is taken into the context.
+// A plain term beside others comes from outside: it is taken into the context.
 constexpr auto mixed = [](auto a) { return ebb::matmul(a, ebb::no_autocast([](auto c) { return ebb::sin(c); })(a)); };
 static_assert(gives<matrix<bf16>>(in<autocast<bf16>>(mixed), x));
 
-// A context is known by number: 0 is off.
+// A context has a number: 0 is off.
 static_assert(ebb::number_of_context<off> == 0 && ebb::number_of_context<autocast<bf16>> == 1);
 static_assert(ebb::number_of_context<autocast<f16>> == 2);
 static_assert(ebb::number_of_context<autocast<f16, ebb::shared_casts>> == 2);
