@@ -1,4 +1,5 @@
-// test/exec/alias.cpp — which argument a result may be written over: for many random programs, what a look at each step says of the two.
+// test/exec/alias.cpp — the arguments that a result may overwrite: the rule of may_overwrite against a look at each step, for random
+// graphs.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/exec/alias.hpp>
 
@@ -15,7 +16,7 @@ bool any_of(part list, auto&& f) {
   return false;
 }
 
-/// The rule, as it reads: every step reads argument a before result o is written, and the step that writes o reads a element by element.
+/// The plain rule: every step reads argument a before result o is written, and the step that writes o reads a element by element.
 bool rule(const plan& p, int o, int a) {
   int result = -1, source = -1;
   const auto in_result = [&](int b) { return p.buffers[b].is == plan_buffer::role::result && p.buffers[b].number == o; };
@@ -61,7 +62,7 @@ bool rule(const plan& p, int o, int a) {
 
 }  // namespace
 
-TEST_CASE("random programs may write over what a look at each step says") {
+TEST_CASE("may_overwrite agrees with a look at each step, for random graphs") {
   int pairs = 0, may = 0, in_bands = 0;
   for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
     const ebb::graph g = test::graph_for_plans(seed);

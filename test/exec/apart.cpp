@@ -1,4 +1,4 @@
-// test/exec/apart.cpp — results over arguments: whatever overlaps, a call gives what it gives with memory of its own.
+// test/exec/apart.cpp — results that overlap arguments: a call gives the same results as with separate memory.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 
@@ -16,7 +16,7 @@
 using ebb::dyn;
 using ebb::detail::memory_use, ebb::detail::placed_array, ebb::detail::stretch;
 
-TEST_CASE("the sweep finds the pairs that comparing each pair finds") {
+TEST_CASE("the sweep finds the overlaps that comparing each pair finds") {
   test::random_numbers random(11);
   int found = 0, in_place = 0, none = 0;
   for (int turn = 0; turn < 20000; ++turn) {
@@ -55,7 +55,7 @@ TEST_CASE("the sweep finds the pairs that comparing each pair finds") {
 
 namespace {
 
-/// Runs g with all arrays in memory of their own, or with some results in the memory of arguments: over[o] is that argument, or -1.
+/// Runs g with separate memory for all arrays, or with some results in the memory of arguments: over[o] is that argument, or -1.
 ebb::vec<test::cells> run_over(ebb::block_program& program, const ebb::vec<test::cells>& given, const ebb::vec<int>& over,
                                const ebb::vec<std::size_t>& symbols) {
   const ebb::graph& g = program.program();
@@ -86,7 +86,7 @@ ebb::vec<test::cells> run_over(ebb::block_program& program, const ebb::vec<test:
 
 }  // namespace
 
-TEST_CASE("random programs with results over arguments, as far as the rule allows, have the bits of memory of their own") {
+TEST_CASE("results in the memory of arguments have the bits of separate memory, as far as the rule allows, for random graphs") {
   int programs = 0, pairs = 0, several = 0;
   for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
     const ebb::graph g = test::graph_for_plans(seed);
@@ -141,7 +141,7 @@ TEST_CASE("random programs with results over arguments, as far as the rule allow
 
 namespace {
 
-/// Calls f(into(destinations...), arguments...) with all of them in one block of floats: array i begins at place[i].
+/// Calls f(into(destinations...), arguments...) with all arrays in one block of floats: array i begins at place[i].
 template <class... Out, class... In>
 std::vector<float> call_in_block(auto f, std::vector<float> block, const std::vector<std::size_t>& place, std::size_t n, std::size_t m,
                                  std::type_identity<std::tuple<Out...>>, std::type_identity<std::tuple<In...>>) {
@@ -164,7 +164,7 @@ using number = ebb::view<float>;
 template <class... V>
 inline constexpr std::type_identity<std::tuple<V...>> views{};
 
-/// Places arrays at random: often where another one is, one row or one element further, or apart from all.
+/// Places arrays at random: often over another one, one row or one element after it, or apart from all.
 template <class... Out, class... In>
 void check_in_block(auto f, std::uint64_t seed, std::type_identity<std::tuple<Out...>> out, std::type_identity<std::tuple<In...>> in) {
   constexpr std::size_t results = sizeof...(Out), arguments = sizeof...(In);
@@ -185,9 +185,9 @@ void check_in_block(auto f, std::uint64_t seed, std::type_identity<std::tuple<Ou
       switch (random.below(6)) {
         case 0:
         case 1:
-        case 2: place[i] = apart[other]; break;                            // whole, or its first row
+        case 2: place[i] = apart[other]; break;                            // over the whole array or its first row
         case 3: place[i] = apart[other] + (random.below(2) ? 1 : m); break;  // shifted by an element or a row
-        case 4: place[i] = apart[other] + size(other) - 1; break;          // its last element
+        case 4: place[i] = apart[other] + size(other) - 1; break;          // over its last element
         default: break;
       }
     }
@@ -196,7 +196,7 @@ void check_in_block(auto f, std::uint64_t seed, std::type_identity<std::tuple<Ou
       std::copy_n(&block[place[i]], size(i), &separate[apart[i]]);
     separate = call_in_block(f, separate, apart, n, m, out, in);
     const std::vector<float> given = call_in_block(f, block, place, n, m, out, in);
-    std::vector<float> expected = block;  // results are as if each had been computed before the first was written, in order
+    std::vector<float> expected = block;  // as if each result were computed before the first is written, in order
     for (std::size_t o = 0; o < results; ++o) std::copy_n(&separate[apart[o]], size(o), &expected[place[o]]);
     INFO("seed " << seed << ", turn " << turn << ", n " << n << ", m " << m);
     bool one_place = false;
@@ -210,7 +210,7 @@ void check_in_block(auto f, std::uint64_t seed, std::type_identity<std::tuple<Ou
 
 }  // namespace
 
-TEST_CASE("destinations at random places among the arguments") {
+TEST_CASE("destinations at random places among the arguments get the results of separate memory") {
   check_in_block(ebb::compile([](auto x, auto y) { return std::tuple{x + y, x * y}; }), 1, views<matrix, matrix>, views<matrix, matrix>);
   check_in_block(ebb::compile([](auto x, auto y) { return std::tuple{y - x, x}; }), 2, views<matrix, matrix>, views<matrix, matrix>);
   check_in_block(ebb::compile([](auto x, auto r) { return std::tuple{x * r, r + 1.f}; }), 3, views<matrix, row>, views<matrix, row>);
@@ -232,7 +232,7 @@ TEST_CASE("destinations at random places among the arguments") {
     return std::tuple{ebb::flip<0>(x) + y, y * r, ebb::exp(x) - s, r * ebb::sum<0>(y), s};
   }), 8, views<matrix, matrix, matrix, row, row>, views<matrix, matrix, row, row>);
   check_in_block(ebb::compile([](auto x, auto r) { return std::tuple{ebb::sum<0>(x * r), x * r}; }), 10, views<row, matrix>, views<matrix, row>);
-  // More pairs than are compared one by one: hulls, each of one array.
+  // More pairs than are compared one by one: the sweep compares hulls, each of one array.
   check_in_block(ebb::compile([](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h) {
     return std::tuple{b, a, d + c, c - d, e * f, ebb::exp(e), g + h, h};
   }), 9, views<matrix, matrix, matrix, matrix, matrix, matrix, matrix, matrix>,
@@ -249,7 +249,7 @@ struct block_of_rows {
 
 }  // namespace
 
-TEST_CASE("structs of arrays in place: their hulls meet, and the sweep finds what may stay") {
+TEST_CASE("structs of arrays are written in place: their hulls overlap, and the sweep finds the arrays that do not") {
   constexpr auto step = ebb::compile([](auto p, auto g, auto q) {
     ebb::each_leaf([](auto& x, const auto& y, const auto& z) { x = x - 0.5f * y + z * z; }, p, g, q);
     return p;
@@ -272,7 +272,7 @@ TEST_CASE("structs of arrays in place: their hulls meet, and the sweep finds wha
   CHECK(same(elsewhere, expected));
   step(ebb::into(p), p, g, q);
   CHECK(same(p, expected));
-  // Two members change places: neither may be written before the other has been read.
+  // Two members change places: neither may be written before the other is read.
   constexpr auto turned = ebb::compile([](auto s, auto t) {
     auto r = s;
     r.a = s.b + t.a;

@@ -1,4 +1,4 @@
-// test/exec/blocks.cpp — random programs: fused, unfused and scalar runs have the same bits, before and after the passes.
+// test/exec/blocks.cpp — fused, unfused and scalar runs of random programs have the same bits, before and after the passes.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/exec/vectorized.hpp>
 
@@ -31,7 +31,7 @@ std::string blocks_against_scalar(const ebb::graph& g, const test::random_progra
   return "";
 }
 
-/// The first real scalar among the outputs, alone; -1 if there is none.
+/// The first real scalar among the outputs; -1 if there is none.
 int scalar_output(const ebb::graph& g) {
   for (int o : g.out)
     if (g.shape_of(o).rank == 0 && (g.op(o).result == ebb::dtype::f32 || g.op(o).result == ebb::dtype::f64)) return o;
@@ -40,7 +40,7 @@ int scalar_output(const ebb::graph& g) {
 
 int equations = 0, gradients = 0;
 
-/// Of all results in their order.
+/// A hash of all results in their order.
 std::uint64_t bits = 0;
 std::uint64_t mixed(std::uint64_t h, std::uint64_t word) {
   h = (h ^ word) * 0x9E3779B97F4A7C15u;
@@ -87,7 +87,7 @@ std::string check(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("random programs: fused blocks, unfused and scalar runs have the same bits") {
+TEST_CASE("fused blocks, unfused and scalar runs of random programs have the same bits") {
   for (std::uint64_t seed = 0; seed < 320; ++seed) {
     const std::string said = check(seed);
     INFO(said);
@@ -95,6 +95,6 @@ TEST_CASE("random programs: fused blocks, unfused and scalar runs have the same 
   }
   CHECK(equations > 4000);
   CHECK(gradients > 60);
-  // The same on every compiler and instruction set; where there is no fma, the vector functions and products round differently.
+  // The hash is the same for every compiler and instruction set with fma; without it vector functions and products round differently.
   if (ebb::lane::fused) CHECK(bits == 0xdd5970112ce586b5u);
 }

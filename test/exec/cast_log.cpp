@@ -1,4 +1,4 @@
-// test/exec/cast_log.cpp — what EBB_LOGS=autocast says of a region, and that it says it once.
+// test/exec/cast_log.cpp — EBB_LOGS=autocast logs the casts of each region once.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 std::string said;
 void remember(ebb::log_topic, std::string_view text) { said += text; }
 
-/// What is logged while it lives.
+/// Collects the log while it lives.
 struct listening {
   listening() {
     said.clear();
@@ -32,7 +32,7 @@ const W w{{1, 2}, {3, 4}};
 
 }  // namespace
 
-TEST_CASE("the casts of a region are said once") {
+TEST_CASE("the casts of a region are logged once") {
   constexpr auto product = ebb::under<ebb::autocast<ebb::bf16>>([](auto a, auto b) { return ebb::matmul(a, ebb::tanh(b)); });
   const listening scope;
   product(w, w);
@@ -45,7 +45,7 @@ TEST_CASE("the casts of a region are said once") {
   CHECK(said.empty());
 }
 
-TEST_CASE("the casts of derivatives are said, and those of results that are written elsewhere") {
+TEST_CASE("the casts of derivatives and of calls with into are logged") {
   constexpr auto block = ebb::under<ebb::autocast<ebb::bf16>>(ebb::no_autocast([](auto a, auto b) { return ebb::sum(ebb::matmul(a, b)); }));
   const listening scope;
   ebb::grad<1>(block)(w, w);
@@ -62,7 +62,7 @@ TEST_CASE("the casts of derivatives are said, and those of results that are writ
                 "  forward    matmul operand 0 f32 -> f16\n  forward    matmul operand 1 f32 -> f16\n");
 }
 
-TEST_CASE("a region that a scope selects says its casts once for each context") {
+TEST_CASE("a region that a scope selects logs its casts once for each context") {
   constexpr auto region = ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>>([](auto a) { return ebb::matmul(a, ebb::exp(a)); });
   const listening here;
   region(w);
@@ -75,7 +75,7 @@ TEST_CASE("a region that a scope selects says its casts once for each context") 
                 "  forward    matmul operand 0 f32 -> bf16\n  forward    matmul operand 1 f32 -> bf16\n");
 }
 
-TEST_CASE("casts that the user wrote are none of autocast's; shared ones are") {
+TEST_CASE("casts that the user wrote are not logged, and shared casts are") {
   static constexpr auto product = [](auto a) { return ebb::matmul(ebb::cast<ebb::bf16>(a * a), ebb::cast<ebb::bf16>(a * a)); };
   const listening scope;
   ebb::compile(product)(w);
@@ -91,7 +91,7 @@ TEST_CASE("casts that the user wrote are none of autocast's; shared ones are") {
                 "  forward    matmul operand 0 f32 -> bf16\n  forward    matmul operand 1 f32 -> bf16\n");
 }
 
-TEST_CASE("what is not cast, or not asked for, is not said") {
+TEST_CASE("a call without casts, or without a logger, logs nothing") {
   constexpr auto elementwise = ebb::under<ebb::autocast<ebb::bf16>>([](auto a) { return ebb::tanh(a); });
   constexpr auto product = ebb::under<ebb::autocast<ebb::f16>>([](auto a, auto b) { return ebb::matmul(a, b); });
   {
@@ -103,5 +103,5 @@ TEST_CASE("what is not cast, or not asked for, is not said") {
   CHECK(said.empty());
   const listening scope;
   product(w, w);
-  CHECK_FALSE(said.empty());  // once, but when somebody listens
+  CHECK_FALSE(said.empty());  // the first call with a logger logs the casts
 }

@@ -1,4 +1,4 @@
-// test/exec/compiled.hpp — random programs compiled: kernels against scalar runs. Each compiled_<n>.cpp takes some seeds.
+// test/exec/compiled.hpp — random programs compiled: kernels against scalar runs. Each compiled_<n>.cpp runs some seeds.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace test {
 
-/// Every fourth one has all dtypes. Arrays longer than a leaf of the reduction tree are among them.
+/// A random program; every fourth one has all dtypes. Some arrays are longer than a leaf of the reduction tree.
 template <std::uint64_t Seed>
 constexpr random_program make_sample() {
   return make_random<Seed % 4 == 3>(Seed, {.equations = 18});
@@ -22,7 +22,7 @@ struct sample {
   static constexpr ebb::graph make() { return ebb::simplify(make_sample<Seed>().g); }
 };
 
-/// The gradients of a random program's last real scalar. Seeds without one do not compile.
+/// The gradients of a random program's last real scalar. A seed without one does not compile.
 template <std::uint64_t Seed>
 struct sample_gradient {
   static constexpr ebb::graph make() {
@@ -38,7 +38,7 @@ struct sample_gradient {
   }
 };
 
-/// What a sample's arguments are like, as a constant: the generator is not compiled, only evaluated.
+/// The arguments of a sample as a constant: the generator is evaluated at compile time and emits no code.
 template <std::uint64_t Seed>
 struct sample_arguments {
   static constexpr int most = 8;

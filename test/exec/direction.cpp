@@ -1,4 +1,4 @@
-// test/exec/direction.cpp — jvp and hvp along directions in some of the arguments, against sums written by hand.
+// test/exec/direction.cpp — jvp and hvp along directions in some of the arguments, against sums computed by hand.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -26,7 +26,7 @@ Approx near(double wanted) { return Approx(wanted).epsilon(1e-14).margin(1e-15);
 
 }  // namespace
 
-TEST_CASE("along a direction in one argument the others stand still") {
+TEST_CASE("jvp by one argument holds the others constant") {
   const auto [value, by_y] = ebb::jvp<1>(f)(x, y, v);
   const auto by_x = get<1>(ebb::jvp<0>(f)(x, y, u));
   CHECK(ebb::all_equal(value, ebb::compile(f)(x, y)));
@@ -34,14 +34,14 @@ TEST_CASE("along a direction in one argument the others stand still") {
     CHECK(by_y(i) == near(2 * std::sin(x(i)) * y(i) * v(i)));
     CHECK(by_x(i) == near(std::cos(x(i)) * y(i) * y(i) * u(i)));
   }
-  // Named in any order; all of them are what is given without names.
+  // The arguments may be named in any order; naming all of them equals naming none.
   const auto both = get<1>(ebb::jvp<1, 0>(f)(x, y, v, u));
   for (std::size_t i = 0; i < 3; ++i) CHECK(both(i) == near(by_x(i) + by_y(i)));
   CHECK(ebb::all_equal(get<1>(ebb::jvp<0, 1>(f)(x, y, u, v)), get<1>(ebb::jvp(f)(x, y, u, v))));
   static_assert(get<1>(ebb::jvp<1>([](auto a, auto b) { return a * b * b; })(3.0, 2.0, 1.0)) == 12.0);
 }
 
-TEST_CASE("the Hessian of the arguments that are named") {
+TEST_CASE("hvp uses the Hessian of the named arguments") {
   const auto by_y = ebb::hvp<1>(loss)(x, y, v);
   for (std::size_t i = 0; i < 3; ++i) CHECK(by_y(i) == near(2 * std::sin(x(i)) * v(i)));
   const auto [of_y, of_x] = ebb::hvp<1, 0>(loss)(x, y, v, u);
@@ -54,7 +54,7 @@ TEST_CASE("the Hessian of the arguments that are named") {
   CHECK(ebb::all_equal(into, by_y));
 }
 
-TEST_CASE("beside integers, structs, changing extents and in other transformations") {
+TEST_CASE("jvp and hvp take integers, structs and changing extents, and work inside other transformations") {
   constexpr auto picked = [](auto a, auto at) { return ebb::take(a * a, at); };
   const ebb::tensor<int, 2> at{2, 0};
   CHECK(ebb::all_equal(get<1>(ebb::jvp<0>(picked)(x, at, v)), ebb::tensor<double, 2>{-4, 1}));
@@ -78,7 +78,7 @@ TEST_CASE("beside integers, structs, changing extents and in other transformatio
   for (std::size_t i = 0; i < 3; ++i) CHECK(slope(i) == near(2 * std::cos(x(i)) * y(i) * v(i)));
 }
 
-TEST_CASE("in contexts and of variables") {
+TEST_CASE("jvp and hvp by some arguments work in contexts and on variables") {
   using m = ebb::tensor<float, 2, 2>;
   const m a{{1.01f, 2}, {3, 0.99f}}, b{{1, 0.123f}, {0.5f, 1}}, d{{1, 1.01f}, {0, 1}};
   constexpr auto product = [](auto p, auto q) { return ebb::matmul(p, q); };

@@ -1,4 +1,4 @@
-// test/exec/eager.cpp — functions and operators on arrays of any owner, outside of traced functions.
+// test/exec/eager.cpp — functions and operators on arrays of any library, outside of traced functions.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -51,20 +51,20 @@ template <class T>
 using tanh_program = ebb::executable<ebb::frozen<
     ebb::detail::forward_program<ebb::detail::traced_call<ebb::detail::broadcasting<ebb::op::tanh>>, ebb::term<T, ebb::dyn>>>>;
 
-TEST_CASE("conditions are combined by operators, and select between numbers") {
+TEST_CASE("conditions are combined by operators and select between numbers") {
   const ebb::tensor<double, 3> x{-1, 0, 2};
   CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(!(a > 0), a, 7 * a); })(x), ebb::tensor<double, 3>{-1, 0, 14}));
   CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a > -2 && a < 1, a, 7 * a); })(x), ebb::tensor<double, 3>{-1, 0, 14}));
   CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a < 0 || a > 1 || false, 5 * a, a + 1); })(x), ebb::tensor<double, 3>{-5, 1, 10}));
   CHECK(ebb::all_equal(((x > -1 && !(x > 1)) || x < 0), ebb::tensor<bool, 3>{true, true, false}));
   constexpr auto half = [](auto a) { return ebb::where(a > 0, 1.5, 0.5); };
-  CHECK(ebb::all_equal(half(x), ebb::tensor<float, 3>{0.5f, 0.5f, 1.5f}));  // as in PyTorch, numbers alone are of its default dtypes
+  CHECK(ebb::all_equal(half(x), ebb::tensor<float, 3>{0.5f, 0.5f, 1.5f}));  // as in PyTorch, numbers alone have its default dtypes
   CHECK(ebb::all_equal(ebb::compile(half)(x), half(x)));
   CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a > 0, 1, 2); })(x), ebb::tensor<std::int64_t, 3>{2, 2, 1}));
   CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::where(a > 0, 1.5, 0.5) * a); })(x), ebb::tensor<double, 3>{0.5, 0.5, 1.5}));
 }
 
-TEST_CASE("functions take arrays of any owner") {
+TEST_CASE("functions take arrays of any library") {
   const std::vector<double> x{0.5, -1, 2};
   const auto y = ebb::tanh(x);
   static_assert(std::is_same_v<decltype(y), const ebb::tensor<double, ebb::dyn>>);
@@ -79,7 +79,7 @@ TEST_CASE("functions take arrays of any owner") {
   CHECK(ebb::take(x, rows)(0) == 2);
 }
 
-TEST_CASE("sin and cos have one value, whoever calls them, also where some lanes are huge") {
+TEST_CASE("sin and cos have one value in every kind of call, also if some lanes are huge") {
   std::vector<float> x;
   std::vector<double> y;
   for (int i = 0; i < 301; ++i) {
@@ -113,10 +113,10 @@ TEST_CASE("comparisons of arrays are masks") {
     CHECK((!less)(i) == !want[0][i]);
   }
   CHECK(ebb::sum(ebb::where(x > 1, x, 0)) == 5);
-  CHECK(ebb::all_equal(x, vector{1, 2, 3}));  // as a whole
+  CHECK(ebb::all_equal(x, vector{1, 2, 3}));  // compares the whole array
 }
 
-TEST_CASE("== and != compare elements, on arrays of every kind as in what is compiled") {
+TEST_CASE("== and != compare elements, on arrays of every kind as in compiled functions") {
   using bools = ebb::tensor<bool, 3>;
   const ebb::tensor<float, 3> x{1, 2, 3};
   std::vector<float> y{1, 0, 3};
@@ -133,7 +133,7 @@ TEST_CASE("== and != compare elements, on arrays of every kind as in what is com
   CHECK(ebb::all_equal(ebb::equal(x, y), same));
   CHECK(ebb::all_equal(ebb::not_equal(x, y), different));
 
-  // Extents and dtypes are those of the other comparisons.
+  // The result has the extents and dtype of the other comparisons.
   const ebb::tensor<float, 2, 1> column{{1}, {3}};
   CHECK(ebb::all_equal(x == column, ebb::tensor<bool, 2, 3>{{true, false, false}, {false, false, true}}));
   CHECK(ebb::all_equal(ebb::tensor<int, 3>{1, 2, 3} == y, same));
@@ -146,7 +146,7 @@ TEST_CASE("== and != compare elements, on arrays of every kind as in what is com
   CHECK(test::raised([&] { (void)(vector{1, 2} == y); }) ==
         "ebb::equal: the extents of the arguments do not fit: argument 0 is [2], argument 1 is [3]");
 
-  // One lambda has one meaning.
+  // One lambda means the same traced and eager.
   constexpr auto masked = [](auto a, auto b) { return ebb::sum(ebb::where(a == b, a, 0)) + 10 * ebb::sum(a * (a != b)); };
   const vector a{1, 2, 3}, b{1, 0, 3};
   CHECK(masked(a, b) == 24);
@@ -156,7 +156,7 @@ TEST_CASE("== and != compare elements, on arrays of every kind as in what is com
   CHECK(ebb::mean(ebb::cast<float>(ebb::tensor<int, 4>{1, 2, 3, 4} == ebb::tensor<int, 4>{1, 2, 0, 4})) == 0.75f);
 }
 
-TEST_CASE("one bool is a condition, more of them are none") {
+TEST_CASE("one bool is a condition, several are not") {
   const vector one{2}, two{1, 2};
   CHECK((one == one ? 1 : 0) == 1);
   CHECK((one == 3 ? 1 : 0) == 0);
@@ -199,7 +199,7 @@ TEST_CASE("compound assignment writes in place") {
   static_assert(constant(1) == 3);
 }
 
-TEST_CASE("errors name the function that was called") {
+TEST_CASE("an error names the function that was called") {
   const vector x{1, 2, 3}, y{1, 2, 3, 4}, none(0);
   const ebb::tensor<float, ebb::dyn, ebb::dyn> m(3, 4), empty(0, 4);
   const ebb::tensor<int, ebb::dyn> labels{1, 7, 0};
@@ -219,7 +219,7 @@ TEST_CASE("errors name the function that was called") {
   unfit("ebb::slice<0, -5>", [&] { static_cast<void>(ebb::slice<0, -5>(y)); });
   unfit("ebb::slice<0, 2, 9>", [&] { static_cast<void>(ebb::slice<0, 2, 9>(y)); });
   unfit("ebb::slice<0, -9, to_end, 2>", [&] { static_cast<void>(ebb::slice<0, -9, ebb::to_end, 2>(y)); });
-  unfit("excess", [&] { static_cast<void>(ebb::call<user::excess>{}(x, y)); });  // a user's own has its own name
+  unfit("excess", [&] { static_cast<void>(ebb::call<user::excess>{}(x, y)); });  // a user's own function has its own name
   const auto says = [](const std::string& text, auto f) { CHECK(test::raised(f) == text); };
   says("ebb::max over no elements: the operand is [0]", [&] { static_cast<void>(ebb::max(none)); });
   says("ebb::argmax over no elements: the operand is [0, 4]", [&] { static_cast<void>(ebb::argmax<0>(empty)); });
@@ -230,7 +230,7 @@ TEST_CASE("errors name the function that was called") {
        [&] { static_cast<void>(ebb::inverse(ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}})); });
 }
 
-TEST_CASE("compound assignment of terms") {
+TEST_CASE("compound assignment of terms is traced") {
   const auto f = [](auto x, auto y) {
     x += y;
     x *= 3;
@@ -244,7 +244,7 @@ TEST_CASE("compound assignment of terms") {
   CHECK((dy(0) == -2. / 16 && dy(1) == -5. / 64));
 }
 
-TEST_CASE("a number is weak: beside integers it gives float, as in PyTorch") {
+TEST_CASE("a number beside integers gives float, as in PyTorch") {
   const ebb::tensor<int, 2> x{1, 2};
   static_assert(std::is_same_v<decltype(x * 2.5), ebb::tensor<float, 2>>);
   static_assert(std::is_same_v<decltype(x * 2), ebb::tensor<int, 2>>);
@@ -281,7 +281,7 @@ TEST_CASE("each_leaf visits arrays of structs in step") {
   CHECK(numbers == 33);
 }
 
-TEST_CASE("products and their derivatives, zeros among the factors") {
+TEST_CASE("prod and its derivatives are right with zeros among the factors") {
   constexpr auto f = [](auto x) { return ebb::prod(x); };
   for (const std::array<double, 3>& x : {std::array{2., 3., 4.}, std::array{0., 3., 4.}, std::array{0., 3., 0.}, std::array{0., 0., 0.}}) {
     CHECK(ebb::prod(x) == x[0] * x[1] * x[2]);
@@ -301,7 +301,7 @@ TEST_CASE("products and their derivatives, zeros among the factors") {
   CHECK(ebb::prod(ebb::tensor<float, 0>{}) == 1);
 }
 
-TEST_CASE("a reduction of one's own goes over all axes where it is called") {
+TEST_CASE("a user's own reduction goes over all axes if it is called directly") {
   const ebb::tensor<double, ebb::dyn, 2> x{{1, -7}, {3, 2}};
   CHECK(user::farthest(x) == 7);
   CHECK(user::farthest(ebb::tensor<float>(-2.f)) == 2);
@@ -309,13 +309,13 @@ TEST_CASE("a reduction of one's own goes over all axes where it is called") {
   CHECK(ebb::all_equal(ebb::grad([](auto a) { return user::farthest(a * a); })(x), ebb::tensor<double, ebb::dyn, 2>{{0, -14}, {0, 0}}));
 }
 
-TEST_CASE("softmax runs along the last axis unless told otherwise") {
+TEST_CASE("softmax runs along the last axis by default") {
   const ebb::tensor<float, 2, 3> x{{1, 2, 3}, {0, 0, 0}};
   CHECK(ebb::all_equal(ebb::softmax(x), ebb::softmax<1>(x)));
   CHECK(ebb::all_equal(ebb::log_softmax(x), ebb::log_softmax<-1>(x)));
 }
 
-TEST_CASE("sums and products of truth values are truth values") {
+TEST_CASE("sums and products of bools are bools") {
   const ebb::tensor<bool, ebb::dyn> a{true, true, false, false}, b{true, false, true, false};
   CHECK(ebb::all_equal(a + b, ebb::tensor<bool, 4>{true, true, true, false}));
   CHECK(ebb::all_equal(a * b, ebb::tensor<bool, 4>{true, false, false, false}));
@@ -325,7 +325,7 @@ TEST_CASE("sums and products of truth values are truth values") {
   static_assert(ebb::all_equal(c + d, d) && ebb::all_equal(c * d, c));
 }
 
-TEST_CASE("a number beside truth values is no truth value") {
+TEST_CASE("a number beside bools gives a number") {
   const ebb::tensor<bool, ebb::dyn> a{true, false};
   CHECK(ebb::all_equal((a < 2), ebb::tensor<bool, 2>{true, true}));
   CHECK(ebb::all_equal(ebb::maximum(a, 3), ebb::tensor<std::int64_t, 2>{3, 3}));

@@ -1,4 +1,4 @@
-// test/exec/eager.fail.cpp — functions and operators called on arrays that do not fit, by what the types say.
+// test/exec/eager.fail.cpp — functions and operators called on arrays whose types do not fit.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/ebb.hpp>

@@ -1,4 +1,4 @@
-// test/exec/factors.cpp — Cholesky factors and triangular systems as programs: the same bits everywhere, batches, maps, the tape, errors.
+// test/exec/factors.cpp — Cholesky factors and triangular systems compiled: equal bits everywhere, batches, maps, the tape, errors.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -13,8 +13,8 @@ namespace {
 constexpr auto dyn = ebb::dyn;
 using test::random_array;
 
-/// Everything on one matrix, which is made positive definite first: K = a a^T + d. One call a statement: the order in which operands are
-/// traced is the order in which their gradients are added.
+/// All functions on one matrix, which is first made positive definite: K = a a^T + d. Each statement has one call: operands are traced in
+/// the order of the calls, and their gradients are added in that order.
 constexpr auto loss = [](auto a, auto d, auto y) {
   const auto product = ebb::matmul(a, ebb::transpose(a));
   const auto k = product + d;
@@ -36,7 +36,7 @@ ebb::tensor<T, dyn, dyn> identity(std::size_t n) {
   return r;
 }
 
-TEST_CASE("factors: compiled, block by block and evaluated: the same bits") {
+TEST_CASE("factors have the same bits compiled, block by block and evaluated") {
   const auto check = []<class T>(T, std::size_t n, std::size_t m) {
     using matrix = ebb::tensor<T, dyn, dyn>;
     const matrix a = random_array<matrix>(n, n, n), d = identity<T>(n), y = random_array<matrix>(m, n, m);
@@ -72,7 +72,7 @@ TEST_CASE("factors: compiled, block by block and evaluated: the same bits") {
   check(0.0f, 34, 1);
 }
 
-TEST_CASE("batches, maps and one factor for all rows are what single matrices are") {
+TEST_CASE("batches, maps and one factor for all rows give the results of single matrices") {
   using many = ebb::tensor<double, 4, 3, 3>;
   using matrix = ebb::tensor<double, 3, 3>;
   using vector = ebb::tensor<double, 3>;
@@ -105,7 +105,7 @@ TEST_CASE("batches, maps and one factor for all rows are what single matrices ar
   }
 }
 
-TEST_CASE("what is not positive definite is named; with a tag it is NaN") {
+TEST_CASE("an error names the matrix that is not positive definite; with a tag the factor is NaN") {
   using many = ebb::tensor<double, dyn, 2, 2>;
   many a(3);
   for (std::size_t i = 0; i < 3; ++i)
@@ -124,7 +124,7 @@ TEST_CASE("what is not positive definite is named; with a tag it is NaN") {
   CHECK(test::says(test::raised([&] { ebb::cholesky(wrong); }), {"ebb::cholesky", "2", "3"}));
 }
 
-TEST_CASE("on the tape, plain and captured: the same bits, and those of the function") {
+TEST_CASE("factors on the tape have the bits of the function, plain and captured") {
   const auto start = random_array<ebb::tensor<double, 4, 4>>(3);
   const auto y = random_array<ebb::tensor<double, 4, 2>>(4);
   ebb::tensor<double, 4, 4> d{};
@@ -148,7 +148,7 @@ TEST_CASE("on the tape, plain and captured: the same bits, and those of the func
   for (std::size_t i = 0; i < 16; ++i) CHECK(gradient[0].data()[i] == Approx(functional.data()[i]).epsilon(1e-11));
 }
 
-// In constant expressions.
+// Constant expressions.
 constexpr ebb::tensor<double, 2, 2> spd{{4.0, 2.0}, {2.0, 10.0}};
 static_assert(ebb::all_equal(ebb::compile([](auto a) { return ebb::cholesky(a); })(spd), ebb::tensor<double, 2, 2>{{2.0, 0.0}, {1.0, 3.0}}));
 static_assert(ebb::all_equal(ebb::compile([](auto a, auto b) { return ebb::cholesky_solve(b, ebb::cholesky(a)); })(spd, ebb::tensor<double, 2>{8.0, 22.0}),

@@ -1,4 +1,4 @@
-// test/exec/function.cpp — calls: destinations, overlaps, allocations, errors, and the forms of arguments and results.
+// test/exec/function.cpp — calls: destinations, overlaps, allocations, errors, forms of arguments and results.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -60,14 +60,14 @@ row counted(std::size_t n, float first = 0) {
 
 }  // namespace
 
-TEST_CASE("a call returns what it computes") {
+TEST_CASE("a call returns its results") {
   const row x = counted(37), y = counted(37, 100);
   const row z = scaled(x, y);
   REQUIRE(z.extent(0) == 37);
   for (std::size_t i = 0; i < 37; ++i) CHECK(z.data()[i] == 3 * static_cast<float>(i) + 100);
 }
 
-TEST_CASE("into: results go to tensors, vectors, spans and views") {
+TEST_CASE("into writes results to tensors, vectors, spans and views") {
   const row x = counted(10), y = counted(10, 5);
   std::vector<float> v(10);
   scaled(ebb::into(v), x, y);
@@ -84,14 +84,14 @@ TEST_CASE("into: results go to tensors, vectors, spans and views") {
   CHECK(t.data()[3] == 31);
 }
 
-TEST_CASE("into: a destination may be an argument") {
+TEST_CASE("a destination may be an argument") {
   row x = counted(100), y = counted(100, 50);
   const row expected = scaled(x, y);
   SECTION("elementwise, in place") {
     scaled(ebb::into(x), x, y);
     for (std::size_t i = 0; i < 100; ++i) REQUIRE(x.data()[i] == expected.data()[i]);
   }
-  SECTION("both results over both arguments, swapped") {
+  SECTION("two results over both arguments, swapped") {
     const row a = x, b = y;
     two(ebb::into(y, x), x, y);
     for (std::size_t i = 0; i < 100; ++i) {
@@ -111,7 +111,7 @@ TEST_CASE("into: a destination may be an argument") {
   }
 }
 
-TEST_CASE("into: shifted views of one stretch of memory") {
+TEST_CASE("into takes shifted views of the same memory") {
   for (const int shift : {-33, -16, -5, -1, 1, 3, 16, 40}) {
     std::vector<float> memory(400);
     for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i);
@@ -125,7 +125,7 @@ TEST_CASE("into: shifted views of one stretch of memory") {
   }
 }
 
-TEST_CASE("into: two destinations that overlap are written in order") {
+TEST_CASE("two destinations that overlap are written in order") {
   std::vector<float> memory(20);
   view<float, dyn> a(memory.data(), 10), b(memory.data() + 5, 10);
   const row x = counted(10), y = counted(10, 1);
@@ -134,7 +134,7 @@ TEST_CASE("into: two destinations that overlap are written in order") {
   for (int i = 5; i < 15; ++i) CHECK(memory[static_cast<std::size_t>(i)] == -1);
 }
 
-TEST_CASE("into: a step of gradient descent, in place, as often as one likes, without allocations") {
+TEST_CASE("a step of gradient descent runs in place any number of times without allocations") {
   constexpr auto step = ebb::compile([](auto x, auto w, auto rate) {
     auto [value, dw] = ebb::value_and_grad<1>(loss)(x, w);
     return std::tuple{value, w - rate * dw};
@@ -165,7 +165,7 @@ TEST_CASE("a call without into allocates its results and nothing else") {
   CHECK(allocations - before == one);
 }
 
-TEST_CASE("extents that do not fit: the text names the call and both shapes, and nothing has changed") {
+TEST_CASE("the error for extents that differ names the call and both shapes, and nothing is written") {
   const row x = counted(10), y = counted(11);
   row to = counted(10, 500);
   const std::string said = test::raised([&] { scaled(ebb::into(to), x, y); });
@@ -183,7 +183,7 @@ TEST_CASE("extents that do not fit: the text names the call and both shapes, and
   for (std::size_t i = 0; i < 10; ++i) CHECK(to.data()[i] == 500 + static_cast<float>(i));
 }
 
-TEST_CASE("extents that do not fit: the text names the function that wants them equal, also one that was compiled before") {
+TEST_CASE("the error for extents that differ names the function that needs them equal, also inside a compiled one") {
   const row x = counted(3), y = counted(4);
   const matrix m(3, 4), square(4, 4);
   constexpr auto sum_and_product = ebb::compile([](auto a, auto b, auto c) { return ebb::tanh(a + b) * c; });
@@ -209,14 +209,14 @@ TEST_CASE("extents that do not fit: the text names the function that wants them 
   CHECK(test::says(test::raised([&] { flat(square); }), {"ebb::compile: reshape<12>: the", "argument 0 is [4, 4]"}));
 }
 
-TEST_CASE("a result that is too large for any memory names the call") {
+TEST_CASE("the error for a result larger than any memory names the call") {
   const std::size_t many = std::size_t{1} << 40;
   const auto product = ebb::compile([](auto x, auto y) { return ebb::matmul(x, y); });
   CHECK(test::raised([&] { product(ebb::tensor<float, ebb::dyn, 0>(many), ebb::tensor<float, 0, ebb::dyn>(many)); }) ==
         "ebb::compile: shape [1099511627776, 1099511627776] is too large");
 }
 
-TEST_CASE("what is asked of elements is said of the function that was called, not of what it is made of") {
+TEST_CASE("an error about elements names the function that was called, not the functions it is made of") {
   constexpr auto place = ebb::compile([](auto a) { return ebb::argmax<0>(a) + ebb::argmin<0>(a); });
   CHECK(test::raised([&] { place(matrix(0, 5)); }) == "ebb::compile: argmax over no elements: the operand is [0, 5]");
   constexpr auto losses = ebb::compile([](auto a, auto t) { return ebb::cross_entropy(a, t); });
@@ -228,7 +228,7 @@ TEST_CASE("what is asked of elements is said of the function that was called, no
   CHECK(test::says(test::raised([&] { hot(labels); }), {"ebb::compile: one_hot: number 1", "is 4, and there are 4 classes"}));
 }
 
-TEST_CASE("an inner extent that differs names the gradient's call") {
+TEST_CASE("the error for inner extents that differ names the gradient's call") {
   const matrix x(3, 4), w(5, 2);
   const std::string said = test::raised([&] { ebb::value_and_grad<1>(loss)(x, w); });
   CHECK(said.find("ebb::value_and_grad") != std::string::npos);
@@ -236,14 +236,14 @@ TEST_CASE("an inner extent that differs names the gradient's call") {
   CHECK(said.find("[5, 2]") != std::string::npos);
 }
 
-TEST_CASE("extents that differ name the hessian's call") {
+TEST_CASE("the error for extents that differ names the hessian's call") {
   constexpr auto product = [](auto a, auto b) { return ebb::sum(a * b); };
   const tensor<float, dyn> x{1, 2, 3}, y{1, 2};
   CHECK(test::says(test::raised([&] { ebb::hessian(product)(x, y); }), {"ebb::hessian: mul: the", "[3]", "[2]"}));
   CHECK(test::says(test::raised([&] { ebb::jacobian<0, 1>([](auto a, auto b) { return a * b; })(x, y); }), {"ebb::jacobian: mul: the"}));
 }
 
-TEST_CASE("a row that is not there: found before the first result is written") {
+TEST_CASE("a row number out of range is found before the first result is written") {
   constexpr auto f = ebb::compile([](auto x, auto i) { return std::tuple{x + 1.f, ebb::take(x, i)}; });
   matrix x(4, 3);
   for (std::size_t i = 0; i < 12; ++i) x.mutable_data()[i] = static_cast<float>(i);
@@ -265,7 +265,7 @@ TEST_CASE("a row that is not there: found before the first result is written") {
   }
 }
 
-TEST_CASE("a computed row that is not there is found before it is used") {
+TEST_CASE("a computed row number out of range is found before it is used") {
   constexpr auto f = ebb::compile([](auto x, auto i) { return ebb::take(x, i + i); });
   const matrix x(4, 3);
   tensor<std::int32_t, dyn> rows(1);
@@ -273,7 +273,7 @@ TEST_CASE("a computed row that is not there is found before it is used") {
   CHECK(test::raised([&] { f(x, rows); }).find("is 6, and there are 4 rows") != std::string::npos);
 }
 
-TEST_CASE("a map takes rows of its own row: of how many is not known, and a neighbour's are not there") {
+TEST_CASE("a map checks row numbers against its own row, for static and dyn extents") {
   static constexpr auto of_row = [](auto row, auto numbers) { return ebb::take(row, numbers); };
   static constexpr auto taken = [](auto x, auto i) { return ebb::map(of_row, x, i); };
   constexpr auto cubes = ebb::compile([](auto x, auto i) { return ebb::sum(ebb::pow(taken(x, i), 3)); });
@@ -288,7 +288,7 @@ TEST_CASE("a map takes rows of its own row: of how many is not known, and a neig
     CHECK(test::says(said, {"take: number 1 of the indices of shape [2, 2] is 3, and there are 3 rows"}));
 }
 
-TEST_CASE("arrays without elements: sums are 0, a maximum is an error") {
+TEST_CASE("sums over no elements are 0, and a maximum of none is an error") {
   constexpr auto sums = ebb::compile([](auto x) { return std::tuple{ebb::sum<0>(x), ebb::sum<1>(x), ebb::sum(x), x * x}; });
   constexpr auto largest = ebb::compile([](auto x) { return ebb::max<0>(x); });
   const matrix x(0, 5);
@@ -305,7 +305,7 @@ TEST_CASE("arrays without elements: sums are 0, a maximum is an error") {
   CHECK(largest(none).size() == 0);  // five elements each, of no column
 }
 
-TEST_CASE("a product over nothing is zero") {
+TEST_CASE("a product over no elements is zero") {
   constexpr auto f = ebb::compile([](auto x, auto w) { return ebb::matmul(x, w); });
   const matrix r = f(matrix(3, 0), matrix(0, 4));
   REQUIRE(r.size() == 12);
@@ -331,7 +331,7 @@ struct mixed {
 
 }  // namespace
 
-TEST_CASE("a struct of parameters in, the same struct of gradients out") {
+TEST_CASE("the gradient of a struct of parameters is the same struct") {
   constexpr auto f = [](auto x, auto p) { return ebb::sum(ebb::matmul(x, p.w) * 2.f + p.b); };
   params<tensor> p;
   matrix unused(1, 1);
@@ -384,7 +384,7 @@ TEST_CASE("a pull-back takes its seeds one by one, or in the form of the results
   std::apply(is_same, ebb::compile(traced)(p, x, seeds));
 }
 
-TEST_CASE("integers beside floats, in a struct or a tuple, have zeros in its gradient") {
+TEST_CASE("integers beside floats in a struct or a tuple have zeros in its gradient") {
   constexpr auto f = [](auto p) { return ebb::sum(p.w * p.w) * ebb::sum(ebb::cast<float>(p.seen)); };
   const mixed<tensor> p{{1, 2}, {3, 4}, true};
   const mixed<tensor> d = ebb::grad(f)(p);
@@ -394,7 +394,7 @@ TEST_CASE("integers beside floats, in a struct or a tuple, have zeros in its gra
   const auto [value, pull] = ebb::vjp(f)(p);
   CHECK(ebb::all_equal(pull(1.f).w, d.w));
   CHECK(ebb::all_equal(pull(1.f).seen, d.seen));
-  CHECK(std::get<1>(ebb::jvp(f)(p, p)) == 70);  // the direction of an integer leads nowhere
+  CHECK(std::get<1>(ebb::jvp(f)(p, p)) == 70);  // the direction of an integer has no effect
   CHECK(ebb::all_equal(ebb::hvp(f)(p, p).w, d.w));
   CHECK(ebb::all_equal(ebb::hvp(f)(p, p).seen, d.seen));
 
@@ -404,7 +404,7 @@ TEST_CASE("integers beside floats, in a struct or a tuple, have zeros in its gra
   CHECK(ebb::all_equal(dn, tensor<int, 2>{0, 0}));
 }
 
-TEST_CASE("scalars in and out, tuples in") {
+TEST_CASE("scalars are arguments and results, and tuples are arguments") {
   constexpr auto f = ebb::compile([](auto a, auto pair) { return a * std::get<0>(pair) + std::get<1>(pair); });
   const float y = f(2.f, std::tuple{3.f, 4.f});
   CHECK(y == 10);

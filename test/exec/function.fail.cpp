@@ -1,4 +1,4 @@
-// test/exec/function.fail.cpp — other transformations, and destinations, that are refused.
+// test/exec/function.fail.cpp — refused transformations and destinations.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -53,7 +53,7 @@ int main() {
   // EXPECT: E0145 there is no such autocast policy
   using backward = ebb::backward_t<decltype(f), user::policy, ebb::tensor<float, 3>>;  // LINE
   static_assert(!std::is_void_v<backward>);
-#elif EBB_CASE == 12  // what a refused call gives can be printed, assigned and called
+#elif EBB_CASE == 12  // the result of a refused call can be printed, assigned and called
   // EXPECT: E0109 only a scalar has a gradient
   auto r = ebb::grad([](auto a) { return a * a; })(x);  // LINE
   const ebb::tensor<float, 3> assigned = r;

@@ -1,4 +1,4 @@
-// test/exec/gradient.cpp — value_and_grad and grad of functions that give more than their loss, against sums written by hand.
+// test/exec/gradient.cpp — value_and_grad and grad of functions with results beside their loss, against sums computed by hand.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -31,7 +31,7 @@ const matrix x{{1, -2, 0.5}, {0.25, 3, -1}};
 const column w{0.5, 0.25, -1};
 const layer<ebb::tensor> p{w, 0.125};
 
-/// The loss, what it was computed from, and how many rows are positive.
+/// The loss, an array it was computed from, and the number of positive rows.
 constexpr auto model = [](auto rows, auto weights) {
   const auto y = ebb::tanh(ebb::matmul(rows, weights));
   return std::tuple(ebb::sum(y * y), y, ebb::sum(ebb::cast<int>(y > 0)));
@@ -65,7 +65,7 @@ Approx near(long double wanted) { return Approx(static_cast<double>(wanted)).eps
 
 }  // namespace
 
-TEST_CASE("the loss, what goes along, then the gradients") {
+TEST_CASE("value_and_grad returns the loss, the further results, then the gradients") {
   const expected want;
   const auto [value, y, positive, dw, dx] = ebb::value_and_grad<1, 0>(model, ebb::has_aux)(x, w);
   CHECK(value == near(want.value));
@@ -73,18 +73,18 @@ TEST_CASE("the loss, what goes along, then the gradients") {
   CHECK(positive == (want.y[0] > 0) + (want.y[1] > 0));
   for (std::size_t k = 0; k < 3; ++k) CHECK(dw(k) == near(want.dw[k]));
 
-  // The same bits as without, and as the gradients alone.
+  // The same bits as without further results, and as the gradients alone.
   CHECK(test::equal(std::tuple(value, dw, dx), ebb::value_and_grad<1, 0>(loss)(x, w)));
   CHECK(test::equal(std::tuple(dw, dx, y, positive), ebb::grad<1, 0>(model, ebb::has_aux)(x, w)));
   CHECK(ebb::all_equal(y, get<1>(ebb::compile(model)(x, w))));
 
-  // Nothing need go along.
+  // There need be no further results.
   constexpr auto alone = [](auto rows, auto weights) { return std::tuple(loss(rows, weights)); };
   CHECK(test::equal(ebb::grad<1>(alone, ebb::has_aux)(x, w), std::tuple(dw)));
 }
 
 TEST_CASE("only the loss is differentiated") {
-  // An op without a pull, an argument as it is, a number, and what depends on nothing.
+  // Further results may be an op without a pull, an argument, a number, and a constant.
   constexpr auto f = [](auto a) { return std::tuple(ebb::sum(a * a * a), unpulled(a), a, 3, std::tuple(2.5, a > 1)); };
   const auto [value, same, again, three, rest, da] = ebb::value_and_grad(f, ebb::has_aux)(column{1, 2, 3});
   CHECK(value == 36);
@@ -97,7 +97,7 @@ TEST_CASE("only the loss is differentiated") {
   static_assert(ebb::value_and_grad([](auto a) { return std::tuple(a * a, a + 1); }, ebb::has_aux)(3.0) == std::tuple(9.0, 4.0, 6.0));
 }
 
-TEST_CASE("results and gradients are written into what is given") {
+TEST_CASE("results and gradients are written to the destinations") {
   double value = 0;
   ebb::tensor<double, 2> y;
   std::int64_t positive = -1;
@@ -109,7 +109,7 @@ TEST_CASE("results and gradients are written into what is given") {
   CHECK(ebb::all_equal(moved, dw));
 }
 
-TEST_CASE("structs are differentiated by, and go along") {
+TEST_CASE("structs are differentiated, and may be further results") {
   const auto [value, next, dp] = ebb::value_and_grad<1>(stepped, ebb::has_aux)(x, p);
   CHECK(ebb::all_equal(next.w, 2. * w));
   CHECK(next.b == p.b);
@@ -118,7 +118,7 @@ TEST_CASE("structs are differentiated by, and go along") {
   CHECK(dp.b == only.b);
 }
 
-TEST_CASE("extents that change") {
+TEST_CASE("gradients with further results take changing extents") {
   constexpr auto f = [](auto a) { return std::tuple(ebb::sum(ebb::exp(a)), ebb::softmax<0>(a)); };
   for (std::size_t n : std::initializer_list<std::size_t>{0, 1, 5}) {
     const auto a = ebb::tensor<float, ebb::dyn>::iota(n);
@@ -128,8 +128,8 @@ TEST_CASE("extents that change") {
   }
 }
 
-TEST_CASE("inside of other transformations") {
-  // A gradient and the row's prediction for each row.
+TEST_CASE("gradients with further results work inside other transformations") {
+  // A gradient and a prediction for each row.
   constexpr auto each = [](auto row, auto weights) {
     const auto y = ebb::tanh(ebb::sum(row * weights));
     return std::tuple(y * y, y);
@@ -142,7 +142,7 @@ TEST_CASE("inside of other transformations") {
     CHECK(ys(i) == y);
     for (std::size_t k = 0; k < 3; ++k) CHECK(dws(i, k) == dw(k));
   }
-  // d/dw |dL/dw|^2, where dL/dw comes with what goes along: twice the Hessian times the gradient.
+  // d/dw |dL/dw|^2, where dL/dw has a further result: twice the Hessian times the gradient.
   constexpr auto penalty = [](auto rows, auto weights) {
     const auto [d, y, positive] = ebb::grad<1>(model, ebb::has_aux)(rows, weights);
     return ebb::sum(d * d);
@@ -152,7 +152,7 @@ TEST_CASE("inside of other transformations") {
   for (std::size_t k = 0; k < 3; ++k) CHECK(got(k) == near(wanted(k)));
 }
 
-TEST_CASE("in contexts") {
+TEST_CASE("gradients with further results work in contexts") {
   using mf = ebb::tensor<float, 2, 3>;
   using cf = ebb::tensor<float, 3, 2>;
   const mf a{{1.01f, 2, 3}, {4, 5, 6}};
@@ -173,7 +173,7 @@ TEST_CASE("in contexts") {
   CHECK(ebb::all_equal(inside, ebb::cast<float>(y)));
 }
 
-TEST_CASE("of variables") {
+TEST_CASE("gradients with further results work on variables") {
   const ebb::variable v(w);
   const auto [value, y, positive, dw] = ebb::value_and_grad<1>(model, ebb::has_aux)(x, v);
   CHECK(ebb::all_equal(dw.value(), ebb::grad<1>(loss)(x, w)));

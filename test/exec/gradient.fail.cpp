@@ -1,4 +1,4 @@
-// test/exec/gradient.fail.cpp — calls of gradients that are refused.
+// test/exec/gradient.fail.cpp — refused calls of gradients.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 

@@ -1,4 +1,4 @@
-// test/exec/halves.static.cpp — what a function saves for its backward: under autocast half the bytes.
+// test/exec/halves.static.cpp — the values that a function saves for its backward: under autocast half the bytes.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/exec/halves.hpp>
 #include <ebb/tensor/tensor.hpp>
@@ -8,7 +8,7 @@ namespace {
 
 using matrix = ebb::tensor<float, 16, 16>;
 
-/// The bytes of what F's forward gives beside its results.
+/// The bytes that F's forward saves beside its results.
 template <class... A, class F>
 constexpr std::size_t saved_bytes(F) {
   using namespace ebb::detail;

@@ -1,4 +1,4 @@
-// test/exec/jacobian.cpp — jacobian and hessian by tuples and structs, and of several results, against sums written by hand.
+// test/exec/jacobian.cpp — jacobian and hessian by tuples and structs, and of several results, against sums computed by hand.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -39,7 +39,7 @@ net<ebb::tensor> start() {
 }
 const ebb::tensor<double, 2> x{0.8, -0.6};
 
-/// s tanh(w x + b), and beside it what has a gradient by s alone, and what has none.
+/// s tanh(w x + b); a result with a gradient by s alone; a result without a gradient.
 constexpr auto model = [](auto p, auto at) {
   const auto y = ebb::tanh(ebb::matmul(p.in.w, at) + get<0>(p.rest));
   return std::tuple(get<1>(p.rest) * y, get<1>(p.rest) * get<1>(p.rest), y > 0);
@@ -95,7 +95,7 @@ void check_hessian(const auto& h) {
 
 }  // namespace
 
-TEST_CASE("a jacobian by a struct is the struct, with the result's extents in front") {
+TEST_CASE("a jacobian by a struct is that struct, with the result's extents first") {
   const auto j = ebb::jacobian(model)(start(), x);
   check_jacobian(get<0>(j));
   CHECK(get<1>(get<1>(j).rest) == 3);
@@ -114,7 +114,7 @@ TEST_CASE("a jacobian by a struct is the struct, with the result's extents in fr
     for (std::size_t l = 0; l < 2; ++l) CHECK(get<1>(of_both)(i, l) == near(1.5 * unit(i).slope * w(i, l)));
 }
 
-TEST_CASE("pushed and pulled jacobians have one form and agree to rounding") {
+TEST_CASE("forward and reverse jacobians have one form and agree to rounding") {
   const auto forward = ebb::jacfwd(model)(start(), x), backward = ebb::jacrev(model)(start(), x);
   check_jacobian(get<0>(forward));
   check_jacobian(get<0>(backward));
@@ -135,7 +135,7 @@ TEST_CASE("pushed and pulled jacobians have one form and agree to rounding") {
   check_hessian(ebb::jacrev([](auto p, auto at) { return ebb::jacfwd(loss)(p, at); })(start(), x));
 }
 
-TEST_CASE("fewer arguments than results are pushed, where the types say so") {
+TEST_CASE("a jacobian runs forward if the types show fewer arguments than results") {
   using curve = ebb::tensor<double, 5>;
   constexpr auto f = [](auto a, auto t) { return ebb::exp(ebb::select<0, 0>(a) * t) * ebb::select<0, 1>(a); };
   const ebb::tensor<double, 2> a{0.5, 2};
@@ -147,8 +147,8 @@ TEST_CASE("fewer arguments than results are pushed, where the types say so") {
   CHECK(as_text(ebb::jacobian<1>(f)) == as_text(ebb::jacrev<1>(f)));
   CHECK(as_text(ebb::jacobian<0, 1>(f)) == as_text(ebb::jacrev<0, 1>(f)));  // seven elements, five results
   const auto of_lengths = [](auto jacobian) { return ebb::to_string<two, ebb::tensor<double, ebb::dyn>>(jacobian); };
-  CHECK(of_lengths(ebb::jacobian(f)) == of_lengths(ebb::jacrev(f)));  // how many results is not known
-  // Integers have no say.
+  CHECK(of_lengths(ebb::jacobian(f)) == of_lengths(ebb::jacrev(f)));  // the number of results is not static
+  // Integers do not count.
   constexpr auto taken = [](auto p, auto at) { return ebb::take(get<0>(p), at); };
   using pair = std::tuple<two, ebb::tensor<int, 9>>;
   using places = ebb::tensor<int, 3>;
@@ -159,7 +159,7 @@ TEST_CASE("fewer arguments than results are pushed, where the types say so") {
     CHECK(j(i, 0) == near(2.L * t(i) * std::exp(0.5L * t(i))));
     CHECK(j(i, 1) == near(std::exp(0.5L * t(i))));
   }
-  // The bits are those of one row alone, mapped or not.
+  // Each row has the bits of that row alone, mapped or not.
   const auto rows = ebb::map(ebb::jacfwd(f), ebb::tensor<double, 2, 2>{{0.5, 2}, {0.5, 2}}, ebb::whole(t));
   for (std::size_t r = 0; r < 2; ++r)
     for (std::size_t i = 0; i < 5; ++i)
@@ -171,7 +171,7 @@ TEST_CASE("a hessian by a struct is a struct of structs") {
   const auto h = ebb::hessian<1, 0>([](auto at, auto p) { return loss(p, at); })(x, start());
   check_hessian(ebb::hessian<1>([](auto at, auto p) { return loss(p, at); })(x, start()));
 
-  // By several arguments each place holds a tuple of all: d2 / dx2, d2 / dx dw, d2 / dw dx.
+  // By several arguments each member holds a tuple of all: d2 / dx2, d2 / dx dw, d2 / dw dx.
   const auto w = start().in.w;
   for (std::size_t l = 0; l < 2; ++l) {
     for (std::size_t m = 0; m < 2; ++m) {
@@ -188,7 +188,7 @@ TEST_CASE("a hessian by a struct is a struct of structs") {
   }
 }
 
-TEST_CASE("structs of derivatives are arguments and results like others") {
+TEST_CASE("structs of derivatives are arguments and results as others are") {
   // Third derivatives are the jacobian of a hessian; along a direction they are its jvp.
   constexpr auto second = [](auto p, auto at) { return ebb::hessian(loss)(p, at); };
   const auto third = ebb::jacobian(second)(start(), x);
@@ -225,11 +225,11 @@ TEST_CASE("jacobians by structs of variables are variables") {
   const net<ebb::variable> v{{ebb::variable(p.in.w), p.in.steps}, {ebb::variable(get<0>(p.rest)), ebb::variable(get<1>(p.rest))}};
   const auto j = ebb::jacobian(model)(v, x);
   CHECK(ebb::all_equal(get<0>(j).in.w.value(), get<0>(ebb::jacobian(model)(p, x)).in.w));
-  ebb::backward(ebb::sum(get<0>(get<0>(j).rest)));  // s (1 - tanh^2), summed up: its derivative by b is the diagonal of the hessian
+  ebb::backward(ebb::sum(get<0>(get<0>(j).rest)));  // sum of s (1 - tanh^2): its derivative by b is the diagonal of the hessian
   for (std::size_t i = 0; i < 3; ++i) CHECK(get<0>(v.rest).grad().value()(i) == near(1.5 * unit(i).bend));
 }
 
-TEST_CASE("extents that change, constant expressions, maps and contexts") {
+TEST_CASE("jacobians take changing extents, and work in constant expressions, maps and contexts") {
   constexpr auto squares = [](auto r, auto scale) { return scale * r.of * r.of; };
   for (std::size_t n : std::initializer_list<std::size_t>{0, 1, 3}) {
     const rates<ebb::tensor> r{ebb::tensor<float, ebb::dyn>::iota(n)};
@@ -265,7 +265,7 @@ TEST_CASE("extents that change, constant expressions, maps and contexts") {
     for (std::size_t i = 0; i < 3; ++i) CHECK(all(r, i, i, 1) == one(i, i, 1));
 }
 
-TEST_CASE("hessians by structs of regions are those of the context that a scope selects") {
+TEST_CASE("hessians by structs of a region follow the context that a scope selects") {
   using low = ebb::autocast<ebb::bf16>;
   constexpr auto region = ebb::compile<ebb::ambient<ebb::off, low>>(norm);
   const matrices<ebb::tensor> m{{{1, 2, 3}, {4, 5, 6}}};

@@ -14,7 +14,7 @@ struct line {
   using vector = Array<float, 2>;
   BOOST_HANA_DEFINE_STRUCT(line, (matrix, w), (vector, b));
 };
-/// Several of them, each with its own numbers.
+/// Several structs, each with its own numbers.
 template <template <class, std::size_t...> class Array>
 struct lines {
   using matrices = Array<float, 4, 2, 3>;
@@ -44,20 +44,20 @@ ebb::tensor<float, E...> row_of(const ebb::tensor<float, N, E...>& a, std::size_
 
 }  // namespace
 
-TEST_CASE("whole(...) holds what has no name, and refers to what has one") {
+TEST_CASE("whole(...) holds temporaries by value and refers to names") {
   using vector = ebb::tensor<double, 3>;
   using longer = ebb::tensor<double, ebb::dyn>;
   const vector a{1, 2, 3}, b{1, 1, 1};
   const ebb::tensor<double, 2, 3> rows{{1, 0, 0}, {0, 0, 1}};
-  const auto inside = ebb::whole(a + b);                                    // small enough to stand in the object
-  const auto block = [] { return ebb::whole(longer::iota(1000)); }();       // too large
+  const auto inside = ebb::whole(a + b);                                    // small enough to be stored in the object
+  const auto block = [] { return ebb::whole(longer::iota(1000)); }();       // too large for that
   const auto pair = ebb::whole(std::tuple(a - b, 2.0));
-  const auto seen = ebb::whole(std::span<const double>(a.data(), 3));       // the span is held, not what it shows
+  const auto seen = ebb::whole(std::span<const double>(a.data(), 3));       // the span is held, not its elements
   const auto named = ebb::whole(a);
   CHECK(&named.value == &a);
   static_assert(std::is_same_v<decltype(ebb::whole(a + b)), ebb::whole_argument<vector>>);
   static_assert(std::is_same_v<decltype(ebb::whole(std::move(a))), ebb::whole_argument<vector>>);
-  const vector over[8] = {b, b, b, b, b, b, b, b};                          // where they stood
+  const vector over[8] = {b, b, b, b, b, b, b, b};                          // overwrites the stack where the temporaries were
   constexpr auto dot = [](auto row, auto w) { return ebb::dot(row, w); };
   CHECK(ebb::all_equal(ebb::map(dot, rows, inside), ebb::tensor<double, 2>{2, 4}));
   CHECK(ebb::all_equal(ebb::map([](auto row, auto w) { return ebb::sum(row) * ebb::sum(w); }, rows, block), ebb::tensor<double, 2>::full(499500)));
@@ -68,7 +68,7 @@ TEST_CASE("whole(...) holds what has no name, and refers to what has one") {
   CHECK(ebb::all_equal(ebb::map(dot, rows - 1, ebb::whole(over[3] * 2)), ebb::tensor<double, 2>{-4, -4}));
 }
 
-TEST_CASE("a gradient for each example, in the form of the parameters") {
+TEST_CASE("map gives a gradient for each example, in the form of the parameters") {
   const auto [values, each] = ebb::map(ebb::value_and_grad(loss), ebb::whole(start()), x, t);
   static_assert(std::is_same_v<decltype(each.w), ebb::tensor<float, 5, 2, 3>>);
   for (std::size_t i = 0; i < 5; ++i) {
@@ -77,7 +77,7 @@ TEST_CASE("a gradient for each example, in the form of the parameters") {
     CHECK(ebb::all_equal(row_of(each.w, i), one.w));
     CHECK(ebb::all_equal(row_of(each.b, i), one.b));
   }
-  // Also where it is a part of a function, and the mean of all is the gradient of all.
+  // Also as a part of a function; the mean of all is the gradient of all.
   const auto mean = ebb::compile([](auto p, auto a, auto b) {
     const auto g = ebb::map(ebb::grad(loss), ebb::whole(p), a, b);
     return ebb::mean<0>(g.w);
@@ -87,7 +87,7 @@ TEST_CASE("a gradient for each example, in the form of the parameters") {
     for (std::size_t j = 0; j < 3; ++j) CHECK(mean(i, j) == Approx(whole.w(i, j)).epsilon(1e-5));
 }
 
-TEST_CASE("models side by side: each row of a struct is a struct") {
+TEST_CASE("map over a struct gives each row a struct") {
   ensemble<ebb::tensor> all{{ebb::normal<float, 4, 2, 3>(3), ebb::normal<float, 4, 2>(4)}, {{1, 2, 3, 4}}};
   const auto input = row_of(x, 0);
   const auto y = ebb::map(scaled, all, ebb::whole(input));
@@ -96,7 +96,7 @@ TEST_CASE("models side by side: each row of a struct is a struct") {
         row_of(all.model.w, i), row_of(all.model.b, i), static_cast<float>(i + 1), input);
     CHECK(ebb::all_equal(row_of(y, i), alone));
   }
-  // By them: each row's own, what the rows share is summed up; second derivatives by a struct are structs for each row.
+  // Gradients: each row has its own, and those of the shared argument are summed; second derivatives by a struct are structs for each row.
   const auto sum = [](auto e, auto a) { return ebb::sum(ebb::map(scaled, e, ebb::whole(a))); };
   const auto d = ebb::grad(sum)(all, input);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -113,14 +113,14 @@ TEST_CASE("models side by side: each row of a struct is a struct") {
   }
 }
 
-TEST_CASE("map with tuples, variables, contexts, and in constant expressions") {
+TEST_CASE("map takes tuples and variables, and works in contexts and constant expressions") {
   constexpr auto product = [](auto pair, auto c) { return std::tuple(get<0>(pair) * get<1>(pair), c); };
   constexpr ebb::tensor<int, 2> a{1, 2}, b{3, 4};
   constexpr auto r = ebb::map(product, std::tuple(a, b), ebb::whole(b));
   static_assert(ebb::all_equal(get<0>(r), ebb::tensor<int, 2>{3, 8}));
   static_assert(ebb::all_equal(get<1>(r), ebb::tensor<int, 2, 2>{{3, 4}, {3, 4}}));
 
-  // A number is what it is beside arrays: it does not make floats double.
+  // A number does not make floats double, as beside arrays.
   const auto twice = ebb::compile([](auto rows) { return ebb::map([](auto row, auto k) { return row * k; }, rows, ebb::whole(2.5)); })(x);
   static_assert(std::is_same_v<decltype(twice), const ebb::tensor<float, 5, 3>>);
   CHECK(ebb::all_equal(twice, x * 2.5));

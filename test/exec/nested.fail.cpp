@@ -1,4 +1,4 @@
-// test/exec/nested.fail.cpp — what is refused inside of other transformations is said once, at the user's line.
+// test/exec/nested.fail.cpp — an error inside other transformations is reported once, at the user's line.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/functional.hpp>

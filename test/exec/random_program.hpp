@@ -32,12 +32,12 @@ struct random_numbers {
   constexpr int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
 };
 
-/// A graph, and what its arguments must be like.
+/// A graph and the requirements on its arguments.
 struct random_program {
   ebb::graph g;
   ebb::vec<ebb::extent_list> arguments;  // extents
   ebb::vec<dtype> types;
-  ebb::vec<std::size_t> places;  // of integers that name places: how many there are; else 0
+  ebb::vec<std::size_t> places;  // for integers that are positions: the number of positions; else 0
 };
 
 struct random_options {
@@ -46,7 +46,7 @@ struct random_options {
   int longest = 13000;      // extent of an axis
 };
 
-/// Narrow: all dtypes; else float, double and bool, for the compile time of programs that are compiled.
+/// Narrow: all dtypes; else float, double and bool, which saves compile time.
 template <bool Narrow>
 class random_graph {
  public:
@@ -128,7 +128,7 @@ class random_graph {
   constexpr ebb::shape shape_of(int k) const { return g_.syms.find(g_.shape_of(k)); }
   constexpr bool fits(const ebb::shape& s) const { return volume(s, 0, s.rank) <= static_cast<std::size_t>(2 * options_.largest); }
 
-  /// Equation k is something that later ones may take. Integers are at most `bound`.
+  /// Lets later equations use equation k. Integers are at most `bound`.
   constexpr void add(int k, double bound) {
     if (k < 0) return;
     for (int v : values_)
@@ -136,7 +136,7 @@ class random_graph {
     values_.push(k);
     bounds_.push(bound);
   }
-  /// The number of a value: more often than not one of the last.
+  /// The number of a value: usually one of the last.
   constexpr int any() {
     const int n = values_.size();
     return random_.below(3) ? n - 1 - random_.below(n < 6 ? n : 6) : random_.below(n);
@@ -192,7 +192,7 @@ class random_graph {
     } else if constexpr (ebb::is_real(ebb::dtype_of<T>)) add(on<ebb::op::square>(a), 0);
   }
 
-  /// b repeated to the shape of a where it can be, or nothing.
+  /// b broadcast to the shape of a if possible, else none.
   template <class T, class L>
   constexpr operand<T> fitted(operand<T> b, operand<L> a) {
     const ebb::shape from = shape_of(b.id), to = shape_of(a.id);
@@ -226,7 +226,7 @@ class random_graph {
     operand<T> b = partner(a, other);
     if (random_.below(2)) std::swap(a, b);
     if (limited(a.id, bound + other) < 0) return;
-    if (random_.below(12) == 0) add(b.id, other);  // a broadcast of its own
+    if (random_.below(12) == 0) add(b.id, other);  // b is available as a value too
     const double sum = bound + other;
     const int what = random_.below(8);
     if (what < 2) return add(on<ebb::op::add>(a, b), sum);
@@ -349,7 +349,7 @@ class random_graph {
   constexpr void cast_any(operand<T> a, double bound) {
     const int what = random_.below(7);
     if (what < 2 && ebb::is_real(ebb::dtype_of<T>)) {
-      // What does not fit into an integer is no test of this library.
+      // The conversion of a number that does not fit an integer is not tested.
       if constexpr (std::is_floating_point_v<T>) {
         const auto small = ebb::emit_on<ebb::op::less>({}, ebb::emit_on<ebb::op::abs>({}, a), ebb::literal_like(a, 1000));
         const auto kept = ebb::emit_on<ebb::op::where>({}, small, a, ebb::literal_like(a, 0));

@@ -1,4 +1,4 @@
-// test/exec/refused.fail.cpp — what is done with the result of a refused call says nothing more (clang: that the function has an error).
+// test/exec/refused.fail.cpp — using the result of a refused call causes no further errors (clang adds that the function has an error).
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1, clang 2
 #include <ebb/functional.hpp>
@@ -25,7 +25,7 @@ int main() {
     // EXPECT: E0103 there is no such axis
     const auto [value, slope] = ebb::value_and_grad([](auto b) { return ebb::sum(b * b); })(z);
     return value + ebb::sum(slope) + ebb::sum(ebb::map([](auto row) { return ebb::sum(row); }, z));
-#elif EBB_CASE == 4  // beside what is right
+#elif EBB_CASE == 4  // beside well-formed results
     const auto z = ebb::take(a, a);  // LINE
     // EXPECT: E0115 an index must be an integer array of the right rank
     return std::tuple(ebb::sum(a), ebb::sum(z));

@@ -1,4 +1,4 @@
-// test/exec/region.cpp — regions with a policy and with declared contexts, on arrays; an op of the user's that asks for the context.
+// test/exec/region.cpp — regions with a policy and with declared contexts, on arrays; a user's op that asks for the context.
 // SPDX-License-Identifier: BSL-1.0
 #include "../op/golden.hpp"
 
@@ -10,14 +10,14 @@
 
 namespace user {
 
-/// x, and x + 1 where autocast is on.
+/// x, or x + 1 under autocast.
 struct probe {
   template <class T>
   static constexpr ebb::operand<T> apply(ebb::operand<T> x) {
     return ebb::autocast_dtype(x) ? x + 1 : x;
   }
 };
-/// The same, pulled back to g * probe(x).
+/// As probe, with the pull g * probe(x).
 struct probed : ebb::elementwise<1> {
   static constexpr std::string_view name = "probed";
   static constexpr auto value(auto x) { return x; }
@@ -44,17 +44,17 @@ array<E...> read(const golden::block& b, const char* kind, const char* name) {
   return r;
 }
 
-// bfloat16 sees 1 in place of it, float16 does not; and 1 in place of `little_more` both.
+// bfloat16 rounds `more` to 1 and float16 does not; both round `little_more` to 1.
 constexpr float more = 1 + 0x1p-9f, little_more = 1 + 0x1p-13f;
 const array<2, 2> x_more{{more, more}, {0, 0}}, x_little_more{{little_more, little_more}, {0, 0}}, ones{{1, 1}, {1, 1}};
 constexpr auto product = [](auto x, auto w) { return ebb::sum(ebb::matmul(x, w)); };
 
-/// The gradient of `product` by w is x's first row, in each column: it shows in which dtype the pull has multiplied.
+/// The gradient of `product` by w is x's first row in each column: it shows the dtype in which the pull multiplied.
 float seen(const array<2, 2>& of_w) { return of_w(0, 0); }
 
 }  // namespace
 
-TEST_CASE("AMP-1, AMP-2, AMP-3, AMP-8: an op that asks for the context, and asks again when it is pulled") {
+TEST_CASE("AMP-1, AMP-2, AMP-3, AMP-8: an op asks for the context in its call and again in its pull") {
   constexpr auto apply = [](auto a) { return ebb::call<user::probed>{}(ebb::call<user::probe>{}(a)); };
   constexpr auto inner = [](auto x) { return ebb::no_autocast(decltype(apply){})(x); };
   const auto check = [](const char* row, auto region) {
@@ -76,7 +76,7 @@ TEST_CASE("AMP-1, AMP-2, AMP-3, AMP-8: an op that asks for the context, and asks
   check("probe/AMP-8_on_then_off", ebb::patch<backward_pass_autocast<autocast<bf16>, off>>(in_bf16));
   check("probe/AMP-8_off_then_on", ebb::patch<backward_pass_autocast<off, autocast<bf16>>>(in_bf16));
 
-  // What asks is told: the program depends on the context, forward and backward.
+  // The op gets the context: the program depends on it, forward and backward.
   STATIC_REQUIRE(ebb::policy_matters<decltype(inner), off, autocast<bf16>, float>);
   constexpr auto asks = [](auto x) { return ebb::call<user::probe>{}(x); };
   CHECK(ebb::under<autocast<f16>>(asks)(2.f) == 3.f);
@@ -103,7 +103,7 @@ TEST_CASE("AMP-5: chain B compiled, with exact sums, has PyTorch's bits under ea
   check("off", ebb::patch<backward_pass_autocast<as_recorded>>(chain));
 }
 
-TEST_CASE("AMP-10: a region in a region keeps its policy, and so does the one around it") {
+TEST_CASE("AMP-10: a region inside a region keeps its policy, and so does the outer one") {
   static constexpr auto inner = ebb::compile<backward_pass_autocast<autocast<bf16>>>(product);
   constexpr auto outer = ebb::compile<backward_pass_autocast<off>>([](auto x, auto v, auto w) { return product(x, v) + inner(x, w); });
   const auto [of_v, of_w] = ebb::grad<1, 2>(outer)(x_more, ones, ones);
@@ -115,12 +115,12 @@ TEST_CASE("AMP-10: a region in a region keeps its policy, and so does the one ar
   const auto [v16, w16] = ebb::grad<1, 2>(ebb::patch<backward_pass_autocast<autocast<f16>>>(outer))(x_more, ones, ones);
   CHECK(seen(v16) == more);  // float16 holds it
   CHECK(seen(w16) == 1);     // the inner region's bfloat16 does not
-  // The same two products side by side: not taken for one, although they are pulled apart.
+  // The same two products side by side are not merged, although both are pulled back.
   constexpr auto twice = ebb::compile<backward_pass_autocast<off>>([](auto x, auto u) { return product(x, u) + inner(x, u); });
   CHECK(seen(ebb::grad<1>(twice)(x_more, ones)) == more + 1);
 }
 
-TEST_CASE("a scope selects among the contexts that a region declares; results keep their type") {
+TEST_CASE("a scope selects among the contexts that a region declares, and results keep their type") {
   constexpr auto region = ebb::compile<ambient<off, autocast<bf16>>>([](auto x, auto w) { return ebb::matmul(x, w); });
   const auto in_float = region(x_more, ones);
   STATIC_REQUIRE(std::is_same_v<std::remove_const_t<decltype(in_float)>, array<2, 2>>);
@@ -142,7 +142,7 @@ TEST_CASE("a scope selects among the contexts that a region declares; results ke
   CHECK(region(x_more, ones)(0, 0) == more + more);
 }
 
-TEST_CASE("derivatives of a region are chosen by the scope as the region is") {
+TEST_CASE("a scope selects the derivatives of a region as it selects the region") {
   constexpr auto region = ebb::compile<ambient<off, autocast<bf16>>>([](auto x, auto w) { return ebb::no_autocast(product)(x, w); });
   constexpr auto both = ebb::value_and_grad<1>(region);
   constexpr auto recorded = ebb::grad<1>(ebb::patch<backward_pass_autocast<as_recorded>>(region));
@@ -155,7 +155,7 @@ TEST_CASE("derivatives of a region are chosen by the scope as the region is") {
   CHECK(seen(recorded(x_more, ones)) == more);
 }
 
-TEST_CASE("a context that a region does not declare is an error that names the declaration, where it matters") {
+TEST_CASE("an undeclared context that matters is an error that names the declaration") {
   constexpr auto region = ebb::compile<ambient<off, autocast<bf16>>>(product);
   array<2, 2> of_w{{7, 7}, {7, 7}};
   float value = 7;
@@ -177,13 +177,13 @@ TEST_CASE("a context that a region does not declare is an error that names the d
   CHECK(value == 7);
   CHECK(seen(of_w) == 7);
 
-  // What no context changes may be called in all: elementwise functions, double, and what chooses by itself.
+  // Functions that no context changes may be called in all: elementwise functions, double, and functions with a context of their own.
   CHECK(ebb::compile([](auto a) { return ebb::sum(a * a); })(ones) == 4);
   CHECK(ebb::compile(product)(ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}}, ebb::tensor<double, 2, 2>{{1, 1}, {1, 1}}) == 8);
   CHECK(ebb::under<off>(product)(x_more, ones) == 4 * more);
   CHECK(static_cast<float>(ebb::under<autocast<bf16>>(product)(x_more, ones)) == 4);
 
-  // Nor is off declared where it is not said.
+  // off must be declared too.
   constexpr auto only_inside = ebb::compile<ambient<autocast<f16>>>(product);
   CHECK(only_inside(x_more, ones) == 4 * more);
   const no_autocast_scope suspended;
@@ -192,8 +192,8 @@ TEST_CASE("a context that a region does not declare is an error that names the d
                    "ebb::autocast<ebb::f16>"}));
 }
 
-TEST_CASE("SW-2: a derivative that is one program with its function is in the context of its call, which has to be declared") {
-  static constexpr auto block = ebb::no_autocast(product);  // in float, but for its pulls
+TEST_CASE("SW-2: a derivative compiled with its function is in the context of its call, which must be declared") {
+  static constexpr auto block = ebb::no_autocast(product);  // computes in float, except its pulls
   const auto of_w = [](auto f) { return seen(std::get<1>(ebb::value_and_grad<1>(f)(x_more, ones))); };
   CHECK(of_w(block) == more);
   const autocast_scope<bf16> scope;
@@ -206,7 +206,7 @@ TEST_CASE("SW-2: a derivative that is one program with its function is in the co
   CHECK_FALSE(test::raised([] { ebb::compile([](auto x, auto w) { return ebb::grad<1>(block)(x, w); })(x_more, ones); }).empty());
   CHECK_FALSE(test::raised([] { ebb::compile([](auto x, auto w) { return ebb::vjp<1>(block)(x, w).second(1.f); })(x_more, ones); }).empty());
 
-  // Said in one way or another: declared; off around all of it; another policy, which here is no assumption; a context of its own.
+  // Ways to declare it: ambient; off around everything; another policy, which is no assumption here; a context of its own.
   CHECK(of_w(ebb::compile<ambient<off, autocast<bf16>>>(block)) == 1);
   CHECK(seen(ebb::no_autocast(ebb::grad<1>(product))(x_more, ones)) == more);
   CHECK(of_w(ebb::patch<as_recorded>(block)) == more);
@@ -218,7 +218,7 @@ TEST_CASE("SW-2: a derivative that is one program with its function is in the co
   CHECK(seen(inner(x_more, ones)) == 1);
 }
 
-TEST_CASE("SW-2: a pull-back is called in the context that its policy assumes") {
+TEST_CASE("SW-2: a pull-back must be called in the context that its policy assumes") {
   const auto [y, pull] = ebb::vjp<1>(product)(x_more, ones);
   {
     const autocast_scope<bf16> scope;
@@ -235,7 +235,7 @@ TEST_CASE("SW-2: a pull-back is called in the context that its policy assumes") 
   CHECK(y == z);
 }
 
-TEST_CASE("AMP-16, AMP-T1 to T9: the state of a thread is known, and restored at each level, also when an exception passes") {
+TEST_CASE("AMP-16, AMP-T1 to T9: the state of a thread can be read, and is restored at each level, by exceptions too") {
   const auto now = [] { return ebb::current_autocast(); };
   CHECK_FALSE(now());
   {
@@ -261,7 +261,7 @@ TEST_CASE("AMP-16, AMP-T1 to T9: the state of a thread is known, and restored at
   CHECK_FALSE(now());
 }
 
-TEST_CASE("AMP-17: threads have states of their own") {
+TEST_CASE("AMP-17: each thread has its own autocast state") {
   static constexpr auto region = ebb::compile<ambient<off, autocast<bf16>, autocast<f16>>>(product);
   const autocast_scope<bf16> scope;
   float in_none = 0, in_f16 = 0;
@@ -275,7 +275,7 @@ TEST_CASE("AMP-17: threads have states of their own") {
   CHECK(region(x_more, ones) == 4);
 }
 
-TEST_CASE("AMP-19, SW-4: one weight in two contexts has a cast for each; a weight that has changed is cast again") {
+TEST_CASE("AMP-19, SW-4: one weight in two contexts has one cast for each, and a changed weight is cast again") {
   constexpr auto both = ebb::under<autocast<bf16>>([](auto x, auto w) {
     return std::tuple(ebb::sum(ebb::matmul(x, w)), ebb::under<autocast<f16>>(product)(x, w));
   });

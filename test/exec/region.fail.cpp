@@ -1,4 +1,4 @@
-// test/exec/region.fail.cpp — AMP-9: options of regions that do not exist, and a region that is called where it may not be.
+// test/exec/region.fail.cpp — AMP-9: region options that do not exist, and a region called in a context that it does not declare.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -45,16 +45,16 @@ int main() {
 #elif EBB_CASE == 9
   // EXPECT: E0187 a region is called in an autocast context that it does not declare
   ebb::under<autocast<f16>>([](auto a, auto b) { return region(a, b); })(x, w);  // LINE
-#elif EBB_CASE == 10  // nothing is not a declaration of everything
+#elif EBB_CASE == 10  // an empty list does not declare every context
   // EXPECT: E0186 ebb::ambient takes contexts
   ebb::compile<ambient<>>(product)(x, w);  // LINE
-#elif EBB_CASE == 11  // AMP-T: a region cannot change the state
+#elif EBB_CASE == 11  // AMP-T: a region cannot change the autocast state
   // EXPECT: E0126 a traced function calls what is not constexpr
   ebb::compile([](auto a, auto b) { const ebb::autocast_scope<bf16> s; return ebb::matmul(a, b); })(x, w);  // LINE
 #elif EBB_CASE == 12
   // EXPECT: E0185 a list of contexts holds ebb::off and ebb::autocast<...>
   constexpr bool b = ebb::policy_matters<decltype(product), off, backward_pass_autocast<off, ebb::as_recorded>, matrix, matrix>;  // LINE
-#elif EBB_CASE == 13  // of two policies none is the right one
+#elif EBB_CASE == 13  // two policies
   // EXPECT: E0188 a region has one policy and declares its contexts once
   ebb::compile<backward_pass_autocast<off>, backward_pass_autocast<ebb::as_recorded>>(product)(x, w);  // LINE
 #elif EBB_CASE == 14

@@ -1,4 +1,4 @@
-// test/exec/run.cpp — compiled programs at many sizes: rows shorter than a step of lanes, tails, leaves, axes without elements.
+// test/exec/run.cpp — compiled programs at many sizes: rows shorter than a step of lanes, tails, leaves of reductions, empty axes.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -57,25 +57,25 @@ constexpr std::size_t sizes[] = {0, 1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65,
 
 }  // namespace
 
-TEST_CASE("one axis of any length") {
+TEST_CASE("programs over one axis of any length have the bits of scalar runs") {
   for (const std::size_t n : sizes)
     check([](auto x, auto y) { return std::tuple{ebb::sum(x * y), x * y + 1.f, ebb::sum(x)}; }, {of(n), of(n)},
           terms<term<float, dyn>, term<float, dyn>>{});
 }
 
-TEST_CASE("double and float in one nest") {
+TEST_CASE("double and float in one nest have the bits of scalar runs") {
   for (const std::size_t n : sizes)
     check([](auto x, auto y) { return std::tuple{ebb::sum(x * y), x < y, x + y}; }, {of(n), of(n)},
           terms<term<float, dyn>, term<double, dyn>>{});
 }
 
-TEST_CASE("a row that one step of lanes holds: all nests at once") {
-  constexpr auto spread = [](auto x, auto y) {  // five nests, of which two are numbers
+TEST_CASE("a row that fits one step of lanes runs through all nests at once") {
+  constexpr auto spread = [](auto x, auto y) {  // five nests, two of them of numbers
     const auto [value, slope] = ebb::value_and_grad([](auto z) { return ebb::logsumexp(z); })(x * y);
     const auto share = ebb::softmax<0>(x);
     return std::tuple{value, slope, share, ebb::sum(share * slope) > value, x < slope};
   };
-  constexpr auto centred = [](auto x, auto y) {  // integers, and a flag for each element
+  constexpr auto centred = [](auto x, auto y) {  // integers, and a bool for each element
     const auto apart = x - ebb::max<0>(x);
     return std::tuple{apart * y, ebb::any(apart == y), ebb::sum<0>(apart), apart < ebb::min<0>(y)};
   };
@@ -96,7 +96,7 @@ TEST_CASE("a row that one step of lanes holds: all nests at once") {
   check(spread, {of(ebb::lane_count), of(ebb::lane_count)}, terms<term<double, ebb::lane_count>, term<float, ebb::lane_count>>{});
 }
 
-TEST_CASE("a short row's results over its arguments") {
+TEST_CASE("a short row's results may overwrite its arguments") {
   constexpr auto slope = ebb::value_and_grad([](auto x) { return ebb::logsumexp(x); });
   std::vector<double> x(static_cast<std::size_t>(ebb::lane_count) + 3), want(x.size()), over(x.size());
   for (std::size_t n = 1; n <= x.size(); ++n) {
@@ -113,7 +113,7 @@ TEST_CASE("a short row's results over its arguments") {
   }
 }
 
-TEST_CASE("the number of elements, known at the call only") {
+TEST_CASE("a mean over a dyn extent counts its elements exactly") {
   constexpr auto slope = [](auto x) { return ebb::grad([](auto y) { return ebb::mean(y * y); })(x); };
   for (const std::size_t n : sizes) {
     check(slope, {of(n)}, terms<term<float, dyn>>{});
@@ -121,19 +121,19 @@ TEST_CASE("the number of elements, known at the call only") {
   }
   constexpr auto slopes = [](auto x) { return ebb::grad([](auto y) { return ebb::sum(ebb::mean<0>(y) * ebb::mean<1>(y)); })(x); };
   for (const std::size_t n : numbers<0, 1, 5, 16, 17, 65>) check(slopes, {of(n, n)}, terms<term<float, dyn, dyn>>{});
-  // So many that float cannot count them; there is none, so that nobody needs the memory.
+  // More elements than float can count; the other extent is 0, so that no memory is needed.
   constexpr auto means = [](auto x) { return ebb::mean<0>(x); };
   for (const std::size_t n : numbers<(1u << 24) - 1, (1u << 24) + 1>) check(means, {of(n, 0)}, terms<term<float, dyn, dyn>>{});
 }
 
-TEST_CASE("a sum over two loops: the rows begin in any lane") {
+TEST_CASE("a sum over two loops takes rows that begin in any lane") {
   for (const std::size_t m : numbers<0, 1, 2, 3, 5, 7, 15, 17, 31, 33, 47, 100, 4097>)
     for (const std::size_t n : numbers<0, 1, 2, 3, 40, 200>)
       check([](auto x, auto row) { return std::tuple{ebb::sum(x * row), ebb::sum<0>(x * row), x * row}; }, {of(n, m), of(m)},
             terms<term<float, dyn, dyn>, term<float, dyn>>{});
 }
 
-TEST_CASE("sums over a middle, a leading and a trailing axis") {
+TEST_CASE("sums over a middle, a leading and a trailing axis have the bits of scalar runs") {
   for (const std::size_t a : numbers<1, 3, 9>)
     for (const std::size_t b : numbers<0, 1, 5, 33>)
       for (const std::size_t c : numbers<1, 2, 19, 64>)
@@ -143,7 +143,7 @@ TEST_CASE("sums over a middle, a leading and a trailing axis") {
               {of(a, b, c)}, terms<term<double, dyn, dyn, dyn>>{});
 }
 
-TEST_CASE("narrow floats and integers") {
+TEST_CASE("narrow floats and integers have the bits of scalar runs") {
   for (const std::size_t n : numbers<1, 3, 31, 70, 5000>) {
     check([](auto x, auto y) { return std::tuple{x * y, ebb::max<0>(x + y), ebb::sum<0>(x), ebb::maximum(x, y)}; }, {of(n), of(n)},
           terms<term<ebb::bfloat16, dyn>, term<ebb::bfloat16, dyn>>{});
@@ -152,7 +152,7 @@ TEST_CASE("narrow floats and integers") {
   }
 }
 
-TEST_CASE("products: vectors have lanes, all others chains; narrow ones are rounded once") {
+TEST_CASE("products with vectors are summed in lanes, others in sequence, and narrow ones are rounded once") {
   for (const std::size_t k : numbers<0, 1, 2, 31, 32, 33, 100, 1025>)
     for (const std::size_t m : numbers<1, 2, 9>) {
       constexpr auto f = [](auto x, auto y) { return ebb::matmul(x, y); };
@@ -162,7 +162,7 @@ TEST_CASE("products: vectors have lanes, all others chains; narrow ones are roun
     }
 }
 
-TEST_CASE("a matrix is read once, in bands of rows, by its product with a vector and by that of its transpose") {
+TEST_CASE("a matrix is read once, in bands of rows, by its products with two vectors") {
   constexpr auto gradient = [](auto x, auto w, auto t) {
     const auto z = ebb::matmul(x, w), e = ebb::exp(z), g = e / (1.f + e) - t;
     return std::tuple{ebb::sum(g * z), ebb::matmul(ebb::transpose(x), g), ebb::sum(g), g, ebb::mean(ebb::log(1.f + e)) * t};
@@ -179,7 +179,7 @@ TEST_CASE("a matrix is read once, in bands of rows, by its product with a vector
     check(whole_numbers, {of(m, 20), of(20)}, terms<term<std::int64_t, dyn, dyn>, term<std::int64_t, dyn>>{});
 }
 
-TEST_CASE("a result may stand in the memory of an argument that its band still reads") {
+TEST_CASE("a result may overwrite an argument that its band still reads") {
   const auto x = ebb::normal<float, dyn, 20>(7, {900});
   const auto t = ebb::normal<float, dyn>(8, {900});
   const auto w = ebb::normal<float, 20>(9);

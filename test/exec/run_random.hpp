@@ -1,4 +1,4 @@
-// test/exec/run_random.hpp — arguments for random programs, and results as cells that can be compared bit by bit.
+// test/exec/run_random.hpp — arguments for random programs, and results as cells that are compared bit by bit.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -16,7 +16,7 @@ namespace test {
 
 using cells = ebb::cell_array;
 
-/// Elements in memory, not aligned to more than their size, with a guard behind them.
+/// Elements in memory, aligned to their own size only, with a guard after them.
 class array {
  public:
   array(dtype type, std::size_t count) : type_(type), count_(count), memory_(count * ebb::size_of(type) + 72, char(0x5a)) {}
@@ -53,7 +53,7 @@ class array {
   std::vector<char> memory_;
 };
 
-/// Which NaN it is may differ between two ways to compute it.
+/// Replaces every NaN by one: two ways to compute a NaN may differ in its bits.
 inline cells without_nan_bits(dtype type, cells c) {
   ebb::with_dtype(type, [&]<class T>(T) {
     if constexpr (ebb::is_real(ebb::dtype_of<T>))
@@ -88,7 +88,7 @@ inline ebb::vec<cells> random_arguments(const random_program& p, std::uint64_t s
   return r;
 }
 
-/// Runs g by f(argument pointers, result pointers) and returns the results.
+/// Runs g with f(argument pointers, result pointers) and returns the results.
 inline ebb::vec<cells> run_on_memory(const ebb::graph& g, const ebb::vec<dtype>& types, const ebb::vec<cells>& arguments,
                                      const ebb::vec<std::size_t>& symbols, bool& guarded, auto&& f) {
   std::vector<array> in, out;
@@ -113,7 +113,7 @@ inline ebb::vec<cells> run_on_memory(const ebb::graph& g, const ebb::vec<dtype>&
   return r;
 }
 
-/// Each equation as a program of its own, from arrays to arrays.
+/// Runs each equation as its own program, from arrays to arrays.
 inline ebb::vec<cells> run_unfused(const ebb::graph& g, const ebb::vec<cells>& arguments, const ebb::vec<std::size_t>& symbols) {
   ebb::vec<cells> value;
   for (int k = 0; k < g.size(); ++k) {
@@ -148,7 +148,7 @@ inline ebb::vec<cells> run_scalar(const ebb::graph& g, const ebb::vec<cells>& ar
   return r;
 }
 
-/// Empty, or where two results differ first.
+/// The first difference of two results; empty if there is none.
 inline std::string difference(const ebb::vec<cells>& a, const ebb::vec<cells>& b) {
   for (int o = 0; o < a.size(); ++o) {
     if (a[o].size() != b[o].size()) return "result " + std::to_string(o) + " has another size";

@@ -1,4 +1,4 @@
-// test/exec/show.cpp — programs as text.
+// test/exec/show.cpp — programs printed as text.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -10,7 +10,7 @@ using X = ebb::tensor<float, ebb::dyn, 3>;
 using W = ebb::tensor<float, 3>;
 constexpr auto f = [](auto x, auto w) { return ebb::sum(ebb::tanh(x * w)); };
 
-TEST_CASE("halves are printed as types") {
+TEST_CASE("halves are printed from their types") {
   CHECK(ebb::to_string(ebb::forward_t<decltype(f), X, W>{}) ==
         "a = input 0 : f32[n, 3]\n"
         "b = input 1 : f32[3]\n"

@@ -1,4 +1,5 @@
-// test/exec/statistics.cpp — variances, norms, layer_norm and cumsum as programs: the same bits everywhere, on the tape and in constant expressions.
+// test/exec/statistics.cpp — variances, norms, layer_norm and cumsum compiled: equal bits everywhere, on the tape and in constant
+// expressions.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -18,7 +19,7 @@ constexpr auto loss = [](auto x, auto w) {
          ebb::sum(ebb::square(ebb::cumsum(n) * ebb::cumsum<0>(x, ebb::reversed)));
 };
 
-TEST_CASE("compiled and evaluated: the same bits") {
+TEST_CASE("statistics have the same bits compiled and evaluated") {
   const auto check = []<class T>(T, std::size_t n, std::size_t m) {
     using matrix = ebb::tensor<T, dyn, dyn>;
     using vector = ebb::tensor<T, dyn>;
@@ -49,7 +50,7 @@ constexpr auto one = [](auto r, auto v) {
   return ebb::layer_norm(r, v) * ebb::stddev(r) + ebb::norm(r) * ebb::norm(r, ebb::order<1>) * ebb::cumsum(r);
 };
 
-TEST_CASE("a map's rows are what they are alone") {
+TEST_CASE("statistics of a map's rows have the bits of each row alone") {
   const auto x = random_array<ebb::tensor<double, dyn, 6>>(1, 4);
   const auto w = random_array<ebb::tensor<double, 6>>(2);
   const auto all = ebb::compile([](auto rows, auto v) { return ebb::map(one, rows, ebb::whole(v)); })(x, w);
@@ -61,7 +62,7 @@ TEST_CASE("a map's rows are what they are alone") {
   }
 }
 
-TEST_CASE("on the tape, plain and captured: the same bits; differentiated twice") {
+TEST_CASE("statistics on the tape have the same bits plain and captured, and second derivatives") {
   const auto start = random_array<ebb::tensor<double, 5, 4>>(3);
   const auto weight = random_array<ebb::tensor<double, 4>>(4);
   ebb::tensor<double, 5, 4> gradient[2];
@@ -84,7 +85,7 @@ TEST_CASE("on the tape, plain and captured: the same bits; differentiated twice"
   })(start, weight);
   for (std::size_t i = 0; i < 20; ++i) CHECK(gradient[0].data()[i] == Approx(functional.data()[i]).epsilon(1e-12));
 
-  // d/dt of the gradient's square along x: twice the Hessian times the gradient.
+  // d/dt of the squared gradient along x: twice the Hessian times the gradient.
   const ebb::variable x(ebb::tensor<double, 3>{1.0, 2.0, 4.0});
   const auto g = ebb::grad(ebb::norm(x), ebb::wrt(x), {.create_graph = true});
   const auto h = ebb::grad(ebb::sum(g), ebb::wrt(x));
@@ -95,14 +96,14 @@ TEST_CASE("on the tape, plain and captured: the same bits; differentiated twice"
   }
 }
 
-TEST_CASE("scans written over their argument, and block by block") {
+TEST_CASE("scans overwrite their argument, and run block by block") {
   auto x = random_array<ebb::tensor<float, 30, 50>>(5);
   const auto plain = ebb::cumsum<0>(x);
   ebb::compile([](auto a) { return ebb::cumsum<0>(a); })(ebb::into(x), x);
   CHECK(test::same_bits(x, plain));
 }
 
-TEST_CASE("eagerly on arrays; epsilon as a number") {
+TEST_CASE("statistics take arrays eagerly, and a number as epsilon") {
   const auto x = ebb::tensor<float, 2, 2>{1.f, 3.f, 2.f, 6.f};
   CHECK(ebb::all_equal(ebb::var<1>(x), ebb::tensor<float, 2>{2.f, 8.f}));
   CHECK(ebb::all_equal(ebb::stddev<0>(x, ebb::correction<0>), ebb::tensor<float, 2>{0.5f, 1.5f}));
@@ -111,7 +112,7 @@ TEST_CASE("eagerly on arrays; epsilon as a number") {
   CHECK(ebb::layer_norm(x, 3)(0, 1) == 0.5f);
 }
 
-// In constant expressions.
+// Constant expressions.
 static_assert(ebb::all_equal(ebb::compile([](auto x) { return ebb::cumsum(x, ebb::reversed); })(ebb::tensor<double, 3>{1.0, 2.0, 4.0}),
                              ebb::tensor<double, 3>{7.0, 6.0, 4.0}));
 constexpr auto in_constants = ebb::compile([](auto x) { return ebb::var(x) + ebb::norm(x) + ebb::sum(ebb::layer_norm(x)); });

@@ -1,4 +1,4 @@
-// test/exec/transformations.cpp — jvp, vjp, hvp, jacobian, hessian, alone and nested, against what PyTorch recorded.
+// test/exec/transformations.cpp — jvp, vjp, hvp, jacobian and hessian, alone and nested, against values recorded from PyTorch.
 // SPDX-License-Identifier: BSL-1.0
 #include "../op/golden.hpp"
 
@@ -17,7 +17,7 @@ ebb::tensor<double, E...> recorded(const std::string& name, const std::string& k
   return ebb::tensor<double, E...>(std::span<const double>(values));
 }
 
-/// Equal to the recorded float64 values within 1e-13 of the largest of them.
+/// Whether a equals the recorded float64 values within 1e-13 of the largest of them.
 template <class A>
 void check(const A& got, const std::string& name, const std::string& line = "out") {
   const golden::line* l = golden::family("composite").at(name).find("value64", line);
@@ -32,7 +32,7 @@ void check(const A& got, const std::string& name, const std::string& line = "out
   }
 }
 
-/// Hessian, its product with a vector, and the third derivative along that vector twice.
+/// Checks the Hessian, its product with a vector, and the third derivative along that vector twice.
 template <class F>
 void check_orders(F f, const std::string& name) {
   const auto x = recorded<4>("hvp_" + name, "input", "x"), v = recorded<4>("hvp_" + name, "input", "v");
@@ -60,11 +60,11 @@ constexpr auto t4 = [](auto x) { return ebb::grad([](auto y) { return ebb::sum(t
 
 }  // namespace
 
-TEST_CASE("second and third derivatives") {
+TEST_CASE("second and third derivatives are PyTorch's") {
   check_orders(logsumexp, "logsumexp");
 }
 
-TEST_CASE("derivatives of functions with several results") {
+TEST_CASE("derivatives of functions with several results are PyTorch's") {
   const auto elementwise = [](auto x) { return ebb::tanh(x) * x; };
   const auto softmax = [](auto x) { return ebb::softmax<0>(x); };
   const auto stencil = [](auto x) {
@@ -96,7 +96,7 @@ TEST_CASE("derivatives of functions with several results") {
   check(std::get<1>(ebb::jvp(matrix)(x, a, v, ebb::tensor<double, 3, 4>{})), "jacobian_matrix", "jvp");
 }
 
-TEST_CASE("one gradient for each example") {
+TEST_CASE("gradients for each example are PyTorch's") {
   const auto gradients = [](auto w, auto rows) {
     return ebb::map([](auto row, auto u) { return ebb::grad([](auto p, auto q) { return ebb::tanh(ebb::sum(p * q)); })(u, row); }, rows,
                     ebb::whole(w));
@@ -111,7 +111,7 @@ TEST_CASE("one gradient for each example") {
   check(ebb::compile(jacobians)(a, recorded<3, 4>("per_example_jacobian", "input", "xs")), "per_example_jacobian");
 }
 
-TEST_CASE("a loss on a gradient") {
+TEST_CASE("the gradient of a loss on a gradient is PyTorch's") {
   const auto loss = [](auto w, auto x) {
     const auto g = ebb::grad<1>([](auto u, auto y) { return ebb::sum(ebb::tanh(ebb::matmul(y, u))); })(w, x);
     return ebb::mean(ebb::square(ebb::sqrt(ebb::sum<1>(g * g)) - 1));
@@ -122,7 +122,7 @@ TEST_CASE("a loss on a gradient") {
   check(dw, "gradient_penalty", "dw");
 }
 
-TEST_CASE("derivatives of derivatives", "[CA-50]") {
+TEST_CASE("derivatives of derivatives are PyTorch's", "[CA-50]") {
   check(ebb::compile(d1)(2.), "cube_order_1");
   check(ebb::compile(d2)(2.), "cube_order_2");
   check(ebb::compile(d3)(2.), "cube_order_3");

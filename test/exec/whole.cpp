@@ -1,4 +1,4 @@
-// test/exec/whole.cpp — compiled, block by block and in constant expressions: linear systems, and what a singular one does to a call.
+// test/exec/whole.cpp — linear systems compiled, block by block and in constant expressions, and calls with a singular matrix.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -14,8 +14,8 @@ using test::random_array;
 template <std::size_t... E>
 using array = ebb::tensor<double, E...>;
 
-/// A loss in which everything meets: elementwise work before, between and behind systems, one of them transposed. One call a statement:
-/// the order in which operands are traced is the order in which their gradients are added.
+/// A loss with elementwise work before, between and after systems, one of them transposed. Each statement has one call: operands are traced
+/// in the order of the calls, and their gradients are added in that order.
 constexpr auto loss = [](auto a, auto b) {
   const auto t = ebb::tanh(a);
   const auto i = ebb::inverse(a);
@@ -23,7 +23,7 @@ constexpr auto loss = [](auto a, auto b) {
   return ebb::sum(ebb::square(ebb::solve(ebb::transpose(a), x)));
 };
 
-TEST_CASE("compiled, block by block and evaluated: the same bits") {
+TEST_CASE("systems have the same bits compiled, block by block and evaluated") {
   const auto check = []<class T>(T, std::size_t n, std::size_t m) {
     using square = ebb::tensor<T, dyn, dyn>;
     const square a = random_array<square>(n, n, n), b = random_array<square>(m, n, m);
@@ -40,7 +40,7 @@ TEST_CASE("compiled, block by block and evaluated: the same bits") {
       return r;
     };
     const auto want = ebb::evaluate(g, {cells(a), cells(b)}, symbols);
-    if constexpr (std::is_arithmetic_v<T>) {  // the other two would only take long to compile
+    if constexpr (std::is_arithmetic_v<T>) {  // the other dtypes would only take long to compile
       const auto [value, of_a, of_b] = ebb::value_and_grad<0, 1>(loss)(a, b);
       CHECK(ebb::to_cell(value) == want[0][0]);
       CHECK((cells(of_a) == want[1]));
@@ -65,7 +65,7 @@ TEST_CASE("compiled, block by block and evaluated: the same bits") {
   check(ebb::float16{}, 19, 2);
 }
 
-TEST_CASE("derivatives of every kind agree with each other and with differences") {
+TEST_CASE("derivatives of systems of every kind agree with each other and with differences") {
   using matrix = array<3, 3>;
   const matrix a = random_array<matrix>(1), u = random_array<matrix>(2);
   const array<3> b = random_array<array<3>>(3), v = random_array<array<3>>(4);
@@ -93,7 +93,7 @@ TEST_CASE("derivatives of every kind agree with each other and with differences"
     CHECK(pushed(i) == Approx(sum).epsilon(1e-12));
   }
 
-  // Hessian by the vector of right sides: 2 a^-T a^-1, and a difference of gradients by the matrix.
+  // The Hessian by the right sides: 2 a^-T a^-1; by the matrix: a difference of gradients.
   const auto h_b = ebb::hessian<1>(norm)(array<2, 2>{4.0, 1.0, 2.0, 3.0}, array<2>{1.0, 2.0});
   const auto inverse = ebb::inverse(array<2, 2>{4.0, 1.0, 2.0, 3.0});
   const auto gram = ebb::matmul(ebb::transpose(inverse), inverse);
@@ -105,7 +105,7 @@ TEST_CASE("derivatives of every kind agree with each other and with differences"
   for (std::size_t i = 0; i < 9; ++i) CHECK(hv_a.data()[i] == Approx((ga_right.data()[i] - ga_left.data()[i]) / (2 * h)).epsilon(1e-4));
   for (std::size_t i = 0; i < 3; ++i) CHECK(hv_b(i) == Approx((gb_right(i) - gb_left(i)) / (2 * h)).epsilon(1e-4));
 
-  // 1 / x of a 1 x 1 matrix, four times differentiated: 24 / x^5.
+  // 1 / x as the inverse of a 1 x 1 matrix, differentiated four times: 24 / x^5.
   constexpr auto d0 = [](auto x) { return ebb::sum(ebb::inverse(ebb::reshape<1, 1>(x))); };
   constexpr auto d1 = [](auto x) { return ebb::grad(decltype(d0){})(x); };
   constexpr auto d2 = [](auto x) { return ebb::grad(decltype(d1){})(x); };
@@ -116,7 +116,7 @@ TEST_CASE("derivatives of every kind agree with each other and with differences"
   CHECK(d4(2.0) == 0.75);
 }
 
-TEST_CASE("jacobians and maps are solved in batches") {
+TEST_CASE("jacobians and maps solve systems in batches") {
   using matrix = array<3, 3>;
   const matrix a = random_array<matrix>(1);
   const auto out = ebb::inverse(a);
@@ -148,7 +148,7 @@ TEST_CASE("jacobians and maps are solved in batches") {
     CHECK(ebb::all_equal(array<3>(z.row(i)), ebb::solve(own, row)));
   }
 
-  // Derivatives of maps: those of the rows.
+  // Derivatives of maps are those of the rows.
   constexpr auto of_rows = ebb::grad<0, 1>([](auto m, auto v) {
     return ebb::sum(ebb::square(ebb::map([](auto b, auto n) { return ebb::solve(n, b); }, v, ebb::whole(m))));
   });
@@ -163,21 +163,21 @@ TEST_CASE("jacobians and maps are solved in batches") {
   for (std::size_t i = 0; i < 9; ++i) CHECK(gm.data()[i] == Approx(sum.data()[i]).epsilon(1e-12));
 }
 
-TEST_CASE("in constant expressions") {
+TEST_CASE("systems work in constant expressions") {
   static_assert(ebb::solve(ebb::tensor<double, 2, 2>{4.0, 1.0, 2.0, 3.0}, ebb::tensor<double, 2>{6.0, 8.0})(1) == 2);
   static_assert(ebb::inverse(ebb::tensor<float, 2, 2>{0.f, 2.f, -4.f, 2.f})(1, 0) == 0.5f);
   constexpr auto slope = ebb::grad([](auto x) { return ebb::sum(ebb::inverse(x)); })(ebb::tensor<double, 2, 2>{2.0, 0.0, 0.0, 4.0});
   static_assert(slope(0, 0) == -0.25 && slope(0, 1) == -0.125 && slope(1, 1) == -0.0625);
 }
 
-TEST_CASE("a singular matrix is an error of the call, which has given nothing") {
+TEST_CASE("a singular matrix is an error of the call, which writes no result") {
   const array<2, 2> singular{1.0, 2.0, 2.0, 4.0}, good{4.0, 1.0, 2.0, 3.0};
   constexpr auto f = ebb::compile([](auto x, auto y) { return std::tuple{ebb::solve(x, y), ebb::inverse(x)}; });
   const std::string sentence = test::raised([&] { f(singular, array<2>{1.0, 1.0}); });
   CHECK(sentence.find("solve: the matrix is singular: pivot 1 is 0") + 1 != 0);
   CHECK(test::raised([&] { static_cast<void>(ebb::inverse(singular)); }).find("inverse: the matrix is singular: pivot 1 is 0") + 1 != 0);
 
-  // Nothing of the results of that step is written, here of the whole call.
+  // The failing step writes none of its results; here it is the only step.
   array<2> x{7.0, 8.0};
   constexpr auto one = ebb::compile([](auto a, auto b) { return ebb::solve(a, b); });
   CHECK(test::raised([&] { one(ebb::into(x), singular, array<2>{1.0, 1.0}); }) != "");
@@ -185,11 +185,11 @@ TEST_CASE("a singular matrix is an error of the call, which has given nothing") 
   one(ebb::into(x), good, x);
   CHECK((x(0) == Approx(1.3) && x(1) == Approx(1.8)));
 
-  // Of a batch: which one.
+  // The error names the matrix of a batch.
   const auto batch = array<dyn, 2, 2>::generate([](std::size_t i) { return i != 8 && (i % 4 == 0 || i % 4 == 3) ? 1 : 0; }, 3);
   CHECK(test::raised([&] { static_cast<void>(ebb::inverse(batch)); }).find("inverse: matrix 2 of 3 is singular: pivot 0 is 0") + 1 != 0);
 
-  // Block by block the same, and the call after it works.
+  // Block by block gives the same error, and the next call works.
   const ebb::graph g = ebb::trace_of<decltype([](auto a) { return ebb::inverse(a); }), ebb::term<double, 2, 2>>::make();
   ebb::block_program blocks(g);
   array<2, 2> out;
@@ -200,7 +200,7 @@ TEST_CASE("a singular matrix is an error of the call, which has given nothing") 
   CHECK(out(0, 0) == Approx(0.3));
 }
 
-TEST_CASE("systems without elements, and extents that do not fit at the call") {
+TEST_CASE("systems take no elements, and refuse extents that differ") {
   CHECK(ebb::inverse(array<0, 0>{}).size() == 0);
   CHECK(ebb::solve(array<dyn, dyn>(2, 2), array<dyn, dyn>(2, 0)).size() == 0);
   CHECK(ebb::inverse(array<dyn, 2, 2>(0)).size() == 0);
@@ -208,7 +208,7 @@ TEST_CASE("systems without elements, and extents that do not fit at the call") {
   CHECK(test::raised([] { static_cast<void>(ebb::solve(array<dyn, dyn>(2, 2), array<dyn>(3))); }).find("do not fit") + 1 != 0);
 }
 
-TEST_CASE("on the tape") {
+TEST_CASE("systems work on the tape") {
   const ebb::variable<double, 2, 2> a(array<2, 2>{4.0, 1.0, 2.0, 3.0});
   const ebb::variable y = ebb::sum(ebb::inverse(a));
   y.backward();
