@@ -135,5 +135,23 @@ int main() {
 #elif EBB_CASE == 41
   // EXPECT: E0195 v = ebb::variable(array) makes v another one
   ebb::variable<float> t = 2.f; t = 3.f;  // LINE
+#elif EBB_CASE == 42
+  // EXPECT: E0268 a gradient has the dtype of its variable, or is float where that has 16 bits
+  leaf.set_grad_dtype(ebb::grad_dtype<double>);  // LINE
+#elif EBB_CASE == 43
+  // EXPECT: E0268 a gradient has the dtype of its variable
+  const ebb::variable w(a, ebb::grad_dtype<ebb::bfloat16>);  // LINE
+#elif EBB_CASE == 44
+  // EXPECT: E0268 a gradient has the dtype of its variable
+  const auto g = x.grad<double>();  // LINE
+#elif EBB_CASE == 45
+  // EXPECT: E0268 a gradient has the dtype of its variable
+  x.register_hook<double>([](auto g) { return g; });  // LINE
+#elif EBB_CASE == 46
+  // EXPECT: E0268 a gradient has the dtype of its variable
+  leaf.set_grad<double>(ebb::tensor<double, 3>{});  // LINE
+#elif EBB_CASE == 47
+  // EXPECT: E0268 a gradient has the dtype of its variable
+  const auto node = x.accumulate_node<double>();  // LINE
 #endif
 }

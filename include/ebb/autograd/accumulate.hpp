@@ -21,12 +21,26 @@ EBB_INLINE void meet(dtype type, const vertex& v, std::uint32_t output, gradient
   if (a.from) a.from = nullptr, a.output = 0;
 }
 
+EBB_ONCE_APART void convert_gradient(dtype from, dtype to, const extent_list& x, gradient& g, const higher_order* graph) {
+  if (graph) g = graph->convert(from, to, x, std::move(g));
+  else g = {converted_elements(from, to, g.value), nullptr, 0, true};
+}
+/// A gradient that comes to a leaf which widens, and one that leaves it: see [note: gradients of another dtype].
+EBB_ONCE_APART void widen(const vertex& at, gradient& g, const higher_order* graph) {
+  const leaf& l = static_cast<const leaf&>(at);
+  convert_gradient(l.type, l.gradient_type, l.extents, g, graph);
+}
+EBB_ONCE_APART void narrow(const vertex& at, gradient& g, const higher_order* graph) {
+  const leaf& l = static_cast<const leaf&>(at);
+  convert_gradient(l.gradient_type, l.type, l.extents, g, graph);
+}
+
 /// Adds g to the gradient of `to`. Other threads may do the same.
 EBB_INLINE void accumulate(leaf& to, gradient& g, const higher_order* graph) {
   {
     const exclusive alone(to);
     if (!to.grad.defined) return to.grad.take(g);
-    meet(to.type, to, 0, to.grad, g, graph);
+    meet(to.gradient_type, to, 0, to.grad, g, graph);
   }
   g = {};
 }
@@ -35,7 +49,7 @@ EBB_INLINE void accumulate(leaf& to, gradient& g, const higher_order* graph) {
 EBB_ONCE void retain_arrived(vertex& v, std::uint32_t output, gradient g, const higher_order* graph) {
   const exclusive alone(v);
   gradient& kept = v.hooks->retained[output].value;
-  if (kept.defined) meet(dtype_at(v, output), v, output, kept, g, graph);
+  if (kept.defined) meet(gradient_type_at(v, output), v, output, kept, g, graph);
   else kept.take(g);
 }
 

@@ -59,7 +59,7 @@ EBB_COLD void refuse_nan_from(const char* call, const node& n, const gradient* o
 }
 /// Throws: error if the leaf's gradient, or what hooks have made of the one that arrives, holds a NaN.
 EBB_COLD void refuse_nan_at(const char* call, const leaf& l, const gradient& g, const char* when) {
-  if (holds_nan(l.type, g)) raise(std::string(call) + ": the gradient of " + name_of(l) + when);
+  if (holds_nan(l.gradient_type, g)) raise(std::string(call) + ": the gradient of " + name_of(l) + when);
 }
 
 }  // namespace detail

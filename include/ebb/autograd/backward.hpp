@@ -214,7 +214,10 @@ auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_option
   std::size_t next = 0;
   const auto taken = [&]<class X>(const X& x) -> X {
     gradient& g = pass.taken(wishes[next++]);
-    if (g.defined) return as_variable<typename X::value_type>(x.layout(), g);
+    if (g.defined) {
+      if (x.history()->widens) narrow(*x.history(), g, o.create_graph.how());
+      return as_variable<typename X::value_type>(x.layout(), g);
+    }
     if (!o.materialize_grads) return {};
     return X(x.layout(), to_storage(typename X::tensor_type(x.layout())), {}, 0);
   };

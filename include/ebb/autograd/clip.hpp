@@ -30,7 +30,7 @@ struct clamped {
   raise(std::string(call) + ": " + name + " is no leaf: name parameters");
 }
 
-/// f(gradient, its elements as one row of Ts) for each parameter that has a gradient.
+/// f(gradient, the type of its elements, how many) for each parameter that has a gradient.
 /// Throws: error for what is no leaf, before the first call.
 template <class P>
 void each_gradient(const char* call, const P& p, auto&& f) {
@@ -38,8 +38,11 @@ void each_gradient(const char* call, const P& p, auto&& f) {
     if (!v.history() || !v.is_leaf()) raise_no_leaf(call, v.name());
   }, p);
   each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
-    gradient& g = static_cast<leaf*>(v.history())->grad;
-    if (g.defined) f(g, std::type_identity<T>{}, v.size());
+    leaf& l = static_cast<leaf&>(*v.history());
+    if (!l.grad.defined) return;
+    if constexpr (sizeof(T) == 2)
+      if (l.gradient_type == dtype::f32) return f(l.grad, std::type_identity<float>{}, v.size());
+    f(l.grad, std::type_identity<T>{}, v.size());
   }, p);
 }
 /// Of the elements as one row.

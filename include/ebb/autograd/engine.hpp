@@ -238,13 +238,14 @@ class backward_pass {
 
   EBB_INLINE void arrive(const visit& to, std::uint32_t output, gradient& g) {
     if (!g.defined || !to.is_reached()) return;
+    if (to.widens) [[unlikely]] detail::widen(*to.at, g, options_.graph);
     gradient& there = walk_.gradients_of(to)[output];
     if (!there.defined) there.take(g);
     else meet(*to.at, output, there, g);
   }
   EBB_ONCE_APART void meet(const vertex& v, std::uint32_t output, gradient& there, gradient& g) {
     storage* const known = computed_ ? &computed_->sums[computed_->sum++] : nullptr;
-    detail::meet(dtype_at(v, output), v, output, there, g, options_.graph, known);
+    detail::meet(gradient_type_at(v, output), v, output, there, g, options_.graph, known);
   }
 
   // See [note: the order of hooks].

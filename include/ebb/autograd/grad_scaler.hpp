@@ -107,8 +107,9 @@ class grad_scaler {
     std::vector<hook_handle> handles;
     each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
       if (!v.history() || !v.is_leaf()) raise("ebb::grad_scaler::unscale_in_backward: " + v.name() + " is no leaf: name parameters");
-      if (!detail::can_be_unscaled<T>) raise_narrow("ebb::grad_scaler::unscale_in_backward", v.name());
-      if (enabled()) handles.push_back(add_hook(detail::unscale_target::of<T>(static_cast<leaf&>(*v.history()))));
+      const auto target = detail::unscale_target::of<T>(static_cast<leaf&>(*v.history()));
+      if (!target.unscale) raise_narrow("ebb::grad_scaler::unscale_in_backward", v.name());
+      if (enabled()) handles.push_back(add_hook(target));
     }, p...);
     return handles;
   }
@@ -177,7 +178,8 @@ class grad_scaler {
     raise(std::string(call) + ": nothing has been scaled: call scale(loss).backward() first");
   }
   [[noreturn, gnu::cold, gnu::noinline]] static void raise_narrow(const char* call, const std::string& name) {
-    raise(std::string(call) + ": the gradient of " + name + " is float16 and cannot hold what is small: keep parameters in float");
+    raise(std::string(call) + ": the gradient of " + name + " is float16 and cannot hold what is small: keep parameters in "
+          "float, or their gradients, by ebb::grad_dtype<float>");
   }
 
   grad_scaler_options options_;

@@ -17,16 +17,18 @@ namespace ebb::inline EBB_ABI {
 struct higher_order {
   owned<const twice_differentiable> (*derive)(const segment_graphs&, const cast_context* other, const char* name);
   gradient (*sum)(dtype, const extent_list&, gradient, gradient, storage* known);
+  gradient (*convert)(dtype from, dtype to, const extent_list&, gradient);
 };
 
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// A sum of two arrays of one dtype, on the tape. Its symbols are the rank and the extents.
+/// A node of one array of type T. Its symbols are the rank and the extents.
 template <class T>
-struct sum_node {
+struct one_array {
   static constexpr dtype type = dtype_of<T>;
+  static constexpr int numbers = 1 + max_rank;
   static extent_list extents(const node& n, int) {
     extent_list x;
     x.rank = static_cast<int>(n.symbols()[0]);
@@ -34,9 +36,19 @@ struct sum_node {
     return x;
   }
   static dtype saved_type(const node&, int) { return type; }
+};
+EBB_ONCE void set_extents(node& n, const extent_list& x) {
+  n.symbols()[0] = static_cast<std::size_t>(x.rank);
+  for (int i = 0; i < max_rank; ++i) n.symbols()[i + 1] = i < x.rank ? x.e[i] : 0;
+}
+
+/// A sum of two arrays of one dtype, on the tape.
+template <class T>
+struct sum_node : one_array<T> {
   static void pass_on(node&, gradient* in, gradient* out) { out[0] = out[1] = in[0]; }
 
-  static constexpr node_program program{"add", 1, 2, 0, 1 + max_rank, &type, extents, saved_type, pass_on, pass_on};
+  using of = one_array<T>;
+  static constexpr node_program program{"add", 1, 2, 0, of::numbers, &of::type, of::extents, of::saved_type, pass_on, pass_on};
 };
 
 /// a + b with a history, for gradients with these extents. `known`: the elements, or null.
@@ -50,16 +62,51 @@ EBB_ONCE gradient recorded_sum(dtype type, const extent_list& x, gradient a, gra
   node& n = static_cast<node&>(*r.from);
   n.connect(0, a.from.get(), a.output);
   n.connect(1, b.from.get(), b.output);
-  n.symbols()[0] = static_cast<std::size_t>(x.rank);
-  for (int i = 0; i < max_rank; ++i) n.symbols()[i + 1] = i < x.rank ? x.e[i] : 0;
+  set_extents(n, x);
   put_on_tape(this_tape(), n);
   return r;
+}
+
+template <class From, class To>
+gradient cast_on_tape(const extent_list& x, gradient a);
+
+/// An array in another dtype, on the tape: see converted_elements.
+template <class From, class To>
+struct cast_node : one_array<To> {
+  static void pass_on(node&, gradient* in, gradient* out) {
+    if (in[0].defined) out[0] = {converted_elements(dtype_of<To>, dtype_of<From>, in[0].value), nullptr, 0, true};
+  }
+  static void record(node& n, gradient* in, gradient* out) {
+    if (in[0].defined) out[0] = cast_on_tape<To, From>(of::extents(n, 0), std::move(in[0]));
+  }
+
+  using of = one_array<To>;
+  static constexpr node_program program{"cast", 1, 1, 0, of::numbers, &of::type, of::extents, of::saved_type, pass_on, record};
+};
+template <class From, class To>
+gradient cast_on_tape(const extent_list& x, gradient a) {
+  gradient r{converted_elements(dtype_of<From>, dtype_of<To>, a.value), nullptr, 0, true};
+  if (!a.from) return r;
+  r.from = new_node(cast_node<From, To>::program);
+  node& n = static_cast<node&>(*r.from);
+  n.connect(0, a.from.get(), a.output);
+  set_extents(n, x);
+  put_on_tape(this_tape(), n);
+  return r;
+}
+/// a with a history, for gradients with these extents.
+EBB_ONCE gradient recorded_cast(dtype from, dtype to, const extent_list& x, gradient a) {
+  switch (from) {
+    case dtype::bf16: return cast_on_tape<bfloat16, float>(x, std::move(a));
+    case dtype::f16: return cast_on_tape<float16, float>(x, std::move(a));
+    default: return to == dtype::bf16 ? cast_on_tape<float, bfloat16>(x, std::move(a)) : cast_on_tape<float, float16>(x, std::move(a));
+  }
 }
 
 inline owned<const twice_differentiable> make_twice_differentiable(const segment_graphs& s, const cast_context* other, const char* name) {
   return make_owned<derived_backward>(other ? in_other_context(thaw(s), *other) : thaw(s), name);
 }
-inline constexpr higher_order derivatives{make_twice_differentiable, recorded_sum};
+inline constexpr higher_order derivatives{make_twice_differentiable, recorded_sum, recorded_cast};
 
 }  // namespace ebb::inline EBB_ABI::detail
 

@@ -84,11 +84,11 @@ std::shared_ptr<hook> make_tensor_hook(F f, const layout<E...>& shape) {
 }
 
 /// 0, or what stands against F as a hook behind an accumulation.
-template <class F, class T, std::size_t... E>
+template <class F, class T, class G, std::size_t... E>
 constexpr int code_of_leaf_hook() {
   if constexpr (has_refused<F>) return already_reported;
   else if constexpr (update_rule<F>) return 0;
-  else if constexpr (traceable_hook<F>) return code_of_traced_leaf_hook<F, term<T, E...>>();
+  else if constexpr (traceable_hook<F>) return code_of_traced_leaf_hook<F, term<T, E...>, term<G, E...>>();
   else if constexpr (!std::is_invocable_v<callable<F>&, variable<T, E...>&>) return 172;
   else return std::is_void_v<std::invoke_result_t<callable<F>&, variable<T, E...>&>> ? 0 : 155;
 }
@@ -112,24 +112,25 @@ class leaf_hook final : public hook {
 }  // namespace detail
 
 template <class T, std::size_t... E>
-template <class F>
+template <class G, class F>
 hook_handle variable<T, E...>::register_hook(F f) const {
-  constexpr int code = detail::code_of_hook<F, T, E...>();
+  constexpr int code = may_have_gradient<G>() ? detail::code_of_hook<F, G, E...>() : detail::already_reported;
   static_assert(code != 153, "[ebb E0153] a hook must return a gradient of the same dtype and extents, or nothing");
   static_assert(code != 154, "[ebb E0154] a hook with `auto` is traced and must not capture: use ebb::bind(values..., f) or ebb::opaque");
   static_assert(code != 159, "[ebb E0159] a hook takes one gradient: a tensor, a variable, or `auto`");
   require_history("register_hook");
+  require_grad_dtype<G>("ebb::variable::register_hook");
   if constexpr (code != 0) return {};
   else {
     hook_list& h = hooks_of(*vertex_);
-    return {h, h.add(hook_kind::tensor, output_, detail::make_tensor_hook<T>(std::move(f), shape_))};
+    return {h, h.add(hook_kind::tensor, output_, detail::make_tensor_hook<G>(std::move(f), shape_))};
   }
 }
 
 template <class T, std::size_t... E>
-template <class F>
+template <class G, class F>
 hook_handle variable<T, E...>::register_post_accumulate_grad_hook(F f) const {
-  constexpr int code = detail::code_of_leaf_hook<F, T, E...>();
+  constexpr int code = may_have_gradient<G>() ? detail::code_of_leaf_hook<F, T, G, E...>() : detail::already_reported;
   static_assert(code != 154, "[ebb E0154] a hook with `auto` is traced and must not capture: use ebb::bind(values..., f) or ebb::opaque");
   static_assert(code != 155, "[ebb E0155] a post-accumulate hook returns nothing");
   static_assert(code != 172, "[ebb E0172] a post-accumulate hook takes the variable, is an update rule, or is traced, "
@@ -141,9 +142,11 @@ hook_handle variable<T, E...>::register_post_accumulate_grad_hook(F f) const {
   if constexpr (code != 0) return {};
   else {
     std::shared_ptr<hook> made;
-    if constexpr (update_rule<F>) made = detail::make_rule_hook<T>(f, shape_);
-    else if constexpr (detail::traceable_hook<F>) made = std::make_shared<detail::traced_leaf_hook<F, T, E...>>(f, shape_);
-    else made = std::make_shared<detail::leaf_hook<detail::callable<F>, T, E...>>(detail::to_callable(std::move(f)), shape_);
+    if constexpr (update_rule<F>) made = detail::make_rule_hook<T>(f, shape_, as_leaf().gradient_type);
+    else if constexpr (detail::traceable_hook<F>) {
+      require_grad_dtype<G>("ebb::variable::register_post_accumulate_grad_hook");
+      made = std::make_shared<detail::traced_leaf_hook<F, T, G, E...>>(f, shape_);
+    } else made = std::make_shared<detail::leaf_hook<detail::callable<F>, T, E...>>(detail::to_callable(std::move(f)), shape_);
     hook_list& h = hooks_of(*vertex_);
     return {h, h.add(hook_kind::post_accumulate, 0, std::move(made))};
   }

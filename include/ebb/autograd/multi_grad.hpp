@@ -72,7 +72,8 @@ class multi_grad_part final : public hook {
   ~multi_grad_part() override { all_->forget(number_); }
 
   void run(const hook_call& c) override {
-    all_->arrive(number_, c.in->defined ? any_tensor(dtype_at(*c.at, output_), extents_of(*c.at, output_), c.in->value) : any_tensor());
+    if (!c.in->defined) return all_->arrive(number_, {});
+    all_->arrive(number_, any_tensor(gradient_type_at(*c.at, output_), extents_of(*c.at, output_), c.in->value));
   }
   bool takes_undefined() const override { return true; }
 
@@ -173,6 +174,7 @@ multi_grad_handle register_multi_grad_hook(const destinations<D...>& to, const F
   if constexpr (!fits) return {};
   else {
     const auto add = [&]<class... X>(const X&... x) {
+      (x.template require_grad_dtype<typename X::value_type>("ebb::register_multi_grad_hook"), ...);
       return register_multi_grad_hook(detail::traced_reader<F, destinations<D...>, X...>(f, to, x...), when::all, x...);
     };
     return add(as_region_argument(variables)...);

@@ -62,7 +62,7 @@ class gradients {
   const edge& target(int i) const { return static_cast<const node*>(at_)->edges()[i]; }
   bool is_needed(int i) const { return side_ == side::outputs || target(i).to; }
   dtype type(int i) const {
-    return side_ == side::outputs ? dtype_at(*at_, static_cast<std::uint32_t>(i)) : dtype_at(*target(i).to, target(i).output);
+    return side_ == side::outputs ? gradient_type_at(*at_, static_cast<std::uint32_t>(i)) : dtype_at(*target(i).to, target(i).output);
   }
   extent_list extents(int i) const {
     return side_ == side::outputs ? extents_of(*at_, static_cast<std::uint32_t>(i)) : extents_of(*target(i).to, target(i).output);
@@ -303,9 +303,14 @@ auto variable<T, E...>::grad_fn(const X&... operands) const {
   return ebb::grad_fn(*this, operands...);
 }
 template <class T, std::size_t... E>
+template <class G>
 auto variable<T, E...>::accumulate_node() const {
   if (!vertex_ || !vertex_->is_leaf) raise("ebb::variable::accumulate_node: " + name() + " is no leaf: nothing accumulates there");
-  return typed_node_handle<std::tuple<variable>, std::tuple<>>(std::tuple(*this));
+  if constexpr (may_have_gradient<G>()) {
+    require_grad_dtype<G>("ebb::variable::accumulate_node");
+    using arrives = variable<G, E...>;
+    return typed_node_handle<std::tuple<arrives>, std::tuple<>>(std::tuple(arrives(shape_, vertex_)));
+  } else return node_handle(vertex_);
 }
 
 }  // namespace ebb::inline EBB_ABI

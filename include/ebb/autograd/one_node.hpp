@@ -43,7 +43,7 @@ EBB_ONCE bool leads_to_distinct_leaves(const node& n) {
   const edge *const first = n.edges(), *const end = first + n.program->edges;
   for (const edge* e = first; e != end; ++e) {
     if (!e->to) continue;
-    if (!e->to->is_leaf || e->to->hooks) return false;
+    if (!e->to->is_leaf || e->to->hooks || e->to->widens) return false;
     for (const edge* other = first; other != e; ++other)
       if (other->to == e->to) return false;
   }

@@ -68,7 +68,8 @@ class optimizer {
     std::vector<hook_handle> handles;
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
       hook_list& h = hooks_of(*leaves_[i]);
-      handles.emplace_back(h, h.add(hook_kind::post_accumulate, 0, std::make_shared<detail::rule_hook<Rule>>(body_, i)));
+      auto made = std::make_shared<detail::rule_hook<Rule>>(body_, i, parameter(i).gradient_type);
+      handles.emplace_back(h, h.add(hook_kind::post_accumulate, 0, std::move(made)));
     }
     return handles;
   }

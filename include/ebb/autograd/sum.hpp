@@ -1,4 +1,4 @@
-// ebb/autograd/sum.hpp — two gradients that meet become one.
+// ebb/autograd/sum.hpp — two gradients that meet become one; one that arrives gets the dtype of those that it meets.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -43,6 +43,37 @@ EBB_ONCE void add_to(dtype type, storage& a, storage& b) {
   storage r(bytes);
   add_elements(type, a.data(), b.data(), r.data(), bytes);
   a = std::move(r);
+}
+
+template <half_width T>
+storage widened_elements(const storage& from) {
+  const std::size_t n = from.bytes() / sizeof(T);
+  storage to(n * sizeof(float));
+  const T* const x = reinterpret_cast<const T*>(from.data());
+  float* const r = reinterpret_cast<float*>(to.data());
+  constexpr std::size_t step = lanes<T>::size;
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) lanes<T>::load(x + i).wide.store(r + i);
+  if (const int rest = static_cast<int>(n - i)) lanes<T>::load(x + i, rest).wide.store(r + i, rest);
+  return to;
+}
+template <half_width T>
+storage narrowed_elements(const storage& from) {
+  const std::size_t n = from.bytes() / sizeof(float);
+  storage to(n * sizeof(T));
+  const float* const x = reinterpret_cast<const float*>(from.data());
+  T* const r = reinterpret_cast<T*>(to.data());
+  constexpr std::size_t step = lanes<T>::size;
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) lanes<T>::store_rounded(lanes<float>::load(x + i), r + i);
+  if (const int rest = static_cast<int>(n - i)) lanes<T>::store_rounded(lanes<float>::load(x + i, rest), r + i, rest);
+  return to;
+}
+/// The elements in another dtype: one of the two has 16 bits, the other one is float.
+EBB_ONCE storage converted_elements(dtype from, dtype to, const storage& x) {
+  if (from == dtype::bf16) return widened_elements<bfloat16>(x);
+  if (from == dtype::f16) return widened_elements<float16>(x);
+  return to == dtype::bf16 ? narrowed_elements<bfloat16>(x) : narrowed_elements<float16>(x);
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -174,16 +174,16 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
 };
 
 /// What a traced post-accumulate hook returns: the value, the value and the gradient, or the value and nothing.
-template <class R, class Term>
-inline constexpr bool is_leaf_update = std::is_same_v<R, Term> || std::is_same_v<R, std::tuple<Term, Term>> ||
-                                       std::is_same_v<R, std::tuple<Term, no_gradient>>;
+template <class R, class Value, class Gradient>
+inline constexpr bool is_leaf_update = std::is_same_v<R, Value> || std::is_same_v<R, std::tuple<Value, Gradient>> ||
+                                       std::is_same_v<R, std::tuple<Value, no_gradient>>;
 
-template <class F, class Term>
+template <class F, class Value, class Gradient>
 constexpr int code_of_traced_leaf_hook() {
   if constexpr (!std::is_empty_v<function_in<F>>) return 154;
-  else if constexpr (!takes_terms<F, Term, Term>) return 172;
-  else if constexpr (has_refused<hook_result<F, Term, Term>>) return already_reported;
-  else return is_leaf_update<hook_result<F, Term, Term>, Term> ? 0 : 173;
+  else if constexpr (!takes_terms<F, Value, Gradient>) return 172;
+  else if constexpr (has_refused<hook_result<F, Value, Gradient>>) return already_reported;
+  else return is_leaf_update<hook_result<F, Value, Gradient>, Value, Gradient> ? 0 : 173;
 }
 
 /// Whether result I of F is argument `Number` as it came.
@@ -194,8 +194,8 @@ inline constexpr bool passes_on = [] {
   return e.op->what == kind::input && e.attr[0] == Number;
 }();
 
-/// After an accumulation: f(value, gradient) says what becomes of them.
-template <class F, class T, std::size_t... E>
+/// After an accumulation: f(value, gradient), of Ts and Gs, says what becomes of them.
+template <class F, class T, class G, std::size_t... E>
 class traced_leaf_hook final : public bound_hook<F> {
   using bound_hook<F>::values_;
 
@@ -221,15 +221,16 @@ class traced_leaf_hook final : public bound_hook<F> {
  private:
   using function = function_in<F>;
   using array = term<T, E...>;
-  using result = hook_result<F, array, array>;
+  using slope = term<G, E...>;
+  using result = hook_result<F, array, slope>;
   template <int I, int Number>
   static constexpr bool writes = []<class... V>(std::type_identity<std::tuple<V...>>) {
-    return !passes_on<function, I, leaves_of<V...> + Number, traced_type<V>..., array, array>;
+    return !passes_on<function, I, leaves_of<V...> + Number, traced_type<V>..., array, slope>;
   }(std::type_identity<bound_values<F>>{});
   static constexpr bool writes_value = writes<0, 0>;
   static constexpr bool clears = std::is_same_v<result, std::tuple<array, no_gradient>>;
   static constexpr bool writes_gradient = [] {
-    if constexpr (std::is_same_v<result, std::tuple<array, array>>) return writes<1, 1>;
+    if constexpr (std::is_same_v<result, std::tuple<array, slope>>) return writes<1, 1>;
     else return false;
   }();
   template <int... I>
@@ -242,10 +243,10 @@ class traced_leaf_hook final : public bound_hook<F> {
   static constexpr hook_program as_graph = []<class... V>(std::type_identity<std::tuple<V...>>) -> hook_program {
     if constexpr (!is_merged) return {};
     else {
-      using G = typename compile_spec<part<written>>::template program<traced_type<V>..., array, array>;
+      using P = typename compile_spec<part<written>>::template program<traced_type<V>..., array, slope>;
       constexpr int values = sizeof...(V);
-      constexpr bool asks = ebb::traced<part<written>, traced_type<V>..., array, array>::g.asked.ever_differs();
-      return {G::g.view(), values, 0, as_chainable<executable<G>, values + 1>(), values, 0, writes_value, writes_gradient, clears, asks};
+      constexpr bool asks = ebb::traced<part<written>, traced_type<V>..., array, slope>::g.asked.ever_differs();
+      return {P::g.view(), values, 0, as_chainable<executable<P>, values + 1>(), values, 0, writes_value, writes_gradient, clears, asks};
     }
   }(std::type_identity<bound_values<F>>{});
 
@@ -256,8 +257,8 @@ class traced_leaf_hook final : public bound_hook<F> {
     storage to[2];
     ((to[I] = kept[I]->use_count() == 1 ? *kept[I] : storage(kept[I]->bytes())), ...);
     std::apply([&](const auto&... value) {
-      program_function<compile_spec<part<results<I...>>>>{}(into(as_view<T>(shape_, to[I])...), value...,
-                                                            as_view<const T>(shape_, l.value), as_view<const T>(shape_, l.grad.value));
+      program_function<compile_spec<part<results<I...>>>>{}(into(as_view<std::conditional_t<I == 0, T, G>>(shape_, to[I])...), value...,
+                                                            as_view<const T>(shape_, l.value), as_view<const G>(shape_, l.grad.value));
     }, values_);
     ((*kept[I] = std::move(to[I])), ...);
     if (writes_value) l.version.fetch_add(1, std::memory_order_relaxed);
@@ -267,7 +268,7 @@ class traced_leaf_hook final : public bound_hook<F> {
     if (!l.grad.defined) return;
     gradient next = std::apply([&](const auto&... value) {
       const auto g = program_function<compile_spec<part<results<1>>>>{}(
-          value..., variable<T, E...>(shape_, counted<vertex>(&l)), as_variable<T>(shape_, l.grad));
+          value..., variable<T, E...>(shape_, counted<vertex>(&l)), as_variable<G>(shape_, l.grad));
       require_same_extents(g, shape_);
       return as_gradient(g);
     }, values_);

@@ -52,6 +52,8 @@ struct unscale_target {
 
   template <class T>
   static unscale_target of(leaf& l) {
+    if constexpr (sizeof(T) == 2)
+      if (l.gradient_type == dtype::f32) return of<float>(l);
     if constexpr (can_be_unscaled<T>) return {&l, &unscale_gradient<T>};
     else return {&l, nullptr};
   }

@@ -44,7 +44,8 @@ struct rounded_update {
 template <class Update, class T>
 using traced_update = std::conditional_t<sizeof(T) == 2, rounded_update<Update>, Update>;
 
-/// Updates one leaf of type T. Where extents are dyn alone, leaves of any shape are taken as one long row.
+/// Updates one leaf of type T, whose gradient is of type T or float. Where extents are dyn alone, leaves of any shape are taken as one
+/// long row.
 template <class Rule, class T, class Extents>
 struct leaf_update;
 template <class Rule, class T, std::size_t... E>
@@ -62,15 +63,18 @@ struct leaf_update<Rule, T, extents<E...>> {
   static void run(const Rule& rule, leaf& l, update_state& s) {
     with_update(rule, [&]<class Update>() {
       const auto values = rule.values(s.step + 1);
-      write<Update>(l, s, values, std::make_index_sequence<Update::states>{}, std::make_index_sequence<values.size()>{});
+      const auto write_from = [&]<class G>(G) {
+        write<Update, G>(l, s, values, std::make_index_sequence<Update::states>{}, std::make_index_sequence<values.size()>{});
+      };
+      with_gradient_type(l.gradient_type, write_from);
     });
     ++s.step;
     l.version.fetch_add(1, std::memory_order_relaxed);
   }
-  static const hook_program* traced(const Rule& rule) {
+  static const hook_program* traced(const Rule& rule, dtype gradient) {
     const hook_program* p = nullptr;
     with_update(rule, [&]<class Update>() {
-      if constexpr (values_of_rule<Rule> <= max_bound) p = &as_graph<Update>;
+      if constexpr (values_of_rule<Rule> <= max_bound) with_gradient_type(gradient, [&]<class G>(G) { p = &as_graph<Update, G>; });
     });
     return p;
   }
@@ -85,18 +89,22 @@ struct leaf_update<Rule, T, extents<E...>> {
   static constexpr std::size_t number_bytes = sizeof(number);
 
  private:
+  static void with_gradient_type(dtype type, auto&& f) {
+    if constexpr (!std::is_same_v<T, number>)
+      if (type != dtype_of<T>) return f(number{});
+    f(T{});
+  }
   /// The program's arguments: value, gradient, states, numbers.
-  using array = term<T, E...>;
   using state_array = term<number, E...>;
-  template <std::size_t... S, std::size_t... V>
+  template <class G, std::size_t... S, std::size_t... V>
   static auto terms(std::index_sequence<S...>, std::index_sequence<V...>)
-      -> std::tuple<array, array, indexed<state_array, S>..., indexed<term<number>, V>...>;
-  template <class Update>
+      -> std::tuple<term<T, E...>, term<G, E...>, indexed<state_array, S>..., indexed<term<number>, V>...>;
+  template <class Update, class G>
   static constexpr hook_program as_graph = []<class... X>(std::type_identity<std::tuple<X...>>) {
-    using G = typename compile_spec<traced_update<Update, T>>::template program<X...>;
-    return hook_program{G::g.view(), static_cast<int>(values_of_rule<Rule>), 2 + Update::states, as_chainable<executable<G>, 1>(), 0,
+    using P = typename compile_spec<traced_update<Update, T>>::template program<X...>;
+    return hook_program{P::g.view(), static_cast<int>(values_of_rule<Rule>), 2 + Update::states, as_chainable<executable<P>, 1>(), 0,
                         Update::states, true, false, true, ebb::traced<traced_update<Update, T>, X...>::g.asked.ever_differs()};
-  }(std::type_identity<decltype(terms(std::make_index_sequence<Update::states>{}, std::make_index_sequence<values_of_rule<Rule>>{}))>{});
+  }(std::type_identity<decltype(terms<G>(std::make_index_sequence<Update::states>{}, std::make_index_sequence<values_of_rule<Rule>>{}))>{});
 
   static std::vector<storage> zeros(std::size_t bytes, int count) {
     std::vector<storage> all(static_cast<std::size_t>(count));
@@ -110,11 +118,11 @@ struct leaf_update<Rule, T, extents<E...>> {
     if constexpr (sizeof...(E) == 1) return layout_from(extents<E...>{}, {1, {l.extents.volume()}});
     else return layout_from(extents<E...>{}, l.extents);
   }
-  template <class Update, std::size_t... S, std::size_t... V>
+  template <class Update, class G, std::size_t... S, std::size_t... V>
   static void write(leaf& l, const update_state& s, const auto& values, std::index_sequence<S...>, std::index_sequence<V...>) {
     const layout<E...> shape = shape_of(l);
     const view<T, E...> p(reinterpret_cast<T*>(l.value.data()), shape);
-    const view<const T, E...> g(reinterpret_cast<const T*>(l.grad.value.data()), shape);
+    const view<const G, E...> g(reinterpret_cast<const G*>(l.grad.value.data()), shape);
     [[maybe_unused]] const auto state = [&](std::size_t i) {
       return view<number, E...>(reinterpret_cast<number*>(s.arrays[i].data()), shape);
     };
@@ -128,7 +136,7 @@ template <class Rule>
 struct any_leaf_update {
   void (*prepare)(const Rule&, leaf&, update_state&);
   void (*run)(const Rule&, leaf&, update_state&);
-  const hook_program* (*traced)(const Rule&);
+  const hook_program* (*traced)(const Rule&, dtype gradient);
   void (*numbers)(const Rule&, const update_state&, void* to);
   std::size_t number_bytes;
 };
@@ -156,7 +164,8 @@ struct rule_body {
 template <class Rule>
 class rule_hook final : public hook {
  public:
-  rule_hook(std::shared_ptr<rule_body<Rule>> body, std::size_t number) : body_(std::move(body)), number_(number) {}
+  rule_hook(std::shared_ptr<rule_body<Rule>> body, std::size_t number, dtype gradient)
+      : body_(std::move(body)), number_(number), gradient_(gradient) {}
 
   void run(const hook_call& c) override {
     leaf& l = static_cast<leaf&>(*c.at);
@@ -168,7 +177,7 @@ class rule_hook final : public hook {
     l.grad = {};
   }
   bool is_opaque() const override { return false; }
-  const hook_program* traced() const override { return slot().update->traced(body_->rule); }
+  const hook_program* traced() const override { return slot().update->traced(body_->rule, gradient_); }
   void values(const void** to) const override {
     slot().update->numbers(body_->rule, slot().state, numbers_);
     for (std::size_t i = 0; i < values_of_rule<Rule>; ++i) to[i] = numbers_ + i * slot().update->number_bytes;
@@ -189,18 +198,19 @@ class rule_hook final : public hook {
 
   std::shared_ptr<rule_body<Rule>> body_;  // not the leaf: that owns the hook
   std::size_t number_;
+  dtype gradient_;
   alignas(double) mutable char numbers_[(values_of_rule<Rule> + 1) * sizeof(double)] = {};  // of an update in a chain; the leaf is locked
 };
 
 /// A hook of one leaf with a state of its own.
 template <class T, class Rule, std::size_t... E>
-std::shared_ptr<hook> make_rule_hook(const Rule& rule, const layout<E...>& shape) {
+std::shared_ptr<hook> make_rule_hook(const Rule& rule, const layout<E...>& shape, dtype gradient) {
   static_assert(is_complete<Rule>, "[ebb E0157] an update rule's function gives the parameter, then as many states as it says");
   require_usable("ebb::variable::register_post_accumulate_grad_hook", rule);
   auto body = std::make_shared<rule_body<Rule>>();
   body->rule = rule;
   body->slots.push_back({&update_for<Rule, T>(shape), {}});
-  return std::make_shared<rule_hook<Rule>>(std::move(body), 0);
+  return std::make_shared<rule_hook<Rule>>(std::move(body), 0, gradient);
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 
 #include "any_tensor.hpp"
 #include "destroy.hpp"
+#include "grad_dtype.hpp"
 
 #include "../exec/function.hpp"
 #include "../tensor/print.hpp"
@@ -56,9 +57,14 @@ class variable {
   explicit variable(const tensor_type& value) : shape_(value.layout()) {
     leaf* const l = new_leaf();
     vertex_ = counted<vertex>(l);
-    l->type = dtype_of<T>;
+    l->type = l->gradient_type = dtype_of<T>;
     l->extents = detail::extents_of_layout(shape_);
     l->value = detail::to_storage(value);
+  }
+  /// A leaf whose gradient is an array of Gs: see set_grad_dtype.
+  template <class G>
+  variable(const tensor_type& value, grad_dtype_of<G> type) : variable(value) {
+    set_grad_dtype(type);
   }
   /// A leaf of rank 0: a number where the type says variable.
   template <class N>
@@ -148,22 +154,42 @@ class variable {
     return *data();
   }
 
-  /// The gradient: of a leaf, or of another variable after retain_grad; undefined if none has arrived.
-  variable grad() const {
-    const gradient* const g = stored_gradient();
-    return g && g->defined ? variable(shape_, g->value, g->from, g->output) : variable();
+  /// The gradient: of a leaf, or of another variable after retain_grad; undefined if none has arrived.   Dtype: of the variable; a leaf
+  /// whose gradient is float has it as w.grad<float>().   Throws: error if that is asked for in another dtype than it has.
+  template <class G = T>
+  auto grad() const {
+    if constexpr (may_have_gradient<G>()) {
+      require_grad_dtype<G>("ebb::variable::grad");
+      const gradient* const g = stored_gradient();
+      return g && g->defined ? variable<G, E...>(shape_, g->value, g->from, g->output) : variable<G, E...>();
+    } else return variable();
   }
   /// Throws: error if this is no leaf, or if the extents differ.
-  void set_grad(const tensor_type& value) {
-    leaf_for("set_grad", ": only a leaf can be given a gradient", value.layout()).grad = {detail::to_storage(value), nullptr, 0, true};
-  }
-  /// The same from any array: its value, without a history.
-  template <class A>
-    requires(!std::is_convertible_v<const A&, const tensor_type&>)
+  void set_grad(const tensor_type& value) { set_gradient<T>(value); }
+  /// The same from any array: its value, without a history. As set_grad<float> where the gradient is float.
+  template <class G = T, class A>
+    requires(!std::is_same_v<G, T> || !std::is_convertible_v<const A&, const tensor_type&>)
   void set_grad(const A& value) {
-    constexpr bool fits = detail::may_become<A, T, extents_type>;
+    constexpr bool fits = detail::may_become<A, G, extents_type>;
     static_assert(fits, "[ebb E0170] set_grad: a gradient is an array of the dtype and extents of its variable");
-    if constexpr (fits) set_grad(detail::to_tensor_of<tensor_type>(value));
+    if constexpr (may_have_gradient<G>() && fits) set_gradient<G>(detail::to_tensor_of<tensor<G, E...>>(value));
+  }
+  /// What the gradient is kept and added in.
+  dtype grad_dtype() const { return vertex_ && vertex_->is_leaf ? as_leaf().gradient_type : dtype_of<T>; }
+  /// From now on the gradient of this leaf has dtype G, which is T, or float where T has 16 bits: see [note: gradients of another dtype].
+  /// Throws: error if this is no leaf; while a gradient of another dtype is there, or hooks that were registered for it; in a backward.
+  template <class G>
+  void set_grad_dtype(grad_dtype_of<G>) {
+    if constexpr (may_have_gradient<G>()) {
+      leaf& l = leaf_for("set_grad_dtype", ": only a leaf keeps its gradient in a dtype of its own");
+      detail::change_gradient_type(l, dtype_of<G>);
+    }
+  }
+  /// Throws: error if gradients of this variable are no arrays of Gs.
+  template <class G>
+  void require_grad_dtype(const char* call) const {
+    if constexpr (sizeof(T) == 2)
+      if (grad_dtype() != dtype_of<G>) detail::raise_gradient_type(call, name(), grad_dtype(), dtype_of<G>);
   }
   /// The gradient is undefined again, and its memory is given back.
   void zero_grad() {
@@ -220,16 +246,18 @@ class variable {
   void backward(const backward_options&) const;
 
   /// f sees the gradient that has arrived here, and may return another one. See [note: what a hook is].
-  template <class F>
+  /// Of a leaf whose gradient is float it is register_hook<float>(f), and so with the others.
+  template <class G = T, class F>
   hook_handle register_hook(F f) const;
   /// Of a leaf: f runs when its gradient has been added: an update rule, or a function of the leaf. See [note: what a hook is].
-  template <class F>
+  template <class G = T, class F>
   hook_handle register_post_accumulate_grad_hook(F f) const;
   /// The node that made this, where hooks see all gradients at once; with its operands, they are known by type: see ebb::grad_fn.
   /// Throws: error if no node made it.
   template <class... X>
   auto grad_fn(const X&... operands) const;
   /// What adds into the gradient of this leaf. Throws: error if this is no leaf.
+  template <class G = T>
   auto accumulate_node() const;
   void require_node() const {
     if (!vertex_ || vertex_->is_leaf)
@@ -248,6 +276,18 @@ class variable {
 
  private:
   leaf& as_leaf() const { return static_cast<leaf&>(*vertex_); }
+  template <class G>
+  static constexpr bool may_have_gradient() {
+    constexpr bool fits = std::is_same_v<G, T> || (std::is_same_v<G, float> && sizeof(T) == 2);
+    static_assert(fits, "[ebb E0268] a gradient has the dtype of its variable, or is float where that has 16 bits");
+    return fits;
+  }
+  template <class G>
+  void set_gradient(const tensor<G, E...>& value) {
+    leaf& l = leaf_for("set_grad", ": only a leaf can be given a gradient", value.layout());
+    require_grad_dtype<G>("ebb::variable::set_grad");
+    l.grad = {detail::to_storage(value), nullptr, 0, true};
+  }
   /// What `call` writes to. Throws: error if this is no leaf, which `why` explains, or if what is to be written has other extents.
   leaf& leaf_for(const char* call, const char* why) const {
     if (!vertex_ || !vertex_->is_leaf) detail::raise_variable(call, why);
@@ -295,6 +335,8 @@ class variable<T, E...> : public tensor<T, E...> {
 
 template <class T, std::size_t... E>
 variable(const tensor<T, E...>&) -> variable<T, E...>;
+template <class T, std::size_t... E, class G>
+variable(const tensor<T, E...>&, grad_dtype_of<G>) -> variable<T, E...>;
 template <element T>
 variable(T) -> variable<T>;
 variable(refused_result) -> variable<float>;

@@ -4,7 +4,7 @@
 // [note: the tape]
 //   node    one run of a segment, or of anything else with a derivative: a program, edges, what it saved, the values of its symbols
 //   edge    where the gradient of one operand goes: a vertex, and the number of that vertex's output
-//   leaf    a variable that the user made: its value, its gradient, its version
+//   leaf    a variable that the user made: its value, its gradient, its version; see [note: gradients of another dtype]
 // Edges lead from later to earlier vertices, so falling sequence numbers are an order in which every gradient is complete when its
 // vertex is reached. Each vertex counts its owners: handles and edges. Nothing here is recursive: a chain of a million nodes is walked
 // by a list and destroyed by a list.
@@ -105,6 +105,7 @@ struct vertex {
   bool is_leaf = false;
   std::atomic<bool> released = false;
   std::atomic<bool> busy = false;  // see `exclusive`
+  bool widens = false;  // of a leaf: its gradient has another dtype than what arrives
   std::atomic<std::uint16_t> outputs = 1;  // more than the program's once it has been differentiated twice
   std::uint32_t key = 1;  // a hash of the graph behind it: programs and edges
   std::uint64_t sequence = 0;
@@ -144,7 +145,7 @@ struct node : vertex {
 struct leaf : vertex {
   storage value;
   gradient grad;
-  dtype type{};
+  dtype type{}, gradient_type{};
   extent_list extents;
   std::atomic<std::uint64_t> version = 0;
 };
@@ -182,10 +183,16 @@ EBB_ONCE extent_list extents_of(const vertex& v, std::uint32_t output) {
   const node& n = static_cast<const node&>(v);
   return n.program->extents(n, static_cast<int>(output));
 }
+/// Of the value, and of a gradient on its way there.
 EBB_ONCE dtype dtype_at(const vertex& v, std::uint32_t output) {
   if (v.is_leaf) return static_cast<const leaf&>(v).type;
   const node_program& p = *static_cast<const node&>(v).program;
   return output < p.outputs ? p.types[output] : p.saved_type(static_cast<const node&>(v), static_cast<int>(output) - p.outputs);
+}
+
+/// Of gradients that have arrived: they are added in it, hooks see it, a leaf keeps it.
+EBB_ONCE dtype gradient_type_at(const vertex& v, std::uint32_t output) {
+  return v.is_leaf ? static_cast<const leaf&>(v).gradient_type : dtype_at(v, output);
 }
 
 /// A node without edges and saved values, with one owner.

@@ -30,6 +30,7 @@ struct visit {
   int waiting = 0;  // parts of its gradients that are still to come
   std::uint16_t outputs = 0;  // how many there were when the walk came here
   bool needed = true, wanted = false;
+  bool widens = false;  // see [note: gradients of another dtype]
 
   bool is_reached() const { return needed || wanted; }
 };
@@ -192,6 +193,7 @@ class walk {
     here.at = &v;
     here.first = used_;
     here.outputs = outputs;
+    here.widens = v.widens;
     visits_ = own_->visits.data();
     used_ += outputs;
     if (claim(v)) v.place = number;

@@ -13,6 +13,7 @@
 #include "progress.hpp"
 
 #include "../graph/splice.hpp"
+#include "../op/convert.hpp"
 
 #include <algorithm>
 
@@ -90,7 +91,7 @@ class composer {
     return g.intern(s);
   }
   const dtype_kit* kit_of_slot(int v, int output) const {
-    return pieces_.kit(dtype_at(*pass_->vertices().at(v).at, static_cast<std::uint32_t>(output)));
+    return pieces_.kit(gradient_type_at(*pass_->vertices().at(v).at, static_cast<std::uint32_t>(output)));
   }
 
   EBB_ONCE void begin() {
@@ -112,11 +113,20 @@ class composer {
 
   EBB_ONCE void arrive(const edge_key& e, int k) {
     if (e.to < 0 || !r_.visit_at(e.to).is_reached()) return;
+    if (r_.visit_at(e.to).widens) k = widened(k);
     const int o = static_cast<int>(e.output);
     const int there = value_at(e.to, o, g.op(k).kit, g.eq[k].shape);
     slot_table::slot& s = slot(e.to, o);
     s.value = there < 0 ? k : add(there, k);
     if (!std::exchange(s.changed, true)) arrived_.push({e.to, o});
+  }
+  /// What arrives at a leaf whose gradient is float: see [note: gradients of another dtype].
+  EBB_ONCE int widened(int k) {
+    switch (g.op(k).result) {
+      case dtype::bf16: return cast_to<float>(operand<bfloat16>{&g, k}).id;
+      case dtype::f16: return cast_to<float>(operand<float16>{&g, k}).id;
+      default: return k;
+    }
   }
   EBB_ONCE int add(int a, int b) {
     g.syms.unify(g.shape_of(a), g.shape_of(b));
@@ -341,6 +351,8 @@ class composer {
     const node_key& key = r.node_at(i);
     const visit& v = r.visit_at(i);
     if (!v.needed || key.is_packed || v.outputs != key.program->outputs || !pieces.find(key.program)) return false;
+    for (int j = 0; j < key.program->edges; ++j)  // a chain has one dtype
+      if (const edge_key& e = r.edge_at(i, j); e.to >= 0 && r.visit_at(e.to).widens) return false;
     for (int h = 0; h < key.hook_count; ++h)
       if (const hook_key& k = r.hook_at(key.hooks + h); !k.retains && !is_inlined(k, v.outputs, key.program->edges)) return false;
     return true;

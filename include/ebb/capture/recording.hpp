@@ -3,7 +3,8 @@
 //
 // [note: what is structure]
 //   keyed       programs of nodes, edges and sharing, which outputs are roots and which are asked for, hooks by kind and place, programs
-//               of traced hooks, whether a leaf has a gradient already, whether saved values went through hooks; the options
+//               of traced hooks, the dtype of a leaf's gradient and whether it has one, whether saved values went through hooks; the
+//               options
 //   never       hook objects, values bound to hooks, sizes, numbers, the arrays themselves
 // Nodes stand in the order in which they run, so the walk that looks whether a graph is this one is guided: each edge says whether it
 // leads to something new, and to which number. Falling sequence numbers along that order prove two things at once: that it is the order
@@ -39,7 +40,7 @@ struct node_key {
 };
 
 struct leaf_key {
-  dtype type;
+  dtype type, gradient_type;
   int hooks = 0, hook_count = 0;
   bool has_gradient = false;
 };
@@ -103,7 +104,7 @@ class recording {
     vec<int> number(w.size(), -1);  // of each visit, here
     const auto take = [&](int visited) {
       const visit& v = w.at(visited);
-      number[visited] = known_.visits.push({nullptr, known_.gradients, 0, v.waiting, v.outputs, v.needed, v.wanted});
+      number[visited] = known_.visits.push({nullptr, known_.gradients, 0, v.waiting, v.outputs, v.needed, v.wanted, v.widens});
       known_.gradients += v.outputs;
     };
     for (int i : w.order()) take(i);
@@ -178,7 +179,7 @@ class recording {
     nodes_.push(k);
   }
   EBB_ONCE void take_leaf(const leaf& l, int number) {
-    leaf_key k{l.type, hooks_.size(), 0, detail::has_gradient(l)};
+    leaf_key k{l.type, l.gradient_type, hooks_.size(), 0, detail::has_gradient(l)};
     k.hook_count = take_hooks(l);
     leaves_[number] = k;
   }
@@ -236,7 +237,7 @@ class recording {
     return have_hooks(n, k.hooks, k.hook_count);
   }
   EBB_INLINE bool agrees(const leaf& l, const leaf_key& k) const {
-    if (detail::has_gradient(l) != k.has_gradient || l.type != k.type) return false;
+    if (detail::has_gradient(l) != k.has_gradient || l.type != k.type || l.gradient_type != k.gradient_type) return false;
     return l.hooks ? have_hooks(l, k.hooks, k.hook_count) : k.hook_count == 0;
   }
   EBB_ONCE_APART bool have_hooks(const vertex& v, int first, int count) const {
