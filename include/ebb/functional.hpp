@@ -19,6 +19,7 @@
 #include "base/owned.hpp"
 #include "base/repeat.hpp"
 #include "base/text.hpp"
+#include "base/tuple.hpp"
 #include "base/vec.hpp"
 #include "num/bfloat16.hpp"
 #include "num/constant.hpp"

@@ -75,8 +75,7 @@ class bound_arguments {
   static constexpr std::array<int, sizeof...(Term) + 1> dynamic_axes_of(std::type_identity<std::tuple<Term...>>) {
     return {dynamic_axes(typename Term::extents_type{})..., 0};
   }
-  static constexpr auto dynamic = dynamic_axes_of(
-      std::type_identity<decltype(std::tuple_cat(std::declval<typename argument<A>::terms>()...))>{});
+  static constexpr auto dynamic = dynamic_axes_of(std::type_identity<joined_tuple<typename argument<A>::terms...>>{});
   static constexpr bool any_dynamic = [] {
     for (int mask : dynamic)
       if (mask) return true;

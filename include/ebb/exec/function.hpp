@@ -331,7 +331,7 @@ struct program_function {
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
       static_assert(given == P::results, "[ebb E0141] ebb::into: the number of destinations is not that of the results");
       if constexpr (given == P::results) {
-        using leaves = decltype(std::tuple_cat(std::declval<typename argument<std::remove_const_t<D>>::terms>()...));
+        using leaves = detail::joined_tuple<typename argument<std::remove_const_t<D>>::terms...>;
         constexpr bool holds = detail::holds_results<P>(std::type_identity<leaves>{});
         static_assert(holds, "[ebb E0148] ebb::into: the elements of a destination are not of the result's type");
         constexpr bool fits = detail::may_hold_results<P>(std::type_identity<leaves>{});

@@ -156,10 +156,6 @@ inline constexpr bool loss_has_pulls = [] {
   return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
 }();
 
-/// Joins tuple types.
-template <class... Tuple>
-using joined_tuple = decltype(std::tuple_cat(std::declval<Tuple>()...));
-
 /// The same of a function that returns (loss, aux...): only the loss is differentiated.
 template <class F, int... I>
 struct value_and_grad_aux_spec : value_and_grad_spec<F, I...> {

@@ -149,7 +149,7 @@ template <class... T>
 struct real_terms<std::tuple<T...>> {
   template <class Term>
   using keep = std::conditional_t<real_element<typename Term::value_type>, std::tuple<Term>, std::tuple<>>;
-  using type = decltype(std::tuple_cat(std::declval<keep<T>>()...));
+  using type = joined_tuple<keep<T>...>;
 };
 
 template <class F, int... I>

@@ -22,6 +22,7 @@
 #include "kinds.hpp"
 
 #include "../base/repeat.hpp"
+#include "../base/tuple.hpp"
 #include "../tensor/foreign.hpp"
 
 #include <boost/hana/accessors.hpp>
@@ -88,11 +89,12 @@ struct argument<std::tuple<A...>> {
   static constexpr bool is_argument = true;
   static constexpr int leaves = (0 + ... + argument<A>::leaves);
   using traced = std::tuple<typename argument<A>::traced...>;
-  using terms = decltype(std::tuple_cat(std::declval<typename argument<A>::terms>()...));
+  using terms = detail::joined_tuple<typename argument<A>::terms...>;
   using value = std::tuple<typename argument<A>::value...>;
   static constexpr void each(auto& a, auto&& f) {
     repeat<sizeof...(A)>([&]<int I>() EBB_LAMBDA {
-      argument<std::tuple_element_t<std::size_t{I}, std::tuple<A...>>>::each(std::get<I>(a), f);
+      auto& x = detail::element_of<I>(a);
+      argument<std::remove_cv_t<std::remove_reference_t<decltype(x)>>>::each(x, f);
     });
   }
   static constexpr auto refer(const auto& a) {
@@ -110,7 +112,7 @@ template <class Tuple, std::size_t... I>
 struct repeated_types<Tuple, std::index_sequence<I...>> {
   template <std::size_t>
   using again = Tuple;
-  using type = decltype(std::tuple_cat(std::declval<again<I>>()...));
+  using type = joined_tuple<again<I>...>;
 };
 
 /// What stands for a value in a std::array: a tensor for a number.
@@ -204,10 +206,10 @@ struct argument<Struct<Array>> {
     });
   }
   static constexpr int leaves = count_leaves();
-  using terms = decltype(boost::hana::unpack(boost::hana::accessors<traced>(), [](auto... member) {
-    return std::tuple_cat(
-        typename argument<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>>::terms{}...);
-  }));
+  using terms = typename decltype(boost::hana::unpack(boost::hana::accessors<traced>(), [](auto... member) {
+    return std::type_identity<detail::joined_tuple<
+        typename argument<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<traced&>()))>>::terms...>>();
+  }))::type;
 
  private:
   template <class M>
@@ -237,7 +239,7 @@ struct members<std::tuple<A...>> {
   static constexpr std::size_t count = sizeof...(A);
   template <std::size_t I>
   static constexpr auto& get(auto& s) {
-    return std::get<I>(s);
+    return element_of<I>(s);
   }
 };
 template <class A, std::size_t N>
