@@ -100,8 +100,19 @@ struct argument<std::tuple<A...>> {
   static constexpr auto refer(const auto& a) {
     return std::apply([](const auto&... x) { return std::tuple_cat(argument<A>::refer(x)...); }, a);
   }
-  static constexpr traced trace(auto&& next) { return traced{argument<A>::trace(next)...}; }
+  /// Not the constructor of all elements: the time for its overloads grows with the square of their number.
+  static constexpr traced trace(auto&& next) {
+    traced t;
+    repeat<sizeof...(A)>([&]<int I>() { trace_one(detail::element_of<I>(t), next); });
+    return t;
+  }
   static constexpr value make(auto&& next) { return value{argument<A>::make(next)...}; }
+
+ private:
+  template <class T>
+  static constexpr void trace_one(T& t, auto& next) {
+    t = argument<T>::trace(next);
+  }
 };
 
 namespace detail {
