@@ -1,8 +1,8 @@
-// ebb/op/activation.hpp — activations of networks: silu, mish, elu, selu, celu, leaky_relu, hardtanh, relu6, hardsigmoid, hardswish.
+// ebb/op/activation.hpp — activation functions: silu, mish, elu, selu, celu, leaky_relu, hardtanh, relu6, hardsigmoid, hardswish.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Derivatives at kinks are PyTorch's, as each op says. Parameters (beta, alpha, slope, bounds) are operands: numbers, or arrays that
-// are broadcast and get gradients of their own. At infinities values and derivatives are the limits, where PyTorch's are NaN.
+// Derivatives at kinks are PyTorch's; each op states its own. Parameters (beta, alpha, slope, bounds) are operands: numbers, or arrays
+// that are broadcast and get gradients. At infinity values and derivatives are the limits; PyTorch's are NaN.
 #pragma once
 
 #include "exponential.hpp"
@@ -18,7 +18,7 @@ namespace ebb::inline EBB_ABI::op {
 
 constexpr bool is_literal(auto x) { return x.op().what == kind::literal; }
 
-/// u far from 0 is moved to where all that grows with it has underflown.
+/// u bounded to +-1000: beyond that, every factor that multiplies u has underflowed.
 constexpr auto not_far(auto u) { return emit_on<clamp>({}, u, literal_like(u, -1000), literal_like(u, 1000)); }
 
 /// The derivative of u / (1 + e^-u).   Saves: u.   Error: 4 ulp of max(|out|, 1).
@@ -32,7 +32,7 @@ struct silu_slope : transcendental {
 };
 
 /// x / (1 + e^(-beta x)), also called swish.   Saves: x, beta.   Error: 2.5 ulp for beta = 1; else the product adds |beta x| / 2 ulp.
-/// silu(-inf) is -0, its derivative 0.
+/// silu(-inf) is -0, its derivative is 0.
 struct silu : elementwise<2> {
   static constexpr std::string_view name = "silu";
   static constexpr domain accepts = domain::real;
@@ -52,7 +52,7 @@ struct mish_slope : transcendental {
   static constexpr std::string_view name = "mish_slope";
   static constexpr auto value(auto x) { return lane::mish_slope(x); }
   static constexpr auto pull(auto g, auto x, auto) {
-    // w = tanh a, 1 + w = 2 high, 1 - w = 2 low: s (1 - w^2) (2 + x (1 - s - 2 s w)).
+    // With w = tanh a, 1 + w = 2 high and 1 - w = 2 low, the derivative is s (1 - w^2) (2 + x (1 - s - 2 s w)).
     const auto z = not_far(x), s = emit_on<sigmoid>({}, z), rest = emit_on<sigmoid>({}, -z), a = 2 * emit_on<softplus>({}, z);
     const auto high = emit_on<sigmoid>({}, a), low = emit_on<sigmoid>({}, -a);
     return grads(g * (4 * s * low * high * (2 + z * (rest - 2 * s * (high - low)))));
@@ -67,7 +67,7 @@ struct mish : transcendental {
 };
 
 /// x above 0, alpha (e^x - 1) below.   Saves: x, alpha, out.   Error: 2.5 ulp; of the derivative out + alpha: 1 ulp of alpha.
-/// The first derivative at 0 is alpha, the second 0.
+/// At 0 the first derivative is alpha, the second 0.
 struct elu : elementwise<2> {
   static constexpr std::string_view name = "elu";
   static constexpr domain accepts = domain::real;
@@ -87,7 +87,7 @@ struct elu : elementwise<2> {
 };
 
 /// x above 0, alpha (e^(x / alpha) - 1) below.   Saves: x, alpha, out.   Error: 3.5 ulp; of the derivative: 2 ulp of 1.
-/// The first derivative at 0 is 1, the second 0.
+/// At 0 the first derivative is 1, the second 0.
 struct celu : elementwise<2> {
   static constexpr std::string_view name = "celu";
   static constexpr domain accepts = domain::real;
@@ -108,7 +108,7 @@ struct celu : elementwise<2> {
 };
 
 /// x above 0, slope x below.   Saves: x, slope.   Error: 0.5 ulp. The derivative at 0 is slope.
-/// With one slope for each channel, a parameter, it is PyTorch's prelu.
+/// With one slope for each channel, a parameter of the network, it is PyTorch's prelu.
 struct leaky_relu : elementwise<2> {
   static constexpr std::string_view name = "leaky_relu";
   static constexpr domain accepts = domain::real;
@@ -123,7 +123,7 @@ struct leaky_relu : elementwise<2> {
   }
 };
 
-/// x between two bounds, as clamp; but x gets a gradient strictly between them only, and the bound gets it where they are equal.
+/// x between two bounds, as clamp. But x gets a gradient only strictly between the bounds; if x equals a bound, the bound gets it.
 /// Saves: x, low, high.   Error: exact.
 struct hardtanh : elementwise<3> {
   static constexpr std::string_view name = "hardtanh";
@@ -136,14 +136,14 @@ struct hardtanh : elementwise<3> {
     const auto inside = emit_on<logical_and>({}, emit_on<greater>({}, x, low), emit_on<less>({}, x, high));
     const auto by_x = emit_on<where>({}, inside, g, zero);
     if (is_literal(low) && is_literal(high)) return grads(by_x, nothing, nothing);
-    // Where the bounds are the wrong way round, the result is the upper one.
+    // If low is above high, the result is high.
     const auto above = emit_on<logical_or>({}, emit_on<greater_equal>({}, x, high), emit_on<greater>({}, low, high));
     const auto below = emit_on<logical_and>({}, emit_on<less_equal>({}, x, low), emit_on<logical_not>({}, above));
     return grads(by_x, emit_on<where>({}, below, g, zero), emit_on<where>({}, above, g, zero));
   }
 };
 
-/// x + 3 between 0 and 6, over 6.   Saves: x.   Error: 1 ulp of max(out, 1/2). The derivative at -3 and 3 is 0.
+/// x + 3 clamped to 0 and 6, divided by 6.   Saves: x.   Error: 1 ulp of max(out, 1/2). The derivative at -3 and 3 is 0.
 struct hardsigmoid : elementwise<1> {
   static constexpr std::string_view name = "hardsigmoid";
   static constexpr domain accepts = domain::real;
@@ -157,7 +157,7 @@ struct hardsigmoid : elementwise<1> {
   }
 };
 
-/// x hardsigmoid(x).   Saves: x.   Error: 2 ulp of |x|. The derivative is 0 up to -3, and 1 from 3 on. hardswish(-inf) is -0.
+/// x hardsigmoid(x).   Saves: x.   Error: 2 ulp of |x|. The derivative is 0 for x <= -3 and 1 for x >= 3. hardswish(-inf) is -0.
 struct hardswish : elementwise<1> {
   static constexpr std::string_view name = "hardswish";
   static constexpr domain accepts = domain::real;
@@ -189,7 +189,7 @@ struct selu {
 
 namespace detail {
 
-/// The call of an op whose last operands are Op::otherwise where they are left out.
+/// The call of an op whose last operands default to Op::otherwise.
 template <class Op>
 struct call_with_defaults : call<Op> {
   using call<Op>::operator();
@@ -203,7 +203,7 @@ struct call_with_defaults : call<Op> {
   constexpr auto with(std::index_sequence<I...>, X&& x) const {
     return call<Op>::operator()(std::forward<X>(x), beside<std::remove_cvref_t<X>>(Op::otherwise[I])...);
   }
-  // A float alone stays a float.
+  // If x is a float, the parameter is a float too.
   template <class X>
   static constexpr auto beside(double parameter) {
     if constexpr (std::is_floating_point_v<X>) return static_cast<X>(parameter);
@@ -216,18 +216,18 @@ struct call_with_defaults : call<Op> {
 /// silu(x), silu(x, beta)
 inline constexpr detail::call_with_defaults<op::silu> silu{};
 inline constexpr call<op::mish> mish{};
-/// elu(x), elu(x, alpha); alpha is 1 if it is not said
+/// elu(x), elu(x, alpha); alpha is 1 by default
 inline constexpr detail::call_with_defaults<op::elu> elu{};
-/// celu(x), celu(x, alpha); alpha is 1 if it is not said
+/// celu(x), celu(x, alpha); alpha is 1 by default
 inline constexpr detail::call_with_defaults<op::celu> celu{};
-/// leaky_relu(x), leaky_relu(x, slope); slope is 0.01 if it is not said
+/// leaky_relu(x), leaky_relu(x, slope); slope is 0.01 by default
 inline constexpr detail::call_with_defaults<op::leaky_relu> leaky_relu{};
-/// hardtanh(x), hardtanh(x, low, high); the bounds are -1 and 1 if they are not said
+/// hardtanh(x), hardtanh(x, low, high); the bounds are -1 and 1 by default
 inline constexpr detail::call_with_defaults<op::hardtanh> hardtanh{};
 inline constexpr call<op::hardsigmoid> hardsigmoid{};
 inline constexpr call<op::hardswish> hardswish{};
 
-/// x between 0 and 6; no gradient at 0 and at 6.   Saves: x.   Error: exact.
+/// x clamped to 0 and 6; no gradient at 0 and at 6.   Saves: x.   Error: exact.
 template <class X>
 constexpr auto relu6(X&& x) {
   return hardtanh(std::forward<X>(x), 0, 6);

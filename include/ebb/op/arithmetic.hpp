@@ -1,4 +1,4 @@
-// ebb/op/arithmetic.hpp — sums, products, quotients, and what keeps or flips a sign.
+// ebb/op/arithmetic.hpp — elementwise arithmetic: sums, products, quotients, signs and magnitudes.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// x + y.   Dtype: of bool it is x || y.   Saves: nothing.   Error: 0.5 ulp.
+/// x + y.   Dtype: for bool it is x || y.   Saves: nothing.   Error: 0.5 ulp.
 struct add : elementwise<2> {
   static constexpr std::string_view name = "add";
   static constexpr auto value(auto x, auto y) { return x + y; }
@@ -22,7 +22,7 @@ struct sub : elementwise<2> {
   static constexpr auto pull(auto g, auto, auto, auto) { return grads(g, -g); }
 };
 
-/// x * y.   Dtype: of bool it is x && y.   Saves: x, y.   Error: 0.5 ulp.
+/// x * y.   Dtype: for bool it is x && y.   Saves: x, y.   Error: 0.5 ulp.
 struct mul : elementwise<2> {
   static constexpr std::string_view name = "mul";
   static constexpr auto value(auto x, auto y) { return x * y; }
@@ -60,7 +60,7 @@ struct reciprocal : elementwise<1> {
   static constexpr auto pull(auto g, auto, auto out) { return grads(-g * (out * out)); }
 };
 
-/// 1, 0 or -1; 0 for both zeros and for NaN.   Saves: nothing, its derivative is 0.   Error: exact.
+/// 1, 0 or -1; 0 for both zeros and for NaN.   Saves: nothing: its derivative is 0.   Error: exact.
 struct sign : elementwise<1> {
   static constexpr std::string_view name = "sign";
   static constexpr domain accepts = domain::signed_number;
@@ -72,7 +72,7 @@ struct sign : elementwise<1> {
   static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
 };
 
-/// The magnitude. Its derivative at 0 is 0, and at NaN, as in PyTorch.   Saves: x.   Error: exact.
+/// The magnitude. Its derivative is 0 at 0 and at NaN, as in PyTorch.   Saves: x.   Error: exact.
 struct abs : elementwise<1> {
   static constexpr std::string_view name = "abs";
   static constexpr domain accepts = domain::signed_number;

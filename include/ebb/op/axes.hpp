@@ -1,7 +1,7 @@
-// ebb/op/axes.hpp — axes as users name them, and shapes that are one step away from another.
+// ebb/op/axes.hpp — axes as template arguments, and shapes made from another by adding, dropping or replacing an axis.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Functions take axes as template arguments: sum<0, 1>(x). Negative ones count from the last axis; none at all means all axes.
+// Functions take axes as template arguments: sum<0, 1>(x). Negative ones count from the last axis; no argument means all axes.
 #pragma once
 
 #include "shaping.hpp"
@@ -20,7 +20,7 @@ inline constexpr keep_dims_tag keep_dims{};
 constexpr int axis_of(int axis, int rank) { return axis < 0 ? axis + rank : axis; }
 constexpr bool has_axis(int axis, int rank) { return axis >= 0 && axis < rank; }
 
-/// The set of the given axes, or -1 if one is not there or is named twice.
+/// The given axes as a mask, or -1 if one does not exist or is named twice.
 template <int... Axes>
 constexpr std::int64_t axes_mask(int rank) {
   if constexpr (sizeof...(Axes) == 0) return axis_run(0, rank);
@@ -63,7 +63,7 @@ constexpr shape joined(shape a, const shape& b) {
   return a;
 }
 
-/// The number of elements: symbols in their order first, so that equal products are one symbol.
+/// The number of elements. Symbols are multiplied in their order, then the known factor, so that equal products are one symbol.
 constexpr int volume_of(symbols& s, const shape& x) {
   int known = 1, unknown = 1;
   for (int i = 0; i < x.rank; ++i) {
@@ -82,7 +82,7 @@ constexpr operand<T> reshape_as(operand<T> x, const shape& to) {
   if (!g.syms.unify(volume_of(g.syms, x.extents()), volume_of(g.syms, to))) return refuse<T>(g, 112);
   return reshape_to(x, g.intern(g.syms.find(to)));
 }
-/// Inside rules, the same without a check: for shapes that differ in axes of extent 1.
+/// Inside rules: reshape_as without the check, for shapes that differ only in axes of extent 1.
 template <class T>
 constexpr operand<T> view_as(operand<T> x, const shape& to) {
   return x.is_refused() ? x : reshape_to(x, x.g->intern(to));
@@ -94,8 +94,8 @@ constexpr operand<T> repeat(operand<T> x, operand<L> like, std::int64_t mask) {
   return broadcast_to(x, like.shape_number(), mask);
 }
 
-/// Inside rules: the number of elements of x along the axes in `mask`, as a scalar of dtype T. A literal where it is known. Where it is
-/// not, that times the sum of ones along each dyn axis: what it depends on is a shape, never the elements of x.
+/// Inside rules: the number of elements of x along the axes in `mask`, as a scalar of dtype T. It is a literal if all extents are known;
+/// else the known factor times the sum of ones along each dyn axis. It depends on a shape, never on the elements of x.
 template <class T, class X>
 constexpr operand<T> count_along(operand<X> x, std::int64_t mask) {
   if (x.is_refused()) return {x.g, x.id};

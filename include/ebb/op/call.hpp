@@ -1,14 +1,14 @@
-// ebb/op/call.hpp — how ops and composite functions are called: one function object for operands, terms, arrays and plain numbers.
+// ebb/op/call.hpp — the function objects of ops and composite functions: one serves operands, terms, arrays and plain numbers.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: functions are written once, on operands]
-// A traced function is a struct with a static `apply` on operands. Rules call it as it is. On terms, `call` runs it twice: on a
-// scratch graph of the terms' shapes, which yields the type of the result or the code of an error, and on the graph that is being
-// traced. On arrays it is traced, compiled and run. Elementwise ops get their `apply` here: promote, broadcast, emit.
+// A traced function is a struct with a static `apply` on operands. Rules call `apply` directly. For terms, `call` runs it twice: on a
+// scratch graph of the terms' shapes, which yields the type of the result or an error code, and on the graph that is being
+// traced. For arrays it is traced, compiled and run. Elementwise ops get their `apply` here: promote, broadcast, emit.
 //
-// [note: what is not said of an op]
-// Where its comment has no such field: Shape: its operands, broadcast.   Dtype: theirs, promoted.   Saves: nothing.   Error: exact.
-// Throws: error if extents that are known at run time only do not fit; others do not compile.
+// [note: defaults of an op's documentation]
+// A missing field means: Shape: that of the operands, broadcast.   Dtype: theirs, promoted.   Saves: nothing.   Error: exact.
+// Throws: error if extents known only at run time do not fit; if static extents do not fit, the call does not compile.
 #pragma once
 
 #include "convert.hpp"
@@ -29,7 +29,7 @@ constexpr operand<T> first_operand(operand<T> a, auto...) {
 }
 constexpr auto first_operand(number auto, auto... a) { return first_operand(a...); }
 
-/// x repeated to `to`; its own extents of 1 are dropped first, so that a broadcast only ever adds axes.
+/// x repeated to `to`. Extents of 1 that are repeated are dropped first, so that a broadcast only ever adds axes.
 template <class T>
 constexpr operand<T> fit(operand<T> x, const shape& to) {
   graph& g = *x.g;
@@ -81,13 +81,13 @@ constexpr auto promote_all(std::type_identity<T> t) {
 }
 template <class T, class A, class... B>
 constexpr auto promote_all(std::type_identity<T>, std::type_identity<A>, std::type_identity<B>... rest) {
-  // Operands decide before numbers do: a number in front is put behind them. Numbers alone are as they are beside truth values.
+  // Operands count before numbers: a leading number is moved to the end. Numbers alone promote as if beside a bool.
   if constexpr (!std::is_void_v<T> || !dtype_of_argument<A>::weak) return promote_all(promotion<T>::template with<A>(), rest...);
   else if constexpr ((dtype_of_argument<B>::weak && ...)) return promote_all(std::type_identity<bool>{}, std::type_identity<A>{}, rest...);
   else return promote_all(std::type_identity<T>{}, rest..., std::type_identity<A>{});
 }
 
-/// The dtype of Op on operands and numbers; those before Op::dtype_from have no say.
+/// The dtype of Op for operands and numbers; those before Op::dtype_from do not count.
 template <class Op, class A, class... B>
 constexpr auto promote_arguments() {
   if constexpr (Op::dtype_from == 0)
@@ -107,7 +107,7 @@ struct broadcasting {
       if constexpr (sizeof...(A) != Op::arity) return 176;
       else return Op::accepts == domain::signed_number && std::is_same_v<promoted_of<Op, A...>, bool> ? 120 : 0;
     }();
-    // Operands of one shape need no rule, and shapes are long to copy.
+    // Operands of one shape need no shape rule, and shapes are slow to copy.
     if constexpr (code == 0)
       if (const int number = shape_of_all(g, a...); number >= 0) return emit_at<A...>(g, number, a...);
     const shape in[] = {extents_of_argument(a)...};
@@ -136,7 +136,7 @@ struct broadcasting {
   static constexpr auto refuse(graph& g, int code) {
     return operand<typename Op::template result<parameter<A...>>>{&g, -code};
   }
-  /// The number of the one shape that all operands have; -1 if they differ, or what is known of extents by now makes it another one.
+  /// The number of the shape common to all operands; -1 if they differ, or if its symbols have been unified with others since.
   template <class... A>
   static constexpr int shape_of_all(const graph& g, const A&... a) {
     int number = -1;
@@ -173,7 +173,7 @@ struct broadcasting {
   }
 };
 
-/// A reduction as a function: over all axes.
+/// A reduction over all axes, as a function.
 template <class Op>
 struct reducing {
   static constexpr std::string_view name = Op::name;
@@ -191,7 +191,7 @@ struct reducing {
   }
 };
 
-/// What a function is called in messages: by its `name`, if it has one, else as its struct.
+/// The name of a function in messages: its `name` if it has one, else the name of its struct.
 template <class F>
 constexpr std::string_view name_of_called(std::type_identity<F>) {
   if constexpr (requires { std::string_view(F::name); }) return F::name;
@@ -203,7 +203,7 @@ constexpr std::string_view name_of_called(std::type_identity<broadcasting<Op>>) 
 }
 template <class F>
 inline constexpr std::string_view called = name_of_called(std::type_identity<F>{});
-/// Whether it comes with the library.
+/// Whether F is part of the library.
 template <class F>
 inline constexpr bool is_ours = full_name_of<F>().starts_with("ebb::");
 template <class Op>
@@ -225,7 +225,7 @@ struct function_of<F> {
 
 namespace detail {
 
-/// What autocast does with the operands of F.
+/// The precision class of F: it decides which casts autocast applies to its operands.
 template <class F>
 inline constexpr precision autocast_class = precision::as_is;
 template <class F>
@@ -234,17 +234,17 @@ inline constexpr precision autocast_class<F> = F::autocast;
 template <class Op>
 inline constexpr precision autocast_class<broadcasting<Op>> = Op::autocast;
 
-/// Whether calls of F inside rules are cast: but for those that join operands, and products, which see to it themselves.
+/// Whether autocast casts the operands of F inside rules. Not for functions that join operands, nor for products, which cast by themselves.
 template <class F>
 inline constexpr bool is_cast_in_rules = autocast_class<F> == precision::low || autocast_class<F> == precision::full;
 
-/// Such a call; see [note: contexts in rules].
+/// Calls F with the casts of its class; see [note: contexts in rules].
 template <class F, class... A>
 constexpr auto call_in_context(F f, A... a);
 
 }  // namespace detail
 
-/// On operands: inside rules.
+/// For operands: inside rules.
 template <class F, class... A>
   requires(is_operand<A> || ...) && ((is_operand<A> || number<A>) && ...)
 constexpr auto apply_function(F f, A... a) {
@@ -252,7 +252,7 @@ constexpr auto apply_function(F f, A... a) {
   else return F::apply(a...);
 }
 
-/// On plain numbers the op's value itself.
+/// For plain numbers: the op's value.
 template <class Op, number... A>
 constexpr auto apply_function(detail::broadcasting<Op>, A... a) {
   using common = std::common_type_t<A...>;
@@ -262,22 +262,23 @@ constexpr auto apply_function(detail::broadcasting<Op>, A... a) {
 
 namespace detail {
 
-/// Whether an argument holds variables: calls with them are recorded by the floor autograd, which says so of its variables.
+/// Whether an argument holds variables: the autograd floor specializes this for its variables and records such calls.
 template <class A>
 inline constexpr bool is_tracked = false;
 
 }  // namespace detail
 
-/// Arrays, whoever owns them, with numbers among them.
+/// Arrays of any type, possibly with numbers among them.
 template <class... A>
 concept arrays = (borrowable<A> && ...) && !(number<A> && ...) && !(detail::is_tracked<A> || ...);
 
-/// On arrays: traced, compiled and run at once, see exec/eager.hpp. Declared here, since a std::span does not lead anybody to it.
+/// For arrays: traced, compiled and run at once, see exec/eager.hpp. Declared here: argument-dependent lookup does not find it for a
+/// std::span.
 template <class F, class... A>
   requires arrays<A...>
 constexpr auto apply_function(F, const A&... a);
 
-/// The callable of an op or of a function on operands. Terms bring their own apply_function, found by their namespace.
+/// The callable of an op or of a function on operands. Terms have an apply_function of their own, found by argument-dependent lookup.
 template <class F>
 struct call {
   template <class... A>

@@ -11,8 +11,8 @@ namespace ebb::inline EBB_ABI::op {
 template <class T>
 inline constexpr T infinity = std::numeric_limits<T>::infinity();
 
-/// Which of two numbers is larger, or whether they are equal.   Dtype: compared as promoted; bool, no gradient.   Saves: nothing.
-/// Error: exact. With NaN all but not_equal are false; zeros of either sign are equal.
+/// Whether x is less than, greater than or equal to y.   Dtype: operands are promoted; the result is bool, no gradient.   Saves: nothing.
+/// Error: exact. With a NaN all but not_equal are false; zeros of either sign are equal.
 struct comparison : elementwise<2> {
   template <class T>
   using result = bool;
@@ -44,7 +44,8 @@ struct not_equal : comparison {
   static constexpr auto value(auto x, auto y) { return x != y; }
 };
 
-/// What kind of number x is.   Dtype: integers are converted to float first; bool, no gradient.   Saves: nothing.   Error: exact.
+/// Whether x is NaN, infinite, or finite.   Dtype: integers are converted to float first; the result is bool, no gradient.
+/// Saves: nothing.   Error: exact.
 struct classification : elementwise<1> {
   template <class T>
   using result = bool;
@@ -64,7 +65,7 @@ struct isfinite : classification {
   static constexpr auto value(auto x) { return lane::abs(x) < lane::all<decltype(x)>(infinity<lane::element_of<decltype(x)>>); }
 };
 
-/// Of bools.   Dtype: others are refused; bool, no gradient.   Saves: nothing.   Error: exact.
+/// Logic on bools.   Dtype: others are converted, nonzero is true; the result is bool, no gradient.   Saves: nothing.   Error: exact.
 struct logic : elementwise<2> {
   static constexpr domain accepts = domain::boolean;
 };
@@ -76,16 +77,17 @@ struct logical_or : logic {
   static constexpr std::string_view name = "logical_or";
   static constexpr auto value(auto x, auto y) { return x || y; }
 };
-/// As logic.
+/// All fields as logic.
 struct logical_not : elementwise<1> {
   static constexpr std::string_view name = "logical_not";
   static constexpr domain accepts = domain::boolean;
   static constexpr auto value(auto x) { return !x; }
 };
 
-/// condition ? x : y.   Dtype: that of x and y; of numbers alone float, or int64.   Saves: condition.   Error: exact; of what is not
-/// selected no value shows, not even a NaN. Its gradient is 0 times its derivative, and so may be NaN: that of where(x > 0, sqrt(x), 0) is
-/// 0 / 0 at x = 0. Select the operand, too: where(x > 0, sqrt(where(x > 0, x, 1)), 0). detect_anomaly finds such a place on the tape.
+/// condition ? x : y.   Dtype: that of x and y; of numbers alone float, or int64.   Saves: condition.   Error: exact.
+/// A value that is not selected has no effect on the result, not even a NaN. Its gradient is 0 times its derivative, which may be NaN: for
+/// where(x > 0, sqrt(x), 0) it is 0 / 0 at x = 0. Select the operand as well: where(x > 0, sqrt(where(x > 0, x, 1)), 0). detect_anomaly
+/// finds such a call on the tape.
 struct where : elementwise<3> {
   static constexpr std::string_view name = "where";
   static constexpr domain accepts = domain::any;

@@ -1,15 +1,15 @@
-// ebb/op/context.hpp — autocast contexts as the rules of ops meet them.
+// ebb/op/context.hpp — autocast inside the rules of ops: the casts that a pull emits in a context.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: contexts in rules]
-// What a context does with the operands of a *call* is decided by types, see trace/under.hpp: the result of matmul is a term of bf16, and
-// functions run with autocast off inside, as PyTorch's do. A *pull* is written in the dtype of its op. In it, a product of matrices asks
-// the graph in which context it runs, and there casts, multiplies in the context's dtype and gives back the dtype that the pull was
-// written for. So does a call of any function of class `low` or `full`, a user's own too: inside it autocast is off. So the gradient of an
-// operand has the operand's dtype, always.
-//   context     of the function or pull that runs now; null: of a function that is traced outside of all contexts
-//   pulled_in   what new equations are told: the context of their pull, where a region has a policy of its own
-// A user's function or op may ask too: see autocast_dtype. It does that through operands, and the answer is not part of its type.
+// For a *call*, types decide how a context casts the operands, see trace/under.hpp: the result of matmul is a term of bf16. Autocast is
+// off inside functions, as in PyTorch. A *pull* is written in the dtype of its op. A matrix product in it asks the graph for the context
+// in which it runs. Then it casts, multiplies in the context's dtype and converts back to the dtype of the pull. A call of any function
+// of class `low` or `full` does the same, a user's function too; autocast is off inside it. So the gradient of an operand always has the
+// operand's dtype.
+//   context     the context of the function or pull that runs now; null in a function that is traced outside of all contexts
+//   pulled_in   the context that new equations store for their pull, if a region has a policy
+// A user's function or op may ask for the context too: see autocast_dtype. It does so on operands: no type depends on the answer.
 #pragma once
 
 #include "contract.hpp"
@@ -48,7 +48,7 @@ struct context_table<autocast<Low, Uses>> {
   static constexpr cast_context assumed{number_of_context<autocast<Low>>, true, &in_context<Low>::product, &known};
 };
 
-/// x as an operand of class P in a context of dtype Low: converted, if its dtype is one that autocast converts.
+/// x as an operand of class P in a context of dtype Low: cast, if autocast casts its dtype.
 template <precision P, class Low, class T>
 constexpr auto in_rule(operand<T> x) {
   using To = std::conditional_t<P == precision::low, Low, float>;
@@ -60,7 +60,7 @@ constexpr auto in_rule(number auto x) {
   return x;
 }
 
-/// The first equation from `begin` on that computes something; `otherwise`, where all of them were there before.
+/// The first equation from `begin` on that has operands; `otherwise` if there is none, because all equations existed before.
 constexpr int first_computed(const graph& g, int begin, int otherwise) {
   for (int k = begin; k < g.size(); ++k)
     if (g.eq[k].count > 0) return k;
@@ -103,15 +103,15 @@ constexpr auto call_in_context(F, A... a) {
 /// Context C for graphs, as a policy assumes it.
 template <class C>
 inline constexpr const cast_context& context_of = detail::context_table<C>::assumed;
-/// Off, as a region assumes it that says nothing of contexts, and whose policy is same_as_forward.
+/// No context, as assumed by a region that declares none and has the policy same_as_forward.
 inline constexpr cast_context off_as_called{0, true, nullptr, &known_off, true};
 
-/// The same where a template with parameter T names it: else the context's casts and products were compiled for everybody, by clang.
+/// context_of, made dependent on T: else clang would compile the context's casts and products in every program.
 template <class C, class T>
 inline constexpr const cast_context& context_where = context_of<std::enable_if_t<sizeof(std::type_identity<T>) != 0, C>>;
 
-/// Inside functions on operands, and in pulls: the dtype that autocast computes in here, or nothing where it is off. Who asks makes the
-/// program depend on the context, which ebb::policy_matters and the check at run time take into account.
+/// Inside functions on operands and in pulls: the dtype in which autocast computes here, or nothing if it is off. Asking makes the
+/// program depend on the context: ebb::policy_matters and the check at run time take that into account.
 template <class T>
 constexpr std::optional<dtype> autocast_dtype(operand<T> x) {
   graph& g = *x.g;

@@ -7,16 +7,16 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// attr 0 of a product: which operands are taken transposed (their last two axes), so that no transpose is ever materialised for it; and
-/// whether one of them was a vector: autocast leaves alone what such a product is pulled into, as PyTorch's mv and dot.
+/// attr 0 of a product: which operands are read transposed (their last two axes), so that no transpose is ever materialised for it; and
+/// whether an operand was a vector: autocast does not cast the products in the pull of such a product, as with PyTorch's mv and dot.
 inline constexpr std::int64_t left_transposed = 1, right_transposed = 2, of_vector = 4;
 
-/// Inside rules: a product, in the dtype that the context asks for; see [note: contexts in rules].
+/// Inside rules: a product, in the dtype that the context demands; see [note: contexts in rules].
 template <class T>
 constexpr operand<T> product_of(operand<T> x, operand<T> y, std::int64_t attr);
 
-/// attr 0 of the product of x and y, with the order in which it is summed: in lanes if rows as they lie are multiplied by a vector, which
-/// is an operand with a static extent of 1. See [note: order of a product].
+/// attr 0 of the product of x and y, with its order of summation: in lanes if rows that are contiguous in memory are multiplied by a
+/// vector, which is an operand with a static extent of 1. See [note: order of a product].
 template <class T>
 constexpr std::int64_t with_order(operand<T> x, operand<T> y, std::int64_t attr) {
   if (x.is_refused() || y.is_refused() || x.rank() < 2 || x.rank() != y.rank()) return attr;
@@ -31,7 +31,7 @@ constexpr std::int64_t with_order(operand<T> x, operand<T> y, std::int64_t attr)
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Products of the last two axes; leading axes are batches, equal on both sides.
+/// The matrix product of the last two axes; leading axes are batches, equal on both sides.
 /// Saves: x, y.   Error: a chain of fma, or 32 of them, see [note: order of a product].
 struct matmul : op_base {
   static constexpr std::string_view name = "matmul";

@@ -1,4 +1,4 @@
-// ebb/op/convert.hpp — casts between dtypes, and the place where gradients stop.
+// ebb/op/convert.hpp — casts between dtypes, and stop_gradient.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,15 +6,15 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// attr 0 of a cast that autocast has made: it stands for a cast of its own at each use. Its cotangents are converted one by one and
-/// added in the dtype of its operand, while those of a cast that the user wrote are added first.
+/// attr 0 of a cast made by autocast: it represents a separate cast at each use. Its cotangents are converted one by one and added in the
+/// dtype of its operand; those of a cast that the user wrote are added first.
 inline constexpr std::int64_t each_use = 1;
 
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {
 
-/// From one dtype to another.   Saves: nothing.   Error: rounded to nearest even; to an integer: towards zero.
+/// Converts from one dtype to another.   Saves: nothing.   Error: rounded to nearest even; to an integer: towards zero.
 /// attr 0: each_use, or 0.
 template <class From>
 struct cast : elementwise<1> {
@@ -38,7 +38,7 @@ struct cast : elementwise<1> {
 
 namespace ebb::inline EBB_ABI {
 
-/// All casts are one family: rules match any of them.
+/// All casts are one family, so that a rule can match any of them.
 template <class From>
 inline constexpr std::uint64_t family_of<op::cast<From>> = hash_text("ebb::op::cast");
 
@@ -46,7 +46,7 @@ inline constexpr std::uint64_t family_of<op::cast<From>> = hash_text("ebb::op::c
 
 namespace ebb::inline EBB_ABI::op {
 
-/// x, as a constant: no gradient passes.
+/// x as a constant: it gets no gradient.
 struct stop_gradient : elementwise<1> {
   static constexpr std::string_view name = "stop_gradient";
   static constexpr domain accepts = domain::any;

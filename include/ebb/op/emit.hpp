@@ -1,4 +1,4 @@
-// ebb/op/emit.hpp — the one way into a graph: infer the shape, intern it, share the equation.
+// ebb/op/emit.hpp — adding equations to a graph: infers the shape, interns it, and reuses an equal equation.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace ebb::inline EBB_ABI {
 
 // [note: a refusal is a number]
-// Where a shape rule refuses its operands, the result is equation number -code, and so is everything that is computed from it. The
-// front end finds the code when it asks for the type of a call, and turns it into the sentence at the user's line.
+// If a shape rule refuses its operands, the result is equation number -code, and so is every result computed from it. The front end finds
+// the code when it determines the type of a call, and reports the error at the user's line.
 
 template <class T>
 constexpr operand<T> refuse(graph& g, int code) {
@@ -21,8 +21,8 @@ struct attributes {
   std::int64_t a = 0, b = 0;
 };
 
-/// Op for dtype T on operands, with a result of the given shape. Cold at run time, where it is only called for derivatives of derivatives:
-/// the op tables of all that can be recorded name it, and compilers then make it small and are done with it sooner.
+/// Adds Op for dtype T on operands, with a result of the given shape. Cold: at run time only derivatives of derivatives call it, but the
+/// op tables of every op that can be recorded refer to it. The compiler then optimizes it for size and takes less time.
 template <class Op, class T>
 [[gnu::cold]] constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}) {
   for (int j = 0; j < in.count; ++j)
@@ -37,11 +37,11 @@ constexpr int emit_as(graph& g, int shape, std::initializer_list<int> in, attrib
   return emit_as<Op, T>(g, shape, number_range{in.begin(), static_cast<int>(in.size())}, attr);
 }
 
-/// The same, with the shape that the op's rule gives.
+/// emit_as with the shape from the op's shape rule.
 template <class Op, class T>
 [[gnu::cold]] constexpr int emit(graph& g, number_range in, attributes attr = {}) {
   if constexpr (Op::what == kind::elementwise) {
-    // Operands of one shape need no rule: most equations of a derivative.
+    // Operands of one shape need no shape rule: these are most equations of a derivative.
     const equation* eq = g.eq.data();
     const int first = in.data[0] < 0 ? -1 : eq[in.data[0]].shape;
     bool same = first >= 0;
@@ -71,7 +71,7 @@ template <class Op, class T, class... A>
 using dtype_used = std::conditional_t<std::is_void_v<T>, std::tuple_element_t<Op::dtype_from, std::tuple<A...>>, T>;
 }
 
-/// Op on operands: what a rule writes. Its type is spelled out, not deduced, so that ops can pull into each other.
+/// Inside rules: Op on operands. The result type is spelled out, not deduced, so that the pulls of two ops can use each other.
 template <class Op, class T = void, class A, class... B>
 constexpr auto emit_on(attributes attr, operand<A> a, operand<B>... b)
     -> operand<typename Op::template result<detail::dtype_used<Op, T, A, B...>>> {

@@ -1,4 +1,4 @@
-// ebb/op/eq.hpp — the name of an equation in a program type, as one writes it.
+// ebb/op/eq.hpp — eq<op, T, operands...>: an equation of a program type in short form.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

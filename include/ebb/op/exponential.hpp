@@ -9,7 +9,7 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Real functions of one operand that are worth saving. Integers are converted to float first.
+/// An op of one real operand whose result is worth saving. Integers are converted to float first.
 struct transcendental : elementwise<1> {
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;

@@ -1,15 +1,15 @@
-// ebb/op/extremum.hpp — the larger, the smaller, and what is cut off: maximum, minimum, clamp, relu.
+// ebb/op/extremum.hpp — elementwise extrema and bounds: maximum, minimum, clamp, relu.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Values: a NaN in any operand is the result. Derivatives at kinks are PyTorch's: equal operands of maximum share the gradient
-// evenly, at its bounds clamp passes it to x, relu passes nothing at 0.
+// Values: a NaN in any operand is the result. Derivatives at kinks are PyTorch's: equal operands of maximum share the gradient evenly,
+// clamp passes it to x at its bounds, and relu passes nothing at 0.
 #pragma once
 
 #include "compare.hpp"
 
 namespace ebb::inline EBB_ABI::op {
 
-/// g, half of it where both are equal, 0 where the operand loses.
+/// The gradient of one operand: g, half of it if both are equal, 0 if the operand loses.
 constexpr auto winner_gets(auto g, auto loses, auto equals) {
   const auto shared = emit_on<where>({}, equals, g / 2, g);
   return emit_on<where>({}, loses, literal_like(g, 0), shared);
@@ -35,7 +35,7 @@ struct minimum : elementwise<2> {
   }
 };
 
-/// x, not below `low`: of equal ones x, so that -0 stays.   Saves: x, low.   Error: exact.
+/// x, but at least `low`; of equal ones x, so that -0 stays.   Saves: x, low.   Error: exact.
 struct clamp_min : elementwise<2> {
   static constexpr std::string_view name = "clamp_min";
   static constexpr auto value(auto x, auto low) { return lane::maximum(low, x); }
@@ -45,7 +45,7 @@ struct clamp_min : elementwise<2> {
   }
 };
 
-/// x, not above `high`.   Saves: x, high.   Error: exact.
+/// x, but at most `high`.   Saves: x, high.   Error: exact.
 struct clamp_max : elementwise<2> {
   static constexpr std::string_view name = "clamp_max";
   static constexpr auto value(auto x, auto high) { return lane::minimum(high, x); }
@@ -55,7 +55,7 @@ struct clamp_max : elementwise<2> {
   }
 };
 
-/// x between two bounds; where they are the wrong way round, the upper one.   Saves: x, low, high.   Error: exact.
+/// x between two bounds; if low is above high, the result is high.   Saves: x, low, high.   Error: exact.
 struct clamp : elementwise<3> {
   static constexpr std::string_view name = "clamp";
   static constexpr auto value(auto x, auto low, auto high) { return lane::minimum(high, lane::maximum(low, x)); }
@@ -70,7 +70,7 @@ struct clamp : elementwise<3> {
   }
 };
 
-/// x where it is not below 0, else 0; -0 stays.   Saves: out.   Error: exact.
+/// 0 where x is below 0, else x; -0 stays.   Saves: out.   Error: exact.
 struct relu : elementwise<1> {
   static constexpr std::string_view name = "relu";
   static constexpr auto value(auto x) { return lane::at_least(x, lane::all<decltype(x)>(0)); }

@@ -1,4 +1,4 @@
-// ebb/op/gamma.hpp — the logarithm of the gamma function, and its derivatives.
+// ebb/op/gamma.hpp — the logarithm of the gamma function, digamma and its derivatives.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,27 +8,27 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// The third derivative of digamma. It has no derivative.   Saves: nothing.   Error: 8 ulp for x > 0, 12 ulp for x < 0.
+/// The third derivative of digamma. Not differentiable.   Saves: nothing.   Error: 8 ulp for x > 0, 12 ulp for x < 0.
 struct pentagamma : transcendental {
   static constexpr std::string_view name = "pentagamma";
   static constexpr auto value(auto x) { return lane::pentagamma(x); }
 };
 
-/// The second derivative of digamma. One derivative.   Saves: x.   Error: 8 ulp; for x < 0, of the larger of the result and 1.
+/// The second derivative of digamma. Differentiable once.   Saves: x.   Error: 8 ulp; for x < 0, of the larger of the result and 1.
 struct tetragamma : transcendental {
   static constexpr std::string_view name = "tetragamma";
   static constexpr auto value(auto x) { return lane::tetragamma(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<pentagamma>({}, x)); }
 };
 
-/// The derivative of digamma; inf at 0 and the negative integers. Two derivatives.   Saves: x.   Error: 8 ulp.
+/// The derivative of digamma; inf at 0 and the negative integers. Differentiable twice.   Saves: x.   Error: 8 ulp.
 struct trigamma : transcendental {
   static constexpr std::string_view name = "trigamma";
   static constexpr auto value(auto x) { return lane::trigamma(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<tetragamma>({}, x)); }
 };
 
-/// The derivative of lgamma; -inf at 0, inf at -0, NaN at negative integers. Three derivatives.
+/// The derivative of lgamma; -inf at 0, inf at -0, NaN at negative integers. Differentiable three times.
 /// Saves: x.   Error: 4 ulp for x > 0; for x < 0, 8 ulp of the larger of the result and 1.   Source: as num/gamma.hpp.
 struct digamma : transcendental {
   static constexpr std::string_view name = "digamma";
@@ -36,7 +36,7 @@ struct digamma : transcendental {
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<trigamma>({}, x)); }
 };
 
-/// log |gamma(x)|; inf at 0, the negative integers and both infinities. Four derivatives.
+/// log |gamma(x)|; inf at 0, the negative integers and both infinities. Differentiable four times.
 /// Saves: x.   Error: 4 ulp for x > 0; for x < 0, 8 ulp of the larger of 1 and lgamma(1 - x).   Source: as digamma.
 struct lgamma : transcendental {
   static constexpr std::string_view name = "lgamma";

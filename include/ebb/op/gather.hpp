@@ -1,7 +1,7 @@
-// ebb/op/gather.hpp — rows by their numbers, and their inverse; places along an axis.
+// ebb/op/gather.hpp — take and one_hot: rows by index, the scatter that inverts it, and marks along an axis.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Indices are int32 or int64 and begin at 0; a negative one, or one that is too large, is an error of the call that meets it.
+// Indices are int32 or int64 and begin at 0; a negative or too large one is an error of the call.
 #pragma once
 
 #include "axes.hpp"
@@ -28,8 +28,8 @@ struct by_rows : op_base {
 template <class I>
 struct scatter;
 
-/// Rows of operand 0 that the integers in operand 1 name. attr 0: how many leading axes both have, along which each takes its own.
-/// Shape: indices' axes, then x's behind that of the rows.   Saves: indices.   Error: exact.
+/// The rows of operand 0 with the indices in operand 1. attr 0: the number of leading axes common to both, each with rows of its own.
+/// Shape: indices' axes, then x's axes after the row axis.   Saves: indices.   Error: exact.
 template <class I>
 struct gather : by_rows<I> {
   static constexpr std::string_view name = "gather", asker = "take";
@@ -47,7 +47,7 @@ struct gather : by_rows<I> {
   }
 };
 
-/// Rows are added into zeros, at the places that the integers in operand 1 name, in rising order of operand 0. attr 0: as of gather.
+/// Adds the rows of operand 0, in rising order, into zeros, at the indices in operand 1. attr 0: as for gather.
 /// Shape: given, not inferred.   Saves: indices.   Error: that of the sums.
 template <class I>
 struct scatter : by_rows<I> {
@@ -59,8 +59,8 @@ struct scatter : by_rows<I> {
   }
 };
 
-/// Integers repeated along one axis that they name places of: equal to the index there, they mark one element.   Error: exact.
-/// F: the function that asks for it.
+/// Indices repeated along the axis that they refer to: comparing them with the index along it marks one element.   Error: exact.
+/// F: the function that errors name.
 template <class F>
 struct places : op_base {
   static constexpr std::string_view name = "places", asker = short_name_of<F>();
@@ -73,7 +73,7 @@ struct places : op_base {
 
 namespace ebb::inline EBB_ABI {
 
-/// Inside rules of F: true where the place along `axis` of a shape is the one that `indices` names; they have the other axes of that shape.
+/// Inside rules of F: an array of shape `in` that is true at the index along `axis` given by `indices`, which have its other axes.
 template <class F, index_element I>
 constexpr operand<bool> marked(operand<I> indices, const shape& in, int axis) {
   graph& g = *indices.g;
@@ -104,14 +104,14 @@ struct one_hot {
 
 }  // namespace functions
 
-/// The rows of x with the given numbers: an embedding, if x is a table.   Shape: indices' axes, then x's without the first.
-/// Throws: if a number is negative or too large. The gradient of a row that is taken twice is the sum of both.
+/// The rows of x with the given indices: an embedding, if x is a table.   Shape: indices' axes, then x's without the first.
+/// Throws: if an index is negative or too large. A row that is taken twice gets the sum of both gradients.
 template <class X, class Indices>
   requires(!std::integral<std::remove_cvref_t<Indices>>)
 constexpr auto take(X&& x, Indices&& indices) {
   return apply_function(functions::take{}, std::forward<X>(x), std::forward<Indices>(indices));
 }
-/// 1 at the place that an index names, else 0.   Shape: indices' axes, then Classes.   Dtype: int64, no gradient.
+/// 1 at the given index, else 0.   Shape: indices' axes, then Classes.   Dtype: int64, no gradient.
 template <int Classes, class Indices>
 constexpr auto one_hot(Indices&& indices) {
   return apply_function(functions::one_hot<Classes>{}, std::forward<Indices>(indices));

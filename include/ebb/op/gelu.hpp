@@ -1,7 +1,7 @@
-// ebb/op/gelu.hpp — the Gaussian error linear unit, and its approximation by tanh.
+// ebb/op/gelu.hpp — the Gaussian error linear unit and its approximation by tanh.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Derivatives are ops of their own and not formulas of others: x phi(x) and 2 - x^2 would be 0 * infinity at the ends, and lose digits.
+// Each derivative is an op, not a formula of other ops: phi(x) times x or 2 - x^2 would be 0 * infinity at infinity, and lose digits.
 #pragma once
 
 #include "special.hpp"
@@ -27,7 +27,7 @@ struct gelu_slope : transcendental {
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<gelu_bend>({}, x)); }
 };
 
-/// x ndtr(x): -0 at -infinity, where its derivatives are 0; at infinity they are 1 and 0 (PyTorch: NaN).   Saves: x.   Error: 3 ulp.
+/// x ndtr(x): -0 at -infinity, with derivatives 0; at infinity the derivatives are 1 and 0 (PyTorch: NaN).   Saves: x.   Error: 3 ulp.
 /// Source: D. Hendrycks, K. Gimpel, Gaussian error linear units (2016).
 struct gelu : transcendental {
   static constexpr std::string_view name = "gelu";
@@ -35,7 +35,7 @@ struct gelu : transcendental {
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<gelu_slope>({}, x)); }
 };
 
-/// The second derivative of gelu_tanh. It has no derivative.   Saves: nothing.   Error: 7 ulp of its largest term.
+/// The second derivative of gelu_tanh. Not differentiable.   Saves: nothing.   Error: 7 ulp of its largest term.
 struct gelu_tanh_bend : transcendental {
   static constexpr std::string_view name = "gelu_tanh_bend";
   static constexpr auto value(auto x) { return lane::gelu_tanh_bend(x); }
@@ -48,7 +48,7 @@ struct gelu_tanh_slope : transcendental {
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<gelu_tanh_bend>({}, x)); }
 };
 
-/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, PyTorch's gelu(approximate='tanh'); at infinity as gelu. It has two derivatives.
+/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, PyTorch's gelu(approximate='tanh'); at infinity as gelu. Differentiable twice.
 /// Saves: x.   Error: 3 ulp.   Source: as gelu.
 struct gelu_tanh : transcendental {
   static constexpr std::string_view name = "gelu_tanh";

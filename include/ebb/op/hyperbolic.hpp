@@ -1,4 +1,4 @@
-// ebb/op/hyperbolic.hpp — hyperbolic sine and cosine, and the length of a plane vector.
+// ebb/op/hyperbolic.hpp — sinh, cosh and hypot.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -25,8 +25,8 @@ struct cosh : transcendental {
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<sinh>({}, x)); }
 };
 
-/// x / h, 0 where h is 0: the derivative of h = hypot(x, y) by x.   Saves: x, y, h.   Error: 0.5 ulp.
-/// Its own derivatives are those of x / hypot(x, y), so h gets none. The one by x is (y / h)^2 / h: 1 - (x / h)^2 would cancel.
+/// x / h, or 0 if h is 0: the derivative of h = hypot(x, y) by x.   Saves: x, y, h.   Error: 0.5 ulp.
+/// Its derivatives are those of x / hypot(x, y), so h gets none. The derivative by x is (y / h)^2 / h: 1 - (x / h)^2 would cancel.
 struct hypot_slope : elementwise<3> {
   static constexpr std::string_view name = "hypot_slope";
   static constexpr domain accepts = domain::real;
@@ -41,8 +41,8 @@ struct hypot_slope : elementwise<3> {
   }
 };
 
-/// sqrt(x^2 + y^2), without overflow or underflow on the way.   Saves: x, y, out.   Error: 1 ulp.
-/// Infinite if x or y is, beside a NaN too. Derivatives at (0, 0) are 0, where PyTorch's are NaN.
+/// sqrt(x^2 + y^2), without intermediate overflow or underflow.   Saves: x, y, out.   Error: 1 ulp.
+/// Infinite if x or y is, even if the other is NaN. Derivatives at (0, 0) are 0; PyTorch's are NaN.
 struct hypot : elementwise<2> {
   static constexpr std::string_view name = "hypot";
   static constexpr domain accepts = domain::real;

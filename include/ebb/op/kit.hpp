@@ -1,4 +1,4 @@
-// ebb/op/kit.hpp — what passes emit for a dtype, without knowing the ops.
+// ebb/op/kit.hpp — the table of equations that passes emit for a dtype without naming an op.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

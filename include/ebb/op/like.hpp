@@ -1,8 +1,8 @@
-// ebb/op/like.hpp — what the extents of an array give: the extents themselves, places along an axis, arrays of the same extents.
+// ebb/op/like.hpp — functions of an array's extents: the extents, indices along an axis, arrays of the same extents.
 // SPDX-License-Identifier: BSL-1.0
 //
-// None of them reads an element of x, and no gradient goes to it. Extents may be known at the call only; where the type knows them, they
-// are numbers in a traced function, too.
+// None of them reads an element of x, and x gets no gradient. An extent may be known only at the call; one that the type fixes is a number,
+// in a traced function too.
 #pragma once
 
 #include "../tensor/borrow.hpp"
@@ -79,7 +79,7 @@ struct reshape_like {
 
 namespace detail {
 
-/// The extent of axis Axis of these, dyn if only the call knows it, 0 if there is no such axis.
+/// The extent of axis Axis: dyn if it is known only at the call, 0 if there is no such axis.
 template <int Axis, std::size_t... E>
 constexpr std::size_t declared_extent(extents<E...>) {
   constexpr std::size_t e[] = {E..., 0};
@@ -89,8 +89,8 @@ constexpr std::size_t declared_extent(extents<E...>) {
 
 }  // namespace detail
 
-/// The number of places along an axis: a number, where it is known while tracing even a constant, `constexpr auto n = ebb::extent<0>(x)`;
-/// else a term of rank 0.   Dtype: int64, no gradient.
+/// The extent of an axis. If the type fixes it, it is a constant, while tracing too: `constexpr auto n = ebb::extent<0>(x)`. Else it is a
+/// number for an array and a term of rank 0 for a term.   Dtype: int64, no gradient.
 template <int Axis, class X>
 constexpr auto extent(const X& x) {
   if constexpr (requires { typename X::extents_type; }) {
@@ -111,12 +111,12 @@ template <int Axis, class X>
 constexpr auto iota(X&& x) {
   return apply_function(functions::iota<Axis>{}, std::forward<X>(x));
 }
-/// Each element's own place along an axis.   where(arange_like<-1>(x) < lengths, x, 0.0)   Shape: x's.   Dtype: int64, no gradient.
+/// The index of each element along an axis.   where(arange_like<-1>(x) < lengths, x, 0.0)   Shape: x's.   Dtype: int64, no gradient.
 template <int Axis, class X>
 constexpr auto arange_like(X&& x) {
   return apply_function(functions::arange_like<Axis>{}, std::forward<X>(x));
 }
-/// Shape and Dtype: x's.   Saves: nothing.
+/// Zeros, or ones.   Shape and Dtype: x's.   Saves: nothing.
 template <class X>
 constexpr auto zeros_like(X&& x) {
   return apply_function(functions::filled_like<0>{}, std::forward<X>(x));
@@ -125,12 +125,12 @@ template <class X>
 constexpr auto ones_like(X&& x) {
   return apply_function(functions::filled_like<1>{}, std::forward<X>(x));
 }
-/// One number, or scalar, in all places. The gradient goes to the scalar.   Shape and Dtype: x's.   Saves: nothing.
+/// One number or scalar in every element. The scalar gets the gradient.   Shape and Dtype: x's.   Saves: nothing.
 template <class X, class Value>
 constexpr auto full_like(X&& x, Value&& value) {
   return apply_function(functions::full_like{}, std::forward<X>(x), std::forward<Value>(value));
 }
-/// The elements of x, in the same order, under the extents of another array.   Saves: nothing; no work.
+/// The elements of x, in the same order, with the extents of another array.   Saves: nothing; no work.
 /// Throws: if a call's arrays have different numbers of elements.
 template <class X, class Like>
 constexpr auto reshape_like(X&& x, Like&& like) {

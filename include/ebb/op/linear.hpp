@@ -1,4 +1,4 @@
-// ebb/op/linear.hpp — matmul for operands of any rank, and what is made of it.
+// ebb/op/linear.hpp — matmul for operands of any rank, and dot, outer and linear, which are made of it.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// A factor of a product: a transpose of its last two axes is looked through.
+/// A factor of a product. A transpose of the last two axes is not computed: x is its operand, and `transposed` is set.
 template <class T>
 struct factor {
   operand<T> x;
@@ -25,7 +25,7 @@ struct factor {
   constexpr void repeat_to(const shape& batch) { x = fit(x, joined(batch, matrix())); }
 };
 
-/// Both of rank 2 or more. Flags: of_vector, or 0.
+/// The product of two operands of rank 2 or more. Flags: of_vector, or 0.
 template <class T>
 constexpr operand<T> product_of_batches(operand<T> a, operand<T> b, std::int64_t flags) {
   graph& g = *a.g;
@@ -34,7 +34,7 @@ constexpr operand<T> product_of_batches(operand<T> a, operand<T> b, std::int64_t
     return product_of(l.x, r.x, (l.transposed ? left_transposed : 0) | (r.transposed ? right_transposed : 0) | flags);
   };
   if (y.x.rank() == 2 && x.x.rank() > 2 && !x.transposed) {
-    // One matrix for the whole batch: its rows are those of one tall matrix.
+    // One matrix serves the whole batch: the batch is one tall matrix, made of all its rows.
     const shape rows = axes_between(x.x.extents(), 0, x.x.rank() - 1);
     shape tall;
     tall.push(volume_of(g.syms, rows));
@@ -119,17 +119,17 @@ inline constexpr bool is_cast_in_rules<functions::linear> = false;
 
 namespace ebb::inline EBB_ABI {
 
-/// The matrix product of the last two axes. Leading axes are batches, which are broadcast; an operand of rank 1 is a row on the left and
-/// a column on the right. Transposed operands are read as they lie.
+/// The matrix product of the last two axes. Leading axes are batches, which are broadcast. An operand of rank 1 is a row on the left and
+/// a column on the right. A transposed operand is read in place, without a copy.
 /// Shape: x [..., n, k], y [..., k, m]: [..., n, m].   Dtype: promoted.   Saves: x, y.   Error: see [note: order of a product].
 /// Throws: if a call's inner extents differ, or its batches do not fit.
 inline constexpr call<functions::matmul> matmul{};
 /// The sum of products of two vectors.   Shape: x [n], y [n]: [].   Dtype, Saves, Error, Throws: as matmul.
 inline constexpr call<functions::dot> dot{};
-/// All products of two vectors.   Shape: x's extent, y's extent.   Dtype: promoted.   Saves: x, y.
+/// All products of an element of x and an element of y.   Shape: x's extent, y's extent.   Dtype: promoted.   Saves: x, y.
 inline constexpr call<functions::outer> outer{};
 /// x w^T + b, or without b.   Shape: x [..., in], w [out, in], b [out]: [..., out], as torch.nn.functional.linear.   Saves: x, w.
-/// Error: that of the product and of the sum. Each of them is rounded, to a narrow dtype too: under autocast PyTorch may round but once.
+/// Error: that of the product and of the sum. Both are rounded, to a narrow dtype too; under autocast PyTorch may round only once.
 inline constexpr call<functions::linear> linear{};
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,12 +1,12 @@
-// ebb/op/moments.hpp — variances, deviations and norms, over any axes.
+// ebb/op/moments.hpp — variances, standard deviations and norms, over any axes.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   var<1>(x)                                  as sums, with the divisor n - 1
+//   var<1>(x)                                  axes as for sums; the divisor is n - 1
 //   stddev(x, correction<0>, keep_dims)        tags in any order
 //   norm<-1>(x, order<3>)                      also order<1, 2>, that is 1/2, order_inf and order_minus_inf
 //
 // [note: why stddev]
-// PyTorch and NumPy say std. A function of that name inside namespace ebb would hide namespace std from all that is written there.
+// PyTorch and NumPy call it std. A function of that name in namespace ebb would hide namespace std from all code in ebb.
 #pragma once
 
 #include "extremum.hpp"
@@ -39,8 +39,8 @@ inline constexpr order_tag<-1, 0> order_minus_inf{};
 
 namespace ebb::inline EBB_ABI::op {
 
-/// (x - m)^2 for m the mean of those x that it is summed over: how the mean moves does not change that sum, so no gradient passes to m.
-/// The gradient of x has the mean in it, so that the second derivative is whole.
+/// (x - m)^2, where m is the mean of the x over which it is summed. Moving m away from the mean does not change that sum to first order, so
+/// m gets no gradient. The gradient of x depends on m, so the second derivative is complete.
 /// Saves: x, m.   Error: that of a difference, squared.
 struct squared_offset : elementwise<2> {
   static constexpr std::string_view name = "squared_offset";
@@ -52,7 +52,7 @@ struct squared_offset : elementwise<2> {
   static constexpr auto pull(auto g, auto x, auto m, auto) { return grads(g * (2 * (x - m)), nothing); }
 };
 
-/// The square root of a sum of squares. At 0 each of them has the derivative 0, and so has the root.   Saves: out.   Error: 0.5 ulp.
+/// The square root of a sum of squares. At 0 its derivative is 0, as that of each square is.   Saves: out.   Error: 0.5 ulp.
 struct root_of_squares : transcendental {
   static constexpr std::string_view name = "root_of_squares";
   static constexpr auto value(auto x) { return lane::sqrt(x); }
@@ -63,8 +63,8 @@ struct root_of_squares : transcendental {
   }
 };
 
-/// The power of 2 that a magnitude is divided by so that its square neither overflows nor underflows; 1 for infinities and NaN.
-/// It and its reciprocal are normal numbers.   Saves: nothing, no gradient.   Error: exact.
+/// The power of 2 by which a magnitude is divided so that its square neither overflows nor underflows; 1 for infinities and NaN. The power
+/// and its reciprocal are normal numbers.   Saves: nothing, no gradient.   Error: exact.
 struct binade : elementwise<1> {
   static constexpr std::string_view name = "binade";
   static constexpr domain accepts = domain::real;
@@ -84,11 +84,11 @@ struct binade : elementwise<1> {
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Tags of a reduction, whichever there are.
+/// The tags of a reduction, in any order.
 template <class... Tag>
 struct reduction_tags {
   static constexpr bool keeps = false;
-  static constexpr int count = 1, p = 2, q = 1;  // what holds where nothing is said
+  static constexpr int count = 1, p = 2, q = 1;  // defaults
   static constexpr bool are_of_moments = true, are_of_norms = true;
 };
 template <class... More>
@@ -114,7 +114,7 @@ struct reduction_tags<Other, More...> : reduction_tags<More...> {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// x's mean along the axes in the mask, and the sum of squared deviations from it, both without these axes.
+/// The mean of x along the axes in the mask, and the sum of squared deviations from it, both without these axes.
 template <class T>
 struct moments_of {
   operand<T> mean, squares, count;
@@ -124,7 +124,7 @@ struct moments_of {
     mean = total / repeat(count, total, axis_run(0, total.rank()));
     squares = sum_over(emit_on<op::squared_offset>({}, x, repeat(mean, x, mask)), mask);
   }
-  /// The number of elements without `taken`, at least 0, for each element of the result.
+  /// The number of elements minus `taken`, at least 0, for each element of the result.
   constexpr operand<T> divisor(int taken) const {
     if (mean.is_refused()) return mean;
     operand<T> n = count;
@@ -179,20 +179,20 @@ struct norm {
       return scaled(P == 2 * Q ? x : size, end, mask);
     }
   }
-  /// The norm of x, computed of x / s: s is a power of 2 near `end`, the element that decides. No derivative depends on s.
+  /// The norm of x, computed from x / s: s is a power of 2 near `end`, the extremal element. No derivative depends on s.
   template <class T>
   static constexpr operand<T> scaled(operand<T> x, operand<T> end, std::int64_t mask) {
     const auto s = emit_on<op::binade>({}, end), part = x * repeat(emit_on<op::reciprocal>({}, s), x, mask);
     if constexpr (P == 2 * Q) return s * emit_on<op::root_of_squares>({}, sum_over(emit_on<op::square>({}, part), mask));
     else {
-      // What is 0 takes no part in powers: their derivatives at 0 are infinite, or 0 times infinity.
+      // Zeros are left out of the powers: the derivatives of a power at 0 are infinite, or 0 times infinity.
       constexpr double p = static_cast<double>(P) / Q;
       const auto powers = select_then_raise(part, T(0), p, p > 0 ? T(0) : op::infinity<T>);
       const auto total = sum_over(powers, mask);
       return s * select_then_raise(total, p > 0 ? T(0) : op::infinity<T>, 1 / p, T(0));
     }
   }
-  /// x^p, but `value` where x is `special`.
+  /// x^p, but `value` where x equals `special`.
   template <class T>
   static constexpr operand<T> select_then_raise(operand<T> x, T special, double p, T value) {
     const auto is_special = emit_on<op::equal>({}, x, literal_like(x, special));
@@ -205,8 +205,8 @@ struct norm {
 
 namespace ebb::inline EBB_ABI {
 
-/// The mean squared deviation from the mean: their sum over n - 1, or n - c with the tag correction<c>. NaN where that is 0 over 0.
-/// Two passes: the mean comes first, so that a large mean costs no digits.
+/// The variance: the sum of squared deviations from the mean over n - 1, or over n - c with the tag correction<c>. NaN if that is 0 over 0.
+/// Two passes, the mean first: a large mean costs no digits.
 /// Dtype: integers give float; bf16 and f16 are computed in float and rounded once.   Saves: x, the mean.
 /// Error: that of the sums.
 template <int... Axes, class X, class... Tag>
@@ -215,7 +215,7 @@ constexpr auto var(X&& x, Tag...) {
   static_assert(tags::are_of_moments, "[ebb E0280] var, stddev: behind the array come tags: ebb::correction<0>, ebb::keep_dims");
   return apply_function(functions::variance<false, tags::count, tags::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The square root of var, PyTorch's std: see [note: why stddev]. Its derivative is 0 where it is 0.
+/// The square root of var, PyTorch's std: see [note: why stddev]. Where it is 0, its derivative is 0.
 /// Dtype, Error: as var.   Saves: x, the mean, out.
 template <int... Axes, class X, class... Tag>
 constexpr auto stddev(X&& x, Tag...) {
@@ -223,19 +223,19 @@ constexpr auto stddev(X&& x, Tag...) {
   static_assert(tags::are_of_moments, "[ebb E0280] var, stddev: behind the array come tags: ebb::correction<0>, ebb::keep_dims");
   return apply_function(functions::variance<true, tags::count, tags::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The variance and the mean, in a tuple: inside a traced function the mean is computed once.   As var and mean.
+/// The variance and the mean, in a tuple: inside a traced function the mean is computed once.   All fields as var and mean.
 template <int... Axes, class X, class... Tag>
 constexpr auto var_mean(const X& x, Tag... tag) {
   using keep = std::conditional_t<detail::reduction_tags<Tag...>::keeps, keep_dims_tag, drop_dims_tag>;
   return std::tuple(var<Axes...>(x, tag...), mean<Axes...>(x, keep{}));
 }
-/// The norm of order 2, or of the order that a tag says, as torch.linalg.vector_norm: (sum of |x|^p)^(1/p), the largest or smallest
-/// magnitude for order_inf and order_minus_inf, the number of elements that are not 0 for order<0>.
-/// No intermediate result overflows or underflows where the norm does not: elements are divided by a power of 2 first, but for the orders
-/// 0, 1 and infinity, where it is not needed. Derivatives are 0 where the norm is 0, and at elements that are 0; equal largest ones share.
+/// The norm of order 2, or of the order given by a tag, as torch.linalg.vector_norm: (sum of |x|^p)^(1/p), the largest or smallest
+/// magnitude for order_inf and order_minus_inf, the number of nonzero elements for order<0>.
+/// No intermediate result overflows or underflows unless the norm does: elements are first divided by a power of 2, except for orders 0, 1
+/// and infinity, which do not need it. Derivatives are 0 where the norm is 0 and at elements that are 0; equal largest ones share theirs.
 /// Dtype: integers give float; bf16 and f16 are computed in float and rounded once.   Saves: x / s, its norm; order 1: x.
-/// Error: that of the sum and 1 ulp; of pow too for other orders than 1 and 2.
-/// Throws: for infinite and negative orders, if there are no elements.
+/// Error: that of the sum and 1 ulp, and that of pow for orders other than 1 and 2.
+/// Throws: if there are no elements, for infinite and negative orders.
 template <int... Axes, class X, class... Tag>
 constexpr auto norm(X&& x, Tag...) {
   using tags = detail::reduction_tags<Tag...>;

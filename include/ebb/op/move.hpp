@@ -1,4 +1,4 @@
-// ebb/op/move.hpp — elements change place: permute, slice, place, concat. None of them changes a bit, and their pulls are each other.
+// ebb/op/move.hpp — ops that move elements: permute, slice, place, concat. They change no bits, and their pulls are such ops too.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -21,13 +21,13 @@ struct stride {
   int axis = 0;
   std::int64_t start = 0, step = 1;
 
-  /// The start that ends the slice where the axis ends, with step 1.
+  /// The start of a slice of step 1 that ends at the end of the axis.
   static constexpr std::int64_t at_the_end = std::numeric_limits<std::int64_t>::min();
 
   constexpr attributes packed() const { return {step * 16 + axis, start}; }
   static constexpr stride unpacked(std::int64_t a, std::int64_t b) { return {static_cast<int>(a & 15), b, a >> 4}; }
 
-  /// The box of `part` within `whole`, copied out of it or into it.
+  /// The box that copies `part` out of `whole`, or into it.
   constexpr strided_copy box(const extent_list& whole, const extent_list& part, bool into) const {
     std::ptrdiff_t outer[max_rank] = {}, inner[max_rank] = {};
     row_major_strides(whole, outer);
@@ -56,7 +56,7 @@ struct movement : op_base {
   static constexpr int arity = 1;
   static constexpr domain accepts = domain::any;
 
-  // Of those that move along one axis: its number is in the low bits of attr 0.
+  // For ops along one axis: its number is in the low bits of attr 0.
   static constexpr void batch(std::int64_t* attr, int) { ++attr[0]; }
   static constexpr int show(const std::int64_t* attr, int, std::int64_t* numbers) {
     const stride s = stride::unpacked(attr[0], attr[1]);
@@ -116,7 +116,7 @@ struct slice : movement {
   static constexpr auto pull(operand<T> g, operand<T> x, operand<T> out);
 };
 
-/// The inverse: the operand within zeros. The shape is given, not inferred.   Saves: nothing.   Error: exact.
+/// The inverse of slice: the operand placed within zeros. The shape is given, not inferred.   Saves: nothing.   Error: exact.
 struct place : movement {
   static constexpr std::string_view name = "place";
   static constexpr strided_copy copy(const move_call& c, int) {
@@ -126,7 +126,7 @@ struct place : movement {
   static constexpr auto pull(operand<T> g, operand<T> x, operand<T> out);
 };
 
-/// Arrays one behind the other along axis attr 0.   Saves: nothing.   Error: exact.
+/// Arrays joined along axis attr 0.   Saves: nothing.   Error: exact.
 struct concat : movement {
   static constexpr std::string_view name = "concat";
   static constexpr precision autocast = precision::widest;
@@ -160,7 +160,7 @@ struct concat : movement {
 
 namespace ebb::inline EBB_ABI {
 
-/// Inside rules: a slice of x of the given shape, and x within zeros of the given shape.
+/// Inside rules: a slice of x of the given shape, and x placed within zeros of the given shape.
 template <class T>
 constexpr operand<T> slice_as(operand<T> x, stride s, int shape_number) {
   return {x.g, emit_as<op::slice, T>(*x.g, shape_number, {x.id}, s.packed())};
@@ -184,7 +184,7 @@ constexpr auto place::pull(operand<T> g, operand<T> x, operand<T> out) {
 }
 template <class T>
 constexpr vec<int> concat::pull(operand<T> g, const vec<operand<T>>& in, operand<T> out) {
-  // A slice begins at a number. Behind a dyn extent it is found from the other side: as the end of what ends with it.
+  // A slice starts at a number. After a dyn extent there is none: the slice is the end of the part of g that ends with it.
   const int axis = static_cast<int>(out.attribute(0));
   symbols& s = g.g->syms;
   vec<int> r;

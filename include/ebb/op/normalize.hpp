@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// Operands behind x: the weight, the bias, and last a number that is epsilon, each of them or not.
+/// The operands after x are optional: the weight, the bias and, last, the number epsilon.
 template <int... Axes>
 struct layer_norm {
   template <class T, class... More>
@@ -44,7 +44,7 @@ struct layer_norm {
   static constexpr operand<To> as_operand(graph& g, number auto x) {
     return {&g, emit_as<op::literal, To>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<To>(x))})};
   }
-  /// The one element of x in the shape of `like`; a literal stays one.
+  /// The single element of x in the shape of `like`; a literal remains a literal.
   template <class T>
   static constexpr operand<T> fill(operand<T> x, operand<T> like) {
     if (x.op().what == kind::literal) return {x.g, emit_as<op::literal, T>(*x.g, like.shape_number(), {}, {x.attribute(0)})};
@@ -56,12 +56,12 @@ struct layer_norm {
 
 namespace ebb::inline EBB_ABI {
 
-/// (x - mean) / sqrt(var + epsilon) along some axes, the last one if none is named, times a weight and plus a bias, if they are given.
+/// (x - mean) / sqrt(var + epsilon) along some axes, by default the last one, times a weight and plus a bias, if they are given.
 ///   layer_norm(x)   layer_norm(x, weight)   layer_norm<-2, -1>(x, weight, bias, 1e-6)
-/// var has the divisor n. The number behind the arrays is epsilon: 1e-5 without it, as in torch.nn.functional.layer_norm.
+/// var has the divisor n. The number after the arrays is epsilon: by default 1e-5, as in torch.nn.functional.layer_norm.
 /// Shape: x's; weight and bias have the extents of these axes, in their order.
 /// Dtype: promoted; integers give float; bf16 and f16 are computed in float and rounded once.
-/// Saves: x, its means, 1 / sqrt(var + epsilon), weight.   Error: that of the sums and 3 ulp, of what is added in the end.
+/// Saves: x, its means, 1 / sqrt(var + epsilon), weight.   Error: that of the sums, plus 3 ulp of the terms of the last sum.
 /// Throws: if a call's weight or bias has other extents.
 template <int... Axes, class X, class... More>
 constexpr auto layer_norm(X&& x, More&&... weight_bias_epsilon) {

@@ -1,18 +1,18 @@
-// ebb/op/op.hpp — what an op is: one struct with a name, a shape rule, a value and a pull.
+// ebb/op/op.hpp — the definition of an op: one struct with a name, a shape rule, a value and a pull.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one op, one place]
 //   struct square : ebb::elementwise<1> {
 //     static constexpr std::string_view name = "square";
-//     static constexpr auto value(auto x)                    { return x * x; }                     // scalars and SIMD lanes alike
-//     static constexpr auto pull (auto g, auto x, auto)      { return ebb::grads(2 * x * g); }     // operands, and the result last
+//     static constexpr auto value(auto x)                    { return x * x; }                     // for scalars and SIMD lanes
+//     static constexpr auto pull (auto g, auto x, auto)      { return ebb::grads(2 * x * g); }     // gradient, operands, result
 //   };
 //   inline constexpr ebb::call<square> squared{};
-// There is no registry and no list of ops: an op is used by naming it, and a user's op has the rights of a built-in one.
+// There is no registry and no list of ops: using an op instantiates it, and a user's op has the same rights as a built-in one.
 //
 // [note: saved is used]
-// `pull` gets the operands and the result; what a backward pass saves is what the pulled equations mention. exp::pull uses its result,
-// so exp saves its result. There is no save list to get wrong.
+// `pull` gets the operands and the result, and a backward pass saves the values that the pulled equations mention. exp::pull uses its
+// result, so exp saves its result. There is no save list to get wrong.
 #pragma once
 
 #include "operand.hpp"
@@ -25,27 +25,27 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Which element types an op computes in. Operands of others are converted first: integers to float where an op is real. Truth values
-/// have no sign: where one is asked for, they are refused.
+/// The element types that an op computes in. Other operands are converted first: integers to float if the op is real. bool has no sign:
+/// signed_number refuses it.
 enum class domain : std::uint8_t { any, number, signed_number, real, boolean };
 
-/// Defaults of every op. T is the dtype that an op is used for.
+/// Defaults of every op. T is the dtype for which an op is instantiated.
 struct op_base {
   template <class T>
   using result = T;
   template <class T, int J>
   using operand_type = T;
-  static constexpr int dtype_from = 0;  // the first operand that has dtype T; those before it have their own
+  static constexpr int dtype_from = 0;  // the first operand of dtype T; earlier ones have dtypes of their own
   static constexpr precision autocast = precision::as_is;
   static constexpr bool pulled_as_called = false;  // its pull runs in the autocast context of its call, under every policy
   static constexpr domain accepts = domain::number;
   static constexpr bool heavy = false;
   static constexpr bool needs_elements = false;  // a reduction that has no result over zero elements
-  static constexpr bool names_places = false;    // the last operand holds places along an axis of the result or of operand 0
-  // An op that a function with another name is made of may say `asker`: errors about its operands name that.
+  static constexpr bool names_places = false;    // the last operand holds indices along an axis of the result or of operand 0
+  // An op may declare `asker`, the name of the function that emits it: errors about its operands then name that function.
 };
 
-/// Operands and result of one shape. Value on scalars and lanes; pull.
+/// An op whose operands and result have one shape; it defines value, for scalars and lanes, and pull.
 template <int Arity>
 struct elementwise : op_base {
   static constexpr kind what = kind::elementwise;
@@ -57,7 +57,7 @@ struct elementwise : op_base {
   }
 };
 
-/// A run of adjacent axes [attr 0, attr 1) is combined by `value(accumulated, x)`, beginning with `identity<T>()`.
+/// Combines a run of adjacent axes [attr 0, attr 1) with `value(accumulated, x)`, starting from `identity<T>()`.
 struct reduction : op_base {
   static constexpr kind what = kind::reduce;
   static constexpr int arity = 1;
@@ -74,7 +74,7 @@ struct reduction : op_base {
 
 namespace detail {
 
-/// Narrow floats are storage: an op computes in float and rounds its result.
+/// Narrow floats are storage types: an op computes in float and rounds its result.
 template <class T>
 using computed_in = std::conditional_t<std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>, float, T>;
 
@@ -87,7 +87,7 @@ constexpr T narrowed(auto x) {
   return static_cast<T>(x);
 }
 
-/// The functions of Op for dtype T behind op_info's erased signatures.
+/// The functions of Op for dtype T, with op_info's erased signatures.
 template <class Op, class T>
 struct erased {
   using result = typename Op::template result<T>;
@@ -110,7 +110,7 @@ struct erased {
       }
     }(order{});
   }
-  /// Ops with any number of operands get them as an array: pull(g, operands, out) -> vec<int>.
+  /// An op with any number of operands gets them as an array: pull(g, operands, out) -> vec<int>.
   static constexpr void pull_many(graph& g, int cotangent, int y, int* out) {
     vec<operand<T>> in;
     for (int i : g.operands(y)) in.push({&g, i});
@@ -128,7 +128,7 @@ struct erased {
     }
   }
 
-  /// An op whose value needs to be told its dtype (a cast) has value<To>(x).
+  /// Calls value(x...), or value<To>(x...) for an op that needs its result's dtype (a cast).
   template <class To>
   static constexpr auto value(auto... x) {
     if constexpr (requires { Op::value(x...); }) return Op::value(x...);
@@ -138,7 +138,7 @@ struct erased {
 
 }  // namespace detail
 
-/// Names an op whatever its dtype. An op that is a template may say that all of its instances are one family: see op::cast.
+/// Identifies an op regardless of its dtype. All instances of a template may be declared one family: see op::cast.
 template <class Op>
 inline constexpr std::uint64_t family_of = hash_text(full_name_of<Op>());
 
@@ -146,11 +146,11 @@ template <class T>
 struct kit_of;  // completed in op/kit.hpp
 
 template <class Op, class T>
-struct vectorized;  // completed in exec/vectorized.hpp; incomplete where only passes are included
+struct vectorized;  // completed in exec/vectorized.hpp; incomplete if only passes are included
 
 namespace detail {
 
-// Whether Op has a member called pull, found without instantiating it: the name is then ambiguous in `probe`.
+// Whether Op has a member named pull, without instantiating it: if it has, the name is ambiguous in `probe`.
 struct pull_fallback {
   int pull;
 };
@@ -208,7 +208,7 @@ constexpr op_info make_info() {
 
 }  // namespace detail
 
-/// The table of Op for dtype T. Its last parameter keeps tables with and without kernels apart, should both meet in one program.
+/// The table of Op for dtype T. The last parameter keeps tables with and without kernels apart, in case one program has both.
 template <class Op, class T, bool Kernels = requires { sizeof(vectorized<Op, T>); }>
 inline constexpr op_info info = detail::make_info<Op, T>();
 

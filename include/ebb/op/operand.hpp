@@ -1,9 +1,9 @@
-// ebb/op/operand.hpp — an operand while a rule runs: the dtype in the type, everything else in the graph.
+// ebb/op/operand.hpp — an operand inside a rule: its dtype is in the type, everything else is in the graph.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: three kinds of handle]
-// A user's lambda sees terms (dtype and extents in the type), `pull` sees operands (dtype in the type), passes see numbers.
-// An operand without its dtype would need a switch behind each operator and would instantiate every op for every dtype.
+// A user's lambda works on terms (dtype and extents in the type), `pull` on operands (dtype in the type), passes on numbers.
+// An operand without its dtype would need a switch in each operator and would instantiate every op for every dtype.
 #pragma once
 
 #include "../graph/graph.hpp"
@@ -38,7 +38,7 @@ inline constexpr bool is_operand = false;
 template <class T>
 inline constexpr bool is_operand<operand<T>> = true;
 
-/// What a rule gives for an operand that gets no gradient.
+/// The entry in `grads` of an operand that gets no gradient.
 struct no_gradient {
   static constexpr int id = -1;
 };

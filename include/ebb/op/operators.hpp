@@ -1,4 +1,4 @@
-// ebb/op/operators.hpp — the operators that rules are written with, on operands of one dtype and one shape.
+// ebb/op/operators.hpp — the operators inside rules: on operands of one dtype and one shape, and numbers.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

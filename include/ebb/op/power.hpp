@@ -9,7 +9,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Inside rules: x to a power that is known while tracing. Whole and half ones of small size need no pow.
+/// Inside rules: x to a power that is known while tracing. Small integers and some halves need no pow.
 template <class T>
 constexpr operand<T> power_of(operand<T> x, double exponent);
 
@@ -32,8 +32,8 @@ struct rsqrt : transcendental {
 };
 
 /// x to the y.   Dtype: promoted; bool is refused.   Saves: x, y, out.   Error: 1 ulp; integers wrap around.
-/// Special values are those of C's annex F: x^0 is 1 for every x, 1^y for every y. Gradients are 0 for x at y = 0, and for y at x = 0
-/// where y >= 0. An integer to a negative integer is 1 / x^-y towards zero: 0, but for x = 1 and -1.
+/// Special values follow C's annex F: x^0 is 1 for every x, 1^y for every y. At y = 0 the gradient of x is 0; at x = 0 and y >= 0 that of
+/// y is 0. An integer to a negative integer is 1 / x^-y rounded towards zero: 0, except for x = 1 and -1.
 struct pow : elementwise<2> {
   static constexpr std::string_view name = "pow";
   static constexpr domain accepts = domain::signed_number;
@@ -73,7 +73,7 @@ constexpr operand<T> power_of(operand<T> x, double exponent) {
 
 namespace functions {
 
-/// The exponent is a number: weak, and known while tracing.
+/// pow with a number as exponent: weak, and known while tracing.
 struct power {
   static constexpr std::string_view name = "pow";
   template <class T, class N>
@@ -84,7 +84,7 @@ struct power {
     if constexpr (std::is_same_v<R, bool>) return refuse<bool>(*x.g, 120);
     else return power_of(cast_to<R>(x), static_cast<double>(exponent));
   }
-  /// Outside of traced functions a number is an argument of the call.
+  /// Outside traced functions a number is an argument of the call.
   template <class T, class N>
   static constexpr auto apply(operand<T> x, operand<N> exponent) {
     using R = std::conditional_t<real_element<N> && !real_element<T>, float, promoted_weak<T, N>>;
@@ -97,8 +97,8 @@ struct power {
 inline constexpr call<op::sqrt> sqrt{};
 inline constexpr call<op::rsqrt> rsqrt{};
 
-/// x to the y, arrays or numbers; an exponent that is a number is known while tracing.   Dtype: integers to a float give float.
-/// Saves, Error: as op::pow; the numbers 2, 3, -1, 0.5 and -0.5 are products, quotients and roots.
+/// x to the y, arrays or numbers; a number as exponent is known while tracing.   Dtype: an integer to a float gives float.
+/// Saves, Error: as op::pow; the exponents 2, 3, -1, 0.5 and -0.5 give products, quotients and roots.
 template <class X, class Y>
 constexpr auto pow(const X& x, const Y& y) {
   if constexpr (number<Y> && !number<X>) return apply_function(functions::power{}, x, y);

@@ -1,9 +1,9 @@
-// ebb/op/reduce.hpp — sums, means, extrema and their places, any and all, over any axes.
+// ebb/op/reduce.hpp — reductions over any axes: sum, mean, prod, max, min, argmax, argmin, logsumexp, any, all.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   sum(x)                   over all axes          sum<0, -1>(x)               over some
+//   sum(x)                   over all axes          sum<0, -1>(x)               over some axes
 //   sum<1>(x, keep_dims)     the axis stays, with extent 1
-// Shape, of all: x's without the axes that are named, or [] if none is.
+// Shape, for all of them: x's without the given axes; [] if none is given.
 #pragma once
 
 #include "axes.hpp"
@@ -20,8 +20,8 @@ inline constexpr T lowest = std::numeric_limits<T>::has_infinity ? -infinity<T> 
 template <class T>
 inline constexpr T highest = std::numeric_limits<T>::has_infinity ? infinity<T> : std::numeric_limits<T>::max();
 
-/// Equal extrema share the gradient evenly. So do NaNs, where one of them is the result: that is torch.max's rule over all elements, and
-/// along an axis its gradient goes to a NaN too. torch.amax makes the gradient of the whole row NaN; one op can follow one of them only.
+/// Equal extrema share the gradient evenly. If a NaN is the result, all NaNs share it: that is torch.max's rule over all elements; along
+/// an axis torch.max gives the gradient to a NaN too. torch.amax makes the gradient of the whole row NaN; one op can follow only one rule.
 struct shared_by_ties : reduction {
   static constexpr bool needs_elements = true;
   template <class T>
@@ -41,7 +41,7 @@ struct max : shared_by_ties {
   static constexpr T identity() {
     return lowest<T>;
   }
-  // In this order a step waits for a maximum and a choice of the step before, not for a comparison with NaN as well.
+  // With this order a step waits for one maximum and one select of the previous step: the comparison with NaN is not in the chain.
   static constexpr auto value(auto accumulated, auto x) { return lane::maximum(x, accumulated); }
 };
 
@@ -55,7 +55,7 @@ struct min : shared_by_ties {
   static constexpr auto value(auto accumulated, auto x) { return lane::minimum(x, accumulated); }
 };
 
-/// The extrema that argmax and argmin look for.
+/// The extrema inside argmax and argmin: errors name argmax and argmin.
 struct max_place : max {
   static constexpr std::string_view asker = "argmax";
 };
@@ -63,8 +63,8 @@ struct min_place : min {
   static constexpr std::string_view asker = "argmin";
 };
 
-/// As max, but -inf over no elements, without a gradient, and NaN is passed over: by how much softmax and logsumexp shift does not change
-/// them, and NaN passes through their sums.
+/// max for softmax and logsumexp: -inf over no elements, no gradient, and NaNs are skipped. Their results do not depend on the shift, and
+/// a NaN passes through their sums.
 struct peak : max {
   static constexpr std::string_view name = "peak";
   static constexpr bool needs_elements = false;
@@ -73,7 +73,7 @@ struct peak : max {
 };
 
 /// The product over adjacent axes.   Saves: x, out.   Error: that of as many products.
-/// Its derivative is out / x; where x is 0, it is the product of the others: exact for any number of zeros, and so is the second one.
+/// Its derivative is out / x. Where x is 0 it is the product of the others, exact for any number of zeros, and so is the second derivative.
 /// Where x is an infinity or NaN it is the product of the others too, but NaN for a NaN beside an infinity.
 struct prod : reduction {
   static constexpr std::string_view name = "prod";
@@ -89,16 +89,16 @@ struct prod : reduction {
     const auto along = [&](auto y) { return broadcast_to(y, x.shape_number(), mask); };
     const auto zero = literal_like(x, 0), one = literal_like(x, 1);
     const auto is_zero = emit_on<equal>({}, x, zero), is_finite = emit_on<isfinite>({}, x);
-    // The elements with 1 for some of them, how many these are, and the product of the others.
+    // The elements, with 1 for some of them; the number of those; the product of the others.
     const auto without = [&](auto kept) { return emit_on<where>({}, kept, x, one); };
     const auto count = [&](auto kept) { return along(sum_over(emit_on<where>({}, kept, zero, one), mask)); };
     const auto others = [&](auto safe) { return along(emit_on<prod>({first, last}, safe)); };
-    // Beside one zero stand the others' product; beside two, that times the other zero, which has a derivative; beside three, 0.
+    // Next to one zero: the others' product. Next to two: that times the other zero, which has a derivative. Next to three: 0.
     const auto safe = without(emit_on<logical_not>({}, is_zero)), zeros = count(emit_on<logical_not>({}, is_zero));
     const auto other_zero = along(sum_over(emit_on<where>({}, is_zero, x, zero), mask)) - x;
     const auto beside = emit_on<where>({}, emit_on<equal>({}, zeros, one), one,
                                        emit_on<where>({}, emit_on<equal>({}, zeros, literal_like(x, 2)), other_zero, zero));
-    // Beside several infinities the others' product has the sign that out has without that of x.
+    // Next to several infinities the others' product has the sign of out without that of x.
     const auto beside_infinity = emit_on<where>({}, emit_on<equal>({}, count(is_finite), one), others(without(is_finite)),
                                                 along(out) * emit_on<sign>({}, x));
     const auto finite = emit_on<where>({}, is_zero, others(safe) * beside, along(out) / safe);
@@ -106,7 +106,7 @@ struct prod : reduction {
   }
 };
 
-/// Whether one is true over adjacent axes.
+/// Whether any element is true over adjacent axes.
 struct any : reduction {
   static constexpr std::string_view name = "any";
   static constexpr domain accepts = domain::boolean;
@@ -117,7 +117,7 @@ struct any : reduction {
   static constexpr auto value(auto accumulated, auto x) { return accumulated || x; }
 };
 
-/// Whether all are true over adjacent axes.
+/// Whether all elements are true over adjacent axes.
 struct all : reduction {
   static constexpr std::string_view name = "all";
   static constexpr domain accepts = domain::boolean;
@@ -132,7 +132,7 @@ struct all : reduction {
 
 namespace ebb::inline EBB_ABI {
 
-/// Inside rules: Op over the axes in `mask`, which are brought together first where they are not neighbours.
+/// Inside rules: Op over the axes in `mask`. Axes that are not adjacent are permuted to the end first.
 template <class Op, class T>
 constexpr operand<T> reduce_over(operand<T> x, std::int64_t mask) {
   if (mask == 0) return x;
@@ -150,7 +150,7 @@ constexpr operand<T> reduce_over(operand<T> x, std::int64_t mask) {
 
 namespace functions {
 
-/// f(x, mask) drops the axes in the mask; the form that all reductions have.
+/// The common form of reductions: f(x, mask) drops the axes in the mask. If Keep is true, they stay with extent 1.
 template <bool Keep, int... Axes>
 constexpr auto reduced(auto x, auto f) -> decltype(f(x, std::int64_t{})) {
   const std::int64_t mask = axes_mask<Axes...>(x.rank());
@@ -224,7 +224,7 @@ struct logsumexp {
   static constexpr auto apply(operand<T> x) {
     using Real = decltype(detail::accepted<op::exp, T>());
     const auto r = reduced<Keep, Axes...>(cast_to<detail::computed_in<Real>>(x), [](auto y, std::int64_t mask) {
-      // Nothing is shifted where the largest element is infinite: -inf and inf are right as they are.
+      // No shift if the largest element is infinite: the results for -inf and inf are right without it.
       const auto top = reduce_over<op::peak>(y, mask);
       const auto shift = emit_on<op::where>({}, emit_on<op::isfinite>({}, top), top, literal_like(top, 0));
       const auto total = sum_over(emit_on<op::exp>({}, y - repeat(shift, y, mask)), mask);
@@ -234,7 +234,7 @@ struct logsumexp {
   }
 };
 
-/// The place of the first extremum along one axis, or over all elements in their order; that of the first NaN if there is one.
+/// The index of the first extremum along one axis, or over all elements in row-major order; that of the first NaN if there is one.
 template <class Op, bool Keep, int... Axis>
 struct place_of {
   static constexpr std::string_view name = Op::asker;
@@ -276,32 +276,32 @@ template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto mean(X&& x, Keep = {}) {
   return apply_function(functions::mean<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// Product; 1 over no elements. The gradient of an element is the product of the others: beside and at zeros and infinities too.
+/// Product; 1 over no elements. The gradient of an element is the product of the others, next to and at zeros and infinities too.
 /// Dtype: integers and bool give int64.   Saves: x, out.   Error: that of as many products.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto prod(X&& x, Keep = {}) {
   return apply_function(functions::prod<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The largest element; NaN if there is one. Equal ones share the gradient evenly, as in torch.amax; NaNs as in torch.max over all.
+/// The largest element; NaN if any is. Equal ones share the gradient evenly, as in torch.amax; NaNs do, as in torch.max over all.
 /// Dtype: x's.   Saves: x, out.   Error: exact.   Throws: if there are no elements.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto max(X&& x, Keep = {}) {
   return apply_function(functions::extremum<op::max, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The smallest element; NaN if there is one. Equal ones share the gradient evenly, as in torch.amin; NaNs as in torch.min over all.
+/// The smallest element; NaN if any is. Equal ones share the gradient evenly, as in torch.amin; NaNs do, as in torch.min over all.
 /// Dtype, Saves, Error, Throws: as max.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto min(X&& x, Keep = {}) {
   return apply_function(functions::extremum<op::min, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// log(sum(exp(x))) without overflow; -inf over no elements.
-/// Dtype: integers give float; bf16 and f16 are computed in float and rounded once, where PyTorch rounds after each step.
+/// Dtype: integers give float; bf16 and f16 are computed in float and rounded once; PyTorch rounds after each step.
 /// Saves: e^x, its sum.   Error: that of exp, the sum and log.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto logsumexp(X&& x, Keep = {}) {
   return apply_function(functions::logsumexp<Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// Whether an element is not 0.   Dtype: bool.
+/// Whether any element is not 0.   Dtype: bool.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto any(X&& x, Keep = {}) {
   return apply_function(functions::truth<op::any, Keep::keeps, Axes...>{}, std::forward<X>(x));
@@ -311,12 +311,12 @@ template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto all(X&& x, Keep = {}) {
   return apply_function(functions::truth<op::all, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The place of the first largest element along an axis, or over all.   Dtype: int64, no gradient.   Throws: if there are no elements.
+/// The index of the first largest element along an axis, or over all.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
 constexpr auto argmax(X&& x, Keep = {}) {
   return apply_function(functions::place_of<op::max_place, Keep::keeps, Axis...>{}, std::forward<X>(x));
 }
-/// The place of the first smallest element.   Dtype: int64, no gradient.   Throws: if there are no elements.
+/// The index of the first smallest element.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
 constexpr auto argmin(X&& x, Keep = {}) {
   return apply_function(functions::place_of<op::min_place, Keep::keeps, Axis...>{}, std::forward<X>(x));

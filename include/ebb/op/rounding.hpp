@@ -1,4 +1,4 @@
-// ebb/op/rounding.hpp — to integers, up, down and to the nearest: derivatives are 0.
+// ebb/op/rounding.hpp — floor, ceil, trunc and round; their derivatives are 0.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -23,7 +23,7 @@ struct trunc : rounding {
   static constexpr std::string_view name = "trunc";
   static constexpr auto value(auto x) { return lane::trunc(x); }
 };
-/// To the nearest integer, a tie to the even one.
+/// The nearest integer; a tie goes to the even one.
 struct round : rounding {
   static constexpr std::string_view name = "round";
   static constexpr auto value(auto x) { return lane::rint(x); }

@@ -1,7 +1,7 @@
-// ebb/op/scan.hpp — cumsum.
+// ebb/op/scan.hpp — running results along an axis: cumsum.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   cumsum(x)   cumsum<0>(x)   cumsum<1>(x, reversed, exclusive_scan)         along the last axis, if none is named; tags in any order
+//   cumsum(x)   cumsum<0>(x)   cumsum<1>(x, reversed, exclusive_scan)         the axis is the last one by default; tags in any order
 #pragma once
 
 #include "axes.hpp"
@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 /// attr 1 of a scan.
 inline constexpr std::int64_t scan_reversed = 1, scan_exclusive = 2;
 
-/// Tags of scans: from the last element to the first; each result without its own element.
+/// Tags of scans. reversed: from the last element to the first. exclusive_scan: a result does not include its own element.
 struct reversed_tag {
   static constexpr std::int64_t flag = scan_reversed;
 };
@@ -25,7 +25,7 @@ inline constexpr exclusive_tag exclusive_scan{};
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Along axis attr 0 elements are combined by `value(accumulated, x)`, beginning with `identity<T>()`, and each step is a result; attr 1:
+/// Combines elements along axis attr 0 with `value(accumulated, x)`, starting from `identity<T>()`; each step is a result. attr 1:
 /// scan_reversed, scan_exclusive. See [note: order of a scan].
 struct running : op_base {
   static constexpr kind what = kind::scan;
@@ -81,10 +81,10 @@ constexpr std::int64_t scan_flag() {
 
 namespace ebb::inline EBB_ABI {
 
-/// Running sums along an axis, the last one if none is named.   Shape: x's.
+/// Running sums along an axis, by default the last one.   Shape: x's.
 /// Dtype: integers and bool give int64; bf16 and f16 are added in float and each result is rounded once.
-/// Saves: nothing.   Error: a chain of additions in rising order, see [note: order of a scan]. Along the last axis it is as fast as the
-/// additions follow each other, eight rows side by side; along other axes lanes are columns.
+/// Saves: nothing.   Error: a chain of additions in rising order, see [note: order of a scan]. Along the last axis the latency of the
+/// additions limits the speed, so eight rows run side by side; along other axes the lanes are columns.
 template <int Axis = -1, class X, class... Tag>
 constexpr auto cumsum(X&& x, Tag...) {
   static_assert((detail::is_scan_tag<Tag> && ...), "[ebb E0283] cumsum: behind the array come tags: ebb::reversed, ebb::exclusive_scan");

@@ -1,4 +1,4 @@
-// ebb/op/shape.hpp — functions that move elements or see them under another shape.
+// ebb/op/shape.hpp — functions that move elements or change the shape: reshape, transpose, slice, concat, pad and others.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Axes and extents are template arguments; negative axes count from the last one. Dtype: as x.   Saves: nothing.   Error: exact.
@@ -9,12 +9,12 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The Stop of a slice that goes to the end of its axis.
+/// The Stop of a slice that reaches to the end of its axis.
 inline constexpr int to_end = std::numeric_limits<int>::max();
 
 namespace detail {
 
-/// "reshape<dyn, 4>": what errors call a function whose template arguments say what was wanted.
+/// "reshape<dyn, 4>": the name of a function with its template arguments, for errors.
 class spelled {
  public:
   template <class... Number>
@@ -66,7 +66,7 @@ struct reshape {
     for (int i = 0; i < rank; ++i) {
       if (wanted[i] != dyn) known *= to.e[i] = static_cast<int>(wanted[i]);
       else if (++at < unknown) {
-        // All but the last dyn extent are those of x, in their order.
+        // All dyn extents but the last are those of x, in their order.
         if (at > given.rank) return refuse<T>(g, 112);
         to.e[i] = given.e[at - 1];
       } else rest = i;
@@ -74,7 +74,7 @@ struct reshape {
     to.rank = rank;
     if (rest >= 0) {
       if (known == 0) return refuse<T>(g, 112);
-      // The last one takes what is left: the elements along the other dyn extents of x, and the known ones.
+      // The last one takes the rest: x's other dyn extents times its known ones, divided by the known extents of the result.
       shape left;
       int dropped = 0;
       for (int i = 0; i < x.rank(); ++i)
@@ -139,7 +139,7 @@ struct broadcast_to {
     }
     return like(x, to);
   }
-  /// x repeated to the shape `to`, which must be what broadcasting x with it gives.
+  /// x repeated to the shape `to`, which must be the broadcast of x and `to`.
   template <class T>
   static constexpr operand<T> like(operand<T> x, const shape& to) {
     const shape both[] = {to, x.extents()};
@@ -174,7 +174,7 @@ struct transpose {
   }
 };
 
-/// The number of elements from Start to Stop, -1 if they leave the axis. Where the axis is dyn, differences that must not be negative
+/// The number of elements from Start to Stop, -1 if the range leaves the axis. If the axis is dyn, differences that must not be negative
 /// become symbols, which the call checks.
 template <int Start, int Stop, int Step>
 constexpr int slice_length(symbols& s, int length) {
@@ -187,7 +187,7 @@ constexpr int slice_length(symbols& s, int length) {
   }
   if (from_end) s.derive(difference, length, -Start);
   if (!to_the_end) s.derive(difference, length, stop);
-  int count = stop - Start;  // both from the same side
+  int count = stop - Start;  // both count from the same end
   if (!from_end && to_the_end) count = s.derive(difference, length, Start - stop);
   else if (from_end && !to_the_end) count = s.derive(difference, stop - Start, length);
   else if (count < 0) return -1;
@@ -281,30 +281,30 @@ struct pad {
 
 }  // namespace functions
 
-/// The same elements, in the same order, under another shape. dyn: the last one is what is left, those before it are x's own.
+/// The same elements, in the same order, under another shape. The last dyn extent takes the rest, those before it are x's dyn extents.
 ///   reshape<dyn, 8>(x)
-/// Shape: E..., of as many elements.   Saves: nothing; no work.   Throws: if a call's extents cannot be divided so.
+/// Shape: E..., with as many elements.   Saves: nothing; no work.   Throws: if the elements of a call cannot be divided so.
 template <std::size_t... E, class X>
 constexpr auto reshape(X&& x) {
   return apply_function(functions::reshape<E...>{}, std::forward<X>(x));
 }
-/// The axes from First to Last as one.   Saves: nothing; no work.
+/// The axes from First to Last merged into one.   Saves: nothing; no work.
 template <int First = 0, int Last = -1, class X>
 constexpr auto flatten(X&& x) {
   return apply_function(functions::flatten<First, Last>{}, std::forward<X>(x));
 }
-/// A new axis of extent 1, and the way back.   Shape: the axis is the result's.   Saves: nothing; no work.
+/// A new axis of extent 1.   Shape: Axis counts in the result.   Saves: nothing; no work.
 template <int Axis, class X>
 constexpr auto unsqueeze(X&& x) {
   return apply_function(functions::unsqueeze<Axis>{}, std::forward<X>(x));
 }
-/// Without an axis of extent 1.   Saves: nothing; no work.   Throws: if a call's extent is another.
+/// Drops an axis of extent 1.   Saves: nothing; no work.   Throws: if a call's extent is not 1.
 template <int Axis, class X>
 constexpr auto squeeze(X&& x) {
   return apply_function(functions::squeeze<Axis>{}, std::forward<X>(x));
 }
-/// x repeated along axes that it lacks or that have extent 1. dyn: as x has it.   broadcast_to<4, dyn>(x)
-/// Saves: nothing.   Throws: if a call's extent is another.
+/// x repeated along axes that it lacks or that have extent 1. dyn: the extent of x.   broadcast_to<4, dyn>(x)
+/// Saves: nothing.   Throws: if an extent of a call does not fit.
 template <std::size_t... E, class X>
 constexpr auto broadcast_to(X&& x) {
   return apply_function(functions::broadcast_to<E...>{}, std::forward<X>(x));
@@ -320,35 +320,35 @@ template <int... Axes, class X>
 constexpr auto transpose(X&& x) {
   return apply_function(functions::transpose<Axes...>{}, std::forward<X>(x));
 }
-/// Every Step-th element along an axis, from Start to before Stop. Negative ones count from the end.
+/// Every Step-th element along an axis, from Start to before Stop. Negative bounds count from the end.
 ///   slice<0, 2, 5>(x)   slice<1, -3>(x)   slice<0, 0, to_end, 2>(x)
-/// Shape: x's, with so many elements along the axis.   Saves: nothing.   Throws: if the range leaves a call's axis.
+/// Shape: x's, with that number of elements along the axis.   Saves: nothing.   Throws: if the range leaves a call's axis.
 template <int Axis, int Start, int Stop = to_end, int Step = 1, class X>
 constexpr auto slice(X&& x) {
   return apply_function(functions::slice<Axis, Start, Stop, Step>{}, std::forward<X>(x));
 }
-/// The elements at one place along an axis, which is dropped.   Saves: nothing.   Throws: if a call's axis has no such place.
+/// The elements at one index along an axis, which is dropped.   Saves: nothing.   Throws: if a call's axis has no such index.
 template <int Axis, int Index, class X>
 constexpr auto select(X&& x) {
   return apply_function(functions::select<Axis, Index>{}, std::forward<X>(x));
 }
-/// The elements along the given axes, or along all, in the opposite order.   Shape: x's.   Saves: nothing.
+/// The elements along the given axes, by default all, in reverse order.   Shape: x's.   Saves: nothing.
 template <int... Axes, class X>
 constexpr auto flip(X&& x) {
   return apply_function(functions::flip<Axes...>{}, std::forward<X>(x));
 }
-/// Arrays one behind the other along an axis.
+/// Arrays joined along an axis.
 /// Shape: the extents along the axis are added.   Dtype: promoted.   Saves: nothing.   Throws: if a call's other extents differ.
 template <int Axis, class... X>
 constexpr auto concat(X&&... x) {
   return apply_function(functions::concat<Axis>{}, std::forward<X>(x)...);
 }
-/// Arrays of one shape side by side along a new axis.   Dtype: promoted.   Saves: nothing.   Throws: if a call's extents differ.
+/// Arrays of one shape joined along a new axis.   Dtype: promoted.   Saves: nothing.   Throws: if a call's extents differ.
 template <int Axis, class... X>
 constexpr auto stack(X&&... x) {
   return apply_function(functions::stack<Axis>{}, std::forward<X>(x)...);
 }
-/// x between Before and After zeros along an axis, or between copies of a number.   Dtype: x's.   Saves: nothing.
+/// x with Before and After zeros, or copies of a number, added at both ends of an axis.   Dtype: x's.   Saves: nothing.
 template <int Axis, int Before, int After, class X, class... Number>
 constexpr auto pad(X&& x, Number... value) {
   return apply_function(functions::pad<Axis, Before, After>{}, std::forward<X>(x), value...);

@@ -1,4 +1,4 @@
-// ebb/op/shaping.hpp — broadcast and sum, which pull into each other, and reshape.
+// ebb/op/shaping.hpp — broadcast and sum, each the pull of the other, and reshape.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -23,7 +23,7 @@ constexpr operand<T> reshape_to(operand<T> x, int shape_number);
 
 namespace ebb::inline EBB_ABI::op {
 
-/// attr 0: mask of the result's axes that the operand does not have.   Saves: nothing.   Error: exact.
+/// x repeated along new axes. attr 0: mask of the result's axes that the operand does not have.   Saves: nothing.   Error: exact.
 struct broadcast : op_base {
   static constexpr std::string_view name = "broadcast";
   static constexpr kind what = kind::broadcast;
@@ -69,7 +69,7 @@ constexpr operand<T> sum_over(operand<T> x, std::int64_t mask) {
   if (mask == 0) return x;
   // Narrow floats are added in float and rounded once.
   if constexpr (!std::is_same_v<T, detail::computed_in<T>>) return cast_to<T>(sum_over(cast_to<float>(x), mask));
-  // Runs of adjacent axes, the last run first, so that the numbers of those before it stay as they are.
+  // Runs of adjacent axes, the last run first: the numbers of earlier axes then stay valid.
   for (int last = x.rank(); last > 0;) {
     if (!(mask >> (last - 1) & 1)) {
       --last;

@@ -1,7 +1,8 @@
-// ebb/op/softmax.hpp — softmax, log_softmax and the losses built on them.
+// ebb/op/softmax.hpp — softmax, log_softmax, and the losses cross_entropy, nll, mse and bce_with_logits.
 // SPDX-License-Identifier: BSL-1.0
 //
-// All are shifted by the largest element of their row, which changes no value and no derivative and keeps exp from overflowing.
+// softmax and log_softmax first subtract the largest element of a row: that changes no value and no derivative, and keeps exp from
+// overflowing.
 #pragma once
 
 #include "extremum.hpp"
@@ -10,7 +11,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Tags of losses: what becomes of the losses of single examples.   ebb::mse(x, y, ebb::summed)
+/// Tags of losses: average the losses of the examples, sum them, or return each of them.   ebb::mse(x, y, ebb::summed)
 struct averaged_tag {};
 struct summed_tag {};
 struct unreduced_tag {};
@@ -28,7 +29,7 @@ struct softmax {
       return e / repeat(sum_over(e, mask), e, mask);
     });
   }
-  /// f(x - its largest element along the axis, the axis), in float for narrow floats, and rounded once.
+  /// f(x - its largest element along the axis, mask of the axis): narrow floats are computed in float, and the result is rounded once.
   template <class T>
   static constexpr auto along(operand<T> given, auto f) {
     using Real = decltype(detail::accepted<op::exp, T>());
@@ -49,7 +50,7 @@ struct log_softmax {
   }
 };
 
-/// The losses of examples as the tag asks.
+/// Reduces the losses of the examples as the tag demands.
 template <class How>
 constexpr auto reduced_loss(auto losses) {
   if constexpr (std::is_same_v<How, averaged_tag>) return mean<false>::apply(losses);
@@ -61,7 +62,7 @@ template <class How>
 struct nll {
   static constexpr precision autocast = precision::full;
   static constexpr auto apply(auto log_p, auto target) { return of<nll>(log_p, target); }
-  /// As part of F.
+  /// nll as part of F: errors name F.
   template <class F, class T, class Target>
   static constexpr auto of(operand<T> log_p, operand<Target> target) {
     using Real = decltype(detail::accepted<op::exp, T>());
@@ -88,8 +89,8 @@ struct cross_entropy {
   }
 };
 
-/// Losses of examples, computed from x and y: refused if the ranks of these differ and none of them is a number, since a column beside a
-/// row would give a matrix of losses.
+/// The losses of the examples, computed from x and y. Refused if the ranks of x and y differ and neither is a number: a column with a row
+/// would give a matrix of losses.
 template <class T>
 constexpr operand<T> losses_of(operand<T> losses, auto x, auto y) {
   const auto rank = []<class X>(const X& a) {
@@ -130,33 +131,33 @@ struct bce_with_logits {
 
 }  // namespace functions
 
-/// e^x over its sum along an axis, the last one if none is named.   Shape: x's.
+/// e^x divided by its sum along an axis, by default the last one.   Shape: x's.
 /// Dtype: integers give float; bf16 and f16 are computed in float and rounded once, as PyTorch does along the last axis.
 /// Saves: e^x, its sum, both in float.   Error: that of exp and of the sum.
 template <int Axis = -1, class X>
 constexpr auto softmax(X&& x) {
   return apply_function(functions::softmax<Axis>{}, std::forward<X>(x));
 }
-/// log(softmax(x)) without cancellation, along the last axis if none is named.
+/// log(softmax(x)) without cancellation, by default along the last axis.
 /// Shape, Dtype: as softmax.   Saves: e^x, its sum.   Error: that of exp, the sum and log.
 template <int Axis = -1, class X>
 constexpr auto log_softmax(X&& x) {
   return apply_function(functions::log_softmax<Axis>{}, std::forward<X>(x));
 }
 /// -log of the probability of each example's class, for logits with classes along the last axis, averaged over the examples.
-/// Shape: logits [..., classes], target [...] of class indices, or probabilities of logits' shape; [], but [...] unreduced.
+/// Shape: logits [..., classes], target [...] of class indices, or probabilities of logits' shape; result [], or [...] if unreduced.
 /// Dtype, Saves, Error: as log_softmax.   Throws: if there is no such class, or if a call's extents differ.
 template <class X, class Target, class How = averaged_tag>
 constexpr auto cross_entropy(X&& logits, Target&& target, How = {}) {
   return apply_function(functions::cross_entropy<How>{}, std::forward<X>(logits), std::forward<Target>(target));
 }
-/// The same for logarithms of probabilities.   Shape, Throws: as cross_entropy.   Saves: nothing.   Error: that of the mean.
+/// cross_entropy for log-probabilities.   Shape, Throws: as cross_entropy.   Saves: nothing.   Error: that of the mean.
 template <class X, class Target, class How = averaged_tag>
 constexpr auto nll(X&& log_probabilities, Target&& target, How = {}) {
   return apply_function(functions::nll<How>{}, std::forward<X>(log_probabilities), std::forward<Target>(target));
 }
 /// Mean squared difference; NaN over no elements.
-/// Shape: operands of one rank, broadcast, or a number beside the other; [], but the operands' unreduced.
+/// Shape: operands of one rank, broadcast, or one of them a number; result [], or the operands' shape if unreduced.
 /// Dtype: promoted; a mean of integers is float.   Saves: x, y.   Error: that of the mean.
 template <class X, class Y, class How = averaged_tag>
 constexpr auto mse(X&& x, Y&& y, How = {}) {

@@ -1,18 +1,18 @@
-// ebb/op/solve.hpp — systems of linear equations, and inverse matrices.
+// ebb/op/solve.hpp — solve and inverse: systems of linear equations, and inverse matrices.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: singular matrices]
-// As in PyTorch, a matrix that is singular is an error of the call and not an array of infinities: elimination finds a pivot that is 0.
-// That is known when the step that solves runs, so steps before that one may have written results, and so may those for other matrices
-// of the batch; a call that returns its results has returned none. Rounding decides: a matrix without an inverse may have one after it has
-// been rounded, and the other way round. What holds a NaN or an infinity is not refused: its solution has NaNs.
+// As in PyTorch, a singular matrix is an error of the call, not an array of infinities: elimination finds a pivot that is 0. The error is
+// found when the step that solves runs, so earlier steps may have written results already, and so may other matrices of the batch. A call
+// that returns its results returns none in that case. Rounding decides: a matrix without an inverse may have one after rounding, and the
+// other way round. A matrix with a NaN or an infinity is not an error: its solution has NaNs.
 #pragma once
 
 #include "linear.hpp"
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Operand 0 is square; where attr 0 is 1 it is taken transposed. Leading axes are batches, equal on both sides.
+/// Operand 0 is square, and read transposed if attr 0 is 1. Leading axes are batches, equal on both sides.
 struct system : op_base {
   static constexpr kind what = kind::solve;
   static constexpr domain accepts = domain::real;
@@ -24,7 +24,7 @@ struct system : op_base {
 };
 
 /// The matrix x with a x = b.
-/// Saves: a, out. The factors of a are computed again in a backward pass.   Error: see [note: order of a solution] and kernel/solve.hpp.
+/// Saves: a, out. A backward pass computes the factors of a again.   Error: see [note: order of a solution] and kernel/solve.hpp.
 struct solve : system {
   static constexpr std::string_view name = "solve";
   static constexpr int arity = 2;
@@ -72,7 +72,7 @@ struct inverse {
 };
 
 /// a x = b for right sides that are vectors or matrices, with broadcast batches: `one(factor, b)` emits the equation on equal batches, or
-/// on one matrix. Codes: what is refused of a, and of b.
+/// on one matrix. of_matrix and of_sides: the error codes for a and for b.
 struct right_sides {
   template <class T>
   static constexpr operand<T> apply(operand<T> x, operand<T> y, int of_matrix, int of_sides, auto one) {
@@ -86,7 +86,7 @@ struct right_sides {
   }
 
  private:
-  /// Whether the right sides are one vector for each matrix, as far as can be known.
+  /// Whether the right sides are one vector for each matrix; unknown extents are taken to fit.
   static constexpr bool is_vector(const symbols& s, const shape& a, const shape& b) {
     if (b.rank == 1) return true;
     bool may_be = b.rank + 1 == a.rank;
@@ -97,7 +97,7 @@ struct right_sides {
   static constexpr operand<T> on_matrices(detail::factor<T> a, operand<T> b, auto one) {
     const int rank = b.rank();
     if (a.x.rank() == 2 && rank > 2) {
-      // One matrix for the whole batch: it is factored once, and all right sides are columns of one.
+      // One matrix serves the whole batch: it is factored once, and all right sides are columns of one matrix.
       int columns_last[max_rank] = {rank - 2}, back[max_rank] = {};
       for (int i = 0; i < rank - 2; ++i) back[i] = i + 1, columns_last[i + 1] = i;
       back[rank - 1] = columns_last[rank - 1] = rank - 1;
@@ -129,13 +129,13 @@ struct solve {
 
 namespace ebb::inline EBB_ABI {
 
-/// The inverse of each matrix in the last two axes; leading axes are batches. To multiply with an inverse, solve.
+/// The inverse of each matrix in the last two axes; leading axes are batches. To multiply by an inverse, use solve instead.
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.
 /// Throws: for a singular matrix, see [note: singular matrices].   Error: see kernel/solve.hpp.
 inline constexpr call<functions::inverse> inverse{};
 /// x with a x = b.
-/// Shape: a [..., n, n], b [..., n, m] or [n]; leading axes are batches, which are broadcast. As in torch.linalg.solve, a b of one axis
-/// less than a is one vector for each matrix if it has a's extents; if that is not known when it is compiled, it has to have them.
+/// Shape: a [..., n, n], b [..., n, m] or [n]; leading axes are batches, which are broadcast. As in torch.linalg.solve, a b with one axis
+/// less than a is one vector for each matrix if its extents are a's. If that is unknown at compile time, the call requires it.
 /// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: a, out.
 /// Throws: for a singular matrix, see [note: singular matrices].   Error: see kernel/solve.hpp.
 inline constexpr call<functions::solve> solve{};

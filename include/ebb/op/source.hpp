@@ -19,13 +19,13 @@ struct input : source {
   static constexpr kind what = kind::input;
 };
 
-/// One value, the bits in attr 0, in every element.
+/// One value in every element; attr 0 holds its bits.
 struct literal : source {
   static constexpr std::string_view name = "literal";
   static constexpr kind what = kind::literal;
 };
 
-/// Each element's own index along axis attr 0.
+/// The index of each element along axis attr 0.
 struct index : source {
   static constexpr std::string_view name = "index";
   static constexpr kind what = kind::index;
@@ -49,7 +49,8 @@ constexpr operand<T> literal_like(operand<T> like, auto value) {
   return {like.g, emit_as<op::literal, T>(*like.g, like.g->eq[like.id].shape, {}, {bits})};
 }
 
-/// Each element is its own place along `axis`. A template, like all that emits: an op table made before exec/vectorized.hpp has no kernels.
+/// The index of each element along `axis`. A template, as all functions that emit: an op table made before exec/vectorized.hpp is
+/// included has no kernels.
 template <class T>
 constexpr operand<T> index_along(graph& g, int shape, int axis) {
   return {&g, emit_as<op::index, T>(g, shape, {}, {axis})};

@@ -1,4 +1,4 @@
-// ebb/op/special.hpp — the error function and the normal distribution.
+// ebb/op/special.hpp — the error function and the normal distribution: erf, erfc, ndtr, log_ndtr.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Inside rules: x where it has weight beside e^(-x^2), so that the product at infinity is 0 and no NaN. 60000 is a number of float16, too.
+/// Inside rules: x bounded to +-60000, so that its product with e^(-x^2) at infinity is 0, not NaN. float16 has the number 60000 too.
 template <class T>
 constexpr operand<T> bounded(operand<T> x) {
   return emit_on<op::clamp>({}, x, literal_like(x, -60000), literal_like(x, 60000));
@@ -36,7 +36,7 @@ struct erf : transcendental {
   static constexpr double two_over_root_pi = 0x1.20dd750429b6dp+0;
 };
 
-/// 1 - erf(x), without cancellation: relative error however small the result.   Saves: x.   Error: 2 ulp.   Source: as erf.
+/// 1 - erf(x), without cancellation: the error is relative even for tiny results.   Saves: x.   Error: 2 ulp.   Source: as erf.
 struct erfc : transcendental {
   static constexpr std::string_view name = "erfc";
   static constexpr auto value(auto x) { return lane::erfc(x); }
@@ -50,7 +50,7 @@ struct normal_density : transcendental {
   static constexpr auto pull(auto g, auto x, auto out) { return grads(-g * (bounded(x) * out)); }
 };
 
-/// The probability of x or less in the standard normal distribution: relative error however small it is.   Saves: x.   Error: 3 ulp.
+/// The probability of x or less in the standard normal distribution; the error is relative even in the tail.   Saves: x.   Error: 3 ulp.
 /// Source: as num/normal.hpp.
 struct ndtr : transcendental {
   static constexpr std::string_view name = "ndtr";
@@ -60,7 +60,7 @@ struct ndtr : transcendental {
 
 struct mean_excess;
 
-/// The density of the normal distribution over ndtr.   Saves: x, out.   Error: 3 ulp.
+/// The density of the standard normal distribution divided by ndtr.   Saves: x, out.   Error: 3 ulp.
 struct inverse_mills : transcendental {
   static constexpr std::string_view name = "inverse_mills";
   static constexpr auto value(auto x) { return lane::inverse_mills(x); }

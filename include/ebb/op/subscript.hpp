@@ -1,12 +1,12 @@
-// ebb/op/subscript.hpp — elements and rows by numbers: x(i, j), x[i], take(x, i).
+// ebb/op/subscript.hpp — elements and rows by index: x(i, j), x[i], take(x, i).
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: subscripts]
-// In a traced function x(i, j) is an element, a term of rank 0; with fewer subscripts than axes it is what is left of x along the others,
-// and x[i] is x(i). Tensors give the same, so that a function means the same called on arrays and compiled. Negative numbers count from
-// the end. A number that is known while the function is traced, in a loop too, becomes an attribute of a slice: where it leaves an extent
-// that is known by then, the compiler says so, else the call does. A number that the function computes, a term, names a row to gather, and
-// so does a number on the tape.
+// In a traced function x(i, j) is an element, a term of rank 0. With fewer subscripts than axes it is the part of x along the other axes,
+// and x[i] is x(i). Tensors behave the same, so a function means the same called on arrays and compiled. Negative indices count from
+// the end. An index that is known while the function is traced, in a loop too, becomes an attribute of a slice: if it leaves an extent that
+// is known then, it is a compile error, else the call checks it. An index that the function computes, a term, names a row to gather; so
+// does an index on the tape.
 #pragma once
 
 #include "gather.hpp"
@@ -21,17 +21,17 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Not constexpr: a trace that comes here is no constant, and the compiler names the lines that led here.
+/// Not constexpr: a trace that calls it is not a constant expression, and the compiler lists the lines that led here.
 [[noreturn]] inline void refuse_subscript(const char*) { std::abort(); }
 
-/// Whether a term was refused because a subscript is outside of its axis. Its type is that of one inside.
+/// Whether a term was refused because a subscript is out of range. Its type is that of a valid one.
 constexpr bool is_outside(const auto& x) {
   if constexpr (requires { x.id; }) return x.id == -230;
   else if constexpr (requires { x.plain; }) return is_outside(x.plain);
   else return false;
 }
 
-/// The number of an element along a leading axis whose extent may be a symbol: then the call looks whether it is there. False if it is not.
+/// Makes `index` along a leading axis nonnegative; false if it is out of range. If the extent is a symbol, the call checks that.
 constexpr bool find_place(symbols& s, int extent, std::int64_t& index) {
   if (extent >= 0) {
     if (index < 0) index += extent;
@@ -44,7 +44,7 @@ constexpr bool find_place(symbols& s, int extent, std::int64_t& index) {
   return true;
 }
 
-/// What x is at these places of its first axes. Those behind the first of which the extents are numbers are one axis with it: one slice.
+/// The part of x at these indices of its first axes. Subsequent axes with static extents are merged with the first: one slice.
 template <class T>
 constexpr operand<T> at_places(operand<T> x, const std::int64_t* index, int count) {
   graph& g = *x.g;
@@ -85,12 +85,12 @@ struct subscript {
   }
 };
 
-/// A row by a number that is known while tracing, by its other name.
+/// subscript by one number that is known while tracing, under the name take.
 struct take_place : subscript {
   static constexpr std::string_view name = "take";
 };
 
-/// An element, or a row, by its number along the first Axes as one axis.
+/// The element or row at an index along the first Axes axes, taken as one axis.
 template <int Axes>
 struct take_within {
   static constexpr std::string_view name = "take";
@@ -109,8 +109,8 @@ struct take_within {
 
 namespace detail {
 
-/// The numbers of places along the first axes of an array, as one number along them together.
-/// Throws: error naming the call, the numbers and the extents if one is outside.
+/// The indices along the first axes of an array, as one index along these axes taken as one.
+/// Throws: error naming the call, the indices and the extents if one is out of range.
 template <class X, std::integral... I>
 constexpr std::int64_t place_in_array(const char* call, const X& x, I... i) {
   constexpr std::size_t count = sizeof...(I);
@@ -130,14 +130,14 @@ constexpr std::int64_t place_in_array(const char* call, const X& x, I... i) {
   return place;
 }
 
-/// The element or row of an array, or of what is on a tape.
+/// The element or row of an array, or of a variable.
 template <class X, std::integral... I>
 constexpr auto subscript_array(const char* call, X&& x, I... i) {
   using A = std::remove_cvref_t<X>;
   using within = functions::take_within<static_cast<int>(sizeof...(I))>;
   if constexpr ((std::same_as<I, bool> || ...)) return apply_function(within{}, x, tensor<bool>());
   else if constexpr (borrowed_extents<A>::rank < static_cast<int>(sizeof...(I))) return apply_function(within{}, x, tensor<std::int64_t>());
-  // An expression that is asked for an extent that its type does not know is computed, and no temporary any more.
+  // Asking an expression for an extent that its type does not fix evaluates it: then it is no longer a temporary.
   else if constexpr (!borrowed_extents<A>::is_static)
     return apply_function(within{}, std::as_const(x), tensor<std::int64_t>(place_in_array<A>(call, x, i...)));
   else return apply_function(within{}, std::forward<X>(x), tensor<std::int64_t>(place_in_array<A>(call, x, i...)));
@@ -145,8 +145,8 @@ constexpr auto subscript_array(const char* call, X&& x, I... i) {
 
 }  // namespace detail
 
-/// The row of x with one number, or the element of a vector; a negative one counts from the end.   Shape: x's without the first axis.
-/// Saves: nothing, on a tape the number.   Throws: if x has no such row; where the extent is known while tracing, it does not compile.
+/// The row of x at one index, or the element of a vector; a negative index counts from the end.   Shape: x's without the first axis.
+/// Saves: nothing; on a tape the index.   Throws: if x has no such row. If the extent is known while tracing, that does not compile.
 template <class X, std::integral I>
 constexpr auto take(X&& x, I i) {
   if constexpr (array_like<X>) return detail::subscript_array("ebb::take", std::forward<X>(x), i);

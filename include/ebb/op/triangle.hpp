@@ -1,10 +1,10 @@
-// ebb/op/triangle.hpp — Cholesky factors, triangular systems, logarithms of determinants.
+// ebb/op/triangle.hpp — Cholesky factors, triangular systems, and logarithms of determinants.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   const auto l = cholesky(k);                              // k = l l^T
 //   const auto alpha = cholesky_solve(y, l);                 // k alpha = y
 //   solve_triangular(l, y, taken_transposed)                 // l^T x = y; also upper, unit_diagonal, from_right, in any order
-// A factor that is written twice is one equation: logdet_spd(k) beside cholesky(k) factors k once, for value and gradient.
+// Equal factors are one equation: logdet_spd(k) next to cholesky(k) factors k once, for value and gradient.
 #pragma once
 
 #include "../tensor/triangle_order.hpp"
@@ -14,8 +14,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Tags of triangular systems: which triangle is read (without: the lower one), that its diagonal is taken to be 1, that it is taken
-/// transposed, that x stands left of it.
+/// Tags of triangular systems. upper: the upper triangle is read (default: the lower one). unit_diagonal: its diagonal is taken to be 1.
+/// taken_transposed: it is transposed. from_right: x is on its left.
 template <std::int64_t Flag>
 struct triangle_tag {
   static constexpr std::int64_t flag = Flag;
@@ -24,10 +24,10 @@ inline constexpr triangle_tag<upper_triangle> upper{};
 inline constexpr triangle_tag<unit_diagonal_bit> unit_diagonal{};
 inline constexpr triangle_tag<8> taken_transposed{};
 inline constexpr triangle_tag<16> from_right{};
-/// Tag of cholesky: where a matrix is not positive definite its factor is NaN, and the call is no error.
+/// Tag of cholesky: the factor of a matrix that is not positive definite is NaN, instead of an error.
 inline constexpr triangle_tag<32> nan_if_not{};
 
-/// Inside rules: the triangle of each matrix of x in which row - column is at least `below` (upper: at most -below), zeros elsewhere.
+/// Inside rules: the lower or upper triangle of each matrix of x, without the diagonal if `strict`, and zeros elsewhere.
 template <class T>
 constexpr operand<T> triangle_of(operand<T> x, bool is_upper, bool strict) {
   if (x.is_refused()) return x;
@@ -51,8 +51,8 @@ constexpr operand<T> transposed_matrix(operand<T> x) {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// The matrix x with t x = b, of t one triangle: attr 0: transposed, attr 1: see tensor/triangle_order.hpp. Batches are equal.
-/// Saves: t, out. Only the triangle that is read gets a gradient, without the diagonal where that is taken to be 1.
+/// The matrix x with t x = b, where t is a triangle. attr 0: transposed. attr 1: see tensor/triangle_order.hpp. Batches are equal.
+/// Saves: t, out. Only the triangle that is read gets a gradient, without the diagonal if that is taken to be 1.
 /// Error: see kernel/triangle.hpp.
 struct solve_triangular : system {
   static constexpr std::string_view name = "solve_triangular";
@@ -75,7 +75,7 @@ struct solve_triangular : system {
   }
 };
 
-/// Maps of single matrices.
+/// Functions of single matrices.
 struct of_matrix : op_base {
   static constexpr kind what = kind::factor;
   static constexpr int arity = 1;
@@ -84,7 +84,7 @@ struct of_matrix : op_base {
   static constexpr precision autocast = precision::full;
 };
 
-/// The lower triangle l with l l^T = a, zeros above; of a the lower triangle is read. attr 1: see nan_if_not.
+/// The lower triangular l with l l^T = a, zeros above; the lower triangle of a is read. attr 1: see nan_if_not.
 /// Saves: out. The gradient is symmetric: (l^-T f l^-1, and its transpose) / 2, f the lower triangle of l^T g with half its diagonal.
 /// Error: see kernel/triangle.hpp.   Source: I. Murray, arXiv:1602.07527.
 struct cholesky : of_matrix {
@@ -103,7 +103,7 @@ struct cholesky : of_matrix {
 };
 
 /// The sign of the determinant and the logarithm of its magnitude, side by side: [..., 2].
-/// Saves: a. Its inverse is computed in a backward pass: a singular matrix is an error there.
+/// Saves: a. A backward pass computes its inverse: a singular matrix is an error there.
 /// Error: see kernel/triangle.hpp, and that of a sum of n logarithms.
 struct slogdet : of_matrix {
   static constexpr std::string_view name = "slogdet";
@@ -140,7 +140,7 @@ struct solve_triangular {
       y = transposed_matrix(y);
     }
     const auto r = right_sides::apply(x, y, 284, 285, [](const detail::factor<T>& m, operand<T> sides) {
-      // A transpose is looked through: the other triangle of what it is taken of.
+      // A transposed matrix is read in place: as the other triangle of the original.
       const std::int64_t flags = triangular | ((Flags & (upper_triangle | unit_diagonal_bit)) ^ (m.transposed ? upper_triangle : 0));
       const bool turned = m.transposed != (((Flags & 8) != 0) != right);
       return emit_on<op::solve_triangular>({turned, flags}, m.x, sides);
@@ -193,7 +193,7 @@ struct slogdet {
     return emit_on<op::slogdet>({static_cast<std::int64_t>(factor_kind::log_determinant)},
                                 cast_to<decltype(detail::accepted<op::slogdet, A>())>(a));
   }
-  /// One of the two numbers of each matrix.
+  /// One of the two numbers, sign or logarithm, of each matrix.
   template <class T>
   static constexpr operand<T> part(operand<T> both, int which) {
     if (both.is_refused()) return both;
@@ -223,7 +223,7 @@ struct logdet {
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// The flags of tags, or -1 if there is one that is not among `known`.
+/// The flags of the tags, or -1 if one of them is not in `known`.
 template <class... Tag>
 constexpr std::int64_t triangle_flags([[maybe_unused]] std::int64_t known) {
   std::int64_t flags = 0;
@@ -244,7 +244,7 @@ namespace ebb::inline EBB_ABI {
 /// The lower triangular l with l l^T = a, for each symmetric positive definite matrix in the last two axes; leading axes are batches. Only
 /// the lower triangle of a is read; the gradient is symmetric.   cholesky(a, nan_if_not)
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.   Error: see kernel/triangle.hpp.
-/// Throws: if a matrix is not positive definite, naming it and its first leading minor that is not; with the tag its factor is NaN.
+/// Throws: if a matrix is not positive definite, naming it and its first leading minor that is not. With the tag its factor is NaN instead.
 template <class A, class... Tag>
 constexpr auto cholesky(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
@@ -253,8 +253,8 @@ constexpr auto cholesky(A&& a, Tag...) {
 }
 /// x with t x = b, or x t = b, for triangular t.
 ///   solve_triangular(t, b)   solve_triangular(t, b, upper, unit_diagonal, taken_transposed, from_right)
-/// Shape: t [..., n, n], b as for solve; from_right: b [..., m, n]. With taken_transposed the triangle that is read is still that of t.
-/// A 0 on the diagonal gives infinities and NaN, as in LAPACK: no error.
+/// Shape: t [..., n, n], b as for solve; from_right: b [..., m, n]. With taken_transposed, `upper` still refers to t itself.
+/// A 0 on the diagonal gives infinities and NaN and no error, as in LAPACK.
 /// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: t, out.   Error: see kernel/triangle.hpp.
 template <class A, class B, class... Tag>
 constexpr auto solve_triangular(A&& t, B&& b, Tag...) {
@@ -262,7 +262,7 @@ constexpr auto solve_triangular(A&& t, B&& b, Tag...) {
   static_assert(flags >= 0, "[ebb E0287] solve_triangular: the tags are ebb::upper, unit_diagonal, taken_transposed, from_right");
   return apply_function(functions::solve_triangular<detail::or_none(flags)>{}, std::forward<A>(t), std::forward<B>(b));
 }
-/// x with l l^T x = b, for the factor that cholesky gives; with the tag `upper`, l^T l x = b for an upper triangle.
+/// x with l l^T x = b, for a factor l from cholesky; with the tag `upper`, l^T l x = b for an upper triangular l.
 /// Shape, Dtype, Error: as solve_triangular.   Saves: l, both solutions.
 template <class B, class L, class... Tag>
 constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
@@ -270,7 +270,7 @@ constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
   static_assert(flags >= 0, "[ebb E0288] cholesky_solve: behind the operands comes nothing, or the tag ebb::upper");
   return apply_function(functions::cholesky_solve<(flags > 0)>{}, std::forward<B>(b), std::forward<L>(l));
 }
-/// log(det(a)) of positive definite matrices: twice the sum of logarithms of the diagonal of cholesky(a), with its tag or without.
+/// log(det(a)) of positive definite matrices: twice the sum of logarithms of the diagonal of cholesky(a). Takes the same tag.
 /// Shape: the batch's.   Dtype, Throws: as cholesky.   Saves: the factor.   Error: that of cholesky and of the sum.
 template <class A, class... Tag>
 constexpr auto logdet_spd(A&& a, Tag...) {
@@ -278,8 +278,8 @@ constexpr auto logdet_spd(A&& a, Tag...) {
   static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: behind the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::logdet_spd<(flags > 0)>{}, std::forward<A>(a));
 }
-/// log(det(a)), NaN where the determinant is negative, -inf where it is 0.
-/// Shape: the batch's.   Dtype: as inverse.   Saves: a; its inverse is computed in a backward pass.   Error: that of n logarithms.
+/// log(det(a)): NaN if the determinant is negative, -inf if it is 0.
+/// Shape: the batch's.   Dtype: as inverse.   Saves: a; a backward pass computes its inverse.   Error: that of n logarithms.
 /// Throws: in a backward pass, for a singular matrix.
 inline constexpr call<functions::logdet> logdet{};
 /// The sign of the determinant and the logarithm of its magnitude, in a tuple; 0 and -inf for a singular matrix. The sign has no gradient.

@@ -58,7 +58,7 @@ struct acos : transcendental {
   static constexpr auto pull(auto g, auto x, auto) { return grads(-g * emit_on<asin_slope>({}, x)); }
 };
 
-/// 1 / (1 + x^2), the derivative of atan; at infinity it is 0, and so are its derivatives.   Saves: x, out.   Error: 1.5 ulp.
+/// 1 / (1 + x^2), the derivative of atan. At infinity it and its derivatives are 0.   Saves: x, out.   Error: 1.5 ulp.
 struct atan_slope : transcendental {
   static constexpr std::string_view name = "atan_slope";
   static constexpr auto value(auto x) {
@@ -79,7 +79,7 @@ struct atan : transcendental {
 };
 
 /// x / (x^2 + y^2), 0 at (0, 0) and at infinity: the derivative of atan2(y, x) by y.   Saves: x, y, out.   Error: 2 ulp.
-/// Squares of the quotients by the larger of the two: nothing overflows or underflows on the way.
+/// Both are divided by the larger magnitude first: no intermediate result overflows or underflows.
 struct atan2_slope : elementwise<2> {
   static constexpr std::string_view name = "atan2_slope";
   static constexpr domain accepts = domain::real;
@@ -99,7 +99,7 @@ struct atan2_slope : elementwise<2> {
 };
 
 /// The angle of the point (x, y): atan2(y, x), from -pi to pi.   Saves: x, y.   Error: 2 ulp.
-/// Zeros and infinities are those of C's annex F. Derivatives at (0, 0) are 0, the second too, where PyTorch's are NaN.
+/// Zeros and infinities follow C's annex F. Derivatives at (0, 0) are 0, the second ones too; PyTorch's are NaN.
 struct atan2 : elementwise<2> {
   static constexpr std::string_view name = "atan2";
   static constexpr domain accepts = domain::real;
