@@ -5,14 +5,16 @@
 #   bash test/run.sh                        all tests, with g++
 #   bash test/run.sh op.reduce              tests whose names match: those of one header, a folder (op) or several folders ('base|num')
 #   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions aarch64
+#   bash test/run.sh --fast                 in a minute, to run on save: static tests, graphs, passes, plans, floors; no kernels
 #   bash test/run.sh --without headers      all tests except those whose names match
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source test/setup.sh
 
-preset=gcc without=()
+preset=gcc without=() fast=
 while [[ ${1:-} = --* ]]; do
   case $1 in
+    --fast) preset=fast fast=1 && shift && continue ;;
     --preset) preset=${2:?which preset?} ;;
     --without) without=(-E "${2:?which tests?}") ;;
     *) echo "there is no option $1" >&2 && exit 1 ;;
@@ -27,7 +29,8 @@ need "${packages[@]}" $(preset_packages "$preset")
 target=tests
 folder=${filter%%.*}
 if [ -n "$folder" ] && [ -d "test/$folder" -o -e "test/$folder.sh" -o "$folder" = static ]; then target=tests.$folder filter="^$filter"; fi
-build "$target"
+if [ -n "$fast" ]; then target="tests.static tests.base tests.graph tests.pass tests.plan" filter='^(static|base|graph|pass|plan|floors|contexts)'; fi
+build $target
 
 log=build/$preset/Testing/Temporary/LastTest.log
 status=0
