@@ -1,4 +1,4 @@
-// test/autograd/allocations.cpp — how much the tape allocates, and what is left where an allocation fails.
+// test/autograd/allocations.cpp — the number of allocations of the tape, and its state after a failed one.
 // SPDX-License-Identifier: BSL-1.0
 #include "failing_allocations.hpp"
 
@@ -27,14 +27,14 @@ struct leaves {
   var x{array{1, 2, 3, 4, 5}}, y{array{2, 1, 0, -1, 3}}, z{array{1, 1, 1, 1, 1}};
 };
 
-/// Several outputs, fan-in and fan-out, a shared gradient, each kind of hook, a retained gradient.
+/// A graph with several outputs, fan-in and fan-out, a shared gradient, each kind of hook and a retained gradient, and its backward.
 void record_and_walk(leaves& l, bool create_graph) {
   const auto [p, s] = both(l.x, l.y);
   const var q = product(p, s), r = scaled(q);
   p.register_hook([](auto g) { return g * 0.5; });
   s.register_hook([](const array&) { return std::optional<array>(); });
   q.retain_grad();
-  const struct forget {  // a gradient with a history owns what it is the gradient of
+  const struct forget {  // a gradient with a history owns the variable that it is the gradient of
     var v;
     ~forget() { v.zero_grad(); }
   } at_end{q};
@@ -51,7 +51,7 @@ std::vector<array> gradients(const leaves& l) {
 
 }  // namespace
 
-TEST_CASE("an allocation that fails comes through as std::bad_alloc, leaks nothing, and leaves gradients whole") {
+TEST_CASE("a failed allocation throws std::bad_alloc, leaks nothing and leaves each gradient old or new") {
   const pool_limit scope(0);
   for (const bool create_graph : {false, true}) {
     for (const bool preset : {false, true}) {
@@ -63,15 +63,15 @@ TEST_CASE("an allocation that fails comes through as std::bad_alloc, leaks nothi
       };
       auto whole = begin();
       const std::vector<array> before = gradients(*whole);
-      record_and_walk(*whole, create_graph);  // and what is made once for all
+      record_and_walk(*whole, create_graph);  // this also allocates everything that is made once
       const std::vector<array> after = gradients(*whole);
       for (var* v : {&whole->x, &whole->y, &whole->z}) v->zero_grad();
       whole.reset();
 
       auto l = begin();
       std::vector<array> shared;
-      if (preset) shared = gradients(*l);  // sums go into new arrays
-      std::ptrdiff_t live = 0;  // after the first failure: Catch and the thread's lists keep something too
+      if (preset) shared = gradients(*l);  // sums are written to new arrays
+      std::ptrdiff_t live = 0;  // measured after the first failure: Catch and the thread's lists keep memory too
       const int failures = fail_each([&] { record_and_walk(*l, create_graph); }, [&](bool failed) {
         std::vector<array> g = gradients(*l);
         for (std::size_t i = 0; i < 3; ++i) {
@@ -91,7 +91,7 @@ TEST_CASE("an allocation that fails comes through as std::bad_alloc, leaks nothi
   }
 }
 
-TEST_CASE("a backward that failed for want of memory can be repeated where the graph is retained") {
+TEST_CASE("a backward that ran out of memory can be repeated if the graph is retained") {
   const pool_limit scope(0);
   var x(array{1, 2, 3}), y(array{4, 5, 6});
   const auto [p, s] = both(x, y);
@@ -115,7 +115,7 @@ TEST_CASE("a backward that failed for want of memory can be repeated where the g
 }
 #endif
 
-TEST_CASE("a steady state of record, backward and destroy allocates nothing") {
+TEST_CASE("record, backward and destroy allocate nothing in a steady state") {
   const pool_limit scope(std::size_t{256} << 20);  // as without a sanitizer
   const var x(array::full(1.f, 100)), y(array::full(2.f, 100));
   const auto step = [&] {
@@ -133,7 +133,7 @@ TEST_CASE("a steady state of record, backward and destroy allocates nothing") {
   }) == 0);
 }
 
-TEST_CASE("a segment is one allocation beside its values, and a backward allocates gradients only") {
+TEST_CASE("a segment is one allocation besides its values, and a backward allocates only gradients") {
   const pool_limit scope(0);
   const var x(array::full(1.f, 100)), y(array::full(2.f, 100));
   const auto chain = [&](int n) {
@@ -143,11 +143,11 @@ TEST_CASE("a segment is one allocation beside its values, and a backward allocat
   };
   const array seed = array::full(1.f, 100);
   const auto walk = [&](const var& a) { ebb::backward(a, {.seeds = {seed}}); };
-  walk(chain(200));  // the lists of a walk are kept by the thread
+  walk(chain(200));  // the thread keeps the lists of a backward
   var a;
   CHECK(allocations::in([&] { a = chain(100); }) == 100 * 2);  // a node and a value
-  // Each product gives two gradients. That of `a` goes on in the place of the one that arrived, the other is new; the first arrives
-  // from outside and is copied. The rest is the call's: options, roots, and so on.
+  // Each product gives two gradients. The gradient of `a` replaces the incoming one in its memory, the other one is new; the first incoming
+  // one comes from outside and is copied. The other allocations belong to the call: options, roots and so on.
   const std::size_t many = allocations::in([&] { walk(a); });
   a = chain(50);
   const std::size_t half = allocations::in([&] { walk(a); });

@@ -1,4 +1,4 @@
-// test/autograd/allocations.hpp — counts what is allocated, in every test of this executable that asks.
+// test/autograd/allocations.hpp — counters of allocations, for every test of this executable.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace allocations {
 
-// Of the calling thread. What another thread frees is counted there: only tests without threads ask for what is alive.
+// Counters of the calling thread. Memory freed by another thread is counted there: only tests without threads ask for live memory.
 inline thread_local std::size_t made = 0;
 inline thread_local std::ptrdiff_t live = 0, live_bytes = 0, most_bytes = 0;
-inline thread_local std::size_t fails_in = 0;  // the one that is to fail, counted from 1; 0: none
+inline thread_local std::size_t fails_in = 0;  // the allocation that fails, counted from 1; 0: none
 
 inline void* try_make(std::size_t bytes, std::size_t alignment) noexcept {
   ++made;
@@ -38,7 +38,7 @@ inline void end(void* p) noexcept {
   std::free(p);
 }
 
-/// How many the calling thread made while f ran.
+/// The number of allocations of the calling thread while f ran.
 template <class F>
 std::size_t in(F&& f) {
   const std::size_t before = made;
@@ -46,7 +46,7 @@ std::size_t in(F&& f) {
   return made - before;
 }
 
-/// How many bytes more than before were alive at one time while f ran.
+/// The largest number of bytes, beyond those before, that were allocated at one time while f ran.
 template <class F>
 std::ptrdiff_t most_bytes_in(F&& f) {
   const std::ptrdiff_t before = most_bytes = live_bytes;
@@ -56,7 +56,7 @@ std::ptrdiff_t most_bytes_in(F&& f) {
 
 }  // namespace allocations
 
-// Weak: several tests may include this, and are linked into one executable. All of them: a sanitizer's own do not call each other.
+// Weak: several tests in one executable may include this. All forms are replaced: a sanitizer's own forms do not call each other.
 [[gnu::weak]] void* operator new(std::size_t n) { return allocations::make(n, 16); }
 [[gnu::weak]] void* operator new[](std::size_t n) { return allocations::make(n, 16); }
 [[gnu::weak]] void* operator new(std::size_t n, std::align_val_t a) { return allocations::make(n, static_cast<std::size_t>(a)); }

@@ -1,4 +1,4 @@
-// test/autograd/anomaly.cpp — CA-51: where a gradient becomes NaN, and what is said.
+// test/autograd/anomaly.cpp — CA-51: detect_anomaly finds the node that gives a NaN, and the texts of its errors.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -21,12 +21,12 @@ constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 }  // namespace
 
 #if EBB_EXCEPTIONS
-TEST_CASE("CA-51: a NaN that a node gives stops the backward, and names the node and the parameter") {
+TEST_CASE("CA-51: a NaN from a node stops the backward, and the error names the node and the parameter") {
   var w(array{4, -1});
   const array b{1, 1};
   w.set_name("w");
   const auto loss = [&] { return total(product(root(w), b)); };
-  loss().backward();  // nobody asked
+  loss().backward();  // without detect_anomaly
   w.zero_grad();
 
   const ebb::detect_anomaly scope;
@@ -45,7 +45,7 @@ TEST_CASE("CA-51: a NaN that a node gives stops the backward, and names the node
   CHECK(ebb::all_equal(w.grad().value(), array{0.25, 0.5}));
 }
 
-TEST_CASE("where over a branch without a gradient is named, with what to write for it") {
+TEST_CASE("the error for where over a branch without a gradient names it and its replacement") {
   var x(array{4, -1, 0});
   x.set_name("x");
   constexpr auto naive = [](auto a) { return ebb::sum(ebb::where(a > 0, ebb::sqrt(a), 0.0)); };
@@ -69,14 +69,14 @@ TEST_CASE("where over a branch without a gradient is named, with what to write f
   ebb::compile(careful)(x).backward();
   ebb::variable<double>(careful(x)).backward();
   CHECK(ebb::all_equal(x.grad().value(), array{0.5, 0, 0}));
-  // In regions of their own it is sqrt that gives the NaN.
+  // In separate regions sqrt gives the NaN.
   const var root_of = ebb::compile([](auto a) { return ebb::sqrt(a); })(x);
   const std::string apart = raised([&] { ebb::sum(ebb::where(x.value() > 0, root_of, 0.0)).backward(); });
   CHECK(apart == "ebb::backward: sqrt returned NaN as gradient 0, which goes to x");
 }
 #endif
 
-TEST_CASE("CA-51: a gradient that is NaN already is refused before anything has run") {
+TEST_CASE("CA-51: a gradient that is NaN before the backward is refused before anything runs") {
   var w(array{4, 9}), v(array{1, 2});
   w.set_name("w");
   w.set_grad(array{std::numeric_limits<double>::quiet_NaN(), 0});
@@ -84,14 +84,14 @@ TEST_CASE("CA-51: a gradient that is NaN already is refused before anything has 
   const auto loss = total(product(v, w));
   CHECK(raised([&] { ebb::backward(loss, {.retain_graph = true}); }) == "ebb::backward: the gradient of w is NaN already");
   CHECK_FALSE(v.grad().defined());
-  CHECK(ebb::all_equal(ebb::grad(loss, ebb::wrt(w), {.retain_graph = true}).value(), array{1, 2}));  // adds to nothing
+  CHECK(ebb::all_equal(ebb::grad(loss, ebb::wrt(w), {.retain_graph = true}).value(), array{1, 2}));  // adds to no gradient
   w.zero_grad();
   loss.backward();
   CHECK(ebb::all_equal(w.grad().value(), array{1, 2}));
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("a hook of a leaf that returns NaN is told from a node that does") {
+TEST_CASE("a leaf's hook that returns NaN is told from a node that gives it") {
   var w(array{4, 9});
   w.register_hook([](auto g) { return ebb::log(-g); });
   const ebb::detect_anomaly scope;

@@ -1,4 +1,4 @@
-// test/autograd/backward.cpp — backward and grad: which leaves get what, in which order, what is kept, and what is refused.
+// test/autograd/backward.cpp — backward and grad: the gradients of each leaf, the order of nodes, values kept, and refused calls.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "../equal.hpp"
@@ -23,7 +23,7 @@ constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 
 }  // namespace
 
-TEST_CASE("leaves and results know what they are") {
+TEST_CASE("leaves and results report their properties") {
   const var x(array{1, 2, 3});
   const var y = product(x, x);
   CHECK(x.is_leaf());
@@ -55,7 +55,7 @@ TEST_CASE("CA-30: gradients of a leaf that is used several times are added") {
   CHECK(ebb::all_equal(w.grad().value(), array{2 * 1 * 4., 2 * 8 * 5., 2 * 27 * 6.}));
 }
 
-TEST_CASE("CA-31, CA-33: grad returns gradients and leaves .grad alone, backward fills it") {
+TEST_CASE("CA-31, CA-33: grad returns gradients and does not write .grad, backward fills it") {
   const var y(array{1, 2}), z(array{3, 4});
   const scalar out = total(product(y, z));
   const auto [gy, gz] = ebb::grad(out, ebb::wrt(y, z), {.retain_graph = true});
@@ -68,7 +68,7 @@ TEST_CASE("CA-31, CA-33: grad returns gradients and leaves .grad alone, backward
   CHECK(ebb::all_equal(z.grad().value(), y.value()));
 }
 
-TEST_CASE("CA-34, CA-35: backward to some inputs runs only what leads there") {
+TEST_CASE("CA-34, CA-35: a backward to some inputs runs only the nodes on the way to them") {
   const var x(array{1, 2}), y(array{3, 4}), a(array{5, 6});
   int reached = 0;
   const var branch = product(a, a);
@@ -81,7 +81,7 @@ TEST_CASE("CA-34, CA-35: backward to some inputs runs only what leads there") {
   CHECK(ebb::all_equal(x.grad().value(), array{3 * 25., 4 * 36.}));
   CHECK(ebb::all_equal(y.grad().value(), array{1 * 25., 2 * 36.}));
 
-  ebb::backward(out, {.retain_graph = true, .inputs = ebb::wrt(left)});  // not a leaf: it keeps the gradient
+  ebb::backward(out, {.retain_graph = true, .inputs = ebb::wrt(left)});  // not a leaf: it retains its gradient
   CHECK(ebb::all_equal(left.grad().value(), array{25, 36}));
   CHECK(ebb::all_equal(x.grad().value(), array{3 * 25., 4 * 36.}));
 
@@ -90,7 +90,7 @@ TEST_CASE("CA-34, CA-35: backward to some inputs runs only what leads there") {
   CHECK(ebb::all_equal(a.grad().value(), array{2 * 5 * 3., 2 * 6 * 8.}));
 }
 
-TEST_CASE("CA-32: the gradient of one leaf never runs the other branch") {
+TEST_CASE("CA-32: the gradient of one leaf never runs another branch") {
   const var x(array{1, 2}), y(array{3, 4});
   const var left = product(x, x), right = product(y, y);
 #if EBB_EXCEPTIONS
@@ -105,7 +105,7 @@ TEST_CASE("CA-32: the gradient of one leaf never runs the other branch") {
 #endif
 }
 
-TEST_CASE("CA-40: layers of 2 to 1 and 1 to 2, without a bias") {
+TEST_CASE("CA-40: linear layers of 2 to 1 and 1 to 2, without a bias, have the right gradients") {
   const ebb::variable first(ebb::tensor<double, 1, 2>{2, -1});
   const ebb::variable second(ebb::tensor<double, 2, 1>{3, 0.5});
   constexpr auto net = ebb::compile([](auto x, auto a, auto b) { return ebb::sum(ebb::linear(ebb::linear(x, a), b)); });
@@ -115,7 +115,7 @@ TEST_CASE("CA-40: layers of 2 to 1 and 1 to 2, without a bias") {
   CHECK(ebb::all_equal(second.grad().value(), ebb::tensor<double, 2, 1>{6, 6}));
 }
 
-TEST_CASE("CA-45: a gradient that a hook keeps is not changed by what is accumulated later") {
+TEST_CASE("CA-45: later accumulation does not change a gradient that a hook keeps") {
   const var x(array{1, 2});
   std::vector<array> kept;
   x.register_hook([&](const array& g) { kept.push_back(g); });
@@ -126,16 +126,16 @@ TEST_CASE("CA-45: a gradient that a hook keeps is not changed by what is accumul
   CHECK(x.grad().data() != kept[0].data());
 }
 
-TEST_CASE("CA-52: a backward reads the sizes of its own forward") {
+TEST_CASE("CA-52: a backward uses the extents of its own forward") {
   const var small(array{1, 2}), large(array{1, 2, 3, 4, 5});
-  const scalar a = total(small), b = total(large);  // the gradient of a sum is as long as its operand was
+  const scalar a = total(small), b = total(large);  // the gradient of a sum has the extent of its operand
   a.backward();
   b.backward();
   CHECK(ebb::all_equal(small.grad().value(), array{1, 1}));
   CHECK(ebb::all_equal(large.grad().value(), array{1, 1, 1, 1, 1}));
 }
 
-TEST_CASE("CA-36, CA-37, CA-48: gradients add up, in place where nobody else looks") {
+TEST_CASE("CA-36, CA-37, CA-48: gradients accumulate, in place if they are not shared") {
   var x(array{1, 2});
   for (int step = 1; step <= 10; ++step) {
     total(product(x, x)).backward();
@@ -147,7 +147,7 @@ TEST_CASE("CA-36, CA-37, CA-48: gradients add up, in place where nobody else loo
   CHECK(x.grad().data() == before);
   CHECK(ebb::all_equal(x.grad().value(), array{3, 5}));
 
-  const array kept = x.grad().value();  // a value: what comes later does not show in it
+  const array kept = x.grad().value();  // a value: later accumulation does not change it
   total(product(x, x)).backward();
   CHECK(ebb::all_equal(kept, array{3, 5}));
   CHECK(ebb::all_equal(x.grad().value(), array{5, 9}));
@@ -155,14 +155,14 @@ TEST_CASE("CA-36, CA-37, CA-48: gradients add up, in place where nobody else loo
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("CA-41: what is accumulated is added to the gradient that is there") {
+TEST_CASE("CA-41: a backward adds to an existing gradient") {
   var w(array{1, 1});
   w.set_grad(array{1, 1});
   total(product(w, array{2, 2})).backward();
   CHECK(ebb::all_equal(w.grad().value(), array{3, 3}));
 }
 
-TEST_CASE("CA-38, CA-43, SW-16: a retained graph can be walked again; the gradient that arrives is taken, not copied") {
+TEST_CASE("CA-38, CA-43, SW-16: a retained graph takes another backward, and the incoming gradient is taken, not copied") {
   const scalar x(2.);
   constexpr auto square = ebb::compile([](auto v) { return v * v; });
   const scalar y = square(x);
@@ -176,7 +176,7 @@ TEST_CASE("CA-38, CA-43, SW-16: a retained graph can be walked again; the gradie
   }
 }
 
-TEST_CASE("what was saved goes with the first backward, and is missed by the second before it changes anything") {
+TEST_CASE("saved values are freed by the first backward, and the second one is refused before it changes anything") {
   const var x(array{1, 2}), w(array{3, 4});
   const var y = product(x, w);
   const scalar first = total(y), second = total(product(y, y));
@@ -203,10 +203,10 @@ TEST_CASE("CA-49: with create_graph the gradient is a new array with a history")
   CHECK(x.grad().item() == 54);
   CHECK(first.item() == 27);
   CHECK(ebb::grad(x.grad(), ebb::wrt(x)).item() == 36);
-  x.zero_grad();  // or the gradient and the leaf would keep each other alive
+  x.zero_grad();  // else the gradient and the leaf would keep each other alive
 }
 
-TEST_CASE("CA-50, SW-15: derivatives to the fourth order, twice") {
+TEST_CASE("CA-50, SW-15: derivatives to the fourth order can be taken twice") {
   constexpr auto cube = ebb::compile([](auto v) { return v * v * v; });
   for (int run = 0; run < 2; ++run) {
     const scalar x(2.);
@@ -218,7 +218,7 @@ TEST_CASE("CA-50, SW-15: derivatives to the fourth order, twice") {
   }
 }
 
-TEST_CASE("a gradient that never came is undefined, not zero") {
+TEST_CASE("a gradient that no node gave is undefined, not zero") {
   constexpr auto two = ebb::compile([](auto x, auto y) { return std::tuple(x * x, y * y); });
   const var x(array{1, 2}), y(array{3, 4});
   const auto [a, b] = two(x, y);
@@ -234,7 +234,7 @@ TEST_CASE("a gradient that never came is undefined, not zero") {
         "ebb::grad: no gradient arrived at variable 1 of wrt; say allow_unused = true if that is meant");
 }
 
-TEST_CASE("outputs that are inputs, integer outputs, and tensors among the arguments") {
+TEST_CASE("outputs may be inputs or integers, and arguments may be tensors") {
   constexpr auto f = ebb::compile([](auto x, auto c) { return std::tuple(x, ebb::argmax<0>(x), x * c, ebb::stop_gradient(x)); });
   const var x(array{1, 5, 2});
   const array c{2, 3, 4};
@@ -248,7 +248,7 @@ TEST_CASE("outputs that are inputs, integer outputs, and tensors among the argum
   CHECK(ebb::all_equal(x.grad().value(), array{4, 30, 16}));
 }
 
-TEST_CASE("writing a leaf never changes what a backward has saved") {
+TEST_CASE("writing a leaf never changes the saved values of a backward") {
   var x(array{1, 2}), w(array{3, 4});
   const scalar y = total(product(x, w));
   CHECK(w.version() == 0);
@@ -268,7 +268,7 @@ TEST_CASE("a seed may be written as a list") {
   CHECK(ebb::all_equal(x.grad().value(), array{303, 4040}));
 }
 
-TEST_CASE("SW-12: the caller's seed is not changed through the gradient it became") {
+TEST_CASE("SW-12: writing the gradient does not change the caller's seed") {
   const var x(array{1, 2});
   array seed{5, 6};
   ebb::backward(x, {.seeds = {seed}});
@@ -278,7 +278,7 @@ TEST_CASE("SW-12: the caller's seed is not changed through the gradient it becam
   CHECK(ebb::all_equal(seed, array{50, 6}));
 }
 
-TEST_CASE("what a backward refuses, and changes nothing") {
+TEST_CASE("a refused backward changes nothing") {
   const var x(array{1, 2});
   const var y = product(x, x);
   const auto after = [&](auto&& call) {
@@ -308,7 +308,7 @@ TEST_CASE("what a backward refuses, and changes nothing") {
   CHECK(after([&] { product(x, var()); }).find("undefined") != std::string::npos);
 }
 
-TEST_CASE("a hook that is removed leaves no place behind, one that removes itself runs to its end") {
+TEST_CASE("a removed hook leaves nothing, and a hook that removes itself runs to its end") {
   const var x(array{1, 2});
   for (int i = 0; i < 100; ++i) x.register_hook([](const array&) {}).remove();
   CHECK(x.history()->hooks->entries.empty());
@@ -326,7 +326,7 @@ TEST_CASE("a hook that is removed leaves no place behind, one that removes itsel
   CHECK(x.history()->hooks->entries.empty());
 }
 
-TEST_CASE("CA-90, SW-10: callbacks run once, after all gradients; a backward may run in a hook") {
+TEST_CASE("CA-90, SW-10: callbacks run once, after all gradients, and a hook may run a backward") {
   const var x(array{1, 2});
   const var y = product(x, x);
   int calls = 0;
@@ -348,7 +348,7 @@ TEST_CASE("CA-90, SW-10: callbacks run once, after all gradients; a backward may
     inner = ebb::grad(total(product(z, z)), ebb::wrt(x), {.retain_graph = true}).value();
   });
   const scalar out = total(z);
-  ebb::backward(out, {.retain_graph = true});  // the inner backward walks z as well, and calls the hook there
+  ebb::backward(out, {.retain_graph = true});  // the inner backward reaches z as well and calls the hook there
   CHECK(ebb::all_equal(inner, array{4, 32}));
   CHECK(ebb::all_equal(x.grad().value(), array{2 + 2, 4 + 4}));
 }

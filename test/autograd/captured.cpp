@@ -1,4 +1,4 @@
-// test/autograd/captured.cpp — the tests of this folder run twice: as they are, and with every backward captured (autograd.all_captured).
+// test/autograd/captured.cpp — the tests of this folder run twice: plain, and with every backward captured (autograd.all_captured).
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -16,7 +16,7 @@ const bool captures = [] {
 
 }  // namespace
 
-TEST_CASE("backwards run as the test was told to run them") {
+TEST_CASE("backwards are plain or captured as the environment says") {
   ebb::clear_counters();
   const ebb::variable x(2.0);
   constexpr auto square = ebb::compile([](auto v) { return v * v; });

@@ -1,4 +1,4 @@
-// test/autograd/checkpoint.cpp — regions and functions that are run again in the backward, against the same without it, bit for bit.
+// test/autograd/checkpoint.cpp — checkpointed regions and functions give the bits that they give without a checkpoint.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "../equal.hpp"
@@ -31,7 +31,7 @@ int saved(const var& v) { return static_cast<const ebb::node*>(v.history())->pro
 
 }  // namespace
 
-TEST_CASE("CA-120: a region that keeps its arguments and nothing else gives the same gradients") {
+TEST_CASE("CA-120: a region that saves only its arguments gives the same gradients") {
   constexpr auto again = ebb::checkpoint(wave);
   const auto run = [](auto f, const var& x, const var& w) {
     const auto [y, s] = f(x, w);
@@ -47,7 +47,7 @@ TEST_CASE("CA-120: a region that keeps its arguments and nothing else gives the 
   CHECK(ebb::all_equal(v.grad().value(), w.grad().value()));
 
   const auto plain = wave(x.value(), w.value());
-  CHECK(ebb::all_equal(std::get<0>(again(x.value(), w.value())), std::get<0>(plain)));  // arrays: the region itself
+  CHECK(ebb::all_equal(std::get<0>(again(x.value(), w.value())), std::get<0>(plain)));  // called with arrays: the region itself
 
   const auto second = [](auto f, const var& p, const var& q) {
     const var g = ebb::grad(total(std::get<0>(f(p, q))), ebb::wrt(p), {.create_graph = true});
@@ -61,7 +61,7 @@ TEST_CASE("CA-120: a region that keeps its arguments and nothing else gives the 
   }
 }
 
-TEST_CASE("CA-120: a function with graph breaks runs twice, and what its nodes saved is not kept") {
+TEST_CASE("CA-120: a function with graph breaks runs twice, and its nodes' saved values are not kept") {
   int runs = 0;
   const auto body = [&](const var& x, const var& w) {
     ++runs;
@@ -74,12 +74,12 @@ TEST_CASE("CA-120: a function with graph breaks runs twice, and what its nodes s
   runs = 0;
   const scalar out = total(ebb::checkpoint(body)(u, v));
   CHECK(runs == 1);
-  var(u).assign(sample(9));  // the values that the arguments had count
+  var(u).assign(sample(9));  // the values that the arguments had in the call count
   ebb::backward(out, {.retain_graph = true});
   CHECK(runs == 2);
   CHECK(ebb::all_equal(u.grad().value(), x.grad().value()));
   CHECK(ebb::all_equal(v.grad().value(), w.grad().value()));
-  out.backward();  // again, again
+  out.backward();  // repeated backwards
   CHECK(runs == 3);
   CHECK(ebb::all_equal(v.grad().value(), product(w.grad().value(), array{2, 2, 2, 2})));
   CHECK(raised([&] { out.backward(); }).find("saved is gone") != std::string::npos);
@@ -87,7 +87,7 @@ TEST_CASE("CA-120: a function with graph breaks runs twice, and what its nodes s
   CHECK_FALSE(ebb::checkpoint(body)(u, v).requires_grad());
 }
 
-TEST_CASE("a checkpoint is no border for hooks, captured variables, inputs and graphs of the backward") {
+TEST_CASE("hooks, captured variables, inputs and graphs of the backward pass through a checkpoint") {
   const var w(sample(1.3)), x(sample(0.4));
   const var inner = product(w, w);
   std::vector<std::string> log;
@@ -112,7 +112,7 @@ TEST_CASE("a checkpoint is no border for hooks, captured variables, inputs and g
   ebb::backward(out, {.inputs = {w}});
 }
 
-TEST_CASE("CA-121: what is dear is kept, what is cheap is run again") {
+TEST_CASE("CA-121: expensive values are kept and cheap ones computed again") {
   int affines = 0, squashes = 0;
   const auto network = [&](bool checkpoints, const var& x, const std::vector<var>& p) {
     const auto layer = [&](const var& a, const var& w, const var& b) { return ++affines, affine(a, w, b); };
@@ -138,7 +138,7 @@ TEST_CASE("CA-121: what is dear is kept, what is cheap is run again") {
   for (std::size_t i = 0; i < 8; ++i) CHECK(ebb::all_equal(p[i].grad().value(), q[i].grad().value()));
 }
 
-TEST_CASE("CA-88: a function that writes something of its own, and is run again") {
+TEST_CASE("CA-88: a function with side effects runs again") {
   std::vector<int> written;
   const auto body = [&](const var& x) {
     written.push_back(1);
@@ -151,7 +151,7 @@ TEST_CASE("CA-88: a function that writes something of its own, and is run again"
   CHECK(written.size() == 3);
 }
 
-TEST_CASE("a checkpoint in a checkpoint, and a backward in one") {
+TEST_CASE("a checkpoint in a checkpoint, and a backward inside one, give the same gradients") {
   int outer = 0, inner = 0;
   const auto small = [&](const var& x) { return ++inner, squash(squash(x)); };
   const auto large = [&](const var& x) {
@@ -175,10 +175,10 @@ TEST_CASE("a checkpoint runs again in the autocast context of its call, wherever
   static constexpr auto multiply =
       ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>, ebb::backward_pass_autocast<ebb::as_recorded>>(
           [](auto a, auto b) { return ebb::matmul(a, b); });
-  static constexpr auto cubes = ebb::compile([](auto a) { return ebb::sum(a * a * a); });  // saves in float what was rounded to bfloat16
+  static constexpr auto cubes = ebb::compile([](auto a) { return ebb::sum(a * a * a); });  // saves floats rounded to bfloat16
   const auto widened = [](const variable& a, const variable& b) { return ebb::variable(cubes(multiply(a, b))); };
   const auto narrow = [](const variable& a, const variable& b) { return ebb::variable(ebb::sum(ebb::sin(ebb::matmul(a, b)))); };
-  const auto gradients = [](auto f, bool inside) {  // of a call inside the context and a backward outside, or the other way round
+  const auto gradients = [](auto f, bool inside) {  // the call is inside the context and the backward outside, or the other way round
     const float more = 1 + 0x1p-9f;
     const variable x(matrix{{more, more}, {0, 1}}), w(matrix{{more, 1}, {1, more}});
     const auto call = [&] { return f(x, w); };
@@ -198,7 +198,7 @@ TEST_CASE("a checkpoint runs again in the autocast context of its call, wherever
   CHECK_FALSE(test::equal(gradients(widened, true), gradients(widened, false)));
 }
 
-TEST_CASE("a region that declares contexts keeps arguments only in each of them, and its assumption of the context of backward") {
+TEST_CASE("a region with declared contexts saves only arguments in each, and keeps its assumption for the backward") {
   using low = ebb::autocast<ebb::bf16>;
   using matrix = ebb::tensor<float, 2, 2>;
   static constexpr auto inner = ebb::no_autocast([](auto a, auto b) { return ebb::tanh(ebb::matmul(ebb::sin(a), b)); });
@@ -226,7 +226,7 @@ TEST_CASE("a region that declares contexts keeps arguments only in each of them,
   const ebb::variable w(matrix{{more, 1}, {1, more}});
   CHECK(ebb::all_equal(ebb::checkpoint(region)(w.value(), w.value()), region(w.value(), w.value())));
 
-  // So does a region that is in a context by itself.
+  // A region with a context of its own keeps it too.
   const ebb::variable<float> y = ebb::checkpoint(ebb::compile(ebb::under<low>([](auto a) { return ebb::sum(inner(a, a)); })))(w);
   CHECK(test::says(raised([&] { y.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>"}));
 
@@ -236,7 +236,7 @@ TEST_CASE("a region that declares contexts keeps arguments only in each of them,
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("a function that does something else the second time is found out") {
+TEST_CASE("a function that does something else in its second run is an error") {
   bool again = false;
   const auto body = [&](const var& x) { return std::exchange(again, true) ? x : var(squash(x)); };
   const var x(sample(0.4));
@@ -249,7 +249,7 @@ TEST_CASE("a function that does something else the second time is found out") {
 }
 #endif
 
-TEST_CASE("SW-19: dropout in a checkpoint: the run in the backward draws the mask that the loss was computed with") {
+TEST_CASE("SW-19: dropout in a checkpoint draws the same mask in the backward as in the forward") {
   const ebb::random_key key(19);
   std::vector<double> first_mask;
   int runs = 0;
@@ -271,7 +271,7 @@ TEST_CASE("SW-19: dropout in a checkpoint: the run in the backward draws the mas
     int dropped_elements = 0;
     for (std::size_t i = 0; i < 64; ++i) {
       const double t = std::tanh(x.value()(i)), slope = (1 - t * t) * w.value()(i);
-      const double mask = x.grad().value()(i) / slope;  // the mask that the gradient was computed with
+      const double mask = x.grad().value()(i) / slope;  // the mask of the backward
       CHECK(mask == Approx(first_mask[i]).margin(1e-12));
       of_mask += t * mask;
       dropped_elements += first_mask[i] == 0;

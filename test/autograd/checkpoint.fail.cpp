@@ -1,4 +1,4 @@
-// test/autograd/checkpoint.fail.cpp — checkpoints that cannot be, and what is said.
+// test/autograd/checkpoint.fail.cpp — refused checkpoints and their errors.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 

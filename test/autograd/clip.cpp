@@ -1,4 +1,4 @@
-// test/autograd/clip.cpp — gradients made smaller: against PyTorch's, and what else holds them.
+// test/autograd/clip.cpp — gradient clipping against PyTorch, and arrays that share a gradient's elements.
 // SPDX-License-Identifier: BSL-1.0
 #include "recorded.hpp"
 
@@ -35,14 +35,14 @@ void check_norm(const std::string& dtype, const std::string& name, double max) {
 
 }  // namespace
 
-TEST_CASE("clip_grad_norm is PyTorch's") {
+TEST_CASE("clip_grad_norm gives PyTorch's values") {
   check_norm<float>("float32", "clip_norm_2", 2);
   check_norm<float>("float32", "clip_norm_100", 100);
   check_norm<double>("float64", "clip_norm_2", 2);
   check_norm<double>("float64", "clip_norm_100", 100);
 }
 
-TEST_CASE("clipping leaves alone what shares a gradient's elements, and what has none") {
+TEST_CASE("clipping does not change arrays that share a gradient's elements, and skips undefined gradients") {
   const pair<float> p;
   const ebb::variable<float, 3> none{ebb::tensor<float, 3>{1, 2, 3}};
   const auto kept = p.first.grad().value();
@@ -56,7 +56,7 @@ TEST_CASE("clipping leaves alone what shares a gradient's elements, and what has
   CHECK(ebb::all_equal(p.first.grad().value(), ebb::tensor<float, 3>{1e-4f, -1e-4f, scaled.data()[2]}));
 }
 
-TEST_CASE("clipping with norms that are not finite") {
+TEST_CASE("clipping handles norms that are not finite as PyTorch does") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   pair<float> p;
   p.first.set_grad(ebb::tensor<float, 3>{1, inf, 2});
@@ -68,7 +68,7 @@ TEST_CASE("clipping with norms that are not finite") {
   p.first.set_grad(ebb::tensor<float, 3>{1, nan, 2e30f});
   CHECK(std::isnan(ebb::clip_grad_norm(p.first, 1)));
   for (std::size_t i = 0; i < 3; ++i) CHECK(std::isnan(p.first.grad().data()[i]));
-  p.first.set_grad(ebb::tensor<float, 3>{3e30f, 4e30f, 0});  // its squares are no floats
+  p.first.set_grad(ebb::tensor<float, 3>{3e30f, 4e30f, 0});  // the squares overflow float
   CHECK(std::fabs(ebb::clip_grad_norm(p.first, 1) / 5e30 - 1) < 1e-6);
   CHECK(std::fabs(p.first.grad().data()[0] - 0.6f) < 1e-6f);
   p.first.set_grad(ebb::tensor<float, 3>{nan, -inf, 0.5f});

@@ -1,4 +1,4 @@
-// test/autograd/creation_hook.cpp — each node is reported once, with its edges; scopes nest and end; hooks on new nodes run.
+// test/autograd/creation_hook.cpp — node creation hooks: each node is reported once with its edges, scopes nest, hooks on new nodes run.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -17,7 +17,7 @@ constexpr auto wave = ebb::compile([](auto x) { return ebb::sin(x); });
 
 }  // namespace
 
-TEST_CASE("a node creation hook sees each node once, in the order in which they are made") {
+TEST_CASE("a node creation hook sees each node once, in the order of creation") {
   const scalar x(2.0), y(3.0);
   std::vector<std::string> seen;
   std::vector<std::size_t> operands;
@@ -28,7 +28,7 @@ TEST_CASE("a node creation hook sees each node once, in the order in which they 
       operands.push_back(n.next_functions().size());
     });
     out = product(wave(x), y);
-    const scalar lazy = x * y + 1.0;  // an expression is one node, made when it is looked at
+    const scalar lazy = x * y + 1.0;  // an expression is one node, made on first use
     CHECK(lazy.item() == 7.0);
     const ebb::no_grad none;
     static_cast<void>(product(x, y));
@@ -40,7 +40,7 @@ TEST_CASE("a node creation hook sees each node once, in the order in which they 
   CHECK(ebb::execution_order(out) == std::vector<std::string>{"mul", "accumulate leaf", "sin", "accumulate leaf"});
 }
 
-TEST_CASE("node creation hooks nest, the innermost first; what they record themselves is not reported") {
+TEST_CASE("node creation hooks nest, the innermost first, and their own nodes are not reported") {
   const scalar x(2.0);
   std::string order;
   {
@@ -58,7 +58,7 @@ TEST_CASE("node creation hooks nest, the innermost first; what they record thems
   CHECK(order == "oioo");
 }
 
-TEST_CASE("hooks that are registered on new nodes run, plain and captured; a graph of a backward is reported too") {
+TEST_CASE("hooks registered on new nodes run, plain and captured, and nodes of create_graph are reported too") {
   const scalar x(2.0), y(3.0);
   for (const bool captured : {false, true})
     for (int run = 0; run < 3; ++run) {
@@ -78,7 +78,7 @@ TEST_CASE("hooks that are registered on new nodes run, plain and captured; a gra
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("what a node creation hook throws comes out of the call, and the next call works") {
+TEST_CASE("an exception from a node creation hook leaves the call, and the next call works") {
   const scalar x(2.0);
   bool fails = true;
   const ebb::node_creation_hook scope([&](const ebb::node_handle&) {

@@ -1,4 +1,4 @@
-// test/autograd/engine.cpp — what a throw leaves, wherever it comes from; what a pass knows of itself.
+// test/autograd/engine.cpp — the state after a throw from anywhere in a backward, and the separation of passes.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -21,7 +21,7 @@ constexpr auto pair = ebb::compile([](auto x, auto y) { return std::tuple(x * y,
 
 struct stop {};
 
-/// x y, unless it is told to fail.
+/// x y; throws on request.
 struct fragile_product {
   const bool* forward_fails;
   const bool* backward_fails;
@@ -46,7 +46,7 @@ enum class position { none, tensor_hook, leaf_tensor_hook, node_pre, function, n
 //     a = x w --+
 // w --+         b = a v --- loss
 //           v --+
-TEST_CASE("SW-9: a throw at any position leaves finished leaves, and all that has not run") {
+TEST_CASE("SW-9: a throw at any position keeps the gradients of finished leaves and everything that has not run") {
   for (int at = 1; at <= static_cast<int>(position::callback); ++at)
     for (bool retain : {false, true}) {
       bool fails = true, never = false;
@@ -88,7 +88,7 @@ TEST_CASE("SW-9: a throw at any position leaves finished leaves, and all that ha
         ebb::backward(loss);
         CHECK(is(v, dv));
       } else if (!a_ran) {
-        a.backward(v.value());  // b has run: what it saved is gone, what a saved is there
+        a.backward(v.value());  // b has run and its saved values are freed; those of a are kept
         CHECK_THROWS_AS(loss.backward(), ebb::error);
       }
       if (retain || !a_ran) {
@@ -106,7 +106,7 @@ TEST_CASE("a forward that throws records nothing") {
   CHECK(product(x, x).requires_grad());
 }
 
-TEST_CASE("what a pass that failed had under way does not show in the next one") {
+TEST_CASE("pending gradients of a failed pass do not show in the next one") {
   const var x(array{1, 2}), y(array{3, 4});
   bool fails = true;
   const auto [p, q] = pair(x, y);
@@ -115,12 +115,12 @@ TEST_CASE("what a pass that failed had under way does not show in the next one")
   });
   CHECK_THROWS_AS(ebb::backward(total(p), {.retain_graph = true}), stop);
   fails = false;
-  total(q).backward();  // gives nothing to y
+  total(q).backward();  // gives no gradient to y
   CHECK(ebb::all_equal(x.grad().value(), array{2, 2}));
   CHECK_FALSE(y.grad().defined());
 }
 
-TEST_CASE("a hook that runs a backward that fails, and goes on") {
+TEST_CASE("a hook may catch the failure of a backward that it runs, and go on") {
   const var x(array{1, 2});
   const var a = product(x, x), b = product(a, a);
   b.register_hook([&](const array&) {
@@ -133,7 +133,7 @@ TEST_CASE("a hook that runs a backward that fails, and goes on") {
   CHECK(ebb::all_equal(x.grad().value(), array{4, 32}));
 }
 
-TEST_CASE("a callback that throws comes after all gradients; those behind it do not run") {
+TEST_CASE("a callback that throws runs after all gradients, and later callbacks do not run") {
   const var x(array{1, 2});
   int calls = 0;
   x.register_hook([&](const array&) {
@@ -151,7 +151,7 @@ TEST_CASE("a callback that throws comes after all gradients; those behind it do 
   CHECK(ebb::all_equal(x.grad().value(), array{2, 4}));
 }
 
-#else  // refusals end the program
+#else  // without exceptions a refusal ends the program
 
 TEST_CASE("throws need exceptions") { SUCCEED(); }
 

@@ -1,4 +1,4 @@
-// test/autograd/failing_allocations.hpp — each allocation of a call fails once, and what the thread keeps of what it frees.
+// test/autograd/failing_allocations.hpp — makes each allocation of a call fail once, and limits the thread's pool of freed memory.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include <ebb/base/pool.hpp>
 
-/// How much of what it frees the thread keeps. 0: each block is an allocation, and each that lives is seen.
+/// Limits the freed memory that the thread keeps. 0: each block is an allocation, and each live block is counted.
 struct pool_limit {
   explicit pool_limit(std::size_t bytes) { ebb::keep_freed_memory(bytes); }
   pool_limit(const pool_limit&) = delete;
@@ -17,7 +17,7 @@ struct pool_limit {
 };
 
 #if EBB_EXCEPTIONS
-/// Runs f until nothing fails any more, each time with one allocation later failing. check is told whether it failed.
+/// Runs f again and again, each time with a later allocation failing, until none fails. check gets whether f failed.
 int fail_each(auto&& f, auto&& check) {
   for (std::size_t n = 1;; ++n) {
     allocations::fails_in = n;
@@ -29,7 +29,7 @@ int fail_each(auto&& f, auto&& check) {
     }
     const bool reached = allocations::fails_in == 0;
     allocations::fails_in = 0;
-    REQUIRE(failed == reached);  // it came through, and from nowhere else
+    REQUIRE(failed == reached);  // the exception came through and had no other source
     check(failed);
     if (!failed) return static_cast<int>(n) - 1;
   }

@@ -1,4 +1,4 @@
-// test/autograd/followed.cpp — eager code under autocast scopes: what regions that declare the context give, bit for bit.
+// test/autograd/followed.cpp — eager code under autocast scopes has the bits of regions that declare the context.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "../same_bits.hpp"
@@ -26,7 +26,7 @@ struct outcome {
   float value;
   W gradient;
 };
-/// sum((x w)^2) and its gradient, each half in a context of its own.
+/// sum((x w)^2) and its gradient; forward and backward each run in their own context.
 outcome run(auto product_of, auto forward, auto backward) {
   ebb::variable w(weights);
   std::optional<ebb::variable<float>> loss;
@@ -66,7 +66,7 @@ TEST_CASE("eager products and their backward follow the contexts of their caller
   check<f16>();
 }
 
-TEST_CASE("an expression is in the context in which it was written") {
+TEST_CASE("an expression keeps the context in which it was written") {
   const ebb::variable w(weights);
   const auto inside = [&] {
     const ebb::autocast_scope<bf16> scope;
@@ -80,7 +80,7 @@ TEST_CASE("an expression is in the context in which it was written") {
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("an expression that was written in another context, or unrecorded, is not taken into a larger one without a word") {
+TEST_CASE("an expression from another context, or an unrecorded one, inside a larger one is an error") {
   const ebb::variable w(weights);
   const auto inside = [&] {
     const ebb::autocast_scope<bf16> scope;
@@ -99,7 +99,7 @@ TEST_CASE("an expression that was written in another context, or unrecorded, is 
 }
 #endif
 
-TEST_CASE("without an op that has a class, a context changes nothing") {
+TEST_CASE("a context changes nothing without an op that has a class") {
   const ebb::variable w(weights);
   const ebb::variable<float, 4, 4> outside = ebb::tanh(w * 2.0) + w;
   const ebb::autocast_scope<f16> scope;
@@ -107,7 +107,7 @@ TEST_CASE("without an op that has a class, a context changes nothing") {
   CHECK(same_bits(outside.value(), inside.value()));
 }
 
-TEST_CASE("a backward of a backward follows, too") {
+TEST_CASE("a backward of a backward follows the contexts too") {
   const auto second = [](auto forward) {
     ebb::variable w(weights);
     const ebb::autocast_scope<bf16> scope;
@@ -123,11 +123,11 @@ TEST_CASE("a backward of a backward follows, too") {
   CHECK(same_bits(second(eager), second([&](const auto& w) { return region(x, w); })));
 }
 
-TEST_CASE("a hook differentiates twice an expression that its own backward comes to next, in another context") {
+TEST_CASE("a hook may differentiate twice an expression that its own backward reaches next, in another context") {
   const auto gradient = [](bool differentiates) {
     const ebb::variable w(weights), v(weights);
     const ebb::variable a = v * 2.0, b = v * 3.0, c = v * 4.0, d = v * 5.0;  // they wait with their gradients
-    const ebb::variable y = ebb::exp(ebb::tanh(ebb::matmul(weights, w)));            // while this runs, which keeps values
+    const ebb::variable y = ebb::exp(ebb::tanh(ebb::matmul(weights, w)));            // while this one runs, which saves values
     const ebb::variable p = y * a * b * c * d;
     const ebb::variable loss = ebb::sum(p);
     bool is_inside = false;
@@ -142,7 +142,7 @@ TEST_CASE("a hook differentiates twice an expression that its own backward comes
   CHECK(same_bits(gradient(false), gradient(true)));
 }
 
-TEST_CASE("what an expression casts is said once for each context, where somebody listens") {
+TEST_CASE("the casts of an expression are logged once for each context") {
   static std::string said;
   said.clear();
   const ebb::variable w(weights);

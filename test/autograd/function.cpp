@@ -1,4 +1,4 @@
-// test/autograd/function.cpp — functions with a backward of the user's: what they get and return, what they keep, what is refused.
+// test/autograd/function.cpp — custom functions: their operands, results and saved tensors, and refused uses.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -36,7 +36,7 @@ array filled(std::size_t n, double value) {
   return each(a, [&](double) { return value; });
 }
 
-/// sin, which keeps its operand and counts its calls.
+/// sin: saves its operand and counts its calls.
 struct counted_sine {
   struct counts {
     int forward = 0, backward = 0, alive = 0;
@@ -59,7 +59,7 @@ struct counted_sine {
 
 }  // namespace
 
-TEST_CASE("CA-70, CA-80, CA-81: a function that keeps one array, for any size; it goes with its backward") {
+TEST_CASE("CA-70, CA-80, CA-81: a function saves one array of any size, and frees it after its backward") {
   for (std::size_t n : {10u, 100u, 10u, 15u, 20u, 25u}) {
     counted_sine::counts c;
     const var x(filled(n, 0.5));
@@ -91,7 +91,7 @@ TEST_CASE("CA-70, CA-80, CA-81: a function that keeps one array, for any size; i
 
 namespace {
 
-/// x y, keeping both: arrays are shared, so the same one twice is kept once.
+/// x y, with both saved: arrays are shared, so one array used twice is stored once.
 struct product_of_two {
   static constexpr const char* name = "user.product";
   array x, y;
@@ -106,7 +106,7 @@ struct product_of_two {
   }
 };
 
-/// g n, n the size of what was kept or of what an attribute says.
+/// g n, where n is the size of a saved array or an attribute.
 struct scaled_by_size {
   bool from_attribute;
   array kept;
@@ -126,7 +126,7 @@ struct scaled_by_size {
 
 }  // namespace
 
-TEST_CASE("CA-71, CA-72, CA-73: several arrays, the same one twice, sizes and attributes") {
+TEST_CASE("CA-71, CA-72, CA-73: a function saves several arrays, one array twice, sizes and attributes") {
   const var x(filled(4, 3)), y(filled(4, 5));
   const var z = ebb::apply(product_of_two{}, x, y);
   CHECK(z.name() == "user.product");
@@ -135,7 +135,7 @@ TEST_CASE("CA-71, CA-72, CA-73: several arrays, the same one twice, sizes and at
   CHECK(ebb::all_equal(y.grad().value(), filled(4, 3)));
 }
 
-TEST_CASE("CA-72, CA-73: a backward that knows the size from what was kept, or from an attribute") {
+TEST_CASE("CA-72, CA-73: a backward takes a size from a saved array or from an attribute") {
   for (std::size_t n : {3u, 7u})
     for (bool from_attribute : {false, true}) {
       const var x(filled(n, 2));
@@ -148,7 +148,7 @@ TEST_CASE("CA-72, CA-73: a backward that knows the size from what was kept, or f
 
 namespace {
 
-/// An operand that is passed on, an integer, and a product; gradients that have not come are undefined.
+/// Returns an operand, an integer and a product; gradients that did not arrive are undefined.
 struct several_results {
   std::vector<std::string>* log;
   int power;
@@ -169,7 +169,7 @@ struct several_results {
 
 }  // namespace
 
-TEST_CASE("CA-74, CA-75: several results, an operand among them, numbers among the operands, undefined gradients") {
+TEST_CASE("CA-74, CA-75: a function takes numbers, returns several results, one an operand, and gets undefined gradients") {
   std::vector<std::string> log;
   const var x(filled(2, 3)), y(filled(2, 5));
   for (int uses : {1, 2, 3}) {
@@ -188,7 +188,7 @@ TEST_CASE("CA-74, CA-75: several results, an operand among them, numbers among t
   CHECK(log == std::vector<std::string>{"10", "01", "11"});
 }
 
-TEST_CASE("golden: a gradient that is not given stays undefined") {
+TEST_CASE("golden: a gradient that a backward does not give stays undefined") {
   struct twice_first {
     array forward(const array& u, const array&) const {
       return each(u, [](double v) { return 2 * v; });
@@ -203,7 +203,7 @@ TEST_CASE("golden: a gradient that is not given stays undefined") {
   total(ebb::apply(twice_first{}, x, w)).backward();
   CHECK(ebb::all_equal(x.grad().value(), array{2, 2, 2}));
   CHECK_FALSE(w.grad().defined());
-  CHECK(calls == 0);  // PyTorch calls it with None; a hook on values is called with values
+  CHECK(calls == 0);  // PyTorch calls it with None; a hook on values only gets values
 }
 
 namespace {
@@ -238,7 +238,7 @@ TEST_CASE("CA-76: gradients keep their dtype") {
   CHECK(static_cast<float>(x.grad().value()(1)) == 1);
 }
 
-TEST_CASE("CA-77, CA-78, CA-82, CA-85: a type is a program; what differs from call to call is in the object") {
+TEST_CASE("CA-77, CA-78, CA-82, CA-85: a type is one program, and the object holds the state of each call") {
   const var x(filled(2, 1));
   for (double c : {10., 20., 30., 1.1}) {
     var(x).zero_grad();
@@ -252,7 +252,7 @@ TEST_CASE("CA-77, CA-78, CA-82, CA-85: a type is a program; what differs from ca
   }
 }
 
-TEST_CASE("CA-79, CA-83, CA-84, CA-86: anything may be kept, and anything done in a backward") {
+TEST_CASE("CA-79, CA-83, CA-84, CA-86: a function may save anything, and its backward may do anything") {
   struct collector {
     std::map<std::string, int>* seen;
     std::map<std::string, int> kept;
@@ -280,7 +280,7 @@ TEST_CASE("CA-79, CA-83, CA-84, CA-86: anything may be kept, and anything done i
   CHECK(seen == std::map<std::string, int>{{"a", 4}, {"b", 4}, {"sum", 7}});
 }
 
-TEST_CASE("CA-87: a hook replays the random numbers of a state that it keeps") {
+TEST_CASE("CA-87: a hook replays random numbers from a saved generator state") {
   const auto draw = [](unsigned& state) { return static_cast<double>((state = state * 1664525u + 1013904223u) >> 8); };
   const var x(array{1, 2});
   unsigned state = 7, plain = 7;
@@ -301,7 +301,7 @@ TEST_CASE("CA-87: a hook replays the random numbers of a state that it keeps") {
   }
 }
 
-TEST_CASE("CA-89: what a backward draws is drawn, also where nobody uses it") {
+TEST_CASE("CA-89: a backward draws its random numbers also if they are unused") {
   struct drawing {
     unsigned* state;
     array forward(const array& x) const { return x; }
@@ -333,7 +333,7 @@ TEST_CASE("CA-90: a callback that a backward queues runs once, after all gradien
   CHECK(calls == 1);
 }
 
-TEST_CASE("which operands need a gradient is known in forward and in backward") {
+TEST_CASE("forward and backward know which operands need a gradient") {
   struct asking {
     std::vector<std::string>* log;
     std::array<bool, 2> needs_input_grad;
@@ -364,14 +364,14 @@ TEST_CASE("which operands need a gradient is known in forward and in backward") 
 
 namespace {
 
-/// x^3, its backward written for arrays and for variables.
+/// x^3, with a backward for arrays and for variables.
 struct cube {
   array forward(const array& x) const {
     return each(x, [](double v) { return v * v * v; });
   }
   auto backward(const auto& g, const auto& x) const { return product(g, product(x, x)) * 3.; }
 };
-/// The same with what forward kept, for values; recorded from the operand.
+/// As cube; for values it uses the saved tensor, and it records from the operand.
 struct cube_that_keeps {
   array squares;
   array forward(const array& x) {
@@ -386,7 +386,7 @@ struct cube_that_keeps {
 
 }  // namespace
 
-TEST_CASE("a backward on variables is differentiated; what a leaf had when it was used counts") {
+TEST_CASE("a backward on variables is differentiated, with the values that its leaves had in the forward") {
   const auto check = [](auto f) {
     var x(array{1, 2});
     const var y = ebb::apply(f, x);
@@ -412,7 +412,7 @@ TEST_CASE("a backward on variables is differentiated; what a leaf had when it wa
 #endif
 }
 
-TEST_CASE("saved_tensors_hooks see the operands that a backward takes") {
+TEST_CASE("saved_tensors_hooks see the operands that a backward saves") {
   int packed = 0, unpacked = 0;
   const var x(array{1, 2});
   const var y = [&] {
@@ -428,7 +428,7 @@ TEST_CASE("saved_tensors_hooks see the operands that a backward takes") {
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("gradients of other extents are refused: a larger one is not summed, a smaller one not spread") {
+TEST_CASE("gradients of other extents are refused: larger ones are not summed, smaller ones not broadcast") {
   struct of_size {
     std::size_t n;
     array forward(const array& x, const array&) const { return x; }
@@ -441,18 +441,18 @@ TEST_CASE("gradients of other extents are refused: a larger one is not summed, a
                                                   "], its operand is f64[2]; nothing is summed or spread to fit: do that in backward");
     CHECK_FALSE(x.grad().defined());
     CHECK_FALSE(y.grad().defined());
-    CHECK(raised([&] { out.backward(); }).find("of_size is f64") != std::string::npos);  // the node has not run: it keeps what it saved
+    CHECK(raised([&] { out.backward(); }).find("of_size is f64") != std::string::npos);  // the node has not run and keeps its saved values
   }
   CHECK(raised([&] { ebb::apply(of_size{2}, var(), var()); }).find("undefined") != std::string::npos);
 }
 #endif
 
-TEST_CASE("without a variable it is a call of forward") {
+TEST_CASE("a function without variables calls forward") {
   const array y = ebb::apply(cube{}, array{1, 2});
   CHECK(ebb::all_equal(y, array{1, 8}));
 }
 
-TEST_CASE("what forward calls is not recorded; operands may be expressions") {
+TEST_CASE("calls inside forward are not recorded, and operands may be expressions") {
   struct inner {
     bool* recorded;
     const var* w;
@@ -472,7 +472,7 @@ TEST_CASE("what forward calls is not recorded; operands may be expressions") {
 
 namespace {
 
-/// A pair of arrays that goes through regions as one thing.
+/// A pair of arrays that regions take as one argument.
 template <template <class, std::size_t...> class Array>
 struct two_arrays {
   using vector = Array<double, ebb::dyn>;
@@ -481,7 +481,7 @@ struct two_arrays {
 
 }  // namespace
 
-TEST_CASE("CA-91: a type that wraps two arrays goes in and out; each part has its gradient") {
+TEST_CASE("CA-91: a type that wraps two arrays is an argument and a result, and each array has its gradient") {
   constexpr auto doubled = ebb::compile([](auto p) {
     p.a = p.a * 2;
     p.b = p.b * 2;
@@ -496,7 +496,7 @@ TEST_CASE("CA-91: a type that wraps two arrays goes in and out; each part has it
 
 namespace {
 
-/// exp, which keeps the result that it returns, and writes to it in its backward.
+/// exp: saves the result that it returns, and writes to it in its backward.
 struct writing_exponential {
   array forward(const array& x) {
     kept = each(x, [](double v) { return std::exp(v); });
@@ -512,13 +512,13 @@ struct writing_exponential {
 
 }  // namespace
 
-TEST_CASE("SW-24: a backward that writes to a saved array which the forward returned changes nobody else's") {
+TEST_CASE("SW-24: a backward that writes to a saved result does not change other users of it") {
   for (const bool captured : {false, true})
     for (int run = 0; run < 3; ++run) {
       const var x(array{0.5, -1, 2});
       const var y = ebb::apply(writing_exponential{}, x);
       const array before = y.value();
-      ebb::backward(total(product(y, y)), {.compiled_autograd = captured});  // it reads y, too
+      ebb::backward(total(product(y, y)), {.compiled_autograd = captured});  // this product reads y too
       for (std::size_t i = 0; i < 3; ++i) {
         const double e = std::exp(x.value()(i));
         CHECK(y.value()(i) == e);

@@ -1,4 +1,4 @@
-// test/autograd/function.fail.cpp — functions of the user's that do not fit, and what is said.
+// test/autograd/function.fail.cpp — ill-formed custom functions and their errors.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 

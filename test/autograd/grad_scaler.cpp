@@ -1,4 +1,4 @@
-// test/autograd/grad_scaler.cpp — scaled losses, against what torch.amp.GradScaler("cpu") of PyTorch 2.13 gave.
+// test/autograd/grad_scaler.cpp — scaled losses against records of torch.amp.GradScaler("cpu") of PyTorch 2.13.
 // SPDX-License-Identifier: BSL-1.0
 #include "allocations.hpp"
 
@@ -16,14 +16,14 @@ using ebb::tensor, ebb::variable;
 constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
 bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-/// One line of the record: the scale, the good steps and the parameters behind an update.
+/// One line of the record: the scale, the good steps and the parameters after an update.
 struct recorded {
   double scale;
   std::uint64_t good;
   double w[3], b;
 };
 
-/// loss = sum of w^2 x + sum of b, of which x is infinite or NaN now and then; sgd with lr 1/8.
+/// loss = sum of w^2 x + sum of b, where x is sometimes infinite or NaN; sgd with lr 1/8.
 template <class T>
 void follows(const ebb::grad_scaler_options& options, const std::vector<recorded>& want) {
   const double xs[] = {1, 2, inf, 3, nan, 1e30, 4, 5, 6, 7};
@@ -45,7 +45,7 @@ void follows(const ebb::grad_scaler_options& options, const std::vector<recorded
   }
 }
 
-TEST_CASE("scales, steps left out, growth and back-off are PyTorch's") {
+TEST_CASE("scales, skipped steps, growth and back-off are PyTorch's") {
   follows<float>({.init_scale = 1024, .growth_interval = 3}, {
       {1024, 1, {0.75, -1.5, 2.25}, 0.375},
       {1024, 2, {0.375, -0.75, 1.125}, 0.25},
@@ -60,7 +60,7 @@ TEST_CASE("scales, steps left out, growth and back-off are PyTorch's") {
       {512, 1, {0.09375, -0.1875, 0.28125}, 0.125},
       {256, 0, {0.09375, -0.1875, 0.28125}, 0.125},
       {256, 1, {-0x1.2eec2eb3869bp+94, 0x1.2eec2eb3869bp+95, -0x1.c662460d49e87p+95}, 0}});
-  // A scale that is no power of two rounds.
+  // A scale that is not a power of two rounds.
   follows<float>({.init_scale = 1000, .growth_factor = 1.7, .backoff_factor = 0.3, .growth_interval = 2}, {
       {1000, 1, {0.75, -1.5, 2.25}, 0.375},
       {1700, 0, {0x1.7ffffep-2, -0x1.7ffffep-1, 1.125}, 0.25},
@@ -91,7 +91,7 @@ TEST_CASE("a scale does not grow to infinity") {
   }
 }
 
-TEST_CASE("gradients that are added up are unscaled once, and clipped before the step") {
+TEST_CASE("accumulated gradients are unscaled once, and clipped before the step") {
   variable<float, 2> w(tensor<float, 2>{1, 2});
   ebb::optimizer opt(ebb::sgd{.lr = 0.5}, w);
   ebb::grad_scaler s({.init_scale = 8});
@@ -108,7 +108,7 @@ TEST_CASE("gradients that are added up are unscaled once, and clipped before the
   CHECK(w.data()[1] == Approx(1.5528).epsilon(1e-4));
 }
 
-TEST_CASE("an optimizer steps if its own gradients are finite, and the scale is one") {
+TEST_CASE("an optimizer steps if its own gradients are finite, and all optimizers share the scale") {
   variable<float> a(1.f), b(1.f);
   ebb::optimizer of_a(ebb::sgd{.lr = 0.5}, a), of_b(ebb::sgd{.lr = 0.5}, b);
   ebb::grad_scaler s({.init_scale = 4});
@@ -121,7 +121,7 @@ TEST_CASE("an optimizer steps if its own gradients are finite, and the scale is 
   CHECK(s.current_scale() == 2);
 }
 
-TEST_CASE("in double, in bfloat16; losses of narrow dtypes are scaled in float") {
+TEST_CASE("double and bfloat16 are scaled too, and losses of narrow dtypes are scaled in float") {
   ebb::grad_scaler s;
   variable<ebb::bfloat16, 2> w(tensor<ebb::bfloat16, 2>{ebb::bfloat16(1.f), ebb::bfloat16(3.f)});
   const variable loss = ebb::sum(w);
@@ -146,7 +146,7 @@ TEST_CASE("in double, in bfloat16; losses of narrow dtypes are scaled in float")
   CHECK(s.scale(wide).item() == 196608);
 }
 
-TEST_CASE("what is called in the wrong order is refused, and nothing has changed") {
+TEST_CASE("calls in the wrong order are refused and change nothing") {
   model m;
   const auto said = [](auto&& f) { return test::raised(f); };
   {
@@ -176,14 +176,14 @@ TEST_CASE("what is called in the wrong order is refused, and nothing has changed
   CHECK(says(said([&] { s.step(m.opt); }), "no parameter of the optimizer has a gradient"));
   m.backward(s);
   s.unscale(m.w);
-  s.update();  // that is enough for an update, as in PyTorch
+  s.update();  // unscaling some parameters is enough for an update, as in PyTorch
   CHECK(s.good_steps() == 2);
 
   variable<ebb::float16> narrow(ebb::float16(1.f));
   narrow.set_name("narrow");
   narrow.set_grad(tensor<ebb::float16>(ebb::float16(8.f)));
   CHECK(says(said([&] { s.unscale(m.w, narrow); }), "the gradient of narrow is float16"));
-  CHECK(m.w.grad().data()[0] == 1);  // it was scaled by 4, and unscaled above
+  CHECK(m.w.grad().data()[0] == 1);  // scaled by 4, and unscaled above
   const variable twice = m.w * 2.f;
   CHECK(says(said([&] { s.unscale(twice); }), "ebb::grad_scaler::unscale: mul is no leaf: name parameters"));
 
@@ -193,7 +193,7 @@ TEST_CASE("what is called in the wrong order is refused, and nothing has changed
   CHECK(says(said([] { ebb::grad_scaler({.backoff_factor = 1}); }), "backoff_factor must lie between 0 and 1"));
 }
 
-TEST_CASE("a parameter that is named twice is unscaled once; a few at a time, and the rest by the step") {
+TEST_CASE("a parameter named twice is unscaled once; a call may unscale some parameters, and the step unscales the rest") {
   variable<float> a(1.f), b(1.f);
   ebb::optimizer opt(ebb::sgd{.lr = 1}, a, b);
   ebb::grad_scaler s({.init_scale = 4});
@@ -208,7 +208,7 @@ TEST_CASE("a parameter that is named twice is unscaled once; a few at a time, an
   s.update();
 }
 
-TEST_CASE("a scale that the caller chooses") {
+TEST_CASE("the caller may choose the scale") {
   model m;
   ebb::grad_scaler s;
   m.backward(s);
@@ -222,7 +222,7 @@ TEST_CASE("a scale that the caller chooses") {
   CHECK(says(test::raised([&] { s.update(-1); }), "positive and finite"));
 }
 
-TEST_CASE("a scaler that is not enabled does nothing") {
+TEST_CASE("a disabled scaler does nothing") {
   model m;
   ebb::grad_scaler s({.enabled = false});
   CHECK(s.current_scale() == 1);
@@ -237,7 +237,7 @@ TEST_CASE("a scaler that is not enabled does nothing") {
   CHECK(s.scale(narrow).item() == 3);
 }
 
-TEST_CASE("hooks unscale what arrives in the backward") {
+TEST_CASE("hooks unscale gradients as they arrive in the backward") {
   model m;
   ebb::grad_scaler s({.init_scale = 4});
   std::vector<float> seen;
@@ -258,7 +258,7 @@ TEST_CASE("hooks unscale what arrives in the backward") {
   CHECK(s.current_scale() == 2);
   CHECK(m.w.data()[0] == -3);
 
-  // A gradient that came another way is unscaled by the step; and so is everything once the hook is removed.
+  // The step unscales a gradient that came another way, and all gradients once the hook is removed.
   m.w.set_grad(tensor<float, 2>{2, 4});
   CHECK(s.step(m.opt));
   CHECK(m.w.data()[0] == -3.5f);
@@ -272,7 +272,7 @@ TEST_CASE("hooks unscale what arrives in the backward") {
   s.update();
 }
 
-TEST_CASE("hooks, scalers and parameters may end in any order") {
+TEST_CASE("hooks, scalers and parameters may be destroyed in any order") {
   model m;
   {
     ebb::grad_scaler s({.init_scale = 4});
@@ -322,7 +322,7 @@ TEST_CASE("the state is saved and loaded") {
   CHECK(other.current_scale() == 48);
 }
 
-TEST_CASE("after the first iteration nothing is allocated") {
+TEST_CASE("nothing is allocated after the first iteration") {
   model m;
   ebb::grad_scaler s({.init_scale = 4});
   m.backward(s);
@@ -336,7 +336,7 @@ TEST_CASE("after the first iteration nothing is allocated") {
   CHECK(s.good_steps() == 2);
 }
 
-TEST_CASE("float16's case: a gradient that underflows without a scale") {
+TEST_CASE("float16: a gradient underflows without a scale") {
   // The gradient of `narrow` is 1e-8: less than half the smallest float16.
   const auto gradient = [](double init) {
     const variable<float> w(1.f);

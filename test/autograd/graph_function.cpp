@@ -1,4 +1,4 @@
-// test/autograd/graph_function.cpp — backwards that are recorded: they run as they were compiled, and keep what their own backward needs.
+// test/autograd/graph_function.cpp — recorded backwards: they run as compiled, and save the values that their own backward needs.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -23,8 +23,8 @@ struct inputs {
 
 }  // namespace
 
-// The gradient of u is a product, and the gradients of x and z are made of it: so the recorded backward keeps one of its results.
-TEST_CASE("a recorded backward keeps a result of its own") {
+// The gradient of u is a product, and the gradients of x and z are computed from it: so the recorded backward saves one of its results.
+TEST_CASE("a recorded backward saves one of its results") {
   constexpr auto region = ebb::compile([](auto u, auto x, auto z, auto w) { return ebb::matmul(u + x * z, w); });
   const inputs in;
   const var u(in.u), x(in.x), z(in.z), w(in.w);
@@ -38,7 +38,7 @@ TEST_CASE("a recorded backward keeps a result of its own") {
   CHECK(ebb::all_equal(xw.value(), ebb::matmul(ebb::transpose(matrix(2 * (h * in.z) * in.z)), matrix::ones(2, 4))));
 }
 
-TEST_CASE("a recorded backward keeps a result that nobody asked for") {
+TEST_CASE("a recorded backward saves a result that was not requested") {
   constexpr auto region = ebb::compile([](auto u, auto x, auto z, auto w) { return std::tuple(ebb::matmul(u + x * z, w), x * x * 2); });
   const inputs in;
   const var u(in.u), x(in.x), z(in.z), w(in.w);
@@ -51,7 +51,7 @@ TEST_CASE("a recorded backward keeps a result that nobody asked for") {
   CHECK(ebb::all_equal(xw.value(), matrix::full(0, 3, 4)));
 }
 
-TEST_CASE("a recorded backward unpacks what was saved once") {
+TEST_CASE("a recorded backward unpacks its saved values once") {
   constexpr auto region = ebb::compile([](auto x, auto z) { return ebb::tanh(x) * z; });
   const inputs in;
   const var x(in.x), z(in.z);

@@ -1,8 +1,8 @@
-// test/autograd/hooks.cpp — every kind of hook: what PyTorch's eager engine gave, the order of hooks, and hooks that see several gradients.
+// test/autograd/hooks.cpp — every kind of hook against PyTorch's eager engine, the order of hooks, and hooks on several gradients.
 // SPDX-License-Identifier: BSL-1.0
 //
-// data/golden/hooks.txt was recorded with PyTorch 2.13.0. Results are the same bit for bit, except those behind a sine, cosine or
-// exponential: one unit in the last place of the largest element.
+// data/golden/hooks.txt was recorded with PyTorch 2.13.0. Results have the same bits, except those after a sine, cosine or exponential: one
+// unit in the last place of the largest element.
 #include "../catch.hpp"
 #include "../op/golden.hpp"
 
@@ -29,7 +29,7 @@ constexpr auto sine = ebb::compile([](auto x) { return ebb::sin(x); });
 constexpr auto cosine = ebb::compile([](auto x) { return ebb::cos(x); });
 constexpr auto exponential = ebb::compile([](auto x) { return ebb::exp(x); });
 
-/// x c for a number c; nothing is kept.
+/// x c for a number c; saves nothing.
 constexpr auto twice = ebb::compile([](auto x) { return x * 2; });
 constexpr auto thrice = ebb::compile([](auto x) { return x * 3; });
 
@@ -55,7 +55,7 @@ auto first(auto f) {
 }
 void change_grad(var v, auto f) { v.set_grad(each(v.grad().value(), f)); }
 
-/// One case of the golden values: its inputs as leaves, and what must come out.
+/// One case of the golden values: its inputs as leaves, and the expected results.
 struct recorded {
   explicit recorded(const std::string& case_name) : name(case_name), block(golden::family("hooks").at(case_name)) {}
 
@@ -90,7 +90,7 @@ struct recorded {
   const golden::block& block;
 };
 
-/// Hooks that note that they ran.
+/// Hooks that record their calls.
 struct journal {
   std::vector<int> events;
   auto tensor(int k) {
@@ -109,7 +109,7 @@ struct journal {
 
 }  // namespace
 
-TEST_CASE("golden: hooks on a leaf") {
+TEST_CASE("golden: hooks on a leaf see and replace PyTorch's gradients") {
   {
     const recorded r("leaf_hook_replaces");
     const var x = r.leaf();
@@ -177,7 +177,7 @@ TEST_CASE("golden: hooks on a leaf") {
   }
 }
 
-TEST_CASE("golden: hooks on results") {
+TEST_CASE("golden: hooks on results see and replace PyTorch's gradients") {
   {
     const recorded r("intermediate_hook");
     const var x = r.leaf(), h = product(x, x);
@@ -234,7 +234,7 @@ TEST_CASE("golden: hooks on results") {
     r.check(x.grad());
   }
   {
-    const recorded r("inplace_keeps_hook_on_old_value");  // results are never written: the name stands for another variable afterwards
+    const recorded r("inplace_keeps_hook_on_old_value");  // results are never written in place: the name is assigned another variable
     const var x = r.leaf();
     var h = twice(x);
     h.register_hook(times(2));
@@ -245,7 +245,7 @@ TEST_CASE("golden: hooks on results") {
   }
 }
 
-TEST_CASE("golden: hooks of nodes") {
+TEST_CASE("golden: hooks of nodes see and replace PyTorch's gradients") {
   {
     const recorded r("prehook");
     const var x = r.leaf(), h = product(x, x);
@@ -302,7 +302,7 @@ TEST_CASE("golden: hooks of nodes") {
   }
 }
 
-TEST_CASE("golden: hooks behind an accumulation") {
+TEST_CASE("golden: hooks after an accumulation see PyTorch's gradients") {
   const auto hook = [](var p) { change_grad(p, [](float v) { return v + 0.5f; }); };
   for (int passes : {1, 2}) {
     const recorded r(passes == 1 ? "post_accumulate" : "post_accumulate_twice");
@@ -347,7 +347,7 @@ TEST_CASE("golden: hooks behind an accumulation") {
   }
 }
 
-TEST_CASE("golden: gradients that are kept, or asked for") {
+TEST_CASE("golden: retained and requested gradients are PyTorch's") {
   {
     const recorded r("retain_grad");
     const var x = r.leaf(), h = product(x, x);
@@ -396,8 +396,8 @@ TEST_CASE("golden: gradients that are kept, or asked for") {
     r.check(ebb::grad(total(product(h, h)), ebb::wrt(h)));
   }
   {
-    // SW-8: where the node of h runs too, PyTorch's eager engine returns its gradient from before its hooks
-    // (grad_of_intermediate_and_leaf). Here it is always the one from after them, as PyTorch gives it through compiled autograd.
+    // SW-8: if the node of h runs too, PyTorch's eager engine returns h's gradient from before its hooks (grad_of_intermediate_and_leaf).
+    // Here it is always the gradient after them, as PyTorch's compiled autograd returns it.
     const recorded r("grad_of_intermediate_and_leaf_compiled");
     const var x = r.leaf(), h = hooked(x);
     const auto [gh, gx] = ebb::grad(total(product(h, h)), ebb::wrt(h, x));
@@ -431,7 +431,7 @@ TEST_CASE("golden: gradients that are kept, or asked for") {
   }
 }
 
-TEST_CASE("golden: hooks on several variables") {
+TEST_CASE("golden: hooks on several variables see PyTorch's gradients") {
   {
     const recorded r("multi_grad_all");
     const var x = r.leaf(), w = r.leaf("y");
@@ -454,7 +454,7 @@ TEST_CASE("golden: hooks on several variables") {
   }
 }
 
-TEST_CASE("golden: hooks on saved values") {
+TEST_CASE("golden: hooks on saved values give PyTorch's gradients") {
   {
     const recorded r("saved_tensor_hooks_halve");
     const var x = r.leaf();
@@ -501,8 +501,8 @@ TEST_CASE("golden: hooks on saved values") {
   }
 }
 
-TEST_CASE("golden, CA-111: the order of hooks") {
-  for (bool whole : {true, false}) {  // 1 2 2 1 1 2, and without the last where no gradient is accumulated
+TEST_CASE("golden, CA-111: hooks run in PyTorch's order") {
+  for (bool whole : {true, false}) {  // 1 2 2 1 1 2; without the last if no gradient is accumulated
     const recorded r(whole ? "order_prehook_and_tensor_hooks" : "order_prehook_and_tensor_hooks_grad");
     journal j;
     const var x = r.leaf(), h = twice(x);
@@ -530,7 +530,7 @@ TEST_CASE("golden, CA-111: the order of hooks") {
     r.check_order(j.events);
   }
   {
-    const recorded r("order_siblings");  // SW-7: of nodes that are ready the latest runs first
+    const recorded r("order_siblings");  // SW-7: of the nodes that are ready the newest runs first
     journal j;
     const var x = r.leaf(), p = twice(x), q = thrice(x), s = twice(x);
     p.grad_fn().register_prehook(j.pre(1));
@@ -540,7 +540,7 @@ TEST_CASE("golden, CA-111: the order of hooks") {
     r.check_order(j.events);
   }
   {
-    const recorded r("order_branches_and_accumulation");  // CA-103: a leaf takes its gradient as soon as it is there
+    const recorded r("order_branches_and_accumulation");  // CA-103: a leaf takes its gradient as soon as it is complete
     journal j;
     const var x = r.leaf(), w = r.leaf("y"), v = r.leaf("y");
     x.register_post_accumulate_grad_hook(j.accumulated(10));
@@ -592,7 +592,7 @@ TEST_CASE("golden, CA-111: the order of hooks") {
   }
 }
 
-TEST_CASE("CA-100, CA-110: tensor hooks on new leaves in every step") {
+TEST_CASE("CA-100, CA-110: tensor hooks can be registered on new leaves in every step") {
   for (int step = 1; step <= 3; ++step) {
     const auto c = static_cast<float>(step);
     const var w(array{1, 2}), x(array{c, 3});
@@ -604,11 +604,11 @@ TEST_CASE("CA-100, CA-110: tensor hooks on new leaves in every step") {
   }
 }
 
-TEST_CASE("CA-101, CA-104, CA-106: what node hooks put is what goes on") {
+TEST_CASE("CA-101, CA-104, CA-106: gradients that node hooks set are passed on") {
   const var x(array{1, 2}), w(array{3, 4});
   const var y = product(x, w);
   y.grad_fn().register_prehook(first(add(1)));                       // CA-101
-  y.grad_fn().register_hook([](ebb::gradients& out, const ebb::gradients& in) {  // CA-106: that of the weight only
+  y.grad_fn().register_hook([](ebb::gradients& out, const ebb::gradients& in) {  // CA-106: the gradient of the weight only
     CHECK(out.size() == 2);
     CHECK(in.size() == 1);
     CHECK(ebb::all_equal(in.get<float, dyn>(0), array{2, 2}));
@@ -622,7 +622,7 @@ TEST_CASE("CA-101, CA-104, CA-106: what node hooks put is what goes on") {
   CHECK(ebb::all_equal(w.grad().value(), array{0.125f, 0.25f}));
 }
 
-TEST_CASE("CA-105: post-hooks replace what two nodes of a chain give") {
+TEST_CASE("CA-105: post-hooks replace the gradients of two nodes of a chain") {
   const var x(array{0.25f, -1});
   const var t = hyperbolic(x), s = sine(t);
   const auto half = [](ebb::gradients& out, const ebb::gradients&) { out.set(0, times(0.5f)(out.get<float, dyn>(0))); };
@@ -635,10 +635,10 @@ TEST_CASE("CA-105: post-hooks replace what two nodes of a chain give") {
   }
 }
 
-TEST_CASE("CA-107: all kinds of hooks on the leaves of two layers") {
+TEST_CASE("CA-107: all kinds of hooks run on the leaves of two layers") {
   const var x(array{1, 2}), first_w(array{3, 4}), second_w(array{5, 6});
   for (const var* p : {&first_w, &second_w}) {
-    const var& w = *p;  // a hook that owns its variable would keep it for ever
+    const var& w = *p;  // a hook that owned its variable would keep it alive for ever
     w.register_hook(add(-2));
     w.accumulate_node().register_prehook(first([](const array& g) { return each(g, [](float v) { return v / 5; }); }));
     w.register_post_accumulate_grad_hook([](var leaf) { change_grad(leaf, [](float v) { return v + 3; }); });
@@ -650,7 +650,7 @@ TEST_CASE("CA-107: all kinds of hooks on the leaves of two layers") {
   CHECK(ebb::all_equal(second_w.grad().value(), array{hooked(3), hooked(8)}));
 }
 
-TEST_CASE("CA-111: the whole order, of a linear layer and of two branches") {
+TEST_CASE("CA-111: hooks of a linear layer and of two branches run in the documented order") {
   std::vector<std::string> events;
   const auto note = [&](const std::string& s) { return [&events, s](auto&&...) { events.push_back(s); }; };
   const auto watch_node = [&](const ebb::node_handle& n, const std::string& s) {
@@ -694,7 +694,7 @@ TEST_CASE("CA-111: the whole order, of a linear layer and of two branches") {
   CHECK(events == joined({node_events("sum"), node_events("deep"), node_events("right"), node_events("left"), leaf_events("v")}));
 }
 
-TEST_CASE("SW-6: gradients in a node hook are defined or not, checked, cleared; one of another dtype, or too many, is refused") {
+TEST_CASE("SW-6: a node hook tests, sets and clears gradients, and another dtype or count is refused") {
   const var x(array{1, 2});
   const var y = product(x, product(x, x));
   std::string text[6];
@@ -713,7 +713,7 @@ TEST_CASE("SW-6: gradients in a node hook are defined or not, checked, cleared; 
     out.clear(1);
     text[4] = raised([&] { out.get<float, dyn>(1); });
   });
-  y.grad_fn().next_functions().at(1)->register_prehook([&](ebb::gradients& in) {  // the inner product: it runs, and nothing has come
+  y.grad_fn().next_functions().at(1)->register_prehook([&](ebb::gradients& in) {  // the inner product: it runs, and no gradient has arrived
     ++arrived;
     CHECK_FALSE(in.defined(0));
   });
@@ -765,14 +765,14 @@ TEST_CASE("node hooks on the tape are part of a graph of the backward") {
 
   const var w(array{5, 6});
   var u(array{1, 2});
-  u.register_hook([&](const var&) { return w; });  // a gradient that is a leaf is a value like any other
+  u.register_hook([&](const var&) { return w; });  // a gradient that is a leaf is a value as others are
   total(u).backward();
   var(w).assign(array{0, 0});
   CHECK(ebb::all_equal(u.grad().value(), array{5, 6}));
   CHECK_FALSE(u.grad().requires_grad());
 }
 
-TEST_CASE("multi-grad hooks: what a pass comes to, undefined gradients, removal, passes that fail") {
+TEST_CASE("multi-grad hooks see the gradients of a pass, take undefined ones, can be removed and survive failed passes") {
   const var x(array{1, 2}), w(array{3, 4}), other(array{1, 1});
   std::vector<std::string> seen;
   int calls = 0, firsts = 0;
@@ -793,7 +793,7 @@ TEST_CASE("multi-grad hooks: what a pass comes to, undefined gradients, removal,
   CHECK(seen == std::vector<std::string>{"undefined", "f32[2]", "undefined"});
 
   const ebb::hook_handle cut = y.grad_fn().register_hook([](ebb::gradients& g, const ebb::gradients&) { g.clear(0); });
-  ebb::backward(out, {.retain_graph = true});  // that of x is reached, and stays undefined
+  ebb::backward(out, {.retain_graph = true});  // the gradient of x is reached and stays undefined
   CHECK(calls == 3);
   CHECK(seen == std::vector<std::string>{"undefined", "f32[2]", "undefined"});
   ebb::hook_handle(cut).remove();
@@ -803,7 +803,7 @@ TEST_CASE("multi-grad hooks: what a pass comes to, undefined gradients, removal,
   x.register_hook([&](const array&) {
     if (fails) throw 1;
   });
-  CHECK_THROWS_AS(ebb::backward(out, {.retain_graph = true}), int);  // x has arrived: that goes with the pass
+  CHECK_THROWS_AS(ebb::backward(out, {.retain_graph = true}), int);  // x has its gradient, which is dropped with the pass
   fails = false;
 #endif
   ebb::backward(out, {.retain_graph = true});

@@ -1,4 +1,4 @@
-// test/autograd/many_threads.hpp — the same in many threads at once, and arrays in which the order of sums does not show.
+// test/autograd/many_threads.hpp — runs a function in many threads at once; arrays whose sums are exact in any order.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -16,7 +16,7 @@ using scalar = ebb::variable<float>;
 
 inline constexpr int threads = 8, rounds = 50;
 
-/// f(number) in each thread, all at once.
+/// Calls f(number) in each thread, all at once.
 void at_once(auto f) {
   std::atomic<int> waiting = threads;
   std::vector<std::thread> all;

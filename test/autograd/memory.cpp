@@ -1,4 +1,4 @@
-// test/autograd/memory.cpp — the most memory that a chain needs at one time: what is saved, and one value or gradient.
+// test/autograd/memory.cpp — the peak memory of a chain: the saved values and one value or gradient.
 // SPDX-License-Identifier: BSL-1.0
 #include "allocations.hpp"
 
@@ -22,9 +22,9 @@ constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 
 constexpr int links = 10;
 
-/// Counted in arrays of n elements.
+/// Checks memory in units of arrays of n elements.
 void check_chain(std::size_t n, double tolerance) {
-  ebb::keep_freed_memory(0);  // what is freed is gone
+  ebb::keep_freed_memory(0);  // freed memory is returned at once
   const auto arrays = [&](std::ptrdiff_t bytes) { return static_cast<double>(bytes) / static_cast<double>(n * sizeof(float)); };
   const auto near = [&](std::ptrdiff_t bytes, double wanted) {
     INFO(n << " elements: " << arrays(bytes) << " arrays, " << wanted << " expected");
@@ -34,7 +34,7 @@ void check_chain(std::size_t n, double tolerance) {
   const var x(array::full(0.5f, n));
   std::optional<ebb::variable<float>> out;
 
-  // Each tanh keeps its result, each scaling nothing: its operand is freed as soon as the next value is there.
+  // Each tanh saves its result, each scaling nothing: its operand is freed once the next value exists.
   near(allocations::most_bytes_in([&] {
     var v = x;
     for (int i = 0; i < links; ++i) {
@@ -43,7 +43,7 @@ void check_chain(std::size_t n, double tolerance) {
     }
     out = total(v);
   }), links + 1);
-  // Of the chain is left what it saved. One gradient goes through all of it, in one block, while what was saved goes.
+  // The chain holds only its saved values. One gradient passes through all of it in one block, while the saved values are freed.
   const std::ptrdiff_t before = allocations::live_bytes;
   near(allocations::most_bytes_in([&] { ebb::backward(*out, {.retain_graph = true}); }), 1);
   near(allocations::live_bytes - before, 1);  // the gradient of x
@@ -51,26 +51,26 @@ void check_chain(std::size_t n, double tolerance) {
   near(allocations::live_bytes - before, 1 - links);
   out.reset();
 
-  // A product keeps its operands, which other nodes keep anyway: handles, not copies.
+  // A product saves its operands, which other nodes save anyway: as handles, not copies.
   const var w(array::full(2, n));
   near(allocations::most_bytes_in([&] {
     var v = x;
     for (int i = 0; i < links; ++i) v = product(v, w);
     out = total(v);
   }), links);
-  near(allocations::most_bytes_in([&] { out->backward(); }), 2);  // one that goes on, one for w, into which the others are added
+  near(allocations::most_bytes_in([&] { out->backward(); }), 2);  // the gradient that passes on, and the sum for w
   out.reset();
   ebb::keep_freed_memory(ebb::detail::default_pool_limit);
 }
 
 }  // namespace
 
-TEST_CASE("CA-124: the memory of a chain is what it saves, and one array; a backward gives it back as it goes") {
+TEST_CASE("CA-124: a chain needs the memory of its saved values and one array, and a backward frees it on the way") {
   check_chain(test::is_only_compiled ? 2'000'000 : 10'000'000, 0.01);
   check_chain(20'000, 0.02);
 }
 
-TEST_CASE("SW-23: a checkpoint saves as much memory where the backward is captured") {
+TEST_CASE("SW-23: a checkpoint saves as much memory if the backward is captured") {
   constexpr std::size_t n = 50'000;
   ebb::keep_freed_memory(0);
   const auto body = [](const var& x, const var& w) {
@@ -81,7 +81,7 @@ TEST_CASE("SW-23: a checkpoint saves as much memory where the backward is captur
   const auto most = [&](auto f, bool captured) {
     var x(array::full(0.5f, n)), w(array::full(0.9f, n));
     std::ptrdiff_t bytes = 0;
-    for (int run = 0; run < 3; ++run) {  // the last one is a hit
+    for (int run = 0; run < 3; ++run) {  // the last run is a hit
       x.zero_grad();
       w.zero_grad();
       bytes = allocations::most_bytes_in([&] { ebb::backward(total(f(f(f(x, w), w), w)), {.compiled_autograd = captured}); });

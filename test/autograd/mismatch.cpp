@@ -1,4 +1,4 @@
-// test/autograd/mismatch.cpp — SW-2: a backward that is called in another autocast context than it was compiled for.
+// test/autograd/mismatch.cpp — SW-2: a backward called in another autocast context than the one it was compiled for.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -18,18 +18,18 @@ using ebb::as_recorded, ebb::same_as_forward;
 using matrix = ebb::tensor<float, 2, 2>;
 using variable = ebb::variable<float, 2, 2>;
 
-// The gradient of `product` by w is x's first row, in each column: bfloat16 sees 1 in place of `more`.
+// The gradient of `product` by w is x's first row in each column: bfloat16 rounds `more` to 1.
 constexpr float more = 1 + 0x1p-9f;
 const matrix x{{more, more}, {0, 0}}, ones{{1, 1}, {1, 1}};
 constexpr auto product = [](auto a, auto w) { return ebb::sum(ebb::matmul(a, w)); };
 constexpr auto region = ebb::compile(product);
 constexpr auto in_either = ebb::compile<ambient<off, autocast<bf16>>>(product);
-/// A product in float, whatever is around it.
+/// A product in float in every context.
 constexpr auto inner_block = ebb::compile<ambient<off, autocast<bf16>>>([](auto a, auto w) { return ebb::no_autocast(product)(a, w); });
 
 float seen(const variable& w) { return w.grad().value()(0, 0); }
 
-/// While it lives, a mismatch is what the test says.
+/// Sets the reaction to a mismatch while it lives.
 class setting {
  public:
   explicit setting(ebb::on_mismatch how) { ebb::config().autocast_mismatch = how; }
@@ -38,7 +38,7 @@ class setting {
 
 }  // namespace
 
-TEST_CASE("a mismatch is an error before anything runs; the graph can be used afterwards") {
+TEST_CASE("a mismatch is an error before anything runs, and the graph can still be used") {
   const variable w(ones), v(ones);
   const ebb::variable y = region(x, w) + ebb::sum(v * v);
   {
@@ -57,7 +57,7 @@ TEST_CASE("a mismatch is an error before anything runs; the graph can be used af
   CHECK(seen(v) == 2);
 }
 
-TEST_CASE("the equation that differs is the first such one of the backward, and named as ebb::print shows it") {
+TEST_CASE("the error names the first equation of the backward that differs, as ebb::print shows it") {
   const auto named = [](const std::string& message) {
     const auto begin = message.find('`') + 1;
     return message.substr(begin, message.find('`', begin) - begin);
@@ -67,7 +67,7 @@ TEST_CASE("the equation that differs is the first such one of the backward, and 
     const autocast_scope<bf16> scope;
     return test::raised([&] { y.backward(); });
   };
-  // Elementwise equations come first, a literal has no letter, and of two products the second one is named where the first is cast anyway.
+  // Elementwise equations come first, and a literal has no letter. If the first of two products is cast anyway, the second one is named.
   constexpr auto layers = [](auto a, auto w) { return 2 * ebb::sum(ebb::sin(ebb::matmul(ebb::tanh(ebb::matmul(a, w)), w))); };
   constexpr auto mixed = [](auto a, auto w) {
     return ebb::sum(ebb::under<autocast<bf16>>([](auto c, auto d) { return ebb::cast<float>(ebb::matmul(c, d)); })(ebb::matmul(a, w), w));
@@ -87,7 +87,7 @@ TEST_CASE("the equation that differs is the first such one of the backward, and 
   }
   {
     const std::string before = check(mixed, off{}, said_by(ebb::compile(mixed), a, w));
-    CHECK(test::says(before, {"matmul", ": bf16[2, 2]"}));  // a product of bfloat16 operands comes earlier, and stays what it is
+    CHECK(test::says(before, {"matmul", ": bf16[2, 2]"}));  // an earlier product has bfloat16 operands and does not change
   }
   {
     const ebb::variable y = ebb::compile<backward_pass_autocast<autocast<bf16>>>(layers)(a, w);
@@ -96,7 +96,7 @@ TEST_CASE("the equation that differs is the first such one of the backward, and 
     CHECK(before.find("matmul") == std::string::npos);
     CHECK(before.find("cast") != std::string::npos);
   }
-  {  // The forward's products, computed again, are what they were.
+  {  // The forward's products, computed again, do not change.
     const std::string message = said_by(ebb::checkpoint(ebb::compile(layers)), a, w);
     CHECK(test::says(message, {" = matmul ", "^T : f32[2, 2]`"}));
   }
@@ -110,7 +110,7 @@ TEST_CASE("the equation that differs is the first such one of the backward, and 
   }
 }
 
-TEST_CASE("warn and ignore: the backward runs as it was compiled") {
+TEST_CASE("on_mismatch warn and ignore run the backward as compiled") {
   for (const auto how : {ebb::on_mismatch::warn, ebb::on_mismatch::ignore}) {
     const setting now(how);
     const variable w(ones);
@@ -121,7 +121,7 @@ TEST_CASE("warn and ignore: the backward runs as it was compiled") {
   }
 }
 
-TEST_CASE("a warning is given once for each segment, whatever thread runs it, and says what the error says") {
+TEST_CASE("a warning is given once for each segment in all threads, with the text of the error") {
   constexpr auto other = ebb::compile([](auto a, auto w) { return ebb::sum(ebb::matmul(a, ebb::tanh(w))); });
   constexpr auto third = ebb::compile([](auto a, auto w) { return ebb::sum(ebb::matmul(a, ebb::sin(w))); });
   const auto said = [](auto f) {
@@ -163,7 +163,7 @@ TEST_CASE("a warning is given once for each segment, whatever thread runs it, an
   CHECK(said([&p = pull] { p(1.f), p(1.f); }).size() == 1);
 }
 
-TEST_CASE("AMP-2, AMP-5: a region that was called in a context assumes it for its backward, or what its policy says") {
+TEST_CASE("AMP-2, AMP-5: a region called in a context assumes that context for its backward, or follows its policy") {
   const auto recorded = [](auto f, const variable& w) {
     const autocast_scope<bf16> scope;
     const ebb::variable y = f(x, w);
@@ -183,20 +183,20 @@ TEST_CASE("AMP-2, AMP-5: a region that was called in a context assumes it for it
   recorded(ebb::patch<backward_pass_autocast<off>>(inner_block), v).backward();
   CHECK(seen(v) == more);
 
-  // as_recorded assumes nothing: it is right wherever backward is called.
+  // as_recorded assumes nothing, so backward may be called anywhere.
   const auto free = recorded(ebb::patch<backward_pass_autocast<as_recorded>>(inner_block), u);
   const autocast_scope<f16> scope;
   free.backward();
   CHECK(seen(u) == more);
 }
 
-TEST_CASE("AMP-4: where the context changes nothing, backward may be called anywhere") {
+TEST_CASE("AMP-4: backward may be called anywhere if the context changes nothing") {
   const variable w(ones), v(ones);
   const ebb::variable low = [&] {
     const autocast_scope<bf16> scope;
     return ebb::variable(in_either(x, w));
   }();
-  low.backward();  // its products were in bfloat16, and stay so
+  low.backward();  // its products are in bfloat16 in every context
   CHECK(seen(w) == 1);
   const ebb::variable elementwise = ebb::compile([](auto a, auto b) { return ebb::mean(ebb::tanh(a * b)); })(x, v);
   const autocast_scope<f16> scope;
@@ -214,13 +214,13 @@ TEST_CASE("AMP-6, AMP-3: a list of contexts is an assumption too") {
   CHECK(seen(w) == 1);
 }
 
-TEST_CASE("AMP-10: a region in a region keeps its assumption on the tape, and each of them is checked") {
+TEST_CASE("AMP-10: a region inside a region keeps its assumption on the tape, and both are checked") {
   constexpr auto outer = ebb::compile([](auto a, auto w, auto v) {
     return product(a, w) + ebb::compile<backward_pass_autocast<autocast<bf16>>>(product)(a, v);
   });
   const variable w(ones), v(ones);
   const ebb::variable y = outer(x, w, v);
-  // No context is right for both, and that is what is said, in each of them.
+  // No context fits both, and the error says so in each of them.
   const auto contradiction = [&] {
     return test::says(test::raised([&] { y.backward(); }),
                       {"ebb::backward: the backward of matmul+", " holds products that were compiled for calls in ebb::off and in "
@@ -241,7 +241,7 @@ TEST_CASE("AMP-10: a region in a region keeps its assumption on the tape, and ea
   CHECK(seen(v) == 1);
 }
 
-TEST_CASE("SW-1, AMP-11: the policy is bound when the region is instantiated: another one is another region") {
+TEST_CASE("SW-1, AMP-11: a region's policy is fixed when it is instantiated, and another policy is another region") {
   constexpr auto assumes_off = ebb::compile<backward_pass_autocast<off>>(product);
   constexpr auto assumes_bf16 = ebb::patch<backward_pass_autocast<autocast<bf16>>>(assumes_off);
   const variable w(ones), v(ones);
@@ -254,7 +254,7 @@ TEST_CASE("SW-1, AMP-11: the policy is bound when the region is instantiated: an
   CHECK(seen(v) == 1);
 }
 
-TEST_CASE("AMP-17: backward uses its caller's state, in each thread its own") {
+TEST_CASE("AMP-17: backward uses the autocast state of its caller, in each thread its own") {
   const variable w(ones), v(ones);
   const ebb::variable y = region(x, w), z = region(x, v);
   bool refused = false;
@@ -268,7 +268,7 @@ TEST_CASE("AMP-17: backward uses its caller's state, in each thread its own") {
   CHECK(seen(v) == more);
 }
 
-TEST_CASE("an undeclared context is refused when the region is called with variables; nothing is recorded") {
+TEST_CASE("a region called with variables in an undeclared context is an error, and nothing is recorded") {
   const variable w(ones);
   const autocast_scope<f16> scope;
   CHECK(test::says(test::raised([&] { in_either(x, w); }), {"which the function does not declare", 

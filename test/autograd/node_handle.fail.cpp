@@ -1,4 +1,4 @@
-// test/autograd/node_handle.fail.cpp — hooks of nodes and of several variables that do not fit, and what is said.
+// test/autograd/node_handle.fail.cpp — ill-formed hooks of nodes and of several variables, and their errors.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/ebb.hpp>

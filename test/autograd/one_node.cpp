@@ -1,4 +1,4 @@
-// test/autograd/one_node.cpp — a node with leaves alone for operands: run as it stands, with the results of a pass.
+// test/autograd/one_node.cpp — a node whose operands are all leaves runs without a pass and gives the results of a pass.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "../same_bits.hpp"
@@ -32,13 +32,13 @@ bool same_bits(const var& a, const var& b) {
   return test::same_bits(a, b);
 }
 
-/// Two backwards of f(leaves...), as one node and by a pass, leave the same gradients.
+/// Checks that two backwards of f(leaves...), as one node and by a pass, leave the same gradients.
 template <class F, class... X>
 void check_same(F f, const X&... value) {
   const std::array<var, sizeof...(X)> walked{var(value)...}, alone{var(value)...};
   const auto run = [&](const std::array<var, sizeof...(X)>& x, bool looks) {
     for (int times = 0; times < 3; ++times) {
-      const ebb::detect_anomaly pass(looks);  // who looks for NaN has a pass
+      const ebb::detect_anomaly pass(looks);  // anomaly detection always uses a pass
       const auto y = std::apply(f, x);
       CHECK(stands_alone(y) == !looks);
       ebb::backward(y, {.seeds = {ramp(2.f)}});
@@ -53,14 +53,14 @@ void check_same(F f, const X&... value) {
 
 }  // namespace
 
-TEST_CASE("the gradients of one node are those of a pass, also where they are added to others") {
+TEST_CASE("the gradients of one node are those of a pass, also if they are added to others") {
   check_same(product, ramp(-0.5f), ramp(0.25f));
-  check_same(sum, ramp(-0.5f), ramp(0.25f));  // both leaves share the seed, and then part
+  check_same(sum, ramp(-0.5f), ramp(0.25f));  // both leaves share the seed, and get separate gradients
   check_same([](const var& x, const var&) { return product(x, ramp(1.f)); }, ramp(-0.5f), ramp(0.25f));
   check_same(product_of_all, ramp(1), ramp(2), ramp(3), ramp(4), ramp(5), ramp(6), ramp(7), ramp(8));
 }
 
-TEST_CASE("the second result of a node: its first one has no gradient") {
+TEST_CASE("one node may get a gradient for its second result only") {
   const ebb::compiled_autograd::disable plain;
   const var x(ramp(0)), y(ramp(1));
   const auto [a, b] = pair(x, y);
@@ -69,7 +69,7 @@ TEST_CASE("the second result of a node: its first one has no gradient") {
   CHECK_FALSE(y.grad().defined());
 }
 
-TEST_CASE("one node: what it saved goes, unless the graph is retained") {
+TEST_CASE("one node frees its saved values unless the graph is retained") {
   const ebb::compiled_autograd::disable plain;
   const var x(ramp(0)), y(ramp(1));
   const auto z = loss(x, y);
@@ -82,7 +82,7 @@ TEST_CASE("one node: what it saved goes, unless the graph is retained") {
   for (std::size_t i = 0; i < 37; ++i) CHECK(x.grad().data()[i] == 2 * once.data()[i]);
 }
 
-TEST_CASE("a pass is made where code of the user runs, a backward is captured, gradients meet, or a node has several results") {
+TEST_CASE("hooks, capture, gradients that meet and several results need a pass") {
   const var x(ramp(0)), y(ramp(1));
   {
     const ebb::compiled_autograd::disable plain;
@@ -107,7 +107,7 @@ TEST_CASE("a pass is made where code of the user runs, a backward is captured, g
   CHECK_FALSE(stands_alone(product(x, y)));
 }
 
-TEST_CASE("a leaf that stands twice gets the sum") {
+TEST_CASE("a leaf that is two operands of a node gets the sum") {
   const ebb::compiled_autograd::disable plain;
   const var x(ramp(0));
   product(x, x).backward(array::ones(37));

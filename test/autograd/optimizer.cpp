@@ -1,4 +1,4 @@
-// test/autograd/optimizer.cpp — update rules against PyTorch's and plain loops; steps, hooks, structures of parameters, saved states.
+// test/autograd/optimizer.cpp — update rules against PyTorch and plain loops; steps, hooks, structures of parameters, saved states.
 // SPDX-License-Identifier: BSL-1.0
 #include "allocations.hpp"
 #include "recorded.hpp"
@@ -22,10 +22,10 @@ using weights = variable<float, dyn>;
 std::string text_of_error(auto&& f) { return test::raised(f); }
 bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-/// Five parameters in a bowl: loss = sum of a * (p - c)^2 / 2.
+/// Five parameters with a quadratic loss: sum of a * (p - c)^2 / 2.
 constexpr double steep[] = {0.5, 1, 2, 4, 0.01}, lowest[] = {1, -2, 3, 0.25, 100}, start[] = {3, 2, -1, 0.125, -7};
 
-/// The gradient as PyTorch's backward computes it.
+/// The gradient in the order of operations of PyTorch's backward.
 template <class T>
 tensor<T, 5> slope(const T* p) {
   tensor<T, 5> g{};
@@ -42,7 +42,7 @@ variable<T, 5> at_start() {
   return variable<T, 5>(p);
 }
 
-/// 20 steps; where PyTorch recorded one, all elements are within `ulps` units of the largest magnitude in their row of steps.
+/// Checks 20 steps: all elements are within `ulps` units of the largest magnitude in their row of PyTorch's recorded steps.
 template <class T, class Rule>
 void follows(const std::string& name, const Rule& rule, double ulps) {
   const std::string dtype = std::is_same_v<T, float> ? "float32" : "float64";
@@ -72,7 +72,7 @@ void follows(const std::string& name, const Rule& rule, double ulps) {
 
 }  // namespace
 
-TEST_CASE("sgd, adam and adamw go where PyTorch's go") {
+TEST_CASE("sgd, adam and adamw make PyTorch's steps") {
   follows("sgd", ebb::sgd{.lr = 0.1}, 4);
   follows("sgd_decay", ebb::sgd{.lr = 0.1, .weight_decay = 0.05}, 4);
   follows("sgd_momentum", ebb::sgd{.lr = 0.05, .momentum = 0.9}, 4);
@@ -85,8 +85,8 @@ TEST_CASE("sgd, adam and adamw go where PyTorch's go") {
   follows("adamw_decay", ebb::adamw{.lr = 0.05, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.2}, 4);
 }
 
-TEST_CASE("adam and adamw are their papers' formulas") {
-  // Algorithm 1 of arXiv:1412.6980 and algorithm 2 of arXiv:1711.05101 in long double, bias corrected where the papers correct it.
+TEST_CASE("adam and adamw follow their papers' formulas") {
+  // Algorithm 1 of arXiv:1412.6980 and algorithm 2 of arXiv:1711.05101 in long double, with the bias corrected where the papers correct it.
   const auto check = [](auto rule, bool decoupled) {
     const variable<double, 5> p = at_start<double>();
     ebb::optimizer opt(rule, p);
@@ -115,7 +115,7 @@ TEST_CASE("adam and adamw are their papers' formulas") {
 
 namespace {
 
-/// A user's rule with two states that looks at the whole parameter: the step's length is the mean size of what is known of the slope.
+/// A user's rule with two states and a mean over the whole parameter: the step's length is the mean size of the estimated slope.
 struct mean_step_update {
   static constexpr int states = 2;
   constexpr auto operator()(auto p, auto g, auto m, auto size, auto lr, auto t) const {
@@ -150,7 +150,7 @@ static_assert(ebb::parameters<model> && !ebb::parameters<holds_a_number> && !ebb
 
 }  // namespace
 
-TEST_CASE("a rule of the user has the same rights") {
+TEST_CASE("a user's rule works as the library's rules do") {
   variable<float, 2, 2> p(tensor<float, 2, 2>{{1, 2}, {3, 4}});
   ebb::optimizer opt(mean_step{.lr = 0.5}, p);
   double q[] = {1, 2, 3, 4}, m[4] = {}, size[4] = {};
@@ -165,7 +165,7 @@ TEST_CASE("a rule of the user has the same rights") {
   }
 }
 
-TEST_CASE("parameters are variables, tuples, vectors and structs; those without a gradient are left alone") {
+TEST_CASE("parameters are variables, tuples, vectors and structs, and those without a gradient are skipped") {
   weights a(row{1, 2}), b(row{3});
   std::vector<weights> many{weights(row{4}), weights(row{5, 6, 7})};
   layer<variable> l{variable<float, 3, 2>(tensor<float, 3, 2>{{1, 2}, {3, 4}, {5, 6}}), variable<float, 2>(tensor<float, 2>{1, 1})};
@@ -199,7 +199,7 @@ TEST_CASE("parameters are variables, tuples, vectors and structs; those without 
   CHECK(ebb::all_equal(a.value(), row{0.5f, 1.5f}));
 }
 
-TEST_CASE("parameters are members of a struct that is no template, and arrays of variables") {
+TEST_CASE("parameters may be members of a struct that is not a template, and arrays of variables") {
   model m{weights(row{1, 2}), {weights(row{3}), weights(row{4})}, {layer<variable>{}, {weights(row{5})}}};
   m.last.inner.w = variable<float, 3, 2>(tensor<float, 3, 2>{});
   m.last.inner.b = variable<float, 2>(tensor<float, 2>{1, 1});
@@ -224,7 +224,7 @@ TEST_CASE("parameters are members of a struct that is no template, and arrays of
   CHECK_FALSE(m.two[1].grad().defined());
 }
 
-TEST_CASE("a step writes in place and allocates nothing, and disturbs nobody who shares the elements") {
+TEST_CASE("a step writes in place, allocates nothing, and does not change arrays that share the elements") {
   weights p(row(1000));
   row g(1000);
   for (std::size_t i = 0; i < 1000; ++i) g.mutable_data()[i] = static_cast<float>(i);
@@ -259,7 +259,7 @@ TEST_CASE("a step writes in place and allocates nothing, and disturbs nobody who
   CHECK(ebb::all_equal(q.grad().value(), row{1, 2, 3}));
 }
 
-TEST_CASE("hyperparameters change between steps, also which function is in force") {
+TEST_CASE("hyperparameters may change between steps, and with them the rule's function") {
   weights p(row{0});
   p.set_grad(row{1});
   ebb::optimizer opt(ebb::sgd{.lr = 1}, p);
@@ -278,10 +278,10 @@ TEST_CASE("hyperparameters change between steps, also which function is in force
   const float inf = std::numeric_limits<float>::infinity();
   p.assign(row{-inf});
   opt.step();
-  CHECK(ebb::all_equal(p.value(), row{-inf}));  // a weight decay of 0 does not look at it
+  CHECK(ebb::all_equal(p.value(), row{-inf}));  // a weight decay of 0 does not read the parameter
 }
 
-TEST_CASE("what can be refused is refused before anything changes") {
+TEST_CASE("refused steps change nothing") {
   weights p(row{1, 2}), undefined;
   p.set_grad(row{1, 1});
   const weights result = p * 2.f;
@@ -305,7 +305,7 @@ TEST_CASE("bfloat16 parameters are updated in float and rounded once") {
   ebb::optimizer opt(ebb::adam{.lr = 0.1}, p);
   double q[] = {1, -3};
   for (int t = 1; t <= 3; ++t) {
-    opt.step();  // the gradient is constant: both moments, bias corrected, are the gradient and its square
+    opt.step();  // the gradient is constant, so both bias-corrected moments are the gradient and its square
     for (int i = 0; i < 2; ++i) {
       const float g = static_cast<float>(p.grad().data()[i]);
       q[i] = static_cast<float>(bfloat16(static_cast<float>(q[i] - 0.1 * g / (std::fabs(g) + 1e-8))));
@@ -315,7 +315,7 @@ TEST_CASE("bfloat16 parameters are updated in float and rounded once") {
   CHECK(opt.state(0).arrays[0].bytes() == 2 * sizeof(float));
 }
 
-TEST_CASE("a rule as a hook updates in the backward and gives the gradient back") {
+TEST_CASE("a rule as a hook updates in the backward and frees the gradient") {
   const auto loss = [](const weights& a, const weights& b) { return weights(a * a * b); };
   weights a(row{1, 2}), b(row{3, 4}), a2(a.value()), b2(b.value());
   ebb::optimizer step(ebb::adam{.lr = 0.1}, a2, b2);
@@ -346,12 +346,12 @@ TEST_CASE("a rule as a hook updates in the backward and gives the gradient back"
   const auto y = loss(c, d);
   y.backward({.seeds = {row{1, 2}}, .retain_graph = true});
   CHECK(ebb::all_equal(c.value(), row{0, -1}));
-  y.backward({.seeds = {row{1, 2}}});  // what has been saved of c stays as it was
+  y.backward({.seeds = {row{1, 2}}});  // the saved value of c does not change
   CHECK(ebb::all_equal(c.value(), row{-1, -3}));
   CHECK(ebb::all_equal(d.grad().value(), row{2, 4}));
 
 #if EBB_EXCEPTIONS
-  opt.rule().lr = -1;  // seen when the gradient of b has been added: it stays, and nothing else has changed
+  opt.rule().lr = -1;  // noticed once the gradient of b is added: it stays, and nothing else has changed
   const row before = b.value();
   CHECK(says(text_of_error([&] { loss(a, b).backward(row{1, 1}); }), "lr must not be negative"));
   CHECK(ebb::all_equal(b.value(), before));

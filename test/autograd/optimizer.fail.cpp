@@ -1,4 +1,4 @@
-// test/autograd/optimizer.fail.cpp — update rules that are refused.
+// test/autograd/optimizer.fail.cpp — refused update rules.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/autograd/adam.hpp>

@@ -1,4 +1,4 @@
-// test/autograd/packed.cpp — hooks on saved values: when and how often they run, where values may go, what a hook that fails leaves.
+// test/autograd/packed.cpp — hooks on saved values: the number and time of their calls, storage elsewhere, and failing hooks.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -20,7 +20,7 @@ constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 constexpr auto squash = ebb::compile([](auto x) { return ebb::tanh(x); });
 
-/// How often each side ran, and whether it is to fail.
+/// Counts the calls of each side, and makes one fail on request.
 struct counter {
   int packed = 0, unpacked = 0;
   bool pack_fails = false, unpack_fails = false;
@@ -45,7 +45,7 @@ struct counter {
   }
 };
 
-/// An array in a file, until nobody knows its number any more.
+/// Arrays in files: a file lives as long as handles to its number.
 class file_store {
  public:
   std::string save(const ebb::any_tensor& t) {
@@ -80,7 +80,7 @@ class file_store {
 
 }  // namespace
 
-TEST_CASE("CA-112: packed once when it is saved, unpacked once, after the hook of the loss") {
+TEST_CASE("CA-112: a value is packed once when it is saved, and unpacked once, after the hook of the loss") {
   counter c;
   const var x(array{1, 2});
   const scalar loss = [&] {
@@ -91,24 +91,24 @@ TEST_CASE("CA-112: packed once when it is saved, unpacked once, after the hook o
   CHECK(c.unpacked == 0);
   int hooks = 0;
   loss.register_hook([&](const ebb::tensor<double>&) {
-    CHECK(c.unpacked == hooks++);  // that of this pass is still to come
+    CHECK(c.unpacked == hooks++);  // the call of this pass is still to come
   });
   ebb::backward(loss, {.retain_graph = true});
   CHECK(hooks == 1);
   CHECK(c.packed == 1);
   CHECK(c.unpacked == 1);
   loss.backward();
-  CHECK(c.unpacked == 2);  // each time it is read
+  CHECK(c.unpacked == 2);  // once for each read
 }
 
-TEST_CASE("an expression is packed by the hooks that it was written under; one that was written under others is not taken in") {
+TEST_CASE("an expression is packed by the hooks it was written under, and expressions under others stay apart") {
   counter c;
   const var x(array{1, 2});
   const auto packed = [&] {
     const ebb::saved_tensors_hooks scope(c.pack(), c.unpack());
     return ebb::tanh(x);
   };
-  const auto named = packed();  // runs out here
+  const auto named = packed();  // the scope ends here
   const scalar loss = ebb::sum(named * x);
   CHECK(c.packed == 1);
   loss.backward();
@@ -132,7 +132,7 @@ TEST_CASE("an expression is packed by the hooks that it was written under; one t
 #endif
 }
 
-TEST_CASE("CA-123: saved values in files, of several sizes") {
+TEST_CASE("CA-123: saved values of several sizes go to files") {
   for (std::size_t n : {10u, 100u, 10u, 20u, 30u}) {
     file_store store;
     array start(ebb::layout<ebb::dyn>{n});
@@ -151,7 +151,7 @@ TEST_CASE("CA-123: saved values in files, of several sizes") {
   }
 }
 
-TEST_CASE("a node hook that is registered while its node is unpacked runs, and sees no gradients that arrived") {
+TEST_CASE("a node hook registered while its node is unpacked runs, and sees no incoming gradients") {
   for (const bool has_hooks : {false, true}) {
     const var x(array{1, 2});
     var y;
@@ -177,7 +177,7 @@ TEST_CASE("a node hook that is registered while its node is unpacked runs, and s
   }
 }
 
-TEST_CASE("the innermost scope takes what is saved; what is packed goes with the node") {
+TEST_CASE("the innermost scope packs the saved values, and the packed objects die with the node") {
   counter outer, inner;
   const var x(array{1, 2});
   auto alive = std::make_shared<int>(0);
@@ -203,7 +203,7 @@ TEST_CASE("the innermost scope takes what is saved; what is packed goes with the
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("a pack hook that throws leaves no node; an unpack hook that throws leaves what has not run") {
+TEST_CASE("a pack hook that throws leaves no node, and an unpack hook that throws leaves the nodes that have not run") {
   counter c;
   const var x(array{1, 2}), w(array{3, 4});
   {
@@ -226,7 +226,7 @@ TEST_CASE("a pack hook that throws leaves no node; an unpack hook that throws le
   CHECK(c.packed == 2);
 }
 
-TEST_CASE("an unpack hook must give what was saved: dtype and extents") {
+TEST_CASE("an unpack hook must return the dtype and extents of the saved value") {
   const var x(array{1, 2});
   const auto run = [&](auto unpack) {
     const ebb::saved_tensors_hooks scope([](const ebb::any_tensor& t) { return t; }, unpack);

@@ -1,8 +1,8 @@
-// test/autograd/plain_tape.hpp — the reference: a tape of plain vectors that keeps the engine's rules and shares no code with it.
+// test/autograd/plain_tape.hpp — the reference: a tape of plain vectors that follows the engine's rules and shares no code with it.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Nothing is shared, stolen or written in place here: values and gradients are vectors and are copied. A vertex is its place in a vector,
-// so that the order of a backward is a loop from the last to the first. Number is float, or a dual number for second derivatives.
+// Values and gradients are vectors, always copied: nothing is shared, moved or written in place. A vertex is its index in a vector, so a
+// backward is a loop from the last to the first. Number is float, or a dual number for second derivatives.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace plain {
 
-/// What the engine would say no to.
+/// Thrown for calls that the engine refuses.
 struct refusal {
   std::string why;
 };
@@ -54,7 +54,7 @@ class tape {
     };
     std::vector<entry> hooks;
     std::vector<bool> retains{};
-    list grads{};  // of a leaf: its own; else what was retained
+    list grads{};  // of a leaf: its gradient; else the retained one
   };
   struct root {
     place at;
@@ -76,7 +76,7 @@ class tape {
     vertices.back().grads.resize(outputs);
     return static_cast<int>(vertices.size()) - 1;
   }
-  /// The number of the hook there.
+  /// Adds a hook at this place and returns its number.
   std::size_t add_hook(place at, kind what, hook f) {
     auto& h = vertices[index(at)].hooks;
     h.push_back({what, at.output, std::move(f)});
@@ -84,8 +84,7 @@ class tape {
   }
   void remove_hook(place at, std::size_t number) { vertices[index(at)].hooks[number].f = nullptr; }
 
-  /// Gradients of the wishes, if they came.
-  /// Throws: refusal, and what hooks throw.
+  /// Returns the requested gradients, if they arrived. Throws: refusal, and exceptions from hooks.
   list run(const std::vector<root>& roots, const std::vector<place>& wishes, const options& o, bool wishes_must_be_reached = false) {
     pass p(*this, wishes, o);
     for (const root& r : roots) p.reach(r.at.vertex);
@@ -151,7 +150,7 @@ class tape {
         for (const place& to : t.vertices[at(v)].to) open.push_back(to.vertex);
       }
     }
-    /// Edges lead to smaller numbers: one sweep upwards.
+    /// Edges lead to smaller numbers, so one sweep upwards is enough.
     void find_what_is_needed() {
       for (const place& w : wishes)
         if (states.count(w.vertex)) states[w.vertex].wanted = true;
@@ -225,7 +224,7 @@ class tape {
       call_hooks(v, kind::before, 0, {.in = &s.in});
       list out = t.vertices[at(v)].run(s.in);
       for (std::size_t j = 0; j < out.size(); ++j)
-        if (t.vertices[at(v)].to[j].vertex < 0) out[j].reset();  // nobody needs it
+        if (t.vertices[at(v)].to[j].vertex < 0) out[j].reset();  // no vertex needs it
       call_hooks(v, kind::after, 0, {.in = &s.in, .out = &out});
       if (!o.retain_graph) t.vertices[at(v)].released = true;
       const std::vector<place> to = t.vertices[at(v)].to;

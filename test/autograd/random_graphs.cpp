@@ -1,7 +1,7 @@
-// test/autograd/random_graphs.cpp — random programs on the tape and on plain_tape.hpp: all that can be seen must be the same, bit for bit.
+// test/autograd/random_graphs.cpp — random programs on the tape and on plain_tape.hpp: everything observable has the same bits.
 // SPDX-License-Identifier: BSL-1.0
 //
-// A program that differs is made shorter and printed as C++: give it to `differs` to see it again.
+// A program that differs is shortened and printed as C++: pass it to `differs` to reproduce the difference.
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace random_programs;
 
-/// Regions, element by element: the results, and of each operand the gradient and the results that it depends on. Number is any.
+/// Regions element by element: the results, and for each operand the gradient and the results that it depends on. Number is any type.
 struct region_rule {
   bool keeps;
   int operands, results;
@@ -78,7 +78,7 @@ struct plain_variable {
   typename plain::tape<N>::place at;
 };
 
-/// A call of a region: c is the constant, t the tanh of x where it is needed.
+/// A call of a region: c is the constant, t the tanh of x if it is needed.
 template <class N>
 std::array<plain_variable<N>, 2> call_plain(plain::tape<N>& tape, op what, const plain_variable<N>& x, const plain_variable<N>& y,
                                             const std::vector<N>& c, const std::vector<N>& t, bool records) {
@@ -371,10 +371,10 @@ class on_plain_vectors {
   std::vector<maybe> held_;
 };
 
-/// How often each kind of line was the same.
+/// The number of equal lines of each kind.
 std::map<std::string, int> seen;
 
-/// Nothing, or the first lines that differ.
+/// The first lines that differ; empty if there are none.
 std::string differs(const program& p) {
   const std::vector<std::string> got = on_ebb(p).run(), wanted = on_plain_vectors(p).run();
   for (const std::string& line : got) ++seen[line.substr(0, line.find(' '))];
@@ -385,7 +385,7 @@ std::string differs(const program& p) {
   return "";
 }
 
-/// Of the sum at the end of a polynomial program: the gradients of the leaves, and what the Hessian makes of a direction, by leaf.
+/// The sum at the end of a polynomial program: by leaf, its gradient and its Hessian times a direction.
 struct second_order {
   std::vector<std::vector<double>> gradient, product;
   bool operator==(const second_order&) const = default;
@@ -468,14 +468,14 @@ second_order second_order_on_plain_vectors(const program& p) {
 
 }  // namespace
 
-// What it catches is known by trying. Of the 3,000 programs so many differed where the engine was made to
-//   85  run the earlier of two siblings first            127  replace a retained gradient where it is to be added to
-//  165  add the gradients that arrive last first         646  keep what nodes have saved
-//  406  add into an array that somebody else holds        98  call a hook that was added while hooks ran
-//  155  add into the array that arrives, if shared        47  stop behind a wanted result, whatever else is wanted
-//  337  run a leaf with the first gradient it gets       933  bring all gradients of a node to its first output
-//   27  run leaves at the end, not when they are ready     2  pass on what a hook that threw had left
-// (And it crashed where a leaf accumulated a gradient that a hook had cleared.)
+// The strength of this test was measured: of the 3,000 programs, this many differed when the engine was changed to
+//   85  run the earlier of two siblings first            127  replace a retained gradient instead of adding to it
+//  165  add incoming gradients in reverse order          646  keep the saved values of nodes
+//  406  add into an array that has other owners           98  call a hook that was added while hooks ran
+//  155  add into the incoming array, if shared            47  stop after one requested result, whatever else is requested
+//  337  run a leaf with the first gradient it gets       933  send all gradients of a node to its first output
+//   27  run leaves at the end, not when they are ready     2  pass on the leftovers of a hook that threw
+// (And it crashed when a leaf accumulated a gradient that a hook had cleared.)
 TEST_CASE("random programs are the same on the tape and on plain vectors") {
   int failed = 0;
   for (std::uint64_t seed = 0; seed < 3000 && failed < 3; ++seed) {
@@ -492,7 +492,7 @@ TEST_CASE("random programs are the same on the tape and on plain vectors") {
   }
 }
 
-TEST_CASE("so are those with more kinds of hooks, and longer arrays") {
+TEST_CASE("random programs with more kinds of hooks and longer arrays are the same on the tape and on plain vectors") {
   int failed = 0;
   for (std::uint64_t seed = 0; seed < 1500 && failed < 3; ++seed) {
     const program p = generator(seed, variety::wide).make();
@@ -517,7 +517,7 @@ TEST_CASE("second derivatives of random polynomials are those of dual numbers, e
   CHECK(curved > 200);
 }
 
-TEST_CASE("a gradient of a gradient on the tape is the Hessian-vector product of the same program in one piece") {
+TEST_CASE("a gradient of a gradient on the tape is the Hessian-vector product of the same program as one function") {
   constexpr auto whole = [](auto x, auto y, auto c) {
     const auto a = x * ebb::stop_gradient(y) + y;
     const auto b = (ebb::tanh(a) * c) * 1.5;
@@ -545,7 +545,7 @@ TEST_CASE("a gradient of a gradient on the tape is the Hessian-vector product of
   }
 }
 
-#else  // refusals end the program
+#else  // without exceptions a refusal ends the program
 
 TEST_CASE("random programs need exceptions") { SUCCEED(); }
 

@@ -1,4 +1,4 @@
-// test/autograd/random_programs.hpp — random programs for a tape: lists of steps in which any step may be left out.
+// test/autograd/random_programs.hpp — random programs for a tape: lists of steps of which any may be left out.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace random_programs {
 
-/// What a step does. A step that makes variables has them at `id` and `id + 1`; those with a missing operand do nothing.
+/// The action of a step. A step that makes variables numbers them `id` and `id + 1`; a step with a missing operand does nothing.
 enum class op {
   leaf,                                                          // id
   mul, plus, tanh_c, scale, two, through, blocked, split, total, // id = op(a, b); flag `unrecorded`
@@ -50,16 +50,16 @@ struct step {
   std::vector<int> list{};
 };
 
-/// What a hook of kind `nested` runs.
+/// The step that a hook of kind `nested` runs.
 inline step nested_grad(const step& s) {
   const int flags = retain_graph | seed_a | allow_unused | (s.id % 3 ? 0 : create_graph);
   return {op::grad, s.id, s.list[0], -1, flags, {s.list[1], s.list[2]}};
 }
 
-/// What a hook of kind `meddles` does: list is the kind of step, its variable, and what more it needs.
+/// The step that a hook of kind `meddles` runs: list holds the kind of step, its variable, and its further operands.
 inline step meddling(const step& s) { return {static_cast<op>(s.list[0]), s.id + 1, s.list[1], s.list[2]}; }
 
-/// How much programs differ. wide: all kinds of hooks, arrays of several blocks; mixed: those, arrays of double and of bool among them.
+/// The variety of programs. wide: all kinds of hooks, arrays of several blocks; mixed: wide, and arrays of double and of bool.
 enum class variety { narrow, wide, mixed };
 
 struct program {
@@ -67,7 +67,7 @@ struct program {
   std::size_t extent = 0;
   std::vector<step> steps{};
 
-  /// As C++, to be pasted into a test.
+  /// The program as C++, to be pasted into a test.
   std::string text() const {
     std::string s = "{" + std::to_string(seed) + ", " + std::to_string(extent) + ", {\n";
     for (const step& x : steps) {
@@ -112,12 +112,12 @@ class generator {
     walk(op::backward);
     return p_;
   }
-  /// Only arithmetic that is exact on small whole numbers: for second derivatives.
+  /// Uses only arithmetic that is exact on small whole numbers: for second derivatives.
   program make_polynomial() {
     for (int i = 0, n = 1 + below(3); i < n; ++i) leaf();
     for (int i = 0, products = 0, n = 2 + below(6); i < n; ++i) {
       static constexpr op ops[] = {op::plus, op::through, op::scale, op::mul, op::mul, op::two, op::split, op::blocked};
-      const int which = below(products < 3 ? 8 : 3);  // each product doubles the degree at most
+      const int which = below(products < 3 ? 8 : 3);  // each product at most doubles the degree
       products += which >= 3;
       region(ops[which]);
     }
@@ -187,11 +187,11 @@ class generator {
     const int v = any(from);
     if (v < 0 || from.size() < 2) return;
     add({op::drop, 0, v});
-    if (one_in(8)) return;  // is asked for again, and missing
+    if (one_in(8)) return;  // used again, and missing
     std::erase(from, v);
     std::erase(leaves_, v);
   }
-  /// Steps among arrays of double, and from and to them.
+  /// Steps among arrays of double, and conversions from and to them.
   void mixed_step() {
     const auto make = [&](std::vector<int>& to, step s) { to.push_back(add(std::move(s))); };
     switch (wides_.empty() ? below(2) : below(12)) {
@@ -243,7 +243,7 @@ class generator {
   std::vector<int> vectors_, leaves_, scalars_, hooks_, wides_;
 };
 
-/// Leaves out what is not needed to fail.
+/// Leaves out the steps that the failure does not need.
 template <class Fails>
 program shrink(program p, Fails fails) {
   for (std::size_t size = std::max<std::size_t>(p.steps.size() / 2, 1);; size /= 2) {

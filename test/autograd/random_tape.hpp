@@ -1,8 +1,8 @@
-// test/autograd/random_tape.hpp — runs a random program on the tape and writes down all that can be seen.
+// test/autograd/random_tape.hpp — runs a random program on the tape and writes down everything observable.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Seen are: gradients of leaves, retained gradients, what grad returns, the calls of hooks with what they saw, in order, and which calls
-// were refused or threw, and why; arrays that were handed out are looked at again at the end.
+// Observable are gradients of leaves, retained gradients, the results of grad, the calls of hooks with their arguments in order, and the
+// calls that were refused or threw, with the reason. Arrays that were handed out are read again at the end.
 #pragma once
 
 #include "random_programs.hpp"
@@ -33,7 +33,7 @@ inline constexpr auto blocked_region = ebb::compile([](auto x, auto y) { return 
 inline constexpr auto split_region = ebb::compile([](auto x, auto y) { return std::tuple(x * x, y * 0.5); });
 inline constexpr auto total_region = ebb::compile([](auto x) { return ebb::sum(x); });
 
-/// What a long array is compared by.
+/// A long array is compared by this text.
 std::string digest(const auto& v) {
   std::uint64_t hash = 14695981039346656037u;
   for (const auto x : v) {
@@ -59,7 +59,7 @@ struct thrown_by_hook {
 
 struct journal {
   std::vector<std::string> lines;
-  int depth = 0;  // of backwards
+  int depth = 0;  // of nested backwards
 
   void operator()(const std::string& what, int id, const std::string& more = "") {
     lines.push_back(what + " " + std::to_string(id) + " " + more);
@@ -68,7 +68,7 @@ struct journal {
 
 inline floats constant(const program& p) { return values_of(p, -1, p.extent); }
 
-/// The first of these that a message contains.
+/// The first of these reasons that a message contains.
 inline std::string reason(const std::string& message) {
   for (const char* why : {"saved is gone", "has no history", "a seed can be left out", "no output depends", "no gradient arrived",
                           "only a leaf", "is no leaf", "wrt is empty", "while a graph of the backward"})
@@ -97,7 +97,7 @@ inline std::string text(const ebb::gradients& g) {
   return s;
 }
 
-/// Backwards run as the surrounding scope says.
+/// Runs programs on the tape; the surrounding scope decides whether backwards are captured.
 class on_ebb {
  public:
   explicit on_ebb(const program& p) : p_(p) {
@@ -108,7 +108,7 @@ class on_ebb {
   }
   on_ebb(const on_ebb&) = delete;
   on_ebb& operator=(const on_ebb&) = delete;
-  /// A gradient with a history leads back to what it is the gradient of.
+  /// A gradient with a history refers to the variable it is the gradient of: both are released.
   virtual ~on_ebb() {
     for (auto& [id, v] : vectors_) v.zero_grad();
     for (auto& [id, v] : scalars_) v.zero_grad();
@@ -127,7 +127,7 @@ class on_ebb {
   }
 
  protected:
-  /// Other steps than those below. Returns whether it was one.
+  /// Runs other steps than those below. Returns whether it knew the step.
   virtual bool run_other(const step&) { return false; }
   virtual void finish() {}
 
@@ -140,7 +140,7 @@ class on_ebb {
       log("threw", s.id, std::to_string(e.id));
     }
   }
-  /// Where circles may arise it is only forgotten.
+  /// A variable that may be part of a cycle is only forgotten.
   void drop(int id) {
     if (const auto n = vectors_.extract(id); n && makes_graphs_) vectors_[-2 - id] = n.mapped();
     if (const auto n = scalars_.extract(id); n && makes_graphs_) scalars_[-2 - id] = n.mapped();

@@ -1,4 +1,4 @@
-// test/autograd/recorded.hpp — data/optimizers.txt: what PyTorch's optimizers, clipping and schedules give.
+// test/autograd/recorded.hpp — data/optimizers.txt: results of PyTorch's optimizers, clipping and schedules.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace recorded {
 
-/// Lines of numbers by their words.
+/// Lines of numbers, by their names.
 using block = std::map<std::string, std::vector<double>>;
 
-/// The case of that name and dtype.
+/// The case of this name and dtype.
 inline const block& find(const std::string& name, const std::string& dtype) {
   static const auto cases = [] {
     std::map<std::string, block> all;

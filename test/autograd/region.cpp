@@ -1,4 +1,4 @@
-// test/autograd/region.cpp — calls of regions with variables: structs, regions in regions, gradients inside, extents of both kinds.
+// test/autograd/region.cpp — calls of regions with variables: structs, regions in regions, gradients inside, static and dyn extents.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -32,7 +32,7 @@ constexpr auto loss = [](auto l, auto x) { return ebb::mean(forward(l, x) * forw
 
 }  // namespace
 
-TEST_CASE("a struct of variables goes in, its gradients are those of value_and_grad") {
+TEST_CASE("the gradients of a struct of variables are those of value_and_grad") {
   const rows x{{1, 2, 3}, {-1, 0.5, 0}, {0, 0, 1}, {2, 2, -2}};
   const auto [value, expected] = ebb::value_and_grad(loss)(start(), x);
 
@@ -47,7 +47,7 @@ TEST_CASE("a struct of variables goes in, its gradients are those of value_and_g
   CHECK(ebb::all_equal(g.w.value(), expected.w));
 }
 
-TEST_CASE("an undefined variable is named by its argument, as the user counts, its member and its region") {
+TEST_CASE("the error for an undefined variable names its argument as the user counts them, its member and its region") {
   const rows x{{1, 2, 3}};
   const auto message = [](auto call) {
     try {
@@ -67,7 +67,7 @@ TEST_CASE("an undefined variable is named by its argument, as the user counts, i
         "ebb::compile: argument 1 of the region sum+matmul+add+tanh+sum+mul: its member [1].b is an undefined variable");
 }
 
-TEST_CASE("a region that is called in a region is part of it") {
+TEST_CASE("a region called in a region is part of it") {
   static constexpr auto inner = ebb::compile(forward);
   constexpr auto outer = ebb::compile([](auto l, auto x) {
     const auto h = inner(l, x);
@@ -81,7 +81,7 @@ TEST_CASE("a region that is called in a region is part of it") {
   CHECK(ebb::all_equal(l.w.grad().value(), ebb::grad(loss)(start(), x).w));
 }
 
-TEST_CASE("SW-14: a whole step of training is one region: gradients taken inside are results") {
+TEST_CASE("SW-14: a whole training step is one region, with the gradients taken inside as results") {
   constexpr auto step = ebb::compile([](auto l, auto x, auto rate) {
     auto [value, g] = ebb::value_and_grad(loss)(l, x);
     return std::tuple(value, l.w - rate * g.w, l.b - rate * g.b);
@@ -104,7 +104,7 @@ TEST_CASE("SW-14: a whole step of training is one region: gradients taken inside
   for (int i = 0; i < 2; ++i) CHECK(through(i) == Approx(1 - 0.5 * (h(i, 0) + h(i, 1))).epsilon(1e-12));
 }
 
-TEST_CASE("a vector of variables of one type; extents that differ from call to call") {
+TEST_CASE("a region takes a vector of variables of one type, and extents that differ from call to call") {
   constexpr auto dot = ebb::compile([](auto a, auto b) { return ebb::sum(a * b); });
   std::vector<ebb::variable<double, ebb::dyn>> parts;
   for (std::size_t n : std::initializer_list<std::size_t>{2, 5, 0}) parts.emplace_back(ebb::tensor<double, ebb::dyn>::iota(n));
@@ -119,7 +119,7 @@ TEST_CASE("a vector of variables of one type; extents that differ from call to c
   CHECK_FALSE(parts[0].grad().defined());
 }
 
-TEST_CASE("operators on variables: one line is one node, named expressions are variables") {
+TEST_CASE("a statement with operators on variables is one node, and named expressions are variables") {
   const ebb::variable x(ebb::tensor<double, 3>{1, 2, 3});
   const ebb::variable w(2.0);
   const ebb::variable y = ebb::tanh(x * w) * 0.5 + 1;
@@ -145,7 +145,7 @@ TEST_CASE("operators on variables: one line is one node, named expressions are v
   CHECK(ebb::all_equal(ebb::where(x > 1.5, x, 0.0).value(), ebb::tensor<double, 3>{0, 2, 3}));
 }
 
-TEST_CASE("updates in place: of a result the hook stays with the old value, of a leaf only under no_grad") {
+TEST_CASE("an update in place leaves a hook with the old value of a result, and a leaf needs no_grad") {
   ebb::variable x(ebb::tensor<double, 3>{1, 2, 3});
   ebb::variable y = x * x;
   ebb::tensor<double, 3> seen;
@@ -170,7 +170,7 @@ TEST_CASE("updates in place: of a result the hook stays with the old value, of a
   CHECK(x.requires_grad());
 }
 
-TEST_CASE("an expression means what it meant where it was written") {
+TEST_CASE("an expression uses the values that its operands had where it was written") {
   ebb::variable w(ebb::tensor<double, 3>{1, 2, 3});
   const auto before = ebb::sum(w * w);
   w.assign(ebb::tensor<double, 3>{0, 0, 0});
@@ -209,7 +209,7 @@ TEST_CASE("a seed with a history is part of the graph of the backward") {
   CHECK(ebb::grad(g, ebb::wrt(x)).item() == 12 * 8);  // d/dx of 3 x^4
 }
 
-TEST_CASE("names, and what has none") {
+TEST_CASE("a named variable appears by its name, and an undefined one cannot be named") {
   const scalar x(2.0);
   ebb::variable y = x * x;
   y.set_name("square");
@@ -245,14 +245,14 @@ TEST_CASE("SW-21: the derivative of one result of a region by another one is ref
         "ebb::grad: result 1 of the region sin+mul+cos is computed from its result 0, by which a gradient is asked for: a region has "
         "derivatives by its arguments only. Make the two results in two regions";
     const scalar later = 3.0 * d;
-    for (int turn = 0; turn < 2; ++turn) {  // the second one would be a hit
+    for (int turn = 0; turn < 2; ++turn) {  // the second turn would be a hit
       CHECK(said([&] { ebb::grad(d, ebb::wrt(z), with(false)); }) == sentence);
       CHECK(said([&] { ebb::grad(d, ebb::wrt(z), with(true)); }) == sentence);
       CHECK(said([&] { ebb::grad(later, ebb::wrt(z), with(true)); }) == sentence);
       CHECK(said([&] { ebb::grad(std::tuple(later, z), ebb::wrt(x, z), with(true)); }) == sentence);
       CHECK(said([&] { ebb::backward(later, {.retain_graph = true, .inputs = {z}, .compiled_autograd = captured}); }).find(
                 "ebb::backward: result 1 of the region") == 0);
-      // Neither is computed from the other, or there is no part inside.
+      // Neither is computed from the other, or the region computes no part of it.
       CHECK_FALSE(ebb::grad(c, ebb::wrt(z), with(true)).defined());
       CHECK_FALSE(ebb::grad(z, ebb::wrt(d), with(true)).defined());
       CHECK(ebb::grad(z * z, ebb::wrt(z), with(false)).item() == 2 * z.item());

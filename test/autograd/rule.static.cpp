@@ -1,4 +1,4 @@
-// test/autograd/rule.static.cpp — what update rules are, and that each is one loop that writes in place.
+// test/autograd/rule.static.cpp — requirements on update rules, and their programs: each is one loop that writes in place.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/autograd/adam.hpp>
 #include <ebb/autograd/update.hpp>
@@ -35,7 +35,7 @@ struct program_of<Update, T, V, std::index_sequence<S...>, std::index_sequence<N
       ebb::detail::traced_update<Update, T>, term<T, dyn>, term<T, dyn>, repeated<term<number, dyn>, S>..., repeated<term<number>, N>...>>>;
 };
 
-/// One step, and each result may stand where the parameter or state that it replaces stands.
+/// Whether the program is one step, and each result may overwrite the parameter or state that it replaces.
 template <class P>
 constexpr bool is_one_loop_in_place() {
   using may_overwrite = ebb::detail::overwrites<P>;

@@ -1,4 +1,4 @@
-// test/autograd/schedule.cpp — learning rates against those that PyTorch recorded.
+// test/autograd/schedule.cpp — learning rates against PyTorch's records.
 // SPDX-License-Identifier: BSL-1.0
 #include "recorded.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 namespace schedule = ebb::schedule;
 
-/// PyTorch computes some of them step by step, which adds up to a few roundings.
+/// PyTorch computes some of them step by step, which accumulates a few roundings.
 void check(const std::string& name, auto&& rate) {
   INFO(name);
   const auto& want = recorded::find(name, "float64").at("lr");
@@ -35,7 +35,7 @@ TEST_CASE("schedules give PyTorch's learning rates") {
   });
 }
 
-TEST_CASE("schedules at their ends") {
+TEST_CASE("schedules are right at their first and last steps") {
   CHECK(schedule::constant(0.1, 3) == 0.1);
   CHECK(schedule::warm_up(0.1, 0, 4) == 0.1 / 4);
   CHECK(schedule::warm_up(0.1, 3, 4) == 0.1);
@@ -44,8 +44,8 @@ TEST_CASE("schedules at their ends") {
   CHECK(schedule::cosine(0.1, 0, 10) == 0.1);
   CHECK(std::fabs(schedule::cosine(0.1, 10, 10, 0.01) - 0.01) < 1e-17);
   CHECK(schedule::linear(0.1, 1000, 10) == 0.1);
-  CHECK(schedule::one_cycle(0.1, 0, 10, {.pct_start = 0.1}) == 0.1);  // it begins at the top
-  CHECK(schedule::one_cycle(0.1, 9, 10, {.pct_start = 1}) == 0.1);    // it ends there
+  CHECK(schedule::one_cycle(0.1, 0, 10, {.pct_start = 0.1}) == 0.1);  // begins at the maximum
+  CHECK(schedule::one_cycle(0.1, 9, 10, {.pct_start = 1}) == 0.1);    // ends at the maximum
   CHECK(schedule::one_cycle(0.1, 50, 10) == schedule::one_cycle(0.1, 9, 10));
   CHECK(schedule::warm_up(schedule::cosine(0.1, 5, 100), 5, 10) == schedule::cosine(0.1, 5, 100) * 6 / 10);
 }

@@ -1,4 +1,4 @@
-// test/autograd/segment.cpp — ops of the user's, with a pull, on the tape: they have the rights of those that come with the library.
+// test/autograd/segment.cpp — a user's ops with a pull on the tape: they work as the library's ops do.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -46,7 +46,7 @@ void near(const array& got, const std::vector<double>& want) {
 
 }  // namespace
 
-TEST_CASE("CA-81: an op of the user's in a region: recorded, named, hooked, differentiated twice") {
+TEST_CASE("CA-81: a user's op in a region is recorded, named, hooked and differentiated twice") {
   constexpr auto region = ebb::compile([](auto x, auto y) { return mine::bell(mine::share(x, y)); });
   const var x(array{1, 3}), y(array{3, 1});  // shares of 1/4 and 3/4
   const var z = region(x, y);
@@ -66,7 +66,7 @@ TEST_CASE("CA-81: an op of the user's in a region: recorded, named, hooked, diff
   CHECK(gxx(1) == Approx(second(0.75)).epsilon(1e-14));
 }
 
-TEST_CASE("an op of the user's in eager code: part of one node, saved values and all") {
+TEST_CASE("a user's op in eager code is part of one node, with its saved values") {
   const var x(array{1, 3}), y(array{3, 1});
   const var z = mine::share(x, y) * 2 + mine::bell(x);
   CHECK(ebb::execution_order(ebb::variable(ebb::sum(z))).size() == 4);  // the sum, one node, two leaves

@@ -1,4 +1,4 @@
-// test/autograd/segment.static.cpp — what a segment computes, saves, keeps and shares, as constants.
+// test/autograd/segment.static.cpp — the computed, saved and shared values of a segment, as constants.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/autograd/region.hpp>
 #include <ebb/trace/functions.hpp>
@@ -19,7 +19,7 @@ static_assert(both::saves == 0 && both::kept == 2 && both::edges == 2 && both::o
 static_assert(both::backward::results == 2);
 static_assert(std::string_view(both::name) == "mul");
 
-using left = segment<decltype(product), wrt<0>, V, V>;  // the right one is a tensor: no gradient for it, and x is not kept
+using left = segment<decltype(product), wrt<0>, V, V>;  // the right operand is a tensor: it gets no gradient, and x is not saved
 static_assert(left::kept == 1 && left::read[0] == 1 && left::edges == 1);
 
 constexpr auto sum = [](auto x, auto y) { return x + y; };
@@ -28,7 +28,7 @@ static_assert(passed_on::kept == 0 && passed_on::backward::results == 0);
 static_assert(passed_on::gradient_from[0] == ~0 && passed_on::gradient_from[1] == ~0);
 
 constexpr auto bend = [](auto x) { return ebb::tanh(x); };
-using saving = segment<decltype(bend), wrt<0>, V>;  // what is saved is the result
+using saving = segment<decltype(bend), wrt<0>, V>;  // the result is saved
 static_assert(saving::saves == 1 && saving::kept == 1 && saving::forward::results == 1);
 static_assert(saving::result_from[0] == 0 && saving::result_from[1] == 0);
 

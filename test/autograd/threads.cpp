@@ -1,7 +1,7 @@
-// test/autograd/threads.cpp — many threads on graphs of their own, on shared leaves, and on one graph. Meant for ThreadSanitizer too.
+// test/autograd/threads.cpp — many threads on their own graphs, on shared leaves and on one graph. Also for ThreadSanitizer.
 // SPDX-License-Identifier: BSL-1.0
 //
-// All numbers are small integers: the order in which threads add to a shared gradient does not show.
+// All numbers are small integers, so sums of shared gradients are exact in any order of threads.
 #include "many_threads.hpp"
 
 #include "../catch.hpp"
@@ -23,8 +23,8 @@ constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 
 }  // namespace
 
-// Catch's macros are not for several threads: failures are counted.
-TEST_CASE("threads on graphs of their own") {
+// Catch's macros are not thread-safe, so failures are counted.
+TEST_CASE("threads run on their own graphs") {
   std::atomic<int> wrong = 0;
   at_once([&](int k) {
     const float own = static_cast<float>(k + 1);
@@ -54,7 +54,7 @@ TEST_CASE("threads add to shared leaves") {
   CHECK(accumulated == threads * rounds);
 }
 
-TEST_CASE("threads walk one retained graph, with hooks, a retained gradient, inputs, and graphs of the backward") {
+TEST_CASE("threads run one retained graph at once, with hooks, a retained gradient, inputs and graphs of the backward") {
   std::atomic<int> hooks = 0, wrong = 0;
   const var x(full(1)), w(full(3));
   const auto [p, s] = both(x, w);
@@ -79,9 +79,9 @@ TEST_CASE("threads walk one retained graph, with hooks, a retained gradient, inp
   CHECK(wrong == 0);
   CHECK(is(x.grad(), backwards * 15));
   CHECK(is(w.grad(), backwards * 7));
-  CHECK(s.grad().value()(0) >= 3 * threads * rounds);  // of each backward; second ones come here too
+  CHECK(s.grad().value()(0) >= 3 * threads * rounds);  // from each backward; second ones arrive here too
   CHECK(hooks >= threads * rounds);
-  out.backward();  // and the last one lets go
+  out.backward();  // the last one frees the saved values
   CHECK(is(x.grad(), (backwards + 1) * 15));
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("a thread builds on the nodes of another") {
     var last = product(x, y);
     for (int k = 0; k < 4; ++k)
       std::thread([&] {
-        const var unused = product(x, x);  // numbers of this thread begin anew
+        const var unused = product(x, x);  // the numbers of nodes begin anew in this thread
         last = product(last, k % 2 ? x : y);
       }).join();
     std::vector<std::string> seen;
@@ -103,7 +103,7 @@ TEST_CASE("a thread builds on the nodes of another") {
   }
 }
 
-TEST_CASE("threads build on one trunk at once, and a trunk is gone for whom comes too late") {
+TEST_CASE("threads build on one trunk at once, and a backward on a released trunk is refused") {
   const var x(full(2)), y(full(3));
   const var trunk = product(x, y);
   at_once([&](int k) {
@@ -115,7 +115,7 @@ TEST_CASE("threads build on one trunk at once, and a trunk is gone for whom come
 
   std::atomic<int> finished = 0, refused = 0;
 #if EBB_EXCEPTIONS
-  at_once([&](int) {  // each releases what they share: one at least gets through, the others are told
+  at_once([&](int) {  // each releases the shared nodes: at least one succeeds, the others are refused
     const scalar top = total(product(trunk, var(full(1))));
     try {
       top.backward();
@@ -135,7 +135,7 @@ TEST_CASE("threads build on one trunk at once, and a trunk is gone for whom come
   CHECK(is(y.grad(), (threads + static_cast<float>(finished)) * 2));
 }
 
-TEST_CASE("variables end in another thread than they began") {
+TEST_CASE("variables may be destroyed in another thread") {
   for (int round = 0; round < rounds; ++round) {
     const var x(full(1));
     std::vector<std::optional<var>> made(threads);
@@ -148,7 +148,7 @@ TEST_CASE("variables end in another thread than they began") {
     at_once([&](int k) { made[static_cast<std::size_t>((k + 1) % threads)].reset(); });
     CHECK_FALSE(x.grad().defined());
   }
-  // Handles of one graph are dropped by all at once: the last one ends it.
+  // All threads drop handles of one graph at once: the last one destroys it.
   const var x(full(1));
   var v = x;
   for (int i = 0; i < 1000; ++i) v = product(v, x);
@@ -158,7 +158,7 @@ TEST_CASE("variables end in another thread than they began") {
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("a hook differentiates twice what its own backward comes to next") {
+TEST_CASE("a hook may differentiate twice the nodes that its own backward reaches next") {
   const var x(full(1)), y(full(2));
   constexpr auto cube = ebb::compile([](auto v) { return v * v * v; });
   const var a = cube(x), b = cube(y), p = product(a, b);
@@ -166,7 +166,7 @@ TEST_CASE("a hook differentiates twice what its own backward comes to next") {
   bool is_inside = false;
   p.register_hook([&](const array&) {
     if (std::exchange(is_inside, true)) return;
-    const var g = ebb::grad(out, ebb::wrt(x), {.create_graph = true});  // a and b keep more values with a gradient from here on
+    const var g = ebb::grad(out, ebb::wrt(x), {.create_graph = true});  // from here on a and b save more values together with a gradient
     CHECK(is(ebb::grad(g, ebb::wrt(x), {.seeds = {full(1)}, .retain_graph = true}), 6 * 8));
     is_inside = false;
   });
@@ -177,7 +177,7 @@ TEST_CASE("a hook differentiates twice what its own backward comes to next") {
   }
 }
 
-TEST_CASE("backwards within hooks, in all threads, on a graph that they share") {
+TEST_CASE("hooks in all threads may run backwards on a shared graph") {
   const var x(full(1)), y(full(2));
   const var p = product(x, y);
   const scalar out = total(product(p, x));  // x^2 y
@@ -199,7 +199,7 @@ TEST_CASE("backwards within hooks, in all threads, on a graph that they share") 
   CHECK(is(y.grad(), threads * rounds * 1));
 }
 
-TEST_CASE("saved values are packed and unpacked by all threads at once; to unpack may walk the same graph") {
+TEST_CASE("all threads pack and unpack saved values at once, and an unpack hook may run the same graph") {
   const var x(full(3)), y(full(2));
   std::optional<scalar> out;
   static thread_local bool is_inside = false;
@@ -223,7 +223,7 @@ TEST_CASE("saved values are packed and unpacked by all threads at once; to unpac
   CHECK(is(x.grad(), threads * 5 * 12));
 }
 
-TEST_CASE("after threads have ended counts still hold") {
+TEST_CASE("counts of owners are right after threads have ended") {
   const var x(full(1));
   std::optional<var> kept = product(x, x);
   const array seen = kept->value();

@@ -1,4 +1,4 @@
-// test/autograd/traced_hook.cpp — hooks of every kind that are traced, against the same hooks on values.
+// test/autograd/traced_hook.cpp — traced hooks of every kind give the results of the same hooks on values.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -20,7 +20,7 @@ constexpr auto sum_and_product = ebb::compile([](auto x, auto y) { return std::t
 
 }  // namespace
 
-TEST_CASE("CA-107: a leaf's hooks in the oracle's order, all of them traced") {
+TEST_CASE("CA-107: a leaf's hooks run in the recorded order if all are traced") {
   for (bool again : {false, true}) {
     var x(array{1, 1, 1});
     if (again) x.set_grad(array{1, 2, 3});
@@ -37,7 +37,7 @@ TEST_CASE("CA-107: a leaf's hooks in the oracle's order, all of them traced") {
   }
 }
 
-TEST_CASE("CA-101, CA-102, CA-106, CA-109: traced node hooks, in their order, on what the one before has left") {
+TEST_CASE("CA-101, CA-102, CA-106, CA-109: traced node hooks run in order, each on the result of the one before") {
   const var x(array{1, 2}), w(array{3, 4});
   const var y = product(x, w);
   y.grad_fn().register_prehook([](auto g) { return g * 3; });
@@ -56,7 +56,7 @@ TEST_CASE("CA-101, CA-102, CA-106, CA-109: traced node hooks, in their order, on
   CHECK(ebb::all_equal(w.grad().value(), array{0.5f, 3.5f}));
 }
 
-TEST_CASE("a node with two outputs is known by both; an undefined gradient is zeros to a traced hook, and stays undefined") {
+TEST_CASE("a node with two outputs is named by both; an undefined gradient is zeros in a traced hook and stays undefined") {
   const var x(array{1, 2}), w(array{3, 4});
   const auto swap = [](auto g) {
     const auto [gs, gp] = g;
@@ -66,13 +66,13 @@ TEST_CASE("a node with two outputs is known by both; an undefined gradient is ze
     const auto [s, p] = sum_and_product(x, w);
     ebb::grad_fn(std::tie(s, p)).register_prehook(swap);
     ebb::backward(std::tuple(total(s), total(ebb::variable(p * 2))));
-    CHECK(ebb::all_equal(x.grad().value(), array{3 + 11 * 3, 3 + 11 * 4}));  // of the sum 2 + 1, of the product 1 + 10
+    CHECK(ebb::all_equal(x.grad().value(), array{3 + 11 * 3, 3 + 11 * 4}));  // 2 + 1 from the sum, 1 + 10 from the product
     CHECK(ebb::all_equal(w.grad().value(), array{3 + 11, 3 + 22}));
   }
   ebb::zero_grad(std::tie(x, w));
   {
     const auto [s, p] = sum_and_product(x, w);
-    ebb::grad_fn(std::tie(p, s)).register_prehook(swap);  // nothing comes to s
+    ebb::grad_fn(std::tie(p, s)).register_prehook(swap);  // no gradient arrives at s
     total(p).backward();
     CHECK(ebb::all_equal(x.grad().value(), array{3, 4}));  // s: zeros + 1, taken by p
     CHECK(ebb::all_equal(w.grad().value(), array{1, 2}));
@@ -87,7 +87,7 @@ TEST_CASE("a node with two outputs is known by both; an undefined gradient is ze
   }
 }
 
-TEST_CASE("a traced hook behind an accumulation updates the leaf where it stands, and nothing that was saved changes") {
+TEST_CASE("a traced hook after an accumulation updates the leaf in place and changes no saved value") {
   var w(array{1, 2}), x(array{3, 4});
   w.register_post_accumulate_grad_hook(ebb::bind(0.5f, [](auto lr, auto p, auto g) { return std::tuple(p - lr * g, ebb::nothing); }));
   const float* const at = w.data();
@@ -98,7 +98,7 @@ TEST_CASE("a traced hook behind an accumulation updates the leaf where it stands
   CHECK_FALSE(w.grad().defined());
   CHECK(ebb::all_equal(x.grad().value(), array{1, 2}));
 
-  const array held = w.value();  // somebody else holds it: then a new array is written
+  const array held = w.value();  // a second owner: the update writes a new array
   total(product(w, x)).backward();
   CHECK(ebb::all_equal(w.value(), array{-2, -2}));
   CHECK(ebb::all_equal(held, array{-0.5f, 0}));
@@ -108,7 +108,7 @@ TEST_CASE("a traced hook behind an accumulation updates the leaf where it stands
   total(v).backward();
   CHECK(ebb::all_equal(v.value(), array{1, 3}));
   CHECK(ebb::all_equal(v.grad().value(), array{1, 1}));
-  v.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(g, p); });  // each from what both were
+  v.register_post_accumulate_grad_hook([](auto p, auto g) { return std::tuple(g, p); });  // each from the old values of both
   total(v).backward();
   CHECK(ebb::all_equal(v.value(), array{2, 2}));
   CHECK(ebb::all_equal(v.grad().value(), array{0, 4}));
@@ -139,11 +139,11 @@ TEST_CASE("traced hooks of every kind are part of a graph of the backward") {
   CHECK(ebb::all_equal(v.value(), array{4, 5}));
   const var g = v.grad();
   CHECK(ebb::all_equal(g.value(), array{39, 68}));
-  CHECK(ebb::all_equal(ebb::grad(total(g), ebb::wrt(v)).value(), array{25, 33}));  // 8 v + 1, at the value that was read
+  CHECK(ebb::all_equal(ebb::grad(total(g), ebb::wrt(v)).value(), array{25, 33}));  // 8 v + 1, with the value that was read
   v.zero_grad();
 }
 
-TEST_CASE("a traced multi-grad hook writes what it computes") {
+TEST_CASE("a traced multi-grad hook writes its results") {
   const var x(array{1, 2}), w(array{3, 4});
   float squares = 0;
   array difference(ebb::layout<dyn>(2));
@@ -153,7 +153,7 @@ TEST_CASE("a traced multi-grad hook writes what it computes") {
   total(product(x, w)).backward();
   CHECK(squares == 9 + 16 + 1 + 4);
   CHECK(ebb::all_equal(difference, array{4, 4}));
-  ebb::backward(total(product(x, w)), {.inputs = {w}});  // nothing comes to x
+  ebb::backward(total(product(x, w)), {.inputs = {w}});  // no gradient arrives at x
   CHECK(squares == 1 + 4);
   handle.remove();
   total(x).backward();
@@ -161,7 +161,7 @@ TEST_CASE("a traced multi-grad hook writes what it computes") {
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("a node is not known by variables that are not its own") {
+TEST_CASE("grad_fn refuses variables that are not results of one node") {
   var x(array{1, 2}), w(array{3, 4});
   x.set_name("x");
   w.set_name("w");
@@ -174,7 +174,7 @@ TEST_CASE("a node is not known by variables that are not its own") {
   CHECK(test::raised([&] { z.grad_fn(w, w); }).empty());
 }
 
-TEST_CASE("a traced hook that changes extents which only the run knows is refused, recorded or not") {
+TEST_CASE("a traced hook that changes dyn extents is refused, recorded or not") {
   const var x(array{1, 2});
   x.register_hook(ebb::bind(ebb::tensor<int, dyn>{1}, [](auto at, auto g) { return ebb::take(g, at); }));
   CHECK_FALSE(test::raised([&] { total(x).backward(); }).empty());

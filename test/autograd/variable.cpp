@@ -1,4 +1,4 @@
-// test/autograd/variable.cpp — variables and expressions as values: printed, assigned, compared, asked for what they are.
+// test/autograd/variable.cpp — variables and expressions as values: printed, assigned, compared, converted.
 // SPDX-License-Identifier: BSL-1.0
 
 #include "../catch.hpp"
@@ -31,7 +31,7 @@ std::string printed(const auto& x) {
 
 }  // namespace
 
-TEST_CASE("a number beside a condition is what it is beside an array") {
+TEST_CASE("a number beside a condition is the same for variables and arrays") {
   const var x(array{-1, 0, 2});
   CHECK(ebb::all_equal(ebb::where(x > 0, x, 0.5).value(), array{0.5f, 0.5f, 2}));
   CHECK(ebb::all_equal(ebb::where(x > 0, 3, x).value(), array{-1, 0, 3}));
@@ -40,7 +40,7 @@ TEST_CASE("a number beside a condition is what it is beside an array") {
   CHECK(ebb::all_equal(x.grad().value(), array{0.5f, 0.5f, 2.5f}));
 }
 
-TEST_CASE("== and != of variables compare elements, as they do of arrays") {
+TEST_CASE("== and != of variables compare elements, as those of arrays do") {
   const array value{-1, 0, 2}, other{-1, 1, 2};
   const var x(value), y(other);
   constexpr auto masked = [](auto a, auto b) { return ebb::sum(ebb::where(a == b, a, 0) + a * (a != b) * 3); };
@@ -61,7 +61,7 @@ TEST_CASE("== and != of variables compare elements, as they do of arrays") {
   CHECK(test::says(test::raised([&] { (void)bool(x == y); }), {"ebb::tensor::operator bool", "of shape [3]"}));
 }
 
-TEST_CASE("== in a hook means the same, traced or called as it is") {
+TEST_CASE("== in a hook means the same, traced or not") {
   const array value{-1, 0, 2}, expected{2, -20, 6};
   const auto with = [&](auto hook) {
     const var x(value);
@@ -76,7 +76,7 @@ TEST_CASE("== in a hook means the same, traced or called as it is") {
   CHECK(ebb::all_equal(with(ebb::opaque([&](const var& g) { return var(array(rule(g.value()))); })), expected));
 }
 
-TEST_CASE("expressions, bound values, pulls and lists of variables hold what has no name") {
+TEST_CASE("expressions, bound values, pulls and lists of variables hold temporaries by value") {
   const array a{1, 2, 3}, one{1, 1, 1};
   const var x(a);
   const auto sum = x * (a - one) + std::vector<float>{1, 2, 3};
@@ -84,7 +84,7 @@ TEST_CASE("expressions, bound values, pulls and lists of variables hold what has
   const auto inputs = ebb::wrt(var(x), std::tuple(var(x)));
   const auto twice = ebb::bind(a - one, 2.f, [](auto c, auto s, auto g) { return g * c * s; });
   const auto [value, pull] = ebb::vjp([](auto p, auto q) { return p * p * q; })(a + one, std::vector<float>{1, 2, 3});
-  const std::vector<array> over(8, array{7, 7, 7});  // where they stood
+  const std::vector<array> over(8, array{7, 7, 7});  // overwrites the stack where the temporaries were
   CHECK(ebb::all_equal(sum.value(), array{1, 4, 9}));
   CHECK(ebb::all_equal(product.value(), array{1, 16, 81}));
   CHECK(ebb::all_equal(value, array{4, 18, 48}));
@@ -117,7 +117,7 @@ TEST_CASE("a comparison of scalars is a condition") {
   CHECK((ebb::all(x > 1.5f) ? 1 : 0) == 0);
 }
 
-TEST_CASE("a leaf is assigned, and given a gradient, from whatever holds its elements") {
+TEST_CASE("any array may be assigned to a leaf, or set as its gradient") {
   var w(array{3, 4});
   const var x(array{1, 2});
   w.assign(w - 0.5 * x);
@@ -144,7 +144,7 @@ TEST_CASE("a leaf is assigned, and given a gradient, from whatever holds its ele
 #endif
   CHECK(ebb::all_equal(w.value(), array{9, 9}));
 
-  ebb::variable<float, 2> fixed(ebb::tensor<float, 2>{1, 2});  // as far as the types know, it may fit
+  ebb::variable<float, 2> fixed(ebb::tensor<float, 2>{1, 2});  // the types allow it
   fixed.assign(array{3, 4});
   CHECK(fixed.value()(1) == 4);
 #if EBB_EXCEPTIONS
@@ -152,11 +152,11 @@ TEST_CASE("a leaf is assigned, and given a gradient, from whatever holds its ele
 #endif
 }
 
-TEST_CASE("a sum may begin undefined: the first += makes it what is added") {
+TEST_CASE("a sum may begin undefined, and the first += makes it the added value") {
   const array value{1, 2};
   var x(value);
   var total;
-  total += x;  // a leaf: total is no way to write it
+  total += x;  // a leaf; total cannot write it
   CHECK(ebb::all_equal(total.value(), value));
   x.assign({3, 5});
   CHECK(ebb::all_equal(total.value(), value));
@@ -207,7 +207,7 @@ TEST_CASE("a sum may begin undefined: the first += makes it what is added") {
   CHECK(s.grad().item() == 1);
 }
 
-TEST_CASE("a sum that begins with a leaf does not write it under no_grad, and needs no gradient there") {
+TEST_CASE("a sum that begins with a leaf does not write the leaf under no_grad, and needs no gradient there") {
   const var x(array{1, 2});
   var total, apart;
   total += x;
@@ -221,7 +221,7 @@ TEST_CASE("a sum that begins with a leaf does not write it under no_grad, and ne
   CHECK(ebb::all_equal(x.value(), array{1, 2}));
 }
 
-TEST_CASE("a number becomes a leaf where the type says variable") {
+TEST_CASE("a number becomes a leaf if the type says variable") {
   const auto square_of = [](ebb::variable<float> v) { return scalar(v * v); };
   const scalar v = 2.f, w = 3, u = 0.5;
   CHECK(v.is_leaf());
@@ -247,7 +247,7 @@ TEST_CASE("a number becomes a leaf where the type says variable") {
   CHECK_FALSE(again.defined());
 }
 
-TEST_CASE("an expression tells what its variable does") {
+TEST_CASE("an expression has the properties of its variable") {
   var x(array{1, 2});
   const auto e = x * x + 1;
   CHECK(e.size() == 2);
@@ -267,7 +267,7 @@ TEST_CASE("an expression tells what its variable does") {
   CHECK_FALSE((x * x).requires_grad());
 }
 
-TEST_CASE("integers in a struct of variables are arrays: passed in, returned, zero in a gradient") {
+TEST_CASE("integers in a struct of variables are arrays, passed in and returned, and zero in a gradient") {
   const ebb::tensor<float, 2, 3> x{{1, 2, 3}, {0, 0, 1}};
   const batch<ebb::variable> b{ebb::variable(x), ebb::tensor<int, 2>{2, 0}, ebb::tensor<std::int64_t>(5)};
   constexpr auto loss = [](auto p) { return ebb::cross_entropy(p.x, p.t); };
@@ -294,7 +294,7 @@ TEST_CASE("integers in a struct of variables are arrays: passed in, returned, ze
   CHECK(opt.size() == 1);
 }
 
-TEST_CASE("a seed may be a number for a scalar, and any array of the extents") {
+TEST_CASE("a seed may be a number for a scalar, and any array of the right extents") {
   const var x(array{1, 2});
   ebb::sum(x).backward(3);
   CHECK(ebb::all_equal(x.grad().value(), array{3, 3}));
@@ -307,7 +307,7 @@ TEST_CASE("a seed may be a number for a scalar, and any array of the extents") {
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("messages count, and name what has a name") {
+TEST_CASE("errors count operands and use the names of variables") {
   var x(array{1, 2}), w(array{3, 4});
   x.set_name("x");
   w.set_name("w");

@@ -1,4 +1,4 @@
-// test/autograd/variable.fail.cpp — uses of variables and hooks that are refused.
+// test/autograd/variable.fail.cpp — refused uses of variables and hooks.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/ebb.hpp>
