@@ -1,9 +1,9 @@
-// ebb/base/config.hpp — the few macros, and what the compiler must offer; no other header defines a macro.
+// ebb/base/config.hpp — the library's macros, and its requirements on the compiler; no other header defines a macro.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: compiled where used]
-// A function that is no template is compiled wherever it is seen, and with it all that it calls, though nobody calls it. What is not
-// in every program is a template therefore: of an element type, of a graph, or of whatever else it is called with.
+// A non-template function is compiled in every file that includes it, together with everything it calls, even if it is never called.
+// So code that not every program needs is a template: on an element type, on a graph, or on the type of some argument.
 #pragma once
 
 #if defined(__FAST_MATH__) && !defined(EBB_ALLOW_FAST_MATH)
@@ -17,8 +17,8 @@
 #error "ebb: WebAssembly without SIMD is not supported: add -msimd128"
 #endif
 
-// EBB_ABI names the inline namespace that holds everything: version, instruction set and options. Two translation units that are
-// compiled with different flags then share no function, so that the linker cannot hand AVX-512 code to the one that asked for SSE2.
+// EBB_ABI names the inline namespace that holds everything: version, instruction set and options. Translation units that are
+// compiled with different flags then share no function: the linker cannot give AVX-512 code to one that was compiled for SSE2.
 // [note: one namespace per instruction set]
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512BF16__)
 #define EBB_ISA avx512_bf16
@@ -54,9 +54,9 @@
 #define EBB_JOIN(a, b, c) EBB_JOIN_(a, b, c)
 #define EBB_ABI EBB_JOIN(v0_, EBB_ISA, EBB_ABI_OPTIONS)
 
-// EBB_FORCE_INLINE: whether kernels insist on inlining. It is worth a factor of 1.6 on g++ -O2 and up to 1.16 on clang 19, and multiplies
-// code (and compile time) where nothing is optimized and under sanitizers: there it is 0. What is inlined so has no debug information of
-// its own in clang, where a debugger shows the call: with it -O2 -g takes twice as long as -O2, and objects are four times as large.
+// EBB_FORCE_INLINE: whether kernels force inlining. That gives a factor of 1.6 on g++ -O2 and up to 1.16 on clang 19. Without optimization
+// and under sanitizers it only multiplies code and compile time: there it is 0. In clang force-inlined functions have no debug information,
+// and a debugger shows the call: with it -O2 -g would take twice as long as -O2, and objects would be four times as large.
 #if !defined(EBB_FORCE_INLINE)
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define EBB_FORCE_INLINE 0
@@ -85,9 +85,9 @@
 #define EBB_LAMBDA
 #endif
 
-// EBB_PART and EBB_PART_LAMBDA: what is only called inside of an EBB_FLATTEN function. g++ flattens all levels, and does better if they
-// insist on nothing: it inlines no ordinary function into one that must be inlined itself, so that values would stay in memory through
-// all levels, and be looked for there at each. clang flattens one level.
+// EBB_PART and EBB_PART_LAMBDA: for functions that are only called inside an EBB_FLATTEN function. g++'s `flatten` already inlines every
+// level. Marking the inner functions always_inline as well stops it from inlining ordinary functions into them, and values are then spilled
+// to the stack at each level. clang's `flatten` inlines one level, so there they are always_inline.
 #if EBB_FORCE_INLINE && !defined(__clang__)
 #define EBB_PART inline
 #define EBB_PART_LAMBDA
@@ -96,14 +96,15 @@
 #define EBB_PART_LAMBDA EBB_LAMBDA
 #endif
 
-// EBB_ONCE, EBB_ONCE_APART and EBB_COLD: functions that are no templates, of more than a line or two. A file that is compiled with
-// EBB_COMPILED, as the target ebb::compiled says, only declares them: they are in a library, which is include/ebb/compiled.cpp, compiled
-// with EBB_COMPILED_SOURCE. Otherwise they are inline.
-// EBB_ONCE_APART: never inlined.   EBB_COLD: nor in a hurry, but to be short: what explains, prints, plans or refuses runs once, if at all.
-// EBB_ONCE_FOR_ALL(void f<float>(int)): an instantiation that the library has. A template is no inline function to be left out elsewhere:
-// EBB_TEMPLATE is `inline` without the library, and nothing with it.
+// EBB_ONCE, EBB_ONCE_APART and EBB_COLD mark non-template functions of more than a line or two. A file that is compiled with EBB_COMPILED,
+// as the target ebb::compiled demands, only declares them. Their definitions are in a library: include/ebb/compiled.cpp, compiled with
+// EBB_COMPILED_SOURCE. Otherwise they are inline.
+// EBB_ONCE_APART: never inlined.   EBB_COLD: optimized for size too: functions that explain, print, plan or refuse run once, if at all.
+// EBB_ONCE_FOR_ALL(void f<float>(int)): an instantiation that the library has. Inline functions are compiled in spite of `extern template`,
+// so EBB_TEMPLATE is `inline` without the library and empty with it.
 // [note: declared only]
-// A gnu_inline function is there to be inlined and never emitted. Where it cannot be inlined either, it is not compiled at all: for clang
+// A gnu_inline function exists for inlining only and is never emitted. If it cannot be inlined either, it is not compiled at all. Clang
+// needs noinline for that, g++ needs optimize("O0"). Without these, compilers spend half of their time on code that they discard.
 // noinline says so, for g++ that it is not to be optimized. Without that, compilers spend half of their time on what they throw away.
 #if defined(EBB_COMPILED_SOURCE)
 #define EBB_ONCE [[gnu::used]] inline
@@ -139,28 +140,28 @@
 #define EBB_COLD [[gnu::cold, gnu::optimize("Os")]] EBB_ONCE_APART
 #endif
 
-// EBB_NO_CONDITION: a conversion to bool that may not be used. That is said where it is chosen, and only there: !x has an operator, though
-// the built-in one is looked at, too.
+// EBB_NO_CONDITION: a conversion to bool that must not be used. It is an error only if overload resolution chooses it: !x chooses
+// ebb's operator, although it considers the built-in one too.
 #define EBB_NO_CONDITION \
   __attribute__((unavailable("[ebb E0107] a term has no value while it is traced: choose with ebb::where, not with if")))
 
-// EBB_NO_NUMBER: the same of a conversion to a number. It is there for functions that are not ours: std::exp(x) finds it, and says so.
+// EBB_NO_NUMBER: the same for a conversion to a number. It exists for functions outside ebb: std::exp(x) chooses it and gets the error.
 #define EBB_NO_NUMBER \
   __attribute__((unavailable("[ebb E0213] a term has no value while it is traced: call ebb::exp, not std::exp; its type is auto")))
 
-// EBB_LIFETIMEBOUND: the result refers to this argument, or, behind a member function, to the object. Clang warns where that is a temporary
-// and the result gets a name.
+// EBB_LIFETIMEBOUND: the result refers to this argument or, at the end of a member function's declaration, to the object. Clang warns if
+// that is a temporary and the result gets a name.
 #if defined(__clang__)
 #define EBB_LIFETIMEBOUND [[clang::lifetimebound]]
 #else
 #define EBB_LIFETIMEBOUND
 #endif
 
-// EBB_SCOPE: a constructor of what acts while it lives. Without a name it would end at once, and silently have done nothing. It stands at
-// constructors since g++ 12 does not see it at a class.
+// EBB_SCOPE: marks a constructor of an object that acts while it lives. Without a name it would end at once and silently do nothing.
+// The macro marks constructors because g++ 12 ignores it on a class.
 #define EBB_SCOPE [[nodiscard("[ebb E0200] a scope without a name ends at once")]]
 
-// EBB_TAIL_CALL return f(...): a jump. g++ makes one of it by itself, from -O2 on.
+// EBB_TAIL_CALL return f(...): a jump instead of a call. g++ makes it one without an attribute, from -O2 on.
 #if defined(__clang__) && __has_cpp_attribute(clang::musttail) && (!defined(__wasm__) || defined(__wasm_tail_call__))
 #define EBB_TAIL_CALL [[clang::musttail]]
 #else

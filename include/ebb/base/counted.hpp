@@ -1,4 +1,4 @@
-// ebb/base/counted.hpp — a handle that shares an object, which counts its owners itself.
+// ebb/base/counted.hpp — counted<T>: a shared handle to an object that contains its reference count.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// How many owners something has. Counting is atomic only once the process has threads: that is 2.5 ns a step.
+/// The number of owners of an object. Counting is atomic only once the process has threads: an atomic step takes 2.5 ns.
 class owner_count {
  public:
   constexpr explicit owner_count(std::size_t n = 0) noexcept : n_(n) {}
 
-  /// One owner, of what no other thread can know of yet.
+  /// Sets the count to one owner, for an object that no other thread can reach yet.
   EBB_INLINE void begin() noexcept { n_.store(1, std::memory_order_relaxed); }
   EBB_INLINE void add() noexcept {
     if (is_single_threaded()) n_.store(n_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -23,27 +23,27 @@ class owner_count {
   }
   /// True if that was the last owner.
   EBB_INLINE bool drop() noexcept {
-    if (n_.load(std::memory_order_acquire) == 1) return true;  // nobody else is there who could change it
+    if (n_.load(std::memory_order_acquire) == 1) return true;  // there is no other owner that could change it
     if (is_single_threaded()) {
       n_.store(n_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
       return false;
     }
     return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
-  /// The answer 1 is final until the caller shares the object; others may age.
+  /// The answer 1 holds until the caller shares the object; others may be outdated.
   std::size_t value() const noexcept { return n_.load(std::memory_order_acquire); }
 
  private:
   std::atomic<std::size_t> n_;
 };
 
-/// Shares a T, which has a member `owner_count owners` and for which destroy(T*) is found by its namespace.
+/// Shares a T, which has a member `owner_count owners`; argument-dependent lookup finds destroy(T*).
 template <class T>
 class counted {
  public:
   constexpr counted() noexcept = default;
   constexpr counted(std::nullptr_t) noexcept {}
-  /// One more owner.
+  /// Adds an owner.
   EBB_INLINE explicit counted(T* p) noexcept : p_(p) {
     if (p_) p_->owners.add();
   }

@@ -1,4 +1,4 @@
-// ebb/base/error.hpp — what bad dynamic input throws, and what happens where nothing may be thrown.
+// ebb/base/error.hpp — ebb::error, thrown for bad dynamic input, and the handler that replaces it without exceptions.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// Thrown for bad dynamic input: extents that differ, an index out of range, a file that cannot be read. The text names the call,
-/// the operands and both shapes. Nothing has been changed when it is thrown.
+/// the operands and both shapes. A call that throws it has changed nothing.
 class error : public std::exception {
  public:
   explicit error(std::string message) : message_(std::move(message)) {}
@@ -23,7 +23,7 @@ class error : public std::exception {
   std::string message_;
 };
 
-/// With -fno-exceptions errors go to a handler, which must not return, nor jump out of the call: what stands in its frames would not end.
+/// With -fno-exceptions errors go to a handler. It must not return, nor jump out of the call: objects in its frames would not be destroyed.
 using error_handler = void (*)(const char* message);
 
 inline error_handler& current_error_handler() {

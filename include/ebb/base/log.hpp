@@ -1,8 +1,8 @@
-// ebb/base/log.hpp — what the library says of its decisions: by topic, where the environment or the program asks for it.
+// ebb/base/log.hpp — log messages about the library's decisions, by topic; the environment or the program turns topics on.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   EBB_LOGS=autocast,plan ./program
-// A word in it that is no topic is named on standard error, with all that are, when the first topic is asked for.
+// Unknown topics are reported on standard error, with a list of the known ones, when the log is first used.
 #pragma once
 
 #include "config.hpp"
@@ -23,7 +23,7 @@ EBB_COLD constexpr std::string_view name_of(log_topic t) {
   return names[static_cast<unsigned>(t)];
 }
 
-/// Takes what is said, a text of whole lines.
+/// Receives messages: each text is one or more whole lines.
 using log_sink = void (*)(log_topic, std::string_view);
 
 namespace detail {
@@ -34,7 +34,7 @@ inline void print_log(log_topic, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-/// One bit a topic. Spaces around a name do not count; the words that are none are added to `unknown`.
+/// One bit for each topic. Spaces around a name do not count; unknown names are appended to `unknown`.
 EBB_COLD unsigned topics_in(std::string_view list, std::string& unknown) {
   unsigned topics = 0;
   while (!list.empty()) {
@@ -50,7 +50,7 @@ EBB_COLD unsigned topics_in(std::string_view list, std::string& unknown) {
   }
   return topics;
 }
-/// A misspelled topic is as silent as one that has nothing to say: it is named therefore, and ends no program.
+/// A misspelled topic would be as silent as one without messages: so it is reported, but it does not end the program.
 EBB_COLD std::string warning_of(const std::string& unknown) {
   std::string s = "warning: EBB_LOGS: " + unknown + ": no such topic; there are";
   for (unsigned t = 0; t < topic_count; ++t) s.append(t ? ", " : " ").append(name_of(static_cast<log_topic>(t)));
@@ -75,15 +75,15 @@ inline logging& log_state() {
 
 }  // namespace detail
 
-/// Whether anybody listens.
+/// Whether the topic is on.
 inline bool logs(log_topic t) { return detail::log_state().topics.load(std::memory_order_relaxed) >> static_cast<unsigned>(t) & 1; }
-/// Switches a topic for the process; EBB_LOGS says how it begins.
+/// Turns a topic on or off for the process; EBB_LOGS sets the initial state.
 EBB_COLD void set_log(log_topic t, bool on) {
   const unsigned bit = 1u << static_cast<unsigned>(t);
   if (on) detail::log_state().topics.fetch_or(bit);
   else detail::log_state().topics.fetch_and(~bit);
 }
-/// Sends what is said elsewhere, standard error if null. Returns where it went before.
+/// Sends messages to a sink; null means standard error. Returns the previous sink.
 inline log_sink set_log_sink(log_sink sink) { return detail::log_state().sink.exchange(sink ? sink : detail::print_log); }
 
 inline void say(log_topic t, std::string_view text) {

@@ -1,8 +1,8 @@
-// ebb/base/objects.hpp — a growing array for objects at run time: they are moved when it grows, and end when they are removed.
+// ebb/base/objects.hpp — a growing array of objects for run time: growing moves them, removing destroys them.
 // SPDX-License-Identifier: BSL-1.0
 //
-// What std::vector does, and what the library needs of it. A std::vector costs the compiler some sixty functions for each type of
-// element, in every program, since what is no template is compiled wherever it is seen; see [note: compiled where used].
+// The part of std::vector that the library needs. A std::vector costs the compiler some sixty functions for each element type, in every
+// program, because functions that are not templates are compiled wherever they are included; see [note: compiled where used].
 #pragma once
 
 #include "config.hpp"
@@ -49,7 +49,7 @@ class objects {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  /// Throws: std::bad_alloc, like all that grow; then nothing has changed.
+  /// Throws: std::bad_alloc, as all functions that grow the array; then the array is unchanged.
   void push_back(T item) {
     if (size_ == capacity_) grow(size_ + 1);
     new (data_ + size_) T(static_cast<T&&>(item));
@@ -69,7 +69,7 @@ class objects {
   void reserve(std::size_t capacity) {
     if (capacity > capacity_) grow(capacity);
   }
-  /// Of elements that are not its own.
+  /// The elements must not be this array's own.
   void assign(const T* first, const T* last) {
     clear();
     reserve(static_cast<std::size_t>(last - first));

@@ -1,8 +1,8 @@
-// ebb/base/owned.hpp — a handle that owns an object.
+// ebb/base/owned.hpp — owned<T>: a handle that owns an object.
 // SPDX-License-Identifier: BSL-1.0
 //
-// What std::unique_ptr does, and what the library needs of it. That one brings a deleter and a tuple with it, which cost the compiler
-// ten milliseconds for each type of object, in every program; see [note: compiled where used].
+// The part of std::unique_ptr that the library needs. std::unique_ptr brings a deleter and a tuple, which cost the compiler ten
+// milliseconds for each type of object, in every program; see [note: compiled where used].
 #pragma once
 
 #include "config.hpp"
@@ -18,11 +18,11 @@ class owned {
   constexpr owned(std::nullptr_t) {}
   constexpr explicit owned(T* object) : p_(object) {}
   constexpr owned(owned&& other) noexcept : p_(other.release()) {}
-  /// Of a class derived from T, whose destructor is virtual then, or of one that is not const.
+  /// From a handle of a class derived from T, whose destructor is then virtual, or of a T that is not const.
   template <class Other>
   constexpr owned(owned<Other>&& other) noexcept : p_(other.release()) {}
   constexpr owned& operator=(owned&& other) noexcept {
-    T* const given = other.release();  // which may be its own
+    T* const given = other.release();  // may be this object's own
     T* const old = p_;
     p_ = given;
     delete old;
@@ -35,7 +35,7 @@ class owned {
   constexpr T& operator*() const { return *p_; }
   constexpr explicit operator bool() const { return p_ != nullptr; }
   constexpr bool operator==(std::nullptr_t) const { return p_ == nullptr; }
-  /// The object is the caller's from here on.
+  /// Hands the object over to the caller.
   constexpr T* release() {
     T* const object = p_;
     p_ = nullptr;

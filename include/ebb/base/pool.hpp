@@ -1,11 +1,11 @@
-// ebb/base/pool.hpp — blocks of memory that a thread keeps when they are freed, and hands out again.
+// ebb/base/pool.hpp — a pool of memory blocks for each thread: freed blocks are kept and reused.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a steady state allocates nothing]
-// Tapes make and drop the same few sizes of blocks a million times a second, and arrays above the allocator's threshold would come as
-// fresh pages each time. So each thread keeps what it freed: multiples of 64 bytes up to 1 KiB, powers of two up to 16 KiB, and a few
-// large blocks of exactly the size that was asked for. Each block comes from operator new by itself: any thread may free any block, and
-// what a thread keeps goes back when it ends.
+// Tapes allocate and free blocks of the same few sizes a million times a second, and arrays above the allocator's threshold would get
+// fresh pages each time. So each thread keeps the blocks that it freed: multiples of 64 bytes up to 1 KiB, powers of two up to 16 KiB, and
+// a few large blocks of exactly the requested size. Each block is a separate allocation of operator new, so any thread may free any block.
+// A thread that ends frees the blocks it kept.
 #pragma once
 
 #include "look_up.hpp"
@@ -31,7 +31,7 @@ EBB_INLINE bool is_single_threaded() {
 
 namespace detail {
 
-// Trivially destroyed, so that it can be reached without a guard; the reaper empties it when the thread ends.
+// Trivially destructible, so that access needs no guard; the reaper empties it when the thread ends.
 struct block_pool {
   static constexpr int small_classes = 20, large_slots = 8;
   static constexpr std::size_t alignment = 64, largest_small = std::size_t{16} << 10;
@@ -47,9 +47,9 @@ struct block_pool {
   free_block* small[small_classes];
   large_block large[large_slots];
   std::size_t kept;   // bytes
-  std::size_t limit;  // of what is kept
-  int next_out;       // the large block that makes room for another one
-  bool is_open;       // a reaper will come
+  std::size_t limit;  // upper limit of kept
+  int next_out;       // the large block that is freed next to make room
+  bool is_open;       // the reaper is registered for the end of the thread
 
   EBB_ONCE static int class_of(std::size_t bytes) {
     if (bytes <= 1024) return bytes == 0 ? 0 : static_cast<int>((bytes - 1) / 64);
@@ -73,7 +73,7 @@ struct block_pool {
 };
 
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr std::size_t default_pool_limit = 0;  // or it could not see what is used after it was freed
+inline constexpr std::size_t default_pool_limit = 0;  // else AddressSanitizer would miss uses after free
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 inline constexpr std::size_t default_pool_limit = 0;
@@ -144,7 +144,7 @@ EBB_INLINE void* take_block(std::size_t bytes) {
   return first;
 }
 
-/// Gives back what take_block gave; `bytes` as it was asked for. Any thread may.
+/// Frees a block from take_block; `bytes` is the size that was requested. Any thread may call it.
 EBB_INLINE void give_block(void* memory, std::size_t bytes) noexcept {
   detail::block_pool& pool = detail::look_up(detail::thread_pool);
   if (bytes > detail::block_pool::largest_small) return detail::give_large(pool, memory, bytes);
@@ -157,7 +157,7 @@ EBB_INLINE void give_block(void* memory, std::size_t bytes) noexcept {
   pool.kept += size;
 }
 
-/// How many bytes of freed blocks the calling thread may keep; 0: none. What it keeps now is freed.
+/// Limits the bytes of freed blocks that the calling thread keeps; 0: none. The blocks that it keeps now are freed.
 /// The default is 256 MiB, and 0 under AddressSanitizer.
 EBB_ONCE void keep_freed_memory(std::size_t limit) {
   detail::thread_pool.empty();

@@ -1,4 +1,4 @@
-// ebb/base/repeat.hpp — a loop over a constant number of turns, written out: each turn knows its number at compile time.
+// ebb/base/repeat.hpp — an unrolled loop with a constant number of turns: each turn gets its number as a template argument.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,10 +10,10 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// As many turns as one fold takes: clang stops at 256.
+/// The number of turns in one fold: clang allows at most 256.
 inline constexpr int most_in_fold = 64;
 
-/// The turns First, First + 1, ...: halves of more than a fold takes, so that neither folds nor calls nest deeply.
+/// The turns First, First + 1, ... More turns than a fold takes are split in halves: then neither folds nor calls nest deeply.
 template <int First, int Count>
 EBB_INLINE constexpr void repeat_from(auto&& f) {
   if constexpr (Count <= most_in_fold)
@@ -29,10 +29,10 @@ EBB_INLINE constexpr void repeat_from(auto&& f) {
 
 }  // namespace detail
 
-/// f.operator()<0>(), f.operator()<1>(), ... At -O2 g++ keeps small loops as loops, with their arrays in memory; this it cannot.
+/// f.operator()<0>(), f.operator()<1>(), ... At -O2 g++ does not unroll small loops and keeps their arrays in memory; it unrolls this.
 template <int Count>
 EBB_INLINE constexpr void repeat(auto&& f) {
-  // Few turns, as most are, do without a function of their own: a kernel repeats dozens of things, and each is compiled.
+  // Most loops have few turns; these need no helper function. A kernel has dozens of loops, and each helper would be compiled.
   if constexpr (Count > 3) {
     detail::repeat_from<0, Count>(f);
   } else {
@@ -42,7 +42,7 @@ EBB_INLINE constexpr void repeat(auto&& f) {
   }
 }
 
-/// The same in what an EBB_FLATTEN function calls: see EBB_PART.
+/// repeat for functions called by an EBB_FLATTEN function: see EBB_PART.
 template <int Count, int First = 0>
 EBB_PART constexpr void repeat_part(auto&& f) {
   if constexpr (Count <= detail::most_in_fold)

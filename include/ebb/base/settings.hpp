@@ -1,4 +1,4 @@
-// ebb/base/settings.hpp — what a process may choose, in one object.
+// ebb/base/settings.hpp — process-wide settings, in one object.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -9,16 +9,16 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What happens where a backward is called in an autocast context that its regions were not compiled for, and that matters. A warning is
-/// given once for each of them.
+/// The reaction to a backward that is called in an autocast context for which its regions were not compiled, if the context matters. There
+/// is one warning for each region.
 enum class on_mismatch : std::uint8_t { error, warn, ignore };
 
 struct backward_engine;
 
-/// What runs backwards where no scope says it: config().compiled_autograd = true;
+/// The engine that runs a backward outside of scopes that choose one: config().compiled_autograd = true;
 class engine_setting {
  public:
-  /// Defined where the engine is, in capture/switch.hpp.
+  /// Defined with the engine, in capture/switch.hpp.
   engine_setting& operator=(bool captures);
   operator bool() const { return engine() != nullptr; }
   const backward_engine* engine() const { return engine_.load(std::memory_order_acquire); }
@@ -35,7 +35,7 @@ struct settings {
 namespace detail {
 inline constinit settings process_settings{};
 }
-/// One object a process: ebb::config().autocast_mismatch = ebb::on_mismatch::warn;
+/// The settings of the process: ebb::config().autocast_mismatch = ebb::on_mismatch::warn;
 inline settings& config() { return detail::process_settings; }
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,4 +1,4 @@
-// ebb/base/text.hpp — fixed text as a template argument, and text that is put together in a constant expression.
+// ebb/base/text.hpp — a string literal as a template argument, and the names of types as text.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -20,10 +20,10 @@ struct text {
 
 namespace detail {
 
-// A class: g++ leaves out the scope that the function itself stands in. In ebb it would print ebb::op::add and a user's ::op::add alike.
+// A member of a class: g++ omits the scope of the function itself, and would print ebb::op::add and a user's ::op::add alike inside ebb.
 struct signature {
   template <class T>
-  static constexpr auto of() {  // auto: g++ would explain what std::string_view is, behind the name
+  static constexpr auto of() {  // auto: else g++ appends an explanation of std::string_view to the name
     return std::string_view(__PRETTY_FUNCTION__);
   }
 };
@@ -31,7 +31,7 @@ inline constexpr std::size_t before_name = signature::of<int>().find("int"), beh
 
 }  // namespace detail
 
-/// The name of a type as the compiler prints it: for hashing, where each character costs the compiler a microsecond or more, and parsing.
+/// The name of a type as the compiler prints it: for parsing, and for hashing, where each character costs a microsecond or more to compile.
 template <class T>
 constexpr std::string_view full_name_of() {
   const std::string_view s = detail::signature::of<T>();

@@ -1,9 +1,9 @@
-// ebb/base/vec.hpp — a growing array for passes: usable in constant expressions everywhere.
+// ebb/base/vec.hpp — a growing array for passes that works in constant expressions on all compilers.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Without functions of std, which each vec<T> would have compiled for its T: there are many, in every program.
+// It uses no functions of std: each vec<T> would instantiate them, and every program has many vec<T>.
 //
-// Not std::vector: that one is no constant expression under _GLIBCXX_DEBUG, and its iterators cost clang three times the steps.
+// Not std::vector: under _GLIBCXX_DEBUG std::vector is not a constant expression, and its iterators take clang three times the steps.
 #pragma once
 
 #include "config.hpp"
@@ -59,13 +59,13 @@ class vec {
     data_ = grown;
     capacity_ = capacity;
   }
-  /// Appends and returns the number of the new item.
+  /// Appends an item and returns its number.
   constexpr int push(T item) {
     if (size_ == capacity_) reserve(capacity_ ? 2 * capacity_ : 8);
     data_[size_] = static_cast<T&&>(item);
     return size_++;
   }
-  /// Room for `count` more items, which the caller fills: one call where pushing would be many.
+  /// Adds room for `count` items, which the caller fills: one call instead of many pushes.
   constexpr T* extend(int count) {
     if (size_ + count > capacity_) reserve(size_ + count > 2 * capacity_ ? size_ + count : 2 * capacity_);
     size_ += count;
