@@ -1,4 +1,4 @@
-// bench/clock.hpp — the clock of all benchmarks: what this thread has spent on a processor, whatever else the machine does.
+// bench/clock.hpp — the clock of all benchmarks: processor time of this thread, which other work on the machine does not change.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,7 +12,7 @@ inline double thread_seconds() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// For what takes less than some 50 us: reading it costs 20 ns, that of the thread 500. Others' work counts: take medians.
+/// For intervals below some 50 us: reading it costs 20 ns, reading the thread's clock 500. It includes other work: take medians.
 inline double wall_seconds() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

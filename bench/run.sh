@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# bench/run.sh — builds and runs the benchmarks; installs what is missing (as root, on Debian).
+# bench/run.sh — builds and runs the benchmarks; installs missing packages (as root, on Debian).
 # SPDX-License-Identifier: BSL-1.0
 #
-#   bash bench/run.sh                    all of them but peers
+#   bash bench/run.sh                    all except peers
 #   bash bench/run.sh suite              one, by the name of its directory
 #   bash bench/run.sh --smoke [name]     only shows that they run: few repetitions, figures without meaning
 set -euo pipefail

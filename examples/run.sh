@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# examples/run.sh — builds and runs the examples; installs what is missing (as root, on Debian).
+# examples/run.sh — builds and runs the examples; installs missing packages (as root, on Debian).
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash examples/run.sh             trains the classifier of handwritten digits
 #   bash examples/run.sh newton      another one, by the name of its directory; further arguments go to the program
-#   bash examples/run.sh --all       every one
+#   bash examples/run.sh --all       all of them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source test/setup.sh

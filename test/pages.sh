@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# test/pages.sh — what README.md and the pages beside the code show is true: code, output, links and names of files.
+# test/pages.sh — checks README.md and the pages beside the code: their code, output, links and names of files.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash test/pages.sh <root> <build directory>     with the examples that were built there
-#   bash test/pages.sh <root>                       all but outputs
+#   bash test/pages.sh <root>                       all except outputs
 #
-# Code that follows a line `<!-- file -->` must be in that file. A block that begins with `$ bash examples/run.sh <name> <arguments>` must be what the program
-# prints; `...` there is any text. Links, their headings, and names of files in backticks must exist.
+# Code after a line `<!-- file -->` must be in that file. A block that begins with `$ bash examples/run.sh <name> <arguments>` must be the
+# output of that program, where `...` matches any text. Links, their headings, and names of files in backticks must exist.
 set -uo pipefail
 shopt -s extglob
 cd "${1:-$(dirname "$0")/..}" || exit 1

@@ -1,4 +1,4 @@
-// bench/autocast/check.hpp — what it costs a backward to compare the context of its call with the one that its regions assume.
+// bench/autocast/check.hpp — the time in which a backward compares the context of its call with the one that its regions assume.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// x, and a pull that a context would cast: so cheap that what is measured is the walk.
+/// x, with a pull that a context would cast: so cheap that the walk dominates the measurement.
 struct low_product : ebb::elementwise<2> {
   static constexpr std::string_view name = "low_product";
   static constexpr auto autocast = ebb::precision::low;
@@ -26,8 +26,9 @@ struct pulled_low : ebb::elementwise<1> {
   static constexpr auto pull(auto g, auto x, auto) { return ebb::grads(ebb::call<low_product>{}(g, x)); }
 };
 
-/// Segments in a row. `assumes` is compared in each of them; `recorded`, the same program, assumes nothing. The two chains
-/// are recorded in turns, so that neither lies better in memory, and several times over: places in caches differ by more than the check.
+/// Chains of segments. The context is compared in each segment of `assumes`; `recorded` is the same program and assumes nothing. The two
+/// chains are recorded in turns, so that neither has better places in memory, and several times: places in caches differ by more than the
+/// check costs.
 inline bool measure_check(bool smoke, int rounds) {
   constexpr int segments = 1000;
   constexpr auto assumes = ebb::compile([](auto x) { return ebb::call<pulled_low>{}(x); });

@@ -1,4 +1,4 @@
-// bench/autocast/conversions.hpp — casts between float and the half-width types against memcpy of as many bytes.
+// bench/autocast/conversions.hpp — casts between float and the half-width types against a memcpy of as many bytes.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace bench {
 
-/// False if an element is wrong.
+/// Returns false if an element is wrong.
 template <class To, class From>
 bool measure_conversion(const char* what, std::size_t n, int rounds, double batch) {
   ebb::tensor<From, ebb::dyn> x(n);
   ebb::tensor<To, ebb::dyn> y(n);
   From* const from = x.mutable_data();
   for (std::size_t i = 0; i < n; ++i) from[i] = From(static_cast<float>(i % 1000) * 0.37f);
-  // As many bytes read, and as many written, as the cast reads and writes together.
+  // Reads and writes as many bytes as the cast does in all.
   const std::size_t bytes = n * (sizeof(From) + sizeof(To)) / 2;
   ebb::tensor<float, ebb::dyn> source(bytes / 4 + 1), target(bytes / 4 + 1);
   void* const to = target.mutable_data();

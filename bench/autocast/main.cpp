@@ -1,4 +1,4 @@
-// bench/autocast/main.cpp — low precision: what conversions, matrix products and the check of contexts cost.
+// bench/autocast/main.cpp — low precision: the cost of conversions, matrix products and the check of contexts.
 // SPDX-License-Identifier: BSL-1.0
 //
 // bench.autocast [--smoke]

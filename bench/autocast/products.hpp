@@ -1,4 +1,4 @@
-// bench/autocast/products.hpp — matrix products of half-width types against those of float.
+// bench/autocast/products.hpp — matrix products of half-width types against products of float.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -20,7 +20,7 @@ constexpr auto multiply = ebb::compile([](auto x, auto y) {
   else return ebb::matmul(x, y);
 });
 
-/// False if a result is not as near to float's as the roundings of its type explain.
+/// Returns false if a result is farther from float's than the roundings of its type explain.
 template <class Half, layout How>
 bool measure_product(const char* what, std::size_t m, std::size_t k, std::size_t n, int rounds, double batch) {
   const auto random = [](auto key, std::size_t rows, std::size_t columns, bool transposed) {

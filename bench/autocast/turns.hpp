@@ -9,12 +9,12 @@
 
 namespace bench {
 
-/// Seconds a call, and the first candidate's time by the second's: its median and quartiles.
+/// Seconds for each call, and the ratio of the first candidate's time to the second's: its median and quartiles.
 struct comparison {
   double first, second, ratio, quarter, three_quarters;
 };
 
-/// Each runs for about `batch` seconds in every round, in alternating order.
+/// Each candidate runs for about `batch` seconds in every round, in alternating order.
 template <class First, class Second>
 comparison in_turns(First first, Second second, int rounds, double batch) {
   const auto seconds = [](auto& f, int calls) {

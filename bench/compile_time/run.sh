@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# bench/compile_time/run.sh — what compilers need for generated programs of 16 to 1024 equations, for the umbrella header,
-# and for the whole programs in programs/.
+# bench/compile_time/run.sh — compile times of generated programs of 16 to 1024 equations, of the umbrella header, and of the whole programs
+# in programs/.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash bench/compile_time/run.sh [compiler...]       all of g++, clang++-16, clang++-19 that are installed
 #   bash bench/compile_time/run.sh --smoke             the first of them, small programs, -O2 only, no tape; fails if one does not compile
 #
-# EBB_REPEAT=3 takes the least of three runs. Seconds are user time; the exponent is that of growth between the last two sizes, with the
-# time for the header taken off, and with that for the smallest program, which instantiates what all sizes share. Programs include what
-# they use, <ebb/functional.hpp>: the tape takes a second more.
+# EBB_REPEAT=3 takes the smallest of three runs. Seconds are user time. The exponent of growth is computed from the last two sizes: once
+# without the time of the header, and once without the time of the smallest program, which instantiates everything that all sizes share.
+# Programs include the header they need, <ebb/functional.hpp>: the tape takes a second more.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 flags=("-O2" "-O0 -g" "-O2 -g")
-regions=1                # whether those on the tape are compiled, too: three times ten seconds
+regions=1                # whether programs on the tape are compiled too: three times ten seconds
 chains=(1 4 18 73 358)   # levels that make about 16, 64, 256, 1024, 5000 equations
 dags=(4 24 137 505 2500) # operations
 nets=(transformer "lstm -DLAYERS=4" "lstm -DLAYERS=6" "cart_pole -DSTEPS=15" "leaves -DLEAVES=300")
@@ -40,10 +40,10 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 standard=(-std=c++20 -march=native -ffp-contract=off -Iinclude)
-# clang's limits are too low for the largest of these programs; ebb's CMake target raises them, and those of g++.
+# clang's limits are too low for the largest of these programs; ebb's CMake target raises them and those of g++.
 raised() { case $("$1" --version) in *clang*) echo -fconstexpr-steps=2147483647 -fbracket-depth=4096 ;; esac; }
 
-# What is measured. Each level of a chain uses its input three times; an operation of a graph takes any two of eight live values.
+# The measured programs. Each level of a chain uses its input three times; an operation of a graph takes any two of eight live values.
 cat >"$work/chain.txt" <<'SOURCE'
 constexpr auto f = [](auto x, auto w) {
   auto h = x;

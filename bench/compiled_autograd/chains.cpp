@@ -1,4 +1,4 @@
-// bench/compiled_autograd/chains.cpp — what a node costs: to record, to find again, to run, and to capture.
+// bench/compiled_autograd/chains.cpp — the cost of a node: to record it, to find it again, to run it and to capture it.
 // SPDX-License-Identifier: BSL-1.0
 #include "tables.hpp"
 
@@ -36,7 +36,7 @@ tracked chain(const tracked& x, int length) {
   return y;
 }
 
-/// A few ops on any of four values; what is not used in the end is no part of the graph.
+/// A few ops on any of four values; unused results are no part of the graph.
 tracked random_graph(const tracked* leaves, std::uint64_t seed) {
   generator g{seed};
   tracked live[] = {leaves[0], leaves[1], leaves[2], leaves[3]};
@@ -59,7 +59,7 @@ std::size_t count_nodes(const tracked& y) {
   return nodes;
 }
 
-/// Uses up the memory that nodes are made of and gives it back in any order: what is made next is scattered.
+/// Uses up the memory of nodes and returns it in random order: the next nodes are scattered.
 void scatter() {
   const tracked x(small::full(0.5f));
   std::vector<tracked> all;
@@ -69,7 +69,7 @@ void scatter() {
   for (tracked& y : all) y = {};
 }
 
-/// ns for finding the backward of y, which must be in the cache.
+/// ns to find the backward of y, which must be in the cache.
 double find(session& s, const tracked& y, int length) {
   const ebb::capturing_engine& engine = ebb::detail::default_capturing;
   ebb::backward_pass pass({.engine = &engine});

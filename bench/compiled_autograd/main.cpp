@@ -1,10 +1,10 @@
-// bench/compiled_autograd/main.cpp — backwards that are captured, against the plain engine and against loops written by hand.
+// bench/compiled_autograd/main.cpp — captured backwards against the plain engine and against loops written by hand.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   bench.compiled_autograd [--smoke] [table...]      look_up tutorial work recorded chains network capture; all if none is named
 //
 // Times are medians of rounds in which all candidates of a row run in turns; a ratio is the median of the rounds' ratios. Graphs are made
-// outside of the timer. In parentheses stands the goal; a star says that it is missed. Results are compared bit for bit first.
+// before the clock starts. Goals are in parentheses; a star marks a missed goal. Results are first compared bit for bit.
 #include "tables.hpp"
 
 #include <ebb/base/pool.hpp>
@@ -34,7 +34,7 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 std::size_t bench::allocations() { return allocated; }
 
 int main(int count, char** arguments) {
-  // Or each large gradient of the plain engine is paid for in page faults, which hide everything else.
+  // Otherwise page faults for each large gradient of the plain engine would hide everything else.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   ebb::keep_freed_memory(std::size_t{1} << 30);

@@ -1,4 +1,4 @@
-// bench/compiled_autograd/network.cpp — a step of training: in one program, and in two regions with hooks, plain and captured.
+// bench/compiled_autograd/network.cpp — a training step as one program, and as two regions with hooks, plain and captured.
 // SPDX-License-Identifier: BSL-1.0
 #include "tables.hpp"
 
@@ -15,7 +15,7 @@ constexpr auto loss_layer = [](auto h, auto w, auto b, auto t) { return ebb::cro
 constexpr auto whole = [](auto w1, auto b1, auto w2, auto b2, auto x, auto t) {
   return loss_layer(hidden_layer(x, w1, b1), w2, b2, t);
 };
-/// Forward, gradient and descent. What the hook between the regions does to the gradient, a power of two, is done to what comes behind it.
+/// Forward, gradient and descent. The hook between the regions scales the gradient by a power of two; here the later gradients are scaled.
 constexpr auto step = [](auto w1, auto b1, auto w2, auto b2, auto x, auto t) {
   const auto [value, d1, e1, d2, e2] = ebb::value_and_grad<0, 1, 2, 3>(whole)(w1, b1, w2, b2, x, t);
   const float lr = static_cast<float>(rate);
@@ -36,7 +36,7 @@ struct arrays {
   bool operator==(const arrays& o) const { return ebb::all_equal(w1, o.w1) && ebb::all_equal(b1, o.b1) && ebb::all_equal(w2, o.w2) && ebb::all_equal(b2, o.b2); }
 };
 
-/// Parameters that descend as soon as their gradient is there.
+/// Parameters that are updated as soon as their gradient is complete.
 struct parameters {
   ebb::variable<float, 64, 128> w1;
   ebb::variable<float, 128> b1;

@@ -1,4 +1,4 @@
-// bench/compiled_autograd/session.hpp — candidates in turns, each on graphs that were made before the clock started.
+// bench/compiled_autograd/session.hpp — times candidates in turns, on graphs that are made before the clock starts.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace bench {
 
-/// How many times operator new has been called.
+/// The number of calls of operator new.
 std::size_t allocations();
 
-/// How much of everything is run, and what was wrong.
+/// The amount of work of a run, and its failures.
 struct session {
   bool smoke = false;
   int failures = 0;
@@ -29,12 +29,12 @@ struct session {
   }
 };
 
-/// One sample: `batches` times so many graphs are made, and then the clock runs.
+/// One sample: `batches` times, this many graphs are made and then timed.
 struct load {
   std::size_t graphs, batches;
-  bool is_long;  // then the thread's own clock, which does not see others, but costs 0.5 us
+  bool is_long;  // then the thread's own clock is used: it leaves out other threads, but costs 0.5 us
 
-  /// Few enough graphs that what they hold stays in the first cache, if one of them does.
+  /// Chooses a number of graphs whose memory stays in the first-level cache, if one graph does.
   static load of(std::size_t bytes_of_graph, double nanoseconds, bool smoke) {
     const std::size_t graphs = std::clamp<std::size_t>(16384 / bytes_of_graph, 1, 64);
     const double wanted = smoke ? 1 : 2e5 / (nanoseconds * static_cast<double>(graphs));
@@ -47,7 +47,7 @@ inline double median(std::vector<double> x) {
   return x[x.size() / 2];
 }
 
-/// What reading the clock adds to an interval.
+/// The time that reading the clock adds to an interval.
 inline double clock_cost(bool is_long) {
   const auto measure = [](auto clock) {
     std::vector<double> cost;
@@ -55,7 +55,7 @@ inline double clock_cost(bool is_long) {
       const double begin = clock();
       cost.push_back(clock() - begin);
     }
-    double sum = 0;  // the mean of the lower three quarters: the clock's own grain is half of what it costs
+    double sum = 0;  // the mean of the lower three quarters: the clock's resolution is half of its cost
     std::sort(cost.begin(), cost.end());
     for (int i = 0; i < 1500; ++i) sum += cost[static_cast<std::size_t>(i)];
     return sum / 1500;
@@ -64,7 +64,7 @@ inline double clock_cost(bool is_long) {
   return is_long ? careful : brief;
 }
 
-/// ns that run(i) takes after make(i), for i < graphs.
+/// ns of run(i) after make(i), for i < graphs.
 template <class Make, class Run>
 double nanoseconds(const load& l, Make&& make, Run&& run) {
   const auto clock = l.is_long ? thread_seconds : wall_seconds;
@@ -78,11 +78,11 @@ double nanoseconds(const load& l, Make&& make, Run&& run) {
   return 1e9 * total / static_cast<double>(l.graphs * l.batches);
 }
 
-/// The samples of each candidate. In every round each of them gives one, in alternating order.
+/// The samples of each candidate. Each gives one sample in every round, in alternating order.
 class samples {
  public:
   samples(int rounds, const std::vector<std::function<double()>>& candidates) : of_(candidates.size()) {
-    for (const auto& candidate : candidates) candidate();  // pages and caches are warm
+    for (const auto& candidate : candidates) candidate();  // warms pages and caches
     for (int round = 0; round < rounds; ++round)
       for (std::size_t i = 0; i < candidates.size(); ++i) {
         const std::size_t c = round % 2 ? candidates.size() - 1 - i : i;
@@ -101,7 +101,7 @@ class samples {
   std::vector<std::vector<double>> of_;
 };
 
-/// "0.95 (1.05)", with a star behind it where the goal is missed: 18 characters and what `width` is more than 8.
+/// "0.95 (1.05)", with a star after it if the goal is missed: 18 characters, and those of `width` beyond 8.
 inline void print_with_goal(double figure, double goal, int digits, int width = 8) {
   char text[16] = "";
   if (goal > 0) std::snprintf(text, sizeof text, "(%.*f)%s", goal < 10 ? 2 : 0, goal, figure <= goal ? "" : "*");

@@ -1,4 +1,4 @@
-// bench/compiled_autograd/tutorial.cpp — the case of PyTorch's tutorial: x + 10, + 10, sum, with graph breaks between, and hooks.
+// bench/compiled_autograd/tutorial.cpp — the case of PyTorch's tutorial: x + 10, + 10, sum, with graph breaks in between, and hooks.
 // SPDX-License-Identifier: BSL-1.0
 #include "tables.hpp"
 
@@ -26,7 +26,7 @@ scalar record(const tracked& x, hook h) {
   return total(shift(shifted));
 }
 
-/// What is left of the backward: one pass that reads the gradient and writes it.
+/// The least work of this backward: one pass that reads the gradient and writes it.
 [[gnu::noinline]] void fused(float* grad, float value, std::size_t n) {
   using V = xsimd::batch<float>;
   const V v(value);
@@ -63,7 +63,7 @@ void verify(session& s, data& d, hook h) {
   s.check(allocations() == before, "tutorial, allocations of a hit", d.x.size());
 }
 
-/// A backward of another length is found, too.
+/// Checks that a backward of another length is found too.
 void verify_shapes(session& s) {
   const ebb::compiled_autograd::enable captured;
   ebb::compiled_autograd::clear_cache();

@@ -1,4 +1,4 @@
-// bench/compiled_autograd/work.cpp — tanh, times a saved array, tanh: three segments, against one loop that does all of their backward.
+// bench/compiled_autograd/work.cpp — tanh, times a saved array, tanh: three segments, against one loop for their whole backward.
 // SPDX-License-Identifier: BSL-1.0
 #include "tables.hpp"
 

@@ -3,11 +3,11 @@
 #
 #   python bench/peers/compiled_autograd.py [--threads N] [--least N] [--smoke] [table...]      tables: tutorial work chains network
 #
-# Times are of backwards (of whole steps for the network). With one thread they are processor time, which others' work on the machine
-# hardly changes, and medians; with two they are minima by the clock on the wall. Graphs are made first; gradients are added to.
-# "compiled": each segment is compiled, the engine runs their backwards. "captured": compiled autograd in its scope, inductor. "first":
-# forward and backward of the first call. "new shape", "new node": the first backward of that kind alone; without compiled autograd it
-# was compiled with its forward.
+# Times are of backwards (of whole steps for the network). With one thread they are medians of processor time, which other work on the
+# machine hardly changes; with two threads they are minima of wall-clock time. Graphs are made before the clock starts; gradients
+# accumulate. "compiled": each segment is compiled and the engine runs their backwards. "captured": compiled autograd in its scope, with
+# inductor. "first": forward and backward of the first call. "new shape", "new node": the first backward of that kind alone; without
+# compiled autograd it was compiled with its forward.
 import argparse
 import gc
 import os
@@ -15,7 +15,7 @@ import resource
 import statistics
 import time
 
-os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"  # what compiling costs is one of the figures
+os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"  # the cost of compiling is one of the figures
 os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 
 import torch  # noqa: E402
@@ -264,7 +264,7 @@ options = parser.parse_args()
 torch.set_num_threads(options.threads)
 gc.disable()
 print(f"PyTorch {torch.__version__}, {options.threads} thread(s), {'processor time, medians' if options.threads == 1 else 'minima'}")
-with scope("captured"):  # what the process does once for all
+with scope("captured"):  # the process does this once
     torch.compile(shift)(leaf(5)).sum().backward()
 for table in (tutorial, work, chains, network):
     if not options.tables or table.__name__ in options.tables:

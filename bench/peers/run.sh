@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# bench/peers/run.sh — compiled autograd of PyTorch beside that of ebb, on the same machine, one after the other.
+# bench/peers/run.sh — compiled autograd of PyTorch and of ebb on the same machine, one after the other.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash bench/peers/run.sh [--smoke]
 #
-# Takes a quarter of an hour, most of it for PyTorch to compile, and puts PyTorch (1 GB) into build/peers/venv once. Nothing else of this
-# repository needs it. All but the run with two threads is pinned to one processor.
+# It takes a quarter of an hour, most of it for PyTorch to compile, and installs PyTorch (1 GB) into build/peers/venv once. Nothing else in
+# this repository needs PyTorch. All runs except the one with two threads are pinned to one processor.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source test/setup.sh
@@ -20,7 +20,7 @@ if ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
 fi
 
 last=$(($(nproc) - 1))
-# Or each fresh gradient of ten million elements is paid for in page faults, which hide everything else.
+# Otherwise page faults for each new gradient of ten million elements would hide everything else.
 export MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824
 export TORCHINDUCTOR_CACHE_DIR=$PWD/build/peers/cache
 torch=("$venv/bin/python" -W ignore bench/peers/compiled_autograd.py)

@@ -1,4 +1,4 @@
-// bench/suite/calls.cpp — what a call costs beside its work: programs so small that hardly any work is left.
+// bench/suite/calls.cpp — the cost of a call without its work: programs so small that hardly any work is left.
 // SPDX-License-Identifier: BSL-1.0
 #include "data.hpp"
 #include "rows.hpp"
@@ -41,7 +41,8 @@ struct extras {
 };
 using vector = ebb::tensor<double, width>;
 
-/// As many arrays as a step of an LSTM of two layers with its gradient has: 29 in, 23 out, of which none may be written too early.
+/// As many arrays as a step of an LSTM of two layers with its gradient: 29 arguments and 23 results, none of which may be written too
+/// early.
 constexpr auto many = ebb::compile([](auto w, auto e, auto s, auto seed, auto x, auto y) {
   ebb::each_leaf([&](auto& to, const auto& from) { to = to * x + from; }, s, seed);
   ebb::each_leaf([&](auto& to) { to = to * y; }, w);

@@ -1,4 +1,4 @@
-// bench/suite/data.hpp — the inputs of the suite: splitmix64, the same numbers everywhere.
+// bench/suite/data.hpp — the inputs of the suite: splitmix64 gives the same numbers on every machine.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -26,8 +26,8 @@ class generator {
   std::uint64_t state_;
 };
 
-/// 64-byte aligned, all pages touched. Any four arrays in a row begin at least 13 cache lines apart in a page: loads and stores whose
-/// addresses differ by a multiple of 4096 wait for each other, and which ones do would be chance.
+/// An array aligned to 64 bytes, with all pages touched. Any four arrays in a row begin at least 13 cache lines apart within a page: loads
+/// and stores whose addresses differ by a multiple of 4096 wait for each other, and chance would decide which ones do.
 template <class T>
 class array {
  public:

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# bench/suite/instructions.sh — ratios of instruction counts, ebb over hand-written SIMD: they do not depend on what else the machine does.
+# bench/suite/instructions.sh — ratios of instruction counts, ebb over hand-written SIMD: other work on the machine does not change them.
 # SPDX-License-Identifier: BSL-1.0
 #
-#   bash bench/suite/instructions.sh [compiler] [flags]      g++, -O2 -march=x86-64-v3 (valgrind 3.19 knows no AVX-512)
+#   bash bench/suite/instructions.sh [compiler] [flags]      g++, -O2 -march=x86-64-v3 (valgrind 3.19 has no AVX-512)
 #
-# A program is run with 2 and with 6 calls, so that what surrounds them cancels.
+# A program runs with 2 and with 6 calls: the difference leaves out everything around the calls.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=${1:-g++}

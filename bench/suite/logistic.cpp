@@ -1,4 +1,4 @@
-// bench/suite/logistic.cpp — row d2: logistic regression on 1000 examples of 50 features, its loss and the gradient of its parameters.
+// bench/suite/logistic.cpp — row d2: logistic regression on 1000 examples of 50 features: the loss and the gradient of its parameters.
 // SPDX-License-Identifier: BSL-1.0
 #include "data.hpp"
 #include "rows.hpp"
@@ -36,7 +36,7 @@ EBB_INLINE simd::vector<T> row_sums(simd::vector<T>* x) {
   }
 }
 
-/// One pass over x: a block of rows is multiplied by w, and again, while it is in the first cache, by the gradient of z. w and its
+/// One pass over x: a block of rows is multiplied by w, and again by the gradient of z while it is in the first-level cache. w and its
 /// gradient stay in registers (of AVX-512).
 template <class T>
 [[gnu::noinline]] T hand(const T* x, const T* t, const T* w, T b, T* dw, T* db) {

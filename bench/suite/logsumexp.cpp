@@ -1,4 +1,4 @@
-// bench/suite/logsumexp.cpp — row b: the logarithm of a sum of e^x, and its gradient, which is softmax.
+// bench/suite/logsumexp.cpp — row b: the logarithm of a sum of e^x, and its gradient, softmax.
 // SPDX-License-Identifier: BSL-1.0
 #include "data.hpp"
 #include "rows.hpp"
@@ -13,7 +13,7 @@ namespace lane = ebb::lane;
 
 constexpr auto gradient = ebb::value_and_grad([](auto x) { return ebb::logsumexp(x); });
 
-/// Three passes, the middle one leaving e^(x - m) in the gradient; or all in registers.
+/// Three passes, of which the second leaves e^(x - m) in the gradient; or everything in registers.
 template <class T>
 [[gnu::noinline]] T hand(const T* x, T* dx, std::size_t n) {
   using V = lanes<T>;

@@ -1,12 +1,12 @@
-// bench/suite/main.cpp — value and gradient through ebb against hand-written SIMD and against plain loops, in the same run.
+// bench/suite/main.cpp — value and gradient by ebb, by hand-written SIMD and by plain loops, in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   bench.suite [--smoke] [row]                              checks and times all rows, or one: a, b, d2, e, cheap, mixed, call, arrays
 //   bench.suite --count row type n candidate calls           runs ebb, hand or plain that often, for a tool that counts instructions
 //
-// The reference ("hand") is fused by hand and uses ebb's registers and vector functions: ebb/hand shows what the way from a lambda to
-// a loop costs. Whether the functions are good, too, is shown by plain/hand beside the same ratio of the best fused AVX-512 code known
-// ("table"; it holds for AVX-512 only).
+// The reference ("hand") is fused by hand and uses ebb's registers and vector functions: ebb/hand shows the cost of going from a lambda to
+// a loop. The quality of the functions shows in plain/hand, beside the same ratio of the best known fused AVX-512 code ("table": for
+// AVX-512 only).
 #include "rows.hpp"
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(1, &one);
-    sched_setaffinity(0, sizeof one, &one);  // where there is a second core
+    sched_setaffinity(0, sizeof one, &one);  // if there is a second core
     suite::session::print_head();
   }
   suite::tanh_exp(s);

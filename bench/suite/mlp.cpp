@@ -18,8 +18,8 @@ constexpr auto gradient = ebb::value_and_grad<0, 1, 2, 3>([](auto w1, auto b1, a
   return ebb::cross_entropy(ebb::matmul(ebb::tanh(ebb::matmul(x, w1) + b1), w2) + b2, label);
 });
 
-/// R rows and C registers of a product: starts with from(r, c), ends in to(r, c, register). Element (r, p) of the left factor is
-/// a[r * a_row + p * a_step]; rows of the right one are b_row apart.
+/// A tile of R rows and C registers of a product: starts with from(r, c) and ends with to(r, c, register). Element (r, p) of the left
+/// factor is a[r * a_row + p * a_step]; rows of the right factor are b_row apart.
 template <int R, int C, class T>
 EBB_INLINE void tile(int depth, const T* a, int a_row, int a_step, const T* b, int b_row, auto from, auto to) {
   using V = simd::vector<T>;
@@ -36,8 +36,8 @@ EBB_INLINE void tile(int depth, const T* a, int a_row, int a_step, const T* b, i
   }(std::make_integer_sequence<int, R * C>{});
 }
 
-/// Every product in register tiles; the ten columns of the second layer stand in rows of 16, which are 0 behind them, or -inf in the
-/// logits, so that softmax takes whole registers.
+/// Every product in register tiles. The ten columns of the second layer are padded to rows of 16 with 0, or with -inf in the logits, so
+/// that softmax takes whole registers.
 template <class T>
 struct network {
   static constexpr int width = simd::count_of<T>, padded = 16;
@@ -86,7 +86,7 @@ struct network {
       for (int c = 0; c < classes; ++c) w2[k][c] = w2_transposed[c][k] = w[k * classes + c];
     for (int c = 0; c < padded; ++c) b2[c] = c < classes ? b[c] : -std::numeric_limits<T>::infinity();
   }
-  /// From logits to their gradient.
+  /// Turns logits into their gradient.
   T softmax(const int* label) {
     using V = lanes<T>;
     constexpr int n = padded / lane_count;

@@ -1,4 +1,4 @@
-// bench/suite/plain.cpp — the rows as ordinary loops.
+// bench/suite/plain.cpp — the rows as plain loops.
 // SPDX-License-Identifier: BSL-1.0
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")  // as in the table

@@ -1,4 +1,4 @@
-// bench/suite/rows.hpp — the rows of the suite, one file each, and plain.cpp's loops, which are what one writes without a thought.
+// bench/suite/rows.hpp — the rows of the suite, one file each, and the plain loops of plain.cpp.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,7 +13,7 @@ void logsumexp(session&);  // b
 void logistic(session&);   // d2
 void mlp(session&);        // e
 void streams(session&);    // fused groups of cheap operations, and of two widths
-void calls(session&);      // what a call costs beside its work
+void calls(session&);      // the cost of a call without its work
 
 namespace plain {
 

@@ -1,4 +1,4 @@
-// bench/suite/session.hpp — checks the candidates of a row, then times them in turns, or runs one of them to have its instructions counted.
+// bench/suite/session.hpp — checks the candidates of a row, then times them in turns, or runs one of them to count its instructions.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace suite {
 
-/// The rest of the program can see all memory here, so that nothing is computed once for many calls.
+/// Tells the compiler that all memory may be read and written here, so that it computes nothing once for several calls.
 inline void touch_memory() { asm volatile("" ::: "memory"); }
 
 struct row {
@@ -35,8 +35,8 @@ class session {
 
   mode how = mode::time;
   std::string_view only;                      // key of the rows to do; all if empty
-  std::string_view type, candidate;           // count: which one to run
-  std::size_t size = 0, calls = 0;            // count: at which n, how often
+  std::string_view type, candidate;           // count: the candidate to run
+  std::size_t size = 0, calls = 0;            // count: n and the number of calls
   int failures = 0;
 
   bool wanted(std::string_view key, std::string_view element, std::size_t n) const {
@@ -45,7 +45,7 @@ class session {
     return how != mode::smoke || n <= 100'000;
   }
 
-  /// Counts a failure unless got is as near to want as rounding explains: within `ulps` of the largest |want|, or of `scale`.
+  /// Counts a failure unless got is as close to want as rounding explains: within `ulps` of the largest |want|, or of `scale`.
   template <class T>
   void check(const row& r, const char* who, const char* what, const T* got, const long double* want, std::size_t n, long double ulps,
              long double scale = 0) {
@@ -60,7 +60,7 @@ class session {
       }
   }
 
-  /// Times the candidates; each runs once in every round, in alternating order. plain, which is slow, takes part in fewer rounds.
+  /// Times the candidates; each runs once in every round, in alternating order. plain is slow and takes part in fewer rounds.
   template <class Ebb, class Hand, class Plain>
   void measure(const row& r, Ebb ebb, Hand hand, Plain plain) {
     if (how == mode::count) {

@@ -1,4 +1,5 @@
-// bench/suite/streams.cpp — fused groups that show what surrounds the arithmetic: products and sums only, and two widths in one group.
+// bench/suite/streams.cpp — fused groups with little arithmetic, which show the cost around it: cheap ops only, and two widths in one
+// group.
 // SPDX-License-Identifier: BSL-1.0
 #include "data.hpp"
 #include "rows.hpp"
@@ -17,7 +18,7 @@ constexpr auto mixed_gradient = ebb::value_and_grad<0, 1>([](auto x, auto y) {
   return ebb::sum(ebb::exp(d * y) * d);
 });
 
-// The reference computes what the program does, in the same products and sums: without contraction they are not fused either.
+// The reference computes the program's products and sums: without contraction they are not fused in either.
 template <class T>
 EBB_INLINE lanes<T> cheap_element(lanes<T> x, lanes<T> w, lanes<T>& dx, lanes<T>& dw) {
   const lanes<T> a = x * w + x, b = w - x, ab = a * b, gb = w * a, ga = w * b;
@@ -40,7 +41,7 @@ template <class T>
   }
   for (; i < n; i += lane_count) {
     const int rest = n - i < lane_count ? static_cast<int>(n - i) : lane_count;
-    sum0 = sum0 + cheap_element(V::load(x + i, rest), V::load(w + i, rest), dx0, dw0);  // 0 in lanes that are not there
+    sum0 = sum0 + cheap_element(V::load(x + i, rest), V::load(w + i, rest), dx0, dw0);  // 0 in lanes after the end
     dx0.store(dx + i, rest);
     dw0.store(dw + i, rest);
   }
@@ -73,7 +74,7 @@ template <class T>
   return fold_halves(sum, [](V a, V b) EBB_LAMBDA { return a + b; });
 }
 
-/// At 16 elements there is hardly any work: such a row shows what the call costs beside it.
+/// 16 elements are hardly any work: such a row shows the cost of the call itself.
 constexpr double goal_of(std::size_t n) { return n < 1000 ? 0 : 1.05; }
 
 template <class T>

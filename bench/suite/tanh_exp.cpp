@@ -13,7 +13,7 @@ namespace lane = ebb::lane;
 
 constexpr auto gradient = ebb::value_and_grad([](auto x) { return ebb::sum(ebb::tanh(0.7 * x + 0.1) * ebb::exp(-(x * x))); });
 
-/// Fused: with fma wherever it saves an instruction. Otherwise in the products and sums of the program, which it may not fuse.
+/// Fused: with fma wherever it saves an instruction. Otherwise with the separate products and sums of the program, which must not be fused.
 template <bool Fused, class T>
 EBB_INLINE lanes<T> element(lanes<T> x, lanes<T>& dx) {
   using V = lanes<T>;
@@ -23,7 +23,7 @@ EBB_INLINE lanes<T> element(lanes<T> x, lanes<T>& dx) {
   return te;
 }
 
-/// Two registers of sums; lanes behind the end count as 0.
+/// Two registers of sums; lanes after the end count as 0.
 template <bool Fused, class T>
 [[gnu::noinline]] T hand(const T* x, T* dx, std::size_t n) {
   using V = lanes<T>;
@@ -75,7 +75,7 @@ void rows_of(session& s, std::initializer_list<row> rows) {
       s.check(r, "ebb", "value", &value, &sum, 1, 16, magnitude);
       s.check(r, "ebb", "gradient", dx.data(), want.data(), r.n, 8);
       by_hand();
-      s.check(r, "hand", "value", &value, &sum, 1, 1000, magnitude);  // without a cascade, sums of 1e7 are as good as that
+      s.check(r, "hand", "value", &value, &sum, 1, 1000, magnitude);  // the error of sums of 1e7 terms without a cascade
       s.check(r, "hand", "gradient", dx.data(), want.data(), r.n, 8);
     }
     s.measure(r, by_ebb, by_hand, by_plain);

@@ -1,4 +1,4 @@
-// bench/tape/chain.hpp — chains of one-op segments on 16 elements: what a node costs to record, to run backward and to destroy.
+// bench/tape/chain.hpp — chains of one-op segments on 16 elements: the cost of a node to record, to run backward and to destroy.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -20,12 +20,12 @@ inline double median(std::vector<double> x) {
   return x[x.size() / 2];
 }
 
-/// ns a node.
+/// ns for each node.
 struct chain_cost {
   double record, backward, destroy;
 };
 
-/// `length` calls of f, one after the other; enough chains at once that the clock does not show.
+/// `length` calls of f, one after another; there are enough chains at once that reading the clock does not show.
 template <class F>
 [[gnu::noinline]] chain_cost measure_chain(F f, int length, int rounds) {
   const tracked x(small::full(0.5f));
@@ -50,7 +50,7 @@ template <class F>
   return {median(record), median(backward), median(destroy)};
 }
 
-/// The kernel alone: the same function from array to array, without a tape.
+/// The kernel alone: the same function on arrays, without a tape.
 template <class F>
 [[gnu::noinline]] double measure_kernel(F f, int rounds) {
   constexpr int calls = 2000;

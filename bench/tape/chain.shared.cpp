@@ -1,4 +1,4 @@
-// bench/tape/chain.shared.cpp — the same chain from within a shared object, where thread-local variables cost a call.
+// bench/tape/chain.shared.cpp — the same chain inside a shared object, where access to thread-local variables costs a call.
 // SPDX-License-Identifier: BSL-1.0
 #include "chain.hpp"
 

@@ -1,4 +1,4 @@
-// bench/tape/main.cpp — the tape: what a node costs, and a network in two regions against the same loss in one program.
+// bench/tape/main.cpp — the tape: the cost of a node, and a network as two regions against the same loss as one program.
 // SPDX-License-Identifier: BSL-1.0
 #include "chain.hpp"
 #include "mlp.hpp"
@@ -24,7 +24,7 @@ int main(int count, char** arguments) {
   for (int length : {1, 10, 100, 1000}) show("x * 1.01, shared object", length, scale_kernel, measure_in_shared_object(length, rounds));
   const bool same = measure_network(rounds);
 
-  // From its second thread on a process counts owners atomically, also when that thread has ended: nothing is measured behind this.
+  // Once a process has had a second thread it counts owners atomically, also after that thread has ended: nothing is measured after this.
   std::thread([] {}).join();
   std::printf("\nthe same once the process has had a second thread\n");
   for (int length : {1, 100}) show("x * 1.01", length, scale_kernel, measure_chain(scale, length, rounds));

@@ -14,7 +14,7 @@ inline constexpr auto whole = [](auto w1, auto b1, auto w2, auto b2, auto x, aut
   return loss_layer(hidden_layer(x, w1, b1), w2, b2, t);
 };
 
-/// False if the gradients differ in a bit.
+/// Returns false if the gradients differ in a bit.
 inline bool measure_network(int rounds) {
   constexpr std::size_t batch = 32;
   const auto [k1, k2, k3, k4] = ebb::random_key(7).split<4>();

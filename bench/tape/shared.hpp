@@ -1,4 +1,4 @@
-// bench/tape/shared.hpp — what the shared object offers.
+// bench/tape/shared.hpp — the functions of the shared object.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// examples/autocast/main.cpp — a backward that is compiled under a wrong assumption gives inf; then digits trained in bfloat16.
+// examples/autocast/main.cpp — a backward compiled under a wrong assumption gives inf; then digits are trained in bfloat16.
 // SPDX-License-Identifier: BSL-1.0
 #include "../digits/digits.hpp"
 #include "../digits/model.hpp"
@@ -12,7 +12,7 @@ namespace contexts {
 
 using half = ebb::autocast<ebb::f16>;
 
-// PyTorch's issue 153044: a layer under autocast, then one in a block without it, and a loss that is scaled as float16 training does.
+// PyTorch's issue 153044: a layer under autocast, then one in a block without it, and a loss scaled as in float16 training.
 constexpr auto region = [](auto x, auto ones, auto w) {
   const auto y = ebb::matmul(x, ones);
   const auto z = ebb::no_autocast([](auto u, auto v) { return ebb::matmul(ebb::cast<float>(u), v); })(y, w);
@@ -20,10 +20,10 @@ constexpr auto region = [](auto x, auto ones, auto w) {
 };
 using X = ebb::tensor<float, 1, 4>;
 using W = ebb::tensor<float, 4, 4>;
-using inside = decltype(ebb::under<half>(region));  // the region as it is inside autocast
+using inside = decltype(ebb::under<half>(region));  // the type of the region inside autocast
 
-// The assumption about the call of backward matters for this region, and the types know it. For one product, which is cast in any case,
-// it does not.
+// For this region the assumption about the call of backward matters, and the types show it. For a single product, which is cast in any
+// case, it does not matter.
 static_assert(ebb::policy_matters<inside, ebb::off, ebb::same_as_forward, X, W, W>);
 static_assert(!ebb::policy_matters<decltype(ebb::under<half>([](auto x, auto w) { return ebb::matmul(x, w); })), ebb::off,
                                    ebb::same_as_forward, X, W>);
@@ -67,18 +67,18 @@ namespace training {
 constexpr std::size_t batch = 32;
 constexpr int epochs = 20;
 
-// One region for both: the scope around its call selects the program. Its weights stay float, and so do their gradients.
+// One region for both: the scope around its call selects the program. Its weights and their gradients stay float.
 constexpr auto step_loss =
     ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>, ebb::backward_pass_autocast<ebb::as_recorded>>(loss);
 constexpr auto pick = ebb::compile([](auto images, auto labels, auto chosen) {
   return std::tuple(ebb::take(images, chosen), ebb::take(labels, chosen));
 });
 
-/// Forward and backward of one batch.
+/// The cost of forward and backward of one batch.
 struct cost {
-  double microseconds;  // of the processor
+  double microseconds;  // of processor time
   std::size_t saved;    // bytes, for the backward
-  std::ptrdiff_t most;  // bytes that are alive at one time, but for the batch and the network
+  std::ptrdiff_t most;  // peak bytes, without the batch and the network
 };
 struct outcome {
   double accuracy;
@@ -96,7 +96,7 @@ ebb::variable<float> forward(const network<ebb::variable>& net, const auto& x, c
   return step_loss(net, x, t);
 }
 
-/// The bytes that a call saves for its backward, beside arrays of the batch and of the network, which others hold anyway.
+/// The bytes that a call saves for its backward, without arrays of the batch and of the network, which exist anyway.
 std::size_t bytes_saved(const void* images, const network<ebb::variable>& net, auto&& call) {
   std::vector<const void*> held{images};
   ebb::each_leaf([&](const auto& p) { held.push_back(p.value().data()); }, net);

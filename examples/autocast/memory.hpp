@@ -1,4 +1,4 @@
-// examples/autocast/memory.hpp — how much memory is alive at one time: operator new and delete, counted.
+// examples/autocast/memory.hpp — peak memory: counts operator new and delete.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -24,8 +24,8 @@ inline void give(void* p) noexcept {
   std::free(p);
 }
 
-/// The largest number of bytes that f has alive at one time, beside what was before. In a thread of its own: each thread keeps blocks
-/// that it has freed, to hand them out again.
+/// The largest number of bytes that f allocates at one time, beyond those before. It runs in a thread of its own: each thread keeps the
+/// blocks it has freed for reuse.
 std::ptrdiff_t peak(auto&& f) {
   std::ptrdiff_t bytes = 0;
   std::thread([&] {

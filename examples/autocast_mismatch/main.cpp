@@ -1,4 +1,4 @@
-// examples/autocast_mismatch/main.cpp — a backward that was compiled for another autocast context is refused; one that assumes none runs.
+// examples/autocast_mismatch/main.cpp — a backward compiled for another autocast context is refused; one that assumes no context runs.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 #include <cstdio>
@@ -9,13 +9,13 @@ using W = ebb::tensor<float, 4, 4>;
 constexpr auto exact = ebb::no_autocast([](auto x, auto w) { return ebb::matmul(ebb::cast<float>(x), w); });
 constexpr auto model = [](auto x, auto w) {
   const auto h = ebb::matmul(x, x);                                                 // in the context: float16
-  return ebb::sum(16384 * exact(h, w));                                             // here float, whatever is around it
+  return ebb::sum(16384 * exact(h, w));                                             // float in every context
 };
 
 using inside = decltype(ebb::under<low>(model));                                    // the model inside autocast is a type,
-static_assert(ebb::policy_matters<inside, ebb::off, ebb::same_as_forward, W, W>);   // which knows what its backward depends on
+static_assert(ebb::policy_matters<inside, ebb::off, ebb::same_as_forward, W, W>);   // and its backward depends on the context
 
-constexpr auto assumes = ebb::compile<ebb::ambient<ebb::off, low>>(model);          // that backward is called where the region was
+constexpr auto assumes = ebb::compile<ebb::ambient<ebb::off, low>>(model);          // assumes a backward in the region's context
 constexpr auto region = ebb::patch<ebb::backward_pass_autocast<ebb::as_recorded>>(assumes);
 
 void gradient_of(auto callable) try {

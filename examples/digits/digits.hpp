@@ -1,4 +1,4 @@
-// examples/digits/digits.hpp — the images and what they show.
+// examples/digits/digits.hpp — images of handwritten digits and their labels.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -16,7 +16,7 @@ struct digits {
   ebb::tensor<int, ebb::dyn> labels;
 };
 
-/// The lines [first, last) of a file with 64 pixels, a space and a label in each: see examples/data/digits/README.md.
+/// Loads the lines [first, last) of a file with 64 pixels, a space and a label in each: see examples/data/digits/README.md.
 inline digits load_digits(const std::string& path, std::size_t first, std::size_t last) {
   std::ifstream file(path);
   std::vector<std::string> lines;
@@ -32,8 +32,8 @@ inline digits load_digits(const std::string& path, std::size_t first, std::size_
   return {ebb::tensor<float, ebb::dyn, 64>::generate(pixel, last - first), ebb::tensor<int, ebb::dyn>::generate(label, last - first)};
 }
 
-/// Copies of the images as other hands might have written them: shifted, sheared, scaled by random amounts, and with noise.
-/// The last images of the file differ from the first: without this, accuracy on them is about 0.92.
+/// Copies of the images as other hands might have written them: shifted, sheared and scaled by random amounts, with noise. The last images
+/// of the file differ from the first: without these copies the accuracy on them is about 0.92.
 inline digits vary(const digits& given, std::size_t copies, ebb::random_key key) {
   const auto [ways, noise] = key.split<2>();
   const std::size_t count = given.labels.size();
@@ -56,7 +56,7 @@ inline digits vary(const digits& given, std::size_t copies, ebb::random_key key)
           ebb::tensor<int, ebb::dyn>::generate([&](std::size_t i) { return given.labels(i % count); }, copies * count)};
 }
 
-/// An image, row by row of text.
+/// Draws an image as lines of text.
 inline void draw(ebb::view<const float, 64> image) {
   for (int row = 0; row < 8; ++row) {
     std::printf("    ");

@@ -1,4 +1,4 @@
-// examples/digits/main.cpp — trains a classifier of handwritten digits, and shows what it has learnt.
+// examples/digits/main.cpp — trains a classifier of handwritten digits and shows its results.
 // SPDX-License-Identifier: BSL-1.0
 #include "digits.hpp"
 #include "model.hpp"

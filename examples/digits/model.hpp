@@ -1,4 +1,4 @@
-// examples/digits/model.hpp — a network with one hidden layer, its loss, and one step of training as one compiled program.
+// examples/digits/model.hpp — a network with one hidden layer, its loss, and a training step as one compiled program.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include <tuple>
 
-/// network<ebb::tensor> holds arrays; a traced function gets network<ebb::term>, and gradients come as network<ebb::tensor> again.
+/// network<ebb::tensor> holds arrays. A traced function gets network<ebb::term>, and its gradients are a network<ebb::tensor> again.
 template <template <class, std::size_t...> class Array>
 struct network {
   using hidden_weights = Array<float, 128, 64>;
@@ -16,7 +16,7 @@ struct network {
   BOOST_HANA_DEFINE_STRUCT(network, (hidden_weights, w1), (hidden_bias, b1), (output_weights, w2), (output_bias, b2));
 };
 
-/// What Adam remembers: running means of the gradients and of their squares, and how often they were updated.
+/// Adam's state: running means of the gradients and of their squares, and the number of updates.
 template <template <class, std::size_t...> class Array>
 struct adam {
   using parameters = network<Array>;
@@ -24,7 +24,7 @@ struct adam {
   BOOST_HANA_DEFINE_STRUCT(adam, (parameters, mean), (parameters, square), (number, steps));
 };
 
-/// Random weights of deviation sqrt(2 / inputs), biases of 0.
+/// Random weights with the deviation sqrt(2 / inputs), and biases of 0.
 inline network<ebb::tensor> initial_network(ebb::random_key key) {
   const auto [hidden, output] = key.split<2>();
   network<ebb::tensor> net;

@@ -1,4 +1,4 @@
-// examples/digits/report.hpp — what is shown of a training: a line that grows, then how well the held-out images are read.
+// examples/digits/report.hpp — the output of a training: its progress, then the accuracy on held-out images.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <chrono>
 #include <unistd.h>
 
-/// One line that is overwritten on a terminal, a few plain ones elsewhere.
+/// A line that is overwritten on a terminal; a few plain lines elsewhere.
 class progress {
  public:
   explicit progress(int epochs) : epochs_(epochs) {}
@@ -32,7 +32,7 @@ class progress {
   bool terminal_ = isatty(STDOUT_FILENO);
 };
 
-/// A few images that were read wrongly, a table of confusions, and the accuracy.
+/// Shows a few misread images and a table of confusions, and returns the accuracy.
 inline double show_accuracy(const network<ebb::tensor>& net, const digits& held_out, std::size_t first_image) {
   const auto predicted = ebb::compile(predict)(net, held_out.images);
   int confusion[10][10] = {}, right = 0, drawn = 0;

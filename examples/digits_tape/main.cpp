@@ -1,5 +1,5 @@
-// examples/digits_tape/main.cpp — the same network on the tape: regions with a branch between them, gradients clipped by hooks, the steps
-// inside the backward. Two of it learn side by side, one with compiled autograd: its losses must be the same, bit for bit.
+// examples/digits_tape/main.cpp — the same network on the tape: regions with a branch between them, gradients clipped by hooks, updates
+// inside the backward. Two copies learn side by side, one with compiled autograd: their losses must have the same bits.
 // SPDX-License-Identifier: BSL-1.0
 #include "../digits/digits.hpp"
 #include "../digits/model.hpp"
@@ -12,7 +12,7 @@
 constexpr std::size_t batch = 32;
 constexpr int epochs = 20;
 
-// Each region is compiled ahead, forward and backward. What stands between two calls is ordinary C++.
+// Each region is compiled ahead, forward and backward. Ordinary C++ runs between two calls.
 constexpr auto hidden_layer = ebb::compile([](auto x, auto w, auto b) { return ebb::relu(ebb::linear(x, w, b)); });
 constexpr auto output_loss = ebb::compile([](auto h, auto w, auto b, auto t) { return ebb::cross_entropy(ebb::linear(h, w, b), t); });
 constexpr auto decay = ebb::compile([](auto w) { return ebb::sum(5e-5f * (w * w)); });
@@ -20,12 +20,12 @@ constexpr auto pick = ebb::compile([](auto images, auto labels, auto chosen) {
   return std::tuple(ebb::take(images, chosen), ebb::take(labels, chosen));
 });
 
-/// A network that learns.
+/// A network and its training.
 class learner {
  public:
   learner(const network<ebb::tensor>& start, bool captured)
       : net_{ebb::variable(start.w1), ebb::variable(start.b1), ebb::variable(start.w2), ebb::variable(start.b2)},
-        // Each parameter is updated as soon as its gradient is complete, and the gradient is forgotten.
+        // Each parameter is updated as soon as its gradient is complete, and the gradient is then freed.
         sgd_(ebb::optimize_in_backward(ebb::sgd{.momentum = 0.9}, net_)),
         captured_(captured) {
     ebb::each_leaf([](auto& p) { p.register_hook([](auto g) { return ebb::clamp(g, -0.1, 0.1); }); }, net_);
@@ -35,7 +35,8 @@ class learner {
   float learn(const auto& x, const auto& t, double rate) {
     const auto start = std::chrono::steady_clock::now();
     sgd_.optimizer.rule().lr = rate;
-    // The backward comes to it last: captured, what it gives, its sum with what the layers gave, the clipping and the step are one loop.
+    // The backward reaches this cost last. Captured, its gradient, the sum with the layers' gradient, the clipping and the step are one
+    // loop.
     const auto cost = decay(net_.w1) + decay(net_.w2);
     const auto h = hidden_layer(x, net_.w1, net_.b1);
     if (!(h.value()(0, 0) < 1e6f)) std::puts("the hidden layer has gone astray");  // a graph break: the backward runs across it
@@ -54,7 +55,7 @@ class learner {
   std::chrono::steady_clock::duration time_{};
 };
 
-/// The trained network, or none of it if the losses differ.
+/// The trained network, or none if the losses differ.
 std::optional<network<ebb::tensor>> train(const digits& data, ebb::random_key key) {
   const auto [weights, order] = key.split<2>();
   const auto start = initial_network(weights);
@@ -70,7 +71,7 @@ std::optional<network<ebb::tensor>> train(const digits& data, ebb::random_key ke
     for (std::size_t first = 0; first + batch <= shuffled.size(); first += batch, ++batches) {
       const ebb::view<const std::int64_t, batch> chosen(shuffled.data() + first);
       const auto [x, t] = pick(data.images, data.labels, chosen);
-      const bool plain_first = batches % 2 == 0;  // what comes first finds the batch in a colder cache
+      const bool plain_first = batches % 2 == 0;  // the first one finds the batch in a colder cache
       const float a = (plain_first ? plain : captured).learn(x, t, rate);
       const float b = (plain_first ? captured : plain).learn(x, t, rate);
       different += std::bit_cast<std::uint32_t>(a) != std::bit_cast<std::uint32_t>(b);

@@ -1,8 +1,8 @@
-// examples/gaussian_process/main.cpp — a Gaussian process fitted to airline passengers by its marginal likelihood, and the next year.
+// examples/gaussian_process/main.cpp — a Gaussian process fitted to airline passengers by its marginal likelihood predicts the next year.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Data: monthly passengers of international airlines in thousands, January 1949 to December 1960. G. Box, G. Jenkins, Time Series Analysis:
-// Forecasting and Control (1976), series G: published counts, which are facts. Eleven years are fitted, the twelfth is predicted.
+// Forecasting and Control (1976), series G: published counts, which are facts. Eleven years are fitted and the twelfth is predicted.
 #include <ebb/ebb.hpp>
 
 #include <algorithm>
@@ -20,19 +20,19 @@ constexpr int passengers[] = {
     360, 342, 406, 396, 420, 472, 548, 559, 463, 407, 362, 405, 417, 391, 419, 461, 472, 535, 622, 606, 508, 461, 390, 432};
 constexpr std::size_t months = std::size(passengers), fitted = months - 12;
 
-/// A row for each month: years since 1949, and the month's place on a circle.
+/// A row for each month: years since 1949, and the month as a point on a circle.
 using inputs = ebb::tensor<double, ebb::dyn, 3>;
 using targets = ebb::tensor<double, ebb::dyn>;
-/// Logarithms of the kernel's numbers, in the order of `names`.
+/// Logarithms of the kernel's parameters, in the order of `names`.
 using parameters = ebb::tensor<double, 8>;
 constexpr const char* names[] = {"trend, size", "trend, years", "season, size", "season, on the circle", "season, years", "rest, size",
                                  "rest, years", "noise"};
 
-/// Squared distances of rows of a and b, in some of their columns.
+/// Squared distances between the rows of a and of b, in some of their columns.
 constexpr auto distances = [](auto a, auto b) {
   return ebb::sum<2>(ebb::square(ebb::unsqueeze<1>(a) - ebb::unsqueeze<0>(b)));
 };
-/// A slow trend, a season that may change from year to year, and what lasts for some months.
+/// A slow trend, a season that may change from year to year, and deviations that last for some months.
 constexpr auto kernel = [](auto a, auto b, auto p) {
   const auto in_years = distances(ebb::slice<1, 0, 1>(a), ebb::slice<1, 0, 1>(b));
   const auto on_circle = distances(ebb::slice<1, 1>(a), ebb::slice<1, 1>(b));
@@ -41,14 +41,14 @@ constexpr auto kernel = [](auto a, auto b, auto p) {
   const auto season = ebb::select<0, 2>(size) * ebb::exp(ebb::select<0, 3>(of_length) * on_circle + ebb::select<0, 4>(of_length) * in_years);
   return trend + season + ebb::select<0, 5>(size) * ebb::exp(ebb::select<0, 6>(of_length) * in_years);
 };
-/// The kernel's matrix with the noise on its diagonal, which are the pairs at distance 0.
+/// The kernel's matrix, with the noise on its diagonal: the pairs at distance 0.
 constexpr auto covariance = [](auto x, auto p) {
   const auto same = distances(x, x) == 0;
   return kernel(x, x, p) + ebb::where(same, ebb::select<0, 7>(ebb::exp(2 * p)) + 1e-10, 0.0);
 };
 
-/// -log of the probability of y. One Cholesky factor, for the value and its gradient. Parameters for which rounding leaves no positive
-/// definite matrix give NaN, so that a line search steps back.
+/// -log of the probability of y. One Cholesky factor serves the value and its gradient. If rounding leaves a matrix that is not positive
+/// definite, the result is NaN and the line search steps back.
 constexpr auto loss = [](auto p, auto x, auto y) {
   const auto k = covariance(x, p);
   const auto alpha = ebb::cholesky_solve(y, ebb::cholesky(k, ebb::nan_if_not));
@@ -56,7 +56,7 @@ constexpr auto loss = [](auto p, auto x, auto y) {
   return 0.5 * (ebb::sum(y * alpha) + ebb::logdet_spd(k, ebb::nan_if_not) + log_2_pi);
 };
 
-/// Means and deviations of what is predicted at other rows.
+/// Means and deviations of the prediction at other rows.
 constexpr auto predict = [](auto p, auto x, auto y, auto rows) {
   const auto l = ebb::cholesky(covariance(x, p));
   const auto between = kernel(x, rows, p);
@@ -114,7 +114,7 @@ int main() {
     for (int halvings = 0; halvings < 40; ++halvings, length /= 2) {
       const parameters there = p + length * direction;
       const auto [new_value, new_gradient] = of_loss(there, known, seen);
-      // NaN is no progress either.
+      // NaN is no progress.
       if (!(new_value < value + 1e-4 * length * ebb::dot(direction, gradient))) continue;
       const parameters s = there - p, change = new_gradient - gradient;
       if (ebb::dot(s, change) > 1e-12) h = updated(h, s, change);

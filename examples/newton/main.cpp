@@ -8,7 +8,7 @@
 using vector = ebb::tensor<double, 2>;
 using matrix = ebb::tensor<double, 2, 2>;
 
-/// A curved valley whose floor falls gently to the minimum at (1, 1). For any number of coordinates.
+/// A curved valley whose floor falls gently to the minimum at (1, 1), for any number of coordinates.
 constexpr auto valley = [](auto x) {
   const auto here = ebb::slice<0, 0, -1>(x), next = ebb::slice<0, 1>(x);
   return ebb::sum(100 * ebb::square(next - ebb::square(here)) + ebb::square(1 - here));

@@ -1,4 +1,4 @@
-// examples/own_op/main.cpp — the skeleton of an op of your own: copy it, and change what it computes.
+// examples/own_op/main.cpp — a skeleton for your own op: copy it and change its functions.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -25,14 +25,14 @@ struct length : ebb::elementwise<2> {
 };
 }  // namespace mine::op
 namespace mine {
-inline constexpr ebb::call<op::softsign> softsign{};  // what is called, on arrays and in traced functions
+inline constexpr ebb::call<op::softsign> softsign{};  // what users call, on arrays and in traced functions
 inline constexpr ebb::call<op::length> length{};
 }  // namespace mine
 static_assert(mine::softsign(1.0) == 0.5 && ebb::grad(mine::softsign)(1.0) == 0.25);
 static_assert(ebb::grad<0, 1>([](auto x, auto y) { return mine::length(x, y); })(3.0, 4.0) == std::tuple(0.6, 0.8));
 
 constexpr auto f = [](auto x, auto y) { return ebb::sum(mine::softsign(x * mine::length(x, y))); };
-constexpr auto slope = [](auto x, auto y) { return ebb::sum(ebb::grad(f)(x, y)); };  // its gradient holds second derivatives
+constexpr auto slope = [](auto x, auto y) { return ebb::sum(ebb::grad(f)(x, y)); };  // its gradient contains second derivatives
 
 /// Prints the gradient by the first argument beside central differences, and returns the largest error.
 double check(const char* what, auto function) {

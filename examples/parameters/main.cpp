@@ -17,7 +17,7 @@ int main() {
   const ebb::tensor<float, 4> y{1, 3, 0, 2};
   plane<ebb::tensor> p, d;
   for (int step = 0; step < 100; ++step) {
-    ebb::grad(loss)(ebb::into(d), p, x, y);                      // a struct in, the same struct of gradients out: here into d, in place
+    ebb::grad(loss)(ebb::into(d), p, x, y);                      // the gradient of a struct is that struct: here written into d
     ebb::each_leaf([](auto& v, const auto& g) { v -= 0.5f * g; }, p, d);
   }
   std::cout << p.slope << '\n' << p.height << '\n';

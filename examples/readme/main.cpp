@@ -3,7 +3,7 @@
 #include <ebb/ebb.hpp>
 #include <iostream>
 
-using X = ebb::tensor<float, ebb::dyn, 2>;  // extents belong to the type; a dynamic one is known when the array is made
+using X = ebb::tensor<float, ebb::dyn, 2>;  // extents are part of the type; a dynamic one is given when an array is made
 using Y = ebb::tensor<float, ebb::dyn>;
 using W = ebb::tensor<float, 2>;
 constexpr auto slope = ebb::grad<2>([](auto x, auto y, auto w) { return ebb::mse(ebb::matmul(x, w), y); });

@@ -10,15 +10,15 @@ int main() {
   const auto [kx, kw, kt] = ebb::random_key(1).split<3>();
   const auto x = ebb::normal<float, 32, 8>(kx);
   const auto t = ebb::uniform<float, 32, 4>(kt, -1.f, 1.f);
-  const ebb::variable w(ebb::normal<float, 4, 8>(kw));                          // needing a gradient is part of the type
+  const ebb::variable w(ebb::normal<float, 4, 8>(kw));                          // the type says that it needs a gradient
   const ebb::variable b(ebb::tensor<float, 4>{});
-  const auto optimizer = ebb::optimize_in_backward(ebb::sgd{.lr = 0.5}, w, b);  // a parameter moves as soon as its gradient is there
+  const auto optimizer = ebb::optimize_in_backward(ebb::sgd{.lr = 0.5}, w, b);  // updates a parameter as soon as its gradient is complete
 
   for (int step = 1; step <= 3; ++step) {
     const auto h = layer(x, w, b);                                              // one node on the tape
     if (ebb::any(ebb::isnan(h))) return 1;                                      // ordinary C++ between regions: a graph break
-    h.register_hook([](auto g) { return ebb::clamp(g, -0.01f, 0.01f); });       // a hook on what flows back, compiled like a region
-    const ebb::variable loss = error(h, t) + 0.001 * ebb::sum(w * w);           // eager code: this line is one node
+    h.register_hook([](auto g) { return ebb::clamp(g, -0.01f, 0.01f); });       // a hook on the gradient of h, compiled like a region
+    const ebb::variable loss = error(h, t) + 0.001 * ebb::sum(w * w);           // eager code: this statement is one node
     loss.backward();
     std::printf("step %d  loss %.4f\n", step, loss.item());
   }

@@ -1,4 +1,4 @@
-// examples/tutorial/main.cpp — PyTorch's tutorial on compiled autograd, end to end: each of its claims, and what becomes of it here.
+// examples/tutorial/main.cpp — PyTorch's tutorial on compiled autograd from end to end: each of its claims, checked in ebb.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -7,7 +7,7 @@
 
 using row = ebb::variable<float, 10>;
 
-// Three regions, compiled ahead. Between them stands ordinary C++, which the compiler of none of them can see through.
+// Three regions, compiled ahead. Between them is ordinary C++, which no region's compiler can see through.
 constexpr auto layer = ebb::compile([](auto x, auto w, auto b) { return ebb::linear(x, w, b); });
 constexpr auto shift = ebb::compile([](auto x) { return x + 10; });
 constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
@@ -20,7 +20,7 @@ struct model {
     const row h = layer(x, w, b);
     if (!(h.value()(0) < 1e6f)) std::puts("gone astray");  // a graph break: a branch on a value
     const row shifted = shift(h);
-    if (ebb::any(ebb::isnan(shifted))) std::puts("NaN");   // and another one
+    if (ebb::any(ebb::isnan(shifted))) std::puts("NaN");   // another graph break
     return total(shifted);
   }
 };
@@ -124,7 +124,7 @@ int main() {
   what_runs(m, x);
   three_graphs_or_one(m, x);
   hooks(m, x);
-  ebb::set_log(ebb::log_topic::compiled_autograd_verbose, true);  // why a graph is captured: as EBB_LOGS=compiled_autograd_verbose
+  ebb::set_log(ebb::log_topic::compiled_autograd_verbose, true);  // logs reasons, as EBB_LOGS=compiled_autograd_verbose does
   new_nodes();
   new_shapes(true);
   new_shapes(false);

@@ -1,4 +1,4 @@
-// bench/compile_time/programs/cart_pole.cpp — a cart-pole, STEPS steps of Euler's method unrolled: the cost and its gradient by the forces.
+// bench/compile_time/programs/cart_pole.cpp — a cart-pole, STEPS unrolled steps of Euler's method: the cost and its gradient by the forces.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 

@@ -1,4 +1,5 @@
-// bench/compile_time/programs/gru.cpp — a GRU learns a text by its characters, on the tape, and continues it: what a first program uses.
+// bench/compile_time/programs/gru.cpp — a GRU on the tape learns a text by its characters and continues it: the features of a first
+// program.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -41,14 +42,14 @@ constexpr auto scores = ebb::compile([](auto h, auto decode, auto shift) { retur
 
 int symbol_at(std::size_t place) { return static_cast<int>(letters.find(story[place % story.size()])); }
 
-/// The characters of a batch of pieces at one time.
+/// The characters of a batch of text pieces at one time step.
 places characters(const std::size_t (&first)[batch], std::size_t time) {
   places p = places::zeros(batch);
   for (std::size_t i = 0; i < batch; ++i) p.at(i) = symbol_at(first[i] + time);
   return p;
 }
 
-/// What the network writes after a beginning, always its favourite.
+/// The text that the network writes after a beginning: always its most likely character.
 std::string continued(const gru<ebb::variable>& net, std::string begun, std::size_t more) {
   const ebb::no_grad none;
   ebb::variable h(state::zeros(1));

@@ -1,4 +1,5 @@
-// bench/compile_time/programs/leaves.cpp — a function of LEAVES arrays in a tuple: its value and the gradient by each, into given memory.
+// bench/compile_time/programs/leaves.cpp — a function of LEAVES arrays in a tuple: its value and all its gradients, written to given
+// memory.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 

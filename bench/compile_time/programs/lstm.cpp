@@ -1,5 +1,5 @@
-// bench/compile_time/programs/lstm.cpp — a step of an LSTM of LAYERS layers, as in GradBench's lstm: value and gradient by all
-// parameters and states, into given memory.
+// bench/compile_time/programs/lstm.cpp — a step of an LSTM of LAYERS layers, as in GradBench's lstm: its value and the gradient by all
+// parameters and states, written to given memory.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 
@@ -26,7 +26,7 @@ using tuple_of = typename several<T, std::make_index_sequence<N>>::type;
 
 using row = ebb::tensor<double, letters>;
 using weights = tuple_of<row, 8>;                // of a layer: four weights, four biases
-using state = tuple_of<row, 2>;                  // of a layer: what it gives, and its cell
+using state = tuple_of<row, 2>;                  // of a layer: its output and its cell
 
 constexpr auto layer = [](auto p, auto in, auto h, auto c) {
   const auto [w_forget, w_in, w_out, w_change, b_forget, b_in, b_out, b_change] = p;

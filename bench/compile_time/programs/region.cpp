@@ -1,4 +1,4 @@
-// bench/compile_time/programs/region.cpp — one region, its backward, and compiled autograd: the least program that has all three.
+// bench/compile_time/programs/region.cpp — one region, its backward and compiled autograd: the smallest program that has all three.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 

@@ -1,4 +1,4 @@
-// bench/compile_time/programs/transformer.cpp — a transformer of two blocks: its loss and the gradient of 29 parameters, into given memory.
+// bench/compile_time/programs/transformer.cpp — a transformer of two blocks: its loss and the gradient of 29 parameters, to given memory.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 
@@ -81,7 +81,7 @@ int main() {
   }
   ebb::tensor<float> value, lower;
   ebb::value_and_grad(loss)(ebb::into(value, g), p, text, next, mask);
-  double square = 0;  // what a small step against the gradient takes from the loss
+  double square = 0;  // the decrease of the loss by a small step against the gradient
   ebb::each_leaf([&](auto& x, const auto& d) {
     for (std::size_t i = 0; i < x.size(); ++i) square += static_cast<double>(d.data()[i]) * static_cast<double>(d.data()[i]);
     x -= 0.01f * d;
