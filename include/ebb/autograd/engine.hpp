@@ -59,10 +59,16 @@ struct computed_gradients {
   std::size_t edge = 0, sum = 0;  // the next ones
 };
 
+/// Runs in place of the backward of one node, with the same bits. False: nothing has been done, and the node's own is to run.
+struct other_run {
+  virtual ~other_run() = default;
+  virtual bool run(node&, gradient* in, gradient* out) = 0;
+};
+
 class backward_pass {
  public:
   explicit backward_pass(const pass_options& o, tape_state& t = this_tape())
-      : options_(o), tape_(t), walk_(*this, t), outer_(std::exchange(t.pass, this)), checks_(t.checks) {
+      : options_(o), tape_(t), walk_(*this, t), outer_(std::exchange(t.pass, this)), checks_(t.checks), runs_own_(chooses_nothing()) {
     if (!options_.engine) options_.engine = detail::engine_here(t);
   }
   backward_pass(const backward_pass&) = delete;
@@ -129,6 +135,14 @@ class backward_pass {
   EBB_INLINE void run_if_reached(int number) {
     if (visit& v = walk_.at(number); v.is_reached()) run_node(v);
   }
+  /// The same, and `instead` runs its backward if it can.
+  EBB_ONCE void run_if_reached(int number, other_run& instead) {
+    instead_ = &instead;
+    runs_own_ = false;
+    run_if_reached(number);
+    instead_ = nullptr;
+    runs_own_ = chooses_nothing();
+  }
   /// What the next nodes give is this: they are recorded, and do not run.
   void know(computed_gradients&& c) { computed_ = make_owned<computed_gradients>(std::move(c)); }
   EBB_ONCE void record_computed(int first, int last) {
@@ -183,7 +197,10 @@ class backward_pass {
   void add_callback(std::function<void()> f) { extras().callbacks.push_back(std::move(f)); }
   const pass_options& options() const { return options_; }
   /// Before anything runs.
-  void choose(policy_choice p) { options_.policy = p; }
+  void choose(policy_choice p) {
+    options_.policy = p;
+    runs_own_ = chooses_nothing();
+  }
   /// What runs n's backward in place of its own program, or null.
   EBB_INLINE const other_backward* chosen_for(const node& n) const {
     return options_.policy.number() < 0 ? nullptr : detail::backward_under(options_.policy, options_.call, n);
@@ -209,6 +226,7 @@ class backward_pass {
     for (std::size_t i = 0; i < extras_->callbacks.size(); ++i) extras_->callbacks[i]();
   }
   bool records() const { return options_.graph != nullptr; }
+  bool chooses_nothing() const { return !options_.graph && options_.policy.number() < 0; }
   EBB_ONCE_APART void note_programs() {
     for (int i : walk_.order())
       if (walk_.at(i).needed) detail::counting().note(walk_.node_at(i).program);
@@ -283,10 +301,14 @@ class backward_pass {
   }
   // A node may have been differentiated twice since this walk came to it: what it has then, not what it has now, is in `in`.
   EBB_ONCE void run_program(const visit& v, node& n, gradient* in, gradient* out) {
+    if (runs_own_ && v.outputs == n.program->outputs) [[likely]] n.program->run(n, in, out);
+    else run_other(v, n, in, out);
+  }
+  EBB_ONCE_APART void run_other(const visit& v, node& n, gradient* in, gradient* out) {
     if (options_.graph) record_program(v, n, in, out);
     else if (const other_backward* const other = chosen_for(n)) other->run(n, in, out);
-    else if (v.outputs == n.program->outputs) n.program->run(n, in, out);
-    else n.program->twice(n, nullptr).pull(n, in, out, false);
+    else if (v.outputs != n.program->outputs) n.program->twice(n, nullptr).pull(n, in, out, false);
+    else if (!instead_ || !instead_->run(n, in, out)) n.program->run(n, in, out);
   }
   EBB_ONCE_APART void record_program(const visit& v, node& n, gradient* in, gradient* out) {
     objects<gradient> all = detail::with_room_for_kept(n, in, v.outputs);
@@ -345,6 +367,8 @@ class backward_pass {
   walk walk_;
   backward_pass* outer_;
   bool checks_;
+  bool runs_own_;  // whether nodes run nothing but their own programs
+  other_run* instead_ = nullptr;
   counted<captured_backward> captured_;
   owned<what_hooks_leave> extras_;
   owned<computed_gradients> computed_;

@@ -1,17 +1,27 @@
 // ebb/capture/chain_group.hpp — a group as a chain: one pass over memory, from what the backward has to what it gives.
 // SPDX-License-Identifier: BSL-1.0
+//
+// [note: merged and recorded]
+// With create_graph, what is recorded keeps every gradient on the way, so none can live in registers alone. One chain still computes all of
+// them: it reads what was saved once and hands on what it has just computed. Then the engine goes through the nodes as it always does, with
+// hooks on the way to leaves, finds each gradient made, and records: the graph is the plain engine's. Shorter arrays are in the first cache
+// anyway: their nodes run one by one.
 #pragma once
 
-#include "chain.hpp"
 #include "group.hpp"
+
+#include "../kernel/chain.hpp"
 
 namespace ebb::inline EBB_ABI {
 
 class chain_group : public merged_group {
  public:
-  /// `pays_from`: how many bytes an array must have, or the nodes run one by one.
-  EBB_ONCE chain_group(const recording& r, const capture_progress& at, int first, int last, chain_builder& b, std::size_t pays_from = 0)
-      : merged_group(r, at, first, last, b.interface()), p_(std::move(b).code()), pays_from_(pays_from) {
+  EBB_ONCE chain_group(const recording& r, const capture_progress& at, int first, int last, chain_sink& chain)
+      : merged_group(r, at, first, last, chain.interface()), p_(std::move(chain).code()), is_recorded_(r.options().graph != nullptr) {
+    for (int i = first; i < last; ++i) {
+      first_edge_.push(edges_);
+      edges_ += r.node_at(i).program->edges;
+    }
     size_ = size_of(p_.type);
     const int words = p_.place_of.size();
     vec<int> word_of_result(interface_.results.size(), -1);
@@ -41,7 +51,29 @@ class chain_group : public merged_group {
     is_plain_ = !arrays_.empty() && elements_.empty() && masks_.empty() && p_.extents.empty();
   }
 
-  const char* kind() const override { return "one chain in registers"; }
+  /// What it is, for who looks at a plan.
+  const char* kind() const { return is_recorded_ ? "one chain, each gradient stored and recorded" : "one chain in registers"; }
+
+  /// False if it is not the time for it: nothing has been done then.
+  EBB_ONCE bool run(backward_pass& pass) {
+    walk& w = pass.vertices();
+    if (!is_time(w)) return false;
+    group_scratch& s = group_scratch::of_thread();
+    const leaf_locks locks(*this, w, s);
+    if (!is_still_time(w)) return false;
+    const forgetting at_the_end(s);
+    if (!run_program(pass, s)) return false;
+    if (shares_) share(w, s);
+    if (is_recorded_) hand_over(pass, s);
+    else publish(pass, s);
+    s.results.shrink(0);  // they have been handed on
+    return true;
+  }
+  /// Leaves that wait for nothing more run, and nodes are recorded: called when the group's locks are gone.
+  void finish(backward_pass& pass) {
+    if (is_recorded_) pass.record_computed(first_, last_);
+    else complete(pass);
+  }
 
  private:
   using place_kind = chain_program::place::kind;
@@ -56,7 +88,22 @@ class chain_group : public merged_group {
     int number, word, over;
   };
 
-  EBB_ONCE bool run_program(backward_pass& pass, group_scratch& s) override {
+  /// From how many bytes of an array on one chain is faster than its nodes, if all gradients are stored.
+  static constexpr std::size_t pays_if_recorded = std::size_t{16} << 10;
+
+  /// The engine is told of the gradients of all edges, and records.
+  EBB_ONCE void hand_over(backward_pass& pass, group_scratch& s) const {
+    computed_gradients c{objects<gradient>(static_cast<std::size_t>(edges_)), {}};  // edges that get nothing stay undefined
+    for (int r = 0; r < s.results.size(); ++r) {
+      const capture_place& to = interface_.results[r].to;
+      storage& value = s.results[r];
+      if (to.is == capture_place::kind::sum) c.sums.push_back(std::move(value));
+      else c.edges[static_cast<std::size_t>(first_edge_[to.at - first_] + to.number)] = {std::move(value), nullptr, 0, true};
+    }
+    pass.know(std::move(c));
+  }
+  /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
+  EBB_ONCE bool run_program(backward_pass& pass, group_scratch& s) {
     walk& w = pass.vertices();
     std::size_t bytes = 0;
     chain_word* const code = p_.code.data();
@@ -69,7 +116,7 @@ class chain_group : public merged_group {
         code[a.word].stand_at(x.data());
       }
     } else if (!read_arguments(w, s, bytes)) return false;
-    if (bytes < pays_from_) return false;
+    if (is_recorded_ && bytes < pays_if_recorded) return false;
     s.results.extend(interface_.results.size());
     for (const making& m : made_) {
       const storage* to = m.over >= 0 ? &argument(w, s, m.over) : nullptr;
@@ -118,7 +165,9 @@ class chain_group : public merged_group {
   vec<chain_place> places_;
   chain_places all_places_{};
   bool is_plain_;  // its arguments are arrays of one length
-  std::size_t pays_from_;
+  bool is_recorded_;
+  vec<int> first_edge_;  // of each node, among all
+  int edges_ = 0;
 };
 
 }  // namespace ebb::inline EBB_ABI

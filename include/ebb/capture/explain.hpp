@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cache.hpp"
-#include "captured_graph.hpp"
+#include "show.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
 
@@ -68,15 +68,14 @@ EBB_COLD difference difference_at(const recording& a, const recording& b, int pl
   if (place == 0) return difference_at_roots(a, b);
   const int i = place - 1;
   if (i >= b.nodes() + b.leaves() || a.is_leaf(i) != b.is_leaf(i)) return {"nothing was there", 0};
-  constexpr int behind_edges = 1 << 16;  // their numbers have 16 bits
-  const auto hooks = [&](const auto& x, const auto& y) -> difference {
-    if (x.hook_count != y.hook_count)
-      return against(behind_edges + 3, "hooks", std::to_string(x.hook_count), std::to_string(y.hook_count));
-    for (int h = 0; h < x.hook_count; ++h) {
-      const hook_key &now = a.hook_at(x.hooks + h), &was = b.hook_at(y.hooks + h);
-      if (now == was) continue;
-      const std::string text = text_of(now), other = text_of(was);
-      return against(behind_edges + 4 + h, "hook " + std::to_string(h), text, text == other ? "another " + other : other);
+  constexpr int after_edges = 1 << 16;  // their numbers have 16 bits
+  const auto difference_of_hooks = [&]() -> difference {
+    const hook_keys x = a.hooks_of(i), y = b.hooks_of(i);
+    if (x.size() != y.size()) return against(after_edges + 3, "hooks", std::to_string(x.size()), std::to_string(y.size()));
+    for (int h = 0; h < x.size(); ++h) {
+      if (x[h] == y[h]) continue;
+      const std::string text = text_of(x[h]), other = text_of(y[h]);
+      return against(after_edges + 4 + h, "hook " + std::to_string(h), text, text == other ? "another " + other : other);
     }
     return {};
   };
@@ -86,7 +85,7 @@ EBB_COLD difference difference_at(const recording& a, const recording& b, int pl
     const auto defined = [](bool d) { return std::string(d ? "defined" : "undefined"); };
     if (x.type != y.type) return against(1, "dtype", std::string(name_of(x.type)), std::string(name_of(y.type)));
     if (x.has_gradient != y.has_gradient) return against(2, "its gradient", defined(x.has_gradient), defined(y.has_gradient));
-    return hooks(x, y);
+    return difference_of_hooks();
   }
   const node_key &x = a.node_at(i), &y = b.node_at(i);
   if (x.program != y.program) return difference_of(*x.program, *y.program);
@@ -100,12 +99,12 @@ EBB_COLD difference difference_at(const recording& a, const recording& b, int pl
       };
       return against(1 + j, "edge " + std::to_string(j), target(to), target(was));
     }
-  if (x.outputs != y.outputs) return against(behind_edges, "outputs", std::to_string(x.outputs), std::to_string(y.outputs));
+  if (x.outputs != y.outputs) return against(after_edges, "outputs", std::to_string(x.outputs), std::to_string(y.outputs));
   if (x.is_packed != y.is_packed)
-    return against(behind_edges + 1, "saved values are", is(x.is_packed, "behind hooks"), is(y.is_packed, "behind hooks"));
+    return against(after_edges + 1, "saved values are", is(x.is_packed, "behind hooks"), is(y.is_packed, "behind hooks"));
   if (a.visit_at(i).needed != b.visit_at(i).needed)
-    return against(behind_edges + 2, "it is", is(a.visit_at(i).needed, "needed"), is(b.visit_at(i).needed, "needed"));
-  return hooks(x, y);
+    return against(after_edges + 2, "it is", is(a.visit_at(i).needed, "needed"), is(b.visit_at(i).needed, "needed"));
+  return difference_of_hooks();
 }
 
 /// In PyTorch's words, then what differed from the captured backward that begins most alike; of several, from the one that ran last.

@@ -1,23 +1,21 @@
-// ebb/capture/group.hpp — nodes that run as one program: what it reads is gathered, what it gives is put where the engine would.
+// ebb/capture/group.hpp — what a group of nodes reads is found, and what it gives is put where the engine would put it.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a group in a backward]
-// Whether it may run is looked at each time: that the gradients have come which were expected, and only those; that arrays are as long as
-// they must be. If not, its nodes run one by one, with the same results. Until its kernels start nothing has changed, and they cannot
-// throw. Leaves that several threads add to are held from the first read to the last write.
+// A group looks each time whether it may run: the gradients that were expected have come, and only those; arrays are as long as they must
+// be. If not, its nodes run one by one, with the same results. Nothing has changed until its kernels start, and they cannot throw. Leaves
+// that several threads add to are locked from the first read to the last write.
 #pragma once
 
-#include "interface.hpp"
-#include "progress.hpp"
+#include "chain_sink.hpp"
 
-#include "../exec/blocks.hpp"
-#include "../kernel/chain.hpp"
+#include "../exec/workspace.hpp"
 
 #include <algorithm>
 
 namespace ebb::inline EBB_ABI {
 
-/// Where an argument of a group is: an array that somebody holds, or a value bound to a hook.
+/// Where an argument of a group is: an array that somebody holds, or a value that is bound to a hook.
 class group_source {
  public:
   group_source() = default;
@@ -92,49 +90,39 @@ class merged_group {
     std::reverse(arrivals_.begin(), arrivals_.end());
     for (int l : earlier) arrivals_.push(l);
   }
-  virtual ~merged_group() = default;
 
   const group_interface& interface() const { return interface_; }
-  /// What it is, for who looks at a plan.
-  virtual const char* kind() const = 0;
-
-  /// False if it is not the time for it: nothing has been done then.
-  EBB_ONCE bool run(backward_pass& pass) {
-    walk& w = pass.vertices();
-    for (const expectation& e : expected_)
-      if (w.gradients_of(w.at(e.at))[e.output].defined != e.defined) return false;
-    group_scratch& s = group_scratch::of_thread();
-    const leaf_locks locks(*this, w, s);
-    for (int l : leaves_)
-      if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
-    for (const auto& [v, o] : retained_)
-      if (is_retained(*w.at(v).at, o)) return false;  // it would be added to
-    const forgetting at_the_end(s);
-    if (!run_program(pass, s)) return false;
-    for (int r = 0; shares_ && r < s.results.size(); ++r)
-      if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
-        s.results[r] = x.is_argument ? argument(w, s, x.shared) : s.results[x.shared];
-    publish(pass, s);
-    s.results.shrink(0);  // they have been handed on
-    return true;
-  }
-  /// Leaves that wait for nothing more run as the engine runs them: called when the group's locks are gone.
-  void finish(backward_pass& pass) {
-    if (completes_ || !arrivals_.empty()) complete(pass);
-  }
 
  protected:
   const recording& r_;
   int first_, last_;
   group_interface interface_;
 
-  bool shares_ = false;     // whether some result is an argument, or another result
-  bool completes_ = false;  // whether there is something to complete, whatever has arrived
-  /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
-  virtual bool run_program(backward_pass& pass, group_scratch& s) = 0;
+  bool shares_ = false;  // whether some result is an argument, or another result
+
+  /// Whether the gradients have come that were expected, and only those.
+  EBB_INLINE bool is_time(walk& w) const {
+    for (const expectation& e : expected_)
+      if (w.gradients_of(w.at(e.at))[e.output].defined != e.defined) return false;
+    return true;
+  }
+  /// The same of what may change as long as leaves are not locked.
+  EBB_INLINE bool is_still_time(walk& w) const {
+    for (int l : leaves_)
+      if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
+    for (const auto& [v, o] : retained_)
+      if (is_retained(*w.at(v).at, o)) return false;  // it would be added to
+    return true;
+  }
+  EBB_ONCE void share(walk& w, group_scratch& s) const {
+    for (int r = 0; r < s.results.size(); ++r)
+      if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
+        s.results[r] = x.is_argument ? argument(w, s, x.shared) : s.results[x.shared];
+  }
   /// Results go where the engine would have put them.
-  EBB_ONCE virtual void publish(backward_pass& pass, group_scratch& s);  // said here too, or each file that includes it gets the class
-  EBB_ONCE virtual void complete(backward_pass& pass) {
+  EBB_ONCE void publish(backward_pass& pass, group_scratch& s) const;
+  /// Leaves that wait for nothing more, and that the group does not add to, run as the engine runs them.
+  EBB_INLINE void complete(backward_pass& pass) const {
     walk& w = pass.vertices();
     for (int v : arrivals_)
       if (visit& to = w.at(v); to.waiting == 0) pass.run_leaf(to);
@@ -205,11 +193,7 @@ class merged_group {
     return storage(bytes);
   }
 
- private:
-  struct expectation {
-    int at, output;
-    bool defined;
-  };
+  /// Nothing of a run outlives it.
   struct forgetting {
     explicit forgetting(group_scratch& scratch) : s(scratch) {}
     forgetting(const forgetting&) = delete;
@@ -219,50 +203,6 @@ class merged_group {
     }
     group_scratch& s;
   };
-
-  EBB_ONCE void add_source(const capture_place& p) {
-    const leaf any;
-    const auto behind = [&](const storage& x) {
-      return static_cast<int>(reinterpret_cast<const char*>(&x) - reinterpret_cast<const char*>(static_cast<const vertex*>(&any)));
-    };
-    source s;
-    switch (p.is) {
-      case capture_place::kind::slot:
-        s.offset = (r_.visit_at(p.at).first + p.number) * static_cast<int>(sizeof(gradient)) + static_cast<int>(offsetof(gradient, value));
-        break;
-      case capture_place::kind::saved:  // as node::saved
-        s.offset = static_cast<int>(sizeof(node) + r_.node_at(p.at).edges * sizeof(edge)) + p.number * static_cast<int>(sizeof(storage));
-        break;
-      case capture_place::kind::leaf_gradient: s.offset = behind(any.grad.value); break;
-      case capture_place::kind::leaf_value: s.offset = behind(any.value); break;
-      default: are_arrays_ = false;
-    }
-    if (p.is != capture_place::kind::slot) s.at = p.at;
-    sources_.push(s);
-  }
-
-  /// Whether nobody else has the array when it is time to write. Nodes that have run before a leaf's value is updated no longer keep it.
-  EBB_ONCE_APART bool is_free(backward_pass& pass, const group_scratch& s, const group_interface::result& x, const storage& old) const {
-    auto others = static_cast<std::ptrdiff_t>(old.use_count()) - 1;
-    if (others == 0 || x.to.is != capture_place::kind::leaf_value || pass.options().retain_graph) return others == 0;
-    const auto is_old = [&](const storage& one) { return one.data() == old.data(); };
-    for (const group_interface::result& r : interface_.results)
-      if (r.shared >= 0 && r.is_argument && argument(pass.vertices(), s, r.shared).data() == old.data()) return false;
-    int behind = -1;
-    for (const group_interface::update& u : interface_.updates)
-      if (u.leaf == x.to.at) behind = u.behind;
-    for (int i = first_; i <= behind; ++i) {
-      node& n = static_cast<node&>(*pass.vertices().at(i).at);
-      others -= std::count_if(n.saved(), n.saved() + n.program->saved, is_old);
-    }
-    return others == std::count_if(s.held.begin(), s.held.end(), is_old);
-  }
-  EBB_ONCE static hook* hook_of(const vertex& v, int number) {
-    for (const hook_list::entry& e : v.hooks->entries)
-      if (e.call && number-- == 0) return e.call.get();
-    return nullptr;
-  }
-
   /// In the order of their addresses, so that two threads never wait for each other.
   class leaf_locks {
    public:
@@ -291,6 +231,54 @@ class merged_group {
     vec<leaf*>& locked_;
   };
 
+ private:
+  struct expectation {
+    int at, output;
+    bool defined;
+  };
+  EBB_ONCE void add_source(const capture_place& p) {
+    const leaf any;
+    const auto behind = [&](const storage& x) {
+      return static_cast<int>(reinterpret_cast<const char*>(&x) - reinterpret_cast<const char*>(static_cast<const vertex*>(&any)));
+    };
+    source s;
+    switch (p.is) {
+      case capture_place::kind::slot:
+        s.offset = (r_.visit_at(p.at).first + p.number) * static_cast<int>(sizeof(gradient)) + static_cast<int>(offsetof(gradient, value));
+        break;
+      case capture_place::kind::saved:  // as node::saved
+        s.offset = static_cast<int>(sizeof(node) + r_.node_at(p.at).edges * sizeof(edge)) + p.number * static_cast<int>(sizeof(storage));
+        break;
+      case capture_place::kind::leaf_gradient: s.offset = behind(any.grad.value); break;
+      case capture_place::kind::leaf_value: s.offset = behind(any.value); break;
+      default: are_arrays_ = false;
+    }
+    if (p.is != capture_place::kind::slot) s.at = p.at;
+    sources_.push(s);
+  }
+
+  /// Whether nobody else has the array when it is time to write. Nodes that have run before a leaf's value is updated no longer keep it.
+  EBB_ONCE_APART bool is_free(backward_pass& pass, const group_scratch& s, const group_interface::result& x, const storage& old) const {
+    auto others = static_cast<std::ptrdiff_t>(old.use_count()) - 1;
+    if (others == 0 || x.to.is != capture_place::kind::leaf_value || pass.options().retain_graph) return others == 0;
+    const auto is_old = [&](const storage& one) { return one.data() == old.data(); };
+    for (const group_interface::result& r : interface_.results)
+      if (r.shared >= 0 && r.is_argument && argument(pass.vertices(), s, r.shared).data() == old.data()) return false;
+    int last = -1;
+    for (const group_interface::update& u : interface_.updates)
+      if (u.leaf == x.to.at) last = u.last;
+    for (int i = first_; i <= last; ++i) {
+      node& n = static_cast<node&>(*pass.vertices().at(i).at);
+      others -= std::count_if(n.saved(), n.saved() + n.program->saved, is_old);
+    }
+    return others == std::count_if(s.held.begin(), s.held.end(), is_old);
+  }
+  EBB_ONCE static hook* hook_of(const vertex& v, int number) {
+    for (const hook_list::entry& e : v.hooks->entries)
+      if (e.call && number-- == 0) return e.call.get();
+    return nullptr;
+  }
+
   /// What was written where it belongs is there already.
   EBB_INLINE static void put(storage& to, storage& value, bool stays) {
     if (!stays) to = std::move(value);
@@ -310,7 +298,7 @@ class merged_group {
   vec<std::pair<int, int>> retained_;  // vertices and outputs
 };
 
-EBB_ONCE void merged_group::publish(backward_pass& pass, group_scratch& s) {
+EBB_ONCE void merged_group::publish(backward_pass& pass, group_scratch& s) const {
   walk& w = pass.vertices();
   vec<storage>& out = s.results;
   gradient* const slots = w.gradients();

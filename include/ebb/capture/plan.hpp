@@ -2,20 +2,18 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: what is merged]
-// Nodes in a row are one group as long as nobody could tell: each is a segment, hooks between them are traced, and no leaf on the way has
-// a hook that sees more than its gradient. Gradients that are retained or asked for are given on the way. A node that is none of this runs
-// as the plain engine runs it, at its place; but what happens at a leaf that it completes, hooks, the sum with a gradient that there is,
-// updates, is a chain of its own, if that is more than one link.
-// Passes work on two levels. Each node's backward has been through all of them when it was compiled. Across nodes only what is dear is left
-// out: gradients that nobody needs are not stored, products that nobody needs not computed. There is not more to be found: sharing and
-// simplifying whole captured graphs takes away 13 of a thousand equations of random programs, which test/capture/random_graphs.cpp counts;
-// and an equation that runs as a block takes several times as long as one in a link.
+// Nodes in a row are one group as long as nobody could tell: each is a segment, the hooks between them are traced, and at no leaf that they
+// complete does the user's code run (recording.hpp: is_chainable, is_observed). Gradients that are retained or asked for are given on the
+// way. Any other node runs as the plain engine runs it, at its place. What happens at a leaf that it completes (hooks, the sum with the old
+// gradient, updates) is a chain, if that has more than one link. Such a node also leaves out products that nobody wants.
+// Passes work on two levels. Each node's backward has been through all of them when it was compiled. Across nodes only the expensive part
+// is left out: gradients that nobody needs are not stored, products that nobody needs are not computed. There is not more to be found:
+// sharing and simplifying whole captured graphs takes away 13 of a thousand equations of random programs, which
+// test/capture/random_graphs.cpp counts; and an equation that runs as a block takes several times as long as one in a link.
 #pragma once
 
-#include "graph_group.hpp"
-#include "recorded_group.hpp"
-
-#include "../base/owned.hpp"
+#include "chain_group.hpp"
+#include "pruned_backward.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -28,58 +26,68 @@ class backward_plan {
     for (int i = 0; i < r.nodes();) {
       const int end = merges ? ahead.end_from(i) : i;
       const int next = end > i ? merge(i, end, at, pieces) : i;
-      if (next == i) add_single(i);
+      if (next == i) add_single(i, merges ? pruned_backward::of(r, i, at, pieces) : nullptr);
       for (const int last = std::max(next, i + 1); i < last; ++i) at.run(i, pieces.find(r.node_at(i).program));
       if (merges && next < i) add_leaves(next, at, pieces);
     }
   }
+  backward_plan(const backward_plan&) = delete;
+  backward_plan& operator=(const backward_plan&) = delete;
 
   EBB_ONCE void run(backward_pass& pass) {
     const tape_state& t = this_tape();
     const std::uint64_t changes = t.hook_changes;  // from then on a group may know less than its nodes
     pass.start();
-    const auto run_as_one = [&](merged_group* g) { return g && t.hook_changes == changes && g->run(pass); };
+    const auto run_as_one = [&](chain_group* g) { return g && t.hook_changes == changes && g->run(pass); };
     for (const step& s : steps_) {
       if (run_as_one(s.group.get())) {
         s.group->finish(pass);
         continue;
       }
       for (const completion& c : s.leaves) ++pass.vertices().at(c.leaf).waiting;  // for their turn, below
-      for (int i = s.first; i < s.last; ++i) pass.run_if_reached(i);
+      if (s.pruned) pass.run_if_reached(s.first, *s.pruned);
+      else
+        for (int i = s.first; i < s.last; ++i) pass.run_if_reached(i);
       for (const completion& c : s.leaves)
         if (visit& v = pass.vertices().at(c.leaf); --v.waiting == 0 && !run_as_one(c.group.get())) pass.run_leaf(v);
     }
   }
-  /// f(first, last, group) for each step: the vertices, nodes in a row or one leaf, and what runs them as one, or null.
+  /// f(first, last, kind, interface) for each step: the vertices, nodes in a row or one leaf, and what runs them if that is not the engine
+  /// alone; else both are null. A node without some products has a kind only.
   void each_step(auto&& f) const {
+    const auto show = [&](int first, int last, const chain_group* g) { f(first, last, g->kind(), &g->interface()); };
     for (const step& s : steps_) {
-      f(s.first, s.last, s.group.get());
+      if (s.group) show(s.first, s.last, s.group.get());
+      else f(s.first, s.last, s.pruned ? "node by node, without products that nobody wants" : nullptr, nullptr);
       for (const completion& c : s.leaves)
-        if (c.group) f(c.leaf, c.leaf + 1, c.group.get());
+        if (c.group) show(c.leaf, c.leaf + 1, c.group.get());
     }
   }
-  /// How many groups there are.
+  /// How many steps are not the plain engine's.
   EBB_ONCE int groups() const {
     int n = 0;
-    each_step([&](int, int, const merged_group* g) { n += g != nullptr; });
+    each_step([&](int, int, const char* kind, const group_interface*) { n += kind != nullptr; });
     return n;
   }
 
  private:
+  using pruned_node = owned<pruned_backward>;
   /// A leaf, and what runs all that happens there as one, or null.
   struct completion {
     int leaf;
-    owned<merged_group> group;
+    owned<chain_group> group;
   };
   struct step {
     int first, last;
-    owned<merged_group> group;
+    owned<chain_group> group;
+    pruned_node pruned;
     vec<completion> leaves = {};  // that its last node completes, in order, if one of them has a group
   };
 
-  EBB_ONCE void add_single(int i) {
-    if (!steps_.empty() && !steps_.back().group && steps_.back().leaves.empty() && steps_.back().last == i) ++steps_.back().last;
-    else steps_.push({i, i + 1, nullptr});
+  EBB_ONCE void add_single(int i, pruned_node pruned) {
+    const bool is_plain = !pruned && !steps_.empty() && !steps_.back().group && !steps_.back().pruned && steps_.back().leaves.empty();
+    if (is_plain && steps_.back().last == i) ++steps_.back().last;
+    else steps_.push({i, i + 1, nullptr, std::move(pruned)});
   }
   /// Node i, which runs by itself, has run.
   EBB_ONCE void add_leaves(int i, capture_progress& at, piece_table& pieces) {
@@ -88,9 +96,9 @@ class backward_plan {
     bool is_group = false;
     at.each_completed_leaf(i, [&](int l) {
       leaves.push({l, nullptr});
-      chain_builder b(r_, at, pieces);
-      if (!at.defined(l, 0) || !b.take_leaf(l, i) || b.length() < 2) return;
-      leaves.back().group = make_owned<chain_group>(r_, at, i + 1, i + 1, b);
+      chain_sink chain(r_);
+      if (!at.defined(l, 0) || !captured_walk(r_, at, pieces, chain).run_one_leaf(l, i) || chain.length() < 2) return;
+      leaves.back().group = make_owned<chain_group>(r_, at, i + 1, i + 1, chain);
       is_group = true;
     });
     if (is_group) steps_.back().leaves = std::move(leaves);
@@ -100,14 +108,14 @@ class backward_plan {
    public:
     stretch(const recording& r, piece_table& pieces) : r_(r), pieces_(pieces), at_(r) {}
 
-    /// The first node behind i that cannot be in one group with it, or one that is too far away; i if it can be in none.
+    /// The first node after i that cannot be in one group with it, or one that is too far away; i if it can be in none.
     EBB_ONCE int end_from(int i) {
       while (end_ < i) run(end_++);
       if (end_ == i) is_closed_ = false;
-      for (const int limit = std::min(r_.nodes(), i + 2 * chain_builder::longest); end_ < limit && !is_closed_;) {
-        if (!composer::is_chainable(r_, end_, pieces_)) break;
+      for (const int limit = std::min(r_.nodes(), i + 2 * chain_sink::longest); end_ < limit && !is_closed_;) {
+        if (!r_.is_chainable(end_)) break;
         run(end_);
-        at_.each_completed_leaf(end_++, [&](int l) { is_closed_ = is_closed_ || composer::is_observed(r_, l); });
+        at_.each_completed_leaf(end_++, [&](int l) { is_closed_ = is_closed_ || r_.is_observed(l); });
       }
       return end_;
     }
@@ -119,35 +127,22 @@ class backward_plan {
     piece_table& pieces_;
     capture_progress at_;
     int end_ = 0;
-    bool is_closed_ = false;  // behind it comes another one
+    bool is_closed_ = false;  // what follows is another one
   };
 
   /// Makes a group of nodes from `first` on. Returns the first that is not in it.
   EBB_ONCE int merge(int first, int end, capture_progress& at, piece_table& pieces) {
-    chain_builder all(r_, at, pieces);
-    const int last = all.take(first, end);
+    chain_sink all(r_);
+    const int last = captured_walk(r_, at, pieces, all).run(first, end);
     if (last == end) return add_chain(all, at, first, end);
-    if (last == first) return add_graph(at, first, pieces);
-    chain_builder some(r_, at, pieces);
-    return some.take(first, last) == last ? add_chain(some, at, first, last) : first;
+    if (last == first) return first;
+    chain_sink some(r_);
+    return captured_walk(r_, at, pieces, some).run(first, last) == last ? add_chain(some, at, first, last) : first;
   }
-  /// A node that is no chain runs its compiled kernels, which blocks do not beat; but not where they would compute a product that nobody
-  /// wants.
-  EBB_ONCE int add_graph(capture_progress& at, int node, piece_table& pieces) {
-    if (r_.options().graph || !composer::is_mergeable(r_, node, pieces)) return node;
-    const graph& whole = pieces.find(r_.node_at(node).program)->g;
-    if (graph_group::products(whole) == 0 || !graph_group::fits(whole)) return node;
-    composer c(r_, at, pieces);
-    c.run(node, node + 1);
-    if (graph_group::products(prune(c.g)) == graph_group::products(whole)) return node;
-    steps_.push({node, node + 1, make_owned<graph_group>(r_, at, node, node + 1, c)});
-    return node + 1;
-  }
-  EBB_ONCE int add_chain(chain_builder& b, const capture_progress& at, int first, int last) {
-    if (b.length() >= 2 && !r_.options().graph) steps_.push({first, last, make_owned<chain_group>(r_, at, first, last, b)});
-    else if (b.length() >= 2) steps_.push({first, last, make_owned<recorded_group>(r_, at, first, last, b)});
+  EBB_ONCE int add_chain(chain_sink& chain, const capture_progress& at, int first, int last) {
+    if (chain.length() >= 2) steps_.push({first, last, make_owned<chain_group>(r_, at, first, last, chain), nullptr});
     else
-      for (int i = first; i < last; ++i) add_single(i);
+      for (int i = first; i < last; ++i) add_single(i, nullptr);
     return last;
   }
 

@@ -108,7 +108,7 @@ class capture_progress {
     const std::uint64_t arrived = piece ? seeds_of(i, *piece) : ~std::uint64_t{0};
     for (int o = 0; o < r_->visit_at(i).outputs; ++o) set(i, o, false);
     if (!r_->visit_at(i).needed) return;
-    is_certain_ = is_certain_ && piece && has_traced_hooks(i);
+    is_certain_ = is_certain_ && piece && keeps_defined(i);
     for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
       const edge_key& e = r_->edge_at(i, j);
       if (e.to < 0) continue;
@@ -118,10 +118,9 @@ class capture_progress {
     }
   }
   /// Whether hooks of a node leave gradients defined.
-  EBB_ONCE bool has_traced_hooks(int i) const {
-    const node_key& k = r_->node_at(i);
-    for (int h = 0; h < k.hook_count; ++h)
-      if (const hook_key& hook = r_->hook_at(k.hooks + h); !hook.program && !hook.retains) return false;
+  EBB_ONCE bool keeps_defined(int i) const {
+    for (const hook_key& h : r_->hooks_of(i))
+      if (!h.program && !h.retains) return false;
     return true;
   }
   EBB_ONCE std::uint64_t seeds_of(int i, const detail::backward_piece& piece) const {
@@ -152,12 +151,11 @@ class capture_progress {
 /// The pieces of a recording's programs, each made once.
 class piece_table {
  public:
-  explicit piece_table(const pass_key& k) : policy_(k.options.backward_policy), context_(k.context) {}
+  explicit piece_table(const pass_key& k) : key_(k) {}
 
-  /// Null for what is no segment, runs under another policy than its own, or follows the autocast context to another program.
+  /// Null if the program's backward has no graph here.
   EBB_ONCE const detail::backward_piece* find(const node_program* p) {
-    if (!p->graphs || is_replaced(*p, policy_)) return nullptr;
-    if (p->graphs->follows && p->graphs->follows->wrong_in[context_] >= 0) return nullptr;
+    if (!key_.has_graph(*p)) return nullptr;
     for (const entry& e : pieces_)
       if (e.program == p) return e.piece.get();
     pieces_.push({p, make_owned<detail::backward_piece>(detail::piece_of(*p->graphs))});
@@ -173,8 +171,7 @@ class piece_table {
     const node_program* program;
     owned<const detail::backward_piece> piece;
   };
-  policy_choice policy_;
-  int context_;
+  const pass_key& key_;
   vec<entry> pieces_;
   const dtype_kit* kits_[8] = {};
 };

@@ -11,6 +11,7 @@
 // of a backward, and that no two nodes are one. The walk writes nothing but the pass's own list of vertices.
 #pragma once
 
+#include "../autograd/derivation.hpp"
 #include "../autograd/engine.hpp"
 #include "../base/objects.hpp"
 
@@ -26,7 +27,25 @@ struct hook_key {
   std::uint32_t output;
   const hook_program* program;  // null: it runs by itself
 
+  /// Whether it is traced, and its program names the gradients that it sees where those are only numbered, at a vertex with so many
+  /// outputs and edges.
+  EBB_ONCE bool is_inlined(int outputs, int edges) const {
+    if (!program || kind == hook_kind::tensor) return program;
+    if (kind == hook_kind::node_post) return program->written == edges && program->read <= outputs;
+    return kind == hook_kind::node_pre && program->written <= outputs && (program->written > 1 || outputs == 1);
+  }
+  bool is_update() const { return kind == hook_kind::post_accumulate && program && program->is_update(); }
+
   bool operator==(const hook_key&) const = default;
+};
+/// The hooks of one vertex.
+struct hook_keys {
+  const hook_key *first, *last;
+
+  const hook_key* begin() const { return first; }
+  const hook_key* end() const { return last; }
+  int size() const { return static_cast<int>(last - first); }
+  const hook_key& operator[](int number) const { return first[number]; }
 };
 
 struct node_key {
@@ -60,6 +79,12 @@ struct pass_key {
   const higher_order* graph = nullptr;
   int context = 0;
   bool accumulates = true, restricted = false;
+
+  /// Whether the backward of such nodes is a graph: of a segment, under its own policy, which this autocast context does not change.
+  EBB_ONCE bool has_graph(const node_program& p) const {
+    if (!p.graphs || is_replaced(p, options.backward_policy)) return false;
+    return !p.graphs->follows || p.graphs->follows->wrong_in[context] < 0;
+  }
 
   bool operator==(const pass_key&) const = default;
 };
@@ -149,8 +174,37 @@ class recording {
   const edge_key& edge_at(int node, int j) const { return edges_[visit_at(node).edges + j]; }
   const vec<edge_key>& roots() const { return roots_; }
   const vec<edge_key>& wishes() const { return wishes_; }
-  const hook_key& hook_at(int number) const { return hooks_[number]; }
+  hook_keys hooks_of(int number) const {
+    const int first = is_leaf(number) ? leaf_at(number).hooks : node_at(number).hooks;
+    const int count = is_leaf(number) ? leaf_at(number).hook_count : node_at(number).hook_count;
+    return {hooks_.data() + first, hooks_.data() + first + count};
+  }
   const pass_key& options() const { return key_; }
+
+  // These decide what is merged, see [note: what is merged].
+  /// Whether the backward of node i can be looked into: it is a graph, no hook has taken its saved values, and it has not been
+  /// differentiated twice.
+  EBB_ONCE bool is_open(int i) const {
+    const node_key& k = node_at(i);
+    return key_.has_graph(*k.program) && !k.is_packed && visit_at(i).outputs == k.program->outputs;
+  }
+  /// Whether the rest of what happens at node i can be looked into, too: its hooks are traced, or retain a gradient.
+  EBB_ONCE bool is_chainable(int i) const {
+    if (!visit_at(i).needed || !is_open(i)) return false;
+    for (int j = 0; j < node_at(i).program->edges; ++j)  // a chain has one dtype
+      if (const int to = edge_at(i, j).to; to >= 0 && visit_at(to).widens) return false;
+    for (const hook_key& h : hooks_of(i))
+      if (!h.retains && !h.is_inlined(visit_at(i).outputs, node_at(i).program->edges)) return false;
+    return true;
+  }
+  /// Whether a leaf's gradient is accumulated, and all that happens there is traced.
+  EBB_ONCE bool is_traced(int leaf) const {
+    for (const hook_key& h : hooks_of(leaf))
+      if (!h.is_inlined(1, 0) && !h.is_update()) return false;
+    return key_.accumulates && visit_at(leaf).needed && !visit_at(leaf).wanted;
+  }
+  /// Whether the user's code runs at a leaf: nothing that comes later may have run then.
+  bool is_observed(int leaf) const { return leaf_at(leaf).hook_count > 0 && !is_traced(leaf); }
 
   /// How many bytes of the key a vertex is: what PyTorch's log calls key size.
   EBB_ONCE std::size_t key_size(int number) const {

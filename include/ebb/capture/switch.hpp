@@ -11,7 +11,6 @@
 // is captured with the scope's options. Threads do not see each other's scopes.
 #pragma once
 
-#include "captured_plan.hpp"
 #include "explain.hpp"
 
 #include "../base/log.hpp"

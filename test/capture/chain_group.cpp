@@ -1,4 +1,4 @@
-// test/capture/recorded_group.cpp — merged backwards that leave a graph of themselves: the plain engine's gradients, and its graph.
+// test/capture/chain_group.cpp — merged backwards that leave a graph of themselves: the plain engine's gradients, and its graph.
 // SPDX-License-Identifier: BSL-1.0
 #include "../equal.hpp"
 #include "shown.hpp"

@@ -1,4 +1,4 @@
-// test/capture/captured_graph.cpp — what captured graphs look like, why one is captured once more, and what fullgraph refuses.
+// test/capture/show.cpp — what captured graphs look like, why one is captured once more, and what fullgraph refuses.
 // SPDX-License-Identifier: BSL-1.0
 #include "shown.hpp"
 

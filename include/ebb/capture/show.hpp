@@ -1,4 +1,4 @@
-// ebb/capture/captured_graph.hpp — a whole captured backward to look at: equations, calls between them, and what each belongs to.
+// ebb/capture/show.hpp — a captured backward to look at: its graph, with calls between equations, and its plan.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   CompiledAutograd0:
@@ -7,10 +7,16 @@
 //     aot2_broadcast = broadcast seed along 0 : f32[n]    # sum (NodeCall 1)
 //     call_hook_add = add aot2_broadcast 10.0 : f32[n]    # tensor_pre_hook of b
 //     call_accumulate_grad b, nothing, call_hook_add      # b (NodeCall 3)
+//   Plan of CompiledAutograd0:
+//     one chain in registers: tanh (NodeCall 2), mul (NodeCall 3)
+//       reads the gradient of tanh (NodeCall 2), aot1_saved0, aot0_saved0, x_grad
+//       writes x_grad, the gradient of w (NodeCall 5)
+//     node by node: linear (NodeCall 4)
 // Names are PyTorch's: aot0_ are equations of the region that was captured first, aot0_1_ those of its second node in the same backward.
 #pragma once
 
-#include "compose.hpp"
+#include "graph_sink.hpp"
+#include "plan.hpp"
 
 #include "../graph/dot.hpp"
 
@@ -54,7 +60,7 @@ class captured_graph {
  public:
   EBB_COLD captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
       : name_("CompiledAutograd" + std::to_string(number)), key_(r), pieces_(r.options()), progress_(r),
-        all_(r, progress_, pieces_, &pass) {
+        all_(r, pieces_, pass) {
     for (int i = r.nodes(); i-- > 0;)  // regions that run first in the forward have the smaller numbers
       if (const node_program* p = r.node_at(i).program; p->graphs && detail::region_number(p).is_new) new_regions_.push(p);
     for (int v = 0; v < r.nodes() + r.leaves(); ++v) {
@@ -67,13 +73,12 @@ class captured_graph {
       prefix_.back() = "aot" + std::to_string(region) + (used ? "_" + std::to_string(used) : "") + "_";
     }
     for (int v = 0; v < r.nodes() + r.leaves(); ++v) {
-      const int first = r.is_leaf(v) ? r.leaf_at(v).hooks : r.node_at(v).hooks;
-      const int count = r.is_leaf(v) ? r.leaf_at(v).hook_count : r.node_at(v).hook_count;
       hooks_.push({});
-      for (int h = 0; h < count; ++h) hooks_.back().push(r.hook_at(first + h).kind);
+      for (const hook_key& h : r.hooks_of(v)) hooks_.back().push(h.kind);
     }
     for (int i = 0; i < r.nodes(); ++i) pieces_.find(r.node_at(i).program);  // all dtypes are known before the first seed
-    all_.run(0, r.nodes());
+    captured_walk(r, progress_, pieces_, all_).run();
+    all_.end();
     name_equations();
   }
   captured_graph(const captured_graph&) = delete;
@@ -222,12 +227,69 @@ class captured_graph {
   vec<const node_program*> new_regions_;
   piece_table pieces_;
   capture_progress progress_;
-  composer all_;
+  graph_sink all_;
   vec<std::string> vertex_, prefix_, names_;
   vec<vec<hook_kind>> hooks_;
 };
 
+/// The plan of a graph that outlives it.
+class captured_plan {
+ public:
+  explicit captured_plan(const captured_graph& g, bool merges = true) : g_(g), plan_(g.key(), merges) {}
+
+  /// How many passes over memory take the place of several.
+  int groups() const { return plan_.groups(); }
+
+  EBB_COLD std::string text() const {
+    std::string s = "Plan of " + g_.name() + ":\n";
+    plan_.each_step([&](int first, int last, const char* kind, const group_interface* x) {
+      s += std::string("  ") + (kind ? kind : "node by node") + ": ";
+      for (int i = first; i < last; ++i) s += (i > first ? ", " : "") + node_call(g_.vertex_name(i), i);
+      s += '\n';
+      if (!x) return;
+      s += "    reads";
+      for (int i = 0; i < x->arguments.size(); ++i) s += (i ? ", " : " ") + name_of(x->arguments[i]);
+      s += "\n    writes";
+      for (int i = 0; i < x->results.size(); ++i) s += (i ? ", " : " ") + name_of(x->results[i].to);
+      s += '\n';
+    });
+    return s;
+  }
+  /// The graph, with a box around what is one pass.
+  EBB_COLD std::string dot() const {
+    vec<int> box(g_.key().nodes() + g_.key().leaves(), -1);
+    vec<const char*> kinds;
+    plan_.each_step([&](int first, int last, const char* kind, const group_interface*) {
+      for (int i = first; kind && i < last; ++i) box[i] = kinds.size();
+      if (kind) kinds.push(kind);
+    });
+    const auto box_of = [&](int k) {
+      const int v = g_.origin(k);
+      return v >= 0 && v < box.size() ? box[v] : -1;
+    };
+    return g_.dot(box_of, [&](int b) { return std::string(kinds[b]); });
+  }
+
+ private:
+  EBB_COLD std::string name_of(const capture_place& p) const {
+    const std::string gradient = "the gradient of " + node_call(g_.vertex_name(p.at), p.at);
+    switch (p.is) {
+      case capture_place::kind::slot:
+      case capture_place::kind::sum: return gradient;
+      case capture_place::kind::edge: return "gradient " + std::to_string(p.number) + " of " + node_call(g_.vertex_name(p.at), p.at);
+      case capture_place::kind::retained: return gradient + " that is retained";
+      case capture_place::kind::asked: return gradient + " that is asked for";
+      default: return g_.place_name(p);
+    }
+  }
+
+  const captured_graph& g_;
+  backward_plan plan_;
+};
+
 inline std::string to_string(const captured_graph& g) { return g.text(); }
+inline std::string to_string(const captured_plan& p) { return p.text(); }
 inline std::string to_dot(const captured_graph& g) { return g.dot(); }
+inline std::string to_dot(const captured_plan& p) { return p.dot(); }
 
 }  // namespace ebb::inline EBB_ABI

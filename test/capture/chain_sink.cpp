@@ -1,4 +1,4 @@
-// test/capture/chain.cpp — what becomes a link of a chain: traced hooks of nodes that see several gradients.
+// test/capture/chain_sink.cpp — what becomes a link of a chain: traced hooks of nodes that see several gradients.
 // SPDX-License-Identifier: BSL-1.0
 #include "../equal.hpp"
 #include "shown.hpp"
