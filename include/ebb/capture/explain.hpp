@@ -84,7 +84,9 @@ EBB_COLD difference difference_at(const recording& a, const recording& b, int pl
     const leaf_key &x = a.leaf_at(i), &y = b.leaf_at(i);
     const auto defined = [](bool d) { return std::string(d ? "defined" : "undefined"); };
     if (x.type != y.type) return against(1, "dtype", std::string(name_of(x.type)), std::string(name_of(y.type)));
-    if (x.has_gradient != y.has_gradient) return against(2, "its gradient", defined(x.has_gradient), defined(y.has_gradient));
+    if (x.gradient_type != y.gradient_type)
+      return against(2, "dtype of its gradient", std::string(name_of(x.gradient_type)), std::string(name_of(y.gradient_type)));
+    if (x.has_gradient != y.has_gradient) return against(3, "its gradient", defined(x.has_gradient), defined(y.has_gradient));
     return difference_of_hooks();
   }
   const node_key &x = a.node_at(i), &y = b.node_at(i);
