@@ -260,3 +260,25 @@ TEST_CASE("SW-21: the derivative of one result of a region by another one is ref
     }
   }
 }
+
+TEST_CASE("SW-21: the derivative by a result that is an argument passed on is refused by name where the argument has more of it") {
+  constexpr auto pair = ebb::compile([](auto x, auto y) { return std::tuple{x * y, y, ebb::cos(x)}; });
+  const scalar x(2.0), y(3.0);
+  for (const bool captured : {false, true}) {
+    const auto [d, z, c] = pair(x, y);
+    const scalar later = d * z;
+    const auto how = [&](bool allow) { return ebb::grad_options{.retain_graph = true, .allow_unused = allow, .compiled_autograd = captured}; };
+    for (int turn = 0; turn < 2; ++turn) {
+      for (const bool allow : {false, true})
+        for (const scalar& root : {d, later})
+          CHECK(test::raised([&] { ebb::grad(root, ebb::wrt(z), how(allow)); }) ==
+                "ebb::grad: result 1 of the region mul+cos, by which a gradient is asked for, is an argument passed on, and result 0 is "
+                "computed from that argument: ask for the gradient by the argument");
+      CHECK(test::raised([&] { ebb::backward(later, {.retain_graph = true, .inputs = {z}, .compiled_autograd = captured}); }) != "");
+      CHECK(ebb::grad(later, ebb::wrt(y), how(false)).item() == 2 * 2 * 3);
+      CHECK(ebb::grad(z * z, ebb::wrt(z), how(false)).item() == 6);
+      CHECK(ebb::grad(z * c, ebb::wrt(z), how(false)).item() == c.item());  // cos(x) is not computed from y
+      CHECK_FALSE(ebb::grad(c, ebb::wrt(z), how(true)).defined());
+    }
+  }
+}

@@ -143,5 +143,20 @@ int main() {
     if (a(0)) return a;  // LINE
     return a * 2;
   })(x);
+#elif EBB_CASE == 30
+  // EXPECT: E0213 a term has no value while it is traced
+  auto r = ebb::compile([](auto n) { return std::sqrt(n); })(ebb::tensor<int, 3>{});  // LINE
+#elif EBB_CASE == 31
+  // EXPECT: E0213 a term has no value while it is traced
+  auto r = ebb::compile([](auto n) { return std::pow(n(0), 2); })(ebb::tensor<std::int64_t, 3>{});  // LINE
+#elif EBB_CASE == 32
+  // EXPECT: E0213 its type is auto
+  auto r = ebb::compile([](auto n) {
+    const int first = n(0);  // LINE
+    return n * first;
+  })(ebb::tensor<int, 3>{});
+#elif EBB_CASE == 33
+  // EXPECT: E0213 a term has no value while it is traced
+  auto r = ebb::compile([](auto n) { return std::abs(n * 2); })(ebb::tensor<int, 3>{});  // LINE
 #endif
 }

@@ -4,8 +4,8 @@
 // [note: results of one region]
 // A region is one node: its backward gives derivatives by the arguments. If the region computes result d from result z, the path from d
 // to z lies inside of the node, and no gradient passes along it. A gradient by z would lack that part without a word (PyTorch gives None
-// there), so it is refused: two regions, one for each result, have the path on the tape. A result that is an argument passed on is a
-// variable apart from it, which nothing is computed from: ask for the gradient by the argument.
+// there), so it is refused: two regions, one for each result, have the path on the tape. A result that is an argument passed on is another
+// variable than the argument: d is computed from the argument, and the gradient by it has the path. By that result it is refused, too.
 #pragma once
 
 #include "derivation.hpp"
@@ -32,10 +32,9 @@ class region_results {
       if (is_real(g_.op(g_.out[r]).result) && s_.outputs[seed++] == static_cast<int>(output)) return r;
     return -1;
   }
-  /// Whether result d is computed from result z, or is the same array. An argument that is passed on is none: what is computed from it is
-  /// computed from the argument.
+  bool is_argument(int r) const { return g_.op(g_.out[r]).what == kind::input; }
+  /// Whether result d is computed from what result z is, or is the same array.
   bool computes(int d, int z) const {
-    if (g_.op(g_.out[z]).what == kind::input) return false;
     vec<char> from(g_.size(), 0);
     from[g_.out[z]] = 1;
     for (int k = 0; k < g_.size(); ++k)
@@ -56,6 +55,10 @@ EBB_COLD void refuse_inner_path(const char* call, const vec<endpoint>& roots, co
     if (reached == output || reached >= n.program->outputs) return;
     const int d = results.number(reached);
     if (!results.computes(d, z)) return;
+    if (results.is_argument(z))
+      raise(std::string(call) + ": result " + std::to_string(z) + " of the region " + name_of(n) + ", by which a gradient is asked for, " +
+            "is an argument passed on, and result " + std::to_string(d) + " is computed from that argument: ask for the gradient by the "
+            "argument");
     raise(std::string(call) + ": result " + std::to_string(d) + " of the region " + name_of(n) + " is computed from its result " +
           std::to_string(z) + ", by which a gradient is asked for: a region has derivatives by its arguments only. Make the two results in "
           "two regions");

@@ -14,9 +14,9 @@ namespace detail {
 template <class X, class... I>
 constexpr auto subscript(const X& x, const I&... i);
 
-/// The number that functions of other libraries would take a T for.
+/// The number that functions of other libraries would take a T for: std::sqrt of an integer computes in double.
 template <class T>
-using number_like = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+using number_like = std::conditional_t<std::is_integral_v<T>, double, std::conditional_t<std::is_arithmetic_v<T>, T, float>>;
 
 }  // namespace detail
 
