@@ -1,4 +1,4 @@
-// bench/suite/mlp.cpp — row e: a network 64 -> 128 tanh -> 10 with softmax cross-entropy on 32 examples, and the gradient of its parameters.
+// bench/suite/mlp.cpp — row e: a network 64 -> 128 tanh -> 10 with softmax cross-entropy on 32 examples, and its parameters' gradient.
 // SPDX-License-Identifier: BSL-1.0
 #include "data.hpp"
 #include "rows.hpp"

@@ -26,7 +26,7 @@ using test::same_bits;
 
 constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 
-/// Numbers of many magnitudes, as T has them.
+/// Numbers of many magnitudes, rounded to T.
 template <class T>
 row<T> numbers(std::size_t n, std::uint32_t seed) {
   std::mt19937 bits(seed);
@@ -55,7 +55,7 @@ struct model {
 
 using namespace grad_dtype_test;
 
-TEST_CASE("SW-22: 300 backwards of 1 give 300 in float, plain and captured; 256 in bfloat16") {
+TEST_CASE("SW-22: 300 backwards of 1 sum to 300 in float, plain and captured, and to 256 in bfloat16") {
   for (const bool captured : {false, true}) {
     const ebb::tensor<bfloat16, 2> ones{bfloat16(1.f), bfloat16(1.f)};
     const ebb::variable narrow(ones), w(ones, ebb::grad_dtype<float>);
@@ -89,7 +89,7 @@ TEMPLATE_TEST_CASE("SW-22: parts of a gradient and whole gradients are added in 
         for (std::size_t i = 0; i < n; ++i) {
           const auto part = [&](int k) { return static_cast<float>(c[k].data()[i]); };
           const float x = part(0), y = part(1), z = part(2);
-          const float arrived = (z + y) + x;  // nodes that were made later give theirs first
+          const float arrived = (z + y) + x;  // later nodes give their gradients first
           want[i] = step == 0 ? arrived : want[i] + arrived;
           exact[i] += static_cast<long double>(x) + y + z;
           size[i] += std::fabs(x) + std::fabs(y) + std::fabs(z);
@@ -123,7 +123,7 @@ TEST_CASE("SW-22: grad rounds the float sum once, to the dtype of its variable")
     }
 }
 
-TEST_CASE("SW-22: a graph of the backward goes through the conversion") {
+TEST_CASE("SW-22: a graph of the backward passes through the conversion") {
   for (const bool captured : {false, true}) {
     leaf<bfloat16> w(row<bfloat16>{bfloat16(2.f), bfloat16(-1.5f)}, ebb::grad_dtype<float>);
     const ebb::variable cube = ebb::sum(product(product(w, w), w));
@@ -140,7 +140,7 @@ TEST_CASE("SW-22: a graph of the backward goes through the conversion") {
     ebb::backward(again, {.compiled_autograd = captured});
     CHECK(ebb::all_equal(w.grad<float>().value(), row<float>{6, 3}));
 
-    // The derivative of a gradient that grad gave is that of the sum before it was rounded.
+    // The derivative of a gradient returned by grad is that of the sum before its rounding.
     const leaf<bfloat16> d = ebb::grad(ebb::sum(product(w, w)), ebb::wrt(w), {.create_graph = true, .compiled_autograd = captured});
     CHECK(d.requires_grad());
     const leaf<bfloat16> second = ebb::grad(ebb::sum(d), ebb::wrt(w), {.compiled_autograd = captured});
@@ -149,7 +149,7 @@ TEST_CASE("SW-22: a graph of the backward goes through the conversion") {
   }
 }
 
-TEST_CASE("SW-22: hooks of the leaf see float, hooks of earlier nodes what those give") {
+TEST_CASE("SW-22: hooks of the leaf see float, and hooks of earlier nodes see those nodes' dtypes") {
   for (const bool captured : {false, true})
     for (int run = 0; run < 3; ++run) {
       leaf<bfloat16> w(row<bfloat16>{bfloat16(1.f), bfloat16(2.f)}, ebb::grad_dtype<float>);
@@ -251,7 +251,7 @@ TEST_CASE("SW-22: Adam, SGD and a rule as a hook take float gradients of paramet
   CHECK(sgd != want);
 }
 
-TEST_CASE("SW-22: clipping, scaling and states of an optimizer") {
+TEST_CASE("SW-22: clipping, scaling and the states of an optimizer take float gradients") {
   leaf<bfloat16> w(row<bfloat16>{bfloat16(1.f), bfloat16(2.f)}, ebb::grad_dtype<float>);
   w.set_grad<float>(row<float>{300.25f, 400});
   CHECK(ebb::clip_grad_norm(w, 1.0) == Approx(std::sqrt(300.25 * 300.25 + 160000)));
@@ -275,7 +275,7 @@ TEST_CASE("SW-22: clipping, scaling and states of an optimizer") {
   CHECK(narrow.grad<float>().data()[0] == 1);
   CHECK(says(test::raised([&] { scaler.unscale_in_backward(leaf<float16>(row<float16>{float16(1.f)})); }), "is float16"));
 
-  // States are float whatever the gradient is: a file goes from one to the other.
+  // States are float for every gradient dtype, so a file can be loaded with either.
   leaf<bfloat16> a(row<bfloat16>{bfloat16(1.f)}, ebb::grad_dtype<float>), b(row<bfloat16>{bfloat16(1.f)});
   ebb::optimizer first(ebb::adam{.lr = 0.1}, a), second(ebb::adam{.lr = 0.1}, b);
   a.set_grad<float>(row<float>{0.5f});
@@ -291,7 +291,7 @@ TEST_CASE("SW-22: clipping, scaling and states of an optimizer") {
   CHECK(first.state(0).step == 2);
 }
 
-TEST_CASE("SW-22: structs of variables, copies, inputs, leaves as roots") {
+TEST_CASE("SW-22: structs of variables, copies, inputs and leaves as roots keep the dtype of their gradients") {
   model<ebb::variable> p{ebb::variable(ebb::tensor<float, 2>{1, 2}),
                          ebb::variable(ebb::tensor<bfloat16, 2>{bfloat16(3.f), bfloat16(4.f)})};
   ebb::each_variable([](auto v) { v.set_grad_dtype(ebb::grad_dtype<float>); }, p);
@@ -319,7 +319,7 @@ TEST_CASE("SW-22: structs of variables, copies, inputs, leaves as roots") {
   }
   CHECK(ebb::variable(p.w.detach()).grad_dtype() == ebb::dtype::bf16);  // another leaf
 
-  // A backward that was captured before is another one once the dtype has changed.
+  // Once the dtype has changed, a backward that was captured before is captured anew.
   leaf<bfloat16> w(row<bfloat16>{bfloat16(1.f)});
   for (int i = 0; i < 4; ++i) ebb::backward(ebb::sum(w), {.compiled_autograd = true});
   CHECK(static_cast<float>(w.grad().data()[0]) == 4);
@@ -333,7 +333,7 @@ TEST_CASE("SW-22: structs of variables, copies, inputs, leaves as roots") {
   CHECK(static_cast<float>(w.grad().data()[0]) == 256);
 }
 
-TEST_CASE("SW-22: a captured backward shows the conversion, and is found again") {
+TEST_CASE("SW-22: a captured backward shows the conversion and is found again") {
   ebb::compiled_autograd::clear_cache();
   ebb::clear_counters();
   const leaf<bfloat16> w(row<bfloat16>{bfloat16(1.f)}, ebb::grad_dtype<float>);
@@ -347,7 +347,7 @@ TEST_CASE("SW-22: a captured backward shows the conversion, and is found again")
                                            "call_accumulate_grad leaf, leaf_grad, add"}));
 }
 
-TEST_CASE("SW-22: what stands in the way of another dtype of a gradient is said") {
+TEST_CASE("SW-22: an error says why a gradient cannot have another dtype") {
   leaf<bfloat16> w(row<bfloat16>{bfloat16(1.f)}, ebb::grad_dtype<float>);
   w.set_name("w");
   CHECK(says(test::raised([&] { static_cast<void>(w.grad()); }),
@@ -366,7 +366,7 @@ TEST_CASE("SW-22: what stands in the way of another dtype of a gradient is said"
   w.set_grad<float>(row<float>{1});
   const auto changes = [&] { w.set_grad_dtype(ebb::grad_dtype<bfloat16>); };
   CHECK(says(test::raised(changes), "the gradient of w is there, as f32: call zero_grad first"));
-  w.set_grad_dtype(ebb::grad_dtype<float>);  // as it is
+  w.set_grad_dtype(ebb::grad_dtype<float>);  // unchanged
   w.zero_grad();
   auto handle = w.register_hook<float>([](auto g) { return g; });
   CHECK(says(test::raised(changes), "hooks of w take gradients of f32: register them afterwards"));

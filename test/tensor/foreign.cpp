@@ -143,7 +143,7 @@ constexpr auto pair_loss = [](auto rows, auto p) { return loss(rows, get<0>(p)) 
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("matrices of Eigen, fixed and dynamic, row- and column-major", "", (matrix<3, 4, Eigen::ColMajor>),
+TEMPLATE_TEST_CASE("Eigen matrices of every kind are arguments and destinations", "", (matrix<3, 4, Eigen::ColMajor>),
                    (matrix<3, 4, Eigen::RowMajor>), (matrix<-1, -1, Eigen::ColMajor>), (matrix<-1, -1, Eigen::RowMajor>),
                    (matrix<3, -1, Eigen::ColMajor>), (Eigen::Array<double, -1, 4>)) {
   TestType w(3, 4), d(3, 4);
