@@ -15,6 +15,7 @@ using var = ebb::variable<double, ebb::dyn>;
 
 constexpr auto bend = ebb::compile([](auto x) { return ebb::tanh(x); });
 constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto passed = ebb::compile([](auto x, auto y) { return x + y; });
 constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * y, x - y); });
 
 array sample(std::size_t n, std::size_t step) { return test::sample<double>(n, step); }
@@ -99,4 +100,37 @@ TEST_CASE("hooks that see other gradients than the first ones, or some that have
     bend(p).backward(sample(n, 11));
     return std::vector<array>{x.grad().value(), y.grad().value()};
   }, false);
+}
+
+TEST_CASE("gradients of another dtype that only pass through are not added as those of the chain") {
+  const auto check = []<class T>(T) {
+    using narrow = ebb::tensor<T, ebb::dyn>;
+    using of_narrow = ebb::variable<T, ebb::dyn>;
+    using of_float = ebb::variable<float, ebb::dyn>;
+    const auto run = [](bool captured, bool sums_come_first) {
+      constexpr std::size_t n = 128, m = n * sizeof(T) / sizeof(float);  // as many bytes
+      const auto from = [](float first) {
+        return narrow::generate([=](std::size_t i) { return T(first + 0.25f * static_cast<float>(i % 7)); }, n);
+      };
+      const of_narrow w(from(1)), u(from(2)), v(from(3));
+      const of_float x(test::sample<float>(m, 5));
+      std::vector<array> gradients;
+      const auto keep = [&](const auto& g) {
+        gradients.push_back(ebb::cast<double>(g.value()));
+      };
+      for (int step = 0; step < 3; ++step) {
+        of_narrow p, q;
+        if (!sums_come_first) p = passed(w, u), q = passed(w, v);
+        const of_float t = bend(x), b = bend(t);
+        if (sums_come_first) p = passed(w, u), q = passed(w, v);
+        ebb::backward(std::tuple(p, q, b), {.seeds = {from(5), from(6), test::sample<float>(m, 3)}, .compiled_autograd = captured});
+        keep(w.grad()), keep(u.grad()), keep(v.grad()), keep(x.grad());
+      }
+      return gradients;
+    };
+    for (const bool first : {false, true}) CHECK(test::equal(run(true, first), run(false, first)));
+  };
+  check(ebb::bfloat16{});
+  check(float{});
+  check(double{});
 }

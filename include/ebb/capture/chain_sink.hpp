@@ -112,7 +112,7 @@ class chain_sink {
     return k;
   }
   EBB_ONCE int meet(int to, int output, int there, int k) {
-    const int r = sum(there, k);
+    const int r = sum(to, output, there, k);
     if (records_) put_result({capture_place::kind::sum, to, output}, r);
     return r;
   }
@@ -128,7 +128,7 @@ class chain_sink {
   }
   EBB_ONCE int accumulate(int l, int k) {
     if (!r_.leaf_at(l).has_gradient) return k;
-    return sum(argument({capture_place::kind::leaf_gradient, l}, false), k);
+    return sum(l, 0, argument({capture_place::kind::leaf_gradient, l}, false), k);
   }
   EBB_ONCE void update(int l, int h, const hook_program& p, int& value, int& gradient, int last) {
     require(!values_[gradient].is_element);
@@ -204,9 +204,9 @@ class chain_sink {
       if (r.to == to) return;
     put_result(to, k);
   }
-  /// All links are of one type, and of one length, as far as lengths are known beforehand.
+  /// All links and sums are of one type, and of one length, as far as lengths are known beforehand.
   bool agrees(const chainable& link) const {
-    return (!has_type_ || p_.type == link.type) && (length_ < 0 || link.length < 0 || length_ == link.length);
+    return ((!has_type_ && !has_sum_) || p_.type == link.type) && (length_ < 0 || link.length < 0 || length_ == link.length);
   }
   EBB_ONCE void put_link(const chainable& link, const vec<int>& in, vec<int>& out) {
     require(agrees(link));
@@ -218,7 +218,14 @@ class chain_sink {
     for (int v : made) out.push(v);
     steps_.push({&link, in, std::move(made)});
   }
-  EBB_ONCE int sum(int there, int k) {
+  /// Of gradients of v. A node that only passes its gradient on is a link of any type, so they may be of another type than the chain.
+  EBB_ONCE int sum(int v, int output, int there, int k) {
+    const auto type_of_node = [&](const node_program& p) { return output < p.outputs ? p.types[output] : dtype::boolean; };
+    const dtype type = r_.is_leaf(v) ? r_.leaf_at(v).gradient_type : type_of_node(*r_.node_at(v).program);
+    require(type == dtype::f32 || type == dtype::f64);
+    require((!has_type_ && !has_sum_) || p_.type == type);
+    p_.type = type;
+    has_sum_ = true;
     require(!values_[there].is_element && !values_[k].is_element);
     const int r = new_value();
     steps_.push({nullptr, {there, k}, {r}});
@@ -230,7 +237,7 @@ class chain_sink {
   vec<chain_call> steps_;
   group_interface interface_;
   chain_program p_;
-  bool fits_ = true, has_type_ = false;
+  bool fits_ = true, has_type_ = false, has_sum_ = false;
   std::ptrdiff_t length_ = -1;  // -1: not known beforehand
   const bool records_ = r_.options().graph != nullptr;
 };
