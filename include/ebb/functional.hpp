@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "base/settings.hpp"
 #include "base/hash.hpp"
+#include "base/hash_index.hpp"
 #include "base/objects.hpp"
 #include "base/owned.hpp"
 #include "base/repeat.hpp"

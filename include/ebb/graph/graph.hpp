@@ -9,6 +9,7 @@
 // inspect a program gets a type: see program.hpp.
 #pragma once
 
+#include "../base/hash_index.hpp"
 #include "../base/vec.hpp"
 #include "equation.hpp"
 
@@ -62,9 +63,15 @@ struct graph {
 
   /// The number of a shape, the same one for equal shapes.
   EBB_ONCE constexpr int intern(const shape& s) {
-    for (int i = 0; i < shapes.size(); ++i)
-      if (shapes[i] == s) return i;
-    return shapes.push(s);
+    // Most equations have the shape of the one before, and most graphs have few shapes.
+    if (last_shape_ < shapes.size() && shapes.data()[last_shape_] == s) return last_shape_;
+    for (int i = 0; i < few_shapes && i < shapes.size(); ++i)
+      if (shapes.data()[i] == s) return last_shape_ = i;
+    const auto hash = [&](int i) { return hash_of(shapes.data()[i]); };
+    if (shapes_seen_ < few_shapes) shapes_seen_ = few_shapes;
+    for (; shapes_seen_ < shapes.size(); ++shapes_seen_) shapes_by_hash_.add(hash(shapes_seen_), shapes_seen_, hash);
+    const int found = shapes_by_hash_.find(hash_of(s), [&](int i) { return shapes.data()[i] == s; });
+    return last_shape_ = found >= 0 ? found : shapes.push(s);
   }
 
   /// Appends an equation, or finds the equal one that is there already.
@@ -126,6 +133,12 @@ struct graph {
   }
 
  private:
+  static constexpr int few_shapes = 8;
+  static constexpr unsigned hash_of(const shape& s) {
+    std::uint64_t h = static_cast<std::uint64_t>(s.rank);
+    for (int i = 0; i < s.rank; ++i) h = (h ^ static_cast<std::uint32_t>(s.e[i])) * 0x9E3779B97F4A7C15u;
+    return static_cast<unsigned>(h >> 32);
+  }
   // One statement, not a call for each word: half of all steps of a pass were spent here.
   static constexpr unsigned hash_of(const equation& e, const int* in, int count) {
     constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
@@ -170,6 +183,8 @@ struct graph {
   vec<int> table_;  // open addressing over numbers of equations, counted from 1
   unsigned mask_ = 0;
   int room_ = 0;  // how many equations the table is good for
+  hash_index shapes_by_hash_;  // those from few_shapes to shapes_seen_
+  int shapes_seen_ = 0, last_shape_ = 0;
 };
 
 /// A graph with the same arguments, symbols, shapes and sub-graphs, and no equations yet: where passes begin.

@@ -8,6 +8,7 @@
 // operation that required it to equal another one, so that an error can name it.
 #pragma once
 
+#include "../base/hash_index.hpp"
 #include "../base/vec.hpp"
 #include "extents.hpp"
 
@@ -66,6 +67,13 @@ constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
 
 class symbols {
  public:
+  constexpr symbols() = default;
+  /// Without the table of `derive`, which makes it when it is called.
+  constexpr symbols(const symbols& other) : asking(other.asking), items_(other.items_) {}
+  constexpr symbols(symbols&&) = default;
+  constexpr symbols& operator=(const symbols& other) { return *this = symbols(other); }
+  constexpr symbols& operator=(symbols&&) = default;
+
   constexpr int fresh(extent_origin origin) {
     const int number = items_.push({items_.size(), -1, origin, asking});
     return ~number;
@@ -94,9 +102,11 @@ class symbols {
     if (a == b) return true;
     if (a >= 0 && b >= 0) return false;
     if (a < b) std::swap(a, b);  // numbers first, then older symbols
+    forget_derived_of(~b);
     item& follows = items_[~b];
     (a >= 0 ? follows.bound : follows.parent) = a >= 0 ? a : ~a;
     follows.by = asking;
+    see_derived_of(~b);
     return true;
   }
   EBB_ONCE constexpr bool unify(const shape& a, const shape& b) {
@@ -113,11 +123,9 @@ class symbols {
     if (rule == extent_rule::product && a == 1) return b;
     if ((rule == extent_rule::product || rule == extent_rule::quotient) && b == 1) return a;
     if (rule == extent_rule::difference && b == 0) return a;
-    for (int i = 0; i < items_.size(); ++i) {
-      const extent_origin& o = items_[i].origin;
-      if (o.rule == rule && find(o.a) == a && find(o.b) == b) return find(~i);  // extents that were unified since then count as equal
-    }
-    return fresh({rule, a, b});
+    for (; seen_ < items_.size(); ++seen_) see_item(seen_);
+    const int found = find_derived({rule, a, b});
+    return found >= 0 ? find(~found) : fresh({rule, a, b});
   }
   constexpr int count() const { return items_.size(); }
   constexpr const extent_origin& origin(int number) const { return items_[number].origin; }
@@ -134,7 +142,63 @@ class symbols {
   std::string_view asking;
 
  private:
+  // [note: derived extents are found by hash]
+  // The key of a derived extent is its rule and what its operands are found to be; of several with one key the first counts. A key changes
+  // when a symbol in it is unified with an older one or with a number. So each symbol has a list of the extents that are derived from it,
+  // and these get their new keys then.
+  constexpr extent_origin key_of(int i) const {
+    const extent_origin& o = items_[i].origin;
+    return {o.rule, find(o.a), find(o.b)};
+  }
+  static constexpr unsigned hash_of(const extent_origin& o) {
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+    const std::uint64_t operands = static_cast<std::uint64_t>(static_cast<std::uint32_t>(o.a)) << 32 | static_cast<std::uint32_t>(o.b);
+    return static_cast<unsigned>((operands * odd ^ static_cast<std::uint64_t>(o.rule)) * odd >> 32);
+  }
+  constexpr int find_derived(const extent_origin& key) const {
+    return derived_.find(hash_of(key), [&](int i) { return key_of(i) == key; });
+  }
+  constexpr void add_derived(int i) {
+    const extent_origin key = key_of(i);
+    const int first = find_derived(key);
+    if (first >= 0 && first <= i) return;
+    if (first >= 0) derived_.erase(hash_of(key), first);
+    derived_.add(hash_of(key), i, [&](int k) { return hash_of(key_of(k)); });
+  }
+  EBB_ONCE constexpr void see_item(int i) {
+    first_use_.push(-1);
+    next_use_.push(-1);
+    next_use_.push(-1);
+    const extent_origin& o = items_[i].origin;
+    if (o.rule == extent_rule::argument) return;
+    link(find(o.a), 2 * i);
+    link(find(o.b), 2 * i + 1);
+    add_derived(i);
+  }
+  /// Use 2 i + j of extent e is that as operand j of item i.
+  constexpr void link(int e, int use) {
+    if (e >= 0) return;
+    next_use_[use] = first_use_[~e];
+    first_use_[~e] = use;
+  }
+  constexpr void forget_derived_of(int s) {
+    if (s >= seen_) return;
+    for (int use = first_use_[s]; use >= 0; use = next_use_[use]) derived_.erase(hash_of(key_of(use / 2)), use / 2);
+  }
+  constexpr void see_derived_of(int s) {
+    if (s >= seen_) return;
+    for (int use = first_use_[s], next = -1; use >= 0; use = next) {
+      next = next_use_[use];
+      link(find(~s), use);
+      add_derived(use / 2);
+    }
+    first_use_[s] = -1;
+  }
+
   vec<item> items_;
+  hash_index derived_;  // of the first `seen_` items
+  vec<int> first_use_, next_use_;
+  int seen_ = 0;
 };
 
 /// The shape of an array type; its dyn extents become fresh symbols of argument number `argument`.
