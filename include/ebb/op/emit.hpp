@@ -21,32 +21,28 @@ struct attributes {
   std::int64_t a = 0, b = 0;
 };
 
-/// Adds Op for dtype T on operands, with a result of the given shape. Cold: at run time only derivatives of derivatives call it, but the
-/// op tables of every op that can be recorded refer to it. The compiler then optimizes it for size and takes less time.
-template <class Op, class T>
-[[gnu::cold]] constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}) {
+namespace detail {
+
+// One function for all ops, since the op tables of every op that can be recorded refer to it. Cold: at run time only derivatives of
+// derivatives and the building of captured graphs call it.
+
+EBB_COLD constexpr int emit_equation(graph& g, const op_info& op, bool pulled_as_called, int shape, number_range in, attributes attr) {
   for (int j = 0; j < in.count; ++j)
     if (in.data[j] < 0) return in.data[j];
   if (shape < 0) return -119;
-  equation e{.op = &info<Op, T>, .shape = shape, .attr = {attr.a, attr.b}};
-  if constexpr (Op::pulled_as_called) e.pulled_in = g.context && g.context->known ? g.context->known : &known_off;
+  equation e{.op = &op, .shape = shape, .attr = {attr.a, attr.b}};
+  if (pulled_as_called) e.pulled_in = g.context && g.context->known ? g.context->known : &known_off;
   return g.add(e, in);
 }
-template <class Op, class T>
-constexpr int emit_as(graph& g, int shape, std::initializer_list<int> in, attributes attr = {}) {
-  return emit_as<Op, T>(g, shape, number_range{in.begin(), static_cast<int>(in.size())}, attr);
-}
 
-/// emit_as with the shape from the op's shape rule.
-template <class Op, class T>
-[[gnu::cold]] constexpr int emit(graph& g, number_range in, attributes attr = {}) {
-  if constexpr (Op::what == kind::elementwise) {
+EBB_COLD constexpr int emit_inferred(graph& g, const op_info& op, bool pulled_as_called, number_range in, attributes attr) {
+  if (op.what == kind::elementwise) {
     // Operands of one shape need no shape rule: these are most equations of a derivative.
     const equation* eq = g.eq.data();
     const int first = in.data[0] < 0 ? -1 : eq[in.data[0]].shape;
     bool same = first >= 0;
     for (int j = 1; j < in.count; ++j) same = same && in.data[j] >= 0 && eq[in.data[j]].shape == first;
-    if (same) return emit_as<Op, T>(g, first, in, attr);
+    if (same) return emit_equation(g, op, pulled_as_called, first, in, attr);
   }
   shape shapes[4];
   vec<shape> many;
@@ -57,9 +53,27 @@ template <class Op, class T>
     s[j] = g.shape_of(in[j]);
   }
   const std::int64_t a[2] = {attr.a, attr.b};
-  const shape r = Op::infer(g.syms, s, in.size(), a);
+  const shape r = op.infer(g.syms, s, in.size(), a);
   if (r.is_refused()) return -r.code();
-  return emit_as<Op, T>(g, g.intern(r), in, attr);
+  return emit_equation(g, op, pulled_as_called, g.intern(r), in, attr);
+}
+
+}  // namespace detail
+
+/// Adds Op for dtype T on operands, with a result of the given shape.
+template <class Op, class T>
+constexpr int emit_as(graph& g, int shape, number_range in, attributes attr = {}) {
+  return detail::emit_equation(g, info<Op, T>, Op::pulled_as_called, shape, in, attr);
+}
+template <class Op, class T>
+constexpr int emit_as(graph& g, int shape, std::initializer_list<int> in, attributes attr = {}) {
+  return emit_as<Op, T>(g, shape, number_range{in.begin(), static_cast<int>(in.size())}, attr);
+}
+
+/// emit_as with the shape from the op's shape rule.
+template <class Op, class T>
+constexpr int emit(graph& g, number_range in, attributes attr = {}) {
+  return detail::emit_inferred(g, info<Op, T>, Op::pulled_as_called, in, attr);
 }
 template <class Op, class T>
 constexpr int emit(graph& g, std::initializer_list<int> in, attributes attr = {}) {

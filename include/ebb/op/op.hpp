@@ -95,8 +95,6 @@ struct erased {
   using argument = typename Op::template operand_type<T, J>;
   using order = std::make_integer_sequence<int, (Op::arity > 0 ? Op::arity : 0)>;
 
-  static constexpr shape infer(symbols& s, const shape* in, int count, const std::int64_t* attr) { return Op::infer(s, in, count, attr); }
-
   static constexpr void pull(graph& g, int cotangent, int y, int* out) {
     [&]<int... J>(std::integer_sequence<int, J...>) {
       const int in[] = {g.operand(y, J)..., 0};
@@ -182,7 +180,7 @@ constexpr op_info make_info() {
     ((i.operands[J] = dtype_of<typename Op::template operand_type<T, J>>), ...);
   }(std::make_integer_sequence<int, (Op::arity < 0 ? 4 : Op::arity)>{});
   i.kit = &kit_of<result>::table;
-  if constexpr (requires { &Op::infer; }) i.infer = &functions::infer;
+  if constexpr (requires { i.infer = &Op::infer; }) i.infer = &Op::infer;
   constexpr bool combines = Op::what == kind::reduce || Op::what == kind::scan;
   if constexpr (Op::what == kind::elementwise || combines) i.scalar = &functions::scalar;
   if constexpr (Op::what == kind::move) {
