@@ -155,8 +155,9 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
       if (g[I]->defined) g[I]->value = std::move(result[I]);
     }(), ...);
   }
+  // Only for a graph of the backward: short rather than fast.
   template <std::size_t... I, std::size_t... J>
-  void record(const std::array<gradient*, count>& g, std::index_sequence<I...>, std::index_sequence<J...>) {
+  [[gnu::cold, gnu::noinline]] void record(const std::array<gradient*, count>& g, std::index_sequence<I...>, std::index_sequence<J...>) {
     const auto from = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
       using T = element_at<N>;
       return as_variable<T>(std::get<N>(layouts_), g[N]->defined ? *g[N] : gradient{zeros_of<T>(size<N>()), nullptr, 0, true});
@@ -264,7 +265,7 @@ class traced_leaf_hook final : public bound_hook<F> {
     if (writes_value) l.version.fetch_add(1, std::memory_order_relaxed);
   }
   /// The gradient keeps its history; the value never has one.
-  void run_recorded(leaf& l) {
+  [[gnu::cold, gnu::noinline]] void run_recorded(leaf& l) {
     if (!l.grad.defined) return;
     gradient next = std::apply([&](const auto&... value) {
       const auto g = program_function<compile_spec<part<results<1>>>>{}(
