@@ -17,17 +17,22 @@ constexpr dtype type_of_input(const auto& g, int number) {
   return {};
 }
 
+constexpr std::size_t as_size(int i) { return static_cast<std::size_t>(i); }
+
 /// The backward of a segment S, run from what a node of segment Node keeps.
 template <class S, class Node = S>
 class segment_backward {
   using P = typename S::backward;
   static constexpr int arguments = P::arguments > 0 ? P::arguments : 1, results = P::results > 0 ? P::results : 1;  // sizes of arrays
+  static constexpr int seeds = P::arguments - S::kept;
 
  public:
+  // Tables and loops, since code for each array of a large region takes long to compile.
   static void run(node& n, gradient* in, gradient* out) {
     std::uint64_t defined = 0;
-    for (int s = 0; s < S::seeds; ++s)
-      if (const int o = S::output_of_seed(s); o >= 0 && in[o].defined) defined |= std::uint64_t{1} << (s < 63 ? s : 63);
+    each_turn<S::seeds>([&](int s) EBB_LAMBDA {
+      if (const int o = output_of[as_size(s)]; o >= 0 && in[o].defined) defined |= std::uint64_t{1} << (s < 63 ? s : 63);
+    });
     if (defined == 0) return;
 
     symbol_values_of<P> symbols;
@@ -35,73 +40,102 @@ class segment_backward {
     storage held[arguments];
     void* data[arguments];
     storage* seed[arguments] = {};
-    repeat<P::arguments>([&]<int I>() {
-      if constexpr (I < S::kept) held[I] = saved_value(n, Node::place_of(S::read[static_cast<std::size_t>(I)]));
-      else {
-        constexpr int s = S::read[static_cast<std::size_t>(I)] - S::arguments - S::saves;
-        gradient& g = in[S::output_of_seed(s)];
-        if (g.defined) seed[I] = &g.value;
-        else seed[I] = &(held[I] = zeros(I, symbols.value));
-      }
-      data[I] = seed[I] ? seed[I]->data() : held[I].data();
+    each_turn<S::kept>([&](int i) EBB_LAMBDA {
+      held[i] = saved_value(n, place_of[as_size(i)]);
+      data[i] = held[i].data();
+    });
+    each_turn<seeds>([&](int k) EBB_LAMBDA {
+      const int i = S::kept + k;
+      gradient& g = in[output_of[as_size(seed_of[as_size(k)])]];
+      if (g.defined) seed[i] = &g.value;
+      else seed[i] = &(held[i] = zeros(volume(P::argument_shape(i), symbols.value) * seed_size[as_size(k)]));
+      data[i] = seed[i]->data();
     });
 
     storage result[results];
     void* to[results];
     bool reused[arguments] = {};
-    repeat<P::results>([&]<int R>() {
-      const std::size_t bytes = volume(P::result_shape(R), symbols.value) * size_of(result_type<R>);
-      if (const int a = reusable<R>(seed, reused, bytes); a >= 0) {
+    each_turn<P::results>([&](int r) EBB_LAMBDA {
+      const std::size_t bytes = volume(P::result_shape(r), symbols.value) * result_size[as_size(r)];
+      if (const int a = reusable(r, seed, reused, bytes); a >= 0) {
         reused[a] = true;
-        result[R] = std::move(*seed[a]);
-      } else result[R] = storage(bytes);
-      to[R] = result[R].data();
+        result[r] = std::move(*seed[a]);
+      } else result[r] = storage(bytes);
+      to[r] = result[r].data();
     });
     run_program<P>(data, to, symbols.value, S::name);
-    repeat<S::edges>([&]<int E>() {
-      constexpr int from = S::gradient_from[static_cast<std::size_t>(E)];
-      if (!(S::depends[static_cast<std::size_t>(E)] & defined)) return;
-      if constexpr (from >= 0 && is_last_use<E>) out[E] = {std::move(result[from]), nullptr, 0, true};
-      else if constexpr (from >= 0) out[E] = {result[from], nullptr, 0, true};
-      else if constexpr (~from < S::kept) out[E] = {held[~from], nullptr, 0, true};
-      else out[E] = {*seed[~from], nullptr, 0, true};
+    each_turn<S::edges>([&](int e) EBB_LAMBDA {
+      const int from = S::gradient_from[as_size(e)];
+      if (!(S::depends[as_size(e)] & defined)) return;
+      if (from < 0) out[e] = {~from < S::kept ? held[~from] : *seed[~from], nullptr, 0, true};
+      else if (is_last_use[as_size(e)]) out[e] = {std::move(result[from]), nullptr, 0, true};
+      else out[e] = {result[from], nullptr, 0, true};
     });
   }
 
- private:
-  static dtype input_type(int number) { return type_of_input(P::g, number); }
-  template <int R>
-  static constexpr dtype result_type = P::g.eq[static_cast<std::size_t>(P::g.out[static_cast<std::size_t>(R)])].op->result;
+  /// Which output of the node each seed of the backward is for.
+  static constexpr auto output_of = [] {
+    std::array<int, as_size(S::seeds) + 1> a{};
+    for (int s = 0; s < S::seeds; ++s) a[as_size(s)] = S::output_of_seed(s);
+    return a;
+  }();
 
-  static storage zeros(int input, const std::size_t* symbol) {
-    const std::size_t bytes = volume(P::argument_shape(input), symbol) * size_of(input_type(input));
+ private:
+  static constexpr auto place_of = [] {
+    std::array<int, as_size(S::kept) + 1> a{};
+    for (int i = 0; i < S::kept; ++i) a[as_size(i)] = Node::place_of(S::read[as_size(i)]);
+    return a;
+  }();
+  static constexpr auto seed_of = [] {
+    std::array<int, as_size(seeds) + 1> a{};
+    for (int k = 0; k < seeds; ++k) a[as_size(k)] = S::read[as_size(S::kept + k)] - S::arguments - S::saves;
+    return a;
+  }();
+  static constexpr auto seed_size = [] {
+    std::array<std::size_t, as_size(seeds) + 1> a{};
+    for (int k = 0; k < seeds; ++k) a[as_size(k)] = size_of(type_of_input(P::g, S::kept + k));
+    return a;
+  }();
+  static constexpr auto result_size = [] {
+    std::array<std::size_t, as_size(P::results) + 1> a{};
+    for (int r = 0; r < P::results; ++r) a[as_size(r)] = size_of(P::g.eq[as_size(P::g.out[as_size(r)])].op->result);
+    return a;
+  }();
+  /// Whether one of the gradients from edge `first` on is found at `from`.
+  static constexpr bool is_gradient_from(int from, int first) {
+    for (int e = first; e < S::edges; ++e)
+      if (S::gradient_from[as_size(e)] == from) return true;
+    return false;
+  }
+  static constexpr auto is_last_use = [] {
+    std::array<bool, as_size(S::edges) + 1> a{};
+    for (int e = 0; e < S::edges; ++e) a[as_size(e)] = !is_gradient_from(S::gradient_from[as_size(e)], e + 1);
+    return a;
+  }();
+  /// Whether result r may be written over seed k, which is no gradient itself.
+  static constexpr auto may_reuse = [] {
+    std::array<std::array<bool, as_size(seeds) + 1>, as_size(results)> a{};
+    for (int k = 0; k < seeds; ++k)
+      if (!is_gradient_from(~(S::kept + k), 0))
+        for (int r = 0; r < P::results; ++r) a[as_size(r)][as_size(k)] = overwrites<P>::may(r, S::kept + k);
+    return a;
+  }();
+
+  static storage zeros(std::size_t bytes) {
     storage z(bytes);
     if (bytes) std::memset(z.data(), 0, bytes);
     return z;
   }
-  /// A seed that dies here and that result R may be written over, or -1.
-  template <int R>
-  static int reusable(storage* const* seed, const bool* reused, std::size_t bytes) {
+  /// A seed that dies here and that result r may be written over, or -1.
+  static EBB_INLINE int reusable(int r, storage* const* seed, const bool* reused, std::size_t bytes) {
     int found = -1;
-    repeat<P::arguments - S::kept>([&]<int K>() {
-      constexpr int a = S::kept + K;
-      if constexpr (overwrites<P>::may(R, a) && !is_passed_on<a>)
-        if (found < 0 && !reused[a] && seed[a]->bytes() == bytes && seed[a]->use_count() == 1) found = a;
+    each_turn<seeds>([&](int k) EBB_LAMBDA {
+      if (const int a = S::kept + k; may_reuse[as_size(r)][as_size(k)] && found < 0 && !reused[a] && seed[a]->bytes() == bytes &&
+                                     seed[a]->use_count() == 1)
+        found = a;
     });
     return found;
   }
-  template <int E>
-  static constexpr bool is_last_use = [] {
-    for (int e = E + 1; e < S::edges; ++e)
-      if (S::gradient_from[static_cast<std::size_t>(e)] == S::gradient_from[static_cast<std::size_t>(E)]) return false;
-    return true;
-  }();
-  template <int A>
-  static constexpr bool is_passed_on = [] {
-    for (int e = 0; e < S::edges; ++e)
-      if (S::gradient_from[static_cast<std::size_t>(e)] == ~A) return true;
-    return false;
-  }();
 };
 
 /// The functions of a segment's nodes.
@@ -123,7 +157,7 @@ class segment_node {
     return extents_at(kept_shape(number - S::outputs), symbols.value);
   }
   static dtype saved_type(const node&, int number) {
-    return number < S::kept ? type_of_input(P::g, number) : type_of_input(F::g, S::keeps[static_cast<std::size_t>(number)]);
+    return saved_types[static_cast<std::size_t>(number)];
   }
 
   static const twice_differentiable& twice(const node&, const higher_order* make) {
@@ -141,12 +175,14 @@ class segment_node {
     for (int o = 0; o < S::outputs; ++o) t[static_cast<std::size_t>(o)] = S::type_of_result(S::result_of_output(o));
     return t;
   }();
-  static constexpr auto edges = to_array<S::edges>(S::wrt());
-  static constexpr auto output_of = [] {
-    std::array<int, static_cast<std::size_t>(S::seeds) + 1> a{};
-    for (int s = 0; s < S::seeds; ++s) a[static_cast<std::size_t>(s)] = S::output_of_seed(s);
-    return a;
+  static constexpr auto saved_types = [] {
+    std::array<dtype, static_cast<std::size_t>(S::kept + S::more) + 1> t{};
+    for (int i = 0; i < S::kept + S::more; ++i)
+      t[static_cast<std::size_t>(i)] = i < S::kept ? type_of_input(P::g, i) : type_of_input(F::g, S::keeps[static_cast<std::size_t>(i)]);
+    return t;
   }();
+  static constexpr auto edges = to_array<S::edges>(S::wrt());
+  static constexpr const auto& output_of = segment_backward<S>::output_of;
   static constexpr chainable chain = as_chainable<P, S::kept>();
   static constexpr segment_graphs graphs{S::forward_graph::g.view(), S::backward_graph::g.view(), S::arguments, S::results, S::saves,
                                          {S::read.data(), S::reads}, {edges.data(), S::edges}, {output_of.data(), S::seeds},

@@ -42,6 +42,15 @@ EBB_INLINE constexpr void repeat(auto&& f) {
   }
 }
 
+/// f(0), f(1), ...: written out if there are few turns, so that what f reads from constant tables is constant; else a loop, since the
+/// compile time of more code is worth nothing there. f is an EBB_LAMBDA.
+template <int Count, int Few = 3>
+EBB_INLINE constexpr void each_turn(auto&& f) {
+  if constexpr (Count <= Few) repeat<Count>([&]<int I>() EBB_LAMBDA { f(I); });
+  else
+    for (int i = 0; i < Count; ++i) f(i);
+}
+
 /// repeat for functions called by an EBB_FLATTEN function: see EBB_PART.
 template <int Count, int First = 0>
 EBB_PART constexpr void repeat_part(auto&& f) {
