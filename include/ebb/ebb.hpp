@@ -140,6 +140,7 @@
 #include "pass/lower.hpp"
 #include "pass/partition.hpp"
 #include "pass/push_forward.hpp"
+#include "pass/pipeline.hpp"
 #include "plan/fuse.hpp"
 #include "plan/step.hpp"
 #include "plan/memory.hpp"

@@ -4,7 +4,7 @@
 
 #include <ebb/exec/blocks.hpp>
 #include <ebb/graph/print.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 #include <ebb/pass/lower.hpp>
 
 #include "../catch.hpp"

@@ -4,7 +4,7 @@
 
 #include <ebb/exec/run.hpp>
 #include <ebb/graph/print.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 
 #include "../catch.hpp"
 #include "run_random.hpp"

@@ -10,7 +10,7 @@
 #include <ebb/op/linear.hpp>
 #include <ebb/op/move.hpp>
 #include <ebb/op/reduce.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 
 using test::graph;
 using test::m;

@@ -7,7 +7,7 @@
 #include <ebb/op/kit.hpp>
 #include <ebb/op/operators.hpp>
 #include <ebb/op/trigonometric.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 
 int passes_alone() {
   ebb::graph g;

@@ -10,7 +10,7 @@
 #include "../catch.hpp"
 
 #include <ebb/exec/evaluate.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 #include <ebb/trace/functions.hpp>
 #include <ebb/trace/trace.hpp>
 

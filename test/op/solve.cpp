@@ -6,8 +6,7 @@
 
 #include <ebb/exec/evaluate.hpp>
 #include <ebb/graph/valid.hpp>
-#include <ebb/pass/differentiate.hpp>
-#include <ebb/pass/push_forward.hpp>
+#include <ebb/pass/pipeline.hpp>
 #include <ebb/trace/trace.hpp>
 
 #include <random>

@@ -5,7 +5,7 @@
 
 #include <ebb/op/compare.hpp>
 #include <ebb/op/exponential.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 
 using test::graph;
 using test::n;

@@ -4,7 +4,7 @@
 #include "../catch.hpp"
 #include "random_graph.hpp"
 
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 #include <ebb/pass/lower.hpp>
 
 using test::graph;

@@ -7,7 +7,7 @@
 #include <ebb/op/power.hpp>
 #include <ebb/op/reduce.hpp>
 #include <ebb/op/contract.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 #include <ebb/pass/partition.hpp>
 
 namespace {

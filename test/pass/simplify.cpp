@@ -6,7 +6,7 @@
 #include <ebb/op/extremum.hpp>
 #include <ebb/op/exponential.hpp>
 #include <ebb/op/shape.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <ebb/op/exponential.hpp>
 #include <ebb/op/extremum.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 #include <ebb/pass/lower.hpp>
 #include <ebb/pass/partition.hpp>
 

@@ -3,7 +3,7 @@
 #include "../catch.hpp"
 
 #include <ebb/exec/evaluate.hpp>
-#include <ebb/pass/differentiate.hpp>
+#include <ebb/pass/pipeline.hpp>
 #include <ebb/trace/functions.hpp>
 
 namespace {

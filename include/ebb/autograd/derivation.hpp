@@ -15,9 +15,7 @@
 
 #include "../exec/chainable.hpp"
 #include "../graph/frozen.hpp"
-#include "../pass/outputs.hpp"
-#include "../pass/partition.hpp"
-#include "../pass/differentiate.hpp"
+#include "../pass/pipeline.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -69,7 +67,7 @@ EBB_ONCE derivation derive(const graph& f, const vec<int>& wrt) {
   d.arguments = f.inputs;
   d.results = f.out.size();
   d.edges = wrt;
-  const halves h = partition(joint(f, wrt), f.inputs, f.out.size());
+  const halves h = split(joint(f, wrt), f.inputs, f.out.size());
   d.forward = h.forward;
   const fewer_arguments b = used_arguments(h.backward);
   d.backward = b.g;

@@ -16,7 +16,6 @@
 
 #include "../exec/halves.hpp"
 #include "../exec/alias.hpp"
-#include "../pass/outputs.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -52,12 +51,12 @@ inline constexpr bool follows_context = false;
 
 template <class Half>
 struct without_copies {
-  static constexpr graph make() { return distinct_outputs(used_arguments(frozen<Half>::g.thaw()).g).g; }
+  static constexpr graph make() { return distinct_backward(frozen<Half>::g.thaw()).g; }
 };
 /// The forward half keeps its argument list: it is the call's.
 template <class Half>
 struct without_repeats {
-  static constexpr graph make() { return distinct_outputs(frozen<Half>::g.thaw()).g; }
+  static constexpr graph make() { return distinct_forward(frozen<Half>::g.thaw()).g; }
 };
 
 template <int N>
@@ -128,7 +127,7 @@ class segment {
   static constexpr vec<int> wrt() { return Wrt::numbers(); }
 
   /// Where the forward's outputs are found, the user's first, then what is saved: see distinct_results.
-  static constexpr auto result_from = to_array<results + saves>(distinct_outputs(forward_graph::g.thaw()).from);
+  static constexpr auto result_from = to_array<results + saves>(distinct_forward(forward_graph::g.thaw()).from);
   /// Whether just one of the user's results is what the program's result `from` holds.
   static constexpr bool has_one_result(int from) {
     return from >= 0 && std::count(result_from.begin(), result_from.begin() + results, from) == 1;
@@ -164,7 +163,7 @@ class segment {
   }();
   static constexpr int place_of(int number) { return static_cast<int>(std::find(keeps.begin(), keeps.end(), number) - keeps.begin()); }
   /// Where the gradients are found: numbers of the backward's results, or ~ the number of what it reads.
-  static constexpr auto gradient_from = to_array<edges>(distinct_outputs(used_arguments(backward_graph::g.thaw()).g).from);
+  static constexpr auto gradient_from = to_array<edges>(distinct_backward(backward_graph::g.thaw()).from);
   /// On which seeds each gradient depends, as bits.
   static constexpr auto depends = [] {
     std::array<std::uint64_t, static_cast<std::size_t>(edges) + 1> a{};

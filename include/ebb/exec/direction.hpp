@@ -4,7 +4,7 @@
 
 #include "gradient.hpp"
 
-#include "../pass/push_forward.hpp"
+#include "../pass/pipeline.hpp"
 
 namespace ebb::inline EBB_ABI {
 

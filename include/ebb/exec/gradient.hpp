@@ -4,7 +4,7 @@
 
 #include "function.hpp"
 
-#include "../pass/differentiate.hpp"
+#include "../pass/pipeline.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -63,6 +63,13 @@ template <class F>
 inline constexpr maybe_context own_context_of_pulls =
     std::is_same_v<policy_for<F>, off> ? maybe_context() : maybe_context(context_of_pulls<policy_for<F>>);
 
+/// The graph that Make makes: a constant; where passes run again at run time for somebody who watches them, made there.
+template <class Make>
+constexpr graph made_again() {
+  if (std::is_constant_evaluated()) return frozen<Make>::g.thaw();
+  return Make::make();
+}
+
 template <class F, class Wrt, class... T>
 struct gradient_program {
   static constexpr graph_size room = traced<F, T...>::size.times(4);
@@ -74,7 +81,7 @@ struct gradient_program {
 template <class F, class... T>
 struct forward_program {
   static constexpr graph_size room = traced<F, T...>::size.times(1);
-  static constexpr graph make() { return prune(simplify(traced<F, T...>::g.thaw())); }
+  static constexpr graph make() { return exact(traced<F, T...>::g.thaw()); }
 };
 
 /// Whether all ops between the arguments and the outputs can be pulled.
@@ -181,11 +188,10 @@ struct gradient_only_program {
   template <class... T>
   struct of {
     static constexpr graph make() {
-      graph g = frozen<gradient_program<F, wrt<I...>, T...>>::g.thaw();
+      const graph g = made_again<gradient_program<F, wrt<I...>, T...>>();
       vec<int> gradients;
       for (int o = 1; o < g.out.size(); ++o) gradients.push(g.out[o]);
-      g.out = gradients;
-      return prune(g);
+      return with_outputs(g, gradients);
     }
   };
 };
@@ -207,13 +213,12 @@ struct grad_aux_program {
   template <class... T>
   struct of {
     static constexpr graph make() {
-      graph g = frozen<gradient_program<F, wrt<I...>, T...>>::g.thaw();
+      const graph g = made_again<gradient_program<F, wrt<I...>, T...>>();
       const int results = argument<result_of_trace<F, T...>>::leaves;
       vec<int> out;
       for (int o = results; o < g.out.size(); ++o) out.push(g.out[o]);
       for (int o = 1; o < results; ++o) out.push(g.out[o]);
-      g.out = out;
-      return prune(g);
+      return with_outputs(g, out);
     }
   };
 };

@@ -5,7 +5,7 @@
 #include "gradient.hpp"
 
 #include "../graph/program.hpp"
-#include "../pass/partition.hpp"
+#include "../pass/pipeline.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -27,8 +27,8 @@ struct joint_program {
     const graph g = traced<F, T...>::g.thaw();
     const cast_context& context = context_of_pulls<Policy>;
     if constexpr (std::is_void_v<Wrt>)
-      return without_contexts(joint(g, real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}), context));
-    else return without_contexts(joint(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}), context));
+      return joint_of_region(g, real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}), context);
+    else return joint_of_region(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}), context);
   }
 };
 /// Whether the forward half of F saves anything for the backward, which else computes it again from the arguments.
@@ -37,7 +37,7 @@ inline constexpr bool saves_values = true;
 
 template <class F, class Policy, class Wrt, class... T>
 constexpr halves halves_of() {
-  return partition(frozen<joint_program<F, Policy, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs(), saves_values<F>);
+  return split(frozen<joint_program<F, Policy, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs(), saves_values<F>);
 }
 /// What is saved follows from what the backward mentions, and so from the policy too.
 template <class F, class Policy, class Wrt, class... T>

@@ -5,7 +5,7 @@
 #include "vectorized.hpp"
 
 #include "../graph/frozen.hpp"
-#include "../pass/lower.hpp"
+#include "../pass/pipeline.hpp"
 #include "../plan/frozen.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -14,12 +14,12 @@ namespace ebb::inline EBB_ABI {
 template <class G>
 class executable {
  public:
-  struct lowered {
+  struct last_stage {
     static constexpr graph_size room = G::g.size_of_all.times(1);
-    static constexpr graph make() { return lower(G::g.thaw()); }
+    static constexpr graph make() { return lowered(G::g.thaw()); }
   };
-  static constexpr const auto& g = frozen<lowered>::g;
-  static constexpr const auto& plan = planned<frozen<lowered>>::p;
+  static constexpr const auto& g = frozen<last_stage>::g;
+  static constexpr const auto& plan = planned<frozen<last_stage>>::p;
 
   static constexpr const auto& shape_at(int number) { return shapes[static_cast<std::size_t>(number)]; }
   static constexpr const auto& result_shape(int number) { return shape_at(result_shapes[static_cast<std::size_t>(number)]); }

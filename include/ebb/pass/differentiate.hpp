@@ -84,18 +84,19 @@ constexpr vec<int> equations_of_inputs(const graph& g, const vec<int>& numbers) 
   return r;
 }
 
-/// The outputs of g, then the gradients of out 0, a scalar, with respect to the given arguments.
-constexpr graph value_and_gradient(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
+/// The outputs of g, then the gradients of out 0, a scalar, with respect to the given arguments; not simplified, see pipeline.hpp.
+constexpr graph with_gradient(graph g, const vec<int>& arguments, maybe_context context) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int y = g.out[0];
   const int one = g.op(y).kit->literal(g, g.eq[y].shape, 1);
   const vec<int> d = pull_back(g, wrt, {y}, {one}, context);
   for (int i = 0; i < d.size(); ++i) g.out.push(or_zeros(g, d[i], wrt[i]));
-  return prune(simplify(g));
+  return g;
 }
 
 /// The outputs of g, then the pull-back of seeds, which become further arguments, one for each real output: of all, or of the first ones.
-constexpr graph joint(graph g, const vec<int>& arguments, maybe_context context = context_of<off>, int seeded = -1) {
+/// Not simplified.
+constexpr graph with_pull_back(graph g, const vec<int>& arguments, maybe_context context, int seeded = -1) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   vec<int> outs, seeds;
   for (int i = 0; i < (seeded < 0 ? g.out.size() : seeded); ++i) {
@@ -106,7 +107,7 @@ constexpr graph joint(graph g, const vec<int>& arguments, maybe_context context 
   }
   const vec<int> d = pull_back(g, wrt, outs, seeds, context);
   for (int i = 0; i < d.size(); ++i) g.out.push(or_zeros(g, d[i], wrt[i]));
-  return prune(simplify(g));
+  return g;
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -7,7 +7,7 @@
 // follows from types or from the name that is called, never from values, so one call has the same bits on every run and every machine.
 #pragma once
 
-#include "push_forward.hpp"
+#include "pipeline.hpp"
 
 #include "../graph/batch.hpp"
 #include "../op/compare.hpp"
@@ -65,17 +65,16 @@ constexpr void append_jacobian(graph& r, int y, const graph& g, int number, cons
   graph one = g;
   one.out = {};
   one.out.push(g.out[number]);
-  graph pulled = joint(one, arguments, context);
+  const graph pulled = joint(one, arguments, context);
   r.asked.ask(pulled.asked);
   vec<int> gradients;
   for (int o = 1; o < pulled.out.size(); ++o) gradients.push(pulled.out[o]);
-  pulled.out = gradients;
 
   const int seeds = unit_seeds<T>(r, y);
   vec<char> batched(in.size(), 0);
   in.push(seeds);
   batched.push(1);
-  const vec<int> rows = splice_batched(r, prune(pulled), in, batched, r.shape_of(seeds).e[0]);
+  const vec<int> rows = splice_batched(r, with_outputs(pulled, gradients), in, batched, r.shape_of(seeds).e[0]);
   for (int i = 0; i < rows.size(); ++i)
     r.out.push(rows[i] < 0 || derivatives[i] < 0 ? -1 : r.op(rows[i]).kit->reshape(r, rows[i], derivatives[i]));
 }
@@ -89,7 +88,7 @@ constexpr graph jacobian(const graph& g, const vec<int>& arguments, maybe_contex
   r.out = {};
   int number = 0;
   ((append_jacobian<T>(r, values[number], g, number, arguments, context), ++number), ...);
-  return prune(simplify(r));
+  return exact(r);
 }
 
 /// One push of g along all elements of an argument, row by row, as derivatives of dtype U: [n, y...] becomes [y..., x...].
@@ -113,15 +112,14 @@ constexpr vec<int> pushed_jacobian(graph& r, const vec<int>& values, const graph
   for (int y : values) derivatives.push(shape_of_derivatives(r, y, x));
   vec<int> rows(values.size(), -1);
   if constexpr (real_element<U>) {
-    graph pushed = push_forward(g, {number}, context);
+    const graph pushed = push_forward(g, {number}, context);
     r.asked.ask(pushed.asked);
     vec<int> tangents;
     for (int o = values.size(); o < pushed.out.size(); ++o) tangents.push(pushed.out[o]);
-    pushed.out = tangents;
     vec<char> batched(in.size(), 0);
     in.push(r.shape_of(x).rank < max_rank ? unit_seeds<U>(r, x) : -1);
     batched.push(1);
-    if (in.back() >= 0) rows = splice_batched(r, prune(pushed), in, batched, r.shape_of(in.back()).e[0]);
+    if (in.back() >= 0) rows = splice_batched(r, with_outputs(pushed, tangents), in, batched, r.shape_of(in.back()).e[0]);
   }
   vec<int> result;
   int o = 0;
@@ -147,7 +145,7 @@ constexpr graph pushed_jacobian(const graph& g, const vec<int>& arguments, std::
   ((by_argument[i] = pushed_jacobian<U, Y...>(r, values, g, arguments[i], context), ++i), ...);
   for (int o = 0; o < values.size(); ++o)
     for (int a = 0; a < arguments.size(); ++a) r.out.push(by_argument[a][o]);
-  return prune(simplify(r));
+  return exact(r);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -20,11 +20,11 @@ constexpr graph drop_inputs(const graph& g, int first, int last) {
   return r;
 }
 
-/// The outputs of g, then their derivatives along tangents of the given arguments: further arguments, behind those of g. The pulls run in
-/// the given autocast context.
-constexpr graph push_forward(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
+/// The outputs of g, then their derivatives along tangents of the given arguments: further arguments, after those of g and the seeds of the
+/// outputs, which nothing uses once the graph is pruned. Not simplified, see pipeline.hpp.
+constexpr graph with_push(graph g, const vec<int>& arguments, maybe_context context) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
-  const int own = g.inputs, outs = g.out.size();
+  const int outs = g.out.size();
   vec<int> values, seeds;
   for (int o : g.out) {
     values.push(o);
@@ -40,11 +40,12 @@ constexpr graph push_forward(graph g, const vec<int>& arguments, maybe_context c
   }
   const vec<int> pushed = pull_back(g, seeds, pulled, tangents, context);
   for (int o = 0; o < outs; ++o) g.out.push(or_zeros(g, pushed[o], values[o]));
-  return drop_inputs(prune(simplify(g)), own, own + outs);
+  return g;
 }
 
-/// The gradients of <gradient of out 0, v>: a Hessian times v, without the Hessian. v are further arguments, behind those of g.
-constexpr graph hessian_vector_product(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
+/// The gradients of <gradient of out 0, v>: a Hessian times v, without the Hessian. v are further arguments, after those of g. Not
+/// simplified.
+constexpr graph with_hessian_product(graph g, const vec<int>& arguments, maybe_context context) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int y = g.out[0];
   const vec<int> d = pull_back(g, wrt, {y}, {g.op(y).kit->literal(g, g.eq[y].shape, 1)}, context);
@@ -58,7 +59,7 @@ constexpr graph hessian_vector_product(graph g, const vec<int>& arguments, maybe
   const vec<int> products = pull_back(g, wrt, gradients, directions, context);
   g.out = {};
   for (int i = 0; i < wrt.size(); ++i) g.out.push(or_zeros(g, products[i], wrt[i]));
-  return prune(simplify(g));
+  return g;
 }
 
 }  // namespace ebb::inline EBB_ABI
