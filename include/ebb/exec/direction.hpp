@@ -76,12 +76,18 @@ struct directed_program {
 template <class F, class Wrt, class... T>
 struct pushed_program : directed_program<F, Wrt, T...> {
   using base = directed_program<F, Wrt, T...>;
-  static constexpr graph make() { return push_forward(base::thaw(), base::leaves(), own_context_of_pulls<F>); }
+  template <bool Watched = false>
+  static constexpr graph make() {
+    return push_forward<Watched>(base::thaw(), base::leaves(), own_context_of_pulls<F>);
+  }
 };
 template <class F, class Wrt, class... T>
 struct hessian_vector_program : directed_program<F, Wrt, T...> {
   using base = directed_program<F, Wrt, T...>;
-  static constexpr graph make() { return hessian_vector_product(base::thaw(), base::leaves(), own_context_of_pulls<F>); }
+  template <bool Watched = false>
+  static constexpr graph make() {
+    return hessian_vector_product<Watched>(base::thaw(), base::leaves(), own_context_of_pulls<F>);
+  }
 };
 
 /// What jvp and hvp have in common.

@@ -63,25 +63,29 @@ template <class F>
 inline constexpr maybe_context own_context_of_pulls =
     std::is_same_v<policy_for<F>, off> ? maybe_context() : maybe_context(context_of_pulls<policy_for<F>>);
 
-/// The graph that Make makes: a constant; where passes run again at run time for somebody who watches them, made there.
-template <class Make>
-constexpr graph made_again() {
-  if (std::is_constant_evaluated()) return frozen<Make>::g.thaw();
-  return Make::make();
+/// The graph that Make makes: a constant, or made again for a watch.
+template <class Make, bool Watched>
+constexpr graph made() {
+  if constexpr (Watched) return Make::template make<watched>();
+  else return frozen<Make>::g.thaw();
 }
 
 template <class F, class Wrt, class... T>
 struct gradient_program {
   static constexpr graph_size room = traced<F, T...>::size.times(4);
+  template <bool Watched = false>
   static constexpr graph make() {
-    return value_and_gradient(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}),
-                              own_context_of_pulls<F>);
+    return value_and_gradient<Watched>(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}),
+                                       own_context_of_pulls<F>);
   }
 };
 template <class F, class... T>
 struct forward_program {
   static constexpr graph_size room = traced<F, T...>::size.times(1);
-  static constexpr graph make() { return exact(traced<F, T...>::g.thaw()); }
+  template <bool Watched = false>
+  static constexpr graph make() {
+    return exact<Watched>(traced<F, T...>::g.thaw());
+  }
 };
 
 /// Whether all ops between the arguments and the outputs can be pulled.
@@ -187,11 +191,12 @@ template <class F, int... I>
 struct gradient_only_program {
   template <class... T>
   struct of {
+    template <bool Watched = false>
     static constexpr graph make() {
-      const graph g = made_again<gradient_program<F, wrt<I...>, T...>>();
+      graph g = made<gradient_program<F, wrt<I...>, T...>, Watched>();
       vec<int> gradients;
       for (int o = 1; o < g.out.size(); ++o) gradients.push(g.out[o]);
-      return with_outputs(g, gradients);
+      return with_outputs(static_cast<graph&&>(g), gradients);
     }
   };
 };
@@ -212,13 +217,14 @@ template <class F, int... I>
 struct grad_aux_program {
   template <class... T>
   struct of {
+    template <bool Watched = false>
     static constexpr graph make() {
-      const graph g = made_again<gradient_program<F, wrt<I...>, T...>>();
+      graph g = made<gradient_program<F, wrt<I...>, T...>, Watched>();
       const int results = argument<result_of_trace<F, T...>>::leaves;
       vec<int> out;
       for (int o = results; o < g.out.size(); ++o) out.push(g.out[o]);
       for (int o = 1; o < results; ++o) out.push(g.out[o]);
-      return with_outputs(g, out);
+      return with_outputs(static_cast<graph&&>(g), out);
     }
   };
 };

@@ -65,7 +65,7 @@ constexpr void append_jacobian(graph& r, int y, const graph& g, int number, cons
   graph one = g;
   one.out = {};
   one.out.push(g.out[number]);
-  const graph pulled = joint(one, arguments, context);
+  graph pulled = joint(one, arguments, context);
   r.asked.ask(pulled.asked);
   vec<int> gradients;
   for (int o = 1; o < pulled.out.size(); ++o) gradients.push(pulled.out[o]);
@@ -74,7 +74,7 @@ constexpr void append_jacobian(graph& r, int y, const graph& g, int number, cons
   vec<char> batched(in.size(), 0);
   in.push(seeds);
   batched.push(1);
-  const vec<int> rows = splice_batched(r, with_outputs(pulled, gradients), in, batched, r.shape_of(seeds).e[0]);
+  const vec<int> rows = splice_batched(r, with_outputs(static_cast<graph&&>(pulled), gradients), in, batched, r.shape_of(seeds).e[0]);
   for (int i = 0; i < rows.size(); ++i)
     r.out.push(rows[i] < 0 || derivatives[i] < 0 ? -1 : r.op(rows[i]).kit->reshape(r, rows[i], derivatives[i]));
 }
@@ -112,14 +112,15 @@ constexpr vec<int> pushed_jacobian(graph& r, const vec<int>& values, const graph
   for (int y : values) derivatives.push(shape_of_derivatives(r, y, x));
   vec<int> rows(values.size(), -1);
   if constexpr (real_element<U>) {
-    const graph pushed = push_forward(g, {number}, context);
+    graph pushed = push_forward(g, {number}, context);
     r.asked.ask(pushed.asked);
     vec<int> tangents;
     for (int o = values.size(); o < pushed.out.size(); ++o) tangents.push(pushed.out[o]);
     vec<char> batched(in.size(), 0);
     in.push(r.shape_of(x).rank < max_rank ? unit_seeds<U>(r, x) : -1);
     batched.push(1);
-    if (in.back() >= 0) rows = splice_batched(r, with_outputs(pushed, tangents), in, batched, r.shape_of(in.back()).e[0]);
+    if (in.back() >= 0)
+      rows = splice_batched(r, with_outputs(static_cast<graph&&>(pushed), tangents), in, batched, r.shape_of(in.back()).e[0]);
   }
   vec<int> result;
   int o = 0;

@@ -19,8 +19,8 @@
 //   a backward with a graph     at run time, from the halves: differentiated, simplified, partitioned, distinct, planned
 //
 // A stage of a compiled function is a constant of its own, see [note: one constant per stage]. The functions here run at run time as well:
-// there a stage_watch sees the graph after each stage. EBB_LOGS=passes prints it, ebb::print<ebb::stages::lowered, X, W>(f) one of them;
-// tests check that it is valid.
+// there a stage_watch sees the graph after each stage, see `watched`. EBB_LOGS=passes prints all stages of a region,
+// ebb::print<ebb::stages::lowered, X, W>(f) one of them; tests check that graphs are valid.
 //
 // [note: rooms]
 // A constant that can guess the size of its graph is made once, not twice: it names a `room`. The guesses, in sizes of the graph that the
@@ -93,16 +93,20 @@ inline constinit thread_local stage_watch* innermost_watch = nullptr;
 inline stage_watch::stage_watch() : outer_(detail::innermost_watch) { detail::innermost_watch = this; }
 inline stage_watch::~stage_watch() { detail::innermost_watch = outer_; }
 
-/// Shows the graph after a stage to the watches of this thread. In a constant expression there are none.
+/// Passes that are called as watched, joint<watched>(...), show the graph after each stage to the watch of this thread. They do not find
+/// out by themselves whether they run at run time: with std::is_constant_evaluated g++ evaluates stages twice, which is 3 % of its time.
+inline constexpr bool watched = true;
+template <bool Watched>
 constexpr void note_stage(stage s, const graph& g, part_of_region part = part_of_region::none) {
-  if (!std::is_constant_evaluated())
+  if constexpr (Watched)
     if (stage_watch* const watch = detail::look_up(detail::innermost_watch)) watch->see(s, part, g);
 }
 
 /// Simplified, and pruned.
+template <bool Watched = false>
 constexpr graph exact(const graph& g, part_of_region part = part_of_region::none) {
   graph r = prune(simplify(g));
-  note_stage(stage::simplified, r, part);
+  note_stage<Watched>(stage::simplified, r, part);
   return r;
 }
 /// g with other outputs: some of its own, in another order.
@@ -112,64 +116,73 @@ constexpr graph with_outputs(graph g, const vec<int>& out) {
 }
 
 /// The outputs of g, then the gradients of out 0, a scalar, with respect to the given arguments.
+template <bool Watched = false>
 constexpr graph value_and_gradient(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
   g = with_gradient(static_cast<graph&&>(g), arguments, context);
-  note_stage(stage::differentiated, g);
-  return exact(g);
+  note_stage<Watched>(stage::differentiated, g);
+  return exact<Watched>(g);
 }
 
 /// The outputs of g, then the pull-back of seeds, which become further arguments, one for each real output: of all, or of the first ones.
+template <bool Watched = false>
 constexpr graph joint(graph g, const vec<int>& arguments, maybe_context context = context_of<off>, int seeded = -1) {
   g = with_pull_back(static_cast<graph&&>(g), arguments, context, seeded);
-  note_stage(stage::differentiated, g, part_of_region::both_halves);
-  return exact(g, part_of_region::both_halves);
+  note_stage<Watched>(stage::differentiated, g, part_of_region::both_halves);
+  return exact<Watched>(g, part_of_region::both_halves);
 }
 
 /// The outputs of g, then their derivatives along tangents of the given arguments: further arguments, after those of g. The pulls run in
 /// the given autocast context.
+template <bool Watched = false>
 constexpr graph push_forward(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
   const int first = g.inputs, outputs = g.out.size();
   g = with_push(static_cast<graph&&>(g), arguments, context);
-  note_stage(stage::differentiated, g);
-  return drop_inputs(exact(g), first, first + outputs);
+  note_stage<Watched>(stage::differentiated, g);
+  return drop_inputs(exact<Watched>(g), first, first + outputs);
 }
 
 /// The gradients of <gradient of out 0, v>: a Hessian times v, without the Hessian. v are further arguments, after those of g.
+template <bool Watched = false>
 constexpr graph hessian_vector_product(graph g, const vec<int>& arguments, maybe_context context = context_of<off>) {
   g = with_hessian_product(static_cast<graph&&>(g), arguments, context);
-  note_stage(stage::differentiated, g);
-  return exact(g);
+  note_stage<Watched>(stage::differentiated, g);
+  return exact<Watched>(g);
 }
 
 /// Both halves of a region in one graph, for split: pulls have run in the given autocast context, and nothing asks for it any more.
+template <bool Watched = false>
 constexpr graph joint_of_region(const graph& g, const vec<int>& arguments, const cast_context& context) {
-  return without_contexts(joint(g, arguments, context));
+  return without_contexts(joint<Watched>(g, arguments, context));
 }
 /// The halves of a joint graph, see partition.
+template <bool Watched = false>
 constexpr halves split(const graph& joint, int arguments, int outputs, bool saves = true) {
   halves h = partition(joint, arguments, outputs, saves);
-  note_stage(stage::partitioned, h.forward, part_of_region::forward_half);
-  note_stage(stage::partitioned, h.backward, part_of_region::backward_half);
+  note_stage<Watched>(stage::partitioned, h.forward, part_of_region::forward_half);
+  note_stage<Watched>(stage::partitioned, h.backward, part_of_region::backward_half);
   return h;
 }
 
 /// The forward half keeps its argument list: it is the call's.
+template <bool Watched = false>
 constexpr distinct_results distinct_forward(const graph& half) {
   distinct_results r = distinct_outputs(half);
-  note_stage(stage::distinct, r.g, part_of_region::forward_half);
+  note_stage<Watched>(stage::distinct, r.g, part_of_region::forward_half);
   return r;
 }
 /// The backward half takes only what it reads: see used_arguments.
+template <bool Watched = false>
 constexpr distinct_results distinct_backward(const graph& half) {
   distinct_results r = distinct_outputs(used_arguments(half).g);
-  note_stage(stage::distinct, r.g, part_of_region::backward_half);
+  note_stage<Watched>(stage::distinct, r.g, part_of_region::backward_half);
   return r;
 }
 
 /// What is planned.
+template <bool Watched = false>
 constexpr graph lowered(const graph& g, part_of_region part = part_of_region::none) {
   graph r = lower(g);
-  note_stage(stage::lowered, r, part);
+  note_stage<Watched>(stage::lowered, r, part);
   return r;
 }
 
