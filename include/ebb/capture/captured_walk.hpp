@@ -95,20 +95,22 @@ class captured_walk {
 
   EBB_ONCE void run_node(int i) {
     const visit& v = r_.visit_at(i);
-    const int edges = r_.node_at(i).program->edges;
+    const node_key& key = r_.node_at(i);
+    const int edges = key.program->edges;
     vec<int> in(v.outputs, -1);
     for (int o = 0; o < v.outputs; ++o) {
-      in[o] = run_tensor_hooks(i, o, value_at(i, o));
+      const int k = value_at(i, o);
+      in[o] = key.hook_count || v.wanted ? run_tensor_hooks(i, o, k) : k;
       slot(i, o) = {};
     }
-    const detail::backward_piece* const piece = v.needed ? pieces_.find(r_.node_at(i).program) : nullptr;
+    const detail::backward_piece* const piece = v.needed ? pieces_.find(key.program) : nullptr;
     if (v.needed && sink_.goes_on()) {
       const std::uint64_t arrived = piece ? at_.seeds_of(i, *piece) : ~std::uint64_t{0};
-      run_node_hooks(hook_kind::node_pre, i, in, {});
+      if (key.hook_count) run_node_hooks(hook_kind::node_pre, i, in, {});
       vec<int> out = !r_.is_open(i) ? sink_.function(i, in) : arrived && sink_.goes_on() ? sink_.piece(i, *piece, in) : vec<int>(edges, -1);
       for (int j = 0; piece && j < edges; ++j)
         if (!(piece->depends[j] & arrived)) out[j] = -1;
-      run_node_hooks(hook_kind::node_post, i, out, in);
+      if (key.hook_count) run_node_hooks(hook_kind::node_post, i, out, in);
       for (int j = 0; j < edges && sink_.goes_on(); ++j)
         if (out[j] >= 0) arrive(i, j, out[j]);
     }
@@ -151,7 +153,7 @@ class captured_walk {
   /// All that happens to the gradient of one output, before its vertex runs.
   EBB_ONCE int run_tensor_hooks(int v, int output, int k) {
     const hook_keys hooks = r_.hooks_of(v);
-    for (int h = 0; h < hooks.size() && k >= 0; ++h) {
+    for (int h = 0; k >= 0 && h < hooks.size(); ++h) {
       const hook_key& key = hooks[h];
       if (key.kind != hook_kind::tensor || static_cast<int>(key.output) != output) continue;
       if (key.retains) sink_.retain(v, h, k);

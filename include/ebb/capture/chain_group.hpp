@@ -18,7 +18,7 @@ class chain_group : public merged_group {
  public:
   EBB_ONCE chain_group(const recording& r, const capture_progress& at, int first, int last, chain_sink& chain)
       : merged_group(r, at, first, last, chain.interface()), p_(std::move(chain).code()), is_recorded_(r.options().graph != nullptr) {
-    for (int i = first; i < last; ++i) {
+    for (int i = first; is_recorded_ && i < last; ++i) {
       first_edge_.push(edges_);
       edges_ += r.node_at(i).program->edges;
     }
@@ -92,7 +92,7 @@ class chain_group : public merged_group {
   static constexpr std::size_t pays_if_recorded = std::size_t{16} << 10;
 
   /// The engine is told of the gradients of all edges, and records.
-  EBB_ONCE void hand_over(backward_pass& pass, group_scratch& s) const {
+  EBB_ONCE_APART void hand_over(backward_pass& pass, group_scratch& s) const {
     computed_gradients c{objects<gradient>(static_cast<std::size_t>(edges_)), {}};  // edges that get nothing stay undefined
     for (int r = 0; r < s.results.size(); ++r) {
       const capture_place& to = interface_.results[r].to;

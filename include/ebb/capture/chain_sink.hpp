@@ -59,25 +59,26 @@ class chain_sink {
     else show({capture_place::kind::retained, v, static_cast<int>(r_.wishes()[wish].output)}, k);
   }
   EBB_ONCE vec<int> hook(int v, int h, const hook_program& p, const vec<int>& gradients) {
-    vec<int> in, out;
+    vec<int> in, made;
     for (int i = 0; i < p.values; ++i) in.push(argument({capture_place::kind::bound, v, h, i}, true));
     for (int k : gradients) {
       require(!values_[k].is_element);
       in.push(k);
     }
-    for (int i = 0; i < p.written && fits_; ++i) {
+    for (int i = 0; i < p.written; ++i) {
       const chainable& link = p.link(i);
       require(!records_ && link.link && link.primary == p.values + i && link.results == 1);
-      put_link(link, in, out);
+      if (!fits_) break;
+      made.push(put_link(link, vec<int>(in)).out[0]);
     }
-    return out;
+    return made;
   }
   void call(int, int, const vec<int>&) { fits_ = false; }
   EBB_ONCE vec<int> piece(int i, const detail::backward_piece& piece, const vec<int>& gradients) {
     const node_program& p = *r_.node_at(i).program;
     const chainable& link = *p.graphs->chain;
     const int kept = piece.kept.size(), seeds = piece.seeds.size();
-    vec<int> in, out, given(p.edges, -1);
+    vec<int> in, given(p.edges, -1);
     for (int a = 0; a < kept; ++a) {
       in.push(argument({capture_place::kind::saved, i, a}, link.elements >> a & 1));
       values_[in.back()].is_mask = link.masks >> a & 1;
@@ -87,15 +88,20 @@ class chain_sink {
       require(k >= 0 && values_[k].is_element == bool(link.elements >> (kept + s) & 1));
       in.push(k);
     }
-    if (link.results > 0) {
-      require(link.link != nullptr);
-      put_link(link, in, out);
-      for (int j = 0; link.primary < 0 && j < given.size(); ++j)
+    const auto give = [&](const vec<int>& read, const vec<int>& made) {
+      for (int j = 0; j < p.edges; ++j) {
+        const int from = p.graphs->gradient_from[j];
+        given[j] = from >= 0 ? made[from] : read[~from];
+      }
+    };
+    require(link.results == 0 || link.link);
+    if (!fits_) return given;
+    if (link.results == 0) give(in, {});
+    else {
+      const chain_call& c = put_link(link, std::move(in));
+      give(c.in, c.out);
+      for (int j = 0; link.primary < 0 && j < p.edges; ++j)
         if (const edge_key& e = r_.edge_at(i, j); e.to >= 0) p_.extents.push({e.to, e.output});
-    }
-    for (int j = 0; fits_ && j < given.size(); ++j) {
-      const int from = p.graphs->gradient_from[j];
-      given[j] = from >= 0 ? out[from] : in[~from];
     }
     return given;
   }
@@ -132,13 +138,13 @@ class chain_sink {
   }
   EBB_ONCE void update(int l, int h, const hook_program& p, int& value, int& gradient, int last) {
     require(!values_[gradient].is_element);
-    vec<int> in(p.chain.arguments, -1), out;
+    vec<int> in(p.chain.arguments, -1);
     for (int i = 0; i < p.values; ++i) in[p.first_value + i] = argument({capture_place::kind::bound, l, h, i}, true);
     if (value < 0) value = argument({capture_place::kind::leaf_value, l}, false);
     in[p.parameter] = value;
     in[p.parameter + 1] = gradient;
     for (int i = 0; i < p.states; ++i) in[p.parameter + 2 + i] = argument({capture_place::kind::state, l, h, i}, false);
-    put_link(p.chain, in, out);
+    const vec<int> out = put_link(p.chain, std::move(in)).out;
     int next = 0;
     if (p.writes_value) value = out[next++];
     if (p.writes_gradient) gradient = out[next++];
@@ -208,15 +214,15 @@ class chain_sink {
   bool agrees(const chainable& link) const {
     return ((!has_type_ && !has_sum_) || p_.type == link.type) && (length_ < 0 || link.length < 0 || length_ == link.length);
   }
-  EBB_ONCE void put_link(const chainable& link, const vec<int>& in, vec<int>& out) {
+  EBB_ONCE const chain_call& put_link(const chainable& link, vec<int>&& in) {
     require(agrees(link));
     p_.type = link.type;
     length_ = std::max(length_, link.length);
     has_type_ = true;
-    vec<int> made;
-    for (int o = 0; o < link.results; ++o) made.push(new_value());
-    for (int v : made) out.push(v);
-    steps_.push({&link, in, std::move(made)});
+    steps_.push({&link, std::move(in), {}});
+    chain_call& c = steps_.back();
+    for (int o = 0; o < link.results; ++o) c.out.push(new_value());
+    return c;
   }
   /// Of gradients of v. A node that only passes its gradient on is a link of any type, so they may be of another type than the chain.
   EBB_ONCE int sum(int v, int output, int there, int k) {

@@ -114,13 +114,50 @@ class merged_group {
       if (is_retained(*w.at(v).at, o)) return false;  // it would be added to
     return true;
   }
-  EBB_ONCE void share(walk& w, group_scratch& s) const {
+  EBB_ONCE_APART void share(walk& w, group_scratch& s) const {
     for (int r = 0; r < s.results.size(); ++r)
       if (const group_interface::result& x = interface_.results[r]; x.shared >= 0)
         s.results[r] = x.is_argument ? argument(w, s, x.shared) : s.results[x.shared];
   }
   /// Results go where the engine would have put them.
-  EBB_ONCE void publish(backward_pass& pass, group_scratch& s) const;
+  EBB_ONCE_APART void publish(backward_pass& pass, group_scratch& s) const {
+    walk& w = pass.vertices();
+    vec<storage>& out = s.results;
+    gradient* const slots = w.gradients();
+    for (int g : slots_)
+      if (slots[g].defined) slots[g] = {};
+    for (int v : arrivals_) --w.at(v).waiting;
+    for (int r = 0; r < out.size(); ++r) {
+      const capture_place& to = interface_.results[r].to;
+      const bool stays = interface_.results[r].over >= 0 && !out[r].data();
+      visit& v = w.at(to.at);
+      switch (to.is) {
+        case capture_place::kind::state: put(hook_of(*v.at, to.number)->states()[to.value], out[r], stays); break;
+        case capture_place::kind::leaf_value: put(static_cast<leaf&>(*v.at).value, out[r], stays); break;
+        case capture_place::kind::slot: put(slots[v.first + to.number], out[r], false); break;
+        case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r], false); break;
+        case capture_place::kind::retained:  // another thread may have come first
+          detail::retain_arrived(*v.at, static_cast<std::uint32_t>(to.number), {std::move(out[r]), nullptr, 0, true}, nullptr);
+          break;
+        default:
+          put(static_cast<leaf&>(*v.at).grad, out[r], stays);
+          if (slots[v.first].defined) slots[v.first] = {};
+          v.waiting = -1;
+      }
+    }
+    for (int l : interface_.cleared) {
+      visit& v = w.at(l);
+      leaf_at(w, l).grad = slots[v.first] = {};
+      v.waiting = -1;
+    }
+    for (const group_interface::update& u : interface_.updates) {
+      leaf& l = leaf_at(w, u.leaf);
+      l.version.fetch_add(u.writes_value, std::memory_order_relaxed);
+      hook_of(l, u.hook)->note_update();
+    }
+    if (!pass.options().retain_graph)
+      for (const visit *v = &w.at(first_), *end = v + (last_ - first_); v != end; ++v) release_saved(static_cast<node&>(*v->at));
+  }
   /// Leaves that wait for nothing more, and that the group does not add to, run as the engine runs them.
   EBB_INLINE void complete(backward_pass& pass) const {
     walk& w = pass.vertices();
@@ -297,44 +334,5 @@ class merged_group {
   vec<int> leaves_;    // that it adds to
   vec<std::pair<int, int>> retained_;  // vertices and outputs
 };
-
-EBB_ONCE void merged_group::publish(backward_pass& pass, group_scratch& s) const {
-  walk& w = pass.vertices();
-  vec<storage>& out = s.results;
-  gradient* const slots = w.gradients();
-  for (int g : slots_)
-    if (slots[g].defined) slots[g] = {};
-  for (int v : arrivals_) --w.at(v).waiting;
-  for (int r = 0; r < out.size(); ++r) {
-    const capture_place& to = interface_.results[r].to;
-    const bool stays = interface_.results[r].over >= 0 && !out[r].data();
-    visit& v = w.at(to.at);
-    switch (to.is) {
-      case capture_place::kind::state: put(hook_of(*v.at, to.number)->states()[to.value], out[r], stays); break;
-      case capture_place::kind::leaf_value: put(static_cast<leaf&>(*v.at).value, out[r], stays); break;
-      case capture_place::kind::slot: put(slots[v.first + to.number], out[r], false); break;
-      case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r], false); break;
-      case capture_place::kind::retained:  // another thread may have come first
-        detail::retain_arrived(*v.at, static_cast<std::uint32_t>(to.number), {std::move(out[r]), nullptr, 0, true}, nullptr);
-        break;
-      default:
-        put(static_cast<leaf&>(*v.at).grad, out[r], stays);
-        if (slots[v.first].defined) slots[v.first] = {};
-        v.waiting = -1;
-    }
-  }
-  for (int l : interface_.cleared) {
-    visit& v = w.at(l);
-    leaf_at(w, l).grad = slots[v.first] = {};
-    v.waiting = -1;
-  }
-  for (const group_interface::update& u : interface_.updates) {
-    leaf& l = leaf_at(w, u.leaf);
-    l.version.fetch_add(u.writes_value, std::memory_order_relaxed);
-    hook_of(l, u.hook)->note_update();
-  }
-  if (!pass.options().retain_graph)
-    for (const visit *v = &w.at(first_), *end = v + (last_ - first_); v != end; ++v) release_saved(static_cast<node&>(*v->at));
-}
 
 }  // namespace ebb::inline EBB_ABI

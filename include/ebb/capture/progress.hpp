@@ -108,7 +108,7 @@ class capture_progress {
     const std::uint64_t arrived = piece ? seeds_of(i, *piece) : ~std::uint64_t{0};
     for (int o = 0; o < r_->visit_at(i).outputs; ++o) set(i, o, false);
     if (!r_->visit_at(i).needed) return;
-    is_certain_ = is_certain_ && piece && keeps_defined(i);
+    is_certain_ = is_certain_ && piece && (r_->node_at(i).hook_count == 0 || keeps_defined(i));
     for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
       const edge_key& e = r_->edge_at(i, j);
       if (e.to < 0) continue;

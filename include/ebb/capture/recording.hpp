@@ -193,6 +193,7 @@ class recording {
     if (!visit_at(i).needed || !is_open(i)) return false;
     for (int j = 0; j < node_at(i).program->edges; ++j)  // a chain has one dtype
       if (const int to = edge_at(i, j).to; to >= 0 && visit_at(to).widens) return false;
+    if (node_at(i).hook_count == 0) return true;
     for (const hook_key& h : hooks_of(i))
       if (!h.retains && !h.is_inlined(visit_at(i).outputs, node_at(i).program->edges)) return false;
     return true;
