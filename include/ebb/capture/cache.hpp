@@ -15,27 +15,27 @@ namespace ebb::inline EBB_ABI {
 
 class captured final : public captured_backward {
  public:
-  captured(recording key, bool merges) : key_(std::move(key)), plan_(key_, merges) {}
-  /// The same once more, with what is known of its sizes.
-  captured(const captured& other, bool merges) : sizes_(other.sizes_), key_(other.key_), plan_(key_, merges) {}
+  captured(recording r, bool merges) : recorded_(std::move(r)), plan_(recorded_, merges) {}
+  /// A second plan of the same backward, which keeps what is known of its sizes.
+  captured(const captured& other, bool merges) : sizes_(other.sizes_), recorded_(other.recorded_), plan_(recorded_, merges) {}
 
-  const recording& key() const { return key_; }
+  const recording& recorded() const { return recorded_; }
 
   const backward_plan& plan() const { return plan_; }
 
   void run(backward_pass& pass) override { plan_.run(pass); }
 
-  /// It has run, as unique_graphs counts: once since the counters were cleared, without a lock from then on.
+  /// Counts it for unique_graphs: once since the counters were cleared. Only that first time takes a lock.
   EBB_ONCE void note() {
     const std::uint64_t now = detail::counting().clears.load(std::memory_order_relaxed);
     if (std::exchange(noted_, now) != now) detail::counting().note(number_);
   }
 
-  /// Where sizes are part of the key until they change. Returns the numbers of those that have changed and were static so far.
+  /// Sizes are part of the structure until they change. Returns the numbers of those that have changed and were static so far.
   EBB_ONCE vec<int> note_sizes(const walk& w) {
     vec<int> changed;
     int number = 0;
-    for (int i = 0; i < key_.nodes(); ++i) {
+    for (int i = 0; i < recorded_.nodes(); ++i) {
       const node& n = static_cast<const node&>(*w.at(i).at);
       for (int s = 0; s < n.program->symbols; ++s, ++number) {
         const std::size_t now = n.symbols()[s];
@@ -60,30 +60,31 @@ class captured final : public captured_backward {
     std::size_t value;
     bool is_dynamic;
   };
-  // Another one may stand at this address later.
+  // Not the address: another one may have it later.
   static std::uintptr_t next_number() {
     static std::atomic<std::uintptr_t> last{1};
     return last.fetch_add(2, std::memory_order_relaxed);
   }
 
   vec<size> sizes_;
-  recording key_;
+  recording recorded_;
   backward_plan plan_;
   std::uintptr_t number_ = next_number();
   std::uint64_t noted_ = 0;
 };
 
-/// Found by a hash of the graph, then by comparing all of it. Who runs holds what it runs: it may be evicted meanwhile.
+/// The captured backwards of one thread. One is found by a hash of the graph, then by comparing the whole graph. A caller that runs one
+/// must own it: it may be evicted meanwhile.
 class capture_cache {
  public:
   static constexpr std::size_t default_limit = 256;
 
-  /// Null if there is none. The pass then has not been touched.
+  /// Null if there is none: the pass has not changed then.
   EBB_ONCE captured* find(backward_pass& pass, std::uint32_t hash) {
-    if (last_ && last_hash_ == hash && last_->key().match(pass)) return last_;
+    if (last_ && last_hash_ == hash && last_->recorded().match(pass)) return last_;
     vec<slot>& list = lists_[hash % list_count];
     for (int i = 0; i < list.size(); ++i) {
-      if (list[i].hash != hash || !list[i].of->key().match(pass)) continue;
+      if (list[i].hash != hash || !list[i].of->recorded().match(pass)) continue;
       list[i].used = ++now_;
       if (i > 0) std::swap(list[i], list[0]);
       note_last(hash, list[0]);
@@ -116,7 +117,7 @@ class capture_cache {
     for (vec<slot>& list : lists_) list = {};
     size_ = 0;
   }
-  /// At least one.
+  /// The limit is at least one.
   EBB_ONCE void set_limit(std::size_t limit) {
     limit_ = std::max<std::size_t>(limit, 1);
     while (size_ > limit_) evict();
@@ -141,15 +142,15 @@ class capture_cache {
     for (vec<slot>& l : lists_)
       for (int i = 0; i < l.size(); ++i)
         if (!list || l[i].used < (*list)[oldest].used) list = &l, oldest = i;
-    const counted<captured> last = std::move((*list)[oldest].of);  // ends when the list is in order again
+    const counted<captured> last = std::move((*list)[oldest].of);  // destroyed once the list is in order again
     if (oldest + 1 < list->size()) (*list)[oldest] = std::move(list->back());
     list->pop();
     --size_;
     detail::counting().evictions.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // The one that was used last, or null: most often it is the next one, too, and it is newer than all others already. What the way to it
-  // through its list takes is memory that has long left the first cache: 4 % of a hit on three segments of 1,000 elements.
+  // The one that was used last, or null. Most often it is the next one, too, and it is already newer than all others. Its list has long
+  // left the first cache: to find it there takes 4 % of a hit on three segments of 1,000 elements.
   captured* last_ = nullptr;
   std::uint32_t last_hash_ = 0;
   vec<slot> lists_[list_count];
@@ -157,7 +158,7 @@ class capture_cache {
   std::uint64_t now_ = 0;
 };
 
-/// Of this thread: captures need no lock.
+/// This thread's cache: captures need no lock.
 inline capture_cache& this_cache() {
   static thread_local capture_cache c;
   return c;

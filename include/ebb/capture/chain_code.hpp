@@ -1,4 +1,4 @@
-// ebb/capture/chain_code.hpp — the second pass over a chain: where each value is, in registers, in a block, in an array.
+// ebb/capture/chain_code.hpp — the second pass over a chain: each value is in registers, in a block, or in an array.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Code for kernel/chain.hpp; what its places are is said in numbers of the recording.
+/// Code for kernel/chain.hpp, without addresses: places are numbers of arguments and results.
 struct chain_program {
   struct place {
     enum class kind : std::uint8_t { argument, element, result, block } is;
@@ -20,7 +20,7 @@ struct chain_program {
   };
 
   dtype type = dtype::f32;
-  vec<chain_word> code;  // which does not know yet where anything stands
+  vec<chain_word> code;  // without addresses
   vec<int> place_of;  // each word's, or -1
   vec<place> places;
   vec<std::pair<int, int>> extents;  // vertices and outputs whose gradients must have the length of all others
@@ -28,11 +28,11 @@ struct chain_program {
 
 /// A value of a chain.
 struct chain_value {
-  int argument = -1;       // it is in memory from the start
+  int argument = -1;       // its number: in memory from the start
   bool is_element = false, is_mask = false;
-  int result = -1;         // it is one
+  int result = -1;         // its number
   int uses = 0;            // that are still to come
-  int place = -1;          // where it is in memory, once it is
+  int place = -1;          // in memory, once it is there
 };
 struct chain_call {
   const chainable* link;      // null: an add
@@ -40,7 +40,7 @@ struct chain_call {
   vec<int> out;
 };
 
-/// Code for steps in order: a value is stored only if somebody else reads it later, or if it is a result.
+/// Writes code for steps in order. A value is stored only if another step reads it later, or if it is a result.
 class chain_writer {
  public:
   chain_writer(chain_program& p, vec<chain_value>& values) : p_(p), values_(values), stored_(values.size(), 0) {}
@@ -102,7 +102,7 @@ class chain_writer {
     word(store);
     place_word(memory_of(v));
   }
-  /// Registers are about to be overwritten by a step that reads `read`: what somebody else reads later is kept.
+  /// A step that reads `read` is about to overwrite the registers: a value that a later step reads is kept.
   EBB_ONCE void give_up_registers(const vec<int>& read = {}) {
     if (current_ < 0) return;
     int uses = values_[current_].uses;

@@ -51,10 +51,10 @@ class chain_group : public merged_group {
     is_plain_ = !arrays_.empty() && elements_.empty() && masks_.empty() && p_.extents.empty();
   }
 
-  /// What it is, for who looks at a plan.
+  /// Its description in plans that are shown.
   const char* kind() const { return is_recorded_ ? "one chain, each gradient stored and recorded" : "one chain in registers"; }
 
-  /// False if it is not the time for it: nothing has been done then.
+  /// False if it cannot run now: nothing has been done then.
   EBB_ONCE bool run(backward_pass& pass) {
     walk& w = pass.vertices();
     if (!is_time(w)) return false;
@@ -78,12 +78,12 @@ class chain_group : public merged_group {
  private:
   using place_kind = chain_program::place::kind;
 
-  /// An argument, and the first word that names its place.
+  /// An argument, and the first word with its address.
   struct reading {
     source from;
     int number, word;
   };
-  /// A result, the first word that names its place, or -1; and the argument in whose place it may be written, or -1.
+  /// A result, the first word with its address, or -1; and the argument that it may be written over, or -1.
   struct making {
     int number, word, over;
   };
@@ -91,7 +91,7 @@ class chain_group : public merged_group {
   /// From how many bytes of an array on one chain is faster than its nodes, if all gradients are stored.
   static constexpr std::size_t pays_if_recorded = std::size_t{16} << 10;
 
-  /// The engine is told of the gradients of all edges, and records.
+  /// Tells the engine the gradients of all edges: it records.
   EBB_ONCE_APART void hand_over(backward_pass& pass, group_scratch& s) const {
     computed_gradients c{objects<gradient>(static_cast<std::size_t>(edges_)), {}};  // edges that get nothing stay undefined
     for (int r = 0; r < s.results.size(); ++r) {
@@ -112,7 +112,7 @@ class chain_group : public merged_group {
       if (bytes == 0) return false;  // nothing to do
       for (const reading& a : arrays_) {
         const storage& x = array_at(w, a.from);
-        if (x.bytes() != bytes) return false;  // not the time for it
+        if (x.bytes() != bytes) return false;  // it cannot run now
         code[a.word].stand_at(x.data());
       }
     } else if (!read_arguments(w, s, bytes)) return false;
@@ -128,7 +128,7 @@ class chain_group : public merged_group {
     (p_.type == dtype::f64 ? run_chain<double> : run_chain<float>)(code, all_places_, bytes, s.arena.take(arena_), is_narrow);
     return true;
   }
-  /// The code, which knows then where its arguments stand. False if lengths do not agree.
+  /// Puts the addresses of arguments into the code. False if lengths do not agree.
   EBB_ONCE_APART bool read_arguments(walk& w, group_scratch& s, std::size_t& bytes) {
     const bool finds = finds_arrays();
     if (!finds && !find_arguments(w, s)) return false;
@@ -161,7 +161,7 @@ class chain_group : public merged_group {
   std::size_t size_, arena_;
   vec<reading> arrays_, elements_, masks_;
   vec<making> made_;
-  vec<std::pair<int, int>> same_;  // a word, and the first that names the same place
+  vec<std::pair<int, int>> same_;  // a word, and the first with the same address
   vec<chain_place> places_;
   chain_places all_places_{};
   bool is_plain_;  // its arguments are arrays of one length

@@ -1,4 +1,4 @@
-// ebb/capture/explain.hpp — why a backward was captured once more, and what stands against one graph of it.
+// ebb/capture/explain.hpp — why a backward was captured once more, and why it cannot be one graph.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// A property that two recordings do not share, with both of its values.
+/// A property that differs between two recordings, with both of its values.
 struct difference {
-  std::string text;   // empty: there is none
-  int alike = 0;      // how much of the place is the same
+  std::string text;   // empty: no difference
+  int alike = 0;      // how many properties of this vertex are the same
 };
 
 inline difference against(int alike, const std::string& what, const std::string& now, const std::string& was) {
@@ -25,7 +25,7 @@ EBB_COLD std::string list_of(const vec<edge_key>& endpoints) {
   return s + "]";
 }
 
-/// Of what is known before the first node: options, roots, what is asked for.
+/// The difference before the first node: options, roots, gradients that are asked for.
 EBB_COLD difference difference_at_roots(const recording& a, const recording& b) {
   const pass_key &now = a.options(), &was = b.options();
   const capture_options &x = now.options, &y = was.options;
@@ -63,7 +63,7 @@ EBB_COLD std::string text_of(const hook_key& h) {
   return (h.retains ? how : how + text_of(h.kind)) + (h.output ? " of output " + std::to_string(h.output) : "");
 }
 
-/// What differs at this place of the order, place 0 the roots and the options.
+/// The difference at this place of the order. Place 0 is the roots and the options.
 EBB_COLD difference difference_at(const recording& a, const recording& b, int place) {
   if (place == 0) return difference_at_roots(a, b);
   const int i = place - 1;
@@ -109,7 +109,8 @@ EBB_COLD difference difference_at(const recording& a, const recording& b, int pl
   return difference_of_hooks();
 }
 
-/// In PyTorch's words, then what differed from the captured backward that begins most alike; of several, from the one that ran last.
+/// PyTorch's words, then the difference from the captured backward with the longest equal beginning: if there are several, from the one
+/// that ran last.
 EBB_COLD std::string reason_for(const recording& now, const capture_cache& cache, const walk& w) {
   const int places = now.nodes() + now.leaves();
   int best = -1;
@@ -118,13 +119,13 @@ EBB_COLD std::string reason_for(const recording& now, const capture_cache& cache
   vec<std::size_t> sizes;
   const auto compare = [&](const captured& c, std::uint64_t used) {
     int place = 0;
-    difference d = difference_at(now, c.key(), 0);
-    while (d.text.empty() && place < places) d = difference_at(now, c.key(), ++place);
+    difference d = difference_at(now, c.recorded(), 0);
+    while (d.text.empty() && place < places) d = difference_at(now, c.recorded(), ++place);
     if (place < best || d.text.empty()) return;
     if (place > best) sizes = {};
     if (place > best || d.alike > least.alike || (d.alike == least.alike && used > last)) least = d, last = used;
     best = place;
-    const recording& was = c.key();
+    const recording& was = c.recorded();
     const int i = place - 1;
     if (i >= 0 && i < was.nodes() && !now.is_leaf(i) && was.node_at(i).program == now.node_at(i).program) sizes.push(was.key_size(i));
   };
@@ -137,8 +138,8 @@ EBB_COLD std::string reason_for(const recording& now, const capture_cache& cache
   return s + "]" + (least.text.empty() ? "" : "; " + least.text) + "\n";
 }
 
-/// Of a pass that has walked its graph.
-/// Throws: error if something in it is opaque, named as in a captured graph.
+/// The pass has walked its graph.
+/// Throws: error if something in it is opaque, with the names that a captured graph has.
 EBB_COLD void require_one_graph(backward_pass& pass) {
   walk& w = pass.vertices();
   vec<int> number(w.size(), -1), leaves;

@@ -1,4 +1,4 @@
-// ebb/capture/group.hpp — what a group of nodes reads is found, and what it gives is put where the engine would put it.
+// ebb/capture/group.hpp — the arguments and results of a group of nodes: found in memory, and put where the engine would put them.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a group in a backward]
@@ -32,7 +32,7 @@ class group_source {
   const void* bound_ = nullptr;
 };
 
-/// What a thread's groups need while they run: they call nobody, so one is enough.
+/// Memory of the group that runs: a group calls nobody, so a thread needs one.
 struct group_scratch {
   vec<storage> held, results;
   vec<group_source> from;
@@ -43,7 +43,7 @@ struct group_scratch {
     static thread_local group_scratch s;
     return s;
   }
-  /// Nothing of a group outlives it.
+  /// Drops all arrays.
   EBB_ONCE_APART void forget() {
     for (storage& x : held) x = {};
     for (storage& x : results) x = {};
@@ -106,7 +106,7 @@ class merged_group {
       if (w.gradients_of(w.at(e.at))[e.output].defined != e.defined) return false;
     return true;
   }
-  /// The same of what may change as long as leaves are not locked.
+  /// The same for leaves and retained gradients, which change until they are locked.
   EBB_INLINE bool is_still_time(walk& w) const {
     for (int l : leaves_)
       if (leaf_at(w, l).grad.defined != r_.leaf_at(l).has_gradient) return false;
@@ -158,7 +158,7 @@ class merged_group {
     if (!pass.options().retain_graph)
       for (const visit *v = &w.at(first_), *end = v + (last_ - first_); v != end; ++v) release_saved(static_cast<node&>(*v->at));
   }
-  /// Leaves that wait for nothing more, and that the group does not add to, run as the engine runs them.
+  /// Runs leaves that wait for nothing more and that the group does not add to.
   EBB_INLINE void complete(backward_pass& pass) const {
     walk& w = pass.vertices();
     for (int v : arrivals_)
@@ -174,7 +174,7 @@ class merged_group {
   }
   static leaf& leaf_at(walk& w, int l) { return static_cast<leaf&>(*w.at(l).at); }
 
-  /// An array so many bytes behind its vertex, or, of no vertex, behind the gradients under way.
+  /// An array at this offset in bytes from its vertex, or, if it has none, from the gradients under way.
   struct source {
     int at = -1, offset = 0;
   };
@@ -183,9 +183,9 @@ class merged_group {
     return *std::launder(reinterpret_cast<storage*>(base + x.offset));
   }
   const source& source_of(int argument) const { return sources_[argument]; }
-  /// Whether each argument is where its source says, and nothing else is to be looked at.
+  /// Whether each argument is where its source says.
   EBB_INLINE bool finds_arrays() const { return are_arrays_ && is_single_threaded(); }
-  /// Otherwise they are in s.from. False if an update is not ready.
+  /// Otherwise this puts them into s.from. False if an update is not ready.
   EBB_ONCE_APART bool find_arguments(walk& w, group_scratch& s) const {
     const int count = sources_.size();
     const bool alone = is_single_threaded();
@@ -194,7 +194,7 @@ class merged_group {
     group_source* const to = s.from.extend(count);
     for (const group_interface::update& u : interface_.updates)
       if (!hook_of(leaf_at(w, u.leaf), u.hook)->is_ready()) return false;
-    const capture_place* last = nullptr;  // the hook whose values those are
+    const capture_place* last = nullptr;  // whose hook has these values
     const void* values[max_bound];
     for (int a = 0; a < count; ++a) {
       const capture_place& p = interface_.arguments[a];
@@ -220,7 +220,7 @@ class merged_group {
     return finds_arrays() ? array_at(w, sources_[number]) : s.from[number].array();
   }
 
-  /// Whether a result of so many bytes may be written over `old`, its argument, which stands where the result belongs.
+  /// Whether a result of so many bytes may be written over `old`, the argument in the place where the result belongs.
   EBB_INLINE bool fits_over(backward_pass& pass, const group_scratch& s, int result, const storage& old, std::size_t bytes) const {
     return old.bytes() == bytes && (old.use_count() == 1 || is_free(pass, s, interface_.results[result], old));
   }
@@ -230,7 +230,7 @@ class merged_group {
     return storage(bytes);
   }
 
-  /// Nothing of a run outlives it.
+  /// At its end, all arrays of a run are dropped.
   struct forgetting {
     explicit forgetting(group_scratch& scratch) : s(scratch) {}
     forgetting(const forgetting&) = delete;
@@ -294,7 +294,7 @@ class merged_group {
     sources_.push(s);
   }
 
-  /// Whether nobody else has the array when it is time to write. Nodes that have run before a leaf's value is updated no longer keep it.
+  /// Whether nobody else owns the array when it is written. Nodes that run before a leaf's value is updated have released it by then.
   EBB_ONCE_APART bool is_free(backward_pass& pass, const group_scratch& s, const group_interface::result& x, const storage& old) const {
     auto others = static_cast<std::ptrdiff_t>(old.use_count()) - 1;
     if (others == 0 || x.to.is != capture_place::kind::leaf_value || pass.options().retain_graph) return others == 0;
@@ -316,7 +316,7 @@ class merged_group {
     return nullptr;
   }
 
-  /// What was written where it belongs is there already.
+  /// A value that stays was written in its place.
   EBB_INLINE static void put(storage& to, storage& value, bool stays) {
     if (!stays) to = std::move(value);
   }

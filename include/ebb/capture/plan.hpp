@@ -36,7 +36,7 @@ class backward_plan {
 
   EBB_ONCE void run(backward_pass& pass) {
     const tape_state& t = this_tape();
-    const std::uint64_t changes = t.hook_changes;  // from then on a group may know less than its nodes
+    const std::uint64_t changes = t.hook_changes;  // after a change a group may know less than its nodes
     pass.start();
     const auto run_as_one = [&](chain_group* g) { return g && t.hook_changes == changes && g->run(pass); };
     for (const step& s : steps_) {
@@ -72,7 +72,7 @@ class backward_plan {
 
  private:
   using pruned_node = owned<pruned_backward>;
-  /// A leaf, and what runs all that happens there as one, or null.
+  /// A leaf, and the group that runs all that happens there, or null.
   struct completion {
     int leaf;
     owned<chain_group> group;
@@ -89,7 +89,7 @@ class backward_plan {
     if (is_plain && steps_.back().last == i) ++steps_.back().last;
     else steps_.push({i, i + 1, nullptr, std::move(pruned)});
   }
-  /// Node i, which runs by itself, has run.
+  /// Leaves that node i, which runs by itself and has run, completes.
   EBB_ONCE void add_leaves(int i, capture_progress& at, piece_table& pieces) {
     if (!r_.visit_at(i).needed || r_.options().graph) return;
     vec<completion> leaves;
@@ -103,7 +103,7 @@ class backward_plan {
     });
     if (is_group) steps_.back().leaves = std::move(leaves);
   }
-  /// Nodes in a row that nothing keeps apart, found ahead of those that are taken.
+  /// Nodes in a row that may be one group, found ahead of those that have been taken.
   class stretch {
    public:
     stretch(const recording& r, piece_table& pieces) : r_(r), pieces_(pieces), at_(r) {}

@@ -1,4 +1,4 @@
-// ebb/capture/progress.hpp — what is known at each point of a captured backward: which gradients are there, and what the next node is.
+// ebb/capture/progress.hpp — the state of a captured backward at each point: which gradients are defined, and what each vertex waits for.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,8 +14,8 @@ namespace detail {
 /// A segment's backward, ready to be copied.
 struct backward_piece {
   graph g;
-  vec<int> kept;                 // arguments that are saved values come first; their numbers at the node are 0, 1, ...
-  vec<int> seeds;                // for each argument behind them the node's output, or -1
+  vec<int> kept;                 // the first arguments are saved values; their numbers at the node are 0, 1, ...
+  vec<int> seeds;                // for each argument after them the node's output, or -1
   vec<std::uint64_t> depends;    // of each result on those
 };
 
@@ -30,8 +30,8 @@ EBB_ONCE backward_piece piece_of(const segment_graphs& s) {
 
 }  // namespace detail
 
-/// What a builder knows of each slot: a value, -1 at first, and whether it has changed. One table serves all builders of a recording, one
-/// after the other: the next one begins with all of it as it was at first.
+/// What a walk knows of the gradient of each output: its value, -1 at first, and whether it has changed. One table serves all walks through
+/// a recording, one after the other: each begins with an empty table.
 class slot_table {
  public:
   struct slot {
@@ -56,7 +56,7 @@ class slot_table {
   int now_ = 0;
 };
 
-/// Which gradients are defined, and what every vertex still waits for, as a backward goes on. An opaque function is taken to give all.
+/// Which gradients are defined, and how many parts of its gradient each vertex still waits for. An opaque function is assumed to give all.
 class capture_progress {
  public:
   EBB_ONCE explicit capture_progress(const recording& r) : r_(&r), slots_(r.slots()) {
@@ -68,7 +68,7 @@ class capture_progress {
   capture_progress(const capture_progress&) = delete;
   capture_progress& operator=(const capture_progress&) = delete;
 
-  /// What runs while it lives is taken back.
+  /// At its end, everything that ran while it lived is undone.
   class trial {
    public:
     explicit trial(capture_progress& p) : p_(p), was_certain_(p.is_certain_) { p_.is_trial_ = true; }
@@ -87,13 +87,13 @@ class capture_progress {
     capture_progress& p_;
     bool was_certain_;
   };
-  /// For one builder at a time.
+  /// For one walk at a time.
   slot_table& slots() { return slots_; }
   bool defined(int at, int output) const { return defined_[r_->visit_at(at).first + output] != 0; }
-  /// Whether all this will be so each time: nothing has run so far that may leave a gradient undefined.
+  /// Whether this is the state in each run: nothing that ran so far may leave a gradient undefined.
   bool is_certain() const { return is_certain_; }
 
-  /// f(leaf) for those that wait for nothing more since node i has run.
+  /// f(leaf) for each leaf that node i, which has run, completes.
   void each_completed_leaf(int i, auto&& f) const {
     for (int j = 0; j < r_->node_at(i).program->edges; ++j) {
       const int to = r_->edge_at(i, j).to;
@@ -131,7 +131,7 @@ class capture_progress {
   }
 
  private:
-  /// How it was: the slot, or ~ the vertex that waits.
+  /// An old value: of a slot, or of ~ a vertex that waits.
   struct step_back {
     int slot = 0, was = 0;
   };
@@ -163,7 +163,7 @@ class piece_table {
     for (int k = 0; k < g.size(); ++k) kits_[static_cast<int>(g.op(k).result)] = g.op(k).kit;
     return pieces_.back().piece.get();
   }
-  /// What can be emitted for a dtype; null if none of the pieces has it.
+  /// What emits equations of a dtype; null if no piece has that dtype.
   const dtype_kit* kit(dtype type) const { return kits_[static_cast<int>(type)]; }
 
  private:

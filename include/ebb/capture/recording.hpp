@@ -1,4 +1,4 @@
-// ebb/capture/recording.hpp — what one backward did, without its objects: the key under which it is found again.
+// ebb/capture/recording.hpp — the structure of one backward, without its objects: keys by which it is found again.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: what is structure]
@@ -6,9 +6,9 @@
 //               of traced hooks, the dtype of a leaf's gradient and whether it has one, whether saved values went through hooks; the
 //               options
 //   never       hook objects, values bound to hooks, sizes, numbers, the arrays themselves
-// Nodes stand in the order in which they run, so the walk that looks whether a graph is this one is guided: each edge says whether it
-// leads to something new, and to which number. Falling sequence numbers along that order prove two things at once: that it is the order
-// of a backward, and that no two nodes are one. The walk writes nothing but the pass's own list of vertices.
+// Nodes are listed in the order in which they run. So a recording guides the walk that compares it with a graph: each edge says whether it
+// leads to a new vertex, and to which number. Falling sequence numbers along that order prove two things at once: it is the order of a
+// backward, and no two nodes are one. The walk writes nothing but the pass's own list of vertices.
 #pragma once
 
 #include "../autograd/derivation.hpp"
@@ -20,15 +20,14 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Of one hook, or of a gradient that is retained.
+/// One hook, or one gradient that is retained.
 struct hook_key {
   hook_kind kind;
   bool retains = false, is_opaque = false;
   std::uint32_t output;
   const hook_program* program;  // null: it runs by itself
 
-  /// Whether it is traced, and its program names the gradients that it sees where those are only numbered, at a vertex with so many
-  /// outputs and edges.
+  /// Whether it is traced, and its program knows by number all gradients that it sees at a vertex with so many outputs and edges.
   EBB_ONCE bool is_inlined(int outputs, int edges) const {
     if (!program || kind == hook_kind::tensor) return program;
     if (kind == hook_kind::node_post) return program->written == edges && program->read <= outputs;
@@ -53,9 +52,9 @@ struct node_key {
   int hooks = 0, hook_count = 0;  // among all
   std::uint16_t edges = 0, outputs = 0;
   bool is_packed = false;
-  bool keeps = false;    // something that can be gone
-  bool assumes = false;  // an autocast context
-  bool is_plain = false;  // none of this but `keeps`: no hooks, nothing that is packed or assumed
+  bool keeps = false;     // something that another backward may have released
+  bool assumes = false;   // an autocast context
+  bool is_plain = false;  // no hooks, nothing packed, no context assumed
 };
 
 struct leaf_key {
@@ -73,7 +72,7 @@ struct edge_key {
   bool operator==(const edge_key&) const = default;
 };
 
-/// What of a pass decides how it runs.
+/// The options of a pass that decide how it runs.
 struct pass_key {
   capture_options options;
   const higher_order* graph = nullptr;
@@ -95,7 +94,7 @@ EBB_ONCE pass_key key_of(const backward_pass& pass) {
 
 namespace detail {
 
-/// Other threads may be adding to it, or clear it.
+/// Other threads may add to the gradient meanwhile, or clear it.
 EBB_INLINE bool has_gradient(const leaf& l) {
   const exclusive alone(const_cast<leaf&>(l));
   return l.grad.defined;
@@ -104,7 +103,7 @@ EBB_INLINE bool has_gradient(const leaf& l) {
 /// Another thread may release the node meanwhile.
 EBB_INLINE bool is_packed(const node& n) { return n.packed.load(std::memory_order_relaxed) != nullptr; }
 
-/// What a hook is in this autocast context: null if it runs by itself.
+/// The program of a hook in this autocast context: null if the hook runs by itself.
 EBB_ONCE const hook_program* program_in(int context, const hook& h) {
   const hook_program* const p = h.traced();
   return p && context && p->asks ? nullptr : p;
@@ -123,10 +122,10 @@ EBB_INLINE bool each_hook(const vertex& v, auto&& f) {
 
 class recording {
  public:
-  /// Of a pass that has walked its graph.
+  /// The pass has walked its graph.
   EBB_ONCE explicit recording(backward_pass& pass) : key_(key_of(pass)) {
     walk& w = pass.vertices();
-    vec<int> number(w.size(), -1);  // of each visit, here
+    vec<int> number(w.size(), -1);  // in the recording, of each visit
     const auto take = [&](int visited) {
       const visit& v = w.at(visited);
       number[visited] = known_.visits.push({nullptr, known_.gradients, 0, v.waiting, v.outputs, v.needed, v.wanted, v.widens});
@@ -167,7 +166,7 @@ class recording {
   /// How many gradients there are: outputs of all vertices.
   int slots() const { return known_.gradients; }
   const node_key& node_at(int i) const { return nodes_[i]; }
-  /// Leaves are numbered on behind the nodes.
+  /// The numbers of leaves follow those of nodes.
   const leaf_key& leaf_at(int number) const { return leaves_[number - nodes()]; }
   bool is_leaf(int number) const { return number >= nodes(); }
   const visit& visit_at(int number) const { return known_.visits[number]; }
@@ -207,14 +206,14 @@ class recording {
   /// Whether the user's code runs at a leaf: nothing that comes later may have run then.
   bool is_observed(int leaf) const { return leaf_at(leaf).hook_count > 0 && !is_traced(leaf); }
 
-  /// How many bytes of the key a vertex is: what PyTorch's log calls key size.
+  /// How many bytes the keys of a vertex have: PyTorch's log calls that key size.
   EBB_ONCE std::size_t key_size(int number) const {
     if (is_leaf(number)) return sizeof(leaf_key) + static_cast<std::size_t>(leaf_at(number).hook_count) * sizeof(hook_key);
     const node_key& k = node_at(number);
     return sizeof(node_key) + k.program->edges * sizeof(edge_key) + static_cast<std::size_t>(k.hook_count) * sizeof(hook_key);
   }
 
-  /// Whether the pass, which has roots and wishes, would do this: then it has the vertices, in this numbering, and need not walk.
+  /// Whether the pass, which has roots and wishes, has this structure: then it has the vertices, in this numbering, and need not walk.
   EBB_ONCE_APART bool match(backward_pass& pass) const {
     walk& w = pass.vertices();
     if (!(key_of(pass) == key_) || w.roots().size() != roots_.size() || w.wishes().size() != wishes_.size()) return false;
@@ -280,11 +279,11 @@ class recording {
       if (!agrees(static_cast<const leaf&>(*(at++)->at), key)) return false;
     return (leaves_.size() < 2 || are_distinct(v + nodes())) && (wishes_.empty() || find_wishes(w, v));
   }
-  /// What else is keyed of a node; and what would be refused is left to a walk, which refuses it.
+  /// Compares the rest of a node. A node that would be refused does not agree: a walk refuses it.
   EBB_INLINE bool agrees(const node& n, const node_key& k) const {
     if (n.outputs.load(std::memory_order_relaxed) != k.outputs || (k.keeps & n.released.load(std::memory_order_relaxed))) return false;
     if (k.is_plain && !n.hooks && !detail::is_packed(n)) [[likely]] return true;
-    return agrees_in_all(n, k);  // what had hooks may have none left
+    return agrees_in_all(n, k);  // a node that had hooks may have none left
   }
   EBB_ONCE_APART bool agrees_in_all(const node& n, const node_key& k) const {
     if (detail::is_packed(n) != k.is_packed) return false;
@@ -299,12 +298,12 @@ class recording {
     const hook_key *k = hooks_.data() + first, *const end = k + count;
     const bool all = detail::each_hook(v, [&](hook_kind kind, std::uint32_t output, const hook* h) EBB_LAMBDA {
       if (k == end || k->kind != kind || k->output != output || k->retains == (h != nullptr)) return false;
-      const hook_key& known = *k++;  // whoever has its program is as opaque as it is
+      const hook_key& known = *k++;  // hooks with one program are opaque or not alike
       return !h || (detail::program_in(key_.context, *h) == known.program && (known.program || h->is_opaque() == known.is_opaque));
     });
     return all && k == end;
   }
-  /// Two leaves of the key are not one.
+  /// No two leaves are one.
   [[gnu::noinline]] bool are_distinct(const visit* v) const {
     const int n = leaves();
     if (n <= 8) {
@@ -329,7 +328,7 @@ class recording {
       endpoint& e = w.wishes()[i];
       const edge_key& k = wishes_[i];
       if (k.output != e.output) return false;
-      if (k.to < 0) {  // not among the vertices, or another recording would be the one
+      if (k.to < 0) {  // it is not among the vertices
         for (int j = 0; j < nodes() + leaves(); ++j)
           if (v[j].at == e.at.get()) return false;
       } else if (v[k.to].at != e.at.get()) return false;

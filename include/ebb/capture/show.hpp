@@ -59,7 +59,7 @@ inline std::string node_call(const std::string& name, int number) { return name 
 class captured_graph {
  public:
   EBB_COLD captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
-      : name_("CompiledAutograd" + std::to_string(number)), key_(r), pieces_(r.options()), progress_(r),
+      : name_("CompiledAutograd" + std::to_string(number)), recorded_(r), pieces_(r.options()), progress_(r),
         all_(r, pieces_, pass) {
     for (int i = r.nodes(); i-- > 0;)  // regions that run first in the forward have the smaller numbers
       if (const node_program* p = r.node_at(i).program; p->graphs && detail::region_number(p).is_new) new_regions_.push(p);
@@ -85,13 +85,13 @@ class captured_graph {
   captured_graph& operator=(const captured_graph&) = delete;
 
   const std::string& name() const { return name_; }
-  /// All equations; what cannot be looked into stands between them.
+  /// All equations. Events are between them.
   const graph& equations() const { return all_.g; }
   const vec<capture_event>& events() const { return all_.events; }
   /// The vertex that equation k came from, or -1.
   int origin(int k) const { return all_.origin[k]; }
   const std::string& vertex_name(int v) const { return vertex_[v]; }
-  const recording& key() const { return key_; }
+  const recording& recorded() const { return recorded_; }
 
   EBB_COLD std::string text() const {
     const graph_text names(all_.g, names_);
@@ -120,7 +120,7 @@ class captured_graph {
   std::string dot() const {
     return dot([this](int k) { return std::max(origin(k), -1); }, [this](int v) { return node_call(vertex_name(v), v); });
   }
-  /// box_of(k): the number of the box that equation k stands in, or -1; name_of: what is written on a box.
+  /// box_of(k): the number of the box around equation k, or -1; name_of(box): its label.
   std::string dot(auto&& box_of, auto&& name_of) const {
     const graph_text names(all_.g, names_);
     std::string calls;
@@ -139,7 +139,7 @@ class captured_graph {
     }
     return to_dot(all_.g, box_of, names, name_of, calls);
   }
-  /// The regions that no graph had before this one: what was compiled ahead of each.
+  /// The compiled halves of regions that are in no earlier graph.
   EBB_COLD std::string region_text() const {
     std::string s;
     for (const node_program* p : new_regions_) {
@@ -149,7 +149,7 @@ class captured_graph {
     }
     return s;
   }
-  /// What an argument or a result is called.
+  /// The name of an argument or a result.
   EBB_COLD std::string place_name(const capture_place& p) const {
     switch (p.is) {
       case capture_place::kind::slot: return "seed";
@@ -166,7 +166,7 @@ class captured_graph {
   }
 
  private:
-  /// What the names of things of a vertex begin with.
+  /// The beginning of names of a vertex's values.
   std::string owner(int v) const { return prefix_[v].empty() ? vertex_name(v) + "_" : prefix_[v]; }
   EBB_COLD void name_equations() {
     vec<std::string> plain;  // names without numbers
@@ -185,7 +185,7 @@ class captured_graph {
       plain.push(name);
     }
   }
-  /// Of an equation that is one.
+  /// The place of an equation that is an argument.
   const capture_place& argument(int k) const { return all_.arguments[static_cast<int>(all_.g.eq[k].attr[0])]; }
   EBB_COLD int hook_of(int k) const {
     for (int i = 0; i < all_.hooks.size(); ++i)
@@ -223,7 +223,7 @@ class captured_graph {
   }
 
   std::string name_;
-  const recording& key_;
+  const recording& recorded_;
   vec<const node_program*> new_regions_;
   piece_table pieces_;
   capture_progress progress_;
@@ -232,12 +232,12 @@ class captured_graph {
   vec<vec<hook_kind>> hooks_;
 };
 
-/// The plan of a graph that outlives it.
+/// The plan of a graph. The graph must outlive it.
 class captured_plan {
  public:
-  explicit captured_plan(const captured_graph& g, bool merges = true) : g_(g), plan_(g.key(), merges) {}
+  explicit captured_plan(const captured_graph& g, bool merges = true) : g_(g), plan_(g.recorded(), merges) {}
 
-  /// How many passes over memory take the place of several.
+  /// How many steps are not the plain engine's.
   int groups() const { return plan_.groups(); }
 
   EBB_COLD std::string text() const {
@@ -255,9 +255,9 @@ class captured_plan {
     });
     return s;
   }
-  /// The graph, with a box around what is one pass.
+  /// The graph, with a box around each such step.
   EBB_COLD std::string dot() const {
-    vec<int> box(g_.key().nodes() + g_.key().leaves(), -1);
+    vec<int> box(g_.recorded().nodes() + g_.recorded().leaves(), -1);
     vec<const char*> kinds;
     plan_.each_step([&](int first, int last, const char* kind, const group_interface*) {
       for (int i = first; kind && i < last; ++i) box[i] = kinds.size();

@@ -5,8 +5,8 @@
 //   auto scope = ebb::compiled_autograd::enable({.fullgraph = true});   loss.backward();
 //   ebb::config().compiled_autograd = true;
 //   ebb::backward(loss, {.compiled_autograd = true});
-// A backward is looked up by its structure. If it has been seen, it is run along the plan that was made then: pieces that the compiler
-// saw apart run as one. If not, it is captured first. Results are those of the plain engine, bit for bit, whichever runs.
+// A backward is looked up by its structure. If it has been seen, it runs along the plan that was made then: pieces that were compiled
+// apart run as one. If not, it is captured first. Either way the results are those of the plain engine, bit for bit.
 // A call's option beats a scope, the innermost scope beats those around it and the process; a call that says true in a scope that captures
 // is captured with the scope's options. Threads do not see each other's scopes.
 #pragma once
@@ -22,7 +22,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Whether some node's backward assumes another autocast context: it is reported, and none is captured.
+/// Whether some node's backward assumes another autocast context: the pass reports that, and is not captured.
 EBB_ONCE bool is_out_of_context(backward_pass& pass) {
   const int context = current_context();
   walk& w = pass.vertices();
@@ -31,7 +31,7 @@ EBB_ONCE bool is_out_of_context(backward_pass& pass) {
     return assumed && assumed->wrong_in[context] >= 0;
   });
 }
-/// Sequence numbers of several threads may be equal.
+/// Whether sequence numbers order all nodes: those of several threads may be equal.
 EBB_ONCE bool has_one_order(backward_pass& pass) {
   walk& w = pass.vertices();
   for (int i = 1; i < w.order().size(); ++i)
@@ -39,19 +39,19 @@ EBB_ONCE bool has_one_order(backward_pass& pass) {
   return true;
 }
 
-/// Whether somebody listens to why a graph is captured: that takes longer than capturing it.
-inline bool is_heard(const capturing_engine& e) { return e.tells_reasons && logs(log_topic::compiled_autograd_verbose); }
+/// Whether reasons are logged: to find out why a graph is captured takes longer than to capture it.
+inline bool wants_reasons(const capturing_engine& e) { return e.tells_reasons && logs(log_topic::compiled_autograd_verbose); }
 
-/// What graphs are named by: with the counter of captures, which can be cleared, a name would come twice.
+/// Numbers the names of graphs. The counter of captures can be cleared: then a name would come twice.
 inline constinit std::atomic<std::uint64_t> captured_so_far = 0;
 
-/// A graph that has just been captured is shown to who wants to see it. Returns whether it is to be merged.
-EBB_ONCE_APART bool show(const capturing_engine& e, const recording& key, backward_pass& pass) {
+/// Logs a graph that has just been captured and calls the compiler. Returns whether it is to be merged.
+EBB_ONCE_APART bool show(const capturing_engine& e, const recording& r, backward_pass& pass) {
   counting().captures.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t number = captured_so_far.fetch_add(1, std::memory_order_relaxed);
   const bool is_logged = logs(log_topic::compiled_autograd) || logs(log_topic::aot) || logs(log_topic::plan);
   if (!e.options.compiler && !is_logged) return true;
-  const captured_graph g(key, pass, number);
+  const captured_graph g(r, pass, number);
   if (const std::string s = logs(log_topic::aot) ? g.region_text() : ""; !s.empty()) say(log_topic::aot, s);
   if (logs(log_topic::compiled_autograd)) say(log_topic::compiled_autograd, "===== Compiled autograd graph =====\n" + to_string(g));
   const bool merges = !e.options.compiler || e.options.compiler(g) == backend::merge;
@@ -59,29 +59,29 @@ EBB_ONCE_APART bool show(const capturing_engine& e, const recording& key, backwa
   return merges;
 }
 
-/// The cache has it then.
+/// Captures a backward and puts it into the cache.
 EBB_ONCE_APART captured* capture(const capturing_engine& e, backward_pass& pass, std::uint32_t hash) {
   pass.explore();
   if (e.options.fullgraph) require_one_graph(pass);
   if (is_out_of_context(pass) || !has_one_order(pass)) return nullptr;
-  recording key(pass);
+  recording r(pass);
   pass.vertices().abandon();
-  if (!key.match(pass)) {
+  if (!r.match(pass)) {
     pass.explore();
     return nullptr;
   }
   counting().new_node_misses.fetch_add(1, std::memory_order_relaxed);
-  if (is_heard(e)) say(log_topic::compiled_autograd_verbose, reason_for(key, this_cache(), pass.vertices()));
-  const bool merges = show(e, key, pass);
+  if (wants_reasons(e)) say(log_topic::compiled_autograd_verbose, reason_for(r, this_cache(), pass.vertices()));
+  const bool merges = show(e, r, pass);
   pass.vertices().abandon();
-  counted<captured> made(new captured(std::move(key), merges));
-  if (!made->key().match(pass)) return nullptr;
+  counted<captured> made(new captured(std::move(r), merges));
+  if (!made->recorded().match(pass)) return nullptr;
   if (made->plan().groups() > 0) counting().compiles.fetch_add(1, std::memory_order_relaxed);
   this_cache().add(hash, made);
   return made.get();
 }
 
-/// Where NaN is looked for, the pass runs node by node.
+/// A pass that looks for NaN runs node by node.
 EBB_ONCE_APART counted<captured_backward> capture_nothing(const capturing_engine& e, backward_pass& pass) {
   if (e.options.fullgraph) {
     pass.explore();
@@ -90,12 +90,12 @@ EBB_ONCE_APART counted<captured_backward> capture_nothing(const capturing_engine
   return nullptr;
 }
 
-/// Static sizes that have changed: the graph is captured once more, and they are dynamic from now on. Null if none have.
+/// If static sizes have changed, the graph is captured once more, and they are dynamic from now on. Null if none have changed.
 EBB_ONCE_APART counted<captured> capture_again(const capturing_engine& e, captured& c, backward_pass& pass, std::uint32_t hash) {
   const vec<int> changed = c.note_sizes(pass.vertices());
   if (changed.empty()) return {};
   counting().new_shape_misses.fetch_add(1, std::memory_order_relaxed);
-  if (is_heard(e)) {
+  if (wants_reasons(e)) {
     const vec<int> dynamic = c.dynamic_sizes();
     std::string s = "Cache miss due to " + std::to_string(changed.size()) + " changed tensor shapes (total of " +
                     std::to_string(dynamic.size()) + "):";
@@ -104,14 +104,14 @@ EBB_ONCE_APART counted<captured> capture_again(const capturing_engine& e, captur
         s += (shown++ ? ", sizes[" : " sizes[") + std::to_string(i) + "]";
     say(log_topic::compiled_autograd_verbose, s + "\n");
   }
-  const bool merges = show(e, c.key(), pass);
+  const bool merges = show(e, c.recorded(), pass);
   counted<captured> made(new captured(c, merges));
   if (made->plan().groups() > 0) counting().compiles.fetch_add(1, std::memory_order_relaxed);
   this_cache().replace(hash, c, made);
   return made;
 }
 
-/// Captures what is not known, or what is known with other sizes, where those are part of the key.
+/// Captures a backward that is not known, or one that is known with other sizes, if those are part of its structure.
 EBB_ONCE_APART counted<captured_backward> capture_if_needed(const capturing_engine& e, captured* known, backward_pass& pass,
                                                                       std::uint32_t hash) {
   bool is_known = known != nullptr;
@@ -121,7 +121,7 @@ EBB_ONCE_APART counted<captured_backward> capture_if_needed(const capturing_engi
   if (!e.options.dynamic)
     if (const counted<captured> again = capture_again(e, *known, pass, hash); again) {
       pass.vertices().abandon();
-      if (!again->key().match(pass)) return nullptr;  // a compiler may change what it likes
+      if (!again->recorded().match(pass)) return nullptr;  // the compiler callback may have changed hooks
       found = counted<captured_backward>(known = again.get());
       is_known = false;
     }
@@ -171,7 +171,7 @@ class enable {
   engine_scope scope_;
 };
 
-/// While it lives, they are not, whatever the process has set.
+/// While it lives, backwards of this thread are not captured, whatever the process has set.
 class disable {
  public:
   EBB_SCOPE disable() : scope_(plain_engine) {}
@@ -186,7 +186,7 @@ inline void clear_cache() { this_cache().clear(); }
 inline void set_cache_limit(std::size_t limit) { this_cache().set_limit(limit); }
 inline std::size_t cache_size() { return this_cache().size(); }
 
-/// As in a process that has just begun: off, nothing captured, as much of it kept as ever, counters at zero.
+/// Everything is as in a process that has just begun: off, nothing captured, the default limit, counters at zero.
 EBB_ONCE void reset() {
   config().compiled_autograd = false;
   clear_cache();
