@@ -1,4 +1,4 @@
-// test/capture/allocations.cpp — a hit allocates nothing but gradients; where an allocation of a capture or of a replay fails, nothing is
+// test/capture/allocations.cpp — a hit allocates nothing but gradients; if an allocation fails in a capture or a replay, nothing is
 // lost.
 // SPDX-License-Identifier: BSL-1.0
 #include "../autograd/failing_allocations.hpp"
@@ -23,7 +23,7 @@ constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 constexpr auto layer = ebb::compile([](auto x, auto w, auto b) { return ebb::linear(x, w, b); });
 constexpr auto bias = ebb::compile([](auto x) { return x + 10; });
 
-/// How much one step allocates from the third on: record, backward and all, with the pool that keeps arrays.
+/// How much ten steps allocate once four have run: forward, backward, with the pool that keeps arrays.
 std::size_t in_steady_state(auto&& step) {
   const pool_limit scope(std::size_t{256} << 20);  // as without a sanitizer
   ca::reset();
@@ -81,7 +81,7 @@ TEST_CASE("a hit allocates nothing: a chain of 100, hooks with numbers bound, ac
   CHECK(calls == 14);
 }
 
-TEST_CASE("captured or not, a backward allocates the gradients that leave it, and a merged chain not those in between") {
+TEST_CASE("captured or not, a backward allocates the gradients that leave it; a merged chain does not allocate those in between") {
   const pool_limit scope(0);
   const ca::enable on;
   const var x(array::full(1.f, 100)), y(array::full(2.f, 100));
@@ -104,7 +104,7 @@ TEST_CASE("captured or not, a backward allocates the gradients that leave it, an
   CHECK(captured - shorter < 5);  // one group or two, not 20 nodes
 }
 
-TEST_CASE("CA-124: a merged chain needs no memory for what runs between its nodes, and gives back what was saved") {
+TEST_CASE("CA-124: a merged chain needs no memory for gradients between its nodes, and releases saved values") {
   const pool_limit scope(0);
   constexpr std::size_t n = 20'000;
   const var x(array::full(0.5f, n)), w(array::full(2.f, n));
@@ -126,7 +126,7 @@ TEST_CASE("CA-124: a merged chain needs no memory for what runs between its node
   ca::reset();
 }
 
-TEST_CASE("a capture costs the same whoever asked for it: reasons that nobody reads are not looked for") {
+TEST_CASE("a capture costs the same with and without a scope: reasons that nobody reads are not looked for") {
   ca::reset();
   const var x(array{1, 2, 3});
   const auto structure = [&](int k) {
@@ -185,7 +185,7 @@ std::vector<array> gradients(const leaves& l) {
 
 }  // namespace
 
-TEST_CASE("an allocation that fails in a capture, or in a replay, comes through as std::bad_alloc, and leaves gradients whole") {
+TEST_CASE("an allocation that fails in a capture or in a replay throws std::bad_alloc and leaves gradients whole") {
   const pool_limit scope(0);
   for (const bool hit : {false, true})
     for (const bool create_graph : {false, true})
@@ -207,7 +207,7 @@ TEST_CASE("an allocation that fails in a capture, or in a replay, comes through 
         {
           const ca::disable plain;
           auto whole = begin();
-          record_and_walk(*whole, create_graph);  // and what is made once for all
+          record_and_walk(*whole, create_graph);  // and tables that are made once
           end(whole);
         }
         record_and_walk(*l, create_graph);
@@ -241,7 +241,7 @@ TEST_CASE("an allocation that fails in a capture, or in a replay, comes through 
   ca::reset();
 }
 
-TEST_CASE("a captured backward that failed for want of memory can be repeated where the graph is retained") {
+TEST_CASE("a captured backward that ran out of memory can be repeated if the graph is retained") {
   const pool_limit scope(0);
   const var x(array{1, 2, 3}), y(array{4, 5, 6});
   const auto [p, s] = both(x, y);

@@ -19,7 +19,7 @@ constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 
 array sample(std::size_t n, std::size_t step) { return test::sample<float>(n, step); }
 
-/// A few nodes with gradients that meet, with what else can be seen on the way, and the backward of a function of the gradients.
+/// A few nodes with gradients that meet, hooks and retained gradients on the way, and the backward of a function of the gradients.
 struct results {
   std::vector<array> all;
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// test/capture/chain_sink.cpp — what becomes a link of a chain: traced hooks of nodes that see several gradients.
+// test/capture/chain_sink.cpp — links of a chain: traced hooks of nodes that see several gradients.
 // SPDX-License-Identifier: BSL-1.0
 #include "../equal.hpp"
 #include "shown.hpp"
@@ -20,7 +20,7 @@ constexpr auto both = ebb::compile([](auto x, auto y) { return std::tuple(x * y,
 
 array sample(std::size_t n, std::size_t step) { return test::sample<double>(n, step); }
 
-/// What a function of a length gives, plain and captured.
+/// Compares the results of a function of a length, plain and captured.
 template <class F>
 void same_as_plain(F&& gradients_with_hooks, bool is_one_chain, const std::vector<std::size_t>& lengths = {1, 9, 700}) {
   for (const std::size_t n : lengths) {
@@ -38,7 +38,7 @@ void same_as_plain(F&& gradients_with_hooks, bool is_one_chain, const std::vecto
 
 }  // namespace
 
-TEST_CASE("arrays that a cache holds, and those that none does") {
+TEST_CASE("arrays that fit into a cache, and larger ones") {
   constexpr std::size_t many = 900'003;
   STATIC_REQUIRE(ebb::takes_narrow_steps(many * sizeof(double), 4));
   same_as_plain([](std::size_t n) {
@@ -51,7 +51,7 @@ TEST_CASE("arrays that a cache holds, and those that none does") {
   }, true, {8, 16, 17, 63, 64, 65, 10'000, many});
 }
 
-TEST_CASE("a traced hook before a node with two outputs is a link, and stands in the graph as equations") {
+TEST_CASE("a traced hook before a node with two outputs is a link, and is shown as equations") {
   same_as_plain([](std::size_t n) {
     var x(sample(n, 7)), y(sample(n, 31));
     const auto [p, q] = both(bend(x), y);
@@ -63,7 +63,7 @@ TEST_CASE("a traced hook before a node with two outputs is a link, and stands in
   CHECK(test::in_order(test::shown_graph, {"call_hook_broadcast = ", "# pre_hook of mul+sub, traced", "call_hook_mul = ", "call_hook_add = "}));
 }
 
-TEST_CASE("a traced hook behind a node reads what the node got and writes what its operands get") {
+TEST_CASE("a traced hook after a node reads the node's gradients and writes those of its operands") {
   same_as_plain([](std::size_t n) {
     var x(sample(n, 7)), y(sample(n, 31));
     const var t = bend(x), p = product(t, y);
@@ -75,7 +75,7 @@ TEST_CASE("a traced hook behind a node reads what the node got and writes what i
   CHECK(test::in_order(test::shown_graph, {"call_hook_mul = ", "# pre_hook of mul, traced", "call_hook_add = ", "# post_hook of mul, traced"}));
 }
 
-TEST_CASE("a traced hook behind a node with one operand") {
+TEST_CASE("a traced hook after a node with one operand") {
   same_as_plain([](std::size_t n) {
     var x(sample(n, 7));
     const var t = bend(x), u = bend(t);
@@ -93,7 +93,7 @@ TEST_CASE("hooks that see other gradients than the first ones, or some that have
     ebb::backward(std::tuple(p, product(q, y)), {.seeds = {sample(n, 11), sample(n, 13)}});
     return std::vector<array>{x.grad().value(), y.grad().value()};
   }, false);
-  same_as_plain([](std::size_t n) {  // nothing comes to q: zeros to the hook, and undefined behind it
+  same_as_plain([](std::size_t n) {  // nothing comes to q: the hook sees zeros, and the gradient stays undefined
     var x(sample(n, 7)), y(sample(n, 31));
     const auto [p, q] = both(bend(x), y);
     ebb::grad_fn(std::tie(p, q)).register_prehook([](auto g) { return std::tuple(std::get<0>(g) * 2, std::get<1>(g) + 1); });

@@ -1,4 +1,4 @@
-// test/capture/leaves.cpp — behind a node that runs by itself, hooks, sums and updates of the leaves that it completes are chains.
+// test/capture/leaves.cpp — after a node that runs by itself, hooks, sums and updates of the leaves that it completes are chains.
 // SPDX-License-Identifier: BSL-1.0
 #include "../autograd/failing_allocations.hpp"
 #include "../catch.hpp"
@@ -45,7 +45,7 @@ struct weights {
   }
 };
 
-/// All that one step leaves behind it, and what the hooks have noted.
+/// The state after one step, and the hooks' log.
 struct outcome {
   std::vector<matrix> w;
   std::vector<vector> b;
@@ -59,10 +59,10 @@ struct outcome {
   }
 };
 
-/// What hangs hooks on a network, which may write into the log; what it returns is kept.
+/// Registers hooks on a network, which may write into the log; its result is kept.
 using preparation = std::function<std::any(weights&, std::string& log)>;
 
-/// What the network is for. The weights may have a second gradient, that comes last or first.
+/// The loss. The weights may have a second gradient, which comes last or first.
 enum class task { plain, decayed_first, decayed_last };
 ebb::variable<float> loss_of(task what, weights& net, const matrix& x) {
   if (what == task::plain) return total(layer(x, net.w, net.b));
@@ -137,7 +137,7 @@ constexpr auto accumulating = [](auto& net, std::string&) {
 
 }  // namespace
 
-TEST_CASE("clipping, sums and updates behind a product give the same bits as node by node") {
+TEST_CASE("clipping, sums and updates after a product give the same bits as node by node") {
   check_same(with_clipping);
   check_same(accumulating);
   check_same([](auto& net, std::string&) {
@@ -151,7 +151,7 @@ TEST_CASE("clipping, sums and updates behind a product give the same bits as nod
   });
 }
 
-TEST_CASE("what happens at a leaf is one chain if it is more than one link") {
+TEST_CASE("hooks, sum and update of a leaf are one chain if that has more than one link") {
   const planned clipped = plan_of(with_clipping, task::plain);
   CHECK(clipped.groups == 2);
   CHECK(test::says(clipped.text, {"node by node: mul+sum (NodeCall 1), matmul+add (NodeCall 2)\n  one chain in registers: w (NodeCall 3)",
@@ -162,29 +162,29 @@ TEST_CASE("what happens at a leaf is one chain if it is more than one link") {
   CHECK(plan_of(accumulating, task::plain).groups == 2);
   const auto stepping = [](auto& net, std::string&) { return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1}, net.w, net.b); };
   CHECK(plan_of(stepping, task::plain).groups == 0);
-  // A chain that ends at a leaf takes what happens there; what the product completes is a chain of its own.
+  // A chain that ends at a leaf runs its hooks, too; the leaf that the product completes is a separate chain.
   const planned decayed = plan_of(with_clipping, task::decayed_last);
   CHECK(decayed.groups == 2);
   CHECK(test::says(decayed.text, {"one chain in registers: b (NodeCall", "one chain in registers: mul+mul+sum (NodeCall"}));
 }
 
-TEST_CASE("opaque hooks among the leaves of a node run at their places, and see what they would see node by node") {
+TEST_CASE("opaque hooks at the leaves of a node run at their places, and see the same as node by node") {
   const auto note = [](std::string& log, const char* what, auto& net) {
     log += std::string(what) + (net.w.grad().defined() ? " w" : "") + (net.b.grad().defined() ? " b" : "") + " " +
            std::to_string(net.w.value()(0, 0)) + " " + std::to_string(net.b.value()(0)) + "\n";
   };
-  check_same([&](auto& net, std::string& log) {  // b's chain comes behind it
+  check_same([&](auto& net, std::string& log) {  // b's chain runs after it
     net.w.register_post_accumulate_grad_hook([&, note](const matrix_variable&) { note(log, "w is there", net); });
     net.b.register_hook(clip);
     return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.5}, net.b);
   });
-  check_same([&](auto& net, std::string& log) {  // w's chain comes before it
+  check_same([&](auto& net, std::string& log) {  // w's chain runs before it
     net.b.register_hook([&, note](const vector&) { note(log, "b comes", net); });
     net.b.register_post_accumulate_grad_hook([&, note](const vector_variable&) { note(log, "b is there", net); });
     net.w.register_hook(clip);
     return ebb::optimize_in_backward(ebb::sgd{.lr = 0.1, .momentum = 0.5}, net.w);
   });
-  check_same([&](auto& net, std::string& log) {  // one that hangs another one on the next leaf
+  check_same([&](auto& net, std::string& log) {  // it registers another one on the next leaf
     net.w.register_post_accumulate_grad_hook([&, note](const matrix_variable&) {
       if (!log.empty()) return;
       note(log, "now", net);
@@ -230,7 +230,7 @@ TEST_CASE("hooks of all kinds on the weights and the bias, at random: the same b
   }
 }
 
-TEST_CASE("one captured backward does leaves of any length") {
+TEST_CASE("one captured backward runs for leaves of any length") {
   const auto gradient = [](bool captured, std::size_t n) {
     matrix_variable w(ramp(n, 3, -1, 0.0625));
     vector_variable b(vector::full(0.5f, n));
@@ -252,7 +252,7 @@ TEST_CASE("one captured backward does leaves of any length") {
   ca::reset();
 }
 
-TEST_CASE("a hit allocates nothing where leaves are chains of their own") {
+TEST_CASE("a hit allocates nothing if leaves are separate chains") {
   const pool_limit scope(std::size_t{256} << 20);
   ca::reset();
   const ca::enable on;

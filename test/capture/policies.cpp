@@ -16,7 +16,7 @@ using variable = ebb::variable<float, 4, 4>;
 
 matrix values(float from) { return matrix::generate([=](std::size_t i) { return from + 0.37f * static_cast<float>(i); }); }
 
-/// Saves what tanh gave; its products are cast by who calls it.
+/// Saves the result of tanh; the caller's context casts its products.
 constexpr auto layers = [](auto x, auto w) { return ebb::matmul(ebb::tanh(ebb::matmul(x, w)), w) * 0.25f; };
 constexpr auto declared = ebb::compile<backward_policies<as_recorded, off, autocast<bf16>>>(layers);
 
@@ -46,7 +46,7 @@ TEST_CASE("the policy that a scope chooses gives the bits of a region that has n
   ebb::config().autocast_mismatch = ebb::on_mismatch::ignore;  // bf16 is an assumption that is wrong here
   const gradients recorded = under_one_policy<as_recorded>(), low = under_one_policy<autocast<bf16>>();
   REQUIRE_FALSE(same_bits(recorded, low));
-  CHECK(same_bits(gradients_of(declared), recorded));  // its own
+  CHECK(same_bits(gradients_of(declared), recorded));  // its own policy
   for (int times = 0; times < 3; ++times) {
     const auto chosen = [&](ebb::policy_choice p) {
       const ca::enable scope({.backward_policy = p});
@@ -59,7 +59,7 @@ TEST_CASE("the policy that a scope chooses gives the bits of a region that has n
     CHECK(same_bits(chosen(backward_pass_autocast<off, autocast<bf16>>{}), low));
   }
   const auto c = ebb::counters().compiled_autograd;
-  CHECK(c.captures == 3);  // without a choice, and two policies: what is out of its context runs uncaptured
+  CHECK(c.captures == 3);  // without a choice, and two policies: a backward out of its context runs uncaptured
   CHECK(c.hits == 6);
   ebb::config().autocast_mismatch = was;
   ca::reset();
@@ -81,7 +81,7 @@ TEST_CASE("a region keeps the one policy that it has; a list without the chosen 
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("what is chosen is held against the context of the call") {
+TEST_CASE("the chosen policy is compared with the context of the call") {
   const variable x(values(-2)), w(values(-3));
   const auto y = declared(x, w);
   {
@@ -152,7 +152,7 @@ TEST_CASE("a backward under another policy has no graph; a graph's nodes under t
   w.zero_grad();
 }
 
-TEST_CASE("what is kept for other policies goes through hooks on saved values as the rest does") {
+TEST_CASE("values that are saved for other policies go through saved-tensor hooks like all others") {
   const variable x(values(-2)), w(values(-3));
   std::vector<ebb::any_tensor> stored;
   const auto record = [&] {
@@ -180,7 +180,7 @@ constexpr auto low = [](auto g) { return ebb::cast<float>(ebb::matmul(g, ebb::ca
 
 }  // namespace
 
-TEST_CASE("in an autocast scope what does not depend on it is merged, what does runs by itself: the bits are the plain engine's") {
+TEST_CASE("in an autocast scope nodes that do not depend on it are merged, others run by themselves: the bits are the plain engine's") {
   constexpr auto bent = ebb::compile([](auto x) { return ebb::tanh(x) * 0.5f; });
   constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
   const ebb::autocast_scope<bf16> there;
@@ -207,14 +207,14 @@ TEST_CASE("in an autocast scope what does not depend on it is merged, what does 
 #if EBB_EXCEPTIONS
   const variable x(values(-2));
   const variable y = bent(bent(x));
-  y.register_hook([](auto g) { return ebb::matmul(g, g); });  // says nothing of contexts
+  y.register_hook([](auto g) { return ebb::matmul(g, g); });  // does not depend on contexts
   for (const bool captured : {false, true})
     CHECK(test::says(test::raised([&] { ebb::backward(y, {.seeds = {values(1)}, .retain_graph = true, .compiled_autograd = captured}); }),
                      {"called in ebb::autocast<ebb::bf16>, which the function does not declare"}));
 #endif
 }
 
-TEST_CASE("the captured graph calls what runs under another policy") {
+TEST_CASE("the captured graph shows a backward under another policy as a call") {
   static std::string shown;
   const variable x(values(-2)), w(values(-3));
   const auto y = declared(x, w) * x;

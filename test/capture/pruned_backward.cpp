@@ -30,7 +30,7 @@ pruned_matrix<T> sample_matrix(std::size_t n, std::size_t step) {
   }, n, n);
 }
 
-/// What a function gives is the same plain, captured and from the cache; returns the plan.
+/// Compares the results of a function, plain, captured and from the cache; returns the plan.
 std::string plan_of_same(auto&& f) {
   ca::reset();
   const auto plain = f();
@@ -55,7 +55,7 @@ TEST_CASE("the gradient of one factor, of sizes that run pruned and of others: t
       const auto [gx, gw] = ebb::grad(sum_of_all(bent_product(x, w)), ebb::wrt(x, w));
       return std::vector{gx.value(), gw.value()};
     })));
-    CHECK(is_pruned(plan_of_same([&] {  // what is asked for lies further on
+    CHECK(is_pruned(plan_of_same([&] {  // a gradient between two nodes is asked for
       const auto h = bent_product(x, w);
       return std::vector{ebb::grad(sum_of_all(bent_product(w, h)), ebb::wrt(h)).value()};
     })));
@@ -112,7 +112,7 @@ TEST_CASE("hooks at a pruned node see what they see in the plain engine") {
   CHECK(!is_pruned(run([&](const auto& h, auto& seen) {  // it sees the gradients of both operands
     h.grad_fn().register_hook([&, look](ebb::gradients& out, const ebb::gradients& in) { look(out, in, seen); });
   })));
-  (void)run([&](const auto& h, auto& seen) {  // this one comes when the plan has been made
+  (void)run([&](const auto& h, auto& seen) {  // it is registered when the plan has been made
     h.grad_fn().register_prehook([&, look, added = false, node = h.grad_fn()](ebb::gradients&) mutable {
       if (!std::exchange(added, true)) node.register_hook([&, look](ebb::gradients& out, const ebb::gradients& in) { look(out, in, seen); });
     });

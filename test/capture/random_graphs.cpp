@@ -1,8 +1,9 @@
-// test/capture/random_graphs.cpp — random programs captured, run again from the cache, and in many threads: what can be seen is what the
-// plain engine shows, bit for bit.
+// test/capture/random_graphs.cpp — random programs captured, run again from the cache, and in many threads: hooks and results see
+// what they see in the plain engine, bit for bit and in the same order.
 // SPDX-License-Identifier: BSL-1.0
 //
-// That the plain engine is right is tested against plain vectors, with programs of the same kind: test/autograd/random_graphs.cpp.
+// This test holds the order of hooks in autograd/engine.hpp and capture/captured_walk.hpp together, see [note: the order of hooks].
+// test/autograd/random_graphs.cpp compares the plain engine with plain vectors, on programs of the same kind.
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>
@@ -85,14 +86,14 @@ void check(variety v, std::uint64_t programs, program (*changed)(program) = null
   const auto c = ebb::counters().compiled_autograd;
   CHECK(c.captures > programs);
   CHECK(c.hits > programs);
-  CHECK(c.evictions > programs / 2);  // what stays is what was seen last
+  CHECK(c.evictions > programs / 2);  // the last ones stay
   CHECK(c.compiles > programs / 4);
   ca::reset();
 }
 
 }  // namespace
 
-// What it catches is known by trying. Programs differed where a captured backward was made to
+// These mistakes in a captured backward were tried, and it caught them:
 //   run groups though a hook has added or removed hooks; run groups though a gradient that they count on has not come;
 //   accumulate at a leaf before the hooks of another one that the same node completes (1 of 10,000: recording.cpp has a test for it).
 TEST_CASE("5,000 random programs are the same captured, from the cache and plain") { check(variety::narrow, 5000); }

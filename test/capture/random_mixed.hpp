@@ -48,7 +48,7 @@ class on_ebb_mixed final : public on_ebb {
     if (!is_made && !x) return false;
     if (s.what == op::masked) {
       const var *const a = vector(s.a), *const b = vector(s.b);
-      if (a && b) make(s.id, s.id % 2 ? masked_region(*a, *b) : by_sum_region(*a, *b));  // a chain, or one that can be none
+      if (a && b) make(s.id, s.id % 2 ? masked_region(*a, *b) : by_sum_region(*a, *b));  // a chain, or no chain
     } else if (s.what == op::leaf_wide) {
       const floats v = values_of(p_, s.id, p_.extent);
       wides_.insert_or_assign(s.id, wide_var(doubles::generate([&](std::size_t i) { return static_cast<double>(v[i]) / 3; }, v.size())));
@@ -69,7 +69,7 @@ class on_ebb_mixed final : public on_ebb {
     }
     return true;
   }
-  /// What sees both gradients of a node, or those of its operands and its own.
+  /// Hooks that see both gradients of a node, or those of its operands and its own.
   void hook_on_node(const var& v, const step& s) {
     if (static_cast<hook_kind>(s.b) == hook_kind::before_both) {
       for (const auto& [id, w] : vectors_) {

@@ -1,4 +1,4 @@
-// test/capture/recording.cpp — how often a backward is captured, and that it gives what the plain engine gives: PyTorch's cases.
+// test/capture/recording.cpp — how often a backward is captured, and that its gradients are the plain engine's: PyTorch's cases.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "../equal.hpp"

@@ -1,4 +1,4 @@
-// test/capture/show.cpp — what captured graphs look like, why one is captured once more, and what fullgraph refuses.
+// test/capture/show.cpp — the text of captured graphs, the reason why one is captured once more, and the errors of fullgraph.
 // SPDX-License-Identifier: BSL-1.0
 #include "shown.hpp"
 
@@ -31,7 +31,7 @@ struct opaque_function {
 std::string graphs, reasons;
 int texts = 0;
 
-/// Collects what is said of some topics, from a process that has captured nothing.
+/// Collects the log of some topics, as in a process that has captured nothing.
 struct listening {
   explicit listening(bool verbose, bool shows_graphs = true)
       : before(ebb::set_log_sink([](log_topic t, std::string_view s) {
@@ -77,7 +77,7 @@ TEST_CASE("a number bound to a hook is shown, also where no segment has its dtyp
   CHECK(ebb::all_equal(x.grad().value(), ebb::tensor<float, ebb::dyn>{0.5f, 0.5f}));
 }
 
-TEST_CASE("CA-130, CA-132, CA-133: a graph names its nodes in the order in which they run; reasons are told only to who asks") {
+TEST_CASE("CA-130, CA-132, CA-133: a graph names its nodes in the order in which they run; reasons are told only if they are logged") {
   const listening scope(false);
   const ca::enable on;
   const var x = named("x"), w = named("w", {3, 4});
@@ -95,7 +95,7 @@ TEST_CASE("CA-130, CA-132, CA-133: a graph names its nodes in the order in which
                           "call_accumulate_grad w, w_grad, add"}));
 }
 
-TEST_CASE("what was compiled ahead of a region is told once, and of each plan what runs as one") {
+TEST_CASE("the compiled halves of a region are logged once, the groups of each plan each time") {
   const listening scope(false, false);
   const ca::enable on;
   ebb::set_log(log_topic::aot, true);
@@ -117,13 +117,13 @@ TEST_CASE("what was compiled ahead of a region is told once, and of each plan wh
   texts = 0;
   run();
   CHECK(reasons.find("Forward graph") == std::string::npos);
-  CHECK(texts == 1);  // nothing is not said
+  CHECK(texts == 1);  // an empty text is not logged
   CHECK(in_order(reasons, {"Plan of CompiledAutograd1:"}));
   ebb::set_log(log_topic::aot, false);
   ebb::set_log(log_topic::plan, false);
 }
 
-TEST_CASE("a plan can be drawn: the captured graph, with a box around what is one pass over memory") {
+TEST_CASE("a plan can be drawn: the captured graph, with a box around each pass over memory") {
   static std::string graph, plan;
   static int groups;
   ca::options o;
@@ -164,7 +164,7 @@ TEST_CASE("CA-131: a region that is used three times in one backward has three s
                           "NodeCall 4"}));
 }
 
-TEST_CASE("CA-134: hooks stand where they run: traced ones as equations, opaque ones as calls") {
+TEST_CASE("CA-134: hooks are shown where they run: traced ones as equations, opaque ones as calls") {
   const listening scope(false);
   const ca::enable on;
   const var x = named("x"), w = named("w");
@@ -182,7 +182,7 @@ TEST_CASE("CA-134: hooks stand where they run: traced ones as equations, opaque 
   CHECK(count(graphs, "call_hook, hook_type = pre_hook") == 1);
 }
 
-TEST_CASE("gradients that meet are an add; what nobody asked for is not there") {
+TEST_CASE("gradients that meet are an add; gradients that nobody asked for are not shown") {
   const listening scope(false);
   const ca::enable on;
   const var x = named("x");
@@ -195,7 +195,7 @@ TEST_CASE("gradients that meet are an add; what nobody asked for is not there") 
   CHECK(test::says(graphs, {"# mul (NodeCall 2)"}));
 }
 
-TEST_CASE("what hooks of nodes give is what goes on; what is retained and what is asked for stand there") {
+TEST_CASE("results of node hooks go on; gradients that are retained or asked for are shown") {
   const listening scope(false);
   const ca::enable on;
   {
@@ -225,7 +225,7 @@ TEST_CASE("what hooks of nodes give is what goes on; what is retained and what i
   CHECK(in_order(graphs, {"call_hook_add = add aot", "7.0", "return call_hook_add\n"}));
 }
 
-TEST_CASE("no two graphs have one name, until all begins anew") {
+TEST_CASE("no two graphs have one name, until reset") {
   static std::string names;
   names.clear();
   const auto capture = [](const char* name) {
@@ -262,7 +262,7 @@ TEST_CASE("a graph as dot has each of its equations in the cluster of its node")
   ca::reset();
 }
 
-TEST_CASE("a drawing leads from what an opaque hook got to what it made, and to where a gradient is added") {
+TEST_CASE("a drawing has arrows from an opaque hook's gradient to its result, and to the sum of a gradient") {
   static std::string dot;
   ca::reset();
   const ca::enable on({.compiler = [](const ebb::captured_graph& g) {
@@ -308,7 +308,7 @@ TEST_CASE("dynamic = false: changed shapes are a reason, once for each size that
   both(3, 5);
   CHECK(in_order(reasons, {"changed tensor shapes", "sizes[0]"}));
   reasons.clear();
-  both(3, 6);  // numbers are those among the sizes that are dynamic by now
+  both(3, 6);  // numbers among the sizes that are dynamic now
   CHECK(count(reasons, "Cache miss") == 1);
   reasons.clear();
   both(9, 9);
@@ -447,7 +447,7 @@ TEST_CASE("options that differ are named, and programs of one name and hooks at 
   }), {"tanh (NodeCall 2)", "; saved values are behind hooks, was not behind hooks\n"}));
 }
 
-TEST_CASE("CA-137: whether reasons are told is settled when the scope is entered") {
+TEST_CASE("CA-137: entering the scope decides whether reasons are logged") {
   const listening scope(false, false);
   {
     const ca::enable on;
@@ -460,7 +460,7 @@ TEST_CASE("CA-137: whether reasons are told is settled when the scope is entered
   CHECK(count(reasons, "Cache miss") == 1);
 }
 
-TEST_CASE("fullgraph: what is opaque is an error that names it and its place, before anything has run; graph breaks are none") {
+TEST_CASE("fullgraph: an opaque hook or function is an error that names it and its place, before anything has run; graph breaks are none") {
   ca::reset();
   const ca::enable on({.fullgraph = true});
   const auto refusal = [](auto&& prepare) {
@@ -507,7 +507,7 @@ TEST_CASE("fullgraph: what is opaque is an error that names it and its place, be
   ca::reset();
 }
 
-TEST_CASE("fullgraph refuses what is opaque also where nothing would be captured: where NaN is looked for, or a mismatch is let pass") {
+TEST_CASE("fullgraph refuses opaque hooks, too, if nothing would be captured: in anomaly mode, or with an ignored mismatch") {
   ca::reset();
   const ca::enable on({.fullgraph = true});
   const auto refusal = [](const auto& out) { return test::raised([&] { out.backward(); }); };

@@ -1,4 +1,4 @@
-// test/capture/shown.hpp — what captured graphs and their plans look like, kept for a test to look at.
+// test/capture/shown.hpp — texts of captured graphs and their plans, kept for tests.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace test {
 
-/// Of what was captured last under `keep_shown`, a compiler that merges.
+/// The last texts under `keep_shown`, a compiler that merges.
 inline std::string shown_graph, shown_plan;
 inline ebb::backend keep_shown(const ebb::captured_graph& g) {
   shown_graph = to_string(g);
@@ -19,7 +19,7 @@ inline ebb::backend keep_shown(const ebb::captured_graph& g) {
   return ebb::backend::merge;
 }
 
-/// Whether s holds these, one behind the other.
+/// Whether s has these parts, one after the other.
 inline bool in_order(const std::string& s, std::initializer_list<const char*> parts) {
   std::size_t at = 0;
   for (const char* part : parts) {

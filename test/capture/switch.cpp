@@ -1,4 +1,4 @@
-// test/capture/switch.cpp — compiled autograd on and off, what counts as the same options, and the cache against a plain map.
+// test/capture/switch.cpp — compiled autograd on and off, equal and other options, and the cache against a plain map.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -28,7 +28,7 @@ constexpr auto total = ebb::compile([](auto x) { return ebb::sum(x); });
 auto counts() { return ebb::counters().compiled_autograd; }
 std::uint64_t looked_up() { return counts().captures + counts().hits; }
 
-/// As a new process, and so again at the end.
+/// As in a new process, at its beginning and at its end.
 struct fresh {
   fresh() { ca::reset(); }
   ~fresh() { ca::reset(); }
@@ -82,7 +82,7 @@ TEST_CASE("CA-3: reset: off, nothing captured, counters at zero") {
   CHECK(ca::cache_size() == 2);
 }
 
-TEST_CASE("CA-7, CA-8, CA-12, CA-14: the process, scopes and calls: the innermost that says something is heard") {
+TEST_CASE("CA-7, CA-8, CA-12, CA-14: the process, scopes and calls: the innermost that says something counts") {
   const fresh begin;
   ebb::config().compiled_autograd = true;
   {
@@ -176,7 +176,7 @@ TEST_CASE("CA-11: a backward in a hook runs on the plain engine, unless it says 
   }
 }
 
-TEST_CASE("CA-13: whatever stands between the regions, the backward is one") {
+TEST_CASE("CA-13: with any code between the regions, the backward is one") {
   const fresh begin;
   const ca::enable scope;
   for (int i = 0; i < 3; ++i) {
@@ -200,7 +200,7 @@ TEST_CASE("unique_graphs: regions without compiled autograd, one with it") {
   CHECK(ebb::counters().unique_graphs == 1);
 }
 
-TEST_CASE("unique_graphs counts what has been evicted, too, and what runs once more is not new") {
+TEST_CASE("unique_graphs counts evicted graphs, too, and a graph that runs once more is not new") {
   const fresh begin;
   ca::set_cache_limit(2);
   const ca::enable scope;
@@ -264,7 +264,7 @@ TEST_CASE("a call has options of its own, which count whatever the scope around 
   CHECK(counts().captures == before + 1);  // a hook has come
 }
 
-TEST_CASE("where shapes change for the first time the compiler is asked once more, and what it says counts") {
+TEST_CASE("when shapes change for the first time the compiler is asked once more, and its answer counts") {
   const fresh begin;
   static int calls = 0;
   const ca::enable scope({.dynamic = false, .compiler = [](const ebb::captured_graph&) {

@@ -71,7 +71,7 @@ TEST_CASE("threads of both engines add to shared leaves, with hooks there") {
   CHECK(accumulated == threads * rounds);
 }
 
-TEST_CASE("threads of both engines add to shared leaves behind a node that runs by itself, in chains of the leaves' own") {
+TEST_CASE("threads of both engines add to shared leaves after a node that runs by itself, in chains of the leaves alone") {
   const var x(full(1)), w(full(2));
   x.register_hook([](auto g) { return g * 2; });
   w.register_hook([](auto g) { return g * 3; });
@@ -130,7 +130,7 @@ TEST_CASE("threads walk one retained graph, captured and plain, with hooks, grad
 }
 
 #if EBB_EXCEPTIONS
-TEST_CASE("one thread lets go of a graph that others still walk, with saved values that went through hooks") {
+TEST_CASE("one thread releases a graph that others still walk, with saved values that went through hooks") {
   std::atomic<int> wrong = 0, refused = 0;
   const var x(full(2)), y(full(3));
   for (int round = 0; round < rounds; ++round) {
@@ -173,7 +173,7 @@ TEST_CASE("captured backwards within hooks, in all threads, on a graph that they
   CHECK(is(y.grad(), threads * rounds * 2));
 }
 
-TEST_CASE("the process's switch is moved while threads run: each backward is whole") {
+TEST_CASE("the process's switch changes while threads run: each backward is whole") {
   std::atomic<int> wrong = 0;
   at_once([&](int k) {
     for (int round = 0; round < rounds; ++round) {

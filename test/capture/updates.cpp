@@ -1,4 +1,4 @@
-// test/capture/updates.cpp — parameters updated in a captured backward: by links of the same chain, in their own memory, in the end the same.
+// test/capture/updates.cpp — parameters updated in a captured backward: by links of the same chain, in place, with the same bits.
 // SPDX-License-Identifier: BSL-1.0
 #include "../autograd/allocations.hpp"
 #include "../catch.hpp"
@@ -30,7 +30,7 @@ array_of<T> ramp(std::size_t n, double first, double step) {
   return array_of<T>::generate([&](std::size_t i) { return static_cast<T>(first + step * static_cast<double>(i)); }, n);
 }
 
-/// Some steps of training, captured or not: the values of all parameters behind each other, and their gradients.
+/// Some steps of training, captured or not: the values of all parameters one after the other, and their gradients.
 template <class T>
 std::vector<array_of<T>> trained(bool captured, std::size_t n, auto&& prepare, bool retains = false) {
   ca::clear_cache();
@@ -38,7 +38,7 @@ std::vector<array_of<T>> trained(bool captured, std::size_t n, auto&& prepare, b
   [[maybe_unused]] const auto kept = prepare(w, v);
   std::vector<array_of<T>> all;
   for (int step = 0; step < 5; ++step) {
-    // w is saved by nodes that run before its update and, as a constant of x's last node, by one that runs behind it.
+    // w is saved by nodes that run before its update and, as a constant of x's last node, by one that runs after it.
     const auto out = product(bent(scaled(bent(x, w.value())), v), bent(w, v));
     ebb::backward(out, {.seeds = {ramp<T>(n, 1, 1e-2)}, .retain_graph = retains, .compiled_autograd = captured});
     for (const auto* p : {&w, &v, &x}) {
@@ -98,7 +98,7 @@ TEMPLATE_TEST_CASE("traced updates of all kinds, several on one leaf, give the s
   check_same<TestType>(with(ebb::bind(TestType(0.5), [](auto c, auto p, auto g) { return p - g * c; })));
 }
 
-TEST_CASE("a captured update writes the parameter where it stands: neither a copy of it nor its gradient is made") {
+TEST_CASE("a captured update writes the parameter in place: neither a copy of it nor its gradient is made") {
   constexpr std::size_t n = 20'000;
   const ca::enable on;
   ca::clear_cache();
@@ -116,7 +116,7 @@ TEST_CASE("a captured update writes the parameter where it stands: neither a cop
     CHECK_FALSE(w.grad().defined());
   }
   CHECK(opt.state(0).step == 4);
-  // A saved value that is still wanted keeps its bits: then the update writes elsewhere.
+  // A saved value that is still needed keeps its bits: then the update writes elsewhere.
   const var kept = product(w, x);
   const array before = w.value();
   ebb::backward(scaled(product(scaled(w), x.value())), {.seeds = {seed}});
@@ -125,7 +125,7 @@ TEST_CASE("a captured update writes the parameter where it stands: neither a cop
   CHECK(same_bits(x.grad().value(), before));
 }
 
-TEST_CASE("hyperparameters change from step to step without a new capture, and what a rule refuses is refused as node by node") {
+TEST_CASE("hyperparameters change from step to step without a new capture, and a rule's errors are those of node by node") {
   ca::clear_cache();
   const ca::enable on;
   var w(array::full(1.f, 100));
@@ -178,7 +178,7 @@ TEST_CASE("an update is shown as the rule's own equations and an assignment") {
   ca::reset();
 }
 
-TEST_CASE("a version counts what wrote the value, as node by node") {
+TEST_CASE("a version counts writes of the value, as node by node") {
   const auto version_after = [](bool captured) {
     const var x(ramp<float>(9, 1, 0.25));
     x.register_post_accumulate_grad_hook([](auto p, auto g) { return p - g * 0.5; });

@@ -9,8 +9,9 @@
 // Two headers program this order: engine.hpp runs it on arrays, capture/captured_walk.hpp goes through a recording with numbers of values.
 // They are two programs, since they differ in each line. The engine looks at the hooks that a vertex has at that moment: a hook may add or
 // remove others, throw, or run another pass. It moves gradients from slot to slot, and one test skips all of this at a node without hooks:
-// a node takes 30 ns. The walk reads keys, in which all hooks are known, and copies numbers. test/capture/random_graphs.cpp holds the two
-// together: 10,000 random programs with hooks of all kinds run through both, and every hook must see the same, in the same order.
+// a node takes 30 ns. The walk reads keys, in which all hooks are known, and copies numbers. Tests hold the two together.
+// test/capture/captured_walk.cpp: on random graphs the walk tells of each opaque hook where the engine runs it. random_graphs.cpp there:
+// 10,000 random programs run plain and captured, and every hook sees the same gradients in the same order.
 #pragma once
 
 #include "thread.hpp"

@@ -58,7 +58,8 @@ class captured_walk {
   /// From the roots to the last leaf.
   EBB_ONCE void run() {
     slots_.begin();
-    for (const edge_key& k : r_.roots()) slot(k.to, k.output).value = sink_.root(k);
+    for (const edge_key& k : r_.roots())
+      if (const int seed = sink_.root(k); r_.visit_at(k.to).is_reached()) slot(k.to, k.output).value = seed;
     for (const edge_key& k : r_.roots())
       if (k.is_first && r_.is_leaf(k.to) && r_.visit_at(k.to).waiting == 0) run_leaf(k.to, -1);  // nothing else leads there
     for (int i = 0; i < r_.nodes(); ++i) run_node(i);
