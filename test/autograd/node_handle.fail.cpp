@@ -36,7 +36,7 @@ int main() {
   y.grad_fn(x, x.value());  // LINE
 #endif
 #if EBB_CASE == 7
-// EXPECT: E0153 a traced node hook returns gradients of the same dtypes and extents
+// EXPECT: E0153 a hook returns gradients of the same dtypes and extents
   y.grad_fn(x, x).register_hook([](auto out, auto) { return std::get<0>(out); });  // LINE
 #endif
 #if EBB_CASE == 8
@@ -52,7 +52,7 @@ int main() {
   ebb::register_multi_grad_hook(ebb::into(place), [](float) {}, ebb::when::all, x, y);  // LINE
 #endif
 #if EBB_CASE == 11
-// EXPECT: E0159 a traced node hook takes the gradients of the outputs
+// EXPECT: E0159 a hook takes one gradient
   y.grad_fn(x, x).register_hook([](auto out) { return out; });  // LINE
 #endif
 #if EBB_CASE == 12

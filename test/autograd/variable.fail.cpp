@@ -17,10 +17,10 @@ int main() {
   // EXPECT: E0152 only variables of floating-point type can have a gradient
   const ebb::variable<int, 3> n(ebb::tensor<int, 3>{1, 2, 3});  // LINE
 #elif EBB_CASE == 3
-  // EXPECT: E0153 a hook must return a gradient of the same dtype and extents
+  // EXPECT: E0153 a hook returns gradients of the same dtypes and extents
   x.register_hook([](auto g) { return ebb::sum(g); });  // LINE
 #elif EBB_CASE == 4
-  // EXPECT: E0153 a hook must return a gradient of the same dtype and extents
+  // EXPECT: E0153 a hook returns gradients of the same dtypes and extents
   x.register_hook([](const ebb::tensor<float, 3>&) { return ebb::tensor<double, 3>{}; });  // LINE
 #elif EBB_CASE == 5
   float scale = 2;
@@ -153,5 +153,8 @@ int main() {
 #elif EBB_CASE == 47
   // EXPECT: E0268 a gradient has the dtype of its variable
   const auto node = x.accumulate_node<double>();  // LINE
+#elif EBB_CASE == 48
+  // EXPECT: E0158 an update in place keeps dtype and extents
+  ebb::variable<float> t = 2.f; t += x;  // LINE
 #endif
 }

@@ -53,7 +53,7 @@ int main() {
   // EXPECT: E0124 map: there must be an argument that is not whole
   auto r = ebb::map([](auto p) { return p.rates; }, user::rated<ebb::tensor>{});  // LINE
 #elif EBB_CASE == 10
-  // EXPECT: E0102 map: the arguments have different numbers of rows
+  // EXPECT: E0290 map: the arguments have different numbers of rows
   auto r = ebb::map([](auto pair, auto y) { return std::get<0>(pair) * y; }, std::tuple(a, a), four);  // LINE
 #elif EBB_CASE == 11
   // EXPECT: E0111 an argument is not an array, a number, a tuple, or a struct over arrays

@@ -15,7 +15,7 @@ int main() {
   // EXPECT: E0230 a subscript is outside of its axis
   auto r = ebb::grad([](auto a) { return a(-4) * a(0); })(x);  // LINE
 #elif EBB_CASE == 3
-  // EXPECT: E0230 take: there is no row of that number
+  // EXPECT: E0230 take: a subscript is outside of its axis
   auto r = ebb::value_and_grad([](auto a) { return ebb::take(a, 3); })(x);  // LINE
 #elif EBB_CASE == 4
   // EXPECT: E0230 a subscript is outside of its axis

@@ -90,7 +90,7 @@ constexpr int refused = traced_on<ebb::term<float>>([](auto x) {
   return ebb::map([](auto e) { return e; }, x);  // LINE
 });
 #elif EBB_CASE == 16  // different numbers of rows
-// EXPECT: E0102 map: the arguments have different numbers of rows
+// EXPECT: E0290 map: the arguments have different numbers of rows
 constexpr int refused = traced_on<matrix, row>([](auto x, auto y) {
   return ebb::map([](auto a, auto b) { return a * b; }, x, y);  // LINE
 });

@@ -7,6 +7,39 @@ namespace {
 template <class T, std::size_t... E>
 using array = ebb::tensor<T, E...>;
 
+// Sums of neighbours: an op with a shape rule, and a function with a sentence for it.
+struct pair_sums : ebb::op_base {
+  static constexpr std::string_view name = "pair_sums";
+  static constexpr ebb::kind what = ebb::kind::scan;
+  static constexpr int arity = 1;
+  static constexpr ebb::shape infer(ebb::symbols& s, const ebb::shape* in, int, const std::int64_t*) {
+    const int last = in[0].rank - 1;
+    return last < 0 ? ebb::refused(902) : in[0].e[last] % 2 ? ebb::refused(901) : s.find(in[0]);
+  }
+  template <class T>
+  static constexpr T identity() {
+    return T(0);
+  }
+  static constexpr auto value(auto accumulated, auto x) { return accumulated + x; }
+};
+struct pairs {
+  template <class T>
+  static constexpr auto apply(ebb::operand<T> x) {
+    return ebb::emit_on<pair_sums>({}, x);
+  }
+  template <int Code>
+  struct refusals {
+    static_assert(Code != 901, "[mine 901] pairs: the last axis has an odd extent");
+    static_assert(Code != 902, "[mine 902] pairs: a number has no last axis");
+  };
+};
+struct silent_pairs {
+  template <class T>
+  static constexpr auto apply(ebb::operand<T> x) {
+    return ebb::emit_on<pair_sums>({}, x);
+  }
+};
+
 constexpr auto fits = [](auto x, auto w) { return ebb::sum(ebb::matmul(x, w)); };
 
 #if EBB_CASE == 1
@@ -69,6 +102,19 @@ constexpr auto f = [](auto x, auto w) {
   // EXPECT: E0211 the operands of a loss differ in rank
   auto y = ebb::mse(x, ebb::sum<1>(x));  // LINE
   return y + ebb::sum(w);
+};
+#elif EBB_CASE == 11
+constexpr auto f = [](auto x, auto w) {
+  // EXPECT: E0119 the op's own shape rule refuses these operands
+  auto y = ebb::call<silent_pairs>{}(x);  // LINE
+  return ebb::sum(y) + ebb::sum(w);
+};
+#elif EBB_CASE == 12
+constexpr auto f = [](auto x, auto w) {
+  // LINES: 14
+  // EXPECT: [mine 901] pairs: the last axis has an odd extent
+  auto y = ebb::call<pairs>{}(x);  // LINE
+  return ebb::sum(y) + ebb::sum(w);
 };
 #else
 constexpr auto f = fits;

@@ -115,9 +115,10 @@ template <class T, std::size_t... E>
 template <class G, class F>
 hook_handle variable<T, E...>::register_hook(F f) const {
   constexpr int code = may_have_gradient<G>() ? detail::code_of_hook<F, G, E...>() : detail::already_reported;
-  static_assert(code != 153, "[ebb E0153] a hook must return a gradient of the same dtype and extents, or nothing");
+  static_assert(code != 153, "[ebb E0153] a hook returns gradients of the same dtypes and extents, several in a std::tuple, or nothing");
   static_assert(code != 154, "[ebb E0154] a hook with `auto` is traced and must not capture: use ebb::bind(values..., f) or ebb::opaque");
-  static_assert(code != 159, "[ebb E0159] a hook takes one gradient: a tensor, a variable, or `auto`");
+  static_assert(code != 159, "[ebb E0159] a hook takes one gradient: a tensor, a variable, or `auto`; a traced one of a node takes those "
+                             "of the outputs, after those of the operands if it runs after the node");
   require_history("register_hook");
   require_grad_dtype<G>("ebb::variable::register_hook");
   if constexpr (code != 0) return {};

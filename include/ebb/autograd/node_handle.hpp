@@ -267,9 +267,9 @@ class typed_node_handle<std::tuple<Y...>, std::tuple<X...>> : public node_handle
   }
   template <class Hook, int Code, class F>
   hook_handle add_traced(hook_kind kind, const F& f, const auto& place) const {
-    static_assert(Code != 153, "[ebb E0153] a traced node hook returns gradients of the same dtypes and extents, several in a std::tuple");
-    static_assert(Code != 159, "[ebb E0159] a traced node hook takes the gradients of the outputs, behind those of the operands if it runs "
-                               "after the node");
+    static_assert(Code != 153, "[ebb E0153] a hook returns gradients of the same dtypes and extents, several in a std::tuple, or nothing");
+    static_assert(Code != 159, "[ebb E0159] a hook takes one gradient: a tensor, a variable, or `auto`; a traced one of a node takes those "
+                               "of the outputs, after those of the operands if it runs after the node");
     static_assert(Code != 154, "[ebb E0154] a hook with `auto` is traced and must not capture: use ebb::bind(values..., f) or ebb::opaque");
     if constexpr (Code == 0) return add(kind, std::make_shared<Hook>(f, place.at, place.layouts));
     else return {};

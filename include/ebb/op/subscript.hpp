@@ -152,7 +152,7 @@ constexpr auto take(X&& x, I i) {
   if constexpr (array_like<X>) return detail::subscript_array("ebb::take", std::forward<X>(x), i);
   else {
     const auto row = apply_function(functions::take_place{}, x, i);
-    if (detail::is_outside(row)) detail::refuse_subscript("[ebb E0230] take: there is no row of that number");
+    if (detail::is_outside(row)) detail::refuse_subscript("[ebb E0230] take: a subscript is outside of its axis");
     return row;
   }
 }

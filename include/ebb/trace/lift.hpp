@@ -90,10 +90,24 @@ struct lifted {
   using type = term_of<value_type, static_extents<shown>>;
 };
 
+/// A function may have sentences for codes of its own, from 901 on, which its shape rule returns:
+///   template <int Code> struct refusals { static_assert(Code != 901, "[mine 901] windows: the window is longer than the axis"); };
+template <class F, int Code>
+inline constexpr bool has_sentence = Code > 900 && requires { typename F::template refusals<Code>; };
+template <class F, int Code>
+struct sentence_of {
+  struct type {};
+};
+template <class F, int Code>
+  requires has_sentence<F, Code>
+struct sentence_of<F, Code> {
+  using type = typename F::template refusals<Code>;
+};
+
 /// The same, and a refusal is said: two levels below the user's line, at most. A member of a refused class is no constant for clang 19,
 /// so that what it is decided on is asked of `lift`.
 template <class F, class... A>
-struct accepted_on {
+struct accepted_on : sentence_of<F, lifted<F, A...>::code>::type {
   using lift = lifted<F, A...>;
   static_assert(lift::code != 101, "[ebb E0101] matmul: the inner extents differ");
   static_assert(lift::code != 102, "[ebb E0102] the extents differ: only a static extent of 1 or a missing leading axis is broadcast");
@@ -115,7 +129,8 @@ struct accepted_on {
   static_assert(lift::code != 233, "[ebb E0233] full_like: the value is a number, or an array of rank 0");
   static_assert(lift::code != 211, "[ebb E0211] the operands of a loss differ in rank: reshape one, or give a number");
   static_assert(lift::code != 231, "[ebb E0231] there are more subscripts than axes");
-  static_assert(lift::code < 900, "[ebb E0119] the op's own shape rule refuses these operands");
+  static_assert(has_sentence<F, lift::code> || (lift::code != 119 && lift::code <= 900),
+                "[ebb E0119] the op's own shape rule refuses these operands");
 };
 
 template <class T, std::size_t... E>

@@ -17,7 +17,7 @@ namespace detail {
 /// The sentences on functions, by code. A class, not a function: g++ instantiates it where it is named, so that the user's line stays near.
 template <int Code>
 struct refuse_function {
-  static_assert(Code != 102, "[ebb E0102] map: the arguments have different numbers of rows");
+  static_assert(Code != 290, "[ebb E0290] map: the arguments have different numbers of rows");
   static_assert(Code != 104, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
   static_assert(Code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
   static_assert(Code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
