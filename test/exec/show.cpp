@@ -1,6 +1,8 @@
 // test/exec/show.cpp — programs printed as text.
 // SPDX-License-Identifier: BSL-1.0
+#include "../approved.hpp"
 #include "../catch.hpp"
+#include "../watched.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -23,6 +25,45 @@ TEST_CASE("halves are printed from their types") {
   INFO(backward);
   CHECK(backward.find(" = input 2 : f32[n, 3]\n") != std::string::npos);
   CHECK(backward.find("return ") != std::string::npos);
+}
+
+/// Each pull in it gives one product: where there are two, g++ makes the second one first at run time.
+constexpr auto g = [](auto x, auto w) { return ebb::sum(ebb::tanh(-(-(x + w)))); };
+
+TEST_CASE("the stages of a function and of its region are as approved") {
+  namespace stages = ebb::stages;
+  CHECK(ebb::to_string<stages::all, X, W>(ebb::value_and_grad<1>(g)) == test::approved("stages_of_gradient"));
+  CHECK(ebb::to_string<stages::all, X, W>(ebb::compile(g)) == test::approved("stages_of_region"));
+  CHECK(ebb::to_string<stages::partitioned, X, W>(ebb::compile(g)).starts_with("forward half\na = input 0 : f32[n, 3]\n"));
+  CHECK(ebb::to_string<stages::planned, X, W>(ebb::compile(g)).starts_with("step 0: a loop over [n, 3]\n"));
+}
+
+/// What passes make at run time is what they made of the constant, and valid all the way.
+template <class... A>
+void check_last_stage(auto h) {
+  const test::watched_stages outside;
+  const std::string last = ebb::to_string<ebb::stages::lowered, A...>(h);
+  CHECK(last == ebb::to_string<A...>(h));
+  CHECK(outside.count == 0);
+}
+
+TEST_CASE("the lowered stage is the program that runs") {
+  check_last_stage<X, W>(ebb::compile(g));
+  check_last_stage<X, W>(ebb::value_and_grad<0, 1>(g));
+  check_last_stage<X, W>(ebb::grad<1>(g));
+  check_last_stage<X, W, X, W>(ebb::jvp(g));
+  check_last_stage<X, W, X, W>(ebb::hvp(g));
+  check_last_stage<X, W>(ebb::jacobian<1>([](auto x, auto w) { return ebb::sum<0>(x - w); }));
+  check_last_stage<X, W>(ebb::value_and_grad<1>([](auto x, auto w) { return std::tuple(g(x, w), x - w); }, ebb::has_aux));
+  check_last_stage<X, W>(ebb::grad<1>([](auto x, auto w) { return std::tuple(g(x, w), x - w); }, ebb::has_aux));
+}
+
+TEST_CASE("each stage that differentiates is seen, and of grad those of value_and_grad") {
+  CHECK(ebb::to_string<ebb::stages::differentiated, X, W>(ebb::grad<1>(g)).find("sub 1.0 ") != std::string::npos);
+  CHECK(ebb::to_string<ebb::stages::differentiated, X, W>(ebb::grad<1>(g)) ==
+        ebb::to_string<ebb::stages::differentiated, X, W>(ebb::value_and_grad<1>(g)));
+  CHECK(ebb::to_string<ebb::stages::differentiated, X, W, X, W>(ebb::jvp(g)).find("input 4 : f32[3]") != std::string::npos);
+  CHECK(ebb::to_string<ebb::stages::traced, X, W>(ebb::hessian<1>(g)).find("input 1 : f32[3]") != std::string::npos);
 }
 
 }  // namespace

@@ -16,10 +16,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-enum class log_topic : unsigned { autocast, aot, plan, compiled_autograd, compiled_autograd_verbose };
+enum class log_topic : unsigned { autocast, aot, plan, compiled_autograd, compiled_autograd_verbose, passes };
 
 EBB_COLD constexpr std::string_view name_of(log_topic t) {
-  constexpr std::string_view names[] = {"autocast", "aot", "plan", "compiled_autograd", "compiled_autograd_verbose"};
+  constexpr std::string_view names[] = {"autocast", "aot", "plan", "compiled_autograd", "compiled_autograd_verbose", "passes"};
   return names[static_cast<unsigned>(t)];
 }
 
@@ -28,7 +28,7 @@ using log_sink = void (*)(log_topic, std::string_view);
 
 namespace detail {
 
-inline constexpr unsigned topic_count = static_cast<unsigned>(log_topic::compiled_autograd_verbose) + 1;
+inline constexpr unsigned topic_count = static_cast<unsigned>(log_topic::passes) + 1;
 
 inline void print_log(log_topic, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);

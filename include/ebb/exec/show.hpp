@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "function.hpp"
+#include "halves.hpp"
+#include "stage_texts.hpp"
 
 #include "../graph/dot.hpp"
 #include "../graph/print.hpp"
@@ -19,6 +20,50 @@ namespace detail {
 template <class Spec, class... A>
 graph lowered_graph() {
   return lower(Spec::template program<traced_type<A>...>::g.thaw());
+}
+
+template <class G>
+struct maker_of;
+template <class Make>
+struct maker_of<frozen<Make>> {
+  using type = Make;
+};
+/// Makes a stage again, for whoever watches.
+template <class Make>
+void make_watched() {
+  graph g;
+  if constexpr (requires { Make::template make<watched>(); }) g = Make::template make<watched>();
+  else g = Make::make();
+  note_stage<watched>(stage::planned, lowered<watched>(g));
+}
+template <class Stage>
+inline constexpr bool is_of_region = Stage::has(stage::partitioned) || std::is_same_v<Stage, stages::differentiated> ||
+                                     std::is_same_v<Stage, stages::distinct>;
+
+/// The stages of what Spec runs, and of ebb::compile, which is differentiated on the tape, those of its halves.
+template <class Stage, class Spec, class... T>
+std::string stage_text() {
+  constexpr bool headed = std::is_same_v<Stage, stages::all>;
+  stage_texts seen(Stage::has, headed);
+  note_stage<watched>(stage::traced, frozen<typename Spec::template trace<T...>>::g.thaw());
+  make_watched<typename maker_of<typename Spec::template program<T...>>::type>();
+  return seen.text;
+}
+template <class Stage, class... T, class F>
+std::string stage_text_of_region(std::type_identity<compile_spec<F>>) {
+  if constexpr (!is_of_region<Stage>) return stage_text<Stage, compile_spec<F>, T...>();
+  else {
+    std::string text;
+    if constexpr (std::is_same_v<Stage, stages::all>) text = stage_text<Stage, compile_spec<F>, T...>() + "on the tape\n";
+    stage_texts seen(Stage::has, std::is_same_v<Stage, stages::all>);
+    run_stages_of_region(traced<F, T...>::g.thaw(), real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}),
+                         context_of_pulls<policy_for<F>>, {}, saves_values<F>);
+    return text + seen.text;
+  }
+}
+template <class Stage, class... T, class Spec>
+std::string stage_text_of_region(std::type_identity<Spec>) {
+  return stage_text<Stage, Spec, T...>();
 }
 
 // A program type is a graph again, with symbols that are all named.
@@ -59,6 +104,7 @@ void print(program<Equation...> p) {
 /// The program that a compiled function runs for arguments of types A..., one equation a line, with types:
 ///   ebb::print<X, W>(ebb::value_and_grad<1>(loss));
 template <class... A, class Spec>
+  requires(!(is_stage<A> || ...))
 std::string to_string(program_function<Spec>) {
   constexpr int code = detail::code_of<Spec, A...>();
   static_cast<void>(detail::refuse_function<code>{});
@@ -68,12 +114,36 @@ std::string to_string(program_function<Spec>) {
   else return {};
 }
 template <class... A, class Spec>
+  requires(!(is_stage<A> || ...))
 void print(program_function<Spec> f) {
   constexpr int code = detail::code_of<Spec, A...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (detail::is_named_next(code))
     [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
   if constexpr (code == 0) std::fputs(to_string<A...>(f).c_str(), stdout);
+}
+
+/// One of the stages on the way to that program, or all of them: see [note: stages].
+///   ebb::print<ebb::stages::differentiated, X, W>(ebb::value_and_grad<1>(loss));
+/// Of ebb::compile, differentiated, partitioned and distinct are stages of the region on the tape, with all real arguments as variables.
+template <class Stage, class... A, class Spec>
+  requires is_stage<Stage>
+std::string to_string(program_function<Spec>) {
+  constexpr int code = detail::code_of<Spec, A...>();
+  static_cast<void>(detail::refuse_function<code>{});
+  if constexpr (detail::is_named_next(code))
+    [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
+  if constexpr (code == 0) return detail::stage_text_of_region<Stage, detail::traced_type<A>...>(std::type_identity<Spec>{});
+  else return {};
+}
+template <class Stage, class... A, class Spec>
+  requires is_stage<Stage>
+void print(program_function<Spec> f) {
+  constexpr int code = detail::code_of<Spec, A...>();
+  static_cast<void>(detail::refuse_function<code>{});
+  if constexpr (detail::is_named_next(code))
+    [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
+  if constexpr (code == 0) std::fputs(to_string<Stage, A...>(f).c_str(), stdout);
 }
 
 /// The same as a picture for Graphviz; equations that share a loop stand in one box.

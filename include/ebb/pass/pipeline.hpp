@@ -39,6 +39,9 @@
 
 #include "../base/look_up.hpp"
 
+#include <concepts>
+#include <string_view>
+
 namespace ebb::inline EBB_ABI {
 
 enum class stage : unsigned char { traced, differentiated, simplified, partitioned, distinct, lowered, planned };
@@ -68,6 +71,9 @@ struct all {
 };
 
 }  // namespace stages
+
+template <class S>
+concept is_stage = requires { { S::has(stage::traced) } -> std::same_as<bool>; };
 
 /// Of what a graph is a part: a function, or the halves of a region.
 enum class part_of_region : unsigned char { none, both_halves, forward_half, backward_half };

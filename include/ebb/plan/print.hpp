@@ -1,0 +1,65 @@
+// ebb/plan/print.hpp — a plan as text: its steps in order, the equations of each, and where their values go.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   step 0: a loop over [n, 64]
+//     c = mul a b : f32[n, 64]
+//     d = tanh c : f32[n, 64]
+//     writes place 0
+//   step 1: matmul
+//     ...
+#pragma once
+
+#include "plan.hpp"
+
+#include "../graph/print.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// A plan of g. Equations that are no step's are left out: arguments, literals, and what only looks at memory of others.
+class plan_text {
+ public:
+  EBB_COLD plan_text(const graph& g, const plan& p) : g_(g), p_(p), names_(g) {}
+
+  EBB_COLD std::string text(const std::string& indent = "") const {
+    std::string s;
+    for (int i = 0; i < p_.steps.size(); ++i) {
+      for (const plan_band& b : p_.bands)
+        if (b.first == i) s += indent + "the next " + std::to_string(b.count) + " steps run together, some rows at a time\n";
+      s += indent + "step " + std::to_string(i) + ": " + kind_of(p_.steps[i]) + '\n';
+      for (int k = 0; k < g_.size(); ++k)
+        if (p_.group_of[k] == i && !names_.is_inline(k)) s += indent + "  " + names_.line(k) + '\n';
+      s += indent + "  writes" + written_by(p_.steps[i]) + '\n';
+    }
+    for (const plan_copy& c : p_.copies)
+      s += indent + "result " + std::to_string(c.result) + " is a copy of " + name_of_buffer(c.buffer) + '\n';
+    return s;
+  }
+
+ private:
+  EBB_COLD std::string kind_of(const plan_step& s) const {
+    if (s.nest < 0) return std::string(g_.op(s.equation).name);
+    const shape& over = g_.shapes[p_.nests[s.nest].shape];
+    std::string text = "a loop over [";
+    for (int a = 0; a < over.rank; ++a) text += (a ? ", " : "") + names_.extent(over.e[a]);
+    return text + ']';
+  }
+  EBB_COLD std::string written_by(const plan_step& s) const {
+    if (s.nest < 0) return ' ' + name_of_buffer(s.out);
+    const nest& n = p_.nests[s.nest];
+    std::string text;
+    const auto add = [&](int buffer) { text += (text.empty() ? " " : ", ") + name_of_buffer(buffer); };
+    for (int i = 0; i < n.stores.count; ++i) add(p_.stores[n.stores.first + i].buffer);
+    for (int i = 0; i < n.reduces.count; ++i) add(p_.reduces[n.reduces.first + i].buffer);
+    return text;
+  }
+  EBB_COLD std::string name_of_buffer(int buffer) const {
+    constexpr const char* roles[] = {"argument ", "result ", "place "};
+    return roles[static_cast<int>(p_.buffers[buffer].is)] + std::to_string(p_.buffers[buffer].number);
+  }
+
+  const graph& g_;
+  const plan& p_;
+  graph_text names_;
+};
+
+}  // namespace ebb::inline EBB_ABI
