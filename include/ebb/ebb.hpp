@@ -118,6 +118,7 @@
 #include "op/gelu.hpp"
 #include "op/gamma.hpp"
 #include "trace/term.hpp"
+#include "trace/form.hpp"
 #include "trace/kinds.hpp"
 #include "trace/argument.hpp"
 #include "trace/lengths.hpp"

@@ -27,7 +27,7 @@ using ebb::detail::steps_of;
 using ebb::detail::with_leaves;
 
 template <class Y, class X>
-using derived = typename derivative_form<Y, X>::type;
+using derived = derivative_form<Y, X>;
 using result = ebb::term<float, 4>;
 
 static_assert(std::is_same_v<steps_of<ebb::tensor>, steps<>>);

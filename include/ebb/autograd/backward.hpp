@@ -276,14 +276,14 @@ auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_optio
 
 /// Of variables, and not with respect to anything: refused.
 template <int... I, class F>
-  requires detail::is_tracked<F>
+  requires detail::holds_variables<F>
 constexpr auto grad(F) {
   constexpr bool named = sizeof(F) == 0;
   static_assert(named, "[ebb E0139] ebb::grad of a variable: name those that it is with respect to, ebb::grad(loss, ebb::wrt(w, b))");
   return refused_result{};
 }
 template <class Outputs, class First, class... X>
-  requires(detail::is_tracked<Outputs> && !detail::is_wrt_list<First>)
+  requires(detail::holds_variables<Outputs> && !detail::is_wrt_list<First>)
 auto grad(const Outputs&, const First&, const X&...) {
   constexpr bool named = sizeof(First) == 0;
   static_assert(named, "[ebb E0139] ebb::grad of a variable: name those that it is with respect to, ebb::grad(loss, ebb::wrt(w, b))");

@@ -121,7 +121,7 @@ struct checkpointed_region<program_function<Spec>> {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     using region = program_function<Spec>;
-    if constexpr ((detail::is_tracked<A> || ...) && detail::code_of<Spec, A...>() == 0)
+    if constexpr ((detail::holds_variables<A> || ...) && detail::code_of<Spec, A...>() == 0)
       return detail::run_region<detail::recomputed<region>>("ebb::checkpoint", as_region_argument(a)...);
     else return region{}(a...);
   }

@@ -41,7 +41,7 @@ constexpr auto bind(A... a) {
     using F = std::tuple_element_t<sizeof...(I), std::tuple<X...>>;
     constexpr bool captures = !std::is_empty_v<F>;
     static_assert(!captures, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
-    constexpr bool tracks = (detail::is_tracked<std::tuple_element_t<I, std::tuple<X...>>> || ...);
+    constexpr bool tracks = (detail::holds_variables<std::tuple_element_t<I, std::tuple<X...>>> || ...);
     static_assert(!tracks, "[ebb E0169] ebb::bind takes numbers and arrays, to which no gradient flows: bind the variable's value()");
     if constexpr (captures || tracks) return refused_result{};
     else return bound<F, std::tuple_element_t<I, std::tuple<X...>>...>{std::get<sizeof...(I)>(all), {std::get<I>(all)...}};

@@ -12,14 +12,13 @@ namespace detail {
 /// The numbers of the leaves of A... that are variables.
 template <class... A>
 struct tracked_leaves {
-  template <class Tuple>
+  template <class List>
   struct flags;
   template <class... Leaf>
-  struct flags<std::tuple<Leaf...>> {
-    static constexpr std::array<bool, sizeof...(Leaf) + 1> of{is_variable<std::remove_cvref_t<Leaf>>..., false};
+  struct flags<types<Leaf...>> {
+    static constexpr std::array<bool, sizeof...(Leaf) + 1> of{is_variable<Leaf>..., false};
   };
-  using leaves = decltype(std::tuple_cat(argument<A>::refer(std::declval<const A&>())...));
-  static constexpr auto of = flags<leaves>::of;
+  static constexpr auto of = flags<joined_types<leaves_in<A>...>>::of;
   static constexpr int count = [] {
     int n = 0;
     for (bool b : of) n += b;
@@ -44,58 +43,32 @@ constexpr int leaves_before(std::size_t i) {
   return n;
 }
 
-/// The results of a recorded call, given the traced form of what the function returns: variables where a gradient can flow, arrays and
-/// numbers elsewhere; a struct or a std::array of arrays has variables only. next<Term, Number, in_struct>() makes result `Number`.
-template <class Term>
-struct recorded {
-  static constexpr int leaves = 1;
-  template <int Number, bool InStruct>
-  static auto make(auto&& next) {
-    return next.template operator()<Term, Number, InStruct>();
+/// The results of a recorded call whose traced form is Y: variables where a gradient can flow, arrays and numbers elsewhere; a struct or a
+/// std::array of arrays has variables only. next<Term, Number, in_struct>() makes result `Number`.
+template <class Y, int Number = 0, bool InStruct = false>
+auto recorded_results(const auto& next);
+
+template <class Y, int Number, bool InStruct, class... Part, std::size_t... I>
+auto recorded_parts(types<Part...>, std::index_sequence<I...>, const auto& next) {
+  if constexpr (boost::hana::Struct<Y>::value)
+    return struct_with<Y, variable>{recorded_results<Part, Number + leaves_before<argument<Part>...>(I), true>(next)...};
+  else return std::tuple(recorded_results<Part, Number + leaves_before<argument<Part>...>(I), InStruct>(next)...);
+}
+template <class Y, int Number, std::size_t... I>
+auto recorded_elements(std::index_sequence<I...>, const auto& next) {
+  using element = typename form<Y>::element;
+  using one = decltype(recorded_results<element, Number, true>(next));
+  return std::array<one, sizeof...(I)>{recorded_results<element, Number + static_cast<int>(I) * argument<element>::leaves, true>(next)...};
+}
+template <class Y, int Number, bool InStruct>
+auto recorded_results(const auto& next) {
+  if constexpr (form<Y>::is_leaf) return next.template operator()<Y, Number, InStruct>();
+  else {
+    constexpr std::make_index_sequence<std::size_t{form<Y>::count}> order;
+    if constexpr (form<Y>::is_loop) return recorded_elements<Y, Number>(order, next);
+    else return recorded_parts<Y, Number, InStruct>(typename form<Y>::parts{}, order, next);
   }
-};
-template <class... T>
-struct recorded<std::tuple<T...>> {
-  static constexpr int leaves = (0 + ... + recorded<T>::leaves);
-  template <int Number, bool InStruct>
-  static auto make(auto&& next) {
-    return into<Number, InStruct>([](auto... x) { return std::tuple(std::move(x)...); }, next);
-  }
-  template <int Number, bool InStruct>
-  static auto into(auto&& put, auto&& next) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return put(recorded<T>::template make<Number + leaves_before<recorded<T>...>(I), InStruct>(next)...);
-    }(std::index_sequence_for<T...>{});
-  }
-};
-template <class T, std::size_t N>
-struct recorded<std::array<T, N>> {
-  static constexpr int leaves = static_cast<int>(N) * recorded<T>::leaves;
-  template <int Number, bool InStruct>
-  static auto make(auto&& next) {
-    using one = decltype(recorded<T>::template make<Number, true>(next));
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::array<one, N>{recorded<T>::template make<Number + static_cast<int>(I) * recorded<T>::leaves, true>(next)...};
-    }(std::make_index_sequence<N>{});
-  }
-};
-/// The members of a struct of terms, as a tuple. Not a lambda in decltype: g++ 12 then leaves the body of `make` out.
-template <class Traced>
-struct terms_of_members {
-  auto operator()(auto... member) const {
-    return std::tuple<std::remove_cvref_t<decltype(boost::hana::second(member)(std::declval<Traced&>()))>...>{};
-  }
-};
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-struct recorded<Struct<Array>> {
-  using variables = typename with_leaves<Struct<Array>, variable>::type;
-  using members = decltype(boost::hana::unpack(boost::hana::accessors<Struct<Array>>(), terms_of_members<Struct<Array>>()));
-  static constexpr int leaves = recorded<members>::leaves;
-  template <int Number, bool InStruct>
-  static auto make(auto&& next) {
-    return recorded<members>::template into<Number, true>([](auto... x) { return variables{std::move(x)...}; }, next);
-  }
-};
+}
 
 /// Result `from` of a program, or the elements of argument ~from.
 template <int From>
@@ -182,7 +155,7 @@ void require_defined(const char* call, const Leaf& leaf, int number) {
 /// there is none.
 template <class A>
 bool find_undefined(const A& a, std::string& path) {
-  if constexpr (!members_of<A>::exist) return !is_defined(a);
+  if constexpr (form<A>::is_leaf) return !is_defined(a);
   else {
     const std::size_t before = path.size();
     return [&]<std::size_t... M>(std::index_sequence<M...>) {
@@ -191,10 +164,10 @@ bool find_undefined(const A& a, std::string& path) {
         if constexpr (boost::hana::Struct<A>::value)
           path.append(".").append(boost::hana::first(boost::hana::at_c<At>(boost::hana::accessors<A>())).c_str());
         else path.append("[").append(std::to_string(At)).append("]");
-        return find_undefined(members_of<A>::template get<At>(a), path);
+        return find_undefined(form<A>::template get<At>(a), path);
       };
       return (is_in(std::integral_constant<std::size_t, M>{}) || ...);
-    }(std::make_index_sequence<members_of<A>::count>{});
+    }(std::make_index_sequence<std::size_t{form<A>::count}>{});
   }
 }
 /// Arguments are counted as the user does.
@@ -216,7 +189,7 @@ template <class Function, class... A>
 auto run_region(const char* call, const A&... a) {
   using S = segment<Function, typename tracked_leaves<A...>::type, traced_type<A>...>;
   using P = typename S::forward;
-  const auto leaves = std::tuple_cat(argument<A>::refer(a)...);
+  const auto leaves = std::tuple_cat(leaf_references(a)...);
   refuse_undeclared<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>>(call);
   log_casts<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
   if (!std::apply([](const auto&... leaf) { return (is_defined(leaf) && ...); }, leaves)) [[unlikely]]
@@ -238,8 +211,8 @@ auto run_region(const char* call, const A&... a) {
                       std::apply([](const auto&... leaf) { return (has_history(leaf) || ...); }, leaves);
   counted<vertex> history = tracks ? record_segment<S>(t, leaves, results, bound.symbols) : counted<vertex>();
 
-  using form = recorded<typename argument<result_of_trace<Function, traced_type<A>...>>::traced>;
-  return form::template make<0, false>(result_maker<S, decltype(leaves)>{leaves, results, symbol, history});
+  using form = typename argument<result_of_trace<Function, traced_type<A>...>>::traced;
+  return recorded_results<form>(result_maker<S, decltype(leaves)>{leaves, results, symbol, history});
 }
 
 }  // namespace detail

@@ -44,7 +44,7 @@ EBB_INLINE stretch stretch_of(const Leaf& leaf) {
 /// Calls f(leaf) for each leaf of the destinations.
 template <class... D>
 EBB_INLINE void each_destination(const destinations<D...>& d, auto&& f) {
-  std::apply([&](auto&... x) { (argument<std::remove_const_t<D>>::each(x, f), ...); }, d.of);
+  std::apply([&](auto&... x) { (each_leaf(f, x), ...); }, d.of);
 }
 
 /// An array of a call: result `number`, or argument `number - results`.
@@ -88,12 +88,12 @@ struct hulls {
   template <class X>
   EBB_INLINE void add(bool written, const X& x) {
     std::uintptr_t from = ~std::uintptr_t{0}, to = 0;
-    argument<X>::each(x, [&](const auto& leaf) EBB_LAMBDA {
+    each_leaf([&](const auto& leaf) EBB_LAMBDA {
       const stretch s = stretch_of(leaf);
       disjoint = disjoint & (!written | (s.first >= to));
       from = std::min(from, s.first);
       to = std::max(to, s.last);
-    });
+    }, x);
     first[count] = from;
     last[count++] = to;
   }

@@ -19,7 +19,7 @@ namespace detail {
 /// The leaves of all arguments, in order.
 template <class... A>
 constexpr void each_argument_leaf(auto&& f, const A&... a) {
-  (argument<A>::each(a, f), ...);
+  (each_leaf(f, a), ...);
 }
 template <class... A>
 inline constexpr int leaves_of = (0 + ... + argument<A>::leaves);
@@ -72,10 +72,10 @@ class bound_arguments {
     return mask;
   }
   template <class... Term>
-  static constexpr std::array<int, sizeof...(Term) + 1> dynamic_axes_of(std::type_identity<std::tuple<Term...>>) {
+  static constexpr std::array<int, sizeof...(Term) + 1> dynamic_axes_of(types<Term...>) {
     return {dynamic_axes(typename Term::extents_type{})..., 0};
   }
-  static constexpr auto dynamic = dynamic_axes_of(std::type_identity<joined_tuple<typename argument<A>::terms...>>{});
+  static constexpr auto dynamic = dynamic_axes_of(joined_types<typename argument<A>::terms...>{});
   static constexpr bool any_dynamic = [] {
     for (int mask : dynamic)
       if (mask) return true;

@@ -106,7 +106,7 @@ constexpr auto apply_function(F, const A&... a) {
 }
 
 template <class F, bool... Whole, class... A>
-  requires(detail::members_of<A>::exist || ...) && (!detail::are_traced<A...>)
+  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   return detail::eager_function<functions::map<F, Whole...>>{}(detail::as_eager_argument<detail::promoted_among<A...>>(a)...);
 }

@@ -16,39 +16,17 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-template <class A>
-inline constexpr bool holds_terms = false;
-template <class T, std::size_t... E>
-inline constexpr bool holds_terms<term<T, E...>> = true;
-template <class... A>
-inline constexpr bool holds_terms<std::tuple<A...>> = (holds_terms<A> || ...);
-template <class A, std::size_t N>
-inline constexpr bool holds_terms<std::array<A, N>> = holds_terms<A>;
-template <class V, int L>
-inline constexpr bool holds_terms<of_length<V, L>> = holds_terms<typename V::value_type>;
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-inline constexpr bool holds_terms<Struct<Array>> = holds_terms<Array<float>>;
-
-template <class... A>
-inline constexpr bool is_tracked<std::tuple<A...>> = (is_tracked<A> || ...);
-template <class A, std::size_t N>
-inline constexpr bool is_tracked<std::array<A, N>> = is_tracked<A>;
-template <class V, int L>
-inline constexpr bool is_tracked<of_length<V, L>> = is_tracked<typename V::value_type>;
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-inline constexpr bool is_tracked<Struct<Array>> = is_tracked<Array<float>>;
-
 /// Runs P and returns its outputs in the form V.
 template <class P, class V, class... A>
 V call_program(const char* call, const A&... a) {
   const auto bound = bind_arguments<P>(call, a...);
   int number = 0;
-  V result = argument<V>::make([&]<class Array>() {
+  V result = filled<V>([&]<class Array>() {
     return new_tensor(std::type_identity<Array>{}, call, P::result_shape(number++), bound.symbols.value);
   });
   void* to[argument<V>::leaves + 1];
   number = 0;
-  argument<V>::each(result, [&]<class Leaf>(Leaf& leaf) { to[number++] = borrow<Leaf>::mutable_data(leaf); });
+  each_leaf([&]<class Leaf>(Leaf& leaf) { to[number++] = borrow<Leaf>::mutable_data(leaf); }, result);
   run_program<P>(bound.data, to, bound.symbols.value, call);
   return result;
 }
@@ -141,7 +119,7 @@ constexpr V evaluate_program(const A&... a) {
   }, a...);
   const vec<cell_array> out = evaluate(g, cells, symbol_values(g, extents));
   int number = 0;
-  return argument<V>::make([&]<class Array>() {
+  return filled<V>([&]<class Array>() {
     const cell_array& c = out[number++];
     Array r{};
     using value_type = typename borrow<Array>::element;
@@ -165,7 +143,7 @@ constexpr R splice_program(const A&... a) {
   }, a...);
   const vec<int> out = splice(*g, G::g.thaw(), in);
   int number = 0;
-  return argument<R>::trace([&]<class Term>() { return Term{g, out[number++]}; });
+  return filled<R>([&]<class Term>() { return Term{g, out[number++]}; });
 }
 
 /// A single result comes without its tuple.
@@ -183,7 +161,7 @@ using single_or_tuple = typename unwrap_single<Tuple>::type;
 /// What stands against a call: first the arguments, then what the user's function itself says, then the rest.
 template <class Spec, class... A>
 constexpr int code_of() {
-  if constexpr (has_refused<A...>) return already_reported;
+  if constexpr ((holds_refused<A> || ...)) return already_reported;
   else if constexpr (code_of_elements<A...>() != 0) return code_of_elements<A...>();
   else if constexpr (Spec::template code_of_arguments<A...>() != 0) return Spec::template code_of_arguments<A...>();
   else {
@@ -219,7 +197,7 @@ struct call_of<Spec, A...>
 
 /// Whether destinations with these leaves hold elements of the results' dtypes.
 template <class P, class... Leaf>
-constexpr bool holds_results(std::type_identity<std::tuple<Leaf...>>) {
+constexpr bool holds_results(types<Leaf...>) {
   const dtype type[] = {dtype_of<typename Leaf::value_type>..., dtype{}};
   for (std::size_t o = 0; o < sizeof...(Leaf); ++o)
     if (type[o] != P::g.eq[static_cast<std::size_t>(P::g.out[o])].op->result) return false;
@@ -228,7 +206,7 @@ constexpr bool holds_results(std::type_identity<std::tuple<Leaf...>>) {
 
 /// Whether destinations with these leaves may have the extents of the results: as far as both are known, they are the same.
 template <class P, class... Leaf>
-constexpr bool may_hold_results(std::type_identity<std::tuple<Leaf...>>) {
+constexpr bool may_hold_results(types<Leaf...>) {
   int number = 0;
   const auto fits = [&]<std::size_t... E>(extents<E...>) {
     const shape s = P::result_shape(number++);
@@ -294,7 +272,7 @@ struct program_function {
     if constexpr (detail::is_named_next(code))
       [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
     if constexpr (code != 0) return typename Spec::refusal{};
-    else if constexpr ((detail::is_tracked<A> || ...)) return call_tracked(*this, a...);
+    else if constexpr ((detail::holds_variables<A> || ...)) return call_tracked(*this, a...);
     else if constexpr ((detail::holds_terms<A> || ...)) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       return detail::splice_program<G, typename Spec::template result<detail::traced_type<A>...>>(a...);
@@ -314,15 +292,15 @@ struct program_function {
     constexpr bool can_be_written = (detail::can_be_written<D> && ...);
     static_assert(can_be_written, "[ebb E0142] ebb::into: a destination is not an array that can be written");
     if constexpr (can_be_written)
-      detail::with_written_rows(std::apply([](auto&... x) { return std::tuple_cat(detail::destination_leaves(x)...); }, d.of),
+      detail::with_written_rows(std::apply([](auto&... x) { return std::tuple_cat(detail::leaf_references(x)...); }, d.of),
                                 [&]<class... To>(To&... to) { (*this)(destinations<To...>{{to...}}, detail::as_rows(a)...); });
   }
   template <class... D, class... A>
   void operator()(const destinations<D...>& d, const A&... a) const {
     static_assert((detail::can_be_written<D> && ...), "[ebb E0142] ebb::into: a destination is not an array that can be written");
-    static_assert(!(detail::is_tracked<A> || ...), "[ebb E0151] ebb::into: what it writes has no history: pass the variables' values");
+    static_assert(!(detail::holds_variables<A> || ...), "[ebb E0151] ebb::into: what it writes has no history: pass the variables' values");
     if constexpr (detail::code_of<Spec, A...>() != 0) (*this)(a...);
-    else if constexpr ((detail::can_be_written<D> && ...) && !(detail::is_tracked<A> || ...)) {
+    else if constexpr ((detail::can_be_written<D> && ...) && !(detail::holds_variables<A> || ...)) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       using P = executable<G>;
       using trace = frozen<typename Spec::template trace<detail::traced_type<A>...>>;
@@ -331,10 +309,10 @@ struct program_function {
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
       static_assert(given == P::results, "[ebb E0141] ebb::into: the number of destinations is not that of the results");
       if constexpr (given == P::results) {
-        using leaves = detail::joined_tuple<typename argument<std::remove_const_t<D>>::terms...>;
-        constexpr bool holds = detail::holds_results<P>(std::type_identity<leaves>{});
+        using leaves = detail::joined_types<typename argument<std::remove_const_t<D>>::terms...>;
+        constexpr bool holds = detail::holds_results<P>(leaves{});
         static_assert(holds, "[ebb E0148] ebb::into: the elements of a destination are not of the result's type");
-        constexpr bool fits = detail::may_hold_results<P>(std::type_identity<leaves>{});
+        constexpr bool fits = detail::may_hold_results<P>(leaves{});
         static_assert(fits, "[ebb E0132] ebb::into: the extents of a destination are not those of the result");
         if constexpr (holds && fits) detail::call_program_into<P>(Spec::name, d, a...);
       }

@@ -33,16 +33,10 @@ constexpr vec<int> leaf_numbers(wrt<I...>, std::type_identity<std::tuple<T...>>)
 }
 
 /// Whether there is anything to differentiate by: integers have no gradient.
+template <class Term>
+using is_real_term = std::bool_constant<real_element<typename Term::value_type>>;
 template <class T>
-inline constexpr bool has_real = false;
-template <class T, std::size_t... E>
-inline constexpr bool has_real<term<T, E...>> = real_element<T>;
-template <class... T>
-inline constexpr bool has_real<std::tuple<T...>> = (has_real<T> || ...);
-template <class T, std::size_t N>
-inline constexpr bool has_real<std::array<T, N>> = has_real<T>;
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-inline constexpr bool has_real<Struct<Array>> = has_real<typename argument<Struct<Array>>::terms>;
+inline constexpr bool has_real = any_is<is_real_term>(leaf_types<T>{});
 
 /// A gradient begins with a scalar.
 template <class R>

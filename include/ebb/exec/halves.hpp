@@ -13,7 +13,7 @@ namespace detail {
 
 /// The numbers of all leaves with real elements: what a backward gives gradients for, unless told otherwise.
 template <class... Term>
-constexpr vec<int> real_leaves(std::type_identity<std::tuple<Term...>>) {
+constexpr vec<int> real_leaves(types<Term...>) {
   vec<int> r;
   int number = 0;
   ((real_element<typename Term::value_type> ? void(r.push(number++)) : void(++number)), ...);
@@ -27,7 +27,7 @@ struct joint_program {
     const graph g = traced<F, T...>::g.thaw();
     const cast_context& context = context_of_pulls<Policy>;
     if constexpr (std::is_void_v<Wrt>)
-      return joint_of_region(g, real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}), context);
+      return joint_of_region(g, real_leaves(joined_types<typename argument<T>::terms...>{}), context);
     else return joint_of_region(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}), context);
   }
 };

@@ -14,16 +14,9 @@ namespace detail {
 
 /// Whether there is an array in A that may lie at strides of its own.
 template <class A>
-inline constexpr bool has_strides = strided_like<A>;
-template <class... A>
-inline constexpr bool has_strides<std::tuple<A...>> = (has_strides<A> || ...);
-template <class A, std::size_t N>
-inline constexpr bool has_strides<std::array<A, N>> = has_strides<A>;
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-inline constexpr bool has_strides<Struct<Array>> = requires { requires strided_like<Array<float, 2, 2>>; };
-
-template <class V, int L>
-inline constexpr bool has_strides<of_length<V, L>> = has_strides<typename V::value_type>;
+using is_strided = std::bool_constant<strided_like<A>>;
+template <class A>
+inline constexpr bool has_strides = any_leaf<A, is_strided>;
 
 template <strided_like A>
 strided_copy box_of(const A& a) {
@@ -118,64 +111,44 @@ struct borrow<detail::written_in_rows<A>> {
 
 namespace detail {
 
-/// An argument as programs read it. In a tuple or std::array the parts, in a struct all members are owned by the copy.
+/// An argument as programs read it. In a tuple, a std::array or a vector the parts, in a struct all members are owned by the copy.
+template <class A>
+struct form_in_rows {
+  using type = A;
+};
+template <strided_like A>
+struct form_in_rows<A> {
+  using type = in_rows<A>;
+};
+struct to_rows {
+  template <class A>
+  using of = typename form_in_rows<A>::type;
+  template <class S>
+  using of_struct = typename value_form<S>::type;
+};
+template <class A>
+  requires(!form<A>::is_leaf && has_strides<A>)
+struct form_in_rows<A> {
+  using type = typename form<A>::template with<to_rows>;
+};
 template <class A>
 constexpr const A& as_rows(const A& a) {
   return a;
 }
-template <strided_like A>
-in_rows<A> as_rows(const A& a) {
-  return in_rows<A>(a);
-}
-template <class A, std::size_t N>
+template <class A>
   requires has_strides<A>
-auto as_rows(const std::array<A, N>& a);
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-  requires has_strides<Struct<Array>>
-auto as_rows(const Struct<Array>& a);
-template <class... A>
-  requires(has_strides<A> || ...)
-auto as_rows(const std::tuple<A...>& a) {
-  return std::apply([](const auto&... x) { return std::tuple<std::remove_cvref_t<decltype(as_rows(x))>...>(as_rows(x)...); }, a);
-}
-template <class A, std::size_t N>
-  requires has_strides<A>
-auto as_rows(const std::array<A, N>& a) {
-  return std::apply([](const auto&... x) { return std::array<decltype(as_rows(std::declval<const A&>())), N>{as_rows(x)...}; }, a);
-}
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-  requires has_strides<Struct<Array>>
-auto as_rows(const Struct<Array>& a) {
-  typename argument<Struct<Array>>::value r{};
-  each_leaf([]<class To, class From>(To& to, const From& from) {
-    if constexpr (strided_like<From>) {
-      to = To::uninitialized(typename To::layout_type("ebb::borrow", layout_in(from).shape()));
+auto as_rows(const A& a) {
+  return filled<typename form_in_rows<A>::type>([]<class To, class From>(const From& from) -> To {
+    if constexpr (std::is_same_v<To, in_rows<From>>) return To(from);
+    else if constexpr (std::is_same_v<To, From>) return from;
+    else if constexpr (strided_like<From>) {
+      auto to = To::uninitialized(typename To::layout_type("ebb::borrow", layout_in(from).shape()));
       kernel::copy(box_of(from), borrow<From>::origin(from), to.mutable_data(), sizeof(typename To::value_type));
-    } else if constexpr (std::is_same_v<To, From>) to = from;
-    else to = To(borrowed_view(from));
-  }, r, a);
-  return r;
+      return to;
+    } else return To(borrowed_view(from));
+  }, a);
 }
 
-template <class V, int L>
-  requires has_strides<of_length<V, L>>
-auto as_rows(const of_length<V, L>& a) {
-  vector_of<std::remove_cvref_t<decltype(as_rows(a.elements()[0]))>, L> r;
-  r.reserve(a.elements().size());
-  for (const auto& x : a.elements()) r.push_back(as_rows(x));
-  return r;
-}
-
-/// The leaves of a destination, each by reference.
-template <class D>
-constexpr auto destination_leaves(D& d) {
-  using parts = members_of<D>;
-  if constexpr (!parts::exist) return std::tie(d);
-  else
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple_cat(destination_leaves(parts::template get<I>(d))...);
-    }(std::make_index_sequence<parts::count>{});
-}
 template <class D>
 constexpr decltype(auto) as_written_rows(D& d) {
   if constexpr (strided_like<D>) return written_in_rows<D>(d);

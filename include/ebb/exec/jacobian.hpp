@@ -12,43 +12,26 @@ namespace detail {
 
 /// The form of the derivatives of a form of terms Y with respect to X: Y's, with X's in the place of each term, and the term's extents in
 /// front of each of those, see [note: structs of derivatives].
-template <class Y, class X>
-struct derivative_form;
 template <class Y>
 struct in_front {
-  template <class X>
-  using of = typename derivative_form<Y, X>::type;
+  template <class Term>
+  struct extended;
+  template <class U, std::size_t... F>
+  struct extended<term<U, F...>> {
+    template <class T, std::size_t... E>
+    static term<U, E..., F...> with(std::type_identity<term<T, E...>>);
+    using type = decltype(with(std::type_identity<Y>{}));
+  };
+  template <class Term>
+  using of = typename extended<Term>::type;
 };
 template <class X>
 struct by {
-  template <class Y>
-  using of = typename derivative_form<Y, X>::type;
+  template <class Term>
+  using of = with_step<X, in_front<Term>>;
 };
-template <class T, std::size_t... E, class U, std::size_t... F>
-struct derivative_form<term<T, E...>, term<U, F...>> {
-  using type = term<U, E..., F...>;
-};
-template <class T, std::size_t... E, class... X>
-struct derivative_form<term<T, E...>, std::tuple<X...>> {
-  using type = std::tuple<typename derivative_form<term<T, E...>, X>::type...>;
-};
-template <class T, std::size_t... E, template <template <class, std::size_t...> class> class Struct,
-          template <class, std::size_t...> class Array>
-struct derivative_form<term<T, E...>, Struct<Array>> : struct_after<Struct, term, steps_of<Array>, in_front<term<T, E...>>> {};
-template <class T, std::size_t... E, class X, std::size_t N>
-struct derivative_form<term<T, E...>, std::array<X, N>> {
-  using type = std::array<typename derivative_form<term<T, E...>, X>::type, N>;
-};
-template <class Y, std::size_t N, class X>
-struct derivative_form<std::array<Y, N>, X> {
-  using type = std::array<typename derivative_form<Y, X>::type, N>;
-};
-template <class... Y, class X>
-struct derivative_form<std::tuple<Y...>, X> {
-  using type = std::tuple<typename derivative_form<Y, X>::type...>;
-};
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array, class X>
-struct derivative_form<Struct<Array>, X> : struct_after<Struct, term, steps_of<Array>, by<X>> {};
+template <class Y, class X>
+using derivative_form = with_step<Y, by<X>>;
 
 /// How many real elements the terms have together; dyn if that is not in their types.
 template <class T, std::size_t... E>
@@ -57,7 +40,7 @@ constexpr std::size_t elements_in(std::type_identity<term<T, E...>>) {
   return ((E == dyn) || ...) ? dyn : (std::size_t{1} * ... * E);
 }
 template <class... Term>
-constexpr std::size_t elements_in(std::type_identity<std::tuple<Term...>>) {
+constexpr std::size_t elements_in(types<Term...>) {
   std::size_t n = 0;
   for (const std::size_t one : {std::size_t{0}, elements_in(std::type_identity<Term>{})...}) n = n == dyn || one == dyn ? dyn : n + one;
   return n;
@@ -70,23 +53,23 @@ template <jacobian_mode Mode, class Results, class Arguments>
 inline constexpr bool is_pushed = Mode == jacobian_mode::pushed;
 template <class Results, class Arguments>
 inline constexpr bool is_pushed<jacobian_mode::by_shape, Results, Arguments> = [] {
-  constexpr std::size_t out = elements_in(std::type_identity<Results>{}), in = elements_in(std::type_identity<Arguments>{});
+  constexpr std::size_t out = elements_in(Results{}), in = elements_in(Arguments{});
   return out != dyn && in != dyn && in < out;
 }();
 
 template <class F, class Wrt, jacobian_mode Mode, class Terms, class... T>
 struct jacobian_program;
 template <class F, int... I, jacobian_mode Mode, class... Y, class... T>
-struct jacobian_program<F, wrt<I...>, Mode, std::tuple<Y...>, T...> {
+struct jacobian_program<F, wrt<I...>, Mode, types<Y...>, T...> {
   using by = typename argument<std::tuple<numbered<I, std::tuple<T...>>...>>::terms;
   template <class... X>
-  static constexpr graph pushed(std::type_identity<std::tuple<X...>>, const vec<int>& leaves) {
+  static constexpr graph pushed(types<X...>, const vec<int>& leaves) {
     return pushed_jacobian(traced<F, T...>::g.thaw(), leaves, std::type_identity<std::tuple<typename Y::value_type...>>{},
                            std::type_identity<std::tuple<typename X::value_type...>>{}, own_context_of_pulls<F>);
   }
   static constexpr graph make() {
     const vec<int> leaves = leaf_numbers(wrt<I...>{}, std::type_identity<std::tuple<T...>>{});
-    if constexpr (is_pushed<Mode, std::tuple<Y...>, by>) return pushed(std::type_identity<by>{}, leaves);
+    if constexpr (is_pushed<Mode, types<Y...>, by>) return pushed(by{}, leaves);
     else return jacobian<typename Y::value_type...>(traced<F, T...>::g.thaw(), leaves, own_context_of_pulls<F>);
   }
 };
@@ -101,8 +84,7 @@ struct jacobian_in_mode {
   template <class... T>
   using program = frozen<jacobian_program<F, wrt<I...>, Mode, typename function_result<T...>::terms, T...>>;
   template <class... T>
-  using result =
-      typename derivative_form<typename function_result<T...>::traced, single_or_tuple<std::tuple<numbered<I, std::tuple<T...>>...>>>::type;
+  using result = derivative_form<typename function_result<T...>::traced, single_or_tuple<std::tuple<numbered<I, std::tuple<T...>>...>>>;
   template <class... A>
   using value = typename argument<result<traced_type<A>...>>::value;
   template <class... A>
@@ -112,7 +94,7 @@ struct jacobian_in_mode {
   template <class... A>
   static constexpr int code() {
     if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
-    else if constexpr (!has_real<typename function_result<traced_type<A>...>::terms>) return 147;
+    else if constexpr (!has_real<typename function_result<traced_type<A>...>::traced>) return 147;
     else if constexpr (!has_pulls<F, wrt<I...>, traced_type<A>...>) return 106;
     else return is_refused<program<traced_type<A>...>> ? 179 : 0;
   }

@@ -19,17 +19,11 @@ namespace detail {
 
 /// A result in the dtypes of Like, which has the same form.
 template <class Like, class R>
-constexpr auto in_dtypes_of(const R& r) {
-  if constexpr (std::is_same_v<Like, R>) return r;
-  else if constexpr (is_term<R>) return apply_function(functions::cast<typename Like::value_type>{}, r);
-  else {
-    Like to{};
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((members<Like>::template get<I>(to) = in_dtypes_of<std::remove_cvref_t<decltype(members<Like>::template get<I>(to))>>(
-            members<R>::template get<I>(r))), ...);
-    }(std::make_index_sequence<members<Like>::count>{});
-    return to;
-  }
+constexpr Like in_dtypes_of(const R& r) {
+  return filled<Like>([]<class To, class From>(const From& leaf) -> To {
+    if constexpr (std::is_same_v<To, From>) return leaf;
+    else return apply_function(functions::cast<typename To::value_type>{}, leaf);
+  }, r);
 }
 
 /// F in context C, with results in the dtypes that they have outside.

@@ -38,37 +38,16 @@ constexpr auto seeds_in(const S& s) {
       else return std::tuple<>();
     };
     return std::tuple_cat(seed(leaf)...);
-  }, argument<S>::refer(s));
+  }, leaf_references(s));
 }
 
 /// An argument, owned: arrays by sharing, borrowed memory by copy.
 template <class A>
 constexpr typename argument<A>::value owned_argument(const A& a) {
-  using value = typename argument<A>::value;
-  if constexpr (std::is_constructible_v<value, const A&>) return value(a);
-  else return value(borrowed_view(a));
-}
-template <class... A>
-constexpr auto owned_argument(const std::tuple<A...>& a);
-/// A form that is a vector.
-template <class A>
-  requires requires(const A& a) { a.elements(); }
-typename argument<A>::value owned_argument(const A& a) {
-  typename argument<A>::value r;
-  r.reserve(a.elements().size());
-  for (const auto& x : a.elements()) r.push_back(owned_argument(x));
-  return r;
-}
-template <class A, std::size_t N>
-  requires(!array_like<std::array<A, N>>)
-constexpr auto owned_argument(const std::array<A, N>& a) {
-  return std::apply([](const auto&... x) {
-    return typename argument<std::array<A, N>>::value{owned_argument(x)...};
+  return filled<typename argument<A>::value>([]<class To, class Leaf>(const Leaf& leaf) -> To {
+    if constexpr (std::is_constructible_v<To, const Leaf&>) return To(leaf);
+    else return To(borrowed_view(leaf));
   }, a);
-}
-template <class... A>
-constexpr auto owned_argument(const std::tuple<A...>& a) {
-  return std::apply([](const auto&... x) { return typename argument<std::tuple<A...>>::value{owned_argument(x)...}; }, a);
 }
 
 /// A seed for an output of type Term: as it is, or a number for a scalar.
@@ -95,26 +74,26 @@ class pullback {
   }
   template <class... S>
   constexpr auto operator()(const S&... seeds) const {
-    constexpr bool refused_before = detail::has_refused<S...>, are_arguments = detail::are_arguments<S...>;
+    constexpr bool refused_before = (detail::holds_refused<S> || ...), are_arguments = detail::are_arguments<S...>;
     static_cast<void>(detail::refuse_function<refused_before || are_arguments ? 0 : 111>{});
     if constexpr (refused_before || !are_arguments) return refused_result{};
     else {
       using given = decltype(std::tuple_cat(detail::seeds_in(seeds)...));
-      constexpr bool one_each = std::tuple_size_v<given> == std::tuple_size_v<Outputs>;
+      constexpr bool one_each = std::tuple_size_v<given> == std::size_t{Outputs::count};
       static_assert(one_each, "[ebb E0144] a pull-back takes one seed for each output of floating-point type");
       if constexpr (!one_each) return refused_result{};
-      else return pull(std::make_index_sequence<std::tuple_size_v<given>>{}, std::tuple_cat(detail::seeds_in(seeds)...));
+      else return pull(std::make_index_sequence<std::size_t{Outputs::count}>{}, Outputs{}, std::tuple_cat(detail::seeds_in(seeds)...));
     }
   }
 
  private:
-  template <std::size_t... I, class... S>
-  constexpr auto pull(std::index_sequence<I...>, const std::tuple<const S&...>& seeds) const {
-    return pull_checked(detail::as_seed<std::tuple_element_t<I, Outputs>>(std::get<I>(seeds))...);
+  template <std::size_t... I, class... Term, class... S>
+  constexpr auto pull(std::index_sequence<I...>, detail::types<Term...>, const std::tuple<const S&...>& seeds) const {
+    return pull_checked(detail::as_seed<Term>(std::get<I>(seeds))...);
   }
   template <class... S>
   constexpr auto pull_checked(const S&... seeds) const {
-    constexpr bool fits = std::is_same_v<Outputs, std::tuple<detail::traced_type<S>...>>;
+    constexpr bool fits = std::is_same_v<Outputs, detail::types<detail::traced_type<S>...>>;
     static_assert(fits, "[ebb E0146] a seed differs from its output in dtype or extents");
     if constexpr (!fits) return refused_result{};
     else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...)) {
@@ -143,13 +122,13 @@ struct pullback_in {
   constexpr auto operator()(const auto&... seeds) const { return into_context<C>(pull(into_context<off>(seeds)...)); }
 };
 
-template <class Tuple>
+template <class List>
 struct real_terms;
-template <class... T>
-struct real_terms<std::tuple<T...>> {
-  template <class Term>
-  using keep = std::conditional_t<real_element<typename Term::value_type>, std::tuple<Term>, std::tuple<>>;
-  using type = joined_tuple<keep<T>...>;
+template <class... Term>
+struct real_terms<types<Term...>> {
+  template <class T>
+  using keep = std::conditional_t<real_element<typename T::value_type>, types<T>, types<>>;
+  using type = joined_types<keep<Term>...>;
 };
 
 template <class F, int... I>

@@ -262,7 +262,7 @@ constexpr auto apply_function(detail::broadcasting<Op>, A... a) {
 
 namespace detail {
 
-/// Whether an argument holds variables: the autograd floor specializes this for its variables and records such calls.
+/// Whether A is a variable: the autograd floor specializes this for its variables and records calls that hold some.
 template <class A>
 inline constexpr bool is_tracked = false;
 

@@ -6,45 +6,38 @@
 
 #include "../op/context.hpp"
 
-#include <array>
-
 namespace ebb::inline EBB_ABI::detail {
 
-/// The context of a term, or of the first one in a tuple or struct; void if there is none.
-template <class A>
-struct context_in {
-  using type = void;
-};
-template <class T, std::size_t... E>
-struct context_in<term<T, E...>> {
-  using type = off;
+/// The context of a leaf, if it is in one.
+template <class Leaf>
+struct context_of_leaf {
+  using type = types<>;
 };
 template <class C, class T, std::size_t... E>
-struct context_in<term_under<C, T, E...>> {
+struct context_of_leaf<term_under<C, T, E...>> {
+  using type = types<C>;
+};
+/// The first context among leaves. Where there is none: off if there is a term, else void.
+template <class Found, class Leaves>
+struct first_context {
+  using type = std::conditional_t<any_is<is_a_term>(Leaves{}), off, void>;
+};
+template <class C, class... More, class Leaves>
+struct first_context<types<C, More...>, Leaves> {
   using type = C;
 };
-template <class... A>
-struct first_context {
-  using type = void;
-};
-template <class A, class... B>
-struct first_context<A, B...> {
-  using own = typename context_in<A>::type;
-  using rest = typename first_context<B...>::type;
-  // A plain term beside others is one that came from outside of the context.
-  using type = std::conditional_t<std::is_void_v<own> || (std::is_same_v<own, off> && !std::is_void_v<rest>), rest, own>;
-};
-template <class... A>
-struct context_in<std::tuple<A...>> : first_context<A...> {};
-template <class A, std::size_t N>
-struct context_in<std::array<A, N>> : context_in<A> {};
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-struct context_in<Struct<Array>> : context_in<Array<float>> {};
+template <class Leaves>
+struct context_of_leaves;
+template <class... Leaf>
+struct context_of_leaves<types<Leaf...>> : first_context<joined_types<typename context_of_leaf<Leaf>::type...>, types<Leaf...>> {};
 
+/// The context that A... are in. A plain term beside others is one that came from outside of the context.
 template <class... A>
-using context_among = typename first_context<std::remove_cvref_t<A>...>::type;
+using context_among = typename context_of_leaves<joined_types<leaf_types<std::remove_cvref_t<A>>...>>::type;
 template <class A>
-inline constexpr bool is_in_context = !std::is_void_v<typename context_in<A>::type> && !std::is_same_v<typename context_in<A>::type, off>;
+using is_a_term_under = std::bool_constant<is_term_under<A>>;
+template <class A>
+inline constexpr bool is_in_context = any_leaf<A, is_a_term_under>;
 template <class... A>
 inline constexpr bool are_traced = !std::is_void_v<context_among<A...>>;
 

@@ -8,10 +8,8 @@
 // are in the end. So what belongs to a struct of terms, of tensors and of variables differs by one name.
 #pragma once
 
+#include "form.hpp"
 #include "term.hpp"
-
-#include <array>
-#include <tuple>
 
 namespace ebb::inline EBB_ABI::detail {
 
@@ -64,34 +62,47 @@ template <template <template <class, std::size_t...> class> class Struct, templa
           class... More>
 struct struct_after<Struct, Leaf, steps<Step...>, More...> : struct_after<Struct, Leaf, Step..., More...> {};
 
-/// The same form with arrays of kind Leaf: of a term, a tuple, a std::array, or a struct over any kind.
-template <class Form, template <class, std::size_t...> class Leaf>
-struct with_leaves;
+/// A form of terms after steps, each of which says with `of` what becomes of a term, with arrays of kind Leaf in the end. Of a struct the
+/// kind of its arrays is of no interest.
+template <class Form, template <class, std::size_t...> class Leaf, class... Step>
+struct form_after {
+  struct map {
+    template <class Part>
+    using of = typename form_after<Part, Leaf, Step...>::type;
+  };
+  using type = typename form<Form>::template with<map>;
+};
 template <class T, std::size_t... E, template <class, std::size_t...> class Leaf>
-struct with_leaves<term<T, E...>, Leaf> {
+struct form_after<term<T, E...>, Leaf> {
   using type = Leaf<T, E...>;
 };
-template <class... Form, template <class, std::size_t...> class Leaf>
-struct with_leaves<std::tuple<Form...>, Leaf> {
-  using type = std::tuple<typename with_leaves<Form, Leaf>::type...>;
-};
-template <class Form, std::size_t N, template <class, std::size_t...> class Leaf>
-struct with_leaves<std::array<Form, N>, Leaf> {
-  using type = std::array<typename with_leaves<Form, Leaf>::type, N>;
+template <class T, std::size_t... E, template <class, std::size_t...> class Leaf, class First, class... Step>
+struct form_after<term<T, E...>, Leaf, First, Step...> : form_after<typename First::template of<term<T, E...>>, Leaf, Step...> {};
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array,
+          template <class, std::size_t...> class Leaf, class... Step>
+struct form_after<Struct<Array>, Leaf, Step...> : struct_after<Struct, Leaf, steps_of<Array>, Step...> {};
+
+/// The same form with arrays of kind Leaf.
+template <class Form, template <class, std::size_t...> class Leaf>
+using with_leaves = form_after<Form, Leaf>;
+
+/// A struct with arrays of kind Leaf. A struct that is no template over the kind of array is left as it is.
+template <class S, template <class, std::size_t...> class Leaf>
+struct struct_of_kind {
+  using type = S;
 };
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array,
           template <class, std::size_t...> class Leaf>
-struct with_leaves<Struct<Array>, Leaf> : struct_after<Struct, Leaf, steps_of<Array>> {};
+struct struct_of_kind<Struct<Array>, Leaf> : with_leaves<Struct<Array>, Leaf> {};
+template <class S, template <class, std::size_t...> class Leaf>
+using struct_with = typename struct_of_kind<S, Leaf>::type;
 
-template <class Form, class... Step>
-struct after_steps {
-  using type = Form;
-};
-template <class Form, class First, class... Step>
-struct after_steps<Form, First, Step...> : after_steps<typename First::template of<Form>, Step...> {};
+/// The same form of terms with Step::of<term> for each.
+template <class Form, class Step>
+using with_step = typename form_after<Form, term, Step>::type;
 
 template <class... Step, template <class, std::size_t...> class Leaf, class T, std::size_t... E>
-struct array_after<steps<Step...>, Leaf, T, E...> : with_leaves<typename after_steps<term<T, E...>, Step...>::type, Leaf> {};
+struct array_after<steps<Step...>, Leaf, T, E...> : form_after<term<T, E...>, Leaf, Step...> {};
 template <class... Step, template <class, std::size_t...> class Leaf>
 struct array_after<steps<Step...>, Leaf, which_steps> {
   using type = steps<Step...>;

@@ -25,78 +25,11 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// A std::vector that has L elements. V may be const.
-template <class V, int L>
-struct of_length {
-  V* vector;
-  constexpr auto& elements() const { return *vector; }
-};
-/// What a result of that form is: a std::vector.
-template <class T, int L>
-struct vector_of : std::vector<T> {
-  using std::vector<T>::vector;
-  constexpr auto& elements() { return static_cast<std::vector<T>&>(*this); }
-  constexpr auto& elements() const { return static_cast<const std::vector<T>&>(*this); }
-};
 /// A std::vector that has one of the lengths L... in a call.
 template <class V, int... L>
 struct of_lengths {
   V* vector;
 };
-
-template <class A, int L>
-struct vector_argument {
-  static constexpr bool is_argument = argument<A>::is_argument;
-  static constexpr int leaves = L * argument<A>::leaves;
-  using traced = std::array<typename argument<A>::traced, static_cast<std::size_t>(L)>;
-  using terms = typename repeated_types<typename argument<A>::terms, std::make_index_sequence<static_cast<std::size_t>(L)>>::type;
-  using element = typename element_value<typename argument<A>::value>::type;
-  using value = vector_of<element, L>;
-  static constexpr void each(auto& a, auto&& f) {
-    for (auto& x : a.elements()) argument<A>::each(x, f);
-  }
-  static constexpr auto refer(const auto& a) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple_cat(argument<A>::refer(std::as_const(a.elements()[I]))...);
-    }(std::make_index_sequence<static_cast<std::size_t>(L)>{});
-  }
-  static constexpr value make(auto&& next) {
-    value r;
-    r.reserve(static_cast<std::size_t>(L));
-    for (int i = 0; i < L; ++i) {
-      if constexpr (number<typename argument<A>::value>) r.push_back(next.template operator()<element>());
-      else r.push_back(argument<A>::make(next));
-    }
-    return r;
-  }
-};
-
-}  // namespace detail
-
-template <class V, int L>
-struct argument<detail::of_length<V, L>> : detail::vector_argument<typename V::value_type, L> {
-  static constexpr typename argument::traced trace(auto&& next) { return argument<typename argument::traced>::trace(next); }
-};
-template <class T, int L>
-struct argument<detail::vector_of<T, L>> : detail::vector_argument<T, L> {
-  static constexpr typename argument::traced trace(auto&& next) { return argument<typename argument::traced>::trace(next); }
-};
-
-namespace detail {
-
-template <class Vector, int L>
-struct vector_members {
-  static constexpr bool exist = true;
-  static constexpr std::size_t count = static_cast<std::size_t>(L);
-  template <std::size_t I>
-  static constexpr auto& get(auto& s) {
-    return s.elements()[I];
-  }
-};
-template <class V, int L>
-struct members<of_length<V, L>> : vector_members<V, L> {};
-template <class T, int L>
-struct members<vector_of<T, L>> : vector_members<T, L> {};
 
 /// Whether a call of A waits for a length.
 template <class A>
@@ -110,12 +43,12 @@ inline constexpr bool is_vector_of_arguments = false;
 template <class A, class Allocator>
 inline constexpr bool is_vector_of_arguments<std::vector<A, Allocator>> = !element<A>;
 template <class A>
+using is_a_vector = std::bool_constant<is_vector_of_arguments<A>>;
+template <class A>
 inline constexpr bool has_vector_member = false;
 template <class A>
   requires(boost::hana::Struct<A>::value)
-inline constexpr bool has_vector_member<A> = []<std::size_t... I>(std::index_sequence<I...>) {
-  return (is_vector_of_arguments<std::remove_cvref_t<decltype(members<A>::template get<I>(std::declval<A&>()))>> || ...);
-}(std::make_index_sequence<members<A>::count>{});
+inline constexpr bool has_vector_member<A> = any_is<is_a_vector>(typename form<A>::parts{});
 template <class... A>
 constexpr int code_of_vectors() {
   if constexpr ((traced_argument<A> && ...)) return 0;

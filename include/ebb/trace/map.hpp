@@ -57,70 +57,56 @@ constexpr std::size_t known_rows(std::initializer_list<std::size_t> counts) {
   return dyn;
 }
 
-/// One row of a form of terms.
+/// A form of terms, of which each has a leading axis or is whole: one row of it.
+struct first_row {
+  template <class Term>
+  struct row_of {
+    using type = Term;
+    static constexpr bool exists = false;
+    static constexpr std::size_t count = dyn;
+  };
+  template <class T, std::size_t N, std::size_t... E>
+  struct row_of<term<T, N, E...>> {
+    using type = term<T, E...>;
+    static constexpr bool exists = true;
+    static constexpr std::size_t count = N;
+  };
+  template <class Term>
+  using of = typename row_of<Term>::type;
+};
+template <class Leaf>
+using has_row = std::bool_constant<first_row::row_of<Leaf>::exists>;
+template <class... Leaf>
+constexpr std::size_t rows_among(types<Leaf...>) {
+  return known_rows({first_row::row_of<Leaf>::count...});
+}
 template <class A, bool Whole = false>
 struct row {
   using type = A;
   static constexpr bool exists = true;
   static constexpr std::size_t count = dyn;
 };
-template <class T, std::size_t N, std::size_t... E>
-struct row<term<T, N, E...>> {
-  using type = term<T, E...>;
-  static constexpr bool exists = true;
-  static constexpr std::size_t count = N;
-};
-template <class T>
-struct row<term<T>> {
-  using type = term<T>;
-  static constexpr bool exists = false;
-  static constexpr std::size_t count = dyn;
-};
-template <class... A>
-struct row<std::tuple<A...>> {
-  using type = std::tuple<typename row<A>::type...>;
-  static constexpr bool exists = (row<A>::exists && ...);
-  static constexpr std::size_t count = known_rows({row<A>::count...});
-};
-template <class A, std::size_t N>
-struct row<std::array<A, N>> {
-  using type = std::array<typename row<A>::type, N>;
-  static constexpr bool exists = row<A>::exists;
-  static constexpr std::size_t count = row<A>::count;
-};
-struct first_row {
-  template <class A>
-  using of = typename row<A>::type;
-};
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-struct row<Struct<Array>> : row<typename argument<Struct<Array>>::terms> {
-  using type = typename struct_after<Struct, term, steps_of<Array>, first_row>::type;
+template <class A>
+struct row<A, false> {
+  using type = with_step<A, first_row>;
+  static constexpr bool exists = all_leaves<A, has_row>;
+  static constexpr std::size_t count = rows_among(leaf_types<A>{});
 };
 
 /// A form of terms of which R is one row.
-template <class R, std::size_t N>
-struct rows {
-  using type = term<R, N>;  // of a number
-};
-template <class T, std::size_t... E, std::size_t N>
-struct rows<term<T, E...>, N> {
-  using type = term<T, N, E...>;
-};
-template <class... R, std::size_t N>
-struct rows<std::tuple<R...>, N> {
-  using type = std::tuple<typename rows<R, N>::type...>;
-};
-template <class R, std::size_t Count, std::size_t N>
-struct rows<std::array<R, Count>, N> {
-  using type = std::array<typename rows<R, N>::type, Count>;
-};
 template <std::size_t N>
 struct all_rows {
-  template <class R>
-  using of = typename rows<R, N>::type;
+  template <class Term>
+  struct rows_of;
+  template <class T, std::size_t... E>
+  struct rows_of<term<T, E...>> {
+    using type = term<T, N, E...>;
+  };
+  template <class Term>
+  using of = typename rows_of<Term>::type;
 };
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array, std::size_t N>
-struct rows<Struct<Array>, N> : struct_after<Struct, term, steps_of<Array>, all_rows<N>> {};
+template <class R, std::size_t N>
+using rows = with_step<typename argument<R>::traced, all_rows<N>>;
 
 template <class F, class Flags, class... A>
 struct mapped;
@@ -130,15 +116,15 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
   using trace = trace_of<F, typename row<A, Whole>::type...>;
   using body = frozen<trace>;
   template <class Trace = trace>  // named only where the function can be called
-  using result = typename rows<typename Trace::result, known_rows({row<A, Whole>::count...})>::type;
+  using result = rows<typename Trace::result, known_rows({row<A, Whole>::count...})>;
 
   static constexpr vec<int> splice_into(graph& g, const A&... a) {
     vec<int> arguments;
     vec<char> batched;
-    (argument<A>::each(a, [&](const auto& leaf) {
+    (each_leaf([&](const auto& leaf) {
       arguments.push(leaf.id);
       batched.push(!Whole);
-    }), ...);
+    }, a), ...);
     int extent = -1;
     for (int i = 0; i < arguments.size(); ++i)
       if (batched[i]) extent = g.shape_of(arguments[i]).e[0];
@@ -152,7 +138,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
       graph g;
       int number = 0;
       const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
-      const vec<int> out = splice_into(g, argument<A>::trace(next)...);
+      const vec<int> out = splice_into(g, filled<A>(next)...);
       for (int o : out)
         if (o < 0) return o == -102 ? 290 : 125;
       return 0;
@@ -165,20 +151,20 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
 template <class F, class Flags, class... A>
 constexpr int code_of_map() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;
-  else if constexpr (has_refused<A...>) return already_reported;
-  else if constexpr ((is_in_context<A> || ...) || (is_tracked<A> || ...)) return 0;
+  else if constexpr ((holds_refused<A> || ...)) return already_reported;
+  else if constexpr ((is_in_context<A> || ...) || (holds_variables<A> || ...)) return 0;
   else if constexpr (!(argument<A>::is_argument && ...)) return 111;
   else return mapped<F, Flags, typename argument<A>::traced...>::code;
 }
 
 /// The dtype that arguments have together; numbers have no say.
 template <class... T>
-constexpr auto promoted_terms(std::type_identity<std::tuple<T...>>) {
+constexpr auto promoted_terms(types<T...>) {
   return promote_all(std::type_identity<void>{}, std::type_identity<operand<typename T::value_type>>{}...);
 }
 template <class... A>
-using promoted_among = typename decltype(promoted_terms(std::type_identity<decltype(std::tuple_cat(
-    std::declval<std::conditional_t<number<A>, std::tuple<>, typename argument<A>::terms>>()...))>{}))::type;
+using promoted_among =
+    typename decltype(promoted_terms(joined_types<std::conditional_t<number<A>, types<>, typename argument<A>::terms>...>{}))::type;
 /// A number beside terms is a literal, in the dtype that it has beside arrays.
 template <class T, class A>
 constexpr auto as_term(graph& g, const A& a) {
@@ -204,7 +190,7 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
     g->syms.asking = "map";
     const vec<int> out = mapped::splice_into(*g, a...);
     int number = 0;
-    return argument<typename mapped::template result<>>::trace([&]<class Term>() { return Term{g, out[number++]}; });
+    return detail::filled<typename mapped::template result<>>([&]<class Term>() { return Term{g, out[number++]}; });
   }
 }
 
@@ -216,7 +202,7 @@ constexpr auto apply_function(functions::map<F, Whole...> f, const A&... a) {
 
 /// On tuples and structs of arrays, see exec/eager.hpp.
 template <class F, bool... Whole, class... A>
-  requires(detail::members_of<A>::exist || ...) && (!detail::are_traced<A...>)
+  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
 
 /// f for each row along the first axis of the arguments; those in whole(...) are the same for all rows. f must not capture.

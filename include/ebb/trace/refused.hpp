@@ -87,15 +87,9 @@ struct refused_result {
 
 namespace detail {
 
-/// Whether a call among whose arguments, or results, are these has been refused already.
+/// Whether one of A... is what a refused call has given.
 template <class... A>
-inline constexpr bool has_refused = (has_refused<A> || ...);
-template <class A>
-inline constexpr bool has_refused<A> = std::is_same_v<A, refused_result>;
-template <class... A>
-inline constexpr bool has_refused<std::tuple<A...>> = has_refused<A...>;
-template <class A, std::size_t N>
-inline constexpr bool has_refused<std::array<A, N>> = has_refused<A>;
+inline constexpr bool has_refused = (std::is_same_v<A, refused_result> || ...);
 
 }  // namespace detail
 

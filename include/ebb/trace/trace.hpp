@@ -17,30 +17,29 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <class Leaf>
+using is_refused_leaf = std::bool_constant<has_refused<Leaf>>;
+template <class R>
+inline constexpr bool holds_refused = any_leaf<R, is_refused_leaf>;
+
 /// A number that a traced function returns is a literal of rank 0.
 template <class R>
 constexpr void add_result(graph& g, const R& r) {
-  if constexpr (has_refused<R>) g.out.push(-1);
-  else argument<R>::each(r, [&]<class Leaf>(const Leaf& leaf) {
+  if constexpr (holds_refused<R>) g.out.push(-1);
+  else each_leaf([&]<class Leaf>(const Leaf& leaf) {
     if constexpr (is_term<Leaf>) g.out.push(leaf.id);
     else g.out.push(emit_as<op::literal, Leaf>(g, g.intern(shape{}), {}, {static_cast<std::int64_t>(literal_bits<Leaf>(leaf))}));
-  });
+  }, r);
 }
 
 template <class F, class... A>
 using result_of_trace = decltype(std::declval<const F&>()(std::declval<typename argument<A>::traced>()...));
 
 /// What a traced function may return: terms, numbers, tuples and structs of them.
+template <class Leaf>
+using is_result_leaf = std::bool_constant<is_term<Leaf> || (number<Leaf> && element<Leaf>)>;
 template <class R>
-inline constexpr bool can_be_returned = number<R> && element<R>;
-template <class T, std::size_t... E>
-inline constexpr bool can_be_returned<term<T, E...>> = true;
-template <class... R>
-inline constexpr bool can_be_returned<std::tuple<R...>> = (can_be_returned<R> && ...);
-template <class R, std::size_t N>
-inline constexpr bool can_be_returned<std::array<R, N>> = can_be_returned<R> && !number<R>;
-template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-inline constexpr bool can_be_returned<Struct<Array>> = can_be_returned<Array<float>>;
+inline constexpr bool can_be_returned = all_leaves<R, is_result_leaf>;
 
 }  // namespace detail
 
@@ -54,7 +53,7 @@ struct trace_of {
     g.tolerant = tolerant;
     int number = 0;
     const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
-    const std::tuple<typename argument<A>::traced...> arguments{argument<A>::trace(next)...};
+    const std::tuple<typename argument<A>::traced...> arguments{detail::filled<typename argument<A>::traced>(next)...};
     call(g, arguments, std::index_sequence_for<A...>{});
     return canonical_shapes(static_cast<graph&&>(g));
   }
@@ -85,7 +84,7 @@ template <class F, class... A>
 constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
   if constexpr (known_call<F, typename argument<A>::traced...>::code != 0) return known_call<F, typename argument<A>::traced...>::code;
   else if constexpr (!requires { typename result_of_trace<F, A...>; }) return requires { &F::operator(); } ? 128 : 127;
-  else if constexpr (has_refused<result_of_trace<F, A...>>) return already_reported;
+  else if constexpr (holds_refused<result_of_trace<F, A...>>) return already_reported;
   else if constexpr (!can_be_returned<result_of_trace<F, A...>>) return 129;
   else if constexpr (is_constant<traced<F, A...>>) return 0;
   else return is_constant<frozen<tolerant_trace<F, A...>>> ? 230 : 126;

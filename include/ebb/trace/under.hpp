@@ -20,57 +20,47 @@ template <class C>
 struct terms_in {
   template <class T, std::size_t... E>
   using array = term_under<C, T, E...>;
-  template <class Struct>
-  using filled = typename with_leaves<Struct, array>::type;
-};
-template <>
-struct terms_in<off> {
-  template <class T, std::size_t... E>
-  using array = term<T, E...>;
-  template <class Struct>
-  using filled = typename with_leaves<Struct, term>::type;
 };
 
-/// The same thing in context C: terms, tuples and structs of them; anything else stays what it is.
+/// The form of an A in context C: terms are in it; anything else stays what it is.
 template <class C, class A>
-constexpr A into_context(const A& a) {
-  return a;
-}
+struct form_in_context {
+  using type = A;
+};
+template <class C>
+struct to_context {
+  template <class A>
+  using of = typename form_in_context<C, A>::type;
+  template <class S>
+  using of_struct = S;  // of no terms
+};
 template <class C, class T, std::size_t... E>
-constexpr auto into_context(const term<T, E...>& a) {
-  if constexpr (std::is_same_v<C, off>) return a;
-  else return term_under<C, T, E...>{a};
-}
+struct form_in_context<C, term<T, E...>> {
+  using type = std::conditional_t<std::is_same_v<C, off>, term<T, E...>, term_under<C, T, E...>>;
+};
 template <class C, class Own, class T, std::size_t... E>
-constexpr auto into_context(const term_under<Own, T, E...>& a) {
-  return into_context<C>(a.plain);
-}
+struct form_in_context<C, term_under<Own, T, E...>> : form_in_context<C, term<T, E...>> {};
+template <class C, class A>
+  requires(!form<A>::is_leaf)
+struct form_in_context<C, A> {
+  using type = typename form<A>::template with<to_context<C>>;
+};
 template <class C, template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-  requires boost::hana::Struct<Struct<Array>>::value
-constexpr auto into_context(const Struct<Array>& a);
-template <class C, class A, std::size_t N>
-  requires(!array_like<std::array<A, N>>)
-constexpr auto into_context(const std::array<A, N>& a);
-template <class C, class... A>
-constexpr auto into_context(const std::tuple<A...>& a) {
-  return std::apply([](const auto&... x) { return std::tuple(into_context<C>(x)...); }, a);
-}
-template <class C, class A, std::size_t N>
-  requires(!array_like<std::array<A, N>>)
-constexpr auto into_context(const std::array<A, N>& a) {
-  return std::apply([](const auto&... x) {
-    return std::array<decltype(into_context<C>(std::declval<const A&>())), N>{into_context<C>(x)...};
+  requires(are_traced<Struct<Array>>)
+struct form_in_context<C, Struct<Array>> : with_leaves<Struct<Array>, terms_in<C>::template array> {};
+template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
+  requires(are_traced<Struct<Array>>)
+struct form_in_context<off, Struct<Array>> : with_leaves<Struct<Array>, term> {};
+
+/// The same thing in context C.
+template <class C, class A>
+constexpr typename form_in_context<C, A>::type into_context(const A& a) {
+  return filled<typename form_in_context<C, A>::type>([]<class To, class From>(const From& leaf) -> To {
+    if constexpr (is_term_under<From> && is_term_under<To>) return {leaf.plain};
+    else if constexpr (is_term_under<From>) return leaf.plain;
+    else if constexpr (is_term_under<To>) return {leaf};
+    else return leaf;
   }, a);
-}
-template <class C, template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
-  requires boost::hana::Struct<Struct<Array>>::value
-constexpr auto into_context(const Struct<Array>& a) {
-  using result = typename terms_in<C>::template filled<Struct<Array>>;
-  result r;
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((members_of<result>::template get<I>(r) = into_context<C>(members_of<Struct<Array>>::template get<I>(a))), ...);
-  }(std::make_index_sequence<members_of<result>::count>{});
-  return r;
 }
 
 /// x as an operand of class P in context C.
