@@ -36,6 +36,7 @@
 #include "num/hyperbolic.hpp"
 #include "num/trigonometric.hpp"
 #include "num/tangent.hpp"
+#include "num/inverse_hyperbolic.hpp"
 #include "num/inverse_trigonometric.hpp"
 #include "num/power.hpp"
 #include "num/error_function.hpp"

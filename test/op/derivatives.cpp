@@ -96,6 +96,9 @@ TEST_CASE("elementwise functions have exact first and second derivatives") {
   both("log10", [](auto x, auto y) { return ebb::log10(x) * y; }, 0.3, 20);
   both("sinh", [](auto x, auto y) { return ebb::sinh(x) * y; }, -3, 3);
   both("cosh", [](auto x, auto y) { return ebb::cosh(x) * y; }, -3, 3);
+  both("asinh", [](auto x, auto y) { return ebb::asinh(x) * y; }, -5, 5);
+  both("acosh", [](auto x, auto y) { return ebb::acosh(x) * y; }, 1.1, 9);
+  both("atanh", [](auto x, auto y) { return ebb::atanh(x) * y; }, -0.9, 0.9);
   both("hypot", [](auto x, auto y) { return ebb::hypot(x, y) * x; }, -3, 3);
   both("tan", [](auto x, auto y) { return ebb::tan(x) * y; }, -1.2, 1.2);
   both("asin", [](auto x, auto y) { return ebb::asin(x) * y; }, -0.9, 0.9);

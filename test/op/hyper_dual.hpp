@@ -95,6 +95,18 @@ inline hyper_dual oracle(ebb::op::log10, hyper_dual x) {
 }
 inline hyper_dual oracle(ebb::op::sinh, hyper_dual x) { return chain(x, std::sinh(x.v), std::cosh(x.v), std::sinh(x.v)); }
 inline hyper_dual oracle(ebb::op::cosh, hyper_dual x) { return chain(x, std::cosh(x.v), std::sinh(x.v), std::cosh(x.v)); }
+inline hyper_dual oracle(ebb::op::asinh, hyper_dual x) {
+  const long double c = std::sqrt(x.v * x.v + 1);
+  return chain(x, std::asinh(x.v), 1 / c, -x.v / (c * c * c));
+}
+inline hyper_dual oracle(ebb::op::acosh, hyper_dual x) {
+  const long double c = std::sqrt(x.v * x.v - 1);
+  return chain(x, std::acosh(x.v), 1 / c, -x.v / (c * c * c));
+}
+inline hyper_dual oracle(ebb::op::atanh, hyper_dual x) {
+  const long double q = 1 - x.v * x.v;
+  return chain(x, std::atanh(x.v), 1 / q, 2 * x.v / (q * q));
+}
 inline hyper_dual oracle(ebb::op::hypot, hyper_dual x, hyper_dual y) { return oracle(ebb::op::sqrt{}, x * x + y * y); }
 inline hyper_dual oracle(ebb::op::tan, hyper_dual x) {
   const long double c = std::cos(x.v);

@@ -1,4 +1,4 @@
-// test/op/hyperbolic.cpp — exp2, log2, log10, sinh, cosh and hypot: values and both derivatives as recorded, in every context.
+// test/op/hyperbolic.cpp — exp2, log2, log10, hyperbolic functions and their inverses, hypot: values and derivatives as recorded.
 // SPDX-License-Identifier: BSL-1.0
 #include "everywhere.hpp"
 #include "golden.hpp"
@@ -14,6 +14,9 @@ const auto log2 = [](auto x) { return ebb::log2(x); };
 const auto log10 = [](auto x) { return ebb::log10(x); };
 const auto sinh = [](auto x) { return ebb::sinh(x); };
 const auto cosh = [](auto x) { return ebb::cosh(x); };
+const auto asinh = [](auto x) { return ebb::asinh(x); };
+const auto acosh = [](auto x) { return ebb::acosh(x); };
+const auto atanh = [](auto x) { return ebb::atanh(x); };
 const auto hypot = [](auto x, auto y) { return ebb::hypot(x, y); };
 
 TEST_CASE("exp2, logarithms and hyperbolic functions give PyTorch's recorded values") {
@@ -27,6 +30,34 @@ TEST_CASE("exp2, logarithms and hyperbolic functions give PyTorch's recorded val
   wide("log10", log10, {.value = 1});
   wide("sinh", sinh, {.value = 2});
   wide("cosh", cosh, {.value = 2});
+}
+
+TEST_CASE("asinh, acosh and atanh give PyTorch's recorded values") {
+  // Elements 5 and 6 are the largest numbers, where PyTorch's derivatives are 0 and the exact ones subnormal; 27 is next to 1, where
+  // PyTorch's x^2 - 1 cancels.
+  unary("asinh", asinh, {.value = 2, .sign_is_open = true, .nan_is_open = "second", .open_at = {5, 6}});
+  const golden::bounds allowed{.value = 2, .sign_is_open = true, .nan_is_open = "derivatives", .open_at = {5, 6, 27}};
+  unary("acosh", acosh, allowed);
+  unary("atanh", atanh, allowed);
+  wide("asinh", asinh, {.value = 2});
+  wide("acosh", acosh, {.value = 2});
+  wide("atanh", atanh, {.value = 2});
+}
+
+TEST_CASE("derivatives of asinh, acosh and atanh at zeros, ends of domains, large numbers and infinities") {
+  const auto first = [](auto f, double x) { return ebb::grad(f)(x); };
+  const auto second = [](auto f, double x) { return ebb::grad(ebb::grad(f))(x); };
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK((first(asinh, 0) == 1 && second(asinh, 0) == 0 && first(atanh, -0.0) == 1 && second(atanh, 0) == 0));
+  CHECK((first(acosh, 1) == inf && first(atanh, 1) == inf && first(atanh, -1) == inf));
+  CHECK((first(asinh, inf) == 0 && first(asinh, -inf) == 0 && first(acosh, inf) == 0));
+  CHECK((second(asinh, inf) == 0 && second(acosh, inf) == 0));
+  // x^2 overflows, or is all that is left of x^2 +- 1.
+  for (const double x : {1e9, 2e20, 1e200, 1e300}) {
+    CHECK(std::fabs(first(asinh, -x) * x - 1) < 1e-15);
+    CHECK(std::fabs(first(acosh, x) * x - 1) < 1e-15);
+    if (x < 1e100) CHECK((std::fabs(second(asinh, x) * x * x + 1) < 1e-15 && std::fabs(second(acosh, x) * x * x + 1) < 1e-15));
+  }
 }
 
 TEST_CASE("hypot gives PyTorch's recorded values, and derivatives of 0 at (0, 0)") {
@@ -61,6 +92,7 @@ TEMPLATE_TEST_CASE("hyperbolic functions have the same bits in loops, in map, on
   std::vector<T> places{T(1000), T(0.5), T(1), T(1e-6), T(3)};
   for (int i = 0; i < 60; ++i) places.push_back(static_cast<T>(0.1 + 0.23 * i));
   test::check_everywhere<T>([](auto x) { return ebb::exp2(ebb::log10(x)) * ebb::log2(x + 1.0); }, places);
+  test::check_everywhere<T>([](auto x) { return ebb::asinh(x) + ebb::acosh(x + 1.5) * ebb::atanh(x / (x + 2.0)); }, places);
   test::check_everywhere<T>([](auto x) { return ebb::hypot(ebb::sinh(x * 0.05), 2.0) / ebb::cosh(x * 0.01); }, places);
 }
 

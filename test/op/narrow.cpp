@@ -33,7 +33,8 @@ using unary = list<op::neg, op::abs, op::sign, op::square, op::reciprocal, op::s
                    op::stop_gradient, op::root_of_squares, op::binade, op::gaussian, op::erf, op::erfc, op::normal_density, op::ndtr,
                    op::log_ndtr, op::inverse_mills, op::mean_excess, op::gelu, op::gelu_slope, op::gelu_bend, op::gelu_tanh,
                    op::gelu_tanh_slope, op::gelu_tanh_bend, op::lgamma, op::digamma, op::trigamma, op::tetragamma, op::pentagamma, op::exp2, op::log2,
-                   op::log10, op::sinh, op::cosh, op::tan, op::asin, op::asin_slope, op::acos, op::atan, op::atan_slope>;
+                   op::log10, op::sinh, op::cosh, op::tan, op::asin, op::asin_slope, op::acos, op::atan, op::atan_slope, op::asinh,
+                   op::asinh_slope, op::acosh, op::acosh_slope, op::atanh, op::atanh_slope>;
 using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum, op::clamp_min, op::clamp_max, op::pow, op::less,
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
                     op::squared_offset, op::hypot, op::atan2, op::atan2_slope>;

@@ -258,6 +258,9 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("acos", "", [](auto x) { return ebb::acos(x); });
   own("asin", "", [](auto x) { return ebb::asin(x); });
   own("atan", "", [](auto x) { return ebb::atan(x); });
+  own("acosh", "", [](auto x) { return ebb::acosh(x); });
+  own("asinh", "", [](auto x) { return ebb::asinh(x); });
+  own("atanh", "", [](auto x) { return ebb::atanh(x); });
   own("cosh", "", [](auto x) { return ebb::cosh(x); });
   own("digamma", "", [](auto x) { return ebb::digamma(x); });
   own("erfc", "", [](auto x) { return ebb::erfc(x); });

@@ -30,13 +30,13 @@ struct logarithm<double> {
                                  0x1.7475126f69545p-3, 0x1.384f20a22c15ep-3, 0x1.3adaed5fe3824p-3};
 };
 
-/// k ln 2 + log(1 + f)
-template <class V>
-EBB_INLINE constexpr V log_of(V f, V k) {
+/// k ln 2 + log(1 + f) + rest, which is small
+template <class V, class... Rest>
+EBB_INLINE constexpr V log_of(V f, V k, Rest... rest) {
   using T = element_of<V>;
   using C = logarithm<T>;
   V s = f / (all<V>(2) + f), z = s * s, half_square = f * all<V>(T(0.5)) * f;
-  V correction = fma(s, fma(z, horner(z, C::p), half_square), k * all<V>(ln2<T>::low));
+  V correction = (fma(s, fma(z, horner(z, C::p), half_square), k * all<V>(ln2<T>::low)) + ... + rest);
   return fma(k, all<V>(ln2<T>::high), f - (half_square - correction));
 }
 
