@@ -64,11 +64,11 @@ TEST_CASE("asinh, acosh and atanh in constant expressions have the bits of run t
     for (std::size_t i = 0; double x : at) out[i++] = f(x);
     return out;
   };
-  constexpr auto s = results(of::asinh), c = results([](double x) { return of::acosh(1 + x * x); });
+  constexpr auto s = results(of::asinh), c = results([](double x) { return of::acosh(1 + lane::abs(x)); });
   constexpr auto t = results([](double x) { return of::atanh(x / (1 + lane::abs(x))); });
   for (std::size_t i = 0; volatile double x : at) {
     const double y = x;
-    CHECK((test::same(s[i], of::asinh(y)) && test::same(c[i], of::acosh(1 + y * y)) && test::same(t[i], of::atanh(y / (1 + lane::abs(y))))));
+    CHECK((test::same(s[i], of::asinh(y)) && test::same(c[i], of::acosh(1 + lane::abs(y))) && test::same(t[i], of::atanh(y / (1 + lane::abs(y))))));
     ++i;
   }
 }
