@@ -122,6 +122,7 @@
 #include "trace/form.hpp"
 #include "trace/kinds.hpp"
 #include "trace/argument.hpp"
+#include "trace/sized.hpp"
 #include "trace/lengths.hpp"
 #include "trace/context_in.hpp"
 #include "trace/refused.hpp"

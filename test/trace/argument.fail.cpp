@@ -95,7 +95,7 @@ int main() {
   auto r = ebb::grad(f)(layers);  // LINE
 #elif EBB_CASE == 14
   const user::net<ebb::tensor> n{};
-  // EXPECT: E0256 a struct with a std::vector in it cannot be traced
+  // EXPECT: E0256 a struct with a std::vector in it has its length at run time: declare those that are compiled
   auto r = ebb::grad([](auto p) { return ebb::sum(p.hidden[0]); })(n);  // LINE
 #elif EBB_CASE == 15
   const std::vector<vector> layers(2);
@@ -116,5 +116,17 @@ int main() {
 #elif EBB_CASE == 19
   // EXPECT: E0111 an argument is not an array, a number, a tuple, or a struct over arrays
   auto r = ebb::grad([](auto p) { return ebb::sum(p.w); })(user::labelled<ebb::tensor>{});  // LINE
+#elif EBB_CASE == 20
+  const user::labelled<ebb::tensor> p{};
+  // EXPECT: E0269 ebb::lengths of a struct that has no std::vector in it
+  auto r = ebb::lengths<2, 3>(p);  // LINE
+#elif EBB_CASE == 21
+  const user::net<ebb::tensor> n{};
+  // EXPECT: E0257 ebb::lengths<2, 3>(v) names the lengths that a vector may have
+  auto r = ebb::lengths<>(n);  // LINE
+#elif EBB_CASE == 22
+  const user::net<ebb::tensor> n{};
+  // EXPECT: E0142 ebb::into: a destination is not an array that can be written
+  ebb::grad([](auto p) { return ebb::sum(p.hidden[0]); })(ebb::into(ebb::lengths<2>(n)), ebb::lengths<2>(n));  // LINE
 #endif
 }

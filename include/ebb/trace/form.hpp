@@ -274,7 +274,7 @@ constexpr Part filled_part(F& f, const From&... from) {
 /// Not the constructor of all elements where there is another way: the time for its overloads grows with the square of their number.
 template <class To, class F, class... Part, std::size_t... I, class... From>
 constexpr To filled_parts(types<Part...>, std::index_sequence<I...>, F& f, const From&... from) {
-  if constexpr (all_leaves<To, std::is_trivially_copyable>) {
+  if constexpr (all_leaves<To, std::is_trivially_copyable> && std::is_trivially_destructible_v<To>) {
     To to{};
     ((form<To>::template get<I>(to) = filled_part<I, Part>(f, from...)), ...);
     return to;
@@ -306,7 +306,7 @@ constexpr To filled(F&& f, const From&... from) {
 
 /// The leaves of x, each by reference.
 template <class X>
-constexpr auto leaf_references(X& x) {
+constexpr auto leaf_references(X&& x) {
   using form = form_of<X>;
   if constexpr (form::is_leaf) return std::tie(x);
   else

@@ -69,6 +69,8 @@ struct form_after {
   struct map {
     template <class Part>
     using of = typename form_after<Part, Leaf, Step...>::type;
+    template <class S>
+    using of_struct = typename form_after<S, Leaf, Step...>::type;
   };
   using type = typename form<Form>::template with<map>;
 };

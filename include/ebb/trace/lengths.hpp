@@ -9,12 +9,14 @@
 //   std::vector<layer<ebb::tensor>> layers = ...;
 //   auto [value, d] = ebb::value_and_grad(loss)(ebb::lengths<2, 3, 4>(layers), x, t);    // d is a std::vector, too
 //
-// The function gets a std::array of terms. Each length costs the compile time of one program; lengths that are not declared throw. Vectors
-// with the same list have one length in a call, those with different lists are apart. A length that is known is better a std::array. On the
-// tape a function that is not traced loops over a std::vector of variables as it likes.
+// The function gets a std::array of terms. ebb::lengths<2, 3, 4>(model) does the same for the vectors in a struct: they have one length in
+// a call, the function gets the struct with std::vectors of terms, and the gradient is the struct again.
+// Each length costs the compile time of one program; lengths that are not declared throw. Vectors with the same list have one length in a
+// call, those with different lists are apart. A length that is known is better a std::array. On the tape a function that is not traced
+// loops over a std::vector of variables as it likes.
 #pragma once
 
-#include "argument.hpp"
+#include "sized.hpp"
 
 #include "../base/error.hpp"
 
@@ -75,6 +77,10 @@ template <class T, int L>
 std::vector<T> as_vectors(vector_of<T, L> r) {
   return std::move(r.elements());
 }
+template <class S, int L>
+S as_vectors(sized<S, L> r) {
+  return static_cast<S&&>(r);
+}
 template <class... R>
 constexpr auto as_vectors(std::tuple<R...> r) {
   return std::apply([](auto&... x) { return std::tuple(as_vectors(std::move(x))...); }, r);
@@ -96,9 +102,11 @@ struct call_by_length<std::integer_sequence<int, L...>> {
     bool first = true;
     const auto look = [&]<class B>(const B& b) {
       if constexpr (has_this_list<B>) {
-        if (!first && b.vector->size() != n) raise_lengths(call, n, b.vector->size());
-        n = b.vector->size();
-        first = false;
+        each_length(*b.vector, [&](std::size_t length) {
+          if (!first && length != n) raise_lengths(call, n, length);
+          n = length;
+          first = false;
+        });
       }
     };
     (look(a), ...);
@@ -191,5 +199,17 @@ constexpr auto lengths(std::vector<A, Allocator>& v) {
 }
 template <int... L, class A, class Allocator>
 void lengths(const std::vector<A, Allocator>&&) = delete;  // the vector must outlive the call
+/// A struct with vectors in it, which all have one length in a call. S may be const.
+template <int... L, class S>
+  requires(boost::hana::Struct<std::remove_const_t<S>>::value)
+constexpr auto lengths(S& s) {
+  static_assert(sizeof...(L) > 0 && ((L >= 0) && ...), "[ebb E0257] ebb::lengths<2, 3>(v) names the lengths that a vector may have");
+  constexpr bool has_vectors = detail::is_struct_with_vectors<std::remove_const_t<S>>;
+  static_assert(has_vectors, "[ebb E0269] ebb::lengths of a struct that has no std::vector in it");
+  return detail::of_lengths<S, L...>{&s};
+}
+template <int... L, class S>
+  requires(boost::hana::Struct<S>::value)
+void lengths(const S&&) = delete;
 
 }  // namespace ebb::inline EBB_ABI

@@ -42,8 +42,8 @@ struct refuse_function {
   static_assert(Code != 253, "[ebb E0253] an Eigen expression holds no elements: evaluate it first, (a + b).eval()");
   static_assert(Code != 254, "[ebb E0254] a std::vector has its length at run time: declare those that are compiled, "
                              "ebb::lengths<2, 3>(layers), or use std::array");
-  static_assert(Code != 256, "[ebb E0256] a struct with a std::vector in it cannot be traced, its type does not say how many arrays it "
-                             "holds: use std::array");
+  static_assert(Code != 256, "[ebb E0256] a struct with a std::vector in it has its length at run time: declare those that are compiled, "
+                             "ebb::lengths<2, 3>(model), or use std::array; vectors in vectors have none");
   static_assert(Code != 235, "[ebb E0235] a plain function is of its own types, and is called with terms: pass a lambda with auto "
                              "parameters or a struct with a templated operator()");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
