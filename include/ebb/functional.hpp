@@ -191,6 +191,7 @@
 #include "exec/refusal.hpp"
 #include "exec/in_rows.hpp"
 #include "exec/function.hpp"
+#include "exec/in_place.hpp"
 #include "exec/gradient.hpp"
 #include "exec/region.hpp"
 #include "exec/direction.hpp"

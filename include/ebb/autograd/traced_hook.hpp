@@ -141,6 +141,14 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     }(std::index_sequence_for<W...>{}, std::index_sequence_for<R...>{});
   }
 
+  /// A hook on one gradient, which keeps its extents and may be written over it.
+  static constexpr bool is_in_place = []<class... V>(std::type_identity<std::tuple<V...>>) {
+    if constexpr (count == 1) {
+      using P = executable<typename compile_spec<function_in<F>>::template program<traced_type<V>..., typename gradients_of<W...>::terms>>;
+      constexpr int at = leaves_of<V...>;
+      return P::results == 1 && has_extents_of<P>(0, at) && overwrites<P>::may(0, at);
+    } else return false;
+  }(std::type_identity<bound_values<F>>{});
   template <std::size_t... I, std::size_t... J>
   void compute(const std::array<gradient*, count>& g, std::index_sequence<I...>, std::index_sequence<J...>) {
     storage result[] = {g[I]->defined && g[I]->value.use_count() == 1 ? g[I]->value : storage(size<I>() * sizeof(element_at<I>))...};
@@ -149,8 +157,12 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
       const storage& block = g[N]->defined ? g[N]->value : missing[N];
       return as_view<const element_at<N>>(std::get<N>(layouts_), block);
     };
-    call([&](const auto&... x) { program{}(into(as_view<element_at<I>>(std::get<I>(layouts_), result[I])...), x...); },
-         std::tuple(from(std::integral_constant<std::size_t, J>{})...));
+    call([&](const auto&... x) {
+      if constexpr (is_in_place) {
+        void* const to[] = {result[I].data()...};
+        run_in_place<compile_spec<function_in<F>>>(to, x...);
+      } else program{}(into(as_view<element_at<I>>(std::get<I>(layouts_), result[I])...), x...);
+    }, std::tuple(from(std::integral_constant<std::size_t, J>{})...));
     ([&] {
       if (g[I]->defined) g[I]->value = std::move(result[I]);
     }(), ...);

@@ -7,6 +7,7 @@
 #include "variable.hpp"
 
 #include "../exec/gradient.hpp"
+#include "../exec/in_place.hpp"
 
 #include <vector>
 
@@ -118,6 +119,16 @@ struct leaf_update<Rule, T, extents<E...>> {
     if constexpr (sizeof...(E) == 1) return layout_from(extents<E...>{}, {1, {l.extents.volume()}});
     else return layout_from(extents<E...>{}, l.extents);
   }
+  /// Whether P may write the parameter and its states over themselves; no other array shares memory with them.
+  template <class P>
+  static constexpr bool is_in_place(int states) {
+    bool all = P::results == states + 1;
+    for (int r = 0; all && r < P::results; ++r) {
+      const int a = r == 0 ? 0 : r + 1;  // argument 1 is the gradient
+      all = has_extents_of<P>(r, a) && overwrites<P>::may(r, a);
+    }
+    return all;
+  }
   template <class Update, class G, std::size_t... S, std::size_t... V>
   static void write(leaf& l, const update_state& s, const auto& values, std::index_sequence<S...>, std::index_sequence<V...>) {
     const layout<E...> shape = shape_of(l);
@@ -126,8 +137,13 @@ struct leaf_update<Rule, T, extents<E...>> {
     [[maybe_unused]] const auto state = [&](std::size_t i) {
       return view<number, E...>(reinterpret_cast<number*>(s.arrays[i].data()), shape);
     };
-    constexpr program_function<compile_spec<traced_update<Update, T>>> update;
-    update(into(p, state(S)...), p, g, state(S)..., static_cast<number>(values[V])...);
+    using spec = compile_spec<traced_update<Update, T>>;
+    using P = executable<
+        typename spec::template program<term<T, E...>, term<G, E...>, indexed<state_array, S>..., indexed<term<number>, V>...>>;
+    if constexpr (is_in_place<P>(Update::states)) {
+      void* const to[] = {l.value.data(), s.arrays[S].data()...};
+      run_in_place<spec>(to, p, g, state(S)..., static_cast<number>(values[V])...);
+    } else program_function<spec>{}(into(p, state(S)...), p, g, state(S)..., static_cast<number>(values[V])...);
   }
 };
 
