@@ -55,8 +55,8 @@ class captured_walk {
   captured_walk(const recording& r, capture_progress& at, piece_table& pieces, Sink& sink)
       : r_(r), at_(at), pieces_(pieces), sink_(sink), slots_(at.slots()) {}
 
-  /// From the roots to the last leaf.
-  EBB_ONCE void run() {
+  /// From the roots to the last leaf. Not EBB_ONCE: the library would instantiate it for sinks without root(), too.
+  void run() {
     slots_.begin();
     for (const edge_key& k : r_.roots())
       if (const int seed = sink_.root(k); r_.visit_at(k.to).is_reached()) slot(k.to, k.output).value = seed;
