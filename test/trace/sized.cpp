@@ -140,3 +140,37 @@ TEST_CASE("lengths that are not declared, or that differ, are refused") {
   CHECK(test::raised([&] { ebb::grad(loss)(ebb::into(lengths<1, 2>(to)), lengths<1, 2>(m), x); }).find("one length in a call") !=
         std::string::npos);
 }
+
+TEST_CASE("structs with vectors: directions, jacobians, and on the tape") {
+  const network<ebb::tensor> m = make(2), along = make(2);
+  const vector rest{0, 0, 0};
+  const network<ebb::tensor> d = ebb::grad(loss)(lengths<1, 2>(m), x);
+  double slope = 0;
+  ebb::each_leaf([&](const auto& a, const auto& b) { slope += ebb::sum(a * b); }, d, along);
+  const auto pushed = ebb::jvp(loss)(lengths<1, 2>(m), x, lengths<1, 2>(along), rest);
+  CHECK(std::get<0>(pushed) == ebb::compile(loss)(lengths<1, 2>(m), x));
+  CHECK(std::get<1>(pushed) == Approx(slope).epsilon(1e-13));
+
+  const auto rows = ebb::jacobian(run)(lengths<2>(m), x);
+  const vector out = ebb::compile(run)(lengths<2>(m), x);
+  REQUIRE(rows.hidden.size() == 2);
+  for (std::size_t j = 0; j < 3; ++j) {  // the gradient of the sum of squares by rows
+    double sum = 0;
+    for (std::size_t i = 0; i < 3; ++i) sum += 2 * out(i) * rows.hidden[1].b(i, j);
+    CHECK(sum == Approx(d.hidden[1].b(j)).epsilon(1e-13));
+  }
+
+  network<ebb::variable> v;
+  for (std::size_t i = 0; i < 2; ++i) {
+    v.hidden.push_back({ebb::variable(m.hidden[i].w), ebb::variable(m.hidden[i].b)});
+    v.shifts.push_back(ebb::variable(m.shifts[i]));
+  }
+  v.scale = ebb::variable(m.scale);
+  const ebb::variable<double> y = ebb::compile(loss)(lengths<1, 2>(v), x);
+  y.backward();
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(ebb::all_equal(v.hidden[i].w.grad().value(), d.hidden[i].w));
+    CHECK(ebb::all_equal(v.shifts[i].grad().value(), d.shifts[i]));
+  }
+  CHECK(ebb::all_equal(v.scale.grad().value(), d.scale));
+}
