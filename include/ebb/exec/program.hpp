@@ -19,7 +19,7 @@ class executable {
     static constexpr graph make() { return lowered(G::g.thaw()); }
   };
   static constexpr const auto& g = frozen<last_stage>::g;
-  static constexpr const auto& plan = planned<frozen<last_stage>>::p;
+  static constexpr const auto& plan = frozen<plan_of<frozen<last_stage>>>::g;
 
   static constexpr const auto& shape_at(int number) { return shapes[static_cast<std::size_t>(number)]; }
   static constexpr const auto& result_shape(int number) { return shape_at(result_shapes[static_cast<std::size_t>(number)]); }

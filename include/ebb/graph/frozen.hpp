@@ -1,11 +1,13 @@
-// ebb/graph/frozen.hpp — a graph as a constant: arrays of exact size, which a constant expression may keep.
+// ebb/graph/frozen.hpp — a graph as a constant: arrays of exact size, which a constant expression may keep. Plans are frozen by it too.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one constant per stage]
 // Memory that is allocated in a constant expression must be freed in it. What one stage hands to the next is therefore frozen into
 // arrays, and thawed there. Each stage is a constant of its own: compilers count steps per constant.
 // How large the arrays have to be is known when the stage has been evaluated, and then it must be evaluated again. Where a stage can guess
-// (`room`, from the size of the graph it begins with), the first evaluation fills arrays of that size, and only they are cut.
+// (`room`, from the graph it begins with), the first evaluation fills arrays of that size, and only they are cut.
+// What can be frozen is a type T for which size_of(T) and freeze<size>(T) are declared. The size knows whether it holds another one, and
+// what is frozen whether it can be cut.
 #pragma once
 
 #include "graph.hpp"
@@ -188,19 +190,21 @@ template <class Make>
   requires requires { Make::room; }
 struct frozen<Make> {
  private:
-  static constexpr graph_size room = Make::room;
+  static constexpr auto room = Make::room;
+  template <auto Size>
+  using of_size = decltype(freeze<Size>(Make::make()));
   struct attempt {
-    graph_size size;
-    frozen_graph<room> g;
-    constexpr explicit attempt(const graph& made) : size(size_of(made)) {
+    decltype(Make::room) size;
+    of_size<room> g;
+    constexpr explicit attempt(const auto& made) : size(size_of(made)) {
       if (room.holds(size)) g = freeze<room>(made);
     }
   };
   static constexpr attempt first{Make::make()};
 
  public:
-  static constexpr graph_size size = first.size;
-  static constexpr frozen_graph<size> g = [] {
+  static constexpr auto size = first.size;
+  static constexpr of_size<size> g = [] {
     if constexpr (room.holds(size)) return first.g.template cut_to<size>();
     else return freeze<size>(Make::make());
   }();

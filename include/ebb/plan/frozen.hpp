@@ -4,30 +4,68 @@
 
 #include "plan.hpp"
 
+#include "../graph/frozen.hpp"
+
 #include <array>
 
 namespace ebb::inline EBB_ABI {
+
+/// f(x.steps...), and so on for all lists of plans, of frozen plans and of their sizes.
+constexpr void each_list(auto&& f, auto&... x) {
+  f(x.steps...);
+  f(x.nests...);
+  f(x.loads...);
+  f(x.computes...);
+  f(x.reduces...);
+  f(x.stores...);
+  f(x.buffers...);
+  f(x.places...);
+  f(x.copies...);
+  f(x.checks...);
+  f(x.bands...);
+  f(x.joined...);
+}
 
 struct plan_size {
   int steps = 0, nests = 0, loads = 0, computes = 0, reduces = 0, stores = 0, buffers = 0, places = 0, copies = 0, checks = 0, bands = 0,
       joined = 0;
 
   constexpr bool holds(const plan_size& s) const {
-    return s.steps <= steps && s.nests <= nests && s.loads <= loads && s.computes <= computes && s.reduces <= reduces &&
-           s.stores <= stores && s.buffers <= buffers && s.places <= places && s.copies <= copies && s.checks <= checks &&
-           s.bands <= bands && s.joined <= joined;
+    bool all = true;
+    each_list([&](int room, int needed) { all = all && needed <= room; }, *this, s);
+    return all;
   }
-  /// A guess for a graph of this many equations: more, and the plan is made twice.
-  static constexpr plan_size room_for(int equations) {
-    const int all = equations + 16, some = equations / 4 + 16;
-    return {some, some, all, all, some, some, some, some, some, some, some, some};
+  /// A guess for the plan of g, a graph or a frozen one. Each equation that is no part of a loop begins at most two nests in most programs.
+  static constexpr plan_size room_for(const auto& g) {
+    const equation* const eq = g.eq.data();
+    int boundaries = 0, arguments = 0;
+    plan_size r;
+    for (int k = 0; k < g.size(); ++k) {
+      const op_info& op = *eq[k].op;
+      r.checks += op.names_places || op.needs_elements;
+      if (op.what == kind::input) ++arguments;
+      else if (op.what == kind::elementwise) {
+        ++r.computes;
+        r.loads += eq[k].count;
+      } else if (op.what != kind::literal && op.what != kind::index) {
+        ++boundaries;
+        if (op.what == kind::reduce) ++r.reduces;
+        else r.joined += eq[k].count;
+      }
+    }
+    const int outs = static_cast<int>(g.out.size()), some = 2 * boundaries + 16;
+    r.steps = r.nests = r.places = r.bands = some;
+    r.loads += some;
+    r.stores = r.copies = some + outs;
+    r.buffers = some + outs + arguments;
+    return r;
   }
 };
 
 constexpr plan_size size_of(const plan& p) {
-  return {p.steps.size(),  p.nests.size(),   p.loads.size(),  p.computes.size(), p.reduces.size(),
-          p.stores.size(), p.buffers.size(), p.places.size(), p.copies.size(),   p.checks.size(),   p.bands.size(),
-          p.joined.size()};
+  plan_size r;
+  each_list([](int& n, const auto& list) { n = list.size(); }, r, p);
+  return r;
 }
 
 template <plan_size Size>
@@ -48,48 +86,31 @@ struct frozen_plan {
   items<plan_check, Size.checks> checks{};
   items<plan_band, Size.bands> bands{};
   items<int, Size.joined> joined{};
+
+  template <plan_size Less>
+  constexpr frozen_plan<Less> cut_to() const {
+    frozen_plan<Less> r;
+    each_list([](auto& to, const auto& from, int n) {
+      for (int i = 0; i < n; ++i) to.data()[i] = from.data()[i];
+    }, r, *this, Less);
+    return r;
+  }
 };
 
-/// p: a plan, or a frozen one. `used`: how much of it there is.
 template <plan_size Size>
-constexpr frozen_plan<Size> freeze(const auto& p, const plan_size& used = Size) {
-  frozen_plan<Size> f;
-  const auto copy = [](auto from, auto to, int count) {
-    for (int i = 0; i < count; ++i) to[i] = from[i];
-  };
-  copy(p.steps.data(), f.steps.data(), used.steps);
-  copy(p.nests.data(), f.nests.data(), used.nests);
-  copy(p.loads.data(), f.loads.data(), used.loads);
-  copy(p.computes.data(), f.computes.data(), used.computes);
-  copy(p.reduces.data(), f.reduces.data(), used.reduces);
-  copy(p.stores.data(), f.stores.data(), used.stores);
-  copy(p.buffers.data(), f.buffers.data(), used.buffers);
-  copy(p.places.data(), f.places.data(), used.places);
-  copy(p.copies.data(), f.copies.data(), used.copies);
-  copy(p.checks.data(), f.checks.data(), used.checks);
-  copy(p.bands.data(), f.bands.data(), used.bands);
-  copy(p.joined.data(), f.joined.data(), used.joined);
-  return f;
+constexpr frozen_plan<Size> freeze(const plan& p) {
+  frozen_plan<Size> r;
+  each_list([](auto& to, const auto& from) {
+    for (int i = 0; i < from.size(); ++i) to.data()[i] = from.data()[i];
+  }, r, p);
+  return r;
 }
 
-/// The plan of G::g as a constant, made once if its size can be guessed: see [note: one constant per stage].
+/// Makes the plan of the constant G::g, to be frozen.
 template <class G>
-class planned {
-  static constexpr plan_size room = plan_size::room_for(G::g.size());
-  struct attempt {
-    plan_size size;
-    frozen_plan<room> p;
-    constexpr explicit attempt(const plan& made) : size(size_of(made)) {
-      if (room.holds(size)) p = freeze<room>(made, size);
-    }
-  };
-  static constexpr attempt first{make_plan(G::g.thaw())};
-
- public:
-  static constexpr frozen_plan<first.size> p = [] {
-    if constexpr (room.holds(first.size)) return freeze<first.size>(first.p);
-    else return freeze<first.size>(make_plan(G::g.thaw()));
-  }();
+struct plan_of {
+  static constexpr plan_size room = plan_size::room_for(G::g);
+  static constexpr plan make() { return make_plan(G::g.thaw()); }
 };
 
 }  // namespace ebb::inline EBB_ABI
