@@ -136,14 +136,7 @@ EBB_ONCE derivation in_other_context(derivation d, const cast_context& context) 
 
 /// The values of all symbols, given those that are extents of arguments, in order.
 EBB_ONCE void put_all_symbols(const symbols& s, const std::size_t* kept, std::size_t* value) {
-  for (int i = 0; i < s.count(); ++i) {
-    const extent_origin& o = s.origin(i);
-    if (o.rule == extent_rule::argument) value[i] = *kept++;
-    else {
-      const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, value)); };
-      value[i] = static_cast<std::size_t>(apply(o.rule, operand(o.a), operand(o.b)));
-    }
-  }
+  put_symbol_values(s, value, [&](const extent_origin&) { return *kept++; });
 }
 EBB_ONCE vec<std::size_t> all_symbols(const symbols& s, const std::size_t* kept) {
   vec<std::size_t> value(s.count(), 0);

@@ -311,16 +311,8 @@ constexpr vec<cell_array> evaluate(const G& g, const vec<cell_array>& arguments,
 
 /// The values of all symbols at a call, given the extents of the arguments.
 constexpr vec<std::size_t> symbol_values(const graph& g, const vec<extent_list>& arguments) {
-  vec<std::size_t> r;
-  for (int i = 0; i < g.syms.count(); ++i) {
-    const extent_origin o = g.syms.origin(i);
-    if (o.rule == extent_rule::argument) {
-      r.push(arguments[o.a].e[o.b]);
-      continue;
-    }
-    const auto value = [&](int e) { return e >= 0 ? static_cast<std::int64_t>(e) : static_cast<std::int64_t>(r[~e]); };
-    r.push(static_cast<std::size_t>(apply(o.rule, value(o.a), value(o.b))));
-  }
+  vec<std::size_t> r(g.syms.count(), 0);
+  put_symbol_values(g.syms, r.data(), [&](const extent_origin& o) { return arguments[o.a].e[o.b]; });
   return r;
 }
 

@@ -59,8 +59,7 @@ struct symbol_values_of {
     constexpr extent_origin o = item<S>.origin;
     if constexpr (o.rule == extent_rule::argument) return true;
     else {
-      const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, value)); };
-      const std::int64_t r = apply(o.rule, operand(o.a), operand(o.b));
+      const std::int64_t r = derived_value(o, value);
       value[S] = static_cast<std::size_t>(r);
       return r >= 0;
     }

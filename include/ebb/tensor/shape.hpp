@@ -225,6 +225,18 @@ using static_extents = typename detail::shape_to_extents<S, std::make_index_sequ
 
 /// The value of an extent at a call, given the values of all symbols.
 constexpr std::size_t extent_value(int e, const std::size_t* values) { return e >= 0 ? static_cast<std::size_t>(e) : values[~e]; }
+/// The value of a derived extent, given those of the symbols before it.
+constexpr std::int64_t derived_value(const extent_origin& o, const std::size_t* values) {
+  const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, values)); };
+  return apply(o.rule, operand(o.a), operand(o.b));
+}
+/// Writes the values of all symbols; extent_of_argument(origin) gives those of the arguments, in order.
+constexpr void put_symbol_values(const symbols& s, std::size_t* values, auto&& extent_of_argument) {
+  for (int i = 0; i < s.count(); ++i) {
+    const extent_origin& o = s.origin(i);
+    values[i] = o.rule == extent_rule::argument ? extent_of_argument(o) : static_cast<std::size_t>(derived_value(o, values));
+  }
+}
 
 EBB_ONCE constexpr std::size_t volume(const shape& s, const std::size_t* values) {
   std::size_t n = 1;
