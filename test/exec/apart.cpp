@@ -23,8 +23,8 @@ TEST_CASE("the sweep finds the overlaps that comparing each pair finds") {
     const int results = 1 + random.below(6), arguments = random.below(8), count = results + arguments;
     const int room = 2 + random.below(60);
     std::vector<memory_use> written(static_cast<std::size_t>(results)), read(static_cast<std::size_t>(arguments));
-    for (memory_use& u : written) u = {random.below(2), 4, random.below(4), random.below(3), random.below(2) == 0, random.below(2) == 0};
-    for (memory_use& u : read) u = {random.below(2), 4, random.below(4), random.below(3), random.below(2) == 0, random.below(2) == 0};
+    for (memory_use& u : written) u = {{random.below(4), random.below(3), random.below(2) == 0, random.below(2) == 0}, random.below(2), 4};
+    for (memory_use& u : read) u = {{random.below(4), random.below(3), random.below(2) == 0, random.below(2) == 0}, random.below(2), 4};
     std::vector<placed_array> arrays;
     for (int i = 0; i < count; ++i) {
       const auto first = static_cast<std::uintptr_t>(100 + random.below(room));

@@ -179,6 +179,21 @@ TEST_CASE("a matrix is read once, in bands of rows, by its products with two vec
     check(whole_numbers, {of(m, 20), of(20)}, terms<term<std::int64_t, dyn, dyn>, term<std::int64_t, dyn>>{});
 }
 
+TEST_CASE("what each part of a band reads whole is not written over by rows") {
+  constexpr auto square = [](auto x, auto v) {
+    const auto w = ebb::exp(v);
+    return ebb::matmul(ebb::transpose(x), ebb::matmul(x, w) * w);
+  };
+  using program = program_of<decltype(square), term<float, dyn, dyn>, term<float, dyn>>;
+  STATIC_REQUIRE(program::plan.size.bands == 1);
+  for (const std::size_t n : numbers<1, 33, 100, 300>) check(square, {of(n, n), of(n)}, terms<term<float, dyn, dyn>, term<float, dyn>>{});
+  constexpr auto kept = [](auto x, auto v) {  // the row-wise product is a result, in whose memory w could be
+    const auto w = ebb::exp(v), z = ebb::matmul(x, w) * w;
+    return std::tuple{z, ebb::matmul(ebb::transpose(x), z)};
+  };
+  for (const std::size_t n : numbers<1, 33, 100, 300>) check(kept, {of(n, n), of(n)}, terms<term<float, dyn, dyn>, term<float, dyn>>{});
+}
+
 TEST_CASE("a result may overwrite an argument that its band still reads") {
   const auto x = ebb::normal<float, dyn, 20>(7, {900});
   const auto t = ebb::normal<float, dyn>(8, {900});

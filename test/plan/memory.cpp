@@ -68,7 +68,19 @@ class rule {
   static bool is_alike(const plan_buffer& x, const plan_buffer& y) { return x.shape == y.shape && size_of(x.type) == size_of(y.type); }
   bool hands_over(int from, int to) const {
     if (!is_alike(p_.buffers[from], p_.buffers[to])) return false;
-    return band_of(last_[from]) < band_of(first_[to]) || (last_[from] == first_[to] && is_in_place(p_.steps[first_[to]], from, to));
+    return band_of(last_[from]) < band_of(first_[to]) ||
+           (last_[from] == first_[to] && is_in_place(p_.steps[first_[to]], from, to) && is_read_by_one_of_its_band(from));
+  }
+  /// What is computed in a band is read by rows, as it is written; what was there before may be read whole, once for each part of the band.
+  bool is_read_by_one_of_its_band(int b) const {
+    const int band = band_of(last_[b]);
+    if (band_of(first_[b]) == band) return true;
+    for (int s = 0; s < p_.steps.size(); ++s) {
+      if (s == last_[b] || band_of(s) != band) continue;
+      for (int read : buffers_of(p_.steps[s]))
+        if (read == b) return false;
+    }
+    return true;
   }
   int band_of(int s) const {
     for (const ebb::plan_band& b : p_.bands)

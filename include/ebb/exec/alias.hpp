@@ -8,21 +8,15 @@ namespace ebb::inline EBB_ABI::detail {
 
 /// The first time that a result's memory is written, temporaries in it included (see [note: memory is handed over]), or the last time
 /// that an argument is read.
-struct memory_use {
-  int shape = -1;           // -1: no step writes the result, it is a copy; nobody reads the argument
-  std::size_t bytes = 0;    // of an element
-  int step = -1, band = -1;
-  bool in_place = false;    // the step is a nest that does it element by element
-  bool alone = true;        // no other step of its band does it
+struct memory_use : step_use {
+  int shape = -1;         // -1: no step writes the result, it is a copy; nobody reads the argument
+  std::size_t bytes = 0;  // of an element
 };
 
-/// Result `o` may be in the very memory of argument `a`: every step reads a before o is written, and the step that writes o reads a
-/// element by element, at the place it writes. So p = p - lr * g needs no copy of p.
-/// The steps of a band take turns: what one of them writes, another one has not read to the end.
+/// Result `o` may be in the very memory of argument `a`. So p = p - lr * g needs no copy of p.
 constexpr bool may_overwrite(const memory_use& o, const memory_use& a) {
   if (a.shape < 0) return true;
-  if (o.shape != a.shape || o.bytes != a.bytes) return false;
-  return a.band < o.band || (a.step == o.step && a.in_place && o.in_place && a.alone && o.alone);
+  return o.shape == a.shape && o.bytes == a.bytes && may_follow(a, o);
 }
 
 /// Of all results and arguments, found in one walk over the steps. `p` is a plan or a frozen one, n says how much of each list there is.

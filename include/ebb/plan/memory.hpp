@@ -5,7 +5,8 @@
 // A buffer may follow another one of its shape and element size in the same memory: after the step that used that one last, or in this
 // very step if it is a nest that reads the one element by element at the place where it stores the other. A result's memory is free until
 // the result itself is written; a temporary there is one array less to walk through the caches. But it must not be taken so early that
-// the result can no longer be written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one.
+// the result can no longer be written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one: a vector that
+// a product reads whole in each turn must outlive the band, though its last reader takes it element by element.
 //
 // Each buffer gets the first room that it fits into. All is found in walks over the steps, since programs have hundreds of results and
 // thousands of temporaries: a room that cannot be had before some band has passed waits in the list of that band.
@@ -43,6 +44,19 @@ constexpr vec<int> bands_of_steps(const auto& p, int steps, int bands) {
   return r;
 }
 
+/// A step that uses memory: the last one that reads it, or the first one that writes it.
+struct step_use {
+  int step = -1, band = -1;
+  bool in_place = false;  // a nest, which does it element by element
+  bool alone = true;      // no other step of its band does it
+};
+
+/// Whether what `written` writes may be in the memory that `read` reads: all of it has been read by then, or the step that writes it reads
+/// each element at the place where it stores one. The steps of a band take turns: one has not read to the end what another one writes.
+constexpr bool may_follow(const step_use& read, const step_use& written) {
+  return read.band < written.band || (read.step == written.step && read.in_place && written.in_place && read.alone && written.alone);
+}
+
 class memory_planner {
  public:
   constexpr explicit memory_planner(plan& p)
@@ -65,6 +79,7 @@ class memory_planner {
     int first = 0, last = -1;
     bool stored = false;         // the first one is a nest that stores it
     bool read_in_place = false;  // the last one is a nest that reads it element by element
+    bool alone = true;           // and no other step of its band reads what was there before the band
     int kind = 0;                // equal: of one shape and element size
     int room = -1;               // of a result
   };
@@ -101,6 +116,7 @@ class memory_planner {
       each_buffer(p_, p_.steps[s], [&](int b) {
         use& u = uses_.data()[b];
         if (s < u.first) u.first = s;
+        if (u.last != s) u.alone = u.last < 0 || band_[u.last] != band_[s] || band_[u.first] == band_[s];
         u.last = s;
       });
     for (const plan_copy& c : p_.copies) uses_[c.buffer].last = steps_;
@@ -208,7 +224,7 @@ class memory_planner {
   }
   EBB_COLD constexpr bool hands_over(int from, int to) const {
     const use &x = uses_.data()[from], &y = uses_.data()[to];
-    return band_.data()[x.last] < band_.data()[y.first] || (x.last == y.first && x.read_in_place && y.stored);
+    return may_follow({x.last, band_.data()[x.last], x.read_in_place, x.alone}, {y.first, band_.data()[y.first], y.stored});
   }
 
   plan& p_;
