@@ -224,6 +224,7 @@
 #include "autograd/variable.hpp"
 #include "autograd/segment.hpp"
 #include "autograd/segment_node.hpp"
+#include "autograd/stage_log.hpp"
 #include "autograd/region.hpp"
 #include "autograd/parameters.hpp"
 #include "autograd/rule.hpp"

@@ -42,7 +42,10 @@ struct segment_graphs {
   number_range edges, outputs;
   number_range gradient_from;  // of the compiled backward: its result that is the gradient of each edge, or ~ what it reads
   const chainable* chain;      // the compiled backward as a link
-  const casts_assumed* follows = nullptr;  // if there: where this is wrong in the context of a call, another backward runs
+  const casts_assumed* follows;  // if there: where this is wrong in the context of a call, another backward runs
+  frozen_view traced;            // of the function, and how it became the halves, for EBB_LOGS=passes
+  maybe_context pulls;           // the context of its pulls, if it is `off`
+  bool saves_values;
 };
 
 namespace detail {
@@ -50,7 +53,9 @@ namespace detail {
 EBB_ONCE derivation thaw(const segment_graphs& s) {
   derivation d;
   d.forward = s.forward.thaw();
+  note_stage<watched>(stage::partitioned, d.forward, part_of_region::forward_half);
   d.backward = used_arguments(s.backward.thaw()).g;
+  note_stage<watched>(stage::partitioned, d.backward, part_of_region::backward_half);
   d.arguments = s.arguments;
   d.results = s.results;
   for (int number : s.read)
@@ -67,7 +72,7 @@ EBB_ONCE derivation derive(const graph& f, const vec<int>& wrt) {
   d.arguments = f.inputs;
   d.results = f.out.size();
   d.edges = wrt;
-  const halves h = split(joint(f, wrt), f.inputs, f.out.size());
+  const halves h = split<watched>(joint<watched>(f, wrt), f.inputs, f.out.size());
   d.forward = h.forward;
   const fewer_arguments b = used_arguments(h.backward);
   d.backward = b.g;
@@ -90,7 +95,7 @@ EBB_ONCE vec<int> kept_with_gradient(const derivation& d) {
 /// From kept values, seeds of results and, if `of_saved`, seeds of saved values to the gradients of the edges, with pulls in the given
 /// autocast context. Without outputs if a value is missing.
 EBB_ONCE graph backward_from_kept(const derivation& d, bool of_saved, const cast_context& context = context_of<off>) {
-  const graph j = joint(d.forward, d.edges, context, of_saved ? d.forward.out.size() : d.results);
+  const graph j = joint<watched>(d.forward, d.edges, context, of_saved ? d.forward.out.size() : d.results);
   const int saves = d.forward.out.size() - d.results;
   graph e = shell_of(j);
   vec<int> to(j.size(), -1);

@@ -9,6 +9,7 @@
 #include "../base/owned.hpp"
 #include "../exec/ambient.hpp"
 #include "../exec/blocks.hpp"
+#include "../exec/stage_texts.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -20,7 +21,9 @@ namespace detail {
 /// A graph that can be run from several threads, one after the other. Outputs that are inputs are shared.
 class runnable {
  public:
-  explicit runnable(const graph& g) : distinct_(distinct_outputs(g)), program_(distinct_.g) {}
+  explicit runnable(const graph& g) : distinct_(distinct_outputs(g)), program_(distinct_.g) {
+    note_stage<watched>(stage::planned, distinct_.g);
+  }
 
   /// Throws: error as the graph's ops do.
   EBB_ONCE void run(const storage* in, const std::size_t* kept_symbols, storage* out, const char* call) {
@@ -182,6 +185,7 @@ class derived_backward final : public twice_differentiable {
   }
   EBB_ONCE graph_function& extended() const {
     std::call_once(once_, [&] {
+      const pass_log said("an extended backward", name_);
       const graph g = detail::backward_from_kept(d_, true);
       if (g.out.size() != d_.edges.size())
         raise(std::string("ebb::backward: ") + name_ +
@@ -219,6 +223,7 @@ EBB_ONCE graph_function::graph_function(const graph& g, const char* node_name, c
 
 EBB_ONCE const derived_backward& graph_function::derived() {
   std::call_once(once_[0], [&] {
+    const pass_log said("a derivative", name);
     derived_[0] = make_owned<derived_backward>(detail::derive(g_, detail::real_inputs(g_)), name);
     saved = static_cast<std::uint16_t>(derived_[0]->graphs().kept.size());
   });

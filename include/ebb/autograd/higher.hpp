@@ -104,6 +104,7 @@ EBB_ONCE gradient recorded_cast(dtype from, dtype to, const extent_list& x, grad
 }
 
 inline owned<const twice_differentiable> make_twice_differentiable(const segment_graphs& s, const cast_context* other, const char* name) {
+  const pass_log said("a graph of the backward", name);
   return make_owned<derived_backward>(other ? in_other_context(thaw(s), *other) : thaw(s), name);
 }
 inline constexpr higher_order derivatives{make_twice_differentiable, recorded_sum, recorded_cast};

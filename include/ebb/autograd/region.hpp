@@ -3,6 +3,7 @@
 #pragma once
 
 #include "segment_node.hpp"
+#include "stage_log.hpp"
 #include "variable.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -192,6 +193,7 @@ auto run_region(const char* call, const A&... a) {
   const auto leaves = std::tuple_cat(leaf_references(a)...);
   refuse_undeclared<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>>(call);
   log_casts<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
+  log_stages(call, S::name, segment_node<S>::graphs);
   if (!std::apply([](const auto&... leaf) { return (is_defined(leaf) && ...); }, leaves)) [[unlikely]]
     raise_undefined_in(call, joined_names<traced<Function, traced_type<A>...>>.data(), a...);
   const auto bound = bind_arguments<P>(call, a...);

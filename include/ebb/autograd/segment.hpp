@@ -125,6 +125,12 @@ class segment {
   static constexpr int edges = Wrt::count;
   static constexpr int seeds = backward_graph::g.inputs() - arguments - saves;
   static constexpr vec<int> wrt() { return Wrt::numbers(); }
+  static constexpr frozen_view trace() { return traced<F, T...>::g.view(); }
+  static constexpr maybe_context context_if_off() {
+    if constexpr (std::is_same_v<policy, off>) return context_of_pulls<policy>;
+    else return {};
+  }
+  static constexpr bool saves_any = saves_values<F>;
 
   /// Where the forward's outputs are found, the user's first, then what is saved: see distinct_results.
   static constexpr auto result_from = to_array<results + saves>(distinct_forward(forward_graph::g.thaw()).from);

@@ -186,7 +186,8 @@ class segment_node {
   static constexpr chainable chain = as_chainable<P, S::kept>();
   static constexpr segment_graphs graphs{S::forward_graph::g.view(), S::backward_graph::g.view(), S::arguments, S::results, S::saves,
                                          {S::read.data(), S::reads}, {edges.data(), S::edges}, {output_of.data(), S::seeds},
-                                         {S::gradient_from.data(), S::edges}, &chain, S::follows ? &S::assumed : nullptr};
+                                         {S::gradient_from.data(), S::edges}, &chain, S::follows ? &S::assumed : nullptr,
+                                         S::trace(), S::context_if_off(), S::saves_any};
   static constexpr auto others = []<class... Other>(other_segments<Other...>) {
     return std::array<other_backward, sizeof...(Other) + 1>{
         {{Other::policy, segment_backward<typename Other::segment, S>::run, Other::segment::checked}..., {}}};

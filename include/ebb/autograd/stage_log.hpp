@@ -1,0 +1,63 @@
+// ebb/autograd/stage_log.hpp — EBB_LOGS=passes: the stages of each region on the tape, when it is first called with variables.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: passes in a program]
+// Regions are constants: a program that runs them has no passes in it, and compilers would need seconds for those. So the stages are made
+// again by a function behind a pointer, which programs set that call ebb::enable_pass_log(). The library of the target ebb::compiled has
+// the passes in any case: with it EBB_LOGS=passes is all that it takes.
+// A region is a function that calls the compiled one, so its trace is that of the function after simplify. Where its pulls run in an
+// autocast context, the halves are shown, and what becomes of them: a context, too, is a constant that programs need not have.
+#pragma once
+
+#include "derivation.hpp"
+
+#include "../base/vec.hpp"
+#include "../exec/stage_texts.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+EBB_COLD std::string stages_of_region(const segment_graphs& s) {
+  stage_texts seen(stages::all::has, true);
+  vec<int> edges;
+  for (int number : s.edges) edges.push(number);
+  halves given;
+  if (!s.pulls) given = {s.forward.thaw(), s.backward.thaw(), s.saves};
+  run_stages_of_region(s.traced.thaw(), edges, s.pulls, given, s.saves_values);
+  return seen.text;
+}
+
+using region_stages = std::string (*)(const segment_graphs&);
+#if defined(EBB_COMPILED)
+inline std::atomic<region_stages> stages_of_regions = stages_of_region;
+#else
+inline std::atomic<region_stages> stages_of_regions = nullptr;
+#endif
+
+/// Once for each region.
+EBB_COLD void say_stages(const char* call, const char* name, const segment_graphs& s) {
+  static std::mutex alone;
+  static vec<const segment_graphs*> known;
+  const std::lock_guard<std::mutex> lock(alone);
+  if (std::find(known.begin(), known.end(), &s) != known.end()) return;
+  known.push(&s);
+  const std::string heading = std::string("passes: ") + call + " of " + name + '\n';
+  const region_stages stages = stages_of_regions.load();
+  say(log_topic::passes, heading + (stages ? stages(s) : "  not in this program: call ebb::enable_pass_log(), or link ebb::compiled\n"));
+}
+inline void log_stages(const char* call, const char* name, const segment_graphs& s) {
+  if (logs(log_topic::passes)) [[unlikely]] say_stages(call, name, s);
+}
+
+}  // namespace detail
+
+/// Brings the passes into a program that is compiled without ebb::compiled, so that EBB_LOGS=passes, or ebb::set_log, can print the stages
+/// of its regions.   See [note: passes in a program].
+inline void enable_pass_log() { detail::stages_of_regions = detail::stages_of_region; }
+
+}  // namespace ebb::inline EBB_ABI
