@@ -221,7 +221,7 @@ auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_option
     if (!o.materialize_grads) return {};
     return X(x.layout(), to_storage(typename X::tensor_type(x.layout())), {}, 0);
   };
-  auto all = std::apply([&](const auto&... v) { return std::tuple<V...>{parameters_in<V>::map(v, taken)...}; }, w.of);
+  auto all = std::apply([&](const auto&... v) { return std::tuple<V...>{mapped_parameters(v, taken)...}; }, w.of);
   if constexpr (sizeof...(V) == 1) return std::get<0>(std::move(all));
   else return all;
 }

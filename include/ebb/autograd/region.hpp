@@ -225,11 +225,18 @@ const A& as_region_argument(const A& a) {
   return a;
 }
 
+namespace detail {
+
 /// A program with variables among its arguments: one segment. The function itself is traced again, so that only the gradients of the
 /// variables are compiled.
-template <class Spec, class... A>
-auto call_tracked(const program_function<Spec>&, const A&... a) {
-  return detail::run_region<program_function<Spec>>(Spec::name, as_region_argument(a)...);
-}
+template <class Spec>
+struct recorded_call<program_function<Spec>> {
+  template <class... A>
+  static auto run(const char* call, const A&... a) {
+    return run_region<program_function<Spec>>(call, as_region_argument(a)...);
+  }
+};
+
+}  // namespace detail
 
 }  // namespace ebb::inline EBB_ABI

@@ -219,6 +219,11 @@ constexpr bool may_hold_results(types<Leaf...>) {
   return (fits(typename Leaf::extents_type{}) && ...);
 }
 
+/// A call of Function with variables among its arguments: run(call, arguments...). Declared here, completed in autograd/region.hpp: without
+/// that header there are no variables.
+template <class Function>
+struct recorded_call;
+
 /// Each argument is an array, a number, a tuple or a struct over arrays.
 template <class... A>
 inline constexpr bool are_arguments = (traced_argument<A> && ...);
@@ -272,7 +277,11 @@ struct program_function {
     if constexpr (detail::is_named_next(code))
       [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
     if constexpr (code != 0) return typename Spec::refusal{};
-    else if constexpr ((detail::holds_variables<A> || ...)) return call_tracked(*this, a...);
+    else if constexpr ((detail::holds_variables<A> || ...)) {
+      constexpr bool records = requires { sizeof(detail::recorded_call<program_function>); };
+      static_assert(records, "calls with variables are recorded by autograd/region.hpp: include it where they are made");
+      return detail::recorded_call<program_function>::run(Spec::name, a...);
+    }
     else if constexpr ((detail::holds_terms<A> || ...)) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       return detail::splice_program<G, typename Spec::template result<detail::traced_type<A>...>>(a...);
