@@ -10,13 +10,13 @@
 #   auto y = ebb::matmul(x, w);  // LINE
 #   #endif
 #
-# The first 12 lines that the compiler prints, source echoes included, must contain the code, the sentence after it, and the file with the
+# The first 13 lines that the compiler prints, source echoes included, must contain the code, the sentence after it, and the file with the
 # number of the line marked LINE. A case may have several EXPECT lines. Never write a code into the user's own lines: the compiler echoes
 # them, and the echo would pass for the message. If the file says `// ERRORS: 1`, no case has more errors than that, except cases with an
 # ERRORS line of their own; `// ERRORS: 1, clang 2` allows clang one more. A case with a line `// LINES: 15` may need so many lines.
 set -uo pipefail
 file=$1 && shift
-lines=12
+lines=13
 output=$(mktemp) && trap 'rm -f "$output"' EXIT
 failures=0
 complain() { echo "$file case $case: $1" && sed -n "1,$((lines + 1))s/^/    | /p" "$output" && failures=$((failures + 1)); }
@@ -40,7 +40,7 @@ for ((case = 1; case <= cases; ++case)); do
   [ -n "$expected" ] || { complain 'has no // EXPECT: line'; continue; }
   [[ $line =~ ^[0-9]+$ ]] || { complain 'needs exactly one line that ends with // LINE'; continue; }
   if "$@" -DEBB_CASE="$case" "$file" >"$output" 2>&1; then complain 'compiles'; continue; fi
-  lines=$(sed -nE 's~^[0-9]+: *// LINES: *([0-9]+)$~\1~p' <<<"$body" | grep . || echo 12)
+  lines=$(sed -nE 's~^[0-9]+: *// LINES: *([0-9]+)$~\1~p' <<<"$body" | grep . || echo 13)
   head=$(grep -v '^In file included from .*/user\.hpp:' "$output" | head -n "$lines")  # a user's code has no precompiled header
   while read -r code sentence; do
     [[ $code =~ ^(E[0-9]{4}|\[mine)$ ]] || complain "expects '$code', which is no code"

@@ -7,7 +7,8 @@ cd "${1:-.}" && export LC_ALL=C.UTF-8
 # The floors directly below each floor. A floor may include its own folder and every folder that can be reached downwards from here.
 declare -A below=(
   [base]='' [num]='base' [tensor]='num' [graph]='tensor' [op]='graph' [trace]='op' [pass]='op' [plan]='pass' [kernel]='tensor'
-  [exec]='trace plan kernel' [autograd]='exec' [capture]='autograd'
+  [autocast]='trace plan' [exec]='autocast plan kernel'
+  [autograd]='exec' [hooks]='autograd' [train]='hooks' [capture]='autograd'
 )
 reach() { local floor; for floor in ${below[$1]}; do printf '%s|' "$floor"; reach "$floor"; done; }
 rule() { sed "s~\$~   <- $1~"; }  # appends the broken rule to each line read
@@ -40,8 +41,16 @@ check() {
     [ "$(wc -l <"$header")" -le 400 ] || echo "$header:$(wc -l <"$header")" | rule 'at most 400 lines'
   done < <(find include -name '*.hpp')
 
-  diff <(grep '^#include' include/ebb/ebb.hpp | grep -vE '"(autograd|capture)/') <(grep '^#include' include/ebb/functional.hpp) |
-    grep '^[<>]' | rule 'functional.hpp includes what ebb.hpp does, but for the tape'
+  # ebb.hpp includes a header for each folder, which includes all of that folder; functional.hpp leaves out those of the tape.
+  local floor
+  for floor in "${!below[@]}"; do
+    diff <(cd include/ebb && ls "$floor"/*.hpp) <(sed -nE 's/^#include "(.*)"$/\1/p' "include/ebb/$floor.hpp" | sort) | grep '^[<>]' |
+      rule "ebb/$floor.hpp includes each header of its folder"
+  done
+  diff <(printf '%s.hpp\n' "${!below[@]}" version | sort) <(sed -nE 's/^#include "(.*)"$/\1/p' include/ebb/ebb.hpp | sort) | grep '^[<>]' |
+    rule 'ebb.hpp includes a header for each folder'
+  diff <(grep '^#include' include/ebb/ebb.hpp | grep -vE '"(autograd|hooks|train|capture)') <(grep '^#include' include/ebb/functional.hpp) |
+    grep '^[<>]' | rule 'functional.hpp includes what ebb.hpp does, except the tape'
 
   # A note is defined by a comment line that holds nothing else, `// [note: name]`, and cited as `see [note: name]`.
   local definition='^ *//+ *\[note: [^]]+\] *$' notes

@@ -6,7 +6,7 @@
 #include "../catch.hpp"
 
 #include <ebb/trace/functions.hpp>
-#include <ebb/trace/under.hpp>
+#include <ebb/autocast/under.hpp>
 
 #include <fstream>
 #include <initializer_list>

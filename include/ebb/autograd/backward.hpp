@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "hooks.hpp"
 #include "one_node.hpp"
 #include "parameters.hpp"
 

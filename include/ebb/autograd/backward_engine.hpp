@@ -4,8 +4,8 @@
 
 #include "thread.hpp"
 
+#include "../autocast/policy.hpp"
 #include "../base/counted.hpp"
-#include "../trace/policy.hpp"
 
 #include <cstdint>
 #include <utility>

@@ -11,9 +11,9 @@
 #pragma once
 
 #include "followed.hpp"
-#include "node_handle.hpp"
 
 #include "../exec/eager.hpp"
+#include "../trace/functions.hpp"
 
 #include <optional>
 

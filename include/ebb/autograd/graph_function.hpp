@@ -5,9 +5,9 @@
 #include "derivation.hpp"
 #include "thread.hpp"
 
+#include "../autocast/scope.hpp"
 #include "../base/objects.hpp"
 #include "../base/owned.hpp"
-#include "../exec/ambient.hpp"
 #include "../exec/blocks.hpp"
 #include "../exec/stage_texts.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "mismatch.hpp"
 
-#include "../trace/policy.hpp"
+#include "../autocast/policy.hpp"
 
 namespace ebb::inline EBB_ABI {
 

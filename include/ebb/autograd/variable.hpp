@@ -368,6 +368,16 @@ inline constexpr bool is_variable = false;
 template <class T, std::size_t... E>
 inline constexpr bool is_variable<variable<T, E...>> = real_element<T>;
 
+/// The handle of something on the tape, and back.
+template <class T, std::size_t... E>
+variable<T, E...> as_variable(const layout<E...>& shape, const gradient& g) {
+  return {shape, g.value, g.from, g.output};
+}
+template <class T, std::size_t... E>
+gradient as_gradient(const variable<T, E...>& v) {
+  return {v.block(), counted<vertex>(v.history()), v.output(), true};
+}
+
 }  // namespace detail
 
 template <class Traits, class T, std::size_t... E>

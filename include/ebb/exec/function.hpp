@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "ambient.hpp"
 #include "apart.hpp"
 #include "bind.hpp"
-#include "cast_log.hpp"
 #include "in_rows.hpp"
 #include "refusal.hpp"
 
-#include "../trace/policy.hpp"
+#include "../autocast/log.hpp"
+#include "../autocast/policy.hpp"
+#include "../autocast/scope.hpp"
 #include "../trace/trace.hpp"
 
 namespace ebb::inline EBB_ABI {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: contexts in rules]
-// For a *call*, types decide how a context casts the operands, see trace/under.hpp: the result of matmul is a term of bf16. Autocast is
+// For a *call*, types decide how a context casts the operands, see autocast/under.hpp: the result of matmul is a term of bf16. Autocast is
 // off inside functions, as in PyTorch. A *pull* is written in the dtype of its op. A matrix product in it asks the graph for the context
 // in which it runs. Then it casts, multiplies in the context's dtype and converts back to the dtype of the pull. A call of any function
 // of class `low` or `full` does the same, a user's function too; autocast is off inside it. So the gradient of an operand always has the

@@ -1,0 +1,16 @@
+// ebb/pass.hpp — functions from graph to graph.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In reading order: of its own folder, a header includes only those above it in this list.
+#pragma once
+
+#include "pass/pattern.hpp"
+#include "pass/prune.hpp"
+#include "pass/simplify.hpp"
+#include "pass/differentiate.hpp"
+#include "pass/lower.hpp"
+#include "pass/outputs.hpp"
+#include "pass/partition.hpp"
+#include "pass/push_forward.hpp"
+#include "pass/pipeline.hpp"
+#include "pass/jacobian.hpp"

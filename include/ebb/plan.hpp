@@ -1,0 +1,13 @@
+// ebb/plan.hpp — a graph becomes steps, loop nests and buffers.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In reading order: of its own folder, a header includes only those above it in this list.
+#pragma once
+
+#include "plan/step.hpp"
+#include "plan/band.hpp"
+#include "plan/fuse.hpp"
+#include "plan/memory.hpp"
+#include "plan/plan.hpp"
+#include "plan/frozen.hpp"
+#include "plan/print.hpp"

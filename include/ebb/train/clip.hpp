@@ -1,0 +1,116 @@
+// ebb/train/clip.hpp — gradients made smaller, by their common norm or each element by itself.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../autograd/parameters.hpp"
+#include "../exec/gradient.hpp"
+#include "../trace/functions.hpp"
+
+#include <cmath>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+struct sum_of_squares {
+  constexpr auto operator()(auto g) const {
+    const auto wide = cast<double>(g);
+    return sum(wide * wide);
+  }
+};
+struct scaled {
+  constexpr auto operator()(auto g, auto factor) const { return g * factor; }
+};
+struct clamped {
+  constexpr auto operator()(auto g, auto bound) const { return clamp(g, -bound, bound); }
+};
+
+[[noreturn]] EBB_COLD void raise_no_leaf(const char* call, const std::string& name) {
+  raise(std::string(call) + ": " + name + " is no leaf: name parameters");
+}
+
+/// f(gradient, the type of its elements, how many) for each parameter that has a gradient.
+/// Throws: error for what is no leaf, before the first call.
+template <class P>
+void each_gradient(const char* call, const P& p, auto&& f) {
+  each_variable([&](const auto& v) {
+    if (!v.history() || !v.is_leaf()) raise_no_leaf(call, v.name());
+  }, p);
+  each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
+    leaf& l = static_cast<leaf&>(*v.history());
+    if (!l.grad.defined) return;
+    if constexpr (sizeof(T) == 2)
+      if (l.gradient_type == dtype::f32) return f(l.grad, std::type_identity<float>{}, v.size());
+    f(l.grad, std::type_identity<T>{}, v.size());
+  }, p);
+}
+/// Of the elements as one row.
+template <class T>
+EBB_TEMPLATE double squares_of(const view<const T, dyn>& all) {
+  return program_function<compile_spec<sum_of_squares>>{}(all);
+}
+template <class Function, class T>
+EBB_TEMPLATE void change_elements(const view<T, dyn>& all, double number) {
+  program_function<compile_spec<Function>>{}(into(all), all, as_element<T>(number));
+}
+EBB_ONCE_FOR_ALL(double squares_of(const view<const float, dyn>&))
+EBB_ONCE_FOR_ALL(double squares_of(const view<const double, dyn>&))
+EBB_ONCE_FOR_ALL(void change_elements<scaled>(const view<float, dyn>&, double))
+EBB_ONCE_FOR_ALL(void change_elements<scaled>(const view<double, dyn>&, double))
+
+/// The gradient's elements; it may share them with other gradients, which stay as they are. What it was computed from is forgotten.
+template <class Function>
+void change_gradients(const char* call, const auto& p, double number) {
+  each_gradient(call, p, [&](gradient& g, auto, std::size_t) { g.value.detach(); });  // all that may fail
+  each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
+    change_elements<Function>(view<T, dyn>(reinterpret_cast<T*>(g.value.data()), layout_from(extents<dyn>{}, {1, {count}})), number);
+    g.from = {};
+  });
+}
+
+}  // namespace detail
+
+struct clip_options {
+  bool error_if_nonfinite = false;
+};
+
+/// Scales the gradients of all parameters by one factor, so that their common Euclidean norm is at most max_norm. Returns the norm that
+/// they had.   ebb::clip_grad_norm(std::tie(w, b), 1.0);
+/// The factor is min(1, max_norm / (norm + 1e-6)); a norm that is NaN makes all gradients NaN.
+/// Error: squares are summed in double.
+/// Source: PyTorch's clip_grad_norm_.
+/// Throws: error for what is no leaf and, if asked for, a norm that is not finite; nothing has changed.
+template <parameters P>
+double clip_grad_norm(const P& p, double max_norm, const clip_options& o = {}) {
+  double squares = 0;
+  detail::each_gradient("ebb::clip_grad_norm", p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
+    const view<const T, dyn> all(reinterpret_cast<const T*>(g.value.data()), detail::layout_from(extents<dyn>{}, {1, {count}}));
+    squares += detail::squares_of(all);
+  });
+  const double norm = std::sqrt(squares), factor = max_norm / (norm + 1e-6);
+  if (o.error_if_nonfinite && !std::isfinite(norm)) raise("ebb::clip_grad_norm: the norm of the gradients is not finite");
+  if (!(factor >= 1)) detail::change_gradients<detail::scaled>("ebb::clip_grad_norm", p, factor);
+  return norm;
+}
+
+/// Refused: not of variables.
+template <class P>
+  requires(!parameters<P>)
+double clip_grad_norm(const P&, double, const clip_options& = {}) {
+  static_assert(parameters<P>, "[ebb E0198] ebb::clip_grad_norm takes variables, or tuples, vectors and structs of them");
+  return 0;
+}
+
+/// Moves each element of each gradient into [-bound, bound]; NaN stays NaN.
+/// Source: PyTorch's clip_grad_value_.   Throws: error for what is no leaf; nothing has changed.
+template <parameters P>
+void clip_grad_value(const P& p, double bound) {
+  detail::change_gradients<detail::clamped>("ebb::clip_grad_value", p, bound);
+}
+template <class P>
+  requires(!parameters<P>)
+void clip_grad_value(const P&, double) {
+  static_assert(parameters<P>, "[ebb E0198] ebb::clip_grad_value takes variables, or tuples, vectors and structs of them");
+}
+
+}  // namespace ebb::inline EBB_ABI

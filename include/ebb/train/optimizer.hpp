@@ -1,0 +1,179 @@
+// ebb/train/optimizer.hpp — an update rule for a structure of parameters: in steps, or inside the backward.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "state_file.hpp"
+
+#include "../autograd/parameters.hpp"
+#include "../tensor/npy.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// Throws: error for what is no leaf, or is there.
+EBB_COLD void add_parameter(std::vector<counted<vertex>>& leaves, vertex* v) {
+  const auto refuse = [&](const std::string& problem) { raise("ebb::optimizer: parameter " + std::to_string(leaves.size()) + problem); };
+  if (!v) refuse(" has no history: it is undefined, or was made under no_grad");
+  if (!v->is_leaf) refuse(" is the result of " + name_of(*v) + ": only leaves can be updated");
+  counted<vertex> at(v);
+  if (std::find(leaves.begin(), leaves.end(), at) != leaves.end()) refuse(" (" + name_of(*v) + ") is there twice");
+  leaves.push_back(std::move(at));
+}
+
+}  // namespace detail
+
+/// Parameters, the rule by which they are updated, and the rule's state for each. A handle: copies are the same optimizer.
+///   ebb::optimizer opt(ebb::adam{.lr = 1e-3}, w, std::tie(b, c), layers);   loss.backward();  opt.step();  opt.zero_grad();
+/// Parameters are variables, and tuples, vectors and structs of them. Where some need other hyperparameters, use two optimizers.
+template <update_rule Rule>
+class optimizer {
+  static_assert(detail::is_complete<Rule>, "[ebb E0157] an update rule's function gives the parameter, then as many states as it says");
+
+ public:
+  /// Throws: error for what is no leaf, for a parameter that is named twice, and for hyperparameters that the rule cannot use.
+  template <class... P>
+    requires(sizeof...(P) > 0)
+  explicit optimizer(const Rule& rule, const P&... p) : body_(std::make_shared<detail::rule_body<Rule>>()) {
+    constexpr bool fits = (parameters<P> && ...);
+    static_assert(fits, "[ebb E0140] ebb::optimizer: parameters are variables, and tuples, vectors and structs of them");
+    detail::require_usable("ebb::optimizer", rule);
+    body_->rule = rule;
+    if constexpr (fits) each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) { add<T>(v); }, p...);
+  }
+
+  /// The hyperparameters, to be read and changed between steps.
+  Rule& rule() { return body_->rule; }
+  const Rule& rule() const { return body_->rule; }
+
+  /// Updates each parameter that has a gradient, in place: those without one, and their states, stay as they are. Nothing is recorded,
+  /// and what a backward has saved of a parameter stays as it was.
+  /// Throws: error for hyperparameters that the rule cannot use; that, and a want of memory, before anything has changed.
+  void step() {
+    detail::require_usable("ebb::optimizer::step", rule());
+    each_with_gradient([&](auto& slot, leaf& l) { slot.update->prepare(rule(), l, slot.state); });
+    each_with_gradient([&](auto& slot, leaf& l) { slot.update->run(rule(), l, slot.state); });
+  }
+  /// Forgets the gradients, so that the next backward begins anew.
+  void zero_grad() {
+    for (const auto& l : leaves_) leaf_at(l).grad = {};
+  }
+  /// From now on each parameter is updated in the backward, as soon as its gradient is there, and the gradient is undefined again: no
+  /// more than a few gradients exist at a time. Parameters' later post-accumulate hooks see that. Removing a handle ends it for one
+  /// parameter; dropping the optimizer does not.
+  std::vector<hook_handle> step_in_backward() {
+    std::vector<hook_handle> handles;
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      hook_list& h = hooks_of(*leaves_[i]);
+      auto made = std::make_shared<detail::rule_hook<Rule>>(body_, i, parameter(i).gradient_type);
+      handles.emplace_back(h, h.add(hook_kind::post_accumulate, 0, std::move(made)));
+    }
+    return handles;
+  }
+
+  /// How many parameters there are, in all structures.
+  std::size_t size() const { return leaves_.size(); }
+  /// What is kept of one of them; no arrays before its first step.
+  const update_state& state(std::size_t number) const { return body_->slots[number].state; }
+  const leaf& parameter(std::size_t number) const { return leaf_at(leaves_[number]); }
+
+  /// Writes the states to a binary stream, as [note: the file of an optimizer] says.
+  /// Throws: error if the stream does not take them.
+  template <class Stream>
+    requires requires(Stream& s, const char* bytes) { s.write(bytes, 1); }
+  void save(Stream& to) const {
+    const auto put = [&](const void* bytes, std::size_t n) {
+      return static_cast<bool>(to.write(static_cast<const char*>(bytes), static_cast<std::ptrdiff_t>(n)));
+    };
+    if (!write(put)) raise("ebb::optimizer::save: the stream does not take what is written");
+  }
+  /// Reads what save wrote for parameters of the same dtypes and extents, and a rule with as many states.
+  /// Throws: error if it is anything else or truncated; then nothing has changed.
+  template <class Stream>
+    requires requires(Stream& s, char* bytes) { s.read(bytes, 1); }
+  void load(Stream& from) {
+    set(read([&](void* bytes, std::size_t n) {
+      return static_cast<bool>(from.read(static_cast<char*>(bytes), static_cast<std::ptrdiff_t>(n)));
+    }));
+  }
+  /// The same with a file. It appears under its name only when it is complete, and nothing may follow the states.
+  void save(const std::string& path) const {
+    const std::string part = path + ".part";
+    npy_file file(part, "wb");
+    const bool good = file && write([&](const void* bytes, std::size_t n) { return file.write(bytes, n); }) && file.close() &&
+                      rename_file(part, path);
+    if (good) return;
+    const std::string problem = std::strerror(errno);
+    std::remove(part.c_str());
+    raise("ebb::optimizer::save: " + path + ": " + problem);
+  }
+  void load(const std::string& path) {
+    npy_file file(path, "rb");
+    if (!file) detail::raise_state_file(path + ": " + std::strerror(errno));
+    auto states = read([&](void* bytes, std::size_t n) { return file.read(bytes, n); });
+    if (file.remaining() != 0) detail::raise_state_file(path + ": something stands behind the last parameter");
+    set(std::move(states));
+  }
+
+ private:
+  static leaf& leaf_at(const counted<vertex>& v) { return static_cast<leaf&>(*v); }
+
+  template <class T, std::size_t... E>
+  void add(const variable<T, E...>& v) {
+    detail::add_parameter(leaves_, v.history());
+    body_->slots.push_back({&detail::update_for<Rule, T>(v.layout()), {}});
+  }
+  void each_with_gradient(auto&& f) {
+    for (std::size_t i = 0; i < leaves_.size(); ++i)
+      if (leaf& l = leaf_at(leaves_[i]); l.grad.defined) f(body_->slots[i], l);
+  }
+
+  bool write(auto&& put) const {
+    detail::state_file_head h;
+    h.parameters = static_cast<std::uint32_t>(size());
+    bool good = put(&h, sizeof h);
+    for (std::size_t i = 0; i < size() && good; ++i) good = detail::write_state(put, parameter(i), state(i));
+    return good;
+  }
+  std::vector<update_state> read(auto&& get) const {
+    detail::state_file_head found, own;
+    if (!get(&found, sizeof found) || std::memcmp(found.magic, own.magic, sizeof own.magic) != 0)
+      detail::raise_state_file("this is not what an ebb::optimizer has saved");
+    if (found.version != own.version) detail::raise_state_file("version " + std::to_string(found.version) + " of the format is not known");
+    if (found.parameters != size())
+      detail::raise_state_file("the number of parameters is " + std::to_string(size()) + ", in the file " +
+                               std::to_string(found.parameters));
+    std::vector<update_state> states;
+    for (std::size_t i = 0; i < size(); ++i) states.push_back(detail::read_state(get, detail::may_keep<Rule>, parameter(i), i));
+    return states;
+  }
+  void set(std::vector<update_state> states) {
+    for (std::size_t i = 0; i < size(); ++i) body_->slots[i].state = std::move(states[i]);
+  }
+
+  std::shared_ptr<detail::rule_body<Rule>> body_;
+  std::vector<counted<vertex>> leaves_;
+};
+
+/// An optimizer that has no steps of its own, and the hooks that run it.
+template <class Rule>
+struct optimizer_in_backward {
+  ebb::optimizer<Rule> optimizer;
+  std::vector<hook_handle> handles;
+};
+
+/// Updates the parameters during each backward that reaches them: see optimizer::step_in_backward.
+///   auto [opt, handles] = ebb::optimize_in_backward(ebb::sgd{.lr = 0.1}, params);   opt.rule().lr = 0.01;
+/// Source: the recipe of PyTorch's tutorial "How to save memory by fusing the optimizer step into the backward pass".
+template <update_rule Rule, class... P>
+  requires(sizeof...(P) > 0)
+optimizer_in_backward<Rule> optimize_in_backward(const Rule& rule, const P&... p) {
+  optimizer<Rule> opt(rule, p...);
+  auto handles = opt.step_in_backward();
+  return {std::move(opt), std::move(handles)};
+}
+
+}  // namespace ebb::inline EBB_ABI

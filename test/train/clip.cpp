@@ -1,0 +1,80 @@
+// test/train/clip.cpp — gradient clipping against PyTorch, and arrays that share a gradient's elements.
+// SPDX-License-Identifier: BSL-1.0
+#include "../autograd/recorded.hpp"
+
+#include <ebb/ebb.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace {
+
+template <class T>
+struct pair {
+  ebb::variable<T, 3> first{ebb::tensor<T, 3>{}};
+  ebb::variable<T, ebb::dyn> second{ebb::tensor<T, ebb::dyn>{0, 0}};
+  pair() {
+    first.set_grad(ebb::tensor<T, 3>{3, -4, static_cast<T>(0.1)});
+    second.set_grad(ebb::tensor<T, ebb::dyn>{static_cast<T>(1e-3), 12});
+  }
+  auto all() const { return std::tie(first, second); }
+};
+
+template <class T>
+void check_norm(const std::string& dtype, const std::string& name, double max) {
+  INFO(name << " " << dtype);
+  const auto& want = recorded::find(name, dtype);
+  const pair<T> p;
+  const double eps = std::numeric_limits<T>::epsilon();
+  CHECK(std::fabs(ebb::clip_grad_norm(p.all(), max) - want.at("norm")[0]) <= 13 * eps);
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(std::fabs(p.first.grad().data()[i] - want.at("first")[i]) <= 3 * eps * std::fabs(want.at("first")[i]));
+  for (std::size_t i = 0; i < 2; ++i)
+    CHECK(std::fabs(p.second.grad().data()[i] - want.at("second")[i]) <= 3 * eps * std::fabs(want.at("second")[i]));
+}
+
+}  // namespace
+
+TEST_CASE("clip_grad_norm gives PyTorch's values") {
+  check_norm<float>("float32", "clip_norm_2", 2);
+  check_norm<float>("float32", "clip_norm_100", 100);
+  check_norm<double>("float64", "clip_norm_2", 2);
+  check_norm<double>("float64", "clip_norm_100", 100);
+}
+
+TEST_CASE("clipping does not change arrays that share a gradient's elements, and skips undefined gradients") {
+  const pair<float> p;
+  const ebb::variable<float, 3> none{ebb::tensor<float, 3>{1, 2, 3}};
+  const auto kept = p.first.grad().value();
+  CHECK(std::fabs(ebb::clip_grad_norm(std::tie(p.first, none, p.second), 1e-3) - 13.0003850) < 1e-6);
+  CHECK(ebb::all_equal(kept, ebb::tensor<float, 3>{3, -4, 0.1f}));
+  CHECK(std::fabs(p.first.grad().data()[1] + 4e-3f / 13.0003850f) < 1e-9f);
+  CHECK_FALSE(none.grad().defined());
+  const auto scaled = p.first.grad().value();
+  ebb::clip_grad_value(p.all(), 1e-4);
+  CHECK(scaled.data()[1] < -2e-4f);
+  CHECK(ebb::all_equal(p.first.grad().value(), ebb::tensor<float, 3>{1e-4f, -1e-4f, scaled.data()[2]}));
+}
+
+TEST_CASE("clipping handles norms that are not finite as PyTorch does") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  pair<float> p;
+  p.first.set_grad(ebb::tensor<float, 3>{1, inf, 2});
+  CHECK(test::raised([&] { ebb::clip_grad_norm(p.all(), 1, {.error_if_nonfinite = true}); }).find("not finite") != std::string::npos);
+  CHECK(ebb::all_equal(p.first.grad().value(), ebb::tensor<float, 3>{1, inf, 2}));
+  CHECK(ebb::clip_grad_norm(p.first, 1) == inf);
+  CHECK(p.first.grad().data()[0] == 0);
+  CHECK(std::isnan(p.first.grad().data()[1]));
+  p.first.set_grad(ebb::tensor<float, 3>{1, nan, 2e30f});
+  CHECK(std::isnan(ebb::clip_grad_norm(p.first, 1)));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(std::isnan(p.first.grad().data()[i]));
+  p.first.set_grad(ebb::tensor<float, 3>{3e30f, 4e30f, 0});  // the squares overflow float
+  CHECK(std::fabs(ebb::clip_grad_norm(p.first, 1) / 5e30 - 1) < 1e-6);
+  CHECK(std::fabs(p.first.grad().data()[0] - 0.6f) < 1e-6f);
+  p.first.set_grad(ebb::tensor<float, 3>{nan, -inf, 0.5f});
+  ebb::clip_grad_value(p.first, 1);
+  CHECK(std::isnan(p.first.grad().data()[0]));
+  CHECK(p.first.grad().data()[1] == -1);
+  CHECK(p.first.grad().data()[2] == 0.5f);
+  CHECK(test::raised([] { ebb::clip_grad_norm(ebb::variable<float, 3>(), 1); }).find("no leaf") != std::string::npos);
+}
