@@ -102,8 +102,9 @@ class chain_group : public merged_group {
     }
     pass.know(std::move(c));
   }
-  /// Gathers arguments and fills s.results; what may be written over its argument takes its array.
-  EBB_ONCE bool run_program(backward_pass& pass, group_scratch& s) {
+  /// Gathers arguments and fills s.results; a result that may be written over its argument takes that array. Apart: inlined, it costs a
+  /// chain of one node 1.5 ns.
+  EBB_ONCE_APART bool run_program(backward_pass& pass, group_scratch& s) {
     walk& w = pass.vertices();
     std::size_t bytes = 0;
     chain_word* const code = p_.code.data();
