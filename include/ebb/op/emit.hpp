@@ -23,10 +23,10 @@ struct attributes {
 
 namespace detail {
 
-// One function for all ops, since the op tables of every op that can be recorded refer to it. Cold: at run time only derivatives of
-// derivatives and the building of captured graphs call it.
+// One function for all ops, since the op tables of every op that can be recorded refer to it. Not cold: a backward with a graph of itself
+// emits equations in each pass (0.68 us instead of 0.61 for 16 elements, bench/compiled_autograd recorded).
 
-EBB_COLD constexpr int emit_equation(graph& g, const op_info& op, bool pulled_as_called, int shape, number_range in, attributes attr) {
+EBB_ONCE constexpr int emit_equation(graph& g, const op_info& op, bool pulled_as_called, int shape, number_range in, attributes attr) {
   for (int j = 0; j < in.count; ++j)
     if (in.data[j] < 0) return in.data[j];
   if (shape < 0) return -119;
@@ -35,7 +35,7 @@ EBB_COLD constexpr int emit_equation(graph& g, const op_info& op, bool pulled_as
   return g.add(e, in);
 }
 
-EBB_COLD constexpr int emit_inferred(graph& g, const op_info& op, bool pulled_as_called, number_range in, attributes attr) {
+EBB_ONCE constexpr int emit_inferred(graph& g, const op_info& op, bool pulled_as_called, number_range in, attributes attr) {
   if (op.what == kind::elementwise) {
     // Operands of one shape need no shape rule: these are most equations of a derivative.
     const equation* eq = g.eq.data();
