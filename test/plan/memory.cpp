@@ -74,7 +74,7 @@ class rule {
   /// What is computed in a band is read by rows, as it is written; what was there before may be read whole, once for each part of the band.
   bool is_read_by_one_of_its_band(int b) const {
     const int band = band_of(last_[b]);
-    if (band_of(first_[b]) == band) return true;
+    if (p_.buffers[b].is != role::argument && band_of(first_[b]) == band) return true;
     for (int s = 0; s < p_.steps.size(); ++s) {
       if (s == last_[b] || band_of(s) != band) continue;
       for (int read : buffers_of(p_.steps[s]))

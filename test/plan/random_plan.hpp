@@ -18,6 +18,8 @@ class alike_graph {
     if (banded) alike.push(4000);
     else alike.push(6), alike.push(6);
     if (!banded) one_row.push(6);
+    // Rows of a square matrix are as long as what is computed row by row, and may be multiplied by it.
+    if (banded && random_.below(2) == 0) columns_ = 4000;
     alike_ = g_.intern(alike);
     row_ = g_.intern(one_row);
     for (int i = 0; i < arguments; ++i) values_.push(argument<float>(alike_).id);
@@ -25,7 +27,7 @@ class alike_graph {
     for (int i = random_.below(3); banded && i >= 0; --i) {
       ebb::shape matrix;
       matrix.push(4000);
-      matrix.push(20);
+      matrix.push(columns_);
       matrices_.push(argument<float>(g_.intern(matrix)).id);
     }
     for (int i = 0; i < equations; ++i) banded ? add_over_rows() : add_square();
@@ -95,11 +97,12 @@ class alike_graph {
     const operand<float> x{&g_, matrices_[random_.below(matrices_.size())]};
     ebb::shape column, weights;
     column.push(4000), column.push(1);
-    weights.push(20), weights.push(1);
+    weights.push(columns_), weights.push(1);
     if (random_.below(2)) {
       operand<float> w{&g_, -1};
+      if (columns_ == 4000 && random_.below(2)) w = ebb::reshape_to(any(), g_.intern(column));
       for (int k : others_)
-        if (g_.eq[k].shape == g_.intern(weights) && random_.below(2)) w.id = k;
+        if (w.id < 0 && g_.eq[k].shape == g_.intern(weights) && random_.below(2)) w.id = k;
       if (w.id < 0) w = argument<float>(g_.intern(weights));
       values_.push(ebb::reshape_to(ebb::emit_on<ebb::op::matmul>({}, x, w), alike_).id);
     } else {
@@ -112,7 +115,7 @@ class alike_graph {
   random_numbers random_;
   ebb::graph g_;
   ebb::vec<int> values_, wide_, others_, matrices_;
-  int alike_ = 0, row_ = 0;
+  int alike_ = 0, row_ = 0, columns_ = 20;
 };
 
 /// A random graph: every other one has similar arrays.

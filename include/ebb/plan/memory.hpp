@@ -116,7 +116,8 @@ class memory_planner {
       each_buffer(p_, p_.steps[s], [&](int b) {
         use& u = uses_.data()[b];
         if (s < u.first) u.first = s;
-        if (u.last != s) u.alone = u.last < 0 || band_[u.last] != band_[s] || band_[u.first] == band_[s];
+        const bool of_band = p_.buffers[b].is != plan_buffer::role::argument && band_[u.first] == band_[s];
+        if (u.last != s) u.alone = u.last < 0 || band_[u.last] != band_[s] || of_band;
         u.last = s;
       });
     for (const plan_copy& c : p_.copies) uses_[c.buffer].last = steps_;
@@ -145,7 +146,7 @@ class memory_planner {
         const use& u = uses_.data()[b];
         room_kind& k = kinds_.data()[u.kind];
         const plan_buffer::role is = p_.buffers.data()[b].is;
-        if (is == plan_buffer::role::argument && u.last == s) see_reader(k, s, u.read_in_place);
+        if (is == plan_buffer::role::argument && u.last == s) see_reader(k, s, u.read_in_place && u.alone);
         if (is != plan_buffer::role::result || u.first != s) return;
         room& r = rooms_.data()[u.room];
         if (u.stored && k.read_in_place == s) r.after.band = steps_;  // it may be written over what is read up to then: nobody fits
@@ -212,7 +213,7 @@ class memory_planner {
         const int number = 64 * word + std::countr_zero(rest);
         const room& r = rooms_.data()[number];
         if (r.result < 0 || hands_over(b, r.result)) return number;
-        if (band_[uses_[r.result].first] <= band) free[word] &= ~(rest & -rest);  // the result itself is there
+        if (band_[uses_[r.result].first] < band) free[word] &= ~(rest & -rest);  // the result itself is there
       }
     return -1;
   }
