@@ -113,8 +113,9 @@ TEST_CASE("hooks at a pruned node see what they see in the plain engine") {
     h.grad_fn().register_hook([&, look](ebb::gradients& out, const ebb::gradients& in) { look(out, in, seen); });
   })));
   (void)run([&](const auto& h, auto& seen) {  // it is registered when the plan has been made
-    h.grad_fn().register_prehook([&, look, added = false, node = h.grad_fn()](ebb::gradients&) mutable {
-      if (!std::exchange(added, true)) node.register_hook([&, look](ebb::gradients& out, const ebb::gradients& in) { look(out, in, seen); });
+    h.grad_fn().register_prehook([&, look, added = false](ebb::gradients&) mutable {
+      if (!std::exchange(added, true))
+        h.grad_fn().register_hook([&, look](ebb::gradients& out, const ebb::gradients& in) { look(out, in, seen); });
     });
   });
 }
