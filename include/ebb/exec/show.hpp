@@ -56,7 +56,7 @@ std::string stage_text_of_region(std::type_identity<compile_spec<F>>) {
     std::string text;
     if constexpr (std::is_same_v<Stage, stages::all>) text = stage_text<Stage, compile_spec<F>, T...>() + "on the tape\n";
     stage_texts seen(Stage::has, std::is_same_v<Stage, stages::all>);
-    run_stages_of_region(traced<F, T...>::g.thaw(), real_leaves(std::type_identity<typename argument<std::tuple<T...>>::terms>{}),
+    run_stages_of_region(traced<F, T...>::g.thaw(), real_leaves(joined_types<typename argument<T>::terms...>{}),
                          context_of_pulls<policy_for<F>>, {}, saves_values<F>);
     return text + seen.text;
   }
