@@ -51,11 +51,13 @@ inline constexpr bool follows_context = false;
 
 template <class Half>
 struct without_copies {
+  static constexpr graph_size room = frozen<Half>::size.times(1);
   static constexpr graph make() { return distinct_backward(frozen<Half>::g.thaw()).g; }
 };
 /// The forward half keeps its argument list: it is the call's.
 template <class Half>
 struct without_repeats {
+  static constexpr graph_size room = frozen<Half>::size.times(1);
   static constexpr graph make() { return distinct_forward(frozen<Half>::g.thaw()).g; }
 };
 

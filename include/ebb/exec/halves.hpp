@@ -23,6 +23,7 @@ constexpr vec<int> real_leaves(types<Term...>) {
 /// Everything in one graph: outputs, then gradients for seeds. Wrt: wrt<I...>, or void for all real arguments. Policy: a resolved one.
 template <class F, class Policy, class Wrt, class... T>
 struct joint_program {
+  static constexpr graph_size room = traced<F, T...>::size.times(4);
   static constexpr graph make() {
     const graph g = traced<F, T...>::g.thaw();
     const cast_context& context = context_of_pulls<Policy>;
@@ -42,10 +43,12 @@ constexpr halves halves_of() {
 /// What is saved follows from what the backward mentions, and so from the policy too.
 template <class F, class Policy, class Wrt, class... T>
 struct forward_half {
+  static constexpr graph_size room = frozen<joint_program<F, Policy, Wrt, T...>>::size.times(1);
   static constexpr graph make() { return halves_of<F, Policy, Wrt, T...>().forward; }
 };
 template <class F, class Policy, class Wrt, class... T>
 struct backward_half {
+  static constexpr graph_size room = frozen<joint_program<F, Policy, Wrt, T...>>::size.times(1);
   static constexpr graph make() { return halves_of<F, Policy, Wrt, T...>().backward; }
 };
 

@@ -25,11 +25,10 @@
 // [note: rooms]
 // A constant that can guess the size of its graph is made once, not twice: it names a `room`. The guesses, in sizes of the graph that the
 // stage begins with:
-//   simplified, partitioned, lowered   1   passes that only rewrite and leave out; halves share the size of both
-//   differentiated and simplified      4   a pull is two to three equations for each one, and casts and broadcasts come with it
-//   planned                            plan_size::room_for: lists of nests as long as the graph, of steps a quarter of that
-// A wrong guess costs the second evaluation, nothing else. Room that is not used costs a constant of that size, for which reason those that
-// are made without a guess are the rare ones: jacobian, jvp, hvp.
+//   simplified, partitioned, distinct, lowered   1   passes that only rewrite and leave out; a half has at most the size of both
+//   differentiated and simplified                4   a pull is two to three equations, and casts and broadcasts come with it
+//   planned                                          plan_size::room_for: lists of nests as long as the graph, of steps a quarter
+// A wrong guess costs the second evaluation, nothing else. jvp, hvp, jacobian and the gradients alone make no guess: they are made twice.
 #pragma once
 
 #include "lower.hpp"
