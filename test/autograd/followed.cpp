@@ -6,6 +6,7 @@
 #include <ebb/autograd/backward.hpp>
 #include <ebb/autograd/operators.hpp>
 #include <ebb/exec/region.hpp>
+#include <ebb/hooks/register.hpp>
 #include <ebb/tensor/random.hpp>
 #include <ebb/trace/functions.hpp>
 
