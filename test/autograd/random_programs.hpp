@@ -133,6 +133,8 @@ class generator {
     const int n = static_cast<int>(v.size());
     return v[static_cast<std::size_t>(one_in(3) ? n - 1 : below(n))];  // often the last
   }
+  /// A gradient by an argument that a region passes on is refused where the region's other result is reached: see region.cpp.
+  int wish(int v) { return std::count(passed_on_.begin(), passed_on_.end(), v) ? v + 1 : v; }
   int add(step s) {
     s.id = next_id_;
     next_id_ += 2;
@@ -145,6 +147,7 @@ class generator {
     const bool binary = what == op::mul || what == op::plus || what == op::two || what == op::blocked || what == op::split;
     const int id = add({what, 0, any(vectors_), binary ? any(vectors_) : -1, one_in(25) ? int{unrecorded} : 0});
     vectors_.push_back(id);
+    if (what == op::through) passed_on_.push_back(id);
     const bool is_double = what == op::two || what == op::through || what == op::split;
     if (is_double && !one_in(4)) vectors_.push_back(id + 1);  // else its second result is never used
   }
@@ -156,7 +159,7 @@ class generator {
     if (is_of_leaf(k) && !one_in(10)) s.a = any(leaves_);
     else if (one_in(6)) s.a = any(scalars_);
     if ((k == hook_kind::throws || k == hook_kind::after_throws) && one_in(2)) return;
-    if (k == hook_kind::nested) s.list = {any(vectors_), any(leaves_), any(vectors_)};
+    if (k == hook_kind::nested) s.list = {any(vectors_), any(leaves_), wish(any(vectors_))};
     if (k == hook_kind::meddles) {
       static constexpr op ops[] = {op::hook, op::hook, op::unhook, op::retain, op::assign, op::set_grad, op::zero_grad};
       static constexpr hook_kind added[] = {hook_kind::look, hook_kind::half, hook_kind::plus_number, hook_kind::before_look,
@@ -179,7 +182,7 @@ class generator {
     if (what == op::grad) s.flags |= (one_in(2) ? allow_unused : 0) | (one_in(3) ? materialize : 0);
     else if (one_in(4)) s.flags |= with_inputs;
     if (what == op::grad || (s.flags & with_inputs))
-      for (int i = 0, n = 1 + below(3); i < n; ++i) s.list.push_back(any(one_in(2) ? leaves_ : vectors_));
+      for (int i = 0, n = 1 + below(3); i < n; ++i) s.list.push_back(wish(any(one_in(2) ? leaves_ : vectors_)));
     add(std::move(s));
   }
   void drop() {
@@ -240,7 +243,7 @@ class generator {
   variety variety_;
   program p_;
   int next_id_ = 0;
-  std::vector<int> vectors_, leaves_, scalars_, hooks_, wides_;
+  std::vector<int> vectors_, leaves_, scalars_, hooks_, wides_, passed_on_;
 };
 
 /// Leaves out the steps that the failure does not need.
