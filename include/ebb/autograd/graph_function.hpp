@@ -69,7 +69,7 @@ class derived_backward;
 class graph_function : public node_program {
  public:
   /// Followed: by number, the contexts that its backward follows when it is called there; see followed.hpp.
-  EBB_ONCE explicit graph_function(const graph& g, const char* name, const cast_context* const* followed = nullptr);
+  EBB_ONCE_CTOR explicit graph_function(const graph& g, const char* name, const cast_context* const* followed = nullptr);
 
   /// From inputs to outputs; recorded if any input has a history. `symbols`: the extents that the graph's arguments had.
   EBB_ONCE void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
@@ -102,7 +102,7 @@ class graph_function : public node_program {
 /// A derivation that is ready to run: its forward half, its backward, and the extended one when it is first needed.
 class derived_backward final : public twice_differentiable {
  public:
-  EBB_ONCE explicit derived_backward(derivation d, const char* name)
+  EBB_ONCE_CTOR explicit derived_backward(derivation d, const char* name)
       : d_(std::move(d)), name_(name), forward_(d_.forward), backward_(d_.backward, name), with_gradient_(detail::kept_with_gradient(d_)) {
     const vec<int>& out = d_.forward.out;
     for (int i = d_.results; i < out.size(); ++i) {

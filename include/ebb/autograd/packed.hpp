@@ -102,13 +102,13 @@ struct typed_saved_hooks final : saved_hooks {
 /// While it lives, what the thread's calls save goes to these hooks.
 class packing_scope {
  public:
-  EBB_ONCE explicit packing_scope(std::shared_ptr<saved_hooks> hooks) {
+  EBB_ONCE_CTOR explicit packing_scope(std::shared_ptr<saved_hooks> hooks) {
     detail::packing_scopes().push_back(std::move(hooks));
     this_tape().packing = detail::packing_scopes().back().get();
   }
   packing_scope(const packing_scope&) = delete;
   packing_scope& operator=(const packing_scope&) = delete;
-  EBB_ONCE ~packing_scope() {
+  EBB_ONCE_CTOR ~packing_scope() {
     detail::packing_scopes().pop_back();
     this_tape().packing = detail::packing_scopes().empty() ? nullptr : detail::packing_scopes().back().get();
   }

@@ -237,7 +237,7 @@ class walk {
     explicit reaper(tape_state& of) : t(of) { t.keeps_lists = true; }
     reaper(const reaper&) = delete;
     reaper& operator=(const reaper&) = delete;
-    EBB_ONCE ~reaper() {
+    EBB_ONCE_CTOR ~reaper() {
       t.keeps_lists = false;
       while (walk_lists* const l = t.spare) {
         t.spare = l->next;

@@ -87,7 +87,7 @@ inline constexpr std::size_t default_pool_limit = std::size_t{256} << 20;
 inline constinit thread_local block_pool thread_pool{{}, {}, 0, default_pool_limit, 0, false};
 
 struct pool_reaper {
-  EBB_ONCE ~pool_reaper() {
+  EBB_ONCE_CTOR ~pool_reaper() {
     thread_pool.empty();
     thread_pool.limit = 0;
   }

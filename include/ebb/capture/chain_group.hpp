@@ -16,7 +16,7 @@ namespace ebb::inline EBB_ABI {
 
 class chain_group : public merged_group {
  public:
-  EBB_ONCE chain_group(const recording& r, const capture_progress& at, int first, int last, chain_sink& chain)
+  EBB_ONCE_CTOR chain_group(const recording& r, const capture_progress& at, int first, int last, chain_sink& chain)
       : merged_group(r, at, first, last, chain.interface()), p_(std::move(chain).code()), is_recorded_(r.options().graph != nullptr) {
     for (int i = first; is_recorded_ && i < last; ++i) {
       first_edge_.push(edges_);

@@ -54,7 +54,7 @@ struct group_scratch {
 
 class merged_group {
  public:
-  EBB_ONCE merged_group(const recording& r, const capture_progress& at, int first, int last, group_interface interface)
+  EBB_ONCE_CTOR merged_group(const recording& r, const capture_progress& at, int first, int last, group_interface interface)
       : r_(r), first_(first), last_(last), interface_(std::move(interface)) {
     for (const group_interface::result& x : interface_.results) {
       if (x.to.is == capture_place::kind::leaf_gradient) leaves_.push(x.to.at);

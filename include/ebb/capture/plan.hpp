@@ -19,7 +19,7 @@ namespace ebb::inline EBB_ABI {
 
 class backward_plan {
  public:
-  EBB_ONCE explicit backward_plan(const recording& r, bool merges = true) : r_(r) {
+  EBB_ONCE_CTOR explicit backward_plan(const recording& r, bool merges = true) : r_(r) {
     piece_table pieces(r.options());
     capture_progress at(r);
     stretch ahead(r, pieces);

@@ -59,7 +59,7 @@ class slot_table {
 /// Which gradients are defined, and how many parts of its gradient each vertex still waits for. An opaque function is assumed to give all.
 class capture_progress {
  public:
-  EBB_ONCE explicit capture_progress(const recording& r) : r_(&r), slots_(r.slots()) {
+  EBB_ONCE_CTOR explicit capture_progress(const recording& r) : r_(&r), slots_(r.slots()) {
     for (int i = 0; i < r.nodes() + r.leaves(); ++i) waiting_.push(r.visit_at(i).waiting);
     defined_ = vec<int>(r.slots(), 0);
     for (const edge_key& k : r.roots())
@@ -74,7 +74,7 @@ class capture_progress {
     explicit trial(capture_progress& p) : p_(p), was_certain_(p.is_certain_) { p_.is_trial_ = true; }
     trial(const trial&) = delete;
     trial& operator=(const trial&) = delete;
-    EBB_ONCE ~trial() {
+    EBB_ONCE_CTOR ~trial() {
       while (!p_.undo_.empty()) {
         const step_back b = p_.undo_.pop();
         (b.slot >= 0 ? p_.defined_[b.slot] : p_.waiting_[~b.slot]) = b.was;

@@ -98,9 +98,9 @@ class pruned_backward final : public other_run {
     return true;
   }
 
-  EBB_ONCE pruned_backward(const graph& g, vec<int> edges, vec<int> arguments, vec<char> expected)
+  EBB_ONCE_CTOR pruned_backward(const graph& g, vec<int> edges, vec<int> arguments, vec<char> expected)
       : pruned_backward(distinct_outputs(g), std::move(edges), std::move(arguments), std::move(expected)) {}
-  EBB_ONCE pruned_backward(const distinct_results& d, vec<int> edges, vec<int> arguments, vec<char> expected)
+  EBB_ONCE_CTOR pruned_backward(const distinct_results& d, vec<int> edges, vec<int> arguments, vec<char> expected)
       : program_(d.g), distinct_(d.from), edges_(std::move(edges)), arguments_(std::move(arguments)), expected_(std::move(expected)),
         arrays_(arguments_.size(), storage()), results_(d.g.out.size(), storage()), from_(arguments_.size() + 1, nullptr),
         to_(d.g.out.size() + 1, nullptr), symbols_(d.g.syms.count() + 1, 0) {}

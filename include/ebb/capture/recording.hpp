@@ -123,7 +123,7 @@ EBB_INLINE bool each_hook(const vertex& v, auto&& f) {
 class recording {
  public:
   /// The pass has walked its graph.
-  EBB_ONCE explicit recording(backward_pass& pass) : key_(key_of(pass)) {
+  EBB_ONCE_CTOR explicit recording(backward_pass& pass) : key_(key_of(pass)) {
     walk& w = pass.vertices();
     vec<int> number(w.size(), -1);  // in the recording, of each visit
     const auto take = [&](int visited) {

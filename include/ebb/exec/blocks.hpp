@@ -25,7 +25,7 @@ class block_program {
   static constexpr std::size_t default_block = 512;
 
   explicit block_program(const graph& g, std::size_t block = default_block) : block_program(g, make_plan(g), block) {}
-  EBB_ONCE block_program(const graph& g, const plan& p, std::size_t block = default_block) : g_(g), p_(p) {
+  EBB_ONCE_CTOR block_program(const graph& g, const plan& p, std::size_t block = default_block) : g_(g), p_(p) {
     for (int k = 0; k < g_.size(); ++k)
       if (!g_.op(k).kernels.there) refuse_op(g_.op(k).name);
     std::size_t arena = 0;

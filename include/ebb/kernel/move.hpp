@@ -27,7 +27,7 @@ struct axes {
   int rank = 0;
   axis a[max_rank] = {};
 
-  EBB_ONCE axes(const strided_copy& c, std::ptrdiff_t size) {
+  EBB_ONCE_CTOR axes(const strided_copy& c, std::ptrdiff_t size) {
     for (int i = 0; i < c.rank; ++i) {
       if (c.extent[i] == 1) continue;
       axis next{c.extent[i], c.from[i] * size, c.to[i] * size};

@@ -27,7 +27,7 @@ class storage {
 
   constexpr storage() noexcept = default;
   /// Uninitialized except for the padding.
-  EBB_ONCE explicit storage(std::size_t bytes) {
+  EBB_ONCE_CTOR explicit storage(std::size_t bytes) {
     if (bytes == 0) return;
     const std::size_t padded = detail::padded_bytes(bytes);
     void* memory = take_block(sizeof(header) + padded);

@@ -36,7 +36,7 @@ struct grad_scaler_options {
 class grad_scaler {
  public:
   /// Throws: error for a scale that is not positive and finite, a growth factor that is not above 1, a back-off factor not in (0, 1).
-  EBB_ONCE explicit grad_scaler(const grad_scaler_options& options = {});
+  EBB_ONCE_CTOR explicit grad_scaler(const grad_scaler_options& options = {});
   grad_scaler(const grad_scaler&) = delete;
   grad_scaler& operator=(const grad_scaler&) = delete;
   grad_scaler(grad_scaler&&) = default;
