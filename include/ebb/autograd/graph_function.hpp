@@ -204,7 +204,7 @@ class derived_backward final : public twice_differentiable {
   mutable owned<graph_function> extended_;
 };
 
-EBB_ONCE graph_function::graph_function(const graph& g, const char* node_name, const cast_context* const* followed)
+EBB_ONCE_CTOR graph_function::graph_function(const graph& g, const char* node_name, const cast_context* const* followed)
     : node_program{.name = node_name,
                    .outputs = static_cast<std::uint16_t>(g.out.size()),
                    .edges = static_cast<std::uint16_t>(detail::real_inputs(g).size()),

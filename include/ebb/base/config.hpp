@@ -99,8 +99,8 @@
 // EBB_ONCE, EBB_ONCE_APART and EBB_COLD mark non-template functions of more than a line or two. A file that is compiled with EBB_COMPILED,
 // as the target ebb::compiled demands, only declares them. Their definitions are in a library: include/ebb/compiled.cpp, compiled with
 // EBB_COMPILED_SOURCE. Otherwise they are inline.
-// EBB_ONCE_CTOR: the same for constructors and destructors. Clang emits one symbol of each in the library, for base classes, and files
-// that are not optimized call the other one: for clang they are inline.
+// EBB_ONCE_CTOR, EBB_COLD_CTOR: the same for constructors and destructors. Clang emits one symbol of each in the library, for base classes,
+// and files that are not optimized call the other one: for clang they are inline.
 // EBB_ONCE_APART: never inlined.   EBB_COLD: optimized for size too: functions that explain, print, plan or refuse run once, if at all.
 // EBB_ONCE_FOR_ALL(void f<float>(int)): an instantiation that the library has. Inline functions are compiled in spite of `extern template`,
 // so EBB_TEMPLATE is `inline` without the library and empty with it.
@@ -124,8 +124,10 @@
 #endif
 #if defined(EBB_COMPILED) && defined(__clang__)
 #define EBB_ONCE_CTOR inline
+#define EBB_COLD_CTOR inline
 #else
 #define EBB_ONCE_CTOR EBB_ONCE
+#define EBB_COLD_CTOR EBB_COLD
 #endif
 #if defined(EBB_COMPILED_SOURCE)
 #define EBB_TEMPLATE

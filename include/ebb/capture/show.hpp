@@ -58,7 +58,7 @@ inline std::string node_call(const std::string& name, int number) { return name 
 
 class captured_graph {
  public:
-  EBB_COLD captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
+  EBB_COLD_CTOR captured_graph(const recording& r, backward_pass& pass, std::uint64_t number)
       : name_("CompiledAutograd" + std::to_string(number)), recorded_(r), pieces_(r.options()), progress_(r),
         all_(r, pieces_, pass) {
     for (int i = r.nodes(); i-- > 0;)  // regions that run first in the forward have the smaller numbers

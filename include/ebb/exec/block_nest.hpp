@@ -19,7 +19,8 @@ namespace ebb::inline EBB_ABI::detail {
 
 class block_nest {
  public:
-  EBB_ONCE block_nest(const graph& g, const plan& p, int number, std::size_t block) : g_(&g), p_(&p), n_(&p.nests[number]), block_(block) {
+  EBB_ONCE_CTOR block_nest(const graph& g, const plan& p, int number, std::size_t block)
+      : g_(&g), p_(&p), n_(&p.nests[number]), block_(block) {
     in_ = vec<const char*>(n_->loads.count, nullptr);
     filled_ = in_;
     red_ = vec<char*>(n_->reduces.count, nullptr);

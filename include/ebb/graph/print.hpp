@@ -94,7 +94,7 @@ constexpr bool is_transposed(kind what, const std::int64_t* attr, int j) {
 class graph_text {
  public:
   /// Named: what equations are called, as far as that is not empty.
-  EBB_COLD explicit graph_text(const graph& g, const vec<std::string>& named = {}) : g_(g) {
+  EBB_COLD_CTOR explicit graph_text(const graph& g, const vec<std::string>& named = {}) : g_(g) {
     vec<char> shown(g.size(), 0);
     for (int o : g.out)
       if (o >= 0) shown[o] = 1;

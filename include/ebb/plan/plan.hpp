@@ -14,7 +14,8 @@ namespace detail {
 
 class planner {
  public:
-  EBB_COLD constexpr explicit planner(const graph& g) : g_(g), fused_(fuse(g)), buffer_(g.size(), -1), stamp_(g.size(), -1) {
+  EBB_COLD_CTOR constexpr explicit planner(const graph& g)
+      : g_(g), fused_(fuse(g)), buffer_(g.size(), -1), stamp_(g.size(), -1) {
     at_ = vec<slot>(g.size(), slot{});
     p_.group_of = vec<int>(g.size(), -1);
     assign_results();

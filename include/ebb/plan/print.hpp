@@ -18,7 +18,7 @@ namespace ebb::inline EBB_ABI {
 /// A plan of g. Equations that are no step's are left out: arguments, literals, and what only looks at memory of others.
 class plan_text {
  public:
-  EBB_COLD plan_text(const graph& g, const plan& p) : g_(g), p_(p), names_(g) {}
+  EBB_COLD_CTOR plan_text(const graph& g, const plan& p) : g_(g), p_(p), names_(g) {}
 
   EBB_COLD std::string text(const std::string& indent = "") const {
     std::string s;

@@ -38,7 +38,7 @@ class array_printer {
   using element_source = std::string (*)(const void* elements, std::size_t number);
   static constexpr std::size_t elide_above = 1000, edge = 3, line = 100;
 
-  EBB_COLD array_printer(const std::size_t* shape, int rank, const void* elements, element_source source)
+  EBB_COLD_CTOR array_printer(const std::size_t* shape, int rank, const void* elements, element_source source)
       : shape_(shape), rank_(rank), elements_(elements), source_(source) {
     std::size_t count = 1;
     for (int k = 0; k < rank; ++k) count *= shape[k];

@@ -190,7 +190,7 @@ class grad_scaler {
   objects<detail::unscale_target> targets_;  // of the call that runs now
 };
 
-EBB_ONCE grad_scaler::grad_scaler(const grad_scaler_options& options) : options_(options) {
+EBB_ONCE_CTOR grad_scaler::grad_scaler(const grad_scaler_options& options) : options_(options) {
   const auto refuse = [](const char* problem) { raise(std::string("ebb::grad_scaler: ") + problem); };
   if (!is_scale(options.init_scale)) refuse("init_scale must be positive and finite");
   if (!(options.growth_factor > 1)) refuse("growth_factor must be larger than 1");
