@@ -42,7 +42,7 @@ namespace detail {
 
 class fuser {
  public:
-  EBB_COLD constexpr explicit fuser(const graph& g) : g_(g), level_(g.size(), 0) {
+  EBB_COLD_CTOR constexpr explicit fuser(const graph& g) : g_(g), level_(g.size(), 0) {
     r_.of = vec<int>(g.size(), -1);
     r_.stored = vec<char>(g.size(), 0);
     for (int k = 0; k < g.size(); ++k) {
