@@ -8,7 +8,6 @@
 # Code after a line `<!-- file -->` must be in that file. A block that begins with `$ bash examples/run.sh <name> <arguments>` must be the
 # output of that program, where `...` matches any text. Links, their headings, and names of files in backticks must exist.
 set -uo pipefail
-shopt -s extglob
 cd "${1:-$(dirname "$0")/..}" || exit 1
 build=${2:-}
 failed=0
@@ -33,7 +32,7 @@ check_output() {  # check_output command wanted
 }
 
 check_page() {
-  local line block= inside= of= fence= target anchor directory content
+  local line block= inside= of= target anchor directory content
   directory=$(dirname "$page")
   while IFS= read -r line; do
     if [ -z "$inside" ] && [[ $line == '```'* ]]; then

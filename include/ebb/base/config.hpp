@@ -107,7 +107,6 @@
 // [note: declared only]
 // A gnu_inline function exists for inlining only and is never emitted. If it cannot be inlined either, it is not compiled at all. Clang
 // needs noinline for that, g++ needs optimize("O0"). Without these, compilers spend half of their time on code that they discard.
-// noinline says so, for g++ that it is not to be optimized. Without that, compilers spend half of their time on what they throw away.
 #if defined(EBB_COMPILED_SOURCE)
 #define EBB_ONCE [[gnu::used]] inline
 #define EBB_ONCE_APART [[gnu::used, gnu::noinline]] inline
