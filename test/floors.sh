@@ -6,9 +6,10 @@ cd "${1:-.}" && export LC_ALL=C.UTF-8
 
 # The floors directly below each floor. A floor may include its own folder and every folder that can be reached downwards from here.
 declare -A below=(
-  [base]='' [num]='base' [tensor]='num' [graph]='tensor' [op]='graph' [trace]='op' [pass]='op' [plan]='pass' [kernel]='tensor'
+  [base]='' [num]='base' [tensor]='num' [io]='tensor' [random]='tensor'
+  [graph]='tensor' [op]='graph' [trace]='op' [pass]='op' [plan]='pass' [kernel]='tensor'
   [autocast]='trace plan' [exec]='autocast plan kernel'
-  [autograd]='exec' [hooks]='autograd' [train]='hooks' [capture]='autograd'
+  [autograd]='exec' [hooks]='autograd' [train]='hooks io' [capture]='autograd'
 )
 reach() { local floor; for floor in ${below[$1]}; do printf '%s|' "$floor"; reach "$floor"; done; }
 rule() { sed "s~\$~   <- $1~"; }  # appends the broken rule to each line read

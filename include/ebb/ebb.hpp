@@ -10,6 +10,8 @@
 #include "base.hpp"
 #include "num.hpp"
 #include "tensor.hpp"
+#include "io.hpp"
+#include "random.hpp"
 #include "graph.hpp"
 #include "op.hpp"
 #include "pass.hpp"

@@ -1,4 +1,4 @@
-// ebb/tensor.hpp — arrays and views, extents, the orders of summation, random numbers, .npy files.
+// ebb/tensor.hpp — arrays and views, extents, the orders of summation.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.
@@ -19,12 +19,8 @@
 #include "tensor/equal.hpp"
 #include "tensor/foreign.hpp"
 #include "tensor/nest.hpp"
-#include "tensor/npy.hpp"
-#include "tensor/philox.hpp"
 #include "tensor/print.hpp"
 #include "tensor/product_order.hpp"
-#include "tensor/quantile.hpp"
-#include "tensor/random.hpp"
 #include "tensor/solve_order.hpp"
 #include "tensor/strided.hpp"
 #include "tensor/triangle_order.hpp"

@@ -7,7 +7,7 @@
 #include <ebb/autograd/operators.hpp>
 #include <ebb/exec/region.hpp>
 #include <ebb/hooks/register.hpp>
-#include <ebb/tensor/random.hpp>
+#include <ebb/random/random.hpp>
 #include <ebb/trace/functions.hpp>
 
 #include <optional>

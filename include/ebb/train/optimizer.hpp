@@ -5,7 +5,7 @@
 #include "state_file.hpp"
 
 #include "../autograd/parameters.hpp"
-#include "../tensor/npy.hpp"
+#include "../io/file.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -99,19 +99,15 @@ class optimizer {
       return static_cast<bool>(from.read(static_cast<char*>(bytes), static_cast<std::ptrdiff_t>(n)));
     }));
   }
-  /// The same with a file. It appears under its name only when it is complete, and nothing may follow the states.
+  /// The same with a file, which appears under its name only when it is complete: see write_file. Nothing may follow the states.
   void save(const std::string& path) const {
-    const std::string part = path + ".part";
-    npy_file file(part, "wb");
-    const bool good = file && write([&](const void* bytes, std::size_t n) { return file.write(bytes, n); }) && file.close() &&
-                      rename_file(part, path);
-    if (good) return;
-    const std::string problem = std::strerror(errno);
-    std::remove(part.c_str());
-    raise("ebb::optimizer::save: " + path + ": " + problem);
+    const std::string problem = write_file(path, [&](open_file& file) {
+      return write([&](const void* bytes, std::size_t n) { return file.write(bytes, n); });
+    });
+    if (!problem.empty()) raise("ebb::optimizer::save: " + path + ": " + problem);
   }
   void load(const std::string& path) {
-    npy_file file(path, "rb");
+    open_file file(path, "rb");
     if (!file) detail::raise_state_file(path + ": " + std::strerror(errno));
     auto states = read([&](void* bytes, std::size_t n) { return file.read(bytes, n); });
     if (file.remaining() != 0) detail::raise_state_file(path + ": something stands behind the last parameter");

@@ -1,7 +1,7 @@
-// test/tensor/random.static.cpp — known answers of the generator, and bits that may never change.
+// test/random/random.static.cpp — known answers of the generator, and bits that may never change.
 // SPDX-License-Identifier: BSL-1.0
+#include <ebb/random/random.hpp>
 #include <ebb/tensor/equal.hpp>
-#include <ebb/tensor/random.hpp>
 
 using namespace ebb;
 

@@ -1,4 +1,4 @@
-// ebb/tensor/philox.hpp — random numbers from a counter: a key and a number give random bits, the same on every machine.
+// ebb/random/philox.hpp — random numbers from a counter: a key and a number give random bits, the same on every machine.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.

@@ -1,35 +1,27 @@
-// ebb/tensor/npy.hpp — load_npy and save_npy: one array in NumPy's file format.
+// ebb/io/npy.hpp — load_npy and save_npy: one array in NumPy's file format.
 // SPDX-License-Identifier: BSL-1.0
 //
 // The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. Versions 1.0 to 3.0 are read, 1.0 is written.
 #pragma once
 
+#include "file.hpp"
+
 #include "../base/config.hpp"
 #include "../base/error.hpp"
 #include "../num/dtype.hpp"
-#include "borrow.hpp"
-#include "layout.hpp"
-#include "tensor.hpp"
+#include "../tensor/borrow.hpp"
+#include "../tensor/layout.hpp"
+#include "../tensor/tensor.hpp"
 
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
-
-#if __has_include(<sys/stat.h>)
-#include <sys/stat.h>
-#endif
-
-#if defined(_WIN32)  // declared as in <windows.h>, which would bring thousands of macros
-extern "C" __declspec(dllimport) int __stdcall MoveFileExA(const char*, const char*, unsigned long);
-#endif
 
 namespace ebb::inline EBB_ABI {
 
@@ -42,29 +34,6 @@ template <class T>
 concept npy_element = element<T> && !npy_name(dtype_of<T>).empty();
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they stand in memory");
-
-/// An open file that closes itself.
-class npy_file {
- public:
-  npy_file(const std::string& path, const char* mode) : file_(std::fopen(path.c_str(), mode)) {}
-  npy_file(const npy_file&) = delete;
-  npy_file& operator=(const npy_file&) = delete;
-  ~npy_file() { close(); }
-  explicit operator bool() const { return file_ != nullptr; }
-  bool read(void* to, std::size_t bytes) { return bytes == 0 || std::fread(to, 1, bytes, file_) == bytes; }
-  bool write(const void* from, std::size_t bytes) { return bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes; }
-  bool close() { return !file_ || std::fclose(std::exchange(file_, nullptr)) == 0; }
-  /// The number of bytes after the position; 0 if it cannot be determined, as for a directory.
-  EBB_COLD std::size_t remaining() {
-    const long here = std::ftell(file_);
-    if (here < 0 || std::fseek(file_, 0, SEEK_END) != 0) return 0;
-    const long end = std::ftell(file_);
-    return std::fseek(file_, here, SEEK_SET) == 0 && end > here ? static_cast<std::size_t>(end - here) : 0;
-  }
-
- private:
-  std::FILE* file_;
-};
 
 /// The contents of a header, parsed from Python's notation: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 struct npy_header {
@@ -144,7 +113,7 @@ struct npy_header {
 }
 
 /// Reads and checks everything before the elements.
-EBB_COLD npy_header read_npy_header(npy_file& file, const std::string& path) {
+EBB_COLD npy_header read_npy_header(open_file& file, const std::string& path) {
   const auto refuse = [&](const char* problem) { raise_npy("ebb::load_npy", path, problem); };
   if (!file) refuse(std::strerror(errno));
   unsigned char start[12] = {};
@@ -166,7 +135,7 @@ EBB_COLD npy_header read_npy_header(npy_file& file, const std::string& path) {
 /// type, rank or static extent; also for big-endian elements, and for Fortran order of more than one axis.
 template <npy_element T, std::size_t... E>
 tensor<T, E...> load_npy(const std::string& path) {
-  npy_file file(path, "rb");
+  open_file file(path, "rb");
   const npy_header header = read_npy_header(file, path);
 
   constexpr int rank = sizeof...(E);
@@ -203,30 +172,7 @@ tensor<T, E...> load_npy(const std::string& path) {
   return result;
 }
 
-/// Whether the path names an existing file that a new file must not replace: a device, a pipe, a link.
-EBB_COLD bool is_no_plain_file([[maybe_unused]] const std::string& path) {
-#if __has_include(<sys/stat.h>) && !defined(_WIN32)  // Windows has the header, but neither lstat nor such files
-  struct stat is;
-  return ::lstat(path.c_str(), &is) == 0 && !S_ISREG(is.st_mode);
-#else
-  return false;
-#endif
-}
-
-/// Renames a complete file; an existing file of the new name is replaced in one step. Sets errno on failure.
-EBB_COLD bool rename_file(const std::string& from, const std::string& to) {
-#if defined(_WIN32)  // std::rename replaces no existing file here
-  constexpr unsigned long replace_existing = 1, write_through = 8;
-  if (MoveFileExA(from.c_str(), to.c_str(), replace_existing | write_through) != 0) return true;
-  errno = EACCES;
-  return false;
-#else
-  return std::rename(from.c_str(), to.c_str()) == 0;
-#endif
-}
-
-/// Writes any array as version 1.0 in C order. The file appears under its name only when it is complete: it is written as
-/// `<path>.part` and then renamed. A device, a pipe and the target of a link are written in place.
+/// Writes any array as version 1.0 in C order, as a new file: see write_file.
 /// Throws: error naming the file and the system's message; an existing file is left unchanged.
 template <array_like A>
   requires npy_element<borrowed_element<A>>
@@ -243,18 +189,11 @@ void save_npy(const std::string& path, const A& array) {
   char start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
   std::memcpy(start + 8, &length, 2);
 
-  const bool in_place = is_no_plain_file(path);
-  const std::string part = in_place ? path : path + ".part";
-  npy_file file(part, "wb");
-  const bool written = file && file.write(start, sizeof start) && file.write(header.data(), header.size()) &&
-                       file.write(borrow<A>::data(array), shape.size() * sizeof(T)) && file.close() &&
-                       (in_place || rename_file(part, path));
-  if (!written) {
-    const std::string problem = std::strerror(errno);
-    if (file) file.close();
-    if (!in_place) std::remove(part.c_str());
-    raise_npy("ebb::save_npy", path, problem);
-  }
+  const std::string problem = write_file(path, [&](open_file& file) {
+    return file.write(start, sizeof start) && file.write(header.data(), header.size()) &&
+           file.write(borrow<A>::data(array), shape.size() * sizeof(T));
+  });
+  if (!problem.empty()) raise_npy("ebb::save_npy", path, problem);
 }
 
 }  // namespace ebb::inline EBB_ABI

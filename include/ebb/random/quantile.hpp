@@ -1,4 +1,4 @@
-// ebb/tensor/quantile.hpp — the inverse of the normal distribution function, with the same bits on every machine.
+// ebb/random/quantile.hpp — the inverse of the normal distribution function, with the same bits on every machine.
 // SPDX-License-Identifier: BSL-1.0
 //
 // lane::log is not used: its last bits depend on whether the machine has fma. This header uses only + - * / and sqrt, each rounded once.

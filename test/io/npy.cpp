@@ -1,7 +1,7 @@
-// test/tensor/npy.cpp — .npy files, against bytes that NumPy wrote.
+// test/io/npy.cpp — .npy files, against bytes that NumPy wrote.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/tensor/equal.hpp>
-#include <ebb/tensor/npy.hpp>
+#include <ebb/io/npy.hpp>
 
 #include "../catch.hpp"
 

@@ -1,7 +1,7 @@
-// test/tensor/random.cpp — random arrays: recorded bits, distributions, ranges; also the normal quantile.
+// test/random/random.cpp — random arrays: recorded bits, distributions, ranges.
 // SPDX-License-Identifier: BSL-1.0
+#include <ebb/random/random.hpp>
 #include <ebb/tensor/equal.hpp>
-#include <ebb/tensor/random.hpp>
 
 #include "../catch.hpp"
 
@@ -174,21 +174,6 @@ TEST_CASE("a permutation holds each number once, and each order is equally likel
   double chi = 0;
   for (int h : hits) chi += (h - 1000.0) * (h - 1000.0) / 1000;
   CHECK(chi < 49.8);  // 23 degrees of freedom, probability 0.001
-}
-
-TEST_CASE("the normal quantile inverts the distribution function") {
-  for (double q : {1e-300, 1e-20, 1e-3, 0.1, 0.3, 0.42, 0.425, 0.43, 0.48, 0.4999, 0.5 - 1e-7, 0.5 - 1e-10, 0.5 - 1e-15, 0.5 - 0x1p-54}) {
-    const long double x = normal_quantile(q), tail = std::erfc(x / std::sqrt(2.0L)) / 2;
-    const long double density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0L));
-    const long double error = (tail - (0.5L - q)) / density;  // error of x, to first order
-    CHECK(std::abs(static_cast<double>(error)) <= 1e-15 * std::max(1.0, static_cast<double>(x)));
-    CHECK(normal_quantile(-q) == -normal_quantile(q));
-  }
-  CHECK(normal_quantile(0) == 0);
-  for (double x = 1e-18; x < 4; x *= 1.0137) {
-    const long double exact = std::log(static_cast<long double>(x));
-    CHECK(std::abs(static_cast<double>((portable_log(x) - exact) / exact)) < 4e-16);
-  }
 }
 
 TEST_CASE("bad arguments of random functions are errors") {

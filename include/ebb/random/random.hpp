@@ -1,4 +1,4 @@
-// ebb/tensor/random.hpp — random arrays: uniform, normal, bernoulli, permutation.
+// ebb/random/random.hpp — random arrays: uniform, normal, bernoulli, permutation.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: random numbers]
@@ -15,10 +15,10 @@
 #include "../base/error.hpp"
 #include "../num/dtype.hpp"
 #include "../num/exact.hpp"
-#include "layout.hpp"
+#include "../tensor/layout.hpp"
 #include "philox.hpp"
 #include "quantile.hpp"
-#include "tensor.hpp"
+#include "../tensor/tensor.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,8 @@
+// ebb/io.hpp — files: one array in NumPy's format.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In reading order: of its own folder, a header includes only those above it in this list.
+#pragma once
+
+#include "io/file.hpp"
+#include "io/npy.hpp"
