@@ -1,10 +1,10 @@
-// ebb/autograd/accumulate.hpp — a gradient that arrives at a leaf becomes, or is added to, the leaf's own.
+// ebb/autograd/accumulate.hpp — adds an arriving gradient to the gradient of a leaf.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: stealing is sharing]
-// Where a leaf has no gradient yet it takes the array that arrives; who else holds that array (a hook that kept it, another leaf) is
-// not disturbed by what is added later, because nothing is written that has a second owner. So there is one rule where PyTorch has
-// seven: add in place if the leaf is the only owner, else into a new array. With a graph of the backward the sum is recorded.
+// A leaf without a gradient shares the array that arrives. Later gradients are added in place if the leaf is the only owner of that
+// array, else into a new array: other owners (a hook that kept it, another leaf) never see their array change. PyTorch needs seven rules
+// for this. With create_graph the sum is recorded.
 #pragma once
 
 #include "higher.hpp"
@@ -12,8 +12,8 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Two gradients of one thing: the first becomes the sum. If it throws, both are as they were. `known`: the sum's elements, or null; of
-/// those that are recorded.
+/// Adds g to `there`, two gradients of one value. If it throws, both are unchanged. `known`: the elements of the sum, if they have been
+/// computed already and need only be recorded, else null.
 EBB_INLINE void meet(dtype type, const vertex& v, std::uint32_t output, gradient& a, gradient& b, const higher_order* graph,
                      storage* known = nullptr) {
   if (graph) return static_cast<void>(a = graph->sum(type, extents_of(v, output), a, b, known));
@@ -25,7 +25,7 @@ EBB_ONCE_APART void convert_gradient(dtype from, dtype to, const extent_list& x,
   if (graph) g = graph->convert(from, to, x, std::move(g));
   else g = {converted_elements(from, to, g.value), nullptr, 0, true};
 }
-/// A gradient that comes to a leaf which widens, and one that leaves it: see [note: gradients of another dtype].
+/// Converts a gradient on its way into a leaf that widens, and out of it: see [note: gradients of another dtype].
 EBB_ONCE_APART void widen(const vertex& at, gradient& g, const higher_order* graph) {
   const leaf& l = static_cast<const leaf&>(at);
   convert_gradient(l.type, l.gradient_type, l.extents, g, graph);
@@ -45,7 +45,7 @@ EBB_INLINE void accumulate(leaf& to, gradient& g, const higher_order* graph) {
   g = {};
 }
 
-/// Adds g to the gradient that v keeps for who asked to retain it. Other threads may do the same.
+/// Adds g to the gradient that v keeps because of retain_grad. Other threads may do the same.
 EBB_ONCE void retain_arrived(vertex& v, std::uint32_t output, gradient g, const higher_order* graph) {
   const exclusive alone(v);
   gradient& kept = v.hooks->retained[output].value;

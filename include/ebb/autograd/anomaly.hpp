@@ -12,10 +12,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// While it lives, backwards of this thread look at each gradient that a node gives, and at those that leaves have already:
+/// While it lives, backwards of this thread check each gradient that a node returns, and the gradients that leaves have already:
 ///   ebb::detect_anomaly scope;   loss.backward();
 /// Gradients of functions, ebb::grad(f), have no nodes and no such mode: call f with variables to look for a NaN.
-/// Throws, in a backward: error where one of them holds a NaN; before anything has run if it is a leaf's. See [note: what a throw leaves].
+/// Throws, in a backward: error if one of them holds a NaN; before anything has run if it is a leaf's. See [note: state after a throw].
 class detect_anomaly {
  public:
   EBB_SCOPE explicit detect_anomaly(bool on = true) : was_(std::exchange(this_tape().checks, on)) {}
@@ -44,20 +44,20 @@ EBB_ONCE bool holds_nan(dtype type, const gradient& g) {
   });
 }
 
-/// What a NaN from a node that selects is most often.
+/// The usual cause of a NaN that a node with `where` returns.
 EBB_ONCE std::string advice_on(const std::string& node) {
   if (node.find("where") == node.npos) return {};
   return "; what `where` does not select gets 0 times its derivative, which is NaN if that is infinite: "
          "write where(c, f(where(c, x, 1)), y) for where(c, f(x), y)";
 }
-/// Throws: error if n has given a NaN to any of its operands.
+/// Throws: error if n has returned a NaN for any of its operands.
 EBB_COLD void refuse_nan_from(const char* call, const node& n, const gradient* out) {
   for (int j = 0; j < n.program->edges; ++j)
     if (const edge e = n.edges()[j]; e.to && holds_nan(dtype_at(*e.to, e.output), out[j]))
       raise(std::string(call) + ": " + name_of(n) + " returned NaN as gradient " + std::to_string(j) + ", which goes to " + name_of(*e.to) +
             advice_on(name_of(n)));
 }
-/// Throws: error if the leaf's gradient, or what hooks have made of the one that arrives, holds a NaN.
+/// Throws: error if the leaf's gradient, or the arriving gradient after its hooks, holds a NaN.
 EBB_COLD void refuse_nan_at(const char* call, const leaf& l, const gradient& g, const char* when) {
   if (holds_nan(l.gradient_type, g)) raise(std::string(call) + ": the gradient of " + name_of(l) + when);
 }

@@ -1,4 +1,4 @@
-// ebb/autograd/any_tensor.hpp — an array whose dtype and extents only the run knows: what crosses from typed code into the tape and back.
+// ebb/autograd/any_tensor.hpp — an array whose dtype and extents are known at run time only: the tape's type of arrays.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -59,7 +59,7 @@ template <array_like A, class T, class Extents>
 inline constexpr bool may_become<A, T, Extents> =
     std::is_same_v<borrowed_element<A>, T> && may_be_same(borrowed_extents<A>{}, Extents{});
 
-/// The elements of any array in a block: shared with a tensor that has one, else copied.
+/// The elements of any array as a block: shared if the array is a tensor, else copied.
 template <array_like A>
 storage to_storage(const A& a) {
   if constexpr (requires { a.block(); }) return a.block();
@@ -70,7 +70,7 @@ storage to_storage(const A& a) {
     return block;
   }
 }
-/// A tensor of the elements in a block: sharing it where the type allows.
+/// A tensor of the elements in a block. Shares them if the type allows it.
 template <element T, std::size_t... E>
 tensor<T, E...> to_tensor(const layout<E...>& shape, const storage& block) {
   using R = tensor<T, E...>;
@@ -82,7 +82,7 @@ tensor<T, E...> to_tensor(const layout<E...>& shape, const storage& block) {
   }
 }
 
-/// The value of any array as an R of the same rank. Throws: error if it has not the static extents of R.
+/// The value of any array as an R of the same rank. Throws: error if its extents differ from the static extents of R.
 template <class R, array_like A>
 R to_tensor_of(const A& a) {
   return to_tensor<typename R::value_type>(layout_from(typename R::extents_type{}, extents_of_layout(layout_in(a))), to_storage(a));
@@ -90,7 +90,7 @@ R to_tensor_of(const A& a) {
 
 }  // namespace detail
 
-/// Undefined, or elements of some dtype in some shape. Copies share the elements; nobody can change them through it.
+/// Undefined, or elements of some dtype in some shape. Copies share the elements, which are read-only.
 class any_tensor {
  public:
   any_tensor() = default;
@@ -109,7 +109,7 @@ class any_tensor {
   dtype type() const { return type_; }
   const extent_list& extents() const { return extents_; }
   const storage& block() const { return block_; }
-  /// What made it, if it was made of a variable.
+/// The node that made it, if it was made of a variable.
   const counted<vertex>& history() const { return from_; }
   std::uint32_t output() const { return output_; }
   std::string text() const { return defined_ ? detail::text_of(type_, extents_) : "undefined"; }

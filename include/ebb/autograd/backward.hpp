@@ -1,4 +1,4 @@
-// ebb/autograd/backward.hpp — backward and grad: from roots and seeds to gradients in leaves, or in the caller's hands.
+// ebb/autograd/backward.hpp — backward and grad: add gradients of roots to leaves, or return them.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -18,7 +18,7 @@ struct variable_ref {
   variable_ref(const variable<T, E...>& v) : at(v.history()), output(v.output()) {}
 };
 
-/// Variables, tuples and structs of variables with respect to which gradients are wanted: see ebb::wrt.
+/// The variables, tuples and structs of variables with respect to which a gradient is computed: see ebb::wrt.
 template <class... V>
 struct wrt_list {
   std::tuple<V...> of;
@@ -38,7 +38,7 @@ auto wrt(const V&... v) {
   else return wrt_list<>{};
 }
 
-/// `.inputs = {w, b}` or `.inputs = ebb::wrt(params)`: gradients go there and nowhere else. `{}` is a list without variables, and refused.
+/// `.inputs = {w, b}` or `.inputs = ebb::wrt(params)`: only these receive gradients. `{}` is refused: a list without variables.
 class input_list {
  public:
   input_list() = default;
@@ -47,7 +47,7 @@ class input_list {
   input_list(const wrt_list<V...>& w) {
     std::apply([&](const auto&... v) { each_variable([&](const auto& x) { list_.push_back(x); }, v...); }, w.of);
   }
-  /// What an option that was not given means.
+/// The default: all leaves.
   EBB_ONCE static input_list all() {
     input_list l;
     l.given_ = false;
@@ -61,19 +61,19 @@ class input_list {
   bool given_ = true;
 };
 
-/// With create_graph the gradient of a leaf leads back to the leaf, and neither ends before zero_grad parts them; grad has no such circle.
+/// With create_graph the gradient of a leaf refers to the leaf: both live until zero_grad breaks this cycle. grad makes no cycle.
 struct backward_options {
-  std::vector<any_tensor> seeds = {};       // one for each root; none: ones, for roots with one element
-  std::optional<bool> retain_graph = {};    // whether another backward may follow; as create_graph if not said
+  std::vector<any_tensor> seeds = {};       // one for each root; default: 1 for roots with one element
+  std::optional<bool> retain_graph = {};    // whether another backward may follow; default: create_graph
   graph_wanted create_graph = {};           // whether the gradients have a history
   input_list inputs = input_list::all();    // if given: only paths to these run
-  engine_wanted compiled_autograd = {};     // captured, or not, whatever scopes and the process say; or with options of its own
+  engine_wanted compiled_autograd = {};     // overrides the scope and the process; true, false or options
 };
 struct grad_options {
   std::vector<any_tensor> seeds = {};
   std::optional<bool> retain_graph = {};
   graph_wanted create_graph = {};
-  bool allow_unused = false;       // a variable that the outputs do not depend on: its gradient is undefined, not an error
+  bool allow_unused = false;       // the gradient by a variable that the outputs do not depend on is undefined, not an error
   bool materialize_grads = false;  // zeros instead of undefined
   engine_wanted compiled_autograd = {};
 };
@@ -143,7 +143,7 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
   (add(roots), ...);
 }
 
-/// Of one root: no list is made.
+/// For one root: makes no list.
 EBB_ONCE void run_backward_of(vertex& root, std::uint32_t output, gradient&& seed, bool retain_graph = false) {
   tape_state& t = this_tape();
   if (node* const n = as_one_node(root, t)) return run_one_node(*n, seed, retain_graph, "ebb::backward", t);
@@ -153,7 +153,7 @@ EBB_ONCE void run_backward_of(vertex& root, std::uint32_t output, gradient&& see
   pass.run();
 }
 
-/// Whether these options say no more than a seed and whether the graph is retained.
+/// Whether only the seed and retain_graph are set.
 inline bool is_plain(const backward_options& o) {
   return !o.create_graph && !o.inputs.given() && !o.compiled_autograd.engine() && o.seeds.size() <= 1;
 }
@@ -225,7 +225,7 @@ auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_option
   else return all;
 }
 
-/// Whether a backward can begin there: at variables, expressions that become one, and tuples of both.
+/// Whether a backward can begin at a T: variables, expressions that become one, and tuples of both.
 template <class R>
 inline constexpr bool are_roots = is_variable<R>;
 template <class R>
@@ -247,10 +247,9 @@ constexpr auto tuple_of_roots(const std::tuple<V...>& roots) {
 
 /// Adds the gradients of a root to those of the leaves it depends on, or only to those named in `inputs`.
 ///   ebb::backward(loss);   ebb::backward(y, {.seeds = {v}, .retain_graph = true});   ebb::backward(std::tuple(a, b));
-/// Saves: nothing; what the nodes saved goes as they run, unless the graph is retained.
+/// Saves: nothing. Frees the saved values of each node after it has run, unless the graph is retained.
 /// Throws: error before anything has run or changed, for a root without a history, seeds that do not fit, an empty list of inputs,
-/// and a graph that has been differentiated before. What hooks and functions of the user throw comes through: see
-/// [note: what a throw leaves].
+/// and a graph that has been differentiated before. Exceptions of hooks and custom functions pass through: see [note: state after a throw].
 template <class Roots>
 void backward(const Roots& roots, const backward_options& options = {}) {
   constexpr bool fits = detail::are_roots<Roots>;
@@ -258,13 +257,13 @@ void backward(const Roots& roots, const backward_options& options = {}) {
   if constexpr (fits) detail::run_backward(detail::tuple_of_roots(as_region_argument(roots)), options);
 }
 
-/// The gradients of the outputs with respect to variables; no leaf's own gradient is touched.
+/// The gradients of the outputs with respect to variables. The gradients that leaves keep are unchanged.
 ///   auto [dx, dw] = ebb::grad(loss, ebb::wrt(x, w));   auto d = ebb::grad(std::tuple(a, b), ebb::wrt(params), {.seeds = {u, v}});
-/// In the form of what wrt lists: variables, undefined where nothing arrived; with a history if create_graph. Integers in a struct
-/// are zeros.
-/// Throws: as backward; and if no output depends on one of them or, after all has run, no gradient has arrived there: a function of the
-/// user returned nothing, a region reads it for other outputs only. With allow_unused or materialize_grads neither is an error. Also by one
-/// result of a region where another one that is computed from it is reached: see [note: results of one region].
+/// Shape: the form of wrt's arguments: a variable for each one, undefined if no gradient arrived, with a history if create_graph. Integers
+/// in a struct are zeros.
+/// Throws: as backward. Also error if no output depends on one of them, or if no gradient has arrived there after the backward (a custom
+/// function returned nothing, a region reads it for other outputs only), unless allow_unused or materialize_grads is set. Also error by one
+/// result of a region if another result that is computed from it is reached: see [note: results of one region].
 template <class Outputs, class... V>
 auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_options& options = {}) {
   constexpr bool fits = detail::are_roots<Outputs>;
@@ -273,7 +272,7 @@ auto grad(const Outputs& outputs, const wrt_list<V...>& inputs, const grad_optio
   else return refused_result{};
 }
 
-/// Of variables, and not with respect to anything: refused.
+/// Refused: variables without wrt.
 template <int... I, class F>
   requires detail::holds_variables<F>
 constexpr auto grad(F) {
@@ -289,7 +288,7 @@ auto grad(const Outputs&, const First&, const X&...) {
   return refused_result{};
 }
 
-/// The names of what a backward from this root would run, in its order: see [note: the order of a backward].
+/// The names of the nodes that a backward from this root would run, in order: see [note: the order of a backward].
 /// Throws: as backward.
 template <class Root>
 std::vector<std::string> execution_order(const Root& root) {
@@ -301,7 +300,7 @@ std::vector<std::string> execution_order(const Root& root) {
   return pass.order();
 }
 
-/// Runs f when the backward that is running now has finished, after all gradients.
+/// Runs f at the end of the backward that is running now, after all gradients.
 /// Throws: error outside of a backward.
 EBB_ONCE void queue_callback(std::function<void()> f) {
   backward_pass* const pass = this_tape().pass;

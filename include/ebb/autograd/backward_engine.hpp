@@ -1,4 +1,4 @@
-// ebb/autograd/backward_engine.hpp — who runs backwards, for a process, a scope or one call; and what may be said of compiled autograd.
+// ebb/autograd/backward_engine.hpp — the engine that runs backwards, for a process, a scope or one call, and compiled autograd's options.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -15,7 +15,7 @@ namespace ebb::inline EBB_ABI {
 class backward_pass;
 class captured_graph;
 
-/// A backward that is known, and how it runs: what compiled autograd keeps of one.
+/// A captured backward: compiled autograd keeps one for each graph.
 struct captured_backward {
   owner_count owners;
 
@@ -24,20 +24,20 @@ struct captured_backward {
 };
 inline void destroy(captured_backward* c) noexcept { delete c; }
 
-/// What runs backwards: [note: compiled autograd]. The one without a function is the plain one, below.
+/// Runs backwards: see [note: compiled autograd]. Without a function it is the plain engine, below.
 struct backward_engine {
-  /// Null if the pass is to go its own way. Throws as backward does, before anything has run.
+/// The captured backward for this pass, or null: the pass runs plainly. Throws: as backward does, before anything has run.
   counted<captured_backward> (*find)(const backward_engine&, backward_pass&) = nullptr;
 };
 inline constexpr backward_engine plain_engine{};
 
-/// What becomes of a captured graph: `merge` fuses what can be fused, `eager` runs it node by node.
+/// How a captured graph runs: `merge` fuses nodes, `eager` runs it node by node.
 enum class backend : std::uint8_t { merge, eager };
 
 struct capture_options {
   bool fullgraph = false;  // an opaque hook or function in the backward is an error that names it
-  bool dynamic = true;     // sizes are none of the key; false: they are until they change
-  backend (*compiler)(const captured_graph&) = nullptr;  // sees each graph when it is captured, and says what becomes of it
+  bool dynamic = true;     // the key has no sizes; false: it has them until they change
+  backend (*compiler)(const captured_graph&) = nullptr;  // called with each captured graph: returns its backend
 
   policy_choice backward_policy = {};  // regions that declare it run under it: see [note: another policy]
 
@@ -47,17 +47,17 @@ struct capture_options {
 /// An engine that captures.
 struct capturing_engine : backward_engine {
   capture_options options;
-  bool tells_reasons = false;  // whoever sets it up looks once whether somebody listens
+  bool tells_reasons = false;  // whether a log wants reasons: read once, when the engine is set up
 };
 
-/// The option compiled_autograd of a call: a bool, or options of its own. It knows what that takes, see [note: derivatives on demand].
+/// The option compiled_autograd of a call: a bool, or options. Its constructor brings in capture, see [note: derivatives on demand].
 class engine_wanted {
  public:
   constexpr engine_wanted() = default;
   engine_wanted(bool captures);  // both in capture/switch.hpp
   engine_wanted(const capture_options& o);
 
-  /// Null if the call says nothing. Where it says no more than that it is captured, that is done as the scope around the call does.
+/// Null if the call sets nothing. A call that sets only `true` takes the options of the scope around it.
   EBB_ONCE const backward_engine* engine() const {
     if (own_.find) return &own_;
     if (!engine_ || !engine_->find) return engine_;

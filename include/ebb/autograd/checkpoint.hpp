@@ -1,15 +1,14 @@
-// ebb/autograd/checkpoint.hpp — memory for time: what a backward needs is computed again, not kept.
+// ebb/autograd/checkpoint.hpp — checkpoints: a backward computes saved values again instead of keeping them.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: checkpoints]
 //   ebb::checkpoint(region)    a compiled region: its node keeps arguments only, and its backward, one program, begins with a forward
-//   ebb::checkpoint(f)         any callable on variables, with regions, expressions and control flow in it: nodes are recorded as ever, but
-//                              what they save is forgotten. The first of them that a backward comes to has f run again, on the values
-//                              that the arguments had, in the autocast context of its call, and takes its saved values from there; so
-//                              do the others.
-// f must do the same each time: what it reads beside its arguments must still be as it was, and random numbers must come from a
-// generator that f makes, or is given. Hooks, inputs =, grad, create_graph and variables that f captures work as without a checkpoint.
-// What a function of the user's keeps in its object is kept. Arguments that are borrowed, views and spans, must live until the backward.
+//   ebb::checkpoint(f)         any callable on variables, with regions, expressions and control flow in it: nodes are recorded, but
+//                              their saved values are dropped. The first of these nodes that a backward runs calls f again, on the values
+//                              that the arguments had, in the autocast context of the call. All nodes take their saved values from there.
+// f must do the same each time: other values that it reads must be unchanged, and random numbers must come from a generator that f makes
+// or is given. Hooks, inputs =, grad, create_graph and variables that f captures work as without a checkpoint. Members of a custom
+// function's object are kept. Borrowed arguments (views and spans) must live until the backward.
 #pragma once
 
 #include "engine.hpp"
@@ -19,7 +18,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// What an argument of a checkpoint was: a variable's value, and whether it has a history.
+/// An argument of a checkpoint: of a variable its value, and whether it has a history.
 template <class A>
 class checkpoint_argument {
  public:
@@ -43,7 +42,7 @@ class checkpoint_argument<variable<T, E...>> {
   bool has_history_;
 };
 
-/// Notes all that is saved while a checkpointed function runs again.
+/// Collects the saved values while a checkpointed function runs again.
 class saved_list final : public saved_hooks {
  public:
   EBB_ONCE std::any pack(const any_tensor& x) override {
@@ -55,7 +54,7 @@ class saved_list final : public saved_hooks {
   std::vector<any_tensor> values;
 };
 
-/// What a function has returned, without expressions.
+/// A function's results, with expressions evaluated.
 template <class R>
 auto settled(R r) {
   if constexpr (is_expression<R>) return r.get();
@@ -66,8 +65,8 @@ auto settled(std::tuple<R...> r) {
   return std::apply([](auto&... x) { return std::tuple(settled(std::move(x))...); }, r);
 }
 
-/// One call of a checkpointed function: its nodes share it in place of what they saved. Values that were computed again belong to the
-/// pass that needed them; each goes when it has been read.
+/// One call of a checkpointed function. Its nodes share this object instead of their saved values. Recomputed values belong to the pass
+/// that needed them; each is freed when it has been read.
 template <class F, class... A>
 class checkpoint_call final : public saved_hooks {
  public:
@@ -81,7 +80,7 @@ class checkpoint_call final : public saved_hooks {
     return std::exchange(values[number], any_tensor());
   }
   auto run(const A&... a) {
-    auto r = settled(f_(a...));  // an expression runs here, where it is noted what it saves
+    auto r = settled(f_(a...));  // expressions are evaluated here, where their saved values are counted
     is_complete_ = true;
     return r;
   }
@@ -95,7 +94,7 @@ class checkpoint_call final : public saved_hooks {
       const packing_scope scope(list);
       std::apply([&](const auto&... a) { static_cast<void>(settled(f_(a.again()...))); }, arguments_);
     }
-    if (is_complete_ && list->values.size() != saves_)  // else f itself ran a backward, and waits for it
+    if (is_complete_ && list->values.size() != saves_)  // incomplete: f itself runs a backward, and has not returned yet
       raise("ebb::checkpoint: the function saved " + std::to_string(saves_) + " values, and " + std::to_string(list->values.size()) +
             " when it ran again: it must do the same each time");
     return std::move(list->values);
@@ -129,7 +128,7 @@ struct checkpointed_region<program_function<Spec>> {
 
 namespace detail {
 
-/// The same of a region that declares contexts: one for each.
+/// The same for a region that declares contexts: one for each context.
 template <class F>
 struct checkpointed_in {
   using spec = compile_spec<F>;
@@ -140,12 +139,12 @@ struct checkpointed_in {
 
 }  // namespace detail
 
-/// A callable that is run again in the backward: see [note: checkpoints].
+/// A callable that runs again in the backward: see [note: checkpoints].
 template <class F>
 struct checkpointed_function {
   F f;
 
-  /// Throws: what f throws, in the backward too; there also error, if f saves something else than before.
+/// Throws: f's exceptions, also in the backward; there also error, if f saves another number of values than before.
   template <class... A>
   auto operator()(const A&... a) const {
     constexpr bool fits = std::is_invocable_v<F&, decltype(as_region_argument(a))...>;

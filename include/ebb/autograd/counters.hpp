@@ -1,4 +1,4 @@
-// ebb/autograd/counters.hpp — what backwards have done since the counters were cleared.
+// ebb/autograd/counters.hpp — counters of backwards, captures and programs.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Of the process, at the moment of the call.
+/// The counters of the process, at the moment of the call.
 struct counter_values {
   struct {
     std::uint64_t captures = 0;      // graphs made: all misses
@@ -21,8 +21,8 @@ struct counter_values {
     std::uint64_t new_node_misses = 0, new_shape_misses = 0;
     std::uint64_t evictions = 0;
   } compiled_autograd;
-  /// Distinct programs that backwards ran: regions, or a captured backward as one. What a thread captures again, since it was evicted or
-  /// has other sizes, is another program.
+  /// Distinct programs that backwards ran: regions, or a captured backward as one. A backward that is captured again, because it was
+  /// evicted or has other sizes, is another program.
   std::uint64_t unique_graphs = 0;
 };
 
@@ -46,10 +46,10 @@ struct graph_set {
 };
 struct counter_state {
   std::atomic<std::uint64_t> captures{0}, compiles{0}, hits{0}, new_node_misses{0}, new_shape_misses{0}, evictions{0};
-  std::atomic<bool> notes_graphs{false};  // since somebody asked: who does not pays nothing
+  std::atomic<bool> notes_graphs{false};  // set by the first clear_counters: programs that do not count pay nothing
   std::atomic<std::uint64_t> clears{0};
 
-  /// The address of something that stays, or an odd number.
+/// The address of an object with static lifetime, or an odd number.
   EBB_ONCE void note(std::uintptr_t graph) {
     graph_set& s = graph_set::of_process();
     const std::lock_guard<std::mutex> alone(s.mutex);
@@ -59,7 +59,7 @@ struct counter_state {
 };
 inline constinit counter_state all_counters{};
 EBB_INLINE counter_state& counting() { return all_counters; }
-/// One more; atomic only once the process has threads.
+/// Adds one; atomically only if the process has threads.
 EBB_INLINE void count_one(std::atomic<std::uint64_t>& n) {
   if (is_single_threaded()) n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   else n.fetch_add(1, std::memory_order_relaxed);

@@ -1,14 +1,14 @@
-// ebb/autograd/derivation.hpp — the graphs behind a node, for a backward of its backward.
+// ebb/autograd/derivation.hpp — a node's forward and backward as graphs, for a backward of its backward.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: differentiating a backward]
-// A backward is a function too: of the arguments and the saved values that the node kept, and of the gradients that arrive. Recorded, it
-// becomes a node whose edges lead to where the kept arguments came from, to what made the arriving gradients, and, for saved values, back
-// to the node itself: they are outputs of its forward half that no user sees. So a node that has been differentiated has more outputs
-// than its program says, one for each kept value; and when a gradient arrives at such an output, the *extended* backward runs, the
-// pull-back of the user's results and of the saved values together. It needs nothing that was not kept: the pulls on the way from the
-// arguments to a saved value are pulls of the backward as well, and what they mention was kept for it. (A pull that mentions an operand
-// which it gives no gradient would break that, and is refused by name.)
+// A backward is a function of the arguments and saved values that its node kept, and of the gradients that arrive. When it is recorded, it
+// becomes a node. The edges of that node lead to the nodes that made the kept arguments, to the nodes that made the arriving gradients,
+// and, for saved values, back to the node itself: saved values are hidden outputs of its forward half. So a node that has been
+// differentiated has more outputs than its program: one for each kept value. If a gradient arrives at such an output, the *extended*
+// backward runs: the pull-back of the user's results and of the saved values together. It needs only kept values: the pulls between the
+// arguments and a saved value are pulls of the backward, too, and their operands were kept for it. (A pull that reads an operand without
+// giving it a gradient would break this, and is refused by name.)
 #pragma once
 
 #include "packed.hpp"
@@ -21,29 +21,29 @@ namespace ebb::inline EBB_ABI {
 
 class graph_function;
 
-/// What a node kept and gives, as graphs.
+/// A node's forward and backward as graphs, and which values it kept.
 struct derivation {
-  graph forward;       // arguments -> results, then what is saved
+  graph forward;       // arguments -> results, then saved values
   graph backward;      // kept values, then seeds -> one gradient for each edge
   int arguments = 0, results = 0;
   vec<int> kept;       // by number: an argument, or `arguments` + a saved value
-  vec<int> read_seeds; // the seeds behind the kept values in `backward`, by number among the real results
-  vec<int> edges;      // the arguments that gradients are for
+  vec<int> read_seeds; // the seeds after the kept values in `backward`, by number among the real results
+  vec<int> edges;      // the arguments that get gradients
   vec<int> outputs;    // for each seed the node's output, or -1
 
   int seeds() const { return outputs.size(); }
 };
 
-/// The same as a segment has it: in constants.
+/// The same as constants, for a segment.
 struct segment_graphs {
   frozen_view forward, backward;
   int arguments, results, saves;
-  number_range read;  // by the backward: arguments, saved values and seeds, numbered on
+  number_range read;  // by the backward: arguments, then saved values, then seeds
   number_range edges, outputs;
-  number_range gradient_from;  // of the compiled backward: its result that is the gradient of each edge, or ~ what it reads
+  number_range gradient_from;  // for each edge the result of the compiled backward, or ~ the value that it passes on
   const chainable* chain;      // the compiled backward as a link
-  const casts_assumed* follows;  // if there: where this is wrong in the context of a call, another backward runs
-  frozen_view traced;            // of the function, and how it became the halves, for EBB_LOGS=passes
+  const casts_assumed* follows;  // if not null: in a context that contradicts this another backward runs
+  frozen_view traced;            // the function and its stages, for EBB_LOGS=passes
   maybe_context pulls;           // the context of its pulls, if it is `off`
   bool saves_values;
 };
@@ -66,7 +66,7 @@ EBB_ONCE derivation thaw(const segment_graphs& s) {
   return d;
 }
 
-/// The halves of a function with respect to some of its arguments, as a derivation.
+/// The derivation of a function with respect to some of its arguments.
 EBB_ONCE derivation derive(const graph& f, const vec<int>& wrt) {
   derivation d;
   d.arguments = f.inputs;
@@ -84,7 +84,7 @@ EBB_ONCE derivation derive(const graph& f, const vec<int>& wrt) {
   return d;
 }
 
-/// The seeds of the extended backward: those of the real results, then one for each real saved value that was kept, by its place there.
+/// The kept saved values of real dtype, by their place in `kept`: the extended backward has a seed for each, after those of the results.
 EBB_ONCE vec<int> kept_with_gradient(const derivation& d) {
   vec<int> r;
   for (int i = 0; i < d.kept.size(); ++i)
@@ -92,8 +92,8 @@ EBB_ONCE vec<int> kept_with_gradient(const derivation& d) {
   return r;
 }
 
-/// From kept values, seeds of results and, if `of_saved`, seeds of saved values to the gradients of the edges, with pulls in the given
-/// autocast context. Without outputs if a value is missing.
+/// The graph from kept values, seeds of results and, if `of_saved`, seeds of saved values to the gradients of the edges, with pulls in the
+/// given autocast context. It has no outputs if a value is missing.
 EBB_ONCE graph backward_from_kept(const derivation& d, bool of_saved, const cast_context& context = context_of<off>) {
   const graph j = joint<watched>(d.forward, d.edges, context, of_saved ? d.forward.out.size() : d.results);
   const int saves = d.forward.out.size() - d.results;
@@ -131,7 +131,7 @@ EBB_ONCE graph backward_from_kept(const derivation& d, bool of_saved, const cast
   return prune(e);
 }
 
-/// The same function, whose pulls run in another autocast context.
+/// The same derivation, with pulls in another autocast context.
 EBB_ONCE derivation in_other_context(derivation d, const cast_context& context) {
   d.backward = backward_from_kept(d, false, context);
   d.read_seeds = {};
@@ -139,7 +139,7 @@ EBB_ONCE derivation in_other_context(derivation d, const cast_context& context) 
   return d;
 }
 
-/// The values of all symbols, given those that are extents of arguments, in order.
+/// The values of all symbols from the extents of the arguments, which `kept` has in order.
 EBB_ONCE void put_all_symbols(const symbols& s, const std::size_t* kept, std::size_t* value) {
   put_symbol_values(s, value, [&](const extent_origin&) { return *kept++; });
 }

@@ -1,4 +1,4 @@
-// ebb/autograd/destroy.hpp — the end of a vertex, and of all that only it kept alive, without recursion.
+// ebb/autograd/destroy.hpp — destroys a vertex and everything that only it kept alive, without recursion.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -23,7 +23,7 @@ EBB_ONCE_APART void release_among_threads(node& n) noexcept {
 
 }  // namespace detail
 
-/// What a node kept for its backward goes; the node, its edges and hooks stay.
+/// Frees the saved values of a node. The node, its edges and hooks stay.
 EBB_INLINE void release_saved(node& n) noexcept {
   if (is_single_threaded()) [[likely]] detail::release_alone(n);
   else detail::release_among_threads(n);
@@ -61,8 +61,8 @@ EBB_ONCE void end_vertex(tape_state& t, vertex* v) noexcept {
 
 }  // namespace detail
 
-/// Hooks and saved values may run code of the user when they end, which may end other vertices: those join the list.
-// Never inlined: it would stand wherever a handle is given up.
+/// Destructors of hooks and saved values may run user code that ends other vertices: these join the list.
+// Not inlined: else each place that drops a handle would contain it.
 EBB_ONCE_APART void destroy(vertex* v) noexcept {
   tape_state& t = this_tape();
   detail::push_dying(t, v);

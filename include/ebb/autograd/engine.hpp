@@ -1,9 +1,10 @@
-// ebb/autograd/engine.hpp — one backward: each vertex is given its gradients, runs with its hooks, and passes on what it gives.
+// ebb/autograd/engine.hpp — one backward: runs each node with its hooks, and delivers its results to the next nodes and leaves.
 // SPDX-License-Identifier: BSL-1.0
 //
-// [note: what a throw leaves]
-// What can be refused is refused before anything ran. Later a hook or a user's function may throw: leaves that have their gradient keep
-// it, none is half written, and nodes that have not run keep what they saved. Gradients under way belong to the pass and go with it.
+// [note: state after a throw]
+// Errors that can be found early are thrown before anything has run. Later a hook or a custom function may throw. Then leaves that have
+// received their gradient keep it, no gradient is half written, and nodes that have not run keep their saved values. Gradients on their
+// way belong to the pass and are dropped with it.
 #pragma once
 
 #include "accumulate.hpp"
@@ -30,10 +31,10 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// What runs backwards here: what the innermost scope says, else what the process does. Null: the plain one.
+/// The engine of the innermost scope, else that of the process. Null: the plain one.
 EBB_INLINE const backward_engine* engine_here(const tape_state& t) { return t.engine ? t.engine : config().compiled_autograd.engine(); }
 
-/// Throws: error if n was compiled for another autocast context than this, or if what it saved is gone.
+/// Throws: error if n was compiled for another autocast context than this, or if its saved values have been freed.
 EBB_INLINE void refuse_node(const char* call, const node& n, const casts_assumed* assumed) {
   if (assumed) check_context(call, n, *assumed, current_context());
   if (n.released.load(std::memory_order_relaxed) && (n.program->saved > 0 || n.program->release)) raise_released(call, n);
@@ -43,23 +44,23 @@ EBB_INLINE void refuse_node(const char* call, const node& n, const casts_assumed
 
 struct pass_options {
   bool retain_graph = false;
-  const higher_order* graph = nullptr;  // if there: the backward is recorded
-  bool accumulates = true;   // into leaves; else only what is wanted is kept
-  bool restricted = false;   // only what leads to wanted outputs runs
+  const higher_order* graph = nullptr;  // if not null: the backward is recorded
+  bool accumulates = true;   // adds gradients to leaves; else only wanted gradients are kept
+  bool restricted = false;   // only nodes that lead to wanted outputs run
   const char* call = "ebb::backward";
-  const backward_engine* engine = nullptr;  // if there: instead of what the scope or the process says
-  policy_choice policy = {};  // if there: regions that declare it run under it, instead of under their own
+  const backward_engine* engine = nullptr;  // if not null: overrides the scope and the process
+  policy_choice policy = {};  // if set: regions that declare it run under it, instead of under their own
 };
 
-/// Gradients that somebody has computed and nobody has recorded yet, in the order in which a pass comes to them: those of the edges of its
-/// nodes, and what becomes of those that meet.
+/// Gradients that a captured backward has computed and that are to be recorded, in the order of a pass: those of its nodes' edges, and the
+/// sums of those that meet.
 struct computed_gradients {
   objects<gradient> edges;
   objects<storage> sums;
   std::size_t edge = 0, sum = 0;  // the next ones
 };
 
-/// Runs in place of the backward of one node, with the same bits. False: nothing has been done, and the node's own is to run.
+/// Replaces the backward of one node, with the same bits. run returns false if it did nothing: then the node's own backward runs.
 struct other_run {
   virtual ~other_run() = default;
   virtual bool run(node&, gradient* in, gradient* out) = 0;
@@ -75,19 +76,19 @@ class backward_pass {
   backward_pass& operator=(const backward_pass&) = delete;
   ~backward_pass() { tape_.pass = outer_; }
 
-  /// A gradient to begin with.
+/// Adds a root and its seed.
   EBB_INLINE void add_root(vertex& v, std::uint32_t output, gradient&& seed) {
     endpoint& r = *walk_.roots().extend(1);
     r.at = counted<vertex>(&v);
     r.output = output;
     r.value.take(seed);
   }
-  /// The gradient of this output is asked for. Returns the number of the wish.
+/// Requests the gradient of this output. Returns the number of the request.
   int want(vertex& v, std::uint32_t output) {
     return walk_.wishes().push({counted<vertex>(&v), output, {}});
   }
-  /// Finds out what will run. Throws: error if saved values are gone, if a graph of the backward cannot be made, or if a gradient is wanted
-  /// that would lack a part, see [note: results of one region].
+  /// Finds the nodes that will run. Throws: error if saved values have been freed, if the backward cannot be recorded, or if a wanted
+  /// gradient would be incomplete, see [note: results of one region].
   EBB_ONCE void prepare() {
     if (!walk_.wishes().empty()) detail::refuse_inner_paths(options_.call, walk_.roots(), walk_.wishes());
     if (options_.engine && options_.engine->find) captured_ = options_.engine->find(*options_.engine, *this);
@@ -119,7 +120,7 @@ class backward_pass {
     walk_.finish();
     if (extras_) run_callbacks();
   }
-  /// Seeds arrive.
+/// Delivers the seeds.
   EBB_ONCE void start() {
     bool at_leaf = false;
     for (endpoint& r : walk_.roots()) {
@@ -128,14 +129,14 @@ class backward_pass {
       at_leaf |= v.at->is_leaf;
     }
     if (!at_leaf) return;
-    for (const endpoint& r : walk_.roots())  // the only leaves that nothing else leads to
+    for (const endpoint& r : walk_.roots())  // roots are the only leaves without a node before them
       if (visit& v = walk_.at(r.number); v.at->is_leaf && v.waiting == 0) run_leaf(v);
   }
-  /// The node with this number, and leaves whose gradients it completes.
+/// Runs the node with this number, and leaves whose gradients it completes.
   EBB_INLINE void run_if_reached(int number) {
     if (visit& v = walk_.at(number); v.is_reached()) run_node(v);
   }
-  /// The same, and `instead` runs its backward if it can.
+/// The same, with `instead` in place of its backward if that can run.
   EBB_ONCE void run_if_reached(int number, other_run& instead) {
     instead_ = &instead;
     runs_own_ = false;
@@ -143,13 +144,13 @@ class backward_pass {
     instead_ = nullptr;
     runs_own_ = chooses_nothing();
   }
-  /// What the next nodes give is this: they are recorded, and do not run.
+/// Gives the results of the next nodes: they are recorded, and do not run.
   void know(computed_gradients&& c) { computed_ = make_owned<computed_gradients>(std::move(c)); }
   EBB_ONCE void record_computed(int first, int last) {
     for (int i = first; i < last; ++i) run_if_reached(i);
     computed_ = nullptr;
   }
-  /// A leaf that waits for nothing more.
+/// Runs a leaf whose gradient is complete.
   EBB_ONCE void run_leaf(visit& v) {
     v.waiting = -1;
     if (!v.is_reached()) return;
@@ -162,10 +163,10 @@ class backward_pass {
     run_with_hooks(l, g);
   }
 
-  /// After run: what arrived there.
+/// After run: the requested gradient.
   gradient& taken(int number) { return walk_.wishes()[number].value; }
 
-  /// After prepare: the names of what will run, leaves at the place where their gradient is complete.
+/// After prepare: the names of the nodes that will run, and of leaves at the place where their gradient is complete.
   EBB_ONCE std::vector<std::string> order() {
     std::vector<std::string> names;
     for (int i : walk_.order()) {
@@ -181,12 +182,12 @@ class backward_pass {
     return names;
   }
 
-  /// After prepare: whether gradients are brought to v, so that its tensor hooks run.
+/// After prepare: whether gradients will arrive at v, so that its tensor hooks run.
   EBB_ONCE bool will_reach(const vertex& v) const {
     const int i = walk_.find(v);
     return i >= 0 && walk_.at(i).is_reached();
   }
-  /// What hooks remember for as long as the pass lives: one S for each owner.
+/// State of hooks that lives as long as the pass: one S for each owner.
   template <class S>
   S& state_of(const void* owner) {
     std::any& a = extras().states[owner];
@@ -196,16 +197,16 @@ class backward_pass {
 
   void add_callback(std::function<void()> f) { extras().callbacks.push_back(std::move(f)); }
   const pass_options& options() const { return options_; }
-  /// Before anything runs.
+/// Sets the policy, before anything runs.
   void choose(policy_choice p) {
     options_.policy = p;
     runs_own_ = chooses_nothing();
   }
-  /// What runs n's backward in place of its own program, or null.
+/// The backward that replaces n's own program, or null.
   EBB_INLINE const other_backward* chosen_for(const node& n) const {
     return options_.policy.number() < 0 ? nullptr : detail::backward_under(options_.policy, options_.call, n);
   }
-  /// What n's backward, as it will run, assumes of the autocast context.
+/// What n's backward, own or replaced, assumes of the autocast context.
   EBB_ONCE const casts_assumed* assumed_for(const node& n) const {
     const other_backward* const other = chosen_for(n);
     return other ? other->assumed : n.program->assumed;
@@ -299,7 +300,7 @@ class backward_pass {
     for (int o = 0; o < count; ++o)
       if (g[o].defined) g[o] = {};
   }
-  // A node may have been differentiated twice since this walk came to it: what it has then, not what it has now, is in `in`.
+// A node may have been differentiated twice since this walk visited it: `in` has as many gradients as it had outputs then.
   EBB_ONCE void run_program(const visit& v, node& n, gradient* in, gradient* out) {
     if (runs_own_ && v.outputs == n.program->outputs) [[likely]] n.program->run(n, in, out);
     else run_other(v, n, in, out);
@@ -324,7 +325,7 @@ class backward_pass {
     run_program(v, n, in, out);
     run_post_hooks(n, std::move(shown), out);
   }
-  // One that came while the node ran, from an unpack hook, is told of no gradients that arrived: they may be gone.
+// A hook that was registered while the node ran, by an unpack hook, sees no arrived gradients: they may be freed.
   EBB_ONCE_APART void run_post_hooks(node& n, objects<gradient>&& shown, gradient* out) {
     if (!n.hooks->has(hook_kind::node_post)) return;
     const int ins = n.program->outputs, outs = n.program->edges;

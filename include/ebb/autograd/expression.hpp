@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: only rvalues nest]
-// tanh(x * w) + b is one type that remembers its operands, and one segment with one fused backward as soon as somebody looks: when it is
-// made a variable, passed to a region, asked for its value. Operands are held as they are where it is written, and so is whether calls are
-// recorded there: `auto e = x * w;` never dangles, and means the same wherever it is looked at first. An expression that has
-// a name and is used as an operand is made a variable first: a hook on it then sees all that flows through it, it is computed once, and
-// the names of types grow with what stands in one line, not with what stands in a program. One without a name that a function returns from
-// under no_grad, or from another autocast context, into a larger expression is refused: the segment would have one meaning for both.
+// tanh(x * w) + b is one type that holds its operands. It becomes one segment with one fused backward on first use: when it is converted
+// to a variable, passed to a region, or asked for its value. It keeps its operands' values, and whether calls are recorded, as of the line
+// that wrote it: `auto e = x * w;` never dangles, and its value does not depend on the place of the first use. A named expression that is
+// used as an operand becomes a variable first: a hook on it then sees the whole gradient, it is computed once, and type names grow with
+// the length of a line, not of a program. An unnamed expression that a function returns from under no_grad, or from another autocast
+// context, is refused as a part of a larger one: a segment is recorded or not, and has one context.
 #pragma once
 
 #include "followed.hpp"
@@ -59,8 +59,8 @@ struct flat<expression<T, Extents, F, A...>> {
   constexpr auto operator()(auto... x) const { return pick<0>(std::tuple(x...)); }
 };
 
-/// What an expression keeps of an operand: handles and arrays as they are, borrowed memory by copy, a named expression as a variable. A
-/// number has the dtype that it takes beside the arrays, whose promoted dtype T is: literals are weak.
+/// How an expression holds an operand: handles and arrays by value, borrowed memory by copy, a named expression as a variable, a number in
+/// the dtype that it takes beside arrays of the promoted dtype T: literals are weak.
 template <class T, class A>
 auto held_operand(A&& a) {
   using B = std::remove_cvref_t<A>;
@@ -101,7 +101,7 @@ struct expression_leaves<expression<T, Extents, F, A...>> {
   using type = decltype(std::tuple_cat(std::declval<typename expression_leaves<A>::type>()...));
 };
 
-/// What an expression becomes: a variable, or an array where no gradient can flow.
+/// The result of an expression: a variable, or an array if no gradient can flow.
 template <class Expression, class T, class Extents, class Leaves>
 struct expression_result;
 template <class Expression, class T, class Extents, class... Leaf>
@@ -113,7 +113,7 @@ struct expression_result<Expression, T, Extents, std::tuple<Leaf...>> {
   using type = typename std::conditional_t<is_recorded, make_variable<T, Extents>, std::type_identity<tensor_of<T, Extents>>>::type;
 };
 
-/// One program has one context, is recorded or not, and what it saves has one pair of hooks.
+/// One program has one context, is recorded or not, and has one pair of hooks for its saved values.
 [[noreturn]] EBB_COLD void raise_written_elsewhere(const char* where) {
   raise(std::string("ebb: an expression holds one that was written ") + where + ": return that as a variable, or give it a name");
 }
@@ -122,14 +122,14 @@ template <class Term, class F, class... A>
 auto make_expression(A... a) {
   return typename expression_from<Term, F, A...>::type(std::move(a)...);
 }
-/// What an operand is held as, as a term.
+/// The term of a held operand.
 template <class T, class A>
 using held_term = typename operand_term<decltype(held_operand<T>(std::declval<A>()))>::type;
 
 }  // namespace detail
 
-/// An operation on variables that has not been run yet, or has: see [note: only rvalues nest]. It can be used as the variable that it
-/// becomes; where no gradient can flow (a comparison, an argmax) it becomes an array.
+/// An operation on variables, evaluated on first use: see [note: only rvalues nest]. It can be used as the variable that it becomes. If no
+/// gradient can flow (a comparison, an argmax) it becomes an array.
 template <class T, class Extents, class F, class... A>
 class expression {
  public:
@@ -140,7 +140,7 @@ class expression {
     if (this_tape().packing) packing_ = detail::packing_scopes().back();
   }
   expression(expression&&) = default;
-  /// Copies are one variable.
+/// Copies become one and the same variable.
   expression(const expression& other)
       : operands_(other.operands_), made_(other.get()), packing_(other.packing_), context_(other.context_), records_(other.records_) {}
   expression& operator=(const expression&) = delete;
@@ -148,14 +148,14 @@ class expression {
   using result = detail::expression_result<expression, T, Extents, typename detail::expression_leaves<expression>::type>;
   using result_type = typename result::type;
 
-  /// The variable, or array; computed when it is asked for first.
+/// The variable, or array; computed by the first call.
   const result_type& get() const {
     if (!made_) made_.emplace(packing_.get() == this_tape().packing ? run() : run_in_scope());
     return *made_;
   }
   operator result_type() const { return get(); }
 
-  /// Throws: error if it has become a variable already, which may have hooks: what it becomes is to be used then.
+/// Throws: error if it has become a variable already: that may have hooks, and must be used instead.
   void require_unused() const {
     if (made_) raise("ebb: an expression that has been looked at or has hooks was moved from: use it by its name, or make it a variable");
   }
@@ -170,15 +170,15 @@ class expression {
   {
     return value()();
   }
-  /// Refused, as of the variable that it becomes.
+/// Refused, as for the variable that it becomes.
   operator T() const
     requires(Extents::rank == 0 && result::is_recorded)
   {
     return get();
   }
-  /// A comparison of single elements is a condition: `if (loss < 0.1)`. What came before has run then: a graph break.
+/// A comparison of single elements is a condition: `if (loss < 0.1)`. It evaluates its operands: a graph break.
   explicit operator bool() const {
-    return static_cast<bool>(get());  // refused there, if it is none
+    return static_cast<bool>(get());  // refuses more than one element
   }
   template <std::integral... I>
     requires(sizeof...(I) > 0)
@@ -192,7 +192,7 @@ class expression {
   std::size_t extent(int axis) const { return layout().extent(axis); }
   std::size_t size() const { return layout().size(); }
 
-  // What variables have.
+// The members of a variable.
   bool requires_grad() const { return get().requires_grad(); }
   bool is_leaf() const { return get().is_leaf(); }
   std::string name() const { return get().name(); }
@@ -238,7 +238,7 @@ class expression {
     std::apply([&](const auto&... a) { (look(a), ...); }, operands_);
   }
 
-  // As it would have been run where it was written: recorded or not, packed or not.
+// Runs as it would have run in the line that wrote it: recorded or not, packed or not.
   result_type run() const {
     const recording_scope as_then(records_);
     using function = detail::flat<expression>;
@@ -278,7 +278,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 
 namespace detail {
 
-/// Numbers are arguments of the segment: an exponent is not known while it is traced.
+/// Numbers are arguments of the segment: tracing does not know an exponent's value.
 template <class Expression>
   requires is_expression<Expression>
 inline constexpr bool follows_context<flat<Expression>> = true;
@@ -300,7 +300,7 @@ template <class F, class... A>
 auto apply_function(F, A&&... a) {
   using common = typename detail::dtype_of_arrays<bool, std::remove_cvref_t<A>...>::type;
   using function = typename detail::on_tape_function<F>::type;
-  // Named here and not deeper, so that what stands against the operands is said near the user's line.
+// Named here and not deeper: an error about the operands is then printed near the user's line.
   using on_terms = typename detail::on_terms<function, detail::held_term<common, A>...>::type;
   using result = typename detail::accepted_on<on_terms, detail::held_term<common, A>...>::lift;
   if constexpr (result::code == 0)

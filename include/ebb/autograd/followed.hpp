@@ -1,11 +1,11 @@
-// ebb/autograd/followed.hpp — eager code under autocast: an expression and its backward follow the contexts of their callers.
+// ebb/autograd/followed.hpp — eager code under autocast: expressions and their backwards run in the contexts of their callers.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: eager code follows]
-// Eager code declares no contexts. Compiling each expression for each of them would make every product three times as dear to compile, so
-// outside of `off` an expression runs as a graph, block by block: with the same kernels, the same bits, and one more node of the kind
-// that derivatives of derivatives are made of. Its result has the dtype that it has outside of autocast, as that of a region. A backward
-// that is called in another context than the expression runs by a graph, too, where that matters.
+// Eager code declares no contexts. Compiling each expression for each context would triple the compile time of products. So an expression
+// in an autocast context runs as a graph, block by block, with the same kernels and bits, and records a graph_function node. Like a
+// region's, its result has the dtype that it has outside of autocast. A backward that is called in another context than the expression
+// runs as a graph, too, if the context changes it.
 #pragma once
 
 #include "region.hpp"
@@ -32,7 +32,7 @@ graph_function& function_in_context() {
   return f;
 }
 
-/// As regions do, see cast_log.hpp: once for each expression and context.
+/// Logs casts as regions do, once for each expression and context: see cast_log.hpp.
 EBB_COLD void log_casts_of(const graph_function& f) {
   const vec<cast_record> casts = casts_in(f.program(), true);
   if (casts.size() == 0 || !is_first_time(&f)) return;

@@ -1,7 +1,7 @@
-// ebb/autograd/function.hpp — functions with a backward that the user wrote: a struct with forward and backward, and what it keeps.
+// ebb/autograd/function.hpp — custom functions: a struct with the user's forward and backward, and the values it saves.
 // SPDX-License-Identifier: BSL-1.0
 //
-// [note: functions of the user]
+// [note: custom functions]
 //   struct scaled_exp {
 //     vector y;                                                                      // what backward needs, forward stores
 //     vector forward(const vector& x, float k) { return y = ebb::exp(x) * k; }
@@ -9,18 +9,18 @@
 //   };
 //   ebb::variable y = ebb::apply(scaled_exp{}, x, 3.f);
 //
-//   forward    is called with values: a variable arrives as its tensor, anything else as it is. Nothing in it is recorded. Returns an
-//              array, or a tuple; arrays of real elements become variables, the rest stays what it is. An array may be an argument.
-//   backward   is called with one gradient for each of those variables: as a tensor, zeros if none has arrived, or as std::optional of
-//              one. Behind them it may take the values of all operands that are variables. Returns a gradient for each of these
+//   forward    is called with values: a variable arrives as its tensor, other arguments unchanged. It is not recorded. It returns an array
+//              or a tuple: arrays of real elements become variables, other results stay as they are. It may return an argument.
+//   backward   is called with one gradient for each of those variables: a tensor (zeros if no gradient has arrived) or a std::optional of
+//              one. After them it may take the values of all operands that are variables. It returns a gradient for each of these
 //              operands, in a tuple if there are several: an array, std::optional of one, or ebb::nothing.
-//   members    live as long as the node keeps its saved values. `std::array<bool, N> needs_input_grad`, if there is one, is set before
-//              each call: whether operand i needs a gradient. `static constexpr const char* name` is for messages.
-// What has the extents of something else than its operand is refused, also where it is larger: nothing is summed to fit without a word.
-// Where backward can be called with variables (a template can), it is part of a graph of the backward; what it reads must then be its
-// arguments: so forward is const, or backward takes the operands. Other functions cannot be differentiated twice.
-// A graph that several threads walk at once calls backward from each of them.
-// In an autocast scope, products of arrays in forward and backward follow it no more than elsewhere: they say what they want, with
+//   members    live as long as the node keeps its saved values. A member `std::array<bool, N> needs_input_grad` is set before each call:
+//              whether operand i needs a gradient. `static constexpr const char* name` is the name in messages.
+// A gradient must have the extents of its operand: nothing is summed to fit.
+// If backward can be called with variables (a template can), create_graph records it. It may then read its arguments only: so forward is
+// const, or backward takes the operands. Other custom functions cannot be differentiated twice.
+// Several threads that walk one graph call backward concurrently.
+// Products of arrays in forward and backward do not follow an autocast scope: they name a policy, with
 // ebb::under<ebb::autocast<ebb::bf16>>(f) or ebb::no_autocast(f), or are refused.
 #pragma once
 
@@ -30,14 +30,14 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Whether F has no needs_input_grad, or one for N operands.
+/// Whether F has no needs_input_grad, or one of N elements.
 template <class F, std::size_t N>
 inline constexpr bool asks_for = true;
 template <class F, std::size_t N>
   requires requires(F& f) { f.needs_input_grad; }
 inline constexpr bool asks_for<F, N> = std::is_same_v<decltype(F::needs_input_grad), std::array<bool, N>>;
 
-/// 0, or what stands against what backward returns for operands X.
+/// 0 if backward's results fit the operands X, else an error code.
 template <class F, class Passed, class X>
 inline constexpr int code_of_backward = 165;
 template <class F, class... P, class... X>
@@ -120,8 +120,8 @@ auto call_function(F f, const A&... a) {
 
 }  // namespace detail
 
-/// Calls f.forward on the values of the operands; where any of them is a variable with a history, the call is one node, whose backward is
-/// f.backward: see [note: functions of the user].
+/// Calls f.forward on the values of the operands. If one of them is a variable with a history, the call is one node, whose backward is
+/// f.backward: see [note: custom functions].
 /// Saves: f; and the operands, if backward takes them.
 /// Throws: error if a variable is undefined; in the backward, if a gradient has other extents than its operand.
 template <class F, class... A>

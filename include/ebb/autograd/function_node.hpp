@@ -1,4 +1,4 @@
-// ebb/autograd/function_node.hpp — the node behind a call of a user's function: it holds the user's object, and checks what that gives.
+// ebb/autograd/function_node.hpp — the node of a custom function: holds the user's object, and checks its gradients.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// The user's object, in a node; counted, since a backward within backward may release the node.
+/// The user's object, in a node; counted, because a backward within backward may release the node.
 template <class F>
 struct kept_function {
   explicit kept_function(F g) : f(std::move(g)) {}
@@ -24,7 +24,7 @@ void tell_what_is_needed(F& f, const std::array<bool, N>& needed) {
   if constexpr (requires { f.needs_input_grad; }) f.needs_input_grad = needed;
 }
 
-/// The same array on the tape where its operand is a leaf: the leaf may have been written since.
+/// The value that an operand had in forward, on the tape: a leaf may have been written since.
 template <class T, std::size_t... E>
 variable<T, E...> as_operand(const layout<E...>& shape, storage value, edge e) {
   if (!e.to) return {shape, std::move(value), nullptr, 0};
@@ -43,7 +43,7 @@ variable<T, E...> as_operand(const layout<E...>& shape, storage value, edge e) {
   return {shape, std::move(value), std::move(history), 0};
 }
 
-/// The functions of the nodes that F makes with results Y and operands X. Constant: forward leaves the object as it is.
+/// The program of F's nodes with results Y and operands X. Constant: forward is const.
 template <class F, bool Constant, class Y, class X>
 class user_node;
 template <class F, bool Constant, class... Y, class... X>

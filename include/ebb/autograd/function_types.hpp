@@ -1,4 +1,4 @@
-// ebb/autograd/function_types.hpp — the types of a user's forward and backward: what each is called with, and what may stand against it.
+// ebb/autograd/function_types.hpp — the argument types of a custom function's forward and backward, and the errors for them.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Types of the parameters of a member function that is no template and has no overloads.
+/// The parameter types of a member function that is not a template and has no overloads.
 template <class M>
 struct parameters_of_member;
 template <class R, class C, class... P>
@@ -43,7 +43,7 @@ inline constexpr bool takes_variable = is_variable<P>;
 template <class X>
 inline constexpr bool takes_variable<std::optional<X>> = is_variable<X>;
 
-/// What is handed to a parameter P that stands for an array of type V, a variable.
+/// The argument for a parameter P that receives a gradient or value of a variable V.
 template <class P, class V>
 struct handed {
   using array = std::conditional_t<takes_variable<P>, V, typename V::tensor_type>;
@@ -64,7 +64,7 @@ struct variable_list {
 template <class A, class B>
 using joined = decltype(std::tuple_cat(std::declval<A>(), std::declval<B>()));
 
-/// What backward is called with, for results Y and operands X: the gradients, and after them, if it takes them, the operands.
+/// The arguments of backward for results Y and operands X: the gradients, then, if it takes them, the operands.
 template <class F, class Y, class X>
 struct backward_call {  // a template, or overloaded
   using gradients = typename Y::tensors;

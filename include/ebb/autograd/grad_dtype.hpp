@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: gradients of another dtype]
-// A leaf of 16 bits may have its gradient in float. Then the engine converts each part when it arrives from a node, and all that follows
+// A leaf of 16 bits may have its gradient in float. The engine then converts each part when it arrives from a node. Everything after that
 // is float: the sum with other parts of this backward, the leaf's tensor hooks and the hooks of its accumulation, the sum with the gradient
-// that the leaf has, update rules. Post-hooks of nodes see what their node gives, in the dtype of its operand. ebb::grad returns variables
-// of the type that it was asked for: it rounds the float sum once, at the end. 300 backwards of 1 give 256 in bfloat16 and 300 in float.
-// Source: PyTorch's Tensor.grad_dtype (2.13; pull request 162815). Its engine, too, converts behind the node that gives a gradient, then
-// adds and calls hooks, and it refuses grad_dtype of results and beside a gradient of another dtype. Its None, any dtype, is missing here:
-// a node gives the dtype of its operand, because types say so.
+// that the leaf has, update rules. Post-hooks of nodes see the results of their node, in the dtype of its operand. ebb::grad returns
+// variables of wrt's type: it rounds the float sum once, at the end. 300 backwards of 1 give 256 in bfloat16 and 300 in float.
+// Source: PyTorch's Tensor.grad_dtype (2.13; pull request 162815). Its engine, too, converts after the node that returns a gradient, then
+// adds and calls hooks, and it refuses grad_dtype for results and next to a gradient of another dtype. Its None (any dtype) does not exist
+// here: the types of nodes fix the dtype.
 #pragma once
 
 #include "hook_list.hpp"
@@ -20,7 +20,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Says which dtype the gradient of a leaf has: ebb::variable w(x, ebb::grad_dtype<float>), w.set_grad_dtype(ebb::grad_dtype<float>).
+/// Names the dtype of a leaf's gradient: ebb::variable w(x, ebb::grad_dtype<float>), w.set_grad_dtype(ebb::grad_dtype<float>).
 template <class G>
 struct grad_dtype_of {};
 template <class G>
@@ -35,7 +35,7 @@ namespace ebb::inline EBB_ABI::detail {
         ": say so, as in w.grad<" + (is == dtype::f32 ? "float" : is == dtype::bf16 ? "ebb::bfloat16" : "ebb::float16") + ">()");
 }
 
-/// Throws: error where somebody has, or expects, gradients of another dtype.
+/// Throws: error if the leaf has a gradient of another dtype, or hooks that expect one.
 EBB_COLD void change_gradient_type(leaf& l, dtype type) {
   if (l.gradient_type == type) return;
   const std::string was(name_of(l.gradient_type)), name = name_of(l);

@@ -1,4 +1,4 @@
-// ebb/autograd/graph_function.hpp — a graph made at run time as a function on the tape: it runs block by block, and can be recorded.
+// ebb/autograd/graph_function.hpp — a graph made at run time as a function on the tape: runs block by block, and is recorded.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -18,14 +18,14 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// A graph that can be run from several threads, one after the other. Outputs that are inputs are shared.
+/// A graph that several threads may run, one at a time. Outputs that are inputs are shared.
 class runnable {
  public:
   explicit runnable(const graph& g) : distinct_(distinct_outputs(g)), program_(distinct_.g) {
     note_stage<watched>(stage::planned, distinct_.g);
   }
 
-  /// Throws: error as the graph's ops do.
+/// Throws: the errors of the graph's ops.
   EBB_ONCE void run(const storage* in, const std::size_t* kept_symbols, storage* out, const char* call) {
     const graph& g = distinct_.g;
     const vec<std::size_t> symbols = all_symbols(g.syms, kept_symbols);
@@ -55,8 +55,8 @@ EBB_ONCE objects<gradient> with_room_for_kept(const node& n, const gradient* in,
   all.resize(static_cast<std::size_t>(n.program->outputs) + n.program->saved);
   return all;
 }
-/// The backward of n from gradients at its program's outputs, which is all that `in` has: as soon as somebody differentiates n twice, in
-/// a hook or another thread, it has more.
+/// The backward of n from gradients at its program's outputs. `in` has only these: n has more outputs if a hook or another thread
+/// differentiates it twice meanwhile.
 inline void pull_outputs(const twice_differentiable& backward, node& n, const gradient* in, gradient* out) {
   backward.pull(n, with_room_for_kept(n, in, n.program->outputs).data(), out, false);
 }
@@ -68,22 +68,22 @@ class derived_backward;
 /// A function as a graph. Called with a history it makes a node whose backward is derived at run time, and so on to any order.
 class graph_function : public node_program {
  public:
-  /// Followed: by number, the contexts that its backward follows when it is called there; see followed.hpp.
+/// `followed`: by number, the contexts in which its backward runs when it is called there; see followed.hpp.
   EBB_ONCE_CTOR explicit graph_function(const graph& g, const char* name, const cast_context* const* followed = nullptr);
 
   /// From inputs to outputs; recorded if any input has a history. `symbols`: the extents that the graph's arguments had.
   EBB_ONCE void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
-  /// Whether who has its results can have them recorded: nothing else that is computed is kept.
+/// Whether its results are enough to record a call: no other computed value is saved.
   EBB_ONCE bool records_results();
-  /// The same as a call that gave those results, some of them undefined. False, and nothing is done, if one of these is kept.
+/// Records a call that returned these results, some of them undefined. Returns false, and does nothing, if an undefined one is saved.
   EBB_ONCE bool record(const gradient* in, const std::size_t* symbols, gradient* out);
   const graph& program() const { return g_; }
   EBB_ONCE const derived_backward& derived();
-  /// The same for the autocast context that this thread is in.
+/// The same for this thread's autocast context.
   EBB_ONCE const derived_backward& derived_here();
 
  private:
-  /// saved(i): the value that the forward half gives behind its results as number i.
+/// saved(i): saved value i of the forward half.
   template <class Saved>
   EBB_ONCE void record(const gradient* in, const std::size_t* symbols, const Saved& saved, gradient* out);
   static graph_function& of(const node& n) { return *static_cast<graph_function*>(const_cast<node_program*>(n.program)); }
@@ -99,7 +99,7 @@ class graph_function : public node_program {
   owned<derived_backward> derived_[contexts];
 };
 
-/// A derivation that is ready to run: its forward half, its backward, and the extended one when it is first needed.
+/// A derivation that is ready to run: its forward half, its backward, and the extended backward, made on first use.
 class derived_backward final : public twice_differentiable {
  public:
   EBB_ONCE_CTOR explicit derived_backward(derivation d, const char* name)
@@ -112,12 +112,12 @@ class derived_backward final : public twice_differentiable {
   }
 
   const derivation& graphs() const { return d_; }
-  /// By number of the saved value: the result that it is too, or -1.
+/// By number of the saved value: the result that is the same value, or -1.
   const vec<int>& saved_results() const { return saved_result_; }
   void run_forward(const storage* in, const std::size_t* symbols, storage* out) const { forward_.run(in, symbols, out, name_); }
 
-  /// The backward of n, recorded or not, from what it kept and from gradients at its results and, if there are some, at kept values.
-  /// Recorded, it runs as n's own program, which is compiled, and not at all if `out` has its results.
+  /// The backward of n, recorded or not, from its kept values and from gradients at its results and, if there are some, at kept values.
+  /// If it is recorded, n's own compiled program computes the values, unless `out` has them already.
   EBB_ONCE void pull(node& n, gradient* in, gradient* out, bool records) const override {
     const bool extended = has_gradient_of_kept(n, in);
     graph_function& f = extended ? this->extended() : backward_;
@@ -152,14 +152,14 @@ class derived_backward final : public twice_differentiable {
       if (n.program->outputs + i < n.outputs && in[n.program->outputs + i].defined) return true;
     return false;
   }
-  /// Whether `out` has what n's own program gives, perhaps from now on.
+/// Whether `out` has the results of n's own program, if need be after running it.
   EBB_ONCE static bool has_results(node& n, gradient* in, gradient* out) {
     if (std::any_of(out, out + n.program->edges, [](const gradient& g) { return g.defined; })) return true;
-    if (n.packed.load(std::memory_order_relaxed)) return false;  // its hooks are called once
+    if (n.packed.load(std::memory_order_relaxed)) return false;  // unpack hooks are called once
     n.program->run(n, in, out);
     return true;
   }
-  /// An argument comes from where the edge leads, a saved value from the node itself.
+/// The history of an argument is its edge's target, that of a saved value is the node itself.
   EBB_ONCE gradient kept_value(node& n, int i, bool records) const {
     gradient g{detail::saved_value(n, i), nullptr, 0, true};
     if (!records) return g;

@@ -1,10 +1,10 @@
-// ebb/autograd/higher.hpp — what only a backward needs that leaves a graph of itself, behind a table.
+// ebb/autograd/higher.hpp — functions needed only with create_graph, behind a table so that other programs do not compile them.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: derivatives on demand]
-// Passes and blocks at run time cost a compiler seconds, and few translation units ask for a graph of a backward. So neither segments
-// nor the engine name them: `.create_graph = true` makes the option of a table, which the engine hands to the nodes it comes to. Where
-// nobody writes that, nothing of it is compiled.
+// Passes and blocks at run time take seconds to compile, and few translation units use create_graph. So neither segments nor the engine
+// name them: `.create_graph = true` converts to a pointer to a table, which the engine passes to the nodes. Programs without create_graph
+// do not compile them.
 #pragma once
 
 #include "graph_function.hpp"
@@ -113,7 +113,7 @@ inline constexpr higher_order derivatives{make_twice_differentiable, recorded_su
 
 namespace ebb::inline EBB_ABI {
 
-/// The option create_graph: a bool that knows what it takes. See [note: derivatives on demand].
+/// The option create_graph: a bool whose constructor brings in the table. See [note: derivatives on demand].
 class graph_wanted {
  public:
   constexpr graph_wanted() = default;

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: the order of hooks]
-// Of one vertex, for PyTorch's reasons and in PyTorch's order (semantics checked against 2.13):
-//   tensor hooks of each output, then its retained gradient, then what was asked of `grad` or `inputs` is taken;
-//   and only if the vertex itself runs: node pre-hooks, the node (or: accumulation, then post-accumulate hooks), node post-hooks.
-// Hooks of one kind run in the order of registration, each on what the one before has left.
-// Two headers program this order: engine.hpp runs it on arrays, capture/captured_walk.hpp goes through a recording with numbers of values.
-// They are two programs, since they differ in each line. The engine looks at the hooks that a vertex has at that moment: a hook may add or
+// At one vertex, in PyTorch's order (checked against 2.13):
+//   tensor hooks of each output, then its retained gradient, then the gradient that `grad` or `inputs` asked for is taken;
+//   then, only if the vertex itself runs: node pre-hooks, the node (or: accumulation, then post-accumulate hooks), node post-hooks.
+// Hooks of one kind run in the order of registration, each on the result of the one before.
+// Two headers program this order: engine.hpp runs it on arrays, capture/captured_walk.hpp walks a recording with numbers of values.
+// They share no code because they differ in each line. The engine reads the hooks that a vertex has at that moment: a hook may add or
 // remove others, throw, or run another pass. It moves gradients from slot to slot, and one test skips all of this at a node without hooks:
-// a node takes 30 ns. The walk reads keys, in which all hooks are known, and copies numbers. Tests hold the two together.
-// test/capture/captured_walk.cpp: on random graphs the walk tells of each opaque hook where the engine runs it. random_graphs.cpp there:
+// a node takes 30 ns. The walk reads keys, in which all hooks are known, and copies numbers. Tests compare the two:
+// test/capture/captured_walk.cpp: on random graphs the walk reports each opaque hook where the engine runs it. random_graphs.cpp there:
 // 10,000 random programs run plain and captured, and every hook sees the same gradients in the same order.
 #pragma once
 
@@ -28,7 +28,7 @@ namespace ebb::inline EBB_ABI {
 
 enum class hook_kind : std::uint8_t { tensor, node_pre, node_post, post_accumulate };
 
-/// What a hook gets. tensor: in[0]. node_pre: all of `in`. node_post: `out`, and `in` to read. post_accumulate: the vertex.
+/// The arguments of a hook. tensor: in[0]. node_pre: all of `in`. node_post: `out`, and `in` to read. post_accumulate: the vertex.
 struct hook_call {
   vertex* at = nullptr;
   gradient* in = nullptr;
@@ -39,45 +39,45 @@ struct hook_call {
 
 /// A traced hook as a graph; one object for all hooks of a function and a type.
 ///   a tensor hook        bound values, a gradient -> the gradient
-///   a hook of a node     bound values, gradients that it writes, others that it reads -> the first ones; each from number 0 on
+///   a hook of a node     bound values, gradients that it writes, gradients that it reads -> those that it writes; each from number 0 on
 ///   an update of a leaf  bound values, the value, its gradient, states -> the value, the gradient, states: those that it writes
 struct hook_program {
   frozen_view graph;
   int values = 0;                  // how many of the arguments are bound
   int first_value = 0;             // the number of the first of those
   chainable chain = {};
-  // Of an update:
-  int parameter = -1;              // the number of the argument that is the value; those in order behind it
+// Of an update rule:
+  int parameter = -1;              // the number of the argument that is the value; gradient and states follow
   int states = 0;
   bool writes_value = false, writes_gradient = false;
-  bool clears = false;             // the gradient is undefined again
-  bool asks = false;               // for the autocast context of its call: in some it is another program, or refused
-  // Of another hook:
+  bool clears = false;             // sets the gradient to undefined
+  bool asks = false;               // depends on the autocast context of its call: in some contexts it is another program, or refused
+// Of other hooks:
   int written = 1, read = 0;       // how many gradients
-  const chainable* several = nullptr;  // where it writes several: a link for each, in place of `chain`
+  const chainable* several = nullptr;  // if it writes several gradients: a link for each, instead of `chain`
 
   const chainable& link(int gradient) const { return several ? several[gradient] : chain; }
   bool is_update() const { return parameter >= 0; }
 };
-/// A hook to which more values are bound runs by itself.
+/// A hook with more bound values is not merged.
 inline constexpr std::size_t max_bound = 16;
 
 struct hook {
   virtual ~hook() = default;
   virtual void run(const hook_call&) = 0;
-  /// Whether it calls what nobody can look into.
+/// Whether it is opaque: compiled autograd cannot merge it.
   virtual bool is_opaque() const { return true; }
-  /// What it computes, if it was traced: the same for all hooks of one function and one kind of gradients.
+/// Its program, if it was traced: the same for all hooks of one function and one type of gradients.
   virtual const hook_program* traced() const { return nullptr; }
-  /// Where its bound values stand, one pointer each. Of an update: those of the next one.
+/// Pointers to its bound values. Of an update rule: those of the next step.
   virtual void values(const void**) const {}
-  /// Of an update: whether its program may stand for it now; else it runs by itself, since it has no states yet or would be refused.
+/// Of an update rule: whether its program may replace it in this step; else it runs alone: it has no states yet, or would be refused.
   virtual bool is_ready() const { return false; }
-  /// Of an update: the states, as many as its program has.
+/// Of an update rule: the states, as many as its program has.
   virtual storage* states() { return nullptr; }
-  /// What its program computes has been written.
+/// Called after its program's results have been written.
   virtual void note_update() {}
-  /// Of a tensor hook: whether it is called too where the gradient stays undefined.
+/// Of a tensor hook: whether it is called with undefined gradients, too.
   virtual bool takes_undefined() const { return false; }
 };
 
@@ -109,7 +109,7 @@ struct hook_list {
     ++this_tape().hook_changes;
     for (entry& e : entries)
       if (e.id == id) e.call = nullptr;
-    if (running.load(std::memory_order_relaxed) == 0)  // else a pass counts places
+    if (running.load(std::memory_order_relaxed) == 0)  // a running pass uses the places
       entries.erase_if([](const entry& e) { return !e.call; });
   }
   EBB_ONCE bool has(hook_kind kind) const {
@@ -117,7 +117,7 @@ struct hook_list {
       if (e.kind == kind && e.call) return true;
     return false;
   }
-  /// Those that were there when it began.
+/// Runs the hooks that were registered when it began.
   EBB_ONCE void run(hook_kind kind, std::uint32_t output, const hook_call& call) {
     const counting in_here(running);
     for (std::size_t i = 0, n = entries.size(); i < n; ++i) {
@@ -153,13 +153,13 @@ EBB_ONCE hook_list& hooks_of(vertex& v) {
   return *v.hooks;
 }
 
-/// What messages call it: the op or region that made it, or the name that the user gave a leaf.
+/// The name in messages: the op or region that made it, or a leaf's name.
 EBB_ONCE std::string name_of(const vertex& v) {
   if (v.hooks && !v.hooks->name.empty()) return v.hooks->name;
   return v.is_leaf ? "leaf" : static_cast<const node&>(v).program->name;
 }
 
-/// The gradient that arrives at this output is kept.
+/// Keeps the gradient that arrives at this output.
 EBB_ONCE void retain(vertex& v, std::uint32_t output) {
   auto& retained = hooks_of(v).retained;
   if (retained.size() <= output) retained.resize(output + 1);
@@ -167,7 +167,7 @@ EBB_ONCE void retain(vertex& v, std::uint32_t output) {
   ++this_tape().hook_changes;
 }
 
-/// Removes its hook when asked to; dropping the handle leaves the hook in place.
+/// remove() removes the hook; dropping the handle does not.
 class hook_handle {
  public:
   hook_handle() = default;

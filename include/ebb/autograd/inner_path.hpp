@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: results of one region]
-// A region is one node: its backward gives derivatives by the arguments. If the region computes result d from result z, the path from d
-// to z lies inside of the node, and no gradient passes along it. A gradient by z would lack that part without a word (PyTorch gives None
-// there), so it is refused: two regions, one for each result, have the path on the tape. A result that is an argument passed on is another
-// variable than the argument: d is computed from the argument, and the gradient by it has the path. By that result it is refused, too.
+// A region is one node: its backward computes derivatives by the arguments. If the region computes result d from result z, the path from d
+// to z lies inside the node, and no gradient flows along it. A gradient by z would silently lack this part (PyTorch returns None), so it
+// is refused: two regions, one for each result, have the path on the tape. If a region returns its argument, the result is another
+// variable than the argument: a gradient by the argument is complete, a gradient by that result is refused.
 #pragma once
 
 #include "derivation.hpp"
@@ -25,7 +25,7 @@ class region_results {
  public:
   explicit region_results(const segment_graphs& s) : s_(s), g_(s.forward.thaw()) {}
 
-  /// The first result that has the gradients of this output.
+/// The first result of this output.
   int number(std::uint32_t output) const {
     int seed = 0;
     for (int r = 0; r < s_.results; ++r)
@@ -33,7 +33,7 @@ class region_results {
     return -1;
   }
   bool is_argument(int r) const { return g_.op(g_.out[r]).what == kind::input; }
-  /// Whether result d is computed from what result z is, or is the same array.
+/// Whether result d is computed from result z, or is the same array.
   bool computes(int d, int z) const {
     vec<char> from(g_.size(), 0);
     from[g_.out[z]] = 1;
@@ -47,7 +47,7 @@ class region_results {
   graph g_;
 };
 
-/// Throws: error if a gradient is wanted by an output of a region, and reaches another output that the region computes from that one.
+/// Throws: error if a gradient by an output of a region is wanted and the region computes another reached output from it.
 EBB_COLD void refuse_inner_path(const char* call, const vec<endpoint>& roots, const node& n, std::uint32_t output) {
   const region_results results(*n.program->graphs);
   const int z = results.number(output);

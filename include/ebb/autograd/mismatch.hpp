@@ -1,10 +1,10 @@
-// ebb/autograd/mismatch.hpp — the autocast context of a backward's call against the one that its regions were compiled for.
+// ebb/autograd/mismatch.hpp — checks the autocast context of a backward's call against the contexts its regions were compiled for.
 // SPDX-License-Identifier: BSL-1.0
 //
-// [note: the check that others lack]
+// [note: checking the context of a backward]
 // A compiled backward holds an assumption about the context in which backward is called (autocast/policy.hpp). PyTorch never compares it
-// with the truth: a wrong one gives other numbers, without a word. Here each segment knows, as a constant, which products its pulls met
-// under which assumption. So a backward compares two numbers a segment where a context can matter, and nothing where it cannot.
+// with the actual context: a wrong one silently gives other numbers. Here each segment has a constant: the products in its pulls, and the
+// context assumed for them. A backward compares two numbers for each segment that a context can change, and nothing for others.
 #pragma once
 
 #include "vertex.hpp"

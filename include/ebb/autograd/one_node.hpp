@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one node]
-// A loss that is one region of parameters has a backward of one program, from one seed to what the leaves get. To walk such a graph
-// costs more than to run it, so it is run as it stands. The results are those of a pass: only what nobody could tell apart comes here.
-// No code of the user runs (no hook, nothing to unpack, no function of his), nobody looks for NaN or captures, and no leaf stands twice:
-// two gradients for one leaf meet before they are added to what it has.
+// The backward of a loss that is one region of parameters is one program, from one seed to the leaves' gradients. Walking such a graph
+// costs more than running it, so the program is called without a walk. The results are those of a pass, because only cases without a
+// visible difference come here: no user code runs (hooks, unpack hooks, custom functions), no NaN check, no capture, and no leaf occurs
+// twice (two gradients of one leaf would have to be added to each other before they are added to the leaf's).
 #pragma once
 
 #include "engine.hpp"
@@ -14,7 +14,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// The gradients of a node's operands, on the stack; only as many as it has are made.
+/// The gradients of a node's operands, on the stack. Constructs as many as the node has.
 class operand_gradients {
  public:
   static constexpr int most = 8;
@@ -24,7 +24,7 @@ class operand_gradients {
   operand_gradients& operator=(const operand_gradients&) = delete;
   EBB_INLINE ~operand_gradients() {
     for (gradient* g = data(); g != end_; ++g)
-      if (g->defined) [[unlikely]] std::destroy_at(g);  // the others own nothing
+      if (g->defined) [[unlikely]] std::destroy_at(g);  // undefined ones own nothing
   }
 
   gradient* data() { return reinterpret_cast<gradient*>(memory_.data()); }
@@ -37,7 +37,7 @@ class operand_gradients {
 
 EBB_ONCE bool runs_no_user_code(const node& n) {
   return n.program->graphs && !n.hooks && !n.packed.load(std::memory_order_relaxed) &&
-         n.outputs.load(std::memory_order_relaxed) == n.program->outputs;  // else it has been differentiated twice
+         n.outputs.load(std::memory_order_relaxed) == n.program->outputs;  // more: it has been differentiated twice
 }
 EBB_ONCE bool leads_to_distinct_leaves(const node& n) {
   const edge *const first = n.edges(), *const end = first + n.program->edges;
@@ -49,7 +49,7 @@ EBB_ONCE bool leads_to_distinct_leaves(const node& n) {
   }
   return true;
 }
-/// The node, if it can be run as it stands, or null: see [note: one node].
+/// The node, if it can run without a walk, or null: see [note: one node].
 EBB_ONCE node* as_one_node(vertex& root, const tape_state& t) {
   if (root.is_leaf || t.checks) return nullptr;
   const backward_engine* const engine = engine_here(t);
@@ -58,7 +58,7 @@ EBB_ONCE node* as_one_node(vertex& root, const tape_state& t) {
   return runs_no_user_code(n) && leads_to_distinct_leaves(n) ? &n : nullptr;
 }
 
-/// Throws: as a pass does, before anything has run.
+/// Throws: the errors of a pass, before anything has run.
 EBB_INLINE void run_one_node(node& n, gradient& seed, bool retain_graph, const char* call, tape_state& t) {
   refuse_node(call, n, n.program->assumed);
   const recording_scope off(false, t);

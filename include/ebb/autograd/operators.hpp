@@ -35,7 +35,7 @@ template <class A, class B>
   requires detail::tape_pair<A, B>
 auto operator>=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, std::forward<A>(a), std::forward<B>(b)); }
 
-/// Element by element, too; see [note: equal means elements]. Whether two handles are one variable is a.is_same(b).
+/// Element by element; see [note: equal means elements]. a.is_same(b) tells whether two handles are one variable.
 template <class A, class B>
   requires detail::tape_pair<A, B>
 auto operator==(A&& a, B&& b) { return apply_function(detail::broadcasting<op::equal>{}, std::forward<A>(a), std::forward<B>(b)); }
@@ -45,7 +45,7 @@ auto operator!=(A&& a, B&& b) { return apply_function(detail::broadcasting<op::n
 
 namespace detail {
 
-/// v becomes what was computed of it: a result another result, a leaf under no_grad the same leaf with another value.
+/// Assigns the new value: v becomes another result, or, under no_grad, the same leaf with another value.
 template <class T, std::size_t... E, class Next>
 variable<T, E...>& update_in_place(variable<T, E...>& v, const Next& next) {
   constexpr bool same = std::is_same_v<std::remove_cvref_t<decltype(next.get())>, variable<T, E...>>;
@@ -59,7 +59,7 @@ variable<T, E...>& update_in_place(variable<T, E...>& v, const Next& next) {
   return v;
 }
 
-/// An undefined sum becomes its first operand, with the value that it has now: the next += makes a result of it, though it be a leaf.
+/// An undefined sum becomes its first operand, with its present value. The next += makes it a result, even if the operand is a leaf.
 template <class T, std::size_t... E, class B>
 variable<T, E...>& begin_sum(variable<T, E...>& v, const B& b) {
   using V = variable<T, E...>;
@@ -73,7 +73,7 @@ variable<T, E...>& begin_sum(variable<T, E...>& v, const B& b) {
   else raise_variable("operator+=", ": the variable is undefined, and what is added has not its dtype and extents");
   return v;
 }
-/// Throws: error if v is undefined: only += makes something of it.
+/// Throws: error if v is undefined: only += accepts that.
 template <class T, std::size_t... E>
 variable<T, E...>& updatable(variable<T, E...>& v, const char* call) {
   if (!v.defined()) [[unlikely]] raise_variable(call, ": the variable is undefined, and only += begins with nothing");
@@ -91,9 +91,9 @@ E& refuse_update(E& e) {
 
 }  // namespace detail
 
-/// In place. Hooks stay with the value that they were registered for, and see its gradient. A sum may begin undefined: the first += makes
-/// it what is added. The others refuse that: a product begins with 1, a difference with a sign, and both are more often a forgotten value.
-/// Throws: error for a leaf that needs a gradient, unless under no_grad; for an undefined variable, but for += of its dtype and extents.
+/// In place. Hooks stay with the value that they were registered for, and see its gradient. A sum may begin undefined: the first += assigns
+/// its operand. The other operators refuse an undefined variable, which more often is a forgotten value.
+/// Throws: error for a leaf that needs a gradient, unless under no_grad; for an undefined variable, except += of its dtype and extents.
 template <class T, std::size_t... E, detail::tape_operand B>
 variable<T, E...>& operator+=(variable<T, E...>& v, B&& b) {
   return v.defined() ? detail::update_in_place(v, v + std::forward<B>(b)) : detail::begin_sum(v, b);
@@ -111,7 +111,7 @@ variable<T, E...>& operator/=(variable<T, E...>& v, B&& b) {
   return detail::update_in_place(v, detail::updatable(v, "operator/=") / std::forward<B>(b));
 }
 
-/// Refused: an expression is what one line computes.
+/// Refused: an expression is a temporary.
 template <detail::an_expression E, detail::tape_operand B>
 E& operator+=(E& e, B&&) { return detail::refuse_update(e); }
 template <detail::an_expression E, detail::tape_operand B>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: another policy]
-// A region may declare policies beside its own: ebb::compile<ebb::backward_policies<ebb::as_recorded, ebb::off>>(f). Its calls save what
-// its own backward reads, and keep the arguments: backwards under the other policies compute again what they need of the forward. Each
-// is compiled, and one is chosen where compiled autograd is switched on, {.backward_policy = ebb::off{}}. A region that declares no list
-// keeps the one policy it has; a list without the policy that was chosen is an error, before anything has run.
+// A region may declare several backward policies: ebb::compile<ebb::backward_policies<ebb::as_recorded, ebb::off>>(f). Its calls save the
+// values that its own backward reads, and the arguments: backwards under the other policies recompute values of the forward. Each backward
+// is compiled; the options of compiled autograd choose one: {.backward_policy = ebb::off{}}. A region without a list keeps its one policy.
+// A list without the chosen policy is an error, before anything has run.
 #pragma once
 
 #include "mismatch.hpp"
@@ -43,8 +43,8 @@ namespace detail {
         " has no graph of its own: create_graph differentiates backwards under the region's own policy");
 }
 
-/// What runs n's backward under this policy: null if its own program does.
-/// Throws: error if n declares policies, and not this one.
+/// n's backward under this policy, or null: its own program.
+/// Throws: error if n declares policies without this one.
 EBB_COLD const other_backward* backward_under(policy_choice chosen, const char* call, const node& n) {
   if (!is_replaced(*n.program, chosen)) return nullptr;
   const other_backwards& all = *n.program->others;

@@ -1,4 +1,4 @@
-// ebb/autograd/packed.hpp — hooks on saved values: what a node keeps may be packed away, and is unpacked when its backward reads it.
+// ebb/autograd/packed.hpp — hooks on saved values: pack is called when a node saves a value, unpack when its backward reads it.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// A pair of hooks on saved values; the innermost scope of a thread takes what nodes save there.
+/// A pair of hooks on saved values. The pair of a thread's innermost scope is called.
 struct saved_hooks {
   virtual ~saved_hooks() = default;
   virtual std::any pack(const any_tensor&) = 0;
   virtual any_tensor unpack(const std::any&) = 0;
 };
 
-/// What was saved by a node, as its hooks packed it.
+/// The packed values of a node, and their hooks.
 struct packed_values {
   std::shared_ptr<saved_hooks> hooks;
   objects<std::any> values;
@@ -37,7 +37,7 @@ inline objects<std::shared_ptr<saved_hooks>>& packing_scopes() {
   return scopes;
 }
 
-/// Hands what n has saved to the innermost pack hook. Called when the node is complete but for its owners.
+/// Passes n's saved values to the innermost pack hook. Called when the node is complete, before it has owners.
 EBB_ONCE void pack_saved(node& n) {
   if (n.program->saved == 0) return;
   const recording_scope off(false);
@@ -72,8 +72,8 @@ EBB_ONCE_APART storage unpacked_value(node& n, int i) {
           n.program->name);
   return given.block();
 }
-/// Saved value `i`: as it is, or through the unpack hook, which may do what it likes, even walk here again.
-/// Throws: error if the hook gives another dtype or other extents, or if someone else has released the node since this pass began.
+/// Saved value `i`, through the unpack hook if it is packed. The hook may run any code, even another pass over this node.
+/// Throws: error if the hook returns another dtype or other extents, or if another pass has released the node since this pass began.
 EBB_INLINE storage saved_value(node& n, int i) {
   {
     const exclusive alone(n);
@@ -99,7 +99,7 @@ struct typed_saved_hooks final : saved_hooks {
 
 }  // namespace detail
 
-/// While it lives, what the thread's calls save goes to these hooks.
+/// While it lives, these hooks are called for the values that the thread's calls save.
 class packing_scope {
  public:
   EBB_ONCE_CTOR explicit packing_scope(std::shared_ptr<saved_hooks> hooks) {
@@ -114,8 +114,8 @@ class packing_scope {
   }
 };
 
-/// While it lives, what the thread's calls save for their backward goes through pack, and through unpack when the backward reads it:
-/// to a file, to a narrower dtype, to a pool of one's own.
+/// While it lives, pack is called with each value that the thread's calls save for their backward, and unpack when the backward reads it:
+/// to store values in a file, in a narrower dtype, or in a memory pool.
 ///   ebb::saved_tensors_hooks scope([](const ebb::any_tensor& x) { return store(x); }, [](int place) { return load(place); });
 /// pack returns anything that can be copied. Both run without recording; unpack runs each time a backward reads the value.
 class saved_tensors_hooks : packing_scope {

@@ -10,7 +10,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// A variable, of integers too. How many there are in a std::vector is no question here.
+/// Whether P has variables (or arrays of integers in their place) as leaves. The length of a std::vector does not matter.
 template <class Leaf>
 struct is_parameter : std::is_same<Leaf, unknown_length> {};
 template <class T, std::size_t... E>
@@ -40,12 +40,12 @@ void each_variable(auto&& f, P&&... p) {
   (each_leaf(visit, p), ...);
 }
 
-/// Forgets the gradients, so that the next backward begins anew.
+/// Sets the gradients to undefined.
 template <parameters... P>
 void zero_grad(P&&... p) {
   each_variable([](auto v) { v.zero_grad(); }, p...);
 }
-/// Refused: not of variables.
+/// Refused: no variables.
 template <class... P>
   requires(!(parameters<std::remove_cvref_t<P>> && ...))
 void zero_grad(P&&...) {

@@ -1,4 +1,4 @@
-// ebb/autograd/region.hpp — a call with variables: the forward half runs, its results become variables, one node remembers the rest.
+// ebb/autograd/region.hpp — a call with variables: runs the forward half, makes variables of its results, and records one node.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -35,7 +35,7 @@ struct tracked_leaves {
   using type = decltype(make(std::make_integer_sequence<int, count>{}));
 };
 
-/// How many leaves the parts in front of part i have.
+/// The number of leaves in the parts before part i.
 template <class... Part>
 constexpr int leaves_before(std::size_t i) {
   constexpr int count[] = {Part::leaves..., 0};
@@ -44,8 +44,8 @@ constexpr int leaves_before(std::size_t i) {
   return n;
 }
 
-/// The results of a recorded call whose traced form is Y: variables where a gradient can flow, arrays and numbers elsewhere; a struct or a
-/// std::array of arrays has variables only. next<Term, Number, in_struct>() makes result `Number`.
+/// The results of a recorded call whose traced form is Y: variables if a gradient can flow, else arrays and numbers. In a struct or a
+/// std::array all arrays become variables. next<Term, Number, in_struct>() makes result `Number`.
 template <class Y, int Number = 0, bool InStruct = false>
 auto recorded_results(const auto& next);
 
@@ -100,7 +100,7 @@ struct result_maker {
   }
 
  private:
-  // Handed over rather than counted where only one result has it; results are made in any order.
+// Moved instead of counted if only one result has it; results are made in any order.
   template <int From>
   storage block_of() const {
     if constexpr (S::has_one_result(From)) return std::move(results[From]);
@@ -152,8 +152,8 @@ template <class Leaf>
 void require_defined(const char* call, const Leaf& leaf, int number) {
   if (!is_defined(leaf)) raise_undefined(call, number);
 }
-/// Where in an argument the first undefined variable is: ".first.bias", ".layers[2]", nothing where the argument itself is one. False if
-/// there is none.
+/// Writes the path of an argument's first undefined variable: ".first.bias", ".layers[2]", or nothing if it is the argument itself. Returns
+/// false if there is none.
 template <class A>
 bool find_undefined(const A& a, std::string& path) {
   if constexpr (form<A>::is_leaf) return !is_defined(a);
@@ -171,7 +171,7 @@ bool find_undefined(const A& a, std::string& path) {
     }(std::make_index_sequence<std::size_t{form<A>::count}>{});
   }
 }
-/// Arguments are counted as the user does.
+/// Arguments are counted as in the call.
 template <class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_undefined_in(const char* call, const char* region, const A&... a) {
   int number = -1;
@@ -219,7 +219,7 @@ auto run_region(const char* call, const A&... a) {
 
 }  // namespace detail
 
-/// What can be looked at: most things are; an expression is once it has run.
+/// An argument that can be read: an expression is evaluated first.
 template <class A>
 const A& as_region_argument(const A& a) {
   return a;

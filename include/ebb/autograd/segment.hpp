@@ -1,14 +1,13 @@
-// ebb/autograd/segment.hpp — a traced function and the list of its arguments that need a gradient become two programs and a node.
+// ebb/autograd/segment.hpp — segments: a traced function and the list of its arguments that need a gradient, as two programs and a node.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: segments]
-// One call of a region records one node. What the two halves need is decided when the region is instantiated, for just the arguments
+// One call of a region records one node. The instantiation of the region decides what the two halves compute, for exactly the arguments
 // that are variables:
-//   forward    the user's results, and what is saved; a result that is an argument, or equal to another one, is shared, not computed
-//   kept       the arguments that the backward reads, then what is saved: one handle each in the node
+//   forward    the user's results and the saved values; a result that is an argument, or equal to another one, is shared, not computed
+//   kept       the arguments that the backward reads, then the saved values: one handle each in the node
 //   backward   from kept values and the gradients of the results that depend on variables, to the gradients of the variables
-// Gradients of results that never came stay undefined: a gradient that depends on none of those that came is undefined too, others see
-// zeros in their place.
+// Gradients of results may be undefined. A gradient that depends on undefined ones only is undefined; for others they are zeros.
 #pragma once
 
 #include "higher.hpp"
@@ -33,7 +32,7 @@ constexpr vec<int> leaf_numbers(leaf_list<I...>, std::type_identity<std::tuple<T
   return leaf_list<I...>::numbers();
 }
 
-/// F, whose nodes keep arguments only: the backward computes again what else it needs.
+/// F with nodes that keep arguments only: the backward recomputes other values.
 template <class F>
 struct recomputed {
   constexpr auto operator()(auto... x) const { return F{}(x...); }
@@ -45,7 +44,7 @@ struct entry_of<recomputed<F>> : entry_of<F> {};
 template <class F>
 struct declared_policies<recomputed<F>> : declared_policies<F> {};
 
-/// Whether calls of F, and of its backward, follow the autocast context of their caller: those of eager code do, see followed.hpp.
+/// Whether calls of F and of its backward run in the autocast context of their caller: those of eager code do, see followed.hpp.
 template <class F>
 inline constexpr bool follows_context = false;
 
@@ -54,7 +53,7 @@ struct without_copies {
   static constexpr graph_size room = frozen<Half>::size.times(1);
   static constexpr graph make() { return distinct_backward(frozen<Half>::g.thaw()).g; }
 };
-/// The forward half keeps its argument list: it is the call's.
+/// The forward half keeps all arguments, used or not: its argument list is the call's.
 template <class Half>
 struct without_repeats {
   static constexpr graph_size room = frozen<Half>::size.times(1);
@@ -68,7 +67,7 @@ constexpr std::array<int, static_cast<std::size_t>(N) + 1> to_array(const vec<in
   return a;
 }
 
-/// The values of symbols that are extents of arguments are kept, in order; the others follow from them.
+/// The values of symbols that are extents of arguments are kept, in order; the others are computed from them.
 template <class P>
 void keep_symbols(const symbol_values_of<P>& values, std::size_t* to) {
   repeat<P::symbols>([&]<int S>() {
@@ -86,7 +85,7 @@ void put_symbols(symbol_values_of<P>& values, const std::size_t* kept) {
 
 template <class F, class Wrt, class... T>
 class segment;
-/// What runs under another policy, by its number; and all of that.
+/// The backward under another policy, by its number; and the list of these.
 template <int Policy, class S>
 struct other_segment {
   static constexpr int policy = Policy;
@@ -111,7 +110,7 @@ struct segments_of {
   using other = other_segment<Policy, segment<recomputed<F>, Wrt, T...>>;
 };
 
-/// Everything that is known of a segment when it is instantiated. T: traced types of the arguments.
+/// The constants of a segment. T: traced types of the arguments.
 template <class F, class Wrt, class... T>
 class segment {
  public:
@@ -134,13 +133,13 @@ class segment {
   }
   static constexpr bool saves_any = saves_values<F>;
 
-  /// Where the forward's outputs are found, the user's first, then what is saved: see distinct_results.
+/// For each output of the forward, the user's first, then saved values, the result or argument that holds it: see distinct_results.
   static constexpr auto result_from = to_array<results + saves>(distinct_forward(forward_graph::g.thaw()).from);
-  /// Whether just one of the user's results is what the program's result `from` holds.
+/// Whether the program's result `from` is exactly one of the user's results.
   static constexpr bool has_one_result(int from) {
     return from >= 0 && std::count(result_from.begin(), result_from.begin() + results, from) == 1;
   }
-  /// What the backward reads: numbers of arguments, then of saved values, then of seeds.
+/// The inputs of the backward: numbers of arguments, then of saved values, then of seeds.
   static constexpr int reads = used_arguments(backward_graph::g.thaw()).kept.size();
   static constexpr auto read = to_array<reads>(used_arguments(backward_graph::g.thaw()).kept);
   static constexpr int kept = [] {
@@ -148,10 +147,10 @@ class segment {
     while (n < reads && read[static_cast<std::size_t>(n)] < arguments + saves) ++n;
     return n;
   }();
-  /// The same under other policies, which the function declares.
+/// The backwards under the other policies that the function declares.
   static constexpr int own_policy = declared_policies<F>::own;
   using others = typename declared_policies<F>::template others<other_segments, segments_of<Wrt, T...>::template other>;
-  /// Arguments that are kept for those alone, behind the rest.
+/// Arguments that only those backwards read, after the other kept values.
   static constexpr vec<int> more_arguments() {
     vec<int> r;
     for (int a : others::arguments_read()) {
@@ -162,7 +161,7 @@ class segment {
     return r;
   }
   static constexpr int more = more_arguments().size();
-  /// What a node keeps: numbers of arguments, then of saved values; and where.
+/// The kept values of a node: numbers of arguments, then of saved values; and their places.
   static constexpr auto keeps = [] {
     vec<int> r;
     for (int i = 0; i < kept; ++i) r.push(read[static_cast<std::size_t>(i)]);
@@ -170,9 +169,9 @@ class segment {
     return to_array<kept + more>(r);
   }();
   static constexpr int place_of(int number) { return static_cast<int>(std::find(keeps.begin(), keeps.end(), number) - keeps.begin()); }
-  /// Where the gradients are found: numbers of the backward's results, or ~ the number of what it reads.
+/// For each gradient the number of the backward's result, or ~ the number of its input.
   static constexpr auto gradient_from = to_array<edges>(distinct_backward(backward_graph::g.thaw()).from);
-  /// On which seeds each gradient depends, as bits.
+/// The seeds that each gradient depends on, as bits.
   static constexpr auto depends = [] {
     std::array<std::uint64_t, static_cast<std::size_t>(edges) + 1> a{};
     const vec<std::uint64_t> d = dependences(backward_graph::g.thaw(), arguments + saves, seeds);
@@ -180,7 +179,7 @@ class segment {
     return a;
   }();
 
-  /// The node's outputs: those of the user's results that are real and depend on a variable. -1: none.
+/// For each result the number of the node's output: real results that depend on a variable have one; -1: none.
   static constexpr auto node_output = [] {
     std::array<int, static_cast<std::size_t>(results) + 1> a{};
     const graph g = traced<F, T...>::g.thaw();
@@ -191,7 +190,7 @@ class segment {
     return a;
   }();
   static constexpr int outputs = node_output[static_cast<std::size_t>(results)];
-  /// Which output of the node seed `number` of the backward is for.
+/// The node's output of seed `number` of the backward.
   static constexpr int output_of_seed(int number) {
     for (int o = 0; o < results; ++o)
       if (is_real(type_of_result(o)) && number-- == 0) return node_output[static_cast<std::size_t>(o)];
@@ -207,14 +206,14 @@ class segment {
     return o;
   }
 
-  /// What the pulls assumed of the autocast context in which backward is called.
+/// What the pulls assume of the autocast context in which backward is called.
   static constexpr const casts_assumed& assumed = assumed_by<backward_graph>;
-  /// Whether its backward follows the context of its call.
+/// Whether its backward runs in the context of its call.
   static constexpr bool follows = follows_context<F> && assumed.matters;
-  /// What each call of its backward compares with the context, or null.
+/// The assumptions that each call of its backward compares with the context, or null.
   static constexpr const casts_assumed* checked = assumed.matters && !follows ? &assumed : nullptr;
 
-  /// Symbols that are extents of arguments: their values are kept, the others follow.
+/// The number of symbols that are extents of arguments.
   static constexpr int symbols = [] {
     int n = 0;
     for (int s = 0; s < forward::symbols; ++s)

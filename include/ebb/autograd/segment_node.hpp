@@ -1,4 +1,4 @@
-// ebb/autograd/segment_node.hpp — the functions of a segment's nodes: its backward, and what the tape asks of it.
+// ebb/autograd/segment_node.hpp — the node_program of a segment: its backward and its other functions.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -19,7 +19,7 @@ constexpr dtype type_of_input(const auto& g, int number) {
 
 constexpr std::size_t as_size(int i) { return static_cast<std::size_t>(i); }
 
-/// The backward of a segment S, run from what a node of segment Node keeps.
+/// The backward of a segment S, run on the kept values of a node of segment Node.
 template <class S, class Node = S>
 class segment_backward {
   using P = typename S::backward;
@@ -27,7 +27,7 @@ class segment_backward {
   static constexpr int seeds = P::arguments - S::kept;
 
  public:
-  // Tables and loops, since code for each array of a large region takes long to compile.
+// Tables and loops: code for each array of a large region takes long to compile.
   static void run(node& n, gradient* in, gradient* out) {
     std::uint64_t defined = 0;
     each_turn<S::seeds>([&](int s) EBB_LAMBDA {
@@ -73,7 +73,7 @@ class segment_backward {
     });
   }
 
-  /// Which output of the node each seed of the backward is for.
+/// The node's output of each seed of the backward.
   static constexpr auto output_of = [] {
     std::array<int, as_size(S::seeds) + 1> a{};
     for (int s = 0; s < S::seeds; ++s) a[as_size(s)] = S::output_of_seed(s);
@@ -101,7 +101,7 @@ class segment_backward {
     for (int r = 0; r < P::results; ++r) a[as_size(r)] = size_of(P::g.eq[as_size(P::g.out[as_size(r)])].op->result);
     return a;
   }();
-  /// Whether one of the gradients from edge `first` on is found at `from`.
+/// Whether one of the gradients from edge `first` on is held by `from`.
   static constexpr bool is_gradient_from(int from, int first) {
     for (int e = first; e < S::edges; ++e)
       if (S::gradient_from[as_size(e)] == from) return true;
@@ -126,7 +126,7 @@ class segment_backward {
     if (bytes) std::memset(z.data(), 0, bytes);
     return z;
   }
-  /// A seed that dies here and that result r may be written over, or -1.
+/// A seed that is not read again and that result r may be written over, or -1.
   static EBB_INLINE int reusable(int r, storage* const* seed, const bool* reused, std::size_t bytes) {
     int found = -1;
     each_turn<seeds>([&](int k) EBB_LAMBDA {

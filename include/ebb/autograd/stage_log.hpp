@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: passes in a program]
-// Regions are constants: a program that runs them has no passes in it, and compilers would need seconds for those. So the stages are made
-// again by a function behind a pointer, which programs set that call ebb::enable_pass_log(). The library of the target ebb::compiled has
-// the passes in any case: with it EBB_LOGS=passes is all that it takes.
-// A region is a function that calls the compiled one, so its trace is that of the function after simplify. Where its pulls run in an
-// autocast context, the halves are shown, and what becomes of them: a context, too, is a constant that programs need not have.
+// Regions are constants: programs that run them do not contain the passes, which take seconds to compile. So the log makes the stages
+// again at run time, through a function pointer that ebb::enable_pass_log() sets. With the target ebb::compiled, whose library contains the
+// passes, EBB_LOGS=passes is enough.
+// A region's trace is shown after simplify: a region calls the compiled function. If its pulls run in an autocast context, only the halves
+// and their later stages are shown, because programs do not contain the context either.
 #pragma once
 
 #include "derivation.hpp"
@@ -39,7 +39,7 @@ inline std::atomic<region_stages> stages_of_regions = stages_of_region;
 inline std::atomic<region_stages> stages_of_regions = nullptr;
 #endif
 
-/// Once for each region.
+/// Logs the stages, once for each region.
 EBB_COLD void say_stages(const char* call, const char* name, const segment_graphs& s) {
   static std::mutex alone;
   static vec<const segment_graphs*> known;
@@ -56,8 +56,8 @@ inline void log_stages(const char* call, const char* name, const segment_graphs&
 
 }  // namespace detail
 
-/// Brings the passes into a program that is compiled without ebb::compiled, so that EBB_LOGS=passes, or ebb::set_log, can print the stages
-/// of its regions.   See [note: passes in a program].
+/// Links the passes into a program that is compiled without ebb::compiled, so that EBB_LOGS=passes, or ebb::set_log, prints the stages of
+/// its regions.   See [note: passes in a program].
 inline void enable_pass_log() { detail::stages_of_regions = detail::stages_of_region; }
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,4 +1,4 @@
-// ebb/autograd/sum.hpp — two gradients that meet become one; one that arrives gets the dtype of those that it meets.
+// ebb/autograd/sum.hpp — adds two gradients, and converts a gradient to the dtype of the sum.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -32,7 +32,7 @@ EBB_ONCE void add_elements(dtype type, const void* a, const void* b, void* to, s
   }
 }
 
-/// a = a + b, in whichever of the two nobody else holds. If it throws, both are as they were.
+/// a = a + b, in place if one of the two arrays has no other owner. If it throws, both are unchanged.
 EBB_ONCE void add_to(dtype type, storage& a, storage& b) {
   const std::size_t bytes = a.bytes();
   if (a.use_count() == 1 || bytes == 0) return add_elements(type, a.data(), b.data(), a.data(), bytes);
@@ -69,7 +69,7 @@ storage narrowed_elements(const storage& from) {
   if (const int rest = static_cast<int>(n - i)) lanes<T>::store_rounded(lanes<float>::load(x + i, rest), r + i, rest);
   return to;
 }
-/// The elements in another dtype: one of the two has 16 bits, the other one is float.
+/// The elements in another dtype: one dtype has 16 bits, the other is float.
 EBB_ONCE storage converted_elements(dtype from, dtype to, const storage& x) {
   if (from == dtype::bf16) return widened_elements<bfloat16>(x);
   if (from == dtype::f16) return widened_elements<float16>(x);

@@ -1,4 +1,4 @@
-// ebb/autograd/thread.hpp — what a thread knows of the tape: whether it records, and the number of its next vertex.
+// ebb/autograd/thread.hpp — a thread's state of the tape: whether it records, its scopes, its running backward.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -30,14 +30,14 @@ struct tape_state {
   bool checks = false;              // gradients for NaN
   std::uint64_t sequence = 0;
   vertex* dying = nullptr;          // vertices without owners, linked
-  backward_pass* pass = nullptr;    // the innermost that runs here
-  const backward_engine* engine = nullptr;  // what a scope has chosen; null: what the process has
+  backward_pass* pass = nullptr;    // the innermost backward that runs here
+  const backward_engine* engine = nullptr;  // of the innermost scope; null: the process's engine
   saved_hooks* packing = nullptr;   // the innermost scope of hooks on saved values
   detail::creation_hook* created = nullptr;  // the innermost scope of hooks on new nodes
-  std::uint64_t hook_changes = 0;   // how often hooks came or went
+  std::uint64_t hook_changes = 0;   // number of registrations and removals of hooks
   walk_lists* spare = nullptr;      // for walks to come, linked
   bool keeps_lists = false;         // until the thread ends
-  std::uintptr_t latest[4] = {};    // places of the last nodes, for node::ahead
+  std::uintptr_t latest[4] = {};    // addresses of the last nodes, for node::ahead
 };
 
 namespace detail {
@@ -56,7 +56,7 @@ EBB_COLD void report_created(tape_state& t, node& n) {
   for (creation_hook* h = hooks.innermost; h; h = h->outer) h->call(*h, n);
 }
 
-/// Gives a node that has its edges its place: later than all that it depends on, whoever made those.
+/// Gives a node with edges its sequence number: later than all nodes that it depends on, also those of other threads.
 EBB_ONCE void put_on_tape(tape_state& t, node& n) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
   std::uint64_t s = t.sequence, key = reinterpret_cast<std::uintptr_t>(n.program) * odd;
@@ -75,7 +75,7 @@ EBB_ONCE void put_on_tape(tape_state& t, node& n) {
 
 }  // namespace detail
 
-/// Switches recording for its lifetime, in the thread that made it.
+/// Sets whether its thread records, for its lifetime.
 class recording_scope {
  public:
   EBB_SCOPE explicit recording_scope(bool on, tape_state& t = this_tape()) : tape_(t), was_(std::exchange(t.records, on)) {}

@@ -1,14 +1,14 @@
-// ebb/autograd/walk.hpp — which vertices a backward meets, in which order, and which of them are needed.
+// ebb/autograd/walk.hpp — the vertices of a backward, their order, and which of them are needed.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: the order of a backward]
-// Nodes run by falling sequence number: those that were made later first. A leaf takes its gradient as soon as that is complete, right
-// after the node that gave the last part of it. Gradients that meet are added in the order in which they arrive. This order is part of
-// the contract, on branching graphs too.
+// Nodes run in the order of falling sequence numbers: the latest first. A leaf receives its gradient as soon as it is complete, right
+// after the node that returned the last part of it. Gradients that meet are added in the order of arrival. This order is part of the
+// contract, on branching graphs too.
 //
 // [note: two passes in one graph]
-// A pass claims the vertices that it walks, and keeps its number for each in the vertex itself. A second pass over the same vertices,
-// in another thread or from within a hook, finds them claimed and looks them up in a table of its own.
+// A pass claims the vertices that it walks, and stores its number for each in the vertex. A second pass over the same vertices, in another
+// thread or in a hook, finds them claimed and uses a table.
 #pragma once
 
 #include "thread.hpp"
@@ -25,40 +25,40 @@ namespace ebb::inline EBB_ABI {
 /// One vertex in one pass.
 struct visit {
   vertex* at = nullptr;
-  int first = 0;    // of its gradients
-  int edges = 0;    // the first of them among all: see walk::target
-  int waiting = 0;  // parts of its gradients that are still to come
-  std::uint16_t outputs = 0;  // how many there were when the walk came here
+  int first = 0;    // index of its first gradient
+  int edges = 0;    // index of its first edge: see walk::target
+  int waiting = 0;  // parts of its gradients that have not arrived
+  std::uint16_t outputs = 0;  // the number when the walk visited it
   bool needed = true, wanted = false;
   bool widens = false;  // see [note: gradients of another dtype]
 
   bool is_reached() const { return needed || wanted; }
 };
 
-/// Where a gradient begins, or is asked for, and that gradient.
+/// A root with its seed, or a request with its gradient.
 struct endpoint {
   counted<vertex> at;
   std::uint32_t output = 0;
   gradient value;
-  int number = -1;  // of the visit; of a wish: -1 if nothing leads there
+  int number = -1;  // of the visit; of a request: -1 if no path leads there
 };
 
-/// A walk that has been made before, without its vertices: nodes in their order, then leaves.
+/// A finished walk without its vertices: nodes in order, then leaves.
 struct known_walk {
   vec<visit> visits;
   vec<int> targets;
   int gradients = 0;
 };
 
-/// Memory of a walk, which its thread keeps for the next one: empty lists, and gradients that are undefined.
+/// Memory of a walk, reused by the next walk of its thread: empty lists and undefined gradients.
 struct walk_lists {
   vec<endpoint> roots, wishes;
   vec<visit> visits;
   vec<gradient> gradients, results;
   vec<int> targets, order, heap;
-  walk_lists* next = nullptr;  // spare ones are linked: to keep one must not fail
+  walk_lists* next = nullptr;  // spare lists are linked: keeping one cannot fail
 
-  /// Vertices may end here.
+/// May destroy vertices.
   EBB_INLINE static void clear(vec<endpoint>& list) {
     for (endpoint& e : list) {
       if (e.value.defined) e.value = {};
@@ -89,15 +89,15 @@ class walk {
       tape_.spare = own_;
     } else delete own_;
   }
-  /// No gradient is under way any more.
+/// All gradients have been delivered.
   void finish() { finished_ = true; }
 
   vec<endpoint>& roots() { return own_->roots; }
   vec<endpoint>& wishes() { return own_->wishes; }
   const vec<endpoint>& wishes() const { return own_->wishes; }
-  /// Numbers of visits, the nodes that were made last first.
+/// Numbers of visits of nodes, the latest node first.
   const vec<int>& order() const { return own_->order; }
-  /// The number of the vertex that edge j of a node leads to, or -1.
+/// The number of the target of edge j, or -1.
   int target(const visit& v, int j) const { return targets_[v.edges + j]; }
   const int* targets(const visit& v) const { return targets_ + v.edges; }
   int size() const { return own_->visits.size(); }
@@ -117,7 +117,7 @@ class walk {
     if (v.pass.load(std::memory_order_relaxed) == &owner_) return v.place;
     return elsewhere_ ? find_elsewhere(v) : known_ ? find_among_all(v) : -1;
   }
-  /// Takes over a walk; who knows it fills in the vertices, from what is returned. Nothing is claimed, so other passes may walk here.
+/// Takes over a finished walk; the caller fills in the vertices of the returned visits. Claims nothing: other passes may walk here.
   EBB_ONCE visit* adopt(const known_walk& w) {
     known_ = &w;
     own_->visits.shrink(0);
@@ -128,7 +128,7 @@ class walk {
     make_room();
     return visits_;
   }
-  /// The walk is none; roots and wishes stay.
+/// Empties the walk; roots and requests stay.
   EBB_ONCE void abandon() {
     let_go();
     known_ = nullptr;
@@ -143,7 +143,7 @@ class walk {
       if (const int known = find_elsewhere(v); known >= 0) return known;
     return add(v);
   }
-  /// Follows all edges from what has been entered.
+/// Follows all edges from the entered vertices.
   EBB_ONCE void collect() {
     for (int number; (number = pop()) >= 0;) {
       own_->order.push(number);
@@ -160,7 +160,7 @@ class walk {
     targets_ = own_->targets.data();
     make_room();
   }
-  /// Only what leads to wanted vertices remains: from the first nodes to the last, one is needed if one of its operands is reached.
+/// Keeps the nodes that lead to wanted vertices: from the earliest to the latest, a node is needed if one of its operands is reached.
   EBB_ONCE void keep_what_is_wanted() {
     for (visit& v : own_->visits) {
       v.needed = v.at->is_leaf && v.wanted;
@@ -231,7 +231,7 @@ class walk {
     elsewhere_->emplace(&v, number);
   }
 
-  // Trivially destroyed state is reached without a guard; the reaper empties it when the thread ends.
+// thread_local objects without a destructor are accessed without a guard; the reaper frees the lists when the thread ends.
   struct reaper {
     tape_state& t;
     explicit reaper(tape_state& of) : t(of) { t.keeps_lists = true; }
@@ -250,7 +250,7 @@ class walk {
     return new walk_lists;
   }
 
-  // Nodes to visit. The latest that was found stays out of the heap: a chain never touches it.
+// Nodes to visit. The latest one stays outside of the heap: a chain never uses the heap.
   bool is_earlier(int a, int b) const { return at(a).at->sequence < at(b).at->sequence; }
   auto by_sequence() const {
     return [this](int a, int b) { return is_earlier(a, b); };
@@ -278,7 +278,7 @@ class walk {
   tape_state& tape_;
   walk_lists* own_;
   const known_walk* known_ = nullptr;
-  visit* visits_ = nullptr;       // where the lists stand now
+  visit* visits_ = nullptr;       // the lists' data
   gradient* gradients_ = nullptr;
   const int* targets_ = nullptr;
   int latest_ = -1;

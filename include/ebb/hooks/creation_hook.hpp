@@ -1,4 +1,4 @@
-// ebb/hooks/creation_hook.hpp — a hook that sees each node when it is put on the tape: for names, profilers, contexts by region.
+// ebb/hooks/creation_hook.hpp — a hook that is called with each new node: for names, profilers, contexts by region.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// While it lives, f(node) is called with each node that this thread puts on the tape, a graph of a backward (create_graph) included:
+/// While it lives, f(node) is called with each node that this thread records, including those of create_graph:
 ///   const ebb::node_creation_hook scope([&](const ebb::node_handle& node) { count[node.name()] += 1; });
-/// The node has its edges and what it saved. Hooks may be registered on it, and are part of what a captured backward knows. Scopes nest:
-/// the innermost hook is called first. While a hook runs, nodes that it makes are not reported.
-/// Throws: what f throws comes out of the call that made the node; that call has recorded nothing.
+/// The node has its edges and saved values. f may register hooks on it: captured backwards contain them. Scopes nest: the innermost hook is
+/// called first. Nodes that a running hook makes are not reported.
+/// Throws: f's exceptions, from the call that made the node; that call has recorded nothing.
 template <class F>
 class node_creation_hook : detail::creation_hook {
  public:

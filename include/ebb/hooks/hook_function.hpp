@@ -1,13 +1,13 @@
-// ebb/hooks/hook_function.hpp — what may be registered as a hook: functions that are traced, with values bound to them, and others.
+// ebb/hooks/hook_function.hpp — the functions that may be registered as hooks: traced ones, with bound values, and opaque ones.
 // SPDX-License-Identifier: BSL-1.0
 //
-// [note: what a hook is]
-//   traceable   a generic lambda, or ebb::bind(values..., generic lambda): traced on terms of the gradients' types, compiled, and checked
-//               for dtype and extents where it is registered. Bound values are inputs: they may differ from call to call.
+// [note: hooks]
+//   traceable   a generic lambda, or ebb::bind(values..., generic lambda): traced on terms of the gradients' types and compiled. The
+//               registration checks dtype and extents. Bound values are inputs: they may differ from call to call.
 //   opaque      a callable whose parameters have types, or ebb::opaque(f): called with values. A tensor hook may return nothing, an array
-//               of the same extents, or std::optional of one.
-//               In an autocast scope its products say what they want, ebb::no_autocast(f), or are refused, as everywhere.
-//   on the tape a callable that takes a variable: like opaque, but what it computes is part of a graph of the backward.
+//               of the same extents, or std::optional of one. In an autocast scope its products name a policy, ebb::no_autocast(f), or are
+//               refused.
+//   on the tape a callable that takes a variable: like opaque, but create_graph records it.
 //
 // [note: traced hooks]
 //   hook             is called with                                  returns
@@ -15,11 +15,13 @@
 //   node, before     gradients of its outputs                        as many
 //   node, after      gradients of its operands, of its outputs       those of its operands
 //   post-accumulate  value and gradient of a leaf                    the value, std::tuple(value, gradient) or (value, ebb::nothing)
-//   multi-grad       a gradient for each variable                    what ebb::into names, in front of the function
-// Of a node with one output or operand the gradient comes as it is, of several in a tuple. A function is traced for types, so a node is
-// known by its variables: y.grad_fn() knows its output y, y.grad_fn(x, w) also its operands, ebb::grad_fn(std::tie(y, z)) two outputs. A
-// handle without types, one of next_functions, takes opaque hooks only, and says so where it is compiled.
-// To a traced hook an undefined gradient is zeros. It stays undefined whatever the hook returns, and where all are, nothing is called.
+//   multi-grad       a gradient for each variable                    the destinations in ebb::into, before the function
+// A node with one output or operand passes its gradient, a node with several passes a tuple. A function is traced for types, so the handle
+// of a node has the types of its variables: y.grad_fn() that of its output y, y.grad_fn(x, w) also those of its operands,
+// ebb::grad_fn(std::tie(y, z)) those of two outputs. A handle without types, one of next_functions, accepts opaque hooks only: others do
+// not compile.
+// A traced hook sees zeros for an undefined gradient, which stays undefined whatever the hook returns. If all are undefined the hook is not
+// called.
 #pragma once
 
 #include "../autograd/variable.hpp"
@@ -28,7 +30,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// f, called with values in front of its other arguments: how a traced function sees values that change from call to call.
+/// Calls f with values before its other arguments: values that change from call to call reach a traced function this way.
 template <class F, class... V>
 struct bound {
   F f;
@@ -48,7 +50,7 @@ constexpr auto bind(A... a) {
   }(std::make_index_sequence<sizeof...(A) - 1>{}, std::tuple<A...>(std::move(a)...));
 }
 
-/// A generic callable that is to be called with arrays, not traced.
+/// A generic callable that is called with arrays, not traced.
 template <class F>
 struct opaque_function {
   F f;
@@ -85,7 +87,7 @@ inline constexpr bool is_opaque_function<opaque_function<F>> = true;
 template <class F>
 concept traceable_hook = !is_opaque_function<F> && !has_fixed_parameters<function_in<F>> && !has_refused<F>;
 
-/// f, without what says that it is opaque.
+/// f without its `opaque` wrapper.
 template <class F>
 constexpr F to_callable(F f) {
   return f;
@@ -102,7 +104,7 @@ template <class F, class... Term>
 inline constexpr bool takes_terms = []<class... V>(std::type_identity<std::tuple<V...>>) {
   return std::is_invocable_v<const function_in<F>&, traced_type<V>..., Term...>;
 }(std::type_identity<bound_values<F>>{});
-/// What it gives for them.
+/// Its result for them.
 template <class F, class... Term>
 using hook_result = decltype(std::apply([](auto... v) { return function_in<F>{}(typename argument<decltype(v)>::traced{}..., Term{}...); },
                                         std::declval<bound_values<F>>()));
@@ -110,7 +112,7 @@ using hook_result = decltype(std::apply([](auto... v) { return function_in<F>{}(
 [[noreturn]] EBB_COLD void raise_hook_size(const any_tensor& was, const any_tensor& is) {
   raise("ebb::variable::register_hook: the hook changed the gradient from " + was.text() + " to " + is.text());
 }
-/// Throws: error if what a hook has returned for a gradient has other extents.
+/// Throws: error if a hook has returned other extents than those of its gradient.
 template <std::size_t... E>
 void require_same_extents(const array_like auto& returned, const layout<E...>& shape) {
   const extent_list is = extents_of_layout(layout_in(returned)), was = extents_of_layout(shape);

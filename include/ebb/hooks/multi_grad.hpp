@@ -22,8 +22,8 @@ inline constexpr any_gradient any{};
 
 namespace detail {
 
-/// What the tensor hooks behind one multi-grad hook share. It does not own the vertices: they own it. What has arrived belongs to the
-/// pass and goes with it, so that passes of several threads, passes within passes, and those that a throw has ended do not meet.
+/// The state shared by the tensor hooks of one multi-grad hook. The vertices own it. Arrived gradients belong to the pass and end with it:
+/// passes of several threads, passes within passes, and passes that a throw has ended do not mix.
 template <class When, class F>
 class multi_grad {
  public:
@@ -53,7 +53,7 @@ class multi_grad {
     int missing = 0;
     bool called = false;
   };
-  /// How many of the variables this pass comes to.
+/// The number of variables that this pass reaches.
   int deliveries(const backward_pass& pass) {
     const std::lock_guard<std::mutex> alone(mutex_);
     int n = 0;
@@ -85,7 +85,7 @@ class multi_grad_part final : public hook {
   std::uint32_t output_;
 };
 
-/// A traced function of all gradients, whose results go to where the user said.
+/// A traced function of all gradients. Writes its results to the user's destinations.
 template <class F, class Destinations, class... V>
 class traced_reader {
  public:
@@ -107,7 +107,7 @@ class traced_reader {
   std::tuple<typename V::layout_type...> layouts_;
 };
 
-/// Calls f for each variable in v: an expression becomes one.
+/// Calls f for each variable in v; expressions become variables.
 template <class V>
 void each_root(auto&& f, const V& v) {
   if constexpr (is_expression<V>) f(v.get());
@@ -116,7 +116,7 @@ void each_root(auto&& f, const V& v) {
 
 }  // namespace detail
 
-/// Removes all parts of a multi-grad hook when asked to.
+/// remove() removes all parts of a multi-grad hook.
 class multi_grad_handle {
  public:
   multi_grad_handle() = default;
@@ -130,11 +130,11 @@ class multi_grad_handle {
   std::vector<hook_handle> parts_;
 };
 
-/// f sees the gradients of several variables (also tuples, vectors and structs of them) at once, and cannot change them.
+/// f is called with the gradients of several variables (also tuples, vectors and structs of them), and cannot change them.
 ///   when::all   f(const std::vector<ebb::any_tensor>&), once a pass, when the last gradient that this pass will deliver has arrived;
-///               undefined for variables that the pass does not come to
+///               undefined for variables that the pass does not reach
 ///   when::any   f(const ebb::any_tensor&), once a pass, with the first gradient that arrives
-/// It is called among the tensor hooks of the variable that arrives: see [note: the order of hooks].
+/// It runs as a tensor hook of the variable whose gradient arrives: see [note: the order of hooks].
 /// Throws: error if a variable has no history.
 template <class F, class When, class... V>
 multi_grad_handle register_multi_grad_hook(F f, When, const V&... variables) {
@@ -168,7 +168,7 @@ multi_grad_handle register_multi_grad_hook(F f, When, const V&... variables) {
 /// A traced function of the gradients, in the order of the variables, whose results are written to the destinations once a pass:
 ///   float dot = 0;
 ///   ebb::register_multi_grad_hook(ebb::into(dot), [](auto g, auto h) { return ebb::sum(g * h); }, ebb::when::all, x, w);
-/// The destinations are there for as long as the hook is. See [note: traced hooks].
+/// The destinations must live as long as the hook. See [note: traced hooks].
 template <class... D, class F, class... V>
 multi_grad_handle register_multi_grad_hook(const destinations<D...>& to, const F& f, when::all_gradients, const V&... variables) {
   constexpr bool fits = detail::traceable_hook<F> && (detail::on_tape<V> && ...);

@@ -9,8 +9,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Gradients at a node, in a hook: those that have arrived at its outputs, or those that it gives to its operands. Some may be undefined;
-/// of an operand that needs no gradient it always is.
+/// Gradients at a node, in a hook: those that have arrived at its outputs, or those of its operands. Some may be undefined: that of an
+/// operand that needs no gradient always is.
 class gradients {
  public:
   enum class side : bool { outputs, operands };
@@ -30,14 +30,14 @@ class gradients {
   tensor<T, E...> get(int i) const {
     return to_tensor<T>(shape<T, E...>("get", i), list_[i].value);
   }
-  /// The same on the tape, where a graph of the backward is made.
+/// The same as a variable, with a history if create_graph is set.
   template <element T, std::size_t... E>
   variable<T, E...> get_variable(int i) const {
     return detail::as_variable<T>(shape<T, E...>("get_variable", i), list_[i]);
   }
 
-  /// Replaces gradient i. Throws: error if dtype or extents are not those of what it is the gradient of, if nobody needs it, and for
-  /// anything but a variable while a graph of the backward is made.
+  /// Replaces gradient i. Throws: error if dtype or extents differ from those of its value, if the gradient is not needed, and, with
+  /// create_graph, for arguments that are not variables.
   EBB_ONCE void set(int i, const any_tensor& value) {
     gradient& g = checked(i, value);
     if (create_graph_ && value.defined())
@@ -55,7 +55,7 @@ class gradients {
   void set(int i, const expression<T, X, F, A...>& value) {
     set(i, value.get());
   }
-  /// Gradient i is undefined from here on: nothing arrives there.
+/// Sets gradient i to undefined.
   void clear(int i) { named("clear", i) = {}; }
 
  private:
@@ -155,7 +155,7 @@ class node_posthook final : public hook {
 template <class Results, class Operands>
 class typed_node_handle;
 
-/// What a backward runs at one place of the graph: the node that made a result, or the accumulation into a leaf.
+/// A handle to a node that made a result, or to the accumulation into a leaf.
 class node_handle {
  public:
   explicit node_handle(counted<vertex> at) : at_(std::move(at)) {}
@@ -163,7 +163,7 @@ class node_handle {
   /// The op or region, or the name of the leaf.
   std::string name() const { return name_of(*at_); }
   bool is_leaf() const { return at_->is_leaf; }
-  /// Where its gradients go: one for each operand that is a variable, none for those without a history.
+/// The targets of its gradients: one for each operand that is a variable with a history.
   template <std::same_as<node_handle> Handle = node_handle>  // see [note: compiled where used]
   std::vector<std::optional<Handle>> next_functions() const {
     std::vector<std::optional<Handle>> r;
@@ -176,7 +176,7 @@ class node_handle {
     return r;
   }
 
-  /// f(ebb::gradients& in) runs before the node, where it runs, and may change what the node gets. See [note: the order of hooks].
+/// f(ebb::gradients& in) runs before the node, if that runs, and may change `in`. See [note: the order of hooks].
   template <class F>
   hook_handle register_prehook(F f) const {
     constexpr bool traced = detail::traceable_hook<F>, fits = detail::is_node_prehook<F>;
@@ -186,7 +186,7 @@ class node_handle {
     if constexpr (traced || !fits) return {};
     else return add(hook_kind::node_pre, std::make_shared<detail::node_prehook<detail::callable<F>>>(detail::to_callable(std::move(f))));
   }
-  /// f(ebb::gradients& out, const ebb::gradients& in) runs after the node, and may change what its operands get. Of a leaf `out` is empty.
+/// f(ebb::gradients& out, const ebb::gradients& in) runs after the node, and may change `out`, which is empty for a leaf.
   template <class F>
   hook_handle register_hook(F f) const {
     constexpr bool traced = detail::traceable_hook<F>, fits = detail::is_node_posthook<F>;
@@ -209,14 +209,14 @@ class node_handle {
   counted<vertex> at_;
 };
 
-/// A node whose outputs Y are known by type, and perhaps its operands X: hooks of it can be traced. See [note: traced hooks].
+/// A handle with the types of the node's outputs Y and, if given, operands X: its hooks can be traced. See [note: traced hooks].
 template <class... Y, class... X>
 class typed_node_handle<std::tuple<Y...>, std::tuple<X...>> : public node_handle {
   using outputs = detail::gradients_of<Y...>;
   using operands = detail::gradients_of<X...>;
 
  public:
-  /// Throws: error if y are not results of one node, or if x are given and are not its operands, in their order.
+/// Throws: error if y are not results of one node, or if x are given and are not its operands in order.
   explicit typed_node_handle(const std::tuple<Y...>& y, const std::tuple<X...>& x = {})
       : node_handle(counted<vertex>(std::get<0>(y).history())) {
     std::apply([&](const Y&... v) {
@@ -227,13 +227,13 @@ class typed_node_handle<std::tuple<Y...>, std::tuple<X...>> : public node_handle
     if constexpr (sizeof...(X) > 0) std::apply([&](const X&... v) { take_operands(y, v...); }, x);
   }
 
-  /// As of any handle, or traced: f(gradients of the outputs) gives as many.
+/// As node_handle's, or traced: f(gradients of the outputs) returns as many.
   template <class F>
   hook_handle register_prehook(F f) const {
     if constexpr (!detail::traceable_hook<F>) return node_handle::register_prehook(std::move(f));
     else return add_traced<detail::traced_hook<F, outputs>, detail::code_of_traced_hook<F, outputs>()>(hook_kind::node_pre, f, before_);
   }
-  /// As of any handle, or traced: f(gradients of the operands, those of the outputs) gives those of the operands.
+/// As node_handle's, or traced: f(gradients of the operands, those of the outputs) returns those of the operands.
   template <class F>
   hook_handle register_hook(F f) const {
     if constexpr (!detail::traceable_hook<F> || sizeof...(X) == 0) return node_handle::register_hook(std::move(f));
@@ -279,8 +279,8 @@ class typed_node_handle<std::tuple<Y...>, std::tuple<X...>> : public node_handle
   places<X..., Y...> after_;
 };
 
-/// The node that made results, known by them: grad_fn(y), grad_fn(std::tie(y, z)); with operands, also by those, in the order of the call
-/// and as often as they stand there: grad_fn(y, x, w).
+/// The node that made the results, with their types: grad_fn(y), grad_fn(std::tie(y, z)). With operands, in the order of the call and with
+/// its repetitions, also with theirs: grad_fn(y, x, w).
 /// Throws: error if the results come from several nodes or none, or if the operands are others.
 template <class... Y, class... X>
 auto grad_fn(const std::tuple<Y...>& results, const X&... operands) {

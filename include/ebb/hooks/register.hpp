@@ -1,4 +1,4 @@
-// ebb/hooks/register.hpp — what the user registers, with its types, behind the tape's erased hooks.
+// ebb/hooks/register.hpp — the users' functions that register hooks: they check types and make the tape's erased hooks.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -29,12 +29,12 @@ class opaque_hook final : public hook {
   }
   template <class R>
   void put(const hook_call& c, const R& r) {
-    if constexpr (requires { typename R::result_type; r.get(); }) {  // an expression: what it becomes
+    if constexpr (requires { typename R::result_type; r.get(); }) {  // an expression: its variable
       put(c, r.get());
     } else if constexpr (is_variable<R>) {
       require_same_extents(r, shape_);
       *c.in = as_gradient(r);
-      if (!c.create_graph) c.in->from = nullptr;  // r may be a leaf, which is going to be written
+      if (!c.create_graph) c.in->from = nullptr;  // r may be a leaf, which may be written later
     } else if constexpr (array_like<R>) {
       if (c.create_graph) raise("ebb::variable::register_hook: a hook on values replaced a gradient while a graph of the backward is made: "
                                 "let it take a variable, or make it traceable");
@@ -58,7 +58,7 @@ constexpr bool is_hook_result() {
   else return false;
 }
 
-/// 0, or what stands against F as a hook on gradients of this type, or already_reported.
+/// 0 if F can be a hook on gradients of this type, else an error code or already_reported.
 template <class F, class T, std::size_t... E>
 constexpr int code_of_hook() {
   if constexpr (has_refused<F>) return already_reported;
@@ -73,7 +73,7 @@ constexpr int code_of_hook() {
   }
 }
 
-/// The hook that F is for gradients of this type.
+/// The hook made of F, for gradients of this type.
 template <class T, std::size_t... E, class F>
 std::shared_ptr<hook> make_tensor_hook(F f, const layout<E...>& shape) {
   if constexpr (!traceable_hook<F>) return std::make_shared<opaque_hook<callable<F>, T, E...>>(to_callable(std::move(f)), shape);
@@ -83,7 +83,7 @@ std::shared_ptr<hook> make_tensor_hook(F f, const layout<E...>& shape) {
   }
 }
 
-/// 0, or what stands against F as a hook behind an accumulation.
+/// 0 if F can be a hook after an accumulation, else an error code.
 template <class F, class T, class G, std::size_t... E>
 constexpr int code_of_leaf_hook() {
   if constexpr (has_refused<F>) return already_reported;
@@ -93,7 +93,7 @@ constexpr int code_of_leaf_hook() {
   else return std::is_void_v<std::invoke_result_t<callable<F>&, variable<T, E...>&>> ? 0 : 155;
 }
 
-/// After an accumulation: f gets the leaf. Update rules have a hook of their own, which clears the gradient.
+/// After an accumulation: f is called with the leaf. Update rules have another hook, which clears the gradient.
 template <class F, class T, std::size_t... E>
 class leaf_hook final : public hook {
  public:

@@ -1,13 +1,13 @@
-// ebb/hooks/rule.hpp — what an update rule is.
+// ebb/hooks/rule.hpp — update rules.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: update rules]
-// A rule is a plain struct. Its members are hyperparameters, which may change from step to step; it names the traced function that gives
-// a parameter's new value. ebb::sgd and ebb::adam have no rights that a rule of your own does not have:
+// A rule is a plain struct. Its members are hyperparameters, which may change from step to step. It names the traced function that computes
+// a parameter's new value. Your rules can do all that ebb::sgd and ebb::adam do:
 //
 //   struct signum_update {
 //     static constexpr int states = 1;          // arrays kept for each parameter, of its extents; they begin as zeros
-//     static constexpr bool by_element = true;  // optional: looks at no extents, so that all parameters share one program
+//     static constexpr bool by_element = true;  // optional: does not use extents, so that all parameters share one program
 //     constexpr auto operator()(auto p, auto g, auto m, auto lr, auto beta) const {
 //       const auto next = g + beta * (m - g);
 //       return std::tuple(p - lr * ebb::sign(next), next);  // the parameter, then the states
@@ -16,14 +16,14 @@
 //   struct signum {
 //     double lr = 1e-3, beta = 0.9;
 //     using update = signum_update;
-//     auto values(std::uint64_t step) const { return std::array{lr, beta}; }         // what else it gets; the first step is 1
+//     auto values(std::uint64_t step) const { return std::array{lr, beta}; }         // its other arguments; the first step is 1
 //     const char* problem() const { return lr >= 0 ? nullptr : "lr is negative"; }  // optional: why it cannot be used
 //   };
 //
-// The values are numbers that the program takes as arguments: nothing is compiled again when they change. What is the same for all
-// elements belongs into `values`, where it is computed in double; in a traced function it would split the loop. A rule may also have
-// several functions, `using updates = std::tuple<plain, with_momentum>`, of which `int which() const` says one: they all get the same
-// values, and parameters have states only where the function has.
+// The values are numbers that the program takes as arguments: it is not compiled again when they change. Compute numbers that are the same
+// for all elements in `values`, in double: in a traced function they would split the loop. A rule may also have several functions,
+// `using updates = std::tuple<plain, with_momentum>`; `int which() const` chooses one. All get the same values, and parameters have as many
+// states as the chosen function.
 #pragma once
 
 #include "../base/error.hpp"
@@ -38,7 +38,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The functions of a rule, and which of them is in force.
+/// The functions of a rule, and the chosen one.
 template <class Rule>
 struct updates_of {
   static constexpr bool any = false;
@@ -69,7 +69,7 @@ concept update_rule = detail::updates_of<Rule>::any && requires(const Rule& r, s
 
 namespace detail {
 
-/// f<Update>() for the function in force.
+/// f<Update>() for the chosen function.
 template <class Rule>
 void with_update(const Rule& rule, auto&& f) {
   const int which = updates_of<Rule>::which(rule);
@@ -79,7 +79,7 @@ void with_update(const Rule& rule, auto&& f) {
   }(std::type_identity<typename updates_of<Rule>::type>{});
 }
 
-/// Of one function, and of all of a rule.
+/// The number of states of one function, and the largest of a rule's functions.
 template <class Update>
 inline constexpr bool is_by_element = requires { requires Update::by_element; };
 template <class... Update>
@@ -96,7 +96,7 @@ constexpr bool may_keep(std::size_t arrays) {
 template <class T, std::size_t>
 using indexed = T;
 
-/// Whether a function gives the parameter and its states, as far as that is known before there is a parameter: of one by element.
+/// Whether a function by element returns the parameter and its states. Others are checked with a parameter.
 template <class Update, std::size_t... S, std::size_t... V>
 constexpr bool gives_its_states(std::index_sequence<S...>, std::index_sequence<V...>) {
   if constexpr (!is_by_element<Update>) return true;
@@ -106,7 +106,7 @@ constexpr bool gives_its_states(std::index_sequence<S...>, std::index_sequence<V
     return std::is_same_v<result, std::tuple<row, indexed<row, S>...>> || (Update::states == 0 && std::is_same_v<result, row>);
   }
 }
-/// How many numbers its functions get.
+/// The number of values that its functions take.
 template <class Rule>
 inline constexpr std::size_t values_of_rule = std::tuple_size_v<decltype(std::declval<const Rule&>().values(1))>;
 
@@ -116,7 +116,7 @@ inline constexpr bool is_complete = []<class... Update>(std::type_identity<std::
   return (gives_its_states<Update>(std::make_index_sequence<Update::states>{}, values) && ...);
 }(std::type_identity<typename updates_of<Rule>::type>{});
 
-/// Throws: error if the rule says that it cannot be used.
+/// Throws: error if the rule's problem() returns a sentence.
 template <class Rule>
 void require_usable(const char* call, const Rule& rule) {
   if constexpr (requires { rule.problem(); })

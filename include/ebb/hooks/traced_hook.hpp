@@ -10,7 +10,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Variables as the parameter of a hook that stands for their gradients.
+/// The parameter of a traced hook for the gradients of variables: one gradient, or a tuple.
 template <class... V>
 struct gradients_of {
   using terms = single_or_tuple<std::tuple<traced_type<V>...>>;
@@ -36,7 +36,7 @@ struct result_of_function {
   constexpr auto operator()(auto... x) const { return result_at<I>(F{}(x...)); }
 };
 
-/// 0, or what stands against F as a function of these groups of gradients, which gives the first of them.
+/// 0 if F is a function of these groups of gradients that returns the first group, else an error code.
 template <class F, class First, class... Group>
 constexpr int code_of_traced_hook() {
   if constexpr (!std::is_empty_v<function_in<F>>) return 154;
@@ -45,7 +45,7 @@ constexpr int code_of_traced_hook() {
   else return std::is_same_v<hook_result<F, typename First::terms, typename Group::terms...>, typename First::terms> ? 0 : 153;
 }
 
-/// A traced hook and the values that are bound to it.
+/// A traced hook and its bound values.
 template <class F>
 class bound_hook : public hook {
  public:
@@ -57,7 +57,7 @@ class bound_hook : public hook {
   }
 
  protected:
-  /// Whether only numbers are bound, and few: others can take it into their graphs.
+/// Whether its bound values are few numbers: then it can be merged into other graphs.
   static constexpr bool binds_numbers = []<class... V>(std::type_identity<std::tuple<V...>>) {
     return sizeof...(V) <= max_bound && (number<V> && ...);
   }(std::type_identity<bound_values<F>>{});
@@ -65,7 +65,7 @@ class bound_hook : public hook {
   bound_values<F> values_;
 };
 
-/// The gradients of W are replaced: at a node's outputs, or, where those of its outputs R are read, at its operands.
+/// Replaces the gradients of W: at a node's outputs, or, reading the gradients of its outputs R, at its operands.
 template <class F, class Written, class Read = gradients_of<>>
 class traced_hook;
 template <class F, class... W, class... R>
@@ -98,7 +98,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
 
  private:
   static constexpr bool is_merged = bound_hook<F>::binds_numbers;
-  // Gradients need not have one length as far as types say, so several are several loops: a link for each.
+// Several gradients may differ in length, so they are several loops: a link for each.
   template <int Values, class... Argument>
   static constexpr auto links = []<int... I>(std::integer_sequence<int, I...>) {
     return std::array{as_chainable<executable<typename compile_spec<result_of_function<function_in<F>, I>>::template program<Argument...>>,
@@ -142,7 +142,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     }(std::index_sequence_for<W...>{}, std::index_sequence_for<R...>{});
   }
 
-  /// A hook on one gradient, which keeps its extents and may be written over it.
+/// A hook on one gradient, which keeps its extents and may be written in place.
   static constexpr bool is_in_place = []<class... V>(std::type_identity<std::tuple<V...>>) {
     if constexpr (count == 1) {
       using P = executable<typename compile_spec<function_in<F>>::template program<traced_type<V>..., typename gradients_of<W...>::terms>>;
@@ -168,7 +168,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
       if (g[I]->defined) g[I]->value = std::move(result[I]);
     }(), ...);
   }
-  // Only for a graph of the backward: short rather than fast.
+// Used with create_graph only: short rather than fast.
   template <std::size_t... I, std::size_t... J>
   [[gnu::cold, gnu::noinline]] void record(const std::array<gradient*, count>& g, std::index_sequence<I...>, std::index_sequence<J...>) {
     const auto from = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
@@ -187,7 +187,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
   numbers at_;
 };
 
-/// What a traced post-accumulate hook returns: the value, the value and the gradient, or the value and nothing.
+/// The result of a traced post-accumulate hook: the value, the value and the gradient, or the value and ebb::nothing.
 template <class R, class Value, class Gradient>
 inline constexpr bool is_leaf_update = std::is_same_v<R, Value> || std::is_same_v<R, std::tuple<Value, Gradient>> ||
                                        std::is_same_v<R, std::tuple<Value, no_gradient>>;
@@ -200,7 +200,7 @@ constexpr int code_of_traced_leaf_hook() {
   else return is_leaf_update<hook_result<F, Value, Gradient>, Value, Gradient> ? 0 : 173;
 }
 
-/// Whether result I of F is argument `Number` as it came.
+/// Whether result I of F is argument `Number`, unchanged.
 template <class F, int I, int Number, class... Term>
 inline constexpr bool passes_on = [] {
   const auto& g = traced<result_of_function<F, I>, Term...>::g;
@@ -208,7 +208,7 @@ inline constexpr bool passes_on = [] {
   return e.op->what == kind::input && e.attr[0] == Number;
 }();
 
-/// After an accumulation: f(value, gradient), of Ts and Gs, says what becomes of them.
+/// After an accumulation: f(value, gradient), arrays of Ts and Gs, returns their new values.
 template <class F, class T, class G, std::size_t... E>
 class traced_leaf_hook final : public bound_hook<F> {
   using bound_hook<F>::values_;
@@ -250,7 +250,7 @@ class traced_leaf_hook final : public bound_hook<F> {
   template <int... I>
   using results = std::integer_sequence<int, I...>;
   using written = std::conditional_t<!writes_value, results<1>, std::conditional_t<writes_gradient, results<0, 1>, results<0>>>;
-  /// What computes these results: all of the function, or a part of it.
+/// The program of these results: the whole function, or a part of it.
   template <class Results>
   using part = std::conditional_t<Results::size() == 2, function, result_of_function<function, std::is_same_v<Results, results<1>>>>;
   static constexpr bool is_merged = (writes_value || writes_gradient) && bound_hook<F>::binds_numbers;
@@ -264,7 +264,7 @@ class traced_leaf_hook final : public bound_hook<F> {
     }
   }(std::type_identity<bound_values<F>>{});
 
-  /// Results I..., where the value and the gradient stand if nobody else holds those.
+/// Computes results I..., in place of the value and the gradient if these have no other owners.
   template <int... I>
   void compute(leaf& l, results<I...>) {
     storage* const kept[] = {&l.value, &l.grad.value};

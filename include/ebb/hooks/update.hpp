@@ -1,4 +1,4 @@
-// ebb/hooks/update.hpp — one parameter updated by a rule: in its own memory, also from a hook.
+// ebb/hooks/update.hpp — updates one parameter by a rule, in place, also from a hook.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a rule keeps of one parameter.
+/// A rule's state for one parameter.
 struct update_state {
-  std::uint64_t step = 0;       // how many updates the arrays have seen
-  std::vector<storage> arrays;  // in the dtype that is computed in
+  std::uint64_t step = 0;       // number of updates so far
+  std::vector<storage> arrays;  // in the dtype of the computation
 };
 
 namespace detail {
@@ -45,15 +45,15 @@ struct rounded_update {
 template <class Update, class T>
 using traced_update = std::conditional_t<sizeof(T) == 2, rounded_update<Update>, Update>;
 
-/// Updates one leaf of type T, whose gradient is of type T or float. Where extents are dyn alone, leaves of any shape are taken as one
-/// long row.
+/// Updates one leaf of type T, whose gradient is of type T or float. If all extents are dyn, a leaf of any shape is handled as one long
+/// row.
 template <class Rule, class T, class Extents>
 struct leaf_update;
 template <class Rule, class T, std::size_t... E>
 struct leaf_update<Rule, T, extents<E...>> {
   using number = updated_in<T>;
 
-  /// All that may fail, before anything is written.
+/// Does everything that may throw, before anything is written.
   static void prepare(const Rule& rule, leaf& l, update_state& s) {
     with_update(rule, [&]<class Update>() {
       if (s.arrays.size() < Update::states) s = {0, zeros(l.extents.volume() * sizeof(number), Update::states)};
@@ -79,7 +79,7 @@ struct leaf_update<Rule, T, extents<E...>> {
     });
     return p;
   }
-  /// What the program gets beside arrays, one behind the other.
+/// The program's numbers, one after the other.
   static void numbers(const Rule& rule, const update_state& s, void* to) {
     for (const double x : rule.values(s.step + 1)) {
       const auto number_in = static_cast<number>(x);
@@ -147,7 +147,7 @@ struct leaf_update<Rule, T, extents<E...>> {
   }
 };
 
-/// The same with its types forgotten.
+/// The same, type-erased.
 template <class Rule>
 struct any_leaf_update {
   void (*prepare)(const Rule&, leaf&, update_state&);
@@ -165,7 +165,7 @@ constexpr const any_leaf_update<Rule>& update_for(const layout<E...>&) {
   return erased_update<Rule, T, std::conditional_t<rows, extents<dyn>, extents<E...>>>;
 }
 
-/// A rule and what it keeps of each of its parameters; hooks share it with the optimizer that registered them.
+/// A rule and its state for each of its parameters. Hooks share it with the optimizer that registered them.
 template <class Rule>
 struct rule_body {
   struct slot {
@@ -176,7 +176,7 @@ struct rule_body {
   std::vector<slot> slots;
 };
 
-/// Updates a leaf as soon as its gradient is there, and gives the gradient's memory back.
+/// Updates a leaf as soon as its gradient is complete, and frees the gradient.
 template <class Rule>
 class rule_hook final : public hook {
  public:
@@ -218,7 +218,7 @@ class rule_hook final : public hook {
   alignas(double) mutable char numbers_[(values_of_rule<Rule> + 1) * sizeof(double)] = {};  // of an update in a chain; the leaf is locked
 };
 
-/// A hook of one leaf with a state of its own.
+/// A hook of one leaf, with its own state.
 template <class T, class Rule, std::size_t... E>
 std::shared_ptr<hook> make_rule_hook(const Rule& rule, const layout<E...>& shape, dtype gradient) {
   static_assert(is_complete<Rule>, "[ebb E0157] an update rule's function gives the parameter, then as many states as it says");

@@ -36,7 +36,7 @@ struct adamw {
 
 namespace detail {
 
-/// What Adam and AdamW have in common.
+/// The common part of Adam and AdamW.
 struct adam_numbers {
   /// For share1 to eps above, after a first one.
   template <class Rule>
@@ -59,7 +59,7 @@ struct adam_numbers {
 /// Adam, see [note: update rules]. In step t, with d = g + weight_decay * p:
 ///   m = beta1 * m + (1 - beta1) * d           v = beta2 * v + (1 - beta2) * d * d
 ///   p -= lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
-/// Dtype: 16-bit parameters are updated in float, where eps and 1 - beta2 do not vanish.
+/// Dtype: 16-bit parameters are updated in float, in which eps and 1 - beta2 do not vanish.
 /// Source: Kingma and Ba, Adam, ICLR 2015, arXiv:1412.6980, algorithm 1; the algorithm in PyTorch's documentation of torch.optim.Adam,
 /// whose defaults these are, and whose order of operations: m moves by (1 - beta1) * (d - m).
 struct adam {

@@ -1,4 +1,4 @@
-// ebb/train/clip.hpp — gradients made smaller, by their common norm or each element by itself.
+// ebb/train/clip.hpp — clips gradients, by their common norm or element by element.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -29,8 +29,8 @@ struct clamped {
   raise(std::string(call) + ": " + name + " is no leaf: name parameters");
 }
 
-/// f(gradient, the type of its elements, how many) for each parameter that has a gradient.
-/// Throws: error for what is no leaf, before the first call.
+/// f(gradient, the type of its elements, their number) for each parameter that has a gradient.
+/// Throws: error for variables that are not leaves, before the first call.
 template <class P>
 void each_gradient(const char* call, const P& p, auto&& f) {
   each_variable([&](const auto& v) {
@@ -44,7 +44,7 @@ void each_gradient(const char* call, const P& p, auto&& f) {
     f(l.grad, std::type_identity<T>{}, v.size());
   }, p);
 }
-/// Of the elements as one row.
+/// The norm of the elements as one row.
 template <class T>
 EBB_TEMPLATE double squares_of(const view<const T, dyn>& all) {
   return program_function<compile_spec<sum_of_squares>>{}(all);
@@ -58,10 +58,10 @@ EBB_ONCE_FOR_ALL(double squares_of(const view<const double, dyn>&))
 EBB_ONCE_FOR_ALL(void change_elements<scaled>(const view<float, dyn>&, double))
 EBB_ONCE_FOR_ALL(void change_elements<scaled>(const view<double, dyn>&, double))
 
-/// The gradient's elements; it may share them with other gradients, which stay as they are. What it was computed from is forgotten.
+/// The gradient's elements, to write to. Other gradients that share them are unchanged. The gradient loses its history.
 template <class Function>
 void change_gradients(const char* call, const auto& p, double number) {
-  each_gradient(call, p, [&](gradient& g, auto, std::size_t) { g.value.detach(); });  // all that may fail
+  each_gradient(call, p, [&](gradient& g, auto, std::size_t) { g.value.detach(); });  // everything that may throw
   each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
     change_elements<Function>(view<T, dyn>(reinterpret_cast<T*>(g.value.data()), layout_from(extents<dyn>{}, {1, {count}})), number);
     g.from = {};
@@ -79,7 +79,7 @@ struct clip_options {
 /// The factor is min(1, max_norm / (norm + 1e-6)); a norm that is NaN makes all gradients NaN.
 /// Error: squares are summed in double.
 /// Source: PyTorch's clip_grad_norm_.
-/// Throws: error for what is no leaf and, if asked for, a norm that is not finite; nothing has changed.
+/// Throws: error for variables that are not leaves and, if requested, for a norm that is not finite; nothing has changed.
 template <parameters P>
 double clip_grad_norm(const P& p, double max_norm, const clip_options& o = {}) {
   double squares = 0;
@@ -93,7 +93,7 @@ double clip_grad_norm(const P& p, double max_norm, const clip_options& o = {}) {
   return norm;
 }
 
-/// Refused: not of variables.
+/// Refused: no variables.
 template <class P>
   requires(!parameters<P>)
 double clip_grad_norm(const P&, double, const clip_options& = {}) {
@@ -102,7 +102,7 @@ double clip_grad_norm(const P&, double, const clip_options& = {}) {
 }
 
 /// Moves each element of each gradient into [-bound, bound]; NaN stays NaN.
-/// Source: PyTorch's clip_grad_value_.   Throws: error for what is no leaf; nothing has changed.
+/// Source: PyTorch's clip_grad_value_.   Throws: error for variables that are not leaves; nothing has changed.
 template <parameters P>
 void clip_grad_value(const P& p, double bound) {
   detail::change_gradients<detail::clamped>("ebb::clip_grad_value", p, bound);

@@ -1,12 +1,12 @@
-// ebb/train/grad_scaler.hpp — a loss scaled up, so that small gradients survive a narrow dtype, and gradients scaled down again.
+// ebb/train/grad_scaler.hpp — scales a loss up, so that small gradients survive a narrow dtype, and gradients down again.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: gradient scaling]
-// float16 has no numbers between 0 and 6e-8, where many gradients are. So the loss is multiplied by a large scale before its backward,
-// and the gradients of the parameters, which are float, by its reciprocal behind it. Where a gradient is infinite or NaN then, the scale
-// was too large: the step is left out and the scale gets smaller. After many good steps it grows again.
+// float16 has no numbers between 0 and 6e-8, where many gradients are. So the loss is multiplied by a large scale before its backward, and
+// the gradients of the parameters, which are float, by the reciprocal after it. If a gradient is infinite or NaN, the scale was too large:
+// the step is skipped and the scale is reduced. After many good steps it grows again.
 //   scaler.scale(loss).backward();   scaler.step(opt);   scaler.update();   opt.zero_grad();
-// Who looks at gradients before the step, to clip them, calls unscale first; step knows that.
+// To clip gradients before the step, call unscale first: step does not unscale them again.
 // Source: PyTorch's torch.amp.GradScaler, whose defaults, factors and checks these are (semantics checked against 2.13); Micikevicius et
 // al., Mixed precision training, ICLR 2018, arXiv:1710.03740.
 #pragma once
@@ -28,8 +28,8 @@ struct grad_scaler_options {
   double init_scale = 65536;
   double growth_factor = 2;
   double backoff_factor = 0.5;
-  std::uint64_t growth_interval = 2000;  // good steps until the scale grows; 0: it never does
-  bool enabled = true;                   // else nothing is scaled, no step is left out, and update does nothing
+  std::uint64_t growth_interval = 2000;  // good steps until the scale grows; 0: never
+  bool enabled = true;                   // false: nothing is scaled, no step is skipped, update does nothing
 };
 
 /// See [note: gradient scaling].
@@ -44,10 +44,10 @@ class grad_scaler {
 
   bool enabled() const { return options_.enabled; }
   float current_scale() const { return enabled() ? scale_->now : 1; }
-  /// Good steps since the scale has last changed.
+/// Good steps since the last change of the scale.
   std::uint64_t good_steps() const { return good_steps_; }
 
-  /// The loss, or anything else on the tape, times the scale.   Dtype: bf16 and f16 give float.
+/// The loss, or any other variable, times the scale.   Dtype: bf16 and f16 become float.
   template <detail::on_tape A>
   auto scale(A&& loss) {
     using T = typename std::remove_cvref_t<A>::value_type;
@@ -61,9 +61,9 @@ class grad_scaler {
     }
   }
 
-  /// Divides the gradients of parameters, or of all that an optimizer has, by the scale.
-  /// Throws: error if nothing has been scaled yet, for a gradient that has been unscaled since the last update, for a float16 one, which
-  /// could not hold the result, and for what is no leaf; nothing has changed.
+/// Divides the gradients of parameters, or of all parameters of an optimizer, by the scale.
+  /// Throws: error if nothing has been scaled yet, for a gradient that has been unscaled since the last update, for a float16 one (it could
+  /// not hold the result), and for variables that are not leaves; nothing has changed.
   template <parameters... P>
     requires(sizeof...(P) > 0)
   void unscale(const P&... p) {
@@ -80,9 +80,9 @@ class grad_scaler {
     if (enabled()) unscale_targets("ebb::grad_scaler::unscale", false);
   }
 
-  /// Unscales those gradients that are not unscaled yet, and steps if all of the optimizer's are finite. Returns whether it has.
+  /// Unscales the gradients that are not unscaled yet, and steps if all gradients of the optimizer are finite. Returns whether it stepped.
   /// Throws: error if nothing has been scaled yet, for an optimizer that has stepped since the last update or whose parameters have no
-  /// gradients, and what unscale and optimizer::step throw.
+  /// gradients; the errors of unscale and optimizer::step.
   template <class Rule>
   bool step(optimizer<Rule>& opt) {
     find_targets(opt);
@@ -92,15 +92,15 @@ class grad_scaler {
     return good;
   }
 
-  /// Adapts the scale to what has been found since the last update, and begins the next iteration.
+/// Adapts the scale to the gradients since the last update, and begins the next iteration.
   /// Throws: error if no gradient has been unscaled since then.
   EBB_ONCE void update();
-  /// The same with a scale that the caller has chosen. Throws: error if it is not positive and finite.
+/// Sets the scale instead. Throws: error if it is not positive and finite.
   EBB_ONCE void update(double new_scale);
 
-  /// From now on each gradient is unscaled when it arrives in the backward, before it is added to others: what looks at gradients there
-  /// sees the true ones. Nobody can leave out a step inside the backward: use it with step, not with an optimizer that runs there.
-  /// Throws: as unscale.
+  /// Unscales each later gradient as it arrives in the backward, before it is added to others: hooks see unscaled gradients. A step inside
+  /// the backward cannot be skipped: use this with step, not with optimizer::step_in_backward.
+  /// Throws: the errors of unscale.
   template <parameters... P>
     requires(sizeof...(P) > 0)
   std::vector<hook_handle> unscale_in_backward(const P&... p) {
@@ -115,14 +115,14 @@ class grad_scaler {
   }
 
   /// Writes the scale, the factors, the interval and the number of good steps to a binary stream: 48 bytes.
-  /// Throws: error if the stream does not take them.
+  /// Throws: error if writing fails.
   template <class Stream>
     requires requires(Stream& s, const char* bytes) { s.write(bytes, 1); }
   EBB_ONCE void save(Stream& to) const {
     const state s = state_now();
     if (!to.write(reinterpret_cast<const char*>(&s), sizeof s)) raise("ebb::grad_scaler::save: the stream does not take what is written");
   }
-  /// Reads what save wrote. Throws: error if it is anything else; then nothing has changed.
+/// Reads a state that save wrote. Throws: error for other content; then nothing has changed.
   template <class Stream>
     requires requires(Stream& s, char* bytes) { s.read(bytes, 1); }
   EBB_ONCE void load(Stream& from) {
@@ -132,7 +132,7 @@ class grad_scaler {
   }
 
  private:
-  /// What save writes. Little endian, as it stands here.
+/// The bytes that save writes: these members in order, little endian.
   struct state {
     char magic[8] = "ebb-amp";
     std::uint32_t version = 1;
@@ -154,11 +154,11 @@ class grad_scaler {
   void find_targets(const optimizer<Rule>& opt) {
     targets_.clear();
     for (std::size_t i = 0; i < opt.size(); ++i) {
-      leaf& l = const_cast<leaf&>(opt.parameter(i));  // an optimizer is a handle: being const it may change its parameters
+      leaf& l = const_cast<leaf&>(opt.parameter(i));  // an optimizer is a handle: a const one may change its parameters
       with_dtype(l.type, [&]<class T>(T) { targets_.push_back(detail::unscale_target::of<T>(l)); });
     }
   }
-  // Templates of what they are called with: see [note: compiled where used].
+// Templates: see [note: compiled where used].
   template <std::same_as<const char*> Call>
   bool unscale_targets(Call call, bool steps);
   template <std::same_as<detail::unscale_target> Target>
@@ -206,7 +206,7 @@ grad_scaler::entry* grad_scaler::find(const Leaf* l, std::size_t count) {
   return at != last && at->address() == l ? &*at : nullptr;
 }
 
-/// The targets' gradients, unless that has been done. Returns whether all are finite.
+/// Unscales the targets' gradients that are not unscaled yet. Returns whether all are finite.
 template <std::same_as<const char*> Call>
 bool grad_scaler::unscale_targets(Call call, bool steps) {
   require_scaled(call);
@@ -235,7 +235,7 @@ bool grad_scaler::unscale_targets(Call call, bool steps) {
   std::sort(entries_.begin(), entries_.end(), [](const entry& x, const entry& y) { return std::less<>{}(x.address(), y.address()); });
   return finite;
 }
-/// Returns whether it is finite. What a hook has unscaled already is left as it is.
+/// Unscales a target unless a hook has done so. Returns whether it is finite.
 template <std::same_as<detail::unscale_target> Target>
 bool grad_scaler::unscale_one(const Target& t) {
   for (const auto& weak : hooks_)

@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Throws: error for what is no leaf, or is there.
+/// Throws: error for a variable that is not a leaf, or that the optimizer has already.
 EBB_COLD void add_parameter(std::vector<counted<vertex>>& leaves, vertex* v) {
   const auto refuse = [&](const std::string& problem) { raise("ebb::optimizer: parameter " + std::to_string(leaves.size()) + problem); };
   if (!v) refuse(" has no history: it is undefined, or was made under no_grad");
@@ -28,13 +28,13 @@ EBB_COLD void add_parameter(std::vector<counted<vertex>>& leaves, vertex* v) {
 
 /// Parameters, the rule by which they are updated, and the rule's state for each. A handle: copies are the same optimizer.
 ///   ebb::optimizer opt(ebb::adam{.lr = 1e-3}, w, std::tie(b, c), layers);   loss.backward();  opt.step();  opt.zero_grad();
-/// Parameters are variables, and tuples, vectors and structs of them. Where some need other hyperparameters, use two optimizers.
+/// Parameters are variables, and tuples, vectors and structs of them. For different hyperparameters use two optimizers.
 template <update_rule Rule>
 class optimizer {
   static_assert(detail::is_complete<Rule>, "[ebb E0157] an update rule's function gives the parameter, then as many states as it says");
 
  public:
-  /// Throws: error for what is no leaf, for a parameter that is named twice, and for hyperparameters that the rule cannot use.
+/// Throws: error for variables that are not leaves, for a parameter that occurs twice, and for invalid hyperparameters.
   template <class... P>
     requires(sizeof...(P) > 0)
   explicit optimizer(const Rule& rule, const P&... p) : body_(std::make_shared<detail::rule_body<Rule>>()) {
@@ -49,21 +49,21 @@ class optimizer {
   Rule& rule() { return body_->rule; }
   const Rule& rule() const { return body_->rule; }
 
-  /// Updates each parameter that has a gradient, in place: those without one, and their states, stay as they are. Nothing is recorded,
-  /// and what a backward has saved of a parameter stays as it was.
-  /// Throws: error for hyperparameters that the rule cannot use; that, and a want of memory, before anything has changed.
+  /// Updates each parameter that has a gradient, in place. Parameters without one, and their states, are unchanged. Nothing is recorded.
+  /// Saved values of a parameter are unchanged.
+  /// Throws: error for invalid hyperparameters, std::bad_alloc; both before anything has changed.
   void step() {
     detail::require_usable("ebb::optimizer::step", rule());
     each_with_gradient([&](auto& slot, leaf& l) { slot.update->prepare(rule(), l, slot.state); });
     each_with_gradient([&](auto& slot, leaf& l) { slot.update->run(rule(), l, slot.state); });
   }
-  /// Forgets the gradients, so that the next backward begins anew.
+/// Sets the gradients to undefined.
   void zero_grad() {
     for (const auto& l : leaves_) leaf_at(l).grad = {};
   }
-  /// From now on each parameter is updated in the backward, as soon as its gradient is there, and the gradient is undefined again: no
-  /// more than a few gradients exist at a time. Parameters' later post-accumulate hooks see that. Removing a handle ends it for one
-  /// parameter; dropping the optimizer does not.
+  /// Updates each parameter in later backwards, as soon as its gradient is complete, and then sets the gradient to undefined: only a few
+  /// gradients exist at a time. Post-accumulate hooks that are registered later see an undefined gradient. Removing a handle ends this for
+  /// one parameter; dropping the optimizer does not.
   std::vector<hook_handle> step_in_backward() {
     std::vector<hook_handle> handles;
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
@@ -74,14 +74,14 @@ class optimizer {
     return handles;
   }
 
-  /// How many parameters there are, in all structures.
+/// The number of parameters, in all structures.
   std::size_t size() const { return leaves_.size(); }
-  /// What is kept of one of them; no arrays before its first step.
+/// The state of one parameter; it has no arrays before its first step.
   const update_state& state(std::size_t number) const { return body_->slots[number].state; }
   const leaf& parameter(std::size_t number) const { return leaf_at(leaves_[number]); }
 
-  /// Writes the states to a binary stream, as [note: the file of an optimizer] says.
-  /// Throws: error if the stream does not take them.
+/// Writes the states to a binary stream: see [note: the file of an optimizer].
+  /// Throws: error if writing fails.
   template <class Stream>
     requires requires(Stream& s, const char* bytes) { s.write(bytes, 1); }
   void save(Stream& to) const {
@@ -90,8 +90,8 @@ class optimizer {
     };
     if (!write(put)) raise("ebb::optimizer::save: the stream does not take what is written");
   }
-  /// Reads what save wrote for parameters of the same dtypes and extents, and a rule with as many states.
-  /// Throws: error if it is anything else or truncated; then nothing has changed.
+/// Reads a state that save wrote for parameters of the same dtypes and extents, and a rule with as many states.
+/// Throws: error for other content and for a truncated file; then nothing has changed.
   template <class Stream>
     requires requires(Stream& s, char* bytes) { s.read(bytes, 1); }
   void load(Stream& from) {
@@ -154,7 +154,7 @@ class optimizer {
   std::vector<counted<vertex>> leaves_;
 };
 
-/// An optimizer that has no steps of its own, and the hooks that run it.
+/// An optimizer that runs in the backward only, and its hooks.
 template <class Rule>
 struct optimizer_in_backward {
   ebb::optimizer<Rule> optimizer;

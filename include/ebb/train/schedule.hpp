@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 //   opt.rule().lr = ebb::schedule::cosine(0.1, t, 1000);
-// Each is a closed formula: it has no state, any step can be asked for, and two are combined by calling them one after the other:
+// Each is a closed formula without state, for any step. Two are combined by nesting:
 //   warm_up(cosine(0.1, t, 1000), t, 50)
-// The formulas are those of PyTorch's documentation of torch.optim.lr_scheduler, t is what it calls last_epoch: 0 in the first step.
+// The formulas are those of PyTorch's documentation of torch.optim.lr_scheduler. t is its last_epoch: 0 in the first step.
 #pragma once
 
 #include "../base/config.hpp"
@@ -55,7 +55,7 @@ constexpr double warm_up(double lr, std::uint64_t t, std::uint64_t steps) {
 /// From max / div_factor up to max, then down to max / (div_factor * final_div_factor); the last of `steps` steps is the lowest.
 /// Source: OneCycleLR with its two phases; Smith and Topin, Super-convergence, 2018, arXiv:1708.07120.
 struct one_cycle_options {
-  double pct_start = 0.3;          // the part of all steps in which it rises
+  double pct_start = 0.3;          // the fraction of the steps in which it rises
   double div_factor = 25;
   double final_div_factor = 1e4;
   bool linear = false;             // else half waves of the cosine

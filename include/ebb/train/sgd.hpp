@@ -13,12 +13,11 @@ namespace ebb::inline EBB_ABI {
 /// The traced functions of update rules: see [note: update rules].
 namespace rule {
 
-// Numbers are spread over the elements before they are compared: what is computed from numbers alone is a step of its own, and then the
-// rest would be two loops.
+// Numbers are broadcast before they are compared: computations on numbers alone are separate steps, and would split the loop.
 
 /// x where the number is not 0, else y.
 constexpr auto if_set(auto number, auto x, auto y) { return where(broadcast_like(number, x) != 0, x, y); }
-/// g + weight_decay * p: the gradient of a penalty on the squares. Without one p is not looked at, be it infinite.
+/// g + weight_decay * p: the gradient with an L2 penalty. If weight_decay is 0 it is g, even if p is infinite.
 constexpr auto decayed(auto g, auto p, auto weight_decay) { return if_set(weight_decay, g + weight_decay * p, g); }
 
 struct descent {

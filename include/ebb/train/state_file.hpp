@@ -1,11 +1,11 @@
-// ebb/train/state_file.hpp — what an update rule keeps of its parameters, as bytes.
+// ebb/train/state_file.hpp — the states of an update rule, as bytes.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: the file of an optimizer]
 // Little endian. At the beginning, "ebb-opt" and a 0; u32 version, 1; u32 number of parameters. Then for each parameter, in order:
 //   u8[4] name of the dtype that states have, filled up with 0     u32 rank     u32 number of arrays; 0 before the first step     u32 0
-//   u64 steps that the arrays have seen     u64 extents[rank]     the arrays' elements, row-major
-// Neither parameters nor hyperparameters are in it. How much is read follows from the parameters that are there, never from the file.
+//   u64 number of updates so far     u64 extents[rank]     the arrays' elements, row-major
+// It has neither parameters nor hyperparameters. The present parameters decide how much is read, never the file.
 #pragma once
 
 #include "../hooks/update.hpp"
@@ -37,7 +37,7 @@ EBB_COLD state_head head_of(const leaf& l, const update_state& s) {
   return h;
 }
 
-/// write(bytes, count): whether that has worked.
+/// write(bytes, count): returns whether it succeeded.
 inline bool write_state(auto&& write, const leaf& l, const update_state& s) {
   const state_head h = head_of(l, s);
   bool good = write(&h, sizeof h);
@@ -53,8 +53,8 @@ inline bool write_state(auto&& write, const leaf& l, const update_state& s) {
   raise("ebb::optimizer::load: " + problem);
 }
 
-/// read(bytes, count): whether so many were there.   may_have(count): whether the rule may keep that many arrays.
-/// Throws: error if it is not the state of a parameter like this one.
+/// read(bytes, count): returns whether it succeeded.   may_have(count): whether the rule may keep that many arrays.
+/// Throws: error if the bytes are not the state of a parameter like this one.
 inline update_state read_state(auto&& read, auto&& may_have, const leaf& l, std::size_t number) {
   const auto refuse = [&](const std::string& problem) { raise_state_file("parameter " + std::to_string(number) + ": " + problem); };
   const auto need = [&](void* to, std::size_t bytes) {

@@ -1,4 +1,4 @@
-// ebb/train/unscale.hpp — gradients multiplied by one number, and whether they were finite: what a grad_scaler does to each.
+// ebb/train/unscale.hpp — multiplies a gradient by a number and checks that it is finite: grad_scaler's step for one gradient.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// What a scaler shares with its hooks.
+/// The state that a scaler shares with its hooks.
 struct loss_scale {
   float now = 65536;
   bool used = false;
@@ -31,8 +31,8 @@ struct unscaled {
   }
 };
 
-/// The gradient of a leaf times `by`. What it was computed from is forgotten. Returns whether all elements were finite.
-/// Throws: std::bad_alloc, if its elements are shared; then it is as it was.
+/// Multiplies the gradient of a leaf by `by`. The gradient loses its history. Returns whether all elements were finite.
+/// Throws: std::bad_alloc, if its elements are shared; then it is unchanged.
 template <class T>
 bool unscale_gradient(gradient& g, std::size_t count, float by) {
   g.value.detach();
