@@ -25,6 +25,8 @@ check() {
   done
   grep -rnE '^ *# *include *<(ebb|\.)' include | rule 'includes inside the library are relative'
   grep -rnE '^ *# *include *[<"]xsimd' include | grep -v '^include/ebb/kernel/batch.hpp:' | rule 'xsimd enters through kernel/batch.hpp only'
+  grep -rnE '^ *# *(if|ifdef|ifndef|elif).*__(SSE|AVX|FMA|F16C|FP_FAST|ARM|aarch64|x86_64|wasm)' include |
+    grep -vE '^include/ebb/(base/(config|target)|kernel/(batch|instructions))\.hpp:' | rule 'instruction sets are constants in base/target.hpp'
   # CA-20: including ebb brings in no other library that the user did not ask for.
   local others='[a-z_]+|sys/(single_threaded|stat)\.h|sched\.h|boost/mp11/[a-z_/]+\.hpp|boost/hana/[a-z_/]+\.hpp|xsimd/xsimd\.hpp'
   grep -rnE '^ *# *include *<' include | grep -vE "<($others)>" |

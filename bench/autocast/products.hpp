@@ -49,7 +49,7 @@ inline bool measure_products(bool smoke, int rounds) {
   using enum layout;
   using ebb::bfloat16, ebb::float16;
   std::printf("us a call; goal: bfloat16 at 256 to 1024 1.8 times as fast as float where the target has the instruction (here it has %s)\n",
-              ebb::bfloat16_dot_instruction ? "it" : "none");
+              ebb::target_has::bfloat16_dot ? "it" : "none");
   std::printf("%-26s %5s %5s %5s %10s %10s %6s  %6s  %s\n", "product", "m", "k", "n", "float", "half", "GF/s", "float/", "quartiles");
   const double batch = smoke ? 1e-5 : 2e-3;
   bool right = true;

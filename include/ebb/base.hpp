@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/config.hpp"
+#include "base/target.hpp"
 #include "base/compiled.hpp"
 #include "base/look_up.hpp"
 #include "base/pool.hpp"

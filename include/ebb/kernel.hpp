@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernel/batch.hpp"
+#include "kernel/instructions.hpp"
 #include "kernel/lanes.hpp"
 #include "kernel/chain.hpp"
 #include "kernel/narrow.hpp"

@@ -1,13 +1,12 @@
-// ebb/kernel/batch.hpp — one SIMD register of the target: the only place that includes xsimd, with its defects repaired.
+// ebb/kernel/batch.hpp — one SIMD register of the target: memory, masks, signs. The only header that includes xsimd.
 // SPDX-License-Identifier: BSL-1.0
 //
 // xsimd says which instruction set there is and how wide its registers are, and supplies what C++ has no operator for: sqrt, floor,
 // select, comparisons into mask registers. Sums and products are written with the compilers' own vector operators: one call less to
 // inline, and a fused program has thousands of them.
 //
-// Repaired here, all seen in xsimd 8.1: fma does not fuse on AVX-512; != is false for NaN on AVX2 and AVX-512; ^ of masks is wrong on
-// AVX-512 and != of masks on SSE2; unary minus of +0 gives +0 on AVX-512; floor and nearbyint lose the sign of zero on SSE2; minimum
-// and maximum of a NaN depend on the target; sqrt of floats is an approximation on aarch64.
+// Repaired here, all seen in xsimd 8.1: != is false for NaN on AVX2 and AVX-512; ^ of masks is wrong on AVX-512 and != of masks on SSE2;
+// unary minus of +0 gives +0 on AVX-512. Arithmetic is in instructions.hpp.
 #pragma once
 
 #include "../base/config.hpp"
@@ -70,6 +69,12 @@ EBB_INLINE vector<T> count_up() {
   (std::make_index_sequence<static_cast<std::size_t>(count_of<T>)>{});
 }
 
+/// Lane i is lane i + Shift of x, counted modulo the number of lanes.
+template <int Shift, class V, int... I>
+EBB_INLINE V rotated(V x, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(x, x, ((I + Shift) % static_cast<int>(sizeof...(I)))...);
+}
+
 // Masks. AVX-512 has registers of bits for them; elsewhere they are registers of integers, all ones or zero, as wide as the elements
 // compared. A program's own mask has the width of float; join and part_of make it from, and into, those of wide elements.
 #if defined(__AVX512F__)
@@ -96,6 +101,8 @@ EBB_INLINE vector<T> select(mask<T> m, vector<T> x, vector<T> y) {
 }
 
 EBB_INLINE mask<float> first_lanes(int count) { return static_cast<mask<float>>((1u << count) - 1u); }
+template <int Shift>
+EBB_INLINE mask<float> lanes_after(mask<float> m) { return static_cast<mask<float>>(m >> Shift); }
 EBB_INLINE std::uint32_t to_bits(mask<float> m) { return m; }
 EBB_INLINE mask<float> from_bits(std::uint32_t bits) { return static_cast<mask<float>>(bits); }
 EBB_INLINE mask<float> load_mask(const bool* p) {
@@ -139,6 +146,9 @@ EBB_INLINE vector<T> select(mask<T> m, vector<T> x, vector<T> y) {
 }
 
 EBB_INLINE mask<float> first_lanes(int count) { return count_up<std::int32_t>() < count; }
+/// Lane i is lane i + Shift of m, for i < lane_count - Shift.
+template <int Shift>
+EBB_INLINE mask<float> lanes_after(mask<float> m) { return rotated<Shift>(m, std::make_integer_sequence<int, lane_count>{}); }
 EBB_INLINE std::uint32_t to_bits(mask<float> m) {
 #if defined(__AVX__)
   return static_cast<std::uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(m)));
@@ -229,77 +239,67 @@ EBB_INLINE vector<T> copysign(vector<T> x, vector<T> sign) {
   return reinterpret_cast<vector<T>>(as_int<T>(abs<T>(x)) | (as_int<T>(sign) & as_int<T>(sign_bits<T>())));
 }
 
-// What has an instruction of its own or needs a repair, for float and for double: x * y + z (rounded once where lane::fused), sqrt,
-// floor, rint (ties to even), and the larger and the smaller one as x86 has them: y where they are equal or not comparable.
-using floats = vector<float>;
-using doubles = vector<double>;
+/// The bits of lane_count narrow elements, as they lie in memory.
+using narrow_bits = vector<std::uint16_t, register_bytes / 2>;
+using float_bits = vector<std::uint32_t>;
 
-#if defined(__AVX512F__)
-
-// The masked forms of the intrinsics, since g++ 12 warns about a value of its own in the others.
-EBB_INLINE floats fma(floats x, floats y, floats z) { return lane::fused ? floats(_mm512_fmadd_ps(x, y, z)) : x * y + z; }
-EBB_INLINE doubles fma(doubles x, doubles y, doubles z) { return lane::fused ? doubles(_mm512_fmadd_pd(x, y, z)) : x * y + z; }
-EBB_INLINE floats sqrt(floats x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
-EBB_INLINE doubles sqrt(doubles x) { return _mm512_maskz_sqrt_pd(0xff, x); }
-EBB_INLINE floats floor(floats x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-EBB_INLINE doubles floor(doubles x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-EBB_INLINE floats rint(floats x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-EBB_INLINE doubles rint(doubles x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-EBB_INLINE floats larger(floats x, floats y) { return _mm512_maskz_max_ps(0xffff, x, y); }
-EBB_INLINE doubles larger(doubles x, doubles y) { return _mm512_maskz_max_pd(0xff, x, y); }
-EBB_INLINE floats smaller(floats x, floats y) { return _mm512_maskz_min_ps(0xffff, x, y); }
-EBB_INLINE doubles smaller(doubles x, doubles y) { return _mm512_maskz_min_pd(0xff, x, y); }
-
-/// x * 2^n, rounded once.
-EBB_INLINE floats scale(floats x, floats n) { return _mm512_maskz_scalef_ps(0xffff, x, n); }
-EBB_INLINE doubles scale(doubles x, doubles n) { return _mm512_maskz_scalef_pd(0xff, x, n); }
-/// The m with |x| = m * 2^n and 0.75 <= m < 1.5.
-EBB_INLINE floats significand(floats x) { return _mm512_maskz_getmant_ps(0xffff, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_zero); }
-EBB_INLINE doubles significand(doubles x) { return _mm512_maskz_getmant_pd(0xff, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_zero); }
-/// The n with x = m * 2^n and 1 <= m < 2.
-EBB_INLINE floats exponent(floats x) { return _mm512_maskz_getexp_ps(0xffff, x); }
-EBB_INLINE doubles exponent(doubles x) { return _mm512_maskz_getexp_pd(0xff, x); }
-
-#else
-
-template <class T>
-EBB_INLINE vector<T> fma_of(vector<T> x, vector<T> y, vector<T> z) {
-  if constexpr (lane::fused) return from_xsimd<T>(xsimd::fma(to_xsimd<T>(x), to_xsimd<T>(y), to_xsimd<T>(z)));
-  else return x * y + z;
+EBB_INLINE narrow_bits load_narrow(const void* p) {
+  narrow_bits x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
 }
-EBB_INLINE floats fma(floats x, floats y, floats z) { return fma_of<float>(x, y, z); }
-EBB_INLINE doubles fma(doubles x, doubles y, doubles z) { return fma_of<double>(x, y, z); }
-#if defined(__aarch64__)  // xsimd 8.1 approximates the root of floats, as 32-bit ARM has to: sqrt(0) was -0, sqrt(inf) NaN
-EBB_INLINE floats sqrt(floats x) { return reinterpret_cast<floats>(vsqrtq_f32(to_xsimd<float>(x))); }
-EBB_INLINE doubles sqrt(doubles x) { return reinterpret_cast<doubles>(vsqrtq_f64(to_xsimd<double>(x))); }
+
+EBB_INLINE void store_narrow(void* p, narrow_bits x) { std::memcpy(p, &x, sizeof x); }
+
+// The first count elements, zeros after them; no memory behind them is touched.
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+
+EBB_INLINE narrow_bits load_narrow(const void* p, int count) {
+  return reinterpret_cast<narrow_bits>(_mm256_maskz_loadu_epi16(first_lanes(count), p));
+}
+EBB_INLINE void store_narrow(void* p, narrow_bits x, int count) {
+  _mm256_mask_storeu_epi16(p, first_lanes(count), reinterpret_cast<__m256i>(x));
+}
+
 #else
-EBB_INLINE floats sqrt(floats x) { return from_xsimd<float>(xsimd::sqrt(to_xsimd<float>(x))); }
-EBB_INLINE doubles sqrt(doubles x) { return from_xsimd<double>(xsimd::sqrt(to_xsimd<double>(x))); }
-#endif
-#if defined(__SSE4_1__) || defined(__aarch64__)  // without the instruction xsimd 8.1 goes through integers, which is undefined for large x
-EBB_INLINE floats floor(floats x) { return copysign<float>(from_xsimd<float>(xsimd::floor(to_xsimd<float>(x))), x); }
-EBB_INLINE doubles floor(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::floor(to_xsimd<double>(x))), x); }
-EBB_INLINE floats rint(floats x) { return copysign<float>(from_xsimd<float>(xsimd::nearbyint(to_xsimd<float>(x))), x); }
-EBB_INLINE doubles rint(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::nearbyint(to_xsimd<double>(x))), x); }
-#endif
-#if defined(__AVX__)
-EBB_INLINE floats larger(floats x, floats y) { return _mm256_max_ps(x, y); }
-EBB_INLINE doubles larger(doubles x, doubles y) { return _mm256_max_pd(x, y); }
-EBB_INLINE floats smaller(floats x, floats y) { return _mm256_min_ps(x, y); }
-EBB_INLINE doubles smaller(doubles x, doubles y) { return _mm256_min_pd(x, y); }
-#elif defined(__SSE2__)
-EBB_INLINE floats larger(floats x, floats y) { return _mm_max_ps(x, y); }
-EBB_INLINE doubles larger(doubles x, doubles y) { return _mm_max_pd(x, y); }
-EBB_INLINE floats smaller(floats x, floats y) { return _mm_min_ps(x, y); }
-EBB_INLINE doubles smaller(doubles x, doubles y) { return _mm_min_pd(x, y); }
-#else
-EBB_INLINE floats larger(floats x, floats y) { return select<float>(less<float>(y, x), x, y); }
-EBB_INLINE doubles larger(doubles x, doubles y) { return select<double>(less<double>(y, x), x, y); }
-EBB_INLINE floats smaller(floats x, floats y) { return select<float>(less<float>(x, y), x, y); }
-EBB_INLINE doubles smaller(doubles x, doubles y) { return select<double>(less<double>(x, y), x, y); }
-#endif
+
+EBB_INLINE narrow_bits load_narrow(const void* p, int count) {
+  narrow_bits x = {};
+  for (int i = 0; i < count; ++i) {
+    std::uint16_t one;
+    std::memcpy(&one, static_cast<const char*>(p) + 2 * i, sizeof one);
+    x[i] = one;
+  }
+  return x;
+}
+EBB_INLINE void store_narrow(void* p, narrow_bits x, int count) {
+  for (int i = 0; i < count; ++i) {
+    const std::uint16_t one = x[i];
+    std::memcpy(static_cast<char*>(p) + 2 * i, &one, sizeof one);
+  }
+}
 
 #endif
+
+/// A register of two-byte elements from p on, as pairs: the first count elements, zeros after them.
+template <class T>
+  requires(sizeof(T) == 2)
+EBB_INLINE vector<std::uint32_t> load_pairs(const T* p, std::ptrdiff_t count) {
+  constexpr std::ptrdiff_t most = 2 * lane_count;
+#if defined(__AVX512BW__)
+  if (count < most)
+    return reinterpret_cast<vector<std::uint32_t>>(_mm512_maskz_loadu_epi16(count > 0 ? (1u << count) - 1u : 0u, p));
+#else
+  T buffer[most];
+  if (count < most) {
+    for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i];
+    p = buffer;
+  }
+#endif
+  vector<std::uint32_t> x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
 
 }  // namespace simd
 }  // namespace ebb::inline EBB_ABI

@@ -76,27 +76,6 @@ struct chain_places {
 
 namespace detail {
 
-/// x, which is computed before what is in order behind it.
-template <class V>
-EBB_INLINE V in_order(V x) {
-#if defined(__x86_64__) && !defined(__clang__)
-  asm volatile("" : : "v"(x));
-#endif
-  return x;
-}
-
-/// Any value: none is made.
-template <class V>
-EBB_INLINE V whatever() {
-#if defined(__x86_64__)
-  V x;
-  asm volatile("" : "=v"(x));
-  return x;
-#else
-  return V{};
-#endif
-}
-
 template <class T, class Numbers>
 class chain_code;
 template <class T, std::size_t... I>
@@ -123,13 +102,13 @@ class chain_code<T, std::index_sequence<I...>> {
   /// Registers = place.
   static void load(const chain_word* at, std::size_t i, vector_at<I>...) {
     const T* const from = address(at[0], i);
-    const vector y[] = {in_order(simd::load(from + I * count))...};
+    const vector y[] = {simd::in_order(simd::load(from + I * count))...};
     EBB_TAIL_CALL return link(at[1])(at + 1, i, y[I]...);
   }
   /// Registers = place + registers.
   static void add(const chain_word* at, std::size_t i, vector_at<I>... x) {
     const T* const from = address(at[0], i);
-    const vector y[] = {in_order(simd::load(from + I * count) + x)...};
+    const vector y[] = {simd::in_order(simd::load(from + I * count) + x)...};
     EBB_TAIL_CALL return link(at[1])(at + 1, i, y[I]...);
   }
   /// Place = registers, which keep what they hold.
@@ -142,7 +121,7 @@ class chain_code<T, std::index_sequence<I...>> {
   static void add_store(const chain_word* at, std::size_t i, vector_at<I>... x) {
     const T* const from = address(at[0], i);
     T* const to = address(at[1], i);
-    const vector y[] = {in_order(simd::load(from + I * count) + x)...};
+    const vector y[] = {simd::in_order(simd::load(from + I * count) + x)...};
     (simd::store(to + I * count, y[I]), ...);
     EBB_TAIL_CALL return link(at[2])(at + 2, i, y[I]...);
   }
@@ -152,10 +131,10 @@ class chain_code<T, std::index_sequence<I...>> {
   static EBB_INLINE void run(const chain_word* code, std::size_t i) {
     if (link(code[0]) == load) [[likely]] {
       const T* const from = address(code[0], i);
-      const vector y[] = {in_order(simd::load(from + I * count))...};
+      const vector y[] = {simd::in_order(simd::load(from + I * count))...};
       return link(code[1])(code + 1, i, y[I]...);
     }
-    link(code[0])(code, i, whatever<vector_at<I>>()...);
+    link(code[0])(code, i, simd::any_value<vector_at<I>>()...);
   }
 };
 
@@ -285,9 +264,7 @@ template <class T>
     for (int w = 0; steps.end != bytes && w < places.written; ++w)
       std::memset(code[places.first[w].word].at(bytes), 0, steps.end - bytes);
   }
-#if defined(__AVX__)
-  _mm256_zeroupper();  // g++ takes what a call was given in registers for the callee's business
-#endif
+  simd::clear_upper_halves();
 }
 
 }  // namespace ebb::inline EBB_ABI

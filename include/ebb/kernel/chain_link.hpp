@@ -87,7 +87,7 @@ class chain_link {
       if constexpr (is_result(e.buffer)) through = v.template at<e.from>();
       else code::template store_one<I>(v, p, j, detail::whole_step{});
     });
-    repeat<parts>([&]<int I>() EBB_PART_LAMBDA { x[I] = detail::in_order(through.part[I]); });
+    repeat<parts>([&]<int I>() EBB_PART_LAMBDA { x[I] = simd::in_order(through.part[I]); });
   }
 
   /// The word that names a buffer's place.

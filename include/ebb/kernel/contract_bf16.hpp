@@ -32,17 +32,7 @@ struct sum_type<bfloat16_pair> { using type = float; };
 
 template <>
 EBB_INLINE simd::vector<float> link<bfloat16_pair>(simd::vector<bfloat16_pair> a, simd::vector<bfloat16_pair> b, simd::vector<float> acc) {
-#if defined(__AVX512BF16__) && defined(__AVX512F__)
-#if defined(__clang__) && __clang_major__ < 18
-  asm("" : "+v"(a));  // clang 16 crashes over a register of bfloat16 that is filled from one place in memory
-#endif
-  return reinterpret_cast<simd::vector<float>>(
-      _mm512_dpbf16_ps(reinterpret_cast<__m512>(acc), reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b)));
-#else
-  const auto even = [](simd::float_bits x) EBB_LAMBDA { return reinterpret_cast<simd::vector<float>>(x << 16); };
-  const auto odd = [](simd::float_bits x) EBB_LAMBDA { return reinterpret_cast<simd::vector<float>>(x & 0xffff0000u); };
-  return simd::fma(even(a), even(b), simd::fma(odd(a), odd(b), acc));
-#endif
+  return simd::dot_pairs(a, b, acc);
 }
 
 // x[n x k], or x[k x n], as pairs along k; ld is the distance between the rows of x.
@@ -101,24 +91,6 @@ void multiply_row(std::ptrdiff_t k, std::ptrdiff_t n, const bfloat16_pair* a, co
   if (j < n) row_tile<1>(k, a, b + j, ld, c + j, static_cast<int>(n - j));
 }
 
-/// A register of pairs from p on, of which `count` elements are there, zeros behind them.
-EBB_INLINE simd::vector<bfloat16_pair> load_pairs(const bfloat16* p, std::ptrdiff_t count) {
-  constexpr std::ptrdiff_t most = 2 * lane_count;
-#if defined(__AVX512BW__)
-  if (count < most)
-    return reinterpret_cast<simd::vector<bfloat16_pair>>(_mm512_maskz_loadu_epi16(count > 0 ? (1u << count) - 1u : 0u, p));
-#else
-  bfloat16 buffer[most];
-  if (count < most) {
-    for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i];
-    p = buffer;
-  }
-#endif
-  simd::vector<bfloat16_pair> x;
-  std::memcpy(&x, p, sizeof x);
-  return x;
-}
-
 /// The lanes of the sum of a(p) * b(p), added up until they fill one register.
 template <std::same_as<bfloat16> T>
 simd::vector<float> sum_pairs(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, std::ptrdiff_t b_step) {
@@ -127,7 +99,9 @@ simd::vector<float> sum_pairs(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_ste
   simd::vector<float> acc[registers] = {};
   const auto add = [&](const T* p, const T* q, std::ptrdiff_t count) EBB_LAMBDA {
     [&]<int... U>(std::integer_sequence<int, U...>) EBB_LAMBDA {
-      ((acc[U] = link<bfloat16_pair>(load_pairs(p + U * most, count - U * most), load_pairs(q + U * most, count - U * most), acc[U])), ...);
+      ((acc[U] = link<bfloat16_pair>(simd::load_pairs(p + U * most, count - U * most), simd::load_pairs(q + U * most, count - U * most),
+                                     acc[U])),
+       ...);
     }(std::make_integer_sequence<int, registers>{});
   };
   std::ptrdiff_t p = 0;

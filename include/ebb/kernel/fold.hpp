@@ -13,26 +13,12 @@ namespace ebb::inline EBB_ABI {
 inline constexpr int accumulators = logical_lanes / lane_count;
 static_assert(accumulators >= 1 && accumulators * lane_count == logical_lanes);
 
-namespace simd {
-
-template <int Shift, class V, int... I>
-EBB_INLINE V rotated(V x, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(x, x, ((I + Shift) % static_cast<int>(sizeof...(I)))...);
-}
-
-}  // namespace simd
-
 /// Lane i is lane i + Shift of x, for i < Shift; the others are anything. Shift is lane_count / 2, / 4, ... 1.
 template <int Shift, class T>
 EBB_INLINE lanes<T> lanes_from(lanes<T> x) {
   if constexpr (half_width<T>) return {lanes_from<Shift>(x.wide)};
-  else if constexpr (std::same_as<T, bool>) {
-#if defined(__AVX512F__)
-    return {static_cast<simd::mask<float>>(x.mask >> Shift)};
-#else
-    return {simd::rotated<Shift>(x.mask, std::make_integer_sequence<int, lane_count>{})};
-#endif
-  } else if constexpr (lanes<T>::parts == 2 && Shift == lane_count / 2) return {{x.part[1], x.part[1]}};
+  else if constexpr (std::same_as<T, bool>) return {simd::lanes_after<Shift>(x.mask)};
+  else if constexpr (lanes<T>::parts == 2 && Shift == lane_count / 2) return {{x.part[1], x.part[1]}};
   else {
     x.part[0] = simd::rotated<Shift>(x.part[0], std::make_integer_sequence<int, simd::count_of<T>>{});
     return x;

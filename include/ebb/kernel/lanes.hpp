@@ -9,7 +9,7 @@
 
 #include "../num/dtype.hpp"
 #include "../num/lane.hpp"
-#include "batch.hpp"
+#include "instructions.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -188,15 +188,14 @@ struct lanes<T> {
   static EBB_INLINE lanes sqrt(lanes a) requires full_real<T> {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::sqrt(x); }, a);
   }
-#if defined(__SSE4_1__) || defined(__aarch64__)  // elsewhere lane.hpp has forms of its own
-  static EBB_INLINE lanes floor(lanes a) requires full_real<T> {
+  // Without an instruction for them lane.hpp computes floor, rint, scale and split from others.
+  static EBB_INLINE lanes floor(lanes a) requires (full_real<T> && target_has::rounding) {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::floor(x); }, a);
   }
   /// To the nearest integer, ties to even.
-  static EBB_INLINE lanes rint(lanes a) requires full_real<T> {
+  static EBB_INLINE lanes rint(lanes a) requires (full_real<T> && target_has::rounding) {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::rint(x); }, a);
   }
-#endif
   static EBB_INLINE lanes copysign(lanes magnitude, lanes signs) requires full_real<T> {
     return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::copysign<T>(x, y); }, magnitude, signs);
   }
@@ -209,16 +208,14 @@ struct lanes<T> {
   static EBB_INLINE lanes from_bits(bits b) requires full_real<T> {
     return simd::each<T>([](auto x) EBB_LAMBDA { return reinterpret_cast<vector>(x); }, b);
   }
-#if defined(__AVX512F__)
-  static EBB_INLINE lanes scale(lanes a, lanes n) requires full_real<T> {
+  static EBB_INLINE lanes scale(lanes a, lanes n) requires (full_real<T> && target_has::scaling) {
     return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::scale(x, y); }, a, n);
   }
-  static EBB_INLINE lane::parts<lanes> split(lanes a) requires full_real<T> {
+  static EBB_INLINE lane::parts<lanes> split(lanes a) requires (full_real<T> && target_has::scaling) {
     const auto exponent = [](lanes x) EBB_LAMBDA { return simd::each<T>([](auto y) EBB_LAMBDA { return simd::exponent(y); }, x); };
     lanes significand = simd::each<T>([](auto x) EBB_LAMBDA { return simd::significand(x); }, a);
     return {significand, exponent(a) - exponent(significand)};
   }
-#endif
 };
 
 /// 0, 1, ... lane_count - 1.

@@ -10,13 +10,6 @@ namespace ebb::inline EBB_ABI {
 
 namespace simd {
 
-template <class T, std::size_t Bytes>
-EBB_INLINE vector<T, Bytes> load_bytes(const T* p) {
-  vector<T, Bytes> x;
-  std::memcpy(&x, p, Bytes);
-  return x;
-}
-
 /// Lane q (of 16 bytes) from p + q * stride.
 template <class T, std::size_t Bytes = register_bytes>
 EBB_INLINE vector<T, Bytes> load_lanes(const T* p, std::ptrdiff_t stride) {
@@ -28,22 +21,6 @@ EBB_INLINE vector<T, Bytes> load_lanes(const T* p, std::ptrdiff_t stride) {
     (std::make_integer_sequence<int, static_cast<int>(Bytes / sizeof(T))>{});
   }
 }
-
-#if defined(__AVX512F__)
-
-/// Half a register from each; the second one by a load that is merged under a mask: a shuffle would wait for the one unit that shuffles.
-template <class T>
-EBB_INLINE vector<T> join_halves(const T* low, const T* high) {
-  const auto half = [](const T* p) EBB_LAMBDA { return reinterpret_cast<__m256d>(load_bytes<T, 32>(p)); };
-  return reinterpret_cast<vector<T>>(_mm512_mask_broadcast_f64x4(_mm512_castpd256_pd512(half(low)), 0xf0, half(high)));
-}
-
-#else
-
-template <class T>
-EBB_INLINE vector<T> join_halves(const T* low, const T* high);  // there are no such registers
-
-#endif
 
 }  // namespace simd
 

@@ -22,12 +22,8 @@ struct matrix {
 
 namespace tile {
 
-// A tile is height x vectors accumulators: enough chains to hide the latency of fma, and they fit into the registers (32 or 16).
-#if defined(__AVX512F__) || defined(__aarch64__)
-inline constexpr int height = 8;
-#else
-inline constexpr int height = 6;
-#endif
+// A tile is height x vectors accumulators: enough chains to hide the latency of fma, and few enough to stay in registers.
+inline constexpr int height = target_has::registers == 32 ? 8 : 6;
 inline constexpr int vectors = 2;
 template <class T>
 inline constexpr int width = vectors * simd::count_of<T>;

@@ -36,6 +36,7 @@
 #pragma once
 
 #include "../base/config.hpp"
+#include "../base/target.hpp"
 #include "exact.hpp"
 
 #include <bit>
@@ -46,12 +47,8 @@
 
 namespace ebb::inline EBB_ABI::lane {
 
-/// Whether fma is one instruction. If not, fma(a, b, c) is a * b + c: a batch and its scalar tail must agree.
-#if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
-inline constexpr bool fused = true;
-#else
-inline constexpr bool fused = false;
-#endif
+/// Whether fma rounds once. If not, fma(a, b, c) is a * b + c: a batch and its scalar tail must agree.
+inline constexpr bool fused = target_has::fma;
 
 template <class V>
 concept scalar = std::is_arithmetic_v<V>;

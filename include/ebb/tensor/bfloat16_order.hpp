@@ -13,6 +13,7 @@
 // targets keep these numbers. Without fma a product of 2^128 or more is infinite.
 #pragma once
 
+#include "../base/target.hpp"
 #include "../num/bfloat16.hpp"
 #include "../num/lane.hpp"
 #include "reduction_tree.hpp"
@@ -22,17 +23,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Whether a link of a chain of bfloat16 is the instruction that flushes subnormal numbers to zero.
-#if defined(__AVX512BF16__) && defined(__AVX512F__)
-inline constexpr bool bfloat16_dot_instruction = true;
-#else
-inline constexpr bool bfloat16_dot_instruction = false;
-#endif
-
 /// acc + a1 * b1, plus a0 * b0: the same as the instruction, including its flushing where the target has it.
 constexpr float link_pairs(bfloat16 a0, bfloat16 a1, bfloat16 b0, bfloat16 b1, float acc) {
   const auto flush = [](float x) {
-    if (!bfloat16_dot_instruction || !(lane::abs(x) < std::numeric_limits<float>::min())) return x;
+    if (!target_has::bfloat16_dot || !(lane::abs(x) < std::numeric_limits<float>::min())) return x;
     return lane::copysign(0.f, x);
   };
   const auto add = [=](bfloat16 a, bfloat16 b, float sum) {

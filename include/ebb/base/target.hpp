@@ -1,0 +1,49 @@
+// ebb/base/target.hpp — constants that describe the compiler's target; code asks them and no macro.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: instruction sets]
+// Another instruction set is four edits: its name in base/config.hpp, its constants here, its loads and masks in kernel/batch.hpp, its
+// arithmetic in kernel/instructions.hpp. Each function there has a portable form, so only those that are faster need another one. The width
+// of a register is xsimd's: see simd::register_bytes.
+#pragma once
+
+#include "config.hpp"
+
+namespace ebb::inline EBB_ABI::target_has {
+
+/// Vector registers that a kernel can keep values in.
+#if defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr int registers = 32;
+#else
+inline constexpr int registers = 16;
+#endif
+
+/// a * b + c rounded once, in one instruction.
+#if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
+inline constexpr bool fma = true;
+#else
+inline constexpr bool fma = false;
+#endif
+
+/// floor, and the nearest integer with ties to even.
+#if defined(__SSE4_1__) || defined(__aarch64__)
+inline constexpr bool rounding = true;
+#else
+inline constexpr bool rounding = false;
+#endif
+
+/// x * 2^n rounded once; the significand and the exponent of x.
+#if defined(__AVX512F__)
+inline constexpr bool scaling = true;
+#else
+inline constexpr bool scaling = false;
+#endif
+
+/// acc + a0 * b0 + a1 * b1 for pairs of bfloat16. The instruction flushes subnormal numbers to zero.
+#if defined(__AVX512BF16__) && defined(__AVX512F__)
+inline constexpr bool bfloat16_dot = true;
+#else
+inline constexpr bool bfloat16_dot = false;
+#endif
+
+}  // namespace ebb::inline EBB_ABI::target_has
