@@ -1,0 +1,3 @@
+# test/packages/vcpkg/system/boost-hana/portfile.cmake — installs nothing: CMake finds the package of the system.
+# SPDX-License-Identifier: BSL-1.0
+set(VCPKG_POLICY_EMPTY_PACKAGE enabled)
