@@ -1,3 +1,4 @@
 // ebb/compiled.cpp — the library of the target ebb::compiled: all that is marked EBB_ONCE and EBB_COLD, see base/config.hpp.
 // SPDX-License-Identifier: BSL-1.0
 #include "ebb.hpp"
+#include "io/safetensors.hpp"

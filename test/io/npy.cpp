@@ -3,7 +3,7 @@
 #include <ebb/tensor/equal.hpp>
 #include <ebb/io/npy.hpp>
 
-#include "../catch.hpp"
+#include "files.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -18,43 +18,9 @@
 #include <unistd.h>
 
 using namespace ebb;
+using test::directory, test::bytes_of;
 
 namespace {
-
-/// A directory that is removed with its contents.
-struct directory {
-  std::string path;
-  std::vector<std::string> files;
-
-  directory() {
-    path = "/tmp/ebb-npy-" + std::string(6, 'X');  // the part that mkdtemp replaces
-    REQUIRE(mkdtemp(path.data()) != nullptr);
-  }
-  ~directory() {
-    for (const auto& file : files) std::remove(file.c_str());
-    rmdir(path.c_str());
-  }
-  std::string file(const char* name) {
-    files.push_back(path + "/" + name);
-    return files.back();
-  }
-  std::string holding(const char* name, const std::string& bytes) {
-    const std::string path_to = file(name);
-    std::FILE* f = std::fopen(path_to.c_str(), "wb");
-    std::fwrite(bytes.data(), 1, bytes.size(), f);
-    std::fclose(f);
-    return path_to;
-  }
-};
-
-std::string bytes_of(const std::string& path) {
-  std::string bytes;
-  std::FILE* f = std::fopen(path.c_str(), "rb");
-  if (!f) return "no file";
-  for (int c; (c = std::fgetc(f)) != EOF;) bytes += static_cast<char>(c);
-  std::fclose(f);
-  return bytes;
-}
 
 /// The header that numpy.save writes: a dictionary, padded so that the elements begin at a multiple of 64.
 std::string header(const std::string& dictionary, char version = 1) {

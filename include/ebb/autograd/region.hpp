@@ -163,7 +163,7 @@ bool find_undefined(const A& a, std::string& path) {
       const auto is_in = [&]<std::size_t At>(std::integral_constant<std::size_t, At>) {
         path.resize(before);
         if constexpr (boost::hana::Struct<A>::value)
-          path.append(".").append(boost::hana::first(boost::hana::at_c<At>(boost::hana::accessors<A>())).c_str());
+          path.append(".").append(form<A>::template name<At>());
         else path.append("[").append(std::to_string(At)).append("]");
         return find_undefined(form<A>::template get<At>(a), path);
       };

@@ -175,3 +175,10 @@
 #else
 #define EBB_TAIL_CALL
 #endif
+
+// EBB_HAS_MMAP: whether the system has POSIX files, which can be mapped into memory.
+#if __has_include(<sys/mman.h>) && __has_include(<unistd.h>) && !defined(_WIN32) && !defined(__wasm__)
+#define EBB_HAS_MMAP 1
+#else
+#define EBB_HAS_MMAP 0
+#endif

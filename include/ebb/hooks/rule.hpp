@@ -8,6 +8,7 @@
 //   struct signum_update {
 //     static constexpr int states = 1;          // arrays kept for each parameter, of its extents; they begin as zeros
 //     static constexpr bool by_element = true;  // optional: does not use extents, so that all parameters share one program
+//     static constexpr const char* state_names[] = {"momentum_buffer"};  // optional: what they are called in files
 //     constexpr auto operator()(auto p, auto g, auto m, auto lr, auto beta) const {
 //       const auto next = g + beta * (m - g);
 //       return std::tuple(p - lr * ebb::sign(next), next);  // the parameter, then the states
@@ -31,6 +32,7 @@
 #include "../trace/trace.hpp"
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <tuple>
 
@@ -84,6 +86,21 @@ template <class Update>
 inline constexpr bool is_by_element = requires { requires Update::by_element; };
 template <class... Update>
 inline constexpr bool is_by_element<std::tuple<Update...>> = (is_by_element<Update> && ...);
+
+/// The name of a state in files: from the first function of the rule that has so many and names them, else its number.
+template <class Rule>
+std::string name_of_state(std::size_t number) {
+  std::string name = std::to_string(number);
+  bool found = false;
+  const auto look = [&]<class Update>(std::type_identity<Update>) {
+    if constexpr (requires { Update::state_names[0]; })
+      if (!found && number < std::size(Update::state_names)) name = Update::state_names[number], found = true;
+  };
+  [&]<class... Update>(std::type_identity<std::tuple<Update...>>) {
+    (look(std::type_identity<Update>{}), ...);
+  }(std::type_identity<typename updates_of<Rule>::type>{});
+  return name;
+}
 
 /// Whether a parameter may have so many states under the rule.
 template <class Rule>

@@ -15,6 +15,12 @@
 #include <sys/stat.h>
 #endif
 
+#if EBB_HAS_MMAP
+#include <unistd.h>
+#elif defined(_WIN32)
+#include <io.h>
+#endif
+
 #if defined(_WIN32)  // declared as in <windows.h>, which would bring thousands of macros
 extern "C" __declspec(dllimport) int __stdcall MoveFileExA(const char*, const char*, unsigned long);
 #endif
@@ -31,6 +37,20 @@ class open_file {
   explicit operator bool() const { return file_ != nullptr; }
   bool read(void* to, std::size_t bytes) { return bytes == 0 || std::fread(to, 1, bytes, file_) == bytes; }
   bool write(const void* from, std::size_t bytes) { return bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes; }
+  /// Reads at most so many bytes. Returns how many; fewer at the end, or where reading failed.
+  std::size_t read_some(void* to, std::size_t bytes) { return std::fread(to, 1, bytes, file_); }
+  bool failed() const { return std::ferror(file_) != 0; }
+  /// Waits until what was written is on the disk, where the system has a call for that and the file is on one.
+  EBB_COLD bool sync() {
+    if (std::fflush(file_) != 0) return false;
+#if defined(_WIN32)
+    return ::_commit(::_fileno(file_)) == 0;
+#elif EBB_HAS_MMAP
+    return ::fsync(::fileno(file_)) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe, a device
+#else
+    return true;
+#endif
+  }
   bool close() { return !file_ || std::fclose(std::exchange(file_, nullptr)) == 0; }
   /// The number of bytes after the position; 0 if it cannot be determined, as for a directory.
   EBB_COLD std::size_t remaining() {

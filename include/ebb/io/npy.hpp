@@ -112,10 +112,10 @@ struct npy_header {
   raise(std::string(call) + ": " + path + ": " + problem);
 }
 
-/// Reads and checks everything before the elements.
-EBB_COLD npy_header read_npy_header(open_file& file, const std::string& path) {
-  const auto refuse = [&](const char* problem) { raise_npy("ebb::load_npy", path, problem); };
-  if (!file) refuse(std::strerror(errno));
+/// Reads and checks everything before the elements. File is an open_file, or what has its functions.
+template <class File>
+[[gnu::cold]] npy_header read_npy_header(File& file, const char* call, const std::string& path) {
+  const auto refuse = [&](const char* problem) { raise_npy(call, path, problem); };
   unsigned char start[12] = {};
   if (!file.read(start, 10)) refuse("expected a .npy file, found a file that cannot be read or is shorter than its header");
   if (std::memcmp(start, "\x93NUMPY", 6) != 0) refuse("expected a .npy file, found other first bytes");
@@ -130,13 +130,10 @@ EBB_COLD npy_header read_npy_header(open_file& file, const std::string& path) {
   return header;
 }
 
-/// The array in a .npy file. `load_npy<float, dyn, 64>("digits.npy")` takes any number of rows of 64.
-/// Throws: error naming the file, what was expected and what was found, if it cannot be read, is truncated, or holds another element
-/// type, rank or static extent; also for big-endian elements, and for Fortran order of more than one axis.
-template <npy_element T, std::size_t... E>
-tensor<T, E...> load_npy(const std::string& path) {
-  open_file file(path, "rb");
-  const npy_header header = read_npy_header(file, path);
+/// The array in a file that is open. See load_npy.
+template <npy_element T, std::size_t... E, class File>
+tensor<T, E...> read_npy(File& file, const char* call, const std::string& path) {
+  const npy_header header = read_npy_header(file, call, path);
 
   constexpr int rank = sizeof...(E);
   std::array<std::size_t, sizeof...(E)> shape{};
@@ -146,17 +143,17 @@ tensor<T, E...> load_npy(const std::string& path) {
     fits = layout<E...>::declared[k] == dyn || layout<E...>::declared[k] == shape[k];
   }
   if (!fits) {
-    raise_npy("ebb::load_npy", path,
+    raise_npy(call, path,
               "expected '" + std::string(npy_name(dtype_of<T>)) + "' of shape " + list_text(layout<E...>::declared.data(), rank) +
                   ", found '" + header.descr + "' of shape " +
                   list_text(header.shape, header.rank));
   }
-  if (header.fortran_order && rank > 1) raise_npy("ebb::load_npy", path, "expected C order, found Fortran order");
+  if (header.fortran_order && rank > 1) raise_npy(call, path, "expected C order, found Fortran order");
 
-  const layout<E...> whole("ebb::load_npy", shape);
+  const layout<E...> whole(call, shape);
   const std::size_t bytes = whole.size() * sizeof(T), found = file.remaining();
   const auto truncated = [&](std::size_t had) {
-    raise_npy("ebb::load_npy", path, "expected " + std::to_string(bytes) + " bytes of elements, found " + std::to_string(had));
+    raise_npy(call, path, "expected " + std::to_string(bytes) + " bytes of elements, found " + std::to_string(had));
   };
   if (found < bytes) truncated(found);
   auto result = tensor<T, E...>::uninitialized(whole);
@@ -170,6 +167,16 @@ tensor<T, E...> load_npy(const std::string& path) {
     }
   }
   return result;
+}
+
+/// The array in a .npy file. `load_npy<float, dyn, 64>("digits.npy")` takes any number of rows of 64.
+/// Throws: error naming the file, what was expected and what was found, if it cannot be read, is truncated, or holds another element
+/// type, rank or static extent; also for big-endian elements, and for Fortran order of more than one axis.
+template <npy_element T, std::size_t... E>
+tensor<T, E...> load_npy(const std::string& path) {
+  open_file file(path, "rb");
+  if (!file) raise_npy("ebb::load_npy", path, std::strerror(errno));
+  return read_npy<T, E...>(file, "ebb::load_npy", path);
 }
 
 /// Writes any array as version 1.0 in C order, as a new file: see write_file.

@@ -65,6 +65,7 @@ struct repeated_list<List, std::index_sequence<I...>> {
 ///   parts           types<...> of them, where they are no loop
 ///   element         their type, where they are a loop
 ///   get<I>(x)       part I
+///   name<I>()       its name, in a struct
 ///   elements(x)     the range of the parts, where they are a loop
 ///   with<Map>       the same structure with Map::of<P> for each part P; of a struct Map::of_struct<X>
 template <class X>
@@ -159,6 +160,10 @@ struct form<S> {
   template <std::size_t I>
   static constexpr auto& get(auto& x) {
     return boost::hana::second(boost::hana::at_c<I>(boost::hana::accessors<S>()))(x);
+  }
+  template <std::size_t I>
+  static constexpr const char* name() {
+    return boost::hana::first(boost::hana::at_c<I>(boost::hana::accessors<S>())).c_str();
   }
   template <class Map>
   using with = typename Map::template of_struct<S>;

@@ -19,6 +19,7 @@ constexpr auto move_by_moments(auto p, auto g, auto m, auto v, auto share1, auto
 
 struct adam {
   static constexpr int states = 2;
+  static constexpr const char* state_names[] = {"exp_avg", "exp_avg_sq"};
   static constexpr bool by_element = true;
   constexpr auto operator()(auto p, auto g, auto m, auto v, auto weight_decay, auto... numbers) const {
     return move_by_moments(p, decayed(g, p, weight_decay), m, v, numbers...);
@@ -26,6 +27,7 @@ struct adam {
 };
 struct adamw {
   static constexpr int states = 2;
+  static constexpr const char* state_names[] = {"exp_avg", "exp_avg_sq"};
   static constexpr bool by_element = true;
   constexpr auto operator()(auto p, auto g, auto m, auto v, auto kept, auto... numbers) const {
     return move_by_moments(kept * p, g, m, v, numbers...);

@@ -80,6 +80,22 @@ class optimizer {
   const update_state& state(std::size_t number) const { return body_->slots[number].state; }
   const leaf& parameter(std::size_t number) const { return leaf_at(leaves_[number]); }
 
+  /// What the rule calls an array that it keeps, or its number: see [note: update rules].
+  static std::string state_name(std::size_t number) { return detail::name_of_state<Rule>(number); }
+  /// Whether a parameter may have so many arrays.
+  static bool may_keep(std::size_t arrays) { return detail::may_keep<Rule>(arrays); }
+  /// Replaces the states of all parameters, in order.
+  /// Throws: error if they are not as many as the parameters, or are none that the rule keeps of these; then nothing has changed.
+  void set_states(std::vector<update_state> states) {
+    bool fits = states.size() == size();
+    for (std::size_t i = 0; fits && i < size(); ++i) {
+      fits = may_keep(states[i].arrays.size());
+      for (const storage& a : states[i].arrays) fits = fits && a.bytes() == detail::state_bytes(parameter(i));
+    }
+    if (!fits) raise("ebb::optimizer::set_states: these are no states of the parameters under this rule");
+    set(std::move(states));
+  }
+
 /// Writes the states to a binary stream: see [note: the file of an optimizer].
   /// Throws: error if writing fails.
   template <class Stream>

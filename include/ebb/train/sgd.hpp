@@ -27,6 +27,7 @@ struct descent {
 };
 struct momentum_descent {
   static constexpr int states = 1;
+  static constexpr const char* state_names[] = {"momentum_buffer"};
   static constexpr bool by_element = true;
   constexpr auto operator()(auto p, auto g, auto v, auto lr, auto weight_decay, auto momentum, auto share, auto nesterov) const {
     const auto d = decayed(g, p, weight_decay);

@@ -27,6 +27,9 @@ struct state_head {
   std::uint64_t step = 0;
 };
 
+/// How many bytes an array has that is kept of the parameter.
+EBB_COLD std::size_t state_bytes(const leaf& l) { return l.extents.volume() * (size_of(l.type) == 2 ? sizeof(float) : size_of(l.type)); }
+
 EBB_COLD state_head head_of(const leaf& l, const update_state& s) {
   state_head h;
   const std::string_view name = name_of(size_of(l.type) == 2 ? dtype::f32 : l.type);
@@ -78,7 +81,7 @@ inline update_state read_state(auto&& read, auto&& may_have, const leaf& l, std:
 
   update_state s{found.step, {}};
   for (std::uint32_t i = 0; i < found.arrays; ++i) {
-    s.arrays.emplace_back(extents.volume() * (size_of(l.type) == 2 ? sizeof(float) : size_of(l.type)));
+    s.arrays.emplace_back(state_bytes(l));
     need(s.arrays.back().data(), s.arrays.back().bytes());
   }
   return s;

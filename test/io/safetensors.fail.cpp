@@ -1,0 +1,25 @@
+// test/io/safetensors.fail.cpp — what has no place in a file of arrays.
+// SPDX-License-Identifier: BSL-1.0
+// ERRORS: 1
+#include <ebb/ebb.hpp>
+#include <ebb/io/safetensors.hpp>
+
+#include <string>
+#include <tuple>
+
+int main() {
+  ebb::tensor<float, 3> w;
+  ebb::save_safetensors("w.safetensors", ebb::with_name("w", w));
+  ebb::load_safetensors("w.safetensors", ebb::with_name("w", w));
+#if EBB_CASE == 1
+  // EXPECT: E0300 what is loaded is an array that can be written, a variable, an optimizer, or a structure of these
+  std::string name;
+  ebb::safetensors("w.safetensors").load(std::tie(w, name));  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0300 what is loaded is an array that can be written
+  ebb::safetensors("w.safetensors").load(ebb::with_name("w", ebb::view<const float, 3>(w.data())));  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0301 what is saved is an array that lies in rows, a variable, an optimizer, or a structure of these
+  ebb::save_safetensors("w.safetensors", std::tuple(ebb::with_name("w", w), "three words"));  // LINE
+#endif
+}
