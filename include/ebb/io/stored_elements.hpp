@@ -6,6 +6,7 @@
 
 #include "../base/config.hpp"
 #include "../num/dtype.hpp"
+#include "../tensor/borrow.hpp"
 #include "../tensor/tensor.hpp"
 
 #include <bit>
