@@ -150,7 +150,10 @@ way_chroot() {
   [ -e $chroot/etc/os-release ] || debootstrap --variant=minbase bookworm $chroot >"$work/log" 2>&1 || { rm -rf $chroot; skip "debootstrap fails: $(tail -n 1 "$work/log")"; }
   cp /etc/resolv.conf $chroot/etc/ && cp "$deb" $chroot/tmp/libebb-dev.deb
   if [ -d /etc/apt ]; then cp -r /etc/apt/apt.conf.d/. $chroot/etc/apt/apt.conf.d/; fi
-  in_it() { chroot $chroot /usr/bin/env DEBIAN_FRONTEND=noninteractive HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+  in_it() {  # with a /proc, which gdb needs and which goes with the command
+    unshare -m sh -c 'mount -t proc proc "$0/proc"; exec chroot "$0" /usr/bin/env DEBIAN_FRONTEND=noninteractive HOME=/root \
+      PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"' $chroot "$@"
+  }
   in_it apt-get update >"$work/log" 2>&1
   in_it apt-get install -y --no-install-recommends --reinstall /tmp/libebb-dev.deb g++ cmake make pkg-config gdb >>"$work/log" 2>&1 || fail "$(tail -n 5 "$work/log")"
   rm -rf $chroot/tmp/ebb && mkdir -p $chroot/tmp/ebb && cp -r examples test README.md $chroot/tmp/ebb  # without include: that is the package's

@@ -19,6 +19,8 @@ printed=$(gdb -nx -batch -iex "add-auto-load-safe-path $trusted" -iex 'set print
 if [ "$wanted" = "$printed" ]; then
   echo "gdb shows $(wc -w <<<"$names") objects as the program does"
 else
-  diff <(echo "$wanted") <(echo "$printed")
+  folder=$(mktemp -d)
+  echo "$wanted" >"$folder/wanted" && echo "$printed" >"$folder/printed" && diff "$folder/wanted" "$folder/printed"
+  rm -r "$folder"
   exit 1
 fi
