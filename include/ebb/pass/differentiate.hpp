@@ -8,7 +8,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Which equations depend on `wrt` through real numbers: only they have a cotangent.
+/// Marks the equations that depend on `wrt` through real numbers: only these have a cotangent.
 constexpr vec<char> active_equations(const graph& g, const vec<int>& wrt) {
   vec<char> active(g.size(), 0);
   for (int w : wrt) active[w] = 1;
@@ -32,9 +32,9 @@ constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
   return -1;
 }
 
-/// Appends the equations of the pull-back of `outs` at `seeds` and returns the cotangents of `wrt`; -1 where nothing arrives.
-/// Cotangents that meet are added in falling order of the equations that gave them. Pulls run in the given autocast context, those of
-/// equations with a context of their own in that. Without one they are traced as functions are: what they ask, the caller of g answers.
+/// Appends the equations of the pull-back of `outs` at `seeds` and returns the cotangents of `wrt`, -1 for one that gets none.
+/// Several cotangents of one equation are added, those from later equations first. A pull runs in the context of its equation if that has
+/// one, else in the given autocast context. If that is null, pulls are traced as functions are: the caller of g answers their questions.
 constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs, const vec<int>& seeds,
                              maybe_context context = context_of<off>) {
   const int n = g.size();
@@ -42,7 +42,7 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
   vec<int> cotangents(n, -1), given(4, -1);
   int* cotangent = cotangents.data();
   const auto arrive = [&, is_active = active.data()](int k, int c) {
-    // A cast that stands for one at each use: converted before it meets others.
+    // This cast represents one cast at each use: each cotangent is converted before the sum.
     while (c >= 0 && is_active[k] && is_cast_of_each_use(g.eq.data()[k])) {
       int converted = -1;
       g.op(k).pull(g, c, k, &converted);
@@ -75,7 +75,7 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
   return r;
 }
 
-/// c, or zeros of the shape of equation k where nothing arrived.
+/// c, or zeros of the shape of equation k if c is -1.
 constexpr int or_zeros(graph& g, int c, int k) { return c >= 0 ? c : g.op(k).kit->literal(g, g.eq[k].shape, 0); }
 
 constexpr vec<int> equations_of_inputs(const graph& g, const vec<int>& numbers) {
@@ -94,8 +94,8 @@ constexpr graph with_gradient(graph g, const vec<int>& arguments, maybe_context 
   return g;
 }
 
-/// The outputs of g, then the pull-back of seeds, which become further arguments, one for each real output: of all, or of the first ones.
-/// Not simplified.
+/// The outputs of g, then the pull-back of seeds. Seeds are new arguments at the end, one for each real output: of all outputs, or of the
+/// first `seeded` ones. Not simplified.
 constexpr graph with_pull_back(graph g, const vec<int>& arguments, maybe_context context, int seeded = -1) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   vec<int> outs, seeds;

@@ -22,7 +22,7 @@ constexpr int elements_of(graph& g, int k) {
   return n;
 }
 
-/// One seed for each element of y, all zero but for a one at that element: shape [elements of y, shape of y...].
+/// A seed for each element of y: one at that element, zero elsewhere. Shape: [elements of y, shape of y...].
 /// (Place depends on the template, so that clang looks up the op's table when kernels are known, not here.)
 template <class T, class Place = std::int64_t>
 constexpr int unit_seeds(graph& g, int y) {
@@ -48,8 +48,8 @@ constexpr int shape_of_derivatives(graph& g, int y, int x) {
   return g.intern(s);
 }
 
-/// Appends the derivatives of out `number` of g, of dtype T, to the outs of r, in which it is equation y: a negative number where they
-/// have too many axes, or an op between takes no leading one.
+/// Appends the derivatives of output `number` of g, of dtype T, to the outputs of r, where that output is equation y. A negative number
+/// means that the derivatives have too many axes, or that an op between cannot be batched.
 template <class T>
 constexpr void append_jacobian(graph& r, int y, const graph& g, int number, const vec<int>& arguments, maybe_context context) {
   vec<int> in;
@@ -79,8 +79,8 @@ constexpr void append_jacobian(graph& r, int y, const graph& g, int number, cons
     r.out.push(rows[i] < 0 || derivatives[i] < 0 ? -1 : r.op(rows[i]).kit->reshape(r, rows[i], derivatives[i]));
 }
 
-/// The derivatives of each out, of dtypes T..., with respect to each of the given arguments, by pulls in the given autocast context.
-/// Shapes: that of the out, then that of the argument. Those of integers are zeros.
+/// The derivatives of each output, of dtypes T..., with respect to each of the given arguments, by pulls in the given autocast context.
+/// Shape: that of the output, then that of the argument. Derivatives of integers are zeros.
 template <class... T>
 constexpr graph jacobian(const graph& g, const vec<int>& arguments, maybe_context context = context_of<off>) {
   graph r = prune(g);
@@ -91,7 +91,7 @@ constexpr graph jacobian(const graph& g, const vec<int>& arguments, maybe_contex
   return exact(r);
 }
 
-/// One push of g along all elements of an argument, row by row, as derivatives of dtype U: [n, y...] becomes [y..., x...].
+/// The tangents along each element of an argument, [n, y...], as derivatives of dtype U, [y..., x...].
 template <class Y, class U>
 constexpr int derivatives_of_push(graph& r, int rows, int shape) {
   if (rows < 0 || shape < 0) return -1;
@@ -102,8 +102,8 @@ constexpr int derivatives_of_push(graph& r, int rows, int shape) {
   return reshape_to(cast_to<U>(last), shape).id;
 }
 
-/// The derivatives of each out of g, of dtypes Y..., with respect to argument `number`, of dtype U, as equations of r, in which the outs
-/// are `values`. Negative as in append_jacobian.
+/// The derivatives of each output of g, of dtypes Y..., with respect to argument `number`, of dtype U: as equations of r, where the outputs
+/// are `values`. A negative number means what it does in append_jacobian.
 template <class U, class... Y>
 constexpr vec<int> pushed_jacobian(graph& r, const vec<int>& values, const graph& g, int number, maybe_context context) {
   vec<int> in, derivatives;
@@ -133,8 +133,7 @@ constexpr vec<int> pushed_jacobian(graph& r, const vec<int>& values, const graph
   return result;
 }
 
-/// The same derivatives by pushes: of outs of dtypes Y... with respect to arguments of dtypes U..., in the order in which jacobian gives
-/// them.
+/// The derivatives of `jacobian`, in its order, by pushes: of outputs of dtypes Y... with respect to arguments of dtypes U....
 template <class... Y, class... U>
 constexpr graph pushed_jacobian(const graph& g, const vec<int>& arguments, std::type_identity<std::tuple<Y...>>,
                                 std::type_identity<std::tuple<U...>>, maybe_context context = context_of<off>) {

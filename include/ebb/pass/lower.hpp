@@ -1,10 +1,9 @@
-// ebb/pass/lower.hpp — the last pass before planning: what only told differentiation something goes.
+// ebb/pass/lower.hpp — the last pass before planning: removes what only differentiation reads.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: gradients may be taken again]
-// The gradient of an inner function is spliced into an outer trace, which may itself be differentiated. So nothing that speaks to
-// differentiation may go while there can still be an outer trace: simplify keeps stop_gradient, and only `lower`, which runs once on
-// what is about to be planned, removes it.
+// The gradient of an inner function is spliced into an outer trace, which may itself be differentiated. So stop_gradient must stay while
+// there can be an outer trace: simplify keeps it, and `lower` removes it, which runs once, on the graph that is planned.
 #pragma once
 
 #include "simplify.hpp"
@@ -19,7 +18,7 @@ inline constexpr auto lowering_rules = exact_rules + rule_list({rule(stop_gradie
 
 namespace ebb::inline EBB_ABI {
 
-/// Without what only differentiation asks about casts and pulls: then equal programs are equal.
+/// A copy without the contexts of pulls and the marks of casts: equal programs then have equal graphs.
 constexpr graph without_contexts(const graph& g) {
   bool any = false;
   for (int k = 0; k < g.size(); ++k) any = any || g.eq.data()[k].pulled_in || is_cast_of_each_use(g.eq.data()[k]);
@@ -30,8 +29,9 @@ constexpr graph without_contexts(const graph& g) {
   });
 }
 
+/// Removes stop_gradient and contexts, and applies the exact rules again if that changed the graph.
 constexpr graph lower(const graph& g) {
-  // Simplify leaves nothing that exact_rules would rewrite: only a stop, or a context that goes, gives them something to do again.
+  // The exact rules match nothing in a simplified graph. Without a stop or a context they may match again.
   bool as_simplified = g.simplified == g.size();
   for (int k = 0; k < g.size(); ++k) {
     const equation& e = g.eq.data()[k];

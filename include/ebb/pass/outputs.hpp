@@ -1,4 +1,4 @@
-// ebb/pass/outputs.hpp — results that are arguments or other results, and arguments that nobody reads: what a caller need not move.
+// ebb/pass/outputs.hpp — leaves out outputs that are arguments or other outputs, and arguments that nothing reads.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// A graph whose outputs are all computed, each once, and where the outputs of the one it was made from are found.
+/// A graph that computes each of its outputs once, and the places of the original outputs.
 struct distinct_results {
   graph g;
   vec<int> from;  // for each output: the number of an output of g, or ~ the number of an argument
 };
 
-/// An output that is an argument, or the same elements as one in another shape, needs no program: the caller shares the memory.
+/// Leaves out outputs that have the elements of an argument or of another output, in any shape: the caller shares their memory.
 EBB_COLD constexpr distinct_results distinct_outputs(const graph& f) {
   distinct_results r{shell_of(f), {}};
   r.g = f;
@@ -32,13 +32,13 @@ EBB_COLD constexpr distinct_results distinct_outputs(const graph& f) {
   return r;
 }
 
-/// A graph that takes only the arguments it reads, and which of the arguments of the one it was made from those are.
+/// A graph that takes only arguments that it reads, and their numbers in the original graph.
 struct fewer_arguments {
   graph g;
   vec<int> kept;
 };
 
-/// Symbols still say which axis of which *old* argument they are: who calls the graph sets them by that.
+/// Leaves out arguments that nothing reads. Symbols still name axes of the original arguments: the caller sets them.
 EBB_COLD constexpr fewer_arguments used_arguments(const graph& f) {
   vec<char> used(f.size(), 0);
   for (int o : f.out) used[o] = 1;
@@ -56,7 +56,8 @@ EBB_COLD constexpr fewer_arguments used_arguments(const graph& f) {
   return r;
 }
 
-/// For each output of f the arguments that it depends on, among the `count` from `first` on, as bits.
+/// For each output of f: the arguments that it depends on, of the `count` arguments from `first` on, as bits. Bit 63 is for all from number
+/// 63 on.
 EBB_COLD constexpr vec<std::uint64_t> dependences(const graph& f, int first, int count) {
   vec<std::uint64_t> of(f.size(), 0);
   for (int k = 0; k < f.size(); ++k) {

@@ -1,24 +1,24 @@
-// ebb/pass/partition.hpp — a joint program becomes two halves, and the list of what the first one saves for the second.
+// ebb/pass/partition.hpp — splits a joint graph into two halves, and decides which values the first one saves for the second.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: saved or recomputed]
-//   early   does not depend on a seed                late    does; belongs to the backward half
+// early does not depend on a seed late depends on one; belongs to the backward half
 //   kept    early, heavy, and computed by the forward half in any case: transcendental functions, contractions, reductions
-// Late equations mention early ones; `joint` holds nothing else that could cross. Of those,
-//   arguments are free: the caller holds them.        literals and indices are never saved.
-//   kept ones are saved.
-//   others are computed again, in the loop that uses them, from what is saved or free: that costs no memory and next to no time.
-// Only where this would need further values, the bytes decide: those of the values that would have to be saved for it against those of
-// the one that is mentioned. So a cast to double is repeated and its float saved, a comparison of two sums is saved as a byte an
-// element, and a product of two functions that nobody else mentions is saved itself. Heavy equations that only the backward half
-// mentions (the logarithm in the derivative of a power) are not computed before it runs.
+// Late equations read early ones:
+//   An argument is free: the caller holds it. Literals and indices are never saved.
+//   A kept value is saved.
+//   Any other value is computed again in the loop that uses it, from saved and free values: that takes no memory and almost no time.
+// If that needs further values, bytes decide: the size of all values that would have to be saved for it, against the size of the value
+// itself. So a cast to double is repeated and its float is saved, a comparison of two sums is saved as one byte an element, and a product
+// of two functions that nothing else reads is saved itself. Heavy equations that only the backward half reads (the logarithm in the
+// derivative of a power) are computed there.
 #pragma once
 
 #include "prune.hpp"
 
 namespace ebb::inline EBB_ABI {
 
-/// forward: arguments -> the user's outputs, then what is saved.   backward: arguments, saved, seeds -> gradients.
+/// forward: arguments -> the user's outputs, then the saved values. backward: arguments, saved values, seeds -> gradients.
 struct halves {
   graph forward, backward;
   int saved = 0;
@@ -40,7 +40,7 @@ class partition_of {
 
  private:
   constexpr bool is_late(int k) const { return late_.data()[k]; }
-  /// Computed by the forward half in any case, and too dear to be computed twice.
+  /// Computed by the forward half in any case, and too expensive to compute twice.
   constexpr bool is_kept(int k) const { return primal_.data()[k] && g_.op(k).heavy; }
 
   constexpr void find_late() {
@@ -61,7 +61,7 @@ class partition_of {
     }
   }
 
-  /// Early equations that late ones, or the gradients themselves, mention.
+  /// Early equations that late ones read, or that are gradients.
   constexpr vec<char> find_crossing() const {
     vec<char> crosses(g_.size(), 0);
     for (int i = outputs_; i < g_.out.size(); ++i)
@@ -95,7 +95,7 @@ class partition_of {
     at_hand_[k] = 1;
   }
 
-  /// What else had to be saved so that k can be computed again; more than `most_needed` if it is not worth looking further.
+  /// The values that would have to be saved so that k can be computed again; more than `most_needed` if the search gives up.
   constexpr vec<int> would_need(int k) {
     vec<int> needed, open{k};
     for (int visited = 0; !open.empty() && needed.size() <= most_needed; ++visited) {
@@ -112,7 +112,7 @@ class partition_of {
     return needed;
   }
 
-  /// The size of a value. What is not known yet counts as an extent of 256.
+  /// The size of a value. An extent that is not known yet counts as 256.
   constexpr std::int64_t bytes(int k) const {
     auto n = static_cast<std::int64_t>(size_of(g_.op(k).result));
     const shape& s = g_.shape_of(k);
@@ -130,7 +130,7 @@ class partition_of {
     return prune(f);
   }
 
-  /// Arguments keep their numbers, seeds move behind what is saved.
+  /// Arguments keep their numbers. Seeds come after the saved values.
   constexpr graph backward() const {
     graph b = shell_of(g_);
     b.inputs = g_.inputs + order_.size();
@@ -156,8 +156,8 @@ class partition_of {
 
 }  // namespace detail
 
-/// The halves of a joint program: `arguments` come before its seeds, `outputs` before its gradients. Where nothing is to be saved, the
-/// second half begins with all of the first.
+/// The halves of a joint graph: `arguments` come before its seeds, `outputs` before its gradients. With saves = false nothing is saved: the
+/// backward half computes everything again.
 constexpr halves partition(const graph& joint, int arguments, int outputs, bool saves = true) {
   return detail::partition_of(joint, arguments, outputs, saves).result();
 }

@@ -4,7 +4,7 @@
 // Words of this file:
 //   pattern    a tree of ops over wildcards and literals, as a type: the compiler sees through it, so that a rule costs a few comparisons
 //   rule       left = right: an equation that the left side matches is replaced by what the right side builds
-//   x y z c    wildcards: any equation, but the same one wherever the letter stands;  c0 c1: any literal
+// x y z c wildcards: any equation, the same one at each place of the letter; c0 c1: any literal
 //
 // [note: rewriting ends]
 // Each side of a rule has a weight, a linear polynomial in the weights of its wildcards: one for each op and literal, twice the weight
@@ -21,7 +21,7 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-// Rules only name ops; who includes rules does not include all families.
+// Rules only name ops: declarations are enough, and families of ops need not be included.
 struct add;
 struct sub;
 struct mul;
@@ -32,7 +32,7 @@ struct neg;
 
 namespace ebb::inline EBB_ABI::rewriting {
 
-/// An equation that is about to enter g, whose operands are there already, and what the wildcards stand for.
+/// An equation that is to be added to g, which has its operands, and the equations that the wildcards matched.
 struct match {
   graph& g;
   const equation& e;
@@ -49,9 +49,9 @@ struct match {
   }
 };
 
-/// A byte for the constant, then one for each wildcard: sums of weights are sums of numbers.
+/// One byte for the constant, then one for each wildcard: weights are added as numbers.
 using weight = std::uint64_t;
-/// Whatever the wildcards weigh, one or more.
+/// Whether a is less than b whatever the wildcards weigh; each weighs one or more.
 constexpr bool is_lighter(weight a, weight b) {
   int least = 0;
   for (int i = 0; i < 5; ++i) {
@@ -62,7 +62,7 @@ constexpr bool is_lighter(weight a, weight b) {
   return least > 0;
 }
 
-/// How often an op weighs what its operands weigh.
+/// The factor of the operands' weight in the weight of an op.
 template <class Op>
 inline constexpr weight weighs_operands = 1;
 template <class Op>
@@ -72,7 +72,7 @@ inline constexpr weight weighs_operands<Op> = 2;
 struct pattern {
   static constexpr bool possible(const match&) { return true; }
 };
-/// It derives from pattern: then it knows the name. Cheaper than std::is_base_of, which is a class and a variable for each rule's types.
+/// Whether P derives from pattern: then it has the injected name. std::is_base_of would be a class and a variable for each rule's types.
 template <class P>
 concept is_pattern = requires { typename P::pattern; };
 
@@ -93,7 +93,7 @@ struct constant : pattern {
   static constexpr int build(match& m) { return m.bound[4 + I]; }
 };
 
-/// The literal of this value in any dtype. Minus zero is what a sum is neutral to: among integers it is zero.
+/// The literal of this value in any dtype. Minus zero is the neutral element of sums; of integers it is zero.
 template <int Value, bool Minus = false>
 struct literal_of : pattern {
   static constexpr std::uint64_t family = family_of<op::literal>;
@@ -156,7 +156,7 @@ struct filled : pattern {
   }
 };
 
-/// How large and (inverted) how small an operand of a folded op may be: the exponent of two.
+/// Operands of a folded op are at most 2^n and at least 2^-n, or zero: the n for each dtype.
 constexpr int tame_exponent(dtype d) {
   constexpr int exponents[] = {60, 15, 31, 15, 60, 60, 500};
   return exponents[static_cast<int>(d)];
@@ -177,8 +177,8 @@ constexpr bool is_tame(double number, int exponent) {
 /// Right sides: the value of an op on literals.
 ///
 /// [note: folding keeps out of trouble]
-/// A constant expression may not overflow, divide by zero or make a NaN. What could is left to run time, at run time too, so that a
-/// program does not depend on where its passes ran. Vector functions are left alone as well: without fma their bits may differ.
+/// A constant expression must not overflow, divide by zero or make a NaN. An equation that could is not folded, by passes at run time
+/// either: a program must not depend on where its passes ran. Vector functions are not folded: without fma their bits may differ.
 constexpr bool can_fold(const match& m, const op_info& op, bool divides) {
   int exponent = tame_exponent(op.result);
   for (int j = 0; j < op.arity; ++j)
@@ -212,8 +212,8 @@ struct folded<node<Op, P...>> : pattern {
 
 /// A rule without its types.
 struct erased_rule {
-  std::uint64_t head = 0, operands[3] = {};  // families; 0: whatever
-  int (*apply)(match&) = nullptr;  // the number of what takes the place of the equation, or -1
+  std::uint64_t head = 0, operands[3] = {};  // families; 0: any
+  int (*apply)(match&) = nullptr;  // the number of the equation that replaces it, or -1
 };
 
 inline constexpr auto always = [](const match&) { return true; };
@@ -230,13 +230,13 @@ struct rule_of<node<Op, P...>, Right, Condition> {
   static constexpr erased_rule erased{family_of<Op>, {P::family...}, &apply};
 };
 
-/// left = right where the condition, a function of the match, holds.
+/// left = right if the condition, a function of the match, holds.
 template <is_pattern Left, is_pattern Right, class Condition = decltype(always)>
 constexpr erased_rule rule(Left, Right, Condition = {}) {
   return rule_of<Left, Right, Condition>::erased;
 }
 
-/// Rules as data, those of one op side by side and found by a hash, so that an equation costs one look. Their order within an op counts.
+/// Rules as data. Those of one op are adjacent and found by a hash: an equation takes one look-up. The order of the rules of an op counts.
 template <int N>
 class rule_list {
  public:
@@ -254,7 +254,7 @@ class rule_list {
     }
   }
 
-  /// What takes the place of an equation that is about to enter g, or -1. The first rule that matches decides.
+  /// The equation that replaces e, which is to be added to g, or -1. The first rule that matches decides.
   constexpr int apply(graph& g, const equation& e, const int* in) const {
     const std::uint64_t family = e.op->family;
     int at = slot(family);
@@ -280,7 +280,7 @@ class rule_list {
   static constexpr int slots = 128;
   static constexpr int slot(std::uint64_t family) { return static_cast<int>(family >> 57); }
 
-  erased_rule rules_[N + 1] = {};  // the last one is no op's
+  erased_rule rules_[N + 1] = {};  // the last one belongs to no op
   int first_[slots] = {};
 };
 template <std::size_t N>
@@ -317,7 +317,7 @@ constexpr node<op::div, A, B> operator/(A, B) { return {}; }
 template <is_pattern A>
 constexpr node<op::neg, A> operator-(A) { return {}; }
 
-/// An op by its name. An object, since a function would meet the one that users call.
+/// An op by its name: an object, because a function would be ambiguous with the one that users call.
 template <class Op>
 struct applied {
   template <is_pattern... P>
@@ -330,7 +330,7 @@ constexpr folded<Node> fold(Node) { return {}; }
 template <int I>
 constexpr filled<I> fill(constant<I>) { return {}; }
 
-/// What a rule has built may be the left side of another one.
+/// Applies rules to an equation that a rule has built, until none matches.
 template <int N>
 constexpr int again(graph& g, int k, const rule_list<N>& rules) {
   for (;;) {
@@ -344,7 +344,7 @@ constexpr int again(graph& g, int k, const rule_list<N>& rules) {
   }
 }
 
-/// One walk from the first equation to the last: operands are rewritten before those who use them, equal results are shared.
+/// Goes once from the first equation to the last: operands are rewritten before the equations that use them, and equal results are shared.
 template <int N>
 constexpr graph rewrite(const graph& g, const rule_list<N>& rules) {
   graph r = shell_of(g);

@@ -8,7 +8,7 @@
 //   simplified      rewritten by exact rules, without what no output needs          simplify, prune
 //   partitioned     a forward and a backward half, and what the first one saves     partition
 //   distinct        halves without arguments they do not read and repeated outputs  used_arguments, distinct_outputs
-//   lowered         without what only differentiation asks                          lower
+// lowered without what only differentiation reads lower
 //   planned         loops, buffers, order; see plan/plan.hpp                        make_plan
 //
 //   ebb::compile                traced, simplified, lowered, planned
@@ -74,10 +74,10 @@ struct all {
 template <class S>
 concept is_stage = requires { { S::has(stage::traced) } -> std::same_as<bool>; };
 
-/// Of what a graph is a part: a function, or the halves of a region.
+/// The part of a region that a graph is; none for a function.
 enum class part_of_region : unsigned char { none, both_halves, forward_half, backward_half };
 
-/// While it lives it sees the graph after each stage that runs in its thread at run time; those of constants have run before.
+/// Sees the graph after each stage that its thread runs while it lives. Stages of constants have run in the compiler.
 class stage_watch {
  public:
   stage_watch(const stage_watch&) = delete;
@@ -98,8 +98,8 @@ inline constinit thread_local stage_watch* innermost_watch = nullptr;
 inline stage_watch::stage_watch() : outer_(detail::innermost_watch) { detail::innermost_watch = this; }
 inline stage_watch::~stage_watch() { detail::innermost_watch = outer_; }
 
-/// Passes that are called as watched, joint<watched>(...), show the graph after each stage to the watch of this thread. They do not find
-/// out by themselves whether they run at run time: with std::is_constant_evaluated g++ evaluates stages twice, which is 3 % of its time.
+/// Passes that are called as watched, joint<watched>(...), show the graph after each stage to the watch of this thread. They do not ask
+/// std::is_constant_evaluated instead: then g++ evaluates stages twice, which is 3 % of its time.
 inline constexpr bool watched = true;
 template <bool Watched>
 constexpr void note_stage(stage s, const graph& g, part_of_region part = part_of_region::none) {
@@ -154,7 +154,7 @@ constexpr graph hessian_vector_product(graph g, const vec<int>& arguments, maybe
   return exact<Watched>(g);
 }
 
-/// Both halves of a region in one graph, for split: pulls have run in the given autocast context, and nothing asks for it any more.
+/// Both halves of a region in one graph, for split. Pulls have run in the given autocast context, and the graph names no context any more.
 template <bool Watched = false>
 constexpr graph joint_of_region(const graph& g, const vec<int>& arguments, const cast_context& context) {
   return without_contexts(joint<Watched>(g, arguments, context));
@@ -183,7 +183,7 @@ constexpr distinct_results distinct_backward(const graph& half) {
   return r;
 }
 
-/// What is planned.
+/// The graph that is planned.
 template <bool Watched = false>
 constexpr graph lowered(const graph& g, part_of_region part = part_of_region::none) {
   graph r = lower(g);

@@ -1,4 +1,4 @@
-// ebb/pass/prune.hpp — unused equations away, equal equations once.
+// ebb/pass/prune.hpp — leaves out equations that no output needs.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The sub-graphs that equations of g name, which get their new numbers.
+/// The sub-graphs that equations of g name, with new numbers.
 EBB_COLD constexpr vec<graph> used_subs(graph& g, const vec<graph>& subs) {
   vec<graph> used;
   vec<int> number(subs.size(), -1);
@@ -18,7 +18,7 @@ EBB_COLD constexpr vec<graph> used_subs(graph& g, const vec<graph>& subs) {
   return used;
 }
 
-/// Keeps arguments (they are the signature) and what the outputs need. An output may be -1: none.
+/// Keeps the arguments, which are the signature, and the equations that outputs need. An output may be -1: none.
 EBB_COLD constexpr graph prune(const graph& g) {
   const int n = g.size();
   const equation* eq = g.eq.data();

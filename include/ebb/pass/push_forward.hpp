@@ -20,8 +20,8 @@ constexpr graph drop_inputs(const graph& g, int first, int last) {
   return r;
 }
 
-/// The outputs of g, then their derivatives along tangents of the given arguments: further arguments, after those of g and the seeds of the
-/// outputs, which nothing uses once the graph is pruned. Not simplified, see pipeline.hpp.
+/// The outputs of g, then their derivatives along tangents of the given arguments. Seeds of the outputs and then the tangents are new
+/// arguments, after those of g; once the graph is pruned, nothing uses the seeds. Not simplified, see pipeline.hpp.
 constexpr graph with_push(graph g, const vec<int>& arguments, maybe_context context) {
   const vec<int> wrt = equations_of_inputs(g, arguments);
   const int outs = g.out.size();
@@ -43,7 +43,7 @@ constexpr graph with_push(graph g, const vec<int>& arguments, maybe_context cont
   return g;
 }
 
-/// The gradients of <gradient of out 0, v>: a Hessian times v, without the Hessian. v are further arguments, after those of g. Not
+/// The gradients of <gradient of output 0, v>: a Hessian times v, without the Hessian. v are new arguments, after those of g. Not
 /// simplified.
 constexpr graph with_hessian_product(graph g, const vec<int>& arguments, maybe_context context) {
   const vec<int> wrt = equations_of_inputs(g, arguments);

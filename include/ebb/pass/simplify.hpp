@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: exact rules]
-// A rule stands here only if both sides have the same value for all operands: which NaN it is may differ, that it is NaN may not, and
-// the sign of zero counts. Derivatives stay what they were too, since programs are rewritten before they are differentiated again.
-// stop_gradient is nobody's business here for that reason: see lower.hpp. What holds for real numbers only is no rule.
+// Both sides of a rule have the same value for all operands: the sign of zero counts, and only the bits of a NaN may differ. They have the
+// same derivatives, because a rewritten graph may be differentiated again; so no rule removes stop_gradient, see lower.hpp. An identity
+// that holds for real numbers only is no rule.
 #pragma once
 
 #include "pattern.hpp"
@@ -57,7 +57,7 @@ inline constexpr applied<op::cast<any_cast>> cast{};
 
 inline constexpr auto same_shape = [](const match& m) { return m.x().shape == m.e.shape; };
 
-/// Both masks as one: the outer one names axes of the result, the inner one axes of what is between.
+/// Both masks as one: the outer one names axes of the result, the inner one axes of the value between.
 inline constexpr auto both_masks = [](const match& m) {
   const std::int64_t inner = m.g.eq[m.in[0]].attr[0];
   std::int64_t mask = m.e.attr[0];
@@ -79,7 +79,7 @@ inline constexpr auto same_order = [](const match& m) {
   return true;
 };
 
-/// Whether operand J of a product is a permutation of nothing but its last two axes.
+/// Whether operand J of a product is a permute that swaps the last two axes and nothing else.
 template <int J>
 inline constexpr auto transposes = [](const match& m) {
   const int rank = m.g.shape_of(m.in[J]).rank;
@@ -134,7 +134,7 @@ inline constexpr rule_list exact_rules({
     rule(maximum(x, x), x),
     rule(minimum(x, x), x),
 
-    // Selections. What is not selected never shows, so it may go.
+    // Selections. A value that is never selected may go.
     rule(where(c, x, x), x),
     rule(where(one, x, y), x),
     rule(where(zero, x, y), y),
@@ -156,7 +156,7 @@ inline constexpr rule_list exact_rules({
     rule(matmul(permute(x), y), matmul(x, y).with(flipped<left_transposed>), transposes<0>),
     rule(matmul(x, permute(y)), matmul(x, y).with(flipped<right_transposed>), transposes<1>),
 
-    // Element types. There and back is only exact if what is between holds all values.
+    // Casts. A cast and the cast back cancel if the type between holds all values.
     rule(cast(x), x, same_dtype),
     rule(cast(cast(x)), x, there_and_back),
 
@@ -185,7 +185,7 @@ inline constexpr rule_list exact_rules({
 
 namespace ebb::inline EBB_ABI {
 
-/// Rewrites by exact rules. What is no longer used is left to prune.
+/// Rewrites by exact rules. Unused equations are left to prune.
 constexpr graph simplify(const graph& g) {
   graph r = rewriting::rewrite(g, rewriting::exact_rules);
   r.simplified = r.size();

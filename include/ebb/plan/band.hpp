@@ -1,12 +1,12 @@
-// ebb/plan/band.hpp — which steps run together, some rows of a matrix at a time.
+// ebb/plan/band.hpp — steps that take turns on some rows of a matrix at a time.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: bands of rows]
-// The gradient of a linear model reads its matrix twice: y = X w, something of each y, then X^T g. Where X is larger than the first-level
-// cache these steps take turns, on so many rows at a time that X is still there when it is needed again. Every sum keeps its order: that
-// of X^T g goes on where the band before ended, and bands begin at multiples of the logical lanes.
-// A step between the two products is a member of the band if it takes its rows one by one. What reads a sum over all rows comes behind the
-// band; what needs nothing of it comes first.
+// The gradient of a linear model reads its matrix twice: y = X w, something of each y, then X^T g. If X is larger than the first-level
+// cache, these steps take turns: each runs on so many rows that X is still in the cache when the next one reads it. Every sum keeps its
+// order: the sum of X^T g continues where the band before ended, and bands begin at multiples of the logical lanes.
+// A step between the two products is a member of the band if it reads its rows one by one. A step that reads a sum over all rows runs after
+// the band; a step that needs none of its results runs before it.
 #pragma once
 
 #include "../graph/graph.hpp"
@@ -16,7 +16,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// What of the matrix stays in the first-level cache. One of known size that is no larger is there anyway.
+/// The bytes of a matrix that stay in the first-level cache. A matrix of known size that is no larger needs no band.
 inline constexpr std::size_t banded_bytes = 28 * 1024;
 
 class band_planner {
@@ -34,10 +34,10 @@ class band_planner {
   }
 
  private:
-  /// What a buffer holds while the band runs.
+  /// The state of a buffer while the band runs.
   enum class state : char { whole, rows, late };
 
-  /// X w, or X^T g. Sums over rows can go on in the next band if they are chains, see [note: order of a product].
+  /// X w, or X^T g. A sum over rows can continue in the next band if it is a chain, see [note: order of a product].
   constexpr bool is_product(const plan_step& s, bool transposed) const {
     if (s.nest >= 0 || s.what != kind::contract) return false;
     const equation& e = g_.eq[s.equation];
@@ -104,7 +104,7 @@ class band_planner {
     }
     return true;
   }
-  /// The states of what a step stores and of what it reduces.
+  /// The states of the buffers that a step stores and reduces to.
   constexpr void mark(const plan_step& s, state stored, state reduced) {
     if (s.nest < 0) {
       state_[s.out] = stored;

@@ -35,7 +35,7 @@ struct plan_size {
     each_list([&](int room, int needed) { all = all && needed <= room; }, *this, s);
     return all;
   }
-  /// A guess for the plan of g, a graph or a frozen one. Each equation that is no part of a loop begins at most two nests in most programs.
+  /// An estimate for the plan of g, a graph or a frozen one. In most programs an equation outside of loops begins at most two nests.
   static constexpr plan_size room_for(const auto& g) {
     const equation* const eq = g.eq.data();
     int boundaries = 0, arguments = 0;

@@ -1,11 +1,11 @@
-// ebb/plan/fuse.hpp — which equations share a loop nest.
+// ebb/plan/fuse.hpp — groups of equations that share a loop nest.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: fused by level]
-// The level of an equation is the longest chain of group boundaries below it. Equations of one level and one iteration space are one
-// group: that is linear in the number of equations, never cyclic, and fuses side by side what does not even depend on each other.
-// A boundary lies behind everything that must be complete before it can be read: reductions, products, moves, and whatever is read
-// under another shape (broadcast, reshape).
+// The level of an equation is the length of the longest chain of group boundaries below it. Equations of one level and one iteration space
+// are one group. That takes linear time, makes no cycles, and also fuses equations that do not depend on each other.
+// There is a boundary after each value that must be complete before it is read: a reduction, a product, a move, and a value that is read
+// in another shape (broadcast, reshape).
 #pragma once
 
 #include "../graph/graph.hpp"
@@ -25,7 +25,7 @@ struct grouping {
   vec<char> stored;       // must be in memory when its group has run
 };
 
-/// A view has no memory of its own: what a reshape looks at. Broadcasts are views too, but only loops can follow them.
+/// The equation whose memory k shows: a reshape is a view. Broadcasts are views too, but only loops can read them.
 constexpr int viewed(const graph& g, int k) {
   while (g.op(k).what == kind::reshape) k = g.operand(k, 0);
   return k;
@@ -48,7 +48,7 @@ class fuser {
     for (int k = 0; k < g.size(); ++k) {
       const kind what = g.eq.data()[k].op->what;
       if (what == kind::elementwise || what == kind::reduce) place_fused(k);
-      else if (what == kind::broadcast) level_[k] = behind(g.operand(k, 0));
+      else if (what == kind::broadcast) level_[k] = level_above(g.operand(k, 0));
       else if (what == kind::reshape) place_view(k);
       else if (!is_source(what)) place_whole(k);
     }
@@ -57,13 +57,13 @@ class fuser {
   constexpr grouping take() { return static_cast<grouping&&>(r_); }
 
  private:
-  /// The level of somebody who reads all of k from memory.
-  constexpr int behind(int k) {
+  /// The level of an equation that reads all of k from memory.
+  constexpr int level_above(int k) {
     k = viewed(g_, k);
     if (is_source(g_, k)) return 0;
     return level_[k] + 1;
   }
-  // Once for each equation of most programs: plain pointers, as in graph::add.
+  // This runs for each equation: plain pointers save compile time, as in graph::add.
   EBB_COLD constexpr void place_fused(int k) {
     const equation* const eq = g_.eq.data();
     const int* const in = g_.pool.data() + eq[k].first;
@@ -74,7 +74,7 @@ class fuser {
       const kind what = eq[i].op->what;
       if (is_source(what)) continue;
       const bool in_loop = what == kind::broadcast || (what == kind::elementwise && eq[i].shape == space);
-      const int l = in_loop ? level_.data()[i] : behind(i);
+      const int l = in_loop ? level_.data()[i] : level_above(i);
       if (l > level) level = l;
     }
     level_.data()[k] = level;
@@ -96,7 +96,7 @@ class fuser {
     int level = 0;
     for (int i : g_.operands(k)) {
       require_memory(i);
-      const int l = behind(i);
+      const int l = level_above(i);
       if (l > level) level = l;
     }
     level_[k] = level;
@@ -116,7 +116,7 @@ class fuser {
     join(k, is_source(g_, k) ? -1 : level_[k], g_.eq[k].shape);
     if (is_source(g_, k)) level_[k] = -1;
   }
-  /// Into the first group of its level and space, so that others can read its values; but two splits are two groups.
+  /// k joins the first group of its level and space, so that others can read its values. Two splits are two groups.
   EBB_COLD constexpr void join(int k, int level, int space) {
     const bool run = g_.op(k).what == kind::reduce && g_.eq[k].attr[1] == g_.shapes[space].rank;
     const int axis = run ? static_cast<int>(g_.eq[k].attr[0]) : -1;

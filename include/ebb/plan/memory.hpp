@@ -1,15 +1,15 @@
-// ebb/plan/memory.hpp — where temporaries are: in the memory of a result that is not written yet, or in a place they share.
+// ebb/plan/memory.hpp — the memory of temporaries: that of a result that is not written yet, or a place that several share.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: memory is handed over]
-// A buffer may follow another one of its shape and element size in the same memory: after the step that used that one last, or in this
-// very step if it is a nest that reads the one element by element at the place where it stores the other. A result's memory is free until
-// the result itself is written; a temporary there is one array less to walk through the caches. But it must not be taken so early that
-// the result can no longer be written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one: a vector that
-// a product reads whole in each turn must outlive the band, though its last reader takes it element by element.
+// A buffer may take the memory of another one of its shape and element size: after the last step that uses the other, or in this very step
+// if it is a nest that reads the other element by element at the place where it stores. A result's memory is free until the result is
+// written: a temporary there is one array less in the caches. But a temporary must not take it so early that the result can no longer be
+// written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one: a vector that a product reads whole in
+// each turn must outlive the band, even if its last reader reads it element by element.
 //
-// Each buffer gets the first room that it fits into. All is found in walks over the steps, since programs have hundreds of results and
-// thousands of temporaries: a room that cannot be had before some band has passed waits in the list of that band.
+// Each buffer gets the first room that it fits into. All is found in a few walks over the steps, because programs have hundreds of results
+// and thousands of temporaries: a room that is free only after some band waits in the list of that band.
 #pragma once
 
 #include "step.hpp"
@@ -18,7 +18,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// f(buffer) of all that step s of a plan reads, then of all that it writes.
+/// f(buffer) for each buffer that step s of a plan reads, then for each that it writes.
 constexpr void each_buffer(const plan& p, const plan_step& s, auto&& f) {
   if (s.nest < 0) {
     for (int j = s.joined.first; j < s.joined.first + s.joined.count; ++j) f(p.joined.data()[j]);
@@ -51,8 +51,8 @@ struct step_use {
   bool alone = true;      // no other step of its band does it
 };
 
-/// Whether what `written` writes may be in the memory that `read` reads: all of it has been read by then, or the step that writes it reads
-/// each element at the place where it stores one. The steps of a band take turns: one has not read to the end what another one writes.
+/// Whether `written` may write to the memory that `read` reads: all of it has been read before, or the writing step reads each element at
+/// the place where it stores one. Steps of a band take turns: a reader has not finished when another step of its band writes.
 constexpr bool may_follow(const step_use& read, const step_use& written) {
   return read.band < written.band || (read.step == written.step && read.in_place && written.in_place && read.alone && written.alone);
 }
@@ -163,7 +163,7 @@ class memory_planner {
     if (in_place) k.read_in_place = s;
   }
 
-  /// Room r can be had by whoever fits when this band has passed.
+  /// Room r is free after this band.
   constexpr void wait(int r, int band) {
     rooms_[r].next = waiting_[band + 1];
     waiting_[band + 1] = r;
@@ -190,7 +190,7 @@ class memory_planner {
     r.owner = b;
     wait(found, band_[uses_[b].last]);
   }
-  /// The first room for b, which waits no more and is no longer free; -1 if there is none.
+  /// Takes the first room for b; -1 if there is none.
   constexpr int take_room(int b) {
     const int band = band_[uses_[b].first], free = first_free(b, band);
     int before = -1, found = -1;
@@ -217,7 +217,7 @@ class memory_planner {
       }
     return -1;
   }
-  /// Whether b fits into a room that others use in this very band.
+  /// Whether b fits into a room that others use in the same band.
   constexpr bool fits_at_once(int b, const room& r, int band) const {
     const use& u = uses_.data()[b];
     if (r.kind != u.kind || (r.owner >= 0 && !hands_over(r.owner, b)) || (r.result >= 0 && !hands_over(b, r.result))) return false;

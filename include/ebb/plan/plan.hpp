@@ -1,4 +1,4 @@
-// ebb/plan/plan.hpp — when and where: steps in order, loop nests, numbered buffers, lifetimes.
+// ebb/plan/plan.hpp — makes a plan of a graph: steps in order, loop nests, numbered buffers, lifetimes.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -53,7 +53,7 @@ class planner {
       else p_.copies.push({o, buffer_of(k)});
     }
   }
-  /// The buffer of what k looks at; a temporary if it has none yet.
+  /// The buffer of the equation whose memory k shows; a new temporary if it has none yet.
   EBB_COLD constexpr int buffer_of(int k) {
     k = viewed(g_, k);
     if (buffer_[k] >= 0) return buffer_[k];
@@ -78,7 +78,7 @@ class planner {
     p_.steps.push(s);
   }
 
-  /// Axes of the iteration space that differ for somebody: each starts a loop.
+  /// Axes of the iteration space at which the group's arrays differ: each starts a loop.
   constexpr void find_loops(const group& x, nest& n) const {
     const int rank = g_.shapes[x.shape].rank;
     std::int64_t starts = 1;
@@ -112,7 +112,7 @@ class planner {
       if (n.axis[l] >= axis) return l;
     return n.loops;
   }
-  /// The loops along which an array varies that lacks the axes in `repeated`.
+  /// The loops along which an array varies that repeats along the axes `repeated`.
   constexpr int loops_along(const nest& n, std::int64_t repeated) const {
     int mask = 0;
     for (int l = 0; l < n.loops; ++l)
@@ -210,7 +210,7 @@ class planner {
     });
   }
 
-  /// Integers that are an argument under another shape, or widened, are checked where they come from.
+  /// Integers that are an argument in another shape, or a widened argument, are checked at the argument.
   constexpr int origin_of_places(int k) const {
     for (;;) {
       const op_info& op = g_.op(k);

@@ -1,4 +1,4 @@
-// ebb/plan/print.hpp — a plan as text: its steps in order, the equations of each, and where their values go.
+// ebb/plan/print.hpp — a plan as text: its steps in order, the equations of each step, and the buffers that it writes.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   step 0: a loop over [n, 64]
@@ -15,7 +15,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// A plan of g. Equations that are no step's are left out: arguments, literals, and what only looks at memory of others.
+/// A plan of g. Equations of no step are left out: arguments, literals, and views.
 class plan_text {
  public:
   EBB_COLD_CTOR plan_text(const graph& g, const plan& p) : g_(g), p_(p), names_(g) {}

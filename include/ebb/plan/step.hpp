@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: buffers are numbered]
-// Only what must be in memory has a buffer: arguments, results, and values that cross groups. What shares memory is decided in
-// memory.hpp. A call has nothing to decide but sizes.
+// Only values that must be in memory have a buffer: arguments, results, and values that cross groups. memory.hpp decides which buffers
+// share memory. A call only computes sizes.
 #pragma once
 
 #include "../base/vec.hpp"
@@ -35,7 +35,7 @@ struct plan_place {
   int shape = -1;
 };
 
-/// A result that is somebody else's memory as well: an argument that is returned, a value that is returned twice.
+/// A result that shares memory: an argument that is returned, a value that is returned twice.
 struct plan_copy {
   int result = -1, buffer = -1;
 };
@@ -46,7 +46,7 @@ struct plan_band {
   int shape = -1;            // of the matrix whose rows they are
 };
 
-/// What a call has to look at before it may go on; see exec/check.hpp.
+/// A check of a call's arguments; see exec/check.hpp.
 struct plan_check {
   int equation = -1;  // who asks
   int buffer = -1;    // integers that name places; -1: that the axes a reduction drops are not empty
