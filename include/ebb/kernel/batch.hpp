@@ -1,9 +1,9 @@
 // ebb/kernel/batch.hpp — one SIMD register of the target: memory, masks, signs. The only header that includes xsimd.
 // SPDX-License-Identifier: BSL-1.0
 //
-// xsimd says which instruction set there is and how wide its registers are, and supplies what C++ has no operator for: sqrt, floor,
-// select, comparisons into mask registers. Sums and products are written with the compilers' own vector operators: one call less to
-// inline, and a fused program has thousands of them.
+// xsimd knows the instruction set and the width of its registers, and has functions for which C++ has no operator: sqrt, floor, select,
+// comparisons into mask registers. Sums and products are written with the compilers' vector operators: that is one call less to inline, and
+// a fused program has thousands of them.
 //
 // Repaired here, all seen in xsimd 8.1: != is false for NaN on AVX2 and AVX-512; ^ of masks is wrong on AVX-512 and != of masks on SSE2;
 // unary minus of +0 gives +0 on AVX-512. Arithmetic is in instructions.hpp.
@@ -23,7 +23,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// How many elements a program handles at a time, the same for every element type: as many as the target has floats in a register.
+/// The number of elements that a program handles at a time: that of floats in a register. It is the same for every element type.
 inline constexpr int lane_count = static_cast<int>(xsimd::batch<float>::size);
 
 namespace simd {
@@ -56,7 +56,7 @@ EBB_INLINE void store(T* p, vector<T> x) { to_xsimd<T>(x).store_unaligned(p); }
 template <class T>
 EBB_INLINE vector<T> all(T x) { return from_xsimd<T>(xsimd::batch<T>(x)); }
 
-/// The sign bit, and nothing else, in every lane.
+/// The sign bit in every lane.
 template <class T>
 EBB_INLINE vector<T> sign_bits() { return reinterpret_cast<vector<T>>(all(std::numeric_limits<int_of<T>>::min())); }
 template <class T>
@@ -75,8 +75,8 @@ EBB_INLINE V rotated(V x, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(x, x, ((I + Shift) % static_cast<int>(sizeof...(I)))...);
 }
 
-// Masks. AVX-512 has registers of bits for them; elsewhere they are registers of integers, all ones or zero, as wide as the elements
-// compared. A program's own mask has the width of float; join and part_of make it from, and into, those of wide elements.
+// Masks. AVX-512 has registers of bits for them. Elsewhere they are registers of integers, all ones or zero, as wide as the compared
+// elements. The mask of a program has the width of float: join makes it of two masks of wide elements, part_of splits it into these.
 #if defined(__AVX512F__)
 
 template <class T>
@@ -94,7 +94,8 @@ template <class T>
 EBB_INLINE mask<T> equal(vector<T> x, vector<T> y) { return (to_xsimd<T>(x) == to_xsimd<T>(y)).data; }
 template <class T>
 EBB_INLINE vector<T> select(mask<T> m, vector<T> x, vector<T> y) {
-  // As numbers of the same size: xsimd 8.1's select of integers does not compile with g++ -O0, where the intrinsics it uses are macros.
+  // Integers are selected as real numbers of their size: xsimd 8.1's select of integers does not compile with g++ -O0, where the intrinsics
+  // it uses are macros.
   using R = std::conditional_t<sizeof(T) == 4, float, double>;
   const auto a = reinterpret_cast<vector<R>>(x), b = reinterpret_cast<vector<R>>(y);
   return reinterpret_cast<vector<T>>(from_xsimd<R>(xsimd::select(xsimd::batch_bool<R>(m), to_xsimd<R>(a), to_xsimd<R>(b))));
@@ -176,7 +177,7 @@ EBB_INLINE void store_mask(bool* p, mask<float> m) {
 
 #endif
 
-// The first count elements, zeros after them. Never touches memory behind p + count: the masked instructions do not fault there.
+// The first count elements, zeros after them. Memory after p + count is not accessed: masked instructions do not fault there.
 template <class T>
 EBB_INLINE vector<T> load_first(const T* p, int count) {
   [[maybe_unused]] const int n = count < 0 ? 0 : count < count_of<T> ? count : count_of<T>;
@@ -196,7 +197,7 @@ EBB_INLINE vector<T> load_first(const T* p, int count) {
   return load(buffer);
 #endif
 }
-/// The same for at most 16 bytes. A whole register under a mask would look at the line of the cache behind them, too.
+/// The same for at most 16 bytes. A whole register under a mask would access the next cache line too.
 template <class T>
 EBB_INLINE vector<T> load_first_lane(const T* p, int count) {
 #if defined(__AVX512VL__)
@@ -239,7 +240,7 @@ EBB_INLINE vector<T> copysign(vector<T> x, vector<T> sign) {
   return reinterpret_cast<vector<T>>(as_int<T>(abs<T>(x)) | (as_int<T>(sign) & as_int<T>(sign_bits<T>())));
 }
 
-/// The bits of lane_count narrow elements, as they lie in memory.
+/// The bits of lane_count narrow elements, in their order in memory.
 using narrow_bits = vector<std::uint16_t, register_bytes / 2>;
 using float_bits = vector<std::uint32_t>;
 
@@ -251,7 +252,7 @@ EBB_INLINE narrow_bits load_narrow(const void* p) {
 
 EBB_INLINE void store_narrow(void* p, narrow_bits x) { std::memcpy(p, &x, sizeof x); }
 
-// The first count elements, zeros after them; no memory behind them is touched.
+// The first count elements, zeros after them. Memory after them is not accessed.
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 
 EBB_INLINE narrow_bits load_narrow(const void* p, int count) {

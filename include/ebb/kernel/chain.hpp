@@ -1,19 +1,19 @@
-// ebb/kernel/chain.hpp — several elementwise programs one behind the other on the same elements, a value staying in registers between them.
+// ebb/kernel/chain.hpp — chains: elementwise programs that run one after another on the same lanes, with a value in registers between them.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: chains]
-// A chain is an array of words: the address of a link's function and a place that it reads or writes, further places in words behind it,
-// then the next link's. A link takes registers of elements, changes them, and jumps to the next link: a tail call, for which the
-// System V ABI passes up to eight vectors in registers. So a gradient that runs through ten segments is neither stored nor loaded on its
-// way, although nobody compiled the ten together. The loop over the elements stands outside: where calls are not made jumps (g++ below
-// -O2, sanitizers) the stack is as deep as the chain is long, not as the arrays are.
-// A wide step takes all eight, so that a jump is paid for once in eight. A narrow one takes a line of each array. It is for short arrays,
-// for the last lines of longer ones, and for those that no cache holds, which it reads in the order that memory likes: a line of each in
-// turn, where eight of one and then eight of the next take a fifth longer, in a loop written by hand too. So a word has both functions.
-// Places stand in the code, which who runs it writes, and blocks are moved along with the arrays: what a link loads beside its elements it
-// loads in their place, and looking up places in a table took a sixth of a step.
-// Arrays are read in rising order, from one register to the next: falling addresses spoil the hardware's prefetch. g++ evaluates a call's
-// arguments from the last to the first, hence the braced lists, and its scheduler may turn the order again, hence in_order.
+// A chain is an array of words: the address of a link's function with the first place that it reads or writes, then words with its further
+// places, then the next link. A link takes registers of elements, changes them, and jumps to the next link. This jump is a tail call; the
+// System V ABI passes up to eight vectors in registers. So a gradient runs through ten segments without a store or a load between them,
+// although no compiler saw the ten together. The loop over the elements is outside of the chain: where calls are no jumps (g++ below -O2,
+// sanitizers), the depth of the stack depends on the number of links, not on the length of arrays.
+// A wide step takes all eight registers: one jump for eight registers. A narrow step takes one cache line of each array. It is for short
+// arrays, for the last lines of longer ones, and for arrays that fit into no cache. Those are read a line of each in turn: eight lines of
+// one array and then eight of the next take a fifth longer, in a loop written by hand too. So each word has both functions.
+// The words hold the addresses themselves: looking up places in a table took a sixth of a step. Blocks move along with the arrays, so a
+// link computes all addresses alike.
+// Arrays are read in rising order, from one register to the next: falling addresses defeat the hardware's prefetch. g++ evaluates the
+// arguments of a call from the last to the first, hence the braced lists, and its scheduler may reorder them, hence in_order.
 #pragma once
 
 #include "../tensor/storage.hpp"
@@ -27,21 +27,21 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a wide step handles: so many registers, so many bytes.
+/// The registers and the bytes of a wide step.
 inline constexpr std::size_t chain_registers = 8, chain_bytes = chain_registers * simd::register_bytes;
 /// The registers of a narrow step.
 template <class T>
 inline constexpr std::size_t narrow_chain_registers = std::max<std::size_t>(lanes<T>::parts, 64 / simd::register_bytes);
 
-/// Whether a chain takes narrow steps over so many arrays of so many bytes. Where few are read, there is no order among them to be spoilt.
+/// Whether a chain takes narrow steps over so many arrays of so many bytes. For few arrays the order of reads does not matter.
 constexpr bool takes_narrow_steps(std::size_t bytes, int arrays) {
   constexpr std::size_t far = std::size_t{24} << 20;
   return bytes < chain_bytes || (arrays >= 4 && bytes * static_cast<std::size_t>(arrays) >= far);
 }
 
-/// A link's functions and its first place, or a further place of the link before. A place is an array, of which a step that begins i bytes
-/// behind the first element has what stands at base + i; or a block, which holds a value of one step for links that come later; or one
-/// element, which is read for all of them.
+/// The functions of a link and its first place, or a further place of the link before. A place is an array, a block or an element. The step
+/// that begins i bytes after the first element uses the memory at base + i. A block holds a value of one step for later links. An element
+/// is read for all lanes.
 struct chain_word {
   using function = void (*)();
   function wide = nullptr, narrow = nullptr;
@@ -52,21 +52,20 @@ struct chain_word {
     return {reinterpret_cast<function>(wide), reinterpret_cast<function>(narrow)};
   }
 
-  /// So that the step that begins i bytes behind the first element finds p.
+  /// Sets the base so that the step that begins i bytes after the first element uses p.
   void stand_at(const void* p, std::size_t i = 0) { base = reinterpret_cast<std::uintptr_t>(p) - i; }
   EBB_INLINE char* at(std::size_t i) const { return reinterpret_cast<char*>(base + i); }
 };
 
-/// How a chain uses a place. What is written may be read, too; masks are read, one byte for each of the others' elements; single elements
-/// are none of those.
+/// How a chain uses an array or a block. A written one may be read too. A mask is read, one byte for each element of the others.
 enum class chain_use : std::uint8_t { read, written, mask, block };
 
-/// A word that names an array or a block: which one that is, and how they use it.
+/// A word that names an array or a block, the number of that, and its use.
 struct chain_place {
   int word, number;
   chain_use use;
 };
-/// All such words: those of arrays that are written, those of others, those of blocks. How many numbers there are.
+/// All such words: of arrays that are written, of other arrays, of blocks. `numbers`: how many numbers arrays and blocks have.
 struct chain_places {
   const chain_place* first;
   int written, read, blocks, numbers;
@@ -94,7 +93,7 @@ class chain_code<T, std::index_sequence<I...>> {
   /// How many bytes a step handles.
   static constexpr std::size_t bytes = sizeof...(I) * simd::register_bytes;
 
-  /// The function of the link whose first word it is.
+  /// The function of the link that begins with w.
   static EBB_INLINE function link(const chain_word& w) {
     return reinterpret_cast<function>(sizeof...(I) == chain_registers ? w.wide : w.narrow);
   }
@@ -111,7 +110,7 @@ class chain_code<T, std::index_sequence<I...>> {
     const vector y[] = {simd::in_order(simd::load(from + I * count) + x)...};
     EBB_TAIL_CALL return link(at[1])(at + 1, i, y[I]...);
   }
-  /// Place = registers, which keep what they hold.
+  /// Place = registers, which do not change.
   static void store(const chain_word* at, std::size_t i, vector_at<I>... x) {
     T* const to = address(at[0], i);
     (simd::store(to + I * count, x), ...);
@@ -127,7 +126,7 @@ class chain_code<T, std::index_sequence<I...>> {
   }
   static void end(const chain_word*, std::size_t, vector_at<I>...) {}
 
-  /// One step. What the registers hold at first does not matter, unless it is what the first link, as most often, would load.
+  /// One step. The registers begin with any values. Most chains begin with a load: it is done here, and saves one jump.
   static EBB_INLINE void run(const chain_word* code, std::size_t i) {
     if (link(code[0]) == load) [[likely]] {
       const T* const from = address(code[0], i);
@@ -140,7 +139,7 @@ class chain_code<T, std::index_sequence<I...>> {
 
 }  // namespace detail
 
-/// The links that are no programs: load, add and store with one place each, add_store with two, end with none.
+/// Links that are no programs: load, add and store have one place, add_store has two, end has none.
 template <class T, std::size_t Registers>
 using chain_links = detail::chain_code<T, std::make_index_sequence<Registers>>;
 template <class T>
@@ -148,14 +147,14 @@ using wide_links = chain_links<T, chain_registers>;
 template <class T>
 using narrow_links = chain_links<T, narrow_chain_registers<T>>;
 
-/// How many bytes run_chain wants for so many arrays and blocks, which so many words name; a multiple of 64.
+/// The bytes of the arena of run_chain for so many arrays and blocks, which so many words name; a multiple of 64.
 constexpr std::size_t chain_arena_bytes(int numbers, int words) {
   return static_cast<std::size_t>(numbers) * chain_bytes + detail::padded_bytes(static_cast<std::size_t>(words) * sizeof(char*));
 }
 
 namespace detail {
 
-/// Memory of one step for each number, and behind it room for what each word named.
+/// Memory of one step for each number, then room for the original address of each word.
 struct chain_arena {
   char* blocks;
   char** original;
@@ -165,14 +164,14 @@ struct chain_arena {
   char* block(int number) const { return blocks + static_cast<std::size_t>(number) * chain_bytes; }
 };
 
-/// The words of blocks find them when the step begins i bytes behind the first element.
+/// Sets the words of blocks for the step that begins i bytes after the first element.
 EBB_INLINE void place_blocks(chain_word* code, const chain_places& places, char* memory, std::size_t i) {
   const chain_arena arena(memory, places);
   for (const chain_place *p = places.first + places.arrays(), *end = p + places.blocks; p != end; ++p)
     code[p->word].stand_at(arena.block(p->number), i);
 }
 
-/// Steps from one byte to another.
+/// Runs the steps from one byte to another.
 template <class Links>
 EBB_INLINE void run_steps(chain_word* code, const chain_places& places, std::size_t from, std::size_t to, char* memory) {
   if (places.blocks == 0) {
@@ -186,7 +185,7 @@ EBB_INLINE void run_steps(chain_word* code, const chain_places& places, std::siz
   }
 }
 
-/// f(line, its copy) for lines of all arrays that are written, from one byte to another.
+/// f(line, copy) for each line between two bytes of each array that is written.
 EBB_INLINE void each_written_line(const chain_word* code, const chain_places& places, std::size_t from, std::size_t to, char* memory,
                                   auto&& f) {
   const chain_arena arena(memory, places);
@@ -197,7 +196,7 @@ EBB_INLINE void each_written_line(const chain_word* code, const chain_places& pl
   }
 }
 
-/// Arrays of at most 64 bytes are read from copies where a narrow step takes more.
+/// Runs on copies: for arrays of at most 64 bytes if a narrow step takes more.
 template <class Links>
 [[gnu::noinline]] void run_short(chain_word* code, const chain_places& places, std::size_t bytes, char* memory) {
   const chain_arena arena(memory, places);
@@ -220,8 +219,8 @@ template <class Links>
   }
 }
 
-/// Wide steps up to one byte, narrow ones up to another; if that is not the end, one more of so many bytes, which ends there. What wide
-/// steps leave takes narrow ones if it is little, else a wide one.
+/// Wide steps run up to byte `wide`, narrow ones up to byte `narrow`. If that is not `end`, one more step of `last` bytes ends there. The
+/// rest after wide steps takes narrow steps if it is short, else another wide one.
 struct chain_steps {
   std::size_t wide, narrow, last, end;
 
@@ -235,10 +234,10 @@ struct chain_steps {
 
 }  // namespace detail
 
-/// Runs a chain of links for elements T on so many bytes, in narrow steps only or, from chain_bytes on, in wide ones. Arrays, whose words
-/// know where they stand, are as storage has them: aligned to 64 and padded to the next multiple of 64, with zeros if they are written. An
-/// array that is written is one number only, or one that is read and one that is written by a link that reads it first; no link reads in
-/// it what an earlier one wrote by another number. The arena, chain_arena_bytes(...) aligned to 64, holds the blocks, and copies.
+/// Runs a chain of links for elements T on so many bytes: in narrow steps only or, from chain_bytes on, in wide steps too. The words hold
+/// the addresses of arrays. These are aligned to 64 and padded to the next multiple of 64, as in storage; written ones are padded with
+/// zeros. A written array has one number, or two if the link that writes it reads it first by the other. No link reads from it what an
+/// earlier link wrote by another number. The arena, chain_arena_bytes(...) aligned to 64, holds the blocks and copies.
 template <class T>
 [[gnu::noinline]] void run_chain(chain_word* code, const chain_places& places, std::size_t bytes, char* memory, bool is_narrow) {
   using wide = wide_links<T>;
@@ -248,7 +247,7 @@ template <class T>
     if constexpr (narrow::bytes > 64)
       if (bytes != 0) detail::run_short<narrow>(code, places, bytes, memory);
   } else {
-    // The last step may read what it writes, and finds there what the one before has found.
+    // The last step may read what it writes, so lines that it shares with the step before are restored.
     const bool is_even = steps.narrow == steps.end;
     const std::size_t last = steps.end - steps.last;
     const auto keep = [](char* line, char* copy) EBB_LAMBDA { std::memcpy(copy, line, 64); };

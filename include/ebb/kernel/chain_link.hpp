@@ -7,8 +7,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// P as a link: argument number Primary arrives in the registers (-1: none does), result number Result leaves in them (-1: none, they keep
-/// what arrived). The link's words name a place for each other argument, then for each other result, in order.
+/// P as a link. Argument number Primary arrives in registers (-1: none does), and result number Result leaves in them (-1: none does, and
+/// the registers are unchanged). The words of the link name the places of all other arguments, then of all other results, in order.
 template <class P, int Primary, int Result>
 class chain_link {
   using code = nest_step<P, 0>;
@@ -19,7 +19,7 @@ class chain_link {
   static constexpr bool is_result(int b) { return buffer(b).is == role::result && buffer(b).number == Result; }
 
  public:
-  /// Whether each step reads the same one element of a buffer.
+  /// Whether each step reads the same single element of a buffer.
   static constexpr bool is_element(int b) {
     for (int i = 0; i < P::plan.size.loads; ++i)
       if (const nest_load& x = P::plan.loads[static_cast<std::size_t>(i)];
@@ -36,11 +36,11 @@ class chain_link {
     return b < P::plan.size.buffers ? buffer(b).type : dtype::boolean;
   }();
 
-  /// More equations than this, and running block by block costs no more.
+  /// With more equations than this, running block by block is as fast.
   static constexpr int longest = 20;
 
  public:
-  /// Whether it can be one: a single loop over arrays of one type, float or double, and masks that it reads, and no reduction.
+  /// Whether P can be a link: a single loop without reductions over arrays of one type, float or double, and over masks that it reads.
   static constexpr bool fits = [] {
     const auto& plan = P::plan;
     if (plan.size.steps != 1 || plan.size.nests != 1 || plan.size.copies + plan.size.checks != 0) return false;
@@ -61,17 +61,17 @@ class chain_link {
 
   using element = std::conditional_t<fits && type == dtype::f64, double, float>;
   static constexpr int places = P::arguments - (Primary >= 0) + P::results - (Result >= 0);
-  /// Of its loop: how many elements, where that is known beforehand; else -1.
+  /// The number of elements of its loop if that is static, else -1.
   static constexpr std::ptrdiff_t length() { return code::template known_extent<0>; }
-  /// How many words of a chain it takes.
+  /// The number of words of the link.
   static constexpr int words = places > 0 ? places : 1;
 
  private:
   using vector = simd::vector<element>;
   static constexpr int parts = lanes<element>::parts;
 
-  /// One step of lanes; x: the registers that hold them. It insists on being inlined: in a large program g++ 12 flattens one call of
-  /// eight, and the values of the others go through memory.
+  /// One step of lanes; x: their registers. EBB_INLINE is needed: in a large program g++ 12 flattens one call of eight, and spills the
+  /// values of the others.
   static EBB_INLINE void step(const typename code::pointers& p, std::size_t j, vector* x) {
     typename code::locals v;
     lanes<element> through;
@@ -90,13 +90,13 @@ class chain_link {
     repeat<parts>([&]<int I>() EBB_PART_LAMBDA { x[I] = simd::in_order(through.part[I]); });
   }
 
-  /// The word that names a buffer's place.
+  /// The word that names the place of a buffer.
   static constexpr int word_of(int b) {
     const int number = buffer(b).number;
     if (buffer(b).is == role::argument) return number - (Primary >= 0 && number > Primary);
     return P::arguments - (Primary >= 0) + number - (Result >= 0 && number > Result);
   }
-  /// Where its arrays stand. Nobody looks at what travels in registers.
+  /// The addresses of its arrays. The address of a value in registers is never used.
   static EBB_PART typename code::pointers arrays(const chain_word* at, std::size_t i) {
     void* to[P::plan.size.buffers + 1] = {};
     repeat<P::plan.size.buffers>([&]<int B>() EBB_PART_LAMBDA {
@@ -113,7 +113,7 @@ class chain_link {
     constexpr int steps = static_cast<int>(sizeof...(I)) / parts;
     const auto p = arrays(at, i);
     vector x[] = {registers...};
-    // Only what is small is written out: elsewhere a turn through memory costs nothing beside the rest, and compile time does.
+    // Only small programs are unrolled: in large ones a spill costs nothing beside the rest, and compile time counts.
     if constexpr (code::n.small) repeat<steps>([&]<int K>() EBB_PART_LAMBDA { step(p, K * lane_count, x + K * parts); });
     else
       for (int k = 0; k < steps; ++k) step(p, static_cast<std::size_t>(k * lane_count), x + k * parts);
@@ -125,7 +125,7 @@ class chain_link {
   }
 
  public:
-  /// Its functions, and a place that stands nowhere yet.
+  /// The functions of the link, and a place without an address.
   static chain_word first_word() {
     return chain_word::of(function<wide_links<element>>(std::make_index_sequence<chain_registers>()),
                           function<narrow_links<element>>(std::make_index_sequence<narrow_chain_registers<element>>()));

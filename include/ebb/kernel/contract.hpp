@@ -1,10 +1,10 @@
 // ebb/kernel/contract.hpp — the matrix product.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The order of every sum is fixed, see [note: order of a product]; bfloat16 has one of its own, see contract_bf16.hpp.
+// The order of every sum is fixed, see [note: order of a product]. That of bfloat16 is another one, see contract_bf16.hpp.
 //
-// How it is done: c is cut into tiles that stay in registers for the whole of k (tile.hpp). Small operands are read where they are; b is
-// packed into panels where its rows are not adjacent in memory or too many for the caches; then k, m, n are cut into blocks as in
+// Method: c is cut into tiles that stay in registers for the whole of k (tile.hpp). Small operands are read where they are. b is packed
+// into panels if its rows are not adjacent in memory or do not fit into the caches; then k, m, n are cut into blocks as in
 // K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
 #pragma once
 
@@ -29,7 +29,7 @@ inline void multiply(const product& shape, const blocking& cut, const matrix<T>&
   multiply_tiles(shape, cut, a, b, c, scratch);
 }
 
-/// The narrow operands as float: compact matrices of their own.
+/// The narrow operands as compact matrices of float.
 struct widened {
   product shape;
   std::ptrdiff_t a_rows, a_cols, b_rows, b_cols;
@@ -43,7 +43,7 @@ struct widened {
 
 }  // namespace tile
 
-/// What contract<T> wants as scratch, 64-byte aligned; 0 if nothing.
+/// The bytes of scratch of contract<T>, 64-byte aligned; 0 for none.
 template <element T>
 constexpr std::size_t contract_scratch_bytes(const product& p) {
   if constexpr (std::same_as<T, bfloat16>) {

@@ -3,10 +3,10 @@
 //
 // The order of every sum is fixed, see [note: order of a bfloat16 product].
 //
-// All of it is templates of the one type that has such products: see [note: compiled where used].
+// All functions are templates of a type that can only be bfloat16: see [note: compiled where used].
 //
-// How it is done: factors are copied into pairs along k, 32 bits each, and multiplied tile by tile as matrices of floats are, where a link
-// of a chain takes a pair of either; sums are float until the last of them is there.
+// Method: factors are copied into pairs along k, 32 bits each, and multiplied tile by tile as matrices of floats. A link of a chain takes
+// one pair of each factor. Sums are float and are rounded once, at the end.
 #pragma once
 
 #include "../tensor/bfloat16_order.hpp"
@@ -23,7 +23,7 @@ namespace ebb::inline EBB_ABI::kernel {
 
 namespace tile {
 
-/// Two bfloat16, neighbours along k: the one with the even number in the lower half, as both lie in memory.
+/// Two bfloat16, neighbours along k: the one of even number in the lower half, as in memory.
 using bfloat16_pair = std::uint32_t;
 static_assert(std::endian::native == std::endian::little);
 
@@ -41,12 +41,12 @@ EBB_INLINE simd::vector<float> link<bfloat16_pair>(simd::vector<bfloat16_pair> a
 template <std::same_as<bfloat16> T>
 void pair_rows(bfloat16_pair* to, std::ptrdiff_t n, std::ptrdiff_t k, const T* x, std::ptrdiff_t ld) {
   for (; n > 0; --n, x += ld) {
-    if (k > 1) std::memcpy(to, x, static_cast<std::size_t>(k / 2) * sizeof *to);  // of nothing there may be no address
+    if (k > 1) std::memcpy(to, x, static_cast<std::size_t>(k / 2) * sizeof *to);  // an empty row may have no address
     to += k / 2;
     if (k % 2) *to++ = x[k - 1].bits;
   }
 }
-/// Row i of x[n x k] as column i of `to`, the rows of which are to_row apart.
+/// Row i of x[n x k] as column i of `to`, whose rows are to_row apart.
 template <std::same_as<bfloat16> T>
 void pair_rows_transposed(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t k, const T* x, std::ptrdiff_t ld) {
   constexpr std::ptrdiff_t pair_bytes = sizeof *to;
@@ -55,7 +55,8 @@ void pair_rows_transposed(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff
   if (k % 2)
     for (std::ptrdiff_t i = 0; i < n; ++i) to[k / 2 * to_row + i] = x[i * ld + k - 1].bits;
 }
-/// A register of pairs of the rows at p and ld behind it, zeros where there is no second row. count: of columns, if less than a register.
+/// A register of pairs of the rows at p and p + ld, with zeros if there is no second row. count: the number of columns if fewer than a
+/// register holds.
 EBB_INLINE simd::float_bits zip_rows(const bfloat16* p, std::ptrdiff_t ld, bool both, auto... count) {
   const auto even = __builtin_convertvector(simd::load_narrow(p, count...), simd::float_bits);
   return both ? even | __builtin_convertvector(simd::load_narrow(p + ld, count...), simd::float_bits) << 16 : even;
@@ -71,8 +72,8 @@ void pair_columns(bfloat16_pair* to, std::ptrdiff_t to_row, std::ptrdiff_t n, st
   }
 }
 
-/// c[1 x n] = a[1 x k] * b[k x n], Vectors registers at a time: b is read once, panels of it would not pay. a is in pairs already. rest:
-/// of columns, where there are less than a register of them.
+/// c[1 x n] = a[1 x k] * b[k x n], Vectors registers at a time, for an a in pairs. b is read once: packing it into panels would cost more.
+/// rest: the number of columns if fewer than a register holds.
 template <int Vectors, std::same_as<bfloat16> T>
 void row_tile(std::ptrdiff_t k, const bfloat16_pair* a, const T* b, std::ptrdiff_t ld, T* c, auto... rest) {
   [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
@@ -91,7 +92,7 @@ void multiply_row(std::ptrdiff_t k, std::ptrdiff_t n, const bfloat16_pair* a, co
   if (j < n) row_tile<1>(k, a, b + j, ld, c + j, static_cast<int>(n - j));
 }
 
-/// The lanes of the sum of a(p) * b(p), added up until they fill one register.
+/// The lanes of the sum of a(p) * b(p), folded to one register.
 template <std::same_as<bfloat16> T>
 simd::vector<float> sum_pairs(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, std::ptrdiff_t b_step) {
   constexpr int registers = row_registers<float>;
@@ -137,8 +138,8 @@ void multiply_pairs_in_lanes(const product& p, const T* a, const T* b, T* c) {
   }
 }
 
-/// A product of bfloat16 as it is done: a batch that shares b as one product; one column as one row, but if it is summed in lanes, then one
-/// row as one column; and how it is cut, in pairs.
+/// How a product of bfloat16 runs. A batch that shares b is one product. One column is computed as one row; if elements are summed in
+/// lanes, one row is computed as one column. Sizes are in pairs.
 struct paired_product {
   product of;
   bool swapped;                       // c' = b' * a' in place of c = a * b
@@ -189,7 +190,7 @@ void multiply_pairs(const paired_product& p, const matrix<bfloat16_pair>& a, con
 
 }  // namespace tile
 
-/// What contract_bf16 wants as scratch, 64-byte aligned.
+/// The bytes of scratch of contract_bf16, 64-byte aligned.
 constexpr std::size_t contract_bf16_scratch_bytes(const product& p) {
   return static_cast<std::size_t>(tile::paired_product(p).size()) * sizeof(tile::bfloat16_pair);
 }

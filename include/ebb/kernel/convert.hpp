@@ -39,8 +39,8 @@ EBB_INLINE lanes<To> convert_numbers(lanes<From> x) {
 
 }  // namespace simd
 
-/// As static_cast does it lane by lane, rounding to nearest even: real to integer truncates towards zero (and gives anything where the
-/// result does not fit, or for NaN), to bool asks whether it is not zero (true for NaN). Into a narrow type goes by float.
+/// static_cast of each lane, rounding to nearest even. Real to integer truncates towards zero; a NaN and a result that does not fit give
+/// any number. To bool is true for all but zero, NaN included. A conversion to a narrow type goes through float.
 template <class To, class From>
 EBB_INLINE lanes<To> convert(lanes<From> x) {
   if constexpr (std::same_as<To, From>) return x;

@@ -1,4 +1,4 @@
-// ebb/kernel/fold.hpp — many lanes into one value, in an order that no machine changes.
+// ebb/kernel/fold.hpp — many lanes into one value, in an order that is the same on every machine.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace ebb::inline EBB_ABI {
 
-// The order is that of the reduction tree, see [note: logical reduction tree]. A machine with L lanes keeps the 32 accumulators in 32 / L
-// values, number u holding those from u * L on: lane i with lane i + 16, ... combines whole values first, then lanes of the last one.
+// The order is that of [note: logical reduction tree]. A machine with L lanes keeps the 32 accumulators in 32 / L values; number u holds
+// those from u * L on. Lane i is combined with lane i + 16, then i + 8, ...: whole values first, then lanes of the last value.
 inline constexpr int accumulators = logical_lanes / lane_count;
 static_assert(accumulators >= 1 && accumulators * lane_count == logical_lanes);
 
-/// Lane i is lane i + Shift of x, for i < Shift; the others are anything. Shift is lane_count / 2, / 4, ... 1.
+/// Lane i is lane i + Shift of x, for i < Shift; the other lanes are arbitrary. Shift is lane_count / 2, / 4, ... 1.
 template <int Shift, class T>
 EBB_INLINE lanes<T> lanes_from(lanes<T> x) {
   if constexpr (half_width<T>) return {lanes_from<Shift>(x.wide)};
@@ -33,7 +33,7 @@ EBB_INLINE T fold_halves(lanes<T> x, F f) {
   else return folded[0];
 }
 
-/// The last part of a reduction: Count lanes values (all accumulators, unless said otherwise) into one value, as the note has it.
+/// The last part of a reduction: Count values of lanes, by default all accumulators, into one element, in the order above.
 template <int Count = accumulators, class T, class F>
 EBB_INLINE T combine(const lanes<T>* acc, F f) {
   if constexpr (Count == 1) return fold_halves(acc[0], f);

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Every element type of a program has the same number of lanes: float and int32 fill one register, double and int64 two, bool a mask.
-// Both registers of a wide value are written out, never looped over: g++ unrolls such a loop too late and leaves them in memory.
-// lanes<T> has what lane.hpp asks of a batch. The half-width types stand in narrow.hpp, conversions in convert.hpp, sums over the
-// lanes in fold.hpp.
+// Code names both registers of a wide value and never loops over them: g++ unrolls such a loop too late and leaves them in memory.
+// lanes<T> is a batch for lane.hpp. Half-width types are in narrow.hpp, conversions in convert.hpp, sums over lanes in fold.hpp.
 #pragma once
 
 #include "../num/dtype.hpp"
@@ -16,7 +15,7 @@ namespace ebb::inline EBB_ABI {
 template <class T>
 struct lanes;
 
-/// A truth value a lane. In memory: bytes 0 and 1.
+/// One bool a lane. In memory: bytes 0 and 1.
 template <>
 struct lanes<bool> {
   using element = bool;
@@ -67,7 +66,7 @@ template <>
 struct mask<lanes<bool>> { using type = lanes<bool>; };
 }  // namespace lane::detail
 
-/// What comparing eight-byte elements gives: a mask still in two parts, which becomes a lanes<bool> where one is asked for.
+/// The mask of a comparison of eight-byte elements, in two parts. It converts to lanes<bool>.
 struct wide_mask {
   using part_type = simd::mask<double>;
   part_type part[2];
@@ -91,7 +90,7 @@ struct wide_mask {
   friend EBB_INLINE wide_mask operator||(wide_mask a, wide_mask b) { return a | b; }
 };
 
-/// An element type that is computed in its own width: float, double and the integers of those sizes (unsigned ones are for bits).
+/// An element type that is computed in its own width: float, double and the integers of these sizes. Unsigned ones hold bits.
 template <class T>
 concept full_width = std::is_arithmetic_v<T> && sizeof(T) >= 4;
 template <class T>
@@ -101,7 +100,7 @@ concept full_real = full_width<T> && std::is_floating_point_v<T>;
 
 namespace simd {
 
-/// f on the registers of some lanes, which are of one size.
+/// f on the registers of lanes of one size.
 template <class R, class F, class... T>
 EBB_INLINE lanes<R> each(F f, const lanes<T>&... x) {
   if constexpr (lanes<R>::parts == 1) return {{f(x.part[0]...)}};
@@ -113,7 +112,7 @@ EBB_INLINE typename lanes<T>::mask each_mask(F f, const lanes<T>& x, const lanes
   else return {f(x.part[0], y.part[0]), f(x.part[1], y.part[1])};
 }
 
-/// How T is added: integers as unsigned ones, so that they wrap around.
+/// The type in which T is added: unsigned for integers, so that they wrap around.
 template <class T>
 struct wrapping_of { using type = T; };
 template <full_integer T>
@@ -139,7 +138,7 @@ struct lanes<T> {
     if constexpr (parts == 1) return {{simd::load(p)}};
     else return {{simd::load(p), simd::load(p + size / 2)}};
   }
-  /// The first count elements, zeros in the other lanes; no memory behind them is touched.
+  /// The first count elements, zeros in the other lanes. Memory after them is not accessed.
   static EBB_INLINE lanes load(const T* p, int count) {
     if constexpr (parts == 1) return {{simd::load_first(p, count)}};
     else if (count > size / 2) return {{simd::load(p), simd::load_first(p + size / 2, count - size / 2)}};
@@ -239,7 +238,7 @@ EBB_INLINE lanes<T> operator*(lanes<T> a, lanes<T> b) {
 }
 template <full_real T>
 EBB_INLINE lanes<T> operator/(lanes<T> a, lanes<T> b) { return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return x / y; }, a, b); }
-/// Towards zero, as in C++. x / 0 is 0 and the smallest number / -1 wraps: lanes that nobody uses must not trap.
+/// Towards zero, as in C++. x / 0 is 0, and the smallest number / -1 wraps: unused lanes must not trap.
 template <full_integer T>
   requires std::is_signed_v<T>
 EBB_INLINE lanes<T> operator/(lanes<T> a, lanes<T> b) {

@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace simd {
 
-/// x and y cut into blocks: the even ones of x, then those of y; or the odd ones. Each stretch of Within elements by itself.
+/// The even blocks of x, then the even blocks of y; or the odd ones. Each run of Within elements is cut separately.
 template <int Block, int Within, bool Odd, class T>
 EBB_INLINE vector<T> unzip_blocks(vector<T> x, vector<T> y) {
   constexpr auto from = [](int i) {
@@ -31,7 +31,7 @@ EBB_INLINE simd::vector<T> add(simd::vector<T> x, simd::vector<T> y) {
   return simd::unwrap<T>(simd::wrap<T>(x) + simd::wrap<T>(y));
 }
 
-/// The registers that hold a row's logical lanes, and how many rows are summed at a time: their accumulators fill half of all registers.
+/// The registers of a row's logical lanes, and the number of rows that are summed at a time: their accumulators fill half of all registers.
 template <class T>
 inline constexpr int row_registers = logical_lanes / simd::count_of<T>;
 template <class T>
@@ -48,9 +48,9 @@ EBB_INLINE simd::vector<T> fold_registers(const simd::vector<T>* x) {
     }(std::make_integer_sequence<int, Count / 2>{});
 }
 
-/// Element r of the result is the sum of all elements of row r, whose register is at<place_of_row(r)>(): two registers become one that
-/// holds half of each, until one is left. Whole lanes of 16 bytes are folded first, then elements within them: these are x86's cheap
-/// shuffles. Depth first: few registers wait for others.
+/// Element r of the result is the sum of all elements of row r, whose register is at<place_of_row(r)>(). Two registers are folded into one
+/// until one is left: first whole lanes of 16 bytes, then elements within them, which are x86's cheap shuffles. The order is depth first,
+/// so that few registers are alive.
 template <class T>
 constexpr int row_at(int place) {
   constexpr int lanes_of_16 = simd::count_of<T> / simd::per_lane<T>;
@@ -66,7 +66,7 @@ EBB_INLINE simd::vector<T> fold_rows(auto&& at) {
   }
 }
 
-/// The lanes of rows row_at(First)... of those from `a` on, times b; each row folded to one register.
+/// Rows row_at(First)... from `a` on, times b: the lanes of each row, folded to one register.
 template <int First, int Rows, class T>
 EBB_INLINE void sum_rows(std::ptrdiff_t k, const T* a, std::ptrdiff_t row, const T* b, simd::vector<T>* sum) {
   using V = simd::vector<T>;
@@ -93,7 +93,7 @@ EBB_INLINE void sum_rows(std::ptrdiff_t k, const T* a, std::ptrdiff_t row, const
   }(std::make_integer_sequence<int, Rows>{}, std::make_integer_sequence<int, registers>{});
 }
 
-/// As many rows from `a` on as a register has elements.
+/// The product for as many rows from `a` on as a register has elements.
 template <class T>
 inline simd::vector<T> multiply_rows(std::ptrdiff_t k, const T* a, std::ptrdiff_t row, const T* b) {
   constexpr int n = simd::count_of<T>, rows = std::min(rows_at_once<T>, n);
@@ -103,7 +103,7 @@ inline simd::vector<T> multiply_rows(std::ptrdiff_t k, const T* a, std::ptrdiff_
   return add<T>(fold_rows<T>([&]<int I>() EBB_LAMBDA { return sum[I]; }), simd::vector<T>{});
 }
 
-/// The elements of a row, where their number K is known: nothing is decided on the way, and b stays in registers.
+/// A row of K elements, a constant: there are no branches, and b stays in registers.
 template <int K, class T>
 class known_row {
   static constexpr int n = simd::count_of<T>, registers = row_registers<T>;
@@ -155,7 +155,7 @@ inline T dot(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_step, const T* b, st
   return add<T>(simd::all(x[0]), V{})[0];
 }
 
-/// c(i) = sum over p of a(i, p) * b(p). Last rows first: so that the first ones are those that the cache has seen last.
+/// c(i) = sum over p of a(i, p) * b(p). last_rows_first: afterwards the cache holds the first rows.
 template <class T>
 inline void multiply_in_lanes(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_step, T* c,
                               std::ptrdiff_t c_step, bool last_rows_first = false) {
@@ -170,7 +170,7 @@ inline void multiply_in_lanes(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T
   }
 }
 
-/// The same for a compact a of K columns. Longer rows than these have so many registers that b does not stay there.
+/// The same for a compact a of K columns. b of more columns does not fit into registers.
 inline constexpr int longest_known_row = 4 * logical_lanes;
 
 template <int K, class T>

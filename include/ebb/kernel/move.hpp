@@ -1,4 +1,4 @@
-// ebb/kernel/move.hpp — elements that only change place: strided boxes, rows chosen by index, rows added by index.
+// ebb/kernel/move.hpp — moves of elements: strided boxes, rows selected by index, rows added by index.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Permutations, transposes, slices (with steps, also backwards), the pieces of a concatenation and broadcasts are all one strided_copy.
@@ -21,8 +21,8 @@ struct axis {
   std::ptrdiff_t from, to;
 };
 
-/// The axes of a box that matter, in bytes: the last one has the smallest steps in the result, neighbours that can be one are one, and
-/// the axis before the last is the one with the smallest steps in the source, so that the last two may be a transposition.
+/// The axes of a box in normal form, with steps in bytes. Axes of extent 1 are left out, and adjacent axes are merged. The last axis has
+/// the smallest steps in the result, and the one before it the smallest steps in the source: so the last two may be a transpose.
 struct axes {
   int rank = 0;
   axis a[max_rank] = {};
@@ -97,7 +97,8 @@ void copy(const Copy& c, const void* from, void* to, std::size_t size) {
   }
 }
 
-/// The first i for which index[i] is no row (0 ... rows - 1), or count. Ask before gather_rows and add_rows, which trust their indices.
+/// The first i for which index[i] is no row (0 ... rows - 1), or count. Call it before gather_rows and add_rows, which do not check
+/// indices.
 template <class Index>
 inline std::size_t first_bad_index(const Index* index, std::size_t count, std::size_t rows) {
   for (std::size_t i = 0; i < count; ++i)

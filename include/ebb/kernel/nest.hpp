@@ -1,4 +1,4 @@
-// ebb/kernel/nest.hpp — one loop nest of a plan as straight-line SIMD code; see [note: one nest for each group] for what it does.
+// ebb/kernel/nest.hpp — one loop nest of a plan as straight-line SIMD code; see [note: one nest for each group].
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -32,14 +32,14 @@ class nest_kernel {
   /// A run of several rows: its second row may begin in any lane.
   static constexpr bool joins_rows = has_run && n.run_from < inner;
 
-  // Whether a row can hold a whole step, and lanes that fill none. Where it cannot hold one, none may be compiled: g++ would warn of
-  // reading beyond the end of a short array.
+  // Whether a row can hold a whole step, and a rest. If it cannot hold a whole step, none may be compiled: g++ would warn of reads beyond
+  // the end of a short array.
   static constexpr std::ptrdiff_t known_row = code::template known_extent<inner>;
   static constexpr bool whole_steps = known_row < 0 || known_row >= lane_count;
   static constexpr bool tails = known_row <= 0 || known_row % lane_count != 0;
 
-  // The accumulators of all reductions along the last loops; and the leaves that are whole, apart from them: who passes one's address
-  // on keeps all that stands beside it in memory.
+  // The accumulators of all reductions along the last loops. Whole leaves are another object: a variable whose address is passed on keeps
+  // all members of its object in memory.
   template <template <class> class, class>
   struct for_each_run;
   template <template <class> class State, int... R>
@@ -51,7 +51,7 @@ class nest_kernel {
     std::size_t index = 0, count = 0;  // elements of the current leaf so far; whole leaves
   };
 
-  // A type for each nest: g++ knows which registers a function leaves alone that no other nest calls.
+  // One type for each nest: if only one nest calls a function, g++ knows which registers it does not change.
   template <auto Function>
   struct own_combiner : combiner<Function> {};
   /// f<R>(merge) for each reduction along the last loops.
@@ -94,7 +94,7 @@ class nest_kernel {
     });
     turn(x);
   }
-  /// All accumulators in turn: for nests in which an addition's latency would show.
+  /// All accumulators in turn, for nests that would wait for the latency of an addition.
   static EBB_PART void turns(leaf& x, const pointers& p, std::size_t& j, std::size_t& count) {
     const auto accumulator = [&]<int R>(std::size_t u) EBB_PART_LAMBDA -> lanes<reduced<R>>* {
       if constexpr (reduce_at<R>.run) return &std::get<R>(x.of).rest[u];
@@ -107,9 +107,9 @@ class nest_kernel {
       });
   }
 
-  /// Elements [j, j + count) of a row; the first of them belongs to logical lane `phase`, which is 0 unless a run joins rows.
+  /// Elements [j, j + count) of a row. The first one belongs to logical lane `phase`: 0 unless a run joins rows.
   static EBB_PART void segment(leaf& given, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
-    leaf x = given;  // a copy stays in registers, behind a reference it may not
+    leaf x = given;  // a copy stays in registers; a referenced object may not
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);
     while (count > 0) {
@@ -173,13 +173,13 @@ class nest_kernel {
     if constexpr (has_run && L == n.run_from) end_run(x, whole, given);
   }
 
-  /// Whether the nest does nothing but count, as the gradient of a mean does: then no loop is needed.
+  /// Whether the nest only counts, as the gradient of a mean does: then it needs no loop.
   static constexpr bool only_counts = [] {
     bool r = n.reduces.count > 0 && n.computes.count == 0 && n.stores.count == 0 && n.run_from == 0;
     for (int i = 0; i < n.reduces.count; ++i) r = r && P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].counts;
     return r;
   }();
-  static constexpr std::size_t exact_count = std::size_t{1} << 24;  // in float, and so in all that is wider
+  static constexpr std::size_t exact_count = std::size_t{1} << 24;  // in float, and so in all wider types
   static EBB_INLINE bool count(const nest_call& c) {
     const extents e(c.symbol);
     std::size_t elements = 1;
@@ -192,8 +192,8 @@ class nest_kernel {
   }
 
   // [note: arguments in registers]
-  // The addresses of few arrays are passed as arguments. The first loads of a nest would wait for a table that has just been written, and
-  // with them all of a short call.
+  // The addresses of few arrays are passed as arguments. In a table that was just written, they would delay the first loads of a nest, and
+  // so a short call as a whole.
   static constexpr int most_in_registers = code::buffer_list::room - 1;
   struct few {
     void* of[code::used_buffers.count + 1];
@@ -204,7 +204,7 @@ class nest_kernel {
       return of[place];
     }
   };
-  // Functions of their own: where g++ 12 sees the caller's array it warns of whole steps that a short one never takes.
+  // These are separate functions: if g++ 12 sees the caller's short array, it warns of whole steps that are never taken.
   template <class... Buffer>
   [[gnu::noinline]] EBB_FLATTEN static void run_from_registers(const std::size_t* symbol, Buffer*... buffer) {
     run_nest(few{{buffer...}}, symbol);
@@ -227,7 +227,7 @@ class nest_kernel {
       }(std::make_integer_sequence<int, code::used_buffers.count>{});
   }
 
-  /// What a run of a banded nest keeps from one band to the next.
+  /// The state of a banded nest between two bands.
   struct progress {
     leaf x;
     leaves whole;

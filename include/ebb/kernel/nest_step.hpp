@@ -3,10 +3,9 @@
 //
 // [note: kernels have short names]
 // A kernel is instantiated on a nominal type P, which names the program, and a number. P::plan holds the nests as constants, P::shape_at(i)
-// the shapes. Each equation names its op's function as a template argument, so that the call is direct for the front end and can be
-// inlined; there is no function for each equation, which would be a third of the time that a large program takes to compile. Whole steps
-// of lanes and tails run the same code: they differ in how they load and store, see part.hpp, and a second copy of the body would double
-// compile time.
+// the shapes. Each equation names its op's function as a template argument: the front end sees a direct call, which can be inlined. There
+// is no function for each equation: that would be a third of the compile time of a large program. Whole steps of lanes and tails run the
+// same code and differ in how they load and store, see part.hpp: a second copy of the body would double compile time.
 #pragma once
 
 #include "../base/repeat.hpp"
@@ -21,7 +20,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a kernel is told at a call.
+/// The arguments of a kernel.
 struct nest_call {
   void* const* buffer = nullptr;
   const std::size_t* symbol = nullptr;  // the values of the symbols
@@ -54,12 +53,13 @@ struct nest_step {
   template <int R>
   static constexpr auto identity = from_cell<reduced<R>>(reduce_at<R>.identity);
 
-  // Numbers, not the nest itself: g++ 12 takes two nests for one where their arrays differ only in how many zeros come first.
+  // The template argument is a number, not the nest itself: g++ 12 mistakes two nests for one if their arrays differ only in the number of
+  // zeros at the beginning.
   using locals =
       detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
   using reduces = std::make_integer_sequence<int, n.reduces.count>;
 
-  /// How many indices loop L has, where that is known beforehand; else -1.
+  /// The number of indices of loop L if that is static, else -1.
   template <int L>
   static constexpr std::ptrdiff_t known_extent = [] {
     std::ptrdiff_t r = 1;
@@ -96,8 +96,8 @@ struct nest_step {
     }
   };
 
-  /// The buffers that the nest reads and writes, each once. As many as fit mean that there are too many to be passed in registers, of
-  /// which there are six, one for the symbols.
+  /// The buffers that the nest reads and writes, each once. If the array is full, there are too many to pass in registers: of six
+  /// registers, one is for the symbols.
   struct buffer_list {
     static constexpr int room = 6;
     int count = 0, number[room] = {};
@@ -124,14 +124,14 @@ struct nest_step {
     return r;
   }();
 
-  /// Where the current row of each array begins, and how far the outer loops are.
+  /// The beginning of the current row of each array, and the indices of the outer loops.
   struct pointers {
     const char* in[n.loads.count + 1] = {};
     char* out[n.stores.count + 1] = {};
     char* red[n.reduces.count + 1] = {};
     std::size_t index[n.loops] = {};
 
-    /// `buffers` says where buffer B is: at<B>().
+    /// `buffers` has the address of buffer B: at<B>().
     explicit EBB_PART pointers(const auto& buffers) {
       repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (load_at<I>.source == nest_load::from::array)
@@ -142,7 +142,7 @@ struct nest_step {
       });
       repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { out[S] = static_cast<char*>(buffers.template at<store_at<S>.buffer>()); });
     }
-    /// `count` indices of loop L further.
+    /// Advances loop L by `count` indices.
     template <int L>
     EBB_PART void advance(const extents& e, std::size_t count = 1) {
       repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
@@ -184,7 +184,7 @@ struct nest_step {
       else to = lanes<T>::all(*from);
     }
   }
-  /// What an equation computes with, in bytes from the beginning of the locals.
+  /// The operands of an equation, in bytes from the beginning of the locals.
   struct computation {
     nest_compute::vector_function function = nullptr;
     std::size_t in[3] = {}, to = 0;
@@ -213,9 +213,9 @@ struct nest_step {
      ...);
   }
   // [note: computed in pieces]
-  // Folds of more than 250 stop clang. And g++ optimizes each function before it inlines it: behind a reference the values are memory
-  // to it, which it searches through in time that grows with the square. So pieces are short, and the function that puts them together
-  // is the one that holds the values.
+  // clang stops at folds of more than 250 items. g++ optimizes each function before it inlines it: there, values behind a reference are
+  // memory, and the time to analyse memory grows with the square of its size. So pieces are short, and the function that joins them owns
+  // the values.
   static constexpr int piece_length = 64;
   using pieces = std::make_integer_sequence<int, (n.computes.count + piece_length - 1) / piece_length>;
   template <int Piece>
@@ -268,7 +268,7 @@ struct nest_step {
     finish(w, p, j + lane_count, detail::whole_step{}, second);
   }
 
-  /// One step of lanes: the elements from j on that `part` says. `rest(I)` gives the accumulator of reduction I.
+  /// One step of lanes: the elements from j on that `part` selects. `rest(I)` is the accumulator of reduction I.
   static EBB_PART void step(const pointers& p, std::size_t j, auto part, auto&& rest) { step(pieces{}, p, j, part, rest); }
   /// Two steps at once: the second one's loads need not wait for the first one's stores.
   static EBB_PART void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {

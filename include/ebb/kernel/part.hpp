@@ -1,4 +1,4 @@
-// ebb/kernel/part.hpp — which lanes of a step have elements: all, the first ones, some in the middle.
+// ebb/kernel/part.hpp — the lanes of a step that have elements: all, the first ones, some in the middle.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -19,7 +19,7 @@ struct whole_step {
   EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
 };
 
-/// A single element. It is loaded into all lanes, so that the parts of a wide value are the same and are computed once.
+/// A single element. It is loaded into all lanes: the parts of a wide value are then equal, and are computed once.
 struct one_lane {
   static constexpr bool whole() { return false; }
   static constexpr std::size_t lane() { return 0; }
@@ -30,7 +30,7 @@ struct one_lane {
   EBB_INLINE void store(const lanes<T>& x, T* p) const { *p = x[0]; }
 };
 
-/// The first `count` lanes. Whole: whether that may be all of them; then loads and stores branch, which costs less than masks do.
+/// The first `count` lanes. Whole: whether these may be all lanes; then loads and stores branch, which costs less than masks.
 template <bool Whole>
 struct first_lanes {
   int count;
@@ -52,7 +52,7 @@ struct first_lanes {
   }
 };
 
-/// `count` elements in the lanes from number `from` on. What the other lanes hold nobody uses.
+/// `count` elements in the lanes from number `from` on. The other lanes hold unused values.
 struct middle_lanes {
   std::size_t from;
   int count;
@@ -76,7 +76,7 @@ struct middle_lanes {
   [[gnu::noinline]] lanes<T> shifted(const T* p) const {
     T room[2 * lane_count];
     const lanes<T> x = lanes<T>::load(p, count);
-    x.store(room);  // lanes that nobody uses have values, too
+    x.store(room);  // unused lanes have values too
     x.store(room + from);
     return lanes<T>::load(room);
   }

@@ -10,7 +10,7 @@
 namespace ebb::inline EBB_ABI::kernel {
 
 /// c[m x n] = op(a)[m x k] * op(b)[k x n], `batch` times. Row-major; op transposes or does nothing. The leading dimension is the distance
-/// between rows in memory. A stride is the distance between the matrices of a batch; 0 for an operand that all share.
+/// between rows in memory. A stride is the distance between the matrices of a batch, 0 for a shared operand.
 struct product {
   std::ptrdiff_t m = 0, k = 0, n = 0;
   bool transpose_a = false, transpose_b = false;
@@ -27,7 +27,7 @@ struct product {
 
 namespace tile {
 
-/// How one product is cut. The sizes are in elements.
+/// The blocks of one product. Sizes are in elements.
 struct blocking {
   bool pack_b = false;
   std::ptrdiff_t k = 1, m = 0, n = 0;
@@ -48,7 +48,7 @@ constexpr blocking cut(const product& p) {
   return b;
 }
 
-/// Tile by tile, whatever the shape.
+/// The product tile by tile, for any shape.
 template <class T>
 inline void multiply_tiles(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, sum_of<T>* c, T* scratch) {
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
@@ -70,7 +70,7 @@ inline void multiply_tiles(const product& shape, const blocking& cut, const matr
   }
 }
 
-/// A batch that shares b is one product with more rows. Not for dot products, which have an order of their own.
+/// A batch that shares b, as one product with more rows. Not for dot products, which are summed in another order.
 constexpr bool is_one_product(const product& p) {
   return p.batch > 1 && p.stride_b == 0 && !p.transpose_a && p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc && p.m * p.n != 1 &&
          (p.n == 1 || !p.lanes);
@@ -81,7 +81,7 @@ constexpr product merged(product p) {
   return p;
 }
 
-/// `count` rows of `cols` elements, each converted: to float or from it.
+/// Converts `count` rows of `cols` elements, to float or from float.
 template <class To, class From>
 inline void convert_rows(To* to, std::ptrdiff_t to_row, const From* from, std::ptrdiff_t from_row, std::ptrdiff_t count,
                          std::ptrdiff_t cols) {

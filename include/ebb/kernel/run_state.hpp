@@ -9,8 +9,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The rest of a leaf. While steps are added one after the other, the next one belongs to `next`: two accumulators change places after
-/// each step and so stay in registers, more would not fit there and are indexed.
+/// The accumulators of a leaf that is not complete. The next step is added to `next`. Two accumulators are swapped after each step and so
+/// stay in registers; more do not fit there and are indexed.
 template <class T>
 struct leaf_lanes {
   static constexpr bool rotates = accumulators == 2;
@@ -29,20 +29,21 @@ struct leaf_lanes {
   }
 };
 
-/// The whole leaves: `leaves` is how many there were, its binary digits say which of `digit` hold one. merge(older, newer) works on lanes.
+/// The complete leaves: `leaves` is their number, and its binary digits tell which elements of `digit` are in use. merge(older, newer)
+/// works on lanes.
 template <class T>
 struct cascade {
   lanes<T> digit[cascade_depth][accumulators];
-  cascade() {}  // nothing: a tuple would write zeros into all of them
+  cascade() {}  // leaves digits uninitialized: a tuple would write zeros
 
-  /// One more leaf: it becomes a digit, together with all digits that are carried over.
+  /// Adds a leaf: it becomes a digit, merged with all digits that are carried over.
   [[gnu::noinline]] void add(leaf_lanes<T> leaf, std::size_t leaves, auto merge) {
     int d = 0;
     for (; leaves >> d & 1; ++d)
       for (int u = 0; u < accumulators; ++u) leaf.rest[u] = merge(digit[d][u], leaf.rest[u]);
     for (int u = 0; u < accumulators; ++u) digit[d][u] = leaf.rest[u];
   }
-  /// All of it, with the leaf that was not finished.
+  /// The merged value of all leaves and of the incomplete one.
   [[gnu::noinline]] leaf_lanes<T> total(leaf_lanes<T> leaf, std::size_t leaves, auto merge) const {
     for (int d = 0; leaves >> d != 0; ++d)
       if (leaves >> d & 1)
@@ -51,7 +52,7 @@ struct cascade {
   }
 };
 
-/// An op's function as an operator on lanes: how a reduction merges what it has gathered.
+/// An op's function as an operator on lanes: a reduction merges accumulators by it.
 template <auto Function>
 struct combiner {
   template <class V>

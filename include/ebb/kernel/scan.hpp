@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of a scan]
-// Each element is one step of a chain: combine(what came before, x), from the identity on, in rising order along the axis, or in falling
-// order if it is reversed. So the bits of an element depend on those before it and on nothing else: a scan of a part is a part of the scan.
-// Lanes and chains that run side by side are other rows, never parts of one.
+// Each element is one step of a chain: combine(result so far, x), from the identity on, in rising order along the axis, or in falling order
+// if the scan is reversed. So the bits of an element depend only on the elements before it: a scan of a part is a part of the scan.
+// Lanes, and chains that run side by side, are different rows, never parts of one.
 #pragma once
 
 #include "narrow.hpp"
@@ -18,13 +18,13 @@ struct scan_call {
   std::size_t outer = 0, length = 0, inner = 0;
   bool reversed = false, exclusive = false;  // exclusive: each result without its own element, the first is the identity
 
-  /// Which element the k-th step takes.
+  /// The element of the k-th step.
   EBB_INLINE std::size_t at(std::size_t k) const { return reversed ? length - 1 - k : k; }
 };
 
 namespace detail {
 
-/// Rows [first, first + Rows), whose elements are adjacent in memory: as many chains side by side.
+/// Rows [first, first + Rows), whose elements are adjacent in memory: one chain for each, side by side.
 template <int Rows, class Wide, class T>
 inline void scan_rows(const scan_call& c, const T* x, T* out, std::size_t first, T identity, auto combine) {
   Wide sum[Rows];

@@ -36,7 +36,7 @@ struct local_slots {
   lanes<float> f[F + 1];
   lanes<double> d[D + 1];
 
-  /// Where a slot stands, in bytes.
+  /// The offset of a slot in bytes.
   static constexpr std::size_t offset_of(slot s) {
     constexpr std::size_t first[] = {offsetof(local_slots, b), offsetof(local_slots, i), offsetof(local_slots, l), offsetof(local_slots, h),
                                      offsetof(local_slots, n), offsetof(local_slots, f), offsetof(local_slots, d)};

@@ -3,8 +3,8 @@
 //
 // The order of every sum is fixed, see [note: order of a solution].
 //
-// How it is done: panels of columns are eliminated one after the other, and what stands right of a panel is brought up to date by the tiles
-// of a matrix product. Multipliers and solved rows are kept with the opposite sign, so that a link of a product is a link of the chain.
+// Method: panels of columns are eliminated one after another, and the columns to the right of a panel are updated by tiles of a matrix
+// product. Multipliers and solved rows are kept with the opposite sign, so that a link of a product is a link of the chain.
 #pragma once
 
 #include "../tensor/solve_order.hpp"
@@ -28,7 +28,7 @@ namespace elimination {
 
 inline constexpr std::ptrdiff_t panel = 32;
 
-/// [a | b] while it is worked on, n rows of n + m elements.
+/// [a | b] during elimination, n rows of n + m elements.
 template <class T>
 struct rows {
   T* data;
@@ -37,8 +37,8 @@ struct rows {
 
   EBB_INLINE T* at(std::ptrdiff_t i, std::ptrdiff_t j) const { return data + i * row + j; }
 
-  /// To `count` rows of `columns` elements from (i, j) on are added the `depth` rows from `first` on, each times its factor, which stands
-  /// in its column of the row that it is added to.
+  /// Adds the `depth` rows from `first` on to `count` rows of `columns` elements from (i, j) on. The factor of row r is element r of the
+  /// row that it is added to.
   EBB_INLINE void add(std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t count, std::ptrdiff_t columns, std::ptrdiff_t first,
                       std::ptrdiff_t depth) const {
     tile::block(count, depth, matrix<T>{at(i, first), row, 1}, at(first, j), row, at(i, j), row, columns, true);
@@ -67,7 +67,7 @@ inline bool pivot(const rows<T>& w, std::ptrdiff_t k) {
   return largest != 0;
 }
 
-/// Turns a into its factors, and b into what the back substitution begins with. Returns the number of the pivot that is 0, or -1.
+/// Replaces a by its factors, and b by the right side of the back substitution. Returns the number of the pivot that is 0, or -1.
 template <class T>
 inline std::ptrdiff_t eliminate(const rows<T>& w) {
   for (std::ptrdiff_t k0 = 0; k0 < w.n; k0 += panel) {
@@ -84,7 +84,7 @@ inline std::ptrdiff_t eliminate(const rows<T>& w) {
   return -1;
 }
 
-/// Turns b into -x.
+/// Replaces b by -x.
 template <class T>
 inline void substitute(const rows<T>& w) {
   for (std::ptrdiff_t k1 = w.n; k1 > 0; k1 -= std::min(panel, k1)) {
@@ -100,14 +100,14 @@ inline void substitute(const rows<T>& w) {
 
 }  // namespace elimination
 
-/// What solve<T> wants as scratch, 64-byte aligned.
+/// The bytes of scratch of solve<T>, 64-byte aligned.
 template <element T>
 constexpr std::size_t solve_scratch_bytes(const linear_system& s) {
   using wide = std::conditional_t<half_width<T>, float, T>;
   return static_cast<std::size_t>(s.n * s.row()) * sizeof(wide);
 }
 
-/// x, see linear_system; it may be a or b. Returns the number of the pivot that is 0, or -1; x is as it was if there is one.
+/// Computes x, see linear_system; x may be a or b. Returns the number of the pivot that is 0, or -1. If there is one, x is unchanged.
 /// Error: (a + d) x = b for a d with |d| <= 3 n u |l| |u|, l and u the factors of a and u the unit roundoff.
 /// Source: N. Higham, Accuracy and Stability of Numerical Algorithms, theorem 9.4.
 template <element T>

@@ -1,4 +1,4 @@
-// ebb/kernel/thin.hpp — products with few columns: their chains forbid summing along a row, so rows are computed side by side.
+// ebb/kernel/thin.hpp — products with few columns. The order of sums forbids lanes along a row, so rows are computed side by side.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -26,8 +26,8 @@ EBB_INLINE vector<T, Bytes> load_lanes(const T* p, std::ptrdiff_t stride) {
 
 namespace kernel::tile {
 
-// Small squares of a matrix, as many rows as a register has elements, transposed: column(p + i) of them is element i of the result.
-// Lanes come from memory into their places. Of eight-byte elements, 64-byte registers take two lanes at a time: half the loads.
+// Small squares of a matrix, transposed: as many rows as a register has elements, and x[i] is column p + i. Lanes are loaded into their
+// places. With eight-byte elements, 64-byte registers take two lanes at a time: half the loads.
 template <class T>
 inline constexpr bool lane_pairs = simd::register_bytes == 64 && sizeof(T) == 8;
 template <class T>
@@ -51,7 +51,7 @@ EBB_INLINE void load_square(simd::vector<T> (&x)[static_cast<std::size_t>(square
   }
 }
 
-/// As many rows of a from `top` on as a register has elements, times N columns of b.
+/// Rows of a from `top` on, as many as a register has elements, times N columns of b.
 template <int N, class T>
 inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
   constexpr int e = square<T>;
@@ -72,7 +72,7 @@ inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const 
   }(std::make_integer_sequence<int, e>{}, std::make_integer_sequence<int, N>{});
 }
 
-/// Matrices of up to three columns: c(i, j) = sum over p of a(i, p) * b(p, j), where the elements of a row of a are adjacent.
+/// c(i, j) = sum over p of a(i, p) * b(p, j), for up to three columns of b. Elements of a row of a are adjacent.
 inline constexpr int thin_columns = 3;
 
 template <int N, class T>

@@ -9,7 +9,7 @@
 
 namespace ebb::inline EBB_ABI::kernel {
 
-/// A matrix in memory: element (i, j) is data[i * row + j * col]. Passed by reference: copying one that was just written stalls.
+/// A matrix in memory: element (i, j) is data[i * row + j * col]. It is passed by reference: copying one that was just written stalls.
 template <class T>
 struct matrix {
   const T* data;
@@ -28,7 +28,7 @@ inline constexpr int vectors = 2;
 template <class T>
 inline constexpr int width = vectors * simd::count_of<T>;
 
-/// What products of T are added up in.
+/// The type in which products of T are summed.
 template <class T>
 struct sum_type { using type = T; };
 template <class T>
@@ -41,8 +41,8 @@ EBB_INLINE simd::vector<sum_of<T>> link(simd::vector<T> a, simd::vector<T> b, si
   else return simd::unwrap<T>(simd::wrap<T>(a) * simd::wrap<T>(b) + simd::wrap<T>(acc));
 }
 
-/// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. Of the last register of each row
-/// only `last` elements exist, if Masked: an int, or a std::integral_constant where that is known.
+/// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. If Masked, only `last` elements of
+/// the last register of each row exist: an int, or a std::integral_constant if that is static.
 template <int Rows, int Vectors, bool Masked, class T>
 inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row, bool more,
                 auto last) {
@@ -55,7 +55,7 @@ inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t
     else return simd::load(p + J * n);
   };
   const auto load_right = [=]<int J>(const T* p, std::integral_constant<int, J> part) EBB_LAMBDA {
-    if constexpr (Rows == 1 && Masked && J == Vectors - 1)  // as many loads as links: one that touches two lines shows
+    if constexpr (Rows == 1 && Masked && J == Vectors - 1)  // there are as many loads as links, so loads of two cache lines cost time
       if (last <= simd::per_lane<T>) return simd::load_first_lane(p + J * n, last);
     return load(p, part);
   };
@@ -76,7 +76,7 @@ inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t
   }(std::make_integer_sequence<int, Vectors>{}, std::make_integer_sequence<int, Rows * Vectors>{});
 }
 
-/// How many registers wide a tile is. A single row has no others to hide the latency of its chains.
+/// The width of a tile in registers. A single row needs more: there are no other rows to hide the latency of its chains.
 template <int Rows>
 inline constexpr int widest = Rows == 1 ? 8 : vectors;
 
@@ -118,7 +118,7 @@ inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const 
     if (i < m) block<Rows / 2>(m - i, k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
 }
 
-/// A panel: row p of it holds elements (p, 0) to (p, width - 1) of b side by side, zeros behind column number `columns`.
+/// A panel: its row p holds elements (p, 0) to (p, width - 1) of b side by side, with zeros from column number `columns` on.
 template <class T>
 inline void pack(T* to, std::ptrdiff_t k, const matrix<T>& b, std::ptrdiff_t columns) {
   constexpr int n = simd::count_of<T>, w = width<T>;

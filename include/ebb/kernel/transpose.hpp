@@ -8,8 +8,8 @@ namespace ebb::inline EBB_ABI {
 
 namespace simd {
 
-// A register is seen as lanes of 16 bytes, each of `per_lane` elements: x86 has cheap instructions within these lanes, and of whole
-// lanes. Step one transposes small squares within each lane, step two puts the lanes into their places.
+// A register is a row of lanes of 16 bytes, each of `per_lane` elements: x86 has cheap instructions within these lanes, and for whole
+// lanes. Step one transposes small squares within each lane, step two moves the lanes to their places.
 template <class T>
 inline constexpr int per_lane = 16 / static_cast<int>(sizeof(T));
 
@@ -58,7 +58,7 @@ EBB_INLINE void transpose_lanes(vector<T> (&x)[N]) {
 }
 constexpr int log2_of(int n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
 
-/// Element j of x[i] and element i of x[j] change places.
+/// Swaps element j of x[i] and element i of x[j].
 template <class T>
 EBB_INLINE void transpose(vector<T> (&x)[static_cast<std::size_t>(count_of<T>)]) {
   transpose_in_lanes<log2_of(per_lane<T>), T>(x);

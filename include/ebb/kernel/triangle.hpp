@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The order of every sum is fixed: [note: order of a triangular solution], [note: order of a Cholesky factor]. As in solve.hpp, panels are
-// worked on one after the other and tiles of a product bring the rest up to date; solved rows have the opposite sign while that lasts.
+// computed one after another, and tiles of a product update the rest; solved rows have the opposite sign until the end.
 #pragma once
 
 #include "../num/logarithm.hpp"
@@ -24,7 +24,7 @@ struct triangular_system {
 
 namespace elimination {
 
-/// y becomes -x, row after row of a panel and then its part of all rows that are still to come.
+/// Replaces y by -x: the rows of a panel one after another, then the panel's part of all later rows.
 template <class T>
 inline void solve_rows(const triangular_system& s, const matrix<T>& t, T* y) {
   const std::ptrdiff_t row = s.row();
@@ -53,7 +53,7 @@ inline void solve_rows(const triangular_system& s, const matrix<T>& t, T* y) {
   }
 }
 
-/// The upper triangle of w becomes u, u^T u = a; below it stands -u^T. Returns the order of the minor that is not positive, or 0.
+/// Replaces the upper triangle of w by u, u^T u = a, and the lower one by -u^T. Returns the order of the minor that is not positive, or 0.
 template <class T>
 inline std::ptrdiff_t factor(const rows<T>& w) {
   for (std::ptrdiff_t k0 = 0; k0 < w.n; k0 += panel) {
@@ -78,14 +78,14 @@ inline std::ptrdiff_t factor(const rows<T>& w) {
 
 }  // namespace elimination
 
-/// What solve_triangle<T> wants as scratch, 64-byte aligned: the right sides, and t where it has to be made wider.
+/// The bytes of scratch of solve_triangle<T>, 64-byte aligned: the right sides, and t if it has to be widened.
 template <element T>
 constexpr std::size_t triangle_scratch_bytes(const triangular_system& s) {
   using wide = std::conditional_t<half_width<T>, float, T>;
   return static_cast<std::size_t>(s.n * s.row() + (half_width<T> ? s.n * s.n : 0)) * sizeof(wide);
 }
 
-/// x, see triangular_system; it may be b.
+/// Computes x, see triangular_system; x may be b.
 /// Error: (t + d) x = b for a d with |d| <= n u |t|, column by column.   Source: Higham, Accuracy and Stability, theorem 8.5.
 template <element T>
 [[gnu::noinline]] void solve_triangle(const triangular_system& s, const T* t, const T* b, T* x, void* scratch) {
@@ -106,7 +106,8 @@ template <element T>
     for (std::ptrdiff_t j = 0; j < s.m; ++j) x[i * s.m + j] = static_cast<T>(-y[i * row + j]);
 }
 
-/// l with l l^T = a, both n x n; it may be a. Returns the order of the minor that is not positive, or 0; l is as it was if there is one.
+/// Computes l with l l^T = a, both n x n; l may be a. Returns the order of the minor that is not positive, or 0. If there is one, l is
+/// unchanged.
 /// scratch: as for the solution with n x n and no right sides.
 /// Error: l l^T = a + d with |d| <= (n + 1) u |l| |l^T|.   Source: Higham, theorem 10.3.
 template <element T>
