@@ -30,7 +30,7 @@ class gradients {
   tensor<T, E...> get(int i) const {
     return to_tensor<T>(shape<T, E...>("get", i), list_[i].value);
   }
-/// The same as a variable, with a history if create_graph is set.
+  /// The same as a variable, with a history if create_graph is set.
   template <element T, std::size_t... E>
   variable<T, E...> get_variable(int i) const {
     return detail::as_variable<T>(shape<T, E...>("get_variable", i), list_[i]);
@@ -55,7 +55,7 @@ class gradients {
   void set(int i, const expression<T, X, F, A...>& value) {
     set(i, value.get());
   }
-/// Sets gradient i to undefined.
+  /// Sets gradient i to undefined.
   void clear(int i) { named("clear", i) = {}; }
 
  private:
@@ -123,27 +123,18 @@ inline constexpr bool is_node_prehook = std::is_invocable_r_v<void, callable<F>&
 template <class F>
 inline constexpr bool is_node_posthook = std::is_invocable_r_v<void, callable<F>&, gradients&, const gradients&>;
 
-template <class F>
-class node_prehook final : public hook {
+/// A hook of a node that is not traced: it sees the gradients of the outputs and, after the node, those of the operands.
+template <hook_kind Kind, class F>
+class node_hook final : public hook {
  public:
-  explicit node_prehook(F f) : f_(std::move(f)) {}
+  explicit node_hook(F f) : f_(std::move(f)) {}
   void run(const hook_call& c) override {
     gradients in(*c.at, c.in, c.ins, gradients::side::outputs, c.create_graph);
-    f_(in);
-  }
-
- private:
-  F f_;
-};
-
-template <class F>
-class node_posthook final : public hook {
- public:
-  explicit node_posthook(F f) : f_(std::move(f)) {}
-  void run(const hook_call& c) override {
-    gradients out(*c.at, c.out, c.outs, gradients::side::operands, c.create_graph);
-    const gradients in(*c.at, c.in, c.ins, gradients::side::outputs, c.create_graph);
-    f_(out, in);
+    if constexpr (Kind == hook_kind::node_pre) f_(in);
+    else {
+      gradients out(*c.at, c.out, c.outs, gradients::side::operands, c.create_graph);
+      f_(out, std::as_const(in));
+    }
   }
 
  private:
@@ -163,7 +154,7 @@ class node_handle {
   /// The op or region, or the name of the leaf.
   std::string name() const { return name_of(*at_); }
   bool is_leaf() const { return at_->is_leaf; }
-/// The targets of its gradients: one for each operand that is a variable with a history.
+  /// The targets of its gradients: one for each operand that is a variable with a history.
   template <std::same_as<node_handle> Handle = node_handle>  // see [note: compiled where used]
   std::vector<std::optional<Handle>> next_functions() const {
     std::vector<std::optional<Handle>> r;
@@ -176,7 +167,7 @@ class node_handle {
     return r;
   }
 
-/// f(ebb::gradients& in) runs before the node, if that runs, and may change `in`. See [note: the order of hooks].
+  /// f(ebb::gradients& in) runs before the node, if that runs, and may change `in`. See [note: the order of hooks].
   template <class F>
   hook_handle register_prehook(F f) const {
     constexpr bool traced = detail::traceable_hook<F>, fits = detail::is_node_prehook<F>;
@@ -184,9 +175,9 @@ class node_handle {
                            "w.accumulate_node(), or let it take ebb::gradients&");
     static_assert(traced || fits, "[ebb E0160] a node pre-hook takes ebb::gradients&, and changes gradients by its set and clear");
     if constexpr (traced || !fits) return {};
-    else return add(hook_kind::node_pre, std::make_shared<detail::node_prehook<detail::callable<F>>>(detail::to_callable(std::move(f))));
+    else return add_function<hook_kind::node_pre>(std::move(f));
   }
-/// f(ebb::gradients& out, const ebb::gradients& in) runs after the node, and may change `out`, which is empty for a leaf.
+  /// f(ebb::gradients& out, const ebb::gradients& in) runs after the node, and may change `out`, which is empty for a leaf.
   template <class F>
   hook_handle register_hook(F f) const {
     constexpr bool traced = detail::traceable_hook<F>, fits = detail::is_node_posthook<F>;
@@ -195,12 +186,16 @@ class node_handle {
     static_assert(traced || fits, "[ebb E0161] a node post-hook takes ebb::gradients& of the operands and const ebb::gradients& of the "
                                   "outputs");
     if constexpr (traced || !fits) return {};
-    else return add(hook_kind::node_post, std::make_shared<detail::node_posthook<detail::callable<F>>>(detail::to_callable(std::move(f))));
+    else return add_function<hook_kind::node_post>(std::move(f));
   }
 
   bool operator==(const node_handle&) const = default;
 
  protected:
+  template <hook_kind Kind, class F>
+  hook_handle add_function(F f) const {
+    return add(Kind, std::make_shared<detail::node_hook<Kind, detail::callable<F>>>(detail::to_callable(std::move(f))));
+  }
   EBB_ONCE hook_handle add(hook_kind kind, std::shared_ptr<hook> made) const {
     hook_list& h = hooks_of(*at_);
     return {h, h.add(kind, 0, std::move(made))};
@@ -216,7 +211,7 @@ class typed_node_handle<std::tuple<Y...>, std::tuple<X...>> : public node_handle
   using operands = detail::gradients_of<X...>;
 
  public:
-/// Throws: error if y are not results of one node, or if x are given and are not its operands in order.
+  /// Throws: error if y are not results of one node, or if x are given and are not its operands in order.
   explicit typed_node_handle(const std::tuple<Y...>& y, const std::tuple<X...>& x = {})
       : node_handle(counted<vertex>(std::get<0>(y).history())) {
     std::apply([&](const Y&... v) {
@@ -227,13 +222,13 @@ class typed_node_handle<std::tuple<Y...>, std::tuple<X...>> : public node_handle
     if constexpr (sizeof...(X) > 0) std::apply([&](const X&... v) { take_operands(y, v...); }, x);
   }
 
-/// As node_handle's, or traced: f(gradients of the outputs) returns as many.
+  /// As node_handle's, or traced: f(gradients of the outputs) returns as many.
   template <class F>
   hook_handle register_prehook(F f) const {
     if constexpr (!detail::traceable_hook<F>) return node_handle::register_prehook(std::move(f));
     else return add_traced<detail::traced_hook<F, outputs>, detail::code_of_traced_hook<F, outputs>()>(hook_kind::node_pre, f, before_);
   }
-/// As node_handle's, or traced: f(gradients of the operands, those of the outputs) returns those of the operands.
+  /// As node_handle's, or traced: f(gradients of the operands, those of the outputs) returns those of the operands.
   template <class F>
   hook_handle register_hook(F f) const {
     if constexpr (!detail::traceable_hook<F> || sizeof...(X) == 0) return node_handle::register_hook(std::move(f));
