@@ -56,6 +56,18 @@ check() {
   diff <(grep '^#include' include/ebb/ebb.hpp | grep -vE '"(autograd|hooks|train|capture)') <(grep '^#include' include/ebb/functional.hpp) |
     grep '^[<>]' | rule 'functional.hpp includes what ebb.hpp does, except the tape'
 
+  # Each header has a test of its name, or is named by tests of a group: `// covers: name.hpp folder/name.hpp`. So is what other tests test.
+  local headers covers
+  headers=$(cd include/ebb && printf '%s\n' */*.hpp | sort)
+  covers=$(cd test && grep -E '^// covers: ' */*.cpp | awk -F: '{ folder = $1; sub("/.*", "/", folder); count = split($3, name, " ")
+    for (i = 1; i <= count; ++i) print (name[i] ~ "/" ? "" : folder) name[i], "test/" $1 }' | sort)
+  join -v 1 <(echo "$headers") <({ cut -d' ' -f1 <<<"$covers"; cd test && printf '%s\n' */*.cpp | sed -E 's/(\.static|\.fail)?\.cpp$/.hpp/'; } | sort -u) |
+    sed 's~^~include/ebb/~' | rule 'no test has its name, and none names it in a line `// covers: `'
+  join -v 2 <(echo "$headers") <(echo "$covers") | rule 'covers a header that does not exist'
+  join -v 2 <(echo "$headers") <(cd test && printf '%s\n' */*.cpp | sed -E 's~(.*/[^.]*)(\.[a-z]+)?\.cpp$~\1.hpp test/&~' |
+    grep -E "^($(printf '%s|' "${!below[@]}")-)/" | sort) | while read -r _ header; do grep -q '^// covers: ' "$header" || echo "$header"; done |
+    rule 'a test has the name of a header, or names headers in a line `// covers: `'
+
   # A note is defined by a comment line that holds nothing else, `// [note: name]`, and cited as `see [note: name]`.
   local definition='^ *//+ *\[note: [^]]+\] *$' notes
   notes=$(grep -rhE "$definition" include | grep -oE '\[note: [^]]+\]' | sort)

@@ -1,5 +1,6 @@
 // test/autocast/under.static.cpp — result types of functions inside autocast contexts.
 // SPDX-License-Identifier: BSL-1.0
+// covers: under.hpp trace/context_in.hpp num/precision.hpp
 #include <ebb/autocast/policy.hpp>
 #include <ebb/trace/functions.hpp>
 

@@ -1,5 +1,6 @@
 // test/autograd/allocations.cpp — the number of allocations of the tape, and its state after a failed one.
 // SPDX-License-Identifier: BSL-1.0
+// covers: vertex.hpp segment_node.hpp destroy.hpp
 #include "failing_allocations.hpp"
 
 #include <ebb/ebb.hpp>

@@ -1,5 +1,6 @@
 // test/autograd/backward.cpp — backward and grad: the gradients of each leaf, the order of nodes, values kept, and refused calls.
 // SPDX-License-Identifier: BSL-1.0
+// covers: backward.hpp vertex.hpp walk.hpp sum.hpp accumulate.hpp destroy.hpp higher.hpp
 #include "../catch.hpp"
 #include "../equal.hpp"
 

@@ -1,5 +1,6 @@
 // test/autograd/captured.cpp — the tests of this folder run twice: plain, and with every backward captured (autograd.all_captured).
 // SPDX-License-Identifier: BSL-1.0
+// covers: backward_engine.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

@@ -1,5 +1,6 @@
 // test/autograd/function.cpp — custom functions: their operands, results and saved tensors, and refused uses.
 // SPDX-License-Identifier: BSL-1.0
+// covers: function.hpp function_node.hpp function_types.hpp any_tensor.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

@@ -1,5 +1,6 @@
 // test/autograd/graph_function.cpp — recorded backwards: they run as compiled, and save the values that their own backward needs.
 // SPDX-License-Identifier: BSL-1.0
+// covers: graph_function.hpp derivation.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

@@ -1,5 +1,6 @@
 // test/autograd/memory.cpp — the peak memory of a chain: the saved values and one value or gradient.
 // SPDX-License-Identifier: BSL-1.0
+// covers: segment_node.hpp destroy.hpp checkpoint.hpp
 #include "allocations.hpp"
 
 #include "../catch.hpp"

@@ -1,5 +1,6 @@
 // test/autograd/mismatch.cpp — SW-2: a backward called in another autocast context than the one it was compiled for.
 // SPDX-License-Identifier: BSL-1.0
+// covers: mismatch.hpp autocast/questions.hpp base/settings.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

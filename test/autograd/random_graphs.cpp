@@ -1,5 +1,6 @@
 // test/autograd/random_graphs.cpp — random programs on the tape and on plain_tape.hpp: everything observable has the same bits.
 // SPDX-License-Identifier: BSL-1.0
+// covers: engine.hpp walk.hpp sum.hpp accumulate.hpp hook_list.hpp
 //
 // A program that differs is shortened and printed as C++: pass it to `differs` to reproduce the difference.
 #include "../catch.hpp"

@@ -1,5 +1,6 @@
 // test/autograd/region.cpp — calls of regions with variables: structs, regions in regions, gradients inside, static and dyn extents.
 // SPDX-License-Identifier: BSL-1.0
+// covers: region.hpp inner_path.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

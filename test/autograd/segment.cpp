@@ -1,5 +1,6 @@
 // test/autograd/segment.cpp — a user's ops with a pull on the tape: they work as the library's ops do.
 // SPDX-License-Identifier: BSL-1.0
+// covers: segment.hpp segment_node.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

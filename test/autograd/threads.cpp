@@ -1,5 +1,6 @@
 // test/autograd/threads.cpp — many threads on their own graphs, on shared leaves and on one graph. Also for ThreadSanitizer.
 // SPDX-License-Identifier: BSL-1.0
+// covers: thread.hpp vertex.hpp
 //
 // All numbers are small integers, so sums of shared gradients are exact in any order of threads.
 #include "many_threads.hpp"

@@ -1,5 +1,6 @@
 // test/autograd/variable.cpp — variables and expressions as values: printed, assigned, compared, converted.
 // SPDX-License-Identifier: BSL-1.0
+// covers: variable.hpp expression.hpp operators.hpp
 
 #include "../catch.hpp"
 

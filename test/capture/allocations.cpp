@@ -1,6 +1,7 @@
 // test/capture/allocations.cpp — a hit allocates nothing but gradients; if an allocation fails in a capture or a replay, nothing is
 // lost.
 // SPDX-License-Identifier: BSL-1.0
+// covers: cache.hpp group.hpp
 #include "../autograd/failing_allocations.hpp"
 #include "../equal.hpp"
 

@@ -1,5 +1,6 @@
 // test/capture/captured_walk.cpp — the walk tells a sink of hooks, nodes and sums in the order in which the engine runs them.
 // SPDX-License-Identifier: BSL-1.0
+// covers: captured_walk.hpp progress.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

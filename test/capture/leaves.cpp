@@ -1,5 +1,6 @@
 // test/capture/leaves.cpp — after a node that runs by itself, hooks, sums and updates of the leaves that it completes are chains.
 // SPDX-License-Identifier: BSL-1.0
+// covers: group.hpp plan.hpp
 #include "../autograd/failing_allocations.hpp"
 #include "../catch.hpp"
 #include "../same_bits.hpp"

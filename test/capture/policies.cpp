@@ -1,5 +1,6 @@
 // test/capture/policies.cpp — SW-5: regions that declare several autocast policies: compiled autograd chooses one of them, as part of its key.
 // SPDX-License-Identifier: BSL-1.0
+// covers: autograd/other_policy.hpp
 #include "../same_bits.hpp"
 #include "shown.hpp"
 

@@ -1,5 +1,6 @@
 // test/capture/show.cpp — the text of captured graphs, the reason why one is captured once more, and the errors of fullgraph.
 // SPDX-License-Identifier: BSL-1.0
+// covers: show.hpp graph_sink.hpp explain.hpp plan.hpp
 #include "shown.hpp"
 
 #include <optional>

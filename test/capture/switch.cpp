@@ -1,5 +1,6 @@
 // test/capture/switch.cpp — compiled autograd on and off, equal and other options, and the cache against a plain map.
 // SPDX-License-Identifier: BSL-1.0
+// covers: switch.hpp cache.hpp autograd/backward_engine.hpp autograd/counters.hpp base/settings.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

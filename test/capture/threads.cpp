@@ -1,6 +1,7 @@
 // test/capture/threads.cpp — threads that capture, hit and evict at once, on graphs of their own and on shared ones. Meant for
 // ThreadSanitizer too.
 // SPDX-License-Identifier: BSL-1.0
+// covers: cache.hpp switch.hpp
 //
 // All numbers are small integers: the order in which threads add to a shared gradient does not show.
 #include "../autograd/many_threads.hpp"

@@ -1,5 +1,6 @@
 // test/capture/updates.cpp — parameters updated in a captured backward: by links of the same chain, in place, with the same bits.
 // SPDX-License-Identifier: BSL-1.0
+// covers: group.hpp hooks/update.hpp
 #include "../autograd/allocations.hpp"
 #include "../catch.hpp"
 #include "../same_bits.hpp"

@@ -1,5 +1,6 @@
 // test/consumer/compiled.cpp — a program on the tape that prints bits: they must be the same with ebb::compiled and with headers alone.
 // SPDX-License-Identifier: BSL-1.0
+// covers: base/compiled.hpp
 #include <ebb/ebb.hpp>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // test/exec/eager.cpp — functions and operators on arrays of any library, outside of traced functions.
 // SPDX-License-Identifier: BSL-1.0
+// covers: eager.hpp op/call.hpp trace/operators.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

@@ -1,5 +1,6 @@
 // test/exec/function.fail.cpp — refused transformations and destinations.
 // SPDX-License-Identifier: BSL-1.0
+// covers: function.hpp refusal.hpp
 #include <ebb/ebb.hpp>
 
 #include <iostream>

@@ -1,5 +1,6 @@
 // test/exec/map.cpp — map over and with tuples and structs: gradients for each example, and models side by side.
 // SPDX-License-Identifier: BSL-1.0
+// covers: trace/map.hpp
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"

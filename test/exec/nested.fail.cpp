@@ -1,5 +1,6 @@
 // test/exec/nested.fail.cpp — an error inside other transformations is reported once, at the user's line.
 // SPDX-License-Identifier: BSL-1.0
+// covers: refusal.hpp
 // ERRORS: 1
 #include <ebb/functional.hpp>
 

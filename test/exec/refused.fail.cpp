@@ -1,5 +1,6 @@
 // test/exec/refused.fail.cpp — using the result of a refused call causes no further errors (clang adds that the function has an error).
 // SPDX-License-Identifier: BSL-1.0
+// covers: trace/refused.hpp
 // ERRORS: 1, clang 2
 #include <ebb/functional.hpp>
 

@@ -1,5 +1,6 @@
 // test/exec/region.cpp — regions with a policy and with declared contexts, on arrays; a user's op that asks for the context.
 // SPDX-License-Identifier: BSL-1.0
+// covers: region.hpp autocast/scope.hpp
 #include "../op/golden.hpp"
 
 #include <ebb/ebb.hpp>

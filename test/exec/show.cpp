@@ -1,5 +1,6 @@
 // test/exec/show.cpp — programs printed as text.
 // SPDX-License-Identifier: BSL-1.0
+// covers: show.hpp stage_texts.hpp program.hpp plan/print.hpp
 #include "../approved.hpp"
 #include "../catch.hpp"
 #include "../watched.hpp"

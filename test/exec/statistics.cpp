@@ -1,6 +1,7 @@
 // test/exec/statistics.cpp — variances, norms, layer_norm and cumsum compiled: equal bits everywhere, on the tape and in constant
 // expressions.
 // SPDX-License-Identifier: BSL-1.0
+// covers: op/moments.hpp op/normalize.hpp op/scan.hpp
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"

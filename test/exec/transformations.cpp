@@ -1,5 +1,6 @@
 // test/exec/transformations.cpp — jvp, vjp, hvp, jacobian and hessian, alone and nested, against values recorded from PyTorch.
 // SPDX-License-Identifier: BSL-1.0
+// covers: gradient.hpp vjp.hpp jacobian.hpp direction.hpp pass/push_forward.hpp
 #include "../op/golden.hpp"
 
 #include <ebb/ebb.hpp>

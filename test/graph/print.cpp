@@ -1,5 +1,6 @@
 // test/graph/print.cpp — graphs as text and as drawings.
 // SPDX-License-Identifier: BSL-1.0
+// covers: print.hpp dot.hpp equation.hpp
 #include "../approved.hpp"
 #include "../build.hpp"
 #include "../catch.hpp"

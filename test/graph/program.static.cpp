@@ -1,5 +1,6 @@
 // test/graph/program.static.cpp — graphs as types: equal graphs are equal types.
 // SPDX-License-Identifier: BSL-1.0
+// covers: program.hpp frozen.hpp op/eq.hpp
 #include "../build.hpp"
 
 #include <ebb/op/compare.hpp>

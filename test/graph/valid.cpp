@@ -1,5 +1,6 @@
 // test/graph/valid.cpp — valid finds each way to break a graph.
 // SPDX-License-Identifier: BSL-1.0
+// covers: valid.hpp equation.hpp
 #include "../build.hpp"
 #include "../catch.hpp"
 

@@ -1,5 +1,6 @@
 // test/io/npy.cpp — .npy files, against bytes that NumPy wrote.
 // SPDX-License-Identifier: BSL-1.0
+// covers: npy.hpp file.hpp
 #include <ebb/tensor/equal.hpp>
 #include <ebb/io/npy.hpp>
 

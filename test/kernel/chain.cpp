@@ -1,5 +1,6 @@
 // test/kernel/chain.cpp — a chain gives the bits of its programs run one after another, and touches no other memory.
 // SPDX-License-Identifier: BSL-1.0
+// covers: chain.hpp chain_link.hpp
 #include <ebb/functional.hpp>
 
 #include <ebb/kernel/chain_link.hpp>

@@ -1,5 +1,6 @@
 // test/kernel/contract.cpp — products give the bits of each element's sum written out.
 // SPDX-License-Identifier: BSL-1.0
+// covers: contract.hpp contract_bf16.hpp matvec.hpp product.hpp thin.hpp tile.hpp tensor/product_order.hpp tensor/bfloat16_order.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 

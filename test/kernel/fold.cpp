@@ -1,5 +1,6 @@
 // test/kernel/fold.cpp — the last part of a reduction gives the bits of the tree written out for one element at a time.
 // SPDX-License-Identifier: BSL-1.0
+// covers: fold.hpp tensor/reduction_tree.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 

@@ -1,5 +1,6 @@
 // test/kernel/move.cpp — moves against a loop over elements.
 // SPDX-License-Identifier: BSL-1.0
+// covers: move.hpp transpose.hpp tensor/strided.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 

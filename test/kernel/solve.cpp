@@ -1,5 +1,6 @@
 // test/kernel/solve.cpp — linear systems: the bits of elimination written out, small residuals, singular matrices.
 // SPDX-License-Identifier: BSL-1.0
+// covers: solve.hpp tensor/solve_order.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 

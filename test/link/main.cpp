@@ -1,6 +1,7 @@
 // test/link/main.cpp — translation units with different flags in one program: each keeps its own code, and both give the same bits. A third
 // one includes lower floors only: an operation that cannot run there raises an error.
 // SPDX-License-Identifier: BSL-1.0
+// covers: base/config.hpp
 #include "report.hpp"
 
 #include <cmath>

@@ -1,5 +1,6 @@
-// test/base/contraction.cpp — fails if the compiler contracts a * b + c to an fma: fused and scalar results would then differ.
+// test/num/contraction.cpp — fails if the compiler contracts a * b + c to an fma: fused and scalar results would then differ.
 // SPDX-License-Identifier: BSL-1.0
+// covers: lane.hpp
 #include "../catch.hpp"
 
 namespace {

@@ -1,5 +1,6 @@
 // test/num/polynomial.static.cpp — Horner's rule, and the parts of ln 2.
 // SPDX-License-Identifier: BSL-1.0
+// covers: polynomial.hpp constant.hpp
 #include <ebb/num/constant.hpp>
 #include <ebb/num/polynomial.hpp>
 

@@ -1,5 +1,6 @@
 // test/op/compare.cpp — comparisons, classification, selection, rounding.
 // SPDX-License-Identifier: BSL-1.0
+// covers: compare.hpp rounding.hpp
 #include "golden.hpp"
 
 namespace {

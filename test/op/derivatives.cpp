@@ -1,5 +1,6 @@
 // test/op/derivatives.cpp — first and second derivatives of smooth functions against hyper-dual numbers in long double.
 // SPDX-License-Identifier: BSL-1.0
+// covers: operand.hpp operators.hpp
 #include "hyper_dual.hpp"
 
 #include "../catch.hpp"

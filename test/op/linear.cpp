@@ -1,5 +1,6 @@
 // test/op/linear.cpp — matmul of any ranks, linear, dot, outer.
 // SPDX-License-Identifier: BSL-1.0
+// covers: linear.hpp contract.hpp
 #include "golden.hpp"
 
 #include <ebb/exec/gradient.hpp>

@@ -1,5 +1,6 @@
 // test/op/narrow.cpp — every elementwise op on bfloat16 and float16: float's result, rounded once for each op.
 // SPDX-License-Identifier: BSL-1.0
+// covers: convert.hpp kernel/narrow.hpp
 #include "../catch.hpp"
 
 #include "all_ops.hpp"

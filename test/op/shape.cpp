@@ -1,5 +1,6 @@
 // test/op/shape.cpp — moves of elements, and arrays in another shape.
 // SPDX-License-Identifier: BSL-1.0
+// covers: shape.hpp move.hpp shaping.hpp axes.hpp tensor/broadcast.hpp
 #include "golden.hpp"
 
 namespace {

@@ -1,5 +1,6 @@
 // test/op/subscript.cpp — elements and rows by numbers: traced, eager and on the tape, in loops, with gradients, in and out of range.
 // SPDX-License-Identifier: BSL-1.0
+// covers: subscript.hpp trace/subscript.hpp
 #include "../catch.hpp"
 
 #include <ebb/ebb.hpp>

@@ -1,5 +1,6 @@
 // test/pass/simplify.cpp — each exact rule: the equations before and after, and equal bits on both sides.
 // SPDX-License-Identifier: BSL-1.0
+// covers: simplify.hpp pattern.hpp op/kit.hpp
 #include "../build.hpp"
 #include "../catch.hpp"
 

@@ -1,5 +1,6 @@
 // test/plan/plan.cpp — plans of small graphs: steps, values in memory, shared places, copies, checks.
 // SPDX-License-Identifier: BSL-1.0
+// covers: plan.hpp band.hpp frozen.hpp fuse.hpp step.hpp tensor/nest.hpp
 #include <ebb/plan/plan.hpp>
 
 #include <ebb/graph/splice.hpp>

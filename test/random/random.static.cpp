@@ -1,5 +1,6 @@
 // test/random/random.static.cpp — known answers of the generator, and bits that may never change.
 // SPDX-License-Identifier: BSL-1.0
+// covers: random.hpp philox.hpp
 #include <ebb/random/random.hpp>
 #include <ebb/tensor/equal.hpp>
 

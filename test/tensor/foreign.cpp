@@ -1,5 +1,6 @@
 // test/tensor/foreign.cpp — Eigen's matrices, std::mdspan and a similar type as arguments and destinations, in any memory order.
 // SPDX-License-Identifier: BSL-1.0
+// covers: foreign.hpp strided.hpp exec/in_rows.hpp
 //
 // Eigen's part needs libeigen3-dev and warns if it is missing; the part of std::mdspan needs a C++23 library.
 #include <ebb/ebb.hpp>

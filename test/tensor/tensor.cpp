@@ -1,5 +1,6 @@
 // test/tensor/tensor.cpp — values, sharing, heap blocks and errors of tensors; also layout, storage, cells and literal.
 // SPDX-License-Identifier: BSL-1.0
+// covers: tensor.hpp cells.hpp storage.hpp layout.hpp literal.hpp
 #include <ebb/tensor/equal.hpp>
 #include <ebb/tensor/tensor.hpp>
 

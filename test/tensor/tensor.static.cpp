@@ -1,5 +1,6 @@
 // test/tensor/tensor.static.cpp — inline tensors in constant expressions, and the guarantees of the types.
 // SPDX-License-Identifier: BSL-1.0
+// covers: tensor.hpp extents.hpp
 #include <ebb/tensor/equal.hpp>
 #include <ebb/tensor/tensor.hpp>
 

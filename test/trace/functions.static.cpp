@@ -1,5 +1,6 @@
 // test/trace/functions.static.cpp — result types of all functions on terms: dtypes, extents, promotion; and the calls that are refused.
 // SPDX-License-Identifier: BSL-1.0
+// covers: functions.hpp term.hpp
 #include <ebb/trace/functions.hpp>
 #include <ebb/trace/trace.hpp>
 

@@ -1,5 +1,6 @@
 // test/trace/lift.fail.cpp — errors for shapes that do not fit, at the user's line.
 // SPDX-License-Identifier: BSL-1.0
+// covers: lift.hpp op/emit.hpp
 #include <ebb/ebb.hpp>
 
 namespace {

@@ -1,5 +1,6 @@
 // test/train/grad_scaler.cpp — scaled losses against records of torch.amp.GradScaler("cpu") of PyTorch 2.13.
 // SPDX-License-Identifier: BSL-1.0
+// covers: grad_scaler.hpp unscale.hpp
 #include "../autograd/allocations.hpp"
 
 #include "../catch.hpp"

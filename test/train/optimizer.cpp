@@ -1,5 +1,6 @@
 // test/train/optimizer.cpp — update rules against PyTorch and plain loops; steps, hooks, structures of parameters, saved states.
 // SPDX-License-Identifier: BSL-1.0
+// covers: optimizer.hpp adam.hpp sgd.hpp state_file.hpp autograd/parameters.hpp hooks/update.hpp exec/in_place.hpp
 #include "../autograd/allocations.hpp"
 #include "../autograd/recorded.hpp"
 

@@ -1,4 +1,4 @@
-// ebb/kernel/instructions.hpp — what C++ has no operator for, by an instruction of the target or in a portable form.
+// ebb/kernel/instructions.hpp — operations without a C++ operator, by an instruction of the target or in a portable form.
 // SPDX-License-Identifier: BSL-1.0
 //
 // A function that is only declared is not for this target: see base/target.hpp.

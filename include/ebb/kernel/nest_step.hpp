@@ -1,4 +1,4 @@
-// ebb/kernel/nest_step.hpp — one step of lanes of a loop nest: what it loads, computes, reduces and stores, and where.
+// ebb/kernel/nest_step.hpp — one step of lanes of a loop nest: its loads, computations, reductions and stores.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: kernels have short names]
@@ -213,7 +213,7 @@ struct nest_step {
      ...);
   }
   // [note: computed in pieces]
-  // clang stops at folds of more than 250 items. g++ optimizes each function before it inlines it: there, values behind a reference are
+  // clang stops at folds of more than 250 items. g++ optimizes each function before it inlines it: there, referenced values are
   // memory, and the time to analyse memory grows with the square of its size. So pieces are short, and the function that joins them owns
   // the values.
   static constexpr int piece_length = 64;

@@ -103,7 +103,7 @@ constexpr int derivatives_of_push(graph& r, int rows, int shape) {
 }
 
 /// The derivatives of each output of g, of dtypes Y..., with respect to argument `number`, of dtype U: as equations of r, where the outputs
-/// are `values`. A negative number means what it does in append_jacobian.
+/// are `values`. Negative numbers as in append_jacobian.
 template <class U, class... Y>
 constexpr vec<int> pushed_jacobian(graph& r, const vec<int>& values, const graph& g, int number, maybe_context context) {
   vec<int> in, derivatives;

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: saved or recomputed]
-// early does not depend on a seed late depends on one; belongs to the backward half
+//   early   does not depend on a seed
+//   late    depends on a seed; belongs to the backward half
 //   kept    early, heavy, and computed by the forward half in any case: transcendental functions, contractions, reductions
 // Late equations read early ones:
 //   An argument is free: the caller holds it. Literals and indices are never saved.

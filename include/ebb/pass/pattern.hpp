@@ -4,7 +4,7 @@
 // Words of this file:
 //   pattern    a tree of ops over wildcards and literals, as a type: the compiler sees through it, so that a rule costs a few comparisons
 //   rule       left = right: an equation that the left side matches is replaced by what the right side builds
-// x y z c wildcards: any equation, the same one at each place of the letter; c0 c1: any literal
+//   x y z c    wildcards: any equation, the same one at each place of the letter;  c0 c1: any literal
 //
 // [note: rewriting ends]
 // Each side of a rule has a weight, a linear polynomial in the weights of its wildcards: one for each op and literal, twice the weight

@@ -8,7 +8,7 @@
 //   simplified      rewritten by exact rules, without what no output needs          simplify, prune
 //   partitioned     a forward and a backward half, and what the first one saves     partition
 //   distinct        halves without arguments they do not read and repeated outputs  used_arguments, distinct_outputs
-// lowered without what only differentiation reads lower
+//   lowered         without what only differentiation reads                         lower
 //   planned         loops, buffers, order; see plan/plan.hpp                        make_plan
 //
 //   ebb::compile                traced, simplified, lowered, planned

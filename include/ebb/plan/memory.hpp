@@ -79,7 +79,7 @@ class memory_planner {
     int first = 0, last = -1;
     bool stored = false;         // the first one is a nest that stores it
     bool read_in_place = false;  // the last one is a nest that reads it element by element
-    bool alone = true;           // and no other step of its band reads what was there before the band
+    bool alone = true;           // and no other step of its band reads the memory's old contents
     int kind = 0;                // equal: of one shape and element size
     int room = -1;               // of a result
   };
@@ -90,7 +90,7 @@ class memory_planner {
   struct room_kind {
     readers now, before;        // in the band of the last one, and in the bands before that
     int read_in_place = -1;     // the last step that reads an argument in place
-    vec<std::uint64_t> free;    // bits: the rooms that nobody waits for
+    vec<std::uint64_t> free;    // bits: the rooms that no buffer waits for
   };
   /// Memory for one buffer at a time.
   struct room {
@@ -149,7 +149,7 @@ class memory_planner {
         if (is == plan_buffer::role::argument && u.last == s) see_reader(k, s, u.read_in_place && u.alone);
         if (is != plan_buffer::role::result || u.first != s) return;
         room& r = rooms_.data()[u.room];
-        if (u.stored && k.read_in_place == s) r.after.band = steps_;  // it may be written over what is read up to then: nobody fits
+        if (u.stored && k.read_in_place == s) r.after.band = steps_;  // it may be written over what is read until then: no buffer fits
         else r.after = k.now.band == band_.data()[s] ? k.before : k.now;
       });
     for (int r = 0; r < rooms_.size(); ++r) wait(r, rooms_[r].after.band);
@@ -230,7 +230,7 @@ class memory_planner {
 
   plan& p_;
   int steps_ = 0, freed_ = 0;
-  vec<int> band_, waiting_;  // of each band and of what was before the first: the first of the rooms that wait for its end
+  vec<int> band_, waiting_;  // for each band, and for the steps before the first: the first room that waits for its end
   vec<use> uses_;            // of each buffer
   vec<room_kind> kinds_;
   vec<room> rooms_;

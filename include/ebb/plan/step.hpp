@@ -48,9 +48,9 @@ struct plan_band {
 
 /// A check of a call's arguments; see exec/check.hpp.
 struct plan_check {
-  int equation = -1;  // who asks
+  int equation = -1;  // the equation that asks
   int buffer = -1;    // integers that name places; -1: that the axes a reduction drops are not empty
-  int shape = -1;     // of these integers, or of what is reduced
+  int shape = -1;     // of these integers, or of the reduced array
   int places = 0;     // the extent along which they are places: a number or a symbol
   int after = -1;     // the step that computes them; -1: they are an argument, looked at before the first step
 };
