@@ -1,5 +1,6 @@
 // test/io/safetensors.cpp — safetensors files, against those of Python's package; structures, variables, optimizers; in-place reading.
 // SPDX-License-Identifier: BSL-1.0
+// covers: safetensors.hpp safetensors_file.hpp names.hpp stored_elements.hpp mapped_file.hpp
 #include "files.hpp"
 
 #include <ebb/ebb.hpp>
