@@ -44,6 +44,7 @@ struct random_options {
   int equations = 40;
   int largest = 20000;      // elements of an array
   int longest = 13000;      // extent of an axis
+  bool short_axes = false;  // the last two axes are static, with extents of at most 9
 };
 
 /// Narrow: all dtypes; else float, double and bool, which saves compile time.
@@ -74,9 +75,10 @@ class random_graph {
       int size = sizes[random_.below(22)];
       if (size == 0 && random_.below(3) != 0) size = 4;
       if (size > options_.longest || volume * size > options_.largest) size = 1 + random_.below(6);
+      if (options_.short_axes && a > 0) size = 1 + random_.below(a == 1 ? 4 : 9);
       volume *= size > 0 ? size : 1;
       size_[a] = size;
-      dynamic_[a] = random_.below(2) == 0 && size != 1;
+      dynamic_[a] = random_.below(2) == 0 && size != 1 && !(options_.short_axes && a > 0);
       if (size == 0) dynamic_[a] = true;
     }
   }

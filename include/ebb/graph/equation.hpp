@@ -21,6 +21,7 @@
 namespace ebb::inline EBB_ABI {
 
 struct graph;
+struct number_range;
 struct whole_call;  // exec/whole.hpp
 
 /// How an op meets memory. Passes and plans ask for the kind, never for the op.
@@ -129,6 +130,8 @@ struct dtype_kit {
   int (*sum)(graph&, int x, std::int64_t mask);
   int (*reshape)(graph&, int x, int shape);
   int (*permute)(graph&, int x, const int* axes);  // axis i of the result is axis axes[i] of x
+  int (*slice)(graph&, int x, int axis, int start, int shape);
+  int (*concat)(graph&, number_range in, int axis, int shape);
 };
 
 struct equation {

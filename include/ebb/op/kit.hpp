@@ -36,7 +36,11 @@ struct kit_of {
   static constexpr int permute(graph& g, int x, const int* axes) {
     return emit<op::permute, T>(g, {x}, {pack_axes(axes, g.shape_of(x).rank)});
   }
-  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute};
+  static constexpr int slice(graph& g, int x, int axis, int start, int shape) {
+    return slice_as(operand<T>{&g, x}, {axis, start}, shape).id;
+  }
+  static constexpr int concat(graph& g, number_range in, int axis, int shape) { return emit_as<op::concat, T>(g, shape, in, {axis}); }
+  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &slice, &concat};
 };
 
 }  // namespace ebb::inline EBB_ABI

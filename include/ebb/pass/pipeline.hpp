@@ -8,7 +8,7 @@
 //   simplified      rewritten by exact rules, without what no output needs          simplify, prune
 //   partitioned     a forward and a backward half, and what the first one saves     partition
 //   distinct        halves without arguments they do not read and repeated outputs  used_arguments, distinct_outputs
-//   lowered         without what only differentiation reads                         lower
+//   lowered         without what only differentiation reads, short axes as components   lower, unpack
 //   planned         loops, buffers, order; see plan/plan.hpp                        make_plan
 //
 //   ebb::compile                traced, simplified, lowered, planned
@@ -35,6 +35,7 @@
 #include "outputs.hpp"
 #include "partition.hpp"
 #include "push_forward.hpp"
+#include "unpack.hpp"
 
 #include "../base/look_up.hpp"
 
@@ -186,7 +187,7 @@ constexpr distinct_results distinct_backward(const graph& half) {
 /// The graph that is planned.
 template <bool Watched = false>
 constexpr graph lowered(const graph& g, part_of_region part = part_of_region::none) {
-  graph r = lower(g);
+  graph r = unpack(lower(g));
   note_stage<Watched>(stage::lowered, r, part);
   return r;
 }

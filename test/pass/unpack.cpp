@@ -1,0 +1,102 @@
+// test/pass/unpack.cpp — components of short axes: which regions are split, and that no bit changes.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/exec/vectorized.hpp>
+
+#include <ebb/exec/blocks.hpp>
+#include <ebb/graph/print.hpp>
+#include <ebb/graph/valid.hpp>
+#include <ebb/pass/pipeline.hpp>
+
+#include "../build.hpp"
+#include "../catch.hpp"
+#include "../exec/run_random.hpp"
+
+using test::cells;
+using test::graph;
+using test::n;
+
+namespace {
+
+int how_many(const graph& g, ebb::kind what) {
+  int count = 0;
+  for (int k = 0; k < g.size(); ++k) count += g.op(k).what == what;
+  return count;
+}
+/// Equations over rows with one component: those whose shape has no short axis.
+int rows_only(const graph& g) {
+  int count = 0;
+  for (int k = 0; k < g.size(); ++k) count += g.op(k).what == ebb::kind::elementwise && g.shape_of(k).rank == 1;
+  return count;
+}
+
+graph cross_product() {
+  return test::build([](test::builder& b) {
+    const auto x = b.in({n, 3}), y = b.in({n, 3});
+    const auto columns = [&](auto v, int first, int count) {
+      return ebb::slice_as(v, {1, first}, b.g.intern(ebb::with_extent(v.extents(), 1, count)));
+    };
+    const auto turned = [&](auto v) { return ebb::emit_on<ebb::op::concat>({1}, columns(v, 1, 2), columns(v, 0, 1)); };
+    return b.returns(turned(x * turned(y) - turned(x) * y));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("moves among components are renamings") {
+  const graph g = ebb::lower(cross_product()), u = ebb::unpack(g);
+  CHECK(test::error_text(u) == "");
+  CHECK(how_many(g, ebb::kind::move) == 9);
+  CHECK(rows_only(u) == 9);
+  // Both arguments are turned and cut into three, and the result is joined and turned.
+  CHECK(how_many(u, ebb::kind::move) == 2 + 6 + 2);
+}
+
+namespace {
+
+graph rows_of(int columns, auto&& f) {
+  return test::build([&](test::builder& b) { return b.returns(f(b.in({n, columns}))); });
+}
+constexpr auto sum_of_squares = [](auto x) { return ebb::sum_over(x * x, 2); };
+bool is_split(const graph& g) { return ebb::to_string(ebb::unpack(g)) != ebb::to_string(g); }
+
+}  // namespace
+
+TEST_CASE("regions are split where that costs less") {
+  CHECK(is_split(rows_of(3, sum_of_squares)));
+  CHECK_FALSE(is_split(rows_of(16, sum_of_squares)));       // all lanes are used, and 16 components would be turned
+  CHECK_FALSE(is_split(rows_of(100, sum_of_squares)));      // too many
+  CHECK_FALSE(is_split(rows_of(3, [](auto x) { return x * x + x; })));  // one loop over all elements
+  CHECK_FALSE(is_split(rows_of(3, [](auto x) { return ebb::sum_over(x, 1); })));  // rows are added, not columns
+  CHECK_FALSE(is_split(rows_of(3, [](auto x) { return ebb::slice_as(x, {1, 0}, x.g->intern(ebb::with_extent(x.extents(), 1, 2))); })));
+}
+
+TEST_CASE("random programs on components have the same bits") {
+  int chosen = 0, split = 0, parts = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    const test::random_program p =
+        test::make_random(seed, {.equations = 30, .largest = 600, .longest = 300, .short_axes = seed % 4 != 0});
+    const ebb::vec<cells> arguments = test::random_arguments(p, seed);
+    const ebb::vec<std::size_t> symbols = ebb::symbol_values(p.g, p.arguments);
+    const ebb::vec<cells> known = test::run_scalar(p.g, arguments, symbols);
+    const graph simple = ebb::lower(ebb::prune(ebb::simplify(p.g)));
+    for (const bool all : {true, false}) {
+      const graph u = ebb::unpack(simple, all);
+      CAPTURE(all, ebb::to_string(u));
+      REQUIRE(test::error_text(u) == "");
+      if (u.size() == simple.size()) continue;
+      (all ? split : chosen) += 1;
+      parts += u.size() - simple.size();
+      const ebb::vec<std::size_t> more = ebb::symbol_values(u, p.arguments);
+      CHECK(test::difference(test::run_scalar(u, arguments, more), known) == "");
+      bool guarded = true;
+      ebb::block_program program(u, ebb::make_plan(u), 64);
+      const auto run = [&](void* const* from, void* const* to) { program.run(from, to, more.data()); };
+      CHECK(test::difference(test::run_on_memory(u, p.types, arguments, more, guarded, run), known) == "");
+      CHECK(guarded);
+    }
+  }
+  CHECK(chosen > 50);
+  CHECK(split > 300);
+  CHECK(parts > 10000);
+}
