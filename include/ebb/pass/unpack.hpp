@@ -21,6 +21,7 @@
 //   saved   an elementwise equation: the lanes left empty, if something cuts the short axes (a sum, a broadcast, an index); 8 times as many
 //           for a heavy op.  A move: 3.  A sum along a short axis: 4.
 //   spent   0.6 for each component of an array that is turned
+// Arrays with fewer leading axes than others of their region count 1/32: [n, 3] beside [n, k, 3].
 // A region without leading axes runs once: saved are 4 for each move or sum among its steps, spent are the lanes that were used before
 // (0.7 an element more, 6 for a heavy op) and 3 for each component of an array that is taken apart or put together.
 // No region is split into more than 1,500 equations and four times its own number.
@@ -129,12 +130,14 @@ class component_regions {
 
   /// What splitting a region saves and costs, in hundredths of a step.
   struct account {
-    int saved = 0, spent = 0, lanes = 0, equations = 0, parts = 0;
+    int saved = 0, spent = 0, lanes = 0, equations = 0, parts = 0, lead = 0;
     bool cut = false;
   };
   EBB_COLD constexpr void count() {
     vec<account> of(g_.size(), account{});
     vec<char> whole(g_.size(), 0), taken(g_.size(), 0);
+    for (int k = 0; k < g_.size(); ++k)
+      if (region_[k] >= 0 && form(k).lead > of[root(k)].lead) of[root(k)].lead = form(k).lead;
     for (int o : g_.out) whole[o] = 1;
     for (int k = 0; k < g_.size(); ++k) {
       const bool by_parts = region_[k] >= 0;
@@ -158,7 +161,8 @@ class component_regions {
       split_[k] = all_ || (a.saved > a.spent && a.parts <= most);
     }
   }
-  constexpr void turn(account& a, component_form f) const { a.spent += f.lead > 0 ? 60 * f.count : 300 * f.count; }
+  constexpr void turn(account& a, component_form f) const { a.spent += weighed(a, f, f.lead > 0 ? 60 * f.count : 300 * f.count); }
+  constexpr int weighed(const account& a, component_form f, int steps) const { return f.lead < a.lead ? steps / 32 : steps; }
   EBB_COLD constexpr void add(account& a, int k, bool whole) const {
     const equation& e = g_.eq[k];
     const int n = form(k).count, weight = e.op->heavy ? 8 : 1;
@@ -169,8 +173,8 @@ class component_regions {
     if (whole && n > 1) turn(a, form(k));
     switch (e.op->what) {
       case kind::elementwise:
-        if (rows) a.lanes += weight * 100 * (16 - n % 16) / 16 * (n % 16 != 0);
-        else a.spent += (n - 1) * (e.op->heavy ? 600 : 70);
+        if (rows) a.lanes += weighed(a, form(k), n % 16 == 0 ? 0 : weight * 100 * (16 - n % 16) / 16);
+        else a.spent += weighed(a, form(k), (n - 1) * (e.op->heavy ? 600 : 70));
         break;
       case kind::broadcast:
         for (int axis = form(k).lead; axis < shape_of(k).rank; ++axis) a.cut = a.cut || e.attr[0] >> axis & 1;
@@ -178,10 +182,10 @@ class component_regions {
         break;
       case kind::reduce:
         a.cut = true;
-        if (renames) a.saved += 400;
+        if (renames) a.saved += weighed(a, form(k), 400);
         break;
       case kind::move:
-        if (renames && !(whole && n > 1)) a.saved += rows ? 300 : 400;
+        if (renames && !(whole && n > 1)) a.saved += weighed(a, form(k), rows ? 300 : 400);
         break;
       default: break;
     }
@@ -365,7 +369,8 @@ class unpacker {
 /// g with short static axes as components, in the regions where that pays, or in all: see [note: components].
 constexpr graph unpack(const graph& g, bool all = false) {
   const detail::component_regions regions(g, all);
-  return regions.any() ? prune(simplify(detail::unpacker(g, regions).take())) : g;
+  if (!regions.any()) return g;
+  return prune(simplify(detail::unpacker(g, regions).take()));
 }
 
 }  // namespace ebb::inline EBB_ABI
