@@ -46,40 +46,54 @@ struct asked {
   int first = 0, last = 0;  // the axes that a reduction drops
   dtype type = dtype::i64;  // of the integers
   bool rows;                // which they name; else classes
+  bool by_rows;             // there are some for each row of a program that runs on blocks of rows
 
-  constexpr asked(const plan_check& c, const equation& e, dtype integers)
+  constexpr asked(const plan_check& c, const equation& e, dtype integers, bool in_blocks = false)
       : op(e.op->asker), check(c), first(static_cast<int>(e.attr[0])), last(static_cast<int>(e.attr[1])), type(integers),
-        rows(e.op->what != kind::broadcast) {}
+        rows(e.op->what != kind::broadcast), by_rows(in_blocks) {}
+};
+
+/// The first row of a block, and the number of all rows, see [note: blocks of rows]; 0: the block has all of them.
+struct row_position {
+  std::size_t first = 0, rows = 0;
 };
 
 template <class Index>
-void check_places(const char* call, const asked& a, const extent_list& x, const Index* index, std::size_t places) {
-  const std::size_t count = x.volume(), bad = kernel::first_bad_index(index, count, places);
-  if (bad < count) [[unlikely]] raise_place(call, a.op, x, bad, static_cast<std::int64_t>(index[bad]), places, a.rows);
+void check_places(const char* call, const asked& a, extent_list x, const Index* index, std::size_t places, row_position block) {
+  const std::size_t count = x.volume();
+  std::size_t bad = kernel::first_bad_index(index, count, places);
+  if (bad >= count) [[likely]] return;
+  const auto place = static_cast<std::int64_t>(index[bad]);
+  if (block.rows > 0 && a.by_rows) {
+    bad += block.first * x.volume(1, x.rank);
+    x.e[0] = block.rows;
+  }
+  raise_place(call, a.op, x, bad, place, places, a.rows);
 }
 
 /// x: the extents of the integers at `data`, or of what is reduced.
-EBB_ONCE void run_check(const char* call, const asked& a, const extent_list& x, const void* data, const std::size_t* symbol) {
+EBB_ONCE void run_check(const char* call, const asked& a, const extent_list& x, const void* data, const std::size_t* symbol,
+                        row_position block = {}) {
   if (a.check.buffer < 0) {
     if (x.volume(a.first, a.last) == 0) [[unlikely]] raise_empty(call, a.op, x);
     return;
   }
   const std::size_t places = extent_value(a.check.places, symbol);
-  if (a.type == dtype::i32) check_places(call, a, x, static_cast<const std::int32_t*>(data), places);
-  else check_places(call, a, x, static_cast<const std::int64_t*>(data), places);
+  if (a.type == dtype::i32) check_places(call, a, x, static_cast<const std::int32_t*>(data), places, block);
+  else check_places(call, a, x, static_cast<const std::int64_t*>(data), places, block);
 }
 
 /// All that program P has to look at when step After is done; -1: before the first. `buffer(i)` is where buffer i is.
 template <class P, int After>
-void run_checks(const char* call, auto&& buffer, const std::size_t* symbol) {
+void run_checks(const char* call, auto&& buffer, const std::size_t* symbol, row_position block = {}) {
   repeat<P::plan.size.checks>([&]<int I>() {
     constexpr plan_check c = P::plan.checks[static_cast<std::size_t>(I)];
     if constexpr (c.after == After) {
       constexpr dtype type = c.buffer < 0 ? dtype::i64 : P::plan.buffers[static_cast<std::size_t>(c.buffer < 0 ? 0 : c.buffer)].type;
-      static constexpr asked a(c, P::g.eq[static_cast<std::size_t>(c.equation)], type);
+      static constexpr asked a(c, P::g.eq[static_cast<std::size_t>(c.equation)], type, (P::plan.row_symbol < 0));
       const void* data = nullptr;
       if constexpr (c.buffer >= 0) data = buffer.template operator()<c.buffer>();
-      run_check(call, a, extents_at(P::shape_at(c.shape), symbol), data, symbol);
+      run_check(call, a, extents_at(P::shape_at(c.shape), symbol), data, symbol, block);
     }
   });
 }

@@ -16,6 +16,7 @@
 #include "../base/repeat.hpp"
 #include "../kernel/nest.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -27,6 +28,13 @@ struct unmet_demand {
   std::string_view by;
   extent_origin of;
 };
+
+/// The symbol that stands for S among those that were found to be equal.
+template <class P>
+constexpr int oldest_symbol(int s) {
+  while (P::g.syms[static_cast<std::size_t>(s)].parent != s) s = P::g.syms[static_cast<std::size_t>(s)].parent;
+  return s;
+}
 
 /// The values of a program's symbols; those of the arguments' dyn extents come first.
 template <class P>
@@ -64,13 +72,9 @@ struct symbol_values_of {
       return r >= 0;
     }
   }
-  static constexpr int representative(int s) {
-    while (P::g.syms[static_cast<std::size_t>(s)].parent != s) s = P::g.syms[static_cast<std::size_t>(s)].parent;
-    return s;
-  }
   template <int S>
   constexpr bool agrees() const {
-    constexpr int r = representative(S), bound = P::g.syms[static_cast<std::size_t>(r)].bound;
+    constexpr int r = oldest_symbol<P>(S), bound = P::g.syms[static_cast<std::size_t>(r)].bound;
     if constexpr (bound >= 0) return value[S] == static_cast<std::size_t>(bound);
     else if constexpr (r != S) return value[S] == value[r];
     else return true;
@@ -124,18 +128,19 @@ constexpr int band_with(int s) {
 }
 
 template <class P, int S>
-EBB_INLINE void run_step(const nest_call& c) {
+EBB_INLINE void run_step(const nest_call& c, row_position block) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   constexpr int band = band_with<P>(S);
   if constexpr (band >= 0) {  // the first member stands for all
     if constexpr (S == P::plan.bands[static_cast<std::size_t>(band)].first) run_band<P, band>(c);
   } else if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
   else run_whole<P, S>(c);
-  if constexpr (has_checks<P>(S)) run_checks<P, S>(c.name, [&]<int B>() { return c.buffer[B]; }, c.symbol);
+  if constexpr (has_checks<P>(S)) run_checks<P, S>(c.name, [&]<int B>() { return c.buffer[B]; }, c.symbol, block);
 }
 
 template <class P>
-void run_steps(void* const* arguments, void* const* results, const std::size_t* symbol, char* places, const char* call) {
+void run_steps(void* const* arguments, void* const* results, const std::size_t* symbol, char* places, const char* call,
+               row_position block = {}) {
   void* buffer[P::plan.size.buffers + 1];
   std::size_t offset[P::plan.size.places + 1];
   std::size_t total = 0;
@@ -152,7 +157,7 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
     else buffer[B] = places + offset[b.number];
   });
   const nest_call c{buffer, symbol, call};
-  repeat<P::plan.size.steps>([&]<int S>() EBB_LAMBDA { run_step<P, S>(c); });
+  repeat<P::plan.size.steps>([&]<int S>() EBB_LAMBDA { run_step<P, S>(c, block); });
   repeat<P::plan.size.copies>([&]<int I>() EBB_LAMBDA {
     constexpr plan_copy copy = P::plan.copies[static_cast<std::size_t>(I)];
     constexpr plan_buffer from = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
@@ -160,6 +165,85 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
       std::memcpy(results[copy.result], buffer[copy.buffer], bytes);
   });
 }
+
+// See [note: blocks of rows].
+
+/// The temporaries of a block, and its rows of arguments and results, take half of a usual second-level cache.
+inline constexpr std::size_t block_bytes = 256 * 1024;
+
+template <class P>
+constexpr bool is_row_symbol(int s) {
+  return P::plan.row_symbol < 0 && oldest_symbol<P>(s) == oldest_symbol<P>(~P::plan.row_symbol);
+}
+/// The elements in a row of an array of this shape; 0 if it has no rows.
+template <class P>
+constexpr std::size_t row_volume(const shape& s, const std::size_t* symbol) {
+  if (s.rank == 0 || s.e[0] >= 0 || !is_row_symbol<P>(~s.e[0])) return 0;
+  std::size_t n = 1;
+  for (int a = 1; a < s.rank; ++a) n *= extent_value(s.e[a], symbol);
+  return n;
+}
+
+template <class P>
+class row_blocks {
+  template <int A>
+  static std::size_t argument_row(const std::size_t* symbol) {
+    static constexpr shape s = P::argument_shape(A);
+    return row_volume<P>(s, symbol) * argument_sizes[A];
+  }
+  template <int R>
+  static std::size_t result_row(const std::size_t* symbol) {
+    static constexpr shape s = P::result_shape(R);
+    return row_volume<P>(s, symbol) * result_sizes[R];
+  }
+  static constexpr auto argument_sizes = [] {
+    std::array<std::size_t, static_cast<std::size_t>(P::arguments) + 1> r{};
+    for (int k = 0; k < P::g.size(); ++k) {
+      const equation& e = P::g.eq[static_cast<std::size_t>(k)];
+      if (e.op->what == kind::input) r[static_cast<std::size_t>(e.attr[0])] = size_of(e.op->result);
+    }
+    return r;
+  }();
+  static constexpr auto result_sizes = [] {
+    std::array<std::size_t, static_cast<std::size_t>(P::results) + 1> r{};
+    for (std::size_t o = 0; o + 1 < r.size(); ++o) r[o] = size_of(P::g.eq[static_cast<std::size_t>(P::g.out[o])].op->result);
+    return r;
+  }();
+
+  /// The number of rows in a block.
+  static std::size_t height(const std::size_t* symbol) {
+    std::size_t bytes = 0;
+    repeat<P::plan.size.places>([&]<int I>() {
+      constexpr plan_place p = P::plan.places[static_cast<std::size_t>(I)];
+      bytes += bytes_of_shape<P, p.shape>(p.type, symbol);
+    });
+    bytes /= symbol[~P::plan.row_symbol];
+    repeat<P::arguments>([&]<int A>() { bytes += argument_row<A>(symbol); });
+    repeat<P::results>([&]<int R>() { bytes += result_row<R>(symbol); });
+    return std::max<std::size_t>(block_bytes / (bytes + 1) / 64 * 64, 64);
+  }
+  // Apart from run: programs of few rows need nothing of it.
+  [[gnu::noinline]] static void run_all(std::size_t most, void* const* arguments, void* const* results, const std::size_t* symbol,
+                                        const char* call) {
+    const std::size_t rows = symbol[~P::plan.row_symbol];
+    symbol_values_of<P> here;
+    void *in[P::arguments + 1], *out[P::results + 1];
+    for (std::size_t first = 0; first < rows; first += most) {
+      repeat<P::symbols>([&]<int S>() { here.value[S] = is_row_symbol<P>(S) ? std::min(most, rows - first) : symbol[S]; });
+      repeat<P::arguments>([&]<int A>() { in[A] = static_cast<char*>(arguments[A]) + first * argument_row<A>(symbol); });
+      repeat<P::results>([&]<int R>() { out[R] = static_cast<char*>(results[R]) + first * result_row<R>(symbol); });
+      run_steps<P>(in, out, here.value, nullptr, call, {first, rows});
+    }
+  }
+
+ public:
+  static void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call) {
+    const std::size_t rows = symbol[~P::plan.row_symbol];
+    if (rows > 64)
+      if (const std::size_t most = height(symbol); most < rows) return run_all(most, arguments, results, symbol, call);
+    run_steps<P>(arguments, results, symbol, nullptr, call);
+  }
+};
 
 }  // namespace detail
 
@@ -175,6 +259,8 @@ void run_program(void* const* arguments, void* const* results, const std::size_t
     if constexpr (detail::places_on_stack<P> && P::plan.size.places > 0) {
       alignas(64) char places[detail::static_place_bytes<P> + 64];
       detail::run_steps<P>(arguments, results, symbol, places, call);
+    } else if constexpr (P::plan.row_symbol < 0) {
+      detail::row_blocks<P>::run(arguments, results, symbol, call);
     } else {
       detail::run_steps<P>(arguments, results, symbol, nullptr, call);
     }

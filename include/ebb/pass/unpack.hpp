@@ -22,8 +22,8 @@
 //           for a heavy op.  A move: 3.  A sum along a short axis: 4.
 //   spent   0.6 for each component of an array that is turned
 // Arrays with fewer leading axes than others of their region count 1/32: [n, 3] beside [n, k, 3].
-// A region without leading axes runs once: saved are 4 for each move or sum among its steps, spent are the lanes that were used before
-// (0.7 an element more, 6 for a heavy op) and 3 for each component of an array that is taken apart or put together.
+// A region without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: 0.7 for each further
+// component of an elementwise equation, 6 for a heavy op, and 3 for each component of an array that is taken apart or put together.
 // No region is split into more than 1,500 equations and four times its own number.
 #pragma once
 
@@ -50,36 +50,39 @@ struct component_form {
   constexpr bool operator==(const component_form&) const = default;
 };
 
-/// Which equations run by parts, and in which regions.
+/// Which equations run by parts, and in which regions. Plain pointers, as in graph::add: every program is looked through.
 class component_regions {
  public:
-  EBB_COLD_CTOR constexpr component_regions(const graph& g, bool all) : g_(g), all_(all), region_(g.size(), -1) {
+  EBB_COLD_CTOR constexpr component_regions(const graph& g, bool all) : g_(g), region_(g.size(), -1) {
     for (const shape& s : g.shapes) {
       shapes_.push(g.syms.find(s));
       forms_.push(component_form::of(shapes_.back()));
     }
+    if (!all && !may_pay()) return;
+    const equation* const eq = g.eq.data();
     for (int k = 0; k < g.size(); ++k)
-      if (!is_spread(k) && has_parts(k) && runs_by_parts(k)) join(k);
+      if (eq[k].op->what == kind::elementwise ? forms_.data()[eq[k].shape].count > 1 : runs_by_parts(k)) join(k);
     count();
+    decide(all);
   }
 
   constexpr const shape& shape_of(int k) const { return shapes_.data()[g_.eq.data()[k].shape]; }
   constexpr component_form form(int k) const { return forms_.data()[g_.eq.data()[k].shape]; }
   /// Whether k is computed by components.
-  constexpr bool is_split(int k) const { return region_[k] >= 0 && split_[root(k)]; }
-  constexpr bool any() const {
-    for (int k = 0; k < g_.size(); ++k)
-      if (region_[k] == k && split_[k]) return true;
-    return false;
-  }
+  constexpr bool is_split(int k) const { return region_[k] >= 0 && accounts_[region_[k]].split; }
+  constexpr bool any() const { return any_; }
   /// Literals and indices, whose components are made where they are needed.
   constexpr bool is_spread(int k) const { return g_.op(k).what == kind::literal || g_.op(k).what == kind::index; }
 
  private:
-  constexpr bool has_parts(int k) const {
-    bool several = form(k).count > 1;
-    for (int i : g_.operands(k)) several = several || form(i).count > 1;
-    return several && form(k).count > 0;
+  /// Whether there are rows of several components, or moves: most programs have neither.
+  constexpr bool may_pay() const {
+    for (const component_form& f : forms_)
+      if (f.lead > 0 && f.count > 1) return true;
+    const equation* const eq = g_.eq.data();
+    for (int k = 0; k < g_.size(); ++k)
+      if (eq[k].op->what == kind::move) return true;
+    return false;
   }
   /// Whether the leading axes of i and k have the same extents.
   constexpr bool same_lead(int i, int k) const {
@@ -88,115 +91,129 @@ class component_regions {
       if (shape_of(i).e[a] != shape_of(k).e[a]) return false;
     return true;
   }
+  /// Whether k, which is not elementwise, has a rule for components, and some of its arrays have several.
   EBB_COLD constexpr bool runs_by_parts(int k) const {
-    const equation& e = g_.eq[k];
-    const int lead = form(k).lead, x = e.count > 0 ? g_.operand(k, 0) : -1;
+    const equation& e = g_.eq.data()[k];
+    if (e.count == 0 || form(k).count == 0) return false;
+    const int lead = form(k).lead, x = g_.operand(k, 0);
     switch (e.op->what) {
-      case kind::elementwise: return true;
       case kind::broadcast: {
-        if (e.op->names_places) return false;
+        if (e.op->names_places || form(k).count == 1) return false;
         int kept = 0;
         for (int a = 0; a < lead; ++a) kept += !(e.attr[0] >> a & 1);
         return form(x).lead == kept;
       }
-      case kind::reshape: return same_lead(x, k) && form(x).count == form(k).count;
+      case kind::reshape: return form(k).count > 1 && form(x).count == form(k).count && same_lead(x, k);
       case kind::reduce:
-        return e.op->family == family_of<op::sum> && size_of(e.op->result) >= 4 && e.attr[0] >= lead && same_lead(x, k);
-      case kind::move:
-        for (int i : g_.operands(k))
-          if (!same_lead(i, k) || form(i).count == 0) return false;
-        if (e.op->family == family_of<op::permute>) {
-          for (int a = 0; a < lead; ++a)
-            if (packed_axis(e.attr[0], a) != a) return false;
-          return true;
+        return form(x).count > 1 && e.attr[0] >= lead && e.op->family == family_of<op::sum> && size_of(e.op->result) >= 4 && same_lead(x, k);
+      case kind::move: {
+        bool several = form(k).count > 1;
+        for (int i : g_.operands(k)) {
+          if (form(i).count == 0 || !same_lead(i, k)) return false;
+          several = several || form(i).count > 1;
         }
-        return (e.attr[0] & 15) >= lead;
+        if (!several || e.op->family != family_of<op::permute>) return several && (e.attr[0] & 15) >= lead;
+        for (int a = 0; a < lead; ++a)
+          if (packed_axis(e.attr[0], a) != a) return false;
+        return true;
+      }
       default: return false;
     }
   }
 
-  constexpr int root(int k) const {
-    while (region_[k] != k) k = region_[k];
-    return k;
-  }
+  /// Joins k's region with those of its operands with several components.
   constexpr void join(int k) {
-    region_[k] = k;
-    for (int i : g_.operands(k))
-      if (region_[i] >= 0 && form(i).count > 1) {
-        const int a = root(i), b = root(k);
-        region_[a > b ? a : b] = a < b ? a : b;
-      }
+    int* const region = region_.data();
+    region[k] = k;
+    const equation& e = g_.eq.data()[k];
+    const int* const in = g_.pool.data() + e.first;
+    int own = k;
+    for (int j = 0; j < e.count; ++j) {
+      int other = region[in[j]];
+      if (other < 0 || other == own || form(in[j]).count == 1) continue;
+      while (region[other] != other) other = region[other];
+      if (other == own) continue;
+      if (other < own) std::swap(other, own);
+      region[other] = own;
+      region[k] = own;
+    }
   }
 
   /// What splitting a region saves and costs, in hundredths of a step.
   struct account {
     int saved = 0, spent = 0, lanes = 0, equations = 0, parts = 0, lead = 0;
-    bool cut = false;
+    bool cut = false, moves = false, split = false;
+    constexpr int weighed(component_form f, int steps) const { return f.lead < lead ? steps / 32 : steps; }
+    constexpr void turn(component_form f) { spent += weighed(f, f.lead > 0 ? 60 * f.count : 300 * f.count); }
   };
   EBB_COLD constexpr void count() {
-    vec<account> of(g_.size(), account{});
-    vec<char> whole(g_.size(), 0), taken(g_.size(), 0);
-    for (int k = 0; k < g_.size(); ++k)
-      if (region_[k] >= 0 && form(k).lead > of[root(k)].lead) of[root(k)].lead = form(k).lead;
-    for (int o : g_.out) whole[o] = 1;
+    const equation* const eq = g_.eq.data();
+    int* const region = region_.data();
+    // From here on a region is the number of its account.
     for (int k = 0; k < g_.size(); ++k) {
-      const bool by_parts = region_[k] >= 0;
-      for (int i : g_.operands(k)) {
-        if (!by_parts) whole[i] = 1;
-        // An array from outside is taken apart once for each region.
-        else if (region_[i] < 0 && form(i).count > 1 && !is_spread(i) && !taken[i]) {
-          taken[i] = 1;
-          turn(of[root(k)], form(i));
-        }
-      }
+      if (region[k] < 0) continue;
+      region[k] = region[k] == k ? accounts_.push({}) : region[region[k]];
+      account& a = accounts_.data()[region[k]];
+      if (form(k).lead > a.lead) a.lead = form(k).lead;
     }
-    for (int k = 0; k < g_.size(); ++k)
-      if (region_[k] >= 0) add(of[root(k)], k, whole[k]);
-    split_ = vec<char>(g_.size(), 0);
-    for (int k = 0; k < g_.size(); ++k) {
-      if (region_[k] != k) continue;
-      account& a = of[k];
-      if (a.cut) a.saved += a.lanes;
-      const int most = a.equations * 4 > 1500 ? a.equations * 4 : 1500;
-      split_[k] = all_ || (a.saved > a.spent && a.parts <= most);
+    if (accounts_.empty()) return;
+    vec<char> whole(g_.size(), 0), taken(g_.size(), 0);
+    for (int o : g_.out)
+      if (o >= 0) whole[o] = 1;
+    for (int k = g_.size(); k-- > 0;) {
+      const int* const in = g_.pool.data() + eq[k].first;
+      if (region[k] < 0) {
+        for (int j = 0; j < eq[k].count; ++j) whole.data()[in[j]] = 1;
+        continue;
+      }
+      account& a = accounts_.data()[region[k]];
+      for (int j = 0; j < eq[k].count; ++j) {
+        const int i = in[j];
+        if (region[i] >= 0 || taken.data()[i] || form(i).count == 1 || is_spread(i)) continue;
+        taken.data()[i] = 1;
+        a.turn(form(i));
+      }
+      add(a, k, whole.data()[k]);
     }
   }
-  constexpr void turn(account& a, component_form f) const { a.spent += weighed(a, f, f.lead > 0 ? 60 * f.count : 300 * f.count); }
-  constexpr int weighed(const account& a, component_form f, int steps) const { return f.lead < a.lead ? steps / 32 : steps; }
   EBB_COLD constexpr void add(account& a, int k, bool whole) const {
-    const equation& e = g_.eq[k];
-    const int n = form(k).count, weight = e.op->heavy ? 8 : 1;
-    const bool rows = form(k).lead > 0;
-    const bool renames = n > 1 || (e.count > 0 && form(g_.operand(k, 0)).count > 1);
+    const equation& e = g_.eq.data()[k];
+    const component_form f = form(k);
     ++a.equations;
-    a.parts += n;
-    if (whole && n > 1) turn(a, form(k));
+    a.parts += f.count;
+    whole = whole && f.count > 1;
+    if (whole) a.turn(f);
     switch (e.op->what) {
       case kind::elementwise:
-        if (rows) a.lanes += weighed(a, form(k), n % 16 == 0 ? 0 : weight * 100 * (16 - n % 16) / 16);
-        else a.spent += weighed(a, form(k), (n - 1) * (e.op->heavy ? 600 : 70));
+        if (f.lead > 0) a.lanes += a.weighed(f, f.count % 16 == 0 ? 0 : (e.op->heavy ? 800 : 100) * (16 - f.count % 16) / 16);
+        else a.spent += a.weighed(f, (f.count - 1) * (e.op->heavy ? 600 : 70));
         break;
-      case kind::broadcast:
-        for (int axis = form(k).lead; axis < shape_of(k).rank; ++axis) a.cut = a.cut || e.attr[0] >> axis & 1;
-        a.cut = a.cut || n > 1;
-        break;
+      case kind::broadcast: a.cut = true; break;
       case kind::reduce:
         a.cut = true;
-        if (renames) a.saved += weighed(a, form(k), 400);
+        a.saved += a.weighed(f, 400);
         break;
       case kind::move:
-        if (renames && !(whole && n > 1)) a.saved += weighed(a, form(k), rows ? 300 : 400);
+        a.moves = true;
+        if (!whole) a.saved += a.weighed(f, f.lead > 0 ? 300 : 400);
         break;
       default: break;
     }
   }
+  constexpr void decide(bool all) {
+    for (account& a : accounts_) {
+      const int most = a.equations * 4 > 1500 ? a.equations * 4 : 1500;
+      a.split = all || ((a.lead > 0 || a.moves) && a.saved + (a.cut ? a.lanes : 0) > a.spent && a.parts <= most);
+      any_ = any_ || a.split;
+    }
+  }
 
   const graph& g_;
-  bool all_;
   vec<shape> shapes_;
-  vec<component_form> forms_;
-  vec<int> region_;  // the region of an equation by parts: an earlier equation of it, or itself; -1: whole arrays
-  vec<char> split_;  // by the first equation of a region
+  vec<component_form> forms_;  // by shape
+  vec<int> region_;            // by equation: the number of its region's account; -1: whole arrays
+  vec<account> accounts_;
+  bool any_ = false;
 };
 
 class unpacker {
@@ -367,7 +384,7 @@ class unpacker {
 }  // namespace detail
 
 /// g with short static axes as components, in the regions where that pays, or in all: see [note: components].
-constexpr graph unpack(const graph& g, bool all = false) {
+constexpr graph unpack(graph g, bool all = false) {
   const detail::component_regions regions(g, all);
   if (!regions.any()) return g;
   return prune(simplify(detail::unpacker(g, regions).take()));

@@ -86,6 +86,7 @@ struct frozen_plan {
   items<plan_check, Size.checks> checks{};
   items<plan_band, Size.bands> bands{};
   items<int, Size.joined> joined{};
+  int row_symbol = 0;
 
   template <plan_size Less>
   constexpr frozen_plan<Less> cut_to() const {
@@ -93,6 +94,7 @@ struct frozen_plan {
     each_list([](auto& to, const auto& from, int n) {
       for (int i = 0; i < n; ++i) to.data()[i] = from.data()[i];
     }, r, *this, Less);
+    r.row_symbol = row_symbol;
     return r;
   }
 };
@@ -103,6 +105,7 @@ constexpr frozen_plan<Size> freeze(const plan& p) {
   each_list([](auto& to, const auto& from) {
     for (int i = 0; i < from.size(); ++i) to.data()[i] = from.data()[i];
   }, r, p);
+  r.row_symbol = p.row_symbol;
   return r;
 }
 

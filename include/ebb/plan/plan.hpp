@@ -5,6 +5,7 @@
 #include "band.hpp"
 #include "fuse.hpp"
 #include "memory.hpp"
+#include "rows.hpp"
 
 #include "../op/shaping.hpp"
 
@@ -29,6 +30,7 @@ class planner {
     band_planner(g_, p_).run();
     memory_planner(p_).run();
     for (int k = 0; k < g_.size(); ++k) plan_checks(k);
+    p_.row_symbol = find_rows(g_, p_);
   }
   constexpr plan take() { return static_cast<plan&&>(p_); }
 

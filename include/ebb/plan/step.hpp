@@ -68,6 +68,7 @@ struct plan {
   vec<plan_check> checks;
   vec<plan_band> bands;
   vec<int> joined;
+  int row_symbol = 0; // a symbol, as an extent: the program runs on blocks of so many rows, see [note: blocks of rows]; 0: none
   vec<int> group_of;  // for pictures: the number of the step of each equation, or -1
 };
 

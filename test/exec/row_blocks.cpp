@@ -1,0 +1,125 @@
+// test/exec/row_blocks.cpp — programs that run on blocks of rows: a call on many rows has the bits of calls on a few rows each.
+// SPDX-License-Identifier: BSL-1.0
+// covers: plan/rows.hpp
+#include <ebb/functional.hpp>
+
+#include "../catch.hpp"
+#include "../same_bits.hpp"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+using ebb::dyn;
+using matrix = ebb::tensor<double, dyn, dyn>;
+using points = ebb::tensor<double, dyn, 3>;
+using numbers = ebb::tensor<double, dyn>;
+
+template <class F, class... A>
+using program = ebb::executable<typename ebb::detail::compile_spec<F>::template program<ebb::detail::traced_type<A>...>>;
+template <class... A, class F>
+constexpr bool runs_in_blocks(const F&) {
+  return program<F, A...>::plan.row_symbol < 0;
+}
+
+/// Numbers from -1 to 1; some are zeros, infinities and NaN.
+void fill(auto& x, unsigned seed) {
+  double* const p = x.mutable_data();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    p[i] = static_cast<double>(seed) * 0x1p-31 - 1;
+    if (seed % 997 == 0) p[i] = seed % 2 ? -0.0 : std::numeric_limits<double>::infinity();
+  }
+}
+
+constexpr std::size_t many = 9001, few = 60;  // a call on at most 64 rows is one block
+
+template <std::size_t... E>
+ebb::tensor<double, dyn, E...> of_rows(const ebb::tensor<double, dyn, E...>& like, std::size_t count) {
+  if constexpr (ebb::tensor<double, dyn, E...>::dynamic_rank == 1) return ebb::tensor<double, dyn, E...>(count);
+  else return ebb::tensor<double, dyn, E...>(count, like.extent(1));
+}
+template <class A>
+A rows(const A& a, std::size_t first, std::size_t count) {
+  if constexpr (A::dynamic_rank == 0) return a;
+  else {
+    if (a.extent(0) != many) return a;  // not by rows
+    A part = of_rows(a, count);
+    const std::size_t width = a.size() / many;
+    if (part.size() > 0) std::memcpy(part.mutable_data(), a.data() + first * width, part.size() * sizeof(double));
+    return part;
+  }
+}
+
+/// f on all rows against f on a few rows at a time.
+template <class F, class... A>
+void check_rows(F f, const A&... a) {
+  static_assert(runs_in_blocks<A...>(f));
+  const auto whole = ebb::compile(f)(a...);
+  const std::size_t width = whole.size() / many;
+  for (std::size_t first = 0; first < many; first += few) {
+    const std::size_t count = std::min(few, many - first);
+    const auto part = ebb::compile(f)(rows(a, first, count)...);
+    REQUIRE(part.size() == count * width);
+    REQUIRE(std::memcmp(part.data(), whole.data() + first * width, count * width * sizeof(double)) == 0);
+  }
+}
+
+constexpr auto norm = [](auto x) { return x / ebb::sqrt(ebb::sum(x * x)); };
+constexpr auto norms = [](auto x) { return ebb::map(norm, x); };
+constexpr auto softmax = [](auto x) { return ebb::softmax<1>(x * x); };
+constexpr auto energy = [](auto p, auto w) { return ebb::sum(ebb::tanh(p * w / ebb::sum(w)) * ebb::flip<0>(p)); };
+constexpr auto gradients = [](auto x, auto w) { return ebb::map(ebb::grad<0>(energy), x, ebb::whole(w)); };
+constexpr auto centered = [](auto x, auto c) { return ebb::softmax<1>(x - c); };
+
+}  // namespace
+
+TEST_CASE("blocks of rows have the bits of few rows") {
+  points x(many);
+  matrix m(many, std::size_t{37});
+  numbers c(std::size_t{37});
+  fill(x, 1);
+  fill(m, 2);
+  fill(c, 3);
+  check_rows(norms, x);
+  check_rows(softmax, m);
+  check_rows(centered, m, c);
+  check_rows(gradients, x, ebb::tensor<double, 3>{0.5, -2.0, 0.25});
+}
+
+TEST_CASE("programs that do not keep rows apart have no blocks") {
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::softmax<0>(x * x); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::softmax<1>(x) - ebb::mean<0>(x); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::sum(ebb::softmax<1>(x)); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::flip<0>(ebb::softmax<1>(x)); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::softmax<1>(x) + ebb::iota<0>(x); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::concat<0>(ebb::softmax<1>(x), x); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return x * x + 1.0; }));  // one loop, no temporaries
+  CHECK_FALSE(runs_in_blocks<matrix, matrix>([](auto x, auto y) { return ebb::softmax<1>(ebb::matmul(x, y)); }));
+  CHECK(runs_in_blocks<matrix>([](auto x) { return std::tuple(ebb::softmax<1>(x), ebb::sum<1>(x)); }));
+}
+
+TEST_CASE("a bad index in a block is reported by its number in the call") {
+  const auto f = ebb::compile([](auto x, auto places) { return ebb::map(norm, ebb::take(x, ebb::select<1, 1>(places))); });
+  points x(many);
+  fill(x, 4);
+  ebb::tensor<std::int32_t, dyn, 2> places(many);
+  places.mutable_data()[2 * 8990 + 1] = 9001;
+  std::string text;
+  try {
+    static_cast<void>(f(x, places));
+  } catch (const ebb::error& e) {
+    text = e.what();
+  }
+  CHECK(text == "ebb::compile: take: number 8990 of the indices of shape [9001] is 9001, and there are 9001 rows");
+}
+
+TEST_CASE("results of blocks are written over arguments") {
+  points x(many);
+  fill(x, 5);
+  const points known = ebb::compile(norms)(x);
+  ebb::compile(norms)(ebb::into(x), x);
+  CHECK(test::same_bits(x, known));
+}
