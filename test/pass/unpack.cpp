@@ -96,7 +96,7 @@ TEST_CASE("random programs on components have the same bits") {
       CHECK(guarded);
     }
   }
-  CHECK(chosen > 50);
+  CHECK(chosen > 30);
   CHECK(split > 300);
   CHECK(parts > 10000);
 }
