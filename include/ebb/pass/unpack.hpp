@@ -12,9 +12,9 @@
 //   region     by-parts equations that hand values with several components to each other. A region is split or stays as it is.
 //   turning    a whole array that a region reads, [n, C], is turned to [C, n], of which each component is a slice. A region's value that is
 //              read as a whole array is turned back.
-// Bits stay the same: elements are computed by the same operations, and sums keep their order. A sum over the last axes with at most 32
-// elements is, for its lanes 0 ... L - 1, the folds of [note: logical reduction tree]: pairs that exist are added, then 0. Adding the 0 of a
-// lane without elements changes nothing but -0, and the 0 at the end makes that +0, as the tree does. Other sums are chains from 0.
+// Bits stay the same: elements are computed by the same operations, and sums keep their order. A sum over the last axes of at most 32
+// elements is the folds of [note: logical reduction tree]: pairs of lanes that have elements are added, then 0. Adding the 0 of a lane
+// without elements changes nothing but -0, and the 0 at the end makes that +0, as the tree does. Other sums are chains from 0.
 //
 // [note: regions that are split]
 // A region is split if that costs less by these counts; nothing is measured. For each row, in steps of 16 lanes:
@@ -105,7 +105,8 @@ class component_regions {
       }
       case kind::reshape: return form(k).count > 1 && form(x).count == form(k).count && same_lead(x, k);
       case kind::reduce:
-        return form(x).count > 1 && e.attr[0] >= lead && e.op->family == family_of<op::sum> && size_of(e.op->result) >= 4 && same_lead(x, k);
+        return form(x).count > 1 && e.attr[0] >= lead && e.op->family == family_of<op::sum> && size_of(e.op->result) >= 4 &&
+               same_lead(x, k);
       case kind::move: {
         bool several = form(k).count > 1;
         for (int i : g_.operands(k)) {
