@@ -75,7 +75,7 @@ way_single_header() {
   local from programs=(readme)
   configured && cmake --build "$work/build" --target ebb_single_header >"$work/log" || fail "$(tail -n 5 "$work/log")"
   # Its tokens are those of the headers, all of them and in their order.
-  tokens() { echo '#include <ebb/ebb.hpp>' | "$cxx" -std=c++20 -march=native -E -P -I "$1" -x c++ - | tr -s '[:space:]' '\n'; }
+  tokens() { echo '#include <ebb/ebb.hpp>' | "$cxx" -std=c++20 -march=native -E -P -I "$1" -x c++ - | tr -s '[:space:]' '\n' | grep .; }
   cmp <(tokens include) <(tokens "$work/build/single_header") && [ "$(tokens include | wc -l)" -gt 100000 ] ||
     fail 'the single header is another program than the headers'
   [ -n "$short" ] || programs=($(sed -nE 's|^<!-- examples/(.*)/main.cpp -->$|\1|p' README.md | sort -u))
