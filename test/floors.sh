@@ -11,6 +11,9 @@ declare -A below=(
   [autocast]='trace plan' [exec]='autocast plan kernel'
   [autograd]='exec' [hooks]='autograd' [train]='hooks io' [capture]='autograd'
 )
+# Floors that ebb.hpp leaves out, since they need another library.
+declare -A optional=([mpi]='train random')
+for floor in "${!optional[@]}"; do below[$floor]=${optional[$floor]}; done
 reach() { local floor; for floor in ${below[$1]}; do printf '%s|' "$floor"; reach "$floor"; done; }
 rule() { sed "s~\$~   <- $1~"; }  # appends the broken rule to each line read
 
@@ -28,8 +31,9 @@ check() {
   grep -rnE '^ *# *(if|ifdef|ifndef|elif).*__(SSE|AVX|FMA|F16C|FP_FAST|ARM|aarch64|x86_64|wasm)' include |
     grep -vE '^include/ebb/(base/(config|target)|kernel/(batch|instructions))\.hpp:' | rule 'instruction sets are constants in base/target.hpp'
   # CA-20: including ebb brings in no other library that the user did not ask for.
+  grep -rnE '^ *# *include *<mpi\.h>' include | grep -v '^include/ebb/mpi/communicator.hpp:' | rule 'MPI enters through mpi/communicator.hpp only'
   local others='[a-z_]+|sys/(single_threaded|stat|mman)\.h|sched\.h|fcntl\.h|unistd\.h|io\.h|boost/mp11/[a-z_/]+\.hpp|boost/hana/[a-z_/]+\.hpp|xsimd/xsimd\.hpp'
-  grep -rnE '^ *# *include *<' include | grep -vE "<($others)>" |
+  grep -rnE '^ *# *include *<' include | grep -vE "<($others|mpi\.h)>" |
     rule 'of others only the standard library, single headers of Mp11 and Hana, and xsimd'
   grep -rnE '^ *# *(define|undef)' include | grep -vE '^include/ebb/(base/config|version)\.hpp:' | rule 'macros are defined in base/config.hpp only'
   grep -rnE '^ *# *define' include | grep -vE '# *define EBB_' | rule 'macros are called EBB_*'
@@ -51,7 +55,7 @@ check() {
     diff <(cd include/ebb && ls "$floor"/*.hpp | grep -vxE "$apart") <(sed -nE 's/^#include "(.*)"$/\1/p' "include/ebb/$floor.hpp" | sort) | grep '^[<>]' |
       rule "ebb/$floor.hpp includes each header of its folder"
   done
-  diff <(printf '%s.hpp\n' "${!below[@]}" version | sort) <(sed -nE 's/^#include "(.*)"$/\1/p' include/ebb/ebb.hpp | sort) | grep '^[<>]' |
+  diff <(printf '%s.hpp\n' "${!below[@]}" version | grep -vxF "$(printf '%s.hpp\n' "${!optional[@]}")" | sort) <(sed -nE 's/^#include "(.*)"$/\1/p' include/ebb/ebb.hpp | sort) | grep '^[<>]' |
     rule 'ebb.hpp includes a header for each folder'
   diff <(grep '^#include' include/ebb/ebb.hpp | grep -vE '"(autograd|hooks|train|capture)') <(grep '^#include' include/ebb/functional.hpp) |
     grep '^[<>]' | rule 'functional.hpp includes what ebb.hpp does, except the tape'

@@ -18,6 +18,7 @@ check_output() {  # check_output command wanted
   read -ra arguments <<<"${1#'$ bash examples/run.sh '}"
   name=${arguments[0]}
   [ -n "$build" ] || return
+  [[ $name != *_mpi || -e $build/examples/example.$name ]] || { echo "not run: examples/$name, since there is no MPI"; return; }
   printed=$("$build/examples/example.$name" "${arguments[@]:1}" 2>&1) || complain "examples/$name fails"
   wanted=$2 printed=$printed awk 'BEGIN {
     rest = ENVIRON["printed"]; n = split(ENVIRON["wanted"], part, /\.\.\./)

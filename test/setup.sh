@@ -45,6 +45,8 @@ present() {
     g++-mingw-w64-x86-64-posix) command -v x86_64-w64-mingw32-g++-posix >/dev/null ;;
     wine64) [ -x /usr/lib/wine/wine64 ] ;;
     emscripten) command -v em++ >/dev/null ;;
+    libopenmpi-dev | openmpi-bin) command -v mpicxx.openmpi >/dev/null ;;
+    libmpich-dev | mpich) command -v mpicxx.mpich >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }

@@ -68,10 +68,13 @@ class optimizer {
     std::vector<hook_handle> handles;
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
       hook_list& h = hooks_of(*leaves_[i]);
-      auto made = std::make_shared<detail::rule_hook<Rule>>(body_, i, parameter(i).gradient_type);
-      handles.emplace_back(h, h.add(hook_kind::post_accumulate, 0, std::move(made)));
+      handles.emplace_back(h, h.add(hook_kind::post_accumulate, 0, update_hook(i)));
     }
     return handles;
+  }
+  /// What updates one parameter in the backward: for those who run it at another time than step_in_backward does.
+  std::shared_ptr<hook> update_hook(std::size_t number) const {
+    return std::make_shared<detail::rule_hook<Rule>>(body_, number, parameter(number).gradient_type);
   }
 
 /// The number of parameters, in all structures.
