@@ -7,7 +7,8 @@
 #include "cost.hpp"
 
 #include <cstdint>
-#include <cstring>
+#include <optional>
+#include <thread>
 
 constexpr std::size_t batch = 32;
 constexpr int parts = 4, epochs = 6;
@@ -89,12 +90,17 @@ void print_costs(learner& net, const digits& data, const network<ebb::tensor>& s
   const double exchange = shortest(20, 20, [&] { net.exchange(); });
   if (ebb::mpi::rank() != 0) return;
   const double model = exchange_cost(c, ranks, bytes, buckets, true);
-  std::printf("%.1f KB in %.0f buckets, %d ranks; one message: %.2f us and %.2f GB/s\n", bytes / 1e3, buckets, ranks, c.latency * 1e6, 1e-9 / c.a_byte);
+  std::printf("%.1f KB in %.0f buckets, %d ranks; one message: %.2f us, and %.2f ns a KB\n", bytes / 1e3, buckets, ranks, c.latency * 1e6,
+              c.a_byte * 1e12);
   std::printf("                          measured (us)   model (us)\n");
   std::printf("backwards and update      %13.0f\n", compute * 1e6);
   std::printf("exchange by itself        %13.0f %12.0f\n", exchange * 1e6, model * 1e6);
-  std::printf("step                      %13.0f %12.0f, %.0f with nothing overlapped\n", step * 1e6, std::max(compute, model) * 1e6, (compute + model) * 1e6);
-  std::printf("of the exchange, %.0f %% is hidden behind the backward\n", std::min(1.0, std::max(0.0, (compute + exchange - step) / exchange)) * 100);
+  std::printf("step                      %13.0f %12.0f if all overlaps, %.0f if nothing does\n", step * 1e6, std::max(compute, model) * 1e6,
+              (compute + model) * 1e6);
+  std::printf("%.0f %% of the exchange is hidden behind the backward\n",
+              std::min(1.0, std::max(0.0, (compute + exchange - step) / exchange)) * 100);
+  if (std::thread::hardware_concurrency() < static_cast<unsigned>(ranks))
+    std::puts("There are more ranks than cores: the ranks wait for each other's turns, which the model does not know.");
 }
 
 std::uint64_t hash_of(const network<ebb::tensor>& net) {
