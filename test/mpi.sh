@@ -51,7 +51,11 @@ for mpi in "${libraries[@]}"; do
   for wrong in 'throws rank 1 of 2: the data of this rank are bad' 'differs rank 1 of 2: ebb::mpi::data_parallel: rank 1 has arrays of other' \
     'unused got no gradient in this backward: say find_unused' 'idle rank 1 of 2: something was thrown that is no std::exception' 'killed'; do
     read -r how message <<<"$wrong"
-    if run 2 "$work/$mpi" "$how"; then complain "went on although a rank $how"; fi
+    run 2 "$work/$mpi" "$how"
+    case $? in
+      0) complain "went on although a rank $how" ;;
+      124) complain "does not end although a rank $how" ;;
+    esac
     if grep -q 'went on' "$work/said.$mpi"; then complain "a rank went on although another $how"; fi
     if ! grep -qF -- "$message" "$work/said.$mpi"; then complain "does not say: $message"; fi
   done

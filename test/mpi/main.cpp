@@ -499,6 +499,14 @@ void test_misuse() {
     ebb::variable<float>(w * (2.f + static_cast<float>(mpi::rank()))).backward();
   }
   CHECK_HERE(w.grad().item() == 2.f + static_cast<float>(mpi::size() - 1) / 2);  // its end has waited
+  for (const bool later : {false, true}) {
+    const ebb::variable<float> v(1.f);
+    ebb::optimizer opt(ebb::sgd{}, v);
+    if (!later) opt.step_in_backward();
+    mpi::data_parallel all({}, v);
+    if (later) opt.step_in_backward();
+    CHECK_HERE(says(raised([&] { ebb::variable<float>(v * 2.f).backward(); }), "Call data_parallel::step_in_backward instead"));
+  }
   // When it is gone, gradients are of this rank again.
   ebb::zero_grad(w);
   ebb::variable<float>(w * (2.f + static_cast<float>(mpi::rank()))).backward();

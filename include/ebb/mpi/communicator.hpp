@@ -10,10 +10,12 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -70,6 +72,7 @@ inline int size() { return communicator().size(); }
   if (detail::is_running()) {
     std::fprintf(stderr, "rank %d of %d: %s\n", rank(), size(), message);
     std::fflush(stderr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // launchers end before they have passed on what was printed just now
     MPI_Abort(MPI_COMM_WORLD, 1);
   } else std::fprintf(stderr, "%s\n", message);
   std::abort();

@@ -173,7 +173,8 @@ class data_parallel {
   void send_first(X& x) {
     constexpr bool is_written = !std::is_const_v<X> || !detail::is_key<X>;
     static_assert(is_written, "[ebb E0344] ebb::mpi::data_parallel writes random keys: they are no constants");
-    if constexpr (detail::is_key<X>) broadcast(x, {.among = among_});
+    if constexpr (!is_written) return;
+    else if constexpr (detail::is_key<X>) broadcast(x, {.among = among_});
     else each_variable([&](auto v) { broadcast(v, {.among = among_}); }, x);
   }
   std::size_t number_of(const leaf& l, std::size_t place) const {

@@ -94,6 +94,7 @@ class exchange {
     if (state_ == state::ended) raise_on_their_way();
     if (quiet_ > 0) return;
     if (creates_graph) raise("ebb::mpi::data_parallel: a graph of the backward is made, and the exchange has no derivative");
+    if (!slots_[number].parameter().grad.defined) raise_updated_alone(number);
     backward_pass& pass = *this_tape().pass;
     if (bool& knows = pass.state_of<bool>(this); !knows) {
       knows = true;
@@ -120,6 +121,7 @@ class exchange {
     if (state_ == state::idle) return;
     if (state_ == state::begun) raise("ebb::mpi::data_parallel::wait: the backward is not done");
     advance(true);
+    is_done(used_request_, true);
     state_ = state::idle;
     has_exchanged_ = true;
   }
@@ -177,6 +179,18 @@ class exchange {
           " still has the gradient of the last exchange, which every rank would count again: call zero_grad first");
   }
 
+  /// An optimizer that runs in the backward would update with the gradient of this rank.
+  void refuse_updates_of_rank() const {
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      for (const hook_list::entry& e : slots_[i].at->hooks->entries)
+        if (e.call && e.kind == hook_kind::post_accumulate)
+          if (const hook_program* const p = e.call->traced(); p && p->clears) raise_updated_alone(i);
+  }
+  [[noreturn]] void raise_updated_alone(std::size_t number) const {
+    raise("ebb::mpi::data_parallel: another hook of " + name_of_slot(number) +
+          " takes the gradient of this rank: an optimizer's step_in_backward? Call data_parallel::step_in_backward instead");
+  }
+
   bool is_last_part() const { return part_ + 1 == parts_here_; }
   bool is_weighted() const { return options_.reduce == reduce::weighted_mean; }
 
@@ -185,6 +199,7 @@ class exchange {
     if (state_ == state::ended) raise_on_their_way();
     if (state_ == state::begun)
       raise("ebb::mpi::data_parallel: another backward over these parameters has not come to its end: it runs now, or has thrown");
+    refuse_updates_of_rank();
     if (is_weighted() && weight_ < 0) raise("ebb::mpi::data_parallel: reduce::weighted_mean needs set_weight before the first backward");
     state_ = state::begun;
     if (part_ == 0) {
