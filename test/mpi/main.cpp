@@ -1,5 +1,6 @@
 // test/mpi/main.cpp — training on several ranks against the same training in one process: mpirun -n 2 <program> [what goes wrong]
 // SPDX-License-Identifier: BSL-1.0
+// covers: communicator.hpp broadcast.hpp summation.hpp all_reduce.hpp exchange.hpp data_parallel.hpp
 #include "model.hpp"
 
 #include <csignal>

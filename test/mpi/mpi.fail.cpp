@@ -1,5 +1,6 @@
 // test/mpi/mpi.fail.cpp — what ebb refuses beside MPI.
 // SPDX-License-Identifier: BSL-1.0
+// covers: communicator.hpp broadcast.hpp all_reduce.hpp data_parallel.hpp
 // ERRORS: 1
 #include <ebb/ebb.hpp>
 #include <ebb/mpi.hpp>
