@@ -82,8 +82,11 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
   if constexpr (Size >= 4) {
     using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
     constexpr std::size_t n = simd::count_of<T>;
-    const std::size_t whole_rows = rows / n * n, whole_cols = cols / n * n;
-    for (std::size_t i = 0; i < whole_rows; i += n)
+    const std::size_t whole_rows = rows / n * n, whole_cols = cols / n * n, last_rows = rows - whole_rows, last_cols = cols - whole_cols;
+    // The last rows and columns go through registers, too, unless there are so few that single copies take less time.
+    const bool rows_in_tiles = 3 * last_rows >= n, cols_in_tiles = 3 * last_cols >= n;
+    constexpr auto lanes = std::make_integer_sequence<int, static_cast<int>(n)>{};
+    for (std::size_t i = 0; i < whole_rows; i += n) {
       for (std::size_t j = 0; j < whole_cols; j += n) {
         const char* const p = from_at(i, j);
         char* const q = to_at(j, i);
@@ -92,10 +95,31 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
           (std::memcpy(&x[I], p + I * from_row, sizeof x[I]), ...);
           simd::transpose<T>(x);
           (std::memcpy(q + I * to_row, &x[I], sizeof x[I]), ...);
-        }(std::make_integer_sequence<int, static_cast<int>(n)>{});
+        }(lanes);
       }
-    block(0, whole_rows, whole_cols, cols);
-    block(whole_rows, rows, 0, cols);
+      if (!cols_in_tiles) continue;
+      const char* const p = from_at(i, whole_cols);
+      char* const q = to_at(whole_cols, i);
+      const int count = static_cast<int>(last_cols);
+      [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+        simd::vector<T> x[n] = {simd::load_first(reinterpret_cast<const T*>(p + I * from_row), count)...};
+        simd::transpose<T>(x);
+        ((I < count ? static_cast<void>(std::memcpy(q + I * to_row, &x[I], sizeof x[I])) : void()), ...);
+      }(lanes);
+    }
+    for (std::size_t j = 0; rows_in_tiles && j < whole_cols; j += n) {
+      const char* const p = from_at(whole_rows, j);
+      char* const q = to_at(j, whole_rows);
+      const int count = static_cast<int>(last_rows);
+      [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+        simd::vector<T> x[n] = {};
+        ((I < count ? static_cast<void>(std::memcpy(&x[I], p + I * from_row, sizeof x[I])) : void()), ...);
+        simd::transpose<T>(x);
+        (simd::store_first(reinterpret_cast<T*>(q + I * to_row), x[I], count), ...);
+      }(lanes);
+    }
+    if (!cols_in_tiles) block(0, whole_rows, whole_cols, cols);
+    block(whole_rows, rows, rows_in_tiles ? whole_cols : 0, cols);
   } else {
     constexpr std::size_t n = 32;
     for (std::size_t i = 0; i < rows; i += n)
