@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     difference = std::max(difference, std::abs(ours.data()[i] - theirs.data()[i]));
     largest = std::max(largest, std::abs(theirs.data()[i]));
   }
-  std::printf("%zu logits, the largest %.2f: they differ by at most %.0e\n", ours.size(), static_cast<double>(largest),
+  std::printf("%zu logits, the largest %.2f: they differ by at most %.0g\n", ours.size(), static_cast<double>(largest),
               static_cast<double>(difference));
 
   // The next steps of Adam, with the states that PyTorch had.
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   };
   float apart = 0;
   for (std::size_t i = 0; i < their_losses.size(); ++i) apart = std::max(apart, std::abs(step(i) - their_losses(i)));
-  std::printf("%zu more steps: the losses differ from PyTorch's by at most %.0e\n", their_losses.size(), static_cast<double>(apart));
+  std::printf("%zu more steps: the losses differ from PyTorch's by at most %.0g\n", their_losses.size(), static_cast<double>(apart));
 
   for (std::size_t i = 0; i < 1500; ++i) step(i);
   std::printf("and %d in all: held-out accuracy %.3f\n", static_cast<int>(adam.state(0).step), accuracy(net, held_out));

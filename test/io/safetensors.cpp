@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -176,6 +177,14 @@ TEST_CASE("with_name maps a structure to the names of another") {
   CHECK(second(0) == 3.141592653589793);
   CHECK(number == 7.5f);
   file.load(std::tuple(ebb::with_name("fc", std::tuple(ebb::with_name("weight", d.weight)))), {.partial = true});
+  // A handle that is const, to memory that is not.
+  float memory[2] = {};
+  const auto parts = std::tuple(ebb::with_name("fc.bias", ebb::view<float, 2>(memory)), ebb::with_name("number", number));
+  file.load(parts, {.partial = true});
+  CHECK(memory[0] == 0.5f);
+  const std::span<float> handle(memory + 1, 1);
+  file.load(ebb::with_name("quote\"\\\t\x01 \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", handle), {.partial = true});
+  CHECK(memory[1] == 9);
 }
 
 TEST_CASE("a load that is refused says why, and has changed nothing") {

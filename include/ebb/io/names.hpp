@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -40,21 +41,33 @@ inline constexpr bool is_named_part = false;
 template <class X>
 inline constexpr bool is_named_part<named_part<X>> = true;
 
-/// Whether Is<Leaf>::value for each leaf of a structure whose parts may be named.
+/// P as a part of an X: const if X is, unless it is a reference.
+template <class X, class P>
+using part_in = std::conditional_t<std::is_const_v<X> && !std::is_reference_v<P>, const P, std::remove_reference_t<P>>;
+
+/// Whether Is<Leaf>::value for each leaf of a structure whose parts may be named. X and the leaves may be const.
 template <class X, template <class> class Is>
-struct all_named_leaves : Is<X> {};
+struct all_named_leaves;
+template <class X, template <class> class Is, class... P>
+constexpr bool all_named_in(types<P...>) {
+  return (all_named_leaves<part_in<X, P>, Is>::value && ...);
+}
+template <class X, template <class> class Is, class... P>
+constexpr bool all_named_in(std::type_identity<std::tuple<P...>>) {  // its form has forgotten which parts are references
+  return (all_named_leaves<part_in<X, P>, Is>::value && ...);
+}
 template <class X, template <class> class Is>
-struct all_named_leaves<named_part<X>, Is> : all_named_leaves<std::remove_cvref_t<X>, Is> {};
-template <class List, template <class> class Is>
-struct all_in_list;
-template <class... P, template <class> class Is>
-struct all_in_list<types<P...>, Is> : std::bool_constant<(all_named_leaves<P, Is>::value && ...)> {};
-template <class X, template <class> class Is>
-  requires(!form<X>::is_leaf && !form<X>::is_loop)
-struct all_named_leaves<X, Is> : all_in_list<typename form<X>::parts, Is> {};
-template <class X, template <class> class Is>
-  requires(form<X>::is_loop)
-struct all_named_leaves<X, Is> : all_named_leaves<typename form<X>::element, Is> {};
+struct all_named_leaves {
+  static constexpr bool value = [] {
+    using plain = std::remove_const_t<X>;
+    using form = detail::form<plain>;
+    if constexpr (is_named_part<plain>) return all_named_leaves<part_in<X, decltype(plain::part)>, Is>::value;
+    else if constexpr (form::is_leaf) return Is<X>::value;
+    else if constexpr (form::is_loop) return all_named_leaves<part_in<X, typename form::element>, Is>::value;
+    else if constexpr (boost::hana::Struct<plain>::value) return all_named_in<X, Is>(typename form::parts{});
+    else return all_named_in<X, Is>(std::type_identity<plain>{});
+  }();
+};
 
 EBB_COLD std::string joined_name(const std::string& outer, const std::string& inner) {
   return outer.empty() || inner.empty() ? outer + inner : outer + "." + inner;

@@ -32,9 +32,9 @@ concept variable_like = requires(const X& x) { x.history(), x.is_leaf(), x.defin
 template <class X>
 concept keeps_states = requires(X& x) { x.set_states({x.state(0)}), x.state_name(0), x.parameter(0); };
 template <class X>
-struct is_savable : std::bool_constant<array_like<X> || keeps_states<X>> {};
+struct is_savable : std::bool_constant<array_like<X> || keeps_states<std::remove_const_t<X>>> {};
 template <class X>
-struct is_loadable : std::bool_constant<mutable_array_like<X&> || variable_like<X> || keeps_states<X>> {};
+struct is_loadable : std::bool_constant<mutable_array_like<X&> || (variable_like<X> && !std::is_const_v<X>) || keeps_states<X>> {};
 
 /// The dtype of the states of a parameter.
 constexpr dtype state_dtype(dtype parameter) { return size_of(parameter) == 2 ? dtype::f32 : parameter; }
@@ -87,7 +87,7 @@ class safetensors {
   /// Throws: error if an array is missing, has another dtype or shape, or is left over; then nothing has changed.
   template <class X>
   void load(X&& x, load_options options = {}) const {
-    constexpr bool fits = detail::all_named_leaves<std::remove_cvref_t<X>, detail::is_loadable>::value;
+    constexpr bool fits = detail::all_named_leaves<std::remove_reference_t<X>, detail::is_loadable>::value;
     static_assert(fits, "[ebb E0300] what is loaded is an array that can be written, a variable, an optimizer, or a structure of these");
     if constexpr (fits) {
       checking check{*this, options, std::vector<bool>(arrays().size())};
@@ -184,7 +184,7 @@ class safetensors {
     void operator()(const std::string& name, Leaf& leaf) {
       if constexpr (detail::keeps_states<Leaf>) states(name, leaf);
       else {
-        using from = borrow<Leaf>;
+        using from = borrow<std::remove_const_t<Leaf>>;
         constexpr int rank = from::extents_type::rank;
         std::size_t extents[rank + 1] = {};
         bool any = false;
@@ -237,8 +237,8 @@ class safetensors {
       if constexpr (detail::keeps_states<Leaf>) states(name, leaf);
       else {
         const stored_array& a = *file.header_.find(name);
-        using T = typename borrow<Leaf>::element;
-        using E = typename borrow<Leaf>::extents_type;
+        using T = borrowed_element<Leaf>;
+        using E = borrowed_extents<Leaf>;
         if constexpr (detail::variable_like<Leaf>) {
           if (leaf.defined()) leaf.assign(file.loaded<T, E>(a));
           else leaf = Leaf(file.loaded<T, E>(a));
