@@ -35,7 +35,7 @@ graph_function& function_in_context() {
 /// Logs casts as regions do, once for each expression and context: see cast_log.hpp.
 EBB_COLD void log_casts_of(const graph_function& f) {
   const vec<cast_record> casts = casts_in(f.program(), true);
-  if (casts.size() == 0 || !is_first_time(&f)) return;
+  if (casts.empty() || !is_first_time(&f)) return;
   std::string text = cast_log_of("an expression", f.name);
   add_casts(text, "forward    ", casts);
   say(log_topic::autocast, text);

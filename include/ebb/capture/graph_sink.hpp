@@ -95,7 +95,7 @@ class graph_sink {
       if (const int k = piece.g.input(a); k >= 0)
         in[a] = argument({capture_place::kind::saved, i, a}, piece.g.op(k).kit, g.intern(shape_of_input(k)));
     mark(i);
-    const vec<int> made = splice(g, piece.g, in, symbol);
+    vec<int> made = splice(g, piece.g, in, symbol);
     mark(i);
     return made;
   }
@@ -189,7 +189,7 @@ class graph_sink {
   EBB_ONCE vec<int> inlined(int v, int h, auto&& copy) {
     mark(v);
     const int before = g.size();
-    const vec<int> made = copy();
+    vec<int> made = copy();
     hooks.push({before, g.size(), v, h});
     mark(v);
     return made;

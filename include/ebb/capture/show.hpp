@@ -272,7 +272,7 @@ class captured_plan {
 
  private:
   EBB_COLD std::string name_of(const capture_place& p) const {
-    const std::string gradient = "the gradient of " + node_call(g_.vertex_name(p.at), p.at);
+    std::string gradient = "the gradient of " + node_call(g_.vertex_name(p.at), p.at);
     switch (p.is) {
       case capture_place::kind::slot:
       case capture_place::kind::sum: return gradient;
