@@ -1,5 +1,6 @@
 // test/trace/functions.cpp — AMP-18: the result dtype of every function in each autocast context, for all mixes of operand dtypes.
 // SPDX-License-Identifier: BSL-1.0
+// covers: functions.hpp num/precision.hpp
 //
 // The dtypes are compared with PyTorch's (data/golden/autocast_dtypes.txt). PyTorch refuses some operands of different dtypes, and has no
 // kernels for some narrow ones: ebb casts these as the function's class says and then promotes them as usual; `promoted` repeats that rule.
