@@ -13,6 +13,7 @@
 #include "exec/evaluate.hpp"
 #include "exec/band.hpp"
 #include "exec/one_step.hpp"
+#include "exec/loop.hpp"
 #include "exec/run.hpp"
 #include "exec/bind.hpp"
 #include "exec/apart.hpp"

@@ -6,6 +6,7 @@
 
 #include "graph/equation.hpp"
 #include "graph/graph.hpp"
+#include "graph/loop.hpp"
 #include "graph/copy.hpp"
 #include "graph/splice.hpp"
 #include "graph/batch.hpp"

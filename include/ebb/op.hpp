@@ -14,6 +14,7 @@
 #include "op/call.hpp"
 #include "op/axes.hpp"
 #include "op/move.hpp"
+#include "op/loop.hpp"
 #include "op/kit.hpp"
 #include "op/arithmetic.hpp"
 #include "op/exponential.hpp"

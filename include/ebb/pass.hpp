@@ -5,9 +5,11 @@
 #pragma once
 
 #include "pass/pattern.hpp"
+#include "pass/trim.hpp"
 #include "pass/prune.hpp"
 #include "pass/simplify.hpp"
 #include "pass/differentiate.hpp"
+#include "pass/loop.hpp"
 #include "pass/lower.hpp"
 #include "pass/outputs.hpp"
 #include "pass/partition.hpp"

@@ -14,6 +14,8 @@
 #include "trace/operators.hpp"
 #include "trace/trace.hpp"
 #include "trace/map.hpp"
+#include "trace/kept_carries.hpp"
+#include "trace/scan.hpp"
 #include "trace/subscript.hpp"
 #include "trace/functions.hpp"
 #include "trace/sized.hpp"

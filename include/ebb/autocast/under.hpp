@@ -11,6 +11,7 @@
 #include "../trace/context_in.hpp"
 #include "../trace/lift.hpp"
 #include "../trace/map.hpp"
+#include "../trace/scan.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -155,6 +156,9 @@ constexpr auto apply_function(F f, const A&... a) {
 template <class F, bool... Whole, class... A>
   requires(detail::is_in_context<A> || ...)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
+template <class F, class Options, bool... Whole, class... A>
+  requires(detail::is_in_context<A> || ...)
+constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a);
 
 namespace detail {
 
@@ -202,6 +206,13 @@ template <class F, bool... Whole, class... A>
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   using C = detail::context_among<A...>;
   return detail::into_context<C>(apply_function(functions::map<detail::entered<C, F>, Whole...>{}, detail::into_context<off>(a)...));
+}
+template <class F, class Options, bool... Whole, class... A>
+  requires(detail::is_in_context<A> || ...)
+constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a) {
+  using C = detail::context_among<A...>;
+  using function = functions::scan<detail::entered<C, F>, Options, Whole...>;
+  return detail::into_context<C>(apply_function(function{}, detail::into_context<off>(a)...));
 }
 
 /// f as it is inside the context C, as a function: in traced functions, on arrays, on variables; what wants a function takes it.

@@ -67,7 +67,9 @@ class memory_uses {
     const plan_step& x = p.steps.data()[s];
     if (x.nest < 0) {
       for (int j = x.joined.first; j < x.joined.first + x.joined.count; ++j) reads(p.joined.data()[j], false);
-      return writes(x.out, false);
+      for (int j = x.made.first; j < x.made.first + x.made.count; ++j) writes(p.joined.data()[j], false);
+      if (x.out >= 0) writes(x.out, false);
+      return;
     }
     const nest& n = p.nests.data()[x.nest];
     const int all = (1 << n.loops) - 1;

@@ -7,6 +7,8 @@
 
 #include "block_nest.hpp"
 #include "check.hpp"
+#include "evaluate.hpp"
+#include "loop.hpp"
 #include "whole.hpp"
 
 #include <memory>
@@ -35,6 +37,8 @@ class block_program {
       arena = std::max(arena, nests_.back()->arena_bytes());
     }
     for (const plan_step& s : p_.steps) operands = std::max(operands, s.joined.count);
+    for (int s = 0; s < p_.steps.size(); ++s)
+      loops_.push(p_.steps[s].what == kind::loop && p_.steps[s].nest < 0 ? std::make_unique<loop>(g_, p_, s, block) : nullptr);
     arena_.take(arena);
     buffer_ = vec<void*>(p_.buffers.size(), nullptr);
     in_ = vec<const void*>(operands, nullptr);
@@ -53,6 +57,7 @@ class block_program {
     check_after(-1, symbol, call);
     for (int s = 0; s < p_.steps.size(); ++s) {
       if (p_.steps[s].nest >= 0) nests_[p_.steps[s].nest]->run(buffer_.data(), symbol, arena_.take(0));
+      else if (loops_[s]) loops_[s]->run(buffer_.data(), symbol, call);
       else run_whole(p_.steps[s], symbol, call);
       check_after(s, symbol, call);
     }
@@ -114,9 +119,91 @@ class block_program {
     }
   }
 
+  /// A loop with its body: as detail::loop_step for programs that are known to the compiler.
+  class loop {
+   public:
+    EBB_ONCE_CTOR loop(const graph& g, const plan& p, int step, std::size_t block)
+        : g_(g), p_(p), s_(p.steps[step]), parts_(loop_parts::of(g.eq[s_.equation])),
+          body_(std::make_unique<block_program>(lower(g.subs[g.eq[s_.equation].sub]), block)),
+          in_(g.eq[s_.equation].count + 1, nullptr), out_(body_->program().out.size() + 1, nullptr), carry_(parts_.carries, {}),
+          read_(parts_.rows, {}), write_(body_->program().out.size() - parts_.carries, {}) {}
+
+    EBB_ONCE void run(void* const* buffer, const std::size_t* symbol, const char* call) {
+      const equation& e = g_.eq[s_.equation];
+      const graph& body = body_->program();
+      sizes_.shrink(0);
+      for (int j = 0; j < e.count; ++j) {
+        const shape& s = g_.shape_of(g_.operand(s_.equation, j));
+        sizes_.push(extents_at(parts_.is_row(j) ? row_of_shape(s) : s, symbol));
+        in_[j] = buffer[p_.joined[s_.joined.first + j]];
+      }
+      values_ = symbol_values(body, sizes_);
+      find_memory(buffer);
+      const std::size_t n = extent_value(g_.shapes[e.shape].e[0], symbol);
+      detail::run_loop(n, parts_.reversed, carry_.data(), parts_.carries, read_.data(), parts_.rows, write_.data(), write_.size(),
+                       in_.data(), out_.data(), [&] { body_->run(in_.data(), out_.data(), values_.data(), call); });
+    }
+
+   private:
+    std::size_t bytes_of_operand(int j) const {
+      return sizes_[j].volume() * size_of(g_.op(g_.operand(s_.equation, j)).result);
+    }
+    EBB_ONCE void find_memory(void* const* buffer) {
+      const graph& body = body_->program();
+      for (int j = 0; j < parts_.carries; ++j)
+        carry_[j] = {static_cast<const char*>(in_[j]), nullptr, nullptr, nullptr, bytes_of_operand(j)};
+      for (int j = 0; j < parts_.rows; ++j)
+        read_[j] = {static_cast<char*>(in_[parts_.carries + j]), bytes_of_operand(parts_.carries + j)};
+      for (int j = 0; j < write_.size(); ++j) {
+        const int o = body.out[parts_.carries + j];
+        write_[j] = {nullptr, volume(body.shape_of(o), values_.data()) * size_of(body.op(o).result)};
+      }
+      int made = s_.made.first;
+      each_result(g_, s_.equation, [&](int k) {
+        char* const to = static_cast<char*>(buffer[p_.joined[made++]]);
+        const int i = static_cast<int>(g_.eq[k].attr[0]);
+        switch (kind_of_result(g_.eq[k])) {
+          case loop_result::carry: carry_[i].end = to; break;
+          case loop_result::row: write_[i].rows = to; break;
+          case loop_result::history: carry_[i].history = to; break;
+        }
+      });
+      std::size_t spare = 0;
+      for (const detail::carried& x : carry_) spare += (std::size_t{!x.end} + std::size_t{!x.history}) * detail::padded_bytes(x.bytes);
+      for (const detail::stepped& x : write_) spare += x.rows ? 0 : detail::padded_bytes(x.bytes);
+      char* at = spare_.take(spare);
+      const auto take = [&](char*& to, std::size_t bytes) {
+        to = at;
+        at += detail::padded_bytes(bytes);
+      };
+      for (detail::carried& x : carry_) {
+        if (!x.end) take(x.end, x.bytes);
+        if (!x.history) take(x.other, x.bytes);
+      }
+      for (detail::stepped& x : write_)
+        if (!x.rows) {
+          take(x.rows, x.bytes);
+          x.bytes = 0;
+        }
+    }
+
+    const graph& g_;
+    const plan& p_;
+    const plan_step& s_;
+    loop_parts parts_;
+    std::unique_ptr<block_program> body_;
+    workspace spare_;
+    vec<void*> in_, out_;
+    vec<detail::carried> carry_;
+    vec<detail::stepped> read_, write_;
+    vec<extent_list> sizes_;
+    vec<std::size_t> values_;
+  };
+
   graph g_;
   plan p_;
   vec<std::unique_ptr<detail::block_nest>> nests_;
+  vec<std::unique_ptr<loop>> loops_;  // by step
   workspace arena_, places_;
   vec<void*> buffer_;
   vec<char*> place_;

@@ -71,6 +71,9 @@ struct acceptance<functions::map<F, Whole...>, A...> {
   static constexpr int code = 0;
 };
 
+template <class F, class Options, bool... Whole, class... A>
+struct acceptance<functions::scan<F, Options, Whole...>, A...> : acceptance<functions::map<F>, A...> {};
+
 template <class T, class A>
 using eager_term = traced_type<std::remove_cvref_t<decltype(as_eager_argument<T>(std::declval<const A&>()))>>;
 template <class F, class... A>
@@ -109,6 +112,12 @@ template <class F, bool... Whole, class... A>
   requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   return detail::eager_function<functions::map<F, Whole...>>{}(detail::as_eager_argument<detail::promoted_among<A...>>(a)...);
+}
+template <class F, class Options, bool... Whole, class... A>
+  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
+constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a) {
+  using function = detail::eager_function<functions::scan<F, Options, Whole...>>;
+  return function{}(detail::as_eager_argument<detail::promoted_among<A...>>(a)...);
 }
 
 }  // namespace ebb::inline EBB_ABI

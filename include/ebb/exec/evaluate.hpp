@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../base/error.hpp"
-#include "../graph/graph.hpp"
+#include "../graph/loop.hpp"
 #include "../num/lane.hpp"
 #include "../tensor/bfloat16_order.hpp"
 #include "../tensor/product_order.hpp"
@@ -24,8 +24,11 @@ template <std::same_as<graph> G>
 class evaluator {
  public:
   constexpr evaluator(const G& g, const vec<cell_array>& arguments, const vec<std::size_t>& symbol_values)
-      : g_(g), arguments_(arguments), symbol_values_(symbol_values), values_(g.size(), cell_array{}) {
-    for (int k = 0; k < g.size(); ++k) values_[k] = compute(k);
+      : g_(g), arguments_(arguments), symbol_values_(symbol_values), values_(g.size(), cell_array{}), loops_(g.size(), vec<cell_array>{}) {
+    for (int k = 0; k < g.size(); ++k) {
+      if (g.op(k).what == kind::loop) loops_[k] = loop(k);
+      values_[k] = compute(k);
+    }
   }
   constexpr const cell_array& value(int k) const { return values_[k]; }
 
@@ -54,8 +57,22 @@ class evaluator {
         if (g_.eq[k].attr[1]) return solve_triangle(k, out, n);
         return solve(k, out, n);
       case kind::factor: return factor(k, n);
+      case kind::loop: return {};  // its results are arrays
+      case kind::result: return loops_[g_.operand(k, 0)][number_of_result(k)];
     }
     return {};
+  }
+
+  /// All that a loop gives: its carries, then the rows of its steps, then the histories of its carries.
+  constexpr vec<cell_array> loop(int k) const;
+  constexpr int number_of_result(int k) const {
+    const equation &e = g_.eq[k], &loop = g_.eq[g_.operand(k, 0)];
+    const int i = static_cast<int>(e.attr[0]);
+    switch (kind_of_result(e)) {
+      case loop_result::carry: return i;
+      case loop_result::row: return loop_parts::of(loop).carries + i;
+      default: return g_.subs[loop.sub].out.size() + i;
+    }
   }
 
   constexpr cell_array indices(int k, const extent_list& out, int n) const {
@@ -296,6 +313,7 @@ class evaluator {
   const vec<cell_array>& arguments_;
   const vec<std::size_t>& symbol_values_;
   vec<cell_array> values_;
+  vec<vec<cell_array>> loops_;  // what each loop gives
 };
 
 }  // namespace detail
@@ -315,5 +333,52 @@ constexpr vec<std::size_t> symbol_values(const graph& g, const vec<extent_list>&
   put_symbol_values(g.syms, r.data(), [&](const extent_origin& o) { return arguments[o.a].e[o.b]; });
   return r;
 }
+
+namespace detail {
+
+template <std::same_as<graph> G>
+constexpr vec<cell_array> evaluator<G>::loop(int k) const {
+  const equation& e = g_.eq[k];
+  const loop_parts p = loop_parts::of(e);
+  const G& body = g_.subs[e.sub];
+  const int steps = static_cast<int>(extents(k).e[0]), given = body.out.size();
+  vec<cell_array> in;
+  vec<extent_list> sizes;
+  for (int j = 0; j < e.count; ++j) {
+    in.push(this->in(k, j));
+    shape s = g_.shape_of(g_.operand(k, j));
+    sizes.push(extents_at(p.is_row(j) ? row_of_shape(s) : s, symbol_values_.data()));
+  }
+  const vec<std::size_t> values = ebb::symbol_values(body, sizes);
+  vec<cell_array> r(given + p.carries, cell_array{});
+  const auto rows = [&](int length) { return cell_array(steps * length, 0); };
+  const auto put = [](cell_array& to, int row, const cell_array& from) {
+    for (int i = 0; i < from.size(); ++i) to[row * from.size() + i] = from[i];
+  };
+  for (int j = 0; j < p.carries; ++j) {
+    r[j] = in[j];
+    r[given + j] = rows(in[j].size());
+  }
+  for (int i = p.carries; i < given; ++i)
+    r[i] = rows(static_cast<int>(extents_at(body.shape_of(body.out[i]), values.data()).volume()));
+  for (int step = 0; step < steps; ++step) {
+    const int row = p.reversed ? steps - 1 - step : step;
+    for (int j = 0; j < p.carries; ++j) {
+      in[j] = r[j];
+      put(r[given + j], row, r[j]);
+    }
+    for (int j = p.carries; j < p.carries + p.rows; ++j) {
+      const int length = static_cast<int>(sizes[j].volume());
+      in[j] = cell_array(length, 0);
+      for (int i = 0; i < length; ++i) in[j][i] = this->in(k, j)[row * length + i];
+    }
+    const vec<cell_array> out = evaluate(body, in, values);
+    for (int j = 0; j < p.carries; ++j) r[j] = out[j];
+    for (int i = p.carries; i < given; ++i) put(r[i], row, out[i]);
+  }
+  return r;
+}
+
+}  // namespace detail
 
 }  // namespace ebb::inline EBB_ABI

@@ -27,6 +27,11 @@ class executable {
   static constexpr int symbols = g.parts[0].count.symbols;
   static constexpr int arguments = g.inputs();
   static constexpr int results = g.outs();
+  /// How many loops it is the body of, see exec/loop.hpp.
+  static constexpr int depth = [] {
+    if constexpr (requires { G::depth; }) return G::depth;
+    else return 0;
+  }();
 
  private:
   // Copies: a constant that is read at run time is emitted whole, and the equations name all functions of their ops.

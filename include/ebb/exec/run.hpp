@@ -8,6 +8,7 @@
 
 #include "band.hpp"
 #include "check.hpp"
+#include "loop.hpp"
 #include "one_step.hpp"
 #include "program.hpp"
 #include "whole.hpp"
@@ -134,6 +135,7 @@ EBB_INLINE void run_step(const nest_call& c, row_position block) {
   if constexpr (band >= 0) {  // the first member stands for all
     if constexpr (S == P::plan.bands[static_cast<std::size_t>(band)].first) run_band<P, band>(c);
   } else if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
+  else if constexpr (s.what == kind::loop) loop_step<P, S>::run(c);
   else run_whole<P, S>(c);
   if constexpr (has_checks<P>(S)) run_checks<P, S>(c.name, [&]<int B>() { return c.buffer[B]; }, c.symbol, block);
 }
@@ -149,7 +151,7 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
     offset[I] = total;
     total += padded_bytes(bytes_of_shape<P, p.shape>(p.type, symbol));
   });
-  if constexpr (P::plan.size.places > 0 && !places_on_stack<P>) places = thread_workspace().take(total);
+  if constexpr (P::plan.size.places > 0 && !places_on_stack<P>) places = workspace_of_depth<P::depth>().take(total);
   repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
     constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
     if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
@@ -250,7 +252,7 @@ class row_blocks {
 /// Runs P on memory: one pointer for each argument and each result. The caller has completed and checked `symbol`, and has
 /// called check_arguments. `call` is who is named in errors.
 template <class P>
-void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") {
+void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call) {
   using short_rows = detail::one_step<P>;
   if constexpr (short_rows::always) short_rows::run(arguments, results, short_rows::length(symbol));
   else {

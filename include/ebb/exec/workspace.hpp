@@ -45,6 +45,21 @@ inline workspace& thread_workspace() {
   static thread_local workspace w;
   return w;
 }
+/// The same for the bodies of loops: those in a loop that is in no other one are at depth 1. A body runs while the program around it does.
+template <int Depth>
+workspace& workspace_of_depth() {
+  if constexpr (Depth == 0) return thread_workspace();
+  else {
+    static thread_local workspace w;
+    return w;
+  }
+}
+/// For what a loop carries from step to step, and for results that nobody reads.
+template <int Depth>
+workspace& workspace_of_carries() {
+  static thread_local workspace w;
+  return w;
+}
 /// For one step alone: packed operands of a product.
 inline workspace& thread_scratch() {
   static thread_local workspace w;

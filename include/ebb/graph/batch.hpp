@@ -5,8 +5,11 @@
 // What map, jacobian, hessian and vmap are made of. One rule for each kind of equation, none for single ops; what does not depend on a
 // batched argument is computed once, so that work which is the same for all rows leaves the loop by itself. Each row of an elementwise
 // equation, a sum or a move has the bits that it would have alone: the runs that are summed up keep their length and their place.
+// A loop over some rows becomes a loop whose body is batched: all that it carries gets the new axis, and of rows that are batched the axis
+// of the steps is put first again.
 #pragma once
 
+#include "loop.hpp"
 #include "splice.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -100,6 +103,8 @@ class batching {
       case kind::solve: return solve(k);
       case kind::gather: return gather(k);
       case kind::scatter: return scatter(k);
+      case kind::loop: return loop(k);
+      case kind::result: return result(k);
       default: return -125;  // what has no operands depends on nothing
     }
     vec<int> in;
@@ -199,6 +204,54 @@ class batching {
     ++e.attr[0];
     const int in[] = {with_rows(from_.operand(k, 0)), with_rows(from_.operand(k, 1))};
     return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
+  }
+
+  /// Everything a batched loop carries and gives has the new axis; of its rows and wholes what has it around the loop.
+  constexpr int loop(int k) {
+    equation e = from_.eq[k];
+    const loop_parts p = loop_parts::of(e);
+    const graph& body = from_.subs[e.sub];
+    graph many;
+    vec<char> batched;
+    vec<int> in, arguments, of_symbol(body.syms.count(), 0);
+    int extent = 0;
+    for (int j = 0; j < e.count; ++j) {
+      const int x = from_.operand(k, j);
+      batched.push(p.is_carry(j) || rows_[x]);
+      if (!batched.back()) in.push(at_[x]);
+      else in.push(p.is_row(j) ? move_axis(at_[x], *from_.op(x).kit, 0, 1) : with_rows(x));
+      if (in.back() < 0) return in.back();
+      const shape s = body.shape_of(body.input(j));
+      if (s.rank + batched.back() > max_rank) return -125;
+      shape rows;
+      if (batched.back()) rows.push(extent = extent_ >= 0 ? extent_ : extent < 0 ? extent : many.syms.fresh({extent_rule::argument, j, 0}));
+      for (int i = 0; i < s.rank; ++i) {
+        int x_i = body.syms.find(s.e[i]);
+        if (x_i < 0) {
+          int& known = of_symbol[~x_i];
+          if (known == 0) known = many.syms.fresh({extent_rule::argument, j, i + batched.back()});
+          x_i = known;
+        }
+        rows.push(x_i);
+      }
+      arguments.push(body.op(body.input(j)).kit->input(many, many.intern(rows), many.inputs++));
+    }
+    many.out = batching(many, body, arguments, batched, extent).outputs();
+    for (int o : many.out)
+      if (o < 0) return o;
+    e.sub = to_.subs.push(static_cast<graph&&>(many)) - subs_;
+    return add(e, plain_[e.shape], range_of(in));
+  }
+  constexpr int result(int k) {
+    const equation& e = from_.eq[k];
+    const dtype_kit& kit = *e.op->kit;
+    const attributes_of_result which{e.attr[0], e.attr[1]};
+    if (kind_of_result(e) == loop_result::carry) return kit.result(to_, at_[from_.operand(k, 0)], rows_shape_[e.shape], which);
+    shape s = to_.shapes[rows_shape_[e.shape]];
+    const int n = s.e[1];
+    s.e[1] = s.e[0];
+    s.e[0] = n;
+    return move_axis(kit.result(to_, at_[from_.operand(k, 0)], to_.intern(s), which), kit, 0, 1);
   }
 
   graph& to_;

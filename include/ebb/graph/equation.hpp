@@ -41,6 +41,8 @@ enum class kind : std::uint8_t {
   move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
   gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: how many leading axes have rows of their own
   scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names; attr[0]: as of gather
+  loop,         // the sub-graph once for each row, with what it carries from one step to the next; see [note: loops]
+  result,       // an array that operand 0, a loop, gives; attr[0]: which one of its kind, attr[1]: the kind, a loop_result
 };
 
 /// Functions of an op on memory. Empty in translation units that do not include the kernel floor (tests of passes).
@@ -58,6 +60,11 @@ struct op_kernels {
   accumulate_function accumulate = nullptr;
   whole_function whole = nullptr;
   bool there = false;  // asked instead of the pointers, see op_info::differentiable
+};
+
+/// The attributes of an equation of kind result.
+struct attributes_of_result {
+  std::int64_t number = 0, kind = 0;
 };
 
 struct cast_context;
@@ -132,6 +139,7 @@ struct dtype_kit {
   int (*permute)(graph&, int x, const int* axes);  // axis i of the result is axis axes[i] of x
   int (*slice)(graph&, int x, int axis, int start, int shape);
   int (*concat)(graph&, number_range in, int axis, int shape);
+  int (*result)(graph&, int loop, int shape, attributes_of_result which);
 };
 
 struct equation {

@@ -9,7 +9,7 @@
 // Extents that are known at the call only are called n, m, k...; what is computed from them is shown as it is computed: n*m, n+1.
 #pragma once
 
-#include "graph.hpp"
+#include "loop.hpp"
 
 #include <charconv>
 #include <string>
@@ -67,6 +67,16 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       if (attr[1] & 4) s += " unit";
       break;
     case kind::factor: return attr[1] != 0 ? " or NaN" : "";
+    case kind::loop: {
+      const loop_parts p = loop_parts::of({.attr = {attr[0], attr[1]}});
+      s = " carrying " + std::to_string(p.carries) + (p.reversed ? " backwards" : "");
+      break;
+    }
+    case kind::result: {
+      constexpr const char* kinds[] = {" carry", " row", " history"};
+      s = kinds[attr[1]] + (' ' + std::to_string(attr[0]));
+      break;
+    }
     case kind::contract: break;
     case kind::gather: case kind::scatter:
       if (attr[0] > 0) s = " each along";
@@ -125,6 +135,7 @@ class graph_text {
     return part(o.a) + signs[static_cast<int>(o.rule)] + part(o.b);
   }
   EBB_COLD std::string type(int k) const {
+    if (g_.op(k).what == kind::loop) return extent(g_.shape_of(k).e[0]) + " steps";
     std::string s(name_of(g_.op(k).result));
     const shape& extents = g_.shape_of(k);
     for (int i = 0; i < extents.rank; ++i) s += (i ? ", " : "[") + extent(extents.e[i]);

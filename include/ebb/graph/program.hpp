@@ -83,12 +83,20 @@ struct name_in<typed<Named, Shape, Attributes...>> {
 template <class Equation>
 using name_in_t = typename name_in<Equation>::type;
 
+template <class P>
+struct without_loops {
+  static_assert(P::g.size_of_all.graphs == 1, "[ebb E0330] forward_t, backward_t: a program with a loop is no flat list of equations: "
+                                              "ebb::print shows its stages");
+  using type = P;
+};
+
 }  // namespace detail
 
-/// The program of a constant P::g (see frozen.hpp) as a type. A sub-graph is a program of its own.
+/// The program of a constant P::g (see frozen.hpp) as a type. It has no loops.
 template <class P>
 using as_program = boost::mp11::mp_push_back<
-    decltype(detail::blocks_type<P>(std::make_integer_sequence<int, (P::g.size() + detail::block_length - 1) / detail::block_length>{})),
+    decltype(detail::blocks_type<typename detail::without_loops<P>::type>(
+        std::make_integer_sequence<int, (P::g.size() + detail::block_length - 1) / detail::block_length>{})),
     decltype(detail::returns_type<P>(std::make_integer_sequence<int, P::g.outs()>{}))>;
 
 /// A program without shapes and attributes: what tests compare with lists of eq<op, dtype, operands...>, see op/eq.hpp.

@@ -7,10 +7,11 @@
 //   shapes     each result has the shape that the op's rule gives, and the rule finds nothing that was not known to be equal
 //   arguments  each has one number, in range, and at most one equation
 //   sub-graphs are valid themselves, and are given as many operands as they have arguments
+//   loops      operands and results have the dtypes and shapes that the body says, see [note: loops]
 // Passes keep all of it.
 #pragma once
 
-#include "graph.hpp"
+#include "loop.hpp"
 
 #include <string_view>
 
@@ -66,10 +67,59 @@ constexpr bool may_be_reshaped(const symbols& s, const shape& from, const shape&
   return a == b;
 }
 
+/// Whether an extent of a body is that of the graph around it, as far as it is a number in both.
+constexpr bool may_be_equal(const graph& g, int here, const graph& body, int there) {
+  const int a = g.syms.find(here), b = body.syms.find(there);
+  return a < 0 || b < 0 || a == b;
+}
+constexpr bool may_be_equal(const graph& g, const shape& here, const graph& body, const shape& there) {
+  bool equal = here.rank == there.rank;
+  for (int i = 0; equal && i < here.rank; ++i) equal = may_be_equal(g, here.e[i], body, there.e[i]);
+  return equal;
+}
+
+constexpr std::string_view loop_error(const graph& g, int k) {
+  const equation& e = g.eq[k];
+  const loop_parts p = loop_parts::of(e);
+  if (e.sub < 0 || g.shape_of(k).rank != 1) return "a loop without a body or without a number of steps";
+  const graph& body = g.subs[e.sub];
+  if (p.carries + p.rows > e.count || body.out.size() < p.carries) return "a loop with more parts than operands";
+  for (int j = 0; j < e.count; ++j) {
+    const int in = body.input(j), x = g.operand(k, j);
+    if (in < 0) continue;
+    const shape s = g.shape_of(x);
+    if (p.is_row(j) && (s.rank == 0 || !same_extent(g.syms, s.e[0], g.shape_of(k).e[0]))) return "an array without a row for each step";
+    if (body.op(in).result != g.op(x).result || !may_be_equal(g, p.is_row(j) ? row_of_shape(s) : s, body, body.shape_of(in)))
+      return "an operand that is not the argument of the body";
+    if (!p.is_carry(j)) continue;
+    const int out = body.out[j];
+    if (body.op(out).result != g.op(x).result || !same_shape(body.syms, body.shape_of(out), body.shape_of(in)))
+      return "a carry that a step changes in dtype or shape";
+  }
+  return "";
+}
+constexpr std::string_view result_error(const graph& g, int k) {
+  const equation &e = g.eq[k], &loop = g.eq[g.operand(k, 0)];
+  if (loop.op->what != kind::loop || loop.sub < 0) return "a result of what is no loop";
+  const loop_parts p = loop_parts::of(loop);
+  const graph& body = g.subs[loop.sub];
+  const bool row = kind_of_result(e) == loop_result::row;
+  const std::int64_t number = e.attr[0] + (row ? p.carries : 0);
+  if (e.attr[0] < 0 || number >= (row ? body.out.size() : p.carries)) return "a result that its loop does not have";
+  const int o = body.out[static_cast<int>(number)];
+  if (o >= 0 && body.op(o).result != e.op->result) return "a result of another dtype";
+  const bool all = kind_of_result(e) == loop_result::carry;
+  const shape& s = g.shape_of(k);
+  if (!all && (s.rank == 0 || !same_extent(g.syms, s.e[0], g.shapes[loop.shape].e[0]))) return "a result without a row for each step";
+  return o < 0 || may_be_equal(g, all ? s : row_of_shape(s), body, body.shape_of(o)) ? "" : "a result of another shape";
+}
+
 constexpr std::string_view shape_error(const graph& g, int k) {
   const equation& e = g.eq[k];
   const shape& out = g.shape_of(k);
   switch (e.op->what) {
+    case kind::loop: return loop_error(g, k);
+    case kind::result: return result_error(g, k);
     case kind::input: case kind::literal: return "";
     case kind::index: return e.attr[0] >= 0 && e.attr[0] < out.rank ? "" : "an index along an axis that is not there";
     case kind::broadcast:
@@ -104,7 +154,8 @@ constexpr graph_error first_error(const graph& g) {
     for (int j = 0; j < e.count; ++j) {
       const int i = g.operand(k, j);
       if (i < 0 || i >= k) return {"an operand that does not come before", k};
-      if (e.sub < 0 && g.op(i).result != e.op->operands[j < 3 ? j : 3]) return {"an operand of the wrong dtype", k};
+      const bool typed = e.sub < 0 && e.op->what != kind::loop;
+      if (typed && g.op(i).result != e.op->operands[j < 3 ? j : 3]) return {"an operand of the wrong dtype", k};
     }
     if (e.op->what == kind::input) {
       if (e.attr[0] < 0 || e.attr[0] >= g.inputs) return {"an argument that is not there", k};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "loop.hpp"
 #include "move.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -40,7 +41,11 @@ struct kit_of {
     return slice_as(operand<T>{&g, x}, {axis, start}, shape).id;
   }
   static constexpr int concat(graph& g, number_range in, int axis, int shape) { return emit_as<op::concat, T>(g, shape, in, {axis}); }
-  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &slice, &concat};
+  static constexpr int result(graph& g, int loop, int shape, attributes_of_result which) {
+    return emit_as<op::result_of_loop, T>(g, shape, {loop}, {which.number, which.kind});
+  }
+  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &slice, &concat,
+                                   &result};
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -19,7 +19,25 @@ constexpr vec<char> active_equations(const graph& g, const vec<int>& wrt) {
   return active;
 }
 
-/// The first equation between `wrt` and the outputs that has no pull, or -1.
+/// The equations of all real arguments.
+constexpr vec<int> real_inputs(const graph& g) {
+  vec<int> r;
+  for (int k = 0; k < g.size(); ++k)
+    if (g.op(k).what == kind::input && is_real(g.op(k).result)) r.push(k);
+  return r;
+}
+
+/// Appends the pull-back of loop k: see pass/loop.hpp. cotangent: of the first `count` equations, those of its results among them, or -1;
+/// active: whether an equation has one. out: the cotangents of its operands; those of wholes that have one already are added to it at once.
+constexpr void pull_loop(graph& g, int k, int* cotangent, int count, const char* active, int* out);
+/// Whether a cotangent has arrived at some result of loop k.
+constexpr bool is_pulled(const graph& g, int k, const int* cotangent, int count) {
+  bool any = false;
+  for (int r = k + 1; r < count; ++r) any = any || (cotangent[r] >= 0 && g.op(r).what == kind::result && g.operand(r, 0) == k);
+  return any;
+}
+
+/// The first equation between `wrt` and the outputs that has no pull, or -1. Of a loop, the loop.
 constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
   const vec<char> active = active_equations(g, wrt);
   vec<char> needed(g.size(), 0);
@@ -28,7 +46,10 @@ constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
     if (needed[k])
       for (int i : g.operands(k)) needed[i] = 1;
   for (int k = 0; k < g.size(); ++k)
-    if (active[k] && needed[k] && g.op(k).what != kind::input && !g.op(k).differentiable) return k;
+    if (active[k] && needed[k] && g.op(k).what != kind::input) {
+      if (!g.op(k).differentiable) return k;
+      if (g.op(k).what == kind::loop && first_without_pull(g.subs[g.eq[k].sub], real_inputs(g.subs[g.eq[k].sub])) >= 0) return k;
+    }
   return -1;
 }
 
@@ -53,8 +74,9 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
   };
   for (int i = 0; i < outs.size(); ++i) arrive(outs[i], seeds[i]);
   for (int k = n - 1; k >= 0; --k) {
-    if (cotangent[k] < 0) continue;
     const equation e = g.eq.data()[k];
+    const bool loop = e.op->what == kind::loop;  // it takes the cotangents of its results
+    if (loop ? !active[k] || !is_pulled(g, k, cotangent, n) : cotangent[k] < 0 || e.op->what == kind::result) continue;
     if (!e.op->differentiable) continue;
     if (e.count > given.size()) given.extend(e.count - given.size());
     int* c = given.data();
@@ -64,7 +86,8 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
     g.pulled_in = e.pulled_in;
     const bool may_ask = g.context && g.context->assumed && !g.asked_in_pulls[g.context->number].by_name;
     const int before = g.size();
-    e.op->pull(g, cotangent[k], k, c);
+    if (loop) pull_loop(g, k, cotangent, n, active.data(), c);
+    else e.op->pull(g, cotangent[k], k, c);
     if (may_ask && g.asked_in_pulls[g.context->number].by_name)
       g.note(detail::first_computed(g, before, -1), cast_question::by_name(g.context->number));
     for (int j = 0; j < e.count; ++j) arrive(g.pool.data()[e.first + j], c[j]);
@@ -111,3 +134,5 @@ constexpr graph with_pull_back(graph g, const vec<int>& arguments, maybe_context
 }
 
 }  // namespace ebb::inline EBB_ABI
+
+#include "loop.hpp"

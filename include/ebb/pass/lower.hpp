@@ -20,13 +20,15 @@ namespace ebb::inline EBB_ABI {
 
 /// A copy without the contexts of pulls and the marks of casts: equal programs then have equal graphs.
 constexpr graph without_contexts(const graph& g) {
-  bool any = false;
+  bool any = !g.subs.empty();
   for (int k = 0; k < g.size(); ++k) any = any || g.eq.data()[k].pulled_in || is_cast_of_each_use(g.eq.data()[k]);
   if (!any) return g;
-  return copied<equal_equations::become_one>(g, all_equations, [](int, equation& e) {
+  graph r = copied<equal_equations::become_one>(g, all_equations, [](int, equation& e) {
     e.pulled_in = nullptr;
     if (is_cast_of_each_use(e)) e.attr[0] = 0;
   });
+  for (graph& body : r.subs) body = without_contexts(body);
+  return r;
 }
 
 /// Removes stop_gradient and contexts, and applies the exact rules again if that changed the graph.

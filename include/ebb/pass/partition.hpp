@@ -12,7 +12,8 @@
 // If that needs further values, bytes decide: the size of all values that would have to be saved for it, against the size of the value
 // itself. So a cast to double is repeated and its float is saved, a comparison of two sums is saved as one byte an element, and a product
 // of two functions that nothing else reads is saved itself. Heavy equations that only the backward half reads (the logarithm in the
-// derivative of a power) are computed there.
+// derivative of a power) are computed there. What a loop gives is kept if the loop runs in the forward half: so the history of its carries
+// is saved where the backward half reads it.
 #pragma once
 
 #include "prune.hpp"
@@ -42,7 +43,9 @@ class partition_of {
  private:
   constexpr bool is_late(int k) const { return late_.data()[k]; }
   /// Computed by the forward half in any case, and too expensive to compute twice.
-  constexpr bool is_kept(int k) const { return primal_.data()[k] && g_.op(k).heavy; }
+  constexpr bool is_kept(int k) const {
+    return g_.op(k).what == kind::result ? primal_.data()[g_.operand(k, 0)] != 0 : primal_.data()[k] && g_.op(k).heavy;
+  }
 
   constexpr void find_late() {
     for (int k = 0; k < g_.size(); ++k) {

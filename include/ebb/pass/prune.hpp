@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../graph/copy.hpp"
+#include "trim.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -18,7 +18,8 @@ EBB_COLD constexpr vec<graph> used_subs(graph& g, const vec<graph>& subs) {
   return used;
 }
 
-/// Keeps the arguments, which are the signature, and the equations that outputs need. An output may be -1: none.
+/// Keeps the arguments, which are the signature, and the equations that outputs need; so for the bodies of loops, see `trim`. An output may
+/// be -1: none.
 EBB_COLD constexpr graph prune(const graph& g) {
   const int n = g.size();
   const equation* eq = g.eq.data();
@@ -33,9 +34,10 @@ EBB_COLD constexpr graph prune(const graph& g) {
       for (int j = 0; j < eq[k].count; ++j) alive[pool[eq[k].first + j]] = 1;
   }
   graph r = copied(g, [=](int k) { return alive[k] != 0; });
-  if (!g.subs.empty()) r.subs = used_subs(r, g.subs);
   if (g.simplified == n) r.simplified = r.size();
-  return r;
+  if (g.subs.empty()) return r;
+  r.subs = used_subs(r, g.subs);
+  return trim(r, [](const graph& body) { return prune(body); });
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -107,7 +107,8 @@ class band_planner {
   /// The states of the buffers that a step stores and reduces to.
   constexpr void mark(const plan_step& s, state stored, state reduced) {
     if (s.nest < 0) {
-      state_[s.out] = stored;
+      for (int j = 0; j < s.made.count; ++j) state_[p_.joined[s.made.first + j]] = stored;
+      if (s.out >= 0) state_[s.out] = stored;
       return;
     }
     const nest& n = p_.nests[s.nest];

@@ -8,7 +8,7 @@
 // in another shape (broadcast, reshape).
 #pragma once
 
-#include "../graph/graph.hpp"
+#include "../graph/loop.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -50,6 +50,7 @@ class fuser {
       if (what == kind::elementwise || what == kind::reduce) place_fused(k);
       else if (what == kind::broadcast) level_[k] = level_above(g.operand(k, 0));
       else if (what == kind::reshape) place_view(k);
+      else if (what == kind::result) place_result(k);
       else if (!is_source(what)) place_whole(k);
     }
     for (int o : g.out) require_memory(o);
@@ -91,6 +92,13 @@ class fuser {
   constexpr void place_view(int k) {
     require_memory(g_.operand(k, 0));
     level_[k] = level_[viewed(g_, k)];
+  }
+  /// An array that a loop gives is in memory when the loop has run.
+  constexpr void place_result(int k) {
+    const int loop = g_.operand(k, 0);
+    level_[k] = level_[loop];
+    r_.of[k] = r_.of[loop];
+    r_.stored[k] = 1;
   }
   EBB_COLD constexpr void place_whole(int k) {
     int level = 0;

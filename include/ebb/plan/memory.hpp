@@ -22,7 +22,8 @@ namespace ebb::inline EBB_ABI::detail {
 constexpr void each_buffer(const plan& p, const plan_step& s, auto&& f) {
   if (s.nest < 0) {
     for (int j = s.joined.first; j < s.joined.first + s.joined.count; ++j) f(p.joined.data()[j]);
-    f(s.out);
+    for (int j = s.made.first; j < s.made.first + s.made.count; ++j) f(p.joined.data()[j]);
+    if (s.out >= 0) f(s.out);
     return;
   }
   const nest& n = p.nests.data()[s.nest];

@@ -69,13 +69,21 @@ class planner {
     plan_step s;
     s.what = g_.op(k).what;
     s.equation = k;
-    s.out = buffer_of(k);
+    if (s.what != kind::loop) s.out = buffer_of(k);
     s.joined.first = p_.joined.size();
     s.joined.count = g_.eq[k].count;
     for (int j = 0; j < g_.eq[k].count; ++j) {
       const int b = buffer_of(g_.operand(k, j));
       if (j < 2) s.in[j] = b;
       p_.joined.push(b);
+    }
+    if (s.what == kind::loop) {
+      s.made.first = p_.joined.size();
+      each_result(g_, k, [&](int result) {
+        p_.joined.push(buffer_of(result));
+        p_.group_of[result] = p_.steps.size();
+      });
+      s.made.count = p_.joined.size() - s.made.first;
     }
     p_.steps.push(s);
   }

@@ -44,10 +44,14 @@ class plan_text {
     return text + ']';
   }
   EBB_COLD std::string written_by(const plan_step& s) const {
-    if (s.nest < 0) return ' ' + name_of_buffer(s.out);
-    const nest& n = p_.nests[s.nest];
     std::string text;
     const auto add = [&](int buffer) { text += (text.empty() ? " " : ", ") + name_of_buffer(buffer); };
+    if (s.nest < 0) {
+      for (int j = 0; j < s.made.count; ++j) add(p_.joined[s.made.first + j]);
+      if (s.out >= 0) add(s.out);
+      return text;
+    }
+    const nest& n = p_.nests[s.nest];
     for (int i = 0; i < n.stores.count; ++i) add(p_.stores[n.stores.first + i].buffer);
     for (int i = 0; i < n.reduces.count; ++i) add(p_.reduces[n.reduces.first + i].buffer);
     return text;

@@ -18,7 +18,8 @@ struct plan_step {
   int equation = -1;
   int in[2] = {-1, -1};           // buffers of a whole equation with at most two operands; concat: see plan::joined
   part joined;
-  int out = -1;
+  part made;                      // of a loop: the buffers of its results, in plan::joined
+  int out = -1;                   // -1: a loop
 };
 
 struct plan_buffer {

@@ -1,0 +1,185 @@
+// ebb/exec/loop.hpp — how a loop runs: its body is a program of its own, called with other addresses in each step.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Between two steps nothing happens but that addresses change: extents have been compared and places found before the first step. A row is
+// read and written where it is. What is carried goes back and forth between two places, of which one is the result's, or from one row of
+// its history to the next, if that is kept.
+#pragma once
+
+#include "../base/repeat.hpp"
+#include "../graph/loop.hpp"
+#include "../kernel/nest.hpp"
+#include "check.hpp"
+#include "program.hpp"
+#include "workspace.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace ebb::inline EBB_ABI {
+
+// exec/run.hpp
+template <class P>
+struct symbol_values_of;
+template <class P>
+void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb");
+
+namespace detail {
+
+template <class P, int Shape>
+constexpr std::size_t bytes_of_shape(dtype type, const std::size_t* symbol);
+
+/// A value from step to step.
+struct carried {
+  const char* first = nullptr;    // before the first step
+  char *end = nullptr, *other = nullptr;  // where it is after the last step, and in the steps between
+  char* history = nullptr;        // or its row before each step
+  std::size_t bytes = 0;
+};
+/// Rows that steps read or write.
+struct stepped {
+  char* rows = nullptr;
+  std::size_t bytes = 0;  // from one to the next
+};
+
+/// Calls step() n times. Before that `in` holds what the body reads: carries, rows, wholes; `out` what it writes: carries, rows.
+EBB_INLINE void run_loop(std::size_t n, bool reversed, const carried* carry, int carries, const stepped* read, int reads,
+                         const stepped* written, int writes, void** in, void** out, auto&& step) {
+  std::size_t row = reversed && n > 0 ? n - 1 : 0;
+  const std::size_t one = reversed ? ~std::size_t{0} : 1;
+  for (int j = 0; j < carries; ++j) {
+    char* const to = n == 0 ? carry[j].end : carry[j].history ? carry[j].history + row * carry[j].bytes : nullptr;
+    if (to && carry[j].bytes > 0) std::memcpy(to, carry[j].first, carry[j].bytes);
+    in[j] = to ? to : const_cast<char*>(carry[j].first);
+  }
+  for (std::size_t left = n; left > 0; row += one) {
+    --left;
+    for (int j = 0; j < carries; ++j) {
+      const carried& c = carry[j];
+      if (c.history) out[j] = left == 0 ? c.end : c.history + (row + one) * c.bytes;
+      else out[j] = left & 1 ? c.other : c.end;
+    }
+    for (int j = 0; j < reads; ++j) in[carries + j] = read[j].rows + row * read[j].bytes;
+    for (int j = 0; j < writes; ++j) out[carries + j] = written[j].rows + row * written[j].bytes;
+    step();
+    for (int j = 0; j < carries; ++j) in[j] = out[j];
+  }
+}
+
+/// The body that is sub-graph N of program P.
+template <class P, int N>
+struct body_of {
+  struct maker {
+    static constexpr graph_size room = P::g.size_of_all;
+    static constexpr graph make() { return P::g.thaw().subs[N]; }
+  };
+  static constexpr int depth = P::depth + 1;
+  static constexpr const auto& g = frozen<maker>::g;
+};
+
+/// Step S of program P, a loop.
+template <class P, int S>
+class loop_step {
+  static constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
+  static constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
+  static constexpr loop_parts parts = loop_parts::of(e);
+  using body = executable<body_of<P, e.sub>>;
+  static constexpr int written = body::results - parts.carries;
+
+  static constexpr const equation& operand(int j) {
+    return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];
+  }
+  static constexpr int buffer_of_operand(int j) { return P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]; }
+  /// The buffer of a result; -1 if nobody asks for it.
+  static constexpr int buffer_of_result(loop_result what, int number) {
+    int made = s.made.first;
+    for (int k = s.equation + 1; k < P::g.size(); ++k) {
+      const equation& r = P::g.eq[static_cast<std::size_t>(k)];
+      if (r.op->what != kind::result || P::g.pool[static_cast<std::size_t>(r.first)] != s.equation) continue;
+      if (kind_of_result(r) == what && r.attr[0] == number) return P::plan.joined[static_cast<std::size_t>(made)];
+      ++made;
+    }
+    return -1;
+  }
+  template <loop_result What, int Number>
+  static EBB_INLINE char* result(const nest_call& c) {
+    constexpr int buffer = buffer_of_result(What, Number);
+    if constexpr (buffer < 0) return nullptr;
+    else return static_cast<char*>(c.buffer[buffer]);
+  }
+
+ public:
+  static void run(const nest_call& c) {
+    symbol_values_of<body> symbols;
+    repeat<body::symbols>([&]<int I>() EBB_LAMBDA {
+      constexpr extent_origin o = body::g.syms[static_cast<std::size_t>(I)].origin;
+      if constexpr (o.rule == extent_rule::argument) {
+        constexpr int extent = P::shape_at(operand(o.a).shape).e[axis_of_operand(parts, o)];
+        symbols.value[I] = extent_value(extent, c.symbol);
+      }
+    });
+    static_cast<void>(symbols.complete());  // the program around has looked at all extents
+
+    void *in[body::arguments + 1], *out[body::results + 1];
+    std::array<carried, static_cast<std::size_t>(parts.carries) + 1> carry;
+    std::array<stepped, static_cast<std::size_t>(parts.rows) + 1> read;
+    std::array<stepped, static_cast<std::size_t>(written) + 1> write;
+    std::size_t spare = 0;
+    repeat<body::arguments>([&]<int J>() EBB_LAMBDA { in[J] = c.buffer[buffer_of_operand(J)]; });
+    repeat<parts.carries>([&]<int J>() EBB_LAMBDA {
+      carried& x = carry[J];
+      x.bytes = bytes_of_shape<P, operand(J).shape>(operand(J).op->result, c.symbol);
+      x.first = static_cast<const char*>(in[J]);
+      x.end = result<loop_result::carry, J>(c);
+      x.history = result<loop_result::history, J>(c);
+      spare += padded_bytes(x.bytes) * std::size_t{!x.end} + padded_bytes(x.bytes) * std::size_t{!x.history};
+    });
+    repeat<parts.rows>([&]<int J>() EBB_LAMBDA {
+      constexpr int argument = parts.carries + J;
+      read[J] = {static_cast<char*>(in[argument]), bytes_of_shape<body, body_shape(argument)>(operand(argument).op->result, symbols.value)};
+    });
+    repeat<written>([&]<int J>() EBB_LAMBDA {
+      constexpr int number = parts.carries + J;
+      constexpr const equation& made = body::g.eq[static_cast<std::size_t>(body::g.out[static_cast<std::size_t>(number)])];
+      write[J] = {result<loop_result::row, J>(c), bytes_of_shape<body, made.shape>(made.op->result, symbols.value)};
+      if (!write[J].rows) spare += padded_bytes(write[J].bytes);
+    });
+    if (spare > 0) {
+      char* at = workspace_of_carries<P::depth>().take(spare);
+      const auto take = [&](char*& to, std::size_t bytes) {
+        to = at;
+        at += padded_bytes(bytes);
+      };
+      for (int j = 0; j < parts.carries; ++j) {
+        carried& x = carry[static_cast<std::size_t>(j)];
+        if (!x.end) take(x.end, x.bytes);
+        if (!x.history) take(x.other, x.bytes);
+      }
+      for (int j = 0; j < written; ++j)
+        if (stepped& x = write[static_cast<std::size_t>(j)]; !x.rows) {
+          take(x.rows, x.bytes);
+          x.bytes = 0;
+        }
+    }
+    const std::size_t n = extent_value(P::shape_at(e.shape).e[0], c.symbol);
+    run_loop(n, parts.reversed, carry.data(), parts.carries, read.data(), parts.rows, write.data(), written, in, out, [&]() EBB_LAMBDA {
+      check_arguments<body>(c.name, in, symbols.value);
+      run_program<body>(in, out, symbols.value, c.name);
+    });
+  }
+
+ private:
+  static constexpr int body_shape(int argument) { return argument_shapes[static_cast<std::size_t>(argument)]; }
+  static constexpr auto argument_shapes = [] {
+    std::array<int, static_cast<std::size_t>(body::arguments) + 1> r{};
+    for (int k = 0; k < body::g.size(); ++k) {
+      const equation& x = body::g.eq[static_cast<std::size_t>(k)];
+      if (x.op->what == kind::input) r[static_cast<std::size_t>(x.attr[0])] = x.shape;
+    }
+    return r;
+  }();
+};
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,83 @@
+// ebb/graph/loop.hpp — loops as equations: one sub-graph for all steps, its operands and its results.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: loops]
+// A loop is one equation, however many steps it has. Its sub-graph, the body, is one step: it is traced, differentiated, planned and
+// compiled once.
+//   operands   carries | rows | wholes      the carries before the first step; arrays of which each step gets one row; what each step gets
+//   body       carries, rows, wholes -> carries, rows
+//   shape      [n]: how many steps
+//   attr[0]    how many carries and rows there are, and the direction: see loop_parts
+// A loop gives many arrays, and an equation has one shape. So each array that somebody asks for is an equation of its own, of kind result:
+//   carry      carry i after the last step
+//   row        row i of each step, as one array with a leading axis
+//   history    carry i before each step, as one array with a leading axis
+// What no result names is not kept, and `trim` takes it out of the body, so that it is not computed. Row t of an array belongs to step t;
+// a reversed loop begins with the last row.
+//
+// The pull-back of a loop is one more loop in the other direction: see [note: a loop pulled back]. A loop among many rows is a loop over
+// arrays with one axis more: see [note: batching].
+// How a loop runs, exec/loop.hpp says: its body is a program of its own, called with other pointers in each step.
+#pragma once
+
+#include "graph.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// attr[1] of an equation of kind result.
+enum class loop_result : std::int64_t { carry, row, history };
+
+/// attr[0] of a loop.
+struct loop_parts {
+  int carries = 0, rows = 0;
+  bool reversed = false;
+
+  static constexpr loop_parts of(const equation& e) {
+    return {static_cast<int>(e.attr[0] & 0xFFFFF), static_cast<int>(e.attr[0] >> 20 & 0xFFFFF), (e.attr[0] >> 40 & 1) != 0};
+  }
+  constexpr std::int64_t attribute() const {
+    return std::int64_t{carries} | std::int64_t{rows} << 20 | static_cast<std::int64_t>(reversed) << 40;
+  }
+  constexpr bool is_carry(int operand) const { return operand < carries; }
+  constexpr bool is_row(int operand) const { return operand >= carries && operand < carries + rows; }
+};
+
+constexpr loop_result kind_of_result(const equation& e) { return static_cast<loop_result>(e.attr[1]); }
+
+/// Calls f(k) for the results of a loop that some equation names.
+constexpr void each_result(const graph& g, int loop, auto&& f) {
+  for (int k = loop + 1; k < g.size(); ++k)
+    if (g.eq.data()[k].op->what == kind::result && g.operand(k, 0) == loop) f(k);
+}
+
+/// The shape of all rows, given that of one: with the extent n in front. Not for shapes of max_rank axes.
+constexpr shape rows_of_shape(int n, const shape& row) {
+  shape s;
+  s.push(n);
+  for (int i = 0; i < row.rank; ++i) s.push(row.e[i]);
+  return s;
+}
+/// The shape of one row.
+constexpr shape row_of_shape(const shape& rows) {
+  shape s;
+  for (int i = 1; i < rows.rank; ++i) s.push(rows.e[i]);
+  return s;
+}
+
+/// Argument i of g gets the number number[i]; g gets `count` arguments.
+EBB_COLD constexpr void renumber_arguments(graph& g, const vec<int>& number, int count) {
+  for (equation& e : g.eq)
+    if (e.op->what == kind::input) e.attr[0] = number[static_cast<int>(e.attr[0])];
+  symbols syms;
+  for (symbols::item item : g.syms.items()) {
+    if (item.origin.rule == extent_rule::argument) item.origin.a = number[item.origin.a];
+    syms.push(item);
+  }
+  g.syms = static_cast<symbols&&>(syms);
+  g.inputs = count;
+}
+
+/// The axis of a loop's operand that axis b of the body's argument `a` is.
+constexpr int axis_of_operand(const loop_parts& p, const extent_origin& o) { return o.b + (p.is_row(o.a) ? 1 : 0); }
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,195 @@
+// ebb/pass/loop.hpp — the pull-back of a loop: one more loop, in the other direction.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: a loop pulled back]
+// The body of the pull-back is the pull-back of one step. It computes again what the step computed, from the carries before the step:
+//   carries    the cotangents of the carries, then the sums of the wholes' gradients
+//   rows       those of the loop, the history of its carries, the cotangents of its rows
+//   wholes     those of the loop
+//   gives      cotangents of the carries before the first step, gradients of the wholes, gradients of each row
+// So the loop that is pulled back stays what it is: it only gets equations that name its history. The new one is a loop like any other,
+// and is pulled back again by this function.
+//
+// The order of sums is part of the contract, and as far as it can be that of the steps written out. Inside of a step cotangents are added
+// as in any function, that of a carry after the step first. The gradient of a whole goes through all steps as one sum. It begins with what
+// equations behind the loop have given, or with -0; then comes what the step gives that ran last, use by use in falling order, and so on
+// back to the step that ran first. A whole that the loop takes twice begins with -0 each time. A carry whose value at the end has no
+// cotangent begins with zero.
+//
+// Saves: the carries before each step.
+#pragma once
+
+#include "differentiate.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+class pulled_loop {
+ public:
+  constexpr pulled_loop(graph& g, int loop, int* cotangent, int count, const char* active)
+      : g_(g), loop_(loop), cotangent_(cotangent), e_(g.eq[loop]), parts_(loop_parts::of(e_)), body_(g.subs[e_.sub]),
+        at_end_(parts_.carries, -1), history_(parts_.carries, -1), of_row_(body_.out.size() - parts_.carries, -1) {
+    for (int k = loop + 1; k < count; ++k) {
+      if (cotangent[k] < 0 || g.op(k).what != kind::result || g.operand(k, 0) != loop) continue;
+      const loop_result what = kind_of_result(g.eq[k]);
+      vec<int>& of = what == loop_result::carry ? at_end_ : what == loop_result::row ? of_row_ : history_;
+      const int i = static_cast<int>(g.eq[k].attr[0]);
+      of[i] = of[i] < 0 ? cotangent[k] : g.op(k).kit->add(g, of[i], cotangent[k]);
+    }
+    for (int j = 0; j < e_.count; ++j) {
+      const int in = g.operand(loop, j);
+      pulled_.push(is_real(g.op(in).result) && (parts_.is_carry(j) || active[in]));
+    }
+  }
+
+  constexpr void run(int* out) {
+    graph step = body_;
+    step.out = {};
+    pull_step(step);
+    const int made = add_loop(static_cast<graph&&>(step));
+    int carry = 0, row = 0;
+    for (int j = 0; j < parts_.carries; ++j)
+      if (pulled_[j]) out[j] = result(made, loop_result::carry, carry++, g_.operand(loop_, j));
+    for (int j : summed_) {
+      const int w = g_.operand(loop_, j), sum = result(made, loop_result::carry, carry++, w);
+      (goes_on(j) ? cotangent_[w] : out[j]) = sum;
+    }
+    for (int j : with_rows_) out[j] = result(made, loop_result::row, row++, g_.operand(loop_, j));
+  }
+
+ private:
+  /// A further argument of the step, like equation `like` of it.
+  constexpr int argument(graph& step, int like, vec<int>& list) {
+    list.push(step.inputs);
+    return step.op(like).kit->input(step, step.eq[like].shape, step.inputs++);
+  }
+
+  /// The body becomes the pull-back of itself: its outputs are what the new loop carries, then its rows.
+  constexpr void pull_step(graph& step) {
+    vec<int> wrt, outs, seeds, sums(e_.count, -1);
+    for (int j = 0; j < e_.count; ++j) {
+      if (!pulled_[j]) continue;
+      wrt.push(step.input(j));
+      if (is_whole(j)) sums[j] = step.op(wrt.back()).kit->input(step, step.eq[wrt.back()].shape, step.inputs++);
+    }
+    for (int i = 0; i < body_.out.size(); ++i) {
+      const int o = body_.out[i], row = i - parts_.carries;
+      if (row < 0 ? !pulled_[i] : of_row_[row] < 0) continue;
+      outs.push(o);
+      seeds.push(argument(step, o, row < 0 ? carried_ : given_));
+    }
+    for (int j = 0; j < e_.count; ++j)
+      if (sums[j] >= 0) {
+        outs.push(step.input(j));
+        seeds.push(sums[j]);
+      }
+    const vec<int> gradients = pull_back(step, wrt, outs, seeds, g_.context);
+    vec<int> rows;
+    vec<char> unused(step.size(), 0);
+    for (int j = 0, i = 0; j < e_.count; ++j) {
+      if (!pulled_[j]) continue;
+      const int in = wrt[i], gradient = gradients[i++];
+      const dtype_kit& kit = *step.op(in).kit;
+      if (parts_.is_carry(j)) {
+        int before = or_zeros(step, gradient, in);
+        if (history_[j] >= 0) before = kit.add(step, before, argument(step, in, histories_));
+        step.out.push(before);
+      } else if (parts_.is_row(j)) {
+        if (gradient < 0) continue;
+        with_rows_.push(j);
+        rows.push(gradient);
+      } else if (gradient == sums[j]) {
+        unused[gradient] = 1;
+      } else {
+        summed_.push(j);
+        sums_.push(static_cast<int>(step.eq[sums[j]].attr[0]));
+        step.out.push(gradient);
+      }
+    }
+    for (int o : rows) step.out.push(o);
+    step = copied(step, [&](int k) { return k >= unused.size() || !unused[k]; });
+    g_.asked.ask(step.asked);
+    for (int c = 0; c < contexts; ++c) g_.asked_in_pulls[c].ask(step.asked_in_pulls[c]);
+    renumber(step);
+    step = prune(simplify(step));
+  }
+
+  /// Arguments get the numbers that they have as operands of the new loop: what it carries, its rows, its wholes.
+  constexpr void renumber(graph& step) const {
+    vec<int> number(step.inputs, -1);
+    int next = 0;
+    const auto put = [&](const vec<int>& list) {
+      for (int old : list) number[old] = next++;
+    };
+    const auto put_those = [&](auto is) {
+      for (int j = 0; j < e_.count; ++j)
+        if (is(j)) number[j] = next++;
+    };
+    put(carried_);
+    put(sums_);
+    put_those([&](int j) { return parts_.is_row(j); });
+    put_those([&](int j) { return parts_.is_carry(j); });
+    put(given_);
+    put(histories_);
+    put_those([&](int j) { return is_whole(j); });
+    renumber_arguments(step, number, next);
+  }
+
+  constexpr bool is_whole(int j) const { return !parts_.is_carry(j) && !parts_.is_row(j); }
+  /// Whether the sum for a whole begins with the cotangent that it has already.
+  constexpr bool goes_on(int j) const {
+    const int w = g_.operand(loop_, j);
+    int uses = 0;
+    for (int i : g_.operands(loop_)) uses += i == w;
+    return uses == 1 && !is_cast_of_each_use(g_.eq[w]) && cotangent_[w] >= 0;
+  }
+
+  constexpr int add_loop(graph step) {
+    vec<int> in;
+    for (int j = 0; j < parts_.carries; ++j)
+      if (pulled_[j]) in.push(or_zeros(g_, at_end_[j], g_.operand(loop_, j)));
+    for (int j : summed_) {
+      const int w = g_.operand(loop_, j);
+      in.push(goes_on(j) ? cotangent_[w] : g_.op(w).kit->literal(g_, g_.eq[w].shape, -0.0));
+    }
+    const int carries = in.size();
+    for (int j = parts_.carries; j < parts_.carries + parts_.rows; ++j) in.push(g_.operand(loop_, j));
+    for (int j = 0; j < parts_.carries; ++j) {
+      const int x = g_.operand(loop_, j), shape = g_.intern(rows_of_shape(g_.shapes[e_.shape].e[0], g_.shape_of(x)));
+      in.push(g_.op(x).kit->result(g_, loop_, shape, {j, static_cast<std::int64_t>(loop_result::history)}));
+    }
+    for (int c : of_row_)
+      if (c >= 0) in.push(c);
+    for (int j = 0; j < parts_.carries; ++j)
+      if (history_[j] >= 0 && pulled_[j]) in.push(history_[j]);
+    const int rows = in.size() - carries;
+    for (int j = parts_.carries + parts_.rows; j < e_.count; ++j) in.push(g_.operand(loop_, j));
+    equation e{.op = e_.op, .shape = e_.shape};
+    e.attr[0] = loop_parts{carries, rows, !parts_.reversed}.attribute();
+    e.sub = g_.subs.push(static_cast<graph&&>(step));
+    return g_.add(e, range_of(in));
+  }
+  constexpr int result(int loop, loop_result what, int number, int like) const {
+    return g_.op(like).kit->result(g_, loop, g_.eq[like].shape, {number, static_cast<std::int64_t>(what)});
+  }
+
+  graph& g_;
+  int loop_;
+  int* cotangent_;
+  equation e_;
+  loop_parts parts_;
+  graph body_;
+  vec<int> at_end_, history_, of_row_;  // the cotangents that have arrived
+  vec<char> pulled_;                    // by operand: whether its gradient is asked for
+  vec<int> summed_, with_rows_;         // operands: the wholes and the rows that get one
+  vec<int> carried_, sums_, given_, histories_;  // further arguments of the step
+};
+
+}  // namespace detail
+
+constexpr void pull_loop(graph& g, int k, int* cotangent, int count, const char* active, int* out) {
+  detail::pulled_loop(g, k, cotangent, count, active).run(out);
+}
+
+}  // namespace ebb::inline EBB_ABI

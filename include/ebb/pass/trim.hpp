@@ -1,0 +1,160 @@
+// ebb/pass/trim.hpp — loops without what nobody asks for: results that no equation names, and operands that no result needs.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../graph/copy.hpp"
+#include "../graph/loop.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// What of one loop is needed: the body's results that somebody reads, and the arguments that these depend on.
+class trimmed_loop {
+ public:
+  constexpr trimmed_loop(const graph& g, int loop)
+      : parts_(loop_parts::of(g.eq[loop])), count_(g.eq[loop].count), body_(g.subs[g.eq[loop].sub]), needed_(body_.out.size(), 0),
+        read_(count_, 0) {
+    each_result(g, loop, [&](int k) {
+      const int i = static_cast<int>(g.eq[k].attr[0]);
+      needed_[kind_of_result(g.eq[k]) == loop_result::row ? parts_.carries + i : i] = 1;
+    });
+    find_read();
+    find_origins();
+    for (int i = 0; i < count_; ++i)
+      if (read_[i] && !becomes_whole(i)) argument_.push(i);
+    for (int i = 0; i < parts_.carries; ++i)
+      if (becomes_whole(i)) argument_.push(i);
+  }
+
+  /// Whether something goes.
+  constexpr bool is_less() const {
+    for (int i = 0; i < count_; ++i)
+      if (!read_[i] || becomes_whole(i)) return true;
+    for (char needed : needed_)
+      if (!needed) return true;
+    return false;
+  }
+  /// The operands that stay, by their numbers, in their new order.
+  constexpr const vec<int>& operands() const { return argument_; }
+  constexpr loop_parts parts() const {
+    loop_parts p{0, 0, parts_.reversed};
+    for (int i = 0; i < count_; ++i)
+      if (read_[i] && !becomes_whole(i)) {
+        p.carries += parts_.is_carry(i);
+        p.rows += parts_.is_row(i);
+      }
+    return p;
+  }
+  /// The number that a result has afterwards.
+  constexpr std::int64_t number(const equation& result) const {
+    const bool row = kind_of_result(result) == loop_result::row;
+    std::int64_t r = 0;
+    for (int i = row ? parts_.carries : 0, n = 0; n < result.attr[0]; ++i, ++n) r += needed_[i];
+    return r;
+  }
+  constexpr graph body(auto prune) const {
+    vec<int> number(count_, -1);
+    for (int i = 0; i < argument_.size(); ++i) number[argument_[i]] = i;
+    const auto stays = [&](int k) {
+      return used_[k] || (body_.op(k).what == kind::input && number[static_cast<int>(body_.eq[k].attr[0])] >= 0);
+    };
+    graph b = copied(body_, stays);
+    symbols syms;
+    for (int i = 0; i < body_.syms.count(); ++i) {
+      symbols::item item = body_.syms.items()[i];
+      item.origin = origin_[i];
+      syms.push(item);
+    }
+    b.syms = static_cast<symbols&&>(syms);
+    renumber_arguments(b, number, argument_.size());
+    const vec<int> out = static_cast<vec<int>&&>(b.out);
+    b.out = {};
+    for (int i = 0; i < out.size(); ++i)
+      if (needed_[i]) b.out.push(out[i]);
+    return prune(b);
+  }
+
+ private:
+  /// A carry is needed if what is needed depends on it: then its own result is, too.
+  constexpr void find_read() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      used_ = vec<char>(body_.size(), 0);
+      for (int i = 0; i < needed_.size(); ++i)
+        if (needed_[i]) used_[body_.out[i]] = 1;
+      for (int k = body_.size() - 1; k >= 0; --k) {
+        if (!used_[k]) continue;
+        for (int i : body_.operands(k)) used_[i] = 1;
+        if (body_.op(k).what != kind::input) continue;
+        const int number = static_cast<int>(body_.eq[k].attr[0]);
+        read_[number] = 1;
+        if (parts_.is_carry(number) && !needed_[number]) needed_[number] = changed = true;
+      }
+    }
+    for (int i = 0; i < parts_.carries; ++i) read_[i] = read_[i] || needed_[i];
+  }
+  /// The arguments of the body say how large dyn extents are. One that nothing else needs stays for that if no other one says it.
+  constexpr void find_origins() {
+    for (int i = 0; i < body_.syms.count(); ++i) {
+      origin_.push(body_.syms.origin(i));
+      extent_origin& o = origin_[i];
+      if (o.rule != extent_rule::argument || read_[o.a]) continue;
+      for (int a = 0; a < count_ && !read_[o.a]; ++a) {
+        const int in = read_[a] ? body_.input(a) : -1;
+        for (int axis = 0; in >= 0 && axis < body_.shape_of(in).rank; ++axis)
+          if (body_.syms.find(body_.shape_of(in).e[axis]) == body_.syms.find(~i)) o = {extent_rule::argument, a, axis};
+      }
+      read_[o.a] = 1;
+    }
+  }
+  /// A carry that stays for its extents only is the same in each step.
+  constexpr bool becomes_whole(int i) const { return parts_.is_carry(i) && read_[i] && !needed_[i]; }
+
+  loop_parts parts_;
+  int count_;
+  const graph& body_;
+  vec<char> needed_, read_, used_;
+  vec<int> argument_;
+  vec<extent_origin> origin_;
+};
+
+}  // namespace detail
+
+/// Of a pruned graph: each loop gives only results that are named, and takes only operands that these depend on. `prune` is the function of
+/// that name, which calls this one.
+constexpr graph trim(const graph& g, auto prune) {
+  graph r = shell_of(g);
+  vec<int> to(g.size(), -1), number(g.size(), -1);
+  bool any = false;
+  for (int k = 0; k < g.size(); ++k) {
+    const equation& e = g.eq[k];
+    if (e.op->what == kind::result && number[g.operand(k, 0)] >= 0) {
+      to[k] = r.append_renumbered(g, k, to.data());
+      r.eq.back().attr[0] = number[k];
+      continue;
+    }
+    if (e.op->what == kind::loop) {
+      const detail::trimmed_loop needed(g, k);
+      if (needed.is_less()) {
+        any = true;
+        equation trimmed = e;
+        trimmed.attr[0] = needed.parts().attribute();
+        trimmed.sub = r.subs.push(needed.body(prune));
+        vec<int> in;
+        for (int j : needed.operands()) in.push(to[g.operand(k, j)]);
+        to[k] = r.append(trimmed, range_of(in));
+        number[k] = 0;
+        each_result(g, k, [&](int i) { number[i] = static_cast<int>(needed.number(g.eq[i])); });
+        continue;
+      }
+    }
+    to[k] = r.append_renumbered(g, k, to.data());
+  }
+  if (!any) return g;
+  r.out = outputs_at(g, to);
+  r.simplified = g.simplified == g.size() ? r.size() : 0;
+  return prune(r);
+}
+
+}  // namespace ebb::inline EBB_ABI

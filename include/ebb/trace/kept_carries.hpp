@@ -1,0 +1,163 @@
+// ebb/trace/kept_carries.hpp — what a scan keeps for its backward: all carries, some, or the first one.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: kept carries]
+// A scan that keeps the carry before each k-th step is a scan of scans: the loop around has a step for each k rows, and keeps its own
+// carries, as every loop does. Its pull-back runs the loop inside again, from the carry before it, and goes back through its k steps then.
+// Rows that are left are a loop of their own, the last one. All sums are in the order that they have without this.
+#pragma once
+
+#include "map.hpp"
+
+#include "../graph/loop.hpp"
+#include "../op/move.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// What a scan keeps of its carries for the backward. A number: the carry before each so many steps.
+enum class kept_carries : int { square_root = 0, all = 1, first = 2147483647 };
+
+/// Options of scan and fori, beside ebb::reversed; see scan.
+template <kept_carries Kept>
+struct keep_option {
+  static constexpr kept_carries kept = Kept;
+};
+inline constexpr keep_option<kept_carries::all> keep_all{};
+inline constexpr keep_option<kept_carries::square_root> keep_sqrt{};
+inline constexpr keep_option<kept_carries::first> recompute{};
+template <int Steps>
+  requires(Steps > 0)
+inline constexpr keep_option<kept_carries{Steps}> keep_every{};
+
+template <bool Reversed, kept_carries Kept>
+struct scan_options {
+  static constexpr bool reversed = Reversed;
+  static constexpr kept_carries kept = Kept;
+};
+
+namespace functions {
+
+/// F over the rows of its arguments, with a carry in front; Whole: which of the arguments behind it are not taken apart.
+template <class F, class Options, bool... Whole>
+struct scan {};
+
+}  // namespace functions
+
+namespace detail {
+
+/// Steps of a loop as one step of a loop around it.
+template <class F, bool Reversed, bool... Whole>
+struct segment_of {
+  template <class... A>
+  constexpr auto operator()(const A&... a) const {
+    return apply_function(functions::scan<F, scan_options<Reversed, kept_carries::all>, Whole...>{}, a...);
+  }
+};
+
+/// A scan of Count rows that keeps some of its carries.
+template <class F, class Options, std::size_t Count, bool... Whole>
+struct segments {
+  static constexpr int wanted = static_cast<int>(Options::kept);
+  /// How many steps are one; dyn: all that there are.
+  static constexpr std::size_t length = [] {
+    std::size_t n = static_cast<std::size_t>(wanted);
+    if (Options::kept == kept_carries::square_root)
+      for (n = 1; n * n < Count;) ++n;
+    return Options::kept == kept_carries::first || n >= Count ? Count : n;
+  }();
+  static constexpr bool divides = length == Count || (Count != dyn && Count % length == 0);
+  static constexpr std::size_t rest = Count == dyn ? dyn : divides ? 0 : Count % length;
+  static constexpr std::size_t outer = length == Count ? 1 : Count == dyn ? dyn : Count / length;
+  using one = scan_options<Options::reversed, kept_carries::all>;
+  using function = functions::scan<segment_of<F, Options::reversed, Whole...>, one, Whole...>;
+
+  template <class Row>
+  using segments_of = with_step<with_step<Row, all_rows<length>>, all_rows<outer>>;
+
+  /// Extents as the graph knows them.
+  struct sizes {
+    int all, main, outer, length, rest;
+  };
+  static constexpr sizes in(graph& g, int all) {
+    symbols& s = g.syms;
+    if (length == Count) return {all, all, 1, all, 0};
+    const int k = static_cast<int>(length), up = s.derive(extent_rule::quotient, all, k);
+    const int missing = s.derive(extent_rule::difference, s.derive(extent_rule::product, up, k), all);
+    const int whole_ones = s.derive(extent_rule::difference, up, s.derive(extent_rule::quotient, missing, k));
+    const int used = s.derive(extent_rule::product, whole_ones, k);
+    return {all, used, whole_ones, k, s.derive(extent_rule::difference, all, used)};
+  }
+  template <class T>
+  static constexpr operand<T> with_first(operand<T> x, int extent, stride from) {
+    shape s = x.extents();
+    s.e[0] = extent;
+    return slice_as(x, from, x.g->intern(s));
+  }
+  template <bool IsWhole, class A>
+  static constexpr auto main_rows(graph& g, const sizes& n, const A& a) {
+    if constexpr (IsWhole) return a;
+    else
+      return filled<segments_of<typename row<A>::type>>([&]<class To, class From>(const From& x) {
+        using T = typename From::value_type;
+        operand<T> used{&g, x.id};
+        if constexpr (!divides) used = with_first(used, n.main, {0, 0});
+        shape s = rows_of_shape(n.outer, g.shape_of(x.id));
+        s.e[1] = n.length;
+        return To{&g, reshape_to(used, g.intern(s)).id};
+      }, a);
+  }
+  template <bool IsWhole, class A>
+  static constexpr auto rows_left(graph& g, const sizes& n, const A& a) {
+    if constexpr (IsWhole) return a;
+    else
+      return filled<with_step<typename row<A>::type, all_rows<rest>>>([&]<class To, class From>(const From& x) {
+        using T = typename From::value_type;
+        return To{&g, with_first(operand<T>{&g, x.id}, n.rest, {0, stride::at_the_end}).id};
+      }, a);
+  }
+
+  template <class Carry, class... A>
+  static constexpr auto apply(graph& g, const Carry& carry, const A&... a) {
+    int all = 0;
+    ((Whole ? void() : each_leaf([&](const auto& leaf) { all = g.syms.find(g.shape_of(leaf.id).e[0]); }, a)), ...);
+    const sizes n = in(g, all);
+    const auto run = [&](const Carry& c) { return apply_function(function{}, c, main_rows<Whole>(g, n, a)...); };
+    const auto run_rest = [&](const Carry& c) {
+      return apply_function(functions::scan<F, one, Whole...>{}, c, rows_left<Whole>(g, n, a)...);
+    };
+    if constexpr (divides) {
+      const auto [end, ys] = run(carry);
+      return std::tuple(end, joined(g, n, ys));
+    } else if constexpr (Options::reversed) {
+      const auto [before, last] = run_rest(carry);
+      const auto [end, ys] = run(before);
+      return std::tuple(end, joined(g, n, ys, last));
+    } else {
+      const auto [before, ys] = run(carry);
+      const auto [end, last] = run_rest(before);
+      return std::tuple(end, joined(g, n, ys, last));
+    }
+  }
+  /// The rows of all segments, and those that were left, as one array.
+  template <class Ys, class... Last>
+  static constexpr auto joined(graph& g, const sizes& n, const Ys& ys, const Last&... last) {
+    using all = with_step<with_step<typename row<Ys>::type, first_row>, all_rows<Count>>;
+    return filled<all>([&]<class To, class From>(const From& x, const auto&... more) {
+      using T = typename From::value_type;
+      shape s = row_of_shape(g.shape_of(x.id));
+      s.e[0] = n.main;
+      const operand<T> flat = reshape_to(operand<T>{&g, x.id}, g.intern(s));
+      if constexpr (sizeof...(more) == 0) return To{&g, flat.id};
+      else {
+        const int in[] = {flat.id, more.id...};
+        const int joined = emit<op::concat, T>(g, number_range{in, 1 + sizeof...(more)}, {0});
+        g.syms.unify(n.all, g.shape_of(joined).e[0]);
+        return To{&g, joined};
+      }
+    }, ys, last...);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

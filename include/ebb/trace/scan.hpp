@@ -1,0 +1,344 @@
+// ebb/trace/scan.hpp — loops in traced functions: a step is traced once, and runs as often as there are rows.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   auto [h, ys] = ebb::scan(step, h0, xs, ebb::whole(w));          step(h, x, w) returns std::tuple(h, y)
+//   auto h = ebb::fori(100, step, h0, ebb::whole(w));               step(i, h, w) returns h
+// What a loop is in a graph, [note: loops] says.
+#pragma once
+
+#include "kept_carries.hpp"
+#include "map.hpp"
+
+#include "../graph/loop.hpp"
+#include "../op/scan.hpp"
+
+#include <concepts>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// What a step returns: a tuple of the carry and of a row, in their traced forms.
+template <class R>
+struct step_result {
+  static constexpr bool exists = false;
+  using carry = void;
+  using row = void;
+};
+template <class Carry, class Row>
+struct step_result<std::tuple<Carry, Row>> {
+  static constexpr bool exists = true;
+  using carry = typename argument<Carry>::traced;
+  using row = Row;
+};
+
+/// Adds a loop with this body over the operands `in`. Gives its results, the carries and then the rows; where they do not fit, -code.
+/// (A template, so that clang looks up the op's table when kernels are known, not here.)
+template <class T = float>
+constexpr vec<int> add_loop(graph& g, graph body, const loop_parts& parts, const vec<int>& in) {
+  const int given = body.out.size();
+  const int steps = g.shape_of(in[parts.carries]).e[0];
+  for (int j = parts.carries; j < parts.carries + parts.rows; ++j)
+    if (!g.syms.unify(steps, g.shape_of(in[j]).e[0])) return vec<int>(given, -323);
+  const vec<int> symbol = symbols_in(g, body, [&](const extent_origin& o) {
+    return g.shape_of(in[o.a]).e[axis_of_operand(parts, o)];
+  });
+  if (symbol.size() < body.syms.count()) return vec<int>(given, -102);
+  g.asked.ask(body.asked);
+  const vec<int> out = body.out;
+  vec<const dtype_kit*> kits;
+  vec<int> shapes;
+  for (int i = 0; i < given; ++i) {
+    const shape s = shape_in(g, body.shape_of(out[i]), symbol);
+    shapes.push(g.intern(i < parts.carries ? s : rows_of_shape(g.syms.find(steps), s)));
+    kits.push(body.op(out[i]).kit);
+  }
+  shape count;
+  count.push(g.syms.find(steps));
+  equation e{.op = &info<op::loop, T>, .shape = g.intern(count)};
+  e.attr[0] = parts.attribute();
+  e.sub = g.subs.push(static_cast<graph&&>(body));
+  const int loop = g.add(e, range_of(in));
+  vec<int> r;
+  for (int i = 0; i < given; ++i) {
+    const bool carry = i < parts.carries;
+    const loop_result what = carry ? loop_result::carry : loop_result::row;
+    r.push(kits[i]->result(g, loop, shapes[i], {carry ? i : i - parts.carries, static_cast<std::int64_t>(what)}));
+  }
+  return r;
+}
+
+template <class Leaf>
+using has_most_axes = std::bool_constant<(Leaf::rank >= max_rank)>;
+template <class Leaf>
+using has_almost_most_axes = std::bool_constant<(Leaf::rank >= max_rank - 1)>;
+
+/// A loop of F with this carry over these arguments, which are forms of terms.
+template <class F, class Options, class Flags, class Carry, class... A>
+struct scanned;
+template <class F, class Options, bool... Whole, class Carry, class... A>
+struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
+  static constexpr bool has_rows = !(Whole && ...) && (row<A, Whole>::exists && ...);
+  static constexpr int carries = argument<Carry>::leaves, rows = (0 + ... + (Whole ? 0 : argument<A>::leaves));
+  static constexpr std::size_t count = known_rows({row<A, Whole>::count...});
+  using trace = trace_of<F, Carry, typename row<A, Whole>::type...>;
+  template <class Trace = trace>  // named only where the function can be called
+  using step = step_result<typename Trace::result>;
+  template <class Trace = trace>
+  using result = std::tuple<Carry, detail::rows<typename step<Trace>::row, count>>;
+
+  /// The step as the body of a loop: rows come before wholes, and what it carries has the extents that it had.
+  struct body {
+    static constexpr graph make() {
+      graph g = trace::make();
+      const vec<int> number = numbers();
+      renumber_arguments(g, number, number.size());
+      for (int j = 0; j < carries; ++j)
+        if (g.out[j] >= 0 && !g.syms.unify(g.shape_of(g.out[j]), g.shape_of(g.input(j)))) g.out[j] = -1;
+      return canonical_shapes(static_cast<graph&&>(g));
+    }
+  };
+  /// The operand that each leaf is, in the order in which the step takes them.
+  static constexpr vec<int> numbers() {
+    vec<int> r;
+    for (int j = 0; j < carries; ++j) r.push(j);
+    int row = carries, whole = carries + rows;
+    const auto put = [&](bool is_whole, int leaves) {
+      for (int i = 0; i < leaves; ++i) r.push(is_whole ? whole++ : row++);
+    };
+    (put(Whole, argument<A>::leaves), ...);
+    return r;
+  }
+
+  /// Adds the loop and gives its results: the carry, then the rows; a negative code where the arguments do not fit.
+  static constexpr vec<int> add_to(graph& g, const Carry& carry, const A&... a) {
+    const vec<int> number = numbers();
+    vec<int> in(number.size(), -1);
+    int leaf = 0;
+    const auto put = [&](const auto& x) { in[number[leaf++]] = x.id; };
+    each_leaf(put, carry);
+    (each_leaf(put, a), ...);
+    return add_loop(g, frozen<body>::g.thaw(), {carries, rows, Options::reversed}, in);
+  }
+  template <class Trace = trace>
+  static constexpr bool is_of_most_axes = any_leaf<Carry, has_most_axes> || (any_leaf<A, has_most_axes> || ...) ||
+                                          any_leaf<typename argument<typename step<Trace>::row>::traced, has_most_axes> ||
+                                          (Options::kept != kept_carries::all &&
+                                           any_leaf<typename argument<typename step<Trace>::row>::traced, has_almost_most_axes>);
+  static constexpr int find_code() {
+    if constexpr (!has_rows) return 320;
+    else if constexpr (constexpr int of_function = detail::code_of_trace(std::type_identity<trace>{}); of_function != 0) return of_function;
+    else if constexpr (!step<>::exists) return 321;
+    else if constexpr (!std::is_same_v<typename step<>::carry, Carry>) return 322;
+    else if constexpr (is_refused<frozen<trace>>) return already_reported;
+    else if constexpr (is_refused<frozen<body>>) return 322;
+    else if constexpr (is_of_most_axes<>) return 325;
+    else if constexpr (Options::kept == kept_carries::square_root && count == dyn) return 326;
+    else {
+      graph g;
+      int number = 0;
+      const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
+      const std::tuple<Carry, A...> arguments{filled<Carry>(next), filled<A>(next)...};
+      return std::apply([&](const auto&... x) {
+        const vec<int> out = add_to(g, x...);
+        return out.empty() || out[0] >= 0 ? 0 : -out[0];
+      }, arguments);
+    }
+  }
+  static constexpr int code = find_code();
+};
+
+template <class Leaf>
+using is_a_number = std::bool_constant<number<Leaf>>;
+template <class Leaf>
+using is_term_or_number = std::bool_constant<is_term<Leaf> || (number<Leaf> && element<Leaf>)>;
+template <class A>
+inline constexpr bool terms_and_numbers = all_leaves<A, is_term_or_number>;
+
+template <class... Leaf>
+using terms_among = joined_types<std::conditional_t<is_term<Leaf>, types<Leaf>, types<>>...>;
+template <class... Leaf>
+terms_among<Leaf...> find_terms(types<Leaf...>);
+/// The dtype that all terms have together; numbers have no say.
+template <class... A>
+using dtype_of_terms = typename decltype(promoted_terms(decltype(find_terms(joined_types<leaf_types<A>...>{})){}))::type;
+
+/// A form with terms in the place of numbers. A real number has the dtype that it has beside terms of dtype T, others have their own.
+template <class T, class A>
+struct form_of_terms {
+  using type = A;
+};
+template <class T, number A>
+struct form_of_terms<T, A> {
+  using type = term<std::conditional_t<std::is_floating_point_v<A>, promoted_weak<T, A>, A>>;
+};
+template <class T>
+struct to_terms_beside {
+  template <class A>
+  using of = typename form_of_terms<T, A>::type;
+  template <class S>
+  using of_struct = S;
+};
+template <class T, class A>
+  requires(!form<A>::is_leaf && any_leaf<A, is_a_number>)
+struct form_of_terms<T, A> {
+  using type = typename form<A>::template with<to_terms_beside<T>>;
+};
+template <class T, class A>
+constexpr auto numbers_as_terms(graph& g, const A& a) {
+  return filled<typename form_of_terms<T, A>::type>([&]<class To, class From>(const From& x) -> To {
+    if constexpr (is_term<From>) return x;
+    else {
+      using N = typename To::value_type;
+      return {&g, emit_as<op::literal, N>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<N>(x))})};
+    }
+  }, a);
+}
+
+/// What stands against a call of scan, as far as the arguments' types say it: numbers, variables and terms in a context are looked at
+/// later.
+template <class F, class Options, class Flags, class... A>
+constexpr int code_of_scan() {
+  if constexpr (code_of_function<F> != 0) return code_of_function<F>;
+  else if constexpr ((holds_refused<A> || ...)) return already_reported;
+  else if constexpr ((is_in_context<A> || ...) || (holds_variables<A> || ...)) return 0;
+  else if constexpr (!(argument<A>::is_argument && ...)) return 111;
+  else if constexpr ((any_leaf<A, is_a_number> || ...)) return 0;
+  else return scanned<F, Options, Flags, typename argument<A>::traced...>::code;
+}
+
+template <class Option>
+inline constexpr bool is_keep_option = false;
+template <kept_carries Kept>
+inline constexpr bool is_keep_option<keep_option<Kept>> = true;
+template <class Option>
+constexpr kept_carries kept_by() {
+  if constexpr (is_keep_option<Option>) return Option::kept;
+  else return kept_carries::all;
+}
+template <class... Option>
+struct checked_options {
+  static_assert(((is_keep_option<Option> || std::is_same_v<Option, reversed_tag>) && ...) && (0 + ... + is_keep_option<Option>) <= 1 &&
+                    sizeof...(Option) <= 1 + (0 + ... + is_keep_option<Option>),
+                "[ebb E0329] scan, fori: options are ebb::reversed and one of keep_all, keep_every<k>, keep_sqrt, recompute");
+  static constexpr kept_carries kept() {
+    kept_carries r = kept_carries::all;
+    ((r = is_keep_option<Option> ? kept_by<Option>() : r), ...);
+    return r;
+  }
+  using type = scan_options<(std::is_same_v<Option, reversed_tag> || ...), kept()>;
+};
+template <class... Option>
+using options_of = typename checked_options<Option...>::type;
+
+/// A step of fori as one of scan: its row is the number of the step, and it gives none.
+template <class F>
+struct counted_step {
+  template <class Carry, class I, class... W>
+  constexpr auto operator()(const Carry& carry, const I& i, const W&... w) const {
+    return std::tuple(F{}(i, carry, w...), std::tuple<>());
+  }
+};
+/// 0, 1, 2... n - 1. (A template: see add_loop.)
+template <class Number = std::int32_t>
+constexpr term<Number, dyn> numbers_below(graph& g, std::integral auto n) {
+  if (n < 0) raise("ebb::fori: the number of steps is negative");
+  shape s;
+  s.push(static_cast<int>(n));
+  return {&g, emit_as<op::index, Number>(g, g.intern(s), {}, {0})};
+}
+
+}  // namespace detail
+
+/// On terms, and tuples and structs of them; on arrays it is traced like all functions.
+template <class F, class Options, bool... Whole, class... A>
+  requires(is_traced<A> && ...)
+constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a) {
+  using scanned = detail::scanned<F, Options, std::integer_sequence<bool, Whole...>, A...>;
+  static_cast<void>(detail::refuse_function<scanned::code>{});
+  if constexpr (detail::is_named_next(scanned::code))
+    [[maybe_unused]] constexpr int size = detail::not_constant<typename scanned::trace>::make().size();
+  if constexpr (scanned::code != 0) return refused_result{};
+  else if constexpr (Options::kept != kept_carries::all)
+    return detail::segments<F, Options, scanned::count, Whole...>::apply(*detail::first_graph(a...), a...);
+  else {
+    graph* g = detail::first_graph(a...);
+    g->syms.asking = "scan";
+    const vec<int> out = scanned::add_to(*g, a...);
+    int number = 0;
+    return detail::filled<typename scanned::template result<>>([&]<class Term>() { return Term{g, out[number++]}; });
+  }
+}
+
+/// And numbers among them.
+template <class F, class Options, bool... Whole, class... A>
+  requires(!(is_traced<A> && ...)) && (detail::terms_and_numbers<A> && ...) && (detail::any_leaf<A, detail::is_a_term> || ...)
+constexpr auto apply_function(functions::scan<F, Options, Whole...> f, const A&... a) {
+  return apply_function(f, detail::numbers_as_terms<detail::dtype_of_terms<A...>>(*detail::first_graph(a...), a)...);
+}
+
+/// On tuples and structs of arrays, see exec/eager.hpp.
+template <class F, class Options, bool... Whole, class... A>
+  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
+constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a);
+
+/// f for one row after another along the first axis of the arguments, with a carry from step to step: f(carry, rows..., wholes...)
+/// returns std::tuple(carry, y). Arguments in whole(...) are the same in each step. scan<ebb::reversed> begins with the last row. f must
+/// not capture.
+///   auto [h, ys] = ebb::scan([](auto h, auto x, auto w) {
+///     const auto next = ebb::tanh(ebb::matmul(w, h) + x);
+///     return std::tuple(next, ebb::sum(next));
+///   }, h0, xs, ebb::whole(w));
+/// f is traced, differentiated and compiled once, whatever the number of rows is. The carry, the arguments and y are arrays, tuples or
+/// structs; std::tuple<>() is a y of nothing.
+/// Options say what is kept for the backward: scan<ebb::keep_every<16>>, scan<ebb::reversed, ebb::recompute>...
+///   keep_all        the carry before each step: n carries
+///   keep_every<k>   the carry before each k-th step, n / k of them; the backward runs k steps again at a time: n / k + 2 k carries
+///   keep_sqrt       keep_every<k>, where k is the root of n, rounded up; the type of the rows says n
+///   recompute       the first carry; the backward runs all steps again before it begins
+/// They change memory and time, and no bit of a result.
+/// Shape: that of the carry, and y with the leading axis in front; over no rows the carry is what it was.
+/// Dtype: a real number as a carry has the dtype that it has beside the arrays, an integer stays one.
+/// Saves: carries, as the options say; from the carry before it the backward computes a step again.
+/// Error: each step has the bits that f gives for it alone. The order of sums in gradients: see [note: a loop pulled back].
+template <auto... Option, class F, class Carry, class... A>
+constexpr auto scan(F, const Carry& carry, const A&... a) {
+  using options = detail::options_of<std::remove_const_t<decltype(Option)>...>;
+  using flags = std::integer_sequence<bool, detail::is_whole<A>...>;
+  constexpr int code = detail::code_of_scan<F, options, flags, Carry, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
+  static_cast<void>(detail::refuse_function<code>{});
+  if constexpr (detail::is_named_next(code)) {
+    using scanned = detail::scanned<F, options, flags, typename argument<Carry>::traced,
+                                    typename argument<std::remove_cvref_t<decltype(detail::unwrapped(a))>>::traced...>;
+    [[maybe_unused]] constexpr int size = detail::not_constant<typename scanned::trace>::make().size();
+  }
+  if constexpr (code != 0) return refused_result{};
+  else return apply_function(functions::scan<F, options, detail::is_whole<A>...>{}, carry, detail::unwrapped(a)...);
+}
+
+/// f(i, carry, wholes...) for i = 0, 1... n - 1, from carry to carry: f returns the next one. In a traced function, where n is a constant.
+/// fori<ebb::reversed> begins with n - 1. f must not capture; what it needs is passed in whole(...).
+///   auto x = ebb::fori(20, [](auto i, auto x, auto a) { return x - ebb::matmul(a, x) / (i + 1); }, x0, ebb::whole(a));
+/// Options, derivatives and bits: as of scan. i is an integer of 32 bits.
+/// Shape: that of the carry.   Saves: the carry before each step.
+template <auto... Option, class F, class Carry, class... A>
+constexpr auto fori(std::integral auto n, F, const Carry& carry, const A&... a) {
+  using options = detail::options_of<std::remove_const_t<decltype(Option)>...>;
+  constexpr int code = [] {
+    if constexpr (detail::code_of_function<F> != 0) return detail::code_of_function<F>;
+    else if constexpr (!(detail::is_whole<A> && ...)) return 327;
+    else if constexpr (!detail::are_traced<Carry, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>) return 328;
+    else return 0;
+  }();
+  static_cast<void>(detail::refuse_function<code>{});
+  if constexpr (code != 0) return refused_result{};
+  else {
+    graph& g = *detail::first_graph(carry, detail::unwrapped(a)...);
+    const auto r = apply_function(functions::scan<detail::counted_step<F>, options, false, detail::is_whole<A>...>{}, carry,
+                                  detail::numbers_below(g, n), detail::unwrapped(a)...);
+    if constexpr (std::is_same_v<decltype(r), const refused_result>) return r;
+    else return std::get<0>(r);
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI

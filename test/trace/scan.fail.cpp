@@ -1,0 +1,64 @@
+// test/trace/scan.fail.cpp — loops that cannot be: what they carry changes, rows differ, options and arguments that do not fit.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+#include <tuple>
+
+int main() {
+  const ebb::tensor<float, 3> h{1, 2, 3};
+  const ebb::tensor<float, 4, 3> xs{};
+  [[maybe_unused]] const ebb::tensor<float, 5, 3> more{};
+  [[maybe_unused]] const ebb::tensor<float, ebb::dyn, 3> some(2);
+  static constexpr auto step = [](auto carry, auto x) { return std::tuple(carry + x, carry); };
+  [[maybe_unused]] const auto good = ebb::compile([](auto a, auto b) { return ebb::scan(step, a, b); })(h, xs);
+#if EBB_CASE == 1
+  // EXPECT: E0320 there must be an argument that is not whole(...)
+  auto r = ebb::compile([](auto a, auto b) { return ebb::scan(step, a, ebb::whole(b)); })(h, h);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0321 the function returns std::tuple(carry, y)
+  auto r = ebb::compile([](auto a, auto b) { return ebb::scan([](auto c, auto x) { return c + x; }, a, b); })(h, xs);  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0322 in another form, dtype or shape
+  auto r = ebb::compile([](auto a, auto b) {
+    return ebb::scan([](auto c, auto x) { return std::tuple(ebb::cast<double>(c + x), c); }, a, b);  // LINE
+  })(h, xs);
+#elif EBB_CASE == 4
+  // EXPECT: E0322 in another form, dtype or shape
+  auto r = ebb::compile([](auto a, auto b) {
+    return ebb::scan([](auto c, auto x) { return std::tuple(ebb::sum(c + x), c); }, a, b);  // LINE
+  })(h, xs);
+#elif EBB_CASE == 5
+  // EXPECT: E0323 different numbers of rows
+  auto r = ebb::compile([](auto a, auto b, auto c) {
+    return ebb::scan([](auto s, auto x, auto y) { return std::tuple(s + x * y, s); }, a, b, c);  // LINE
+  })(h, xs, more);
+#elif EBB_CASE == 6
+  // EXPECT: E0325 an array has eight axes
+  const ebb::tensor<float, 1, 1, 1, 1, 1, 1, 1, 1> deep{};
+  auto r = ebb::compile([](auto a, auto b) {
+    return ebb::scan([](auto c, auto x) { return std::tuple(c * ebb::sum(x), std::tuple<>()); }, a, b);  // LINE
+  })(deep, xs);
+#elif EBB_CASE == 7
+  // EXPECT: E0326 keep_sqrt needs a number of steps that the rows' type says
+  auto r = ebb::compile([](auto a, auto b) { return ebb::scan<ebb::keep_sqrt>(step, a, b); })(h, some);  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0327 the arguments behind the carry are whole(...)
+  auto r = ebb::compile([](auto a, auto b) { return ebb::fori(3, [](auto, auto c, auto x) { return c + x; }, a, b); })(h, h);  // LINE
+#elif EBB_CASE == 9
+  // EXPECT: E0328 fori is called in a traced function
+  auto r = ebb::fori(3, [](auto, auto c) { return c + c; }, h);  // LINE
+#elif EBB_CASE == 10
+  // EXPECT: E0329 options are ebb::reversed and one of keep_all, keep_every<k>, keep_sqrt, recompute
+  auto r = ebb::compile([](auto a, auto b) { return ebb::scan<ebb::keep_all, ebb::recompute>(step, a, b); })(h, xs);  // LINE
+#elif EBB_CASE == 11
+  // EXPECT: E0104 must not capture
+  auto r = ebb::compile([](auto a, auto b) {
+    return ebb::scan([=](auto c, auto x) { return std::tuple(c + x + a, c); }, a, b);  // LINE
+  })(h, xs);
+#elif EBB_CASE == 12
+  // EXPECT: E0330 a program with a loop is no flat list of equations
+  constexpr auto f = [](auto a, auto b) { return ebb::scan(step, a, b); };
+  using forward = ebb::forward_t<decltype(f), ebb::tensor<float, 3>, ebb::tensor<float, 4, 3>>;  // LINE
+  ebb::print(forward{});
+#endif
+}
