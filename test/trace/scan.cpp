@@ -62,6 +62,7 @@ void check_options(std::size_t steps) {
   const auto backwards = pulled(traced<N, ebb::reversed>(), steps, steps);
   CHECK((steps < 2 || all[0] != backwards[0]));
   CHECK(pulled(traced<N, ebb::keep_all>(), steps, steps) == all);
+  CHECK(pulled(traced<N, ebb::keep_carries>(), steps, steps) == all);
   CHECK(pulled(traced<N, ebb::keep_every<1>>(), steps, steps) == all);
   CHECK(pulled(traced<N, ebb::keep_every<2>>(), steps, steps) == all);
   CHECK(pulled(traced<N, ebb::keep_every<3>>(), steps, steps) == all);
@@ -180,7 +181,9 @@ TEST_CASE("what a scan keeps is what its documentation says") {
   // The energy is no operand of its own derivative: of the carry only the position is kept.
   constexpr std::size_t position = 3 * sizeof(double);
   static_assert(position < carry);
-  CHECK(saved_bytes(traced<n>()) == n * position);
+  CHECK(saved_bytes(traced<n>()) == 2 * n * position);  // and what tanh gave
+  CHECK(saved_bytes(traced<n, ebb::keep_carries>()) == n * position);
+  CHECK(saved_bytes(traced<n, ebb::keep_every<1>>()) == n * position);
   CHECK(saved_bytes(traced<n, ebb::keep_every<20>>()) == 5 * position);
   CHECK(saved_bytes(traced<n, ebb::keep_sqrt>()) == 10 * position);
   CHECK(saved_bytes(traced<n, ebb::recompute>()) == position);

@@ -48,7 +48,7 @@ int main() {
   // EXPECT: E0328 fori is called in a traced function
   auto r = ebb::fori(3, [](auto, auto c) { return c + c; }, h);  // LINE
 #elif EBB_CASE == 10
-  // EXPECT: E0329 options are ebb::reversed and one of keep_all, keep_every<k>, keep_sqrt, recompute
+  // EXPECT: E0329 options are ebb::reversed and one of keep_all, keep_carries, keep_every<k>, keep_sqrt, recompute
   auto r = ebb::compile([](auto a, auto b) { return ebb::scan<ebb::keep_all, ebb::recompute>(step, a, b); })(h, xs);  // LINE
 #elif EBB_CASE == 11
   // EXPECT: E0104 must not capture

@@ -7,7 +7,7 @@
 //   operands   carries | rows | wholes      the carries before the first step; arrays of which each step gets one row; what each step gets
 //   body       carries, rows, wholes -> carries, rows
 //   shape      [n]: how many steps
-//   attr[0]    how many carries and rows there are, and the direction: see loop_parts
+//   attr[0]    how many carries and rows there are, and the direction, and what is kept: see loop_parts
 // A loop gives many arrays, and an equation has one shape. So each array that somebody asks for is an equation of its own, of kind result:
 //   carry      carry i after the last step
 //   row        row i of each step, as one array with a leading axis
@@ -31,12 +31,16 @@ enum class loop_result : std::int64_t { carry, row, history };
 struct loop_parts {
   int carries = 0, rows = 0;
   bool reversed = false;
+  bool recomputes = false;  // its pull-back keeps carries, and computes all else of a step again
+  bool extended = false;    // it has been pulled back: its rows are what another pull-back may read, and there will be no further ones
 
   static constexpr loop_parts of(const equation& e) {
-    return {static_cast<int>(e.attr[0] & 0xFFFFF), static_cast<int>(e.attr[0] >> 20 & 0xFFFFF), (e.attr[0] >> 40 & 1) != 0};
+    return {static_cast<int>(e.attr[0] & 0xFFFFF), static_cast<int>(e.attr[0] >> 20 & 0xFFFFF), (e.attr[0] >> 40 & 1) != 0,
+            (e.attr[0] >> 41 & 1) != 0, (e.attr[0] >> 42 & 1) != 0};
   }
   constexpr std::int64_t attribute() const {
-    return std::int64_t{carries} | std::int64_t{rows} << 20 | static_cast<std::int64_t>(reversed) << 40;
+    return std::int64_t{carries} | std::int64_t{rows} << 20 | static_cast<std::int64_t>(reversed) << 40 |
+           static_cast<std::int64_t>(recomputes) << 41 | static_cast<std::int64_t>(extended) << 42;
   }
   constexpr bool is_carry(int operand) const { return operand < carries; }
   constexpr bool is_row(int operand) const { return operand >= carries && operand < carries + rows; }

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a loop pulled back]
-// The body of the pull-back is the pull-back of one step. It computes again what the step computed, from the carries before the step:
+// The body of the pull-back is the pull-back of one step:
 //   carries    the cotangents of the carries, then the sums of the wholes' gradients
-//   rows       those of the loop, the history of its carries, the cotangents of its rows
+//   rows       those of the loop, the history of its carries, the cotangents of its rows, what the step saved
 //   wholes     those of the loop
 //   gives      cotangents of the carries before the first step, gradients of the wholes, gradients of each row
-// So the loop that is pulled back stays what it is: it only gets equations that name its history. The new one is a loop like any other,
-// and is pulled back again by this function.
+// A step is a function with two halves, see [note: saved or recomputed]: what the first saves becomes rows that the loop gives. Where that
+// is not wanted (loop_parts::recomputes) the step is computed again, from the carries before it. So the loop that is pulled back stays in
+// its place, and what nobody names of it goes, see `trim`. The new one is a loop like any other, and is pulled back again by this function.
 //
 // The order of sums is part of the contract, and as far as it can be that of the steps written out. Inside of a step cotangents are added
 // as in any function, that of a carry after the step first. The gradient of a whole goes through all steps as one sum. It begins with what
@@ -16,10 +17,11 @@
 // back to the step that ran first. A whole that the loop takes twice begins with -0 each time. A carry whose value at the end has no
 // cotangent begins with zero.
 //
-// Saves: the carries before each step.
+// Saves: the carries before each step, and what each step saves.
 #pragma once
 
 #include "differentiate.hpp"
+#include "partition.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -109,10 +111,68 @@ class pulled_loop {
     }
     for (int o : rows) step.out.push(o);
     step = copied(step, [&](int k) { return k >= unused.size() || !unused[k]; });
+    if (parts_.extended) take_rows(step);
+    else if (!parts_.recomputes) save(step);
     g_.asked.ask(step.asked);
     for (int c = 0; c < contexts; ++c) g_.asked_in_pulls[c].ask(step.asked_in_pulls[c]);
     renumber(step);
     step = prune(simplify(step));
+  }
+
+  /// The loop gets further rows: what its step saves. `step`, the pull-back of one, takes them.
+  constexpr void save(graph& step) {
+    const vec<int> gradients = step.out;
+    step.out = body_.out;
+    for (int o : gradients) step.out.push(o);
+    halves h = partition(prune(simplify(step)), e_.count, body_.out.size());
+    for (vec<int>* list : {&carried_, &sums_, &given_, &histories_})
+      for (int& number : *list) number += h.saved;
+    vec<int> out = body_.out;
+    for (int i = 0; i < out.size(); ++i) out[i] = h.forward.out[i];
+    for (int i = 0; i < h.saved; ++i) {
+      const int o = h.forward.out[body_.out.size() + i];
+      int row = parts_.carries;
+      while (row < out.size() && out[row] != o) ++row;
+      if (row == out.size()) out.push(o);
+      saved_.push(e_.count + i);
+      saved_rows_.push(row - parts_.carries);
+    }
+    h.backward.asked = step.asked;
+    for (int c = 0; c < contexts; ++c) h.backward.asked_in_pulls[c] = step.asked_in_pulls[c];
+    step = static_cast<graph&&>(h.backward);
+    h.forward.out = out;
+    g_.subs[e_.sub] = static_cast<graph&&>(h.forward);
+    loop_parts extended = parts_;
+    extended.extended = true;
+    g_.eq[loop_].attr[0] = extended.attribute();
+  }
+  /// A loop that has been pulled back before gets no further rows: another pull-back has to find what the first one kept, see
+  /// [note: differentiating a backward]. It reads the rows that are there, and computes all else again.
+  constexpr void take_rows(graph& step) {
+    graph r = shell_of(step);
+    vec<int> to(step.size(), -1);
+    for (int i = parts_.carries; i < body_.out.size(); ++i) {
+      const int o = body_.out[i];
+      if (to[o] >= 0 || step.eq[o].count == 0) continue;
+      saved_.push(r.inputs);
+      saved_rows_.push(i - parts_.carries);
+      to[o] = step.op(o).kit->input(r, step.eq[o].shape, r.inputs++);
+    }
+    copy_equations(r, step, to, all_equations, as_they_are);
+    r.out = outputs_at(step, to);
+    step = static_cast<graph&&>(r);
+  }
+  /// The rows that the step takes of what the loop gives.
+  constexpr void push_saved(vec<int>& in) const {
+    const graph body = g_.subs[e_.sub];
+    const vec<int> symbol = symbols_in(g_, body, [&](const extent_origin& o) {
+      return g_.shape_of(g_.operand(loop_, o.a)).e[axis_of_operand(parts_, o)];
+    });
+    for (int row : saved_rows_) {
+      const int o = body.out[parts_.carries + row];
+      const shape all = rows_of_shape(g_.shapes[e_.shape].e[0], shape_in(g_, body.shape_of(o), symbol));
+      in.push(body.op(o).kit->result(g_, loop_, g_.intern(all), {row, static_cast<std::int64_t>(loop_result::row)}));
+    }
   }
 
   /// Arguments get the numbers that they have as operands of the new loop: what it carries, its rows, its wholes.
@@ -132,6 +192,7 @@ class pulled_loop {
     put_those([&](int j) { return parts_.is_carry(j); });
     put(given_);
     put(histories_);
+    put(saved_);
     put_those([&](int j) { return is_whole(j); });
     renumber_arguments(step, number, next);
   }
@@ -163,10 +224,11 @@ class pulled_loop {
       if (c >= 0) in.push(c);
     for (int j = 0; j < parts_.carries; ++j)
       if (history_[j] >= 0 && pulled_[j]) in.push(history_[j]);
+    push_saved(in);
     const int rows = in.size() - carries;
     for (int j = parts_.carries + parts_.rows; j < e_.count; ++j) in.push(g_.operand(loop_, j));
     equation e{.op = e_.op, .shape = e_.shape};
-    e.attr[0] = loop_parts{carries, rows, !parts_.reversed}.attribute();
+    e.attr[0] = loop_parts{carries, rows, !parts_.reversed, parts_.recomputes}.attribute();
     e.sub = g_.subs.push(static_cast<graph&&>(step));
     return g_.add(e, range_of(in));
   }
@@ -183,7 +245,8 @@ class pulled_loop {
   vec<int> at_end_, history_, of_row_;  // the cotangents that have arrived
   vec<char> pulled_;                    // by operand: whether its gradient is asked for
   vec<int> summed_, with_rows_;         // operands: the wholes and the rows that get one
-  vec<int> carried_, sums_, given_, histories_;  // further arguments of the step
+  vec<int> carried_, sums_, given_, histories_, saved_;  // further arguments of the step
+  vec<int> saved_rows_;                                  // the rows of the loop that are its arguments saved_
 };
 
 }  // namespace detail

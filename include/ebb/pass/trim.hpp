@@ -38,7 +38,8 @@ class trimmed_loop {
   /// The operands that stay, by their numbers, in their new order.
   constexpr const vec<int>& operands() const { return argument_; }
   constexpr loop_parts parts() const {
-    loop_parts p{0, 0, parts_.reversed};
+    loop_parts p = parts_;
+    p.carries = p.rows = 0;
     for (int i = 0; i < count_; ++i)
       if (read_[i] && !becomes_whole(i)) {
         p.carries += parts_.is_carry(i);

@@ -3,8 +3,8 @@
 //
 // [note: kept carries]
 // A scan that keeps the carry before each k-th step is a scan of scans: the loop around has a step for each k rows, and keeps its own
-// carries, as every loop does. Its pull-back runs the loop inside again, from the carry before it, and goes back through its k steps then.
-// Rows that are left are a loop of their own, the last one. All sums are in the order that they have without this.
+// carries only. Its pull-back runs the loop inside again, from the carry before it, and goes back through its k steps then. Rows that are
+// left are a loop beside it. All sums are in the order that they have without this.
 #pragma once
 
 #include "map.hpp"
@@ -14,8 +14,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a scan keeps of its carries for the backward. A number: the carry before each so many steps.
-enum class kept_carries : int { square_root = 0, all = 1, first = 2147483647 };
+/// What a scan keeps for the backward. all: carries, and what each step saves; a number: the carry before each so many steps.
+enum class kept_carries : int { all = -1, square_root = 0, of_each_step = 1, first = 2147483647 };
 
 /// Options of scan and fori, beside ebb::reversed; see scan.
 template <kept_carries Kept>
@@ -23,6 +23,7 @@ struct keep_option {
   static constexpr kept_carries kept = Kept;
 };
 inline constexpr keep_option<kept_carries::all> keep_all{};
+inline constexpr keep_option<kept_carries::of_each_step> keep_carries{};
 inline constexpr keep_option<kept_carries::square_root> keep_sqrt{};
 inline constexpr keep_option<kept_carries::first> recompute{};
 template <int Steps>
@@ -44,6 +45,10 @@ struct scan {};
 }  // namespace functions
 
 namespace detail {
+
+/// Whether steps are put together so that some carries are not kept.
+template <kept_carries Kept>
+inline constexpr bool in_segments = Kept != kept_carries::all && Kept != kept_carries::of_each_step;
 
 /// Steps of a loop as one step of a loop around it.
 template <class F, bool Reversed, bool... Whole>
@@ -69,7 +74,8 @@ struct segments {
   static constexpr std::size_t rest = Count == dyn ? dyn : divides ? 0 : Count % length;
   static constexpr std::size_t outer = length == Count ? 1 : Count == dyn ? dyn : Count / length;
   using one = scan_options<Options::reversed, kept_carries::all>;
-  using function = functions::scan<segment_of<F, Options::reversed, Whole...>, one, Whole...>;
+  using around = scan_options<Options::reversed, kept_carries::of_each_step>;
+  using function = functions::scan<segment_of<F, Options::reversed, Whole...>, around, Whole...>;
 
   template <class Row>
   using segments_of = with_step<with_step<Row, all_rows<length>>, all_rows<outer>>;

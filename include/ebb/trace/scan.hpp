@@ -118,12 +118,13 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
     const auto put = [&](const auto& x) { in[number[leaf++]] = x.id; };
     each_leaf(put, carry);
     (each_leaf(put, a), ...);
-    return add_loop(g, frozen<body>::g.thaw(), {carries, rows, Options::reversed}, in);
+    constexpr bool recomputes = Options::kept == kept_carries::of_each_step;
+    return add_loop(g, frozen<body>::g.thaw(), {carries, rows, Options::reversed, recomputes}, in);
   }
   template <class Trace = trace>
   static constexpr bool is_of_most_axes = any_leaf<Carry, has_most_axes> || (any_leaf<A, has_most_axes> || ...) ||
                                           any_leaf<typename argument<typename step<Trace>::row>::traced, has_most_axes> ||
-                                          (Options::kept != kept_carries::all &&
+                                          (in_segments<Options::kept> &&
                                            any_leaf<typename argument<typename step<Trace>::row>::traced, has_almost_most_axes>);
   static constexpr int find_code() {
     if constexpr (!has_rows) return 320;
@@ -220,7 +221,7 @@ template <class... Option>
 struct checked_options {
   static_assert(((is_keep_option<Option> || std::is_same_v<Option, reversed_tag>) && ...) && (0 + ... + is_keep_option<Option>) <= 1 &&
                     sizeof...(Option) <= 1 + (0 + ... + is_keep_option<Option>),
-                "[ebb E0329] scan, fori: options are ebb::reversed and one of keep_all, keep_every<k>, keep_sqrt, recompute");
+                "[ebb E0329] scan, fori: options are ebb::reversed and one of keep_all, keep_carries, keep_every<k>, keep_sqrt, recompute");
   static constexpr kept_carries kept() {
     kept_carries r = kept_carries::all;
     ((r = is_keep_option<Option> ? kept_by<Option>() : r), ...);
@@ -259,7 +260,7 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
   if constexpr (detail::is_named_next(scanned::code))
     [[maybe_unused]] constexpr int size = detail::not_constant<typename scanned::trace>::make().size();
   if constexpr (scanned::code != 0) return refused_result{};
-  else if constexpr (Options::kept != kept_carries::all)
+  else if constexpr (detail::in_segments<Options::kept>)
     return detail::segments<F, Options, scanned::count, Whole...>::apply(*detail::first_graph(a...), a...);
   else {
     graph* g = detail::first_graph(a...);
@@ -292,14 +293,15 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
 /// f is traced, differentiated and compiled once, whatever the number of rows is. The carry, the arguments and y are arrays, tuples or
 /// structs; std::tuple<>() is a y of nothing.
 /// Options say what is kept for the backward: scan<ebb::keep_every<16>>, scan<ebb::reversed, ebb::recompute>...
-///   keep_all        the carry before each step: n carries
+///   keep_all        the carry before each step, and of each step what a region saves of a function: see [note: saved or recomputed]
+///   keep_carries    the carry before each step; the backward computes each step again
 ///   keep_every<k>   the carry before each k-th step, n / k of them; the backward runs k steps again at a time: n / k + 2 k carries
 ///   keep_sqrt       keep_every<k>, where k is the root of n, rounded up; the type of the rows says n
 ///   recompute       the first carry; the backward runs all steps again before it begins
 /// They change memory and time, and no bit of a result.
 /// Shape: that of the carry, and y with the leading axis in front; over no rows the carry is what it was.
 /// Dtype: a real number as a carry has the dtype that it has beside the arrays, an integer stays one.
-/// Saves: carries, as the options say; from the carry before it the backward computes a step again.
+/// Saves: what the options say.
 /// Error: each step has the bits that f gives for it alone. The order of sums in gradients: see [note: a loop pulled back].
 template <auto... Option, class F, class Carry, class... A>
 constexpr auto scan(F, const Carry& carry, const A&... a) {
@@ -320,7 +322,7 @@ constexpr auto scan(F, const Carry& carry, const A&... a) {
 /// fori<ebb::reversed> begins with n - 1. f must not capture; what it needs is passed in whole(...).
 ///   auto x = ebb::fori(20, [](auto i, auto x, auto a) { return x - ebb::matmul(a, x) / (i + 1); }, x0, ebb::whole(a));
 /// Options, derivatives and bits: as of scan. i is an integer of 32 bits.
-/// Shape: that of the carry.   Saves: the carry before each step.
+/// Shape: that of the carry.   Saves: what the options say.
 template <auto... Option, class F, class Carry, class... A>
 constexpr auto fori(std::integral auto n, F, const Carry& carry, const A&... a) {
   using options = detail::options_of<std::remove_const_t<decltype(Option)>...>;
