@@ -127,4 +127,14 @@ TEST_CASE("the checksum is CRC-32") {
   const char* const text = "123456789";
   CHECK(ebb::detail::crc32_of({reinterpret_cast<const std::byte*>(text), 9}) == 0xcbf43926);
   CHECK(ebb::detail::crc32_of({}) == 0);
+  // Every length up to three times eight bytes, against the definition, bit by bit.
+  const bytes all = drawn(24, 1);
+  for (std::size_t n = 0; n <= all.size(); ++n) {
+    std::uint32_t wanted = ~0u;
+    for (std::size_t i = 0; i < n; ++i) {
+      wanted ^= static_cast<std::uint32_t>(all[i]);
+      for (int k = 0; k < 8; ++k) wanted = (wanted >> 1) ^ (wanted & 1 ? 0xedb88320u : 0);
+    }
+    CHECK(ebb::detail::crc32_of({all.data(), n}) == ~wanted);
+  }
 }

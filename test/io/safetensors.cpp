@@ -206,7 +206,7 @@ TEST_CASE("a load that is refused says why, and has changed nothing") {
   CHECK(problem([&] { file.load<std::int32_t, 2>("fc.bias", {.convert = true}); }) ==
         "\"fc.bias\": expected I32 of shape [2], found F32 of shape [2]");
   CHECK(problem([&] { file.load<double, dyn>("fc.bias"); }) ==
-        "\"fc.bias\": expected F64 of shape [dyn], found F32 of shape [2]; load_options{.convert = true} converts it");
+        "\"fc.bias\": expected F64 of shape [dyn], found F32 of shape [2]; a load with load_options{.convert = true} converts it");
 
   network<tensor> m{};  // without its vector's element
   CHECK(problem([&] { file.load(m); }) ==
@@ -232,7 +232,7 @@ TEST_CASE("a load that is refused says why, and has changed nothing") {
         "\"fc.weight\" would be loaded into a variable that is no leaf");
   CHECK(test::raised([&] { file.view<double, 2>("fc.bias"); }) ==
         "ebb::safetensors::view: " + path + ": \"fc.bias\": expected F64 of shape [2], found F32 of shape [2]; "
-        "load_options{.convert = true} converts it");
+        "a load with load_options{.convert = true} converts it");
 }
 
 TEST_CASE("elements are converted where that is asked for") {

@@ -171,6 +171,27 @@ TEST_CASE("the JSON of a safetensors header is read strictly") {
         "\"a\\n/etc/passwd: fine\" has 12 bytes by its shape, other offsets are given");
 }
 
+TEST_CASE("elements that cannot be looked at in place are refused there, and copied") {
+  const auto text_of = [](auto&& f) { return test::raised(f); };
+  const std::string odd = file_of(good, 8);  // 62 bytes in front of the elements
+  std::vector<std::byte> bytes(odd.size());
+  std::memcpy(bytes.data(), odd.data(), odd.size());
+  const float wanted[] = {1.5f, -2};
+  std::memcpy(bytes.data() + odd.size() - 8, wanted, 8);
+  const ebb::safetensors file{std::span<const std::byte>(bytes)};
+  CHECK(text_of([&] { static_cast<void>(file.view<float, 2>("a")); }) ==
+        "ebb::safetensors::view: memory: \"a\" is not aligned in the file: load makes a copy that is");
+  CHECK(file.load<float, 2>("a")(0) == 1.5f);
+  CHECK(file.load<float, ebb::dyn>("a")(1) == -2);
+
+  const std::string flags = file_of(R"({"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", 2);
+  const std::vector<char> exact(flags.begin(), flags.end());
+  const ebb::safetensors bools{std::as_bytes(std::span(exact))};
+  CHECK(text_of([&] { static_cast<void>(bools.view<bool, 2>("a")); }) ==
+        "ebb::safetensors::view: memory: \"a\" has bools that are neither 0 nor 1: load makes a copy");
+  CHECK(bools.load<bool, 2>("a")(1));
+}
+
 TEST_CASE("mutated safetensors files are refused, or are what they say") {
   std::string file = test::bytes_of(EBB_TEST_DATA "/weights/by_python.safetensors");
   REQUIRE(file.size() > 800);

@@ -132,7 +132,7 @@ class safetensors {
       refuse(call, detail::json_text(name) + ": expected " + std::string(detail::stored_type_of(type).name) + " of shape " +
                        list_text(extents, static_cast<int>(rank)) + ", found " + std::string(a->type->name) + " of shape " +
                        list_text(a->shape.data(), static_cast<int>(a->shape.size())) +
-                       (fits && converts ? "; load_options{.convert = true} converts it" : ""));
+                       (fits && converts ? "; a load with load_options{.convert = true} converts it" : ""));
     return *a;
   }
   EBB_COLD void require_in_place(const char* call, const stored_array& a, std::size_t alignment) const {
