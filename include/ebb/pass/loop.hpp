@@ -23,6 +23,8 @@
 #include "differentiate.hpp"
 #include "partition.hpp"
 
+#include "../graph/splice.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
