@@ -30,40 +30,41 @@ const char* name_of_kind(ebb::hook_kind k) {
 }
 
 /// A sink that writes a line for each event. Values are numbers, each new one the next.
-struct event_sink {
+struct event_sink final : ebb::capture_sink {
   const ebb::captured_graph& g;
-  event_list events = {};
+  event_list events;
   int values = 0;
+
+  explicit event_sink(const ebb::captured_graph& shown) : g(shown) {}
 
   int note(const std::string& what, int v) {
     events.push_back(what + g.vertex_name(v));
     return values++;
   }
-  bool goes_on() const { return true; }
-  int root(const ebb::edge_key& k) { return note("seed of ", k.to); }
-  int arrived(int v, int, int) { return note("nothing is known of ", v); }
-  void retain(int v, int, int) { note("retained of ", v); }
-  void ask(int v, int, int) { note("asked for of ", v); }
-  ebb::vec<int> hook(int v, int h, const ebb::hook_program& p, const ebb::vec<int>&) {
+  int root(const ebb::edge_key& k) override { return note("seed of ", k.to); }
+  int arrived(int v, int, int) override { return note("nothing is known of ", v); }
+  void retain(int v, int, int) override { note("retained of ", v); }
+  void ask(int v, int, int) override { note("asked for of ", v); }
+  ebb::vec<int> hook(int v, int h, const ebb::hook_program& p, const ebb::vec<int>&) override {
     const int k = note(std::string("traced ") + name_of_kind(g.recorded().hooks_of(v)[h].kind), v);
     return ebb::vec<int>(p.written, k);
   }
-  void call(int v, int h, ebb::vec<int>&) { note(name_of_kind(g.recorded().hooks_of(v)[h].kind), v); }
-  ebb::vec<int> piece(int i, const ebb::detail::backward_piece&, const ebb::vec<int>& in) { return function(i, in); }
-  ebb::vec<int> function(int i, const ebb::vec<int>&) {
+  void call(int v, int h, ebb::vec<int>&) override { note(name_of_kind(g.recorded().hooks_of(v)[h].kind), v); }
+  ebb::vec<int> piece(int i, const ebb::detail::backward_piece&, const ebb::vec<int>& in) override { return function(i, in); }
+  ebb::vec<int> function(int i, const ebb::vec<int>&) override {
     return ebb::vec<int>(g.recorded().node_at(i).program->edges, note("backward of ", i));
   }
-  void give(int, int, int) {}
-  int widen(int, int k) { return k; }
-  int meet(int v, int, int, int) { return note("sum for ", v); }
-  bool takes(int, bool, bool) const { return true; }
-  int accumulate(int l, int) { return note("accumulate ", l); }
-  void update(int l, int, const ebb::hook_program&, int&, int& gradient, int) {
+  void give(int, int, int) override {}
+  int widen(int, int k) override { return k; }
+  int meet(int v, int, int, int) override { return note("sum for ", v); }
+  bool takes(int, bool, bool) const override { return true; }
+  int accumulate(int l, int) override { return note("accumulate ", l); }
+  void update(int l, int, const ebb::hook_program&, int&, int& gradient, int) override {
     note("update of ", l);
     gradient = -1;
   }
-  void finish(int, int, int) {}
-  void leave(int v, int, int) { note("left at ", v); }
+  void finish(int, int, int) override {}
+  void leave(int v, int, int) override { note("left at ", v); }
 };
 
 /// The events of what was captured last under `keep_events`.
@@ -72,7 +73,7 @@ ebb::backend keep_events(const ebb::captured_graph& g) {
   const ebb::recording& r = g.recorded();
   ebb::capture_progress progress(r);
   ebb::piece_table pieces(r.options());
-  event_sink sink{g};
+  event_sink sink(g);
   ebb::captured_walk(r, progress, pieces, sink).run();
   walked = sink.events;
   return ebb::backend::merge;

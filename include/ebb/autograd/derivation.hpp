@@ -13,6 +13,7 @@
 
 #include "packed.hpp"
 
+#include "../exec/blocks.hpp"
 #include "../exec/chainable.hpp"
 #include "../graph/frozen.hpp"
 #include "../pass/pipeline.hpp"
@@ -46,6 +47,7 @@ struct segment_graphs {
   frozen_view traced;            // the function and its stages, for EBB_LOGS=passes
   maybe_context pulls;           // the context of its pulls, if it is `off`
   bool saves_values;
+  owned<runnable_graph> (*in_blocks)(const graph& part);  // runs a part of the backward, or null: nothing is gained by leaving some out
 };
 
 namespace detail {

@@ -17,6 +17,13 @@ constexpr dtype type_of_input(const auto& g, int number) {
   return {};
 }
 
+/// Whether a frozen graph has a matrix product.
+constexpr bool has_product(const auto& g) {
+  for (int k = 0; k < g.size(); ++k)
+    if (g.eq[static_cast<std::size_t>(k)].op->what == kind::contract) return true;
+  return false;
+}
+
 constexpr std::size_t as_size(int i) { return static_cast<std::size_t>(i); }
 
 /// The backward of a segment S, run on the kept values of a node of segment Node.
@@ -187,7 +194,8 @@ class segment_node {
   static constexpr segment_graphs graphs{S::forward_graph::g.view(), S::backward_graph::g.view(), S::arguments, S::results, S::saves,
                                          {S::read.data(), S::reads}, {edges.data(), S::edges}, {output_of.data(), S::seeds},
                                          {S::gradient_from.data(), S::edges}, &chain, S::follows ? &S::assumed : nullptr,
-                                         S::trace(), S::context_if_off(), S::saves_any};
+                                         S::trace(), S::context_if_off(), S::saves_any,
+                                         has_product(S::backward_graph::g) ? &run_in_blocks : nullptr};
   static constexpr auto others = []<class... Other>(other_segments<Other...>) {
     return std::array<other_backward, sizeof...(Other) + 1>{
         {{Other::policy, segment_backward<typename Other::segment, S>::run, Other::segment::checked}..., {}}};

@@ -8,27 +8,6 @@
 //           -> post-hooks
 // This header programs that order once for all that is made of a recording: chain_sink.hpp makes register code of it, graph_sink.hpp the
 // graph that is shown. autograd/engine.hpp programs it a second time, see [note: the order of hooks].
-//
-// A sink calls a value by a number of its own, a register or an equation; -1 is undefined. It has these functions:
-//   bool goes_on()                           false: the walk ends here
-//   int  root(edge)                          the seed of a root                                        (walks of whole backwards only)
-//   int  arrived(v, output, like)            the gradient that came there before the walk began; `like`, or -1, will be added to it
-//   void retain(v, output, k)                k is retained
-//   void ask(v, wish, k)                     k is asked for
-//   vec  hook(v, h, program, in)             hook h of v, which is traced, on gradients that are all defined: those that it writes
-//   void call(v, h, written)                 hook h of v, which is not, or not on gradients like these
-//   vec  piece(i, piece, in)                 the backward of node i, which is a graph: the gradients of its edges
-//   vec  function(i, in)                     the backward of node i, which is opaque
-//   void give(i, j, k)                       k leaves node i by edge j
-//   int  widen(leaf, k)                      k in the dtype of the leaf's gradient, see [note: gradients of another dtype]
-//   int  meet(to, output, there, k)          the sum of two gradients that meet
-//   bool takes(leaf, changed, observed)      whether the walk goes through a leaf that is complete. changed: something has arrived there in
-//                                            this walk; observed: the user's code runs at this leaf, or at one that the same node
-//                                            completed before
-//   int  accumulate(leaf, k)                 the leaf's gradient, with the old one if there is one
-//   void update(leaf, h, program, value, gradient, last)   hook h, an update, after node `last`: what it writes is replaced
-//   void finish(leaf, value, gradient)       the leaf has this value, or its old one if that is -1, and this gradient
-//   void leave(v, output, k)                 the walk ends before v has run: k is what has arrived there so far  (walks of some nodes only)
 #pragma once
 
 #include "progress.hpp"
@@ -49,14 +28,60 @@ struct capture_place {
   bool operator==(const capture_place&) const = default;
 };
 
-template <class Sink>
+/// Hears of a walk. Its functions are virtual: the walk is compiled once for all sinks. A sink calls a value by a number of its own, a
+/// register or an equation; -1 is undefined.
+class capture_sink {
+ public:
+  /// False: the walk ends here.
+  bool goes_on() const { return goes_on_; }
+  /// The seed of a root.  Walks of whole backwards only.
+  virtual int root(const edge_key&) { return -1; }
+  /// The gradient that came there before the walk began; `like`, or -1, will be added to it.
+  virtual int arrived(int v, int output, int like) = 0;
+  /// k is retained.
+  virtual void retain(int v, int h, int k) = 0;
+  /// k is asked for.
+  virtual void ask(int v, int wish, int k) = 0;
+  /// Hook h of v, which is traced, on gradients that are all defined: those that it writes.
+  virtual vec<int> hook(int v, int h, const hook_program& p, const vec<int>& in) = 0;
+  /// Hook h of v, which is not, or not on gradients like these.
+  virtual void call(int v, int h, vec<int>& written) = 0;
+  /// The backward of node i, which is a graph: the gradients of its edges.
+  virtual vec<int> piece(int i, const detail::backward_piece& piece, const vec<int>& in) = 0;
+  /// The backward of node i, which is opaque.
+  virtual vec<int> function(int i, const vec<int>& in) = 0;
+  /// k leaves node i by edge j.
+  virtual void give(int i, int j, int k) = 0;
+  /// k in the dtype of the leaf's gradient, see [note: gradients of another dtype].
+  virtual int widen(int l, int k) = 0;
+  /// The sum of two gradients that meet.
+  virtual int meet(int to, int output, int there, int k) = 0;
+  /// Whether the walk goes through a leaf that is complete. changed: something has arrived there in this walk; observed: the user's code
+  /// runs at this leaf, or at one that the same node completed before.
+  virtual bool takes(int l, bool changed, bool observed) const = 0;
+  /// The leaf's gradient, with the old one if there is one.
+  virtual int accumulate(int l, int k) = 0;
+  /// Hook h, an update, after node `last`: what it writes is replaced.
+  virtual void update(int l, int h, const hook_program& p, int& value, int& gradient, int last) = 0;
+  /// The leaf has this value, or its old one if that is -1, and this gradient.
+  virtual void finish(int l, int value, int gradient) = 0;
+  /// The walk ends before v has run: k is what has arrived there so far.  Walks of some nodes only.
+  virtual void leave(int v, int output, int k) = 0;
+
+ protected:
+  capture_sink() = default;
+  capture_sink(const capture_sink&) = default;
+  ~capture_sink() = default;
+  bool goes_on_ = true;
+};
+
 class captured_walk {
  public:
-  captured_walk(const recording& r, capture_progress& at, piece_table& pieces, Sink& sink)
+  captured_walk(const recording& r, capture_progress& at, piece_table& pieces, capture_sink& sink)
       : r_(r), at_(at), pieces_(pieces), sink_(sink), slots_(at.slots()) {}
 
-  /// From the roots to the last leaf. Not EBB_ONCE: the library would instantiate it for sinks without root(), too.
-  void run() {
+  /// From the roots to the last leaf.
+  EBB_COLD void run() {
     slots_.begin();
     for (const edge_key& k : r_.roots())
       if (const int seed = sink_.root(k); r_.visit_at(k.to).is_reached()) slot(k.to, k.output).value = seed;
@@ -192,7 +217,7 @@ class captured_walk {
   const recording& r_;
   capture_progress& at_;
   piece_table& pieces_;
-  Sink& sink_;
+  capture_sink& sink_;
   slot_table& slots_;
   vec<std::pair<int, int>> changed_;  // vertices and outputs where something has arrived
 };

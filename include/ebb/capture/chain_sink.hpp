@@ -34,7 +34,7 @@ struct group_interface {
 };
 
 /// A value is the number of a chain_value.
-class chain_sink {
+class chain_sink final : public capture_sink {
  public:
   static constexpr int longest = 64;
 
@@ -48,17 +48,18 @@ class chain_sink {
     return std::move(p_);
   }
 
-  bool goes_on() const { return fits_ && steps_.size() <= longest; }
-  EBB_ONCE int arrived(int v, int output, int like) {
+  EBB_ONCE int arrived(int v, int output, int like) override {
     return argument({capture_place::kind::slot, v, output}, like < 0 ? reads_element(v, output) : values_[like].is_element);
   }
-  EBB_ONCE void retain(int v, int h, int k) { show({capture_place::kind::retained, v, static_cast<int>(r_.hooks_of(v)[h].output)}, k); }
+  EBB_ONCE void retain(int v, int h, int k) override {
+    show({capture_place::kind::retained, v, static_cast<int>(r_.hooks_of(v)[h].output)}, k);
+  }
   /// The inputs of a backward are retained when it runs.
-  EBB_ONCE void ask(int v, int wish, int k) {
+  EBB_ONCE void ask(int v, int wish, int k) override {
     if (!r_.options().accumulates) show({capture_place::kind::asked, v, wish}, k);
     else show({capture_place::kind::retained, v, static_cast<int>(r_.wishes()[wish].output)}, k);
   }
-  EBB_ONCE vec<int> hook(int v, int h, const hook_program& p, const vec<int>& gradients) {
+  EBB_ONCE vec<int> hook(int v, int h, const hook_program& p, const vec<int>& gradients) override {
     vec<int> in, made;
     for (int i = 0; i < p.values; ++i) in.push(argument({capture_place::kind::bound, v, h, i}, true));
     for (int k : gradients) {
@@ -68,13 +69,13 @@ class chain_sink {
     for (int i = 0; i < p.written; ++i) {
       const chainable& link = p.link(i);
       require(!records_ && link.link && link.primary == p.values + i && link.results == 1);
-      if (!fits_) break;
+      if (!goes_on_) break;
       made.push(put_link(link, vec<int>(in)).out[0]);
     }
     return made;
   }
-  void call(int, int, const vec<int>&) { fits_ = false; }
-  EBB_ONCE vec<int> piece(int i, const detail::backward_piece& piece, const vec<int>& gradients) {
+  void call(int, int, vec<int>&) override { goes_on_ = false; }
+  EBB_ONCE vec<int> piece(int i, const detail::backward_piece& piece, const vec<int>& gradients) override {
     const node_program& p = *r_.node_at(i).program;
     const chainable& link = *p.graphs->chain;
     const int kept = piece.kept.size(), seeds = piece.seeds.size();
@@ -95,7 +96,7 @@ class chain_sink {
       }
     };
     require(link.results == 0 || link.link);
-    if (!fits_) return given;
+    if (!goes_on_) return given;
     if (link.results == 0) give(in, {});
     else {
       const chain_call& c = put_link(link, std::move(in));
@@ -105,26 +106,26 @@ class chain_sink {
     }
     return given;
   }
-  vec<int> function(int i, const vec<int>&) {
-    fits_ = false;
+  vec<int> function(int i, const vec<int>&) override {
+    goes_on_ = false;
     return vec<int>(r_.node_at(i).program->edges, -1);
   }
-  EBB_ONCE void give(int i, int j, int k) {
+  EBB_ONCE void give(int i, int j, int k) override {
     if (records_) put_result({capture_place::kind::edge, i, j}, k);
   }
   /// A chain has one dtype.
-  int widen(int, int k) {
-    fits_ = false;
+  int widen(int, int k) override {
+    goes_on_ = false;
     return k;
   }
-  EBB_ONCE int meet(int to, int output, int there, int k) {
+  EBB_ONCE int meet(int to, int output, int there, int k) override {
     const int r = sum(to, output, there, k);
     if (records_) put_result({capture_place::kind::sum, to, output}, r);
     return r;
   }
   /// Whether all that happens at a leaf is links of this chain.
-  EBB_ONCE bool takes(int l, bool changed, bool observed) const {
-    if (records_ || !changed || observed || !fits_ || !r_.is_traced(l)) return false;
+  EBB_ONCE bool takes(int l, bool changed, bool observed) const override {
+    if (records_ || !changed || observed || !goes_on_ || !r_.is_traced(l)) return false;
     for (const hook_key& h : r_.hooks_of(l))
       if (h.is_update()) {
         const chainable& link = h.program->chain;
@@ -132,11 +133,11 @@ class chain_sink {
       }
     return true;
   }
-  EBB_ONCE int accumulate(int l, int k) {
+  EBB_ONCE int accumulate(int l, int k) override {
     if (!r_.leaf_at(l).has_gradient) return k;
     return sum(l, 0, argument({capture_place::kind::leaf_gradient, l}, false), k);
   }
-  EBB_ONCE void update(int l, int h, const hook_program& p, int& value, int& gradient, int last) {
+  EBB_ONCE void update(int l, int h, const hook_program& p, int& value, int& gradient, int last) override {
     require(!values_[gradient].is_element);
     vec<int> in(p.chain.arguments, -1);
     for (int i = 0; i < p.values; ++i) in[p.first_value + i] = argument({capture_place::kind::bound, l, h, i}, true);
@@ -153,17 +154,17 @@ class chain_sink {
     require(next == p.chain.results);
     interface_.updates.push({l, h, last, p.writes_value});
   }
-  EBB_ONCE void finish(int l, int value, int gradient) {
+  EBB_ONCE void finish(int l, int value, int gradient) override {
     if (value >= 0 && values_[value].argument < 0) put_over({capture_place::kind::leaf_value, l}, value);
     if (gradient < 0) interface_.cleared.push(l);
     else put_over({capture_place::kind::leaf_gradient, l}, gradient);
   }
-  EBB_ONCE void leave(int v, int output, int k) {
+  EBB_ONCE void leave(int v, int output, int k) override {
     if (!records_) put_result({capture_place::kind::slot, v, output}, k);
   }
 
  private:
-  void require(bool so) { fits_ = fits_ && so; }
+  void require(bool so) { goes_on_ = goes_on_ && so; }
   EBB_ONCE int new_value(int argument = -1, bool is_element = false) {
     values_.push({argument, is_element});
     return values_.size() - 1;
@@ -220,6 +221,7 @@ class chain_sink {
     length_ = std::max(length_, link.length);
     has_type_ = true;
     steps_.push({&link, std::move(in), {}});
+    require(steps_.size() <= longest);
     chain_call& c = steps_.back();
     for (int o = 0; o < link.results; ++o) c.out.push(new_value());
     return c;
@@ -235,6 +237,7 @@ class chain_sink {
     require(!values_[there].is_element && !values_[k].is_element);
     const int r = new_value();
     steps_.push({nullptr, {there, k}, {r}});
+    require(steps_.size() <= longest);
     return r;
   }
 
@@ -243,7 +246,7 @@ class chain_sink {
   vec<chain_call> steps_;
   group_interface interface_;
   chain_program p_;
-  bool fits_ = true, has_type_ = false, has_sum_ = false;
+  bool has_type_ = false, has_sum_ = false;
   std::ptrdiff_t length_ = -1;  // -1: not known beforehand
   const bool records_ = r_.options().graph != nullptr;
 };

@@ -11,7 +11,6 @@
 #include "captured_walk.hpp"
 
 #include "../graph/splice.hpp"
-#include "../op/convert.hpp"
 
 #include <algorithm>
 
@@ -34,7 +33,7 @@ struct inlined_hook {
 };
 
 /// A value is the number of an equation. One whose dtype no segment has is not shown: it is -1.
-class graph_sink {
+class graph_sink final : public capture_sink {
  public:
   graph g;
   vec<capture_place> arguments;
@@ -45,22 +44,21 @@ class graph_sink {
   graph_sink(const recording& r, piece_table& pieces, backward_pass& pass)
       : r_(r), pieces_(pieces), pass_(pass), asked_(r.wishes().size(), -1) {}
 
-  bool goes_on() const { return true; }
-  EBB_ONCE int root(const edge_key& k) {
+  EBB_COLD int root(const edge_key& k) override {
     const int seed = arrived(k.to, k.output);
     if (seed >= 0) origin.back() = -1;
     events.push({capture_event::kind::validate, g.size(), k.to, 0, {seed}, {}});
     return seed;
   }
-  EBB_ONCE int arrived(int v, int output, int = -1) {
+  EBB_COLD int arrived(int v, int output, int = -1) override {
     return argument({capture_place::kind::slot, v, output}, kit_of(v, output), shape_of(v, output));
   }
-  EBB_ONCE void retain(int v, int h, int k) { events.push({capture_event::kind::retain, g.size(), v, h, {k}, {}}); }
-  EBB_ONCE void ask(int v, int wish, int k) {
+  EBB_COLD void retain(int v, int h, int k) override { events.push({capture_event::kind::retain, g.size(), v, h, {k}, {}}); }
+  EBB_COLD void ask(int v, int wish, int k) override {
     asked_[wish] = k;
     if (r_.options().accumulates && !r_.is_leaf(v)) retain(v, 0, k);
   }
-  EBB_ONCE vec<int> hook(int v, int h, const hook_program& p, const vec<int>& gradients) {
+  EBB_COLD vec<int> hook(int v, int h, const hook_program& p, const vec<int>& gradients) override {
     const graph from = p.graph.thaw();
     vec<int> in;
     for (int i = 0; i < p.values; ++i) {
@@ -69,16 +67,17 @@ class graph_sink {
       in.push(at < 0 ? -1 : argument({capture_place::kind::bound, v, h, i}, from.op(at).kit, g.intern(s)));
     }
     for (int k : gradients) in.push(k);
-    return inlined(v, h, [&] { return splice(g, from, in); });
+    const int before = begin(v);
+    return inlined(v, h, before, splice(g, from, in));
   }
-  EBB_ONCE void call(int v, int h, vec<int>& written) {
+  EBB_COLD void call(int v, int h, vec<int>& written) override {
     capture_event e{capture_event::kind::hook, g.size(), v, h, written, {}};
     for (int& k : written)
       if (k >= 0) k = argument({capture_place::kind::opaque, v, h, g.size()}, g.op(k).kit, g.eq[k].shape);
     e.out = written;
     events.push(e);
   }
-  EBB_ONCE vec<int> piece(int i, const detail::backward_piece& piece, const vec<int>& gradients) {
+  EBB_COLD vec<int> piece(int i, const detail::backward_piece& piece, const vec<int>& gradients) override {
     const int kept = piece.kept.size();
     int extent = 0;
     const vec<int> symbol = symbols_in(g, piece.g, [&](const extent_origin&) {
@@ -99,7 +98,7 @@ class graph_sink {
     mark(i);
     return made;
   }
-  EBB_ONCE vec<int> function(int i, const vec<int>& in) {
+  EBB_COLD vec<int> function(int i, const vec<int>& in) override {
     capture_event e{capture_event::kind::function, g.size(), i, 0, in, {}};
     for (int j = 0; j < r_.node_at(i).program->edges; ++j) {
       const edge_key& to = r_.edge_at(i, j);
@@ -109,19 +108,15 @@ class graph_sink {
     events.push(e);
     return e.out;
   }
-  void give(int, int, int) {}
-  EBB_ONCE int widen(int, int k) {
-    switch (g.op(k).result) {
-      case dtype::bf16: k = cast_to<float>(operand<bfloat16>{&g, k}).id; break;
-      case dtype::f16: k = cast_to<float>(operand<float16>{&g, k}).id; break;
-      default: break;
-    }
+  void give(int, int, int) override {}
+  EBB_COLD int widen(int, int k) override {
+    k = g.op(k).kit->widen(g, k);
     mark(-1);
     return k;
   }
-  int meet(int, int, int there, int k) { return sum(there, k, -1); }
-  bool takes(int, bool, bool) const { return true; }
-  EBB_ONCE int accumulate(int l, int k) {
+  int meet(int, int, int there, int k) override { return sum(there, k, -1); }
+  bool takes(int, bool, bool) const override { return true; }
+  EBB_COLD int accumulate(int l, int k) override {
     const bool has_gradient = r_.leaf_at(l).has_gradient;
     const int old = has_gradient ? argument({capture_place::kind::leaf_gradient, l}, g.op(k).kit, g.eq[k].shape) : -1;
     if (old >= 0) k = sum(old, k, l);
@@ -130,7 +125,7 @@ class graph_sink {
     return k;
   }
   /// An update that is traced is copied in, and what it writes is assigned.
-  EBB_ONCE void update(int l, int h, const hook_program& p, int& value, int& gradient, int) {
+  EBB_COLD void update(int l, int h, const hook_program& p, int& value, int& gradient, int) override {
     const graph from = p.graph.thaw();
     vec<int> in(from.inputs, -1);
     const auto take = [&](int i, const capture_place& place, int shape) {
@@ -144,7 +139,8 @@ class graph_sink {
     for (int i = 0; i < p.states; ++i) take(p.parameter + 2 + i, {capture_place::kind::state, l, h, i}, row);
     const int like = std::max(from.input(p.parameter), from.input(p.parameter + 1));
     const bool has_its_rank = like < 0 || from.shape_of(like).rank == g.shapes[row].rank;
-    const vec<int> out = inlined(l, h, [&] { return has_its_rank ? splice(g, from, in) : splice_over(g, from, in, row); });
+    const int before = begin(l);
+    const vec<int> out = inlined(l, h, before, has_its_rank ? splice(g, from, in) : splice_over(g, from, in, row));
     int next = 0;
     const auto assign = [&](capture_place::kind is, const vec<int>& written, int state = 0) {
       events.push({capture_event::kind::assign, g.size(), l, h, {}, written, {is, l, h, state}});
@@ -155,10 +151,10 @@ class graph_sink {
     else if (p.clears) gradient = assign(capture_place::kind::leaf_gradient, {});
     for (int i = 0; i < p.states; ++i) assign(capture_place::kind::state, {out[next++]}, i);
   }
-  void finish(int, int, int) {}
-  void leave(int, int, int) {}
+  void finish(int, int, int) override {}
+  void leave(int, int, int) override {}
   /// All has run.
-  EBB_ONCE void end() {
+  EBB_COLD void end() {
     if (!r_.options().accumulates) events.push({capture_event::kind::give, g.size(), -1, 0, asked_, {}});
     mark(-1);
   }
@@ -168,7 +164,7 @@ class graph_sink {
   void mark(int vertex) {
     while (origin.size() < g.size()) origin.push(vertex);
   }
-  EBB_ONCE int argument(const capture_place& from, const dtype_kit* kit, int shape) {
+  EBB_COLD int argument(const capture_place& from, const dtype_kit* kit, int shape) {
     if (!kit) return -1;
     for (int i = 0; i < arguments.size(); ++i)
       if (arguments[i] == from) return g.input(i);
@@ -178,24 +174,26 @@ class graph_sink {
     mark(from.at);
     return k;
   }
-  EBB_ONCE int sum(int a, int b, int at) {
+  EBB_COLD int sum(int a, int b, int at) {
     mark(at);
     g.syms.unify(g.shape_of(a), g.shape_of(b));
     const int k = g.op(a).kit->add(g, a, b);
     mark(at);
     return k;
   }
-  /// The equations that `copy` appends are hook h of v.
-  EBB_ONCE vec<int> inlined(int v, int h, auto&& copy) {
+  /// Equations that are appended from now on are v's. Returns the number of the first.
+  int begin(int v) {
     mark(v);
-    const int before = g.size();
-    vec<int> made = copy();
+    return g.size();
+  }
+  /// The equations since `before` are hook h of v, and give `made`.
+  EBB_COLD vec<int> inlined(int v, int h, int before, vec<int> made) {
     hooks.push({before, g.size(), v, h});
     mark(v);
     return made;
   }
   /// The shape of a gradient as numbers: for what no segment has said it of.
-  EBB_ONCE int shape_of(int v, int output) {
+  EBB_COLD int shape_of(int v, int output) {
     shape s;
     const extent_list x = extents_of(*pass_.vertices().at(v).at, static_cast<std::uint32_t>(output));
     for (int a = 0; a < x.rank; ++a) s.push(static_cast<int>(x.e[a]));

@@ -6,11 +6,11 @@
 // factor does not, their matrix products are left out. The rest of the graph runs block by block: the program was made at run time, since
 // a node has too many sets of operands to compile a program for each. Between 128 x 128 matrices one product out of two takes 0.52 of the
 // time, between 512 x 512 0.50. Smaller arrays run the compiled backward: blocks cost more than the product.
+// A segment whose backward has a product brings what makes and runs such programs: see segment_graphs::in_blocks. So a program without
+// products contains neither the planner nor the blocks.
 #pragma once
 
 #include "progress.hpp"
-
-#include "../exec/blocks.hpp"
 
 #include <algorithm>
 
@@ -23,8 +23,10 @@ class pruned_backward final : public other_run {
     if (r.options().graph || !r.visit_at(i).needed || !r.is_open(i)) return nullptr;
     for (const hook_key& h : r.hooks_of(i))
       if (h.kind == hook_kind::node_post) return nullptr;
+    const auto in_blocks = r.node_at(i).program->graphs->in_blocks;
+    if (!in_blocks) return nullptr;
     const detail::backward_piece& whole = *pieces.find(r.node_at(i).program);
-    if (products(whole.g) == 0 || !fits(whole.g)) return nullptr;
+    if (!fits(whole.g)) return nullptr;
     const std::uint64_t arrived = at.seeds_of(i, whole);
     graph g = whole.g;
     vec<int> edges;
@@ -42,7 +44,8 @@ class pruned_backward final : public other_run {
       if (a < 0 && !at.defined(i, ~a)) return nullptr;  // it would need zeros
     vec<char> expected;
     for (int o = 0; o < r.visit_at(i).outputs; ++o) expected.push(at.defined(i, o));
-    return owned<pruned_backward>(new pruned_backward(fewer.g, std::move(edges), std::move(arguments), std::move(expected)));
+    const distinct_results d = distinct_outputs(fewer.g);
+    return owned<pruned_backward>(new pruned_backward(in_blocks(d.g), d.from, std::move(edges), std::move(arguments), std::move(expected)));
   }
 
   EBB_ONCE bool run(node& n, gradient* in, gradient* out) override {
@@ -57,13 +60,13 @@ class pruned_backward final : public other_run {
       most = std::max(most, arrays_[a].bytes());
     }
     if (most < pays_from) return false;
-    const graph& g = program_.program();
+    const graph& g = program_->program();
     detail::put_all_symbols(g.syms, n.symbols(), symbols_.data());
     for (int o = 0; o < results_.size(); ++o) {
       results_[o] = storage(volume(g.shape_of(g.out[o]), symbols_.data()) * size_of(g.op(g.out[o]).result));
       to_[o] = results_[o].data();
     }
-    program_.run(from_.data(), to_.data(), symbols_.data(), n.program->name);
+    program_->run(from_.data(), to_.data(), symbols_.data(), n.program->name);
     for (int j = 0; j < edges_.size(); ++j) {
       const int o = distinct_[j];
       out[edges_[j]] = {o < 0 ? arrays_[~o] : results_[o], nullptr, 0, true};
@@ -98,14 +101,14 @@ class pruned_backward final : public other_run {
     return true;
   }
 
-  EBB_ONCE_CTOR pruned_backward(const graph& g, vec<int> edges, vec<int> arguments, vec<char> expected)
-      : pruned_backward(distinct_outputs(g), std::move(edges), std::move(arguments), std::move(expected)) {}
-  EBB_ONCE_CTOR pruned_backward(const distinct_results& d, vec<int> edges, vec<int> arguments, vec<char> expected)
-      : program_(d.g), distinct_(d.from), edges_(std::move(edges)), arguments_(std::move(arguments)), expected_(std::move(expected)),
-        arrays_(arguments_.size(), storage()), results_(d.g.out.size(), storage()), from_(arguments_.size() + 1, nullptr),
-        to_(d.g.out.size() + 1, nullptr), symbols_(d.g.syms.count() + 1, 0) {}
+  EBB_ONCE_CTOR pruned_backward(owned<runnable_graph> program, const vec<int>& distinct, vec<int> edges, vec<int> arguments,
+                                vec<char> expected)
+      : program_(std::move(program)), distinct_(distinct), edges_(std::move(edges)), arguments_(std::move(arguments)),
+        expected_(std::move(expected)), arrays_(arguments_.size(), storage()), results_(program_->program().out.size(), storage()),
+        from_(arguments_.size() + 1, nullptr), to_(results_.size() + 1, nullptr),
+        symbols_(program_->program().syms.count() + 1, 0) {}
 
-  block_program program_;
+  owned<runnable_graph> program_;
   vec<int> distinct_;   // by edge that is wanted: the program's result, or ~ its argument
   vec<int> edges_;      // those that are wanted
   vec<int> arguments_;  // numbers of saved values, or ~ of outputs

@@ -11,9 +11,25 @@
 #include "loop.hpp"
 #include "whole.hpp"
 
+#include "../base/owned.hpp"
+
 #include <memory>
+#include <utility>
 
 namespace ebb::inline EBB_ABI {
+
+/// A graph that is ready to run. Code that only runs one knows it by this class: planner and blocks are then compiled in programs that make
+/// one, and in no others.
+class runnable_graph {
+ public:
+  runnable_graph() = default;
+  runnable_graph(const runnable_graph&) = delete;
+  runnable_graph& operator=(const runnable_graph&) = delete;
+  virtual ~runnable_graph() = default;
+  virtual const graph& program() const = 0;
+  /// One pointer for each argument and each result, the value of each symbol. `call` is who is named in errors.
+  virtual void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") = 0;
+};
 
 /// A planned graph, ready to run any number of times, with arrays of any size: the second run of a size allocates nothing.
 /// The op tables must have been made with kernels: include exec/vectorized.hpp before the first use of an op.
@@ -22,12 +38,12 @@ namespace ebb::inline EBB_ABI {
 /// Rules emit equations by functions that are the same for all translation units, and the linker keeps one of each. If another unit runs
 /// passes and includes no kernels (all of <ebb/ebb.hpp> and <ebb/functional.hpp> do), that one may make tables without. A derivative
 /// that is made at run time then meets them; it is refused, and the sentence says which unit has to include more.
-class block_program {
+class block_program final : public runnable_graph {
  public:
   static constexpr std::size_t default_block = 512;
 
   explicit block_program(const graph& g, std::size_t block = default_block) : block_program(g, make_plan(g), block) {}
-  EBB_ONCE_CTOR block_program(const graph& g, const plan& p, std::size_t block = default_block) : g_(g), p_(p) {
+  EBB_ONCE_CTOR block_program(const graph& g, plan p, std::size_t block = default_block) : g_(g), p_(std::move(p)) {
     for (int k = 0; k < g_.size(); ++k)
       if (!g_.op(k).kernels.there) refuse_op(g_.op(k).name);
     std::size_t arena = 0;
@@ -44,15 +60,12 @@ class block_program {
     in_ = vec<const void*>(operands, nullptr);
     shapes_ = vec<extent_list>(operands, extent_list{});
   }
-  block_program(const block_program&) = delete;
-  block_program& operator=(const block_program&) = delete;
 
-  const graph& program() const { return g_; }
+  const graph& program() const override { return g_; }
   const plan& steps() const { return p_; }
 
-  /// One pointer for each argument and each result, the value of each symbol. `call` is who is named in errors.
   /// Throws: error for a place that is not there and for an extremum over nothing; see [note: checked before anything changes].
-  EBB_ONCE void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") {
+  EBB_ONCE void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") override {
     find_buffers(arguments, results, symbol);
     check_after(-1, symbol, call);
     for (int s = 0; s < p_.steps.size(); ++s) {
@@ -210,5 +223,7 @@ class block_program {
   vec<const void*> in_;
   vec<extent_list> shapes_;
 };
+
+inline owned<runnable_graph> run_in_blocks(const graph& g) { return make_owned<block_program>(g); }
 
 }  // namespace ebb::inline EBB_ABI

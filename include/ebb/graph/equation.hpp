@@ -140,6 +140,7 @@ struct dtype_kit {
   int (*slice)(graph&, int x, int axis, int start, int shape);
   int (*concat)(graph&, number_range in, int axis, int shape);
   int (*result)(graph&, int loop, int shape, attributes_of_result which);
+  int (*widen)(graph&, int x);                     // x in the dtype that this one is computed in
 };
 
 struct equation {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "convert.hpp"
 #include "loop.hpp"
 #include "move.hpp"
 
@@ -37,6 +38,7 @@ struct kit_of {
   static constexpr int permute(graph& g, int x, const int* axes) {
     return emit<op::permute, T>(g, {x}, {pack_axes(axes, g.shape_of(x).rank)});
   }
+  static constexpr int widen(graph& g, int x) { return cast_to<detail::computed_in<T>>(operand<T>{&g, x}).id; }
   static constexpr int slice(graph& g, int x, int axis, int start, int shape) {
     return slice_as(operand<T>{&g, x}, {axis, start}, shape).id;
   }
@@ -45,7 +47,7 @@ struct kit_of {
     return emit_as<op::result_of_loop, T>(g, shape, {loop}, {which.number, which.kind});
   }
   static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &slice, &concat,
-                                   &result};
+                                   &result, &widen};
 };
 
 }  // namespace ebb::inline EBB_ABI
