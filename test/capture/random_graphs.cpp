@@ -1,7 +1,7 @@
 // test/capture/random_graphs.cpp — random programs captured, run again from the cache, and in many threads: hooks and results see
 // what they see in the plain engine, bit for bit and in the same order.
 // SPDX-License-Identifier: BSL-1.0
-// covers: captured_walk.hpp chain_sink.hpp plan.hpp exec/chainable.hpp
+// covers: captured_walk.hpp chain_sink.hpp plan.hpp
 //
 // This test holds the order of hooks in autograd/engine.hpp and capture/captured_walk.hpp together, see [note: the order of hooks].
 // test/autograd/random_graphs.cpp compares the plain engine with plain vectors, on programs of the same kind.
