@@ -5,9 +5,6 @@
 #pragma once
 
 #include "exec/check.hpp"
-#include "exec/workspace.hpp"
-#include "exec/whole.hpp"
-#include "exec/vectorized.hpp"
 #include "exec/program.hpp"
 #include "exec/alias.hpp"
 #include "exec/evaluate.hpp"

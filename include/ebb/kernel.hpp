@@ -4,6 +4,7 @@
 // In reading order: of its own folder, a header includes only those above it in this list.
 #pragma once
 
+#include "kernel/workspace.hpp"
 #include "kernel/batch.hpp"
 #include "kernel/instructions.hpp"
 #include "kernel/lanes.hpp"

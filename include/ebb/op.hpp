@@ -6,6 +6,9 @@
 
 #include "op/operand.hpp"
 #include "op/op.hpp"
+#include "op/whole.hpp"
+#include "op/vectorized.hpp"
+#include "op/table.hpp"
 #include "op/emit.hpp"
 #include "op/source.hpp"
 #include "op/operators.hpp"

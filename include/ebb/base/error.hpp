@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace ebb::inline EBB_ABI {
@@ -42,5 +43,16 @@ inline error_handler set_error_handler(error_handler handler) { return std::exch
   std::abort();
 #endif
 }
+
+namespace detail {
+
+/// "ebb::compile: max", and "ebb::max" where that is what was called.
+EBB_COLD std::string call_and_op(std::string_view call, std::string_view op) {
+  std::string text(call);
+  if (!op.empty() && call.substr(call.rfind("::") == call.npos ? 0 : call.rfind("::") + 2) != op) text.append(": ").append(op);
+  return text;
+}
+
+}  // namespace detail
 
 }  // namespace ebb::inline EBB_ABI

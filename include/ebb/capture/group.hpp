@@ -9,7 +9,7 @@
 
 #include "chain_sink.hpp"
 
-#include "../exec/workspace.hpp"
+#include "../kernel/workspace.hpp"
 
 #include <algorithm>
 

@@ -91,12 +91,12 @@ class pruned_backward final : public other_run {
     for (int k = 0; k < g.size(); ++k) n += g.op(k).what == kind::contract;
     return n;
   }
-  /// Whether all of it has kernels at run time, and nothing of it can fail.
+  /// Whether it has no sub-graphs, and nothing of it can fail.
   EBB_ONCE static bool fits(const graph& g) {
     for (int k = 0; k < g.size(); ++k) {
       const op_info& op = g.op(k);
       if (op.what == kind::solve || op.what == kind::factor || op.what == kind::gather || op.what == kind::scatter) return false;
-      if (op.needs_elements || op.names_places || g.eq[k].sub >= 0 || !op.kernels.there) return false;
+      if (op.needs_elements || op.names_places || g.eq[k].sub >= 0) return false;
     }
     return true;
   }

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "../graph/graph.hpp"
+#include "../kernel/workspace.hpp"
 #include "../plan/plan.hpp"
 #include "block_run.hpp"
-#include "workspace.hpp"
 
 #include <algorithm>
 #include <cstring>

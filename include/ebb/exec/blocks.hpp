@@ -9,9 +9,9 @@
 #include "check.hpp"
 #include "evaluate.hpp"
 #include "loop.hpp"
-#include "whole.hpp"
 
 #include "../base/owned.hpp"
+#include "../op/whole.hpp"
 
 #include <memory>
 #include <utility>
@@ -32,20 +32,12 @@ class runnable_graph {
 };
 
 /// A planned graph, ready to run any number of times, with arrays of any size: the second run of a size allocates nothing.
-/// The op tables must have been made with kernels: include exec/vectorized.hpp before the first use of an op.
-///
-/// [note: two floors in one program]
-/// Rules emit equations by functions that are the same for all translation units, and the linker keeps one of each. If another unit runs
-/// passes and includes no kernels (all of <ebb/ebb.hpp> and <ebb/functional.hpp> do), that one may make tables without. A derivative
-/// that is made at run time then meets them; it is refused, and the sentence says which unit has to include more.
 class block_program final : public runnable_graph {
  public:
   static constexpr std::size_t default_block = 512;
 
   explicit block_program(const graph& g, std::size_t block = default_block) : block_program(g, make_plan(g), block) {}
   EBB_ONCE_CTOR block_program(const graph& g, plan p, std::size_t block = default_block) : g_(g), p_(std::move(p)) {
-    for (int k = 0; k < g_.size(); ++k)
-      if (!g_.op(k).kernels.there) refuse_op(g_.op(k).name);
     std::size_t arena = 0;
     int operands = 1;
     for (int i = 0; i < p_.nests.size(); ++i) {
@@ -80,10 +72,6 @@ class block_program final : public runnable_graph {
   }
 
  private:
-  [[noreturn]] EBB_COLD static void refuse_op(std::string_view op) {
-    raise("ebb: the table of " + std::string(op) + " has no kernels: a translation unit of this program runs passes, but includes none; it "
-          "has to include <ebb/functional.hpp> or <ebb/ebb.hpp>");
-  }
   std::size_t bytes(int shape, dtype type, const std::size_t* symbol) const { return volume(g_.shapes[shape], symbol) * size_of(type); }
 
   EBB_ONCE void find_buffers(void* const* arguments, void* const* results, const std::size_t* symbol) {

@@ -24,12 +24,6 @@ EBB_ONCE std::string text_of_extents(const extent_list& x) {
 
 namespace detail {
 
-/// "ebb::compile: max", and "ebb::max" where that is what was called.
-EBB_COLD std::string call_and_op(std::string_view call, std::string_view op) {
-  std::string text(call);
-  if (!op.empty() && call.substr(call.rfind("::") == call.npos ? 0 : call.rfind("::") + 2) != op) text.append(": ").append(op);
-  return text;
-}
 [[noreturn]] EBB_COLD void raise_empty(const char* call, std::string_view op, const extent_list& x) {
   raise(call_and_op(call, op) + " over no elements: the operand is " + text_of_extents(x));
 }

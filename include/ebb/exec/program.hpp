@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "vectorized.hpp"
-
 #include "../graph/frozen.hpp"
 #include "../pass/pipeline.hpp"
 #include "../plan/frozen.hpp"
@@ -49,13 +47,6 @@ class executable {
     }
     return r;
   }();
-
-  static constexpr bool has_kernels = [] {
-    for (int k = 0; k < g.size(); ++k)
-      if (!g.eq[static_cast<std::size_t>(k)].op->kernels.there) return false;
-    return true;
-  }();
-  static_assert(has_kernels, "an op's table was made before exec/vectorized.hpp had been seen: something instantiates it too early");
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -11,11 +11,11 @@
 #include "loop.hpp"
 #include "one_step.hpp"
 #include "program.hpp"
-#include "whole.hpp"
-#include "workspace.hpp"
 
 #include "../base/repeat.hpp"
 #include "../kernel/nest.hpp"
+#include "../kernel/workspace.hpp"
+#include "../op/whole.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -126,6 +126,35 @@ constexpr int band_with(int s) {
     if (s >= b.first && s < b.first + b.count) return i;
   }
   return -1;
+}
+
+/// Step S of program P.
+template <class P, int S>
+EBB_INLINE void run_whole(const nest_call& call) {
+  constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
+  constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
+  static constexpr std::int64_t attr[] = {e.attr[0], e.attr[1]};
+  constexpr auto operand = [](int j) -> const equation& {
+    return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];
+  };
+  const void* in[static_cast<std::size_t>(e.count)];
+  extent_list shapes[static_cast<std::size_t>(e.count)];
+  for (int j = 0; j < e.count; ++j) {
+    in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]];
+    shapes[j] = extents_at(P::shape_at(operand(j).shape), call.symbol);
+  }
+  whole_call c;
+  c.op = e.op;
+  c.attr = attr;
+  c.count = e.count;
+  c.in = in;
+  c.shapes = shapes;
+  if constexpr (e.count > 1) c.index = operand(1).op->result;
+  c.out = call.buffer[s.out];
+  c.result = extents_at(P::shape_at(e.shape), call.symbol);
+  c.call = call.name;
+  constexpr op_kernels::whole_function run = e.op->kernels.whole;
+  run(c);
 }
 
 template <class P, int S>

@@ -22,7 +22,7 @@ namespace ebb::inline EBB_ABI {
 
 struct graph;
 struct number_range;
-struct whole_call;  // exec/whole.hpp
+struct whole_call;  // op/whole.hpp
 
 /// How an op meets memory. Passes and plans ask for the kind, never for the op.
 enum class kind : std::uint8_t {
@@ -45,7 +45,7 @@ enum class kind : std::uint8_t {
   result,       // an array that operand 0, a loop, gives; attr[0]: which one of its kind, attr[1]: the kind, a loop_result
 };
 
-/// Functions of an op on memory. Empty in translation units that do not include the kernel floor (tests of passes).
+/// Functions of an op on memory.
 struct op_kernels {
   /// One step of lanes: out = op(a, b, c); a reduction: out = combine(a, b).
   using vector_function = void (*)(const void* a, const void* b, const void* c, void* out);
@@ -59,7 +59,6 @@ struct op_kernels {
   block_function block = nullptr;
   accumulate_function accumulate = nullptr;
   whole_function whole = nullptr;
-  bool there = false;  // asked instead of the pointers, see op_info::differentiable
 };
 
 /// The attributes of an equation of kind result.

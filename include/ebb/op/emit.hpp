@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "op.hpp"
+#include "table.hpp"
 
 #include <initializer_list>
 

@@ -49,8 +49,7 @@ constexpr operand<T> literal_like(operand<T> like, auto value) {
   return {like.g, emit_as<op::literal, T>(*like.g, like.g->eq[like.id].shape, {}, {bits})};
 }
 
-/// The index of each element along `axis`. A template, as all functions that emit: an op table made before exec/vectorized.hpp is
-/// included has no kernels.
+/// The index of each element along `axis`.
 template <class T>
 constexpr operand<T> index_along(graph& g, int shape, int axis) {
   return {&g, emit_as<op::index, T>(g, shape, {}, {axis})};

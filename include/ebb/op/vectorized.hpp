@@ -1,4 +1,4 @@
-// ebb/exec/vectorized.hpp — an op's value on lanes and on blocks of memory, behind op_info's erased signatures.
+// ebb/op/vectorized.hpp — an op's value on lanes and on blocks of memory, with the erased signatures of op_info.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,12 +6,12 @@
 #include "../kernel/fold.hpp"
 #include "../kernel/lanes.hpp"
 #include "../kernel/narrow.hpp"
-#include "../op/op.hpp"
+#include "op.hpp"
 #include "whole.hpp"
 
 namespace ebb::inline EBB_ABI {
 
-/// Included wherever kernels are: op_info then holds these functions. See the last lines of op/op.hpp.
+/// The kernels of Op for dtype T.
 template <class Op, class T>
 struct vectorized {
   using result = typename Op::template result<T>;
@@ -86,7 +86,6 @@ struct vectorized {
 
   static constexpr op_kernels make() {
     op_kernels k;
-    k.there = true;
     if constexpr (Op::what == kind::elementwise || Op::what == kind::reduce) {
       k.vector = &vector;
       k.block = &block;
@@ -114,10 +113,7 @@ struct vectorized {
     else x.store(to, count);
   }
   static void add_one(result& to, T x) {
-    const cell in[] = {to_cell(to), to_cell(x)};
-    cell out = 0;
-    detail::erased<Op, T>::scalar(in, &out);
-    to = from_cell<result>(out);
+    to = detail::narrowed<result>(Op::value(detail::widened(to), detail::widened(x)));
   }
 };
 

@@ -1,4 +1,4 @@
-// ebb/exec/whole.hpp — steps that are one equation on whole arrays: products, systems, moves, rows by index.
+// ebb/op/whole.hpp — ops that are no loop over elements, on whole arrays: products, systems, moves, rows by index.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,13 +6,11 @@
 #include "../graph/equation.hpp"
 #include "../kernel/contract.hpp"
 #include "../kernel/move.hpp"
-#include "../kernel/nest.hpp"
 #include "../kernel/scan.hpp"
 #include "../kernel/solve.hpp"
 #include "../kernel/triangle.hpp"
-#include "../plan/plan.hpp"
-#include "check.hpp"
-#include "workspace.hpp"
+#include "../kernel/workspace.hpp"
+#include "../tensor/product_order.hpp"
 
 #include <concepts>
 #include <cstring>
@@ -176,35 +174,6 @@ constexpr op_kernels::whole_function whole_function_of() {
   else if constexpr (What == kind::scatter) return &scatter_whole<T>;
   else if constexpr (What == kind::move) return &move_whole<whole_call>;
   else return nullptr;
-}
-
-/// Step S of program P.
-template <class P, int S>
-EBB_INLINE void run_whole(const nest_call& call) {
-  constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
-  constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
-  static constexpr std::int64_t attr[] = {e.attr[0], e.attr[1]};
-  constexpr auto operand = [](int j) -> const equation& {
-    return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];
-  };
-  const void* in[static_cast<std::size_t>(e.count)];
-  extent_list shapes[static_cast<std::size_t>(e.count)];
-  for (int j = 0; j < e.count; ++j) {
-    in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]];
-    shapes[j] = extents_at(P::shape_at(operand(j).shape), call.symbol);
-  }
-  whole_call c;
-  c.op = e.op;
-  c.attr = attr;
-  c.count = e.count;
-  c.in = in;
-  c.shapes = shapes;
-  if constexpr (e.count > 1) c.index = operand(1).op->result;
-  c.out = call.buffer[s.out];
-  c.result = extents_at(P::shape_at(e.shape), call.symbol);
-  c.call = call.name;
-  constexpr op_kernels::whole_function run = e.op->kernels.whole;
-  run(c);
 }
 
 }  // namespace detail

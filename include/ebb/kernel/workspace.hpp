@@ -1,4 +1,4 @@
-// ebb/exec/workspace.hpp — memory for the temporaries of a call: kept by the thread, so that a steady state allocates nothing.
+// ebb/kernel/workspace.hpp — memory for the temporaries of a call: kept by the thread, so that a steady state allocates nothing.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,0 +1,129 @@
+// ebb/op/table.hpp — the table of an op for one dtype: what passes, plans and executors ask of it, as constants and functions.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: no list of ops]
+// A table is made where an equation with that op and that dtype is emitted. There is no list, no number and no order of ops: a program
+// compiles the ops that it uses, for the dtypes that it uses, and pays for parsing the others. Kernels are below ops, so that each
+// translation unit makes the same table.
+#pragma once
+
+#include "op.hpp"
+#include "vectorized.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class T>
+struct kit_of;  // completed in op/kit.hpp
+
+namespace detail {
+
+/// The functions of Op for dtype T, with op_info's erased signatures.
+template <class Op, class T>
+struct erased {
+  using result = typename Op::template result<T>;
+  template <int J>
+  using argument = typename Op::template operand_type<T, J>;
+  using order = std::make_integer_sequence<int, (Op::arity > 0 ? Op::arity : 0)>;
+
+  static constexpr void pull(graph& g, int cotangent, int y, int* out) {
+    [&]<int... J>(std::integer_sequence<int, J...>) {
+      const int in[] = {g.operand(y, J)..., 0};
+      constexpr bool takes = requires(operand<result> r) { Op::pull(r, operand<argument<J>>{}..., r); };
+      static_assert(takes, "[ebb E0177] an op's pull takes the gradient of the result, the operands, and the result");
+      if constexpr (takes) {
+        const auto given = Op::pull(operand<result>{&g, cotangent}, operand<argument<J>>{&g, in[J]}..., operand<result>{&g, y});
+        constexpr bool for_each = std::is_same_v<decltype(given), const cotangents<Op::arity>>;
+        static_assert(for_each, "[ebb E0178] an op's pull returns ebb::grads(...) of one gradient for each operand, or ebb::nothing");
+        if constexpr (for_each) ((out[J] = given.id[J]), ...);
+      }
+    }(order{});
+  }
+  /// An op with any number of operands gets them as an array: pull(g, operands, out) -> vec<int>.
+  static constexpr void pull_many(graph& g, int cotangent, int y, int* out) {
+    vec<operand<T>> in;
+    for (int i : g.operands(y)) in.push({&g, i});
+    const vec<int> given = Op::pull(operand<result>{&g, cotangent}, in, operand<result>{&g, y});
+    for (int j = 0; j < given.size(); ++j) out[j] = given[j];
+  }
+
+  static constexpr void scalar(const cell* in, cell* out) {
+    if constexpr (Op::what == kind::reduce || Op::what == kind::scan) {
+      *out = to_cell(narrowed<result>(Op::value(widened(from_cell<result>(in[0])), widened(from_cell<T>(in[1])))));
+    } else {
+      [&]<int... J>(std::integer_sequence<int, J...>) {
+        *out = to_cell(narrowed<result>(value<computed_in<T>>(widened(from_cell<argument<J>>(in[J]))...)));
+      }(order{});
+    }
+  }
+
+  /// Calls value(x...), or value<To>(x...) for an op that needs its result's dtype (a cast).
+  template <class To>
+  static constexpr auto value(auto... x) {
+    if constexpr (requires { Op::value(x...); }) return Op::value(x...);
+    else return Op::template value<To>(x...);
+  }
+};
+
+// Whether Op has a member named pull, without instantiating it: if it has, the name is ambiguous in `probe`.
+struct pull_fallback {
+  int pull;
+};
+template <class Op>
+struct pull_probe : Op, pull_fallback {};
+template <class Op>
+inline constexpr bool has_pull = !requires { &pull_probe<Op>::pull; };
+
+template <class Op, class T>
+constexpr op_info make_info() {
+  using functions = erased<Op, T>;
+  using result = typename Op::template result<T>;
+  op_info i;
+  i.name = Op::name;
+  if constexpr (requires { Op::asker; }) i.asker = Op::asker;
+  else i.asker = Op::name;
+  i.id = hash_text(full_name_of<functions>());
+  i.family = family_of<Op>;
+  i.what = Op::what;
+  i.autocast = Op::autocast;
+  if constexpr (requires { Op::stops; }) i.stops = Op::stops;
+  i.heavy = Op::heavy;
+  i.needs_elements = Op::needs_elements;
+  i.names_places = Op::names_places;
+  i.arity = Op::arity;
+  i.result = dtype_of<result>;
+  i.operand = dtype_of<T>;
+  [&]<int... J>(std::integer_sequence<int, J...>) {
+    ((i.operands[J] = dtype_of<typename Op::template operand_type<T, J>>), ...);
+  }(std::make_integer_sequence<int, (Op::arity < 0 ? 4 : Op::arity)>{});
+  i.kit = &kit_of<result>::table;
+  if constexpr (requires { i.infer = &Op::infer; }) i.infer = &Op::infer;
+  constexpr bool combines = Op::what == kind::reduce || Op::what == kind::scan;
+  if constexpr (Op::what == kind::elementwise || combines) i.scalar = &functions::scalar;
+  if constexpr (Op::what == kind::move) {
+    i.copy = &Op::copy;
+    if constexpr (requires { &Op::batch; }) {
+      i.batched = true;
+      i.batch = &Op::batch;
+    }
+    if constexpr (requires { &Op::show; }) {
+      i.shows = true;
+      i.show = &Op::show;
+    }
+  }
+  if constexpr (combines) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
+  if constexpr (real_element<result> && has_pull<Op>) {
+    i.differentiable = true;
+    if constexpr (Op::arity >= 0) i.pull = &functions::pull;
+    else i.pull = &functions::pull_many;
+  }
+  i.kernels = vectorized<Op, T>::table;
+  return i;
+}
+
+}  // namespace detail
+
+/// The table of Op for dtype T.
+template <class Op, class T>
+inline constexpr op_info info = detail::make_info<Op, T>();
+
+}  // namespace ebb::inline EBB_ABI
