@@ -74,6 +74,11 @@ constexpr int volume_of(symbols& s, const shape& x) {
   return known == 0 ? 0 : s.derive(extent_rule::product, unknown, known);
 }
 
+template <class Call>
+struct refusal<112, Call> : Call {
+  static_assert(Call::code != 112, "[ebb E0112] reshape: the number of elements differs");
+};
+
 /// Inside rules: x under another shape. Refuses with 112 if the volumes are known to differ.
 template <class T>
 constexpr operand<T> reshape_as(operand<T> x, const shape& to) {

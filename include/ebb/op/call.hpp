@@ -21,6 +21,16 @@
 
 namespace ebb::inline EBB_ABI {
 
+template <class Call>
+struct refusal<120, Call> : Call {
+  static_assert(Call::code != 120, "[ebb E0120] truth values have no sign: write !x, x != y, or cast<int>(x) first");
+};
+
+template <class Call>
+struct refusal<176, Call> : Call {
+  static_assert(Call::code != 176, "[ebb E0176] the function takes another number of operands");
+};
+
 namespace detail {
 
 template <class T>

@@ -29,6 +29,20 @@ constexpr std::int64_t with_order(operand<T> x, operand<T> y, std::int64_t attr)
 
 }  // namespace ebb::inline EBB_ABI
 
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<105, Call> : Call {
+  static_assert(Call::code != 105, "[ebb E0105] matmul: an operand has no axis to multiply along");
+};
+
+template <class Call>
+struct refusal<101, Call> : Call {
+  static_assert(Call::code != 101, "[ebb E0101] matmul: the inner extents differ");
+};
+
+}  // namespace ebb::inline EBB_ABI
+
 namespace ebb::inline EBB_ABI::op {
 
 /// The matrix product of the last two axes; leading axes are batches, equal on both sides.

@@ -12,6 +12,11 @@ namespace ebb::inline EBB_ABI {
 template <class I>
 concept index_element = std::same_as<I, std::int32_t> || std::same_as<I, std::int64_t>;
 
+template <class Call>
+struct refusal<115, Call> : Call {
+  static_assert(Call::code != 115, "[ebb E0115] an index must be an integer array of the right rank");
+};
+
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {

@@ -13,6 +13,11 @@
 
 namespace ebb::inline EBB_ABI {
 
+template <class Call>
+struct refusal<233, Call> : Call {
+  static_assert(Call::code != 233, "[ebb E0233] full_like: the value is a number, or an array of rank 0");
+};
+
 namespace functions {
 
 template <int Axis>

@@ -47,6 +47,11 @@ struct stride {
   }
 };
 
+template <class Call>
+struct refusal<114, Call> : Call {
+  static_assert(Call::code != 114, "[ebb E0114] concat: the extents differ beside the axis that is joined");
+};
+
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {

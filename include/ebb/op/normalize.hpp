@@ -4,6 +4,15 @@
 
 #include "moments.hpp"
 
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<282, Call> : Call {
+  static_assert(Call::code != 282, "[ebb E0282] layer_norm: weight and bias have the extents of the axes that are normalized");
+};
+
+}  // namespace ebb::inline EBB_ABI
+
 namespace ebb::inline EBB_ABI::functions {
 
 /// The operands after x are optional: the weight, the bias and, last, the number epsilon.

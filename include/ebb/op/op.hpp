@@ -45,6 +45,21 @@ struct op_base {
   // An op may declare `asker`, the name of the function that emits it: errors about its operands then name that function.
 };
 
+// [note: a sentence beside its rule]
+// A shape rule returns `refused(code)`, a function `refuse<T>(g, code)`. The sentence of the code is a specialization of `refusal` in the
+// same header. Call is the function with the terms that it was called with: the compiler prints them next to the sentence. A function
+// passes on the code of a function that it calls, so a sentence belongs to a code and not to the function that the user called. Codes up to
+// 900 are those of the library; a user's function has sentences for its own codes, see trace/lift.hpp.
+template <int Code, class Call>
+struct refusal : Call {
+  static_assert(Code != 119 && Code <= 900, "[ebb E0119] the op's own shape rule refuses these operands");
+};
+
+template <class Call>
+struct refusal<102, Call> : Call {
+  static_assert(Call::code != 102, "[ebb E0102] the extents differ: only a static extent of 1 or a missing leading axis is broadcast");
+};
+
 /// An op whose operands and result have one shape; it defines value, for scalars and lanes, and pull.
 template <int Arity>
 struct elementwise : op_base {
@@ -55,6 +70,11 @@ struct elementwise : op_base {
       if (!s.unify(in[0], in[j])) return refused(102);
     return s.find(in[0]);
   }
+};
+
+template <class Call>
+struct refusal<103, Call> : Call {
+  static_assert(Call::code != 103, "[ebb E0103] there is no such axis");
 };
 
 /// Combines a run of adjacent axes [attr 0, attr 1) with `value(accumulated, x)`, starting from `identity<T>()`.

@@ -148,6 +148,11 @@ constexpr operand<T> reduce_over(operand<T> x, std::int64_t mask) {
   return emit_on<Op>({kept, x.rank()}, emit_on<op::permute>({pack_axes(order, count)}, x));
 }
 
+template <class Call>
+struct refusal<116, Call> : Call {
+  static_assert(Call::code != 116, "[ebb E0116] the largest or smallest of no elements: the axis has extent 0");
+};
+
 namespace functions {
 
 /// The common form of reductions: f(x, mask) drops the axes in the mask. If Keep is true, they stay with extent 1.

@@ -49,6 +49,16 @@ class spelled {
 
 }  // namespace detail
 
+template <class Call>
+struct refusal<113, Call> : Call {
+  static_assert(Call::code != 113, "[ebb E0113] slice: the range leaves the axis");
+};
+
+template <class Call>
+struct refusal<118, Call> : Call {
+  static_assert(Call::code != 118, "[ebb E0118] broadcast_to: a new axis needs a static extent");
+};
+
 namespace functions {
 
 template <std::size_t... E>

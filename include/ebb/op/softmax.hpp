@@ -19,6 +19,11 @@ inline constexpr averaged_tag averaged{};
 inline constexpr summed_tag summed{};
 inline constexpr unreduced_tag unreduced{};
 
+template <class Call>
+struct refusal<211, Call> : Call {
+  static_assert(Call::code != 211, "[ebb E0211] the operands of a loss differ in rank: reshape one, or give a number");
+};
+
 namespace functions {
 
 template <int Axis>

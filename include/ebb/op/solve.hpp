@@ -10,6 +10,20 @@
 
 #include "linear.hpp"
 
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<180, Call> : Call {
+  static_assert(Call::code != 180, "[ebb E0180] inverse, solve: a matrix is not square: its last two axes differ");
+};
+
+template <class Call>
+struct refusal<181, Call> : Call {
+  static_assert(Call::code != 181, "[ebb E0181] solve: the right sides do not have one element, or one row, for each row of the matrix");
+};
+
+}  // namespace ebb::inline EBB_ABI
+
 namespace ebb::inline EBB_ABI::op {
 
 /// Operand 0 is square, and read transposed if attr 0 is 1. Leading axes are batches, equal on both sides.

@@ -19,6 +19,11 @@
 
 namespace ebb::inline EBB_ABI {
 
+template <class Call>
+struct refusal<231, Call> : Call {
+  static_assert(Call::code != 231, "[ebb E0231] there are more subscripts than axes");
+};
+
 namespace detail {
 
 /// Not constexpr: a trace that calls it is not a constant expression, and the compiler lists the lines that led here.

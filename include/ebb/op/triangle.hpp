@@ -47,6 +47,16 @@ constexpr operand<T> transposed_matrix(operand<T> x) {
   return emit_on<op::permute>({pack_axes(axes, rank)}, x);
 }
 
+template <class Call>
+struct refusal<284, Call> : Call {
+  static_assert(Call::code != 284, "[ebb E0284] cholesky, solve_triangular, logdet: a matrix is not square: its last two axes differ");
+};
+
+template <class Call>
+struct refusal<285, Call> : Call {
+  static_assert(Call::code != 285, "[ebb E0285] solve_triangular, cholesky_solve: the right sides do not fit the rows of the matrix");
+};
+
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {

@@ -72,6 +72,8 @@ constexpr auto scratch(graph& g, int number) {
 /// What F gives on terms of these types: a shape, or the code of the refusal. See [note: functions are written once, on operands].
 template <class F, class... A>
 struct lifted {
+  using function = F;
+  using lift = lifted;
   static constexpr shape infer() {
     return []<int... J>(std::integer_sequence<int, J...>) {
       graph g;
@@ -93,45 +95,12 @@ struct lifted {
 /// A function may have sentences for codes of its own, from 901 on, which its shape rule returns:
 ///   template <int Code> struct refusals { static_assert(Code != 901, "[mine 901] windows: the window is longer than the axis"); };
 template <class F, int Code>
-inline constexpr bool has_sentence = Code > 900 && requires { typename F::template refusals<Code>; };
-template <class F, int Code>
-struct sentence_of {
-  struct type {};
-};
-template <class F, int Code>
-  requires has_sentence<F, Code>
-struct sentence_of<F, Code> {
-  using type = typename F::template refusals<Code>;
-};
+concept has_sentence = Code > 900 && requires { typename F::template refusals<Code>; };
 
-/// The same, and a refusal is said: two levels below the user's line, at most. A member of a refused class is no constant for clang 19,
-/// so that what it is decided on is asked of `lift`.
+/// The call, and the sentence if it is refused: the compiler says it two levels below the user's line, at most. A member of a refused class
+/// is no constant for clang 19, so that what it is decided on is asked of `lift`.
 template <class F, class... A>
-struct accepted_on : sentence_of<F, lifted<F, A...>::code>::type {
-  using lift = lifted<F, A...>;
-  static_assert(lift::code != 101, "[ebb E0101] matmul: the inner extents differ");
-  static_assert(lift::code != 102, "[ebb E0102] the extents differ: only a static extent of 1 or a missing leading axis is broadcast");
-  static_assert(lift::code != 103, "[ebb E0103] there is no such axis");
-  static_assert(lift::code != 105, "[ebb E0105] matmul: an operand has no axis to multiply along");
-  static_assert(lift::code != 112, "[ebb E0112] reshape: the number of elements differs");
-  static_assert(lift::code != 113, "[ebb E0113] slice: the range leaves the axis");
-  static_assert(lift::code != 114, "[ebb E0114] concat: the extents differ beside the axis that is joined");
-  static_assert(lift::code != 115, "[ebb E0115] an index must be an integer array of the right rank");
-  static_assert(lift::code != 116, "[ebb E0116] the largest or smallest of no elements: the axis has extent 0");
-  static_assert(lift::code != 118, "[ebb E0118] broadcast_to: a new axis needs a static extent");
-  static_assert(lift::code != 120, "[ebb E0120] truth values have no sign: write !x, x != y, or cast<int>(x) first");
-  static_assert(lift::code != 176, "[ebb E0176] the function takes another number of operands");
-  static_assert(lift::code != 180, "[ebb E0180] inverse, solve: a matrix is not square: its last two axes differ");
-  static_assert(lift::code != 181, "[ebb E0181] solve: the right sides do not have one element, or one row, for each row of the matrix");
-  static_assert(lift::code != 284, "[ebb E0284] cholesky, solve_triangular, logdet: a matrix is not square: its last two axes differ");
-  static_assert(lift::code != 285, "[ebb E0285] solve_triangular, cholesky_solve: the right sides do not fit the rows of the matrix");
-  static_assert(lift::code != 282, "[ebb E0282] layer_norm: weight and bias have the extents of the axes that are normalized");
-  static_assert(lift::code != 233, "[ebb E0233] full_like: the value is a number, or an array of rank 0");
-  static_assert(lift::code != 211, "[ebb E0211] the operands of a loss differ in rank: reshape one, or give a number");
-  static_assert(lift::code != 231, "[ebb E0231] there are more subscripts than axes");
-  static_assert(has_sentence<F, lift::code> || (lift::code != 119 && lift::code <= 900),
-                "[ebb E0119] the op's own shape rule refuses these operands");
-};
+using accepted_on = refusal<lifted<F, A...>::code, lifted<F, A...>>;
 
 template <class T, std::size_t... E>
 constexpr operand<T> as_argument(const term<T, E...>& a) {
@@ -161,6 +130,10 @@ constexpr void ask_contexts(graph& g, const A&...) {
 }
 
 }  // namespace detail
+
+template <int Code, class Call>
+  requires detail::has_sentence<typename Call::function, Code>
+struct refusal<Code, Call> : Call, Call::function::template refusals<Code> {};
 
 /// On terms, with numbers among them.
 template <class F, class... A>
