@@ -1,6 +1,6 @@
 // test/exec/blocks.cpp — fused, unfused and scalar runs of random programs have the same bits, before and after the passes.
 // SPDX-License-Identifier: BSL-1.0
-// covers: blocks.hpp block_nest.hpp block_run.hpp evaluate.hpp
+// covers: blocks.hpp block_nest.hpp block_run.hpp evaluate.hpp op/vectorized.hpp
 #include <ebb/exec/blocks.hpp>
 #include <ebb/graph/print.hpp>
 #include <ebb/pass/pipeline.hpp>

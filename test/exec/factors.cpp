@@ -1,6 +1,6 @@
 // test/exec/factors.cpp — Cholesky factors and triangular systems compiled: equal bits everywhere, batches, maps, the tape, errors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: whole.hpp op/triangle.hpp kernel/triangle.hpp
+// covers: op/whole.hpp op/triangle.hpp kernel/triangle.hpp
 #include <ebb/ebb.hpp>
 
 #include <ebb/exec/blocks.hpp>

@@ -1,6 +1,6 @@
 // test/exec/function.cpp — calls: destinations, overlaps, allocations, errors, forms of arguments and results.
 // SPDX-License-Identifier: BSL-1.0
-// covers: function.hpp bind.hpp check.hpp workspace.hpp
+// covers: function.hpp bind.hpp check.hpp kernel/workspace.hpp
 #include <ebb/ebb.hpp>
 
 #include <ebb/op/gather.hpp>

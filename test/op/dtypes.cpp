@@ -1,6 +1,6 @@
 // test/op/dtypes.cpp — AMP-18: the table of all ops and of their dtypes in each autocast context, made from the ops' declarations.
 // SPDX-License-Identifier: BSL-1.0
-// covers: op.hpp num/precision.hpp
+// covers: op.hpp num/precision.hpp table.hpp
 //
 // ops.sh finds the ops in the headers. The class and the result dtype of an op give its rows. The rows are compared with the approved text
 // in data/approved/op_dtypes.txt, and with the rows that PyTorch recorded for ops of that name. For functions made of several ops and for

@@ -1,6 +1,5 @@
 // test/pass/unpack.cpp — components of short axes: which regions are split, and that no bit changes.
 // SPDX-License-Identifier: BSL-1.0
-#include <ebb/exec/vectorized.hpp>
 
 #include <ebb/exec/blocks.hpp>
 #include <ebb/graph/print.hpp>

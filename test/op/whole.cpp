@@ -1,4 +1,4 @@
-// test/exec/whole.cpp — linear systems compiled, block by block and in constant expressions, and calls with a singular matrix.
+// test/op/whole.cpp — linear systems compiled, block by block and in constant expressions, and calls with a singular matrix.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
