@@ -9,9 +9,9 @@
 #include "../base/repeat.hpp"
 #include "../graph/loop.hpp"
 #include "../kernel/nest.hpp"
+#include "../kernel/workspace.hpp"
 #include "check.hpp"
 #include "program.hpp"
-#include "workspace.hpp"
 
 #include <array>
 #include <cstring>
