@@ -105,7 +105,7 @@ class batching {
       case kind::scatter: return scatter(k);
       case kind::loop: return loop(k);
       case kind::result: return result(k);
-      default: return -125;  // what has no operands depends on nothing
+      default: return -125;  // an equation without operands depends on no argument
     }
     vec<int> in;
     for (int i : from_.operands(k)) {

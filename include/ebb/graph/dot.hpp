@@ -6,8 +6,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// group_of(k): the number of the box that equation k stands in, or -1; name_of: what is written on a box. Literals are written into the
-/// equations that use them. `more`: lines about what is no equation; equation k is e<k> there.
+/// group_of(k): the number of the box with equation k, or -1; name_of: the text on a box. Literals are written into the
+/// equations that use them. `more`: further lines, in which equation k is e<k>.
 template <class GroupOf, class NameOf>
 std::string to_dot(const graph& g, GroupOf&& group_of, const graph_text& text, NameOf&& name_of, const std::string& more = {}) {
   int groups = 0;

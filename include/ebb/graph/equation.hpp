@@ -36,7 +36,7 @@ enum class kind : std::uint8_t {
   contract,     // a matrix product; attr[0]: which operands are taken transposed
   solve,        // linear systems: operand 0 is square, operand 1 the right sides, or they are 1; attr[0]: whether operand 0 is transposed,
                 // attr[1]: 0, or which triangle of it is read, see tensor/triangle_order.hpp
-  factor,       // each matrix of operand 0 alone: attr[0], a factor_kind, says what is made of it
+  factor,       // a function of each matrix of operand 0: attr[0] is a factor_kind
   reshape,      // the same elements in the same order under another shape: no work, one buffer
   move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
   gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: how many leading axes have rows of their own
@@ -49,7 +49,7 @@ enum class kind : std::uint8_t {
 struct op_kernels {
   /// One step of lanes: out = op(a, b, c); a reduction: out = combine(a, b).
   using vector_function = void (*)(const void* a, const void* b, const void* c, void* out);
-  /// n elements, block by block: what makes any graph executable at run time.
+  /// n elements of adjacent arrays: graphs that are made at run time run by these, block by block.
   using block_function = void (*)(const void* const* in, void* out, std::size_t n);
   /// Reduction of n elements into its logical lanes, beginning at lane number `phase`; see [note: logical reduction tree].
   using accumulate_function = void (*)(void* lanes, const void* x, std::size_t n, std::size_t phase);
@@ -85,7 +85,7 @@ class maybe_context {
 /// An autocast context as rules meet it in a graph: see op/context.hpp.
 struct cast_context {
   int number = 0;       // as number_of_context has it
-  bool assumed = true;  // false where it is known in which context a pull runs, so that nobody has to check it
+  bool assumed = true;  // false if the context of the pull is known: then no call has to check it
   int (*product)(graph&, int x, int y, std::int64_t attr) = nullptr;  // x y in the context's dtype, given back in that of x
   maybe_context known = nullptr;                                      // the same context where it is not assumed
   bool of_call = false;  // off, because the call is taken to be: a derivative that is one program with its function is in the call's
@@ -95,7 +95,7 @@ inline constexpr cast_context known_off{0, false, nullptr, nullptr};
 
 struct op_info {
   std::string_view name;
-  std::string_view asker;    // who is named in errors about operands
+  std::string_view asker;    // the function that errors about operands name
   std::uint64_t id = 0;      // of op and dtype, by content: never compare addresses
   std::uint64_t family = 0;  // of the op alone
   kind what = kind::elementwise;
@@ -106,10 +106,10 @@ struct op_info {
                                 // operand 0 are places along the one axis that is added
   int arity = 0;              // -1: any number
   dtype result = dtype::f32;
-  dtype operand = dtype::f32;   // what the op is named for
+  dtype operand = dtype::f32;   // the dtype that the op is instantiated for
   dtype operands[4] = {};       // of each operand; where any number is taken, all as the last
   bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
-  bool stops = false;           // no gradient passes: its pull gives nothing, to nobody
+  bool stops = false;           // no gradient passes: its pull gives no operand one
   cell identity = 0;            // of a reduction or scan
 
   shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;
@@ -119,12 +119,12 @@ struct op_info {
   bool batched = false;                                           // kind move: whether `batch` is there
   void (*batch)(std::int64_t* attr, int rank) = nullptr;          // kind move: attributes when operands of this rank get a leading axis
   bool shows = false;                                             // kind move: whether `show` is there
-  int (*show)(const std::int64_t* attr, int rank, std::int64_t* numbers) = nullptr;  // what of the attributes a reader wants to see
-  const struct dtype_kit* kit = nullptr;                   // what passes emit for the result's dtype
+  int (*show)(const std::int64_t* attr, int rank, std::int64_t* numbers) = nullptr;  // the attributes that are printed
+  const struct dtype_kit* kit = nullptr;                   // the equations that passes emit for the result's dtype
   op_kernels kernels;
 };
 
-/// What passes need of a dtype: neighbours of an op that it does not know itself.
+/// The equations of a dtype that passes emit without naming an op.
 struct dtype_kit {
   int (*add)(graph&, int a, int b);
   int (*sub)(graph&, int a, int b);
@@ -149,7 +149,7 @@ struct equation {
   int sub = -1;              // number of a sub-graph, or -1
   std::int64_t attr[2] = {};
   cast_question asked{};  // by the pull that gave it; no part of what it computes
-  maybe_context pulled_in = nullptr;  // the context of its pull; none: that of the region it stands in
+  maybe_context pulled_in = nullptr;  // the context of its pull; none: that of its region
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -6,7 +6,7 @@
 // arrays, and thawed there. Each stage is a constant of its own: compilers count steps per constant.
 // How large the arrays have to be is known when the stage has been evaluated, and then it must be evaluated again. Where a stage can guess
 // (`room`, from the graph it begins with), the first evaluation fills arrays of that size, and only they are cut.
-// What can be frozen is a type T for which size_of(T) and freeze<size>(T) are declared. The size knows whether it holds another one, and
+// A type T can be frozen if size_of(T) and freeze<size>(T) are declared. The size knows whether it holds another one, and
 // what is frozen whether it can be cut.
 #pragma once
 
@@ -44,7 +44,7 @@ constexpr graph_size size_of(const graph& g) {
   return s;
 }
 
-/// Where a graph stands in the arrays.
+/// The place of a graph in the arrays.
 struct frozen_part {
   graph_size first, count;
   int inputs = 0, subs = 0;
@@ -85,7 +85,7 @@ struct frozen_view {
   }
 };
 
-/// The arrays behind a frozen_view, of exact size.
+/// The arrays that a frozen_view refers to, of exact size.
 template <graph_size Size>
 struct frozen_graph {
   template <class T, int N>
@@ -125,7 +125,7 @@ struct frozen_graph {
     r.remember(*this);
     return r;
   }
-  /// What has been asked of autocast in g, and what has been done to it.
+  /// The autocast questions of g, and how far it is simplified.
   constexpr void remember(const auto& g) {
     simplified = g.simplified;
     asked = g.asked;

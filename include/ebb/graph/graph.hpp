@@ -112,7 +112,7 @@ struct graph {
     if (pulled_in && !e.pulled_in) added.pulled_in = pulled_in;
     return k;
   }
-  /// Appends equation k of another graph; `to` says what the numbers of its operands have become.
+  /// Appends equation k of another graph; `to` has the new numbers of its operands.
   constexpr int append_renumbered(const graph& from, int k, const int* to) {
     const equation& e = from.eq.data()[k];
     const int* in = from.pool.data() + e.first;

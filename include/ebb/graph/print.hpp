@@ -40,7 +40,7 @@ EBB_COLD std::string letters(std::string_view from, int i) {
 inline std::string letters_of_equation(int i) { return letters("abcdefghijlopqrstuvwxyz", i); }
 inline std::string letters_of_extent(int i) { return letters("nmkpqrstuvw", i); }
 
-/// The attributes of an equation; `numbers`: what the op wants to show of them, if it says that.
+/// The attributes of an equation; `numbers`: those that the op shows, if it has a `show`.
 EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const std::int64_t* numbers, int count) {
   std::string s;
   const auto axis = [&](std::int64_t a) { s += ' ' + std::to_string(a); };
@@ -110,7 +110,7 @@ class graph_text {
       if (o >= 0) shown[o] = 1;
     int count = 0;
     for (int k = 0; k < g.size(); ++k) {
-      // A literal stands where it is used; a result has a line, and so a type, of its own.
+      // A literal is printed where it is used. A result has a line, so that its type is printed.
       inline_.push(g.op(k).what == kind::literal && !shown[k]);
       if (inline_.back()) names_.push(literal_text(g.op(k).result, static_cast<cell>(g.eq[k].attr[0])));
       else if (k < named.size() && !named[k].empty()) names_.push(named[k]);

@@ -99,7 +99,7 @@ using as_program = boost::mp11::mp_push_back<
         std::make_integer_sequence<int, (P::g.size() + detail::block_length - 1) / detail::block_length>{})),
     decltype(detail::returns_type<P>(std::make_integer_sequence<int, P::g.outs()>{}))>;
 
-/// A program without shapes and attributes: what tests compare with lists of eq<op, dtype, operands...>, see op/eq.hpp.
+/// A program without shapes and attributes: tests compare it with lists of eq<op, dtype, operands...>, see op/eq.hpp.
 template <class Program>
 using names_of = boost::mp11::mp_transform<detail::name_in_t, Program>;
 

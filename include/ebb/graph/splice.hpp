@@ -52,7 +52,7 @@ EBB_COLD constexpr graph canonical_shapes(graph g) {
   return r;
 }
 
-/// What the symbols of `from` are in `to`, given those that are extents of its arguments; what it found equal must be equal here too.
+/// The symbols of `from` as symbols of `to`, given those that are extents of its arguments. Extents that `from` found equal are equal here.
 /// Fewer than it has where they cannot be.
 constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_argument) {
   vec<int> symbol;

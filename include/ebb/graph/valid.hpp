@@ -1,4 +1,4 @@
-// ebb/graph/valid.hpp — what every graph must be: the check that tests run between passes.
+// ebb/graph/valid.hpp — the rules that each graph keeps: tests check them between passes.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a valid graph]
@@ -17,7 +17,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What is wrong with a graph, and at which equation; nothing if `what` is empty.
+/// A broken rule and the equation that breaks it; an empty `what` means that there is none.
 struct graph_error {
   std::string_view what;
   int equation = -1;
@@ -43,7 +43,7 @@ constexpr bool same_shape(const symbols& s, const shape& a, const shape& b) {
 
 namespace detail {
 
-/// What a broadcast repeats is what the mask says, and nothing else.
+/// A broadcast repeats along the axes of its mask, and along no others.
 constexpr bool is_broadcast(const symbols& s, const shape& from, const shape& to, std::int64_t mask) {
   int at = 0;
   for (int axis = 0; axis < to.rank; ++axis) {

@@ -1,4 +1,4 @@
-// ebb/op/table.hpp — the table of an op for one dtype: what passes, plans and executors ask of it, as constants and functions.
+// ebb/op/table.hpp — the table of an op for one dtype: constants and functions for passes, plans and executors.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: no list of ops]

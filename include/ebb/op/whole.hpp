@@ -18,7 +18,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a whole step is told at a call, of a compiled program and of one that is walked at run time alike.
+/// The arguments of a step on whole arrays, in a compiled program and in one that runs from tables.
 struct whole_call {
   const op_info* op = nullptr;
   const std::int64_t* attr = nullptr;
@@ -28,7 +28,7 @@ struct whole_call {
   dtype index = dtype::i64;             // of operand 1, where that names rows; they have been checked, see check.hpp
   void* out = nullptr;
   extent_list result;
-  const char* call = "ebb";  // who is named in errors
+  const char* call = "ebb";  // the call that errors name
 };
 
 namespace detail {
@@ -97,7 +97,7 @@ void contract_whole(const whole_call& c) {
   kernel::contract(p, static_cast<const T*>(c.in[0]), static_cast<const T*>(c.in[1]), static_cast<T*>(c.out), scratch);
 }
 
-/// "is singular: pivot 2 is 0": what is wrong with a matrix of operand 0.
+/// `what` is the complaint about a matrix of operand 0: "is singular: pivot 2 is 0".
 [[noreturn]] EBB_COLD void raise_of_matrix(const whole_call& c, std::size_t matrix, const std::string& what) {
   const std::size_t batch = c.shapes[0].volume(0, c.shapes[0].rank - 2);
   raise(call_and_op(c.call, c.op->name) + ": " +

@@ -69,7 +69,7 @@ constexpr auto scratch(graph& g, int number) {
   else return A{};
 }
 
-/// What F gives on terms of these types: a shape, or the code of the refusal. See [note: functions are written once, on operands].
+/// F on terms of these types: the shape of the result, or a refusal's code. See [note: functions are written once, on operands].
 template <class F, class... A>
 struct lifted {
   using function = F;
@@ -98,7 +98,7 @@ template <class F, int Code>
 concept has_sentence = Code > 900 && requires { typename F::template refusals<Code>; };
 
 /// The call, and the sentence if it is refused: the compiler says it two levels below the user's line, at most. A member of a refused class
-/// is no constant for clang 19, so that what it is decided on is asked of `lift`.
+/// is no constant for clang 19: constants are taken from `lift`.
 template <class F, class... A>
 using accepted_on = refusal<lifted<F, A...>::code, lifted<F, A...>>;
 
