@@ -35,6 +35,15 @@ struct derivation {
   int seeds() const { return outputs.size(); }
 };
 
+/// What makes and runs a graph of some of a backward's results: functions that a segment names if its backward has a product. Other
+/// segments do not bring them into a program.
+struct partial_run {
+  graph (*pruned)(const graph&);  // only what the results need
+  distinct_results (*distinct)(const graph&);
+  owned<runnable_graph> (*in_blocks)(const graph&);
+};
+inline constexpr partial_run runs_in_blocks{&prune, &distinct_outputs, &run_in_blocks};
+
 /// The same as constants, for a segment.
 struct segment_graphs {
   frozen_view forward, backward;
@@ -47,7 +56,7 @@ struct segment_graphs {
   frozen_view traced;            // the function and its stages, for EBB_LOGS=passes
   maybe_context pulls;           // the context of its pulls, if it is `off`
   bool saves_values;
-  owned<runnable_graph> (*in_blocks)(const graph& part);  // runs a part of the backward, or null: nothing is gained by leaving some out
+  const partial_run* parts;  // how a part of the backward runs, or null: nothing is gained by leaving some of it out
 };
 
 namespace detail {

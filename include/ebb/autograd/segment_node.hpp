@@ -195,7 +195,7 @@ class segment_node {
                                          {S::read.data(), S::reads}, {edges.data(), S::edges}, {output_of.data(), S::seeds},
                                          {S::gradient_from.data(), S::edges}, &chain, S::follows ? &S::assumed : nullptr,
                                          S::trace(), S::context_if_off(), S::saves_any,
-                                         has_product(S::backward_graph::g) ? &run_in_blocks : nullptr};
+                                         has_product(S::backward_graph::g) ? &runs_in_blocks : nullptr};
   static constexpr auto others = []<class... Other>(other_segments<Other...>) {
     return std::array<other_backward, sizeof...(Other) + 1>{
         {{Other::policy, segment_backward<typename Other::segment, S>::run, Other::segment::checked}..., {}}};

@@ -6,7 +6,7 @@
 // factor does not, their matrix products are left out. The rest of the graph runs block by block: the program was made at run time, since
 // a node has too many sets of operands to compile a program for each. Between 128 x 128 matrices one product out of two takes 0.52 of the
 // time, between 512 x 512 0.50. Smaller arrays run the compiled backward: blocks cost more than the product.
-// A segment whose backward has a product brings what makes and runs such programs: see segment_graphs::in_blocks. So a program without
+// A segment whose backward has a product brings what makes and runs such programs: see partial_run. So a program without
 // products contains neither the planner nor the blocks.
 #pragma once
 
@@ -23,8 +23,8 @@ class pruned_backward final : public other_run {
     if (r.options().graph || !r.visit_at(i).needed || !r.is_open(i)) return nullptr;
     for (const hook_key& h : r.hooks_of(i))
       if (h.kind == hook_kind::node_post) return nullptr;
-    const auto in_blocks = r.node_at(i).program->graphs->in_blocks;
-    if (!in_blocks) return nullptr;
+    const partial_run* const parts = r.node_at(i).program->graphs->parts;
+    if (!parts) return nullptr;
     const detail::backward_piece& whole = *pieces.find(r.node_at(i).program);
     if (!fits(whole.g)) return nullptr;
     const std::uint64_t arrived = at.seeds_of(i, whole);
@@ -36,7 +36,7 @@ class pruned_backward final : public other_run {
         g.out.push(whole.g.out[j]);
         edges.push(j);
       }
-    const fewer_arguments fewer = used_arguments(prune(g));
+    const fewer_arguments fewer = used_arguments(parts->pruned(g));
     if (edges.empty() || products(fewer.g) == products(whole.g)) return nullptr;
     vec<int> arguments, seeds;
     for (int a : fewer.kept) arguments.push(a < whole.kept.size() ? a : ~whole.seeds[a - whole.kept.size()]);
@@ -44,8 +44,10 @@ class pruned_backward final : public other_run {
       if (a < 0 && !at.defined(i, ~a)) return nullptr;  // it would need zeros
     vec<char> expected;
     for (int o = 0; o < r.visit_at(i).outputs; ++o) expected.push(at.defined(i, o));
-    const distinct_results d = distinct_outputs(fewer.g);
-    return owned<pruned_backward>(new pruned_backward(in_blocks(d.g), d.from, std::move(edges), std::move(arguments), std::move(expected)));
+    const distinct_results d = parts->distinct(fewer.g);
+    owned<runnable_graph> program = parts->in_blocks(d.g);
+    return owned<pruned_backward>(
+        new pruned_backward(std::move(program), d.from, std::move(edges), std::move(arguments), std::move(expected)));
   }
 
   EBB_ONCE bool run(node& n, gradient* in, gradient* out) override {
