@@ -107,34 +107,19 @@ class checkpoint_call final : public saved_hooks {
   bool is_complete_ = false;
 };
 
-}  // namespace detail
-
 /// A region whose node keeps arguments only: see [note: checkpoints].
-template <class Region>
-struct checkpointed_region;
 template <class Spec>
-struct checkpointed_region<program_function<Spec>> {
-  template <class... A>
-  using call_on = detail::call_of<Spec, A...>;
-
-  template <class... A>
-  constexpr auto operator()(const A&... a) const {
-    using region = program_function<Spec>;
-    if constexpr ((detail::holds_variables<A> || ...) && detail::code_of<Spec, A...>() == 0)
-      return detail::run_region<detail::recomputed<region>>("ebb::checkpoint", as_region_argument(a)...);
-    else return region{}(a...);
-  }
+struct checkpoint_of : Spec {};
+template <class Spec, class G>
+struct of_function<checkpoint_of<Spec>, G> {
+  using type = checkpoint_of<with_function<Spec, G>>;
 };
-
-namespace detail {
-
-/// The same for a region that declares contexts: one for each context.
-template <class F>
-struct checkpointed_in {
-  using spec = compile_spec<F>;
-  using plain = checkpointed_region<program_function<spec>>;
-  template <class C>
-  using in = checkpointed_region<program_function<compile_spec<variant<C, F>>>>;
+template <class Spec>
+struct recorded_call<program_function<checkpoint_of<Spec>>> {
+  template <class... A>
+  static auto run(const char*, const A&... a) {
+    return run_region<recomputed<program_function<Spec>>>("ebb::checkpoint", as_region_argument(a)...);
+  }
 };
 
 }  // namespace detail
@@ -163,11 +148,11 @@ struct checkpointed_function {
 /// Saves: the arguments. See [note: checkpoints].
 template <class Spec>
 constexpr auto checkpoint(const program_function<Spec>&) {
-  return checkpointed_region<program_function<Spec>>{};
+  return program_function<detail::checkpoint_of<Spec>>{};
 }
 template <class F, class... C>
 constexpr auto checkpoint(const region_in<F, C...>&) {
-  return detail::by_context<detail::checkpointed_in<F>, C...>{};
+  return detail::by_context<detail::checkpoint_of<detail::compile_spec<F>>, C...>{};
 }
 template <class F>
 constexpr auto checkpoint(F f) {

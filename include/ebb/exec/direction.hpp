@@ -54,8 +54,6 @@ template <class... T>
 struct on_types<std::tuple<T...>> {
   template <template <class...> class Template, class... Front>
   using apply = Template<Front..., T...>;
-  template <class F>
-  static constexpr bool is_refused = ebb::detail::is_refused<traced<F, T...>>;
   template <class F, class Wrt>
   static constexpr bool has_pulls = ebb::detail::has_pulls<F, Wrt, T...>;
   template <class Wrt>
@@ -92,7 +90,7 @@ struct hessian_vector_program : directed_program<F, Wrt, T...> {
 
 /// What jvp and hvp have in common.
 template <class F, int... I>
-struct directed_spec {
+struct directed_spec : transform_of<F> {
   template <class... T>
   using call = directed<wrt<I...>, T...>;
   template <class... T>
@@ -111,8 +109,7 @@ struct directed_spec {
   template <class... A>
   static constexpr int code() {
     using on = on_arguments<wrt<I...>, traced_type<A>...>;
-    if constexpr (on::template is_refused<F>) return already_reported;
-    else return on::template has_pulls<F, typename call<traced_type<A>...>::along> ? 0 : 106;
+    return on::template has_pulls<F, typename call<traced_type<A>...>::along> ? 0 : 106;
   }
 };
 
@@ -122,31 +119,25 @@ struct jvp_spec : directed_spec<F, I...> {
   using refusal = std::tuple<refused_result, refused_result>;
   template <class... T>
   using program = frozen<pushed_program<F, wrt<I...>, T...>>;
-  template <class... T>
-  using output = typename argument<result_along<F, wrt<I...>, T...>>::traced;
-  template <class... T>
-  using result = std::tuple<output<T...>, output<T...>>;
-  template <class... A>
-  using value = typename argument<result<traced_type<A>...>>::value;
+  template <class R, class... A>
+  using returned = std::tuple<R, R>;
 };
 
+/// The arguments that have a direction.
+template <class Wrt, class... A>
+struct arguments_along;
+template <int... I, class... A>
+struct arguments_along<wrt<I...>, A...> {
+  using type = single_or_tuple<numbered_arguments<std::tuple<A...>, I...>>;
+};
 template <class F, int... I>
 struct hvp_spec : directed_spec<F, I...> {
   static constexpr const char* name = "ebb::hvp";
   using refusal = single_or_tuple<std::conditional_t<sizeof...(I) == 0, std::tuple<refused_result>, std::tuple<refused_at<I>...>>>;
   template <class... T>
   using program = frozen<hessian_vector_program<F, wrt<I...>, T...>>;
-  template <class Wrt, class... A>
-  struct of_named;
-  template <int... J, class... A>
-  struct of_named<wrt<J...>, A...> {
-    using terms = single_or_tuple<std::tuple<numbered<J, std::tuple<A...>>...>>;
-    using values = single_or_tuple<std::tuple<typename argument<numbered<J, std::tuple<A...>>>::value...>>;
-  };
-  template <class... T>
-  using result = typename of_named<typename directed<wrt<I...>, T...>::along, T...>::terms;
-  template <class... A>
-  using value = typename of_named<typename directed<wrt<I...>, A...>::along, A...>::values;
+  template <class R, class... A>
+  using returned = typename arguments_along<typename directed<wrt<I...>, A...>::along, A...>::type;
   template <class... A>
   static constexpr int code() {
     constexpr int of_function = directed_spec<F, I...>::template code<A...>();

@@ -158,6 +158,61 @@ struct unwrap_single<std::tuple<T>> {
 template <class Tuple>
 using single_or_tuple = typename unwrap_single<Tuple>::type;
 
+/// Each argument is an array, a number, a tuple or a struct over arrays.
+template <class... A>
+inline constexpr bool are_arguments = (traced_argument<A> && ...);
+
+/// A transform as it is of another function.
+template <class Transform, class G>
+struct of_function;
+template <template <class, int...> class Transform, class F, int... I, class G>
+struct of_function<Transform<F, I...>, G> {
+  using type = Transform<G, I...>;
+};
+template <template <class> class Transform, class F, class G>
+struct of_function<Transform<F>, G> {
+  using type = Transform<G>;
+};
+template <class Transform, class G>
+using with_function = typename of_function<Transform, G>::type;
+
+/// What transforms of F say unless they know better; see callable.
+template <class F>
+struct transform_of {
+  using function = F;
+  static constexpr bool is_program = true;
+  using refusal = refused_result;
+  template <class... T>
+  using trace = trace_of<F, T...>;
+  template <class... A>
+  static constexpr int code_of_arguments() {
+    return are_arguments<A...> ? 0 : 111;
+  }
+  template <class... A>
+  static constexpr int code() {
+    return 0;
+  }
+  template <class C>
+  static constexpr auto result_in(const auto& r) {
+    return into_context<C>(r);
+  }
+  template <class Plain, class... Other>
+  using joined = Plain;
+  template <class Joined, std::size_t>
+  static constexpr Joined as_joined(auto r) {
+    return r;
+  }
+};
+
+/// What a call returns: in terms, and in arrays.
+template <class Transform, class... T>
+using function_result = typename argument<typename Transform::template trace<T...>::result>::traced;
+template <class Transform, class... T>
+using terms_returned = typename argument<typename Transform::template returned<function_result<Transform, T...>, T...>>::traced;
+template <class Transform, class... A>
+using values_returned =
+    typename argument<typename Transform::template returned<function_result<Transform, traced_type<A>...>, A...>>::value;
+
 /// What stands against a call: first the arguments, then what the user's function itself says, then the rest.
 template <class Spec, class... A>
 constexpr int code_of() {
@@ -167,21 +222,10 @@ constexpr int code_of() {
   else {
     constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_in_call<Spec, A...>>{});  // qualified: looked up nowhere else
     if constexpr (of_trace != 0) return of_trace;
+    else if constexpr (is_refused<frozen<trace_in_call<Spec, A...>>>) return already_reported;
     else return Spec::template code<A...>();
   }
 }
-
-/// The specification for the same function inside context C.
-template <class C, class Spec>
-struct spec_in;
-template <class C, template <class, int...> class Spec, class F, int... I>
-struct spec_in<C, Spec<F, I...>> {
-  using type = Spec<entered<C, F>, I...>;
-};
-template <class C, template <class> class Spec, class F>
-struct spec_in<C, Spec<F>> {
-  using type = Spec<entered<C, F>>;
-};
 
 /// A call before it is made: its arguments, what stands against it, and the trace of the user's function. On terms in a context it is one
 /// of the function in that context.
@@ -192,8 +236,8 @@ struct call_of {
 };
 template <class Spec, class... A>
   requires(is_in_context<A> || ...)
-struct call_of<Spec, A...>
-    : call_of<typename spec_in<context_among<A...>, Spec>::type, decltype(into_context<off>(std::declval<const A&>()))...> {};
+struct call_of<Spec, A...> : call_of<with_function<Spec, entered<context_among<A...>, typename Spec::function>>,
+                                     decltype(into_context<off>(std::declval<const A&>()))...> {};
 
 /// Whether destinations with these leaves hold elements of the results' dtypes.
 template <class P, class... Leaf>
@@ -224,95 +268,76 @@ constexpr bool may_hold_results(types<Leaf...>) {
 template <class Function>
 struct recorded_call;
 
-/// Each argument is an array, a number, a tuple or a struct over arrays.
-template <class... A>
-inline constexpr bool are_arguments = (traced_argument<A> && ...);
-
 }  // namespace detail
 
-/// What is called by the user. Spec says which program belongs to a list of argument types, and in which form it returns:
-///   Spec::name                      for messages
-///   Spec::trace<T...>               the trace of the user's function: trace_of<...>
-///   Spec::code_of_arguments<A...>() 0, or what stands against a call with arguments of these types
-///   Spec::code<A...>()              0, or what stands against the function for them, or already_reported
-///   Spec::program<T...>             has a frozen graph g; T are traced types
-///   Spec::refusal                   what a refused call returns: `refused`, as often as there are results
-///   Spec::result<T...>              the traced form of what is returned
-///   Spec::value<A...>               the same for arrays
+/// The function that a user calls: a transform of his own, such as its gradient. All transforms go through this one door:
+///   Transform::name                      for messages
+///   Transform::function                  the user's function
+///   Transform::trace<T...>               its trace, which T... are the terms of: trace_of<...>
+///   Transform::code_of_arguments<A...>() 0, or what stands against a call with arguments of these types
+///   Transform::code<A...>()              0, or what stands against the function for them, which has been traced
+///   Transform::refusal                   what a refused call returns: `refused_result`, as often as there are results
+///   Transform::program<T...>             has a frozen graph g: what runs
+///   Transform::returned<R, A...>         the form of the results, where the function returns R and its arguments have the form A...
+///   Transform::asking<T...>              if that is not it, the graph that says in which contexts the call would compute otherwise
+/// A transform that is not one program says is_program = false. Instead of program and returned it has
+///   Transform::run(a...)                 the call
+///   Transform::result_in<C>(r)           its result in context C
+///   Transform::joined<R, In...>          one type for its results outside of contexts and in several of them
+///   Transform::as_joined<Joined, I>(r)   a result as that; I: 0 outside of contexts, else in which
 template <class Spec>
 struct program_function {
   template <class... A>
-  using call_on = detail::call_of<Spec, A...>;
-
-  /// On terms in an autocast context: the program of the function in that context.
-  template <class... A>
-    requires(detail::is_in_context<A> || ...)
   constexpr auto operator()(const A&... a) const {
-    using C = detail::context_among<A...>;
-    return detail::into_context<C>(program_function<typename detail::spec_in<C, Spec>::type>{}(detail::into_context<off>(a)...));
-  }
-  /// On vectors, see [note: lengths of vectors].
-  template <class... A>
-    requires(detail::has_lengths<A> || ...)
-  constexpr auto operator()(const A&... a) const {
-    return detail::call_at_length(Spec::name, *this, a...);
-  }
-  template <class... D, class... A>
-    requires(detail::has_lengths<std::remove_const_t<D>> || ...) || (detail::has_lengths<A> || ...)
-  void operator()(const destinations<D...>& d, const A&... a) const {
-    constexpr bool can_be_written = (detail::can_be_written<D> && ...);
-    static_assert(can_be_written, "[ebb E0142] ebb::into: a destination is not an array that can be written");
-    if constexpr (can_be_written) detail::write_at_length(detail::lengths_in<D..., A...>{}, Spec::name, *this, d, a...);
-  }
-  /// On arrays at strides of their own, see exec/in_rows.hpp.
-  template <class... A>
-    requires(detail::has_strides<A> || ...)
-  constexpr auto operator()(const A&... a) const {
-    return (*this)(detail::as_rows(a)...);
-  }
-  template <class... A>
-  constexpr auto operator()(const A&... a) const {
-    constexpr int code = detail::code_of<Spec, A...>();
-    static_cast<void>(detail::refuse_function<code>{});
-    if constexpr (detail::is_named_next(code))
-      [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
-    if constexpr (code != 0) return typename Spec::refusal{};
-    else if constexpr ((detail::holds_variables<A> || ...)) {
-      constexpr bool records = requires { sizeof(detail::recorded_call<program_function>); };
-      static_assert(records, "calls with variables are recorded by autograd/region.hpp: include it where they are made");
-      return detail::recorded_call<program_function>::run(Spec::name, a...);
-    }
-    else if constexpr ((detail::holds_terms<A> || ...)) {
-      using G = typename Spec::template program<detail::traced_type<A>...>;
-      return detail::splice_program<G, typename Spec::template result<detail::traced_type<A>...>>(a...);
-    } else {
-      using G = typename Spec::template program<detail::traced_type<A>...>;
-      using V = typename Spec::template value<A...>;
-      if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
-      using trace = frozen<typename Spec::template trace<detail::traced_type<A>...>>;
-      detail::refuse_undeclared<G, trace>(Spec::name);
-      detail::log_casts<trace, G>(Spec::name);
-      return detail::call_program<executable<G>, V>(Spec::name, a...);
+    if constexpr ((detail::has_lengths<A> || ...)) return detail::call_at_length(Spec::name, *this, a...);
+    else if constexpr ((detail::is_in_context<A> || ...)) {
+      using C = detail::context_among<A...>;
+      using inside = detail::with_function<Spec, detail::entered<C, typename Spec::function>>;
+      return Spec::template result_in<C>(program_function<inside>{}(detail::into_context<off>(a)...));
+    } else if constexpr ((detail::has_strides<A> || ...)) return (*this)(detail::as_rows(a)...);
+    else {
+      constexpr int code = detail::code_of<Spec, A...>();
+      static_cast<void>(detail::refuse_function<code>{});
+      if constexpr (detail::is_named_next(code))
+        [[maybe_unused]] constexpr int size = detail::not_constant<detail::trace_in_call<Spec, A...>>::make().size();
+      if constexpr (code != 0) return typename Spec::refusal{};
+      else if constexpr (!Spec::is_program) return Spec::run(a...);
+      else if constexpr ((detail::holds_variables<A> || ...)) {
+        constexpr bool records = requires { sizeof(detail::recorded_call<program_function>); };
+        static_assert(records, "calls with variables are recorded by autograd/region.hpp: include it where they are made");
+        return detail::recorded_call<program_function>::run(Spec::name, a...);
+      } else if constexpr ((detail::holds_terms<A> || ...)) {
+        using G = typename Spec::template program<detail::traced_type<A>...>;
+        return detail::splice_program<G, detail::terms_returned<Spec, detail::traced_type<A>...>>(a...);
+      } else {
+        using G = typename Spec::template program<detail::traced_type<A>...>;
+        using V = detail::values_returned<Spec, A...>;
+        if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
+        using trace = frozen<detail::trace_in_call<Spec, A...>>;
+        detail::refuse_undeclared<G, trace>(Spec::name);
+        detail::log_casts<trace, G>(Spec::name);
+        return detail::call_program<executable<G>, V>(Spec::name, a...);
+      }
     }
   }
   template <class... D, class... A>
-    requires(detail::has_strides<std::remove_const_t<D>> || ...) || (detail::has_strides<A> || ...)
   void operator()(const destinations<D...>& d, const A&... a) const {
-    constexpr bool can_be_written = (detail::can_be_written<D> && ...);
+    constexpr bool can_be_written = (detail::can_be_written<D> && ...), tracked = (detail::holds_variables<A> || ...);
     static_assert(can_be_written, "[ebb E0142] ebb::into: a destination is not an array that can be written");
-    if constexpr (can_be_written)
+    static_assert(!tracked, "[ebb E0151] ebb::into: what it writes has no history: pass the variables' values");
+    if constexpr (!can_be_written) {
+      if constexpr (detail::code_of<Spec, A...>() != 0) (*this)(a...);
+    } else if constexpr ((detail::has_lengths<std::remove_const_t<D>> || ...) || (detail::has_lengths<A> || ...))
+      detail::write_at_length(detail::lengths_in<D..., A...>{}, Spec::name, *this, d, a...);
+    else if constexpr ((detail::has_strides<std::remove_const_t<D>> || ...) || (detail::has_strides<A> || ...))
       detail::with_written_rows(std::apply([](auto&... x) { return std::tuple_cat(detail::leaf_references(x)...); }, d.of),
                                 [&]<class... To>(To&... to) { (*this)(destinations<To...>{{to...}}, detail::as_rows(a)...); });
-  }
-  template <class... D, class... A>
-  void operator()(const destinations<D...>& d, const A&... a) const {
-    static_assert((detail::can_be_written<D> && ...), "[ebb E0142] ebb::into: a destination is not an array that can be written");
-    static_assert(!(detail::holds_variables<A> || ...), "[ebb E0151] ebb::into: what it writes has no history: pass the variables' values");
-    if constexpr (detail::code_of<Spec, A...>() != 0) (*this)(a...);
-    else if constexpr ((detail::can_be_written<D> && ...) && !(detail::holds_variables<A> || ...)) {
+    else if constexpr (!Spec::is_program) static_cast<void>(detail::refuse_function<Spec::is_program ? 0 : 111>{});
+    else if constexpr (detail::code_of<Spec, A...>() != 0) (*this)(a...);
+    else if constexpr (!tracked) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       using P = executable<G>;
-      using trace = frozen<typename Spec::template trace<detail::traced_type<A>...>>;
+      using trace = frozen<detail::trace_in_call<Spec, A...>>;
       detail::refuse_undeclared<G, trace>(Spec::name);
       detail::log_casts<trace, G>(Spec::name);
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);

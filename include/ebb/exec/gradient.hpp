@@ -106,54 +106,21 @@ template <class F, class... T>
 inline constexpr bool holds_derivatives<frozen<trace_of<F, T...>>> = false;
 
 template <class F>
-struct compile_spec {
+struct compile_spec : transform_of<F> {
   static constexpr const char* name = "ebb::compile";
-  using refusal = refused_result;
-  template <class... T>
-  using trace = trace_of<F, T...>;
   template <class... T>
   using program = frozen<forward_program<F, T...>>;
   template <class... T>
-  using result = typename argument<result_of_trace<F, T...>>::traced;
-  template <class... A>
-  using value = typename argument<result<traced_type<A>...>>::value;
-  template <class... A>
-  static constexpr int code_of_arguments() {
-    return are_arguments<A...> ? 0 : 111;
-  }
-  template <class... A>
-  static constexpr int code() {
-    return is_refused<traced<F, traced_type<A>...>> ? already_reported : 0;
-  }
+  using asking = traced<F, T...>;
+  template <class R, class... A>
+  using returned = R;
 };
 
-template <class F, int... I>
-struct value_and_grad_spec {
-  static constexpr const char* name = "ebb::value_and_grad";
-  using refusal = std::tuple<refused_result, refused_at<I>...>;
-  template <class... T>
-  using trace = trace_of<F, T...>;
-  template <class... T>
-  using program = frozen<gradient_program<F, wrt<I...>, T...>>;
-  template <class... T>
-  using result = std::tuple<typename argument<result_of_trace<F, T...>>::traced, numbered<I, std::tuple<T...>>...>;
-  template <class... A>
-  using value = std::tuple<typename argument<typename argument<result_of_trace<F, traced_type<A>...>>::traced>::value,
-                           typename argument<numbered<I, std::tuple<A...>>>::value...>;
-  template <class... A>
-  static constexpr int code_of_arguments() {
-    return code_of_wrt<wrt<I...>, A...>();
-  }
-  template <class... A>
-  static constexpr int code() {
-    if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
-    else if constexpr (begins_with_scalar<result_of_trace<F, traced_type<A>...>>) return 251;
-    else if constexpr (!is_scalar_result<result_of_trace<F, traced_type<A>...>>) return 109;
-    else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
-  }
-};
+/// The arguments with these numbers.
+template <class Arguments, int... I>
+using numbered_arguments = std::tuple<numbered<I, Arguments>...>;
 
-/// The first of the outputs is the loss, the others go along.
+/// The first of the outputs is the loss. The others, if there are any, go along.
 template <class F, class Wrt, class... T>
 inline constexpr bool loss_has_pulls = [] {
   graph g = traced<F, T...>::g.thaw();
@@ -161,87 +128,72 @@ inline constexpr bool loss_has_pulls = [] {
   return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
 }();
 
-/// The same of a function that returns (loss, aux...): only the loss is differentiated.
 template <class F, int... I>
-struct value_and_grad_aux_spec : value_and_grad_spec<F, I...> {
-  using refusal = std::tuple<refused_result, refused_result, refused_at<I>...>;  // how many go along is not known then
+struct value_and_grad_spec : transform_of<F> {
+  static constexpr const char* name = "ebb::value_and_grad";
+  using refusal = std::tuple<refused_result, refused_at<I>...>;
   template <class... T>
-  using function_result = argument<result_of_trace<F, T...>>;
-  template <class... T>
-  using result = joined_tuple<typename function_result<T...>::traced, std::tuple<numbered<I, std::tuple<T...>>...>>;
+  using program = frozen<gradient_program<F, wrt<I...>, T...>>;
+  template <class R, class... A>
+  using returned = std::tuple<R, numbered<I, std::tuple<A...>>...>;
   template <class... A>
-  using value = joined_tuple<typename argument<typename function_result<traced_type<A>...>::traced>::value,
-                             std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>>;
+  static constexpr int code_of_arguments() {
+    return code_of_wrt<wrt<I...>, A...>();
+  }
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
-    else if constexpr (!begins_with_scalar<result_of_trace<F, traced_type<A>...>>) return 250;
+    using R = result_of_trace<F, traced_type<A>...>;
+    if constexpr (begins_with_scalar<R>) return 251;
+    else if constexpr (!is_scalar_result<R>) return 109;
     else return loss_has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
   }
 };
 
-/// Only the gradients; a single one comes without its tuple.
+/// The same of a function that returns (loss, aux...): only the loss is differentiated.
 template <class F, int... I>
+struct value_and_grad_aux_spec : value_and_grad_spec<F, I...> {
+  using refusal = std::tuple<refused_result, refused_result, refused_at<I>...>;  // how many go along is not known then
+  template <class R, class... A>
+  using returned = joined_tuple<R, numbered_arguments<std::tuple<A...>, I...>>;
+  template <class... A>
+  static constexpr int code() {
+    if constexpr (!begins_with_scalar<result_of_trace<F, traced_type<A>...>>) return 250;
+    else return loss_has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
+  }
+};
+
+/// The gradients alone, then what goes along.
+template <class F, class Wrt, class... T>
 struct gradient_only_program {
-  template <class... T>
-  struct of {
-    template <bool Watched = false>
-    static constexpr graph make() {
-      graph g = made<gradient_program<F, wrt<I...>, T...>, Watched>();
-      vec<int> gradients;
-      for (int o = 1; o < g.out.size(); ++o) gradients.push(g.out[o]);
-      return with_outputs(static_cast<graph&&>(g), gradients);
-    }
-  };
+  using both = frozen<gradient_program<F, Wrt, T...>>;
+  static constexpr graph_size room = both::size.times(1);
+  template <bool Watched = false>
+  static constexpr graph make() {
+    graph g = made<gradient_program<F, Wrt, T...>, Watched>();
+    const int results = argument<result_of_trace<F, T...>>::leaves;
+    vec<int> out;
+    for (int o = results; o < g.out.size(); ++o) out.push(g.out[o]);
+    for (int o = 1; o < results; ++o) out.push(g.out[o]);
+    return with_outputs(static_cast<graph&&>(g), out);
+  }
 };
 template <class F, int... I>
 struct grad_spec : value_and_grad_spec<F, I...> {
   static constexpr const char* name = "ebb::grad";
   using refusal = single_or_tuple<std::tuple<refused_at<I>...>>;
   template <class... T>
-  using program = frozen<typename gradient_only_program<F, I...>::template of<T...>>;
-  template <class... T>
-  using result = single_or_tuple<std::tuple<numbered<I, std::tuple<T...>>...>>;
-  template <class... A>
-  using value = single_or_tuple<std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>>;
-};
-
-/// The gradients, then what goes along.
-template <class F, int... I>
-struct grad_aux_program {
-  template <class... T>
-  struct of {
-    template <bool Watched = false>
-    static constexpr graph make() {
-      graph g = made<gradient_program<F, wrt<I...>, T...>, Watched>();
-      const int results = argument<result_of_trace<F, T...>>::leaves;
-      vec<int> out;
-      for (int o = results; o < g.out.size(); ++o) out.push(g.out[o]);
-      for (int o = 1; o < results; ++o) out.push(g.out[o]);
-      return with_outputs(static_cast<graph&&>(g), out);
-    }
-  };
+  using program = frozen<gradient_only_program<F, wrt<I...>, T...>>;
+  template <class R, class... A>
+  using returned = single_or_tuple<numbered_arguments<std::tuple<A...>, I...>>;
 };
 template <class F, int... I>
 struct grad_aux_spec : value_and_grad_aux_spec<F, I...> {
   static constexpr const char* name = "ebb::grad";
   using refusal = std::tuple<refused_at<I>..., refused_result>;
-  template <class Result>
-  struct without_loss;
-  template <class Loss, class... Aux>
-  struct without_loss<std::tuple<Loss, Aux...>> {
-    using traced = std::tuple<Aux...>;
-    using value = std::tuple<typename argument<Aux>::value...>;
-  };
   template <class... T>
-  using along = without_loss<typename argument<result_of_trace<F, T...>>::traced>;
-  template <class... T>
-  using program = frozen<typename grad_aux_program<F, I...>::template of<T...>>;
-  template <class... T>
-  using result = joined_tuple<std::tuple<numbered<I, std::tuple<T...>>...>, typename along<T...>::traced>;
-  template <class... A>
-  using value =
-      joined_tuple<std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>, typename along<traced_type<A>...>::value>;
+  using program = frozen<gradient_only_program<F, wrt<I...>, T...>>;
+  template <class R, class... A>
+  using returned = joined_tuple<numbered_arguments<std::tuple<A...>, I...>, boost::mp11::mp_pop_front<R>>;
 };
 
 template <template <class, int...> class Spec, class F, int... I>
@@ -252,10 +204,6 @@ template <template <class, int...> class Spec, class F>
 struct or_first<Spec, F> {
   using type = Spec<F, 0>;
 };
-
-}  // namespace detail
-
-namespace detail {
 
 template <class Spec>
 struct entry_of<program_function<Spec>> : entry_of<Spec> {};

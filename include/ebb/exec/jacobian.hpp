@@ -75,26 +75,21 @@ struct jacobian_program<F, wrt<I...>, Mode, types<Y...>, T...> {
 };
 
 template <class F, jacobian_mode Mode, int... I>
-struct jacobian_in_mode {
+struct jacobian_in_mode : transform_of<F> {
   using refusal = single_or_tuple<std::tuple<refused_at<I>...>>;
   template <class... T>
-  using function_result = argument<result_of_trace<F, T...>>;
+  using result = argument<result_of_trace<F, T...>>;
   template <class... T>
-  using trace = trace_of<F, T...>;
-  template <class... T>
-  using program = frozen<jacobian_program<F, wrt<I...>, Mode, typename function_result<T...>::terms, T...>>;
-  template <class... T>
-  using result = derivative_form<typename function_result<T...>::traced, single_or_tuple<std::tuple<numbered<I, std::tuple<T...>>...>>>;
-  template <class... A>
-  using value = typename argument<result<traced_type<A>...>>::value;
+  using program = frozen<jacobian_program<F, wrt<I...>, Mode, typename result<T...>::terms, T...>>;
+  template <class R, class... A>
+  using returned = derivative_form<R, single_or_tuple<numbered_arguments<std::tuple<traced_type<A>...>, I...>>>;
   template <class... A>
   static constexpr int code_of_arguments() {
     return code_of_wrt<wrt<I...>, A...>();
   }
   template <class... A>
   static constexpr int code() {
-    if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
-    else if constexpr (!has_real<typename function_result<traced_type<A>...>::traced>) return 147;
+    if constexpr (!has_real<typename result<traced_type<A>...>::traced>) return 147;
     else if constexpr (!has_pulls<F, wrt<I...>, traced_type<A>...>) return 106;
     else return is_refused<program<traced_type<A>...>> ? 179 : 0;
   }
@@ -121,6 +116,7 @@ struct entry_of<gradient_of<F, I...>> : entry_of<F> {};
 
 template <class F, int... I>
 struct hessian_spec : jacobian_spec<gradient_of<F, I...>, I...> {
+  using function = F;
   static constexpr const char* name = "ebb::hessian";
 };
 

@@ -62,103 +62,77 @@ struct declared_policies<variant<C, F>> {
   using others = typename declared_policies<F>::template others<List, variant_under<Under, C>::template of>;
 };
 
-/// The programs of F: outside of all contexts, and inside of one.
-template <class F>
-struct compiled_in {
-  using plain = program_function<compile_spec<F>>;
-  using spec = compile_spec<F>;
-  template <class C>
-  using in = program_function<compile_spec<variant<C, F>>>;
-};
-/// And those of its derivatives.
-template <template <class, int...> class Spec, class F, int... I>
-struct derived_in {
-  using plain = program_function<Spec<F, I...>>;
-  using spec = Spec<F, I...>;
-  template <class C>
-  using in = program_function<Spec<variant<C, F>, I...>>;
-};
-
-/// What is asked by a call: a function's own trace, before it is compiled, or all of a derivative.
+/// The graph that says in which contexts a call would compute otherwise: that of the program, unless the transform names another.
 template <class Spec, class... T>
-struct asking_program {
+struct asking_graph {
   using type = typename Spec::template program<T...>;
 };
-template <class F, class... T>
-struct asking_program<compile_spec<F>, T...> {
-  using type = traced<F, T...>;
+template <class Spec, class... T>
+  requires requires { typename Spec::template asking<T...>; }
+struct asking_graph<Spec, T...> {
+  using type = typename Spec::template asking<T...>;
 };
 
-/// A call in a context that is none of C..., which is refused where it matters.
-template <class Programs, class... C>
-struct undeclared_call {
-  using Spec = typename Programs::spec;
-  static auto run(int now, const auto&... a) {
-    refuse(now, a...);
-    return typename Programs::plain{}(a...);
-  }
-  template <class... D>
-  static void run(int now, const destinations<D...>& d, const auto&... a) {
-    refuse(now, a...);
-    typename Programs::plain{}(d, a...);
-  }
-
- private:
-  template <class... A>
-  static void refuse(int now, const A&...) {
-    using trace = frozen<typename Spec::template trace<traced_type<A>...>>;
-    if (now == 0) raise_off_undeclared(declared_by<trace, C...>(Spec::name));
-    refuse_undeclared<typename asking_program<Spec, traced_type<A>...>::type, trace, C...>(Spec::name);
-  }
-};
-
-/// One of several programs, chosen by the context of the thread.
-template <class Programs, class... C>
+/// One of several programs, chosen by the context of the thread: the transform of its function, and of the function in each context C.
+template <class Spec, class... C>
 struct by_context {
   template <class... A>
-  using call_on = call_of<typename Programs::spec, A...>;
+  using call_on = call_of<Spec, A...>;
 
-  /// On terms the context is known to the types.
   template <class... A>
-    requires(are_traced<A...>)
   constexpr auto operator()(const A&... a) const {
-    using now = context_among<A...>;
-    constexpr bool declared = ((number_of_context<C> == number_of_context<now>) || ...);
-    static_assert(declared, "[ebb E0187] a region is called in an autocast context that it does not declare: add it to ambient<...>");
-    if constexpr (declared) return typename Programs::plain{}(a...);
-    else return refused_result{};
-  }
-  template <class... A>
-    requires(has_lengths<A> || ...)
-  constexpr auto operator()(const A&... a) const {
-    return call_at_length(Programs::spec::name, *this, a...);
-  }
-  template <class... D, class... A>
-    requires(has_lengths<std::remove_const_t<D>> || ...) || (has_lengths<A> || ...)
-  void operator()(const destinations<D...>& d, const A&... a) const {
-    write_at_length(lengths_in<D..., A...>{}, Programs::spec::name, *this, d, a...);
-  }
-  template <class... A>
-    requires(!are_traced<A...> && !(has_lengths<A> || ...))
-  constexpr auto operator()(const A&... a) const {
-    if constexpr (call_on<A...>::code != 0) return typename Programs::plain{}(a...);  // refused, once for all contexts
+    if constexpr ((has_lengths<A> || ...)) return call_at_length(Spec::name, *this, a...);
+    else if constexpr (are_traced<A...>) {  // on terms the context is known to the types
+      using now = context_among<A...>;
+      constexpr bool declared = ((number_of_context<C> == number_of_context<now>) || ...);
+      static_assert(declared, "[ebb E0187] a region is called in an autocast context that it does not declare: add it to ambient<...>");
+      if constexpr (declared) return plain{}(a...);
+      else return refused_result{};
+    } else if constexpr (call_on<A...>::code != 0) return plain{}(a...);  // refused, once for all contexts
     else {
-      if (std::is_constant_evaluated()) return typename Programs::template in<off>{}(a...);
-      return select<C...>(current_context(), a...);
+      using result = typename Spec::template joined<decltype(plain{}(a...)), decltype(in<C>{}(a...))...>;
+      if (std::is_constant_evaluated()) return Spec::template as_joined<result, 0>(plain{}(a...));
+      return select<result, 1, C...>(current_context(), a...);
     }
   }
   template <class... D, class... A>
   void operator()(const destinations<D...>& d, const A&... a) const {
-    if constexpr (call_on<A...>::code != 0) typename Programs::plain{}(d, a...);
-    else select<C...>(current_context(), d, a...);
+    if constexpr ((has_lengths<std::remove_const_t<D>> || ...) || (has_lengths<A> || ...))
+      write_at_length(lengths_in<D..., A...>{}, Spec::name, *this, d, a...);
+    else if constexpr (call_on<A...>::code != 0) plain{}(d, a...);
+    else write<C...>(current_context(), d, a...);
   }
 
  private:
-  template <class First, class... More>
-  static auto select(int now, const auto&... a) {
-    if (now == number_of_context<First>) return typename Programs::template in<First>{}(a...);
-    if constexpr (sizeof...(More) > 0) return select<More...>(now, a...);
-    else return undeclared_call<Programs, C...>::run(now, a...);
+  using plain = program_function<Spec>;
+  template <class Context>
+  using in = program_function<with_function<Spec, variant<Context, typename Spec::function>>>;
+
+  /// Number: of the next context; 0 is for those that are not declared.
+  template <class Result, std::size_t Number, class First, class... More>
+  static constexpr Result select(int now, const auto&... a) {
+    if (now == number_of_context<First>) return Spec::template as_joined<Result, Number>(in<First>{}(a...));
+    if constexpr (sizeof...(More) > 0) return select<Result, Number + 1, More...>(now, a...);
+    else {
+      refuse(now, a...);
+      return Spec::template as_joined<Result, 0>(plain{}(a...));
+    }
+  }
+  template <class First, class... More, class... D>
+  static void write(int now, const destinations<D...>& d, const auto&... a) {
+    if (now == number_of_context<First>) return in<First>{}(d, a...);
+    if constexpr (sizeof...(More) > 0) write<More...>(now, d, a...);
+    else {
+      refuse(now, a...);
+      plain{}(d, a...);
+    }
+  }
+  /// Refuses a call in a context that is none of C..., where that matters.
+  template <class... A>
+  static void refuse(int now, const A&...) {
+    using trace = frozen<trace_in_call<Spec, A...>>;
+    if (now == 0) raise_off_undeclared(declared_by<trace, C...>(Spec::name));
+    refuse_undeclared<typename asking_graph<Spec, traced_type<A>...>::type, trace, C...>(Spec::name);
   }
 };
 
@@ -166,10 +140,10 @@ struct by_context {
 
 /// A compiled function that may be called in the contexts C...: a program for each.
 template <class F, class... C>
-struct region_in : detail::by_context<detail::compiled_in<F>, C...> {};
+struct region_in : detail::by_context<detail::compile_spec<F>, C...> {};
 /// So may its derivatives.
 template <template <class, int...> class Spec, class F, class... C, int... I>
-struct program_function<Spec<region_in<F, C...>, I...>> : detail::by_context<detail::derived_in<Spec, F, I...>, C...> {};
+struct program_function<Spec<region_in<F, C...>, I...>> : detail::by_context<Spec<F, I...>, C...> {};
 
 namespace detail {
 

@@ -131,84 +131,6 @@ struct real_terms<types<Term...>> {
   using type = joined_types<keep<Term>...>;
 };
 
-template <class F, int... I>
-struct vjp_function {
-  static constexpr const char* name = "ebb::vjp";
-  template <class... A>
-  using call_on = call_of<vjp_function, A...>;
-
-  template <class... A>
-    requires(has_lengths<A> || ...)
-  constexpr auto operator()(const A&... a) const {
-    return call_at_length(name, *this, a...);
-  }
-
-  /// On terms in an autocast context: its value and pull-back of the function in that context.
-  template <class... A>
-    requires(is_in_context<A> || ...)
-  constexpr auto operator()(const A&... a) const {
-    using C = context_among<A...>;
-    auto [y, pull] = vjp_function<entered<C, F>, I...>{}(into_context<off>(a)...);
-    return std::pair{into_context<C>(y), pullback_in<C, decltype(pull)>{pull}};
-  }
-  template <class... A>
-    requires(has_strides<A> || ...)
-  constexpr auto operator()(const A&... a) const {
-    return (*this)(as_rows(a)...);
-  }
-  template <class... A>
-  constexpr auto operator()(const A&... a) const {
-    constexpr int code = code_of<vjp_function, A...>();
-    static_cast<void>(refuse_function<code>{});
-    if constexpr (is_named_next(code))
-      [[maybe_unused]] constexpr int size = not_constant<trace_in_call<vjp_function, A...>>::make().size();
-    if constexpr (code != 0) return std::pair<refused_result, refused_result>{};
-    else return run(a...);
-  }
-
-  // What stands against a call: see program_function.
-  template <class... T>
-  using trace = trace_of<F, T...>;
-  template <class... A>
-  static constexpr int code_of_arguments() {
-    return code_of_wrt<wrt<I...>, A...>();
-  }
-  template <class... A>
-  static constexpr int code() {
-    if constexpr (is_refused<traced<F, traced_type<A>...>>) return already_reported;
-    else return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
-  }
-
- private:
-  template <class... A>
-  static constexpr auto run(const A&... a) {
-    using Y = typename argument<result_of_trace<F, traced_type<A>...>>::traced;
-    using forward = frozen<forward_half<F, policy_for<F>, wrt<I...>, traced_type<A>...>>;
-    using backward = frozen<backward_half<F, policy_for<F>, wrt<I...>, traced_type<A>...>>;
-    constexpr int own = argument<Y>::leaves;
-    using saved = typename saved_terms<forward, own, std::make_integer_sequence<int, forward::g.outs() - own>>::type;
-    using R = single_or_tuple<std::tuple<numbered<I, std::tuple<traced_type<A>...>>...>>;
-    using V = single_or_tuple<std::tuple<typename argument<numbered<I, std::tuple<A...>>>::value...>>;
-    using outputs = typename real_terms<typename argument<Y>::terms>::type;
-    if constexpr ((holds_terms<A> || ...)) {
-      auto [y, kept] = splice_program<forward, std::tuple<Y, saved>>(a...);
-      using arguments = std::tuple<A...>;
-      return std::pair{y, pullback<backward, R, V, outputs, arguments, saved>{arguments{a...}, kept}};
-    } else {
-      using values = std::tuple<typename argument<Y>::value, typename argument<saved>::value>;
-      using arguments = std::tuple<typename argument<A>::value...>;
-      using pull = pullback<backward, R, V, outputs, arguments, typename argument<saved>::value>;
-      if (!std::is_constant_evaluated()) {
-        refuse_undeclared<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>>("ebb::vjp");
-        log_casts<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>, backward>("ebb::vjp");
-      }
-      values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...)
-                                              : call_program<executable<forward>, values>("ebb::vjp", a...);
-      return std::pair{std::get<0>(std::move(r)), pull{arguments{owned_argument(a)...}, std::get<1>(std::move(r))}};
-    }
-  }
-};
-
 /// The pull-back of a region: that of the context in which the region was called.
 template <class... Pull>
 struct pullback_of_region {
@@ -220,59 +142,58 @@ struct pullback_of_region {
 };
 
 template <class F, int... I>
-struct vjp_in {
-  using plain = vjp_function<F, I...>;
-  using spec = plain;
-  template <class C>
-  using in = vjp_function<variant<C, F>, I...>;
-};
-template <class F, class... C, int... I>
-struct vjp_function<region_in<F, C...>, I...> {
+struct vjp_spec : transform_of<F> {
+  static constexpr const char* name = "ebb::vjp";
+  static constexpr bool is_program = false;
+  using refusal = std::pair<refused_result, refused_result>;
+  template <class... T>
+  using asking = traced<F, T...>;
   template <class... A>
-  using call_on = call_of<vjp_function<F, I...>, A...>;
+  static constexpr int code_of_arguments() {
+    return code_of_wrt<wrt<I...>, A...>();
+  }
+  template <class... A>
+  static constexpr int code() {
+    return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
+  }
 
   template <class... A>
-    requires are_traced<A...>
-  constexpr auto operator()(const A&... a) const {
-    return by_context<vjp_in<F, I...>, C...>{}(a...);
-  }
-  template <class... A>
-    requires(has_lengths<A> || ...)
-  constexpr auto operator()(const A&... a) const {
-    return call_at_length("ebb::vjp", *this, a...);
-  }
-  template <class... A>
-    requires(!are_traced<A...> && !(has_lengths<A> || ...))
-  constexpr auto operator()(const A&... a) const {
-    if constexpr (call_on<A...>::code != 0) return vjp_function<F, I...>{}(a...);  // refused, once for all contexts
-    else {
-      using both = decltype(vjp_function<F, I...>{}(a...));
-      using pull =
-          pullback_of_region<typename both::second_type, typename decltype(vjp_function<variant<C, F>, I...>{}(a...))::second_type...>;
-      using result = std::pair<typename both::first_type, pull>;
-      if (std::is_constant_evaluated()) return select<result, 1, C...>(number_of_context<off>, a...);
-      return select<result, 1, C...>(current_context(), a...);
+  static constexpr auto run(const A&... a) {
+    using Y = typename argument<result_of_trace<F, traced_type<A>...>>::traced;
+    using forward = frozen<forward_half<F, policy_for<F>, wrt<I...>, traced_type<A>...>>;
+    using backward = frozen<backward_half<F, policy_for<F>, wrt<I...>, traced_type<A>...>>;
+    constexpr int own = argument<Y>::leaves;
+    using saved = typename saved_terms<forward, own, std::make_integer_sequence<int, forward::g.outs() - own>>::type;
+    using R = single_or_tuple<numbered_arguments<std::tuple<traced_type<A>...>, I...>>;
+    using V = typename argument<single_or_tuple<numbered_arguments<std::tuple<A...>, I...>>>::value;
+    using outputs = typename real_terms<typename argument<Y>::terms>::type;
+    if constexpr ((holds_terms<A> || ...)) {
+      auto [y, kept] = splice_program<forward, std::tuple<Y, saved>>(a...);
+      using arguments = std::tuple<A...>;
+      return std::pair{y, pullback<backward, R, V, outputs, arguments, saved>{arguments{a...}, kept}};
+    } else {
+      using values = std::tuple<typename argument<Y>::value, typename argument<saved>::value>;
+      using arguments = std::tuple<typename argument<A>::value...>;
+      using pull = pullback<backward, R, V, outputs, arguments, typename argument<saved>::value>;
+      if (!std::is_constant_evaluated()) {
+        refuse_undeclared<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>>(name);
+        log_casts<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>, backward>(name);
+      }
+      values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...)
+                                              : call_program<executable<forward>, values>(name, a...);
+      return std::pair{std::get<0>(std::move(r)), pull{arguments{owned_argument(a)...}, std::get<1>(std::move(r))}};
     }
   }
 
- private:
-  template <class... A>
-  using of_call = traced<F, traced_type<std::remove_cvref_t<A>>...>;
-
-  /// Number: of the next alternative; the first one is for contexts that are not declared.
-  template <class Result, std::size_t Number, class First, class... More>
-  static constexpr Result select(int now, const auto&... a) {
-    if (now == number_of_context<First>) return chosen<Result, Number>(vjp_function<variant<First, F>, I...>{}(a...));
-    if constexpr (sizeof...(More) > 0) return select<Result, Number + 1, More...>(now, a...);
-    else {
-      if (now == 0) raise_off_undeclared(declared_by<of_call<decltype(a)...>, C...>("ebb::vjp"));
-      refuse_undeclared<of_call<decltype(a)...>, of_call<decltype(a)...>, C...>("ebb::vjp");
-      return chosen<Result, 0>(vjp_function<F, I...>{}(a...));
-    }
+  template <class C, class Y, class Pull>
+  static constexpr auto result_in(const std::pair<Y, Pull>& r) {
+    return std::pair{into_context<C>(r.first), pullback_in<C, Pull>{r.second}};
   }
-  template <class Result, std::size_t Number>
-  static constexpr Result chosen(auto both) {
-    return {std::move(both.first), {decltype(Result::second.of)(std::in_place_index<Number>, std::move(both.second))}};
+  template <class Plain, class... Other>
+  using joined = std::pair<typename Plain::first_type, pullback_of_region<typename Plain::second_type, typename Other::second_type...>>;
+  template <class Joined, std::size_t Number, class Y, class Pull>
+  static constexpr Joined as_joined(std::pair<Y, Pull> r) {
+    return {std::move(r.first), {decltype(Joined::second.of)(std::in_place_index<Number>, std::move(r.second))}};
   }
 };
 
@@ -284,7 +205,7 @@ struct vjp_function<region_in<F, C...>, I...> {
 /// Saves: transcendental functions, contractions, reductions; see [note: saved or recomputed].   Throws: as compile.
 template <int... I, class F>
 constexpr auto vjp(F) {
-  return detail::callable_of<F, typename detail::or_first<detail::vjp_function, F, I...>::type>();
+  return detail::callable_of<F, program_function<typename detail::or_first<detail::vjp_spec, F, I...>::type>>();
 }
 
 }  // namespace ebb::inline EBB_ABI
