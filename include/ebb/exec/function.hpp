@@ -162,7 +162,7 @@ using single_or_tuple = typename unwrap_single<Tuple>::type;
 template <class... A>
 inline constexpr bool are_arguments = (traced_argument<A> && ...);
 
-/// A transform as it is of another function.
+/// The same transform of another function G.
 template <class Transform, class G>
 struct of_function;
 template <template <class, int...> class Transform, class F, int... I, class G>
@@ -176,7 +176,7 @@ struct of_function<Transform<F>, G> {
 template <class Transform, class G>
 using with_function = typename of_function<Transform, G>::type;
 
-/// What transforms of F say unless they know better; see callable.
+/// The members that most transforms of F have in common; see program_function.
 template <class F>
 struct transform_of {
   using function = F;
@@ -270,12 +270,12 @@ struct recorded_call;
 
 }  // namespace detail
 
-/// The function that a user calls: a transform of his own, such as its gradient. All transforms go through this one door:
+/// What a user calls: a transform of his function, such as its gradient. All transforms are called through this class. A transform has
 ///   Transform::name                      for messages
 ///   Transform::function                  the user's function
-///   Transform::trace<T...>               its trace, which T... are the terms of: trace_of<...>
-///   Transform::code_of_arguments<A...>() 0, or what stands against a call with arguments of these types
-///   Transform::code<A...>()              0, or what stands against the function for them, which has been traced
+///   Transform::trace<T...>               its trace on the terms T...: a trace_of<...>
+///   Transform::code_of_arguments<A...>() 0, or the code of the error in arguments of these types
+///   Transform::code<A...>()              0, or the code of the error in the traced function
 ///   Transform::refusal                   what a refused call returns: `refused_result`, as often as there are results
 ///   Transform::program<T...>             has a frozen graph g: what runs
 ///   Transform::returned<R, A...>         the form of the results, where the function returns R and its arguments have the form A...
