@@ -295,7 +295,7 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
 /// Options say what is kept for the backward: scan<ebb::keep_every<16>>, scan<ebb::reversed, ebb::recompute>...
 ///   keep_all        the carry before each step, and of each step what a region saves of a function: see [note: saved or recomputed]
 ///   keep_carries    the carry before each step; the backward computes each step again
-///   keep_every<k>   the carry before each k-th step, n / k of them; the backward runs k steps again at a time: n / k + 2 k carries
+///   keep_every<k>   the carry before each k-th step, n / k of them; the backward runs k steps again at a time, and keeps all of these
 ///   keep_sqrt       keep_every<k>, where k is the root of n, rounded up; the type of the rows says n
 ///   recompute       the first carry; the backward runs all steps again before it begins
 /// They change memory and time, and no bit of a result.
