@@ -60,5 +60,9 @@ int main() {
   constexpr auto f = [](auto a, auto b) { return ebb::scan(step, a, b); };
   using forward = ebb::forward_t<decltype(f), ebb::tensor<float, 3>, ebb::tensor<float, 4, 3>>;  // LINE
   ebb::print(forward{});
+#elif EBB_CASE == 13
+  // EXPECT: E0331 variables are passed to a region that has the scan in it
+  const ebb::variable v(h);
+  auto r = ebb::scan(step, v, xs);  // LINE
 #endif
 }

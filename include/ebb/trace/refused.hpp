@@ -55,6 +55,8 @@ struct refuse_function {
   static_assert(Code != 326, "[ebb E0326] scan, fori: keep_sqrt needs a number of steps that the rows' type says: use keep_every<k>");
   static_assert(Code != 327, "[ebb E0327] fori: the arguments behind the carry are whole(...): what each step gets a row of is scan's");
   static_assert(Code != 328, "[ebb E0328] fori is called in a traced function: ebb::compile([](auto x) { return ebb::fori(n, f, x); })(x)");
+  static_assert(Code != 331, "[ebb E0331] scan: variables are passed to a region that has the scan in it: "
+                             "ebb::compile([](auto h, auto x) { return ebb::scan(f, h, x); })(h, x)");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 

@@ -196,13 +196,13 @@ constexpr auto numbers_as_terms(graph& g, const A& a) {
   }, a);
 }
 
-/// What stands against a call of scan, as far as the arguments' types say it: numbers, variables and terms in a context are looked at
-/// later.
+/// What stands against a call of scan, as far as the arguments' types say it: numbers and terms in a context are looked at later.
 template <class F, class Options, class Flags, class... A>
 constexpr int code_of_scan() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;
   else if constexpr ((holds_refused<A> || ...)) return already_reported;
-  else if constexpr ((is_in_context<A> || ...) || (holds_variables<A> || ...)) return 0;
+  else if constexpr ((holds_variables<A> || ...)) return 331;
+  else if constexpr ((is_in_context<A> || ...)) return 0;
   else if constexpr (!(argument<A>::is_argument && ...)) return 111;
   else if constexpr ((any_leaf<A, is_a_number> || ...)) return 0;
   else return scanned<F, Options, Flags, typename argument<A>::traced...>::code;
