@@ -197,7 +197,7 @@ inline void compare(const block& b, const std::string& kind, const std::string& 
 }
 
 /// The numbers of the real inputs.
-inline ebb::vec<int> real_inputs(const ebb::graph& g) {
+inline ebb::vec<int> numbers_of_real_inputs(const ebb::graph& g) {
   ebb::vec<int> r;
   for (int i = 0; i < g.inputs; ++i)
     if (g.input(i) >= 0 && ebb::is_real(g.op(g.input(i)).result)) r.push(i);
@@ -231,7 +231,7 @@ inline void check_graph(const ebb::graph& g, const block& b, const bounds& allow
   }
 
   // Gradients: the arguments are those of the function and then the seeds.
-  const auto wrt = real_inputs(g);
+  const auto wrt = numbers_of_real_inputs(g);
   if (b.all("grad").empty() || wrt.empty()) return;
   ebb::graph d = ebb::joint(g, wrt);
   for (int o = 0; o < g.out.size(); ++o) {
