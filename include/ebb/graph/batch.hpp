@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: batching]
-// What map, jacobian, hessian and vmap are made of. One rule for each kind of equation, none for single ops; what does not depend on a
-// batched argument is computed once, so that work which is the same for all rows leaves the loop by itself. Each row of an elementwise
+// map, jacobian, hessian and vmap are made of it. Each kind of equation has one rule, single ops have none. An equation that does not
+// depend on a batched argument is computed once, so work that is the same for all rows leaves the loop. Each row of an elementwise
 // equation, a sum or a move has the bits that it would have alone: the runs that are summed up keep their length and their place.
 // A loop over some rows becomes a loop whose body is batched: all that it carries gets the new axis, and of rows that are batched the axis
 // of the steps is put first again.

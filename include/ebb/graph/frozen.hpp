@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one constant per stage]
-// Memory that is allocated in a constant expression must be freed in it. What one stage hands to the next is therefore frozen into
+// Memory that is allocated in a constant expression must be freed in it. The result of a stage is therefore frozen into
 // arrays, and thawed there. Each stage is a constant of its own: compilers count steps per constant.
 // How large the arrays have to be is known when the stage has been evaluated, and then it must be evaluated again. Where a stage can guess
 // (`room`, from the graph it begins with), the first evaluation fills arrays of that size, and only they are cut.
@@ -23,7 +23,7 @@ struct graph_size {
     return s.equations <= equations && s.operands <= operands && s.shapes <= shapes && s.outs <= outs && s.symbols <= symbols &&
            s.graphs <= graphs;
   }
-  /// A guess for what a pass makes of a graph of this size.
+  /// A guess for the size of a graph of this size after a pass.
   constexpr graph_size times(int factor) const {
     return {factor * equations + 32, factor * operands + 64, factor * shapes + 8, factor * outs + 8, symbols + 8, graphs};
   }

@@ -6,7 +6,7 @@
 //   c = sum b over 1 : f32[n]
 //   d = mul c 2.0 : f32[n]
 //   return d
-// Extents that are known at the call only are called n, m, k...; what is computed from them is shown as it is computed: n*m, n+1.
+// Extents that are known at the call only are called n, m, k...; extents computed from them are shown as formulas: n*m, n+1.
 #pragma once
 
 #include "loop.hpp"
@@ -103,7 +103,7 @@ constexpr bool is_transposed(kind what, const std::int64_t* attr, int j) {
 /// The names of a graph's equations and extents, and its equations as text.
 class graph_text {
  public:
-  /// Named: what equations are called, as far as that is not empty.
+  /// Named: the names of equations; one with an empty name has its number.
   EBB_COLD_CTOR explicit graph_text(const graph& g, const vec<std::string>& named = {}) : g_(g) {
     vec<char> shown(g.size(), 0);
     for (int o : g.out)
