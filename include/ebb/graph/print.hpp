@@ -103,7 +103,7 @@ constexpr bool is_transposed(kind what, const std::int64_t* attr, int j) {
 /// The names of a graph's equations and extents, and its equations as text.
 class graph_text {
  public:
-  /// Named: the names of equations; one with an empty name has its number.
+  /// Named: the names of equations; one with an empty name gets letters.
   EBB_COLD_CTOR explicit graph_text(const graph& g, const vec<std::string>& named = {}) : g_(g) {
     vec<char> shown(g.size(), 0);
     for (int o : g.out)
