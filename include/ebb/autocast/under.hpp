@@ -23,40 +23,29 @@ struct terms_in {
   using array = term_under<C, T, E...>;
 };
 
-/// The form of an A in context C: terms are in it; anything else stays what it is.
-template <class C, class A>
-struct form_in_context {
-  using type = A;
-};
+/// To the form in context C: terms are in it; anything else stays what it is.
 template <class C>
-struct to_context {
-  template <class A>
-  using of = typename form_in_context<C, A>::type;
+struct to_context : form_map<to_context<C>> {
   template <class S>
   using of_struct = S;  // of no terms
 };
 template <class C, class T, std::size_t... E>
-struct form_in_context<C, term<T, E...>> {
+struct mapped_form<to_context<C>, term<T, E...>> {
   using type = std::conditional_t<std::is_same_v<C, off>, term<T, E...>, term_under<C, T, E...>>;
 };
 template <class C, class Own, class T, std::size_t... E>
-struct form_in_context<C, term_under<Own, T, E...>> : form_in_context<C, term<T, E...>> {};
-template <class C, class A>
-  requires(!form<A>::is_leaf)
-struct form_in_context<C, A> {
-  using type = typename form<A>::template with<to_context<C>>;
-};
+struct mapped_form<to_context<C>, term_under<Own, T, E...>> : mapped_form<to_context<C>, term<T, E...>> {};
 template <class C, template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
   requires(are_traced<Struct<Array>>)
-struct form_in_context<C, Struct<Array>> : with_leaves<Struct<Array>, terms_in<C>::template array> {};
+struct mapped_form<to_context<C>, Struct<Array>> : with_leaves<Struct<Array>, terms_in<C>::template array> {};
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
   requires(are_traced<Struct<Array>>)
-struct form_in_context<off, Struct<Array>> : with_leaves<Struct<Array>, term> {};
+struct mapped_form<to_context<off>, Struct<Array>> : with_leaves<Struct<Array>, term> {};
 
 /// The same thing in context C.
 template <class C, class A>
-constexpr typename form_in_context<C, A>::type into_context(const A& a) {
-  return filled<typename form_in_context<C, A>::type>([]<class To, class From>(const From& leaf) -> To {
+constexpr mapped_to<to_context<C>, A> into_context(const A& a) {
+  return filled<mapped_to<to_context<C>, A>>([]<class To, class From>(const From& leaf) -> To {
     if constexpr (is_term_under<From> && is_term_under<To>) return {leaf.plain};
     else if constexpr (is_term_under<From>) return leaf.plain;
     else if constexpr (is_term_under<To>) return {leaf};

@@ -111,25 +111,14 @@ struct borrow<detail::written_in_rows<A>> {
 
 namespace detail {
 
-/// An argument as programs read it. In a tuple, a std::array or a vector the parts, in a struct all members are owned by the copy.
-template <class A>
-struct form_in_rows {
-  using type = A;
+/// To the form that programs read. In a tuple, a std::array or a vector the parts, in a struct all members are owned by the copy.
+struct to_rows : form_map<to_rows> {
+  template <class S>
+  using of_struct = std::conditional_t<has_strides<S>, mapped_to<to_values, S>, S>;
 };
 template <strided_like A>
-struct form_in_rows<A> {
+struct mapped_form<to_rows, A> {
   using type = in_rows<A>;
-};
-struct to_rows {
-  template <class A>
-  using of = typename form_in_rows<A>::type;
-  template <class S>
-  using of_struct = typename value_form<S>::type;
-};
-template <class A>
-  requires(!form<A>::is_leaf && has_strides<A>)
-struct form_in_rows<A> {
-  using type = typename form<A>::template with<to_rows>;
 };
 template <class A>
 constexpr const A& as_rows(const A& a) {
@@ -138,7 +127,7 @@ constexpr const A& as_rows(const A& a) {
 template <class A>
   requires has_strides<A>
 auto as_rows(const A& a) {
-  return filled<typename form_in_rows<A>::type>([]<class To, class From>(const From& from) -> To {
+  return filled<mapped_to<to_rows, A>>([]<class To, class From>(const From& from) -> To {
     if constexpr (std::is_same_v<To, in_rows<From>>) return To(from);
     else if constexpr (std::is_same_v<To, From>) return from;
     else if constexpr (strided_like<From>) {

@@ -28,54 +28,37 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The form that a traced function gets for an A: terms for arrays and numbers. What is no argument is left as it is.
-template <class A>
-struct traced_form {
-  using type = A;
-};
-template <borrowable A>
-struct traced_form<A> {
-  using type = term_of<borrowed_element<A>, borrowed_extents<A>>;
-};
-struct to_terms {
-  template <class A>
-  using of = typename traced_form<A>::type;
+/// To the form that a traced function gets: terms for arrays and numbers. What is no argument is left as it is.
+struct to_terms : form_map<to_terms> {
   template <class S>
   using of_struct = struct_with<S, term>;
 };
-template <class A>
-  requires(!form<A>::is_leaf && !form<A>::is_loop)
-struct traced_form<A> {
-  using type = typename form<A>::template with<to_terms>;
+template <borrowable A>
+struct mapped_form<to_terms, A> {
+  using type = term_of<borrowed_element<A>, borrowed_extents<A>>;
 };
 template <class A>
   requires(form<A>::is_loop && form<A>::is_fixed)
-struct traced_form<A> {
-  using type = std::array<typename traced_form<typename form<A>::element>::type, std::size_t{form<A>::count}>;
+struct mapped_form<to_terms, A> {
+  using type = std::array<mapped_to<to_terms, typename form<A>::element>, std::size_t{form<A>::count}>;
 };
 
-/// The form that results have which look like an A: tensors that own their elements, and numbers.
-template <class A>
-struct value_form {
-  using type = A;
+/// To the form that results have: tensors that own their elements, and numbers.
+struct to_values : form_map<to_values> {
+  template <class S>
+  using of_struct = struct_with<S, tensor>;
 };
 template <borrowable A>
-struct value_form<A> {
+struct mapped_form<to_values, A> {
   using type = value_of<A>;
 };
 template <class T, std::size_t... E>
-struct value_form<term<T, E...>> {
+struct mapped_form<to_values, term<T, E...>> {
   using type = tensor<T, E...>;
 };
 template <class T>
-struct value_form<term<T>> {
+struct mapped_form<to_values, term<T>> {
   using type = T;
-};
-struct to_values {
-  template <class A>
-  using of = typename value_form<A>::type;
-  template <class S>
-  using of_struct = struct_with<S, tensor>;
 };
 /// In a std::array or a vector a tensor is in the place of a number.
 template <class V>
@@ -87,14 +70,14 @@ template <number V>
 struct element_value<V> {
   using type = tensor<V>;
 };
-struct to_elements : to_values {
+struct to_elements {
   template <class A>
-  using of = typename element_value<typename value_form<A>::type>::type;
+  using of = typename element_value<mapped_to<to_values, A>>::type;
 };
 template <class A>
-  requires(!form<A>::is_leaf && form<A>::is_fixed)
-struct value_form<A> {
-  using type = typename form<A>::template with<std::conditional_t<form<A>::is_loop, to_elements, to_values>>;
+  requires(form<A>::is_loop)
+struct mapped_form<to_values, A> {
+  using type = typename form<A>::template with<to_elements>;
 };
 
 template <class A>
@@ -116,9 +99,9 @@ inline constexpr bool holds_variables = any_leaf<A, is_a_variable>;
 ///   value         what results of this form are
 template <class A>
 struct argument {
-  using traced = typename detail::traced_form<A>::type;
+  using traced = detail::mapped_to<detail::to_terms, A>;
   using terms = detail::leaves_in<traced>;
-  using value = typename detail::value_form<A>::type;
+  using value = detail::mapped_to<detail::to_values, A>;
   static constexpr bool is_argument = detail::all_leaves<traced, detail::is_a_term>;
   static constexpr int leaves = is_argument ? terms::count : 0;
 };

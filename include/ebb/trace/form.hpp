@@ -8,6 +8,7 @@
 //   leaves_in<X>         all of them in order, as programs count them
 //   each_leaf(f, x...)   f(leaf...) for each
 //   filled<X>(f, x...)   an X of f.operator()<Leaf>(leaf...)
+//   mapped_to<Map, X>    the same structure of other leaves
 // So a new structure is a specialisation of `form`, and a new question is one line over leaf_types.
 #pragma once
 
@@ -171,6 +172,25 @@ struct form<S> {
 
 template <class X>
 using form_of = form<std::remove_cvref_t<X>>;
+
+/// The form A after Map. A leaf stays what it is, unless a specialisation for Map says what it becomes; Map is a form_map.
+template <class Map, class A>
+struct mapped_form {
+  using type = A;
+};
+template <class Map, class A>
+  requires(!form<A>::is_leaf)
+struct mapped_form<Map, A> {
+  using type = typename form<A>::template with<Map>;
+};
+template <class Map, class A>
+using mapped_to = typename mapped_form<Map, A>::type;
+/// What Map does to the parts of a structure. It says itself what becomes of a struct: of_struct<S>.
+template <class Map>
+struct form_map {
+  template <class P>
+  using of = mapped_to<Map, P>;
+};
 
 /// Stands among the leaf types of what has a vector in it: how many leaves there are, a run knows.
 struct unknown_length {};

@@ -14,6 +14,8 @@
 // Each length costs the compile time of one program; lengths that are not declared throw. Vectors with the same list have one length in a
 // call, those with different lists are apart. A length that is known is better a std::array. On the tape a function that is not traced
 // loops over a std::vector of variables as it likes.
+// Vectors of different lengths in one struct throw: each combination would be a program of its own, and the lists do not say which ones
+// the user needs. Pass such vectors as arguments of their own, each with its list, or make one of them a std::array.
 #pragma once
 
 #include "sized.hpp"
