@@ -1,4 +1,4 @@
-// ebb/exec/alias.hpp — which argument a result may be written over while it is still being read.
+// ebb/exec/alias.hpp — whether a result may be written over an argument of the same call.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,20 +6,19 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// The first time that a result's memory is written, temporaries in it included (see [note: memory is handed over]), or the last time
-/// that an argument is read.
+/// The first write to a result's memory, by temporaries in it too (see [note: memory is handed over]), or the last read of an argument.
 struct memory_use : step_use {
-  int shape = -1;         // -1: no step writes the result, it is a copy; nobody reads the argument
+  int shape = -1;         // -1: no step writes the result (it is a copy), or no step reads the argument
   std::size_t bytes = 0;  // of an element
 };
 
-/// Result `o` may be in the very memory of argument `a`. So p = p - lr * g needs no copy of p.
+/// Whether result `o` may be in the memory of argument `a`: then p = p - lr * g needs no copy of p.
 constexpr bool may_overwrite(const memory_use& o, const memory_use& a) {
   if (a.shape < 0) return true;
   return o.shape == a.shape && o.bytes == a.bytes && may_follow(a, o);
 }
 
-/// Of all results and arguments, found in one walk over the steps. `p` is a plan or a frozen one, n says how much of each list there is.
+/// The uses of all results and arguments, found in one walk over the steps. `p` is a plan or a frozen plan, n are the sizes of its lists.
 class memory_uses {
  public:
   constexpr memory_uses(const auto& p, const plan_size& n, int results, int arguments)

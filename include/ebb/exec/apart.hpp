@@ -1,12 +1,12 @@
-// ebb/exec/apart.hpp — whether the memory that a call writes overlaps memory that it still reads: which results need memory of their own.
+// ebb/exec/apart.hpp — finds results of a call that overlap memory it still reads: these are computed in other memory first.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: overlap is found in two steps]
 // Almost no call has destinations that overlap anything. So a call first compares hulls: a hull is the smallest stretch of memory that
-// holds a whole argument or destination, a struct with all of its arrays. Hulls that are disjoint prove that nothing overlaps. Their
-// number is that of the user's arguments, not of the arrays in them. Where hulls meet, a sweep over all arrays in the order of their
-// addresses finds the pairs that overlap, and the rule in exec/alias.hpp decides about each pair. Calls with few arrays ask the rule about
-// each pair at once: an update in place costs no sweep there.
+// holds a whole argument or destination, e.g. a struct with all of its arrays. If hulls are disjoint, nothing overlaps. There are as many
+// hulls as the user passes arguments, not arrays. If hulls meet, a sweep over all arrays in the order of addresses finds the pairs that
+// overlap, and the rule in exec/alias.hpp decides about each pair. Calls with few arrays apply the rule to each pair at once: an update in
+// place then needs no sweep.
 #pragma once
 
 #include "alias.hpp"
@@ -118,7 +118,7 @@ struct memory_of_call<P, destinations<D...>, A...> {
   static constexpr bool each_pair = P::results * (P::results + P::arguments) <= 48;
   static constexpr bool by_hulls = written * count <= 4096;
 
-  /// Whether some result might have to be computed elsewhere. `false` is sure.
+  /// Whether some result may have to be computed in other memory. False is certain.
   static EBB_INLINE bool may_overlap(const destinations<D...>& d, const A&... a) {
     if constexpr (each_pair) return pairs_overlap(d, a...);
     else if constexpr (by_hulls) {
@@ -129,7 +129,7 @@ struct memory_of_call<P, destinations<D...>, A...> {
     } else return true;
   }
 
-  /// Marks the results that have to be computed elsewhere, and gives the memory of each.
+/// Marks the results that have to be computed in other memory, and returns the memory of each.
   static void find(bool* apart, stretch* to, const destinations<D...>& d, const A&... a) {
     placed_array arrays[P::results + P::arguments + 1];
     int number = 0;
@@ -146,7 +146,7 @@ struct memory_of_call<P, destinations<D...>, A...> {
   }
 
  private:
-  /// The stretches are looked at and forgotten, so that a compiler need not store them.
+/// The stretches are used once: the compiler can keep them in registers.
   static EBB_INLINE bool pairs_overlap(const destinations<D...>& d, const A&... a) {
     stretch to[P::results + 1], from[P::arguments + 1];
     int number = 0;

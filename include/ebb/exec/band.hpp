@@ -1,4 +1,4 @@
-// ebb/exec/band.hpp — steps that take turns, on some rows of a matrix at a time; see [note: bands of rows].
+// ebb/exec/band.hpp — runs several steps in turn on some rows of a matrix at a time: see [note: bands of rows].
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// How many rows of that many bytes are taken at a time: they fill most of a first-level cache.
+/// The number of rows of that many bytes in a band: they fill most of a first-level cache.
 constexpr std::size_t rows_of_band(std::size_t row_bytes) {
   const std::size_t rows = banded_bytes / (row_bytes > 0 ? row_bytes : 1) / logical_lanes * logical_lanes;
   return rows > 0 ? rows : logical_lanes;
@@ -30,7 +30,7 @@ class band_member {
     const T* const y = static_cast<const T*>(c.buffer[s.in[1]]);
     T* const out = static_cast<T*>(c.buffer[s.out]);
     const auto m = static_cast<std::ptrdiff_t>(count), k = static_cast<std::ptrdiff_t>(columns);
-    // The kernels themselves: bands are short, and with known extents there is nothing to decide.
+// Calls the kernels directly: bands are short, and known extents leave no choice of kernel.
     constexpr int known = P::shape_at(P::plan.buffers[static_cast<std::size_t>(s.in[0])].shape).e[1];
     constexpr bool is_short = known > 0 && known <= kernel::tile::longest_known_row;
     if constexpr (e.attr[0] & 1) {
@@ -53,7 +53,7 @@ class band_member {
   typename std::conditional_t<(s.nest >= 0), progress_of<s.nest>, nothing>::type progress_;
 
  public:
-  band_member() {}  // nothing: a tuple would write zeros into all of it
+  band_member() {}  // no initialization: a tuple would write zeros into all of it
   void run(const nest_call& c, std::size_t columns, std::size_t first, std::size_t count, bool last) {
     if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run_rows(c, progress_, first, count, last);
     else multiply<s.equation>(c, columns, first, count);
@@ -70,7 +70,7 @@ void run_band(const nest_call& c) {
   [&]<int... I>(std::integer_sequence<int, I...>) {
     std::tuple<band_member<P, b.first + I>...> members;
     for (std::size_t first = 0, count = 0; first == 0 || first < rows; first += count) {
-      count = rows - first < 2 * height ? rows - first : height;  // no short one at the end: its product would not fill the lanes
+      count = rows - first < 2 * height ? rows - first : height;  // no short band at the end: its product would not fill the lanes
       (std::get<I>(members).run(c, columns, first, count, first + count == rows), ...);
       if (count == 0) break;
     }

@@ -33,11 +33,11 @@ extent_list extents_of_leaf(const Leaf& leaf) {
 }
 inline std::string text_of(const extent_list& x) { return list_text(x.e, x.rank); }
 
-/// What a call needs of its arguments: where they are, and the values of all symbols.
+/// The addresses of a call's arguments, and the values of all symbols.
 template <class P, class... A>
 class bound_arguments {
  public:
-  // Neither a tuple of leaves nor a fold over them: a compiler's time for these is quadratic.
+// No tuple of leaves and no fold over them: their compile time is quadratic.
   explicit constexpr bound_arguments(const A&... a) {
     int number = 0;
     each_argument_leaf([&]<class Leaf>(const Leaf& leaf) EBB_LAMBDA {
@@ -82,7 +82,7 @@ class bound_arguments {
     return false;
   }();
 
-  /// An extent of an argument that must be equal to another one.
+/// An extent of an argument that must equal another extent.
   struct demand {
     int leaf = 0, axis = 0, wanted = 0;
   };
@@ -102,10 +102,10 @@ class bound_arguments {
     return r;
   }();
 
-  std::size_t extents_[any_dynamic ? P::arguments + 1 : 1][max_rank];  // of leaves that have dynamic ones
+  std::size_t extents_[any_dynamic ? P::arguments + 1 : 1][max_rank];  // of leaves with dynamic extents
 };
 
-/// What the user calls an array in messages, if it has a name: found by its type.
+/// The name of an array in messages, if its type has one.
 std::string given_name(const auto&) { return {}; }
 
 /// ", argument 1 (bias) is [5]": the same code for all calls.
@@ -117,7 +117,7 @@ EBB_COLD void append_argument(std::string& text, int number, const std::string& 
   text += text_of(x);
 }
 
-/// Of a subscript: which.
+/// The subscript of an error.
 EBB_COLD std::string text_of_unmet(const extent_origin& o) {
   if (o.rule != extent_rule::behind && o.rule != extent_rule::before) return "the extents of the arguments do not fit:";
   return "index " + std::to_string(o.rule == extent_rule::behind ? o.b : -o.b) + " is out of range:";
@@ -138,8 +138,8 @@ template <class P, class... A>
   raise_extents(call_and_op(call, first.by).c_str(), text_of_unmet(first.of).c_str(), a...);
 }
 
-/// The arguments of a call of P, which fit.
-/// Throws: error if their extents do not, or if one of them names places that are not there.
+/// The arguments of a call of P, checked.
+/// Throws: error if their extents do not fit, or if one of them has an index out of range.
 template <class P, class... A>
 EBB_INLINE bound_arguments<P, A...> bind_arguments(const char* call, const A&... a) {
   bound_arguments<P, A...> bound(a...);
@@ -173,7 +173,7 @@ inline constexpr bool can_be_written<D> = mutable_strided_like<D&>;
 
 }  // namespace detail
 
-/// Memory that a call writes its results to, in the order in which it would return them. See ebb::into.
+/// The memory for a call's results, in the order in which it returns them. See ebb::into.
 template <class... A>
 struct destinations {
   std::tuple<A&...> of;
@@ -181,8 +181,8 @@ struct destinations {
 
 /// As the first argument of a call: the results are written there, and nothing is returned or allocated.
 ///   ebb::value_and_grad<1>(loss)(ebb::into(value, dw), x, w, t);
-/// A destination may overlap an argument: all results are as if they had been computed before the first of them was written.
-/// It refers to its arguments, views and tuples too: give it a name only where they have one.
+/// A destination may overlap an argument: the results are those of a call that reads all arguments before it writes.
+/// It refers to its arguments, also to views and tuples: name it only if they are named.
 /// Throws: error if the extents differ.
 template <class... A>
 constexpr destinations<std::remove_reference_t<A>...> into(A&&... a EBB_LIFETIMEBOUND) {

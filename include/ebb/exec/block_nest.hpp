@@ -1,4 +1,4 @@
-// ebb/exec/block_nest.hpp — one loop nest of a plan, walked at run time: block after block, each op by its block function.
+// ebb/exec/block_nest.hpp — interprets one loop nest of a plan at run time: block by block, each op by its block function.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a nest in blocks]
@@ -37,7 +37,7 @@ class block_nest {
     place_values(slots);
   }
 
-  /// What run() wants as its arena. Nests share one: nothing in it lives longer than a run.
+/// The bytes of run()'s arena. Nests share one: its contents live for one run.
   std::size_t arena_bytes() const { return arena_bytes_; }
 
   EBB_ONCE void run(void* const* buffer, const std::size_t* symbol, char* arena) {
@@ -79,7 +79,7 @@ class block_nest {
   bool is_array(int i) const { return load(i).source == nest_load::from::array && (load(i).along >> inner() & 1); }
   std::ptrdiff_t constant_bytes() const { return static_cast<std::ptrdiff_t>(block_ * 8); }
 
-  /// Literals are written once, the states of reductions have their place.
+/// Writes literals, once, and places the states of reductions.
   EBB_ONCE void place_constants() {
     std::size_t bytes = static_cast<std::size_t>(in_.size()) * block_ * 8;
     const std::size_t states = bytes;
@@ -97,7 +97,7 @@ class block_nest {
     }
   }
 
-  /// Gives a block of the arena to each slot that is not an array, and again to others when its last reader has run.
+/// Assigns a block of the arena to each slot that is not an array. A block is free again after its slot's last reader.
   EBB_ONCE void place_values(int slots) {
     vec<int> last(slots, -1);
     for (int c = 0; c < n_->computes.count; ++c)
@@ -180,7 +180,7 @@ class block_nest {
     for (int i = 0; i < in_.size(); ++i) repeat_value(i, std::min(block_, count));
     for (std::size_t j = 0; j < count; j += block_) step(j, std::min(block_, count - j));
   }
-  /// What does not vary along the row fills a block.
+/// Fills a block with a value that does not vary along the row.
   EBB_ONCE void repeat_value(int i, std::size_t n) {
     const nest_load& x = load(i);
     if (x.along >> inner() & 1) return;
@@ -242,9 +242,9 @@ class block_nest {
   const nest* n_;
   std::size_t block_, arena_bytes_ = 0;
   int first_slot_[7] = {};
-  vec<char*> at_;                // where each slot's elements are, now
+  vec<char*> at_;                // the current address of each slot's elements
   vec<std::ptrdiff_t> own_;      // its block in the arena, or -1
-  vec<const char*> in_, filled_;  // of each load: the current row; what its block was last filled with
+  vec<const char*> in_, filled_;  // of each load: the current row, and the row that filled its block
   vec<char*> red_, out_;
   vec<block_run> runs_;
   workspace own_memory_;         // literals, states of reductions

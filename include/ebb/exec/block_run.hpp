@@ -1,4 +1,4 @@
-// ebb/exec/block_run.hpp — blocks of memory: filled with one value or with indices, reduced in the one order.
+// ebb/exec/block_run.hpp — fills blocks of memory with one value or with indices, and reduces them in the fixed order.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// n elements of `size` bytes, all as the one at `from`.
+/// Fills n elements of `size` bytes with the element at `from`.
 EBB_ONCE void fill(char* to, const char* from, std::size_t size, std::size_t n) {
   const auto as = [&]<class U>(U x) {
     std::memcpy(&x, from, sizeof x);

@@ -1,8 +1,8 @@
-// ebb/exec/blocks.hpp — any graph, made at run time or not, run step by step from tables of functions: no kernel is instantiated.
+// ebb/exec/blocks.hpp — runs any graph step by step through tables of functions, without instantiating kernels.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The steps, buffers, places and checks are those of the plan that a compiled program would follow, and so are the bits of all results,
-// whatever the size of a block. What compiled kernels gain over this is registers: a value goes through the first-level cache here.
+// The steps, buffers, places and checks are those of the plan of a compiled program, and the bits of all results are the same for any
+// block size. Compiled kernels are faster because they keep values in registers: here they go through the first-level cache.
 #pragma once
 
 #include "block_nest.hpp"
@@ -18,8 +18,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// A graph that is ready to run. Code that only runs one knows it by this class: planner and blocks are then compiled in programs that make
-/// one, and in no others.
+/// A graph that is ready to run. Code that only runs graphs uses this base class: planner and blocks are then compiled only in programs
+/// that make one.
 class runnable_graph {
  public:
   runnable_graph() = default;
@@ -27,7 +27,7 @@ class runnable_graph {
   runnable_graph& operator=(const runnable_graph&) = delete;
   virtual ~runnable_graph() = default;
   virtual const graph& program() const = 0;
-  /// One pointer for each argument and each result, the value of each symbol. `call` is who is named in errors.
+/// A pointer for each argument and each result, and the value of each symbol. `call` is the name in errors.
   virtual void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") = 0;
 };
 
@@ -56,7 +56,7 @@ class block_program final : public runnable_graph {
   const graph& program() const override { return g_; }
   const plan& steps() const { return p_; }
 
-  /// Throws: error for a place that is not there and for an extremum over nothing; see [note: checked before anything changes].
+/// Throws: error for an index out of range and for an extremum over no elements: see [note: checked before anything changes].
   EBB_ONCE void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") override {
     find_buffers(arguments, results, symbol);
     check_after(-1, symbol, call);

@@ -1,4 +1,4 @@
-// ebb/exec/chainable.hpp — a compiled elementwise program as a link of a chain, its type forgotten.
+// ebb/exec/chainable.hpp — a compiled elementwise program as a link of a chain, type-erased.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -9,16 +9,16 @@
 namespace ebb::inline EBB_ABI {
 
 struct chainable {
-  chain_word (*link)() = nullptr;  // null: it is none
+  chain_word (*link)() = nullptr;  // null: not chainable
   dtype type = dtype::f32;
-  std::ptrdiff_t length = -1;  // of its loop, where that is known beforehand
+  std::ptrdiff_t length = -1;  // of its loop, if known at compile time
   int arguments = 0, results = 0;
-  int primary = -1;                // the argument that arrives in registers, -1: none; result 0 leaves in them
-  std::uint64_t elements = 0;      // arguments of which each step reads the same one element, as bits
+  int primary = -1;                // the argument that arrives in registers, -1: none; result 0 stays in registers
+  std::uint64_t elements = 0;      // arguments of one element that each step reads, as bits
   std::uint64_t masks = 0;         // arguments that are masks
 };
 
-/// P, whose argument number Primary may arrive in registers.
+/// P as a link. Its argument number Primary may arrive in registers.
 template <class P, int Primary>
 constexpr chainable as_chainable() {
   chainable c{nullptr, dtype::f32, -1, P::arguments, P::results};

@@ -1,9 +1,9 @@
-// ebb/exec/check.hpp — what a call looks at beside extents: that places exist, and that a maximum has something to choose from.
+// ebb/exec/check.hpp — checks of a call beside extents: indices are in range, and an extremum has elements.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: checked before anything changes]
-// Integers that are an argument are looked at before the first step. Those that the program computes are looked at when they are
-// complete, before a step uses them; steps before that one may have written results then.
+// Indices that are an argument are checked before the first step. Indices that the program computes are checked when they are complete,
+// before a step uses them: earlier steps may have written results by then.
 #pragma once
 
 #include "../base/error.hpp"
@@ -33,14 +33,14 @@ namespace detail {
         std::to_string(place) + ", and there are " + std::to_string(places) + (rows ? " rows" : " classes"));
 }
 
-/// What is asked, without the equation that asks: a table of ops that is read at run time would be emitted with all functions it names.
+/// A check, without its equation: a table of ops that is read at run time would be emitted with all functions that it names.
 struct asked {
   std::string_view op;
   plan_check check;
   int first = 0, last = 0;  // the axes that a reduction drops
-  dtype type = dtype::i64;  // of the integers
-  bool rows;                // which they name; else classes
-  bool by_rows;             // there are some for each row of a program that runs on blocks of rows
+  dtype type = dtype::i64;  // of the indices
+  bool rows;                // the indices name rows; else classes
+  bool by_rows;             // the program runs on blocks of rows, and each row has indices
 
   constexpr asked(const plan_check& c, const equation& e, dtype integers, bool in_blocks = false)
       : op(e.op->asker), check(c), first(static_cast<int>(e.attr[0])), last(static_cast<int>(e.attr[1])), type(integers),
@@ -65,7 +65,7 @@ void check_places(const char* call, const asked& a, extent_list x, const Index* 
   raise_place(call, a.op, x, bad, place, places, a.rows);
 }
 
-/// x: the extents of the integers at `data`, or of what is reduced.
+/// x: the extents of the indices at `data`, or of the operand of a reduction.
 EBB_ONCE void run_check(const char* call, const asked& a, const extent_list& x, const void* data, const std::size_t* symbol,
                         row_position block = {}) {
   if (a.check.buffer < 0) {
@@ -77,7 +77,7 @@ EBB_ONCE void run_check(const char* call, const asked& a, const extent_list& x, 
   else check_places(call, a, x, static_cast<const std::int64_t*>(data), places, block);
 }
 
-/// All that program P has to look at when step After is done; -1: before the first. `buffer(i)` is where buffer i is.
+/// Runs the checks of program P after step After; -1: before the first step. `buffer(i)` is the address of buffer i.
 template <class P, int After>
 void run_checks(const char* call, auto&& buffer, const std::size_t* symbol, row_position block = {}) {
   repeat<P::plan.size.checks>([&]<int I>() {
@@ -92,7 +92,7 @@ void run_checks(const char* call, auto&& buffer, const std::size_t* symbol, row_
   });
 }
 
-/// Whether P has anything to look at when step `after` is done.
+/// Whether P has checks after step `after`.
 template <class P>
 constexpr bool has_checks(int after) {
   for (int i = 0; i < P::plan.size.checks; ++i)
@@ -100,7 +100,7 @@ constexpr bool has_checks(int after) {
   return false;
 }
 
-/// Before the first step: arguments and extents. Nothing has been written.
+/// The checks before the first step, of arguments and extents. Nothing has been written.
 template <class P>
 EBB_INLINE void check_arguments(const char* call, void* const* arguments, const std::size_t* symbol) {
   if constexpr (has_checks<P>(-1))

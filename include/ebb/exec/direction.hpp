@@ -18,7 +18,7 @@ struct take_types<std::tuple<T...>, std::index_sequence<I...>> {
   using type = std::tuple<std::tuple_element_t<I, std::tuple<T...>>...>;
 };
 
-/// The arguments that have a direction: those that are named, else all.
+/// The arguments with a direction: the named ones, else all.
 template <class Wrt, class Order>
 struct named_or_all {
   using type = Wrt;
@@ -28,7 +28,7 @@ struct named_or_all<wrt<>, std::integer_sequence<int, I...>> {
   using type = wrt<I...>;
 };
 
-/// T...: the types of a call's arguments and of the directions after them. Wrt: the arguments that are named.
+/// T...: the types of a call's arguments and of the directions after them. Wrt: the named arguments.
 template <class Wrt, class... T>
 struct directed {
   static constexpr int given = sizeof...(T);
@@ -59,7 +59,7 @@ struct on_types<std::tuple<T...>> {
   template <class Wrt>
   static constexpr int code_of_wrt = ebb::detail::code_of_wrt<Wrt, T...>();
 };
-/// What is known of a call by its arguments alone.
+/// The properties of a call that depend on its arguments alone.
 template <class Wrt, class... T>
 using on_arguments = on_types<typename directed<Wrt, T...>::own>;
 template <class F, class Wrt, class... T>
@@ -88,7 +88,7 @@ struct hessian_vector_program : directed_program<F, Wrt, T...> {
   }
 };
 
-/// What jvp and hvp have in common.
+/// The common part of jvp and hvp.
 template <class F, int... I>
 struct directed_spec : transform_of<F> {
   template <class... T>
@@ -123,7 +123,7 @@ struct jvp_spec : directed_spec<F, I...> {
   using returned = std::tuple<R, R>;
 };
 
-/// The arguments that have a direction.
+/// The arguments with a direction.
 template <class Wrt, class... A>
 struct arguments_along;
 template <int... I, class... A>
@@ -148,16 +148,16 @@ struct hvp_spec : directed_spec<F, I...> {
 
 }  // namespace detail
 
-/// jvp(f)(x..., v...): the value of f at x and its derivative along v, in one program; jvp<1>(f)(x, y, v): along v in the arguments that
-/// are named, the others standing still.   Source: see [note: a push is a pull of a pull].
-/// Shape: both have that of the result; v has that of what it is a direction of.   Throws: as compile.
+/// jvp(f)(x..., v...): the value of f at x and its derivative along v, in one program. jvp<1>(f)(x, y, v): along v in the named arguments,
+/// with the others constant.   Source: see [note: a push is a pull of a pull].
+/// Shape: both have that of the result; v has that of its argument.   Throws: as compile.
 template <int... I, class F>
 constexpr auto jvp(F) {
   return detail::callable_of<F, program_function<detail::jvp_spec<F, I...>>>();
 }
 
-/// hvp(f)(x..., v...): the Hessian of a scalar function times v; a tuple where there are several arguments. hvp<1>(f)(x, y, v): the Hessian
-/// with respect to the arguments that are named.
+/// hvp(f)(x..., v...): the Hessian of a scalar function times v; a tuple for several arguments. hvp<1>(f)(x, y, v): the Hessian with
+/// respect to the named arguments.
 /// Shape: those of the arguments.   Throws: as compile.
 template <int... I, class F>
 constexpr auto hvp(F) {

@@ -1,8 +1,8 @@
 // ebb/exec/eager.hpp — functions and operators called on arrays outside of any traced function: each is a small program of its own.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Good for set-up, checks and reports. What matters for speed belongs into one ebb::compile or value_and_grad, where it is fused.
-// Functions take arrays of any owner, ebb::tanh(std::span<const float>(x)), operators are there where one side is a tensor or a view.
+// Use it for set-up, checks and reports. Put code that must be fast into one ebb::compile or value_and_grad, which fuses it.
+// Functions take arrays of any owner, ebb::tanh(std::span<const float>(x)). Operators need a tensor or a view on one side.
 #pragma once
 
 #include "gradient.hpp"
@@ -50,8 +50,8 @@ struct dtype_of_arrays<T, A, B...> : dtype_of_arrays<promoted<T, borrowed_elemen
 template <class T, number A, class... B>
 struct dtype_of_arrays<T, A, B...> : dtype_of_arrays<T, B...> {};
 
-/// As an argument a number has a dtype of its own; that of a real one is weak here, as a literal's: x * 0.5 has the dtype of x.
-/// So is that of an integer beside truth values.
+/// As an argument a number has a dtype. That of a real number is weak here, like a literal's: x * 0.5 has the dtype of x. So is that of an
+/// integer beside bools.
 template <class T, class A>
 constexpr decltype(auto) as_eager_argument(const A& a) {
   constexpr bool counts = number<A> && std::is_same_v<T, bool> && !std::is_same_v<A, bool>;
@@ -59,7 +59,7 @@ constexpr decltype(auto) as_eager_argument(const A& a) {
   else return (a);
 }
 
-/// What says whether F accepts terms of these types. Of map only its trace does.
+/// Decides whether F accepts terms of these types. For map only its trace can tell.
 template <class F, class... A>
 struct acceptance {
   using type = accepted_in_call<F, A...>;
@@ -79,7 +79,7 @@ using eager_term = traced_type<std::remove_cvref_t<decltype(as_eager_argument<T>
 template <class F, class... A>
 using accepted_eagerly = typename acceptance<F, eager_term<typename dtype_of_arrays<bool, A...>::type, A>...>::type;
 
-/// In place, if the result has a's dtype and may have its extents.
+/// Runs in place, if the result has a's dtype and may have its extents.
 template <class A, class B>
   requires arrays<A, B>
 constexpr auto assign_function(auto f, A& a, const B& b) {
@@ -103,7 +103,7 @@ constexpr auto assign_function(auto f, A& a, const B& b) {
 template <class F, class... A>
   requires arrays<A...>
 constexpr auto apply_function(F, const A&... a) {
-  // Asked here and not deeper, so that the sentence stands near the user's line.
+// Checked here and not deeper: the sentence is then printed near the user's line.
   if constexpr (detail::accepted_eagerly<F, A...>::lift::code != 0) return refused_result{};
   else return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
 }

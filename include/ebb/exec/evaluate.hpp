@@ -1,4 +1,4 @@
-// ebb/exec/evaluate.hpp — any graph, element by element, on erased cells: in constant expressions, and as the reference of all else.
+// ebb/exec/evaluate.hpp — evaluates any graph element by element on erased cells: in constant expressions, and as the tests' reference.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -53,7 +53,7 @@ class evaluator {
       case kind::gather: return gather(k, out, n);
       case kind::scatter: return scatter(k, out, n);
       case kind::contract: return contract(k, out, n);
-      case kind::solve:  // no conditional expression: g++ 12 gives its array back twice in a constant expression
+      case kind::solve:  // no conditional expression: g++ 12 frees its array twice in a constant expression
         if (g_.eq[k].attr[1]) return solve_triangle(k, out, n);
         return solve(k, out, n);
       case kind::factor: return factor(k, n);
@@ -63,7 +63,7 @@ class evaluator {
     return {};
   }
 
-  /// All that a loop gives: its carries, then the rows of its steps, then the histories of its carries.
+/// The results of a loop: its carries, then the rows of its steps, then the histories of its carries.
   constexpr vec<cell_array> loop(int k) const;
   constexpr int number_of_result(int k) const {
     const equation &e = g_.eq[k], &loop = g_.eq[g_.operand(k, 0)];
@@ -172,7 +172,7 @@ class evaluator {
       });
     return r;
   }
-  /// Element i of the last operand of k: one of so many places.
+/// Element i of the last operand of k: an index below `places`.
   constexpr int place(int k, int i, std::size_t places) const {
     const int from = g_.operand(k, g_.eq[k].count - 1);
     const cell c = values_[from][i];
@@ -181,7 +181,7 @@ class evaluator {
       raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": there is no place " + std::to_string(p));
     return static_cast<int>(p);
   }
-  /// Where element i of k's rows is in the array `of`, whose rows are named: along its leading axes each has its own.
+/// The place of element i of k's rows in the array `of`, whose rows are indexed. Each index of the leading axes has its own rows.
   constexpr int among_rows(int k, int i, const extent_list& of) const {
     const int own = static_cast<int>(g_.eq[k].attr[0]), width = static_cast<int>(of.volume(own + 1, of.rank));
     const extent_list names = extents(g_.operand(k, 1));
@@ -218,7 +218,7 @@ class evaluator {
       if constexpr (!std::is_same_v<T, bool>) {
         for (int i = 0; i < n; ++i) {
           const int batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
-          // Element q of a factor: where it begins, and how far one is from the next.
+// Element q of a factor, by its first element and the step to the next.
           const auto factor = [&](int j, int first, int step) {
             return [this, k, j, first, step](std::size_t q) {
               return static_cast<wide>(from_cell<T>(in(k, j)[first + static_cast<int>(q) * step]));
@@ -313,7 +313,7 @@ class evaluator {
   const vec<cell_array>& arguments_;
   const vec<std::size_t>& symbol_values_;
   vec<cell_array> values_;
-  vec<vec<cell_array>> loops_;  // what each loop gives
+  vec<vec<cell_array>> loops_;  // the results of each loop
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// ebb/exec/function.hpp — a callable made of a program: on arrays it runs, on terms it is spliced, in constant expressions it is evaluated.
+// ebb/exec/function.hpp — the callable of a program: runs on arrays, is spliced on terms, is evaluated in constant expressions.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -31,7 +31,7 @@ V call_program(const char* call, const A&... a) {
   return result;
 }
 
-/// Writes down where the leaves of the destinations are.
+/// Collects the addresses of the leaves of the destinations.
 template <class... D>
 EBB_INLINE void find_destinations(const destinations<D...>& d, void** to) {
   each_destination(d, [&]<class Leaf>(Leaf& leaf) EBB_LAMBDA { *to++ = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf); });
@@ -60,8 +60,8 @@ template <class P, class... D, class... A>
   raise_extents(call, text.c_str(), a...);
 }
 
-/// A call whose memory may overlap: results that must not be written where they belong go to spare memory first. It looks up everything
-/// again: passing it in would make every call write it to memory.
+/// A call whose memory may overlap: results that would overwrite arguments too early go to spare memory first. It recomputes all addresses:
+/// passing them in would make every call spill them.
 template <class P, class... D, class... A>
 [[gnu::noinline]] void run_program_apart(const char* call, const destinations<D...>& d, const A&... a) {
   void* to[P::results + 1];
@@ -105,7 +105,7 @@ void call_program_into(const char* call, const destinations<D...>& d, const A&..
 /// The same by evaluation, for constant expressions. G: the program before it is planned.
 template <class G, class V, class... A>
 constexpr V evaluate_program(const A&... a) {
-  const auto g = G::g.thaw();  // of a type that depends on G: clang would compile the evaluator for everybody
+  const auto g = G::g.thaw();  // its type depends on G: otherwise clang compiles the evaluator in every program
   vec<cell_array> cells;
   vec<extent_list> extents;
   each_argument_leaf([&]<class Leaf>(const Leaf& leaf) {
@@ -146,7 +146,7 @@ constexpr R splice_program(const A&... a) {
   return filled<R>([&]<class Term>() { return Term{g, out[number++]}; });
 }
 
-/// A single result comes without its tuple.
+/// A single result is returned without a tuple.
 template <class Tuple>
 struct unwrap_single {
   using type = Tuple;
@@ -176,7 +176,7 @@ struct of_function<Transform<F>, G> {
 template <class Transform, class G>
 using with_function = typename of_function<Transform, G>::type;
 
-/// The members that most transforms of F have in common; see program_function.
+/// The common members of most transforms of F: see program_function.
 template <class F>
 struct transform_of {
   using function = F;
@@ -204,7 +204,7 @@ struct transform_of {
   }
 };
 
-/// What a call returns: in terms, and in arrays.
+/// The result of a call: in terms, and in arrays.
 template <class Transform, class... T>
 using function_result = typename argument<typename Transform::template trace<T...>::result>::traced;
 template <class Transform, class... T>
@@ -213,7 +213,7 @@ template <class Transform, class... A>
 using values_returned =
     typename argument<typename Transform::template returned<function_result<Transform, traced_type<A>...>, A...>>::value;
 
-/// What stands against a call: first the arguments, then what the user's function itself says, then the rest.
+/// The error code of a call: of its arguments first, then of the user's function, then others.
 template <class Spec, class... A>
 constexpr int code_of() {
   if constexpr ((holds_refused<A> || ...)) return already_reported;
@@ -227,8 +227,8 @@ constexpr int code_of() {
   }
 }
 
-/// A call before it is made: its arguments, what stands against it, and the trace of the user's function. On terms in a context it is one
-/// of the function in that context.
+/// The properties of a call: its arguments, its error code, and the trace of the user's function. On terms in a context it is a call of the
+/// function in that context.
 template <class Spec, class... A>
 struct call_of {
   static constexpr int code = code_of<Spec, A...>();
@@ -239,7 +239,7 @@ template <class Spec, class... A>
 struct call_of<Spec, A...> : call_of<with_function<Spec, entered<context_among<A...>, typename Spec::function>>,
                                      decltype(into_context<off>(std::declval<const A&>()))...> {};
 
-/// Whether destinations with these leaves hold elements of the results' dtypes.
+/// Whether destinations with these leaves have the results' dtypes.
 template <class P, class... Leaf>
 constexpr bool holds_results(types<Leaf...>) {
   const dtype type[] = {dtype_of<typename Leaf::value_type>..., dtype{}};
@@ -248,7 +248,7 @@ constexpr bool holds_results(types<Leaf...>) {
   return true;
 }
 
-/// Whether destinations with these leaves may have the extents of the results: as far as both are known, they are the same.
+/// Whether destinations with these leaves may have the extents of the results: static extents are equal.
 template <class P, class... Leaf>
 constexpr bool may_hold_results(types<Leaf...>) {
   int number = 0;
@@ -263,28 +263,28 @@ constexpr bool may_hold_results(types<Leaf...>) {
   return (fits(typename Leaf::extents_type{}) && ...);
 }
 
-/// A call of Function with variables among its arguments: run(call, arguments...). Declared here, completed in autograd/region.hpp: without
+/// A call of Function with variables among its arguments: run(call, arguments...). Declared here, defined in autograd/region.hpp: without
 /// that header there are no variables.
 template <class Function>
 struct recorded_call;
 
 }  // namespace detail
 
-/// What a user calls: a transform of his function, such as its gradient. All transforms are called through this class. A transform has
+/// The object that users call: a transform of their function, such as its gradient. All transforms are called through this class. It uses
 ///   Transform::name                      for messages
 ///   Transform::function                  the user's function
 ///   Transform::trace<T...>               its trace on the terms T...: a trace_of<...>
 ///   Transform::code_of_arguments<A...>() 0, or the code of the error in arguments of these types
 ///   Transform::code<A...>()              0, or the code of the error in the traced function
-///   Transform::refusal                   what a refused call returns: `refused_result`, as often as there are results
-///   Transform::program<T...>             has a frozen graph g: what runs
-///   Transform::returned<R, A...>         the form of the results, where the function returns R and its arguments have the form A...
-///   Transform::asking<T...>              if that is not it, the graph that says in which contexts the call would compute otherwise
+///   Transform::refusal                   the result of a refused call: a `refused_result` for each result
+///   Transform::program<T...>             has the frozen graph g that runs
+///   Transform::returned<R, A...>         the form of the results, if the function returns R and its arguments have the form A...
+///   Transform::asking<T...>              if it is not that one, the graph that decides in which contexts the call computes something else
 /// A transform that is not one program says is_program = false. Instead of program and returned it has
 ///   Transform::run(a...)                 the call
 ///   Transform::result_in<C>(r)           its result in context C
 ///   Transform::joined<R, In...>          one type for its results outside of contexts and in several of them
-///   Transform::as_joined<Joined, I>(r)   a result as that; I: 0 outside of contexts, else in which
+///   Transform::as_joined<Joined, I>(r)   a result of that type; I: 0 outside of contexts, else the number of the context
 template <class Spec>
 struct program_function {
   template <class... A>

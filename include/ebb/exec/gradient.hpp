@@ -15,7 +15,7 @@ struct wrt {
   static constexpr int count = sizeof...(I);
 };
 
-/// Clang would refuse a negative number by itself, and before there is a sentence.
+/// Clang itself would refuse a negative number, before a sentence is printed.
 template <int I, class Tuple>
 using numbered = std::tuple_element_t<static_cast<std::size_t>(I), Tuple>;
 
@@ -32,32 +32,32 @@ constexpr vec<int> leaf_numbers(wrt<I...>, std::type_identity<std::tuple<T...>>)
   return r;
 }
 
-/// Whether there is anything to differentiate by: integers have no gradient.
+/// Whether an argument has a gradient: integers have none.
 template <class Term>
 using is_real_term = std::bool_constant<real_element<typename Term::value_type>>;
 template <class T>
 inline constexpr bool has_real = any_is<is_real_term>(leaf_types<T>{});
 
-/// A gradient begins with a scalar.
+/// Whether the result is a scalar, which has a gradient.
 template <class R>
 inline constexpr bool is_scalar_result = number<R> && std::is_floating_point_v<R>;
 template <class T>
 inline constexpr bool is_scalar_result<term<T>> = real_element<T>;
-/// A tuple whose first part may have a gradient.
+/// Whether the result is a tuple whose first part may have a gradient.
 template <class R>
 inline constexpr bool begins_with_scalar = false;
 template <class Loss, class... Aux>
 inline constexpr bool begins_with_scalar<std::tuple<Loss, Aux...>> = is_scalar_result<Loss>;
 
-/// The policy of F by itself, and the context that its pulls run in where they are one program with it: where F says nothing, that of
-/// the call, which has to be declared like any other, see [note: policies].
+/// The policy of F, and the context of its pulls in a program with F. Without a policy it is the context of the call, which must be
+/// declared: see [note: policies].
 template <class F>
 using policy_for = resolved_policy<same_as_forward, typename entry_of<F>::type>;
 template <class F>
 inline constexpr maybe_context own_context_of_pulls =
     std::is_same_v<policy_for<F>, off> ? maybe_context() : maybe_context(context_of_pulls<policy_for<F>>);
 
-/// The graph that Make makes: a constant, or made again for a watch.
+/// The graph of Make: a constant, or made again for a watch.
 template <class Make, bool Watched>
 constexpr graph made() {
   if constexpr (Watched) return Make::template make<watched>();
@@ -89,7 +89,7 @@ inline constexpr bool has_pulls = [] {
   return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
 }();
 
-/// The arguments that a gradient is asked for exist and hold floats.
+/// Whether the arguments of the gradient exist and are floats.
 template <class Wrt, class... A>
 constexpr int code_of_wrt() {
   return []<int... I>(wrt<I...>) {
@@ -120,7 +120,7 @@ struct compile_spec : transform_of<F> {
 template <class Arguments, int... I>
 using numbered_arguments = std::tuple<numbered<I, Arguments>...>;
 
-/// The first of the outputs is the loss. The others, if there are any, go along.
+/// The first output is the loss. The others are auxiliary results.
 template <class F, class Wrt, class... T>
 inline constexpr bool loss_has_pulls = [] {
   graph g = traced<F, T...>::g.thaw();
@@ -149,10 +149,10 @@ struct value_and_grad_spec : transform_of<F> {
   }
 };
 
-/// The same of a function that returns (loss, aux...): only the loss is differentiated.
+/// The same for a function that returns (loss, aux...): only the loss is differentiated.
 template <class F, int... I>
 struct value_and_grad_aux_spec : value_and_grad_spec<F, I...> {
-  using refusal = std::tuple<refused_result, refused_result, refused_at<I>...>;  // how many go along is not known then
+  using refusal = std::tuple<refused_result, refused_result, refused_at<I>...>;  // the number of auxiliary results is unknown then
   template <class R, class... A>
   using returned = joined_tuple<R, numbered_arguments<std::tuple<A...>, I...>>;
   template <class... A>
@@ -162,7 +162,7 @@ struct value_and_grad_aux_spec : value_and_grad_spec<F, I...> {
   }
 };
 
-/// The gradients alone, then what goes along.
+/// The gradients alone, then the auxiliary results.
 template <class F, class Wrt, class... T>
 struct gradient_only_program {
   using both = frozen<gradient_program<F, Wrt, T...>>;
@@ -217,32 +217,32 @@ constexpr auto call_compiled(F, const A&... a) {
 
 }  // namespace detail
 
-/// Says that a function returns (loss, aux...), of which only the loss is differentiated.
+/// Tag: the function returns (loss, aux...), of which only the loss is differentiated.
 struct has_aux_t {};
 inline constexpr has_aux_t has_aux{};
 
 /// The value of a scalar function and its gradients with respect to the arguments I..., the first one if none is named, in one program.
-/// Integers and bools that stand in a tuple or a struct beside floats have zeros in its gradient: nothing there for an update to subtract.
+/// Integers and bools in a tuple or struct with floats have zeros as gradients.
 /// Shape: gradients have the shapes of their arguments.   Throws: as compile.
 template <int... I, class F>
 constexpr auto value_and_grad(F) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::value_and_grad_spec, F, I...>::type>>();
 }
 
-/// The same of a function that returns std::tuple(loss, aux...): what goes along is arrays, numbers, tuples or structs, of any dtype, and
-/// needs no pull.   Returns: loss, aux..., gradients...
+/// The same for a function that returns std::tuple(loss, aux...). Auxiliary results are arrays, numbers, tuples or structs of any dtype,
+/// and need no pull.   Returns: loss, aux..., gradients...
 ///   auto [loss, logits, dw] = ebb::value_and_grad<1>(f, ebb::has_aux)(x, w);
 template <int... I, class F>
 constexpr auto value_and_grad(F, has_aux_t) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::value_and_grad_aux_spec, F, I...>::type>>();
 }
 
-/// The gradients alone; a single one is returned as it is, several as a tuple.   Shape, Throws: as value_and_grad.
+/// The gradients alone: a single one, or a tuple of several.   Shape, Throws: as value_and_grad.
 template <int... I, class F>
 constexpr auto grad(F) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::grad_spec, F, I...>::type>>();
 }
-/// Of a function that returns std::tuple(loss, aux...): the gradients, then what goes along.
+/// For a function that returns std::tuple(loss, aux...): the gradients, then the auxiliary results.
 ///   auto [dw, logits] = ebb::grad<1>(f, ebb::has_aux)(x, w);
 template <int... I, class F>
 constexpr auto grad(F, has_aux_t) {

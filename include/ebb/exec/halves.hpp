@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The numbers of all leaves with real elements: what a backward gives gradients for, unless told otherwise.
+/// The numbers of all leaves with real elements: the default arguments of a backward.
 template <class... Term>
 constexpr vec<int> real_leaves(types<Term...>) {
   vec<int> r;
@@ -32,7 +32,7 @@ struct joint_program {
     else return joint_of_region(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}), context);
   }
 };
-/// Whether the forward half of F saves anything for the backward, which else computes it again from the arguments.
+/// Whether the forward half of F saves values for the backward, which otherwise recomputes them from the arguments.
 template <class F>
 inline constexpr bool saves_values = true;
 
@@ -40,7 +40,7 @@ template <class F, class Policy, class Wrt, class... T>
 constexpr halves halves_of() {
   return split(frozen<joint_program<F, Policy, Wrt, T...>>::g.thaw(), leaves_of<T...>, traced<F, T...>::g.outs(), saves_values<F>);
 }
-/// What is saved follows from what the backward mentions, and so from the policy too.
+/// The backward decides which values are saved, and so does its policy.
 template <class F, class Policy, class Wrt, class... T>
 struct forward_half {
   static constexpr graph_size room = frozen<joint_program<F, Policy, Wrt, T...>>::size.times(1);
@@ -52,7 +52,7 @@ struct backward_half {
   static constexpr graph make() { return halves_of<F, Policy, Wrt, T...>().backward; }
 };
 
-/// The trace of the function that a half is one of.
+/// The trace of a half's function.
 template <class Half>
 struct traced_whole;
 template <class F, class Policy, class Wrt, class... T>
@@ -62,16 +62,16 @@ struct traced_whole<frozen<backward_half<F, Policy, Wrt, T...>>> {
 
 }  // namespace detail
 
-/// The forward half as a type: a flat list of equations, the user's results first among its outputs, then what is saved.
+/// The forward half as a type: a flat list of equations. Its outputs are the user's results, then the saved values.
 template <class F, class... A>
 using forward_t = as_program<
     frozen<detail::forward_half<std::remove_const_t<F>, detail::policy_for<std::remove_const_t<F>>, void, detail::traced_type<A>...>>>;
 
 /// The backward half as a type, under an autocast policy: from arguments, saved values and seeds to the gradients of all real arguments.
-/// Where the policy does not matter, all policies give one type; see [note: policies].
+/// If the policy does not matter, all policies have one type: see [note: policies].
 template <class F, class Policy, class... A>
 using backward_t = as_program<frozen<
-    // Resolved here and not deeper, so that what is said about a policy stands near the user's line.
+// Resolved here and not deeper: errors about a policy are then printed near the user's line.
     detail::backward_half<
         std::remove_const_t<F>,
         typename detail::refuse_policy<Policy>::template resolved<typename detail::entry_of<std::remove_const_t<F>>::type>, void,

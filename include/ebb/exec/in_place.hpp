@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Whether result r of P has the extents of argument a, whatever those are.
+/// Whether result r of P has the extents of argument a in every call.
 template <class P>
 constexpr bool has_extents_of(int r, int a) {
   const shape &x = P::result_shape(r), &y = P::argument_shape(a);

@@ -1,8 +1,8 @@
-// ebb/exec/in_rows.hpp — arrays at strides of their own, at the door of a call: copied into rows before it, and out of rows after it.
+// ebb/exec/in_rows.hpp — strided arrays as arguments and destinations: copied to row-major memory before a call, and from it afterwards.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Programs read and write rows without gaps. An array that lies so when it is passed is used where it is; of the others a call has a copy,
-// so a destination may overlap any argument. See [note: matrices of others].
+// Programs read and write row-major memory without gaps. An array that is already so is used in place. Others are copied, so a destination
+// may overlap any argument. See [note: matrices of others].
 #pragma once
 
 #include "../kernel/move.hpp"
@@ -12,7 +12,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Whether there is an array in A that may lie at strides of its own.
+/// Whether A has an array that may be strided.
 template <class A>
 using is_strided = std::bool_constant<strided_like<A>>;
 template <class A>
@@ -41,7 +41,7 @@ inline bool lies_in_rows(const strided_copy& box) {
   return same || elements_in(box) == 0;
 }
 
-/// The elements of a strided array in rows: its own, or a copy.
+/// The elements of a strided array, row-major: its own memory, or a copy.
 template <class A>
 class in_rows {
  public:
@@ -63,7 +63,7 @@ class in_rows {
   const element* data_;
 };
 
-/// Memory in rows for a strided destination: its own, or some from which the elements are put to their places at the end.
+/// Row-major memory for a strided destination: its own, or other memory that is copied to the destination at the end.
 template <class A>
 class written_in_rows {
  public:
@@ -111,7 +111,7 @@ struct borrow<detail::written_in_rows<A>> {
 
 namespace detail {
 
-/// To the form that programs read. In a tuple, a std::array or a vector the parts, in a struct all members are owned by the copy.
+/// Maps to the form that programs read. The copy owns the parts of a tuple, std::array or vector, and all members of a struct.
 struct to_rows : form_map<to_rows> {
   template <class S>
   using of_struct = std::conditional_t<has_strides<S>, mapped_to<to_values, S>, S>;
@@ -143,7 +143,7 @@ constexpr decltype(auto) as_written_rows(D& d) {
   if constexpr (strided_like<D>) return written_in_rows<D>(d);
   else return (d);
 }
-/// Calls call(leaf...) with what programs can write to in place of the leaves, and puts the elements to their places.
+/// Calls call(leaf...) with row-major memory in place of the leaves, then copies the elements to the destinations.
 template <class... Leaf>
 void with_written_rows(const std::tuple<Leaf&...>& leaves, auto&& call) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -10,8 +10,8 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The form of the derivatives of a form of terms Y with respect to X: Y's, with X's in the place of each term, and the term's extents in
-/// front of each of those, see [note: structs of derivatives].
+/// The form of the derivatives of a form of terms Y with respect to X: Y's, with X's in place of each term, and the term's extents first
+/// in each array: see [note: structs of derivatives].
 template <class Y>
 struct in_front {
   template <class Term>
@@ -33,7 +33,7 @@ struct by {
 template <class Y, class X>
 using derivative_form = with_step<Y, by<X>>;
 
-/// How many real elements the terms have together; dyn if that is not in their types.
+/// The number of real elements of all terms; dyn if their types do not say it.
 template <class T, std::size_t... E>
 constexpr std::size_t elements_in(std::type_identity<term<T, E...>>) {
   if (!real_element<T>) return 0;
@@ -108,7 +108,7 @@ struct jacrev_spec : jacobian_in_mode<F, jacobian_mode::pulled, I...> {
   static constexpr const char* name = "ebb::jacrev";
 };
 
-/// The gradient of F as a traced function of its own.
+/// The gradient of F as a traced function.
 template <class F, int... I>
 struct gradient_of : program_function<grad_spec<F, I...>> {};
 template <class F, int... I>
@@ -123,15 +123,15 @@ struct hessian_spec : jacobian_spec<gradient_of<F, I...>, I...> {
 }  // namespace detail
 
 /// The derivatives of each element of f's results with respect to each element of the arguments I..., the first one if none is named.
-/// Shape: [shape of the result, shape of the argument], in the form of the results with the arguments' forms in the place of each array:
-/// for several arguments a tuple, for a struct the struct. Those of and by integers are zeros.   Dtype: that of the argument.
-/// Pushed where the types say that the arguments I... have fewer elements than the results, else pulled; see [note: pulled or pushed].
+/// Shape: [shape of the result, shape of the argument], in the form of the results with the arguments' forms in place of each array: a
+/// tuple for several arguments, a struct for a struct. Derivatives of and by integers are zeros.   Dtype: that of the argument.
+/// Pushed if the types say that the arguments I... have fewer elements than the results, else pulled: see [note: pulled or pushed].
 /// Error: as the function's pulls; both modes agree to rounding.   Throws: as compile.
 template <int... I, class F>
 constexpr auto jacobian(F) {
   return detail::callable_of<F, program_function<typename detail::or_first<detail::jacobian_spec, F, I...>::type>>();
 }
-/// The jacobian by one push for each element of the arguments: for few arguments and many results, also where an extent is dyn.
+/// The jacobian by one push for each element of the arguments: for few arguments and many results, also if an extent is dyn.
 /// Shape, Dtype, Error, Throws: as jacobian.
 template <int... I, class F>
 constexpr auto jacfwd(F) {

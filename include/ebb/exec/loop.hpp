@@ -1,9 +1,8 @@
 // ebb/exec/loop.hpp — how a loop runs: its body is a program of its own, called with other addresses in each step.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Between two steps nothing happens but that addresses change: extents have been compared and places found before the first step. A row is
-// read and written where it is. What is carried goes back and forth between two places, of which one is the result's, or from one row of
-// its history to the next, if that is kept.
+// Extents are compared and memory is placed before the first step: between two steps only addresses change. Rows are read and written in
+// place. A carry alternates between two places, one of them the result's, or moves from one row of its history to the next if that is kept.
 #pragma once
 
 #include "../base/repeat.hpp"
@@ -29,20 +28,20 @@ namespace detail {
 template <class P, int Shape>
 constexpr std::size_t bytes_of_shape(dtype type, const std::size_t* symbol);
 
-/// A value from step to step.
+/// A carry.
 struct carried {
   const char* first = nullptr;    // before the first step
-  char *end = nullptr, *other = nullptr;  // where it is after the last step, and in the steps between
-  char* history = nullptr;        // or its row before each step
+  char *end = nullptr, *other = nullptr;  // its places after the last step and between steps
+  char* history = nullptr;        // or the rows of its history
   std::size_t bytes = 0;
 };
 /// Rows that steps read or write.
 struct stepped {
   char* rows = nullptr;
-  std::size_t bytes = 0;  // from one to the next
+  std::size_t bytes = 0;  // from one row to the next
 };
 
-/// Calls step() n times. Before that `in` holds what the body reads: carries, rows, wholes; `out` what it writes: carries, rows.
+/// Calls step() n times. Sets `in` (carries, rows, wholes) and `out` (carries, rows) before each call.
 EBB_INLINE void run_loop(std::size_t n, bool reversed, const carried* carry, int carries, const stepped* read, int reads,
                          const stepped* written, int writes, void** in, void** out, auto&& step) {
   std::size_t row = reversed && n > 0 ? n - 1 : 0;
@@ -90,7 +89,7 @@ class loop_step {
     return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];
   }
   static constexpr int buffer_of_operand(int j) { return P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]; }
-  /// The buffer of a result; -1 if nobody asks for it.
+/// The buffer of a result; -1 if no equation names it.
   static constexpr int buffer_of_result(loop_result what, int number) {
     int made = s.made.first;
     for (int k = s.equation + 1; k < P::g.size(); ++k) {
@@ -118,7 +117,7 @@ class loop_step {
         symbols.value[I] = extent_value(extent, c.symbol);
       }
     });
-    static_cast<void>(symbols.complete());  // the program around has looked at all extents
+    static_cast<void>(symbols.complete());  // the outer program has checked all extents
 
     void *in[body::arguments + 1], *out[body::results + 1];
     std::array<carried, static_cast<std::size_t>(parts.carries) + 1> carry;

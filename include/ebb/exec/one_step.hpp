@@ -1,11 +1,11 @@
-// ebb/exec/one_step.hpp — all nests of a program at once, where one step of lanes holds the whole row that they run over.
+// ebb/exec/one_step.hpp — runs all nests of a program at once, if one step of lanes holds their whole row.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one step for all nests]
-// Short rows take less time than what is around them: a nest's set-up, and loads under a mask, which wait until what was stored under one
-// is in the cache. So a small program whose nests all run over one row is compiled a second time for rows that one step of lanes holds:
-// what a nest hands on to the next one stays in registers, and only results are written. The equations are the same and in the same order,
-// and so is the tree of each reduction, most of whose accumulators hold the identity here. Hence the bits are the same.
+// For short rows the overhead dominates: the set-up of nests, and masked loads, which wait for masked stores to reach the cache. So a small
+// program whose nests all run over one row is compiled a second time, for rows that fit into one step of lanes: values pass from nest to
+// nest in registers, and only results are written. The equations, their order and the tree of each reduction are the same (most
+// accumulators hold the identity), so the bits are the same.
 #pragma once
 
 #include "../base/repeat.hpp"
@@ -24,11 +24,11 @@ class one_step {
   template <int I>
   using code = nest_step<P, I>;
 
-  // More would be worth less: what is saved is the same for each nest, what is compiled twice is not.
+// Larger programs gain less: the saving is the same for each nest, the code that is compiled twice grows.
   static constexpr int most_nests = 8, most_computes = 48;
 
   static constexpr const nest& nest_at(int i) { return plan.nests[static_cast<std::size_t>(i)]; }
-  /// The number of elements of a shape; -1 where that is not known beforehand.
+/// The number of elements of a shape; -1 if it is not known at compile time.
   static constexpr std::ptrdiff_t known_volume(int number) {
     const shape& s = P::shape_at(number);
     std::ptrdiff_t r = 1;
@@ -40,7 +40,7 @@ class one_step {
   }
   static constexpr bool is_row(int i) { return known_volume(nest_at(i).shape) != 1; }
 
-  /// Where a buffer's value is made: a store or a reduction of a nest; nest -1 if it is an argument.
+/// The origin of a buffer's value: a store or a reduction of a nest; nest -1 for an argument.
   struct origin {
     int nest = -1, at = -1;
     bool reduced = false;
@@ -55,7 +55,7 @@ class one_step {
     }
     return {};
   }
-  /// A result has the first buffer of its memory, temporaries that stand there until it is written have others.
+/// The first buffer of a result's memory is the result; later ones are temporaries in that memory.
   static constexpr bool is_result(int buffer) {
     const auto of = [](int b) -> const plan_buffer& { return plan.buffers[static_cast<std::size_t>(b)]; };
     if (of(buffer).is != plan_buffer::role::result) return false;
@@ -64,7 +64,7 @@ class one_step {
     return true;
   }
 
-  /// The nest that says over which row all run; -1 if they do not, or if it would not be worth it.
+/// The nest with the row that all nests run over; -1 if there is none, or if it would not pay.
   static constexpr int leader = [] {
     if (plan.size.steps != nests || nests < 2 || nests > most_nests || plan.size.computes > most_computes) return -1;
     if (plan.size.copies > 0 || plan.size.bands > 0) return -1;
@@ -81,7 +81,7 @@ class one_step {
           if (!plan.reduces[static_cast<std::size_t>(n.reduces.first + k)].run) return -1;
       } else {
         if (n.reduces.count > 0) return -1;
-        for (int l = 0; l < n.loads.count; ++l) {  // of a row only one that is reduced is a single element
+        for (int l = 0; l < n.loads.count; ++l) {  // only the reduction of a row is a single element
           const nest_load& x = plan.loads[static_cast<std::size_t>(n.loads.first + l)];
           const origin o = x.source == nest_load::from::array ? origin_of(x.buffer) : origin{};
           if (o.nest >= 0 && is_row(o.nest) && !o.reduced) return -1;
@@ -106,7 +106,7 @@ class one_step {
     }
   };
 
-  // What a nest hands on.
+// The values that a nest passes on.
   template <class, class>
   struct values_of;
   template <class Code, int... R>

@@ -1,4 +1,4 @@
-// ebb/exec/program.hpp — a graph becomes something that runs: the stages of a program as constants, under one short name.
+// ebb/exec/program.hpp — an executable program of a graph: its stages as constants, under one short name.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

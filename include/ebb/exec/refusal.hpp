@@ -1,4 +1,4 @@
-// ebb/exec/refusal.hpp — what a call that cannot be is told.
+// ebb/exec/refusal.hpp — the errors for calls of other types than functions.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,14 +10,14 @@ namespace ebb::inline EBB_ABI::detail {
 template <int>
 using refused_at = refused_result;
 
-/// The arguments' types as programs know them: an array is the same whatever owns it.
+/// The types of arguments in programs: independent of an array's owner.
 template <class A>
 using traced_type = typename argument<A>::traced;
 
 template <class Spec, class... A>
 using trace_in_call = typename Spec::template trace<traced_type<A>...>;
 
-/// 130 where an argument would be an array, were its elements of another type.
+/// 130 if an argument is an array with an unsupported element type, else 0.
 template <class A>
 inline constexpr bool has_other_elements = false;
 template <class A>

@@ -1,4 +1,4 @@
-// ebb/exec/region.hpp — compile with options: the autocast contexts that a region may be called in, and the policy of its backward.
+// ebb/exec/region.hpp — compile with options: the autocast contexts of a region's calls, and the policy of its backward.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -17,7 +17,7 @@ struct ambient {
 
 namespace detail {
 
-/// A result in the dtypes of Like, which has the same form.
+/// A result converted to the dtypes of Like, which has the same form.
 template <class Like, class R>
 constexpr Like in_dtypes_of(const R& r) {
   return filled<Like>([]<class To, class From>(const From& leaf) -> To {
@@ -26,7 +26,7 @@ constexpr Like in_dtypes_of(const R& r) {
   }, r);
 }
 
-/// F in context C, with results in the dtypes that they have outside.
+/// F in context C, with results in the dtypes that they have outside of contexts.
 template <class C, class F>
 struct variant {
   template <class... A>
@@ -47,7 +47,7 @@ struct entry_of<variant<C, F>> {
 template <class F>
 struct entry_of<variant<off, F>> : entry_of<F> {};
 
-/// Regions and variants declare the policies that their functions declare.
+/// Regions and variants have the policies of their functions.
 template <class F>
 struct declared_policies<program_function<compile_spec<F>>> : declared_policies<F> {};
 template <template <int, class> class Under, class C>
@@ -62,7 +62,7 @@ struct declared_policies<variant<C, F>> {
   using others = typename declared_policies<F>::template others<List, variant_under<Under, C>::template of>;
 };
 
-/// The graph that says in which contexts a call would compute otherwise: that of the program, unless the transform names another.
+/// The graph that decides in which contexts a call computes something else: the program's, unless the transform names another.
 template <class Spec, class... T>
 struct asking_graph {
   using type = typename Spec::template program<T...>;
@@ -82,7 +82,7 @@ struct by_context {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     if constexpr ((has_lengths<A> || ...)) return call_at_length(Spec::name, *this, a...);
-    else if constexpr (are_traced<A...>) {  // on terms the context is known to the types
+    else if constexpr (are_traced<A...>) {  // on terms the types know the context
       using now = context_among<A...>;
       constexpr bool declared = ((number_of_context<C> == number_of_context<now>) || ...);
       static_assert(declared, "[ebb E0187] a region is called in an autocast context that it does not declare: add it to ambient<...>");
@@ -108,7 +108,7 @@ struct by_context {
   template <class Context>
   using in = program_function<with_function<Spec, variant<Context, typename Spec::function>>>;
 
-  /// Number: of the next context; 0 is for those that are not declared.
+/// Number: of the next context; 0: undeclared contexts.
   template <class Result, std::size_t Number, class First, class... More>
   static constexpr Result select(int now, const auto&... a) {
     if (now == number_of_context<First>) return Spec::template as_joined<Result, Number>(in<First>{}(a...));
@@ -127,7 +127,7 @@ struct by_context {
       plain{}(d, a...);
     }
   }
-  /// Refuses a call in a context that is none of C..., where that matters.
+/// Refuses a call in a context other than C..., if the context changes it.
   template <class... A>
   static void refuse(int now, const A&...) {
     using trace = frozen<trace_in_call<Spec, A...>>;
@@ -138,10 +138,10 @@ struct by_context {
 
 }  // namespace detail
 
-/// A compiled function that may be called in the contexts C...: a program for each.
+/// A compiled function for calls in the contexts C...: a program for each.
 template <class F, class... C>
 struct region_in : detail::by_context<detail::compile_spec<F>, C...> {};
-/// So may its derivatives.
+/// The same for its derivatives.
 template <template <class, int...> class Spec, class F, class... C, int... I>
 struct program_function<Spec<region_in<F, C...>, I...>> : detail::by_context<Spec<F, I...>, C...> {};
 
@@ -175,7 +175,7 @@ inline constexpr bool is_ambient = false;
 template <class... C>
 inline constexpr bool is_ambient<ambient<C...>> = true;
 
-/// Says what is wrong with an option.
+/// Reports an invalid option.
 template <class Option>
 struct refuse_option {
   static_assert(is_ambient<Option>, "[ebb E0189] ebb::compile takes ebb::backward_pass_autocast<...> and ebb::ambient<...> as options");
@@ -185,7 +185,7 @@ struct refuse_option<ambient<C...>> : ambient<C...> {};
 template <class Policy>
   requires is_policy_option<Policy>
 struct refuse_option<Policy> : refuse_policy<Policy> {};
-/// And with all of them together.
+/// Reports options that do not go together.
 template <class... Option>
 struct refuse_options {
   static constexpr bool once = (0 + ... + is_policy_option<Option>) <= 1 && (0 + ... + is_ambient<Option>) <= 1;
@@ -193,7 +193,7 @@ struct refuse_options {
   static constexpr bool fit = once && ((is_policy_option<Option> || is_ambient<Option>) && ...);
 };
 
-/// Another policy for something that is called.
+/// A callable with another policy.
 template <class Policy, class F>
 struct patched_callable {
   using type = typename patch_of<Policy, F>::type;
@@ -212,9 +212,9 @@ struct patched_callable<Policy, region_in<F, C...>> {
 /// F as one compiled program: traced, fused, run on arrays. Options, in any order:
 ///   backward_pass_autocast<P...>   the policy under which its backward is compiled; see [note: policies]
 ///   backward_policies<P, Other...> that policy, and others among which compiled autograd may choose; see [note: another policy]
-///   ambient<C...>                  the autocast contexts that it may be called in; off only, if it is not said
+///   ambient<C...>                  the autocast contexts that it may be called in; default: off only
 ///   auto y = ebb::compile([](auto x, auto w) { return ebb::tanh(ebb::matmul(x, w)); })(x, w);
-/// Throws: error if the extents of the arguments do not fit, or in a context that it does not declare; nothing has been changed then.
+/// Throws: error if the extents of the arguments do not fit, or in an undeclared context; nothing has changed then.
 template <class... Option, class F>
 constexpr auto compile(F) {
   (static_cast<void>(detail::refuse_option<Option>{}), ...);
@@ -222,7 +222,7 @@ constexpr auto compile(F) {
   else return detail::callable_of<F, typename detail::region_of<F, Option...>::type>();
 }
 
-/// The same function or region, with another policy for its backward: the other one is not touched.
+/// The same function or region with another policy for its backward. The given one is unchanged.
 template <class Policy, class F>
 constexpr auto patch(F) {
   static_cast<void>(detail::refuse_policy<Policy>{});

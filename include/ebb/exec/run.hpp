@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: what a call costs]
-// Everything but sizes is decided when the program is compiled. A call writes the extents of its arguments into a short array, compares
-// those that must be equal, computes the sizes of temporaries if there are any, and calls the kernels one after the other.
+// Compilation decides everything except sizes. A call writes the extents of its arguments into a short array, compares those that must be
+// equal, computes the sizes of temporaries if there are any, and calls the kernels one after the other.
 #pragma once
 
 #include "band.hpp"
@@ -24,13 +24,13 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What an extent must be, and the function that says so.
+/// A requirement on an extent, and the function that requires it.
 struct unmet_demand {
   std::string_view by;
   extent_origin of;
 };
 
-/// The symbol that stands for S among those that were found to be equal.
+/// The representative of S among equal symbols.
 template <class P>
 constexpr int oldest_symbol(int s) {
   while (P::g.syms[static_cast<std::size_t>(s)].parent != s) s = P::g.syms[static_cast<std::size_t>(s)].parent;
@@ -40,7 +40,7 @@ constexpr int oldest_symbol(int s) {
 /// The values of a program's symbols; those of the arguments' dyn extents come first.
 template <class P>
 struct symbol_values_of {
-  std::size_t value[P::symbols + 1] = {};  // or g++ warns: it cannot see that shapes without symbols read none
+  std::size_t value[P::symbols + 1] = {};  // + 1: else g++ warns, though shapes without symbols read none
 
   /// False if extents that must be equal are not, or one would be negative.
   constexpr bool complete() {
@@ -49,7 +49,7 @@ struct symbol_values_of {
     repeat<P::symbols>([&]<int S>() { ok = ok && agrees<S>(); });
     return ok;
   }
-  /// The first extent that is not what it must be, and who wants it; nobody, if nobody is known to.
+/// The first requirement that is not met; without a name if none is known.
   unmet_demand unmet() const {
     unmet_demand first;
     repeat<P::symbols>([&]<int S>() {
@@ -114,7 +114,7 @@ constexpr std::size_t static_place_bytes = [] {
     }
   return n;
 }();
-/// Temporaries of a few kilobytes that are known beforehand stand on the stack.
+/// Temporaries of a few kilobytes of static size are on the stack.
 template <class P>
 inline constexpr bool places_on_stack = has_static_places<P> && static_place_bytes<P> <= 4096;
 
@@ -253,7 +253,7 @@ class row_blocks {
     repeat<P::results>([&]<int R>() { bytes += result_row<R>(symbol); });
     return std::max<std::size_t>(block_bytes / (bytes + 1) / 64 * 64, 64);
   }
-  // Apart from run: programs of few rows need nothing of it.
+// Not part of run: programs of few rows do not need it.
   [[gnu::noinline]] static void run_all(std::size_t most, void* const* arguments, void* const* results, const std::size_t* symbol,
                                         const char* call) {
     const std::size_t rows = symbol[~P::plan.row_symbol];
@@ -279,7 +279,7 @@ class row_blocks {
 }  // namespace detail
 
 /// Runs P on memory: one pointer for each argument and each result. The caller has completed and checked `symbol`, and has
-/// called check_arguments. `call` is who is named in errors.
+/// called check_arguments. `call` is the name in errors.
 template <class P>
 void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call) {
   using short_rows = detail::one_step<P>;

@@ -1,4 +1,4 @@
-// ebb/exec/show.hpp — what a function became: its equations as text, its loops as a picture.
+// ebb/exec/show.hpp — shows the program of a function: its equations as text, its loops as a picture.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -16,7 +16,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// What Spec runs for arguments of types A..., after the last pass.
+/// The program that Spec runs for arguments of types A..., after the last pass.
 template <class Spec, class... A>
 graph lowered_graph() {
   return lower(Spec::template program<traced_type<A>...>::g.thaw());
@@ -28,7 +28,7 @@ template <class Make>
 struct maker_of<frozen<Make>> {
   using type = Make;
 };
-/// Makes a stage again, for whoever watches.
+/// Makes a stage again, for a watch.
 template <class Make>
 void make_watched() {
   graph g;
@@ -40,7 +40,7 @@ template <class Stage>
 inline constexpr bool is_of_region = Stage::has(stage::partitioned) || std::is_same_v<Stage, stages::differentiated> ||
                                      std::is_same_v<Stage, stages::distinct>;
 
-/// The stages of what Spec runs, and of ebb::compile, which is differentiated on the tape, those of its halves.
+/// The stages of Spec's program; for ebb::compile, which is differentiated on the tape, also those of its halves.
 template <class Stage, class Spec, class... T>
 std::string stage_text() {
   constexpr bool headed = std::is_same_v<Stage, stages::all>;
@@ -66,7 +66,7 @@ std::string stage_text_of_region(std::type_identity<Spec>) {
   return stage_text<Stage, Spec, T...>();
 }
 
-// A program type is a graph again, with symbols that are all named.
+// A program type as a graph again, with names for all symbols.
 template <const op_info& Op, int... Operands, int... Extents, std::int64_t... Attributes>
 void append_to(graph& g, typed<named<Op, Operands...>, of_shape<Extents...>, Attributes...>) {
   shape s;
@@ -99,7 +99,7 @@ void print(program<Equation...> p) {
   std::fputs(to_string(p).c_str(), stdout);
 }
 
-// A refused call is refused here, too, by whoever the user has called himself: that keeps his line near.
+// A refused call is refused here, too, by the function that the user called: that keeps the user's line near.
 
 /// The program that a compiled function runs for arguments of types A..., one equation a line, with types:
 ///   ebb::print<X, W>(ebb::value_and_grad<1>(loss));

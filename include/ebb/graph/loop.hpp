@@ -4,20 +4,19 @@
 // [note: loops]
 // A loop is one equation, however many steps it has. Its sub-graph, the body, is one step: it is traced, differentiated, planned and
 // compiled once.
-//   operands   carries | rows | wholes      the carries before the first step; arrays of which each step gets one row; what each step gets
+//   operands   carries | rows | wholes      the carries before the first step; arrays of which each step reads one row; other arrays
 //   body       carries, rows, wholes -> carries, rows
-//   shape      [n]: how many steps
-//   attr[0]    how many carries and rows there are, and the direction, and what is kept: see loop_parts
-// A loop gives many arrays, and an equation has one shape. So each array that somebody asks for is an equation of its own, of kind result:
+//   shape      [n]: the number of steps
+//   attr[0]    the numbers of carries and rows, the direction, and the kept values: see loop_parts
+// A loop has many results, and an equation has one shape. So each result that is read is another equation, of kind result:
 //   carry      carry i after the last step
 //   row        row i of each step, as one array with a leading axis
 //   history    carry i before each step, as one array with a leading axis
-// What no result names is not kept, and `trim` takes it out of the body, so that it is not computed. Row t of an array belongs to step t;
-// a reversed loop begins with the last row.
+// Other values are not kept: `trim` removes them from the body, so that they are not computed. Row t of an array belongs to step t. A
+// reversed loop begins with the last row.
 //
-// The pull-back of a loop is one more loop in the other direction: see [note: a loop pulled back]. A loop among many rows is a loop over
-// arrays with one axis more: see [note: batching].
-// How a loop runs, exec/loop.hpp says: its body is a program of its own, called with other pointers in each step.
+// The pull-back of a loop is another loop in the other direction: see [note: a loop pulled back]. A batched loop is a loop over arrays with
+// one more axis: see [note: batching]. exec/loop.hpp runs loops: the body is a separate program, called with other pointers in each step.
 #pragma once
 
 #include "graph.hpp"
@@ -31,8 +30,8 @@ enum class loop_result : std::int64_t { carry, row, history };
 struct loop_parts {
   int carries = 0, rows = 0;
   bool reversed = false;
-  bool recomputes = false;  // its pull-back keeps carries, and computes all else of a step again
-  bool extended = false;    // it has been pulled back: its rows are what another pull-back may read, and there will be no further ones
+  bool recomputes = false;  // its pull-back keeps carries, and recomputes the other values of a step
+  bool extended = false;    // it has been pulled back: another pull-back may read its rows, and adds none
 
   static constexpr loop_parts of(const equation& e) {
     return {static_cast<int>(e.attr[0] & 0xFFFFF), static_cast<int>(e.attr[0] >> 20 & 0xFFFFF), (e.attr[0] >> 40 & 1) != 0,
@@ -48,13 +47,13 @@ struct loop_parts {
 
 constexpr loop_result kind_of_result(const equation& e) { return static_cast<loop_result>(e.attr[1]); }
 
-/// Calls f(k) for the results of a loop that some equation names.
+/// Calls f(k) for each equation k that names a result of the loop.
 constexpr void each_result(const graph& g, int loop, auto&& f) {
   for (int k = loop + 1; k < g.size(); ++k)
     if (g.eq.data()[k].op->what == kind::result && g.operand(k, 0) == loop) f(k);
 }
 
-/// The shape of all rows, given that of one: with the extent n in front. Not for shapes of max_rank axes.
+/// The shape of n rows of the given shape. Not for shapes with max_rank axes.
 constexpr shape rows_of_shape(int n, const shape& row) {
   shape s;
   s.push(n);

@@ -1,4 +1,4 @@
-// ebb/op/loop.hpp — the two ops of a loop: the loop itself, and an array that it gives.
+// ebb/op/loop.hpp — the two ops of a loop: the loop itself, and one of its results.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// A sub-graph once for each row: see [note: loops]. It is no array; its dtype says only that derivatives pass.
+/// A sub-graph run once for each row: see [note: loops]. It is not an array; its dtype only says that derivatives pass.
 /// Its pull is pull_loop (pass/loop.hpp): that needs the cotangents of all results at once.
 struct loop : op_base {
   static constexpr std::string_view name = "loop";
@@ -18,7 +18,7 @@ struct loop : op_base {
   static constexpr vec<int> pull(auto, const auto&, auto) { return {}; }
 };
 
-/// An array that a loop gives: attr 0 and 1 say which.
+/// A result of a loop: attr 0 and 1 say which.
 struct result_of_loop : op_base {
   static constexpr std::string_view name = "result";
   static constexpr kind what = kind::result;

@@ -4,20 +4,20 @@
 // [note: a loop pulled back]
 // The body of the pull-back is the pull-back of one step:
 //   carries    the cotangents of the carries, then the sums of the wholes' gradients
-//   rows       those of the loop, the history of its carries, the cotangents of its rows, what the step saved
+//   rows       those of the loop, the history of its carries, the cotangents of its rows, the saved values of the step
 //   wholes     those of the loop
-//   gives      cotangents of the carries before the first step, gradients of the wholes, gradients of each row
-// A step is a function with two halves, see [note: saved or recomputed]: what the first saves becomes rows that the loop gives. Where that
-// is not wanted (loop_parts::recomputes) the step is computed again, from the carries before it. So the loop that is pulled back stays in
-// its place, and what nobody names of it goes, see `trim`. The new one is a loop like any other, and is pulled back again by this function.
+//   results    cotangents of the carries before the first step, gradients of the wholes, gradients of each row
+// A step is a function with two halves, see [note: saved or recomputed]: the saved values of the first half become rows of the loop. With
+// loop_parts::recomputes the step is computed again instead, from the carries before it. The loop that is pulled back stays in its place;
+// `trim` removes its unused results. The new loop is a loop like any other, and is pulled back again by this function.
 //
-// The order of sums is part of the contract, and as far as it can be that of the steps written out. Inside of a step cotangents are added
-// as in any function, that of a carry after the step first. The gradient of a whole goes through all steps as one sum. It begins with what
-// equations behind the loop have given, or with -0; then comes what the step gives that ran last, use by use in falling order, and so on
-// back to the step that ran first. A whole that the loop takes twice begins with -0 each time. A carry whose value at the end has no
-// cotangent begins with zero.
+// The order of sums is part of the contract. It is that of the unrolled program, as far as possible. Inside of a step cotangents are added
+// as in any function, that of the carry after the step first. The gradient of a whole is one sum over all steps. It begins with the
+// cotangent from equations after the loop, or with -0. Then it adds the contributions of the last step, use by use in falling order, and so
+// on back to the first step. A whole that the loop takes twice begins with -0 each time. The cotangent of a carry whose final value is
+// unused begins with zero.
 //
-// Saves: the carries before each step, and what each step saves.
+// Saves: the carries before each step, and the saved values of each step.
 #pragma once
 
 #include "differentiate.hpp"
@@ -63,13 +63,13 @@ class pulled_loop {
   }
 
  private:
-  /// A further argument of the step, like equation `like` of it.
+/// Adds an argument to the step, with the dtype and shape of its equation `like`.
   constexpr int argument(graph& step, int like, vec<int>& list) {
     list.push(step.inputs);
     return step.op(like).kit->input(step, step.eq[like].shape, step.inputs++);
   }
 
-  /// The body becomes the pull-back of itself: its outputs are what the new loop carries, then its rows.
+/// Turns the body into its pull-back: the outputs are the carries of the new loop, then its rows.
   constexpr void pull_step(graph& step) {
     vec<int> wrt, outs, seeds, sums(e_.count, -1);
     for (int j = 0; j < e_.count; ++j) {
@@ -121,7 +121,7 @@ class pulled_loop {
     step = prune(simplify(step));
   }
 
-  /// The loop gets further rows: what its step saves. `step`, the pull-back of one, takes them.
+/// Adds the saved values of a step to the rows of the loop, as arguments of `step`, the pull-back.
   constexpr void save(graph& step) {
     const vec<int> gradients = step.out;
     step.out = body_.out;
@@ -148,8 +148,8 @@ class pulled_loop {
     extended.extended = true;
     g_.eq[loop_].attr[0] = extended.attribute();
   }
-  /// A loop that has been pulled back before gets no further rows: another pull-back has to find what the first one kept, see
-  /// [note: differentiating a backward]. It reads the rows that are there, and computes all else again.
+  /// A loop that has been pulled back before gets no further rows: another pull-back reads the values that the first one kept, see
+  /// [note: differentiating a backward]. It reads the existing rows and recomputes other values.
   constexpr void take_rows(graph& step) {
     graph r = shell_of(step);
     vec<int> to(step.size(), -1);
@@ -164,7 +164,7 @@ class pulled_loop {
     r.out = outputs_at(step, to);
     step = static_cast<graph&&>(r);
   }
-  /// The rows that the step takes of what the loop gives.
+/// Adds the rows of the loop that the step reads.
   constexpr void push_saved(vec<int>& in) const {
     const graph body = g_.subs[e_.sub];
     const vec<int> symbol = symbols_in(g_, body, [&](const extent_origin& o) {
@@ -177,7 +177,7 @@ class pulled_loop {
     }
   }
 
-  /// Arguments get the numbers that they have as operands of the new loop: what it carries, its rows, its wholes.
+/// Numbers the arguments as operands of the new loop: carries, rows, wholes.
   constexpr void renumber(graph& step) const {
     vec<int> number(step.inputs, -1);
     int next = 0;
@@ -200,7 +200,7 @@ class pulled_loop {
   }
 
   constexpr bool is_whole(int j) const { return !parts_.is_carry(j) && !parts_.is_row(j); }
-  /// Whether the sum for a whole begins with the cotangent that it has already.
+/// Whether the sum for whole j begins with its present cotangent.
   constexpr bool goes_on(int j) const {
     const int w = g_.operand(loop_, j);
     int uses = 0;
@@ -245,10 +245,10 @@ class pulled_loop {
   loop_parts parts_;
   graph body_;
   vec<int> at_end_, history_, of_row_;  // the cotangents that have arrived
-  vec<char> pulled_;                    // by operand: whether its gradient is asked for
-  vec<int> summed_, with_rows_;         // operands: the wholes and the rows that get one
+  vec<char> pulled_;                    // by operand: whether its gradient is needed
+  vec<int> summed_, with_rows_;         // operands: the wholes and the rows with a gradient
   vec<int> carried_, sums_, given_, histories_, saved_;  // further arguments of the step
-  vec<int> saved_rows_;                                  // the rows of the loop that are its arguments saved_
+  vec<int> saved_rows_;                                  // the rows of the loop for its arguments saved_
 };
 
 }  // namespace detail

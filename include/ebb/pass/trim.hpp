@@ -1,4 +1,4 @@
-// ebb/pass/trim.hpp — loops without what nobody asks for: results that no equation names, and operands that no result needs.
+// ebb/pass/trim.hpp — removes from loops the results that no equation names, and the operands that no result needs.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -9,7 +9,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// What of one loop is needed: the body's results that somebody reads, and the arguments that these depend on.
+/// The needed part of a loop: the body's results that are read, and the arguments that these depend on.
 class trimmed_loop {
  public:
   constexpr trimmed_loop(const graph& g, int loop)
@@ -27,7 +27,7 @@ class trimmed_loop {
       if (becomes_whole(i)) argument_.push(i);
   }
 
-  /// Whether something goes.
+/// Whether something is removed.
   constexpr bool is_less() const {
     for (int i = 0; i < count_; ++i)
       if (!read_[i] || becomes_whole(i)) return true;
@@ -47,7 +47,7 @@ class trimmed_loop {
       }
     return p;
   }
-  /// The number that a result has afterwards.
+/// The new number of a result.
   constexpr std::int64_t number(const equation& result) const {
     const bool row = kind_of_result(result) == loop_result::row;
     std::int64_t r = 0;
@@ -77,7 +77,7 @@ class trimmed_loop {
   }
 
  private:
-  /// A carry is needed if what is needed depends on it: then its own result is, too.
+/// A carry is needed if a needed result depends on it: then its own result is needed, too.
   constexpr void find_read() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -95,7 +95,7 @@ class trimmed_loop {
     }
     for (int i = 0; i < parts_.carries; ++i) read_[i] = read_[i] || needed_[i];
   }
-  /// The arguments of the body say how large dyn extents are. One that nothing else needs stays for that if no other one says it.
+/// Dyn extents are read from the arguments of the body. An unneeded argument stays if it is the only one with some extent.
   constexpr void find_origins() {
     for (int i = 0; i < body_.syms.count(); ++i) {
       origin_.push(body_.syms.origin(i));
@@ -109,7 +109,7 @@ class trimmed_loop {
       read_[o.a] = 1;
     }
   }
-  /// A carry that stays for its extents only is the same in each step.
+/// A carry that stays only for its extents is constant over the steps.
   constexpr bool becomes_whole(int i) const { return parts_.is_carry(i) && read_[i] && !needed_[i]; }
 
   loop_parts parts_;
@@ -122,8 +122,8 @@ class trimmed_loop {
 
 }  // namespace detail
 
-/// Of a pruned graph: each loop gives only results that are named, and takes only operands that these depend on. `prune` is the function of
-/// that name, which calls this one.
+/// Trims the loops of a pruned graph: each keeps only results that are named, and operands that these depend on. `prune` is the function
+/// prune, which calls this one.
 constexpr graph trim(const graph& g, auto prune) {
   graph r = shell_of(g);
   vec<int> to(g.size(), -1), number(g.size(), -1);

@@ -1,4 +1,4 @@
-// ebb/trace/argument.hpp — what a call's arguments are made of: arrays, numbers, tuples, arrays of arrays, and structs of arrays.
+// ebb/trace/argument.hpp — the arguments of a call: arrays, numbers, tuples, arrays of arrays, and structs of arrays.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: structs are templates over the kind of array]
@@ -11,12 +11,12 @@
 //     BOOST_HANA_DEFINE_STRUCT(params, (matrix, w), (vector, b));
 //   };
 //
-// params<ebb::tensor> is what the user holds, params<ebb::term> is what the lambda gets, and gradients are params<ebb::tensor> again.
+// The user passes params<ebb::tensor>, the lambda receives params<ebb::term>, and gradients are params<ebb::tensor> again.
 //
 // [note: arrays of arrays]
-// std::array<A, N> of arrays, tuples or structs is a tuple of N equal types, as an argument, as a member and as a result: the lambda gets
-// std::array<..., N> of terms, for (const auto& layer : layers) runs while it is traced, and so the program is unrolled. Of numbers it is
-// what it always was, one array of N elements; N results of rank 0 are therefore std::array<tensor<T>, N>, which is not such an array.
+// std::array<A, N> of arrays, tuples or structs is a tuple of N equal types, as an argument, as a member and as a result: the lambda
+// receives std::array<..., N> of terms. A loop, for (const auto& layer : layers), runs while it is traced: the program is unrolled.
+// std::array<T, N> of numbers is one array of N elements. N results of rank 0 are therefore std::array<tensor<T>, N>.
 #pragma once
 
 #include "form.hpp"
@@ -28,7 +28,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// To the form that a traced function gets: terms for arrays and numbers. What is no argument is left as it is.
+/// Maps to the form that a traced function receives: terms for arrays and numbers. Other types are unchanged.
 struct to_terms : form_map<to_terms> {
   template <class S>
   using of_struct = struct_with<S, term>;
@@ -43,7 +43,7 @@ struct mapped_form<to_terms, A> {
   using type = std::array<mapped_to<to_terms, typename form<A>::element>, std::size_t{form<A>::count}>;
 };
 
-/// To the form that results have: tensors that own their elements, and numbers.
+/// Maps to the form of results: tensors that own their elements, and numbers.
 struct to_values : form_map<to_values> {
   template <class S>
   using of_struct = struct_with<S, tensor>;
@@ -60,7 +60,7 @@ template <class T>
 struct mapped_form<to_values, term<T>> {
   using type = T;
 };
-/// In a std::array or a vector a tensor is in the place of a number.
+/// In a std::array or a vector a tensor replaces a number.
 template <class V>
 struct element_value {
   using type = V;
@@ -91,12 +91,12 @@ inline constexpr bool holds_variables = any_leaf<A, is_a_variable>;
 
 }  // namespace detail
 
-/// What is known of an argument, or of a result, by its type.
+/// The properties of the type of an argument or a result.
 ///   is_argument   whether it is made of arrays and numbers only
-///   leaves        of how many
-///   traced        what a traced lambda gets for it
-///   terms         the types of the terms in that, in order
-///   value         what results of this form are
+///   leaves        their number
+///   traced        the type that a traced lambda receives
+///   terms         the types of the terms in it, in order
+///   value         the type of results of this form
 template <class A>
 struct argument {
   using traced = detail::mapped_to<detail::to_terms, A>;
@@ -106,7 +106,7 @@ struct argument {
   static constexpr int leaves = is_argument ? terms::count : 0;
 };
 
-/// Whether T is what a traced function gets for some argument.
+/// Whether a traced function can receive a T.
 template <class T>
 inline constexpr bool is_traced = detail::all_leaves<T, detail::is_a_term>;
 

@@ -1,4 +1,4 @@
-// ebb/trace/context_in.hpp — in which graph, and in which autocast context, arguments are traced.
+// ebb/trace/context_in.hpp — the graph and the autocast context of traced arguments.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -17,7 +17,7 @@ template <class C, class T, std::size_t... E>
 struct context_of_leaf<term_under<C, T, E...>> {
   using type = types<C>;
 };
-/// The first context among leaves. Where there is none: off if there is a term, else void.
+/// The first context among leaves. If there is none: off if there is a term, else void.
 template <class Found, class Leaves>
 struct first_context {
   using type = std::conditional_t<any_is<is_a_term>(Leaves{}), off, void>;
@@ -31,7 +31,7 @@ struct context_of_leaves;
 template <class... Leaf>
 struct context_of_leaves<types<Leaf...>> : first_context<joined_types<typename context_of_leaf<Leaf>::type...>, types<Leaf...>> {};
 
-/// The context that A... are in. A plain term beside others is one that came from outside of the context.
+/// The context of A... . A plain term beside terms in a context comes from outside of it.
 template <class... A>
 using context_among = typename context_of_leaves<joined_types<leaf_types<std::remove_cvref_t<A>>...>>::type;
 template <class A>
@@ -41,7 +41,7 @@ inline constexpr bool is_in_context = any_leaf<A, is_a_term_under>;
 template <class... A>
 inline constexpr bool are_traced = !std::is_void_v<context_among<A...>>;
 
-/// The graph that the arguments are traced in.
+/// The graph of the arguments.
 template <class... A>
 constexpr graph* first_graph(const A&... a) {
   graph* g = nullptr;

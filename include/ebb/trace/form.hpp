@@ -1,9 +1,9 @@
-// ebb/trace/form.hpp — how arguments and results fall into arrays, and how the same form is made of others.
+// ebb/trace/form.hpp — the structure of arguments and results: their leaves, and the same structure of other leaves.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: forms]
-// An argument or a result is an array, a number, or a tuple, a std::array, a std::vector or a struct of such things. `form` is the only
-// place that knows these structures: a type that it does not know is a leaf. Everything else is said over leaves:
+// An argument or a result is an array, a number, or a tuple, a std::array, a std::vector or a struct of these. Only `form` knows these
+// structures: every other type is a leaf. All other code works on leaves:
 //   leaf_types<X>        the types of the leaves, those of a std::array's elements once: for questions about X
 //   leaves_in<X>         all of them in order, as programs count them
 //   each_leaf(f, x...)   f(leaf...) for each
@@ -60,14 +60,14 @@ struct repeated_list<List, std::index_sequence<I...>> {
 };
 
 /// The structure of an X. The members of those that are not leaves:
-///   is_loop         whether the parts have one type, so that a loop goes over them
-///   is_fixed        whether the type says how many parts there are
-///   count           how many
-///   parts           types<...> of them, where they are no loop
-///   element         their type, where they are a loop
+///   is_loop         whether the parts have one type, so that a loop can visit them
+///   is_fixed        whether the type fixes the number of parts
+///   count           the number of parts
+///   parts           types<...> of them, if is_loop is false
+///   element         their type, if is_loop is true
 ///   get<I>(x)       part I
 ///   name<I>()       its name, in a struct
-///   elements(x)     the range of the parts, where they are a loop
+///   elements(x)     the range of the parts, if is_loop is true
 ///   with<Map>       the same structure with Map::of<P> for each part P; of a struct Map::of_struct<X>
 template <class X>
 struct form {
@@ -102,7 +102,7 @@ struct form<std::array<P, N>> {
   using with = std::array<typename Map::template of<P>, N>;
 };
 
-/// A vector by itself: only a run knows how long it is. No function that is traced takes it.
+/// A vector without a declared length, which is known at run time only. Traced functions do not accept it.
 template <class P, class Allocator>
   requires(!element<P>)
 struct form<std::vector<P, Allocator>> {
@@ -113,7 +113,7 @@ struct form<std::vector<P, Allocator>> {
   using with = std::vector<typename Map::template of<P>>;
 };
 
-/// A std::vector that has L elements, see [note: lengths of vectors]. V may be const.
+/// A std::vector with L elements: see [note: lengths of vectors]. V may be const.
 template <class V, int L>
 struct of_length {
   V* vector;
@@ -144,7 +144,7 @@ struct form<of_length<V, L>> : vector_form<typename V::value_type, L> {};
 template <class P, int L>
 struct form<vector_of<P, L>> : vector_form<P, L> {};
 
-/// Not a lambda in decltype: g++ 12 then leaves out bodies of functions.
+/// Not a lambda in decltype: with one, g++ 12 omits function bodies.
 template <class S>
 struct types_of_members {
   template <class... Member>
@@ -173,7 +173,7 @@ struct form<S> {
 template <class X>
 using form_of = form<std::remove_cvref_t<X>>;
 
-/// The form A after Map. A leaf stays what it is, unless a specialisation for Map says what it becomes; Map is a form_map.
+/// The form A after Map, a form_map. A leaf is unchanged unless a specialisation for Map changes it.
 template <class Map, class A>
 struct mapped_form {
   using type = A;
@@ -185,14 +185,14 @@ struct mapped_form<Map, A> {
 };
 template <class Map, class A>
 using mapped_to = typename mapped_form<Map, A>::type;
-/// What Map does to the parts of a structure. It says itself what becomes of a struct: of_struct<S>.
+/// The base of maps: maps the parts of a structure. A map defines of_struct<S> itself.
 template <class Map>
 struct form_map {
   template <class P>
   using of = mapped_to<Map, P>;
 };
 
-/// Stands among the leaf types of what has a vector in it: how many leaves there are, a run knows.
+/// Marks leaf types that include a vector's: the number of leaves is known at run time only.
 struct unknown_length {};
 
 template <class X>
@@ -265,11 +265,11 @@ constexpr void require_lengths(std::size_t one, auto... other) {
 
 }  // namespace detail
 
-/// Calls f(p, g, ...) for each array of a struct, tuple, std::array or vector with the arrays that stand at its place in others of the
-/// same form:
+/// Calls f(p, g, ...) for each array of a struct, tuple, std::array or vector, with the arrays at the same place in others of the same
+/// form:
 ///   each_leaf([&](auto& p, const auto& g) { p -= rate * g; }, parameters, gradients)
 /// In a traced function they are terms.
-/// Throws: error if vectors at one place differ in length; f has been called for what is in front of them.
+/// Throws: error if vectors at one place differ in length; f has been called for the arrays before them.
 template <class F, class S, class... Others>
 constexpr void each_leaf(F&& f, S&& s, Others&&... others) {
   using form = detail::form_of<S>;
@@ -296,7 +296,7 @@ template <std::size_t I, class Part, class F, class... From>
 constexpr Part filled_part(F& f, const From&... from) {
   return filled<Part>(f, form<From>::template get<I>(from)...);
 }
-/// Not the constructor of all elements where there is another way: the time for its overloads grows with the square of their number.
+/// Avoids the constructor of all elements if possible: the compile time of its overloads is quadratic in their number.
 template <class To, class F, class... Part, std::size_t... I, class... From>
 constexpr To filled_parts(types<Part...>, std::index_sequence<I...>, F& f, const From&... from) {
   if constexpr (all_leaves<To, std::is_trivially_copyable> && std::is_trivially_destructible_v<To>) {

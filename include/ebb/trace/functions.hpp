@@ -1,4 +1,4 @@
-// ebb/trace/functions.hpp — everything that a traced function may call.
+// ebb/trace/functions.hpp — all functions that a traced function may call.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

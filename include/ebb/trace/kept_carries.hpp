@@ -1,10 +1,10 @@
-// ebb/trace/kept_carries.hpp — what a scan keeps for its backward: all carries, some, or the first one.
+// ebb/trace/kept_carries.hpp — the carries that a scan keeps for its backward: all, some, or the first one.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: kept carries]
-// A scan that keeps the carry before each k-th step is a scan of scans: the loop around has a step for each k rows, and keeps its own
-// carries only. Its pull-back runs the loop inside again, from the carry before it, and goes back through its k steps then. Rows that are
-// left are a loop beside it. All sums are in the order that they have without this.
+// A scan that keeps the carry before each k-th step is a scan of scans: the outer loop has a step for k rows, and keeps its own carries
+// only. Its pull-back runs the inner loop again, from the carry before it, and then goes back through its k steps. The remaining rows are
+// another loop. The order of all sums is that of a plain scan.
 #pragma once
 
 #include "map.hpp"
@@ -14,7 +14,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a scan keeps for the backward. all: carries, and what each step saves; a number: the carry before each so many steps.
+/// The values that a scan keeps. all: the carries and saved values of each step; a number k: the carry before each k-th step.
 enum class kept_carries : int { all = -1, square_root = 0, of_each_step = 1, first = 2147483647 };
 
 /// Options of scan and fori, beside ebb::reversed; see scan.
@@ -38,7 +38,7 @@ struct scan_options {
 
 namespace functions {
 
-/// F over the rows of its arguments, with a carry in front; Whole: which of the arguments behind it are not taken apart.
+/// F over the rows of its arguments, with a carry first. Whole: the arguments after it that are not split into rows.
 template <class F, class Options, bool... Whole>
 struct scan {};
 
@@ -46,11 +46,11 @@ struct scan {};
 
 namespace detail {
 
-/// Whether steps are put together so that some carries are not kept.
+/// Whether steps are grouped so that some carries are not kept.
 template <kept_carries Kept>
 inline constexpr bool in_segments = Kept != kept_carries::all && Kept != kept_carries::of_each_step;
 
-/// Steps of a loop as one step of a loop around it.
+/// Several steps of a loop as one step of an outer loop.
 template <class F, bool Reversed, bool... Whole>
 struct segment_of {
   template <class... A>
@@ -63,7 +63,7 @@ struct segment_of {
 template <class F, class Options, std::size_t Count, bool... Whole>
 struct segments {
   static constexpr int wanted = static_cast<int>(Options::kept);
-  /// How many steps are one; dyn: all that there are.
+/// The number of steps in a group; dyn: all.
   static constexpr std::size_t length = [] {
     std::size_t n = static_cast<std::size_t>(wanted);
     if (Options::kept == kept_carries::square_root)
@@ -80,7 +80,7 @@ struct segments {
   template <class Row>
   using segments_of = with_step<with_step<Row, all_rows<length>>, all_rows<outer>>;
 
-  /// Extents as the graph knows them.
+/// The extents in the graph.
   struct sizes {
     int all, main, outer, length, rest;
   };
@@ -144,7 +144,7 @@ struct segments {
       return std::tuple(end, joined(g, n, ys, last));
     }
   }
-  /// The rows of all segments, and those that were left, as one array.
+/// The rows of all segments and the remaining rows, as one array.
   template <class Ys, class... Last>
   static constexpr auto joined(graph& g, const sizes& n, const Ys& ys, const Last&... last) {
     using all = with_step<with_step<typename row<Ys>::type, first_row>, all_rows<Count>>;

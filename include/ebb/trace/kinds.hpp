@@ -1,11 +1,11 @@
-// ebb/trace/kinds.hpp — kinds of array: what stands at the places of a struct's members.
+// ebb/trace/kinds.hpp — kinds of array: the types of a struct's members.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: structs of derivatives]
-// A jacobian by a params<tensor> is a params again: in the place of a member of extents F... is an array of extents [E..., F...], with the
-// result's E... in front; in a hessian by it each place holds a whole params. Such structs are params<Array>, too, for an Array made by
-// steps: each says what becomes of a form of terms, from an array of the member's own extents on (`of`), and Leaf says of what kind arrays
-// are in the end. So what belongs to a struct of terms, of tensors and of variables differs by one name.
+// A jacobian by a params<tensor> is a params again: in place of a member of extents F... it has an array of extents [E..., F...], with the
+// result's extents E... first. In a hessian by it, each member is a whole params. Such structs are params<Array>, too, for an Array made of
+// steps: each step maps a form of terms (`of`), beginning with an array of the member's extents, and Leaf is the kind of the final arrays.
+// So the structs of terms, of tensors and of variables differ by one name.
 #pragma once
 
 #include "form.hpp"
@@ -16,7 +16,7 @@ namespace ebb::inline EBB_ABI::detail {
 template <class... Step>
 struct steps {};
 
-/// In place of an element type it asks a kind of array for its steps: the class is named and never defined.
+/// In place of an element type it asks a kind of array for its steps. The class is never defined.
 struct which_steps;
 
 template <class Steps, template <class, std::size_t...> class Leaf, class T, std::size_t... E>
@@ -43,13 +43,13 @@ struct asked_for_steps {
 };
 template <template <class, std::size_t...> class Array>
   requires requires { typename Array<which_steps>; }
-struct asked_for_steps<Array> {  // no base: g++ would warn of steps that name a type of an anonymous namespace
+struct asked_for_steps<Array> {  // no base: g++ warns about steps that name a type of an anonymous namespace
   using type = typename steps_answered<Array<which_steps>>::type;
 };
 template <template <class, std::size_t...> class Array>
 using steps_of = typename asked_for_steps<Array>::type;
 
-/// The struct whose members are made by these steps: Struct<Leaf> itself, where there is none.
+/// The struct whose members are made by these steps; without steps Struct<Leaf> itself.
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Leaf, class... Step>
 struct struct_after {
   using type = Struct<kind_after<Leaf, Step...>::template array>;
@@ -62,8 +62,8 @@ template <template <template <class, std::size_t...> class> class Struct, templa
           class... More>
 struct struct_after<Struct, Leaf, steps<Step...>, More...> : struct_after<Struct, Leaf, Step..., More...> {};
 
-/// A form of terms after steps, each of which says with `of` what becomes of a term, with arrays of kind Leaf in the end. Of a struct the
-/// kind of its arrays is of no interest.
+/// A form of terms after steps, each of which maps a term by `of`, with arrays of kind Leaf in the end. The kind of a struct's arrays does
+/// not matter.
 template <class Form, template <class, std::size_t...> class Leaf, class... Step>
 struct form_after {
   struct map {
@@ -88,7 +88,7 @@ struct form_after<Struct<Array>, Leaf, Step...> : struct_after<Struct, Leaf, ste
 template <class Form, template <class, std::size_t...> class Leaf>
 using with_leaves = form_after<Form, Leaf>;
 
-/// A struct with arrays of kind Leaf. A struct that is no template over the kind of array is left as it is.
+/// A struct with arrays of kind Leaf. A struct that is not a template over the kind of array is unchanged.
 template <class S, template <class, std::size_t...> class Leaf>
 struct struct_of_kind {
   using type = S;

@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: lengths of vectors]
-// A function is traced while the program is compiled: a loop over layers is unrolled then, and the program reads as many arrays as there
-// are terms. A std::vector says how many it has at run time only, so the caller declares for which lengths programs are compiled, and each
-// call takes the one of its length:
+// A function is traced while the program is compiled: a loop over layers is unrolled, and the program has a fixed number of arrays. The
+// length of a std::vector is known at run time only. So the caller declares the lengths that programs are compiled for, and each call runs
+// the program of its length:
 //
 //   std::vector<layer<ebb::tensor>> layers = ...;
 //   auto [value, d] = ebb::value_and_grad(loss)(ebb::lengths<2, 3, 4>(layers), x, t);    // d is a std::vector, too
 //
-// The function gets a std::array of terms. ebb::lengths<2, 3, 4>(model) does the same for the vectors in a struct: they have one length in
-// a call, the function gets the struct with std::vectors of terms, and the gradient is the struct again.
-// Each length costs the compile time of one program; lengths that are not declared throw. Vectors with the same list have one length in a
-// call, those with different lists are apart. A length that is known is better a std::array. On the tape a function that is not traced
-// loops over a std::vector of variables as it likes.
+// The function receives a std::array of terms. ebb::lengths<2, 3, 4>(model) does the same for the vectors in a struct: they have one
+// length in a call, the function receives the struct with std::vectors of terms, and the gradient is the struct again.
+// Each length costs the compile time of one program; other lengths throw. Vectors with the same list have one length in a call; vectors
+// with different lists are independent. Use a std::array if the length is known. On the tape, code that is not traced may loop over a
+// std::vector of variables.
 // Vectors of different lengths in one struct throw: each combination would be a program of its own, and the lists do not say which ones
-// the user needs. Pass such vectors as arguments of their own, each with its list, or make one of them a std::array.
+// the user needs. Pass such vectors as separate arguments, each with its list, or make one of them a std::array.
 #pragma once
 
 #include "sized.hpp"
@@ -35,7 +35,7 @@ struct of_lengths {
   V* vector;
 };
 
-/// Whether a call of A waits for a length.
+/// Whether a call of A needs a length.
 template <class A>
 inline constexpr bool has_lengths = false;
 template <class V, int... L>
@@ -97,7 +97,7 @@ template <class Lengths>
 struct call_by_length;
 template <int... L>
 struct call_by_length<std::integer_sequence<int, L...>> {
-  /// The length that all vectors with this list have.
+/// The length of all vectors with this list.
   template <class... A>
   static std::size_t find(const char* call, const A&... a) {
     std::size_t n = 0;
@@ -150,7 +150,7 @@ struct first_lengths<of_lengths<V, L...>, B...> {
 template <class... A>
 using lengths_in = typename first_lengths<std::remove_const_t<A>...>::type;
 
-/// f(a...) for the lengths that the vectors among a have; the other lists are looked at by f.
+/// f(a...) for the lengths of the vectors among a; f handles the other lists.
 template <class F, class... A>
 auto call_at_length(const char* call, const F& f, const A&... a) {
   using lengths = lengths_in<A...>;
@@ -169,7 +169,7 @@ template <template <class...> class Destinations, class... To>
 constexpr Destinations<std::remove_reference_t<To>...> rebound(To&&... to) {
   return {{to...}};
 }
-/// The same where results are written to d. Neither lambdas nor std::apply: each would be a line of every diagnostic.
+/// The same with results written to d. No lambdas and no std::apply: each would be a line of every diagnostic.
 template <class By, int First, int... More, std::size_t... I, class F, template <class...> class Destinations, class... D, class... A>
 void write_at_length_of(std::size_t n, std::index_sequence<I...> order, const F& f, const Destinations<D...>& d, const A&... a) {
   if constexpr (sizeof...(More) > 0)
@@ -201,7 +201,7 @@ constexpr auto lengths(std::vector<A, Allocator>& v) {
 }
 template <int... L, class A, class Allocator>
 void lengths(const std::vector<A, Allocator>&&) = delete;  // the vector must outlive the call
-/// A struct with vectors in it, which all have one length in a call. S may be const.
+/// A struct with vectors, which all have one length in a call. S may be const.
 template <int... L, class S>
   requires(boost::hana::Struct<std::remove_const_t<S>>::value)
 constexpr auto lengths(S& s) {

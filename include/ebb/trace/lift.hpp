@@ -1,4 +1,4 @@
-// ebb/trace/lift.hpp — functions on operands become functions on terms: their type, their sentence, their equations.
+// ebb/trace/lift.hpp — functions on operands as functions on terms: their type, their errors, their equations.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,7 +14,7 @@ template <class A>
 concept in_trace = is_term<A> || is_term_under<A>;
 template <class A>
 concept traceable = in_trace<A> || number<A>;
-/// Terms, and an array that is none: refused with a sentence.
+/// Refused with a sentence: terms together with an array.
 template <class... A>
 concept terms_and_arrays = (in_trace<A> || ...) && !(traceable<A> && ...) && ((traceable<A> || arrays<A>) && ...);
 
@@ -25,7 +25,7 @@ inline constexpr int rank_of_term = -1;
 template <class T, std::size_t... E>
 inline constexpr int rank_of_term<term<T, E...>> = sizeof...(E);
 
-/// The promoted dtype of the terms that have axes; void if none has.
+/// The promoted dtype of the terms with axes; void if none has axes.
 template <class T, class... A>
 struct ranked_dtype {
   using type = T;
@@ -97,8 +97,8 @@ struct lifted {
 template <class F, int Code>
 concept has_sentence = Code > 900 && requires { typename F::template refusals<Code>; };
 
-/// The call, and the sentence if it is refused: the compiler says it two levels below the user's line, at most. A member of a refused class
-/// is no constant for clang 19: constants are taken from `lift`.
+/// The call, and the sentence if it is refused: at most two levels of instantiation below the user's line. A member of a refused class is
+/// no constant for clang 19: constants are taken from `lift`.
 template <class F, class... A>
 using accepted_on = refusal<lifted<F, A...>::code, lifted<F, A...>>;
 
@@ -118,7 +118,7 @@ constexpr graph* graph_of(const number auto&, const auto&... rest) { return grap
 
 namespace detail {
 
-/// Notes which operands a context would have cast.
+/// Records the operands that a context would cast.
 template <class F, class... A>
 constexpr void ask_contexts(graph& g, const A&...) {
   if constexpr (autocast_class<F> != precision::as_is) {
@@ -135,7 +135,7 @@ template <int Code, class Call>
   requires detail::has_sentence<typename Call::function, Code>
 struct refusal<Code, Call> : Call, Call::function::template refusals<Code> {};
 
-/// On terms, with numbers among them.
+/// For terms, with numbers among them.
 template <class F, class... A>
   requires(is_term<A> || ...) && ((is_term<A> || number<A>) && ...)
 constexpr auto apply_function(F, const A&... a) {

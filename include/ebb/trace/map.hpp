@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 //   map([](auto x, auto w) { return matmul(w, x); }, rows, whole(w))
-// The function is traced once, on the types of single rows, and its equations get a leading axis (see [note: batching]). So a row has the
-// bits that it would have alone, and what is the same for all rows is computed once. It is differentiated like anything else.
+// The function is traced once, on the types of single rows, and its equations get a leading axis (see [note: batching]). So each row has
+// the bits of a call on that row, and values that are the same for all rows are computed once. map is differentiated like any function.
 #pragma once
 
 #include "context_in.hpp"
@@ -16,7 +16,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// An argument of map that each row gets as a whole: a reference to what has a name, `const A&`; what has none is held.
+/// An argument of map that is passed whole to each row: a reference, `const A&`, to a named argument, else a copy.
 template <class A>
 struct whole_argument {
   A value;
@@ -33,7 +33,7 @@ constexpr whole_argument<std::remove_const_t<A>> whole(A&& a) {
 
 namespace functions {
 
-/// F on the rows of its arguments; Whole: which of them are not taken apart.
+/// F on the rows of its arguments. Whole: the arguments that are not split into rows.
 template <class F, bool... Whole>
 struct map {};
 
@@ -57,7 +57,7 @@ constexpr std::size_t known_rows(std::initializer_list<std::size_t> counts) {
   return dyn;
 }
 
-/// A form of terms, of which each has a leading axis or is whole: one row of it.
+/// One row of a form of terms, each of which has a leading axis or is whole.
 struct first_row {
   template <class Term>
   struct row_of {
@@ -93,7 +93,7 @@ struct row<A, false> {
   static constexpr std::size_t count = rows_among(leaf_types<A>{});
 };
 
-/// A form of terms of which R is one row.
+/// The form of terms with rows R.
 template <std::size_t N>
 struct all_rows {
   template <class Term>
@@ -115,7 +115,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
   static constexpr bool has_rows = !(Whole && ...) && (row<A, Whole>::exists && ...);
   using trace = trace_of<F, typename row<A, Whole>::type...>;
   using body = frozen<trace>;
-  template <class Trace = trace>  // named only where the function can be called
+  template <class Trace = trace>  // used only if the function can be called
   using result = rows<typename Trace::result, known_rows({row<A, Whole>::count...})>;
 
   static constexpr vec<int> splice_into(graph& g, const A&... a) {
@@ -157,7 +157,7 @@ constexpr int code_of_map() {
   else return mapped<F, Flags, typename argument<A>::traced...>::code;
 }
 
-/// The dtype that arguments have together; numbers have no say.
+/// The promoted dtype of the arguments; numbers do not count.
 template <class... T>
 constexpr auto promoted_terms(types<T...>) {
   return promote_all(std::type_identity<void>{}, std::type_identity<operand<typename T::value_type>>{}...);
@@ -165,7 +165,7 @@ constexpr auto promoted_terms(types<T...>) {
 template <class... A>
 using promoted_among =
     typename decltype(promoted_terms(joined_types<std::conditional_t<number<A>, types<>, typename argument<A>::terms>...>{}))::type;
-/// A number beside terms is a literal, in the dtype that it has beside arrays.
+/// A number among terms is a literal, in the dtype that it takes beside arrays.
 template <class T, class A>
 constexpr auto as_term(graph& g, const A& a) {
   if constexpr (number<A>) {
@@ -176,7 +176,7 @@ constexpr auto as_term(graph& g, const A& a) {
 
 }  // namespace detail
 
-/// On terms, and tuples and structs of them; on arrays it is traced like all functions.
+/// On terms, and tuples and structs of them. On arrays it is traced like any function.
 template <class F, bool... Whole, class... A>
   requires(is_traced<A> && ...)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
@@ -200,14 +200,14 @@ constexpr auto apply_function(functions::map<F, Whole...> f, const A&... a) {
   return apply_function(f, detail::as_term<detail::promoted_among<A...>>(*detail::first_graph(a...), a)...);
 }
 
-/// On tuples and structs of arrays, see exec/eager.hpp.
+/// On tuples and structs of arrays: see exec/eager.hpp.
 template <class F, bool... Whole, class... A>
   requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
 
 /// f for each row along the first axis of the arguments; those in whole(...) are the same for all rows. f must not capture.
 ///   map(grad(loss), whole(parameters), x, t)     a gradient for each example, in the form of the parameters
-/// Shape: f's result with the leading axis in front.   Error: each row has the bits that f gives for it alone.
+/// Shape: f's result with a leading axis.   Error: each row has the bits of a call of f on that row.
 template <class F, class... A>
 constexpr auto map(F, const A&... a) {
   using flags = std::integer_sequence<bool, detail::is_whole<A>...>;

@@ -1,4 +1,4 @@
-// ebb/trace/operators.hpp — the operators of terms and of arrays: one list for all that has them.
+// ebb/trace/operators.hpp — the operators of terms and of arrays, in one list.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Whether operators are found for A at all: numbers, spans and vectors only stand beside something that has them.
+/// Whether A has operators. Numbers, spans and vectors are allowed only on the other side.
 template <class A>
 inline constexpr bool has_operators = false;
 template <class T, std::size_t... E>
@@ -20,7 +20,7 @@ inline constexpr bool has_operators<view<T, E...>> = true;
 template <>
 inline constexpr bool has_operators<refused_result> = true;
 
-/// A and B can stand on both sides of an operator: both while tracing, or both as arrays. One of each is refused there, with a sentence.
+/// Whether A and B can be the two sides of an operator: both traced, or both arrays. One of each is refused with a sentence.
 template <class A, class B>
 concept operator_pair = (has_operators<A> || has_operators<B>) &&
                         ((traceable<A> && traceable<B>) || arrays<A, B> || terms_and_arrays<A, B> || detail::has_refused<A, B>);
@@ -53,7 +53,7 @@ constexpr auto operator>(const A& a, const B& b) { return apply_function(detail:
 template <class A, class B>
   requires operator_pair<A, B>
 constexpr auto operator>=(const A& a, const B& b) { return apply_function(detail::broadcasting<op::greater_equal>{}, a, b); }
-/// Element by element, as the four above; see [note: equal means elements].
+/// Element by element, like the four above: see [note: equal means elements].
 template <class A, class B>
   requires operator_pair<A, B>
 constexpr auto operator==(const A& a, const B& b) { return apply_function(detail::broadcasting<op::equal>{}, a, b); }
@@ -64,7 +64,7 @@ template <class A>
   requires has_operators<A>
 constexpr auto operator!(const A& a) { return apply_function(detail::broadcasting<op::logical_not>{}, a); }
 
-/// Of truth values, element by element: both sides are computed.
+/// Of bools, element by element: both sides are computed.
 template <class A, class B>
   requires operator_pair<A, B>
 constexpr auto operator&&(const A& a, const B& b) { return apply_function(detail::broadcasting<op::logical_and>{}, a, b); }
@@ -74,8 +74,8 @@ constexpr auto operator||(const A& a, const B& b) { return apply_function(detail
 
 namespace detail {
 
-/// a = f(a, b). An array is written in place, see exec/eager.hpp; a term is given another value. All return auto: g++ then says at once
-/// what is wrong, at the user's line.
+/// a = f(a, b). An array is written in place, see exec/eager.hpp; a term gets another value. All return auto: g++ then reports an error at
+/// the user's line.
 template <class A, class B>
   requires arrays<A, B>
 constexpr auto assign_function(auto f, A& a, const B& b);

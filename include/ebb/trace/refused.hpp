@@ -1,4 +1,4 @@
-// ebb/trace/refused.hpp — what a refused call of a function says, and what it gives.
+// ebb/trace/refused.hpp — error texts of ill-formed calls, and the placeholder that they return.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The sentences on functions, by code. A class, not a function: g++ instantiates it where it is named, so that the user's line stays near.
+/// The sentences on functions, by code. A class, not a function: g++ instantiates it in place, which keeps the user's line near.
 template <int Code>
 struct refuse_function {
   static_assert(Code != 290, "[ebb E0290] map: the arguments have different numbers of rows");
@@ -63,13 +63,13 @@ struct refuse_function {
 /// The code of a call that cannot be made because of an error in its arguments or its function that has a sentence already.
 inline constexpr int already_reported = -1;
 
-/// What stands against tracing an F at all: it has captured something, or is a pointer to a function.
+/// The error code of an F that cannot be traced: it has captured something, or is a pointer to a function.
 template <class F>
 inline constexpr int code_of_function = std::is_member_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>> ? 235
                                         : std::is_empty_v<F>                                                        ? 0
                                                                                                                     : 104;
 
-/// Whether the error that says what is wrong is the compiler's own, about a trace that is no constant.
+/// Whether the compiler itself reports the error: the trace is not a constant.
 constexpr bool is_named_next(int code) { return code == 126 || code == 230; }
 
 /// What F says of a call on A... before it is made. Functions of the library do, so that a mistake is reported by the outermost call, near
@@ -98,7 +98,7 @@ struct refused_result {
 
 namespace detail {
 
-/// Whether one of A... is what a refused call has given.
+/// Whether one of A... is the result of a refused call.
 template <class... A>
 inline constexpr bool has_refused = (std::is_same_v<A, refused_result> || ...);
 

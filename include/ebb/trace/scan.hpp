@@ -3,7 +3,7 @@
 //
 //   auto [h, ys] = ebb::scan(step, h0, xs, ebb::whole(w));          step(h, x, w) returns std::tuple(h, y)
 //   auto h = ebb::fori(100, step, h0, ebb::whole(w));               step(i, h, w) returns h
-// What a loop is in a graph, [note: loops] says.
+// See [note: loops] for loops in graphs.
 #pragma once
 
 #include "kept_carries.hpp"
@@ -18,7 +18,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// What a step returns: a tuple of the carry and of a row, in their traced forms.
+/// The result of a step: a tuple of the carry and a row, in their traced forms.
 template <class R>
 struct step_result {
   static constexpr bool exists = false;
@@ -32,7 +32,7 @@ struct step_result<std::tuple<Carry, Row>> {
   using row = Row;
 };
 
-/// Adds a loop with this body over the operands `in`. Gives its results, the carries and then the rows; where they do not fit, -code.
+/// Adds a loop with this body over the operands `in`. Returns its results, the carries and then the rows, or -code if they do not fit.
 /// (A template, so that clang looks up the op's table when kernels are known, not here.)
 template <class T = float>
 constexpr vec<int> add_loop(graph& g, graph body, const loop_parts& parts, const vec<int>& in) {
@@ -73,7 +73,7 @@ using has_most_axes = std::bool_constant<(Leaf::rank >= max_rank)>;
 template <class Leaf>
 using has_almost_most_axes = std::bool_constant<(Leaf::rank >= max_rank - 1)>;
 
-/// A loop of F with this carry over these arguments, which are forms of terms.
+/// A loop of F with this carry over these arguments, all forms of terms.
 template <class F, class Options, class Flags, class Carry, class... A>
 struct scanned;
 template <class F, class Options, bool... Whole, class Carry, class... A>
@@ -82,12 +82,12 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
   static constexpr int carries = argument<Carry>::leaves, rows = (0 + ... + (Whole ? 0 : argument<A>::leaves));
   static constexpr std::size_t count = known_rows({row<A, Whole>::count...});
   using trace = trace_of<F, Carry, typename row<A, Whole>::type...>;
-  template <class Trace = trace>  // named only where the function can be called
+  template <class Trace = trace>  // used only if the function can be called
   using step = step_result<typename Trace::result>;
   template <class Trace = trace>
   using result = std::tuple<Carry, detail::rows<typename step<Trace>::row, count>>;
 
-  /// The step as the body of a loop: rows come before wholes, and what it carries has the extents that it had.
+/// The step as the body of a loop: rows come before wholes, and each new carry has the extents of the old one.
   struct body {
     static constexpr graph make() {
       graph g = trace::make();
@@ -98,7 +98,7 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
       return canonical_shapes(static_cast<graph&&>(g));
     }
   };
-  /// The operand that each leaf is, in the order in which the step takes them.
+/// The operand number of each leaf, in the order of the step's parameters.
   static constexpr vec<int> numbers() {
     vec<int> r;
     for (int j = 0; j < carries; ++j) r.push(j);
@@ -110,7 +110,7 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
     return r;
   }
 
-  /// Adds the loop and gives its results: the carry, then the rows; a negative code where the arguments do not fit.
+/// Adds the loop and returns its results: the carry, then the rows; a negative code if the arguments do not fit.
   static constexpr vec<int> add_to(graph& g, const Carry& carry, const A&... a) {
     const vec<int> number = numbers();
     vec<int> in(number.size(), -1);
@@ -160,11 +160,11 @@ template <class... Leaf>
 using terms_among = joined_types<std::conditional_t<is_term<Leaf>, types<Leaf>, types<>>...>;
 template <class... Leaf>
 terms_among<Leaf...> find_terms(types<Leaf...>);
-/// The dtype that all terms have together; numbers have no say.
+/// The promoted dtype of all terms; numbers do not count.
 template <class... A>
 using dtype_of_terms = typename decltype(promoted_terms(decltype(find_terms(joined_types<leaf_types<A>...>{})){}))::type;
 
-/// A form with terms in the place of numbers. A real number has the dtype that it has beside terms of dtype T, others have their own.
+/// A form with terms in place of numbers. A real number has the dtype that it takes beside terms of dtype T, others keep their own.
 template <class T, class A>
 struct form_of_terms {
   using type = A;
@@ -232,7 +232,7 @@ struct checked_options {
 template <class... Option>
 using options_of = typename checked_options<Option...>::type;
 
-/// A step of fori as one of scan: its row is the number of the step, and it gives none.
+/// A step of fori as a step of scan: its row is the number of the step, and it returns no row.
 template <class F>
 struct counted_step {
   template <class Carry, class I, class... W>
@@ -251,7 +251,7 @@ constexpr term<Number, dyn> numbers_below(graph& g, std::integral auto n) {
 
 }  // namespace detail
 
-/// On terms, and tuples and structs of them; on arrays it is traced like all functions.
+/// On terms, and tuples and structs of them. On arrays it is traced like any function.
 template <class F, class Options, bool... Whole, class... A>
   requires(is_traced<A> && ...)
 constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a) {
@@ -271,14 +271,14 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
   }
 }
 
-/// And numbers among them.
+/// The same with numbers among the arguments.
 template <class F, class Options, bool... Whole, class... A>
   requires(!(is_traced<A> && ...)) && (detail::terms_and_numbers<A> && ...) && (detail::any_leaf<A, detail::is_a_term> || ...)
 constexpr auto apply_function(functions::scan<F, Options, Whole...> f, const A&... a) {
   return apply_function(f, detail::numbers_as_terms<detail::dtype_of_terms<A...>>(*detail::first_graph(a...), a)...);
 }
 
-/// On tuples and structs of arrays, see exec/eager.hpp.
+/// On tuples and structs of arrays: see exec/eager.hpp.
 template <class F, class Options, bool... Whole, class... A>
   requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
 constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a);
@@ -290,19 +290,19 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
 ///     const auto next = ebb::tanh(ebb::matmul(w, h) + x);
 ///     return std::tuple(next, ebb::sum(next));
 ///   }, h0, xs, ebb::whole(w));
-/// f is traced, differentiated and compiled once, whatever the number of rows is. The carry, the arguments and y are arrays, tuples or
-/// structs; std::tuple<>() is a y of nothing.
-/// Options say what is kept for the backward: scan<ebb::keep_every<16>>, scan<ebb::reversed, ebb::recompute>...
-///   keep_all        the carry before each step, and of each step what a region saves of a function: see [note: saved or recomputed]
+/// f is traced, differentiated and compiled once, for any number of rows. The carry, the arguments and y are arrays, tuples or structs;
+/// std::tuple<>() is an empty y.
+/// Options choose the values that are kept for the backward: scan<ebb::keep_every<16>>, scan<ebb::reversed, ebb::recompute>...
+///   keep_all        the carry before each step, and the saved values of each step: see [note: saved or recomputed]
 ///   keep_carries    the carry before each step; the backward computes each step again
 ///   keep_every<k>   the carry before each k-th step, n / k of them; the backward runs k steps again at a time, and keeps all of these
 ///   keep_sqrt       keep_every<k>, where k is the root of n, rounded up; the type of the rows says n
 ///   recompute       the first carry; the backward runs all steps again before it begins
-/// They change memory and time, and no bit of a result.
-/// Shape: that of the carry, and y with the leading axis in front; over no rows the carry is what it was.
-/// Dtype: a real number as a carry has the dtype that it has beside the arrays, an integer stays one.
+/// They change memory and time, but no bit of a result.
+/// Shape: that of the carry, and y with a leading axis. Over no rows the result is the given carry.
+/// Dtype: a real number as a carry takes its dtype from the arrays, an integer stays one.
 /// Saves: what the options say.
-/// Error: each step has the bits that f gives for it alone. The order of sums in gradients: see [note: a loop pulled back].
+/// Error: each step has the bits of a call of f. The order of sums in gradients: see [note: a loop pulled back].
 template <auto... Option, class F, class Carry, class... A>
 constexpr auto scan(F, const Carry& carry, const A&... a) {
   using options = detail::options_of<std::remove_const_t<decltype(Option)>...>;
@@ -319,9 +319,9 @@ constexpr auto scan(F, const Carry& carry, const A&... a) {
 }
 
 /// f(i, carry, wholes...) for i = 0, 1... n - 1, from carry to carry: f returns the next one. In a traced function, where n is a constant.
-/// fori<ebb::reversed> begins with n - 1. f must not capture; what it needs is passed in whole(...).
+/// fori<ebb::reversed> begins with n - 1. f must not capture: pass other values in whole(...).
 ///   auto x = ebb::fori(20, [](auto i, auto x, auto a) { return x - ebb::matmul(a, x) / (i + 1); }, x0, ebb::whole(a));
-/// Options, derivatives and bits: as of scan. i is an integer of 32 bits.
+/// Options, derivatives and bits: as for scan. i is an integer of 32 bits.
 /// Shape: that of the carry.   Saves: what the options say.
 template <auto... Option, class F, class Carry, class... A>
 constexpr auto fori(std::integral auto n, F, const Carry& carry, const A&... a) {

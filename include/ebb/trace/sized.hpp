@@ -1,4 +1,4 @@
-// ebb/trace/sized.hpp — a struct whose std::vectors have a known number of elements.
+// ebb/trace/sized.hpp — a struct whose std::vectors have a known length.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// A struct, whose vectors have L elements each: what a traced function gets, and what results are.
+/// A struct whose vectors have L elements each: as a traced function receives it, and as results.
 template <class S, int L>
 struct sized : S {
   constexpr sized() = default;
@@ -19,7 +19,7 @@ struct sized : S {
 
 template <class Leaf>
 using is_unknown_length = std::bool_constant<std::is_same_v<Leaf, unknown_length>>;
-/// Whether there is a vector in X whose length only a run knows.
+/// Whether X has a vector whose length is known at run time only.
 template <class X>
 inline constexpr bool has_unknown_length = any_leaf<X, is_unknown_length>;
 template <class S>
@@ -28,7 +28,7 @@ template <class S>
   requires(boost::hana::Struct<S>::value)
 inline constexpr bool is_struct_with_vectors<S> = has_unknown_length<S>;
 
-/// A member where vectors have L elements. Vectors in vectors have no length.
+/// A member with vectors of L elements. Vectors in vectors have no length.
 template <class M, int L>
 struct member_of_length {
   using type = M;
@@ -76,7 +76,7 @@ struct form<of_length<S, L>> : sized_form<std::remove_const_t<S>, L> {
   }
 };
 
-/// f(length) for each vector of X that has the length of a call.
+/// f(length) for each vector of X.
 template <class X>
 constexpr void each_length(const X& x, auto&& f) {
   if constexpr (requires { x.size(); }) f(x.size());

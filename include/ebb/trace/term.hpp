@@ -1,4 +1,4 @@
-// ebb/trace/term.hpp — what a traced lambda is called with: an array of which only dtype and extents are known yet.
+// ebb/trace/term.hpp — the argument of a traced lambda: an array with known dtype and extents, and no elements yet.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,7 +14,7 @@ namespace detail {
 template <class X, class... I>
 constexpr auto subscript(const X& x, const I&... i);
 
-/// The number that functions of other libraries would take a T for: std::sqrt of an integer computes in double.
+/// The number type in which functions of other libraries would compute for a T: std::sqrt of an integer computes in double.
 template <class T>
 using number_like = std::conditional_t<std::is_integral_v<T>, double, std::conditional_t<std::is_arithmetic_v<T>, T, float>>;
 
@@ -32,7 +32,7 @@ struct term {
 
   constexpr operator operand<T>() const { return {g, id}; }
 
-  /// x(i, j): an element, or what x is at these places of its first axes. x[i]: x(i). See [note: subscripts].
+/// x(i, j): an element, or the part of x at these indices of its first axes. x[i] is x(i). See [note: subscripts].
   template <class... I>
   constexpr auto operator()(const I&... i) const { return detail::subscript(*this, i...); }
   template <class I>
@@ -51,7 +51,7 @@ inline constexpr bool is_term = false;
 template <class T, std::size_t... E>
 inline constexpr bool is_term<term<T, E...>> = true;
 
-/// A term inside an autocast context, see trace/under.hpp.
+/// A term inside an autocast context: see autocast/under.hpp.
 template <class Context, class T, std::size_t... E>
 struct term_under {
   using value_type = T;

@@ -1,9 +1,9 @@
-// ebb/trace/trace.hpp — a lambda and its argument types become a graph, a constant.
+// ebb/trace/trace.hpp — traces a lambda with argument types into a graph, a constant.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a traced callable is pure and empty]
-// A function is traced once for each list of argument types; nothing it does at run time is seen. So it must not capture: what changes
-// from call to call is an argument. Each array is a fresh argument of the graph, also where the same array is passed twice.
+// A function is traced once for each list of argument types, at compile time. So it must not capture: values that change from call to call
+// are arguments. Each array is another argument of the graph, even if the same array is passed twice.
 #pragma once
 
 #include "argument.hpp"
@@ -22,7 +22,7 @@ using is_refused_leaf = std::bool_constant<has_refused<Leaf>>;
 template <class R>
 inline constexpr bool holds_refused = any_leaf<R, is_refused_leaf>;
 
-/// A number that a traced function returns is a literal of rank 0.
+/// A returned number is a literal of rank 0.
 template <class R>
 constexpr void add_result(graph& g, const R& r) {
   if constexpr (holds_refused<R>) g.out.push(-1);
@@ -35,7 +35,7 @@ constexpr void add_result(graph& g, const R& r) {
 template <class F, class... A>
 using result_of_trace = decltype(std::declval<const F&>()(std::declval<typename argument<A>::traced>()...));
 
-/// What a traced function may return: terms, numbers, tuples and structs of them.
+/// The results that a traced function may return: terms, numbers, tuples and structs of them.
 template <class Leaf>
 using is_result_leaf = std::bool_constant<is_term<Leaf> || (number<Leaf> && element<Leaf>)>;
 template <class R>
@@ -71,15 +71,15 @@ using traced = frozen<trace_of<F, A...>>;
 
 namespace detail {
 
-/// The same, where a subscript that is outside of its axis is no error.
+/// The same, without errors for subscripts out of range.
 template <class F, class... A>
 struct tolerant_trace {
   static constexpr graph make() { return trace_of<F, A...>::make(true); }
 };
 
-/// What stands against a trace: 0, the code of a sentence in refuse_function, or already_reported. The function is named here and not
-/// deeper, so that a mistake inside it is reported with a short chain of contexts. For clang, a function with a mistake cannot be
-/// called: there 127 is said as well.
+/// The error code of a trace: 0, the code of a sentence in refuse_function, or already_reported. The function is named here and not deeper:
+/// an error inside it is then reported with a short chain of contexts. For clang, a function with an error cannot be called: there 127 is
+/// reported as well.
 template <class F, class... A>
 constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
   if constexpr (known_call<F, typename argument<A>::traced...>::code != 0) return known_call<F, typename argument<A>::traced...>::code;
@@ -90,7 +90,7 @@ constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
   else return is_constant<frozen<tolerant_trace<F, A...>>> ? 230 : 126;
 }
 
-/// Whether something was refused in a trace: its sentence stands at the user's line already.
+/// Whether a trace contains a refused call, which has been reported at the user's line.
 template <class Frozen>
 inline constexpr bool is_refused = [] {
   for (int i = 0; i < Frozen::g.outs(); ++i)
@@ -98,8 +98,8 @@ inline constexpr bool is_refused = [] {
   return false;
 }();
 
-/// The trace that is no constant where a call has code 126 or 230: of the innermost function that says so. Whoever finds the code makes
-/// it a constant in place, and the compiler's error names what stands against that.
+/// The trace that is not a constant, for a call with code 126 or 230: that of the innermost function with this code. The place that finds
+/// the code evaluates it as a constant, so that the compiler reports the reason.
 template <class Trace>
 struct not_constant;
 template <class F, class... A>
