@@ -445,7 +445,7 @@ TEST_CASE("options that differ are named, and programs of one name and hooks at 
   CHECK(in_order(reason_of([&] {
     const ebb::saved_tensors_hooks hooks([](const ebb::any_tensor& t) { return t; }, [](const ebb::any_tensor& t) { return t; });
     plainly();
-  }), {"tanh (NodeCall 2)", "; saved values are behind hooks, was not behind hooks\n"}));
+  }), {"tanh (NodeCall 2)", "; saved values are packed by hooks, was not packed by hooks\n"}));
 }
 
 TEST_CASE("CA-137: entering the scope decides whether reasons are logged") {

@@ -73,9 +73,9 @@ TEST_CASE("a safetensors file that is no such file, or is truncated, is refused"
         "expected a .safetensors file, found other first bytes: they announce a header of 18446744073709551615 bytes");
   CHECK(problem_of(file_of(good, 8, 100'000'000)) == "the header is truncated: it has 100000000 bytes, 62 are there");
   CHECK(problem_of(file_of("", 0)) == "the header is not one of a .safetensors file: byte 0: '{' was expected");
-  CHECK(problem_of(file_of(good, 7)) == "the arrays have 8 bytes, there are 7 behind the header");
-  CHECK(problem_of(file_of(good, 9)) == "the arrays have 8 bytes, there are 9 behind the header");
-  CHECK(problem_of(file_of(good, 0)) == "the arrays have 8 bytes, there are 0 behind the header");
+  CHECK(problem_of(file_of(good, 7)) == "the arrays have 8 bytes, there are 7 after the header");
+  CHECK(problem_of(file_of(good, 9)) == "the arrays have 8 bytes, there are 9 after the header");
+  CHECK(problem_of(file_of(good, 0)) == "the arrays have 8 bytes, there are 0 after the header");
   for (std::size_t n = 0; n < good.size(); ++n) CHECK(problem_of(file_of(good.substr(0, n), 8)) != "");
   const std::string whole = file_of(good, 8);
   for (std::size_t n = 0; n < whole.size(); ++n) CHECK(problem_of(whole.substr(0, n)) != "");
@@ -90,12 +90,12 @@ TEST_CASE("numbers, offsets and extents of a safetensors file are not believed")
   CHECK(shaped("[3]", "[0,8]") == "\"a\" has 12 bytes by its shape, other offsets are given");
   CHECK(shaped("[2]", "[8,0]") == "\"a\" has 8 bytes by its shape, other offsets are given");
   CHECK(shaped("[2]", "[18446744073709551608,0]") == "\"a\" has 8 bytes by its shape, other offsets are given");
-  CHECK(shaped("[2]", "[8,16]") == "\"a\" begins behind a hole");
-  CHECK(shaped("[2]", "[18446744073709551607,18446744073709551615]") == "\"a\" begins behind a hole");
+  CHECK(shaped("[2]", "[8,16]") == "\"a\" begins after a hole");
+  CHECK(shaped("[2]", "[18446744073709551607,18446744073709551615]") == "\"a\" begins after a hole");
   CHECK(shaped("[1000000000000000000]", "[0,4000000000000000000]") ==
         "\"a\" is too large");
   CHECK(shaped("[250000000000000000]", "[0,1000000000000000000]") ==
-        "the arrays have 1000000000000000000 bytes, there are 8 behind the header");
+        "the arrays have 1000000000000000000 bytes, there are 8 after the header");
   // 2^32 * 2^32 * 2 elements are none modulo 2^64, and so are 2^62 + 2 times four bytes.
   CHECK(shaped("[4294967296,4294967296,2]", "[0,0]") == "\"a\" is too large");
   CHECK(shaped("[4611686018427387906]", "[0,8]") == "\"a\" is too large");
@@ -117,7 +117,7 @@ TEST_CASE("numbers, offsets and extents of a safetensors file are not believed")
   REQUIRE(two("[4,8]", "[0,4]") == "");
   CHECK(two("[0,4]", "[0,4]") == "\"b\" overlaps another array");
   CHECK(two("[0,4]", "[3,7]") == "\"b\" overlaps another array");
-  CHECK(two("[0,4]", "[5,9]") == "\"b\" begins behind a hole");
+  CHECK(two("[0,4]", "[5,9]") == "\"b\" begins after a hole");
 }
 
 TEST_CASE("the JSON of a safetensors header is read strictly") {

@@ -25,7 +25,7 @@ int main(int count, char** arguments) {
   // EXPECT: E0342 ebb::mpi::all_reduce takes arrays and numbers, and structures of them: ebb::mpi::data_parallel exchanges the gradients of variables
   ebb::mpi::all_reduce(w);  // LINE
 #elif EBB_CASE == 4
-  // EXPECT: E0343 ebb::mpi::data_parallel: behind the options come variables, and tuples, vectors and structs of them, and random keys
+  // EXPECT: E0343 ebb::mpi::data_parallel: after the options come variables, and tuples, vectors and structs of them, and random keys
   const ebb::mpi::data_parallel all({.parts = 4}, g);  // LINE
 #elif EBB_CASE == 5
   // EXPECT: E0344 ebb::mpi::data_parallel writes random keys: they are no constants

@@ -15,22 +15,22 @@ constexpr int fits = traced_on<matrix>([](auto x) {
 });
 
 #if EBB_CASE == 1  // a number in place of a tag
-// EXPECT: E0280 var, stddev: behind the array come tags
+// EXPECT: E0280 var, stddev: after the array come tags
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::var<1>(x, 0);  // LINE
 });
 #elif EBB_CASE == 2  // the tag of a norm
-// EXPECT: E0280 var, stddev: behind the array come tags
+// EXPECT: E0280 var, stddev: after the array come tags
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::stddev(x, ebb::order<1>);  // LINE
 });
 #elif EBB_CASE == 3  // a number in place of an order
-// EXPECT: E0281 norm: behind the array come tags
+// EXPECT: E0281 norm: after the array come tags
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::norm(x, 1);  // LINE
 });
 #elif EBB_CASE == 4  // the order 0 / 0
-// EXPECT: E0281 norm: behind the array come tags
+// EXPECT: E0281 norm: after the array come tags
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::norm(x, ebb::order<0, 0>);  // LINE
 });

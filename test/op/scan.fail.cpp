@@ -13,7 +13,7 @@ using matrix = ebb::term<float, 3, 4>;
 constexpr int fits = traced_on<matrix>([](auto x) { return ebb::cumsum<-2>(x, ebb::reversed, ebb::exclusive_scan); });
 
 #if EBB_CASE == 1  // the axis as an argument
-// EXPECT: E0283 cumsum: behind the array come tags
+// EXPECT: E0283 cumsum: after the array come tags
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::cumsum(x, 1);  // LINE
 });

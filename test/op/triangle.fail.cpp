@@ -36,7 +36,7 @@ constexpr int refused = traced_on<square, wide>([](auto a, auto b) {
   return ebb::cholesky_solve(a, b);  // LINE
 });
 #elif EBB_CASE == 5  // a bool in place of a tag
-// EXPECT: E0286 cholesky, logdet_spd: behind the matrix comes nothing, or the tag ebb::nan_if_not
+// EXPECT: E0286 cholesky, logdet_spd: after the matrix comes nothing, or the tag ebb::nan_if_not
 constexpr int refused = traced_on<square>([](auto a) {
   return ebb::cholesky(a, false);  // LINE
 });
@@ -46,7 +46,7 @@ constexpr int refused = traced_on<square, wide>([](auto a, auto b) {
   return ebb::solve_triangular(a, b, ebb::nan_if_not);  // LINE
 });
 #elif EBB_CASE == 7  // a tag of another function
-// EXPECT: E0288 cholesky_solve: behind the operands comes nothing, or the tag ebb::upper
+// EXPECT: E0288 cholesky_solve: after the operands comes nothing, or the tag ebb::upper
 constexpr int refused = traced_on<square, wide>([](auto a, auto b) {
   return ebb::cholesky_solve(b, a, ebb::unit_diagonal);  // LINE
 });

@@ -42,7 +42,7 @@ int main() {
   // EXPECT: E0326 keep_sqrt needs a number of steps that the rows' type says
   auto r = ebb::compile([](auto a, auto b) { return ebb::scan<ebb::keep_sqrt>(step, a, b); })(h, some);  // LINE
 #elif EBB_CASE == 8
-  // EXPECT: E0327 the arguments behind the carry are whole(...)
+  // EXPECT: E0327 the arguments after the carry are whole(...)
   auto r = ebb::compile([](auto a, auto b) { return ebb::fori(3, [](auto, auto c, auto x) { return c + x; }, a, b); })(h, h);  // LINE
 #elif EBB_CASE == 9
   // EXPECT: E0328 fori is called in a traced function

@@ -83,7 +83,7 @@ auto call_function(F f, const A&... a) {
   } else {
     constexpr int code = asks_for<F, X::count> ? code_of_backward<F, typename node_type::values, X> : 166;
     static_assert(code != 165, "[ebb E0165] ebb::apply: backward takes one gradient for each real result, a tensor or std::optional of "
-                               "one, and behind them perhaps the operands that are variables");
+                               "one, and after them perhaps the operands that are variables");
     static_assert(code != 162, "[ebb E0162] ebb::apply: backward returns one gradient for each operand that is a variable");
     static_assert(code != 163, "[ebb E0163] ebb::apply: a gradient has the dtype and rank of its operand, or is ebb::nothing");
     static_assert(code != 166, "[ebb E0166] needs_input_grad is a std::array<bool, N>, N the number of operands that are variables");

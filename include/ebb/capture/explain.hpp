@@ -103,7 +103,7 @@ EBB_COLD difference difference_at(const recording& a, const recording& b, int pl
     }
   if (x.outputs != y.outputs) return against(after_edges, "outputs", std::to_string(x.outputs), std::to_string(y.outputs));
   if (x.is_packed != y.is_packed)
-    return against(after_edges + 1, "saved values are", is(x.is_packed, "behind hooks"), is(y.is_packed, "behind hooks"));
+    return against(after_edges + 1, "saved values are", is(x.is_packed, "packed by hooks"), is(y.is_packed, "packed by hooks"));
   if (a.visit_at(i).needed != b.visit_at(i).needed)
     return against(after_edges + 2, "it is", is(a.visit_at(i).needed, "needed"), is(b.visit_at(i).needed, "needed"));
   return difference_of_hooks();

@@ -49,7 +49,7 @@ class batching {
   }
 
  private:
-  /// The symbols of `from` are extents of `to`: those of the arguments, behind the new axis. Also numbers the shapes.
+  /// The symbols of `from` are extents of `to`: those of the arguments, after the new axis. Also numbers the shapes.
   constexpr bool find_extents(const vec<int>& arguments, const vec<char>& batched) {
     for (int i = 0; i < arguments.size(); ++i)
       if (batched[i] && !to_.syms.unify(to_.shape_of(arguments[i]).e[0], extent_)) return false;

@@ -182,7 +182,7 @@ class node_handle {
   hook_handle register_hook(F f) const {
     constexpr bool traced = detail::traceable_hook<F>, fits = detail::is_node_posthook<F>;
     static_assert(!traced, "[ebb E0135] this handle does not know the types of the operands, which a hook with `auto` needs: name them, "
-                           "y.grad_fn(x, w); behind an accumulation use a post-accumulate hook");
+                           "y.grad_fn(x, w); after an accumulation use a post-accumulate hook");
     static_assert(traced || fits, "[ebb E0161] a node post-hook takes ebb::gradients& of the operands and const ebb::gradients& of the "
                                   "outputs");
     if constexpr (traced || !fits) return {};

@@ -16,7 +16,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// crc32_table[k][b]: what the byte b does to a checksum, with k bytes of 0 behind it.
+/// crc32_table[k][b]: what the byte b does to a checksum, followed by k bytes of 0.
 inline constexpr auto crc32_table = [] {
   std::array<std::array<std::uint32_t, 256>, 8> t{};
   for (std::uint32_t b = 0; b < 256; ++b) {

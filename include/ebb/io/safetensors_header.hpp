@@ -208,7 +208,7 @@ class json_reader {
 
 }  // namespace detail
 
-/// One array of a file: its name, type and extents, and the place of its bytes behind the header.
+/// One array of a file: its name, type and extents, and the place of its bytes after the header.
 struct stored_array {
   std::string name;
   const stored_type* type = nullptr;
@@ -306,11 +306,11 @@ class safetensors_header {
     });
     std::uint64_t at = 0;
     for (const stored_array& a : arrays) {
-      if (a.first != at) return detail::json_text(a.name) + (a.first < at ? " overlaps another array" : " begins behind a hole");
+      if (a.first != at) return detail::json_text(a.name) + (a.first < at ? " overlaps another array" : " begins after a hole");
       at = a.last;
     }
     if (at != bytes)
-      return "the arrays have " + std::to_string(at) + " bytes, there are " + std::to_string(bytes) + " behind the header";
+      return "the arrays have " + std::to_string(at) + " bytes, there are " + std::to_string(bytes) + " after the header";
 
     by_name_.resize(arrays.size());
     for (std::size_t i = 0; i < arrays.size(); ++i) by_name_[i] = i;

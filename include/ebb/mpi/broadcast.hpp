@@ -58,7 +58,7 @@ void each_block(X& x, auto&& f, bool writes) {
       std::uint64_t shape = static_cast<std::uint64_t>(dtype_of<T>) + 1;
       for (const std::size_t extent : l.layout().shape()) shape = add_to_hash(shape, extent);
       void* to = nullptr;
-      if constexpr (requires { l.history(); }) {  // a handle: the leaf behind it is written
+      if constexpr (requires { l.history(); }) {  // a handle: its leaf is written
         auto handle = l;
         if (writes) to = handle.mutable_data();
       } else if (writes) to = l.mutable_data();

@@ -66,7 +66,7 @@ class communicator {
 inline int rank() { return communicator().rank(); }
 inline int size() { return communicator().size(); }
 
-/// Prints the message behind "rank 2 of 4: ", and ends all ranks of the program. The others need not be in a call of MPI.
+/// Prints the message after "rank 2 of 4: ", and ends all ranks of the program. The others need not be in a call of MPI.
 [[noreturn]] inline void abort_all(const char* message) {
   std::fflush(stdout);
   if (detail::is_running()) {

@@ -60,7 +60,7 @@ class data_parallel {
     requires(sizeof...(P) > 0)
   explicit data_parallel(const data_parallel_options& options, P&&... p) : among_(options.among) {
     constexpr bool fits = (detail::is_parameter_or_key<std::remove_cvref_t<P>> && ...);
-    static_assert(fits, "[ebb E0343] ebb::mpi::data_parallel: behind the options come variables, and tuples, vectors and structs of them, "
+    static_assert(fits, "[ebb E0343] ebb::mpi::data_parallel: after the options come variables, and tuples, vectors and structs of them, "
                         "and random keys");
     if constexpr (fits) {
       std::vector<counted<vertex>> leaves;

@@ -212,7 +212,7 @@ namespace ebb::inline EBB_ABI {
 template <int... Axes, class X, class... Tag>
 constexpr auto var(X&& x, Tag...) {
   using tags = detail::reduction_tags<Tag...>;
-  static_assert(tags::are_of_moments, "[ebb E0280] var, stddev: behind the array come tags: ebb::correction<0>, ebb::keep_dims");
+  static_assert(tags::are_of_moments, "[ebb E0280] var, stddev: after the array come tags: ebb::correction<0>, ebb::keep_dims");
   return apply_function(functions::variance<false, tags::count, tags::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// The square root of var, PyTorch's std: see [note: why stddev]. Where it is 0, its derivative is 0.
@@ -220,7 +220,7 @@ constexpr auto var(X&& x, Tag...) {
 template <int... Axes, class X, class... Tag>
 constexpr auto stddev(X&& x, Tag...) {
   using tags = detail::reduction_tags<Tag...>;
-  static_assert(tags::are_of_moments, "[ebb E0280] var, stddev: behind the array come tags: ebb::correction<0>, ebb::keep_dims");
+  static_assert(tags::are_of_moments, "[ebb E0280] var, stddev: after the array come tags: ebb::correction<0>, ebb::keep_dims");
   return apply_function(functions::variance<true, tags::count, tags::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// The variance and the mean, in a tuple: inside a traced function the mean is computed once.   All fields as var and mean.
@@ -239,7 +239,7 @@ constexpr auto var_mean(const X& x, Tag... tag) {
 template <int... Axes, class X, class... Tag>
 constexpr auto norm(X&& x, Tag...) {
   using tags = detail::reduction_tags<Tag...>;
-  static_assert(tags::are_of_norms, "[ebb E0281] norm: behind the array come tags: ebb::order<p> or order<p, q>, q > 0, ebb::keep_dims");
+  static_assert(tags::are_of_norms, "[ebb E0281] norm: after the array come tags: ebb::order<p> or order<p, q>, q > 0, ebb::keep_dims");
   return apply_function(functions::norm<tags::p, tags::q, tags::keeps, Axes...>{}, std::forward<X>(x));
 }
 

@@ -258,7 +258,7 @@ namespace ebb::inline EBB_ABI {
 template <class A, class... Tag>
 constexpr auto cholesky(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
-  static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: behind the matrix comes nothing, or the tag ebb::nan_if_not");
+  static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: after the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::cholesky<(flags > 0)>{}, std::forward<A>(a));
 }
 /// x with t x = b, or x t = b, for triangular t.
@@ -277,7 +277,7 @@ constexpr auto solve_triangular(A&& t, B&& b, Tag...) {
 template <class B, class L, class... Tag>
 constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(upper.flag);
-  static_assert(flags >= 0, "[ebb E0288] cholesky_solve: behind the operands comes nothing, or the tag ebb::upper");
+  static_assert(flags >= 0, "[ebb E0288] cholesky_solve: after the operands comes nothing, or the tag ebb::upper");
   return apply_function(functions::cholesky_solve<(flags > 0)>{}, std::forward<B>(b), std::forward<L>(l));
 }
 /// log(det(a)) of positive definite matrices: twice the sum of logarithms of the diagonal of cholesky(a). Takes the same tag.
@@ -285,7 +285,7 @@ constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
 template <class A, class... Tag>
 constexpr auto logdet_spd(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
-  static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: behind the matrix comes nothing, or the tag ebb::nan_if_not");
+  static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: after the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::logdet_spd<(flags > 0)>{}, std::forward<A>(a));
 }
 /// log(det(a)): NaN if the determinant is negative, -inf if it is 0.

@@ -244,7 +244,7 @@ class unpacker {
   constexpr int rows(int k) { return shape_with(k, 0, 0); }
   constexpr int reshape(int k, int x, int shape) { return r_.eq[x].shape == shape ? x : g_.op(k).kit->reshape(r_, x, shape); }
 
-  /// Moves the axis behind k's leading axes, or, `back`, in front of them, to the other side.
+  /// Moves the axis after k's leading axes before them, or, with `back`, the first axis after them.
   constexpr int turn(int k, int x, bool back) {
     int axes[max_rank] = {};
     const int n = lead(k);

@@ -47,13 +47,13 @@ struct refuse_function {
   static_assert(Code != 235, "[ebb E0235] a plain function is of its own types, and is called with terms: pass a lambda with auto "
                              "parameters or a struct with a templated operator()");
   static_assert(Code != 320, "[ebb E0320] scan: there must be an argument that is not whole(...), and none may be a scalar");
-  static_assert(Code != 321, "[ebb E0321] scan: the function returns std::tuple(carry, y); std::tuple<>() is a y of nothing");
-  static_assert(Code != 322, "[ebb E0322] scan, fori: a step returns the carry in another form, dtype or shape than it gets it: the next "
+  static_assert(Code != 321, "[ebb E0321] scan: the function returns std::tuple(carry, y); std::tuple<>() is an empty y");
+  static_assert(Code != 322, "[ebb E0322] scan, fori: a step returns the carry in another form, dtype or shape than it receives: the next "
                              "step could not take it");
   static_assert(Code != 323, "[ebb E0323] scan: the arguments have different numbers of rows");
   static_assert(Code != 325, "[ebb E0325] scan, fori: an array has eight axes, and one is needed for the steps");
   static_assert(Code != 326, "[ebb E0326] scan, fori: keep_sqrt needs a number of steps that the rows' type says: use keep_every<k>");
-  static_assert(Code != 327, "[ebb E0327] fori: the arguments behind the carry are whole(...): what each step gets a row of is scan's");
+  static_assert(Code != 327, "[ebb E0327] fori: the arguments after the carry are whole(...): use scan to pass a row to each step");
   static_assert(Code != 328, "[ebb E0328] fori is called in a traced function: ebb::compile([](auto x) { return ebb::fori(n, f, x); })(x)");
   static_assert(Code != 331, "[ebb E0331] scan: variables are passed to a region that has the scan in it: "
                              "ebb::compile([](auto h, auto x) { return ebb::scan(f, h, x); })(h, x)");

@@ -129,7 +129,7 @@ class optimizer {
     open_file file(path, "rb");
     if (!file) detail::raise_state_file(path + ": " + std::strerror(errno));
     auto states = read([&](void* bytes, std::size_t n) { return file.read(bytes, n); });
-    if (file.remaining() != 0) detail::raise_state_file(path + ": something stands behind the last parameter");
+    if (file.remaining() != 0) detail::raise_state_file(path + ": there are bytes after the last parameter");
     set(std::move(states));
   }
 
