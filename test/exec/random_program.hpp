@@ -49,9 +49,9 @@ struct random_options {
 
 /// Narrow: all dtypes; else float, double and bool, which saves compile time.
 template <bool Narrow>
-class random_graph {
+class random_program_maker {
  public:
-  constexpr random_graph(std::uint64_t seed, random_options options) : random_(seed), options_(options) {
+  constexpr random_program_maker(std::uint64_t seed, random_options options) : random_(seed), options_(options) {
     choose_axes();
     const int arguments = 2 + random_.below(3);
     for (int i = 0; i < arguments; ++i) add_argument();
@@ -423,7 +423,7 @@ class random_graph {
 
 template <bool Narrow = true>
 constexpr random_program make_random(std::uint64_t seed, random_options options = {}) {
-  return random_graph<Narrow>(seed, options).take();
+  return random_program_maker<Narrow>(seed, options).take();
 }
 
 }  // namespace test
