@@ -9,22 +9,22 @@
 
 namespace {
 
-using X = ebb::tensor<float, ebb::dyn, 3>;
-using W = ebb::tensor<float, 3>;
+using X = ebb::tensor<float, ebb::dyn, 64>;
+using W = ebb::tensor<float, 64>;
 constexpr auto f = [](auto x, auto w) { return ebb::sum(ebb::tanh(x * w)); };
 
 TEST_CASE("halves are printed from their types") {
   CHECK(ebb::to_string(ebb::forward_t<decltype(f), X, W>{}) ==
-        "a = input 0 : f32[n, 3]\n"
-        "b = input 1 : f32[3]\n"
-        "c = broadcast b along 0 : f32[n, 3]\n"
-        "d = mul a c : f32[n, 3]\n"
-        "e = tanh d : f32[n, 3]\n"
+        "a = input 0 : f32[n, 64]\n"
+        "b = input 1 : f32[64]\n"
+        "c = broadcast b along 0 : f32[n, 64]\n"
+        "d = mul a c : f32[n, 64]\n"
+        "e = tanh d : f32[n, 64]\n"
         "f = sum e over 0 1 : f32\n"
         "return f e\n");
   const std::string backward = ebb::to_string(ebb::backward_t<decltype(f), ebb::off, X, W>{});
   INFO(backward);
-  CHECK(backward.find(" = input 2 : f32[n, 3]\n") != std::string::npos);
+  CHECK(backward.find(" = input 2 : f32[n, 64]\n") != std::string::npos);
   CHECK(backward.find("return ") != std::string::npos);
 }
 
@@ -35,8 +35,8 @@ TEST_CASE("the stages of a function and of its region are as approved") {
   namespace stages = ebb::stages;
   CHECK(ebb::to_string<stages::all, X, W>(ebb::value_and_grad<1>(g)) == test::approved("stages_of_gradient"));
   CHECK(ebb::to_string<stages::all, X, W>(ebb::compile(g)) == test::approved("stages_of_region"));
-  CHECK(ebb::to_string<stages::partitioned, X, W>(ebb::compile(g)).starts_with("forward half\na = input 0 : f32[n, 3]\n"));
-  CHECK(ebb::to_string<stages::planned, X, W>(ebb::compile(g)).starts_with("step 0: a loop over [n, 3]\n"));
+  CHECK(ebb::to_string<stages::partitioned, X, W>(ebb::compile(g)).starts_with("forward half\na = input 0 : f32[n, 64]\n"));
+  CHECK(ebb::to_string<stages::planned, X, W>(ebb::compile(g)).starts_with("step 0: a loop over [n, 64]\n"));
 }
 
 /// What passes make at run time is what they made of the constant, and valid all the way.
@@ -63,8 +63,8 @@ TEST_CASE("each stage that differentiates is seen, and of grad those of value_an
   CHECK(ebb::to_string<ebb::stages::differentiated, X, W>(ebb::grad<1>(g)).find("sub 1.0 ") != std::string::npos);
   CHECK(ebb::to_string<ebb::stages::differentiated, X, W>(ebb::grad<1>(g)) ==
         ebb::to_string<ebb::stages::differentiated, X, W>(ebb::value_and_grad<1>(g)));
-  CHECK(ebb::to_string<ebb::stages::differentiated, X, W, X, W>(ebb::jvp(g)).find("input 4 : f32[3]") != std::string::npos);
-  CHECK(ebb::to_string<ebb::stages::traced, X, W>(ebb::hessian<1>(g)).find("input 1 : f32[3]") != std::string::npos);
+  CHECK(ebb::to_string<ebb::stages::differentiated, X, W, X, W>(ebb::jvp(g)).find("input 4 : f32[64]") != std::string::npos);
+  CHECK(ebb::to_string<ebb::stages::traced, X, W>(ebb::hessian<1>(g)).find("input 1 : f32[64]") != std::string::npos);
 }
 
 }  // namespace

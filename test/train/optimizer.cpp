@@ -422,7 +422,7 @@ TEST_CASE("states are saved and loaded") {
     std::fputc(0, f);
     std::fclose(f);
   }
-  CHECK(says(text_of_error([&] { again.load(path); }), "something stands behind"));
+  CHECK(says(text_of_error([&] { again.load(path); }), "there are bytes after the last parameter"));
   std::remove(path.c_str());
   CHECK(says(text_of_error([&] { again.load(path); }), "No such file"));
   CHECK(says(text_of_error([&] { again.save("no/such/directory/x"); }), "No such file"));

@@ -288,6 +288,9 @@ struct recorded_call;
 template <class Spec>
 struct program_function {
   template <class... A>
+  using call_on = detail::call_of<Spec, A...>;
+
+  template <class... A>
   constexpr auto operator()(const A&... a) const {
     if constexpr ((detail::has_lengths<A> || ...)) return detail::call_at_length(Spec::name, *this, a...);
     else if constexpr ((detail::is_in_context<A> || ...)) {
