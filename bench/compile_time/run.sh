@@ -96,7 +96,9 @@ constexpr auto other = ebb::compile([](auto x, auto w) { return ebb::sum(ebb::ex
 void descend_other(const ebb::tensor<float, ebb::dyn>& x, ebb::variable<float, ebb::dyn>& w) { other(x, w).backward(); }
 #endif
 SOURCE
-grep -rhoE '^#include <[^>]+>' include/ebb | sort -u >"$work/third_party.cpp"
+# The headers of others that the umbrella header includes here: those that this system has not are for other systems.
+"${compilers[0]}" "${standard[@]}" -MM -MT '' "$work/umbrella.cpp" | tr ' \\' '\n\n' | grep '/ebb/' | xargs grep -hoE '^#include <[^>]+>' | sort -u |
+  sed -E 's/^#include (<.*>)$/#if __has_include(\1)\n&\n#endif/' >"$work/third_party.cpp"
 
 seconds= megabytes=
 compile() {  # compile compiler source output flags...: sets seconds and megabytes
