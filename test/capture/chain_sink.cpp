@@ -1,6 +1,6 @@
 // test/capture/chain_sink.cpp — links of a chain: traced hooks of nodes that see several gradients.
 // SPDX-License-Identifier: BSL-1.0
-// covers: chain_sink.hpp chain_code.hpp exec/chainable.hpp
+// covers: chain_sink.hpp chain_code.hpp
 #include "../equal.hpp"
 #include "shown.hpp"
 

@@ -56,7 +56,7 @@ class band_planner {
     const int matrix = p_.steps[first].in[0];
     rows_ = g_.shapes[p_.buffers[matrix].shape].e[0];
     state_ = vec<state>(p_.buffers.size(), state::whole);
-    vec<int> before, members, behind;
+    vec<int> before, members, after;
     for (int s = first; s <= last; ++s) {
       const plan_step& x = p_.steps[s];
       const state least = least_complete(x);
@@ -69,7 +69,7 @@ class band_planner {
       } else if (least == state::whole) {
         before.push(s);
       } else {
-        behind.push(s);
+        after.push(s);
         mark(x, state::late, state::late);
       }
     }
@@ -77,7 +77,7 @@ class band_planner {
     for (int s : members)
       if (p_.steps[s].nest >= 0) p_.nests[p_.steps[s].nest].banded = true;
     p_.bands.push({first + before.size(), members.size(), p_.buffers[matrix].shape});
-    for (const vec<int>* part : {&members, &behind})
+    for (const vec<int>* part : {&members, &after})
       for (int s : *part) before.push(s);
     reorder(first, before);
     return true;
