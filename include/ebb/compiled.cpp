@@ -3,3 +3,4 @@
 #include "ebb.hpp"
 #include "io/npz.hpp"
 #include "io/safetensors.hpp"
+#include "svg.hpp"

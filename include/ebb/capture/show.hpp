@@ -165,6 +165,29 @@ class captured_graph {
     }
   }
 
+  /// The names of the equations, for a graph_text of them.
+  const vec<std::string>& names() const { return names_; }
+  /// An event as a line of the text.
+  EBB_COLD std::string event_text(const graph_text& names, const capture_event& e) const {
+    const auto list = [&](const vec<int>& numbers) {
+      std::string s;
+      for (int k : numbers) s += (s.empty() ? "" : ", ") + (k < 0 ? std::string("nothing") : names.name(k));
+      return s;
+    };
+    switch (e.is) {
+      case capture_event::kind::validate: return "validate_outputs " + list(e.in);
+      case capture_event::kind::accumulate: return "call_accumulate_grad " + vertex_name(e.at) + ", " + list({e.in[1], e.in[0]});
+      case capture_event::kind::assign:
+        return e.out.empty() ? "clear " + place_name(e.to) : "assign " + place_name(e.to) + ", " + list(e.out);
+      case capture_event::kind::retain: return "retain_grad " + vertex_name(e.at) + ", " + list(e.in);
+      case capture_event::kind::give: return "return " + list(e.in);
+      case capture_event::kind::function: return list(e.out) + " = call_backward " + vertex_name(e.at) + ", " + list(e.in);
+      default: break;
+    }
+    const std::string type = detail::text_of(hooks_[e.at][e.number]);
+    return (e.out.empty() ? "" : list(e.out) + " = ") + "call_hook" + (e.in.empty() ? "" : " " + list(e.in)) + ", hook_type = " + type;
+  }
+
  private:
   /// The beginning of names of a vertex's values.
   std::string owner(int v) const { return prefix_[v].empty() ? vertex_name(v) + "_" : prefix_[v]; }
@@ -202,25 +225,6 @@ class captured_graph {
     return all_.g.op(k).what == kind::input &&
            argument(k).is == capture_place::kind::opaque;
   }
-  EBB_COLD std::string event_text(const graph_text& names, const capture_event& e) const {
-    const auto list = [&](const vec<int>& numbers) {
-      std::string s;
-      for (int k : numbers) s += (s.empty() ? "" : ", ") + (k < 0 ? std::string("nothing") : names.name(k));
-      return s;
-    };
-    switch (e.is) {
-      case capture_event::kind::validate: return "validate_outputs " + list(e.in);
-      case capture_event::kind::accumulate: return "call_accumulate_grad " + vertex_name(e.at) + ", " + list({e.in[1], e.in[0]});
-      case capture_event::kind::assign:
-        return e.out.empty() ? "clear " + place_name(e.to) : "assign " + place_name(e.to) + ", " + list(e.out);
-      case capture_event::kind::retain: return "retain_grad " + vertex_name(e.at) + ", " + list(e.in);
-      case capture_event::kind::give: return "return " + list(e.in);
-      case capture_event::kind::function: return list(e.out) + " = call_backward " + vertex_name(e.at) + ", " + list(e.in);
-      default: break;
-    }
-    const std::string type = detail::text_of(hooks_[e.at][e.number]);
-    return (e.out.empty() ? "" : list(e.out) + " = ") + "call_hook" + (e.in.empty() ? "" : " " + list(e.in)) + ", hook_type = " + type;
-  }
 
   std::string name_;
   const recording& recorded_;
@@ -239,6 +243,11 @@ class captured_plan {
 
   /// How many steps are not the plain engine's.
   int groups() const { return plan_.groups(); }
+  const captured_graph& shown() const { return g_; }
+  /// f(first, last, kind): for each step its vertices [first, last), and its description or null: node by node.
+  void each_step(auto&& f) const {
+    plan_.each_step([&](int first, int last, const char* kind, const group_interface*) { f(first, last, kind); });
+  }
 
   EBB_COLD std::string text() const {
     std::string s = "Plan of " + g_.name() + ":\n";

@@ -35,7 +35,7 @@ class plan_text {
     return s;
   }
 
- private:
+  /// `matmul`, or `a loop over [n, 64]`.
   EBB_COLD std::string kind_of(const plan_step& s) const {
     if (s.nest < 0) return std::string(g_.op(s.equation).name);
     const shape& over = g_.shapes[p_.nests[s.nest].shape];
@@ -43,6 +43,8 @@ class plan_text {
     for (int a = 0; a < over.rank; ++a) text += (a ? ", " : "") + names_.extent(over.e[a]);
     return text + ']';
   }
+
+ private:
   EBB_COLD std::string written_by(const plan_step& s) const {
     std::string text;
     const auto add = [&](int buffer) { text += (text.empty() ? " " : ", ") + name_of_buffer(buffer); };
