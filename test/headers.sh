@@ -2,7 +2,7 @@
 # test/headers.sh — checks that each header compiles alone without a warning: headers.sh <include directory> <compiler and flags...>
 # SPDX-License-Identifier: BSL-1.0
 set -uo pipefail
-cd "$1" && shift
+cd "${1:?which directory of headers? bash test/run.sh headers calls this script}" && shift
 alone() {
   local header=$1 && shift
   # The header is included twice, to check its guard, and not compiled directly: a main file must not contain #pragma once.

@@ -84,6 +84,9 @@ for page in README.md CONTRIBUTING.md examples/README.md examples/*/README.md be
   [ -e "$page" ] && check_page
 done
 for page in examples/*/main.cpp; do [ -e "${page%main.cpp}README.md" ] || complain "its page is missing"; done
+page=examples/functions/README.md
+stages=$(sed -nE 's/.* names\[\] = \{(.*)\};/\1/p' include/ebb/pass/pipeline.hpp | tr -d '"')
+tr '\n' ' ' <$page | grep -qF "a stage on the way: $stages, or" || complain "does not name the stages $stages"
 lines=$(wc -l <README.md)
 page=README.md
 ((lines <= 200)) || complain "$lines lines, 200 are allowed"

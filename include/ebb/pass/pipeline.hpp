@@ -10,6 +10,7 @@
 //   distinct        halves without arguments they do not read and repeated outputs  used_arguments, distinct_outputs
 //   lowered         without what only differentiation reads, short axes as components   lower, unpack
 //   planned         loops, buffers, order; see plan/plan.hpp                        make_plan
+// grad drops the value after the stage simplified, since nothing asks for it.
 //
 //   ebb::compile                traced, simplified, lowered, planned
 //   value_and_grad, grad        traced, differentiated, simplified, lowered, planned; so do jvp and hvp
@@ -40,6 +41,7 @@
 #include "../base/look_up.hpp"
 
 #include <concepts>
+#include <iterator>
 #include <string_view>
 
 namespace ebb::inline EBB_ABI {
@@ -48,6 +50,7 @@ enum class stage : unsigned char { traced, differentiated, simplified, partition
 
 EBB_COLD constexpr std::string_view name_of(stage s) {
   constexpr std::string_view names[] = {"traced", "differentiated", "simplified", "partitioned", "distinct", "lowered", "planned"};
+  static_assert(std::size(names) == static_cast<std::size_t>(stage::planned) + 1);
   return names[static_cast<int>(s)];
 }
 
