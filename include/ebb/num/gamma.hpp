@@ -115,14 +115,6 @@ EBB_INLINE constexpr V quotient(V x, const T (&over)[N], const T (&under)[M]) {
   return horner(x, over) / fma(x, horner(x, under), all<V>(1));
 }
 
-/// Whether m is false in all lanes. Always false for a batch without `any`.
-template <class V>
-EBB_INLINE constexpr bool in_no_lane([[maybe_unused]] mask_of<V> m) {
-  if constexpr (scalar<V>) return !m;
-  else if constexpr (requires { V::any(m); }) return !V::any(m);
-  else return false;
-}
-
 template <class T>
 struct pi;
 template <>

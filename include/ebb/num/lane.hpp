@@ -255,6 +255,17 @@ EBB_INLINE constexpr parts<V> split(V a) {
   }
 }
 
+namespace detail {
+/// Whether m is false in all lanes. Always false for a batch without `any`.
+template <class V>
+EBB_INLINE constexpr bool in_no_lane([[maybe_unused]] mask_of<V> m) {
+  if constexpr (scalar<V>) return !m;
+  else if constexpr (requires { V::any(m); }) return !V::any(m);
+  else return false;
+}
+
+}  // namespace detail
+
 /// The requirements of this namespace's functions on their arguments.
 template <class V>
 concept lane_type = std::same_as<V, float> || std::same_as<V, double> ||

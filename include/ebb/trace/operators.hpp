@@ -4,6 +4,8 @@
 
 #include "lift.hpp"
 
+#include "../op/remainder.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 /// Whether A has operators. Numbers, spans and vectors are allowed only on the other side.
@@ -37,6 +39,10 @@ constexpr auto operator*(const A& a, const B& b) { return apply_function(detail:
 template <class A, class B>
   requires operator_pair<A, B>
 constexpr auto operator/(const A& a, const B& b) { return apply_function(detail::broadcasting<op::div>{}, a, b); }
+/// As in C++, and unlike Python: the remainder has the sign of a. See op::fmod.
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator%(const A& a, const B& b) { return apply_function(detail::broadcasting<op::fmod>{}, a, b); }
 template <class A>
   requires has_operators<A>
 constexpr auto operator-(const A& a) { return apply_function(detail::broadcasting<op::neg>{}, a); }
