@@ -25,8 +25,9 @@ const char* name_of_kind(ebb::hook_kind k) {
     case ebb::hook_kind::tensor: return "tensor hook of ";
     case ebb::hook_kind::node_pre: return "pre-hook of ";
     case ebb::hook_kind::node_post: return "post-hook of ";
-    default: return "post-accumulate hook of ";
+    case ebb::hook_kind::post_accumulate: return "post-accumulate hook of ";
   }
+  return "";
 }
 
 /// A sink that writes a line for each event. Values are numbers, each new one the next.
@@ -172,7 +173,7 @@ TEST_CASE("1,000 random graphs with hooks of all kinds: the walk tells of each o
     }
     for (std::size_t i = 0, n = below(10); i < n; ++i) {
       const std::size_t at = below(all.size());
-      const auto kind = static_cast<ebb::hook_kind>(below(all[at].is_leaf() ? 4 : 3));
+      const auto kind = static_cast<ebb::hook_kind>(below(ebb::hook_kinds - !all[at].is_leaf()));
       if (below(4)) add_hook(all[at], kind, names[at], ran);
       else all[at].register_hook([](auto g) { return g * 0.5; });
     }

@@ -40,20 +40,18 @@ using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
                     op::squared_offset, op::hypot, op::atan2, op::atan2_slope>;
 
-/// Whether an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools.
-template <int Arity, class List>
-struct is_in_or_other {
-  template <class Op>
-  static constexpr bool is_of_arity = [] {
-    if constexpr (Op::what == ebb::kind::elementwise) return Op::arity == Arity;
-    else return false;
-  }();
-  template <class Op>
-  using fn = boost::mp11::mp_bool<!is_of_arity<Op> || Op::accepts == ebb::domain::boolean || std::is_same_v<Op, op::cast<float>> ||
-                                  boost::mp11::mp_contains<List, Op>::value>;
-};
-static_assert(boost::mp11::mp_all_of_q<all_ops, is_in_or_other<1, unary>>::value);
-static_assert(boost::mp11::mp_all_of_q<all_ops, is_in_or_other<2, binary>>::value);
+/// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools.
+template <int Arity, class List, class Op>
+constexpr bool is_listed() {
+  if constexpr (Op::what == ebb::kind::elementwise)
+    static_assert(Op::arity != Arity || Op::accepts == ebb::domain::boolean || std::is_same_v<Op, op::cast<float>> ||
+                      boost::mp11::mp_contains<List, Op>::value,
+                  "the list `unary` or `binary` above lacks this Op");
+  return true;
+}
+static_assert([]<class... Op>(boost::mp11::mp_list<Op...>) {
+  return ((is_listed<1, unary, Op>() && is_listed<2, binary, Op>()) && ...);
+}(all_ops()));
 
 template <class T>
 T of_bits(std::uint32_t b) { return std::bit_cast<T>(static_cast<std::uint16_t>(b)); }

@@ -25,6 +25,13 @@ struct of_two_operands : twice {
 // LINES: 40
 // EXPECT: E0178 an op's pull returns ebb::grads(...) of one gradient for each operand, or ebb::nothing
 const auto r = ebb::grad([](auto v) { return ebb::sum(ebb::call<of_two_operands>{}(v)); })(ebb::tensor<float, 3>());  // LINE
+#elif EBB_CASE == 3
+struct of_a_number : twice {
+  // LINES: 40
+  // EXPECT: E0190 a number in an op's value is lane::all<decltype(x)>(1): it also runs on lanes
+  static constexpr auto value(auto x) { return 1 - x * 2; }  // LINE
+};
+const auto r = ebb::grad([](auto v) { return ebb::sum(ebb::call<of_a_number>{}(v)); })(ebb::tensor<float, 3>());
 #else
 const auto r = ebb::grad([](auto v) { return ebb::sum(ebb::call<twice>{}(v)); })(ebb::tensor<float, 3>());
 #endif

@@ -9,9 +9,9 @@
 // Two headers program this order: engine.hpp runs it on arrays, capture/captured_walk.hpp walks a recording with numbers of values.
 // They share no code because they differ in each line. The engine reads the hooks that a vertex has at that moment: a hook may add or
 // remove others, throw, or run another pass. It moves gradients from slot to slot, and one test skips all of this at a node without hooks:
-// a node takes 30 ns. The walk reads keys, in which all hooks are known, and copies numbers. Tests compare the two:
-// test/capture/captured_walk.cpp: on random graphs the walk reports each opaque hook where the engine runs it. random_graphs.cpp there:
-// 10,000 random programs run plain and captured, and every hook sees the same gradients in the same order.
+// a node takes 30 ns. The walk reads keys, in which all hooks are known, and copies numbers. Tests compare the two: on random graphs the
+// walk reports each opaque hook where the engine runs it (test/capture/captured_walk.cpp), and 10,000 random programs have the same results
+// plain and captured, in each hook too (test/capture/random_graphs.cpp).
 #pragma once
 
 #include "thread.hpp"
@@ -27,6 +27,18 @@
 namespace ebb::inline EBB_ABI {
 
 enum class hook_kind : std::uint8_t { tensor, node_pre, node_post, post_accumulate };
+inline constexpr int hook_kinds = 4;
+
+/// Its name in logs and messages: PyTorch's.
+EBB_COLD constexpr const char* text_of(hook_kind k) {
+  switch (k) {
+    case hook_kind::tensor: return "tensor_pre_hook";
+    case hook_kind::node_pre: return "pre_hook";
+    case hook_kind::node_post: return "post_hook";
+    case hook_kind::post_accumulate: return "post_acc_grad_hook";
+  }
+  return "";
+}
 
 /// The arguments of a hook. tensor: in[0]. node_pre: all of `in`. node_post: `out`, and `in` to read. post_accumulate: the vertex.
 struct hook_call {
@@ -59,6 +71,17 @@ struct hook_program {
   const chainable& link(int gradient) const { return several ? several[gradient] : chain; }
   bool is_update() const { return parameter >= 0; }
 };
+/// Whether a traced hook at a vertex with so many outputs and edges can be merged: its program knows by number all gradients that it sees.
+/// One that is not merged runs by itself. An update of a leaf is merged in another way.
+EBB_ONCE bool may_be_merged(hook_kind kind, const hook_program& p, int outputs, int edges) {
+  switch (kind) {
+    case hook_kind::tensor: return true;
+    case hook_kind::node_pre: return p.written <= outputs && (p.written > 1 || outputs == 1);
+    case hook_kind::node_post: return p.written == edges && p.read <= outputs;
+    case hook_kind::post_accumulate: return false;
+  }
+  return false;
+}
 /// A hook with more bound values is not merged.
 inline constexpr std::size_t max_bound = 16;
 

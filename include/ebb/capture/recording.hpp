@@ -27,12 +27,7 @@ struct hook_key {
   std::uint32_t output;
   const hook_program* program;  // null: it runs by itself
 
-  /// Whether it is traced, and its program knows by number all gradients that it sees at a vertex with so many outputs and edges.
-  EBB_ONCE bool is_inlined(int outputs, int edges) const {
-    if (!program || kind == hook_kind::tensor) return program;
-    if (kind == hook_kind::node_post) return program->written == edges && program->read <= outputs;
-    return kind == hook_kind::node_pre && program->written <= outputs && (program->written > 1 || outputs == 1);
-  }
+  bool is_inlined(int outputs, int edges) const { return program && may_be_merged(kind, *program, outputs, edges); }
   bool is_update() const { return kind == hook_kind::post_accumulate && program && program->is_update(); }
 
   bool operator==(const hook_key&) const = default;

@@ -42,15 +42,6 @@ inline region_place region_number(const node_program* p) {
   return {n, is_new};
 }
 
-EBB_COLD constexpr const char* text_of(hook_kind k) {
-  switch (k) {
-    case hook_kind::tensor: return "tensor_pre_hook";
-    case hook_kind::node_pre: return "pre_hook";
-    case hook_kind::node_post: return "post_hook";
-    default: return "post_acc_grad_hook";
-  }
-}
-
 }  // namespace detail
 
 /// Where a vertex stands in the order of a backward: "mul (NodeCall 2)". The roots are NodeCall 0.
@@ -184,7 +175,7 @@ class captured_graph {
       case capture_event::kind::function: return list(e.out) + " = call_backward " + vertex_name(e.at) + ", " + list(e.in);
       default: break;
     }
-    const std::string type = detail::text_of(hooks_[e.at][e.number]);
+    const std::string type = text_of(hooks_[e.at][e.number]);
     return (e.out.empty() ? "" : list(e.out) + " = ") + "call_hook" + (e.in.empty() ? "" : " " + list(e.in)) + ", hook_type = " + type;
   }
 
@@ -217,7 +208,7 @@ class captured_graph {
   }
   EBB_COLD std::string hook_text(int i) const {
     const inlined_hook& h = all_.hooks[i];
-    return std::string(detail::text_of(hooks_[h.at][h.number])) + " of " + vertex_name(h.at) + ", traced";
+    return std::string(text_of(hooks_[h.at][h.number])) + " of " + vertex_name(h.at) + ", traced";
   }
   std::string origin_text(int v) const { return v < 0 ? "" : node_call(vertex_name(v), v); }
   bool is_seed(int k) const { return all_.g.op(k).what == kind::input && origin(k) < 0; }

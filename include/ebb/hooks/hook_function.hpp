@@ -20,8 +20,8 @@
 // of a node has the types of its variables: y.grad_fn() that of its output y, y.grad_fn(x, w) also those of its operands,
 // ebb::grad_fn(std::tie(y, z)) those of two outputs. A handle without types, one of next_functions, accepts opaque hooks only: others do
 // not compile.
-// A traced hook sees zeros for an undefined gradient, which stays undefined whatever the hook returns. If all are undefined the hook is not
-// called.
+// An opaque tensor hook is called with defined gradients only. A traced hook sees zeros for an undefined gradient, which stays undefined
+// whatever the hook returns. If all are undefined the hook is not called.
 #pragma once
 
 #include "../autograd/variable.hpp"

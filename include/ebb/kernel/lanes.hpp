@@ -294,4 +294,29 @@ EBB_INLINE lanes<T> operator>>(lanes<T> a, int count) {
   return simd::each<T>([=](auto x) EBB_LAMBDA { return x >> static_cast<T>(count); }, a);
 }
 
+/// A number beside lanes, as in 1 - x: lanes have no conversion from numbers.
+template <class N>
+concept bare_number = std::is_arithmetic_v<N>;
+template <class T>
+constexpr lanes<T> refuse_number() {
+  static_assert(sizeof(T) == 0, "[ebb E0190] a number in an op's value is lane::all<decltype(x)>(1): it also runs on lanes");
+  return {};
+}
+template <bare_number N, class T>
+constexpr lanes<T> operator+(N, lanes<T>) { return refuse_number<T>(); }
+template <bare_number N, class T>
+constexpr lanes<T> operator-(N, lanes<T>) { return refuse_number<T>(); }
+template <bare_number N, class T>
+constexpr lanes<T> operator*(N, lanes<T>) { return refuse_number<T>(); }
+template <bare_number N, class T>
+constexpr lanes<T> operator/(N, lanes<T>) { return refuse_number<T>(); }
+template <bare_number N, class T>
+constexpr lanes<T> operator+(lanes<T>, N) { return refuse_number<T>(); }
+template <bare_number N, class T>
+constexpr lanes<T> operator-(lanes<T>, N) { return refuse_number<T>(); }
+template <bare_number N, class T>
+constexpr lanes<T> operator*(lanes<T>, N) { return refuse_number<T>(); }
+template <bare_number N, class T>
+constexpr lanes<T> operator/(lanes<T>, N) { return refuse_number<T>(); }
+
 }  // namespace ebb::inline EBB_ABI

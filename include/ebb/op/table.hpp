@@ -29,7 +29,8 @@ struct erased {
     [&]<int... J>(std::integer_sequence<int, J...>) {
       const int in[] = {g.operand(y, J)..., 0};
       constexpr bool takes = requires(operand<result> r) { Op::pull(r, operand<argument<J>>{}..., r); };
-      static_assert(takes, "[ebb E0177] an op's pull takes the gradient of the result, the operands, and the result");
+      static_assert(takes, "[ebb E0177] an op's pull takes the gradient of the result, the operands, and the result; "
+                           "if its body has an error, that is printed first");
       if constexpr (takes) {
         const auto given = Op::pull(operand<result>{&g, cotangent}, operand<argument<J>>{&g, in[J]}..., operand<result>{&g, y});
         constexpr bool for_each = std::is_same_v<decltype(given), const cotangents<Op::arity>>;
