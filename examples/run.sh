@@ -21,6 +21,7 @@ if [ "${1:-}" = --all ]; then
 else
   name=${1:-digits}
   [ -d "examples/$name" ] || { echo "there is no example called $name" >&2; exit 1; }
+  [ "$name" != python ] || need python3-dev python3-numpy pybind11-dev
   build "example.$name"
   "build/$preset/examples/example.$name" "${@:2}"
 fi

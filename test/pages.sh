@@ -19,6 +19,7 @@ check_output() {  # check_output command wanted
   name=${arguments[0]}
   [ -n "$build" ] || return
   [[ $name != *_mpi || -e $build/examples/example.$name ]] || { echo "not run: examples/$name, since there is no MPI"; return; }
+  [[ $name != python || -e $build/examples/example.$name ]] || { echo "not run: examples/$name, since pybind11 or Python is not there"; return; }
   printed=$("$build/examples/example.$name" "${arguments[@]:1}" 2>&1) || complain "examples/$name fails"
   wanted=$2 printed=$printed awk 'BEGIN {
     rest = ENVIRON["printed"]; n = split(ENVIRON["wanted"], part, /\.\.\./)

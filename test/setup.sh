@@ -46,6 +46,9 @@ present() {
     wine64) [ -x /usr/lib/wine/wine64 ] ;;
     emscripten) command -v em++ >/dev/null ;;
     libopenmpi-dev | openmpi-bin) command -v mpicxx.openmpi >/dev/null ;;
+    pybind11-dev) compgen -G '/usr/*include/pybind11/pybind11.h' >/dev/null || python3 -m pybind11 --cmakedir >/dev/null 2>&1 ;;
+    python3-dev) command -v python3-config >/dev/null ;;
+    python3-numpy) python3 -c 'import numpy' 2>/dev/null ;;
     libmpich-dev | mpich) command -v mpicxx.mpich >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
