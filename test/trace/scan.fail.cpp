@@ -64,5 +64,28 @@ int main() {
   // EXPECT: E0331 variables are passed to a region that has the scan in it
   const ebb::variable v(h);
   auto r = ebb::scan(step, v, xs);  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0332 changes from step to step of another loop
+  auto r = ebb::compile([](auto a, auto n) {
+    return ebb::scan([](auto c, auto k) {  // LINE
+      return std::tuple(ebb::fori(k, [](auto, auto x) { return x + x; }, c), k);
+    }, a, n);
+  })(h, ebb::tensor<int, 2>{1, 2});
+#elif EBB_CASE == 15
+  // EXPECT: E0333 the number of steps of a fori is not the same for all rows
+  auto r = ebb::compile([](auto a, auto n) {
+    return ebb::map([](auto x, auto k) { return ebb::fori(k, [](auto, auto c) { return c + c; }, x); }, a, n);  // LINE
+  })(h, ebb::tensor<int, 3>{1, 2, 3});
+#elif EBB_CASE == 16
+  // EXPECT: E0334 the number of steps is an integer without axes
+  auto r = ebb::compile([](auto a) { return ebb::fori(ebb::sum(a), [](auto, auto c) { return c + c; }, a); })(h);  // LINE
+#elif EBB_CASE == 17
+  // EXPECT: E0335 the number of steps is computed in the function
+  auto r = ebb::compile([](auto a, auto n) { return ebb::fori(n + 1, [](auto, auto c) { return c + c; }, a); })(h, 2);  // LINE
+#elif EBB_CASE == 18
+  // EXPECT: E0335 the number of steps is computed in the function
+  // LINES: 16
+  static constexpr auto inner = [](auto a, auto n) { return ebb::fori(n, [](auto, auto c) { return c + c; }, a); };
+  auto r = ebb::compile([](auto a, auto n) { return ebb::compile(inner)(a, n * 2); })(h, 2);  // LINE
 #endif
 }

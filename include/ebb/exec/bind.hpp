@@ -48,7 +48,8 @@ class bound_arguments {
     }, a...);
     repeat<P::symbols>([&]<int S>() {
       constexpr extent_origin o = P::g.syms[static_cast<std::size_t>(S)].origin;
-      if constexpr (o.rule == extent_rule::argument) symbols.value[S] = extents_[o.a][o.b];
+      if constexpr (o.is_value()) symbols.value[S] = count_at(type_of_argument(o.a), data[o.a]);
+      else if constexpr (o.rule == extent_rule::argument) symbols.value[S] = extents_[o.a][o.b];
     });
   }
   /// Computes the other symbols. False if extents that must be equal are not, or one would be negative.
@@ -65,6 +66,11 @@ class bound_arguments {
   symbol_values_of<P> symbols;
 
  private:
+  static constexpr dtype type_of_argument(int number) {
+    for (int k = 0; k < P::g.size(); ++k)
+      if (const equation& e = P::g.eq[static_cast<std::size_t>(k)]; e.op->what == kind::input && e.attr[0] == number) return e.op->result;
+    return dtype::i64;
+  }
   template <std::size_t... E>
   static constexpr int dynamic_axes(extents<E...>) {
     int mask = 0, axis = 0;
@@ -117,8 +123,11 @@ EBB_COLD void append_argument(std::string& text, int number, const std::string& 
   text += text_of(x);
 }
 
-/// The subscript of an error.
-EBB_COLD std::string text_of_unmet(const extent_origin& o) {
+/// The subscript of an error, or the number of steps.
+EBB_COLD std::string text_of_unmet(const unmet_demand& unmet) {
+  const extent_origin& o = unmet.of;
+  if (o.is_value() && (unmet.value < 0 || unmet.value > largest_value))
+    return "argument " + std::to_string(o.a) + ", the number of steps, is " + std::to_string(unmet.value) + ":";
   if (o.rule != extent_rule::behind && o.rule != extent_rule::before) return "the extents of the arguments do not fit:";
   return "index " + std::to_string(o.rule == extent_rule::behind ? o.b : -o.b) + " is out of range:";
 }
@@ -135,7 +144,7 @@ template <class... A>
 template <class P, class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_unmet(const char* call, const symbol_values_of<P>& symbols, const A&... a) {
   const unmet_demand first = symbols.unmet();
-  raise_extents(call_and_op(call, first.by).c_str(), text_of_unmet(first.of).c_str(), a...);
+  raise_extents(call_and_op(call, first.by).c_str(), text_of_unmet(first).c_str(), a...);
 }
 
 /// The arguments of a call of P, checked.

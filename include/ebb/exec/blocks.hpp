@@ -138,7 +138,7 @@ class block_program final : public runnable_graph {
         sizes_.push(extents_at(parts_.is_row(j) ? row_of_shape(s) : s, symbol));
         in_[j] = buffer[p_.joined[s_.joined.first + j]];
       }
-      values_ = symbol_values(body, sizes_);
+      values_ = symbol_values_by(body, sizes_, [&](int a) { return detail::count_at(g_.op(g_.operand(s_.equation, a)).result, in_[a]); });
       find_memory(buffer);
       const std::size_t n = extent_value(g_.shapes[e.shape].e[0], symbol);
       detail::run_loop(n, parts_.reversed, carry_.data(), parts_.carries, read_.data(), parts_.rows, write_.data(), write_.size(),

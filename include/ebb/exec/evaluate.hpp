@@ -327,11 +327,26 @@ constexpr vec<cell_array> evaluate(const G& g, const vec<cell_array>& arguments,
   return out;
 }
 
-/// The values of all symbols at a call, given the extents of the arguments.
-constexpr vec<std::size_t> symbol_values(const graph& g, const vec<extent_list>& arguments) {
+/// The values of all symbols at a call, given the extents of the arguments. number_of_steps(a): the value of argument a, if it is one.
+constexpr vec<std::size_t> symbol_values_by(const graph& g, const vec<extent_list>& arguments, auto&& number_of_steps) {
   vec<std::size_t> r(g.syms.count(), 0);
-  put_symbol_values(g.syms, r.data(), [&](const extent_origin& o) { return arguments[o.a].e[o.b]; });
+  put_symbol_values(g.syms, r.data(), [&](const extent_origin& o) -> std::size_t {
+    return o.is_value() ? number_of_steps(o.a) : arguments[o.a].e[o.b];
+  });
   return r;
+}
+constexpr vec<std::size_t> symbol_values(const graph& g, const vec<extent_list>& arguments) {
+  return symbol_values_by(g, arguments, [](int) -> std::size_t { raise("ebb::symbol_values: pass the arguments, too: one is a number"); });
+}
+/// The same with the arguments themselves.
+constexpr vec<std::size_t> symbol_values(const graph& g, const vec<extent_list>& extents, const vec<cell_array>& arguments) {
+  return symbol_values_by(g, extents, [&](int a) {
+    const bool is_short = g.op(g.input(a)).result == dtype::i32;
+    const std::int64_t n = is_short ? from_cell<std::int32_t>(arguments[a][0]) : from_cell<std::int64_t>(arguments[a][0]);
+    if (n < 0 || n > largest_value)
+      raise("ebb::evaluate: argument " + std::to_string(a) + ", the number of steps, is " + std::to_string(n));
+    return static_cast<std::size_t>(n);
+  });
 }
 
 namespace detail {
@@ -349,7 +364,7 @@ constexpr vec<cell_array> evaluator<G>::loop(int k) const {
     shape s = g_.shape_of(g_.operand(k, j));
     sizes.push(extents_at(p.is_row(j) ? row_of_shape(s) : s, symbol_values_.data()));
   }
-  const vec<std::size_t> values = ebb::symbol_values(body, sizes);
+  const vec<std::size_t> values = ebb::symbol_values(body, sizes, in);
   vec<cell_array> r(given + p.carries, cell_array{});
   const auto rows = [&](int length) { return cell_array(steps * length, 0); };
   const auto put = [](cell_array& to, int row, const cell_array& from) {

@@ -117,7 +117,7 @@ constexpr V evaluate_program(const A&... a) {
     cells.push(c);
     extents.push(x);
   }, a...);
-  const vec<cell_array> out = evaluate(g, cells, symbol_values(g, extents));
+  const vec<cell_array> out = evaluate(g, cells, symbol_values(g, extents, cells));
   int number = 0;
   return filled<V>([&]<class Array>() {
     const cell_array& c = out[number++];

@@ -28,6 +28,15 @@ namespace detail {
 template <class P, int Shape>
 constexpr std::size_t bytes_of_shape(dtype type, const std::size_t* symbol);
 
+/// An integer in memory: a number of steps. One that is negative is too large for an extent.
+EBB_INLINE std::size_t count_at(dtype type, const void* at) {
+  std::int64_t n = 0;
+  std::int32_t few = 0;
+  if (type == dtype::i64) std::memcpy(&n, at, sizeof n);
+  else std::memcpy(&few, at, sizeof few), n = few;
+  return static_cast<std::size_t>(n);
+}
+
 /// A carry.
 struct carried {
   const char* first = nullptr;    // before the first step
@@ -112,7 +121,9 @@ class loop_step {
     symbol_values_of<body> symbols;
     repeat<body::symbols>([&]<int I>() EBB_LAMBDA {
       constexpr extent_origin o = body::g.syms[static_cast<std::size_t>(I)].origin;
-      if constexpr (o.rule == extent_rule::argument) {
+      if constexpr (o.is_value()) {
+        symbols.value[I] = count_at(operand(o.a).op->result, c.buffer[buffer_of_operand(o.a)]);
+      } else if constexpr (o.rule == extent_rule::argument) {
         constexpr int extent = P::shape_at(operand(o.a).shape).e[axis_of_operand(parts, o)];
         symbols.value[I] = extent_value(extent, c.symbol);
       }

@@ -28,6 +28,7 @@ namespace ebb::inline EBB_ABI {
 struct unmet_demand {
   std::string_view by;
   extent_origin of;
+  std::int64_t value = 0;
 };
 
 /// The representative of S among equal symbols.
@@ -53,8 +54,9 @@ struct symbol_values_of {
   unmet_demand unmet() const {
     unmet_demand first;
     repeat<P::symbols>([&]<int S>() {
-      constexpr unmet_demand demand{item<S>.by, item<S>.origin};
-      if (first.by.empty() && !(static_cast<std::int64_t>(value[S]) >= 0 && agrees<S>())) first = demand;
+      const auto here = static_cast<std::int64_t>(value[S]);
+      const bool fits = here >= 0 && (!item<S>.origin.is_value() || here <= largest_value) && agrees<S>();
+      if (first.by.empty() && !fits) first = {item<S>.by, item<S>.origin, here};
     });
     return first;
   }
@@ -66,7 +68,8 @@ struct symbol_values_of {
   template <int S>
   constexpr bool derive() {
     constexpr extent_origin o = item<S>.origin;
-    if constexpr (o.rule == extent_rule::argument) return true;
+    if constexpr (o.is_value()) return value[S] <= static_cast<std::size_t>(largest_value);
+    else if constexpr (o.rule == extent_rule::argument) return true;
     else {
       const std::int64_t r = derived_value(o, value);
       value[S] = static_cast<std::size_t>(r);

@@ -20,8 +20,8 @@ class batching {
  public:
   constexpr batching(graph& to, const graph& from, const vec<int>& arguments, const vec<char>& batched, int extent)
       : to_(to), from_(from), extent_(to.syms.find(extent)), at_(from.size(), -1), rows_(from.size(), 0) {
-    if (!find_extents(arguments, batched)) {
-      code_ = 102;
+    if (const int code = find_extents(arguments, batched); code != 0) {
+      code_ = code;
       return;
     }
     subs_ = to_.subs.size();
@@ -49,14 +49,16 @@ class batching {
   }
 
  private:
-  /// The symbols of `from` are extents of `to`: those of the arguments, after the new axis. Also numbers the shapes.
-  constexpr bool find_extents(const vec<int>& arguments, const vec<char>& batched) {
+  /// The symbols of `from` are extents of `to`: those of the arguments, after the new axis. Also numbers the shapes. Returns a code, or 0.
+  constexpr int find_extents(const vec<int>& arguments, const vec<char>& batched) {
+    for (int i = 0; i < from_.syms.count(); ++i)
+      if (from_.syms.origin(i).is_value() && batched[from_.syms.origin(i).a]) return 333;
     for (int i = 0; i < arguments.size(); ++i)
-      if (batched[i] && !to_.syms.unify(to_.shape_of(arguments[i]).e[0], extent_)) return false;
+      if (batched[i] && !to_.syms.unify(to_.shape_of(arguments[i]).e[0], extent_)) return 102;
     symbol_ = symbols_in(to_, from_, [&](const extent_origin& o) {
-      return to_.shape_of(arguments[o.a]).e[o.b + (batched[o.a] ? 1 : 0)];
+      return extent_in(to_, arguments[o.a], o, batched[o.a] ? 1 : 0);
     });
-    if (symbol_.size() < from_.syms.count()) return false;
+    if (symbol_.size() < from_.syms.count()) return 102;
     extent_ = to_.syms.find(extent_);
     for (const shape& s : from_.shapes) {
       shape plain = s, rows;
@@ -66,7 +68,7 @@ class batching {
       plain_.push(to_.intern(plain));
       rows_shape_.push(s.rank < max_rank ? to_.intern(rows) : -1);
     }
-    return true;
+    return 0;
   }
   constexpr int here(int e) const { return e >= 0 ? e : symbol_[~e]; }
 

@@ -19,7 +19,7 @@
 // one more axis: see [note: batching]. exec/loop.hpp runs loops: the body is a separate program, called with other pointers in each step.
 #pragma once
 
-#include "graph.hpp"
+#include "splice.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -82,5 +82,11 @@ EBB_COLD constexpr void renumber_arguments(graph& g, const vec<int>& number, int
 
 /// The axis of a loop's operand that axis b of the body's argument `a` is.
 constexpr int axis_of_operand(const loop_parts& p, const extent_origin& o) { return o.b + (p.is_row(o.a) ? 1 : 0); }
+/// The extent around a loop that o is in its body, where operand o.a of the loop is equation x of g. The value of an argument is the same
+/// in each step.
+constexpr int extent_around(graph& g, int x, const loop_parts& p, const extent_origin& o) {
+  if (o.is_value() && (p.is_carry(o.a) || p.is_row(o.a))) return computed_extent;
+  return extent_in(g, x, o, p.is_row(o.a) ? 1 : 0);
+}
 
 }  // namespace ebb::inline EBB_ABI

@@ -4,6 +4,8 @@
 
 #include "copy.hpp"
 
+#include "../base/error.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 /// Whether some equation of g is equal to another one but for its shape, where both shapes become one number. At least one of them has
@@ -52,6 +54,44 @@ EBB_COLD constexpr graph canonical_shapes(graph g) {
   return r;
 }
 
+/// Of no symbol: the value of an integer that a program computes.
+inline constexpr int computed_extent = -2147483647 - 1;
+/// The value of a literal of integers as an extent, or computed_extent.
+constexpr int value_of_literal(const graph& g, int x) {
+  const equation& e = g.eq[x];
+  if (e.op->what != kind::literal || (e.op->result != dtype::i32 && e.op->result != dtype::i64)) return computed_extent;
+  const auto bits = static_cast<cell>(e.attr[0]);
+  const std::int64_t n = e.op->result == dtype::i32 ? from_cell<std::int32_t>(bits) : from_cell<std::int64_t>(bits);
+  return n >= 0 && n <= largest_value ? static_cast<int>(n) : computed_extent;
+}
+/// The value of x, an integer without axes, as an extent: a number if x is a literal, a symbol if x is an argument, an extent if x counts
+/// the elements along an axis, else computed_extent.
+EBB_COLD constexpr int value_as_extent(graph& g, int x) {
+  const equation& e = g.eq[x];
+  if (g.shape_of(x).rank != 0 || (e.op->result != dtype::i32 && e.op->result != dtype::i64)) return computed_extent;
+  if (e.op->what == kind::literal) return value_of_literal(g, x);
+  if (e.op->what == kind::reduce && e.op->name == "sum") {  // see count_along
+    const int ones = g.operand(x, 0);
+    if (g.op(ones).what == kind::literal && g.shape_of(ones).rank == 1 && value_of_literal(g, ones) == 1)
+      return g.syms.find(g.shape_of(ones).e[0]);
+  }
+  if (e.op->what == kind::elementwise && e.op->name == "mul") {
+    const int a = g.operand(x, 0), b = g.operand(x, 1);
+    if (value_of_literal(g, a) == 1) return value_as_extent(g, b);
+  }
+  if (e.op->what != kind::input) return computed_extent;
+  const extent_origin origin{extent_rule::argument, static_cast<int>(e.attr[0]), extent_origin::own_value};
+  for (int i = 0; i < g.syms.count(); ++i)
+    if (g.syms.origin(i) == origin) return g.syms.find(~i);
+  return g.syms.fresh(origin);
+}
+/// A compiler that evaluates it names it, with its argument: the number of steps of a loop is no constant and no argument.
+[[noreturn]] inline void refuse_steps(const char* sentence) { raise(sentence); }
+/// The extent of `to` that o is, where argument o.a is equation x of `to`, with `leading` axes more.
+constexpr int extent_in(graph& to, int x, const extent_origin& o, int leading = 0) {
+  return o.is_value() ? value_as_extent(to, x) : to.shape_of(x).e[o.b + leading];
+}
+
 /// The symbols of `from` as symbols of `to`, given those that are extents of its arguments. Extents that `from` found equal are equal here.
 /// Fewer than it has where they cannot be.
 constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_argument) {
@@ -60,7 +100,11 @@ constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_arg
   for (int i = 0; i < from.syms.count(); ++i) {
     const extent_origin o = from.syms.origin(i);
     to.syms.asking = from.syms.items()[i].by;
-    if (o.rule == extent_rule::argument) symbol.push(to.syms.find(extent_of_argument(o)));
+    if (o.rule == extent_rule::argument) {
+      const int e = extent_of_argument(o);
+      if (e == computed_extent) return {};
+      symbol.push(to.syms.find(e));
+    }
     else symbol.push(to.syms.derive(o.rule, here(o.a), here(o.b)));
   }
   for (int i = 0; i < from.syms.count(); ++i) {
@@ -94,7 +138,13 @@ constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& argument
 /// Copies `from` into `to` with the given equations as its arguments, and returns the numbers of its outputs. The extents of the
 /// arguments say what the symbols of `from` are. Refuses (-102) where they cannot be.
 constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments) {
-  const vec<int> symbol = symbols_in(to, from, [&](const extent_origin& o) { return to.shape_of(arguments[o.a]).e[o.b]; });
+  bool computed = false;
+  const vec<int> symbol = symbols_in(to, from, [&](const extent_origin& o) {
+    const int e = extent_in(to, arguments[o.a], o);
+    computed = computed || e == computed_extent;
+    return e;
+  });
+  if (computed && !to.tolerant) refuse_steps("[ebb E0335] fori: the number of steps is computed in the function");
   if (symbol.size() < from.syms.count()) return vec<int>(from.out.size(), -102);
   return splice(to, from, arguments, symbol);
 }

@@ -168,7 +168,7 @@ class pulled_loop {
   constexpr void push_saved(vec<int>& in) const {
     const graph body = g_.subs[e_.sub];
     const vec<int> symbol = symbols_in(g_, body, [&](const extent_origin& o) {
-      return g_.shape_of(g_.operand(loop_, o.a)).e[axis_of_operand(parts_, o)];
+      return extent_around(g_, g_.operand(loop_, o.a), parts_, o);
     });
     for (int row : saved_rows_) {
       const int o = body.out[parts_.carries + row];

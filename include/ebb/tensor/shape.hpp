@@ -44,13 +44,16 @@ constexpr shape refused(int code) {
   return s;
 }
 
-/// The origin of a symbol's value. `argument`: axis b of operand a. Else arithmetic on the extents a and b. Subscripts use `behind` and
-/// `before`: the number of places after place b of extent a, and before its b-th place from the end.
+/// The origin of a symbol's value. `argument`: axis b of operand a; or the value of operand a, an integer, if b is `own_value`. Else
+/// arithmetic on the extents a and b. Subscripts use `behind` and `before`: the number of places after place b of extent a, and before
+/// its b-th place from the end.
 enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, behind, before };
 
 struct extent_origin {
   extent_rule rule = extent_rule::argument;
   int a = 0, b = 0;
+  static constexpr int own_value = -1;
+  constexpr bool is_value() const { return rule == extent_rule::argument && b == own_value; }
   constexpr bool operator==(const extent_origin&) const = default;
 };
 
@@ -225,6 +228,8 @@ using static_extents = typename detail::shape_to_extents<S, std::make_index_sequ
 
 /// The value of an extent at a call, given the values of all symbols.
 constexpr std::size_t extent_value(int e, const std::size_t* values) { return e >= 0 ? static_cast<std::size_t>(e) : values[~e]; }
+/// The largest extent that is the value of an argument.
+inline constexpr std::int64_t largest_value = 2147483647;
 /// The value of a derived extent, given those of the symbols before it.
 constexpr std::int64_t derived_value(const extent_origin& o, const std::size_t* values) {
   const auto operand = [&](int e) { return static_cast<std::int64_t>(extent_value(e, values)); };

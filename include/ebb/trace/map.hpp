@@ -140,7 +140,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
       const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
       const vec<int> out = splice_into(g, filled<A>(next)...);
       for (int o : out)
-        if (o < 0) return o == -102 ? 290 : 125;
+        if (o < 0) return o == -102 ? 290 : o == -333 ? 333 : 125;
       return 0;
     }
   }

@@ -57,6 +57,9 @@ struct refuse_function {
   static_assert(Code != 328, "[ebb E0328] fori is called in a traced function: ebb::compile([](auto x) { return ebb::fori(n, f, x); })(x)");
   static_assert(Code != 331, "[ebb E0331] scan: variables are passed to a region that has the scan in it: "
                              "ebb::compile([](auto h, auto x) { return ebb::scan(f, h, x); })(h, x)");
+  static_assert(Code != 332, "[ebb E0332] fori: the number of steps changes from step to step of another loop: pass it in whole(...)");
+  static_assert(Code != 333, "[ebb E0333] map: the number of steps of a fori is not the same for all rows: pass it in whole(...)");
+  static_assert(Code != 334, "[ebb E0334] fori: the number of steps is an integer without axes: int or std::int64_t");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 

@@ -13,6 +13,7 @@
 #include "../op/scan.hpp"
 
 #include <concepts>
+#include <utility>
 
 namespace ebb::inline EBB_ABI {
 
@@ -40,10 +41,13 @@ constexpr vec<int> add_loop(graph& g, graph body, const loop_parts& parts, const
   const int steps = g.shape_of(in[parts.carries]).e[0];
   for (int j = parts.carries; j < parts.carries + parts.rows; ++j)
     if (!g.syms.unify(steps, g.shape_of(in[j]).e[0])) return vec<int>(given, -323);
+  bool computed = false;
   const vec<int> symbol = symbols_in(g, body, [&](const extent_origin& o) {
-    return g.shape_of(in[o.a]).e[axis_of_operand(parts, o)];
+    const int e = extent_around(g, in[o.a], parts, o);
+    if (e == computed_extent) computed = true;
+    return e;
   });
-  if (symbol.size() < body.syms.count()) return vec<int>(given, -102);
+  if (symbol.size() < body.syms.count()) return vec<int>(given, computed ? -332 : -102);
   g.asked.ask(body.asked);
   const vec<int> out = body.out;
   vec<const dtype_kit*> kits;
@@ -240,13 +244,36 @@ struct counted_step {
     return std::tuple(F{}(i, carry, w...), std::tuple<>());
   }
 };
-/// 0, 1, 2... n - 1. (A template: see add_loop.)
+/// 0, 1, 2... below an extent. (A template: see add_loop.)
 template <class Number = std::int32_t>
-constexpr term<Number, dyn> numbers_below(graph& g, std::integral auto n) {
-  if (n < 0) raise("ebb::fori: the number of steps is negative");
+constexpr term<Number, dyn> numbers_below(graph& g, int extent) {
   shape s;
-  s.push(static_cast<int>(n));
+  s.push(extent);
   return {&g, emit_as<op::index, Number>(g, g.intern(s), {}, {0})};
+}
+
+template <class N>
+inline constexpr bool is_term_of_steps = false;
+template <class T>
+inline constexpr bool is_term_of_steps<term<T>> = std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+template <class C, class T>
+inline constexpr bool is_term_of_steps<term_under<C, T>> = is_term_of_steps<term<T>>;
+template <class N>
+inline constexpr bool is_number_of_steps = (std::integral<N> && !std::is_same_v<N, bool>) || is_term_of_steps<N>;
+
+/// A number of steps as an extent of g.
+template <class N>
+constexpr int extent_of_steps(graph& g, const N& n) {
+  g.syms.asking = "fori";
+  if constexpr (std::integral<N>) {
+    if (!std::in_range<int>(n) || n < 0) raise("ebb::fori: the number of steps is negative, or above 2147483647");
+    return static_cast<int>(n);
+  } else if constexpr (is_term_under<N>) return extent_of_steps(g, n.plain);
+  else {
+    const int e = n.id < 0 ? computed_extent : value_as_extent(g, n.id);
+    if (e == computed_extent && !g.tolerant) refuse_steps("[ebb E0335] fori: the number of steps is computed in the function");
+    return e == computed_extent ? 1 : e;
+  }
 }
 
 }  // namespace detail
@@ -266,6 +293,7 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
     graph* g = detail::first_graph(a...);
     g->syms.asking = "scan";
     const vec<int> out = scanned::add_to(*g, a...);
+    if (!out.empty() && out[0] == -332 && !g->tolerant) refuse_steps("[ebb E0335] fori: the number of steps is computed in the function");
     int number = 0;
     return detail::filled<typename scanned::template result<>>([&]<class Term>() { return Term{g, out[number++]}; });
   }
@@ -318,18 +346,25 @@ constexpr auto scan(F, const Carry& carry, const A&... a) {
   else return apply_function(functions::scan<F, options, detail::is_whole<A>...>{}, carry, detail::unwrapped(a)...);
 }
 
-/// f(i, carry, wholes...) for i = 0, 1... n - 1, from carry to carry: f returns the next one. In a traced function, where n is a constant.
-/// fori<ebb::reversed> begins with n - 1. f must not capture: pass other values in whole(...).
+/// f(i, carry, wholes...) for i = 0, 1... n - 1, from carry to carry: f returns the next one. In a traced function. n is a constant,
+/// ebb::extent<0>(x), or an integer that is an argument of the function. fori<ebb::reversed> begins with n - 1. f must not capture: pass
+/// other values in whole(...).
 ///   auto x = ebb::fori(20, [](auto i, auto x, auto a) { return x - ebb::matmul(a, x) / (i + 1); }, x0, ebb::whole(a));
-/// Options, derivatives and bits: as for scan. i is an integer of 32 bits.
+///   auto solve = ebb::compile([](auto n, auto x0, auto a) { return ebb::fori(n, step, x0, ebb::whole(a)); });
+/// Options, derivatives and bits: as for scan. i is an integer of 32 bits. An n that is an argument decides at the call how much memory is
+/// kept; in a map it is the same for all rows.
 /// Shape: that of the carry.   Saves: what the options say.
-template <auto... Option, class F, class Carry, class... A>
-constexpr auto fori(std::integral auto n, F, const Carry& carry, const A&... a) {
+/// Throws: error if n is an argument of the call and negative, or above 2147483647.
+template <auto... Option, class N, class F, class Carry, class... A>
+constexpr auto fori(const N& n, F, const Carry& carry, const A&... a) {
   using options = detail::options_of<std::remove_const_t<decltype(Option)>...>;
   constexpr int code = [] {
     if constexpr (detail::code_of_function<F> != 0) return detail::code_of_function<F>;
+    else if constexpr ((detail::holds_refused<N> || ... || detail::holds_refused<A>) || detail::holds_refused<Carry>)
+      return detail::already_reported;
     else if constexpr (!(detail::is_whole<A> && ...)) return 327;
     else if constexpr (!detail::are_traced<Carry, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>) return 328;
+    else if constexpr (!detail::is_number_of_steps<N>) return 334;
     else return 0;
   }();
   static_cast<void>(detail::refuse_function<code>{});
@@ -337,7 +372,7 @@ constexpr auto fori(std::integral auto n, F, const Carry& carry, const A&... a) 
   else {
     graph& g = *detail::first_graph(carry, detail::unwrapped(a)...);
     const auto r = apply_function(functions::scan<detail::counted_step<F>, options, false, detail::is_whole<A>...>{}, carry,
-                                  detail::numbers_below(g, n), detail::unwrapped(a)...);
+                                  detail::numbers_below(g, detail::extent_of_steps(g, n)), detail::unwrapped(a)...);
     if constexpr (std::is_same_v<decltype(r), const refused_result>) return r;
     else return std::get<0>(r);
   }
