@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash examples/run.sh python --times
-# Each library computes in one thread. The functions take turns in rounds, so that what else the machine does hits all of them alike; the figures are medians.
+# All use one core. The functions take turns in rounds, so that what else the machine does hits all of them alike. Ratios are those within
+# a round.
 import os
 import time
 
 for name in "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS":
     os.environ[name] = "1"
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 import numpy
 
@@ -49,7 +52,7 @@ def candidates(p, x, y):
         import torch
         from with_torch import Loss
         torch.set_num_threads(1)
-        tp, tx, ty = (torch.from_numpy(a.copy()) for a in (p, x, y))
+        tp, tx, ty = torch.from_numpy(p.copy()), torch.from_numpy(x), torch.from_numpy(y)
         tp.requires_grad_()
 
         def loss(p, x, y):
@@ -122,6 +125,7 @@ def seconds(f, count):
 
 
 def medians(functions):
+    """The time of ebb, and the time of each relative to ebb's in the same round."""
     counts = {}
     for name, f in functions.items():
         for _ in range(3):
@@ -131,7 +135,9 @@ def medians(functions):
     for _ in range(ROUNDS):
         for name, f in functions.items():
             times[name].append(seconds(f, counts[name]))
-    return {name: sorted(t)[ROUNDS // 2] for name, t in times.items()}
+    median = lambda t: sorted(t)[ROUNDS // 2]
+    ratios = {name: median([a / b for a, b in zip(t, times["ebb"])]) for name, t in times.items()}
+    return median(times["ebb"]), ratios
 
 
 def check(values):
@@ -153,13 +159,13 @@ def main():
         check(values)
         for what, functions in ("value and gradient", values), ("training step", steps):
             rows.append((what, "%d x %d, %s" % (n, d, {"f8": "double", "f4": "float"}[dtype]), medians(functions)))
-    names = list(rows[0][2])
+    names = list(rows[0][2][1])
     print("| | array | " + " | ".join(names) + " |")
     print("|---" * (len(names) + 2) + "|")
-    for what, array, times in rows:
-        us = times["ebb"] * 1e6
-        print("| %s | %s | %.3g us | " % (what, array, us) + " | ".join("%.2f" % (times[n] / times["ebb"]) for n in names[1:]) + " |")
-    print("the time of ebb; the others are multiples of it: medians of %d rounds in turn" % ROUNDS)
+    for what, array, (of_ebb, ratios) in rows:
+        cells = ["%.*f us" % (of_ebb < 1e-5, of_ebb * 1e6)] + ["%.*f" % (ratios[n] < 10, ratios[n]) for n in names[1:]]
+        print("| " + " | ".join([what, array] + cells) + " |")
+    print("ebb's time; of the others, the multiple of it in the same round: medians of %d rounds" % ROUNDS)
 
 
 if __name__ == "__main__":
