@@ -96,6 +96,9 @@
 #define EBB_PART_LAMBDA EBB_LAMBDA
 #endif
 
+// EBB_APART: never inlined: for templates that are called in many places and take their time anyway, as those that allocate.
+#define EBB_APART [[gnu::noinline]]
+
 // EBB_ONCE, EBB_ONCE_APART and EBB_COLD mark non-template functions of more than a line or two. A file that is compiled with EBB_COMPILED,
 // as the target ebb::compiled demands, only declares them. Their definitions are in a library: include/ebb/compiled.cpp, compiled with
 // EBB_COMPILED_SOURCE. Otherwise they are inline.

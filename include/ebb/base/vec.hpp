@@ -1,7 +1,8 @@
 // ebb/base/vec.hpp — a growing array for passes that works in constant expressions on all compilers.
 // SPDX-License-Identifier: BSL-1.0
 //
-// It uses no functions of std: each vec<T> would instantiate them, and every program has many vec<T>.
+// It uses no functions of std: each vec<T> would instantiate them, and every program has many vec<T>. At run time items without a copy
+// constructor are copied by functions that all types share.
 //
 // Not std::vector: under _GLIBCXX_DEBUG std::vector is not a constant expression, and its iterators take clang three times the steps.
 #pragma once
@@ -9,28 +10,59 @@
 #include "config.hpp"
 
 #include <cstddef>
+#include <cstring>
 #include <initializer_list>
+#include <new>
+#include <type_traits>
 
 namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// A larger array of `capacity` items of `item` bytes: copies of the first `size` ones, then of `blank`. It frees the old array.
+EBB_ONCE_APART void* grown(void* items, int size, int capacity, std::size_t item, const void* blank) {
+  const std::size_t used = static_cast<std::size_t>(size) * item, all = static_cast<std::size_t>(capacity) * item;
+  char* const to = static_cast<char*>(::operator new[](all));
+  if (used > 0) std::memcpy(to, items, used);
+  std::memcpy(to + used, blank, item);
+  for (std::size_t done = item; used + done < all; done *= 2)
+    std::memcpy(to + used + done, to + used, done < all - used - done ? done : all - used - done);
+  ::operator delete[](items);
+  return to;
+}
+
+EBB_ONCE_APART void* copied(const void* items, int size, std::size_t item) {
+  if (size == 0) return nullptr;
+  const std::size_t all = static_cast<std::size_t>(size) * item;
+  return std::memcpy(::operator new[](all), items, all);
+}
+
+}  // namespace detail
 
 template <class T>
 class vec {
  public:
   constexpr vec() = default;
-  constexpr vec(int count, const T& fill) {
+  EBB_APART constexpr vec(int count, const T& fill) {
     reserve(count);
     for (; size_ < count; ++size_) data_[size_] = fill;
   }
-  constexpr vec(std::initializer_list<T> items) {
+  EBB_APART constexpr vec(std::initializer_list<T> items) {
     reserve(static_cast<int>(items.size()));
     for (const T& item : items) data_[size_++] = item;
   }
-  constexpr vec(const vec& other) {
+  EBB_APART constexpr vec(const vec& other) {
+    if constexpr (is_bytes)
+      if (!__builtin_is_constant_evaluated()) {
+        data_ = static_cast<T*>(detail::copied(other.data_, other.size_, sizeof(T)));
+        size_ = capacity_ = other.size_;
+        return;
+      }
     reserve(other.size_);
     for (; size_ < other.size_; ++size_) data_[size_] = other.data_[size_];
   }
   constexpr vec(vec&& other) noexcept { swap(other); }
-  constexpr vec& operator=(const vec& other) {
+  EBB_APART constexpr vec& operator=(const vec& other) {
     vec copy(other);
     swap(copy);
     return *this;
@@ -39,7 +71,10 @@ class vec {
     swap(other);
     return *this;
   }
-  constexpr ~vec() { delete[] data_; }
+  constexpr ~vec() {
+    if constexpr (std::is_trivially_destructible_v<T>) delete[] data_;
+    else if (data_) destroy();
+  }
 
   constexpr void swap(vec& other) noexcept {
     T* const data = data_;
@@ -52,12 +87,7 @@ class vec {
     other.capacity_ = capacity;
   }
   constexpr void reserve(int capacity) {
-    if (capacity <= capacity_) return;
-    T* grown = new T[static_cast<std::size_t>(capacity)]{};
-    for (int i = 0; i < size_; ++i) grown[i] = static_cast<T&&>(data_[i]);
-    delete[] data_;
-    data_ = grown;
-    capacity_ = capacity;
+    if (capacity > capacity_) grow(capacity);
   }
   /// Appends an item and returns its number.
   constexpr int push(T item) {
@@ -100,6 +130,25 @@ class vec {
   }
 
  private:
+  // Items that one function for all types may copy.
+  static constexpr bool is_bytes = std::is_trivially_copyable_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+
+  EBB_APART constexpr void grow(int capacity) {
+    if constexpr (is_bytes)
+      if (!__builtin_is_constant_evaluated()) {
+        const T blank{};
+        data_ = static_cast<T*>(detail::grown(data_, size_, capacity, sizeof(T), &blank));
+        capacity_ = capacity;
+        return;
+      }
+    T* grown = new T[static_cast<std::size_t>(capacity)]{};
+    for (int i = 0; i < size_; ++i) grown[i] = static_cast<T&&>(data_[i]);
+    delete[] data_;
+    data_ = grown;
+    capacity_ = capacity;
+  }
+  EBB_APART constexpr void destroy() { delete[] data_; }
+
   T* data_ = nullptr;
   int size_ = 0, capacity_ = 0;
 };
