@@ -1,0 +1,261 @@
+// bench/gradbench/ba.cpp — ba: bundle adjustment: reprojection errors of points seen by cameras, and their sparse Jacobian in CSR form.
+// SPDX-License-Identifier: BSL-1.0
+#include "manual.hpp"
+#include "session.hpp"
+
+#include <ebb/functional.hpp>
+
+namespace gradbench {
+namespace {
+
+// lines: natural
+constexpr auto cross = [](auto a, auto b) {
+  return ebb::stack<0>(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]);
+};
+constexpr auto rotate = [](auto rotation, auto point) {
+  const auto square = ebb::sum(ebb::square(rotation));
+  const auto angle = ebb::sqrt(ebb::where(square == 0, 1.0, square)), c = ebb::cos(angle);
+  const auto axis = rotation / angle;
+  const auto turned = point * c + cross(axis, point) * ebb::sin(angle) + axis * (ebb::sum(axis * point) * (1 - c));
+  return ebb::where(square == 0, point + cross(rotation, point), turned);
+};
+constexpr auto error = [](auto camera, auto point, auto w, auto seen) {  // a camera: rotation, centre, focal length, principal point, radial
+  const auto p = rotate(ebb::slice<0, 0, 3>(camera), point - ebb::slice<0, 3, 6>(camera));
+  const auto plane = ebb::slice<0, 0, 2>(p) / p[2];
+  const auto r = ebb::sum(ebb::square(plane));
+  const auto radial = 1 + camera[9] * r + camera[10] * r * r;
+  return w * (plane * radial * camera[6] + ebb::slice<0, 7, 9>(camera) - seen);
+};
+constexpr auto block = [](auto camera, auto point, auto w, auto seen) {
+  const auto [by_camera, by_point, by_weight] = ebb::jacobian<0, 1, 2>(error)(camera, point, w, seen);
+  return ebb::concat<1>(by_camera, by_point, ebb::unsqueeze<1>(by_weight));
+};
+constexpr auto objective = ebb::compile([](auto cameras, auto points, auto w, auto seen, auto who) {
+  return std::tuple(ebb::map(error, ebb::take(cameras, ebb::select<1, 0>(who)), ebb::take(points, ebb::select<1, 1>(who)), w, seen), 1 - w * w);
+});
+constexpr auto values = ebb::compile([](auto cameras, auto points, auto w, auto seen, auto who) {
+  return std::tuple(ebb::map(block, ebb::take(cameras, ebb::select<1, 0>(who)), ebb::take(points, ebb::select<1, 1>(who)), w, seen), -2 * w);
+});
+// lines: end
+
+struct problem {
+  std::size_t n, m, p;
+  vector cameras, points, w, seen;
+  std::vector<int> who;  // camera and point of each observation
+  problem(std::size_t cameras_, std::size_t points_, std::size_t observations) : n(cameras_), m(points_), p(observations), who(2 * p) {
+    generator g(35);
+    cameras = uniform(g, 11 * n, -0.5, 0.5);
+    for (std::size_t i = 0; i < n; ++i) cameras[11 * i + 6] = g.in(1, 3);
+    if (n > 2) std::fill_n(cameras.begin() + 22, 3, 0.0);  // one is not rotated
+    points = uniform(g, 3 * m, -1, 1);
+    for (std::size_t i = 0; i < m; ++i) points[3 * i + 2] += 7;
+    w = uniform(g, p, 0.2, 2);
+    seen = uniform(g, 2 * p, -1, 1);
+    for (std::size_t i = 0; i < p; ++i) {
+      who[2 * i] = static_cast<int>(i % n);
+      who[2 * i + 1] = static_cast<int>(i % m);
+    }
+  }
+};
+
+// lines: manual, natural
+/// Where the elements of the Jacobian are: rows of 15 elements for each of the 2 p errors, rows of one for the weights.
+[[gnu::noinline]] void structure(const problem& in, int* rows, int* columns) {
+  const int n = static_cast<int>(in.n), m = static_cast<int>(in.m), p = static_cast<int>(in.p);
+  for (int i = 0; i < 2 * p; ++i) rows[i] = 15 * i;
+  for (int i = 0; i <= p; ++i) rows[2 * p + i] = 30 * p + i;
+  for (int i = 0; i < 2 * p; ++i, columns += 15) {
+    const int camera = in.who[2 * static_cast<std::size_t>(i / 2)], point = in.who[2 * static_cast<std::size_t>(i / 2) + 1];
+    for (int c = 0; c < 11; ++c) columns[c] = 11 * camera + c;
+    for (int c = 0; c < 3; ++c) columns[11 + c] = 11 * n + 3 * point + c;
+    columns[14] = 11 * n + 3 * m + i / 2;
+  }
+  for (int i = 0; i < p; ++i) columns[i] = 11 * n + 3 * m + i;
+}
+// lines: end
+
+GRADBENCH_MANUAL_BEGIN
+// lines: manual
+template <class T>
+void cross_of(const T* a, const T* b, T* to) {
+  to[0] = a[1] * b[2] - a[2] * b[1];
+  to[1] = a[2] * b[0] - a[0] * b[2];
+  to[2] = a[0] * b[1] - a[1] * b[0];
+}
+template <class T>
+void error_of(const T* camera, const T* point, T w, const T* seen, T* to) {
+  T x[3], p[3], a[3], turned[3];
+  for (int i = 0; i < 3; ++i) x[i] = point[i] - camera[3 + i];
+  const T square = camera[0] * camera[0] + camera[1] * camera[1] + camera[2] * camera[2];
+  if (square == 0) {
+    cross_of(camera, x, turned);
+    for (int i = 0; i < 3; ++i) p[i] = x[i] + turned[i];
+  } else {
+    const T angle = std::sqrt(square), c = std::cos(angle), s = std::sin(angle);
+    for (int i = 0; i < 3; ++i) a[i] = camera[i] / angle;
+    cross_of(a, x, turned);
+    const T along = (a[0] * x[0] + a[1] * x[1] + a[2] * x[2]) * (1 - c);
+    for (int i = 0; i < 3; ++i) p[i] = x[i] * c + turned[i] * s + a[i] * along;
+  }
+  const T u = p[0] / p[2], v = p[1] / p[2], r = u * u + v * v, radial = 1 + camera[9] * r + camera[10] * r * r;
+  to[0] = w * (u * radial * camera[6] + camera[7] - seen[0]);
+  to[1] = w * (v * radial * camera[6] + camera[8] - seen[1]);
+}
+/// One block of 2 x 15.
+void block_of(const double* camera, const double* point, double w, const double* seen, double* to) {
+  double x[3], p[3], by_rotation[3][3], by_point[3][3];  // [of p][by]
+  for (int i = 0; i < 3; ++i) x[i] = point[i] - camera[3 + i];
+  const double square = camera[0] * camera[0] + camera[1] * camera[1] + camera[2] * camera[2];
+  if (square == 0) {
+    for (int k = 0; k < 3; ++k) {
+      const double e[3] = {k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0};
+      double turned[3];
+      cross_of(e, x, turned);
+      p[k] = x[k];
+      for (int i = 0; i < 3; ++i) {
+        by_rotation[i][k] = turned[i];
+        by_point[i][k] = e[i];
+      }
+    }
+  } else {
+    const double angle = std::sqrt(square), c = std::cos(angle), s = std::sin(angle), over = 1 / angle;
+    double a[3], turned[3];
+    for (int i = 0; i < 3; ++i) a[i] = camera[i] * over;
+    cross_of(a, x, turned);
+    const double along = a[0] * x[0] + a[1] * x[1] + a[2] * x[2];
+    for (int i = 0; i < 3; ++i) p[i] = x[i] * c + turned[i] * s + a[i] * along * (1 - c);
+    for (int k = 0; k < 3; ++k) {
+      double da[3], by[3];
+      for (int i = 0; i < 3; ++i) da[i] = ((i == k ? 1.0 : 0.0) - a[i] * a[k]) * over;
+      cross_of(da, x, by);
+      const double d_along = da[0] * x[0] + da[1] * x[1] + da[2] * x[2];
+      for (int i = 0; i < 3; ++i) {
+        by_rotation[i][k] =
+            a[k] * (turned[i] * c - x[i] * s + a[i] * along * s) + by[i] * s + (da[i] * along + a[i] * d_along) * (1 - c);
+        by_point[i][k] = a[i] * a[k] * (1 - c) + (i == k ? c : 0.0);
+      }
+    }
+    const double sa[3] = {s * a[0], s * a[1], s * a[2]};
+    by_point[0][1] -= sa[2], by_point[0][2] += sa[1], by_point[1][0] += sa[2];
+    by_point[1][2] -= sa[0], by_point[2][0] -= sa[1], by_point[2][1] += sa[0];
+  }
+  const double over = 1 / p[2], u = p[0] * over, v = p[1] * over, r = u * u + v * v, f = camera[6];
+  const double radial = 1 + camera[9] * r + camera[10] * r * r, slope = 2 * (camera[9] + 2 * camera[10] * r), wf = w * f;
+  const double uu = wf * (radial + slope * u * u), uv = wf * slope * u * v, vv = wf * (radial + slope * v * v);
+  for (int k = 0; k < 3; ++k) {
+    const double du = (by_rotation[0][k] - u * by_rotation[2][k]) * over, dv = (by_rotation[1][k] - v * by_rotation[2][k]) * over;
+    to[k] = uu * du + uv * dv;
+    to[15 + k] = uv * du + vv * dv;
+    const double eu = (by_point[0][k] - u * by_point[2][k]) * over, ev = (by_point[1][k] - v * by_point[2][k]) * over;
+    to[11 + k] = uu * eu + uv * ev;
+    to[26 + k] = uv * eu + vv * ev;
+    to[3 + k] = -to[11 + k];
+    to[18 + k] = -to[26 + k];
+  }
+  to[6] = w * u * radial, to[21] = w * v * radial;
+  to[7] = w, to[8] = 0, to[22] = 0, to[23] = w;
+  to[9] = wf * u * r, to[24] = wf * v * r;
+  to[10] = to[9] * r, to[25] = to[24] * r;
+  to[14] = u * radial * f + camera[7] - seen[0], to[29] = v * radial * f + camera[8] - seen[1];
+}
+[[gnu::noinline]] void manual(const problem& in, double* errors, double* weights) {
+  for (std::size_t i = 0; i < in.p; ++i) {
+    const std::size_t camera = static_cast<std::size_t>(in.who[2 * i]), point = static_cast<std::size_t>(in.who[2 * i + 1]);
+    error_of(&in.cameras[11 * camera], &in.points[3 * point], in.w[i], &in.seen[2 * i], errors + 2 * i);
+  }
+  for (std::size_t i = 0; i < in.p; ++i) weights[i] = 1 - in.w[i] * in.w[i];
+}
+[[gnu::noinline]] void manual_values(const problem& in, double* to) {
+  for (std::size_t i = 0; i < in.p; ++i) {
+    const std::size_t camera = static_cast<std::size_t>(in.who[2 * i]), point = static_cast<std::size_t>(in.who[2 * i + 1]);
+    block_of(&in.cameras[11 * camera], &in.points[3 * point], in.w[i], &in.seen[2 * i], to + 30 * i);
+  }
+  for (std::size_t i = 0; i < in.p; ++i) to[30 * in.p + i] = -2 * in.w[i];
+}
+// lines: end
+GRADBENCH_MANUAL_END
+
+/// The blocks of the first observations by differences in long double, and -2 w.
+std::vector<long double> differences(const problem& in, std::size_t count) {
+  const long double h = 1e-6L;
+  std::vector<long double> to;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = [&](std::size_t parameter, long double by) {
+      long double x[15], e[2], seen[2] = {in.seen[2 * i], in.seen[2 * i + 1]};
+      for (std::size_t c = 0; c < 11; ++c) x[c] = in.cameras[11 * static_cast<std::size_t>(in.who[2 * i]) + c];
+      for (std::size_t c = 0; c < 3; ++c) x[11 + c] = in.points[3 * static_cast<std::size_t>(in.who[2 * i + 1]) + c];
+      x[14] = in.w[i];
+      x[parameter] += by;
+      error_of(x, x + 11, x[14], seen, e);
+      return std::pair(e[0], e[1]);
+    };
+    for (int row = 0; row < 2; ++row)
+      for (std::size_t c = 0; c < 15; ++c) {
+        const auto high = at(c, h), low = at(c, -h);
+        to.push_back(row ? (high.second - low.second) / (2 * h) : (high.first - low.first) / (2 * h));
+      }
+  }
+  return to;
+}
+
+void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
+  const problem in(n, m, p);
+  vector errors(2 * p), weights(p), to(31 * p), want(31 * p), want_errors(2 * p), want_weights(p);
+  std::vector<int> rows(3 * p + 1), columns(31 * p);
+  const ebb::view<const double, ebb::dyn, 11> cameras(in.cameras.data(), n);
+  const ebb::view<const double, ebb::dyn, 3> points(in.points.data(), m);
+  const ebb::view<const double, ebb::dyn, 2> seen(in.seen.data(), p);
+  const ebb::view<const int, ebb::dyn, 2> who(in.who.data(), p);
+  const std::span<const double> w(in.w);
+  const ebb::view<double, ebb::dyn, 2> errors_out(errors.data(), p);
+  const ebb::view<double, ebb::dyn, 2, 15> blocks(to.data(), p);
+  const std::span<double> weights_out(weights), last(to.data() + 30 * p, p);
+  const std::vector<candidate> all = {
+      {"manual", [&] { manual(in, errors.data(), weights.data()); },
+       [&] {
+         structure(in, rows.data(), columns.data());
+         manual_values(in, to.data());
+       }},
+      {"natural", [&] { objective(ebb::into(errors_out, weights_out), cameras, points, w, seen, who); },
+       [&] {
+         structure(in, rows.data(), columns.data());
+         values(ebb::into(blocks, last), cameras, points, w, seen, who);
+       }},
+  };
+  all[0].primal();
+  all[0].derivative();
+  want = to;
+  want_errors = errors;
+  want_weights = weights;
+  const std::size_t count = std::min<std::size_t>(p, 200);
+  session::check("ba, manual against differences", vector(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(30 * count)), differences(in, count), 1e-8);
+  const std::string size = "p = " + std::to_string(p);
+  for (const candidate& c : all) {
+    std::fill(to.begin(), to.end(), 99);
+    std::fill(errors.begin(), errors.end(), 99);
+    std::fill(weights.begin(), weights.end(), 99);
+    c.primal();
+    c.derivative();
+    session::check("ba " + size + ", " + c.name + ", errors", errors, want_errors);
+    session::check("ba " + size + ", " + c.name + ", weights", weights, want_weights);
+    session::check("ba " + size + ", " + c.name + ", Jacobian", to, want);
+  }
+  s.time(size, all);
+}
+
+}  // namespace
+
+void ba(session& s) {
+  if (s.smoke) {
+    size_of(s, 1, 1, 1);
+    size_of(s, 3, 5, 17);
+    size_of(s, 4, 7, 1001);
+  } else {
+    size_of(s, 49, 7776, 31843);
+    size_of(s, 161, 48126, 182072);
+    size_of(s, 93, 61203, 287451);
+  }
+  s.total("ba");
+}
+
+}  // namespace gradbench

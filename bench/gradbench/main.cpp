@@ -1,0 +1,31 @@
+// bench/gradbench/main.cpp — evals of GradBench in ebb and by hand-written derivatives, checked and timed in the same run.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, ode, ba
+//
+// The definitions and the default sizes are those of https://github.com/gradbench/gradbench; the data are of those sizes, from a generator.
+// `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `shaped` is
+// ebb written for speed, `simd` is vectorized by hand with ebb's registers.
+#include "session.hpp"
+
+#include <sched.h>
+
+int main(int argc, char** argv) {
+  gradbench::session s;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--smoke") s.smoke = true;
+    else s.only = argv[i];
+  }
+  if (!s.smoke) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(1, &one);
+    sched_setaffinity(0, sizeof one, &one);  // if there is a second core
+    gradbench::session::print_head();
+  }
+  if (s.wanted("lse")) gradbench::lse(s);
+  if (s.wanted("llsq")) gradbench::llsq(s);
+  if (s.wanted("kmeans")) gradbench::kmeans(s);
+  if (s.wanted("ode")) gradbench::ode(s);
+  if (s.wanted("ba")) gradbench::ba(s);
+}

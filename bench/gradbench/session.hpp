@@ -1,0 +1,149 @@
+// bench/gradbench/session.hpp — checks the candidates of an eval, then times them in turns and adds up the sizes.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../clock.hpp"
+#include "../suite/data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradbench {
+
+using suite::generator;
+using vector = std::vector<double>;
+
+inline vector uniform(generator& g, std::size_t n, double low, double high) {
+  vector x(n);
+  for (double& e : x) e = g.in(low, high);
+  return x;
+}
+
+/// One way to compute an eval. The first one of a row is `manual`, the baseline.
+struct candidate {
+  const char* name;
+  std::function<void()> primal, derivative;
+};
+
+class session {
+ public:
+  bool smoke = false;
+  std::string_view only;  // the eval to do; all if empty
+
+  bool wanted(std::string_view eval) const { return only.empty() || only == eval; }
+
+  /// Ends the program unless each element of got is within `allowed` of want, relative to the larger of |want| and a thousandth of the
+  /// largest |want|.
+  template <class T>
+  static void check(const std::string& what, std::span<const double> got, std::span<const T> want, double allowed = 1e-10) {
+    T largest = 0;
+    for (const T w : want) largest = std::max(largest, std::fabs(w));
+    bool right = got.size() == want.size();
+    for (std::size_t i = 0; i < got.size() && right; ++i) {
+      const T error = std::fabs(static_cast<T>(got[i]) - want[i]);
+      right = error <= static_cast<T>(allowed) * std::max(std::fabs(want[i]), largest / 1000);
+      if (!right) {
+        std::printf("WRONG: %s [%zu] is %.17g instead of %.17g\n", what.c_str(), i, got[i], static_cast<double>(want[i]));
+      }
+    }
+    if (right) return;
+    if (got.size() != want.size()) std::printf("WRONG: %s has %zu elements instead of %zu\n", what.c_str(), got.size(), want.size());
+    std::exit(1);
+  }
+  static void check(const std::string& what, const vector& got, const vector& want, double allowed = 1e-10) {
+    check<double>(what, std::span<const double>(got), std::span<const double>(want), allowed);
+  }
+  static void check(const std::string& what, const vector& got, const std::vector<long double>& want, double allowed = 1e-10) {
+    check<long double>(what, std::span<const double>(got), std::span<const long double>(want), allowed);
+  }
+
+  /// Times the candidates in turns and prints a row for this size. With --smoke each runs once.
+  void time(const std::string& size, const std::vector<candidate>& candidates) {
+    const int rounds = smoke ? 1 : 9;
+    std::vector<std::vector<double>> p(candidates.size()), d(candidates.size());
+    std::vector<std::size_t> p_repeat, d_repeat;
+    for (const candidate& c : candidates) {
+      p_repeat.push_back(repetitions(c.primal));
+      d_repeat.push_back(repetitions(c.derivative));
+    }
+    for (int round = 0; round < rounds; ++round)
+      for (std::size_t k = 0; k < candidates.size(); ++k) {
+        const std::size_t i = round % 2 ? candidates.size() - 1 - k : k;
+        p[i].push_back(seconds(candidates[i].primal, p_repeat[i]));
+        d[i].push_back(seconds(candidates[i].derivative, d_repeat[i]));
+      }
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const double primal = median(p[i]), derivative = median(d[i]);
+      if (totals_.size() <= i) totals_.push_back({candidates[i].name, 0, 0});
+      totals_[i].primal += primal;
+      totals_[i].derivative += derivative;
+      const double p0 = median(p[0]), d0 = median(d[0]);
+      if (!smoke) {
+        std::printf("  %-25s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f\n", i ? "" : size.c_str(), candidates[i].name, 1e6 * primal, 1e6 * derivative,
+                    primal / p0, derivative / d0, (primal + derivative) / (p0 + d0));
+      }
+    }
+    std::fflush(stdout);
+  }
+
+  /// Prints the sums over the sizes since the last call, over those of the first candidate.
+  void total(const char* eval) {
+    for (const sums& t : totals_) {
+      if (smoke) break;
+      const sums& m = totals_[0];
+      std::printf("%-27s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f\n", eval, t.name, 1e6 * t.primal, 1e6 * t.derivative, t.primal / m.primal,
+                  t.derivative / m.derivative, (t.primal + t.derivative) / (m.primal + m.derivative));
+    }
+    if (smoke) std::printf("%s: all values are right\n", eval);
+    std::fflush(stdout);
+    totals_.clear();
+  }
+
+  static void print_head() {
+    std::printf("%-27s %-10s %12s %12s   %s\n", "eval, size", "candidate", "primal us", "deriv. us", "primal, derivative, total over manual");
+  }
+
+ private:
+  struct sums {
+    const char* name;
+    double primal, derivative;
+  };
+  std::vector<sums> totals_;
+
+  static double seconds(const std::function<void()>& f, std::size_t repeat) {
+    const double start = bench::thread_seconds();
+    for (std::size_t i = 0; i < repeat; ++i) {
+      f();
+      asm volatile("" ::: "memory");
+    }
+    return (bench::thread_seconds() - start) / static_cast<double>(repeat);
+  }
+  std::size_t repetitions(const std::function<void()>& f) const {
+    if (smoke) return 1;
+    constexpr double batch = 4e-3;
+    for (std::size_t n = 1;; n *= 2) {
+      const double t = seconds(f, n) * static_cast<double>(n);
+      if (t > batch / 4) return std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(n) * batch / t));
+    }
+  }
+  static double median(std::vector<double> x) {
+    std::sort(x.begin(), x.end());
+    return x[x.size() / 2];
+  }
+};
+
+// One file each. --smoke takes small sizes, ragged extents and single rows in place of the default sizes.
+void lse(session&);
+void llsq(session&);
+void kmeans(session&);
+void ode(session&);
+void ba(session&);
+
+}  // namespace gradbench
