@@ -279,7 +279,7 @@ class Threads(unittest.TestCase):
         other.start()
         p, v = P.copy(), np.zeros(4)
         started.set()  # the other thread waits for the GIL from now on
-        most = 3000000  # 6 s
+        most = 3000000  # takes seconds
         done, _ = robust.fit(p, v, X, Y, rate=0.01, steps=most, stop=stop)
         other.join()
         self.assertLess(done, most)
