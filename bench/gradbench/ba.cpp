@@ -19,7 +19,8 @@ constexpr auto rotate = [](auto rotation, auto point) {
   const auto turned = point * c + cross(axis, point) * ebb::sin(angle) + axis * (ebb::sum(axis * point) * (1 - c));
   return ebb::where(square == 0, point + cross(rotation, point), turned);
 };
-constexpr auto error = [](auto camera, auto point, auto w, auto seen) {  // a camera: rotation, centre, focal length, principal point, radial
+/// A camera is its rotation, centre, focal length, principal point and two radial coefficients.
+constexpr auto error = [](auto camera, auto point, auto w, auto seen) {
   const auto p = rotate(ebb::slice<0, 0, 3>(camera), point - ebb::slice<0, 3, 6>(camera));
   const auto plane = ebb::slice<0, 0, 2>(p) / p[2];
   const auto r = ebb::sum(ebb::square(plane));
@@ -31,10 +32,14 @@ constexpr auto block = [](auto camera, auto point, auto w, auto seen) {
   return ebb::concat<1>(by_camera, by_point, ebb::unsqueeze<1>(by_weight));
 };
 constexpr auto objective = ebb::compile([](auto cameras, auto points, auto w, auto seen, auto who) {
-  return std::tuple(ebb::map(error, ebb::take(cameras, ebb::select<1, 0>(who)), ebb::take(points, ebb::select<1, 1>(who)), w, seen), 1 - w * w);
+  const auto camera = ebb::take(cameras, ebb::select<1, 0>(who));
+  const auto point = ebb::take(points, ebb::select<1, 1>(who));
+  return std::tuple(ebb::map(error, camera, point, w, seen), 1 - w * w);
 });
 constexpr auto values = ebb::compile([](auto cameras, auto points, auto w, auto seen, auto who) {
-  return std::tuple(ebb::map(block, ebb::take(cameras, ebb::select<1, 0>(who)), ebb::take(points, ebb::select<1, 1>(who)), w, seen), -2 * w);
+  const auto camera = ebb::take(cameras, ebb::select<1, 0>(who));
+  const auto point = ebb::take(points, ebb::select<1, 1>(who));
+  return std::tuple(ebb::map(block, camera, point, w, seen), -2 * w);
 });
 // lines: end
 
@@ -228,7 +233,8 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
   want_errors = errors;
   want_weights = weights;
   const std::size_t count = std::min<std::size_t>(p, 200);
-  session::check("ba, manual against differences", vector(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(30 * count)), differences(in, count), 1e-8);
+  session::check("ba, manual against differences", vector(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(30 * count)),
+                 differences(in, count), 1e-8);
   const std::string size = "p = " + std::to_string(p);
   for (const candidate& c : all) {
     std::fill(to.begin(), to.end(), 99);

@@ -9,10 +9,13 @@
 namespace gradbench {
 namespace {
 
-// lines: natural
+// lines: natural, shaped
 constexpr auto distances = [](auto centroids, auto points) { return ebb::sum<2>(ebb::square(ebb::unsqueeze<1>(points) - centroids)); };
 constexpr auto cost = [](auto centroids, auto points) { return ebb::sum(ebb::min<1>(distances(centroids, points))); };
 constexpr auto value = ebb::compile(cost);
+// lines: end
+
+// lines: natural
 constexpr auto direction = ebb::compile([](auto centroids, auto points) {
   return ebb::grad(cost)(centroids, points) / ebb::hvp<0>(cost)(centroids, points, ebb::ones_like(centroids));
 });
@@ -47,7 +50,8 @@ template <class T>
   return sum;
 }
 template <class T>
-[[gnu::noinline]] void manual_direction(const T* centroids, const T* points, T* to, T* second, std::size_t k, std::size_t n, std::size_t d) {
+[[gnu::noinline]] void manual_direction(const T* centroids, const T* points, T* to, T* second, std::size_t k, std::size_t n,
+                                        std::size_t d) {
   for (std::size_t j = 0; j < k * d; ++j) to[j] = second[j] = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const T* const p = points + i * d;

@@ -1,7 +1,7 @@
 // bench/gradbench/main.cpp — evals of GradBench in ebb and by hand-written derivatives, checked and timed in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, ode, ba
+//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba
 //
 // The definitions and the default sizes are those of https://github.com/gradbench/gradbench; the data are of those sizes, from a generator.
 // `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `shaped` is
@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   if (s.wanted("lse")) gradbench::lse(s);
   if (s.wanted("llsq")) gradbench::llsq(s);
   if (s.wanted("kmeans")) gradbench::kmeans(s);
+  if (s.wanted("gmm")) gradbench::gmm(s);
   if (s.wanted("ode")) gradbench::ode(s);
   if (s.wanted("ba")) gradbench::ba(s);
 }

@@ -60,8 +60,8 @@ template <class T>
 }
 /// For the cotangent g = a seed + b back of F(y + h k): dx += g (y + h k) shifted, to = g x shifted back, sum += to.
 template <class T>
-[[gnu::noinline]] void stage_back(const T* __restrict x, const T* __restrict y, T h, const T* __restrict k, T a, const T* __restrict seed, T b,
-                                  const T* __restrict back, T* __restrict dx, T* __restrict to, T* __restrict sum, std::size_t n) {
+[[gnu::noinline]] void stage_back(const T* __restrict x, const T* __restrict y, T h, const T* __restrict k, T a, const T* __restrict seed,
+                                  T b, const T* __restrict back, T* __restrict dx, T* __restrict to, T* __restrict sum, std::size_t n) {
   dx[0] += a * seed[0] + b * back[0];
   for (std::size_t i = 1; i < n; ++i) {
     const T g = a * seed[i] + b * back[i];

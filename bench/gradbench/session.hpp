@@ -86,8 +86,8 @@ class session {
       totals_[i].derivative += derivative;
       const double p0 = median(p[0]), d0 = median(d[0]);
       if (!smoke) {
-        std::printf("  %-25s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f\n", i ? "" : size.c_str(), candidates[i].name, 1e6 * primal, 1e6 * derivative,
-                    primal / p0, derivative / d0, (primal + derivative) / (p0 + d0));
+        std::printf("  %-25s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f\n", i ? "" : size.c_str(), candidates[i].name, 1e6 * primal,
+                    1e6 * derivative, primal / p0, derivative / d0, (primal + derivative) / (p0 + d0));
       }
     }
     std::fflush(stdout);
@@ -107,7 +107,8 @@ class session {
   }
 
   static void print_head() {
-    std::printf("%-27s %-10s %12s %12s   %s\n", "eval, size", "candidate", "primal us", "deriv. us", "primal, derivative, total over manual");
+    std::printf("%-27s %-10s %12s %12s   %s\n", "eval, size", "candidate", "primal us", "deriv. us",
+                "primal, derivative, total over manual");
   }
 
  private:
@@ -143,6 +144,7 @@ class session {
 void lse(session&);
 void llsq(session&);
 void kmeans(session&);
+void gmm(session&);
 void ode(session&);
 void ba(session&);
 
