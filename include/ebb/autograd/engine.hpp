@@ -271,7 +271,7 @@ class backward_pass {
   EBB_ONCE_APART void run_tensor_hooks(const visit& v, gradient* g) {
     for (std::uint32_t o = 0; o < static_cast<std::uint32_t>(v.outputs); ++o) {
       if (hook_list* const h = v.at->hooks) {
-        h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = records()});
+        h->run(hook_kind::tensor, o, {.at = v.at, .in = g + o, .ins = 1, .create_graph = options_.graph});
         if (g[o].defined && o < h->retained.size() && h->retained[o].on) detail::retain_arrived(*v.at, o, g[o], options_.graph);
       }
       if (v.wanted && g[o].defined)
@@ -319,7 +319,7 @@ class backward_pass {
   }
   EBB_ONCE_APART void run_with_hooks(const visit& v, node& n, gradient* in, gradient* out) {
     const int ins = n.program->outputs;
-    n.hooks->run(hook_kind::node_pre, 0, {.at = &n, .in = in, .ins = ins, .create_graph = records()});
+    n.hooks->run(hook_kind::node_pre, 0, {.at = &n, .in = in, .ins = ins, .create_graph = options_.graph});
     objects<gradient> shown;
     if (n.hooks->has(hook_kind::node_post)) shown.assign(in, in + ins);
     run_program(v, n, in, out);
@@ -331,11 +331,11 @@ class backward_pass {
     const int ins = n.program->outputs, outs = n.program->edges;
     shown.resize(static_cast<std::size_t>(ins));
     n.hooks->run(hook_kind::node_post, 0,
-                 {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = records()});
+                 {.at = &n, .in = shown.data(), .out = out, .ins = ins, .outs = outs, .create_graph = options_.graph});
   }
 
   EBB_ONCE_APART void run_with_hooks(leaf& l, gradient& g) {
-    const bool create = records();
+    const higher_order* const create = options_.graph;
     l.hooks->run(hook_kind::node_pre, 0, {.at = &l, .in = &g, .ins = 1, .create_graph = create});
     gradient shown = l.hooks->has(hook_kind::node_post) ? g : gradient{};
     if (g.defined) {

@@ -14,10 +14,19 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// A graph as a function on the tape.
+struct recordable {
+  virtual ~recordable() = default;
+  virtual const graph& program() const = 0;
+  /// From inputs to outputs; recorded if an input has a history. `symbols`: the extents of arguments that are symbols, in order.
+  virtual void call(const gradient* in, const std::size_t* symbols, gradient* out) = 0;
+};
+
 struct higher_order {
   owned<const twice_differentiable> (*derive)(const segment_graphs&, const cast_context* other, const char* name);
   gradient (*sum)(dtype, const extent_list&, gradient, gradient, storage* known);
   gradient (*convert)(dtype from, dtype to, const extent_list&, gradient);
+  owned<recordable> (*function)(const frozen_view&, const char* name);
 };
 
 }  // namespace ebb::inline EBB_ABI
@@ -107,7 +116,19 @@ inline owned<const twice_differentiable> make_twice_differentiable(const segment
   const pass_log said("a graph of the backward", name);
   return make_owned<derived_backward>(other ? in_other_context(thaw(s), *other) : thaw(s), name);
 }
-inline constexpr higher_order derivatives{make_twice_differentiable, recorded_sum, recorded_cast};
+class recordable_graph final : public recordable {
+ public:
+  recordable_graph(const graph& g, const char* name) : f_(g, name) {}
+  const graph& program() const override { return f_.program(); }
+  void call(const gradient* in, const std::size_t* symbols, gradient* out) override { f_.call(in, symbols, out, true); }
+
+ private:
+  graph_function f_;
+};
+inline owned<recordable> make_recordable(const frozen_view& g, const char* name) {
+  return make_owned<recordable_graph>(g.thaw(), name);
+}
+inline constexpr higher_order derivatives{make_twice_differentiable, recorded_sum, recorded_cast, make_recordable};
 
 }  // namespace ebb::inline EBB_ABI::detail
 

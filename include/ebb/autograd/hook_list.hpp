@@ -46,7 +46,7 @@ struct hook_call {
   gradient* in = nullptr;
   gradient* out = nullptr;
   int ins = 0, outs = 0;
-  bool create_graph = false;
+  const higher_order* create_graph = nullptr;  // null: the backward makes no graph
 };
 
 /// A traced hook as a graph; one object for all hooks of a function and a type.

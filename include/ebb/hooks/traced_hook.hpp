@@ -30,6 +30,31 @@ constexpr const auto& result_at(const auto& r) {
   else return r;
 }
 
+/// Runs a hook's function on values that are in `in` and on gradients, and records it. The first `written` gradients are replaced.
+EBB_COLD void record_hook(recordable& f, gradient* in, int values, const extent_list* extents, const dtype* types, gradient* const* g,
+                          int written, int count) {
+  const graph& program = f.program();
+  for (int i = 0; i < count; ++i) {
+    gradient& x = in[values + i];
+    if (g[i]->defined) x = *g[i];
+    else x = {zeros_of<std::byte>(extents[i].volume() * size_of(types[i])), nullptr, 0, true};
+  }
+  vec<std::size_t> symbols;
+  for (int s = 0; s < program.syms.count(); ++s) {
+    const extent_origin o = program.syms.origin(s);
+    symbols.push(extents[o.a - values].e[o.b]);
+  }
+  objects<gradient> out(static_cast<std::size_t>(written));
+  f.call(in, symbols.data(), out.data());
+  if (const counted<vertex> made = out[0].from; made && this_tape().packing) pack_saved(static_cast<node&>(*made));
+  for (int i = 0; i < written; ++i) {
+    const extent_list is = extents_at(program.shape_of(program.out[i]), symbols.data());
+    if (!same_extents(is, extents[i])) raise_hook_size({types[i], extents[i], {}}, {types[i], is, {}});
+  }
+  for (int i = 0; i < written; ++i)
+    if (g[i]->defined) *g[i] = out[static_cast<std::size_t>(i)];
+}
+
 /// One of the results of F.
 template <class F, int I>
 struct result_of_function {
@@ -86,7 +111,10 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     std::array<gradient*, count> g;
     for (std::size_t i = 0; i < count; ++i) g[i] = (i < written && written < count ? c.out : c.in) + at_[i];
     if (std::none_of(g.begin(), g.end(), [](const gradient* one) { return one->defined; })) return;
-    if (c.create_graph) record(g, std::make_index_sequence<written>{}, std::make_index_sequence<count>{});
+    if (c.create_graph) {
+      if constexpr (records_graph) record_as_graph(*c.create_graph, g, std::make_index_sequence<count>{});
+      else record(g, std::make_index_sequence<written>{}, std::make_index_sequence<count>{});
+    }
     else compute(g, std::make_index_sequence<written>{}, std::make_index_sequence<count>{});
   }
 
@@ -167,6 +195,49 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     ([&] {
       if (g[I]->defined) g[I]->value = std::move(result[I]);
     }(), ...);
+  }
+  // [note: hooks in a graph of the backward]
+  // A hook is recorded as the graph that it was traced into, which runs block by block: else each program would compile its derivative, and
+  // few use create_graph. Where the call decides more than the extents of gradients, it is recorded as a region.
+  template <class Values, bool Reads>
+  struct trace_on;
+  template <class... V>
+  struct trace_on<std::tuple<V...>, false> {
+    using type = ebb::traced<function_in<F>, traced_type<V>..., typename gradients_of<W...>::terms>;
+  };
+  template <class... V>
+  struct trace_on<std::tuple<V...>, true> {
+    using type = ebb::traced<function_in<F>, traced_type<V>..., typename gradients_of<W...>::terms, typename gradients_of<R...>::terms>;
+  };
+  using trace = typename trace_on<bound_values<F>, (sizeof...(R) > 0)>::type;
+  static constexpr bool records_graph = [] {
+    if constexpr (!is_merged) return false;
+    else {
+      bool simple = trace::size.graphs == 1 && !trace::g.asked.ever_differs();
+      for (int s = 0; simple && s < trace::size.symbols; ++s) {
+        const symbols::item& i = trace::g.syms[static_cast<std::size_t>(s)];
+        simple = i.origin.rule == extent_rule::argument && !i.origin.is_value() && i.parent == s && i.bound < 0;
+      }
+      return simple;
+    }
+  }();
+  template <std::size_t... J>
+  [[gnu::cold, gnu::noinline]] void record_as_graph(const higher_order& how, const std::array<gradient*, count>& g,
+                                                    std::index_sequence<J...>) {
+    static const owned<recordable> f = how.function(trace::g.view(), joined_names<trace>.data());
+    constexpr int values = static_cast<int>(std::tuple_size_v<bound_values<F>>);
+    gradient in[values + count];
+    [[maybe_unused]] int next = 0;
+    std::apply([&](const auto&... value) {
+      ([&] {
+        storage one(sizeof value);
+        std::memcpy(one.data(), &value, sizeof value);
+        in[next++] = {std::move(one), nullptr, 0, true};
+      }(), ...);
+    }, values_);
+    const extent_list extents[] = {extents_of_layout(std::get<J>(layouts_))...};
+    constexpr dtype types[] = {dtype_of<element_at<J>>...};
+    record_hook(*f, in, values, extents, types, g.data(), static_cast<int>(written), static_cast<int>(count));
   }
 // Used with create_graph only: short rather than fast.
   template <std::size_t... I, std::size_t... J>
