@@ -23,6 +23,7 @@
 #include "num/hyperbolic.hpp"
 #include "num/inverse_hyperbolic.hpp"
 #include "num/inverse_trigonometric.hpp"
+#include "num/ldexp.hpp"
 #include "num/logarithmic.hpp"
 #include "num/power.hpp"
 #include "num/precision.hpp"

@@ -36,9 +36,13 @@ struct op_row {
     return other_narrow ? "-" : std::string(ebb::name_of(result_for(d)));
   }
 };
-// An op on bools gets bool operands, whatever the operand dtype.
+// An op on bools gets bool operands, an op on bits integers, whatever the operand dtype.
+template <class Op>
+constexpr bool of_bits = Op::accepts == ebb::domain::bits || Op::accepts == ebb::domain::integer;
 template <class Op, class T>
-constexpr dtype result = ebb::info<Op, std::conditional_t<Op::accepts == ebb::domain::boolean, bool, T>>.result;
+using operand_of = std::conditional_t<Op::accepts == ebb::domain::boolean, bool, std::conditional_t<of_bits<Op>, std::int64_t, T>>;
+template <class Op, class T>
+constexpr dtype result = ebb::info<Op, operand_of<Op, T>>.result;
 template <class Op>
 constexpr op_row row{Op::name, Op::autocast, {result<Op, float>, result<Op, ebb::bf16>, result<Op, ebb::f16>, result<Op, double>}};
 

@@ -35,16 +35,22 @@ using unary = list<op::neg, op::abs, op::sign, op::square, op::reciprocal, op::s
                    op::log_ndtr, op::inverse_mills, op::mean_excess, op::gelu, op::gelu_slope, op::gelu_bend, op::gelu_tanh,
                    op::gelu_tanh_slope, op::gelu_tanh_bend, op::lgamma, op::digamma, op::trigamma, op::tetragamma, op::pentagamma, op::exp2, op::log2,
                    op::log10, op::sinh, op::cosh, op::tan, op::asin, op::asin_slope, op::acos, op::atan, op::atan_slope, op::asinh,
-                   op::asinh_slope, op::acosh, op::acosh_slope, op::atanh, op::atanh_slope>;
+                   op::asinh_slope, op::acosh, op::acosh_slope, op::atanh, op::atanh_slope,
+                   op::log1mexp, op::log1mexp_slope, op::entr, op::frac, op::isposinf, op::isneginf, op::signbit>;
 using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum, op::clamp_min, op::clamp_max, op::pow, op::less,
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
-                    op::squared_offset, op::hypot, op::atan2, op::atan2_slope>;
+                    op::squared_offset, op::hypot, op::atan2, op::atan2_slope, op::logaddexp, op::share_of_exp, op::xlogy, op::xlog1py,
+                    op::fmod, op::remainder, op::floor_divide, op::round_at, op::fmax, op::fmin, op::copysign, op::ldexp, op::grad_scale,
+                    op::straight_through>;
 
-/// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools.
+/// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools or integers.
+template <class Op>
+constexpr bool takes_floats =
+    Op::accepts != ebb::domain::boolean && Op::accepts != ebb::domain::bits && Op::accepts != ebb::domain::integer;
 template <int Arity, class List, class Op>
 constexpr bool is_listed() {
   if constexpr (Op::what == ebb::kind::elementwise)
-    static_assert(Op::arity != Arity || Op::accepts == ebb::domain::boolean || std::is_same_v<Op, op::cast<float>> ||
+    static_assert(Op::arity != Arity || !takes_floats<Op> || std::is_same_v<Op, op::cast<float>> ||
                       boost::mp11::mp_contains<List, Op>::value,
                   "the list `unary` or `binary` above lacks this Op");
   return true;

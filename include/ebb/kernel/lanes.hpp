@@ -288,6 +288,15 @@ EBB_INLINE lanes<T> operator<<(lanes<T> a, int count) {
   using W = typename simd::wrapping_of<T>::type;
   return simd::each<T>([=](auto x) EBB_LAMBDA { return simd::unwrap<T>(simd::wrap<T>(x) << static_cast<W>(count)); }, a);
 }
+/// Each lane by its own count, from 0 to the width - 1; signed integers keep their sign when shifted to the right.
+template <full_integer T>
+EBB_INLINE lanes<T> operator<<(lanes<T> a, lanes<T> count) {
+  return simd::each<T>([](auto x, auto n) EBB_LAMBDA { return simd::unwrap<T>(simd::wrap<T>(x) << simd::wrap<T>(n)); }, a, count);
+}
+template <full_integer T>
+EBB_INLINE lanes<T> operator>>(lanes<T> a, lanes<T> count) {
+  return simd::each<T>([](auto x, auto n) EBB_LAMBDA { return x >> n; }, a, count);
+}
 /// Signed integers keep their sign.
 template <full_integer T>
 EBB_INLINE lanes<T> operator>>(lanes<T> a, int count) {

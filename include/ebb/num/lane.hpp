@@ -31,8 +31,8 @@
 //               V::split(a)             significand and exponent of |a| (see below): AVX-512 getmant(0.75 to 1.5, no sign) and getexp
 //               V::any(m) -> bool       whether m holds in some lane, so that rare work can be skipped
 //
-// A batch of integers has all, select, any, + - * (wrapping), unary -, &, >> (keeps the sign) and the comparisons. It may have abs,
-// at_least and at_most.
+// A batch of integers has all, select, any, + - * (wrapping), unary -, / (by 0: 0), & | ^ ~, << and >> (keeps the sign) by a count or by a
+// batch of counts, and the comparisons. It may have abs, at_least and at_most.
 #pragma once
 
 #include "../base/config.hpp"

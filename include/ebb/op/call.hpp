@@ -27,6 +27,11 @@ struct refusal<120, Call> : Call {
 };
 
 template <class Call>
+struct refusal<238, Call> : Call {
+  static_assert(Call::code != 238, "[ebb E0238] bits are those of integers, and for &, |, ^ and ~ of bools: a float is cast first");
+};
+
+template <class Call>
 struct refusal<176, Call> : Call {
   static_assert(Call::code != 176, "[ebb E0176] the function takes another number of operands");
 };
@@ -107,6 +112,14 @@ constexpr auto promote_arguments() {
 template <class Op, class... A>
 using promoted_of = typename decltype(promote_arguments<Op, A...>())::type;
 
+/// 0, or the code that refuses operands whose promoted dtype is T.
+template <class Op, class T>
+inline constexpr int code_of_dtype = Op::accepts == domain::signed_number && std::is_same_v<T, bool> ? 120
+                                     : Op::accepts == domain::bits && real_element<T>           ? 238
+                                     : Op::accepts == domain::integer && !std::is_integral_v<T> ? 238
+                                     : Op::accepts == domain::integer && std::is_same_v<T, bool> ? 238
+                                                                                                  : 0;
+
 /// An elementwise op as a function on operands and numbers of any shapes and dtypes.
 template <class Op>
 struct broadcasting {
@@ -115,7 +128,7 @@ struct broadcasting {
     graph& g = *first_operand(a...).g;
     constexpr int code = [] {
       if constexpr (sizeof...(A) != Op::arity) return 176;
-      else return Op::accepts == domain::signed_number && std::is_same_v<promoted_of<Op, A...>, bool> ? 120 : 0;
+      else return code_of_dtype<Op, promoted_of<Op, A...>>;
     }();
     // Operands of one shape need no shape rule, and shapes are slow to copy.
     if constexpr (code == 0)
@@ -267,7 +280,9 @@ template <class Op, number... A>
 constexpr auto apply_function(detail::broadcasting<Op>, A... a) {
   using common = std::common_type_t<A...>;
   using computed = std::conditional_t<Op::accepts == domain::real && !std::is_floating_point_v<common>, double, common>;
-  return Op::value(static_cast<computed>(a)...);
+  constexpr bool has_bits = (Op::accepts != domain::bits && Op::accepts != domain::integer) || std::is_integral_v<common>;
+  static_assert(has_bits, "[ebb E0238] bits are those of integers, and for &, |, ^ and ~ of bools: a float is cast first");
+  if constexpr (has_bits) return Op::value(static_cast<computed>(a)...);
 }
 
 namespace detail {

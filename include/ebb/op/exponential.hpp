@@ -105,7 +105,26 @@ inline constexpr call<op::log10> log10{};
 inline constexpr call<op::log1p> log1p{};
 inline constexpr call<op::tanh> tanh{};
 inline constexpr call<op::sigmoid> sigmoid{};
-inline constexpr call<op::softplus> softplus{};
+
+namespace functions {
+struct scaled_softplus;
+}
+namespace detail {
+
+struct softplus_call : call<op::softplus> {
+  using call<op::softplus>::operator();
+  template <class X, class Beta, class... Threshold>
+  constexpr auto operator()(X&& x, Beta&& beta, Threshold&&... threshold) const {
+    using function = std::conditional_t<sizeof...(Threshold) < 2, functions::scaled_softplus, X>;
+    return apply_function(function{}, std::forward<X>(x), std::forward<Beta>(beta), std::forward<Threshold>(threshold)...);
+  }
+};
+
+}  // namespace detail
+
+/// softplus(x); softplus(x, beta) is log(1 + e^(beta x)) / beta; softplus(x, beta, threshold) is x where beta x > threshold, as PyTorch's
+/// with its threshold of 20. Without one it is exact. The product beta x adds |beta x| / 2 ulp.
+inline constexpr detail::softplus_call softplus{};
 inline constexpr call<op::log_sigmoid> log_sigmoid{};
 
 }  // namespace ebb::inline EBB_ABI

@@ -26,8 +26,8 @@
 namespace ebb::inline EBB_ABI {
 
 /// The element types that an op computes in. Other operands are converted first: integers to float if the op is real. bool has no sign:
-/// signed_number refuses it.
-enum class domain : std::uint8_t { any, number, signed_number, real, boolean };
+/// signed_number refuses it. bits: integers and bool, integer: without bool; both refuse floats.
+enum class domain : std::uint8_t { any, number, signed_number, real, boolean, bits, integer };
 
 /// Defaults of every op. T is the dtype for which an op is instantiated.
 struct op_base {

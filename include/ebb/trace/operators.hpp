@@ -4,6 +4,7 @@
 
 #include "lift.hpp"
 
+#include "../op/bits.hpp"
 #include "../op/remainder.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -43,6 +44,27 @@ constexpr auto operator/(const A& a, const B& b) { return apply_function(detail:
 template <class A, class B>
   requires operator_pair<A, B>
 constexpr auto operator%(const A& a, const B& b) { return apply_function(detail::broadcasting<op::fmod>{}, a, b); }
+
+// Bits of integers and of bools.
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator&(const A& a, const B& b) { return apply_function(detail::broadcasting<op::bitwise_and>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator|(const A& a, const B& b) { return apply_function(detail::broadcasting<op::bitwise_or>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator^(const A& a, const B& b) { return apply_function(detail::broadcasting<op::bitwise_xor>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator<<(const A& a, const B& b) { return apply_function(detail::broadcasting<op::shift_left>{}, a, b); }
+template <class A, class B>
+  requires operator_pair<A, B>
+constexpr auto operator>>(const A& a, const B& b) { return apply_function(detail::broadcasting<op::shift_right>{}, a, b); }
+template <class A>
+  requires has_operators<A>
+constexpr auto operator~(const A& a) { return apply_function(detail::broadcasting<op::bitwise_not>{}, a); }
+
 template <class A>
   requires has_operators<A>
 constexpr auto operator-(const A& a) { return apply_function(detail::broadcasting<op::neg>{}, a); }
