@@ -321,3 +321,51 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("argmin", "int64", [](auto x) { return ebb::argmin<1>(x); });
   own("one_hot", "int64", [](auto x) { return ebb::one_hot<3>(classes(x)); });
 }
+
+TEST_CASE("AMP-18: further functions without a class keep their operand's dtype in every context; prelu has the class low") {
+  const auto dtypes = [](const char* name, auto f, auto expected) {
+    using F = decltype(f);
+    table ours;
+    rows<off, F, matrix>{ours}.add_all();
+    rows<autocast<bf16>, F, matrix>{ours}.add_all();
+    rows<autocast<f16>, F, matrix>{ours}.add_all();
+    INFO(name);
+    CHECK(ours.size() == 9);
+    for (const auto& [row, type] : ours) CHECK(type == expected(row));
+  };
+  const auto same = [&](const char* name, auto f) { dtypes(name, f, [](const std::string& row) { return row.substr(row.find(' ') + 1); }); };
+  const auto always = [&](const char* name, const char* type, auto f) { dtypes(name, f, [=](const std::string&) { return std::string(type); }); };
+  same("logaddexp", [](auto x) { return ebb::logaddexp(x, x); });
+  same("log1mexp", [](auto x) { return ebb::log1mexp(x); });
+  same("xlogy", [](auto x) { return ebb::xlogy(x, x); });
+  same("xlog1py", [](auto x) { return ebb::xlog1py(x, x); });
+  same("entr", [](auto x) { return ebb::entr(x); });
+  same("fmod", [](auto x) { return ebb::fmod(x, x); });
+  same("remainder", [](auto x) { return ebb::remainder(x, x); });
+  same("floor_divide", [](auto x) { return ebb::floor_divide(x, x); });
+  same("frac", [](auto x) { return ebb::frac(x); });
+  same("round_to", [](auto x) { return ebb::round_to<2>(x); });
+  same("fmax", [](auto x) { return ebb::fmax(x, x); });
+  same("fmin", [](auto x) { return ebb::fmin(x, x); });
+  same("copysign", [](auto x) { return ebb::copysign(x, x); });
+  same("lerp", [](auto x) { return ebb::lerp(x, x, x); });
+  same("nan_to_num", [](auto x) { return ebb::nan_to_num(x); });
+  same("ldexp", [](auto x) { return ebb::ldexp(x, 3); });
+  same("grad_scale", [](auto x) { return ebb::grad_scale(x, 2); });
+  same("grad_reverse", [](auto x) { return ebb::grad_reverse(x); });
+  same("glu", [](auto x) { return ebb::glu(x); });
+  same("swiglu", [](auto x) { return ebb::swiglu(x); });
+  same("geglu", [](auto x) { return ebb::geglu(x); });
+  dtypes("prelu", [](auto x) { return ebb::prelu(x, x(0, 0)); }, [](const std::string& row) { return promoted(by::low, row); });
+  always("signbit", "bool", [](auto x) { return ebb::signbit(x); });
+  always("isposinf", "bool", [](auto x) { return ebb::isposinf(x); });
+  always("isneginf", "bool", [](auto x) { return ebb::isneginf(x); });
+  always("isclose", "bool", [](auto x) { return ebb::isclose(x, x); });
+  always("allclose", "bool", [](auto x) { return ebb::allclose(x, x); });
+  always("bitwise_and", "int64", [](auto x) { return ebb::bitwise_and(classes(x), 3); });
+  always("bitwise_or", "int64", [](auto x) { return ebb::bitwise_or(classes(x), 3); });
+  always("bitwise_xor", "int64", [](auto x) { return ebb::bitwise_xor(classes(x), 3); });
+  always("bitwise_not", "int64", [](auto x) { return ebb::bitwise_not(classes(x)); });
+  always("shift_left", "int64", [](auto x) { return ebb::shift_left(classes(x), 3); });
+  always("shift_right", "int64", [](auto x) { return ebb::shift_right(classes(x), 3); });
+}
