@@ -30,6 +30,13 @@ struct dlpack_wish {
   const std::size_t* extents;
 };
 
+[[noreturn]] EBB_COLD void raise_no_tensor(const char* call) {
+  raise(call + std::string(": expected a DLPack tensor, found a null pointer"));
+}
+[[noreturn]] EBB_COLD void raise_other_version(const char* call, std::uint32_t major) {
+  raise(call + std::string(": expected version 1 of DLPack, found ") + std::to_string(major));
+}
+
 /// Throws: error naming the call, what was expected and what was found. Returns the element at index 0, and the strides of all axes.
 EBB_ONCE void* check_dlpack(const char* call, const dlpack_wish& wish, const dlpack::detail::description& found, std::size_t* shape,
                             std::ptrdiff_t* strides) {
@@ -203,10 +210,9 @@ auto from_dlpack(M* m, const char* call = "ebb::from_dlpack") {
   static_assert(is_array || !is_managed,
                 "[ebb E0351] from_dlpack<T, extents...>: T is an element type, const if it is only read, with at most 8 extents");
   if constexpr (is_managed && is_array) {
-    if (!m) raise(std::string(call) + ": expected a DLPack tensor, found a null pointer");
+    if (!m) detail::raise_no_tensor(call);
     if constexpr (dlpack::versioned_like<M>)
-      if (m->version.major != dlpack::written_version.major)
-        raise(std::string(call) + ": expected version 1 of DLPack, found " + std::to_string(m->version.major));
+      if (m->version.major != dlpack::written_version.major) detail::raise_other_version(call, m->version.major);
     std::array<std::size_t, sizeof...(E)> shape{};
     std::array<std::ptrdiff_t, sizeof...(E)> strides{};
     const detail::dlpack_wish wish{dtype_of<std::remove_const_t<T>>, !std::is_const_v<T>, sizeof...(E), layout<E...>::declared.data()};
