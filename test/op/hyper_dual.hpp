@@ -136,6 +136,14 @@ inline hyper_dual oracle(ebb::op::hardtanh, hyper_dual x, hyper_dual low, hyper_
   return x.v > high.v ? high : x.v < low.v ? low : x;
 }
 
+inline hyper_dual oracle(ebb::op::logaddexp, hyper_dual x, hyper_dual y) {
+  return oracle(ebb::op::log{}, oracle(ebb::op::exp{}, x) + oracle(ebb::op::exp{}, y));
+}
+inline hyper_dual oracle(ebb::op::log1mexp, hyper_dual x) { return oracle(ebb::op::log{}, -oracle(ebb::op::expm1{}, x)); }
+inline hyper_dual oracle(ebb::op::xlogy, hyper_dual x, hyper_dual y) { return x * oracle(ebb::op::log{}, y); }
+inline hyper_dual oracle(ebb::op::xlog1py, hyper_dual x, hyper_dual y) { return x * oracle(ebb::op::log1p{}, y); }
+inline hyper_dual oracle(ebb::op::entr, hyper_dual x) { return -(x * oracle(ebb::op::log{}, x)); }
+
 /// Lets one lambda run on terms and on hyper-dual numbers.
 template <class Op, class... X>
 hyper_dual apply_function(ebb::detail::broadcasting<Op>, X... x) {

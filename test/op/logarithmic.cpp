@@ -4,18 +4,6 @@
 #include "exact_derivatives.hpp"
 #include "golden.hpp"
 
-namespace test {
-
-inline hyper_dual oracle(ebb::op::logaddexp, hyper_dual x, hyper_dual y) {
-  return oracle(ebb::op::log{}, oracle(ebb::op::exp{}, x) + oracle(ebb::op::exp{}, y));
-}
-inline hyper_dual oracle(ebb::op::log1mexp, hyper_dual x) { return oracle(ebb::op::log{}, -oracle(ebb::op::expm1{}, x)); }
-inline hyper_dual oracle(ebb::op::xlogy, hyper_dual x, hyper_dual y) { return x * oracle(ebb::op::log{}, y); }
-inline hyper_dual oracle(ebb::op::xlog1py, hyper_dual x, hyper_dual y) { return x * oracle(ebb::op::log1p{}, y); }
-inline hyper_dual oracle(ebb::op::entr, hyper_dual x) { return -(x * oracle(ebb::op::log{}, x)); }
-
-}  // namespace test
-
 namespace {
 
 constexpr auto logarithmic = "logarithmic";
