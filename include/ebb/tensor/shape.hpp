@@ -47,7 +47,7 @@ constexpr shape refused(int code) {
 /// The origin of a symbol's value. `argument`: axis b of operand a; or the value of operand a, an integer, if b is `own_value`. Else
 /// arithmetic on the extents a and b. Subscripts use `behind` and `before`: the number of places after place b of extent a, and before
 /// its b-th place from the end.
-enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, behind, before };
+enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, behind, before, least };
 
 struct extent_origin {
   extent_rule rule = extent_rule::argument;
@@ -64,6 +64,7 @@ constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
     case extent_rule::behind: return a - b - 1;
     case extent_rule::product: return a * b;
     case extent_rule::quotient: return b ? (a + b - 1) / b : 0;  // rounded up: the length of a slice with step b
+    case extent_rule::least: return a < b ? a : b;
     default: return 0;
   }
 }
@@ -126,6 +127,7 @@ class symbols {
     if (rule == extent_rule::product && a == 1) return b;
     if ((rule == extent_rule::product || rule == extent_rule::quotient) && b == 1) return a;
     if (rule == extent_rule::difference && b == 0) return a;
+    if (rule == extent_rule::least && a == b) return a;
     for (; seen_ < items_.size(); ++seen_) see_item(seen_);
     const int found = find_derived({rule, a, b});
     return found >= 0 ? find(~found) : fresh({rule, a, b});

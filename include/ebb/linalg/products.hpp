@@ -1,0 +1,164 @@
+// ebb/linalg/products.hpp — products made of others: kron, cross, matrix_power, multi_dot.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../op/shape.hpp"
+#include "../op/solve.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<423, Call> : Call {
+  static_assert(Call::code != 423, "[ebb E0423] kron: an operand has less than two axes or more than six");
+};
+
+template <class Call>
+struct refusal<424, Call> : Call {
+  static_assert(Call::code != 424, "[ebb E0424] cross: the axis does not have three elements");
+};
+
+template <class Call>
+struct refusal<425, Call> : Call {
+  static_assert(Call::code != 425, "[ebb E0425] matrix_power: a matrix is not square: its last two axes differ");
+};
+
+/// Inside rules: x with its elements moved along an axis of extent 3: element i is element (i + By) mod 3 of x.
+template <int Axis, int By>
+constexpr auto turned(auto x) {
+  return functions::concat<Axis>::apply(functions::slice<Axis, By, 3, 1>::apply(x), functions::slice<Axis, 0, By, 1>::apply(x));
+}
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::functions {
+
+struct kron {
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = promoted<A, B>;
+    graph& g = *a.g;
+    if (a.is_refused() || b.is_refused()) return refuse<T>(g, a.is_refused() ? -a.id : -b.id);
+    const int p = a.rank(), q = b.rank();
+    if (p < 2 || q < 2 || p > max_rank - 2 || q > max_rank - 2) return refuse<T>(g, 423);
+    // a [..., n, 1, m, 1] times b [..., 1, k, 1, l].
+    const shape of_a = with_axis(with_axis(a.extents(), p - 1, 1), p + 1, 1);
+    const shape of_b = with_axis(with_axis(b.extents(), q - 2, 1), q, 1);
+    const auto r = detail::broadcasting<op::mul>::apply(view_as(cast_to<T>(a), of_a), view_as(cast_to<T>(b), of_b));
+    if (r.is_refused()) return r;
+    const int last = r.rank();
+    shape merged = axes_between(r.extents(), 0, last - 4);
+    merged.push(volume_of(g.syms, axes_between(r.extents(), last - 4, last - 2)));
+    merged.push(volume_of(g.syms, axes_between(r.extents(), last - 2, last)));
+    return view_as(r, merged);
+  }
+};
+
+template <int Axis>
+struct cross {
+  static constexpr detail::spelled name{"cross", Axis};
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = promoted<A, B>;
+    graph& g = *a.g;
+    if (a.is_refused() || b.is_refused()) return refuse<T>(g, a.is_refused() ? -a.id : -b.id);
+    const int p = axis_of(Axis, a.rank()), q = axis_of(Axis, b.rank());
+    if (!has_axis(p, a.rank()) || !has_axis(q, b.rank())) return refuse<T>(g, 103);
+    if (!g.syms.unify(a.extent(p), 3) || !g.syms.unify(b.extent(q), 3)) return refuse<T>(g, 424);
+    const auto x = known(cast_to<T>(a), p), y = known(cast_to<T>(b), q);
+    using times = detail::broadcasting<op::mul>;
+    const auto left = times::apply(turned<Axis, 1>(x), turned<Axis, 2>(y)), right = times::apply(turned<Axis, 2>(x), turned<Axis, 1>(y));
+    return detail::broadcasting<op::sub>::apply(left, right);
+  }
+
+ private:
+  /// x with its extent of 3 in its shape.
+  template <class T>
+  static constexpr operand<T> known(operand<T> x, int axis) {
+    return view_as(x, with_extent(x.extents(), axis, 3));
+  }
+};
+
+template <int N>
+struct matrix_power {
+  static constexpr detail::spelled name{"matrix_power", N};
+  static constexpr precision autocast = op::matmul::autocast;
+  template <class A>
+  static constexpr auto apply(operand<A> a) {
+    using T = std::conditional_t<(N < 0), decltype(detail::accepted<op::inverse, A>()), A>;
+    if (a.is_refused()) return refuse<T>(*a.g, -a.id);
+    const int rank = a.rank();
+    if (rank < 2 || !a.g->syms.unify(a.extent(rank - 2), a.extent(rank - 1))) return refuse<T>(*a.g, 425);
+    operand<T> x = cast_to<T>(a);
+    if constexpr (N < 0) return power(inverse::apply(x), -N);
+    else if constexpr (N > 0) return power(x, N);
+    else {
+      const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), rank - 2);
+      const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), rank - 1);
+      return cast_to<T>(emit_on<op::equal>({}, row, column));
+    }
+  }
+
+ private:
+  template <class T>
+  static constexpr operand<T> power(operand<T> x, int n) {
+    if (n == 1) return x;
+    const auto half = power(x, n / 2);
+    const auto square = product_of(half, half, 0);
+    return n % 2 ? product_of(square, x, 0) : square;
+  }
+};
+
+struct multi_dot {
+  static constexpr precision autocast = op::matmul::autocast;
+  static constexpr auto apply(auto x, auto y) { return matmul::apply(x, y); }
+  /// With three or more factors the cheaper of both ends is multiplied first, as far as all extents are known.
+  static constexpr auto apply(auto x, auto y, auto z, auto... rest) {
+    if constexpr (sizeof...(rest) > 0) return apply(matmul::apply(x, y), z, rest...);
+    else {
+      using R = decltype(matmul::apply(matmul::apply(x, y), z));
+      if (x.rank() != 2 || y.rank() != 2 || z.rank() != 2) return R(matmul::apply(matmul::apply(x, y), z));
+      const std::int64_t a = x.extent(0), b = x.extent(1), c = y.extent(1), d = z.extent(1);
+      const bool known = a >= 0 && b >= 0 && c >= 0 && d >= 0;
+      if (known && b * c * d + a * b * d < a * b * c + a * c * d) return R(matmul::apply(x, matmul::apply(y, z)));
+      return R(matmul::apply(matmul::apply(x, y), z));
+    }
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI::detail {
+template <int N>
+inline constexpr bool is_cast_in_rules<functions::matrix_power<N>> = false;
+template <>
+inline constexpr bool is_cast_in_rules<functions::multi_dot> = false;
+}  // namespace ebb::inline EBB_ABI::detail
+
+namespace ebb::inline EBB_ABI {
+
+/// The Kronecker product of matrices: block (i, j) is x(i, j) y.
+/// Shape: x [..., n, m], y [..., k, l]: [..., n k, m l]; leading axes are batches, which are broadcast.   Dtype: promoted.   Saves: x, y.
+inline constexpr call<functions::kron> kron{};
+/// The cross product along an axis with three elements, by default the last one.   cross(x, y), cross<0>(x, y)
+/// Dtype: promoted.   Saves: x, y.   Error: that of a difference of two products.   Throws: if a call's axis does not have three elements.
+template <int Axis = -1, class X, class Y>
+constexpr auto cross(X&& x, Y&& y) {
+  return apply_function(functions::cross<Axis>{}, std::forward<X>(x), std::forward<Y>(y));
+}
+/// The N-th power of each matrix in the last two axes, by squaring; of its inverse, if N is negative.   matrix_power<3>(x)
+/// Dtype: x's; with a negative N, that of inverse.   Saves: x, and the powers on the way.   Error: that of the products.
+/// Throws: with a negative N, for a singular matrix.
+template <int N, class X>
+constexpr auto matrix_power(X&& x) {
+  return apply_function(functions::matrix_power<N>{}, std::forward<X>(x));
+}
+/// The product of two or more matrices, from left to right. Of three with known extents the cheaper pair is multiplied first.
+/// Shape, Dtype, Error: those of matmul.   Saves: the factors, and the products on the way.
+template <class... X>
+constexpr auto multi_dot(X&&... x) {
+  static_assert(sizeof...(X) >= 2, "[ebb E0426] multi_dot: a product needs two factors");
+  if constexpr (sizeof...(X) >= 2) return apply_function(functions::multi_dot{}, std::forward<X>(x)...);
+  else return (std::forward<X>(x), ...);
+}
+
+}  // namespace ebb::inline EBB_ABI
