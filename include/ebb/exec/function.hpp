@@ -316,9 +316,9 @@ struct program_function {
         using G = typename Spec::template program<detail::traced_type<A>...>;
         using V = detail::values_returned<Spec, A...>;
         if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
-        using trace = frozen<detail::trace_in_call<Spec, A...>>;
-        detail::refuse_undeclared<G, trace>(Spec::name);
-        detail::log_casts<trace, G>(Spec::name);
+        using call_trace = frozen<detail::trace_in_call<Spec, A...>>;
+        detail::refuse_undeclared<G, call_trace>(Spec::name);
+        detail::log_casts<call_trace, G>(Spec::name);
         return detail::call_program<executable<G>, V>(Spec::name, a...);
       }
     }
@@ -340,9 +340,9 @@ struct program_function {
     else if constexpr (!tracked) {
       using G = typename Spec::template program<detail::traced_type<A>...>;
       using P = executable<G>;
-      using trace = frozen<detail::trace_in_call<Spec, A...>>;
-      detail::refuse_undeclared<G, trace>(Spec::name);
-      detail::log_casts<trace, G>(Spec::name);
+      using call_trace = frozen<detail::trace_in_call<Spec, A...>>;
+      detail::refuse_undeclared<G, call_trace>(Spec::name);
+      detail::log_casts<call_trace, G>(Spec::name);
       constexpr int given = (0 + ... + argument<std::remove_const_t<D>>::leaves);
       static_assert(given == P::results, "[ebb E0141] ebb::into: the number of destinations is not that of the results");
       if constexpr (given == P::results) {

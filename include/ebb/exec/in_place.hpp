@@ -21,9 +21,9 @@ template <class Spec, class... A>
 void run_in_place(void* const* to, const A&... a) {
   using G = typename Spec::template program<traced_type<A>...>;
   using P = executable<G>;
-  using trace = frozen<typename Spec::template trace<traced_type<A>...>>;
-  refuse_undeclared<G, trace>(Spec::name);
-  log_casts<trace, G>(Spec::name);
+  using call_trace = frozen<typename Spec::template trace<traced_type<A>...>>;
+  refuse_undeclared<G, call_trace>(Spec::name);
+  log_casts<call_trace, G>(Spec::name);
   bound_arguments<P, A...> bound(a...);
   bound.complete();
   check_arguments<P>(Spec::name, bound.data, bound.symbols.value);

@@ -130,9 +130,9 @@ struct by_context {
 /// Refuses a call in a context other than C..., if the context changes it.
   template <class... A>
   static void refuse(int now, const A&...) {
-    using trace = frozen<trace_in_call<Spec, A...>>;
-    if (now == 0) raise_off_undeclared(declared_by<trace, C...>(Spec::name));
-    refuse_undeclared<typename asking_graph<Spec, traced_type<A>...>::type, trace, C...>(Spec::name);
+    using call_trace = frozen<trace_in_call<Spec, A...>>;
+    if (now == 0) raise_off_undeclared(declared_by<call_trace, C...>(Spec::name));
+    refuse_undeclared<typename asking_graph<Spec, traced_type<A>...>::type, call_trace, C...>(Spec::name);
   }
 };
 
