@@ -42,11 +42,6 @@ struct load {
   }
 };
 
-inline double median(std::vector<double> x) {
-  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-  return x[x.size() / 2];
-}
-
 /// The time that reading the clock adds to an interval.
 inline double clock_cost(bool is_long) {
   const auto measure = [](auto clock) {

@@ -66,6 +66,7 @@ class session {
 
   /// Times the candidates in turns and prints a row for this size. With --smoke each runs once.
   void time(const std::string& size, const std::vector<candidate>& candidates) {
+    using bench::median;
     const int rounds = smoke ? 1 : 9;
     std::vector<std::vector<double>> p(candidates.size()), d(candidates.size());
     std::vector<std::size_t> p_repeat, d_repeat;
@@ -127,16 +128,7 @@ class session {
     return (bench::thread_seconds() - start) / static_cast<double>(repeat);
   }
   std::size_t repetitions(const std::function<void()>& f) const {
-    if (smoke) return 1;
-    constexpr double batch = 4e-3;
-    for (std::size_t n = 1;; n *= 2) {
-      const double t = seconds(f, n) * static_cast<double>(n);
-      if (t > batch / 4) return std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(n) * batch / t));
-    }
-  }
-  static double median(std::vector<double> x) {
-    std::sort(x.begin(), x.end());
-    return x[x.size() / 2];
+    return smoke ? 1 : bench::repetitions([&](std::size_t n) { return seconds(f, n); }, 4e-3);
   }
 };
 

@@ -84,6 +84,7 @@ class session {
       if (i < plain_rounds) p.push_back(seconds(plain, plain_repeat));
       ratio.push_back(e.back() / h.back());
     }
+    using bench::median;
     std::sort(ratio.begin(), ratio.end());
     result x{r, 1e9 * median(e), 1e9 * median(h), 1e9 * median(p), median(ratio), ratio[ratio.size() / 4], ratio[3 * ratio.size() / 4]};
     print(x);
@@ -121,15 +122,7 @@ class session {
   }
   template <class F>
   static std::size_t repetitions(F& f, double batch) {
-    std::size_t n = 1;
-    for (;; n *= 2) {
-      const double t = seconds(f, n) * static_cast<double>(n);
-      if (t > batch / 4) return std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(n) * batch / t));
-    }
-  }
-  static double median(std::vector<double> x) {
-    std::sort(x.begin(), x.end());
-    return x[x.size() / 2];
+    return bench::repetitions([&](std::size_t n) { return seconds(f, n); }, batch);
   }
   static void print(const result& x) {
     std::printf("%-10s %-6s %8zu %11.1f %11.1f %11.1f  %6.3f %.3f..%.3f", x.of.key, x.of.type, x.of.n, x.ebb, x.hand, x.plain, x.ratio, x.quarter,

@@ -6,7 +6,6 @@
 
 #include <ebb/ebb.hpp>
 
-#include <algorithm>
 #include <vector>
 
 namespace {
@@ -15,10 +14,7 @@ using small = ebb::tensor<float, 16>;
 using tracked = ebb::variable<float, 16>;
 
 inline double thread_nanoseconds() { return 1e9 * bench::thread_seconds(); }
-inline double median(std::vector<double> x) {
-  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-  return x[x.size() / 2];
-}
+using bench::median;
 
 /// ns for each node.
 struct chain_cost {
