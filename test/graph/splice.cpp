@@ -14,6 +14,11 @@ int count(const ebb::graph& g, std::string_view name) {
   for (int k = 0; k < g.size(); ++k) n += g.op(k).name == name;
   return n;
 }
+/// An op of a user, with the name of one of the library's.
+struct other_mul : ebb::elementwise<2> {
+  static constexpr std::string_view name = "mul";
+  static constexpr auto value(auto x, auto y) { return x + y; }
+};
 /// Whether adding all equations of g again, with their current shapes, gives the same graph.
 bool is_canonical(const ebb::graph& g) {
   for (int i = 0; i < g.shapes.size(); ++i) {
@@ -68,6 +73,19 @@ TEST_CASE("an extent found to be a number makes shapes equal too") {
   CHECK(g.shapes.size() == 2);
   CHECK(count(g, "literal") == 1);
   CHECK(count(g, "exp") == 2);
+}
+
+TEST_CASE("the value of an argument is an extent, also times 1; an op of a user that is called mul computes something else") {
+  ebb::graph g;
+  const ebb::operand<std::int64_t> n{&g, ebb::emit_as<ebb::op::input, std::int64_t>(g, g.intern({}), {}, {0})};
+  const int extent = ebb::value_as_extent(g, n.id);
+  REQUIRE(extent < 0);
+  CHECK(extent != ebb::computed_extent);
+  const auto one = ebb::literal_like(n, 1);
+  CHECK(ebb::value_as_extent(g, one.id) == 1);
+  CHECK(ebb::value_as_extent(g, ebb::emit_on<ebb::op::mul>({}, one, n).id) == extent);
+  CHECK(ebb::value_as_extent(g, ebb::emit_on<other_mul>({}, one, n).id) == ebb::computed_extent);
+  CHECK(ebb::value_as_extent(g, ebb::emit_on<ebb::op::add>({}, one, n).id) == ebb::computed_extent);
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ enum class kind : std::uint8_t {
   result,       // an array that operand 0, a loop, gives; attr[0]: which one of its kind, attr[1]: the kind, a loop_result
 };
 
+/// What an op computes, for rules on floors below the ops: the name of an op says nothing, since a user may choose it.
+enum class arithmetic : std::uint8_t { other, sum, product };
+
 /// Functions of an op on memory.
 struct op_kernels {
   /// One step of lanes: out = op(a, b, c); a reduction: out = combine(a, b).
@@ -99,6 +102,7 @@ struct op_info {
   std::uint64_t id = 0;      // of op and dtype, by content: never compare addresses
   std::uint64_t family = 0;  // of the op alone
   kind what = kind::elementwise;
+  arithmetic computes = arithmetic::other;
   precision autocast = precision::as_is;
   bool heavy = false;         // worth saving: transcendental functions, contractions, reductions
   bool needs_elements = false;  // checked at the call: the reduced axes are not empty

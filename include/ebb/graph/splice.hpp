@@ -70,12 +70,12 @@ EBB_COLD constexpr int value_as_extent(graph& g, int x) {
   const equation& e = g.eq[x];
   if (g.shape_of(x).rank != 0 || (e.op->result != dtype::i32 && e.op->result != dtype::i64)) return computed_extent;
   if (e.op->what == kind::literal) return value_of_literal(g, x);
-  if (e.op->what == kind::reduce && e.op->name == "sum") {  // see count_along
+  if (e.op->what == kind::reduce && e.op->computes == arithmetic::sum) {  // see count_along
     const int ones = g.operand(x, 0);
     if (g.op(ones).what == kind::literal && g.shape_of(ones).rank == 1 && value_of_literal(g, ones) == 1)
       return g.syms.find(g.shape_of(ones).e[0]);
   }
-  if (e.op->what == kind::elementwise && e.op->name == "mul") {
+  if (e.op->what == kind::elementwise && e.op->computes == arithmetic::product) {
     const int a = g.operand(x, 0), b = g.operand(x, 1);
     if (value_of_literal(g, a) == 1) return value_as_extent(g, b);
   }
@@ -104,8 +104,7 @@ constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_arg
       const int e = extent_of_argument(o);
       if (e == computed_extent) return {};
       symbol.push(to.syms.find(e));
-    }
-    else symbol.push(to.syms.derive(o.rule, here(o.a), here(o.b)));
+    } else symbol.push(to.syms.derive(o.rule, here(o.a), here(o.b)));
   }
   for (int i = 0; i < from.syms.count(); ++i) {
     to.syms.asking = from.syms.items()[i].by;

@@ -25,6 +25,7 @@ struct sub : elementwise<2> {
 /// x * y.   Dtype: for bool it is x && y.   Saves: x, y.   Error: 0.5 ulp.
 struct mul : elementwise<2> {
   static constexpr std::string_view name = "mul";
+  static constexpr arithmetic computes = arithmetic::product;
   static constexpr auto value(auto x, auto y) { return x * y; }
   static constexpr auto pull(auto g, auto x, auto y, auto) { return grads(g * y, g * x); }
 };

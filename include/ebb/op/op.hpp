@@ -36,6 +36,7 @@ struct op_base {
   template <class T, int J>
   using operand_type = T;
   static constexpr int dtype_from = 0;  // the first operand of dtype T; earlier ones have dtypes of their own
+  static constexpr arithmetic computes = arithmetic::other;
   static constexpr precision autocast = precision::as_is;
   static constexpr bool pulled_as_called = false;  // its pull runs in the autocast context of its call, under every policy
   static constexpr domain accepts = domain::number;

@@ -35,6 +35,7 @@ struct broadcast : op_base {
 /// Sum over adjacent axes.   Saves: nothing.   Error: see [note: logical reduction tree].
 struct sum : reduction {
   static constexpr std::string_view name = "sum";
+  static constexpr arithmetic computes = arithmetic::sum;
   template <class T>
   static constexpr T identity() {
     return T(0);

@@ -85,6 +85,7 @@ constexpr op_info make_info() {
   i.id = hash_text(full_name_of<functions>());
   i.family = family_of<Op>;
   i.what = Op::what;
+  i.computes = Op::computes;
   i.autocast = Op::autocast;
   if constexpr (requires { Op::stops; }) i.stops = Op::stops;
   i.heavy = Op::heavy;
