@@ -24,14 +24,28 @@ struct refusal<422, Call> : Call {
   static_assert(Call::code != 422, "[ebb E0422] diag_embed: an operand has no axis, or the result would have more than eight");
 };
 
+/// Inside rules: whether each element is at (i + down, i + right) of its matrix, for some i.
+template <class T>
+constexpr operand<bool> is_on_diagonal(operand<T> x, int right = 0, int down = 0) {
+  const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 2);
+  const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 1);
+  return emit_on<op::equal>({}, right ? row + right : row, down ? column + down : column);
+}
+
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::functions {
 
+/// Where diagonal number Offset begins.
 template <int Offset>
-struct diagonal {
-  static constexpr detail::spelled name{"diagonal", Offset};
+struct begin_of_diagonal {
   static constexpr int right = Offset > 0 ? Offset : 0, down = Offset < 0 ? -Offset : 0;
+};
+
+template <int Offset>
+struct diagonal : begin_of_diagonal<Offset> {
+  static constexpr detail::spelled name{"diagonal", Offset};
+  using begin_of_diagonal<Offset>::right, begin_of_diagonal<Offset>::down;
 
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
@@ -52,15 +66,7 @@ struct diagonal {
     // The distance of the elements is unknown: they are selected, and the others are added as zeros.
     x = slice_as(x, {rank - 2, down}, g.intern(with_extent(x.extents(), rank - 2, count)));
     x = slice_as(x, {rank - 1, right}, g.intern(with_extent(x.extents(), rank - 1, count)));
-    return sum_over(on_the_diagonal(x), std::int64_t{1} << (rank - 2));
-  }
-
-  /// x with zeros beside the main diagonal of its last two axes.
-  template <class T>
-  static constexpr operand<T> on_the_diagonal(operand<T> x) {
-    const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 2);
-    const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 1);
-    return emit_on<op::where>({}, emit_on<op::equal>({}, row, column), x, literal_like(x, 0));
+    return sum_over(emit_on<op::where>({}, is_on_diagonal(x), x, literal_like(x, 0)), std::int64_t{1} << (rank - 2));
   }
 };
 
@@ -74,9 +80,9 @@ struct trace {
 };
 
 template <int Offset>
-struct diag_embed {
+struct diag_embed : begin_of_diagonal<Offset> {
   static constexpr detail::spelled name{"diag_embed", Offset};
-  static constexpr int right = Offset > 0 ? Offset : 0, down = Offset < 0 ? -Offset : 0;
+  using begin_of_diagonal<Offset>::right, begin_of_diagonal<Offset>::down;
 
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
@@ -94,10 +100,7 @@ struct diag_embed {
     // Element i is placed at (i + down, i + right): x is repeated along the axis without an offset.
     x = place_in(x, {rank - 1, 0}, g.intern(with_axis(batch, rank - 1, n)));
     const auto filled = ebb::broadcast_to(x, g.intern(square), std::int64_t{1} << (right > 0 ? rank : rank - 1));
-    const auto row = index_along<std::int32_t>(g, filled.shape_number(), rank - 1);
-    const auto column = index_along<std::int32_t>(g, filled.shape_number(), rank);
-    const auto inside = emit_on<op::equal>({}, row + right, column + down);
-    return emit_on<op::where>({}, inside, filled, literal_like(filled, 0));
+    return emit_on<op::where>({}, is_on_diagonal(filled, right, down), filled, literal_like(filled, 0));
   }
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "diagonal.hpp"
+
 #include "../op/shape.hpp"
 #include "../op/solve.hpp"
 
@@ -91,11 +93,7 @@ struct matrix_power {
     operand<T> x = cast_to<T>(a);
     if constexpr (N < 0) return power(inverse::apply(x), -N);
     else if constexpr (N > 0) return power(x, N);
-    else {
-      const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), rank - 2);
-      const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), rank - 1);
-      return cast_to<T>(emit_on<op::equal>({}, row, column));
-    }
+    else return cast_to<T>(is_on_diagonal(x));
   }
 
  private:

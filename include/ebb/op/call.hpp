@@ -115,10 +115,9 @@ using promoted_of = typename decltype(promote_arguments<Op, A...>())::type;
 /// 0, or the code that refuses operands whose promoted dtype is T.
 template <class Op, class T>
 inline constexpr int code_of_dtype = Op::accepts == domain::signed_number && std::is_same_v<T, bool> ? 120
-                                     : Op::accepts == domain::bits && real_element<T>           ? 238
-                                     : Op::accepts == domain::integer && !std::is_integral_v<T> ? 238
-                                     : Op::accepts == domain::integer && std::is_same_v<T, bool> ? 238
-                                                                                                  : 0;
+                                     : Op::accepts == domain::bits && real_element<T> ? 238
+                                     : Op::accepts == domain::integer && (real_element<T> || std::is_same_v<T, bool>) ? 238
+                                                                                                                      : 0;
 
 /// An elementwise op as a function on operands and numbers of any shapes and dtypes.
 template <class Op>
@@ -280,7 +279,7 @@ template <class Op, number... A>
 constexpr auto apply_function(detail::broadcasting<Op>, A... a) {
   using common = std::common_type_t<A...>;
   using computed = std::conditional_t<Op::accepts == domain::real && !std::is_floating_point_v<common>, double, common>;
-  constexpr bool has_bits = (Op::accepts != domain::bits && Op::accepts != domain::integer) || std::is_integral_v<common>;
+  constexpr bool has_bits = detail::code_of_dtype<Op, common> != 238;
   static_assert(has_bits, "[ebb E0238] bits are those of integers, and for &, |, ^ and ~ of bools: a float is cast first");
   if constexpr (has_bits) return Op::value(static_cast<computed>(a)...);
 }

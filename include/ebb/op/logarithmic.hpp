@@ -47,49 +47,40 @@ struct log1mexp : transcendental {
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<log1mexp_slope>({}, x)); }
 };
 
-/// x log y, and 0 for x = 0 unless y is NaN.   Saves: x, y.   Error: 1.5 ulp.
-/// At x = 0 and y <= 0 the gradient of x is 0; at (0, 0) that of y is 0, where PyTorch's is NaN.
-struct xlogy : elementwise<2> {
-  static constexpr std::string_view name = "xlogy";
+/// x Log(y), where Log is log(y - End), and 0 for x = 0 unless y is NaN. At End the logarithm is infinite, at End + 1 it is 0.
+template <class Log, int End>
+struct x_log : elementwise<2> {
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
   static constexpr auto value(auto x, auto y) {
     using V = decltype(x);
     V zero = lane::all<V>(0);
     auto flat = x == zero && y == y;
-    return lane::select(flat, zero, x * lane::log(lane::select(flat, lane::all<V>(1), y)));
+    return lane::select(flat, zero, x * Log::value(lane::select(flat, lane::all<V>(End + 1), y)));
   }
   template <class T>
   static constexpr cotangents<2> pull(operand<T> g, operand<T> x, operand<T> y, operand<T>) {
     // Operands are selected, not results: the derivatives of these are finite where a result is not selected.
-    const auto zero = literal_like(g, 0), one = literal_like(g, 1);
-    const auto flat = emit_on<logical_and>({}, emit_on<equal>({}, x, zero), emit_on<less_equal>({}, y, zero));
-    const auto corner = emit_on<logical_and>({}, emit_on<equal>({}, x, zero), emit_on<equal>({}, y, zero));
-    const auto by_y = x / emit_on<where>({}, corner, one, y);
-    return grads(g * emit_on<log>({}, emit_on<where>({}, flat, one, y)), g * emit_on<where>({}, corner, zero, by_y));
+    const auto zero = literal_like(g, 0), end = literal_like(g, End), root = literal_like(g, End + 1);
+    const auto flat = emit_on<logical_and>({}, emit_on<equal>({}, x, zero), emit_on<less_equal>({}, y, end));
+    const auto corner = emit_on<logical_and>({}, emit_on<equal>({}, x, zero), emit_on<equal>({}, y, end));
+    auto distance = emit_on<where>({}, corner, root, y);
+    if constexpr (End != 0) distance = -End + distance;
+    const auto by_y = x / distance;
+    return grads(g * emit_on<Log>({}, emit_on<where>({}, flat, root, y)), g * emit_on<where>({}, corner, zero, by_y));
   }
+};
+
+/// x log y, and 0 for x = 0 unless y is NaN.   Saves: x, y.   Error: 1.5 ulp.
+/// At x = 0 and y <= 0 the gradient of x is 0; at (0, 0) that of y is 0, where PyTorch's is NaN.
+struct xlogy : x_log<log, 0> {
+  static constexpr std::string_view name = "xlogy";
 };
 
 /// x log(1 + y), and 0 for x = 0 unless y is NaN.   Saves: x, y.   Error: 2.5 ulp.
 /// At x = 0 and y <= -1 the gradient of x is 0; at (0, -1) that of y is 0, where PyTorch's is NaN.
-struct xlog1py : elementwise<2> {
+struct xlog1py : x_log<log1p, -1> {
   static constexpr std::string_view name = "xlog1py";
-  static constexpr domain accepts = domain::real;
-  static constexpr bool heavy = true;
-  static constexpr auto value(auto x, auto y) {
-    using V = decltype(x);
-    V zero = lane::all<V>(0);
-    auto flat = x == zero && y == y;
-    return lane::select(flat, zero, x * lane::log1p(lane::select(flat, lane::all<V>(0), y)));
-  }
-  template <class T>
-  static constexpr cotangents<2> pull(operand<T> g, operand<T> x, operand<T> y, operand<T>) {
-    const auto zero = literal_like(g, 0), end = literal_like(g, -1);
-    const auto flat = emit_on<logical_and>({}, emit_on<equal>({}, x, zero), emit_on<less_equal>({}, y, end));
-    const auto corner = emit_on<logical_and>({}, emit_on<equal>({}, x, zero), emit_on<equal>({}, y, end));
-    const auto by_y = x / (1 + emit_on<where>({}, corner, zero, y));
-    return grads(g * emit_on<log1p>({}, emit_on<where>({}, flat, zero, y)), g * emit_on<where>({}, corner, zero, by_y));
-  }
 };
 
 /// -x log x: 0 at 0, -inf below 0.   Saves: x.   Error: 1.5 ulp; of the derivative -(1 + log x): 2 ulp of max(|out|, 1).
