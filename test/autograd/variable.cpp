@@ -351,3 +351,14 @@ TEST_CASE("errors count operands and use the names of variables") {
         "ebb::backward: variable 1 of inputs has no history and gets no gradient");
 }
 #endif
+
+TEST_CASE("% on variables has the sign of the left operand and the gradients of fmod") {
+  ebb::variable<double, 4> x({5.5, -5.5, 7, -1}), y({2, 2, -3, 4});
+  const ebb::variable<double, 4> r = x % y;
+  CHECK(ebb::all_equal(r.value(), ebb::tensor<double, 4>{1.5, -1.5, 1, -1}));
+  ebb::sum(r).backward();
+  CHECK(ebb::all_equal(x.grad().value(), ebb::tensor<double, 4>{1, 1, 1, 1}));
+  CHECK(ebb::all_equal(y.grad().value(), ebb::tensor<double, 4>{-2, 2, 2, 0}));
+  const ebb::variable<double, 4> of_a_number = x % 2;
+  CHECK(ebb::all_equal(of_a_number.value(), ebb::tensor<double, 4>{1.5, -1.5, 1, -1}));
+}

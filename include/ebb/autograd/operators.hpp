@@ -18,6 +18,10 @@ auto operator*(A&& a, B&& b) { return apply_function(detail::broadcasting<op::mu
 template <class A, class B>
   requires detail::tape_pair<A, B>
 auto operator/(A&& a, B&& b) { return apply_function(detail::broadcasting<op::div>{}, std::forward<A>(a), std::forward<B>(b)); }
+/// The remainder with the sign of a, as in C++: see op::fmod.
+template <class A, class B>
+  requires detail::tape_pair<A, B>
+auto operator%(A&& a, B&& b) { return apply_function(detail::broadcasting<op::fmod>{}, std::forward<A>(a), std::forward<B>(b)); }
 template <class A>
   requires detail::on_tape<A>
 auto operator-(A&& a) { return apply_function(detail::broadcasting<op::neg>{}, std::forward<A>(a)); }
