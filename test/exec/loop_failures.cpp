@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // covers: loop.hpp eager.hpp trace/scan.hpp
 #include "../autograd/failing_allocations.hpp"
+#include "numbers.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -16,19 +17,7 @@ namespace loop_failures {
 
 using ebb::dyn;
 using ebb::tensor;
-
-template <class T>
-std::vector<double> numbers(const T& x) {
-  if constexpr (requires { x.data(); }) return {x.data(), x.data() + x.size()};
-  else return {static_cast<double>(x)};
-}
-template <class... T>
-std::vector<double> numbers(const std::tuple<T...>& x) {
-  std::vector<double> r;
-  const auto put = [&](const std::vector<double>& more) { r.insert(r.end(), more.begin(), more.end()); };
-  std::apply([&](const auto&... part) { (put(numbers(part)), ...); }, x);
-  return r;
-}
+using test::numbers;
 
 struct cell {
   constexpr auto operator()(auto h, auto x, auto w) const {

@@ -5,6 +5,7 @@
 
 #include "../autograd/allocations.hpp"
 #include "../catch.hpp"
+#include "numbers.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace loop_steps {
 
 using ebb::dyn;
 using ebb::tensor;
+using test::numbers;
 
 struct turn {
   constexpr auto operator()(auto i, auto x, auto w) const { return ebb::tanh(ebb::matmul(w, x)) + x * i; }
@@ -32,21 +34,6 @@ struct fixed {
 
 tensor<double, 3> start() { return {0.3, -0.7, 0.2}; }
 tensor<double, 3, 3> weights() { return {{0.5, -0.2, 0.1}, {0.3, 0.4, -0.6}, {-0.1, 0.2, 0.7}}; }
-
-template <class T>
-std::vector<double> numbers(const T& x) {
-  if constexpr (requires { x.data(); }) return {x.data(), x.data() + x.size()};
-  else return {static_cast<double>(x)};
-}
-template <class... T>
-std::vector<double> numbers(const std::tuple<T...>& x) {
-  std::vector<double> r;
-  std::apply([&](const auto&... part) {
-    const auto put = [&](const std::vector<double>& more) { r.insert(r.end(), more.begin(), more.end()); };
-    (put(numbers(part)), ...);
-  }, x);
-  return r;
-}
 
 template <int Steps, auto... Option>
 void check_steps() {

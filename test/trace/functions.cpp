@@ -10,6 +10,7 @@
 #include <ebb/autocast/under.hpp>
 
 #include <fstream>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <set>
@@ -237,17 +238,23 @@ TEST_CASE("AMP-18: functions of one operand without a class keep its dtype in ev
   CHECK(unlike.empty());
 }
 
+/// Checks the dtype of a function of one matrix in each context; expected(row) is that of a row "context dtype".
+template <class F>
+void check_rows(const char* name, F, const std::function<std::string(const std::string&)>& expected) {
+  table ours;
+  rows<off, F, matrix>{ours}.add_all();
+  rows<autocast<bf16>, F, matrix>{ours}.add_all();
+  rows<autocast<f16>, F, matrix>{ours}.add_all();
+  INFO(name);
+  CHECK(ours.size() == 9);
+  for (const auto& [row, type] : ours) CHECK(type == expected(row));
+}
+/// The result's dtype is always `result`; if that is empty, it is the operand's.
+const auto own = [](const char* name, const char* result, auto f) {
+  check_rows(name, f, [=](const std::string& row) { return *result ? std::string(result) : row.substr(row.find(' ') + 1); });
+};
+
 TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no class keep their operand's dtype in every context") {
-  const auto own = [](const char* name, const char* result, auto f) {
-    using F = decltype(f);
-    table ours;
-    rows<off, F, matrix>{ours}.add_all();
-    rows<autocast<bf16>, F, matrix>{ours}.add_all();
-    rows<autocast<f16>, F, matrix>{ours}.add_all();
-    INFO(name);
-    CHECK(ours.size() == 9);
-    for (const auto& [row, type] : ours) CHECK(type == (*result ? std::string(result) : row.substr(row.find(' ') + 1)));
-  };
   own("abs", "", [](auto x) { return ebb::abs(x); });
   own("ceil", "", [](auto x) { return ebb::ceil(x); });
   own("floor", "", [](auto x) { return ebb::floor(x); });
@@ -323,18 +330,7 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
 }
 
 TEST_CASE("AMP-18: further functions without a class keep their operand's dtype in every context; prelu has the class low") {
-  const auto dtypes = [](const char* name, auto f, auto expected) {
-    using F = decltype(f);
-    table ours;
-    rows<off, F, matrix>{ours}.add_all();
-    rows<autocast<bf16>, F, matrix>{ours}.add_all();
-    rows<autocast<f16>, F, matrix>{ours}.add_all();
-    INFO(name);
-    CHECK(ours.size() == 9);
-    for (const auto& [row, type] : ours) CHECK(type == expected(row));
-  };
-  const auto same = [&](const char* name, auto f) { dtypes(name, f, [](const std::string& row) { return row.substr(row.find(' ') + 1); }); };
-  const auto always = [&](const char* name, const char* type, auto f) { dtypes(name, f, [=](const std::string&) { return std::string(type); }); };
+  const auto same = [](const char* name, auto f) { own(name, "", f); };
   same("logaddexp", [](auto x) { return ebb::logaddexp(x, x); });
   same("log1mexp", [](auto x) { return ebb::log1mexp(x); });
   same("xlogy", [](auto x) { return ebb::xlogy(x, x); });
@@ -356,16 +352,16 @@ TEST_CASE("AMP-18: further functions without a class keep their operand's dtype 
   same("glu", [](auto x) { return ebb::glu(x); });
   same("swiglu", [](auto x) { return ebb::swiglu(x); });
   same("geglu", [](auto x) { return ebb::geglu(x); });
-  dtypes("prelu", [](auto x) { return ebb::prelu(x, x(0, 0)); }, [](const std::string& row) { return promoted(by::low, row); });
-  always("signbit", "bool", [](auto x) { return ebb::signbit(x); });
-  always("isposinf", "bool", [](auto x) { return ebb::isposinf(x); });
-  always("isneginf", "bool", [](auto x) { return ebb::isneginf(x); });
-  always("isclose", "bool", [](auto x) { return ebb::isclose(x, x); });
-  always("allclose", "bool", [](auto x) { return ebb::allclose(x, x); });
-  always("bitwise_and", "int64", [](auto x) { return ebb::bitwise_and(classes(x), 3); });
-  always("bitwise_or", "int64", [](auto x) { return ebb::bitwise_or(classes(x), 3); });
-  always("bitwise_xor", "int64", [](auto x) { return ebb::bitwise_xor(classes(x), 3); });
-  always("bitwise_not", "int64", [](auto x) { return ebb::bitwise_not(classes(x)); });
-  always("shift_left", "int64", [](auto x) { return ebb::shift_left(classes(x), 3); });
-  always("shift_right", "int64", [](auto x) { return ebb::shift_right(classes(x), 3); });
+  check_rows("prelu", [](auto x) { return ebb::prelu(x, x(0, 0)); }, [](const std::string& row) { return promoted(by::low, row); });
+  own("signbit", "bool", [](auto x) { return ebb::signbit(x); });
+  own("isposinf", "bool", [](auto x) { return ebb::isposinf(x); });
+  own("isneginf", "bool", [](auto x) { return ebb::isneginf(x); });
+  own("isclose", "bool", [](auto x) { return ebb::isclose(x, x); });
+  own("allclose", "bool", [](auto x) { return ebb::allclose(x, x); });
+  own("bitwise_and", "int64", [](auto x) { return ebb::bitwise_and(classes(x), 3); });
+  own("bitwise_or", "int64", [](auto x) { return ebb::bitwise_or(classes(x), 3); });
+  own("bitwise_xor", "int64", [](auto x) { return ebb::bitwise_xor(classes(x), 3); });
+  own("bitwise_not", "int64", [](auto x) { return ebb::bitwise_not(classes(x)); });
+  own("shift_left", "int64", [](auto x) { return ebb::shift_left(classes(x), 3); });
+  own("shift_right", "int64", [](auto x) { return ebb::shift_right(classes(x), 3); });
 }
