@@ -188,12 +188,8 @@ class walk {
   EBB_INLINE int add(vertex& v) {
     const int number = size();
     const std::uint16_t outputs = v.outputs.load(std::memory_order_relaxed);
-    visit& here = *own_->visits.extend(1);
-    here = {};
-    here.at = &v;
-    here.first = used_;
-    here.outputs = outputs;
-    here.widens = v.widens;
+    // Made in its place: a temporary is copied by a load that waits for the stores of single bytes.
+    ::new (own_->visits.extend(1)) visit{.at = &v, .first = used_, .outputs = outputs, .widens = v.widens};
     visits_ = own_->visits.data();
     used_ += outputs;
     if (claim(v)) v.place = number;
