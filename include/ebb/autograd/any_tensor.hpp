@@ -109,7 +109,7 @@ class any_tensor {
   dtype type() const { return type_; }
   const extent_list& extents() const { return extents_; }
   const storage& block() const { return block_; }
-/// The node that made it, if it was made of a variable.
+  /// The node that made it, if it was made of a variable.
   const counted<vertex>& history() const { return from_; }
   std::uint32_t output() const { return output_; }
   std::string text() const { return defined_ ? detail::text_of(type_, extents_) : "undefined"; }

@@ -47,7 +47,7 @@ class input_list {
   input_list(const wrt_list<V...>& w) {
     std::apply([&](const auto&... v) { each_variable([&](const auto& x) { list_.push_back(x); }, v...); }, w.of);
   }
-/// The default: all leaves.
+  /// The default: all leaves.
   EBB_ONCE static input_list all() {
     input_list l;
     l.given_ = false;

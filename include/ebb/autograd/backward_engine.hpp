@@ -26,7 +26,7 @@ inline void destroy(captured_backward* c) noexcept { delete c; }
 
 /// Runs backwards: see [note: compiled autograd]. Without a function it is the plain engine, below.
 struct backward_engine {
-/// The captured backward for this pass, or null: the pass runs plainly. Throws: as backward does, before anything has run.
+  /// The captured backward for this pass, or null: the pass runs plainly. Throws: as backward does, before anything has run.
   counted<captured_backward> (*find)(const backward_engine&, backward_pass&) = nullptr;
 };
 inline constexpr backward_engine plain_engine{};
@@ -57,7 +57,7 @@ class engine_wanted {
   engine_wanted(bool captures);  // both in capture/switch.hpp
   engine_wanted(const capture_options& o);
 
-/// Null if the call sets nothing. A call that sets only `true` takes the options of the scope around it.
+  /// Null if the call sets nothing. A call that sets only `true` takes the options of the scope around it.
   EBB_ONCE const backward_engine* engine() const {
     if (own_.find) return &own_;
     if (!engine_ || !engine_->find) return engine_;

@@ -129,7 +129,7 @@ template <class F>
 struct checkpointed_function {
   F f;
 
-/// Throws: f's exceptions, also in the backward; there also error, if f saves another number of values than before.
+  /// Throws: f's exceptions, also in the backward; there also error, if f saves another number of values than before.
   template <class... A>
   auto operator()(const A&... a) const {
     constexpr bool fits = std::is_invocable_v<F&, decltype(as_region_argument(a))...>;

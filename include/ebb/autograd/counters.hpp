@@ -49,7 +49,7 @@ struct counter_state {
   std::atomic<bool> notes_graphs{false};  // set by the first clear_counters: programs that do not count pay nothing
   std::atomic<std::uint64_t> clears{0};
 
-/// The address of an object with static lifetime, or an odd number.
+  /// The address of an object with static lifetime, or an odd number.
   EBB_ONCE void note(std::uintptr_t graph) {
     graph_set& s = graph_set::of_process();
     const std::lock_guard<std::mutex> alone(s.mutex);

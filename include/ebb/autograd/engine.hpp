@@ -76,14 +76,14 @@ class backward_pass {
   backward_pass& operator=(const backward_pass&) = delete;
   ~backward_pass() { tape_.pass = outer_; }
 
-/// Adds a root and its seed.
+  /// Adds a root and its seed.
   EBB_INLINE void add_root(vertex& v, std::uint32_t output, gradient&& seed) {
     endpoint& r = *walk_.roots().extend(1);
     r.at = counted<vertex>(&v);
     r.output = output;
     r.value.take(seed);
   }
-/// Requests the gradient of this output. Returns the number of the request.
+  /// Requests the gradient of this output. Returns the number of the request.
   int want(vertex& v, std::uint32_t output) {
     return walk_.wishes().push({counted<vertex>(&v), output, {}});
   }
@@ -120,7 +120,7 @@ class backward_pass {
     walk_.finish();
     if (extras_) run_callbacks();
   }
-/// Delivers the seeds.
+  /// Delivers the seeds.
   EBB_ONCE void start() {
     bool at_leaf = false;
     for (endpoint& r : walk_.roots()) {
@@ -132,11 +132,11 @@ class backward_pass {
     for (const endpoint& r : walk_.roots())  // roots are the only leaves without a node before them
       if (visit& v = walk_.at(r.number); v.at->is_leaf && v.waiting == 0) run_leaf(v);
   }
-/// Runs the node with this number, and leaves whose gradients it completes.
+  /// Runs the node with this number, and leaves whose gradients it completes.
   EBB_INLINE void run_if_reached(int number) {
     if (visit& v = walk_.at(number); v.is_reached()) run_node(v);
   }
-/// The same, with `instead` in place of its backward if that can run.
+  /// The same, with `instead` in place of its backward if that can run.
   EBB_ONCE void run_if_reached(int number, other_run& instead) {
     instead_ = &instead;
     runs_own_ = false;
@@ -144,13 +144,13 @@ class backward_pass {
     instead_ = nullptr;
     runs_own_ = chooses_nothing();
   }
-/// Gives the results of the next nodes: they are recorded, and do not run.
+  /// Gives the results of the next nodes: they are recorded, and do not run.
   void know(computed_gradients&& c) { computed_ = make_owned<computed_gradients>(std::move(c)); }
   EBB_ONCE void record_computed(int first, int last) {
     for (int i = first; i < last; ++i) run_if_reached(i);
     computed_ = nullptr;
   }
-/// Runs a leaf whose gradient is complete.
+  /// Runs a leaf whose gradient is complete.
   EBB_ONCE void run_leaf(visit& v) {
     v.waiting = -1;
     if (!v.is_reached()) return;
@@ -163,10 +163,10 @@ class backward_pass {
     run_with_hooks(l, g);
   }
 
-/// After run: the requested gradient.
+  /// After run: the requested gradient.
   gradient& taken(int number) { return walk_.wishes()[number].value; }
 
-/// After prepare: the names of the nodes that will run, and of leaves at the place where their gradient is complete.
+  /// After prepare: the names of the nodes that will run, and of leaves at the place where their gradient is complete.
   EBB_ONCE std::vector<std::string> order() {
     std::vector<std::string> names;
     for (int i : walk_.order()) {
@@ -182,12 +182,12 @@ class backward_pass {
     return names;
   }
 
-/// After prepare: whether gradients will arrive at v, so that its tensor hooks run.
+  /// After prepare: whether gradients will arrive at v, so that its tensor hooks run.
   EBB_ONCE bool will_reach(const vertex& v) const {
     const int i = walk_.find(v);
     return i >= 0 && walk_.at(i).is_reached();
   }
-/// State of hooks that lives as long as the pass: one S for each owner.
+  /// State of hooks that lives as long as the pass: one S for each owner.
   template <class S>
   S& state_of(const void* owner) {
     std::any& a = extras().states[owner];
@@ -197,16 +197,16 @@ class backward_pass {
 
   void add_callback(std::function<void()> f) { extras().callbacks.push_back(std::move(f)); }
   const pass_options& options() const { return options_; }
-/// Sets the policy, before anything runs.
+  /// Sets the policy, before anything runs.
   void choose(policy_choice p) {
     options_.policy = p;
     runs_own_ = chooses_nothing();
   }
-/// The backward that replaces n's own program, or null.
+  /// The backward that replaces n's own program, or null.
   EBB_INLINE const other_backward* chosen_for(const node& n) const {
     return options_.policy.number() < 0 ? nullptr : detail::backward_under(options_.policy, options_.call, n);
   }
-/// What n's backward, own or replaced, assumes of the autocast context.
+  /// What n's backward, own or replaced, assumes of the autocast context.
   EBB_ONCE const casts_assumed* assumed_for(const node& n) const {
     const other_backward* const other = chosen_for(n);
     return other ? other->assumed : n.program->assumed;
@@ -300,7 +300,7 @@ class backward_pass {
     for (int o = 0; o < count; ++o)
       if (g[o].defined) g[o] = {};
   }
-// A node may have been differentiated twice since this walk visited it: `in` has as many gradients as it had outputs then.
+  // A node may have been differentiated twice since this walk visited it: `in` has as many gradients as it had outputs then.
   EBB_ONCE void run_program(const visit& v, node& n, gradient* in, gradient* out) {
     if (runs_own_ && v.outputs == n.program->outputs) [[likely]] n.program->run(n, in, out);
     else run_other(v, n, in, out);
@@ -325,7 +325,7 @@ class backward_pass {
     run_program(v, n, in, out);
     run_post_hooks(n, std::move(shown), out);
   }
-// A hook that was registered while the node ran, by an unpack hook, sees no arrived gradients: they may be freed.
+  // A hook that was registered while the node ran, by an unpack hook, sees no arrived gradients: they may be freed.
   EBB_ONCE_APART void run_post_hooks(node& n, objects<gradient>&& shown, gradient* out) {
     if (!n.hooks->has(hook_kind::node_post)) return;
     const int ins = n.program->outputs, outs = n.program->edges;

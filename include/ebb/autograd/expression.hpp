@@ -140,7 +140,7 @@ class expression {
     if (this_tape().packing) packing_ = detail::packing_scopes().back();
   }
   expression(expression&&) = default;
-/// Copies become one and the same variable.
+  /// Copies become one and the same variable.
   expression(const expression& other)
       : operands_(other.operands_), made_(other.get()), packing_(other.packing_), context_(other.context_), records_(other.records_) {}
   expression& operator=(const expression&) = delete;
@@ -148,14 +148,14 @@ class expression {
   using result = detail::expression_result<expression, T, Extents, typename detail::expression_leaves<expression>::type>;
   using result_type = typename result::type;
 
-/// The variable, or array; computed by the first call.
+  /// The variable, or array; computed by the first call.
   const result_type& get() const {
     if (!made_) made_.emplace(packing_.get() == this_tape().packing ? run() : run_in_scope());
     return *made_;
   }
   operator result_type() const { return get(); }
 
-/// Throws: error if it has become a variable already: that may have hooks, and must be used instead.
+  /// Throws: error if it has become a variable already: that may have hooks, and must be used instead.
   void require_unused() const {
     if (made_) raise("ebb: an expression that has been looked at or has hooks was moved from: use it by its name, or make it a variable");
   }
@@ -170,13 +170,13 @@ class expression {
   {
     return value()();
   }
-/// Refused, as for the variable that it becomes.
+  /// Refused, as for the variable that it becomes.
   operator T() const
     requires(Extents::rank == 0 && result::is_recorded)
   {
     return get();
   }
-/// A comparison of single elements is a condition: `if (loss < 0.1)`. It evaluates its operands: a graph break.
+  /// A comparison of single elements is a condition: `if (loss < 0.1)`. It evaluates its operands: a graph break.
   explicit operator bool() const {
     return static_cast<bool>(get());  // refuses more than one element
   }
@@ -192,7 +192,7 @@ class expression {
   std::size_t extent(int axis) const { return layout().extent(axis); }
   std::size_t size() const { return layout().size(); }
 
-// The members of a variable.
+  // The members of a variable.
   bool requires_grad() const { return get().requires_grad(); }
   bool is_leaf() const { return get().is_leaf(); }
   std::string name() const { return get().name(); }
@@ -238,7 +238,7 @@ class expression {
     std::apply([&](const auto&... a) { (look(a), ...); }, operands_);
   }
 
-// Runs as it would have run in the line that wrote it: recorded or not, packed or not.
+  // Runs as it would have run in the line that wrote it: recorded or not, packed or not.
   result_type run() const {
     const recording_scope as_then(records_);
     using function = detail::flat<expression>;
@@ -300,7 +300,7 @@ template <class F, class... A>
 auto apply_function(F, A&&... a) {
   using common = typename detail::dtype_of_arrays<bool, std::remove_cvref_t<A>...>::type;
   using function = typename detail::on_tape_function<F>::type;
-// Named here and not deeper: an error about the operands is then printed near the user's line.
+  // Named here and not deeper: an error about the operands is then printed near the user's line.
   using on_terms = typename detail::on_terms<function, detail::held_term<common, A>...>::type;
   using result = typename detail::accepted_on<on_terms, detail::held_term<common, A>...>::lift;
   if constexpr (result::code == 0)

@@ -25,7 +25,7 @@ class runnable {
     note_stage<watched>(stage::planned, distinct_.g);
   }
 
-/// Throws: the errors of the graph's ops.
+  /// Throws: the errors of the graph's ops.
   EBB_ONCE void run(const storage* in, const std::size_t* kept_symbols, storage* out, const char* call) {
     const graph& g = distinct_.g;
     const vec<std::size_t> symbols = all_symbols(g.syms, kept_symbols);
@@ -68,22 +68,22 @@ class derived_backward;
 /// A function as a graph. Called with a history it makes a node whose backward is derived at run time, and so on to any order.
 class graph_function : public node_program {
  public:
-/// `followed`: by number, the contexts in which its backward runs when it is called there; see followed.hpp.
+  /// `followed`: by number, the contexts in which its backward runs when it is called there; see followed.hpp.
   EBB_ONCE_CTOR explicit graph_function(const graph& g, const char* name, const cast_context* const* followed = nullptr);
 
   /// From inputs to outputs; recorded if any input has a history. `symbols`: the extents that the graph's arguments had.
   EBB_ONCE void call(const gradient* in, const std::size_t* symbols, gradient* out, bool records);
-/// Whether its results are enough to record a call: no other computed value is saved.
+  /// Whether its results are enough to record a call: no other computed value is saved.
   EBB_ONCE bool records_results();
-/// Records a call that returned these results, some of them undefined. Returns false, and does nothing, if an undefined one is saved.
+  /// Records a call that returned these results, some of them undefined. Returns false, and does nothing, if an undefined one is saved.
   EBB_ONCE bool record(const gradient* in, const std::size_t* symbols, gradient* out);
   const graph& program() const { return g_; }
   EBB_ONCE const derived_backward& derived();
-/// The same for this thread's autocast context.
+  /// The same for this thread's autocast context.
   EBB_ONCE const derived_backward& derived_here();
 
  private:
-/// saved(i): saved value i of the forward half.
+  /// saved(i): saved value i of the forward half.
   template <class Saved>
   EBB_ONCE void record(const gradient* in, const std::size_t* symbols, const Saved& saved, gradient* out);
   static graph_function& of(const node& n) { return *static_cast<graph_function*>(const_cast<node_program*>(n.program)); }
@@ -112,7 +112,7 @@ class derived_backward final : public twice_differentiable {
   }
 
   const derivation& graphs() const { return d_; }
-/// By number of the saved value: the result that is the same value, or -1.
+  /// By number of the saved value: the result that is the same value, or -1.
   const vec<int>& saved_results() const { return saved_result_; }
   void run_forward(const storage* in, const std::size_t* symbols, storage* out) const { forward_.run(in, symbols, out, name_); }
 
@@ -152,14 +152,14 @@ class derived_backward final : public twice_differentiable {
       if (n.program->outputs + i < n.outputs && in[n.program->outputs + i].defined) return true;
     return false;
   }
-/// Whether `out` has the results of n's own program, if need be after running it.
+  /// Whether `out` has the results of n's own program, if need be after running it.
   EBB_ONCE static bool has_results(node& n, gradient* in, gradient* out) {
     if (std::any_of(out, out + n.program->edges, [](const gradient& g) { return g.defined; })) return true;
     if (n.packed.load(std::memory_order_relaxed)) return false;  // unpack hooks are called once
     n.program->run(n, in, out);
     return true;
   }
-/// The history of an argument is its edge's target, that of a saved value is the node itself.
+  /// The history of an argument is its edge's target, that of a saved value is the node itself.
   EBB_ONCE gradient kept_value(node& n, int i, bool records) const {
     gradient g{detail::saved_value(n, i), nullptr, 0, true};
     if (!records) return g;

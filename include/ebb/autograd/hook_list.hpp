@@ -58,13 +58,13 @@ struct hook_program {
   int values = 0;                  // how many of the arguments are bound
   int first_value = 0;             // the number of the first of those
   chainable chain = {};
-// Of an update rule:
+  // Of an update rule:
   int parameter = -1;              // the number of the argument that is the value; gradient and states follow
   int states = 0;
   bool writes_value = false, writes_gradient = false;
   bool clears = false;             // sets the gradient to undefined
   bool asks = false;               // depends on the autocast context of its call: in some contexts it is another program, or refused
-// Of other hooks:
+  // Of other hooks:
   int written = 1, read = 0;       // how many gradients
   const chainable* several = nullptr;  // if it writes several gradients: a link for each, instead of `chain`
 
@@ -88,19 +88,19 @@ inline constexpr std::size_t max_bound = 16;
 struct hook {
   virtual ~hook() = default;
   virtual void run(const hook_call&) = 0;
-/// Whether it is opaque: compiled autograd cannot merge it.
+  /// Whether it is opaque: compiled autograd cannot merge it.
   virtual bool is_opaque() const { return true; }
-/// Its program, if it was traced: the same for all hooks of one function and one type of gradients.
+  /// Its program, if it was traced: the same for all hooks of one function and one type of gradients.
   virtual const hook_program* traced() const { return nullptr; }
-/// Pointers to its bound values. Of an update rule: those of the next step.
+  /// Pointers to its bound values. Of an update rule: those of the next step.
   virtual void values(const void**) const {}
-/// Of an update rule: whether its program may replace it in this step; else it runs alone: it has no states yet, or would be refused.
+  /// Of an update rule: whether its program may replace it in this step; else it runs alone: it has no states yet, or would be refused.
   virtual bool is_ready() const { return false; }
-/// Of an update rule: the states, as many as its program has.
+  /// Of an update rule: the states, as many as its program has.
   virtual storage* states() { return nullptr; }
-/// Called after its program's results have been written.
+  /// Called after its program's results have been written.
   virtual void note_update() {}
-/// Of a tensor hook: whether it is called with undefined gradients, too.
+  /// Of a tensor hook: whether it is called with undefined gradients, too.
   virtual bool takes_undefined() const { return false; }
 };
 
@@ -140,7 +140,7 @@ struct hook_list {
       if (e.kind == kind && e.call) return true;
     return false;
   }
-/// Runs the hooks that were registered when it began.
+  /// Runs the hooks that were registered when it began.
   EBB_ONCE void run(hook_kind kind, std::uint32_t output, const hook_call& call) {
     const counting in_here(running);
     for (std::size_t i = 0, n = entries.size(); i < n; ++i) {

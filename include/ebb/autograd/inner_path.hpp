@@ -25,7 +25,7 @@ class region_results {
  public:
   explicit region_results(const segment_graphs& s) : s_(s), g_(s.forward.thaw()) {}
 
-/// The first result of this output.
+  /// The first result of this output.
   int number(std::uint32_t output) const {
     int seed = 0;
     for (int r = 0; r < s_.results; ++r)
@@ -33,7 +33,7 @@ class region_results {
     return -1;
   }
   bool is_argument(int r) const { return g_.op(g_.out[r]).what == kind::input; }
-/// Whether result d is computed from result z, or is the same array.
+  /// Whether result d is computed from result z, or is the same array.
   bool computes(int d, int z) const {
     vec<char> from(g_.size(), 0);
     from[g_.out[z]] = 1;

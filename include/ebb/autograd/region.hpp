@@ -100,7 +100,7 @@ struct result_maker {
   }
 
  private:
-// Moved instead of counted if only one result has it; results are made in any order.
+  // Moved instead of counted if only one result has it; results are made in any order.
   template <int From>
   storage block_of() const {
     if constexpr (S::has_one_result(From)) return std::move(results[From]);

@@ -133,13 +133,13 @@ class segment {
   }
   static constexpr bool saves_any = saves_values<F>;
 
-/// For each output of the forward, the user's first, then saved values, the result or argument that holds it: see distinct_results.
+  /// For each output of the forward, the user's first, then saved values, the result or argument that holds it: see distinct_results.
   static constexpr auto result_from = to_array<results + saves>(distinct_forward(forward_graph::g.thaw()).from);
-/// Whether the program's result `from` is exactly one of the user's results.
+  /// Whether the program's result `from` is exactly one of the user's results.
   static constexpr bool has_one_result(int from) {
     return from >= 0 && std::count(result_from.begin(), result_from.begin() + results, from) == 1;
   }
-/// The inputs of the backward: numbers of arguments, then of saved values, then of seeds.
+  /// The inputs of the backward: numbers of arguments, then of saved values, then of seeds.
   static constexpr int reads = used_arguments(backward_graph::g.thaw()).kept.size();
   static constexpr auto read = to_array<reads>(used_arguments(backward_graph::g.thaw()).kept);
   static constexpr int kept = [] {
@@ -147,10 +147,10 @@ class segment {
     while (n < reads && read[static_cast<std::size_t>(n)] < arguments + saves) ++n;
     return n;
   }();
-/// The backwards under the other policies that the function declares.
+  /// The backwards under the other policies that the function declares.
   static constexpr int own_policy = declared_policies<F>::own;
   using others = typename declared_policies<F>::template others<other_segments, segments_of<Wrt, T...>::template other>;
-/// Arguments that only those backwards read, after the other kept values.
+  /// Arguments that only those backwards read, after the other kept values.
   static constexpr vec<int> more_arguments() {
     vec<int> r;
     for (int a : others::arguments_read()) {
@@ -161,7 +161,7 @@ class segment {
     return r;
   }
   static constexpr int more = more_arguments().size();
-/// The kept values of a node: numbers of arguments, then of saved values; and their places.
+  /// The kept values of a node: numbers of arguments, then of saved values; and their places.
   static constexpr auto keeps = [] {
     vec<int> r;
     for (int i = 0; i < kept; ++i) r.push(read[static_cast<std::size_t>(i)]);
@@ -169,9 +169,9 @@ class segment {
     return to_array<kept + more>(r);
   }();
   static constexpr int place_of(int number) { return static_cast<int>(std::find(keeps.begin(), keeps.end(), number) - keeps.begin()); }
-/// For each gradient the number of the backward's result, or ~ the number of its input.
+  /// For each gradient the number of the backward's result, or ~ the number of its input.
   static constexpr auto gradient_from = to_array<edges>(distinct_backward(backward_graph::g.thaw()).from);
-/// The seeds that each gradient depends on, as bits.
+  /// The seeds that each gradient depends on, as bits.
   static constexpr auto depends = [] {
     std::array<std::uint64_t, static_cast<std::size_t>(edges) + 1> a{};
     const vec<std::uint64_t> d = dependences(backward_graph::g.thaw(), arguments + saves, seeds);
@@ -179,7 +179,7 @@ class segment {
     return a;
   }();
 
-/// For each result the number of the node's output: real results that depend on a variable have one; -1: none.
+  /// For each result the number of the node's output: real results that depend on a variable have one; -1: none.
   static constexpr auto node_output = [] {
     std::array<int, static_cast<std::size_t>(results) + 1> a{};
     const graph g = traced<F, T...>::g.thaw();
@@ -190,7 +190,7 @@ class segment {
     return a;
   }();
   static constexpr int outputs = node_output[static_cast<std::size_t>(results)];
-/// The node's output of seed `number` of the backward.
+  /// The node's output of seed `number` of the backward.
   static constexpr int output_of_seed(int number) {
     for (int o = 0; o < results; ++o)
       if (is_real(type_of_result(o)) && number-- == 0) return node_output[static_cast<std::size_t>(o)];
@@ -206,14 +206,14 @@ class segment {
     return o;
   }
 
-/// What the pulls assume of the autocast context in which backward is called.
+  /// What the pulls assume of the autocast context in which backward is called.
   static constexpr const casts_assumed& assumed = assumed_by<backward_graph>;
-/// Whether its backward runs in the context of its call.
+  /// Whether its backward runs in the context of its call.
   static constexpr bool follows = follows_context<F> && assumed.matters;
-/// The assumptions that each call of its backward compares with the context, or null.
+  /// The assumptions that each call of its backward compares with the context, or null.
   static constexpr const casts_assumed* checked = assumed.matters && !follows ? &assumed : nullptr;
 
-/// The number of symbols that are extents of arguments.
+  /// The number of symbols that are extents of arguments.
   static constexpr int symbols = [] {
     int n = 0;
     for (int s = 0; s < forward::symbols; ++s)

@@ -34,7 +34,7 @@ class segment_backward {
   static constexpr int seeds = P::arguments - S::kept;
 
  public:
-// Tables and loops: code for each array of a large region takes long to compile.
+  // Tables and loops: code for each array of a large region takes long to compile.
   static void run(node& n, gradient* in, gradient* out) {
     std::uint64_t defined = 0;
     each_turn<S::seeds>([&](int s) EBB_LAMBDA {
@@ -80,7 +80,7 @@ class segment_backward {
     });
   }
 
-/// The node's output of each seed of the backward.
+  /// The node's output of each seed of the backward.
   static constexpr auto output_of = [] {
     std::array<int, as_size(S::seeds) + 1> a{};
     for (int s = 0; s < S::seeds; ++s) a[as_size(s)] = S::output_of_seed(s);
@@ -108,7 +108,7 @@ class segment_backward {
     for (int r = 0; r < P::results; ++r) a[as_size(r)] = size_of(P::g.eq[as_size(P::g.out[as_size(r)])].op->result);
     return a;
   }();
-/// Whether one of the gradients from edge `first` on is held by `from`.
+  /// Whether one of the gradients from edge `first` on is held by `from`.
   static constexpr bool is_gradient_from(int from, int first) {
     for (int e = first; e < S::edges; ++e)
       if (S::gradient_from[as_size(e)] == from) return true;
@@ -133,7 +133,7 @@ class segment_backward {
     if (bytes) std::memset(z.data(), 0, bytes);
     return z;
   }
-/// A seed that is not read again and that result r may be written over, or -1.
+  /// A seed that is not read again and that result r may be written over, or -1.
   static EBB_INLINE int reusable(int r, storage* const* seed, const bool* reused, std::size_t bytes) {
     int found = -1;
     each_turn<seeds>([&](int k) EBB_LAMBDA {

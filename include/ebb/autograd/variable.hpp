@@ -66,19 +66,19 @@ class variable {
   variable(const tensor_type& value, grad_dtype_of<G> type) : variable(value) {
     set_grad_dtype(type);
   }
-/// A leaf of rank 0, from a number.
+  /// A leaf of rank 0, from a number.
   template <class N>
     requires(rank == 0 && (number<N> || std::same_as<N, T>))
   variable(N value) : variable(tensor_type(as_element<T>(value))) {}
   /// A handle to a leaf of these extents.
   variable(const layout_type& shape, counted<vertex> leaf) : vertex_(std::move(leaf)), shape_(shape) {}
-/// A result of a call: output `output` of `from`, or without a history if `from` is null.
+  /// A result of a call: output `output` of `from`, or without a history if `from` is null.
   variable(const layout_type& shape, storage value, counted<vertex> from, std::uint32_t output)
       : vertex_(std::move(from)), value_(std::move(value)), shape_(shape), output_(output), defined_(true) {}
 
-/// The result of a refused call.
+  /// The result of a refused call.
   variable(refused_result) {}
-/// The variable that an expression becomes.
+  /// The variable that an expression becomes.
   template <class F, class... A>
   variable(const expression<T, ebb::extents<E...>, F, A...>& e) : variable(static_cast<const variable&>(e.get())) {}
 
@@ -89,7 +89,7 @@ class variable {
     static_assert(assigned, "[ebb E0195] v.assign(array) writes a leaf, v = ebb::variable(array) makes v another one: say which");
     return *this;
   }
-/// Refused: assigning a number in braces would silently make another variable.
+  /// Refused: assigning a number in braces would silently make another variable.
   template <number N>
   variable& operator=(std::initializer_list<N> list) {
     return *this = *list.begin();
@@ -114,7 +114,7 @@ class variable {
   /// Whether a gradient flows through it: false for results of calls under no_grad.
   bool requires_grad() const { return static_cast<bool>(vertex_); }
 
-/// An element or a row, as another variable: see [note: subscripts].   Throws: error if the index is out of range.
+  /// An element or a row, as another variable: see [note: subscripts].   Throws: error if the index is out of range.
   template <std::integral... I>
     requires(sizeof...(I) > 0)
   auto operator()(I... i) const {
@@ -129,7 +129,7 @@ class variable {
   const storage& block() const { return vertex_ && vertex_->is_leaf && !defined_ ? as_leaf().value : value_; }
   const T* data() const { return reinterpret_cast<const T*>(block().data()); }
 
-/// The same variable with its present value, which later writes do not change; undefined if this is.
+  /// The same variable with its present value, which later writes do not change; undefined if this is.
   variable as_of_now() const {
     variable v = *this;
     v.value_ = block();
@@ -137,10 +137,10 @@ class variable {
     return v;
   }
 
-/// Whether as_of_now made this from a leaf: the leaf cannot be written through it.
+  /// Whether as_of_now made this from a leaf: the leaf cannot be written through it.
   bool was_leaf() const { return vertex_ && vertex_->is_leaf && defined_; }
 
-/// The array. Shares the elements if the type allows it. Throws: error if undefined.
+  /// The array. Shares the elements if the type allows it. Throws: error if undefined.
   tensor_type value() const {
     require_defined("value");
     return detail::to_tensor<T>(shape_, block());
@@ -166,7 +166,7 @@ class variable {
   }
   /// Throws: error if this is no leaf, or if the extents differ.
   void set_grad(const tensor_type& value) { set_gradient<T>(value); }
-/// The same from the value of any array; set_grad<float> if the gradient is float.
+  /// The same from the value of any array; set_grad<float> if the gradient is float.
   template <class G = T, class A>
     requires(!std::is_same_v<G, T> || !std::is_convertible_v<const A&, const tensor_type&>)
   void set_grad(const A& value) {
@@ -174,7 +174,7 @@ class variable {
     static_assert(fits, "[ebb E0170] set_grad: a gradient is an array of the dtype and extents of its variable");
     if constexpr (may_have_gradient<G>() && fits) set_gradient<G>(detail::to_tensor_of<tensor<G, E...>>(value));
   }
-/// The dtype of the gradient.
+  /// The dtype of the gradient.
   dtype grad_dtype() const { return vertex_ && vertex_->is_leaf ? as_leaf().gradient_type : dtype_of<T>; }
   /// Sets the dtype of this leaf's gradient: T, or float if T has 16 bits. See [note: gradients of another dtype].
   /// Throws: error if this is no leaf, if it has a gradient of another dtype or hooks registered for one, and in a backward.
@@ -185,23 +185,23 @@ class variable {
       detail::change_gradient_type(l, dtype_of<G>);
     }
   }
-/// Throws: error if gradients of this variable do not have dtype G.
+  /// Throws: error if gradients of this variable do not have dtype G.
   template <class G>
   void require_grad_dtype(const char* call) const {
     if constexpr (sizeof(T) == 2)
       if (grad_dtype() != dtype_of<G>) detail::raise_gradient_type(call, name(), grad_dtype(), dtype_of<G>);
   }
-/// Sets the gradient to undefined and frees its memory.
+  /// Sets the gradient to undefined and frees its memory.
   void zero_grad() {
     if (gradient* const g = stored_gradient()) *g = {};
   }
-/// Keeps the gradient that arrives here. Leaves always do.
+  /// Keeps the gradient that arrives here. Leaves always do.
   void retain_grad() const {
     require_history("retain_grad");
     if (!vertex_->is_leaf) retain(*vertex_, output_);
   }
 
-/// Writes a leaf. Saved values of it are unchanged. Throws: error if this is no leaf, or if the extents differ.
+  /// Writes a leaf. Saved values of it are unchanged. Throws: error if this is no leaf, or if the extents differ.
   void assign(const tensor_type& value) {
     leaf& l = leaf_for("assign", ": only a leaf can be assigned to: a result keeps its value", value.layout());
     l.value = detail::to_storage(value);
@@ -215,7 +215,7 @@ class variable {
     static_assert(fits, "[ebb E0171] assign: the value is an array of the dtype and extents of its variable");
     if constexpr (fits) assign(detail::to_tensor_of<tensor_type>(value));
   }
-/// The elements of a leaf, to write to. Other owners of the array do not see the changes. Otherwise as assign.
+  /// The elements of a leaf, to write to. Other owners of the array do not see the changes. Otherwise as assign.
   T* mutable_data() {
     leaf& l = leaf_for("mutable_data", ": only a leaf can be written: a result keeps its value");
     l.value.detach();
@@ -225,16 +225,16 @@ class variable {
   /// How often a leaf has been written.
   std::uint64_t version() const { return vertex_ && vertex_->is_leaf ? as_leaf().version.load(std::memory_order_relaxed) : 0; }
 
-/// The name in messages and dumps: the op or region that made it, or the name given by set_name.
+  /// The name in messages and dumps: the op or region that made it, or the name given by set_name.
   std::string name() const { return vertex_ ? name_of(*vertex_) : defined_ ? "constant" : "undefined"; }
   void set_name(std::string name) {
     require_history("set_name");
     hooks_of(*vertex_).name = std::move(name);
   }
 
-/// Adds the gradients of this variable to those of all leaves that it depends on. See ebb::backward.
+  /// Adds the gradients of this variable to those of all leaves that it depends on. See ebb::backward.
   void backward() const;
-/// The same with a seed: an array of these extents or, for rank 0, a number.
+  /// The same with a seed: an array of these extents or, for rank 0, a number.
   template <class Seed>
   void backward(const Seed& seed) const;
   void backward(std::initializer_list<T> seed) const
@@ -245,18 +245,18 @@ class variable {
   }
   void backward(const backward_options&) const;
 
-/// f is called with the gradient that has arrived here, and may return another one. See [note: hooks].
-/// For a leaf whose gradient is float write register_hook<float>(f); likewise for the functions below.
+  /// f is called with the gradient that has arrived here, and may return another one. See [note: hooks].
+  /// For a leaf whose gradient is float write register_hook<float>(f); likewise for the functions below.
   template <class G = T, class F>
   hook_handle register_hook(F f) const;
-/// For a leaf: f runs after its gradient has been added. f is an update rule or a function of the leaf. See [note: hooks].
+  /// For a leaf: f runs after its gradient has been added. f is an update rule or a function of the leaf. See [note: hooks].
   template <class G = T, class F>
   hook_handle register_post_accumulate_grad_hook(F f) const;
-/// The node that made this: its hooks see all gradients at once. ebb::grad_fn(y, operands...) gives them types.
+  /// The node that made this: its hooks see all gradients at once. ebb::grad_fn(y, operands...) gives them types.
   /// Throws: error if no node made it.
   template <class... X>
   auto grad_fn(const X&... operands) const;
-/// The accumulation into this leaf's gradient. Throws: error if this is no leaf.
+  /// The accumulation into this leaf's gradient. Throws: error if this is no leaf.
   template <class G = T>
   auto accumulate_node() const;
   void require_node() const {
@@ -264,7 +264,7 @@ class variable {
       raise("ebb::variable::grad_fn: " + name() + " was made by no node; the node of a leaf is accumulate_node");
   }
 
-/// The name given by set_name, or an empty string.
+  /// The name given by set_name, or an empty string.
   friend std::string given_name(const variable& v) { return v.vertex_ && v.vertex_->hooks ? v.vertex_->hooks->name : std::string(); }
 
   vertex* history() const { return vertex_.get(); }
@@ -288,7 +288,7 @@ class variable {
     require_grad_dtype<G>("ebb::variable::set_grad");
     l.grad = {detail::to_storage(value), nullptr, 0, true};
   }
-/// The leaf that `call` writes to. Throws: error if this is no leaf (`why` is the sentence), or if the extents differ.
+  /// The leaf that `call` writes to. Throws: error if this is no leaf (`why` is the sentence), or if the extents differ.
   leaf& leaf_for(const char* call, const char* why) const {
     if (!vertex_ || !vertex_->is_leaf) detail::raise_variable(call, why);
     return as_leaf();
@@ -327,7 +327,7 @@ class variable<T, E...> : public tensor<T, E...> {
   variable() = default;
   template <std::same_as<tensor<T, E...>> A>
   variable(const A& value) : tensor<T, E...>(value) {}
-/// Refused: on its own it is not a variable.
+  /// Refused: on its own it is not a variable.
   explicit variable(const tensor<T, E...>&) {
     static_assert(real_element<T>, "[ebb E0152] only variables of floating-point type can have a gradient");
   }

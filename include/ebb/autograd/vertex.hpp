@@ -51,7 +51,7 @@ struct gradient {
       : value(std::move(v)), from(std::move(made_by)), output(number), defined(is_defined) {}
   gradient(const gradient&) = default;
   gradient& operator=(const gradient&) = default;
-// A moved-from value is undefined.
+  // A moved-from value is undefined.
   EBB_INLINE gradient(gradient&& g) noexcept
       : value(std::move(g.value)), from(std::move(g.from)), output(g.output), defined(std::exchange(g.defined, false)) {}
   EBB_INLINE gradient& operator=(gradient&& g) noexcept {
@@ -63,14 +63,14 @@ struct gradient {
   }
   EBB_INLINE ~gradient() = default;
 
-/// Moves another value into this one, which must be undefined: nothing is dropped.
+  /// Moves another value into this one, which must be undefined: nothing is dropped.
   EBB_INLINE void take(gradient& g) noexcept { ::new (this) gradient(std::move(g)); }
 };
 
 /// The backward of a kind of node as a differentiable function: see [note: differentiating a backward].
 struct twice_differentiable {
   virtual ~twice_differentiable() = default;
-/// The backward of n, recorded or not. After the outputs' gradients `in` has those of saved values.
+  /// The backward of n, recorded or not. After the outputs' gradients `in` has those of saved values.
   virtual void pull(node& n, gradient* in, gradient* out, bool records) const = 0;
 };
 
@@ -82,19 +82,19 @@ struct node_program {
   /// Extents of output `number`, or of saved value `number - outputs`.
   extent_list (*extents)(const node&, int number);
   dtype (*saved_type)(const node&, int number);
-/// Gradients of the operands from those of the outputs; `in` may be moved from. Reads the node before it calls anything else.
+  /// Gradients of the operands from those of the outputs; `in` may be moved from. Reads the node before it calls anything else.
   void (*run)(node&, gradient* in, gradient* out);
   /// The same, recorded on the tape.
   void (*record)(node&, gradient* in, gradient* out) = nullptr;
-/// If it is recorded as a graph: made on first use by higher_order; null is allowed afterwards.
+  /// If it is recorded as a graph: made on first use by higher_order; null is allowed afterwards.
   const twice_differentiable& (*twice)(const node&, const higher_order*) = nullptr;
-/// Frees `context`, or null.
+  /// Frees `context`, or null.
   void (*release)(node&) = nullptr;
-/// What its pulls assume of the autocast context in which backward is called, or null; see mismatch.hpp.
+  /// What its pulls assume of the autocast context in which backward is called, or null; see mismatch.hpp.
   const casts_assumed* assumed = nullptr;
-/// Its graphs, if it is a traced function: see derivation.hpp.
+  /// Its graphs, if it is a traced function: see derivation.hpp.
   const segment_graphs* graphs = nullptr;
-/// Its backwards under other autocast policies: see other_policy.hpp.
+  /// Its backwards under other autocast policies: see other_policy.hpp.
   const other_backwards* others = nullptr;
 };
 
@@ -131,7 +131,7 @@ struct node : vertex {
   std::size_t bytes() const {
     return sizeof(node) + program->edges * sizeof(edge) + program->saved * sizeof(storage) + program->symbols * sizeof(std::size_t);
   }
-/// Prefetches a node that the walk will reach soon: nodes may be scattered in memory.
+  /// Prefetches a node that the walk will reach soon: nodes may be scattered in memory.
   EBB_INLINE void fetch_ahead() const {
     __builtin_prefetch(reinterpret_cast<const void*>(ahead));
     __builtin_prefetch(reinterpret_cast<const void*>(ahead + 64));
@@ -168,7 +168,7 @@ class exclusive {
   static void unlock(vertex& v) { v.busy.store(false, std::memory_order_release); }
 
  private:
-// The owner may be adding large arrays, or may not be scheduled.
+  // The owner may be adding large arrays, or may not be scheduled.
   EBB_ONCE static void pause() {
 #if __has_include(<sched.h>)
     ::sched_yield();

@@ -58,7 +58,7 @@ struct walk_lists {
   vec<int> targets, order, heap;
   walk_lists* next = nullptr;  // spare lists are linked: keeping one cannot fail
 
-/// May destroy vertices.
+  /// May destroy vertices.
   EBB_INLINE static void clear(vec<endpoint>& list) {
     for (endpoint& e : list) {
       if (e.value.defined) e.value = {};
@@ -89,15 +89,15 @@ class walk {
       tape_.spare = own_;
     } else delete own_;
   }
-/// All gradients have been delivered.
+  /// All gradients have been delivered.
   void finish() { finished_ = true; }
 
   vec<endpoint>& roots() { return own_->roots; }
   vec<endpoint>& wishes() { return own_->wishes; }
   const vec<endpoint>& wishes() const { return own_->wishes; }
-/// Numbers of visits of nodes, the latest node first.
+  /// Numbers of visits of nodes, the latest node first.
   const vec<int>& order() const { return own_->order; }
-/// The number of the target of edge j, or -1.
+  /// The number of the target of edge j, or -1.
   int target(const visit& v, int j) const { return targets_[v.edges + j]; }
   const int* targets(const visit& v) const { return targets_ + v.edges; }
   int size() const { return own_->visits.size(); }
@@ -117,7 +117,7 @@ class walk {
     if (v.pass.load(std::memory_order_relaxed) == &owner_) return v.place;
     return elsewhere_ ? find_elsewhere(v) : known_ ? find_among_all(v) : -1;
   }
-/// Takes over a finished walk; the caller fills in the vertices of the returned visits. Claims nothing: other passes may walk here.
+  /// Takes over a finished walk; the caller fills in the vertices of the returned visits. Claims nothing: other passes may walk here.
   EBB_ONCE visit* adopt(const known_walk& w) {
     known_ = &w;
     own_->visits.shrink(0);
@@ -128,7 +128,7 @@ class walk {
     make_room();
     return visits_;
   }
-/// Empties the walk; roots and requests stay.
+  /// Empties the walk; roots and requests stay.
   EBB_ONCE void abandon() {
     let_go();
     known_ = nullptr;
@@ -143,7 +143,7 @@ class walk {
       if (const int known = find_elsewhere(v); known >= 0) return known;
     return add(v);
   }
-/// Follows all edges from the entered vertices.
+  /// Follows all edges from the entered vertices.
   EBB_ONCE void collect() {
     for (int number; (number = pop()) >= 0;) {
       own_->order.push(number);
@@ -160,7 +160,7 @@ class walk {
     targets_ = own_->targets.data();
     make_room();
   }
-/// Keeps the nodes that lead to wanted vertices: from the earliest to the latest, a node is needed if one of its operands is reached.
+  /// Keeps the nodes that lead to wanted vertices: from the earliest to the latest, a node is needed if one of its operands is reached.
   EBB_ONCE void keep_what_is_wanted() {
     for (visit& v : own_->visits) {
       v.needed = v.at->is_leaf && v.wanted;
@@ -227,7 +227,7 @@ class walk {
     elsewhere_->emplace(&v, number);
   }
 
-// thread_local objects without a destructor are accessed without a guard; the reaper frees the lists when the thread ends.
+  // thread_local objects without a destructor are accessed without a guard; the reaper frees the lists when the thread ends.
   struct reaper {
     tape_state& t;
     explicit reaper(tape_state& of) : t(of) { t.keeps_lists = true; }
@@ -246,7 +246,7 @@ class walk {
     return new walk_lists;
   }
 
-// Nodes to visit. The latest one stays outside of the heap: a chain never uses the heap.
+  // Nodes to visit. The latest one stays outside of the heap: a chain never uses the heap.
   bool is_earlier(int a, int b) const { return at(a).at->sequence < at(b).at->sequence; }
   auto by_sequence() const {
     return [this](int a, int b) { return is_earlier(a, b); };

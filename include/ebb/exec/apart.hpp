@@ -129,7 +129,7 @@ struct memory_of_call<P, destinations<D...>, A...> {
     } else return true;
   }
 
-/// Marks the results that have to be computed in other memory, and returns the memory of each.
+  /// Marks the results that have to be computed in other memory, and returns the memory of each.
   static void find(bool* apart, stretch* to, const destinations<D...>& d, const A&... a) {
     placed_array arrays[P::results + P::arguments + 1];
     int number = 0;
@@ -146,7 +146,7 @@ struct memory_of_call<P, destinations<D...>, A...> {
   }
 
  private:
-/// The stretches are used once: the compiler can keep them in registers.
+  /// The stretches are used once: the compiler can keep them in registers.
   static EBB_INLINE bool pairs_overlap(const destinations<D...>& d, const A&... a) {
     stretch to[P::results + 1], from[P::arguments + 1];
     int number = 0;

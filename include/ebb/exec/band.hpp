@@ -30,7 +30,7 @@ class band_member {
     const T* const y = static_cast<const T*>(c.buffer[s.in[1]]);
     T* const out = static_cast<T*>(c.buffer[s.out]);
     const auto m = static_cast<std::ptrdiff_t>(count), k = static_cast<std::ptrdiff_t>(columns);
-// Calls the kernels directly: bands are short, and known extents leave no choice of kernel.
+    // Calls the kernels directly: bands are short, and known extents leave no choice of kernel.
     constexpr int known = P::shape_at(P::plan.buffers[static_cast<std::size_t>(s.in[0])].shape).e[1];
     constexpr bool is_short = known > 0 && known <= kernel::tile::longest_known_row;
     if constexpr (e.attr[0] & 1) {

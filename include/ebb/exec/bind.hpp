@@ -37,7 +37,7 @@ inline std::string text_of(const extent_list& x) { return list_text(x.e, x.rank)
 template <class P, class... A>
 class bound_arguments {
  public:
-// No tuple of leaves and no fold over them: their compile time is quadratic.
+  // No tuple of leaves and no fold over them: their compile time is quadratic.
   explicit constexpr bound_arguments(const A&... a) {
     int number = 0;
     each_argument_leaf([&]<class Leaf>(const Leaf& leaf) EBB_LAMBDA {
@@ -88,7 +88,7 @@ class bound_arguments {
     return false;
   }();
 
-/// An extent of an argument that must equal another extent.
+  /// An extent of an argument that must equal another extent.
   struct demand {
     int leaf = 0, axis = 0, wanted = 0;
   };

@@ -37,7 +37,7 @@ class block_nest {
     place_values(slots);
   }
 
-/// The bytes of run()'s arena. Nests share one: its contents live for one run.
+  /// The bytes of run()'s arena. Nests share one: its contents live for one run.
   std::size_t arena_bytes() const { return arena_bytes_; }
 
   EBB_ONCE void run(void* const* buffer, const std::size_t* symbol, char* arena) {
@@ -79,7 +79,7 @@ class block_nest {
   bool is_array(int i) const { return load(i).source == nest_load::from::array && (load(i).along >> inner() & 1); }
   std::ptrdiff_t constant_bytes() const { return static_cast<std::ptrdiff_t>(block_ * 8); }
 
-/// Writes literals, once, and places the states of reductions.
+  /// Writes literals, once, and places the states of reductions.
   EBB_ONCE void place_constants() {
     std::size_t bytes = static_cast<std::size_t>(in_.size()) * block_ * 8;
     const std::size_t states = bytes;
@@ -97,7 +97,7 @@ class block_nest {
     }
   }
 
-/// Assigns a block of the arena to each slot that is not an array. A block is free again after its slot's last reader.
+  /// Assigns a block of the arena to each slot that is not an array. A block is free again after its slot's last reader.
   EBB_ONCE void place_values(int slots) {
     vec<int> last(slots, -1);
     for (int c = 0; c < n_->computes.count; ++c)
@@ -180,7 +180,7 @@ class block_nest {
     for (int i = 0; i < in_.size(); ++i) repeat_value(i, std::min(block_, count));
     for (std::size_t j = 0; j < count; j += block_) step(j, std::min(block_, count - j));
   }
-/// Fills a block with a value that does not vary along the row.
+  /// Fills a block with a value that does not vary along the row.
   EBB_ONCE void repeat_value(int i, std::size_t n) {
     const nest_load& x = load(i);
     if (x.along >> inner() & 1) return;

@@ -27,7 +27,7 @@ class runnable_graph {
   runnable_graph& operator=(const runnable_graph&) = delete;
   virtual ~runnable_graph() = default;
   virtual const graph& program() const = 0;
-/// A pointer for each argument and each result, and the value of each symbol. `call` is the name in errors.
+  /// A pointer for each argument and each result, and the value of each symbol. `call` is the name in errors.
   virtual void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") = 0;
 };
 
@@ -56,7 +56,7 @@ class block_program final : public runnable_graph {
   const graph& program() const override { return g_; }
   const plan& steps() const { return p_; }
 
-/// Throws: error for an index out of range and for an extremum over no elements: see [note: checked before anything changes].
+  /// Throws: error for an index out of range and for an extremum over no elements: see [note: checked before anything changes].
   EBB_ONCE void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") override {
     find_buffers(arguments, results, symbol);
     check_after(-1, symbol, call);

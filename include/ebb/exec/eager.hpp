@@ -103,7 +103,7 @@ constexpr auto assign_function(auto f, A& a, const B& b) {
 template <class F, class... A>
   requires arrays<A...>
 constexpr auto apply_function(F, const A&... a) {
-// Checked here and not deeper: the sentence is then printed near the user's line.
+  // Checked here and not deeper: the sentence is then printed near the user's line.
   if constexpr (detail::accepted_eagerly<F, A...>::lift::code != 0) return refused_result{};
   else return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
 }

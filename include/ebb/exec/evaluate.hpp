@@ -63,7 +63,7 @@ class evaluator {
     return {};
   }
 
-/// The results of a loop: its carries, then the rows of its steps, then the histories of its carries.
+  /// The results of a loop: its carries, then the rows of its steps, then the histories of its carries.
   constexpr vec<cell_array> loop(int k) const;
   constexpr int number_of_result(int k) const {
     const equation &e = g_.eq[k], &loop = g_.eq[g_.operand(k, 0)];
@@ -172,7 +172,7 @@ class evaluator {
       });
     return r;
   }
-/// Element i of the last operand of k: an index below `places`.
+  /// Element i of the last operand of k: an index below `places`.
   constexpr int place(int k, int i, std::size_t places) const {
     const int from = g_.operand(k, g_.eq[k].count - 1);
     const cell c = values_[from][i];
@@ -181,7 +181,7 @@ class evaluator {
       raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": there is no place " + std::to_string(p));
     return static_cast<int>(p);
   }
-/// The place of element i of k's rows in the array `of`, whose rows are indexed. Each index of the leading axes has its own rows.
+  /// The place of element i of k's rows in the array `of`, whose rows are indexed. Each index of the leading axes has its own rows.
   constexpr int among_rows(int k, int i, const extent_list& of) const {
     const int own = static_cast<int>(g_.eq[k].attr[0]), width = static_cast<int>(of.volume(own + 1, of.rank));
     const extent_list names = extents(g_.operand(k, 1));
@@ -218,7 +218,7 @@ class evaluator {
       if constexpr (!std::is_same_v<T, bool>) {
         for (int i = 0; i < n; ++i) {
           const int batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
-// Element q of a factor, by its first element and the step to the next.
+          // Element q of a factor, by its first element and the step to the next.
           const auto factor = [&](int j, int first, int step) {
             return [this, k, j, first, step](std::size_t q) {
               return static_cast<wide>(from_cell<T>(in(k, j)[first + static_cast<int>(q) * step]));

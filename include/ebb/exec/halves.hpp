@@ -71,7 +71,7 @@ using forward_t = as_program<
 /// If the policy does not matter, all policies have one type: see [note: policies].
 template <class F, class Policy, class... A>
 using backward_t = as_program<frozen<
-// Resolved here and not deeper: errors about a policy are then printed near the user's line.
+    // Resolved here and not deeper: errors about a policy are then printed near the user's line.
     detail::backward_half<
         std::remove_const_t<F>,
         typename detail::refuse_policy<Policy>::template resolved<typename detail::entry_of<std::remove_const_t<F>>::type>, void,

@@ -98,7 +98,7 @@ class loop_step {
     return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];
   }
   static constexpr int buffer_of_operand(int j) { return P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]; }
-/// The buffer of a result; -1 if no equation names it.
+  /// The buffer of a result; -1 if no equation names it.
   static constexpr int buffer_of_result(loop_result what, int number) {
     int made = s.made.first;
     for (int k = s.equation + 1; k < P::g.size(); ++k) {

@@ -24,11 +24,11 @@ class one_step {
   template <int I>
   using code = nest_step<P, I>;
 
-// Larger programs gain less: the saving is the same for each nest, the code that is compiled twice grows.
+  // Larger programs gain less: the saving is the same for each nest, the code that is compiled twice grows.
   static constexpr int most_nests = 8, most_computes = 48;
 
   static constexpr const nest& nest_at(int i) { return plan.nests[static_cast<std::size_t>(i)]; }
-/// The number of elements of a shape; -1 if it is not known at compile time.
+  /// The number of elements of a shape; -1 if it is not known at compile time.
   static constexpr std::ptrdiff_t known_volume(int number) {
     const shape& s = P::shape_at(number);
     std::ptrdiff_t r = 1;
@@ -40,7 +40,7 @@ class one_step {
   }
   static constexpr bool is_row(int i) { return known_volume(nest_at(i).shape) != 1; }
 
-/// The origin of a buffer's value: a store or a reduction of a nest; nest -1 for an argument.
+  /// The origin of a buffer's value: a store or a reduction of a nest; nest -1 for an argument.
   struct origin {
     int nest = -1, at = -1;
     bool reduced = false;
@@ -55,7 +55,7 @@ class one_step {
     }
     return {};
   }
-/// The first buffer of a result's memory is the result; later ones are temporaries in that memory.
+  /// The first buffer of a result's memory is the result; later ones are temporaries in that memory.
   static constexpr bool is_result(int buffer) {
     const auto of = [](int b) -> const plan_buffer& { return plan.buffers[static_cast<std::size_t>(b)]; };
     if (of(buffer).is != plan_buffer::role::result) return false;
@@ -64,7 +64,7 @@ class one_step {
     return true;
   }
 
-/// The nest with the row that all nests run over; -1 if there is none, or if it would not pay.
+  /// The nest with the row that all nests run over; -1 if there is none, or if it would not pay.
   static constexpr int leader = [] {
     if (plan.size.steps != nests || nests < 2 || nests > most_nests || plan.size.computes > most_computes) return -1;
     if (plan.size.copies > 0 || plan.size.bands > 0) return -1;
@@ -106,7 +106,7 @@ class one_step {
     }
   };
 
-// The values that a nest passes on.
+  // The values that a nest passes on.
   template <class, class>
   struct values_of;
   template <class Code, int... R>

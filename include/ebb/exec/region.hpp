@@ -108,7 +108,7 @@ struct by_context {
   template <class Context>
   using in = program_function<with_function<Spec, variant<Context, typename Spec::function>>>;
 
-/// Number: of the next context; 0: undeclared contexts.
+  /// Number: of the next context; 0: undeclared contexts.
   template <class Result, std::size_t Number, class First, class... More>
   static constexpr Result select(int now, const auto&... a) {
     if (now == number_of_context<First>) return Spec::template as_joined<Result, Number>(in<First>{}(a...));
@@ -127,7 +127,7 @@ struct by_context {
       plain{}(d, a...);
     }
   }
-/// Refuses a call in a context other than C..., if the context changes it.
+  /// Refuses a call in a context other than C..., if the context changes it.
   template <class... A>
   static void refuse(int now, const A&...) {
     using call_trace = frozen<trace_in_call<Spec, A...>>;

@@ -50,7 +50,7 @@ struct symbol_values_of {
     repeat<P::symbols>([&]<int S>() { ok = ok && agrees<S>(); });
     return ok;
   }
-/// The first requirement that is not met; without a name if none is known.
+  /// The first requirement that is not met; without a name if none is known.
   unmet_demand unmet() const {
     unmet_demand first;
     repeat<P::symbols>([&]<int S>() {
@@ -256,7 +256,7 @@ class row_blocks {
     repeat<P::results>([&]<int R>() { bytes += result_row<R>(symbol); });
     return std::max<std::size_t>(block_bytes / (bytes + 1) / 64 * 64, 64);
   }
-// Not part of run: programs of few rows do not need it.
+  // Not part of run: programs of few rows do not need it.
   [[gnu::noinline]] static void run_all(std::size_t most, void* const* arguments, void* const* results, const std::size_t* symbol,
                                         const char* call) {
     const std::size_t rows = symbol[~P::plan.row_symbol];

@@ -53,7 +53,7 @@ class multi_grad {
     int missing = 0;
     bool called = false;
   };
-/// The number of variables that this pass reaches.
+  /// The number of variables that this pass reaches.
   int deliveries(const backward_pass& pass) {
     const std::lock_guard<std::mutex> alone(mutex_);
     int n = 0;

@@ -82,7 +82,7 @@ class bound_hook : public hook {
   }
 
  protected:
-/// Whether its bound values are few numbers: then it can be merged into other graphs.
+  /// Whether its bound values are few numbers: then it can be merged into other graphs.
   static constexpr bool binds_numbers = []<class... V>(std::type_identity<std::tuple<V...>>) {
     return sizeof...(V) <= max_bound && (number<V> && ...);
   }(std::type_identity<bound_values<F>>{});
@@ -126,7 +126,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
 
  private:
   static constexpr bool is_merged = bound_hook<F>::binds_numbers;
-// Several gradients may differ in length, so they are several loops: a link for each.
+  // Several gradients may differ in length, so they are several loops: a link for each.
   template <int Values, class... Argument>
   static constexpr auto links = []<int... I>(std::integer_sequence<int, I...>) {
     return std::array{as_chainable<executable<typename compile_spec<result_of_function<function_in<F>, I>>::template program<Argument...>>,
@@ -170,7 +170,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     }(std::index_sequence_for<W...>{}, std::index_sequence_for<R...>{});
   }
 
-/// A hook on one gradient, which keeps its extents and may be written in place.
+  /// A hook on one gradient, which keeps its extents and may be written in place.
   static constexpr bool is_in_place = []<class... V>(std::type_identity<std::tuple<V...>>) {
     if constexpr (count == 1) {
       using P = executable<typename compile_spec<function_in<F>>::template program<traced_type<V>..., typename gradients_of<W...>::terms>>;
@@ -239,7 +239,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     constexpr dtype types[] = {dtype_of<element_at<J>>...};
     record_hook(*f, in, values, extents, types, g.data(), static_cast<int>(written), static_cast<int>(count));
   }
-// Used with create_graph only: short rather than fast.
+  // Used with create_graph only: short rather than fast.
   template <std::size_t... I, std::size_t... J>
   [[gnu::cold, gnu::noinline]] void record(const std::array<gradient*, count>& g, std::index_sequence<I...>, std::index_sequence<J...>) {
     const auto from = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
@@ -321,7 +321,7 @@ class traced_leaf_hook final : public bound_hook<F> {
   template <int... I>
   using results = std::integer_sequence<int, I...>;
   using written = std::conditional_t<!writes_value, results<1>, std::conditional_t<writes_gradient, results<0, 1>, results<0>>>;
-/// The program of these results: the whole function, or a part of it.
+  /// The program of these results: the whole function, or a part of it.
   template <class Results>
   using part = std::conditional_t<Results::size() == 2, function, result_of_function<function, std::is_same_v<Results, results<1>>>>;
   static constexpr bool is_merged = (writes_value || writes_gradient) && bound_hook<F>::binds_numbers;
@@ -335,7 +335,7 @@ class traced_leaf_hook final : public bound_hook<F> {
     }
   }(std::type_identity<bound_values<F>>{});
 
-/// Computes results I..., in place of the value and the gradient if these have no other owners.
+  /// Computes results I..., in place of the value and the gradient if these have no other owners.
   template <int... I>
   void compute(leaf& l, results<I...>) {
     storage* const kept[] = {&l.value, &l.grad.value};

@@ -53,7 +53,7 @@ template <class Rule, class T, std::size_t... E>
 struct leaf_update<Rule, T, extents<E...>> {
   using number = updated_in<T>;
 
-/// Does everything that may throw, before anything is written.
+  /// Does everything that may throw, before anything is written.
   static void prepare(const Rule& rule, leaf& l, update_state& s) {
     with_update(rule, [&]<class Update>() {
       if (s.arrays.size() < Update::states) s = {0, zeros(l.extents.volume() * sizeof(number), Update::states)};
@@ -79,7 +79,7 @@ struct leaf_update<Rule, T, extents<E...>> {
     });
     return p;
   }
-/// The program's numbers, one after the other.
+  /// The program's numbers, one after the other.
   static void numbers(const Rule& rule, const update_state& s, void* to) {
     for (const double x : rule.values(s.step + 1)) {
       const auto number_in = static_cast<number>(x);

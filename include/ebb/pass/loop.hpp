@@ -63,13 +63,13 @@ class pulled_loop {
   }
 
  private:
-/// Adds an argument to the step, with the dtype and shape of its equation `like`.
+  /// Adds an argument to the step, with the dtype and shape of its equation `like`.
   constexpr int argument(graph& step, int like, vec<int>& list) {
     list.push(step.inputs);
     return step.op(like).kit->input(step, step.eq[like].shape, step.inputs++);
   }
 
-/// Turns the body into its pull-back: the outputs are the carries of the new loop, then its rows.
+  /// Turns the body into its pull-back: the outputs are the carries of the new loop, then its rows.
   constexpr void pull_step(graph& step) {
     vec<int> wrt, outs, seeds, sums(e_.count, -1);
     for (int j = 0; j < e_.count; ++j) {
@@ -121,7 +121,7 @@ class pulled_loop {
     step = prune(simplify(step));
   }
 
-/// Adds the saved values of a step to the rows of the loop, as arguments of `step`, the pull-back.
+  /// Adds the saved values of a step to the rows of the loop, as arguments of `step`, the pull-back.
   constexpr void save(graph& step) {
     const vec<int> gradients = step.out;
     step.out = body_.out;
@@ -164,7 +164,7 @@ class pulled_loop {
     r.out = outputs_at(step, to);
     step = static_cast<graph&&>(r);
   }
-/// Adds the rows of the loop that the step reads.
+  /// Adds the rows of the loop that the step reads.
   constexpr void push_saved(vec<int>& in) const {
     const graph body = g_.subs[e_.sub];
     const vec<int> symbol = symbols_in(g_, body, [&](const extent_origin& o) {
@@ -177,7 +177,7 @@ class pulled_loop {
     }
   }
 
-/// Numbers the arguments as operands of the new loop: carries, rows, wholes.
+  /// Numbers the arguments as operands of the new loop: carries, rows, wholes.
   constexpr void renumber(graph& step) const {
     vec<int> number(step.inputs, -1);
     int next = 0;
@@ -200,7 +200,7 @@ class pulled_loop {
   }
 
   constexpr bool is_whole(int j) const { return !parts_.is_carry(j) && !parts_.is_row(j); }
-/// Whether the sum for whole j begins with its present cotangent.
+  /// Whether the sum for whole j begins with its present cotangent.
   constexpr bool goes_on(int j) const {
     const int w = g_.operand(loop_, j);
     int uses = 0;

@@ -27,7 +27,7 @@ class trimmed_loop {
       if (becomes_whole(i)) argument_.push(i);
   }
 
-/// Whether something is removed.
+  /// Whether something is removed.
   constexpr bool is_less() const {
     for (int i = 0; i < count_; ++i)
       if (!read_[i] || becomes_whole(i)) return true;
@@ -47,7 +47,7 @@ class trimmed_loop {
       }
     return p;
   }
-/// The new number of a result.
+  /// The new number of a result.
   constexpr std::int64_t number(const equation& result) const {
     const bool row = kind_of_result(result) == loop_result::row;
     std::int64_t r = 0;
@@ -77,7 +77,7 @@ class trimmed_loop {
   }
 
  private:
-/// A carry is needed if a needed result depends on it: then its own result is needed, too.
+  /// A carry is needed if a needed result depends on it: then its own result is needed, too.
   constexpr void find_read() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -95,7 +95,7 @@ class trimmed_loop {
     }
     for (int i = 0; i < parts_.carries; ++i) read_[i] = read_[i] || needed_[i];
   }
-/// Dyn extents are read from the arguments of the body. An unneeded argument stays if it is the only one with some extent.
+  /// Dyn extents are read from the arguments of the body. An unneeded argument stays if it is the only one with some extent.
   constexpr void find_origins() {
     for (int i = 0; i < body_.syms.count(); ++i) {
       origin_.push(body_.syms.origin(i));
@@ -109,7 +109,7 @@ class trimmed_loop {
       read_[o.a] = 1;
     }
   }
-/// A carry that stays only for its extents is constant over the steps.
+  /// A carry that stays only for its extents is constant over the steps.
   constexpr bool becomes_whole(int i) const { return parts_.is_carry(i) && read_[i] && !needed_[i]; }
 
   loop_parts parts_;

@@ -63,7 +63,7 @@ struct segment_of {
 template <class F, class Options, std::size_t Count, bool... Whole>
 struct segments {
   static constexpr int wanted = static_cast<int>(Options::kept);
-/// The number of steps in a group; dyn: all.
+  /// The number of steps in a group; dyn: all.
   static constexpr std::size_t length = [] {
     std::size_t n = static_cast<std::size_t>(wanted);
     if (Options::kept == kept_carries::square_root)
@@ -80,7 +80,7 @@ struct segments {
   template <class Row>
   using segments_of = with_step<with_step<Row, all_rows<length>>, all_rows<outer>>;
 
-/// The extents in the graph.
+  /// The extents in the graph.
   struct sizes {
     int all, main, outer, length, rest;
   };
@@ -144,7 +144,7 @@ struct segments {
       return std::tuple(end, joined(g, n, ys, last));
     }
   }
-/// The rows of all segments and the remaining rows, as one array.
+  /// The rows of all segments and the remaining rows, as one array.
   template <class Ys, class... Last>
   static constexpr auto joined(graph& g, const sizes& n, const Ys& ys, const Last&... last) {
     using all = with_step<with_step<typename row<Ys>::type, first_row>, all_rows<Count>>;

@@ -97,7 +97,7 @@ template <class Lengths>
 struct call_by_length;
 template <int... L>
 struct call_by_length<std::integer_sequence<int, L...>> {
-/// The length of all vectors with this list.
+  /// The length of all vectors with this list.
   template <class... A>
   static std::size_t find(const char* call, const A&... a) {
     std::size_t n = 0;

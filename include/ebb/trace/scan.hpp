@@ -91,7 +91,7 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
   template <class Trace = trace>
   using result = std::tuple<Carry, detail::rows<typename step<Trace>::row, count>>;
 
-/// The step as the body of a loop: rows come before wholes, and each new carry has the extents of the old one.
+  /// The step as the body of a loop: rows come before wholes, and each new carry has the extents of the old one.
   struct body {
     static constexpr graph make() {
       graph g = trace::make();
@@ -102,7 +102,7 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
       return canonical_shapes(static_cast<graph&&>(g));
     }
   };
-/// The operand number of each leaf, in the order of the step's parameters.
+  /// The operand number of each leaf, in the order of the step's parameters.
   static constexpr vec<int> numbers() {
     vec<int> r;
     for (int j = 0; j < carries; ++j) r.push(j);
@@ -114,7 +114,7 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
     return r;
   }
 
-/// Adds the loop and returns its results: the carry, then the rows; a negative code if the arguments do not fit.
+  /// Adds the loop and returns its results: the carry, then the rows; a negative code if the arguments do not fit.
   static constexpr vec<int> add_to(graph& g, const Carry& carry, const A&... a) {
     const vec<int> number = numbers();
     vec<int> in(number.size(), -1);

@@ -32,7 +32,7 @@ struct term {
 
   constexpr operator operand<T>() const { return {g, id}; }
 
-/// x(i, j): an element, or the part of x at these indices of its first axes. x[i] is x(i). See [note: subscripts].
+  /// x(i, j): an element, or the part of x at these indices of its first axes. x[i] is x(i). See [note: subscripts].
   template <class... I>
   constexpr auto operator()(const I&... i) const { return detail::subscript(*this, i...); }
   template <class I>

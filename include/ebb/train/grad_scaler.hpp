@@ -44,10 +44,10 @@ class grad_scaler {
 
   bool enabled() const { return options_.enabled; }
   float current_scale() const { return enabled() ? scale_->now : 1; }
-/// Good steps since the last change of the scale.
+  /// Good steps since the last change of the scale.
   std::uint64_t good_steps() const { return good_steps_; }
 
-/// The loss, or any other variable, times the scale.   Dtype: bf16 and f16 become float.
+  /// The loss, or any other variable, times the scale.   Dtype: bf16 and f16 become float.
   template <detail::on_tape A>
   auto scale(A&& loss) {
     using T = typename std::remove_cvref_t<A>::value_type;
@@ -61,7 +61,7 @@ class grad_scaler {
     }
   }
 
-/// Divides the gradients of parameters, or of all parameters of an optimizer, by the scale.
+  /// Divides the gradients of parameters, or of all parameters of an optimizer, by the scale.
   /// Throws: error if nothing has been scaled yet, for a gradient that has been unscaled since the last update, for a float16 one (it could
   /// not hold the result), and for variables that are not leaves; nothing has changed.
   template <parameters... P>
@@ -92,10 +92,10 @@ class grad_scaler {
     return good;
   }
 
-/// Adapts the scale to the gradients since the last update, and begins the next iteration.
+  /// Adapts the scale to the gradients since the last update, and begins the next iteration.
   /// Throws: error if no gradient has been unscaled since then.
   EBB_ONCE void update();
-/// Sets the scale instead. Throws: error if it is not positive and finite.
+  /// Sets the scale instead. Throws: error if it is not positive and finite.
   EBB_ONCE void update(double new_scale);
 
   /// Unscales each later gradient as it arrives in the backward, before it is added to others: hooks see unscaled gradients. A step inside
@@ -122,7 +122,7 @@ class grad_scaler {
     const state s = state_now();
     if (!to.write(reinterpret_cast<const char*>(&s), sizeof s)) raise("ebb::grad_scaler::save: the stream does not take what is written");
   }
-/// Reads a state that save wrote. Throws: error for other content; then nothing has changed.
+  /// Reads a state that save wrote. Throws: error for other content; then nothing has changed.
   template <class Stream>
     requires requires(Stream& s, char* bytes) { s.read(bytes, 1); }
   EBB_ONCE void load(Stream& from) {
@@ -132,7 +132,7 @@ class grad_scaler {
   }
 
  private:
-/// The bytes that save writes: these members in order, little endian.
+  /// The bytes that save writes: these members in order, little endian.
   struct state {
     char magic[8] = "ebb-amp";
     std::uint32_t version = 1;
@@ -158,7 +158,7 @@ class grad_scaler {
       with_dtype(l.type, [&]<class T>(T) { targets_.push_back(detail::unscale_target::of<T>(l)); });
     }
   }
-// Templates: see [note: compiled where used].
+  // Templates: see [note: compiled where used].
   template <std::same_as<const char*> Call>
   bool unscale_targets(Call call, bool steps);
   template <std::same_as<detail::unscale_target> Target>

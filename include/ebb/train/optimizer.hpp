@@ -34,7 +34,7 @@ class optimizer {
   static_assert(detail::is_complete<Rule>, "[ebb E0157] an update rule's function gives the parameter, then as many states as it says");
 
  public:
-/// Throws: error for variables that are not leaves, for a parameter that occurs twice, and for invalid hyperparameters.
+  /// Throws: error for variables that are not leaves, for a parameter that occurs twice, and for invalid hyperparameters.
   template <class... P>
     requires(sizeof...(P) > 0)
   explicit optimizer(const Rule& rule, const P&... p) : body_(std::make_shared<detail::rule_body<Rule>>()) {
@@ -57,7 +57,7 @@ class optimizer {
     each_with_gradient([&](auto& slot, leaf& l) { slot.update->prepare(rule(), l, slot.state); });
     each_with_gradient([&](auto& slot, leaf& l) { slot.update->run(rule(), l, slot.state); });
   }
-/// Sets the gradients to undefined.
+  /// Sets the gradients to undefined.
   void zero_grad() {
     for (const auto& l : leaves_) leaf_at(l).grad = {};
   }
@@ -77,9 +77,9 @@ class optimizer {
     return std::make_shared<detail::rule_hook<Rule>>(body_, number, parameter(number).gradient_type);
   }
 
-/// The number of parameters, in all structures.
+  /// The number of parameters, in all structures.
   std::size_t size() const { return leaves_.size(); }
-/// The state of one parameter; it has no arrays before its first step.
+  /// The state of one parameter; it has no arrays before its first step.
   const update_state& state(std::size_t number) const { return body_->slots[number].state; }
   const leaf& parameter(std::size_t number) const { return leaf_at(leaves_[number]); }
 
@@ -99,7 +99,7 @@ class optimizer {
     set(std::move(states));
   }
 
-/// Writes the states to a binary stream: see [note: the file of an optimizer].
+  /// Writes the states to a binary stream: see [note: the file of an optimizer].
   /// Throws: error if writing fails.
   template <class Stream>
     requires requires(Stream& s, const char* bytes) { s.write(bytes, 1); }
@@ -109,8 +109,8 @@ class optimizer {
     };
     if (!write(put)) raise("ebb::optimizer::save: the stream does not take what is written");
   }
-/// Reads a state that save wrote for parameters of the same dtypes and extents, and a rule with as many states.
-/// Throws: error for other content and for a truncated file; then nothing has changed.
+  /// Reads a state that save wrote for parameters of the same dtypes and extents, and a rule with as many states.
+  /// Throws: error for other content and for a truncated file; then nothing has changed.
   template <class Stream>
     requires requires(Stream& s, char* bytes) { s.read(bytes, 1); }
   void load(Stream& from) {
