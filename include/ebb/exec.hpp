@@ -7,6 +7,7 @@
 #include "exec/check.hpp"
 #include "exec/program.hpp"
 #include "exec/alias.hpp"
+#include "exec/symbol_values.hpp"
 #include "exec/evaluate.hpp"
 #include "exec/band.hpp"
 #include "exec/one_step.hpp"

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "symbol_values.hpp"
+
 #include "../base/error.hpp"
 #include "../graph/loop.hpp"
 #include "../num/lane.hpp"
@@ -15,8 +17,6 @@
 #include <string>
 
 namespace ebb::inline EBB_ABI {
-
-using cell_array = vec<cell>;
 
 namespace detail {
 
@@ -57,6 +57,7 @@ class evaluator {
         if (g_.eq[k].attr[1]) return solve_triangle(k, out, n);
         return solve(k, out, n);
       case kind::factor: return factor(k, n);
+      case kind::rows: return rows(k, out, n);
       case kind::loop: return {};  // its results are arrays
       case kind::result: return loops_[g_.operand(k, 0)][number_of_result(k)];
     }
@@ -309,6 +310,23 @@ class evaluator {
     return result;
   }
 
+  constexpr cell_array rows(int k, const extent_list& out, int n) const {
+    const equation& e = g_.eq[k];
+    const std::size_t count = out.e[out.rank - 1], batch = out.volume(0, out.rank - 1);
+    cell_array r(n, 0);
+    for (std::size_t i = 0; i < batch; ++i) {
+      const cell* from[2] = {};
+      std::size_t length[2] = {};
+      for (int j = 0; j < e.count; ++j) {
+        const extent_list x = extents(g_.operand(k, j));
+        length[j] = x.e[x.rank - 1];
+        from[j] = in(k, j).data() + i * length[j];
+      }
+      e.op->row(from, length, r.data() + i * count, count, e.attr);
+    }
+    return r;
+  }
+
   const G& g_;
   const vec<cell_array>& arguments_;
   const vec<std::size_t>& symbol_values_;
@@ -325,28 +343,6 @@ constexpr vec<cell_array> evaluate(const G& g, const vec<cell_array>& arguments,
   vec<cell_array> out;
   for (int o : g.out) out.push(e.value(o));
   return out;
-}
-
-/// The values of all symbols at a call, given the extents of the arguments. number_of_steps(a): the value of argument a, if it is one.
-constexpr vec<std::size_t> symbol_values_by(const graph& g, const vec<extent_list>& arguments, auto&& number_of_steps) {
-  vec<std::size_t> r(g.syms.count(), 0);
-  put_symbol_values(g.syms, r.data(), [&](const extent_origin& o) -> std::size_t {
-    return o.is_value() ? number_of_steps(o.a) : arguments[o.a].e[o.b];
-  });
-  return r;
-}
-constexpr vec<std::size_t> symbol_values(const graph& g, const vec<extent_list>& arguments) {
-  return symbol_values_by(g, arguments, [](int) -> std::size_t { raise("ebb::symbol_values: pass the arguments, too: one is a number"); });
-}
-/// The same with the arguments themselves.
-constexpr vec<std::size_t> symbol_values(const graph& g, const vec<extent_list>& extents, const vec<cell_array>& arguments) {
-  return symbol_values_by(g, extents, [&](int a) {
-    const bool is_short = g.op(g.input(a)).result == dtype::i32;
-    const std::int64_t n = is_short ? from_cell<std::int32_t>(arguments[a][0]) : from_cell<std::int64_t>(arguments[a][0]);
-    if (n < 0 || n > largest_value)
-      raise("ebb::evaluate: argument " + std::to_string(a) + ", the number of steps, is " + std::to_string(n));
-    return static_cast<std::size_t>(n);
-  });
 }
 
 namespace detail {

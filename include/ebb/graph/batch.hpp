@@ -100,7 +100,7 @@ class batching {
         if (!e.op->batched) return -125;
         e.op->batch(e.attr, from_.shape_of(from_.operand(k, 0)).rank);
         break;
-      case kind::elementwise: case kind::reshape: case kind::factor: break;
+      case kind::elementwise: case kind::reshape: case kind::factor: case kind::rows: break;
       case kind::contract: return contract(k);
       case kind::solve: return solve(k);
       case kind::gather: return gather(k);

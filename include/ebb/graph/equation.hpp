@@ -41,6 +41,7 @@ enum class kind : std::uint8_t {
   move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
   gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: how many leading axes have rows of their own
   scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names; attr[0]: as of gather
+  rows,         // a function of each row: of the last axes of the operands; the leading axes are batches, the same in operands and result
   loop,         // the sub-graph once for each row, with what it carries from one step to the next; see [note: loops]
   result,       // an array that operand 0, a loop, gives; attr[0]: which one of its kind, attr[1]: the kind, a loop_result
 };
@@ -120,6 +121,8 @@ struct op_info {
   void (*pull)(graph&, int g, int y, int* out) = nullptr;  // out[j]: cotangent of operand j, or -1
   void (*scalar)(const cell* in, cell* out) = nullptr;     // one element; reductions and scans combine two
   strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go
+  /// Kind rows: one row of the result, of `count` elements, from one row of each operand.
+  void (*row)(const cell* const* in, const std::size_t* length, cell* out, std::size_t count, const std::int64_t* attr) = nullptr;
   bool batched = false;                                           // kind move: whether `batch` is there
   void (*batch)(std::int64_t* attr, int rank) = nullptr;          // kind move: attributes when operands of this rank get a leading axis
   bool shows = false;                                             // kind move: whether `show` is there

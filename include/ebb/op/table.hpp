@@ -57,6 +57,18 @@ struct erased {
     }
   }
 
+  static constexpr void row(const cell* const* in, const std::size_t* length, cell* out, std::size_t count, const std::int64_t* attr) {
+    vec<T> x[Op::arity];
+    const T* given[Op::arity] = {};
+    for (int j = 0; j < Op::arity; ++j) {
+      for (std::size_t i = 0; i < length[j]; ++i) x[j].push(from_cell<T>(in[j][i]));
+      given[j] = x[j].data();
+    }
+    vec<result> y(static_cast<int>(count), result{});
+    Op::template row<T>(given, length, y.data(), count, attr);
+    for (int i = 0; i < y.size(); ++i) out[i] = to_cell(y[i]);
+  }
+
   /// Calls value(x...), or value<To>(x...) for an op that needs its result's dtype (a cast).
   template <class To>
   static constexpr auto value(auto... x) {
@@ -112,6 +124,7 @@ constexpr op_info make_info() {
       i.show = &Op::show;
     }
   }
+  if constexpr (Op::what == kind::rows) i.row = &functions::row;
   if constexpr (combines) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
   if constexpr (real_element<result> && has_pull<Op>) {
     i.differentiable = true;

@@ -170,6 +170,7 @@ constexpr op_kernels::whole_function whole_function_of() {
   else if constexpr (What == kind::contract && !std::is_same_v<T, bool>) return &contract_whole<T>;
   else if constexpr (What == kind::solve) return &solve_whole<T>;
   else if constexpr (What == kind::factor) return &factor_whole<T>;
+  else if constexpr (What == kind::rows) return &Op::template whole<T>;
   else if constexpr (What == kind::gather) return &gather_whole<whole_call>;
   else if constexpr (What == kind::scatter) return &scatter_whole<T>;
   else if constexpr (What == kind::move) return &move_whole<whole_call>;

@@ -93,6 +93,7 @@ class row_finder {
       case kind::reduce: return true;  // the result has the rows
       case kind::scan: return e.attr[0] != own;
       case kind::contract: case kind::solve: case kind::factor: return own < last - 1;
+      case kind::rows: return own < last;
       case kind::reshape: return axis(x) >= 0 && volume_before(x, axis(x)) == volume_before(k, own) && volume_before(k, own) > 0;
       case kind::move: return e.op->family == family_of<op::permute> || (e.attr[0] & 15) != own;
       case kind::gather: return own < e.attr[0] || (axis(x) < 0 && axis(g_.operand(k, 1)) >= 0);

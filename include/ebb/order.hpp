@@ -1,0 +1,8 @@
+// ebb/order.hpp — sorting. Optional: ebb.hpp does not include it.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In reading order: of its own folder, a header includes only those above it in this list.
+#pragma once
+
+#include "order/sorting.hpp"
+#include "order/sort.hpp"
