@@ -14,7 +14,7 @@ awk '
   /^namespace ebb::inline EBB_ABI::op \{/ { inside = 1 }
   /^}  \/\/ namespace ebb::inline EBB_ABI::op/ { inside = 0 }
   !inside { next }
-  /^template <class [A-Za-z]+>$/ { parameter = $3; sub(/>/, "", parameter); next }
+  /^template <class [A-Za-z]+(, class F = .*)?>$/ { parameter = $3; sub(/[>,]/, "", parameter); next }
   /^struct [a-z_0-9]+ .*{/ {
     op = "ebb::op::" $2
     # One op of each family of templates: a cast from float, rows by an index, positions of the largest element.

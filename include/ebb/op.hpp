@@ -50,5 +50,6 @@
 #include "op/softmax.hpp"
 #include "op/solve.hpp"
 #include "op/subscript.hpp"
+#include "op/along.hpp"
 #include "op/triangle.hpp"
 #include "op/trigonometric.hpp"

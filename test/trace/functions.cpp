@@ -195,6 +195,7 @@ TEST_CASE("AMP-18, AMP-15: concat and stack take the widest dtype, other functio
   check<matrix, matrix>("div", by::own, [](auto x, auto y) { return x / y; });
   check<matrix, matrix>("maximum", by::own, [](auto x, auto y) { return ebb::maximum(x, y); });
   check<matrix, matrix>("less", by::own, [](auto x, auto y) { return x < y; });
+  check<matrix, matrix>("scatter_add", by::own, [](auto x, auto y) { return ebb::scatter_add<0>(x, ebb::arange_like<1>(x), y); });
   check<matrix, matrix>("atan2", by::own, [](auto x, auto y) { return ebb::atan2(x, y); });
   check<matrix, matrix>("pow", by::own, [](auto x, auto y) { return ebb::pow(x, y); });
   check<matrix, matrix>("where", by::own, [](auto x, auto y) { return ebb::where(x > 0, x, y); });
@@ -301,6 +302,9 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("min", "", [](auto x) { return ebb::min<0>(x); });
   own("stop_gradient", "", [](auto x) { return ebb::stop_gradient(x); });
   own("transpose", "", [](auto x) { return ebb::transpose(x); });
+  own("take along an axis", "", [](auto x) { return ebb::take<1>(x, classes(x)); });
+  own("take_along_axis", "", [](auto x) { return ebb::take_along_axis<1>(x, ebb::cast<int>(x)); });
+  own("index_add", "", [](auto x) { return ebb::index_add<1>(x, classes(x), x); });
   own("reshape", "", [](auto x) { return ebb::reshape<16>(x); });
   own("slice", "", [](auto x) { return ebb::slice<0, 0, 2>(x); });
   own("flip", "", [](auto x) { return ebb::flip<0>(x); });

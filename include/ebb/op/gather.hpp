@@ -17,6 +17,10 @@ struct refusal<115, Call> : Call {
   static_assert(Call::code != 115, "[ebb E0115] an index must be an integer array of the right rank");
 };
 
+namespace functions {
+struct take;
+}
+
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {
@@ -30,14 +34,15 @@ struct by_rows : op_base {
   using operand_type = std::conditional_t<J == 1, I, T>;
 };
 
-template <class I>
+template <class I, class F>
 struct scatter;
 
 /// The rows of operand 0 with the indices in operand 1. attr 0: the number of leading axes common to both, each with rows of its own.
+/// F: the function that errors about indices name.
 /// Shape: indices' axes, then x's axes after the row axis.   Saves: indices.   Error: exact.
-template <class I>
+template <class I, class F = functions::take>
 struct gather : by_rows<I> {
-  static constexpr std::string_view name = "gather", asker = "take";
+  static constexpr std::string_view name = "gather", asker = short_name_of<F>();
   static constexpr kind what = kind::gather;
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t* attr) {
     const int own = static_cast<int>(attr[0]);
@@ -48,19 +53,19 @@ struct gather : by_rows<I> {
   }
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> x, operand<I> indices, operand<T> out) {
-    return grads(operand<T>{g.g, emit_as<scatter<I>, T>(*g.g, x.shape_number(), {g.id, indices.id}, {out.attribute(0)})}, nothing);
+    return grads(operand<T>{g.g, emit_as<scatter<I, F>, T>(*g.g, x.shape_number(), {g.id, indices.id}, {out.attribute(0)})}, nothing);
   }
 };
 
 /// Adds the rows of operand 0, in rising order, into zeros, at the indices in operand 1. attr 0: as for gather.
 /// Shape: given, not inferred.   Saves: indices.   Error: that of the sums.
-template <class I>
+template <class I, class F = functions::take>
 struct scatter : by_rows<I> {
-  static constexpr std::string_view name = "scatter", asker = "take";
+  static constexpr std::string_view name = "scatter", asker = short_name_of<F>();
   static constexpr kind what = kind::scatter;
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T>, operand<I> indices, operand<T> out) {
-    return grads(emit_on<gather<I>, T>({out.attribute(0)}, g, indices), nothing);
+    return grads(emit_on<gather<I, F>, T>({out.attribute(0)}, g, indices), nothing);
   }
 };
 

@@ -175,6 +175,18 @@ constexpr operand<T> place_in(operand<T> x, stride s, int shape_number) {
   return {x.g, emit_as<op::place, T>(*x.g, shape_number, {x.id}, s.packed())};
 }
 
+/// Inside rules: x with its axis `from` at place `to`. The other axes keep their order.
+template <class T>
+constexpr operand<T> axis_moved(operand<T> x, int from, int to) {
+  if (x.is_refused() || from == to) return x;
+  int order[max_rank] = {}, other = 0;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (other == from) ++other;
+    order[i] = i == to ? from : other++;
+  }
+  return emit_on<op::permute>({pack_axes(order, x.rank())}, x);
+}
+
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {

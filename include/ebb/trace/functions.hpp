@@ -7,6 +7,7 @@
 #include "subscript.hpp"
 
 #include "../op/activation.hpp"
+#include "../op/along.hpp"
 #include "../op/bits.hpp"
 #include "../op/extremum.hpp"
 #include "../op/gamma.hpp"

@@ -1,0 +1,185 @@
+// ebb/op/along.hpp — elements and rows by index along any axis, and sums at indices: take<Axis>, take_along_axis, scatter_add, index_add.
+// SPDX-License-Identifier: BSL-1.0
+//
+// Indices are int32 or int64 and begin at 0; a negative or too large one is an error of the call. Elements with one index are added in
+// rising order of their place, so that a sum has the same bits in each run.
+#pragma once
+
+#include "gather.hpp"
+#include "shape.hpp"
+#include "subscript.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<380, Call> : Call {
+  static_assert(Call::code != 380,
+                "[ebb E0380] take_along_axis, scatter_add: indices and summands have the rank of x, and its extents beside the axis");
+};
+template <class Call>
+struct refusal<381, Call> : Call {
+  static_assert(Call::code != 381, "[ebb E0381] index_add: the summands have one part along the axis for each index, and else x's extents");
+};
+
+/// Inside rules: operands of dtype T added at indices into zeros of the given shape. Narrow floats are added in float: the result is not
+/// rounded. own: the number of leading axes common to all, each with indices of its own.   F: the function that errors name.
+template <class F, class T, index_element I>
+constexpr auto summed_at(operand<T> x, operand<I> indices, const shape& to, int own) {
+  using Wide = detail::computed_in<T>;
+  const auto wide = cast_to<Wide>(x);
+  return operand<Wide>{x.g, emit_as<op::scatter<I, F>, Wide>(*x.g, x.g->intern(x.g->syms.find(to)), {wide.id, indices.id}, {own})};
+}
+
+namespace functions {
+
+/// The function whose errors all axes share.
+template <int Axis>
+struct take_along_axis {
+  /// Whether `part` has the extents of x beside the axis.
+  static constexpr bool fits(symbols& s, const shape& x, const shape& part, int axis) {
+    if (part.rank != x.rank) return false;
+    for (int i = 0; i < x.rank; ++i)
+      if (i != axis && !s.unify(x.e[i], part.e[i])) return false;
+    return true;
+  }
+  template <class T, class I>
+  static constexpr operand<T> apply(operand<T> x, operand<I> indices) {
+    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
+    else {
+      if (x.is_refused() || indices.is_refused()) return {x.g, x.is_refused() ? x.id : indices.id};
+      const int axis = axis_of(Axis, x.rank()), last = x.rank() - 1;
+      if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+      if (!fits(x.g->syms, x.extents(), indices.extents(), axis)) return refuse<T>(*x.g, 380);
+      const auto r = emit_on<op::gather<I, take_along_axis<0>>, T>({last}, axis_moved(x, axis, last), axis_moved(indices, axis, last));
+      return axis_moved(r, last, axis);
+    }
+  }
+};
+
+template <int Axis>
+struct scatter_add {
+  template <class A, class I, class B>
+  static constexpr auto apply(operand<A> x, operand<I> indices, operand<B> summands) {
+    using T = promoted<A, B>;
+    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
+    else {
+      for (const int id : {x.id, indices.id, summands.id})
+        if (id < 0) return operand<T>{x.g, id};
+      const int axis = axis_of(Axis, x.rank()), last = x.rank() - 1;
+      if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+      symbols& s = x.g->syms;
+      const bool fits = take_along_axis<Axis>::fits(s, x.extents(), indices.extents(), axis);
+      if (!fits || !s.unify(indices.extents(), summands.extents())) return refuse<T>(*x.g, 380);
+      const auto to = cast_to<detail::computed_in<T>>(axis_moved(cast_to<T>(x), axis, last));
+      const auto added = axis_moved(cast_to<T>(summands), axis, last);
+      const auto sums = summed_at<scatter_add<0>>(added, axis_moved(indices, axis, last), to.extents(), last);
+      return axis_moved(cast_to<T>(to + sums), last, axis);
+    }
+  }
+};
+
+template <int Axis>
+struct index_add {
+  template <class A, class I, class B>
+  static constexpr auto apply(operand<A> x, operand<I> indices, operand<B> summands) {
+    using T = promoted<A, B>;
+    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
+    else {
+      for (const int id : {x.id, indices.id, summands.id})
+        if (id < 0) return operand<T>{x.g, id};
+      const int axis = axis_of(Axis, x.rank());
+      if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+      symbols& s = x.g->syms;
+      const bool fits = indices.rank() == 1 && take_along_axis<Axis>::fits(s, x.extents(), summands.extents(), axis);
+      if (!fits || !s.unify(indices.extent(0), summands.extent(axis))) return refuse<T>(*x.g, 381);
+      const auto to = cast_to<detail::computed_in<T>>(cast_to<T>(x));
+      // Each place along the leading axes gets the same indices: repeating these is less work than moving x.
+      const shape leading = axes_between(x.extents(), 0, axis);
+      const auto rows = ebb::broadcast_to(indices, x.g->intern(s.find(joined(leading, indices.extents()))), axis_run(0, axis));
+      return cast_to<T>(to + summed_at<index_add<0>>(cast_to<T>(summands), rows, to.extents(), axis));
+    }
+  }
+};
+
+/// take along an axis, by one array of indices or one number for all places along the other axes.
+template <int Axis>
+struct take_axis {
+  static constexpr std::string_view name = "take";
+  template <class T, class I>
+  static constexpr operand<T> apply(operand<T> x, operand<I> indices) {
+    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
+    else {
+      if (x.is_refused() || indices.is_refused()) return {x.g, x.is_refused() ? x.id : indices.id};
+      const int axis = axis_of(Axis, x.rank());
+      if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+      if (axis + indices.rank() > max_rank) return refuse<T>(*x.g, 115);
+      graph& g = *x.g;
+      const int repeated = g.intern(g.syms.find(joined(axes_between(x.extents(), 0, axis), indices.extents())));
+      return emit_on<op::gather<I>, T>({axis}, x, ebb::broadcast_to(indices, repeated, axis_run(0, axis)));
+    }
+  }
+  /// A number that is known while tracing.
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x, std::int64_t place) {
+    if (x.is_refused()) return x;
+    const int axis = axis_of(Axis, x.rank());
+    if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+    if (!detail::find_place(x.g->syms, x.extent(axis), place) && !x.g->tolerant) return refuse<T>(*x.g, 230);
+    const auto one = slice_as(x, {axis, place, 1}, x.g->intern(with_extent(x.extents(), axis, 1)));
+    return view_as(one, without_axes(x.extents(), std::int64_t{1} << axis));
+  }
+};
+
+}  // namespace functions
+
+/// The elements of x with the given indices along an axis. A scalar index drops the axis, and so does an integer, which counts from the
+/// end if it is negative.   take<1>(x, indices), take<-1>(x, i), take<1>(x, 3)
+/// Shape: x's, with the indices' axes in place of the axis.   Dtype: x's.   Saves: the indices.   Error: exact.
+/// Equal indices add their gradients.
+/// Throws: if there is no such index. If an integer leaves an extent that is known while tracing, that does not compile.
+template <int Axis, class X, class Indices>
+constexpr auto take(X&& x, Indices&& indices) {
+  using I = std::remove_cvref_t<Indices>;
+  using along = functions::take_axis<Axis>;
+  if constexpr (!std::integral<I> || std::same_as<I, bool>) {
+    return apply_function(along{}, std::forward<X>(x), std::forward<Indices>(indices));
+  } else if constexpr (array_like<X>) {
+    using A = std::remove_cvref_t<X>;
+    constexpr int rank = borrowed_extents<A>::rank, axis = axis_of(Axis, rank);
+    static_assert(has_axis(axis, rank), "[ebb E0103] there is no such axis");
+    const auto length = static_cast<std::size_t>(borrow<A>::extent(x, axis));
+    std::int64_t place = static_cast<std::int64_t>(indices);
+    if (place < 0) place += static_cast<std::int64_t>(length);
+    if (!std::in_range<std::int64_t>(indices) || place < 0 || place >= static_cast<std::int64_t>(length)) {
+      const std::int64_t given = static_cast<std::int64_t>(indices);
+      raise_bad_index("ebb::take", &given, &length, 1);
+    }
+    return apply_function(along{}, std::forward<X>(x), tensor<std::int64_t>(place));
+  } else {
+    const auto part = apply_function(along{}, x, static_cast<std::int64_t>(indices));
+    if (detail::is_outside(part)) detail::refuse_subscript("[ebb E0230] take: a subscript is outside of its axis");
+    return part;
+  }
+}
+/// Elements of x by index along an axis, with indices of its own for each place along the other axes: torch.gather.
+/// Shape: that of the indices, which have x's extents beside the axis.   Dtype: x's.   Saves: the indices.   Error: exact.
+/// Throws: if an index is negative or too large, or a call's extents do not fit. Equal indices add their gradients.
+template <int Axis, class X, class Indices>
+constexpr auto take_along_axis(X&& x, Indices&& indices) {
+  return apply_function(functions::take_along_axis<Axis>{}, std::forward<X>(x), std::forward<Indices>(indices));
+}
+/// x, to which the elements of u are added at indices along an axis: the inverse of take_along_axis.
+/// Shape: x's; indices and u have one shape, with x's extents beside the axis.   Dtype: promoted; narrow floats are added in float
+/// and rounded once.   Saves: the indices.   Error: that of the sums.   Throws: as take_along_axis.
+template <int Axis, class X, class Indices, class Summands>
+constexpr auto scatter_add(X&& x, Indices&& indices, Summands&& u) {
+  return apply_function(functions::scatter_add<Axis>{}, std::forward<X>(x), std::forward<Indices>(indices), std::forward<Summands>(u));
+}
+/// x, to which the parts of u along an axis are added: part k at index indices(k).
+/// Shape: x's; indices [n], u: x's, with extent n along the axis.   Dtype, Saves, Error, Throws: as scatter_add.
+template <int Axis, class X, class Indices, class Summands>
+constexpr auto index_add(X&& x, Indices&& indices, Summands&& u) {
+  return apply_function(functions::index_add<Axis>{}, std::forward<X>(x), std::forward<Indices>(indices), std::forward<Summands>(u));
+}
+
+}  // namespace ebb::inline EBB_ABI
