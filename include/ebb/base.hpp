@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/config.hpp"
+#include "base/probe.hpp"
 #include "base/target.hpp"
 #include "base/compiled.hpp"
 #include "base/look_up.hpp"

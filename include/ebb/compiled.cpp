@@ -4,4 +4,5 @@
 #include "interop/dlpack.hpp"
 #include "io/npz.hpp"
 #include "io/safetensors.hpp"
+#include "profile.hpp"
 #include "svg.hpp"

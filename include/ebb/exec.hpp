@@ -6,6 +6,7 @@
 
 #include "exec/check.hpp"
 #include "exec/program.hpp"
+#include "exec/probed.hpp"
 #include "exec/alias.hpp"
 #include "exec/symbol_values.hpp"
 #include "exec/evaluate.hpp"

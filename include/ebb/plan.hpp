@@ -12,3 +12,4 @@
 #include "plan/plan.hpp"
 #include "plan/frozen.hpp"
 #include "plan/print.hpp"
+#include "plan/work.hpp"

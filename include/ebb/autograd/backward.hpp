@@ -147,6 +147,7 @@ void add_roots(backward_pass& pass, const std::vector<any_tensor>& seeds, const 
 EBB_ONCE void run_backward_of(vertex& root, std::uint32_t output, gradient&& seed, bool retain_graph = false) {
   tape_state& t = this_tape();
   if (node* const n = as_one_node(root, t)) return run_one_node(*n, seed, retain_graph, "ebb::backward", t);
+  EBB_PROBE(const probe here({probed::backward, "ebb::backward"});)
   backward_pass pass({.retain_graph = retain_graph}, t);
   pass.add_root(root, output, std::move(seed));
   pass.prepare();
@@ -165,6 +166,7 @@ void run_backward(const Roots& roots, const backward_options& o) {
       gradient seed = seed_for({.call = "ebb::backward"}, root, o.seeds.empty() ? nullptr : o.seeds.data(), 0);
       return run_backward_of(*root.history(), root.output(), std::move(seed), o.retain_graph.value_or(false));
     }
+  EBB_PROBE(const probe here({probed::backward, "ebb::backward"});)
   backward_pass pass({.retain_graph = o.retain_graph.value_or(o.create_graph),
                       .graph = o.create_graph.how(),
                       .restricted = o.inputs.given(),
@@ -186,6 +188,7 @@ void run_backward(const Roots& roots, const backward_options& o) {
 
 template <class Outputs, class... V>
 auto run_grad(const Outputs& outputs, const wrt_list<V...>& w, const grad_options& o) {
+  EBB_PROBE(const probe here({probed::backward, "ebb::grad"});)
   backward_pass pass({.retain_graph = o.retain_graph.value_or(o.create_graph),
                       .graph = o.create_graph.how(),
                       .accumulates = false,

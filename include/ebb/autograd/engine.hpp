@@ -302,6 +302,7 @@ class backward_pass {
   }
   // A node may have been differentiated twice since this walk visited it: `in` has as many gradients as it had outputs then.
   EBB_ONCE void run_program(const visit& v, node& n, gradient* in, gradient* out) {
+    EBB_PROBE(const probe here({probed::node, n.program->name});)
     if (runs_own_ && v.outputs == n.program->outputs) [[likely]] n.program->run(n, in, out);
     else run_other(v, n, in, out);
   }

@@ -147,6 +147,8 @@ struct hook_list {
       if (entries[i].kind != kind || entries[i].output != output || !entries[i].call) continue;
       const std::shared_ptr<hook> kept = entries[i].call;
       if (kind == hook_kind::tensor && !call.in->defined && !kept->takes_undefined()) continue;
+      EBB_PROBE(const char* const at = call.at->is_leaf ? "leaf" : static_cast<const node&>(*call.at).program->name;)
+      EBB_PROBE(const probe here({probed::hook, text_of(kind), at});)
       kept->run(call);
     }
   }

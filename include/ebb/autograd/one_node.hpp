@@ -60,10 +60,14 @@ EBB_ONCE node* as_one_node(vertex& root, const tape_state& t) {
 
 /// Throws: the errors of a pass, before anything has run.
 EBB_INLINE void run_one_node(node& n, gradient& seed, bool retain_graph, const char* call, tape_state& t) {
+  EBB_PROBE(const probe here({probed::backward, call});)
   refuse_node(call, n, n.program->assumed);
   const recording_scope off(false, t);
   operand_gradients out(n.program->edges);
-  n.program->run(n, &seed, out.data());
+  {
+    EBB_PROBE(const probe of_node({probed::node, n.program->name});)
+    n.program->run(n, &seed, out.data());
+  }
   if (seed.defined) seed = {};
   if (counting().notes_graphs.load(std::memory_order_relaxed)) counting().note(n.program);
   if (!retain_graph) release_saved(n);

@@ -191,6 +191,7 @@ auto run_region(const char* call, const A&... a) {
   using S = segment<Function, typename tracked_leaves<A...>::type, traced_type<A>...>;
   using P = typename S::forward;
   const auto leaves = std::tuple_cat(leaf_references(a)...);
+  EBB_PROBE(const probe here({probed::region, S::name, call});)
   refuse_undeclared<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>>(call);
   log_casts<traced<Function, traced_type<A>...>, traced<Function, traced_type<A>...>, typename S::backward_graph>(call);
   log_stages(call, S::name, segment_node<S>::graphs);

@@ -1,4 +1,4 @@
-// ebb/base/compiled.hpp — a link-time check that the library ebb::compiled was compiled for the instruction set of its users.
+// ebb/base/compiled.hpp — a link-time check that ebb::compiled was compiled with the instruction set and the options of its users.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,12 +7,12 @@
 namespace ebb::inline EBB_ABI {
 
 #if defined(EBB_COMPILED_SOURCE)
-[[gnu::used]] inline void ebb_compiled_was_built_with_another_march_or_without_exceptions() {}
+[[gnu::used]] inline void ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile() {}
 #elif defined(EBB_COMPILED)
 // The linker prints this name, after that of the instruction set, if no library defines it.
-void ebb_compiled_was_built_with_another_march_or_without_exceptions();
+void ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile();
 namespace detail {
-[[gnu::used]] static void (*const fits_compiled_library)() = ebb_compiled_was_built_with_another_march_or_without_exceptions;
+[[gnu::used]] static void (*const fits_compiled_library)() = ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile;
 }
 #endif
 

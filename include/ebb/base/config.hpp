@@ -44,15 +44,24 @@
 
 #if defined(__cpp_exceptions)
 #define EBB_EXCEPTIONS 1
-#define EBB_ABI_OPTIONS
+#define EBB_ABI_EXCEPTIONS
 #else
 #define EBB_EXCEPTIONS 0
-#define EBB_ABI_OPTIONS _noexcept
+#define EBB_ABI_EXCEPTIONS _noexcept
 #endif
 
-#define EBB_JOIN_(a, b, c) a##b##c
-#define EBB_JOIN(a, b, c) EBB_JOIN_(a, b, c)
-#define EBB_ABI EBB_JOIN(v0_, EBB_ISA, EBB_ABI_OPTIONS)
+// EBB_PROFILE is defined by those who want to profile: -DEBB_PROFILE. EBB_PROBE(...) is code that exists only then: see [note: probes].
+#if defined(EBB_PROFILE)
+#define EBB_PROBE(...) __VA_ARGS__
+#define EBB_ABI_PROFILE _profile
+#else
+#define EBB_PROBE(...)
+#define EBB_ABI_PROFILE
+#endif
+
+#define EBB_JOIN_(a, b, c, d) a##b##c##d
+#define EBB_JOIN(a, b, c, d) EBB_JOIN_(a, b, c, d)
+#define EBB_ABI EBB_JOIN(v0_, EBB_ISA, EBB_ABI_EXCEPTIONS, EBB_ABI_PROFILE)
 
 // EBB_FORCE_INLINE: whether kernels force inlining. That gives a factor of 1.6 on g++ -O2 and up to 1.16 on clang 19. Without optimization
 // and under sanitizers it only multiplies code and compile time: there it is 0. In clang force-inlined functions have no debug information,

@@ -47,6 +47,7 @@ class chain_group : public merged_group {
         same_.push({w, p_.places[i].word});
     all_places_.first = places_.data();
     all_places_.numbers = p_.places.size();
+    EBB_PROBE(describe(first, last);)
     arena_ = chain_arena_bytes(p_.places.size(), places_.size());
     is_plain_ = !arrays_.empty() && elements_.empty() && masks_.empty() && p_.extents.empty();
   }
@@ -125,6 +126,7 @@ class chain_group : public merged_group {
       if (m.word >= 0) code[m.word].stand_at(to->data());
     }
     for (const auto& [word, first] : same_) code[word].base = code[first].base;
+    EBB_PROBE(const probe here({probed::chain, name_.c_str(), "", work_on(bytes)});)
     const bool is_narrow = takes_narrow_steps(bytes, all_places_.arrays());
     (p_.type == dtype::f64 ? run_chain<double> : run_chain<float>)(code, all_places_, bytes, s.arena.take(arena_), is_narrow);
     return true;
@@ -158,6 +160,31 @@ class chain_group : public merged_group {
     return true;
   }
 
+#if defined(EBB_PROFILE)
+  /// Its name, and what it does for each element: see [note: counted work].
+  EBB_COLD void describe(int first, int last) {
+    const auto add = [&](const hook_keys& hooks) {
+      for (const hook_key& h : hooks)
+        if (h.program) operations_ += operations_of_element(h.program->graph.thaw());
+    };
+    for (int i = first; i < last; ++i) {
+      const node_program& p = *r_.node_at(i).program;
+      name_ += (name_.empty() ? "" : ", ") + std::string(p.name);
+      if (p.graphs) operations_ += operations_of_element(detail::piece_of(*p.graphs).g);
+      add(r_.hooks_of(i));
+    }
+    if (name_.empty()) name_ = "what happens at a leaf";
+    for (const group_interface::update& u : interface_.updates) add(r_.hooks_of(u.leaf));
+  }
+  EBB_COLD probed_work work_on(std::size_t bytes) const {
+    const auto each = static_cast<double>(bytes);
+    const double read = each * arrays_.size() + each / static_cast<double>(size_) * masks_.size();
+    return {read, each * made_.size(), each / static_cast<double>(size_) * operations_};
+  }
+
+  std::string name_;
+  double operations_ = 0;
+#endif
   chain_program p_;
   std::size_t size_, arena_;
   vec<reading> arrays_, elements_, masks_;

@@ -9,6 +9,7 @@
 #include "check.hpp"
 #include "evaluate.hpp"
 #include "loop.hpp"
+#include "probed.hpp"
 
 #include "../base/owned.hpp"
 #include "../op/whole.hpp"
@@ -58,9 +59,12 @@ class block_program final : public runnable_graph {
 
   /// Throws: error for an index out of range and for an extremum over no elements: see [note: checked before anything changes].
   EBB_ONCE void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb") override {
+    EBB_PROBE(if (probe_listener_here && !probed_) probed_ = &probed_program::keep(g_, p_); probe here;)
+    EBB_PROBE(if (probed_) probed_->begin(here, call, symbol, false);)
     find_buffers(arguments, results, symbol);
     check_after(-1, symbol, call);
     for (int s = 0; s < p_.steps.size(); ++s) {
+      EBB_PROBE(probe of_step; if (probed_) probed_->begin_step(of_step, s, symbol);)
       if (p_.steps[s].nest >= 0) nests_[p_.steps[s].nest]->run(buffer_.data(), symbol, arena_.take(0));
       else if (loops_[s]) loops_[s]->run(buffer_.data(), symbol, call);
       else run_whole(p_.steps[s], symbol, call);
@@ -210,6 +214,7 @@ class block_program final : public runnable_graph {
   vec<char*> place_;
   vec<const void*> in_;
   vec<extent_list> shapes_;
+  EBB_PROBE(const probed_program* probed_ = nullptr;)
 };
 
 inline owned<runnable_graph> run_in_blocks(const graph& g) { return make_owned<block_program>(g); }

@@ -10,6 +10,7 @@
 #include "check.hpp"
 #include "loop.hpp"
 #include "one_step.hpp"
+#include "probed.hpp"
 #include "program.hpp"
 
 #include "../base/repeat.hpp"
@@ -131,6 +132,14 @@ constexpr int band_with(int s) {
   return -1;
 }
 
+/// Whether step S is reported to a profiler: the first member of a band stands for all.
+template <class P, int S>
+inline constexpr bool is_reported = [] {
+  constexpr int band = band_with<P>(S);
+  if constexpr (band < 0) return true;
+  else return S == P::plan.bands[static_cast<std::size_t>(band)].first;
+}();
+
 /// Step S of program P.
 template <class P, int S>
 EBB_INLINE void run_whole(const nest_call& call) {
@@ -164,6 +173,7 @@ template <class P, int S>
 EBB_INLINE void run_step(const nest_call& c, row_position block) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   constexpr int band = band_with<P>(S);
+  EBB_PROBE(probe here; if (is_reported<P, S>) probed_program::of<P>().begin_step(here, S, c.symbol);)
   if constexpr (band >= 0) {  // the first member stands for all
     if constexpr (S == P::plan.bands[static_cast<std::size_t>(band)].first) run_band<P, band>(c);
   } else if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
@@ -286,8 +296,13 @@ class row_blocks {
 template <class P>
 void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call) {
   using short_rows = detail::one_step<P>;
-  if constexpr (short_rows::always) short_rows::run(arguments, results, short_rows::length(symbol));
-  else {
+  EBB_PROBE(probe here;)
+  if constexpr (short_rows::always) {
+    EBB_PROBE(probed_program::of<P>().begin(here, call, symbol, true);)
+    short_rows::run(arguments, results, short_rows::length(symbol));
+  } else {
+    EBB_PROBE(bool is_short = false; if constexpr (short_rows::possible) is_short = short_rows::length(symbol) <= lane_count;)
+    EBB_PROBE(probed_program::of<P>().begin(here, call, symbol, is_short);)
     if constexpr (short_rows::possible)
       if (const std::size_t n = short_rows::length(symbol); n > 0 && n <= lane_count) return short_rows::run(arguments, results, n);
     if constexpr (detail::places_on_stack<P> && P::plan.size.places > 0) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../base/counted.hpp"
+#include "../base/probe.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -29,6 +30,7 @@ class storage {
   /// Uninitialized except for the padding.
   EBB_ONCE_CTOR explicit storage(std::size_t bytes) {
     if (bytes == 0) return;
+    EBB_PROBE(if (probe_listener_here) probe_listener_here->allocated(bytes);)
     const std::size_t padded = detail::padded_bytes(bytes);
     void* memory = take_block(sizeof(header) + padded);
     data_ = reinterpret_cast<std::byte*>(::new (memory) header{owner_count(1), bytes} + 1);

@@ -53,6 +53,7 @@ class optimizer {
   /// Saved values of a parameter are unchanged.
   /// Throws: error for invalid hyperparameters, std::bad_alloc; both before anything has changed.
   void step() {
+    EBB_PROBE(const probe here({probed::optimizer, "ebb::optimizer::step"});)
     detail::require_usable("ebb::optimizer::step", rule());
     each_with_gradient([&](auto& slot, leaf& l) { slot.update->prepare(rule(), l, slot.state); });
     each_with_gradient([&](auto& slot, leaf& l) { slot.update->run(rule(), l, slot.state); });

@@ -1,0 +1,101 @@
+// ebb/exec/probed.hpp — a program as a profiler sees it: its name, and the name and work of each step.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/probe.hpp"
+#include "../plan/print.hpp"
+#include "../plan/work.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace ebb::inline EBB_ABI {
+
+/// Made when a program is first profiled; it lives as long as the process, since profiles refer to it.
+class probed_program {
+ public:
+  /// has_bands: whether the steps of a band run in turn; they are reported as one then.
+  EBB_COLD_CTOR probed_program(const graph& g, const plan& p, bool has_bands) : g_(g), p_(p), name_(names_of(g, p, -1)) {
+    const plan_text text(g_, p_);
+    for (int i = 0; i < p_.steps.size(); ++i)
+      steps_.push({"step " + std::to_string(i) + ": " + text.kind_of(p_.steps[i]), work_of_step(g_, p_, i)});
+    for (int i = 0; i < p_.steps.size(); ++i)
+      if (p_.steps[i].nest >= 0) steps_[i].name += ": " + names_of(g_, p_, i);
+    for (const plan_band& b : p_.bands) {
+      if (!has_bands) break;
+      step& first = steps_[b.first];
+      for (int i = b.first + 1; i < b.first + b.count; ++i) {
+        first.name += "; " + steps_[i].name;
+        for (const work_term& t : steps_[i].work) first.work.push(t);
+        steps_[i].work.shrink(0);
+      }
+    }
+    for (const step& s : steps_)
+      for (const work_term& t : s.work) all_.push(t);
+  }
+  probed_program(const probed_program&) = delete;
+  probed_program& operator=(const probed_program&) = delete;
+
+  /// That of an executable.
+  template <class P>
+  static const probed_program& of() {
+    static const probed_program p(P::g.thaw());
+    return p;
+  }
+  /// That of a graph which is made at run time.
+  EBB_COLD static const probed_program& keep(const graph& g, const plan& p) {
+    static std::mutex one_at_a_time;
+    static std::vector<std::unique_ptr<const probed_program>> all;
+    const std::lock_guard lock(one_at_a_time);
+    return *all.emplace_back(std::make_unique<const probed_program>(g, p, false));
+  }
+
+  /// Its ops.
+  const std::string& name() const { return name_; }
+  const graph& equations() const { return g_; }
+  const plan& steps() const { return p_; }
+  const std::string& name_of_step(int i) const { return steps_[i].name; }
+
+  /// is_one: its steps run as one, and are not reported.
+  EBB_COLD void begin(probe& p, const char* call, const std::size_t* symbol, bool is_one) const {
+    if (!probe_listener_here) return;
+    p.begin({probed::program, name_.c_str(), call, is_one ? work_of(all_, symbol) : probed_work(), this});
+  }
+  EBB_COLD void begin_step(probe& p, int i, const std::size_t* symbol) const {
+    if (!probe_listener_here) return;
+    p.begin({probed::step, steps_[i].name.c_str(), name_.c_str(), work_of(steps_[i].work, symbol), this, i});
+  }
+
+ private:
+  explicit probed_program(const graph& g) : probed_program(g, make_plan(g), true) {}
+
+  struct step {
+    std::string name;
+    vec<work_term> work;
+  };
+  /// The ops of a step, or of all; only the first ones of many.
+  EBB_COLD static std::string names_of(const graph& g, const plan& p, int step) {
+    constexpr std::size_t longest = 56;
+    std::string text;
+    for (int k = 0; k < g.size(); ++k) {
+      const kind what = g.op(k).what;
+      const bool computes = what != kind::input && what != kind::literal && what != kind::broadcast && what != kind::reshape &&
+                            what != kind::result && what != kind::index;
+      if (!computes || (step >= 0 && p.group_of[k] != step)) continue;
+      if (text.size() + g.op(k).name.size() > longest) return text + "+...";
+      if (!text.empty()) text += '+';
+      text += g.op(k).name;
+    }
+    return text.empty() ? "copy" : text;
+  }
+
+  graph g_;
+  plan p_;
+  std::string name_;
+  vec<step> steps_;
+  vec<work_term> all_;
+};
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,108 @@
+// ebb/plan/work.hpp — the bytes and operations of a plan's steps, counted from the plan.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: counted work]
+// A step reads each array that it uses once and writes each of its results once: this is what it must move, not what caches do. Rows that
+// a gather names are read once each. An operation is one element of an equation: a sum of n elements is n operations, a product of
+// matrices 2 m n k. An equation that calls exp, log or the like counts as `operations_of_heavy`: about the length of their polynomials.
+#pragma once
+
+#include "plan.hpp"
+
+#include "../base/probe.hpp"
+#include "../op/contract.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// How many operations an element of exp, tanh and the like counts as.
+inline constexpr double operations_of_heavy = 16;
+
+/// A part of a step's work: so much for each element of `over`, times an extent, which may be a symbol.
+struct work_term {
+  shape over;
+  probed_work each;
+  int times = 1;
+};
+
+/// The sum for the extents of a call.
+EBB_COLD probed_work work_of(const vec<work_term>& terms, const std::size_t* symbol) {
+  probed_work all;
+  for (const work_term& t : terms) {
+    const double n = static_cast<double>(volume(t.over, symbol)) * static_cast<double>(extent_value(t.times, symbol));
+    all += {n * t.each.read, n * t.each.written, n * t.each.operations};
+  }
+  return all;
+}
+
+namespace detail {
+
+constexpr double bytes_of_element(dtype type) { return static_cast<double>(size_of(type)); }
+
+/// The work of equation k that runs as a whole; that of a loop is its body's.
+EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, int k) {
+  const equation& e = g.eq[k];
+  const shape& result = g.shape_of(k);
+  if (e.op->what == kind::loop) return;
+  const bool is_rows = e.op->what == kind::gather;
+  if (is_rows) terms.push({result, {bytes_of_element(g.op(g.operand(k, 0)).result), 0, 0}});
+  for (int j = is_rows ? 1 : 0; j < e.count; ++j)
+    terms.push({g.shape_of(g.operand(k, j)), {bytes_of_element(g.op(g.operand(k, j)).result), 0, 0}});
+  terms.push({result, {0, bytes_of_element(e.op->result), 0}});
+  const shape& first = g.shape_of(g.operand(k, 0));
+  const auto count = [&](const shape& over, double operations, int times = 1) { terms.push({over, {0, 0, operations}, times}); };
+  switch (e.op->what) {
+    case kind::contract: count(result, 2, first.e[first.rank - (e.attr[0] & left_transposed ? 2 : 1)]); break;
+    case kind::solve:
+      count(result, e.attr[1] ? 1 : 2, first.e[first.rank - 1]);
+      if (!e.attr[1]) count(first, 2.0 / 3, first.e[first.rank - 1]);
+      break;
+    case kind::factor: count(first, 1.0 / 3, first.e[first.rank - 1]); break;
+    case kind::scan: count(result, 1); break;
+    case kind::scatter: count(first, 1); break;
+    default: break;
+  }
+}
+
+}  // namespace detail
+
+/// The work of one step of p, a plan of g.
+EBB_COLD vec<work_term> work_of_step(const graph& g, const plan& p, int step) {
+  vec<work_term> terms;
+  const plan_step& s = p.steps[step];
+  if (s.nest < 0) {
+    detail::push_work_of_whole(terms, g, s.equation);
+    return terms;
+  }
+  const nest& n = p.nests[s.nest];
+  vec<int> seen;
+  const auto move = [&](int buffer, bool is_read) {
+    for (int b : seen)
+      if (b == buffer) return;
+    seen.push(buffer);
+    const plan_buffer& b = p.buffers[buffer];
+    const double bytes = detail::bytes_of_element(b.type);
+    terms.push({g.shapes[b.shape], is_read ? probed_work{bytes, 0, 0} : probed_work{0, bytes, 0}});
+  };
+  for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i)
+    if (p.loads[i].source == nest_load::from::array) move(p.loads[i].buffer, true);
+  seen.shrink(0);
+  for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) move(p.stores[i].buffer, false);
+  for (int i = n.reduces.first; i < n.reduces.first + n.reduces.count; ++i) move(p.reduces[i].buffer, false);
+  for (int k = 0; k < g.size(); ++k) {
+    if (p.group_of[k] != step) continue;
+    const op_info& op = g.op(k);
+    if (op.what == kind::elementwise) terms.push({g.shape_of(k), {0, 0, op.heavy ? operations_of_heavy : 1}});
+    else if (op.what == kind::reduce) terms.push({g.shape_of(g.operand(k, 0)), {0, 0, 1}});
+  }
+  return terms;
+}
+
+/// The operations of an element of a graph that is elementwise.
+EBB_COLD double operations_of_element(const graph& g) {
+  double n = 0;
+  for (int k = 0; k < g.size(); ++k)
+    if (g.op(k).what == kind::elementwise) n += g.op(k).heavy ? operations_of_heavy : 1;
+  return n;
+}
+
+}  // namespace ebb::inline EBB_ABI
