@@ -24,6 +24,7 @@
 #include "exec/refusal.hpp"
 #include "exec/function.hpp"
 #include "exec/gradient.hpp"
+#include "exec/custom_jvp.hpp"
 #include "exec/direction.hpp"
 #include "exec/eager.hpp"
 #include "exec/halves.hpp"

@@ -8,6 +8,7 @@
 #include "graph/graph.hpp"
 #include "graph/loop.hpp"
 #include "graph/copy.hpp"
+#include "graph/custom.hpp"
 #include "graph/splice.hpp"
 #include "graph/batch.hpp"
 #include "graph/print.hpp"

@@ -18,6 +18,7 @@
 #include "op/axes.hpp"
 #include "op/move.hpp"
 #include "op/loop.hpp"
+#include "op/custom.hpp"
 #include "op/kit.hpp"
 #include "op/arithmetic.hpp"
 #include "op/exponential.hpp"

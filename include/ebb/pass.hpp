@@ -9,6 +9,7 @@
 #include "pass/prune.hpp"
 #include "pass/simplify.hpp"
 #include "pass/differentiate.hpp"
+#include "pass/custom.hpp"
 #include "pass/loop.hpp"
 #include "pass/lower.hpp"
 #include "pass/outputs.hpp"

@@ -16,6 +16,7 @@
 #include "trace/map.hpp"
 #include "trace/kept_carries.hpp"
 #include "trace/scan.hpp"
+#include "trace/custom.hpp"
 #include "trace/subscript.hpp"
 #include "trace/functions.hpp"
 #include "trace/sized.hpp"

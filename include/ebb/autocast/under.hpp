@@ -11,7 +11,7 @@
 #include "../trace/context_in.hpp"
 #include "../trace/lift.hpp"
 #include "../trace/map.hpp"
-#include "../trace/scan.hpp"
+#include "../trace/custom.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -148,6 +148,9 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
 template <class F, class Options, bool... Whole, class... A>
   requires(detail::is_in_context<A> || ...)
 constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a);
+template <class F, class B, class... A>
+  requires(detail::is_in_context<A> || ...)
+constexpr auto apply_function(functions::custom_vjp<F, B>, const A&... a);
 
 namespace detail {
 
@@ -201,6 +204,14 @@ template <class F, class Options, bool... Whole, class... A>
 constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a) {
   using C = detail::context_among<A...>;
   using function = functions::scan<detail::entered<C, F>, Options, Whole...>;
+  return detail::into_context<C>(apply_function(function{}, detail::into_context<off>(a)...));
+}
+
+template <class F, class B, class... A>
+  requires(detail::is_in_context<A> || ...)
+constexpr auto apply_function(functions::custom_vjp<F, B>, const A&... a) {
+  using C = detail::context_among<A...>;
+  using function = functions::custom_vjp<detail::entered<C, F>, detail::entered<C, B>>;
   return detail::into_context<C>(apply_function(function{}, detail::into_context<off>(a)...));
 }
 

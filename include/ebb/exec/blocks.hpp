@@ -217,6 +217,6 @@ class block_program final : public runnable_graph {
   EBB_PROBE(const probed_program* probed_ = nullptr;)
 };
 
-inline owned<runnable_graph> run_in_blocks(const graph& g) { return make_owned<block_program>(g); }
+inline owned<runnable_graph> run_in_blocks(const graph& g) { return make_owned<block_program>(without_customs(g)); }
 
 }  // namespace ebb::inline EBB_ABI

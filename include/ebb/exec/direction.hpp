@@ -121,6 +121,12 @@ struct jvp_spec : directed_spec<F, I...> {
   using program = frozen<pushed_program<F, wrt<I...>, T...>>;
   template <class R, class... A>
   using returned = std::tuple<R, R>;
+  template <class... A>
+  static constexpr int code() {
+    constexpr int of_function = directed_spec<F, I...>::template code<A...>();
+    if constexpr (of_function != 0) return of_function;
+    else return is_refused<program<traced_type<A>...>> ? 347 : 0;
+  }
 };
 
 /// The arguments with a direction.

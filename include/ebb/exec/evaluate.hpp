@@ -5,6 +5,7 @@
 #include "symbol_values.hpp"
 
 #include "../base/error.hpp"
+#include "../graph/custom.hpp"
 #include "../graph/loop.hpp"
 #include "../num/lane.hpp"
 #include "../tensor/bfloat16_order.hpp"
@@ -58,8 +59,10 @@ class evaluator {
         return solve(k, out, n);
       case kind::factor: return factor(k, n);
       case kind::rows: return rows(k, out, n);
-      case kind::loop: return {};  // its results are arrays
-      case kind::result: return loops_[g_.operand(k, 0)][number_of_result(k)];
+      case kind::loop: case kind::custom: return {};  // their results are arrays
+      case kind::result:
+        if (g_.op(g_.operand(k, 0)).what == kind::custom) return values_[value_of_custom(g_, k)];
+        return loops_[g_.operand(k, 0)][number_of_result(k)];
     }
     return {};
   }
@@ -69,11 +72,8 @@ class evaluator {
   constexpr int number_of_result(int k) const {
     const equation &e = g_.eq[k], &loop = g_.eq[g_.operand(k, 0)];
     const int i = static_cast<int>(e.attr[0]);
-    switch (kind_of_result(e)) {
-      case loop_result::carry: return i;
-      case loop_result::row: return loop_parts::of(loop).carries + i;
-      default: return g_.subs[loop.sub].out.size() + i;
-    }
+    if (kind_of_result(e) == loop_result::carry) return i;
+    return i + (kind_of_result(e) == loop_result::row ? loop_parts::of(loop).carries : g_.subs[loop.sub].out.size());
   }
 
   constexpr cell_array indices(int k, const extent_list& out, int n) const {

@@ -72,6 +72,13 @@ struct jacobian_program<F, wrt<I...>, Mode, types<Y...>, T...> {
     if constexpr (is_pushed<Mode, types<Y...>, by>) return pushed(by{}, leaves);
     else return jacobian<typename Y::value_type...>(traced<F, T...>::g.thaw(), leaves, own_context_of_pulls<F>);
   }
+  /// Whether a program that is refused is so because of a pull of the user's: see drop_inputs.
+  static constexpr bool is_pushed_by_a_pull_of_users() {
+    const graph g = traced<F, T...>::g.thaw();
+    for (int k = 0; k < g.size(); ++k)
+      if (is_pushed<Mode, types<Y...>, by> && g.op(k).what == kind::custom) return true;
+    return false;
+  }
 };
 
 template <class F, jacobian_mode Mode, int... I>
@@ -91,8 +98,11 @@ struct jacobian_in_mode : transform_of<F> {
   static constexpr int code() {
     if constexpr (!has_real<typename result<traced_type<A>...>::traced>) return 147;
     else if constexpr (!has_pulls<F, wrt<I...>, traced_type<A>...>) return 106;
-    else return is_refused<program<traced_type<A>...>> ? 179 : 0;
+    else if constexpr (!is_refused<program<traced_type<A>...>>) return 0;
+    else return program_of<A...>::is_pushed_by_a_pull_of_users() ? 347 : 179;
   }
+  template <class... A>
+  using program_of = jacobian_program<F, wrt<I...>, Mode, typename result<traced_type<A>...>::terms, traced_type<A>...>;
 };
 
 template <class F, int... I>

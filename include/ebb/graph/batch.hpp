@@ -6,9 +6,10 @@
 // depend on a batched argument is computed once, so work that is the same for all rows leaves the loop. Each row of an elementwise
 // equation, a sum or a move has the bits that it would have alone: the runs that are summed up keep their length and their place.
 // A loop over some rows becomes a loop whose body is batched: all that it carries gets the new axis, and of rows that are batched the axis
-// of the steps is put first again.
+// of the steps is put first again. A custom equation stays one, with a batched pull, see [note: custom pulls].
 #pragma once
 
+#include "custom.hpp"
 #include "loop.hpp"
 #include "splice.hpp"
 
@@ -106,6 +107,7 @@ class batching {
       case kind::gather: return gather(k);
       case kind::scatter: return scatter(k);
       case kind::loop: return loop(k);
+      case kind::custom: return custom(k);
       case kind::result: return result(k);
       default: return -125;  // an equation without operands depends on no argument
     }
@@ -208,30 +210,24 @@ class batching {
     return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
   }
 
-  /// Everything a batched loop carries and gives has the new axis; of its rows and wholes what has it around the loop.
-  constexpr int loop(int k) {
-    equation e = from_.eq[k];
-    const loop_parts p = loop_parts::of(e);
-    const graph& body = from_.subs[e.sub];
+  /// The sub-graph `body` batched: its argument j gets the new axis if batched[j]. A refused one has an output below 0.
+  constexpr graph batched_body(const graph& body, const vec<char>& batched) const {
     graph many;
-    vec<char> batched;
-    vec<int> in, arguments, of_symbol(body.syms.count(), 0);
+    vec<int> arguments, of_symbol(body.syms.count(), 0);
     int extent = 0;
-    for (int j = 0; j < e.count; ++j) {
-      const int x = from_.operand(k, j);
-      batched.push(p.is_carry(j) || rows_[x]);
-      if (!batched.back()) in.push(at_[x]);
-      else in.push(p.is_row(j) ? move_axis(at_[x], *from_.op(x).kit, 0, 1) : with_rows(x));
-      if (in.back() < 0) return in.back();
+    for (int j = 0; j < batched.size(); ++j) {
       const shape s = body.shape_of(body.input(j));
-      if (s.rank + batched.back() > max_rank) return -125;
+      if (s.rank + batched[j] > max_rank) {
+        many.out = {-125};
+        return many;
+      }
       shape rows;
-      if (batched.back()) rows.push(extent = extent_ >= 0 ? extent_ : extent < 0 ? extent : many.syms.fresh({extent_rule::argument, j, 0}));
+      if (batched[j]) rows.push(extent = extent_ >= 0 ? extent_ : extent < 0 ? extent : many.syms.fresh({extent_rule::argument, j, 0}));
       for (int i = 0; i < s.rank; ++i) {
         int x_i = body.syms.find(s.e[i]);
         if (x_i < 0) {
           int& known = of_symbol[~x_i];
-          if (known == 0) known = many.syms.fresh({extent_rule::argument, j, i + batched.back()});
+          if (known == 0) known = many.syms.fresh({extent_rule::argument, j, i + batched[j]});
           x_i = known;
         }
         rows.push(x_i);
@@ -239,8 +235,54 @@ class batching {
       arguments.push(body.op(body.input(j)).kit->input(many, many.intern(rows), many.inputs++));
     }
     many.out = batching(many, body, arguments, batched, extent).outputs();
-    for (int o : many.out)
-      if (o < 0) return o;
+    return many;
+  }
+  /// The first code among the outputs of a batched body, or 0.
+  static constexpr int code_of(const graph& many, const graph& body) {
+    if (many.out.size() < body.out.size()) return many.out[0];
+    for (int i = 0; i < many.out.size(); ++i)
+      if (many.out[i] < 0 && body.out[i] >= 0) return many.out[i];
+    return 0;
+  }
+
+  /// Everything a batched loop carries and gives has the new axis; of its rows and wholes what has it around the loop.
+  constexpr int loop(int k) {
+    equation e = from_.eq[k];
+    const loop_parts p = loop_parts::of(e);
+    const graph& body = from_.subs[e.sub];
+    vec<char> batched;
+    vec<int> in;
+    for (int j = 0; j < e.count; ++j) {
+      const int x = from_.operand(k, j);
+      batched.push(p.is_carry(j) || rows_[x]);
+      if (!batched.back()) in.push(at_[x]);
+      else in.push(p.is_row(j) ? move_axis(at_[x], *from_.op(x).kit, 0, 1) : with_rows(x));
+      if (in.back() < 0) return in.back();
+    }
+    graph many = batched_body(body, batched);
+    if (const int code = code_of(many, body); code < 0) return code;
+    e.sub = to_.subs.push(static_cast<graph&&>(many)) - subs_;
+    return add(e, plain_[e.shape], range_of(in));
+  }
+  /// All arguments and values of a batched custom equation have the new axis; of its saved values those that have it.
+  constexpr int custom(int k) {
+    equation e = from_.eq[k];
+    const custom_parts p = custom_parts::of(e);
+    const graph& pull = from_.subs[e.sub];
+    vec<char> batched;
+    vec<int> in;
+    for (int j = 0; j < e.count; ++j) {
+      const int x = from_.operand(k, j);
+      const bool saved = j >= p.first_saved();
+      if (saved) batched.push(rows_[x]);
+      in.push(saved ? at_[x] : with_rows(x));
+      if (in.back() < 0) return in.back();
+    }
+    for (int i = 0; i < p.values; ++i) batched.push(1);
+    graph many = batched_body(pull, batched);
+    if (const int code = code_of(many, pull); code < 0) return code;
+    for (int i = 0; i < p.arguments; ++i)
+      if (pull.out[i] < 0) many.out[i] = -1;
     e.sub = to_.subs.push(static_cast<graph&&>(many)) - subs_;
     return add(e, plain_[e.shape], range_of(in));
   }

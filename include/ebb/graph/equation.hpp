@@ -44,6 +44,7 @@ enum class kind : std::uint8_t {
   rows,         // a function of each row: of the last axes of the operands; the leading axes are batches, the same in operands and result
   loop,         // the sub-graph once for each row, with what it carries from one step to the next; see [note: loops]
   result,       // an array that operand 0, a loop, gives; attr[0]: which one of its kind, attr[1]: the kind, a loop_result
+  custom,       // arrays with a pull of the user's, the sub-graph; its results are equations of kind result; see [note: custom pulls]
 };
 
 /// What an op computes, for rules on floors below the ops: the name of an op says nothing, since a user may choose it.

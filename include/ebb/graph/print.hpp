@@ -72,6 +72,7 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       s = " carrying " + std::to_string(p.carries) + (p.reversed ? " backwards" : "");
       break;
     }
+    case kind::custom: break;
     case kind::result: {
       constexpr const char* kinds[] = {" carry", " row", " history"};
       s = kinds[attr[1]] + (' ' + std::to_string(attr[0]));

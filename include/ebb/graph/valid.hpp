@@ -7,10 +7,12 @@
 //   shapes     each result has the shape that the op's rule gives, and the rule finds nothing that was not known to be equal
 //   arguments  each has one number, in range, and at most one equation
 //   sub-graphs are valid themselves, and are given as many operands as they have arguments
+//   customs    the arguments of the sub-graph are the saved values and then the cotangents, see [note: custom pulls]
 //   loops      operands and results have the dtypes and shapes that the body says, see [note: loops]
 // Passes keep all of it.
 #pragma once
 
+#include "custom.hpp"
 #include "loop.hpp"
 
 #include <string_view>
@@ -98,8 +100,34 @@ constexpr std::string_view loop_error(const graph& g, int k) {
   }
   return "";
 }
+constexpr std::string_view custom_error(const graph& g, int k) {
+  const equation& e = g.eq[k];
+  const custom_parts p = custom_parts::of(e);
+  if (e.sub < 0 || p.first_saved() > e.count) return "a custom equation without a pull, or with more parts than operands";
+  const graph& pull = g.subs[e.sub];
+  if (pull.inputs != e.count - p.arguments || pull.out.size() != p.arguments) return "a pull that does not fit its function";
+  for (int i = 0; i < pull.inputs; ++i) {
+    const int in = pull.input(i), saved = e.count - p.first_saved();
+    const int x = g.operand(k, i < saved ? p.first_saved() + i : p.arguments + i - saved);
+    if (in >= 0 && (pull.op(in).result != g.op(x).result || !may_be_equal(g, g.shape_of(x), pull, pull.shape_of(in))))
+      return "an operand that is not the argument of the pull";
+  }
+  for (int j = 0; j < p.arguments; ++j) {
+    const int o = pull.out[j], x = g.operand(k, j);
+    if (o >= 0 && (pull.op(o).result != g.op(x).result || !may_be_equal(g, g.shape_of(x), pull, pull.shape_of(o))))
+      return "a gradient that does not fit its argument";
+  }
+  return "";
+}
+constexpr std::string_view result_of_custom_error(const graph& g, int k) {
+  const equation& e = g.eq[k];
+  if (e.attr[0] < 0 || e.attr[0] >= custom_parts::of(g.eq[g.operand(k, 0)]).values) return "a result that its function does not have";
+  const int x = value_of_custom(g, k);
+  return g.op(x).result == e.op->result && same_shape(g.syms, g.shape_of(x), g.shape_of(k)) ? "" : "a result that is not its value";
+}
 constexpr std::string_view result_error(const graph& g, int k) {
   const equation &e = g.eq[k], &loop = g.eq[g.operand(k, 0)];
+  if (loop.op->what == kind::custom) return result_of_custom_error(g, k);
   if (loop.op->what != kind::loop || loop.sub < 0) return "a result of what is no loop";
   const loop_parts p = loop_parts::of(loop);
   const graph& body = g.subs[loop.sub];
@@ -119,6 +147,7 @@ constexpr std::string_view shape_error(const graph& g, int k) {
   const shape& out = g.shape_of(k);
   switch (e.op->what) {
     case kind::loop: return loop_error(g, k);
+    case kind::custom: return custom_error(g, k);
     case kind::result: return result_error(g, k);
     case kind::input: case kind::literal: return "";
     case kind::index: return e.attr[0] >= 0 && e.attr[0] < out.rank ? "" : "an index along an axis that is not there";
@@ -154,7 +183,7 @@ constexpr graph_error first_error(const graph& g) {
     for (int j = 0; j < e.count; ++j) {
       const int i = g.operand(k, j);
       if (i < 0 || i >= k) return {"an operand that does not come before", k};
-      const bool typed = e.sub < 0 && e.op->what != kind::loop;
+      const bool typed = e.sub < 0 && e.op->what != kind::loop && e.op->what != kind::custom;
       if (typed && g.op(i).result != e.op->operands[j < 3 ? j : 3]) return {"an operand of the wrong dtype", k};
     }
     if (e.op->what == kind::input) {
@@ -162,7 +191,8 @@ constexpr graph_error first_error(const graph& g) {
       if (seen[static_cast<int>(e.attr[0])]++) return {"two equations for one argument", k};
     }
     if (e.sub >= g.subs.size()) return {"a sub-graph that is not there", k};
-    if (e.sub >= 0 && g.subs[e.sub].inputs != e.count) return {"operands that are not the arguments of the sub-graph", k};
+    if (e.sub >= 0 && e.op->what != kind::custom && g.subs[e.sub].inputs != e.count)
+      return {"operands that are not the arguments of the sub-graph", k};
     if (const std::string_view error = detail::shape_error(g, k); !error.empty()) return {error, k};
   }
   for (int o : g.out)

@@ -4,6 +4,7 @@
 
 #include "simplify.hpp"
 
+#include "../graph/custom.hpp"
 #include "../op/context.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -30,21 +31,26 @@ constexpr vec<int> real_inputs(const graph& g) {
 /// Appends the pull-back of loop k: see pass/loop.hpp. cotangent: of the first `count` equations, those of its results among them, or -1;
 /// active: whether an equation has one. out: the cotangents of its operands; those of wholes that have one already are added to it at once.
 constexpr void pull_loop(graph& g, int k, int* cotangent, int count, const char* active, int* out);
-/// Whether a cotangent has arrived at some result of loop k.
+/// Whether a cotangent has arrived at some result of k, a loop or a custom equation.
 constexpr bool is_pulled(const graph& g, int k, const int* cotangent, int count) {
   bool any = false;
   for (int r = k + 1; r < count; ++r) any = any || (cotangent[r] >= 0 && g.op(r).what == kind::result && g.operand(r, 0) == k);
   return any;
 }
 
-/// The first equation between `wrt` and the outputs that has no pull, or -1. Of a loop, the loop.
+/// Appends the pull-back of k, a function with a pull of the user's: see pass/custom.hpp. The arguments are those of pull_loop.
+constexpr void pull_custom(graph& g, int k, const int* cotangent, int count, const char* active, int* out);
+
+/// The first equation between `wrt` and the outputs that has no pull, or -1. Of a loop, the loop. What computes the values of a custom
+/// equation needs none.
 constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
   const vec<char> active = active_equations(g, wrt);
   vec<char> needed(g.size(), 0);
   for (int o : g.out) needed[o] = 1;
   for (int k = g.size() - 1; k >= 0; --k)
     if (needed[k])
-      for (int i : g.operands(k)) needed[i] = 1;
+      for (int j = 0; j < (g.op(k).what == kind::custom ? custom_parts::of(g.eq[k]).arguments : g.eq[k].count); ++j)
+        needed[g.operand(k, j)] = 1;
   for (int k = 0; k < g.size(); ++k)
     if (active[k] && needed[k] && g.op(k).what != kind::input) {
       if (!g.op(k).differentiable) return k;
@@ -75,8 +81,8 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
   for (int i = 0; i < outs.size(); ++i) arrive(outs[i], seeds[i]);
   for (int k = n - 1; k >= 0; --k) {
     const equation e = g.eq.data()[k];
-    const bool loop = e.op->what == kind::loop;  // it takes the cotangents of its results
-    if (loop ? !active[k] || !is_pulled(g, k, cotangent, n) : cotangent[k] < 0 || e.op->what == kind::result) continue;
+    const bool loop = e.op->what == kind::loop, custom = e.op->what == kind::custom;  // they take the cotangents of their results
+    if (loop || custom ? !active[k] || !is_pulled(g, k, cotangent, n) : cotangent[k] < 0 || e.op->what == kind::result) continue;
     if (!e.op->differentiable) continue;
     if (e.count > given.size()) given.extend(e.count - given.size());
     int* c = given.data();
@@ -87,6 +93,7 @@ constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs
     const bool may_ask = g.context && g.context->assumed && !g.asked_in_pulls[g.context->number].by_name;
     const int before = g.size();
     if (loop) pull_loop(g, k, cotangent, n, active.data(), c);
+    else if (custom) pull_custom(g, k, cotangent, n, active.data(), c);
     else e.op->pull(g, cotangent[k], k, c);
     if (may_ask && g.asked_in_pulls[g.context->number].by_name)
       g.note(detail::first_computed(g, before, -1), cast_question::by_name(g.context->number));
@@ -135,4 +142,5 @@ constexpr graph with_pull_back(graph g, const vec<int>& arguments, maybe_context
 
 }  // namespace ebb::inline EBB_ABI
 
+#include "custom.hpp"
 #include "loop.hpp"

@@ -8,6 +8,8 @@
 
 #include "simplify.hpp"
 
+#include "../graph/custom.hpp"
+
 namespace ebb::inline EBB_ABI::rewriting {
 
 inline constexpr applied<op::stop_gradient> stop_gradient{};
@@ -31,12 +33,13 @@ constexpr graph without_contexts(const graph& g) {
   return r;
 }
 
-/// Removes stop_gradient and contexts, and applies the exact rules again if that changed the graph.
+/// Removes stop_gradient, custom equations and contexts, and applies the exact rules again if that changed the graph.
 constexpr graph lower(const graph& g) {
   // The exact rules match nothing in a simplified graph. Without a stop or a context they may match again.
   bool as_simplified = g.simplified == g.size();
   for (int k = 0; k < g.size(); ++k) {
     const equation& e = g.eq.data()[k];
+    if (e.op->what == kind::custom) return lower(prune(without_customs(g)));
     as_simplified = as_simplified && !e.op->stops && !e.pulled_in && !is_cast_of_each_use(e);
   }
   if (as_simplified) return prune(g);

@@ -10,10 +10,16 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Leaves out the arguments [first, last), which nothing may use, and renumbers those after them.
+/// Leaves out the arguments [first, last) and what depends on them, and renumbers those after them. An output that depends on them becomes
+/// -1. So does the derivative along a direction of a function with a pull that is not linear.
 constexpr graph drop_inputs(const graph& g, int first, int last) {
-  const auto is_dropped = [&](const equation& e) { return e.op->what == kind::input && e.attr[0] >= first && e.attr[0] < last; };
-  graph r = copied(g, [&](int k) { return !is_dropped(g.eq[k]); }, [&](int, equation& e) {
+  vec<char> dropped(g.size(), 0);
+  for (int k = 0; k < g.size(); ++k) {
+    const equation& e = g.eq[k];
+    dropped[k] = e.op->what == kind::input && e.attr[0] >= first && e.attr[0] < last;
+    for (int i : g.operands(k)) dropped[k] = dropped[k] || dropped[i];
+  }
+  graph r = copied(g, [&](int k) { return !dropped[k]; }, [&](int, equation& e) {
     if (e.op->what == kind::input && e.attr[0] >= last) e.attr[0] -= last - first;
   });
   r.inputs -= last - first;

@@ -60,6 +60,16 @@ struct refuse_function {
   static_assert(Code != 332, "[ebb E0332] fori: the number of steps changes from step to step of another loop: pass it in whole(...)");
   static_assert(Code != 333, "[ebb E0333] map: the number of steps of a fori is not the same for all rows: pass it in whole(...)");
   static_assert(Code != 334, "[ebb E0334] fori: the number of steps is an integer without axes: int or std::int64_t");
+  static_assert(Code != 336, "[ebb E0336] custom_vjp: the first function returns std::tuple(y, saved); std::tuple<>() saves nothing");
+  static_assert(Code != 337, "[ebb E0337] custom_vjp: the pull returns a std::tuple with a gradient for each argument, in its form and "
+                             "shape; ebb::nothing stands for none");
+  static_assert(Code != 338, "[ebb E0338] custom_jvp: the push takes the arguments and then as many directions, and returns the "
+                             "direction of the result, in its form and shape");
+  static_assert(Code != 339, "[ebb E0339] custom_vjp, custom_jvp: they are called in a traced function: "
+                             "ebb::compile([](auto x) { return ebb::custom_vjp(f, pull, x); })(x)");
+  static_assert(Code != 345, "[ebb E0345] custom_jvp: the push is not linear in the directions: it has no transpose");
+  static_assert(Code != 347, "[ebb E0347] jvp, jacfwd: a pull of custom_vjp is not linear in the gradient that it receives: it gives "
+                             "gradients only (grad, vjp, jacrev)");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
