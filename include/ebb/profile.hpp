@@ -5,4 +5,8 @@
 #pragma once
 
 #include "profile/recorder.hpp"
+#include "profile/machine.hpp"
+#include "profile/table.hpp"
+#include "profile/trace.hpp"
 #include "profile/profile.hpp"
+#include "profile/picture.hpp"

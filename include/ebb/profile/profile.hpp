@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "recorder.hpp"
+#include "trace.hpp"
 
 #include "../base/error.hpp"
 
@@ -10,7 +10,7 @@ namespace ebb::inline EBB_ABI {
 
 /// Records what this thread does while it lives: calls of functions and regions, the steps of their plans, backwards, their nodes, hooks
 /// and captured chains, optimizer steps. A profile inside of another one gives it what it has recorded when it stops.
-///   const ebb::profile p;   train();   std::cout << p.rows()[0].name;
+///   const ebb::profile p;   train();   std::cout << p.table();
 /// Files that shall be seen are compiled with -DEBB_PROFILE. Without it, a probe is no code, and this class is refused.
 /// Throws: std::bad_alloc, here and in the calls that are profiled.
 class profile {
@@ -33,6 +33,21 @@ class profile {
   const std::vector<profile_span>& spans() const { return recorder_.spans; }
   /// How many spans were left out, since there were too many.
   std::uint64_t dropped() const { return recorder_.dropped; }
+
+  /// A line for each row, longest first, the steps of a program below it:
+  ///   total, self, a call   the time of all calls; without that of what is measured within them; of one call
+  ///   bytes, operations     a second, as counted from plans: see [note: counted work]
+  ///   of limit              of the speed that machine() allows for this work, and what limits it
+  ///   arrays                how many were allocated
+  /// What stays in registers or in a cache from one call to the next may exceed the limit.
+  std::string table() const { return detail::profile_table(rows(), machine()); }
+  /// The spans as JSON for https://ui.perfetto.dev and chrome://tracing.
+  std::string chrome_trace() const { return detail::chrome_trace(rows(), spans(), dropped()); }
+  /// The limits of the machine. The first call measures them, which takes some tenths of a second.
+  static const machine_limits& machine() {
+    static const machine_limits m = detail::measured_limits();
+    return m;
+  }
 
   /// Adds what another thread's profile has recorded. That one has stopped.
   void add(const profile& other) {

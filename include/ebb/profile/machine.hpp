@@ -1,0 +1,98 @@
+// ebb/profile/machine.hpp — what this machine can do at most: bytes by working set and operations a second, measured once.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "recorder.hpp"
+
+#include "../kernel/lanes.hpp"
+#include "../plan/work.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+namespace ebb::inline EBB_ABI {
+
+/// The limits of one core. Bytes: read and written ones, by std::memcpy. Operations: multiplications and additions of floats in registers,
+/// by fma where there is one. They are what this program's flags give: without optimization they are low.
+/// Source: Williams, Waterman, Patterson, Roofline: an insightful visual performance model for multicore architectures, CACM 2009.
+struct machine_limits {
+  struct level {
+    double bytes = 0;  // of the working set
+    double bytes_per_second = 0;
+  };
+  std::array<level, 4> levels{};
+  double operations_per_second = 0;
+
+  /// For work on so many bytes: that of the smallest level that holds them.
+  EBB_COLD double bytes_per_second(double bytes) const {
+    for (const level& l : levels)
+      if (bytes <= l.bytes) return l.bytes_per_second;
+    return levels.back().bytes_per_second;
+  }
+};
+
+/// The least time of a row's work, in seconds: its bytes at full bandwidth, or its operations at full speed.
+struct least_time {
+  double moving = 0, computing = 0;
+  double seconds() const { return std::max(moving, computing); }
+};
+EBB_COLD least_time least_time_of(const profile_row& r, const machine_limits& m) {
+  const double bytes = r.work.read + r.work.written, calls = static_cast<double>(std::max<std::uint64_t>(r.calls, 1));
+  return {bytes / m.bytes_per_second(bytes / calls), r.work.operations / m.operations_per_second};
+}
+
+namespace detail {
+
+/// The shortest of several runs of f, in seconds.
+EBB_COLD double shortest_run(int runs, auto&& f) {
+  std::int64_t best = 0;
+  for (int i = 0; i < runs; ++i) {
+    const std::int64_t begin = nanoseconds_now();
+    f();
+    const std::int64_t time = std::max<std::int64_t>(nanoseconds_now() - begin, 1);
+    best = i == 0 ? time : std::min(best, time);
+  }
+  return static_cast<double>(best) * 1e-9;
+}
+/// Eight chains, which hide the latency of fma. Each has a name: g++ would leave an array of them in memory.
+EBB_ONCE_APART float multiply_and_add(int rounds, float by) {
+  using x = lanes<float>;
+  const x half = x::all(by);
+  x a = half, b = half, c = half, d = half, e = half, f = half, g = half, h = half;
+  for (int r = 0; r < rounds; ++r) {
+    a = x::fma(a, half, half), b = x::fma(b, half, half), c = x::fma(c, half, half), d = x::fma(d, half, half);
+    e = x::fma(e, half, half), f = x::fma(f, half, half), g = x::fma(g, half, half), h = x::fma(h, half, half);
+  }
+  return (a + b + c + d + e + f + g + h)[0];
+}
+EBB_COLD machine_limits measured_limits() {
+  machine_limits m;
+  constexpr std::size_t sizes[] = {std::size_t{16} << 10, std::size_t{256} << 10, std::size_t{4} << 20, std::size_t{64} << 20};
+  const std::size_t half = sizes[3] / 2;
+  const std::unique_ptr<char[]> memory(new char[2 * half]);
+  std::memset(memory.get(), 1, 2 * half);
+  volatile char seen = 0;
+  for (std::size_t i = 0; i < m.levels.size(); ++i) {
+    const std::size_t bytes = sizes[i] / 2, times = std::max<std::size_t>((std::size_t{4} << 20) / sizes[i], 1);
+    const double seconds = shortest_run(5, [&] {
+      for (std::size_t t = 0; t < times; ++t) {
+        std::memcpy(memory.get() + half, memory.get(), bytes);
+        seen = memory[half + bytes - 1];
+      }
+    });
+    m.levels[i] = {static_cast<double>(sizes[i]), static_cast<double>(sizes[i] * times) / seconds};
+  }
+  constexpr int rounds = 20000;
+  volatile float by = 0.5f, sink = 0;
+  const double seconds = shortest_run(10, [&] { sink = multiply_and_add(rounds, by); });
+  m.operations_per_second = 2.0 * 8 * lane_count * rounds / seconds;
+  static_cast<void>(seen);
+  static_cast<void>(sink);
+  return m;
+}
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI
