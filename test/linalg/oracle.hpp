@@ -4,6 +4,7 @@
 
 #include "../op/golden.hpp"
 
+#include <ebb/ebb.hpp>
 #include <ebb/graph/valid.hpp>
 #include <ebb/linalg.hpp>
 
@@ -119,6 +120,37 @@ void against_differences(const char* name, F, const numbers& x, const ebb::exten
     const long double mixed = slope([&](long double h) { return slope([&](long double t) { return moved(h, t); }, 1e-3L); }, 1e-3L);
     CHECK(std::fabs(hessian[i] - mixed) <= second_bound * std::max(1.0L, std::fabs(mixed)));
   }
+}
+
+/// The cells of one array or of a tuple of arrays, one after another.
+template <class R>
+ebb::cell_array cells_of_results(const R& r) {
+  ebb::cell_array cells;
+  const auto put = [&](const auto& x) {
+    for (const auto e : x) cells.push(ebb::to_cell(e));
+  };
+  if constexpr (requires { std::tuple_size<R>::value; }) std::apply([&](const auto&... x) { (put(x), ...); }, r);
+  else put(r);
+  return cells;
+}
+
+/// F has the same bits on a batch of matrices, compiled, in a map over them, and evaluated element by element.
+template <class T, class F>
+void same_bits_everywhere(F f, std::size_t count, std::size_t rows, std::size_t columns, double size = 1) {
+  CAPTURE(count, rows, columns);
+  const numbers from = random_numbers(count * rows * columns, rows * 100 + columns, size);
+  ebb::tensor<T, dyn, dyn, dyn> a(count, rows, columns);
+  ebb::cell_array given;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    a.mutable_data()[i] = static_cast<T>(static_cast<float>(from[i]));
+    given.push(ebb::to_cell(a.data()[i]));
+  }
+  const ebb::graph g = ebb::lower(ebb::trace_of<F, ebb::term<T, dyn, dyn, dyn>>::make());
+  ebb::cell_array want;
+  for (const ebb::cell_array& out : ebb::evaluate(g, {given}, ebb::symbol_values(g, {extents_of({count, rows, columns})})))
+    for (int i = 0; i < out.size(); ++i) want.push(out[i]);
+  CHECK((cells_of_results(ebb::compile(f)(a)) == want));
+  CHECK((cells_of_results(ebb::compile([](auto x) { return ebb::map(F{}, x); })(a)) == want));
 }
 
 }  // namespace linalg_test

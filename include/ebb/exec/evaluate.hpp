@@ -283,6 +283,10 @@ class evaluator {
     const extent_list x = extents(g_.operand(k, 0));
     const int rows = static_cast<int>(x.e[x.rank - 1]), batch = static_cast<int>(x.volume(0, x.rank - 2));
     cell_array result(n, 0);
+    if (g_.eq[k].attr[0] == static_cast<std::int64_t>(factor_kind::own)) {
+      g_.op(k).matrices(x, n, g_.eq[k].attr[1], in(k, 0).data(), result.data());
+      return result;
+    }
     with_dtype(g_.op(k).result, [&]<class T>(T) {
       using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       if constexpr (!std::is_integral_v<T>)
@@ -290,10 +294,8 @@ class evaluator {
           vec<wide> a(rows * rows, 0);
           for (int i = 0; i < rows * rows; ++i) a[i] = static_cast<wide>(from_cell<T>(in(k, 0)[matrix * rows * rows + i]));
           if (g_.eq[k].attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant)) {
-            bool odd = false;
-            const bool singular = solve_in_order(a.data(), rows, 0, &odd) >= 0;
-            const auto pivot = [&](std::ptrdiff_t i) { return a[static_cast<int>(i) * (rows + 1)]; };
-            const auto r = sign_and_log_of<wide>(rows, singular, odd, pivot);
+            bool odd = false, singular = solve_in_order(a.data(), rows, 0, &odd) >= 0;
+            const auto r = sign_and_log_of<wide>(rows, singular, odd, [&](auto i) { return a[static_cast<int>(i) * (rows + 1)]; });
             result[2 * matrix] = to_cell(static_cast<T>(r.sign));
             result[2 * matrix + 1] = to_cell(static_cast<T>(r.log));
             continue;
@@ -370,8 +372,7 @@ constexpr vec<cell_array> evaluator<G>::loop(int k) const {
     r[j] = in[j];
     r[given + j] = rows(in[j].size());
   }
-  for (int i = p.carries; i < given; ++i)
-    r[i] = rows(static_cast<int>(extents_at(body.shape_of(body.out[i]), values.data()).volume()));
+  for (int i = p.carries; i < given; ++i) r[i] = rows(static_cast<int>(extents_at(body.shape_of(body.out[i]), values.data()).volume()));
   for (int step = 0; step < steps; ++step) {
     const int row = p.reversed ? steps - 1 - step : step;
     for (int j = 0; j < p.carries; ++j) {

@@ -66,7 +66,10 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       if (attr[1] & 1) s = attr[1] & 2 ? " upper" : " lower";
       if (attr[1] & 4) s += " unit";
       break;
-    case kind::factor: return attr[1] != 0 ? " or NaN" : "";
+    case kind::factor:
+      if (attr[0] == 0) return attr[1] != 0 ? " or NaN" : "";
+      if (attr[1] != 0) s = " with", axis(attr[1]);
+      break;
     case kind::loop: {
       const loop_parts p = loop_parts::of({.attr = {attr[0], attr[1]}});
       s = " carrying " + std::to_string(p.carries) + (p.reversed ? " backwards" : "");

@@ -99,7 +99,6 @@ struct right_sides {
     return r.is_refused() ? r : view_as(r, without_axes(r.extents(), std::int64_t{1} << (r.rank() - 1)));
   }
 
- private:
   /// Whether the right sides are one vector for each matrix; unknown extents are taken to fit.
   static constexpr bool is_vector(const symbols& s, const shape& a, const shape& b) {
     if (b.rank == 1) return true;
@@ -107,6 +106,8 @@ struct right_sides {
     for (int i = 0; i < b.rank && may_be; ++i) may_be = s.find(a.e[i]) == s.find(b.e[i]) || s.find(a.e[i]) < 0 || s.find(b.e[i]) < 0;
     return may_be;
   }
+
+ private:
   template <class T>
   static constexpr operand<T> on_matrices(detail::factor<T> a, operand<T> b, auto one) {
     const int rank = b.rank();

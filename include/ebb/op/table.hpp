@@ -69,6 +69,21 @@ struct erased {
     for (int i = 0; i < y.size(); ++i) out[i] = to_cell(y[i]);
   }
 
+  /// Kind factor: each matrix of a batch, in a constant expression or for the tests.
+  static constexpr void matrices(const extent_list& x, int n, std::int64_t flags, const cell* in, cell* out) {
+    using wide = computed_in<T>;
+    if (n == 0) return;
+    const auto rows = static_cast<std::ptrdiff_t>(x.e[x.rank - 2]), columns = static_cast<std::ptrdiff_t>(x.e[x.rank - 1]);
+    const int size = static_cast<int>(rows * columns), count = static_cast<int>(x.volume(0, x.rank - 2)), results = n / count;
+    vec<wide> a(size, 0), to(results, 0), scratch(static_cast<int>(Op::scratch(rows, columns)), 0);
+    for (int i = 0; i < count; ++i, in += size, out += results) {
+      for (int k = 0; k < size; ++k) a[k] = widened(from_cell<T>(in[k]));
+      const std::ptrdiff_t wrong = Op::compute(matrix_call<wide>{rows, columns, flags, a.data(), to.data(), scratch.data()});
+      if (wrong >= 0) raise("ebb::evaluate: " + std::string(Op::name) + ": a matrix " + Op::complaint(wrong));
+      for (int k = 0; k < results; ++k) out[k] = to_cell(narrowed<result>(to[k]));
+    }
+  }
+
   /// Calls value(x...), or value<To>(x...) for an op that needs its result's dtype (a cast).
   template <class To>
   static constexpr auto value(auto... x) {
@@ -113,6 +128,7 @@ constexpr op_info make_info() {
   if constexpr (requires { i.infer = &Op::infer; }) i.infer = &Op::infer;
   constexpr bool combines = Op::what == kind::reduce || Op::what == kind::scan;
   if constexpr (Op::what == kind::elementwise || combines) i.scalar = &functions::scalar;
+  if constexpr (Op::what == kind::factor && requires { &Op::scratch; }) i.matrices = &functions::matrices;
   if constexpr (Op::what == kind::move) {
     i.copy = &Op::copy;
     if constexpr (requires { &Op::batch; }) {

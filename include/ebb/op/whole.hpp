@@ -152,6 +152,35 @@ void factor_whole(const whole_call& c) {
   }
 }
 
+/// For ops that have their arithmetic themselves, see matrix_call.
+template <class Op, class T>
+void matrices_whole(const whole_call& c) {
+  using wide = std::conditional_t<half_width<T>, float, T>;
+  const extent_list& x = c.shapes[0];
+  if (c.result.volume() == 0) return;
+  const std::size_t rows = x.e[x.rank - 2], columns = x.e[x.rank - 1], size = rows * columns, batch = x.volume(0, x.rank - 2);
+  const std::size_t results = c.result.volume() / batch;
+  matrix_call<wide> one{static_cast<std::ptrdiff_t>(rows), static_cast<std::ptrdiff_t>(columns), c.attr[1]};
+  const auto own = static_cast<std::size_t>(Op::scratch(one.rows, one.columns));
+  one.scratch = reinterpret_cast<wide*>(thread_scratch().take((own + (half_width<T> ? size + results : 0)) * sizeof(wide)));
+  const T* from = static_cast<const T*>(c.in[0]);
+  T* to = static_cast<T*>(c.out);
+  for (std::size_t i = 0; i < batch; ++i, from += size, to += results) {
+    if constexpr (half_width<T>) {
+      wide* const wider = one.scratch + own;
+      for (std::size_t k = 0; k < size; ++k) wider[k] = static_cast<wide>(from[k]);
+      one.a = wider;
+      one.out = wider + size;
+    } else {
+      one.a = from;
+      one.out = to;
+    }
+    if (const std::ptrdiff_t wrong = Op::compute(one); wrong >= 0) [[unlikely]] raise_of_matrix(c, i, Op::complaint(wrong));
+    if constexpr (half_width<T>)
+      for (std::size_t k = 0; k < results; ++k) to[k] = static_cast<T>(one.out[k]);
+  }
+}
+
 template <class Op, class T>
 void scan_whole(const whole_call& c) {
   const auto axis = static_cast<int>(c.attr[0]);
@@ -169,6 +198,7 @@ constexpr op_kernels::whole_function whole_function_of() {
   if constexpr (What == kind::scan) return &scan_whole<Op, T>;
   else if constexpr (What == kind::contract && !std::is_same_v<T, bool>) return &contract_whole<T>;
   else if constexpr (What == kind::solve) return &solve_whole<T>;
+  else if constexpr (What == kind::factor && requires { &Op::scratch; }) return &matrices_whole<Op, T>;
   else if constexpr (What == kind::factor) return &factor_whole<T>;
   else if constexpr (What == kind::rows) return &Op::template whole<T>;
   else if constexpr (What == kind::gather) return &gather_whole<whole_call>;

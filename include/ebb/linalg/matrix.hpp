@@ -1,0 +1,89 @@
+// ebb/linalg/matrix.hpp — what ops on single matrices share: their base, parts of packed results, masks.
+// SPDX-License-Identifier: BSL-1.0
+//
+// An op has one result. Where users get several arrays, the op packs them into one, and functions cut it apart.
+#pragma once
+
+#include "diagonal.hpp"
+
+#include "../op/triangle.hpp"
+
+#include <string>
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<428, Call> : Call {
+  static_assert(Call::code != 428, "[ebb E0428] a function of square matrices: an operand is no matrix, or its last two axes differ");
+};
+
+/// Inside rules: `count` elements of x along an axis, from `start` on: 0, 1, or stride::at_the_end.
+template <class T>
+constexpr operand<T> cut(operand<T> x, int axis, std::int64_t start, int count) {
+  if (x.is_refused() || x.extent(axis) == count) return x;
+  return slice_as(x, {axis, start}, x.g->intern(with_extent(x.extents(), axis, count)));
+}
+/// Inside rules: x placed at `start` along an axis of `count` elements, which are zeros elsewhere.
+template <class T>
+constexpr operand<T> set_in(operand<T> x, int axis, std::int64_t start, int count) {
+  if (x.is_refused() || x.extent(axis) == count) return x;
+  return place_in(x, {axis, start}, x.g->intern(with_extent(x.extents(), axis, count)));
+}
+/// Inside rules: one element of x along an axis, which the result does not have.
+template <class T>
+constexpr operand<T> one_of(operand<T> x, int axis, std::int64_t start) {
+  if (x.is_refused()) return x;
+  return view_as(cut(x, axis, start, 1), without_axes(x.extents(), std::int64_t{1} << axis));
+}
+/// Inside rules: identity matrices of the shape of x, scaled by a number for each matrix.
+template <class T>
+constexpr operand<T> identity_times(operand<T> scale, operand<T> x) {
+  if (x.is_refused()) return x;
+  const auto all = repeat(scale, x, axis_run(x.rank() - 2, x.rank()));
+  return emit_on<op::where>({}, is_on_diagonal(x), all, literal_like(x, 0));
+}
+/// Inside rules: diagonal matrices of the shape of x, with v on their diagonals.
+template <class T>
+constexpr operand<T> diagonal_of(operand<T> v, operand<T> x) {
+  if (x.is_refused()) return x;
+  const auto all = repeat(v, x, std::int64_t{1} << (x.rank() - 2));
+  return emit_on<op::where>({}, is_on_diagonal(x), all, literal_like(x, 0));
+}
+/// Inside rules: each row of x times an element of v; each column.
+template <class T>
+constexpr operand<T> times_rows(operand<T> v, operand<T> x) {
+  return x.is_refused() ? x : repeat(v, x, std::int64_t{1} << (x.rank() - 1)) * x;
+}
+template <class T>
+constexpr operand<T> times_columns(operand<T> x, operand<T> v) {
+  return x.is_refused() ? x : x * repeat(v, x, std::int64_t{1} << (x.rank() - 2));
+}
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::op {
+
+/// A function of single matrices that has its arithmetic itself, see matrix_call.
+struct own_matrix : of_matrix {
+  /// What is wrong with a matrix, after its name: "is singular".
+  static std::string complaint(std::ptrdiff_t) { return {}; }
+
+ protected:
+  /// The extents of the batch, or the refusal of operands that are no square matrices.
+  static constexpr shape batch_of_squares(symbols& s, const shape& x) {
+    const int last = x.rank - 1;
+    return last < 1 || !s.unify(x.e[last - 1], x.e[last]) ? refused(428) : s.find(axes_between(x, 0, last - 1));
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+/// Inside rules: Op, a function of matrices, on x in the dtype that it computes in. The result type is spelled out: pulls use each other.
+template <class Op, class A>
+constexpr auto of_matrices(operand<A> x, std::int64_t flags = 0) -> operand<decltype(detail::accepted<Op, A>())> {
+  return emit_on<Op>({static_cast<std::int64_t>(factor_kind::own), flags}, cast_to<decltype(detail::accepted<Op, A>())>(x));
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,239 @@
+// ebb/linalg/qr.hpp — factors with orthonormal columns, and least squares.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   const auto [q, r] = qr(a);          // a = q r, the columns of q orthonormal, r upper triangular
+//   const auto x = lstsq(a, b);         // the x with the least |a x - b|
+#pragma once
+
+#include "matrix.hpp"
+
+#include "../op/linear.hpp"
+
+#include <tuple>
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<429, Call> : Call {
+  static_assert(Call::code != 429, "[ebb E0429] a function of matrices: an operand has less than two axes");
+};
+
+template <class Call>
+struct refusal<430, Call> : Call {
+  static_assert(Call::code != 430, "[ebb E0430] lstsq: the right sides do not have one element, or one row, for each row of the matrix");
+};
+
+template <class Call>
+struct refusal<431, Call> : Call {
+  static_assert(Call::code != 431, "[ebb E0431] lstsq: the matrix has less rows than columns: multiply by its pinv");
+};
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// [note: order of a QR factor]
+/// Householder reflections of the columns in rising order: a column from the diagonal on is s x, s its largest magnitude. With beta =
+/// -sign(x0) sqrt(sum x^2), tau = (beta - x0) / beta, v = x / (x0 - beta), v0 = 1, reflection 1 - tau v v^T turns it into s beta and zeros.
+/// A column that is 0 below the diagonal stays as it is. Sums over rows are chains of fma in rising order. Q is the reflections applied to
+/// the first columns of 1, the last one first. Rows of R and columns of Q are negated where R's diagonal is negative.
+template <class T>
+struct householder {
+  std::ptrdiff_t rows, columns, count;
+  T *w, *tau, *sums;  // rows x columns; count; columns
+
+  constexpr householder(const matrix_call<T>& c)
+      : rows(c.rows), columns(c.columns), count(least(c.rows, c.columns)), w(c.scratch), tau(w + rows * columns), sums(tau + count) {
+    for (std::ptrdiff_t i = 0; i < rows * columns; ++i) w[i] = c.a[i];
+  }
+  static constexpr std::ptrdiff_t least(std::ptrdiff_t a, std::ptrdiff_t b) { return a < b ? a : b; }
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t rows, std::ptrdiff_t columns) {
+    return rows * columns + least(rows, columns) + columns;
+  }
+  constexpr T& at(std::ptrdiff_t i, std::ptrdiff_t j) const { return w[i * columns + j]; }
+
+  constexpr void reduce() const {
+    for (std::ptrdiff_t j = 0; j < count; ++j) {
+      tau[j] = reflect(j);
+      apply(j, w, j + 1, columns);
+    }
+  }
+  /// Applies reflection j to columns [first, last) of rows of x, which are `columns` apart.
+  constexpr void apply(std::ptrdiff_t j, T* x, std::ptrdiff_t first, std::ptrdiff_t last) const {
+    if (tau[j] == 0) return;
+    for (std::ptrdiff_t c = first; c < last; ++c) sums[c] = x[j * columns + c];
+    for (std::ptrdiff_t i = j + 1; i < rows; ++i)
+      for (std::ptrdiff_t c = first; c < last; ++c) sums[c] = lane::fma(at(i, j), x[i * columns + c], sums[c]);
+    for (std::ptrdiff_t c = first; c < last; ++c) {
+      sums[c] = tau[j] * sums[c];
+      x[j * columns + c] = x[j * columns + c] - sums[c];
+    }
+    for (std::ptrdiff_t i = j + 1; i < rows; ++i)
+      for (std::ptrdiff_t c = first; c < last; ++c) x[i * columns + c] = lane::fma(-at(i, j), sums[c], x[i * columns + c]);
+  }
+
+ private:
+  /// Replaces column j by beta and v; the result is tau.
+  constexpr T reflect(std::ptrdiff_t j) const {
+    T below = T(0);
+    for (std::ptrdiff_t i = j + 1; i < rows; ++i)
+      if (const T size = lane::abs(at(i, j)); below == below && !(size <= below)) below = size;
+    if (below == 0) return T(0);
+    const T first = at(j, j), s = lane::abs(first) > below ? lane::abs(first) : below;
+    T sum = T(0);
+    for (std::ptrdiff_t i = j; i < rows; ++i) {
+      at(i, j) = at(i, j) / s;
+      sum = lane::fma(at(i, j), at(i, j), sum);
+    }
+    const T length = lane::sqrt(sum), beta = first > 0 ? -length : length, part = at(j, j);
+    for (std::ptrdiff_t i = j + 1; i < rows; ++i) at(i, j) = at(i, j) / (part - beta);
+    at(j, j) = s * beta;
+    return (beta - part) / beta;
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::detail
+
+namespace ebb::inline EBB_ABI::op {
+
+/// Q above R, whose rows are as long: [..., m + k, n], k the less of m and n. attr 1: whether rank n is required.
+/// Saves: out, and a if it is wide.   Source: Walter & Lehmann, Algorithmic differentiation of linear algebra functions (2012).
+/// Error: see [note: order of a QR factor].
+struct qr : own_matrix {
+  static constexpr std::string_view name = "qr";
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    if (in[0].rank < 2) return refused(429);
+    const int last = in[0].rank - 1, m = s.find(in[0].e[last - 1]);
+    return s.find(with_extent(in[0], last - 1, s.derive(extent_rule::sum, m, s.derive(extent_rule::least, m, s.find(in[0].e[last])))));
+  }
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t m, std::ptrdiff_t n) { return detail::householder<float>::scratch(m, n); }
+  template <class T>
+  static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
+    const detail::householder<T> h(c);
+    const std::ptrdiff_t m = h.rows, n = h.columns, k = h.count;
+    h.reduce();
+    if (c.flags)
+      if (const std::ptrdiff_t column = dependent_column(h); column >= 0) return column;
+    T *const q = c.out, *const r = q + m * n;
+    for (std::ptrdiff_t i = 0; i < m; ++i)
+      for (std::ptrdiff_t j = 0; j < n; ++j) q[i * n + j] = T(i == j && j < k);
+    for (std::ptrdiff_t j = k - 1; j >= 0; --j) h.apply(j, q, j, k);
+    for (std::ptrdiff_t i = 0; i < k; ++i) {
+      const bool turns = h.at(i, i) < 0;
+      for (std::ptrdiff_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : turns ? -h.at(i, j) : h.at(i, j);
+      for (std::ptrdiff_t j = 0; j < m && turns; ++j) q[j * n + i] = -q[j * n + i];
+    }
+    return -1;
+  }
+  static std::string complaint(std::ptrdiff_t column) {
+    return "is rank deficient: up to rounding, column " + std::to_string(column) + " is a combination of those before it";
+  }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> a, operand<T> out) {
+    symbols& s = a.g->syms;
+    const int last = a.rank() - 1, m = a.extent(last - 1), n = a.extent(last), k = s.derive(extent_rule::least, m, n);
+    const auto q = cut(cut(out, last - 1, 0, m), last, 0, k), u = cut(cut(out, last - 1, stride::at_the_end, k), last, 0, k);
+    const auto of_r = cut(g, last - 1, stride::at_the_end, k), of_u = cut(of_r, last, 0, k);
+    auto of_q = cut(cut(g, last - 1, 0, m), last, 0, k), rest = a;
+    if (k != n) {
+      // Columns from k on are Q times those of R: the rest of the rule is about the first k.
+      rest = right_of(a, a, k);
+      of_q = of_q + product_of(rest, right_of(of_r, of_r, k), right_transposed);
+    }
+    const auto inner = product_of(u, of_u, right_transposed) - product_of(of_q, q, left_transposed);
+    const auto mirror = triangle_of(inner, false, false) + transposed_matrix(triangle_of(inner, false, true));
+    const auto turned = of_q + product_of(q, mirror, 0);
+    const auto of_first = transposed_matrix(emit_on<solve>({0}, u, transposed_matrix(turned)));
+    if (k == n) return grads(of_first);
+    return grads(set_in(of_first, last, 0, n) + right_of(product_of(q, of_r, 0), a, k));
+  }
+
+ private:
+  /// x with zeros in its first k columns.
+  template <class T>
+  static constexpr operand<T> right_of(operand<T> x, operand<T> like, int k) {
+    if (x.is_refused()) return x;
+    const int last = x.rank() - 1;
+    const auto first = set_in(literal_like(cut(like, last, 0, k), 1), last, 0, like.extent(last));
+    return emit_on<op::where>({}, emit_on<op::equal>({}, first, literal_like(first, 0)), x, literal_like(x, 0));
+  }
+  /// The first column whose element on R's diagonal is 0 up to rounding, or -1. A NaN is none.
+  template <class T>
+  static constexpr std::ptrdiff_t dependent_column(const detail::householder<T>& h) {
+    T largest = T(0);
+    for (std::ptrdiff_t i = 0; i < h.count; ++i)
+      if (lane::abs(h.at(i, i)) > largest) largest = lane::abs(h.at(i, i));
+    const std::ptrdiff_t longer = h.rows > h.columns ? h.rows : h.columns;
+    const T least = static_cast<T>(longer) * std::numeric_limits<T>::epsilon() * largest;
+    for (std::ptrdiff_t i = 0; i < h.count; ++i)
+      if (lane::abs(h.at(i, i)) <= least) return i;
+    return h.count < h.columns ? h.count : -1;
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI::functions {
+
+struct qr {
+  static constexpr precision autocast = op::qr::autocast;
+  static constexpr auto apply(auto a) { return of_matrices<op::qr>(a); }
+  /// Q or R out of both, for an operand a of the shape of the matrix.
+  template <class T, class A>
+  static constexpr operand<T> part(operand<T> both, operand<A> a, bool is_q) {
+    if (both.is_refused()) return both;
+    const int last = a.rank() - 1, m = a.extent(last - 1), k = a.g->syms.derive(extent_rule::least, m, a.extent(last));
+    return is_q ? cut(cut(both, last - 1, 0, m), last, 0, k) : cut(both, last - 1, stride::at_the_end, k);
+  }
+};
+template <bool IsQ>
+struct qr_part {
+  static constexpr std::string_view name = "qr";
+  static constexpr auto apply(auto both, auto a) { return qr::part(both, a, IsQ); }
+};
+
+struct lstsq {
+  static constexpr precision autocast = op::qr::autocast;
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = decltype(detail::accepted<op::qr, promoted<A, B>>());
+    const auto x = cast_to<T>(a);
+    auto y = cast_to<T>(b);
+    if (x.is_refused() || y.is_refused()) return x.is_refused() ? x : y;
+    graph& g = *x.g;
+    if (x.rank() < 2) return refuse<T>(g, 429);
+    const int last = x.rank() - 1, m = x.extent(last - 1), n = x.extent(last);
+    if (m >= 0 && m < n) return refuse<T>(g, 431);
+    const bool vectors = y.rank() > 0 && right_sides::is_vector(g.syms, x.extents(), y.extents());
+    if (y.rank() < 1 || !g.syms.unify(m, y.extent(y.rank() - (vectors ? 1 : 2)))) return refuse<T>(g, 430);
+    if (vectors) y = view_as(y, with_axis(y.extents(), y.rank(), 1));
+    const auto both = of_matrices<op::qr>(x, 1);
+    const auto q = qr::part(both, x, true), r = cut(both, last - 1, stride::at_the_end, n);
+    const auto found = solve_triangular<upper_triangle>::apply(r, matmul::apply(transposed_matrix(q), y));
+    return vectors && !found.is_refused() ? view_as(found, axes_between(found.extents(), 0, found.rank() - 1)) : found;
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI {
+
+/// Q with orthonormal columns and an upper triangular R whose diagonal is not negative, with a = Q R, in a tuple: the reduced factors. They
+/// are unique if a has full rank.
+/// Shape: a [..., m, n]: [..., m, k], [..., k, n], k the less of m and n; leading axes are batches.
+/// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: Q, R, and a if k < n.
+/// Error: Q R = a + d with |d| <= 6 m n u |a|, column by column; Q^T Q = 1 up to 6 m n u.   Source: Higham, theorem 19.4.
+/// Throws: in a backward pass, if the first k columns of a have no full rank: an element on R's diagonal is 0.
+template <class A>
+constexpr auto qr(const A& a) {
+  const auto both = apply_function(functions::qr{}, a);
+  return std::tuple(apply_function(functions::qr_part<true>{}, both, a), apply_function(functions::qr_part<false>{}, both, a));
+}
+/// The x with the least |a x - b|, for an a of full column rank, by QR.
+/// Shape: a [..., m, n], m >= n, b [..., m, p] or [m]: [..., n, p] or [n]. Batches and vectors are as for solve.
+/// Dtype: promoted, then as qr.   Saves: the factors, b, x.   Error: that of a backward stable solution.
+/// Throws: if a matrix has no full column rank up to rounding, naming it and its first column that depends on earlier ones. For a solution
+/// of least length multiply by pinv.
+inline constexpr call<functions::lstsq> lstsq{};
+
+}  // namespace ebb::inline EBB_ABI

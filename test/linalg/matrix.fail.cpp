@@ -1,0 +1,55 @@
+// test/linalg/matrix.fail.cpp — operands that functions of square matrices and of factors refuse.
+// SPDX-License-Identifier: BSL-1.0
+// ERRORS: 1
+#include <ebb/linalg.hpp>
+#include <ebb/trace/functions.hpp>
+#include <ebb/trace/trace.hpp>
+
+#include <tuple>
+
+template <class... A>
+constexpr auto traced_on(auto f) {
+  return ebb::trace_of<decltype(f), A...>::make().size();
+}
+using square = ebb::term<float, 3, 3>;
+using oblong = ebb::term<float, 3, 4>;
+using vector = ebb::term<float, 4>;
+
+[[maybe_unused]] constexpr int fits = traced_on<square>([](auto a) { return ebb::det(a) + ebb::trace(ebb::cholesky_inverse(a)); });
+
+#if EBB_CASE == 1  // a matrix that is not square
+// EXPECT: E0428 a function of square matrices: an operand is no matrix, or its last two axes differ
+constexpr int refused = traced_on<oblong>([](auto a) {
+  return ebb::det(a);  // LINE
+});
+#elif EBB_CASE == 2  // a vector in place of a factor
+// EXPECT: E0428 a function of square matrices: an operand is no matrix, or its last two axes differ
+constexpr int refused = traced_on<vector>([](auto a) {
+  return ebb::cholesky_inverse(a);  // LINE
+});
+#elif EBB_CASE == 3  // a vector that is longer than the rows of its factor
+// EXPECT: E0285 solve_triangular, cholesky_solve: the right sides do not fit the rows of the matrix
+constexpr int refused = traced_on<vector, square>([](auto x, auto l) {
+  return ebb::mahalanobis(x, l);  // LINE
+});
+#elif EBB_CASE == 4  // a vector has no factors
+// EXPECT: E0429 a function of matrices: an operand has less than two axes
+constexpr int refused = traced_on<vector>([](auto a) {
+  return std::get<0>(ebb::qr(a));  // LINE
+});
+#elif EBB_CASE == 5  // right sides with another number of rows
+// EXPECT: E0430 lstsq: the right sides do not have one element, or one row, for each row of the matrix
+constexpr int refused = traced_on<square, vector>([](auto a, auto b) {
+  return ebb::lstsq(a, b);  // LINE
+});
+#elif EBB_CASE == 6  // a matrix with many solutions
+// EXPECT: E0431 lstsq: the matrix has less rows than columns
+constexpr int refused = traced_on<oblong, oblong>([](auto a, auto b) {
+  return ebb::lstsq(a, b);  // LINE
+});
+#elif EBB_CASE == 7  // a bool in place of a tag
+// EXPECT: E0432 eigh, eigvalsh: after the matrix comes nothing, or the tag ebb::rotations_ignored
+constexpr int refused = traced_on<square>([](auto a) {
+  return ebb::eigvalsh(a, true);  // LINE
+});
+#endif
