@@ -49,6 +49,8 @@
 #include "op/gate.hpp"
 #include "op/gradient.hpp"
 #include "op/softmax.hpp"
+#include "op/loss_option.hpp"
+#include "op/loss.hpp"
 #include "op/solve.hpp"
 #include "op/subscript.hpp"
 #include "op/along.hpp"

@@ -41,7 +41,7 @@ using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
                     op::squared_offset, op::hypot, op::atan2, op::atan2_slope, op::logaddexp, op::share_of_exp, op::xlogy, op::xlog1py,
                     op::fmod, op::remainder, op::floor_divide, op::round_at, op::fmax, op::fmin, op::copysign, op::ldexp, op::grad_scale,
-                    op::straight_through>;
+                    op::straight_through, op::huber, op::smooth_l1, op::bce>;
 
 /// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools or integers.
 template <class Op>

@@ -28,7 +28,7 @@
 #include "../op/rounding.hpp"
 #include "../op/scan.hpp"
 #include "../op/shape.hpp"
-#include "../op/softmax.hpp"
+#include "../op/loss.hpp"
 #include "../op/solve.hpp"
 #include "../op/special.hpp"
 #include "../op/triangle.hpp"
