@@ -54,5 +54,6 @@
 #include "op/solve.hpp"
 #include "op/subscript.hpp"
 #include "op/along.hpp"
+#include "op/replace.hpp"
 #include "op/triangle.hpp"
 #include "op/trigonometric.hpp"

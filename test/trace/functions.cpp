@@ -304,6 +304,10 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("transpose", "", [](auto x) { return ebb::transpose(x); });
   own("take along an axis", "", [](auto x) { return ebb::take<1>(x, classes(x)); });
   own("take_along_axis", "", [](auto x) { return ebb::take_along_axis<1>(x, ebb::cast<int>(x)); });
+  own("masked_fill", "", [](auto x) { return ebb::masked_fill(x, x > 0, 2.0); });
+  own("placed", "", [](auto x) { return ebb::placed<1, 0, 2>(x, ebb::slice<1, 1, 3>(x)); });
+  own("dynamic_slice", "", [](auto x) { return ebb::dynamic_slice<2, 2>(x, 1, 2); });
+  own("dynamic_update_slice", "", [](auto x) { return ebb::dynamic_update_slice(x, x, 0, 0); });
   own("index_add", "", [](auto x) { return ebb::index_add<1>(x, classes(x), x); });
   own("reshape", "", [](auto x) { return ebb::reshape<16>(x); });
   own("slice", "", [](auto x) { return ebb::slice<0, 0, 2>(x); });

@@ -196,11 +196,15 @@ class evaluator {
     return r;
   }
   constexpr cell_array scatter(int k, const extent_list& out, int n) const {
-    cell_array r(n, 0);
-    with_dtype(g_.op(k).result, [&]<class T>(T) {
+    const op_info& op = g_.op(k);
+    cell_array r(n, op.scalar ? op.identity : 0);
+    with_dtype(op.result, [&]<class T>(T) {
       for (int i = 0; i < in(k, 0).size(); ++i) {
         cell& to = r[among_rows(k, i, out)];
-        if constexpr (std::is_same_v<T, bool>) to |= in(k, 0)[i];
+        if (op.scalar) {
+          const cell both[] = {to, in(k, 0)[i]};
+          op.scalar(both, &to);
+        } else if constexpr (std::is_same_v<T, bool>) to |= in(k, 0)[i];
         else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(in(k, 0)[i])));
         else to = to_cell(static_cast<T>(static_cast<float>(from_cell<T>(to)) + static_cast<float>(from_cell<T>(in(k, 0)[i]))));
       }

@@ -120,7 +120,8 @@ struct op_info {
 
   shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;
   void (*pull)(graph&, int g, int y, int* out) = nullptr;  // out[j]: cotangent of operand j, or -1
-  void (*scalar)(const cell* in, cell* out) = nullptr;     // one element; reductions and scans combine two
+  /// One element; reductions and scans combine two, and so do scatters that do not add.
+  void (*scalar)(const cell* in, cell* out) = nullptr;
   /// Kind factor, where the op has the arithmetic itself: `in` has the extents x, `out` has n elements.
   void (*matrices)(const extent_list& x, int n, std::int64_t flags, const cell* in, cell* out) = nullptr;
   strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go

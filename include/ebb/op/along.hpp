@@ -30,9 +30,27 @@ constexpr auto summed_at(operand<T> x, operand<I> indices, const shape& to, int 
   return operand<Wide>{x.g, emit_as<op::scatter<I, F>, Wide>(*x.g, x.g->intern(x.g->syms.find(to)), {wide.id, indices.id}, {own})};
 }
 
+/// Inside rules: parts of x along `axis` by indices that serve all places along the other axes.   F: the function that errors name.
+template <class F, class T, index_element I>
+constexpr operand<T> parts_at(operand<T> x, operand<I> indices, int axis) {
+  if (x.is_refused() || indices.is_refused()) return {x.g, x.is_refused() ? x.id : indices.id};
+  // Repeating the indices for each place along the leading axes is less work than moving x.
+  graph& g = *x.g;
+  const int repeated = g.intern(g.syms.find(joined(axes_between(x.extents(), 0, axis), indices.extents())));
+  return emit_on<op::gather<I, F>, T>({axis}, x, broadcast_to(indices, repeated, axis_run(0, axis)));
+}
+/// Inside rules: the inverse for one axis of indices: parts of x added into zeros with the given extent along `axis`; see summed_at.
+template <class F, class T, index_element I>
+constexpr auto parts_summed_at(operand<T> x, operand<I> indices, int axis, int extent) {
+  if (x.is_refused() || indices.is_refused()) return operand<detail::computed_in<T>>{x.g, x.is_refused() ? x.id : indices.id};
+  graph& g = *x.g;
+  const int repeated = g.intern(g.syms.find(joined(axes_between(x.extents(), 0, axis), indices.extents())));
+  const shape to = with_extent(x.extents(), axis, extent);
+  return summed_at<F>(x, broadcast_to(indices, repeated, axis_run(0, axis)), to, axis);
+}
+
 namespace functions {
 
-/// The function whose errors all axes share.
 template <int Axis>
 struct take_along_axis {
   /// Whether `part` has the extents of x beside the axis.
@@ -93,10 +111,7 @@ struct index_add {
       const bool fits = indices.rank() == 1 && take_along_axis<Axis>::fits(s, x.extents(), summands.extents(), axis);
       if (!fits || !s.unify(indices.extent(0), summands.extent(axis))) return refuse<T>(*x.g, 381);
       const auto to = cast_to<detail::computed_in<T>>(cast_to<T>(x));
-      // Each place along the leading axes gets the same indices: repeating these is less work than moving x.
-      const shape leading = axes_between(x.extents(), 0, axis);
-      const auto rows = ebb::broadcast_to(indices, x.g->intern(s.find(joined(leading, indices.extents()))), axis_run(0, axis));
-      return cast_to<T>(to + summed_at<index_add<0>>(cast_to<T>(summands), rows, to.extents(), axis));
+      return cast_to<T>(to + parts_summed_at<index_add<0>>(cast_to<T>(summands), indices, axis, x.extent(axis)));
     }
   }
 };
@@ -113,9 +128,7 @@ struct take_axis {
       const int axis = axis_of(Axis, x.rank());
       if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
       if (axis + indices.rank() > max_rank) return refuse<T>(*x.g, 115);
-      graph& g = *x.g;
-      const int repeated = g.intern(g.syms.find(joined(axes_between(x.extents(), 0, axis), indices.extents())));
-      return emit_on<op::gather<I>, T>({axis}, x, ebb::broadcast_to(indices, repeated, axis_run(0, axis)));
+      return parts_at<take>(x, indices, axis);
     }
   }
   /// A number that is known while tracing.

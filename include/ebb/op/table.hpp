@@ -48,7 +48,7 @@ struct erased {
   }
 
   static constexpr void scalar(const cell* in, cell* out) {
-    if constexpr (Op::what == kind::reduce || Op::what == kind::scan) {
+    if constexpr (Op::what == kind::reduce || Op::what == kind::scan || Op::what == kind::scatter) {
       *out = to_cell(narrowed<result>(Op::value(widened(from_cell<result>(in[0])), widened(from_cell<T>(in[1])))));
     } else {
       [&]<int... J>(std::integer_sequence<int, J...>) {
@@ -126,7 +126,8 @@ constexpr op_info make_info() {
   }(std::make_integer_sequence<int, (Op::arity < 0 ? 4 : Op::arity)>{});
   i.kit = &kit_of<result>::table;
   if constexpr (requires { i.infer = &Op::infer; }) i.infer = &Op::infer;
-  constexpr bool combines = Op::what == kind::reduce || Op::what == kind::scan;
+  constexpr bool scatters = Op::what == kind::scatter && requires { Op::template identity<T>(); };  // else it adds
+  constexpr bool combines = Op::what == kind::reduce || Op::what == kind::scan || scatters;
   if constexpr (Op::what == kind::elementwise || combines) i.scalar = &functions::scalar;
   if constexpr (Op::what == kind::factor && requires { &Op::scratch; }) i.matrices = &functions::matrices;
   if constexpr (Op::what == kind::move) {

@@ -12,6 +12,7 @@
 #include "../kernel/workspace.hpp"
 #include "../tensor/product_order.hpp"
 
+#include <algorithm>
 #include <concepts>
 #include <cstring>
 #include <string>
@@ -65,16 +66,27 @@ void gather_whole(const Call& c) {
   });
 }
 
-template <class T>
+/// With identity and value an op combines the elements of an index; without, they are added.
+template <class Op, class T>
+concept combining_scatter = requires { Op::template identity<T>(); };
+
+template <class Op, class T>
 void scatter_whole(const whole_call& c) {
   const int own = static_cast<int>(c.attr[0]);
   const std::size_t row = c.result.volume(own + 1, c.result.rank), all_rows = c.result.e[own] * row;
   if (c.result.volume() == 0) return;
-  std::memset(c.out, 0, c.result.volume() * sizeof(T));
+  if constexpr (combining_scatter<Op, T>) std::fill_n(static_cast<T*>(c.out), c.result.volume(), from_cell<T>(c.op->identity));
+  else std::memset(c.out, 0, c.result.volume() * sizeof(T));
   with_rows(c, [&](std::size_t n, auto rows, std::size_t count) {
     T* const to = static_cast<T*>(c.out) + n * all_rows;
     const T* const from = static_cast<const T*>(c.in[0]) + n * count * row;
-    if constexpr (!std::is_same_v<T, bool>) kernel::add_rows(to, from, rows, count, row);
+    if constexpr (combining_scatter<Op, T>)
+      for (std::size_t i = 0; i < count * row; ++i) {
+        using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+        T& x = to[static_cast<std::size_t>(rows[i / row]) * row + i % row];
+        x = static_cast<T>(Op::value(static_cast<wide>(x), static_cast<wide>(from[i])));
+      }
+    else if constexpr (!std::is_same_v<T, bool>) kernel::add_rows(to, from, rows, count, row);
     else
       for (std::size_t i = 0; i < count * row; ++i) {
         bool& x = to[static_cast<std::size_t>(rows[i / row]) * row + i % row];
@@ -202,7 +214,7 @@ constexpr op_kernels::whole_function whole_function_of() {
   else if constexpr (What == kind::factor) return &factor_whole<T>;
   else if constexpr (What == kind::rows) return &Op::template whole<T>;
   else if constexpr (What == kind::gather) return &gather_whole<whole_call>;
-  else if constexpr (What == kind::scatter) return &scatter_whole<T>;
+  else if constexpr (What == kind::scatter) return &scatter_whole<Op, T>;
   else if constexpr (What == kind::move) return &move_whole<whole_call>;
   else return nullptr;
 }

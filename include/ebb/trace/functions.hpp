@@ -25,6 +25,7 @@
 #include "../op/power.hpp"
 #include "../op/reduce.hpp"
 #include "../op/remainder.hpp"
+#include "../op/replace.hpp"
 #include "../op/rounding.hpp"
 #include "../op/scan.hpp"
 #include "../op/shape.hpp"

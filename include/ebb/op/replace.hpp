@@ -1,0 +1,179 @@
+// ebb/op/replace.hpp — parts of an array replaced by others, and boxes that begin at terms: masked_fill, placed, dynamic_slice.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "along.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<382, Call> : Call {
+  static_assert(Call::code != 382, "[ebb E0382] dynamic_slice, dynamic_update_slice: each axis has one start, a scalar integer");
+};
+template <class Call>
+struct refusal<383, Call> : Call {
+  static_assert(Call::code != 383, "[ebb E0383] dynamic_slice, dynamic_update_slice: the box is larger than the array, or of another rank");
+};
+
+namespace functions {
+
+struct masked_fill {
+  /// value: a number, or an array.
+  template <class T, class M>
+  static constexpr operand<T> apply(operand<T> x, operand<M> mask, auto value) {
+    return detail::broadcasting<op::where>::apply(cast_to<bool>(mask), in_dtype<T>(value), x);
+  }
+
+ private:
+  template <class T>
+  static constexpr auto in_dtype(number auto value) {
+    return static_cast<detail::computed_in<T>>(value);
+  }
+  template <class T, class N>
+  static constexpr operand<T> in_dtype(operand<N> value) {
+    return cast_to<T>(value);
+  }
+};
+
+/// `part` in place of a slice of x with the same extents.
+template <class T>
+constexpr operand<T> with_part(operand<T> x, operand<T> part, stride s) {
+  const auto ones = cast_to<bool>(literal_like(part, 1));
+  const auto inside = place_in(ones, s, x.shape_number());
+  return emit_on<op::where>({}, inside, place_in(part, s, x.shape_number()), x);
+}
+
+template <int Axis, int Start, int Stop, int Step>
+struct placed {
+  static constexpr detail::spelled name = Step != 1          ? detail::spelled("placed", Axis, Start, Stop, Step)
+                                          : Stop != to_end ? detail::spelled("placed", Axis, Start, Stop)
+                                                           : detail::spelled("placed", Axis, Start);
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> part) {
+    using T = promoted<A, B>;
+    const auto x = cast_to<T>(a);
+    const auto replaced = slice<Axis, Start, Stop, Step>::apply(x);
+    if (replaced.is_refused()) return replaced;
+    const auto fitted = broadcast_to<>::like(cast_to<T>(part), replaced.extents());
+    return fitted.is_refused() ? fitted : with_part(x, fitted, {axis_of(Axis, x.rank()), Start, Step});
+  }
+};
+
+/// The places of a box of `count` elements along an axis that begins at a term.
+template <class I>
+constexpr operand<I> places_from(operand<I> start, int count) {
+  shape line;
+  line.push(count);
+  const int number = start.g->intern(start.g->syms.find(line));
+  return index_along<I>(*start.g, number, 0) + ebb::broadcast_to(start, number, 1);
+}
+template <class S>
+inline constexpr bool is_start = false;
+template <class I>
+inline constexpr bool is_start<operand<I>> = index_element<I>;
+template <std::integral I>
+inline constexpr bool is_start<I> = !std::same_as<I, bool>;
+
+/// A start as a scalar operand.
+template <class I>
+constexpr operand<I> start_in(graph&, operand<I> start) {
+  return start;
+}
+constexpr operand<std::int64_t> start_in(graph& g, std::int64_t start) {
+  return {&g, emit_as<op::literal, std::int64_t>(g, g.intern({}), {}, {start})};
+}
+
+template <std::size_t... E>
+struct dynamic_slice {
+  template <class T, class... S>
+  static constexpr operand<T> apply(operand<T> x, S... start) {
+    if constexpr (sizeof...(S) != sizeof...(E) || !(is_start<S> && ...)) return refuse<T>(*x.g, 382);
+    else {
+      if (x.is_refused()) return x;
+      if (x.rank() != sizeof...(E)) return refuse<T>(*x.g, 383);
+      int axis = 0;
+      (take_box(x, axis++, static_cast<int>(E), start_in(*x.g, start)), ...);
+      return x;
+    }
+  }
+
+ private:
+  template <class T, class I>
+  static constexpr void take_box(operand<T>& x, int axis, int count, operand<I> start) {
+    if (x.is_refused()) return;
+    if (start.rank() > 0) x = refuse<T>(*x.g, 382);
+    else if (x.extent(axis) >= 0 && x.extent(axis) < count) x = refuse<T>(*x.g, 383);
+    else x = parts_at<dynamic_slice<>>(x, places_from(start, count), axis);
+  }
+};
+
+struct dynamic_update_slice {
+  template <class A, class B, class... S>
+  static constexpr auto apply(operand<A> a, operand<B> part, S... start) {
+    using T = promoted<A, B>;
+    if constexpr (!(is_start<S> && ...)) return refuse<T>(*a.g, 382);
+    else {
+      const auto x = cast_to<T>(a);
+      auto box = cast_to<T>(part);
+      if (x.is_refused() || box.is_refused()) return x.is_refused() ? x : box;
+      if (x.rank() != sizeof...(S)) return refuse<T>(*a.g, 382);
+      if (x.rank() != box.rank()) return refuse<T>(*a.g, 383);
+      for (int i = 0; i < x.rank(); ++i)
+        if (x.extent(i) >= 0 && box.extent(i) > x.extent(i)) return refuse<T>(*a.g, 383);
+      // The last axis first: the extents of those before it are then still those of the box.
+      auto inside = cast_to<bool>(literal_like(box, 1));
+      const std::array<int, sizeof...(S)> count = [&] {
+        std::array<int, sizeof...(S)> e{};
+        for (int i = 0; i < box.rank(); ++i) e[static_cast<std::size_t>(i)] = box.extent(i);
+        return e;
+      }();
+      int axis = x.rank();
+      const auto put = [&](auto one) {
+        --axis;
+        if (one.rank() > 0) box = refuse<T>(*a.g, 382);
+        if (box.is_refused()) return;
+        const auto at = places_from(one, count[static_cast<std::size_t>(axis)]);
+        inside = parts_summed_at<dynamic_update_slice>(inside, at, axis, x.extent(axis));
+        box = cast_to<T>(parts_summed_at<dynamic_update_slice>(box, at, axis, x.extent(axis)));
+      };
+      in_falling_order(put, start_in(*a.g, start)...);
+      return box.is_refused() ? box : emit_on<op::where>({}, inside, box, x);
+    }
+  }
+
+ private:
+  static constexpr void in_falling_order(auto&) {}
+  static constexpr void in_falling_order(auto& put, auto first, auto... rest) {
+    in_falling_order(put, rest...);
+    put(first);
+  }
+};
+
+}  // namespace functions
+
+/// x where the mask is false, else the value: a number, or an array that is broadcast.
+/// Shape: broadcast.   Dtype: x's.   Saves: the mask.
+template <class X, class Mask, class Value>
+constexpr auto masked_fill(X&& x, Mask&& mask, Value&& value) {
+  return apply_function(functions::masked_fill{}, std::forward<X>(x), std::forward<Mask>(mask), std::forward<Value>(value));
+}
+/// x with u in place of slice<Axis, Start, Stop, Step>(x).   placed<0, 1, 3>(x, u), placed<1, 0, to_end, 2>(x, 0 * u)
+/// Shape: x's; u is broadcast to the slice.   Dtype: promoted.   Saves: nothing.   Throws: as slice, and if u does not fit.
+template <int Axis, int Start, int Stop = to_end, int Step = 1, class X, class U>
+constexpr auto placed(X&& x, U&& u) {
+  return apply_function(functions::placed<Axis, Start, Stop, Step>{}, std::forward<X>(x), std::forward<U>(u));
+}
+/// The box of extents E... that begins at the given places, one for each axis: scalar terms, or integers.   dynamic_slice<2, 3>(x, i, 0)
+/// Shape: E...   Dtype: x's.   Saves: the starts.   Error: exact.   Throws: if the box leaves x. XLA moves such a box instead.
+template <std::size_t... E, class X, class... Start>
+constexpr auto dynamic_slice(X&& x, Start&&... start) {
+  return apply_function(functions::dynamic_slice<E...>{}, std::forward<X>(x), std::forward<Start>(start)...);
+}
+/// x with u in place of the box of u's extents that begins at the given places: see dynamic_slice.
+/// Shape: x's.   Dtype: promoted.   Saves: the starts.   Error: exact.   Throws: if the box leaves x.
+template <class X, class U, class... Start>
+constexpr auto dynamic_update_slice(X&& x, U&& u, Start&&... start) {
+  return apply_function(functions::dynamic_update_slice{}, std::forward<X>(x), std::forward<U>(u), std::forward<Start>(start)...);
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,7 @@
+// ebb/shapes.hpp — segments of arrays. Optional: ebb.hpp does not include it.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In reading order: of its own folder, a header includes only those above it in this list.
+#pragma once
+
+#include "shapes/segment.hpp"
