@@ -31,7 +31,7 @@
 #include "op/eq.hpp"
 #include "op/gamma.hpp"
 #include "op/gather.hpp"
-#include "op/special.hpp"
+#include "op/normal.hpp"
 #include "op/gelu.hpp"
 #include "op/hyperbolic.hpp"
 #include "op/like.hpp"

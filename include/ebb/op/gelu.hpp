@@ -4,7 +4,7 @@
 // Each derivative is an op, not a formula of other ops: phi(x) times x or 2 - x^2 would be 0 * infinity at infinity, and lose digits.
 #pragma once
 
-#include "special.hpp"
+#include "normal.hpp"
 
 #include "../num/gelu.hpp"
 

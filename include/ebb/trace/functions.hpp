@@ -21,6 +21,7 @@
 #include "../op/logarithmic.hpp"
 #include "../op/moments.hpp"
 #include "../op/nonfinite.hpp"
+#include "../op/normal.hpp"
 #include "../op/normalize.hpp"
 #include "../op/power.hpp"
 #include "../op/reduce.hpp"
@@ -31,7 +32,6 @@
 #include "../op/shape.hpp"
 #include "../op/loss.hpp"
 #include "../op/solve.hpp"
-#include "../op/special.hpp"
 #include "../op/triangle.hpp"
 #include "../op/trigonometric.hpp"
 

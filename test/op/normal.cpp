@@ -1,4 +1,4 @@
-// test/op/special.cpp — values and derivatives of the error functions and of the normal distribution.
+// test/op/normal.cpp — values and derivatives of the error functions and of the normal distribution.
 // SPDX-License-Identifier: BSL-1.0
 #include "everywhere.hpp"
 #include "golden.hpp"

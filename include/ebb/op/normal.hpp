@@ -1,4 +1,4 @@
-// ebb/op/special.hpp — the error function and the normal distribution: erf, erfc, ndtr, log_ndtr.
+// ebb/op/normal.hpp — the error function and the normal distribution: erf, erfc, ndtr, log_ndtr.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
