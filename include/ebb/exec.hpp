@@ -9,6 +9,7 @@
 #include "exec/probed.hpp"
 #include "exec/alias.hpp"
 #include "exec/symbol_values.hpp"
+#include "exec/own_cells.hpp"
 #include "exec/evaluate.hpp"
 #include "exec/band.hpp"
 #include "exec/one_step.hpp"

@@ -1,7 +1,10 @@
-// ebb/nn.hpp — losses for neural networks. Optional: ebb.hpp does not include it.
+// ebb/nn.hpp — layers of neural networks and their losses. Optional: ebb.hpp does not include it.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.
 #pragma once
 
+#include "nn/sliding.hpp"
+#include "nn/convolve.hpp"
+#include "nn/convolution.hpp"
 #include "nn/loss.hpp"

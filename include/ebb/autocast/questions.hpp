@@ -61,7 +61,7 @@ constexpr shown_equation shown(const auto& g, int k) {
   }
   for (int i = 0; i < 2; ++i) s.attr[i] = e.attr[i];
   s.extents = g.shapes[static_cast<std::size_t>(e.shape)];
-  if (e.op->what == kind::move && e.op->shows) s.shown = e.op->show(e.attr, s.extents.rank, s.numbers);
+  if (e.op->shows) s.shown = e.op->show(e.attr, s.extents.rank, s.numbers);
   return s;
 }
 

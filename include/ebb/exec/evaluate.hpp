@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "own_cells.hpp"
 #include "symbol_values.hpp"
 
 #include "../base/error.hpp"
@@ -59,6 +60,7 @@ class evaluator {
         return solve(k, out, n);
       case kind::factor: return factor(k, n);
       case kind::rows: return rows(k, out, n);
+      case kind::own: return cells_of_own(g_, k, values_, symbol_values_.data());
       case kind::loop: case kind::custom: return {};  // their results are arrays
       case kind::result:
         if (g_.op(g_.operand(k, 0)).what == kind::custom) return values_[value_of_custom(g_, k)];
@@ -75,7 +77,6 @@ class evaluator {
     if (kind_of_result(e) == loop_result::carry) return i;
     return i + (kind_of_result(e) == loop_result::row ? loop_parts::of(loop).carries : g_.subs[loop.sub].out.size());
   }
-
   constexpr cell_array indices(int k, const extent_list& out, int n) const {
     const int axis = static_cast<int>(g_.eq[k].attr[0]);
     const int inner = static_cast<int>(out.volume(axis + 1, out.rank)), length = static_cast<int>(out.e[axis]);
@@ -242,7 +243,6 @@ class evaluator {
     });
     return result;
   }
-
   constexpr cell_array solve(int k, const extent_list& out, int n) const {
     const bool transposed = g_.eq[k].attr[0], inverts = g_.eq[k].count == 1;
     const int rows = static_cast<int>(out.e[out.rank - 2]), columns = static_cast<int>(out.e[out.rank - 1]), width = rows + columns;
@@ -266,7 +266,6 @@ class evaluator {
     });
     return result;
   }
-
   constexpr cell_array solve_triangle(int k, const extent_list& out, int n) const {
     const int rows = static_cast<int>(out.e[out.rank - 2]), columns = static_cast<int>(out.e[out.rank - 1]);
     cell_array result(n, 0);
@@ -315,7 +314,6 @@ class evaluator {
     });
     return result;
   }
-
   constexpr cell_array rows(int k, const extent_list& out, int n) const {
     const equation& e = g_.eq[k];
     const std::size_t count = out.e[out.rank - 1], batch = out.volume(0, out.rank - 1);

@@ -106,6 +106,7 @@ class batching {
       case kind::solve: return solve(k);
       case kind::gather: return gather(k);
       case kind::scatter: return scatter(k);
+      case kind::own: return own(k);
       case kind::loop: return loop(k);
       case kind::custom: return custom(k);
       case kind::result: return result(k);
@@ -154,6 +155,30 @@ class batching {
     flat.push(to_.syms.derive(extent_rule::product, s.e[1], s.e[2]));
     const int in[] = {at_[a], kit.reshape(to_, apart, to_.intern(flat))};
     return move_axis(kit.reshape(to_, add(e, to_.eq[in[1]].shape, {in, 2}), columns), kit, 1, 0);
+  }
+
+  /// Rows that are a batch already, [B, N, ...], are a longer one, [B N, ...]. Else all operands get the new axis in front of theirs.
+  constexpr int own(int k) {
+    const equation& e = from_.eq[k];
+    const int first = from_.operand(k, 0);
+    const int folded = e.op->folds ? e.op->folded(e.attr, from_.shape_of(first).rank) : -1;
+    bool folds = folded >= 0;
+    vec<int> in;
+    for (int j = 0; j < e.count; ++j) folds = folds && rows_[from_.operand(k, j)] == (j == folded);
+    for (int j = 0; j < e.count; ++j) {
+      const int x = from_.operand(k, j);
+      in.push(!folds ? with_rows(x) : j == folded ? e.op->kit->reshape(to_, at_[x], to_.intern(merged(shape_at(x)))) : at_[x]);
+      if (in.back() < 0) return in.back();
+    }
+    const int rows = rows_shape_[e.shape];
+    if (!folds) return add(e, rows, range_of(in));
+    return e.op->kit->reshape(to_, add(e, to_.intern(merged(to_.shapes[rows])), range_of(in)), rows);
+  }
+  constexpr shape merged(const shape& s) {
+    shape r;
+    r.push(to_.syms.derive(extent_rule::product, s.e[0], s.e[1]));
+    for (int i = 2; i < s.rank; ++i) r.push(s.e[i]);
+    return r;
   }
 
   /// x with axis `from` in place `to`, and the others in their order.

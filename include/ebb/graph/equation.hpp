@@ -6,6 +6,13 @@
 //   op_info    that struct for one dtype, erased into a table of constants and functions
 //   equation   y = op(operands), with a shape, attributes and perhaps a sub-graph
 //   graph      equations in order; operands are numbers of earlier equations
+//
+// [note: kernels of their own]
+// An op of kind own brings what passes and executors know of other kinds, so that floors above the ops add such ops without a change here:
+//   whole<T>(whole_call)                 the kernel
+//   reference<S>(move_call, in, put)     its meaning: in(j, i) is element i of operand j, put(i, x) gives element i of the result
+//   folded(attr, rank)                   optional: the operand, of this rank, whose first axis is a batch as the result's first one is
+// Batched, it gets leading axes in front of all operands: it takes any number of them.
 #pragma once
 
 #include "../base/hash.hpp"
@@ -43,6 +50,7 @@ enum class kind : std::uint8_t {
   scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names; attr[0]: as of gather
   rows,         // a function of each row: of the last axes of the operands; the leading axes are batches, the same in operands and result
   loop,         // the sub-graph once for each row, with what it carries from one step to the next; see [note: loops]
+  own,          // an op with a kernel of its own on whole arrays, see [note: kernels of their own]
   result,       // an array that operand 0, a loop, gives; attr[0]: which one of its kind, attr[1]: the kind, a loop_result
   custom,       // arrays with a pull of the user's, the sub-graph; its results are equations of kind result; see [note: custom pulls]
 };
@@ -117,6 +125,7 @@ struct op_info {
   bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
   bool stops = false;           // no gradient passes: its pull gives no operand one
   cell identity = 0;            // of a reduction or scan
+  bool folds = false;           // kind own: whether `folded` is there
 
   shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;
   void (*pull)(graph&, int g, int y, int* out) = nullptr;  // out[j]: cotangent of operand j, or -1
@@ -129,7 +138,9 @@ struct op_info {
   void (*row)(const cell* const* in, const std::size_t* length, cell* out, std::size_t count, const std::int64_t* attr) = nullptr;
   bool batched = false;                                           // kind move: whether `batch` is there
   void (*batch)(std::int64_t* attr, int rank) = nullptr;          // kind move: attributes when operands of this rank get a leading axis
-  bool shows = false;                                             // kind move: whether `show` is there
+  int (*folded)(const std::int64_t* attr, int rank) = nullptr;  // kind own: the operand whose first axis is a batch, and the result's too
+  void (*reference)(const move_call&, const cell* const* in, cell* out) = nullptr;  // kind own: the whole equation, on cells
+  bool shows = false;                                             // kind move, own: whether `show` is there
   int (*show)(const std::int64_t* attr, int rank, std::int64_t* numbers) = nullptr;  // the attributes that are printed
   const struct dtype_kit* kit = nullptr;                   // the equations that passes emit for the result's dtype
   op_kernels kernels;

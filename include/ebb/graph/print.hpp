@@ -86,7 +86,7 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       if (attr[0] > 0) s = " each along";
       for (std::int64_t a = 0; a < attr[0]; ++a) axis(a);
       break;
-    case kind::move:
+    case kind::move: case kind::own:
       if (count >= 0) {
         s = " by";
         for (int i = 0; i < count; ++i) axis(numbers[i]);
@@ -166,7 +166,7 @@ class graph_text {
   EBB_COLD std::string attributes(int k) const {
     const equation& e = g_.eq[k];
     std::int64_t numbers[max_rank] = {};
-    const int count = e.op->what == kind::move && e.op->shows ? e.op->show(e.attr, g_.shape_of(k).rank, numbers) : -1;
+    const int count = e.op->shows ? e.op->show(e.attr, g_.shape_of(k).rank, numbers) : -1;
     return attribute_text(e.op->what, e.attr, numbers, count);
   }
 

@@ -68,6 +68,12 @@ struct erased {
     Op::template row<T>(given, length, y.data(), count, attr);
     for (int i = 0; i < y.size(); ++i) out[i] = to_cell(y[i]);
   }
+  /// An op with a kernel of its own: what it means, on erased elements.
+  static constexpr void reference(const move_call& c, const cell* const* in, cell* out) {
+    Op::template reference<computed_in<result>>(
+        c, [in](int j, std::size_t i) { return widened(from_cell<T>(in[j][i])); },
+        [out](std::size_t i, auto x) { out[i] = to_cell(narrowed<result>(x)); });
+  }
 
   /// Kind factor: each matrix of a batch, in a constant expression or for the tests.
   static constexpr void matrices(const extent_list& x, int n, std::int64_t flags, const cell* in, cell* out) {
@@ -136,12 +142,19 @@ constexpr op_info make_info() {
       i.batched = true;
       i.batch = &Op::batch;
     }
-    if constexpr (requires { &Op::show; }) {
-      i.shows = true;
-      i.show = &Op::show;
+  }
+  if constexpr (Op::what == kind::own) {
+    i.reference = &functions::reference;
+    if constexpr (requires { &Op::folded; }) {
+      i.folds = true;
+      i.folded = &Op::folded;
     }
   }
   if constexpr (Op::what == kind::rows) i.row = &functions::row;
+  if constexpr (requires { &Op::show; }) {
+    i.shows = true;
+    i.show = &Op::show;
+  }
   if constexpr (combines) i.identity = to_cell(narrowed<result>(Op::template identity<computed_in<result>>()));
   if constexpr (real_element<result> && has_pull<Op>) {
     i.differentiable = true;

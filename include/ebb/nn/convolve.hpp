@@ -1,0 +1,309 @@
+// ebb/nn/convolve.hpp — the kernels of convolutions: three products of matrices, one of which is read through sliding windows.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: order of a convolution]
+// Each element of a result is one chain of fma from 0 on, as in [note: order of a product]. Its links are
+//   the result     over channels of x, then taps of the kernel (rows, then columns)
+//   gradient of x  over channels of the result, then those taps that can reach the element: with stride s every s-th
+//   gradient of w  over the batch, then places of the result (rows, then columns)
+// in rising order. A place beyond the edge of an array counts as 0: it is a link too. bf16 and f16 are summed in float and rounded once.
+//
+// Method: the array that is read through windows is never written out as a matrix. A block of its columns is packed into panels as a
+// matrix product packs its right operand anyway, and the tiles of kernel/tile.hpp do the rest. So memory is a few blocks of at most
+// 256 x 256 elements, and a copy of the weights if they have to be transposed and have less than a million elements.
+#pragma once
+
+#include "../kernel/product.hpp"
+
+#include <numeric>
+
+namespace ebb::inline EBB_ABI::kernel {
+
+/// One axis of a convolution: tap k of window i is at place i * stride + k * dilation - before.
+struct conv_axis {
+  std::ptrdiff_t places = 1, taps = 1, windows = 1;
+  std::ptrdiff_t stride = 1, dilation = 1, before = 0;
+};
+
+/// x [n, groups * from, places...], w [groups * to, from, taps...], result [n, groups * to, windows...]; row-major.
+struct convolution {
+  std::ptrdiff_t n = 0, groups = 1, from = 0, to = 0;
+  conv_axis row, column;
+
+  constexpr std::ptrdiff_t places() const { return row.places * column.places; }
+  constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
+  constexpr std::ptrdiff_t windows() const { return row.windows * column.windows; }
+};
+
+namespace conv {
+
+/// The type that elements are summed in.
+template <class T>
+using sum_of = std::conditional_t<half_width<T>, float, T>;
+
+/// Along one axis, some windows of an array and the taps that they have: tap j of window a reads place at + j * by + a * stride.
+struct windows {
+  std::ptrdiff_t count = 0, places = 0, taps = 0;
+  std::ptrdiff_t at = 0, by = 0, stride = 1;
+  std::ptrdiff_t first_tap = 0, next_tap = 1;    // tap j is tap first_tap + j * next_tap of the kernel
+  std::ptrdiff_t first = 0, next = 1;            // window a is place first + a * next of the result
+
+  static constexpr windows of_result(const conv_axis& c) {
+    return {c.windows, c.places, c.taps, -c.before, c.dilation, c.stride};
+  }
+  /// The places p of x with (p + before) mod stride == phase, as windows of the result: tap k adds to place p what window
+  /// (p + before - k * dilation) / stride has, where that is a whole number.
+  static constexpr windows of_places(const conv_axis& c, std::ptrdiff_t phase) {
+    windows r;
+    r.first = ((phase - c.before) % c.stride + c.stride) % c.stride;
+    r.next = c.stride;
+    r.count = r.first < c.places ? (c.places - r.first + c.stride - 1) / c.stride : 0;
+    r.places = c.windows;
+    r.next_tap = c.stride / std::gcd(c.stride, c.dilation);
+    while (r.first_tap < r.next_tap && (r.first + c.before - r.first_tap * c.dilation) % c.stride != 0) ++r.first_tap;
+    if (r.first_tap == r.next_tap || r.first_tap >= c.taps) return r;
+    r.taps = (c.taps - r.first_tap + r.next_tap - 1) / r.next_tap;
+    r.at = (r.first + c.before - r.first_tap * c.dilation) / c.stride;
+    r.by = -(r.next_tap * c.dilation / c.stride);
+    return r;
+  }
+  /// The first of the windows [from, to) that reads a place of the array through a tap at `place`, and one past the last.
+  constexpr std::ptrdiff_t first_inside(std::ptrdiff_t place, std::ptrdiff_t from, std::ptrdiff_t to) const {
+    const std::ptrdiff_t r = place >= 0 ? 0 : stride == 1 ? -place : (-place + stride - 1) / stride;
+    return std::clamp(r, from, to);
+  }
+  constexpr std::ptrdiff_t last_inside(std::ptrdiff_t place, std::ptrdiff_t from, std::ptrdiff_t to) const {
+    const std::ptrdiff_t left = places - place, r = left <= 0 ? 0 : stride == 1 ? left : (left + stride - 1) / stride;
+    return std::clamp(r, from, to);
+  }
+};
+
+/// An array of planes read through windows: the matrix with a row for each (plane, row of taps, tap), a column for each window.
+template <class T>
+struct slid {
+  const T* planes = nullptr;
+  std::ptrdiff_t plane = 0;  // from one to the next
+  windows row, column;
+
+  constexpr std::ptrdiff_t count() const { return row.count * column.count; }
+  constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
+
+  /// Calls f(first, count, from, step, inside) for each run of columns [first, first + count) of matrix row r among [begin, end) that
+  /// lie in one row of windows: `from` is what the first one reads, if it is inside of the array; columns [inside.a, inside.b) are.
+  struct part { std::ptrdiff_t a, b; };
+  EBB_INLINE void each_run(std::ptrdiff_t r, std::ptrdiff_t begin, std::ptrdiff_t end, auto&& f) const {
+    const std::ptrdiff_t c = r / taps(), tap = r % taps(), tap_row = tap / column.taps, tap_column = tap % column.taps;
+    const T* const from = planes + c * plane;
+    const std::ptrdiff_t at = column.at + tap_column * column.by;
+    std::ptrdiff_t y = begin / column.count, x = begin % column.count;
+    for (std::ptrdiff_t i = begin; i < end; ++y, x = 0) {
+      const std::ptrdiff_t n = std::min(column.count - x, end - i);
+      const std::ptrdiff_t place = row.at + tap_row * row.by + y * row.stride;
+      if (place < 0 || place >= row.places) f(i, n, from, part{0, 0});
+      else {
+        const std::ptrdiff_t a = column.first_inside(at, x, x + n), b = std::max(a, column.last_inside(at, x, x + n));
+        f(i, n, from + place * column.places + at + x * column.stride, part{a - x, b - x});
+      }
+      i += n;
+    }
+  }
+};
+
+template <class S, class T>
+EBB_INLINE void put(S* to, std::ptrdiff_t n, const T* from, std::ptrdiff_t step, auto inside) {
+  constexpr int width = simd::count_of<S>;
+  std::ptrdiff_t i = 0;
+  for (; i < inside.a; ++i) to[i] = S(0);
+  if constexpr (std::is_same_v<S, T>)
+    if (step == 1)
+      for (; i + width <= inside.b; i += width) simd::store(to + i, simd::load(from + i));
+  for (; i < inside.b; ++i) to[i] = static_cast<S>(from[i * step]);
+  for (; i < n; ++i) to[i] = S(0);
+}
+
+/// Rows [first, first + depth) and columns [begin, end) of x as a panel of a matrix product, whose rows have the width of a tile.
+template <class S, class T>
+inline void pack_panel(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t depth, std::ptrdiff_t begin, std::ptrdiff_t end) {
+  constexpr int width = tile::width<S>;
+  for (std::ptrdiff_t r = first; r < first + depth; ++r, to += width) {
+    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, const T* from, auto inside) EBB_LAMBDA {
+      put(to + (i - begin), n, from, x.column.stride, inside);
+    });
+    for (std::ptrdiff_t i = end - begin; i < width; ++i) to[i] = S(0);
+  }
+}
+/// The same rows, each with its columns side by side.
+template <class S, class T>
+inline void pack_rows(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t rows, std::ptrdiff_t begin, std::ptrdiff_t end) {
+  for (std::ptrdiff_t r = first; r < first + rows; ++r, to += end - begin)
+    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, const T* from, auto inside) EBB_LAMBDA {
+      put(to + (i - begin), n, from, x.column.stride, inside);
+    });
+}
+
+inline constexpr std::ptrdiff_t block_size = 256;
+inline constexpr std::ptrdiff_t most_weights = std::ptrdiff_t{1} << 20;
+
+/// The blocks of a product of `rows` rows of weights with windows, `depth` links for each element.
+template <class T>
+struct blocks {
+  using S = sum_of<T>;
+  std::ptrdiff_t rows, depth, cut;
+  bool at_once;  // the weights are copied once for all windows
+
+  constexpr blocks(std::ptrdiff_t m, std::ptrdiff_t k) : rows(m), depth(k) {
+    const std::ptrdiff_t cuts = (k + block_size - 1) / block_size;
+    cut = cuts > 0 ? (k + cuts - 1) / cuts : 1;
+    at_once = m * k <= most_weights;
+  }
+  constexpr std::ptrdiff_t weights() const { return rows * (at_once ? depth : cut); }
+  constexpr std::size_t bytes() const {
+    return static_cast<std::size_t>(weights() + block_size * (cut + rows) + 64) * sizeof(S);
+  }
+};
+
+/// What a product reads its weights from: element (row, link) is at row * by_row + plane of the link * by_plane + its tap.
+template <class T>
+struct weights {
+  const T* data;
+  std::ptrdiff_t by_row, by_plane, columns;  // columns: of the kernel, in a row of taps
+
+  template <class S>
+  void copy(S* to, const windows& row, const windows& column, std::ptrdiff_t m, std::ptrdiff_t first, std::ptrdiff_t depth) const {
+    const std::ptrdiff_t taps = row.taps * column.taps;
+    for (std::ptrdiff_t i = 0; i < m; ++i) {
+      const T* const from = data + i * by_row;
+      std::ptrdiff_t plane = 0, y = 0, x = 0;
+      if (depth > 0) plane = first / taps, y = first % taps / column.taps, x = first % column.taps;
+      for (std::ptrdiff_t p = 0; p < depth; ++p) {
+        const std::ptrdiff_t tap = (row.first_tap + y * row.next_tap) * columns + column.first_tap + x * column.next_tap;
+        *to++ = static_cast<S>(from[plane * by_plane + tap]);
+        if (++x == column.taps) x = 0, ++y;
+        if (y == row.taps) y = 0, ++plane;
+      }
+    }
+  }
+};
+
+/// to[m x windows] = w[m x links] * x[links x windows] for arrays number 0 to n - 1 of a batch. Row i of the result is `to_plane` after
+/// the one before it and has rows of `to_row` elements. `adjacent`: the weights are the links of each row, side by side.
+template <class T>
+inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff_t links, bool adjacent, T* to, std::ptrdiff_t to_plane,
+                  std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t x_next, std::ptrdiff_t to_next, void* scratch) {
+  using S = sum_of<T>;
+  constexpr int width = tile::width<S>;
+  const blocks<T> cut(m, links);
+  S* const copied = static_cast<S*>(scratch);
+  S* const panels = copied + (cut.weights() + 15) / 16 * 16;
+  S* const sums = panels + block_size * cut.cut;
+  const bool in_place = adjacent && std::is_same_v<S, T>;
+  const bool direct = std::is_same_v<S, T> && x.row.next == 1 && x.column.next == 1 && x.column.count == to_row;
+  if (!in_place && cut.at_once) w.template copy<S>(copied, x.row, x.column, m, 0, links);
+  for (std::ptrdiff_t b = 0; b < n; ++b, x.planes += x_next, to += to_next)
+    for (std::ptrdiff_t begin = 0; begin < x.count(); begin += block_size) {
+      const std::ptrdiff_t end = std::min(begin + block_size, x.count());
+      for (std::ptrdiff_t p = 0; p == 0 || p < links; p += cut.cut) {
+        const std::ptrdiff_t depth = std::min(cut.cut, links - p);
+        if (!in_place && !cut.at_once) w.template copy<S>(copied, x.row, x.column, m, p, depth);
+        matrix<S> a{copied + (cut.at_once ? p : 0), cut.at_once ? links : depth, 1};
+        if constexpr (std::is_same_v<S, T>)
+          if (in_place) a = {w.data + p, w.by_row, 1};
+        for (std::ptrdiff_t j = begin; j < end; j += width)
+          pack_panel(panels + (j - begin) * depth, x, p, depth, j, std::min(j + width, end));
+        const std::ptrdiff_t strip = std::max<std::ptrdiff_t>(tile::height, 65536 / cut.cut / tile::height * tile::height);
+        for (std::ptrdiff_t i = 0; i < m; i += strip)
+          for (std::ptrdiff_t j = begin; j < end; j += width) {
+            S* c = sums + i * block_size + (j - begin);
+            if constexpr (std::is_same_v<S, T>)
+              if (direct) c = to + i * to_plane + j;
+            tile::block(std::min(strip, m - i), depth, a.from(i, 0), panels + (j - begin) * depth, width, c,
+                        direct ? to_plane : block_size, std::min<std::ptrdiff_t>(width, end - j), p > 0);
+          }
+      }
+      if (direct) continue;
+      for (std::ptrdiff_t i = 0; i < m; ++i)
+        for (std::ptrdiff_t j = begin; j < end;) {
+          const std::ptrdiff_t y = j / x.column.count, first = j % x.column.count, count = std::min(x.column.count - first, end - j);
+          T* const at = to + i * to_plane + (x.row.first + y * x.row.next) * to_row + x.column.first + first * x.column.next;
+          for (std::ptrdiff_t k = 0; k < count; ++k) at[k * x.column.next] = static_cast<T>(sums[i * block_size + (j - begin) + k]);
+          j += count;
+        }
+    }
+}
+
+}  // namespace conv
+
+/// The bytes of scratch of all three kernels, 64-byte aligned.
+template <element T>
+constexpr std::size_t convolve_scratch_bytes(const convolution& c) {
+  const std::size_t forward = conv::blocks<T>(c.to, c.from * c.taps()).bytes(), back = conv::blocks<T>(c.from, c.to * c.taps()).bytes();
+  const std::size_t weight = 3 * conv::block_size * conv::block_size * sizeof(conv::sum_of<T>);
+  return std::max({forward, back, weight});
+}
+
+/// out [n, groups * to, windows...] = the convolution of x with w.   Error: half an ulp of each link's sum |x| |w|.
+template <element T>
+inline void convolve(const convolution& c, const T* x, const T* w, T* out, void* scratch) {
+  const std::ptrdiff_t links = c.from * c.taps(), all = c.groups * c.to * c.windows();
+  for (std::ptrdiff_t g = 0; g < c.groups; ++g) {
+    const conv::slid<T> in{x + g * c.from * c.places(), c.places(), conv::windows::of_result(c.row), conv::windows::of_result(c.column)};
+    const conv::weights<T> by{w + g * c.to * links, links, c.taps(), c.column.taps};
+    conv::slide<T>(by, in, c.to, links, true, out + g * c.to * c.windows(), c.windows(), c.column.windows, c.n,
+                   c.groups * c.from * c.places(), all, scratch);
+  }
+}
+
+/// out [n, groups * from, places...] = the sum of what every window of g adds to each place through w: the convolution's gradient by x.
+template <element T>
+inline void convolve_back(const convolution& c, const T* g, const T* w, T* out, void* scratch) {
+  const std::ptrdiff_t taps = c.taps(), all = c.groups * c.from * c.places();
+  for (std::ptrdiff_t group = 0; group < c.groups; ++group)
+    for (std::ptrdiff_t i = 0; i < c.row.stride; ++i)
+      for (std::ptrdiff_t j = 0; j < c.column.stride; ++j) {
+        const conv::slid<T> in{g + group * c.to * c.windows(), c.windows(), conv::windows::of_places(c.row, i),
+                               conv::windows::of_places(c.column, j)};
+        const conv::weights<T> by{w + group * c.to * c.from * taps, taps, c.from * taps, c.column.taps};
+        conv::slide<T>(by, in, c.from, c.to * in.taps(), false, out + group * c.from * c.places(), c.places(), c.column.places, c.n,
+                       c.groups * c.to * c.windows(), all, scratch);
+      }
+}
+
+/// out [groups * to, from, taps...] = the sum over all windows of g with what each reads of x: the convolution's gradient by w.
+template <element T>
+inline void convolve_weights(const convolution& c, const T* x, const T* g, T* out, void* scratch) {
+  using S = conv::sum_of<T>;
+  constexpr std::ptrdiff_t size = conv::block_size, width = tile::width<S>;
+  S* const rows = static_cast<S*>(scratch);
+  S* const panels = rows + size * size;
+  S* const sums = panels + size * size;
+  const std::ptrdiff_t links = c.from * c.taps(), windows = c.windows();
+  for (std::ptrdiff_t group = 0; group < c.groups; ++group)
+    for (std::ptrdiff_t i = 0; i < links; i += size)
+      for (std::ptrdiff_t j = 0; j < c.to; j += size) {
+        const std::ptrdiff_t m = std::min(size, links - i), n = std::min(size, c.to - j);
+        for (std::ptrdiff_t k = 0; k < m * size; ++k) sums[k] = S(0);
+        for (std::ptrdiff_t b = 0; b < c.n; ++b) {
+          const conv::slid<T> in{x + (b * c.groups + group) * c.from * c.places(), c.places(), conv::windows::of_result(c.row),
+                                 conv::windows::of_result(c.column)};
+          const T* const from = g + ((b * c.groups + group) * c.to + j) * windows;
+          for (std::ptrdiff_t p = 0; p < windows; p += size) {
+            const std::ptrdiff_t depth = std::min(size, windows - p);
+            conv::pack_rows(rows, in, i, m, p, p + depth);
+            for (std::ptrdiff_t t = 0; t < n; t += width) {
+              const std::ptrdiff_t columns = std::min(width, n - t);
+              S* const to = panels + t * depth;
+              if constexpr (std::is_same_v<S, T>) tile::pack(to, depth, matrix<T>{from + t * windows + p, 1, windows}, columns);
+              else
+                for (std::ptrdiff_t q = 0; q < depth; ++q)
+                  for (std::ptrdiff_t o = 0; o < width; ++o)
+                    to[q * width + o] = o < columns ? static_cast<S>(from[(t + o) * windows + p + q]) : S(0);
+              tile::block(m, depth, matrix<S>{rows, depth, 1}, to, width, sums + t, size, columns, true);
+            }
+          }
+        }
+        for (std::ptrdiff_t o = 0; o < n; ++o)
+          for (std::ptrdiff_t k = 0; k < m; ++k) out[(group * c.to + j + o) * links + i + k] = static_cast<T>(sums[k * size + o]);
+      }
+}
+
+}  // namespace ebb::inline EBB_ABI::kernel

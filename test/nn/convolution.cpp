@@ -1,0 +1,102 @@
+// test/nn/convolution.cpp — conv1d, conv2d and their transposes: recorded values and derivatives, shapes.
+// SPDX-License-Identifier: BSL-1.0
+// covers: convolution.hpp sliding.hpp exec/own_cells.hpp
+#include "../op/golden.hpp"
+
+#include <ebb/graph/print.hpp>
+#include <ebb/graph/valid.hpp>
+#include <ebb/nn.hpp>
+
+namespace {
+
+using ebb::conv, ebb::dyn;
+using golden::of, golden::real;
+constexpr golden::bounds close{.value = 4, .grad = 16, .second = 32, .spread = true};
+
+/// Compares with a block without a bias, or with one.
+template <int Axes, bool Bias, class F>
+void recorded(const std::string& name, F f) {
+  using line = of<real, dyn, dyn, dyn>;
+  using plane = of<real, dyn, dyn, dyn, dyn>;
+  using array = std::conditional_t<Axes == 1, line, plane>;
+  if constexpr (Bias) golden::check_wide<array, array, of<real, dyn>>("convolution", name, f, close);
+  else golden::check_wide<array, array>("convolution", name, f, close);
+}
+template <conv G>
+constexpr auto conv1 = [](auto x, auto... w) { return ebb::conv1d<G>(x, w...); };
+template <conv G>
+constexpr auto conv2 = [](auto x, auto... w) { return ebb::conv2d<G>(x, w...); };
+template <conv G>
+constexpr auto back1 = [](auto x, auto... w) { return ebb::conv_transpose1d<G>(x, w...); };
+template <conv G>
+constexpr auto back2 = [](auto x, auto... w) { return ebb::conv_transpose2d<G>(x, w...); };
+
+TEST_CASE("convolutions have PyTorch's recorded values and derivatives") {
+  recorded<1, true>("conv1d_plain", conv1<conv{}>);
+  recorded<2, true>("conv2d_plain", conv2<conv{}>);
+  recorded<1, true>("conv1d_stride_3", conv1<conv{.stride = 3}>);
+  recorded<2, true>("conv2d_stride_3", conv2<conv{.stride = 3}>);
+  recorded<1, true>("conv1d_pad_2", conv1<conv{.padding = 2}>);
+  recorded<2, true>("conv2d_pad_2", conv2<conv{.padding = 2}>);
+  recorded<1, true>("conv1d_dilation_3", conv1<conv{.dilation = 3}>);
+  recorded<2, true>("conv2d_dilation_3", conv2<conv{.dilation = 3}>);
+  recorded<1, true>("conv1d_all", conv1<conv{.stride = 2, .padding = 3, .dilation = 2}>);
+  recorded<2, true>("conv2d_all", conv2<conv{.stride = 2, .padding = 3, .dilation = 2}>);
+  recorded<2, false>("conv2d_groups", conv2<conv{.stride = 2, .padding = 1, .groups = 2}>);
+  recorded<2, false>("conv2d_pairs", conv2<conv{.stride = {1, 2}, .padding = {1, 0}, .groups = 2}>);
+  recorded<2, false>("conv2d_depthwise", conv2<conv{.padding = 1, .groups = 3}>);
+  recorded<2, false>("conv2d_1x1", conv2<conv{}>);
+  golden::check_wide<of<real, 2, 2, 8>, of<real, 3, 2, 3>, of<real, 3>>("convolution", "conv1d_plain", conv1<conv{}>, close);
+  golden::check_wide<of<real, 1, 2, 8, 7>, of<real, 2, 2, 2, 3>, of<real, 2>>("convolution", "conv2d_all",
+                                                                             conv2<conv{.stride = 2, .padding = 3, .dilation = 2}>, close);
+}
+
+TEST_CASE("padding that keeps the extents has PyTorch's recorded values: the odd one is behind") {
+  golden::check_wide<of<real, dyn, dyn, dyn>, of<real, dyn, dyn, 4>, of<real, dyn>>("convolution", "conv1d_same_even",
+                                                                                 conv1<conv{.padding = ebb::same_padding}>, close);
+  golden::check_wide<of<real, dyn, dyn, dyn, dyn>, of<real, dyn, dyn, 4, 3>, of<real, dyn>>(
+      "convolution", "conv2d_same_even", conv2<conv{.padding = ebb::same_padding}>, close);
+}
+
+TEST_CASE("transposed convolutions have PyTorch's recorded values and derivatives") {
+  recorded<1, true>("conv_transpose1d_plain", back1<conv{}>);
+  recorded<2, false>("conv_transpose2d_plain", back2<conv{}>);
+  recorded<1, true>("conv_transpose1d_stride", back1<conv{.stride = 2}>);
+  recorded<2, false>("conv_transpose2d_stride", back2<conv{.stride = 2}>);
+  recorded<1, true>("conv_transpose1d_output_padding", back1<conv{.stride = 3, .padding = 1, .output_padding = 2}>);
+  recorded<2, false>("conv_transpose2d_output_padding", back2<conv{.stride = 3, .padding = 1, .output_padding = 2}>);
+  recorded<1, true>("conv_transpose1d_odd", back1<conv{.stride = 2, .padding = 1, .output_padding = 1}>);
+  recorded<1, true>("conv_transpose1d_dilation", back1<conv{.padding = 1, .dilation = 2}>);
+  recorded<2, false>("conv_transpose2d_dilation", back2<conv{.padding = 1, .dilation = 2}>);
+  recorded<1, true>("conv_transpose1d_groups", back1<conv{.stride = 2, .groups = 2}>);
+  recorded<2, false>("conv_transpose2d_groups", back2<conv{.stride = 2, .groups = 2}>);
+}
+
+/// The graph of F on terms, its gradient by all arguments, and theirs again, are valid graphs.
+template <class... Term>
+void check_graphs(auto f) {
+  const ebb::graph g = ebb::trace_of<decltype(f), Term...>::make();
+  ebb::vec<int> all;
+  for (int i = 0; i < g.inputs; ++i) all.push(i);
+  const ebb::graph d = ebb::joint(g, all);
+  CHECK_FALSE(ebb::first_error(g));
+  CHECK_FALSE(ebb::first_error(d));
+  CHECK_FALSE(ebb::first_error(ebb::prune(ebb::joint(d, all))));
+}
+
+TEST_CASE("an extent that a convolution keeps is the same extent, and a second one fits") {
+  using plane = ebb::term<float, dyn, 3, dyn, dyn>;
+  using kernel = ebb::term<float, 3, 3, 3, 3>;
+  const auto block = [](auto x, auto w) {
+    return x + ebb::conv2d<conv{.padding = 1}>(ebb::relu(ebb::conv2d<conv{.padding = ebb::same_padding}>(x, w)), w);
+  };
+  const ebb::graph g = ebb::trace_of<decltype(block), plane, kernel>::make();
+  CHECK(ebb::same_shape(g.syms, g.shape_of(g.out[0]), g.shape_of(g.input(0))));
+  check_graphs<plane, kernel>(block);
+  check_graphs<ebb::term<float, 2, 3, 9, 8>, kernel>(conv2<conv{.stride = 2, .padding = 1}>);
+  check_graphs<ebb::term<float, dyn, dyn, dyn>, ebb::term<float, dyn, dyn, dyn>>(back1<conv{.stride = 2, .padding = 1}>);
+  const std::string text = ebb::to_string(ebb::trace_of<decltype(conv2<conv{.stride = 2}>), plane, kernel>::make());
+  CHECK(text.find("conv") != std::string::npos);
+}
+
+}  // namespace

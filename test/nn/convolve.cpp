@@ -1,0 +1,205 @@
+// test/nn/convolve.cpp — the kernels of convolutions: bits of the reference for every geometry, and long double sums written out.
+// SPDX-License-Identifier: BSL-1.0
+// covers: convolve.hpp
+#include "../catch.hpp"
+#include "../same_bits.hpp"
+
+#include <ebb/nn/convolution.hpp>
+
+#include <cmath>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+namespace {
+
+using ebb::extent_list;
+
+/// A convolution of [lead, n, channels, rows, columns], or without rows.
+struct geometry {
+  ebb::detail::conv_attributes attr;
+  std::size_t lead = 0, n = 1, from = 1, to = 1;  // channels in a group
+  std::size_t size[2] = {1, 1}, taps[2] = {1, 1};
+
+  std::size_t windows(int i) const {
+    const auto& a = attr.axis[i];
+    const auto all = static_cast<int>(size[i]) + a.before + a.behind, reach = a.dilation * (static_cast<int>(taps[i]) - 1) + 1;
+    return all < reach ? 0 : static_cast<std::size_t>((all - reach) / a.stride + 1);
+  }
+  extent_list extents(std::size_t first, std::size_t second, auto&& of_axis) const {
+    extent_list r;
+    if (lead > 0) r.e[r.rank++] = lead;
+    r.e[r.rank++] = first;
+    r.e[r.rank++] = second;
+    for (int i = 0; i < attr.axes; ++i) r.e[r.rank++] = of_axis(i);
+    return r;
+  }
+  std::size_t groups() const { return static_cast<std::size_t>(attr.groups); }
+  extent_list x() const { return extents(n, from * groups(), [&](int i) { return size[i]; }); }
+  extent_list w() const { return extents(to * groups(), from, [&](int i) { return taps[i]; }); }
+  extent_list r() const { return extents(n, to * groups(), [&](int i) { return windows(i); }); }
+};
+
+/// Geometries of all kinds, and some larger than the blocks of the kernels.
+std::vector<geometry> geometries() {
+  std::mt19937_64 next(7);
+  const auto pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(next); };
+  const auto size = [&](int least, int most) { return static_cast<std::size_t>(pick(least, most)); };
+  std::vector<geometry> r;
+  for (int k = 0; k < 120; ++k) {
+    geometry g;
+    g.attr.axes = 1 + k % 2;
+    g.attr.groups = pick(0, 2) ? 1 : pick(2, 4);
+    g.lead = pick(0, 3) ? 0 : size(1, 2);
+    g.n = size(1, 3);
+    g.from = size(1, 5);
+    g.to = size(1, 9);
+    for (int i = 0; i < g.attr.axes; ++i) {
+      g.attr.axis[i] = {pick(1, 3), pick(1, 3), pick(0, 3), pick(0, 3)};
+      g.taps[i] = size(1, 4);
+      g.size[i] = size(1, g.attr.axes == 2 ? 14 : 60);
+    }
+    if (g.windows(0) > 0 && (g.attr.axes == 1 || g.windows(1) > 0)) r.push_back(g);
+  }
+  r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 1, 2}, 0, 2, 40, 20, {19, 23}, {3, 3}});    // links and windows in several blocks
+  r.push_back({{{{2, 1, 3, 3}, {2, 1, 3, 3}}, 1, 2}, 0, 1, 3, 40, {37, 33}, {7, 7}});      // the first layer of many networks
+  r.push_back({{{{1, 1, 0, 0}, {1, 1, 0, 0}}, 1, 2}, 0, 1, 300, 270, {3, 5}, {1, 1}});    // one tap; gradients by weights in blocks
+  r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 30, 2}, 0, 2, 1, 1, {20, 20}, {3, 3}});     // each channel for itself
+  r.push_back({{{{5, 1, 0, 0}, {}}, 1, 1}, 0, 2, 4, 3, {1400, 1}, {5, 1}});               // windows side by side
+  r.push_back({{{{3, 2, 0, 0}, {}}, 1, 1}, 0, 1, 2, 3, {9, 1}, {1, 1}});                  // places that no window reads
+  return r;
+}
+
+template <class T>
+std::vector<T> random_elements(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 next(seed);
+  std::uniform_real_distribution<float> number(-1, 1);
+  std::vector<T> r;
+  for (std::size_t i = 0; i < count; ++i) r.push_back(static_cast<T>(number(next)));
+  return r;
+}
+
+template <class Op, class T>
+std::vector<T> run(const geometry& g, const std::vector<T>& a, const extent_list& of_a, const std::vector<T>& b, const extent_list& of_b,
+                   const extent_list& out) {
+  const ebb::attributes attr = g.attr.packed();
+  const std::int64_t packed[] = {attr.a, attr.b};
+  const void* in[] = {a.data(), b.data()};
+  const extent_list shapes[] = {of_a, of_b};
+  std::vector<T> r(out.volume(), T(-77.0f)), wanted(out.volume(), T(0.0f));
+  ebb::whole_call c;
+  c.attr = packed;
+  c.count = 2;
+  c.in = in;
+  c.shapes = shapes;
+  c.out = r.data();
+  c.result = out;
+  ebb::info<Op, T>.kernels.whole(c);
+  std::vector<ebb::cell> cells[3];
+  for (const T& x : a) cells[0].push_back(ebb::to_cell(x));
+  for (const T& x : b) cells[1].push_back(ebb::to_cell(x));
+  cells[2].resize(out.volume());
+  const ebb::cell* given[] = {cells[0].data(), cells[1].data()};
+  ebb::info<Op, T>.reference({shapes, out, packed}, given, cells[2].data());
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = ebb::from_cell<T>(cells[2][i]);
+  CHECK(test::same_bits(r, wanted));
+  return r;
+}
+
+template <class T>
+long double as_long(T x) {
+  if constexpr (std::is_floating_point_v<T>) return x;
+  else return static_cast<float>(x);
+}
+
+/// All three forms of one convolution: each is the reference's bit for bit, and within a bound of the sum of all products that belong to
+/// an element, which is written out here for each triple of elements.
+template <class T>
+void check_forms(const geometry& g, long double bound) {
+  INFO("stride " << g.attr.axis[0].stride << ", dilation " << g.attr.axis[0].dilation << ", groups " << g.attr.groups << ", x "
+                 << g.x().volume() << ", w " << g.w().volume());
+  const auto x = random_elements<T>(g.x().volume(), 1), w = random_elements<T>(g.w().volume(), 2);
+  const auto r = random_elements<T>(g.r().volume(), 3);
+  const auto forward = run<ebb::op::conv, T>(g, x, g.x(), w, g.w(), g.r());
+  const auto back = run<ebb::op::conv_back, T>(g, r, g.r(), w, g.w(), g.x());
+  const auto weights = run<ebb::op::conv_weights, T>(g, x, g.x(), r, g.r(), g.w());
+  std::vector<long double> sums[3], sizes[3];
+  const std::size_t volumes[] = {x.size(), w.size(), r.size()};
+  for (int i = 0; i < 3; ++i) sums[i].resize(volumes[i]), sizes[i].resize(volumes[i]);
+  const bool plane = g.attr.axes == 2;
+  const std::size_t rows = plane ? g.size[0] : 1, columns = g.size[plane], lead = std::max<std::size_t>(g.lead, 1);
+  const std::size_t row_taps = plane ? g.taps[0] : 1, column_taps = g.taps[plane];
+  const std::size_t row_windows = plane ? g.windows(0) : 1, column_windows = g.windows(plane);
+  const auto place = [&](int axis, std::size_t window, std::size_t tap) {
+    const auto& a = g.attr.axis[axis];
+    return static_cast<long>(window) * a.stride + static_cast<long>(tap) * a.dilation - a.before;
+  };
+  for (std::size_t l = 0; l < lead; ++l)
+    for (std::size_t n = 0; n < g.n; ++n)
+      for (std::size_t o = 0; o < g.to * g.groups(); ++o)
+        for (std::size_t c = 0; c < g.from; ++c)
+          for (std::size_t p = 0; p < row_windows * column_windows; ++p)
+            for (std::size_t k = 0; k < row_taps * column_taps; ++k) {
+              const long y = plane ? place(0, p / column_windows, k / column_taps) : 0;
+              const long z = place(plane, p % column_windows, k % column_taps);
+              if (y < 0 || y >= static_cast<long>(rows) || z < 0 || z >= static_cast<long>(columns)) continue;
+              const std::size_t channel = o / g.to * g.from + c;
+              const std::size_t row = ((l * g.n + n) * g.from * g.groups() + channel) * rows + static_cast<std::size_t>(y);
+              const std::size_t at[] = {
+                  row * columns + static_cast<std::size_t>(z),
+                  ((l * g.to * g.groups() + o) * g.from + c) * row_taps * column_taps + k,
+                  ((l * g.n + n) * g.to * g.groups() + o) * row_windows * column_windows + p};
+              const long double factor[] = {as_long(x[at[0]]), as_long(w[at[1]]), as_long(r[at[2]])};
+              for (int i = 0; i < 3; ++i) {
+                const long double product = factor[(i + 1) % 3] * factor[(i + 2) % 3];
+                sums[i][at[i]] += product;
+                sizes[i][at[i]] += std::fabs(product);
+              }
+            }
+  std::size_t wrong = 0;
+  const std::vector<T>* results[] = {&back, &weights, &forward};
+  for (int i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < volumes[i]; ++j) wrong += std::fabs(as_long((*results[i])[j]) - sums[i][j]) > bound * sizes[i][j];
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("all forms of a convolution are the sums of their products, with the reference's bits, for every geometry") {
+  const auto all = geometries();
+  CHECK(all.size() > 100);
+  for (const geometry& g : all) check_forms<float>(g, 1e-5L);
+}
+
+TEST_CASE("convolutions of doubles and of narrow floats are summed in the same order") {
+  const auto all = geometries();
+  for (std::size_t i = 0; i < all.size(); i += 5) {
+    check_forms<double>(all[i], 1e-13L);
+    check_forms<ebb::bfloat16>(all[i], 1.0L / 256);
+    check_forms<ebb::float16>(all[i], 1.0L / 2048);
+  }
+  check_forms<ebb::bfloat16>(all[all.size() - 6], 1.0L / 256);
+}
+
+TEST_CASE("without a batch or without channels a convolution is empty, or zeros") {
+  geometry g{{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 1, 2}, 0, 0, 2, 3, {4, 5}, {3, 3}};
+  check_forms<float>(g, 0);
+  g.n = 2;
+  g.from = 0;
+  check_forms<float>(g, 0);
+  g.from = 2;
+  g.size[0] = 0;
+  g.attr.axis[0].before = 3;
+  check_forms<float>(g, 0);
+}
+
+TEST_CASE("a place beyond the edge is a link with 0: an infinite weight makes it NaN") {
+  geometry g{{{{1, 1, 1, 0}, {}}, 1, 1}, 0, 1, 1, 1, {3, 1}, {2, 1}};
+  const std::vector<float> x{1, 2, 3}, w{HUGE_VALF, 1};
+  const auto r = run<ebb::op::conv, float>(g, x, g.x(), w, g.w(), g.r());
+  CHECK(std::isnan(r[0]));
+  CHECK(std::isinf(r[1]));
+  const auto back = run<ebb::op::conv_back, float>(g, x, g.r(), w, g.w(), g.x());
+  CHECK(std::isinf(back[0]));
+  CHECK(std::isnan(back[2]));
+}
+
+}  // namespace
