@@ -15,6 +15,7 @@
 #include "pass/outputs.hpp"
 #include "pass/partition.hpp"
 #include "pass/push_forward.hpp"
+#include "pass/components.hpp"
 #include "pass/unpack.hpp"
 #include "pass/pipeline.hpp"
 #include "pass/jacobian.hpp"

@@ -1,5 +1,6 @@
 // test/pass/unpack.cpp — components of short axes: which regions are split, and that no bit changes.
 // SPDX-License-Identifier: BSL-1.0
+// covers: components.hpp
 
 #include <ebb/exec/blocks.hpp>
 #include <ebb/graph/print.hpp>
@@ -67,6 +68,26 @@ TEST_CASE("regions are split where that costs less") {
   CHECK_FALSE(is_split(rows_of(3, [](auto x) { return x * x + x; })));  // one loop over all elements
   CHECK_FALSE(is_split(rows_of(3, [](auto x) { return ebb::sum_over(x, 1); })));  // rows are added, not columns
   CHECK_FALSE(is_split(rows_of(3, [](auto x) { return ebb::slice_as(x, {1, 0}, x.g->intern(ebb::with_extent(x.extents(), 1, 2))); })));
+}
+
+TEST_CASE("a reduction of leading axes is split where the last of them stays") {
+  const auto program = [](auto reduced) {
+    return test::build([&](test::builder& b) {
+      const auto x = b.in({n, test::m, 3}), y = b.in({n, test::m, 3});
+      const auto e = x - y, d = e * e;
+      const auto total = d * ebb::broadcast_to(ebb::sum_over(d, 4), d.shape_number(), 4);
+      return b.returns(reduced(total));
+    });
+  };
+  const auto by_parts = [](const graph& g) {
+    int count = 0;
+    for (int k = 0; k < g.size(); ++k) count += g.op(k).what == ebb::kind::reduce && g.shape_of(k).rank == 1;
+    return count;
+  };
+  CHECK(by_parts(ebb::unpack(ebb::lower(program([](auto x) { return ebb::sum_over(x, 1); })))) == 3);
+  CHECK(by_parts(ebb::unpack(ebb::lower(program([](auto x) { return ebb::emit_on<ebb::op::max>({0, 1}, x); })))) == 3);
+  CHECK(by_parts(ebb::unpack(ebb::lower(program([](auto x) { return ebb::sum_over(x, 2); })))) == 0);  // lanes would be added as a tree
+  CHECK(by_parts(ebb::unpack(ebb::lower(program([](auto x) { return ebb::sum_over(x, 3); })))) == 1);  // as a whole
 }
 
 TEST_CASE("random programs on components have the same bits") {

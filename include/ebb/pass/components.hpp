@@ -1,0 +1,203 @@
+// ebb/pass/components.hpp — which regions of a program are split into components.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: regions that are split]
+// A region is split if that costs less by these counts; nothing is measured. For each row, in steps of 16 lanes:
+//   saved   an elementwise equation: the lanes left empty, if something cuts the short axes (a sum, a broadcast, an index); 8 times as many
+//           for a heavy op.  A move: 3.  A sum along a short axis: 4.
+//   spent   0.6 for each component of an array that is turned
+// Arrays with fewer leading axes than others of their region count 1/32: [n, 3] beside [n, k, 3].
+// A region without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: 0.7 for each further
+// component of an elementwise equation, 6 for a heavy op, and 3 for each component of an array that is taken apart or put together.
+// No region is split into more than 1,500 equations and four times its own number.
+#pragma once
+
+#include "../op/kit.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// The components of values of one shape.
+struct component_form {
+  static constexpr int most = 32;
+  int lead = 0;   // number of leading axes
+  int count = 0;  // number of components; 0: an empty axis
+
+  EBB_ONCE static constexpr component_form of(const shape& s) {
+    component_form f{s.rank, 1};
+    while (f.lead > 0 && s.e[f.lead - 1] >= 0 && f.count * s.e[f.lead - 1] <= most) f.count *= s.e[--f.lead];
+    return f;
+  }
+  constexpr bool operator==(const component_form&) const = default;
+};
+
+/// Which equations run by parts, and in which regions. Plain pointers, as in graph::add: every program is looked through.
+class component_regions {
+ public:
+  EBB_COLD_CTOR constexpr component_regions(const graph& g, bool all) : g_(g), region_(g.size(), -1) {
+    for (const shape& s : g.shapes) {
+      shapes_.push(g.syms.find(s));
+      forms_.push(component_form::of(shapes_.back()));
+    }
+    if (!all && !may_pay()) return;
+    const equation* const eq = g.eq.data();
+    for (int k = 0; k < g.size(); ++k)
+      if (eq[k].op->what == kind::elementwise ? forms_.data()[eq[k].shape].count > 1 : runs_by_parts(k)) join(k);
+    count();
+    decide(all);
+  }
+
+  constexpr const shape& shape_of(int k) const { return shapes_.data()[g_.eq.data()[k].shape]; }
+  constexpr component_form form(int k) const { return forms_.data()[g_.eq.data()[k].shape]; }
+  /// Whether k is computed by components.
+  constexpr bool is_split(int k) const { return region_[k] >= 0 && accounts_[region_[k]].split; }
+  constexpr bool any() const { return any_; }
+  /// Whether k reduces leading axes, but not the last of them: then a component is reduced in the same order as the whole array.
+  constexpr bool is_of_lead(int k) const { return g_.op(k).what == kind::reduce && g_.eq[k].attr[1] < form(g_.operand(k, 0)).lead; }
+  /// Literals and indices, whose components are made where they are needed.
+  constexpr bool is_spread(int k) const { return g_.op(k).what == kind::literal || g_.op(k).what == kind::index; }
+
+ private:
+  /// Whether there are rows of several components, or moves: most programs have neither.
+  constexpr bool may_pay() const {
+    for (const component_form& f : forms_)
+      if (f.lead > 0 && f.count > 1) return true;
+    const equation* const eq = g_.eq.data();
+    for (int k = 0; k < g_.size(); ++k)
+      if (eq[k].op->what == kind::move) return true;
+    return false;
+  }
+  /// Whether the leading axes of i and k have the same extents.
+  constexpr bool same_lead(int i, int k) const {
+    if (form(i).lead != form(k).lead) return false;
+    for (int a = 0; a < form(k).lead; ++a)
+      if (shape_of(i).e[a] != shape_of(k).e[a]) return false;
+    return true;
+  }
+  /// Whether k, which is not elementwise, has a rule for components, and some of its arrays have several.
+  EBB_COLD constexpr bool runs_by_parts(int k) const {
+    const equation& e = g_.eq.data()[k];
+    if (e.count == 0 || form(k).count == 0) return false;
+    const int lead = form(k).lead, x = g_.operand(k, 0);
+    switch (e.op->what) {
+      case kind::broadcast: {
+        if (e.op->names_places || form(k).count == 1) return false;
+        int kept = 0;
+        for (int a = 0; a < lead; ++a) kept += !(e.attr[0] >> a & 1);
+        return form(x).lead == kept;
+      }
+      case kind::reshape: return form(k).count > 1 && form(x).count == form(k).count && same_lead(x, k);
+      case kind::reduce:
+        if (form(x).count == 1) return false;
+        if (is_of_lead(k)) return form(k).count == form(x).count && lead == form(x).lead - (e.attr[1] - e.attr[0]);
+        return e.attr[0] >= lead && e.op->family == family_of<op::sum> && size_of(e.op->result) >= 4 && same_lead(x, k);
+      case kind::move: {
+        bool several = form(k).count > 1;
+        for (int i : g_.operands(k)) {
+          if (form(i).count == 0 || !same_lead(i, k)) return false;
+          several = several || form(i).count > 1;
+        }
+        if (!several || e.op->family != family_of<op::permute>) return several && (e.attr[0] & 15) >= lead;
+        for (int a = 0; a < lead; ++a)
+          if (packed_axis(e.attr[0], a) != a) return false;
+        return true;
+      }
+      default: return false;
+    }
+  }
+
+  /// Joins k's region with those of its operands with several components.
+  constexpr void join(int k) {
+    int* const region = region_.data();
+    region[k] = k;
+    const equation& e = g_.eq.data()[k];
+    const int* const in = g_.pool.data() + e.first;
+    int own = k;
+    for (int j = 0; j < e.count; ++j) {
+      int other = region[in[j]];
+      if (other < 0 || other == own || form(in[j]).count == 1) continue;
+      while (region[other] != other) other = region[other];
+      if (other == own) continue;
+      if (other < own) std::swap(other, own);
+      region[other] = own;
+      region[k] = own;
+    }
+  }
+
+  /// What splitting a region saves and costs, in hundredths of a step.
+  struct account {
+    int saved = 0, spent = 0, lanes = 0, equations = 0, parts = 0, lead = 0;
+    bool cut = false, moves = false, split = false;
+    constexpr int weighed(component_form f, int steps) const { return f.lead < lead ? steps / 32 : steps; }
+    constexpr void turn(component_form f) { spent += weighed(f, f.lead > 0 ? 60 * f.count : 300 * f.count); }
+  };
+  EBB_COLD constexpr void count() {
+    const equation* const eq = g_.eq.data();
+    int* const region = region_.data();
+    // From here on a region is the number of its account.
+    for (int k = 0; k < g_.size(); ++k) {
+      if (region[k] < 0) continue;
+      region[k] = region[k] == k ? accounts_.push({}) : region[region[k]];
+      account& a = accounts_.data()[region[k]];
+      if (form(k).lead > a.lead) a.lead = form(k).lead;
+    }
+    if (accounts_.empty()) return;
+    vec<char> whole(g_.size(), 0), taken(g_.size(), 0);
+    for (int o : g_.out)
+      if (o >= 0) whole[o] = 1;
+    for (int k = g_.size(); k-- > 0;) {
+      const int* const in = g_.pool.data() + eq[k].first;
+      if (region[k] < 0) {
+        for (int j = 0; j < eq[k].count; ++j) whole.data()[in[j]] = 1;
+        continue;
+      }
+      account& a = accounts_.data()[region[k]];
+      for (int j = 0; j < eq[k].count; ++j) {
+        const int i = in[j];
+        if (region[i] >= 0 || taken.data()[i] || form(i).count == 1 || is_spread(i)) continue;
+        taken.data()[i] = 1;
+        a.turn(form(i));
+      }
+      add(a, k, whole.data()[k]);
+    }
+  }
+  EBB_COLD constexpr void add(account& a, int k, bool whole) const {
+    const equation& e = g_.eq.data()[k];
+    const component_form f = form(k);
+    ++a.equations;
+    a.parts += f.count;
+    whole = whole && f.count > 1;
+    if (whole) a.turn(f);
+    switch (e.op->what) {
+      case kind::elementwise:
+        if (f.lead > 0) a.lanes += a.weighed(f, f.count % 16 == 0 ? 0 : (e.op->heavy ? 800 : 100) * (16 - f.count % 16) / 16);
+        else a.spent += a.weighed(f, (f.count - 1) * (e.op->heavy ? 600 : 70));
+        break;
+      case kind::broadcast: a.cut = true; break;
+      case kind::reduce:
+        a.cut = true;
+        a.saved += a.weighed(f, 400);
+        break;
+      case kind::move:
+        a.moves = true;
+        if (!whole) a.saved += a.weighed(f, f.lead > 0 ? 300 : 400);
+        break;
+      default: break;
+    }
+  }
+  constexpr void decide(bool all) {
+    for (account& a : accounts_) {
+      const int most = a.equations * 4 > 1500 ? a.equations * 4 : 1500;
+      a.split = all || ((a.lead > 0 || a.moves) && a.saved + (a.cut ? a.lanes : 0) > a.spent && a.parts <= most);
+      any_ = any_ || a.split;
+    }
+  }
+
+  const graph& g_;
+  vec<shape> shapes_;
+  vec<component_form> forms_;  // by shape
+  vec<int> region_;            // by equation: the number of its region's account; -1: whole arrays
+  vec<account> accounts_;
+  bool any_ = false;
+};
+
+}  // namespace ebb::inline EBB_ABI::detail
