@@ -27,5 +27,6 @@
 #include "kernel/run_state.hpp"
 #include "kernel/nest.hpp"
 #include "kernel/scan.hpp"
+#include "kernel/recurrence.hpp"
 #include "kernel/solve.hpp"
 #include "kernel/triangle.hpp"

@@ -55,5 +55,6 @@
 #include "op/subscript.hpp"
 #include "op/along.hpp"
 #include "op/replace.hpp"
+#include "op/recurrence.hpp"
 #include "op/triangle.hpp"
 #include "op/trigonometric.hpp"

@@ -184,6 +184,7 @@ TEST_CASE("AMP-18, AMP-13: functions of class full compute in float, and double 
 TEST_CASE("AMP-18, AMP-15: concat and stack take the widest dtype, other functions of two operands promote theirs") {
   unlike.clear();
   check<matrix>("cumsum", by::own, [](auto x) { return ebb::cumsum(x); });
+  check<matrix>("cumprod", by::own, [](auto x) { return ebb::cumprod(x); });
   check<matrix>("var", by::own, [](auto x) { return ebb::var<1>(x); });
   check<matrix>("std", by::own, [](auto x) { return ebb::stddev<1>(x); });
   check<matrix>("vector_norm", by::own, [](auto x) { return ebb::norm<1>(x); });
@@ -291,6 +292,10 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("ones_like", "", [](auto x) { return ebb::ones_like(x); });
   own("hypot", "", [](auto x) { return ebb::hypot(x, x); });
   own("polygamma", "", [](auto x) { return ebb::polygamma<1>(x); });
+  own("cummax", "", [](auto x) { return std::get<0>(ebb::cummax(x)); });
+  own("cummin", "", [](auto x) { return std::get<0>(ebb::cummin(x)); });
+  own("logcumsumexp", "", [](auto x) { return ebb::logcumsumexp(x); });
+  own("linear_scan", "", [](auto x) { return ebb::linear_scan(x, x); });
   own("var_mean", "", [](auto x) { return std::get<0>(ebb::var_mean(x)); });
   own("full_like", "", [](auto x) { return ebb::full_like(x, 2); });
   own("reshape_like", "", [](auto x) { return ebb::reshape_like(x, x); });

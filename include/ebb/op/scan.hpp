@@ -87,7 +87,8 @@ namespace ebb::inline EBB_ABI {
 /// additions limits the speed, so eight rows run side by side; along other axes the lanes are columns.
 template <int Axis = -1, class X, class... Tag>
 constexpr auto cumsum(X&& x, Tag...) {
-  static_assert((detail::is_scan_tag<Tag> && ...), "[ebb E0283] cumsum: after the array come tags: ebb::reversed, ebb::exclusive_scan");
+  static_assert((detail::is_scan_tag<Tag> && ...),
+                "[ebb E0283] cumsum, cumprod: after the array come tags: ebb::reversed, ebb::exclusive_scan");
   return apply_function(functions::cumsum<Axis, (std::int64_t{0} | ... | detail::scan_flag<Tag>())>{}, std::forward<X>(x));
 }
 

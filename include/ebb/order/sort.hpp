@@ -9,8 +9,7 @@
 
 #include "sorting.hpp"
 
-#include "../op/gather.hpp"
-#include "../op/shape.hpp"
+#include "../op/along.hpp"
 #include "../op/whole.hpp"
 
 #include <tuple>
@@ -76,22 +75,6 @@ struct argsort : op_base {
 
 }  // namespace ebb::inline EBB_ABI::op
 
-namespace ebb::inline EBB_ABI {
-
-/// Inside rules: x with an axis moved to the end, or the last axis moved to its place.
-template <class T>
-constexpr operand<T> axis_to_end(operand<T> x, int axis, bool back = false) {
-  const int last = x.rank() - 1;
-  if (x.is_refused() || axis == last) return x;
-  int order[max_rank] = {};
-  for (int i = 0, at = 0; i <= last; ++i)
-    if (i != axis) order[back ? i : at] = back ? at : i, ++at;
-  order[back ? axis : last] = back ? last : axis;
-  return emit_on<op::permute>({pack_axes(order, last + 1)}, x);
-}
-
-}  // namespace ebb::inline EBB_ABI
-
 namespace ebb::inline EBB_ABI::functions {
 
 /// The places of the first Count elements in order, or of all if Count is 0.
@@ -100,23 +83,9 @@ struct argsort {
   static constexpr detail::spelled name = Count ? detail::spelled("topk", Axis, Count) : detail::spelled("sort", Axis);
   template <class T>
   static constexpr operand<std::int64_t> apply(operand<T> x) {
-    const int axis = axis_of(Axis, x.rank());
+    const int axis = axis_of(Axis, x.rank()), last = x.rank() - 1;
     if (x.is_refused() || !has_axis(axis, x.rank())) return refuse<std::int64_t>(*x.g, x.is_refused() ? -x.id : 103);
-    return axis_to_end(operand<std::int64_t>(emit_on<op::argsort>({Descending, Count}, axis_to_end(x, axis))), axis, true);
-  }
-};
-
-/// The elements of x at places along an axis.
-template <int Axis>
-struct at_places {
-  static constexpr detail::spelled name{"sort", Axis};
-  template <class T>
-  static constexpr operand<T> apply(operand<T> x, operand<std::int64_t> places) {
-    if (x.is_refused() || places.is_refused()) return refuse<T>(*x.g, x.is_refused() ? -x.id : -places.id);
-    const int axis = axis_of(Axis, x.rank());
-    const auto rows = axis_to_end(x, axis);
-    const auto of_rows = axis_to_end(places, axis);
-    return axis_to_end(operand<T>(emit_on<op::gather<std::int64_t>, T>({x.rank() - 1}, rows, of_rows)), axis, true);
+    return axis_moved(emit_on<op::argsort>({Descending, Count}, axis_moved(x, axis, last)), last, axis);
   }
 };
 
@@ -144,7 +113,7 @@ struct at_place {
   static constexpr operand<T> apply(operand<T> x, operand<std::int64_t> place) {
     if (x.is_refused() || place.is_refused()) return refuse<T>(*x.g, x.is_refused() ? -x.id : -place.id);
     const int axis = axis_of(Axis, x.rank());
-    const auto r = at_places<Axis>::apply(x, view_as(place, with_axis(place.extents(), axis, 1)));
+    const auto r = take_along_axis<Axis>::apply(x, view_as(place, with_axis(place.extents(), axis, 1)));
     return view_as(r, without_axes(r.extents(), std::int64_t{1} << axis));
   }
 };
@@ -175,7 +144,7 @@ constexpr auto argsort(X&& x, Tag...) {
 template <int Axis = -1, class X, class... Tag>
 constexpr auto sort(const X& x, Tag... tag) {
   const auto places = ebb::argsort<Axis>(x, tag...);
-  return std::tuple(apply_function(functions::at_places<Axis>{}, x, places), places);
+  return std::tuple(ebb::take_along_axis<Axis>(x, places), places);
 }
 /// The K largest elements along an axis in falling order, or with the tag smallest the K smallest in rising order, and their places, in a
 /// tuple. Of equal elements the first ones are taken. NaN counts as the largest.
@@ -186,7 +155,7 @@ constexpr auto topk(const X& x, Tag...) {
   static_assert(detail::are_topk_tags<Tag...>, "[ebb E0362] topk: after the array comes nothing, or the tag ebb::smallest");
   static_assert(K > 0, "[ebb E0363] topk, kthvalue: at least one element is asked for, and the first is number 1");
   const auto places = apply_function(functions::argsort<Axis, (sizeof...(Tag) == 0), (K > 0 ? K : 1)>{}, x);
-  return std::tuple(apply_function(functions::at_places<Axis>{}, x, places), places);
+  return std::tuple(ebb::take_along_axis<Axis>(x, places), places);
 }
 /// The K-th smallest element along an axis, and its place, in a tuple. NaN counts as the largest.
 /// Shape: x's without the axis.   Dtype: x's, and int64.   Saves: the place.   Error: exact.

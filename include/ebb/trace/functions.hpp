@@ -28,6 +28,7 @@
 #include "../op/remainder.hpp"
 #include "../op/replace.hpp"
 #include "../op/rounding.hpp"
+#include "../op/recurrence.hpp"
 #include "../op/scan.hpp"
 #include "../op/shape.hpp"
 #include "../op/loss.hpp"

@@ -1,0 +1,174 @@
+// test/op/recurrence.cpp — cumprod, cummax, cummin, logcumsumexp, linear_scan: recorded values, directions, derivatives, batches.
+// SPDX-License-Identifier: BSL-1.0
+// covers: recurrence.hpp kernel/recurrence.hpp
+#include "golden.hpp"
+
+#include "../linalg/oracle.hpp"
+#include "../random_array.hpp"
+
+#include <ebb/functional.hpp>
+#include <ebb/graph/valid.hpp>
+
+namespace {
+
+using ebb::dyn;
+using golden::of;
+using golden::real;
+using dyn_matrix = of<real, dyn, dyn>;
+
+template <class... A, class F>
+void recurs_as_recorded(const std::string& name, F, golden::bounds b) {
+  const ebb::graph g = ebb::trace_of<F, A...>::make();
+  REQUIRE_FALSE(ebb::first_error(g));
+  golden::check_traced("ops2", name, "", g, b);
+}
+
+TEST_CASE("running products, extrema and logarithms of sums give PyTorch's recorded values") {
+  const golden::bounds rounded{.value = 4, .grad = 8, .second = 32, .spread = true};
+  const golden::bounds exact{.value = 0, .grad = 1, .sign_is_open = true, .value_sign_is_open = true};
+  const auto product_0 = [](auto x) { return ebb::cumprod<0>(x); };
+  const auto product = [](auto x) { return ebb::cumprod(x); };
+  const auto max_0 = [](auto x) { return std::get<0>(ebb::cummax<0>(x)); };
+  const auto max_1 = [](auto x) { return std::get<0>(ebb::cummax<1>(x)); };
+  const auto max = [](auto x) { return ebb::cummax(x); };
+  const auto min_0 = [](auto x) { return std::get<0>(ebb::cummin<0>(x)); };
+  const auto min_1 = [](auto x) { return std::get<0>(ebb::cummin<-1>(x)); };
+  const auto min = [](auto x) { return ebb::cummin(x); };
+  const auto log_0 = [](auto x) { return ebb::logcumsumexp<0>(x); };
+  const auto log = [](auto x) { return ebb::logcumsumexp(x); };
+  golden::check<of<real, 3, 4>>("reductions", "cumprod_axis_0", product_0, rounded);
+  golden::check<dyn_matrix>("reductions", "cumprod_axis_1", product, rounded);
+  golden::check<dyn_matrix>("reductions", "cumprod_zeros", product, rounded);
+  golden::check<dyn_matrix>("reductions", "cumprod_ties", product, rounded);
+  golden::check<of<real, 3, 4>>("reductions", "cummax_axis_0", max_0, exact);
+  golden::check<dyn_matrix>("reductions", "cummin_axis_0", min_0, exact);
+  golden::check<dyn_matrix>("reductions", "cummax_axis_1", max_1, exact);
+  golden::check<dyn_matrix>("reductions", "cummin_axis_1", min_1, exact);
+  for (const char* points : {"zeros", "ties", "nonfinite"}) {
+    golden::check<dyn_matrix>("reductions", std::string("cummax_") + points, max, exact);
+    golden::check<dyn_matrix>("reductions", std::string("cummin_") + points, min, exact);
+  }
+  golden::check<of<real, 3, 4>>("reductions", "logcumsumexp_axis_0", log_0, rounded);
+  golden::check<dyn_matrix>("reductions", "logcumsumexp_axis_1", log, rounded);
+  recurs_as_recorded<ebb::term<double, 4, 5>>("cumprod_zeros_second", product, rounded);
+  recurs_as_recorded<ebb::term<double, dyn, dyn>>("cumprod", product, rounded);
+  recurs_as_recorded<ebb::term<double, dyn, 5>>("cummax_ties", max, exact);
+  recurs_as_recorded<ebb::term<double, dyn, dyn>>("cummin_ties", min, exact);
+  recurs_as_recorded<ebb::term<double, 3, 5>>("logcumsumexp", log, {.value = 2, .grad = 8, .second = 8, .second_floor = 1, .spread = true});
+  // Logarithms near 1000 are rounded to 1e-13: so exact are the weights in both libraries. At -inf PyTorch's derivative is NaN.
+  const golden::bounds large{.value = 2, .grad = 4096, .sign_is_open = true, .nan_is_open = "grad"};
+  recurs_as_recorded<ebb::term<double, dyn>>("logcumsumexp_large", log, large);
+  const auto recurrence = [](auto a, auto b) { return ebb::linear_scan(a, b); };
+  recurs_as_recorded<ebb::term<double, 2, 6>, ebb::term<double, 2, 6>>("linear_scan", recurrence, rounded);
+  recurs_as_recorded<ebb::term<double, dyn, dyn>, ebb::term<double, dyn, dyn>>("linear_scan", recurrence, rounded);
+}
+
+using row_array = ebb::tensor<double, dyn>;
+
+row_array reversed_row(const row_array& x) {
+  row_array r(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) r.mutable_data()[i] = x(x.size() - 1 - i);
+  return r;
+}
+
+/// The values and gradients of a function of one row in both directions: the reversed ones are the others on the row turned round.
+template <class Forward, class Backward>
+void turns_round(Forward forward, Backward backward, const row_array& x, double bound) {
+  const auto near = [&](const row_array& a, const row_array& b) {
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::fabs(a(i) - b(i)) <= bound * std::max(1.0, std::fabs(b(i))));
+  };
+  near(backward(x), reversed_row(forward(reversed_row(x))));
+  constexpr auto slope_forward = ebb::grad([](auto v) { return ebb::sum(ebb::square(Forward{}(v))); });
+  constexpr auto slope_backward = ebb::grad([](auto v) { return ebb::sum(ebb::square(Backward{}(v))); });
+  near(slope_backward(x), reversed_row(slope_forward(reversed_row(x))));
+}
+
+TEST_CASE("reversed and exclusive scans, and their gradients, are those of the row turned round") {
+  const row_array x{0.5, -2, 0, 1.5, 0, 3};
+  turns_round([](auto v) { return ebb::cumprod(v); }, [](auto v) { return ebb::cumprod(v, ebb::reversed); }, x, 1e-15);
+  turns_round([](auto v) { return ebb::cumprod(v, ebb::exclusive_scan); },
+              [](auto v) { return ebb::cumprod(v, ebb::exclusive_scan, ebb::reversed); }, x, 1e-15);
+  turns_round([](auto v) { return std::get<0>(ebb::cummax(v)); }, [](auto v) { return std::get<0>(ebb::cummax(v, ebb::reversed)); }, x, 0);
+  turns_round([](auto v) { return ebb::logcumsumexp(v); }, [](auto v) { return ebb::logcumsumexp(v, ebb::reversed); }, x, 1e-14);
+  turns_round([](auto v) { return ebb::linear_scan(v, v + 1); }, [](auto v) { return ebb::linear_scan(v, v + 1, ebb::reversed); }, x, 1e-14);
+  CHECK(ebb::all_equal(ebb::cumprod(row_array{2, 3, 4}, ebb::exclusive_scan), row_array{1, 2, 6}));
+  CHECK(ebb::all_equal(std::get<1>(ebb::cummin(row_array{2, 1, 1, 3}, ebb::reversed)), ebb::tensor<std::int64_t, dyn>{1, 1, 2, 3}));
+}
+
+TEST_CASE("first and second derivatives of recurrences are those of central differences in long double") {
+  using numbers = linalg_test::long_numbers;
+  const auto compare = []<class Term>(std::type_identity<Term>, const char* name, auto f, const linalg_test::numbers& x,
+                                      const ebb::extent_list& shape, const std::function<numbers(const numbers&)>& oracle) {
+    linalg_test::against_differences<Term>(name, f, x, shape, oracle, 1e-10L, 1e-7L);
+  };
+  const linalg_test::numbers with_zeros{0.5, 0, -1.5, 2, 0, 0.75}, plain = linalg_test::random_numbers(12, 3);
+  const auto row = linalg_test::extents_of({6}), pair = linalg_test::extents_of({2, 6});
+  const std::type_identity<ebb::term<double, 6>> one;
+  const std::type_identity<ebb::term<double, 2, 6>> two;
+  compare(one, "cumprod, exclusive", [](auto x) { return ebb::cumprod(x, ebb::exclusive_scan); }, with_zeros, row, [](const numbers& x) {
+    numbers r;
+    long double product = 1;
+    for (long double e : x) r.push_back(product), product *= e;
+    return r;
+  });
+  compare(one, "cumprod, reversed", [](auto x) { return ebb::cumprod(x, ebb::reversed); }, with_zeros, row, [](const numbers& x) {
+    numbers r = x;
+    for (std::size_t i = 5; i-- > 0;) r[i] *= r[i + 1];
+    return r;
+  });
+  compare(two, "logcumsumexp along axis 0, reversed", [](auto x) { return ebb::logcumsumexp<0>(x, ebb::reversed); }, plain, pair,
+          [](const numbers& x) {
+            numbers r = x;
+            for (std::size_t i = 0; i < 6; ++i) r[i] = std::log(std::exp(x[i]) + std::exp(x[i + 6]));
+            return r;
+          });
+  compare(two, "logcumsumexp", [](auto x) { return ebb::logcumsumexp(x); }, plain, pair, [](const numbers& x) {
+    numbers r;
+    long double sum = 0;
+    for (std::size_t i = 0; i < 12; ++i) {
+      sum = (i % 6 ? sum : 0) + std::exp(x[i]);
+      r.push_back(std::log(sum));
+    }
+    return r;
+  });
+  compare(two, "linear_scan, reversed", [](auto x) { return ebb::linear_scan(ebb::select<0, 0>(x), ebb::select<0, 1>(x), ebb::reversed); },
+          plain, pair, [](const numbers& x) {
+            numbers r(x.begin() + 6, x.end());
+            for (std::size_t i = 5; i-- > 0;) r[i] += x[i] * r[i + 1];
+            return r;
+          });
+}
+
+TEST_CASE("recurrences of batches, narrow floats, integers, empty arrays, infinities; in maps") {
+  const auto a = test::random_array<ebb::tensor<double, dyn, dyn>>(1, std::size_t{11}, std::size_t{40});
+  const auto b = test::random_array<ebb::tensor<double, dyn, dyn>>(2, std::size_t{11}, std::size_t{40});
+  const auto y = ebb::linear_scan(a, b), z = ebb::linear_scan<0>(a, b), l = ebb::logcumsumexp(a * 30);
+  const auto each = ebb::map([](auto u, auto v) { return ebb::linear_scan(u, v); }, a, b);
+  CHECK(ebb::same_bits(each, y));
+  for (std::size_t i = 0; i < 11; ++i) {
+    double state = 0;
+    long double sum = 0;
+    for (std::size_t j = 0; j < 40; ++j) {
+      state = j == 0 ? b(i, j) : a(i, j) * state + b(i, j);
+      REQUIRE(y(i, j) == state);
+      if (i > 0) REQUIRE(z(i, j) == a(i, j) * z(i - 1, j) + b(i, j));
+      sum += std::exp(static_cast<long double>(a(i, j) * 30));
+      REQUIRE(std::fabs(l(i, j) - std::log(sum)) < 1e-13L);
+    }
+  }
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const row_array odd = ebb::logcumsumexp(row_array{-inf, -inf, 1, inf, inf, 2});
+  CHECK((odd(0) == -inf && odd(1) == -inf && odd(2) == 1 && odd(3) == inf && odd(4) == inf && odd(5) == inf));
+  CHECK(std::isnan(ebb::logcumsumexp(row_array{1, nan, 2})(2)));
+  constexpr auto slope = ebb::grad([](auto v) { return ebb::sum(ebb::logcumsumexp(v)); });
+  CHECK(std::isfinite(slope(row_array{-inf, -inf, 1, 2})(0)));
+  CHECK(ebb::all_equal(ebb::cumprod(ebb::tensor<int, 4>{1, 2, 3, 4}), ebb::tensor<std::int64_t, 4>{1, 2, 6, 24}));
+  CHECK(std::get<0>(ebb::cummax(ebb::tensor<bool, 2>{false, true}))(1) == 1);
+  CHECK(ebb::logcumsumexp(row_array(0)).size() == 0);
+  CHECK(ebb::grad([](auto v) { return ebb::sum(ebb::cumprod(v) + ebb::linear_scan(v, v)); })(row_array(0)).size() == 0);
+  const ebb::tensor<ebb::bf16, 300> ones = ebb::tensor<ebb::bf16, 300>::full(ebb::bf16(1.f));
+  CHECK(ebb::linear_scan(ones, ones)(299) == ebb::bf16(300.f));  // a chain in bf16 would stay 256
+  static_assert(ebb::linear_scan(0.5, ebb::tensor<double, 3>{1.0, 1.0, 1.0})(2) == 1.75);
+}
+
+}  // namespace
