@@ -5,6 +5,7 @@
 #pragma once
 
 #include "train/sgd.hpp"
+#include "train/adaptive.hpp"
 #include "train/adam.hpp"
 #include "train/clip.hpp"
 #include "train/state_file.hpp"
