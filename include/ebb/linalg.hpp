@@ -1,4 +1,4 @@
-// ebb/linalg.hpp — diagonals, products, determinants, factors, eigenvalues of matrices. Optional: ebb.hpp does not include it.
+// ebb/linalg.hpp — products, determinants, factors, eigenvalues and singular values of matrices. Optional: ebb.hpp does not include it.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.
@@ -9,4 +9,7 @@
 #include "linalg/matrix.hpp"
 #include "linalg/determinant.hpp"
 #include "linalg/qr.hpp"
+#include "linalg/lu.hpp"
 #include "linalg/eigen.hpp"
+#include "linalg/svd.hpp"
+#include "linalg/singular.hpp"

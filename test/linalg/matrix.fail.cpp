@@ -52,4 +52,19 @@ constexpr int refused = traced_on<oblong, oblong>([](auto a, auto b) {
 constexpr int refused = traced_on<square>([](auto a) {
   return ebb::eigvalsh(a, true);  // LINE
 });
+#elif EBB_CASE == 8  // a tolerance above 1
+// EXPECT: E0433 pinv, matrix_rank: the tolerance is 2^Exponent with a negative exponent
+constexpr int refused = traced_on<square>([](auto a) {
+  return ebb::pinv<3>(a);  // LINE
+});
+#elif EBB_CASE == 9  // an order that is no matrix norm
+// EXPECT: E0434 matrix_norm: after the matrix comes nothing, or one of ebb::nuclear
+constexpr int refused = traced_on<square>([](auto a) {
+  return ebb::matrix_norm(a, ebb::order<3>);  // LINE
+});
+#elif EBB_CASE == 10  // a vector has no singular values
+// EXPECT: E0429 a function of matrices: an operand has less than two axes
+constexpr int refused = traced_on<vector>([](auto a) {
+  return ebb::cond(a);  // LINE
+});
 #endif
