@@ -7,6 +7,7 @@
 #include "train/sgd.hpp"
 #include "train/adaptive.hpp"
 #include "train/adam.hpp"
+#include "train/moments.hpp"
 #include "train/clip.hpp"
 #include "train/state_file.hpp"
 #include "train/optimizer.hpp"
