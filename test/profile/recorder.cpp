@@ -41,6 +41,8 @@ TEST_CASE("a call of a function is a program with steps, whose bytes and operati
   CHECK(step.work.operations == 3 * (ebb::operations_of_heavy + 2) * 1000);
   CHECK(program.work.read == step.work.read);
   CHECK(program.nanoseconds >= step.nanoseconds);
+  CHECK(program.fastest > 0);
+  CHECK(3 * program.fastest <= program.nanoseconds);
   CHECK(program.self == program.nanoseconds - step.nanoseconds);
   CHECK(p.spans().size() == 6);
   CHECK(p.dropped() == 0);

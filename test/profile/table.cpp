@@ -24,7 +24,7 @@ ebb::profile_row made_row(probed is, const char* name, const char* of, std::uint
   r.is = is, r.name = name, r.of = of, r.calls = calls, r.nanoseconds = r.self = ns, r.work = work;
   return r;
 }
-ebb::machine_limits made_limits() { return {{{{1e3, 8e9}, {1e4, 4e9}, {1e5, 2e9}, {1e6, 1e9}}}, 1e10}; }
+ebb::machine_limits made_limits() { return {{{{1e3, 8e9}, {1e4, 4e9}, {1e5, 2e9}, {1e6, 1e9}, {1e7, 1e9}, {1e8, 1e9}, {1e9, 1e9}}}, 1e10}; }
 
 }  // namespace
 
@@ -66,13 +66,14 @@ TEST_CASE("the table has the longest rows first, and the steps of a program belo
   rows[0].program = rows[1].program = rows[2].program = &rows;
   rows[2].self = 1000;
   rows[3].allocations = 12;
+  rows[3].fastest = 5;
   CHECK(ebb::detail::profile_table(rows, made_limits()) ==
-        "                        calls    total     self   a call      bytes  operations      of limit  arrays\n"
-        "tensor_pre_hook at mul      1  9.00 us  9.00 us  9.00 us\n"
-        "ebb::grad (tanh)            2  5.00 us  1.00 us  2.50 us\n"
-        "  step 0: a loop            2  1.00 us  1.00 us   500 ns\n"
-        "  step 1: matmul            2  3.00 us  3.00 us  1.50 us  4.00 GB/s  3.33 Gop/s  100 % memory\n"
-        "backward of mul             1  7.00 ns  7.00 ns  7.00 ns                                           12\n");
+        "                        calls    total     self   a call  fastest      bytes  operations      of limit  arrays\n"
+        "tensor_pre_hook at mul      1  9.00 us  9.00 us  9.00 us  0.00 ns\n"
+        "ebb::grad (tanh)            2  5.00 us  1.00 us  2.50 us  0.00 ns\n"
+        "  step 0: a loop            2  1.00 us  1.00 us   500 ns  0.00 ns\n"
+        "  step 1: matmul            2  3.00 us  3.00 us  1.50 us  0.00 ns  4.00 GB/s  3.33 Gop/s  100 % memory\n"
+        "backward of mul             1  7.00 ns  7.00 ns  7.00 ns  5.00 ns                                           12\n");
 }
 
 TEST_CASE("the machine's limits are measured once, and are numbers") {

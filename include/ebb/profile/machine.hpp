@@ -5,24 +5,24 @@
 #include "recorder.hpp"
 
 #include "../kernel/lanes.hpp"
-#include "../plan/work.hpp"
+#include "../tensor/storage.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 
 namespace ebb::inline EBB_ABI {
 
-/// The limits of one core. Bytes: read and written ones, by std::memcpy. Operations: multiplications and additions of floats in registers,
-/// by fma where there is one. They are what this program's flags give: without optimization they are low.
+/// The limits of one core. Bytes: the better of reading all of them and of std::memcpy from one half to the other. Operations:
+/// multiplications and additions of floats in registers, by fma where there is one. They are what this program's flags give: without
+/// optimization they are low.
 /// Source: Williams, Waterman, Patterson, Roofline: an insightful visual performance model for multicore architectures, CACM 2009.
 struct machine_limits {
   struct level {
     double bytes = 0;  // of the working set
     double bytes_per_second = 0;
   };
-  std::array<level, 4> levels{};
+  std::array<level, 7> levels{};
   double operations_per_second = 0;
 
   /// For work on so many bytes: that of the smallest level that holds them.
@@ -67,28 +67,40 @@ EBB_ONCE_APART float multiply_and_add(int rounds, float by) {
   }
   return (a + b + c + d + e + f + g + h)[0];
 }
+/// count: a multiple of 8 * lane_count.
+EBB_ONCE_APART float read_all(const float* p, std::size_t count) {
+  using x = lanes<float>;
+  constexpr std::size_t one = lane_count;
+  x a = x::all(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
+  for (const float* const end = p + count; p != end; p += 8 * one) {
+    a = a + x::load(p), b = b + x::load(p + one), c = c + x::load(p + 2 * one), d = d + x::load(p + 3 * one);
+    e = e + x::load(p + 4 * one), f = f + x::load(p + 5 * one), g = g + x::load(p + 6 * one), h = h + x::load(p + 7 * one);
+  }
+  return (a + b + c + d + e + f + g + h)[0];
+}
 EBB_COLD machine_limits measured_limits() {
   machine_limits m;
-  constexpr std::size_t sizes[] = {std::size_t{16} << 10, std::size_t{256} << 10, std::size_t{4} << 20, std::size_t{64} << 20};
-  const std::size_t half = sizes[3] / 2;
-  const std::unique_ptr<char[]> memory(new char[2 * half]);
-  std::memset(memory.get(), 1, 2 * half);
-  volatile char seen = 0;
+  constexpr std::size_t smallest = 16384, all = smallest << 12;
+  const storage memory(all);
+  std::memset(memory.data(), 0, all);
+  volatile float sink = 0;
   for (std::size_t i = 0; i < m.levels.size(); ++i) {
-    const std::size_t bytes = sizes[i] / 2, times = std::max<std::size_t>((std::size_t{4} << 20) / sizes[i], 1);
-    const double seconds = shortest_run(5, [&] {
+    const std::size_t bytes = smallest << (2 * i), times = std::max<std::size_t>((all >> 4) / bytes, 1);
+    const double copying = shortest_run(5, [&] {
       for (std::size_t t = 0; t < times; ++t) {
-        std::memcpy(memory.get() + half, memory.get(), bytes);
-        seen = memory[half + bytes - 1];
+        std::memcpy(memory.data() + bytes / 2, memory.data(), bytes / 2);
+        sink = *reinterpret_cast<const float*>(memory.data() + bytes - sizeof(float));
       }
     });
-    m.levels[i] = {static_cast<double>(sizes[i]), static_cast<double>(sizes[i] * times) / seconds};
+    const double reading = shortest_run(5, [&] {
+      for (std::size_t t = 0; t < times; ++t) sink = read_all(reinterpret_cast<const float*>(memory.data()), bytes / sizeof(float));
+    });
+    m.levels[i] = {static_cast<double>(bytes), static_cast<double>(bytes * times) / std::min(copying, reading)};
   }
   constexpr int rounds = 20000;
-  volatile float by = 0.5f, sink = 0;
+  volatile float by = 0.5f;
   const double seconds = shortest_run(10, [&] { sink = multiply_and_add(rounds, by); });
   m.operations_per_second = 2.0 * 8 * lane_count * rounds / seconds;
-  static_cast<void>(seen);
   static_cast<void>(sink);
   return m;
 }

@@ -35,7 +35,8 @@ class profile {
   std::uint64_t dropped() const { return recorder_.dropped; }
 
   /// A line for each row, longest first, the steps of a program below it:
-  ///   total, self, a call   the time of all calls; without that of what is measured within them; of one call
+  ///   total, self, a call   the time of all calls; without that of what is measured within them; of one call, on average
+  ///   fastest               of the fastest call: the others may have waited for other programs
   ///   bytes, operations     a second, as counted from plans: see [note: counted work]
   ///   of limit              of the speed that machine() allows for this work, and what limits it
   ///   arrays                how many were allocated

@@ -4,6 +4,7 @@
 
 #include "../base/probe.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -20,7 +21,7 @@ struct profile_row {
   const void* program = nullptr;
   int step = -1;
   std::uint64_t calls = 0;
-  std::int64_t nanoseconds = 0, self = 0;
+  std::int64_t nanoseconds = 0, self = 0, fastest = 0;  // fastest: of one call
   std::uint64_t allocations = 0, allocated = 0;  // arrays, and their bytes
   probed_work work;
 };
@@ -114,6 +115,7 @@ class profile_recorder final : public probe_listener {
     const open o = open_.back();
     open_.pop_back();
     profile_row& r = rows.all[o.row];
+    r.fastest = r.calls == 0 ? now - o.begin : std::min(r.fastest, now - o.begin);
     ++r.calls;
     r.self += now - o.begin - o.inner;
     if (!o.again) {
@@ -143,6 +145,7 @@ class profile_recorder final : public probe_listener {
     for (const profile_row& x : other.rows.all) {
       to.push_back(rows.find(x.is, x.name.c_str(), x.of.c_str(), x.program, x.step));
       profile_row& r = rows.all[to.back()];
+      if (x.calls > 0) r.fastest = r.calls == 0 ? x.fastest : std::min(r.fastest, x.fastest);
       r.calls += x.calls;
       r.nanoseconds += x.nanoseconds;
       r.self += x.self;

@@ -90,24 +90,25 @@ EBB_COLD void append_cell(std::string& s, const std::string& text, std::size_t w
 EBB_COLD std::string profile_table(const std::vector<profile_row>& rows, const machine_limits& m) {
   constexpr std::size_t widest = 64;
   struct line {
-    std::string cells[9];
+    std::string cells[10];
   };
-  std::vector<line> lines{{{"", "calls", "total", "self", "a call", "bytes", "operations", "of limit", "arrays"}}};
+  std::vector<line> lines{{{"", "calls", "total", "self", "a call", "fastest", "bytes", "operations", "of limit", "arrays"}}};
   for (const profile_row* r : in_order(rows)) {
     std::string name = (r->is == probed::step ? "  " : "") + text_of(*r);
     if (name.size() > widest) name = name.substr(0, widest - 3) + "...";
     const double ns = static_cast<double>(r->nanoseconds), seconds = std::max(ns, 1.0) * 1e-9;
     const double calls = static_cast<double>(std::max<std::uint64_t>(r->calls, 1));
     lines.push_back({{name, std::to_string(r->calls), time_text(ns), time_text(static_cast<double>(r->self)), time_text(ns / calls),
+                      time_text(static_cast<double>(r->fastest)),
                       bandwidth_text((r->work.read + r->work.written) / seconds), speed_text(r->work.operations / seconds),
                       limit_text(*r, m), r->allocations ? std::to_string(r->allocations) : ""}});
   }
-  std::size_t width[9] = {};
+  std::size_t width[10] = {};
   for (const line& l : lines)
-    for (int c = 0; c < 9; ++c) width[c] = std::max(width[c], l.cells[c].size());
+    for (int c = 0; c < 10; ++c) width[c] = std::max(width[c], l.cells[c].size());
   std::string text;
   for (const line& l : lines) {
-    for (int c = 0; c < 9; ++c) {
+    for (int c = 0; c < 10; ++c) {
       if (c > 0) text += "  ";
       append_cell(text, l.cells[c], width[c], c == 0);
     }
