@@ -141,7 +141,7 @@ inline void pack_rows(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdif
     });
 }
 
-inline constexpr std::ptrdiff_t block_size = 256;
+inline constexpr std::ptrdiff_t block_size = 256, few_rows = 4;
 inline constexpr std::ptrdiff_t most_weights = std::ptrdiff_t{1} << 20;
 
 /// The blocks of a product of `rows` rows of weights with windows, `depth` links for each element.
@@ -158,7 +158,7 @@ struct blocks {
   }
   constexpr std::ptrdiff_t weights() const { return rows * (at_once ? depth : cut); }
   constexpr std::size_t bytes() const {
-    return static_cast<std::size_t>(weights() + block_size * (cut + rows) + 64) * sizeof(S);
+    return static_cast<std::size_t>(weights() + block_size * std::max(cut + rows, 3 + 2 * few_rows) + 64) * sizeof(S);
   }
 };
 
@@ -185,6 +185,72 @@ struct weights {
   }
 };
 
+// A product of few rows would read each packed element once or twice. There the lanes are windows side by side, which read one row of the
+// array at places that follow each other: the row is copied, with zeros around it, and each tap is a load from another place of it.
+
+template <class T>
+constexpr bool is_thin(const slid<T>& x, std::ptrdiff_t m, std::ptrdiff_t links) {
+  return m <= few_rows && links > 0 && m * links <= most_weights && x.column.stride == 1 &&
+         (x.column.by < 0 ? -x.column.by : x.column.by) * (x.column.taps - 1) <= block_size;
+}
+
+/// sums[Rows x count] += w[Rows x taps] * the places of `row` that each tap reads, from `at` on and `by` after each other.
+template <int Rows, class S>
+inline void add_taps(S* sums, std::ptrdiff_t count, const S* w, std::ptrdiff_t by_row, std::ptrdiff_t taps, const S* row,
+                     std::ptrdiff_t by) {
+  using V = simd::vector<S>;
+  constexpr int n = simd::count_of<S>, vectors = Rows == 1 ? 4 : 2;
+  const auto some = [&]<int Vectors>(std::integral_constant<int, Vectors>, std::ptrdiff_t j) EBB_LAMBDA {
+    V acc[Rows * Vectors];
+    for (int i = 0; i < Rows * Vectors; ++i) acc[i] = simd::load(sums + i / Vectors * 2 * block_size + j + i % Vectors * n);
+    for (std::ptrdiff_t t = 0; t < taps; ++t)
+      for (int v = 0; v < Vectors; ++v) {
+        const V x = simd::load(row + t * by + j + v * n);
+        for (int i = 0; i < Rows; ++i) acc[i * Vectors + v] = tile::link<S>(simd::all(w[i * by_row + t]), x, acc[i * Vectors + v]);
+      }
+    for (int i = 0; i < Rows * Vectors; ++i) simd::store(sums + i / Vectors * 2 * block_size + j + i % Vectors * n, acc[i]);
+  };
+  std::ptrdiff_t j = 0;
+  for (; j + vectors * n <= count; j += vectors * n) some(std::integral_constant<int, vectors>{}, j);
+  for (; j < count; j += n) some(std::integral_constant<int, 1>{}, j);
+}
+
+/// slide for few rows. Scratch: the weights, a row of places, and the sums of one row of windows.
+template <class T>
+inline void slide_thin(const weights<T>& w, const slid<T>& x, std::ptrdiff_t m, std::ptrdiff_t links, T* to, std::ptrdiff_t to_plane,
+                       std::ptrdiff_t to_row, sum_of<T>* copied) {
+  using S = sum_of<T>;
+  S* const row = copied + (m * links + 15) / 16 * 16;
+  S* const sums = row + 3 * block_size;
+  const std::ptrdiff_t taps = x.column.taps, reach = (taps - 1) * x.column.by, least = std::min<std::ptrdiff_t>(reach, 0);
+  const std::ptrdiff_t planes = links / x.taps();
+  w.template copy<S>(copied, x.row, x.column, m, 0, links);
+  for (std::ptrdiff_t y = 0; y < x.row.count; ++y)
+    for (std::ptrdiff_t z = 0; z < x.column.count; z += block_size) {
+      const std::ptrdiff_t count = std::min(block_size, x.column.count - z), width = count + (reach < 0 ? -reach : reach);
+      const std::ptrdiff_t first = x.column.at + least + z;  // the place that `row` begins with
+      const std::ptrdiff_t a = std::clamp<std::ptrdiff_t>(-first, 0, width);
+      const std::ptrdiff_t b = std::clamp<std::ptrdiff_t>(x.column.places - first, a, width);
+      for (std::ptrdiff_t i = 0; i < m; ++i) std::fill_n(sums + i * 2 * block_size, count + simd::count_of<S>, S(0));
+      for (std::ptrdiff_t c = 0; c < planes; ++c)
+        for (std::ptrdiff_t k = 0; k < x.row.taps; ++k) {
+          const std::ptrdiff_t place = x.row.at + k * x.row.by + y * x.row.stride;
+          const bool inside = place >= 0 && place < x.row.places;
+          const T* const from = x.planes + c * x.plane + place * x.column.places + first;
+          put(row, width, from, 1, typename slid<T>::part{inside ? a : 0, inside ? b : 0});
+          const S* const by = copied + (c * x.row.taps + k) * taps;
+          if (m == 1) add_taps<1>(sums, count, by, links, taps, row - least, x.column.by);
+          else if (m == 2) add_taps<2>(sums, count, by, links, taps, row - least, x.column.by);
+          else if (m == 3) add_taps<3>(sums, count, by, links, taps, row - least, x.column.by);
+          else add_taps<4>(sums, count, by, links, taps, row - least, x.column.by);
+        }
+      for (std::ptrdiff_t i = 0; i < m; ++i) {
+        T* const at = to + i * to_plane + (x.row.first + y * x.row.next) * to_row + x.column.first + z * x.column.next;
+        for (std::ptrdiff_t j = 0; j < count; ++j) at[j * x.column.next] = static_cast<T>(sums[i * 2 * block_size + j]);
+      }
+    }
+}
+
 /// to[m x windows] = w[m x links] * x[links x windows] for arrays number 0 to n - 1 of a batch. Row i of the result is `to_plane` after
 /// the one before it and has rows of `to_row` elements. `adjacent`: the weights are the links of each row, side by side.
 template <class T>
@@ -192,6 +258,12 @@ inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff
                   std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t x_next, std::ptrdiff_t to_next, void* scratch) {
   using S = sum_of<T>;
   constexpr int width = tile::width<S>;
+  if (is_thin(x, m, links)) {
+    S* const copied = static_cast<S*>(scratch);
+    std::fill_n(copied, m * links + 3 * block_size + 16, S(0));  // a row is read in whole registers, beyond its end
+    for (std::ptrdiff_t b = 0; b < n; ++b, x.planes += x_next, to += to_next) slide_thin<T>(w, x, m, links, to, to_plane, to_row, copied);
+    return;
+  }
   const blocks<T> cut(m, links);
   S* const copied = static_cast<S*>(scratch);
   S* const panels = copied + (cut.weights() + 15) / 16 * 16;
@@ -289,6 +361,11 @@ inline void convolve_weights(const convolution& c, const T* x, const T* g, T* ou
           for (std::ptrdiff_t p = 0; p < windows; p += size) {
             const std::ptrdiff_t depth = std::min(size, windows - p);
             conv::pack_rows(rows, in, i, m, p, p + depth);
+            if constexpr (std::is_same_v<S, T>)
+              if (n == 1) {  // one column is adjacent as it is
+                tile::block(m, depth, matrix<S>{rows, depth, 1}, from + p, 1, sums, size, 1, true);
+                continue;
+              }
             for (std::ptrdiff_t t = 0; t < n; t += width) {
               const std::ptrdiff_t columns = std::min(width, n - t);
               S* const to = panels + t * depth;
