@@ -13,3 +13,5 @@
 #include "linalg/eigen.hpp"
 #include "linalg/svd.hpp"
 #include "linalg/singular.hpp"
+#include "linalg/exponential.hpp"
+#include "linalg/sylvester.hpp"

@@ -67,4 +67,9 @@ constexpr int refused = traced_on<square>([](auto a) {
 constexpr int refused = traced_on<vector>([](auto a) {
   return ebb::cond(a);  // LINE
 });
+#elif EBB_CASE == 11  // a right side of another shape
+// EXPECT: E0435 solve_sylvester: the operands do not fit: a is n x n, b is m x m, c is n x m
+constexpr int refused = traced_on<square, oblong>([](auto a, auto c) {
+  return ebb::solve_sylvester(a, a, c);  // LINE
+});
 #endif
