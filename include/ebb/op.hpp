@@ -56,5 +56,6 @@
 #include "op/along.hpp"
 #include "op/replace.hpp"
 #include "op/recurrence.hpp"
+#include "op/arrange.hpp"
 #include "op/triangle.hpp"
 #include "op/trigonometric.hpp"

@@ -309,6 +309,12 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("transpose", "", [](auto x) { return ebb::transpose(x); });
   own("take along an axis", "", [](auto x) { return ebb::take<1>(x, classes(x)); });
   own("take_along_axis", "", [](auto x) { return ebb::take_along_axis<1>(x, ebb::cast<int>(x)); });
+  own("split, chunk, unbind", "", [](auto x) {
+    return std::get<1>(ebb::split<0, 2>(x)) + std::get<1>(ebb::chunk<0, 2>(x)) + std::get<0>(ebb::unbind<0>(x));
+  });
+  own("permute, movedim, swap_axes", "", [](auto x) { return ebb::permute<1, 0>(x) + ebb::movedim<0, 1>(x) + ebb::swap_axes<0, 1>(x); });
+  own("roll, rot90, tile", "", [](auto x) { return ebb::roll<0>(x, 1) + ebb::rot90(x) + ebb::slice<1, 4>(ebb::tile<2>(x)); });
+  own("expand, repeat_interleave", "", [](auto x) { return ebb::expand<2, 4, 4>(x) + ebb::slice<0, 4>(ebb::repeat_interleave<0, 2>(x)); });
   own("masked_fill", "", [](auto x) { return ebb::masked_fill(x, x > 0, 2.0); });
   own("placed", "", [](auto x) { return ebb::placed<1, 0, 2>(x, ebb::slice<1, 1, 3>(x)); });
   own("dynamic_slice", "", [](auto x) { return ebb::dynamic_slice<2, 2>(x, 1, 2); });

@@ -39,14 +39,14 @@ constexpr operand<T> parts_at(operand<T> x, operand<I> indices, int axis) {
   const int repeated = g.intern(g.syms.find(joined(axes_between(x.extents(), 0, axis), indices.extents())));
   return emit_on<op::gather<I, F>, T>({axis}, x, broadcast_to(indices, repeated, axis_run(0, axis)));
 }
-/// Inside rules: the inverse for one axis of indices: parts of x added into zeros with the given extent along `axis`; see summed_at.
+/// Inside rules: the inverse: parts of x, which has the indices' axes at `axis`, added into zeros with the given extent there.
 template <class F, class T, index_element I>
 constexpr auto parts_summed_at(operand<T> x, operand<I> indices, int axis, int extent) {
   if (x.is_refused() || indices.is_refused()) return operand<detail::computed_in<T>>{x.g, x.is_refused() ? x.id : indices.id};
   graph& g = *x.g;
   const int repeated = g.intern(g.syms.find(joined(axes_between(x.extents(), 0, axis), indices.extents())));
-  const shape to = with_extent(x.extents(), axis, extent);
-  return summed_at<F>(x, broadcast_to(indices, repeated, axis_run(0, axis)), to, axis);
+  const shape beside = without_axes(x.extents(), axis_run(axis, axis + indices.rank()));
+  return summed_at<F>(x, broadcast_to(indices, repeated, axis_run(0, axis)), with_axis(beside, axis, extent), axis);
 }
 
 namespace functions {

@@ -8,6 +8,7 @@
 
 #include "../op/activation.hpp"
 #include "../op/along.hpp"
+#include "../op/arrange.hpp"
 #include "../op/bits.hpp"
 #include "../op/extremum.hpp"
 #include "../op/gamma.hpp"

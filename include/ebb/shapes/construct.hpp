@@ -1,0 +1,275 @@
+// ebb/shapes/construct.hpp — triangles, and arrays made of numbers or of vectors: eye, arange, linspace, meshgrid, block_diag, toeplitz.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In a traced function an array without elements to read still needs an argument: eye<3>(x) takes the dtype of x, arange<5>(start) that of
+// start. Numbers alone give a tensor.
+#pragma once
+
+#include "../op/arrange.hpp"
+#include "../op/power.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<394, Call> : Call {
+  static_assert(Call::code != 394, "[ebb E0394] an operand has the wrong rank: triangles and blocks are matrices, meshgrid, vander and "
+                                   "toeplitz take vectors, arange and linspace numbers and scalars");
+};
+
+/// Tag of meshgrid: the first two axes are exchanged, as for plots.
+struct xy_indexing_tag {};
+inline constexpr xy_indexing_tag xy_indexing{};
+
+namespace functions {
+
+/// Whether the element of a matrix is on its diagonal number K, or below.
+template <class T>
+constexpr operand<bool> up_to_diagonal(operand<T> x, int k) {
+  const int rank = x.rank();
+  const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), rank - 2);
+  const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), rank - 1);
+  return emit_on<op::less_equal>({}, column - row, literal_like(row, k));
+}
+
+template <int K>
+struct tril {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    if (x.rank() < 2) return refuse<T>(*x.g, 394);
+    return emit_on<op::where>({}, up_to_diagonal(x, K), x, literal_like(x, 0));
+  }
+};
+template <int K>
+struct triu {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    if (x.rank() < 2) return refuse<T>(*x.g, 394);
+    return emit_on<op::where>({}, up_to_diagonal(x, K - 1), literal_like(x, 0), x);
+  }
+};
+
+template <int N, int M>
+struct eye {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    shape to;
+    to.push(N);
+    to.push(M);
+    const int number = x.g->intern(to);
+    const auto row = index_along<std::int32_t>(*x.g, number, 0);
+    return cast_to<T>(emit_on<op::equal>({}, row, index_along<std::int32_t>(*x.g, number, 1)));
+  }
+};
+
+/// Scalars and numbers as vectors of N equal elements of dtype T; f gets them and the index of each element.
+template <int N, class T>
+constexpr operand<T> from_scalars(graph& g, auto f, auto... scalar) {
+  int code = 0;
+  const auto see = [&]<class S>(const S& s) {
+    if constexpr (is_operand<S>) code = code ? code : s.is_refused() ? -s.id : s.rank() > 0 ? 394 : 0;
+  };
+  (see(scalar), ...);
+  if (code) return refuse<T>(g, code);
+  shape line;
+  line.push(N);
+  const int number = g.intern(line);
+  const auto index = index_along<T>(g, number, 0);
+  const auto along = [&]<class S>(const S& s) {
+    if constexpr (is_operand<S>) return ebb::broadcast_to(cast_to<T>(s), number, 1);
+    else return literal_like(index, s);
+  };
+  return f(index, along(scalar)...);
+}
+template <class... S>
+using dtype_of_scalars = detail::promoted_of<op::add, S...>;
+
+template <int N>
+struct arange {
+  template <class A, class B>
+  static constexpr auto apply(A start, B step) {
+    using T = dtype_of_scalars<A, B>;
+    using Wide = detail::computed_in<T>;
+    return cast_to<T>(from_scalars<N, Wide>(
+        *detail::first_operand(start, step).g, [](auto i, auto from, auto by) { return from + i * by; }, start, step));
+  }
+};
+
+template <int N>
+struct linspace {
+  template <class A, class B>
+  static constexpr auto apply(A first, B last) {
+    using T = decltype(detail::accepted<op::exp, dtype_of_scalars<A, B>>());
+    using Wide = detail::computed_in<T>;
+    return cast_to<T>(from_scalars<N, Wide>(*detail::first_operand(first, last).g, [](auto i, auto a, auto b) {
+      if constexpr (N < 2) return a;
+      else {
+        const auto step = (b - a) / literal_like(i, N - 1);
+        const auto from_start = a + i * step, from_end = b - (literal_like(i, N - 1) - i) * step;
+        return emit_on<op::where>({}, emit_on<op::less>({}, i, literal_like(i, N / 2)), from_start, from_end);
+      }
+    }, first, last));
+  }
+};
+
+/// Argument number Number of meshgrid, repeated along the axes of the others.
+template <int Number, bool Xy>
+struct part_of_meshgrid {
+  static constexpr std::string_view name = "meshgrid";
+  static constexpr auto apply(auto... x) {
+    const auto own = std::get<Number>(std::tuple(x...));
+    using R = std::remove_const_t<decltype(own)>;
+    graph& g = *own.g;
+    shape grid;
+    int code = 0;
+    const auto see = [&](const auto& one) {
+      code = code ? code : one.is_refused() ? -one.id : one.rank() == 1 ? 0 : 394;
+      if (code == 0) grid.push(one.extent(0));
+    };
+    (see(x), ...);
+    if (code) return R{&g, -code};
+    constexpr int count = sizeof...(x), axis = Xy && count > 1 && Number < 2 ? 1 - Number : Number;
+    if (Xy && count > 1) {
+      const int first = grid.e[0];
+      grid.e[0] = grid.e[1];
+      grid.e[1] = first;
+    }
+    return ebb::broadcast_to(own, g.intern(g.syms.find(grid)), axis_run(0, count) & ~(std::int64_t{1} << axis));
+  }
+};
+
+struct block_diag {
+  template <class... A>
+  static constexpr auto apply(A... block) {
+    using T = detail::promoted_of<op::add, A...>;
+    constexpr int count = sizeof...(A);
+    graph& g = *detail::first_operand(block...).g;
+    const operand<T> blocks[] = {cast_to<T>(block)...};
+    for (const auto& b : blocks)
+      if (b.is_refused() || b.rank() != 2) return b.is_refused() ? b : refuse<T>(g, 394);
+    vec<int> rows;
+    for (int i = 0; i < count; ++i) {
+      vec<int> row;
+      for (int j = 0; j < count; ++j) {
+        shape s = blocks[i].extents();
+        s.e[1] = blocks[j].extent(1);
+        row.push(i == j ? blocks[i].id : emit_as<op::literal, T>(g, g.intern(g.syms.find(s)), {}, {0}));
+      }
+      rows.push(emit<op::concat, T>(g, range_of(row), {1}));
+    }
+    return operand<T>{&g, emit<op::concat, T>(g, range_of(rows), {0})};
+  }
+};
+
+template <int N>
+struct vander {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    if (x.is_refused()) return x;
+    if (x.rank() == 0 || x.rank() == max_rank) return refuse<T>(*x.g, 394);
+    if constexpr (N == 0) return {x.g, emit_as<op::literal, T>(*x.g, x.g->intern(with_axis(x.extents(), x.rank(), 0)), {}, {0})};
+    const shape column = with_axis(x.extents(), x.rank(), 1);
+    vec<int> powers;
+    auto power = literal_like(x, 1);
+    for (int i = 0; i < N; ++i) {
+      powers.push(view_as(power, column).id);
+      power = i == 0 ? x : power * x;
+    }
+    return {x.g, emit<op::concat, T>(*x.g, range_of(powers), {x.rank()})};
+  }
+};
+
+struct toeplitz {
+  static constexpr auto apply(auto column) { return apply(column, column); }
+  template <class A, class B>
+  static constexpr auto apply(operand<A> column, operand<B> row) {
+    using T = promoted<A, B>;
+    graph& g = *column.g;
+    const auto c = cast_to<T>(column), r = cast_to<T>(row);
+    if (c.is_refused() || r.is_refused()) return c.is_refused() ? c : r;
+    if (c.rank() != 1 || r.rank() != 1) return refuse<T>(g, 394);
+    // The row backwards, then the column without its first element, which is the row's corner.
+    shape grid = c.extents();
+    grid.push(r.extent(0));
+    const int number = g.intern(g.syms.find(grid));
+    const auto along = index_along<std::int64_t>(g, number, 0) - index_along<std::int64_t>(g, number, 1);
+    const auto last = ebb::broadcast_to(count_along<std::int64_t>(r, 1), number, 3) - literal_like(along, 1);
+    const auto zero = literal_like(along, 0);
+    const auto below = parts_at<toeplitz>(c, emit_on<op::maximum>({}, along, zero), 0);
+    const auto beside = parts_at<toeplitz>(r, emit_on<op::minimum>({}, emit_on<op::maximum>({}, zero - along, zero), last), 0);
+    return emit_on<op::where>({}, emit_on<op::less>({}, along, zero), beside, below);
+  }
+};
+
+}  // namespace functions
+
+/// x on and below its diagonal number K, 0 above, in the last two axes.   tril<-1>(x)   Dtype: x's.   Saves: nothing.   Error: exact.
+template <int K = 0, class X>
+constexpr auto tril(X&& x) {
+  return apply_function(functions::tril<K>{}, std::forward<X>(x));
+}
+/// x on and above its diagonal number K, 0 below, in the last two axes.   Dtype: x's.   Saves: nothing.   Error: exact.
+template <int K = 0, class X>
+constexpr auto triu(X&& x) {
+  return apply_function(functions::triu<K>{}, std::forward<X>(x));
+}
+/// Ones on the diagonal of N x M zeros.   Dtype: x's, of which no element is read.   Saves: nothing.
+template <int N, int M = N, class X>
+constexpr auto eye(X&& x) {
+  return apply_function(functions::eye<N, M>{}, std::forward<X>(x));
+}
+
+/// start + i * step for i = 0 ... N - 1; both are numbers or scalars.   Shape: [N].   Dtype: promoted.   Saves: nothing.   Error: 1 ulp.
+template <int N, class Start, class Step = int>
+constexpr auto arange(const Start& start, const Step& step = 1) {
+  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, vander: a number of elements is not negative");
+  using along = functions::arange<(N < 0 ? 0 : N)>;
+  // Numbers alone become arrays: then the function runs at once.
+  if constexpr (number<Start> && number<Step>)
+    return apply_function(along{}, tensor<std::conditional_t<std::floating_point<Start>, Start, std::int64_t>>(start),
+                          tensor<std::conditional_t<std::floating_point<Step>, Step, std::int64_t>>(step));
+  else return apply_function(along{}, start, step);
+}
+/// N numbers from first to last, both included, evenly spaced and symmetric: the first half is counted from first, the other from last.
+/// N = 1 gives first.
+/// Shape: [N].   Dtype: promoted; integers give float, two numbers double.   Saves: nothing.   Error: 2 ulp of the larger end.
+template <int N, class First, class Last>
+constexpr auto linspace(const First& first, const Last& last) {
+  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, vander: a number of elements is not negative");
+  using along = functions::linspace<(N < 0 ? 0 : N)>;
+  if constexpr (number<First> && number<Last>)
+    return apply_function(along{}, tensor<double>(static_cast<double>(first)), tensor<double>(static_cast<double>(last)));
+  else return apply_function(along{}, first, last);
+}
+/// 10 to the powers linspace<N>(first, last).   Shape, Dtype: as linspace.   Saves: out.   Error: that of pow and linspace.
+template <int N, class First, class Last>
+constexpr auto logspace(const First& first, const Last& last) {
+  return pow(10, linspace<N>(first, last));
+}
+/// Vectors as coordinates of a grid, in a tuple: each repeated along the axes of the others.
+///   const auto [a, b] = ebb::meshgrid(x, y);   a(i, j) is x(i), b(i, j) is y(j); with ebb::xy_indexing before x: a(i, j) is x(j)
+/// Dtype: theirs.   Saves: nothing.   Error: exact.
+template <class... X>
+constexpr auto meshgrid(const X&... x) {
+  return [&]<int... Number>(std::integer_sequence<int, Number...>) {
+    return std::tuple(apply_function(functions::part_of_meshgrid<Number, false>{}, x...)...);
+  }(std::make_integer_sequence<int, sizeof...(X)>{});
+}
+template <class... X>
+constexpr auto meshgrid(xy_indexing_tag, const X&... x) {
+  return [&]<int... Number>(std::integer_sequence<int, Number...>) {
+    return std::tuple(apply_function(functions::part_of_meshgrid<Number, true>{}, x...)...);
+  }(std::make_integer_sequence<int, sizeof...(X)>{});
+}
+/// Matrices along the diagonal of zeros.   Dtype: promoted.   Saves: nothing.   Error: exact.
+inline constexpr call<functions::block_diag> block_diag{};
+/// The powers 0 to N - 1 of each element along a new last axis.   Dtype: x's.   Saves: x, the powers.   Error: that of the products.
+template <int N, class X>
+constexpr auto vander(X&& x) {
+  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, vander: a number of elements is not negative");
+  return apply_function(functions::vander<(N < 0 ? 0 : N)>{}, std::forward<X>(x));
+}
+/// The matrix with constant diagonals whose first column is c and whose first row is r, of which the first element is not used; without r
+/// it is symmetric.   Shape: c [n], r [m]: [n, m].   Dtype: promoted.   Saves: nothing.   Error: exact.
+inline constexpr call<functions::toeplitz> toeplitz{};
+
+}  // namespace ebb::inline EBB_ABI

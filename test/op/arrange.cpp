@@ -1,0 +1,84 @@
+// test/op/arrange.cpp — parts in tuples, axes in another order, elements turned round or repeated: recorded values, arrays, errors, the tape.
+// SPDX-License-Identifier: BSL-1.0
+#include "golden.hpp"
+
+#include "../random_array.hpp"
+
+#include <ebb/ebb.hpp>
+
+namespace {
+
+using ebb::dyn;
+using golden::of;
+using golden::real;
+using arranged_cube = of<real, 2, 3, 4>;
+using arranged_any = of<real, dyn, dyn, dyn>;
+using arranged_matrix = of<real, 4, 5>;
+
+TEST_CASE("parts and other orders of elements have PyTorch's recorded values and derivatives") {
+  const golden::bounds exact{.grad = 1};
+  golden::check<arranged_cube>("shaping", "split", [](auto x) { return std::get<1>(ebb::split<1, 1>(x)); }, exact);
+  const auto half = [](auto x) { return std::get<1>(ebb::chunk<2, 2>(x)) * 2; };
+  golden::check_wide<arranged_any>("shaping", "chunk_sum", half, exact);
+  const auto three = [](auto x) {
+    const auto [a, b, c] = ebb::split<-1, 1, 2, 2>(x);
+    return ebb::concat<1>(c, b, a);
+  };
+  golden::check_wide<of<real, dyn, dyn>>("shaping", "split_sizes", three, exact);
+  golden::check_wide<arranged_cube>("shaping", "unbind", [](auto x) { return std::get<1>(ebb::unbind<1>(x)); }, exact);
+  golden::check_wide<arranged_any>("shaping", "movedim", [](auto x) { return ebb::movedim<0, -1>(x); }, exact);
+  golden::check_wide<arranged_any>("shaping", "roll", [](auto x) { return ebb::roll<1>(x, 1); }, exact);
+  golden::check_wide<arranged_cube>("shaping", "roll_two", [](auto x) { return ebb::roll<2>(ebb::roll<0>(x, 1), -1); }, exact);
+  golden::check_wide<arranged_matrix>("shaping", "roll_back", [](auto x) { return ebb::roll<1>(ebb::roll<0>(x, 13), ebb::extent<1>(x) - 7); }, exact);
+  golden::check_wide<arranged_any>("shaping", "repeat_interleave", [](auto x) { return ebb::repeat_interleave<1, 2>(x); }, exact);
+  golden::check_wide<arranged_any>("shaping", "repeat", [](auto x) { return ebb::tile<2, 1, 3>(x); }, {.grad = 2, .spread = true});
+  golden::check_wide<arranged_cube>("shaping", "rot90", [](auto x) { return ebb::rot90<1>(x); }, exact);
+  golden::check_wide<arranged_matrix>("shaping", "rot90_3", [](auto x) { return ebb::rot90<-1>(x); }, exact);
+}
+
+TEST_CASE("parts of arrays are tuples, also where they are empty or uneven") {
+  const auto x = test::random_array<ebb::tensor<double, 7, 2>>(1);
+  const auto [a, b, c] = ebb::split<0, 3>(x);
+  static_assert(std::is_same_v<decltype(c), const ebb::tensor<double, 1, 2>>);
+  CHECK(ebb::all_equal(ebb::concat<0>(a, b, c), x));
+  const auto thirds = ebb::chunk<0, 5>(x);  // parts of two rows: four of them, as in PyTorch
+  static_assert(std::tuple_size_v<decltype(thirds)> == 4);
+  CHECK(ebb::all_equal(std::get<3>(thirds), c));
+  const auto [left, right] = ebb::unbind<1>(x);
+  for (std::size_t i = 0; i < 7; ++i) CHECK((left(i) == x(i, 0) && right(i) == x(i, 1)));
+  const auto [none] = ebb::split<0, 2>(ebb::tensor<float, 0, 3>{});
+  CHECK(none.size() == 0);
+  const auto m = test::random_array<ebb::tensor<double, dyn, dyn>>(2, 6, 2);
+  const auto [first, second] = ebb::chunk<0, 2>(m);
+  for (std::size_t i = 0; i < 3; ++i) CHECK((first(i, 1) == m(i, 1) && second(i, 1) == m(i + 3, 1)));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::chunk<0, 4>(m)); }), {"ebb::chunk", "[6, 2]"}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::split<0, 4, 1>(m)); }), {"ebb::split", "[6, 2]"}));
+}
+
+TEST_CASE("rolls by numbers of a call, swapped and dropped axes, map, the tape") {
+  const auto x = test::random_array<ebb::tensor<double, dyn, 3>>(1, 4);
+  for (const int k : {0, 1, -1, 4, 9, -11}) {
+    const auto r = ebb::roll<0>(x, k);
+    for (int i = 0; i < 4; ++i) CHECK(r(((i + k) % 4 + 4) % 4, 2) == x(i, 2));
+  }
+  const auto each = ebb::map([](auto row, auto k) { return ebb::roll<0>(row, k); }, x, ebb::tensor<int, dyn>{0, 1, 2, -1});
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j) CHECK(each(i, (j + (i < 3 ? i : 2)) % 3) == x(i, j));
+  CHECK(ebb::roll<0>(ebb::tensor<double, dyn>(0), 3).size() == 0);
+  const auto swapped = ebb::swap_axes<0, -1>(ebb::unsqueeze<1>(x));
+  static_assert(std::is_same_v<decltype(swapped), const ebb::tensor<double, 3, 1, dyn>>);
+  CHECK(ebb::all_equal(ebb::squeeze(swapped), ebb::permute<1, 0>(x)));
+  CHECK(ebb::all_equal(ebb::expand<2, dyn, 3>(x)(1), x));
+  CHECK(ebb::tile<2, 1>(ebb::tensor<int, 2>{1, 2}).extent(0) == 2);
+  CHECK(ebb::all_equal(ebb::rot90<2>(x), ebb::flip<0, 1>(x)));
+  CHECK(ebb::repeat_interleave<0, 0>(x).size() == 0);
+  for (const bool captured : {false, true}) {
+    ebb::variable v(x);
+    const auto [a, b, c] = ebb::unbind<1>(ebb::roll<0>(v, 1));
+    ebb::backward(ebb::sum(a * b + c), {.compiled_autograd = captured});
+    const auto g = v.grad().value();
+    for (std::size_t i = 0; i < 4; ++i) CHECK((g(i, 0) == x(i, 1) && g(i, 1) == x(i, 0) && g(i, 2) == 1));
+  }
+}
+
+}  // namespace
