@@ -8,3 +8,4 @@
 #include "nn/convolve.hpp"
 #include "nn/convolution.hpp"
 #include "nn/loss.hpp"
+#include "nn/pool.hpp"

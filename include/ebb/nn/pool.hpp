@@ -1,0 +1,350 @@
+// ebb/nn/pool.hpp — max_pool and avg_pool over sliding windows, and adaptive pools.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: forms of a pool]
+// A largest element is picked by x: pool_pick(u, x) takes from u the element at the place where the window of x has its largest one, and
+// pool_place(g, x) adds g there. max_pool(x) is pool_pick(x, x). An average is linear: pool_mean and pool_spread. The pull of
+// each one is the other of its pair, so there are derivatives of every order.
+// Sums run over rows, then columns of a window, and over windows in rising order where several add to one place. bf16 and f16 are
+// summed in float and rounded once.
+#pragma once
+
+#include "sliding.hpp"
+
+#include "../op/reduce.hpp"
+#include "../op/whole.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// One axis of a pool; places and windows are those of a call.
+struct pool_axis {
+  sliding_axis by;
+  int size = 1;
+  std::ptrdiff_t places = 1, windows = 1;
+
+  struct range {
+    std::ptrdiff_t first, last;
+    std::ptrdiff_t step = 1;
+    constexpr std::ptrdiff_t count() const { return last > first ? (last - first + step - 1) / step : 0; }
+  };
+  /// The places that window i has in the array.
+  constexpr range inside(std::ptrdiff_t i, bool adaptive) const {
+    if (adaptive) return {i * places / windows, ((i + 1) * places + windows - 1) / windows};
+    const std::ptrdiff_t start = i * by.stride - by.before, end = start + static_cast<std::ptrdiff_t>(size) * by.dilation;
+    const std::ptrdiff_t skipped = start < 0 ? (by.dilation - 1 - start) / by.dilation : 0;
+    return {start + skipped * by.dilation, end < places ? end : places, by.dilation};
+  }
+};
+
+/// A pool's attributes: in each an axis with its size; in attr 0 also the number of axes and whether it is adaptive; in attr 1 whether
+/// an average counts the padding, and whether pool_pick gives the largest element itself: -infinity, if there is none.
+struct pool_attributes {
+  pool_axis axis[2];
+  int axes = 1;
+  bool adaptive = false, padded = true, largest = false;
+
+  constexpr attributes packed() const {
+    const auto of_axis = [](const pool_axis& a) { return a.by.packed() | static_cast<std::int64_t>(a.size) << 44; };
+    return {of_axis(axis[0]) | static_cast<std::int64_t>(axes + 4 * adaptive) << 56,
+            of_axis(axis[1]) | static_cast<std::int64_t>(padded + 2 * largest) << 56};
+  }
+  static constexpr pool_attributes unpacked(const std::int64_t* attr) {
+    const auto of_axis = [](std::int64_t a) { return pool_axis{sliding_axis::unpacked(a), static_cast<int>(a >> 44 & 4095)}; };
+    const auto top = [](std::int64_t a) { return static_cast<int>(a >> 56); };
+    const int first = top(attr[0]), second = top(attr[1]);
+    return {{of_axis(attr[0]), of_axis(attr[1])}, first & 3, (first & 4) != 0, (second & 1) != 0, (second & 2) != 0};
+  }
+};
+
+/// A pool of arrays with these extents, plane by plane.
+struct pool_call : pool_attributes {
+  pool_axis row, column;
+  std::size_t planes = 1;
+
+  constexpr pool_call(const std::int64_t* attr, const extent_list& x, const extent_list& y) : pool_attributes(unpacked(attr)) {
+    planes = x.volume(0, x.rank - axes);
+    const auto at = [&](const pool_axis& a, int i) {
+      return pool_axis{a.by, a.size, static_cast<std::ptrdiff_t>(x.e[i]), static_cast<std::ptrdiff_t>(y.e[i])};
+    };
+    if (axes == 2) row = at(axis[0], x.rank - 2);
+    column = at(axis[axes - 1], x.rank - 1);
+  }
+  constexpr std::size_t places() const { return static_cast<std::size_t>(row.places * column.places); }
+  constexpr std::size_t windows() const { return static_cast<std::size_t>(row.windows * column.windows); }
+
+  /// Calls f(number, rows, columns) for each window of a plane.
+  constexpr void each_window(auto&& f) const {
+    std::size_t number = 0;
+    const bool by_row = adaptive && axes == 2;
+    for (std::ptrdiff_t y = 0; y < row.windows; ++y) {
+      const pool_axis::range rows = axes == 1 ? pool_axis::range{0, 1} : row.inside(y, by_row);
+      for (std::ptrdiff_t z = 0; z < column.windows; ++z) f(number++, rows, column.inside(z, adaptive));
+    }
+  }
+  constexpr void each_place(const pool_axis::range& rows, const pool_axis::range& columns, auto&& f) const {
+    for (std::ptrdiff_t y = rows.first; y < rows.last; y += rows.step)
+      for (std::ptrdiff_t z = columns.first; z < columns.last; z += columns.step) f(static_cast<std::size_t>(y * column.places + z));
+  }
+  /// The place of the first largest element, or of the last NaN; -1 if the window has no place.
+  template <class S>
+  constexpr std::ptrdiff_t largest_in(const pool_axis::range& rows, const pool_axis::range& columns, auto&& x) const {
+    std::ptrdiff_t at = -1;
+    S best = 0;
+    each_place(rows, columns, [&](std::size_t i) {
+      const S e = x(i);
+      if (e > best || e != e || at < 0) best = e, at = static_cast<std::ptrdiff_t>(i);
+    });
+    return at;
+  }
+  template <class S>
+  constexpr S count(const pool_axis::range& rows, const pool_axis::range& columns) const {
+    if (padded && !adaptive) return static_cast<S>(axes == 2 ? row.size * column.size : column.size);
+    return static_cast<S>(rows.count() * columns.count());
+  }
+};
+
+/// Op::plane<S>(call, in, put, sums) computes one plane: in(j, i) is element i of operand j there.
+template <class Op>
+struct pooling : op_base {
+  static constexpr kind what = kind::own;
+  static constexpr domain accepts = domain::real;
+  static constexpr bool heavy = true;
+  static constexpr int show(const std::int64_t* attr, int, std::int64_t* numbers) {
+    const auto a = pool_attributes::unpacked(attr);
+    int count = 0;
+    for (int i = 0; i < a.axes && !a.adaptive; ++i) numbers[count++] = a.axis[i].size;
+    for (int i = 0; i < a.axes && !a.adaptive; ++i) numbers[count++] = a.axis[i].by.stride;
+    return count;
+  }
+  template <class T>
+  static void whole(const whole_call& c) {
+    using S = computed_in<T>;
+    const pool_call p = call(c.shapes, c.result, c.attr);
+    S* const sums = Op::adds ? reinterpret_cast<S*>(thread_scratch().take(p.places() * sizeof(S))) : nullptr;
+    const std::size_t size[] = {c.shapes[0].volume() / std::max<std::size_t>(p.planes, 1), p.places()};
+    T* out = static_cast<T*>(c.out);
+    for (std::size_t i = 0; i < p.planes; ++i, out += c.result.volume() / p.planes)
+      Op::template plane<S>(
+          p, [&](int j, std::size_t k) { return static_cast<S>(static_cast<const T*>(c.in[j])[i * size[j] + k]); },
+          [&](std::size_t k, S x) { out[k] = static_cast<T>(x); }, sums);
+  }
+  template <class S>
+  static constexpr void reference(const move_call& c, auto in, auto put) {
+    const pool_call p = call(c.in, c.out, c.attr);
+    vec<S> sums(static_cast<int>(p.places()), S(0));
+    const std::size_t size[] = {c.in[0].volume() / std::max<std::size_t>(p.planes, 1), p.places()};
+    for (std::size_t i = 0; i < p.planes; ++i)
+      Op::template plane<S>(
+          p, [&](int j, std::size_t k) { return in(j, i * size[j] + k); },
+          [&](std::size_t k, S x) { put(i * c.out.volume() / p.planes + k, x); }, sums.data());
+  }
+
+ private:
+  static constexpr pool_call call(const extent_list* in, const extent_list& out, const std::int64_t* attr) {
+    return Op::adds ? pool_call(attr, out, in[0]) : pool_call(attr, in[0], out);
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::detail
+
+namespace ebb::inline EBB_ABI::op {
+
+/// The element of u at the place where x has the largest one of a window; 0 if a window has no place.   Saves: x.   Error: exact.
+struct pool_pick : ebb::detail::pooling<pool_pick> {
+  static constexpr std::string_view name = "pool_pick";
+  static constexpr int arity = 2;
+  static constexpr bool adds = false;
+  template <class S>
+  static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S*) {
+    p.each_window([&](std::size_t window, auto rows, auto columns) {
+      const std::ptrdiff_t at = p.template largest_in<S>(rows, columns, [&](std::size_t i) { return in(1, i); });
+      put(window, at >= 0 ? in(0, static_cast<std::size_t>(at)) : p.largest ? -std::numeric_limits<S>::infinity() : S(0));
+    });
+  }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> u, operand<T> x, operand<T> out);
+};
+
+/// Adds g of each window to the place of the largest element of x. The shape is given, not inferred.   Saves: x.
+struct pool_place : ebb::detail::pooling<pool_place> {
+  static constexpr std::string_view name = "pool_place";
+  static constexpr int arity = 2;
+  static constexpr bool adds = true;
+  template <class S>
+  static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S* sums) {
+    for (std::size_t i = 0; i < p.places(); ++i) sums[i] = S(0);
+    p.each_window([&](std::size_t window, auto rows, auto columns) {
+      const std::ptrdiff_t at = p.template largest_in<S>(rows, columns, [&](std::size_t i) { return in(1, i); });
+      if (at >= 0) sums[at] += in(0, window);
+    });
+    for (std::size_t i = 0; i < p.places(); ++i) put(i, sums[i]);
+  }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> of, operand<T> x, operand<T> out);
+};
+
+/// The mean of each window.   Saves: nothing.   Error: that of a chain of additions, and of a division.
+struct pool_mean : ebb::detail::pooling<pool_mean> {
+  static constexpr std::string_view name = "pool_mean";
+  static constexpr int arity = 1;
+  static constexpr bool adds = false;
+  template <class S>
+  static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S*) {
+    p.each_window([&](std::size_t window, auto rows, auto columns) {
+      S sum = 0;
+      p.each_place(rows, columns, [&](std::size_t i) { sum += in(0, i); });
+      put(window, sum / p.template count<S>(rows, columns));
+    });
+  }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> x, operand<T> out);
+};
+
+/// Adds g of each window, divided by its count, to all its places. The shape is given, not inferred.   Saves: nothing.
+struct pool_spread : ebb::detail::pooling<pool_spread> {
+  static constexpr std::string_view name = "pool_spread";
+  static constexpr int arity = 1;
+  static constexpr bool adds = true;
+  template <class S>
+  static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S* sums) {
+    for (std::size_t i = 0; i < p.places(); ++i) sums[i] = S(0);
+    p.each_window([&](std::size_t window, auto rows, auto columns) {
+      const S part = in(0, window) / p.template count<S>(rows, columns);
+      p.each_place(rows, columns, [&](std::size_t i) { sums[i] += part; });
+    });
+    for (std::size_t i = 0; i < p.places(); ++i) put(i, sums[i]);
+  }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> of, operand<T> out);
+};
+
+template <class T>
+constexpr auto pool_pick::pull(operand<T> g, operand<T> u, operand<T> x, operand<T> out) {
+  constexpr std::int64_t largest = std::int64_t{2} << 56;
+  const attributes attr{out.attribute(0), out.attribute(1) & ~largest};
+  return grads(operand<T>{g.g, emit_as<pool_place, T>(*g.g, u.shape_number(), {g.id, x.id}, attr)}, nothing);
+}
+template <class T>
+constexpr auto pool_place::pull(operand<T> g, operand<T> of, operand<T> x, operand<T> out) {
+  const attributes attr{out.attribute(0), out.attribute(1)};
+  return grads(operand<T>{g.g, emit_as<pool_pick, T>(*g.g, of.shape_number(), {g.id, x.id}, attr)}, nothing);
+}
+template <class T>
+constexpr auto pool_mean::pull(operand<T> g, operand<T> x, operand<T> out) {
+  return grads(operand<T>{g.g, emit_as<pool_spread, T>(*g.g, x.shape_number(), {g.id}, {out.attribute(0), out.attribute(1)})});
+}
+template <class T>
+constexpr auto pool_spread::pull(operand<T> g, operand<T> of, operand<T> out) {
+  return grads(operand<T>{g.g, emit_as<pool_mean, T>(*g.g, of.shape_number(), {g.id}, {out.attribute(0), out.attribute(1)})});
+}
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI {
+
+/// The windows of a pool.   ebb::max_pool2d<ebb::pool{.size = 3, .stride = 2, .padding = 1}>(x)
+struct pool {
+  per_axis size = 2;
+  per_axis stride = 0;  // 0: the size
+  per_axis padding = 0;
+  per_axis dilation = 1;      // of max_pool
+  bool count_padding = true;  // of avg_pool: whether a mean counts the zeros of the padding
+};
+
+template <class Call>
+struct refusal<470, Call> : Call {
+  static_assert(Call::code != 470, "[ebb E0470] pool: the array has less axes than the windows");
+};
+template <class Call>
+struct refusal<471, Call> : Call {
+  static_assert(Call::code != 471, "[ebb E0471] pool: a window has at least one element and slides by at least 1, its padding is "
+                                   "at most half of it, and an average has no dilation");
+};
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::functions {
+
+/// Windows of x as G says, or, if it is adaptive, G.size of them along each axis.
+template <int Axes, bool Mean, pool G, bool Adaptive>
+struct pool_windows {
+  static constexpr std::string_view name = Adaptive ? Mean ? Axes == 1 ? "adaptive_avg_pool1d" : "adaptive_avg_pool2d"
+                                                    : Axes == 1 ? "adaptive_max_pool1d" : "adaptive_max_pool2d"
+                                           : Mean   ? Axes == 1 ? "avg_pool1d" : "avg_pool2d"
+                                           : Axes == 1 ? "max_pool1d" : "max_pool2d";
+  template <class A>
+  static constexpr auto apply(operand<A> given) {
+    using T = decltype(detail::accepted<op::pool_mean, A>());
+    graph& g = *given.g;
+    const operand<T> x = cast_to<T>(given);
+    if (x.is_refused()) return x;
+    if (x.rank() < Axes) return refuse<T>(g, 470);
+    detail::pool_attributes attr{{}, Axes, Adaptive, G.count_padding, !Mean};
+    shape r = x.extents();
+    for (int i = 0; i < Axes; ++i) {
+      const int axis = x.rank() - Axes + i, stride = G.stride[i] == 0 ? G.size[i] : G.stride[i];
+      if (G.size[i] < 1 || G.size[i] > 4095) return refuse<T>(g, 471);
+      if (Adaptive) {
+        r.e[axis] = G.size[i];
+        continue;
+      }
+      attr.axis[i] = {{stride, G.dilation[i], G.padding[i], G.padding[i]}, G.size[i]};
+      const int reach = (G.size[i] - 1) * G.dilation[i] + 1;
+      if (!attr.axis[i].by.is_valid() || 2 * G.padding[i] > reach || (Mean && G.dilation[i] != 1)) return refuse<T>(g, 471);
+      r.e[axis] = attr.axis[i].by.windows(g.syms, x.extent(axis), G.size[i]);
+      if (r.e[axis] == -1 && x.extent(axis) >= 0) return refuse<T>(g, 463);
+    }
+    const int number = g.intern(r);
+    if constexpr (Mean) return operand<T>{&g, emit_as<op::pool_mean, T>(g, number, {x.id}, attr.packed())};
+    else return operand<T>{&g, emit_as<op::pool_pick, T>(g, number, {x.id, x.id}, attr.packed())};
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI {
+
+/// The largest element of each window over the last axis, or the last two: as torch.nn.functional.max_pool1d and max_pool2d. A NaN is
+/// the largest. The gradient goes to the first of equal elements. Padding is never the largest.
+/// Shape: x [..., places...]: [..., windows...], counted as for conv2d.   Dtype: x's; integers give float.   Saves: x.   Error: exact.
+/// Throws: if a window does not fit.
+template <pool G = pool{}, class X>
+constexpr auto max_pool1d(X&& x) {
+  return apply_function(functions::pool_windows<1, false, G, false>{}, std::forward<X>(x));
+}
+template <pool G = pool{}, class X>
+constexpr auto max_pool2d(X&& x) {
+  return apply_function(functions::pool_windows<2, false, G, false>{}, std::forward<X>(x));
+}
+/// The mean of each window: as torch.nn.functional.avg_pool1d and avg_pool2d. pool::count_padding says whether zeros around x count.
+/// Shape, Dtype, Throws: as max_pool2d.   Saves: nothing.   Error: that of a chain of additions, and of a division.
+template <pool G = pool{}, class X>
+constexpr auto avg_pool1d(X&& x) {
+  return apply_function(functions::pool_windows<1, true, G, false>{}, std::forward<X>(x));
+}
+template <pool G = pool{}, class X>
+constexpr auto avg_pool2d(X&& x) {
+  return apply_function(functions::pool_windows<2, true, G, false>{}, std::forward<X>(x));
+}
+/// As many windows as the template arguments say: window i of m has the places from floor(i n / m) to before ceil((i + 1) n / m).
+///   adaptive_avg_pool2d<3, 4>(x)   adaptive_max_pool1d<1>(x)
+/// Dtype, Saves, Error: as avg_pool2d and max_pool2d. Without a place, a mean is NaN, and the largest element is -infinity.
+/// The mean of whole planes is ebb::mean<-2, -1>(x, ebb::keep_dims), which sums in lanes.
+template <int N, class X>
+constexpr auto adaptive_avg_pool1d(X&& x) {
+  return apply_function(functions::pool_windows<1, true, pool{.size = N}, true>{}, std::forward<X>(x));
+}
+template <int Rows, int Columns, class X>
+constexpr auto adaptive_avg_pool2d(X&& x) {
+  return apply_function(functions::pool_windows<2, true, pool{.size = {Rows, Columns}}, true>{}, std::forward<X>(x));
+}
+template <int N, class X>
+constexpr auto adaptive_max_pool1d(X&& x) {
+  return apply_function(functions::pool_windows<1, false, pool{.size = N}, true>{}, std::forward<X>(x));
+}
+template <int Rows, int Columns, class X>
+constexpr auto adaptive_max_pool2d(X&& x) {
+  return apply_function(functions::pool_windows<2, false, pool{.size = {Rows, Columns}}, true>{}, std::forward<X>(x));
+}
+
+}  // namespace ebb::inline EBB_ABI

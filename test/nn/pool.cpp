@@ -1,0 +1,146 @@
+// test/nn/pool.cpp — pools: recorded values, sums over windows written out, ties, second derivatives, maps, narrow floats, errors.
+// SPDX-License-Identifier: BSL-1.0
+// covers: pool.hpp sliding.hpp
+#include "../op/golden.hpp"
+#include "../random_array.hpp"
+#include "../same_bits.hpp"
+
+#include <ebb/ebb.hpp>
+#include <ebb/graph/valid.hpp>
+#include <ebb/nn.hpp>
+
+namespace {
+
+using ebb::dyn, ebb::pool;
+using golden::of, golden::real;
+constexpr golden::bounds pooled{.value = 2, .grad = 4, .second = 4, .spread = true};
+
+template <int Axes, class F>
+void recorded_pool(const std::string& name, F f) {
+  using array = std::conditional_t<Axes == 1, of<real, dyn, dyn, dyn>, of<real, dyn, dyn, dyn, dyn>>;
+  golden::check_wide<array>("pool", name, f, pooled);
+}
+template <pool G>
+constexpr auto max1 = [](auto x) { return ebb::max_pool1d<G>(x); };
+template <pool G>
+constexpr auto max2 = [](auto x) { return ebb::max_pool2d<G>(x); };
+template <pool G>
+constexpr auto avg1 = [](auto x) { return ebb::avg_pool1d<G>(x); };
+template <pool G>
+constexpr auto avg2 = [](auto x) { return ebb::avg_pool2d<G>(x); };
+constexpr pool half{.size = 3, .stride = 2, .padding = 1};
+constexpr pool bare{.size = 3, .stride = 2, .padding = 1, .count_padding = false};
+
+TEST_CASE("pools have PyTorch's recorded values and derivatives") {
+  recorded_pool<1>("max_pool1d", max1<pool{}>);
+  recorded_pool<1>("max_pool1d_stride_padding", max1<half>);
+  recorded_pool<1>("max_pool1d_ties", max1<pool{}>);
+  recorded_pool<1>("max_pool1d_nan", max1<pool{}>);
+  recorded_pool<2>("max_pool2d", max2<pool{}>);
+  recorded_pool<2>("max_pool2d_stride_padding", max2<half>);
+  recorded_pool<2>("max_pool2d_ties", max2<pool{}>);
+  recorded_pool<2>("max_pool2d_overlap", max2<pool{.size = 3, .stride = 1}>);
+  recorded_pool<2>("max_pool2d_dilated", max2<pool{.stride = 1, .dilation = 2}>);
+  recorded_pool<1>("avg_pool1d", avg1<pool{}>);
+  recorded_pool<1>("avg_pool1d_stride_padding", avg1<half>);
+  recorded_pool<2>("avg_pool2d", avg2<pool{}>);
+  recorded_pool<2>("avg_pool2d_stride_padding", avg2<half>);
+  recorded_pool<2>("avg_pool2d_exclude_padding", avg2<bare>);
+  recorded_pool<1>("adaptive_avg_pool1d", [](auto x) { return ebb::adaptive_avg_pool1d<3>(x); });
+  recorded_pool<2>("adaptive_avg_pool2d", [](auto x) { return ebb::adaptive_avg_pool2d<3, 1>(x); });
+  recorded_pool<2>("adaptive_avg", [](auto x) { return ebb::adaptive_avg_pool2d<3, 4>(x); });
+  recorded_pool<1>("adaptive_max_pool1d", [](auto x) { return ebb::adaptive_max_pool1d<3>(x); });
+  recorded_pool<2>("adaptive_max", [](auto x) { return ebb::adaptive_max_pool2d<3, 4>(x); });
+  golden::check_wide<of<real, 1, 2, 6, 6>>("pool", "max_pool2d_stride_padding", max2<half>, pooled);
+  golden::check_wide<of<real, 1, 2, 6, 6>>("pool", "avg_pool2d_exclude_padding", avg2<bare>, pooled);
+}
+
+using image = ebb::tensor<float, dyn, dyn, dyn>;
+
+/// Sizes 3 x 2, strides 2 x 1, padding 1 x 0: the largest element and the sum of each window of x, and how many elements it has.
+void each_window(const image& x, auto&& f) {
+  for (std::size_t c = 0; c < x.extent(0); ++c)
+    for (std::size_t y = 0; y < (x.extent(1) + 2 - 3) / 2 + 1; ++y)
+      for (std::size_t z = 0; z + 1 < x.extent(2); ++z) {
+        std::size_t best[2] = {}, count = 0;
+        long double sum = 0;
+        for (std::size_t i = 2 * y; i < 2 * y + 3; ++i)
+          for (std::size_t j = z; j < z + 2; ++j) {
+            if (i < 1 || i > x.extent(1)) continue;
+            sum += x(c, i - 1, j);
+            if (count++ == 0 || x(c, i - 1, j) > x(c, best[0], best[1])) best[0] = i - 1, best[1] = j;
+          }
+        f(c, y, z, best, sum, count);
+      }
+}
+constexpr pool uneven_windows{.size = {3, 2}, .stride = {2, 1}, .padding = {1, 0}, .count_padding = false};
+
+TEST_CASE("pools that are called have the values of loops, and so have their gradients and second derivatives") {
+  const auto x = test::random_array<image>(1, 3, 8, 7);
+  const auto largest = ebb::max_pool2d<uneven_windows>(x), mean = ebb::avg_pool2d<uneven_windows>(x);
+  // The gradients of sum(max_pool(x)^2 / 2) and of sum(avg_pool(x)^2 / 2): each window adds its value.
+  const auto of_largest = ebb::grad([](auto a) { return ebb::sum(ebb::square(ebb::max_pool2d<uneven_windows>(a))) * 0.5f; })(x);
+  const auto of_mean = ebb::grad([](auto a) { return ebb::sum(ebb::square(ebb::avg_pool2d<uneven_windows>(a))) * 0.5f; })(x);
+  // The second derivatives in the direction v: pools of v, picked where x is largest, and spread again.
+  const auto v = test::random_array<image>(2, 3, 8, 7);
+  const auto bend = ebb::hvp([](auto a) { return ebb::sum(ebb::square(ebb::max_pool2d<uneven_windows>(a))) * 0.5f; })(x, v);
+  std::vector<long double> sums[3];
+  for (auto& s : sums) s.resize(x.size());
+  std::vector<long double> counts(x.size());
+  const auto at = [&](std::size_t c, std::size_t i, std::size_t j) { return (c * 8 + i) * 7 + j; };
+  each_window(x, [&](std::size_t c, std::size_t y, std::size_t z, const std::size_t* best, long double sum, std::size_t count) {
+    const float top = x(c, best[0], best[1]);
+    const long double average = sum / static_cast<long double>(count);
+    CHECK(largest(c, y, z) == top);
+    CHECK(std::fabs(mean(c, y, z) - average) <= 1e-6L);
+    sums[0][at(c, best[0], best[1])] += top;
+    sums[2][at(c, best[0], best[1])] += v(c, best[0], best[1]);
+    for (std::size_t i = 2 * y; i < 2 * y + 3; ++i)
+      for (std::size_t j = z; j < z + 2; ++j)
+        if (i >= 1 && i <= 8) sums[1][at(c, i - 1, j)] += average / static_cast<long double>(count);
+  });
+  std::size_t wrong = 0;
+  const float* results[] = {of_largest.data(), of_mean.data(), bend.data()};
+  for (int k = 0; k < 3; ++k)
+    for (std::size_t i = 0; i < x.size(); ++i) wrong += std::fabs(results[k][i] - sums[k][i]) > 1e-5L;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a map over pools, a pool on the tape, and a pool of narrow floats have the bits of single calls") {
+  const auto x = test::random_array<ebb::tensor<float, dyn, dyn, dyn, dyn>>(3, 2, 3, 8, 7);
+  const auto f = [](auto a) { return ebb::max_pool2d<uneven_windows>(a) + ebb::avg_pool2d<uneven_windows>(a); };
+  const auto slope = [](auto a) { return ebb::grad([](auto b) { return ebb::sum(ebb::square(ebb::max_pool2d<uneven_windows>(b))); })(a); };
+  CHECK(test::same_bits(ebb::map(f, x), f(x)));
+  CHECK(test::same_bits(ebb::map(slope, x), slope(x)));
+  for (const bool captured : {false, true}) {
+    ebb::variable v(x);
+    ebb::backward(ebb::sum(ebb::square(ebb::max_pool2d<uneven_windows>(v))), {.compiled_autograd = captured});
+    CHECK(test::same_bits(v.grad().value(), slope(x)));
+  }
+  const auto low = ebb::cast<ebb::bfloat16>(x);
+  const auto wide = ebb::cast<float>(low);
+  CHECK(test::same_bits(ebb::avg_pool2d<uneven_windows>(low), ebb::cast<ebb::bfloat16>(ebb::avg_pool2d<uneven_windows>(wide))));
+  CHECK(test::same_bits(ebb::max_pool2d<uneven_windows>(low), ebb::cast<ebb::bfloat16>(ebb::max_pool2d<uneven_windows>(wide))));
+  const auto autocast = ebb::under<ebb::autocast<ebb::bf16>>([](auto a) { return ebb::max_pool2d<half>(a); })(x);
+  STATIC_REQUIRE(std::is_same_v<decltype(autocast)::value_type, float>);
+}
+
+TEST_CASE("pools at the edges: infinities, no planes, whole numbers, windows that do not fit") {
+  const float least = -HUGE_VALF;
+  const ebb::tensor<float, 1, 4> low{{least, least, least, 1}};
+  CHECK(ebb::max_pool1d(low)(0, 0) == least);
+  CHECK(ebb::grad([](auto a) { return ebb::sum(ebb::max_pool1d(a)); })(low)(0, 0) == 1);
+  CHECK(ebb::max_pool2d(image(0, 4, 4)).size() == 0);
+  CHECK(std::isnan(ebb::adaptive_avg_pool1d<1>(ebb::tensor<float, dyn, dyn>(1, 0))(0, 0)));
+  CHECK(ebb::adaptive_max_pool1d<1>(ebb::tensor<float, dyn, dyn>(1, 0))(0, 0) == least);
+  CHECK(ebb::avg_pool1d(ebb::tensor<int, 4>{1, 2, 3, 4})(1) == 3.5f);
+  CHECK(test::says(test::raised([] { ebb::max_pool2d(image(2, 1, 5)); }), {"ebb::max_pool2d", "[2, 1, 5]"}));
+  using plane = ebb::term<float, dyn, dyn, dyn>;
+  for (const ebb::graph& g : {ebb::trace_of<decltype(max2<half>), plane>::make(), ebb::trace_of<decltype(avg2<half>), plane>::make()}) {
+    const ebb::graph d = ebb::joint(g, {0});
+    CHECK_FALSE(ebb::first_error(d));
+    CHECK_FALSE(ebb::first_error(ebb::prune(ebb::joint(d, {0}))));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,37 @@
+// test/nn/pool.fail.cpp — arrays and windows that pools refuse.
+// SPDX-License-Identifier: BSL-1.0
+// ERRORS: 1
+#include <ebb/nn.hpp>
+#include <ebb/trace/functions.hpp>
+#include <ebb/trace/trace.hpp>
+
+template <class... A>
+constexpr auto traced_on(auto f) {
+  return ebb::trace_of<decltype(f), A...>::make().size();
+}
+using line = ebb::term<float, 5>;
+using image = ebb::term<float, 2, 4, 8>;
+
+[[maybe_unused]] constexpr int fits = traced_on<image>([](auto x) { return ebb::max_pool2d<ebb::pool{.size = 4}>(x); });
+
+#if EBB_CASE == 1  // a vector has no planes
+// EXPECT: E0470 pool: the array has less axes than the windows
+constexpr int refused = traced_on<line>([](auto x) {
+  return ebb::avg_pool2d(x);  // LINE
+});
+#elif EBB_CASE == 2  // more padding than half of a window
+// EXPECT: E0471 pool: a window has at least one element
+constexpr int refused = traced_on<image>([](auto x) {
+  return ebb::max_pool2d<ebb::pool{.size = 3, .padding = 2}>(x);  // LINE
+});
+#elif EBB_CASE == 3  // a mean of elements apart
+// EXPECT: E0471 pool: a window has at least one element
+constexpr int refused = traced_on<image>([](auto x) {
+  return ebb::avg_pool2d<ebb::pool{.dilation = 2}>(x);  // LINE
+});
+#elif EBB_CASE == 4  // a window larger than a plane
+// EXPECT: E0463 a window is larger than the array with its padding
+constexpr int refused = traced_on<image>([](auto x) {
+  return ebb::max_pool2d<ebb::pool{.size = 5}>(x);  // LINE
+});
+#endif
