@@ -74,6 +74,19 @@ struct take_along_axis {
   }
 };
 
+/// The element of x at one place along an axis, which is dropped.
+template <int Axis>
+struct element_at {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x, operand<std::int64_t> place) {
+    if (x.is_refused() || place.is_refused()) return {x.g, x.is_refused() ? x.id : place.id};
+    const int axis = axis_of(Axis, x.rank());
+    if (!has_axis(axis, x.rank()) || place.rank() + 1 != x.rank()) return refuse<T>(*x.g, 103);
+    const auto r = take_along_axis<Axis>::apply(x, view_as(place, with_axis(place.extents(), axis, 1)));
+    return r.is_refused() ? r : view_as(r, without_axes(r.extents(), std::int64_t{1} << axis));
+  }
+};
+
 template <int Axis>
 struct scatter_add {
   template <class A, class I, class B>

@@ -105,19 +105,6 @@ struct kth_place {
   static constexpr operand<std::int64_t> apply(auto x) { return last_place<Axis, K>::apply(argsort<Axis, false, K>::apply(x)); }
 };
 
-/// The element of x at one place along an axis, which is dropped.
-template <int Axis>
-struct at_place {
-  static constexpr detail::spelled name{"kthvalue", Axis};
-  template <class T>
-  static constexpr operand<T> apply(operand<T> x, operand<std::int64_t> place) {
-    if (x.is_refused() || place.is_refused()) return refuse<T>(*x.g, x.is_refused() ? -x.id : -place.id);
-    const int axis = axis_of(Axis, x.rank());
-    const auto r = take_along_axis<Axis>::apply(x, view_as(place, with_axis(place.extents(), axis, 1)));
-    return view_as(r, without_axes(r.extents(), std::int64_t{1} << axis));
-  }
-};
-
 }  // namespace ebb::inline EBB_ABI::functions
 
 namespace ebb::inline EBB_ABI::detail {
@@ -164,7 +151,7 @@ template <int Axis, int K, class X>
 constexpr auto kthvalue(const X& x) {
   static_assert(K > 0, "[ebb E0363] topk, kthvalue: at least one element is asked for, and the first is number 1");
   const auto place = apply_function(functions::kth_place<Axis, (K > 0 ? K : 1)>{}, x);
-  return std::tuple(apply_function(functions::at_place<Axis>{}, x, place), place);
+  return std::tuple(apply_function(functions::element_at<Axis>{}, x, place), place);
 }
 
 }  // namespace ebb::inline EBB_ABI
