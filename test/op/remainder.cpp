@@ -39,6 +39,22 @@ TEST_CASE("remainders and quotients of integers stay integers") {
   CHECK(ebb::all_equal(ebb::floor_divide(x, y), ebb::tensor<int, 5>{-4, -4, 0, std::numeric_limits<int>::min(), -1}));
 }
 
+TEMPLATE_TEST_CASE("an integer divided by 0 gives quotient and remainder 0, in lanes and left over from lanes", "", int,
+                   std::int64_t) {
+  // 19 elements: registers full of them, and some left over.
+  ebb::tensor<TestType, ebb::dyn> x(19), y(19);
+  for (std::size_t i = 0; i < 19; ++i) x.at(i) = static_cast<TestType>(i) - 9, y.at(i) = i % 2 ? 4 : 0;
+  const auto all = ebb::compile([](auto a, auto b) {
+    return ebb::fmod(a, b) * 100 + ebb::remainder(a, b) * 10 + ebb::floor_divide(a, b);
+  })(x, y);
+  for (std::size_t i = 0; i < 19; ++i) {
+    const TestType a = x(i), floored = (a - (a % 4 + 4) % 4) / 4;
+    CHECK(all(i) == (i % 2 ? a % 4 * 100 + (a % 4 + 4) % 4 * 10 + floored : 0));
+  }
+  static_assert(ebb::fmod(TestType(5), TestType(0)) == 0 && ebb::remainder(TestType(5), TestType(0)) == 0);
+  static_assert(ebb::floor_divide(TestType(-5), TestType(0)) == 0);
+}
+
 TEST_CASE("% of arrays is that of C++: the remainder has the sign of the dividend") {
   constexpr auto last_digit = [](auto a, auto b) { return a % b; };
   static_assert(last_digit(-17, 10) == -7);

@@ -10,8 +10,8 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// x - n y with n = trunc(x / y): the sign is that of x, as for % in C++. NaN for y = 0 and for infinite x.   Dtype: bool is refused.
-/// Saves: x, y, out.   Error: exact. The gradient of y is -n; n has the derivative 0.
+/// x - n y with n = trunc(x / y): the sign is that of x, as for % in C++. For y = 0 and for infinite x NaN, for integers 0.
+/// Dtype: bool is refused.   Saves: x, y, out.   Error: exact. The gradient of y is -n; n has the derivative 0.
 struct fmod : elementwise<2> {
   static constexpr std::string_view name = "fmod";
   static constexpr domain accepts = domain::signed_number;
@@ -33,7 +33,8 @@ struct floor_divide : elementwise<2> {
   static constexpr auto pull(auto, auto, auto, auto) { return grads(nothing, nothing); }
 };
 
-/// x - n y with n = floor(x / y): the sign is that of y, as for % in Python. NaN for y = 0 and for infinite x.   Dtype: bool is refused.
+/// x - n y with n = floor(x / y): the sign is that of y, as for % in Python. For y = 0 and for infinite x NaN, for integers 0.
+/// Dtype: bool is refused.
 /// Saves: x, y.   Error: 0.5 ulp. The gradient of y is -n.
 struct remainder : elementwise<2> {
   static constexpr std::string_view name = "remainder";
