@@ -7,3 +7,4 @@
 #include "random/philox.hpp"
 #include "random/quantile.hpp"
 #include "random/random.hpp"
+#include "random/initial.hpp"

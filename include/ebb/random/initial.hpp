@@ -1,0 +1,151 @@
+// ebb/random/initial.hpp — first values of parameters: xavier, kaiming, lecun, and normal numbers between bounds.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   auto w = ebb::initial<float, 64, 784>(key, ebb::kaiming_uniform{});
+//   auto v = ebb::initial<float, ebb::dyn, ebb::dyn>(key, {n, m}, ebb::xavier_normal{.gain = 5.0 / 3});
+// A weight is [out, in] or [out, in, extents of the window...], as linear and convolutions take it. Its fan-in is the number of elements
+// behind one index of axis 0, its fan-out the same for axis 1. `transposed` exchanges both: for [in, out], as matmul(x, w) takes it.
+// Usual gains: 1 before no activation and sigmoid, 5 / 3 before tanh, sqrt(2) before relu, 3 / 4 before selu.
+#pragma once
+
+#include "random.hpp"
+
+#include "../num/error_function.hpp"
+
+#include <cmath>
+
+namespace ebb::inline EBB_ABI {
+
+/// How many numbers enter one output of a weight, and how many outputs one number enters.
+struct weight_fans {
+  double in = 0, out = 0;
+
+  template <std::size_t... E>
+  static weight_fans of(const layout<E...>& shape, bool transposed) {
+    static_assert(sizeof...(E) >= 2, "[ebb E0487] xavier, kaiming and lecun are for weights: arrays with two axes or more");
+    if constexpr (sizeof...(E) < 2) return {};
+    else {
+      double window = 1;
+      for (int axis = 2; axis < static_cast<int>(sizeof...(E)); ++axis) window *= static_cast<double>(shape.extent(axis));
+      const double rows = static_cast<double>(shape.extent(0)) * window, columns = static_cast<double>(shape.extent(1)) * window;
+      return transposed ? weight_fans{rows, columns} : weight_fans{columns, rows};
+    }
+  }
+};
+
+/// Normal numbers with the given mean and deviation, those outside of [lo, hi] drawn again: by inversion, so that each takes one number.
+/// The bounds are given in units of the numbers, and not of the deviation. Where all of [lo, hi] is more than 8 deviations from the mean,
+/// the result is the bound next to it.   Source: torch.nn.init.trunc_normal_, whose defaults these are.
+struct truncated_normal {
+  double mean = 0, deviation = 1;
+  double lo = -2, hi = 2;
+
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    if (!(deviation > 0 && lo < hi)) raise("ebb::truncated_normal: the deviation must be above 0, and lo below hi");
+    const double from = below((lo - mean) / deviation), width = below((hi - mean) / deviation) - from;
+    constexpr double unit = 0x1p-53;
+    return draw_tensor<64, T>(key, shape, [=, *this](std::uint64_t bits) {
+      const double q = from + (static_cast<double>(bits >> 11) + 0.5) * unit * width;
+      const double z = q <= -0.5 ? lo : q >= 0.5 ? hi : mean + deviation * normal_quantile(q);
+      const T x = as_element<T>(z < lo ? lo : z > hi ? hi : z);
+      return x;
+    });
+  }
+
+ private:
+  /// The probability of less than z, minus 1/2.
+  static double below(double z) { return lane::erf(z * 0.70710678118654752440) / 2; }
+};
+
+/// Uniform in +-gain * sqrt(6 / (fan-in + fan-out)).   Source: Glorot and Bengio, AISTATS 2010; torch.nn.init.xavier_uniform_.
+struct xavier_uniform {
+  double gain = 1;
+  bool transposed = false;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    const weight_fans fans = weight_fans::of(shape, transposed);
+    return draw_between<T>(key, shape, gain * std::sqrt(6 / (fans.in + fans.out)));
+  }
+  /// Uniform in +-bound.
+  template <real_element T, std::size_t... E>
+  static tensor<T, E...> draw_between(random_key key, const layout<E...>& shape, double bound) {
+    if (shape.size() == 0) return tensor<T, E...>::uninitialized(shape);
+    return draw_uniform<T>(key, shape, as_element<T>(-bound), as_element<T>(bound));
+  }
+};
+/// Normal with the deviation gain * sqrt(2 / (fan-in + fan-out)).   Source: as xavier_uniform.
+struct xavier_normal {
+  double gain = 1;
+  bool transposed = false;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    const weight_fans fans = weight_fans::of(shape, transposed);
+    return draw_around<T>(key, shape, gain * std::sqrt(2 / (fans.in + fans.out)));
+  }
+  /// Normal around 0.
+  template <real_element T, std::size_t... E>
+  static tensor<T, E...> draw_around(random_key key, const layout<E...>& shape, double deviation) {
+    if (shape.size() == 0) return tensor<T, E...>::uninitialized(shape);
+    return draw_normal<T>(key, shape, as_element<T>(0), as_element<T>(deviation));
+  }
+};
+
+/// Uniform in +-sqrt(6 / ((1 + slope^2) fan)), for leaky_relu with that slope; relu has slope 0. The fan is fan-in, or fan-out if
+/// `backward` is set: then gradients keep their size, not values. slope = sqrt(5) gives the bound 1 / sqrt(fan-in) of torch.nn.Linear.
+/// Source: He et al., ICCV 2015, arXiv:1502.01852; torch.nn.init.kaiming_uniform_.
+struct kaiming_uniform {
+  double slope = 0;
+  bool backward = false;
+  bool transposed = false;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    const weight_fans fans = weight_fans::of(shape, transposed);
+    return xavier_uniform::draw_between<T>(key, shape, std::sqrt(6 / ((1 + slope * slope) * (backward ? fans.out : fans.in))));
+  }
+};
+/// Normal with the deviation sqrt(2 / ((1 + slope^2) fan)). All else as kaiming_uniform.
+struct kaiming_normal {
+  double slope = 0;
+  bool backward = false;
+  bool transposed = false;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    const weight_fans fans = weight_fans::of(shape, transposed);
+    return xavier_normal::draw_around<T>(key, shape, std::sqrt(2 / ((1 + slope * slope) * (backward ? fans.out : fans.in))));
+  }
+};
+
+/// Uniform in +-sqrt(3 / fan-in).   Source: LeCun et al., Efficient BackProp, 1998.
+struct lecun_uniform {
+  bool transposed = false;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    return xavier_uniform::draw_between<T>(key, shape, std::sqrt(3 / weight_fans::of(shape, transposed).in));
+  }
+};
+/// Normal within two deviations, with the variance 1 / fan-in after they are cut off, as jax.nn.initializers.lecun_normal.
+struct lecun_normal {
+  bool transposed = false;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    if (shape.size() == 0) return tensor<T, E...>::uninitialized(shape);
+    // The deviation of a standard normal number within [-2, 2].
+    const double deviation = std::sqrt(1 / weight_fans::of(shape, transposed).in) / 0.87962566103423978;
+    return truncated_normal{0, deviation, -2 * deviation, 2 * deviation}.draw<T>(key, shape);
+  }
+};
+
+/// An array with the first values that `how` describes: they depend on the key, the extents and `how` only.
+template <real_element T, std::size_t... E, class How>
+  requires(extents<E...>::is_static)
+tensor<T, E...> initial(random_key key, const How& how) {
+  return how.template draw<T>(key, layout<E...>());
+}
+template <real_element T, std::size_t... E, class How>
+  requires(!extents<E...>::is_static)
+tensor<T, E...> initial(random_key key, dynamic_extents<extents<E...>::dynamic_rank> n, const How& how) {
+  return how.template draw<T>(key, layout<E...>(n, "ebb::initial"));
+}
+
+}  // namespace ebb::inline EBB_ABI

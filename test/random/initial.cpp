@@ -1,0 +1,103 @@
+// test/random/initial.cpp — first values of parameters: bounds, deviations, the distribution between bounds.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/random.hpp>
+#include <ebb/tensor/equal.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace {
+
+using ebb::dyn, ebb::random_key;
+
+struct spread {
+  double most = 0, deviation = 0, mean = 0;
+};
+template <class Array>
+spread spread_of(const Array& x) {
+  spread r;
+  double squares = 0;
+  for (const auto e : x) {
+    const double v = static_cast<double>(ebb::as_element<float>(e));
+    r.most = std::max(r.most, std::fabs(v));
+    r.mean += v;
+    squares += v * v;
+  }
+  const double n = static_cast<double>(x.size());
+  r.mean /= n;
+  r.deviation = std::sqrt(squares / n - r.mean * r.mean);
+  return r;
+}
+/// 40 * 1000 numbers are uniform in +-bound: the deviation of their deviation is 0.3 per cent.
+void is_uniform(const char* name, const ebb::tensor<float, 40, 1000>& x, double bound) {
+  INFO(name);
+  const spread s = spread_of(x);
+  CHECK((s.most <= bound * (1 + 1e-6) && s.most > 0.999 * bound));
+  CHECK(s.deviation == Approx(bound / std::sqrt(3.0)).epsilon(0.012));
+  CHECK(std::fabs(s.mean) < 0.02 * bound);
+}
+void is_normal(const char* name, const ebb::tensor<float, 40, 1000>& x, double deviation) {
+  INFO(name);
+  const spread s = spread_of(x);
+  CHECK(s.deviation == Approx(deviation).epsilon(0.016));
+  CHECK((s.most > 3.5 * deviation && s.most < 6.3 * deviation));
+  CHECK(std::fabs(s.mean) < 0.02 * deviation);
+}
+
+TEST_CASE("first values have the bounds and deviations of their papers") {
+  const random_key key(17);
+  const auto of = [&](const auto& how) { return ebb::initial<float, 40, 1000>(key, how); };
+  // [out, in] = [40, 1000].
+  is_uniform("xavier", of(ebb::xavier_uniform{}), std::sqrt(6.0 / 1040));
+  is_uniform("xavier for tanh", of(ebb::xavier_uniform{.gain = 5.0 / 3}), 5.0 / 3 * std::sqrt(6.0 / 1040));
+  is_normal("xavier", of(ebb::xavier_normal{.gain = 2}), 2 * std::sqrt(2.0 / 1040));
+  is_uniform("kaiming", of(ebb::kaiming_uniform{}), std::sqrt(6.0 / 1000));
+  is_uniform("kaiming backward", of(ebb::kaiming_uniform{.backward = true}), std::sqrt(6.0 / 40));
+  is_uniform("kaiming transposed", of(ebb::kaiming_uniform{.transposed = true}), std::sqrt(6.0 / 40));
+  is_uniform("torch.nn.Linear", of(ebb::kaiming_uniform{.slope = std::sqrt(5.0)}), std::sqrt(1.0 / 1000));
+  is_normal("kaiming", of(ebb::kaiming_normal{.slope = 0.5}), std::sqrt(2.0 / 1.25 / 1000));
+  is_uniform("lecun", of(ebb::lecun_uniform{}), std::sqrt(3.0 / 1000));
+  const spread s = spread_of(of(ebb::lecun_normal{}));
+  CHECK(s.deviation == Approx(std::sqrt(1.0 / 1000)).epsilon(0.012));
+  CHECK(s.most <= 2 * std::sqrt(1.0 / 1000) / 0.8796);
+  // The window of a convolution counts: [8, 4, 5, 5] has the fan-in 100 and the fan-out 200.
+  CHECK(spread_of(ebb::initial<double, 8, 4, 5, 5>(key, ebb::xavier_uniform{})).most <= std::sqrt(6.0 / 300));
+  CHECK(spread_of(ebb::initial<double, 8, 4, 5, 5>(key, ebb::xavier_uniform{})).most > 0.98 * std::sqrt(6.0 / 300));
+}
+
+TEST_CASE("normal numbers between bounds have the distribution of those that would be kept") {
+  const double lo = -0.5, hi = 2.5, mean = 0.25, deviation = 1.5;
+  const std::size_t n = 20000;
+  const auto x = ebb::initial<double, dyn>(random_key(3), {n}, ebb::truncated_normal{.mean = mean, .deviation = deviation, .lo = lo, .hi = hi});
+  std::vector<double> sorted(x.begin(), x.end());
+  std::sort(sorted.begin(), sorted.end());
+  CHECK((sorted.front() >= lo && sorted.back() <= hi));
+  // Kolmogorov and Smirnov: above 1.95 with a probability of 0.001.
+  const auto below = [&](double v) { return std::erfc(-(v - mean) / deviation / std::sqrt(2.0)) / 2; };
+  double worst = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double expected = (below(sorted[i]) - below(lo)) / (below(hi) - below(lo));
+    worst = std::max({worst, std::fabs(expected - static_cast<double>(i) / n), std::fabs(expected - static_cast<double>(i + 1) / n)});
+  }
+  CHECK(worst * std::sqrt(static_cast<double>(n)) < 1.95);
+  const auto far = ebb::initial<float, 3>(random_key(3), ebb::truncated_normal{.lo = 40, .hi = 50});
+  for (const float e : far) CHECK((e >= 40 && e <= 50));
+  CHECK(test::says(test::raised([&] { ebb::initial<float, 3>(random_key(3), ebb::truncated_normal{.deviation = 0}); }), {"ebb::truncated_normal"}));
+  CHECK(test::says(test::raised([&] { ebb::initial<float, 3>(random_key(3), ebb::truncated_normal{.lo = 1, .hi = 1}); }), {"lo below hi"}));
+}
+
+TEST_CASE("first values depend on key and extents only, and empty arrays have none") {
+  const auto one = ebb::initial<float, 6, 4>(random_key(1), ebb::xavier_normal{});
+  const auto same = ebb::initial<float, dyn, 4>(random_key(1), 6, ebb::xavier_normal{});
+  CHECK(std::equal(one.begin(), one.end(), same.begin()));
+  const auto other = ebb::initial<float, 6, 4>(random_key(2), ebb::xavier_normal{});
+  CHECK_FALSE(std::equal(one.begin(), one.end(), other.begin()));
+  CHECK(ebb::initial<float, dyn, dyn>(random_key(1), {3, 0}, ebb::kaiming_uniform{}).size() == 0);
+  CHECK(ebb::initial<ebb::bfloat16, 0, 0>(random_key(1), ebb::lecun_normal{}).size() == 0);
+  CHECK(spread_of(ebb::initial<ebb::bfloat16, 30, 30>(random_key(1), ebb::kaiming_normal{})).deviation == Approx(std::sqrt(2.0 / 30)).epsilon(0.1));
+}
+
+}  // namespace
