@@ -84,7 +84,7 @@ TEST_CASE("the machine's limits are measured once, and are numbers") {
 }
 
 TEST_CASE("a trace is JSON, its events are nested, and its text is escaped") {
-  CHECK(ebb::detail::json_text("a\"b\\c\td\x01\xff\xc3\xa4") == "\"a\\\"b\\\\c?d??\xc3\xa4\"");
+  CHECK(ebb::detail::text_in_trace("a\"b\\c\td\x01\xff\xc3\xa4") == "\"a\\\"b\\\\c?d??\xc3\xa4\"");
   CHECK(ebb::detail::microseconds(1234007) == "1234.007");
   const ebb::profile empty;
   CHECK(empty.chrome_trace() == "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":0},\"traceEvents\":[\n]}\n");

@@ -6,11 +6,10 @@
 #include "../plan/print.hpp"
 #include "../plan/work.hpp"
 
-#include <memory>
-#include <mutex>
+#include <atomic>
 #include <string>
-#include <vector>
 
+#if defined(EBB_PROFILE)
 namespace ebb::inline EBB_ABI {
 
 /// Made when a program is first profiled; it lives as long as the process, since profiles refer to it.
@@ -46,10 +45,10 @@ class probed_program {
   }
   /// That of a graph which is made at run time.
   EBB_COLD static const probed_program& keep(const graph& g, const plan& p) {
-    static std::mutex one_at_a_time;
-    static std::vector<std::unique_ptr<const probed_program>> all;
-    const std::lock_guard lock(one_at_a_time);
-    return *all.emplace_back(std::make_unique<const probed_program>(g, p, false));
+    static std::atomic<const probed_program*> last = nullptr;
+    probed_program* const made = new probed_program(g, p, false);
+    made->before_ = last.exchange(made);
+    return *made;
   }
 
   /// Its ops.
@@ -96,6 +95,8 @@ class probed_program {
   std::string name_;
   vec<step> steps_;
   vec<work_term> all_;
+  const probed_program* before_ = nullptr;  // those of graphs that are made at run time are a list
 };
 
 }  // namespace ebb::inline EBB_ABI
+#endif

@@ -7,6 +7,7 @@
 #include "../exec/probed.hpp"
 #include "../svg/graph.hpp"
 
+#if defined(EBB_PROFILE)
 namespace ebb::inline EBB_ABI {
 
 /// The program that took most of its own steps' time, among those in whose text_of `name` occurs. Each step has its time, its share of all
@@ -44,3 +45,4 @@ EBB_COLD std::string to_svg(const profile& p, const std::string& name = "") {
 }
 
 }  // namespace ebb::inline EBB_ABI
+#endif

@@ -9,7 +9,7 @@
 namespace ebb::inline EBB_ABI::detail {
 
 /// A string of JSON. Bytes that are no UTF-8 become question marks.
-EBB_COLD std::string json_text(std::string_view s) {
+EBB_COLD std::string text_in_trace(std::string_view s) {
   std::string text = "\"";
   while (!s.empty()) {
     const int count = character_at(s);
@@ -38,7 +38,7 @@ EBB_COLD std::string chrome_trace(const std::vector<profile_row>& rows, const st
     std::snprintf(text, sizeof text, ",\"args\":{\"bytes\":%.0f,\"operations\":%.0f}}", (r.work.read + r.work.written) / calls,
                   r.work.operations / calls);
     const std::string kind = std::string(",\"cat\":\"") + kinds[static_cast<int>(r.is)];
-    names.push_back("{\"name\":" + json_text(text_of(r)) + kind + "\",\"ph\":\"X\",\"pid\":1,\"tid\":");
+    names.push_back("{\"name\":" + text_in_trace(text_of(r)) + kind + "\",\"ph\":\"X\",\"pid\":1,\"tid\":");
     arguments.push_back(text);
   }
   std::string s = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":" + std::to_string(dropped) + "},\"traceEvents\":[";
