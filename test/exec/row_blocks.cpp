@@ -101,6 +101,64 @@ TEST_CASE("programs that do not keep rows apart have no blocks") {
   CHECK(runs_in_blocks<matrix>([](auto x) { return std::tuple(ebb::softmax<1>(x), ebb::sum<1>(x)); }));
 }
 
+namespace {
+
+constexpr auto distances = [](auto c, auto x) { return ebb::sum<2>(ebb::square(ebb::unsqueeze<1>(x) - c)); };
+constexpr auto cost = [](auto c, auto x) { return ebb::sum(ebb::min<1>(distances(c, x))); };
+constexpr auto direction = [](auto c, auto x) { return ebb::grad(cost)(c, x) / ebb::hvp<0>(cost)(c, x, ebb::ones_like(c)); };
+constexpr auto occupancy = [](auto x, auto c) { return ebb::sum<0>(ebb::tanh(ebb::softmax<1>(x - c))); };
+constexpr auto extremes = [](auto x) {
+  const auto p = ebb::softmax<1>(x * x);
+  return std::tuple(ebb::max<0>(p), ebb::sum<1>(p * p), ebb::sum(ebb::max<1>(p)), ebb::sum<0>(p) / ebb::sum(ebb::min<1>(p)));
+};
+
+template <class T>
+bool same(const T& a, const T& b) {
+  if constexpr (std::is_arithmetic_v<T>) return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
+  else return test::same_bits(a, b);
+}
+/// A call that runs in blocks against the calls of each operation.
+template <class F, class... A>
+void check_sums(F f, const A&... a) {
+  static_assert(runs_in_blocks<A...>(f));
+  const auto compiled = ebb::compile(f)(a...);
+  const decltype(compiled) known = f(a...);
+  if constexpr (requires { std::get<0>(known); })
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const bool each[] = {same(std::get<I>(compiled), std::get<I>(known))...};
+      for (const bool s : each) CHECK(s);
+    }(std::make_index_sequence<std::tuple_size_v<std::decay_t<decltype(known)>>>{});
+  else CHECK(same(compiled, known));
+}
+
+}  // namespace
+
+TEST_CASE("sums over rows go on from block to block") {
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{65}, many}) {
+    CAPTURE(count);
+    points x(count), centers(std::size_t{29});
+    matrix m(count, std::size_t{37});
+    numbers c(std::size_t{37});
+    fill(x, 6);
+    fill(centers, 7);
+    fill(m, 8);
+    fill(c, 9);
+    check_sums(direction, centers, x);
+    check_sums(occupancy, m, c);
+    if (count > 0) check_sums(extremes, m);
+  }
+}
+
+TEST_CASE("a sum over rows may be written over an argument that all blocks read") {
+  matrix m(many, std::size_t{37});
+  numbers c(std::size_t{37});
+  fill(m, 10);
+  fill(c, 11);
+  const numbers known = ebb::compile(occupancy)(m, c);
+  ebb::compile(occupancy)(ebb::into(c), m, c);
+  CHECK(test::same_bits(c, known));
+}
+
 TEST_CASE("a bad index in a block is reported by its number in the call") {
   const auto f = ebb::compile([](auto x, auto places) { return ebb::map(norm, ebb::take(x, ebb::select<1, 1>(places))); });
   points x(many);

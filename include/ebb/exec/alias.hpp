@@ -43,10 +43,14 @@ class memory_uses {
 
  private:
   constexpr void see_step(const auto& p, int s, int steps, int band) {
+    const bool in_blocks = s >= p.blocks.first && s < p.blocks.first + p.blocks.count;
     const auto reads = [&](int b, bool in_place) {
       if (b < 0 || p.buffers.data()[b].is != plan_buffer::role::argument) return;
       memory_use& u = read[p.buffers.data()[b].number];
-      if (u.step == s) u.in_place = u.in_place && in_place;
+      if (in_blocks && p.buffers.data()[b].rows == row_use::none) {
+        u.step = u.band = p.blocks.first + p.blocks.count - 1;
+        u.in_place = false;
+      } else if (u.step == s) u.in_place = u.in_place && in_place;
       else {
         u.alone = u.band != band;
         u.step = s;
@@ -58,9 +62,10 @@ class memory_uses {
       if (p.buffers.data()[b].is != plan_buffer::role::result) return;
       memory_use& u = written[p.buffers.data()[b].number];
       if (u.step == steps) {
-        u.step = s;
-        u.band = band;
-        u.in_place = in_place;
+        const bool by_all = in_blocks && p.buffers.data()[b].rows == row_use::none;
+        u.step = by_all ? p.blocks.first : s;
+        u.band = by_all ? p.blocks.first : band;
+        u.in_place = in_place && !by_all;
       } else if (u.band == band) u.alone = false;
     };
     const plan_step& x = p.steps.data()[s];

@@ -183,25 +183,7 @@ EBB_INLINE void run_step(const nest_call& c, row_position block) {
 }
 
 template <class P>
-void run_steps(void* const* arguments, void* const* results, const std::size_t* symbol, char* places, const char* call,
-               row_position block = {}) {
-  void* buffer[P::plan.size.buffers + 1];
-  std::size_t offset[P::plan.size.places + 1];
-  std::size_t total = 0;
-  repeat<P::plan.size.places>([&]<int I>() EBB_LAMBDA {
-    constexpr plan_place p = P::plan.places[static_cast<std::size_t>(I)];
-    offset[I] = total;
-    total += padded_bytes(bytes_of_shape<P, p.shape>(p.type, symbol));
-  });
-  if constexpr (P::plan.size.places > 0 && !places_on_stack<P>) places = workspace_of_depth<P::depth>().take(total);
-  repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
-    constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
-    if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
-    else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
-    else buffer[B] = places + offset[b.number];
-  });
-  const nest_call c{buffer, symbol, call};
-  repeat<P::plan.size.steps>([&]<int S>() EBB_LAMBDA { run_step<P, S>(c, block); });
+EBB_INLINE void make_copies(void* const* results, void* const* buffer, const std::size_t* symbol) {
   repeat<P::plan.size.copies>([&]<int I>() EBB_LAMBDA {
     constexpr plan_copy copy = P::plan.copies[static_cast<std::size_t>(I)];
     constexpr plan_buffer from = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
@@ -210,82 +192,100 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
   });
 }
 
+/// The memory of each buffer. `places`: room on the stack, if it is used. `by_block`: the values of symbols for what has one block's rows.
+template <class P>
+EBB_INLINE void find_buffers(void** buffer, void* const* arguments, void* const* results, const std::size_t* symbol,
+                             const std::size_t* by_block, char* places) {
+  std::size_t offset[P::plan.size.places + 1];
+  std::size_t total = 0;
+  repeat<P::plan.size.places>([&]<int I>() EBB_LAMBDA {
+    constexpr plan_place p = P::plan.places[static_cast<std::size_t>(I)];
+    offset[I] = total;
+    total += padded_bytes(bytes_of_shape<P, p.shape>(p.type, p.rows == row_use::within ? by_block : symbol));
+  });
+  if constexpr (P::plan.size.places > 0 && !places_on_stack<P>) places = workspace_of_depth<P::depth>().take(total);
+  repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
+    constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
+    if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
+    else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
+    else buffer[B] = places + offset[b.number];
+  });
+}
+
+template <class P>
+void run_steps(void* const* arguments, void* const* results, const std::size_t* symbol, char* places, const char* call) {
+  void* buffer[P::plan.size.buffers + 1];
+  find_buffers<P>(buffer, arguments, results, symbol, symbol, places);
+  const nest_call c{buffer, symbol, call};
+  repeat<P::plan.size.steps>([&]<int S>() EBB_LAMBDA { run_step<P, S>(c, {}); });
+  make_copies<P>(results, buffer, symbol);
+}
+
 // See [note: blocks of rows].
 
 /// The temporaries of a block, and its rows of arguments and results, take half of a usual second-level cache.
 inline constexpr std::size_t block_bytes = 256 * 1024;
 
 template <class P>
-constexpr bool is_row_symbol(int s) {
-  return P::plan.row_symbol < 0 && oldest_symbol<P>(s) == oldest_symbol<P>(~P::plan.row_symbol);
-}
-/// The elements in a row of an array of this shape; 0 if it has no rows.
-template <class P>
-constexpr std::size_t row_volume(const shape& s, const std::size_t* symbol) {
-  if (s.rank == 0 || s.e[0] >= 0 || !is_row_symbol<P>(~s.e[0])) return 0;
-  std::size_t n = 1;
-  for (int a = 1; a < s.rank; ++a) n *= extent_value(s.e[a], symbol);
-  return n;
-}
-
-template <class P>
 class row_blocks {
-  template <int A>
-  static std::size_t argument_row(const std::size_t* symbol) {
-    static constexpr shape s = P::argument_shape(A);
-    return row_volume<P>(s, symbol) * argument_sizes[A];
+  static constexpr part steps = P::plan.blocks;
+  static constexpr int row_symbol = ~P::plan.row_symbol;
+
+  template <int B>
+  static constexpr plan_buffer buffer_at = P::plan.buffers[static_cast<std::size_t>(B)];
+  static constexpr bool is_row_symbol(int s) { return oldest_symbol<P>(s) == oldest_symbol<P>(row_symbol); }
+  /// Whether the address of buffer B goes on from block to block.
+  template <int B>
+  static constexpr bool moves = buffer_at<B>.rows == row_use::beyond || buffer_at<B>.rows == row_use::result ||
+                                (buffer_at<B>.rows == row_use::within && buffer_at<B>.is == plan_buffer::role::result);
+  template <int B>
+  static std::size_t row_bytes(const std::size_t* symbol) {
+    static constexpr shape s = P::shape_at(buffer_at<B>.shape);
+    std::size_t n = size_of(buffer_at<B>.type);
+    for (int a = 1; a < s.rank; ++a) n *= extent_value(s.e[a], symbol);
+    return n;
   }
-  template <int R>
-  static std::size_t result_row(const std::size_t* symbol) {
-    static constexpr shape s = P::result_shape(R);
-    return row_volume<P>(s, symbol) * result_sizes[R];
-  }
-  static constexpr auto argument_sizes = [] {
-    std::array<std::size_t, static_cast<std::size_t>(P::arguments) + 1> r{};
-    for (int k = 0; k < P::g.size(); ++k) {
-      const equation& e = P::g.eq[static_cast<std::size_t>(k)];
-      if (e.op->what == kind::input) r[static_cast<std::size_t>(e.attr[0])] = size_of(e.op->result);
-    }
-    return r;
-  }();
-  static constexpr auto result_sizes = [] {
-    std::array<std::size_t, static_cast<std::size_t>(P::results) + 1> r{};
-    for (std::size_t o = 0; o + 1 < r.size(); ++o) r[o] = size_of(P::g.eq[static_cast<std::size_t>(P::g.out[o])].op->result);
-    return r;
-  }();
 
   /// The number of rows in a block.
-  static std::size_t height(const std::size_t* symbol) {
+  [[gnu::noinline]] static std::size_t height(const std::size_t* symbol) {
     std::size_t bytes = 0;
     repeat<P::plan.size.places>([&]<int I>() {
       constexpr plan_place p = P::plan.places[static_cast<std::size_t>(I)];
-      bytes += bytes_of_shape<P, p.shape>(p.type, symbol);
+      if constexpr (p.rows == row_use::within) bytes += bytes_of_shape<P, p.shape>(p.type, symbol);
     });
-    bytes /= symbol[~P::plan.row_symbol];
-    repeat<P::arguments>([&]<int A>() { bytes += argument_row<A>(symbol); });
-    repeat<P::results>([&]<int R>() { bytes += result_row<R>(symbol); });
+    bytes /= symbol[row_symbol];
+    repeat<P::plan.size.buffers>([&]<int B>() {
+      if constexpr (moves<B>) bytes += row_bytes<B>(symbol);
+    });
     return std::max<std::size_t>(block_bytes / (bytes + 1) / 64 * 64, 64);
-  }
-  // Not part of run: programs of few rows do not need it.
-  [[gnu::noinline]] static void run_all(std::size_t most, void* const* arguments, void* const* results, const std::size_t* symbol,
-                                        const char* call) {
-    const std::size_t rows = symbol[~P::plan.row_symbol];
-    symbol_values_of<P> here;
-    void *in[P::arguments + 1], *out[P::results + 1];
-    for (std::size_t first = 0; first < rows; first += most) {
-      repeat<P::symbols>([&]<int S>() { here.value[S] = is_row_symbol<P>(S) ? std::min(most, rows - first) : symbol[S]; });
-      repeat<P::arguments>([&]<int A>() { in[A] = static_cast<char*>(arguments[A]) + first * argument_row<A>(symbol); });
-      repeat<P::results>([&]<int R>() { out[R] = static_cast<char*>(results[R]) + first * result_row<R>(symbol); });
-      run_steps<P>(in, out, here.value, nullptr, call, {first, rows});
-    }
   }
 
  public:
   static void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call) {
-    const std::size_t rows = symbol[~P::plan.row_symbol];
-    if (rows > 64)
-      if (const std::size_t most = height(symbol); most < rows) return run_all(most, arguments, results, symbol, call);
-    run_steps<P>(arguments, results, symbol, nullptr, call);
+    const std::size_t rows = symbol[row_symbol], most = rows > 64 ? height(symbol) : 64;
+    symbol_values_of<P> here;
+    const auto take_rows = [&](std::size_t count) {
+      repeat<P::symbols>([&]<int S>() { here.value[S] = is_row_symbol(S) ? count : symbol[S]; });
+    };
+    take_rows(std::min(most, rows));
+    void *all[P::plan.size.buffers + 1], *buffer[P::plan.size.buffers + 1];
+    find_buffers<P>(all, arguments, results, symbol, here.value, nullptr);
+    const nest_call once{all, symbol, call};
+    repeat<steps.first>([&]<int S>() EBB_LAMBDA { run_step<P, S>(once, {}); });
+    repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA { buffer[B] = all[B]; });
+    for (std::size_t first = 0; first == 0 || first < rows; first += most) {
+      if (first > 0) {
+        take_rows(std::min(most, rows - first));
+        repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
+          if constexpr (moves<B>) buffer[B] = static_cast<char*>(all[B]) + first * row_bytes<B>(symbol);
+        });
+      }
+      const nest_call block{buffer, here.value, call, first > 0};
+      repeat<steps.count>([&]<int S>() EBB_LAMBDA { run_step<P, steps.first + S>(block, {first, rows}); });
+    }
+    constexpr int behind = steps.first + steps.count;
+    repeat<P::plan.size.steps - behind>([&]<int S>() EBB_LAMBDA { run_step<P, behind + S>(once, {}); });
+    make_copies<P>(results, all, symbol);
   }
 };
 

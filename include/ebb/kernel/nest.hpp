@@ -148,9 +148,11 @@ class nest_kernel {
 
   /// Fills the rows that the reductions beginning at loop L add to.
   template <int L>
-  static EBB_PART void begin_rows(const pointers& p, const extents& e) {
+  static EBB_PART void begin_rows(const pointers& p, const extents& e, auto continues) {
     repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
       if constexpr (!reduce_at<R>.run && reduce_at<R>.first == L) {
+        if constexpr (reduce_at<R>.continues)
+          if (continues) return;
         std::size_t count = 1;
         repeat<n.loops>([&]<int K>() EBB_PART_LAMBDA { count *= K >= reduce_at<R>.last ? e.template at<K>() : 1; });
         reduced<R>* to = reinterpret_cast<reduced<R>*>(p.red[R]);
@@ -159,14 +161,14 @@ class nest_kernel {
     });
   }
   template <int L>
-  static EBB_PART void walk(leaf& x, leaves& whole, const pointers& given, const extents& e) {
-    begin_rows<L>(given, e);
+  static EBB_PART void walk(leaf& x, leaves& whole, const pointers& given, const extents& e, auto continues) {
+    begin_rows<L>(given, e, continues);
     if constexpr (has_run && L == n.run_from) begin_run(x, whole);
     if constexpr (L == inner) row(x, whole, given, e.template at<L>());
     else {
       pointers p = given;
       for (std::size_t i = 0; i < e.template at<L>(); ++i) {
-        walk<L + 1>(x, whole, p, e);
+        walk<L + 1>(x, whole, p, e, continues);
         p.template advance<L>(e);
       }
     }
@@ -207,20 +209,28 @@ class nest_kernel {
   // These are separate functions: if g++ 12 sees the caller's short array, it warns of whole steps that are never taken.
   template <class... Buffer>
   [[gnu::noinline]] EBB_FLATTEN static void run_from_registers(const std::size_t* symbol, Buffer*... buffer) {
-    run_nest(few{{buffer...}}, symbol);
+    run_nest(few{{buffer...}}, symbol, std::false_type{});
   }
-  [[gnu::noinline]] EBB_FLATTEN static void run_from_table(const nest_call& c) { run_nest(c, c.symbol); }
-  static EBB_PART void run_nest(const auto& buffers, const std::size_t* symbol) {
+  [[gnu::noinline]] EBB_FLATTEN static void run_from_table(const nest_call& c) {
+    if constexpr (any_continues) run_nest(c, c.symbol, c.continues);
+    else run_nest(c, c.symbol, std::false_type{});
+  }
+  static EBB_PART void run_nest(const auto& buffers, const std::size_t* symbol, auto goes_on) {
     leaf x;
     leaves whole;
-    walk<0>(x, whole, pointers(buffers), extents(symbol));
+    walk<0>(x, whole, pointers(buffers), extents(symbol), goes_on);
   }
+  static constexpr bool any_continues = [] {
+    for (int i = 0; i < n.reduces.count; ++i)
+      if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].continues) return true;
+    return false;
+  }();
 
  public:
   static EBB_INLINE void run(const nest_call& c) {
     if constexpr (only_counts)
       if (count(c)) return;
-    if constexpr (code::used_buffers.count > most_in_registers) run_from_table(c);
+    if constexpr (any_continues || code::used_buffers.count > most_in_registers) run_from_table(c);
     else
       [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
         run_from_registers(c.symbol, c.at<code::used_buffers.number[I]>()...);

@@ -87,6 +87,7 @@ struct frozen_plan {
   items<plan_band, Size.bands> bands{};
   items<int, Size.joined> joined{};
   int row_symbol = 0;
+  part blocks;
 
   template <plan_size Less>
   constexpr frozen_plan<Less> cut_to() const {
@@ -95,6 +96,7 @@ struct frozen_plan {
       for (int i = 0; i < n; ++i) to.data()[i] = from.data()[i];
     }, r, *this, Less);
     r.row_symbol = row_symbol;
+    r.blocks = blocks;
     return r;
   }
 };
@@ -106,6 +108,7 @@ constexpr frozen_plan<Size> freeze(const plan& p) {
     for (int i = 0; i < from.size(); ++i) to.data()[i] = from.data()[i];
   }, r, p);
   r.row_symbol = p.row_symbol;
+  r.blocks = p.blocks;
   return r;
 }
 

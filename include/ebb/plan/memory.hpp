@@ -6,7 +6,8 @@
 // if it is a nest that reads the other element by element at the place where it stores. A result's memory is free until the result is
 // written: a temporary there is one array less in the caches. But a temporary must not take it so early that the result can no longer be
 // written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one: a vector that a product reads whole in
-// each turn must outlive the band, even if its last reader reads it element by element.
+// each turn must outlive the band, even if its last reader reads it element by element. What all blocks of rows use lasts from the first of
+// their steps to the last.
 //
 // Each buffer gets the first room that it fits into. All is found in a few walks over the steps, because programs have hundreds of results
 // and thousands of temporaries: a room that is free only after some band waits in the list of that band.
@@ -31,6 +32,27 @@ constexpr void each_buffer(const plan& p, const plan_step& s, auto&& f) {
     if (const int b = p.loads.data()[i].buffer; b >= 0) f(b);
   for (int i = n.reduces.first; i < n.reduces.first + n.reduces.count; ++i) f(p.reduces.data()[i].buffer);
   for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) f(p.stores.data()[i].buffer);
+}
+
+/// f(step, buffer) for each buffer that a step of a plan writes.
+constexpr void each_written(const plan& p, auto&& f) {
+  for (int s = 0; s < p.steps.size(); ++s) {
+    const plan_step& x = p.steps.data()[s];
+    if (x.nest < 0) {
+      for (int j = x.made.first; j < x.made.first + x.made.count; ++j) f(s, p.joined.data()[j]);
+      if (x.out >= 0) f(s, x.out);
+      continue;
+    }
+    const nest& n = p.nests.data()[x.nest];
+    for (int i = n.reduces.first; i < n.reduces.first + n.reduces.count; ++i) f(s, p.reduces.data()[i].buffer);
+    for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) f(s, p.stores.data()[i].buffer);
+  }
+}
+
+/// Whether the memory of a buffer has the rows of one block at a time: another block never looks at it. Other buffers that are used in
+/// blocks are used by all of them, from the first step of the blocks to the last one.
+constexpr bool is_by_block(const plan_buffer& b) {
+  return b.rows == row_use::within || b.rows == row_use::result || (b.rows == row_use::beyond && b.is == plan_buffer::role::argument);
 }
 
 /// The first step of the band that each step belongs to, the step itself if there is none; one more for the end.
@@ -66,11 +88,16 @@ class memory_planner {
   EBB_COLD constexpr void run() {
     find_uses();
     open_results();
+    const auto settle_new = [&](int s, bool only_through) {
+      each_buffer(p_, p_.steps[s], [&](int b) {
+        if (p_.buffers[b].is == plan_buffer::role::temporary && p_.buffers[b].number < 0 && (!only_through || uses_[b].through)) settle(b);
+      });
+    };
     for (int s = 0; s < steps_; ++s) {
       free_until(band_[s]);
-      each_buffer(p_, p_.steps[s], [&](int b) {
-        if (p_.buffers[b].is == plan_buffer::role::temporary && p_.buffers[b].number < 0) settle(b);
-      });
+      if (s == p_.blocks.first)
+        for (int i = 0; i < p_.blocks.count; ++i) settle_new(s + i, true);
+      settle_new(s, false);
     }
   }
 
@@ -81,7 +108,8 @@ class memory_planner {
     bool stored = false;         // the first one is a nest that stores it
     bool read_in_place = false;  // the last one is a nest that reads it element by element
     bool alone = true;           // and no other step of its band reads the memory's old contents
-    int kind = 0;                // equal: of one shape and element size
+    bool through = false;        // used by all blocks of rows
+    int kind = 0;                // equal: of one shape and element size, and both by block or not
     int room = -1;               // of a result
   };
   /// The last ones to read arguments of a kind: their band, and their step if it is one for all and reads them in place.
@@ -108,11 +136,11 @@ class memory_planner {
     for (const plan_buffer& b : p_.buffers) {
       use u;
       u.first = steps_;
-      u.kind = 4 * b.shape + std::countr_zero(size_of(b.type));
+      u.kind = 8 * b.shape + 4 * is_by_block(b) + std::countr_zero(size_of(b.type));
       uses_.push(u);
       if (b.shape >= shapes) shapes = b.shape + 1;
     }
-    kinds_ = vec<room_kind>(4 * shapes, {});
+    kinds_ = vec<room_kind>(8 * shapes, {});
     for (int s = 0; s < steps_; ++s)
       each_buffer(p_, p_.steps[s], [&](int b) {
         use& u = uses_.data()[b];
@@ -124,6 +152,22 @@ class memory_planner {
     for (const plan_copy& c : p_.copies) uses_[c.buffer].last = steps_;
     for (int s = 0; s < steps_; ++s)
       if (p_.steps[s].nest >= 0) find_what_is_in_place(s, p_.nests[p_.steps[s].nest]);
+    if (p_.blocks.count > 0)
+      for (int b = 0; b < uses_.size(); ++b) extend_over_blocks(b);
+  }
+  constexpr void extend_over_blocks(int b) {
+    use& u = uses_[b];
+    const int first = p_.blocks.first, last = first + p_.blocks.count - 1;
+    if (is_by_block(p_.buffers[b]) || u.first > last || u.last < first) return;
+    u.through = true;
+    if (u.first >= first) {
+      u.first = first;
+      u.stored = false;
+    }
+    if (u.last <= last) {
+      u.last = last;
+      u.read_in_place = false;
+    }
   }
   constexpr void find_what_is_in_place(int s, const nest& n) {
     const int all = (1 << n.loops) - 1;
@@ -182,7 +226,7 @@ class memory_planner {
     plan_buffer& x = p_.buffers[b];
     int found = take_room(b);
     if (found < 0) {
-      room r{{plan_buffer::role::temporary, p_.places.push({x.type, x.shape}), x.type, x.shape}, uses_[b].kind};
+      room r{{plan_buffer::role::temporary, p_.places.push({x.type, x.shape, x.rows}), x.type, x.shape, x.rows}, uses_[b].kind};
       found = rooms_.push(r);
     }
     room& r = rooms_[found];

@@ -28,9 +28,12 @@ class planner {
       else plan_nest(x);
     }
     band_planner(g_, p_).run();
+    row_planner(g_, p_).run([&](int k) {
+      const int x = viewed(g_, k);
+      return x != k ? x : g_.op(k).what == kind::broadcast && !fused_.stored[k] ? g_.operand(k, 0) : -1;
+    });
     memory_planner(p_).run();
     for (int k = 0; k < g_.size(); ++k) plan_checks(k);
-    p_.row_symbol = find_rows(g_, p_);
   }
   constexpr plan take() { return static_cast<plan&&>(p_); }
 

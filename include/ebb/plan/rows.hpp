@@ -1,48 +1,64 @@
-// ebb/plan/rows.hpp — whether a program can run on a block of rows at a time.
+// ebb/plan/rows.hpp — which steps of a program run on a block of rows at a time.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: blocks of rows]
 // A program that takes its rows one by one, a map over n points, has temporaries of n rows, which are written to memory and read again.
-// Such a program runs on blocks of so many rows that the temporaries stay in the second-level cache: the memory of a call does not depend
-// on n. A block is a run of all steps with the block's number of rows as the value of the symbol n, and with arguments and results from
-// the block's first row on. So every row is computed as without blocks, and the bits are the same.
+// The steps that compute rows run on blocks of so many rows that the temporaries stay in the second-level cache: the memory of a call does
+// not depend on n. A block is a run of these steps with the block's number of rows as the value of the symbol n, and with arguments and
+// results from the block's first row on. Steps without rows run before the first block or after the last one:
+//   before   steps that read no rows
+//   blocks   steps that keep rows apart: no index along them, no product, move, gather or scatter across them. And steps that reduce rows
+//            to an array whose elements are chains, as the sum of [n, k] over n is: the chains continue from block to block.
+//   after    steps that read such a sum, or reduce rows in another way: all of their rows must be in memory
+// Every row is computed as without blocks, and every chain adds in the same order, so the bits are the same.
 // The program has a row symbol if
-//   results     have it as their first extent, arguments have it there or not at all
-//   shapes      have it once, and no other extent is computed from it
-//   equations   keep rows apart: no index along it, no reduction, product, move, gather or scatter across it
-//   the rest    whole arrays that are computed have at most 256 elements: each block computes them again
-// and if there are temporaries with that extent.
+//   arguments  have it as their first extent or not at all, and so have results and other arrays that are written in blocks and last longer
+//   shapes     have it once, and no other extent is computed from it
+//   it pays    temporaries that live within a block are at least twice as large as those with rows that last longer
 #pragma once
 
 #include "../graph/graph.hpp"
 #include "../op/move.hpp"
+#include "memory.hpp"
 #include "step.hpp"
 
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-class row_finder {
+class row_planner {
  public:
-  constexpr row_finder(const graph& g, const plan& p) : g_(g), p_(p) {}
+  constexpr row_planner(const graph& g, plan& p) : g_(g), p_(p) {}
 
-  /// The symbol, as an extent, or 0.
-  EBB_COLD constexpr int find() {
-    for (int o : g_.out) {
-      const shape& s = g_.shape_of(o);
-      const int e = s.rank > 0 ? g_.syms.find(s.e[0]) : 0;
-      if (e >= 0 || (rows_ < 0 && e != rows_)) return 0;
-      rows_ = e;
-    }
-    if (rows_ >= 0 || !numbers_axes()) return 0;
-    bool any = false;
-    for (const plan_place& x : p_.places) any = any || axis_[x.shape] >= 0;
-    for (int o : g_.out) any = any && axis(o) == 0;
-    for (int k = 0; k < g_.size() && any; ++k) any = keeps_rows(k);
-    return any ? rows_ : 0;
+  /// Orders the steps and fills in what the plan says about blocks, if the program has a row symbol. `operand(k)` is the operand from which
+  /// k is read where k itself is not in memory, or -1.
+  EBB_COLD constexpr void run(auto&& operand) {
+    if (p_.bands.size() > 0) return;
+    for (int k = 0; k < g_.size(); ++k) instead_.push(operand(k));
+    for (int o : g_.out)
+      if (try_symbol(g_.shape_of(o))) return;
+    for (int k = 0; k < g_.size(); ++k)
+      if (g_.op(k).what == kind::input && try_symbol(g_.shape_of(k))) return;
   }
 
  private:
+  enum phase : char { before, blocks, after };
+  enum class way { apart, chained, across, elsewhere };  // what an equation does with rows; elsewhere: it has none
+
+  constexpr bool try_symbol(const shape& s) {
+    const int e = s.rank > 0 ? g_.syms.find(s.e[0]) : 0;
+    if (e >= 0) return false;
+    for (int tried : tried_)
+      if (tried == e) return false;
+    tried_.push(e);
+    rows_ = e;
+    axis_.shrink(0);
+    if (!numbers_axes() || !find_phases() || !place_buffers()) return false;
+    order_steps();
+    p_.row_symbol = rows_;
+    return true;
+  }
+
   /// The axis of rows of each shape, or -1. False if a shape has two, or an extent that is computed from them.
   constexpr bool numbers_axes() {
     for (const shape& s : g_.shapes) {
@@ -70,47 +86,136 @@ class row_finder {
     for (int a = 0; a < axis; ++a) n *= g_.syms.find(g_.shape_of(k).e[a]);
     return n;
   }
-  constexpr bool is_small(int k) const {
+  /// The elements of a row; extents that only the call knows count as 64.
+  constexpr std::int64_t row_volume(int shape) const {
     std::int64_t n = 1;
-    for (int a = 0; a < g_.shape_of(k).rank; ++a) {
-      const int e = g_.syms.find(g_.shape_of(k).e[a]);
-      if (e < 0 || (n *= e) > 256) return false;
-    }
-    return true;
+    for (int a = 0; a < g_.shapes[shape].rank; ++a)
+      if (const int e = g_.syms.find(g_.shapes[shape].e[a]); a != axis_[shape]) n *= e < 0 ? 64 : e;
+    return n;
   }
 
-  EBB_COLD constexpr bool keeps_rows(int k) const {
+  EBB_COLD constexpr way way_of(int k) const {
     const equation& e = g_.eq.data()[k];
     const int own = axis(k), x = e.count > 0 ? g_.operand(k, 0) : -1;
     bool rows_in = false;
     for (int i : g_.operands(k)) rows_in = rows_in || axis(i) >= 0;
-    if (own < 0) return !rows_in && (e.op->what == kind::input || e.op->what == kind::reshape || is_small(k));
+    if (own < 0) {
+      if (!rows_in) return way::elsewhere;
+      return e.op->what == kind::reduce && e.attr[1] < g_.shape_of(x).rank ? way::chained : way::across;
+    }
     const int last = g_.shape_of(k).rank - 1;
+    const auto apart_if = [](bool kept) { return kept ? way::apart : way::across; };
     switch (e.op->what) {
-      case kind::input: return own == 0;
-      case kind::literal: case kind::elementwise: case kind::broadcast: return true;
-      case kind::index: return e.attr[0] != own;
-      case kind::reduce: return true;  // the result has the rows
-      case kind::scan: return e.attr[0] != own;
-      case kind::contract: case kind::solve: case kind::factor: return own < last - 1;
-      case kind::rows: return own < last;
-      case kind::reshape: return axis(x) >= 0 && volume_before(x, axis(x)) == volume_before(k, own) && volume_before(k, own) > 0;
-      case kind::move: return e.op->family == family_of<op::permute> || (e.attr[0] & 15) != own;
-      case kind::gather: return own < e.attr[0] || (axis(x) < 0 && axis(g_.operand(k, 1)) >= 0);
-      case kind::scatter: return own < e.attr[0];
-      default: return false;
+      case kind::input: return apart_if(own == 0);
+      case kind::literal: case kind::elementwise: case kind::broadcast: return way::apart;
+      case kind::index: return apart_if(e.attr[0] != own);
+      case kind::reduce: return way::apart;  // the result has the rows
+      case kind::scan: return apart_if(e.attr[0] != own);
+      case kind::contract: case kind::solve: case kind::factor: return apart_if(own < last - 1);
+      case kind::rows: return apart_if(own < last);
+      case kind::reshape:
+        return apart_if(axis(x) >= 0 && volume_before(x, axis(x)) == volume_before(k, own) && volume_before(k, own) > 0);
+      case kind::move: return apart_if(e.op->family == family_of<op::permute> || (e.attr[0] & 15) != own);
+      case kind::gather: return apart_if(own < e.attr[0] || (axis(x) < 0 && axis(g_.operand(k, 1)) >= 0));
+      case kind::scatter: return apart_if(own < e.attr[0]);
+      default: return way::across;
     }
   }
 
+  /// The equation whose memory is read to get k; -1: none.
+  constexpr int source(int k) const {
+    while (instead_.data()[k] >= 0) k = instead_.data()[k];
+    return p_.group_of[k] >= 0 && g_.eq[k].count > 0 ? k : -1;
+  }
+  /// Whether k is in memory only after the last block.
+  constexpr bool is_late(int k) const { return state_[p_.group_of[k]] == after || (state_[p_.group_of[k]] == blocks && axis(k) < 0); }
+
+  /// The phase of each step. False if rows cannot be kept apart.
+  EBB_COLD constexpr bool find_phases() {
+    const int steps = p_.steps.size();
+    state_ = vec<char>(steps, before);
+    vec<int> first(steps, -1), next(g_.size(), -1);
+    for (int k = g_.size(); k-- > 0;) {
+      const int s = p_.group_of[k];
+      if (s < 0) {
+        // Views, and what is computed where it is read.
+        if (way_of(k) == way::across) return false;
+        continue;
+      }
+      next[k] = first[s];
+      first[s] = k;
+    }
+    bool any = false;
+    for (int s = 0; s < steps; ++s) {
+      bool rows = false, late = false;
+      for (int k = first[s]; k >= 0; k = next[k]) {
+        const way w = way_of(k);
+        rows = rows || w == way::apart || w == way::chained;
+        late = late || w == way::across;
+        for (int i : g_.operands(k))
+          if (const int from = source(i); from >= 0 && p_.group_of[from] != s) late = late || is_late(from);
+      }
+      state_[s] = late ? after : rows ? blocks : before;
+      any = any || state_[s] == blocks;
+    }
+    return any;
+  }
+
+  /// How the buffers lie in blocks. False if that cannot be, or does not pay.
+  EBB_COLD constexpr bool place_buffers() {
+    const auto state = [&](int s) { return state_.data()[s]; };
+    vec<char> written(p_.buffers.size(), before), read(p_.buffers.size(), before);  // the phase; the last phase
+    for (int s = 0; s < p_.steps.size(); ++s)
+      each_buffer(p_, p_.steps[s], [&](int b) {
+        if (state(s) > read[b]) read[b] = state(s);
+      });
+    each_written(p_, [&](int s, int b) { written[b] = state(s); });
+    for (const plan_copy& c : p_.copies) read[c.buffer] = after;
+    std::int64_t within = 0, beyond = 0;
+    vec<row_use> use;
+    for (int b = 0; b < p_.buffers.size(); ++b) {
+      const plan_buffer& x = p_.buffers[b];
+      use.push(row_use::none);
+      if (axis_[x.shape] < 0) continue;
+      const bool temporary = x.is == plan_buffer::role::temporary;
+      if (x.is != plan_buffer::role::argument && written[b] != blocks) continue;
+      if (temporary && read[b] == blocks) {
+        use[b] = row_use::within;
+        within += row_volume(x.shape);
+        continue;
+      }
+      if (axis_[x.shape] != 0) return false;
+      use[b] = x.is == plan_buffer::role::result ? row_use::result : row_use::beyond;
+      if (temporary) beyond += row_volume(x.shape);
+    }
+    if (within == 0 || within < 2 * beyond) return false;
+    for (int b = 0; b < p_.buffers.size(); ++b) p_.buffers[b].rows = use[b];
+    for (nest_reduce& r : p_.reduces) r.continues = written[r.buffer] == blocks && axis_[p_.buffers[r.buffer].shape] < 0;
+    return true;
+  }
+
+  /// Steps that run before the blocks come first, those that run after them last.
+  constexpr void order_steps() {
+    vec<int> number(p_.steps.size(), 0);
+    vec<plan_step> steps;
+    for (char phase : {before, blocks, after}) {
+      if (phase == blocks) p_.blocks.first = steps.size();
+      if (phase == after) p_.blocks.count = steps.size() - p_.blocks.first;
+      for (int s = 0; s < p_.steps.size(); ++s)
+        if (state_[s] == phase) number[s] = steps.push(p_.steps[s]);
+    }
+    p_.steps = static_cast<vec<plan_step>&&>(steps);
+    for (int& s : p_.group_of)
+      if (s >= 0) s = number[s];
+  }
+
   const graph& g_;
-  const plan& p_;
+  plan& p_;
   int rows_ = 0;
-  vec<int> axis_;  // by shape
+  vec<int> instead_, axis_, tried_;  // by equation; by shape; extents
+  vec<char> state_;                  // by step
 };
 
 }  // namespace detail
-
-/// The row symbol of a program, as an extent, or 0: see [note: blocks of rows].
-constexpr int find_rows(const graph& g, const plan& p) { return detail::row_finder(g, p).find(); }
 
 }  // namespace ebb::inline EBB_ABI

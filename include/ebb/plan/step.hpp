@@ -22,18 +22,28 @@ struct plan_step {
   int out = -1;                   // -1: a loop
 };
 
+/// What an array with rows is for blocks of rows: see [note: blocks of rows].
+enum class row_use : std::uint8_t {
+  none,    // it has no rows, or is not used in blocks
+  within,  // a temporary of one block
+  beyond,  // all rows are in memory: an argument, or a temporary that is read after the blocks
+  result
+};
+
 struct plan_buffer {
   enum class role : std::uint8_t { argument, result, temporary };
   role is = role::temporary;
   int number = -1;  // of the argument, the result, or the place
   dtype type = dtype::f32;
   int shape = -1;
+  row_use rows = row_use::none;
 };
 
 /// A place in the workspace that temporaries of one size share.
 struct plan_place {
   dtype type = dtype::f32;
   int shape = -1;
+  row_use rows = row_use::none;
 };
 
 /// A result that shares memory: an argument that is returned, a value that is returned twice.
@@ -69,7 +79,8 @@ struct plan {
   vec<plan_check> checks;
   vec<plan_band> bands;
   vec<int> joined;
-  int row_symbol = 0; // a symbol, as an extent: the program runs on blocks of so many rows, see [note: blocks of rows]; 0: none
+  int row_symbol = 0;  // a symbol, as an extent: the program runs on blocks of so many rows, see [note: blocks of rows]; 0: none
+  part blocks;         // the steps that do
   vec<int> group_of;  // for pictures: the number of the step of each equation, or -1
 };
 

@@ -57,6 +57,7 @@ struct nest_reduce {
   bool run = true;    // run or rows
   int first = 0;      // the loops that are combined: [first, last)
   int last = 0;
+  bool continues = false;  // from what earlier blocks of rows have added, see [note: blocks of rows]
   bool counts = false;  // adds up ones: the sum is the number of elements, as long as that is exact
 };
 
