@@ -20,12 +20,19 @@ class rule {
         last_[b] = s;
       }
     for (const ebb::plan_copy& c : p_.copies) last_[c.buffer] = p_.steps.size();
+    for (int b = 0; b < p_.buffers.size(); ++b) outlives_blocks(b);
     for (int b = 0; b < p_.buffers.size(); ++b)
       if (p_.buffers[b].is == role::result) rooms_.push({p_.buffers[b], b, -1});
-    for (const ebb::plan_step& s : p_.steps)
-      for (int b : buffers_of(s))
-        if (p_.buffers[b].is == role::temporary && p_.buffers[b].number < 0) settle(b);
+    for (int s = 0; s < p_.steps.size(); ++s) {
+      if (s == p_.blocks.first)
+        for (int i = 0; i < p_.blocks.count; ++i) settle_new(s + i, true);
+      settle_new(s, false);
+    }
   }
+  /// Whether all blocks of rows use the buffer.
+  bool is_through(int b) const { return through_[b]; }
+  int first(int b) const { return first_[b]; }
+  int last(int b) const { return last_[b]; }
 
  private:
   struct room {
@@ -47,12 +54,25 @@ class rule {
     for (int i = 0; i < n.stores.count; ++i) r.push(p_.stores[n.stores.first + i].buffer);
     return r;
   }
+  /// What is not by block lasts from the first step of the blocks to the last one, and no step hands it over.
+  void outlives_blocks(int b) {
+    const int from = p_.blocks.first, to = from + p_.blocks.count - 1;
+    through_.push(!ebb::detail::is_by_block(p_.buffers[b]) && first_[b] <= to && last_[b] >= from);
+    made_.push(through_[b] && first_[b] >= from);
+    gone_.push(through_[b] && last_[b] <= to);
+    if (made_[b]) first_[b] = from;
+    if (gone_[b]) last_[b] = to;
+  }
+  void settle_new(int s, bool only_through) {
+    for (int b : buffers_of(p_.steps[s]))
+      if (p_.buffers[b].is == role::temporary && p_.buffers[b].number < 0 && (!only_through || through_[b])) settle(b);
+  }
   void settle(int b) {
     plan_buffer& x = p_.buffers[b];
     int found = -1;
     for (int i = 0; i < rooms_.size() && found < 0; ++i)
       if (fits(b, rooms_[i])) found = i;
-    if (found < 0) found = rooms_.push({{role::temporary, p_.places.push({x.type, x.shape}), x.type, x.shape}, -1, -1});
+    if (found < 0) found = rooms_.push({{role::temporary, p_.places.push({x.type, x.shape, x.rows}), x.type, x.shape, x.rows}, -1, -1});
     x.is = rooms_[found].of.is;
     x.number = rooms_[found].of.number;
     rooms_[found].owner = b;
@@ -65,11 +85,13 @@ class rule {
       if (p_.buffers[a].is == role::argument && hands_over(a, r.result) && !hands_over(a, b)) return false;
     return true;
   }
-  static bool is_alike(const plan_buffer& x, const plan_buffer& y) { return x.shape == y.shape && size_of(x.type) == size_of(y.type); }
+  static bool is_alike(const plan_buffer& x, const plan_buffer& y) {
+    return x.shape == y.shape && size_of(x.type) == size_of(y.type) && ebb::detail::is_by_block(x) == ebb::detail::is_by_block(y);
+  }
   bool hands_over(int from, int to) const {
     if (!is_alike(p_.buffers[from], p_.buffers[to])) return false;
     return band_of(last_[from]) < band_of(first_[to]) ||
-           (last_[from] == first_[to] && is_in_place(p_.steps[first_[to]], from, to) && is_read_by_one_of_its_band(from));
+           (last_[from] == first_[to] && !gone_[from] && !made_[to] && is_in_place(p_.steps[first_[to]], from, to) && is_read_by_one_of_its_band(from));
   }
   /// What is computed in a band is read by rows, as it is written; what was there before may be read whole, once for each part of the band.
   bool is_read_by_one_of_its_band(int b) const {
@@ -108,8 +130,20 @@ class rule {
 
   plan& p_;
   ebb::vec<int> first_, last_;
+  ebb::vec<char> through_, made_, gone_;
   ebb::vec<room> rooms_;
 };
+
+/// Whether what all blocks use shares its memory only with what is used before or after.
+bool is_apart_in_blocks(const plan& p, const rule& of) {
+  const auto overlap = [&](int a, int b) { return of.first(a) < of.last(b) && of.first(b) < of.last(a); };  // in one step: as in is_in_place
+  for (int a = 0; a < p.buffers.size(); ++a)
+    for (int b = 0; b < p.buffers.size(); ++b) {
+      const bool one = a != b && p.buffers[a].is == p.buffers[b].is && p.buffers[a].number == p.buffers[b].number;
+      if (one && of.is_through(a) && overlap(a, b)) return false;
+    }
+  return true;
+}
 
 /// The plan before its temporaries had memory: the first buffer of each result is the result itself.
 plan unsettled(plan p) {
@@ -125,13 +159,13 @@ plan unsettled(plan p) {
 
 /// Counts of shared memory: temporaries in results, and temporaries in places that others had before.
 struct shared {
-  int in_results = 0, in_places = 0, bands = 0;
+  int in_results = 0, in_places = 0, bands = 0, blocks = 0;
 };
 
 bool same_memory(const plan& p) {
   plan q = unsettled(p);
-  rule{q};
-  bool same = p.places.size() == q.places.size();
+  const rule plain(q);
+  bool same = is_apart_in_blocks(p, plain) && p.places.size() == q.places.size();
   for (int i = 0; same && i < p.places.size(); ++i) same = p.places[i].shape == q.places[i].shape && p.places[i].type == q.places[i].type;
   for (int b = 0; b < p.buffers.size(); ++b) same = same && p.buffers[b].is == q.buffers[b].is && p.buffers[b].number == q.buffers[b].number;
   return same;
@@ -153,10 +187,12 @@ TEST_CASE("random graphs share memory as the rule that tries each buffer in each
     all.in_results += temporaries - in_memory;
     all.in_places += in_memory - p.places.size();
     all.bands += p.bands.size();
+    all.blocks += p.blocks.count > 0;
   }
   CHECK(all.in_results > 1000);
   CHECK(all.in_places > 1000);
   CHECK(all.bands > 300);
+  CHECK(all.blocks > 30);
 }
 
 TEST_CASE("if one argument is read in place and another is not, the other stays out of the memory of their result") {

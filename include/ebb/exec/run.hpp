@@ -257,7 +257,8 @@ class row_blocks {
     repeat<P::plan.size.buffers>([&]<int B>() {
       if constexpr (moves<B>) bytes += row_bytes<B>(symbol);
     });
-    return std::max<std::size_t>(block_bytes / (bytes + 1) / 64 * 64, 64);
+    const std::size_t most = block_bytes / (bytes + 1);
+    return most < 64 ? std::max<std::size_t>(most / 8 * 8, 8) : most / 64 * 64;
   }
 
  public:

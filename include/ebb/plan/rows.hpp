@@ -198,11 +198,11 @@ class row_planner {
   constexpr void order_steps() {
     vec<int> number(p_.steps.size(), 0);
     vec<plan_step> steps;
-    for (char phase : {before, blocks, after}) {
-      if (phase == blocks) p_.blocks.first = steps.size();
-      if (phase == after) p_.blocks.count = steps.size() - p_.blocks.first;
+    for (char when : {before, blocks, after}) {
+      if (when == blocks) p_.blocks.first = steps.size();
+      if (when == after) p_.blocks.count = steps.size() - p_.blocks.first;
       for (int s = 0; s < p_.steps.size(); ++s)
-        if (state_[s] == phase) number[s] = steps.push(p_.steps[s]);
+        if (state_[s] == when) number[s] = steps.push(p_.steps[s]);
     }
     p_.steps = static_cast<vec<plan_step>&&>(steps);
     for (int& s : p_.group_of)
