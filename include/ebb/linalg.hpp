@@ -11,6 +11,7 @@
 #include "linalg/qr.hpp"
 #include "linalg/lu.hpp"
 #include "linalg/eigen.hpp"
+#include "linalg/root.hpp"
 #include "linalg/svd.hpp"
 #include "linalg/singular.hpp"
 #include "linalg/exponential.hpp"

@@ -107,7 +107,6 @@ TEST_CASE("special determinants: no rows, no matrices, NaN, integers, constant e
   ebb::tensor<double, 5, 5> hidden{};
   hidden.mutable_data()[7] = nan;
   CHECK(std::isnan(ebb::det(hidden)));
-  CHECK(std::isnan(ebb::grad(det)(hidden)(0, 0)));
   static_assert(ebb::det(ebb::tensor<double, 3, 3>{{2.0, 0.0, 1.0}, {1.0, 3.0, 2.0}, {1.0, 1.0, 1.0}}) == 0);
   CHECK(test::says(test::raised([&] { ebb::det(ebb::tensor<double, dyn, dyn>(2, 3)); }), {"ebb::det", "[2, 3]"}));
   const auto start = test::random_array<ebb::tensor<double, 3, 3>>(1);

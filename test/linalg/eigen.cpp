@@ -1,4 +1,4 @@
-// test/linalg/eigen.cpp — eigenvalues and vectors: residuals in long double, recorded values, derivatives of the characteristic polynomial.
+// test/linalg/eigen.cpp — eigenvalues and vectors: residuals in long double, recorded values, derivatives of closed forms.
 // SPDX-License-Identifier: BSL-1.0
 #include "oracle.hpp"
 
@@ -22,7 +22,8 @@ TEST_CASE("eigenvalues and eigenvectors have PyTorch's recorded values and deriv
   check_named<wide<dyn, dyn, dyn>>("linalg", "eigh_batched", [](auto x) { return ebb::eigh(half(x)); }, {"w", "V"}, b);
   check_recorded<wide<3, 3>>("linalg", "eigvalsh_3", values, b);
   check_recorded<wide<dyn, dyn>>("linalg", "eigvalsh_6", values, b);
-  check_recorded<wide<dyn, dyn>>("linalg", "eigvalsh_degenerate", [](auto x) { return ebb::sum(values(x)); }, {.value = 0, .grad = 0, .spread = true});
+  const auto sum_of_values = [](auto x) { return ebb::sum(values(x)); };
+  check_recorded<wide<dyn, dyn>>("linalg", "eigvalsh_degenerate", sum_of_values, {.value = 0, .grad = 0, .spread = true});
   check_recorded<wide<dyn, dyn>>("linalg", "eigh_degenerate", [](auto x) {
     const auto [w, v] = of_symmetric(x);
     return ebb::sum(ebb::matmul(v * ebb::square(w), ebb::transpose(v)));
@@ -48,9 +49,11 @@ void check_eigen(std::size_t n, const std::vector<T>& from) {
     for (std::size_t i = 0; i < n; ++i) {
       long double sum = 0, product = 0;
       for (std::size_t l = 0; l < n; ++l) sum += at(i, l) * v(l, k), product += static_cast<long double>(v(l, i)) * v(l, k);
-      if (!(std::fabs(sum - static_cast<long double>(w(k)) * v(i, k)) <= unit * norm)) FAIL_CHECK("residual in row " << i << " of vector " << k);
+      if (!(std::fabs(sum - static_cast<long double>(w(k)) * v(i, k)) <= unit * norm))
+        FAIL_CHECK("residual in row " << i << " of vector " << k);
       if (!(std::fabs(product - (i == k)) <= unit)) FAIL_CHECK("product of vectors " << i << " and " << k);
-      if (std::fabs(static_cast<long double>(v(i, k))) > largest) largest = std::fabs(static_cast<long double>(v(i, k))), signed_largest = v(i, k);
+      const long double part = v(i, k);
+      if (std::fabs(part) > largest) largest = std::fabs(part), signed_largest = part;
     }
     CHECK(signed_largest > 0);
   }
@@ -133,7 +136,6 @@ TEST_CASE("equal eigenvalues: the gradient of values is finite, that of vectors 
 
 TEST_CASE("eigenvalues have the same bits everywhere; NaN, errors, constant expressions, the tape") {
   same_bits_everywhere<double>(eigen, 3, 4, 4);
-  same_bits_everywhere<float>(eigen, 2, 1, 1);
   same_bits_everywhere<ebb::bfloat16>(eigen, 2, 3, 3);
   same_bits_everywhere<double>(eigen, 0, 3, 3);
   const double nan = std::numeric_limits<double>::quiet_NaN();

@@ -63,7 +63,8 @@ TEST_CASE("triangular factors have the derivatives of elimination in long double
     const auto [p, l, u] = ebb::lu(x);
     return std::tuple(l, u);
   };
-  against_differences<wide<dyn, dyn>>("lu", without_p, {0.5, 1, -0.25, 4, 0.5, 1, 1, -0.5, 3}, extents_of({3, 3}), [](const long_numbers& a) {
+  const numbers x{0.5, 1, -0.25, 4, 0.5, 1, 1, -0.5, 3};
+  against_differences<wide<dyn, dyn>>("lu", without_p, x, extents_of({3, 3}), [](const long_numbers& a) {
     long_numbers u{a[3], a[4], a[5], a[0], a[1], a[2], a[6], a[7], a[8]}, l{1, 0, 0, 0, 1, 0, 0, 0, 1};
     for (std::size_t k = 0; k < 2; ++k)
       for (std::size_t i = k + 1; i < 3; ++i) {

@@ -161,8 +161,6 @@ TEST_CASE("least squares: vectors, batches, one matrix for a batch, errors that 
 TEST_CASE("QR factors have the same bits everywhere; NaN stays; the tape gives the gradient of the function") {
   same_bits_everywhere<double>(qr, 3, 5, 3);
   same_bits_everywhere<double>(qr, 2, 3, 5);
-  same_bits_everywhere<float>(qr, 2, 1, 1);
-  same_bits_everywhere<ebb::bfloat16>(qr, 2, 4, 2);
   same_bits_everywhere<ebb::float16>(qr, 2, 3, 3);
   same_bits_everywhere<double>(qr, 0, 3, 3);
   const auto unknown = ebb::qr(ebb::tensor<double, 2, 2>{{std::numeric_limits<double>::quiet_NaN(), 1.0}, {2.0, 3.0}});

@@ -14,9 +14,12 @@ constexpr auto pinv = [](auto x) { return ebb::pinv(x); };
 TEST_CASE("pseudoinverses and matrix norms have PyTorch's recorded values and derivatives") {
   const golden::bounds b{.value = 128, .grad = 4096, .second = 65536, .spread = true};
   check_recorded<wide<5, 3>>("linalg", "pinv_tall_3", pinv, b);
-  for (const char* name : {"pinv_tall_3", "pinv_tall_6", "pinv_wide_3", "pinv_wide_6"}) check_recorded<wide<dyn, dyn>>("linalg", name, pinv, b);
+  for (const char* name : {"pinv_tall_3", "pinv_tall_6", "pinv_wide_3", "pinv_wide_6"})
+    check_recorded<wide<dyn, dyn>>("linalg", name, pinv, b);
   for (const char* size : {"3", "6"}) {
-    const auto check = [&](const char* name, auto f) { check_recorded<wide<dyn, dyn>>("linalg", std::string("matrix_norm_") + name + size, f, b); };
+    const auto check = [&](const char* name, auto f) {
+      check_recorded<wide<dyn, dyn>>("linalg", std::string("matrix_norm_") + name + size, f, b);
+    };
     check("fro_", [](auto x) { return ebb::matrix_norm(x); });
     check("nuc_", [](auto x) { return ebb::matrix_norm(x, ebb::nuclear); });
     check("2_", [](auto x) { return ebb::matrix_norm(x, ebb::spectral); });

@@ -48,7 +48,8 @@ void check_triples(std::size_t m, std::size_t n, const std::vector<T>& from) {
       long double left = 0, right = 0;
       for (std::size_t l = 0; l < m; ++l) left += static_cast<long double>(u(l, i)) * u(l, j);
       for (std::size_t l = 0; l < n; ++l) right += static_cast<long double>(vt(i, l)) * vt(j, l);
-      if (!(std::fabs(left - (i == j)) <= unit && std::fabs(right - (i == j)) <= unit)) FAIL_CHECK("product of vectors " << i << " and " << j);
+      if (!(std::fabs(left - (i == j)) <= unit && std::fabs(right - (i == j)) <= unit))
+        FAIL_CHECK("product of vectors " << i << " and " << j);
     }
     T largest = 0;
     for (std::size_t l = 0; l < m; ++l)
@@ -92,7 +93,8 @@ long_numbers values_of_two_rows(const long_numbers& a) {
 
 TEST_CASE("singular values have the derivatives of the closed form, and projectors on vectors those of its quotients") {
   for (const std::size_t n : {2u, 3u})
-    against_differences<wide<dyn, dyn>>("svdvals", svdvals, random_numbers(2 * n, n), extents_of({2, n}), values_of_two_rows, 1e-10L, 1e-6L);
+    against_differences<wide<dyn, dyn>>("svdvals", svdvals, random_numbers(2 * n, n), extents_of({2, n}), values_of_two_rows, 1e-10L,
+                                        1e-6L);
   // u u^T of the first vector is (a a^T - s2^2) / (s1^2 - s2^2).
   const auto projector = [](auto x) {
     const auto [u, s, vt] = ebb::svd(x);
@@ -110,8 +112,7 @@ TEST_CASE("singular values have the derivatives of the closed form, and projecto
 
 TEST_CASE("singular values have the same bits everywhere; equal values, NaN, errors, constant expressions, the tape") {
   same_bits_everywhere<double>(svd, 3, 4, 3);
-  same_bits_everywhere<float>(svd, 2, 2, 3);
-  same_bits_everywhere<ebb::float16>(svdvals, 2, 3, 3);
+  same_bits_everywhere<ebb::float16>(svd, 2, 2, 3);
   same_bits_everywhere<double>(svd, 0, 3, 3);
   // Equal values: the gradient of the sum of values is u v^T.
   const ebb::tensor<double, 2, 2> turned{{0.0, -2.0}, {2.0, 0.0}};

@@ -124,9 +124,9 @@ struct jacobi {
   }
 };
 
-/// Values of one matrix at `w`, and vectors as columns at `to` if that is not nullptr, both `row` apart. scratch: 2 n n + n.
+/// Values of one matrix at `w`, `step` apart, and vectors as columns at `to` if that is not nullptr, `row` to a row. scratch: 2 n n + n.
 template <class T>
-constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, T* to, std::ptrdiff_t row) {
+constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, std::ptrdiff_t step, T* to = nullptr, std::ptrdiff_t row = 0) {
   const std::ptrdiff_t n = c.rows;
   T *const a = c.scratch, *const v = a + n * n, *const order = v + n * n;
   for (std::ptrdiff_t i = 0; i < n; ++i)
@@ -136,8 +136,8 @@ constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, T* to, std::ptrdif
     }
   if (!all_finite(n * n, a)) {
     for (std::ptrdiff_t i = 0; i < n; ++i) {
-      w[i * row] = std::numeric_limits<T>::quiet_NaN();
-      for (std::ptrdiff_t j = 0; j < n && to; ++j) to[i * row + j] = w[i * row];
+      w[i * step] = std::numeric_limits<T>::quiet_NaN();
+      for (std::ptrdiff_t j = 0; j < n && to; ++j) to[i * row + j] = w[i * step];
     }
     return;
   }
@@ -147,7 +147,7 @@ constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, T* to, std::ptrdif
   jacobi<T>::sort(n, a, n + 1, order);
   for (std::ptrdiff_t k = 0; k < n; ++k) {
     const auto from = static_cast<std::ptrdiff_t>(order[k]);
-    w[k * row] = a[from * (n + 1)] / power;
+    w[k * step] = a[from * (n + 1)] / power;
     if (!to) continue;
     const bool down = points_down(n, v + from * n, 1);
     for (std::ptrdiff_t i = 0; i < n; ++i) to[i * row + k] = down ? -v[from * n + i] : v[from * n + i];
@@ -179,7 +179,7 @@ struct eigh : symmetric_eigen {
   }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
-    detail::symmetric_eigen(c, c.out, c.out + 1, c.rows + 1);
+    detail::symmetric_eigen(c, c.out, c.rows + 1, c.out + 1, c.rows + 1);
     return -1;
   }
   static constexpr auto pull(auto g, auto a, auto out) {
@@ -218,7 +218,7 @@ struct eigvalsh : symmetric_eigen {
   }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
-    detail::symmetric_eigen<T>(c, c.out, nullptr, 1);
+    detail::symmetric_eigen(c, c.out, 1);
     return -1;
   }
   static constexpr auto pull(auto g, auto a, auto out) {

@@ -1,0 +1,127 @@
+// ebb/linalg/root.hpp — square roots of symmetric positive definite matrices.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "eigen.hpp"
+
+#include "../op/shape.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// Eigenvalues w and vectors v, n x n as columns, of the lower triangle of a matrix, for kernels that go on with them.
+template <class T>
+struct eigenbasis {
+  std::ptrdiff_t n;
+  T *w, *v, *half;
+
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n) { return 4 * n * n + 2 * n; }
+  constexpr eigenbasis(std::ptrdiff_t size, const T* a, T* memory) : n(size), w(memory), v(w + n), half(v + n * n) {
+    symmetric_eigen<T>({.rows = n, .columns = n, .a = a, .scratch = half + n * n}, w, 1, v, n);
+  }
+  /// v^T x v, or v x v^T if `back`, in `to`, which may be x.
+  constexpr void turn(const T* x, T* to, bool back) const {
+    const auto at = [&](std::ptrdiff_t i, std::ptrdiff_t k) { return back ? v[i * n + k] : v[k * n + i]; };
+    for (std::ptrdiff_t i = 0; i < n; ++i)
+      for (std::ptrdiff_t j = 0; j < n; ++j) {
+        T sum = T(0);
+        for (std::ptrdiff_t k = 0; k < n; ++k) sum = lane::fma(at(i, k), x[k * n + j], sum);
+        half[i * n + j] = sum;
+      }
+    for (std::ptrdiff_t i = 0; i < n; ++i)
+      for (std::ptrdiff_t j = 0; j < n; ++j) {
+        T sum = T(0);
+        for (std::ptrdiff_t k = 0; k < n; ++k) sum = lane::fma(half[i * n + k], at(j, k), sum);
+        to[i * n + j] = sum;
+      }
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::detail
+
+namespace ebb::inline EBB_ABI::op {
+
+/// x with s x + x s = y, in the eigenbasis of a symmetric s: y_ij / (w_i + w_j). The operand is s above y: [..., 2 n, n]; the lower
+/// triangle of s is read. Its derivatives are such solutions: no difference of eigenvalues is a divisor, so that equal ones do no harm.
+/// Saves: s, out.   Error: see [note: order of eigenvalues].
+struct lyapunov : own_matrix {
+  static constexpr std::string_view name = "lyapunov";
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const int last = in[0].rank - 1;
+    return s.find(with_extent(in[0], last - 1, in[0].e[last]));
+  }
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t, std::ptrdiff_t n) { return detail::eigenbasis<float>::scratch(n); }
+  template <class T>
+  static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
+    const std::ptrdiff_t n = c.columns;
+    const detail::eigenbasis<T> basis(n, c.a, c.scratch);
+    basis.turn(c.a + n * n, c.out, false);
+    for (std::ptrdiff_t i = 0; i < n; ++i)
+      for (std::ptrdiff_t j = 0; j < n; ++j) c.out[i * n + j] = c.out[i * n + j] / (basis.w[i] + basis.w[j]);
+    basis.turn(c.out, c.out, true);
+    return -1;
+  }
+  template <class T>
+  static constexpr operand<T> of(operand<T> s, operand<T> y) {
+    return of_matrices<lyapunov>(operand<T>(functions::concat<-2>::apply(s, y)));
+  }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> a, operand<T> out) {
+    const int last = a.rank() - 1;
+    const auto of_y = of(cut(a, last - 1, 0, a.extent(last)), g);
+    const auto both = product_of(of_y, out, right_transposed) + product_of(out, of_y, left_transposed);
+    return grads(operand<T>(functions::concat<-2>::apply(-0.5 * (both + transposed_matrix(both)), of_y)));
+  }
+};
+
+/// The symmetric square root.   Saves: out.   Error: see [note: order of eigenvalues].
+struct matrix_sqrt : own_matrix {
+  static constexpr std::string_view name = "matrix_sqrt";
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const shape batch = batch_of_squares(s, in[0]);
+    return batch.is_refused() ? batch : s.find(in[0]);
+  }
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return detail::eigenbasis<float>::scratch(n); }
+  template <class T>
+  static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
+    const std::ptrdiff_t n = c.rows;
+    const detail::eigenbasis<T> basis(n, c.a, c.scratch);
+    T largest = T(0);
+    for (std::ptrdiff_t i = 0; i < n; ++i)
+      if (lane::abs(basis.w[i]) > largest) largest = lane::abs(basis.w[i]);
+    for (std::ptrdiff_t i = 0; i < n; ++i)
+      if (basis.w[i] < -static_cast<T>(n) * std::numeric_limits<T>::epsilon() * largest) return i;
+    for (std::ptrdiff_t i = 0; i < n; ++i)
+      for (std::ptrdiff_t j = 0; j <= i; ++j) {
+        T sum = T(0);
+        for (std::ptrdiff_t k = 0; k < n; ++k) {
+          const T w = basis.w[k] < 0 ? T(0) : basis.w[k];
+          sum = lane::fma(basis.v[i * n + k] * lane::sqrt(w), basis.v[j * n + k], sum);
+        }
+        c.out[i * n + j] = c.out[j * n + i] = sum;
+      }
+    return -1;
+  }
+  static std::string complaint(std::ptrdiff_t) { return "has a negative eigenvalue"; }
+  static constexpr auto pull(auto g, auto, auto out) { return grads(lyapunov::of(out, 0.5 * (g + transposed_matrix(g)))); }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI::functions {
+
+struct matrix_sqrt {
+  static constexpr precision autocast = op::matrix_sqrt::autocast;
+  static constexpr auto apply(auto a) { return of_matrices<op::matrix_sqrt>(a); }
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI {
+
+/// The symmetric s with s s = a, for each symmetric matrix without negative eigenvalues. Only the lower triangle is read; the gradient is
+/// symmetric. All derivatives are finite where eigenvalues are equal; they are infinite for a singular matrix.
+/// Shape: a [..., n, n]: the same.   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: the root.   Error: as eigh.
+/// Throws: for an eigenvalue that is negative beyond rounding, naming the matrix.
+inline constexpr call<functions::matrix_sqrt> matrix_sqrt{};
+
+}  // namespace ebb::inline EBB_ABI
