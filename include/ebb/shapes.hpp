@@ -1,10 +1,12 @@
-// ebb/shapes.hpp — arrays made of numbers, borders, segments and windows. Optional: ebb.hpp does not include it.
+// ebb/shapes.hpp — einsum, arrays made of numbers, borders, segments and windows. Optional: ebb.hpp does not include it.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.
 #pragma once
 
 #include "shapes/construct.hpp"
+#include "shapes/einsum_text.hpp"
+#include "shapes/einsum.hpp"
 #include "shapes/pad.hpp"
 #include "shapes/segment.hpp"
 #include "shapes/window.hpp"
