@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // covers: plan/rows.hpp
 #include <ebb/functional.hpp>
+#include <ebb/plan/print.hpp>
 
 #include "../catch.hpp"
 #include "../same_bits.hpp"
@@ -147,6 +148,13 @@ TEST_CASE("sums over rows go on from block to block") {
     check_sums(occupancy, m, c);
     if (count > 0) check_sums(extremes, m);
   }
+}
+
+TEST_CASE("the text of a plan says which steps run on blocks of rows") {
+  const ebb::graph g = program<decltype(occupancy), matrix, numbers>::g.thaw();
+  const std::string text = ebb::plan_text(g, ebb::make_plan(g)).text();
+  INFO(text);
+  CHECK(text.find("the next 3 steps run on blocks of rows, of n\nstep 0: a loop over [n, m]\n") == 0);
 }
 
 TEST_CASE("a sum over rows may be written over an argument that all blocks read") {
