@@ -24,7 +24,8 @@ class plan_text {
     std::string s;
     for (int i = 0; i < p_.steps.size(); ++i) {
       if (p_.blocks.count > 0 && p_.blocks.first == i)
-        s += indent + "the next " + std::to_string(p_.blocks.count) + " steps run on blocks of rows, of " + names_.extent(p_.row_symbol) + '\n';
+        s += indent + "the next " + std::to_string(p_.blocks.count) + " steps run on blocks of rows, of " +
+             names_.extent(p_.row_symbol) + '\n';
       for (const plan_band& b : p_.bands)
         if (b.first == i) s += indent + "the next " + std::to_string(b.count) + " steps run together, some rows at a time\n";
       s += indent + "step " + std::to_string(i) + ": " + kind_of(p_.steps[i]) + '\n';
