@@ -8,4 +8,5 @@
 #include "nn/convolve.hpp"
 #include "nn/convolution.hpp"
 #include "nn/loss.hpp"
+#include "nn/norm.hpp"
 #include "nn/pool.hpp"
