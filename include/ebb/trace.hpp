@@ -17,6 +17,7 @@
 #include "trace/kept_carries.hpp"
 #include "trace/scan.hpp"
 #include "trace/custom.hpp"
+#include "trace/cond.hpp"
 #include "trace/subscript.hpp"
 #include "trace/functions.hpp"
 #include "trace/sized.hpp"

@@ -144,7 +144,11 @@ class block_program final : public runnable_graph {
       }
       values_ = symbol_values_by(body, sizes_, [&](int a) { return detail::count_at(g_.op(g_.operand(s_.equation, a)).result, in_[a]); });
       find_memory(buffer);
-      const std::size_t n = extent_value(g_.shapes[e.shape].e[0], symbol);
+      std::size_t n = extent_value(g_.shapes[e.shape].e[0], symbol);
+      if (parts_.guarded && !*static_cast<const bool*>(in_[e.count - 1])) {
+        detail::clear_rows(n, carry_.data(), parts_.carries, write_.data(), write_.size());
+        n = 0;
+      }
       detail::run_loop(n, parts_.reversed, carry_.data(), parts_.carries, read_.data(), parts_.rows, write_.data(), write_.size(),
                        in_.data(), out_.data(), [&] { body_->run(in_.data(), out_.data(), values_.data(), call); });
     }

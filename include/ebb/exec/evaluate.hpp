@@ -356,7 +356,8 @@ constexpr vec<cell_array> evaluator<G>::loop(int k) const {
   const equation& e = g_.eq[k];
   const loop_parts p = loop_parts::of(e);
   const G& body = g_.subs[e.sub];
-  const int steps = static_cast<int>(extents(k).e[0]), given = body.out.size();
+  const int all = static_cast<int>(extents(k).e[0]), given = body.out.size();
+  const int steps = p.guarded && !from_cell<bool>(this->in(k, e.count - 1)[0]) ? 0 : all;
   vec<cell_array> in;
   vec<extent_list> sizes;
   for (int j = 0; j < e.count; ++j) {
@@ -366,7 +367,7 @@ constexpr vec<cell_array> evaluator<G>::loop(int k) const {
   }
   const vec<std::size_t> values = ebb::symbol_values(body, sizes, in);
   vec<cell_array> r(given + p.carries, cell_array{});
-  const auto rows = [&](int length) { return cell_array(steps * length, 0); };
+  const auto rows = [&](int length) { return cell_array(all * length, 0); };
   const auto put = [](cell_array& to, int row, const cell_array& from) {
     for (int i = 0; i < from.size(); ++i) to[row * from.size() + i] = from[i];
   };

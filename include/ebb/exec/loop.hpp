@@ -74,6 +74,14 @@ EBB_INLINE void run_loop(std::size_t n, bool reversed, const carried* carry, int
   }
 }
 
+/// Zeros in place of all rows that a guarded loop of n steps gives if it does not run.
+EBB_INLINE void clear_rows(std::size_t n, const carried* carry, int carries, const stepped* written, int writes) {
+  for (int j = 0; j < carries; ++j)
+    if (carry[j].history && n * carry[j].bytes > 0) std::memset(carry[j].history, 0, n * carry[j].bytes);
+  for (int j = 0; j < writes; ++j)
+    if (n * written[j].bytes > 0) std::memset(written[j].rows, 0, n * written[j].bytes);
+}
+
 /// The body that is sub-graph N of program P.
 template <class P, int N>
 struct body_of {
@@ -171,7 +179,12 @@ class loop_step {
           x.bytes = 0;
         }
     }
-    const std::size_t n = extent_value(P::shape_at(e.shape).e[0], c.symbol);
+    std::size_t n = extent_value(P::shape_at(e.shape).e[0], c.symbol);
+    if constexpr (parts.guarded)
+      if (!*static_cast<const bool*>(in[body::arguments - 1])) {
+        clear_rows(n, carry.data(), parts.carries, write.data(), written);
+        n = 0;
+      }
     run_loop(n, parts.reversed, carry.data(), parts.carries, read.data(), parts.rows, write.data(), written, in, out, [&]() EBB_LAMBDA {
       check_arguments<body>(c.name, in, symbols.value);
       run_program<body>(in, out, symbols.value, c.name);

@@ -6,7 +6,8 @@
 // depend on a batched argument is computed once, so work that is the same for all rows leaves the loop. Each row of an elementwise
 // equation, a sum or a move has the bits that it would have alone: the runs that are summed up keep their length and their place.
 // A loop over some rows becomes a loop whose body is batched: all that it carries gets the new axis, and of rows that are batched the axis
-// of the steps is put first again. A custom equation stays one, with a batched pull, see [note: custom pulls].
+// of the steps is put first again. A guarded loop whose guard differs from row to row runs for all of them: who guards it selects. A custom
+// equation stays one, with a batched pull, see [note: custom pulls].
 #pragma once
 
 #include "custom.hpp"
@@ -286,6 +287,10 @@ class batching {
     }
     graph many = batched_body(body, batched);
     if (const int code = code_of(many, body); code < 0) return code;
+    if (loop_parts every = p; p.guarded && rows_[from_.operand(k, e.count - 1)]) {
+      every.guarded = false;
+      e.attr[0] = every.attribute();
+    }
     e.sub = to_.subs.push(static_cast<graph&&>(many)) - subs_;
     return add(e, plain_[e.shape], range_of(in));
   }

@@ -7,13 +7,16 @@
 //   operands   carries | rows | wholes      the carries before the first step; arrays of which each step reads one row; other arrays
 //   body       carries, rows, wholes -> carries, rows
 //   shape      [n]: the number of steps
-//   attr[0]    the numbers of carries and rows, the direction, and the kept values: see loop_parts
+//   attr[0]    the numbers of carries and rows, the direction, the kept values, and whether it is guarded: see loop_parts
 // A loop has many results, and an equation has one shape. So each result that is read is another equation, of kind result:
 //   carry      carry i after the last step
 //   row        row i of each step, as one array with a leading axis
 //   history    carry i before each step, as one array with a leading axis
 // Other values are not kept: `trim` removes them from the body, so that they are not computed. Row t of an array belongs to step t. A
 // reversed loop begins with the last row.
+//
+// A guarded loop has one more operand, the last one: a bool without axes. If it is false no step runs, the carries stay as they are, and
+// the rows are zeros.
 //
 // The pull-back of a loop is another loop in the other direction: see [note: a loop pulled back]. A batched loop is a loop over arrays with
 // one more axis: see [note: batching]. exec/loop.hpp runs loops: the body is a separate program, called with other pointers in each step.
@@ -32,14 +35,16 @@ struct loop_parts {
   bool reversed = false;
   bool recomputes = false;  // its pull-back keeps carries, and recomputes the other values of a step
   bool extended = false;    // it has been pulled back: another pull-back may read its rows, and adds none
+  bool guarded = false;     // it runs only if its last operand is true
 
   static constexpr loop_parts of(const equation& e) {
     return {static_cast<int>(e.attr[0] & 0xFFFFF), static_cast<int>(e.attr[0] >> 20 & 0xFFFFF), (e.attr[0] >> 40 & 1) != 0,
-            (e.attr[0] >> 41 & 1) != 0, (e.attr[0] >> 42 & 1) != 0};
+            (e.attr[0] >> 41 & 1) != 0, (e.attr[0] >> 42 & 1) != 0, (e.attr[0] >> 43 & 1) != 0};
   }
   constexpr std::int64_t attribute() const {
     return std::int64_t{carries} | std::int64_t{rows} << 20 | static_cast<std::int64_t>(reversed) << 40 |
-           static_cast<std::int64_t>(recomputes) << 41 | static_cast<std::int64_t>(extended) << 42;
+           static_cast<std::int64_t>(recomputes) << 41 | static_cast<std::int64_t>(extended) << 42 |
+           static_cast<std::int64_t>(guarded) << 43;
   }
   constexpr bool is_carry(int operand) const { return operand < carries; }
   constexpr bool is_row(int operand) const { return operand >= carries && operand < carries + rows; }

@@ -72,7 +72,7 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       break;
     case kind::loop: {
       const loop_parts p = loop_parts::of({.attr = {attr[0], attr[1]}});
-      s = " carrying " + std::to_string(p.carries) + (p.reversed ? " backwards" : "");
+      s = " carrying " + std::to_string(p.carries) + (p.reversed ? " backwards" : "") + (p.guarded ? " guarded" : "");
       break;
     }
     case kind::custom: break;

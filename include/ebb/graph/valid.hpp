@@ -85,6 +85,9 @@ constexpr std::string_view loop_error(const graph& g, int k) {
   const loop_parts p = loop_parts::of(e);
   if (e.sub < 0 || g.shape_of(k).rank != 1) return "a loop without a body or without a number of steps";
   const graph& body = g.subs[e.sub];
+  const int guard = e.count > 0 ? g.operand(k, e.count - 1) : -1;
+  if (p.guarded && (e.count <= p.carries + p.rows || g.op(guard).result != dtype::boolean || g.shape_of(guard).rank != 0))
+    return "a guarded loop whose last operand is not a bool";
   if (p.carries + p.rows > e.count || body.out.size() < p.carries) return "a loop with more parts than operands";
   for (int j = 0; j < e.count; ++j) {
     const int in = body.input(j), x = g.operand(k, j);

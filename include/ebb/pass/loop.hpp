@@ -17,6 +17,8 @@
 // on back to the first step. A whole that the loop takes twice begins with -0 each time. The cotangent of a carry whose final value is
 // unused begins with zero.
 //
+// The pull-back of a guarded loop has the same guard. It is the last operand of both: the last whole.
+//
 // Saves: the carries before each step, and the saved values of each step.
 #pragma once
 
@@ -143,7 +145,7 @@ class pulled_loop {
     for (int c = 0; c < contexts; ++c) h.backward.asked_in_pulls[c] = step.asked_in_pulls[c];
     step = static_cast<graph&&>(h.backward);
     h.forward.out = out;
-    g_.subs[e_.sub] = static_cast<graph&&>(h.forward);
+    g_.eq[loop_].sub = g_.subs.push(static_cast<graph&&>(h.forward));  // other loops may have the body as it was
     loop_parts extended = parts_;
     extended.extended = true;
     g_.eq[loop_].attr[0] = extended.attribute();
@@ -166,7 +168,7 @@ class pulled_loop {
   }
   /// Adds the rows of the loop that the step reads.
   constexpr void push_saved(vec<int>& in) const {
-    const graph body = g_.subs[e_.sub];
+    const graph body = g_.subs[g_.eq[loop_].sub];
     const vec<int> symbol = symbols_in(g_, body, [&](const extent_origin& o) {
       return extent_around(g_, g_.operand(loop_, o.a), parts_, o);
     });
@@ -230,7 +232,7 @@ class pulled_loop {
     const int rows = in.size() - carries;
     for (int j = parts_.carries + parts_.rows; j < e_.count; ++j) in.push(g_.operand(loop_, j));
     equation e{.op = e_.op, .shape = e_.shape};
-    e.attr[0] = loop_parts{carries, rows, !parts_.reversed, parts_.recomputes}.attribute();
+    e.attr[0] = loop_parts{carries, rows, !parts_.reversed, parts_.recomputes, false, parts_.guarded}.attribute();
     e.sub = g_.subs.push(static_cast<graph&&>(step));
     return g_.add(e, range_of(in));
   }

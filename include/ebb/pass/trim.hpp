@@ -9,22 +9,25 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The needed part of a loop: the body's results that are read, and the arguments that these depend on.
+/// The needed part of a loop: the body's results that are read, and the arguments that these depend on. What a result of an inner loop
+/// depends on is known when that loop is trimmed.
 class trimmed_loop {
  public:
-  constexpr trimmed_loop(const graph& g, int loop)
-      : parts_(loop_parts::of(g.eq[loop])), count_(g.eq[loop].count), body_(g.subs[g.eq[loop].sub]), needed_(body_.out.size(), 0),
+  constexpr trimmed_loop(const graph& g, int loop, auto prune)
+      : parts_(loop_parts::of(g.eq[loop])), count_(g.eq[loop].count), source_(&g.subs[g.eq[loop].sub]), needed_(source_->out.size(), 0),
         read_(count_, 0) {
     each_result(g, loop, [&](int k) {
       const int i = static_cast<int>(g.eq[k].attr[0]);
       needed_[kind_of_result(g.eq[k]) == loop_result::row ? parts_.carries + i : i] = 1;
     });
-    find_read();
+    find_read(prune);
     find_origins();
-    for (int i = 0; i < count_; ++i)
+    const int guard = parts_.guarded ? count_ - 1 : count_;
+    for (int i = 0; i < guard; ++i)
       if (read_[i] && !becomes_whole(i)) argument_.push(i);
     for (int i = 0; i < parts_.carries; ++i)
       if (becomes_whole(i)) argument_.push(i);
+    if (parts_.guarded) argument_.push(guard);
   }
 
   /// Whether something is removed.
@@ -54,16 +57,16 @@ class trimmed_loop {
     for (int i = row ? parts_.carries : 0, n = 0; n < result.attr[0]; ++i, ++n) r += needed_[i];
     return r;
   }
-  constexpr graph body(auto prune) const {
+  constexpr graph less(auto prune) const {
     vec<int> number(count_, -1);
     for (int i = 0; i < argument_.size(); ++i) number[argument_[i]] = i;
     const auto stays = [&](int k) {
-      return used_[k] || (body_.op(k).what == kind::input && number[static_cast<int>(body_.eq[k].attr[0])] >= 0);
+      return used_[k] || (body().op(k).what == kind::input && number[static_cast<int>(body().eq[k].attr[0])] >= 0);
     };
-    graph b = copied(body_, stays);
+    graph b = copied(body(), stays);
     symbols syms;
-    for (int i = 0; i < body_.syms.count(); ++i) {
-      symbols::item item = body_.syms.items()[i];
+    for (int i = 0; i < body().syms.count(); ++i) {
+      symbols::item item = body().syms.items()[i];
       item.origin = origin_[i];
       syms.push(item);
     }
@@ -78,33 +81,41 @@ class trimmed_loop {
 
  private:
   /// A carry is needed if a needed result depends on it: then its own result is needed, too.
-  constexpr void find_read() {
+  constexpr void find_read(auto prune) {
     for (bool changed = true; changed;) {
       changed = false;
-      used_ = vec<char>(body_.size(), 0);
+      if (!source_->subs.empty()) own_ = prune(with_needed_outputs(*source_));
+      used_ = vec<char>(body().size(), 0);
       for (int i = 0; i < needed_.size(); ++i)
-        if (needed_[i]) used_[body_.out[i]] = 1;
-      for (int k = body_.size() - 1; k >= 0; --k) {
+        if (needed_[i]) used_[body().out[i]] = 1;
+      for (int k = body().size() - 1; k >= 0; --k) {
         if (!used_[k]) continue;
-        for (int i : body_.operands(k)) used_[i] = 1;
-        if (body_.op(k).what != kind::input) continue;
-        const int number = static_cast<int>(body_.eq[k].attr[0]);
+        for (int i : body().operands(k)) used_[i] = 1;
+        if (body().op(k).what != kind::input) continue;
+        const int number = static_cast<int>(body().eq[k].attr[0]);
         read_[number] = 1;
         if (parts_.is_carry(number) && !needed_[number]) needed_[number] = changed = true;
       }
     }
     for (int i = 0; i < parts_.carries; ++i) read_[i] = read_[i] || needed_[i];
+    if (parts_.guarded) read_[count_ - 1] = 1;
+  }
+  constexpr const graph& body() const { return source_->subs.empty() ? *source_ : own_; }
+  constexpr graph with_needed_outputs(graph g) const {
+    for (int i = 0; i < needed_.size(); ++i)
+      if (!needed_[i]) g.out[i] = -1;
+    return g;
   }
   /// Dyn extents are read from the arguments of the body. An unneeded argument stays if it is the only one with some extent.
   constexpr void find_origins() {
-    for (int i = 0; i < body_.syms.count(); ++i) {
-      origin_.push(body_.syms.origin(i));
+    for (int i = 0; i < body().syms.count(); ++i) {
+      origin_.push(body().syms.origin(i));
       extent_origin& o = origin_[i];
       if (o.rule != extent_rule::argument || read_[o.a]) continue;
       for (int a = 0; a < count_ && !read_[o.a]; ++a) {
-        const int in = read_[a] ? body_.input(a) : -1;
-        for (int axis = 0; in >= 0 && axis < body_.shape_of(in).rank; ++axis)
-          if (body_.syms.find(body_.shape_of(in).e[axis]) == body_.syms.find(~i)) o = {extent_rule::argument, a, axis};
+        const int in = read_[a] ? body().input(a) : -1;
+        for (int axis = 0; in >= 0 && axis < body().shape_of(in).rank; ++axis)
+          if (body().syms.find(body().shape_of(in).e[axis]) == body().syms.find(~i)) o = {extent_rule::argument, a, axis};
       }
       read_[o.a] = 1;
     }
@@ -114,7 +125,8 @@ class trimmed_loop {
 
   loop_parts parts_;
   int count_;
-  const graph& body_;
+  const graph* source_;
+  graph own_;  // the body pruned to what is needed, if it has loops
   vec<char> needed_, read_, used_;
   vec<int> argument_;
   vec<extent_origin> origin_;
@@ -136,12 +148,12 @@ constexpr graph trim(const graph& g, auto prune) {
       continue;
     }
     if (e.op->what == kind::loop) {
-      const detail::trimmed_loop needed(g, k);
+      const detail::trimmed_loop needed(g, k, prune);
       if (needed.is_less()) {
         any = true;
         equation trimmed = e;
         trimmed.attr[0] = needed.parts().attribute();
-        trimmed.sub = r.subs.push(needed.body(prune));
+        trimmed.sub = r.subs.push(needed.less(prune));
         vec<int> in;
         for (int j : needed.operands()) in.push(to[g.operand(k, j)]);
         to[k] = r.append(trimmed, range_of(in));

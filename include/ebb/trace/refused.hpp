@@ -68,6 +68,11 @@ struct refuse_function {
   static_assert(Code != 339, "[ebb E0339] custom_vjp, custom_jvp: they are called in a traced function: "
                              "ebb::compile([](auto x) { return ebb::custom_vjp(f, pull, x); })(x)");
   static_assert(Code != 345, "[ebb E0345] custom_jvp: the push is not linear in the directions: it has no transpose");
+  static_assert(Code != 346, "[ebb E0346] cond: the condition is a bool without axes: ebb::any(c), ebb::all(c), or ebb::where for "
+                             "elements");
+  static_assert(Code != 348, "[ebb E0348] cond: the two functions return different forms, dtypes or shapes");
+  static_assert(Code != 349, "[ebb E0349] cond: a result has eight axes, and one is needed for the step");
+  static_assert(Code != 510, "[ebb E0510] cond is called in a traced function: elsewhere C++ branches, if (p) y = f(x); else y = g(x);");
   static_assert(Code != 347, "[ebb E0347] jvp, jacfwd: a pull of custom_vjp is not linear in the gradient that it receives: it gives "
                              "gradients only (grad, vjp, jacrev)");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");

@@ -33,12 +33,13 @@ struct step_result<std::tuple<Carry, Row>> {
   using row = Row;
 };
 
-/// Adds a loop with this body over the operands `in`. Returns its results, the carries and then the rows, or -code if they do not fit.
+/// Adds a loop with this body over the operands `in`; one without rows has one step. Returns its results, the carries and then the rows,
+/// or -code if they do not fit.
 /// (A template, so that clang looks up the op's table when kernels are known, not here.)
 template <class T = float>
 constexpr vec<int> add_loop(graph& g, graph body, const loop_parts& parts, const vec<int>& in) {
   const int given = body.out.size();
-  const int steps = g.shape_of(in[parts.carries]).e[0];
+  const int steps = parts.rows > 0 ? g.shape_of(in[parts.carries]).e[0] : 1;
   for (int j = parts.carries; j < parts.carries + parts.rows; ++j)
     if (!g.syms.unify(steps, g.shape_of(in[j]).e[0])) return vec<int>(given, -323);
   bool computed = false;

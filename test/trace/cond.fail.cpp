@@ -1,0 +1,37 @@
+// test/trace/cond.fail.cpp — cond with functions or conditions that do not fit.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/ebb.hpp>
+
+#include <tuple>
+
+int main() {
+  [[maybe_unused]] const ebb::tensor<float, 3> x{1, 2, 3};
+  [[maybe_unused]] static constexpr auto twice = [](auto v) { return v + v; };
+  [[maybe_unused]] static constexpr auto square = [](auto v) { return v * v; };
+#if EBB_CASE == 1
+  // EXPECT: E0346 the condition is a bool without axes
+  auto r = ebb::compile([](auto a) { return ebb::cond(a > 0, twice, square, a); })(x);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0346 the condition is a bool without axes
+  auto r = ebb::compile([](auto a) { return ebb::cond(ebb::sum(a), twice, square, a); })(x);  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0348 different forms, dtypes or shapes
+  auto r = ebb::compile([](auto a) { return ebb::cond(ebb::sum(a) > 0, twice, [](auto v) { return ebb::sum(v); }, a); })(x);  // LINE
+#elif EBB_CASE == 4
+  // EXPECT: E0348 different forms, dtypes or shapes
+  auto r = ebb::compile([](auto a) { return ebb::cond(true, twice, [](auto v) { return ebb::cast<double>(v); }, a); })(x);  // LINE
+#elif EBB_CASE == 5
+  // EXPECT: E0349 a result has eight axes
+  const ebb::tensor<float, 1, 1, 1, 1, 1, 1, 1, 1> deep{};
+  auto r = ebb::compile([](auto a) { return ebb::cond(ebb::sum(a) > 0, twice, square, a); })(deep);  // LINE
+#elif EBB_CASE == 6
+  // EXPECT: E0510 elsewhere C++ branches
+  auto r = ebb::cond(true, twice, square, x);  // LINE
+#elif EBB_CASE == 7
+  // EXPECT: E0104 must not capture
+  auto r = ebb::compile([](auto a) { return ebb::cond(ebb::sum(a) > 0, [=] { return a; }, [=] { return a + a; }); })(x);  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0127 the function cannot be called so
+  auto r = ebb::compile([](auto a) { return ebb::cond(ebb::sum(a) > 0, twice, [](auto v, auto u) { return v + u; }, a); })(x);  // LINE
+#endif
+}
