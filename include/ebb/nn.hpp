@@ -9,4 +9,5 @@
 #include "nn/convolution.hpp"
 #include "nn/loss.hpp"
 #include "nn/norm.hpp"
+#include "nn/cell.hpp"
 #include "nn/pool.hpp"

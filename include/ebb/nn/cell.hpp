@@ -1,0 +1,140 @@
+// ebb/nn/cell.hpp — steps of recurrent networks: rnn_cell, lstm_cell, gru_cell; rotary positions; embedding.
+// SPDX-License-Identifier: BSL-1.0
+//
+// A cell is one step: a layer is a scan of it, ebb::scan(step, h, xs, ebb::whole(weights)...). Weights are as PyTorch has them: a row for
+// each number computed, the gates one after the other. x is [..., in], the state [..., n]. Saves and errors are those of linear, sigmoid,
+// tanh and the products.
+#pragma once
+
+#include "../op/gather.hpp"
+#include "../op/like.hpp"
+#include "../op/linear.hpp"
+#include "../op/shape.hpp"
+
+#include <tuple>
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<485, Call> : Call {
+  static_assert(Call::code != 485, "[ebb E0485] lstm_cell: weights have four rows for each number of the state; gru_cell: three");
+};
+template <class Call>
+struct refusal<486, Call> : Call {
+  static_assert(Call::code != 486, "[ebb E0486] rotary: the last axis is twice as long as that of cos and sin");
+};
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::functions {
+
+/// The last axis of x as two: N parts of the length that the last axis of `like` has.
+template <int N, int Code>
+struct parts {
+  static constexpr std::string_view name = Code == 486 ? "rotary" : N == 4 ? "lstm_cell" : "gru_cell";
+  template <class T, class L>
+  static constexpr operand<T> apply(operand<T> x, operand<L> like) {
+    if (x.is_refused() || like.is_refused()) return refuse<T>(*x.g, x.is_refused() ? -x.id : -like.id);
+    graph& g = *x.g;
+    const int rank = x.rank();
+    if (rank == 0 || rank == max_rank || like.rank() == 0) return refuse<T>(g, Code);
+    const int n = like.extent(like.rank() - 1);
+    if (!g.syms.unify(g.syms.derive(extent_rule::product, n, N), x.extent(rank - 1))) return refuse<T>(g, Code);
+    return view_as(x, with_axis(with_extent(x.extents(), rank - 1, g.syms.find(n)), rank - 1, N));
+  }
+};
+
+template <int Padding>
+struct embedding {
+  static constexpr std::string_view name = "embedding";
+  template <class T, class I>
+  static constexpr operand<T> apply(operand<T> table, operand<I> indices) {
+    const auto rows = take::apply(table, indices);
+    if constexpr (!index_element<I>) return rows;
+    else {
+      if (rows.is_refused()) return rows;
+      const auto real = emit_on<op::not_equal>({}, indices, literal_like(indices, Padding));
+      const auto kept = repeat(real, rows, axis_run(indices.rank(), rows.rank()));
+      return emit_on<op::where>({}, kept, rows, emit_on<op::stop_gradient>({}, rows));
+    }
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+template <class I, class C>
+constexpr auto lstm_step(const I& gates, const C& c) {
+  const auto kept = sigmoid(select<-2, 1>(gates)) * c;
+  const auto next = kept + sigmoid(select<-2, 0>(gates)) * tanh(select<-2, 2>(gates));
+  return std::tuple(sigmoid(select<-2, 3>(gates)) * tanh(next), next);
+}
+template <class I, class R, class H>
+constexpr auto gru_step(const I& of_x, const R& of_h, const H& h) {
+  const auto reset = sigmoid(select<-2, 0>(of_x) + select<-2, 0>(of_h));
+  const auto update = sigmoid(select<-2, 1>(of_x) + select<-2, 1>(of_h));
+  const auto next = tanh(select<-2, 2>(of_x) + reset * select<-2, 2>(of_h));
+  return next + update * (h - next);
+}
+
+}  // namespace detail
+
+/// tanh(linear(x, wi) + linear(h, wh)), with biases if they are given.
+/// Shape: wi [n, in], wh [n, n], bi and bh [n]: [..., n].   Source: torch.rnn_tanh_cell.
+template <class X, class H, class Wi, class Wh, class... Biases>
+  requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
+constexpr auto rnn_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {
+  if constexpr (sizeof...(Biases) == 0) return tanh(linear(x, wi) + linear(h, wh));
+  else return tanh(linear(x, wi, std::get<0>(std::tie(b...))) + linear(h, wh, std::get<1>(std::tie(b...))));
+}
+
+/// A tuple of the new h and the new c:   c = sigmoid(f) * c + sigmoid(i) * tanh(g)      h = sigmoid(o) * tanh(c)
+/// where i, f, g, o are the quarters of linear(x, wi, bi) + linear(h, wh, bh). Biases may be left out.
+/// Shape: wi [4 n, in], wh [4 n, n], bi and bh [4 n].   Source: torch.lstm_cell; Hochreiter and Schmidhuber, 1997.
+template <class X, class H, class C, class Wi, class Wh, class... Biases>
+  requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
+constexpr auto lstm_cell(const X& x, const H& h, const C& c, const Wi& wi, const Wh& wh, const Biases&... b) {
+  using gates = functions::parts<4, 485>;
+  if constexpr (sizeof...(Biases) == 0) return detail::lstm_step(apply_function(gates{}, linear(x, wi) + linear(h, wh), c), c);
+  else {
+    const auto& [bi, bh] = std::tie(b...);
+    return detail::lstm_step(apply_function(gates{}, linear(x, wi, bi) + linear(h, wh, bh), c), c);
+  }
+}
+
+/// (1 - z) n + z h, with r = sigmoid(xr + hr), z = sigmoid(xz + hz), n = tanh(xn + r hn) for the thirds of linear(x, wi, bi) and of
+/// linear(h, wh, bh). Biases may be left out.
+/// Shape: wi [3 n, in], wh [3 n, n], bi and bh [3 n]: [..., n].   Source: torch.gru_cell; Cho et al., EMNLP 2014, arXiv:1406.1078.
+template <class X, class H, class Wi, class Wh, class... Biases>
+  requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
+constexpr auto gru_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {
+  using gates = functions::parts<3, 485>;
+  if constexpr (sizeof...(Biases) == 0)
+    return detail::gru_step(apply_function(gates{}, linear(x, wi), h), apply_function(gates{}, linear(h, wh), h), h);
+  else {
+    const auto& [bi, bh] = std::tie(b...);
+    return detail::gru_step(apply_function(gates{}, linear(x, wi, bi), h), apply_function(gates{}, linear(h, wh, bh), h), h);
+  }
+}
+
+/// Pairs of numbers turned by angles: (a cos - b sin, b cos + a sin) for the halves a and b of the last axis.
+/// Shape: x [..., 2 n], cos and sin [..., n], broadcast to x's other axes: x's.   Saves: x, cos, sin.   Error: that of two products.
+/// Source: Su et al., RoFormer, 2021, arXiv:2104.09864, with halves as GPT-NeoX has them.
+template <class X, class C, class S>
+constexpr auto rotary(const X& x, const C& cosine, const S& sine) {
+  const auto halves = apply_function(functions::parts<2, 486>{}, x, cosine);
+  const auto a = select<-2, 0>(halves), b = select<-2, 1>(halves);
+  return reshape_like(stack<-2>(a * cosine - b * sine, b * cosine + a * sine), x);
+}
+
+/// take(table, indices), whose row Padding gets no gradient.   embedding<0>(table, indices)
+/// Shape, Throws: those of take.   Saves: indices.
+template <int Padding, class Table, class Indices>
+constexpr auto embedding(const Table& table, const Indices& indices) {
+  return apply_function(functions::embedding<Padding>{}, table, indices);
+}
+
+}  // namespace ebb::inline EBB_ABI
