@@ -153,7 +153,7 @@ template <class F, class B, class... A>
 constexpr auto apply_function(functions::custom_vjp<F, B>, const A&... a);
 template <class F, class G, class P, class... A>
   requires(detail::is_in_context<P> || ... || detail::is_in_context<A>)
-constexpr auto apply_function(functions::cond<F, G>, const P& p, const A&... a);
+constexpr auto apply_function(functions::conditional<F, G>, const P& p, const A&... a);
 
 namespace detail {
 
@@ -220,9 +220,9 @@ constexpr auto apply_function(functions::custom_vjp<F, B>, const A&... a) {
 
 template <class F, class G, class P, class... A>
   requires(detail::is_in_context<P> || ... || detail::is_in_context<A>)
-constexpr auto apply_function(functions::cond<F, G>, const P& p, const A&... a) {
+constexpr auto apply_function(functions::conditional<F, G>, const P& p, const A&... a) {
   using C = detail::context_among<P, A...>;
-  using function = functions::cond<detail::entered<C, F>, detail::entered<C, G>>;
+  using function = functions::conditional<detail::entered<C, F>, detail::entered<C, G>>;
   return detail::into_context<C>(apply_function(function{}, detail::into_context<off>(p), detail::into_context<off>(a)...));
 }
 /// f as it is inside the context C, as a function: in traced functions, on arrays, on variables; what wants a function takes it.

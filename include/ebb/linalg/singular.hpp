@@ -209,7 +209,11 @@ constexpr auto matrix_rank(A&& a) {
 }
 /// The largest singular value over the least one: infinite for a singular matrix, NaN for zeros.
 /// Shape: the batch's.   Dtype, Saves, Error: as svdvals.   Throws: if a call's matrix has no elements.
-inline constexpr call<functions::cond> cond{};
+/// (cond of a condition and two functions is another one: trace/cond.hpp.)
+template <class A>
+constexpr auto cond(A&& a) {
+  return apply_function(functions::cond{}, std::forward<A>(a));
+}
 /// A norm of each matrix in the last two axes: Frobenius, or that of a tag.   matrix_norm(a, spectral)
 /// Shape: the batch's.   Dtype, Saves, Error: as norm and svdvals.   Throws: for matrices without elements, except Frobenius and nuclear.
 template <class A, class... Tag>

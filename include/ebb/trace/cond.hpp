@@ -15,7 +15,7 @@ namespace ebb::inline EBB_ABI {
 namespace functions {
 
 template <class F, class G>
-struct cond {};
+struct conditional {};
 
 }  // namespace functions
 
@@ -165,7 +165,7 @@ constexpr int code_of_cond() {
 
 template <class F, class G, class... A>
   requires(is_traced<A> && ...)
-constexpr auto apply_function(functions::cond<F, G>, const term<bool>& p, const A&... a) {
+constexpr auto apply_function(functions::conditional<F, G>, const term<bool>& p, const A&... a) {
   using conditional = detail::conditional<F, G, A...>;
   static_cast<void>(detail::refuse_function<conditional::code>{});
   if constexpr (detail::is_named_next(conditional::code)) [[maybe_unused]] constexpr int size = conditional::show_reason();
@@ -179,7 +179,7 @@ constexpr auto apply_function(functions::cond<F, G>, const term<bool>& p, const 
 template <class F, class G, class P, class... A>
   requires(std::is_same_v<P, bool> || std::is_same_v<P, term<bool>>) && (!(is_traced<A> && ...) || !is_term<P>) &&
           (detail::terms_and_numbers<A> && ...) && (is_term<P> || (detail::any_leaf<A, detail::is_a_term> || ...))
-constexpr auto apply_function(functions::cond<F, G> f, const P& p, const A&... a) {
+constexpr auto apply_function(functions::conditional<F, G> f, const P& p, const A&... a) {
   graph& g = *detail::first_graph(p, a...);
   using T = detail::dtype_of_terms<P, A...>;
   return apply_function(f, detail::numbers_as_terms<T>(g, p), detail::numbers_as_terms<T>(g, a)...);
@@ -197,7 +197,7 @@ constexpr auto cond(const P& p, F, G, const A&... a) {
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (detail::is_named_next(code)) [[maybe_unused]] constexpr int size = detail::conditional<F, G, A...>::show_reason();
   if constexpr (code != 0) return refused_result{};
-  else return apply_function(functions::cond<F, G>{}, p, a...);
+  else return apply_function(functions::conditional<F, G>{}, p, a...);
 }
 
 }  // namespace ebb::inline EBB_ABI
