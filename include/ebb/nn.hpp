@@ -8,6 +8,7 @@
 #include "nn/convolve.hpp"
 #include "nn/convolution.hpp"
 #include "nn/loss.hpp"
+#include "nn/margin.hpp"
 #include "nn/norm.hpp"
 #include "nn/cell.hpp"
 #include "nn/pool.hpp"

@@ -1,0 +1,65 @@
+// test/nn/margin.cpp — losses of pairs and of classes with a margin.
+// SPDX-License-Identifier: BSL-1.0
+#include "../linalg/oracle.hpp"
+
+#include <ebb/ebb.hpp>
+#include <ebb/nn.hpp>
+
+#include <cmath>
+#include <string>
+
+namespace {
+
+using ebb::dyn;
+using linalg_test::check_recorded, linalg_test::long_numbers, linalg_test::wide;
+
+TEST_CASE("losses with a margin have PyTorch's recorded values and gradients") {
+  const golden::bounds b{.value = 8, .grad = 32, .spread = true, .sign_is_open = true};
+  using matrix = wide<dyn, dyn>;
+  using vector = wide<dyn>;
+  using classes = ebb::term<std::int64_t, dyn>;
+  check_recorded<matrix, matrix, vector>("loss", "cosine_embedding", [](auto x, auto y, auto s) { return ebb::cosine_embedding(x, y, s, 0.1); }, b);
+  check_recorded<wide<4, 3>, wide<4, 3>, wide<4>>(
+      "loss", "margin_ranking", [](auto x, auto y, auto s) { return ebb::margin_ranking(ebb::select<1, 0>(x), ebb::select<1, 0>(y), s, 0.3); }, b);
+  check_recorded<matrix, matrix, vector>(
+      "loss", "triplet_swap", [](auto x, auto y, auto) { return ebb::triplet(x, y, ebb::flip<0>(x) * 2, 1.5, ebb::swapped); }, b);
+  check_recorded<wide<5, 4>, ebb::term<std::int64_t, 5>>("loss", "multi_margin", [](auto x, auto t) { return ebb::multi_margin(x, t, 0.8); }, b);
+  check_recorded<matrix, classes>("loss", "multi_margin_2", [](auto x, auto t) { return ebb::multi_margin<2>(x, t); }, b);
+}
+
+TEST_CASE("losses with a margin have the first and second derivatives of their formulas") {
+  const auto check = [](const char* name, auto f, const std::vector<double>& x, auto formula) {
+    linalg_test::against_differences<wide<3, 2>>(name, f, x, linalg_test::extents_of({3, 2}), formula, 1e-11L, 1e-6L);
+  };
+  const std::vector<double> x{0.5, -1.25, 2, 0.75, -1.5, 1};
+  const auto distance = [](const long_numbers& v, std::size_t i, std::size_t j) {
+    return std::hypot(v[2 * i] - v[2 * j] + 1e-6L, v[2 * i + 1] - v[2 * j + 1] + 1e-6L);
+  };
+  check("triplet", [](auto v) { return ebb::triplet(v[0], v[1], v[2], 3, ebb::summed); }, x,
+        [&](const long_numbers& v) { return long_numbers{std::max(0.0L, distance(v, 0, 1) - distance(v, 0, 2) + 3)}; });
+  check("cosine_embedding", [](auto v) { return ebb::cosine_embedding(v[0], v[1], -1, -1, ebb::summed) + ebb::cosine_embedding(v[2], v[1], 1, ebb::summed); },
+        x, [](const long_numbers& v) {
+    const auto cosine = [&](std::size_t i, std::size_t j) {
+      const long double dot = v[2 * i] * v[2 * j] + v[2 * i + 1] * v[2 * j + 1];
+      return dot / std::sqrt((v[2 * i] * v[2 * i] + v[2 * i + 1] * v[2 * i + 1] + 1e-12L) * (v[2 * j] * v[2 * j] + v[2 * j + 1] * v[2 * j + 1] + 1e-12L));
+    };
+    return long_numbers{cosine(0, 1) + 1 + 1 - cosine(2, 1)};
+  });
+}
+
+TEST_CASE("losses with a margin at their kinks, unreduced, and refused") {
+  using row = ebb::tensor<double, 3>;
+  const row a{1, 2, 0}, b{2, 2, 0.5};
+  CHECK(ebb::all_equal(ebb::margin_ranking(a, b, 1, ebb::unreduced), row{1, 0, 0.5}));
+  CHECK(ebb::all_equal(ebb::grad<0>([](auto u, auto v) { return ebb::margin_ranking(u, v, -1, ebb::summed); })(a, b), row{0, 0, 0}));
+  const ebb::tensor<float, 2, 3> x{{1, 2, 0}, {0, 0, 0}};
+  using classes = ebb::tensor<std::int64_t, dyn>;
+  const auto each = ebb::multi_margin(x, classes{1, 0}, ebb::unreduced);
+  CHECK((each(0) == 0 && each(1) == Approx(2.f / 3)));
+  CHECK(test::says(test::raised([&] { ebb::multi_margin(x, classes{1, 3}); }), {"ebb::multi_margin"}));
+  const ebb::tensor<float, 2, 2> zeros{};
+  const auto slope = ebb::grad<0>([](auto u, auto v) { return ebb::cosine_embedding(u, v, 1); })(zeros, zeros);
+  for (const float e : slope) CHECK(e == 0);
+}
+
+}  // namespace
