@@ -1,0 +1,126 @@
+// ebb/reductions/differences.hpp — differences of neighbours along an axis, and integrals by trapezoids.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   diff(x)   diff<0, 2>(x)                              the second differences along axis 0
+//   trapezoid(y)   trapezoid<0>(y, 0.5)   trapezoid(y, x)   at points 1 apart, at points 0.5 apart, at the points x
+#pragma once
+
+#include "../op/recurrence.hpp"
+#include "../op/shape.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<374, Call> : Call {
+  static_assert(Call::code != 374, "[ebb E0374] diff, trapezoid, cumulative_trapezoid: the axis has too few elements");
+};
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::functions {
+
+/// The elements along an axis but the last one, or but the first one.
+template <int Axis>
+struct neighbours {
+  template <class T>
+  static constexpr operand<T> left(operand<T> x) {
+    return slice<Axis, 0, -1, 1>::apply(x);
+  }
+  template <class T>
+  static constexpr operand<T> right(operand<T> x) {
+    return slice<Axis, 1, to_end, 1>::apply(x);
+  }
+  /// 0, or the code that refuses x.
+  template <class T>
+  static constexpr int code(operand<T> x, int least) {
+    if (x.is_refused()) return -x.id;
+    const int axis = axis_of(Axis, x.rank());
+    if (!has_axis(axis, x.rank())) return 103;
+    return x.extent(axis) >= 0 && x.extent(axis) < least ? 374 : 0;
+  }
+};
+
+template <int Axis, int N>
+struct diff {
+  static constexpr detail::spelled name{"diff", Axis, N};
+  template <class T>
+  static constexpr auto apply(operand<T> x) {
+    using Number = std::conditional_t<std::is_same_v<T, bool>, std::int64_t, T>;
+    if (const int code = neighbours<Axis>::code(x, N); code != 0) return refuse<Number>(*x.g, code);
+    auto y = cast_to<Number>(x);
+    for (int i = 0; i < N; ++i) y = neighbours<Axis>::right(y) - neighbours<Axis>::left(y);
+    return y;
+  }
+};
+
+/// The areas between neighbours: mean heights times widths.
+template <int Axis, bool Running>
+struct trapezoids {
+  static constexpr std::string_view name = Running ? "cumulative_trapezoid" : "trapezoid";
+  template <class T>
+  static constexpr auto apply(operand<T> y) {
+    return areas_of<T>(y, [](auto heights, int) { return heights; });
+  }
+  template <class T>
+  static constexpr auto apply(operand<T> y, number auto width) {
+    return areas_of<T>(y, [width](auto heights, int) { return heights * width; });
+  }
+  /// x: the width as a scalar, or the points: a vector, or an array like y.
+  template <class T, class X>
+  static constexpr auto apply(operand<T> y, operand<X> x) {
+    return areas_of<promoted<T, X>>(y, [x, y](auto heights, int axis) {
+      using Wide = typename decltype(heights)::value_type;
+      if (x.is_refused()) return refuse<Wide>(*x.g, -x.id);
+      const auto points = cast_to<Wide>(x);
+      if (x.rank() == 0) return detail::broadcasting<op::mul>::apply(heights, points);
+      if (x.rank() != 1 && x.rank() != y.rank()) return refuse<Wide>(*x.g, 102);
+      const auto row = x.rank() == 1 ? points : axis_moved(points, axis, x.rank() - 1);
+      if (row.extent(row.rank() - 1) == 0) return refuse<Wide>(*x.g, 102);
+      return detail::broadcasting<op::mul>::apply(heights, neighbours<-1>::right(row) - neighbours<-1>::left(row));
+    });
+  }
+
+ private:
+  template <class Given, class T>
+  static constexpr auto areas_of(operand<T> given, auto times_width) {
+    using Real = decltype(detail::accepted<op::exp, Given>());
+    if (const int code = neighbours<Axis>::code(given, 1); code != 0) return refuse<Real>(*given.g, code);
+    const int last = given.rank() - 1, axis = axis_of(Axis, given.rank());
+    const auto y = axis_moved(cast_to<detail::computed_in<Real>>(given), axis, last);
+    const auto areas = times_width((neighbours<-1>::left(y) + neighbours<-1>::right(y)) / 2, axis);
+    if (areas.is_refused()) return refuse<Real>(*given.g, -areas.id);
+    if constexpr (Running) return cast_to<Real>(axis_moved(cumsum<-1, 0>::apply(areas), last, axis));
+    else return cast_to<Real>(sum<false, -1>::apply(areas));
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI {
+
+/// Differences of neighbours along an axis, by default the last one; N times.   diff(x), diff<0, 2>(x)
+/// Shape: x's, with N elements less along the axis.   Dtype: x's, bool gives int64.   Saves: nothing.   Error: that of N differences.
+/// Throws: if a call's axis has fewer than N elements.
+template <int Axis = -1, int N = 1, class X>
+constexpr auto diff(X&& x) {
+  static_assert(N >= 0, "[ebb E0375] diff: differences are taken 0 times or more");
+  return apply_function(functions::diff<Axis, (N >= 0 ? N : 0)>{}, std::forward<X>(x));
+}
+/// The integral of y along an axis, by default the last one, by trapezoids: at points 1 apart, or a given width apart, or at points x.
+/// Shape: y's without the axis. x: a vector along the axis, or an array like y.   Dtype: promoted; integers give float.
+/// Saves: nothing; with points: y, x.   Error: that of the sum.   Throws: if a call's y or x has no element along the axis.
+template <int Axis = -1, class Y, class... X>
+constexpr auto trapezoid(Y&& y, X&&... x) {
+  static_assert(sizeof...(X) <= 1, "[ebb E0376] trapezoid, cumulative_trapezoid: after y comes nothing, a width, or the points");
+  if constexpr (sizeof...(X) <= 1) return apply_function(functions::trapezoids<Axis, false>{}, std::forward<Y>(y), std::forward<X>(x)...);
+  else return std::forward<Y>(y);
+}
+/// The integrals up to each point but the first one.   Shape: y's, with one element less along the axis.   All other fields as trapezoid.
+template <int Axis = -1, class Y, class... X>
+constexpr auto cumulative_trapezoid(Y&& y, X&&... x) {
+  static_assert(sizeof...(X) <= 1, "[ebb E0376] trapezoid, cumulative_trapezoid: after y comes nothing, a width, or the points");
+  if constexpr (sizeof...(X) <= 1) return apply_function(functions::trapezoids<Axis, true>{}, std::forward<Y>(y), std::forward<X>(x)...);
+  else return std::forward<Y>(y);
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,38 @@
+// test/reductions/sums.fail.cpp — operands that differences, integrals and covariances refuse.
+// SPDX-License-Identifier: BSL-1.0
+// covers: differences.hpp moments.hpp
+// ERRORS: 1
+#include <ebb/trace/functions.hpp>
+#include <ebb/trace/trace.hpp>
+
+#include <ebb/reductions.hpp>
+
+template <class... A>
+constexpr auto traced_on(auto f) {
+  return ebb::trace_of<decltype(f), A...>::make().size();
+}
+using vector = ebb::term<float, 4>;
+
+[[maybe_unused]] constexpr int fits = traced_on<vector>([](auto x) { return ebb::trapezoid(x, x) + ebb::cov(x); });
+
+#if EBB_CASE == 1  // five differences of four elements
+// EXPECT: E0374 diff, trapezoid, cumulative_trapezoid: the axis has too few elements
+constexpr int refused = traced_on<vector>([](auto x) {
+  return ebb::diff<-1, 5>(x);  // LINE
+});
+#elif EBB_CASE == 2  // a negative number of times
+// EXPECT: E0375 diff: differences are taken 0 times or more
+constexpr int refused = traced_on<vector>([](auto x) {
+  return ebb::diff<0, -1>(x);  // LINE
+});
+#elif EBB_CASE == 3  // points and a width
+// EXPECT: E0376 trapezoid, cumulative_trapezoid: after y comes nothing, a width, or the points
+constexpr int refused = traced_on<vector>([](auto x) {
+  return ebb::trapezoid(x, x, 0.5f);  // LINE
+});
+#elif EBB_CASE == 4  // a number has no rows
+// EXPECT: E0377 cov, corrcoef: an operand has no axis
+constexpr int refused = traced_on<ebb::term<float>>([](auto x) {
+  return ebb::cov(x);  // LINE
+});
+#endif
