@@ -11,3 +11,5 @@
 #include "special/activation.hpp"
 #include "special/scaled_error.hpp"
 #include "special/quantile.hpp"
+#include "special/bessel.hpp"
+#include "special/gamma.hpp"
