@@ -5,6 +5,7 @@
 #pragma once
 
 #include "shapes/construct.hpp"
+#include "shapes/distance.hpp"
 #include "shapes/einsum_text.hpp"
 #include "shapes/einsum.hpp"
 #include "shapes/pad.hpp"
