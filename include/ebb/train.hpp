@@ -11,6 +11,7 @@
 #include "train/clip.hpp"
 #include "train/state_file.hpp"
 #include "train/optimizer.hpp"
+#include "train/wrapped.hpp"
 #include "train/unscale.hpp"
 #include "train/grad_scaler.hpp"
 #include "train/schedule.hpp"

@@ -1,0 +1,150 @@
+// ebb/train/wrapped.hpp — rules around rules: accumulated gradients, and moving averages of parameters.
+// SPDX-License-Identifier: BSL-1.0
+//
+// They wrap any rule, nest, and run in steps and in backwards as other rules do:
+//   ebb::optimizer opt(ebb::with_average{ebb::accumulated{ebb::adam{.lr = 1e-3}, 4}, 0.999}, params);   opt.rule().rule.rule.lr = 1e-4;
+#pragma once
+
+#include "optimizer.hpp"
+#include "sgd.hpp"
+
+#include <array>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// A function's result as a tuple: the parameter, then the states.
+template <class... R>
+constexpr std::tuple<R...> as_results(const std::tuple<R...>& r) {
+  return r;
+}
+constexpr auto as_results(const auto& p) { return std::tuple(p); }
+
+/// Numbers of a wrapped rule, with more behind them.
+template <std::size_t N, class... More>
+std::array<double, N + sizeof...(More)> with_numbers(const std::array<double, N>& inner, More... more) {
+  std::array<double, N + sizeof...(More)> r{};
+  for (std::size_t i = 0; i < N; ++i) r[i] = inner[i];
+  std::size_t at = N;
+  ((r[at++] = more), ...);
+  return r;
+}
+
+/// Wrapper<Update> for each function of a rule.
+template <template <class> class Wrapper, class Updates>
+struct wrap_each;
+template <template <class> class Wrapper, class... Update>
+struct wrap_each<Wrapper, std::tuple<Update...>> {
+  using type = std::tuple<Wrapper<Update>...>;
+};
+
+template <class Update>
+struct wrapper {
+  static constexpr int states = Update::states + 1;
+  static constexpr bool by_element = is_by_element<Update>;
+
+  /// f(the states of Update, the last state, the numbers of Update, the last number), each as a tuple or one.
+  static constexpr auto apart(auto f, auto... a) {
+    const auto all = std::tuple(a...);
+    constexpr std::size_t count = sizeof...(a), inner = Update::states;
+    return [&]<std::size_t... S, std::size_t... N>(std::index_sequence<S...>, std::index_sequence<N...>) {
+      const auto numbers = std::tuple(std::get<inner + 1 + N>(all)...);
+      return f(std::tuple(std::get<S>(all)...), std::get<inner>(all), numbers, std::get<count - 1>(all));
+    }(std::make_index_sequence<inner>{}, std::make_index_sequence<count - inner - 2>{});
+  }
+};
+
+}  // namespace detail
+
+namespace rule {
+
+template <class Update>
+struct accumulated : detail::wrapper<Update> {
+  constexpr auto operator()(auto p, auto g, auto... others) const {
+    return detail::wrapper<Update>::apart([&](auto kept, auto sum, auto numbers, auto share) {
+      const auto total = sum + g;
+      const auto next = detail::as_results(std::apply(Update{}, std::tuple_cat(std::tuple(p, share * total), kept, numbers)));
+      const auto old = std::tuple_cat(std::tuple(p), kept);
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return std::tuple(if_set(share, std::get<I>(next), std::get<I>(old))..., where(broadcast_like(share, total) != 0, 0, total));
+      }(std::make_index_sequence<1 + Update::states>{});
+    }, others...);
+  }
+};
+
+template <class Update>
+struct with_average : detail::wrapper<Update> {
+  constexpr auto operator()(auto p, auto g, auto... others) const {
+    return detail::wrapper<Update>::apart([&](auto kept, auto average, auto numbers, auto share) {
+      const auto next = detail::as_results(std::apply(Update{}, std::tuple_cat(std::tuple(p, g), kept, numbers)));
+      const auto q = std::get<0>(next);
+      return std::tuple_cat(next, std::tuple(average + share * (q - average)));
+    }, others...);
+  }
+};
+
+}  // namespace rule
+
+/// A rule that acts in each `steps`-th step only, on the mean of the gradients of the steps since: for batches that do not fit into memory.
+/// In other steps parameters and the states of the rule stay as they are. The rule counts the steps in which it acts.
+template <class Rule>
+struct accumulated {
+  Rule rule;
+  std::uint64_t steps = 1;
+
+  using updates = typename detail::wrap_each<ebb::rule::accumulated, typename detail::updates_of<Rule>::type>::type;
+  int which() const { return detail::updates_of<Rule>::which(rule); }
+  auto values(std::uint64_t step) const {
+    return detail::with_numbers(rule.values((step - 1) / steps + 1), step % steps == 0 ? 1 / static_cast<double>(steps) : 0.0);
+  }
+  const char* problem() const {
+    if (steps == 0) return "accumulated: steps must be above 0";
+    if constexpr (requires { rule.problem(); }) return rule.problem();
+    else return nullptr;
+  }
+};
+template <class Rule>
+accumulated(Rule, std::uint64_t) -> accumulated<Rule>;
+
+/// A rule, and after each step a = decay * a + (1 - decay) * p for each parameter; after the first step a = p. Read a with average_of.
+/// Source: Polyak and Juditsky, SIAM J. Control Optim. 30, 1992; torch.optim.swa_utils.get_ema_avg_fn, whose default this is.
+template <class Rule>
+struct with_average {
+  Rule rule;
+  double decay = 0.999;
+
+  using updates = typename detail::wrap_each<ebb::rule::with_average, typename detail::updates_of<Rule>::type>::type;
+  int which() const { return detail::updates_of<Rule>::which(rule); }
+  auto values(std::uint64_t step) const { return detail::with_numbers(rule.values(step), step == 1 ? 1.0 : 1 - decay); }
+  const char* problem() const {
+    if (!(decay >= 0 && decay < 1)) return "with_average: decay must be at least 0 and below 1";
+    if constexpr (requires { rule.problem(); }) return rule.problem();
+    else return nullptr;
+  }
+};
+template <class Rule>
+with_average(Rule, double) -> with_average<Rule>;
+template <class Rule>
+with_average(Rule) -> with_average<Rule>;
+
+/// The moving average of a parameter; before the first step its value. 16-bit parameters have averages in float.
+/// Throws: error if the optimizer does not have the parameter.
+template <class Rule, class T, std::size_t... E>
+tensor<detail::updated_in<T>, E...> average_of(const optimizer<with_average<Rule>>& opt, const variable<T, E...>& p) {
+  using number = detail::updated_in<T>;
+  for (std::size_t i = 0; i < opt.size(); ++i) {
+    if (&opt.parameter(i) != p.history()) continue;
+    auto r = tensor<number, E...>::uninitialized(p.layout());
+    const auto& arrays = opt.state(i).arrays;
+    for (std::size_t k = 0; arrays.empty() && k < r.size(); ++k) r.mutable_data()[k] = as_element<number>(p.data()[k]);
+    if (!arrays.empty() && r.size()) std::memcpy(r.mutable_data(), arrays.back().data(), arrays.back().bytes());
+    return r;
+  }
+  raise("ebb::average_of: the optimizer does not have " + p.name());
+}
+
+}  // namespace ebb::inline EBB_ABI
