@@ -7,6 +7,8 @@
 #include "nn/sliding.hpp"
 #include "nn/convolve.hpp"
 #include "nn/convolution.hpp"
+#include "nn/attend.hpp"
+#include "nn/attention.hpp"
 #include "nn/loss.hpp"
 #include "nn/margin.hpp"
 #include "nn/norm.hpp"
