@@ -13,3 +13,4 @@
 #include "special/quantile.hpp"
 #include "special/bessel.hpp"
 #include "special/gamma.hpp"
+#include "special/incomplete.hpp"

@@ -49,10 +49,13 @@ using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum
                     op::nextafter, op::share_of_exp2, op::logaddexp2, op::squareplus, op::squareplus_slope, op::lbeta,
                     op::digamma_difference>;
 
-/// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools or integers.
+/// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools or integers, or
+/// one whose value is a loop: thousands of steps for each pair of numbers would take minutes. special/incomplete.cpp has these.
+template <class Op>
+constexpr bool is_loop = requires { Op::steps; };
 template <class Op>
 constexpr bool takes_floats =
-    Op::accepts != ebb::domain::boolean && Op::accepts != ebb::domain::bits && Op::accepts != ebb::domain::integer;
+    Op::accepts != ebb::domain::boolean && Op::accepts != ebb::domain::bits && Op::accepts != ebb::domain::integer && !is_loop<Op>;
 template <int Arity, class List, class Op>
 constexpr bool is_listed() {
   if constexpr (Op::what == ebb::kind::elementwise)
