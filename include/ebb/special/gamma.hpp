@@ -151,8 +151,8 @@ struct tgamma : transcendental {
 
 /// digamma(a) - digamma(a + b), for positive a and b. Differentiable three times.   Saves: a, b.
 /// Error: 4 ulp of the larger of out and 1 / a^2; for a < 2, of the larger of out and 1 / a + |log(a + b)|.
-struct digamma_difference : elementwise<2> {
-  static constexpr std::string_view name = "digamma_difference";
+struct digamma_gap : elementwise<2> {
+  static constexpr std::string_view name = "digamma_gap";
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
   static constexpr auto value(auto a, auto b) { return lane::digamma_difference(a, b); }
@@ -170,7 +170,7 @@ struct lbeta : elementwise<2> {
   static constexpr bool heavy = true;
   static constexpr auto value(auto a, auto b) { return lane::lbeta(a, b); }
   static constexpr auto pull(auto g, auto a, auto b, auto) {
-    return grads(g * emit_on<digamma_difference>({}, a, b), g * emit_on<digamma_difference>({}, b, a));
+    return grads(g * emit_on<digamma_gap>({}, a, b), g * emit_on<digamma_gap>({}, b, a));
   }
 };
 

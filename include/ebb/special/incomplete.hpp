@@ -245,8 +245,8 @@ struct beta_density : looping<3> {
     return lane::exp(left + right - lane::lbeta(a, b));
   }
   static constexpr auto pull(auto g, auto a, auto b, auto x, auto out) {
-    const auto by_a = emit_on<log>({}, x) - emit_on<digamma_difference>({}, a, b);
-    const auto by_b = emit_on<log1p>({}, -x) - emit_on<digamma_difference>({}, b, a);
+    const auto by_a = emit_on<log>({}, x) - emit_on<digamma_gap>({}, a, b);
+    const auto by_b = emit_on<log1p>({}, -x) - emit_on<digamma_gap>({}, b, a);
     return grads(g * (out * by_a), g * (out * by_b), g * (out * ((a - 1) / x - (b - 1) / (1 - x))));
   }
 };
