@@ -67,6 +67,11 @@ TEST_CASE("first and second derivatives of reductions are those of central diffe
   });
   compare("log_mean_exp", [](auto x) { return ebb::log_mean_exp<-1>(x); },
           [](const long_numbers& x) { return std::log((std::exp(x[0]) + std::exp(x[1]) + std::exp(x[2])) / 3); });
+  compare("weighted_logsumexp", [](auto x) { return std::get<0>(ebb::weighted_logsumexp<1>(3 * x, x - 2)); }, [](const long_numbers& x) {
+    long double sum = 0;
+    for (long double e : x) sum += (e - 2) * std::exp(3 * e);
+    return std::log(std::fabs(sum));
+  });
   compare("skew", [](auto x) { return ebb::skew<1>(x); }, [](const long_numbers& x) { return moment(x, 3) / std::pow(moment(x, 2), 1.5L); });
   compare("kurtosis", [](auto x) { return ebb::kurtosis<1>(x); },
           [](const long_numbers& x) { return moment(x, 4) / (moment(x, 2) * moment(x, 2)) - 3; });
@@ -99,6 +104,9 @@ TEST_CASE("elements that do not count have no gradient, and rows without any hav
   CHECK((ebb::norm_squared(ones) == ebb::bf16(300.f) && ebb::vecdot(ones, ones) == ebb::bf16(300.f)));
   CHECK(ebb::vecdot(ebb::tensor<int, 2>{3, 4}, ebb::tensor<int, 2>{5, 6}) == 39);
   CHECK(ebb::log_mean_exp(ebb::tensor<double, 2>{1000, 1000}) == 1000);
+  const auto [size, sign] = ebb::weighted_logsumexp(ebb::tensor<double, 2>{1000, 1000}, ebb::tensor<double, 2>{1, -3});
+  CHECK((size == Approx(1000 + std::log(2.0)) && sign == -1));
+  CHECK(std::get<0>(ebb::weighted_logsumexp(ebb::tensor<double, 2>{-inf, 3}, 0.0)) == -inf);
   const auto small = ebb::softmin(ebb::tensor<double, 2>{0, std::log(3.0)});
   CHECK((small(0) == Approx(0.75) && small(1) == Approx(0.25)));
 }

@@ -35,4 +35,14 @@ constexpr int refused = traced_on<vector>([](auto x) {
 constexpr int refused = traced_on<ebb::term<float>>([](auto x) {
   return ebb::cov(x);  // LINE
 });
+#elif EBB_CASE == 5  // points whose number the call decides
+// EXPECT: E0378 simpson: the number of points must be known while tracing
+constexpr int refused = traced_on<ebb::term<float, ebb::dyn>>([](auto x) {
+  return ebb::simpson(x);  // LINE
+});
+#elif EBB_CASE == 6  // points in place of a width
+// EXPECT: E0379 simpson: the width between two points is a number or a scalar
+constexpr int refused = traced_on<vector>([](auto x) {
+  return ebb::simpson(x, x);  // LINE
+});
 #endif

@@ -1,10 +1,12 @@
-// ebb/reductions/differences.hpp — differences of neighbours along an axis, and integrals by trapezoids.
+// ebb/reductions/differences.hpp — differences of neighbours along an axis, and integrals by trapezoids and by parabolas.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   diff(x)   diff<0, 2>(x)                              the second differences along axis 0
 //   trapezoid(y)   trapezoid<0>(y, 0.5)   trapezoid(y, x)   at points 1 apart, at points 0.5 apart, at the points x
+//   simpson<1>(y, 0.5)                                   at points 0.5 apart, whose number is static
 #pragma once
 
+#include "../op/bits.hpp"
 #include "../op/recurrence.hpp"
 #include "../op/shape.hpp"
 
@@ -94,9 +96,64 @@ struct trapezoids {
   }
 };
 
+/// Integrals of the parabolas through three points 1 apart, two intervals at a time, times the width. Of an odd number of intervals the
+/// last one belongs to the parabola through the last three points.
+template <int Axis>
+struct simpson {
+  static constexpr detail::spelled name{"simpson", Axis};
+  template <class T>
+  static constexpr auto apply(operand<T> y) {
+    return apply(y, 1);
+  }
+  template <class T, class W>
+  static constexpr auto apply(operand<T> given, W width) {
+    using Real = decltype(detail::accepted<op::exp, T>());
+    using Wide = detail::computed_in<Real>;
+    graph& g = *given.g;
+    if (const int code = neighbours<Axis>::code(given, 1); code != 0) return refuse<Real>(g, code);
+    const int last = given.rank() - 1, axis = axis_of(Axis, given.rank()), n = given.extent(axis);
+    if (n < 0) return refuse<Real>(g, 378);
+    if constexpr (is_operand<W>)
+      if (width.is_refused() || width.rank() != 0) return refuse<Real>(g, width.is_refused() ? -width.id : 379);
+    const auto y = axis_moved(cast_to<Wide>(given), axis, last);
+    // The weight of each point in twelfths: small integers, exact in each dtype.
+    const auto index = index_along<std::int32_t>(g, y.shape_number(), last);
+    const auto at = [&](int i) { return emit_on<op::equal>({}, index, literal_like(index, i)); };
+    const auto number = [&](double x) { return literal_like(y, x); };
+    const auto set = [&](auto where, auto value, auto other) { return emit_on<op::where>({}, where, value, other); };
+    auto weights = number(0);
+    if (n == 2) weights = number(6);
+    if (n > 2) {
+      const int whole = n % 2 ? n : n - 1;  // points of whole pairs of intervals
+      const auto odd = emit_on<op::equal>({}, emit_on<op::bitwise_and>({}, index, literal_like(index, 1)), literal_like(index, 1));
+      weights = set(odd, number(16), number(8));
+      weights = set(at(0), number(4), weights);
+      weights = set(at(whole - 1), number(4), weights);
+      if (whole < n) {
+        weights = set(at(n - 3), number(15), weights);
+        weights = set(at(n - 2), number(12), weights);
+        weights = set(at(n - 1), number(5), weights);
+      }
+    }
+    const auto r = sum<false, -1>::apply(operand<Wide>(y * weights)) / 12;
+    if constexpr (is_operand<W>) return cast_to<Real>(r.is_refused() ? r : detail::broadcasting<op::mul>::apply(r, cast_to<Wide>(width)));
+    else return cast_to<Real>(r.is_refused() ? r : r * width);
+  }
+};
+
 }  // namespace ebb::inline EBB_ABI::functions
 
 namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<378, Call> : Call {
+  static_assert(Call::code != 378, "[ebb E0378] simpson: the number of points must be known while tracing: it decides the weights");
+};
+
+template <class Call>
+struct refusal<379, Call> : Call {
+  static_assert(Call::code != 379, "[ebb E0379] simpson: the width between two points is a number or a scalar");
+};
 
 /// Differences of neighbours along an axis, by default the last one; N times.   diff(x), diff<0, 2>(x)
 /// Shape: x's, with N elements less along the axis.   Dtype: x's, bool gives int64.   Saves: nothing.   Error: that of N differences.
@@ -120,6 +177,16 @@ template <int Axis = -1, class Y, class... X>
 constexpr auto cumulative_trapezoid(Y&& y, X&&... x) {
   static_assert(sizeof...(X) <= 1, "[ebb E0376] trapezoid, cumulative_trapezoid: after y comes nothing, a width, or the points");
   if constexpr (sizeof...(X) <= 1) return apply_function(functions::trapezoids<Axis, true>{}, std::forward<Y>(y), std::forward<X>(x)...);
+  else return std::forward<Y>(y);
+}
+/// The integral of y along an axis, by default the last one, by Simpson's rule: at points 1 apart, or a given width apart. The number of
+/// points is known while tracing; an even number of points is integrated as by scipy.integrate.simpson.
+/// Shape: y's without the axis.   Dtype: y's, integers give float.   Saves: nothing; with a width that has a gradient: the sum.
+/// Error: that of the sum.
+template <int Axis = -1, class Y, class... Width>
+constexpr auto simpson(Y&& y, Width&&... width) {
+  static_assert(sizeof...(Width) <= 1, "[ebb E0379] simpson: the width between two points is a number or a scalar");
+  if constexpr (sizeof...(Width) <= 1) return apply_function(functions::simpson<Axis>{}, std::forward<Y>(y), std::forward<Width>(width)...);
   else return std::forward<Y>(y);
 }
 

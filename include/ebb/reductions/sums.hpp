@@ -139,6 +139,29 @@ struct log_mean_exp {
   }
 };
 
+/// log |sum w e^x|, or the sign of that sum.
+template <bool Sign, bool Keep, int... Axes>
+struct weighted_logsumexp {
+  static constexpr std::string_view name = "weighted_logsumexp";
+  template <class A, class B>
+  static constexpr auto apply(operand<A> given, operand<B> w) {
+    using Real = decltype(detail::accepted<op::exp, promoted<A, B>>());
+    using Wide = detail::computed_in<Real>;
+    if (given.is_refused() || w.is_refused()) return refuse<Real>(*given.g, given.is_refused() ? -given.id : -w.id);
+    const shape in[] = {given.extents(), w.extents()}, common = broadcast_shapes(given.g->syms, in, 2);
+    if (common.is_refused()) return refuse<Real>(*given.g, common.code());
+    const auto weights = detail::fit(cast_to<Wide>(w), common);
+    const operand<Wide> r = reduced<Keep, Axes...>(detail::fit(cast_to<Wide>(given), common), [&](auto x, std::int64_t mask) {
+      const auto top = reduce_over<op::peak>(x, mask);
+      const auto shift = emit_on<op::where>({}, emit_on<op::isfinite>({}, top), top, literal_like(top, 0));
+      const auto total = sum_over(weights * emit_on<op::exp>({}, x - repeat(shift, x, mask)), mask);
+      if constexpr (Sign) return emit_on<op::sign>({}, total);
+      else return shift + emit_on<op::log>({}, emit_on<op::abs>({}, total));
+    });
+    return cast_to<Real>(r);
+  }
+};
+
 template <int Axis>
 struct softmin {
   static constexpr precision autocast = precision::full;
@@ -215,6 +238,15 @@ constexpr auto weighted_mean(X&& x, W&& w, Keep = {}) {
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto log_mean_exp(X&& x, Keep = {}) {
   return apply_function(functions::log_mean_exp<Keep::keeps, Axes...>{}, std::forward<X>(x));
+}
+/// log |sum w e^x| without overflow, and the sign of that sum, in a tuple: weights may be negative. x and w are broadcast. The sign has no
+/// gradient.
+/// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: w, e^x, their sum.
+/// Error: that of exp, the sum and log; large where terms of both signs cancel.
+template <int... Axes, class X, class W, class Keep = drop_dims_tag>
+constexpr auto weighted_logsumexp(const X& x, const W& w, Keep = {}) {
+  return std::tuple(apply_function(functions::weighted_logsumexp<false, Keep::keeps, Axes...>{}, x, w),
+                    apply_function(functions::weighted_logsumexp<true, Keep::keeps, Axes...>{}, x, w));
 }
 /// softmax of -x along an axis, by default the last one.   All fields as softmax.
 template <int Axis = -1, class X>
