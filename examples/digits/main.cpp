@@ -9,7 +9,7 @@
 constexpr std::size_t batch = 32;
 constexpr int epochs = 20;
 
-network<ebb::tensor> train(const digits& data, ebb::random_key key) {
+network<ebb::tensor> train(const digits& data, ebb::random_key key, const char* picture) {
   const auto [weights, order] = key.split<2>();
   auto net = initial_network(weights);
   adam<ebb::tensor> state;
@@ -28,6 +28,7 @@ network<ebb::tensor> train(const digits& data, ebb::random_key key) {
     }
     report.show(epoch, total / static_cast<double>(batches), steps += batches);
   }
+  report.draw(picture, "digits");
   return net;
 }
 
@@ -35,7 +36,7 @@ int main(int count, char** arguments) {
   const ebb::random_key seed = count > 1 ? std::atoi(arguments[1]) : 1;
   const std::string path = EBB_DATA "/digits/digits.txt";
   const digits training = load_digits(path, 0, 1500), held_out = load_digits(path, 1500, 1797);
-  const auto net = train(vary(training, 10, seed.fold_in(0)), seed.fold_in(1));
+  const auto net = train(vary(training, 10, seed.fold_in(0)), seed.fold_in(1), count > 2 ? arguments[2] : nullptr);
 
   return show_accuracy(net, held_out, 1500) >= 0.95 ? 0 : 1;
 }

@@ -5,8 +5,12 @@
 #include "digits.hpp"
 #include "model.hpp"
 
+#include <ebb/svg/curves.hpp>
+
 #include <chrono>
+#include <fstream>
 #include <unistd.h>
+#include <vector>
 
 /// A line that is overwritten on a terminal; a few plain lines elsewhere.
 class progress {
@@ -14,6 +18,7 @@ class progress {
   explicit progress(int epochs) : epochs_(epochs) {}
 
   void show(int epoch, double mean_loss, std::size_t steps) {
+    losses_.push_back(mean_loss);
     const bool last = epoch == epochs_;
     if (!terminal_ && !last && epoch % 5 != 0) return;
     if (terminal_) {
@@ -26,8 +31,14 @@ class progress {
     std::fflush(stdout);
   }
 
+  /// Writes the losses so far as a picture; nothing if there is no path.
+  void draw(const char* path, const char* title) const {
+    if (path) std::ofstream(path) << ebb::to_svg({{"training", losses_}}, title, {"epoch", "loss", true});
+  }
+
  private:
   int epochs_;
+  std::vector<double> losses_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   bool terminal_ = isatty(STDOUT_FILENO);
 };

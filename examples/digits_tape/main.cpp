@@ -56,7 +56,7 @@ class learner {
 };
 
 /// The trained network, or none if the losses differ.
-std::optional<network<ebb::tensor>> train(const digits& data, ebb::random_key key) {
+std::optional<network<ebb::tensor>> train(const digits& data, ebb::random_key key, const char* picture) {
   const auto [weights, order] = key.split<2>();
   const auto start = initial_network(weights);
   learner plain(start, false), captured(start, true);
@@ -79,6 +79,7 @@ std::optional<network<ebb::tensor>> train(const digits& data, ebb::random_key ke
     }
     report.show(epoch, total / static_cast<double>(batches), steps += batches);
   }
+  report.draw(picture, "digits on the tape");
   const auto in_a_step = [&](const learner& l) { return l.seconds() / static_cast<double>(steps) * 1e6; };
   const auto counted = ebb::counters().compiled_autograd;
   std::printf("compiled autograd: %zu of %zu losses differ; %.2f us a step, %.2f without; %llu captured, %llu from the cache\n", different,
@@ -92,6 +93,6 @@ int main(int count, char** arguments) {
   const ebb::random_key seed = count > 1 ? std::atoi(arguments[1]) : 1;
   const std::string path = EBB_DATA "/digits/digits.txt";
   const digits training = load_digits(path, 0, 1500), held_out = load_digits(path, 1500, 1797);
-  const auto net = train(vary(training, 10, seed.fold_in(0)), seed.fold_in(1));
+  const auto net = train(vary(training, 10, seed.fold_in(0)), seed.fold_in(1), count > 2 ? arguments[2] : nullptr);
   return net && show_accuracy(*net, held_out, 1500) >= 0.95 ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 
 #include "svg/layers.hpp"
 #include "svg/drawing.hpp"
+#include "svg/curves.hpp"
 #include "svg/graph.hpp"
 #include "svg/function.hpp"
 #include "svg/captured.hpp"
