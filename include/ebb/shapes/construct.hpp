@@ -6,6 +6,7 @@
 #pragma once
 
 #include "../op/arrange.hpp"
+#include "../op/extremum.hpp"
 #include "../op/power.hpp"
 
 namespace ebb::inline EBB_ABI {

@@ -292,10 +292,5 @@ template <int Axes, class X, class Y>
 constexpr auto tensordot(X&& x, Y&& y) {
   return apply_function(functions::tensordot<Axes>{}, std::forward<X>(x), std::forward<Y>(y));
 }
-/// The sums of products along the last axis; leading axes are broadcast: torch.linalg.vecdot.   Dtype, Saves, Error, Throws: as matmul.
-template <class X, class Y>
-constexpr auto vecdot(const X& x, const Y& y) {
-  return einsum<"...i,...i->...">(x, y);
-}
 
 }  // namespace ebb::inline EBB_ABI
