@@ -1,5 +1,6 @@
 // test/linalg/eigen.cpp — eigenvalues and vectors: residuals in long double, recorded values, derivatives of closed forms.
 // SPDX-License-Identifier: BSL-1.0
+// covers: eigen.hpp tridiagonal.hpp
 #include "oracle.hpp"
 
 #include "../random_array.hpp"
@@ -61,7 +62,7 @@ void check_eigen(std::size_t n, const std::vector<T>& from) {
 
 TEST_CASE("eigenvectors are orthonormal and give the matrix back: random, graded, deficient, equal and extreme matrices") {
   const auto all = []<class T>(T, double extreme) {
-    for (const std::size_t n : {1u, 2u, 3u, 8u, 33u}) {
+    for (const std::size_t n : {1u, 2u, 3u, 8u, 33u, 60u}) {
       std::vector<T> a, graded, deficient, large, small, ones(n * n, T(1)), identity(n * n, T(0));
       for (double x : random_numbers(n * n, n)) a.push_back(static_cast<T>(x));
       for (std::size_t i = 0; i < n * n; ++i) {
@@ -138,6 +139,7 @@ TEST_CASE("eigenvalues have the same bits everywhere; NaN, errors, constant expr
   same_bits_everywhere<double>(eigen, 3, 4, 4);
   same_bits_everywhere<ebb::bfloat16>(eigen, 2, 3, 3);
   same_bits_everywhere<double>(eigen, 0, 3, 3);
+  same_bits_everywhere<double>(eigen, 1, 35, 35);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(std::isnan(ebb::eigvalsh(ebb::tensor<double, 2, 2>{{1.0, 0.0}, {nan, 1.0}})(0)));
   CHECK(ebb::eigvalsh(ebb::tensor<double, 2, 2>{{1.0, nan}, {0.0, 2.0}})(1) == 2);

@@ -65,7 +65,7 @@ constexpr int refused = traced_on<square>([](auto a) {
 #elif EBB_CASE == 10  // a vector has no singular values
 // EXPECT: E0429 a function of matrices: an operand has less than two axes
 constexpr int refused = traced_on<vector>([](auto a) {
-  return ebb::cond(a);  // LINE
+  return ebb::condition_number(a);  // LINE
 });
 #elif EBB_CASE == 11  // a right side of another shape
 // EXPECT: E0435 solve_sylvester: the operands do not fit: a is n x n, b is m x m, c is n x m

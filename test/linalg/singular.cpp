@@ -1,4 +1,4 @@
-// test/linalg/singular.cpp — pinv, matrix_rank, cond and matrix_norm against their definitions and recorded values.
+// test/linalg/singular.cpp — pinv, matrix_rank, condition_number and matrix_norm against their definitions and recorded values.
 // SPDX-License-Identifier: BSL-1.0
 #include "oracle.hpp"
 
@@ -76,7 +76,7 @@ TEST_CASE("ranks, condition numbers and norms of special matrices") {
   CHECK(ebb::matrix_rank<-20>(a)(1) == 1);
   CHECK(ebb::pinv<-20>(a)(1, 1, 1) == 0);
   CHECK(ebb::matrix_rank(ebb::tensor<int, 2, 3>{{1, 2, 3}, {4, 5, 6}}) == 2);
-  const auto condition = ebb::cond(a);
+  const auto condition = ebb::condition_number(a);
   CHECK(condition(0) > 1e15);
   CHECK(condition(1) == Approx(3e8));
   CHECK(std::isnan(condition(2)));
@@ -87,13 +87,13 @@ TEST_CASE("ranks, condition numbers and norms of special matrices") {
   CHECK(ebb::matrix_norm(ebb::tensor<double, dyn, dyn>(0, 3)) == 0);
   CHECK(ebb::matrix_norm(ebb::tensor<double, dyn, dyn>(0, 3), ebb::nuclear) == 0);
   CHECK(test::says(test::raised([&] { ebb::matrix_norm(ebb::tensor<double, dyn, dyn>(0, 3), ebb::spectral); }), {"matrix_norm"}));
-  CHECK(test::says(test::raised([&] { ebb::cond(ebb::tensor<double, dyn, dyn>(0, 3)); }), {"ebb::cond"}));
+  CHECK(test::says(test::raised([&] { ebb::condition_number(ebb::tensor<double, dyn, dyn>(0, 3)); }), {"ebb::condition_number"}));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(ebb::matrix_rank(ebb::tensor<double, 1, 2>{{nan, 1.0}}) == 0);
   CHECK(std::isnan(ebb::pinv(ebb::tensor<double, 1, 2>{{nan, 1.0}})(0, 0)));
   same_bits_everywhere<double>(pinv, 3, 4, 2);
   same_bits_everywhere<ebb::bfloat16>(pinv, 2, 2, 3);
-  same_bits_everywhere<float>([](auto x) { return std::tuple(ebb::cond(x), ebb::matrix_norm(x, ebb::order<1>)); }, 2, 2, 3);
+  same_bits_everywhere<float>([](auto x) { return std::tuple(ebb::condition_number(x), ebb::matrix_norm(x, ebb::order<1>)); }, 2, 2, 3);
 }
 
 }  // namespace

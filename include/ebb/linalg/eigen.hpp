@@ -6,6 +6,7 @@
 #pragma once
 
 #include "matrix.hpp"
+#include "tridiagonal.hpp"
 
 #include <tuple>
 
@@ -38,7 +39,8 @@ struct rotation {
     y = lane::fma(s, lane::fma(-tau, y, old), y);
   }
   constexpr void turn(std::ptrdiff_t n, T* x, T* y) const {
-    for (std::ptrdiff_t i = 0; i < n; ++i) turn(x[i], y[i]);
+    const rotation own = *this;  // x and y might be its memory: a copy stays in registers
+    for (std::ptrdiff_t i = 0; i < n; ++i) own.turn(x[i], y[i]);
   }
 };
 
@@ -74,13 +76,14 @@ constexpr bool points_down(std::ptrdiff_t n, const T* x, std::ptrdiff_t step) {
   return down;
 }
 inline constexpr int most_sweeps = 60;
+inline constexpr std::ptrdiff_t most_rows_of_jacobi = 32;
 
 /// [note: order of eigenvalues]
-/// The cyclic Jacobi method on the lower triangle, mirrored: rotations of rows and columns (p, q), p < q, row by row. One is left out if
-/// |a(p, q)|^2 <= u^2 |a(p, p) a(q, q)|. It ends with a sweep without a tangent above u = epsilon, or after 60 sweeps: quadratic
-/// convergence needs about 8. Values are sorted in rising order, equal ones in the order of their columns. The first largest component of
-/// a vector is positive, so that all machines and all sizes of batches give the same vectors. A matrix with a NaN or an infinity in its
-/// lower triangle gives NaNs.
+/// Beyond 32 rows see [note: order of large eigenproblems]. Else the cyclic Jacobi method on the lower triangle, mirrored: rotations of
+/// rows and columns (p, q), p < q, row by row. One is left out if |a(p, q)|^2 <= u^2 |a(p, p) a(q, q)|. It ends with a sweep without a
+/// tangent above u = epsilon, or after 60 sweeps: quadratic convergence needs about 8. Values are sorted in rising order, equal ones in the
+/// order of their columns. The first largest component of a vector is positive, so that all machines and all sizes of batches give the
+/// same vectors. A matrix with a NaN or an infinity in its lower triangle gives NaNs.
 /// Source: G. Golub, C. Van Loan, Matrix Computations, section 8.5; J. Demmel, K. Veselic, Jacobi's method is more accurate than QR (1992).
 template <class T>
 struct jacobi {
@@ -143,14 +146,24 @@ constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, std::ptrdiff_t ste
   }
   const T power = power_for(n * n, a);
   for (std::ptrdiff_t i = 0; i < n * n && power != 1; ++i) a[i] = a[i] * power;
-  jacobi<T>{n, a, to ? v : nullptr}.run();
-  jacobi<T>::sort(n, a, n + 1, order);
+  // Values, and how far they are apart; rows that are vectors.
+  const T *values = a, *rows = v;
+  std::ptrdiff_t apart = n + 1;
+  if (n <= most_rows_of_jacobi) jacobi<T>{n, a, to ? v : nullptr}.run();
+  else {
+    tridiagonal<T>{n, a, v, v + n}.run(to != nullptr);
+    values = v;
+    rows = a;
+    apart = 1;
+  }
+  jacobi<T>::sort(n, values, apart, order);
   for (std::ptrdiff_t k = 0; k < n; ++k) {
     const auto from = static_cast<std::ptrdiff_t>(order[k]);
-    w[k * step] = a[from * (n + 1)] / power;
+    w[k * step] = values[from * apart] / power;
     if (!to) continue;
-    const bool down = points_down(n, v + from * n, 1);
-    for (std::ptrdiff_t i = 0; i < n; ++i) to[i * row + k] = down ? -v[from * n + i] : v[from * n + i];
+    const T* const vector = rows + from * n;
+    const bool down = points_down(n, vector, 1);
+    for (std::ptrdiff_t i = 0; i < n; ++i) to[i * row + k] = down ? -vector[i] : vector[i];
   }
 }
 
@@ -265,7 +278,7 @@ namespace ebb::inline EBB_ABI {
 /// are equal up to rounding (epsilon times the sum of all magnitudes) have no gradient: right for a loss that sees the space of equal
 /// values and not the vectors in it. It is wrong for v f(w) v^T, whose derivative along them is f'(w).
 /// Shape: a [..., n, n]: [..., n], [..., n, n].   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: w, v.
-/// Error: a few n u times the largest magnitude, and often a few n u of each value. The cost grows by about 8 sweeps of 4 n^3.
+/// Error: a few n u times the largest magnitude; up to 32 rows often a few n u of each value.
 template <class A, class... Tag>
 constexpr auto eigh(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(rotations_ignored.flag);

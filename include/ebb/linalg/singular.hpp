@@ -1,4 +1,4 @@
-// ebb/linalg/singular.hpp — what stands on singular values: pinv, matrix_rank, cond, matrix_norm.
+// ebb/linalg/singular.hpp — what stands on singular values: pinv, matrix_rank, condition_number, matrix_norm.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   pinv(a), pinv<-20>(a)                                 values up to 2^-20 of the largest one count as 0
@@ -107,7 +107,7 @@ struct matrix_rank {
     return cast_to<std::int64_t>(of_matrices<op::matrix_rank>(cast_to<T>(a), Exponent));
   }
 };
-struct cond {
+struct condition_number {
   static constexpr precision autocast = op::svdvals::autocast;
   static constexpr auto apply(auto a) {
     const auto s = of_matrices<op::svdvals>(a);
@@ -209,11 +209,7 @@ constexpr auto matrix_rank(A&& a) {
 }
 /// The largest singular value over the least one: infinite for a singular matrix, NaN for zeros.
 /// Shape: the batch's.   Dtype, Saves, Error: as svdvals.   Throws: if a call's matrix has no elements.
-/// (cond of a condition and two functions is another one: trace/cond.hpp.)
-template <class A>
-constexpr auto cond(A&& a) {
-  return apply_function(functions::cond{}, std::forward<A>(a));
-}
+inline constexpr call<functions::condition_number> condition_number{};
 /// A norm of each matrix in the last two axes: Frobenius, or that of a tag.   matrix_norm(a, spectral)
 /// Shape: the batch's.   Dtype, Saves, Error: as norm and svdvals.   Throws: for matrices without elements, except Frobenius and nuclear.
 template <class A, class... Tag>
