@@ -148,9 +148,9 @@ class chain_writer {
   }
   EBB_ONCE void emit_add(const chain_call& s) {
     const int there = s.in[0], v = s.in[1];
-    const bool swapped = there == current_ && v != there;
-    bring(swapped ? there : v);
-    const int other = swapped ? v : there;
+    const bool exchanged = there == current_ && v != there;
+    bring(exchanged ? there : v);
+    const int other = exchanged ? v : there;
     if (other == current_) keep(current_);
     give_up_registers(s.in);
     const bool stores = values_[s.out[0]].result >= 0;

@@ -146,12 +146,12 @@ EBB_INLINE constexpr dual<V> incomplete_beta(V a, V b, V x) {
   auto regular = a > zero && a <= largest && b > zero && b <= largest && x > zero && x < one;
   V p = lane::select(regular, a, one), q = lane::select(regular, b, one), y = lane::select(regular, x, half);
   V log_x = log(y), log_rest = log1p(-y), both = lbeta(p, q), slope = digamma_difference(p, q);
-  auto swapped = y > (p + one) / (p + q + two);
-  dual<V> first{lane::select(swapped, q, p), lane::select(swapped, zero, one)};
-  dual<V> second{lane::select(swapped, p, q), lane::select(swapped, one, zero)};
-  dual<V> part = beta_below(first, second, lane::select(swapped, one - y, y), lane::select(swapped, log_rest, log_x),
-                            lane::select(swapped, log_x, log_rest), both, slope);
-  dual<V> result = choose<V>(swapped, constant(one) - part, part);
+  auto mirrored = y > (p + one) / (p + q + two);
+  dual<V> first{lane::select(mirrored, q, p), lane::select(mirrored, zero, one)};
+  dual<V> second{lane::select(mirrored, p, q), lane::select(mirrored, one, zero)};
+  dual<V> part = beta_below(first, second, lane::select(mirrored, one - y, y), lane::select(mirrored, log_rest, log_x),
+                            lane::select(mirrored, log_x, log_rest), both, slope);
+  dual<V> result = choose<V>(mirrored, constant(one) - part, part);
   auto inside = a > zero && b > zero, end = (x == zero || x == one) && inside && a <= largest && b <= largest;
   V value = lane::select(regular, result.value, lane::select(end, x, nan));
   return {value, lane::select(regular, result.slope, lane::select(end, zero, nan))};
