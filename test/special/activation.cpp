@@ -1,22 +1,11 @@
 // test/special/activation.cpp — softsign, tanhshrink, softshrink, hardshrink, threshold, squareplus and quick_gelu.
 // SPDX-License-Identifier: BSL-1.0
 #include "../op/everywhere.hpp"
-#include "../op/exact_derivatives.hpp"
 #include "../op/golden.hpp"
+#include "exact.hpp"
 #include "oracle.hpp"
 
 #include <ebb/special.hpp>
-
-namespace test {
-
-inline hyper_dual oracle(ebb::op::softsign, hyper_dual x) {
-  const long double q = 1 + std::fabs(x.v);
-  return chain(x, x.v / q, 1 / (q * q), -std::copysign(2 / (q * q * q), x.v));
-}
-inline hyper_dual oracle(ebb::op::tanhshrink, hyper_dual x) { return x - oracle(ebb::op::tanh{}, x); }
-inline hyper_dual oracle(ebb::op::squareplus, hyper_dual x, hyper_dual b) { return 0.5 * (x + oracle(ebb::op::sqrt{}, x * x + b)); }
-
-}  // namespace test
 
 namespace {
 

@@ -1,30 +1,11 @@
 // test/special/logarithmic.cpp — logit, logcosh, logaddexp2 and logsubexp against long double and recorded values.
 // SPDX-License-Identifier: BSL-1.0
 #include "../op/everywhere.hpp"
-#include "../op/exact_derivatives.hpp"
 #include "../op/golden.hpp"
+#include "exact.hpp"
 #include "oracle.hpp"
 
 #include <ebb/special.hpp>
-
-namespace test {
-
-inline hyper_dual oracle(ebb::op::logit, hyper_dual x) {
-  const long double q = x.v * (1 - x.v);
-  return chain(x, std::log(x.v / (1 - x.v)), 1 / q, (2 * x.v - 1) / (q * q));
-}
-inline hyper_dual oracle(ebb::op::logcosh, hyper_dual x) {
-  const long double c = std::cosh(x.v);
-  return chain(x, std::log(c), std::tanh(x.v), 1 / (c * c));
-}
-inline hyper_dual oracle(ebb::op::logaddexp2, hyper_dual x, hyper_dual y) {
-  return oracle(ebb::op::log2{}, oracle(ebb::op::exp2{}, x) + oracle(ebb::op::exp2{}, y));
-}
-inline hyper_dual apply_function(ebb::functions::logsubexp, hyper_dual x, hyper_dual y) {
-  return oracle(ebb::op::log{}, oracle(ebb::op::exp{}, x) - oracle(ebb::op::exp{}, y));
-}
-
-}  // namespace test
 
 namespace {
 
