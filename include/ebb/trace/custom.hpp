@@ -70,11 +70,11 @@ constexpr int derivative_id(graph& g, const X& x) {
 }
 /// Adds derivatives at an A to the outputs of g, in the dtypes of A; -1 where there is none.
 template <class A, class G>
-constexpr void put_derivatives(graph& g, const G& derivatives) {
+constexpr void put_derivatives(graph& g, const G& given) {
   if constexpr (std::is_same_v<G, no_gradient>) {
     for (int i = 0; i < argument<A>::leaves; ++i) g.out.push(-1);
   } else {
-    const auto leaves = leaf_references(derivatives);
+    const auto leaves = leaf_references(given);
     repeat<argument<A>::leaves>([&]<int I>() EBB_LAMBDA {
       using T = typename boost::mp11::mp_at_c<leaves_in<A>, std::size_t{I}>::value_type;
       if constexpr (real_element<T>) g.out.push(derivative_id<T>(g, std::get<std::size_t{I}>(leaves)));
