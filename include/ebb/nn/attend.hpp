@@ -1,12 +1,13 @@
-// ebb/nn/attend.hpp — the kernels of attention: scores in blocks of 64 x 64, with the largest one so far of each row.
+// ebb/nn/attend.hpp — the kernels of attention: they compute scores in blocks of 64 x 64 and keep the largest one so far of each row.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: attention by blocks]
-// Scores are computed for 64 rows of q and 64 rows of k at a time. Each row keeps its largest score so far and the sum of the others,
-// relative to it; when a block has a larger one, what was summed is scaled by exp(before - after). So memory is a few blocks, and the
-// result is a chain of fma over rows of k in rising order, with these scalings between blocks of fixed size. attend gives the result and,
-// as one more column, the logarithm of each row's sum of e^score: from it attend_back computes the probabilities again, block by block. The
-// pull of attend_back, a second derivative, is that of the composed form, which has matrices of all scores.
+// The kernel computes the scores of 64 rows of q and 64 rows of k at a time. For each row it keeps the largest score so far, and the sums
+// of e^(score - largest). If a block has a larger score, these sums are multiplied by exp(before - after). So the scratch memory is a few
+// blocks, and the result is a chain of fma over the rows of k in rising order, with these scalings between blocks of fixed size.
+// attend gives the result and, as one more column, the logarithm of each row's sum of e^score. From it attend_back computes the
+// probabilities again, block by block. The pull of attend_back, a second derivative, is that of the composed form, which has matrices of
+// all scores.
 // See T. Dao, D. Fu, S. Ermon, A. Rudra, C. Re, FlashAttention (2022).
 #pragma once
 
@@ -33,7 +34,7 @@ struct attention {
 
 namespace attending {
 
-/// to[m x n] = a[m x depth] b[n x depth]^T; rows of `to` have the width of a block.
+/// to[m x n] = a[m x depth] b[n x depth]^T; the rows of `to` are attention::block elements apart.
 template <class T>
 inline void multiply(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t depth, const T* a, std::ptrdiff_t a_row, const T* b,
                      std::ptrdiff_t b_row, T* to, T* panel) {
@@ -100,8 +101,8 @@ inline void attend(const attention& a, const T* q, const T* k, const T* v, T* ou
   }
 }
 
-/// The gradient by q, k or v (0, 1, 2). g [rows, width + 2]: the gradient of the result, the logarithm of the sum of exponentials, and
-/// the sum over the result's columns of gradient times result, less the gradient of the logarithm.
+/// The gradient by q, k or v, for `by` = 0, 1 or 2. The columns of g [rows, width + 2] are the gradient of the result; the logarithm of the
+/// sum of exponentials; and the sum over the result's columns of gradient times result, minus the gradient of the logarithm.
 template <class T>
 inline void attend_back(const attention& a, int by, const T* q, const T* k, const T* v, const T* g, T* out, T* scratch) {
   constexpr std::ptrdiff_t block = attention::block;

@@ -19,7 +19,8 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// attr 0: 1 if causal, and twice the operand of a gradient; attr 1: the bits of the scale as a double, or 0: 1 / sqrt(depth).
+/// attr 0: bit 0 says causal, the other bits are the number of the operand that a gradient is by. attr 1: the bits of the scale as a
+/// double; 0 stands for 1 / sqrt(depth).
 constexpr kernel::attention attention_of(const extent_list& q, const extent_list& k, const extent_list& v, const std::int64_t* attr) {
   const auto last = [](const extent_list& x, int i) { return static_cast<std::ptrdiff_t>(x.e[x.rank - i]); };
   kernel::attention a{last(q, 2), last(k, 2), last(q, 1), last(v, 1), (attr[0] & 1) != 0, 1};
@@ -180,7 +181,7 @@ constexpr operand<T> columns_of(operand<T> x, std::int64_t start, int extent) {
   return slice_as(x, {x.rank() - 1, start}, x.g->intern(with_extent(x.extents(), x.rank() - 1, extent)));
 }
 
-/// What attend_back computes, of products and elementwise operations.
+/// attend_back, composed of products and elementwise operations.
 template <class T>
 constexpr operand<T> composed_attend_back(operand<T> q, operand<T> k, operand<T> v, operand<T> g, const std::int64_t* attr) {
   const int last = q.rank() - 1, width = v.extent(last);
@@ -225,7 +226,8 @@ constexpr auto attend::pull(operand<T> g, operand<T> q, operand<T> k, operand<T>
 }
 template <class T>
 constexpr auto attend_back::pull(operand<T> u, operand<T> q, operand<T> k, operand<T> v, operand<T> g, operand<T> out) {
-  // The composed form in a graph of its own: there its gradient is that by each operand alone, even where two of them are the same.
+  // The composed form gets a graph of its own, whose arguments are the operands. So each gradient is by one operand alone, even if two
+  // operands are the same equation here.
   graph f;
   const operand<T> given[] = {q, k, v, g};
   operand<T> in[4];
@@ -252,10 +254,10 @@ struct refusal<475, Call> : Call {
                                    "not fit");
 };
 
-/// How attention sees.   ebb::scaled_dot_product_attention<ebb::attention{.causal = true}>(q, k, v)
+/// Options of attention.   ebb::scaled_dot_product_attention<ebb::attention{.causal = true}>(q, k, v)
 struct attention {
   bool causal = false;  // row i sees the columns up to i
-  double scale = 0;     // of the scores; 0: 1 / sqrt(depth)
+  double scale = 0;     // the factor of the scores; 0 stands for 1 / sqrt(depth)
 };
 
 namespace functions {
@@ -291,7 +293,7 @@ struct scaled_dot_product_attention {
 /// Dtype: promoted; integers give float; bf16 and f16 are computed in float and rounded once.
 /// Saves: q, k, v, the result, and one number for each row. A second derivative has matrices of all scores.
 /// Error: that of the products, of exp and of the sums.   Throws: if extents do not fit.
-/// Source: torch.nn.functional.scaled_dot_product_attention, without a mask: with one, compose it of matmul and softmax.
+/// Source: torch.nn.functional.scaled_dot_product_attention, without its mask: masked attention is composed of matmul and softmax.
 template <attention A = attention{}, class Q, class K, class V>
 constexpr auto scaled_dot_product_attention(Q&& q, K&& k, V&& v) {
   return apply_function(functions::scaled_dot_product_attention<A>{}, std::forward<Q>(q), std::forward<K>(k), std::forward<V>(v));

@@ -1,9 +1,9 @@
 // ebb/nn/cell.hpp — steps of recurrent networks: rnn_cell, lstm_cell, gru_cell; rotary positions; embedding.
 // SPDX-License-Identifier: BSL-1.0
 //
-// A cell is one step: a layer is a scan of it, ebb::scan(step, h, xs, ebb::whole(weights)...). Weights are as PyTorch has them: a row for
-// each number computed, the gates one after the other. x is [..., in], the state [..., n]. Saves and errors are those of linear, sigmoid,
-// tanh and the products.
+// A cell is one step of a layer; the layer is a scan: ebb::scan(step, h, xs, ebb::whole(weights)...). Weights have PyTorch's layout: a row
+// for each output, the gates one after the other. x is [..., in], the state is [..., n]. Dtype, Saves, Error and Throws: as
+// linear, sigmoid, tanh and the products.
 #pragma once
 
 #include "../op/gather.hpp"
@@ -28,7 +28,7 @@ struct refusal<486, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// The last axis of x as two: N parts of the length that the last axis of `like` has.
+/// Splits the last axis of x into two: N parts, each as long as the last axis of `like`.
 template <int N, int Code>
 struct parts {
   static constexpr std::string_view name = Code == 486 ? "rotary" : N == 4 ? "lstm_cell" : "gru_cell";
@@ -82,7 +82,7 @@ constexpr auto gru_step(const I& of_x, const R& of_h, const H& h) {
 
 }  // namespace detail
 
-/// tanh(linear(x, wi) + linear(h, wh)), with biases if they are given.
+/// tanh(linear(x, wi, bi) + linear(h, wh, bh)). Biases may be left out.
 /// Shape: wi [n, in], wh [n, n], bi and bh [n]: [..., n].   Source: torch.rnn_tanh_cell.
 template <class X, class H, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
@@ -93,7 +93,7 @@ constexpr auto rnn_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, cons
 
 /// A tuple of the new h and the new c:   c = sigmoid(f) * c + sigmoid(i) * tanh(g)      h = sigmoid(o) * tanh(c)
 /// where i, f, g, o are the quarters of linear(x, wi, bi) + linear(h, wh, bh). Biases may be left out.
-/// Shape: wi [4 n, in], wh [4 n, n], bi and bh [4 n].   Source: torch.lstm_cell; Hochreiter and Schmidhuber, 1997.
+/// Shape: wi [4 n, in], wh [4 n, n], bi and bh [4 n]: h and c [..., n].   Source: torch.lstm_cell; Hochreiter and Schmidhuber, 1997.
 template <class X, class H, class C, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto lstm_cell(const X& x, const H& h, const C& c, const Wi& wi, const Wh& wh, const Biases&... b) {
@@ -120,8 +120,9 @@ constexpr auto gru_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, cons
   }
 }
 
-/// Pairs of numbers turned by angles: (a cos - b sin, b cos + a sin) for the halves a and b of the last axis.
-/// Shape: x [..., 2 n], cos and sin [..., n], broadcast to x's other axes: x's.   Saves: x, cos, sin.   Error: that of two products.
+/// Rotates pairs of numbers by angles: (a cos - b sin, b cos + a sin) for the halves a and b of the last axis.
+/// Shape: x [..., 2 n], cos and sin [..., n], broadcast to x's other axes: x's.   Dtype: promoted.   Saves: x, cos, sin.
+/// Error: that of two products.
 /// Source: Su et al., RoFormer, 2021, arXiv:2104.09864, with halves as GPT-NeoX has them.
 template <class X, class C, class S>
 constexpr auto rotary(const X& x, const C& cosine, const S& sine) {
@@ -130,8 +131,8 @@ constexpr auto rotary(const X& x, const C& cosine, const S& sine) {
   return reshape_like(stack<-2>(a * cosine - b * sine, b * cosine + a * sine), x);
 }
 
-/// take(table, indices), whose row Padding gets no gradient.   embedding<0>(table, indices)
-/// Shape, Throws: those of take.   Saves: indices.
+/// take(table, indices). Row number Padding of the table gets no gradient.   embedding<0>(table, indices)
+/// Shape, Dtype, Error, Throws: as take.   Saves: indices.
 template <int Padding, class Table, class Indices>
 constexpr auto embedding(const Table& table, const Indices& indices) {
   return apply_function(functions::embedding<Padding>{}, table, indices);

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: three forms of a convolution]
-// sum x(n, c, place) w(o, c, tap) g(n, o, window) over all windows and taps that meet at a place is linear in each of three arrays. An op
-// gives the derivative by one of them, as a function of the other two: conv by g, conv_back by x, conv_weights by w. So the
-// pull of each one is made of the other two, and there are derivatives of every order. Their shapes are given, not inferred: with a stride,
-// several extents of x have the same number of windows. All take leading axes in front of their own, which are equal on both sides.
+// The sum of x(n, c, place) w(o, c, tap) g(n, o, window), over all windows and taps that meet at a place, is linear in each of the three
+// arrays. Each op is the derivative of this sum by one array, as a function of the other two: conv by g, conv_back by x, conv_weights by w.
+// So the pull of each op consists of the other two, and there are derivatives of every order. The shapes of results are given, not
+// inferred: with a stride, several extents of x have the same number of windows. All three ops take leading axes in front of their own;
+// both operands have the same ones.
 #pragma once
 
 #include "convolve.hpp"
@@ -16,7 +17,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// A convolution's attributes: an axis in each, in attr 0 also the groups, in attr 1 also the number of axes.
+/// The attributes of a convolution. Each has the options of one axis; attr 0 also has the groups, attr 1 the number of axes.
 struct conv_attributes {
   sliding_axis axis[2];
   int groups = 1, axes = 1;
@@ -52,8 +53,8 @@ struct conv_call : kernel::convolution {
   constexpr std::ptrdiff_t w_size() const { return groups * to * from * taps(); }
   constexpr std::ptrdiff_t r_size() const { return n * groups * to * windows(); }
 
-  /// Calls f(x, w, r) for each pair of a window and a tap of it, with the numbers of the three elements; x is -1 beyond the edge.
-  /// For one place of the result, taps are in rising order; for one tap, the batch and the places.
+  /// Calls f(x, w, r) for each tap of each window, with the numbers of the elements that meet there; x is -1 beyond the edge. For one place
+  /// of the result, the taps are in rising order; for one tap, the batch and its places are.
   constexpr void each_link(auto&& f) const {
     const std::ptrdiff_t count = batch * n * groups * to * windows();
     for (std::ptrdiff_t r = 0; r < count; ++r) {
@@ -217,13 +218,13 @@ constexpr auto conv_weights::pull(operand<T> g, operand<T> x, operand<T> of, ope
 
 namespace ebb::inline EBB_ABI {
 
-/// How a convolution slides: all numbers are known when it is compiled.   ebb::conv2d<ebb::conv{.stride = 2, .padding = 1}>(x, w, b)
+/// Options of a convolution, known at compile time.   ebb::conv2d<ebb::conv{.stride = 2, .padding = 1}>(x, w, b)
 struct conv {
   per_axis stride = 1;
   pads padding = 0;  // a number, one for each axis as {1, 2}, or same_padding
   per_axis dilation = 1;
   int groups = 1;
-  per_axis output_padding = 0;  // of transposes: how many places more the result has
+  per_axis output_padding = 0;  // of transposes: the number of places added to the result
 
   constexpr sliding_axis axis(int i) const { return {stride[i], dilation[i], padding.before[i], padding.behind[i]}; }
 };
@@ -267,7 +268,7 @@ struct refusal<467, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// What convolutions and their transposes have in common. `Own` finds the result's extents and emits the op.
+/// The common part of convolutions and their transposes. `Own` finds the result's extents and emits the op.
 template <int Axes, conv G, class Own>
 struct convolving {
   static constexpr precision autocast = op::conv::autocast;
@@ -309,7 +310,7 @@ struct convolving {
   }
 
  protected:
-  /// `of` in whole groups: false if it is known not to be.
+  /// Requires that the groups divide `of`; false if it is known that they do not.
   static constexpr bool in_groups(symbols& s, int of) {
     return s.unify(s.derive(extent_rule::product, s.derive(extent_rule::quotient, of, G.groups), G.groups), of);
   }
@@ -365,12 +366,13 @@ struct conv_transpose : convolving<Axes, G, conv_transpose<Axes, G>> {
 
 namespace ebb::inline EBB_ABI {
 
-/// x slid over by the kernels of a weight, plus a bias if it is given: cross-correlation, as torch.nn.functional.conv1d and conv2d.
+/// The cross-correlation of x with the kernels of a weight, plus a bias if it is given.
 ///   conv2d(x, w)   conv2d<ebb::conv{.stride = 2, .padding = 1}>(x, w, b)   conv1d<ebb::conv{.padding = ebb::same_padding}>(x, w)
 /// Shape: x [n, in, places...] or [in, places...], w [out, in / groups, taps...], b [out]: [n, out, windows...], where an axis has
 /// floor((places + padding in front and behind - dilation (taps - 1) - 1) / stride) + 1 windows.
 /// Dtype: promoted; integers give float; bf16 and f16 are summed in float; result and sum with b are rounded.   Saves: x, w.
 /// Error: see [note: order of a convolution].   Throws: if channels differ, or a window does not fit.
+/// Source: torch.nn.functional.conv1d and conv2d.
 template <conv G = conv{}, class X, class... W>
 constexpr auto conv1d(X&& x, W&&... weight_bias) {
   return apply_function(functions::convolution<1, G>{}, std::forward<X>(x), std::forward<W>(weight_bias)...);
@@ -380,10 +382,10 @@ constexpr auto conv2d(X&& x, W&&... weight_bias) {
   return apply_function(functions::convolution<2, G>{}, std::forward<X>(x), std::forward<W>(weight_bias)...);
 }
 
-/// The transpose of the convolution with the same numbers, plus a bias: it spreads x as that convolution's gradient is spread.
+/// The transpose of the convolution with the same options, plus a bias if it is given: it maps x as that convolution's pull maps gradients.
 /// Shape: x [n, in, windows...], w [in, out / groups, taps...], b [out]: [n, out, places...], where an axis has (windows - 1) stride
 /// - padding in front and behind + dilation (taps - 1) + output_padding + 1 places.
-/// Dtype, Saves, Error, Throws: as conv2d.   Source: torch.nn.functional.conv_transpose2d.
+/// Dtype, Saves, Error, Throws: as conv2d.   Source: torch.nn.functional.conv_transpose1d and conv_transpose2d.
 template <conv G = conv{}, class X, class... W>
 constexpr auto conv_transpose1d(X&& x, W&&... weight_bias) {
   return apply_function(functions::conv_transpose<1, G>{}, std::forward<X>(x), std::forward<W>(weight_bias)...);

@@ -8,9 +8,10 @@
 //   gradient of w  over the batch, then places of the result (rows, then columns)
 // in rising order. A place beyond the edge of an array counts as 0: it is a link too. bf16 and f16 are summed in float and rounded once.
 //
-// Method: the array that is read through windows is never written out as a matrix. A block of its columns is packed into panels as a
-// matrix product packs its right operand anyway, and the tiles of kernel/tile.hpp do the rest. So memory is a few blocks of at most
-// 256 x 256 elements, and a copy of the weights if they have to be transposed and have less than a million elements.
+// Method: the array that is read through windows is never written out as a matrix. A block of its columns is packed into panels, as a
+// matrix product packs its right operand anyway, and the tiles of kernel/tile.hpp do the rest. So scratch memory is one block of at most
+// 256 x 256 elements of the array, 256 sums for each row of weights, and a copy of the weights if they cannot be read where they are: of
+// all of them if they have at most 2^20 elements, else of at most 256 columns.
 #pragma once
 
 #include "../kernel/product.hpp"
@@ -41,7 +42,7 @@ namespace conv {
 template <class T>
 using sum_of = std::conditional_t<half_width<T>, float, T>;
 
-/// Along one axis, some windows of an array and the taps that they have: tap j of window a reads place at + j * by + a * stride.
+/// Some windows along one axis of an array, and their taps: tap j of window a reads place at + j * by + a * stride.
 struct windows {
   std::ptrdiff_t count = 0, places = 0, taps = 0;
   std::ptrdiff_t at = 0, by = 0, stride = 1;
@@ -51,8 +52,8 @@ struct windows {
   static constexpr windows of_result(const conv_axis& c) {
     return {c.windows, c.places, c.taps, -c.before, c.dilation, c.stride};
   }
-  /// The places p of x with (p + before) mod stride == phase, as windows of the result: tap k adds to place p what window
-  /// (p + before - k * dilation) / stride has, where that is a whole number.
+  /// The places p of x with (p + before) mod stride == phase, as windows over the result: tap k reads there the window with the number
+  /// (p + before - k * dilation) / stride, where that is whole.
   static constexpr windows of_places(const conv_axis& c, std::ptrdiff_t phase) {
     windows r;
     r.first = ((phase - c.before) % c.stride + c.stride) % c.stride;
@@ -82,14 +83,15 @@ struct windows {
 template <class T>
 struct slid {
   const T* planes = nullptr;
-  std::ptrdiff_t plane = 0;  // from one to the next
+  std::ptrdiff_t plane = 0;  // the distance from one to the next
   windows row, column;
 
   constexpr std::ptrdiff_t count() const { return row.count * column.count; }
   constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
 
-  /// Calls f(first, count, from, step, inside) for each run of columns [first, first + count) of matrix row r among [begin, end) that
-  /// lie in one row of windows: `from` is what the first one reads, if it is inside of the array; columns [inside.a, inside.b) are.
+  /// Calls f(first, count, from, inside) for each run of columns [first, first + count) of matrix row r, among [begin, end), that lies in
+  /// one row of windows. Columns [inside.a, inside.b) of the run read elements of the array, the others read zeros. `from` is the address
+  /// that the run's first column reads, or would read if it were inside.
   struct part { std::ptrdiff_t a, b; };
   EBB_INLINE void each_run(std::ptrdiff_t r, std::ptrdiff_t begin, std::ptrdiff_t end, auto&& f) const {
     const std::ptrdiff_t c = r / taps(), tap = r % taps(), tap_row = tap / column.taps, tap_column = tap % column.taps;
@@ -144,7 +146,7 @@ inline void pack_rows(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdif
 inline constexpr std::ptrdiff_t block_size = 256, few_rows = 4;
 inline constexpr std::ptrdiff_t most_weights = std::ptrdiff_t{1} << 20;
 
-/// The blocks of a product of `rows` rows of weights with windows, `depth` links for each element.
+/// How a product of `rows` rows of weights with windows is cut into blocks. Each element of the result has `depth` links.
 template <class T>
 struct blocks {
   using S = sum_of<T>;
@@ -162,7 +164,7 @@ struct blocks {
   }
 };
 
-/// What a product reads its weights from: element (row, link) is at row * by_row + plane of the link * by_plane + its tap.
+/// The weights of a product: element (row, link) is at row * by_row + plane * by_plane + tap, for the plane and the tap of the link.
 template <class T>
 struct weights {
   const T* data;
@@ -185,8 +187,8 @@ struct weights {
   }
 };
 
-// A product of few rows would read each packed element once or twice. There the lanes are windows side by side, which read one row of the
-// array at places that follow each other: the row is copied, with zeros around it, and each tap is a load from another place of it.
+// A product of few rows would read each packed element once or twice: packing would not pay. There the lanes are adjacent windows, which
+// read adjacent places of one row of the array. The row is copied, with zeros around it, and each tap is a load from another place of it.
 
 template <class T>
 constexpr bool is_thin(const slid<T>& x, std::ptrdiff_t m, std::ptrdiff_t links) {
@@ -194,7 +196,7 @@ constexpr bool is_thin(const slid<T>& x, std::ptrdiff_t m, std::ptrdiff_t links)
          (x.column.by < 0 ? -x.column.by : x.column.by) * (x.column.taps - 1) <= block_size;
 }
 
-/// sums[Rows x count] += w[Rows x taps] * the places of `row` that each tap reads, from `at` on and `by` after each other.
+/// sums[Rows x count] += w[Rows x taps] * the places that each tap reads: tap t reads them from row + t * by on.
 template <int Rows, class S>
 inline void add_taps(S* sums, std::ptrdiff_t count, const S* w, std::ptrdiff_t by_row, std::ptrdiff_t taps, const S* row,
                      std::ptrdiff_t by) {
@@ -251,8 +253,8 @@ inline void slide_thin(const weights<T>& w, const slid<T>& x, std::ptrdiff_t m, 
     }
 }
 
-/// to[m x windows] = w[m x links] * x[links x windows] for arrays number 0 to n - 1 of a batch. Row i of the result is `to_plane` after
-/// the one before it and has rows of `to_row` elements. `adjacent`: the weights are the links of each row, side by side.
+/// to[m x windows] = w[m x links] * x[links x windows] for each of the n arrays of a batch. The m planes of a result are `to_plane`
+/// elements apart, and their rows have `to_row` elements. `adjacent`: the links of a row of weights are adjacent in memory.
 template <class T>
 inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff_t links, bool adjacent, T* to, std::ptrdiff_t to_plane,
                   std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t x_next, std::ptrdiff_t to_next, void* scratch) {

@@ -1,9 +1,9 @@
-// ebb/nn/loss.hpp — losses of single numbers: l1, huber, smooth_l1, bce, kl_div, gaussian_nll, poisson_nll, soft_margin, hinge_embedding.
+// ebb/nn/loss.hpp — losses by element: l1, huber, smooth_l1, bce, kl_div, gaussian_nll, poisson_nll, soft_margin, hinge_embedding.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Each compares x with a target of the same rank, element by element. Narrow floats are computed in float, and results are rounded once.
-// Arrays of one rank are broadcast; numbers are repeated. Tags as in [note: options of losses]. Other numbers (delta, beta, margin,
-// epsilon) follow the arrays and get no gradient unless a loss says so.
+// Arrays of one rank are broadcast; numbers are repeated. For tags see [note: options of losses]. Other numbers (delta, beta, margin,
+// epsilon) follow the arrays; delta, beta and the epsilon of gaussian_nll get no gradient.
 #pragma once
 
 #include "../op/activation.hpp"
@@ -69,7 +69,7 @@ namespace ebb::inline EBB_ABI {
 
 /// The target of kl_div is a logarithm too.
 inline constexpr detail::loss_flag<loss_option::log_target> log_target{};
-/// Terms that do not depend on x are not left out.
+/// The loss includes its terms that do not depend on x.
 inline constexpr detail::loss_flag<loss_option::with_constants> with_constants{};
 /// The x of poisson_nll is the rate, not its logarithm.
 inline constexpr detail::loss_flag<loss_option::of_rates> of_rates{};
@@ -83,7 +83,7 @@ constexpr shape extents_of_operand(const A& a) {
   if constexpr (is_operand<A>) return a.is_refused() ? refused(-a.id) : a.extents();
   else return {};
 }
-/// f of x, y and further operands in one shape and dtype, reduced.
+/// Brings x, y and further operands to one shape and dtype, and reduces what f gives for them.
 template <class How, class X, class Y, class... More>
 constexpr auto loss_by_element(auto f, X x, Y y, More... more) {
   using Real = decltype(detail::accepted<op::exp, detail::promoted_of<op::add, X, Y, More...>>());
@@ -114,7 +114,7 @@ struct l1 {
   }
 };
 
-/// Op of the difference and a number.
+/// Op of the difference x - y and a number.
 template <class Op, class How>
 struct loss_of_difference {
   static constexpr std::string_view name = Op::name;
@@ -141,7 +141,7 @@ struct bce {
   }
 };
 
-/// Outside of its support a term is 0 with the gradient 0: its operand is replaced by one that is valid.
+/// A term is 0, and so are its gradients, where the target has the probability 0: there a valid operand takes the place of the target.
 template <class How, class Flags>
 struct kl_div {
   static constexpr std::string_view name = "kl_div";
@@ -164,7 +164,7 @@ struct gaussian_nll {
   static constexpr auto apply(auto x, auto y, auto variance) { return apply(x, y, variance, 1e-6); }
   static constexpr auto apply(auto x, auto y, auto variance, auto epsilon) {
     return loss_by_element<How>([](auto a, auto b, auto v, auto least) {
-      // The bound has no derivative of its own: that of v is taken at the bounded v.
+      // The gradient passes the bound unchanged: the derivative by v is taken at the bounded v.
       const auto s = emit_on<op::straight_through>({}, v, emit_on<op::clamp_min>({}, v, least));
       const auto twice = emit_on<op::log>({}, s) + emit_on<op::square>({}, a - b) / s;
       if constexpr (Flags::has(loss_option::with_constants)) return 0.5 * twice + half_log_of_2pi;
@@ -234,10 +234,10 @@ inline constexpr detail::loss_call<functions::huber> huber{};
 /// huber divided by beta: (x - y)^2 / (2 beta) within beta, |x - y| - beta / 2 beyond; l1 for beta = 0. beta is 1 by default.
 /// Saves: x - y.   Error: that of the mean, and 1.5 ulp.
 inline constexpr detail::loss_call<functions::smooth_l1> smooth_l1{};
-/// -y log(p) - (1 - y) log(1 - p) of probabilities, with logarithms of at least -100.   bce(p, y), bce(p, y, weighted(w))
+/// -y log(p) - (1 - y) log(1 - p) for a probability p, with logarithms of at least -100.   bce(p, y), bce(p, y, weighted(w))
 /// Saves: p, y.   Error: that of the mean, and 2 ulp of the larger term. Use bce_with_logits where you can: it does not cancel.
 inline constexpr detail::loss_call<functions::bce, loss_option::weight> bce{};
-/// y (log y - x), for x = log q: the divergence of q from y. 0 with the gradient 0 at y = 0, where PyTorch's gradient of y is NaN.
+/// y (log y - x), for x = log q: the divergence of q from y. At y = 0 it is 0, with the gradient 0: PyTorch's gradient of y is NaN there.
 /// Flags: log_target, for e^y (y - x); batch_averaged, which divides the sum by the extent of axis 0.
 /// Saves: x, y.   Error: that of the mean, and 2 ulp of the larger term.
 inline constexpr detail::loss_call<functions::kl_div, loss_option::log_target> kl_div{};

@@ -1,8 +1,7 @@
 // ebb/nn/margin.hpp — losses of pairs and of classes with a margin: margin_ranking, cosine_embedding, triplet, multi_margin.
 // SPDX-License-Identifier: BSL-1.0
 //
-// max(0, ...) has the derivative 0 at its kink. Tags as in [note: options of losses]; the margin follows the operands and gets no
-// gradient.
+// max(0, ...) has the derivative 0 at its kink. For tags see [note: options of losses]. The margin follows the operands.
 #pragma once
 
 #include "loss.hpp"
@@ -113,7 +112,7 @@ struct multi_margin {
 
 }  // namespace functions
 
-/// max(0, margin - y (a - b)), for y 1 if a shall be larger, and -1 if b shall be; the margin is 0 by default.
+/// max(0, margin - y (a - b)): y is 1 where a should be larger, -1 where b should be. The margin is 0 by default.
 /// Saves: y, a - b.   Error: that of the mean, and 2 ulp of the larger term.
 inline constexpr detail::loss_call<functions::margin_ranking> margin_ranking{};
 /// 1 - c for target 1, max(0, c - margin) for target -1, where c is the cosine of the angle of the vectors a and b along the last axis; the
@@ -125,7 +124,7 @@ inline constexpr detail::loss_call<functions::cosine_embedding> cosine_embedding
 inline constexpr detail::loss_call<functions::triplet, loss_option::swap> triplet{};
 /// The mean over all classes of max(0, margin - x[target] + x[class])^P, without the target itself; the margin is 1 by default.
 ///   multi_margin(x, t), multi_margin<2>(x, t, 0.5)
-/// Shape: x [..., classes], t [...] of class indices.   Saves: x.   Error: that of the sums.   Throws: if there is no such class.
+/// Shape: x [..., classes]; target [...], class indices.   Saves: x.   Error: that of the sums.   Throws: if there is no such class.
 template <int P = 1, class X, class Target, class... Options>
 constexpr auto multi_margin(const X& x, const Target& target, const Options&... margin_how) {
   static_assert(P == 1 || P == 2, "[ebb E0489] multi_margin: the power is 1 or 2");

@@ -26,8 +26,8 @@ struct refusal<474, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// A function of x, then arrays, and last, if it is given, the number epsilon. Own::on(x, arrays, count, epsilon) computes it: epsilon(v)
-/// has the shape of v.
+/// The common part of norms. The operands are x, then arrays, then the number epsilon, if it is given. Own::on(x, arrays, count, epsilon)
+/// computes the norm; epsilon(v) is epsilon in the shape of v.
 template <class Own, int MostArrays>
 struct normalizing {
   template <class T, class... More>
@@ -65,7 +65,7 @@ struct normalizing {
     const auto v = m.squares / m.divisor(0);
     return (x - repeat(m.mean, x, mask)) * repeat(emit_on<op::rsqrt>({}, v + epsilon(v)), x, mask);
   }
-  /// y times in[0] and plus in[1], as far as they are given, for each channel.
+  /// y * in[0] + in[1] for each channel, as far as these are given.
   template <class T>
   static constexpr operand<T> scaled(operand<T> y, const operand<T>* in, int count) {
     for (int i = 0; i < count && !y.is_refused(); ++i) {
@@ -162,7 +162,7 @@ struct group_norm : normalizing<group_norm<Groups>, 2> {
 
 namespace ebb::inline EBB_ABI {
 
-/// x / sqrt(mean of x^2 + epsilon) along some axes, by default the last one, times a weight, if it is given.
+/// x / sqrt(mean of x^2 + epsilon), times a weight if it is given. The mean is over some axes, by default the last one.
 ///   rms_norm(x)   rms_norm(x, weight)   rms_norm<-2, -1>(x, weight, 1e-6)
 /// The number after the arrays is epsilon: by default 2^-23 for float, 2^-52 for double, 2^-7 for bf16, 2^-10 for f16, as in PyTorch.
 /// Shape: x's; the weight has the extents of these axes.   Saves: x, 1 / sqrt(mean of x^2 + epsilon), weight.
@@ -174,22 +174,24 @@ constexpr auto rms_norm(X&& x, More&&... weight_epsilon) {
   return apply_function(function{}, std::forward<X>(x), std::forward<More>(weight_epsilon)...);
 }
 
-/// Each channel of x [batch, channels, places...] minus its mean, divided by sqrt(its variance + epsilon), over the batch and all places;
-/// times a weight and plus a bias for each channel, if they are given. The divisor of the variance is the count.
+/// (x - mean) / sqrt(variance + epsilon) for each channel of x [batch, channels, places...], times a weight and plus a bias for each
+/// channel, if they are given. Mean and variance are over the batch and all places; the divisor of the variance is the count.
 ///   batch_norm(x)   batch_norm(x, weight, bias)   batch_norm(x, weight, bias, 1e-3)
-/// The number after the arrays is epsilon, by default 1e-5. This is PyTorch's batch_norm with training; what it keeps is
+/// The number after the arrays is epsilon, by default 1e-5. This is PyTorch's batch_norm with training. Its running statistics are made of
 /// ebb::mean<0, 2, 3>(x) and ebb::var<0, 2, 3>(x), whose divisor is one less.
 /// Shape: x's; weight, bias [channels].   Dtype: promoted; integers give float; bf16 and f16 are computed in float and rounded once.
 /// Saves: x, its means, 1 / sqrt(variance + epsilon), weight.   Error: that of the sums, plus 3 ulp of the terms of the last sum.
 /// Throws: if a call's weight or bias has another extent.
 inline constexpr call<functions::batch_norm> batch_norm{};
-/// The same with a given mean and variance for each channel: PyTorch's batch_norm without training.
+/// batch_norm with a given mean and variance for each channel: PyTorch's batch_norm without training.
 ///   batch_norm_by(x, mean, variance)   batch_norm_by(x, mean, variance, weight, bias, 1e-3)
 /// Shape, Dtype, Throws: as batch_norm.   Saves: x, mean, 1 / sqrt(variance + epsilon), weight.   Error: 4 ulp of the terms of the sums.
 inline constexpr call<functions::batch_norm_by> batch_norm_by{};
-/// batch_norm over the places alone: for each channel of each array of the batch.   Shape, Dtype, Saves, Error, Throws: as batch_norm.
+/// batch_norm over the places alone: each channel of each array of the batch is normalized by itself.
+/// Shape, Dtype, Saves, Error, Throws: as batch_norm.
 inline constexpr call<functions::instance_norm> instance_norm{};
-/// instance_norm over the places of several channels: their number is divided by Groups.   group_norm<8>(x, weight, bias)
+/// instance_norm over groups of channels: the channels are divided into Groups groups, each normalized by itself.
+///   group_norm<8>(x, weight, bias)
 /// Shape, Dtype, Saves, Error: as batch_norm.   Throws: if the groups of a call do not divide its channels; and as batch_norm.
 template <int Groups, class X, class... More>
 constexpr auto group_norm(X&& x, More&&... weight_bias_epsilon) {

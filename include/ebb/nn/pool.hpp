@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: forms of a pool]
-// A largest element is picked by x: pool_pick(u, x) takes from u the element at the place where the window of x has its largest one, and
-// pool_place(g, x) adds g there. max_pool(x) is pool_pick(x, x). An average is linear: pool_mean and pool_spread. The pull of
-// each one is the other of its pair, so there are derivatives of every order.
+// pool_pick(u, x) takes from u the element at the place where the window of x has its largest one, and pool_place(g, x) adds g there.
+// max_pool(x) is pool_pick(x, x). pool_mean averages windows, and pool_spread adds parts of g to the places of windows. The two ops of a
+// pair are the pulls of each other, so there are derivatives of every order.
 // Sums run over rows, then columns of a window, and over windows in rising order where several add to one place. bf16 and f16 are
 // summed in float and rounded once.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// One axis of a pool; places and windows are those of a call.
+/// One axis of a pool. A call sets `places` and `windows`.
 struct pool_axis {
   sliding_axis by;
   int size = 1;
@@ -27,7 +27,7 @@ struct pool_axis {
     std::ptrdiff_t step = 1;
     constexpr std::ptrdiff_t count() const { return last > first ? (last - first + step - 1) / step : 0; }
   };
-  /// The places that window i has in the array.
+  /// The places of window i that are inside of the array.
   constexpr range inside(std::ptrdiff_t i, bool adaptive) const {
     if (adaptive) return {i * places / windows, ((i + 1) * places + windows - 1) / windows};
     const std::ptrdiff_t start = i * by.stride - by.before, end = start + static_cast<std::ptrdiff_t>(size) * by.dilation;
@@ -36,8 +36,8 @@ struct pool_axis {
   }
 };
 
-/// A pool's attributes: in each an axis with its size; in attr 0 also the number of axes and whether it is adaptive; in attr 1 whether
-/// an average counts the padding, and whether pool_pick gives the largest element itself: -infinity, if there is none.
+/// The attributes of a pool. Each has one axis with its size. attr 0 also says the number of axes, and whether the pool is adaptive; attr 1
+/// whether an average counts the padding, and whether pool_pick gives the largest element itself: that is -infinity if there is none.
 struct pool_attributes {
   pool_axis axis[2];
   int axes = 1;
@@ -56,7 +56,7 @@ struct pool_attributes {
   }
 };
 
-/// A pool of arrays with these extents, plane by plane.
+/// A pool for arrays with these extents; it runs plane by plane.
 struct pool_call : pool_attributes {
   pool_axis row, column;
   std::size_t planes = 1;
@@ -265,7 +265,7 @@ struct refusal<471, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// Windows of x as G says, or, if it is adaptive, G.size of them along each axis.
+/// A pool of x over the windows that G describes or, if Adaptive, over G.size windows along each axis.
 template <int Axes, bool Mean, pool G, bool Adaptive>
 struct pool_windows {
   static constexpr std::string_view name = Adaptive ? Mean ? Axes == 1 ? "adaptive_avg_pool1d" : "adaptive_avg_pool2d"
@@ -304,10 +304,10 @@ struct pool_windows {
 
 namespace ebb::inline EBB_ABI {
 
-/// The largest element of each window over the last axis, or the last two: as torch.nn.functional.max_pool1d and max_pool2d. A NaN is
-/// the largest. The gradient goes to the first of equal elements. Padding is never the largest.
+/// The largest element of each window over the last axis, or the last two. A NaN is larger than all numbers; padding is never the largest.
+/// The gradient goes to the first of equal elements, or to the last NaN.
 /// Shape: x [..., places...]: [..., windows...], counted as for conv2d.   Dtype: x's; integers give float.   Saves: x.   Error: exact.
-/// Throws: if a window does not fit.
+/// Throws: if a window does not fit.   Source: torch.nn.functional.max_pool1d and max_pool2d.
 template <pool G = pool{}, class X>
 constexpr auto max_pool1d(X&& x) {
   return apply_function(functions::pool_windows<1, false, G, false>{}, std::forward<X>(x));
@@ -316,8 +316,9 @@ template <pool G = pool{}, class X>
 constexpr auto max_pool2d(X&& x) {
   return apply_function(functions::pool_windows<2, false, G, false>{}, std::forward<X>(x));
 }
-/// The mean of each window: as torch.nn.functional.avg_pool1d and avg_pool2d. pool::count_padding says whether zeros around x count.
+/// The mean of each window. pool::count_padding says whether the zeros around x count.
 /// Shape, Dtype, Throws: as max_pool2d.   Saves: nothing.   Error: that of a chain of additions, and of a division.
+/// Source: torch.nn.functional.avg_pool1d and avg_pool2d.
 template <pool G = pool{}, class X>
 constexpr auto avg_pool1d(X&& x) {
   return apply_function(functions::pool_windows<1, true, G, false>{}, std::forward<X>(x));
@@ -326,10 +327,11 @@ template <pool G = pool{}, class X>
 constexpr auto avg_pool2d(X&& x) {
   return apply_function(functions::pool_windows<2, true, G, false>{}, std::forward<X>(x));
 }
-/// As many windows as the template arguments say: window i of m has the places from floor(i n / m) to before ceil((i + 1) n / m).
-///   adaptive_avg_pool2d<3, 4>(x)   adaptive_max_pool1d<1>(x)
-/// Dtype, Saves, Error: as avg_pool2d and max_pool2d. Without a place, a mean is NaN, and the largest element is -infinity.
-/// The mean of whole planes is ebb::mean<-2, -1>(x, ebb::keep_dims), which sums in lanes.
+/// Pools over as many windows as the template arguments say: along an axis of n places, window i of m has the places
+/// [floor(i n / m), ceil((i + 1) n / m)).   adaptive_avg_pool2d<3, 4>(x)   adaptive_max_pool1d<1>(x)
+/// Shape: x [..., places...]: [..., windows...].   Dtype, Saves, Error: as avg_pool2d and max_pool2d.
+/// If a window has no place, the mean is NaN, and the largest element is -infinity. For the mean of whole planes there is
+/// ebb::mean<-2, -1>(x, ebb::keep_dims), which sums in lanes.
 template <int N, class X>
 constexpr auto adaptive_avg_pool1d(X&& x) {
   return apply_function(functions::pool_windows<1, true, pool{.size = N}, true>{}, std::forward<X>(x));

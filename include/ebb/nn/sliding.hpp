@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// One number for each of the last axes: of rows and of columns. For one axis the first counts; one number stands for both.
+/// A number for each of the last two axes, of rows and of columns. With one axis, the first number counts. One number stands for both.
 struct per_axis {
   int first = 0, second = 0;
   constexpr per_axis(int both = 0) : first(both), second(both) {}
@@ -14,7 +14,7 @@ struct per_axis {
   constexpr int operator[](int axis) const { return axis == 0 ? first : second; }
 };
 
-/// As padding: so much that a stride of 1 keeps the extents. Where that is odd, the larger part is behind the elements.
+/// Padding with which a stride of 1 keeps the extents. If an axis needs an odd number of zeros, the larger part is behind the elements.
 struct same_padding_tag {};
 inline constexpr same_padding_tag same_padding{};
 
@@ -32,7 +32,7 @@ struct pads {
 struct sliding_axis {
   int stride = 1, dilation = 1, before = 0, behind = 0;
 
-  /// Whether the numbers make sense, and fit into an attribute.
+  /// Whether the numbers are allowed, and fit into an attribute.
   constexpr bool is_valid() const {
     const auto within = [](int x, int least, int most) { return x >= least && x <= most; };
     return within(stride, 1, 4095) && within(dilation, 1, 65535) && within(before, 0, 65535) && within(behind, 0, 65535);
@@ -44,8 +44,8 @@ struct sliding_axis {
     return {static_cast<int>(a & 4095), static_cast<int>(a >> 12 & 65535), static_cast<int>(a >> 28 & 65535), 0};
   }
 
-  /// The number of windows of `size` elements: floor((in + before + behind - dilation (size - 1) - 1) / stride) + 1. -1 if there is none,
-  /// as far as that is known; else the call demands one. An extent that keeps its value keeps its symbol.
+  /// The number of windows of `size` elements: floor((in + before + behind - dilation (size - 1) - 1) / stride) + 1. -1 if it is
+  /// known that there is none; else the call requires one. An extent that keeps its value keeps its symbol.
   constexpr int windows(symbols& s, int in, int size) const {
     const auto with = [&s](int extent, int more) {
       if (more == 0) return extent;
@@ -57,7 +57,7 @@ struct sliding_axis {
     if (size >= 0) {
       const int left = before + behind - dilation * (size - 1);
       if (in >= 0 && in + left < 1) return -1;
-      // The place of the last window is an extent of its own if it may be negative: the call finds that.
+      // If the place of the last window may be negative, it is an extent of its own, which the call checks.
       starts = in >= 0 || left >= 0 ? with(in, left) : with(with(in, left - 1), 1);
     } else {
       const int last = s.derive(extent_rule::difference, with(in, before + behind + dilation - 1),
