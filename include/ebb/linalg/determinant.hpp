@@ -51,7 +51,7 @@ struct expansion {
   // With complete pivoting, P A Q = L U. Cofactors are multiplicative, so those of A are L^-T cof(U), permuted back, with the sign of both
   // permutations. With U = [U1 w; 0 u] and p the product of U1's diagonal, cof(U) = [u p U1^-T, 0; -p (U1^-1 w)^T, p]: the last pivot u is
   // no divisor, so that a matrix of rank n - 1 has its cofactors, which are the finite gradient of its determinant. If an earlier pivot is
-  // 0, all that is left is 0, and so are the cofactors.
+  // 0, the rest of the matrix is 0, and so are the cofactors.
   /// scratch: 2 n n + 2 n.
   static constexpr void cofactors(std::ptrdiff_t n, const T* a, T* out, T* scratch) {
     T *const u = scratch, *const z = u + n * n, *const row = z + n * n, *const column = row + n;
@@ -94,7 +94,7 @@ struct expansion {
   }
 
  private:
-  /// Brings the first of the largest elements of what is left, or a NaN, to (k, k). Returns whether the sign of the determinant changes.
+  /// Brings the first of the largest elements of the rest, or a NaN, to (k, k). Returns whether the sign of the determinant changes.
   static constexpr bool bring_pivot(std::ptrdiff_t n, T* u, std::ptrdiff_t k, T* row, T* column) {
     std::ptrdiff_t best_row = k, best_column = k;
     T largest = lane::abs(u[k * (n + 1)]);
@@ -147,7 +147,8 @@ struct cofactors : own_matrix {
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> a, operand<T> out) {
     const int rank = a.rank(), n = a.extent(rank - 1);
-    // Up to 3 x 3 the derivative is a polynomial, for singular matrices too: row i of the cofactors is the cross product of the two others.
+    // Up to 3 x 3 the derivative is a polynomial, which serves singular matrices too: row i of the cofactors of a 3 x 3 matrix is the cross
+    // product of the two other rows.
     if (n == 0 || n == 1) return grads(literal_like(a, 0));
     if (n == 2) return grads(of_matrices<cofactors>(g));
     if (n == 3) {
@@ -221,19 +222,19 @@ struct mahalanobis {
 
 namespace ebb::inline EBB_ABI {
 
-/// The determinant of each matrix in the last two axes; leading axes are batches. That of a matrix of 0 x 0 is 1. It over- and underflows
-/// where slogdet does not.
+/// The determinant of each matrix in the last two axes; leading axes are batches. The determinant of a 0 x 0 matrix is 1. slogdet neither
+/// overflows nor underflows.
 /// Shape: a [..., n, n]: [...].   Dtype: integers give float; bf16 and f16 are computed in float.
 /// Saves: a; a backward pass computes its cofactors, which are finite for singular matrices too.
 /// Error: up to 4 x 4 that of sums of products; else that of elimination, see kernel/solve.hpp.
 /// Throws: in a second backward pass, for a singular matrix of 4 x 4 or more, or of extents known only at the call.
 inline constexpr call<functions::det> det{};
-/// (l l^T)^-1, from a factor of cholesky.   Shape: l [..., n, n]: the same.   Dtype, Error: as solve_triangular, and that of a product.
-/// Saves: l, its inverse.
+/// (l l^T)^-1, from a factor of cholesky.   Shape: l [..., n, n]: the same.   Dtype: as solve_triangular.
+/// Saves: l, its inverse.   Error: that of solve_triangular, and of a product.
 inline constexpr call<functions::cholesky_inverse> cholesky_inverse{};
 /// x^T (l l^T)^-1 x, the squared length of a vector in units of the covariance that cholesky factored.
-/// Shape: x [..., n], l [..., n, n]: [...]; leading axes are batches, which are broadcast.   Dtype, Error: as solve_triangular, and a sum.
-/// Saves: l, the scaled vectors.
+/// Shape: x [..., n], l [..., n, n]: [...]; leading axes are batches, which are broadcast.   Dtype: as solve_triangular.
+/// Saves: l, the scaled vectors.   Error: that of solve_triangular, and of a sum.
 inline constexpr call<functions::mahalanobis> mahalanobis{};
 
 }  // namespace ebb::inline EBB_ABI

@@ -24,7 +24,7 @@ struct refusal<422, Call> : Call {
   static_assert(Call::code != 422, "[ebb E0422] diag_embed: an operand has no axis, or the result would have more than eight");
 };
 
-/// Inside rules: whether each element is at (i + down, i + right) of its matrix, for some i.
+/// Inside rules: for each element, whether it is at (i + down, i + right) of its matrix for some i.
 template <class T>
 constexpr operand<bool> is_on_diagonal(operand<T> x, int right = 0, int down = 0) {
   const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 2);
@@ -59,11 +59,11 @@ struct diagonal : begin_of_diagonal<Offset> {
                                     g.syms.derive(extent_rule::difference, columns, right));
     const shape batch = axes_between(x.extents(), 0, rank - 2);
     if (columns >= 0) {
-      // Every (columns + 1)-th element of the matrix in a row.
+      // The diagonal is every (columns + 1)-th element of the matrix as a vector.
       const auto flat = view_as(x, with_axis(batch, batch.rank, volume_of(g.syms, axes_between(x.extents(), rank - 2, rank))));
       return slice_as(flat, {rank - 2, down * columns + right, columns + 1}, g.intern(with_axis(batch, batch.rank, count)));
     }
-    // The distance of the elements is unknown: they are selected, and the others are added as zeros.
+    // The distance between the elements is unknown: a sum over the rows adds them to zeros in the place of all other elements.
     x = slice_as(x, {rank - 2, down}, g.intern(with_extent(x.extents(), rank - 2, count)));
     x = slice_as(x, {rank - 1, right}, g.intern(with_extent(x.extents(), rank - 1, count)));
     return sum_over(emit_on<op::where>({}, is_on_diagonal(x), x, literal_like(x, 0)), std::int64_t{1} << (rank - 2));
@@ -108,7 +108,7 @@ struct diag_embed : begin_of_diagonal<Offset> {
 
 namespace ebb::inline EBB_ABI {
 
-/// A diagonal of each matrix.   diagonal(x), diagonal<1>(x)
+/// Diagonal number Offset of each matrix.   diagonal(x), diagonal<1>(x)
 /// Shape: x [..., n, m]: [..., k], k the length of the diagonal.   Dtype: x's.   Saves: nothing.
 /// Error: exact; if m is known only at the call, a -0 may become 0.   Throws: if a call's matrix has no such diagonal.
 template <int Offset = 0, class X>
@@ -118,7 +118,7 @@ constexpr auto diagonal(X&& x) {
 /// The sum of the diagonal of each matrix, which need not be square.
 /// Shape: x [..., n, m]: [...].   Dtype: x's.   Saves: nothing.   Error: that of the sum.
 inline constexpr call<functions::trace> trace{};
-/// Square matrices with the last axis of x on a diagonal and zeros elsewhere.   diag_embed(x), diag_embed<-1>(x)
+/// Square matrices with the last axis of x on diagonal number Offset, and zeros elsewhere.   diag_embed(x), diag_embed<-1>(x)
 /// Shape: x [..., k]: [..., n, n] with n = k + |Offset|.   Dtype: x's.   Saves: nothing.   Error: exact.
 template <int Offset = 0, class X>
 constexpr auto diag_embed(X&& x) {

@@ -24,11 +24,11 @@ template <class T>
 struct rotation {
   T t, s, tau;
 
-  /// The smaller one of the two that make the off-diagonal element `off` zero, `difference` being the second diagonal element minus the
+  /// The smaller of the two rotations that make the off-diagonal element `off` zero. `difference` is the second diagonal element minus the
   /// first one.
   static constexpr rotation of(T difference, T off) {
     const T cotangent = difference / (2 * off), size = lane::abs(cotangent);
-    // Beyond 2^30 the square of a float or a double is 1 more than itself minus 1, or infinite.
+    // Beyond 2^30, adding 1 to the square of size changes nothing, and the square may be infinite.
     const T root = size > T(1073741824) ? 2 * size : size + lane::sqrt(lane::fma(size, size, T(1)));
     const T t = cotangent < 0 ? -1 / root : 1 / root, c = 1 / lane::sqrt(lane::fma(t, t, T(1)));
     return {t, t * c, t * c / (1 + c)};
@@ -39,7 +39,7 @@ struct rotation {
     y = lane::fma(s, lane::fma(-tau, y, old), y);
   }
   constexpr void turn(std::ptrdiff_t n, T* x, T* y) const {
-    const rotation own = *this;  // x and y might be its memory: a copy stays in registers
+    const rotation own = *this;  // x and y might alias it: a copy stays in registers
     for (std::ptrdiff_t i = 0; i < n; ++i) own.turn(x[i], y[i]);
   }
 };
@@ -63,7 +63,7 @@ constexpr bool all_finite(std::ptrdiff_t n, const T* a) {
     if (!(lane::abs(a[i]) <= std::numeric_limits<T>::max())) return false;
   return true;
 }
-/// Whether the first one of the largest elements of n, `step` apart, is negative.
+/// Whether the first of the largest of n elements, which are `step` apart, is negative.
 template <class T>
 constexpr bool points_down(std::ptrdiff_t n, const T* x, std::ptrdiff_t step) {
   T largest = T(0);
@@ -79,16 +79,16 @@ inline constexpr int most_sweeps = 60;
 inline constexpr std::ptrdiff_t most_rows_of_jacobi = 32;
 
 /// [note: order of eigenvalues]
-/// Beyond 32 rows see [note: order of large eigenproblems]. Else the cyclic Jacobi method on the lower triangle, mirrored: rotations of
-/// rows and columns (p, q), p < q, row by row. One is left out if |a(p, q)|^2 <= u^2 |a(p, p) a(q, q)|. It ends with a sweep without a
-/// tangent above u = epsilon, or after 60 sweeps: quadratic convergence needs about 8. Values are sorted in rising order, equal ones in the
-/// order of their columns. The first largest component of a vector is positive, so that all machines and all sizes of batches give the
-/// same vectors. A matrix with a NaN or an infinity in its lower triangle gives NaNs.
+/// For more than 32 rows see [note: order of large eigenproblems]. Smaller matrices take the cyclic Jacobi method on the lower triangle,
+/// mirrored: it rotates rows and columns (p, q), p < q, row by row, and leaves out a rotation if |a(p, q)|^2 <= u^2 |a(p, p) a(q, q)|. It
+/// ends after a sweep without a tangent above u = epsilon, or after 60 sweeps: quadratic convergence needs about 8. Values are sorted in
+/// rising order, equal ones in the order of their columns. The first of the largest components of a vector is positive, so that all
+/// machines and all sizes of batches give the same vectors. A matrix with a NaN or an infinity in its lower triangle gives NaNs.
 /// Source: G. Golub, C. Van Loan, Matrix Computations, section 8.5; J. Demmel, K. Veselic, Jacobi's method is more accurate than QR (1992).
 template <class T>
 struct jacobi {
   std::ptrdiff_t n;
-  T *a, *v;  // symmetric; the rows are vectors, or nullptr
+  T *a, *v;  // a is symmetric; the rows of v are the vectors; v may be nullptr
 
   static constexpr T unit = std::numeric_limits<T>::epsilon();
 
@@ -115,7 +115,7 @@ struct jacobi {
       if (largest <= unit) return;
     }
   }
-  /// Columns in rising order of their values.
+  /// The columns in rising order of their values, or in falling order.
   static constexpr void sort(std::ptrdiff_t n, const T* values, std::ptrdiff_t step, T* order, bool falling = false) {
     for (std::ptrdiff_t i = 0; i < n; ++i) {
       std::ptrdiff_t at = i;
@@ -127,7 +127,8 @@ struct jacobi {
   }
 };
 
-/// Values of one matrix at `w`, `step` apart, and vectors as columns at `to` if that is not nullptr, `row` to a row. scratch: 2 n n + n.
+/// Writes the values of one matrix to `w`, `step` apart, and its vectors as columns to `to`, in rows `row` apart, unless `to` is nullptr.
+/// scratch: 2 n n + n.
 template <class T>
 constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, std::ptrdiff_t step, T* to = nullptr, std::ptrdiff_t row = 0) {
   const std::ptrdiff_t n = c.rows;
@@ -146,7 +147,7 @@ constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, std::ptrdiff_t ste
   }
   const T power = power_for(n * n, a);
   for (std::ptrdiff_t i = 0; i < n * n && power != 1; ++i) a[i] = a[i] * power;
-  // Values, and how far they are apart; rows that are vectors.
+  // The values, their distance in memory, and the rows that are vectors.
   const T *values = a, *rows = v;
   std::ptrdiff_t apart = n + 1;
   if (n <= most_rows_of_jacobi) jacobi<T>{n, a, to ? v : nullptr}.run();
@@ -171,7 +172,7 @@ constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, std::ptrdiff_t ste
 
 namespace ebb::inline EBB_ABI::op {
 
-/// What eigh and eigvalsh share. attr 1: the flag of rotations_ignored, or 0.
+/// The common part of eigh and eigvalsh. attr 1: the flag of rotations_ignored, or 0.
 struct symmetric_eigen : own_matrix {
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return 2 * n * n + n; }
 
@@ -272,11 +273,12 @@ struct eigvalsh {
 
 namespace ebb::inline EBB_ABI {
 
-/// Eigenvalues in rising order and orthonormal eigenvectors, the columns of a matrix, of each symmetric matrix, in a tuple (w, v). Only the
-/// lower triangle is read; the gradient is symmetric. The first largest component of each vector is positive.   eigh(a, rotations_ignored)
-/// Where two values are equal, the gradient of a loss that sees vectors is NaN, as in PyTorch. With the tag, rotations between values that
-/// are equal up to rounding (epsilon times the sum of all magnitudes) have no gradient: right for a loss that sees the space of equal
-/// values and not the vectors in it. It is wrong for v f(w) v^T, whose derivative along them is f'(w).
+/// A tuple (w, v) for each symmetric matrix: w has its eigenvalues in rising order, the columns of v are its orthonormal eigenvectors. Only
+/// the lower triangle is read; the gradient is symmetric. The first of the largest components of each vector is positive.
+///   eigh(a, rotations_ignored)
+/// Where two values are equal, the gradient of a loss that depends on vectors is NaN, as in PyTorch. With the tag, rotations between values
+/// that are equal up to rounding (epsilon times the sum of all magnitudes) have no gradient: that is right for a loss that depends on the
+/// space of equal values and not on the vectors in it. It is wrong for v f(w) v^T, whose derivative along these rotations is f'(w).
 /// Shape: a [..., n, n]: [..., n], [..., n, n].   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: w, v.
 /// Error: a few n u times the largest magnitude; up to 32 rows often a few n u of each value.
 template <class A, class... Tag>
@@ -287,7 +289,7 @@ constexpr auto eigh(A&& a, Tag...) {
   return std::tuple(apply_function(functions::eigh_part<true>{}, both), apply_function(functions::eigh_part<false>{}, both));
 }
 /// The eigenvalues of each symmetric matrix in rising order. The gradient is finite where values are equal: it is that of the vectors that
-/// eigh gives. The tag is about second derivatives.
+/// eigh gives. The tag changes second derivatives only.
 /// Shape: a [..., n, n]: [..., n].   Dtype, Error: as eigh.   Saves: a; a backward pass computes the vectors.
 template <class A, class... Tag>
 constexpr auto eigvalsh(A&& a, Tag...) {

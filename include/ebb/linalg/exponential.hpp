@@ -17,7 +17,7 @@ namespace ebb::inline EBB_ABI::detail {
 template <class T>
 struct exponential {
   std::ptrdiff_t n;
-  T *a, *square, *u, *v, *both;  // n x n each; both: n x 2 n
+  T *a, *square, *u, *v, *both;  // n x n each, but `both` has n x 2 n
 
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n) { return 6 * n * n; }
   static constexpr bool is_wide = std::numeric_limits<T>::digits > 24;
@@ -42,7 +42,7 @@ struct exponential {
         for (std::ptrdiff_t j = 0; j < n; ++j) to[i * n + j] = lane::fma(x[i * n + k], y[k * n + j], to[i * n + j]);
     }
   }
-  /// The sum of c[k] A^(2k), k <= count, in `to`; other: n x n of scratch. Returns where it is: one of both.
+  /// The sum of c[k * step] A^(2k) for k <= count. `to` and `other` have n x n elements each; returns the one that holds the sum.
   constexpr T* in_squares(const double* c, int count, int step, T* to, T* other) const {
     for (std::ptrdiff_t i = 0; i < n * n; ++i) to[i] = T(i % (n + 1) == 0 ? c[count * step] : 0);
     for (int k = count - 1; k >= 0; --k) {
@@ -148,7 +148,8 @@ struct matrix_exp {
 
 namespace ebb::inline EBB_ABI {
 
-/// The exponential of each matrix in the last two axes, 1 + a + a a / 2 + ...; leading axes are batches. That of zeros is exactly 1.
+/// The exponential of each matrix in the last two axes, 1 + a + a a / 2 + ...; leading axes are batches. The exponential of zeros is
+/// exactly the identity.
 /// Shape: a [..., n, n]: the same.   Dtype: integers give float; bf16 and f16 are computed in float.
 /// Saves: a; a backward pass computes exponentials of 2 n x 2 n.   Error: a few n u e^|a|, and less if a is normal.
 inline constexpr call<functions::matrix_exp> matrix_exp{};

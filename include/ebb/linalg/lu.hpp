@@ -13,8 +13,8 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Two rows with the number of the row that each pivot came from, as 128 x + y: bf16 has no larger integers. Below them the factors of a
-/// square matrix in one: [..., n + 2, n].
+/// The packed factors of a square matrix, [..., n + 2, n]: two rows x and y, then both factors in one matrix. 128 x + y is the number of
+/// the row that each pivot came from: bf16 holds no large integers.
 /// Saves: out. A zero pivot is an error in the backward pass.   Error: see [note: order of a solution].
 struct lu : own_matrix {
   static constexpr std::string_view name = "lu";
@@ -88,7 +88,7 @@ struct lu {
   static constexpr precision autocast = op::lu::autocast;
   static constexpr auto apply(auto a) { return of_matrices<op::lu>(a); }
 };
-/// p, l or u out of the packed factors of a matrix of the shape of a.
+/// p, l or u out of the packed factors of a matrix with the shape of a.
 template <int Which>
 struct lu_part {
   static constexpr std::string_view name = "lu";
@@ -126,10 +126,11 @@ struct lu_solve {
 
 namespace ebb::inline EBB_ABI {
 
-/// P, L and U with a = P L U, in a tuple: a permutation, which has no gradient, a unit lower and an upper triangular matrix. The pivot is
-/// the first of the largest magnitudes of its column.
+/// A tuple (P, L, U) with a = P L U: a permutation, which has no gradient, a unit lower triangular and an upper triangular matrix. The
+/// pivot is the first of the largest magnitudes of its column.
 /// Shape: a [..., n, n]: three times the same.   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: the factors.
-/// Error: see kernel/solve.hpp. A singular matrix has factors, with a 0 on the diagonal of U.   Throws: for it, in a backward pass.
+/// Error: see kernel/solve.hpp. A singular matrix has factors, with a 0 on the diagonal of U.
+/// Throws: in a backward pass, for a singular matrix.
 template <class A>
 constexpr auto lu(const A& a) {
   const auto packed = apply_function(functions::lu{}, a);
@@ -138,6 +139,7 @@ constexpr auto lu(const A& a) {
 }
 /// x with p l u x = b, from the factors of lu. A singular matrix gives infinities and NaN and no error.
 /// Shape: of b and the result as for solve.   Dtype: promoted, then as solve_triangular.   Saves: the factors, both solutions.
+/// Error: that of two solve_triangular.
 inline constexpr call<functions::lu_solve> lu_solve{};
 
 }  // namespace ebb::inline EBB_ABI

@@ -1,4 +1,4 @@
-// ebb/linalg/matrix.hpp — what ops on single matrices share: their base, parts of packed results, masks.
+// ebb/linalg/matrix.hpp — the common parts of ops on single matrices: their base, parts of packed results, masks.
 // SPDX-License-Identifier: BSL-1.0
 //
 // An op has one result. Where users get several arrays, the op packs them into one, and functions cut it apart.
@@ -49,7 +49,7 @@ constexpr operand<T> diagonal_of(operand<T> v, operand<T> x) {
   const auto all = repeat(v, x, std::int64_t{1} << (x.rank() - 2));
   return emit_on<op::where>({}, is_on_diagonal(x), all, literal_like(x, 0));
 }
-/// Inside rules: each row of x times an element of v; each column.
+/// Inside rules: times_rows multiplies each row of x by its element of v, times_columns each column.
 template <class T>
 constexpr operand<T> times_rows(operand<T> v, operand<T> x) {
   return x.is_refused() ? x : repeat(v, x, std::int64_t{1} << (x.rank() - 1)) * x;
@@ -63,9 +63,9 @@ constexpr operand<T> times_columns(operand<T> x, operand<T> v) {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// A function of single matrices that has its arithmetic itself, see matrix_call.
+/// The base of ops on single matrices that have their own arithmetic: see matrix_call.
 struct own_matrix : of_matrix {
-  /// What is wrong with a matrix, after its name: "is singular".
+  /// The end of an error message about a matrix, such as "is singular".
   static std::string complaint(std::ptrdiff_t) { return {}; }
 
  protected:

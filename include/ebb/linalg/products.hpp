@@ -109,7 +109,8 @@ struct matrix_power {
 struct multi_dot {
   static constexpr precision autocast = op::matmul::autocast;
   static constexpr auto apply(auto x, auto y) { return matmul::apply(x, y); }
-  /// With three or more factors the cheaper of both ends is multiplied first, as far as all extents are known.
+  /// Four or more factors are multiplied from left to right until three are left. Of three, the cheaper pair is first if all extents are
+  /// known.
   static constexpr auto apply(auto x, auto y, auto z, auto... rest) {
     if constexpr (sizeof...(rest) > 0) return apply(matmul::apply(x, y), z, rest...);
     else {
@@ -136,21 +137,24 @@ namespace ebb::inline EBB_ABI {
 
 /// The Kronecker product of matrices: block (i, j) is x(i, j) y.
 /// Shape: x [..., n, m], y [..., k, l]: [..., n k, m l]; leading axes are batches, which are broadcast.   Dtype: promoted.   Saves: x, y.
+/// Error: that of a product of two numbers.
 inline constexpr call<functions::kron> kron{};
 /// The cross product along an axis with three elements, by default the last one.   cross(x, y), cross<0>(x, y)
-/// Dtype: promoted.   Saves: x, y.   Error: that of a difference of two products.   Throws: if a call's axis does not have three elements.
+/// Shape: broadcast.   Dtype: promoted.   Saves: x, y.   Error: that of a difference of two products.
+/// Throws: if a call's axis does not have three elements.
 template <int Axis = -1, class X, class Y>
 constexpr auto cross(X&& x, Y&& y) {
   return apply_function(functions::cross<Axis>{}, std::forward<X>(x), std::forward<Y>(y));
 }
-/// The N-th power of each matrix in the last two axes, by squaring; of its inverse, if N is negative.   matrix_power<3>(x)
-/// Dtype: x's; with a negative N, that of inverse.   Saves: x, and the powers on the way.   Error: that of the products.
+/// The N-th power of each matrix in the last two axes, by squaring; of its inverse if N is negative.   matrix_power<3>(x)
+/// Shape: x's.   Dtype: x's; with a negative N, that of inverse.   Saves: x, and the powers on the way.   Error: that of the products.
 /// Throws: with a negative N, for a singular matrix.
 template <int N, class X>
 constexpr auto matrix_power(X&& x) {
   return apply_function(functions::matrix_power<N>{}, std::forward<X>(x));
 }
-/// The product of two or more matrices, from left to right. Of three with known extents the cheaper pair is multiplied first.
+/// The product of two or more matrices, from left to right. Of the last three factors, the cheaper pair is multiplied first if all extents
+/// are known.
 /// Shape, Dtype, Error: those of matmul.   Saves: the factors, and the products on the way.
 template <class... X>
 constexpr auto multi_dot(X&&... x) {

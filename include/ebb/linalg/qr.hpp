@@ -33,8 +33,9 @@ struct refusal<431, Call> : Call {
 namespace ebb::inline EBB_ABI::detail {
 
 /// [note: order of a QR factor]
-/// Householder reflections of the columns in rising order: a column from the diagonal on is s x, s its largest magnitude. With beta =
-/// -sign(x0) sqrt(sum x^2), tau = (beta - x0) / beta, v = x / (x0 - beta), v0 = 1, reflection 1 - tau v v^T turns it into s beta and zeros.
+/// Householder reflections of the columns in rising order. A column from the diagonal on is s x, where s is its largest magnitude. With
+/// beta = -sign(x0) sqrt(sum x^2), tau = (beta - x0) / beta, v = x / (x0 - beta) and v0 = 1, the reflection 1 - tau v v^T maps it to s beta
+/// and zeros.
 /// A column that is 0 below the diagonal stays as it is. Sums over rows are chains of fma in rising order. Q is the reflections applied to
 /// the first columns of 1, the last one first. Rows of R and columns of Q are negated where R's diagonal is negative.
 template <class T>
@@ -58,7 +59,7 @@ struct householder {
       apply(j, w, j + 1, columns);
     }
   }
-  /// Applies reflection j to columns [first, last) of rows of x, which are `columns` apart.
+  /// Applies reflection j to columns [first, last) of x, whose rows are `columns` elements apart.
   constexpr void apply(std::ptrdiff_t j, T* x, std::ptrdiff_t first, std::ptrdiff_t last) const {
     if (tau[j] == 0) return;
     for (std::ptrdiff_t c = first; c < last; ++c) sums[c] = x[j * columns + c];
@@ -96,7 +97,7 @@ struct householder {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Q above R, whose rows are as long: [..., m + k, n], k the less of m and n. attr 1: whether rank n is required.
+/// Q above R, in rows of n elements: [..., m + k, n], where k is the smaller of m and n. attr 1: whether rank n is required.
 /// Saves: out, and a if it is wide.   Source: Walter & Lehmann, Algorithmic differentiation of linear algebra functions (2012).
 /// Error: see [note: order of a QR factor].
 struct qr : own_matrix {
@@ -136,7 +137,7 @@ struct qr : own_matrix {
     const auto of_r = cut(g, last - 1, stride::at_the_end, k), of_u = cut(of_r, last, 0, k);
     auto of_q = cut(cut(g, last - 1, 0, m), last, 0, k), rest = a;
     if (k != n) {
-      // Columns from k on are Q times those of R: the rest of the rule is about the first k.
+      // Columns of a from k on are Q times those of R: the rest of the rule concerns the first k columns.
       rest = right_of(a, a, k);
       of_q = of_q + product_of(rest, right_of(of_r, of_r, k), right_transposed);
     }
@@ -157,7 +158,7 @@ struct qr : own_matrix {
     const auto first = set_in(literal_like(cut(like, last, 0, k), 1), last, 0, like.extent(last));
     return emit_on<op::where>({}, emit_on<op::equal>({}, first, literal_like(first, 0)), x, literal_like(x, 0));
   }
-  /// The first column whose element on R's diagonal is 0 up to rounding, or -1. A NaN is none.
+  /// The first column whose element on R's diagonal is 0 up to rounding, or -1. A NaN does not count as 0.
   template <class T>
   static constexpr std::ptrdiff_t dependent_column(const detail::householder<T>& h) {
     T largest = T(0);
@@ -178,7 +179,7 @@ namespace ebb::inline EBB_ABI::functions {
 struct qr {
   static constexpr precision autocast = op::qr::autocast;
   static constexpr auto apply(auto a) { return of_matrices<op::qr>(a); }
-  /// Q or R out of both, for an operand a of the shape of the matrix.
+  /// Q or R out of both, for an operand a with the shape of the matrix.
   template <class T, class A>
   static constexpr operand<T> part(operand<T> both, operand<A> a, bool is_q) {
     if (both.is_refused()) return both;
@@ -218,12 +219,12 @@ struct lstsq {
 
 namespace ebb::inline EBB_ABI {
 
-/// Q with orthonormal columns and an upper triangular R whose diagonal is not negative, with a = Q R, in a tuple: the reduced factors. They
-/// are unique if a has full rank.
-/// Shape: a [..., m, n]: [..., m, k], [..., k, n], k the less of m and n; leading axes are batches.
+/// A tuple (Q, R) with a = Q R, the reduced factors: Q has orthonormal columns, R is upper triangular and its diagonal is not negative.
+/// They are unique if a has full rank.
+/// Shape: a [..., m, n]: [..., m, k], [..., k, n], where k is the smaller of m and n; leading axes are batches.
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: Q, R, and a if k < n.
 /// Error: Q R = a + d with |d| <= 6 m n u |a|, column by column; Q^T Q = 1 up to 6 m n u.   Source: Higham, theorem 19.4.
-/// Throws: in a backward pass, if the first k columns of a have no full rank: an element on R's diagonal is 0.
+/// Throws: in a backward pass, if the first k columns of a do not have full rank: then an element on R's diagonal is 0.
 template <class A>
 constexpr auto qr(const A& a) {
   const auto both = apply_function(functions::qr{}, a);
@@ -232,8 +233,8 @@ constexpr auto qr(const A& a) {
 /// The x with the least |a x - b|, for an a of full column rank, by QR.
 /// Shape: a [..., m, n], m >= n, b [..., m, p] or [m]: [..., n, p] or [n]. Batches and vectors are as for solve.
 /// Dtype: promoted, then as qr.   Saves: the factors, b, x.   Error: that of a backward stable solution.
-/// Throws: if a matrix has no full column rank up to rounding, naming it and its first column that depends on earlier ones. For a solution
-/// of least length multiply by pinv.
+/// Throws: if a matrix does not have full column rank up to rounding. The error names the matrix and its first column that depends on
+/// earlier ones. The product with pinv(a) gives the solution of least length instead.
 inline constexpr call<functions::lstsq> lstsq{};
 
 }  // namespace ebb::inline EBB_ABI

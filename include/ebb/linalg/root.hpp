@@ -8,7 +8,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Eigenvalues w and vectors v, n x n as columns, of the lower triangle of a matrix, for kernels that go on with them.
+/// The eigenvalues w and the eigenvectors v, n x n as columns, of a symmetric matrix, of which the lower triangle is read.
 template <class T>
 struct eigenbasis {
   std::ptrdiff_t n;
@@ -40,8 +40,9 @@ struct eigenbasis {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// x with s x + x s = y, in the eigenbasis of a symmetric s: y_ij / (w_i + w_j). The operand is s above y: [..., 2 n, n]; the lower
-/// triangle of s is read. Its derivatives are such solutions: no difference of eigenvalues is a divisor, so that equal ones do no harm.
+/// The x with s x + x s = y, for a symmetric s: in its eigenbasis, x_ij = y_ij / (w_i + w_j). The operand is s above y, [..., 2 n, n]; the
+/// lower triangle of s is read. The derivatives are such solutions too. No difference of eigenvalues is a divisor, so equal ones do no
+/// harm.
 /// Saves: s, out.   Error: see [note: order of eigenvalues].
 struct lyapunov : own_matrix {
   static constexpr std::string_view name = "lyapunov";
@@ -121,7 +122,7 @@ namespace ebb::inline EBB_ABI {
 /// The symmetric s with s s = a, for each symmetric matrix without negative eigenvalues. Only the lower triangle is read; the gradient is
 /// symmetric. All derivatives are finite where eigenvalues are equal; they are infinite for a singular matrix.
 /// Shape: a [..., n, n]: the same.   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: the root.   Error: as eigh.
-/// Throws: for an eigenvalue that is negative beyond rounding, naming the matrix.
+/// Throws: for an eigenvalue that is negative beyond rounding; the error names the matrix.
 inline constexpr call<functions::matrix_sqrt> matrix_sqrt{};
 
 }  // namespace ebb::inline EBB_ABI

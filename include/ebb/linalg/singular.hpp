@@ -1,4 +1,4 @@
-// ebb/linalg/singular.hpp — what stands on singular values: pinv, matrix_rank, condition_number, matrix_norm.
+// ebb/linalg/singular.hpp — functions of singular values: pinv, matrix_rank, condition_number, matrix_norm.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   pinv(a), pinv<-20>(a)                                 values up to 2^-20 of the largest one count as 0
@@ -12,8 +12,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Tags of matrix_norm: the sum of the singular values, and the largest one. order<1> and order_inf are the largest sum of magnitudes of a
-/// column and of a row.
+/// Tags of matrix_norm: `nuclear` is the sum of the singular values, `spectral` the largest one. Other tags: order<1> is the largest sum of
+/// magnitudes in a column, order_inf the largest in a row.
 struct nuclear_tag {};
 struct spectral_tag {};
 inline constexpr nuclear_tag nuclear{};
@@ -23,7 +23,8 @@ inline constexpr spectral_tag spectral{};
 
 namespace ebb::inline EBB_ABI::op {
 
-/// attr 1: values up to 2^attr of the largest one count as 0; 0: up to max(m, n) epsilon of it.
+/// attr 1: the exponent e with which singular values up to 2^e times the largest one count as 0; if it is 0, values up to max(m, n) epsilon
+/// times the largest one do.
 struct of_rank : singular {
  protected:
   template <class T>
@@ -194,20 +195,20 @@ namespace ebb::inline EBB_ABI {
 /// The pseudoinverse of each matrix: V diag(1 / s) U^T over the singular values above max(m, n) epsilon times the largest one, or above
 /// 2^Exponent times it. pinv(a) b is the least squares solution of least length. The gradient is that for a constant rank.
 /// Shape: a [..., m, n]: [..., n, m].   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: a, out.
-/// Error: that of svd, over the least value that counts.
+/// Error: that of svd, divided by the smallest singular value that counts.
 template <int Exponent = 0, class A>
 constexpr auto pinv(A&& a) {
   static_assert(Exponent <= 0, "[ebb E0433] pinv, matrix_rank: the tolerance is 2^Exponent with a negative exponent, or 0 for the default");
   return apply_function(functions::pinv<(Exponent < 0 ? Exponent : 0)>{}, std::forward<A>(a));
 }
-/// The number of singular values above the tolerance of pinv, as an int64; 0 for a matrix with a NaN. No gradient.
-/// Shape: the batch's.
+/// The number of singular values above the tolerance of pinv, 0 for a matrix with a NaN. No gradient.
+/// Shape: the batch's.   Dtype: int64.   Saves: nothing.
 template <int Exponent = 0, class A>
 constexpr auto matrix_rank(A&& a) {
   static_assert(Exponent <= 0, "[ebb E0433] pinv, matrix_rank: the tolerance is 2^Exponent with a negative exponent, or 0 for the default");
   return apply_function(functions::matrix_rank<(Exponent < 0 ? Exponent : 0)>{}, std::forward<A>(a));
 }
-/// The largest singular value over the least one: infinite for a singular matrix, NaN for zeros.
+/// The largest singular value divided by the smallest one: infinite for a singular matrix, NaN for zeros.
 /// Shape: the batch's.   Dtype, Saves, Error: as svdvals.   Throws: if a call's matrix has no elements.
 inline constexpr call<functions::condition_number> condition_number{};
 /// A norm of each matrix in the last two axes: Frobenius, or that of a tag.   matrix_norm(a, spectral)

@@ -14,16 +14,17 @@ namespace ebb::inline EBB_ABI::detail {
 
 /// [note: order of singular values]
 /// The one-sided Jacobi method: the columns x of A, or of A^T if A is wide, are rotated in pairs p < q, row by row, until they are
-/// orthogonal. A rotation is left out if |x(p) x(q)| <= m u |x(p)| |x(q)|, u = epsilon, m the length of x. It ends with a sweep without
-/// rotations, or after 60 sweeps: a small tangent is no reason to end, since a column that is all rounding needs it. Values are lengths of
-/// columns, sorted in falling order, equal ones in the order of their columns. A column whose value is at most m u times the largest one is
-/// all rounding: it is made orthogonal to those before it, twice, from the unit vector that they have the least part of if nothing is left
-/// of it. The first largest component of each column of U is positive. A matrix with a NaN or an infinity gives NaNs.
+/// orthogonal. A rotation is left out if |x(p) x(q)| <= m u |x(p)| |x(q)|, where u is epsilon and m the length of x. The method ends after
+/// a sweep without rotations, or after 60 sweeps; sweeps of small rotations do not end it, since columns that are rounding errors need
+/// them. Values are lengths of columns, sorted in falling order, equal ones in the order of their columns. A column whose value is at most
+/// m u times the largest one is a rounding error: it is orthogonalized twice against the columns before it. If nothing of it is left, the
+/// unit vector of which those columns have the least part takes its place. The first of the largest components of each column of U is
+/// positive. A matrix with a NaN or an infinity gives NaNs.
 /// Source: G. Golub, C. Van Loan, Matrix Computations, section 8.6.3; J. Demmel, K. Veselic (1992).
 template <class T>
 struct one_sided_jacobi {
   std::ptrdiff_t m, n;   // n vectors of m elements, m >= n
-  T *x, *v, *s, *order;  // n x m: each row a vector; n x n; n; n
+  T *x, *v, *s, *order;  // x: n x m, each row a vector; v: n x n; s: n; order: n
 
   static constexpr T unit = std::numeric_limits<T>::epsilon();
 
@@ -31,7 +32,7 @@ struct one_sided_jacobi {
     const std::ptrdiff_t n = householder<T>::least(rows, columns);
     return rows * columns + n * n + 2 * n;
   }
-  /// The vectors of a matrix; false if it is not finite.
+  /// Reads the vectors of a matrix; false if it is not finite.
   constexpr bool take(const matrix_call<T>& c) {
     const bool tall = c.rows >= c.columns;
     m = tall ? c.rows : c.columns;
@@ -45,7 +46,7 @@ struct one_sided_jacobi {
     for (std::ptrdiff_t i = 0; i < n * n; ++i) v[i] = T(i % (n + 1) == 0);
     return all_finite(m * n, x);
   }
-  /// Orthogonal vectors, their lengths, and their order.
+  /// Makes the vectors orthogonal, and finds their lengths and their order.
   constexpr void run() {
     const T power = power_for(m * n, x), least = static_cast<T>(m) * unit;
     for (std::ptrdiff_t i = 0; i < m * n && power != 1; ++i) x[i] = x[i] * power;
@@ -67,19 +68,19 @@ struct one_sided_jacobi {
     for (std::ptrdiff_t j = 0; j < n; ++j) s[j] = length(x + j * m) / power;
     jacobi<T>::sort(n, s, 1, order, true);
   }
-  /// Vector number k in falling order of the lengths, made one of length 1; those before it are.
+  /// Scales vector number k, in falling order of the lengths, to length 1. Those before it have been scaled.
   constexpr void normalize(std::ptrdiff_t k) const {
     T* const own = at(k);
     T size = length(own);
     divide(own, size > 0 ? size : T(1));
     if (s[number(k)] > static_cast<T>(m) * unit * s[number(0)]) return;
-    // It is all rounding, so that rotations may not have made it orthogonal.
+    // It is a rounding error: rotations may not have made it orthogonal.
     if (size > 0) {
       orthogonalize(k);
       size = length(own);
     }
     if (!(size >= T(0.5))) {
-      // The unit vector that those before have the least part of.
+      // Take the unit vector of which the vectors before have the least part.
       std::ptrdiff_t best = 0;
       T least = std::numeric_limits<T>::max();
       for (std::ptrdiff_t i = 0; i < m; ++i) {
@@ -115,7 +116,7 @@ struct one_sided_jacobi {
     for (std::ptrdiff_t i = 0; i < m; ++i) sum = lane::fma(a[i], b[i], sum);
     return sum;
   }
-  /// Squares are those of x over its largest element: small columns have lengths too.
+  /// Elements are divided by the largest one before they are squared: so the squares of small columns do not vanish.
   constexpr T length(const T* a) const {
     T largest = T(0), sum = T(0);
     for (std::ptrdiff_t i = 0; i < m; ++i)
@@ -152,7 +153,7 @@ constexpr void singular_triples(const matrix_call<T>& c) {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// What ops on singular values share.
+/// The common part of ops on singular values.
 struct singular : own_matrix {
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t m, std::ptrdiff_t n) { return detail::one_sided_jacobi<float>::scratch(m, n); }
 
@@ -204,7 +205,7 @@ struct svd : singular {
     }
     return grads(sum);
   }
-  /// U^T out of a result, or of its gradient, for an operand of the shape of the matrix.
+  /// U^T out of a result, or of its gradient, for an operand with the shape of the matrix.
   template <class T, class A>
   static constexpr operand<T> left(operand<T> triples, operand<A> a) {
     const int last = a.rank() - 1, m = a.extent(last - 1);
@@ -247,7 +248,7 @@ struct svd {
   static constexpr precision autocast = op::svd::autocast;
   static constexpr auto apply(auto a) { return of_matrices<op::svd>(a); }
 };
-/// U, s or V^T out of the triples of a matrix of the shape of a.
+/// U, s or V^T out of the triples of a matrix with the shape of a.
 template <int Which>
 struct svd_part {
   static constexpr std::string_view name = "svd";
@@ -269,11 +270,11 @@ struct svdvals {
 
 namespace ebb::inline EBB_ABI {
 
-/// U, s and V^T with a = U diag(s) V^T, s not negative and falling, in a tuple: the thin factors. The first largest component of each
-/// column of U is positive. Where values are equal or 0, the gradient of a loss that sees U or V is NaN or infinite, as in PyTorch.
-/// Shape: a [..., m, n]: [..., m, k], [..., k], [..., k, n], k the less of m and n; leading axes are batches.
+/// A tuple (U, s, V^T) with a = U diag(s) V^T, the thin factors: s is not negative and falls. The first of the largest components of each
+/// column of U is positive. Where values are equal or 0, the gradient of a loss that depends on U or V is NaN or infinite, as in PyTorch.
+/// Shape: a [..., m, n]: [..., m, k], [..., k], [..., k, n], where k is the smaller of m and n; leading axes are batches.
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: U, s, V.
-/// Error: a few m n u times the largest value, and often of each value. The cost grows by about 8 sweeps of 8 m k^2.
+/// Error: a few m n u times the largest value, and often of each value. The cost is about 8 sweeps of 8 m k^2 operations.
 template <class A>
 constexpr auto svd(const A& a) {
   const auto triples = apply_function(functions::svd{}, a);

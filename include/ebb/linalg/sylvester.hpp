@@ -1,4 +1,4 @@
-// ebb/linalg/sylvester.hpp — the linear equations a x + x b = c for matrices.
+// ebb/linalg/sylvester.hpp — the linear equation a x + x b = c for matrices.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -31,7 +31,7 @@ struct solve_sylvester {
     const bool fits = g.syms.unify(n, x.extent(p - 2)) && g.syms.unify(m, y.extent(q - 2)) && g.syms.unify(n, z.extent(r - 2)) &&
                       g.syms.unify(m, z.extent(r - 1));
     if (!fits) return refuse<T>(g, 435);
-    // Rows of x one after another are a vector: the product with a is that with kron(a, 1), that with b from the right with kron(1, b^T).
+    // With x as a vector, row after row, the product a x is that with kron(a, 1), and x b is that with kron(1, b^T).
     const auto left = kron::apply(x, cast_to<T>(is_on_diagonal(y)));
     const auto right = kron::apply(cast_to<T>(is_on_diagonal(x)), transposed_matrix(y));
     const auto both = detail::broadcasting<op::add>::apply(left, right);
@@ -52,7 +52,7 @@ struct solve_sylvester {
 
 namespace ebb::inline EBB_ABI {
 
-/// x with a x + x b = c, by elimination on the n m equations: for small matrices. b = transpose(a) is Lyapunov's equation.
+/// The x with a x + x b = c, by elimination on the n m equations: for small matrices. With b = transpose(a) it is Lyapunov's equation.
 /// Shape: a [..., n, n], b [..., m, m], c [..., n, m]: [..., n, m]; leading axes are batches, which are broadcast.
 /// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: a system of n m equations, x.   Error: that of solve.
 /// Throws: if an eigenvalue of a is one of -b: the system is singular.

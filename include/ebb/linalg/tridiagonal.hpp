@@ -1,4 +1,4 @@
-// ebb/linalg/tridiagonal.hpp — eigenvalues and vectors of large symmetric matrices by the QL method.
+// ebb/linalg/tridiagonal.hpp — eigenvalues and eigenvectors of large symmetric matrices by the QL method.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,14 +10,15 @@
 namespace ebb::inline EBB_ABI::detail {
 
 /// [note: order of large eigenproblems]
-/// Reflections bring a symmetric matrix into tridiagonal form, the last row first; QL steps with implicit shifts find its eigenvalues in
-/// rising place, each step a sequence of rotations. An element beside the diagonal is 0 if it is at most u, epsilon, times the largest sum
-/// of neighbours so far. That is less work than the Jacobi method, but small eigenvalues have the absolute error of large ones.
+/// Reflections bring a symmetric matrix into tridiagonal form, the last row first. QL steps with implicit shifts find its eigenvalues,
+/// place after place; each step is a sequence of rotations. An element e beside the diagonal counts as 0 if it is at most epsilon times the
+/// largest |d| + |e| of a row so far. That is less work than the Jacobi method, but small eigenvalues have the absolute error of large
+/// ones.
 /// Source: H. Bowdler, R. Martin, C. Reinsch, J. Wilkinson, Handbook for Automatic Computation II (1971), tred2 and tql2.
 template <class T>
 struct tridiagonal {
   std::ptrdiff_t n;
-  T *v, *d, *e;  // n x n: the matrix, then its vectors as rows; the eigenvalues; beside the diagonal
+  T *v, *d, *e;  // v: n x n, the matrix, then its vectors as rows; d: the eigenvalues; e: the elements beside the diagonal
 
   static constexpr T unit = std::numeric_limits<T>::epsilon();
 
@@ -28,7 +29,7 @@ struct tridiagonal {
       for (std::ptrdiff_t i = 0; i < n; ++i) d[i] = at(i, i);
     for (std::ptrdiff_t i = 1; i < n; ++i) e[i - 1] = e[i];
     e[n - 1] = T(0);
-    // Below the least normal number rotations would lose their digits.
+    // Below the smallest normal number, rotations would lose digits.
     T shift = T(0), size = std::numeric_limits<T>::min() / unit;
     for (std::ptrdiff_t l = 0; l < n; ++l) {
       const T own = lane::abs(d[l]) + lane::abs(e[l]);
@@ -47,7 +48,7 @@ struct tridiagonal {
  private:
   /// Element (k, j): columns are contiguous.
   constexpr T& at(std::ptrdiff_t k, std::ptrdiff_t j) const { return v[j * n + k]; }
-  /// No square of a small number is taken: graded matrices have some whose squares vanish.
+  /// The root of x^2 + y^2, without the squares of small numbers: graded matrices have numbers whose squares vanish.
   static constexpr T length(T x, T y) {
     const T a = lane::abs(x), b = lane::abs(y), large = a > b ? a : b;
     if (large == 0) return T(0);
