@@ -99,7 +99,7 @@ struct squareplus_slope : elementwise<2> {
   }
 };
 
-/// (x + sqrt(x^2 + b)) / 2, a smooth form of relu made of a root.   Saves: x, b.   Error: 4 ulp.   Domain: b > 0.
+/// (x + sqrt(x^2 + b)) / 2, a smooth form of relu.   Saves: x, b.   Error: 4 ulp.   Domain: b > 0.
 /// Source: J. T. Barron, Squareplus: a softplus-like algebraic rectifier (2021).
 struct squareplus : elementwise<2> {
   static constexpr std::string_view name = "squareplus";
@@ -120,7 +120,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace functions {
 
-/// What the functions below share: x as a real number, and parameters in its dtype.
+/// The common part of the functions below: x as a real number, and parameters in its dtype.
 struct shrinking {
   template <class T>
   static constexpr auto real(operand<T> x) {
@@ -178,7 +178,7 @@ struct quick_gelu : shrinking {
 
 inline constexpr call<op::softsign> softsign{};
 inline constexpr call<op::tanhshrink> tanhshrink{};
-/// squareplus(x), squareplus(x, b); b is 4 by default
+/// squareplus(x), squareplus(x, b); b is 4 by default.   Fields as op::squareplus.
 inline constexpr detail::call_with_defaults<op::squareplus> squareplus{};
 
 /// 0 where |x| <= bound, else x moved towards 0 by bound.   Saves: x.   Error: 0.5 ulp. The derivative is 0 at -bound and bound.
@@ -186,7 +186,7 @@ template <class X, number Bound = double>
 constexpr auto softshrink(X&& x, Bound bound = 0.5) {
   return apply_function(functions::softshrink{}, std::forward<X>(x), bound);
 }
-/// 0 where |x| <= bound, else x. Fields as softshrink.
+/// 0 where |x| <= bound, else x.   Saves: x.   Error: exact. The derivative is 0 at -bound and bound.
 template <class X, number Bound = double>
 constexpr auto hardshrink(X&& x, Bound bound = 0.5) {
   return apply_function(functions::hardshrink{}, std::forward<X>(x), bound);

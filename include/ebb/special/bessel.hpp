@@ -1,8 +1,8 @@
 // ebb/special/bessel.hpp — modified Bessel functions of order 0 and 1: i0, i1, and i0e, i1e, scaled by e^-|x|.
 // SPDX-License-Identifier: BSL-1.0
 //
-// With t = (x / 2)^2, I_n(x) = (x / 2)^n times the sum of t^k / (k! (n + k)!), whose terms are positive: that serves |x| <= 8. Beyond,
-// sqrt(x) I_0(x) e^-x and x sqrt(x) (I_0(x) - I_1(x)) e^-x are polynomials of 16 / |x| - 1; the recurrence gives the other orders.
+// With t = (x / 2)^2, I_n(x) is (x / 2)^n times the sum of t^k / (k! (n + k)!), whose terms are positive: that serves |x| <= 8. Beyond,
+// sqrt(x) I_0(x) e^-x and x sqrt(x) (I_0(x) - I_1(x)) e^-x are polynomials of 16 / |x| - 1, and the recurrence gives the other orders.
 // Source: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions (1964), 9.6 and 9.7. The coefficients are ebb's own, by
 // interpolation at Chebyshev nodes. The bounds hold with fma; without it errors are twice as large.
 #pragma once
@@ -61,7 +61,7 @@ struct bessel_series {
 template <int N, class T>
 inline constexpr bessel_series<N, T> bessel_terms{};
 
-/// e^-a I_n(a), for a = |x|, from what both ranges compute.
+/// e^-a I_n(a), for a = |x|. The ranges |x| <= 8 and |x| > 8 have their own formulas; a lane selects one.
 template <class V>
 struct scaled_bessel {
   using T = element_of<V>;
@@ -93,7 +93,7 @@ struct scaled_bessel {
   }
   /// I_0 - I_1, scaled.
   EBB_INLINE constexpr V difference() const { return choose((series<0>() - half() * series<1>()) * decay, gap); }
-  /// e^a y for y from the tail, near as it is.
+  /// `near` for |x| <= 8, else e^a far: far is scaled, near is not.
   EBB_INLINE constexpr V unscaled(V near, V far) const {
     constexpr T greatest = sizeof(T) == 4 ? T(95) : T(720);
     V bounded = at_most(a, all<V>(greatest)), zero = all<V>(0);

@@ -55,7 +55,7 @@ struct turn {
     V zero = all<V>(0), near = rint(x), half = near * all<V>(T(0.5));
     half_turn<V> rest(x);
     auto odd = rint(half) != half;
-    // Zeros of the sine have the sign of x, those of the cosine are positive.
+    // Zeros of the sine have the sign of x; zeros of the cosine are positive.
     sine = select(near == x, copysign(rest.sine, x), select(odd, -rest.sine, rest.sine));
     cosine = select(odd, -rest.cosine, rest.cosine) + zero;
   }
@@ -75,7 +75,8 @@ EBB_INLINE constexpr V cbrt(V x) {
   auto up = r > zero, down = r < zero;
   V m = fraction * select(up, all<V>(2), select(down, all<V>(T(0.5)), one)), y = horner(fraction, detail::elementary<T>::cbrt);
   y = y * select(up, all<V>(T(1.25992104989487316477L)), select(down, all<V>(T(0.793700525984099737376L)), one));
-  // With e = 1 - m / y^3 the root is y (1 - e)^(1/3): once by three terms, once by the first, from an exact remainder.
+  // With e = 1 - m / y^3 the root is y (1 - e)^(1/3). The first step takes three terms of its series, the second one term with an exact
+  // remainder.
   V e = one - m / (y * y * y);
   y = fma(y * e, -fma(e, fma(e, all<V>(T(5) / 81), all<V>(T(1) / 9)), third), y);
   twofold<V> square = product(y, y), cube = product(square, twofold<V>{y, zero});
@@ -152,7 +153,7 @@ EBB_INLINE constexpr V nextafter(V x, V y) {
   using T = element_of<V>;
   using B = bits_of<V>;
   V zero = all<V>(0), least = all<V>(std::numeric_limits<T>::denorm_min());
-  // Read as integers, magnitudes are in order.
+  // The bits of magnitudes, as integers, are in the order of the magnitudes.
   V away = from_bits<V>(to_bits(x) + all<B>(1)), back = from_bits<V>(to_bits(x) - all<B>(1));
   auto outward = (y > x && x > zero) || (y < x && x < zero);
   V next = select(x == zero, copysign(least, y), select(outward, away, back));

@@ -1,4 +1,4 @@
-// ebb/special/gamma.hpp — the gamma function and what is made of its logarithm: tgamma, lbeta, beta, lchoose, mvlgamma.
+// ebb/special/gamma.hpp — the gamma function, and functions of its logarithm: tgamma, lbeta, beta, lchoose, mvlgamma.
 // SPDX-License-Identifier: BSL-1.0
 //
 // 1 / gamma(y) is a polynomial on [0.75, 1.75]; x below 8 is reduced to that by factors in twice the precision. From 8 on, gamma(x) is
@@ -27,7 +27,7 @@ struct gamma_itself<float> {
   static constexpr float inverse[] = {0x1p+0f, 0x1.2788bap-1f, -0x1.4fcecp-1f, -0x1.57d576p-5f, 0x1.54c1eap-3f, -0x1.5b0dc8p-5f,
                                       -0x1.0572dep-7f, 0x1.2f8a7ep-8f};
   static constexpr float stirling[] = {0x1.40d932p+1f, 0x1.abcc3cp-3f, 0x1.1d4b92p-7f, -0x1.bcd10ep-8f, 0x1.210982p-15f};
-  static constexpr float greatest = 45;  // from here on gamma is infinite, and 0 on the other side
+  static constexpr float greatest = 45;  // at and beyond this, gamma(x) overflows and gamma(-x) underflows
 };
 template <>
 struct gamma_itself<double> {
@@ -41,7 +41,7 @@ struct gamma_itself<double> {
   static constexpr double greatest = 190;
 };
 
-/// gamma(x) for 3/4 <= x < 8, x is bounded to that; below 3/4, x gamma(x).
+/// gamma(x) for 3/4 <= x < 8, and x gamma(x) for x < 3/4. A larger x counts as 8.
 template <class V>
 EBB_INLINE constexpr V gamma_near(V x) {
   using T = element_of<V>;
@@ -55,7 +55,7 @@ EBB_INLINE constexpr V gamma_near(V x) {
     factors = product(factors, twofold<V>{select(above, y, one), zero});
   }
   V inverse = horner(at_most(y, edge) - one, gamma_itself<T>::inverse), top = factors.high / inverse;
-  // The remainder of the quotient, and the low part of the factors.
+  // The correction has the remainder of the quotient, and the low part of the factors.
   return top + (fma(-top, inverse, factors.high) + factors.low) / inverse;
 }
 
@@ -67,7 +67,7 @@ EBB_INLINE constexpr twofold<V> stirling_exponent(V x) {
   return {sum.high, sum.low + fma(power, l.low, p.low)};
 }
 
-/// The rest of Stirling's series of log gamma(x), for 8 <= x.
+/// The series in 1 / x of Stirling's formula for log gamma(x), for 8 <= x.
 template <class V>
 EBB_INLINE constexpr V stirling_rest(V x) {
   V inverse = all<V>(1) / x;
@@ -107,7 +107,7 @@ EBB_INLINE constexpr V lbeta(V a, V b) {
   using T = element_of<V>;
   V largest = all<V>(std::numeric_limits<T>::max() / 4), eight = all<V>(8), half = all<V>(T(0.5)), zero = all<V>(0);
   V low = minimum(a, b), high = maximum(a, b);
-  // Bounded where another formula holds.
+  // Operands are bounded where another formula gives the result.
   V m = at_most(at_least(low, all<V>(std::numeric_limits<T>::min())), largest), n = at_most(at_least(high, m), largest), sum = m + n;
   V f = at_least(n, eight), e = at_least(m, eight), s = at_least(sum, eight), ratio = m / f;
   V direct = lgamma(m) + lgamma(at_most(n, eight)) - lgamma(at_most(sum, all<V>(16)));

@@ -1,9 +1,9 @@
 // ebb/special/incomplete.hpp — the incomplete gamma and beta functions, regularized: gammainc, gammaincc, betainc.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The distribution functions of the gamma, Poisson, chi-squared, beta, binomial, F and t distributions. Below the mean the sum of a series,
-// above it a continued fraction, both with their derivatives by the parameters: the loops run on numbers with one derivative.
-// A lane that has converged stays as it is, so that the result does not depend on its neighbours.
+// They give the distribution functions of the gamma, Poisson, chi-squared, beta, binomial, F and t distributions. Below the mean they are
+// the sum of a series, above it a continued fraction. Both are computed with their derivatives by a parameter: the loops run on numbers
+// with one derivative. A lane that has converged stays as it is, so that its result does not depend on its neighbours.
 // Source: W. Press et al., Numerical Recipes (2007), 6.2 and 6.4, for the fractions and Lentz's method; R. Moore, Algorithm AS 187 (1982),
 // for derivatives by the parameter.
 #pragma once
@@ -35,12 +35,12 @@ EBB_INLINE constexpr dual<V> constant(V x) {
   return {x, all<V>(0)};
 }
 
-/// Parameters up to this have a result; the loops have enough steps for them.
+/// Parameters up to this have a result: the loops have enough steps for them.
 template <class T>
 inline constexpr T largest_parameter = T(1e6);
 inline constexpr int most_steps = 20000;
 
-/// Whether a step from y by `change` has changed neither the value nor the derivative.
+/// Whether the last step, by `change`, left both the value and the derivative of y as they were.
 template <class V>
 EBB_INLINE constexpr mask_of<V> is_settled(dual<V> y, dual<V> change) {
   V unit = all<V>(std::numeric_limits<element_of<V>>::epsilon() / 2);
@@ -91,7 +91,7 @@ EBB_INLINE constexpr dual<V> incomplete_gamma(V a, V x) {
   V e = exp(logarithm.value);
   dual<V> scale{e, e * logarithm.slope};
 
-  // Where the fraction is used, the series has an argument that ends it at once, and conversely.
+  // In a lane that uses the fraction, the series has an argument that ends it at once, and conversely.
   dual<V> over = constant(lane::select(below, y, zero)), term = unit, sum = unit;
   auto done = b != b;
   for (int i = 1; i < most_steps; ++i) {
@@ -120,7 +120,7 @@ EBB_INLINE constexpr dual<V> incomplete_gamma(V a, V x) {
   return {lane::select(regular, result.value, lane::select(usable, at_end, nan)), lane::select(regular, result.slope, slope_at_end)};
 }
 
-/// x^a (1 - x)^b / (a beta(a, b)) / f and its derivative by the parameter that `seed` marks, with f = 1 + .. the continued fraction.
+/// x^a (1 - x)^b / (a beta(a, b)) / f, where f = 1 + .. is the continued fraction, and its derivative by the parameter whose slope is 1.
 template <class V>
 EBB_INLINE constexpr dual<V> beta_below(dual<V> a, dual<V> b, V x, V log_x, V log_rest, V lbeta_of_both, V lbeta_slope) {
   using T = element_of<V>;
@@ -179,7 +179,7 @@ EBB_INLINE constexpr V betainc(V a, V b, V x) {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Of two or three real operands, whose value is a loop.
+/// An op of two or three real operands that is computed by a loop.
 template <int Arity>
 struct looping : elementwise<Arity> {
   static constexpr int steps = lane::detail::most_steps;
@@ -215,7 +215,7 @@ struct gammainc_by_a : looping<2> {
 
 /// The regularized lower incomplete gamma function P(a, x), the distribution function of the gamma distribution. Differentiable by x any
 /// number of times, and once by a.   Saves: a, x.   Domain: a, x >= 0 and a <= 1e6; else NaN.   Source: as special/incomplete.hpp.
-/// Error: 32 ulp and 2 |log(out)| ulp for a <= 100, beyond more by a factor sqrt(a / 100). For x > a + 1 of 1.
+/// Error: 32 + 2 |log(out)| ulp for a <= 100, for larger a sqrt(a / 100) times that. For x > a + 1 it is in ulp of 1.
 struct gammainc : looping<2> {
   static constexpr std::string_view name = "gammainc";
   static constexpr auto value(auto a, auto x) { return lane::gammainc(a, x); }
@@ -224,7 +224,7 @@ struct gammainc : looping<2> {
   }
 };
 
-/// 1 - gammainc(a, x), without cancellation for x > a + 1. Fields as gammainc; for x < a + 1 the error is of 1.
+/// 1 - gammainc(a, x), without cancellation for x > a + 1. Fields as gammainc, but the error is in ulp of 1 for x < a + 1.
 struct gammaincc : looping<2> {
   static constexpr std::string_view name = "gammaincc";
   static constexpr auto value(auto a, auto x) { return lane::gammaincc(a, x); }
@@ -240,7 +240,7 @@ struct beta_density : looping<3> {
   static constexpr auto value(auto a, auto b, auto x) {
     using V = decltype(x);
     V one = lane::all<V>(1), zero = lane::all<V>(0);
-    // A factor to the power 0 is 1, also at the ends.
+    // A factor to the power 0 is 1, even at the ends.
     V left = lane::select(a == one, zero, (a - one) * lane::log(x)), right = lane::select(b == one, zero, (b - one) * lane::log1p(-x));
     return lane::exp(left + right - lane::lbeta(a, b));
   }
@@ -258,8 +258,9 @@ struct betainc_by_a : looping<3> {
 };
 
 /// The regularized incomplete beta function I_x(a, b), the distribution function of the beta distribution. Differentiable by x any number
-/// of times, and once by a and b, where JAX refuses.   Saves: a, b, x.   Domain: 0 < a, b <= 1e6, 0 <= x <= 1; else NaN.
-/// Error: 64 ulp for a + b <= 50; beyond, 4 (a + b) ulp. For x > (a + 1) / (a + b + 2) of 1.   Source: as special/incomplete.hpp.
+/// of times, and once by a and b, by which JAX does not differentiate.   Saves: a, b, x.   Domain: 0 < a, b <= 1e6, 0 <= x <= 1; else NaN.
+/// Error: 64 ulp for a + b <= 50; beyond, 4 (a + b) ulp. For x > (a + 1) / (a + b + 2) it is in ulp of 1.   Source: as
+/// special/incomplete.hpp.
 struct betainc : looping<3> {
   static constexpr std::string_view name = "betainc";
   static constexpr auto value(auto a, auto b, auto x) { return lane::betainc(a, b, x); }
@@ -274,11 +275,11 @@ struct betainc : looping<3> {
 
 namespace ebb::inline EBB_ABI {
 
-/// gammainc(a, x), PyTorch's and JAX's order of operands
+/// gammainc(a, x), with PyTorch's and JAX's order of operands.   Fields as op::gammainc.
 inline constexpr call<op::gammainc> gammainc{};
-/// gammaincc(a, x)
+/// gammaincc(a, x).   Fields as op::gammaincc.
 inline constexpr call<op::gammaincc> gammaincc{};
-/// betainc(a, b, x)
+/// betainc(a, b, x).   Fields as op::betainc.
 inline constexpr call<op::betainc> betainc{};
 
 }  // namespace ebb::inline EBB_ABI

@@ -18,7 +18,7 @@ EBB_INLINE constexpr V logit(V x) {
   return select(x > low && x < high, near, far);
 }
 
-/// log(cosh(x)), without overflow and relative near 0.   Error: 5 ulp.
+/// log(cosh(x)), without overflow, and without cancellation near 0.   Error: 5 ulp.
 template <class V>
 EBB_INLINE constexpr V logcosh(V x) {
   using T = element_of<V>;
@@ -43,7 +43,7 @@ EBB_INLINE constexpr V share_of_exp2(V x, V y) {
   using T = element_of<V>;
   V one = all<V>(1), ln2 = all<V>(T(0.693147180559945309417L));
   twofold<V> d = detail::difference(x, y);
-  // With e = 2^-|x - y|, exact in its exponent: e / (1 + e) or 1 / (1 + e).
+  // The share is e / (1 + e) or 1 / (1 + e), with e = 2^-|x - y|, whose exponent is in twice the precision.
   V rough = exp2(-abs(d.high)), e = fma(rough * ln2, -copysign(one, d.high) * d.low, rough);
   return select(d.high < all<V>(0), e, one) / (one + e);
 }
@@ -88,7 +88,7 @@ struct share_of_exp2 : elementwise<2> {
   }
 };
 
-/// log2(2^x + 2^y), without overflow. Equal infinities as in logaddexp.   Saves: x, y.
+/// log2(2^x + 2^y), without overflow. Equal infinities give what logaddexp gives.   Saves: x, y.
 /// Error: 3 ulp of the largest of |x|, |y| and |out|.
 struct logaddexp2 : elementwise<2> {
   static constexpr std::string_view name = "logaddexp2";
@@ -149,7 +149,7 @@ struct logit_call : call<op::logit> {
 
 }  // namespace detail
 
-/// logit(x); logit(x, eps) clamps x to eps and 1 - eps first: outside there is no gradient.
+/// logit(x); logit(x, eps) clamps x to [eps, 1 - eps] first: an x outside gets the gradient 0.   Fields as op::logit.
 inline constexpr detail::logit_call logit{};
 inline constexpr call<op::logcosh> logcosh{};
 inline constexpr call<op::logaddexp2> logaddexp2{};

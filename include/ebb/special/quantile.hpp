@@ -1,9 +1,10 @@
 // ebb/special/quantile.hpp — the quantile function of the normal distribution, ndtri, and the inverse error functions, erfinv and erfcinv.
 // SPDX-License-Identifier: BSL-1.0
 //
-// All three find y with erf(y) = u and erfc(y) = s, where u = 1 - s; of the two, each has the one that is exact in its own tail.
-// With r = sqrt(-log s): for |u| <= 0.85, y = u (sqrt(pi) / 2 + u^2 q(0.7225 - u^2)); beyond, y = r - q(r). Each q is rational, and small.
-// Their derivatives multiply by e^(y^2), which would count an error of y 2 y^2 times: it is erfcx(y) / s instead.
+// All three find the y with erf(y) = u and erfc(y) = s, where u = 1 - s. Each function computes u and s so that they are exact in its
+// tails. With r = sqrt(-log s): for |u| <= 0.85, y = u (sqrt(pi) / 2 + u^2 q(0.7225 - u^2)); beyond, y = r - q(r). Each q is rational, and
+// small. The derivatives have the factor e^(y^2). Computed from y, it would multiply the relative error of y by 2 y^2: so it is erfcx(y) /
+// s.
 // Source: M. J. Wichura, Algorithm AS 241 (1988), for the form; the coefficients are ebb's own, by rational interpolation.
 // random/quantile.hpp has another form of ndtri, whose bits do not depend on the machine.
 #pragma once
@@ -53,7 +54,7 @@ struct inverse_error<double> {
                                           0x1.13fcd6884a3bp-13, 0x1.8ee830590ae1cp-19, 0x1.e3be4393adc6ap-26, 0x1.497fb0113c713p-34};
 };
 
-/// y with erf(|y|) = |u| and erfc(|y|) = s, with the sign of u; for s = 0 any finite number, for a negative s NaN.
+/// The y with erf(|y|) = |u| and erfc(|y|) = s, and with the sign of u. For s = 0 it is any finite number, for a negative s NaN.
 template <class V>
 EBB_INLINE constexpr V inverse_error_of(V u, V s) {
   using T = element_of<V>;
@@ -71,7 +72,7 @@ EBB_INLINE constexpr V inverse_error_of(V u, V s) {
   return select(abs(u) <= all<V>(T(0.85)), near, copysign(far, u));
 }
 
-/// y, and infinity with the sign of y where s is 0.
+/// y; where s is 0, infinity with the sign of y.
 template <class V>
 EBB_INLINE constexpr V infinite_at_ends(V y, V s) {
   return select(s == all<V>(0), copysign(all<V>(std::numeric_limits<element_of<V>>::infinity()), y), y);
@@ -84,7 +85,7 @@ EBB_INLINE constexpr V to_nearer_end(V x, element_of<V> end) {
   return select(x < other, x, other);
 }
 
-/// factor e^(y^2), where erfc(|y|) = s; infinite for s = 0.   Error: 7 ulp.
+/// factor * e^(y^2), where erfc(|y|) = s; infinite for s = 0.   Error: 7 ulp.
 template <class V>
 EBB_INLINE constexpr V inverse_density(V s, V y, element_of<V> factor) {
   V infinity = all<V>(std::numeric_limits<element_of<V>>::infinity());
@@ -93,19 +94,19 @@ EBB_INLINE constexpr V inverse_density(V s, V y, element_of<V> factor) {
 
 }  // namespace detail
 
-/// y with erf(y) = u.   Error: 4 ulp.
+/// The y with erf(y) = u.   Error: 4 ulp.
 template <class V>
 EBB_INLINE constexpr V erfinv(V u) {
   V s = all<V>(1) - abs(u);
   return detail::infinite_at_ends(detail::inverse_error_of(u, s), s);
 }
-/// y with erfc(y) = x.   Error: 4 ulp.
+/// The y with erfc(y) = x.   Error: 4 ulp.
 template <class V>
 EBB_INLINE constexpr V erfcinv(V x) {
   V s = detail::to_nearer_end(x, 2);
   return detail::infinite_at_ends(detail::inverse_error_of(all<V>(1) - x, s), s);
 }
-/// y with ndtr(y) = p.   Error: 4 ulp.
+/// The y with ndtr(y) = p.   Error: 4 ulp.
 template <class V>
 EBB_INLINE constexpr V ndtri(V p) {
   using T = element_of<V>;
@@ -118,15 +119,15 @@ EBB_INLINE constexpr V ndtri(V p) {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// The derivative of an inverse distribution function at x with result y. Its own derivative is that of the inverse, so y gets none:
-/// factor y out^2.   Saves: x, y, out.   Error: 7 ulp.
+/// The derivative of an inverse distribution function at x, with its result y as the second operand. Its own derivative by x is
+/// factor * y * out^2: that includes the dependence of y on x, so y gets no gradient.   Saves: x, y, out.   Error: 7 ulp.
 struct slope_of_inverse : elementwise<2> {
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
   static constexpr auto pulled(auto g, auto y, auto out, int factor) { return grads(g * (factor * y * out * out), nothing); }
 };
 
-/// The derivative of erfinv at x with result y.
+/// The derivative of erfinv at x, where its result is y.
 struct erfinv_slope : slope_of_inverse {
   static constexpr std::string_view name = "erfinv_slope";
   static constexpr auto value(auto x, auto y) {
@@ -143,7 +144,7 @@ struct erfinv : transcendental {
   static constexpr auto pull(auto g, auto x, auto out) { return grads(g * emit_on<erfinv_slope>({}, x, out)); }
 };
 
-/// The derivative of erfcinv at x with result y.
+/// The derivative of erfcinv at x, where its result is y.
 struct erfcinv_slope : slope_of_inverse {
   static constexpr std::string_view name = "erfcinv_slope";
   static constexpr auto value(auto x, auto y) {
@@ -160,7 +161,7 @@ struct erfcinv : transcendental {
   static constexpr auto pull(auto g, auto x, auto out) { return grads(g * emit_on<erfcinv_slope>({}, x, out)); }
 };
 
-/// The derivative of ndtri at x with result y.
+/// The derivative of ndtri at x, where its result is y.
 struct ndtri_slope : slope_of_inverse {
   static constexpr std::string_view name = "ndtri_slope";
   static constexpr auto value(auto x, auto y) {

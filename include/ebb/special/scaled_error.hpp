@@ -1,8 +1,9 @@
 // ebb/special/scaled_error.hpp — the scaled complementary error function, erfcx, with its first and second derivative.
 // SPDX-License-Identifier: BSL-1.0
 //
-// For x >= 0, erfcx(x) is z / 2 times a rational function of z = 2 / (x + 2), or a polynomial below 1/2. Its derivative is (z / 2)^2, its
-// second derivative (z / 2)^3 times another one: the formula 2 x erfcx(x) - 2 / sqrt(pi) would cancel. For x < 0 it does not.
+// For x >= 0, erfcx(x) is z / 2 times a rational function of z = 2 / (x + 2), but a polynomial below 1/2. Its derivative is (z / 2)^2 and
+// its second derivative (z / 2)^3 times a rational function of z: the formula 2 x erfcx(x) - 2 / sqrt(pi) would cancel. For x < 0 that
+// formula does not cancel, and serves.
 // Source: the coefficients are ebb's own, by rational interpolation. The bounds hold with fma; without it errors are twice as large.
 #pragma once
 
@@ -69,8 +70,8 @@ inline constexpr T two_over_root_pi = static_cast<T>(0x1.20dd750429b6d11ae3a914f
 template <class T>
 inline constexpr T square_overflows = sizeof(T) == 4 ? T(9.5) : T(26.75);
 
-/// For erfcx and its first and second derivative at a >= 0, which are (1 / (a + 2))^Power over(z) / under(z).
-/// `growth` is about how much faster than z^Power this grows at z = 1, for the correction of a rounded z.
+/// (1 / (a + 2))^Power over(z) / under(z), which is erfcx, its first or its second derivative at a >= 0, up to the sign.
+/// `growth` corrects for the rounding of z: it is about how much faster than z^Power the result grows at z = 1.
 template <int Power, class V, class T, std::size_t N, std::size_t M>
 EBB_INLINE constexpr V on_half_line(V a, const T (&over)[N], const T (&under)[M], T growth) {
   V one = all<V>(1), two = all<V>(2), bounded = at_most(a, all<V>(std::numeric_limits<T>::max()));
