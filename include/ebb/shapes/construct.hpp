@@ -1,8 +1,8 @@
 // ebb/shapes/construct.hpp — triangles, and arrays made of numbers or of vectors: eye, arange, linspace, meshgrid, block_diag, toeplitz.
 // SPDX-License-Identifier: BSL-1.0
 //
-// In a traced function an array without elements to read still needs an argument: eye<3>(x) takes the dtype of x, arange<5>(start) that of
-// start. Numbers alone give a tensor.
+// Inside a traced function an argument says the dtype even where no element is read: eye<3>(x) has the dtype of x, arange<5>(start) that of
+// start. If all arguments are numbers, the result is a tensor.
 #pragma once
 
 #include "../op/arrange.hpp"
@@ -17,13 +17,13 @@ struct refusal<394, Call> : Call {
                                    "toeplitz take vectors, arange and linspace numbers and scalars");
 };
 
-/// Tag of meshgrid: the first two axes are exchanged, as for plots.
+/// Tag of meshgrid: exchanges the first two axes, as plots need it.
 struct xy_indexing_tag {};
 inline constexpr xy_indexing_tag xy_indexing{};
 
 namespace functions {
 
-/// Whether the element of a matrix is on its diagonal number K, or below.
+/// For each element, whether it is on diagonal number k of its matrix, or below.
 template <class T>
 constexpr operand<bool> up_to_diagonal(operand<T> x, int k) {
   const int rank = x.rank();
@@ -62,7 +62,7 @@ struct eye {
   }
 };
 
-/// Scalars and numbers as vectors of N equal elements of dtype T; f gets them and the index of each element.
+/// Calls f with the index of each of N elements, then with each scalar or number as a vector of N equal elements of dtype T.
 template <int N, class T>
 constexpr operand<T> from_scalars(graph& g, auto f, auto... scalar) {
   int code = 0;
@@ -112,7 +112,7 @@ struct linspace {
   }
 };
 
-/// Argument number Number of meshgrid, repeated along the axes of the others.
+/// Argument number Number of meshgrid, repeated along the axes of the other arguments.
 template <int Number, bool Xy>
 struct part_of_meshgrid {
   static constexpr std::string_view name = "meshgrid";
@@ -188,7 +188,7 @@ struct toeplitz {
     const auto c = cast_to<T>(column), r = cast_to<T>(row);
     if (c.is_refused() || r.is_refused()) return c.is_refused() ? c : r;
     if (c.rank() != 1 || r.rank() != 1) return refuse<T>(g, 394);
-    // The row backwards, then the column without its first element, which is the row's corner.
+    // Element (i, j) is column(i - j) where i >= j, else row(j - i).
     shape grid = c.extents();
     grid.push(r.extent(0));
     const int number = g.intern(g.syms.find(grid));
@@ -203,28 +203,30 @@ struct toeplitz {
 
 }  // namespace functions
 
-/// x on and below its diagonal number K, 0 above, in the last two axes.   tril<-1>(x)   Dtype: x's.   Saves: nothing.   Error: exact.
+/// Each matrix in the last two axes, with zeros above its diagonal number K.   tril<-1>(x)
+/// Shape, Dtype: x's.   Saves: nothing.   Error: exact.
 template <int K = 0, class X>
 constexpr auto tril(X&& x) {
   return apply_function(functions::tril<K>{}, std::forward<X>(x));
 }
-/// x on and above its diagonal number K, 0 below, in the last two axes.   Dtype: x's.   Saves: nothing.   Error: exact.
+/// Each matrix in the last two axes, with zeros below its diagonal number K.   All fields as tril.
 template <int K = 0, class X>
 constexpr auto triu(X&& x) {
   return apply_function(functions::triu<K>{}, std::forward<X>(x));
 }
-/// Ones on the diagonal of N x M zeros.   Dtype: x's, of which no element is read.   Saves: nothing.
+/// Zeros with ones on the diagonal.   Shape: [N, M].   Dtype: x's; no element of x is read.   Saves: nothing.   Error: exact.
 template <int N, int M = N, class X>
 constexpr auto eye(X&& x) {
   return apply_function(functions::eye<N, M>{}, std::forward<X>(x));
 }
 
-/// start + i * step for i = 0 ... N - 1; both are numbers or scalars.   Shape: [N].   Dtype: promoted.   Saves: nothing.   Error: 1 ulp.
+/// start + i * step for i from 0 to N - 1; start and step are numbers or scalars.   Shape: [N].   Dtype: promoted.   Saves: nothing.
+/// Error: 0.5 ulp of i * step, and 0.5 ulp.
 template <int N, class Start, class Step = int>
 constexpr auto arange(const Start& start, const Step& step = 1) {
   static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, vander: a number of elements is not negative");
   using along = functions::arange<(N < 0 ? 0 : N)>;
-  // Numbers alone become arrays: then the function runs at once.
+  // If both are numbers, they become arrays, on which the function runs at once.
   if constexpr (number<Start> && number<Step>)
     return apply_function(along{}, tensor<std::conditional_t<std::floating_point<Start>, Start, std::int64_t>>(start),
                           tensor<std::conditional_t<std::floating_point<Step>, Step, std::int64_t>>(step));
@@ -246,9 +248,9 @@ template <int N, class First, class Last>
 constexpr auto logspace(const First& first, const Last& last) {
   return pow(10, linspace<N>(first, last));
 }
-/// Vectors as coordinates of a grid, in a tuple: each repeated along the axes of the others.
+/// The coordinates of a grid, in a tuple: each vector is repeated along the axes of the others.
 ///   const auto [a, b] = ebb::meshgrid(x, y);   a(i, j) is x(i), b(i, j) is y(j); with ebb::xy_indexing before x: a(i, j) is x(j)
-/// Dtype: theirs.   Saves: nothing.   Error: exact.
+/// Shape: a vector of n elements and one of m: [n, m] for both; xy_indexing: [m, n].   Dtype: theirs.   Saves: nothing.   Error: exact.
 template <class... X>
 constexpr auto meshgrid(const X&... x) {
   return [&]<int... Number>(std::integer_sequence<int, Number...>) {
@@ -261,16 +263,18 @@ constexpr auto meshgrid(xy_indexing_tag, const X&... x) {
     return std::tuple(apply_function(functions::part_of_meshgrid<Number, true>{}, x...)...);
   }(std::make_integer_sequence<int, sizeof...(X)>{});
 }
-/// Matrices along the diagonal of zeros.   Dtype: promoted.   Saves: nothing.   Error: exact.
+/// A matrix with the given matrices along its diagonal, and zeros elsewhere.   block_diag(x, y)
+/// Shape: x [n, m], y [k, l]: [n + k, m + l].   Dtype: promoted.   Saves: nothing.   Error: exact.
 inline constexpr call<functions::block_diag> block_diag{};
-/// The powers 0 to N - 1 of each element along a new last axis.   Dtype: x's.   Saves: x, the powers.   Error: that of the products.
+/// The powers 0 to N - 1 of each element, along a new last axis.   Shape: x [..., n]: [..., n, N].
+/// Dtype: x's.   Saves: x, the powers.   Error: that of the products.
 template <int N, class X>
 constexpr auto vander(X&& x) {
   static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, vander: a number of elements is not negative");
   return apply_function(functions::vander<(N < 0 ? 0 : N)>{}, std::forward<X>(x));
 }
-/// The matrix with constant diagonals whose first column is c and whose first row is r, of which the first element is not used; without r
-/// it is symmetric.   Shape: c [n], r [m]: [n, m].   Dtype: promoted.   Saves: nothing.   Error: exact.
+/// toeplitz(c, r): the matrix with constant diagonals whose first column is c and whose first row is r. The first element of r is not used.
+/// toeplitz(c) is symmetric.   Shape: c [n], r [m]: [n, m].   Dtype: promoted.   Saves: nothing.   Error: exact.
 inline constexpr call<functions::toeplitz> toeplitz{};
 
 }  // namespace ebb::inline EBB_ABI

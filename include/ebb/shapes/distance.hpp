@@ -39,7 +39,7 @@ struct pairwise_distance {
   }
 };
 
-/// x divided by its norm along an axis, or by eps, if that is larger.
+/// x divided by its norm along an axis, or by eps where that is larger.
 template <int P, int Axis>
 struct normalize {
   static constexpr auto apply(auto x, auto eps) {
@@ -81,19 +81,19 @@ template <int P = 2, class X, class Y>
 constexpr auto cdist(X&& x, Y&& y) {
   return apply_function(functions::cdist<P>{}, std::forward<X>(x), std::forward<Y>(y));
 }
-/// norm(x - y + eps) of order P along the last axis, as in PyTorch: eps keeps derivatives finite there.
-/// Dtype: promoted.   Saves, Error: as norm.
+/// norm(x - y + eps) of order P along the last axis, as in PyTorch: eps keeps derivatives finite where x equals y.
+/// Shape: broadcast, without the last axis.   Dtype: promoted.   Saves, Error: as norm.
 template <int P = 2, class X, class Y>
 constexpr auto pairwise_distance(X&& x, Y&& y, double eps = 1e-6) {
   return apply_function(functions::pairwise_distance<P>{}, std::forward<X>(x), std::forward<Y>(y), eps);
 }
-/// x / max(norm(x), eps) along an axis: vectors of length 1; those shorter than eps stay shorter. PyTorch's eps is 1e-12.
+/// x / max(norm(x), eps) along an axis: vectors get length 1, but vectors shorter than eps stay shorter. PyTorch's eps is 1e-12.
 /// Shape, Dtype: x's.   Saves: x, the norms.   Error: that of norm, and 1 ulp.
 template <int Axis = -1, int P = 2, class X>
 constexpr auto normalize(X&& x, double eps = 1e-12) {
   return apply_function(functions::normalize<P, Axis>{}, std::forward<X>(x), eps);
 }
-/// The cosine of the angle between x and y along an axis: the sum of products of both, each divided by max(its norm, eps).
+/// The cosine of the angle between x and y along an axis: x and y are divided by max(norm, eps), multiplied and summed.
 /// Shape: broadcast, without the axis.   Dtype: promoted; integers give float.   Saves: x, y, their norms.   Error: that of the sums.
 template <int Axis = -1, class X, class Y>
 constexpr auto cosine_similarity(X&& x, Y&& y, double eps = 1e-8) {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: einsum]
-// The string is read while compiling. A letter that an operand has twice is its diagonal; a letter that one operand has alone, and that the
-// result lacks, is summed at once. Then operands are multiplied from left to right. A letter of both that is not needed later is
-// contracted, in a matrix product with the common letters as batch; if there is no such letter, they are multiplied element by element.
-// Derivatives are those of these ops. `...` stands for leading axes, which are broadcast. Without `->` the result has those, and then the
-// letters that occur once, in the order of ASCII.
+// The string is read at compile time. If an operand has a letter twice, its diagonal is taken. A letter that one operand has alone, and
+// that the result lacks, is summed at once. Then the operands are multiplied from left to right. A letter that both factors have, and that
+// is not needed later, is contracted by a matrix product, with the common letters as batch. If there is no such letter, the factors are
+// multiplied element by element. Derivatives are those of these ops. `...` stands for leading axes, which are broadcast. Without `->` the
+// result has the axes of `...`, then the letters that occur once, in the order of ASCII.
 #pragma once
 
 #include "../op/along.hpp"
@@ -17,7 +17,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// An operand and the label of each of its axes: a letter, or 256 and more for the axes of `...`, counted from the last one.
+/// An operand and the labels of its axes. A label is a letter, or a number from 256 on for the axes of `...`, counted from the last one.
 template <class T>
 struct labelled {
   operand<T> x;
@@ -31,7 +31,7 @@ struct labelled {
   }
 };
 
-/// The labels of an operand of this rank, of which `...` has what the letters leave. The string fits: that has been checked.
+/// Writes the labels of an operand, and returns their number; `...` has batch_axes axes. The string has been checked.
 constexpr int labels_of(const einsum_letters& s, int batch_axes, int* label) {
   int count = 0;
   for (int i = 0; i <= s.count; ++i) {
@@ -106,7 +106,7 @@ struct einsum_steps {
     return a;
   }
 
-  /// Two axes of one label become one: every (n + 1)-th element of both taken as one axis.
+  /// Two axes with one label become one: its elements are every (n + 1)-th element of both axes joined.
   template <class T>
   static constexpr void take_diagonals(labelled<T>& a) {
     for (int p = 0; p < a.rank(); ++p)
@@ -129,7 +129,7 @@ struct einsum_steps {
       }
   }
 
-  /// Whether all extents of each label are one. An axis of `...` with extent 1 beside a larger one is dropped: it is broadcast.
+  /// Whether each label has one extent. An axis of `...` with extent 1 is dropped if others have more: it is broadcast.
   template <class T>
   static constexpr bool fit_extents(labelled<T>* in, int count) {
     for (int j = 0; j < count; ++j)
@@ -234,7 +234,7 @@ struct einsum {
   }
 };
 
-/// The last Axes axes of x with the first ones of y.
+/// Contracts the last Axes axes of x with the first ones of y.
 template <int Axes>
 struct tensordot {
   static constexpr precision autocast = op::matmul::autocast;
@@ -286,7 +286,8 @@ constexpr auto einsum(const X&... x) {
     }
   }
 }
-/// Sums of products over the last Axes axes of x and the first ones of y: torch.tensordot(x, y, Axes).   tensordot<1>: matrices as matmul.
+/// Sums of products over the last Axes axes of x and the first ones of y: torch.tensordot(x, y, Axes).
+///   tensordot<1>(x, y)    matmul, for matrices
 /// Shape: the other axes of x, then those of y.   Dtype, Saves, Error: as matmul.   Throws: if a call's extents differ.
 template <int Axes, class X, class Y>
 constexpr auto tensordot(X&& x, Y&& y) {

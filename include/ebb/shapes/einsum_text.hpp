@@ -1,4 +1,4 @@
-// ebb/shapes/einsum_text.hpp — the string of einsum, read and checked while compiling.
+// ebb/shapes/einsum_text.hpp — reads and checks the string of einsum at compile time.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -19,7 +19,7 @@ struct einsum_text {
   }
 };
 
-/// The letters of one operand or of the result. `batch`: the place among them of `...`, or -1.
+/// The letters of one operand or of the result. `batch` is the place of `...` among them, or -1.
 struct einsum_letters {
   int count = 0, batch = -1;
   char letter[max_rank] = {};
@@ -61,7 +61,7 @@ consteval einsum_plan read_einsum(const einsum_text<N>& s) {
       ++i;
     } else p.valid = false;
   }
-  const auto uses = [&](char c) {  // operands that have c, and how often they have it in total
+  const auto uses = [&](char c) {  // the number of operands that have c, and how often they have it in total
     std::pair<int, int> r{0, 0};
     for (int j = 0; j < p.count; ++j) {
       r.first += p.operand[j].has(c);

@@ -6,7 +6,7 @@
 // a b c d with borders of 2 and 1:
 //   reflect   c b | a b c d | c        replicate  a a | a b c d | d
 //   symmetric b a | a b c d | d        circular   c d | a b c d | a
-// A border is a slice, turned round if need be, so that its gradient is added in a fixed order and nothing is scattered.
+// A border is a slice, reversed for reflect and symmetric. So its gradient is added in a fixed order, and nothing is scattered.
 #pragma once
 
 #include "../op/shape.hpp"
@@ -92,8 +92,8 @@ struct pad_with {
 }  // namespace functions
 
 /// x with a border that continues it at both ends of an axis: reflect, symmetric, replicate or circular.
-/// Dtype: x's.   Saves: nothing.   Error: exact.
-/// Throws: if a call's axis is shorter than a border; reflect needs one element more, replicate any.
+/// Shape: x's, with Before + After more elements along the axis.   Dtype: x's.   Saves: nothing.   Error: exact.
+/// Throws: if a call's axis is shorter than a border. reflect needs one element more than a border has, replicate needs one element.
 template <int Axis, int Before, int After, class X, border_tag Mode>
 constexpr auto pad(X&& x, Mode) {
   return apply_function(functions::pad_with<Mode, Axis, Before, After>{}, std::forward<X>(x));

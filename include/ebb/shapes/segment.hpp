@@ -1,10 +1,10 @@
-// ebb/shapes/segment.hpp — sums, means, extrema and softmax of segments: of the elements that have the same number.
+// ebb/shapes/segment.hpp — sums, means, extrema and softmax of segments: a segment is all elements with the same id.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Numbers of segments are int32 or int64, from 0 on, in any order. They have the first axes of x, and each names the segment of a part of x
-// along the other axes. The count of segments is a template argument, or the leading extent of an array:
+// Ids are int32 or int64, from 0 on, in any order. They have the first axes of x; each id is that of a part of x along the other axes.
+// The count of segments is a template argument, or the leading extent of an array:
 //   segment_sum<3>(x, ids)   segment_sum(x, ids, centres)
-// A number that is negative or too large is an error of the call. Sums have a fixed order: that of the elements.
+// An id that is negative or too large is an error of the call. Sums are added in the order of the elements.
 #pragma once
 
 #include "../op/along.hpp"
@@ -13,7 +13,7 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Equal extrema share the gradient evenly; if a NaN is the result, NaNs share it: see shared_by_ties. attr 0, F: as for gather.
+/// Equal extrema share the gradient evenly; if the result is a NaN, the NaNs share it: see shared_by_ties. attr 0, F: as for gather.
 /// Shape: given, not inferred.   Saves: x, indices, out.   Error: exact.
 template <class I, class F>
 struct extremum_at : by_rows<I> {
@@ -24,7 +24,7 @@ struct extremum_at : by_rows<I> {
     const std::int64_t own = out.attribute(0);
     const auto along = [&](auto y) { return emit_on<gather<I, F>, T>({own}, y, indices); };
     const auto tied = emit_on<logical_or>({}, emit_on<equal>({}, x, along(out)), emit_on<isnan>({}, x));
-    // A segment without elements counts one, so that nothing is divided by 0.
+    // A segment without elements gets the count 1, so that nothing is divided by 0.
     const auto count = summed_at<F>(cast_to<T>(tied), indices, out.extents(), static_cast<int>(own));
     const auto share = g / cast_to<T>(emit_on<maximum>({}, count, literal_like(count, 1)));
     return grads(emit_on<where>({}, tied, along(share), literal_like(x, 0)), nothing);
@@ -70,7 +70,8 @@ struct refusal<385, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// The common form: f(x, ids, shape of the result). N = dyn: the count is the leading extent of the third operand.
+/// The common part of segment functions: calls f(x, ids, shape of the result). With N = dyn, the count of segments is the leading extent of
+/// the third operand.
 template <std::size_t N>
 struct segments {
   template <class R>
@@ -156,7 +157,7 @@ struct segment_softmax {
     using Wide = detail::computed_in<Real>;
     const auto f = []<class I>(auto y, operand<I> ids, const shape& to) {
       const auto along = [&](auto of) { return emit_on<op::gather<I, segment_softmax<0>>, Wide>({0}, of, ids); };
-      // The result does not depend on the shift: it has no derivative. No shift if the largest element is infinite.
+      // The result does not depend on the shift: so that gets no derivative. If the largest element is infinite, nothing is shifted.
       const auto top = emit_on<op::stop_gradient>({}, extremum_of_segments<op::scatter_max<I, segment_softmax<0>>>(y, ids, to));
       const auto shift = emit_on<op::where>({}, emit_on<op::isfinite>({}, top), top, literal_like(top, 0));
       const auto e = emit_on<op::exp>({}, y - along(shift));
@@ -170,9 +171,9 @@ struct segment_softmax {
 
 namespace ebb::inline EBB_ABI {
 
-/// The sum of each segment; 0 for one without elements.   Shape: the count of segments, then x's axes beside those of the numbers.
-/// Dtype: x's; integers and bool give int64; narrow floats are added in float.   Saves: the numbers.   Error: that of the sums.
-/// Throws: if a number is negative or too large.
+/// The sum of each segment; 0 for one without elements.   Shape: the count of segments, then x's axes behind those of the ids.
+/// Dtype: x's; integers and bool give int64; narrow floats are added in float.   Saves: the ids.   Error: that of the sums.
+/// Throws: if an id is negative or too large.
 template <std::size_t N, class X, class Ids>
 constexpr auto segment_sum(X&& x, Ids&& ids) {
   return apply_function(functions::segment_sum<N>{}, std::forward<X>(x), std::forward<Ids>(ids));
@@ -190,8 +191,8 @@ template <class X, class Ids, class Like>
 constexpr auto segment_mean(X&& x, Ids&& ids, Like&& like) {
   return apply_function(functions::segment_mean<dyn>{}, std::forward<X>(x), std::forward<Ids>(ids), std::forward<Like>(like));
 }
-/// The largest element of each segment, NaN if there is one; -inf, or the least integer, for one without elements. Equal ones share the
-/// gradient evenly.   Dtype: x's.   Saves: x, the numbers, out.   Error: exact.   Shape, Throws: as segment_sum.
+/// The largest element of each segment, NaN if there is one; -inf, or the least integer, for a segment without elements. Equal elements
+/// share the gradient evenly.   Dtype: x's.   Saves: x, the ids, out.   Error: exact.   Shape, Throws: as segment_sum.
 template <std::size_t N, class X, class Ids>
 constexpr auto segment_max(X&& x, Ids&& ids) {
   return apply_function(functions::segment_max<N>{}, std::forward<X>(x), std::forward<Ids>(ids));
@@ -200,7 +201,7 @@ template <class X, class Ids, class Like>
 constexpr auto segment_max(X&& x, Ids&& ids, Like&& like) {
   return apply_function(functions::segment_max<dyn>{}, std::forward<X>(x), std::forward<Ids>(ids), std::forward<Like>(like));
 }
-/// The smallest element of each segment; inf, or the greatest integer, for one without elements: else as segment_max.
+/// The smallest element of each segment; inf, or the greatest integer, for a segment without elements.   All other fields as segment_max.
 template <std::size_t N, class X, class Ids>
 constexpr auto segment_min(X&& x, Ids&& ids) {
   return apply_function(functions::segment_min<N>{}, std::forward<X>(x), std::forward<Ids>(ids));
@@ -210,7 +211,7 @@ constexpr auto segment_min(X&& x, Ids&& ids, Like&& like) {
   return apply_function(functions::segment_min<dyn>{}, std::forward<X>(x), std::forward<Ids>(ids), std::forward<Like>(like));
 }
 /// softmax over the elements of each segment.   Shape: x's.   Dtype: integers give float; narrow floats are computed in float.
-/// Saves: e^x, its sums, the numbers.   Error: as softmax.   Throws: as segment_sum.
+/// Saves: e^x, its sums, the ids.   Error: as softmax.   Throws: as segment_sum.
 template <std::size_t N, class X, class Ids>
 constexpr auto segment_softmax(X&& x, Ids&& ids) {
   return apply_function(functions::segment_softmax<N>{}, std::forward<X>(x), std::forward<Ids>(ids));

@@ -1,4 +1,4 @@
-// ebb/shapes/window.hpp — unfold: windows that slide along an axis, and fold, which adds them up again.
+// ebb/shapes/window.hpp — unfold, which copies windows that slide along an axis, and fold, which adds them up again.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -48,7 +48,7 @@ struct fold {
     if (count >= 0 && size >= 0 && count > 0 && (count - 1) * Step + size > Length) return refuse<T>(*windows.g, 392);
     return to(windows, axis, Step, Length);
   }
-  /// Windows added into zeros whose axis has this extent.
+  /// Adds windows into zeros whose axis has the given extent.
   template <class T>
   static constexpr operand<T> to(operand<T> windows, int axis, std::int64_t step, int length) {
     if (windows.is_refused()) return windows;
