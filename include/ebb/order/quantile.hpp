@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 //   quantile(x, 0.9)                           along the last axis; q is a number, a scalar or a vector
-//   quantile<0, between::nearest>(x, q)        between two elements: line, lower, higher, midpoint, nearest
+//   quantile<0, between::nearest>(x, q)        the rule between two elements: line, lower, higher, midpoint, nearest
 //   auto [values, places] = median<1>(x);      of an even number of elements the lower one of the two in the middle, as in PyTorch;
 //                                              quantile(x, 0.5) is the mean of both
 #pragma once
@@ -14,7 +14,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a quantile is where its position is between two elements.
+/// The value of a quantile whose position is between two elements: on the line through both, the lower or the higher one, the mean of both,
+/// or the nearer one.
 enum class between { line, lower, higher, midpoint, nearest };
 
 template <class Call>
@@ -38,11 +39,12 @@ constexpr operand<T> scalar_as(graph& g, X x) {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// The elements of a row in order: their places, and how many of them are numbers, which come first. The rows are the last axis.
+/// The order of the elements in each row: their places, and the count of those that are not NaN, which come first. Rows are along the last
+/// axis.
 template <class T>
 struct order_of_rows {
   operand<T> rows;
-  operand<std::int64_t> places, numbers, count;  // numbers: for each row. count: of elements, a scalar
+  operand<std::int64_t> places, numbers, count;  // numbers: for each row, elements that are not NaN. count: elements of a row, a scalar
 
   constexpr order_of_rows(operand<T> x, int axis) : rows(axis_moved(x, axis, x.rank() - 1)) {
     const std::int64_t last = std::int64_t{1} << (x.rank() - 1);
@@ -55,7 +57,7 @@ struct order_of_rows {
       numbers = ebb::broadcast_to(count, x.g->intern(axes_between(rows.extents(), 0, x.rank() - 1)), axis_run(0, x.rank() - 1));
     }
   }
-  /// The elements number `index` of the order, some for each row.   F: the function that errors name.
+  /// The elements at the positions `index` in the order; each row has its own positions.   F: the function that errors name.
   template <class F>
   constexpr operand<T> at(operand<std::int64_t> index) const {
     const std::int64_t own = rows.rank() - 1;
@@ -118,7 +120,7 @@ struct quantile {
       const operand<T> a = element(below);
       if constexpr (Rule == between::lower) return a;
       else {
-        // Equal infinities are their own mean: their difference would be NaN.
+        // The mean of equal infinities is the infinity: their difference would be NaN.
         const operand<T> b = element(emit_on<op::ceil>({}, position));
         const auto same = emit_on<op::logical_and>({}, emit_on<op::equal>({}, a, b), emit_on<op::isinf>({}, a));
         const auto step = emit_on<op::where>({}, same, literal_like(a, 0), b - a);
@@ -165,8 +167,8 @@ inline constexpr bool are_keep_tags = sizeof...(Tag) <= 1 && (std::is_same_v<Tag
 
 namespace ebb::inline EBB_ABI {
 
-/// The quantiles of x along an axis: the elements at q (n - 1) in rising order, counted from 0, or between two elements what the rule says.
-/// NaN if the row has one.
+/// The quantiles of x along an axis: the elements at position q (n - 1) in rising order, counted from 0. The rule says the value between
+/// two elements. If a row has a NaN, its quantiles are NaN.
 /// Shape: x's without the axis; if q is a vector, its axis comes first. With the tag keep_dims the axis stays, with extent 1.
 /// Dtype: x's, integers give float; bf16 and f16 are computed in float. Positions are computed in double.
 /// Saves: places, and the two elements for a gradient by q.   Error: 2 ulp of the larger of both elements.

@@ -1,4 +1,4 @@
-// ebb/order/search.hpp — searchsorted and bucketize: the places of values among sorted edges; bincount and histogram: how many there are.
+// ebb/order/search.hpp — searchsorted and bucketize find the places of values among sorted edges; bincount and histogram count values.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Tag of searchsorted and bucketize: a value that equals edges comes after them, else before.
+/// Tag of searchsorted and bucketize: a value comes after edges that it equals. Without the tag, it comes before them.
 struct after_equal_tag {};
 inline constexpr after_equal_tag after_equal{};
 
@@ -34,7 +34,7 @@ struct refusal<371, Call> : Call {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// For each element of operand 1 the number of edges, in operand 0, that come before it. Edges are sorted along the last axis; the leading
+/// For each element of operand 1, the number of edges in operand 0 that come before it. Edges are sorted along the last axis; the leading
 /// axes are batches. attr 0: 1 if equal edges come before it. See [note: order of elements].   Saves: nothing, no gradient.   Error: exact.
 struct searchsorted : op_base {
   static constexpr std::string_view name = "searchsorted";
@@ -96,7 +96,7 @@ struct searchsorted {
   }
 };
 
-/// Weights added in bins 0 ... N - 1.
+/// Adds weights in bins 0 to N - 1.
 template <int N>
 struct bincount {
   template <class I>
@@ -145,7 +145,7 @@ struct histogram {
     const auto is_inside = emit_on<op::logical_and>({}, emit_on<op::greater_equal>({}, x, low), emit_on<op::less_equal>({}, x, high));
     const auto safe = emit_on<op::where>({}, is_inside, x, low);
     const auto position = (safe - low) * static_cast<Real>(N) / (high - low);
-    // The last bin is closed. It also takes what is at both bounds, if they are equal.
+    // The last bin includes its upper bound. If both bounds are equal, it takes the elements at them.
     const auto is_before = emit_on<op::less>({}, position, literal_like(position, N - 1));
     const auto place = cast_to<std::int64_t>(emit_on<op::where>({}, is_before, position, literal_like(position, N - 1)));
     const auto summands = cast_to<Sum>(weights);
@@ -164,9 +164,10 @@ inline constexpr bool are_search_tags = sizeof...(Tag) <= 1 && (std::is_same_v<T
 
 }  // namespace detail
 
-/// For each value the number of edges that are less, or with the tag after_equal less or equal: where it goes among the edges. NaN is
-/// larger than all numbers.
-/// Shape: the values'. edges: a vector, or the values' batches with edges of their own along the last axis; sorted, which is not checked.
+/// For each value, the number of edges that are less or, with the tag after_equal, less or equal: its place among the edges. NaN is larger
+/// than all numbers.
+/// Shape: the values'. edges: a vector, or the values' batches with edges of their own along the last axis. They are sorted: that is not
+/// checked.
 /// Dtype: int64, no gradient.   Saves: nothing.   Error: exact.
 template <class Edges, class Values, class... Tag>
 constexpr auto searchsorted(Edges&& edges, Values&& values, Tag...) {
@@ -174,23 +175,23 @@ constexpr auto searchsorted(Edges&& edges, Values&& values, Tag...) {
                 "[ebb E0372] searchsorted, bucketize: after edges and values comes nothing, or the tag ebb::after_equal");
   return apply_function(functions::searchsorted<(sizeof...(Tag) > 0)>{}, std::forward<Edges>(edges), std::forward<Values>(values));
 }
-/// searchsorted with the values first, as torch.bucketize.
+/// searchsorted with the values first.   All fields as searchsorted.   Source: torch.bucketize.
 template <class Values, class Edges, class... Tag>
 constexpr auto bucketize(Values&& values, Edges&& edges, Tag... tag) {
   return ebb::searchsorted(std::forward<Edges>(edges), std::forward<Values>(values), tag...);
 }
-/// How many of the numbers of bins are 0, 1, ... N - 1, or the sums of their weights, which are added in rising order of their places.
-/// Shape: [N].   Dtype: int64; with weights theirs, integers give int64. The gradient goes to the weights.   Saves: the numbers of bins.
-/// Error: that of the sums.   Throws: if a number is negative or N or more.
+/// How often each number from 0 to N - 1 occurs in `bins`, or the sums of the weights there, added in rising order of their places.
+/// Shape: [N]; bins and weights have one shape.   Dtype: int64; with weights theirs, integers give int64. The gradient goes to the weights.
+/// Saves: the numbers of bins.   Error: that of the sums.   Throws: if a number is negative or N or more.
 template <int N, class Bins, class... Weights>
 constexpr auto bincount(Bins&& bins, Weights&&... weights) {
   static_assert(N > 0, "[ebb E0373] bincount, histogram: there is at least one bin");
   return apply_function(functions::bincount<(N > 0 ? N : 1)>{}, std::forward<Bins>(bins), std::forward<Weights>(weights)...);
 }
-/// How many elements of x are in each of N equal parts of [low, high], or the sums of their weights. A part holds its lower bound and not
-/// its upper one, the last one both. Elements outside, and NaN, do not count.
-/// Shape: [N].   Dtype: int64; with weights theirs, integers give int64. The gradient goes to the weights.   Saves: the numbers of parts.
-/// Error: which part an element next to a bound is in depends on rounding.
+/// How many elements of x are in each of N equal parts of [low, high], or the sums of their weights. A part includes its lower bound and
+/// not its upper one; the last part includes both. Elements outside, and NaN, do not count.
+/// Shape: [N]; x and weights have one shape.   Dtype: int64; with weights theirs, integers give int64. The gradient goes to the weights.
+/// Saves: the numbers of parts.   Error: rounding decides to which part an element next to a bound belongs.
 template <int N, class X, class Low, class High, class... Weights>
 constexpr auto histogram(X&& x, Low&& low, High&& high, Weights&&... weights) {
   static_assert(N > 0, "[ebb E0373] bincount, histogram: there is at least one bin");

@@ -4,7 +4,7 @@
 //   auto [values, places] = sort(x);          sort<0>(x, descending)        along the last axis, or along another one
 //   auto [values, places] = topk<-1, 3>(x);   topk<-1, 3>(x, smallest)      the 3 largest or smallest elements, in order
 //   auto [value, place] = kthvalue<-1, 2>(x);                               the second smallest
-// Places are int64. How elements are compared: see [note: order of elements].
+// Places are int64. For the comparison of elements see [note: order of elements].
 #pragma once
 
 #include "sorting.hpp"
@@ -16,7 +16,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Tags of sort and argsort: in falling order; of topk: the smallest elements in rising order.
+/// Tags: `descending` makes sort and argsort use falling order, `smallest` makes topk give the smallest elements in rising order.
 struct descending_tag {};
 struct smallest_tag {};
 inline constexpr descending_tag descending{};
@@ -31,7 +31,8 @@ struct refusal<360, Call> : Call {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// The places along the last axis of the elements in their order. attr 0: 1 for falling order. attr 1: how many of them, 0: all.
+/// The places of the elements along the last axis, in the order of the elements. attr 0: 1 for falling order. attr 1: the number of places
+/// wanted, or 0 for all.
 /// Saves: nothing, no gradient.   Error: exact.
 struct argsort : op_base {
   static constexpr std::string_view name = "argsort";
@@ -126,7 +127,7 @@ constexpr auto argsort(X&& x, Tag...) {
   static_assert(detail::are_sort_tags<Tag...>, "[ebb E0361] sort, argsort: after the array comes nothing, or the tag ebb::descending");
   return apply_function(functions::argsort<Axis, (sizeof...(Tag) > 0)>{}, std::forward<X>(x));
 }
-/// The elements along an axis in order, and their places, in a tuple; see argsort. The gradient of a value is that of its element.
+/// The elements along an axis in order, and their places, in a tuple: see argsort. The gradient of a value goes to its element.
 /// Shape: x's.   Dtype: x's, and int64.   Saves: the places.   Error: exact.
 template <int Axis = -1, class X, class... Tag>
 constexpr auto sort(const X& x, Tag... tag) {

@@ -1,12 +1,12 @@
-// ebb/order/sorting.hpp — the places of sorted elements: kernels of sort, argsort and topk.
+// ebb/order/sorting.hpp — the kernels of sort, argsort and topk: they give the places of elements in order.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of elements]
 // Numbers come in rising order, -0 equals 0, and a NaN is larger than all numbers and equal to other NaNs: NaNs come last, or first in
 // falling order. Equal elements keep their order, in falling order too. So the places are the same on all machines.
 //
-// Method: each element becomes an unsigned key with that order. Short rows are sorted by comparisons, long ones byte by byte of the key,
-// from the last one on. The first few of a long row are selected before they are sorted.
+// Method: each element becomes an unsigned key with that order. Short rows are sorted by comparisons, long ones by a radix sort over the
+// bytes of the keys, from the lowest byte on. If only the first few of a row are wanted, they are selected before they are sorted.
 #pragma once
 
 #include "../kernel/workspace.hpp"
@@ -21,7 +21,7 @@
 
 namespace ebb::inline EBB_ABI::kernel {
 
-/// The unsigned number that stands for x when elements are compared: see [note: order of elements].
+/// The type of the unsigned key of an element: see [note: order of elements].
 template <element T>
 using sort_number = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
@@ -51,7 +51,8 @@ struct entry {
 
 inline constexpr std::size_t short_row = 384;
 
-/// Sorts n entries whose equal keys are in order, by the bytes of the keys; `other` has room for as many. Returns the sorted ones.
+/// Sorts n entries by the bytes of their keys; entries with equal keys keep their order. `other` has room for n entries. Returns the sorted
+/// ones, in x or in other.
 template <class Number>
 inline entry<Number>* by_bytes(entry<Number>* x, entry<Number>* other, std::size_t n) {
   constexpr int bytes = sizeof(Number);
@@ -83,7 +84,7 @@ inline void row(const T* x, std::size_t n, std::int64_t* places, std::size_t wan
 
 }  // namespace sorting
 
-/// Of each of `rows` rows of n elements the places of the first `wanted` ones in order, 0 < wanted <= n.
+/// Writes, for each of `rows` rows of n elements, the places of the first `wanted` elements in order, 0 < wanted <= n.
 template <element T>
 [[gnu::noinline]] void sort_rows(const T* x, std::size_t rows, std::size_t n, std::int64_t* places, std::size_t wanted, bool descending) {
   const auto sort = [&]<class Number>(Number) {
