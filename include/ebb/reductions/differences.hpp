@@ -21,7 +21,7 @@ struct refusal<374, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// The elements along an axis but the last one, or but the first one.
+/// All elements along an axis except the last one, or except the first one.
 template <int Axis>
 struct neighbours {
   template <class T>
@@ -55,7 +55,7 @@ struct diff {
   }
 };
 
-/// The areas between neighbours: mean heights times widths.
+/// The areas of the trapezoids between neighbours: mean height times width.
 template <int Axis, bool Running>
 struct trapezoids {
   static constexpr std::string_view name = Running ? "cumulative_trapezoid" : "trapezoid";
@@ -67,7 +67,7 @@ struct trapezoids {
   static constexpr auto apply(operand<T> y, number auto width) {
     return areas_of<T>(y, [width](auto heights, int) { return heights * width; });
   }
-  /// x: the width as a scalar, or the points: a vector, or an array like y.
+  /// x is the width, a scalar, or the points: a vector, or an array with the axes of y.
   template <class T, class X>
   static constexpr auto apply(operand<T> y, operand<X> x) {
     return areas_of<promoted<T, X>>(y, [x, y](auto heights, int axis) {
@@ -96,8 +96,8 @@ struct trapezoids {
   }
 };
 
-/// Integrals of the parabolas through three points 1 apart, two intervals at a time, times the width. Of an odd number of intervals the
-/// last one belongs to the parabola through the last three points.
+/// The integral of parabolas through three points each, two intervals at a time: points are 1 apart, and the sum is multiplied by the
+/// width. If the number of intervals is odd, the last one belongs to the parabola through the last three points.
 template <int Axis>
 struct simpson {
   static constexpr detail::spelled name{"simpson", Axis};
@@ -124,7 +124,7 @@ struct simpson {
     auto weights = number(0);
     if (n == 2) weights = number(6);
     if (n > 2) {
-      const int whole = n % 2 ? n : n - 1;  // points of whole pairs of intervals
+      const int whole = n % 2 ? n : n - 1;  // the number of points in whole pairs of intervals
       const auto odd = emit_on<op::equal>({}, emit_on<op::bitwise_and>({}, index, literal_like(index, 1)), literal_like(index, 1));
       weights = set(odd, number(16), number(8));
       weights = set(at(0), number(4), weights);
@@ -156,7 +156,7 @@ struct refusal<379, Call> : Call {
 };
 
 /// Differences of neighbours along an axis, by default the last one; N times.   diff(x), diff<0, 2>(x)
-/// Shape: x's, with N elements less along the axis.   Dtype: x's, bool gives int64.   Saves: nothing.   Error: that of N differences.
+/// Shape: x's, with N fewer elements along the axis.   Dtype: x's, bool gives int64.   Saves: nothing.   Error: that of N differences.
 /// Throws: if a call's axis has fewer than N elements.
 template <int Axis = -1, int N = 1, class X>
 constexpr auto diff(X&& x) {
@@ -172,7 +172,8 @@ constexpr auto trapezoid(Y&& y, X&&... x) {
   if constexpr (sizeof...(X) <= 1) return apply_function(functions::trapezoids<Axis, false>{}, std::forward<Y>(y), std::forward<X>(x)...);
   else return std::forward<Y>(y);
 }
-/// The integrals up to each point but the first one.   Shape: y's, with one element less along the axis.   All other fields as trapezoid.
+/// The integrals up to each point except the first one.   Shape: y's, with one element fewer along the axis.   All other fields as
+/// trapezoid.
 template <int Axis = -1, class Y, class... X>
 constexpr auto cumulative_trapezoid(Y&& y, X&&... x) {
   static_assert(sizeof...(X) <= 1, "[ebb E0376] trapezoid, cumulative_trapezoid: after y comes nothing, a width, or the points");
@@ -180,7 +181,7 @@ constexpr auto cumulative_trapezoid(Y&& y, X&&... x) {
   else return std::forward<Y>(y);
 }
 /// The integral of y along an axis, by default the last one, by Simpson's rule: at points 1 apart, or a given width apart. The number of
-/// points is known while tracing; an even number of points is integrated as by scipy.integrate.simpson.
+/// points is known while tracing; an even number of points is treated as scipy.integrate.simpson does.
 /// Shape: y's without the axis.   Dtype: y's, integers give float.   Saves: nothing; with a width that has a gradient: the sum.
 /// Error: that of the sum.
 template <int Axis = -1, class Y, class... Width>

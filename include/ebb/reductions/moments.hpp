@@ -18,7 +18,7 @@ struct refusal<377, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// Products of all pairs of rows that f makes of the deviations from the means of rows.
+/// The products of all pairs of rows, where f makes the rows of the deviations from their means.
 template <class T>
 constexpr auto products_of_rows(operand<T> given, auto f) {
   using Real = decltype(detail::accepted<op::exp, T>());
@@ -56,7 +56,7 @@ struct corrcoef {
   }
 };
 
-/// The Order-th central moment over that power of the standard deviation, both with the divisor n.
+/// The Order-th central moment divided by the Order-th power of the standard deviation, both with the divisor n.
 template <int Order, bool Keep, int... Axes>
 struct standardized_moment {
   static constexpr std::string_view name = Order == 3 ? "skew" : "kurtosis";
@@ -66,7 +66,7 @@ struct standardized_moment {
     using Wide = detail::computed_in<Real>;
     return cast_to<Real>(reduced<Keep, Axes...>(cast_to<Wide>(x), [](auto y, std::int64_t mask) {
       const moments_of<Wide> m(y, mask);
-      // The deviations over their root mean square: no power of them overflows.
+      // The deviations are divided by their root mean square: so no power of them overflows.
       const auto n = repeat(m.count, m.squares, axis_run(0, m.squares.rank()));
       const auto size = emit_on<op::root_of_squares>({}, m.squares / n);
       const auto z = (y - repeat(m.mean, y, mask)) / repeat(size, y, mask), square = z * z;
@@ -87,7 +87,7 @@ inline constexpr bool is_cast_in_rules<functions::corrcoef> = false;
 
 namespace ebb::inline EBB_ABI {
 
-/// The covariances of variables: each row of x is one, its columns are observations. The divisor is n - 1, or n - c with correction<c>.
+/// The covariances of variables: rows of x are variables, columns are observations. The divisor is n - 1, or n - c with correction<c>.
 /// Shape: x [..., k, n]: [..., k, k]; of a vector its variance, [].   Dtype: x's, integers give float; bf16 and f16 are computed in float.
 /// Saves: the deviations.   Error: that of the product.
 template <class X, int Count = 1>
@@ -96,13 +96,15 @@ constexpr auto cov(X&& x, correction_tag<Count> = {}) {
 }
 /// The correlations of variables, from -1 to 1; NaN for a variable that does not vary.   All other fields as cov.
 inline constexpr call<functions::corrcoef> corrcoef{};
-/// The third central moment over the third power of the standard deviation, with divisors n, as scipy.stats.skew; NaN if that is 0.
-/// Dtype: as var.   Saves: the deviations, their size.   Error: that of the sums.
+/// The third central moment divided by the third power of the standard deviation, with divisors n, as scipy.stats.skew. NaN if the standard
+/// deviation is 0.
+/// Shape, Dtype: as var.   Saves: the deviations, their size.   Error: that of the sums.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto skew(X&& x, Keep = {}) {
   return apply_function(functions::standardized_moment<3, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The fourth central moment over the square of the variance, with divisors n, minus 3: 0 for normal numbers, as scipy.stats.kurtosis.
+/// The fourth central moment divided by the square of the variance, with divisors n, minus 3: 0 for a normal distribution, as
+/// scipy.stats.kurtosis.
 /// All other fields as skew.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto kurtosis(X&& x, Keep = {}) {

@@ -15,7 +15,7 @@
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// What of x counts: all that is not NaN.
+/// The mask of the elements of x that count: those that are not NaN.
 struct not_nan {
   template <class T>
   static constexpr operand<bool> mask(operand<T> x) {
@@ -197,12 +197,13 @@ constexpr auto nanmin(X&& x, Keep = {}) {
   return apply_function(functions::without_nan<functions::reduced_to::min, Keep::keeps, Axes...>{}, std::forward<X>(x));
 }
 /// The sum of the elements at which the mask is true; 0 if there is none. Mask and x are broadcast.
-/// Dtype, Error: as sum.   Saves: the mask.
+/// Shape: as sum of the broadcast array.   Dtype, Error: as sum.   Saves: the mask.
 template <int... Axes, class X, class M, class Keep = drop_dims_tag>
 constexpr auto masked_sum(X&& x, M&& mask, Keep = {}) {
   return apply_function(functions::masked<functions::reduced_to::sum, Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<M>(mask));
 }
-/// The mean of the elements at which the mask is true; NaN if there is none.   Dtype, Error: as mean.   Saves: the mask.
+/// The mean of the elements at which the mask is true; NaN if there is none.   Shape: as masked_sum.   Dtype, Error: as mean.
+/// Saves: the mask.
 template <int... Axes, class X, class M, class Keep = drop_dims_tag>
 constexpr auto masked_mean(X&& x, M&& mask, Keep = {}) {
   return apply_function(functions::masked<functions::reduced_to::mean, Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<M>(mask));
@@ -217,7 +218,8 @@ template <int... Axes, class X, class M, class Keep = drop_dims_tag>
 constexpr auto masked_min(X&& x, M&& mask, Keep = {}) {
   return apply_function(functions::masked<functions::reduced_to::min, Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<M>(mask));
 }
-/// The sum of squares.   Dtype: integers give int64; bf16 and f16 are computed in float.   Saves: x.   Error: that of the sum.
+/// The sum of squares.   Shape: as sum.   Dtype: integers give int64; bf16 and f16 are computed in float.   Saves: x.
+/// Error: that of the sum.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto norm_squared(X&& x, Keep = {}) {
   return apply_function(functions::norm_squared<Keep::keeps, Axes...>{}, std::forward<X>(x));
@@ -228,8 +230,8 @@ template <int Axis = -1, class X, class Y>
 constexpr auto vecdot(X&& x, Y&& y) {
   return apply_function(functions::vecdot<Axis>{}, std::forward<X>(x), std::forward<Y>(y));
 }
-/// The mean of x with weights w: sum(w x) / sum(w). w and x are broadcast.   Dtype: promoted; integers give float.   Saves: x, w, sums.
-/// Error: that of two sums.
+/// The mean of x with weights w: sum(w x) / sum(w). w and x are broadcast.   Shape: as mean of the broadcast array.
+/// Dtype: promoted; integers give float.   Saves: x, w, the sums.   Error: that of two sums.
 template <int... Axes, class X, class W, class Keep = drop_dims_tag>
 constexpr auto weighted_mean(X&& x, W&& w, Keep = {}) {
   return apply_function(functions::weighted_mean<Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<W>(w));
@@ -241,8 +243,8 @@ constexpr auto log_mean_exp(X&& x, Keep = {}) {
 }
 /// log |sum w e^x| without overflow, and the sign of that sum, in a tuple: weights may be negative. x and w are broadcast. The sign has no
 /// gradient.
-/// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: w, e^x, their sum.
-/// Error: that of exp, the sum and log; large where terms of both signs cancel.
+/// Shape: as sum of the broadcast array, for both.   Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: w,
+/// e^x, their sum.   Error: that of exp, the sum and log; large where terms of both signs cancel.
 template <int... Axes, class X, class W, class Keep = drop_dims_tag>
 constexpr auto weighted_logsumexp(const X& x, const W& w, Keep = {}) {
   return std::tuple(apply_function(functions::weighted_logsumexp<false, Keep::keeps, Axes...>{}, x, w),
