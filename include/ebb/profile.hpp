@@ -1,4 +1,4 @@
-// ebb/profile.hpp — which regions, steps, hooks and captured chains take the time. Optional: ebb.hpp does not include it.
+// ebb/profile.hpp — a profiler: the time that regions, steps, hooks and captured chains take. Optional: ebb.hpp does not include it.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.

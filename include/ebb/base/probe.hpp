@@ -1,4 +1,4 @@
-// ebb/base/probe.hpp — what the library tells a profiler: which work begins, and that it ends.
+// ebb/base/probe.hpp — reports to a profiler which work begins, and that it ends.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: probes]
@@ -33,7 +33,7 @@ struct probed_work {
 struct probe_event {
   probed is;
   const char* name;
-  const char* of = "";            // what it belongs to: the call of a program, the program of a step
+  const char* of = "";            // the name of its owner: of the call for a program, of the program for a step
   probed_work work = {};          // without that of probes within it
   const void* program = nullptr;  // of a program and its steps: a probed_program
   int step = -1;
@@ -51,7 +51,7 @@ struct probe_listener {
 /// The listener of this thread, or null.
 inline constinit thread_local probe_listener* probe_listener_here = nullptr;
 
-/// Reports work that ends when the probe does. A listener that came or went in between hears nothing of the end.
+/// Reports work that ends when the probe is destroyed. If the listener has changed since the begin, the end is not reported.
 class probe {
  public:
   probe() = default;
@@ -63,7 +63,7 @@ class probe {
   ~probe() {
     if (to_ && to_ == probe_listener_here) to_->end();
   }
-  /// There is a listener.
+  /// Requires a listener.
   void begin(const probe_event& e) { (to_ = probe_listener_here)->begin(e); }
 
  private:

@@ -1,4 +1,4 @@
-// ebb/exec/probed.hpp — a program as a profiler sees it: its name, and the name and work of each step.
+// ebb/exec/probed.hpp — the description of a program for a profiler: its name, and the name and work of each step.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,10 +12,10 @@
 #if defined(EBB_PROFILE)
 namespace ebb::inline EBB_ABI {
 
-/// Made when a program is first profiled; it lives as long as the process, since profiles refer to it.
+/// The description of a program, made when the program is first profiled. It lives as long as the process, since profiles refer to it.
 class probed_program {
  public:
-  /// has_bands: whether the steps of a band run in turn; they are reported as one then.
+  /// has_bands: whether the steps of a band take turns. Then they are reported as one.
   EBB_COLD_CTOR probed_program(const graph& g, const plan& p, bool has_bands) : g_(g), p_(p), name_(names_of(g, p, -1)) {
     const plan_text text(g_, p_);
     for (int i = 0; i < p_.steps.size(); ++i)
@@ -37,13 +37,13 @@ class probed_program {
   probed_program(const probed_program&) = delete;
   probed_program& operator=(const probed_program&) = delete;
 
-  /// That of an executable.
+  /// The description of a compiled program.
   template <class P>
   static const probed_program& of() {
     static const probed_program p(P::g.thaw());
     return p;
   }
-  /// That of a graph which is made at run time.
+  /// Makes the description of a graph that was made at run time.
   EBB_COLD static const probed_program& keep(const graph& g, const plan& p) {
     static std::atomic<const probed_program*> last = nullptr;
     probed_program* const made = new probed_program(g, p, false);
@@ -51,13 +51,13 @@ class probed_program {
     return *made;
   }
 
-  /// Its ops.
+  /// The names of its ops.
   const std::string& name() const { return name_; }
   const graph& equations() const { return g_; }
   const plan& steps() const { return p_; }
   const std::string& name_of_step(int i) const { return steps_[i].name; }
 
-  /// is_one: its steps run as one, and are not reported.
+  /// is_one: whether its steps run as one. Then they are not reported.
   EBB_COLD void begin(probe& p, const char* call, const std::size_t* symbol, bool is_one) const {
     if (!probe_listener_here) return;
     p.begin({probed::program, name_.c_str(), call, is_one ? work_of(all_, symbol) : probed_work(), this});
@@ -74,7 +74,7 @@ class probed_program {
     std::string name;
     vec<work_term> work;
   };
-  /// The ops of a step, or of all; only the first ones of many.
+  /// The names of the ops of a step, or of all steps; if there are many, of the first ones.
   EBB_COLD static std::string names_of(const graph& g, const plan& p, int step) {
     constexpr std::size_t longest = 56;
     std::string text;
@@ -95,7 +95,7 @@ class probed_program {
   std::string name_;
   vec<step> steps_;
   vec<work_term> all_;
-  const probed_program* before_ = nullptr;  // those of graphs that are made at run time are a list
+  const probed_program* before_ = nullptr;  // the list of descriptions of graphs that were made at run time
 };
 
 }  // namespace ebb::inline EBB_ABI

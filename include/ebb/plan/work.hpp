@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: counted work]
-// A step reads each array that it uses once and writes each of its results once: this is what it must move, not what caches do. Rows that
-// a gather names are read once each. An operation is one element of an equation: a sum of n elements is n operations, a product of
-// matrices 2 m n k. An equation that calls exp, log or the like counts as `operations_of_heavy`: about the length of their polynomials.
+// The count assumes that a step reads each array that it uses once and writes each of its results once: it is the least traffic, and
+// ignores caches. A gather reads each row that an index names once. An operation is one element of an equation: a sum of n elements is n
+// operations, a product of matrices is 2 m n k. An element of exp, log and the like counts as `operations_of_heavy`: about the length of
+// their polynomials.
 #pragma once
 
 #include "plan.hpp"
@@ -14,17 +15,17 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// How many operations an element of exp, tanh and the like counts as.
+/// The number of operations that an element of exp, tanh and the like counts as.
 inline constexpr double operations_of_heavy = 16;
 
-/// A part of a step's work: so much for each element of `over`, times an extent, which may be a symbol.
+/// A part of a step's work: `each` for each element of the shape `over`, times the extent `times`, which may be a symbol.
 struct work_term {
   shape over;
   probed_work each;
   int times = 1;
 };
 
-/// The sum for the extents of a call.
+/// The sum of the terms for the extents of a call.
 EBB_COLD probed_work work_of(const vec<work_term>& terms, const std::size_t* symbol) {
   probed_work all;
   for (const work_term& t : terms) {
@@ -38,7 +39,7 @@ namespace detail {
 
 constexpr double bytes_of_element(dtype type) { return static_cast<double>(size_of(type)); }
 
-/// The work of equation k that runs as a whole; that of a loop is its body's.
+/// Appends the work of equation k, which runs as a whole step. A loop adds none here.
 EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, int k) {
   const equation& e = g.eq[k];
   const shape& result = g.shape_of(k);
@@ -97,7 +98,7 @@ EBB_COLD vec<work_term> work_of_step(const graph& g, const plan& p, int step) {
   return terms;
 }
 
-/// The operations of an element of a graph that is elementwise.
+/// The number of operations for an element of a graph that is elementwise.
 EBB_COLD double operations_of_element(const graph& g) {
   double n = 0;
   for (int k = 0; k < g.size(); ++k)

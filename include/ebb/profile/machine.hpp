@@ -1,4 +1,4 @@
-// ebb/profile/machine.hpp — what this machine can do at most: bytes by working set and operations a second, measured once.
+// ebb/profile/machine.hpp — the limits of this machine, measured once: bytes a second by working set, and operations a second.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,9 +13,9 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The limits of one core. Bytes: the better of reading all of them and of std::memcpy from one half to the other. Operations:
-/// multiplications and additions of floats in registers, by fma where there is one. They are what this program's flags give: without
-/// optimization they are low.
+/// The limits of one core. Bytes a second: the better of reading a whole working set and of std::memcpy from one half to the other.
+/// Operations a second: multiplications and additions of floats in registers, by fma where there is one. They are measured with this
+/// program's flags: without optimization they are low.
 /// Source: Williams, Waterman, Patterson, Roofline: an insightful visual performance model for multicore architectures, CACM 2009.
 struct machine_limits {
   struct level {
@@ -25,7 +25,7 @@ struct machine_limits {
   std::array<level, 7> levels{};
   double operations_per_second = 0;
 
-  /// For work on so many bytes: that of the smallest level that holds them.
+  /// The bandwidth for a working set of so many bytes: that of the smallest level that holds it.
   EBB_COLD double bytes_per_second(double bytes) const {
     for (const level& l : levels)
       if (bytes <= l.bytes) return l.bytes_per_second;
@@ -33,7 +33,7 @@ struct machine_limits {
   }
 };
 
-/// The least time of a row's work, in seconds: its bytes at full bandwidth, or its operations at full speed.
+/// The shortest time for the work of a row, in seconds: for its bytes at full bandwidth, and for its operations at full speed.
 struct least_time {
   double moving = 0, computing = 0;
   double seconds() const { return std::max(moving, computing); }
@@ -56,7 +56,7 @@ EBB_COLD double shortest_run(int runs, auto&& f) {
   }
   return static_cast<double>(best) * 1e-9;
 }
-/// Eight chains, which hide the latency of fma. Each has a name: g++ would leave an array of them in memory.
+/// Eight chains, which hide the latency of fma. Each is a variable: g++ would leave an array of them in memory.
 EBB_ONCE_APART float multiply_and_add(int rounds, float by) {
   using x = lanes<float>;
   const x half = x::all(by);
@@ -67,7 +67,7 @@ EBB_ONCE_APART float multiply_and_add(int rounds, float by) {
   }
   return (a + b + c + d + e + f + g + h)[0];
 }
-/// count: a multiple of 8 * lane_count.
+/// Reads `count` floats; count is a multiple of 8 * lane_count.
 EBB_ONCE_APART float read_all(const float* p, std::size_t count) {
   using x = lanes<float>;
   constexpr std::size_t one = lane_count;

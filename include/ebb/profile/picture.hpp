@@ -1,4 +1,4 @@
-// ebb/profile/picture.hpp — the plan of a program that was profiled as an SVG picture, its hot steps coloured.
+// ebb/profile/picture.hpp — draws the plan of a profiled program as an SVG picture, with its hot steps coloured.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,10 +10,10 @@
 #if defined(EBB_PROFILE)
 namespace ebb::inline EBB_ABI {
 
-/// The program that took most of its own steps' time, among those in whose text_of `name` occurs. Each step has its time, its share of all
-/// steps, and its share of the machine's limit.
+/// Draws the plan of one program: among the programs whose text_of contains `name`, the one whose steps took the most time. Each step is
+/// labelled with its time, its share of the time of all steps, and its share of the machine's limit.
 ///   std::ofstream("hot.svg") << ebb::to_svg(p, "ebb::value_and_grad");
-/// Throws: error if there is none.
+/// Throws: error if there is no such program.
 EBB_COLD std::string to_svg(const profile& p, const std::string& name = "") {
   const profile_row* found = nullptr;
   double longest = -1;

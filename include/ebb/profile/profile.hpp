@@ -8,14 +8,14 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Records what this thread does while it lives: calls of functions and regions, the steps of their plans, backwards, their nodes, hooks
-/// and captured chains, optimizer steps. A profile inside of another one gives it what it has recorded when it stops.
+/// While it lives, a profile records the work of this thread: calls of functions and regions, the steps of their plans, backwards, their
+/// nodes, hooks and captured chains, optimizer steps. If a profile stops inside of another one, the outer one takes over its records.
 ///   const ebb::profile p;   train();   std::cout << p.table();
-/// Files that shall be seen are compiled with -DEBB_PROFILE. Without it, a probe is no code, and this class is refused.
+/// Compile the files to be profiled with -DEBB_PROFILE. Without it, probes are no code, and this class is refused.
 /// Throws: std::bad_alloc, here and in the calls that are profiled.
 class profile {
  public:
-  /// most_spans: of how many pieces of work it keeps when they began and ended. Sums count all of them.
+  /// Keeps at most `most_spans` spans. The sums in rows count all work.
   template <class Nothing = void>
   EBB_SCOPE explicit profile(std::size_t most_spans = 1'000'000) : recorder_(most_spans) {
     static_assert(is_there<Nothing>, "[ebb E0299] ebb::profile: this file has no probes: compile it with -DEBB_PROFILE");
@@ -24,23 +24,23 @@ class profile {
   profile& operator=(const profile&) = delete;
   ~profile() { recorder_.stop(); }
 
-  /// Ends the recording. Call it, and the destructor, in the thread that made it.
+  /// Ends the recording. Call it, and the destructor, in the thread that made the profile.
   void stop() { recorder_.stop(); }
 
-  /// In the order in which they were first seen.
+  /// The rows, in the order in which they were first seen.
   const std::vector<profile_row>& rows() const { return recorder_.rows.all; }
-  /// In the order in which they ended.
+  /// The spans, in the order in which they ended.
   const std::vector<profile_span>& spans() const { return recorder_.spans; }
-  /// How many spans were left out, since there were too many.
+  /// The number of spans that were left out because there were too many.
   std::uint64_t dropped() const { return recorder_.dropped; }
 
-  /// A line for each row, longest first, the steps of a program below it:
-  ///   total, self, a call   the time of all calls; without that of what is measured within them; of one call, on average
-  ///   fastest               of the fastest call: the others may have waited for other programs
-  ///   bytes, operations     a second, as counted from plans: see [note: counted work]
-  ///   of limit              of the speed that machine() allows for this work, and what limits it
-  ///   arrays                how many were allocated
-  /// What stays in registers or in a cache from one call to the next may exceed the limit.
+  /// A table with a line for each row, the longest first; the steps of a program are below it. The columns are
+  ///   total, self, a call   the time of all calls; the same without the work that is measured within them; the mean time of a call
+  ///   fastest               the time of the fastest call: other calls may have waited for other programs
+  ///   bytes, operations     per second, counted from plans: see [note: counted work]
+  ///   of limit              the share of the speed that machine() allows for this work, and whether memory or computing limits it
+  ///   arrays                the number of arrays that were allocated
+  /// Work whose data stay in registers or in a cache from one call to the next may exceed the limit.
   std::string table() const { return detail::profile_table(rows(), machine()); }
   /// The spans as JSON for https://ui.perfetto.dev and chrome://tracing.
   std::string chrome_trace() const { return detail::chrome_trace(rows(), spans(), dropped()); }
@@ -50,7 +50,7 @@ class profile {
     return m;
   }
 
-  /// Adds what another thread's profile has recorded. That one has stopped.
+  /// Adds the records of another thread's profile, which has stopped.
   void add(const profile& other) {
     recorder_.add(other.recorder_, threads_ + 1);
     threads_ += 1 + other.threads_;

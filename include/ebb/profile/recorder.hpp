@@ -1,4 +1,4 @@
-// ebb/profile/recorder.hpp — sums what the probes of one thread report, and keeps when each piece of work began and ended.
+// ebb/profile/recorder.hpp — sums the reports of one thread's probes, and keeps the time at which each piece of work began and ended.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// All work of one kind and name. Time, work and allocations include those of probes within it; `self` does not.
+/// The sum of all work of one kind and name. Time, work and allocations include those of probes within it; `self` does not.
 struct profile_row {
   probed is = probed::program;
   std::string name, of;
@@ -37,13 +37,13 @@ EBB_COLD std::int64_t nanoseconds_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The rows of a profile, found by what they are called.
+/// The rows of a profile, found by kind and name.
 class profile_rows {
  public:
   std::uint32_t find(probed is, const char* name, const char* of, const void* program, int step) {
     const auto mixed = (reinterpret_cast<std::uintptr_t>(name) >> 3) ^ (reinterpret_cast<std::uintptr_t>(of) >> 5);
     seen& s = seen_[(mixed ^ static_cast<std::uintptr_t>(step)) % seen_.size()];
-    if (s.row < all.size()) {  // names may be at addresses where others were before: so they are compared
+    if (s.row < all.size()) {  // another name may be at an address now: so names are compared
       const profile_row& r = all[s.row];
       const bool is_same = s.name == name && s.of == of && r.is == is && r.step == step && r.program == program;
       if (is_same && r.name == name && r.of == of) return s.row;
@@ -75,7 +75,7 @@ class profile_rows {
   std::array<seen, 256> seen_;
 };
 
-/// The listener of one thread. The recorder that was there before gets what this one has recorded when it stops.
+/// The listener of one thread. When it stops, its records go to the recorder that was the listener before.
 class profile_recorder final : public probe_listener {
  public:
   EBB_COLD_CTOR explicit profile_recorder(std::size_t most_spans) : most_(most_spans), outer_(innermost()) {
@@ -85,7 +85,7 @@ class profile_recorder final : public probe_listener {
   profile_recorder(const profile_recorder&) = delete;
   profile_recorder& operator=(const profile_recorder&) = delete;
 
-  /// In the thread of the constructor. Work that has not ended is left out.
+  /// Call it in the thread of the constructor. Work that has not ended is left out.
   EBB_COLD void stop() {
     profile_recorder** at = &innermost();
     while (*at && *at != this) at = &(*at)->outer_;
@@ -139,7 +139,7 @@ class profile_recorder final : public probe_listener {
     ++open_.back().allocations;
     open_.back().allocated += bytes;
   }
-  /// Adds what another one has recorded, as that of thread `number`.
+  /// Adds the records of another one. Its threads are numbered from first_thread on.
   EBB_COLD void add(const profile_recorder& other, std::uint32_t first_thread) {
     std::vector<std::uint32_t> to;
     for (const profile_row& x : other.rows.all) {

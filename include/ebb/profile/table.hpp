@@ -1,4 +1,4 @@
-// ebb/profile/table.hpp — the rows of a profile as text: what took the time, and how far it is from the machine's limit.
+// ebb/profile/table.hpp — the rows of a profile as text: the time of each row, and how far it is from the machine's limit.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a row is called in tables and pictures: `backward of matmul+tanh`.
+/// The name of a row in tables and pictures, such as `backward of matmul+tanh`.
 EBB_COLD std::string text_of(const profile_row& r) {
   switch (r.is) {
     case probed::region: return "region " + r.name;
@@ -25,7 +25,7 @@ EBB_COLD std::string text_of(const profile_row& r) {
 
 namespace detail {
 
-/// 1234567 with the unit ns is "1.23 ms": three digits.
+/// A value with three digits and a unit: 1234567 ns is "1.23 ms".
 EBB_COLD std::string in_units(double value, const char* const* units, double step) {
   while (value >= 999.5 && units[1]) value /= step, ++units;
   char text[32];
@@ -47,7 +47,7 @@ EBB_COLD std::string speed_text(double operations_per_second) {
   static constexpr const char* units[] = {"op/s", "kop/s", "Mop/s", "Gop/s", "Top/s", nullptr};
   return rate_text(operations_per_second, units);
 }
-/// The limit that the row's work has, and how much of it was reached: `62 % memory`.
+/// How much of its limit a row has reached, and which limit it is, such as `62 % memory`.
 EBB_COLD std::string limit_text(const profile_row& r, const machine_limits& m) {
   const least_time least = least_time_of(r, m);
   if (least.seconds() <= 0 || r.nanoseconds <= 0) return "";
@@ -57,7 +57,7 @@ EBB_COLD std::string limit_text(const profile_row& r, const machine_limits& m) {
   std::snprintf(text, sizeof text, share < 9.95 ? "%.1f %% %s" : "%.0f %% %s", share, by);
   return text;
 }
-/// Longest first; the steps of a program follow it, in their order.
+/// The rows, the longest first. The steps of a program follow it in their order.
 EBB_COLD std::vector<const profile_row*> in_order(const std::vector<profile_row>& rows) {
   std::vector<const profile_row*> order;
   const auto longest_first = [&](bool (*is)(const profile_row&)) {
@@ -72,7 +72,7 @@ EBB_COLD std::vector<const profile_row*> in_order(const std::vector<profile_row>
     if (r->is != probed::program) continue;
     std::vector<const profile_row*> steps;
     for (const profile_row& s : rows) {
-      // A program that is called under several names has its steps once, after the first.
+      // If a program is called under several names, its steps are listed once, after the first.
       const bool is_there = std::find(order.begin(), order.end(), &s) != order.end();
       if (s.is == probed::step && s.program == r->program && !is_there) steps.push_back(&s);
     }

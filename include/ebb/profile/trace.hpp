@@ -8,7 +8,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// A string of JSON. Bytes that are no UTF-8 become question marks.
+/// s as a string of JSON. Bytes that are not UTF-8 become question marks.
 EBB_COLD std::string text_in_trace(std::string_view s) {
   std::string text = "\"";
   while (!s.empty()) {
@@ -25,7 +25,7 @@ EBB_COLD std::string microseconds(std::int64_t nanoseconds) {
   std::snprintf(text, sizeof text, "%lld.%03lld", static_cast<long long>(nanoseconds / 1000), static_cast<long long>(nanoseconds % 1000));
   return text;
 }
-/// The trace event format: complete events ("X"), times in microseconds since the first one.
+/// The spans in the trace event format: complete events ("X"), with times in microseconds since the first one.
 /// Source: Chrome's document "Trace Event Format".
 EBB_COLD std::string chrome_trace(const std::vector<profile_row>& rows, const std::vector<profile_span>& spans, std::uint64_t dropped) {
   constexpr const char* kinds[] = {"backward", "region", "node", "hook", "optimizer", "chain", "program", "step"};

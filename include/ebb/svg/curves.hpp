@@ -1,4 +1,4 @@
-// ebb/svg/curves.hpp — values over their numbers, such as losses over epochs, as an SVG picture.
+// ebb/svg/curves.hpp — draws curves, such as losses over epochs, as an SVG picture.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,14 +12,15 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Values number 1, 2, ... A value that is not finite is a gap; on a logarithmic axis, one that is not positive, too.
+/// A curve through the points (1, values[0]), (2, values[1]), ... A value that is not finite leaves a gap; so does, on a logarithmic axis,
+/// one that is not positive.
 struct curve {
   std::string name;
   std::vector<double> values;
 };
 struct curve_axes {
-  std::string x, y;  // what they are called
-  bool logarithmic = false;  // the y axis
+  std::string x, y;  // the names of the axes
+  bool logarithmic = false;  // the scale of the y axis
 };
 
 namespace detail {
@@ -88,7 +89,7 @@ class drawn_curves {
     return count_ < 2 ? (left + right) / 2.0 : left + (right - left) * (number - 1) / static_cast<double>(count_ - 1);
   }
   double y_of(double height) const { return bottom - (bottom - top) * (height - low_) / (high_ - low_); }
-  /// Rounded, so that all machines write the same text.
+  /// x with one digit after the point, so that all machines write the same text.
   EBB_COLD static std::string tenths(double x) {
     char text[40];
     std::snprintf(text, sizeof text, "%.1f", x);
@@ -103,7 +104,7 @@ class drawn_curves {
     return "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\" text-anchor=\"" + anchor + '"' + more + '>' +
            xml_text(what) + "</text>\n";
   }
-  /// 1, 2 or 5 times a power of ten: at most six steps are in the range.
+  /// The distance between ticks: 1, 2 or 5 times a power of ten, with at most six steps in the range.
   EBB_COLD static double step_in(double range) {
     const double power = std::pow(10, std::floor(std::log10(range / 6)));
     for (double times : {1, 2, 5})
