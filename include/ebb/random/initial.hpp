@@ -4,8 +4,8 @@
 //   auto w = ebb::initial<float, 64, 784>(key, ebb::kaiming_uniform{});
 //   auto v = ebb::initial<float, ebb::dyn, ebb::dyn>(key, {n, m}, ebb::xavier_normal{.gain = 5.0 / 3});
 // A weight is [out, in] or [out, in, extents of the window...], as linear and convolutions take it. Its fan-in is the number of elements
-// behind one index of axis 0, its fan-out the same for axis 1. `transposed` exchanges both: for [in, out], as matmul(x, w) takes it.
-// Usual gains: 1 before no activation and sigmoid, 5 / 3 before tanh, sqrt(2) before relu, 3 / 4 before selu.
+// for each index of axis 0, its fan-out the number for each index of axis 1. `transposed` exchanges both: for [in, out], as matmul(x, w)
+// takes it. Usual gains: 1 without an activation and for sigmoid, 5 / 3 for tanh, sqrt(2) for relu, 3 / 4 for selu.
 #pragma once
 
 #include "random.hpp"
@@ -16,7 +16,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// How many numbers enter one output of a weight, and how many outputs one number enters.
+/// Fan-in, the number of inputs of an output of a weight, and fan-out, the number of outputs that an input enters.
 struct weight_fans {
   double in = 0, out = 0;
 
@@ -33,9 +33,9 @@ struct weight_fans {
   }
 };
 
-/// Normal numbers with the given mean and deviation, those outside of [lo, hi] drawn again: by inversion, so that each takes one number.
-/// The bounds are given in units of the numbers, and not of the deviation. Where all of [lo, hi] is more than 8 deviations from the mean,
-/// the result is the bound next to it.   Source: torch.nn.init.trunc_normal_, whose defaults these are.
+/// The normal distribution with the given mean and standard deviation, cut off outside of [lo, hi]. The numbers are found by inversion, so
+/// that each takes one random number. The bounds are in units of the numbers, not of the deviation. If all of [lo, hi] is more than 8
+/// deviations from the mean, every number is the bound next to the mean.   Source: torch.nn.init.trunc_normal_, whose defaults these are.
 struct truncated_normal {
   double mean = 0, deviation = 1;
   double lo = -2, hi = 2;
@@ -54,7 +54,7 @@ struct truncated_normal {
   }
 
  private:
-  /// The probability of less than z, minus 1/2.
+  /// The probability that a standard normal number is below z, minus 1/2.
   static double below(double z) { return lane::erf(z * 0.70710678118654752440) / 2; }
 };
 
@@ -92,7 +92,8 @@ struct xavier_normal {
 };
 
 /// Uniform in +-sqrt(6 / ((1 + slope^2) fan)), for leaky_relu with that slope; relu has slope 0. The fan is fan-in, or fan-out if
-/// `backward` is set: then gradients keep their size, not values. slope = sqrt(5) gives the bound 1 / sqrt(fan-in) of torch.nn.Linear.
+/// `backward` is set: then gradients keep their size, while values do not. slope = sqrt(5) gives the bound 1 / sqrt(fan-in) of
+/// torch.nn.Linear.
 /// Source: He et al., ICCV 2015, arXiv:1502.01852; torch.nn.init.kaiming_uniform_.
 struct kaiming_uniform {
   double slope = 0;
@@ -124,13 +125,13 @@ struct lecun_uniform {
     return xavier_uniform::draw_between<T>(key, shape, std::sqrt(3 / weight_fans::of(shape, transposed).in));
   }
 };
-/// Normal within two deviations, with the variance 1 / fan-in after they are cut off, as jax.nn.initializers.lecun_normal.
+/// Normal, cut off beyond two deviations; the variance is 1 / fan-in after that. As jax.nn.initializers.lecun_normal.
 struct lecun_normal {
   bool transposed = false;
   template <real_element T, std::size_t... E>
   tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
     if (shape.size() == 0) return tensor<T, E...>::uninitialized(shape);
-    // The deviation of a standard normal number within [-2, 2].
+    // The divisor is the deviation of the standard normal distribution cut off outside of [-2, 2].
     const double deviation = std::sqrt(1 / weight_fans::of(shape, transposed).in) / 0.87962566103423978;
     return truncated_normal{0, deviation, -2 * deviation, 2 * deviation}.draw<T>(key, shape);
   }

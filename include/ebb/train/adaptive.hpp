@@ -22,7 +22,7 @@ struct scaled_descent {
     return std::tuple(p - lr * d / (sqrt(next) + eps), next);
   }
 };
-/// The same, centred or with a momentum or both: a mean that is not asked for is kept, and not used.
+/// scaled_descent with a momentum, centred, or both. The mean is kept in any case, and used only if the rule is centred.
 struct centred_descent {
   static constexpr int states = 3;
   static constexpr const char* state_names[] = {"square_avg", "grad_avg", "momentum_buffer"};
@@ -70,12 +70,12 @@ struct rprop {
     const auto agreement = g * before;
     const auto factor = where(agreement > 0, broadcast_like(more, g), where(agreement < 0, broadcast_like(less, g), 1));
     const auto next = minimum(maximum((size + first) * factor, least), most);
-    const auto used = where(agreement < 0, 0, g);  // after a change of sign the element rests for one step
+    const auto used = where(agreement < 0, 0, g);  // after a change of sign the element does not move for one step
     return std::tuple(p - sign(used) * next, used, next);
   }
 };
 
-/// Another function with the gradient negated.
+/// Another update with the gradient negated.
 template <class Update>
 struct negated : Update {
   constexpr auto operator()(auto p, auto g, auto... others) const { return Update::operator()(p, -g, others...); }
@@ -149,7 +149,7 @@ struct adadelta {
 
 /// Resilient propagation, see [note: update rules]: only the signs of gradients count, so they must be those of all examples. Each element
 /// has a step of its own, lr at first. It is multiplied by `more` if the gradient has the sign of the step before, and by `less` if the
-/// sign has changed; the element then rests for one step.
+/// sign has changed; then the element does not move for one step.
 /// Source: Riedmiller and Braun, ICNN 1993; the algorithm in PyTorch's documentation of torch.optim.Rprop, whose defaults these are.
 struct rprop {
   double lr = 1e-2;
@@ -166,7 +166,8 @@ struct rprop {
   }
 };
 
-/// Any rule, upwards: the gradient is negated.   ebb::optimizer opt(ebb::maximized{ebb::adamw{.lr = 0.1}}, w);   opt.rule().rule.lr = 0.01;
+/// Maximizes by any rule: it negates the gradient.
+///   ebb::optimizer opt(ebb::maximized{ebb::adamw{.lr = 0.1}}, w);   opt.rule().rule.lr = 0.01;
 /// Source: the option maximize of PyTorch's optimizers.
 template <class Rule>
 struct maximized {

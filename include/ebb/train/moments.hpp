@@ -71,7 +71,7 @@ struct lion {
   }
 };
 
-/// The norms are those of the whole parameter.
+/// The norms are taken over the whole parameter.
 struct lamb {
   static constexpr int states = 2;
   static constexpr const char* state_names[] = {"exp_avg", "exp_avg_sq"};
@@ -135,7 +135,7 @@ struct nadam {
   EBB_ONCE std::array<double, 8> values(std::uint64_t step) const {
     const auto momentum = [&](double t) { return beta1 * (1 - 0.5 * std::pow(0.96, t * momentum_decay)); };
     const double t = static_cast<double>(step);
-    double product = 1;  // of numbers below beta1: 1 minus the rest is 1 as soon as it is tiny
+    double product = 1;  // its factors are below beta1: once it is tiny, 1 minus it is 1
     for (double i = 1; i <= t && product > 1e-18; ++i) product *= momentum(i);
     return {weight_decay, 1 - beta1, beta2, 1 - beta2, lr * (1 - momentum(t)) / (1 - product),
             lr * momentum(t + 1) / (1 - product * momentum(t + 1)), std::sqrt(detail::bias_of(beta2, step)), eps};
@@ -147,7 +147,7 @@ struct nadam {
 };
 
 /// Adam with a rectified first phase, see [note: update rules]. In step t, with m and v as ebb::adam has them and r = 2 / (1 - beta2) - 1,
-/// r(t) = r - 2 t beta2^t / (1 - beta2^t): without v while r(t) <= 5; then the step is multiplied by
+/// r(t) = r - 2 t beta2^t / (1 - beta2^t): while r(t) <= 5 the step does not use v. Later it uses v, and is multiplied by
 /// sqrt((r(t) - 4) (r(t) - 2) r / ((r - 4) (r - 2) r(t))). As in PyTorch, eps is added to sqrt(v) before its bias is corrected.
 /// Source: Liu et al., On the variance of the adaptive learning rate and beyond, ICLR 2020, arXiv:1908.03265; the algorithm in PyTorch's
 /// documentation of torch.optim.RAdam, whose defaults these are.
@@ -199,7 +199,7 @@ struct lion {
   const char* problem() const { return detail::problem_of_moments(lr, beta1, beta2, 0, weight_decay); }
 };
 
-/// Adam's step with the length of the parameter, for large batches, see [note: update rules]. With m and v as ebb::adam has them, of g:
+/// Adam's step scaled to the norm of the parameter, for large batches, see [note: update rules]. With ebb::adam's m and v of g:
 ///   u = m / (1 - beta1^t) / (sqrt(v) / sqrt(1 - beta2^t) + eps) + weight_decay * p      p -= lr * norm(p) / norm(u) * u
 /// The ratio of the norms is 1 if one of them is 0.
 /// Source: You et al., Large batch optimization for deep learning, ICLR 2020, arXiv:1904.00962, algorithm 2, without a bound for norm(p).

@@ -4,7 +4,8 @@
 //   opt.rule().lr = ebb::schedule::cosine(0.1, t, 1000);
 // Each is a closed formula without state, for any step. Two are combined by nesting:
 //   warm_up(cosine(0.1, t, 1000), t, 50)
-// The formulas are those of PyTorch's documentation of torch.optim.lr_scheduler. t is its last_epoch: 0 in the first step.
+// The formulas are those of PyTorch's documentation of torch.optim.lr_scheduler. t is its last_epoch: 0 in the first step, which is step
+// number 1.
 #pragma once
 
 #include "../base/config.hpp"
@@ -132,16 +133,16 @@ constexpr double join(std::uint64_t t, const F& first, Steps steps, const Rest&.
 /// Source: ReduceLROnPlateau, whose defaults these are.
 struct reduce_on_plateau {
   double factor = 0.1;
-  std::uint64_t patience = 10;   // so many measures without improvement are allowed
+  std::uint64_t patience = 10;   // the number of measures without improvement that are allowed
   double threshold = 1e-4;       // improvements that are smaller do not count
   bool relative = true;          // the threshold is a fraction of the best measure, else a difference
   bool rising = false;           // larger measures are better
-  std::uint64_t cooldown = 0;    // so many measures after a reduction do not count as bad
-  double least = 0;              // of the learning rate
+  std::uint64_t cooldown = 0;    // the number of measures after a reduction that do not count as bad
+  double least = 0;              // the smallest learning rate
   double least_change = 1e-8;    // smaller reductions are left out
 
   double best = std::numeric_limits<double>::quiet_NaN();  // the best measure so far; NaN before the first
-  std::uint64_t bad = 0, cooling = 0;                      // measures since then, measures that are still left out
+  std::uint64_t bad = 0, cooling = 0;                      // measures since then; measures that do not count yet
 
   /// The learning rate after a measure.
   EBB_ONCE double next(double lr, double measure) {

@@ -24,7 +24,7 @@ constexpr std::tuple<R...> as_results(const std::tuple<R...>& r) {
 }
 constexpr auto as_results(const auto& p) { return std::tuple(p); }
 
-/// Numbers of a wrapped rule, with more behind them.
+/// The numbers of a wrapped rule, followed by more.
 template <std::size_t N, class... More>
 std::array<double, N + sizeof...(More)> with_numbers(const std::array<double, N>& inner, More... more) {
   std::array<double, N + sizeof...(More)> r{};
@@ -89,8 +89,8 @@ struct with_average : detail::wrapper<Update> {
 
 }  // namespace rule
 
-/// A rule that acts in each `steps`-th step only, on the mean of the gradients of the steps since: for batches that do not fit into memory.
-/// In other steps parameters and the states of the rule stay as they are. The rule counts the steps in which it acts.
+/// A rule that updates in every `steps`-th step only, with the mean of the gradients since its last update: for batches that do not fit
+/// into memory. In other steps the parameters and the states of the rule do not change. The rule counts its updates as steps.
 template <class Rule>
 struct accumulated {
   Rule rule;
@@ -110,7 +110,8 @@ struct accumulated {
 template <class Rule>
 accumulated(Rule, std::uint64_t) -> accumulated<Rule>;
 
-/// A rule, and after each step a = decay * a + (1 - decay) * p for each parameter; after the first step a = p. Read a with average_of.
+/// A rule with a moving average of each parameter: after each step a = decay * a + (1 - decay) * p, after the first step a = p. Read a by
+/// average_of.
 /// Source: Polyak and Juditsky, SIAM J. Control Optim. 30, 1992; torch.optim.swa_utils.get_ema_avg_fn, whose default this is.
 template <class Rule>
 struct with_average {
