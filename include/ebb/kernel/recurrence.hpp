@@ -12,7 +12,7 @@
 
 namespace ebb::inline EBB_ABI::kernel {
 
-/// The steps of a row of `length` elements. late: the factor of a step is the one at the element of the step before.
+/// The steps along a row of `length` elements. late: each step takes the factor at the element of the step before.
 struct recurrence {
   std::size_t length = 0;
   bool reversed = false, late = false;
@@ -20,7 +20,8 @@ struct recurrence {
   constexpr std::size_t at(std::size_t k) const { return reversed ? length - 1 - k : k; }
 };
 
-/// out = y of each of Rows adjacent rows: y = b in the first step, then y = a y + b, with two roundings. T is rounded once for each result.
+/// out = y for each of Rows adjacent rows: y = b in the first step, then y = a y + b, with two roundings. Narrow floats are computed in
+/// float, and each result is rounded once.
 template <int Rows, class T>
 constexpr void linear_rows(const recurrence& r, const T* a, const T* b, T* out) {
   using wide = std::conditional_t<half_width<T>, float, T>;
@@ -44,7 +45,7 @@ void linear_rows(const recurrence& r, const T* a, const T* b, T* out, std::size_
   for (; row < rows; ++row) linear_rows<1>(r, a + row * r.length, b + row * r.length, out + row * r.length);
 }
 
-/// out = log of the sum of e^x over the steps so far: a running maximum, and the sum relative to it.
+/// out = the logarithm of the sum of e^x over the steps so far. It keeps a running maximum, and the sum relative to it.
 template <class T>
 constexpr void logcumsumexp_row(const recurrence& r, const T* x, T* out) {
   using wide = std::conditional_t<half_width<T>, float, T>;

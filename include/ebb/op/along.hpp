@@ -1,8 +1,8 @@
-// ebb/op/along.hpp — elements and rows by index along any axis, and sums at indices: take<Axis>, take_along_axis, scatter_add, index_add.
+// ebb/op/along.hpp — reads by index along any axis, and sums at indices: take<Axis>, take_along_axis, scatter_add, index_add.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Indices are int32 or int64 and begin at 0; a negative or too large one is an error of the call. Elements with one index are added in
-// rising order of their place, so that a sum has the same bits in each run.
+// Indices are int32 or int64 and begin at 0; a negative or too large one is an error of the call. Elements with the same index are added in
+// rising order of their places, so that a sum has the same bits in each run.
 #pragma once
 
 #include "gather.hpp"
@@ -21,8 +21,9 @@ struct refusal<381, Call> : Call {
   static_assert(Call::code != 381, "[ebb E0381] index_add: the summands have one part along the axis for each index, and else x's extents");
 };
 
-/// Inside rules: operands of dtype T added at indices into zeros of the given shape. Narrow floats are added in float: the result is not
-/// rounded. own: the number of leading axes common to all, each with indices of its own.   F: the function that errors name.
+/// Inside rules: adds the parts of x at indices into zeros of the given shape. Narrow floats are added in float, and the result stays
+/// float. own: the number of leading axes that all operands have in common; each place along them has its own indices.   F: the function
+/// that errors name.
 template <class F, class T, index_element I>
 constexpr auto summed_at(operand<T> x, operand<I> indices, const shape& to, int own) {
   using Wide = detail::computed_in<T>;
@@ -30,7 +31,7 @@ constexpr auto summed_at(operand<T> x, operand<I> indices, const shape& to, int 
   return operand<Wide>{x.g, emit_as<op::scatter<I, F>, Wide>(*x.g, x.g->intern(x.g->syms.find(to)), {wide.id, indices.id}, {own})};
 }
 
-/// Inside rules: parts of x along `axis` by indices that serve all places along the other axes.   F: the function that errors name.
+/// Inside rules: the parts of x along `axis` by indices, the same for all places along the other axes.   F: the function that errors name.
 template <class F, class T, index_element I>
 constexpr operand<T> parts_at(operand<T> x, operand<I> indices, int axis) {
   if (x.is_refused() || indices.is_refused()) return {x.g, x.is_refused() ? x.id : indices.id};
@@ -39,7 +40,8 @@ constexpr operand<T> parts_at(operand<T> x, operand<I> indices, int axis) {
   const int repeated = g.intern(g.syms.find(joined(axes_between(x.extents(), 0, axis), indices.extents())));
   return emit_on<op::gather<I, F>, T>({axis}, x, broadcast_to(indices, repeated, axis_run(0, axis)));
 }
-/// Inside rules: the inverse: parts of x, which has the indices' axes at `axis`, added into zeros with the given extent there.
+/// Inside rules: the adjoint of parts_at. x has the axes of the indices at `axis`; its parts are added into zeros with the given extent
+/// there.
 template <class F, class T, index_element I>
 constexpr auto parts_summed_at(operand<T> x, operand<I> indices, int axis, int extent) {
   if (x.is_refused() || indices.is_refused()) return operand<detail::computed_in<T>>{x.g, x.is_refused() ? x.id : indices.id};
@@ -53,7 +55,7 @@ namespace functions {
 
 template <int Axis>
 struct take_along_axis {
-  /// Whether `part` has the extents of x beside the axis.
+  /// Whether `part` has the extents of x along all axes except `axis`.
   static constexpr bool fits(symbols& s, const shape& x, const shape& part, int axis) {
     if (part.rank != x.rank) return false;
     for (int i = 0; i < x.rank; ++i)
@@ -129,7 +131,7 @@ struct index_add {
   }
 };
 
-/// take along an axis, by one array of indices or one number for all places along the other axes.
+/// take along an axis, by an array of indices or by one number: the same for all places along the other axes.
 template <int Axis>
 struct take_axis {
   static constexpr std::string_view name = "take";
@@ -161,8 +163,8 @@ struct take_axis {
 /// The elements of x with the given indices along an axis. A scalar index drops the axis, and so does an integer, which counts from the
 /// end if it is negative.   take<1>(x, indices), take<-1>(x, i), take<1>(x, 3)
 /// Shape: x's, with the indices' axes in place of the axis.   Dtype: x's.   Saves: the indices.   Error: exact.
-/// Equal indices add their gradients.
-/// Throws: if there is no such index. If an integer leaves an extent that is known while tracing, that does not compile.
+/// The gradients of equal indices are added.
+/// Throws: if there is no such index. An integer outside of an extent that is known while tracing does not compile.
 template <int Axis, class X, class Indices>
 constexpr auto take(X&& x, Indices&& indices) {
   using I = std::remove_cvref_t<Indices>;
@@ -188,20 +190,20 @@ constexpr auto take(X&& x, Indices&& indices) {
   }
 }
 /// Elements of x by index along an axis, with indices of its own for each place along the other axes: torch.gather.
-/// Shape: that of the indices, which have x's extents beside the axis.   Dtype: x's.   Saves: the indices.   Error: exact.
-/// Throws: if an index is negative or too large, or a call's extents do not fit. Equal indices add their gradients.
+/// Shape: that of the indices, which have x's extents along the other axes.   Dtype: x's.   Saves: the indices.   Error: exact.
+/// Throws: if an index is negative or too large, or a call's extents do not fit. The gradients of equal indices are added.
 template <int Axis, class X, class Indices>
 constexpr auto take_along_axis(X&& x, Indices&& indices) {
   return apply_function(functions::take_along_axis<Axis>{}, std::forward<X>(x), std::forward<Indices>(indices));
 }
-/// x, to which the elements of u are added at indices along an axis: the inverse of take_along_axis.
-/// Shape: x's; indices and u have one shape, with x's extents beside the axis.   Dtype: promoted; narrow floats are added in float
+/// x plus the elements of u, added at indices along an axis: the adjoint of take_along_axis.
+/// Shape: x's; indices and u have one shape, with x's extents along the other axes.   Dtype: promoted; narrow floats are added in float
 /// and rounded once.   Saves: the indices.   Error: that of the sums.   Throws: as take_along_axis.
 template <int Axis, class X, class Indices, class Summands>
 constexpr auto scatter_add(X&& x, Indices&& indices, Summands&& u) {
   return apply_function(functions::scatter_add<Axis>{}, std::forward<X>(x), std::forward<Indices>(indices), std::forward<Summands>(u));
 }
-/// x, to which the parts of u along an axis are added: part k at index indices(k).
+/// x plus the parts of u along an axis: part k is added at index indices(k).
 /// Shape: x's; indices [n], u: x's, with extent n along the axis.   Dtype, Saves, Error, Throws: as scatter_add.
 template <int Axis, class X, class Indices, class Summands>
 constexpr auto index_add(X&& x, Indices&& indices, Summands&& u) {

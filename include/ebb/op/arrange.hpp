@@ -1,4 +1,4 @@
-// ebb/op/arrange.hpp — parts of arrays in tuples, axes in another order, and elements turned round or repeated along an axis.
+// ebb/op/arrange.hpp — parts of arrays in tuples, axes in another order, and elements rolled, rotated or repeated along an axis.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Axes, sizes and counts are template arguments; negative axes count from the last one. Dtype: as x.   Saves: nothing.   Error: exact.
@@ -41,7 +41,7 @@ struct part_of_split {
   }
 };
 
-/// One of `Count` equal parts of an axis that is known at the call only.
+/// One of `Count` equal parts along an axis whose extent is known only at the call.
 template <int Axis, int Number, int Count>
 struct part_of_chunk {
   static constexpr std::string_view name = "chunk";
@@ -93,7 +93,7 @@ struct squeeze_all {
 
 template <int Axis>
 struct roll {
-  /// Steps that are known while tracing: two slices.
+  /// If the steps are known while tracing, the result is two slices.
   template <class T>
   static constexpr operand<T> apply(operand<T> x, std::int64_t steps) {
     const int axis = axis_of(Axis, x.rank());
@@ -129,7 +129,7 @@ struct roll {
   }
 };
 
-/// x repeated along an axis, each element or all of them `count` times.
+/// x repeated `count` times along an axis: each element, or the whole array.
 template <class T>
 constexpr operand<T> copies_along(operand<T> x, int axis, int count, bool each) {
   if (x.is_refused() || count == 1) return x;
@@ -202,7 +202,7 @@ struct list_of_sizes<std::integer_sequence<int, Size...>> {
     }(std::make_integer_sequence<int, sizeof...(Size)>{});
   }
 };
-/// Parts of `size` elements, of which the last one has the rest.
+/// The sizes of parts: each has Size elements, the last one the rest.
 template <int Extent, int Size, int... Number>
 constexpr auto sizes_of_parts(std::integer_sequence<int, Number...>) {
   return std::integer_sequence<int, (Size * (Number + 1) <= Extent ? Size : Extent - Size * Number)...>{};
@@ -217,9 +217,9 @@ constexpr auto split_evenly(const Array& x) {
 
 }  // namespace detail
 
-/// Parts of x along an axis, in a tuple. One size: that of each part, the last one has the rest. Several sizes: those of the parts.
-///   const auto [head, tail] = ebb::split<0, 2, 3>(x);   split<1, 4>(x)
-/// One size needs an extent that the type fixes.   Throws: if the sizes are not together that of a call's axis.
+/// Parts of x along an axis, in a tuple. With one size, each part has it, except that the last one has the rest. Several sizes are those of
+/// the parts.   const auto [head, tail] = ebb::split<0, 2, 3>(x);   split<1, 4>(x)
+/// One size needs an extent that the type fixes.   Throws: if the sum of the sizes is not the extent of a call's axis.
 template <int Axis, int Size, int... Sizes, class X>
 constexpr auto split(const X& x) {
   constexpr std::size_t extent = detail::extent_in_type<Axis, X>();
@@ -253,7 +253,7 @@ constexpr auto chunk(const X& x) {
     }(std::make_integer_sequence<int, Count>{});
 }
 /// The parts of x at each index along an axis, which is dropped, in a tuple.   const auto [a, b, c] = ebb::unbind<0>(x);
-/// Needs an extent that the type fixes.
+/// The extent must be fixed by the type.
 template <int Axis, class X>
 constexpr auto unbind(const X& x) {
   constexpr std::size_t extent = detail::extent_in_type<Axis, X>();
@@ -279,7 +279,7 @@ template <int... Axes, class X>
 constexpr auto permute(X&& x) {
   return apply_function(functions::transpose<Axes...>{}, std::forward<X>(x));
 }
-/// Drops all axes of static extent 1.   Saves: nothing; no work.
+/// x without its axes of static extent 1. It costs no work.
 template <class X>
 constexpr auto squeeze(X&& x) {
   return apply_function(functions::squeeze_all{}, std::forward<X>(x));
@@ -289,8 +289,8 @@ template <std::size_t... E, class X>
 constexpr auto expand(X&& x) {
   return apply_function(functions::broadcast_to<E...>{}, std::forward<X>(x));
 }
-/// The elements of x moved by a number of steps along an axis; what leaves one end enters at the other: torch.roll. The steps may be
-/// negative, or more than there are elements, and may be a scalar of integers that the function computes.   roll<0>(x, 1), roll<-1>(x, k)
+/// The elements of x moved by a number of steps along an axis: elements that leave one end enter at the other, as in torch.roll. The steps
+/// may be negative, or more than there are elements. They are a number, or an integer scalar.   roll<0>(x, 1), roll<-1>(x, k)
 /// Shape: x's.   Saves: the steps, if they are computed.
 template <int Axis, class X, class Steps>
 constexpr auto roll(X&& x, Steps&& steps) {
@@ -307,13 +307,14 @@ constexpr auto repeat_interleave(X&& x) {
   static_assert(Count >= 0, "[ebb E0390] repeat_interleave, tile: a count is not negative");
   return apply_function(functions::repeat_interleave<Axis, (Count < 0 ? 0 : Count)>{}, std::forward<X>(x));
 }
-/// x repeated as a whole: 1 2 1 2. Counts refer to the last axes; more counts than axes add axes in front.   tile<2, 3>(x)
+/// x repeated as a whole: 1 2 1 2. The counts are those of the last axes; if there are more counts than axes, axes are added in front.
+///   tile<2, 3>(x)
 template <int... Counts, class X>
 constexpr auto tile(X&& x) {
   static_assert(((Counts >= 0) && ...), "[ebb E0390] repeat_interleave, tile: a count is not negative");
   return apply_function(functions::tile<(Counts < 0 ? 0 : Counts)...>{}, std::forward<X>(x));
 }
-/// x turned by quarter turns from axis A towards axis B.   rot90<1>(x), rot90<-1, 0, 2>(x)
+/// x rotated by Turns quarter turns, from axis A towards axis B.   rot90<1>(x), rot90<-1, 0, 2>(x)
 template <int Turns = 1, int A = 0, int B = 1, class X>
 constexpr auto rot90(X&& x) {
   return apply_function(functions::rot90<Turns, A, B>{}, std::forward<X>(x));

@@ -1,4 +1,4 @@
-// ebb/op/custom.hpp — the op of functions with a pull of the user's.
+// ebb/op/custom.hpp — the op of functions whose pull the user has written.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// What a function with its own pull was given and what it computed: see [note: custom pulls]. It is not an array; its dtype only says that
-/// derivatives pass. Its pull is pull_custom (pass/custom.hpp): that needs the cotangents of all values at once.
+/// Names the arguments and the values of a function with its own pull: see [note: custom pulls]. It is not an array; its dtype only says
+/// that derivatives pass. Its pull is pull_custom (pass/custom.hpp), which needs the cotangents of all values at once.
 struct custom : op_base {
   static constexpr std::string_view name = "custom";
   static constexpr kind what = kind::custom;

@@ -31,7 +31,7 @@ struct nll<Axis, How, Ignored, detail::option_list<Which...>> {
   static constexpr std::string_view name = "nll";
   static constexpr precision autocast = precision::full;
   static constexpr auto apply(auto log_p, auto target, auto... options) { return of<nll>(log_p, target, options...); }
-  /// nll as part of F: errors name F.
+  /// nll as a part of F, the function that errors name.
   template <class F, class T, class Target>
   static constexpr auto of(operand<T> log_p, operand<Target> target, auto... options) {
     using Real = decltype(detail::accepted<op::exp, T>());
@@ -47,7 +47,7 @@ struct nll<Axis, How, Ignored, detail::option_list<Which...>> {
       const auto each = weighted_classes(x, mask, options...);
       const auto losses = without_ignored(smooth(-at_target(each), each, mask, options...), counts);
       if constexpr (std::is_same_v<How, averaged_tag> && (weighs || ignores)) {
-        // The average has the weights of the examples that count.
+        // The sum of the losses is divided by the sum of the weights of the examples that count.
         const auto weights = weighted_classes(literal_like(x, 1), mask, options...);
         return reduced_loss<summed_tag>(losses) / reduced_loss<summed_tag>(without_ignored(at_target(weights), counts));
       } else return reduced_loss<How>(losses);
@@ -67,7 +67,7 @@ struct nll<Axis, How, Ignored, detail::option_list<Which...>> {
   static constexpr bool ignores = !std::is_void_v<Ignored>;
   static constexpr bool weighs = detail::has_option<loss_option::weight, Which...>;
 
-  /// Where the class is not the ignored one.
+  /// The mask of the examples whose class is not the ignored one.
   template <class I>
   static constexpr auto counted(operand<I> target) {
     if constexpr (ignores) return emit_on<op::not_equal>({}, target, literal_like(target, Ignored::value));
@@ -181,8 +181,9 @@ struct bce_with_logits<How, detail::option_list<Which...>> {
 /// -log of the probability of each example's class, for logits, averaged over the examples. Classes lie along Axis, by default the last;
 /// for images [n, classes, height, width] Axis is 1.
 ///   cross_entropy(x, t)   cross_entropy<1>(x, t, weighted(w), ignoring<-100>, smoothed(0.1), summed)
-/// Options: weighted by a vector, one number for each class; ignoring; smoothed. See [note: options of losses]. With weights the average
-/// is divided by the sum of the weights of the classes, and if all examples are ignored it is NaN, both as in PyTorch.
+/// Options: weighted by a vector, one number for each class; ignoring; smoothed. See [note: options of losses]. With weights,
+/// the average for class indices is the sum divided by the sum of the examples' weights. If all examples are ignored, it is NaN. Both are
+/// as in PyTorch.
 /// Shape: logits with classes along Axis; target of class indices without that axis, or probabilities of logits' shape; result [], or
 /// that of class indices if unreduced.   Dtype, Saves, Error: as log_softmax.
 /// Throws: if there is no such class, or if a call's extents differ.
@@ -196,7 +197,7 @@ constexpr auto cross_entropy(const X& logits, const Target& target, const Option
   else if constexpr (n == 1) return apply_function(function{}, logits, target, detail::nth_operand<0>(options...));
   else return apply_function(function{}, logits, target, detail::nth_operand<0>(options...), detail::nth_operand<1>(options...));
 }
-/// cross_entropy for log-probabilities.   Shape, Throws: as cross_entropy.   Saves: nothing.   Error: that of the mean.
+/// cross_entropy for log-probabilities.   Shape, Dtype, Throws: as cross_entropy.   Saves: nothing.   Error: that of the mean.
 template <int Axis = -1, class X, class Target, class... Options>
 constexpr auto nll(const X& log_probabilities, const Target& target, const Options&... options) {
   using o = detail::arguments_of_loss<Options...>;
@@ -207,7 +208,7 @@ constexpr auto nll(const X& log_probabilities, const Target& target, const Optio
   else if constexpr (n == 1) return apply_function(function{}, log_probabilities, target, detail::nth_operand<0>(options...));
   else return apply_function(function{}, log_probabilities, target, detail::nth_operand<0>(options...), detail::nth_operand<1>(options...));
 }
-/// Mean squared difference; NaN over no elements.
+/// The mean squared difference; NaN if there are no elements.
 /// Shape: operands of one rank, broadcast, or one of them a number; result [], or the operands' shape if unreduced.
 /// Dtype: promoted; a mean of integers is float.   Saves: x, y.   Error: that of the mean.
 template <class X, class Y, class... How>
@@ -218,7 +219,7 @@ constexpr auto mse(const X& x, const Y& y, How...) {
 }
 /// -y log(p) - (1 - y) log(1 - p) for p = sigmoid(logits), without overflow, averaged.
 /// Options: weighted, by numbers that are broadcast to the losses; positives_weighted, which multiplies the first term.
-/// Shape: as mse.   Saves: logits, y.   Error: that of log_sigmoid and of the mean.
+/// Shape: as mse.   Dtype: promoted; integers give float.   Saves: logits, y.   Error: that of log_sigmoid and of the mean.
 template <class X, class Y, class... Options>
 constexpr auto bce_with_logits(const X& logits, const Y& target, const Options&... options) {
   using o = detail::arguments_of_loss<Options...>;

@@ -15,8 +15,8 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Average the losses of the examples, sum them, return each of them, or divide their sum by the extent of axis 0. Losses are averaged if
-/// no tag is given.
+/// Tags that average the losses of the examples, sum them, return each of them, or divide their sum by the extent of axis 0. Without a tag,
+/// losses are averaged.
 struct averaged_tag {};
 struct summed_tag {};
 struct unreduced_tag {};
@@ -32,18 +32,19 @@ struct ignoring_tag {};
 template <std::int64_t Index>
 inline constexpr ignoring_tag<Index> ignoring{};
 
-/// Options with an operand, then those without.
+/// The options with an operand, then those without one.
 enum class loss_option { weight, positive_weight, smoothing, log_target, with_constants, of_rates, swap };
 template <loss_option Which, class A>
 struct option_of {
   const A& value;
 };
-/// Each loss is multiplied by its weight: one for each class in cross_entropy and nll, else an array that is broadcast to the losses.
+/// Each loss is multiplied by a weight. cross_entropy and nll take one weight for each class, other losses an array that is broadcast to
+/// the losses.
 template <class W>
 constexpr option_of<loss_option::weight, W> weighted(const W& weights) {
   return {weights};
 }
-/// The part of bce_with_logits for target 1 is multiplied by its weight.
+/// The term of bce_with_logits for target 1 is multiplied by a weight.
 template <class W>
 constexpr option_of<loss_option::positive_weight, W> positives_weighted(const W& weights) {
   return {weights};
@@ -66,7 +67,7 @@ struct option_list {
   static constexpr bool has(loss_option o) { return ((Which == o) || ...); }
 };
 
-/// What one argument after the operands says: nothing, if it is an operand.
+/// The meaning of one argument of a loss: a tag, an option or, here, an operand.
 template <class O>
 struct loss_argument {
   using how = void;
@@ -105,7 +106,7 @@ struct loss_argument<option_of<Which, A>> : loss_argument<void> {
   using options = option_list<Which>;
 };
 
-/// All that the arguments after the operands say.
+/// The tags and options among the arguments of a loss.
 template <class How, class Ignored, class Options>
 struct loss_arguments {
   using how = std::conditional_t<std::is_void_v<How>, averaged_tag, How>;
@@ -141,7 +142,7 @@ constexpr const A& operand_in(const option_of<Which, A>& o) {
 template <loss_option Wanted, loss_option... Which>
 inline constexpr bool has_option = option_list<Which...>::has(Wanted);
 
-/// Whether a loss with the options Allowed, and `ignoring` if Ignores, takes what All says.
+/// Whether a loss with the options Allowed, and with `ignoring` if Ignores, takes the tags and options of All.
 template <class All, bool Ignores, loss_option... Allowed>
 inline constexpr bool loss_takes = false;
 template <class How, class Ignored, loss_option... Which, bool Ignores, loss_option... Allowed>
@@ -150,7 +151,7 @@ inline constexpr bool loss_takes<loss_arguments<How, Ignored, option_list<Which.
 template <class... O>
 inline constexpr std::size_t count_of_operands = (std::size_t{0} + ... + loss_argument<O>::is_operand);
 
-/// The operand number N among the arguments, tags left out.
+/// Operand number N among the arguments; tags do not count.
 template <std::size_t N, class... A>
 constexpr const auto& nth_operand(const A&... a) {
   constexpr std::size_t place = [] {
@@ -161,8 +162,8 @@ constexpr const auto& nth_operand(const A&... a) {
   return operand_in(std::get<place>(std::forward_as_tuple(a...)));
 }
 
-/// Losses as objects, F<how they are reduced, their options>. Nothing stands between the user's line and apply_function: an error is
-/// printed near that line.
+/// The type of losses that are objects; F<how they are reduced, their options> computes them. The call operator calls apply_function
+/// directly, so that the compiler prints an error near the user's line.
 template <template <class, class> class F, loss_option... Allowed>
 struct loss_call {
   template <class... A>
@@ -196,7 +197,7 @@ constexpr auto option_in(auto... operands) {
   return std::get<at>(std::tuple(operands...));
 }
 
-/// A number or an operand of rank 0 as an operand like another; a refusal for other ranks.
+/// A number or an operand of rank 0 repeated to the shape of `like`; a refusal for other ranks.
 template <class T>
 constexpr operand<T> repeated_number(number auto x, operand<T> like, int) {
   return literal_like(like, x);

@@ -1,4 +1,4 @@
-// ebb/op/recurrence.hpp — running products, extrema and logarithms of sums, and linear recurrences, along an axis.
+// ebb/op/recurrence.hpp — running products, running extrema, running logarithms of sums, and linear recurrences, along an axis.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   linear_scan(a, b)          y = a y + b at each element, along the last axis
@@ -15,10 +15,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// attr 0 of linear_scan, beside scan_reversed: the factor of a step is the one at the element of the step before.
+/// A flag in attr 0 of linear_scan, beside scan_reversed: each step takes the factor at the element of the step before.
 inline constexpr std::int64_t factor_late = 2;
 
-/// Inside rules: x moved by one place along its last axis: to the left, or to the right. The free place is 0.
+/// Inside rules: x moved by one place along its last axis, to the left or to the right. The place that becomes free is 0.
 template <class T>
 constexpr operand<T> moved_by_one(operand<T> x, bool left) {
   if (x.is_refused()) return x;
@@ -32,7 +32,7 @@ constexpr operand<T> moved_by_one(operand<T> x, bool left) {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Recurrences along the last axis. attr 0: scan_reversed, factor_late.
+/// The base of recurrences along the last axis. attr 0: the flags scan_reversed and factor_late.
 struct recurrence : op_base {
   static constexpr kind what = kind::rows;
   static constexpr domain accepts = domain::real;
@@ -75,7 +75,7 @@ struct linear_scan : recurrence {
   }
 };
 
-/// Running products: linear_scan gives the derivative without a division, right for any number of zeros.
+/// Running products. Their derivative is a linear_scan without a division: it is right for any number of zeros.
 /// Saves: x.   Error: a chain of products.
 struct cumprod : running {
   static constexpr std::string_view name = "cumprod";
@@ -98,7 +98,7 @@ struct cumprod : running {
   }
 };
 
-/// Where a running extremum stands: the last step so far whose element equals it, or is NaN.
+/// The places of a running extremum: at each step, the last step so far whose element equals it, or is NaN.
 template <class Latest, class T>
 constexpr operand<std::int64_t> places_of_extremum(operand<T> x, operand<T> extremum, int axis, std::int64_t flags, std::int64_t none) {
   auto hit = emit_on<equal>({}, x, extremum);
@@ -109,7 +109,7 @@ constexpr operand<std::int64_t> places_of_extremum(operand<T> x, operand<T> extr
 template <class T>
 constexpr operand<std::int64_t> places_of_extremum(operand<T> x, operand<T> extremum, int axis, std::int64_t flags);
 
-/// The gradient goes to the element at which the extremum stands.   Saves: x, out.
+/// The gradient goes to the element at the place of the extremum.   Saves: x, out.
 struct running_extremum : running {
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> x, operand<T> out) {
@@ -175,7 +175,7 @@ struct logcumsumexp : recurrence {
     const auto zero = literal_like(y, 0);
     const auto difference = [&](auto a, auto b) { return emit_on<where>({}, emit_on<equal>({}, a, b), zero, a - b); };
     const auto before = moved_by_one(y, (flags & scan_reversed) != 0);
-    // The free place is that of the first step, where the factor is not used: the difference there is 0.
+    // The place that becomes free is that of the first step, which has no factor: the difference there is 0.
     const auto index = index_along<std::int64_t>(*y.g, y.shape_number(), y.rank() - 1);
     const auto first = flags & scan_reversed ? moved_by_one(index, true) : index;
     const auto is_first = emit_on<equal>({}, first, literal_like(index, 0));
@@ -263,16 +263,16 @@ namespace ebb::inline EBB_ABI {
 
 /// Running products along an axis, by default the last one.   Shape: x's.
 /// Dtype: integers and bool give int64; bf16 and f16 are multiplied in float and each result is rounded once.
-/// Saves: x.   Error: a chain of products in rising order, see [note: order of a scan]. The gradient has no division: it is right next to
-/// zeros.
+/// Saves: x.   Error: a chain of products in rising order, see [note: order of a scan]. The gradient has no division, so zeros
+/// do it no harm.
 template <int Axis = -1, class X, class... Tag>
 constexpr auto cumprod(X&& x, Tag...) {
   static_assert((detail::is_scan_tag<Tag> && ...),
                 "[ebb E0283] cumsum, cumprod: after the array come tags: ebb::reversed, ebb::exclusive_scan");
   return apply_function(functions::cumprod<Axis, (std::int64_t{0} | ... | detail::scan_flag<Tag>())>{}, std::forward<X>(x));
 }
-/// Running maxima along an axis, by default the last one, and their places, in a tuple: of equal ones the last so far. A NaN is the
-/// maximum from its place on. The gradient goes to the element at the place.
+/// Running maxima along an axis, by default the last one, and their places, in a tuple: the place of the last equal maximum so far. A NaN
+/// is the maximum from its place on. The gradient goes to the element at the place.
 /// Shape: x's.   Dtype: x's, bool gives int64; places are int64.   Saves: x, the maxima.   Error: exact.
 template <int Axis = -1, class X, class... Tag>
 constexpr auto cummax(const X& x, Tag...) {
@@ -297,7 +297,8 @@ constexpr auto logcumsumexp(X&& x, Tag...) {
   static_assert(detail::are_direction_tags<Tag...>, "[ebb E0364] cummax, cummin, logcumsumexp, linear_scan: the only tag is ebb::reversed");
   return apply_function(functions::logcumsumexp<Axis, (sizeof...(Tag) > 0 ? scan_reversed : 0)>{}, std::forward<X>(x));
 }
-/// y = a y + b at each element along an axis, by default the last one; y = b at the first one: a filter, a discounted sum, a state.
+/// The linear recurrence y = a y + b along an axis, by default the last one, with y = b at the first element: a filter, a discounted sum,
+/// or the state of a linear system.
 /// Shape: those of a and b, broadcast.   Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: a, out.
 /// Error: a chain of products and sums in rising order, see [note: order of a scan]; along an axis that is not the last one both operands
 /// are transposed.

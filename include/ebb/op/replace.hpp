@@ -1,4 +1,4 @@
-// ebb/op/replace.hpp — parts of an array replaced by others, and boxes that begin at terms: masked_fill, placed, dynamic_slice.
+// ebb/op/replace.hpp — replaces parts of an array, and reads boxes that begin at terms: masked_fill, placed, dynamic_slice.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -18,7 +18,7 @@ struct refusal<383, Call> : Call {
 namespace functions {
 
 struct masked_fill {
-  /// value: a number, or an array.
+  /// value is a number or an array.
   template <class T, class M>
   static constexpr operand<T> apply(operand<T> x, operand<M> mask, auto value) {
     return detail::broadcasting<op::where>::apply(cast_to<bool>(mask), in_dtype<T>(value), x);
@@ -120,7 +120,7 @@ struct dynamic_update_slice {
       if (x.rank() != box.rank()) return refuse<T>(*a.g, 383);
       for (int i = 0; i < x.rank(); ++i)
         if (x.extent(i) >= 0 && box.extent(i) > x.extent(i)) return refuse<T>(*a.g, 383);
-      // The last axis first: the extents of those before it are then still those of the box.
+      // The last axis is first: the axes before it then still have the extents of the box.
       auto inside = cast_to<bool>(literal_like(box, 1));
       const std::array<int, sizeof...(S)> count = [&] {
         std::array<int, sizeof...(S)> e{};
@@ -152,24 +152,26 @@ struct dynamic_update_slice {
 }  // namespace functions
 
 /// x where the mask is false, else the value: a number, or an array that is broadcast.
-/// Shape: broadcast.   Dtype: x's.   Saves: the mask.
+/// Shape: broadcast.   Dtype: x's.   Saves: the mask.   Error: exact.
 template <class X, class Mask, class Value>
 constexpr auto masked_fill(X&& x, Mask&& mask, Value&& value) {
   return apply_function(functions::masked_fill{}, std::forward<X>(x), std::forward<Mask>(mask), std::forward<Value>(value));
 }
 /// x with u in place of slice<Axis, Start, Stop, Step>(x).   placed<0, 1, 3>(x, u), placed<1, 0, to_end, 2>(x, 0 * u)
-/// Shape: x's; u is broadcast to the slice.   Dtype: promoted.   Saves: nothing.   Throws: as slice, and if u does not fit.
+/// Shape: x's; u is broadcast to the slice.   Dtype: promoted.   Saves: nothing.   Error: exact.
+/// Throws: as slice, and if u does not fit.
 template <int Axis, int Start, int Stop = to_end, int Step = 1, class X, class U>
 constexpr auto placed(X&& x, U&& u) {
   return apply_function(functions::placed<Axis, Start, Stop, Step>{}, std::forward<X>(x), std::forward<U>(u));
 }
-/// The box of extents E... that begins at the given places, one for each axis: scalar terms, or integers.   dynamic_slice<2, 3>(x, i, 0)
-/// Shape: E...   Dtype: x's.   Saves: the starts.   Error: exact.   Throws: if the box leaves x. XLA moves such a box instead.
+/// The box with the extents E... that begins at the given places, one for each axis: scalar terms, or integers.
+///   dynamic_slice<2, 3>(x, i, 0)
+/// Shape: E...   Dtype: x's.   Saves: the starts.   Error: exact.   Throws: if the box leaves x; XLA moves such a box instead.
 template <std::size_t... E, class X, class... Start>
 constexpr auto dynamic_slice(X&& x, Start&&... start) {
   return apply_function(functions::dynamic_slice<E...>{}, std::forward<X>(x), std::forward<Start>(start)...);
 }
-/// x with u in place of the box of u's extents that begins at the given places: see dynamic_slice.
+/// x with u in place of the box that begins at the given places and has the extents of u: see dynamic_slice.
 /// Shape: x's.   Dtype: promoted.   Saves: the starts.   Error: exact.   Throws: if the box leaves x.
 template <class X, class U, class... Start>
 constexpr auto dynamic_update_slice(X&& x, U&& u, Start&&... start) {

@@ -68,14 +68,14 @@ struct erased {
     Op::template row<T>(given, length, y.data(), count, attr);
     for (int i = 0; i < y.size(); ++i) out[i] = to_cell(y[i]);
   }
-  /// An op with a kernel of its own: what it means, on erased elements.
+  /// The reference of an op with a kernel of its own, on erased elements.
   static constexpr void reference(const move_call& c, const cell* const* in, cell* out) {
     Op::template reference<computed_in<result>>(
         c, [in](int j, std::size_t i) { return widened(from_cell<T>(in[j][i])); },
         [out](std::size_t i, auto x) { out[i] = to_cell(narrowed<result>(x)); });
   }
 
-  /// Kind factor: each matrix of a batch, in a constant expression or for the tests.
+  /// Kind factor: computes each matrix of a batch, in a constant expression or for the tests.
   static constexpr void matrices(const extent_list& x, int n, std::int64_t flags, const cell* in, cell* out) {
     using wide = computed_in<T>;
     if (n == 0) return;

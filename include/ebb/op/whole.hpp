@@ -1,4 +1,4 @@
-// ebb/op/whole.hpp — ops that are no loop over elements, on whole arrays: products, systems, moves, rows by index.
+// ebb/op/whole.hpp — runs ops that are not loops over elements on whole arrays: products, systems, moves, rows by index.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -66,7 +66,7 @@ void gather_whole(const Call& c) {
   });
 }
 
-/// With identity and value an op combines the elements of an index; without, they are added.
+/// Whether an op combines the elements with the same index by its identity and value. Other scatters add them.
 template <class Op, class T>
 concept combining_scatter = requires { Op::template identity<T>(); };
 
@@ -164,7 +164,7 @@ void factor_whole(const whole_call& c) {
   }
 }
 
-/// For ops that have their arithmetic themselves, see matrix_call.
+/// Runs ops on matrices that have their own arithmetic: see matrix_call.
 template <class Op, class T>
 void matrices_whole(const whole_call& c) {
   using wide = std::conditional_t<half_width<T>, float, T>;
