@@ -1,11 +1,11 @@
-// ebb/capture/chain_group.hpp — a group as a chain: one pass over memory, from what the backward has to what it gives.
+// ebb/capture/chain_group.hpp — runs a group as a chain: one pass over memory, from the group's arguments to its results.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: merged and recorded]
-// With create_graph, what is recorded keeps every gradient on the way, so none can live in registers alone. One chain still computes all of
-// them: it reads what was saved once and hands on what it has just computed. Then the engine goes through the nodes as it always does, with
-// hooks on the way to leaves, finds each gradient made, and records: the graph is the plain engine's. Shorter arrays are in the first cache
-// anyway: their nodes run one by one.
+// With create_graph, the record keeps every gradient on the way, so none can live in registers alone. One chain still computes all of them:
+// it reads saved values once, and passes gradients from link to link. Then the engine goes through the nodes as always, with hooks on the
+// way to leaves, finds each gradient computed, and records: the graph is that of the plain engine. Short arrays are in the first-level
+// cache anyway: their nodes run one by one.
 #pragma once
 
 #include "group.hpp"

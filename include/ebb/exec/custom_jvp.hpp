@@ -1,8 +1,8 @@
-// ebb/exec/custom_jvp.hpp — custom_jvp: a function in a traced function whose derivative along a direction the user has written.
+// ebb/exec/custom_jvp.hpp — custom_jvp calls, in a traced function, a function whose derivative along a direction the user has written.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The push is linear in the directions. Its pull-back by them, once more traced equations, is the pull of the function: see
-// [note: custom pulls]. It is made when the function is traced; derivatives along directions are pulls of that pull.
+// The push is linear in the directions. Its transpose, a graph that is derived when the function is traced, is the pull of the function:
+// see [note: custom pulls]. Derivatives along directions are pulls of that pull.
 #pragma once
 
 #include "../autocast/under.hpp"
@@ -30,8 +30,8 @@ struct customized_push {
   template <class Trace = push>
   using pushed = typename Trace::result;
 
-/// The transposed push: arguments, cotangents -> gradients. An output of -2 says that the push is not linear, one of -3 that its result has
-/// another shape than the function's.
+  /// The transposed push: arguments, cotangents -> gradients. An output of -2 says that the push is not linear, an output of -3 that its
+  /// result has another shape than the function's.
   struct pull {
     static constexpr graph make() {
       graph g;
@@ -95,7 +95,7 @@ struct customized_push {
     else return code_of_pull();
   }
   static constexpr int code = find_code();
-/// The compiler reports why it is no constant.
+  /// Makes the compiler report why the trace or the push is not a constant.
   static constexpr int show_reason() {
     if constexpr (!is_constant<frozen<trace>>) return not_constant<trace>::make().size();
     else return not_constant<push>::make().size();
@@ -124,8 +124,8 @@ constexpr auto apply_function(functions::custom_jvp<F, P>, const A&... a) {
 }
 
 /// f(a...), with derivatives by a push of your own: push(a..., directions...) returns the derivative of f along the directions, which have
-/// the types of the arguments. It is linear in them; its transpose, which ebb derives, gives gradients. Both are traced and must not
-/// capture.
+/// the types of the arguments. The push is linear in the directions: ebb derives its transpose, which gives gradients. f and push are
+/// traced and must not capture.
 ///   constexpr auto softened = [](auto x) {                            // the sign of x, with the derivative of tanh
 ///     return ebb::custom_jvp([](auto x) { return ebb::sign(x); },
 ///                            [](auto x, auto dx) { return dx * (1 - ebb::square(ebb::tanh(x))); }, x);

@@ -1,4 +1,4 @@
-// ebb/exec/own_cells.hpp — an equation of kind own on erased cells, by the op's own reference.
+// ebb/exec/own_cells.hpp — computes an equation of kind own on erased cells, by the op's reference.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Equation k of g, from the values of the equations before it. See [note: kernels of their own].
+/// The value of equation k of g, from the values of the equations before it. See [note: kernels of their own].
 constexpr cell_array cells_of_own(const graph& g, int k, const vec<cell_array>& values, const std::size_t* symbols) {
   const equation& e = g.eq[k];
   extent_list given[4];

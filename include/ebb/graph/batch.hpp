@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: batching]
-// map, jacobian, hessian and vmap are made of it. Each kind of equation has one rule, single ops have none. An equation that does not
-// depend on a batched argument is computed once, so work that is the same for all rows leaves the loop. Each row of an elementwise
-// equation, a sum or a move has the bits that it would have alone: the runs that are summed up keep their length and their place.
-// A loop over some rows becomes a loop whose body is batched: all that it carries gets the new axis, and of rows that are batched the axis
-// of the steps is put first again. A guarded loop whose guard differs from row to row runs for all of them: who guards it selects. A custom
-// equation stays one, with a batched pull, see [note: custom pulls].
+// map, jacobian, hessian and vmap use it. Each kind of equation has one rule; single ops have none. An equation that does not depend on a
+// batched argument is computed once, so work that is the same for all rows leaves the loop. Each row of an elementwise equation, a sum or a
+// move has the bits that it would have alone: the runs that are summed keep their length and their place.
+// A loop over some rows becomes a loop with a batched body: all its carries get the new axis, and in batched rows the axis of the steps is
+// moved to the front again. A guarded loop whose guard differs from row to row runs for all rows: the equation that uses its results
+// selects. A custom equation stays one, with a batched pull: see [note: custom pulls].
 #pragma once
 
 #include "custom.hpp"
@@ -42,7 +42,7 @@ class batching {
     }
   }
 
-  /// Outputs that depend on no batched argument are repeated, so that all of them have the new axis.
+  /// The outputs. Those that depend on no batched argument are repeated, so that all have the new axis.
   constexpr vec<int> outputs() {
     if (code_ != 0) return vec<int>(from_.out.size(), -code_);
     vec<int> r;
@@ -51,7 +51,8 @@ class batching {
   }
 
  private:
-  /// The symbols of `from` are extents of `to`: those of the arguments, after the new axis. Also numbers the shapes. Returns a code, or 0.
+  /// Finds the extent in `to` for each symbol of `from`: it is that of an argument, after the new axis. Also numbers the shapes. Returns a
+  /// code, or 0.
   constexpr int find_extents(const vec<int>& arguments, const vec<char>& batched) {
     for (int i = 0; i < from_.syms.count(); ++i)
       if (from_.syms.origin(i).is_value() && batched[from_.syms.origin(i).a]) return 333;
@@ -140,7 +141,7 @@ class batching {
     return e.op->kit->reshape(to_, add(e, to_.intern(result), {in, 2}), rows_shape_[e.shape]);
   }
 
-  /// One matrix for all rows is factored once: [B, n, m] -> [n, B m], solve, and back.
+  /// A matrix that all rows share is factored once: [B, n, m] -> [n, B m], solve, and back.
   constexpr int solve(int k) {
     const equation& e = from_.eq[k];
     const int a = from_.operand(k, 0), b = from_.operand(k, e.count - 1);
@@ -158,7 +159,8 @@ class batching {
     return move_axis(kit.reshape(to_, add(e, to_.eq[in[1]].shape, {in, 2}), columns), kit, 1, 0);
   }
 
-  /// Rows that are a batch already, [B, N, ...], are a longer one, [B N, ...]. Else all operands get the new axis in front of theirs.
+  /// If the rows are a batch already, [B, N, ...] becomes a longer batch, [B N, ...]. Else all operands get the new axis in front of
+  /// theirs.
   constexpr int own(int k) {
     const equation& e = from_.eq[k];
     const int first = from_.operand(k, 0);
@@ -228,7 +230,7 @@ class batching {
     return each_its_own(k);
   }
 
-  /// A gather or scatter with one leading axis more along which rows and their numbers go together.
+  /// A gather or scatter with one more leading axis, along which rows and their numbers belong together.
   constexpr int each_its_own(int k) {
     equation e = from_.eq[k];
     ++e.attr[0];
@@ -236,7 +238,7 @@ class batching {
     return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
   }
 
-  /// The sub-graph `body` batched: its argument j gets the new axis if batched[j]. A refused one has an output below 0.
+  /// The sub-graph `body`, batched: its argument j gets the new axis if batched[j]. If it is refused, an output is below 0.
   constexpr graph batched_body(const graph& body, const vec<char>& batched) const {
     graph many;
     vec<int> arguments, of_symbol(body.syms.count(), 0);
@@ -271,7 +273,7 @@ class batching {
     return 0;
   }
 
-  /// Everything a batched loop carries and gives has the new axis; of its rows and wholes what has it around the loop.
+  /// All carries and results of a batched loop have the new axis; its rows and wholes have it if they have it outside of the loop.
   constexpr int loop(int k) {
     equation e = from_.eq[k];
     const loop_parts p = loop_parts::of(e);
@@ -294,7 +296,7 @@ class batching {
     e.sub = to_.subs.push(static_cast<graph&&>(many)) - subs_;
     return add(e, plain_[e.shape], range_of(in));
   }
-  /// All arguments and values of a batched custom equation have the new axis; of its saved values those that have it.
+  /// All arguments and values of a batched custom equation have the new axis; a saved value has it if it depends on a batched argument.
   constexpr int custom(int k) {
     equation e = from_.eq[k];
     const custom_parts p = custom_parts::of(e);

@@ -1,17 +1,18 @@
-// ebb/graph/custom.hpp — functions with a pull of the user's as equations: computed arrays, and the graph that pulls them back.
+// ebb/graph/custom.hpp — custom equations: they give computed arrays a pull that the user has written.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: custom pulls]
-// A function with a pull of its own is computed by ordinary equations. One more equation, of kind custom, names what it was given and what
-// it computed:
+// A function with a pull of its own is computed by ordinary equations. One more equation, of kind custom, names its arguments and its
+// values:
 //   operands    arguments | values | saved values
 //   sub-graph   saved values, cotangents of the values -> cotangents of the arguments; -1 for an argument that gets none
-//   attr[0]     how many arguments, and how many values
-// Its results, equations of kind result, are the values: who uses the function reads these. So a cotangent meets the custom equation before
-// it meets the equations that computed the value, and goes on through the sub-graph, see pass/custom.hpp. Nothing is computed for it: the
-// last pass puts each value in the place of its result, see `without_customs`, and what only the custom equation named is pruned.
-// A saved value is an ordinary value: a second derivative goes on through the equations that computed it. One that is a value of the
-// function is its result, which has the pull again.
+//   attr[0]     the number of arguments, and the number of values
+// Its results, equations of kind result, stand for the values: equations that use the function read the results. So a cotangent meets the
+// custom equation before it meets the equations that computed the value, and goes on through the sub-graph: see pass/custom.hpp. The custom
+// equation computes nothing: the last pass replaces each result by its value, see `without_customs`, and equations that only the custom
+// equation named are pruned.
+// A saved value is an ordinary value: a second derivative goes on through the equations that computed it. If a saved value is a value of
+// the function, the result stands for it, and has the pull again.
 #pragma once
 
 #include "copy.hpp"
@@ -29,13 +30,13 @@ struct custom_parts {
   constexpr int first_saved() const { return arguments + values; }
 };
 
-/// The equation whose array result k of a custom equation is.
+/// The equation that computed the array of k, a result of a custom equation.
 constexpr int value_of_custom(const graph& g, int k) {
   const int custom = g.operand(k, 0);
   return g.operand(custom, custom_parts::of(g.eq[custom]).arguments + static_cast<int>(g.eq[k].attr[0]));
 }
 
-/// A copy without custom equations: their values are in the place of their results. It can be run, and not differentiated again.
+/// A copy without custom equations: their results are replaced by their values. It can be run, but not be differentiated again.
 EBB_COLD constexpr graph without_customs(const graph& g) {
   bool any = false;
   for (int k = 0; k < g.size(); ++k) any = any || g.eq.data()[k].op->what == kind::custom;

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: regions that are split]
-// A region is split if that costs less by these counts; nothing is measured. For each row, in steps of 16 lanes:
-//   saved   an elementwise equation: the lanes left empty, if something cuts the short axes (a sum, a broadcast, an index); 8 times as many
-//           for a heavy op.  A move: 3.  A sum along a short axis: 4.
+// A region is split if these counts say that this costs less; nothing is measured. For each row, in steps of 16 lanes:
+//   saved   an elementwise equation: its empty lanes, if something cuts the short axes (a sum, a broadcast, an index); 8 times that for a
+//           heavy op.  A move: 3.  A sum along a short axis: 4.
 //   spent   0.6 for each component of an array that is turned
-// Arrays with fewer leading axes than others of their region count 1/32: [n, 3] beside [n, k, 3].
-// A region without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: 0.7 for each further
-// component of an elementwise equation, 6 for a heavy op, and 3 for each component of an array that is taken apart or put together.
-// No region is split into more than 1,500 equations and four times its own number.
+// An array with fewer leading axes than others of its region counts 1/32, such as [n, 3] beside [n, k, 3].
+// A region without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: for each further
+// component of an elementwise equation 0.7, or 6 for a heavy op; and 3 for each component of an array that is taken apart or put together.
+// A region is not split into more than 1,500 equations, or more than four times its own equations if that is more.
 #pragma once
 
 #include "../op/kit.hpp"
@@ -30,7 +30,7 @@ struct component_form {
   constexpr bool operator==(const component_form&) const = default;
 };
 
-/// Which equations run by parts, and in which regions. Plain pointers, as in graph::add: every program is looked through.
+/// Finds the equations that run by parts, and their regions. It uses plain pointers, as graph::add does, since it runs for every program.
 class component_regions {
  public:
   EBB_COLD_CTOR constexpr component_regions(const graph& g, bool all) : g_(g), region_(g.size(), -1) {
@@ -53,11 +53,11 @@ class component_regions {
   constexpr bool any() const { return any_; }
   /// Whether k reduces leading axes, but not the last of them: then a component is reduced in the same order as the whole array.
   constexpr bool is_of_lead(int k) const { return g_.op(k).what == kind::reduce && g_.eq[k].attr[1] < form(g_.operand(k, 0)).lead; }
-  /// Literals and indices, whose components are made where they are needed.
+  /// Whether k is a literal or an index: its components are made where they are needed.
   constexpr bool is_spread(int k) const { return g_.op(k).what == kind::literal || g_.op(k).what == kind::index; }
 
  private:
-  /// Whether there are rows of several components, or moves: most programs have neither.
+  /// Whether there are rows with several components, or moves: most programs have neither.
   constexpr bool may_pay() const {
     for (const component_form& f : forms_)
       if (f.lead > 0 && f.count > 1) return true;
@@ -123,7 +123,7 @@ class component_regions {
     }
   }
 
-  /// What splitting a region saves and costs, in hundredths of a step.
+  /// The steps that splitting a region saves and costs, in hundredths.
   struct account {
     int saved = 0, spent = 0, lanes = 0, equations = 0, parts = 0, lead = 0;
     bool cut = false, moves = false, split = false;

@@ -1,4 +1,4 @@
-// ebb/pass/custom.hpp — the pull-back of a function with a pull of the user's.
+// ebb/pass/custom.hpp — the pull-back of a function whose pull the user has written.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -9,8 +9,8 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The needed part of a loop: the body's results that are read, and the arguments that these depend on. What a result of an inner loop
-/// depends on is known when that loop is trimmed.
+/// The needed part of a loop: the results of the body that are read, and the arguments on which they depend. The dependences of an inner
+/// loop's results are known once that loop is trimmed.
 class trimmed_loop {
  public:
   constexpr trimmed_loop(const graph& g, int loop, auto prune)

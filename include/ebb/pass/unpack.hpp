@@ -113,7 +113,7 @@ class unpacker {
     }
     parts_[k] = static_cast<vec<int>&&>(parts);
   }
-  /// The same operation on component c of each operand.
+  /// Component c of the result is the same operation on component c of each operand.
   constexpr vec<int> split_by_component(int k) {
     vec<int> parts;
     for (int c = 0; c < count(k); ++c) {

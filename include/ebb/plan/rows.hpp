@@ -1,20 +1,20 @@
-// ebb/plan/rows.hpp — which steps of a program run on a block of rows at a time.
+// ebb/plan/rows.hpp — finds the steps of a program that run on a block of rows at a time.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: blocks of rows]
-// A program that takes its rows one by one, a map over n points, has temporaries of n rows, which are written to memory and read again.
-// The steps that compute rows run on blocks of so many rows that the temporaries stay in the second-level cache: the memory of a call does
-// not depend on n. A block is a run of these steps with the block's number of rows as the value of the symbol n, and with arguments and
-// results from the block's first row on. Steps without rows run before the first block or after the last one:
+// A program that computes each row by itself, such as a map over n points, has temporaries of n rows, which are written to memory and read
+// again. So the steps that compute rows run on blocks of rows, so short that the temporaries stay in the second-level cache: the memory of
+// a call does not depend on n. A block is a run of these steps with the block's number of rows as the value of the symbol n, and with
+// arguments and results from the block's first row on. Other steps run before the first block or after the last one:
 //   before   steps that read no rows
-//   blocks   steps that keep rows apart: no index along them, no product, move, gather or scatter across them. And steps that reduce rows
-//            to an array whose elements are chains, as the sum of [n, k] over n is: the chains continue from block to block.
+//   blocks   steps that keep rows apart: no index along them, no product, move, gather or scatter across them. Also steps that reduce rows
+//            to an array whose elements are chains, such as the sum of [n, k] over n: the chains continue from block to block.
 //   after    steps that read such a sum, or reduce rows in another way: all of their rows must be in memory
-// Every row is computed as without blocks, and every chain adds in the same order, so the bits are the same.
+// Each row is computed as without blocks, and each chain adds in the same order, so the bits are the same.
 // The program has a row symbol if
-//   arguments  have it as their first extent or not at all, and so have results and other arrays that are written in blocks and last longer
+//   arguments  have it as their first extent or not at all; so do results, and other arrays that are written in blocks and live longer
 //   shapes     have it once, and no other extent is computed from it
-//   it pays    temporaries that live within a block are at least twice as large as those with rows that last longer
+//   it pays    temporaries that live within a block are at least twice as large as temporaries with rows that live longer
 #pragma once
 
 #include "../graph/graph.hpp"
@@ -161,7 +161,7 @@ class row_planner {
     return any;
   }
 
-  /// How the buffers lie in blocks. False if that cannot be, or does not pay.
+  /// Decides how blocks use each buffer. False if that is impossible or does not pay.
   EBB_COLD constexpr bool place_buffers() {
     const auto state = [&](int s) { return state_.data()[s]; };
     vec<char> written(p_.buffers.size(), before), read(p_.buffers.size(), before);  // the phase; the last phase

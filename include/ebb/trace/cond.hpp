@@ -1,9 +1,9 @@
-// ebb/trace/cond.hpp — cond: one of two functions runs, as a condition says that the call computes.
+// ebb/trace/cond.hpp — cond runs one of two functions, by a condition that the call computes.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   auto y = ebb::cond(ebb::sum(x) > 0, f, g, x, w);     f(x, w) or g(x, w)
-// It is made of a guarded loop of one step for each function, without carries, whose body is the function: see [note: loops]. A result is a
-// row of its loop; where there is none, it is zero. A `where` selects between both.
+// For each function it emits a guarded loop of one step, without carries, whose body is the function: see [note: loops]. A result is the
+// row of that step, or zeros if the loop does not run. A `where` selects between the results of both.
 #pragma once
 
 #include "custom.hpp"
@@ -21,7 +21,7 @@ struct conditional {};
 
 namespace detail {
 
-/// The graph of F as the body of a loop of one step, whose operands are the arguments and a guard, if it is guarded.
+/// The graph of F as the body of a loop of one step. The operands of the loop are the arguments and, if it is guarded, the guard.
 template <class F, bool Guarded, class... A>
 struct body_of_call {
   static constexpr graph make() {
@@ -33,7 +33,7 @@ struct body_of_call {
     return g;
   }
 };
-/// Adds such a loop to g, and returns its results without the axis of the step; a negative code if the arguments do not fit.
+/// Adds a loop with this body to g, and returns its results without the axis of the step; a negative code if the arguments do not fit.
 template <class Body>
 constexpr vec<int> add_call(graph& g, const vec<int>& operands, bool guarded) {
   vec<int> made = add_loop(g, frozen<Body>::g.thaw(), {.guarded = guarded}, operands);
@@ -41,14 +41,14 @@ constexpr vec<int> add_call(graph& g, const vec<int>& operands, bool guarded) {
     if (k >= 0) k = g.op(k).kit->reshape(g, k, g.intern(row_of_shape(g.shape_of(k))));
   return made;
 }
-/// The results as a form of terms.
+/// The results `ids` as terms in the form R.
 template <class R>
 constexpr R terms_at(graph& g, const vec<int>& ids) {
   int number = 0;
   return filled<R>([&]<class Term>() { return Term{&g, ids[number++]}; });
 }
 
-/// A loop around F for arguments of these forms of terms.
+/// A loop around F, for arguments with these forms of terms.
 template <class F, bool Guarded, class... A>
 struct called_in_loop {
   using trace = trace_of<F, A...>;
@@ -68,7 +68,7 @@ struct called_in_loop {
   static constexpr int show_reason() { return not_constant<trace>::make().size(); }
 };
 
-/// Whether a leaf of both functions has one dtype and shape, as far as the types say it; the type of the selected one.
+/// Whether a leaf has the same dtype and shape in both functions, as far as the types show it; and the type of the selected leaf.
 template <class X, class Y>
 struct selected_leaf {
   static constexpr bool exists = false;
@@ -185,7 +185,7 @@ constexpr auto apply_function(functions::conditional<F, G> f, const P& p, const 
   return apply_function(f, detail::numbers_as_terms<T>(g, p), detail::numbers_as_terms<T>(g, a)...);
 }
 
-/// f(a...) where p holds, else g(a...), in a traced function: only that function runs, and only its derivatives. p is a bool without axes.
+/// f(a...) if p holds, else g(a...), in a traced function. Only that function runs, and only its derivatives do. p is a bool without axes.
 /// Both functions return the same form, dtypes and shapes, and must not capture. Arguments and results are arrays, tuples and structs.
 ///   auto y = ebb::cond(ebb::norm(x) > 1, [](auto x) { return x / ebb::norm(x); }, [](auto x) { return x; }, x);
 /// In a map whose rows have different conditions it becomes a `where`: both functions run for all rows. Then a derivative that is infinite

@@ -1,8 +1,8 @@
-// ebb/trace/custom.hpp — custom_vjp: a function in a traced function whose pull the user has written.
+// ebb/trace/custom.hpp — custom_vjp calls, in a traced function, a function whose pull the user has written.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   auto y = ebb::custom_vjp(f, pull, x, w);      f(x, w) returns std::tuple(y, saved); pull(saved, g) returns std::tuple(gx, gw)
-// See [note: custom pulls] for what becomes of it in graphs.
+// For its form in graphs see [note: custom pulls].
 #pragma once
 
 #include "scan.hpp"
@@ -37,7 +37,8 @@ struct saving_result<std::tuple<Value, Saved>> {
   using saved = typename argument<Saved>::traced;
 };
 
-/// Whether To is the dtype and rank of a derivative at leaf From. Integers have none: what stands in their place is not looked at.
+/// Whether To has the dtype and the rank of a derivative at leaf From. Integers have no derivative: what stands in its place is not
+/// checked.
 template <class From, class To>
 inline constexpr bool is_derivative_of = true;
 template <class T, std::size_t... E, class To>
@@ -52,7 +53,7 @@ template <class... A, class... G>
   requires(sizeof...(A) == sizeof...(G))
 inline constexpr bool leaves_fit<types<A...>, types<G...>> = (is_derivative_of<A, G> && ...);
 
-/// Whether a G holds derivatives at an A.
+/// Whether G has the form of derivatives at A.
 template <class A, class G>
 inline constexpr bool are_gradients_of = leaves_fit<leaves_in<A>, leaves_in<typename argument<G>::traced>>;
 template <class A>
@@ -68,7 +69,7 @@ constexpr int derivative_id(graph& g, const X& x) {
   if constexpr (is_term<X>) return cast_to<T>(operand<typename X::value_type>{&g, x.id}).id;
   else return emit_as<op::literal, T>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<T>(x))});
 }
-/// Adds derivatives at an A to the outputs of g, in the dtypes of A; -1 where there is none.
+/// Adds the derivatives at A to the outputs of g, in the dtypes of A; -1 where there is none.
 template <class A, class G>
 constexpr void put_derivatives(graph& g, const G& given) {
   if constexpr (std::is_same_v<G, no_gradient>) {
@@ -114,7 +115,8 @@ constexpr vec<int> add_custom(graph& g, graph pull, const vec<int>& arguments, c
     r.push(g.op(values[i]).kit->result(g, custom, g.eq[values[i]].shape, {i, static_cast<std::int64_t>(loop_result::carry)}));
   return r;
 }
-/// What a function computes from arguments in g: the first `values` outputs are its values, the others are saved.
+/// The same for a function that is not in g yet: computes it from the arguments. Its first `values` outputs are its values, the others are
+/// saved.
 constexpr vec<int> add_custom(graph& g, const graph& function, const graph& pull, const vec<int>& arguments, int values, int code) {
   const vec<int> made = splice(g, function, arguments);
   vec<int> value, saved;
@@ -142,7 +144,7 @@ constexpr vec<int> ids_of(const A&... a) {
   return r;
 }
 
-/// F with the pull B on arguments of these forms of terms.
+/// F with the pull B, on arguments with these forms of terms.
 template <class F, class B, class... A>
 struct customized {
   using trace = trace_of<F, A...>;
@@ -186,15 +188,15 @@ struct customized {
     else return code_of_adding<customized, A...>();
   }
   static constexpr int code = find_code();
-/// The compiler reports why it is no constant.
+  /// Makes the compiler report why the trace or the pull is not a constant.
   static constexpr int show_reason() {
     if constexpr (!is_constant<frozen<trace>>) return not_constant<trace>::make().size();
     else return pull::make().size();
   }
 };
 
-/// What stands against a call of a function with its own derivative, as far as the arguments' types say it: numbers and terms in a context
-/// are looked at later.
+/// The code of the error in a call of a function with its own derivative, or 0, as far as the types of the arguments show it. Numbers, and
+/// terms in a context, are checked later.
 template <template <class, class, class...> class Customized, class F, class B, class... A>
 constexpr int code_of_custom() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;
@@ -234,15 +236,16 @@ constexpr auto apply_function(functions::custom_vjp<F, B> f, const A&... a) {
 }
 
 /// f(a...), with derivatives by a pull of your own. f returns std::tuple(y, saved): its value, and what the pull needs. pull(saved, g),
-/// where g has the form of y, returns std::tuple(gradient of the first argument, ...), each in the form of its argument; ebb::nothing
-/// stands for none. Both are traced and must not capture. Arguments, y and saved are arrays, numbers, tuples and structs.
+/// where g has the form of y, returns std::tuple(gradient of the first argument, ...). Each gradient has the form of its argument;
+/// ebb::nothing stands for no gradient. Both functions are traced and must not capture. Arguments, y and saved are arrays, numbers, tuples
+/// and structs.
 ///   constexpr auto clipped = [](auto x) {                             // x, with a gradient of at most 1
 ///     return ebb::custom_vjp([](auto x) { return std::tuple(x, std::tuple<>()); },
 ///                            [](auto, auto g) { return std::tuple(ebb::clamp(g, -1, 1)); }, x);
 ///   };
-/// What computes y needs no pull. For second derivatives the pull is differentiated, and what computed the saved values; a saved value that
-/// is y has the pull again. jvp and jacfwd need a pull that is linear in g. In an autocast context both functions run in it, and gradients
-/// become the dtype of their arguments.
+/// The ops that compute y need no pull. For second derivatives, the pull and the ops that computed the saved values are differentiated; a
+/// saved value that is y has the pull of f again. jvp and jacfwd need a pull that is linear in g. In an autocast context both functions run
+/// in it, and gradients are converted to the dtypes of their arguments.
 /// Shape: y's.   Dtype: y's.   Saves: the saved values.   Error: the values have the bits of f.
 /// Throws: error on the tape, in a backward of a backward, if a saved value was computed by a pull that reads what is not saved: then save
 /// arguments and y only, or apply ebb::stop_gradient to it.

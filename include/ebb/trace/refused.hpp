@@ -78,7 +78,7 @@ struct refuse_function {
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
-/// The code of a call that cannot be made because of an error in its arguments or its function that has a sentence already.
+/// The code of a call that cannot be made because of an error in its arguments or its function that is reported already.
 inline constexpr int already_reported = -1;
 
 /// The error code of an F that cannot be traced: it has captured something, or is a pointer to a function.
@@ -90,8 +90,8 @@ inline constexpr int code_of_function = std::is_member_pointer_v<F> || std::is_f
 /// Whether the compiler itself reports the error: the trace is not a constant.
 constexpr bool is_named_next(int code) { return code == 126 || code == 230; }
 
-/// What F says of a call on A... before it is made. Functions of the library do, so that a mistake is reported by the outermost call, near
-/// the user's line: F::call_on<A...> has the code of what stands against it, and the trace of the user's function.
+/// The error that F reports in a call on A... before the call is made. Functions of the library report here, so that the outermost call,
+/// near the user's line, has the error: F::call_on<A...> has its code, and the trace of the user's function.
 template <class F, class... A>
 struct known_call {
   static constexpr int code = 0;
@@ -102,7 +102,8 @@ struct known_call<F, A...> : F::template call_on<A...> {};
 
 }  // namespace detail
 
-/// It can be called, printed, assigned to anything and passed to every function of the library, so that one mistake is one error.
+/// The result of a refused call. It can be called, printed, assigned to anything and passed to every function of the library, so that one
+/// mistake gives one error.
 struct refused_result {
   constexpr refused_result operator()(const auto&...) const { return {}; }
   constexpr refused_result operator[](const auto&) const { return {}; }
