@@ -31,7 +31,7 @@ class progress {
     std::fflush(stdout);
   }
 
-  /// Writes the losses so far as a picture; nothing if there is no path.
+  /// Writes the losses so far as a picture. Without a path it does nothing.
   void draw(const char* path, const char* title) const {
     if (path) std::ofstream(path) << ebb::to_svg({{"training", losses_}}, title, {"epoch", "loss", true});
   }

@@ -1,7 +1,7 @@
-// examples/profile/main.cpp — finds out why a training loop is slow, and sees that it is not any more.
+// examples/profile/main.cpp — finds out why a training loop is slow, and shows that its fixed version is not.
 // SPDX-License-Identifier: BSL-1.0
 #if !defined(EBB_PROFILE)
-#define EBB_PROFILE  // in all files that shall be seen: better on the command line
+#define EBB_PROFILE  // in each file that is profiled: better on the command line
 #endif
 #include <ebb/ebb.hpp>
 #include <ebb/profile.hpp>

@@ -8,7 +8,8 @@
 //   graph      equations in order; operands are numbers of earlier equations
 //
 // [note: kernels of their own]
-// An op of kind own brings what passes and executors know of other kinds, so that floors above the ops add such ops without a change here:
+// An op of kind own has members for what passes and executors know of the other kinds. So floors above the ops add such ops without a
+// change here:
 //   whole<T>(whole_call)                 the kernel
 //   reference<S>(move_call, in, put)     its meaning: in(j, i) is element i of operand j, put(i, x) gives element i of the result
 //   folded(attr, rank)                   optional: the operand, of this rank, whose first axis is a batch as the result's first one is

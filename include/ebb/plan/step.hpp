@@ -22,7 +22,7 @@ struct plan_step {
   int out = -1;                   // -1: a loop
 };
 
-/// What an array with rows is for blocks of rows: see [note: blocks of rows].
+/// The role of an array in a program that runs by blocks of rows: see [note: blocks of rows].
 enum class row_use : std::uint8_t {
   none,    // it has no rows, or is not used in blocks
   within,  // a temporary of one block

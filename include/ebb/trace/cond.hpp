@@ -92,7 +92,7 @@ struct conditional {
   template <class Yes = yes>  // used only if both functions can be called
   using result = typename Yes::template result<>;
 
-/// p, then the arguments. Each leaf of the result is selected.
+  /// Adds both loops, with p as the condition, and selects each leaf of the result.
   static constexpr vec<int> add_to(graph& g, const term<bool>& p, const A&... a) {
     const operand<bool> guard{&g, p.id}, other{&g, broadcasting<op::logical_not>::apply(guard).id};
     vec<int> operands = ids_of(a...);
