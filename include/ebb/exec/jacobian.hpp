@@ -72,7 +72,8 @@ struct jacobian_program<F, wrt<I...>, Mode, types<Y...>, T...> {
     if constexpr (is_pushed<Mode, types<Y...>, by>) return pushed(by{}, leaves);
     else return jacobian<typename Y::value_type...>(traced<F, T...>::g.thaw(), leaves, own_context_of_pulls<F>);
   }
-  /// Whether a program that is refused is so because of a pull of the user's: see drop_inputs.
+  /// Whether derivatives are pushed through a custom equation. If such a program is refused, the reason is a pull that is not linear: see
+  /// drop_inputs.
   static constexpr bool is_pushed_by_a_pull_of_users() {
     const graph g = traced<F, T...>::g.thaw();
     for (int k = 0; k < g.size(); ++k)

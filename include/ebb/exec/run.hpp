@@ -192,7 +192,8 @@ EBB_INLINE void make_copies(void* const* results, void* const* buffer, const std
   });
 }
 
-/// The memory of each buffer. `places`: room on the stack, if it is used. `by_block`: the values of symbols for what has one block's rows.
+/// The memory of each buffer. `places`: room on the stack, if it is used. `by_block`: the values of symbols for buffers with the rows of
+/// one block.
 template <class P>
 EBB_INLINE void find_buffers(void** buffer, void* const* arguments, void* const* results, const std::size_t* symbol,
                              const std::size_t* by_block, char* places) {
@@ -234,7 +235,7 @@ class row_blocks {
   template <int B>
   static constexpr plan_buffer buffer_at = P::plan.buffers[static_cast<std::size_t>(B)];
   static constexpr bool is_row_symbol(int s) { return oldest_symbol<P>(s) == oldest_symbol<P>(row_symbol); }
-  /// Whether the address of buffer B goes on from block to block.
+  /// Whether the address of buffer B advances from block to block.
   template <int B>
   static constexpr bool moves = buffer_at<B>.rows == row_use::beyond || buffer_at<B>.rows == row_use::result ||
                                 (buffer_at<B>.rows == row_use::within && buffer_at<B>.is == plan_buffer::role::result);

@@ -25,7 +25,7 @@ struct nest_call {
   void* const* buffer = nullptr;
   const std::size_t* symbol = nullptr;  // the values of the symbols
   const char* name = "ebb";             // of the call, for errors
-  bool continues = false;               // a block of rows that is not the first, see [note: blocks of rows]
+  bool continues = false;               // it runs a block of rows that is not the first, see [note: blocks of rows]
 
   template <int B>
   EBB_INLINE void* at() const { return buffer[B]; }

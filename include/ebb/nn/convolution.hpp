@@ -53,7 +53,7 @@ struct conv_call : kernel::convolution {
   constexpr std::ptrdiff_t w_size() const { return groups * to * from * taps(); }
   constexpr std::ptrdiff_t r_size() const { return n * groups * to * windows(); }
 
-  /// Calls f(x, w, r) for each tap of each window, with the numbers of the elements that meet there; x is -1 beyond the edge. For one place
+  /// Calls f(x, w, r) for each tap of each window, with the indices of the elements that meet there; x is -1 beyond the edge. For one place
   /// of the result, the taps are in rising order; for one tap, the batch and its places are.
   constexpr void each_link(auto&& f) const {
     const std::ptrdiff_t count = batch * n * groups * to * windows();

@@ -38,11 +38,11 @@ constexpr bool is_pulled(const graph& g, int k, const int* cotangent, int count)
   return any;
 }
 
-/// Appends the pull-back of k, a function with a pull of the user's: see pass/custom.hpp. The arguments are those of pull_loop.
+/// Appends the pull-back of k, a custom equation: see pass/custom.hpp. The arguments are those of pull_loop.
 constexpr void pull_custom(graph& g, int k, const int* cotangent, int count, const char* active, int* out);
 
-/// The first equation between `wrt` and the outputs that has no pull, or -1. Of a loop, the loop. What computes the values of a custom
-/// equation needs none.
+/// The first equation between `wrt` and the outputs that has no pull, or -1. If it is in the body of a loop, the loop. Equations that
+/// compute the values of a custom equation need no pull.
 constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
   const vec<char> active = active_equations(g, wrt);
   vec<char> needed(g.size(), 0);

@@ -11,7 +11,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// Leaves out the arguments [first, last) and what depends on them, and renumbers those after them. An output that depends on them becomes
-/// -1. So does the derivative along a direction of a function with a pull that is not linear.
+/// -1. So does the derivative along a direction of a function whose pull is not linear.
 constexpr graph drop_inputs(const graph& g, int first, int last) {
   vec<char> dropped(g.size(), 0);
   for (int k = 0; k < g.size(); ++k) {

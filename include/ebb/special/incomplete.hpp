@@ -259,8 +259,8 @@ struct betainc_by_a : looping<3> {
 
 /// The regularized incomplete beta function I_x(a, b), the distribution function of the beta distribution. Differentiable by x any number
 /// of times, and once by a and b, by which JAX does not differentiate.   Saves: a, b, x.   Domain: 0 < a, b <= 1e6, 0 <= x <= 1; else NaN.
-/// Error: 64 ulp for a + b <= 50; beyond, 4 (a + b) ulp. For x > (a + 1) / (a + b + 2) it is in ulp of 1.   Source: as
-/// special/incomplete.hpp.
+/// Error: 64 ulp for a + b <= 50; beyond, 4 (a + b) ulp. For x > (a + 1) / (a + b + 2) it is in ulp of 1.
+/// Source: as special/incomplete.hpp.
 struct betainc : looping<3> {
   static constexpr std::string_view name = "betainc";
   static constexpr auto value(auto a, auto b, auto x) { return lane::betainc(a, b, x); }

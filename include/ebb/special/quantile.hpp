@@ -3,8 +3,8 @@
 //
 // All three find the y with erf(y) = u and erfc(y) = s, where u = 1 - s. Each function computes u and s so that they are exact in its
 // tails. With r = sqrt(-log s): for |u| <= 0.85, y = u (sqrt(pi) / 2 + u^2 q(0.7225 - u^2)); beyond, y = r - q(r). Each q is rational, and
-// small. The derivatives have the factor e^(y^2). Computed from y, it would multiply the relative error of y by 2 y^2: so it is erfcx(y) /
-// s.
+// small. The derivatives have the factor e^(y^2). Computed from y, it would multiply the relative error of y by 2 y^2: so it is
+// erfcx(y) / s.
 // Source: M. J. Wichura, Algorithm AS 241 (1988), for the form; the coefficients are ebb's own, by rational interpolation.
 // random/quantile.hpp has another form of ndtri, whose bits do not depend on the machine.
 #pragma once

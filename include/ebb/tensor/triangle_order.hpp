@@ -29,10 +29,10 @@ namespace ebb::inline EBB_ABI {
 inline constexpr std::int64_t triangular = 1, upper_triangle = 2, unit_diagonal_bit = 4;
 
 /// attr 0 of kind::factor. attr 1 of a Cholesky factor: whether a factor that does not exist is NaN instead of an error. own: the op has
-/// the arithmetic itself, see matrix_call; attr 1 is for the op.
+/// its own arithmetic, see matrix_call; attr 1 is for the op.
 enum class factor_kind : std::int64_t { cholesky, log_determinant, own };
 
-/// One matrix for an op that has its arithmetic itself. `compute(call)` reads a, row-major, and fills out; both are apart. It returns -1,
+/// One matrix for an op that has its own arithmetic. `compute(call)` reads a, row-major, and fills out; both are apart. It returns -1,
 /// or a number for the op's `complaint(number)`. scratch: `scratch(rows, columns)` elements. T is float or double: narrow floats are
 /// widened before and rounded once after. `compute` serves constant expressions too, so that there is one order of operations.
 template <class T>
