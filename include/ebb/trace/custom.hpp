@@ -155,7 +155,7 @@ struct customized {
   template <class Trace = trace>
   using pulled = result_of_trace<B, typename made<Trace>::saved, typename made<Trace>::value>;
 
-/// The graph of the pull: saved values, cotangents -> gradients.
+  /// The graph of the pull: saved values, cotangents -> gradients.
   struct pull {
     static constexpr graph make() {
       graph g;
