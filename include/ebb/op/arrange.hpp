@@ -240,7 +240,7 @@ constexpr auto split(const X& x) {
 }
 /// Count parts of x along an axis, in a tuple. If the type fixes the extent, the last part may be smaller, as in PyTorch, and there may be
 /// fewer parts; else all are equal.   const auto [q, k, v] = ebb::chunk<-1, 3>(x);
-/// Throws: if a call's axis cannot be divided into equal parts.
+/// Shape: x's, with the sizes of the parts along the axis.   Throws: if a call's axis cannot be divided into equal parts.
 template <int Axis, int Count, class X>
 constexpr auto chunk(const X& x) {
   static_assert(Count > 0, "[ebb E0389] chunk: the number of parts must be positive");
@@ -264,17 +264,17 @@ constexpr auto unbind(const X& x) {
     return std::tuple(apply_function(functions::select<Axis, Number>{}, x)...);
   }(std::make_integer_sequence<int, count>{});
 }
-/// x with axis From at place To; the other axes keep their order.
+/// x with axis From at place To; the other axes keep their order.   Shape: x's extents in the new order.
 template <int From, int To, class X>
 constexpr auto movedim(X&& x) {
   return apply_function(functions::movedim<From, To>{}, std::forward<X>(x));
 }
-/// x with two axes exchanged.
+/// x with two axes exchanged.   Shape: x's, with two extents exchanged.
 template <int A, int B, class X>
 constexpr auto swap_axes(X&& x) {
   return apply_function(functions::swap_axes<A, B>{}, std::forward<X>(x));
 }
-/// The axes of x in the given order: transpose<Axes...>(x).
+/// The axes of x in the given order: transpose<Axes...>(x).   All fields as transpose.
 template <int... Axes, class X>
 constexpr auto permute(X&& x) {
   return apply_function(functions::transpose<Axes...>{}, std::forward<X>(x));
@@ -284,7 +284,7 @@ template <class X>
 constexpr auto squeeze(X&& x) {
   return apply_function(functions::squeeze_all{}, std::forward<X>(x));
 }
-/// x repeated along axes that it lacks or that have extent 1: broadcast_to<E...>(x).
+/// x repeated along axes that it lacks or that have extent 1: broadcast_to<E...>(x).   All fields as broadcast_to.
 template <std::size_t... E, class X>
 constexpr auto expand(X&& x) {
   return apply_function(functions::broadcast_to<E...>{}, std::forward<X>(x));

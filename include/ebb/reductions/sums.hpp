@@ -255,7 +255,7 @@ template <int Axis = -1, class X>
 constexpr auto softmin(X&& x) {
   return apply_function(functions::softmin<Axis>{}, std::forward<X>(x));
 }
-/// max and min under the names of PyTorch's reductions that share the gradient among equal elements.
+/// max and min under the names of PyTorch's reductions that share the gradient among equal elements.   All fields as max and min.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto amax(X&& x, Keep keep = {}) {
   return ebb::max<Axes...>(std::forward<X>(x), keep);
