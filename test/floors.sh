@@ -11,7 +11,7 @@ declare -A below=(
   [autocast]='trace plan' [exec]='autocast plan'
   [autograd]='exec' [hooks]='autograd' [train]='hooks io' [capture]='autograd'
 )
-# Floors that ebb.hpp leaves out: MPI is another library, and few programs draw or share arrays with others.
+# Floors that ebb.hpp leaves out: MPI is another library, and few programs call what the other floors have.
 declare -A optional=([mpi]='train random' [svg]='capture' [interop]='tensor' [linalg]='op' [order]='op' [reductions]='op' [nn]='pass' [profile]='svg' [shapes]='op' [special]='op')
 for floor in "${!optional[@]}"; do below[$floor]=${optional[$floor]}; done
 reach() { local floor; for floor in ${below[$1]}; do printf '%s|' "$floor"; reach "$floor"; done; }
