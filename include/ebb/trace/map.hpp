@@ -147,7 +147,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
   static constexpr int code = find_code();
 };
 
-/// What stands against a call of map, as far as the arguments' types say it: variables and terms in a context are looked at later.
+/// The code that refuses a call of map, or 0, as far as the arguments' types tell: variables and terms in a context are looked at later.
 template <class F, class Flags, class... A>
 constexpr int code_of_map() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;

@@ -201,7 +201,7 @@ constexpr auto numbers_as_terms(graph& g, const A& a) {
   }, a);
 }
 
-/// What stands against a call of scan, as far as the arguments' types say it: numbers and terms in a context are looked at later.
+/// The code that refuses a call of scan, or 0, as far as the arguments' types tell: numbers and terms in a context are looked at later.
 template <class F, class Options, class Flags, class... A>
 constexpr int code_of_scan() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;
