@@ -96,6 +96,12 @@ TEST_CASE("programs that do not keep rows apart have no blocks") {
   CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::sum(ebb::softmax<1>(x)); }));
   CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::flip<0>(ebb::softmax<1>(x)); }));
   CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::softmax<1>(x) + ebb::iota<0>(x); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::sum<0>(ebb::softmax<1>(x) * ebb::iota<0>(x)); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::softmax<1>(x) * ebb::extent<0>(x); }));
+  CHECK_FALSE(runs_in_blocks<matrix>([](auto x) {
+    const auto rows = ebb::arange_like<0>(x);
+    return std::tuple(rows, ebb::sum<0>(ebb::softmax<1>(ebb::concat<1>(rows, x))));
+  }));
   CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::concat<0>(ebb::softmax<1>(x), x); }));
   CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return x * x + 1.0; }));  // one loop, no temporaries
   CHECK_FALSE(runs_in_blocks<matrix, matrix>([](auto x, auto y) { return ebb::softmax<1>(ebb::matmul(x, y)); }));
@@ -110,7 +116,7 @@ constexpr auto direction = [](auto c, auto x) { return ebb::grad(cost)(c, x) / e
 constexpr auto occupancy = [](auto x, auto c) { return ebb::sum<0>(ebb::tanh(ebb::softmax<1>(x - c))); };
 constexpr auto extremes = [](auto x) {
   const auto p = ebb::softmax<1>(x * x);
-  return std::tuple(ebb::max<0>(p), ebb::sum<1>(p * p), ebb::sum(ebb::max<1>(p)), ebb::sum<0>(p) / ebb::sum(ebb::min<1>(p)));
+  return std::tuple(ebb::max<0>(p), ebb::sum<1>(p * p), ebb::sum(ebb::max<1>(p)), ebb::sum<0>(p) / ebb::sum(ebb::min<1>(p)), ebb::mean<0>(p));
 };
 
 template <class T>

@@ -9,6 +9,7 @@
 
 #include "sort.hpp"
 
+#include "../op/extremum.hpp"
 #include "../op/reduce.hpp"
 #include "../op/rounding.hpp"
 

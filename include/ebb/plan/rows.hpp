@@ -7,13 +7,13 @@
 // a call does not depend on n. A block is a run of these steps with the block's number of rows as the value of the symbol n, and with
 // arguments and results from the block's first row on. Other steps run before the first block or after the last one:
 //   before   steps that read no rows
-//   blocks   steps that keep rows apart: no index along them, no product, move, gather or scatter across them. Also steps that reduce rows
+//   blocks   steps that keep rows apart: no product, move, gather or scatter across them. Also steps that reduce rows
 //            to an array whose elements are chains, such as the sum of [n, k] over n: the chains continue from block to block.
 //   after    steps that read such a sum, or reduce rows in another way: all of their rows must be in memory
 // Each row is computed as without blocks, and each chain adds in the same order, so the bits are the same.
 // The program has a row symbol if
 //   arguments  have it as their first extent or not at all; so do results, and other arrays that are written in blocks and live longer
-//   shapes     have it once, and no other extent is computed from it
+//   shapes     have it once, and no other extent is computed from it; nothing is an index along it
 //   it pays    temporaries that live within a block are at least twice as large as temporaries with rows that live longer
 #pragma once
 
@@ -137,11 +137,9 @@ class row_planner {
     vec<int> first(steps, -1), next(g_.size(), -1);
     for (int k = g_.size(); k-- > 0;) {
       const int s = p_.group_of[k];
-      if (s < 0) {
-        // Views, and what is computed where it is read.
-        if (way_of(k) == way::across) return false;
-        continue;
-      }
+      // Views, and what is computed where it is read: an index even if it is also stored.
+      if ((s < 0 || g_.op(k).what == kind::index) && way_of(k) == way::across) return false;
+      if (s < 0) continue;
       next[k] = first[s];
       first[s] = k;
     }
