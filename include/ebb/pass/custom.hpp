@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "pull_back.hpp"
+#include "differentiate.hpp"
 
 #include "../graph/custom.hpp"
 #include "../graph/loop.hpp"
@@ -10,8 +10,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-template <std::same_as<graph> Graph>
-constexpr void pull_custom(Graph& g, int k, const int* cotangent, int count, const char* active, int* out) {
+constexpr void pull_custom(graph& g, int k, const int* cotangent, int count, const char* active, int* out) {
   const equation e = g.eq[k];
   const custom_parts p = custom_parts::of(e);
   const graph pull = g.subs[e.sub];

@@ -22,9 +22,8 @@
 // Saves: the carries before each step, and the saved values of each step.
 #pragma once
 
-#include "custom.hpp"
+#include "differentiate.hpp"
 #include "partition.hpp"
-#include "pull_back.hpp"
 
 #include "../graph/splice.hpp"
 
@@ -256,8 +255,7 @@ class pulled_loop {
 
 }  // namespace detail
 
-template <std::same_as<graph> Graph>
-constexpr void pull_loop(Graph& g, int k, int* cotangent, int count, const char* active, int* out) {
+constexpr void pull_loop(graph& g, int k, int* cotangent, int count, const char* active, int* out) {
   detail::pulled_loop(g, k, cotangent, count, active).run(out);
 }
 
