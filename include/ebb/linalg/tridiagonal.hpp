@@ -40,7 +40,8 @@ struct tridiagonal {
         shift = shift + ql_step(l, m, with_vectors);
         if (lane::abs(e[l]) <= unit * size) break;
       }
-      d[l] = d[l] + shift;
+      // Not converged: NaN, not a number that looks right.
+      d[l] = m == l || lane::abs(e[l]) <= unit * size ? d[l] + shift : std::numeric_limits<T>::quiet_NaN();
       e[l] = T(0);
     }
   }
