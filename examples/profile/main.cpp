@@ -44,7 +44,8 @@ void print_work(const char* name, const ebb::profile& p) {
 
 void train(const char* name, auto loss, const std::string& files) {
   const points x = points::generate([](std::size_t i) { return static_cast<float>(i % 1000) / 1000; }, many_points);
-  const points y = points::generate([](std::size_t i) { return i % 7 == 0 ? 9.f : 2 * static_cast<float>(i % 1000) / 1000 - 1; }, many_points);
+  const points y =
+      points::generate([](std::size_t i) { return i % 7 == 0 ? 9.f : 2 * static_cast<float>(i % 1000) / 1000 - 1; }, many_points);
   const ebb::variable slope(scalar_array(0.f)), height(scalar_array(0.f));
   ebb::optimizer descent(ebb::sgd{.lr = 0.5}, slope, height);
   const auto step = [&] {
