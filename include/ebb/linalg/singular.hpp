@@ -202,7 +202,8 @@ constexpr auto pinv(A&& a) {
   return apply_function(functions::pinv<(Exponent < 0 ? Exponent : 0)>{}, std::forward<A>(a));
 }
 /// The number of singular values above the tolerance of pinv, 0 for a matrix with a NaN. No gradient.
-/// Shape: the batch's.   Dtype: int64.   Saves: nothing.
+/// Shape: the batch's.   Dtype: int64, no gradient.   Saves: nothing.
+/// Error: exact, unless a singular value is at the tolerance up to rounding.
 template <int Exponent = 0, class A>
 constexpr auto matrix_rank(A&& a) {
   static_assert(Exponent <= 0, "[ebb E0433] pinv, matrix_rank: the tolerance is 2^Exponent with a negative exponent, or 0 for the default");

@@ -83,7 +83,8 @@ constexpr auto gru_step(const I& of_x, const R& of_h, const H& h) {
 }  // namespace detail
 
 /// tanh(linear(x, wi, bi) + linear(h, wh, bh)). Biases may be left out.
-/// Shape: wi [n, in], wh [n, n], bi and bh [n]: [..., n].   Source: torch.rnn_tanh_cell.
+/// Shape: wi [n, in], wh [n, n], bi and bh [n]: [..., n].   Saves: x, h, the weights, out.
+/// Error: that of the products and of tanh.   Source: torch.rnn_tanh_cell.
 template <class X, class H, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto rnn_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {
@@ -93,7 +94,8 @@ constexpr auto rnn_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, cons
 
 /// A tuple of the new h and the new c:   c = sigmoid(f) * c + sigmoid(i) * tanh(g)      h = sigmoid(o) * tanh(c)
 /// where i, f, g, o are the quarters of linear(x, wi, bi) + linear(h, wh, bh). Biases may be left out.
-/// Shape: wi [4 n, in], wh [4 n, n], bi and bh [4 n]: h and c [..., n].   Source: torch.lstm_cell; Hochreiter and Schmidhuber, 1997.
+/// Shape: wi [4 n, in], wh [4 n, n], bi and bh [4 n]: h and c [..., n].   Saves: x, h, c, the weights, the gates, tanh(c).
+/// Error: that of the products, of sigmoid and of tanh.   Source: torch.lstm_cell; Hochreiter and Schmidhuber, 1997.
 template <class X, class H, class C, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto lstm_cell(const X& x, const H& h, const C& c, const Wi& wi, const Wh& wh, const Biases&... b) {
@@ -107,7 +109,8 @@ constexpr auto lstm_cell(const X& x, const H& h, const C& c, const Wi& wi, const
 
 /// (1 - z) n + z h, with r = sigmoid(xr + hr), z = sigmoid(xz + hz), n = tanh(xn + r hn) for the thirds of linear(x, wi, bi) and of
 /// linear(h, wh, bh). Biases may be left out.
-/// Shape: wi [3 n, in], wh [3 n, n], bi and bh [3 n]: [..., n].   Source: torch.gru_cell; Cho et al., EMNLP 2014, arXiv:1406.1078.
+/// Shape: wi [3 n, in], wh [3 n, n], bi and bh [3 n]: [..., n].   Saves: x, h, the weights, the gates, the last third of linear(h, wh).
+/// Error: that of the products, of sigmoid and of tanh.   Source: torch.gru_cell; Cho et al., EMNLP 2014, arXiv:1406.1078.
 template <class X, class H, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto gru_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {

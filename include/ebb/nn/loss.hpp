@@ -1,6 +1,7 @@
 // ebb/nn/loss.hpp — losses by element: l1, huber, smooth_l1, bce, kl_div, gaussian_nll, poisson_nll, soft_margin, hinge_embedding.
 // SPDX-License-Identifier: BSL-1.0
 //
+// Shape, for all of them: as mse.   Dtype: promoted; integers give float.
 // Each compares x with a target of the same rank, element by element. Narrow floats are computed in float, and results are rounded once.
 // Arrays of one rank are broadcast; numbers are repeated. For tags see [note: options of losses]. Other numbers (delta, beta, margin,
 // epsilon) follow the arrays; delta, beta and the epsilon of gaussian_nll get no gradient.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // max(0, ...) has the derivative 0 at its kink. For tags see [note: options of losses]. The margin follows the operands.
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "loss.hpp"
@@ -113,7 +114,7 @@ struct multi_margin {
 }  // namespace functions
 
 /// max(0, margin - y (a - b)): y is 1 where a should be larger, -1 where b should be. The margin is 0 by default.
-/// Saves: y, a - b.   Error: that of the mean, and 2 ulp of the larger term.
+/// Shape: as mse.   Saves: y, a - b.   Error: that of the mean, and 2 ulp of the larger term.
 inline constexpr detail::loss_call<functions::margin_ranking> margin_ranking{};
 /// 1 - c for target 1, max(0, c - margin) for target -1, where c is the cosine of the angle of the vectors a and b along the last axis; the
 /// margin is 0 by default.   cosine_embedding(a, b, y), cosine_embedding(a, b, y, 0.5)

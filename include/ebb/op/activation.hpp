@@ -3,6 +3,7 @@
 //
 // Derivatives at kinks are PyTorch's; each op states its own. Parameters (beta, alpha, slope, bounds) are operands: numbers, or arrays
 // that are broadcast and get gradients. At infinity values and derivatives are the limits; PyTorch's are NaN.
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "exponential.hpp"

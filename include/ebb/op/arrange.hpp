@@ -219,7 +219,8 @@ constexpr auto split_evenly(const Array& x) {
 
 /// Parts of x along an axis, in a tuple. With one size, each part has it, except that the last one has the rest. Several sizes are those of
 /// the parts.   const auto [head, tail] = ebb::split<0, 2, 3>(x);   split<1, 4>(x)
-/// One size needs an extent that the type fixes.   Throws: if the sum of the sizes is not the extent of a call's axis.
+/// One size needs an extent that the type fixes.
+/// Shape: x's, with the sizes of the parts along the axis.   Throws: if the sum of the sizes is not the extent of a call's axis.
 template <int Axis, int Size, int... Sizes, class X>
 constexpr auto split(const X& x) {
   constexpr std::size_t extent = detail::extent_in_type<Axis, X>();
@@ -253,7 +254,7 @@ constexpr auto chunk(const X& x) {
     }(std::make_integer_sequence<int, Count>{});
 }
 /// The parts of x at each index along an axis, which is dropped, in a tuple.   const auto [a, b, c] = ebb::unbind<0>(x);
-/// The extent must be fixed by the type.
+/// The extent must be fixed by the type.   Shape: x's without the axis.
 template <int Axis, class X>
 constexpr auto unbind(const X& x) {
   constexpr std::size_t extent = detail::extent_in_type<Axis, X>();
@@ -279,7 +280,7 @@ template <int... Axes, class X>
 constexpr auto permute(X&& x) {
   return apply_function(functions::transpose<Axes...>{}, std::forward<X>(x));
 }
-/// x without its axes of static extent 1. It costs no work.
+/// x without its axes of static extent 1. It costs no work.   Shape: x's without these axes.
 template <class X>
 constexpr auto squeeze(X&& x) {
   return apply_function(functions::squeeze_all{}, std::forward<X>(x));
@@ -309,12 +310,14 @@ constexpr auto repeat_interleave(X&& x) {
 }
 /// x repeated as a whole: 1 2 1 2. The counts are those of the last axes; if there are more counts than axes, axes are added in front.
 ///   tile<2, 3>(x)
+/// Shape: x's extents times the counts.
 template <int... Counts, class X>
 constexpr auto tile(X&& x) {
   static_assert(((Counts >= 0) && ...), "[ebb E0390] repeat_interleave, tile: a count is not negative");
   return apply_function(functions::tile<(Counts < 0 ? 0 : Counts)...>{}, std::forward<X>(x));
 }
 /// x rotated by Turns quarter turns, from axis A towards axis B.   rot90<1>(x), rot90<-1, 0, 2>(x)
+/// Shape: x's, with both extents exchanged for an odd number of turns.
 template <int Turns = 1, int A = 0, int B = 1, class X>
 constexpr auto rot90(X&& x) {
   return apply_function(functions::rot90<Turns, A, B>{}, std::forward<X>(x));

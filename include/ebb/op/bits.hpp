@@ -11,14 +11,17 @@ namespace ebb::inline EBB_ABI::op {
 struct bitwise : elementwise<2> {
   static constexpr domain accepts = domain::bits;
 };
+/// x & y, bit by bit. Other fields as bitwise.
 struct bitwise_and : bitwise {
   static constexpr std::string_view name = "bitwise_and";
   static constexpr auto value(auto x, auto y) { return static_cast<decltype(x)>(x & y); }
 };
+/// x | y, bit by bit. Other fields as bitwise.
 struct bitwise_or : bitwise {
   static constexpr std::string_view name = "bitwise_or";
   static constexpr auto value(auto x, auto y) { return static_cast<decltype(x)>(x | y); }
 };
+/// x ^ y, bit by bit. Other fields as bitwise.
 struct bitwise_xor : bitwise {
   static constexpr std::string_view name = "bitwise_xor";
   static constexpr auto value(auto x, auto y) { return static_cast<decltype(x)>(x ^ y); }
@@ -46,6 +49,7 @@ struct shift : elementwise<2> {
     return n >= lane::all<V>(0) && n < lane::all<V>(width<V>);
   }
 };
+/// x << n. Other fields as shift.
 struct shift_left : shift {
   static constexpr std::string_view name = "shift_left";
   static constexpr auto value(auto x, auto n) {
@@ -55,7 +59,7 @@ struct shift_left : shift {
     else return lane::select(is_within(n), x << count, zero);
   }
 };
-/// Keeps the sign.
+/// x >> n, which keeps the sign. Other fields as shift.
 struct shift_right : shift {
   static constexpr std::string_view name = "shift_right";
   static constexpr auto value(auto x, auto n) {

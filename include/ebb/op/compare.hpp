@@ -19,26 +19,32 @@ struct comparison : elementwise<2> {
   static constexpr domain accepts = domain::any;
 };
 
+/// x < y. Other fields as comparison.
 struct less : comparison {
   static constexpr std::string_view name = "less";
   static constexpr auto value(auto x, auto y) { return x < y; }
 };
+/// x <= y. Other fields as comparison.
 struct less_equal : comparison {
   static constexpr std::string_view name = "less_equal";
   static constexpr auto value(auto x, auto y) { return x <= y; }
 };
+/// x > y. Other fields as comparison.
 struct greater : comparison {
   static constexpr std::string_view name = "greater";
   static constexpr auto value(auto x, auto y) { return x > y; }
 };
+/// x >= y. Other fields as comparison.
 struct greater_equal : comparison {
   static constexpr std::string_view name = "greater_equal";
   static constexpr auto value(auto x, auto y) { return x >= y; }
 };
+/// x == y. Other fields as comparison.
 struct equal : comparison {
   static constexpr std::string_view name = "equal";
   static constexpr auto value(auto x, auto y) { return x == y; }
 };
+/// x != y. Other fields as comparison.
 struct not_equal : comparison {
   static constexpr std::string_view name = "not_equal";
   static constexpr auto value(auto x, auto y) { return x != y; }
@@ -52,14 +58,17 @@ struct classification : elementwise<1> {
   static constexpr domain accepts = domain::real;
 };
 
+/// Whether x is NaN. Other fields as classification.
 struct isnan : classification {
   static constexpr std::string_view name = "isnan";
   static constexpr auto value(auto x) { return lane::isnan(x); }
 };
+/// Whether x is inf or -inf. Other fields as classification.
 struct isinf : classification {
   static constexpr std::string_view name = "isinf";
   static constexpr auto value(auto x) { return lane::abs(x) == lane::all<decltype(x)>(infinity<lane::element_of<decltype(x)>>); }
 };
+/// Whether x is neither NaN nor infinite. Other fields as classification.
 struct isfinite : classification {
   static constexpr std::string_view name = "isfinite";
   static constexpr auto value(auto x) { return lane::abs(x) < lane::all<decltype(x)>(infinity<lane::element_of<decltype(x)>>); }
@@ -69,15 +78,17 @@ struct isfinite : classification {
 struct logic : elementwise<2> {
   static constexpr domain accepts = domain::boolean;
 };
+/// x and y.
 struct logical_and : logic {
   static constexpr std::string_view name = "logical_and";
   static constexpr auto value(auto x, auto y) { return x && y; }
 };
+/// x or y.
 struct logical_or : logic {
   static constexpr std::string_view name = "logical_or";
   static constexpr auto value(auto x, auto y) { return x || y; }
 };
-/// All fields as logic.
+/// Not x. All fields as logic.
 struct logical_not : elementwise<1> {
   static constexpr std::string_view name = "logical_not";
   static constexpr domain accepts = domain::boolean;

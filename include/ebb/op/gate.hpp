@@ -1,5 +1,7 @@
 // ebb/op/gate.hpp — activations made of others: softplus with a scale, prelu, and the gated units glu, swiglu, geglu.
 // SPDX-License-Identifier: BSL-1.0
+//
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "activation.hpp"

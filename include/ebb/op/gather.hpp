@@ -115,7 +115,8 @@ struct one_hot {
 }  // namespace functions
 
 /// The rows of x with the given indices: an embedding, if x is a table.   Shape: indices' axes, then x's without the first.
-/// Throws: if an index is negative or too large. A row that is taken twice gets the sum of both gradients.
+/// Dtype: x's.   Saves: the indices.   Error: exact.   Throws: if an index is negative or too large.
+/// A row that is taken twice gets the sum of both gradients.
 template <class X, class Indices>
   requires(!std::integral<std::remove_cvref_t<Indices>>)
 constexpr auto take(X&& x, Indices&& indices) {

@@ -95,7 +95,7 @@ constexpr std::size_t declared_extent(extents<E...>) {
 }  // namespace detail
 
 /// The extent of an axis. If the type fixes it, it is a constant, while tracing too: `constexpr auto n = ebb::extent<0>(x)`. Else it is a
-/// number for an array and a term of rank 0 for a term.   Dtype: int64, no gradient.
+/// number for an array and a term of rank 0 for a term.   Shape: [].   Dtype: int64, no gradient.
 template <int Axis, class X>
 constexpr auto extent(const X& x) {
   if constexpr (requires { typename X::extents_type; }) {
@@ -135,7 +135,8 @@ template <class X, class Value>
 constexpr auto full_like(X&& x, Value&& value) {
   return apply_function(functions::full_like{}, std::forward<X>(x), std::forward<Value>(value));
 }
-/// The elements of x, in the same order, with the extents of another array.   Saves: nothing; no work.
+/// The elements of x, in the same order, with the extents of another array.
+/// Shape: that of the other array.   Dtype: x's.   Saves: nothing; no work.
 /// Throws: if a call's arrays have different numbers of elements.
 template <class X, class Like>
 constexpr auto reshape_like(X&& x, Like&& like) {

@@ -127,8 +127,10 @@ inline constexpr call<functions::matmul> matmul{};
 /// The sum of products of two vectors.   Shape: x [n], y [n]: [].   Dtype, Saves, Error, Throws: as matmul.
 inline constexpr call<functions::dot> dot{};
 /// All products of an element of x and an element of y.   Shape: x's extent, y's extent.   Dtype: promoted.   Saves: x, y.
+/// Error: 0.5 ulp.
 inline constexpr call<functions::outer> outer{};
-/// x w^T + b, or without b.   Shape: x [..., in], w [out, in], b [out]: [..., out], as torch.nn.functional.linear.   Saves: x, w.
+/// x w^T + b, or without b.   Shape: x [..., in], w [out, in], b [out]: [..., out], as torch.nn.functional.linear.
+/// Dtype: promoted.   Saves: x, w.
 /// Error: that of the product and of the sum. Both are rounded, to a narrow dtype too; under autocast PyTorch may round only once.
 inline constexpr call<functions::linear> linear{};
 

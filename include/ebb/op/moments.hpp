@@ -1,6 +1,7 @@
 // ebb/op/moments.hpp — variances, standard deviations and norms, over any axes.
 // SPDX-License-Identifier: BSL-1.0
 //
+// Shape, for all of them: x's without the given axes; [] if none is given.
 //   var<1>(x)                                  axes as for sums; the divisor is n - 1
 //   stddev(x, correction<0>, keep_dims)        tags in any order
 //   norm<-1>(x, order<3>)                      also order<1, 2>, that is 1/2, order_inf and order_minus_inf

@@ -298,7 +298,7 @@ template <std::size_t... E, class X>
 constexpr auto reshape(X&& x) {
   return apply_function(functions::reshape<E...>{}, std::forward<X>(x));
 }
-/// The axes from First to Last merged into one.   Saves: nothing; no work.
+/// The axes from First to Last merged into one.   Shape: their extents are multiplied.   Saves: nothing; no work.
 template <int First = 0, int Last = -1, class X>
 constexpr auto flatten(X&& x) {
   return apply_function(functions::flatten<First, Last>{}, std::forward<X>(x));
@@ -308,18 +308,18 @@ template <int Axis, class X>
 constexpr auto unsqueeze(X&& x) {
   return apply_function(functions::unsqueeze<Axis>{}, std::forward<X>(x));
 }
-/// Drops an axis of extent 1.   Saves: nothing; no work.   Throws: if a call's extent is not 1.
+/// Drops an axis of extent 1.   Shape: x's without the axis.   Saves: nothing; no work.   Throws: if a call's extent is not 1.
 template <int Axis, class X>
 constexpr auto squeeze(X&& x) {
   return apply_function(functions::squeeze<Axis>{}, std::forward<X>(x));
 }
 /// x repeated along axes that it lacks or that have extent 1. dyn: the extent of x.   broadcast_to<4, dyn>(x)
-/// Saves: nothing.   Throws: if an extent of a call does not fit.
+/// Shape: E....   Saves: nothing.   Throws: if an extent of a call does not fit.
 template <std::size_t... E, class X>
 constexpr auto broadcast_to(X&& x) {
   return apply_function(functions::broadcast_to<E...>{}, std::forward<X>(x));
 }
-/// x repeated to the shape of another array.   Saves: nothing.   Throws: as broadcast_to.
+/// x repeated to the shape of another array.   Shape: that of the other array.   Saves: nothing.   Throws: as broadcast_to.
 template <class X, class Like>
 constexpr auto broadcast_like(X&& x, Like&& like) {
   return apply_function(functions::broadcast_like{}, std::forward<X>(x), std::forward<Like>(like));
@@ -337,7 +337,8 @@ template <int Axis, int Start, int Stop = to_end, int Step = 1, class X>
 constexpr auto slice(X&& x) {
   return apply_function(functions::slice<Axis, Start, Stop, Step>{}, std::forward<X>(x));
 }
-/// The elements at one index along an axis, which is dropped.   Saves: nothing.   Throws: if a call's axis has no such index.
+/// The elements at one index along an axis, which is dropped.   Shape: x's without the axis.   Saves: nothing.
+/// Throws: if a call's axis has no such index.
 template <int Axis, int Index, class X>
 constexpr auto select(X&& x) {
   return apply_function(functions::select<Axis, Index>{}, std::forward<X>(x));
@@ -353,12 +354,14 @@ template <int Axis, class... X>
 constexpr auto concat(X&&... x) {
   return apply_function(functions::concat<Axis>{}, std::forward<X>(x)...);
 }
-/// Arrays of one shape joined along a new axis.   Dtype: promoted.   Saves: nothing.   Throws: if a call's extents differ.
+/// Arrays of one shape joined along a new axis.   Shape: with an axis whose extent is their number.   Dtype: promoted.   Saves: nothing.
+/// Throws: if a call's extents differ.
 template <int Axis, class... X>
 constexpr auto stack(X&&... x) {
   return apply_function(functions::stack<Axis>{}, std::forward<X>(x)...);
 }
-/// x with Before and After zeros, or copies of a number, added at both ends of an axis.   Dtype: x's.   Saves: nothing.
+/// x with Before and After zeros, or copies of a number, added at both ends of an axis.
+/// Shape: x's, with Before + After more elements along the axis.   Dtype: x's.   Saves: nothing.
 template <int Axis, int Before, int After, class X, class... Number>
 constexpr auto pad(X&& x, Number... value) {
   return apply_function(functions::pad<Axis, Before, After>{}, std::forward<X>(x), value...);

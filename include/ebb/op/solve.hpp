@@ -145,7 +145,7 @@ struct solve {
 namespace ebb::inline EBB_ABI {
 
 /// The inverse of each matrix in the last two axes; leading axes are batches. To multiply by an inverse, use solve instead.
-/// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.
+/// Shape: a [..., n, n]: the same.   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.
 /// Throws: for a singular matrix, see [note: singular matrices].   Error: see kernel/solve.hpp.
 inline constexpr call<functions::inverse> inverse{};
 /// x with a x = b.

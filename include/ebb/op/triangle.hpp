@@ -253,7 +253,8 @@ namespace ebb::inline EBB_ABI {
 
 /// The lower triangular l with l l^T = a, for each symmetric positive definite matrix in the last two axes; leading axes are batches. Only
 /// the lower triangle of a is read; the gradient is symmetric.   cholesky(a, nan_if_not)
-/// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.   Error: see kernel/triangle.hpp.
+/// Shape: a [..., n, n]: the same.   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.
+/// Error: see kernel/triangle.hpp.
 /// Throws: if a matrix is not positive definite, naming it and its first leading minor that is not. With the tag its factor is NaN instead.
 template <class A, class... Tag>
 constexpr auto cholesky(A&& a, Tag...) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Parameters are numbers, or operands that are broadcast. Derivatives at kinks are PyTorch's.
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "../num/gamma.hpp"

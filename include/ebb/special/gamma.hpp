@@ -6,6 +6,7 @@
 // lbeta subtracts Stirling's formulas term by term, because the difference of their sums would cancel.
 // Source: A. DiDonato, A. Morris, Algorithm 708 (1992), for lbeta. The coefficients are ebb's own, by interpolation at Chebyshev nodes.
 // The bounds hold with fma; without it errors are twice as large.
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "elementary.hpp"

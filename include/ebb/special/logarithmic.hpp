@@ -1,5 +1,7 @@
 // ebb/special/logarithmic.hpp — logit, logcosh, logaddexp2 and logsubexp.
 // SPDX-License-Identifier: BSL-1.0
+//
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "../num/hyperbolic.hpp"
