@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,28 @@ TEST_CASE("headers of other versions, key orders and spacing are read") {
   CHECK(ebb::all_equal(load_npy<bool, 3>(dir.holding("b.npy", bools)), tensor<bool, 3>{false, true, true}));
 }
 
+TEST_CASE("elements in Fortran order, as NumPy writes a transposed array, are put into C order") {
+  directory dir;
+  const auto file = [&](const std::string& descr, const std::string& shape, const std::string& elements) {
+    return dir.holding("f.npy", header("{'descr': '" + descr + "', 'fortran_order': True, 'shape': (" + shape + "), }") + elements);
+  };
+  const std::string six = raw<double>({0, 1, 2, 3, 4, 5});
+  CHECK(ebb::all_equal(load_npy<double, dyn, 3>(file("<f8", "2, 3", six)), tensor<double, 2, 3>{0, 2, 4, 1, 3, 5}));
+  CHECK(ebb::all_equal(load_npy<double, 1, dyn, 6>(file("<f8", "1, 1, 6", six)), tensor<double, 1, 1, 6>{0, 1, 2, 3, 4, 5}));
+  CHECK(load_npy<double, 0, dyn>(file("<f8", "0, 3", "")).extent(1) == 3);
+  const std::string bools("\0\1\0\2", 4);
+  CHECK(ebb::all_equal(load_npy<bool, 2, 2>(file("|b1", "2, 2", bools)), tensor<bool, 2, 2>{false, false, true, true}));
+  // Element (i, j, k) of a cube is at i + 2 j + 6 k.
+  std::vector<std::int32_t> numbers(24);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const auto cube = load_npy<std::int32_t, 2, 3, dyn>(file("<i4", "2, 3, 4", raw(numbers)));
+  bool right = true;
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j)
+      for (int k = 0; k < 4; ++k) right = right && cube(i, j, k) == i + 2 * j + 6 * k;
+  CHECK(right);
+}
+
 TEST_CASE("the error for an unreadable file names the file, the expected and the found contents") {
   directory dir;
   const auto problem = [&](const std::string& bytes) {
@@ -110,8 +133,8 @@ TEST_CASE("the error for an unreadable file names the file, the expected and the
         "expected '<f4' of shape [dyn, 3], found '<f4' of shape [3, 1]");
   CHECK(problem(header("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }") + elements) ==
         "expected '<f4' of shape [dyn, 3], found '<f4' of shape [3]");
-  CHECK(problem(header("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }") + elements) ==
-        "expected C order, found Fortran order");
+  CHECK(problem(header("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }") + elements) ==
+        "expected 24 bytes of elements, found 12");
   CHECK(problem(header(good) + elements.substr(0, 11)) == "expected 12 bytes of elements, found 11");
   CHECK(problem(header(good)) == "expected 12 bytes of elements, found 0");
   // An error before anything of that size is allocated.

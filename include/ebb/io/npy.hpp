@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -130,6 +131,23 @@ template <class File>
   return header;
 }
 
+/// Puts elements whose first index runs fastest, as NumPy writes a transposed array, into C order.
+[[gnu::cold]] inline void from_fortran_order(void* elements, std::size_t count, std::size_t size, const std::size_t* shape, int rank) {
+  const std::vector<std::byte> from(static_cast<const std::byte*>(elements), static_cast<const std::byte*>(elements) + count * size);
+  auto* to = static_cast<std::byte*>(elements);
+  std::size_t index[npy_header::max_rank] = {}, at = 0, step[npy_header::max_rank + 1] = {1};
+  for (int k = 0; k < rank; ++k) step[k + 1] = step[k] * shape[k];
+  for (std::size_t i = 0; i < count; ++i, to += size) {
+    std::memcpy(to, from.data() + at * size, size);
+    for (int k = rank - 1; k >= 0; --k) {
+      at += step[k];
+      if (++index[k] < shape[k]) break;
+      at -= step[k + 1];
+      index[k] = 0;
+    }
+  }
+}
+
 /// The array in a file that is open. See load_npy.
 template <npy_element T, std::size_t... E, class File>
 tensor<T, E...> read_npy(File& file, const char* call, const std::string& path) {
@@ -148,7 +166,6 @@ tensor<T, E...> read_npy(File& file, const char* call, const std::string& path) 
                   ", found '" + header.descr + "' of shape " +
                   list_text(header.shape, header.rank));
   }
-  if (header.fortran_order && rank > 1) raise_npy(call, path, "expected C order, found Fortran order");
 
   const layout<E...> whole(call, shape);
   const std::size_t bytes = whole.size() * sizeof(T), found = file.remaining();
@@ -159,6 +176,7 @@ tensor<T, E...> read_npy(File& file, const char* call, const std::string& path) 
   auto result = tensor<T, E...>::uninitialized(whole);
   T* to = result.mutable_data();
   if (!file.read(to, bytes)) truncated(0);
+  if (header.fortran_order && rank > 1) from_fortran_order(to, whole.size(), sizeof(T), shape.data(), rank);
   if constexpr (std::is_same_v<T, bool>) {
     for (std::size_t k = 0; k < bytes; ++k) {  // a byte other than 0 and 1 is not a valid bool
       unsigned char byte;
@@ -169,9 +187,10 @@ tensor<T, E...> read_npy(File& file, const char* call, const std::string& path) 
   return result;
 }
 
-/// The array in a .npy file. `load_npy<float, dyn, 64>("digits.npy")` takes any number of rows of 64.
+/// The array in a .npy file. `load_npy<float, dyn, 64>("digits.npy")` takes any number of rows of 64. Elements in Fortran order, as NumPy
+/// writes a transposed array, are put into C order.
 /// Throws: error naming the file, what was expected and what was found, if it cannot be read, is truncated, or holds another element
-/// type, rank or static extent; also for big-endian elements, and for Fortran order of more than one axis.
+/// type, rank or static extent; also for big-endian elements.
 template <npy_element T, std::size_t... E>
 tensor<T, E...> load_npy(const std::string& path) {
   open_file file(path, "rb");
