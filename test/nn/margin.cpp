@@ -4,6 +4,7 @@
 
 #include <ebb/ebb.hpp>
 #include <ebb/nn.hpp>
+#include <ebb/reductions.hpp>
 
 #include <cmath>
 #include <string>
@@ -60,6 +61,36 @@ TEST_CASE("losses with a margin at their kinks, unreduced, and refused") {
   const ebb::tensor<float, 2, 2> zeros{};
   const auto slope = ebb::grad<0>([](auto u, auto v) { return ebb::cosine_embedding(u, v, 1); })(zeros, zeros);
   for (const float e : slope) CHECK(e == 0);
+}
+
+TEST_CASE("a margin means the same beside narrow floats in calls on arrays and in traced functions, and keeps their dtype") {
+  // On arrays the number is an argument, in a traced function a literal.
+  constexpr auto losses = [](auto x, auto y, auto sign, auto classes) {
+    const auto signs = ebb::select<1, 0>(sign);
+    return std::tuple(ebb::margin_ranking(x, y, sign, 0.33), ebb::triplet(x, y, -y, 0.33), ebb::cosine_embedding(x, y, signs, 0.033),
+                      ebb::multi_margin(x, classes, 0.33), ebb::huber(x, y, 0.3), ebb::hinge_embedding(x, sign, 0.33),
+                      ebb::l1(x, 0.3), ebb::gaussian_nll(x, y, ebb::square(y), 0.33), ebb::trapezoid(x, 0.3), ebb::simpson<1>(x, 0.3));
+  };
+  const auto same = [&]<class T>(T) {
+    const auto in = [](const ebb::tensor<float, 2, 3>& x) { return ebb::cast<T>(x); };
+    const auto x = in({{-1.5f, 0.3f, 0.7f}, {0.2f, 0.1f, -0.7f}}), y = in({{1.5f, -0.3f, 0.8f}, {0.1f, 0.4f, 0.7f}});
+    const auto sign = in({{1, -1, 1}, {-1, 1, -1}});
+    const ebb::tensor<std::int64_t, 2> classes{1, 2};
+    const auto on_arrays = losses(x, y, sign, classes), compiled = ebb::compile(losses)(x, y, sign, classes);
+    CHECK(std::is_same_v<decltype(on_arrays), decltype(compiled)>);
+    CHECK(std::is_same_v<std::tuple_element_t<1, decltype(compiled)>, const T>);
+    CHECK(std::is_same_v<std::tuple_element_t<2, decltype(compiled)>, const T>);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (([&] {
+         INFO(I);
+         CHECK(ebb::all_equal(std::get<I>(on_arrays), std::get<I>(compiled)));
+       }()), ...);
+    }(std::make_index_sequence<10>{});
+  };
+  same(ebb::bf16{}), same(ebb::f16{});
+  // The default epsilon is not rounded to 0.
+  const ebb::tensor<ebb::f16, 1> zero{ebb::f16(0.f)}, one{ebb::f16(1.f)};
+  CHECK(std::isfinite(static_cast<float>(ebb::poisson_nll(zero, one, ebb::of_rates))));
 }
 
 }  // namespace

@@ -77,6 +77,21 @@ TEST_CASE("a vector of q gives one result each, along any axis, with derivatives
   CHECK(h(5, 5) == Approx(2 * 0.6 * 0.6).epsilon(1e-14));
 }
 
+TEST_CASE("a number q is not rounded to the dtype of x, called on arrays or compiled") {
+  constexpr auto tenths = [](auto x) { return ebb::quantile(x, 0.3); };
+  const auto same = [&]<class T>(T) {
+    const auto x = ebb::cast<T>(ebb::tensor<float, dyn>{320, 0, 640, 64, 192, 576, 128, 384, 512, 256, 448});
+    CHECK(tenths(x) == T(192.f));  // the element 3: with a rounded 0.3 it is 192 and some 64 * 10 ulp of 0.3
+    CHECK(ebb::compile(tenths)(x) == T(192.f));
+  };
+  same(float{}), same(ebb::f16{});
+  const ebb::tensor<float, 5> x{4, 1, 64, 2, 9};
+  const float below = ebb::quantile<-1, between::lower>(x, 0.7499999999);  // rounded to float, that is 0.75: the next element
+  CHECK(below == 4);
+  CHECK(ebb::compile([](auto v) { return ebb::quantile<-1, between::lower>(v, 0.7499999999); })(x) == below);
+  CHECK(ebb::quantile(ebb::tensor<int, 3>{1, 2, 5}, 1) == 5.f);
+}
+
 TEST_CASE("special rows: infinities, NaN alone, one element, integers, narrow floats; maps; errors") {
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   using row = ebb::tensor<double, dyn>;

@@ -26,6 +26,8 @@ TEST_CASE("gradients reach sorted elements and running results on the tape, plai
   const row x{0.5, -1, 3, 2};
   CHECK(ebb::all_equal(same_gradient_on_tape([](auto v) { return std::get<0>(ebb::topk<-1, 2>(v)); }, x), row{0, 0, 6, 4}));
   CHECK(ebb::all_equal(same_gradient_on_tape([](auto v) { return std::get<0>(ebb::cummax(v)); }, x), row{2, 0, 12, 0}));
+  const ebb::variable narrow(ebb::tensor<float, 11>{320, 0, 640, 64, 192, 576, 128, 384, 512, 256, 448});
+  CHECK(ebb::quantile(narrow, 0.3).item() == 192);  // 0.3 is not rounded to float
   CHECK(ebb::all_equal(same_gradient_on_tape([](auto v) { return ebb::cumprod(v); }, row{2, 0.5, 3, 1}), row{23, 76, 12, 18}));
 }
 

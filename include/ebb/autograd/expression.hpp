@@ -60,7 +60,7 @@ struct flat<expression<T, Extents, F, A...>> {
 };
 
 /// How an expression holds an operand: handles and arrays by value, borrowed memory by copy, a named expression as a variable, a number in
-/// the dtype that it takes beside arrays of the promoted dtype T: literals are weak.
+/// the dtype that it takes beside arrays of the promoted dtype T: literals are weak, unless T is void, see weak_beside.
 template <class T, class A>
 auto held_operand(A&& a) {
   using B = std::remove_cvref_t<A>;
@@ -70,7 +70,9 @@ auto held_operand(A&& a) {
       a.require_unused();
       return std::move(a);
     }
-  } else if constexpr (number<B>) return as_element<promoted_weak<T, B>>(a);
+  } else if constexpr (std::is_void_v<T> && std::is_floating_point_v<B>) return static_cast<double>(a);
+  else if constexpr (std::is_void_v<T> && number<B>) return as_element<promoted_weak<bool, B>>(a);
+  else if constexpr (number<B>) return as_element<promoted_weak<T, B>>(a);
   else if constexpr (is_variable<B>) return a.as_of_now();
   else if constexpr (std::is_same_v<B, value_of<B>>) return B(a);
   else return value_of<B>(borrowed_view(a));
@@ -298,7 +300,7 @@ struct on_tape_function<functions::power> {
 template <class F, class... A>
   requires((detail::on_tape<A> || ...) && (detail::tape_operand<A> && ...))
 auto apply_function(F, A&&... a) {
-  using common = typename detail::dtype_of_arrays<bool, std::remove_cvref_t<A>...>::type;
+  using common = detail::weak_beside<F, std::remove_cvref_t<A>...>;
   using function = typename detail::on_tape_function<F>::type;
   // Named here and not deeper: an error about the operands is then printed near the user's line.
   using on_terms = typename detail::on_terms<function, detail::held_term<common, A>...>::type;

@@ -50,12 +50,17 @@ struct dtype_of_arrays<T, A, B...> : dtype_of_arrays<promoted<T, borrowed_elemen
 template <class T, number A, class... B>
 struct dtype_of_arrays<T, A, B...> : dtype_of_arrays<T, B...> {};
 
+/// The dtype beside which numbers are weak when F is called on arguments of these types; void if F keeps them.
+template <class F, class... A>
+using weak_beside = std::conditional_t<keeps_numbers<F>, void, typename dtype_of_arrays<bool, A...>::type>;
+
 /// As an argument a number has a dtype. That of a real number is weak here, like a literal's: x * 0.5 has the dtype of x. So is that of an
-/// integer beside bools.
+/// integer beside bools. T: see weak_beside.
 template <class T, class A>
 constexpr decltype(auto) as_eager_argument(const A& a) {
   constexpr bool counts = number<A> && std::is_same_v<T, bool> && !std::is_same_v<A, bool>;
-  if constexpr (std::is_floating_point_v<A> || counts) return as_element<promoted_weak<T, A>>(a);
+  if constexpr (std::is_void_v<T> && std::is_floating_point_v<A>) return static_cast<double>(a);
+  else if constexpr (std::is_floating_point_v<A> || counts) return as_element<promoted_weak<T, A>>(a);
   else return (a);
 }
 
@@ -77,7 +82,7 @@ struct acceptance<functions::scan<F, Options, Whole...>, A...> : acceptance<func
 template <class T, class A>
 using eager_term = traced_type<std::remove_cvref_t<decltype(as_eager_argument<T>(std::declval<const A&>()))>>;
 template <class F, class... A>
-using accepted_eagerly = typename acceptance<F, eager_term<typename dtype_of_arrays<bool, A...>::type, A>...>::type;
+using accepted_eagerly = typename acceptance<F, eager_term<weak_beside<F, A...>, A>...>::type;
 
 /// Runs in place, if the result has a's dtype and may have its extents.
 template <class A, class B>
@@ -105,7 +110,7 @@ template <class F, class... A>
 constexpr auto apply_function(F, const A&... a) {
   // Checked here and not deeper: the sentence is then printed near the user's line.
   if constexpr (detail::accepted_eagerly<F, A...>::lift::code != 0) return refused_result{};
-  else return detail::eager_function<F>{}(detail::as_eager_argument<typename detail::dtype_of_arrays<bool, A...>::type>(a)...);
+  else return detail::eager_function<F>{}(detail::as_eager_argument<detail::weak_beside<F, A...>>(a)...);
 }
 
 template <class F, bool... Whole, class... A>

@@ -101,7 +101,10 @@ constexpr auto loss_by_element(auto f, X x, Y y, More... more) {
   const int number = g.intern(common);
   const auto at = [&]<class A>(A operand_or_number) -> operand<Wide> {
     if constexpr (is_operand<A>) return cast_to<Wide>(detail::fit(operand_or_number, common));
-    else return {&g, emit_as<op::literal, Wide>(g, number, {}, {static_cast<std::int64_t>(literal_bits<Wide>(operand_or_number))})};
+    else {
+      const auto bits = static_cast<std::int64_t>(literal_bits<Wide>(beside<Real>(operand_or_number)));
+      return {&g, emit_as<op::literal, Wide>(g, number, {}, {bits})};
+    }
   };
   return cast_to<Real>(reduced_loss<How>(f(at(x), at(y), at(more)...)));
 }
@@ -162,15 +165,21 @@ struct kl_div {
 template <class How, class Flags>
 struct gaussian_nll {
   static constexpr std::string_view name = "gaussian_nll";
-  static constexpr auto apply(auto x, auto y, auto variance) { return apply(x, y, variance, 1e-6); }
+  static constexpr auto apply(auto x, auto y, auto variance) {
+    return loss_by_element<How>([](auto a, auto b, auto v) { return of_elements(a, b, v, literal_like(v, 1e-6)); }, x, y, variance);
+  }
   static constexpr auto apply(auto x, auto y, auto variance, auto epsilon) {
-    return loss_by_element<How>([](auto a, auto b, auto v, auto least) {
-      // The gradient passes the bound unchanged: the derivative by v is taken at the bounded v.
-      const auto s = emit_on<op::straight_through>({}, v, emit_on<op::clamp_min>({}, v, least));
-      const auto twice = emit_on<op::log>({}, s) + emit_on<op::square>({}, a - b) / s;
-      if constexpr (Flags::has(loss_option::with_constants)) return 0.5 * twice + half_log_of_2pi;
-      else return 0.5 * twice;
-    }, x, y, variance, epsilon);
+    return loss_by_element<How>([](auto a, auto b, auto v, auto least) { return of_elements(a, b, v, least); }, x, y, variance, epsilon);
+  }
+
+ private:
+  template <class T>
+  static constexpr operand<T> of_elements(operand<T> a, operand<T> b, operand<T> v, operand<T> least) {
+    // The gradient passes the bound unchanged: the derivative by v is taken at the bounded v.
+    const auto s = emit_on<op::straight_through>({}, v, emit_on<op::clamp_min>({}, v, least));
+    const auto twice = emit_on<op::log>({}, s) + emit_on<op::square>({}, a - b) / s;
+    if constexpr (Flags::has(loss_option::with_constants)) return 0.5 * twice + half_log_of_2pi;
+    else return 0.5 * twice;
   }
 };
 
@@ -178,7 +187,10 @@ template <class How, class Flags>
 struct poisson_nll {
   static constexpr std::string_view name = "poisson_nll";
   static constexpr precision autocast = precision::full;
-  static constexpr auto apply(auto x, auto y) { return apply(x, y, 1e-8); }
+  // The default is exact in the dtype of the computation: in f16 it would be 0.
+  static constexpr auto apply(auto x, auto y) {
+    return loss_by_element<How>([](auto a, auto b) { return with_constant(without_constant(a, b, literal_like(a, 1e-8)), b); }, x, y);
+  }
   static constexpr auto apply(auto x, auto y, auto epsilon) {
     return loss_by_element<How>([](auto a, auto b, auto e) { return with_constant(without_constant(a, b, e), b); }, x, y, epsilon);
   }

@@ -38,6 +38,16 @@ constexpr operand<T> dot_along(operand<T> a, operand<T> b) {
   return sum_over(a * b, std::int64_t{1} << (a.rank() - 1));
 }
 
+/// A margin beside vectors of dtype T, which may be computed in a wider one.
+template <class T>
+constexpr auto parameter(number auto margin) {
+  return beside<T>(margin);
+}
+template <class T, class X>
+constexpr operand<X> parameter(operand<X> margin) {
+  return margin;
+}
+
 template <class How, class>
 struct cosine_embedding {
   static constexpr std::string_view name = "cosine_embedding";
@@ -46,15 +56,15 @@ struct cosine_embedding {
   static constexpr auto apply(operand<A> a, operand<B> b, auto y, auto margin) {
     using Real = decltype(detail::accepted<op::exp, promoted<A, B>>());
     using Wide = detail::computed_in<Real>;
-    if (a.rank() == 0 || b.rank() == 0) return reduced_loss<How>(refuse<Wide>(*a.g, a.is_refused() ? -a.id : b.is_refused() ? -b.id : 488));
+    if (a.rank() == 0 || b.rank() == 0) return reduced_loss<How>(refuse<Real>(*a.g, a.is_refused() ? -a.id : b.is_refused() ? -b.id : 488));
     const auto u = cast_to<Wide>(a), v = cast_to<Wide>(b);
     const auto squares = (dot_along(u, u) + 1e-12) * (dot_along(v, v) + 1e-12);
     const auto cosine = dot_along(u, v) / emit_on<op::sqrt>({}, squares);
-    return loss_by_element<How>([](auto c, auto t, auto m) {
+    return cast_to<Real>(loss_by_element<How>([](auto c, auto t, auto m) {
       const auto one = literal_like(c, 1), zero = literal_like(c, 0);
       const auto apart = emit_on<op::where>({}, emit_on<op::equal>({}, t, -one), emit_on<op::relu>({}, c - m), zero);
       return emit_on<op::where>({}, emit_on<op::equal>({}, t, one), one - c, apart);
-    }, cosine, y, margin);
+    }, cosine, y, parameter<Real>(margin)));
   }
 };
 
@@ -68,12 +78,12 @@ struct triplet {
     using Real = decltype(detail::accepted<op::exp, promoted<promoted<A, P>, N>>());
     using Wide = detail::computed_in<Real>;
     if (a.rank() == 0 || p.rank() == 0 || n.rank() == 0)
-      return reduced_loss<How>(refuse<Wide>(*a.g, a.is_refused() ? -a.id : p.is_refused() ? -p.id : n.is_refused() ? -n.id : 488));
+      return reduced_loss<How>(refuse<Real>(*a.g, a.is_refused() ? -a.id : p.is_refused() ? -p.id : n.is_refused() ? -n.id : 488));
     const auto anchor = cast_to<Wide>(a), near = cast_to<Wide>(p), far = cast_to<Wide>(n);
     auto apart = distance(anchor, far);
     if constexpr (Options::has(loss_option::swap)) apart = emit_on<op::minimum>({}, apart, distance(near, far));
     const auto loss = [](auto u, auto v, auto m) { return emit_on<op::relu>({}, u - v + m); };
-    return loss_by_element<How>(loss, distance(anchor, near), apart, margin);
+    return cast_to<Real>(loss_by_element<How>(loss, distance(anchor, near), apart, parameter<Real>(margin)));
   }
 
  private:
@@ -102,7 +112,7 @@ struct multi_margin {
       const auto hit = marked<multi_margin>(target, x.extents(), last);
       const auto zero = literal_like(x, 0);
       const auto own = repeat(sum_over(emit_on<op::where>({}, hit, x, zero), mask), x, mask);
-      const auto width = detail::repeated_number(margin, x, 482);
+      const auto width = detail::repeated_number(parameter<Real>(margin), x, 482);
       const auto over = emit_on<op::where>({}, hit, zero, emit_on<op::relu>({}, width - own + x));
       const auto total = sum_over(P == 2 ? emit_on<op::square>({}, over) : over, mask);
       const auto classes = repeat(count_along<Wide>(x, mask), total, axis_run(0, total.rank()));

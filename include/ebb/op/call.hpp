@@ -302,6 +302,15 @@ template <class F, class... A>
   requires arrays<A...>
 constexpr auto apply_function(F, const A&... a);
 
+namespace detail {
+
+/// Whether F takes real numbers in double when it is called on arrays or variables: positions and the like, which are no elements. For other
+/// functions numbers are weak: they take the dtype of the arrays beside them.
+template <class F>
+inline constexpr bool keeps_numbers = requires { F::keeps_numbers; };
+
+}  // namespace detail
+
 /// The callable of an op or of a function on operands. Terms have an apply_function of their own, found by argument-dependent lookup.
 template <class F>
 struct call {

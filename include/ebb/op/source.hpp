@@ -41,6 +41,14 @@ constexpr cell literal_bits(auto value) {
   else return to_cell(static_cast<T>(value));
 }
 
+/// A number as it is beside arrays of dtype T: beside bf16, 0.3 is the nearest bf16, also in a function that computes in float.
+template <class T>
+constexpr auto beside(auto number) {
+  constexpr bool narrow = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
+  if constexpr (narrow) return static_cast<float>(static_cast<T>(static_cast<float>(number)));
+  else return static_cast<T>(number);
+}
+
 /// A literal of the dtype and shape of `like`: literals are weak, so that 2 * x has the dtype of x.
 template <class T>
 constexpr operand<T> literal_like(operand<T> like, auto value) {

@@ -65,7 +65,7 @@ struct trapezoids {
   }
   template <class T>
   static constexpr auto apply(operand<T> y, number auto width) {
-    return areas_of<T>(y, [width](auto heights, int) { return heights * width; });
+    return areas_of<T>(y, [width](auto heights, int) { return heights * beside<decltype(detail::accepted<op::exp, T>())>(width); });
   }
   /// x is the width, a scalar, or the points: a vector, or an array with the axes of y.
   template <class T, class X>
@@ -137,7 +137,7 @@ struct simpson {
     }
     const auto r = sum<false, -1>::apply(operand<Wide>(y * weights)) / 12;
     if constexpr (is_operand<W>) return cast_to<Real>(r.is_refused() ? r : detail::broadcasting<op::mul>::apply(r, cast_to<Wide>(width)));
-    else return cast_to<Real>(r.is_refused() ? r : r * width);
+    else return cast_to<Real>(r.is_refused() ? r : r * beside<Real>(width));
   }
 };
 
