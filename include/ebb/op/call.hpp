@@ -304,8 +304,8 @@ constexpr auto apply_function(F, const A&... a);
 
 namespace detail {
 
-/// Whether F takes real numbers in double when it is called on arrays or variables: positions and the like, which are no elements. For other
-/// functions numbers are weak: they take the dtype of the arrays beside them.
+/// Whether F takes real numbers in double when it is called on arrays or variables: positions and the like, which are no elements. For
+/// other functions numbers are weak: they take the dtype of the arrays beside them.
 template <class F>
 inline constexpr bool keeps_numbers = requires { F::keeps_numbers; };
 

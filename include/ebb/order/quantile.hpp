@@ -172,7 +172,7 @@ namespace ebb::inline EBB_ABI {
 /// The quantiles of x along an axis: the elements at position q (n - 1) in rising order, counted from 0. The rule says the value between
 /// two elements. If a row has a NaN, its quantiles are NaN.
 /// Shape: x's without the axis; if q is a vector, its axis comes first. With the tag keep_dims the axis stays, with extent 1.
-/// Dtype: x's, integers give float; bf16 and f16 are computed in float. Positions are computed in double from a q that is not rounded to x's
+/// Dtype: x's, integers give float; bf16 and f16 are computed in float. Positions are computed in double: a number q is not rounded to x's
 /// dtype.
 /// Saves: places, and the two elements for a gradient by q.   Error: 2 ulp of the larger of both elements.
 /// Throws: if q is not in [0, 1], or a call's axis has no elements.
