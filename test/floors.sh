@@ -55,6 +55,12 @@ check() {
     diff <(cd include/ebb && ls "$floor"/*.hpp | grep -vxE "$apart") <(sed -nE 's/^#include "(.*)"$/\1/p' "include/ebb/$floor.hpp" | sort) | grep '^[<>]' |
       rule "ebb/$floor.hpp includes each header of its folder"
   done
+  # There it comes after all headers of its folder that it includes: so there are no circles.
+  for floor in "${!below[@]}"; do
+    sed -nE 's/^#include "(.*)"$/include\/ebb\/\1/p' "include/ebb/$floor.hpp" | xargs awk '
+      FNR == 1 { above[file] = 1; file = FILENAME; sub(".*/", "", file) }
+      /^#include "[a-z0-9_]+\.hpp"/ { split($0, part, "\""); if (!(part[2] in above)) print FILENAME ":" FNR }'
+  done | rule 'is after the headers that it includes in the list of its folder'
   diff <(printf '%s.hpp\n' "${!below[@]}" version | grep -vxF "$(printf '%s.hpp\n' "${!optional[@]}")" | sort) <(sed -nE 's/^#include "(.*)"$/\1/p' include/ebb/ebb.hpp | sort) | grep '^[<>]' |
     rule 'ebb.hpp includes a header for each folder'
   diff <(grep '^#include' include/ebb/ebb.hpp | grep -vE '"(autograd|hooks|train|capture)') <(grep '^#include' include/ebb/functional.hpp) |

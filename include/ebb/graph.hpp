@@ -6,10 +6,10 @@
 
 #include "graph/equation.hpp"
 #include "graph/graph.hpp"
-#include "graph/loop.hpp"
 #include "graph/copy.hpp"
-#include "graph/custom.hpp"
 #include "graph/splice.hpp"
+#include "graph/loop.hpp"
+#include "graph/custom.hpp"
 #include "graph/batch.hpp"
 #include "graph/print.hpp"
 #include "graph/dot.hpp"

@@ -1,6 +1,6 @@
 // test/pass/differentiate.cpp — the reverse pass on graphs: equations before and after.
 // SPDX-License-Identifier: BSL-1.0
-// covers: differentiate.hpp op/kit.hpp op/emit.hpp
+// covers: differentiate.hpp pull_back.hpp op/kit.hpp op/emit.hpp
 #include "../build.hpp"
 #include "../catch.hpp"
 

@@ -9,7 +9,7 @@
 namespace ebb::inline EBB_ABI::op {
 
 /// A sub-graph run once for each row: see [note: loops]. It is not an array; its dtype only says that derivatives pass.
-/// Its pull is pull_loop (pass/loop.hpp): that needs the cotangents of all results at once.
+/// Its pull is pulled_loop (pass/loop.hpp): that needs the cotangents of all results at once.
 struct loop : op_base {
   static constexpr std::string_view name = "loop";
   static constexpr kind what = kind::loop;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "differentiate.hpp"
+#include "pull_back.hpp"
 
 #include "../graph/custom.hpp"
 #include "../graph/loop.hpp"
@@ -10,6 +10,7 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// Appends the pull-back of k, a custom equation: see pull_back_by.
 constexpr void pull_custom(graph& g, int k, const int* cotangent, int count, const char* active, int* out) {
   const equation e = g.eq[k];
   const custom_parts p = custom_parts::of(e);

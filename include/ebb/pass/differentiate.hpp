@@ -1,45 +1,12 @@
-// ebb/pass/differentiate.hpp — the reverse walk: cotangents of all equations, from those of the outputs to those of the arguments.
+// ebb/pass/differentiate.hpp — graphs with their derivatives: the reverse walk with the rules of loops and custom equations.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "simplify.hpp"
-
-#include "../graph/custom.hpp"
-#include "../op/context.hpp"
+#include "custom.hpp"
+#include "loop.hpp"
+#include "pull_back.hpp"
 
 namespace ebb::inline EBB_ABI {
-
-/// Marks the equations that depend on `wrt` through real numbers: only these have a cotangent.
-constexpr vec<char> active_equations(const graph& g, const vec<int>& wrt) {
-  vec<char> active(g.size(), 0);
-  for (int w : wrt) active[w] = 1;
-  const equation* eq = g.eq.data();
-  for (int k = 0; k < g.size(); ++k)
-    if (is_real(eq[k].op->result) && !eq[k].op->stops)
-      for (int j = 0; j < eq[k].count; ++j) active.data()[k] |= active.data()[g.pool.data()[eq[k].first + j]];
-  return active;
-}
-
-/// The equations of all real arguments.
-constexpr vec<int> real_inputs(const graph& g) {
-  vec<int> r;
-  for (int k = 0; k < g.size(); ++k)
-    if (g.op(k).what == kind::input && is_real(g.op(k).result)) r.push(k);
-  return r;
-}
-
-/// Appends the pull-back of loop k: see pass/loop.hpp. cotangent: of the first `count` equations, those of its results among them, or -1;
-/// active: whether an equation has one. out: the cotangents of its operands; those of wholes that have one already are added to it at once.
-constexpr void pull_loop(graph& g, int k, int* cotangent, int count, const char* active, int* out);
-/// Whether a cotangent has arrived at some result of k, a loop or a custom equation.
-constexpr bool is_pulled(const graph& g, int k, const int* cotangent, int count) {
-  bool any = false;
-  for (int r = k + 1; r < count; ++r) any = any || (cotangent[r] >= 0 && g.op(r).what == kind::result && g.operand(r, 0) == k);
-  return any;
-}
-
-/// Appends the pull-back of k, a custom equation: see pass/custom.hpp. The arguments are those of pull_loop.
-constexpr void pull_custom(graph& g, int k, const int* cotangent, int count, const char* active, int* out);
 
 /// The first equation between `wrt` and the outputs that has no pull, or -1. If it is in the body of a loop, the loop. Equations that
 /// compute the values of a custom equation need no pull.
@@ -59,54 +26,23 @@ constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
   return -1;
 }
 
-/// Appends the equations of the pull-back of `outs` at `seeds` and returns the cotangents of `wrt`, -1 for one that gets none.
-/// Several cotangents of one equation are added, those from later equations first. A pull runs in the context of its equation if that has
-/// one, else in the given autocast context. If that is null, pulls are traced as functions are: the caller of g answers their questions.
+namespace detail {
+
+/// The rules of equations with sub-graphs. The body of a loop is pulled back by the same rules: so they are a type.
+struct structured_rules {
+  static constexpr void pull_structured(graph& g, int k, int* cotangent, int count, const char* active, int* out) {
+    if (g.op(k).what == kind::loop) pulled_loop<structured_rules>(g, k, cotangent, count, active).run(out);
+    else pull_custom(g, k, cotangent, count, active, out);
+  }
+};
+
+}  // namespace detail
+
+/// The reverse walk, see pull_back_by.
 constexpr vec<int> pull_back(graph& g, const vec<int>& wrt, const vec<int>& outs, const vec<int>& seeds,
                              maybe_context context = context_of<off>) {
-  const int n = g.size();
-  const vec<char> active = active_equations(g, wrt);
-  vec<int> cotangents(n, -1), given(4, -1);
-  int* cotangent = cotangents.data();
-  const auto arrive = [&, is_active = active.data()](int k, int c) {
-    // This cast represents one cast at each use: each cotangent is converted before the sum.
-    while (c >= 0 && is_active[k] && is_cast_of_each_use(g.eq.data()[k])) {
-      int converted = -1;
-      g.op(k).pull(g, c, k, &converted);
-      c = converted;
-      k = g.operand(k, 0);
-    }
-    if (c >= 0 && is_active[k]) cotangent[k] = cotangent[k] < 0 ? c : g.op(k).kit->add(g, cotangent[k], c);
-  };
-  for (int i = 0; i < outs.size(); ++i) arrive(outs[i], seeds[i]);
-  for (int k = n - 1; k >= 0; --k) {
-    const equation e = g.eq.data()[k];
-    const bool loop = e.op->what == kind::loop, custom = e.op->what == kind::custom;  // they take the cotangents of their results
-    if (loop || custom ? !active[k] || !is_pulled(g, k, cotangent, n) : cotangent[k] < 0 || e.op->what == kind::result) continue;
-    if (!e.op->differentiable) continue;
-    if (e.count > given.size()) given.extend(e.count - given.size());
-    int* c = given.data();
-    for (int j = 0; j < e.count; ++j) c[j] = -1;
-    const bool as_called = !e.pulled_in || (e.pulled_in->of_call && !context);
-    g.context = as_called ? context : e.pulled_in;
-    g.pulled_in = e.pulled_in;
-    const bool may_ask = g.context && g.context->assumed && !g.asked_in_pulls[g.context->number].by_name;
-    const int before = g.size();
-    if (loop) pull_loop(g, k, cotangent, n, active.data(), c);
-    else if (custom) pull_custom(g, k, cotangent, n, active.data(), c);
-    else e.op->pull(g, cotangent[k], k, c);
-    if (may_ask && g.asked_in_pulls[g.context->number].by_name)
-      g.note(detail::first_computed(g, before, -1), cast_question::by_name(g.context->number));
-    for (int j = 0; j < e.count; ++j) arrive(g.pool.data()[e.first + j], c[j]);
-  }
-  g.context = g.pulled_in = nullptr;
-  vec<int> r;
-  for (int w : wrt) r.push(cotangent[w]);
-  return r;
+  return pull_back_by<detail::structured_rules>(g, wrt, outs, seeds, context);
 }
-
-/// c, or zeros of the shape of equation k if c is -1.
-constexpr int or_zeros(graph& g, int c, int k) { return c >= 0 ? c : g.op(k).kit->literal(g, g.eq[k].shape, 0); }
 
 constexpr vec<int> equations_of_inputs(const graph& g, const vec<int>& numbers) {
   vec<int> r;
@@ -141,6 +77,3 @@ constexpr graph with_pull_back(graph g, const vec<int>& arguments, maybe_context
 }
 
 }  // namespace ebb::inline EBB_ABI
-
-#include "custom.hpp"
-#include "loop.hpp"

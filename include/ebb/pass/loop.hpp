@@ -22,8 +22,8 @@
 // Saves: the carries before each step, and the saved values of each step.
 #pragma once
 
-#include "differentiate.hpp"
 #include "partition.hpp"
+#include "pull_back.hpp"
 
 #include "../graph/splice.hpp"
 
@@ -31,6 +31,8 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+/// Rules: those of the equations of the body that have sub-graphs, see pull_back_by.
+template <class Rules>
 class pulled_loop {
  public:
   constexpr pulled_loop(graph& g, int loop, int* cotangent, int count, const char* active)
@@ -90,7 +92,7 @@ class pulled_loop {
         outs.push(step.input(j));
         seeds.push(sums[j]);
       }
-    const vec<int> gradients = pull_back(step, wrt, outs, seeds, g_.context);
+    const vec<int> gradients = pull_back_by<Rules>(step, wrt, outs, seeds, g_.context);
     vec<int> rows;
     vec<char> unused(step.size(), 0);
     for (int j = 0, i = 0; j < e_.count; ++j) {
@@ -254,9 +256,5 @@ class pulled_loop {
 };
 
 }  // namespace detail
-
-constexpr void pull_loop(graph& g, int k, int* cotangent, int count, const char* active, int* out) {
-  detail::pulled_loop(g, k, cotangent, count, active).run(out);
-}
 
 }  // namespace ebb::inline EBB_ABI
