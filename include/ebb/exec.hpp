@@ -28,6 +28,7 @@
 #include "exec/custom_jvp.hpp"
 #include "exec/direction.hpp"
 #include "exec/eager.hpp"
+#include "exec/while_loop.hpp"
 #include "exec/halves.hpp"
 #include "exec/in_place.hpp"
 #include "exec/region.hpp"

@@ -228,10 +228,24 @@ const A& as_region_argument(const A& a) {
 
 namespace detail {
 
+/// The code that refuses a call of F with variables, or 0: an open loop between them and the results has no gradient. Another op without a
+/// pull gives none.
+template <class F, class... A>
+constexpr int code_on_tape() {
+  const graph g = traced<F, traced_type<A>...>::g.thaw();
+  vec<int> leaves;
+  for (int i = 0; i < g.inputs; ++i)
+    if (tracked_leaves<A...>::of[static_cast<std::size_t>(i)] && is_real(g.op(g.input(i)).result)) leaves.push(i);
+  return code_of_pulls(g, leaves) == 438 ? 438 : 0;
+}
+
 /// A program with variables among its arguments: one segment. The function itself is traced again, so that only the gradients of the
 /// variables are compiled.
 template <class Spec>
 struct recorded_call<program_function<Spec>> {
+  template <class... A>
+  static constexpr int code =
+      code_on_tape<program_function<Spec>, std::remove_cvref_t<decltype(as_region_argument(std::declval<const A&>()))>...>();
   template <class... A>
   static auto run(const char* call, const A&... a) {
     return run_region<program_function<Spec>>(call, as_region_argument(a)...);

@@ -149,8 +149,10 @@ class block_program final : public runnable_graph {
         detail::clear_rows(n, carry_.data(), parts_.carries, write_.data(), write_.size());
         n = 0;
       }
+      const auto run_body = [&] { body_->run(in_.data(), out_.data(), values_.data(), call); };
+      if (parts_.open) return detail::run_open_loop(carry_.data(), parts_.carries, in_.data(), out_.data(), run_body);
       detail::run_loop(n, parts_.reversed, carry_.data(), parts_.carries, read_.data(), parts_.rows, write_.data(), write_.size(),
-                       in_.data(), out_.data(), [&] { body_->run(in_.data(), out_.data(), values_.data(), call); });
+                       in_.data(), out_.data(), run_body);
     }
 
    private:

@@ -55,7 +55,9 @@ struct on_types<std::tuple<T...>> {
   template <template <class...> class Template, class... Front>
   using apply = Template<Front..., T...>;
   template <class F, class Wrt>
-  static constexpr bool has_pulls = ebb::detail::has_pulls<F, Wrt, T...>;
+  static constexpr int code_along = code_of_pulls_of<F, Wrt, true, T...>;
+  template <class F, class Wrt>
+  static constexpr int code_of_pulls = code_of_pulls_of<F, Wrt, false, T...>;
   template <class Wrt>
   static constexpr int code_of_wrt = ebb::detail::code_of_wrt<Wrt, T...>();
 };
@@ -109,7 +111,7 @@ struct directed_spec : transform_of<F> {
   template <class... A>
   static constexpr int code() {
     using on = on_arguments<wrt<I...>, traced_type<A>...>;
-    return on::template has_pulls<F, typename call<traced_type<A>...>::along> ? 0 : 106;
+    return on::template code_of_pulls<F, typename call<traced_type<A>...>::along>;
   }
 };
 
@@ -123,7 +125,8 @@ struct jvp_spec : directed_spec<F, I...> {
   using returned = std::tuple<R, R>;
   template <class... A>
   static constexpr int code() {
-    constexpr int of_function = directed_spec<F, I...>::template code<A...>();
+    using on = on_arguments<wrt<I...>, traced_type<A>...>;
+    constexpr int of_function = on::template code_along<F, typename directed_spec<F, I...>::template call<traced_type<A>...>::along>;
     if constexpr (of_function != 0) return of_function;
     else return is_refused<program<traced_type<A>...>> ? 347 : 0;
   }

@@ -376,11 +376,12 @@ constexpr vec<cell_array> evaluator<G>::loop(int k) const {
     r[given + j] = rows(in[j].size());
   }
   for (int i = p.carries; i < given; ++i) r[i] = rows(static_cast<int>(extents_at(body.shape_of(body.out[i]), values.data()).volume()));
-  for (int step = 0; step < steps; ++step) {
+  const auto trues = [](const cell_array& x) { int n = 0; for (const cell c : x) n += from_cell<bool>(c); return n; };
+  for (int step = 0; p.open ? trues(r[0]) > 0 : step < steps; ++step) {
     const int row = p.reversed ? steps - 1 - step : step;
     for (int j = 0; j < p.carries; ++j) {
       in[j] = r[j];
-      put(r[given + j], row, r[j]);
+      if (!p.open) put(r[given + j], row, r[j]);
     }
     for (int j = p.carries; j < p.carries + p.rows; ++j) {
       const int length = static_cast<int>(sizes[j].volume());

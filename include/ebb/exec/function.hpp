@@ -308,7 +308,10 @@ struct program_function {
       else if constexpr ((detail::holds_variables<A> || ...)) {
         constexpr bool records = requires { sizeof(detail::recorded_call<program_function>); };
         static_assert(records, "calls with variables are recorded by autograd/region.hpp: include it where they are made");
-        return detail::recorded_call<program_function>::run(Spec::name, a...);
+        constexpr int code_on_tape = detail::recorded_call<program_function>::template code<A...>;
+        static_cast<void>(detail::refuse_function<code_on_tape>{});
+        if constexpr (code_on_tape != 0) return typename Spec::refusal{};
+        else return detail::recorded_call<program_function>::run(Spec::name, a...);
       } else if constexpr ((detail::holds_terms<A> || ...)) {
         using G = typename Spec::template program<detail::traced_type<A>...>;
         return detail::splice_program<G, detail::terms_returned<Spec, detail::traced_type<A>...>>(a...);

@@ -82,11 +82,15 @@ struct forward_program {
   }
 };
 
-/// Whether all ops between the arguments and the outputs can be pulled.
-template <class F, class Wrt, class... T>
-inline constexpr bool has_pulls = [] {
-  const graph g = traced<F, T...>::g.thaw();
-  return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
+/// 0 if all ops between these arguments and the outputs of g can be pulled, else a code.
+constexpr int code_of_pulls(const graph& g, const vec<int>& leaves, bool along = false) {
+  const int k = first_without_pull(g, equations_of_inputs(g, leaves), along);
+  return k < 0 ? 0 : !is_open_loop(g, k, along) ? 106 : along ? 441 : 438;
+}
+/// Along: for derivatives along a direction.
+template <class F, class Wrt, bool Along, class... T>
+inline constexpr int code_of_pulls_of = [] {
+  return code_of_pulls(traced<F, T...>::g.thaw(), leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}), Along);
 }();
 
 /// Whether the arguments of the gradient exist and are floats.
@@ -122,10 +126,10 @@ using numbered_arguments = std::tuple<numbered<I, Arguments>...>;
 
 /// The first output is the loss. The others are auxiliary results.
 template <class F, class Wrt, class... T>
-inline constexpr bool loss_has_pulls = [] {
+inline constexpr int code_of_pulls_of_loss = [] {
   graph g = traced<F, T...>::g.thaw();
   g.out = {g.out[0]};
-  return first_without_pull(g, equations_of_inputs(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))) < 0;
+  return code_of_pulls(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}));
 }();
 
 template <class F, int... I>
@@ -145,7 +149,7 @@ struct value_and_grad_spec : transform_of<F> {
     using R = result_of_trace<F, traced_type<A>...>;
     if constexpr (begins_with_scalar<R>) return 251;
     else if constexpr (!is_scalar_result<R>) return 109;
-    else return loss_has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
+    else return code_of_pulls_of_loss<F, wrt<I...>, traced_type<A>...>;
   }
 };
 
@@ -158,7 +162,7 @@ struct value_and_grad_aux_spec : value_and_grad_spec<F, I...> {
   template <class... A>
   static constexpr int code() {
     if constexpr (!begins_with_scalar<result_of_trace<F, traced_type<A>...>>) return 250;
-    else return loss_has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
+    else return code_of_pulls_of_loss<F, wrt<I...>, traced_type<A>...>;
   }
 };
 

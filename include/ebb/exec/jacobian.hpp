@@ -72,6 +72,7 @@ struct jacobian_program<F, wrt<I...>, Mode, types<Y...>, T...> {
     if constexpr (is_pushed<Mode, types<Y...>, by>) return pushed(by{}, leaves);
     else return jacobian<typename Y::value_type...>(traced<F, T...>::g.thaw(), leaves, own_context_of_pulls<F>);
   }
+  static constexpr bool pushes = is_pushed<Mode, types<Y...>, by>;
   /// Whether derivatives are pushed through a custom equation. If such a program is refused, the reason is a pull that is not linear: see
   /// drop_inputs.
   static constexpr bool is_pushed_by_a_pull_of_users() {
@@ -98,7 +99,8 @@ struct jacobian_in_mode : transform_of<F> {
   template <class... A>
   static constexpr int code() {
     if constexpr (!has_real<typename result<traced_type<A>...>::traced>) return 147;
-    else if constexpr (!has_pulls<F, wrt<I...>, traced_type<A>...>) return 106;
+    else if constexpr (constexpr int of_pulls = code_of_pulls_of<F, wrt<I...>, program_of<A...>::pushes, traced_type<A>...>; of_pulls != 0)
+      return of_pulls;
     else if constexpr (!is_refused<program<traced_type<A>...>>) return 0;
     else return program_of<A...>::is_pushed_by_a_pull_of_users() ? 347 : 179;
   }

@@ -74,6 +74,20 @@ EBB_INLINE void run_loop(std::size_t n, bool reversed, const carried* carry, int
   }
 }
 
+/// The same while one of the bools of carry 0 is true. The last step may write to the place between steps: then its result is copied.
+EBB_INLINE void run_open_loop(const carried* carry, int carries, void** in, void** out, auto&& step) {
+  for (int j = 0; j < carries; ++j) in[j] = const_cast<char*>(carry[j].first);
+  const auto goes_on = [&] { return carry[0].bytes > 0 && std::memchr(in[0], 1, carry[0].bytes) != nullptr; };
+  for (bool at_end = false; goes_on();) {
+    at_end = !at_end;
+    for (int j = 0; j < carries; ++j) out[j] = at_end ? carry[j].end : carry[j].other;
+    step();
+    for (int j = 0; j < carries; ++j) in[j] = out[j];
+  }
+  for (int j = 0; j < carries; ++j)
+    if (in[j] != carry[j].end && carry[j].bytes > 0) std::memcpy(carry[j].end, in[j], carry[j].bytes);
+}
+
 /// Zeros in place of all rows that a guarded loop of n steps gives if it does not run.
 EBB_INLINE void clear_rows(std::size_t n, const carried* carry, int carries, const stepped* written, int writes) {
   for (int j = 0; j < carries; ++j)
@@ -179,16 +193,18 @@ class loop_step {
           x.bytes = 0;
         }
     }
-    std::size_t n = extent_value(P::shape_at(e.shape).e[0], c.symbol);
+    [[maybe_unused]] std::size_t n = extent_value(P::shape_at(e.shape).e[0], c.symbol);
     if constexpr (parts.guarded)
       if (!*static_cast<const bool*>(in[body::arguments - 1])) {
         clear_rows(n, carry.data(), parts.carries, write.data(), written);
         n = 0;
       }
-    run_loop(n, parts.reversed, carry.data(), parts.carries, read.data(), parts.rows, write.data(), written, in, out, [&]() EBB_LAMBDA {
+    const auto step = [&]() EBB_LAMBDA {
       check_arguments<body>(c.name, in, symbols.value);
       run_program<body>(in, out, symbols.value, c.name);
-    });
+    };
+    if constexpr (parts.open) run_open_loop(carry.data(), parts.carries, in, out, step);
+    else run_loop(n, parts.reversed, carry.data(), parts.carries, read.data(), parts.rows, write.data(), written, in, out, step);
   }
 
  private:

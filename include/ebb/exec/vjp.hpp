@@ -154,7 +154,7 @@ struct vjp_spec : transform_of<F> {
   }
   template <class... A>
   static constexpr int code() {
-    return has_pulls<F, wrt<I...>, traced_type<A>...> ? 0 : 106;
+    return code_of_pulls_of<F, wrt<I...>, false, traced_type<A>...>;
   }
 
   template <class... A>

@@ -22,11 +22,14 @@ namespace ebb::inline EBB_ABI {
 /// attr[0] of an equation of kind custom.
 struct custom_parts {
   int arguments = 0, values = 0;
+  bool forward = false;  // its pull serves derivatives along a direction only
 
   static constexpr custom_parts of(const equation& e) {
-    return {static_cast<int>(e.attr[0] & 0xFFFFF), static_cast<int>(e.attr[0] >> 20 & 0xFFFFF)};
+    return {static_cast<int>(e.attr[0] & 0xFFFFF), static_cast<int>(e.attr[0] >> 20 & 0xFFFFF), (e.attr[0] >> 40 & 1) != 0};
   }
-  constexpr std::int64_t attribute() const { return std::int64_t{arguments} | std::int64_t{values} << 20; }
+  constexpr std::int64_t attribute() const {
+    return std::int64_t{arguments} | std::int64_t{values} << 20 | static_cast<std::int64_t>(forward) << 40;
+  }
   constexpr int first_saved() const { return arguments + values; }
 };
 

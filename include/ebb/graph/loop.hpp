@@ -18,6 +18,9 @@
 // A guarded loop has one more operand, the last one: a bool without axes. If it is false no step runs, the carries stay as they are, and
 // the rows are zeros.
 //
+// An open loop runs while an element of carry 0, an array of bools, is true. It has neither rows nor histories, and its shape [1] says
+// nothing. It has no pull-back: see [note: while loops].
+//
 // The pull-back of a loop is another loop in the other direction: see [note: a loop pulled back]. A batched loop is a loop over arrays with
 // one more axis: see [note: batching]. exec/loop.hpp runs loops: the body is a separate program, called with other pointers in each step.
 #pragma once
@@ -36,15 +39,17 @@ struct loop_parts {
   bool recomputes = false;  // its pull-back keeps carries, and recomputes the other values of a step
   bool extended = false;    // it has been pulled back: another pull-back may read its rows, and adds none
   bool guarded = false;     // it runs only if its last operand is true
+  bool open = false;        // it runs while an element of its first carry is true
 
   static constexpr loop_parts of(const equation& e) {
     return {static_cast<int>(e.attr[0] & 0xFFFFF), static_cast<int>(e.attr[0] >> 20 & 0xFFFFF), (e.attr[0] >> 40 & 1) != 0,
-            (e.attr[0] >> 41 & 1) != 0, (e.attr[0] >> 42 & 1) != 0, (e.attr[0] >> 43 & 1) != 0};
+            (e.attr[0] >> 41 & 1) != 0, (e.attr[0] >> 42 & 1) != 0, (e.attr[0] >> 43 & 1) != 0,
+            (e.attr[0] >> 44 & 1) != 0};
   }
   constexpr std::int64_t attribute() const {
     return std::int64_t{carries} | std::int64_t{rows} << 20 | static_cast<std::int64_t>(reversed) << 40 |
            static_cast<std::int64_t>(recomputes) << 41 | static_cast<std::int64_t>(extended) << 42 |
-           static_cast<std::int64_t>(guarded) << 43;
+           static_cast<std::int64_t>(guarded) << 43 | static_cast<std::int64_t>(open) << 44;
   }
   constexpr bool is_carry(int operand) const { return operand < carries; }
   constexpr bool is_row(int operand) const { return operand >= carries && operand < carries + rows; }

@@ -72,7 +72,8 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       break;
     case kind::loop: {
       const loop_parts p = loop_parts::of({.attr = {attr[0], attr[1]}});
-      s = " carrying " + std::to_string(p.carries) + (p.reversed ? " backwards" : "") + (p.guarded ? " guarded" : "");
+      s = " carrying " + std::to_string(p.carries) + (p.reversed ? " backwards" : "") + (p.guarded ? " guarded" : "") +
+          (p.open ? " open" : "");
       break;
     }
     case kind::custom: break;

@@ -88,6 +88,9 @@ constexpr std::string_view loop_error(const graph& g, int k) {
   const int guard = e.count > 0 ? g.operand(k, e.count - 1) : -1;
   if (p.guarded && (e.count <= p.carries + p.rows || g.op(guard).result != dtype::boolean || g.shape_of(guard).rank != 0))
     return "a guarded loop whose last operand is not a bool";
+  const bool has_carries_only = p.carries > 0 && p.rows == 0 && body.out.size() == p.carries && !p.guarded;
+  if (p.open && (!has_carries_only || g.op(g.operand(k, 0)).result != dtype::boolean))
+    return "an open loop that does not begin with bools, or has rows";
   if (p.carries + p.rows > e.count || body.out.size() < p.carries) return "a loop with more parts than operands";
   for (int j = 0; j < e.count; ++j) {
     const int in = body.input(j), x = g.operand(k, j);
@@ -141,6 +144,7 @@ constexpr std::string_view result_error(const graph& g, int k) {
   if (o >= 0 && body.op(o).result != e.op->result) return "a result of another dtype";
   const bool all = kind_of_result(e) == loop_result::carry;
   const shape& s = g.shape_of(k);
+  if (!all && p.open) return "rows of an open loop";
   if (!all && (s.rank == 0 || !same_extent(g.syms, s.e[0], g.shapes[loop.shape].e[0]))) return "a result without a row for each step";
   return o < 0 || may_be_equal(g, all ? s : row_of_shape(s), body, body.shape_of(o)) ? "" : "a result of another shape";
 }

@@ -10,7 +10,8 @@ namespace ebb::inline EBB_ABI {
 
 /// The first equation between `wrt` and the outputs that has no pull, or -1. If it is in the body of a loop, the loop. Equations that
 /// compute the values of a custom equation need no pull.
-constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
+/// along: asks for derivatives along a direction; an open loop has these alone.
+constexpr int first_without_pull(const graph& g, const vec<int>& wrt, bool along = false) {
   const vec<char> active = active_equations(g, wrt);
   vec<char> needed(g.size(), 0);
   for (int o : g.out) needed[o] = 1;
@@ -21,9 +22,20 @@ constexpr int first_without_pull(const graph& g, const vec<int>& wrt) {
   for (int k = 0; k < g.size(); ++k)
     if (active[k] && needed[k] && g.op(k).what != kind::input) {
       if (!g.op(k).differentiable) return k;
-      if (g.op(k).what == kind::loop && first_without_pull(g.subs[g.eq[k].sub], real_inputs(g.subs[g.eq[k].sub])) >= 0) return k;
+      if (!along && g.op(k).what == kind::custom && custom_parts::of(g.eq[k]).forward) return k;
+      if (g.op(k).what != kind::loop) continue;
+      const graph& body = g.subs[g.eq[k].sub];
+      if (loop_parts::of(g.eq[k]).open || first_without_pull(body, real_inputs(body), along) >= 0) return k;
     }
   return -1;
+}
+/// Whether k, an equation without a pull, is a while loop or contains one.
+constexpr bool is_open_loop(const graph& g, int k, bool along) {
+  const equation& e = g.eq[k];
+  if (e.op->what == kind::custom) return custom_parts::of(e).forward;
+  if (e.op->what != kind::loop || loop_parts::of(e).open) return e.op->what == kind::loop;
+  const graph& body = g.subs[e.sub];
+  return is_open_loop(body, first_without_pull(body, real_inputs(body), along), along);
 }
 
 namespace detail {
@@ -31,8 +43,8 @@ namespace detail {
 /// The rules of equations with sub-graphs. The body of a loop is pulled back by the same rules: so they are a type.
 struct structured_rules {
   static constexpr void pull_structured(graph& g, int k, int* cotangent, int count, const char* active, int* out) {
-    if (g.op(k).what == kind::loop) pulled_loop<structured_rules>(g, k, cotangent, count, active).run(out);
-    else pull_custom(g, k, cotangent, count, active, out);
+    if (g.op(k).what != kind::loop) pull_custom(g, k, cotangent, count, active, out);
+    else if (!loop_parts::of(g.eq[k]).open) pulled_loop<structured_rules>(g, k, cotangent, count, active).run(out);
   }
 };
 

@@ -20,6 +20,7 @@ class trimmed_loop {
       const int i = static_cast<int>(g.eq[k].attr[0]);
       needed_[kind_of_result(g.eq[k]) == loop_result::row ? parts_.carries + i : i] = 1;
     });
+    if (parts_.open) needed_[0] = 1;
     find_read(prune);
     find_origins();
     const int guard = parts_.guarded ? count_ - 1 : count_;

@@ -75,6 +75,18 @@ struct refuse_function {
   static_assert(Code != 510, "[ebb E0510] cond is called in a traced function: elsewhere C++ branches, if (p) y = f(x); else y = g(x);");
   static_assert(Code != 347, "[ebb E0347] jvp, jacfwd: a pull of custom_vjp is not linear in the gradient that it receives: it gives "
                              "gradients only (grad, vjp, jacrev)");
+  static_assert(Code != 436, "[ebb E0436] while_loop: a step returns the carry in another form, dtype or shape than it receives: the next "
+                             "step could not take it");
+  static_assert(Code != 437, "[ebb E0437] while_loop: the condition returns a bool without axes: ebb::any(c) or ebb::all(c), not an array, "
+                             "a number or a tuple");
+  static_assert(Code != 438, "[ebb E0438] a while_loop without a bound has no gradient: write ebb::while_loop<ebb::at_most<n>>(...), or "
+                             "use jvp or jacfwd");
+  static_assert(Code != 439, "[ebb E0439] while_loop: variables are passed to a region that has the loop in it, and a bound that is no "
+                             "constant needs a traced function: ebb::compile([](auto x) { return ebb::while_loop(c, f, x); })(x)");
+  static_assert(Code != 440, "[ebb E0440] while_loop: the arguments after the carry are whole(...), and options are one ebb::at_most<n> "
+                             "and, with it, one of those of scan");
+  static_assert(Code != 441, "[ebb E0441] a while_loop without a bound has one derivative along a direction and no second one: write "
+                             "ebb::while_loop<ebb::at_most<n>>(...)");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
