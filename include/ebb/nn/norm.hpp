@@ -26,68 +26,17 @@ struct refusal<474, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// The common part of norms. The operands are x, then arrays, then the number epsilon, if it is given. Own::on(x, arrays, count, epsilon)
-/// computes the norm; epsilon(v) is epsilon in the shape of v.
+/// The common part of norms whose weights have one number for each channel: index of axis 1.
 template <class Own, int MostArrays>
-struct normalizing {
-  template <class T, class... More>
-  static constexpr auto apply(operand<T> given, More... more) {
-    using Real = decltype(detail::accepted<op::exp, typename detail::promoted_of<op::add, operand<T>, More...>>());
-    using Wide = detail::computed_in<Real>;
-    graph& g = *given.g;
-    const auto x = cast_to<Wide>(given);
-    if (x.is_refused()) return refuse<Real>(g, -x.id);
-    const operand<Wide> in[] = {as_operand<Wide>(g, more)..., {}};
-    int count = sizeof...(More);
-    for (int i = 0; i < count; ++i)
-      if (in[i].is_refused()) return refuse<Real>(g, -in[i].id);
-    const bool has_epsilon = count > 0 && in[count - 1].rank() == 0;
-    if (has_epsilon) --count;
-    if (count > MostArrays) return refuse<Real>(g, 176);
-    const auto epsilon = [&](operand<Wide> like) {
-      if (!has_epsilon) return literal_like(like, Own::template epsilon<Real>());
-      const operand<Wide> e = in[count];
-      if (e.op().what == kind::literal) return operand<Wide>{&g, emit_as<op::literal, Wide>(g, like.shape_number(), {}, {e.attribute(0)})};
-      return repeat(e, like, axis_run(0, like.rank()));
-    };
-    return cast_to<Real>(Own::on(x, in, count, epsilon));
-  }
-  template <class Real>
-  static constexpr double epsilon() {
-    return 1e-5;
-  }
-
+struct normalizing_channels : normalizing<Own, MostArrays> {
  protected:
-  /// (x - mean) / sqrt(variance + epsilon) along the axes in the mask.
-  template <class T>
-  static constexpr operand<T> normalized(operand<T> x, std::int64_t mask, auto epsilon) {
-    const moments_of<T> m(x, mask);
-    const auto v = m.squares / m.divisor(0);
-    return (x - repeat(m.mean, x, mask)) * repeat(emit_on<op::rsqrt>({}, v + epsilon(v)), x, mask);
-  }
-  /// y * in[0] + in[1] for each channel, as far as these are given.
-  template <class T>
-  static constexpr operand<T> scaled(operand<T> y, const operand<T>* in, int count) {
-    for (int i = 0; i < count && !y.is_refused(); ++i) {
-      const operand<T> along = per_channel(in[i], y);
-      y = i == 0 ? y * along : y + along;
-    }
-    return y;
-  }
   template <class T>
   static constexpr operand<T> per_channel(operand<T> a, operand<T> like) {
-    if (a.rank() != 1 || !a.g->syms.unify(a.extent(0), like.extent(1))) return refuse<T>(*a.g, 472);
-    return repeat(a, like, axis_run(0, like.rank()) & ~std::int64_t{2});
+    return normalizing_channels::along(a, like, 2, 472);
   }
-
- private:
-  template <class To, class From>
-  static constexpr operand<To> as_operand(graph&, operand<From> x) {
-    return cast_to<To>(x);
-  }
-  template <class To>
-  static constexpr operand<To> as_operand(graph& g, number auto x) {
-    return {&g, emit_as<op::literal, To>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<To>(x))})};
+  template <class T>
+  static constexpr operand<T> scaled(operand<T> y, const operand<T>* in, int count) {
+    return normalizing<Own, MostArrays>::scaled(y, in, count, 2, 472);
   }
 };
 
@@ -107,13 +56,11 @@ struct rms_norm : normalizing<rms_norm<Axes...>, 1> {
     const auto total = sum_over(x * x, mask);
     const auto square = total / repeat(count_along<T>(x, mask), total, axis_run(0, total.rank()));
     const auto y = x * repeat(emit_on<op::rsqrt>({}, square + epsilon(square)), x, mask);
-    if (count == 0) return y;
-    if (!x.g->syms.unify(in[0].extents(), without_axes(x.extents(), ~mask))) return refuse<T>(*x.g, 474);
-    return y * repeat(in[0], x, axis_run(0, x.rank()) & ~mask);
+    return rms_norm::scaled(y, in, count, mask, 474);
   }
 };
 
-struct batch_norm : normalizing<batch_norm, 2> {
+struct batch_norm : normalizing_channels<batch_norm, 2> {
   template <class T>
   static constexpr operand<T> on(operand<T> x, const operand<T>* in, int count, auto epsilon) {
     if (x.rank() < 2) return refuse<T>(*x.g, 473);
@@ -121,7 +68,7 @@ struct batch_norm : normalizing<batch_norm, 2> {
   }
 };
 
-struct batch_norm_by : normalizing<batch_norm_by, 4> {
+struct batch_norm_by : normalizing_channels<batch_norm_by, 4> {
   template <class T>
   static constexpr operand<T> on(operand<T> x, const operand<T>* in, int count, auto epsilon) {
     if (x.rank() < 2) return refuse<T>(*x.g, 473);
@@ -134,7 +81,7 @@ struct batch_norm_by : normalizing<batch_norm_by, 4> {
   }
 };
 
-struct instance_norm : normalizing<instance_norm, 2> {
+struct instance_norm : normalizing_channels<instance_norm, 2> {
   template <class T>
   static constexpr operand<T> on(operand<T> x, const operand<T>* in, int count, auto epsilon) {
     if (x.rank() < 3) return refuse<T>(*x.g, 473);
@@ -143,7 +90,7 @@ struct instance_norm : normalizing<instance_norm, 2> {
 };
 
 template <int Groups>
-struct group_norm : normalizing<group_norm<Groups>, 2> {
+struct group_norm : normalizing_channels<group_norm<Groups>, 2> {
   static constexpr detail::spelled name{"group_norm", Groups};
   template <class T>
   static constexpr operand<T> on(operand<T> x, const operand<T>* in, int count, auto epsilon) {

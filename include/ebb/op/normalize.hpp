@@ -1,4 +1,4 @@
-// ebb/op/normalize.hpp — layer_norm.
+// ebb/op/normalize.hpp — the common part of norms, and layer_norm.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -15,33 +15,59 @@ struct refusal<282, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// The operands after x are optional: the weight, the bias and, last, the number epsilon.
-template <int... Axes>
-struct layer_norm {
+/// The common part of norms. The operands are x, then arrays, then the number epsilon, if it is given. Own::on(x, arrays, count, epsilon)
+/// computes the norm; epsilon(v) is epsilon in the shape of v.
+template <class Own, int MostArrays>
+struct normalizing {
   template <class T, class... More>
   static constexpr auto apply(operand<T> given, More... more) {
     using Real = decltype(detail::accepted<op::exp, typename detail::promoted_of<op::add, operand<T>, More...>>());
     using Wide = detail::computed_in<Real>;
+    graph& g = *given.g;
     const auto x = cast_to<Wide>(given);
-    graph& g = *x.g;
-    const std::int64_t mask = axes_mask<Axes...>(x.rank());
-    if (mask < 0) return refuse<Real>(g, 103);
+    if (x.is_refused()) return refuse<Real>(g, -x.id);
     const operand<Wide> in[] = {as_operand<Wide>(g, more)..., {}};
     int count = sizeof...(More);
-    const bool has_epsilon = count > 0 && !in[count - 1].is_refused() && in[count - 1].rank() == 0;
-    if (has_epsilon) --count;
-    if (count > 2) return refuse<Real>(g, 176);
-    const moments_of<Wide> m(x, mask);
-    const auto v = m.squares / m.divisor(0);
-    const auto epsilon = has_epsilon ? fill(in[count], v) : literal_like(v, 1e-5);
-    auto y = (x - repeat(m.mean, x, mask)) * repeat(emit_on<op::rsqrt>({}, v + epsilon), x, mask);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; ++i)
       if (in[i].is_refused()) return refuse<Real>(g, -in[i].id);
-      if (!g.syms.unify(in[i].extents(), without_axes(x.extents(), ~mask))) return refuse<Real>(g, 282);
-      const auto along = repeat(in[i], x, axis_run(0, x.rank()) & ~mask);
-      y = i == 0 ? y * along : y + along;
+    const bool has_epsilon = count > 0 && in[count - 1].rank() == 0;
+    if (has_epsilon) --count;
+    if (count > MostArrays) return refuse<Real>(g, 176);
+    const auto epsilon = [&](operand<Wide> like) {
+      if (!has_epsilon) return literal_like(like, Own::template epsilon<Real>());
+      const operand<Wide> e = in[count];
+      if (e.op().what == kind::literal) return operand<Wide>{&g, emit_as<op::literal, Wide>(g, like.shape_number(), {}, {e.attribute(0)})};
+      return repeat(e, like, axis_run(0, like.rank()));
+    };
+    return cast_to<Real>(Own::on(x, in, count, epsilon));
+  }
+  template <class Real>
+  static constexpr double epsilon() {
+    return 1e-5;
+  }
+
+ protected:
+  /// (x - mean) / sqrt(variance + epsilon) along the axes in the mask.
+  template <class T>
+  static constexpr operand<T> normalized(operand<T> x, std::int64_t mask, auto epsilon) {
+    const moments_of<T> m(x, mask);
+    const auto v = m.squares / m.divisor(0), small = epsilon(v);
+    return (x - repeat(m.mean, x, mask)) * repeat(emit_on<op::rsqrt>({}, v + small), x, mask);
+  }
+  /// `a`, which has the extents of the axes of `like` in the mask, repeated along the others; the code refuses other extents.
+  template <class T>
+  static constexpr operand<T> along(operand<T> a, operand<T> like, std::int64_t mask, int code) {
+    if (!a.g->syms.unify(a.extents(), without_axes(like.extents(), ~mask))) return refuse<T>(*a.g, code);
+    return repeat(a, like, axis_run(0, like.rank()) & ~mask);
+  }
+  /// y * in[0] + in[1], as far as these are given, along the axes in the mask.
+  template <class T>
+  static constexpr operand<T> scaled(operand<T> y, const operand<T>* in, int count, std::int64_t mask, int code) {
+    for (int i = 0; i < count && !y.is_refused(); ++i) {
+      const operand<T> repeated = along(in[i], y, mask, code);
+      y = i == 0 ? y * repeated : y + repeated;
     }
-    return cast_to<Real>(y);
+    return y;
   }
 
  private:
@@ -53,11 +79,15 @@ struct layer_norm {
   static constexpr operand<To> as_operand(graph& g, number auto x) {
     return {&g, emit_as<op::literal, To>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<To>(x))})};
   }
-  /// The single element of x in the shape of `like`; a literal remains a literal.
+};
+
+template <int... Axes>
+struct layer_norm : normalizing<layer_norm<Axes...>, 2> {
   template <class T>
-  static constexpr operand<T> fill(operand<T> x, operand<T> like) {
-    if (x.op().what == kind::literal) return {x.g, emit_as<op::literal, T>(*x.g, like.shape_number(), {}, {x.attribute(0)})};
-    return repeat(x, like, axis_run(0, like.rank()));
+  static constexpr operand<T> on(operand<T> x, const operand<T>* in, int count, auto epsilon) {
+    const std::int64_t mask = axes_mask<Axes...>(x.rank());
+    if (mask < 0) return refuse<T>(*x.g, 103);
+    return layer_norm::scaled(layer_norm::normalized(x, mask, epsilon), in, count, mask, 282);
   }
 };
 
