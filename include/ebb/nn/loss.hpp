@@ -101,10 +101,7 @@ constexpr auto loss_by_element(auto f, X x, Y y, More... more) {
   const int number = g.intern(common);
   const auto at = [&]<class A>(A operand_or_number) -> operand<Wide> {
     if constexpr (is_operand<A>) return cast_to<Wide>(detail::fit(operand_or_number, common));
-    else {
-      const auto bits = static_cast<std::int64_t>(literal_bits<Wide>(beside<Real>(operand_or_number)));
-      return {&g, emit_as<op::literal, Wide>(g, number, {}, {bits})};
-    }
+    else return literal_in<Wide>(g, number, beside<Real>(operand_or_number));
   };
   return cast_to<Real>(reduced_loss<How>(f(at(x), at(y), at(more)...)));
 }

@@ -100,7 +100,7 @@ struct roll {
     if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
     graph& g = *x.g;
     const int length = x.extent(axis);
-    if (length < 0) return by_index(x, operand<std::int64_t>{&g, emit_as<op::literal, std::int64_t>(g, g.intern({}), {}, {steps})}, axis);
+    if (length < 0) return by_index(x, to_operand<std::int64_t>(g, steps), axis);
     const int by = length == 0 ? 0 : static_cast<int>((steps % length + length) % length);
     if (by == 0) return x;
     const auto cut = [&](int start, int count) { return slice_as(x, {axis, start}, g.intern(with_extent(x.extents(), axis, count))).id; };

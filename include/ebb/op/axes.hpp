@@ -106,7 +106,7 @@ constexpr operand<T> count_along(operand<X> x, std::int64_t mask) {
   if (x.is_refused()) return {x.g, x.id};
   graph& g = *x.g;
   const auto filled = [&g](const shape& s, int value) {
-    return operand<T>{&g, emit_as<op::literal, T>(g, g.intern(s), {}, {static_cast<std::int64_t>(literal_bits<T>(value))})};
+    return literal_in<T>(g, g.intern(s), value);
   };
   const shape counted = g.syms.find(without_axes(x.extents(), ~mask));
   int known = 1;

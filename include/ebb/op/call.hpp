@@ -191,9 +191,19 @@ struct broadcasting {
   }
   template <class To>
   static constexpr int fitted(graph& g, int shape, number auto value) {
-    return emit_as<op::literal, To>(g, shape, {}, {static_cast<std::int64_t>(literal_bits<To>(value))});
+    return literal_in<To>(g, shape, value).id;
   }
 };
+
+}  // namespace detail
+
+/// Inside rules: an elementwise op on operands and numbers of any shapes and dtypes.
+template <class Op>
+constexpr auto broadcast_on(auto... a) {
+  return detail::broadcasting<Op>::apply(a...);
+}
+
+namespace detail {
 
 /// A reduction over all axes, as a function.
 template <class Op>

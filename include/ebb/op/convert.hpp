@@ -68,6 +68,26 @@ constexpr operand<To> cast_to(operand<From> x) {
   else return emit_on<op::cast<From>, To>({}, x);
 }
 
+/// Inside rules: a number or an operand in dtype T. A number remains one, computed in T, or in float if T is narrow: the op that takes it
+/// makes a literal of it, in the shape of its operands.
+template <class T>
+constexpr auto in_dtype(number auto x) {
+  return static_cast<detail::computed_in<T>>(x);
+}
+template <class T, class From>
+constexpr operand<T> in_dtype(operand<From> x) {
+  return cast_to<T>(x);
+}
+/// Inside rules: a number or an operand as an operand of dtype T. A number becomes a scalar literal.
+template <class T>
+constexpr operand<T> to_operand(graph& g, number auto x) {
+  return literal_in<T>(g, g.intern({}), x);
+}
+template <class T, class From>
+constexpr operand<T> to_operand(graph&, operand<From> x) {
+  return cast_to<T>(x);
+}
+
 namespace functions {
 
 template <class To>

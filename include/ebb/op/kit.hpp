@@ -23,7 +23,7 @@ struct kit_of {
     else return emit<op::neg, T>(g, {a});
   }
   static constexpr int literal(graph& g, int shape, double value) {
-    return emit_as<op::literal, T>(g, shape, {}, {static_cast<std::int64_t>(literal_bits<T>(value))});
+    return literal_in<T>(g, shape, value).id;
   }
   static constexpr int constant(graph& g, int shape, cell bits) {
     return emit_as<op::literal, T>(g, shape, {}, {static_cast<std::int64_t>(bits)});

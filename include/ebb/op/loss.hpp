@@ -143,7 +143,7 @@ struct bce_with_logits<How, detail::option_list<Which...>> {
     const auto product = detail::broadcasting<op::mul>::apply(1 - y, x), part = positive(emit_on<op::log_sigmoid>({}, x), y, options...);
     const auto losses = detail::broadcasting<op::sub>::apply(product, part);
     if constexpr (detail::has_option<loss_option::weight, Which...>) {
-      const auto weights = real<T>(detail::option_in<loss_option::weight, Which...>(options...));
+      const auto weights = in_dtype<T>(detail::option_in<loss_option::weight, Which...>(options...));
       return reduced_loss<How>(losses_of(detail::broadcasting<op::mul>::apply(losses, weights), x, y));
     } else return reduced_loss<How>(losses_of(losses, x, y));
   }
@@ -157,19 +157,11 @@ struct bce_with_logits<How, detail::option_list<Which...>> {
   }
 
  private:
-  template <class T, class A>
-  static constexpr operand<T> real(operand<A> x) {
-    return cast_to<T>(x);
-  }
-  template <class>
-  static constexpr auto real(number auto x) {
-    return x;
-  }
   /// log(sigmoid(x)), times 1 + (v - 1) y if positives have the weight v.
   template <class T>
   static constexpr operand<T> positive(operand<T> log_p, operand<T> y, auto... options) {
     if constexpr (detail::has_option<loss_option::positive_weight, Which...>) {
-      const auto v = real<T>(detail::option_in<loss_option::positive_weight, Which...>(options...));
+      const auto v = in_dtype<T>(detail::option_in<loss_option::positive_weight, Which...>(options...));
       const auto share = detail::broadcasting<op::mul>::apply(detail::broadcasting<op::sub>::apply(v, literal_like(y, 1)), y);
       return detail::broadcasting<op::mul>::apply(1 + share, log_p);
     } else return log_p;

@@ -109,6 +109,7 @@ struct nan_to_num {
     else if constexpr (std::is_same_v<T, bfloat16>) return 0x1.fep+127;
     else return static_cast<double>(std::numeric_limits<T>::max());
   }();
+  /// As in_dtype, but a number is a literal: two numbers to select from have no dtype.
   template <class T>
   static constexpr operand<T> as(operand<T> x, number auto value) {
     return literal_like(x, value);
@@ -125,25 +126,15 @@ struct isclose {
   template <class X, class Y>
   static constexpr operand<bool> apply(X x, Y y, auto relative, auto absolute) {
     using R = detail::computed_in<decltype(detail::accepted<op::isfinite, detail::promoted_of<op::maximum, X, Y>>())>;
-    const auto a = in<R>(x);
-    const auto b = in<R>(y);
-    const auto on = []<class Op>(Op, auto... z) { return detail::broadcasting<Op>::apply(z...); };
-    const auto distance = on(op::abs{}, on(op::sub{}, a, b));
-    const auto size = magnitude(b);
-    const auto bound = sum_of(product_of(size, in<R>(relative)), in<R>(absolute));
-    const auto near = on(op::logical_and{}, on(op::isfinite{}, distance), on(op::less_equal{}, distance, bound));
-    return on(op::logical_or{}, near, on(op::equal{}, x, y));
+    const auto a = in_dtype<R>(x);
+    const auto b = in_dtype<R>(y);
+    const auto distance = broadcast_on<op::abs>(broadcast_on<op::sub>(a, b));
+    const auto bound = sum_of(product_of(magnitude(b), in_dtype<R>(relative)), in_dtype<R>(absolute));
+    const auto near = broadcast_on<op::logical_and>(broadcast_on<op::isfinite>(distance), broadcast_on<op::less_equal>(distance, bound));
+    return broadcast_on<op::logical_or>(near, broadcast_on<op::equal>(x, y));
   }
 
  private:
-  template <class R>
-  static constexpr R in(number auto x) {
-    return static_cast<R>(x);
-  }
-  template <class R, class T>
-  static constexpr operand<R> in(operand<T> x) {
-    return cast_to<R>(x);
-  }
   template <class R>
   static constexpr auto magnitude(operand<R> x) {
     return emit_on<op::abs>({}, x);
@@ -172,17 +163,7 @@ struct ldexp {
   static constexpr auto apply(operand<T> x, N n) {
     using R = decltype(detail::accepted<op::ldexp, T>());
     if constexpr (!std::is_integral_v<typename detail::dtype_of_argument<N>::type>) return refuse<R>(*x.g, 237);
-    else return detail::broadcasting<op::ldexp>::apply(cast_to<R>(x), in<R>(n));
-  }
-
- private:
-  template <class R>
-  static constexpr auto in(number auto n) {
-    return n;
-  }
-  template <class R, class N>
-  static constexpr operand<R> in(operand<N> n) {
-    return cast_to<R>(n);
+    else return detail::broadcasting<op::ldexp>::apply(cast_to<R>(x), in_dtype<R>(n));
   }
 };
 

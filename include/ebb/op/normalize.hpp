@@ -26,7 +26,7 @@ struct normalizing {
     graph& g = *given.g;
     const auto x = cast_to<Wide>(given);
     if (x.is_refused()) return refuse<Real>(g, -x.id);
-    const operand<Wide> in[] = {as_operand<Wide>(g, more)..., {}};
+    const operand<Wide> in[] = {to_operand<Wide>(g, more)..., {}};
     int count = sizeof...(More);
     for (int i = 0; i < count; ++i)
       if (in[i].is_refused()) return refuse<Real>(g, -in[i].id);
@@ -68,16 +68,6 @@ struct normalizing {
       y = i == 0 ? y * repeated : y + repeated;
     }
     return y;
-  }
-
- private:
-  template <class To, class From>
-  static constexpr operand<To> as_operand(graph&, operand<From> x) {
-    return cast_to<To>(x);
-  }
-  template <class To>
-  static constexpr operand<To> as_operand(graph& g, number auto x) {
-    return {&g, emit_as<op::literal, To>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<To>(x))})};
   }
 };
 

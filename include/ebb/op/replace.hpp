@@ -23,16 +23,6 @@ struct masked_fill {
   static constexpr operand<T> apply(operand<T> x, operand<M> mask, auto value) {
     return detail::broadcasting<op::where>::apply(cast_to<bool>(mask), in_dtype<T>(value), x);
   }
-
- private:
-  template <class T>
-  static constexpr auto in_dtype(number auto value) {
-    return static_cast<detail::computed_in<T>>(value);
-  }
-  template <class T, class N>
-  static constexpr operand<T> in_dtype(operand<N> value) {
-    return cast_to<T>(value);
-  }
 };
 
 /// `part` in place of a slice of x with the same extents.
@@ -80,7 +70,7 @@ constexpr operand<I> start_in(graph&, operand<I> start) {
   return start;
 }
 constexpr operand<std::int64_t> start_in(graph& g, std::int64_t start) {
-  return {&g, emit_as<op::literal, std::int64_t>(g, g.intern({}), {}, {start})};
+  return to_operand<std::int64_t>(g, start);
 }
 
 template <std::size_t... E>

@@ -274,18 +274,8 @@ struct pad {
   static constexpr operand<T> apply(operand<T> x, auto value) {
     const auto padded = apply(x);
     if (padded.is_refused()) return padded;
-    const auto inside = apply(operand<bool>{x.g, emit_as<op::literal, bool>(*x.g, x.shape_number(), {}, {1})});
+    const auto inside = apply(literal_in<bool>(*x.g, x.shape_number(), true));
     return detail::broadcasting<op::where>::apply(inside, padded, in_dtype<T>(value));
-  }
-
- private:
-  template <class T>
-  static constexpr auto in_dtype(number auto value) {
-    return static_cast<detail::computed_in<T>>(value);
-  }
-  template <class T, class N>
-  static constexpr operand<T> in_dtype(operand<N> value) {
-    return cast_to<T>(value);
   }
 };
 

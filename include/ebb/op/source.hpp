@@ -49,12 +49,16 @@ constexpr auto beside(auto number) {
   else return static_cast<T>(number);
 }
 
+/// A literal of the shape with the given number in g.
+template <class T>
+constexpr operand<T> literal_in(graph& g, int shape, auto value) {
+  return {&g, emit_as<op::literal, T>(g, shape, {}, {static_cast<std::int64_t>(literal_bits<T>(value))})};
+}
 /// A literal of the dtype and shape of `like`: literals are weak, so that 2 * x has the dtype of x.
 template <class T>
 constexpr operand<T> literal_like(operand<T> like, auto value) {
   if (like.is_refused()) return like;
-  const auto bits = static_cast<std::int64_t>(literal_bits<T>(value));
-  return {like.g, emit_as<op::literal, T>(*like.g, like.g->eq[like.id].shape, {}, {bits})};
+  return literal_in<T>(*like.g, like.g->eq[like.id].shape, value);
 }
 
 /// The index of each element along `axis`.

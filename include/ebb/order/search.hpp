@@ -102,7 +102,7 @@ struct bincount {
   template <class I>
   static constexpr operand<std::int64_t> apply(operand<I> bins) {
     if (bins.is_refused()) return refuse<std::int64_t>(*bins.g, -bins.id);
-    const operand<std::int64_t> ones{bins.g, emit_as<op::literal, std::int64_t>(*bins.g, bins.shape_number(), {}, {1})};
+    const auto ones = literal_in<std::int64_t>(*bins.g, bins.shape_number(), 1);
     return apply(bins, ones);
   }
   template <class I, class W>
@@ -126,7 +126,7 @@ struct histogram {
   template <class T, class L, class H>
   static constexpr operand<std::int64_t> apply(operand<T> x, L low, H high) {
     if (x.is_refused()) return refuse<std::int64_t>(*x.g, -x.id);
-    const operand<std::int64_t> ones{x.g, emit_as<op::literal, std::int64_t>(*x.g, x.shape_number(), {}, {1})};
+    const auto ones = literal_in<std::int64_t>(*x.g, x.shape_number(), 1);
     return apply(x, low, high, ones);
   }
   template <class T, class L, class H, class W>

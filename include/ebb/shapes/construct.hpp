@@ -153,7 +153,7 @@ struct block_diag {
       for (int j = 0; j < count; ++j) {
         shape s = blocks[i].extents();
         s.e[1] = blocks[j].extent(1);
-        row.push(i == j ? blocks[i].id : emit_as<op::literal, T>(g, g.intern(g.syms.find(s)), {}, {0}));
+        row.push(i == j ? blocks[i].id : literal_in<T>(g, g.intern(g.syms.find(s)), 0).id);
       }
       rows.push(emit<op::concat, T>(g, range_of(row), {1}));
     }
@@ -167,7 +167,7 @@ struct vander {
   static constexpr operand<T> apply(operand<T> x) {
     if (x.is_refused()) return x;
     if (x.rank() == 0 || x.rank() == max_rank) return refuse<T>(*x.g, 394);
-    if constexpr (N == 0) return {x.g, emit_as<op::literal, T>(*x.g, x.g->intern(with_axis(x.extents(), x.rank(), 0)), {}, {0})};
+    if constexpr (N == 0) return literal_in<T>(*x.g, x.g->intern(with_axis(x.extents(), x.rank(), 0)), 0);
     const shape column = with_axis(x.extents(), x.rank(), 1);
     vec<int> powers;
     auto power = literal_like(x, 1);

@@ -121,30 +121,22 @@ namespace ebb::inline EBB_ABI {
 
 namespace functions {
 
-/// The common part of the functions below: x as a real number, and parameters in its dtype.
+/// The common part of the functions below: x as a real number.
 struct shrinking {
   template <class T>
   static constexpr auto real(operand<T> x) {
     return cast_to<decltype(detail::accepted<op::softsign, T>())>(x);
   }
-  template <class T>
-  static constexpr operand<T> beside(operand<T> x, number auto parameter) {
-    return literal_like(x, static_cast<double>(parameter));
-  }
-  template <class T, class P>
-  static constexpr operand<T> beside(operand<T>, operand<P> parameter) {
-    return cast_to<T>(parameter);
-  }
-  static constexpr auto on(auto op, auto... x) { return detail::broadcasting<decltype(op)>::apply(x...); }
 };
 
 struct softshrink : shrinking {
   static constexpr std::string_view name = "softshrink";
   template <class T>
   static constexpr auto apply(operand<T> x, auto bound) {
-    const auto y = real(x), b = beside(y, bound);
-    const auto moved = on(op::sub{}, y, on(op::mul{}, emit_on<op::sign>({}, y), b));
-    return on(op::where{}, on(op::less_equal{}, emit_on<op::abs>({}, y), b), literal_like(y, 0), moved);
+    const auto y = real(x);
+    const auto b = in_dtype<typename decltype(y)::value_type>(bound);
+    const auto moved = broadcast_on<op::sub>(y, broadcast_on<op::mul>(emit_on<op::sign>({}, y), b));
+    return broadcast_on<op::where>(broadcast_on<op::less_equal>(emit_on<op::abs>({}, y), b), literal_like(y, 0), moved);
   }
 };
 
@@ -153,7 +145,8 @@ struct hardshrink : shrinking {
   template <class T>
   static constexpr auto apply(operand<T> x, auto bound) {
     const auto y = real(x);
-    return on(op::where{}, on(op::less_equal{}, emit_on<op::abs>({}, y), beside(y, bound)), literal_like(y, 0), y);
+    const auto is_small = broadcast_on<op::less_equal>(emit_on<op::abs>({}, y), in_dtype<typename decltype(y)::value_type>(bound));
+    return broadcast_on<op::where>(is_small, literal_like(y, 0), y);
   }
 };
 
@@ -162,7 +155,8 @@ struct threshold : shrinking {
   template <class T>
   static constexpr auto apply(operand<T> x, auto bound, auto value) {
     const auto y = real(x);
-    return on(op::where{}, on(op::less_equal{}, y, beside(y, bound)), beside(y, value), y);
+    using R = typename decltype(y)::value_type;
+    return broadcast_on<op::where>(broadcast_on<op::less_equal>(y, in_dtype<R>(bound)), in_dtype<R>(value), y);
   }
 };
 

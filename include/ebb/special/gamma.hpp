@@ -184,7 +184,7 @@ namespace functions {
 struct beta {
   static constexpr std::string_view name = "beta";
   static constexpr auto apply(auto a, auto b) {
-    return detail::broadcasting<op::exp>::apply(detail::broadcasting<op::lbeta>::apply(a, b));
+    return broadcast_on<op::exp>(broadcast_on<op::lbeta>(a, b));
   }
 };
 
@@ -192,9 +192,9 @@ struct lchoose {
   static constexpr std::string_view name = "lchoose";
   template <class N, class K>
   static constexpr auto apply(N n, K k) {
-    const auto on = []<class Op>(Op, auto... x) { return detail::broadcasting<Op>::apply(x...); };
-    const auto bins = on(op::lbeta{}, on(op::add{}, on(op::sub{}, n, k), 1), on(op::add{}, k, 1));
-    return -on(op::add{}, on(op::log1p{}, n), bins);
+    const auto above = broadcast_on<op::add>(broadcast_on<op::sub>(n, k), 1);
+    const auto bins = broadcast_on<op::lbeta>(above, broadcast_on<op::add>(k, 1));
+    return -broadcast_on<op::add>(broadcast_on<op::log1p>(n), bins);
   }
 };
 

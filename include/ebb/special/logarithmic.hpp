@@ -118,6 +118,7 @@ struct clamped_logit {
   }
 
  private:
+  /// As in_dtype, but a number remains a double: 1 - eps is rounded once.
   template <class R>
   static constexpr double in(number auto eps) {
     return static_cast<double>(eps);
@@ -132,8 +133,7 @@ struct logsubexp {
   static constexpr std::string_view name = "logsubexp";
   template <class X, class Y>
   static constexpr auto apply(X x, Y y) {
-    const auto on = []<class Op>(Op, auto... z) { return detail::broadcasting<Op>::apply(z...); };
-    return on(op::add{}, x, on(op::log1mexp{}, on(op::sub{}, y, x)));
+    return broadcast_on<op::add>(x, broadcast_on<op::log1mexp>(broadcast_on<op::sub>(y, x)));
   }
 };
 

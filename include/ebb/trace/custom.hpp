@@ -67,7 +67,7 @@ inline constexpr bool are_derivatives<std::tuple<G...>, A...> = (are_gradients_o
 template <class T, class X>
 constexpr int derivative_id(graph& g, const X& x) {
   if constexpr (is_term<X>) return cast_to<T>(operand<typename X::value_type>{&g, x.id}).id;
-  else return emit_as<op::literal, T>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<T>(x))});
+  else return to_operand<T>(g, x).id;
 }
 /// Adds the derivatives at A to the outputs of g, in the dtypes of A; -1 where there is none.
 template <class A, class G>

@@ -170,7 +170,7 @@ template <class T, class A>
 constexpr auto as_term(graph& g, const A& a) {
   if constexpr (number<A>) {
     using N = promoted_weak<T, A>;
-    return term<N>{&g, emit_as<op::literal, N>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<N>(a))})};
+    return term<N>{&g, to_operand<N>(g, a).id};
   } else return a;
 }
 

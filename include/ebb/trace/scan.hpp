@@ -196,7 +196,7 @@ constexpr auto numbers_as_terms(graph& g, const A& a) {
     if constexpr (is_term<From>) return x;
     else {
       using N = typename To::value_type;
-      return {&g, emit_as<op::literal, N>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<N>(x))})};
+      return {&g, to_operand<N>(g, x).id};
     }
   }, a);
 }

@@ -28,7 +28,7 @@ constexpr void add_result(graph& g, const R& r) {
   if constexpr (holds_refused<R>) g.out.push(-1);
   else each_leaf([&]<class Leaf>(const Leaf& leaf) {
     if constexpr (is_term<Leaf>) g.out.push(leaf.id);
-    else g.out.push(emit_as<op::literal, Leaf>(g, g.intern(shape{}), {}, {static_cast<std::int64_t>(literal_bits<Leaf>(leaf))}));
+    else g.out.push(to_operand<Leaf>(g, leaf).id);
   }, r);
 }
 
