@@ -111,9 +111,9 @@ constexpr auto apply_function(functions::custom_jvp<F, P>, const A&... a) {
 }
 /// The same with numbers among the arguments.
 template <class F, class P, class... A>
-  requires(!(is_traced<A> && ...)) && (detail::terms_and_numbers<A> && ...) && (detail::any_leaf<A, detail::is_a_term> || ...)
+  requires detail::have_numbers<A...>
 constexpr auto apply_function(functions::custom_jvp<F, P> f, const A&... a) {
-  return apply_function(f, detail::numbers_as_terms<detail::dtype_of_terms<A...>>(*detail::first_graph(a...), a)...);
+  return detail::apply_to_terms(f, a...);
 }
 template <class F, class P, class... A>
   requires(detail::is_in_context<A> || ...)

@@ -41,12 +41,6 @@ constexpr vec<int> add_call(graph& g, const vec<int>& operands, bool guarded) {
     if (k >= 0) k = g.op(k).kit->reshape(g, k, g.intern(row_of_shape(g.shape_of(k))));
   return made;
 }
-/// The results `ids` as terms in the form R.
-template <class R>
-constexpr R terms_at(graph& g, const vec<int>& ids) {
-  int number = 0;
-  return filled<R>([&]<class Term>() { return Term{&g, ids[number++]}; });
-}
 
 /// A loop around F, for arguments with these forms of terms.
 template <class F, bool Guarded, class... A>
@@ -121,18 +115,7 @@ struct conditional {
     else if constexpr (no::code != 0) return no::code;
     else if constexpr (!leaves_are_selected<leaves_in<typename yes::template result<>>, leaves_in<typename no::template result<>>>)
       return 348;
-    else {
-      graph g;
-      g.tolerant = true;
-      int number = 0;
-      const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
-      const std::tuple<term<bool>, A...> arguments{filled<term<bool>>(next), filled<A>(next)...};
-      return std::apply([&](const auto&... x) {
-        for (int o : add_to(g, x...))
-          if (o < 0) return -o;
-        return 0;
-      }, arguments);
-    }
+    else return code_of_adding<conditional, term<bool>, A...>();
   }
   static constexpr int code = find_code();
   static constexpr int show_reason() {
@@ -177,12 +160,9 @@ constexpr auto apply_function(functions::conditional<F, G>, const term<bool>& p,
 }
 /// The same with numbers among the arguments, and with a constant condition.
 template <class F, class G, class P, class... A>
-  requires(std::is_same_v<P, bool> || std::is_same_v<P, term<bool>>) && (!(is_traced<A> && ...) || !is_term<P>) &&
-          (detail::terms_and_numbers<A> && ...) && (is_term<P> || (detail::any_leaf<A, detail::is_a_term> || ...))
+  requires(std::is_same_v<P, bool> || std::is_same_v<P, term<bool>>) && detail::have_numbers<P, A...>
 constexpr auto apply_function(functions::conditional<F, G> f, const P& p, const A&... a) {
-  graph& g = *detail::first_graph(p, a...);
-  using T = detail::dtype_of_terms<P, A...>;
-  return apply_function(f, detail::numbers_as_terms<T>(g, p), detail::numbers_as_terms<T>(g, a)...);
+  return detail::apply_to_terms(f, p, a...);
 }
 
 /// f(a...) if p holds, else g(a...), in a traced function. Only that function runs, and only its derivatives do. p is a bool without axes.

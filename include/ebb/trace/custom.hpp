@@ -214,10 +214,8 @@ constexpr auto apply_customized(const A&... a) {
   if constexpr (is_named_next(Customized::code)) [[maybe_unused]] constexpr int size = Customized::show_reason();
   if constexpr (Customized::code != 0) return refused_result{};
   else {
-    graph* g = first_graph(a...);
-    const vec<int> out = Customized::add_to(*g, a...);
-    int number = 0;
-    return filled<typename Customized::template result<>>([&]<class Term>() { return Term{g, out[number++]}; });
+    graph& g = *first_graph(a...);
+    return terms_at<typename Customized::template result<>>(g, Customized::add_to(g, a...));
   }
 }
 
@@ -230,9 +228,9 @@ constexpr auto apply_function(functions::custom_vjp<F, B>, const A&... a) {
 }
 /// The same with numbers among the arguments.
 template <class F, class B, class... A>
-  requires(!(is_traced<A> && ...)) && (detail::terms_and_numbers<A> && ...) && (detail::any_leaf<A, detail::is_a_term> || ...)
+  requires detail::have_numbers<A...>
 constexpr auto apply_function(functions::custom_vjp<F, B> f, const A&... a) {
-  return apply_function(f, detail::numbers_as_terms<detail::dtype_of_terms<A...>>(*detail::first_graph(a...), a)...);
+  return detail::apply_to_terms(f, a...);
 }
 
 /// f(a...), with derivatives by a pull of your own. f returns std::tuple(y, saved): its value, and what the pull needs. pull(saved, g),

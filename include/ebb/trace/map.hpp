@@ -188,9 +188,7 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   else {
     graph* g = detail::first_graph(a...);
     g->syms.asking = "map";
-    const vec<int> out = mapped::splice_into(*g, a...);
-    int number = 0;
-    return detail::filled<typename mapped::template result<>>([&]<class Term>() { return Term{g, out[number++]}; });
+    return detail::terms_at<typename mapped::template result<>>(*g, mapped::splice_into(*g, a...));
   }
 }
 

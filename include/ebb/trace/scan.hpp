@@ -200,6 +200,14 @@ constexpr auto numbers_as_terms(graph& g, const A& a) {
     }
   }, a);
 }
+/// Whether the arguments are terms with numbers among them, also in tuples and structs.
+template <class... A>
+concept have_numbers = !(is_traced<A> && ...) && (terms_and_numbers<A> && ...) && (any_leaf<A, is_a_term> || ...);
+/// f on these arguments, with terms in place of numbers.
+template <class F, class... A>
+constexpr auto apply_to_terms(F f, const A&... a) {
+  return apply_function(f, numbers_as_terms<dtype_of_terms<A...>>(*first_graph(a...), a)...);
+}
 
 /// The code that refuses a call of scan, or 0, as far as the arguments' types tell: numbers and terms in a context are looked at later.
 template <class F, class Options, class Flags, class... A>
@@ -295,16 +303,15 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
     g->syms.asking = "scan";
     const vec<int> out = scanned::add_to(*g, a...);
     if (!out.empty() && out[0] == -332 && !g->tolerant) refuse_steps("[ebb E0335] fori: the number of steps is computed in the function");
-    int number = 0;
-    return detail::filled<typename scanned::template result<>>([&]<class Term>() { return Term{g, out[number++]}; });
+    return detail::terms_at<typename scanned::template result<>>(*g, out);
   }
 }
 
 /// The same with numbers among the arguments.
 template <class F, class Options, bool... Whole, class... A>
-  requires(!(is_traced<A> && ...)) && (detail::terms_and_numbers<A> && ...) && (detail::any_leaf<A, detail::is_a_term> || ...)
+  requires detail::have_numbers<A...>
 constexpr auto apply_function(functions::scan<F, Options, Whole...> f, const A&... a) {
-  return apply_function(f, detail::numbers_as_terms<detail::dtype_of_terms<A...>>(*detail::first_graph(a...), a)...);
+  return detail::apply_to_terms(f, a...);
 }
 
 /// On tuples and structs of arrays: see exec/eager.hpp.

@@ -71,6 +71,13 @@ using traced = frozen<trace_of<F, A...>>;
 
 namespace detail {
 
+/// The equations `ids` of g as terms in the form R.
+template <class R>
+constexpr R terms_at(graph& g, const vec<int>& ids) {
+  int number = 0;
+  return filled<R>([&]<class Term>() { return Term{&g, ids[number++]}; });
+}
+
 /// The same, without errors for subscripts out of range.
 template <class F, class... A>
 struct tolerant_trace {
