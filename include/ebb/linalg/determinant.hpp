@@ -129,12 +129,8 @@ namespace ebb::inline EBB_ABI::op {
 /// The cofactors of a square matrix: the derivatives of its determinant by its elements.
 /// Saves: a; from 4 x 4 on also out, and a backward pass computes the inverse of a: a singular matrix is an error there.
 /// Error: see [note: cofactors by elimination]; up to 4 x 4 that of sums of products.
-struct cofactors : own_matrix {
+struct cofactors : square_to_square {
   static constexpr std::string_view name = "cofactors";
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const shape batch = batch_of_squares(s, in[0]);
-    return batch.is_refused() ? batch : s.find(in[0]);
-  }
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return n <= 4 ? 0 : 2 * n * n + 2 * n; }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {

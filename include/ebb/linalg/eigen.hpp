@@ -218,8 +218,7 @@ struct eigh : symmetric_eigen {
       const auto least = repeat(size, v, axis_run(last - 1, last + 1));
       left_out = emit_on<logical_or>({}, left_out, emit_on<less_equal>({}, emit_on<abs>({}, difference), least));
     }
-    const auto safe = emit_on<where>({}, left_out, literal_like(v, 1), difference);
-    return emit_on<where>({}, left_out, literal_like(v, 0), 1 / safe);
+    return inverse_or_zero(difference, left_out);
   }
 };
 

@@ -32,23 +32,11 @@ struct lu : own_matrix {
     T *const from = c.scratch, *const f = c.out + 2 * n;
     for (std::ptrdiff_t i = 0; i < n * n; ++i) f[i] = c.a[i];
     for (std::ptrdiff_t i = 0; i < n; ++i) from[i] = static_cast<T>(i);
-    for (std::ptrdiff_t k = 0; k < n; ++k) {
-      std::ptrdiff_t pivot = k;
-      for (std::ptrdiff_t i = k + 1; i < n; ++i)
-        if (lane::abs(f[i * n + k]) > lane::abs(f[pivot * n + k])) pivot = i;
-      if (f[pivot * n + k] == 0) continue;
-      const auto exchange = [](T& x, T& y) {
-        const T other = x;
-        x = y;
-        y = other;
-      };
-      for (std::ptrdiff_t j = 0; j < n && pivot != k; ++j) exchange(f[k * n + j], f[pivot * n + j]);
-      if (pivot != k) exchange(from[k], from[pivot]);
-      for (std::ptrdiff_t i = k + 1; i < n; ++i) {
-        const T l = f[i * n + k] = f[i * n + k] / f[k * (n + 1)];
-        for (std::ptrdiff_t j = k + 1; j < n; ++j) f[i * n + j] = lane::fma(-l, f[k * n + j], f[i * n + j]);
-      }
-    }
+    eliminate_in_order(f, n, n, [from](std::ptrdiff_t i, std::ptrdiff_t j) {
+      const T other = from[i];
+      from[i] = from[j];
+      from[j] = other;
+    });
     for (std::ptrdiff_t i = 0; i < n; ++i) {
       c.out[i] = static_cast<T>(static_cast<std::ptrdiff_t>(from[i]) / 128);
       c.out[n + i] = static_cast<T>(static_cast<std::ptrdiff_t>(from[i]) % 128);

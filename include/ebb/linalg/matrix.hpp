@@ -59,6 +59,13 @@ constexpr operand<T> times_columns(operand<T> x, operand<T> v) {
   return x.is_refused() ? x : x * repeat(v, x, std::int64_t{1} << (x.rank() - 2));
 }
 
+/// Inside rules: 1 / x, but 0 where `left_out` holds, with derivatives of 0.
+template <class T>
+constexpr operand<T> inverse_or_zero(operand<T> x, operand<bool> left_out) {
+  const auto safe = emit_on<op::where>({}, left_out, literal_like(x, 1), x);
+  return emit_on<op::where>({}, left_out, literal_like(x, 0), 1 / safe);
+}
+
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {
@@ -73,6 +80,14 @@ struct own_matrix : of_matrix {
   static constexpr shape batch_of_squares(symbols& s, const shape& x) {
     const int last = x.rank - 1;
     return last < 1 || !s.unify(x.e[last - 1], x.e[last]) ? refused(428) : s.find(axes_between(x, 0, last - 1));
+  }
+};
+
+/// The base of ops that make a matrix of the same extents from a square one.
+struct square_to_square : own_matrix {
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const shape batch = batch_of_squares(s, in[0]);
+    return batch.is_refused() ? batch : s.find(in[0]);
   }
 };
 

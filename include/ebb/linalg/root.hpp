@@ -75,12 +75,8 @@ struct lyapunov : own_matrix {
 };
 
 /// The symmetric square root.   Saves: out.   Error: see [note: order of eigenvalues].
-struct matrix_sqrt : own_matrix {
+struct matrix_sqrt : square_to_square {
   static constexpr std::string_view name = "matrix_sqrt";
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const shape batch = batch_of_squares(s, in[0]);
-    return batch.is_refused() ? batch : s.find(in[0]);
-  }
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return detail::eigenbasis<float>::scratch(n); }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {

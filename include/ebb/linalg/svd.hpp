@@ -188,9 +188,7 @@ struct svd : singular {
     // 1 / (s_j^2 - s_i^2), 0 on the diagonal.
     const auto of_rows = product_of(ut, of_ut, right_transposed), of_columns = product_of(vt, of_vt, right_transposed);
     const auto columns = repeat(s, of_rows, std::int64_t{1} << (last - 1)), rows = repeat(s, of_rows, std::int64_t{1} << last);
-    const auto diagonal = is_on_diagonal(of_rows);
-    const auto safe = emit_on<where>({}, diagonal, literal_like(rows, 1), (columns - rows) * (columns + rows));
-    const auto inverse = emit_on<where>({}, diagonal, literal_like(rows, 0), 1 / safe);
+    const auto inverse = inverse_or_zero((columns - rows) * (columns + rows), is_on_diagonal(of_rows));
     const auto inner = inverse * (of_rows - transposed_matrix(of_rows)) * columns +
                        rows * (inverse * (of_columns - transposed_matrix(of_columns))) + diagonal_of(of_s, of_rows);
     auto sum = product_of(product_of(ut, inner, left_transposed), vt, 0);

@@ -15,7 +15,38 @@
 
 #include "../num/lane.hpp"
 
+#include <cstddef>
+
 namespace ebb::inline EBB_ABI {
+
+/// The elimination alone, in n rows of `width` elements: the quotients a(i, k) / a(k, k) stay below the diagonal. A column whose pivot
+/// is 0 is left as it is. Returns the number of the first such pivot, or -1. exchanged(k, i) is told of each exchange of rows.
+template <class T>
+constexpr std::ptrdiff_t eliminate_in_order(T* rows, std::ptrdiff_t n, std::ptrdiff_t width, auto exchanged) {
+  const auto at = [&](std::ptrdiff_t i, std::ptrdiff_t j) -> T& { return rows[i * width + j]; };
+  const auto size = [](T x) { return x < 0 ? -x : x; };
+  std::ptrdiff_t zero = -1;
+  for (std::ptrdiff_t k = 0; k < n; ++k) {
+    std::ptrdiff_t pivot = k;
+    for (std::ptrdiff_t i = k + 1; i < n; ++i)
+      if (size(at(i, k)) > size(at(pivot, k))) pivot = i;
+    if (at(pivot, k) == 0) {
+      if (zero < 0) zero = k;
+      continue;
+    }
+    if (pivot != k) exchanged(k, pivot);
+    for (std::ptrdiff_t j = 0; j < width && pivot != k; ++j) {
+      const T other = at(pivot, j);
+      at(pivot, j) = at(k, j);
+      at(k, j) = other;
+    }
+    for (std::ptrdiff_t i = k + 1; i < n; ++i) {
+      const T l = at(i, k) = at(i, k) / at(k, k);
+      for (std::ptrdiff_t j = k + 1; j < width; ++j) at(i, j) = lane::fma(-l, at(k, j), at(i, j));
+    }
+  }
+  return zero;
+}
 
 /// The reference. rows: [A | B], n rows of n + m elements; B becomes X. Returns the number of the pivot that is 0, or -1. odd: flipped by
 /// each exchange of rows.
@@ -23,23 +54,10 @@ template <class T>
 constexpr int solve_in_order(T* rows, int n, int m, bool* odd = nullptr) {
   const int width = n + m;
   const auto at = [&](int i, int j) -> T& { return rows[i * width + j]; };
-  const auto size = [](T x) { return x < 0 ? -x : x; };
-  for (int k = 0; k < n; ++k) {
-    int pivot = k;
-    for (int i = k + 1; i < n; ++i)
-      if (size(at(i, k)) > size(at(pivot, k))) pivot = i;
-    if (at(pivot, k) == 0) return k;
-    if (odd && pivot != k) *odd = !*odd;
-    for (int j = 0; j < width && pivot != k; ++j) {
-      const T other = at(pivot, j);
-      at(pivot, j) = at(k, j);
-      at(k, j) = other;
-    }
-    for (int i = k + 1; i < n; ++i) {
-      const T l = -(at(i, k) / at(k, k));
-      for (int j = k + 1; j < width; ++j) at(i, j) = lane::fma(l, at(k, j), at(i, j));
-    }
-  }
+  const auto zero = eliminate_in_order(rows, n, width, [odd](std::ptrdiff_t, std::ptrdiff_t) {
+    if (odd) *odd = !*odd;
+  });
+  if (zero >= 0) return static_cast<int>(zero);
   for (int k = n - 1; k >= 0; --k)
     for (int j = n; j < width; ++j) {
       at(k, j) = at(k, j) / at(k, k);
