@@ -16,7 +16,7 @@ using vector = ebb::term<float, 4>;
 [[maybe_unused]] constexpr int fits = traced_on<square, oblong>([](auto a, auto b) { return ebb::trace(b) + ebb::trace(ebb::matrix_power<2>(a)); });
 
 #if EBB_CASE == 1  // a vector has no trace
-// EXPECT: E0420 trace, diagonal: an operand has less than two axes
+// EXPECT: E0420 a function of matrices: an operand has less than two axes
 constexpr int refused = traced_on<vector>([](auto a) {
   return ebb::trace(a);  // LINE
 });
@@ -41,7 +41,7 @@ constexpr int refused = traced_on<vector>([](auto a) {
   return ebb::cross(a, a);  // LINE
 });
 #elif EBB_CASE == 6  // a matrix that is not square
-// EXPECT: E0425 matrix_power: a matrix is not square
+// EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
 constexpr int refused = traced_on<oblong>([](auto a) {
   return ebb::matrix_power<2>(a);  // LINE
 });

@@ -14,7 +14,7 @@ using some = ebb::term<float, ebb::dyn, ebb::dyn>;
 constexpr int fits = traced_on<some, wide>([](auto a, auto b) { return ebb::solve(ebb::inverse(a), b); });
 
 #if EBB_CASE == 1  // the inverse of a matrix that is not square
-// EXPECT: E0180 inverse, solve: a matrix is not square
+// EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
 constexpr int refused = traced_on<wide>([](auto a) {
   return ebb::inverse(a);  // LINE
 });
@@ -24,22 +24,22 @@ constexpr int refused = traced_on<ebb::term<float, 3>>([](auto a) {
   return ebb::inverse(a);  // LINE
 });
 #elif EBB_CASE == 3  // least squares are not solved
-// EXPECT: E0180 inverse, solve: a matrix is not square
+// EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
 constexpr int refused = traced_on<wide, ebb::term<float, 3>>([](auto a, auto b) {
   return ebb::solve(a, b);  // LINE
 });
 #elif EBB_CASE == 4  // a right side that is too long
-// EXPECT: E0181 solve: the right sides do not have one element, or one row, for each row of the matrix
+// EXPECT: E0181 a system of linear equations: each right side has one element for each row of the matrix
 constexpr int refused = traced_on<square, ebb::term<float, 4>>([](auto a, auto b) {
   return ebb::solve(a, b);  // LINE
 });
 #elif EBB_CASE == 5  // right sides as rows
-// EXPECT: E0181 solve: the right sides do not have one element
+// EXPECT: E0181 a system of linear equations: each right side has one element for each row of the matrix
 constexpr int refused = traced_on<square, ebb::term<float, 4, 3>>([](auto a, auto b) {
   return ebb::solve(a, b);  // LINE
 });
 #elif EBB_CASE == 6  // a number
-// EXPECT: E0181 solve: the right sides do not have one element
+// EXPECT: E0181 a system of linear equations: each right side has one element for each row of the matrix
 constexpr int refused = traced_on<square, ebb::term<float>>([](auto a, auto b) {
   return ebb::solve(a, b);  // LINE
 });

@@ -129,7 +129,7 @@ namespace ebb::inline EBB_ABI::op {
 /// The cofactors of a square matrix: the derivatives of its determinant by its elements.
 /// Saves: a; from 4 x 4 on also out, and a backward pass computes the inverse of a: a singular matrix is an error there.
 /// Error: see [note: cofactors by elimination]; up to 4 x 4 that of sums of products.
-struct cofactors : square_to_square {
+struct cofactors : own_matrix {
   static constexpr std::string_view name = "cofactors";
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return n <= 4 ? 0 : 2 * n * n + 2 * n; }
   template <class T>
@@ -190,8 +190,8 @@ struct cholesky_inverse {
   static constexpr auto apply(auto l) {
     using T = decltype(detail::accepted<op::solve_triangular, typename decltype(l)::value_type>());
     const auto t = cast_to<T>(l);
-    if (!t.is_refused() && (t.rank() < 2 || !t.g->syms.unify(t.extent(t.rank() - 2), t.extent(t.rank() - 1)))) return refuse<T>(*t.g, 428);
     if (t.is_refused()) return t;
+    if (op::batch_of_squares(t.g->syms, t.extents()).is_refused()) return refuse<T>(*t.g, 180);
     const auto inverse = emit_on<op::solve_triangular>({0, triangular}, t, cast_to<T>(is_on_diagonal(t)));
     return product_of(inverse, inverse, left_transposed);
   }
@@ -203,7 +203,7 @@ struct mahalanobis {
   static constexpr auto apply(operand<X> x, operand<L> l) {
     using T = decltype(detail::accepted<op::solve_triangular, promoted<X, L>>());
     if (x.is_refused() || l.is_refused()) return refuse<T>(*x.g, x.is_refused() ? -x.id : -l.id);
-    if (x.rank() < 1) return refuse<T>(*x.g, 285);
+    if (x.rank() < 1) return refuse<T>(*x.g, 181);
     // The vectors are rows: y l^T = x. One factor serves all of them.
     const bool as_they_are = x.rank() > 1 && l.rank() == 2;
     const auto rows = as_they_are ? cast_to<T>(x) : view_as(cast_to<T>(x), with_axis(x.extents(), x.rank() - 1, 1));

@@ -113,7 +113,7 @@ namespace ebb::inline EBB_ABI::op {
 
 /// The exponential of a square matrix.   Saves: a. A backward pass computes an exponential of twice the size: the upper right block of
 /// that of [a^T, g; 0, a^T].   Error: see [note: order of a matrix exponential].   Source: Al-Mohy & Higham (2009).
-struct matrix_exp : square_to_square {
+struct matrix_exp : own_matrix {
   static constexpr std::string_view name = "matrix_exp";
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return detail::exponential<float>::scratch(n); }
   template <class T>

@@ -100,8 +100,8 @@ struct lu_solve {
     const auto x = cast_to<T>(p);
     auto y = cast_to<T>(b);
     if (x.is_refused() || y.is_refused()) return x.is_refused() ? x : y;
-    if (x.rank() < 2) return refuse<T>(*x.g, 284);
-    if (y.rank() < 1) return refuse<T>(*x.g, 285);
+    if (x.rank() < 2) return refuse<T>(*x.g, 180);
+    if (y.rank() < 1) return refuse<T>(*x.g, 181);
     const bool vectors = right_sides::is_vector(x.g->syms, x.extents(), y.extents());
     if (vectors) y = view_as(y, with_axis(y.extents(), y.rank(), 1));
     const auto z = solve_triangular<unit_diagonal_bit>::apply(cast_to<T>(l), matmul::apply(transposed_matrix(x), y));

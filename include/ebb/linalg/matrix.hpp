@@ -12,11 +12,6 @@
 
 namespace ebb::inline EBB_ABI {
 
-template <class Call>
-struct refusal<428, Call> : Call {
-  static_assert(Call::code != 428, "[ebb E0428] a function of square matrices: an operand is no matrix, or its last two axes differ");
-};
-
 /// Inside rules: `count` elements of x along an axis, from `start` on: 0, 1, or stride::at_the_end.
 template <class T>
 constexpr operand<T> cut(operand<T> x, int axis, std::int64_t start, int count) {
@@ -74,21 +69,6 @@ namespace ebb::inline EBB_ABI::op {
 struct own_matrix : of_matrix {
   /// The end of an error message about a matrix, such as "is singular".
   static std::string complaint(std::ptrdiff_t) { return {}; }
-
- protected:
-  /// The extents of the batch, or the refusal of operands that are no square matrices.
-  static constexpr shape batch_of_squares(symbols& s, const shape& x) {
-    const int last = x.rank - 1;
-    return last < 1 || !s.unify(x.e[last - 1], x.e[last]) ? refused(428) : s.find(axes_between(x, 0, last - 1));
-  }
-};
-
-/// The base of ops that make a matrix of the same extents from a square one.
-struct square_to_square : own_matrix {
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const shape batch = batch_of_squares(s, in[0]);
-    return batch.is_refused() ? batch : s.find(in[0]);
-  }
 };
 
 }  // namespace ebb::inline EBB_ABI::op

@@ -19,11 +19,6 @@ struct refusal<424, Call> : Call {
   static_assert(Call::code != 424, "[ebb E0424] cross: the axis does not have three elements");
 };
 
-template <class Call>
-struct refusal<425, Call> : Call {
-  static_assert(Call::code != 425, "[ebb E0425] matrix_power: a matrix is not square: its last two axes differ");
-};
-
 /// Inside rules: x with its elements moved along an axis of extent 3: element i is element (i + By) mod 3 of x.
 template <int Axis, int By>
 constexpr auto turned(auto x) {
@@ -88,8 +83,7 @@ struct matrix_power {
   static constexpr auto apply(operand<A> a) {
     using T = std::conditional_t<(N < 0), decltype(detail::accepted<op::inverse, A>()), A>;
     if (a.is_refused()) return refuse<T>(*a.g, -a.id);
-    const int rank = a.rank();
-    if (rank < 2 || !a.g->syms.unify(a.extent(rank - 2), a.extent(rank - 1))) return refuse<T>(*a.g, 425);
+    if (op::batch_of_squares(a.g->syms, a.extents()).is_refused()) return refuse<T>(*a.g, 180);
     operand<T> x = cast_to<T>(a);
     if constexpr (N < 0) return power(inverse::apply(x), -N);
     else if constexpr (N > 0) return power(x, N);

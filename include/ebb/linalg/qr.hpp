@@ -14,16 +14,6 @@
 namespace ebb::inline EBB_ABI {
 
 template <class Call>
-struct refusal<429, Call> : Call {
-  static_assert(Call::code != 429, "[ebb E0429] a function of matrices: an operand has less than two axes");
-};
-
-template <class Call>
-struct refusal<430, Call> : Call {
-  static_assert(Call::code != 430, "[ebb E0430] lstsq: the right sides do not have one element, or one row, for each row of the matrix");
-};
-
-template <class Call>
 struct refusal<431, Call> : Call {
   static_assert(Call::code != 431, "[ebb E0431] lstsq: the matrix has less rows than columns: multiply by its pinv");
 };
@@ -103,7 +93,7 @@ namespace ebb::inline EBB_ABI::op {
 struct qr : own_matrix {
   static constexpr std::string_view name = "qr";
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    if (in[0].rank < 2) return refused(429);
+    if (in[0].rank < 2) return refused(420);
     const int last = in[0].rank - 1, m = s.find(in[0].e[last - 1]);
     return s.find(with_extent(in[0], last - 1, s.derive(extent_rule::sum, m, s.derive(extent_rule::least, m, s.find(in[0].e[last])))));
   }
@@ -202,11 +192,11 @@ struct lstsq {
     auto y = cast_to<T>(b);
     if (x.is_refused() || y.is_refused()) return x.is_refused() ? x : y;
     graph& g = *x.g;
-    if (x.rank() < 2) return refuse<T>(g, 429);
+    if (x.rank() < 2) return refuse<T>(g, 420);
     const int last = x.rank() - 1, m = x.extent(last - 1), n = x.extent(last);
     if (m >= 0 && m < n) return refuse<T>(g, 431);
     const bool vectors = y.rank() > 0 && right_sides::is_vector(g.syms, x.extents(), y.extents());
-    if (y.rank() < 1 || !g.syms.unify(m, y.extent(y.rank() - (vectors ? 1 : 2)))) return refuse<T>(g, 430);
+    if (y.rank() < 1 || !g.syms.unify(m, y.extent(y.rank() - (vectors ? 1 : 2)))) return refuse<T>(g, 181);
     if (vectors) y = view_as(y, with_axis(y.extents(), y.rank(), 1));
     const auto both = of_matrices<op::qr>(x, 1);
     const auto q = qr::part(both, x, true), r = cut(both, last - 1, stride::at_the_end, n);

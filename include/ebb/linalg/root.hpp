@@ -75,7 +75,7 @@ struct lyapunov : own_matrix {
 };
 
 /// The symmetric square root.   Saves: out.   Error: see [note: order of eigenvalues].
-struct matrix_sqrt : square_to_square {
+struct matrix_sqrt : own_matrix {
   static constexpr std::string_view name = "matrix_sqrt";
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return detail::eigenbasis<float>::scratch(n); }
   template <class T>

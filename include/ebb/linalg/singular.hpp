@@ -40,7 +40,7 @@ struct of_rank : singular {
 struct pinv : of_rank {
   static constexpr std::string_view name = "pinv";
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    if (in[0].rank < 2) return refused(429);
+    if (in[0].rank < 2) return refused(420);
     const int last = in[0].rank - 1;
     return s.find(with_extent(with_extent(in[0], last, in[0].e[last - 1]), last - 1, in[0].e[last]));
   }
@@ -75,7 +75,7 @@ struct pinv : of_rank {
 struct matrix_rank : of_rank {
   static constexpr std::string_view name = "matrix_rank";
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    return in[0].rank < 2 ? refused(429) : s.find(axes_between(in[0], 0, in[0].rank - 2));
+    return in[0].rank < 2 ? refused(420) : s.find(axes_between(in[0], 0, in[0].rank - 2));
   }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
@@ -133,7 +133,7 @@ struct known_matrix_norm {
   template <int Axis>
   static constexpr auto largest_sum(auto a) {
     using R = decltype(norm<1, 0, false, -1>::apply(norm<1, 1, false, Axis>::apply(a)));
-    if (!a.is_refused() && a.rank() < 2) return R{a.g, -429};
+    if (!a.is_refused() && a.rank() < 2) return R{a.g, -420};
     return R(norm<1, 0, false, -1>::apply(norm<1, 1, false, Axis>::apply(a)));
   }
 };
@@ -141,7 +141,7 @@ template <>
 struct matrix_norm<void> : known_matrix_norm {
   static constexpr auto apply(auto a) {
     using R = decltype(norm<2, 1, false, -2, -1>::apply(a));
-    if (!a.is_refused() && a.rank() < 2) return R{a.g, -429};
+    if (!a.is_refused() && a.rank() < 2) return R{a.g, -420};
     return R(norm<2, 1, false, -2, -1>::apply(a));
   }
 };

@@ -168,7 +168,7 @@ struct singular : own_matrix {
 struct svd : singular {
   static constexpr std::string_view name = "svd";
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    if (in[0].rank < 2) return refused(429);
+    if (in[0].rank < 2) return refused(420);
     const int last = in[0].rank - 1, m = s.find(in[0].e[last - 1]), n = s.find(in[0].e[last]);
     shape r = s.find(in[0]);
     r.e[last - 1] = rank_of(s, in[0]);
@@ -217,7 +217,7 @@ struct svd : singular {
 struct svdvals : singular {
   static constexpr std::string_view name = "svdvals";
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    if (in[0].rank < 2) return refused(429);
+    if (in[0].rank < 2) return refused(420);
     shape r = s.find(axes_between(in[0], 0, in[0].rank - 2));
     r.push(rank_of(s, in[0]));
     return r;

@@ -14,17 +14,28 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<180, Call> : Call {
-  static_assert(Call::code != 180, "[ebb E0180] inverse, solve: a matrix is not square: its last two axes differ");
+  static_assert(Call::code != 180, "[ebb E0180] a function of square matrices: an operand is no matrix, or its last two axes differ");
 };
 
 template <class Call>
 struct refusal<181, Call> : Call {
-  static_assert(Call::code != 181, "[ebb E0181] solve: the right sides do not have one element, or one row, for each row of the matrix");
+  static_assert(Call::code != 181, "[ebb E0181] a system of linear equations: each right side has one element for each row of the matrix");
 };
 
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {
+
+/// The extents of a batch of square matrices, or the refusal of operands that are none.
+constexpr shape batch_of_squares(symbols& s, const shape& x) {
+  const int last = x.rank - 1;
+  return last < 1 || !s.unify(x.e[last - 1], x.e[last]) ? refused(180) : s.find(axes_between(x, 0, last - 1));
+}
+/// The shape of square matrices, or the refusal of operands that are none.
+constexpr shape shape_of_squares(symbols& s, const shape& x) {
+  const shape batch = batch_of_squares(s, x);
+  return batch.is_refused() ? batch : s.find(x);
+}
 
 /// Operand 0 is square, and read transposed if attr 0 is 1. Leading axes are batches, equal on both sides.
 struct system : op_base {
@@ -32,6 +43,16 @@ struct system : op_base {
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
   static constexpr precision autocast = precision::full;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const shape &a = in[0], &b = in[1];
+    const int last = a.rank - 1;
+    if (const shape batch = batch_of_squares(s, a); batch.is_refused()) return batch;
+    if (b.rank != a.rank) return refused(102);
+    for (int i = 0; i < last - 1; ++i)
+      if (!s.unify(a.e[i], b.e[i])) return refused(102);
+    if (!s.unify(a.e[last], b.e[last - 1])) return refused(181);
+    return s.find(b);
+  }
 
  protected:
   static constexpr auto product(auto x, auto y, std::int64_t transposed) { return product_of(x, y, transposed); }
@@ -42,16 +63,6 @@ struct system : op_base {
 struct solve : system {
   static constexpr std::string_view name = "solve";
   static constexpr int arity = 2;
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const shape &a = in[0], &b = in[1];
-    const int last = a.rank - 1;
-    if (last < 1 || !s.unify(a.e[last - 1], a.e[last])) return refused(180);
-    if (b.rank != a.rank) return refused(102);
-    for (int i = 0; i < last - 1; ++i)
-      if (!s.unify(a.e[i], b.e[i])) return refused(102);
-    if (!s.unify(a.e[last], b.e[last - 1])) return refused(181);
-    return s.find(b);
-  }
   static constexpr auto pull(auto g, auto a, auto, auto out) {
     const std::int64_t transposed = out.attribute(0);
     const auto of_b = emit_on<solve>({!transposed}, a, g);
@@ -64,10 +75,7 @@ struct solve : system {
 struct inverse : system {
   static constexpr std::string_view name = "inverse";
   static constexpr int arity = 1;
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const int last = in[0].rank - 1;
-    return last < 1 || !s.unify(in[0].e[last - 1], in[0].e[last]) ? refused(180) : s.find(in[0]);
-  }
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) { return shape_of_squares(s, in[0]); }
   static constexpr auto pull(auto g, auto, auto out) {
     return grads(-product(out, product(g, out, right_transposed), left_transposed));
   }
@@ -86,14 +94,14 @@ struct inverse {
 };
 
 /// a x = b for right sides that are vectors or matrices, with broadcast batches: `one(factor, b)` emits the equation on equal batches, or
-/// on one matrix. of_matrix and of_sides: the error codes for a and for b.
+/// on one matrix.
 struct right_sides {
   template <class T>
-  static constexpr operand<T> apply(operand<T> x, operand<T> y, int of_matrix, int of_sides, auto one) {
+  static constexpr operand<T> apply(operand<T> x, operand<T> y, auto one) {
     if (x.is_refused()) return x;
     if (y.is_refused()) return y;
-    if (x.rank() < 2) return refuse<T>(*x.g, of_matrix);
-    if (y.rank() < 1) return refuse<T>(*x.g, of_sides);
+    if (x.rank() < 2) return refuse<T>(*x.g, 180);
+    if (y.rank() < 1) return refuse<T>(*x.g, 181);
     if (!is_vector(x.g->syms, x.extents(), y.extents())) return on_matrices(detail::factor(x), y, one);
     const auto r = on_matrices(detail::factor(x), view_as(y, with_axis(y.extents(), y.rank(), 1)), one);
     return r.is_refused() ? r : view_as(r, without_axes(r.extents(), std::int64_t{1} << (r.rank() - 1)));
@@ -135,7 +143,7 @@ struct solve {
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = decltype(detail::accepted<op::solve, promoted<A, B>>());
-    return right_sides::apply(cast_to<T>(a), cast_to<T>(b), 180, 181,
+    return right_sides::apply(cast_to<T>(a), cast_to<T>(b),
                               [](const detail::factor<T>& m, operand<T> y) { return emit_on<op::solve>({m.transposed}, m.x, y); });
   }
 };

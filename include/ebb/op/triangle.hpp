@@ -47,16 +47,6 @@ constexpr operand<T> transposed_matrix(operand<T> x) {
   return emit_on<op::permute>({pack_axes(axes, rank)}, x);
 }
 
-template <class Call>
-struct refusal<284, Call> : Call {
-  static_assert(Call::code != 284, "[ebb E0284] cholesky, solve_triangular, logdet: a matrix is not square: its last two axes differ");
-};
-
-template <class Call>
-struct refusal<285, Call> : Call {
-  static_assert(Call::code != 285, "[ebb E0285] solve_triangular, cholesky_solve: the right sides do not fit the rows of the matrix");
-};
-
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::op {
@@ -67,16 +57,6 @@ namespace ebb::inline EBB_ABI::op {
 struct solve_triangular : system {
   static constexpr std::string_view name = "solve_triangular";
   static constexpr int arity = 2;
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const shape &t = in[0], &b = in[1];
-    const int last = t.rank - 1;
-    if (last < 1 || !s.unify(t.e[last - 1], t.e[last])) return refused(284);
-    if (b.rank != t.rank) return refused(102);
-    for (int i = 0; i < last - 1; ++i)
-      if (!s.unify(t.e[i], b.e[i])) return refused(102);
-    if (!s.unify(t.e[last], b.e[last - 1])) return refused(285);
-    return s.find(b);
-  }
   static constexpr auto pull(auto g, auto t, auto, auto out) {
     const std::int64_t is_transposed = out.attribute(0), flags = out.attribute(1);
     const auto of_b = emit_on<solve_triangular>({!is_transposed, flags}, t, g);
@@ -85,13 +65,14 @@ struct solve_triangular : system {
   }
 };
 
-/// Functions of single matrices.
+/// Functions of single square matrices, with a result of the same shape unless they have a shape rule of their own.
 struct of_matrix : op_base {
   static constexpr kind what = kind::factor;
   static constexpr int arity = 1;
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
   static constexpr precision autocast = precision::full;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) { return shape_of_squares(s, in[0]); }
 };
 
 /// The lower triangular l with l l^T = a, zeros above; the lower triangle of a is read. attr 1: see nan_if_not.
@@ -99,10 +80,6 @@ struct of_matrix : op_base {
 /// Error: see kernel/triangle.hpp.   Source: I. Murray, arXiv:1602.07527.
 struct cholesky : of_matrix {
   static constexpr std::string_view name = "cholesky";
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const int last = in[0].rank - 1;
-    return last < 1 || !s.unify(in[0].e[last - 1], in[0].e[last]) ? refused(284) : s.find(in[0]);
-  }
   static constexpr auto pull(auto g, auto, auto out) {
     const auto inner = product_of(out, triangle_of(g, false, false), left_transposed);
     const auto f = 0.5 * (triangle_of(inner, false, true) + triangle_of(inner, false, false));
@@ -118,10 +95,8 @@ struct cholesky : of_matrix {
 struct slogdet : of_matrix {
   static constexpr std::string_view name = "slogdet";
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const int last = in[0].rank - 1;
-    if (last < 1 || !s.unify(in[0].e[last - 1], in[0].e[last])) return refused(284);
-    shape r = s.find(axes_between(in[0], 0, last - 1));
-    r.push(2);
+    shape r = batch_of_squares(s, in[0]);
+    if (!r.is_refused()) r.push(2);
     return r;
   }
   static constexpr auto pull(auto g, auto a, auto) {
@@ -146,10 +121,10 @@ struct solve_triangular {
     auto x = cast_to<T>(t), y = cast_to<T>(b);
     constexpr bool right = Flags & 16;
     if constexpr (right) {
-      if (!y.is_refused() && y.rank() < 2) return refuse<T>(*y.g, 285);
+      if (!y.is_refused() && y.rank() < 2) return refuse<T>(*y.g, 181);
       y = transposed_matrix(y);
     }
-    const auto r = right_sides::apply(x, y, 284, 285, [](const detail::factor<T>& m, operand<T> sides) {
+    const auto r = right_sides::apply(x, y, [](const detail::factor<T>& m, operand<T> sides) {
       // A transposed matrix is read in place: as the other triangle of the original.
       const std::int64_t flags = triangular | ((Flags & (upper_triangle | unit_diagonal_bit)) ^ (m.transposed ? upper_triangle : 0));
       const bool turned = m.transposed != (((Flags & 8) != 0) != right);
