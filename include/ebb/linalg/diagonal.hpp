@@ -6,6 +6,7 @@
 
 #include "../op/reduce.hpp"
 #include "../op/shape.hpp"
+#include "../op/triangle.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -23,14 +24,6 @@ template <class Call>
 struct refusal<422, Call> : Call {
   static_assert(Call::code != 422, "[ebb E0422] diag_embed: an operand has no axis, or the result would have more than eight");
 };
-
-/// Inside rules: for each element, whether it is at (i + down, i + right) of its matrix for some i.
-template <class T>
-constexpr operand<bool> is_on_diagonal(operand<T> x, int right = 0, int down = 0) {
-  const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 2);
-  const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 1);
-  return emit_on<op::equal>({}, right ? row + right : row, down ? column + down : column);
-}
 
 }  // namespace ebb::inline EBB_ABI
 

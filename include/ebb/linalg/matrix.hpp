@@ -6,8 +6,6 @@
 
 #include "diagonal.hpp"
 
-#include "../op/triangle.hpp"
-
 #include <string>
 
 namespace ebb::inline EBB_ABI {

@@ -122,23 +122,13 @@ struct running_extremum : running {
 };
 
 /// Running maxima; from a NaN on, NaN.   Saves: x, out.   Error: exact.
-struct cummax : running_extremum {
+struct cummax : larger<running_extremum> {
   static constexpr std::string_view name = "cummax";
-  template <class T>
-  static constexpr T identity() {
-    return lowest<T>;
-  }
-  static constexpr auto value(auto accumulated, auto x) { return lane::maximum(x, accumulated); }
 };
 
 /// Running minima; from a NaN on, NaN.   Saves: x, out.   Error: exact.
-struct cummin : running_extremum {
+struct cummin : smaller<running_extremum> {
   static constexpr std::string_view name = "cummin";
-  template <class T>
-  static constexpr T identity() {
-    return highest<T>;
-  }
-  static constexpr auto value(auto accumulated, auto x) { return lane::minimum(x, accumulated); }
 };
 
 template <class T>

@@ -34,9 +34,9 @@ struct shared_by_ties : reduction {
   }
 };
 
-/// The largest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
-struct max : shared_by_ties {
-  static constexpr std::string_view name = "max";
+/// How max and cummax combine elements: the larger one, or NaN.
+template <class Op>
+struct larger : Op {
   template <class T>
   static constexpr T identity() {
     return lowest<T>;
@@ -44,15 +44,24 @@ struct max : shared_by_ties {
   // With this order a step waits for one maximum and one select of the previous step: the comparison with NaN is not in the chain.
   static constexpr auto value(auto accumulated, auto x) { return lane::maximum(x, accumulated); }
 };
-
-/// The smallest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
-struct min : shared_by_ties {
-  static constexpr std::string_view name = "min";
+/// How min and cummin combine elements: the smaller one, or NaN.
+template <class Op>
+struct smaller : Op {
   template <class T>
   static constexpr T identity() {
     return highest<T>;
   }
   static constexpr auto value(auto accumulated, auto x) { return lane::minimum(x, accumulated); }
+};
+
+/// The largest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
+struct max : larger<shared_by_ties> {
+  static constexpr std::string_view name = "max";
+};
+
+/// The smallest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
+struct min : smaller<shared_by_ties> {
+  static constexpr std::string_view name = "min";
 };
 
 /// The extrema inside argmax and argmin: errors name argmax and argmin.

@@ -27,15 +27,29 @@ inline constexpr triangle_tag<16> from_right{};
 /// Tag of cholesky: the factor of a matrix that is not positive definite is NaN, instead of an error.
 inline constexpr triangle_tag<32> nan_if_not{};
 
-/// Inside rules: the lower or upper triangle of each matrix of x, without the diagonal if `strict`, and zeros elsewhere.
+/// Inside rules: each matrix of x with zeros above its diagonal number k, or below it if `is_upper`. Number 1 is above the main diagonal.
 template <class T>
-constexpr operand<T> triangle_of(operand<T> x, bool is_upper, bool strict) {
+constexpr operand<T> triangle_from(operand<T> x, bool is_upper, int k) {
   if (x.is_refused()) return x;
   const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 2);
   const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 1);
-  const auto &small = is_upper ? row : column, &large = is_upper ? column : row;
+  const bool strict = k == (is_upper ? 1 : -1);
+  const auto moved = k == 0 || strict ? row : row + k;
+  const auto &small = is_upper ? moved : column, &large = is_upper ? column : moved;
   const auto inside = strict ? emit_on<op::less>({}, small, large) : emit_on<op::less_equal>({}, small, large);
   return emit_on<op::where>({}, inside, x, literal_like(x, 0));
+}
+/// Inside rules: the lower or upper triangle of each matrix of x, without the diagonal if `strict`, and zeros elsewhere.
+template <class T>
+constexpr operand<T> triangle_of(operand<T> x, bool is_upper, bool strict) {
+  return triangle_from(x, is_upper, !strict ? 0 : is_upper ? 1 : -1);
+}
+/// Inside rules: for each element, whether it is at (i + down, i + right) of its matrix for some i.
+template <class T>
+constexpr operand<bool> is_on_diagonal(operand<T> x, int right = 0, int down = 0) {
+  const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 2);
+  const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), x.rank() - 1);
+  return emit_on<op::equal>({}, right ? row + right : row, down ? column + down : column);
 }
 /// Inside rules: x with its last two axes exchanged.
 template <class T>
@@ -163,9 +177,7 @@ struct logdet_spd {
     const auto l = cholesky<OrNaN>::apply(a);
     if (l.is_refused()) return l;
     const int rank = l.rank();
-    const auto row = index_along<std::int32_t>(*l.g, l.shape_number(), rank - 2);
-    const auto column = index_along<std::int32_t>(*l.g, l.shape_number(), rank - 1);
-    const auto diagonal = emit_on<op::where>({}, emit_on<op::equal>({}, row, column), l, literal_like(l, 0));
+    const auto diagonal = emit_on<op::where>({}, is_on_diagonal(l), l, literal_like(l, 0));
     const auto logs = emit_on<op::log>({}, sum_over(diagonal, std::int64_t{1} << (rank - 1)));
     return 2 * sum_over(logs, std::int64_t{1} << (rank - 2));
   }

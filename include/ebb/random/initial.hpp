@@ -58,71 +58,64 @@ struct truncated_normal {
   static double below(double z) { return lane::erf(z * 0.70710678118654752440) / 2; }
 };
 
-/// Uniform in +-gain * sqrt(6 / (fan-in + fan-out)).   Source: Glorot and Bengio, AISTATS 2010; torch.nn.init.xavier_uniform_.
-struct xavier_uniform {
-  double gain = 1;
-  bool transposed = false;
+/// How xavier, kaiming and lecun draw numbers around 0. `factor` times a variance is the square of the bound or of the deviation.
+struct uniform_draw {
+  static constexpr double factor = 3;
   template <real_element T, std::size_t... E>
-  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
-    const weight_fans fans = weight_fans::of(shape, transposed);
-    return draw_between<T>(key, shape, gain * std::sqrt(6 / (fans.in + fans.out)));
-  }
-  /// Uniform in +-bound.
-  template <real_element T, std::size_t... E>
-  static tensor<T, E...> draw_between(random_key key, const layout<E...>& shape, double bound) {
+  static tensor<T, E...> draw(random_key key, const layout<E...>& shape, double bound) {
     if (shape.size() == 0) return tensor<T, E...>::uninitialized(shape);
     return draw_uniform<T>(key, shape, as_element<T>(-bound), as_element<T>(bound));
   }
 };
-/// Normal with the deviation gain * sqrt(2 / (fan-in + fan-out)).   Source: as xavier_uniform.
-struct xavier_normal {
-  double gain = 1;
-  bool transposed = false;
+struct normal_draw {
+  static constexpr double factor = 1;
   template <real_element T, std::size_t... E>
-  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
-    const weight_fans fans = weight_fans::of(shape, transposed);
-    return draw_around<T>(key, shape, gain * std::sqrt(2 / (fans.in + fans.out)));
-  }
-  /// Normal around 0.
-  template <real_element T, std::size_t... E>
-  static tensor<T, E...> draw_around(random_key key, const layout<E...>& shape, double deviation) {
+  static tensor<T, E...> draw(random_key key, const layout<E...>& shape, double deviation) {
     if (shape.size() == 0) return tensor<T, E...>::uninitialized(shape);
     return draw_normal<T>(key, shape, as_element<T>(0), as_element<T>(deviation));
   }
 };
 
+template <class Draw>
+struct xavier {
+  double gain = 1;
+  bool transposed = false;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    const weight_fans fans = weight_fans::of(shape, transposed);
+    return Draw::template draw<T>(key, shape, gain * std::sqrt(2 * Draw::factor / (fans.in + fans.out)));
+  }
+};
+/// Uniform in +-gain * sqrt(6 / (fan-in + fan-out)).   Source: Glorot and Bengio, AISTATS 2010; torch.nn.init.xavier_uniform_.
+using xavier_uniform = xavier<uniform_draw>;
+/// Normal with the deviation gain * sqrt(2 / (fan-in + fan-out)).   Source: as xavier_uniform.
+using xavier_normal = xavier<normal_draw>;
+
+template <class Draw>
+struct kaiming {
+  double slope = 0;
+  bool backward = false;
+  bool transposed = false;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    const weight_fans fans = weight_fans::of(shape, transposed);
+    return Draw::template draw<T>(key, shape, std::sqrt(2 * Draw::factor / ((1 + slope * slope) * (backward ? fans.out : fans.in))));
+  }
+};
 /// Uniform in +-sqrt(6 / ((1 + slope^2) fan)), for leaky_relu with that slope; relu has slope 0. The fan is fan-in, or fan-out if
 /// `backward` is set: then gradients keep their size, while values do not. slope = sqrt(5) gives the bound 1 / sqrt(fan-in) of
 /// torch.nn.Linear.
 /// Source: He et al., ICCV 2015, arXiv:1502.01852; torch.nn.init.kaiming_uniform_.
-struct kaiming_uniform {
-  double slope = 0;
-  bool backward = false;
-  bool transposed = false;
-  template <real_element T, std::size_t... E>
-  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
-    const weight_fans fans = weight_fans::of(shape, transposed);
-    return xavier_uniform::draw_between<T>(key, shape, std::sqrt(6 / ((1 + slope * slope) * (backward ? fans.out : fans.in))));
-  }
-};
+using kaiming_uniform = kaiming<uniform_draw>;
 /// Normal with the deviation sqrt(2 / ((1 + slope^2) fan)). All else as kaiming_uniform.
-struct kaiming_normal {
-  double slope = 0;
-  bool backward = false;
-  bool transposed = false;
-  template <real_element T, std::size_t... E>
-  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
-    const weight_fans fans = weight_fans::of(shape, transposed);
-    return xavier_normal::draw_around<T>(key, shape, std::sqrt(2 / ((1 + slope * slope) * (backward ? fans.out : fans.in))));
-  }
-};
+using kaiming_normal = kaiming<normal_draw>;
 
 /// Uniform in +-sqrt(3 / fan-in).   Source: LeCun et al., Efficient BackProp, 1998.
 struct lecun_uniform {
   bool transposed = false;
   template <real_element T, std::size_t... E>
   tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
-    return xavier_uniform::draw_between<T>(key, shape, std::sqrt(3 / weight_fans::of(shape, transposed).in));
+    return uniform_draw::draw<T>(key, shape, std::sqrt(uniform_draw::factor / weight_fans::of(shape, transposed).in));
   }
 };
 /// Normal, cut off beyond two deviations; the variance is 1 / fan-in after that. As jax.nn.initializers.lecun_normal.

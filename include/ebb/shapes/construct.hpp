@@ -8,6 +8,7 @@
 #include "../op/arrange.hpp"
 #include "../op/extremum.hpp"
 #include "../op/power.hpp"
+#include "../op/triangle.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -23,29 +24,12 @@ inline constexpr xy_indexing_tag xy_indexing{};
 
 namespace functions {
 
-/// For each element, whether it is on diagonal number k of its matrix, or below.
-template <class T>
-constexpr operand<bool> up_to_diagonal(operand<T> x, int k) {
-  const int rank = x.rank();
-  const auto row = index_along<std::int32_t>(*x.g, x.shape_number(), rank - 2);
-  const auto column = index_along<std::int32_t>(*x.g, x.shape_number(), rank - 1);
-  return emit_on<op::less_equal>({}, column - row, literal_like(row, k));
-}
-
-template <int K>
-struct tril {
+template <bool IsUpper, int K>
+struct triangle {
+  static constexpr std::string_view name = IsUpper ? "triu" : "tril";
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
-    if (x.rank() < 2) return refuse<T>(*x.g, 394);
-    return emit_on<op::where>({}, up_to_diagonal(x, K), x, literal_like(x, 0));
-  }
-};
-template <int K>
-struct triu {
-  template <class T>
-  static constexpr operand<T> apply(operand<T> x) {
-    if (x.rank() < 2) return refuse<T>(*x.g, 394);
-    return emit_on<op::where>({}, up_to_diagonal(x, K - 1), literal_like(x, 0), x);
+    return x.rank() < 2 ? refuse<T>(*x.g, 394) : triangle_from(x, IsUpper, K);
   }
 };
 
@@ -207,12 +191,12 @@ struct toeplitz {
 /// Shape, Dtype: x's.   Saves: nothing.   Error: exact.
 template <int K = 0, class X>
 constexpr auto tril(X&& x) {
-  return apply_function(functions::tril<K>{}, std::forward<X>(x));
+  return apply_function(functions::triangle<false, K>{}, std::forward<X>(x));
 }
 /// Each matrix in the last two axes, with zeros below its diagonal number K.   All fields as tril.
 template <int K = 0, class X>
 constexpr auto triu(X&& x) {
-  return apply_function(functions::triu<K>{}, std::forward<X>(x));
+  return apply_function(functions::triangle<true, K>{}, std::forward<X>(x));
 }
 /// Zeros with ones on the diagonal.   Shape: [N, M].   Dtype: x's; no element of x is read.   Saves: nothing.   Error: exact.
 template <int N, int M = N, class X>

@@ -10,24 +10,29 @@ namespace ebb::inline EBB_ABI {
 
 namespace rule {
 
-/// p moved by Adam's two moments of g, and the moments. step_size and root are those of this step: bias is corrected in them.
-constexpr auto move_by_moments(auto p, auto g, auto m, auto v, auto share1, auto beta2, auto share2, auto step_size, auto root, auto eps) {
+/// Adam's two moments after a step with g: the running mean of g, and that of its squares.
+constexpr auto moved_moments(auto m, auto v, auto g, auto share1, auto beta2, auto share2) {
   const auto mean = m + share1 * (g - m);
-  const auto spread = beta2 * v + share2 * g * g;
+  return std::tuple(mean, beta2 * v + share2 * g * g);
+}
+/// p moved by both moments, and the moments. step_size and root are those of this step: bias is corrected in them.
+constexpr auto move_by_moments(auto p, auto g, auto m, auto v, auto share1, auto beta2, auto share2, auto step_size, auto root, auto eps) {
+  const auto [mean, spread] = moved_moments(m, v, g, share1, beta2, share2);
   return std::tuple(p - step_size * mean / (sqrt(spread) / root + eps), mean, spread);
 }
 
-struct adam {
+/// The states of rules with both moments.
+struct both_moments {
   static constexpr int states = 2;
   static constexpr const char* state_names[] = {"exp_avg", "exp_avg_sq"};
+};
+struct adam : both_moments {
   static constexpr bool by_element = true;
   constexpr auto operator()(auto p, auto g, auto m, auto v, auto weight_decay, auto... numbers) const {
     return move_by_moments(p, decayed(g, p, weight_decay), m, v, numbers...);
   }
 };
-struct adamw {
-  static constexpr int states = 2;
-  static constexpr const char* state_names[] = {"exp_avg", "exp_avg_sq"};
+struct adamw : both_moments {
   static constexpr bool by_element = true;
   constexpr auto operator()(auto p, auto g, auto m, auto v, auto kept, auto... numbers) const {
     return move_by_moments(kept * p, g, m, v, numbers...);
@@ -38,13 +43,14 @@ struct adamw {
 
 namespace detail {
 
+inline double bias_of(double beta, std::uint64_t step) { return 1 - std::pow(beta, static_cast<double>(step)); }
+
 /// The common part of Adam and AdamW.
 struct adam_numbers {
   /// For share1 to eps above, after a first one.
   template <class Rule>
   static std::array<double, 7> values(const Rule& r, double first, std::uint64_t step) {
-    const double t = static_cast<double>(step);
-    return {first, 1 - r.beta1, r.beta2, 1 - r.beta2, r.lr / (1 - std::pow(r.beta1, t)), std::sqrt(1 - std::pow(r.beta2, t)), r.eps};
+    return {first, 1 - r.beta1, r.beta2, 1 - r.beta2, r.lr / bias_of(r.beta1, step), std::sqrt(bias_of(r.beta2, step)), r.eps};
   }
   template <class Rule>
   static const char* problem(const Rule& r) {

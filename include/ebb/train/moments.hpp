@@ -17,35 +17,28 @@ struct amsgrad {
   constexpr auto operator()(auto p, auto g, auto m, auto v, auto top, auto kept, auto weight_decay, auto share1, auto beta2, auto share2,
                             auto step_size, auto root, auto eps) const {
     const auto q = kept * p, d = decayed(g, q, weight_decay);
-    const auto mean = m + share1 * (d - m);
-    const auto spread = beta2 * v + share2 * d * d;
+    const auto [mean, spread] = moved_moments(m, v, d, share1, beta2, share2);
     const auto most = maximum(top, spread);
     return std::tuple(q - step_size * mean / (sqrt(most) / root + eps), mean, spread, most);
   }
 };
 
-struct nadam {
-  static constexpr int states = 2;
-  static constexpr const char* state_names[] = {"exp_avg", "exp_avg_sq"};
+struct nadam : both_moments {
   static constexpr bool by_element = true;
   constexpr auto operator()(auto p, auto g, auto m, auto v, auto weight_decay, auto share1, auto beta2, auto share2, auto now, auto ahead,
                             auto root, auto eps) const {
     const auto d = decayed(g, p, weight_decay);
-    const auto mean = m + share1 * (d - m);
-    const auto spread = beta2 * v + share2 * d * d;
+    const auto [mean, spread] = moved_moments(m, v, d, share1, beta2, share2);
     return std::tuple(p - (now * d + ahead * mean) / (sqrt(spread) / root + eps), mean, spread);
   }
 };
 
-struct radam {
-  static constexpr int states = 2;
-  static constexpr const char* state_names[] = {"exp_avg", "exp_avg_sq"};
+struct radam : both_moments {
   static constexpr bool by_element = true;
   constexpr auto operator()(auto p, auto g, auto m, auto v, auto weight_decay, auto share1, auto beta2, auto share2, auto step_size,
                             auto rectified, auto eps) const {
     const auto d = decayed(g, p, weight_decay);
-    const auto mean = m + share1 * (d - m);
-    const auto spread = beta2 * v + share2 * d * d;
+    const auto [mean, spread] = moved_moments(m, v, d, share1, beta2, share2);
     return std::tuple(p - step_size * mean / if_set(rectified, sqrt(spread) + eps, 1), mean, spread);
   }
 };
@@ -72,13 +65,10 @@ struct lion {
 };
 
 /// The norms are taken over the whole parameter.
-struct lamb {
-  static constexpr int states = 2;
-  static constexpr const char* state_names[] = {"exp_avg", "exp_avg_sq"};
+struct lamb : both_moments {
   constexpr auto operator()(auto p, auto g, auto m, auto v, auto lr, auto weight_decay, auto share1, auto beta2, auto share2, auto scale,
                             auto root, auto eps) const {
-    const auto mean = m + share1 * (g - m);
-    const auto spread = beta2 * v + share2 * g * g;
+    const auto [mean, spread] = moved_moments(m, v, g, share1, beta2, share2);
     const auto move = scale * mean / (sqrt(spread) / root + eps) + weight_decay * p;
     const auto length = norm(p), step = norm(move);
     const auto trust = where(length * step > 0, length / where(step > 0, step, 1), 1);
@@ -96,7 +86,6 @@ EBB_COLD const char* problem_of_moments(double lr, double beta1, double beta2, d
   if (!(eps >= 0 && weight_decay >= 0)) return "eps and weight_decay must not be negative";
   return nullptr;
 }
-inline double bias_of(double beta, std::uint64_t step) { return 1 - std::pow(beta, static_cast<double>(step)); }
 
 }  // namespace detail
 
