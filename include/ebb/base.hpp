@@ -22,3 +22,4 @@
 #include "base/settings.hpp"
 #include "base/text.hpp"
 #include "base/tuple.hpp"
+#include "base/utf8.hpp"

@@ -8,17 +8,15 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// s as a string of JSON. Bytes that are not UTF-8 become question marks.
+/// s as a string of JSON. Bytes that are not UTF-8, and control characters, become question marks.
 EBB_COLD std::string text_in_trace(std::string_view s) {
-  std::string text = "\"";
+  std::string text;
   while (!s.empty()) {
-    const int count = character_at(s);
-    if (count == 0 || s[0] == '\t') text += '?';
-    else if (s[0] == '"' || s[0] == '\\') text.append(1, '\\').append(1, s[0]);
-    else text += s.substr(0, static_cast<std::size_t>(count));
-    s.remove_prefix(static_cast<std::size_t>(count ? count : 1));
+    const std::size_t count = s[0] == '\t' ? 0 : character_at(s);
+    text += count ? s.substr(0, count) : std::string_view("?");
+    s.remove_prefix(count ? count : 1);
   }
-  return text + '"';
+  return json_text(text);
 }
 EBB_COLD std::string microseconds(std::int64_t nanoseconds) {
   char text[40];

@@ -4,6 +4,8 @@
 
 #include "layers.hpp"
 
+#include "../base/utf8.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -11,42 +13,32 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The number of bytes of the character that s begins with, or 0 if they are not UTF-8 that XML allows.
-EBB_COLD int character_at(std::string_view s) {
-  const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return first >= 0x20 || first == '\t' ? 1 : 0;
-  const int count = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
-  unsigned code = first & (0x7fu >> count);
-  for (int i = 1; i < count; ++i) {
-    const unsigned next = byte(static_cast<std::size_t>(i));
-    if ((next & 0xc0) != 0x80) return 0;
-    code = code << 6 | (next & 0x3f);
-  }
-  constexpr unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool is_allowed = code >= least[count] && code < 0x110000 && !(code >= 0xd800 && code < 0xe000) && code != 0xfffe && code != 0xffff;
-  return count && is_allowed ? count : 0;
+/// The number of bytes of the character that s begins with, or 0 if it is not UTF-8, or no character that XML allows.
+EBB_COLD std::size_t character_at(std::string_view s) {
+  const bool allowed = (static_cast<unsigned char>(s[0]) >= 0x20 || s[0] == '\t') && !s.starts_with("\xef\xbf\xbe") &&
+                       !s.starts_with("\xef\xbf\xbf");
+  return allowed ? utf8_length(s) : 0;
 }
 /// Text for XML. Bytes that XML does not allow become question marks.
 EBB_COLD std::string xml_text(std::string_view s) {
   std::string text;
   while (!s.empty()) {
-    const int count = character_at(s);
+    const std::size_t count = character_at(s);
     if (count == 0) text += '?';
     else if (s[0] == '&') text += "&amp;";
     else if (s[0] == '<') text += "&lt;";
     else if (s[0] == '>') text += "&gt;";
     else if (s[0] == '"') text += "&quot;";
-    else text += s.substr(0, static_cast<std::size_t>(count));
-    s.remove_prefix(static_cast<std::size_t>(count ? count : 1));
+    else text += s.substr(0, count);
+    s.remove_prefix(count ? count : 1);
   }
   return text;
 }
 EBB_COLD int characters_in(std::string_view s) {
   int n = 0;
   for (; !s.empty(); ++n) {
-    const int count = character_at(s);
-    s.remove_prefix(static_cast<std::size_t>(count ? count : 1));
+    const std::size_t count = character_at(s);
+    s.remove_prefix(count ? count : 1);
   }
   return n;
 }
