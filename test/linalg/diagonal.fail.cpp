@@ -1,9 +1,10 @@
 // test/linalg/diagonal.fail.cpp — operands that functions of matrices refuse.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
-#include <ebb/linalg.hpp>
 #include <ebb/trace/functions.hpp>
 #include <ebb/trace/trace.hpp>
+
+#include <ebb/linalg.hpp>
 
 template <class... A>
 constexpr auto traced_on(auto f) {

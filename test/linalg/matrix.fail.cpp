@@ -1,9 +1,10 @@
 // test/linalg/matrix.fail.cpp — operands that functions of square matrices and of factors refuse.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
-#include <ebb/linalg.hpp>
 #include <ebb/trace/functions.hpp>
 #include <ebb/trace/trace.hpp>
+
+#include <ebb/linalg.hpp>
 
 #include <tuple>
 
