@@ -21,10 +21,9 @@ awk '
     if (parameter == "From") op = op "<float>"
     else if (parameter == "I") op = op "<std::int64_t>"
     else if (parameter == "F") op = op "<ebb::op::max_place>"
-    else if (parameter != "") op = "?" $2 " for " parameter  # no op, if it has no name
+    else if (parameter != "") { print "ops.sh: what is " $2 " for " parameter "?" > "/dev/stderr"; exit 1 }
   }
   { parameter = "" }
-  /static constexpr std::string_view name = / && op ~ /^\?/ { print "ops.sh: what is " substr(op, 2) "?" > "/dev/stderr"; exit 1 }
   /static constexpr std::string_view name = / { print separator op; separator = "," }
 ' include/ebb/op/*.hpp include/ebb/linalg/*.hpp include/ebb/order/*.hpp include/ebb/nn/*.hpp include/ebb/shapes/*.hpp include/ebb/special/*.hpp
 echo '>;'

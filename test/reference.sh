@@ -119,7 +119,7 @@ rows() {  # rows page|names
     if (match($0, / : .*\{/)) {
       name = substr($0, RSTART + 3, RLENGTH - 4); sub(/ *$/, "", name)
       if (name ~ /^(call|detail::[a-z_]+)<.*>$/) { sub(/^[a-z_:]+</, "", name); sub(/[,>].*/, "", name) }
-      sub(/<.*/, "", name)
+      sub(/[<,].*/, "", name)
       base[id] = name ~ /::/ ? name : (space == "" ? "" : space "::") name
     }
     templated = ""; comment = ""

@@ -122,12 +122,12 @@ struct running_extremum : running {
 };
 
 /// Running maxima; from a NaN on, NaN.   Saves: x, out.   Error: exact.
-struct cummax : larger<running_extremum> {
+struct cummax : running_extremum, larger {
   static constexpr std::string_view name = "cummax";
 };
 
 /// Running minima; from a NaN on, NaN.   Saves: x, out.   Error: exact.
-struct cummin : smaller<running_extremum> {
+struct cummin : running_extremum, smaller {
   static constexpr std::string_view name = "cummin";
 };
 

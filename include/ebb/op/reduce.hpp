@@ -35,8 +35,7 @@ struct shared_by_ties : reduction {
 };
 
 /// How max and cummax combine elements: the larger one, or NaN.
-template <class Op>
-struct larger : Op {
+struct larger {
   template <class T>
   static constexpr T identity() {
     return lowest<T>;
@@ -45,8 +44,7 @@ struct larger : Op {
   static constexpr auto value(auto accumulated, auto x) { return lane::maximum(x, accumulated); }
 };
 /// How min and cummin combine elements: the smaller one, or NaN.
-template <class Op>
-struct smaller : Op {
+struct smaller {
   template <class T>
   static constexpr T identity() {
     return highest<T>;
@@ -55,12 +53,12 @@ struct smaller : Op {
 };
 
 /// The largest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
-struct max : larger<shared_by_ties> {
+struct max : shared_by_ties, larger {
   static constexpr std::string_view name = "max";
 };
 
 /// The smallest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
-struct min : smaller<shared_by_ties> {
+struct min : shared_by_ties, smaller {
   static constexpr std::string_view name = "min";
 };
 
