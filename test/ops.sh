@@ -5,7 +5,7 @@ set -euo pipefail
 mkdir -p "$(dirname "$2")" && exec >"$2"
 cd "$1"
 echo '#pragma once'
-headers=$(cd include && grep -l 'std::string_view name' ebb/op/*.hpp ebb/linalg/*.hpp ebb/order/*.hpp ebb/nn/*.hpp ebb/shapes/*.hpp ebb/special/*.hpp)
+headers=$(cd include && grep -l 'std::string_view name' ebb/op/*.hpp ebb/linalg/*.hpp ebb/order/*.hpp ebb/nn/*.hpp ebb/shapes/*.hpp ebb/special/*.hpp ebb/stats/*.hpp)
 printf '#include <%s>\n' $headers
 echo '#include <boost/mp11/list.hpp>'
 echo 'using all_ops = boost::mp11::mp_list<'
@@ -25,5 +25,5 @@ awk '
   }
   { parameter = "" }
   /static constexpr std::string_view name = / { print separator op; separator = "," }
-' include/ebb/op/*.hpp include/ebb/linalg/*.hpp include/ebb/order/*.hpp include/ebb/nn/*.hpp include/ebb/shapes/*.hpp include/ebb/special/*.hpp
+' include/ebb/op/*.hpp include/ebb/linalg/*.hpp include/ebb/order/*.hpp include/ebb/nn/*.hpp include/ebb/shapes/*.hpp include/ebb/special/*.hpp include/ebb/stats/*.hpp
 echo '>;'

@@ -1,0 +1,12 @@
+// ebb/stats.hpp — log densities of probability distributions. Optional: ebb.hpp does not include it.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In reading order: of its own folder, a header includes only those above it in this list.
+#pragma once
+
+#include "stats/quantity.hpp"
+#include "stats/support.hpp"
+#include "stats/normal.hpp"
+#include "stats/location.hpp"
+#include "stats/positive.hpp"
+#include "stats/discrete.hpp"
