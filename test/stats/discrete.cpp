@@ -112,8 +112,8 @@ TEST_CASE("probabilities of counts at certain and impossible events") {
   CHECK(sum == Approx(1).epsilon(1e-14));
 }
 
-TEMPLATE_TEST_CASE("probabilities of counts have the same bits in loops, map, on the tape and captured", "", float, double) {
-  using T = TestType;
+TEST_CASE("probabilities of counts have the same bits in loops, map, on the tape and captured") {
+  using T = float;
   test::check_everywhere<T>([](auto a) {
     return ebb::poisson_lpmf(3, a) * ebb::bernoulli_logit_lpmf(1, a) + ebb::binomial_lpmf(2, 9, a * 0.05) * ebb::geometric_lpmf(4, a * 0.05);
   }, {T(0.6), T(0.7), 1, T(1.7), 3, 5, T(7.5), 12, T(9.25)});

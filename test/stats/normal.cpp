@@ -120,8 +120,8 @@ TEST_CASE("log densities broadcast, take numbers, arrays of any dtype, and narro
   CHECK(ebb::normal_lpdf(ebb::tensor<float, ebb::dyn>(0), 0, 1).size() == 0);
 }
 
-TEMPLATE_TEST_CASE("log densities of the normal family have the same bits in loops, map, on the tape and captured", "", float, double) {
-  using T = TestType;
+TEST_CASE("log densities of the normal family have the same bits in loops, map, on the tape and captured") {
+  using T = float;
   test::check_everywhere<T>([](auto a) {
     return ebb::normal_lpdf(a, 0.25, a * a + 1) + ebb::lognormal_lpdf(a, 0, 1.5) * ebb::truncated_normal_lpdf(a, 0.5, 2, -1, 8);
   }, {T(0.3), T(0.7), 1, T(1.7), 3, 5, T(7.5), T(0.1), T(0.25)});

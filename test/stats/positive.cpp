@@ -95,8 +95,8 @@ TEST_CASE("densities of positive numbers have their limits at the ends of their 
   CHECK((point<3>(inverse_gamma_of, {1e-310, 2, 3})[0] == -inf && point<3>(inverse_gamma_of, {1e300, 2, 3})[0] == Approx(2 * std::log(3) - 900 * std::log(10))));
 }
 
-TEMPLATE_TEST_CASE("log densities of positive numbers have the same bits in loops, map, on the tape and captured", "", float, double) {
-  using T = TestType;
+TEST_CASE("log densities of positive numbers have the same bits in loops, map, on the tape and captured") {
+  using T = float;
   test::check_everywhere<T>([](auto a) {
     return ebb::gamma_lpdf(a, a + 1, 0.5) * ebb::weibull_lpdf(a, 1.5, 2) + ebb::exponential_lpdf(a, a) * ebb::pareto_lpdf(a, 0.5, 3);
   }, {T(0.6), T(0.7), 1, T(1.7), 3, 5, T(7.5), 12, T(9.25)});
