@@ -34,11 +34,11 @@ inline digits load_digits(const std::string& path, std::size_t first, std::size_
 
 /// Copies of the images as other hands might have written them: shifted, sheared and scaled by random amounts, with noise. The last images
 /// of the file differ from the first: without these copies the accuracy on them is about 0.92.
-inline digits vary(const digits& given, std::size_t copies, ebb::random_key key) {
+inline digits vary(const digits& given, std::size_t copies, ebb::random_key key, float deviation = 0.2f) {
   const auto [ways, noise] = key.split<2>();
   const std::size_t count = given.labels.size();
   const auto by = ebb::uniform<float, ebb::dyn, 6>(ways, copies * count, -0.2f, 0.2f);
-  const auto grain = ebb::normal<float, ebb::dyn, 64>(noise, copies * count, 0.f, 0.2f);
+  const auto grain = ebb::normal<float, ebb::dyn, 64>(noise, copies * count, 0.f, deviation);
 
   const auto pixel = [&](std::size_t i, int row, int column) {
     return row < 0 || row > 7 || column < 0 || column > 7 ? 0.f : given.images(i % count, 8 * row + column);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "digits.hpp"
-#include "model.hpp"
 
 #include <ebb/svg/curves.hpp>
 
@@ -44,8 +43,7 @@ class progress {
 };
 
 /// Shows a few misread images and a table of confusions, and returns the accuracy.
-inline double show_accuracy(const network<ebb::tensor>& net, const digits& held_out, std::size_t first_image) {
-  const auto predicted = ebb::compile(predict)(net, held_out.images);
+inline double show_accuracy(const auto& predicted, const digits& held_out, std::size_t first_image) {
   int confusion[10][10] = {}, right = 0, drawn = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const int is = held_out.labels(i), seen = static_cast<int>(predicted(i));

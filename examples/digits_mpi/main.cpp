@@ -124,7 +124,8 @@ int main(int count, char** arguments) {
     learner net(start, order, true);
     train(net, training, order, is_short ? 2 : epochs);
     if (!net.all().agrees()) ebb::raise("the ranks have different parameters");
-    const double accuracy = is_short ? 1 : first ? show_accuracy(net.result(), held_out, 1500) : 1;
+    double accuracy = 1;
+    if (first && !is_short) accuracy = show_accuracy(ebb::compile(predict)(net.result(), held_out.images), held_out, 1500);
     if (first) std::printf("parameters %016llx\n", static_cast<unsigned long long>(hash_of(net.result())));
     if (!is_short) print_costs(net, training, start);
     return accuracy >= 0.95 ? 0 : 1;

@@ -94,5 +94,5 @@ int main(int count, char** arguments) {
   const std::string path = EBB_DATA "/digits/digits.txt";
   const digits training = load_digits(path, 0, 1500), held_out = load_digits(path, 1500, 1797);
   const auto net = train(vary(training, 10, seed.fold_in(0)), seed.fold_in(1), count > 2 ? arguments[2] : nullptr);
-  return net && show_accuracy(*net, held_out, 1500) >= 0.95 ? 0 : 1;
+  return net && show_accuracy(ebb::compile(predict)(*net, held_out.images), held_out, 1500) >= 0.95 ? 0 : 1;
 }
