@@ -1,0 +1,7 @@
+// ebb/geometry.hpp — rotations and poses: quaternions, SO(3), SE(3). Optional: ebb.hpp does not include it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "geometry/angle.hpp"
+#include "geometry/columns.hpp"
+#include "geometry/quaternion.hpp"
