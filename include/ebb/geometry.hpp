@@ -5,3 +5,6 @@
 #include "geometry/angle.hpp"
 #include "geometry/columns.hpp"
 #include "geometry/quaternion.hpp"
+#include "geometry/rotation.hpp"
+#include "geometry/pose.hpp"
+#include "geometry/manifold.hpp"

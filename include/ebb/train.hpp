@@ -12,6 +12,7 @@
 #include "train/state_file.hpp"
 #include "train/optimizer.hpp"
 #include "train/wrapped.hpp"
+#include "train/manifold.hpp"
 #include "train/unscale.hpp"
 #include "train/grad_scaler.hpp"
 #include "train/schedule.hpp"

@@ -7,13 +7,8 @@ namespace {
 using namespace geometry_test;
 
 TEST_CASE("quaternions: batches, broadcasts, narrow floats, integers, errors") {
-  const auto f = [](auto a) {
-    const auto q = ebb::quaternion_normalize(ebb::slice<-1, 0, 4>(a));
-    const auto v = ebb::slice<-1, 4>(a);
-    const auto w = ebb::quaternion_log(ebb::quaternion_product(q, ebb::quaternion_exp(v)));
-    return ebb::concat<-1>(ebb::quaternion_rotate(q, v), w);
-  };
-  same_bits_everywhere<double>(f, random_rows<double>(21, 7, 1));
+  const auto f = [](auto a) { return ebb::quaternion_log(ebb::quaternion_product(a, ebb::quaternion_exp(ebb::slice<-1, 1>(a)))); };
+  same_bits_everywhere<double>(f, random_rows<double>(21, 4, 1));
   // One quaternion and many vectors; a column of quaternions and a row of vectors.
   const auto q = ebb::quaternion_normalize(random_rows<double>(3, 4, 3));
   const auto v = random_rows<double>(5, 3, 4);

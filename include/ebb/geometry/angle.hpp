@@ -121,7 +121,7 @@ struct stumpff<K> : transcendental {
 /// derivatives by p 20, 150 and 1,500.
 template <int K>
 struct angle_ratio : elementwise<2> {
-  static constexpr std::string_view name = K == 0 ? "angle_ratio" : K == 1 ? "angle_ratio_slope" : "angle_ratio_bend";
+  static constexpr std::string_view name = K == 0 ? "angle_ratio" : K == 1 ? "angle_slope" : "angle_bend";
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
   static constexpr auto value(auto p, auto w) { return lane::angle_ratio<K>(p, w); }
@@ -134,7 +134,7 @@ struct angle_ratio : elementwise<2> {
 };
 template <>
 struct angle_ratio<3> : elementwise<2> {
-  static constexpr std::string_view name = "angle_ratio_third";
+  static constexpr std::string_view name = "angle_third";
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
   static constexpr auto value(auto p, auto w) { return lane::angle_ratio<3>(p, w); }
