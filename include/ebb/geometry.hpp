@@ -1,4 +1,4 @@
-// ebb/geometry.hpp — rotations and poses: quaternions, SO(3), SE(3). Optional: ebb.hpp does not include it.
+// ebb/geometry.hpp — rotations and poses: quaternions, SO(3), SE(3), SO(2), SE(2), manifolds. Optional: ebb.hpp does not include it.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,4 +7,5 @@
 #include "geometry/quaternion.hpp"
 #include "geometry/rotation.hpp"
 #include "geometry/pose.hpp"
+#include "geometry/planar.hpp"
 #include "geometry/manifold.hpp"

@@ -12,7 +12,7 @@ namespace ebb::inline EBB_ABI {
 template <class Call>
 struct refusal<496, Call> : Call {
   static_assert(Call::code != 496, "[ebb E0496] the last axis has another extent: quaternions have 4 elements, vectors 3, twists 6, "
-                                   "poses 7; rotation matrices are 3 x 3");
+                                   "poses 7, in the plane vectors 2, twists 3, poses 4; rotation matrices are 3 x 3");
 };
 
 }  // namespace ebb::inline EBB_ABI
@@ -31,6 +31,15 @@ template <int Rows, int Columns>
 struct matrix_row {
   static constexpr int count = Rows * Columns, axes = 2, rows = Rows;
 };
+
+using quaternion_row = vector_row<4>;
+using space_row = vector_row<3>;
+using rotation_row = matrix_row<3, 3>;
+using pose_row = vector_row<7>;
+using twist_row = vector_row<6>;
+using plane_row = vector_row<2>;
+using planar_pose_row = vector_row<4>;
+using planar_twist_row = vector_row<3>;
 
 /// The elements of each row: arrays over the leading axes, with a last axis of extent 1.
 template <class T, int N>

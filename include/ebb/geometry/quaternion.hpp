@@ -108,25 +108,23 @@ constexpr columns<T, 4> about_axis(int axis, operand<T> angle) {
 
 }  // namespace geometry
 
-namespace functions {
-
-using four = geometry::vector_row<4>;
-using three = geometry::vector_row<3>;
-using three_by_three = geometry::matrix_row<3, 3>;
+namespace geometry::functions {
 
 struct quaternion_product {
   static constexpr auto apply(auto a, auto b) {
-    return geometry::by_columns<four, four, four>([](auto x, auto y) { return geometry::quaternion_product(x, y); }, a, b);
+    return by_columns<quaternion_row, quaternion_row, quaternion_row>([](auto x, auto y) {
+      return geometry::quaternion_product(x, y);
+    }, a, b);
   }
 };
 struct quaternion_conjugate {
   static constexpr auto apply(auto q) {
-    return geometry::by_columns<four, four>([](auto x) { return geometry::conjugate(x); }, q);
+    return by_columns<quaternion_row, quaternion_row>([](auto x) { return geometry::conjugate(x); }, q);
   }
 };
 struct quaternion_inverse {
   static constexpr auto apply(auto q) {
-    return geometry::by_columns<four, four>([](auto x) {
+    return by_columns<quaternion_row, quaternion_row>([](auto x) {
       const auto square = x[0] * x[0] + geometry::dot(geometry::part<1, 3>(x), geometry::part<1, 3>(x));
       auto r = geometry::conjugate(x);
       for (auto& e : r) e = e / square;
@@ -136,32 +134,32 @@ struct quaternion_inverse {
 };
 struct quaternion_normalize {
   static constexpr auto apply(auto q) {
-    return geometry::by_columns<four, four>([](auto x) { return geometry::normalized(x); }, q);
+    return by_columns<quaternion_row, quaternion_row>([](auto x) { return geometry::normalized(x); }, q);
   }
 };
 struct quaternion_rotate {
   static constexpr auto apply(auto q, auto v) {
-    return geometry::by_columns<three, four, three>([](auto x, auto y) { return geometry::rotate(x, y); }, q, v);
+    return by_columns<space_row, quaternion_row, space_row>([](auto x, auto y) { return geometry::rotate(x, y); }, q, v);
   }
 };
 struct quaternion_exp {
   static constexpr auto apply(auto w) {
-    return geometry::by_columns<four, three>([](auto x) { return geometry::quaternion_exp(x); }, w);
+    return by_columns<quaternion_row, space_row>([](auto x) { return geometry::quaternion_exp(x); }, w);
   }
 };
 struct quaternion_log {
   static constexpr auto apply(auto q) {
-    return geometry::by_columns<three, four>([](auto x) { return geometry::quaternion_log(x); }, q);
+    return by_columns<space_row, quaternion_row>([](auto x) { return geometry::quaternion_log(x); }, q);
   }
 };
 struct quaternion_to_matrix {
   static constexpr auto apply(auto q) {
-    return geometry::by_columns<three_by_three, four>([](auto x) { return geometry::quaternion_to_matrix(x); }, q);
+    return by_columns<rotation_row, quaternion_row>([](auto x) { return geometry::quaternion_to_matrix(x); }, q);
   }
 };
 struct quaternion_from_matrix {
   static constexpr auto apply(auto m) {
-    return geometry::by_columns<four, three_by_three>([](auto x) {
+    return by_columns<quaternion_row, rotation_row>([](auto x) {
       const auto q = geometry::normalized(geometry::quaternion_of_matrix(x));
       return geometry::scaled(q, geometry::sign_of_rotation(q[0]));
     }, m);
@@ -169,7 +167,7 @@ struct quaternion_from_matrix {
 };
 struct quaternion_from_axis_angle {
   static constexpr auto apply(auto axis, auto angle) {
-    return geometry::by_columns<four, three, geometry::scalar_row>([](auto x, auto t) {
+    return by_columns<quaternion_row, space_row, scalar_row>([](auto x, auto t) {
       const auto about = geometry::about_axis(0, t[0]);
       return geometry::both(geometry::part<0, 1>(about), geometry::scaled(x, about[1]));
     }, axis, angle);
@@ -179,7 +177,7 @@ template <geometry::euler_order Order>
 struct quaternion_from_euler {
   static constexpr std::string_view name = "quaternion_from_euler";
   static constexpr auto apply(auto angles) {
-    return geometry::by_columns<four, three>([](auto x) {
+    return by_columns<quaternion_row, space_row>([](auto x) {
       const auto a = geometry::about_axis(Order.axis[0], x[0]), b = geometry::about_axis(Order.axis[1], x[1]);
       const auto c = geometry::about_axis(Order.axis[2], x[2]);
       if (Order.turning) return geometry::quaternion_product(geometry::quaternion_product(a, b), c);
@@ -189,56 +187,56 @@ struct quaternion_from_euler {
 };
 struct slerp {
   static constexpr auto apply(auto a, auto b, auto t) {
-    return geometry::by_columns<four, four, four, geometry::scalar_row>([](auto x, auto y, auto s) {
+    return by_columns<quaternion_row, quaternion_row, quaternion_row, scalar_row>([](auto x, auto y, auto s) {
       const auto way = geometry::quaternion_log(geometry::quaternion_product(geometry::conjugate(x), y));
       return geometry::quaternion_product(x, geometry::quaternion_exp(geometry::scaled(way, s[0])));
     }, a, b, t);
   }
 };
 
-}  // namespace functions
+}  // namespace geometry::functions
 
 /// The product of quaternions.   Shape: [..., 4], broadcast.   Dtype: promoted; integers give float; narrow floats are computed in float.
 /// Saves: a, b.   Error: 4 ulp of |a| |b|.   Throws: if a call's last axis is not 4.
-inline constexpr call<functions::quaternion_product> quaternion_product{};
+inline constexpr call<geometry::functions::quaternion_product> quaternion_product{};
 /// (w, -x, -y, -z): the inverse of a unit quaternion.   Shape: [..., 4].   Saves: nothing.   Error: exact.
-inline constexpr call<functions::quaternion_conjugate> quaternion_conjugate{};
+inline constexpr call<geometry::functions::quaternion_conjugate> quaternion_conjugate{};
 /// The conjugate divided by the square of the norm; NaN for a quaternion of zeros.   Shape: [..., 4].   Saves: q, the square.
 /// Error: 4 ulp, without overflow of the square.
-inline constexpr call<functions::quaternion_inverse> quaternion_inverse{};
+inline constexpr call<geometry::functions::quaternion_inverse> quaternion_inverse{};
 /// q / |q|; NaN for a quaternion of zeros.   Shape: [..., 4].   Saves: q, |q|.   Error: 3 ulp, without overflow of the square.
-inline constexpr call<functions::quaternion_normalize> quaternion_normalize{};
+inline constexpr call<geometry::functions::quaternion_normalize> quaternion_normalize{};
 /// The vector v turned by the unit quaternion q: q v q^-1.   Shape: q [..., 4], v [..., 3], broadcast: [..., 3].   Saves: q, v, and
 /// products of them.   Error: 12 ulp of |v|.   For other q the result is not |q|^2 times the turned vector.
-inline constexpr call<functions::quaternion_rotate> quaternion_rotate{};
+inline constexpr call<geometry::functions::quaternion_rotate> quaternion_rotate{};
 /// The unit quaternion of a rotation vector: its norm is the angle. Smooth at 0.   Shape: [..., 3]: [..., 4].   Saves: w, w . w.
 /// Error: 4 ulp of 1 for angles up to 4, and a quarter ulp of the angle beyond.   Source: see [note: angles without roots].
-inline constexpr call<functions::quaternion_exp> quaternion_exp{};
+inline constexpr call<geometry::functions::quaternion_exp> quaternion_exp{};
 /// The rotation vector of a quaternion of any length but 0: its norm, the angle, is at most pi. Smooth at the angle 0.
 /// At the angle pi, w = 0, there are two vectors: the result is that along (x, y, z), and derivatives are those of this branch.
 /// Differentiable three times.   Shape: [..., 4]: [..., 3].   Saves: q.   Error: 8 ulp.   Source: as quaternion_exp.
-inline constexpr call<functions::quaternion_log> quaternion_log{};
+inline constexpr call<geometry::functions::quaternion_log> quaternion_log{};
 /// The rotation matrix of a unit quaternion.   Shape: [..., 4]: [..., 3, 3].   Saves: q.   Error: 3 ulp of 1.
-inline constexpr call<functions::quaternion_to_matrix> quaternion_to_matrix{};
+inline constexpr call<geometry::functions::quaternion_to_matrix> quaternion_to_matrix{};
 /// The unit quaternion of a rotation matrix, with w >= 0. Its largest element is found first: no difference cancels, at no angle.
 /// Derivatives are right along rotations; a matrix that is none is not made one.   Shape: [..., 3, 3]: [..., 4].   Saves: the matrix.
 /// Error: 8 ulp of 1.   Source: Shepperd, J. Guidance and Control 1 (1978).
-inline constexpr call<functions::quaternion_from_matrix> quaternion_from_matrix{};
+inline constexpr call<geometry::functions::quaternion_from_matrix> quaternion_from_matrix{};
 /// By `angle` about `axis`, a vector of length 1: quaternion_from_axis_angle(axis, angle). The angle may be a number.
 /// Shape: axis [..., 3], angle [...], broadcast: [..., 4].   Saves: axis, angle.   Error: 2 ulp.
-inline constexpr call<functions::quaternion_from_axis_angle> quaternion_from_axis_angle{};
+inline constexpr call<geometry::functions::quaternion_from_axis_angle> quaternion_from_axis_angle{};
 /// Turns by three angles about axes of coordinates: quaternion_from_euler<"xyz">(angles). The first letter is the first turn. Small letters
 /// are axes that stay, capital ones axes that turn along, as in SciPy's Rotation: "ZYX" is yaw, pitch and roll.
 /// Shape: [..., 3]: [..., 4].   Saves: the angles, their sines and cosines.   Error: 8 ulp of 1.
 template <geometry::euler_order Order, class X>
 constexpr auto quaternion_from_euler(X&& angles) {
   static_assert(Order.valid, "[ebb E0497] quaternion_from_euler: the order has three letters of xyz or of XYZ, no two equal ones in a row");
-  if constexpr (Order.valid) return apply_function(functions::quaternion_from_euler<Order>{}, std::forward<X>(angles));
+  if constexpr (Order.valid) return apply_function(geometry::functions::quaternion_from_euler<Order>{}, std::forward<X>(angles));
   else return std::forward<X>(angles);
 }
 /// From a (t = 0) to b (t = 1) by the shorter way, at constant speed: a exp(t log(a^-1 b)). Smooth where a = b. If a and b are half a turn
 /// apart, both ways are as long: it is the one along a^-1 b.   Shape: a, b [..., 4], t [...] or a number: [..., 4].
 /// Saves: a, b, t, the way and its exponential.   Error: 24 ulp of 1. At t = 1 the result may be -b.
-inline constexpr call<functions::slerp> slerp{};
+inline constexpr call<geometry::functions::slerp> slerp{};
 
 }  // namespace ebb::inline EBB_ABI

@@ -52,11 +52,11 @@ constexpr columns<T, 3> inverse_left_jacobian(const columns<T, 3>& w, const colu
 
 }  // namespace geometry
 
-namespace functions {
+namespace geometry::functions {
 
 struct so3_exp {
   static constexpr auto apply(auto w) {
-    return geometry::by_columns<three_by_three, three>([](auto x) {
+    return by_columns<rotation_row, space_row>([](auto x) {
       const auto u = geometry::dot(x, x);
       return geometry::spun(x, geometry::c<0>(u), geometry::c<1>(u), geometry::c<2>(u));
     }, w);
@@ -64,14 +64,14 @@ struct so3_exp {
 };
 struct so3_log {
   static constexpr auto apply(auto m) {
-    return geometry::by_columns<three, three_by_three>([](auto x) {
+    return by_columns<space_row, rotation_row>([](auto x) {
       return geometry::quaternion_log(geometry::quaternion_of_matrix(x));
     }, m);
   }
 };
 struct so3_vee {
   static constexpr auto apply(auto m) {
-    return geometry::by_columns<three, three_by_three>([]<class T>(const geometry::columns<T, 9>& x) {
+    return by_columns<space_row, rotation_row>([]<class T>(const geometry::columns<T, 9>& x) {
       return geometry::columns<T, 3>{0.5 * (x[7] - x[5]), 0.5 * (x[2] - x[6]), 0.5 * (x[3] - x[1])};
     }, m);
   }
@@ -81,7 +81,7 @@ template <int Side>
 struct so3_jacobian {
   static constexpr std::string_view name = Side > 0 ? "so3_left_jacobian" : "so3_right_jacobian";
   static constexpr auto apply(auto w) {
-    return geometry::by_columns<three_by_three, three>([](auto x) {
+    return by_columns<rotation_row, space_row>([](auto x) {
       const auto u = geometry::dot(x, x);
       return geometry::spun(x, geometry::c<1>(u), Side * geometry::c<2>(u), geometry::c<3>(u));
     }, w);
@@ -91,35 +91,35 @@ template <int Side>
 struct so3_inverse_jacobian {
   static constexpr std::string_view name = Side > 0 ? "so3_left_jacobian_inverse" : "so3_right_jacobian_inverse";
   static constexpr auto apply(auto w) {
-    return geometry::by_columns<three_by_three, three>([](auto x) {
+    return by_columns<rotation_row, space_row>([](auto x) {
       const auto u = geometry::dot(x, x), a = geometry::c<1>(u) / (2 * geometry::c<2>(u));
       return geometry::spun(x, a, literal_like(u, -0.5 * Side), geometry::inverse_of_jacobian(u));
     }, w);
   }
 };
 
-}  // namespace functions
+}  // namespace geometry::functions
 
 /// The rotation matrix of a rotation vector: it turns by |w| about w. Smooth at 0.   Shape: [..., 3]: [..., 3, 3].   Saves: w, the c_k.
 /// Dtype: w's; integers give float; narrow floats are computed in float.   Error: 8 ulp of 1 up to the angle pi.
 /// Throws: if a call's last axis is not 3.
-inline constexpr call<functions::so3_exp> so3_exp{};
+inline constexpr call<geometry::functions::so3_exp> so3_exp{};
 /// The rotation vector of a rotation matrix, with a norm of at most pi. Smooth at the identity, and right up to pi. At pi there are two
 /// vectors: it is one of them, and derivatives are those of this branch. Derivatives are right along rotations. Differentiable three times.
 /// Shape: [..., 3, 3]: [..., 3].   Saves: the matrix.   Error: 16 ulp of 1.   Source: that of quaternion_from_matrix and quaternion_log.
-inline constexpr call<functions::so3_log> so3_log{};
+inline constexpr call<geometry::functions::so3_log> so3_log{};
 /// The matrix of the cross product with w, skew_matrix(w).   Shape: [..., 3]: [..., 3, 3].   Saves: nothing.   Error: exact.
 inline constexpr call<functions::skew_matrix> so3_hat{};
 /// The vector of a skew matrix, the inverse of so3_hat; of another matrix that of its skew part.   Shape: [..., 3, 3]: [..., 3].
 /// Saves: nothing.   Error: 1 ulp.
-inline constexpr call<functions::so3_vee> so3_vee{};
+inline constexpr call<geometry::functions::so3_vee> so3_vee{};
 /// The Jacobians of exp at w: exp(w + e) = exp(J_left e) exp(w) = exp(w) exp(J_right e) for small e.   Shape: [..., 3]: [..., 3, 3].
 /// Saves: w, the c_k.   Error: 8 ulp of 1 up to the angle pi. Differentiable three times.
-inline constexpr call<functions::so3_jacobian<1>> so3_left_jacobian{};
-inline constexpr call<functions::so3_jacobian<-1>> so3_right_jacobian{};
+inline constexpr call<geometry::functions::so3_jacobian<1>> so3_left_jacobian{};
+inline constexpr call<geometry::functions::so3_jacobian<-1>> so3_right_jacobian{};
 /// Their inverses, without solving: with log(exp(e) exp(w)) = w + J_left^-1 e. They grow without bound towards whole turns, |w| = 2 pi.
 /// Shape, Saves: as the Jacobians.   Error: 16 ulp of 1 up to the angle pi.
-inline constexpr call<functions::so3_inverse_jacobian<1>> so3_left_jacobian_inverse{};
-inline constexpr call<functions::so3_inverse_jacobian<-1>> so3_right_jacobian_inverse{};
+inline constexpr call<geometry::functions::so3_inverse_jacobian<1>> so3_left_jacobian_inverse{};
+inline constexpr call<geometry::functions::so3_inverse_jacobian<-1>> so3_right_jacobian_inverse{};
 
 }  // namespace ebb::inline EBB_ABI

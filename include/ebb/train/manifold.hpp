@@ -25,7 +25,7 @@ struct on_manifold : Update {
   static constexpr bool by_element = detail::is_by_element<Manifold> && detail::is_by_element<Update>;
   constexpr auto operator()(auto p, auto g, auto... others) const {
     const auto next = detail::as_results(Update{}(zeros_like(p), Manifold::pulled(p, g), others...));
-    return std::apply([&](auto d, auto... states) { return std::tuple(Manifold::retract(p, d), states...); }, next);
+    return std::apply([&](auto d, auto... kept) { return std::tuple(Manifold::retract(p, d), kept...); }, next);
   }
 };
 
