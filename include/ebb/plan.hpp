@@ -5,6 +5,7 @@
 #pragma once
 
 #include "plan/step.hpp"
+#include "plan/view.hpp"
 #include "plan/band.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"

@@ -19,9 +19,14 @@ bool any_of(part list, auto&& f) {
 /// The plain rule: every step reads argument a before result o is written, and the step that writes o reads a element by element.
 bool rule(const plan& p, int o, int a) {
   int result = -1, source = -1;
-  const auto in_result = [&](int b) { return p.buffers[b].is == plan_buffer::role::result && p.buffers[b].number == o; };
+  const auto owner = [&](int b) { return b < 0 ? b : ebb::owner_of(p.buffers, b); };
+  const auto is_part = [&](int b) { return p.buffers[b].is == plan_buffer::role::part; };
+  const auto in_result = [&](int b) {
+    b = owner(b);
+    return b >= 0 && p.buffers[b].is == plan_buffer::role::result && p.buffers[b].number == o;
+  };
   for (int b = 0; b < p.buffers.size(); ++b) {
-    if (in_result(b)) result = b;
+    if (in_result(b) && !is_part(b)) result = b;
     if (p.buffers[b].is == plan_buffer::role::argument && p.buffers[b].number == a) source = b;
   }
   if (source < 0) return true;
@@ -29,10 +34,10 @@ bool rule(const plan& p, int o, int a) {
   const plan_buffer &to = p.buffers[result], &from = p.buffers[source];
   if (to.shape != from.shape || size_of(to.type) != size_of(from.type)) return false;
   for (const ebb::plan_copy& c : p.copies)
-    if (c.buffer == source) return false;
+    if (owner(c.buffer) == source) return false;
   const auto reads_it = [&](const ebb::plan_step& s) {
-    if (s.nest < 0) return any_of(s.joined, [&](int i) { return p.joined[i] == source; });
-    return any_of(p.nests[s.nest].loads, [&](int i) { return p.loads[i].buffer == source; });
+    if (s.nest < 0) return any_of(s.joined, [&](int i) { return owner(p.joined[i]) == source; });
+    return any_of(p.nests[s.nest].loads, [&](int i) { return owner(p.loads[i].buffer) == source; });
   };
   const auto writes_over = [&](const ebb::plan_step& s) {
     if (s.nest < 0) return in_result(s.out);
@@ -52,7 +57,11 @@ bool rule(const plan& p, int o, int a) {
     if (in_place) {
       const ebb::nest& n = p.nests[step.nest];
       in_place = !any_of(n.reduces, [&](int i) { return in_result(p.reduces[i].buffer); }) &&
-                 !any_of(n.loads, [&](int i) { return p.loads[i].buffer == source && p.loads[i].along != (1 << n.loops) - 1; });
+                 !any_of(n.stores, [&](int i) { return in_result(p.stores[i].buffer) && is_part(p.stores[i].buffer); }) &&
+                 !any_of(n.loads, [&](int i) {
+                   const int b = p.loads[i].buffer;
+                   return owner(b) == source && (b != source || p.loads[i].along != (1 << n.loops) - 1);
+                 });
     }
     if (reads && (s > first_write || (writes && !in_place))) return false;
     if (writes && s < first_write) first_write = s;

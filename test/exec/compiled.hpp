@@ -12,10 +12,10 @@
 namespace test {
 
 /// A random program; every fourth one has all dtypes. Some arrays are longer than a leaf of the reduction tree. From 5000 on the last axes
-/// are short.
+/// are short, from 7000 on there are more moves.
 template <std::uint64_t Seed>
 constexpr random_program make_sample() {
-  return make_random<Seed % 4 == 3>(Seed, {.equations = 18, .short_axes = Seed >= 5000});
+  return make_random<Seed % 4 == 3>(Seed, {.equations = 18, .short_axes = Seed >= 5000 && Seed < 8000, .moves = Seed >= 7000});
 }
 
 template <std::uint64_t Seed>

@@ -45,6 +45,7 @@ struct random_options {
   int largest = 20000;      // elements of an array
   int longest = 13000;      // extent of an axis
   bool short_axes = false;  // the last two axes are static, with extents of at most 9
+  bool moves = false;       // every third equation selects, cuts, joins, pads or transposes
 };
 
 /// Narrow: all dtypes; else float, double and bool, which saves compile time.
@@ -158,6 +159,7 @@ class random_program_maker {
       if constexpr (std::is_same_v<T, bool>) truth(x);
       else if constexpr (is_taken<T>) {
         const operand<T> a{&g_, x};
+        if (options_.moves && random_.below(3) == 0) return rearrange(a, bound);
         switch (random_.below(16)) {
           case 0: case 1: return unary(a, bound);
           case 2: case 3: case 4: case 5: return binary(a, bound);
@@ -280,6 +282,73 @@ class random_program_maker {
     joined.e[axis] = g_.syms.derive(ebb::extent_rule::sum, s.e[axis], s.e[axis]);
     if (fits(joined) && b.shape_number() == a.shape_number()) add(ebb::emit_on<ebb::op::concat>({axis}, a, b).id, bound + other);
   }
+
+  /// Rows [first, first + count) of a along an axis; a count that is not static is the extent less `lost`.
+  template <class T>
+  constexpr operand<T> cut(operand<T> a, int axis, int first, int lost) {
+    const ebb::shape s = shape_of(a.id);
+    const int e = s.e[axis], kept = e < 0 ? g_.syms.derive(ebb::extent_rule::difference, e, lost) : e - lost;
+    // From the beginning, from the end, or the end itself.
+    std::int64_t start = first;
+    if (first == lost && random_.below(2)) start = ebb::stride::at_the_end;
+    else if (random_.below(3) == 0) start = first - static_cast<std::int64_t>(value(e));
+    return ebb::slice_as(a, {axis, start}, g_.intern(ebb::with_extent(s, axis, kept)));
+  }
+  /// Selects, slices, joins, pads and transposes, mostly along the first axis; what comes back often has the shape of a.
+  template <class T>
+  constexpr void rearrange(operand<T> a, double bound) {
+    const ebb::shape s = shape_of(a.id);
+    if (s.rank == 0) return;
+    const int axis = random_.below(3) ? 0 : random_.below(s.rank), extent = static_cast<int>(value(s.e[axis]));
+    if (extent == 0) return;
+    const int lost = random_.below(extent < 4 ? extent : 4), first = random_.below(lost + 1);
+    switch (random_.below(5)) {
+      case 0: {  // a row
+        const int at = random_.below(extent);
+        const int start = random_.below(2) && s.e[axis] > 0 ? at - extent : at;
+        const auto row = ebb::slice_as(a, {axis, start}, g_.intern(ebb::with_extent(s, axis, 1)));
+        ebb::shape r;
+        for (int i = 0; i < s.rank; ++i)
+          if (i != axis) r.push(s.e[i]);
+        return add(ebb::reshape_to(row, g_.intern(r)).id, bound);
+      }
+      case 1: return add(cut(a, axis, first, lost).id, bound);
+      case 2: {  // shifted: a cut, and other rows before and behind it
+        const auto middle = cut(a, axis, first, lost);
+        const int before = random_.below(lost + 1);
+        ebb::vec<operand<T>> pieces;
+        const auto fill = [&](int count) {
+          const operand<T> x{&g_, ebb::emit_as<ebb::op::literal, T>(g_, g_.intern(ebb::with_extent(s, axis, count)), {}, {0})};
+          if (count > 0) pieces.push(random_.below(2) ? x : on_operand<ebb::op::neg>(x));
+        };
+        fill(before);
+        pieces.push(random_.below(2) ? middle : on_operand<ebb::op::neg>(middle));
+        fill(lost - before);
+        operand<T> all = pieces[0];
+        for (int i = 1; i < pieces.size(); ++i) all = ebb::emit_on<ebb::op::concat>({axis}, all, pieces[i]);
+        return add(all.id, bound);
+      }
+      case 3: {  // zeros around
+        const auto x = random_.below(2) ? a : on_operand<ebb::op::neg>(a);
+        const int wide = s.e[axis] < 0 ? g_.syms.derive(ebb::extent_rule::sum, s.e[axis], lost) : s.e[axis] + lost;
+        const ebb::shape to = ebb::with_extent(s, axis, wide);
+        const std::int64_t start = first == lost && random_.below(2) ? ebb::stride::at_the_end : first;
+        if (fits(to)) add(ebb::place_in(x, {axis, start}, g_.intern(to)).id, bound);
+        return;
+      }
+      default: {
+        double other = bound;
+        const operand<T> b = partner(a, other);
+        ebb::shape joined = s;
+        joined.e[axis] = g_.syms.derive(ebb::extent_rule::sum, s.e[axis], s.e[axis]);
+        if (!fits(joined) || b.shape_number() != a.shape_number()) return;
+        const auto x = on_operand<ebb::op::neg>(b);
+        return add(ebb::emit_on<ebb::op::concat>({axis}, random_.below(3) ? x : a, b).id, bound + other);
+      }
+    }
+  }
+  template <class Op, class T>
+  constexpr operand<T> on_operand(operand<T> a) { return {&g_, on<Op>(a)}; }
 
   template <class T>
   constexpr void view(operand<T> a, double bound) {

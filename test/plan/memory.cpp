@@ -19,7 +19,7 @@ class rule {
         if (s < first_[b]) first_[b] = s;
         last_[b] = s;
       }
-    for (const ebb::plan_copy& c : p_.copies) last_[c.buffer] = p_.steps.size();
+    for (const ebb::plan_copy& c : p_.copies) last_[owner(c.buffer)] = p_.steps.size();
     for (int b = 0; b < p_.buffers.size(); ++b) outlives_blocks(b);
     for (int b = 0; b < p_.buffers.size(); ++b)
       if (p_.buffers[b].is == role::result) rooms_.push({p_.buffers[b], b, -1});
@@ -40,18 +40,19 @@ class rule {
     int result = -1, owner = -1;
   };
 
+  int owner(int b) const { return ebb::owner_of(p_.buffers, b); }
   ebb::vec<int> buffers_of(const ebb::plan_step& s) const {
     ebb::vec<int> r;
     if (s.nest < 0) {
-      for (int j = 0; j < s.joined.count; ++j) r.push(p_.joined[s.joined.first + j]);
-      r.push(s.out);
+      for (int j = 0; j < s.joined.count; ++j) r.push(owner(p_.joined[s.joined.first + j]));
+      r.push(owner(s.out));
       return r;
     }
     const ebb::nest& n = p_.nests[s.nest];
     for (int i = 0; i < n.loads.count; ++i)
-      if (p_.loads[n.loads.first + i].buffer >= 0) r.push(p_.loads[n.loads.first + i].buffer);
-    for (int i = 0; i < n.reduces.count; ++i) r.push(p_.reduces[n.reduces.first + i].buffer);
-    for (int i = 0; i < n.stores.count; ++i) r.push(p_.stores[n.stores.first + i].buffer);
+      if (p_.loads[n.loads.first + i].buffer >= 0) r.push(owner(p_.loads[n.loads.first + i].buffer));
+    for (int i = 0; i < n.reduces.count; ++i) r.push(owner(p_.reduces[n.reduces.first + i].buffer));
+    for (int i = 0; i < n.stores.count; ++i) r.push(owner(p_.stores[n.stores.first + i].buffer));
     return r;
   }
   /// What is not by block lasts from the first step of the blocks to the last one, and no step hands it over.
@@ -115,14 +116,14 @@ class rule {
     bool loaded = false, stored = false;
     for (int i = 0; i < n.loads.count; ++i) {
       const ebb::nest_load& x = p_.loads[n.loads.first + i];
-      if (x.buffer != from) continue;
-      if (x.along != (1 << n.loops) - 1) return false;
+      if (x.buffer < 0 || owner(x.buffer) != from) continue;
+      if (x.buffer != from || x.along != (1 << n.loops) - 1) return false;
       loaded = true;
     }
     for (int i = 0; i < n.reduces.count; ++i)
-      if (p_.reduces[n.reduces.first + i].buffer == from) return false;
+      if (owner(p_.reduces[n.reduces.first + i].buffer) == from) return false;
     for (int i = 0; i < n.stores.count; ++i) {
-      if (p_.stores[n.stores.first + i].buffer == from) return false;
+      if (owner(p_.stores[n.stores.first + i].buffer) == from) return false;
       stored = stored || p_.stores[n.stores.first + i].buffer == to;
     }
     return loaded && stored;
@@ -139,7 +140,7 @@ bool is_apart_in_blocks(const plan& p, const rule& of) {
   const auto overlap = [&](int a, int b) { return of.first(a) < of.last(b) && of.first(b) < of.last(a); };  // in one step: as in is_in_place
   for (int a = 0; a < p.buffers.size(); ++a)
     for (int b = 0; b < p.buffers.size(); ++b) {
-      const bool one = a != b && p.buffers[a].is == p.buffers[b].is && p.buffers[a].number == p.buffers[b].number;
+      const bool one = a != b && p.buffers[a].is != role::part && p.buffers[a].is == p.buffers[b].is && p.buffers[a].number == p.buffers[b].number;
       if (one && of.is_through(a) && overlap(a, b)) return false;
     }
   return true;
@@ -149,7 +150,7 @@ bool is_apart_in_blocks(const plan& p, const rule& of) {
 plan unsettled(plan p) {
   ebb::vec<char> seen(p.buffers.size() + p.copies.size(), 0);
   for (plan_buffer& b : p.buffers) {
-    if (b.is == role::argument || (b.is == role::result && !seen[b.number]++)) continue;
+    if (b.is == role::argument || b.is == role::part || (b.is == role::result && !seen[b.number]++)) continue;
     b.is = role::temporary;
     b.number = -1;
   }

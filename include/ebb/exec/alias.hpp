@@ -26,7 +26,7 @@ class memory_uses {
     const vec<int> band = bands_of_steps(p, n.steps, n.bands);
     for (int b = 0; b < n.buffers; ++b) {
       const plan_buffer& x = p.buffers.data()[b];
-      if (x.is == plan_buffer::role::temporary) continue;
+      if (x.is == plan_buffer::role::temporary || x.is == plan_buffer::role::part) continue;
       const bool result = x.is == plan_buffer::role::result;
       memory_use& u = result ? written[x.number] : read[x.number];
       u.shape = x.shape;
@@ -35,7 +35,7 @@ class memory_uses {
     }
     for (int s = 0; s < n.steps; ++s) see_step(p, s, n.steps, band[s]);
     for (int c = 0; c < n.copies; ++c)
-      if (const plan_buffer& x = p.buffers.data()[p.copies.data()[c].buffer]; x.is == plan_buffer::role::argument)
+      if (const plan_buffer& x = p.buffers.data()[owner_of(p.buffers, p.copies.data()[c].buffer)]; x.is == plan_buffer::role::argument)
         read[x.number].step = read[x.number].band = n.steps;  // after all others
   }
 
@@ -44,13 +44,16 @@ class memory_uses {
  private:
   constexpr void see_step(const auto& p, int s, int steps, int band) {
     const bool in_blocks = s >= p.blocks.first && s < p.blocks.first + p.blocks.count;
-    const auto reads = [&](int b, bool in_place) {
+    const auto reads = [&](int part, bool in_place) {
+      const int b = part < 0 ? part : owner_of(p.buffers, part);
       if (b < 0 || p.buffers.data()[b].is != plan_buffer::role::argument) return;
+      if (b != part) in_place = false;
       memory_use& u = read[p.buffers.data()[b].number];
-      if (in_blocks && p.buffers.data()[b].rows == row_use::none) {
+      if (in_blocks && p.buffers.data()[part].rows == row_use::none) {
         u.step = u.band = p.blocks.first + p.blocks.count - 1;
         u.in_place = false;
-      } else if (u.step == s) u.in_place = u.in_place && in_place;
+      } else if (u.step > s) return;  // all blocks read it
+      else if (u.step == s) u.in_place = u.in_place && in_place;
       else {
         u.alone = u.band != band;
         u.step = s;
@@ -58,7 +61,9 @@ class memory_uses {
         u.in_place = in_place;
       }
     };
-    const auto writes = [&](int b, bool in_place) {
+    const auto writes = [&](int part, bool in_place) {
+      const int b = owner_of(p.buffers, part);
+      if (b != part) in_place = false;
       if (p.buffers.data()[b].is != plan_buffer::role::result) return;
       memory_use& u = written[p.buffers.data()[b].number];
       if (u.step == steps) {

@@ -92,8 +92,17 @@ class block_program final : public runnable_graph {
       const plan_buffer& x = p_.buffers[b];
       if (x.is == plan_buffer::role::argument) buffer_[b] = arguments[x.number];
       else if (x.is == plan_buffer::role::result) buffer_[b] = results[x.number];
-      else buffer_[b] = place_[x.number];
+      else if (x.is == plan_buffer::role::temporary) buffer_[b] = place_[x.number];
     }
+    for (int b = 0; b < p_.buffers.size(); ++b)
+      if (p_.buffers[b].is == plan_buffer::role::part) buffer_[b] = address_of_part(b, symbol);
+  }
+
+  EBB_ONCE char* address_of_part(int b, const std::size_t* symbol) const {
+    const plan_buffer& x = p_.buffers[b];
+    if (x.is != plan_buffer::role::part) return static_cast<char*>(buffer_[b]);
+    const std::size_t whole = volume(g_.shapes[p_.buffers[x.whole].shape], symbol);
+    return address_of_part(x.whole, symbol) + elements_before(x.at, whole, g_.shapes[x.at.shape], symbol) * size_of(x.type);
   }
 
   EBB_ONCE void run_whole(const plan_step& s, const std::size_t* symbol, const char* call) {

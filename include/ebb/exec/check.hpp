@@ -100,11 +100,23 @@ constexpr bool has_checks(int after) {
   return false;
 }
 
+/// The address of buffer B, which is an argument or a part of one.
+template <class P, int B>
+EBB_INLINE const char* address_in_argument(void* const* arguments, const std::size_t* symbol) {
+  constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
+  if constexpr (b.is != plan_buffer::role::part) return static_cast<const char*>(arguments[b.number]);
+  else {
+    static constexpr shape whole = P::shape_at(P::plan.buffers[static_cast<std::size_t>(b.whole)].shape), own = P::shape_at(b.at.shape);
+    return address_in_argument<P, b.whole>(arguments, symbol) +
+           elements_before(b.at, volume(whole, symbol), own, symbol) * size_of(b.type);
+  }
+}
+
 /// The checks before the first step, of arguments and extents. Nothing has been written.
 template <class P>
 EBB_INLINE void check_arguments(const char* call, void* const* arguments, const std::size_t* symbol) {
   if constexpr (has_checks<P>(-1))
-    run_checks<P, -1>(call, [&]<int B>() { return arguments[P::plan.buffers[static_cast<std::size_t>(B)].number]; }, symbol);
+    run_checks<P, -1>(call, [&]<int B>() -> const void* { return address_in_argument<P, B>(arguments, symbol); }, symbol);
 }
 
 }  // namespace detail

@@ -68,6 +68,8 @@ class one_step {
   static constexpr int leader = [] {
     if (plan.size.steps != nests || nests < 2 || nests > most_nests || plan.size.computes > most_computes) return -1;
     if (plan.size.copies > 0 || plan.size.bands > 0) return -1;
+    for (int b = 0; b < plan.size.buffers; ++b)
+      if (plan.buffers[static_cast<std::size_t>(b)].is == plan_buffer::role::part) return -1;
     for (int c = 0; c < plan.size.checks; ++c)
       if (plan.checks[static_cast<std::size_t>(c)].after >= 0) return -1;
     int r = -1;

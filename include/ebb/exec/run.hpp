@@ -140,10 +140,18 @@ inline constexpr bool is_reported = [] {
   else return S == P::plan.bands[static_cast<std::size_t>(band)].first;
 }();
 
+/// Whether step S only joins what has been written in its place.
+template <class P, int S>
+inline constexpr bool is_written_in_parts = [] {
+  const plan_step& s = P::plan.steps[static_cast<std::size_t>(S)];
+  return s.what == kind::move && s.why == copy_reason::none && P::g.eq[static_cast<std::size_t>(s.equation)].op->arity < 0;
+}();
+
 /// Step S of program P.
 template <class P, int S>
 EBB_INLINE void run_whole(const nest_call& call) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
+  if constexpr (is_written_in_parts<P, S>) return;
   constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
   static constexpr std::int64_t attr[] = {e.attr[0], e.attr[1]};
   constexpr auto operand = [](int j) -> const equation& {
@@ -192,6 +200,29 @@ EBB_INLINE void make_copies(void* const* results, void* const* buffer, const std
   });
 }
 
+/// The address of a part, as that of the buffer where it lies and an offset.
+template <class P, int B>
+EBB_INLINE char* address_of_part(void* const* buffer, const std::size_t* symbol) {
+  constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
+  if constexpr (b.is != plan_buffer::role::part) return static_cast<char*>(buffer[B]);
+  else {
+    constexpr plan_buffer whole = P::plan.buffers[static_cast<std::size_t>(b.whole)];
+    static constexpr shape own = P::shape_at(b.at.shape);
+    const std::size_t bytes = b.at.from == part_place::counted::from_start ? 0 : bytes_of_shape<P, whole.shape>(dtype::boolean, symbol);
+    return address_of_part<P, b.whole>(buffer, symbol) + elements_before(b.at, bytes, own, symbol) * size_of(b.type);
+  }
+}
+/// The addresses of all parts, or of those whose rows are those of one block.
+template <class P, bool Within = false>
+EBB_INLINE void find_parts(void** buffer, const std::size_t* symbol, const std::size_t* by_block) {
+  repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
+    constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
+    constexpr bool within = b.rows == row_use::within;
+    if constexpr (b.is == plan_buffer::role::part && (within || !Within))
+      buffer[B] = address_of_part<P, B>(buffer, within ? by_block : symbol);
+  });
+}
+
 /// The memory of each buffer. `places`: room on the stack, if it is used. `by_block`: the values of symbols for buffers with the rows of
 /// one block.
 template <class P>
@@ -209,8 +240,9 @@ EBB_INLINE void find_buffers(void** buffer, void* const* arguments, void* const*
     constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
     if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
     else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
-    else buffer[B] = places + offset[b.number];
+    else if constexpr (b.is == plan_buffer::role::temporary) buffer[B] = places + offset[b.number];
   });
+  find_parts<P>(buffer, symbol, by_block);
 }
 
 template <class P>
@@ -237,8 +269,9 @@ class row_blocks {
   static constexpr bool is_row_symbol(int s) { return oldest_symbol<P>(s) == oldest_symbol<P>(row_symbol); }
   /// Whether the address of buffer B advances from block to block.
   template <int B>
-  static constexpr bool moves = buffer_at<B>.rows == row_use::beyond || buffer_at<B>.rows == row_use::result ||
-                                (buffer_at<B>.rows == row_use::within && buffer_at<B>.is == plan_buffer::role::result);
+  static constexpr bool moves = buffer_at<B>.is != plan_buffer::role::part &&
+                                (buffer_at<B>.rows == row_use::beyond || buffer_at<B>.rows == row_use::result ||
+                                 (buffer_at<B>.rows == row_use::within && buffer_at<B>.is == plan_buffer::role::result));
   template <int B>
   static std::size_t row_bytes(const std::size_t* symbol) {
     static constexpr shape s = P::shape_at(buffer_at<B>.shape);
@@ -281,6 +314,7 @@ class row_blocks {
         repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
           if constexpr (moves<B>) buffer[B] = static_cast<char*>(all[B]) + first * row_bytes<B>(symbol);
         });
+        find_parts<P, true>(buffer, symbol, here.value);
       }
       const nest_call block{buffer, here.value, call, first > 0};
       repeat<steps.count>([&]<int S>() EBB_LAMBDA { run_step<P, steps.first + S>(block, {first, rows}); });

@@ -49,7 +49,7 @@ class chain_link {
     if (type != dtype::f32 && type != dtype::f64) return false;
     for (int b = 0; b < plan.size.buffers; ++b) {
       const bool is_fit = buffer(b).type == type || (is_mask(b) && buffer(b).is == role::argument && !is_primary(b));
-      if (!is_fit || buffer(b).is == role::temporary) return false;
+      if (!is_fit || buffer(b).is == role::temporary || buffer(b).is == role::part) return false;
     }
     for (int i = 0; i < n.loads.count; ++i) {
       const nest_load& x = plan.loads[static_cast<std::size_t>(n.loads.first + i)];

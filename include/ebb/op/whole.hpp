@@ -40,8 +40,24 @@ void move_whole(const Call& c) {
   const move_call call{c.shapes, c.result, c.attr};
   std::size_t covered = 0;
   for (int j = 0; j < c.count; ++j) covered += c.shapes[j].volume();
-  if (covered < c.result.volume()) std::memset(c.out, 0, c.result.volume() * size);
-  for (int j = 0; j < c.count; ++j) kernel::copy(c.op->copy(call, j), c.in[j], c.out, size);
+  // An operand may have been written where it lies in the result: see [note: parts of arrays].
+  char* const out = static_cast<char*>(c.out);
+  const auto begin = [&](const strided_copy& box) { return out + box.to_offset * static_cast<std::ptrdiff_t>(size); };
+  if (covered < c.result.volume()) {
+    const strided_copy box = c.op->copy(call, 0);
+    char* const first = begin(box);
+    if (covered > 0 && first == c.in[0]) {
+      char *const last = first + covered * size, *const end = out + c.result.volume() * size;
+      std::memset(out, 0, static_cast<std::size_t>(first - out));
+      std::memset(last, 0, static_cast<std::size_t>(end - last));
+      return;
+    }
+    std::memset(out, 0, c.result.volume() * size);
+  }
+  for (int j = 0; j < c.count; ++j) {
+    const strided_copy box = c.op->copy(call, j);
+    if (begin(box) != c.in[j]) kernel::copy(box, c.in[j], out, size);
+  }
 }
 
 /// Calls f(number, rows, count) with the numbers of rows in operand 1, once for each place along the leading axes that have their own.

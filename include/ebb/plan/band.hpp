@@ -36,6 +36,10 @@ class band_planner {
  private:
   /// The state of a buffer while the band runs.
   enum class state : char { whole, rows, late };
+  constexpr void reaches(int b, state s) {
+    if (state& x = state_[owner_of(p_.buffers, b)]; x < s) x = s;
+  }
+  constexpr state state_of(int b) const { return state_[owner_of(p_.buffers, b)]; }
 
   /// X w, or X^T g. A sum over rows can continue in the next band if it is a chain, see [note: order of a product].
   constexpr bool is_product(const plan_step& s, bool transposed) const {
@@ -60,9 +64,9 @@ class band_planner {
     for (int s = first; s <= last; ++s) {
       const plan_step& x = p_.steps[s];
       const state least = least_complete(x);
-      if (s == first || (s == last && least != state::late && state_[x.in[0]] == state::whole)) {
+      if (s == first || (s == last && least != state::late && state_of(x.in[0]) == state::whole)) {
         members.push(s);
-        state_[x.out] = s == first ? state::rows : state::late;
+        reaches(x.out, s == first ? state::rows : state::late);
       } else if (least != state::late && takes_rows(x)) {
         members.push(s);
         mark(x, state::rows, state::late);
@@ -85,7 +89,7 @@ class band_planner {
   constexpr state least_complete(const plan_step& s) const {
     state r = state::whole;
     const auto see = [&](int b) {
-      if (b >= 0 && state_[b] > r) r = state_[b];
+      if (b >= 0 && state_of(b) > r) r = state_of(b);
     };
     if (s.nest < 0)
       for (int j = 0; j < s.joined.count; ++j) see(p_.joined[s.joined.first + j]);
@@ -100,20 +104,20 @@ class band_planner {
     if (n.loops != 1 || x.rank != 1 || g_.syms.find(x.e[0]) != g_.syms.find(rows_)) return false;
     for (int i = 0; i < n.loads.count; ++i) {
       const nest_load& l = p_.loads[n.loads.first + i];
-      if (l.buffer >= 0 && l.along == 0 && state_[l.buffer] != state::whole) return false;
+      if (l.buffer >= 0 && l.along == 0 && state_of(l.buffer) != state::whole) return false;
     }
     return true;
   }
   /// The states of the buffers that a step stores and reduces to.
   constexpr void mark(const plan_step& s, state stored, state reduced) {
     if (s.nest < 0) {
-      for (int j = 0; j < s.made.count; ++j) state_[p_.joined[s.made.first + j]] = stored;
-      if (s.out >= 0) state_[s.out] = stored;
+      for (int j = 0; j < s.made.count; ++j) reaches(p_.joined[s.made.first + j], stored);
+      if (s.out >= 0) reaches(s.out, stored);
       return;
     }
     const nest& n = p_.nests[s.nest];
-    for (int i = 0; i < n.stores.count; ++i) state_[p_.stores[n.stores.first + i].buffer] = stored;
-    for (int i = 0; i < n.reduces.count; ++i) state_[p_.reduces[n.reduces.first + i].buffer] = reduced;
+    for (int i = 0; i < n.stores.count; ++i) reaches(p_.stores[n.stores.first + i].buffer, stored);
+    for (int i = 0; i < n.reduces.count; ++i) reaches(p_.reduces[n.reduces.first + i].buffer, reduced);
   }
   constexpr void reorder(int first, const vec<int>& order) {
     vec<plan_step> steps;

@@ -5,8 +5,10 @@
 // The level of an equation is the length of the longest chain of group boundaries below it. Equations of one level and one iteration space
 // are one group. That takes linear time, makes no cycles, and also fuses equations that do not depend on each other.
 // There is a boundary after each value that must be complete before it is read: a reduction, a product, a move, and a value that is read
-// in another shape (broadcast, reshape).
+// in another shape (broadcast, reshape). Moves whose elements stay where they are have no group: see [note: parts of arrays].
 #pragma once
+
+#include "view.hpp"
 
 #include "../graph/loop.hpp"
 
@@ -23,11 +25,23 @@ struct grouping {
   vec<group> groups;
   vec<int> of;            // the group of each equation; -1: a source, or a view of something else
   vec<char> stored;       // must be in memory when its group has run
+  vec<array_part> part;   // where each equation lies in another one
+  vec<copy_reason> copies;  // of moves
+
+  /// Whether k lies in its operand: a slice that is no step. Other parts lie in a later equation, which joins them.
+  constexpr bool is_view(int k) const { return part.data()[k].whole >= 0 && part.data()[k].whole < k; }
+  /// The equation whose step writes what k shows: k itself, or what it is a view of.
+  constexpr int shown(const graph& g, int k) const;
 };
 
 /// The equation whose memory k shows: a reshape is a view. Broadcasts are views too, but only loops can read them.
 constexpr int viewed(const graph& g, int k) {
   while (g.op(k).what == kind::reshape) k = g.operand(k, 0);
+  return k;
+}
+
+constexpr int grouping::shown(const graph& g, int k) const {
+  for (k = viewed(g, k); is_view(k);) k = viewed(g, part[k].whole);
   return k;
 }
 
@@ -45,12 +59,17 @@ class fuser {
   EBB_COLD_CTOR constexpr explicit fuser(const graph& g) : g_(g), level_(g.size(), 0) {
     r_.of = vec<int>(g.size(), -1);
     r_.stored = vec<char>(g.size(), 0);
+    r_.part = vec<array_part>(g.size(), array_part{});
+    r_.copies = vec<copy_reason>(g.size(), copy_reason::none);
+    is_result_ = vec<char>(g.size(), 0);
+    for (int o : g.out) is_result_[viewed(g, o)] = 1;
     for (int k = 0; k < g.size(); ++k) {
       const kind what = g.eq.data()[k].op->what;
       if (what == kind::elementwise || what == kind::reduce) place_fused(k);
       else if (what == kind::broadcast) level_[k] = level_above(g.operand(k, 0));
       else if (what == kind::reshape) place_view(k);
       else if (what == kind::result) place_result(k);
+      else if (what == kind::move) place_move(k);
       else if (!is_source(what)) place_whole(k);
     }
     for (int o : g.out) require_memory(o);
@@ -58,9 +77,39 @@ class fuser {
   constexpr grouping take() { return static_cast<grouping&&>(r_); }
 
  private:
+  /// Finds where the operands of k, a move, lie in k, or where k lies in its operand. The reason of a copy, if there is one.
+  EBB_COLD constexpr copy_reason find_parts(int k) {
+    const std::uint64_t family = g_.op(k).family;
+    part_place at;
+    if (family == family_of<op::slice>) {
+      const copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
+      if (why == copy_reason::none) r_.part[k] = {g_.operand(k, 0), at};
+      return why;
+    }
+    if (family == family_of<op::place>) return put_in(k, 0, detail::find_part(g_, k, g_.operand(k, 0), g_.eq[k].attr, at), at);
+    if (family != family_of<op::concat>) return copy_reason::permutation;
+    copy_reason first = copy_reason::none;
+    for (int j = 0; j < g_.eq[k].count; ++j) {
+      at = {};
+      const copy_reason found = detail::find_piece(g_, k, j, at), why = put_in(k, j, found, at);
+      if (first == copy_reason::none) first = why;
+    }
+    return first;
+  }
+  /// Operand j of k is written where it lies in k, unless it has other memory.
+  constexpr copy_reason put_in(int k, int j, copy_reason why, const part_place& at) {
+    const int x = viewed(g_, g_.operand(k, j));
+    if (why != copy_reason::none) return why;
+    if (g_.op(x).what == kind::input || r_.is_view(x)) return copy_reason::argument;
+    if (r_.part[x].whole >= 0) return copy_reason::twice;
+    if (is_result_[x]) return copy_reason::result;
+    if (g_.op(x).what == kind::result) return copy_reason::loop;
+    r_.part[x] = {k, at};
+    return copy_reason::none;
+  }
   /// The level of an equation that reads all of k from memory.
   constexpr int level_above(int k) {
-    k = viewed(g_, k);
+    k = r_.shown(g_, k);
     if (is_source(g_, k)) return 0;
     return level_[k] + 1;
   }
@@ -89,9 +138,14 @@ class fuser {
       else if (!is_source(what)) require_memory(i);
     }
   }
+  EBB_COLD constexpr void place_move(int k) {
+    r_.copies[k] = find_parts(k);
+    if (r_.is_view(k)) place_view(k);
+    else place_whole(k);
+  }
   constexpr void place_view(int k) {
     require_memory(g_.operand(k, 0));
-    level_[k] = level_[viewed(g_, k)];
+    level_[k] = level_[r_.shown(g_, k)];
   }
   /// An array that a loop gives is in memory when the loop has run.
   constexpr void place_result(int k) {
@@ -116,7 +170,7 @@ class fuser {
   }
   /// k is read as an array. Literals, indices and broadcasts then need a loop that writes them.
   EBB_COLD constexpr void require_memory(int k) {
-    k = viewed(g_, k);
+    k = r_.shown(g_, k);
     if (r_.stored[k] || g_.op(k).what == kind::input) return;
     r_.stored[k] = 1;
     if (r_.of[k] >= 0) return;
@@ -148,6 +202,7 @@ class fuser {
 
   const graph& g_;
   vec<int> level_;
+  vec<char> is_result_;
   vec<vec<int>> at_level_;  // nests only; literals in memory are at level -1
   grouping r_;
 };

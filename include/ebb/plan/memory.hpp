@@ -89,7 +89,8 @@ class memory_planner {
     find_uses();
     open_results();
     const auto settle_new = [&](int s, bool only_through) {
-      each_buffer(p_, p_.steps[s], [&](int b) {
+      each_buffer(p_, p_.steps[s], [&](int part) {
+        const int b = owner_of(p_.buffers, part);
         if (p_.buffers[b].is == plan_buffer::role::temporary && p_.buffers[b].number < 0 && (!only_through || uses_[b].through)) settle(b);
       });
     };
@@ -142,14 +143,15 @@ class memory_planner {
     }
     kinds_ = vec<room_kind>(8 * shapes, {});
     for (int s = 0; s < steps_; ++s)
-      each_buffer(p_, p_.steps[s], [&](int b) {
+      each_buffer(p_, p_.steps[s], [&](int part) {
+        const int b = owner_of(p_.buffers, part);
         use& u = uses_.data()[b];
         if (s < u.first) u.first = s;
         const bool of_band = p_.buffers[b].is != plan_buffer::role::argument && band_[u.first] == band_[s];
         if (u.last != s) u.alone = u.last < 0 || band_[u.last] != band_[s] || of_band;
         u.last = s;
       });
-    for (const plan_copy& c : p_.copies) uses_[c.buffer].last = steps_;
+    for (const plan_copy& c : p_.copies) uses_[owner_of(p_.buffers, c.buffer)].last = steps_;
     for (int s = 0; s < steps_; ++s)
       if (p_.steps[s].nest >= 0) find_what_is_in_place(s, p_.nests[p_.steps[s].nest]);
     if (p_.blocks.count > 0)
@@ -171,11 +173,18 @@ class memory_planner {
   }
   constexpr void find_what_is_in_place(int s, const nest& n) {
     const int all = (1 << n.loops) - 1;
-    const auto last_here = [&](int b) { return b >= 0 && uses_.data()[b].last == s; };
-    for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i)
-      if (const nest_load& x = p_.loads.data()[i]; last_here(x.buffer)) uses_.data()[x.buffer].read_in_place = true;
-    for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i)
-      if (const nest_load& x = p_.loads.data()[i]; last_here(x.buffer) && x.along != all) uses_.data()[x.buffer].read_in_place = false;
+    const auto each_last_load = [&](auto&& f) {
+      for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i) {
+        const nest_load& x = p_.loads.data()[i];
+        if (x.buffer < 0) continue;
+        const int b = owner_of(p_.buffers, x.buffer);
+        if (uses_.data()[b].last == s) f(uses_.data()[b], b == x.buffer && x.along == all);
+      }
+    };
+    each_last_load([](use& u, bool) { u.read_in_place = true; });
+    each_last_load([](use& u, bool in_place) {
+      if (!in_place) u.read_in_place = false;
+    });
     for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) uses_.data()[p_.stores.data()[i].buffer].stored = true;
   }
 
@@ -187,7 +196,8 @@ class memory_planner {
         uses_[b].room = rooms_.push(r);
       }
     for (int s = 0; s < steps_; ++s)
-      each_buffer(p_, p_.steps[s], [&](int b) {
+      each_buffer(p_, p_.steps[s], [&](int part) {
+        const int b = owner_of(p_.buffers, part);
         const use& u = uses_.data()[b];
         room_kind& k = kinds_.data()[u.kind];
         const plan_buffer::role is = p_.buffers.data()[b].is;

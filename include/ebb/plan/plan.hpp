@@ -29,8 +29,9 @@ class planner {
     }
     band_planner(g_, p_).run();
     row_planner(g_, p_).run([&](int k) {
-      const int x = viewed(g_, k);
-      return x != k ? x : g_.op(k).what == kind::broadcast && !fused_.stored[k] ? g_.operand(k, 0) : -1;
+      if (const int x = viewed(g_, k); x != k) return x;
+      if (fused_.is_view(k)) return g_.operand(k, 0);
+      return g_.op(k).what == kind::broadcast && !fused_.stored[k] ? g_.operand(k, 0) : -1;
     });
     memory_planner(p_).run();
     for (int k = 0; k < g_.size(); ++k) plan_checks(k);
@@ -63,6 +64,10 @@ class planner {
     k = viewed(g_, k);
     if (buffer_[k] >= 0) return buffer_[k];
     const equation& e = g_.eq[k];
+    if (const array_part& x = fused_.part[k]; x.whole >= 0) {
+      const int whole = buffer_of(x.whole);
+      return buffer_[k] = p_.buffers.push({plan_buffer::role::part, -1, e.op->result, e.shape, row_use::none, whole, x.at});
+    }
     const bool argument = e.op->what == kind::input;
     return buffer_[k] = p_.buffers.push({argument ? plan_buffer::role::argument : plan_buffer::role::temporary,
                                          argument ? static_cast<int>(e.attr[0]) : -1, e.op->result, e.shape});
@@ -72,6 +77,7 @@ class planner {
     plan_step s;
     s.what = g_.op(k).what;
     s.equation = k;
+    s.why = fused_.copies[k];
     if (s.what != kind::loop) s.out = buffer_of(k);
     s.joined.first = p_.joined.size();
     s.joined.count = g_.eq[k].count;
@@ -248,7 +254,7 @@ class planner {
     const int buffer = buffer_of(named);
     for (const plan_check& c : p_.checks)
       if (c.buffer == buffer && c.places == rows) return;
-    p_.checks.push({k, buffer, g_.eq[named].shape, rows, p_.group_of[viewed(g_, named)]});
+    p_.checks.push({k, buffer, g_.eq[named].shape, rows, p_.group_of[fused_.shown(g_, named)]});
   }
   constexpr int axis_of_places(const equation& e) const {
     if (e.op->what != kind::broadcast) return static_cast<int>(e.attr[0]);

@@ -38,9 +38,9 @@ class plan_text {
     return s;
   }
 
-  /// `matmul`, or `a loop over [n, 64]`.
+  /// `matmul`, or `a loop over [n, 64]`, or `slice, which copies: it leaves out or reverses elements`.
   EBB_COLD std::string kind_of(const plan_step& s) const {
-    if (s.nest < 0) return std::string(g_.op(s.equation).name);
+    if (s.nest < 0) return std::string(g_.op(s.equation).name) + reason_of(s);
     const shape& over = g_.shapes[p_.nests[s.nest].shape];
     std::string text = "a loop over [";
     for (int a = 0; a < over.rank; ++a) text += (a ? ", " : "") + names_.extent(over.e[a]);
@@ -61,7 +61,23 @@ class plan_text {
     for (int i = 0; i < n.reduces.count; ++i) add(p_.reduces[n.reduces.first + i].buffer);
     return text;
   }
+  /// See [note: parts of arrays].
+  EBB_COLD std::string reason_of(const plan_step& s) const {
+    if (s.what == kind::gather || s.what == kind::scatter) return ", which copies: rows by index";
+    if (s.what != kind::move) return "";
+    if (s.why == copy_reason::none) return g_.eq[s.equation].count > 1 ? ", in place" : ", in place but for the zeros";
+    constexpr const char* reasons[] = {"rows along this axis are not adjacent",
+                                       "it leaves out or reverses elements",
+                                       "elements in another order",
+                                       "a result has memory of its own",
+                                       "an operand is an argument or lies in another array",
+                                       "an operand is joined twice",
+                                       "an operand lies between two of dyn extents",
+                                       "a loop gives an operand"};
+    return std::string(", which copies: ") + reasons[static_cast<int>(s.why) - 1];
+  }
   EBB_COLD std::string name_of_buffer(int buffer) const {
+    if (p_.buffers[buffer].is == plan_buffer::role::part) return "a part of " + name_of_buffer(p_.buffers[buffer].whole);
     constexpr const char* roles[] = {"argument ", "result ", "place "};
     return roles[static_cast<int>(p_.buffers[buffer].is)] + std::to_string(p_.buffers[buffer].number);
   }

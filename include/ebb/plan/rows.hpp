@@ -127,6 +127,13 @@ class row_planner {
     while (instead_.data()[k] >= 0) k = instead_.data()[k];
     return p_.group_of[k] >= 0 && g_.eq[k].count > 0 ? k : -1;
   }
+  /// Whether k is some of the rows of its source, without an axis of rows: it is read when all are in memory.
+  constexpr bool takes_some_rows(int k) const {
+    for (; instead_.data()[k] >= 0; k = instead_.data()[k])
+      if (is_slice_of_rows(k)) return true;
+    return false;
+  }
+  constexpr bool is_slice_of_rows(int k) const { return g_.op(k).what == kind::move && axis(k) < 0 && axis(g_.operand(k, 0)) >= 0; }
   /// Whether k is in memory only after the last block.
   constexpr bool is_late(int k) const { return state_[p_.group_of[k]] == after || (state_[p_.group_of[k]] == blocks && axis(k) < 0); }
 
@@ -138,7 +145,7 @@ class row_planner {
     for (int k = g_.size(); k-- > 0;) {
       const int s = p_.group_of[k];
       // Views, and what is computed where it is read: an index even if it is also stored.
-      if ((s < 0 || g_.op(k).what == kind::index) && way_of(k) == way::across) return false;
+      if ((s < 0 || g_.op(k).what == kind::index) && way_of(k) == way::across && !is_slice_of_rows(k)) return false;
       if (s < 0) continue;
       next[k] = first[s];
       first[s] = k;
@@ -151,7 +158,8 @@ class row_planner {
         rows = rows || w == way::apart || w == way::chained;
         late = late || w == way::across;
         for (int i : g_.operands(k))
-          if (const int from = source(i); from >= 0 && p_.group_of[from] != s) late = late || is_late(from);
+          if (const int from = source(i); from >= 0 && p_.group_of[from] != s)
+            late = late || is_late(from) || (state_[p_.group_of[from]] == blocks && takes_some_rows(i));
       }
       state_[s] = late ? after : rows ? blocks : before;
       any = any || state_[s] == blocks;
@@ -162,19 +170,23 @@ class row_planner {
   /// Decides how blocks use each buffer. False if that is impossible or does not pay.
   EBB_COLD constexpr bool place_buffers() {
     const auto state = [&](int s) { return state_.data()[s]; };
-    vec<char> written(p_.buffers.size(), before), read(p_.buffers.size(), before);  // the phase; the last phase
+    vec<char> written(p_.buffers.size(), after + 1), read(p_.buffers.size(), before);  // the first and the last phase
     for (int s = 0; s < p_.steps.size(); ++s)
       each_buffer(p_, p_.steps[s], [&](int b) {
+        b = owner_of(p_.buffers, b);
         if (state(s) > read[b]) read[b] = state(s);
       });
-    each_written(p_, [&](int s, int b) { written[b] = state(s); });
-    for (const plan_copy& c : p_.copies) read[c.buffer] = after;
+    each_written(p_, [&](int s, int b) {
+      for (; b >= 0; b = p_.buffers[b].whole)
+        if (state(s) < written[b]) written[b] = state(s);
+    });
+    for (const plan_copy& c : p_.copies) read[owner_of(p_.buffers, c.buffer)] = after;
     std::int64_t within = 0, beyond = 0;
     vec<row_use> use;
     for (int b = 0; b < p_.buffers.size(); ++b) {
       const plan_buffer& x = p_.buffers[b];
       use.push(row_use::none);
-      if (axis_[x.shape] < 0) continue;
+      if (axis_[x.shape] < 0 || x.is == plan_buffer::role::part) continue;
       const bool temporary = x.is == plan_buffer::role::temporary;
       if (x.is != plan_buffer::role::argument && written[b] != blocks) continue;
       if (temporary && read[b] == blocks) {
@@ -187,7 +199,8 @@ class row_planner {
       if (temporary) beyond += row_volume(x.shape);
     }
     if (within == 0 || within < 2 * beyond) return false;
-    for (int b = 0; b < p_.buffers.size(); ++b) p_.buffers[b].rows = use[b];
+    for (int b = 0; b < p_.buffers.size(); ++b)
+      if (p_.buffers[b].is != plan_buffer::role::part || axis_[p_.buffers[b].shape] >= 0) p_.buffers[b].rows = use[owner_of(p_.buffers, b)];
     for (nest_reduce& r : p_.reduces) r.continues = written[r.buffer] == blocks && axis_[p_.buffers[r.buffer].shape] < 0;
     return true;
   }

@@ -12,6 +12,9 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// Why a step copies elements: see [note: parts of arrays].
+enum class copy_reason : std::uint8_t { none, axis, step, permutation, result, argument, twice, offset, loop };
+
 struct plan_step {
   kind what = kind::elementwise;  // elementwise: a nest; else a whole equation
   int nest = -1;
@@ -20,6 +23,7 @@ struct plan_step {
   part joined;
   part made;                      // of a loop: the buffers of its results, in plan::joined
   int out = -1;                   // -1: a loop
+  copy_reason why = copy_reason::none;  // of a move
 };
 
 /// The role of an array in a program that runs by blocks of rows: see [note: blocks of rows].
@@ -30,14 +34,31 @@ enum class row_use : std::uint8_t {
   result
 };
 
+/// Where an array lies in another one, see [note: parts of arrays]: it begins after so many rows, or so many rows before the end, or it
+/// ends where the other one does.
+struct part_place {
+  enum class counted : std::uint8_t { from_start, from_end, at_end };
+  counted from = counted::from_start;
+  int rows = 0, axis = 0;
+  int shape = -1;  // of the part; a row is what is behind `axis`
+};
+
 struct plan_buffer {
-  enum class role : std::uint8_t { argument, result, temporary };
+  enum class role : std::uint8_t { argument, result, temporary, part };
   role is = role::temporary;
   int number = -1;  // of the argument, the result, or the place
   dtype type = dtype::f32;
   int shape = -1;
   row_use rows = row_use::none;
+  int whole = -1;  // of a part: the buffer in which it lies
+  part_place at{};
 };
+
+/// The buffer whose memory has b: b itself unless it is a part.
+constexpr int owner_of(const auto& buffers, int b) {
+  while (buffers.data()[b].whole >= 0) b = buffers.data()[b].whole;
+  return b;
+}
 
 /// A place in the workspace that temporaries of one size share.
 struct plan_place {

@@ -1,0 +1,90 @@
+// ebb/plan/view.hpp — arrays that lie in other arrays, and so need no copy.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: parts of arrays]
+// Rows that follow each other along the first axis of an array (or along an axis behind axes of extent 1) are adjacent in memory. So
+//   slice    of step 1 along that axis is no step: its readers begin at another address. A select is a slice of one row.
+//   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing.
+//   place    likewise: its step only writes the zeros around.
+// In a plan such an array is a buffer of the role `part`: the buffer in which it lies, and where. An address is found when a call begins.
+// What is copied, and why; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
+//   an axis        slice, concat and place along an axis behind one that is not 1: rows are not adjacent
+//   a step         slices that leave out or reverse elements
+//   a permutation  elements in another order. One that only moves axes of extent 1 is no copy: simplify makes it a reshape
+//   a result       a slice that is a result, because results do not share memory; so is a piece that is a result, too
+//   an argument    a piece that is an argument, or a part of another array: it is somewhere else already
+//   twice          a piece that is joined more than once, or to two arrays: the first one has it
+//   an offset      a piece between two pieces with dyn extents
+//   a loop         a piece that ebb::scan and the like give
+//   rows by index  gather and scatter: their addresses are known only when indices have been read
+#pragma once
+
+#include "step.hpp"
+
+#include "../graph/graph.hpp"
+#include "../op/move.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// The array in which another one lies.
+struct array_part {
+  int whole = -1;  // an equation; -1: it has memory of its own
+  part_place at;
+};
+
+namespace detail {
+
+/// Whether rows of s along `axis` are adjacent.
+constexpr bool has_adjacent_rows(const graph& g, const shape& s, int axis) {
+  for (int a = 0; a < axis; ++a)
+    if (g.syms.find(s.e[a]) != 1) return false;
+  return true;
+}
+
+/// Where `part` begins in `whole`, for a slice or a place. Its reason is none if its elements are adjacent.
+constexpr copy_reason find_part(const graph& g, int whole, int part, const std::int64_t* attr, part_place& at) {
+  const stride s = stride::unpacked(attr[0], attr[1]);
+  const shape& own = g.shape_of(part);
+  if (s.step != 1 && g.syms.find(own.e[s.axis]) != 1) return copy_reason::step;
+  if (!has_adjacent_rows(g, g.shape_of(whole), s.axis)) return copy_reason::axis;
+  at.axis = s.axis;
+  at.shape = g.eq[part].shape;
+  if (s.start == stride::at_the_end) at.from = part_place::counted::at_end;
+  else {
+    at.from = s.start < 0 ? part_place::counted::from_end : part_place::counted::from_start;
+    at.rows = static_cast<int>(s.start < 0 ? -s.start : s.start);
+  }
+  return copy_reason::none;
+}
+
+/// Where piece j of a concat begins.
+constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
+  const equation& e = g.eq[k];
+  at.axis = static_cast<int>(e.attr[0]);
+  at.shape = g.eq[g.operand(k, j)].shape;
+  if (!has_adjacent_rows(g, g.shape_of(k), at.axis)) return copy_reason::axis;
+  const auto extent = [&](int i) { return g.syms.find(g.shape_of(g.operand(k, i)).e[at.axis]); };
+  int before = 0, behind = 0;
+  for (int i = 0; i < j && before >= 0; ++i) before = extent(i) < 0 ? -1 : before + extent(i);
+  for (int i = j; i < e.count && behind >= 0; ++i) behind = extent(i) < 0 ? -1 : behind + extent(i);
+  if (before >= 0) at.rows = before;
+  else if (behind >= 0) {
+    at.from = part_place::counted::from_end;
+    at.rows = behind;
+  } else if (j + 1 == e.count) at.from = part_place::counted::at_end;
+  else return copy_reason::offset;
+  return copy_reason::none;
+}
+
+}  // namespace detail
+
+/// The elements of an array of `volume` elements that are before a part of shape `own`.
+constexpr std::size_t elements_before(const part_place& at, std::size_t whole, const shape& own, const std::size_t* symbol) {
+  std::size_t row = 1;
+  for (int a = at.axis + 1; a < own.rank; ++a) row *= extent_value(own.e[a], symbol);
+  if (at.from == part_place::counted::from_start) return static_cast<std::size_t>(at.rows) * row;
+  if (at.from == part_place::counted::from_end) return whole - static_cast<std::size_t>(at.rows) * row;
+  return whole - row * extent_value(own.e[at.axis], symbol);
+}
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,139 @@
+// test/plan/view.cpp — arrays that lie in other arrays: which moves copy nothing, why the others copy, and random programs of moves.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/exec/blocks.hpp>
+#include <ebb/graph/print.hpp>
+#include <ebb/pass/pipeline.hpp>
+#include <ebb/plan/print.hpp>
+
+#include "../build.hpp"
+#include "../catch.hpp"
+#include "../exec/run_random.hpp"
+
+#include <string>
+
+namespace {
+
+using test::n, test::m;
+using role = ebb::plan_buffer::role;
+using why = ebb::copy_reason;
+
+ebb::plan plan_of(auto&& f) {
+  return ebb::make_plan(test::build([&](test::builder& b) { return b.returns(f(b)); }));
+}
+int parts(const ebb::plan& p) {
+  int count = 0;
+  for (const ebb::plan_buffer& b : p.buffers) count += b.is == role::part;
+  return count;
+}
+/// The reason of the only step that is a move; `axis` if there are several, none if there is no such step.
+why reason(const ebb::plan& p, int& moves) {
+  why r = why::none;
+  moves = 0;
+  for (const ebb::plan_step& s : p.steps)
+    if (s.nest < 0 && s.what == ebb::kind::move) r = moves++ ? why::axis : s.why;
+  return r;
+}
+void check_move(auto&& f, int expected_moves, why expected, int expected_parts) {
+  const ebb::plan p = plan_of(f);
+  int moves = 0;
+  CHECK(reason(p, moves) == expected);
+  CHECK(moves == expected_moves);
+  CHECK(parts(p) == expected_parts);
+}
+constexpr auto sliced = [](auto x, ebb::stride s, auto... extents) {
+  ebb::shape r;
+  (r.push(extents), ...);
+  return ebb::slice_as(x, s, x.g->intern(r));
+};
+
+}  // namespace
+
+TEST_CASE("slices of leading rows are no steps, others copy and say why") {
+  check_move([](auto& b) { return -sliced(b.in({6, 5}), {0, 2}, 3, 5); }, 0, why::none, 1);
+  check_move([](auto& b) { return -sliced(b.in({6, 5}), {0, -3}, 3, 5); }, 0, why::none, 1);
+  check_move([](auto& b) { return -sliced(b.in({6, 5}), {0, 4, 7}, 1, 5); }, 0, why::none, 1);  // one row has no step
+  check_move([](auto& b) { return -sliced(b.in({1, 6, 5}), {1, 2}, 1, 3, 5); }, 0, why::none, 1);
+  check_move([](auto& b) { return -sliced(b.in({6, 5}), {1, 2}, 6, 3); }, 1, why::axis, 0);
+  check_move([](auto& b) { return -sliced(b.in({6, 5}), {0, 0, 2}, 3, 5); }, 1, why::step, 0);
+  check_move([](auto& b) { return sliced(b.in({6, 5}), {0, 2}, 3, 5); }, 1, why::result, 0);
+  check_move([](auto& b) {
+    const auto x = sliced(b.in({6, 5}), {0, 1}, 5, 5);
+    return -sliced(x, {0, 1}, 4, 5);
+  }, 0, why::none, 2);
+}
+
+TEST_CASE("the pieces of a concat are written where they belong, or copied with a reason") {
+  using ebb::op::concat;
+  const auto join = [](auto... x) { return ebb::emit_on<concat>({0}, x...); };
+  check_move([&](auto& b) { const auto x = b.in({3, 4}); return join(-x, x * x); }, 1, why::none, 2);
+  check_move([&](auto& b) { const auto x = b.in({n, 4}), y = b.in({m, 4}); return join(-x, -y); }, 1, why::none, 2);
+  check_move([&](auto& b) { const auto x = b.in({3, 4}); return join(-x, x); }, 1, why::argument, 1);
+  check_move([&](auto& b) { const auto x = -b.in({3, 4}); return join(x, x); }, 1, why::twice, 1);
+  check_move([&](auto& b) {
+    const auto x = b.in({n, 4}), y = b.in({m, 4});
+    const auto first = join(-x, -y);
+    return join(first, x * x);  // a concat in a concat
+  }, 2, why::axis, 4);
+  check_move([](auto& b) { const auto x = b.in({3, 4}); return ebb::emit_on<concat>({1}, -x, x * x); }, 1, why::axis, 0);
+  check_move([](auto& b) {
+    const auto x = b.in({n, 4});
+    ebb::shape wide = x.extents();
+    wide.e[0] = b.g.syms.derive(ebb::extent_rule::sum, wide.e[0], 3);
+    return ebb::place_in(-x, {0, 2}, b.g.intern(wide));
+  }, 1, why::none, 1);
+  const ebb::plan two = ebb::make_plan(test::build([&](test::builder& b) {
+    const auto x = b.in({3, 4}), y = -x;
+    return b.returns(y, join(y, x * x));
+  }));
+  int moves = 0;
+  CHECK(reason(two, moves) == why::result);
+}
+
+TEST_CASE("a printed plan names each step that copies, and why") {
+  const auto text = [](auto&& f) {
+    const ebb::graph g = test::build([&](test::builder& b) { return b.returns(f(b)); });
+    return ebb::plan_text(g, ebb::make_plan(g)).text();
+  };
+  const auto has = [](const std::string& s, const char* part) { return s.find(part) != std::string::npos; };
+  const std::string behind = text([](auto& b) { return -sliced(b.in({6, 5}), {1, 2}, 6, 3); });
+  CHECK(has(behind, "slice, which copies: rows along this axis are not adjacent"));
+  CHECK(has(text([](auto& b) { return sliced(b.in({6, 5}), {0, 2}, 3, 5); }), "slice, which copies: a result has memory of its own"));
+  const std::string joined = text([](auto& b) { const auto x = b.in({3, 4}); return ebb::emit_on<ebb::op::concat>({0}, -x, x * x); });
+  CHECK(has(joined, "concat, in place"));
+  CHECK(has(joined, "writes a part of result 0, a part of result 0"));
+  CHECK(has(text([](auto& b) {
+    const int axes[] = {1, 0};
+    return ebb::emit_on<ebb::op::permute>({ebb::pack_axes(axes, 2)}, b.in({3, 4}));
+  }), "permute, which copies: elements in another order"));
+}
+
+TEST_CASE("random programs of moves have the bits of scalar runs") {
+  int found = 0, views = 0, joined = 0, blocks = 0;
+  for (std::uint64_t seed = 0; seed < 1200; ++seed) {
+    CAPTURE(seed);
+    const test::random_program p =
+        test::make_random(seed, {.equations = 30, .largest = 700, .longest = 300, .short_axes = seed % 3 == 0, .moves = true});
+    const ebb::vec<test::cells> arguments = test::random_arguments(p, seed);
+    const ebb::vec<std::size_t> symbols = ebb::symbol_values(p.g, p.arguments);
+    const ebb::vec<test::cells> known = test::run_scalar(p.g, arguments, symbols);
+    const ebb::graph simple = ebb::lower(ebb::prune(ebb::simplify(p.g)));
+    for (const ebb::graph& g : {p.g, simple, ebb::unpack(simple, true)}) {
+      CAPTURE(ebb::to_string(g));
+      const ebb::plan plan = ebb::make_plan(g);
+      found += parts(plan);
+      for (const ebb::plan_step& s : plan.steps) joined += s.nest < 0 && s.what == ebb::kind::move && s.why == why::none;
+      for (const ebb::plan_buffer& b : plan.buffers) views += b.is == role::part && plan.buffers[b.whole].is == role::argument;
+      blocks += plan.blocks.count > 0;
+      const ebb::vec<std::size_t> more = ebb::symbol_values(g, p.arguments);
+      ebb::block_program program(g, plan, 64);
+      const auto run = [&](void* const* from, void* const* to) { program.run(from, to, more.data()); };
+      bool guarded = true;
+      REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, more, guarded, run), known) == "");
+      REQUIRE(guarded);
+    }
+  }
+  CHECK(found > 4000);
+  CHECK(views > 500);
+  CHECK(joined > 500);
+  CHECK(blocks > 5);
+}
