@@ -29,7 +29,7 @@ need "${packages[@]}" $(preset_packages "$preset")
 target=tests
 folder=${filter%%.*}
 if [ -n "$folder" ] && [ -d "test/$folder" -o -e "test/$folder.sh" -o "$folder" = static ]; then target=tests.$folder filter="^$filter"; fi
-if [ -n "$fast" ]; then target="tests.static tests.base tests.graph tests.pass tests.plan" filter='^(static|base|graph|pass|plan|floors|codes|contexts|reference)'; fi
+if [ -n "$fast" ]; then target="tests.static tests.base tests.graph tests.pass tests.plan" filter='^(static|base|graph|pass|plan|floors|codes|contexts|reference|complete)'; fi
 build $target
 
 log=build/$preset/Testing/Temporary/LastTest.log

@@ -71,7 +71,7 @@ struct x_log : elementwise<2> {
   }
 };
 
-/// x log y, and 0 for x = 0 unless y is NaN.   Saves: x, y.   Error: 1.5 ulp.
+/// x log y, and 0 for x = 0 unless y is NaN.   Saves: x, y.   Error: 2 ulp.
 /// At x = 0 and y <= 0 the gradient of x is 0; at (0, 0) that of y is 0, where PyTorch's is NaN.
 struct xlogy : x_log<log, 0> {
   static constexpr std::string_view name = "xlogy";
@@ -83,7 +83,7 @@ struct xlog1py : x_log<log1p, -1> {
   static constexpr std::string_view name = "xlog1py";
 };
 
-/// -x log x: 0 at 0, -inf below 0.   Saves: x.   Error: 1.5 ulp; of the derivative -(1 + log x): 2 ulp of max(|out|, 1).
+/// -x log x: 0 at 0, -inf below 0.   Saves: x.   Error: 2 ulp; of the derivative -(1 + log x): 2 ulp of max(|out|, 1).
 /// The derivative is inf at 0 and NaN below.
 struct entr : transcendental {
   static constexpr std::string_view name = "entr";

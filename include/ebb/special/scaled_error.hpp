@@ -83,7 +83,7 @@ EBB_INLINE constexpr V on_half_line(V a, const T (&over)[N], const T (&under)[M]
 
 }  // namespace detail
 
-/// e^(x^2) (1 - erf(x)): 1 / (x sqrt(pi)) for large x.   Error: 4 ulp.
+/// e^(x^2) (1 - erf(x)): 1 / (x sqrt(pi)) for large x.   Error: 5 ulp.
 template <class V>
 EBB_INLINE constexpr V erfcx(V x) {
   using T = element_of<V>;
@@ -138,7 +138,7 @@ struct erfcx_slope : transcendental {
 };
 
 /// e^(x^2) erfc(x), without underflow: 1 / (x sqrt(pi)) for large x, inf from -26.7 (float: -9.4) down. Differentiable twice.
-/// Saves: x.   Error: 4 ulp. PyTorch's derivative is 0 or has the wrong sign for large x.   Source: as special/scaled_error.hpp.
+/// Saves: x.   Error: 5 ulp. PyTorch's derivative is 0 or has the wrong sign for large x.   Source: as special/scaled_error.hpp.
 struct erfcx : transcendental {
   static constexpr std::string_view name = "erfcx";
   static constexpr auto value(auto x) { return lane::erfcx(x); }

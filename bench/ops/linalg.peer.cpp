@@ -1,0 +1,127 @@
+// bench/ops/linalg.peer.cpp — products, solutions and factors by Eigen, OpenBLAS and LAPACKE, on one thread.
+// SPDX-License-Identifier: BSL-1.0
+#include "linalg.hpp"
+
+#include <algorithm>
+
+#ifdef OPS_EIGEN
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <Eigen/Core>
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#pragma GCC diagnostic pop
+#endif
+#ifdef OPS_BLAS
+#include <cblas.h>
+#endif
+#ifdef OPS_LAPACKE
+#include <lapacke.h>
+#endif
+
+namespace {
+
+#ifdef OPS_EIGEN
+/// For 4 x 4 Eigen knows the extents.
+template <class T, int N>
+using matrix = Eigen::Matrix<T, N, N, Eigen::RowMajor>;
+template <class F, class T>
+void by_eigen(const T* a, const T* b, T* out, std::size_t n, std::size_t batch, std::size_t step) {
+  const auto each = [&]<int N>(std::integral_constant<int, N>) {
+    const auto size = static_cast<Eigen::Index>(n);
+    for (std::size_t k = 0; k < batch; ++k)
+      F::template run<T, N>(Eigen::Map<const matrix<T, N>>(a + k * n * n, size, size), b + k * step, out + k * step, size);
+  };
+  if (n == 4) each(std::integral_constant<int, 4>{});
+  else each(std::integral_constant<int, Eigen::Dynamic>{});
+}
+struct product {
+  template <class T, int N>
+  static void run(const auto& a, const T* b, T* out, Eigen::Index n) {
+    Eigen::Map<matrix<T, N>>(out, n, n).noalias() = a * Eigen::Map<const matrix<T, N>>(b, n, n);
+  }
+};
+struct solution {
+  template <class T, int N>
+  static void run(const auto& a, const T* b, T* out, Eigen::Index n) {
+    using vector = Eigen::Matrix<T, N, 1>;
+    Eigen::Map<vector>(out, n) = a.partialPivLu().solve(Eigen::Map<const vector>(b, n));
+  }
+};
+struct factor {
+  template <class T, int N>
+  static void run(const auto& a, const T*, T* out, Eigen::Index n) {
+    Eigen::Map<matrix<T, N>>(out, n, n) = a.llt().matrixL();
+  }
+};
+#endif
+
+#ifdef OPS_BLAS
+void multiply(const float* a, const float* b, float* out, int n) {
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, out, n);
+}
+void multiply(const double* a, const double* b, double* out, int n) {
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, out, n);
+}
+template <class T>
+void matmul_blas(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
+  for (std::size_t k = 0; k < batch; ++k) multiply(a + k * n * n, b + k * n * n, out + k * n * n, static_cast<int>(n));
+}
+#endif
+
+#ifdef OPS_LAPACKE
+void factor_and_solve(float* a, int* pivots, float* b, int n) { LAPACKE_sgesv_work(LAPACK_COL_MAJOR, n, 1, a, n, pivots, b, n); }
+void factor_and_solve(double* a, int* pivots, double* b, int n) { LAPACKE_dgesv_work(LAPACK_COL_MAJOR, n, 1, a, n, pivots, b, n); }
+void factor_in_place(float* a, int n) { LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n); }
+void factor_in_place(double* a, int n) { LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n); }
+
+template <class T>
+void solve_lapack(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
+  static std::vector<T> held;
+  static std::vector<int> pivots;
+  held.resize(n * n);
+  pivots.resize(n);
+  std::copy(b, b + n * batch, out);
+  for (std::size_t k = 0; k < batch; ++k) {
+    std::copy(a + k * n * n, a + (k + 1) * n * n, held.begin());
+    factor_and_solve(held.data(), pivots.data(), out + k * n, static_cast<int>(n));
+  }
+}
+template <class T>
+void cholesky_lapack(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
+  for (std::size_t k = 0; k < batch; ++k) {
+    T* const l = out + k * n * n;
+    for (std::size_t i = 0; i < n; ++i) {  // the other triangle is 0
+      std::copy(a + k * n * n + i * n, a + k * n * n + i * n + i + 1, l + i * n);
+      std::fill(l + i * n + i + 1, l + (i + 1) * n, T(0));
+    }
+    factor_in_place(l, static_cast<int>(n));
+  }
+}
+#endif
+
+}  // namespace
+
+std::vector<ops::matrix_peer> ops::peers_of_linalg() {
+  std::vector<matrix_peer> all;
+#ifdef OPS_EIGEN
+  const auto eigen = [&]<class F, bool Vectors>(const char* name, F, std::bool_constant<Vectors>) {
+    all.push_back({name, "Eigen",
+                   [](const float* a, const float* b, float* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, Vectors ? n : n * n); },
+                   [](const double* a, const double* b, double* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, Vectors ? n : n * n); }});
+  };
+  eigen("matmul", product{}, std::false_type{});
+  eigen("solve", solution{}, std::true_type{});
+  eigen("cholesky", factor{}, std::false_type{});
+#endif
+#ifdef OPS_BLAS
+  openblas_set_num_threads(1);
+  all.push_back({"matmul", "BLAS", &matmul_blas<float>, &matmul_blas<double>});
+#endif
+#ifdef OPS_LAPACKE
+  all.push_back({"solve", "LAPACK", &solve_lapack<float>, &solve_lapack<double>});
+  all.push_back({"cholesky", "LAPACK", &cholesky_lapack<float>, &cholesky_lapack<double>});
+#endif
+  return all;
+}
