@@ -76,7 +76,7 @@ rows() {  # rows page|names
     }
     if (id in header_of && (("h:" header_of[id]), name) in field && !is_elementwise(id)) return field["h:" header_of[id], name]
     if (id in calls && calls[id] in is_struct) return get(calls[id], name, depth + 1)
-    if (id in base && base[id] in is_struct) return get(base[id], name, depth + 1)
+    if (id in base && base[id] in is_struct && (id ~ /^op::/ || name != "Text")) return get(base[id], name, depth + 1)
     return ""
   }
   BEGIN {
@@ -100,7 +100,7 @@ rows() {  # rows page|names
   space == "" && /^\/\/ .*(Shape|Dtype|Saves|Error)(, for all of them)?: / { preamble = preamble " " substr($0, 4) }
   /^#pragma once/ { if (preamble != "") read_comment("h:" file, preamble); preamble = "" }
   /^namespace ebb::inline EBB_ABI/ { space = $0; sub(/^namespace ebb::inline EBB_ABI(::)?/, "", space); sub(/ *\{.*/, "", space); outer = space; next }
-  /^namespace [a-z_]+ \{/ { space = $2; next }
+  /^namespace [a-z_:]+ \{/ && !/^namespace ebb/ { space = outer == "" ? $2 : outer "::" $2; next }
   /^}  \/\/ namespace ebb::/ { space = "none"; comment = ""; next }
   /^}  \/\/ namespace / { space = outer; comment = ""; next }
   /^\/\/\/ ?/ {
@@ -143,10 +143,13 @@ rows() {  # rows page|names
     id = "f:" name
     header_of[id] = file; functions[++function_count] = id; is_object[id] = 1
     name = $0
-    if (match(name, /<.*>/)) { name = substr(name, RSTART + 1, RLENGTH - 2); sub(/,.*/, "", name) }
+    if (match(name, /<.*>/)) { name = substr(name, RSTART + 1, RLENGTH - 2); sub(/[,<].*/, "", name) }
     else { sub(/^inline constexpr /, "", name); sub(/ .*/, "", name); if (name in base) name = base[name] }
     calls[id] = name
+    # An object without a comment below another one shares its comment, unless its op has one.
     if (comment != "") read_comment(id, comment)
+    else if (name !~ /^op::/ && last_object != "") same_as[id] = last_object
+    last_object = comment != "" || id in same_as ? id : ""
     comment = ""; next
   }
   space == "" && /^constexpr auto [a-z_0-9]+\(.*&/ && !/operand<|apply_function/ {
@@ -165,7 +168,7 @@ rows() {  # rows page|names
     match($0, /(functions|op)::[a-z_0-9]+/); calls[current_f] = substr($0, RSTART, RLENGTH)
   }
   /^}/ { current_f = "" }
-  { comment = ""; if ($0 != "}" && $0 !~ /^ /) last_doc = "" }
+  { comment = ""; last_object = ""; if ($0 != "}" && $0 !~ /^ /) last_doc = "" }
 
   function md(s) { gsub(/\|/, "\\|", s); gsub(/</, "\\&lt;", s); gsub(/\*/, "\\*", s); gsub(/~/, "\\~", s); return s }
   function bare(s) { sub(/\.$/, "", s); return s }
@@ -174,7 +177,7 @@ rows() {  # rows page|names
     if (d != "") return bare(d)
     target = id in calls ? calls[id] : id
     if (get(id, "Dtype", 0) ~ /no gradient/ || get(id, "Saves", 0) ~ /no gradient/) return "none"
-    if (target ~ /^functions::/ || !(target in is_struct)) return "that of its parts"
+    if (target !~ /^op::/ || !(target in is_struct)) return "that of its parts"
     d = property(target, "pull")
     if (d == "" ) return "none"
     if (d ~ /^nothing$/) return "0"

@@ -3,6 +3,7 @@
 //
 // Counts are integers, bools or floats; a float that is no count is outside of the support. The gradient by a float count is that of the
 // formula, which goes through the gamma function.
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "quantity.hpp"

@@ -1,5 +1,7 @@
 // ebb/stats/location.hpp — log densities by location and scale: student_t, cauchy, laplace, logistic, gumbel, uniform, von_mises.
 // SPDX-License-Identifier: BSL-1.0
+//
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "quantity.hpp"

@@ -1,5 +1,7 @@
 // ebb/stats/normal.hpp — the normal distribution and its kin: lognormal, half normal, truncated normal.
 // SPDX-License-Identifier: BSL-1.0
+//
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "quantity.hpp"

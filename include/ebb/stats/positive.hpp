@@ -1,5 +1,7 @@
 // ebb/stats/positive.hpp — log densities of positive numbers and of proportions: exponential, gamma and its kin, beta, weibull, pareto.
 // SPDX-License-Identifier: BSL-1.0
+//
+// Dtype, for all of them: promoted; integers give float.
 #pragma once
 
 #include "quantity.hpp"
