@@ -267,6 +267,9 @@ constexpr bool may_hold_results(types<Leaf...>) {
 /// that header there are no variables.
 template <class Function>
 struct recorded_call;
+/// A call of Function with duals among its arguments: run(arguments...). Defined in dual/push.hpp: without it there are no duals.
+template <class Function>
+struct pushed_call;
 
 }  // namespace detail
 
@@ -293,6 +296,7 @@ struct program_function {
   template <class... A>
   constexpr auto operator()(const A&... a) const {
     if constexpr ((detail::has_lengths<A> || ...)) return detail::call_at_length(Spec::name, *this, a...);
+    else if constexpr ((detail::holds_duals<A> || ...)) return detail::pushed_call<program_function>::run(a...);
     else if constexpr ((detail::is_in_context<A> || ...)) {
       using C = detail::context_among<A...>;
       using inside = detail::with_function<Spec, detail::entered<C, typename Spec::function>>;

@@ -299,6 +299,9 @@ namespace detail {
 /// Whether A is a variable: the autograd floor specializes this for its variables and records calls that hold some.
 template <class A>
 inline constexpr bool is_tracked = false;
+/// Whether A is a number or an array with a tangent: dual/dual.hpp specializes this.
+template <class A>
+inline constexpr bool is_dual = false;
 
 }  // namespace detail
 

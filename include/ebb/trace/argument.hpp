@@ -88,6 +88,10 @@ template <class A>
 using is_a_variable = std::bool_constant<is_tracked<A>>;
 template <class A>
 inline constexpr bool holds_variables = any_leaf<A, is_a_variable>;
+template <class A>
+using is_a_dual = std::bool_constant<is_dual<A>>;
+template <class A>
+inline constexpr bool holds_duals = any_leaf<A, is_a_dual>;
 
 }  // namespace detail
 
