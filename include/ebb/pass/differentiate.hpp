@@ -16,7 +16,7 @@ constexpr int first_without_pull(const graph& g, const vec<int>& wrt, bool along
   vec<char> needed(g.size(), 0);
   for (int o : g.out) needed[o] = 1;
   for (int k = g.size() - 1; k >= 0; --k)
-    if (needed[k])
+    if (needed[k] && active[k])
       for (int j = 0; j < (g.op(k).what == kind::custom ? custom_parts::of(g.eq[k]).arguments : g.eq[k].count); ++j)
         needed[g.operand(k, j)] = 1;
   for (int k = 0; k < g.size(); ++k)

@@ -1,0 +1,8 @@
+// ebb/solvers.hpp — equations and minima: derivatives of their solutions. Optional: ebb.hpp does not include it.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In reading order: of its own folder, a header includes only those above it in this list.
+#pragma once
+
+#include "solvers/implicit.hpp"
+#include "solvers/root.hpp"

@@ -1,0 +1,20 @@
+// test/solvers/implicit.fail.cpp — implicit functions that cannot be.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/functional.hpp>
+#include <ebb/solvers.hpp>
+
+int main() {
+  [[maybe_unused]] const ebb::tensor<double, 3> x{1, 2, 3};
+  [[maybe_unused]] const ebb::tensor<double, 2, 2> m{1, 2, 3, 4};
+  [[maybe_unused]] static constexpr auto half = [](auto v, auto w) { return v / 2 + w; };
+#if EBB_CASE == 1
+  // EXPECT: E0442 they are called in a traced function
+  auto r = ebb::fixed_point(half, x, x);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0443 with one axis or none
+  auto r = ebb::compile([](auto a) { return ebb::fixed_point(half, a, a); })(m);  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0104 must not capture
+  auto r = ebb::compile([](auto a) { return ebb::fixed_point([=](auto v) { return v / 2 + a; }, a); })(x);  // LINE
+#endif
+}
