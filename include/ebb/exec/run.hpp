@@ -212,6 +212,12 @@ EBB_INLINE char* address_of_part(void* const* buffer, const std::size_t* symbol)
     return address_of_part<P, b.whole>(buffer, symbol) + elements_before(b.at, bytes, own, symbol) * size_of(b.type);
   }
 }
+template <class P>
+inline constexpr bool has_parts = [] {
+  for (int b = 0; b < P::plan.size.buffers; ++b)
+    if (P::plan.buffers[static_cast<std::size_t>(b)].whole >= 0) return true;
+  return false;
+}();
 /// The addresses of all parts, or of those whose rows are those of one block.
 template <class P, bool Within = false>
 EBB_INLINE void find_parts(void** buffer, const std::size_t* symbol, const std::size_t* by_block) {
@@ -242,7 +248,7 @@ EBB_INLINE void find_buffers(void** buffer, void* const* arguments, void* const*
     else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
     else if constexpr (b.is == plan_buffer::role::temporary) buffer[B] = places + offset[b.number];
   });
-  find_parts<P>(buffer, symbol, by_block);
+  if constexpr (has_parts<P>) find_parts<P>(buffer, symbol, by_block);
 }
 
 template <class P>
@@ -314,7 +320,7 @@ class row_blocks {
         repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
           if constexpr (moves<B>) buffer[B] = static_cast<char*>(all[B]) + first * row_bytes<B>(symbol);
         });
-        find_parts<P, true>(buffer, symbol, here.value);
+        if constexpr (has_parts<P>) find_parts<P, true>(buffer, symbol, here.value);
       }
       const nest_call block{buffer, here.value, call, first > 0};
       repeat<steps.count>([&]<int S>() EBB_LAMBDA { run_step<P, steps.first + S>(block, {first, rows}); });
