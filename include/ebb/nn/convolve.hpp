@@ -90,13 +90,13 @@ struct slid {
   constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
 
   /// Calls f(first, count, from, inside) for each run of columns [first, first + count) of matrix row r, among [begin, end), that lies in
-  /// one row of windows. Columns [inside.a, inside.b) of the run read elements of the array, the others read zeros. `from` is the address
-  /// that the run's first column reads, or would read if it were inside.
+  /// one row of windows. Columns [inside.a, inside.b) of the run read elements of the array, the others read zeros. `from` is the number
+  /// of the element in `planes` that the run's first column reads, or would read if it were inside. No address: one outside of an array is
+  /// undefined.
   struct part { std::ptrdiff_t a, b; };
   EBB_INLINE void each_run(std::ptrdiff_t r, std::ptrdiff_t begin, std::ptrdiff_t end, auto&& f) const {
     const std::ptrdiff_t c = r / taps(), tap = r % taps(), tap_row = tap / column.taps, tap_column = tap % column.taps;
-    const T* const from = planes + c * plane;
-    const std::ptrdiff_t at = column.at + tap_column * column.by;
+    const std::ptrdiff_t from = c * plane, at = column.at + tap_column * column.by;
     std::ptrdiff_t y = begin / column.count, x = begin % column.count;
     for (std::ptrdiff_t i = begin; i < end; ++y, x = 0) {
       const std::ptrdiff_t n = std::min(column.count - x, end - i);
@@ -111,15 +111,16 @@ struct slid {
   }
 };
 
+/// to[i] = all[from + i * step] for i in `inside`, zeros before and after.
 template <class S, class T>
-EBB_INLINE void put(S* to, std::ptrdiff_t n, const T* from, std::ptrdiff_t step, auto inside) {
+EBB_INLINE void put(S* to, std::ptrdiff_t n, const T* all, std::ptrdiff_t from, std::ptrdiff_t step, auto inside) {
   constexpr int width = simd::count_of<S>;
   std::ptrdiff_t i = 0;
   for (; i < inside.a; ++i) to[i] = S(0);
   if constexpr (std::is_same_v<S, T>)
     if (step == 1)
-      for (; i + width <= inside.b; i += width) simd::store(to + i, simd::load(from + i));
-  for (; i < inside.b; ++i) to[i] = static_cast<S>(from[i * step]);
+      for (; i + width <= inside.b; i += width) simd::store(to + i, simd::load(all + from + i));
+  for (; i < inside.b; ++i) to[i] = static_cast<S>(all[from + i * step]);
   for (; i < n; ++i) to[i] = S(0);
 }
 
@@ -128,8 +129,8 @@ template <class S, class T>
 inline void pack_panel(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t depth, std::ptrdiff_t begin, std::ptrdiff_t end) {
   constexpr int width = tile::width<S>;
   for (std::ptrdiff_t r = first; r < first + depth; ++r, to += width) {
-    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, const T* from, auto inside) EBB_LAMBDA {
-      put(to + (i - begin), n, from, x.column.stride, inside);
+    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
+      put(to + (i - begin), n, x.planes, from, x.column.stride, inside);
     });
     for (std::ptrdiff_t i = end - begin; i < width; ++i) to[i] = S(0);
   }
@@ -138,8 +139,8 @@ inline void pack_panel(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdi
 template <class S, class T>
 inline void pack_rows(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t rows, std::ptrdiff_t begin, std::ptrdiff_t end) {
   for (std::ptrdiff_t r = first; r < first + rows; ++r, to += end - begin)
-    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, const T* from, auto inside) EBB_LAMBDA {
-      put(to + (i - begin), n, from, x.column.stride, inside);
+    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
+      put(to + (i - begin), n, x.planes, from, x.column.stride, inside);
     });
 }
 
@@ -238,8 +239,8 @@ inline void slide_thin(const weights<T>& w, const slid<T>& x, std::ptrdiff_t m, 
         for (std::ptrdiff_t k = 0; k < x.row.taps; ++k) {
           const std::ptrdiff_t place = x.row.at + k * x.row.by + y * x.row.stride;
           const bool inside = place >= 0 && place < x.row.places;
-          const T* const from = x.planes + c * x.plane + place * x.column.places + first;
-          put(row, width, from, 1, typename slid<T>::part{inside ? a : 0, inside ? b : 0});
+          const std::ptrdiff_t from = c * x.plane + place * x.column.places + first;
+          put(row, width, x.planes, from, 1, typename slid<T>::part{inside ? a : 0, inside ? b : 0});
           const S* const by = copied + (c * x.row.taps + k) * taps;
           if (m == 1) add_taps<1>(sums, count, by, links, taps, row - least, x.column.by);
           else if (m == 2) add_taps<2>(sums, count, by, links, taps, row - least, x.column.by);
