@@ -10,3 +10,4 @@
 #include "stats/location.hpp"
 #include "stats/positive.hpp"
 #include "stats/discrete.hpp"
+#include "stats/vector.hpp"

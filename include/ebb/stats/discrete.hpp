@@ -9,6 +9,8 @@
 #include "quantity.hpp"
 #include "support.hpp"
 
+#include "../op/logarithmic.hpp"
+
 namespace ebb::inline EBB_ABI::functions {
 
 struct poisson_lpmf : of_quantities<poisson_lpmf, 2> {

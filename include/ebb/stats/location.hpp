@@ -7,6 +7,7 @@
 #include "quantity.hpp"
 #include "support.hpp"
 
+#include "../op/power.hpp"
 #include "../op/trigonometric.hpp"
 #include "../special/bessel.hpp"
 

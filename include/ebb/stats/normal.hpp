@@ -7,6 +7,7 @@
 #include "quantity.hpp"
 #include "support.hpp"
 
+#include "../op/logarithmic.hpp"
 #include "../op/normal.hpp"
 #include "../special/quantile.hpp"
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "../op/compare.hpp"
+#include "../op/exponential.hpp"
 
 #include <limits>
 #include <string_view>
