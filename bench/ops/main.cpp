@@ -9,7 +9,9 @@
 #include "session.hpp"
 #include "table.hpp"
 
-#include <random>
+#include "../suite/data.hpp"
+
+#include <deque>
 #include <sched.h>
 
 namespace {
@@ -21,32 +23,27 @@ void elementwise(ops::session& s, const ops::op& o, const std::vector<ops::peer>
                  ops::kernel<T> ops::peer::* of_peer) {
   if (!by_ebb) return;
   const std::size_t arity = o.operands.size(), results = gradient ? arity : 1;
-  std::mt19937 engine(7);
-  std::vector<std::vector<T>> in(arity, std::vector<T>(size));
-  for (std::size_t j = 0; j < arity; ++j)
-    for (T& x : in[j]) x = static_cast<T>(std::uniform_real_distribution<>(o.operands[j].low, o.operands[j].high)(engine));
+  const std::string row = o.name + (gradient ? " gradient" : "") + (sizeof(T) == 4 ? " float" : " double");
+  constexpr std::size_t room = 2 * size;  // a result may be larger than its operand
+  suite::generator numbers(7);
+  std::deque<suite::array<T>> in, out;
   const T* operands[3] = {};
-  for (std::size_t j = 0; j < arity; ++j) operands[j] = in[j].data();
+  void* pointers[3] = {};
+  for (std::size_t j = 0; j < arity; ++j) operands[j] = in.emplace_back(numbers, size, o.operands[j].low, o.operands[j].high).data();
+  for (std::size_t j = 0; j < results; ++j) pointers[j] = out.emplace_back(room).data();
 
-  struct output {
-    std::vector<std::vector<T>> arrays;
-    void* pointers[3] = {};
-  };
-  std::vector<output> outputs;
+  // All candidates write to the same memory: where it lies decides about speed, too.
   std::vector<ops::candidate> all;
-  outputs.reserve(8);
+  std::vector<std::vector<T>> by_first;
   const auto take = [&](const std::string& who, ops::kernel<T> f) {
-    output& to = outputs.emplace_back();
-    to.arrays.assign(results, std::vector<T>(2 * size));  // a result may be larger than its operand
-    for (std::size_t j = 0; j < results; ++j) to.pointers[j] = to.arrays[j].data();
-    all.push_back({who, [&operands, &to, f] { f(operands, to.pointers, size); }});
-    all.back().run();
-    if (outputs.size() == 1) return;
-    const std::string row = o.name + (gradient ? " gradient" : "") + (sizeof(T) == 4 ? " float" : " double");
+    for (auto& to : out) std::fill(to.data(), to.data() + room, T(0));
+    f(operands, pointers, size);
     for (std::size_t j = 0; j < results; ++j) {
-      if (!o.truth) s.check(row, who, to.arrays[j].data(), outputs[0].arrays[j].data(), 2 * size);
-      else s.check(row, who, static_cast<const bool*>(to.pointers[j]), static_cast<const bool*>(outputs[0].pointers[j]), size);
+      if (all.empty()) by_first.emplace_back(out[j].data(), out[j].data() + room);
+      else if (!o.truth) s.check(row, who, out[j].data(), by_first[j].data(), room);
+      else s.check(row, who, static_cast<const bool*>(pointers[j]), static_cast<const bool*>(static_cast<const void*>(by_first[j].data())), size);
     }
+    all.push_back({who, [&operands, &pointers, f] { f(operands, pointers, size); }});
   };
   take("ebb", by_ebb);
   for (const ops::peer& p : peers)
