@@ -30,6 +30,19 @@ struct net {
   BOOST_HANA_DEFINE_STRUCT(net, (layers, hidden), (scales, scale), (counts, seen));
 };
 
+template <template <class, std::size_t...> class Array, std::size_t In, std::size_t Out>
+struct dense {
+  using matrix = Array<double, Out, In>;
+  using list = Array<double, Out>;
+  BOOST_HANA_DEFINE_STRUCT(dense, (matrix, w), (list, b));
+};
+template <template <class, std::size_t...> class Array, std::size_t Wide>
+struct two_dense {
+  using first = dense<Array, 3, Wide>;
+  using second = dense<Array, Wide, 3>;
+  BOOST_HANA_DEFINE_STRUCT(two_dense, (first, one), (second, two));
+};
+
 const vector x{0.5, -1, 0.25};
 const std::array<layer<ebb::tensor>, 2> layers{layer<ebb::tensor>{{{0.5, -1, 0.25}, {1, 0, -0.5}, {0.125, 2, 1}}, {0.1, 0.2, -0.3}},
                                                layer<ebb::tensor>{{{1, 0.5, -0.25}, {0, 1, 0.5}, {-1, 0.75, 0.5}}, {-0.2, 0, 0.4}}};
@@ -207,4 +220,50 @@ TEST_CASE("a std::array of variables is an argument and a result") {
   CHECK_FALSE(both[1].requires_grad());
   ebb::backward(ebb::sum(both[0]));
   CHECK(ebb::all_equal(s.grad().value(), 2. * x));
+}
+
+TEST_CASE("a struct may have numbers besides the kind of its arrays") {
+  using dense3 = dense<ebb::tensor, 3, 3>;
+  constexpr auto one = [](auto l, auto at) { return ebb::sum(ebb::square(ebb::tanh(ebb::matmul(l.w, at) + l.b))); };
+  const layer<ebb::tensor>& same = layers[0];
+  const dense3 d{same.w, same.b};
+  same_layer(ebb::grad(one)(d, x), ebb::grad(one)(same, x));
+  const auto h = ebb::hessian(one)(d, x);
+  const auto k = ebb::hessian(one)(same, x);
+  same_layer(h.w, k.w);
+  same_layer(h.b, k.b);
+
+  const two_dense<ebb::tensor, 2> net2{{{{1, 2, 3}, {-1, 0.5, 0}}, {0.1, -0.2}}, {{{1, 0}, {0.5, -1}, {2, 0.25}}, {0, 0.1, 0.2}}};
+  constexpr auto value = [](auto n, auto at) {
+    const auto y = ebb::tanh(ebb::matmul(n.one.w, at) + n.one.b);
+    return ebb::sum(ebb::square(ebb::matmul(n.two.w, y) + n.two.b));
+  };
+  constexpr auto parts = [](auto a, auto b, auto c, auto e, auto at) {
+    return ebb::sum(ebb::square(ebb::matmul(c, ebb::tanh(ebb::matmul(a, at) + b)) + e));
+  };
+  const auto g = ebb::grad(value)(net2, x);
+  const auto [ga, gb, gc, ge] = ebb::grad<0, 1, 2, 3>(parts)(net2.one.w, net2.one.b, net2.two.w, net2.two.b, x);
+  CHECK(ebb::all_equal(g.one.w, ga));
+  CHECK(ebb::all_equal(g.one.b, gb));
+  CHECK(ebb::all_equal(g.two.w, gc));
+  CHECK(ebb::all_equal(g.two.b, ge));
+
+  // A region takes it and gives it back, as a part of a tuple too.
+  const two_dense<ebb::variable, 2> v{{ebb::variable(net2.one.w), ebb::variable(net2.one.b)},
+                                      {ebb::variable(net2.two.w), ebb::variable(net2.two.b)}};
+  const auto [loss_of, doubled] = ebb::compile([](auto n, auto at) {
+    ebb::each_leaf([](auto& leaf) { leaf = 2. * leaf; }, n);
+    return std::tuple(ebb::sum(n.one.w) + ebb::sum(at), n);
+  })(v, x);
+  CHECK(ebb::all_equal(doubled.two.w.value(), 2. * net2.two.w));
+  (loss_of + ebb::sum(doubled.two.b)).backward();
+  CHECK(ebb::all_equal(v.one.w.grad().value(), ebb::tensor<double, 2, 3>::full(2)));
+  CHECK(ebb::all_equal(v.two.b.grad().value(), vector::full(2)));
+
+  // So does a function in an autocast context.
+  constexpr auto in_low = ebb::under<low>([](auto l, auto at) {
+    l.b = ebb::matmul(l.w, at);
+    return l;
+  });
+  same_layer(in_low(d, x), in_low(same, x));
 }

@@ -23,6 +23,11 @@ struct terms_in {
   using array = term_under<C, T, E...>;
 };
 
+struct plain_terms {
+  template <class T, std::size_t... E>
+  using array = term<T, E...>;
+};
+
 /// To the form in context C: terms are in it; anything else stays what it is.
 template <class C>
 struct to_context : form_map<to_context<C>> {
@@ -41,6 +46,11 @@ struct mapped_form<to_context<C>, Struct<Array>> : with_leaves<Struct<Array>, te
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array>
   requires(are_traced<Struct<Array>>)
 struct mapped_form<to_context<off>, Struct<Array>> : with_leaves<Struct<Array>, term> {};
+template <class C, template <template <class, std::size_t...> class, std::size_t, std::size_t...> class Struct,
+          template <class, std::size_t...> class Array, std::size_t First, std::size_t... N>
+  requires(are_traced<Struct<Array, First, N...>>)
+struct mapped_form<to_context<C>, Struct<Array, First, N...>>
+    : with_leaves<Struct<Array, First, N...>, std::conditional_t<std::is_same_v<C, off>, plain_terms, terms_in<C>>::template array> {};
 
 /// The same thing in context C.
 template <class C, class A>

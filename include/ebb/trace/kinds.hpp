@@ -62,6 +62,13 @@ template <template <template <class, std::size_t...> class> class Struct, templa
           class... More>
 struct struct_after<Struct, Leaf, steps<Step...>, More...> : struct_after<Struct, Leaf, Step..., More...> {};
 
+/// A struct with numbers besides the kind of its arrays, dense<Array, 64, 10>, as one over the kind alone.
+template <template <template <class, std::size_t...> class, std::size_t, std::size_t...> class Struct, std::size_t First, std::size_t... N>
+struct numbered_struct {
+  template <template <class, std::size_t...> class Array>
+  using of = Struct<Array, First, N...>;
+};
+
 /// A form of terms after steps, each of which maps a term by `of`, with arrays of kind Leaf in the end. The kind of a struct's arrays does
 /// not matter.
 template <class Form, template <class, std::size_t...> class Leaf, class... Step>
@@ -83,6 +90,11 @@ struct form_after<term<T, E...>, Leaf, First, Step...> : form_after<typename Fir
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array,
           template <class, std::size_t...> class Leaf, class... Step>
 struct form_after<Struct<Array>, Leaf, Step...> : struct_after<Struct, Leaf, steps_of<Array>, Step...> {};
+template <template <template <class, std::size_t...> class, std::size_t, std::size_t...> class Struct,
+          template <class, std::size_t...> class Array, std::size_t First, std::size_t... N, template <class, std::size_t...> class Leaf,
+          class... Step>
+struct form_after<Struct<Array, First, N...>, Leaf, Step...>
+    : struct_after<numbered_struct<Struct, First, N...>::template of, Leaf, steps_of<Array>, Step...> {};
 
 /// The same form with arrays of kind Leaf.
 template <class Form, template <class, std::size_t...> class Leaf>
@@ -96,6 +108,9 @@ struct struct_of_kind {
 template <template <template <class, std::size_t...> class> class Struct, template <class, std::size_t...> class Array,
           template <class, std::size_t...> class Leaf>
 struct struct_of_kind<Struct<Array>, Leaf> : with_leaves<Struct<Array>, Leaf> {};
+template <template <template <class, std::size_t...> class, std::size_t, std::size_t...> class Struct,
+          template <class, std::size_t...> class Array, std::size_t First, std::size_t... N, template <class, std::size_t...> class Leaf>
+struct struct_of_kind<Struct<Array, First, N...>, Leaf> : with_leaves<Struct<Array, First, N...>, Leaf> {};
 template <class S, template <class, std::size_t...> class Leaf>
 using struct_with = typename struct_of_kind<S, Leaf>::type;
 
