@@ -3,42 +3,12 @@
 // covers: trace/cond.hpp
 #include <ebb/ebb.hpp>
 
-#include "../build.hpp"
-#include "../catch.hpp"
+#include "../trace/branches.hpp"
 
 namespace {
 
 using ebb::tensor;
-
-struct grown {
-  constexpr auto operator()(auto x, auto w) const { return ebb::tanh(ebb::matmul(w, x)) * ebb::exp(x); }
-};
-struct shrunk {
-  constexpr auto operator()(auto x, auto w) const { return ebb::sin(x) + ebb::matmul(w * w, x); }
-};
-struct either {
-  constexpr auto operator()(auto x, auto w) const { return ebb::cond(ebb::sum(x) > 0, grown{}, shrunk{}, x, w); }
-};
-template <class F>
-struct loss_of_branch {
-  constexpr auto operator()(auto x, auto w) const { return ebb::sum(ebb::square(F{}(x, w))); }
-};
-
-template <class T, std::size_t... E>
-tensor<T, E...> given(std::uint64_t seed, double low = -1, double high = 1) {
-  tensor<T, E...> x;
-  test::random r{seed};
-  for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = static_cast<T>(r.between(low, high));
-  return x;
-}
-void check_bits(const auto& a, const auto& b) {
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) CHECK(ebb::to_cell(a.data()[i]) == ebb::to_cell(b.data()[i]));
-}
-void check_values(const auto& a, const auto& b, double relative = 1e-12) {
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a.data()[i] == Approx(b.data()[i]).epsilon(relative).margin(relative));
-}
+using test::check_bits, test::check_values, test::either, test::given, test::grown, test::loss_of_branch, test::shrunk;
 
 }  // namespace
 

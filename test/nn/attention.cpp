@@ -123,7 +123,7 @@ TEST_CASE("attention that is called: gradients of the composed form, maps, the t
   const auto low = ebb::scaled_dot_product_attention(ebb::cast<ebb::bfloat16>(q), ebb::cast<ebb::bfloat16>(k), ebb::cast<ebb::bfloat16>(v));
   CHECK(std::fabs(static_cast<float>(low(1, 2, 3)) - y(1, 2, 3)) < 0.01f);
   // 1 GB of scores: scratch stays below 200 kB, and no array of the gradient's program has a square.
-  CHECK(ebb::kernel::attention{16384, 16384, 64, 64}.scratch() * 4 < 200000);
+  CHECK(ebb::kernel::attention_extents{16384, 16384, 64, 64}.scratch() * 4 < 200000);
   using long_rows = ebb::term<float, 16384, 64>;
   const ebb::graph g = ebb::joint(ebb::trace_of<decltype(f), long_rows, long_rows, long_rows>::make(), {0, 1, 2});
   std::size_t largest = 0;

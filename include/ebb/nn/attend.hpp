@@ -20,7 +20,7 @@
 namespace ebb::inline EBB_ABI::kernel {
 
 /// q [rows, depth], k [columns, depth], v [columns, width]. Causal: row i sees columns up to i.
-struct attention {
+struct attention_extents {
   std::ptrdiff_t rows = 0, columns = 0, depth = 0, width = 0;
   bool causal = false;
   double scale = 1;
@@ -32,9 +32,9 @@ struct attention {
   constexpr std::ptrdiff_t scratch() const { return block * (2 * block + std::max(depth, width) + width + 2) + 64; }
 };
 
-namespace attending {
+namespace attention_parts {
 
-/// to[m x n] = a[m x depth] b[n x depth]^T; the rows of `to` are attention::block elements apart.
+/// to[m x n] = a[m x depth] b[n x depth]^T; the rows of `to` are attention_extents::block elements apart.
 template <class T>
 inline void multiply(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t depth, const T* a, std::ptrdiff_t a_row, const T* b,
                      std::ptrdiff_t b_row, T* to, T* panel) {
@@ -42,7 +42,7 @@ inline void multiply(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t depth, c
   for (std::ptrdiff_t j = 0; j < n; j += width) {
     const std::ptrdiff_t columns = std::min<std::ptrdiff_t>(width, n - j);
     tile::pack(panel, depth, matrix<T>{b + j * b_row, 1, b_row}, columns);
-    tile::block(m, depth, matrix<T>{a, a_row, 1}, panel, width, to + j, attention::block, columns, false);
+    tile::block(m, depth, matrix<T>{a, a_row, 1}, panel, width, to + j, attention_extents::block, columns, false);
   }
 }
 /// row[i] = exp(row[i] * scale - less) for i < count, and 0 up to n.
@@ -58,12 +58,12 @@ inline void exponentials(T* row, std::ptrdiff_t count, std::ptrdiff_t n, T scale
   for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(count, 0); i < n; ++i) row[i] = T(0);
 }
 
-}  // namespace attending
+}  // namespace attention_parts
 
 /// out [rows, width + 1] = softmax(scale q k^T) v, and the logarithm of each row's sum of exponentials. A row that sees nothing gives 0.
 template <class T>
-inline void attend(const attention& a, const T* q, const T* k, const T* v, T* out, T* scratch) {
-  constexpr std::ptrdiff_t block = attention::block;
+inline void attend(const attention_extents& a, const T* q, const T* k, const T* v, T* out, T* scratch) {
+  constexpr std::ptrdiff_t block = attention_extents::block;
   T* const scores = scratch;
   T* const panel = scores + 2 * block * block;
   const auto scale = static_cast<T>(a.scale);
@@ -76,7 +76,7 @@ inline void attend(const attention& a, const T* q, const T* k, const T* v, T* ou
     std::fill_n(out + i * to, m * to, T(0));
     for (std::ptrdiff_t j = 0; j < a.seen(i + m); j += block) {
       const std::ptrdiff_t n = std::min(block, a.columns - j);
-      attending::multiply(m, n, a.depth, q + i * a.depth, a.depth, k + j * a.depth, a.depth, scores, panel);
+      attention_parts::multiply(m, n, a.depth, q + i * a.depth, a.depth, k + j * a.depth, a.depth, scores, panel);
       for (std::ptrdiff_t r = 0; r < m; ++r) {
         T* const row = scores + r * block;
         const std::ptrdiff_t count = std::min(n, a.seen(i + r + 1) - j);
@@ -86,7 +86,7 @@ inline void attend(const attention& a, const T* q, const T* k, const T* v, T* ou
         const T less = lane::exp(top[r] - most);
         if (top[r] != most)
           for (std::ptrdiff_t c = 0; c < to; ++c) out[(i + r) * to + c] *= less;
-        attending::exponentials(row, count, n, scale, most);
+        attention_parts::exponentials(row, count, n, scale, most);
         if (count > 0) top[r] = most;
       }
       tile::block(m, n, matrix<T>{scores, block, 1}, v + j * a.width, a.width, out + i * to, to, a.width, true);
@@ -104,8 +104,8 @@ inline void attend(const attention& a, const T* q, const T* k, const T* v, T* ou
 /// The gradient by q, k or v, for `by` = 0, 1 or 2. The columns of g [rows, width + 2] are the gradient of the result; the logarithm of the
 /// sum of exponentials; and the sum over the result's columns of gradient times result, minus the gradient of the logarithm.
 template <class T>
-inline void attend_back(const attention& a, int by, const T* q, const T* k, const T* v, const T* g, T* out, T* scratch) {
-  constexpr std::ptrdiff_t block = attention::block;
+inline void attend_back(const attention_extents& a, int by, const T* q, const T* k, const T* v, const T* g, T* out, T* scratch) {
+  constexpr std::ptrdiff_t block = attention_extents::block;
   T* const scores = scratch;
   T* const slopes = scores + block * block;
   T* const panel = slopes + block * block;
@@ -114,13 +114,13 @@ inline void attend_back(const attention& a, int by, const T* q, const T* k, cons
   std::fill_n(out, size, T(0));
   const auto add_block = [&](std::ptrdiff_t i, std::ptrdiff_t j) {
     const std::ptrdiff_t m = std::min(block, a.rows - i), n = std::min(block, a.columns - j);
-    attending::multiply(m, n, a.depth, q + i * a.depth, a.depth, k + j * a.depth, a.depth, scores, panel);
+    attention_parts::multiply(m, n, a.depth, q + i * a.depth, a.depth, k + j * a.depth, a.depth, scores, panel);
     for (std::ptrdiff_t r = 0; r < m; ++r) {
       const std::ptrdiff_t count = std::min(n, a.seen(i + r + 1) - j);
-      attending::exponentials(scores + r * block, count, n, scale, g[(i + r) * g_row + a.width]);
+      attention_parts::exponentials(scores + r * block, count, n, scale, g[(i + r) * g_row + a.width]);
     }
     if (by == 2) return tile::block(n, m, matrix<T>{scores, 1, block}, g + i * g_row, g_row, out + j * out_row, out_row, out_row, true);
-    attending::multiply(m, n, a.width, g + i * g_row, g_row, v + j * a.width, a.width, slopes, panel);
+    attention_parts::multiply(m, n, a.width, g + i * g_row, g_row, v + j * a.width, a.width, slopes, panel);
     for (std::ptrdiff_t r = 0; r < m; ++r) {
       const T less = g[(i + r) * g_row + a.width + 1];
       for (std::ptrdiff_t c = 0; c < n; ++c) slopes[r * block + c] = scores[r * block + c] * (slopes[r * block + c] - less);

@@ -21,9 +21,10 @@ namespace ebb::inline EBB_ABI::detail {
 
 /// attr 0: bit 0 says causal, the other bits are the number of the operand that a gradient is by. attr 1: the bits of the scale as a
 /// double; 0 stands for 1 / sqrt(depth).
-constexpr kernel::attention attention_of(const extent_list& q, const extent_list& k, const extent_list& v, const std::int64_t* attr) {
+constexpr kernel::attention_extents extents_of_attention(const extent_list& q, const extent_list& k, const extent_list& v,
+                                                         const std::int64_t* attr) {
   const auto last = [](const extent_list& x, int i) { return static_cast<std::ptrdiff_t>(x.e[x.rank - i]); };
-  kernel::attention a{last(q, 2), last(k, 2), last(q, 1), last(v, 1), (attr[0] & 1) != 0, 1};
+  kernel::attention_extents a{last(q, 2), last(k, 2), last(q, 1), last(v, 1), (attr[0] & 1) != 0, 1};
   a.scale = attr[1] != 0 ? std::bit_cast<double>(attr[1]) : 1 / lane::sqrt(static_cast<double>(a.depth));
   return a;
 }
@@ -85,14 +86,14 @@ struct attend : attending {
   static constexpr int arity = 3;
   template <class T>
   static void whole(const whole_call& c) {
-    const kernel::attention a = ebb::detail::attention_of(c.shapes[0], c.shapes[1], c.shapes[2], c.attr);
+    const kernel::attention_extents a = ebb::detail::extents_of_attention(c.shapes[0], c.shapes[1], c.shapes[2], c.attr);
     using S = ebb::detail::computed_in<T>;
     S* const scratch = reinterpret_cast<S*>(thread_scratch().take(static_cast<std::size_t>(a.scratch()) * sizeof(S)));
     ebb::detail::each_attended<T>(c, [&](const S* const* in, S* out) { kernel::attend(a, in[0], in[1], in[2], out, scratch); });
   }
   template <class S>
   static constexpr void reference(const move_call& c, auto in, auto put) {
-    const kernel::attention a = ebb::detail::attention_of(c.in[0], c.in[1], c.in[2], c.attr);
+    const kernel::attention_extents a = ebb::detail::extents_of_attention(c.in[0], c.in[1], c.in[2], c.attr);
     const auto scale = static_cast<S>(a.scale);
     const auto batch = static_cast<std::ptrdiff_t>(c.in[0].volume(0, c.in[0].rank - 2));
     for (std::ptrdiff_t row = 0; row < batch * a.rows; ++row) {
@@ -135,7 +136,7 @@ struct attend_back : attending {
   static constexpr int arity = 4;
   template <class T>
   static void whole(const whole_call& c) {
-    const kernel::attention a = ebb::detail::attention_of(c.shapes[0], c.shapes[1], c.shapes[2], c.attr);
+    const kernel::attention_extents a = ebb::detail::extents_of_attention(c.shapes[0], c.shapes[1], c.shapes[2], c.attr);
     using S = ebb::detail::computed_in<T>;
     S* const scratch = reinterpret_cast<S*>(thread_scratch().take(static_cast<std::size_t>(a.scratch()) * sizeof(S)));
     const int by = static_cast<int>(c.attr[0] / 2);
@@ -144,7 +145,7 @@ struct attend_back : attending {
   }
   template <class S>
   static constexpr void reference(const move_call& c, auto in, auto put) {
-    const kernel::attention a = ebb::detail::attention_of(c.in[0], c.in[1], c.in[2], c.attr);
+    const kernel::attention_extents a = ebb::detail::extents_of_attention(c.in[0], c.in[1], c.in[2], c.attr);
     const auto scale = static_cast<S>(a.scale);
     const std::ptrdiff_t batch = static_cast<std::ptrdiff_t>(c.in[0].volume(0, c.in[0].rank - 2)), by = c.attr[0] / 2;
     const std::ptrdiff_t width = by == 2 ? a.width : a.depth, g_row = a.width + 2;

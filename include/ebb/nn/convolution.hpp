@@ -31,7 +31,7 @@ struct conv_attributes {
 };
 
 /// The convolution of arrays with these extents, `batch` times.
-struct conv_call : kernel::convolution {
+struct conv_call : kernel::conv_extents {
   std::ptrdiff_t batch = 1;
 
   constexpr conv_call(const std::int64_t* attr, const extent_list& x, const extent_list& w, const extent_list& r) {
@@ -270,7 +270,7 @@ namespace ebb::inline EBB_ABI::functions {
 
 /// The common part of convolutions and their transposes. `Own` finds the result's extents and emits the op.
 template <int Axes, conv G, class Own>
-struct convolving {
+struct conv_function {
   static constexpr precision autocast = op::conv::autocast;
 
   template <class A, class B, class... Bias>
@@ -317,7 +317,7 @@ struct convolving {
 };
 
 template <int Axes, conv G>
-struct convolution : convolving<Axes, G, convolution<Axes, G>> {
+struct convolution : conv_function<Axes, G, convolution<Axes, G>> {
   static constexpr std::string_view name = Axes == 1 ? "conv1d" : "conv2d";
   template <class T>
   static constexpr operand<T> emit(operand<T> x, operand<T> w, const detail::conv_attributes& attr) {
@@ -338,7 +338,7 @@ struct convolution : convolving<Axes, G, convolution<Axes, G>> {
 };
 
 template <int Axes, conv G>
-struct conv_transpose : convolving<Axes, G, conv_transpose<Axes, G>> {
+struct conv_transpose : conv_function<Axes, G, conv_transpose<Axes, G>> {
   static constexpr std::string_view name = Axes == 1 ? "conv_transpose1d" : "conv_transpose2d";
   template <class T>
   static constexpr operand<T> emit(operand<T> x, operand<T> w, const detail::conv_attributes& attr) {

@@ -27,7 +27,7 @@ struct conv_axis {
 };
 
 /// x [n, groups * from, places...], w [groups * to, from, taps...], result [n, groups * to, windows...]; row-major.
-struct convolution {
+struct conv_extents {
   std::ptrdiff_t n = 0, groups = 1, from = 0, to = 0;
   conv_axis row, column;
 
@@ -36,7 +36,7 @@ struct convolution {
   constexpr std::ptrdiff_t windows() const { return row.windows * column.windows; }
 };
 
-namespace conv {
+namespace conv_parts {
 
 /// The type that elements are summed in.
 template <class T>
@@ -306,48 +306,50 @@ inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff
     }
 }
 
-}  // namespace conv
+}  // namespace conv_parts
 
 /// The bytes of scratch of all three kernels, 64-byte aligned.
 template <element T>
-constexpr std::size_t convolve_scratch_bytes(const convolution& c) {
-  const std::size_t forward = conv::blocks<T>(c.to, c.from * c.taps()).bytes(), back = conv::blocks<T>(c.from, c.to * c.taps()).bytes();
-  const std::size_t weight = 3 * conv::block_size * conv::block_size * sizeof(conv::sum_of<T>);
+constexpr std::size_t convolve_scratch_bytes(const conv_extents& c) {
+  const std::size_t forward = conv_parts::blocks<T>(c.to, c.from * c.taps()).bytes();
+  const std::size_t back = conv_parts::blocks<T>(c.from, c.to * c.taps()).bytes();
+  const std::size_t weight = 3 * conv_parts::block_size * conv_parts::block_size * sizeof(conv_parts::sum_of<T>);
   return std::max({forward, back, weight});
 }
 
 /// out [n, groups * to, windows...] = the convolution of x with w.   Error: half an ulp of each link's sum |x| |w|.
 template <element T>
-inline void convolve(const convolution& c, const T* x, const T* w, T* out, void* scratch) {
+inline void convolve(const conv_extents& c, const T* x, const T* w, T* out, void* scratch) {
   const std::ptrdiff_t links = c.from * c.taps(), all = c.groups * c.to * c.windows();
   for (std::ptrdiff_t g = 0; g < c.groups; ++g) {
-    const conv::slid<T> in{x + g * c.from * c.places(), c.places(), conv::windows::of_result(c.row), conv::windows::of_result(c.column)};
-    const conv::weights<T> by{w + g * c.to * links, links, c.taps(), c.column.taps};
-    conv::slide<T>(by, in, c.to, links, true, out + g * c.to * c.windows(), c.windows(), c.column.windows, c.n,
-                   c.groups * c.from * c.places(), all, scratch);
+    const conv_parts::slid<T> in{x + g * c.from * c.places(), c.places(), conv_parts::windows::of_result(c.row),
+                                 conv_parts::windows::of_result(c.column)};
+    const conv_parts::weights<T> by{w + g * c.to * links, links, c.taps(), c.column.taps};
+    conv_parts::slide<T>(by, in, c.to, links, true, out + g * c.to * c.windows(), c.windows(), c.column.windows, c.n,
+                         c.groups * c.from * c.places(), all, scratch);
   }
 }
 
 /// out [n, groups * from, places...] = the sum of what every window of g adds to each place through w: the convolution's gradient by x.
 template <element T>
-inline void convolve_back(const convolution& c, const T* g, const T* w, T* out, void* scratch) {
+inline void convolve_back(const conv_extents& c, const T* g, const T* w, T* out, void* scratch) {
   const std::ptrdiff_t taps = c.taps(), all = c.groups * c.from * c.places();
   for (std::ptrdiff_t group = 0; group < c.groups; ++group)
     for (std::ptrdiff_t i = 0; i < c.row.stride; ++i)
       for (std::ptrdiff_t j = 0; j < c.column.stride; ++j) {
-        const conv::slid<T> in{g + group * c.to * c.windows(), c.windows(), conv::windows::of_places(c.row, i),
-                               conv::windows::of_places(c.column, j)};
-        const conv::weights<T> by{w + group * c.to * c.from * taps, taps, c.from * taps, c.column.taps};
-        conv::slide<T>(by, in, c.from, c.to * in.taps(), false, out + group * c.from * c.places(), c.places(), c.column.places, c.n,
-                       c.groups * c.to * c.windows(), all, scratch);
+        const conv_parts::slid<T> in{g + group * c.to * c.windows(), c.windows(), conv_parts::windows::of_places(c.row, i),
+                                     conv_parts::windows::of_places(c.column, j)};
+        const conv_parts::weights<T> by{w + group * c.to * c.from * taps, taps, c.from * taps, c.column.taps};
+        conv_parts::slide<T>(by, in, c.from, c.to * in.taps(), false, out + group * c.from * c.places(), c.places(), c.column.places, c.n,
+                             c.groups * c.to * c.windows(), all, scratch);
       }
 }
 
 /// out [groups * to, from, taps...] = the sum over all windows of g with what each reads of x: the convolution's gradient by w.
 template <element T>
-inline void convolve_weights(const convolution& c, const T* x, const T* g, T* out, void* scratch) {
-  using S = conv::sum_of<T>;
-  constexpr std::ptrdiff_t size = conv::block_size, width = tile::width<S>;
+inline void convolve_weights(const conv_extents& c, const T* x, const T* g, T* out, void* scratch) {
+  using S = conv_parts::sum_of<T>;
+  constexpr std::ptrdiff_t size = conv_parts::block_size, width = tile::width<S>;
   S* const rows = static_cast<S*>(scratch);
   S* const panels = rows + size * size;
   S* const sums = panels + size * size;
@@ -358,12 +360,12 @@ inline void convolve_weights(const convolution& c, const T* x, const T* g, T* ou
         const std::ptrdiff_t m = std::min(size, links - i), n = std::min(size, c.to - j);
         for (std::ptrdiff_t k = 0; k < m * size; ++k) sums[k] = S(0);
         for (std::ptrdiff_t b = 0; b < c.n; ++b) {
-          const conv::slid<T> in{x + (b * c.groups + group) * c.from * c.places(), c.places(), conv::windows::of_result(c.row),
-                                 conv::windows::of_result(c.column)};
+          const conv_parts::slid<T> in{x + (b * c.groups + group) * c.from * c.places(), c.places(), conv_parts::windows::of_result(c.row),
+                                       conv_parts::windows::of_result(c.column)};
           const T* const from = g + ((b * c.groups + group) * c.to + j) * windows;
           for (std::ptrdiff_t p = 0; p < windows; p += size) {
             const std::ptrdiff_t depth = std::min(size, windows - p);
-            conv::pack_rows(rows, in, i, m, p, p + depth);
+            conv_parts::pack_rows(rows, in, i, m, p, p + depth);
             if constexpr (std::is_same_v<S, T>)
               if (n == 1) {  // one column is adjacent as it is
                 tile::block(m, depth, matrix<S>{rows, depth, 1}, from + p, 1, sums, size, 1, true);
