@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test/contexts.sh — checks that test/trace/functions.cpp, the table of dtypes in autocast contexts, lists every function that can be
-# traced.
+# test/contexts.sh — checks that the tables of dtypes in autocast contexts list every function that can be traced: test/trace/functions.cpp
+# has those of op/, test/<folder>/contexts.static.cpp those of an optional folder.
 # SPDX-License-Identifier: BSL-1.0
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
@@ -14,4 +14,12 @@ missing=0
 for name in $names; do
   grep -qE "(ebb::|\")$name\b" "$table" || { echo "$table lacks $name"; missing=1; }
 done
-[ $missing -eq 0 ] && echo "all $(wc -w <<<"$names") functions stand in $table"
+for folder in order reductions linalg; do
+  table=test/$folder/contexts.static.cpp
+  own=$(sed -nE 's/^(template <.*> )?inline constexpr [a-z_:]*call[a-z_]*(<.*>)? ([a-z_0-9]+)\{.*/\3/p; s/^constexpr auto ([a-z_0-9]+)\((const )?[A-Z][A-Za-z]*(&|\.\.\.).*/\1/p' include/ebb/$folder/*.hpp)
+  [ "$(wc -w <<<"$own")" -ge 10 ] || { echo "finds few functions in $folder"; exit 1; }
+  for name in $(sort -u <<<"$own"); do
+    grep -qE "ebb::$name\b" "$table" || { echo "$table lacks $name"; missing=1; }
+  done
+done
+[ $missing -eq 0 ] && echo "all functions stand in the tables of dtypes in autocast contexts"

@@ -8,7 +8,9 @@
 #include "../num/gamma.hpp"
 #include "../num/hyperbolic.hpp"
 #include "../op/activation.hpp"
+#include "../op/arithmetic.hpp"
 #include "../op/hyperbolic.hpp"
+#include "../op/power.hpp"
 
 namespace ebb::inline EBB_ABI::lane {
 
