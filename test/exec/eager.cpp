@@ -326,6 +326,17 @@ TEST_CASE("sums and products of bools are bools") {
   static_assert(ebb::all_equal(c + d, d) && ebb::all_equal(c * d, c));
 }
 
+TEST_CASE("functions of several ops take numbers alone, as in traced functions") {
+  const ebb::tensor<double, ebb::dyn> x{1, 2, 6};
+  constexpr auto distance = [](auto a) { return ebb::mse(ebb::mean(a), 1.0); };  // on an array, mean is a number
+  CHECK(distance(x) == 4);
+  CHECK(ebb::compile(distance)(x) == 4);
+  CHECK(ebb::sum(ebb::sum(x)) == 9);
+  CHECK(ebb::bce_with_logits(0.f, 1) == Approx(0.693147f));
+  static_assert(std::is_same_v<decltype(ebb::mse(2.f, 0.5)), float>);
+  static_assert(ebb::mse(2.0, 0.5) == 2.25);
+}
+
 TEST_CASE("a number beside bools gives a number") {
   const ebb::tensor<bool, ebb::dyn> a{true, false};
   CHECK(ebb::all_equal((a < 2), ebb::tensor<bool, 2>{true, true}));

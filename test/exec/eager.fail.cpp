@@ -64,5 +64,8 @@ int main() {
 #elif EBB_CASE == 13
   // EXPECT: E0211 the operands of a loss differ in rank
   auto r = ebb::bce_with_logits(a, row, ebb::summed);  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0302 axes are template arguments, sum<0, 1>(x): after x comes nothing, or the tag ebb::keep_dims
+  std::cout << ebb::sum(a, 0);  // LINE
 #endif
 }

@@ -113,6 +113,13 @@ constexpr auto apply_function(F, const A&... a) {
   else return detail::eager_function<F>{}(detail::as_eager_argument<detail::weak_beside<F, A...>>(a)...);
 }
 
+template <class F, number A, number... B>
+  requires detail::is_composite<F>
+constexpr auto apply_function(F f, A a, B... b) {
+  using T = std::conditional_t<element<A>, A, std::conditional_t<std::is_floating_point_v<A>, double, std::int64_t>>;
+  return apply_function(f, tensor<T>(static_cast<T>(a)), b...);
+}
+
 template <class F, bool... Whole, class... A>
   requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {

@@ -17,6 +17,21 @@ struct drop_dims_tag {
 };
 inline constexpr keep_dims_tag keep_dims{};
 
+namespace detail {
+
+/// keeps<Tag>::dims for the argument after x. A class that the function names itself keeps the user's line near.
+template <class Tag>
+struct keeps {
+  static constexpr bool is_tag = requires { Tag::keeps; };
+  static_assert(is_tag, "[ebb E0302] axes are template arguments, sum<0, 1>(x): after x comes nothing, or the tag ebb::keep_dims");
+  static constexpr bool dims = [] {
+    if constexpr (is_tag) return Tag::keeps;
+    else return false;
+  }();
+};
+
+}  // namespace detail
+
 constexpr int axis_of(int axis, int rank) { return axis < 0 ? axis + rank : axis; }
 constexpr bool has_axis(int axis, int rank) { return axis >= 0 && axis < rank; }
 

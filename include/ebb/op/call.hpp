@@ -305,6 +305,21 @@ inline constexpr bool is_dual = false;
 
 }  // namespace detail
 
+namespace detail {
+
+/// Whether F is made of several ops: elementwise ops have values of numbers, without arrays.
+template <class F>
+inline constexpr bool is_composite = true;
+template <class Op>
+inline constexpr bool is_composite<broadcasting<Op>> = false;
+
+}  // namespace detail
+
+/// For numbers alone, functions of several ops: as for arrays without axes, see exec/eager.hpp.
+template <class F, number A, number... B>
+  requires detail::is_composite<F>
+constexpr auto apply_function(F, A a, B... b);
+
 /// Arrays of any type, possibly with numbers among them.
 template <class... A>
 concept arrays = (borrowable<A> && ...) && !(number<A> && ...) && !(detail::is_tracked<A> || ...);

@@ -281,57 +281,57 @@ struct place_of {
 /// Sum.   Dtype: integers and bool give int64.   Saves: nothing.   Error: see [note: logical reduction tree].
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto sum(X&& x, Keep = {}) {
-  return apply_function(functions::sum<Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::sum<detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// Arithmetic mean; NaN over no elements.   Dtype: integers give float.   Saves: nothing.   Error: that of the sum, and 0.5 ulp.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto mean(X&& x, Keep = {}) {
-  return apply_function(functions::mean<Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::mean<detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// Product; 1 over no elements. The gradient of an element is the product of the others, next to and at zeros and infinities too.
 /// Dtype: integers and bool give int64.   Saves: x, out.   Error: that of as many products.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto prod(X&& x, Keep = {}) {
-  return apply_function(functions::prod<Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::prod<detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The largest element; NaN if any is. Equal ones share the gradient evenly, as in torch.amax; NaNs do, as in torch.max over all.
 /// Dtype: x's.   Saves: x, out.   Error: exact.   Throws: if there are no elements.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto max(X&& x, Keep = {}) {
-  return apply_function(functions::extremum<op::max, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::extremum<op::max, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The smallest element; NaN if any is. Equal ones share the gradient evenly, as in torch.amin; NaNs do, as in torch.min over all.
 /// Dtype, Saves, Error, Throws: as max.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto min(X&& x, Keep = {}) {
-  return apply_function(functions::extremum<op::min, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::extremum<op::min, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// log(sum(exp(x))) without overflow; -inf over no elements.
 /// Dtype: integers give float; bf16 and f16 are computed in float and rounded once; PyTorch rounds after each step.
 /// Saves: e^x, its sum.   Error: that of exp, the sum and log.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto logsumexp(X&& x, Keep = {}) {
-  return apply_function(functions::logsumexp<Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::logsumexp<detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// Whether any element is not 0.   Dtype: bool.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto any(X&& x, Keep = {}) {
-  return apply_function(functions::truth<op::any, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::truth<op::any, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// Whether no element is 0.   Dtype: bool.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto all(X&& x, Keep = {}) {
-  return apply_function(functions::truth<op::all, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::truth<op::all, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The index of the first largest element along an axis, or over all.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
 constexpr auto argmax(X&& x, Keep = {}) {
-  return apply_function(functions::place_of<op::max_place, Keep::keeps, Axis...>{}, std::forward<X>(x));
+  return apply_function(functions::place_of<op::max_place, detail::keeps<Keep>::dims, Axis...>{}, std::forward<X>(x));
 }
 /// The index of the first smallest element.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
 constexpr auto argmin(X&& x, Keep = {}) {
-  return apply_function(functions::place_of<op::min_place, Keep::keeps, Axis...>{}, std::forward<X>(x));
+  return apply_function(functions::place_of<op::min_place, detail::keeps<Keep>::dims, Axis...>{}, std::forward<X>(x));
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -101,14 +101,14 @@ inline constexpr call<functions::corrcoef> corrcoef{};
 /// Shape, Dtype: as var.   Saves: the deviations, their size.   Error: that of the sums.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto skew(X&& x, Keep = {}) {
-  return apply_function(functions::standardized_moment<3, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::standardized_moment<3, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The fourth central moment divided by the square of the variance, with divisors n, minus 3: 0 for a normal distribution, as
 /// scipy.stats.kurtosis.
 /// All other fields as skew.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto kurtosis(X&& x, Keep = {}) {
-  return apply_function(functions::standardized_moment<4, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::standardized_moment<4, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -179,50 +179,54 @@ namespace ebb::inline EBB_ABI {
 /// The sum of the elements that are not NaN; 0 if there is none.   Shape, Dtype, Error: as sum.   Saves: where x is not NaN.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto nansum(X&& x, Keep = {}) {
-  return apply_function(functions::without_nan<functions::reduced_to::sum, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::without_nan<functions::reduced_to::sum, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The mean of the elements that are not NaN; NaN if there is none.   Shape, Dtype, Error: as mean.   Saves: where x is not NaN.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto nanmean(X&& x, Keep = {}) {
-  return apply_function(functions::without_nan<functions::reduced_to::mean, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::without_nan<functions::reduced_to::mean, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The largest of the elements that are not NaN; NaN if there is none.   All fields as max.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto nanmax(X&& x, Keep = {}) {
-  return apply_function(functions::without_nan<functions::reduced_to::max, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::without_nan<functions::reduced_to::max, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The smallest of the elements that are not NaN; NaN if there is none.   All fields as min.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto nanmin(X&& x, Keep = {}) {
-  return apply_function(functions::without_nan<functions::reduced_to::min, Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::without_nan<functions::reduced_to::min, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The sum of the elements at which the mask is true; 0 if there is none. Mask and x are broadcast.
 /// Shape: as sum of the broadcast array.   Dtype, Error: as sum.   Saves: the mask.
 template <int... Axes, class X, class M, class Keep = drop_dims_tag>
 constexpr auto masked_sum(X&& x, M&& mask, Keep = {}) {
-  return apply_function(functions::masked<functions::reduced_to::sum, Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<M>(mask));
+  using function = functions::masked<functions::reduced_to::sum, detail::keeps<Keep>::dims, Axes...>;
+  return apply_function(function{}, std::forward<X>(x), std::forward<M>(mask));
 }
 /// The mean of the elements at which the mask is true; NaN if there is none.   Shape: as masked_sum.   Dtype, Error: as mean.
 /// Saves: the mask.
 template <int... Axes, class X, class M, class Keep = drop_dims_tag>
 constexpr auto masked_mean(X&& x, M&& mask, Keep = {}) {
-  return apply_function(functions::masked<functions::reduced_to::mean, Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<M>(mask));
+  using function = functions::masked<functions::reduced_to::mean, detail::keeps<Keep>::dims, Axes...>;
+  return apply_function(function{}, std::forward<X>(x), std::forward<M>(mask));
 }
 /// The largest of the elements at which the mask is true; -inf, or the least integer, if there is none.   All other fields as max.
 template <int... Axes, class X, class M, class Keep = drop_dims_tag>
 constexpr auto masked_max(X&& x, M&& mask, Keep = {}) {
-  return apply_function(functions::masked<functions::reduced_to::max, Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<M>(mask));
+  using function = functions::masked<functions::reduced_to::max, detail::keeps<Keep>::dims, Axes...>;
+  return apply_function(function{}, std::forward<X>(x), std::forward<M>(mask));
 }
 /// The smallest of the elements at which the mask is true; inf, or the largest integer, if there is none.   All other fields as min.
 template <int... Axes, class X, class M, class Keep = drop_dims_tag>
 constexpr auto masked_min(X&& x, M&& mask, Keep = {}) {
-  return apply_function(functions::masked<functions::reduced_to::min, Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<M>(mask));
+  using function = functions::masked<functions::reduced_to::min, detail::keeps<Keep>::dims, Axes...>;
+  return apply_function(function{}, std::forward<X>(x), std::forward<M>(mask));
 }
 /// The sum of squares.   Shape: as sum.   Dtype: integers give int64; bf16 and f16 are computed in float.   Saves: x.
 /// Error: that of the sum.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto norm_squared(X&& x, Keep = {}) {
-  return apply_function(functions::norm_squared<Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::norm_squared<detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The sum of products along an axis, by default the last one.
 /// Shape: those of x and y, broadcast, without the axis.   Dtype: promoted; integers give int64.   Saves: x, y.   Error: that of the sum.
@@ -234,12 +238,12 @@ constexpr auto vecdot(X&& x, Y&& y) {
 /// Dtype: promoted; integers give float.   Saves: x, w, the sums.   Error: that of two sums.
 template <int... Axes, class X, class W, class Keep = drop_dims_tag>
 constexpr auto weighted_mean(X&& x, W&& w, Keep = {}) {
-  return apply_function(functions::weighted_mean<Keep::keeps, Axes...>{}, std::forward<X>(x), std::forward<W>(w));
+  return apply_function(functions::weighted_mean<detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x), std::forward<W>(w));
 }
 /// log(mean(exp(x))) without overflow.   All fields as logsumexp.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto log_mean_exp(X&& x, Keep = {}) {
-  return apply_function(functions::log_mean_exp<Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::log_mean_exp<detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// log |sum w e^x| without overflow, and the sign of that sum, in a tuple: weights may be negative. x and w are broadcast. The sign has no
 /// gradient.
@@ -247,8 +251,8 @@ constexpr auto log_mean_exp(X&& x, Keep = {}) {
 /// e^x, their sum.   Error: that of exp, the sum and log; large where terms of both signs cancel.
 template <int... Axes, class X, class W, class Keep = drop_dims_tag>
 constexpr auto weighted_logsumexp(const X& x, const W& w, Keep = {}) {
-  return std::tuple(apply_function(functions::weighted_logsumexp<false, Keep::keeps, Axes...>{}, x, w),
-                    apply_function(functions::weighted_logsumexp<true, Keep::keeps, Axes...>{}, x, w));
+  return std::tuple(apply_function(functions::weighted_logsumexp<false, detail::keeps<Keep>::dims, Axes...>{}, x, w),
+                    apply_function(functions::weighted_logsumexp<true, detail::keeps<Keep>::dims, Axes...>{}, x, w));
 }
 /// softmax of -x along an axis, by default the last one.   All fields as softmax.
 template <int Axis = -1, class X>
