@@ -1,4 +1,4 @@
-// ebb/stats.hpp — log densities of probability distributions. Optional: ebb.hpp does not include it.
+// ebb/stats.hpp — log densities and samples of probability distributions. Optional: ebb.hpp does not include it.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.
@@ -11,3 +11,5 @@
 #include "stats/positive.hpp"
 #include "stats/discrete.hpp"
 #include "stats/vector.hpp"
+#include "stats/portable.hpp"
+#include "stats/sample.hpp"
