@@ -33,8 +33,8 @@ matrix() {
     function judge(text,   name, list, n, i, golden, values, first, second, special, refusal, rest, seen) {
       golden = has(text, "golden::")
       values = golden || has(text, "long double|oracle|ulps|same_bits|all_equal|CHECK")
-      first = golden || has(text, "grad[<(]|vjp|both\\(|hessian|slope|jacobian|backward\\(|check_derivatives|gradient")
-      second = has(text, "both\\(|hessian|second|\\.grad_floor|check_derivatives|hyper_dual|twice|bend|joint\\(")
+      first = golden || has(text, "against_duals|grad[<(]|vjp|both\\(|hessian|slope|jacobian|backward\\(|check_derivatives|gradient")
+      second = has(text, "against_duals|both\\(|hessian|second|\\.grad_floor|check_derivatives|hyper_dual|twice|bend|joint\\(")
       special = golden || has(text, "NAN|NaN|nan|infinity|inf[^a-z]|special_values|arguments<|-0\\.0|places|empty|, 0>|\\{0\\}")
       refusal = has(text, "REQUIRE_THROWS|CHECK_THROWS|THROWS_|thrown|message_of|EXPECT:|error")
       rest = text

@@ -10,4 +10,5 @@
 #include "shapes/einsum.hpp"
 #include "shapes/pad.hpp"
 #include "shapes/segment.hpp"
+#include "shapes/scatter.hpp"
 #include "shapes/window.hpp"

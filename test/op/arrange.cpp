@@ -81,4 +81,17 @@ TEST_CASE("rolls by numbers of a call, swapped and dropped axes, map, the tape")
   }
 }
 
+TEST_CASE("several axes are rolled and padded in one call, and negative widths take elements away") {
+  const ebb::tensor<double, 2, 3> x{{1, 2, 3}, {4, 5, 6}};
+  CHECK(ebb::all_equal(ebb::roll<0, 1>(x, 1, -1), ebb::tensor<double, 2, 3>{{5, 6, 4}, {2, 3, 1}}));
+  CHECK(ebb::all_equal(ebb::pad<0, 1, 0, 1, -1, 1>(x), ebb::tensor<double, 3, 3>{{0, 0, 0}, {2, 3, 0}, {5, 6, 0}}));
+  CHECK(ebb::all_equal(ebb::pad<0, -1, 1, 1, -1, -1>(x, 0.5), ebb::tensor<double, 2, 1>{{5}, {0.5}}));
+  CHECK(ebb::all_equal(ebb::pad<1, 1, -3>(x, 7), ebb::tensor<double, 2, 1>{{7}, {7}}));
+  const ebb::tensor<double, dyn, dyn> y(x);
+  CHECK(ebb::all_equal(ebb::pad<0, -1, 1, 1, -1, -1>(y, 0.5), ebb::tensor<double, dyn, dyn>{{5}, {0.5}}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::pad<1, -2, -2>(y)); }), {"pad", "[2, 3]"}));
+  const auto slope = ebb::grad([](auto a) { return ebb::sum(ebb::square(ebb::pad<1, -1, 2, 0, 1, -1>(ebb::roll<1, 0>(a, 1, 1)))); })(x);
+  CHECK(ebb::all_equal(slope, ebb::tensor<double, 2, 3>{{0, 0, 0}, {8, 10, 0}}));
+}
+
 }  // namespace

@@ -111,4 +111,14 @@ TEST_CASE("elements that do not count have no gradient, and rows without any hav
   CHECK((small(0) == Approx(0.75) && small(1) == Approx(0.25)));
 }
 
+TEST_CASE("count_nonzero counts NaN and infinities, but no zero of either sign") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const ebb::tensor<double, ebb::dyn, ebb::dyn> x{{0, nan, -2}, {-0.0, 0, std::numeric_limits<double>::infinity()}};
+  CHECK(ebb::count_nonzero(x) == 3);
+  CHECK(ebb::all_equal(ebb::count_nonzero<1>(x), ebb::tensor<std::int64_t, ebb::dyn>{2, 1}));
+  CHECK(ebb::all_equal(ebb::count_nonzero<0>(x, ebb::keep_dims), ebb::tensor<std::int64_t, ebb::dyn, ebb::dyn>{{0, 1, 2}}));
+  CHECK(ebb::count_nonzero(ebb::tensor<bool, 3>{true, false, true}) == 2);
+  CHECK(ebb::count_nonzero(ebb::tensor<int, ebb::dyn>(0)) == 0);
+}
+
 }  // namespace

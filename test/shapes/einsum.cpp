@@ -77,4 +77,30 @@ TEST_CASE("einsum of arrays: letters in any order, dtypes, map, empty extents, e
   static_assert(std::is_same_v<std::tuple_element_t<2, result>::value_type, ebb::bf16>);
 }
 
+TEST_CASE("inner pairs all rows, and outer has batches") {
+  const auto x = test::random_array<ebb::tensor<double, 2, 3, 4>>(1);
+  const auto y = test::random_array<ebb::tensor<double, 5, 4>>(2);
+  const auto r = ebb::inner(x, y);
+  static_assert(std::is_same_v<std::remove_const_t<decltype(r)>, ebb::tensor<double, 2, 3, 5>>);
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < 3; ++j)
+      for (std::size_t k = 0; k < 5; ++k) {
+        double sum = 0;
+        for (std::size_t e = 0; e < 4; ++e) sum += x(i, j, e) * y(k, e);
+        CHECK(r(i, j, k) == Approx(sum).margin(1e-15));
+      }
+  const ebb::tensor<double, ebb::dyn> a{1, 2, 3};
+  CHECK(ebb::inner(a, a) == 14);
+  const auto slope = ebb::grad<1>([](auto p, auto q) { return ebb::sum(ebb::inner(p, q)); })(x, y);
+  for (std::size_t e = 0; e < 4; ++e) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 6; ++i) sum += x.data()[4 * i + e];
+    CHECK(slope(2, e) == Approx(sum).margin(1e-15));
+  }
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::inner(a, ebb::tensor<double, ebb::dyn, ebb::dyn>(2, 2))); }), {"inner", "[3]", "[2, 2]"}));
+  const auto products = ebb::outer(ebb::tensor<double, 5, 4>(y), ebb::tensor<double, 4>{1, 2, 3, 4});
+  static_assert(std::is_same_v<std::remove_const_t<decltype(products)>, ebb::tensor<double, 5, 4, 4>>);
+  CHECK(products(3, 1, 2) == y(3, 1) * 3);
+}
+
 }  // namespace

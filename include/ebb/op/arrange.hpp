@@ -302,6 +302,11 @@ constexpr auto roll(X&& x, Steps&& steps) {
     return apply_function(functions::roll<Axis>{}, std::forward<X>(x), tensor<std::int64_t>(static_cast<std::int64_t>(steps)));
   } else return apply_function(functions::roll<Axis>{}, std::forward<X>(x), static_cast<std::int64_t>(steps));
 }
+/// Along several axes, with steps for each.   roll<0, 1>(x, 1, -2)
+template <int Axis, int Second, int... More, class X, class Steps, class... Rest>
+constexpr auto roll(X&& x, Steps&& steps, Rest&&... rest) {
+  return roll<Second, More...>(roll<Axis>(std::forward<X>(x), std::forward<Steps>(steps)), std::forward<Rest>(rest)...);
+}
 /// Each element repeated Count times along an axis: 1 1 2 2.   Shape: x's, the extent of the axis times Count.
 template <int Axis, int Count, class X>
 constexpr auto repeat_interleave(X&& x) {

@@ -261,9 +261,12 @@ struct stack {
 
 template <int Axis, int Before, int After>
 struct pad {
-  static_assert(Before >= 0 && After >= 0, "[ebb E0123] pad: the widths must not be negative; slice<Axis, Start> takes elements away");
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
+    if constexpr (Before < 0 || After < 0) {
+      const auto kept = slice<Axis, Before < 0 ? -Before : 0, After < 0 ? After : to_end, 1>::apply(x);
+      return kept.is_refused() ? kept : pad<Axis, Before < 0 ? 0 : Before, After < 0 ? 0 : After>::apply(kept);
+    }
     const int axis = axis_of(Axis, x.rank());
     if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
     const int length = x.g->syms.derive(extent_rule::sum, x.extent(axis), Before + After);
@@ -350,11 +353,17 @@ template <int Axis, class... X>
 constexpr auto stack(X&&... x) {
   return apply_function(functions::stack<Axis>{}, std::forward<X>(x)...);
 }
-/// x with Before and After zeros, or copies of a number, added at both ends of an axis.
+/// x with Before and After zeros, or copies of a number, added at both ends of an axis; a negative width takes elements away. Several axes:
+/// three numbers for each.   pad<0, 1, 1>(x), pad<0, 1, 1, -1, -2, 0>(x, 0.5)
 /// Shape: x's, with Before + After more elements along the axis.   Dtype: x's.   Saves: nothing.
+/// Throws: if more elements are taken away than a call's axis has.
 template <int Axis, int Before, int After, class X, class... Number>
 constexpr auto pad(X&& x, Number... value) {
   return apply_function(functions::pad<Axis, Before, After>{}, std::forward<X>(x), value...);
+}
+template <int Axis, int Before, int After, int Second, int Ahead, int Behind, int... More, class X, class... Number>
+constexpr auto pad(X&& x, Number... value) {
+  return pad<Second, Ahead, Behind, More...>(pad<Axis, Before, After>(std::forward<X>(x), value...), value...);
 }
 
 }  // namespace ebb::inline EBB_ABI

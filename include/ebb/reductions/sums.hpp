@@ -65,6 +65,16 @@ struct masked {
   }
 };
 
+template <bool Keep, int... Axes>
+struct count_nonzero {
+  static constexpr std::string_view name = "count_nonzero";
+  template <class T>
+  static constexpr auto apply(operand<T> x) {
+    if (x.is_refused()) return operand<std::int64_t>{x.g, x.id};
+    return sum<Keep, Axes...>::apply(cast_to<std::int64_t>(emit_on<op::not_equal>({}, x, literal_like(x, 0))));
+  }
+};
+
 /// The reduction of the elements that are not NaN. An extremum of none is NaN.
 template <reduced_to What, bool Keep, int... Axes>
 struct without_nan {
@@ -176,6 +186,11 @@ struct softmin {
 
 namespace ebb::inline EBB_ABI {
 
+/// The number of elements that are not 0; NaN is not 0.   Shape: as sum.   Dtype: int64, no gradient.   Saves: nothing.   Error: exact.
+template <int... Axes, class X, class Keep = drop_dims_tag>
+constexpr auto count_nonzero(X&& x, Keep = {}) {
+  return apply_function(functions::count_nonzero<Keep::keeps, Axes...>{}, std::forward<X>(x));
+}
 /// The sum of the elements that are not NaN; 0 if there is none.   Shape, Dtype, Error: as sum.   Saves: where x is not NaN.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto nansum(X&& x, Keep = {}) {

@@ -257,9 +257,21 @@ struct tensordot {
   }
 };
 
+struct inner {
+  static constexpr precision autocast = op::matmul::autocast;
+  static constexpr auto apply(auto a, auto b) {
+    using R = decltype(tensordot<1>::apply(a, b));
+    if (a.is_refused() || b.is_refused()) return R{a.g, a.is_refused() ? a.id : b.id};
+    if (b.rank() == 0) return R{a.g, -103};
+    return tensordot<1>::apply(a, axis_moved(b, b.rank() - 1, 0));
+  }
+};
+
 }  // namespace functions
 
 namespace detail {
+template <>
+inline constexpr bool is_cast_in_rules<functions::inner> = false;
 template <einsum_text Text>
 inline constexpr bool is_cast_in_rules<functions::einsum<Text>> = false;
 template <int Axes>
@@ -292,6 +304,12 @@ constexpr auto einsum(const X&... x) {
 template <int Axes, class X, class Y>
 constexpr auto tensordot(X&& x, Y&& y) {
   return apply_function(functions::tensordot<Axes>{}, std::forward<X>(x), std::forward<Y>(y));
+}
+/// Sums of products over the last axes of x and of y, for all pairs of their rows: numpy.inner. vecdot pairs equal rows only.
+/// Shape: x [..., n], y [..., n]: the other axes of x, then those of y.   Dtype, Saves, Error, Throws: as tensordot.
+template <class X, class Y>
+constexpr auto inner(X&& x, Y&& y) {
+  return apply_function(functions::inner{}, std::forward<X>(x), std::forward<Y>(y));
 }
 
 }  // namespace ebb::inline EBB_ABI
