@@ -8,6 +8,7 @@
 #include "shapes/distance.hpp"
 #include "shapes/einsum_text.hpp"
 #include "shapes/einsum.hpp"
+#include "shapes/fft.hpp"
 #include "shapes/pad.hpp"
 #include "shapes/segment.hpp"
 #include "shapes/scatter.hpp"
