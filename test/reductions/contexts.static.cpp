@@ -33,6 +33,7 @@ static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::weighted_logsu
 static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::aminmax(x)); }));
 static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::max_with_index(x)); }));
 static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::min_with_index(x)); }));
+static_assert(has_class<fixed>([](auto x) { return ebb::count_nonzero(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::cov(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::corrcoef(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::vecdot(x, x); }));

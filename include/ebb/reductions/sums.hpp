@@ -189,7 +189,7 @@ namespace ebb::inline EBB_ABI {
 /// The number of elements that are not 0; NaN is not 0.   Shape: as sum.   Dtype: int64, no gradient.   Saves: nothing.   Error: exact.
 template <int... Axes, class X, class Keep = drop_dims_tag>
 constexpr auto count_nonzero(X&& x, Keep = {}) {
-  return apply_function(functions::count_nonzero<Keep::keeps, Axes...>{}, std::forward<X>(x));
+  return apply_function(functions::count_nonzero<detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The sum of the elements that are not NaN; 0 if there is none.   Shape, Dtype, Error: as sum.   Saves: where x is not NaN.
 template <int... Axes, class X, class Keep = drop_dims_tag>
