@@ -50,5 +50,25 @@ int main() {
 #elif EBB_CASE == 14
   // EXPECT: E0232 subscripts are integers
   auto r = v[0.5];  // LINE
+#elif EBB_CASE == 15
+  ebb::tensor<float, 2, 2> square;
+  // EXPECT: E0303 x[i] is a copy and cannot be assigned
+  square[0] = ebb::tensor<float, 2>{1, 2};  // LINE
+#elif EBB_CASE == 16
+  ebb::tensor<float, 2, 2> square;
+  // EXPECT: E0305 assigning to a part of a view writes nothing
+  ebb::view<float, 2, 2>(square.mutable_data())[0] = ebb::tensor<float, 2>{1, 2};  // LINE
+#elif EBB_CASE == 17
+  auto r = ebb::compile([](auto a) {
+    // EXPECT: E0304 x[i] is a value and cannot be assigned
+    a[0] = a[1];  // LINE
+    return a;
+  })(x);
+#elif EBB_CASE == 18
+  auto r = ebb::compile([](auto a) {
+    // EXPECT: E0304 x[i] is a value and cannot be assigned
+    a[0] = 1.0;  // LINE
+    return a;
+  })(x);
 #endif
 }

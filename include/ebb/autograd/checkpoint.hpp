@@ -117,6 +117,8 @@ struct of_function<checkpoint_of<Spec>, G> {
 template <class Spec>
 struct recorded_call<program_function<checkpoint_of<Spec>>> {
   template <class... A>
+  static constexpr int code = recorded_call<program_function<Spec>>::template code<A...>;
+  template <class... A>
   static auto run(const char*, const A&... a) {
     return run_region<recomputed<program_function<Spec>>>("ebb::checkpoint", as_region_argument(a)...);
   }

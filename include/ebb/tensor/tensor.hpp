@@ -53,6 +53,15 @@ class tensor {
 
   /// Zeros; dynamic extents are 0.
   constexpr tensor() = default;
+  constexpr tensor(const tensor&) = default;
+  constexpr tensor(tensor&&) = default;
+  constexpr tensor& operator=(const tensor&) & = default;
+  constexpr tensor& operator=(tensor&&) & = default;
+  /// Refused: a part x(i) or x[i] is a copy, and assigning to it would change nothing.
+  template <class Y>
+  constexpr auto operator=(const Y&) && {
+    static_assert(std::is_void_v<Y>, "[ebb E0303] x[i] is a copy and cannot be assigned: write x.at(i, j) = y, or take an ebb::view of x");
+  }
   constexpr explicit tensor(const layout_type& shape) : cells_(shape) {}
   template <std::integral... N>
     requires(dynamic_rank > 0 && sizeof...(N) == dynamic_rank)

@@ -30,6 +30,14 @@ class view {
   static constexpr int rank = sizeof...(E);
   static constexpr std::size_t dynamic_rank = extents_type::dynamic_rank;
 
+  constexpr view(const view&) = default;
+  constexpr view& operator=(const view&) & = default;
+  /// Refused: x[i] is a view, and an assignment would make that temporary look elsewhere.
+  template <class Y>
+  constexpr auto operator=(const Y&) && {
+    static_assert(std::is_void_v<Y>, "[ebb E0305] assigning to a part of a view writes nothing: fill its span(), or give it to ebb::into");
+  }
+
   /// Dynamic extents follow the pointer, in order.
   template <std::integral... N>
     requires(sizeof...(N) == dynamic_rank)

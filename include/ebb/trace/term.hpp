@@ -30,6 +30,16 @@ struct term {
   graph* g = nullptr;
   int id = -1;
 
+  constexpr term() = default;
+  constexpr term(graph* of, int equation) : g(of), id(equation) {}
+  constexpr term(const term&) = default;
+  constexpr term& operator=(const term&) & = default;
+  /// Refused: a part x[i] is a value of its own, and assigning to it would change nothing.
+  template <class Y>
+  constexpr auto operator=(const Y&) && {
+    static_assert(std::is_void_v<Y>, "[ebb E0304] x[i] is a value and cannot be assigned: ebb::where or ebb::concat make a changed array");
+  }
+
   constexpr operator operand<T>() const { return {g, id}; }
 
   /// x(i, j): an element, or the part of x at these indices of its first axes. x[i] is x(i). See [note: subscripts].
@@ -60,6 +70,16 @@ struct term_under {
   static constexpr int rank = sizeof...(E);
 
   term<T, E...> plain;
+
+  constexpr term_under() = default;
+  constexpr term_under(const term<T, E...>& x) : plain(x) {}
+  constexpr term_under(const term_under&) = default;
+  constexpr term_under& operator=(const term_under&) & = default;
+  /// Refused, as for a term.
+  template <class Y>
+  constexpr auto operator=(const Y&) && {
+    static_assert(std::is_void_v<Y>, "[ebb E0304] x[i] is a value and cannot be assigned: ebb::where or ebb::concat make a changed array");
+  }
 
   template <class... I>
   constexpr auto operator()(const I&... i) const { return detail::subscript(*this, i...); }
