@@ -18,8 +18,9 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise_parameter(const char* what) { raise(std::string("ebb::sample: ") + what); }
 inline void require_parameter(bool fits, const char* what) {
-  if (!fits) raise(std::string("ebb::sample: ") + what);
+  if (!fits) raise_parameter(what);
 }
 inline bool is_positive(double x) { return x > 0 && x <= std::numeric_limits<double>::max(); }
 
