@@ -118,14 +118,14 @@ class grad_scaler {
   /// Throws: error if writing fails.
   template <class Stream>
     requires requires(Stream& s, const char* bytes) { s.write(bytes, 1); }
-  EBB_ONCE void save(Stream& to) const {
+  void save(Stream& to) const {
     const state s = state_now();
     if (!to.write(reinterpret_cast<const char*>(&s), sizeof s)) raise("ebb::grad_scaler::save: the stream does not take what is written");
   }
   /// Reads a state that save wrote. Throws: error for other content; then nothing has changed.
   template <class Stream>
     requires requires(Stream& s, char* bytes) { s.read(bytes, 1); }
-  EBB_ONCE void load(Stream& from) {
+  void load(Stream& from) {
     state s;
     if (!from.read(reinterpret_cast<char*>(&s), sizeof s)) raise("ebb::grad_scaler::load: the stream ends before the state does");
     set(s);
