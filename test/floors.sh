@@ -41,6 +41,9 @@ check() {
   grep -rnE '.{141,}' include --include='*.?pp' | cut -c1-100 | rule 'at most 140 columns'
   find include -name '*.hpp' | xargs awk '/^ *EBB_(ONCE|COLD).*{$/ && before ~ /^ *(template <|requires)/ { print FILENAME ":" FNR } { before = $0 }' |
     rule 'a template is not in the library ebb::compiled: neither EBB_ONCE nor EBB_COLD'
+  local floor outside=()
+  for floor in "${!optional[@]}"; do grep -qE "\"$floor(\.hpp|/)" include/ebb/compiled.cpp || outside+=("include/ebb/$floor"); done
+  grep -rnE '^ *(\[\[.*\]\] )?EBB_(ONCE|COLD)' "${outside[@]}" | rule 'compiled.cpp has to include a header with EBB_ONCE or EBB_COLD'
   local header path
   while IFS= read -r header; do
     path=${header#include/}
@@ -52,7 +55,7 @@ check() {
 
   # ebb.hpp includes a header for each folder, which includes all of that folder; functional.hpp leaves out those of the tape.
   # Weights are left out of both: programs that read none need not compile them.
-  local floor apart='io/(inflate|mapped_file|names|npz|safetensors|safetensors_file|safetensors_header|stored_elements)\.hpp'
+  local apart='io/(inflate|mapped_file|names|npz|safetensors|safetensors_file|safetensors_header|stored_elements)\.hpp'
   for floor in "${!below[@]}"; do
     diff <(cd include/ebb && ls "$floor"/*.hpp | grep -vxE "$apart") <(sed -nE 's/^#include "(.*)"$/\1/p' "include/ebb/$floor.hpp" | sort) | grep '^[<>]' |
       rule "ebb/$floor.hpp includes each header of its folder"

@@ -12,7 +12,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// e^x, by the Taylor series of what is left of x after a multiple of log 2. Error: 2 ulp; 0 below -745, infinite from 709.78 on.
-EBB_ONCE constexpr double portable_exp(double x) {
+constexpr double portable_exp(double x) {
   if (!(x < 709.78)) return x != x ? x : std::numeric_limits<double>::infinity();
   if (x < -745) return 0;
   const auto n = static_cast<int>(x * 1.44269504088896340736 + (x < 0 ? -0.5 : 0.5));
@@ -25,7 +25,7 @@ EBB_ONCE constexpr double portable_exp(double x) {
 }
 
 /// log(n!) for a whole number n >= 0, by products up to 15 and Stirling's series beyond.   Error: 4 ulp.
-EBB_ONCE constexpr double portable_log_factorial(double n) {
+constexpr double portable_log_factorial(double n) {
   double product = 1;
   if (n < 16) {
     for (double k = 2; k <= n; k += 1) product *= k;

@@ -62,7 +62,7 @@ tensor<T, E...> sampled(random_key key, const layout<E...>& shape, const How& ho
 
 /// The logarithm of a number of the gamma distribution with rate 1. For a shape below 1, that of shape + 1 times u^(1 / shape).
 /// G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000).
-EBB_ONCE double log_of_gamma(random_source& source, double shape) {
+inline double log_of_gamma(random_source& source, double shape) {
   double boost = 0;
   if (shape < 1) {
     boost = portable_log(source.uniform()) / shape;
