@@ -89,7 +89,8 @@ struct outer {
     if (a.is_refused() || b.is_refused()) return operand<T>{a.g, a.is_refused() ? a.id : b.id};
     if (a.rank() == 0 || b.rank() == 0 || a.rank() == max_rank || b.rank() == max_rank) return refuse<T>(*a.g, 105);
     if (a.rank() > 1 || b.rank() > 1) {
-      const auto column = view_as(a, with_axis(a.extents(), a.rank(), 1)), row = view_as(b, with_axis(b.extents(), b.rank() - 1, 1));
+      const operand<A> column = view_as(a, with_axis(a.extents(), a.rank(), 1));
+      const operand<B> row = view_as(b, with_axis(b.extents(), b.rank() - 1, 1));
       return detail::broadcasting<op::mul>::apply(cast_to<T>(column), cast_to<T>(row));
     }
     shape grid = a.extents();
