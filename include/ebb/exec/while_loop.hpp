@@ -186,7 +186,7 @@ struct open_loop {
   /// Whether each step has a derivative.
   static constexpr bool is_pushed() {
     const graph g = frozen<body>::g.thaw();
-    return first_without_pull(g, real_inputs(g), true) < 0;
+    return first_without_pull(g, ebb::real_inputs(g), true) < 0;
   }
   static constexpr vec<int> add_to(graph& g, const Carry& carry, const W&... w) {
     const arguments a{ids_of(carry, w...)};

@@ -12,6 +12,7 @@
 // The solution itself has the solver's error e; derivatives then have an error proportional to e.
 #pragma once
 
+#include "../exec/direction.hpp"
 #include "../exec/jacobian.hpp"
 #include "../exec/while_loop.hpp"
 #include "../trace/functions.hpp"
