@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../op/exponential.hpp"
 #include "../op/extremum.hpp"
+#include "../op/power.hpp"
 #include "../op/shape.hpp"
 
 #include <array>
