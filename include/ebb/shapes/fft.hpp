@@ -13,6 +13,7 @@
 #include "../op/compare.hpp"
 #include "../op/shape.hpp"
 #include "../op/whole.hpp"
+#include "../op/exponential.hpp"
 
 #include <tuple>
 

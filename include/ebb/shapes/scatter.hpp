@@ -7,6 +7,7 @@
 
 #include "segment.hpp"
 
+#include "../op/remainder.hpp"
 #include "../op/replace.hpp"
 
 namespace ebb::inline EBB_ABI {
