@@ -12,8 +12,6 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-template <class A>
-struct depth_of_leaf : std::integral_constant<int, dual_depth<A>> {};
 template <class... Leaf>
 constexpr int deepest(types<Leaf...>) {
   int most = 0;
@@ -79,11 +77,7 @@ constexpr auto as_duals(const R& value, const R& tangent) {
 /// The arguments that have the duals of the outermost level.
 template <class... A>
 struct outermost_of {
-  static constexpr int depth = [] {
-    int most = 0;
-    for (const int own : {depth_in<A>...}) most = own > most ? own : most;
-    return most;
-  }();
+  static constexpr int depth = deepest(joined_types<leaf_types<A>...>{});
   static constexpr std::array numbers = [] {
     constexpr int depths[] = {depth_in<A>...};
     std::array<int, (std::size_t{depth_in<A> == depth} + ...)> r{};
