@@ -25,7 +25,7 @@ struct convnet {
   BOOST_HANA_DEFINE_STRUCT(convnet, (first, a), (second, b), (third, c), (fourth, d), (output_weights, weight), (output_bias, bias));
 };
 
-/// Means and variances of the channels behind each convolution.
+/// Means and variances of the channels after each convolution.
 template <template <class, std::size_t...> class Array>
 struct moments {
   using narrow = Array<float, 16>;

@@ -8,7 +8,7 @@
 constexpr std::size_t batch = 16, width = 64, heads = 4, letters = 61;
 constexpr std::size_t reach = 64;  // how many letters a prediction sees at most
 
-/// Attention and two linear layers, each behind a norm.
+/// Attention and two linear layers, each after a norm.
 template <template <class, std::size_t...> class Array>
 struct block {
   using row = Array<float, width>;

@@ -89,45 +89,66 @@ struct element_at {
   }
 };
 
-template <int Axis>
-struct scatter_add {
-  template <class A, class I, class B>
-  static constexpr auto apply(operand<A> x, operand<I> indices, operand<B> summands) {
+/// f(x, indices, u, axis) of an index for each element of u: x and u in one dtype, the axis last. Code refuses extents that do not fit.
+template <int Axis, int Code>
+struct with_elements_at {
+  template <class A, class I, class B, class R>
+  static constexpr auto apply(operand<A> x, operand<I> indices, operand<B> u, R f) {
     using T = promoted<A, B>;
     if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
     else {
-      for (const int id : {x.id, indices.id, summands.id})
+      for (const int id : {x.id, indices.id, u.id})
         if (id < 0) return operand<T>{x.g, id};
       const int axis = axis_of(Axis, x.rank()), last = x.rank() - 1;
       if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
       symbols& s = x.g->syms;
       const bool fits = take_along_axis<Axis>::fits(s, x.extents(), indices.extents(), axis);
-      if (!fits || !s.unify(indices.extents(), summands.extents())) return refuse<T>(*x.g, 380);
-      const auto to = cast_to<detail::computed_in<T>>(axis_moved(cast_to<T>(x), axis, last));
-      const auto added = axis_moved(cast_to<T>(summands), axis, last);
-      const auto sums = summed_at<scatter_add<0>>(added, axis_moved(indices, axis, last), to.extents(), last);
-      return axis_moved(cast_to<T>(to + sums), last, axis);
+      if (!fits || !s.unify(indices.extents(), u.extents())) return refuse<T>(*x.g, Code);
+      // One after another: compilers evaluate arguments in orders of their own, and the order of equations is that of sums in a pull.
+      const operand<T> to = axis_moved(cast_to<T>(x), axis, last), elements = axis_moved(cast_to<T>(u), axis, last);
+      const operand<I> at = axis_moved(indices, axis, last);
+      return axis_moved(f(to, at, elements, last), last, axis);
+    }
+  }
+};
+/// f(x, indices, u, axis) of an index for each part of u along the axis: x and u in one dtype. Code refuses extents that do not fit.
+template <int Axis, int Code>
+struct with_parts_at {
+  template <class A, class I, class B, class R>
+  static constexpr auto apply(operand<A> x, operand<I> indices, operand<B> u, R f) {
+    using T = promoted<A, B>;
+    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
+    else {
+      for (const int id : {x.id, indices.id, u.id})
+        if (id < 0) return operand<T>{x.g, id};
+      const int axis = axis_of(Axis, x.rank());
+      if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+      symbols& s = x.g->syms;
+      const bool fits = indices.rank() == 1 && take_along_axis<Axis>::fits(s, x.extents(), u.extents(), axis);
+      if (!fits || !s.unify(indices.extent(0), u.extent(axis))) return refuse<T>(*x.g, Code);
+      const operand<T> to = cast_to<T>(x), parts = cast_to<T>(u);
+      return f(to, indices, parts, axis);
     }
   }
 };
 
 template <int Axis>
+struct scatter_add {
+  static constexpr auto apply(auto x, auto indices, auto summands) {
+    return with_elements_at<Axis, 380>::apply(x, indices, summands, []<class T>(operand<T> to, auto at, operand<T> u, int last) {
+      const auto wide = cast_to<detail::computed_in<T>>(to);
+      return cast_to<T>(wide + summed_at<scatter_add<0>>(u, at, wide.extents(), last));
+    });
+  }
+};
+
+template <int Axis>
 struct index_add {
-  template <class A, class I, class B>
-  static constexpr auto apply(operand<A> x, operand<I> indices, operand<B> summands) {
-    using T = promoted<A, B>;
-    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
-    else {
-      for (const int id : {x.id, indices.id, summands.id})
-        if (id < 0) return operand<T>{x.g, id};
-      const int axis = axis_of(Axis, x.rank());
-      if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
-      symbols& s = x.g->syms;
-      const bool fits = indices.rank() == 1 && take_along_axis<Axis>::fits(s, x.extents(), summands.extents(), axis);
-      if (!fits || !s.unify(indices.extent(0), summands.extent(axis))) return refuse<T>(*x.g, 381);
-      const auto to = cast_to<detail::computed_in<T>>(cast_to<T>(x));
-      return cast_to<T>(to + parts_summed_at<index_add<0>>(cast_to<T>(summands), indices, axis, x.extent(axis)));
-    }
+  static constexpr auto apply(auto x, auto indices, auto summands) {
+    return with_parts_at<Axis, 381>::apply(x, indices, summands, []<class T>(operand<T> to, auto at, operand<T> u, int axis) {
+      const auto wide = cast_to<detail::computed_in<T>>(to);
+      return cast_to<T>(wide + parts_summed_at<index_add<0>>(u, at, axis, to.extent(axis)));
+    });
   }
 };
 

@@ -40,7 +40,7 @@ struct part_place {
   enum class counted : std::uint8_t { from_start, from_end, at_end };
   counted from = counted::from_start;
   int rows = 0, axis = 0;
-  int shape = -1;  // of the part; a row is what is behind `axis`
+  int shape = -1;  // of the part; a row is all axes after `axis`
 };
 
 struct plan_buffer {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: parts of arrays]
-// Rows that follow each other along the first axis of an array (or along an axis behind axes of extent 1) are adjacent in memory. So
+// Rows that follow each other along the first axis of an array (or along an axis after axes of extent 1) are adjacent in memory. So
 //   slice    of step 1 along that axis is no step: its readers begin at another address. A select is a slice of one row.
 //   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing.
 //   place    likewise: its step only writes the zeros around.
 // In a plan such an array is a buffer of the role `part`: the buffer in which it lies, and where. An address is found when a call begins.
 // What is copied, and why; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
-//   an axis        slice, concat and place along an axis behind one that is not 1: rows are not adjacent
+//   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent
 //   a step         slices that leave out or reverse elements
 //   a permutation  elements in another order. One that only moves axes of extent 1 is no copy: simplify makes it a reshape
 //   a result       a slice that is a result, because results do not share memory; so is a piece that is a result, too
@@ -64,13 +64,13 @@ constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
   at.shape = g.eq[g.operand(k, j)].shape;
   if (!has_adjacent_rows(g, g.shape_of(k), at.axis)) return copy_reason::axis;
   const auto extent = [&](int i) { return g.syms.find(g.shape_of(g.operand(k, i)).e[at.axis]); };
-  int before = 0, behind = 0;
+  int before = 0, after = 0;
   for (int i = 0; i < j && before >= 0; ++i) before = extent(i) < 0 ? -1 : before + extent(i);
-  for (int i = j; i < e.count && behind >= 0; ++i) behind = extent(i) < 0 ? -1 : behind + extent(i);
+  for (int i = j; i < e.count && after >= 0; ++i) after = extent(i) < 0 ? -1 : after + extent(i);
   if (before >= 0) at.rows = before;
-  else if (behind >= 0) {
+  else if (after >= 0) {
     at.from = part_place::counted::from_end;
-    at.rows = behind;
+    at.rows = after;
   } else if (j + 1 == e.count) at.from = part_place::counted::at_end;
   else return copy_reason::offset;
   return copy_reason::none;

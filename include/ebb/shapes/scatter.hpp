@@ -60,27 +60,6 @@ struct scatter_prod : by_rows<I> {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// What scatter and relatives know of their operands: x and u in one dtype, the axis, or a refusal.
-template <int Axis>
-struct scattered {
-  template <class A, class I, class B, class R>
-  static constexpr auto apply(operand<A> x, operand<I> indices, operand<B> u, R f) {
-    using T = promoted<A, B>;
-    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
-    else {
-      for (const int id : {x.id, indices.id, u.id})
-        if (id < 0) return operand<T>{x.g, id};
-      const int axis = axis_of(Axis, x.rank()), last = x.rank() - 1;
-      if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
-      symbols& s = x.g->syms;
-      if (!take_along_axis<Axis>::fits(s, x.extents(), indices.extents(), axis) || !s.unify(indices.extents(), u.extents()))
-        return refuse<T>(*x.g, 498);
-      const auto r = f(axis_moved(cast_to<T>(x), axis, last), axis_moved(indices, axis, last), axis_moved(cast_to<T>(u), axis, last), last);
-      return axis_moved(r, last, axis);
-    }
-  }
-};
-
 /// The place of the last element with each index, of elements numbered along axis `own`; the lowest number where there is none.
 template <class F, class I>
 constexpr operand<std::int64_t> last_places(operand<I> indices, const shape& to, int own) {
@@ -94,7 +73,7 @@ constexpr operand<std::int64_t> or_first(operand<std::int64_t> places) { return 
 /// x with `replacement` where something is written; without elements to write there is nothing to read them from.
 template <class F, class T>
 constexpr operand<T> with_last(operand<T> x, operand<T> u, operand<std::int64_t> places, int axis) {
-  // One more element behind the last: an array without elements has one to read too.
+  // One more element after the last: an array without elements has one to read too.
   graph& g = *x.g;
   const int length = g.syms.derive(extent_rule::sum, u.extent(axis), 1);
   const auto padded = place_in(u, {axis, 0}, g.intern(g.syms.find(with_extent(u.extents(), axis, length))));
@@ -105,7 +84,7 @@ template <int Axis>
 struct scatter {
   static constexpr std::string_view name = "scatter";
   static constexpr auto apply(auto x, auto indices, auto u) {
-    return scattered<Axis>::apply(x, indices, u, [](auto to, auto i, auto v, int own) {
+    return with_elements_at<Axis, 498>::apply(x, indices, u, [](auto to, auto i, auto v, int own) {
       return with_last<scatter<0>>(to, v, last_places<scatter<0>>(i, to.extents(), own), own);
     });
   }
@@ -115,7 +94,7 @@ template <int Axis, combination How, bool IncludeSelf>
 struct scatter_reduce {
   static constexpr std::string_view name = "scatter_reduce";
   static constexpr auto apply(auto x, auto indices, auto u) {
-    return scattered<Axis>::apply(x, indices, u, [&]<class T, class I>(operand<T> to, operand<I> i, operand<T> v, int own) {
+    return with_elements_at<Axis, 498>::apply(x, indices, u, [&]<class T, class I>(operand<T> to, operand<I> i, operand<T> v, int own) {
       graph& g = *to.g;
       if constexpr (!IncludeSelf) {
         const auto places = last_places<called>(i, to.extents(), own);
@@ -157,27 +136,19 @@ struct scatter_reduce {
 template <int Axis>
 struct index_copy {
   static constexpr std::string_view name = "index_copy";
-  template <class A, class I, class B>
-  static constexpr auto apply(operand<A> x, operand<I> indices, operand<B> u) {
-    using T = promoted<A, B>;
-    if constexpr (!index_element<I>) return refuse<T>(*x.g, 115);
-    else {
-      for (const int id : {x.id, indices.id, u.id})
-        if (id < 0) return operand<T>{x.g, id};
-      const int axis = axis_of(Axis, x.rank());
-      if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
-      symbols& s = x.g->syms;
-      const bool fits = indices.rank() == 1 && take_along_axis<Axis>::fits(s, x.extents(), u.extents(), axis);
-      if (!fits || !s.unify(indices.extent(0), u.extent(axis))) return refuse<T>(*x.g, 498);
-      const auto places = last_places<index_copy<0>>(indices, axes_between(x.extents(), axis, axis + 1), 0);
-      const int number = x.g->intern(s.find(axes_between(x.extents(), 0, axis + 1)));
-      const auto written = ebb::broadcast_to(is_written(places), x.shape_number(), ~(std::int64_t{1} << axis) & axis_run(0, x.rank()));
+  static constexpr auto apply(auto x, auto indices, auto u) {
+    return with_parts_at<Axis, 498>::apply(x, indices, u, []<class T>(operand<T> to, auto at, operand<T> parts, int axis) {
+      graph& g = *to.g;
+      symbols& s = g.syms;
+      const auto places = last_places<index_copy<0>>(at, axes_between(to.extents(), axis, axis + 1), 0);
+      const int number = g.intern(s.find(axes_between(to.extents(), 0, axis + 1)));
+      const auto written = ebb::broadcast_to(is_written(places), to.shape_number(), ~(std::int64_t{1} << axis) & axis_run(0, to.rank()));
       const auto each = ebb::broadcast_to(or_first(places), number, axis_run(0, axis));
-      const auto padded = place_in(cast_to<T>(u), {axis, 0},
-                                   x.g->intern(s.find(with_extent(u.extents(), axis, s.derive(extent_rule::sum, u.extent(axis), 1)))));
+      const int length = s.derive(extent_rule::sum, parts.extent(axis), 1);
+      const auto padded = place_in(parts, {axis, 0}, g.intern(s.find(with_extent(parts.extents(), axis, length))));
       const auto taken = emit_on<op::gather<std::int64_t, index_copy<0>>, T>({axis}, padded, each);
-      return emit_on<op::where>({}, written, taken, cast_to<T>(x));
-    }
+      return emit_on<op::where>({}, written, taken, to);
+    });
   }
 };
 

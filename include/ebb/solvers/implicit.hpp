@@ -209,6 +209,15 @@ template <class Option>
 struct implicit_option<Option> {
   using type = Option;
 };
+/// The type of the option among those that a user gives; by_solve if there is none.
+template <auto... Option>
+using option_among = typename implicit_option<std::remove_const_t<decltype(Option)>...>::type;
+/// The code that refuses F, or its solution by Option, or 0.
+template <class F, class X, class Option>
+constexpr int code_of_implicit() {
+  if constexpr (code_of_function<F> != 0) return code_of_function<F>;
+  else return code_of_solution<X, Option>();
+}
 template <class R, bool Symmetric, class Option, class Solver, class X, class... W>
 constexpr auto implicit_by(const X& x0, const W&... w) {
   return ebb::custom_vjp(implicit_value<Solver>{}, implicit_pull<R, Symmetric, Option>{}, x0, w...);
@@ -227,8 +236,8 @@ constexpr auto implicit_by(const X& x0, const W&... w) {
 /// Source: Krantz and Parks, The Implicit Function Theorem (2003); Blondel et al., arXiv:2105.15183.
 template <auto... Option, class R, class Solver, class X, class... W>
 constexpr auto implicit_root(R, Solver, const X& x0, const W&... w) {
-  using option = typename detail::implicit_option<std::remove_const_t<decltype(Option)>...>::type;
-  constexpr int code = detail::code_of_function<R> != 0 ? detail::code_of_function<R> : detail::code_of_solution<X, option>();
+  using option = detail::option_among<Option...>;
+  constexpr int code = detail::code_of_implicit<R, X, option>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<R, false, option, Solver>(x0, w...);
@@ -238,8 +247,8 @@ constexpr auto implicit_root(R, Solver, const X& x0, const W&... w) {
 /// more than 8 units in the last place of 1 + the largest one. Form and derivatives are those of implicit_root.
 template <auto... Option, class F, class X, class... W>
 constexpr auto fixed_point(F, const X& x0, const W&... w) {
-  using option = typename detail::implicit_option<std::remove_const_t<decltype(Option)>...>::type;
-  constexpr int code = detail::code_of_function<F> != 0 ? detail::code_of_function<F> : detail::code_of_solution<X, option>();
+  using option = detail::option_among<Option...>;
+  constexpr int code = detail::code_of_implicit<F, X, option>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<detail::fixed_point_residual<F>, false, option, detail::fixed_point_steps<F, 1000>>(x0, w...);
@@ -249,8 +258,8 @@ constexpr auto fixed_point(F, const X& x0, const W&... w) {
 /// the number of an array's smallest element.) by_cg needs products with the Hessian alone.
 template <auto... Option, class Loss, class Solver, class X, class... W>
 constexpr auto implicit_minimizer(Loss, Solver, const X& x0, const W&... w) {
-  using option = typename detail::implicit_option<std::remove_const_t<decltype(Option)>...>::type;
-  constexpr int code = detail::code_of_function<Loss> != 0 ? detail::code_of_function<Loss> : detail::code_of_solution<X, option>();
+  using option = detail::option_among<Option...>;
+  constexpr int code = detail::code_of_implicit<Loss, X, option>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<detail::gradient_as_residual<Loss>, true, option, Solver>(x0, w...);

@@ -74,7 +74,7 @@ struct damped_steps {
 
 template <class R, bool Symmetric, class Residual, class Steps, class X, class... W>
 constexpr auto solved_by(const X& x0, const W&... w) {
-  constexpr int of_function = code_of_function<R>, code = of_function != 0 ? of_function : code_of_solution<X, by_solve_option>();
+  constexpr int code = code_of_implicit<R, X, by_solve_option>();
   static_cast<void>(refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else {
