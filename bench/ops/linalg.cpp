@@ -67,8 +67,8 @@ void rows_of(ops::session& s, const char* name, ops::matrix_kernel<T> by_ebb, op
 void ops::linalg(session& s) {
   const auto all_sizes = [&](const char* name, matrix_kernel<float> f, matrix_kernel<double> d) {
     if (!s.wanted(name)) return;
-    for (const std::size_t n : {4, 16, 64, 256})
-      for (const std::size_t batch : {1, 100}) {
+    for (const std::size_t n : {4u, 16u, 64u, 256u})
+      for (const std::size_t batch : {1u, 100u}) {
         if (n == 256 && batch > 1 && s.smoke) continue;
         rows_of<float>(s, name, f, &matrix_peer::f, n, batch);
         rows_of<double>(s, name, d, &matrix_peer::d, n, batch);
