@@ -37,7 +37,7 @@ struct stretch {
 template <class Leaf>
 EBB_INLINE stretch stretch_of(const Leaf& leaf) {
   std::size_t n = 1;
-  for (int a = 0; a < borrowed_extents<Leaf>::rank; ++a) n *= borrow<Leaf>::extent(leaf, a);
+  each_turn<borrowed_extents<Leaf>::rank>([&](int a) EBB_LAMBDA { n *= borrow<Leaf>::extent(leaf, a); });
   return stretch::of(borrow<Leaf>::data(leaf), n);
 }
 

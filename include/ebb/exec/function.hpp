@@ -10,6 +10,7 @@
 #include "../autocast/log.hpp"
 #include "../autocast/policy.hpp"
 #include "../autocast/scope.hpp"
+#include "../base/repeat.hpp"
 #include "../trace/trace.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -40,8 +41,9 @@ EBB_INLINE void find_destinations(const destinations<D...>& d, void** to) {
 template <class P, class Leaf>
 EBB_INLINE bool has_result_extents(int number, const Leaf& leaf, const std::size_t* symbol) {
   bool same = borrowed_extents<Leaf>::rank == P::result_shape(number).rank;
-  for (int a = 0; a < borrowed_extents<Leaf>::rank; ++a)
+  each_turn<borrowed_extents<Leaf>::rank>([&](int a) EBB_LAMBDA {
     same = same && borrow<Leaf>::extent(leaf, a) == extent_value(P::result_shape(number).e[a], symbol);
+  });
   return same;
 }
 template <class P, class... D, class... A>

@@ -147,6 +147,17 @@ inline constexpr bool is_written_in_parts = [] {
   return s.what == kind::move && s.why == copy_reason::none && P::g.eq[static_cast<std::size_t>(s.equation)].op->arity < 0;
 }();
 
+/// Writes the extents of a shape where they are read: a copy of extents that were just written stalls.
+template <class P, int Shape>
+EBB_INLINE void write_extents(extent_list& to, const std::size_t* symbol) {
+  constexpr int rank = P::shape_at(Shape).rank;
+  to.rank = rank;
+  repeat<rank>([&]<int A>() EBB_LAMBDA {
+    constexpr int e = P::shape_at(Shape).e[A];
+    to.e[A] = extent_value(e, symbol);
+  });
+}
+
 /// Step S of program P.
 template <class P, int S>
 EBB_INLINE void run_whole(const nest_call& call) {
@@ -159,10 +170,10 @@ EBB_INLINE void run_whole(const nest_call& call) {
   };
   const void* in[static_cast<std::size_t>(e.count)];
   extent_list shapes[static_cast<std::size_t>(e.count)];
-  for (int j = 0; j < e.count; ++j) {
-    in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]];
-    shapes[j] = extents_at(P::shape_at(operand(j).shape), call.symbol);
-  }
+  each_turn<e.count>([&](int j) EBB_LAMBDA { in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]]; });
+  if constexpr (e.count <= 3) repeat<e.count>([&]<int J>() EBB_LAMBDA { write_extents<P, operand(J).shape>(shapes[J], call.symbol); });
+  else
+    for (int j = 0; j < e.count; ++j) shapes[j] = extents_at(P::shape_at(operand(j).shape), call.symbol);
   whole_call c;
   c.op = e.op;
   c.attr = attr;
@@ -171,7 +182,7 @@ EBB_INLINE void run_whole(const nest_call& call) {
   c.shapes = shapes;
   if constexpr (e.count > 1) c.index = operand(1).op->result;
   c.out = call.buffer[s.out];
-  c.result = extents_at(P::shape_at(e.shape), call.symbol);
+  write_extents<P, e.shape>(c.result, call.symbol);
   c.call = call.name;
   constexpr op_kernels::whole_function run = e.op->kernels.whole;
   run(c);

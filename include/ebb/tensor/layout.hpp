@@ -111,20 +111,23 @@ class layout {
     check_size(call);
   }
 
+  // Written out for each axis: g++ keeps the array of a loop in memory, and each call asks for every extent.
   constexpr std::array<std::size_t, sizeof...(E)> shape() const {
-    auto result = declared;
-    if constexpr (dynamic_rank > 0) {
+    if constexpr (dynamic_rank == 0) return declared;
+    else if constexpr (dynamic_rank == sizeof...(E)) return dynamic_.values;
+    else {
       std::size_t next = 0;
-      for (std::size_t& extent : result)
-        if (extent == dyn) extent = dynamic_.values[next++];
+      return {(E == dyn ? dynamic_.values[next++] : E)...};
     }
-    return result;
   }
   constexpr std::size_t extent(int axis) const { return shape()[static_cast<std::size_t>(axis)]; }
   constexpr std::size_t size() const {
-    std::size_t count = 1;
-    for (std::size_t extent : shape()) count *= extent;
-    return count;
+    if constexpr (dynamic_rank == 0) return (std::size_t{1} * ... * E);
+    else {
+      std::size_t count = 1, next = 0;
+      ((count *= E == dyn ? dynamic_.values[next++] : E), ...);
+      return count;
+    }
   }
   /// The offset of an element from the first; negative indices count from the end of their axis.
   /// Throws: error naming the call, the index and the shape.
@@ -157,13 +160,14 @@ class layout {
     if constexpr (dynamic_rank > 0) {
       std::size_t bytes = 16;  // at least twice the largest element
       bool empty = false, negative = false, overflow = false;
-      const auto extents = shape();
-      for (std::size_t extent : extents) {
+      const auto see = [&](std::size_t extent) EBB_LAMBDA {
         empty |= extent == 0;
         negative |= static_cast<std::int64_t>(extent) < 0;
         overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
-      }
-      if (negative || (overflow && !empty)) [[unlikely]] raise_bad_extents(call, extents.data(), rank);
+      };
+      std::size_t next = 0;
+      (see(E == dyn ? dynamic_.values[next++] : E), ...);
+      if (negative || (overflow && !empty)) [[unlikely]] raise_bad_extents(call, shape().data(), rank);
     }
   }
 
