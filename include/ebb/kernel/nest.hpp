@@ -95,12 +95,12 @@ class nest_kernel {
     turn(x);
   }
   /// All accumulators in turn, for nests that would wait for the latency of an addition.
-  static EBB_PART void turns(leaf& x, const pointers& p, std::size_t& j, std::size_t& count) {
+  static EBB_PART void turns(leaf& x, const pointers& p, std::size_t& j, std::ptrdiff_t& left) {
     const auto accumulator = [&]<int R>(std::size_t u) EBB_PART_LAMBDA -> lanes<reduced<R>>* {
       if constexpr (reduce_at<R>.run) return &std::get<R>(x.of).rest[u];
       else return nullptr;
     };
-    for (; count >= logical_lanes; count -= logical_lanes, j += logical_lanes)
+    for (; left >= logical_lanes; left -= logical_lanes, j += logical_lanes)
       repeat<accumulators / 2>([&]<int U>() EBB_PART_LAMBDA {
         code::two_steps(p, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U); },
                         [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U + 1); });
@@ -112,19 +112,22 @@ class nest_kernel {
     leaf x = given;  // a copy stays in registers; a referenced object may not
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);
-    while (count > 0) {
+    // The number of elements that are left may become negative: if a step took off only what it has, its minimum would be part of the
+    // loop's chain, which costs two more cycles a step.
+    for (auto left = static_cast<std::ptrdiff_t>(count); left > 0;) {
       if constexpr (n.small && has_run && whole_steps)
-        if (u == 0 && lane == 0 && count >= logical_lanes) {
-          turns(x, p, j, count);
+        if (u == 0 && lane == 0 && left >= logical_lanes) {
+          turns(x, p, j, left);
           continue;
         }
-      const std::size_t room = static_cast<std::size_t>(lane_count) - (joins_rows ? lane : 0), c = count < room ? count : room;
+      const std::ptrdiff_t room = lane_count - (joins_rows ? static_cast<std::ptrdiff_t>(lane) : 0);
+      const int c = static_cast<int>(left < room ? left : room);
       if constexpr (known_row == 1 && !joins_rows) step(x, p, j, u, detail::one_lane{});
       else if constexpr (!tails) step(x, p, j, u, detail::whole_step{});
-      else if constexpr (joins_rows) step(x, p, j, u, detail::middle_lanes{lane, static_cast<int>(c)});
-      else step(x, p, j, u, detail::first_lanes<whole_steps>{static_cast<int>(c)});
-      j += c;
-      count -= c;
+      else if constexpr (joins_rows) step(x, p, j, u, detail::middle_lanes{lane, c});
+      else step(x, p, j, u, detail::first_lanes<whole_steps>{c});
+      j += static_cast<std::size_t>(room);
+      left -= room;
       lane = 0;
       u = (u + 1) % accumulators;
     }
