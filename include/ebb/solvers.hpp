@@ -5,4 +5,5 @@
 #pragma once
 
 #include "solvers/implicit.hpp"
+#include "solvers/conjugate_gradient.hpp"
 #include "solvers/root.hpp"

@@ -16,5 +16,17 @@ int main() {
 #elif EBB_CASE == 3
   // EXPECT: E0104 must not capture
   auto r = ebb::compile([](auto a) { return ebb::fixed_point([=](auto v) { return v / 2 + a; }, a); })(x);  // LINE
+#elif EBB_CASE == 4
+  // EXPECT: E0502 returns an array with the form and dtype of v
+  auto r = ebb::compile([](auto a) { return ebb::conjugate_gradient([](auto v) { return ebb::sum(v); }, a); })(x);  // LINE
+#elif EBB_CASE == 5
+  // EXPECT: E0503 without axes
+  auto r = ebb::compile([](auto a) { return ebb::bisection(half, a, a, a); })(x);  // LINE
+#elif EBB_CASE == 6
+  // EXPECT: E0503 floats of one dtype
+  auto r = ebb::compile([](auto a) { return ebb::bisection([](auto v) { return v > 1; }, a, a); })(1.0);  // LINE
+#elif EBB_CASE == 7
+  // EXPECT: E0442 they are called in a traced function
+  auto r = ebb::conjugate_gradient(half, x, x);  // LINE
 #endif
 }

@@ -21,6 +21,9 @@ constexpr auto crossing = [](auto p, auto r, auto s) {
   const auto x = p[0], y = p[1];
   return ebb::stack<0>(ebb::square(x) + ebb::square(y) - r * r, y - s * x);
 };
+constexpr auto growth = [](auto x, auto a) { return ebb::exp(x) * x - a; };
+constexpr auto by_halves = [](auto lo, auto hi, auto a) { return ebb::bisection(growth, lo, hi, a); };
+constexpr auto halved_root = [](auto lo, auto hi, auto a) { return std::get<0>(ebb::bisection(growth, lo, hi, a)); };
 constexpr auto rosenbrock = [](auto p) { return ebb::stack<0>(10 * (p[1] - p[0] * p[0]), 1 - p[0]); };
 constexpr auto powell = [](auto p) {
   const auto a = p[0], b = p[1], c = p[2], d = p[3];
@@ -80,4 +83,34 @@ TEST_CASE("levenberg_marquardt finds the minima of Rosenbrock and Powell and fit
     down.mutable_data()[i] -= 1e-5;
     CHECK(by_data(i) == Approx((fit(start, t, up) - fit(start, t, down)) / 2e-5).epsilon(1e-6));
   }
+}
+
+TEST_CASE("bisection ends between neighbours, from any interval, and its root has the derivatives of Lambert's function") {
+  const auto solve = ebb::compile(by_halves);
+  for (const double a : {1e-3, 1.0, 5.0, 1e10}) {
+    const auto [x, steps, converged] = solve(-1.0, 50.0, a);
+    CHECK(converged);
+    CHECK(steps < 70);
+    const auto f = [&](double v) { return std::exp(v) * v - a; };
+    CHECK(f(std::nextafter(x, -1e300)) <= 0);
+    CHECK(f(std::nextafter(x, 1e300)) >= 0);
+    const auto [value, slope] = ebb::value_and_grad<2>(halved_root)(50.0, -1.0, a);  // the ends the other way round
+    CHECK(value == x);
+    CHECK(slope == Approx(x / (a * (1 + x))).epsilon(1e-12));
+  }
+  const auto [all, n, found] = solve(-0.9, 1.7e308, 1.0);  // f is infinite at the end
+  CHECK(found);
+  CHECK(all == Approx(0.5671432904097838).epsilon(1e-15));
+  CHECK(n < 1200);
+  CHECK(std::get<0>(solve(0.0, 1.0, 0.0)) == 0);
+  CHECK(std::get<0>(solve(-1.0, 0.0, 0.0)) == 0);
+  const auto [none, m, missed] = solve(1.0, 2.0, 1.0);
+  CHECK(std::isnan(none));
+  CHECK(!missed);
+  CHECK(m == 0);
+  CHECK(!std::get<2>(solve(0.0, 2.0, std::nan(""))));
+  const auto [rows, steps, ok] = ebb::compile([](auto a) {
+    return ebb::map([](auto b) { return ebb::bisection(growth, b * 0, b * 0 + 3, b); }, a);
+  })(tensor<double, 3>{0.5, 1, 2});
+  for (const std::size_t i : {0u, 1u, 2u}) CHECK(rows(i) == std::get<0>(solve(0.0, 3.0, 0.5 * static_cast<double>(1u << i))));
 }

@@ -45,6 +45,18 @@ namespace detail {
 template <class R>
 inline constexpr bool is_condition = std::is_same_v<typename argument<R>::traced, term<bool>> && !std::is_same_v<R, bool>;
 
+/// The condition of a loop without a bound that is not differentiated: then the derivative of its step is not compiled.
+template <class C>
+struct without_derivative : C {
+  using C::operator();
+};
+template <class C>
+without_derivative(C) -> without_derivative<C>;
+template <class C>
+inline constexpr bool is_without_derivative = false;
+template <class C>
+inline constexpr bool is_without_derivative<without_derivative<C>> = true;
+
 /// A loop of F while C, on arguments with these forms of terms.
 template <class C, class F, class Carry, class... W>
 struct open_loop {
@@ -191,7 +203,7 @@ struct open_loop {
   static constexpr vec<int> add_to(graph& g, const Carry& carry, const W&... w) {
     const arguments a{ids_of(carry, w...)};
     const vec<int> made = add_steps(g, frozen<body>::g.thaw(), a, nullptr);
-    if constexpr (!has_real_carry) return made;
+    if constexpr (!has_real_carry || is_without_derivative<C>) return made;
     else if constexpr (!is_pushed()) return made;
     else {
       const vec<int> r = add_custom(g, frozen<first_pull>::g.thaw(), a.all, made, a.all, 436);

@@ -62,24 +62,31 @@ struct normal_operator {
     else return residual_along<R>{}(x, residual_against<R>{}(x, v, w...), w...);
   }
 };
-/// Conjugate gradients for K l = b from l = 0, until the residual has 1e-12 of its first square norm (1e-6 of the norm). Hestenes and
-/// Stiefel, J. Res. Natl. Bur. Stand. 49 (1952).
+/// A step of conjugate gradients for K l = b: s holds l, b - K l, the direction, the square norm of b - K l, and the number of steps.
+/// Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952).
+template <class K>
+struct conjugate_step {
+  constexpr auto operator()(auto s, auto, auto at, auto... w) const {
+    const auto [l, r, p, square, n] = s;
+    const auto kp = K{}(at, p, w...);
+    const auto alpha = square / ebb::sum(p * kp);
+    const auto next = r - alpha * kp;
+    const auto after = ebb::sum(next * next);
+    return std::tuple(l + alpha * p, next, next + after / square * p, after, n + 1);
+  }
+};
+/// Whether the square norm is above 1e-28 of the first one, for floats 1e-12: a NaN is not.
+constexpr auto conjugate_remains(auto square, auto first) {
+  return square > (sizeof(typename decltype(square)::value_type) == 8 ? 1e-28 : 1e-12) * first;
+}
+/// At most Steps of them, from l = 0.
 template <class K, int Steps>
 struct conjugate_steps {
   constexpr auto operator()(auto b, auto x, auto... w) const {
-    using T = typename decltype(b)::value_type;
     const auto rho = ebb::sum(b * b);
     const auto end = ebb::while_loop<at_most<Steps>>([](auto s, auto first, auto, auto...) {
-      constexpr double limit = sizeof(T) == 8 ? 1e-28 : 1e-12;
-      return std::get<3>(s) > limit * first;
-    }, [](auto s, auto, auto at, auto... u) {
-      const auto [l, r, p, square] = s;
-      const auto kp = K{}(at, p, u...);
-      const auto alpha = square / ebb::sum(p * kp);
-      const auto next = r - alpha * kp;
-      const auto after = ebb::sum(next * next);
-      return std::tuple(l + alpha * p, next, next + after / square * p, after);
-    }, std::tuple(b * 0, b, b, rho), ebb::whole(rho), ebb::whole(x), ebb::whole(w)...);
+      return conjugate_remains(std::get<3>(s), first);
+    }, conjugate_step<K>{}, std::tuple(b * 0, b, b, rho, 0), ebb::whole(rho), ebb::whole(x), ebb::whole(w)...);
     return std::get<0>(end);
   }
 };
@@ -178,10 +185,10 @@ template <class F, int Steps>
 struct fixed_point_steps {
   constexpr auto operator()(auto x0, auto... w) const {
     using T = typename decltype(x0)::value_type;
-    const auto end = ebb::while_loop([](auto s, auto...) {
+    const auto end = ebb::while_loop(without_derivative{[](auto s, auto...) {
       const auto [x, before, n] = s;
       return n < Steps && (n == 0 || ebb::max(ebb::abs(x - before)) > 2 * rounding_of_steps<T> * (1 + ebb::max(ebb::abs(x))));
-    }, [](auto s, auto... u) {
+    }}, [](auto s, auto... u) {
       const auto x = std::get<0>(s);
       return std::tuple(F{}(x, u...), x, std::get<2>(s) + 1);
     }, std::tuple(x0, x0, 0), ebb::whole(w)...);

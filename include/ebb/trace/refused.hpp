@@ -88,10 +88,13 @@ struct refuse_function {
                              "and, with it, one of those of scan");
   static_assert(Code != 441, "[ebb E0441] a while_loop without a bound has one derivative along a direction and no second one: write "
                              "ebb::while_loop<ebb::at_most<n>>(...)");
-  static_assert(Code != 442, "[ebb E0442] implicit_root, fixed_point, implicit_minimizer: they are called in a traced function: "
+  static_assert(Code != 442, "[ebb E0442] functions of <ebb/solvers.hpp>: they are called in a traced function: "
                              "ebb::compile([](auto x0, auto w) { return ebb::fixed_point(f, x0, w); })(x0, w)");
-  static_assert(Code != 443, "[ebb E0443] implicit_root, fixed_point, implicit_minimizer: the solution is one array of floats, with one "
-                             "axis or none; with ebb::by_cg<n> it may have more axes");
+  static_assert(Code != 443, "[ebb E0443] functions of <ebb/solvers.hpp>: the solution is one array of floats, with one axis or none; "
+                             "where there is an option ebb::by_cg<n>, it may have more axes with it");
+  static_assert(Code != 502, "[ebb E0502] conjugate_gradient: matvec(v, w...) returns an array with the form and dtype of v");
+  static_assert(Code != 503, "[ebb E0503] bisection: f(x, w...), the ends of the interval and x are floats of one dtype without axes; "
+                             "ebb::map solves one equation for each row");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
