@@ -14,12 +14,18 @@ missing=0
 for name in $names; do
   grep -qE "(ebb::|\")$name\b" "$table" || { echo "$table lacks $name"; missing=1; }
 done
-for folder in order reductions linalg; do
+# Functions of an optional folder are those in namespace ebb itself that take any array. nextafter takes float and double only.
+skip_inner='/^namespace .*(detail|functions|op|lane|stats|geometry) \{/ || (inside && /^namespace/) { ++inside }
+            /^\}  \/\/ namespace/ && inside { --inside }
+            !inside'
+for folder in special order reductions shapes linalg nn stats geometry; do
   table=test/$folder/contexts.static.cpp
-  own=$(sed -nE 's/^(template <.*> )?inline constexpr [a-z_:]*call[a-z_]*(<.*>)? ([a-z_0-9]+)\{.*/\3/p; s/^constexpr auto ([a-z_0-9]+)\((const )?[A-Z][A-Za-z]*(&|\.\.\.).*/\1/p' include/ebb/$folder/*.hpp)
+  own=$(awk "$skip_inner" include/ebb/$folder/*.hpp | sed -nE \
+    's/^(template <.*> )?inline constexpr [a-z_:]*call[a-z_]*(<.*>)? ([a-z_0-9]+)\{.*/\3/p;
+     s/^constexpr auto ([a-z_0-9]+)\((const )?[A-Z][A-Za-z]*(&|\.\.\.).*/\1/p')
   [ "$(wc -w <<<"$own")" -ge 10 ] || { echo "finds few functions in $folder"; exit 1; }
-  for name in $(sort -u <<<"$own"); do
+  for name in $(sort -u <<<"$own" | grep -vx nextafter); do
     grep -qE "ebb::$name\b" "$table" || { echo "$table lacks $name"; missing=1; }
   done
 done
-[ $missing -eq 0 ] && echo "all functions stand in the tables of dtypes in autocast contexts"
+[ $missing -eq 0 ] && echo "all functions are in the tables of dtypes in autocast contexts"

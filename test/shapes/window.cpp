@@ -73,4 +73,21 @@ TEST_CASE("borders and windows of arrays: modes, map, fold, errors") {
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::fold<0, 4>(ebb::unfold<0, 2>(vector{1, 2, 3, 4, 5}))); }), {"fold", "is 4, and there are 4"}));
 }
 
+TEST_CASE("a border in an autocast context has one dtype and the same bits, called, on the tape and compiled") {
+  const auto x = ebb::cast<ebb::bfloat16>(test::random_array<ebb::tensor<float, dyn>>(5, 6));
+  const ebb::variable<ebb::bfloat16, dyn> v(x);
+  const auto check = [&](auto type, auto f) {
+    using T = decltype(type);
+    const auto inside = ebb::under<ebb::autocast<ebb::bf16>>(f);
+    const ebb::tensor<T, dyn> called = inside(x);
+    STATIC_REQUIRE(std::is_same_v<typename decltype(inside(x))::value_type, T>);
+    STATIC_REQUIRE(std::is_same_v<decltype(ebb::compile(inside)(v)), ebb::variable<T, dyn>>);
+    CHECK(ebb::same_bits(called, ebb::cast<T>(f(x))));
+    CHECK(ebb::same_bits(called, ebb::tensor<T, dyn>(inside(v).value())));
+    CHECK(ebb::same_bits(called, ebb::tensor<T, dyn>(ebb::compile(inside)(v).value())));
+  };
+  check(float(), [](auto a) { return ebb::pad<0, 2, 1>(a, ebb::reflect); });
+  check(ebb::bfloat16(), [](auto a) { return ebb::pad<0, 2, 1>(a, ebb::circular); });
+}
+
 }  // namespace

@@ -7,6 +7,7 @@
 #include <ebb/autocast/under.hpp>
 
 #include <type_traits>
+#include <utility>
 
 namespace test {
 
@@ -40,6 +41,21 @@ template <context_class Class, class... In, class F>
 constexpr bool has_class(F f) {
   if constexpr (sizeof...(In) == 0) return class_of<matrix_in>(f) == Class;
   else return class_of<In...>(f) == Class;
+}
+
+/// F of one array, given to it as each of its operands.
+template <class F, int Operands>
+struct given_as_each {
+  constexpr auto operator()(auto x) const {
+    return [x]<int... Number>(std::integer_sequence<int, Number...>) {
+      return F{}((static_cast<void>(Number), x)...);
+    }(std::make_integer_sequence<int, Operands>{});
+  }
+};
+/// Whether all of these functions of so many matrices have the class.
+template <context_class Class, int Operands, class... F>
+constexpr bool have_class(F...) {
+  return (has_class<Class>(given_as_each<F, Operands>{}) && ...);
 }
 
 }  // namespace test

@@ -126,7 +126,6 @@ struct matrix_norm {
 struct known_matrix_norm {
   static constexpr bool known = true;
   static constexpr std::string_view name = "matrix_norm";
-  static constexpr precision autocast = precision::full;
 
  protected:
   /// A vector norm of Axis, then the largest along the axis that is left.
@@ -155,6 +154,7 @@ struct matrix_norm<order_tag<1, 0>> : known_matrix_norm {
 };
 template <>
 struct matrix_norm<nuclear_tag> : known_matrix_norm {
+  static constexpr precision autocast = op::svdvals::autocast;
   static constexpr auto apply(auto a) {
     const auto s = of_matrices<op::svdvals>(a);
     return s.is_refused() ? s : sum_over(s, std::int64_t{1} << (s.rank() - 1));
@@ -162,6 +162,7 @@ struct matrix_norm<nuclear_tag> : known_matrix_norm {
 };
 template <>
 struct matrix_norm<spectral_tag> : known_matrix_norm {
+  static constexpr precision autocast = op::svdvals::autocast;
   static constexpr auto apply(auto a) {
     const auto s = of_matrices<op::svdvals>(a);
     return s.is_refused() ? s : select<-1, 0>::apply(s);

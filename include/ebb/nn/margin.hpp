@@ -51,6 +51,7 @@ constexpr operand<X> parameter(operand<X> margin) {
 template <class How, class>
 struct cosine_embedding {
   static constexpr std::string_view name = "cosine_embedding";
+  static constexpr precision autocast = precision::full;
   static constexpr auto apply(auto a, auto b, auto y) { return apply(a, b, y, 0); }
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b, auto y, auto margin) {

@@ -1,0 +1,57 @@
+// test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
+// SPDX-License-Identifier: BSL-1.0
+// covers: attention.hpp cell.hpp convolution.hpp loss.hpp margin.hpp norm.hpp pool.hpp
+#include <ebb/nn.hpp>
+
+#include "../trace/context_class.hpp"
+
+namespace {
+
+using test::has_class, test::have_class;
+using enum test::context_class;
+using images_in = test::extents_in<2, 4, 4, 4>;
+using signals_in = test::extents_in<2, 4, 4>;
+
+constexpr auto row = [](auto x) { return ebb::select<0, 0>(x); };
+constexpr auto classes = [](auto x) { return ebb::cast<int>(row(x)); };
+
+static_assert(has_class<low, signals_in>([](auto x) { return ebb::scaled_dot_product_attention(x, x, x); }));
+static_assert(has_class<low, signals_in>([](auto x) { return ebb::conv1d(x, x); }));
+static_assert(has_class<low, images_in>([](auto x) { return ebb::conv2d(x, x); }));
+static_assert(has_class<low, signals_in>([](auto x) { return ebb::conv_transpose1d(x, ebb::slice<0, 0, 4>(ebb::concat<0>(x, x))); }));
+static_assert(has_class<low, images_in>([](auto x) { return ebb::conv_transpose2d(x, ebb::slice<0, 0, 4>(ebb::concat<0>(x, x))); }));
+
+static_assert(has_class<own>([](auto x) { return ebb::embedding<0>(x, classes(x)); }));
+constexpr auto gates = [](auto x, auto count) { return ebb::tile<count(), 1>(x); };  // the weights of so many gates
+constexpr auto three = std::integral_constant<int, 3>{};
+constexpr auto four = std::integral_constant<int, 4>{};
+// Products have the context's dtype; the state keeps its own.
+static_assert(has_class<low>([](auto x) { return ebb::rnn_cell(x, x, x, x); }));
+static_assert(has_class<own>([](auto x) { return std::get<1>(ebb::lstm_cell(x, x, x, gates(x, four), gates(x, four))); }));
+static_assert(has_class<own>([](auto x) { return ebb::gru_cell(x, x, gates(x, three), gates(x, three)); }));
+static_assert(has_class<own>([](auto x) { return ebb::rotary(x, ebb::slice<1, 0, 2>(x), ebb::slice<1, 0, 2>(x)); }));
+
+static_assert(have_class<full, 2>(ebb::l1, ebb::huber, ebb::smooth_l1, ebb::bce, ebb::kl_div, ebb::poisson_nll));
+static_assert(have_class<full, 2>(ebb::soft_margin, ebb::hinge_embedding));
+static_assert(have_class<full, 3>(ebb::margin_ranking, ebb::triplet));
+static_assert(have_class<own, 3>(ebb::gaussian_nll));  // PyTorch has no op for it
+static_assert(has_class<full>([](auto x) { return ebb::cosine_embedding(x, x, row(x)); }));
+static_assert(has_class<full>([](auto x) { return ebb::multi_margin(x, classes(x)); }));
+
+static_assert(has_class<own>([](auto x) { return ebb::rms_norm(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::batch_norm(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::batch_norm_by(x, ebb::mean<0, 2>(x), ebb::var<0, 2>(x)); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::instance_norm(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::group_norm<2>(x); }));
+
+constexpr ebb::pool two{.size = 2};
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::max_pool1d<two>(x); }));
+static_assert(has_class<own, images_in>([](auto x) { return ebb::max_pool2d<two>(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::avg_pool1d<two>(x); }));
+static_assert(has_class<own, images_in>([](auto x) { return ebb::avg_pool2d<two>(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::adaptive_avg_pool1d<2>(x); }));
+static_assert(has_class<own, images_in>([](auto x) { return ebb::adaptive_avg_pool2d<2, 2>(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::adaptive_max_pool1d<2>(x); }));
+static_assert(has_class<own, images_in>([](auto x) { return ebb::adaptive_max_pool2d<2, 2>(x); }));
+
+}  // namespace
