@@ -156,5 +156,8 @@ int main() {
 #elif EBB_CASE == 48
   // EXPECT: E0158 an update in place keeps dtype and extents
   ebb::variable<float> t = 2.f; t += x;  // LINE
+#elif EBB_CASE == 49
+  // EXPECT: E0154 a hook with `auto` is traced and must not capture
+  x.register_hook([=](auto g) { return g; });  // LINE
 #endif
 }

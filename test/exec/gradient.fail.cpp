@@ -82,5 +82,8 @@ int main() {
 #elif EBB_CASE == 18
   // EXPECT: E0106 the function uses an op without a pull
   auto r = ebb::grad([](auto a) { return std::tuple(ebb::sum(user::unpulled(a)), a); }, ebb::has_aux)(x);  // LINE
+#elif EBB_CASE == 19
+  // EXPECT: E0306 a traced lambda begins with []
+  auto r = ebb::grad([=](auto a) { return ebb::sum(a * a); })(x);  // LINE
 #endif
 }

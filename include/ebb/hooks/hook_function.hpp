@@ -41,7 +41,7 @@ template <class... A>
 constexpr auto bind(A... a) {
   return [&]<std::size_t... I, class... X>(std::index_sequence<I...>, std::tuple<X...> all) {
     using F = std::tuple_element_t<sizeof...(I), std::tuple<X...>>;
-    constexpr bool captures = !std::is_empty_v<F>;
+    constexpr bool captures = !detail::is_made_from_type<F>;
     static_assert(!captures, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
     constexpr bool tracks = (detail::holds_variables<std::tuple_element_t<I, std::tuple<X...>>> || ...);
     static_assert(!tracks, "[ebb E0169] ebb::bind takes numbers and arrays, to which no gradient flows: bind the variable's value()");

@@ -64,7 +64,7 @@ struct result_of_function {
 /// 0 if F is a function of these groups of gradients that returns the first group, else an error code.
 template <class F, class First, class... Group>
 constexpr int code_of_traced_hook() {
-  if constexpr (!std::is_empty_v<function_in<F>>) return 154;
+  if constexpr (!is_made_from_type<function_in<F>>) return 154;
   else if constexpr (!takes_terms<F, typename First::terms, typename Group::terms...>) return 159;
   else if constexpr (has_refused<hook_result<F, typename First::terms, typename Group::terms...>>) return already_reported;
   else return std::is_same_v<hook_result<F, typename First::terms, typename Group::terms...>, typename First::terms> ? 0 : 153;
@@ -265,7 +265,7 @@ inline constexpr bool is_leaf_update = std::is_same_v<R, Value> || std::is_same_
 
 template <class F, class Value, class Gradient>
 constexpr int code_of_traced_leaf_hook() {
-  if constexpr (!std::is_empty_v<function_in<F>>) return 154;
+  if constexpr (!is_made_from_type<function_in<F>>) return 154;
   else if constexpr (!takes_terms<F, Value, Gradient>) return 172;
   else if constexpr (has_refused<hook_result<F, Value, Gradient>>) return already_reported;
   else return is_leaf_update<hook_result<F, Value, Gradient>, Value, Gradient> ? 0 : 173;

@@ -19,6 +19,7 @@ template <int Code>
 struct refuse_function {
   static_assert(Code != 290, "[ebb E0290] map: the arguments have different numbers of rows");
   static_assert(Code != 104, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
+  static_assert(Code != 306, "[ebb E0306] a traced lambda begins with []: also a [=] or [&] that captures nothing is refused");
   static_assert(Code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
   static_assert(Code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
   static_assert(Code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum, or use ebb::jacobian");
@@ -101,11 +102,16 @@ struct refuse_function {
 /// The code of a call that cannot be made because of an error in its arguments or its function that is reported already.
 inline constexpr int already_reported = -1;
 
-/// The error code of an F that cannot be traced: it has captured something, or is a pointer to a function.
+/// Whether F can be made from its type alone. A lambda with [=] or [&] cannot, even if it captures nothing.
+template <class F>
+inline constexpr bool is_made_from_type = std::is_empty_v<F> && std::is_default_constructible_v<F>;
+
+/// The error code of an F that cannot be traced: it captures or could capture something, or is a pointer to a function.
 template <class F>
 inline constexpr int code_of_function = std::is_member_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>> ? 235
-                                        : std::is_empty_v<F>                                                        ? 0
-                                                                                                                    : 104;
+                                        : !std::is_empty_v<F>                                                       ? 104
+                                        : !is_made_from_type<F>                                                     ? 306
+                                                                                                                    : 0;
 
 /// Whether the compiler itself reports the error: the trace is not a constant.
 constexpr bool is_named_next(int code) { return code == 126 || code == 230; }
