@@ -110,15 +110,10 @@ template <class Term, class F, class Oracle>
 void against_duals(const char* name, F, const linalg_test::numbers& x, Oracle oracle, long double bound, long double second_bound) {
   INFO(name);
   const ebb::graph f = ebb::trace_of<F, Term>::make();
-  ebb::graph g = ebb::joint(f, {0});
-  const int from = g.out[f.out.size()];
-  const auto second = ebb::pull_back(g, {g.input(0)}, {from}, {g.op(from).kit->literal(g, g.eq[from].shape, 1)});
-  g.out.push(ebb::or_zeros(g, second[0], g.input(0)));
-  const ebb::graph all = ebb::prune(g);
   const auto shape = linalg_test::extents_of({x.size()});
   const auto value = linalg_test::evaluated(f, {x}, {shape})[0];
   const auto weights = linalg_test::random_numbers(value.size(), 5);
-  const auto results = linalg_test::evaluated(all, {x, weights}, {shape});
+  const auto results = linalg_test::evaluated(linalg_test::with_second_derivative(f), {x, weights}, {shape});
   const linalg_test::numbers &gradient = results[1], &hessian = results.back();
   for (std::size_t i = 0; i < x.size(); ++i) {
     duals at;
@@ -127,12 +122,12 @@ void against_duals(const char* name, F, const linalg_test::numbers& x, Oracle or
     REQUIRE(want.size() == value.size());
     hyper_dual loss;
     for (std::size_t k = 0; k < want.size(); ++k) {
-      if (i == 0) CHECK(std::fabs(value[k] - want[k].v) <= bound * std::max(1.0L, std::fabs(want[k].v)));
+      if (i == 0) CHECK(linalg_test::within(bound, value[k], want[k].v));
       loss = loss + weights[k] * want[k];
     }
     CAPTURE(i, gradient[i], hessian[i]);
-    CHECK(std::fabs(gradient[i] - loss.a) <= bound * std::max(1.0L, std::fabs(loss.a)));
-    CHECK(std::fabs(hessian[i] - loss.c) <= second_bound * std::max(1.0L, std::fabs(loss.c)));
+    CHECK(linalg_test::within(bound, gradient[i], loss.a));
+    CHECK(linalg_test::within(second_bound, hessian[i], loss.c));
   }
 }
 

@@ -72,6 +72,21 @@ inline std::vector<numbers> evaluated(const ebb::graph& g, const std::vector<num
   return r;
 }
 
+/// The results of f of one argument, the gradient of sum(w1 out1 + w2 out2 ...), and that of this gradient's sum. The weights follow the
+/// argument.
+inline ebb::graph with_second_derivative(const ebb::graph& f) {
+  ebb::graph g = ebb::joint(f, {0});
+  const int from = g.out[f.out.size()];
+  const auto second = ebb::pull_back(g, {g.input(0)}, {from}, {g.op(from).kit->literal(g, g.eq[from].shape, 1)});
+  g.out.push(ebb::or_zeros(g, second[0], g.input(0)));
+  REQUIRE_FALSE(ebb::first_error(g));
+  return ebb::prune(g);
+}
+/// Whether a number is as far from the expected one as `bound` times the larger of 1 and that one, at most.
+inline bool within(long double bound, double got, long double want) {
+  return std::fabs(got - want) <= bound * std::max(1.0L, std::fabs(want));
+}
+
 /// The first and second derivatives of sum(w1 out1 + w2 out2 ...) of F with one argument of the given extents, against central
 /// differences of `oracle` in long double: it computes all results in a row. The second derivative is that of the gradient's sum.
 template <class Term, class F>
@@ -79,11 +94,6 @@ void against_differences(const char* name, F, const numbers& x, const ebb::exten
                          const std::function<long_numbers(const long_numbers&)>& oracle, long double bound, long double second_bound) {
   INFO(name);
   const ebb::graph f = ebb::trace_of<F, Term>::make();
-  ebb::graph g = ebb::joint(f, {0});
-  const int from = g.out[f.out.size()];
-  const auto second = ebb::pull_back(g, {g.input(0)}, {from}, {g.op(from).kit->literal(g, g.eq[from].shape, 1)});
-  g.out.push(ebb::or_zeros(g, second[0], g.input(0)));
-  REQUIRE_FALSE(ebb::first_error(g));
   const long_numbers at(x.begin(), x.end()), value = oracle(at);
   std::vector<numbers> arguments{x};
   std::size_t place = 0;
@@ -92,7 +102,7 @@ void against_differences(const char* name, F, const numbers& x, const ebb::exten
     arguments.push_back(random_numbers(out.size(), out.size() + place));
     for (std::size_t i = 0; i < out.size(); ++i, ++place) {
       weights.push_back(arguments.back()[i]);
-      CHECK(std::fabs(out[i] - value[place]) <= bound * std::max(1.0L, std::fabs(value[place])));
+      CHECK(within(bound, out[i], value[place]));
     }
   }
   REQUIRE(place == value.size());
@@ -102,7 +112,7 @@ void against_differences(const char* name, F, const numbers& x, const ebb::exten
     for (std::size_t i = 0; i < r.size(); ++i) sum += weights[i] * r[i];
     return sum;
   };
-  const auto results = evaluated(ebb::prune(g), arguments, {shape});
+  const auto results = evaluated(with_second_derivative(f), arguments, {shape});
   const numbers &gradient = results[static_cast<std::size_t>(f.out.size())], &hessian = results.back();
   // Steps for the first and for the second derivative, of fourth order.
   const auto slope = [&](const std::function<long double(long double)>& along, long double h) {
@@ -116,9 +126,9 @@ void against_differences(const char* name, F, const numbers& x, const ebb::exten
       return loss(y);
     };
     const long double first = slope([&](long double h) { return moved(h, 0); }, 1e-4L);
-    CHECK(std::fabs(gradient[i] - first) <= bound * std::max(1.0L, std::fabs(first)));
+    CHECK(within(bound, gradient[i], first));
     const long double mixed = slope([&](long double h) { return slope([&](long double t) { return moved(h, t); }, 1e-3L); }, 1e-3L);
-    CHECK(std::fabs(hessian[i] - mixed) <= second_bound * std::max(1.0L, std::fabs(mixed)));
+    CHECK(within(second_bound, hessian[i], mixed));
   }
 }
 

@@ -88,7 +88,7 @@ struct triplet {
   }
 
  private:
-  /// As torch.nn.functional.pairwise_distance, which adds 1e-6 to each difference.
+  /// As torch.nn.functional.pairwise_distance, which adds 1e-6 to each difference. Unlike ebb::pairwise_distance it does not broadcast.
   template <class T>
   static constexpr operand<T> distance(operand<T> a, operand<T> b) {
     return norm<2, 1, false, -1>::apply(a - b + 1e-6);
