@@ -3,8 +3,8 @@
 //
 // [note: contexts are types]
 //   under<autocast<bf16>>(f)     f as PyTorch runs it inside torch.autocast: the same function on terms of another type
-// A term that a function gets in a context is a term_under that context. What a call does with it depends on the class of the function
-// that is called (precision.hpp): its operands are cast first, then it runs on plain terms, and its result is in the context again. So
+// A term that a function gets in a context is a term_under that context. A call on it follows the class of the function that is called
+// (precision.hpp): its operands are cast first, then it runs on plain terms, and its result is in the context again. So
 // the dtype of every intermediate is known to the types, contexts nest, and a context that nobody names costs nothing.
 #pragma once
 
@@ -175,7 +175,7 @@ constexpr auto call_compiled(F f, const A&... a);
 template <bool Traced, class A>
 using only_traced = std::enable_if_t<Traced, const A&>;
 
-/// F inside context C, whatever is around it. What the arguments' own context is, its results are in again.
+/// F inside context C, whatever is around it. Its results are again in the context of the arguments.
 template <class C, class F>
 struct entered {
   template <class... A>

@@ -1,4 +1,4 @@
-// ebb/autograd/higher.hpp — functions needed only with create_graph, behind a table so that other programs do not compile them.
+// ebb/autograd/higher.hpp — functions needed only with create_graph, called through a table so that other programs do not compile them.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: derivatives on demand]

@@ -29,7 +29,7 @@ struct probed_work {
   }
 };
 
-/// Work that begins. What probes within it report is part of it.
+/// Work that begins. Work that probes report within it is part of it.
 struct probe_event {
   probed is;
   const char* name;

@@ -204,7 +204,7 @@ class chain_sink final : public capture_sink {
     for (int a = 0; a < interface_.arguments.size(); ++a)
       if (interface_.arguments[a] == to) interface_.results.back().over = a;
   }
-  /// A gradient that can be seen on the way. What is recorded is shown by the engine.
+  /// A gradient that can be seen on the way. The engine shows recorded ones.
   EBB_ONCE void show(const capture_place& to, int k) {
     if (records_) return;
     for (const group_interface::result& r : interface_.results)

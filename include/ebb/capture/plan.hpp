@@ -4,7 +4,7 @@
 // [note: what is merged]
 // Nodes in a row are one group as long as nobody could tell: each is a segment, the hooks between them are traced, and at no leaf that they
 // complete does the user's code run (recording.hpp: is_chainable, is_observed). Gradients that are retained or asked for are given on the
-// way. Any other node runs as the plain engine runs it, at its place. What happens at a leaf that it completes (hooks, the sum with the old
+// way. Any other node runs as the plain engine runs it, at its place. The work at a leaf that it completes (hooks, the sum with the old
 // gradient, updates) is a chain, if that has more than one link. Such a node also leaves out products that nobody wants.
 // Passes work on two levels. Each node's backward has been through all of them when it was compiled. Across nodes only the expensive part
 // is left out: gradients that nobody needs are not stored, products that nobody needs are not computed. There is not more to be found:

@@ -63,7 +63,7 @@ constexpr auto tangent_in(const A& a) {
       },
       a);
 }
-/// Results and their tangents as duals. What is no real number has no tangent.
+/// Results and their tangents as duals. Integers and bools have no tangent.
 template <class R>
 constexpr auto as_duals(const R& value, const R& tangent) {
   return filled<mapped_to<with_tangents, R>>(

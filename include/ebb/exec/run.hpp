@@ -132,7 +132,7 @@ constexpr int band_with(int s) {
   return -1;
 }
 
-/// Whether step S is reported to a profiler: the first member of a band stands for all.
+/// Whether step S is reported to a profiler: the first member of a band is reported for all.
 template <class P, int S>
 inline constexpr bool is_reported = [] {
   constexpr int band = band_with<P>(S);
@@ -193,7 +193,7 @@ EBB_INLINE void run_step(const nest_call& c, row_position block) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   constexpr int band = band_with<P>(S);
   EBB_PROBE(probe here; if (is_reported<P, S>) probed_program::of<P>().begin_step(here, S, c.symbol);)
-  if constexpr (band >= 0) {  // the first member stands for all
+  if constexpr (band >= 0) {  // the first member is called for all
     if constexpr (S == P::plan.bands[static_cast<std::size_t>(band)].first) run_band<P, band>(c);
   } else if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
   else if constexpr (s.what == kind::loop) loop_step<P, S>::run(c);

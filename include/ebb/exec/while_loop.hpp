@@ -5,9 +5,9 @@
 //   auto y = ebb::while_loop<ebb::at_most<50>>(condition, step, x0);                has gradients
 //
 // [note: while loops]
-// With a bound it is a fori whose steps are a cond: what follows the last step that runs costs a condition for each step. Without a bound
-// it is an open loop, see [note: loops], whose first carry is the condition. A step keeps the carry where the condition is false: alone
-// that never happens, in a map it holds what rows have that ended.
+// With a bound it is a fori whose steps are a cond: each step after the end costs a condition. Without a bound it is an open loop, see
+// [note: loops], whose first carry is the condition. A step keeps the carry where the condition is false: that happens only in a map, for
+// rows that have ended.
 //
 // An open loop has no history, so it cannot be pulled back. Derivatives along a direction need none: they are another open loop, whose
 // carries are those of the first one and their derivatives. Since ebb pushes by two pulls, see [note: a push is a pull of a pull], two
@@ -174,7 +174,7 @@ struct open_loop {
       return canonical_shapes(static_cast<graph&&>(g));
     }
   };
-  /// The pull of the first one: arguments, cotangents of the carry -> what stands in place of cotangents of the arguments.
+  /// The pull of the first one: arguments, cotangents of the carry -> values in place of cotangents of the arguments.
   struct first_pull {
     static constexpr graph make() {
       graph g;
@@ -341,8 +341,8 @@ constexpr auto apply_function(functions::while_loop<C, F, Options, Most, Whole..
 /// With while_loop<ebb::at_most<n>> it ends after n steps in any case. Only then it has gradients, of all orders; options of scan
 /// (keep_every<k> and so on) say what is kept for them. Steps after the end cost the condition. Without a bound there are no more steps
 /// than needed, and nothing is kept: then jvp and jacfwd differentiate it, once.
-/// In a map it goes on while it goes on for any row. Rows that have ended keep their carry, but f runs for them: what f throws there is
-/// thrown, and with at_most a derivative that is infinite there makes the gradient NaN, as in cond.
+/// In a map it goes on while it goes on for any row. Rows that have ended keep their carry, but f runs for them: an error of f there
+/// is thrown, and with at_most a derivative that is infinite there makes the gradient NaN, as in cond.
 /// Shape, Dtype: the carry's. A real number as a carry takes its dtype from the arrays.   Saves: with a bound, what the options say.
 /// Error: the bits of the same steps one after another.
 template <auto... Option, class C, class F, class Carry, class... A>

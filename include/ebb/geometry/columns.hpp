@@ -70,7 +70,7 @@ constexpr W columns_of(number auto x) {
   return static_cast<W>(x);
 }
 
-/// What f(columns of each operand) gives, put together as a Result. f computes in float for narrow floats; leading axes are broadcast.
+/// f(columns of each operand), put together as a Result. f computes in float for narrow floats; leading axes are broadcast.
 template <class Result, class... Kind>
 constexpr auto by_columns(auto f, auto... x) {
   using T = real_dtype<decltype(x)...>;

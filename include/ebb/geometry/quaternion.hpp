@@ -219,7 +219,7 @@ inline constexpr call<geometry::functions::quaternion_log> quaternion_log{};
 /// The rotation matrix of a unit quaternion.   Shape: [..., 4]: [..., 3, 3].   Saves: q.   Error: 3 ulp of 1.
 inline constexpr call<geometry::functions::quaternion_to_matrix> quaternion_to_matrix{};
 /// The unit quaternion of a rotation matrix, with w >= 0. Its largest element is found first: no difference cancels, at no angle.
-/// Derivatives are right along rotations; a matrix that is none is not made one.   Shape: [..., 3, 3]: [..., 4].   Saves: the matrix.
+/// Derivatives are right along rotations; another matrix is not made a rotation.   Shape: [..., 3, 3]: [..., 4].   Saves: the matrix.
 /// Error: 8 ulp of 1.   Source: Shepperd, J. Guidance and Control 1 (1978).
 inline constexpr call<geometry::functions::quaternion_from_matrix> quaternion_from_matrix{};
 /// By `angle` about `axis`, a vector of length 1: quaternion_from_axis_angle(axis, angle). The angle may be a number.

@@ -12,7 +12,7 @@
 // equation computes nothing: the last pass replaces each result by its value, see `without_customs`, and equations that only the custom
 // equation named are pruned.
 // A saved value is an ordinary value: a second derivative goes on through the equations that computed it. If a saved value is a value of
-// the function, the result stands for it, and has the pull again.
+// the function, the result replaces it, and has the pull again.
 #pragma once
 
 #include "copy.hpp"

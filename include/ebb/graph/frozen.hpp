@@ -4,7 +4,7 @@
 // [note: one constant per stage]
 // Memory that is allocated in a constant expression must be freed in it. The result of a stage is therefore frozen into
 // arrays, and thawed there. Each stage is a constant of its own: compilers count steps per constant.
-// How large the arrays have to be is known when the stage has been evaluated, and then it must be evaluated again. Where a stage can guess
+// The sizes of the arrays are known once the stage has been evaluated, and then it must be evaluated again. If a stage can guess them
 // (`room`, from the graph it begins with), the first evaluation fills arrays of that size, and only they are cut.
 // A type T can be frozen if size_of(T) and freeze<size>(T) are declared. The size knows whether it holds another one, and
 // what is frozen whether it can be cut.
@@ -178,8 +178,8 @@ constexpr graph_size size_if_constant(...) {
 
 }  // namespace detail
 
-/// Make::make() as a constant. Make is a short nominal type; its name is all that ends up in symbols. Where make() is no constant
-/// expression `size` says so, in a constant that is one, and the error is that of `g`.
+/// Make::make() as a constant. Make is a short nominal type; its name is all that ends up in symbols. If make() is no constant
+/// expression, `size` says so, in a constant that is one, and the error is that of `g`.
 template <class Make>
 struct frozen {
   static constexpr graph_size size = detail::size_if_constant<Make>(0);

@@ -198,7 +198,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
   }
   // [note: hooks in a graph of the backward]
   // A hook is recorded as the graph that it was traced into, which runs block by block: else each program would compile its derivative, and
-  // few use create_graph. Where the call decides more than the extents of gradients, it is recorded as a region.
+  // few use create_graph. If the call decides more than the extents of gradients, it is recorded as a region.
   template <class Values, bool Reads>
   struct trace_on;
   template <class... V>

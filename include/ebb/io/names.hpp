@@ -4,10 +4,10 @@
 // [note: names in files]
 // An array is called by its way through the structure, with dots between: a member of a struct (BOOST_HANA_DEFINE_STRUCT) by its name, an
 // element of a tuple, std::array or std::vector by its number. So `model.layers[1].weight` is "layers.1.weight", as PyTorch names it:
-// nested structs with the members that a torch.nn.Module has need nothing else. Where names differ, ebb::with_name says them:
+// nested structs with the members that a torch.nn.Module has need nothing else. If names differ, ebb::with_name gives them:
 //   file.load(std::tuple(ebb::with_name("fc1.weight", net.w1), ebb::with_name("head", net.output)));
-// What is named keeps the names inside of it: "head.weight", "head.bias". An element of a tuple that is named has no number.
-// What an update rule keeps is called "state.<number of the parameter>.<name>", as in the state_dict of PyTorch's optimizers.
+// A named structure keeps the names inside of it: "head.weight", "head.bias". An element of a tuple that is named has no number.
+// The state of an update rule is called "state.<number of the parameter>.<name>", as in the state_dict of PyTorch's optimizers.
 #pragma once
 
 #include "../base/config.hpp"

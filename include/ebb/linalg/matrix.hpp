@@ -1,7 +1,7 @@
 // ebb/linalg/matrix.hpp — the common parts of ops on single matrices: their base, parts of packed results, masks.
 // SPDX-License-Identifier: BSL-1.0
 //
-// An op has one result. Where users get several arrays, the op packs them into one, and functions cut it apart.
+// An op has one result. If users get several arrays, the op packs them into one, and functions cut it apart.
 #pragma once
 
 #include "diagonal.hpp"

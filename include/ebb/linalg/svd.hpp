@@ -269,7 +269,7 @@ struct svdvals {
 namespace ebb::inline EBB_ABI {
 
 /// A tuple (U, s, V^T) with a = U diag(s) V^T, the thin factors: s is not negative and falls. The first of the largest components of each
-/// column of U is positive. Where values are equal or 0, the gradient of a loss that depends on U or V is NaN or infinite, as in PyTorch.
+/// column of U is positive. If values are equal or 0, the gradient of a loss that depends on U or V is NaN or infinite, as in PyTorch.
 /// Shape: a [..., m, n]: [..., m, k], [..., k], [..., k, n], where k is the smaller of m and n; leading axes are batches.
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: U, s, V.
 /// Error: a few m n u times the largest value, and often of each value. The cost is about 8 sweeps of 8 m k^2 operations.

@@ -112,7 +112,7 @@ int or_abort_all(F&& f) {
 #endif
 }
 
-/// All of a program on all ranks: starts MPI, calls f() or f(communicator), ends MPI. What f returns is the exit code of this rank.
+/// All of a program on all ranks: starts MPI, calls f() or f(communicator), ends MPI. The result of f is the exit code of this rank.
 ///   int main(int count, char** arguments) { return ebb::mpi::run(count, arguments, [] { ... }); }
 /// A rank that throws prints its message and ends all others: see or_abort_all. If MPI runs already, it is neither started nor ended.
 /// One thread of a rank calls what ebb offers for MPI: the one that runs f (MPI_THREAD_FUNNELED).

@@ -50,7 +50,7 @@ inline void add_leaf(std::vector<counted<vertex>>& leaves, vertex* v) {
 /// same parameters and options, and run as many backwards. See [note: an exchange].
 ///
 /// With `parts` a step's batch has so many parts over all ranks, a backward each: rank r of n runs parts r * parts / n and following, one
-/// after the other, without zero_grad between them; its last backward exchanges. Where parts = 4 and deterministic are given, one, two and
+/// after the other, without zero_grad between them; its last backward exchanges. With parts = 4 and deterministic, one, two and
 /// four ranks give the same bits: see [note: a fixed tree over ranks].
 class data_parallel {
  public:

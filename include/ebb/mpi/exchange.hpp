@@ -3,11 +3,11 @@
 //
 // [note: an exchange]
 // Each parameter has a post-accumulate hook, which takes the gradient into its bucket. The last hook of a bucket sends it. Buckets are
-// sent in the same order on all ranks, whatever the order of their gradients: the one whose parameters stand last in the list first,
+// sent in the same order on all ranks, whatever the order of their gradients: the one whose parameters are last in the list first,
 // since a backward comes to them first. Every later hook asks MPI whether something has arrived: few MPI libraries move bytes outside of
 // their calls. At the end of the backward the rest is waited for, or in `step`, and the leaves get their gradients back.
-// From the hook until then a leaf has no gradient: later hooks cannot see or change one that is on its way. What hooks in front of it do
-// (tensor hooks, pre-hooks, earlier post-accumulate hooks) is done to the gradient of this rank.
+// From the hook until then a leaf has no gradient: later hooks cannot see or change one that is on its way. Earlier hooks
+// (tensor hooks, pre-hooks, post-accumulate hooks registered before) change the gradient of this rank.
 // The hooks are opaque: a captured backward runs them at their place between its groups, see [note: the order of hooks].
 //
 // [note: parameters without a gradient]

@@ -20,7 +20,7 @@
 namespace ebb::inline EBB_ABI::detail {
 
 /// attr 0: bit 0 says causal, the other bits are the number of the operand that a gradient is by. attr 1: the bits of the scale as a
-/// double; 0 stands for 1 / sqrt(depth).
+/// double; 0 means 1 / sqrt(depth).
 constexpr kernel::attention_extents extents_of_attention(const extent_list& q, const extent_list& k, const extent_list& v,
                                                          const std::int64_t* attr) {
   const auto last = [](const extent_list& x, int i) { return static_cast<std::ptrdiff_t>(x.e[x.rank - i]); };
@@ -258,7 +258,7 @@ struct refusal<475, Call> : Call {
 /// Options of attention.   ebb::scaled_dot_product_attention<ebb::attention{.causal = true}>(q, k, v)
 struct attention {
   bool causal = false;  // row i sees the columns up to i
-  double scale = 0;     // the factor of the scores; 0 stands for 1 / sqrt(depth)
+  double scale = 0;     // the factor of the scores; 0 means 1 / sqrt(depth)
 };
 
 namespace functions {

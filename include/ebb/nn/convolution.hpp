@@ -369,7 +369,7 @@ namespace ebb::inline EBB_ABI {
 /// The cross-correlation of x with the kernels of a weight, plus a bias if it is given.
 ///   conv2d(x, w)   conv2d<ebb::conv{.stride = 2, .padding = 1}>(x, w, b)   conv1d<ebb::conv{.padding = ebb::same_padding}>(x, w)
 /// Shape: x [n, in, places...] or [in, places...], w [out, in / groups, taps...], b [out]: [n, out, windows...], where an axis has
-/// floor((places + padding in front and behind - dilation (taps - 1) - 1) / stride) + 1 windows.
+/// floor((places + padding before and after - dilation (taps - 1) - 1) / stride) + 1 windows.
 /// Dtype: promoted; integers give float; bf16 and f16 are summed in float; result and sum with b are rounded.   Saves: x, w.
 /// Error: see [note: order of a convolution].   Throws: if channels differ, or a window does not fit.
 /// Source: torch.nn.functional.conv1d and conv2d.
@@ -384,7 +384,7 @@ constexpr auto conv2d(X&& x, W&&... weight_bias) {
 
 /// The transpose of the convolution with the same options, plus a bias if it is given: it maps x as that convolution's pull maps gradients.
 /// Shape: x [n, in, windows...], w [in, out / groups, taps...], b [out]: [n, out, places...], where an axis has (windows - 1) stride
-/// - padding in front and behind + dilation (taps - 1) + output_padding + 1 places.
+/// - padding before and after + dilation (taps - 1) + output_padding + 1 places.
 /// Dtype, Saves, Error, Throws: as conv2d.   Source: torch.nn.functional.conv_transpose1d and conv_transpose2d.
 template <conv G = conv{}, class X, class... W>
 constexpr auto conv_transpose1d(X&& x, W&&... weight_bias) {

@@ -6,7 +6,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// A number for each of the last two axes, of rows and of columns. With one axis, the first number counts. One number stands for both.
+/// A number for each of the last two axes, of rows and of columns. With one axis, the first number counts. One number is taken for both.
 struct per_axis {
   int first = 0, second = 0;
   constexpr per_axis(int both = 0) : first(both), second(both) {}
@@ -14,11 +14,11 @@ struct per_axis {
   constexpr int operator[](int axis) const { return axis == 0 ? first : second; }
 };
 
-/// Padding with which a stride of 1 keeps the extents. If an axis needs an odd number of zeros, the larger part is behind the elements.
+/// Padding with which a stride of 1 keeps the extents. If an axis needs an odd number of zeros, the larger part is after the elements.
 struct same_padding_tag {};
 inline constexpr same_padding_tag same_padding{};
 
-/// Zeros in front of the elements of an axis and behind them.
+/// Zeros before the elements of an axis and after them.
 struct pads {
   per_axis before, behind;
   bool same = false;

@@ -104,7 +104,7 @@ struct with_elements_at {
       symbols& s = x.g->syms;
       const bool fits = take_along_axis<Axis>::fits(s, x.extents(), indices.extents(), axis);
       if (!fits || !s.unify(indices.extents(), u.extents())) return refuse<T>(*x.g, Code);
-      // One after another: compilers evaluate arguments in orders of their own, and the order of equations is that of sums in a pull.
+      // One after another: the order in which arguments are evaluated depends on the compiler, and sums in a pull follow that of equations.
       const operand<T> to = axis_moved(cast_to<T>(x), axis, last), elements = axis_moved(cast_to<T>(u), axis, last);
       const operand<I> at = axis_moved(indices, axis, last);
       return axis_moved(f(to, at, elements, last), last, axis);

@@ -216,7 +216,7 @@ constexpr auto var(X&& x, Tag...) {
   static_assert(tags::are_of_moments, "[ebb E0280] var, stddev: after the array come tags: ebb::correction<0>, ebb::keep_dims");
   return apply_function(functions::variance<false, tags::count, tags::keeps, Axes...>{}, std::forward<X>(x));
 }
-/// The square root of var, PyTorch's std: see [note: why stddev]. Where it is 0, its derivative is 0.
+/// The square root of var, PyTorch's std: see [note: why stddev]. If it is 0, so is its derivative.
 /// Dtype, Error: as var.   Saves: x, the mean, out.
 template <int... Axes, class X, class... Tag>
 constexpr auto stddev(X&& x, Tag...) {

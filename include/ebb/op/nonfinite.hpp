@@ -178,7 +178,7 @@ inline constexpr call<op::copysign> copysign{};
 /// ldexp(x, n), where n is an integer or an array of integers
 inline constexpr call<functions::ldexp> ldexp{};
 /// x with NaN and infinities replaced: nan_to_num(x), (x, nan), (x, nan, inf, minus_inf). By default 0, and the largest and lowest finite
-/// number of the dtype.   Dtype: x's; integers stay.   Saves: x.   Error: exact. What is replaced gets no gradient.
+/// number of the dtype.   Dtype: x's; integers stay.   Saves: x.   Error: exact. Replaced elements get no gradient.
 inline constexpr call<functions::nan_to_num> nan_to_num{};
 
 /// Whether |x - y| <= absolute + relative |y|; equal infinities are close, a NaN is close to nothing.

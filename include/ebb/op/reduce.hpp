@@ -80,8 +80,8 @@ struct peak : max {
 };
 
 /// The product over adjacent axes.   Saves: x, out.   Error: that of as many products.
-/// Its derivative is out / x. Where x is 0 it is the product of the others, exact for any number of zeros, and so is the second derivative.
-/// Where x is an infinity or NaN it is the product of the others too, but NaN for a NaN beside an infinity.
+/// Its derivative is out / x. If x is 0 it is the product of the others, exact for any number of zeros, and so is the second derivative.
+/// If x is an infinity or NaN it is the product of the others too, but NaN for a NaN beside an infinity.
 struct prod : reduction {
   static constexpr std::string_view name = "prod";
   static constexpr precision autocast = precision::full;

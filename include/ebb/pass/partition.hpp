@@ -12,8 +12,8 @@
 // If that needs further values, bytes decide: the size of all values that would have to be saved for it, against the size of the value
 // itself. So a cast to double is repeated and its float is saved, a comparison of two sums is saved as one byte an element, and a product
 // of two functions that nothing else reads is saved itself. Heavy equations that only the backward half reads (the logarithm in the
-// derivative of a power) are computed there. What a loop gives is kept if the loop runs in the forward half: so the history of its carries
-// is saved where the backward half reads it.
+// derivative of a power) are computed there. Results of a loop are kept if the loop runs in the forward half: so the history of its
+// carries is saved where the backward half reads it.
 #pragma once
 
 #include "prune.hpp"

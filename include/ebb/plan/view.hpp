@@ -7,12 +7,12 @@
 //   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing.
 //   place    likewise: its step only writes the zeros around.
 // In a plan such an array is a buffer of the role `part`: the buffer in which it lies, and where. An address is found when a call begins.
-// What is copied, and why; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
+// Other arrays are copied, for these reasons; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
 //   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent
 //   a step         slices that leave out or reverse elements
 //   a permutation  elements in another order. One that only moves axes of extent 1 is no copy: simplify makes it a reshape
 //   a result       a slice that is a result, because results do not share memory; so is a piece that is a result, too
-//   an argument    a piece that is an argument, or a part of another array: it is somewhere else already
+//   an argument    a piece that is an argument, or a part of another array: it has its memory already
 //   twice          a piece that is joined more than once, or to two arrays: the first one has it
 //   an offset      a piece between two pieces with dyn extents
 //   a loop         a piece that ebb::scan and the like give

@@ -257,8 +257,8 @@ constexpr auto rfft(X&& x) {
   const auto both = apply_function(functions::rfft{}, std::forward<X>(x));
   return std::tuple(select<-2, 0>(both), select<-2, 1>(both));
 }
-/// The n real numbers with this transform: irfft<n>(re, im); without n there are 2 (m - 1), for m frequencies. As everywhere, the imaginary
-/// part of frequency 0, and of n / 2 for even n, is taken for 0, and has no gradient.
+/// The n real numbers with this transform: irfft<n>(re, im); without n there are 2 (m - 1), for m frequencies. As in NumPy, the imaginary
+/// part of frequency 0, and of n / 2 for even n, counts as 0 and has no gradient.
 /// Shape: re, im [..., n / 2 + 1]: [..., n].   Dtype, Saves, Error: as rfft, of the sum of |re| and |im|.
 /// Throws: if a call's frequencies do not fit n.
 template <int N = 0, class Re, class Im>

@@ -171,7 +171,7 @@ struct segment_softmax {
 
 namespace ebb::inline EBB_ABI {
 
-/// The sum of each segment; 0 for one without elements.   Shape: the count of segments, then x's axes behind those of the ids.
+/// The sum of each segment; 0 for one without elements.   Shape: the count of segments, then x's axes after those of the ids.
 /// Dtype: x's; integers and bool give int64; narrow floats are added in float.   Saves: the ids.   Error: that of the sums.
 /// Throws: if an id is negative or too large.
 template <std::size_t N, class X, class Ids>

@@ -78,10 +78,10 @@ constexpr int code_of_matvec() {
 /// 1e-14 of the norm of b, for floats 1e-6, or after 1,000 steps: conjugate_gradient<ebb::at_most<n>> says another number. In a traced
 /// function; matvec must not capture: the parameters w are arrays, tuples and structs.
 ///   auto x = std::get<0>(ebb::conjugate_gradient([](auto v, auto a) { return ebb::matmul(a, v) + v; }, b, a));
-/// x has derivatives by b and w, by conjugate gradients again: see [note: implicit functions]. A gradient is one more solution, a second
-/// derivative is a solution, too; those of third order differentiate the steps.
+/// x has derivatives by b and w, by conjugate gradients again: see [note: implicit functions]. A gradient costs one more solution, and so
+/// does a second derivative. Derivatives of third order differentiate the steps.
 /// Shape, Dtype: those of b, any axes.   Saves: x, b, w.   Error: above limit times the condition number of the matrix.
-/// Where the matrix is not positive definite or has a NaN, converged is false.   Source: Hestenes and Stiefel (1952).
+/// If the matrix is not positive definite or has a NaN, converged is false.   Source: Hestenes and Stiefel (1952).
 template <auto... Option, class M, class X, class... W>
 constexpr auto conjugate_gradient(M, const X& b, const W&... w) {
   constexpr int steps = detail::steps_of_option<std::remove_const_t<decltype(Option)>...>::value;

@@ -6,7 +6,7 @@
 //   auto z = ebb::implicit_minimizer(loss, solver, z0, w);      loss(z, w) is smallest
 //
 // [note: implicit functions]
-// Where F(x, w) = 0 and A, the derivative of F by x, has an inverse, x is a function of w. A cotangent g of x gives w the cotangent
+// If F(x, w) = 0 and A, the derivative of F by x, has an inverse, x is a function of w. A cotangent g of x gives w the cotangent
 // -F_w' l, where A' l = g. So the pull reads the solution and the parameters, and the steps of the solver are neither kept nor
 // differentiated. The pull is traced, so it has derivatives again: those of second order are exact at the solution.
 // The solution itself has the solver's error e; derivatives then have an error proportional to e.
@@ -31,8 +31,7 @@ template <int Steps>
   requires(Steps > 0)
 inline constexpr by_cg_option<Steps> by_cg{};
 
-/// A solver for implicit_root and implicit_minimizer that returns x0: it is a solution already, which C++ outside of the traced function
-/// has computed.
+/// A solver for implicit_root and implicit_minimizer that returns x0, because C++ outside of the traced function has computed the solution.
 struct solved_outside {
   constexpr auto operator()(const auto& x0, const auto&...) const { return x0; }
 };
@@ -236,10 +235,10 @@ constexpr auto implicit_by(const X& x0, const W&... w) {
 /// function; residual and solver are traced and must not capture. The derivative is that of the solution, not of the solver's steps, and x0
 /// has none: see [note: implicit functions]. x is one array.
 ///   auto x = ebb::implicit_root([](auto x, auto a) { return ebb::exp(x) * x - a; }, newton, x0, a);
-/// With ebb::solved as the solver x0 is the solution: then any C++ may have found it outside. implicit_root<ebb::by_cg<100>> solves for the
-/// cotangent without the matrix. jvp and second derivatives need no more.
+/// With ebb::solved as the solver x0 is the solution: any C++ outside of the traced function may have found it.
+/// implicit_root<ebb::by_cg<100>> solves for the cotangent without the matrix. jvp and second derivatives need no more.
 /// Shape, Dtype: the solution's. The residual has the same.   Saves: x, w.   Error: values have the bits of the solver.
-/// Throws: error in the backward pass if the derivative of the residual by x is singular (by_solve); by_cg then gives NaN or what it has.
+/// Throws: error in the backward pass if the derivative of the residual by x is singular (by_solve); by_cg then gives NaN or its last step.
 /// Source: Krantz and Parks, The Implicit Function Theorem (2003); Blondel et al., arXiv:2105.15183.
 template <auto... Option, class R, class Solver, class X, class... W>
 constexpr auto implicit_root(R, Solver, const X& x0, const W&... w) {

@@ -132,7 +132,7 @@ constexpr auto newton(R, const X& x0, const W&... w) {
 }
 
 /// The x between lo and hi with residual(x, w...) = 0, by halves of the interval: std::tuple(x, number of steps, whether it converged). x
-/// is one of two neighbours between which the residual changes its sign, the one with the smaller residual. Where the residual has the same
+/// is one of two neighbours between which the residual changes its sign, the one with the smaller residual. If the residual has the same
 /// sign at lo and hi, or is NaN, x is NaN. In a traced function; ebb::map solves one equation for each row. The rest is as for newton.
 /// Shape: none.   Dtype: one for all.   Saves: x, w.   Source: as implicit_root.
 template <class R, class X, class... W>

@@ -5,9 +5,9 @@
 // A log density is a function of x and of parameters, each an array or a number. Arrays are broadcast; the result is their common shape.
 // Its derivatives by x and by each parameter are exact formulas, as are theirs.
 // Outside of the support it is -inf, and all its gradients are 0 there: the formula sees a valid x instead. At an end that belongs to the
-// support it is the limit from inside, infinite for some parameters. A NaN gives NaN, and so does a parameter outside of its domain,
-// whatever x is inside of the support. An infinite x is outside of every support, except where a page says otherwise: there the limit of
-// the density, 0, is what the formula gives.
+// support it is the limit from inside, infinite for some parameters. A NaN gives NaN. A parameter outside of its domain gives NaN for each
+// x in the support. An infinite x is outside of every support, unless a function says that it gives -inf: there the formula has that
+// limit.
 // Dtype: promoted; integers give float; bf16 and f16 are computed in float and rounded once.   Autocast: float.
 // Parameters have Stan's order, x first: normal_lpdf(x, mu, sigma). lpdf is the logarithm of a density, lpmf that of a probability, cdf a
 // distribution function, lcdf its logarithm, lccdf that of its complement, and icdf the quantile function.
@@ -60,7 +60,7 @@ constexpr auto operator/(A a, B b) { return emit_for<op::div>(a, b); }
 template <class T>
 constexpr auto operator-(quantity<T> a) { return emit_for<op::neg>(a); }
 
-/// F::formula on quantities: an operand is cast to the dtype that is computed in, a number becomes a scalar. A function of N operands.
+/// F::formula on quantities: an operand is cast to the dtype of the computation, a number becomes a scalar. A function of N operands.
 template <class F, int N>
 struct of_quantities {
   static constexpr precision autocast = precision::full;

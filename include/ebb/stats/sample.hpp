@@ -5,8 +5,8 @@
 //   auto y = ebb::sample<float, ebb::dyn, 3>(key, n, ebb::dirichlet_distribution{{1, 2, 0.5}});
 // All of [note: random numbers] holds: the bits are the same on every machine and for any number of threads, and element i depends on the
 // key and on i alone. Numbers are computed in double and rounded once. Parameters are those of the log densities.
-// Normal and uniform numbers are those of random/random.hpp. A number with a location and a scale is differentiated by them if it is made
-// of one without: mu + sigma * z, where z is a sample for location 0 and scale 1.
+// Normal and uniform numbers are those of random/random.hpp. Samples have no derivatives by parameters. For those by a location mu and a
+// scale sigma write mu + sigma * z, where z is a sample for location 0 and scale 1.
 #pragma once
 
 #include "portable.hpp"
@@ -24,10 +24,10 @@ inline void require_parameter(bool fits, const char* what) {
 }
 inline bool is_positive(double x) { return x > 0 && x <= std::numeric_limits<double>::max(); }
 
-/// How is by inversion: each element takes 64 bits.
+/// Whether samples of How are made by inversion: each element takes 64 bits.
 template <class How>
 concept by_inversion = requires(const How& how, double u) { how.quantile(u); };
-/// How makes a vector of a number of elements along the last axis.
+/// Whether How makes vectors along the last axis.
 template <class How>
 concept by_rows = requires(const How& how) { how.size(); };
 

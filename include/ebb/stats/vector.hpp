@@ -140,7 +140,7 @@ inline constexpr call<functions::multinomial_lpmf> multinomial_lpmf{};
 /// Error: as op::log_poisson for each class, and a sum.   Source: torch.distributions.Dirichlet.
 inline constexpr call<functions::dirichlet_lpdf> dirichlet_lpdf{};
 /// multivariate_normal_cholesky_lpdf(x, mu, l): the normal distribution with the covariance l l^T, for a lower triangular factor l with
-/// positive diagonal; what is above its diagonal is not read, and gets the gradient 0.
+/// positive diagonal; elements above its diagonal are not read, and get the gradient 0.
 /// Shape: x and mu [..., n], l [..., n, n]: [...].   Saves: l, the scaled x - mu.   Error: that of mahalanobis and of sums.
 /// Throws: as solve_triangular.   Source: Stan's multi_normal_cholesky_lpdf.
 inline constexpr call<functions::multivariate_normal_cholesky_lpdf> multivariate_normal_cholesky_lpdf{};

@@ -37,7 +37,7 @@ struct saving_result<std::tuple<Value, Saved>> {
   using saved = typename argument<Saved>::traced;
 };
 
-/// Whether To has the dtype and the rank of a derivative at leaf From. Integers have no derivative: what stands in its place is not
+/// Whether To has the dtype and the rank of a derivative at leaf From. Integers have no derivative: the value in its place is not
 /// checked.
 template <class From, class To>
 inline constexpr bool is_derivative_of = true;
@@ -235,7 +235,7 @@ constexpr auto apply_function(functions::custom_vjp<F, B> f, const A&... a) {
 
 /// f(a...), with derivatives by a pull of your own. f returns std::tuple(y, saved): its value, and what the pull needs. pull(saved, g),
 /// where g has the form of y, returns std::tuple(gradient of the first argument, ...). Each gradient has the form of its argument;
-/// ebb::nothing stands for no gradient. Both functions are traced and must not capture. Arguments, y and saved are arrays, numbers, tuples
+/// ebb::nothing means no gradient. Both functions are traced and must not capture. Arguments, y and saved are arrays, numbers, tuples
 /// and structs.
 ///   constexpr auto clipped = [](auto x) {                             // x, with a gradient of at most 1
 ///     return ebb::custom_vjp([](auto x) { return std::tuple(x, std::tuple<>()); },

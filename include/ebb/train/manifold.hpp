@@ -10,8 +10,8 @@
 //     static constexpr auto pulled(auto x, auto g) { ... }                // the gradient of loss(retract(x, d)) by d at d = 0
 //     static constexpr auto retract(auto x, auto d) { ... }               // the point of the manifold that the step leads to
 //   };
-// The rule sees a parameter 0 and the gradient `pulled`, and moves by d: so all rules work, and their states are those of steps. What pulls
-// a parameter to 0, weight_decay, has no effect. <ebb/geometry.hpp> has manifolds.
+// The rule sees a parameter 0 and the gradient `pulled`, and moves by d: so all rules work, and their states are those of steps.
+// weight_decay, which pulls a parameter to 0, has no effect. <ebb/geometry.hpp> has manifolds.
 #pragma once
 
 #include "wrapped.hpp"

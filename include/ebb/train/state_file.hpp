@@ -15,7 +15,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-static_assert(std::endian::native == std::endian::little, "elements are written as they stand in memory");
+static_assert(std::endian::native == std::endian::little, "elements are written as they are in memory");
 
 struct state_file_head {
   char magic[8] = "ebb-opt";
