@@ -66,6 +66,28 @@ TEMPLATE_TEST_CASE("the remainder has the sign of the divisor, and the quotient 
   CHECK((std::signbit(lane::floor_quotient(T(-0.0), T(2))) && !std::signbit(lane::floor_quotient(T(1), T(2)))));
 }
 
+TEMPLATE_TEST_CASE("whole quotients that the format holds are exact, next to integers too", "", float, double) {
+  using T = TestType;
+  constexpr bool wide = sizeof(T) == 8;
+  std::mt19937_64 next(29);
+  std::uniform_int_distribution<std::int64_t> divisor(wide ? 512 : 1 << 23, wide ? 1023 : (1 << 24) - 1);
+  std::uniform_int_distribution<std::int64_t> quotient(std::int64_t{1} << (wide ? 50 : 20), (std::int64_t{1} << (wide ? 53 : 24)) - 8);
+  int wrong = 0, rounded_up = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const T y = static_cast<T>(divisor(next)), near = y * static_cast<T>(quotient(next));
+    const T x = i % 3 == 0 ? near : std::nextafter(near, i % 3 == 1 ? T(0) : 2 * near);
+    const auto a = static_cast<std::int64_t>(x), b = static_cast<std::int64_t>(y), down = a / b, up = down + (a % b != 0);
+    if (lane::fused) {
+      wrong += lane::floor_quotient(x, y) != static_cast<T>(down) || lane::floor_quotient(-x, -y) != static_cast<T>(down);
+      wrong += lane::floor_quotient(-x, y) != -static_cast<T>(up) || lane::floor_quotient(x, -y) != -static_cast<T>(up);
+    }
+    wrong += lane::floor_remainder(-x, y) != static_cast<T>(up * b - a);
+    rounded_up += std::floor(x / y) != static_cast<T>(down);
+  }
+  CHECK(wrong == 0);
+  CHECK(rounded_up > 0);
+}
+
 TEMPLATE_TEST_CASE("remainders and quotients of integers, by 0 and by -1 too", "", std::int32_t, std::int64_t) {
   using T = TestType;
   constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();

@@ -55,6 +55,31 @@ TEMPLATE_TEST_CASE("an integer divided by 0 gives quotient and remainder 0, in l
   static_assert(ebb::floor_divide(TestType(-5), TestType(0)) == 0);
 }
 
+TEMPLATE_TEST_CASE("a long, infinite or missing quotient changes no other element", "", float, double) {
+  using T = TestType;
+  constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(), huge = std::numeric_limits<T>::max();
+  const T odd[][2] = {{huge, T(0.7)}, {inf, 2}, {-3, 0}, {nan, 1}, {1, nan}, {-5, inf}, {5, -inf}, {T(-0.0), 3}, {-6, 3}, {6, -3}};
+  const std::size_t n = 211;  // registers with and without one of them
+  ebb::tensor<T, ebb::dyn> x(n), y(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool is_odd = i >= 64 && i % 7 == 0;
+    x.at(i) = is_odd ? odd[i / 7 % 10][0] : static_cast<T>(i) * T(0.37) - 30, y.at(i) = is_odd ? odd[i / 7 % 10][1] : T(i % 2 ? 1.3 : -0.7);
+  }
+  const auto [rest, floored, quotient] = ebb::compile([](auto a, auto b) {
+    return std::tuple(ebb::fmod(a, b), ebb::remainder(a, b), ebb::floor_divide(a, b));
+  })(x, y);
+  const auto same = [](T a, T b) { return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)); };
+  int wrong = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const T r = std::fmod(x(i), y(i));
+    wrong += !same(rest(i), r) || !same(floored(i), r != 0 && (r < 0) != (y(i) < 0) ? r + y(i) : r);
+    wrong += !same(quotient(i), ebb::floor_divide(x(i), y(i)));
+    if (std::fabs(x(i)) < 100 && std::fabs(y(i)) < 2 && y(i) != 0)
+      wrong += quotient(i) != std::floor(static_cast<long double>(x(i)) / static_cast<long double>(y(i)));
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("% of arrays is that of C++: the remainder has the sign of the dividend") {
   constexpr auto last_digit = [](auto a, auto b) { return a % b; };
   static_assert(last_digit(-17, 10) == -7);

@@ -3,6 +3,11 @@
 //
 // x - trunc(x / y) y is wrong as soon as the quotient has more digits than the format. So the quotient is taken a few digits at a time:
 // each step subtracts an integer times y, and its result is exact, because it is smaller than y and a multiple of y's last place.
+//
+// [note: short quotients]
+// Let n be the whole part of x / y as it is rounded, and x / y be below 2^24, in double 2^53. n is exact, or one too large if the quotient
+// was rounded up to an integer. With fma x - n y is exact, for the reason above, and negative in the latter case. Where a quotient is
+// longer, infinite or NaN, it is taken in steps. fmod has the same bits by both ways.
 #pragma once
 
 #include "lane.hpp"
@@ -31,6 +36,35 @@ EBB_INLINE constexpr V integer_remainder(V x, V y) {
   else return V::select(y == zero, zero, x - (x / y) * y);
 }
 
+/// Where a quotient is short, and whether it is in all lanes.
+template <class V>
+EBB_INLINE constexpr mask_of<V> has_short(V q) {
+  return abs(q) < all<V>(2 * format<element_of<V>>::ulp_one);
+}
+template <class V>
+EBB_INLINE constexpr bool is_short(V q) {
+  return in_no_lane<V>(!has_short(q));
+}
+/// Constant expressions cannot divide by 0.
+template <class V>
+EBB_INLINE constexpr bool takes_short() {
+  if constexpr (!fused) return false;
+  else if constexpr (scalar<V>) return !std::is_constant_evaluated();
+  else return true;
+}
+
+/// x with its sign flipped where y is negative.
+template <class V>
+EBB_INLINE constexpr V times_sign(V x, V y) {
+  return from_bits<V>(to_bits(x) ^ (to_bits(y) & all<bits_of<V>>(format<element_of<V>>::sign)));
+}
+
+/// a - n b for a short quotient with the whole part n. An infinite b has n = 0 or -1, and is taken for a finite one: 0 times it is 0.
+template <class V>
+EBB_INLINE constexpr V short_rest(V a, V n, V b) {
+  return fma(-n, at_most(b, all<V>(std::numeric_limits<element_of<V>>::max())), a);
+}
+
 /// |x| - n |y| with n = trunc(|x| / |y|), for finite x and y other than 0.
 template <class V>
 EBB_INLINE constexpr V remainder_of_magnitudes(V x, V y) {
@@ -56,21 +90,16 @@ EBB_INLINE constexpr V remainder_of_magnitudes(V x, V y) {
   return scale(rest, y_exponent);
 }
 
-}  // namespace detail
-
-/// x - n y with n = trunc(x / y), exact: the result has the sign of x. NaN if x is infinite or y is 0; for integers 0 if y is 0.
+/// fmod of any floats.
 template <class V>
-EBB_INLINE constexpr V fmod(V x, V y) {
+EBB_APART constexpr V long_fmod(V x, V y) {
   using T = element_of<V>;
-  if constexpr (std::integral<T>) return detail::integer_remainder(x, y);
-  else {
-    V one = all<V>(1), infinity = all<V>(std::numeric_limits<T>::infinity()), a = abs(x), b = abs(y);
-    auto divides = a < infinity && b > all<V>(0), less = a < b;
-    auto whole = divides && b <= a;
-    V rest = detail::remainder_of_magnitudes(select(whole, a, one), select(whole, b, one));
-    V nan = all<V>(std::numeric_limits<T>::quiet_NaN());
-    return select(divides, copysign(select(less, a, rest), x), nan);
-  }
+  V one = all<V>(1), infinity = all<V>(std::numeric_limits<T>::infinity()), a = abs(x), b = abs(y);
+  auto divides = a < infinity && b > all<V>(0), less = a < b;
+  auto whole = divides && b <= a;
+  V rest = remainder_of_magnitudes(select(whole, a, one), select(whole, b, one));
+  V nan = all<V>(std::numeric_limits<T>::quiet_NaN());
+  return select(divides, copysign(select(less, a, rest), x), nan);
 }
 
 /// Whether a remainder r of a division by y is not zero and has the other sign.
@@ -80,24 +109,68 @@ EBB_INLINE constexpr mask_of<V> is_opposed(V r, V y) {
   return (r < zero && y > zero) || (r > zero && y < zero);
 }
 
-/// x - n y with n = floor(x / y): the result has the sign of y.   Error: 0.5 ulp.
+/// floor(x / y) of any floats.
 template <class V>
-EBB_INLINE constexpr V floor_remainder(V x, V y) {
-  V r = fmod(x, y);
-  return select(is_opposed(r, y), r + y, r);
+EBB_APART constexpr V long_floor_quotient(V x, V y) {
+  V one = all<V>(1), zero = all<V>(0), r = long_fmod(x, y), q = (x - r) / y;
+  q = select(is_opposed(r, y), q - one, q);
+  // q is a whole number up to its rounding.
+  return select(y == zero, x / y, select(q == zero, copysign(zero, x / y), rint(q)));
 }
 
-/// floor(x / y) of the exact quotient, rounded; by 0: x / y, for integers 0. A NaN if x is infinite.
+}  // namespace detail
+
+/// x - n y with n = trunc(x / y), exact: the result has the sign of x. NaN if x is infinite or y is 0; for integers 0 if y is 0.
+template <class V>
+EBB_INLINE constexpr V fmod(V x, V y) {
+  if constexpr (std::integral<element_of<V>>) return detail::integer_remainder(x, y);
+  else {
+    if (detail::takes_short<V>()) {
+      V a = abs(x), b = abs(y), q = a / b;
+      if (detail::is_short(q)) [[likely]] {
+        V rest = detail::short_rest(a, floor(q), b);
+        return copysign(select(rest < all<V>(0), rest + b, rest), x);
+      }
+    }
+    return detail::long_fmod(x, y);
+  }
+}
+
+/// x - n y with n = floor(x / y): the result has the sign of y, and that of x if it is 0.   Error: 0.5 ulp.
+template <class V>
+EBB_INLINE constexpr V floor_remainder(V x, V y) {
+  if constexpr (std::integral<element_of<V>>) {
+    V r = fmod(x, y);
+    return select(detail::is_opposed(r, y), r + y, r);
+  } else {
+    if (detail::takes_short<V>()) {
+      V zero = all<V>(0), a = detail::times_sign(x, y), b = abs(y), q = a / b;
+      if (detail::is_short(q)) [[likely]] {
+        V rest = detail::short_rest(a, floor(q), b);
+        rest = select(rest < zero, rest + b, rest);
+        return select(rest == zero, copysign(zero, x), detail::times_sign(rest, y));
+      }
+    }
+    V r = detail::long_fmod(x, y);
+    return select(detail::is_opposed(r, y), r + y, r);
+  }
+}
+
+/// floor(x / y) of the exact quotient; by 0: x / y, for integers 0. A NaN if x is infinite.   Error: with fma exact if short, else 2 ulp.
 template <class V>
 EBB_INLINE constexpr V floor_quotient(V x, V y) {
   V one = all<V>(1);
   if constexpr (std::integral<element_of<V>>) {
-    return detail::integer_quotient(x, y) - select(is_opposed(detail::integer_remainder(x, y), y), one, all<V>(0));
+    return detail::integer_quotient(x, y) - select(detail::is_opposed(detail::integer_remainder(x, y), y), one, all<V>(0));
   } else {
-    V zero = all<V>(0), r = fmod(x, y), q = (x - r) / y;
-    q = select(is_opposed(r, y), q - one, q);
-    // q is a whole number up to its rounding.
-    return select(y == zero, x / y, select(q == zero, copysign(zero, x / y), rint(q)));
+    if (detail::takes_short<V>()) {
+      V a = detail::times_sign(x, y), b = abs(y), q = a / b, n = floor(q);
+      n = select(detail::short_rest(a, n, b) < all<V>(0), n - one, n);
+      if (detail::is_short(q)) [[likely]] return n;
+      // Where n is short, it is exact; the other way may be a unit off from 2^22 on.
+      return select(detail::has_short(q), n, detail::long_floor_quotient(x, y));
+    }
+    return detail::long_floor_quotient(x, y);
   }
 }
 
