@@ -7,3 +7,4 @@
 #include "solvers/implicit.hpp"
 #include "solvers/conjugate_gradient.hpp"
 #include "solvers/root.hpp"
+#include "solvers/lbfgs.hpp"

@@ -28,5 +28,8 @@ int main() {
 #elif EBB_CASE == 7
   // EXPECT: E0442 they are called in a traced function
   auto r = ebb::conjugate_gradient(half, x, x);  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0109 only a scalar has a gradient
+  auto r = ebb::compile([](auto a) { return ebb::lbfgs([](auto v) { return v * v; }, a); })(x);  // LINE
 #endif
 }
