@@ -30,3 +30,4 @@
 #include "kernel/recurrence.hpp"
 #include "kernel/solve.hpp"
 #include "kernel/triangle.hpp"
+#include "kernel/small.hpp"

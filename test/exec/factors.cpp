@@ -118,6 +118,16 @@ TEST_CASE("an error names the matrix that is not positive definite; with a tag t
   const auto l = ebb::cholesky(a, ebb::nan_if_not);
   CHECK(l(0, 0, 0) == 2);
   CHECK(l(2, 1, 1) == 2);
+  // The same in a batch that fills lanes.
+  const auto b = many::generate([](std::size_t i) { return i == 131 || i == 147 ? -1.0 : i % 4 == 0 || i % 4 == 3 ? 4.0 : 0.0; }, 50);
+  CHECK(test::raised([&] { ebb::cholesky(b); }) ==
+        "ebb::cholesky: matrix 32 of 50 is not positive definite: its leading minor of order 2 is not positive");
+  const auto factors = ebb::cholesky(b, ebb::nan_if_not);
+  for (std::size_t i = 0; i < 50; ++i) {
+    CHECK(std::isnan(factors(i, 1, 1)) == (i == 32 || i == 36));
+    CHECK((std::isnan(factors(i, 1, 1)) || factors(i, 1, 1) == 2));
+    CHECK(factors(i, 0, 1) == 0);
+  }
   const auto sizes = ebb::logdet_spd(a, ebb::nan_if_not);
   CHECK((sizes(0) == 2 * (std::log(2.0) + std::log(2.0)) && std::isnan(sizes(1))));
   CHECK((std::isnan(l(1, 0, 0)) && std::isnan(l(1, 1, 0)) && std::isnan(l(1, 1, 1)) && l(1, 0, 1) == 0));

@@ -7,7 +7,7 @@
 #include "../kernel/contract.hpp"
 #include "../kernel/move.hpp"
 #include "../kernel/scan.hpp"
-#include "../kernel/solve.hpp"
+#include "../kernel/small.hpp"
 #include "../kernel/triangle.hpp"
 #include "../kernel/workspace.hpp"
 #include "../tensor/product_order.hpp"
@@ -152,8 +152,16 @@ void solve_whole(const whole_call& c) {
   }
   const kernel::linear_system s{static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(m), c.attr[0] != 0};
   const T *a = static_cast<const T*>(c.in[0]), *b = c.count > 1 ? static_cast<const T*>(c.in[1]) : nullptr;
-  void* const scratch = thread_scratch().take(kernel::solve_scratch_bytes<T>(s));
+  const bool is_small = !half_width<T> && kernel::small::fits(s);
+  void* const scratch =
+      thread_scratch().take(std::max(kernel::solve_scratch_bytes<T>(s), is_small ? kernel::small::scratch_bytes(s) : 0));
   for (std::size_t i = 0; i < batch; ++i) {
+    if constexpr (!half_width<T>)
+      if (is_small) {
+        i += static_cast<std::size_t>(kernel::solve_small(s, static_cast<std::ptrdiff_t>(batch - i), a + i * n * n, b ? b + i * n * m : b,
+                                                          static_cast<T*>(c.out) + i * n * m, scratch));
+        if (i == batch) return;
+      }
     const std::ptrdiff_t pivot = kernel::solve(s, a + i * n * n, b ? b + i * n * m : b, static_cast<T*>(c.out) + i * n * m, scratch);
     if (pivot >= 0) [[unlikely]] raise_singular(c, i, pivot);
   }
@@ -165,7 +173,10 @@ void factor_whole(const whole_call& c) {
   const std::size_t n = x.e[x.rank - 1], batch = x.volume(0, x.rank - 2);
   if (c.result.volume() == 0) return;
   const auto extent = static_cast<std::ptrdiff_t>(n);
-  void* const scratch = thread_scratch().take(kernel::solve_scratch_bytes<T>({extent, 0}));
+  const kernel::linear_system s{extent, 0};
+  const bool is_small = !half_width<T> && kernel::small::fits(s);
+  void* const scratch =
+      thread_scratch().take(std::max(kernel::solve_scratch_bytes<T>(s), is_small ? kernel::small::scratch_bytes(s) : 0));
   const T* a = static_cast<const T*>(c.in[0]);
   T* to = static_cast<T*>(c.out);
   if (c.attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant)) {
@@ -173,6 +184,13 @@ void factor_whole(const whole_call& c) {
     return;
   }
   for (std::size_t i = 0; i < batch; ++i, a += n * n, to += n * n) {
+    if constexpr (!half_width<T>)
+      if (is_small) {
+        const std::ptrdiff_t done = kernel::cholesky_small(extent, static_cast<std::ptrdiff_t>(batch - i), a, to, scratch);
+        i += static_cast<std::size_t>(done);
+        if (i == batch) return;
+        a += done * extent * extent, to += done * extent * extent;
+      }
     const std::ptrdiff_t order = kernel::cholesky(extent, a, to, scratch);
     if (order == 0) continue;
     if (c.attr[1] == 0) raise_indefinite(c, i, order);
