@@ -8,6 +8,8 @@
 #include "nn/convolve.hpp"
 #include "nn/convolution.hpp"
 #include "nn/attend.hpp"
+#include "nn/dropout.hpp"
+#include "nn/attention_op.hpp"
 #include "nn/attention.hpp"
 #include "nn/loss.hpp"
 #include "nn/margin.hpp"

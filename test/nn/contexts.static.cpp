@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp convolution.hpp loss.hpp margin.hpp norm.hpp pool.hpp
+// covers: attention.hpp cell.hpp convolution.hpp dropout.hpp loss.hpp margin.hpp norm.hpp pool.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -16,6 +16,8 @@ constexpr auto row = [](auto x) { return ebb::select<0, 0>(x); };
 constexpr auto classes = [](auto x) { return ebb::cast<int>(row(x)); };
 
 static_assert(has_class<low, signals_in>([](auto x) { return ebb::scaled_dot_product_attention(x, x, x); }));
+static_assert(has_class<low, signals_in>([](auto x) { return ebb::scaled_dot_product_attention(x, x, x, x > 0); }));
+static_assert(has_class<own>([](auto x) { return ebb::dropout(x, 0.5, ebb::cast<std::int64_t>(ebb::sum(x))); }));
 static_assert(has_class<low, signals_in>([](auto x) { return ebb::conv1d(x, x); }));
 static_assert(has_class<low, images_in>([](auto x) { return ebb::conv2d(x, x); }));
 static_assert(has_class<low, signals_in>([](auto x) { return ebb::conv_transpose1d(x, ebb::slice<0, 0, 4>(ebb::concat<0>(x, x))); }));
