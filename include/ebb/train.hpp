@@ -6,6 +6,7 @@
 
 #include "train/sgd.hpp"
 #include "train/adaptive.hpp"
+#include "train/layerwise.hpp"
 #include "train/adam.hpp"
 #include "train/moments.hpp"
 #include "train/clip.hpp"
