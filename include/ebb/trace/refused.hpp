@@ -96,6 +96,10 @@ struct refuse_function {
   static_assert(Code != 502, "[ebb E0502] conjugate_gradient: matvec(v, w...) returns an array with the form and dtype of v");
   static_assert(Code != 503, "[ebb E0503] bisection: f(x, w...), the ends of the interval and x are floats of one dtype without axes; "
                              "ebb::map solves one equation for each row");
+  static_assert(Code != 504, "[ebb E0504] sparse_jacobian, sparse_hessian: the argument and the result are one array of floats each, with "
+                             "one axis or more");
+  static_assert(Code != 505, "[ebb E0505] sparse_jacobian, sparse_hessian: they are called on arrays, outside of traced functions: the "
+                             "pattern is found when the program runs");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 

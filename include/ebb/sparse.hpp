@@ -1,0 +1,9 @@
+// ebb/sparse.hpp — Jacobians and Hessians that are mostly zeros, by a few derivatives along directions. Optional: ebb.hpp leaves it out.
+// SPDX-License-Identifier: BSL-1.0
+//
+// In reading order: of its own folder, a header includes only those above it in this list.
+#pragma once
+
+#include "sparse/pattern.hpp"
+#include "sparse/dependence.hpp"
+#include "sparse/jacobian.hpp"

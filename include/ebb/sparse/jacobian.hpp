@@ -1,0 +1,207 @@
+// ebb/sparse/jacobian.hpp — sparse_jacobian and sparse_hessian: elements that may differ from zero, by few derivatives.
+// SPDX-License-Identifier: BSL-1.0
+//
+//   constexpr auto jacobian = ebb::sparse_jacobian(f);
+//   const ebb::sparse_pattern p = jacobian.pattern(x, w);            once for these extents
+//   ebb::tensor<double, ebb::dyn> values = jacobian(p, x, w);        the elements, in the order of p
+//   jacobian(ebb::into(values), p, x, w);                            the same, into given memory
+#pragma once
+
+#include "dependence.hpp"
+#include "pattern.hpp"
+
+#include "../exec/direction.hpp"
+#include "../trace/functions.hpp"
+
+#include <array>
+#include <string>
+
+namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+template <class F, int I>
+struct along_direction {
+  constexpr auto operator()(const auto&... a) const { return std::get<1>(ebb::jvp<I>(F{})(a...)); }
+};
+template <class F>
+struct weighted_result {
+  constexpr auto operator()(const auto& u, const auto&... a) const { return ebb::sum(F{}(a...) * u); }
+};
+template <class F, int I>
+struct against_direction {
+  constexpr auto operator()(const auto&... a) const { return ebb::grad<I + 1>(weighted_result<F>{})(a...); }
+};
+template <class F, int I>
+struct gradient_by {
+  constexpr auto operator()(const auto&... a) const { return ebb::grad<I>(F{})(a...); }
+};
+
+template <class T>
+inline constexpr bool is_real_array = false;
+template <class T, std::size_t... E>
+inline constexpr bool is_real_array<term<T, E...>> = real_element<T> && sizeof...(E) > 0;
+
+/// The code that refuses a call on A..., or 0.
+template <class F, int I, class... A>
+constexpr int code_of_sparse() {
+  if constexpr (code_of_function<F> != 0) return code_of_function<F>;
+  else if constexpr ((holds_terms<A> || ...) || (holds_variables<A> || ...) || (holds_duals<A> || ...)) return 505;
+  else if constexpr (!are_arguments<A...>) return 111;
+  else if constexpr (I >= static_cast<int>(sizeof...(A))) return code_of_wrt<wrt<I>, A...>();
+  else if constexpr (!is_real_array<traced_type<numbered<I, std::tuple<A...>>>>) return 504;
+  else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<F, traced_type<A>...>>{}); of_trace != 0)
+    return of_trace;
+  else if constexpr (holds_refused<result_of_trace<F, traced_type<A>...>>) return already_reported;
+  else return is_real_array<typename argument<result_of_trace<F, traced_type<A>...>>::traced> ? 0 : 504;
+}
+
+/// An array of zeros with the form of x.
+template <class T, std::size_t... E, class X>
+tensor<T, E...> zeros_of_form(std::type_identity<tensor<T, E...>>, const X& x) {
+  std::array<std::size_t, sizeof...(E)> n{};
+  for (std::size_t a = 0; a < n.size(); ++a) n[a] = borrow<X>::extent(x, static_cast<int>(a));
+  auto r = tensor<T, E...>::uninitialized(typename tensor<T, E...>::layout_type("ebb::sparse_jacobian", n));
+  for (std::size_t i = 0; i < r.size(); ++i) r.mutable_data()[i] = T(0);
+  return r;
+}
+
+template <class F, int I>
+struct sparse_derivatives {
+  template <class... A>
+  using result = typename argument<result_of_trace<F, traced_type<A>...>>::value;
+  template <class... A>
+  using given = typename argument<numbered<I, std::tuple<A...>>>::value;
+  template <class... A>
+  using element = typename given<A...>::value_type;
+
+  /// Where the Jacobian at arguments of these extents may have elements: rows are elements of the result, columns those of argument I.
+  template <class... A>
+  sparse_pattern pattern(const A&... a) const {
+    constexpr int code = code_of_sparse<F, I, A...>();
+    static_cast<void>(refuse_function<code>{});
+    if constexpr (code != 0) return {};
+    else if constexpr ((has_strides<A> || ...)) return pattern(as_rows(a)...);
+    else {
+      static_cast<void>(compile(F{})(a...));  // refuses extents that do not fit
+      const graph g = traced<F, traced_type<A>...>::g.thaw();
+      vec<cell_array> cells;
+      vec<extent_list> sizes;
+      each_argument_leaf([&]<class Leaf>(const Leaf& leaf) {
+        const extent_list x = extents_of_leaf(leaf);
+        cell_array c;
+        for (std::size_t i = 0; i < x.volume(); ++i) c.push(to_cell(borrow<Leaf>::data(leaf)[i]));
+        cells.push(c);
+        sizes.push(x);
+      }, a...);
+      const int leaf = leaf_numbers(wrt<I>{}, std::type_identity<std::tuple<traced_type<A>...>>{})[0];
+      const dependence_finder found(g, leaf, sizes, cells);
+      sparse_pattern p;
+      p.rows = found.result().size();
+      p.columns = sizes[leaf].volume();
+      p.starts = found.result().starts;
+      p.column.assign(found.result().number.begin(), found.result().number.end());
+      color_pattern(p);
+      return p;
+    }
+  }
+  /// The elements at the places of p, in its order.
+  template <class... A>
+  auto operator()(const sparse_pattern& p, const A&... a) const {
+    constexpr int code = code_of_sparse<F, I, A...>();
+    static_cast<void>(refuse_function<code>{});
+    if constexpr (code != 0) return refused_result{};
+    else {
+      tensor<element<A...>, dyn> values(p.size());
+      (*this)(into(values), p, a...);
+      return values;
+    }
+  }
+  /// The same, written to an array of p.size() elements.
+  template <class D, class... A>
+  void operator()(const destinations<D>& d, const sparse_pattern& p, const A&... a) const {
+    constexpr int code = code_of_sparse<F, I, A...>();
+    static_cast<void>(refuse_function<code>{});
+    if constexpr (code == 0) {
+      each_destination(d, [&]<class Leaf>(Leaf& leaf) {
+        using values = std::remove_const_t<Leaf>;
+        if (extents_of_leaf(leaf).volume() != p.size())
+          raise("ebb::sparse_jacobian: the destination has " + std::to_string(extents_of_leaf(leaf).volume()) +
+                " elements, the pattern has " + std::to_string(p.size()));
+        write(borrow<values>::mutable_data(leaf), p, a...);
+      });
+    }
+  }
+
+ private:
+  template <class... A>
+  static void check(const sparse_pattern& p, std::size_t rows, const A&... a) {
+    const std::size_t columns = extents_of_leaf(std::get<std::size_t{I}>(std::tie(a...))).volume();
+    if (columns != p.columns || rows != p.rows || p.starts.size() != p.rows + 1)
+      raise("ebb::sparse_jacobian: the pattern is of a matrix [" + std::to_string(p.rows) + ", " + std::to_string(p.columns) +
+            "], the Jacobian is [" + std::to_string(rows) + ", " + std::to_string(columns) + "]");
+  }
+  template <class T, class... A>
+  static void write(T* to, const sparse_pattern& p, const A&... a) {
+    if (p.pulled) pull(to, p, a...);
+    else push(to, p, a...);
+  }
+  /// For each color the derivative along the sum of its columns.
+  template <class T, class... A>
+  static void push(T* to, const sparse_pattern& p, const A&... a) {
+    auto v = zeros_of_form(std::type_identity<given<A...>>{}, std::get<std::size_t{I}>(std::tie(a...)));
+    if (v.size() != p.columns || p.color.size() != p.columns) check(p, p.rows, a...);
+    constexpr auto along = compile(along_direction<F, I>{});
+    for (int c = 0; c < p.colors; ++c) {
+      for (std::size_t j = 0; j < p.columns; ++j) v.mutable_data()[j] = T(p.color[j] == c ? 1 : 0);
+      const auto r = along(a..., v);
+      check(p, r.size(), a...);
+      for (std::size_t i = 0; i < p.rows; ++i)
+        for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k)
+          if (p.color[p.column[k]] == c) to[k] = static_cast<T>(r.data()[i]);
+    }
+  }
+  /// For each color the gradient of the sum of its rows.
+  template <class T, class... A>
+  static void pull(T* to, const sparse_pattern& p, const A&... a) {
+    auto u = compile(F{})(a...);
+    check(p, u.size(), a...);
+    constexpr auto against = compile(against_direction<F, I>{});
+    for (int c = 0; c < p.colors; ++c) {
+      using weight = typename decltype(u)::value_type;
+      for (std::size_t i = 0; i < p.rows; ++i) u.mutable_data()[i] = weight(p.color[i] == c ? 1 : 0);
+      const auto r = against(u, a...);
+      for (std::size_t i = 0; i < p.rows; ++i)
+        if (p.color[i] == c)
+          for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) to[k] = static_cast<T>(r.data()[p.column[k]]);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The Jacobian of f by argument I, the first one if none is named, where it may differ from zero. f and the argument: one array of floats
+/// each, with one axis or more; f is traced and must not capture. The object has
+///   pattern(a...)             the places, as a sparse_pattern (CSR, and COO by row()), found from f's program for these extents
+///   (p, a...)                 the elements at the places of p, tensor<T, ebb::dyn>
+///   (ebb::into(v), p, a...)   the same, written to v
+/// A banded matrix of any size needs as many derivatives as its band is wide: p.colors says how many. The pattern holds for all floats; if
+/// f reads rows by index, it is that of the integers in the call of pattern: see [note: dependence by elements].
+/// Dtype: that of the argument.   Error: each element as in jacfwd, or as in jacrev if p.pulled.
+/// An infinite or NaN derivative may make other elements of its row NaN, as 0 inf is NaN.
+/// Throws: error if p is not a pattern of these extents, or v has another number of elements.   Source: see [note: colors of columns].
+template <int I = 0, class F>
+constexpr auto sparse_jacobian(F) {
+  static_cast<void>(detail::refuse_function<detail::code_of_function<F>>{});
+  return detail::sparse_derivatives<F, I>{};
+}
+
+/// The Hessian of f, a scalar, by argument I: sparse_jacobian of its gradient. Its elements are parts of products with the Hessian: (i, j)
+/// and (j, i) agree to rounding.
+template <int I = 0, class F>
+constexpr auto sparse_hessian(F) {
+  static_cast<void>(detail::refuse_function<detail::code_of_function<F>>{});
+  return detail::sparse_derivatives<detail::gradient_by<F, I>, I>{};
+}
+
+}  // namespace ebb::inline EBB_ABI

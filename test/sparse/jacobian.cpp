@@ -1,0 +1,143 @@
+// test/sparse/jacobian.cpp — sparse Jacobians and Hessians of known structure: patterns, number of colors, values against dense ones.
+// SPDX-License-Identifier: BSL-1.0
+// covers: pattern.hpp
+#include <ebb/functional.hpp>
+#include <ebb/sparse.hpp>
+
+#include "../build.hpp"
+#include "../catch.hpp"
+
+#include <cmath>
+#include <vector>
+
+namespace {
+
+using ebb::tensor;
+using vector = tensor<double, ebb::dyn>;
+
+/// A step of a reaction with diffusion: three neighbours in each row.
+constexpr auto diffusion = [](auto u) {
+  const auto inner = ebb::slice<0, 1, -1>(u);
+  const auto change = ebb::slice<0, 0, -2>(u) - 2 * inner + ebb::slice<0, 2>(u) + ebb::sin(inner) * inner;
+  return ebb::concat<0>(ebb::slice<0, 0, 1>(u), change, ebb::slice<0, -1>(u));
+};
+constexpr auto chain = [](auto x) {
+  const auto a = ebb::slice<0, 0, -1>(x), b = ebb::slice<0, 1>(x);
+  return ebb::sum(100 * ebb::square(b - a * a) + ebb::square(1 - a));
+};
+/// The first row and the first column are full.
+constexpr auto arrow = [](auto x) {
+  return ebb::concat<0>(ebb::reshape<1>(ebb::sum(ebb::exp(x))), ebb::slice<0, 1>(x) * ebb::take<0>(x, 0));
+};
+/// Two rows of many columns.
+constexpr auto wide = [](auto x) { return ebb::stack<0>(ebb::sum(x * x), ebb::prod(x)); };
+/// Blocks: a small product for each row.
+constexpr auto blocks = [](auto w, auto x) { return ebb::matmul(w, x) * 2; };
+/// Residuals of pairs of points, named by integers.
+constexpr auto springs = [](auto x, auto from, auto to) { return ebb::square(ebb::take<0>(x, from) - ebb::take<0>(x, to)); };
+
+vector some(std::size_t n) {
+  vector x(n);
+  for (std::size_t i = 0; i < n; ++i) x.mutable_data()[i] = 0.5 + std::sin(1.3 * static_cast<double>(i * i % 37));
+  return x;
+}
+/// Each value at its place is the dense one, and elsewhere the dense matrix has zeros. Returns how many elements in p are zeros.
+std::size_t check_dense(const ebb::sparse_pattern& p, const auto& values, const auto& dense) {
+  REQUIRE(dense.size() == p.rows * p.columns);
+  REQUIRE(values.size() == p.size());
+  const std::vector<std::size_t> row = p.row();
+  std::vector<double> all(dense.size(), 0);
+  std::size_t zeros = 0;
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    if (k > 0) REQUIRE((row[k] > row[k - 1] || (row[k] == row[k - 1] && p.column[k] > p.column[k - 1])));
+    all[row[k] * p.columns + p.column[k]] = values(k);
+    zeros += values(k) == 0;
+  }
+  for (std::size_t i = 0; i < dense.size(); ++i) CHECK(all[i] == Approx(dense.data()[i]).epsilon(1e-14).margin(0));
+  return zeros;
+}
+
+}  // namespace
+
+TEST_CASE("a banded Jacobian has three colors for any length, and the elements of the dense one") {
+  constexpr auto jacobian = ebb::sparse_jacobian(diffusion);
+  const vector x = some(30);
+  const ebb::sparse_pattern p = jacobian.pattern(x);
+  CHECK(p.colors == 3);
+  CHECK(!p.pulled);
+  CHECK(p.size() == 28 * 3 + 2);
+  CHECK(check_dense(p, jacobian(p, x), ebb::jacfwd(diffusion)(x)) == 0);
+  const vector longer = some(1000);
+  const ebb::sparse_pattern q = jacobian.pattern(longer);
+  CHECK(q.colors == 3);
+  CHECK(q.size() == 998 * 3 + 2);
+  std::vector<double> memory(q.size());
+  jacobian(ebb::into(memory), q, longer);
+  const vector again = jacobian(q, longer);
+  for (std::size_t k = 0; k < q.size(); ++k) REQUIRE(memory[k] == again(k));
+  CHECK(memory[0] == 1);
+  CHECK(memory[2] == -2 + std::cos(longer(1)) * longer(1) + std::sin(longer(1)));
+  CHECK(jacobian.pattern(some(2)).size() == 2);
+  REQUIRE_THROWS(jacobian.pattern(some(1)));
+}
+
+TEST_CASE("an arrow has a color for each column, and a matrix of few rows is pulled") {
+  const vector x = some(6);
+  const ebb::sparse_pattern p = ebb::sparse_jacobian(arrow).pattern(x);
+  CHECK(p.colors == 6);
+  CHECK(p.starts == std::vector<std::size_t>{0, 6, 8, 10, 12, 14, 16});
+  CHECK(p.column == std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5});
+  constexpr auto of_wide = ebb::sparse_jacobian(wide);
+  const ebb::sparse_pattern q = of_wide.pattern(x);
+  CHECK(q.pulled);
+  CHECK(q.colors == 2);
+  const vector values = of_wide(q, x);
+  REQUIRE(values.size() == 12);
+  double all = 1;
+  for (std::size_t i = 0; i < 6; ++i) all *= x(i);
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(values(i) == 2 * x(i));
+    CHECK(values(6 + i) == Approx(all / x(i)).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("blocks have as many colors as a block has columns, and rows by index are those of the call") {
+  tensor<double, ebb::dyn, 2, 3> w(4);
+  tensor<double, ebb::dyn, 3, 1> x(4);
+  for (std::size_t i = 0; i < w.size(); ++i) w.mutable_data()[i] = std::cos(static_cast<double>(i));
+  for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = std::sin(static_cast<double>(i));
+  constexpr auto of_blocks = ebb::sparse_jacobian<1>(blocks);
+  const ebb::sparse_pattern p = of_blocks.pattern(w, x);
+  CHECK(p.colors == 3);
+  REQUIRE(p.size() == 4 * 6);
+  const vector values = of_blocks(p, w, x);
+  for (std::size_t k = 0; k < 24; ++k) CHECK(values(k) == 2 * w.data()[k]);
+
+  const tensor<int, 5> from{0, 2, 6, 3, 3}, to{1, 1, 0, 5, 3};
+  const ebb::sparse_pattern q = ebb::sparse_jacobian(springs).pattern(some(7), from, to);
+  CHECK(q.colors == 2);
+  CHECK(q.column == std::vector<std::size_t>{0, 1, 1, 2, 0, 6, 3, 5, 3});
+  CHECK(q.row() == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3, 3, 4});
+}
+
+TEST_CASE("the Hessian of a chain has three colors and the elements of the formula") {
+  const vector x = some(12);
+  constexpr auto hessian = ebb::sparse_hessian(chain);
+  const ebb::sparse_pattern p = hessian.pattern(x);
+  CHECK(p.colors == 3);
+  REQUIRE(p.size() == 12 + 2 * 11);
+  const vector values = hessian(p, x);
+  for (std::size_t i = 0, k = 0; i < 12; ++i) {
+    if (i > 0) CHECK(values(k++) == Approx(-400 * x(i - 1)).epsilon(1e-13));
+    CHECK(values(k++) == Approx((i > 0 ? 200 : 0) + (i < 11 ? 1200 * x(i) * x(i) - 400 * x(i + 1) + 2 : 0)).epsilon(1e-12));
+    if (i < 11) CHECK(values(k++) == Approx(-400 * x(i)).epsilon(1e-13));
+  }
+}
+
+TEST_CASE("a pattern of other extents and memory of another size are refused") {
+  constexpr auto jacobian = ebb::sparse_jacobian(diffusion);
+  const ebb::sparse_pattern p = jacobian.pattern(some(30));
+  std::vector<double> memory(p.size() - 1);
+  REQUIRE_THROWS_WITH(jacobian(p, some(31)), Catch::Contains("the pattern is of a matrix [30, 30]"));
+  REQUIRE_THROWS_WITH(jacobian(ebb::into(memory), p, some(30)), Catch::Contains("the destination has 85 elements, the pattern has 86"));
+}

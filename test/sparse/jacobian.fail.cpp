@@ -1,0 +1,22 @@
+// test/sparse/jacobian.fail.cpp — sparse Jacobians that cannot be.
+// SPDX-License-Identifier: BSL-1.0
+#include <ebb/functional.hpp>
+#include <ebb/sparse.hpp>
+
+int main() {
+  [[maybe_unused]] const ebb::tensor<double, 3> x{1, 2, 3};
+  [[maybe_unused]] static constexpr auto squares = [](auto v) { return v * v; };
+#if EBB_CASE == 1
+  // EXPECT: E0504 one array of floats each
+  auto p = ebb::sparse_jacobian(squares).pattern(2.0);  // LINE
+#elif EBB_CASE == 2
+  // EXPECT: E0504 one array of floats each
+  auto p = ebb::sparse_jacobian([](auto v) { return ebb::sum(v); }).pattern(x);  // LINE
+#elif EBB_CASE == 3
+  // EXPECT: E0505 outside of traced functions
+  auto f = ebb::compile([](auto v) { return ebb::sum(ebb::sparse_jacobian(squares)(ebb::sparse_pattern{}, v)); })(x);  // LINE
+#elif EBB_CASE == 4
+  // EXPECT: E0104 must not capture
+  auto j = ebb::sparse_jacobian([=](auto v) { return v * x(0); });  // LINE
+#endif
+}
