@@ -33,6 +33,22 @@ constexpr auto loss = [](auto l, auto x) { return ebb::mean(forward(l, x) * forw
 
 }  // namespace
 
+TEST_CASE("a region is differentiated as it is written: it and ebb::grad of the function sum in one order") {
+  // x - 0.0 is x when the program is simplified: if that came first, the cotangents of three uses would be summed from left to right.
+  constexpr auto f = [](auto x) {
+    const auto y = x - 0.0;
+    return ebb::sum(ebb::sin(y) * 0.3 + ebb::cos(x) + ebb::tanh(y) * 0.7);
+  };
+  ebb::tensor<float, 100> x;
+  for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = 0.05f * static_cast<float>(i) - 2;
+  const auto expected = ebb::grad(f)(x);
+  constexpr auto region = ebb::compile(f);
+  CHECK(ebb::same_bits(ebb::grad(region)(x), expected));
+  const ebb::variable v(x);
+  region(v).backward();
+  CHECK(ebb::same_bits(v.grad().value(), expected));
+}
+
 TEST_CASE("the gradients of a struct of variables are those of value_and_grad") {
   const rows x{{1, 2, 3}, {-1, 0.5, 0}, {0, 0, 1}, {2, 2, -2}};
   const auto [value, expected] = ebb::value_and_grad(loss)(start(), x);

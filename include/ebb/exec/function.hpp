@@ -148,6 +148,17 @@ constexpr R splice_program(const A&... a) {
   return filled<R>([&]<class Term>() { return Term{g, out[number++]}; });
 }
 
+/// The graph that a call of Transform on terms adds to their trace.
+template <class Transform, class... T>
+struct spliced_graph {
+  using type = typename Transform::template program<T...>;
+};
+template <class Transform, class... T>
+  requires requires { typename Transform::template spliced<T...>; }
+struct spliced_graph<Transform, T...> {
+  using type = typename Transform::template spliced<T...>;
+};
+
 /// A single result is returned without a tuple.
 template <class Tuple>
 struct unwrap_single {
@@ -284,7 +295,8 @@ struct pushed_call;
 ///   Transform::refusal                   the result of a refused call: a `refused_result` for each result
 ///   Transform::program<T...>             has the frozen graph g that runs
 ///   Transform::returned<R, A...>         the form of the results, if the function returns R and its arguments have the form A...
-///   Transform::asking<T...>              if it is not that one, the graph that decides in which contexts the call computes something else
+///   Transform::spliced<T...>             if it is not that one, the frozen graph that a call on terms adds to their trace
+///   Transform::asking<T...>              likewise, the graph that decides in which contexts the call computes something else
 /// A transform that is not one program says is_program = false. Instead of program and returned it has
 ///   Transform::run(a...)                 the call
 ///   Transform::result_in<C>(r)           its result in context C
@@ -319,7 +331,7 @@ struct program_function {
         if constexpr (code_on_tape != 0) return typename Spec::refusal{};
         else return detail::recorded_call<program_function>::run(Spec::name, a...);
       } else if constexpr ((detail::holds_terms<A> || ...)) {
-        using G = typename Spec::template program<detail::traced_type<A>...>;
+        using G = typename detail::spliced_graph<Spec, detail::traced_type<A>...>::type;
         return detail::splice_program<G, detail::terms_returned<Spec, detail::traced_type<A>...>>(a...);
       } else {
         using G = typename Spec::template program<detail::traced_type<A>...>;

@@ -114,6 +114,10 @@ struct compile_spec : transform_of<F> {
   static constexpr const char* name = "ebb::compile";
   template <class... T>
   using program = frozen<forward_program<F, T...>>;
+  /// The trace as it is written, so that f and ebb::compile(f) have the same derivatives: rewriting before it is differentiated may join
+  /// what has cotangents of its own, such as x - 0.0 and x, and then sums are in another order.
+  template <class... T>
+  using spliced = traced<F, T...>;
   template <class... T>
   using asking = traced<F, T...>;
   template <class R, class... A>
