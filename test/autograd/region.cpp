@@ -77,11 +77,11 @@ TEST_CASE("the error for an undefined variable names its argument as the user co
   layer<ebb::variable> l = tracked(start());
   l.b = {};
   CHECK(message([&] { ebb::compile(forward)(l, x); }) ==
-        "ebb::compile: argument 0 of the region matmul+add+tanh: its member .b is an undefined variable");
+        "ebb::compile: argument 0 of the region permute+matmul+add+tanh: its member .b is an undefined variable");
   static constexpr auto second =
       ebb::compile([](auto y, auto pair) { return ebb::sum(y) * ebb::sum(forward(std::get<1>(pair), std::get<0>(pair))); });
   CHECK(message([&] { second(ebb::variable(x), std::tuple(x, l)); }) ==
-        "ebb::compile: argument 1 of the region sum+matmul+add+tanh+sum+mul: its member [1].b is an undefined variable");
+        "ebb::compile: argument 1 of the region sum+permute+matmul+add+tanh+sum+mul: its member [1].b is an undefined variable");
 }
 
 TEST_CASE("a region called in a region is part of it") {

@@ -37,7 +37,7 @@ TEST_CASE("the stages of a region are said once, when it is first called with va
   const ebb::variable<float, 3> w(ebb::tensor<float, 3>::full(1.0f));
   ebb::enable_pass_log();
   const std::string all = passes_of([&] { region(x, w).backward(); });
-  CHECK(all.starts_with("passes: ebb::compile of add+tanh+sum\n  traced\n    a = input 0 : f32[n, 3]\n    b = input 1 : f32[3]\n"));
+  CHECK(all.starts_with("passes: ebb::compile of add+neg+neg+tanh+sum\n  traced\n    a = input 0 : f32[n, 3]\n    b = input 1 : f32[3]\n"));
   CHECK(all.find("  differentiated, both halves\n") < all.find("  simplified, both halves"));
   // From there on it is what print shows of the same region, where all real arguments are variables.
   const std::string printed = ebb::to_string<ebb::stages::all, array, ebb::tensor<float, 3>>(region);
