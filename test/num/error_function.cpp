@@ -30,7 +30,7 @@ template <class T>
 std::vector<T> places() {
   std::vector<T> out = test::arguments<T>();
   std::mt19937_64 next(3);
-  const T edges[] = {T(0.75), T(1), T(2.5), T(3), lane::detail::error_function<T>::greatest};
+  const T edges[] = {T(0.75), T(1), T(2.5), T(3), T(4), lane::detail::error_function<T>::greatest};
   for (T edge : edges) {
     T up = edge, down = edge;
     for (int i = 0; i < 200; ++i, up = std::nextafter(up, T(100)), down = std::nextafter(down, T(0)))
@@ -89,4 +89,7 @@ TEST_CASE("the error functions in constant expressions have the bits of run time
     CHECK((test::same(g[i], of::exp_minus_square(y)) && test::same(e[i], of::erf(y)) && test::same(c[i], of::erfc(y))));
     ++i;
   }
+  constexpr float near = of::erf(0.7f), far = of::erf(-1.3f), one = of::erf(5.f);
+  volatile float x = 0.7f, y = -1.3f, z = 5;
+  CHECK((test::same(near, of::erf(float(x))) && test::same(far, of::erf(float(y))) && test::same(one, of::erf(float(z)))));
 }
