@@ -20,6 +20,7 @@
 #include "kernel/tile.hpp"
 #include "kernel/matvec.hpp"
 #include "kernel/product.hpp"
+#include "kernel/fours.hpp"
 #include "kernel/contract_bf16.hpp"
 #include "kernel/thin.hpp"
 #include "kernel/contract.hpp"

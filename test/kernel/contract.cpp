@@ -1,6 +1,7 @@
 // test/kernel/contract.cpp — products give the bits of each element's sum written out.
 // SPDX-License-Identifier: BSL-1.0
-// covers: contract.hpp contract_bf16.hpp matvec.hpp product.hpp thin.hpp tile.hpp tensor/product_order.hpp tensor/bfloat16_order.hpp
+// covers: contract.hpp contract_bf16.hpp fours.hpp matvec.hpp product.hpp thin.hpp tile.hpp
+// covers: tensor/product_order.hpp tensor/bfloat16_order.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 
@@ -124,6 +125,25 @@ TEMPLATE_TEST_CASE("products of small matrices have the bits of the definition",
   for (ptrdiff_t m = 1; m <= 20; ++m)
     for (ptrdiff_t n = 1; n <= 20; ++n)
       for (const ptrdiff_t k : {1, 2, 3, 7, 8, 13}) check_flags<TestType>(m, k, n);
+}
+
+TEMPLATE_TEST_CASE("products of 4 x 4 matrices have the bits of the definition", "", float, double, std::int32_t) {
+  check_flags<TestType>(4, 4, 4);
+  for (const int flags : {0, 1, 2, 3}) {
+    product p = product::compact(4, 4, 4, (flags & 1) != 0, (flags & 2) != 0, 5);
+    check<TestType>(p);
+    p.stride_b = 0;
+    check<TestType>(p);
+    p.stride_a = 0;
+    check<TestType>(p);
+    p.stride_b = 16;
+    p.lda = 7;
+    check<TestType>(p);
+    p.lda = 4;
+    p.ldc = p.ldb = 5;
+    p.stride_b = p.stride_c = 20;
+    check<TestType>(p);
+  }
 }
 
 TEMPLATE_TEST_CASE("products of matrices of all kinds have the bits of the definition", "", float, double, bfloat16) {

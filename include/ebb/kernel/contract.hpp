@@ -9,6 +9,7 @@
 #pragma once
 
 #include "contract_bf16.hpp"
+#include "fours.hpp"
 #include "matvec.hpp"
 #include "product.hpp"
 #include "thin.hpp"
@@ -75,6 +76,7 @@ EBB_TEMPLATE void contract(const product& p, const T* a, const T* b, T* c, void*
       tile::convert_rows(c + i * p.stride_c, p.ldc, c32, p.n, p.m, p.n);
     }
   } else {
+    if (fours::serves<T>(p)) return fours::multiply(p, a, b, c);
     if (tile::is_one_product(p)) return contract(tile::merged(p), a, b, c, scratch);
     const tile::blocking cut = tile::cut<T>(p);
     for (std::ptrdiff_t i = 0; i < p.batch; ++i) {
