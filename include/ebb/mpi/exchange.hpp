@@ -217,7 +217,7 @@ class exchange {
       for (std::size_t i = 0; i < slots_.size(); ++i)
         if (!pass->will_reach(*slots_[i].at)) accept(i);
   }
-  /// What the leaf has becomes part of its bucket; zeros if it has nothing.
+  /// The gradient of the leaf becomes part of its bucket: zeros if there is none.
   void accept(std::size_t number) {
     slot& s = slots_[number];
     s.here = true;

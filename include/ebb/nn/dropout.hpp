@@ -114,7 +114,7 @@ struct dropout {
       if (key.rank() != 0 || rank_of_operand(p) != 0) return refuse<T>(g, 452);
       const auto x = cast_to<Wide>(given), chance = of_number<Wide>(p, g);
       const operand<Wide> scale{&g, emit_as<op::dropout_scale, Wide>(g, x.shape_number(), {detail::noise_of<Wide>(key, chance).id})};
-      // What is dropped is 0, even if it is infinite.
+      // Dropped elements are 0, even if they were infinite.
       const auto kept = emit_on<op::not_equal>({}, scale, literal_like(scale, 0));
       return cast_to<T>(emit_on<op::where>({}, kept, x, literal_like(x, 0)) * scale);
     }
