@@ -1,10 +1,11 @@
-// test/exec/alias.cpp — the arguments that a result may overwrite: the rule of may_overwrite against a look at each step, for random
-// graphs.
+// test/exec/alias.cpp — the arguments that a result may overwrite: the rule of may_overwrite against a look at each step and against a
+// simulation, for random graphs.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/exec/alias.hpp>
 
 #include "../catch.hpp"
 #include "../plan/random_plan.hpp"
+#include "../plan/simulate.hpp"
 
 namespace {
 
@@ -17,6 +18,7 @@ bool any_of(part list, auto&& f) {
 }
 
 /// The plain rule: every step reads argument a before result o is written, and the step that writes o reads a element by element.
+/// It knows nothing of blocks of rows.
 bool rule(const plan& p, int o, int a) {
   int result = -1, source = -1;
   const auto owner = [&](int b) { return b < 0 ? b : ebb::owner_of(p.buffers, b); };
@@ -71,8 +73,8 @@ bool rule(const plan& p, int o, int a) {
 
 }  // namespace
 
-TEST_CASE("may_overwrite agrees with a look at each step, for random graphs") {
-  int pairs = 0, may = 0, in_bands = 0;
+TEST_CASE("may_overwrite agrees with a look at each step and with a simulation, for random graphs") {
+  int pairs = 0, may = 0, in_bands = 0, in_blocks = 0, simulated = 0;
   for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
     const ebb::graph g = test::graph_for_plans(seed);
     const plan p = ebb::make_plan(g);
@@ -81,8 +83,14 @@ TEST_CASE("may_overwrite agrees with a look at each step, for random graphs") {
     for (int o = 0; o < g.out.size(); ++o)
       for (int a = 0; a < g.inputs; ++a) {
         INFO("result " << o << ", argument " << a);
-        const bool expected = rule(p, o, a);
-        REQUIRE(ebb::detail::may_overwrite(uses.written[o], uses.read[a]) == expected);
+        const bool expected = ebb::detail::may_overwrite(uses.written[o], uses.read[a]);
+        if (p.blocks.count == 0) REQUIRE(rule(p, o, a) == expected);
+        if (p.bands.empty() && uses.read[a].shape >= 0) {
+          const bool alike = uses.written[o].shape == uses.read[a].shape && uses.written[o].bytes == uses.read[a].bytes;
+          REQUIRE((alike && test::plan_simulation(p).keeps_values(o, a)) == expected);
+          ++simulated;
+          in_blocks += expected && p.blocks.count > 0;
+        }
         ++pairs;
         may += expected;
         in_bands += expected && !p.bands.empty() && uses.read[a].shape >= 0;
@@ -91,4 +99,6 @@ TEST_CASE("may_overwrite agrees with a look at each step, for random graphs") {
   CHECK(pairs > 50000);
   CHECK(may > 5000);
   CHECK(in_bands > 1000);
+  CHECK(in_blocks > 300);
+  CHECK(simulated > 10000);
 }

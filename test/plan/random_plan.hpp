@@ -118,9 +118,97 @@ class alike_graph {
   int alike_ = 0, row_ = 0, columns_ = 20;
 };
 
-/// A random graph: every other one has similar arrays.
+/// Graphs over rows of three elements, any number of them, beside arrays of three elements without rows, and over arrays joined of two
+/// parts: see [note: blocks of rows] and [note: parts of arrays].
+class rows_graph {
+ public:
+  explicit rows_graph(std::uint64_t seed) : random_(seed) {
+    const int arguments = 1 + random_.below(3), equations = 6 + random_.below(24), results = 1 + random_.below(3);
+    for (int i = 0; i < arguments; ++i) {
+      const int e = g_.syms.fresh({ebb::extent_rule::argument, g_.inputs, 0});
+      if (i > 0) g_.syms.unify(rows_, e);
+      else {
+        rows_ = e;
+        wide_ = shape({e, 3});
+        column_ = shape({e});
+        flat_ = shape({3});
+      }
+      wide_values_.push(argument(wide_));
+    }
+    for (int i = random_.below(3); i >= 0; --i) flat_values_.push(argument(flat_));
+    for (int i = 0; i < equations; ++i) random_.below(3) ? add_wide() : add_flat();
+    for (int i = 0; i < results; ++i) {
+      const ebb::vec<int>& from = random_.below(2) ? wide_values_ : flat_values_;
+      g_.out.push(from[from.size() - 1 - random_.below(from.size() < 4 ? from.size() : 4)]);
+    }
+  }
+  ebb::graph take() { return ebb::prune(ebb::canonical_shapes(g_)); }
+
+ private:
+  int shape(std::initializer_list<int> extents) {
+    ebb::shape s;
+    for (int e : extents) s.push(e);
+    return g_.intern(s);
+  }
+  int argument(int shape) {
+    const int number = g_.inputs++;
+    return ebb::emit_as<ebb::op::input, float>(g_, shape, {}, {number});
+  }
+  operand<float> one_of(const ebb::vec<int>& values) {
+    const int n = values.size();
+    return {&g_, values[random_.below(3) ? n - 1 - random_.below(n < 4 ? n : 4) : random_.below(n)]};
+  }
+  /// Some of the elements of x along an axis.
+  operand<float> part(operand<float> x, int axis, int start, int count) {
+    return ebb::slice_as(x, {axis, start}, g_.intern(ebb::with_extent(g_.shape_of(x.id), axis, count)));
+  }
+  operand<float> joined(operand<float> x, operand<float> y, int axis) {
+    const int first = 1 + random_.below(2);
+    auto a = part(x, axis, 0, first), b = part(y, axis, random_.below(first + 1), 3 - first);
+    if (random_.below(3)) a = ebb::emit_on<ebb::op::exp>({}, a);
+    if (random_.below(3)) b = ebb::emit_on<ebb::op::exp>({}, b);
+    return ebb::emit_on<ebb::op::concat>({axis}, a, b);
+  }
+  void add_wide() {
+    const auto x = one_of(wide_values_), y = one_of(wide_values_);
+    const auto add = [&](operand<float> v) { wide_values_.push(v.id); };
+    switch (random_.below(8)) {
+      case 0: return add(x * y);
+      case 1: return add(ebb::emit_on<ebb::op::exp>({}, x));
+      case 2:
+      case 3: return add(y - ebb::broadcast_to(ebb::emit_on<ebb::op::sum>({1, 2}, x), wide_, 2));
+      case 4: return add(y * ebb::broadcast_to(one_of(flat_values_), wide_, 1));
+      case 5: return add(y - ebb::broadcast_to(row_of(x), wide_, 1));
+      case 6: return add(joined(x, y, 1));
+      default: return add(ebb::emit_on<ebb::op::matmul>({}, x, ebb::broadcast_to(one_of(flat_values_), shape({3, 3}), 1)));
+    }
+  }
+  /// The first or the second row of x: in blocks of rows, all of them read it.
+  operand<float> row_of(operand<float> x) {
+    return ebb::reshape_to(ebb::slice_as(x, {0, random_.below(2), 1}, g_.intern(ebb::with_extent(g_.shape_of(x.id), 0, 1))), flat_);
+  }
+  void add_flat() {
+    const auto x = one_of(flat_values_), y = one_of(flat_values_);
+    const auto add = [&](operand<float> v) { flat_values_.push(v.id); };
+    switch (random_.below(6)) {
+      case 0: return add(x + y);
+      case 1: return add(ebb::emit_on<ebb::op::exp>({}, x));
+      case 2: return add(joined(x, y, 0));
+      case 3: return add(row_of(one_of(wide_values_)));
+      default: return add(x * ebb::emit_on<ebb::op::sum>({0, 1}, one_of(wide_values_)));
+    }
+  }
+
+  random_numbers random_;
+  ebb::graph g_;
+  ebb::vec<int> wide_values_, flat_values_;
+  int rows_ = 0, wide_ = 0, column_ = 0, flat_ = 0;
+};
+
+/// A random graph: every other one has similar arrays, every fourth one rows.
 inline ebb::graph graph_for_plans(std::uint64_t seed) {
   if (seed % 2) return alike_graph(seed).take();
+  if (seed % 4 == 0) return rows_graph(seed).take();
   return make_random<true>(seed, {.equations = 10 + static_cast<int>(seed % 60)}).g;
 }
 

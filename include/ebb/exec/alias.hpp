@@ -61,16 +61,15 @@ class memory_uses {
         u.in_place = in_place;
       }
     };
+    // Blocks that write all of a result need no rule: an argument of its shape has no rows either, so it is read until the last block ends.
     const auto writes = [&](int part, bool in_place) {
       const int b = owner_of(p.buffers, part);
-      if (b != part) in_place = false;
       if (p.buffers.data()[b].is != plan_buffer::role::result) return;
       memory_use& u = written[p.buffers.data()[b].number];
       if (u.step == steps) {
-        const bool by_all = in_blocks && p.buffers.data()[b].rows == row_use::none;
-        u.step = by_all ? p.blocks.first : s;
-        u.band = by_all ? p.blocks.first : band;
-        u.in_place = in_place && !by_all;
+        u.step = s;
+        u.band = band;
+        u.in_place = in_place;
       } else if (u.band == band) u.alone = false;
     };
     const plan_step& x = p.steps.data()[s];

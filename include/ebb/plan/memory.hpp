@@ -195,7 +195,11 @@ class memory_planner {
         r.result = b;
         uses_[b].room = rooms_.push(r);
       }
-    for (int s = 0; s < steps_; ++s)
+    for (int s = 0; s < steps_; ++s) {
+      if (s == p_.blocks.first + p_.blocks.count - 1)  // arguments that all blocks read, also if this step does not
+        for (int b = 0; b < p_.buffers.size(); ++b)
+          if (const use& u = uses_[b]; u.through && u.last == s && p_.buffers[b].is == plan_buffer::role::argument)
+            see_reader(kinds_[u.kind], s, false);
       each_buffer(p_, p_.steps[s], [&](int part) {
         const int b = owner_of(p_.buffers, part);
         const use& u = uses_.data()[b];
@@ -207,6 +211,7 @@ class memory_planner {
         if (u.stored && k.read_in_place == s) r.after.band = steps_;  // it may be written over what is read until then: no buffer fits
         else r.after = k.now.band == band_.data()[s] ? k.before : k.now;
       });
+    }
     for (int r = 0; r < rooms_.size(); ++r) wait(r, rooms_[r].after.band);
   }
   constexpr void see_reader(room_kind& k, int s, bool in_place) const {
