@@ -13,6 +13,7 @@
 #include "nn/attention.hpp"
 #include "nn/loss.hpp"
 #include "nn/margin.hpp"
+#include "nn/class_loss.hpp"
 #include "nn/norm.hpp"
 #include "nn/cell.hpp"
 #include "nn/pool.hpp"
