@@ -6,6 +6,7 @@
 #include "nest_step.hpp"
 #include "part.hpp"
 #include "run_state.hpp"
+#include "scalar_nest.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -219,9 +220,12 @@ class nest_kernel {
     else run_nest(c, c.symbol, std::false_type{});
   }
   static EBB_PART void run_nest(const auto& buffers, const std::size_t* symbol, auto goes_on) {
-    leaf x;
-    leaves whole;
-    walk<0>(x, whole, pointers(buffers), extents(symbol), goes_on);
+    if constexpr (scalar_nest<P, Number>::fits) scalar_nest<P, Number>::run(buffers);
+    else {
+      leaf x;
+      leaves whole;
+      walk<0>(x, whole, pointers(buffers), extents(symbol), goes_on);
+    }
   }
   static constexpr bool any_continues = [] {
     for (int i = 0; i < n.reduces.count; ++i)

@@ -70,9 +70,11 @@ template <class V>
 EBB_INLINE constexpr V gelu(V x) {
   using C = detail::normal<element_of<V>>;
   V a = at_most(abs(x), all<V>(C::greatest)), one = all<V>(1);
-  twofold<V> s = detail::over_half_line<C>(a), by_a = product(a, s.high);
-  V far = detail::gaussian<2>(a).times({by_a.high, fma(a, s.low, by_a.low)}), near = a * detail::near_half(-at_most(a, one));
-  return detail::positive_part(x) - select(a < one, near, far);
+  V below = choose<V>(a < one, [&]() EBB_LAMBDA { return a * detail::near_half(-at_most(a, one)); }, [&]() EBB_LAMBDA {
+    twofold<V> s = detail::over_half_line<C>(a), by_a = product(a, s.high);
+    return detail::gaussian<2>(a).times({by_a.high, fma(a, s.low, by_a.low)});
+  });
+  return detail::positive_part(x) - below;
 }
 
 /// Phi(x) + x phi(x), the derivative of gelu.   Error: 3 ulp of the larger term, gradual underflow included.
@@ -81,11 +83,11 @@ EBB_INLINE constexpr V gelu_slope(V x) {
   using C = detail::normal<element_of<V>>;
   V a = at_most(abs(x), all<V>(C::greatest)), one = all<V>(1), by_root = a * all<V>(C::root_high);
   auto e = detail::gaussian<2>(a);
-  twofold<V> s = detail::over_half_line<C>(a);
-  twofold<V> difference = quick_sum(-by_root, s.high);
-  V far = e.times({difference.high, difference.low + s.low});
-  V near = detail::near_half(-at_most(a, one)) - e.times({by_root, all<V>(0)});
-  return detail::on_its_side(x, select(a < one, near, far));
+  const auto near = [&]() EBB_LAMBDA { return detail::near_half(-at_most(a, one)) - e.times({by_root, all<V>(0)}); };
+  return detail::on_its_side(x, choose<V>(a < one, near, [&]() EBB_LAMBDA {
+    twofold<V> s = detail::over_half_line<C>(a), difference = quick_sum(-by_root, s.high);
+    return e.times({difference.high, difference.low + s.low});
+  }));
 }
 
 /// phi(x) (2 - x^2), the second derivative of gelu.   Error: 3 ulp of the larger term, gradual underflow included.

@@ -101,6 +101,13 @@ EBB_INLINE constexpr V select(mask_of<V> m, V a, V b) {
   else return V::select(m, a, b);
 }
 
+/// select(m, a(), b()), for sides that cost more than a branch: one element computes only the side that it needs.
+template <class V, class A, class B>
+EBB_INLINE constexpr V choose(mask_of<V> m, const A& a, const B& b) {
+  if constexpr (scalar<V>) return m ? a() : b();
+  else return select(m, a(), b());
+}
+
 /// a * b + c, rounded once where `fused`.
 template <class V>
 EBB_INLINE constexpr V fma(V a, V b, V c) {

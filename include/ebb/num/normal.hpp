@@ -105,7 +105,8 @@ struct mills {
   /// Phi(-x) for -1 < x.
   EBB_INLINE constexpr V tail(V x) const {
     V one = all<V>(1);
-    return select(z < one, near_half(-copysign(at_most(z, one), x)), density() / h);
+    return choose<V>(z < one, [&]() EBB_LAMBDA { return near_half(-copysign(at_most(z, one), x)); },
+                     [&]() EBB_LAMBDA { return density() / h; });
   }
   /// phi(z) / Phi(z)
   EBB_INLINE constexpr V other_side() const { return density() / (all<V>(1) - tail(z)); }
@@ -126,8 +127,10 @@ EBB_INLINE constexpr V ndtr(V x) {
   using T = element_of<V>;
   using C = detail::normal<T>;
   V a = at_most(abs(x), all<V>(C::greatest)), one = all<V>(1);
-  V near = detail::near_half(copysign(at_most(a, one), x)), far = detail::gaussian<2>(a).times(detail::over_half_line<C>(a));
-  return select(a < one, near, select(x < all<V>(0), far, one - far));
+  return choose<V>(a < one, [&]() EBB_LAMBDA { return detail::near_half(copysign(at_most(a, one), x)); }, [&]() EBB_LAMBDA {
+    V far = detail::gaussian<2>(a).times(detail::over_half_line<C>(a));
+    return select(x < all<V>(0), far, one - far);
+  });
 }
 
 /// log(ndtr(x)), finite as long as -x^2 / 2 is.   Error: 3 ulp.
@@ -148,14 +151,14 @@ EBB_INLINE constexpr V log_ndtr(V x) {
 template <class V>
 EBB_INLINE constexpr V inverse_mills(V x) {
   detail::mills<V> m(x);
-  return select(x > all<V>(0), m.other_side(), m.h);
+  return choose<V>(x > all<V>(0), [&]() EBB_LAMBDA { return m.other_side(); }, [&]() EBB_LAMBDA { return m.h; });
 }
 
 /// x + phi(x) / Phi(x), without cancellation for negative x.   Error: 3 ulp.
 template <class V>
 EBB_INLINE constexpr V mean_excess(V x) {
   detail::mills<V> m(x);
-  return select(x > all<V>(0), m.z + m.other_side(), m.k);
+  return choose<V>(x > all<V>(0), [&]() EBB_LAMBDA { return m.z + m.other_side(); }, [&]() EBB_LAMBDA { return m.k; });
 }
 
 }  // namespace ebb::inline EBB_ABI::lane

@@ -200,6 +200,7 @@ class planner {
     nest_compute c;
     c.vector = e.op->kernels.vector;
     c.block = e.op->kernels.block;
+    c.scalar = e.op->scalar;
     c.count = e.count;
     for (int j = 0; j < e.count; ++j) c.in[j] = operand_slot(n, in[j]);
     c.to = new_slot(n, k, e.op->result);

@@ -38,8 +38,10 @@ struct nest_load {
 struct nest_compute {
   using vector_function = void (*)(const void*, const void*, const void*, void*);
   using block_function = void (*)(const void* const*, void*, std::size_t);
+  using scalar_function = void (*)(const cell*, cell*);
   vector_function vector = nullptr;
   block_function block = nullptr;
+  scalar_function scalar = nullptr;
   int count = 0;
   slot in[3];
   slot to;

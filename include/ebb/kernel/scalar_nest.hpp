@@ -1,0 +1,75 @@
+// ebb/kernel/scalar_nest.hpp — a nest of one element: its equations on scalars, without lanes.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: nests of one element]
+// A model of numbers, such as the price of an option, is a nest whose loops have one index each. A register of 16 lanes for one number
+// costs what the wider instructions cost: divisions take twice to four times as long, and what no value needs is computed for all. An op's
+// function of one element is the same code on another type, so the bits are those of the lanes.
+#pragma once
+
+#include "nest_step.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class P, int Number>
+class scalar_nest {
+  using code = nest_step<P, Number>;
+  static constexpr nest n = code::n;
+
+  /// The values of the nest, as cells: those of each dtype after each other.
+  static constexpr int place_of(slot s) {
+    int r = s.number;
+    for (int type = 0; type < static_cast<int>(s.type); ++type) r += n.slots[type] + 1;
+    return r;
+  }
+  static constexpr int places = [] {
+    int r = 0;
+    for (const int count : n.slots) r += count + 1;
+    return r;
+  }();
+  struct values {
+    cell of[places];
+  };
+
+  template <int I>
+  static EBB_PART void load(values& v, const auto& buffers) {
+    constexpr nest_load e = code::template load_at<I>;
+    using T = typename code::template loaded<I>;
+    constexpr int to = place_of(e.to);
+    if constexpr (e.source == nest_load::from::literal) v.of[to] = e.bits;
+    else if constexpr (e.source == nest_load::from::index) v.of[to] = to_cell(T{});
+    else v.of[to] = to_cell(*static_cast<const T*>(buffers.template at<e.buffer>()));
+  }
+  template <int I>
+  static EBB_PART void compute(values& v) {
+    constexpr nest_compute e = code::template compute_at<I>;
+    constexpr int a = e.count > 0 ? place_of(e.in[0]) : 0, b = e.count > 1 ? place_of(e.in[1]) : 0, c = e.count > 2 ? place_of(e.in[2]) : 0;
+    const cell in[] = {v.of[a], v.of[b], v.of[c]};
+    e.scalar(in, &v.of[place_of(e.to)]);
+  }
+  template <int I>
+  static EBB_PART void store(const values& v, const auto& buffers) {
+    constexpr nest_store e = code::template store_at<I>;
+    using T = typename code::template stored<I>;
+    *static_cast<T*>(buffers.template at<e.buffer>()) = from_cell<T>(v.of[place_of(e.from)]);
+  }
+
+ public:
+  /// Whether each loop has one index, and no equation needs lanes.
+  static constexpr bool fits = [] {
+    bool r = n.reduces.count == 0;
+    repeat<n.loops>([&]<int L>() { r = r && code::template known_extent<L> == 1; });
+    for (int i = n.computes.first; i < n.computes.first + n.computes.count; ++i)
+      r = r && P::plan.computes[static_cast<std::size_t>(i)].scalar != nullptr;
+    return r;
+  }();
+
+  static EBB_PART void run(const auto& buffers) {
+    values v;
+    repeat_part<n.loads.count>([&]<int I>() EBB_PART_LAMBDA { load<I>(v, buffers); });
+    repeat_part<n.computes.count>([&]<int I>() EBB_PART_LAMBDA { compute<I>(v); });
+    repeat_part<n.stores.count>([&]<int I>() EBB_PART_LAMBDA { store<I>(v, buffers); });
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI
