@@ -26,6 +26,7 @@
 #include "kernel/contract.hpp"
 #include "kernel/move.hpp"
 #include "kernel/run_state.hpp"
+#include "kernel/scalar_nest.hpp"
 #include "kernel/nest.hpp"
 #include "kernel/scan.hpp"
 #include "kernel/recurrence.hpp"
