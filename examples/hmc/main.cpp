@@ -139,8 +139,8 @@ int main(int count, char** arguments) {
   double worst = 0;
   for (std::size_t i = 0; i < 5; ++i) {
     const auto a = component(hmc.draws, i), b = component(check.draws, i);
-    std::printf("%-14s %7.2f  %7.2f     %7.0f   %7.2f  %7.2f    %7.2f  %7.2f\n", names[i], mean(a), deviation(a), effective_size(a), mean(b),
-                deviation(b), mode(i), std::sqrt(covariance(i, i)));
+    std::printf("%-14s %7.2f  %7.2f     %7.0f   %7.2f  %7.2f    %7.2f  %7.2f\n", names[i], mean(a), deviation(a), effective_size(a),
+                mean(b), deviation(b), mode(i), std::sqrt(covariance(i, i)));
     const double expected = std::hypot(deviation(a) / std::sqrt(effective_size(a)), deviation(b) / std::sqrt(effective_size(b)));
     worst = std::max(worst, std::abs(mean(a) - mean(b)) / expected);
   }
