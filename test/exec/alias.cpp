@@ -75,7 +75,7 @@ bool rule(const plan& p, int o, int a) {
 
 TEST_CASE("may_overwrite agrees with a look at each step and with a simulation, for random graphs") {
   int pairs = 0, may = 0, in_bands = 0, in_blocks = 0, simulated = 0;
-  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 9000; ++seed) {
     const ebb::graph g = test::graph_for_plans(seed);
     const plan p = ebb::make_plan(g);
     const ebb::detail::memory_uses uses(p, size_of(p), g.out.size(), g.inputs);

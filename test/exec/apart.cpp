@@ -88,7 +88,7 @@ ebb::vec<test::cells> run_over(ebb::block_program& program, const ebb::vec<test:
 
 TEST_CASE("results in the memory of arguments have the bits of separate memory, as far as the rule allows, for random graphs") {
   int programs = 0, pairs = 0, several = 0;
-  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
     const ebb::graph g = test::graph_for_plans(seed);
     test::random_numbers random(seed);
     ebb::vec<test::cells> given;

@@ -177,7 +177,7 @@ bool same_memory(const plan& p) {
 
 TEST_CASE("random graphs share memory as the rule that tries each buffer in each place does") {
   shared all;
-  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 9000; ++seed) {
     const ebb::graph g = test::graph_for_plans(seed);
     const plan p = ebb::make_plan(g);
     INFO("seed " << seed);

@@ -36,7 +36,8 @@ class plan_simulation {
     std::vector<char> seen(static_cast<std::size_t>(p_.buffers.size()));
     for (int b = 0; b < p_.buffers.size(); ++b) {
       const ebb::plan_buffer& x = p_.buffers[b];
-      if (x.is == role::result && !seen[static_cast<std::size_t>(x.number)]++ && !holds(b, -1)) return false;  // the first one is the result itself
+      if (x.is != role::result || seen[static_cast<std::size_t>(x.number)]++) continue;  // the first one is the result itself
+      if (!holds(b, -1)) return false;
     }
     return true;
   }
