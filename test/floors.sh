@@ -26,6 +26,9 @@ check() {
     grep -rnE '^ *# *include *"' "include/ebb/$folder" |
       grep -vE "\"((\.\./(${allowed%|})/)?[a-z0-9_]+|\.\./version)\.hpp\"" | rule "$folder includes only itself and the floors below it"
   done
+  for folder in "${!below[@]}"; do
+    grep -qF "| \`$folder\` |" include/ebb/README.md || echo "include/ebb/$folder" | rule 'include/ebb/README.md says what a folder contains'
+  done
   grep -rnE '^ *# *include *<(ebb|\.)' include | rule 'includes inside the library are relative'
   grep -rnE '^ *# *include *[<"]xsimd' include | grep -v '^include/ebb/kernel/batch.hpp:' | rule 'xsimd enters through kernel/batch.hpp only'
   grep -rnE '^ *# *(if|ifdef|ifndef|elif).*__(SSE|AVX|FMA|F16C|FP_FAST|ARM|aarch64|x86_64|wasm)' include |
