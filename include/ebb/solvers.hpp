@@ -8,3 +8,4 @@
 #include "solvers/conjugate_gradient.hpp"
 #include "solvers/root.hpp"
 #include "solvers/lbfgs.hpp"
+#include "solvers/dopri5.hpp"

@@ -31,5 +31,11 @@ int main() {
 #elif EBB_CASE == 8
   // EXPECT: E0109 only a scalar has a gradient
   auto r = ebb::compile([](auto a) { return ebb::lbfgs([](auto v) { return v * v; }, a); })(x);  // LINE
+#elif EBB_CASE == 9
+  // EXPECT: E0506 returns an array with the form and dtype of y
+  auto r = ebb::compile([](auto a) { return ebb::dopri5([](auto t, auto y) { return ebb::sum(y) * t; }, a, 0, 1); })(x);  // LINE
+#elif EBB_CASE == 10
+  // EXPECT: E0507 options are one ebb::tolerance<n>
+  auto r = ebb::compile([](auto a) { return ebb::dopri5<ebb::by_solve>([](auto t, auto y) { return y * t; }, a, 0, 1); })(x);  // LINE
 #endif
 }

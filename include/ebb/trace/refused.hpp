@@ -100,6 +100,9 @@ struct refuse_function {
                              "one axis or more");
   static_assert(Code != 505, "[ebb E0505] sparse_jacobian, sparse_hessian: they are called on arrays, outside of traced functions: the "
                              "pattern is found when the program runs");
+  static_assert(Code != 506, "[ebb E0506] dopri5: f(t, y, w...) returns an array with the form and dtype of y, and t has that dtype");
+  static_assert(Code != 507, "[ebb E0507] dopri5: options are one ebb::tolerance<n>, one ebb::at_most<n>, and one of "
+                             "those of scan");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
