@@ -80,6 +80,40 @@ TEMPLATE_TEST_CASE("atan2 keeps its documented error for numbers of all sizes an
   CHECK(differences == 0);
 }
 
+TEMPLATE_TEST_CASE("the slope of atan2 keeps its documented error, and factors for huge and tiny numbers change no bits", "", float, double) {
+  using T = TestType;
+  using L = std::numeric_limits<T>;
+  constexpr T inf = L::infinity(), nan = L::quiet_NaN();
+  const std::vector<T> at = places<T>();
+  std::mt19937_64 next(5);
+  double worst = 0;
+  int differences = 0, normal = 0;
+  const auto check = [&](T x, T y) {
+    const T got = lane::atan2_slope(x, y);
+    const T lanes = lane::atan2_slope(test::four<T>::all(x), test::four<T>::all(y)).v[1];
+    differences += !test::same(got, lane::detail::scaled_atan2_slope(x, y)) || !test::same(got, lanes);
+    const long double u = x, v = y, want = x == 0 ? 0 : u / (u * u + v * v);
+    if (!(std::fabs(want) >= L::min() && std::fabs(want) <= L::max() / 2)) return;
+    ++normal;
+    worst = std::max(worst, test::ulps(got, want));
+  };
+  for (const T x : at) {
+    if (!std::isfinite(x)) continue;
+    const T y = at[next() % at.size()];
+    if (std::isfinite(y)) check(x, y), check(y, x);
+    check(x, T(1));
+    check(x, x * static_cast<T>(1 + static_cast<double>(next() % 4096) / 1000));
+  }
+  CHECK(normal > 10000);
+  CHECK(worst <= 2.5);
+  CHECK(differences == 0);
+  for (T x : {T(0), T(1), T(-2), L::max(), inf, -inf}) {
+    CHECK((lane::atan2_slope(x, inf) == 0 && lane::atan2_slope(inf, x) == 0));
+    CHECK((std::isnan(lane::atan2_slope(x, nan)) && std::isnan(lane::atan2_slope(nan, x))));
+  }
+  CHECK((lane::atan2_slope(T(0), T(0)) == 0 && lane::atan2_slope(T(-0.0), T(0)) == 0));
+}
+
 TEMPLATE_TEST_CASE("atan2 of zeros and infinities follows C's annex F.9.1.4", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;

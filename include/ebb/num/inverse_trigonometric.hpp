@@ -141,4 +141,32 @@ EBB_INLINE constexpr V atan2(V y, V x) {
   return select(isnan(x), x, select(isnan(y), y, copysign(near_axis, y)));
 }
 
+namespace detail {
+/// For any x and y. A factor keeps the squares normal; another keeps the quotient of tiny numbers normal.
+template <class V>
+EBB_APART constexpr V scaled_atan2_slope(V x, V y) {
+  using T = element_of<V>;
+  using C = inverse_trigonometric<T>;
+  constexpr T lift = sizeof(T) == 4 ? T(0x1p+64) : T(1);
+  V zero = all<V>(0), one = all<V>(1), sum = abs(x) + abs(y);
+  auto is_large = sum > all<V>(C::large), is_small = sum < all<V>(C::small);
+  V factor = select(is_large, all<V>(C::down), select(is_small, all<V>(C::up), one));
+  V back = select(is_large, all<V>(C::down), select(is_small, all<V>(C::up / lift), one));
+  V u = x * factor, v = y * factor, squares = u * u + v * v;
+  V slope = u * select(is_small, all<V>(lift), one) / select(squares == zero, one, squares) * back;
+  return select(squares == all<V>(std::numeric_limits<T>::infinity()), zero, slope);
+}
+}  // namespace detail
+
+/// x / (x^2 + y^2), 0 at (0, 0) and at infinity.   Error: 2.5 ulp.
+// Few lanes need a factor, and it is 1 for the others: these have the same bits without it. Sums and products are written so that a
+// compiler sees that those of (y, x) are the same.
+template <class V>
+EBB_INLINE constexpr V atan2_slope(V x, V y) {
+  using C = detail::inverse_trigonometric<element_of<V>>;
+  V sum = abs(x) + abs(y);
+  if (detail::in_no_lane<V>(!(sum >= all<V>(C::small) && sum <= all<V>(C::large)))) [[likely]] return x / (x * x + y * y);
+  return detail::scaled_atan2_slope(x, y);
+}
+
 }  // namespace ebb::inline EBB_ABI::lane
