@@ -8,28 +8,48 @@
 #include <ebb/functional.hpp>
 
 #include <random>
+#include <type_traits>
 
 namespace {
 
-template <class T>
-using matrices = ebb::view<const T, ebb::dyn, ebb::dyn, ebb::dyn>;
-template <class T>
-using vectors = ebb::view<const T, ebb::dyn, ebb::dyn>;
+/// For 4 x 4 the extents are known, as Eigen's are. The batch is not.
+template <class T, std::size_t N>
+using matrices = ebb::view<T, ebb::dyn, N, N>;
+template <class T, std::size_t N>
+using vectors = ebb::view<T, ebb::dyn, N>;
+
+template <template <class, std::size_t> class View, std::size_t N, class T>
+View<T, N> of(T* data, std::size_t n, std::size_t batch) {
+  if constexpr (N != ebb::dyn) return View<T, N>(data, batch);
+  else if constexpr (std::is_same_v<View<T, N>, vectors<T, N>>) return View<T, N>(data, batch, n);
+  else return View<T, N>(data, batch, n, n);
+}
+/// Calls run with 4 or with dyn as a constant.
+void with_extent(std::size_t n, auto run) {
+  if (n == 4) run(std::integral_constant<std::size_t, 4>{});
+  else run(std::integral_constant<std::size_t, ebb::dyn>{});
+}
 
 template <class T>
 void matmul(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
   static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::matmul(x, y); });
-  f(ebb::into(ebb::view<T, ebb::dyn, ebb::dyn, ebb::dyn>(out, batch, n, n)), matrices<T>(a, batch, n, n), matrices<T>(b, batch, n, n));
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<matrices, N>(b, n, batch));
+  });
 }
 template <class T>
 void solve(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
   static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::solve(x, y); });
-  f(ebb::into(ebb::view<T, ebb::dyn, ebb::dyn>(out, batch, n)), matrices<T>(a, batch, n, n), vectors<T>(b, batch, n));
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<vectors, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<vectors, N>(b, n, batch));
+  });
 }
 template <class T>
 void cholesky(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
   static constexpr auto f = ebb::compile([](auto x) { return ebb::cholesky(x); });
-  f(ebb::into(ebb::view<T, ebb::dyn, ebb::dyn, ebb::dyn>(out, batch, n, n)), matrices<T>(a, batch, n, n));
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch));
+  });
 }
 
 template <class T>

@@ -53,6 +53,14 @@ inline void solve_rows(const triangular_system& s, const matrix<T>& t, T* y) {
   }
 }
 
+/// Transposes a matrix by squares in registers: single elements of a column are far apart.
+template <class T>
+inline void turn(T* to, std::ptrdiff_t to_row, const T* from, std::ptrdiff_t from_row, std::ptrdiff_t count, std::ptrdiff_t columns) {
+  constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
+  transpose<sizeof(T)>(reinterpret_cast<char*>(to), to_row * bytes, reinterpret_cast<const char*>(from), from_row * bytes,
+                       static_cast<std::size_t>(count), static_cast<std::size_t>(columns));
+}
+
 /// Replaces the upper triangle of w by u, u^T u = a, and the lower one by -u^T. Returns the order of the minor that is not positive, or 0.
 template <class T>
 inline std::ptrdiff_t factor(const rows<T>& w) {
@@ -69,8 +77,9 @@ inline std::ptrdiff_t factor(const rows<T>& w) {
       const T by = *w.at(k, k);
       for (T *x = w.at(k, k1), *end = w.at(k, w.n); x != end; ++x) *x /= by;
     }
+    turn(w.at(k1, k0), w.row, w.at(k0, k1), w.row, k1 - k0, w.n - k1);
     for (std::ptrdiff_t j = k1; j < w.n; ++j)
-      for (std::ptrdiff_t k = k0; k < k1; ++k) *w.at(j, k) = -*w.at(k, j);
+      for (T *x = w.at(j, k0), *end = w.at(j, k1); x != end; ++x) *x = -*x;
     for (std::ptrdiff_t i = k1; i < w.n; i += panel) w.add(i, i, std::min(panel, w.n - i), w.n - i, k0, k1 - k0);
   }
   return 0;
@@ -114,8 +123,10 @@ template <element T>
 [[gnu::noinline]] std::ptrdiff_t cholesky(std::ptrdiff_t n, const T* a, T* l, void* scratch) {
   using wide = std::conditional_t<half_width<T>, float, T>;
   const elimination::rows<wide> w{static_cast<wide*>(scratch), n, 0, linear_system{n, 0}.row()};
-  for (std::ptrdiff_t i = 0; i < n; ++i)
-    for (std::ptrdiff_t j = 0; j <= i; ++j) *w.at(j, i) = static_cast<wide>(a[i * n + j]);
+  if constexpr (!half_width<T>) elimination::turn(w.data, w.row, a, n, n, n);
+  else
+    for (std::ptrdiff_t i = 0; i < n; ++i)
+      for (std::ptrdiff_t j = 0; j <= i; ++j) *w.at(j, i) = static_cast<wide>(a[i * n + j]);
   if (const std::ptrdiff_t order = elimination::factor(w); order > 0) return order;
   for (std::ptrdiff_t i = 0; i < n; ++i) {
     for (std::ptrdiff_t j = 0; j < i; ++j) l[i * n + j] = static_cast<T>(-*w.at(i, j));
