@@ -32,21 +32,21 @@ void with_extent(std::size_t n, auto run) {
 
 template <class T>
 void matmul(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
-  static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::matmul(x, y); });
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::matmul(x, y); });
   with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
     f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<matrices, N>(b, n, batch));
   });
 }
 template <class T>
 void solve(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
-  static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::solve(x, y); });
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::solve(x, y); });
   with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
     f(ebb::into(of<vectors, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<vectors, N>(b, n, batch));
   });
 }
 template <class T>
 void cholesky(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
-  static constexpr auto f = ebb::compile([](auto x) { return ebb::cholesky(x); });
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x) { return ebb::cholesky(x); });
   with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
     f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch));
   });
