@@ -17,3 +17,4 @@
 #include "nn/norm.hpp"
 #include "nn/cell.hpp"
 #include "nn/pool.hpp"
+#include "nn/resize.hpp"

@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp dropout.hpp loss.hpp margin.hpp norm.hpp pool.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp dropout.hpp loss.hpp margin.hpp norm.hpp pool.hpp resize.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -47,6 +47,12 @@ static_assert(has_class<own, signals_in>([](auto x) { return ebb::batch_norm(x);
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::batch_norm_by(x, ebb::mean<0, 2>(x), ebb::var<0, 2>(x)); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::instance_norm(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::group_norm<2>(x); }));
+
+static_assert(has_class<own, signals_in>([](auto x) { return std::get<1>(ebb::running_statistics(x, ebb::mean<0, 2>(x), ebb::var<0, 2>(x))); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_nearest<3>(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_linear<3, 3>(x, ebb::align_corners); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::pixel_shuffle<1>(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::pixel_unshuffle<2>(x); }));
 
 constexpr ebb::pool two{.size = 2};
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::max_pool1d<two>(x); }));

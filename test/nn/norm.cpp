@@ -75,6 +75,33 @@ TEST_CASE("norms that are called have the values of long double, with default an
   CHECK(test::same_bits(ebb::rms_norm(low), ebb::cast<ebb::bfloat16>(ebb::rms_norm(ebb::cast<float>(low), 0x1p-7))));
 }
 
+TEST_CASE("running_statistics move towards those of the batch, and have no gradient") {
+  using channel_row = ebb::tensor<double, dyn>;
+  using batch_rows = ebb::tensor<double, dyn, dyn, dyn>;
+  const auto x = test::random_array<batch_rows>(7, 4, 2, 5);
+  const channel_row old_mean{0.5, -1}, old_variance{2, 3};
+  const auto check = [&](const auto& got, long double momentum) {
+    for (std::size_t c = 0; c < 2; ++c) {
+      long double sum = 0, squares = 0;
+      for (std::size_t i = 0; i < 20; ++i) sum += x(i / 5, c, i % 5);
+      for (std::size_t i = 0; i < 20; ++i) squares += (x(i / 5, c, i % 5) - sum / 20) * (x(i / 5, c, i % 5) - sum / 20);
+      CHECK(std::fabs(std::get<0>(got)[c] - ((1 - momentum) * old_mean[c] + momentum * sum / 20)) <= 1e-15L);
+      CHECK(std::fabs(std::get<1>(got)[c] - ((1 - momentum) * old_variance[c] + momentum * squares / 19)) <= 1e-15L);
+    }
+  };
+  check(ebb::running_statistics(x, old_mean, old_variance), 0.1L);
+  check(ebb::running_statistics(x, old_mean, old_variance, 0.75), 0.75L);
+  const auto gradient = ebb::grad([](auto a, auto m, auto v) {
+    const auto [mean, variance] = ebb::running_statistics(a, m, v);
+    return ebb::sum(mean) + ebb::sum(variance);
+  })(x, old_mean, old_variance);
+  for (const double g : gradient) CHECK(g == 0);
+  // One element for each channel has a mean, but no variance.
+  const auto [mean, variance] = ebb::running_statistics(ebb::tensor<double, dyn, dyn>{{2, 4}}, channel_row{0, 0}, channel_row{1, 1}, 0.5);
+  CHECK((mean[0] == 1 && mean[1] == 2 && std::isnan(variance[0])));
+  CHECK(test::says(test::raised([&] { ebb::running_statistics(x, channel_row(3), old_variance); }), {"running_statistics", "[4, 2, 5]", "[3]"}));
+}
+
 TEST_CASE("norms of extents that do not fit name the function and the shapes; a norm on the tape is the same captured") {
   const ebb::tensor<float, dyn, dyn, dyn> x(2, 6, 3);
   const ebb::tensor<float, dyn> w(4);

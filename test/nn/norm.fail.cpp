@@ -29,4 +29,9 @@ constexpr int refused = traced_on<image>([](auto x) {
 constexpr int refused = traced_on<image, bias>([](auto x, auto w) {
   return ebb::rms_norm(x, w);  // LINE
 });
+#elif EBB_CASE == 4  // statistics of other channels
+// EXPECT: E0472 norm: weight, bias, mean and variance have one number for each channel
+constexpr int refused = traced_on<image, ebb::term<float, 8>, bias>([](auto x, auto m, auto v) {
+  return std::get<0>(ebb::running_statistics(x, m, v));  // LINE
+});
 #endif

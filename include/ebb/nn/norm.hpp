@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../op/loss_option.hpp"
 #include "../op/normalize.hpp"
 #include "../op/operators.hpp"
 #include "../op/shape.hpp"
+
+#include <tuple>
 
 namespace ebb::inline EBB_ABI {
 
@@ -81,6 +84,31 @@ struct batch_norm_by : normalizing_channels<batch_norm_by, 4> {
   }
 };
 
+/// Old statistics of each channel, moved towards those of x by the share `momentum`. The variance has the divisor n - 1.
+template <bool Variance>
+struct running_statistic {
+  static constexpr std::string_view name = "running_statistics";
+  template <class X, class S>
+  static constexpr operand<S> apply(operand<X> given, operand<S> old, auto momentum) {
+    using T = detail::computed_in<decltype(detail::accepted<op::exp, promoted<X, S>>())>;
+    graph& g = *given.g;
+    if (given.is_refused() || old.is_refused()) return refuse<S>(g, given.is_refused() ? -given.id : -old.id);
+    if constexpr (!real_element<S>) return refuse<S>(g, 472);
+    else {
+      if (given.rank() < 2) return refuse<S>(g, 473);
+      if (old.rank() != 1 || !g.syms.unify(old.extent(0), given.extent(1))) return refuse<S>(g, 472);
+      const auto x = emit_on<op::stop_gradient>({}, cast_to<T>(given)), before = cast_to<T>(old);
+      const auto share = detail::repeated_number(momentum, before, 472);
+      if (share.is_refused()) return refuse<S>(g, -share.id);
+      const std::int64_t mask = axis_run(0, x.rank()) & ~std::int64_t{2};
+      const auto count = repeat(count_along<T>(x, mask), before, 1), mean = sum_over(x, mask) / count;
+      const auto rest = x - repeat(mean, x, mask);
+      const auto now = Variance ? sum_over(rest * rest, mask) / (count - 1) : mean;
+      return cast_to<S>(before + share * (now - before));
+    }
+  }
+};
+
 struct instance_norm : normalizing_channels<instance_norm, 2> {
   template <class T>
   static constexpr operand<T> on(operand<T> x, const operand<T>* in, int count, auto epsilon) {
@@ -124,8 +152,8 @@ constexpr auto rms_norm(X&& x, More&&... weight_epsilon) {
 /// (x - mean) / sqrt(variance + epsilon) for each channel of x [batch, channels, places...], times a weight and plus a bias for each
 /// channel, if they are given. Mean and variance are over the batch and all places; the divisor of the variance is the count.
 ///   batch_norm(x)   batch_norm(x, weight, bias)   batch_norm(x, weight, bias, 1e-3)
-/// The number after the arrays is epsilon, by default 1e-5. This is PyTorch's batch_norm with training. Its running statistics are made of
-/// ebb::mean<0, 2, 3>(x) and ebb::var<0, 2, 3>(x), whose divisor is one less.
+/// The number after the arrays is epsilon, by default 1e-5. This is PyTorch's batch_norm with training. Its running statistics are
+/// those of running_statistics.
 /// Shape: x's; weight, bias [channels].   Dtype: promoted; integers give float; bf16 and f16 are computed in float and rounded once.
 /// Saves: x, its means, 1 / sqrt(variance + epsilon), weight.   Error: that of the sums, plus 3 ulp of the terms of the last sum.
 /// Throws: if a call's weight or bias has another extent.
@@ -134,6 +162,19 @@ inline constexpr call<functions::batch_norm> batch_norm{};
 ///   batch_norm_by(x, mean, variance)   batch_norm_by(x, mean, variance, weight, bias, 1e-3)
 /// Shape, Dtype, Throws: as batch_norm.   Saves: x, mean, 1 / sqrt(variance + epsilon), weight.   Error: 4 ulp of the terms of the sums.
 inline constexpr call<functions::batch_norm_by> batch_norm_by{};
+/// A tuple of the mean and the variance of each channel over many batches: (1 - momentum) * old + momentum * that of x. batch_norm_by takes
+/// both when training is over.
+///   const auto [mean, variance] = running_statistics(x, old_mean, old_variance);   running_statistics(x, mean, variance, 0.01)
+/// momentum is a number or a term of rank 0, by default 0.1. The divisor of the variance is the count less 1, as in PyTorch: with one
+/// element it is NaN.
+/// Shape: x [batch, channels, places...], mean and variance [channels].   Dtype: theirs; computed in that of x, if it is wider.
+/// Saves: nothing: x gets no gradient.   Error: that of the sums.   Throws: if a call's mean or variance has another extent.
+/// Source: the running statistics of torch.nn.functional.batch_norm.
+template <class X, class M, class V, class Momentum = double>
+constexpr auto running_statistics(const X& x, const M& mean, const V& variance, Momentum momentum = 0.1) {
+  return std::tuple(apply_function(functions::running_statistic<false>{}, x, mean, momentum),
+                    apply_function(functions::running_statistic<true>{}, x, variance, momentum));
+}
 /// batch_norm over the places alone: each channel of each array of the batch is normalized by itself.
 /// Shape, Dtype, Saves, Error, Throws: as batch_norm.
 inline constexpr call<functions::instance_norm> instance_norm{};

@@ -1,0 +1,159 @@
+// ebb/nn/resize.hpp — images of another size: upsample_nearest, upsample_linear, pixel_shuffle, pixel_unshuffle.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../op/along.hpp"
+#include "../op/extremum.hpp"
+#include "../op/operators.hpp"
+#include "../op/remainder.hpp"
+#include "../op/shape.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+template <class Call>
+struct refusal<457, Call> : Call {
+  static_assert(Call::code != 457, "[ebb E0457] upsample, pixel_shuffle: the array has too few axes, a size is below 1, or the factor does "
+                                   "not divide the extents");
+};
+
+/// Tag of upsample_linear: the outer elements of the array are those of the result, and the others are spread evenly between them.
+struct align_corners_tag {};
+inline constexpr align_corners_tag align_corners{};
+
+namespace functions {
+
+enum class sampling { nearest, linear, corners };
+
+/// The last axes of an array with other extents. Places and weights are quotients of integers: they are exact.
+template <sampling How, int... E>
+struct upsample {
+  static constexpr std::string_view name = How == sampling::nearest ? "upsample_nearest" : "upsample_linear";
+  template <class A>
+  static constexpr auto apply(operand<A> given) {
+    using T = std::conditional_t<How == sampling::nearest, A, decltype(detail::accepted<op::exp, A>())>;
+    graph& g = *given.g;
+    if (given.is_refused()) return refuse<T>(g, -given.id);
+    constexpr int axes = sizeof...(E);
+    if (axes == 0 || given.rank() < axes || ((E < 1) || ...)) return refuse<T>(g, 457);
+    int axis = given.rank() - axes;
+    if constexpr (How == sampling::nearest) {
+      operand<T> x = given;
+      ((x = nearest(x, axis++, E)), ...);
+      return x;
+    } else {
+      auto x = cast_to<detail::computed_in<T>>(given);
+      ((x = linear(x, axis++, E)), ...);
+      return cast_to<T>(x);
+    }
+  }
+
+ private:
+  using integers = operand<std::int64_t>;
+  static constexpr integers quotient(integers a, std::int64_t b) { return emit_on<op::floor_divide>({}, a, literal_like(a, b)); }
+  /// The extent of an axis for each of `size` elements.
+  template <class T>
+  static constexpr std::pair<integers, integers> indices(operand<T> x, int axis, int size) {
+    shape s;
+    s.push(size);
+    const integers i = index_along<std::int64_t>(*x.g, x.g->intern(s), 0);
+    return {i, repeat(count_along<std::int64_t>(x, std::int64_t{1} << axis), i, 1)};
+  }
+  template <class T>
+  static constexpr operand<T> nearest(operand<T> x, int axis, int size) {
+    const auto [i, extent] = indices(x, axis, size);
+    return parts_at<take>(x, quotient(i * extent, size), axis);
+  }
+  template <class T>
+  static constexpr operand<T> linear(operand<T> x, int axis, int size) {
+    const auto [i, extent] = indices(x, axis, size);
+    const std::int64_t parts = How == sampling::linear ? 2 * std::int64_t{size} : size > 1 ? size - 1 : 1;
+    const integers zero = literal_like(i, 0);
+    const integers at = How == sampling::linear ? emit_on<op::maximum>({}, (2 * i + 1) * extent - size, zero) : i * (extent - 1);
+    const integers first = quotient(at, parts), second = emit_on<op::minimum>({}, first + 1, extent - 1);
+    const auto share = cast_to<T>(at - parts * first) / static_cast<double>(parts);
+    const auto a = parts_at<take>(x, first, axis), b = parts_at<take>(x, second, axis);
+    if (a.is_refused()) return a;
+    const auto weight = repeat(share, a, axis_run(0, a.rank()) & ~(std::int64_t{1} << axis));
+    return (1 - weight) * a + weight * b;
+  }
+};
+
+template <int R>
+struct pixel_shuffle {
+  static constexpr detail::spelled name{"pixel_shuffle", R};
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    if (x.is_refused()) return x;
+    graph& g = *x.g;
+    if (R < 1 || x.rank() < 3 || x.rank() + 2 > max_rank) return refuse<T>(g, 457);
+    const int c = x.rank() - 3, each = g.syms.derive(extent_rule::quotient, x.extent(c), R * R);
+    if (!g.syms.unify(g.syms.derive(extent_rule::product, each, R * R), x.extent(c))) return refuse<T>(g, 457);
+    shape split = axes_between(x.extents(), 0, c), out = split;
+    for (const int e : {each, R, R, x.extent(c + 1), x.extent(c + 2)}) split.push(e);
+    out.push(each);
+    for (int i = 1; i <= 2; ++i) out.push(g.syms.derive(extent_rule::product, x.extent(c + i), R));
+    // [c, r, r, h, w] to [c, h, r, w, r]
+    return view_as(axis_moved(axis_moved(view_as(x, split), c + 3, c + 1), c + 4, c + 3), out);
+  }
+};
+template <int R>
+struct pixel_unshuffle {
+  static constexpr detail::spelled name{"pixel_unshuffle", R};
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    if (x.is_refused()) return x;
+    graph& g = *x.g;
+    if (R < 1 || x.rank() < 3 || x.rank() + 2 > max_rank) return refuse<T>(g, 457);
+    const int c = x.rank() - 3;
+    int each[2];
+    for (int i = 0; i < 2; ++i) {
+      each[i] = g.syms.derive(extent_rule::quotient, x.extent(c + 1 + i), R);
+      if (!g.syms.unify(g.syms.derive(extent_rule::product, each[i], R), x.extent(c + 1 + i))) return refuse<T>(g, 457);
+    }
+    shape split = axes_between(x.extents(), 0, c + 1), out = axes_between(x.extents(), 0, c);
+    for (const int e : {each[0], R, each[1], R}) split.push(e);
+    for (const int e : {g.syms.derive(extent_rule::product, x.extent(c), R * R), each[0], each[1]}) out.push(e);
+    // [c, h, r, w, r] to [c, r, r, h, w]
+    return view_as(axis_moved(axis_moved(view_as(x, split), c + 2, c + 1), c + 4, c + 2), out);
+  }
+};
+
+}  // namespace functions
+
+/// The last axes of x resized to the given extents: element i of n is element floor(i m / n) of m. Smaller extents are allowed.
+///   upsample_nearest<14, 9>(x)
+/// Shape: x [..., places...]: [..., E...].   Dtype: x's.   Saves: nothing.   Error: exact.
+/// Source: torch.nn.functional.interpolate with mode nearest, which computes places in floating point.
+template <int... E, class X>
+constexpr auto upsample_nearest(const X& x) {
+  return apply_function(functions::upsample<functions::sampling::nearest, E...>{}, x);
+}
+/// upsample_nearest with linear interpolation along each axis: element i of n is at the place (i + 1/2) m / n - 1/2, at least 0; with
+/// align_corners at i (m - 1) / (n - 1).   upsample_linear<9>(x), upsample_linear<5, 9>(x), upsample_linear<5, 9>(x, ebb::align_corners)
+/// Shape: x [..., places...]: [..., E...].   Dtype: x's; integers give float; bf16 and f16 are computed in float and rounded once.
+/// Saves: nothing.   Error: 2 ulp of the larger term, for each axis.
+/// Source: torch.nn.functional.interpolate with modes linear and bilinear, without antialias.
+template <int... E, class X>
+constexpr auto upsample_linear(const X& x) {
+  return apply_function(functions::upsample<functions::sampling::linear, E...>{}, x);
+}
+template <int... E, class X>
+constexpr auto upsample_linear(const X& x, align_corners_tag) {
+  return apply_function(functions::upsample<functions::sampling::corners, E...>{}, x);
+}
+/// R * R channels at each place as R rows and columns of places.   pixel_shuffle<2>(x)
+/// Shape: x [..., R R c, h, w]: [..., c, R h, R w].   Dtype: x's.   Saves: nothing.   Error: exact.
+/// Throws: if R * R does not divide a call's channels.   Source: torch.nn.functional.pixel_shuffle.
+template <int R, class X>
+constexpr auto pixel_shuffle(const X& x) {
+  return apply_function(functions::pixel_shuffle<R>{}, x);
+}
+/// The inverse of pixel_shuffle.
+/// Shape: x [..., c, R h, R w]: [..., R R c, h, w].   Dtype: x's.   Saves: nothing.   Error: exact.
+/// Throws: if R does not divide a call's rows and columns.   Source: torch.nn.functional.pixel_unshuffle.
+template <int R, class X>
+constexpr auto pixel_unshuffle(const X& x) {
+  return apply_function(functions::pixel_unshuffle<R>{}, x);
+}
+
+}  // namespace ebb::inline EBB_ABI
