@@ -14,6 +14,7 @@
 #include "nn/loss.hpp"
 #include "nn/margin.hpp"
 #include "nn/class_loss.hpp"
+#include "nn/ctc.hpp"
 #include "nn/norm.hpp"
 #include "nn/cell.hpp"
 #include "nn/pool.hpp"

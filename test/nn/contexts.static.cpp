@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp dropout.hpp loss.hpp margin.hpp norm.hpp pool.hpp resize.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp loss.hpp margin.hpp norm.hpp pool.hpp resize.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -39,6 +39,7 @@ static_assert(have_class<full, 3>(ebb::margin_ranking, ebb::triplet));
 static_assert(have_class<own, 3>(ebb::gaussian_nll));  // PyTorch has no op for it
 static_assert(have_class<full, 2>(ebb::focal, ebb::dice, ebb::info_nce));
 static_assert(have_class<own, 2>(ebb::multilabel_soft_margin));  // PyTorch has no op for it
+static_assert(has_class<full, signals_in>([](auto x) { return ebb::ctc(x, ebb::cast<int>(row(x)), ebb::iota<1>(x), ebb::iota<1>(x)); }));
 static_assert(has_class<full>([](auto x) { return ebb::cosine_embedding(x, x, row(x)); }));
 static_assert(has_class<full>([](auto x) { return ebb::multi_margin(x, classes(x)); }));
 

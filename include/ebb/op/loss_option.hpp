@@ -33,7 +33,7 @@ template <std::int64_t Index>
 inline constexpr ignoring_tag<Index> ignoring{};
 
 /// The options with an operand, then those without one.
-enum class loss_option { weight, positive_weight, smoothing, log_target, with_constants, of_rates, swap };
+enum class loss_option { weight, positive_weight, smoothing, log_target, with_constants, of_rates, swap, zero_infinity };
 template <loss_option Which, class A>
 struct option_of {
   const A& value;
