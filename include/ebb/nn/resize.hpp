@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../op/along.hpp"
+#include "../op/exponential.hpp"
 #include "../op/extremum.hpp"
 #include "../op/operators.hpp"
 #include "../op/remainder.hpp"
