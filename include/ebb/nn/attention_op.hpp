@@ -183,16 +183,16 @@ struct attend : attending {
           S top = -std::numeric_limits<S>::infinity();
           for (std::ptrdiff_t first = 0; first < count; first += a.block) {
             const std::ptrdiff_t end = std::min(first + a.block, count);
-            vec<S> scores;
+            vec<S> of_block;
             S most = top;
             for (std::ptrdiff_t j = first; j < end; ++j) {
-              scores.push(score(call, at, changes, i, j));
-              most = scores.back() > most ? scores.back() : most;
+              of_block.push(score(call, at, changes, i, j));
+              most = of_block.back() > most ? of_block.back() : most;
             }
             const S base = kernel::subtracted(most);
             for (S& e : sums) e *= lane::exp(top - base);
             for (std::ptrdiff_t j = first; j < end; ++j) {
-              S e = lane::exp(scores[static_cast<int>(j - first)] - base);
+              S e = lane::exp(of_block[static_cast<int>(j - first)] - base);
               sums.back() += e;
               changes.drop(a, i, j, 1, &e);
               for (std::ptrdiff_t p = 0; p < a.width; ++p)
