@@ -216,6 +216,23 @@ TEST_CASE("results may be written over the arguments of a loop") {
   CHECK(cells_in(xs) == cells_in(std::get<1>(expected)));
 }
 
+TEST_CASE("the rows of a loop are not written over an array that each step reads whole") {
+  const auto f = ebb::compile([](auto h, auto xs, auto w) {
+    return ebb::scan([](auto carry, auto x, auto all) {
+      const auto next = carry * 0.5 + x;
+      return std::tuple(next, next * ebb::sum(all));
+    }, h, xs, ebb::whole(w));
+  });
+  const auto xs = some<double, 6>(1);
+  auto w = some<double, 6>(2);
+  tensor<double> h, last;
+  h.at() = 0.25;
+  const auto [expected_last, expected] = f(h, xs, w);
+  f(ebb::into(last, w), h, xs, w);
+  CHECK(cells_in(w) == cells_in(expected));
+  CHECK(last() == expected_last);
+}
+
 TEST_CASE("carries that change places, and rows that are carries") {
   const auto f = [](auto a, auto b, auto xs) {
     return ebb::scan([](auto carry, auto x) {

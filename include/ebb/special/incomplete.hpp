@@ -27,7 +27,7 @@ struct dual {
   }
 };
 template <class V>
-EBB_INLINE constexpr dual<V> choose(mask_of<V> m, dual<V> x, dual<V> y) {
+EBB_INLINE constexpr dual<V> select_dual(mask_of<V> m, dual<V> x, dual<V> y) {
   return {lane::select(m, x.value, y.value), lane::select(m, x.slope, y.slope)};
 }
 template <class V>
@@ -58,7 +58,7 @@ EBB_INLINE constexpr dual<V> continued_fraction(dual<V> first, auto next) {
     c = b + a / c;
     dual<V> factor = c * d, following = result * factor;
     auto settled = is_settled(result, following - result);
-    result = choose<V>(done, result, following);
+    result = select_dual<V>(done, result, following);
     done = done || settled || !(following.value == following.value);
     if (in_no_lane<V>(!done)) break;
   }
@@ -97,8 +97,8 @@ EBB_INLINE constexpr dual<V> incomplete_gamma(V a, V x) {
   for (int i = 1; i < most_steps; ++i) {
     dual<V> following = term * (over / (parameter + constant(all<V>(static_cast<T>(i))))), total = sum + following;
     auto settled = is_settled(sum, following);
-    term = choose<V>(done, term, following);
-    sum = choose<V>(done, sum, total);
+    term = select_dual<V>(done, term, following);
+    sum = select_dual<V>(done, sum, total);
     done = done || settled;
     if (in_no_lane<V>(!done)) break;
   }
@@ -109,7 +109,7 @@ EBB_INLINE constexpr dual<V> incomplete_gamma(V a, V x) {
     return step;
   });
   dual<V> lower = scale * sum, upper = scale * parameter / fraction;
-  dual<V> result = Upper ? choose<V>(below, unit - lower, upper) : choose<V>(below, lower, unit - upper);
+  dual<V> result = Upper ? select_dual<V>(below, unit - lower, upper) : select_dual<V>(below, lower, unit - upper);
 
   // At the ends: P(a, 0) = 0, P(a, inf) = 1, P(0, x) = 1.
   V nan = all<V>(std::numeric_limits<T>::quiet_NaN());
@@ -151,7 +151,7 @@ EBB_INLINE constexpr dual<V> incomplete_beta(V a, V b, V x) {
   dual<V> second{lane::select(mirrored, p, q), lane::select(mirrored, one, zero)};
   dual<V> part = beta_below(first, second, lane::select(mirrored, one - y, y), lane::select(mirrored, log_rest, log_x),
                             lane::select(mirrored, log_x, log_rest), both, slope);
-  dual<V> result = choose<V>(mirrored, constant(one) - part, part);
+  dual<V> result = select_dual<V>(mirrored, constant(one) - part, part);
   auto inside = a > zero && b > zero, end = (x == zero || x == one) && inside && a <= largest && b <= largest;
   V value = lane::select(regular, result.value, lane::select(end, x, nan));
   return {value, lane::select(regular, result.slope, lane::select(end, zero, nan))};
