@@ -103,4 +103,9 @@ TEST_CASE("remainders in constant expressions have the bits of run time") {
   constexpr double folded = lane::fmod(1e300, 0.7), rounded = lane::floor_remainder(-5.5, 2.);
   volatile double x = 1e300, y = 0.7;
   CHECK((test::same(folded, lane::fmod(double(x), double(y))) && rounded == 0.5));
+  // By steps of digits this quotient would be a unit too large.
+  constexpr float whole = lane::floor_quotient(0x1.31d3e8p+24f, 0x1.3c2dfp+0f), none = lane::fmod(1.f, 0x1p-140f);
+  volatile float of = 0x1.31d3e8p+24f, by = 0x1.3c2dfp+0f;
+  CHECK(whole == lane::floor_quotient(float(of), float(by)));
+  CHECK((none == 0 && std::isnan(lane::fmod(1.f, 0.f))));
 }

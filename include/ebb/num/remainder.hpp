@@ -45,11 +45,11 @@ template <class V>
 EBB_INLINE constexpr bool is_short(V q) {
   return in_no_lane<V>(!has_short(q));
 }
-/// Constant expressions cannot divide by 0.
+/// Whether x / y is taken at once. Constant expressions cannot divide by 0, and no quotient may overflow there.
 template <class V>
-EBB_INLINE constexpr bool takes_short() {
+EBB_INLINE constexpr bool takes_short([[maybe_unused]] V x, [[maybe_unused]] V y) {
   if constexpr (!fused) return false;
-  else if constexpr (scalar<V>) return !std::is_constant_evaluated();
+  else if constexpr (scalar<V>) return !std::is_constant_evaluated() || abs(x) * element_of<V>(0x1p-60) < abs(y);
   else return true;
 }
 
@@ -125,7 +125,7 @@ template <class V>
 EBB_INLINE constexpr V fmod(V x, V y) {
   if constexpr (std::integral<element_of<V>>) return detail::integer_remainder(x, y);
   else {
-    if (detail::takes_short<V>()) {
+    if (detail::takes_short(x, y)) {
       V a = abs(x), b = abs(y), q = a / b;
       if (detail::is_short(q)) [[likely]] {
         V rest = detail::short_rest(a, floor(q), b);
@@ -143,7 +143,7 @@ EBB_INLINE constexpr V floor_remainder(V x, V y) {
     V r = fmod(x, y);
     return select(detail::is_opposed(r, y), r + y, r);
   } else {
-    if (detail::takes_short<V>()) {
+    if (detail::takes_short(x, y)) {
       V zero = all<V>(0), a = detail::times_sign(x, y), b = abs(y), q = a / b;
       if (detail::is_short(q)) [[likely]] {
         V rest = detail::short_rest(a, floor(q), b);
@@ -163,7 +163,7 @@ EBB_INLINE constexpr V floor_quotient(V x, V y) {
   if constexpr (std::integral<element_of<V>>) {
     return detail::integer_quotient(x, y) - select(detail::is_opposed(detail::integer_remainder(x, y), y), one, all<V>(0));
   } else {
-    if (detail::takes_short<V>()) {
+    if (detail::takes_short(x, y)) {
       V a = detail::times_sign(x, y), b = abs(y), q = a / b, n = floor(q);
       n = select(detail::short_rest(a, n, b) < all<V>(0), n - one, n);
       if (detail::is_short(q)) [[likely]] return n;
