@@ -202,11 +202,11 @@ struct open_loop {
   }
   static constexpr vec<int> add_to(graph& g, const Carry& carry, const W&... w) {
     const arguments a{ids_of(carry, w...)};
-    const vec<int> made = add_steps(g, frozen<body>::g.thaw(), a, nullptr);
+    vec<int> made = add_steps(g, frozen<body>::g.thaw(), a, nullptr);
     if constexpr (!has_real_carry || is_without_derivative<C>) return made;
     else if constexpr (!is_pushed()) return made;
     else {
-      const vec<int> r = add_custom(g, frozen<first_pull>::g.thaw(), a.all, made, a.all, 436);
+      vec<int> r = add_custom(g, frozen<first_pull>::g.thaw(), a.all, made, a.all, 436);
       if (r[0] >= 0) {
         equation& e = g.eq[g.operand(r[0], 0)];
         custom_parts p = custom_parts::of(e);

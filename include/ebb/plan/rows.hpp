@@ -33,7 +33,7 @@ class row_planner {
   /// Orders the steps and fills in what the plan says about blocks, if the program has a row symbol. `operand(k)` is the operand from which
   /// k is read where k itself is not in memory, or -1.
   EBB_COLD constexpr void run(auto&& operand) {
-    if (p_.bands.size() > 0) return;
+    if (!p_.bands.empty()) return;
     for (int k = 0; k < g_.size(); ++k) instead_.push(operand(k));
     for (int o : g_.out)
       if (try_symbol(g_.shape_of(o))) return;

@@ -125,7 +125,7 @@ struct nadam {
     const auto momentum = [&](double t) { return beta1 * (1 - 0.5 * std::pow(0.96, t * momentum_decay)); };
     const double t = static_cast<double>(step);
     double product = 1;  // its factors are below beta1: once it is tiny, 1 minus it is 1
-    for (double i = 1; i <= t && product > 1e-18; ++i) product *= momentum(i);
+    for (std::uint64_t i = 1; i <= step && product > 1e-18; ++i) product *= momentum(static_cast<double>(i));
     return {weight_decay, 1 - beta1, beta2, 1 - beta2, lr * (1 - momentum(t)) / (1 - product),
             lr * momentum(t + 1) / (1 - product * momentum(t + 1)), std::sqrt(detail::bias_of(beta2, step)), eps};
   }
