@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: nests of one element]
-// A model of numbers, such as the price of an option, is a nest whose loops have one index each. A register of 16 lanes for one number
-// costs what the wider instructions cost: divisions take twice to four times as long, and what no value needs is computed for all. An op's
-// function of one element is the same code on another type, so the bits are those of the lanes.
+// A model of numbers, such as the price of an option, is a nest whose loops have one index each. Lanes compute both sides of every choice
+// for each number; a scalar takes the one it needs, see lane::choose. An op's function of one element is the same code on another type, so
+// the bits are those of the lanes.
 #pragma once
 
 #include "nest_step.hpp"
