@@ -26,11 +26,11 @@ lines() {  # lines candidate file
     END { print count ? count : "-" }' "$2"
 }
 
-printf '%-8s %8s %8s %8s %8s %8s\n' eval manual natural shaped simd seconds
+printf '%-8s %8s %8s %8s %8s %8s %8s\n' eval manual reverse natural shaped simd seconds
 for source in bench/gradbench/*.cpp; do
   eval=$(basename "$source" .cpp)
   [ "$eval" != main ] || continue
   seconds=$({ time "$compiler" -std=c++20 "${flags[@]}" "${limits[@]}" -ffp-contract=off -Iinclude -c "$source" -o "$work/out.o"; } 2>&1)
-  printf '%-8s %8s %8s %8s %8s %8s\n' "$eval" "$(lines manual "$source")" "$(lines natural "$source")" "$(lines shaped "$source")" \
-    "$(lines simd "$source")" "$seconds"
+  printf '%-8s %8s %8s %8s %8s %8s %8s\n' "$eval" "$(lines manual "$source")" "$(lines reverse "$source")" \
+    "$(lines natural "$source")" "$(lines shaped "$source")" "$(lines simd "$source")" "$seconds"
 done

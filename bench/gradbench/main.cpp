@@ -1,11 +1,11 @@
 // bench/gradbench/main.cpp — evals of GradBench in ebb and by hand-written derivatives, checked and timed in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba
+//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba, lstm
 //
 // The definitions and the default sizes are those of https://github.com/gradbench/gradbench; the data are of those sizes, from a generator.
 // `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `shaped` is
-// ebb written for speed, `simd` is vectorized by hand with ebb's registers.
+// ebb written for speed, `simd` is vectorized by hand with ebb's registers, `reverse` is a second derivative by hand in plain C++.
 #include "session.hpp"
 
 #include <sched.h>
@@ -29,4 +29,5 @@ int main(int argc, char** argv) {
   if (s.wanted("gmm")) gradbench::gmm(s);
   if (s.wanted("ode")) gradbench::ode(s);
   if (s.wanted("ba")) gradbench::ba(s);
+  if (s.wanted("lstm")) gradbench::lstm(s);
 }

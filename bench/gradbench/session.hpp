@@ -139,5 +139,6 @@ void kmeans(session&);
 void gmm(session&);
 void ode(session&);
 void ba(session&);
+void lstm(session&);
 
 }  // namespace gradbench
