@@ -26,11 +26,15 @@ lines() {  # lines candidate file
     END { print count ? count : "-" }' "$2"
 }
 
-printf '%-8s %8s %8s %8s %8s %8s %8s\n' eval manual reverse natural shaped simd seconds
+candidates=(manual reverse natural shaped duals finite simd)
+printf '%-8s' eval
+printf ' %8s' "${candidates[@]}" seconds
+printf '\n'
 for source in bench/gradbench/*.cpp; do
   eval=$(basename "$source" .cpp)
   [ "$eval" != main ] || continue
   seconds=$({ time "$compiler" -std=c++20 "${flags[@]}" "${limits[@]}" -ffp-contract=off -Iinclude -c "$source" -o "$work/out.o"; } 2>&1)
-  printf '%-8s %8s %8s %8s %8s %8s %8s\n' "$eval" "$(lines manual "$source")" "$(lines reverse "$source")" \
-    "$(lines natural "$source")" "$(lines shaped "$source")" "$(lines simd "$source")" "$seconds"
+  printf '%-8s' "$eval"
+  for candidate in "${candidates[@]}"; do printf ' %8s' "$(lines "$candidate" "$source")"; done
+  printf ' %8s\n' "$seconds"
 done

@@ -1,11 +1,12 @@
 // bench/gradbench/main.cpp — evals of GradBench in ebb and by hand-written derivatives, checked and timed in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba, lstm
+//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba, lstm, particle, saddle
 //
 // The definitions and the default sizes are those of https://github.com/gradbench/gradbench; the data are of those sizes, from a generator.
 // `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `shaped` is
-// ebb written for speed, `simd` is vectorized by hand with ebb's registers, `reverse` is a second derivative by hand in plain C++.
+// ebb written for speed, `simd` is vectorized by hand with ebb's registers, `reverse` is another derivative written
+// by hand, `duals` is ebb's forward mode alone, `finite` are differences.
 #include "session.hpp"
 
 #include <sched.h>
@@ -30,4 +31,6 @@ int main(int argc, char** argv) {
   if (s.wanted("ode")) gradbench::ode(s);
   if (s.wanted("ba")) gradbench::ba(s);
   if (s.wanted("lstm")) gradbench::lstm(s);
+  if (s.wanted("particle")) gradbench::particle(s);
+  if (s.wanted("saddle")) gradbench::saddle(s);
 }

@@ -26,7 +26,7 @@ inline vector uniform(generator& g, std::size_t n, double low, double high) {
   return x;
 }
 
-/// One way to compute an eval. The first one of a row is `manual`, the baseline.
+/// One way to compute an eval. The first one of a row is `manual`, the baseline. An eval that is a search has a derivative only.
 struct candidate {
   const char* name;
   std::function<void()> primal, derivative;
@@ -88,7 +88,7 @@ class session {
       const double p0 = median(p[0]), d0 = median(d[0]);
       if (!smoke) {
         std::printf("  %-25s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f\n", i ? "" : size.c_str(), candidates[i].name, 1e6 * primal,
-                    1e6 * derivative, primal / p0, derivative / d0, (primal + derivative) / (p0 + d0));
+                    1e6 * derivative, over(primal, p0), derivative / d0, (primal + derivative) / (p0 + d0));
       }
     }
     std::fflush(stdout);
@@ -99,7 +99,7 @@ class session {
     for (const sums& t : totals_) {
       if (smoke) break;
       const sums& m = totals_[0];
-      std::printf("%-27s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f\n", eval, t.name, 1e6 * t.primal, 1e6 * t.derivative, t.primal / m.primal,
+      std::printf("%-27s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f\n", eval, t.name, 1e6 * t.primal, 1e6 * t.derivative, over(t.primal, m.primal),
                   t.derivative / m.derivative, (t.primal + t.derivative) / (m.primal + m.derivative));
     }
     if (smoke) std::printf("%s: all values are right\n", eval);
@@ -119,7 +119,9 @@ class session {
   };
   std::vector<sums> totals_;
 
+  static double over(double a, double b) { return b > 0 ? a / b : 0; }
   static double seconds(const std::function<void()>& f, std::size_t repeat) {
+    if (!f) return 0;
     const double start = bench::thread_seconds();
     for (std::size_t i = 0; i < repeat; ++i) {
       f();
@@ -128,7 +130,7 @@ class session {
     return (bench::thread_seconds() - start) / static_cast<double>(repeat);
   }
   std::size_t repetitions(const std::function<void()>& f) const {
-    return smoke ? 1 : bench::repetitions([&](std::size_t n) { return seconds(f, n); }, 4e-3);
+    return smoke || !f ? 1 : bench::repetitions([&](std::size_t n) { return seconds(f, n); }, 4e-3);
   }
 };
 
@@ -140,5 +142,7 @@ void gmm(session&);
 void ode(session&);
 void ba(session&);
 void lstm(session&);
+void particle(session&);
+void saddle(session&);
 
 }  // namespace gradbench
