@@ -140,13 +140,6 @@ inline constexpr bool is_reported = [] {
   else return S == P::plan.bands[static_cast<std::size_t>(band)].first;
 }();
 
-/// Whether step S only joins what has been written in its place.
-template <class P, int S>
-inline constexpr bool is_written_in_parts = [] {
-  const plan_step& s = P::plan.steps[static_cast<std::size_t>(S)];
-  return s.what == kind::move && s.why == copy_reason::none && P::g.eq[static_cast<std::size_t>(s.equation)].op->arity < 0;
-}();
-
 /// Writes the extents of a shape where they are read: a copy of extents that were just written stalls.
 template <class P, int Shape>
 EBB_INLINE void write_extents(extent_list& to, const std::size_t* symbol) {
@@ -162,8 +155,8 @@ EBB_INLINE void write_extents(extent_list& to, const std::size_t* symbol) {
 template <class P, int S>
 EBB_INLINE void run_whole(const nest_call& call) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
-  if constexpr (is_written_in_parts<P, S>) return;
   constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
+  if constexpr (is_written_in_parts(s, *e.op)) return;
   static constexpr std::int64_t attr[] = {e.attr[0], e.attr[1]};
   constexpr auto operand = [](int j) -> const equation& {
     return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];

@@ -15,6 +15,20 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// The reason of a copy as the end of a sentence: see [note: parts of arrays].
+EBB_COLD const char* text_of(copy_reason why) {
+  constexpr const char* reasons[] = {"",
+                                     "rows along this axis are not adjacent",
+                                     "it leaves out or reverses elements",
+                                     "elements in another order",
+                                     "a result has memory of its own",
+                                     "an operand is an argument or lies in another array",
+                                     "an operand is joined twice",
+                                     "an operand lies between two of dyn extents",
+                                     "a loop gives an operand"};
+  return reasons[static_cast<int>(why)];
+}
+
 /// A plan of g. Equations of no step are left out: arguments, literals, and views.
 class plan_text {
  public:
@@ -61,20 +75,11 @@ class plan_text {
     for (int i = 0; i < n.reduces.count; ++i) add(p_.reduces[n.reduces.first + i].buffer);
     return text;
   }
-  /// See [note: parts of arrays].
   EBB_COLD std::string reason_of(const plan_step& s) const {
     if (s.what == kind::gather || s.what == kind::scatter) return ", which copies: rows by index";
     if (s.what != kind::move) return "";
     if (s.why == copy_reason::none) return g_.eq[s.equation].count > 1 ? ", in place" : ", in place but for the zeros";
-    constexpr const char* reasons[] = {"rows along this axis are not adjacent",
-                                       "it leaves out or reverses elements",
-                                       "elements in another order",
-                                       "a result has memory of its own",
-                                       "an operand is an argument or lies in another array",
-                                       "an operand is joined twice",
-                                       "an operand lies between two of dyn extents",
-                                       "a loop gives an operand"};
-    return std::string(", which copies: ") + reasons[static_cast<int>(s.why) - 1];
+    return std::string(", which copies: ") + text_of(s.why);
   }
   EBB_COLD std::string name_of_buffer(int buffer) const {
     if (p_.buffers[buffer].is == plan_buffer::role::part) return "a part of " + name_of_buffer(p_.buffers[buffer].whole);

@@ -26,6 +26,11 @@ struct plan_step {
   copy_reason why = copy_reason::none;  // of a move
 };
 
+/// Whether a step only joins what has been written in its place.
+constexpr bool is_written_in_parts(const plan_step& s, const op_info& op) {
+  return s.what == kind::move && s.why == copy_reason::none && op.arity < 0;
+}
+
 /// The role of an array in a program that runs by blocks of rows: see [note: blocks of rows].
 enum class row_use : std::uint8_t {
   none,    // it has no rows, or is not used in blocks

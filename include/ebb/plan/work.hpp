@@ -3,9 +3,9 @@
 //
 // [note: counted work]
 // The count assumes that a step reads each array that it uses once and writes each of its results once: it is the least traffic, and
-// ignores caches. A gather reads each row that an index names once. An operation is one element of an equation: a sum of n elements is n
-// operations, a product of matrices is 2 m n k. An element of exp, log and the like counts as `operations_of_heavy`: about the length of
-// their polynomials.
+// ignores caches. A gather reads each row that an index names once; what lies in a result already is neither read nor written by the step
+// that joins it. An operation is one element of an equation: a sum of n elements is n operations, a product of matrices is 2 m n k. An
+// element of exp, log and the like counts as `operations_of_heavy`: about the length of their polynomials.
 #pragma once
 
 #include "plan.hpp"
@@ -39,11 +39,28 @@ namespace detail {
 
 constexpr double bytes_of_element(dtype type) { return static_cast<double>(size_of(type)); }
 
-/// Appends the work of equation k, which runs as a whole step. A loop adds none here.
-EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, int k) {
+/// Appends the work of a step that moves elements. An operand that lies in the result already is neither read nor written.
+EBB_COLD void push_work_of_move(vec<work_term>& terms, const graph& g, const plan& p, const plan_step& s) {
+  const double bytes = bytes_of_element(g.op(s.equation).result);
+  const shape& result = g.shape_of(s.equation);
+  const auto in_place = [&](int j) { return p.buffers[p.joined[s.joined.first + j]].whole == s.out; };
+  const auto count = [&](const shape& x, double read, double written) { terms.push({x, {read * bytes, written * bytes, 0}}); };
+  if (g.op(s.equation).family == family_of<op::place>) {  // zeros around the operand
+    count(result, 0, 1);
+    count(g.shape_of(g.operand(s.equation, 0)), in_place(0) ? 0 : 1, in_place(0) ? -1 : 0);
+  } else if (g.eq[s.equation].count == 1) count(result, in_place(0) ? 0 : 1, in_place(0) ? 0 : 1);
+  else
+    for (int j = 0; j < g.eq[s.equation].count; ++j)
+      if (!in_place(j)) count(g.shape_of(g.operand(s.equation, j)), 1, 1);
+}
+
+/// Appends the work of a step that is a whole equation. A loop adds none here.
+EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const plan& p, const plan_step& s) {
+  const int k = s.equation;
   const equation& e = g.eq[k];
   const shape& result = g.shape_of(k);
   if (e.op->what == kind::loop) return;
+  if (e.op->what == kind::move) return push_work_of_move(terms, g, p, s);
   const bool is_rows = e.op->what == kind::gather;
   if (is_rows) terms.push({result, {bytes_of_element(g.op(g.operand(k, 0)).result), 0, 0}});
   for (int j = is_rows ? 1 : 0; j < e.count; ++j)
@@ -71,7 +88,7 @@ EBB_COLD vec<work_term> work_of_step(const graph& g, const plan& p, int step) {
   vec<work_term> terms;
   const plan_step& s = p.steps[step];
   if (s.nest < 0) {
-    detail::push_work_of_whole(terms, g, s.equation);
+    detail::push_work_of_whole(terms, g, p, s);
     return terms;
   }
   const nest& n = p.nests[s.nest];

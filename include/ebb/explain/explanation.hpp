@@ -1,0 +1,107 @@
+// ebb/explain/explanation.hpp — the explanation of a program: its summary and its steps, those of the bodies of its loops included.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "plan_words.hpp"
+
+#include "../graph/loop.hpp"
+#include "../pass/pipeline.hpp"
+
+#include <ostream>
+
+namespace ebb::inline EBB_ABI {
+
+/// A program in plain words.
+class explanation {
+ public:
+  struct step {
+    std::string what, text;  // `a loop over [n]`; all lines
+    formula_work work;       // of one run: bytes read and written, operations; see [note: counted work]
+    int depth = 0;           // how many loops it is in
+    formula times = 1;       // how often a call runs it
+  };
+
+  EBB_COLD_CTOR explanation(const graph& g, const std::map<int, formula>& known) { add(g, known, 0, 1); }
+
+  const std::vector<step>& steps() const { return steps_; }
+  /// The work of a call.
+  const formula_work& work() const { return work_; }
+  /// The memory of what is kept from step to step, but for what is kept for some rows at a time.
+  const formula& memory() const { return memory_; }
+
+  EBB_COLD std::string text() const {
+    std::string s = std::to_string(steps_.size()) + (steps_.size() == 1 ? " step, " : " steps, ") + work_.operations.operations() + '\n';
+    s += "reads " + work_.read.bytes() + ", writes " + work_.written.bytes() + "; arguments have " + arguments_.bytes() + ", results " +
+         results_.bytes() + '\n';
+    if (memory_ != formula()) s += "keeps " + memory_.bytes() + " between steps\n";
+    if (row_memory_ != formula()) s += "keeps " + row_memory_.bytes() + " a row between steps, for some rows at a time\n";
+    for (const step& x : steps_) s += x.text;
+    return s;
+  }
+
+ private:
+  EBB_COLD void add(const graph& g, const std::map<int, formula>& known, int depth, const formula& times) {
+    const plan p = make_plan(g);
+    const extent_formulas extents(g, known);
+    const detail::plan_words words(g, p, extents);
+    const std::string indent(static_cast<std::size_t>(depth) * 4, ' ');
+    if (depth == 0) count_arguments(g, extents);
+    for (const plan_place& x : p.places) {
+      const shape& s = g.shapes[x.shape];
+      if (x.rows == row_use::within) row_memory_ += row_bytes(s, x.type, p.row_symbol, g, extents);
+      else memory_ += extents.bytes(s, x.type);
+    }
+    for (int i = 0; i < p.steps.size(); ++i) {
+      const detail::explained_step found = words.step(i);
+      std::string text;
+      if (p.blocks.count > 0 && p.blocks.first == i)
+        text += "the next " + std::to_string(p.blocks.count) + " steps run on some of the " + extents.of(p.row_symbol).text() +
+                " rows at a time: what they keep stays in the cache\n";
+      for (const plan_band& b : p.bands)
+        if (b.first == i)
+          text += "the next " + std::to_string(b.count) + " steps run on some rows at a time: the matrix is read from memory once\n";
+      text += "step " + std::to_string(i) + ": " + found.text;
+      steps_.push_back({found.what, indented(text, indent), found.work, depth, times});
+      work_ += {times * found.work.read, times * found.work.written, times * found.work.operations};
+      if (p.steps[i].what == kind::loop && p.steps[i].nest < 0) add_body(g, p.steps[i].equation, extents, depth, times);
+    }
+  }
+  EBB_COLD void add_body(const graph& g, int k, const extent_formulas& extents, int depth, const formula& times) {
+    const graph body = lowered(g.subs[g.eq[k].sub]);
+    const loop_parts parts = loop_parts::of(g.eq[k]);
+    std::map<int, formula> known;
+    for (int s = 0; s < body.syms.count(); ++s)
+      if (const extent_origin& o = body.syms.origin(s); o.rule == extent_rule::argument && !o.is_value())
+        known[s] = extents.of(g.shape_of(g.operand(k, o.a)).e[axis_of_operand(parts, o)]);
+    add(body, known, depth + 1, times * extents.of(g.shape_of(k).e[0]));
+  }
+  EBB_COLD void count_arguments(const graph& g, const extent_formulas& extents) {
+    for (int k = 0; k < g.size(); ++k)
+      if (g.op(k).what == kind::input) arguments_ += extents.bytes(g.shape_of(k), g.op(k).result);
+    for (int o : g.out)
+      if (o >= 0) results_ += extents.bytes(g.shape_of(o), g.op(o).result);
+  }
+  EBB_COLD static formula row_bytes(const shape& s, dtype type, int row, const graph& g, const extent_formulas& extents) {
+    formula r(static_cast<double>(size_of(type)));
+    for (int a = 0; a < s.rank; ++a)
+      if (g.syms.find(s.e[a]) != g.syms.find(row)) r = r * extents.of(s.e[a]);
+    return r;
+  }
+  EBB_COLD static std::string indented(const std::string& text, const std::string& indent) {
+    std::string s;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at) + 1;
+      s += indent + text.substr(at, end - at);
+      at = end;
+    }
+    return s;
+  }
+
+  std::vector<step> steps_;
+  formula_work work_;
+  formula memory_, row_memory_, arguments_, results_;
+};
+
+inline std::ostream& operator<<(std::ostream& to, const explanation& e) { return to << e.text(); }
+
+}  // namespace ebb::inline EBB_ABI

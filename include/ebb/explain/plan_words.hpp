@@ -1,0 +1,241 @@
+// ebb/explain/plan_words.hpp — a plan in plain words: what each step fuses or copies, and why, what it reads, writes and keeps.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: explanations]
+// An explanation asks what decides: the steps, their reasons and their buffers are those of the plan, bytes and operations those of
+// [note: counted work], which a profiler counts, too. A value is kept in memory if another step reads it. Its text says why that step does
+// not read it in a register:
+//   waits     the step needs something that is complete only after a loop: a reduction, a product
+//   shape     the step is a loop over another shape
+//   arrays    the step is no loop: a product, a move
+#pragma once
+
+#include "formula.hpp"
+
+#include "../kernel/batch.hpp"
+#include "../plan/print.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// A step of a plan with its text and its work.
+struct explained_step {
+  std::string what, text;
+  formula_work work;
+};
+
+/// "first, second and 3 more"
+EBB_COLD std::string list_of_words(const std::vector<std::string>& words, std::size_t most = 6) {
+  std::string s;
+  const std::size_t shown = words.size() > most ? most - 1 : words.size();
+  for (std::size_t i = 0; i < shown; ++i) s += (i ? ", " : "") + words[i];
+  return shown < words.size() ? s + " and " + std::to_string(words.size() - shown) + " more" : s;
+}
+
+class plan_words {
+ public:
+  EBB_COLD_CTOR plan_words(const graph& g, const plan& p, const extent_formulas& extents)
+      : g_(g), p_(p), extents_(extents), written_by_(p.buffers.size(), -1), read_by_(p.buffers.size(), vec<int>{}) {
+    each_written(p, [&](int s, int b) { written_by_[b] = s; });
+    for (int s = 0; s < p.steps.size(); ++s) each_read(s, [&](int b) { read_by_[b].push(s); });
+  }
+
+  EBB_COLD explained_step step(int i) const {
+    const plan_step& s = p_.steps[i];
+    explained_step r;
+    r.work = extents_.work(work_of_step(g_, p_, i));
+    r.what = s.nest >= 0 ? loop(i) : whole(s);
+    r.text = r.what + '\n';
+    if (s.nest >= 0) r.text += "  fuses " + fused(i) + '\n' + operations_of_element(i) + lanes(p_.nests[s.nest]);
+    else if (r.work.operations != formula()) r.text += "  " + r.work.operations.operations() + '\n';
+    if (r.work.read != formula()) r.text += "  reads " + r.work.read.bytes() + ": " + list_of_words(read(i)) + '\n';
+    if (r.work.written != formula()) r.text += "  writes " + r.work.written.bytes() + '\n';
+    for (const std::string& line : kept(i)) r.text += "  keeps " + line + '\n';
+    return r;
+  }
+
+  /// f(buffer) for each buffer that step s reads, once.
+  void each_read(int s, auto&& f) const {
+    vec<int> seen;
+    const auto see = [&](int b) {
+      for (int x : seen)
+        if (x == b) return;
+      seen.push(b);
+      f(b);
+    };
+    const plan_step& x = p_.steps[s];
+    if (x.nest < 0)
+      for (int j = 0; j < x.joined.count; ++j) see(p_.joined[x.joined.first + j]);
+    else
+      for (int i = 0; i < p_.nests[x.nest].loads.count; ++i)
+        if (const nest_load& l = p_.loads[p_.nests[x.nest].loads.first + i]; l.source == nest_load::from::array) see(l.buffer);
+  }
+  /// `f32[n, 64]`
+  EBB_COLD std::string type(const shape& s, dtype type) const {
+    return std::string(name_of(type)) + (s.rank > 0 ? extents_.text(s) : "");
+  }
+  /// `argument 0`, `f32[n] of step 2`
+  EBB_COLD std::string name_of_buffer(int b) const {
+    const plan_buffer& x = p_.buffers[b];
+    if (written_by_[b] >= 0) return type(g_.shapes[x.shape], x.type) + " of step " + std::to_string(written_by_[b]);
+    if (x.is == plan_buffer::role::part) return "a part of " + name_of_buffer(x.whole);
+    return "argument " + std::to_string(x.number);
+  }
+  const vec<int>& readers(int buffer) const { return read_by_[buffer]; }
+  int writer(int buffer) const { return written_by_[buffer]; }
+
+ private:
+  EBB_COLD std::string loop(int i) const {
+    const shape& over = g_.shapes[p_.nests[p_.steps[i].nest].shape];
+    return over.rank == 0 ? "one element" : "a loop over " + extents_.text(over);
+  }
+  EBB_COLD std::string whole(const plan_step& s) const {
+    const int k = s.equation;
+    const auto operand = [&](int j) { return g_.shape_of(g_.operand(k, j)); };
+    const auto matrix = [&](int j) { return extents_.text(operand(j)) + (is_transposed(g_.op(k).what, g_.eq[k].attr, j) ? "^T" : ""); };
+    const std::string name(g_.op(k).name);
+    switch (s.what) {
+      case kind::contract: return "a product, " + matrix(0) + " by " + matrix(1);
+      case kind::solve: return "linear systems, " + matrix(0) + ", with the right sides " + extents_.text(operand(1));
+      case kind::loop: return "steps in sequence, " + extents_.of(g_.shape_of(k).e[0]).text() + " of them";
+      case kind::gather: return name + " copies rows of " + extents_.text(operand(0)) + ": rows by index";
+      case kind::scatter: return name + " adds rows to " + extents_.text(g_.shape_of(k)) + ": rows by index";
+      case kind::move: {
+        if (const int parts = parts_of(s); parts > 0)
+          return "turns " + extents_.text(operand(0)) + " into " + std::to_string(parts) + " arrays, so that lanes run along rows";
+        if (is_written_in_parts(s, g_.op(k))) return name + ", no work: its operands are written where they lie in it";
+        if (s.why == copy_reason::none) return name + " writes the zeros around its operand, which is written in place";
+        return name + ' ' + along(k) + "copies: " + text_of(s.why);
+      }
+      default: return name + " of " + extents_.text(operand(0)) + ", a step of its own";
+    }
+  }
+  /// The number of arrays that later steps read in the result of a permutation, if it is read in parts only; else 0.
+  EBB_COLD int parts_of(const plan_step& s) const {
+    if (s.why != copy_reason::permutation || !read_by_[s.out].empty() || p_.buffers[s.out].is == plan_buffer::role::result) return 0;
+    int parts = 0;
+    for (const plan_buffer& b : p_.buffers) parts += b.whole == s.out;
+    return parts;
+  }
+  EBB_COLD std::string along(int k) const {
+    if (g_.op(k).family == family_of<op::permute>)
+      return extents_.text(g_.shape_of(g_.operand(k, 0))) + " to " + extents_.text(g_.shape_of(k)) + ' ';
+    return "along axis " + std::to_string(g_.eq[k].attr[0] & 15) + ' ';
+  }
+  /// `sub, exp, 3 mul, sum over 1`: in their order, the same ones counted.
+  EBB_COLD std::string fused(int step) const {
+    std::vector<std::pair<std::string, int>> ops;
+    for (int k = 0; k < g_.size(); ++k) {
+      if (p_.group_of[k] != step) continue;
+      const std::string name = std::string(g_.op(k).name) + (g_.op(k).what == kind::reduce ? axes(g_.eq[k]) : "");
+      if (g_.op(k).what != kind::elementwise && g_.op(k).what != kind::reduce) continue;
+      const auto found = std::find_if(ops.begin(), ops.end(), [&](const auto& x) { return x.first == name; });
+      if (found != ops.end()) ++found->second;
+      else ops.push_back({name, 1});
+    }
+    std::vector<std::string> words;
+    for (const auto& [name, count] : ops) words.push_back((count > 1 ? std::to_string(count) + ' ' : "") + name);
+    return words.empty() ? "nothing: it fills an array" : list_of_words(words, 16);
+  }
+  EBB_COLD static std::string axes(const equation& e) {
+    std::string s = " over";
+    for (std::int64_t a = e.attr[0]; a < e.attr[1]; ++a) s += ' ' + std::to_string(a);
+    return s;
+  }
+  EBB_COLD std::string operations_of_element(int step) const {
+    double each = 0;
+    bool heavy = false;
+    for (int k = 0; k < g_.size(); ++k) {
+      if (p_.group_of[k] != step) continue;
+      if (g_.op(k).what == kind::elementwise) each += g_.op(k).heavy ? operations_of_heavy : 1;
+      if (g_.op(k).what == kind::reduce) ++each;
+      heavy = heavy || (g_.op(k).what == kind::elementwise && g_.op(k).heavy);
+    }
+    return "  " + formula(each).operations() + " an element" + (heavy ? ", exp and the like count as 16" : "") + '\n';
+  }
+  EBB_COLD std::string lanes(const nest& n) const {
+    const formula row = length_of_row(n);
+    if (row == formula(1)) return "";
+    std::string s = "  lanes run along " + row.text() + " elements";
+    if (is_short(row)) {
+      const int empty = static_cast<int>(lane_count) - static_cast<int>(row.number());
+      s += ", so " + std::to_string(empty) + " of " + std::to_string(lane_count) + " are empty";
+    }
+    if (n.banded) s += ", some rows at a time";
+    return s + '\n';
+  }
+
+ public:
+  /// The elements of the innermost loop.
+  EBB_COLD formula length_of_row(const nest& n) const {
+    formula r(1);
+    for (int a = n.axis[n.loops - 1]; a < g_.shapes[n.shape].rank; ++a) r = r * extents_.of(g_.shapes[n.shape].e[a]);
+    return r;
+  }
+  EBB_COLD static bool is_short(const formula& row) {
+    return row.is_number() && row.number() > 1 && row.number() < static_cast<double>(lane_count);
+  }
+
+ private:
+  EBB_COLD std::vector<std::string> read(int step) const {
+    std::vector<std::string> words;
+    std::vector<int> counts;
+    const plan_step& s = p_.steps[step];
+    each_read(step, [&](int b) {
+      if (s.nest < 0 && s.out >= 0 && p_.buffers[b].whole == s.out) return;  // it has been written in place
+      const bool part = written_by_[b] < 0 && p_.buffers[b].is == plan_buffer::role::part;
+      const std::string word = part ? "parts of " + name_of_buffer(owner_of(p_.buffers, b)) : name_of_buffer(b);
+      const auto found = std::find(words.begin(), words.end(), word);
+      if (found != words.end()) ++counts[static_cast<std::size_t>(found - words.begin())];
+      else {
+        words.push_back(word);
+        counts.push_back(1);
+      }
+    });
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (words[i].starts_with("parts of "))
+        words[i] = counts[i] == 1 ? "a part of " + words[i].substr(9) : std::to_string(counts[i]) + ' ' + words[i];
+    return words;
+  }
+  /// The temporaries that a step writes.
+  EBB_COLD std::vector<std::string> kept(int step) const {
+    std::vector<std::string> lines;
+    formula rest;
+    int left_out = 0;
+    for (int b = 0; b < p_.buffers.size(); ++b) {
+      if (written_by_[b] != step || read_by_[b].empty()) continue;
+      const plan_buffer& x = p_.buffers[b];
+      if (x.whole >= 0 && written_by_[x.whole] == read_by_[b][0] && read_by_[b].size() == 1) continue;  // in place
+      if (lines.size() < 4) lines.push_back(type(g_.shapes[x.shape], x.type) + why_kept(b));
+      else {
+        ++left_out;
+        rest += extents_.bytes(g_.shapes[x.shape], x.type);
+      }
+    }
+    if (left_out > 0) lines.push_back(std::to_string(left_out) + " more arrays, " + rest.bytes());
+    return lines;
+  }
+  EBB_COLD std::string why_kept(int b) const {
+    const int first = read_by_[b][0], writer = written_by_[b];
+    const plan_step &s = p_.steps[first], &own = p_.steps[writer];
+    const std::string reader = " for step " + std::to_string(first);
+    if (s.nest < 0) return reader + ": " + std::string(g_.op(s.equation).name) + " reads arrays";
+    if (own.nest < 0) return reader;
+    const nest& n = p_.nests[own.nest];
+    for (int i = 0; i < n.reduces.count; ++i)
+      if (p_.reduces[n.reduces.first + i].buffer == b) return reader + ": a reduction is complete after its loop";
+    if (p_.nests[s.nest].shape != n.shape) return reader + ": that loop runs over another shape";
+    int latest = -1;
+    each_read(first, [&](int other) {
+      if (other != b && written_by_[other] > latest) latest = written_by_[other];
+    });
+    return reader + (latest >= writer ? ": it waits for the rest of step " + std::to_string(latest) : "");
+  }
+
+  const graph& g_;
+  const plan& p_;
+  const extent_formulas& extents_;
+  vec<int> written_by_;        // by buffer
+  vec<vec<int>> read_by_;
+};
+
+}  // namespace ebb::inline EBB_ABI::detail

@@ -1,0 +1,187 @@
+// test/explain/explain.cpp — the texts of explanations: loops, products, what is kept and why, copies and their reasons.
+// SPDX-License-Identifier: BSL-1.0
+// covers: explain.hpp explanation.hpp plan_words.hpp
+#include "../catch.hpp"
+
+#include <ebb/explain.hpp>
+#include <ebb/functional.hpp>
+
+#include <sstream>
+
+namespace {
+
+using explained_rows = ebb::tensor<float, ebb::dyn, 64>;
+using explained_vector = ebb::tensor<float, ebb::dyn>;
+using explained_matrix = ebb::tensor<float, ebb::dyn, ebb::dyn>;
+using explained_points = ebb::tensor<float, ebb::dyn, 3>;
+
+constexpr auto explained_softmax = [](auto x) { return ebb::softmax<1>(x); };
+
+}  // namespace
+
+TEST_CASE("a chain of elementwise ops and a sum is one loop") {
+  const std::string wanted =
+      "1 step, 1216*n operations\n"
+      "reads 512*n bytes, writes 4 bytes; arguments have 512*n bytes, results 4 bytes\n"
+      "step 0: a loop over [n, 64]\n"
+      "  fuses mul, tanh, add, sum over 0 1\n"
+      "  19 operations an element, exp and the like count as 16\n"
+      "  lanes run along 64*n elements\n"
+      "  reads 512*n bytes: argument 0, argument 1\n"
+      "  writes 4 bytes\n";
+  constexpr auto f = [](auto x, auto y) { return ebb::sum(ebb::tanh(x * y) + x); };
+  CHECK(ebb::explain<explained_rows, explained_rows>(f).text() == wanted);
+  std::ostringstream printed;
+  printed << ebb::explain<explained_rows, explained_rows>(ebb::compile(f));
+  CHECK(printed.str() == wanted);
+}
+
+TEST_CASE("a product keeps what the loop after it reads") {
+  CHECK(ebb::explain<explained_rows, ebb::tensor<float, 64, 10>>([](auto x, auto w) { return ebb::relu(ebb::matmul(x, w)); }).text() ==
+        "2 steps, 1290*n operations\n"
+        "reads 296*n + 2560 bytes, writes 80*n bytes; arguments have 256*n + 2560 bytes, results 40*n bytes\n"
+        "step 0: a product, [n, 64] by [64, 10]\n"
+        "  1280*n operations\n"
+        "  reads 256*n + 2560 bytes: argument 0, argument 1\n"
+        "  writes 40*n bytes\n"
+        "  keeps f32[n, 10] for step 1\n"
+        "step 1: a loop over [n, 10]\n"
+        "  fuses relu\n"
+        "  1 operation an element\n"
+        "  lanes run along 10*n elements\n"
+        "  reads 40*n bytes: f32[n, 10] of step 0\n"
+        "  writes 40*n bytes\n");
+}
+
+TEST_CASE("softmax keeps what waits for its reductions, and runs on blocks of rows") {
+  const std::string text = ebb::explain<explained_matrix>(explained_softmax).text();
+  CHECK(text ==
+        "3 steps, 20*n*m operations\n"
+        "reads 12*n*m + 8*n bytes, writes 8*n*m + 8*n bytes; arguments have 4*n*m bytes, results 4*n*m bytes\n"
+        "keeps 8 bytes a row between steps, for some rows at a time\n"
+        "the next 3 steps run on some of the n rows at a time: what they keep stays in the cache\n"
+        "step 0: a loop over [n, m]\n"
+        "  fuses peak over 1\n"
+        "  1 operation an element\n"
+        "  lanes run along m elements\n"
+        "  reads 4*n*m bytes: argument 0\n"
+        "  writes 4*n bytes\n"
+        "  keeps f32[n] for step 1: a reduction is complete after its loop\n"
+        "step 1: a loop over [n, m]\n"
+        "  fuses sub, exp, sum over 1\n"
+        "  18 operations an element, exp and the like count as 16\n"
+        "  lanes run along m elements\n"
+        "  reads 4*n*m + 4*n bytes: argument 0, f32[n] of step 0\n"
+        "  writes 4*n*m + 4*n bytes\n"
+        "  keeps f32[n, m] for step 2: it waits for the rest of step 1\n"
+        "  keeps f32[n] for step 2: a reduction is complete after its loop\n"
+        "step 2: a loop over [n, m]\n"
+        "  fuses div\n"
+        "  1 operation an element\n"
+        "  lanes run along m elements\n"
+        "  reads 4*n*m + 4*n bytes: f32[n, m] of step 1, f32[n] of step 1\n"
+        "  writes 4*n*m bytes\n");
+}
+
+TEST_CASE("with arguments extents are numbers") {
+  const ebb::explanation e = ebb::explain(explained_softmax, explained_matrix::ones(100, 1000));
+  CHECK(e.text().starts_with("3 steps, 2.00 million operations\n"
+                             "reads 1.20 MB, writes 801 kB; arguments have 400 kB, results 400 kB\n"));
+  CHECK(e.work().read == ebb::formula(12 * 100 * 1000 + 8 * 100));
+  REQUIRE(e.steps().size() == 3);
+  CHECK(e.steps()[2].what == "a loop over [100, 1000]");
+  CHECK(ebb::explain(explained_softmax, explained_matrix::ones(5, 7)).text().find("lanes run along 7 elements, so 9 of 16 are empty\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("points of three numbers are turned, and run as one loop") {
+  constexpr auto f = [](auto p, auto q) { return ebb::map([](auto a, auto b) { return ebb::sum(ebb::square(a - b)) * a[0]; }, p, q); };
+  CHECK(ebb::explain<explained_points, explained_points>(f).text() ==
+        "3 steps, 10*n operations\n"
+        "reads 48*n bytes, writes 28*n bytes; arguments have 24*n bytes, results 4*n bytes\n"
+        "keeps 24 bytes a row between steps, for some rows at a time\n"
+        "the next 3 steps run on some of the n rows at a time: what they keep stays in the cache\n"
+        "step 0: turns [n, 3] into 3 arrays, so that lanes run along rows\n"
+        "  reads 12*n bytes: argument 0\n"
+        "  writes 12*n bytes\n"
+        "step 1: turns [n, 3] into 3 arrays, so that lanes run along rows\n"
+        "  reads 12*n bytes: argument 1\n"
+        "  writes 12*n bytes\n"
+        "step 2: a loop over [n]\n"
+        "  fuses 3 sub, 3 square, 3 add, mul\n"
+        "  10 operations an element\n"
+        "  lanes run along n elements\n"
+        "  reads 24*n bytes: 3 parts of f32[3, n] of step 0, 3 parts of f32[3, n] of step 1\n"
+        "  writes 4*n bytes\n");
+}
+
+TEST_CASE("copies have their reasons: a gather, a concat, a transpose") {
+  CHECK(ebb::explain<explained_rows, ebb::tensor<int, ebb::dyn>>([](auto x, auto i) { return ebb::sum<1>(ebb::take(x, i)); }).text().find(
+            "step 0: gather copies rows of [n, 64]: rows by index\n"
+            "  reads 260*m bytes: argument 0, argument 1\n"
+            "  writes 256*m bytes\n"
+            "  keeps f32[m, 64] for step 1\n") != std::string::npos);
+  CHECK(ebb::explain<explained_vector, explained_vector>([](auto x, auto y) { return ebb::concat<0>(x * y, y); }).text() ==
+        "2 steps, n operations\n"
+        "reads 12*n bytes, writes 8*n bytes; arguments have 8*n bytes, results 8*n bytes\n"
+        "step 0: a loop over [n]\n"
+        "  fuses mul\n"
+        "  1 operation an element\n"
+        "  lanes run along n elements\n"
+        "  reads 8*n bytes: argument 0, argument 1\n"
+        "  writes 4*n bytes\n"
+        "step 1: concat along axis 0 copies: an operand is an argument or lies in another array\n"
+        "  reads 4*n bytes: argument 1\n"
+        "  writes 4*n bytes\n");
+  CHECK(ebb::explain<explained_vector, explained_vector>([](auto x, auto y) { return ebb::concat<0>(x * y, x + y); }).text().find(
+            "step 1: concat, no work: its operands are written where they lie in it\n") != std::string::npos);
+  CHECK(ebb::explain<explained_matrix>([](auto x) { return ebb::sum<1>(ebb::exp(ebb::transpose(x))); }).text().find(
+            "step 0: permute [n, m] to [m, n] copies: elements in another order\n"
+            "  reads 4*n*m bytes: argument 0\n"
+            "  writes 4*n*m bytes\n"
+            "  keeps f32[m, n] for step 1\n") != std::string::npos);
+}
+
+TEST_CASE("the gradient of a linear model reads its matrix once") {
+  constexpr auto loss = [](auto x, auto y, auto w) { return ebb::sum(ebb::square(ebb::matmul(x, w) - y)); };
+  CHECK(ebb::explain<explained_rows, explained_vector, ebb::tensor<float, 64>>(ebb::grad<2>(loss)).text() ==
+        "3 steps, 258*n operations\n"
+        "reads 524*n + 256 bytes, writes 8*n + 256 bytes; arguments have 260*n + 256 bytes, results 256 bytes\n"
+        "keeps 8*n bytes between steps\n"
+        "the next 3 steps run on some rows at a time: the matrix is read from memory once\n"
+        "step 0: a product, [n, 64] by [64, 1]\n"
+        "  128*n operations\n"
+        "  reads 256*n + 256 bytes: argument 0, argument 2\n"
+        "  writes 4*n bytes\n"
+        "  keeps f32[n, 1] for step 1\n"
+        "step 1: a loop over [n]\n"
+        "  fuses sub, mul\n"
+        "  2 operations an element\n"
+        "  lanes run along n elements, some rows at a time\n"
+        "  reads 8*n bytes: f32[n, 1] of step 0, argument 1\n"
+        "  writes 4*n bytes\n"
+        "  keeps f32[n] for step 2: matmul reads arrays\n"
+        "step 2: a product, [n, 64]^T by [n, 1]\n"
+        "  128*n operations\n"
+        "  reads 260*n bytes: argument 0, f32[n] of step 1\n"
+        "  writes 256 bytes\n");
+}
+
+TEST_CASE("a loop is explained with the steps of its body") {
+  CHECK(ebb::explain<explained_vector>([](auto x) { return ebb::fori(10, [](auto, auto c) { return ebb::sin(c) * c; }, x); }).text() ==
+        "2 steps, 170*n operations\n"
+        "reads 40*n bytes, writes 40*n bytes; arguments have 4*n bytes, results 4*n bytes\n"
+        "step 0: steps in sequence, 10 of them\n"
+        "    step 0: a loop over [n]\n"
+        "      fuses sin, mul\n"
+        "      17 operations an element, exp and the like count as 16\n"
+        "      lanes run along n elements\n"
+        "      reads 4*n bytes: argument 0\n"
+        "      writes 4*n bytes\n");
+}
+
+TEST_CASE("arguments that do not fit are refused") {
+  constexpr auto f = [](auto x, auto y) { return x + y; };
+  CHECK_THROWS_WITH(ebb::explain(f, explained_vector::ones(3), explained_vector::ones(4)),
+                    "ebb::explain: the extents of the arguments do not fit: argument 1 is [4], not [3]");
+}
