@@ -5,11 +5,13 @@
 #include <ebb/interop/dlpack.hpp>
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -175,11 +177,13 @@ class result {
   }
 
  private:
-  py::object dlpack(const py::object& stream, const py::object& max_version, const py::object& device, const py::object& copy) const {
+  using version = std::optional<std::pair<int, int>>;
+
+  py::object dlpack(const py::object& stream, const version& max_version, const py::object& device, const py::object& copy) const {
     if (!stream.is_none()) throw py::buffer_error("an array of the CPU has no stream");
     if (!device.is_none() && !device.equal(py::make_tuple(dl::cpu, 0))) throw py::buffer_error("the array is on the CPU, device (1, 0)");
     if (!copy.is_none() && copy.cast<bool>()) return copy_().dlpack(stream, max_version, device, py::none());
-    if (!max_version.is_none() && max_version.cast<std::pair<int, int>>().first >= 1) return capsule("dltensor_versioned", versioned_());
+    if (max_version && max_version->first >= 1) return capsule("dltensor_versioned", versioned_());
     return capsule("dltensor", legacy_());
   }
   template <class M>

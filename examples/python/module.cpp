@@ -5,6 +5,7 @@
 #include "arrays.hpp"
 
 #include <atomic>
+#include <limits>
 #include <optional>
 
 namespace py = pybind11;
@@ -64,7 +65,7 @@ py::object value_and_grad_of(const py::object& parameters, const py::object& inp
 }
 
 /// Steps until there were `steps` of them, or until `stop` is no longer 0: another thread may write it. Returns the number of steps and the
-/// loss before the last.
+/// loss before the last, NaN if there was none.
 std::pair<std::int64_t, double> steps_of(const std::string& call, const py::object& parameters, const py::object& velocity,
                                          const py::object& inputs, const py::object& targets, double rate, double momentum,
                                          std::int64_t steps, const py::object& stop) {
@@ -77,7 +78,7 @@ std::pair<std::int64_t, double> steps_of(const std::string& call, const py::obje
     std::optional<ebb::dlpack_array<std::int32_t, 1>> stop_;
     if (!stop.is_none()) stop_.emplace(argument(stop, call + ": stop").as<std::int32_t, 1>());
     std::int64_t done = 0;
-    T before{};
+    T before = std::numeric_limits<T>::quiet_NaN();
     without_gil([&] {
       for (; done < steps && !(stop_ && std::atomic_ref(*stop_->origin()).load()); ++done)
         step(ebb::into(before, p_, v_), p_, v_, x_, y_, static_cast<T>(rate), static_cast<T>(momentum));
@@ -110,5 +111,5 @@ PYBIND11_MODULE(robust, m) {
         "One step of gradient descent: p and the velocity v are written in place. Returns the loss before it.");
   m.def("fit", &fit_of, arg("p"), arg("v"), arg("x"), arg("y"), arg("rate"), arg("momentum") = 0.9, arg("steps") = 100,
         arg("stop") = py::none(), "Many steps, in one call. They end early when another thread writes 1 to the int32 array `stop`. "
-        "Returns how many there were, and the loss before the last.");
+        "Returns how many there were, and the loss before the last: NaN if there was none.");
 }

@@ -301,7 +301,10 @@ TEST_CASE("what does not fit is refused with what was expected and what was foun
   says([&] { t.dtype = {4, 16, 1}; }, "f64 of shape [dyn, 4], found bf16 of shape [3, 4]");
   says([&] { t.dtype = {5, 128, 1}; }, "f64 of shape [dyn, 4], found c128 of shape [3, 4]");
   says([&] { t.dtype = {6, 8, 1}; }, "f64 of shape [dyn, 4], found bool of shape [3, 4]");
-  says([&] { t.dtype = {10, 8, 1}; }, "f64 of shape [dyn, 4], found elements of 8 bits with code 10 of shape [3, 4]");
+  says([&] { t.dtype = {7, 8, 1}; }, "f64 of shape [dyn, 4], found f8_e3m4 of shape [3, 4]");  // the first and the last of the named ones
+  says([&] { t.dtype = {10, 8, 1}; }, "f64 of shape [dyn, 4], found f8_e4m3fn of shape [3, 4]");
+  says([&] { t.dtype = {17, 4, 2}; }, "f64 of shape [dyn, 4], found f4_e2m1fn in vectors of 2 of shape [3, 4]");
+  says([&] { t.dtype = {18, 8, 1}; }, "f64 of shape [dyn, 4], found elements of 8 bits with code 18 of shape [3, 4]");
   says([&] { t.dtype.lanes = 4; }, "f64 of shape [dyn, 4], found f64 in vectors of 4 of shape [3, 4]");
   says([&] { t.ndim = 1; }, "f64 of shape [dyn, 4], found f64 of shape [3]");
   says([&] { t.shape[1] = 3; }, "f64 of shape [dyn, 4], found f64 of shape [3, 3]");

@@ -73,7 +73,11 @@ class Values(unittest.TestCase):
             last = robust.step(p, v, X, Y, rate=0.05)
         self.assertEqual(robust.fit(q, u, X, Y, rate=0.05, steps=30), (30, last))
         self.assertEqual(p.tobytes() + v.tobytes(), q.tobytes() + u.tobytes())
-        self.assertEqual(robust.fit(q, u, X, Y, rate=0.05, steps=0)[0], 0)
+        for none in {"steps": 0}, {"steps": -3}, {"stop": np.ones(1, "i4")}:
+            done, loss = robust.fit(q, u, X, Y, rate=0.05, **none)
+            self.assertEqual(done, 0)
+            self.assertTrue(np.isnan(loss))
+        self.assertEqual(p.tobytes() + v.tobytes(), q.tobytes() + u.tobytes())
 
 
 class Memory(unittest.TestCase):
@@ -164,6 +168,9 @@ class Memory(unittest.TestCase):
         for wrong in {"dl_device": (2, 0)}, {"stream": 3}:
             with self.assertRaises(BufferError):
                 array.__dlpack__(**wrong)
+        for wrong in 1, (1,), ("1", "0"):
+            with self.assertRaises(TypeError):
+                array.__dlpack__(max_version=wrong)
 
         class One(Only):
             def __dlpack__(self):

@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 
 namespace ebb::inline EBB_ABI::dlpack {
@@ -104,12 +105,16 @@ struct description {
   }
 };
 
-/// "f32", or "u8", "c64", "f32 in vectors of 4" for what ebb has no elements of.
+/// "f32", or "u8", "c64", "f8_e4m3fn", "f32 in vectors of 4" for what ebb has no elements of.
 EBB_COLD std::string text_of(data_type t) {
-  constexpr const char* kinds[] = {"i", "u", "f", "opaque", "bf", "c"};
-  std::string text = t.code == 6 ? t.bits == 8 ? "bool" : "bool of " + std::to_string(t.bits) + " bits"
-                     : t.code < 6 ? kinds[t.code] + std::to_string(t.bits)
-                                  : "elements of " + std::to_string(t.bits) + " bits with code " + std::to_string(t.code);
+  constexpr const char* kinds[] = {"i", "u", "f", "opaque", "bf", "c"};  // and the bits
+  constexpr const char* narrow[] = {"f8_e3m4", "f8_e4m3", "f8_e4m3b11fnuz", "f8_e4m3fn", "f8_e4m3fnuz", "f8_e5m2", "f8_e5m2fnuz",
+                                    "f8_e8m0fnu", "f6_e2m3fn", "f6_e3m2fn", "f4_e2m1fn"};  // codes 7 and more
+  const std::string bits = std::to_string(t.bits);
+  std::string text = t.code == 6                      ? t.bits == 8 ? "bool" : "bool of " + bits + " bits"
+                     : t.code < 6                     ? kinds[t.code] + bits
+                     : t.code < 7 + std::size(narrow) ? std::string(narrow[t.code - 7])
+                                                      : "elements of " + bits + " bits with code " + std::to_string(t.code);
   if (t.lanes != 1) text += " in vectors of " + std::to_string(t.lanes);
   return text;
 }
