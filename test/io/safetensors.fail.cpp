@@ -7,6 +7,14 @@
 #include <string>
 #include <tuple>
 
+namespace {
+
+struct plain {
+  ebb::tensor<float, 3> w;
+};
+
+}  // namespace
+
 int main() {
   ebb::tensor<float, 3> w;
   ebb::save_safetensors("w.safetensors", ebb::with_name("w", w));
@@ -25,5 +33,9 @@ int main() {
 #elif EBB_CASE == 4
   // EXPECT: E0301 what is saved is an array that lies in rows, a variable, an optimizer, or a structure of these
   ebb::save_safetensors("w.safetensors", std::tuple(ebb::with_name("w", w), "three words"));  // LINE
+#elif EBB_CASE == 5
+  // EXPECT: E0300 or a structure of these: a struct names its members by BOOST_HANA_DEFINE_STRUCT
+  plain p;
+  ebb::safetensors("w.safetensors").load(p);  // LINE
 #endif
 }

@@ -129,7 +129,8 @@ struct saving {
 template <class X>
 void save_safetensors(const std::string& path, const X& x, const texts_by_name& metadata = {}) {
   constexpr bool fits = detail::all_named_leaves<X, detail::is_savable>::value;
-  static_assert(fits, "[ebb E0301] what is saved is an array that lies in rows, a variable, an optimizer, or a structure of these");
+  static_assert(fits, "[ebb E0301] what is saved is an array that lies in rows, a variable, an optimizer, or a structure of these: "
+                      "a struct names its members by BOOST_HANA_DEFINE_STRUCT");
   if constexpr (fits) {
     detail::saving all;
     detail::each_named_leaf(all, "", x);

@@ -88,7 +88,8 @@ class safetensors {
   template <class X>
   void load(X&& x, load_options options = {}) const {
     constexpr bool fits = detail::all_named_leaves<std::remove_reference_t<X>, detail::is_loadable>::value;
-    static_assert(fits, "[ebb E0300] what is loaded is an array that can be written, a variable, an optimizer, or a structure of these");
+    static_assert(fits, "[ebb E0300] what is loaded is an array that can be written, a variable, an optimizer, or a structure of these: "
+                        "a struct names its members by BOOST_HANA_DEFINE_STRUCT");
     if constexpr (fits) {
       checking check{*this, options, std::vector<bool>(arrays().size())};
       detail::each_named_leaf(check, "", x);

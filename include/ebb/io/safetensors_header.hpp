@@ -38,9 +38,9 @@ namespace detail {
 /// In the order of the format: arrays are written from the last type to the first, so that elements are aligned.
 inline constexpr stored_type stored_types[] = {
     {"BOOL", 8, static_cast<int>(dtype::boolean)}, {"F4", 4}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8}, {"I8", 8}, {"F8_E5M2", 8},
-    {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16}, {"U16", 16}, {"F16", 16, static_cast<int>(dtype::f16)},
-    {"BF16", 16, static_cast<int>(dtype::bf16)}, {"I32", 32, static_cast<int>(dtype::i32)}, {"U32", 32},
-    {"F32", 32, static_cast<int>(dtype::f32)}, {"C64", 64}, {"F64", 64, static_cast<int>(dtype::f64)},
+    {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16}, {"U16", 16},
+    {"F16", 16, static_cast<int>(dtype::f16)}, {"BF16", 16, static_cast<int>(dtype::bf16)}, {"I32", 32, static_cast<int>(dtype::i32)},
+    {"U32", 32}, {"F32", 32, static_cast<int>(dtype::f32)}, {"C64", 64}, {"F64", 64, static_cast<int>(dtype::f64)},
     {"I64", 64, static_cast<int>(dtype::i64)}, {"U64", 64}};
 
 constexpr const stored_type* stored_type_called(std::string_view name) {

@@ -11,7 +11,6 @@ import zlib
 
 import numpy as np
 from safetensors import TensorSpec, safe_open, serialize_file
-from safetensors.numpy import save_file
 
 here = pathlib.Path(__file__).parent
 arrays = {
@@ -59,7 +58,15 @@ if len(sys.argv) == 1:
     specs = {n: TensorSpec(dtype=dtype_of[n], shape=a.shape, data_ptr=a.ctypes.data, data_len=a.nbytes) for n, a in arrays.items()}
     serialize_file(specs, here / "by_python.safetensors", metadata=metadata)
     others = ("uint8", "int8", "uint16", "int16", "uint32", "uint64")
-    save_file({name: np.array([0, 1, 100], dtype=name) for name in others}, here / "other_types.safetensors")
+    whole = {name: np.array([0, 1, 100], dtype=name) for name in others}
+    # Types that NumPy lacks, in the bytes 0, 1, 100, 0, ...: two numbers of four bits in each byte, one of eight, a complex one in eight.
+    narrow = ("float4_e2m1fn_x2", "float8_e5m2", "float8_e4m3fn", "float8_e8m0fnu", "float8_e4m3fnuz", "float8_e5m2fnuz", "complex64")
+    raw = np.array([0, 1, 100, 0, 0, 0, 0, 0], dtype=np.uint8)
+    specs = {n: TensorSpec(dtype=str(a.dtype), shape=a.shape, data_ptr=a.ctypes.data, data_len=a.nbytes) for n, a in whole.items()}
+    for name in narrow:
+        size = 8 if name == "complex64" else 3
+        specs[name] = TensorSpec(dtype=name, shape=(1 if size == 8 else 3,), data_ptr=raw.ctypes.data, data_len=size)
+    serialize_file(specs, here / "other_types.safetensors")
     np.savez(here / "plain.npz", **{n: a for n, a in arrays.items() if n.isascii() and n != "half"})
     np.savez_compressed(here / "packed.npz", np.arange(1000, dtype=np.float32).reshape(10, 100), np.zeros(20000), np.array(7))
     with open(here / "deflated.bin", "wb") as f:
