@@ -238,14 +238,26 @@ constexpr int code_on_tape() {
     if (tracked_leaves<A...>::of[static_cast<std::size_t>(i)] && is_real(g.op(g.input(i)).result)) leaves.push(i);
   return code_of_pulls(g, leaves) == 438 ? 438 : 0;
 }
+template <class F, class... A>
+constexpr int code_of_halves() {
+  using leaves = typename tracked_leaves<A...>::type;
+  using forward = forward_half<F, policy_for<F>, leaves, traced_type<A>...>;
+  using backward = backward_half<F, policy_for<F>, leaves, traced_type<A>...>;
+  return code_of_size<true, frozen<without_repeats<forward>>, frozen<without_copies<backward>>>();
+}
 
 /// A program with variables among its arguments: one segment. The function itself is traced again, so that only the gradients of the
 /// variables are compiled.
 template <class Spec>
 struct recorded_call<program_function<Spec>> {
+  template <class F, class... A>
+  static constexpr int code_on() {
+    if constexpr (constexpr int of_function = code_on_tape<F, A...>(); of_function != 0) return of_function;
+    else return code_of_halves<F, A...>();
+  }
   template <class... A>
   static constexpr int code =
-      code_on_tape<program_function<Spec>, std::remove_cvref_t<decltype(as_region_argument(std::declval<const A&>()))>...>();
+      code_on<program_function<Spec>, std::remove_cvref_t<decltype(as_region_argument(std::declval<const A&>()))>...>();
   template <class... A>
   static auto run(const char* call, const A&... a) {
     return run_region<program_function<Spec>>(call, as_region_argument(a)...);

@@ -128,6 +128,7 @@ struct jvp_spec : directed_spec<F, I...> {
     using on = on_arguments<wrt<I...>, traced_type<A>...>;
     constexpr int of_function = on::template code_along<F, typename directed_spec<F, I...>::template call<traced_type<A>...>::along>;
     if constexpr (of_function != 0) return of_function;
+    else if constexpr (!is_constant<program<traced_type<A>...>>) return 0;
     else return is_refused<program<traced_type<A>...>> ? 347 : 0;
   }
 };

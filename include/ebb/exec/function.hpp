@@ -226,6 +226,16 @@ template <class Transform, class... A>
 using values_returned =
     typename argument<typename Transform::template returned<function_result<Transform, traced_type<A>...>, A...>>::value;
 
+/// 309 if what the call compiles is too large for clang. Calls with variables have other programs: see recorded_call.
+template <class Spec, class... A>
+constexpr int code_of_programs() {
+  constexpr bool on_terms = (holds_terms<A> || ...);
+  if constexpr ((holds_variables<A> || ...)) return 0;
+  else if constexpr (!Spec::is_program) return Spec::template code_of_programs<!on_terms, traced_type<A>...>();
+  else if constexpr (on_terms) return code_of_size<false, typename spliced_graph<Spec, traced_type<A>...>::type>();
+  else return code_of_size<true, typename Spec::template program<traced_type<A>...>>();
+}
+
 /// The error code of a call: of its arguments first, then of the user's function, then others.
 template <class Spec, class... A>
 constexpr int code_of() {
@@ -236,7 +246,8 @@ constexpr int code_of() {
     constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_in_call<Spec, A...>>{});  // qualified: looked up nowhere else
     if constexpr (of_trace != 0) return of_trace;
     else if constexpr (is_refused<frozen<trace_in_call<Spec, A...>>>) return already_reported;
-    else return Spec::template code<A...>();
+    else if constexpr (constexpr int own = Spec::template code<A...>(); own != 0) return own;
+    else return code_of_programs<Spec, A...>();
   }
 }
 

@@ -101,6 +101,7 @@ struct jacobian_in_mode : transform_of<F> {
     if constexpr (!has_real<typename result<traced_type<A>...>::traced>) return 147;
     else if constexpr (constexpr int of_pulls = code_of_pulls_of<F, wrt<I...>, program_of<A...>::pushes, traced_type<A>...>; of_pulls != 0)
       return of_pulls;
+    else if constexpr (!is_constant<program<traced_type<A>...>>) return 0;
     else if constexpr (!is_refused<program<traced_type<A>...>>) return 0;
     else return program_of<A...>::is_pushed_by_a_pull_of_users() ? 347 : 179;
   }

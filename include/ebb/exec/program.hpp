@@ -5,19 +5,32 @@
 #include "../graph/frozen.hpp"
 #include "../pass/pipeline.hpp"
 #include "../plan/frozen.hpp"
+#include "../trace/refused.hpp"
 
 namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+template <class G>
+struct lowered_stage {
+  static constexpr graph_size room = G::g.size_of_all.times(1);
+  static constexpr graph make() { return lowered(G::g.thaw()); }
+};
+
+}  // namespace detail
 
 /// G names a graph: it has a frozen graph `g`. One constant for each stage; the kernels are instantiated on this type.
 template <class G>
 class executable {
  public:
-  struct last_stage {
-    static constexpr graph_size room = G::g.size_of_all.times(1);
-    static constexpr graph make() { return lowered(G::g.thaw()); }
-  };
-  static constexpr const auto& g = frozen<last_stage>::g;
-  static constexpr const auto& plan = frozen<plan_of<frozen<last_stage>>>::g;
+  using last_stage = frozen<detail::lowered_stage<G>>;
+#if defined(__clang__)
+  // For programs that no call has asked for, such as the body of a loop.
+  static constexpr bool fits = !detail::too_large<detail::lowered_stage<G>> && !detail::too_large<plan_of<last_stage>>;
+  static_assert(sizeof(detail::refuse_function<fits ? 0 : 309>) > 0);
+#endif
+  static constexpr const auto& g = last_stage::g;
+  static constexpr const auto& plan = frozen<plan_of<last_stage>>::g;
 
   static constexpr const auto& shape_at(int number) { return shapes[static_cast<std::size_t>(number)]; }
   static constexpr const auto& result_shape(int number) { return shape_at(result_shapes[static_cast<std::size_t>(number)]); }
@@ -48,5 +61,29 @@ class executable {
     return r;
   }();
 };
+
+namespace detail {
+
+#if defined(__clang__)
+template <bool Planned, class G>
+constexpr bool program_fits() {
+  if constexpr (!fits_limit<G>) return false;
+  else if constexpr (!Planned || !G::size.is_long()) return true;
+  else if constexpr (too_large<lowered_stage<G>>) return false;
+  else return !too_large<plan_of<frozen<lowered_stage<G>>>>;
+}
+#endif
+
+/// 309 if one of the frozen graphs G... or, if it is to be planned, a later stage of it is too large for clang, else 0.
+template <bool Planned, class... G>
+constexpr int code_of_size() {
+#if defined(__clang__)
+  return (program_fits<Planned, G>() && ...) ? 0 : 309;
+#else
+  return 0;
+#endif
+}
+
+}  // namespace detail
 
 }  // namespace ebb::inline EBB_ABI

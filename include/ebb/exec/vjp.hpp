@@ -156,6 +156,11 @@ struct vjp_spec : transform_of<F> {
   static constexpr int code() {
     return code_of_pulls_of<F, wrt<I...>, false, traced_type<A>...>;
   }
+  template <bool Planned, class... T>
+  static constexpr int code_of_programs() {
+    return code_of_size<Planned, frozen<forward_half<F, policy_for<F>, wrt<I...>, T...>>,
+                        frozen<backward_half<F, policy_for<F>, wrt<I...>, T...>>>();
+  }
 
   template <class... A>
   static constexpr auto run(const A&... a) {

@@ -8,11 +8,19 @@
 // (`room`, from the graph it begins with), the first evaluation fills arrays of that size, and only they are cut.
 // A type T can be frozen if size_of(T) and freeze<size>(T) are declared. The size knows whether it holds another one, and
 // what is frozen whether it can be cut.
+//
+// [note: too large for clang]
+// clang counts the steps of a constant and stops at 1,048,576, unless it is told otherwise. A trace beyond that is refused as E0126. If a
+// trace fits and a later stage does not, the call is refused as E0309. That is asked for long graphs only, and then first whether the limit
+// is raised: the question costs 10 ms, and each stage of a long graph is evaluated twice if it is not raised. A stage that is too large has
+// a size with graphs = -1 and cannot be thawed, so that all stages after it are too large as well.
 #pragma once
 
 #include "graph.hpp"
 
 #include <array>
+#include <cstdlib>
+#include <type_traits>
 
 namespace ebb::inline EBB_ABI {
 
@@ -27,6 +35,10 @@ struct graph_size {
   constexpr graph_size times(int factor) const {
     return {factor * equations + 32, factor * operands + 64, factor * shapes + 8, factor * outs + 8, symbols + 8, graphs};
   }
+  /// Whether a graph of this size may need more steps than clang allows: it takes up to a thousand for an equation and a stage.
+  constexpr bool is_long() const { return equations >= 400 || graphs < 0; }
+  /// That of a stage which is too large.
+  static constexpr graph_size none() { return {.graphs = -1}; }
 };
 
 constexpr void add_size(const graph& g, graph_size& s) {
@@ -108,7 +120,10 @@ struct frozen_graph {
   constexpr frozen_view view() const {
     return {eq.data(), pool.data(), shapes.data(), out.data(), syms.data(), parts.data(), &asked, asked_in_pulls, simplified};
   }
-  constexpr graph thaw() const { return view().thaw(); }
+  constexpr graph thaw() const {
+    if constexpr (Size.graphs < 0) std::abort();  // no constant
+    return view().thaw();
+  }
 
   template <graph_size Less>
   constexpr frozen_graph<Less> cut_to() const {
@@ -173,7 +188,37 @@ constexpr graph_size size_if_constant(int) {
 }
 template <class Make>
 constexpr graph_size size_if_constant(...) {
-  return {.graphs = -1};
+  return graph_size::none();
+}
+
+#if defined(__clang__)
+/// More steps than clang allows by default: an empty statement is one. Called by way of a template parameter.
+struct many_steps {
+  static constexpr int take(int turns) {
+    for (int i = 0; i < turns; ++i) {
+      ;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;
+    }
+    return turns;
+  }
+};
+template <class Steps>
+inline constexpr bool limit_is_raised = requires { typename std::integral_constant<int, Steps::take(8400)>; };
+
+template <class Make, graph_size Size>
+constexpr bool is_frozen() {
+  return freeze<Size>(Make::make()).parts[0].inputs >= 0;
+}
+#endif
+
+/// Size, the size of Make::make(), if it can be frozen.
+template <class Make, graph_size Size>
+constexpr graph_size size_if_frozen() {
+#if defined(__clang__)
+  if constexpr (Size.graphs > 0 && Size.is_long())
+    if constexpr (!limit_is_raised<many_steps>)
+      if constexpr (!requires { typename std::bool_constant<is_frozen<Make, Size>()>; }) return graph_size::none();
+#endif
+  return Size;
 }
 
 }  // namespace detail
@@ -182,33 +227,82 @@ constexpr graph_size size_if_constant(...) {
 /// expression, `size` says so, in a constant that is one, and the error is that of `g`.
 template <class Make>
 struct frozen {
-  static constexpr graph_size size = detail::size_if_constant<Make>(0);
+  static constexpr graph_size size = detail::size_if_frozen<Make, detail::size_if_constant<Make>(0)>();
   static constexpr frozen_graph<size> g = freeze<size>(Make::make());
 };
 
+namespace detail {
+
+/// A stage in arrays of the guessed size.
 template <class Make>
-  requires requires { Make::room; }
-struct frozen<Make> {
- private:
-  static constexpr auto room = Make::room;
+struct first_attempt {
   template <auto Size>
   using of_size = decltype(freeze<Size>(Make::make()));
-  struct attempt {
-    decltype(Make::room) size;
-    of_size<room> g;
-    constexpr explicit attempt(const auto& made) : size(size_of(made)) {
-      if (room.holds(size)) g = freeze<room>(made);
-    }
-  };
+  static constexpr auto room = Make::room;
+
+  decltype(Make::room) size;
+  of_size<room> g;
+  constexpr explicit first_attempt(const auto& made) : size(size_of(made)) {
+    if (room.holds(size)) g = freeze<room>(made);
+  }
+};
+
+template <class Make>
+concept with_room = requires { Make::room; };
+
+}  // namespace detail
+
+template <detail::with_room Make>
+struct frozen<Make> {
+ private:
+  using attempt = detail::first_attempt<Make>;
   static constexpr attempt first{Make::make()};
 
  public:
   static constexpr auto size = first.size;
-  static constexpr of_size<size> g = [] {
-    if constexpr (room.holds(size)) return first.g.template cut_to<size>();
+  static constexpr typename attempt::template of_size<size> g = [] {
+    if constexpr (attempt::room.holds(size)) return first.g.template cut_to<size>();
     else return freeze<size>(Make::make());
   }();
 };
+
+namespace detail {
+
+#if defined(__clang__)
+
+template <class Make>
+constexpr bool makes_first() {
+  const first_attempt<Make> first{Make::make()};
+  return first.size.holds({});
+}
+template <class Make>
+inline constexpr bool is_made = requires { typename std::bool_constant<makes_first<Make>()>; };
+template <class Make>
+constexpr bool exceeds_limit() {
+  if constexpr (!Make::room.is_long()) return false;
+  else if constexpr (limit_is_raised<many_steps>) return false;
+  else return !is_made<Make>;
+}
+
+template <class Make>
+concept too_large = with_room<Make> && exceeds_limit<Make>();
+
+/// Whether a stage is a constant. Without a room its size tells: then a stage that is none for another reason is taken for too large.
+template <class Frozen>
+inline constexpr bool fits_limit = Frozen::size.graphs >= 0 || limit_is_raised<many_steps>;
+
+#endif
+
+}  // namespace detail
+
+#if defined(__clang__)
+template <detail::with_room Make>
+  requires detail::too_large<Make>
+struct frozen<Make> {
+  static constexpr auto size = decltype(Make::room)::none();
+  static constexpr typename detail::first_attempt<Make>::template of_size<size> g{};
+};
+#endif
 
 template <class Frozen>
 inline constexpr bool is_constant = Frozen::size.graphs > 0;

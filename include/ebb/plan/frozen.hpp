@@ -35,6 +35,8 @@ struct plan_size {
     each_list([&](int room, int needed) { all = all && needed <= room; }, *this, s);
     return all;
   }
+  constexpr bool is_long() const { return loads >= 400; }
+  static constexpr plan_size none() { return {}; }
   /// An estimate for the plan of g, a graph or a frozen one. In most programs an equation outside of loops begins at most two nests.
   static constexpr plan_size room_for(const auto& g) {
     const equation* const eq = g.eq.data();

@@ -31,6 +31,8 @@ struct refuse_function {
   static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable, or is too large for the "
                              "compiler's limit (add -fconstexpr-ops-limit=2147483647 for g++, -fconstexpr-steps=2147483647 for clang): "
                              "the next error names it");
+  static_assert(Code != 309, "[ebb E0309] this program is too large for clang's limit of constants: add -fconstexpr-steps=2147483647 "
+                             "-fbracket-depth=4096 to its flags");
   static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, not all are auto, or it "
                              "has the error above");
   static_assert(Code != 128, "[ebb E0128] the parameters of a traced function are auto: it is called with terms, not with arrays");
