@@ -35,8 +35,9 @@ check() {
     grep -vE '^include/ebb/(base/(config|target)|kernel/(batch|instructions))\.hpp:' | rule 'instruction sets are constants in base/target.hpp'
   # CA-20: including ebb brings in no other library that the user did not ask for.
   grep -rnE '^ *# *include *<mpi\.h>' include | grep -v '^include/ebb/mpi/communicator.hpp:' | rule 'MPI enters through mpi/communicator.hpp only'
+  grep -rnE '^ *# *include *<(cblas|lapacke)\.h>' include | grep -v '^include/ebb/kernel/lapack.hpp:' | rule 'LAPACK enters through kernel/lapack.hpp only'
   local others='[a-z_]+|sys/(single_threaded|stat|mman)\.h|sched\.h|fcntl\.h|unistd\.h|io\.h|boost/mp11/[a-z_/]+\.hpp|boost/hana/[a-z_/]+\.hpp|xsimd/xsimd\.hpp'
-  grep -rnE '^ *# *include *<' include | grep -vE "<($others|mpi\.h)>" |
+  grep -rnE '^ *# *include *<' include | grep -vE "<($others|mpi\.h|cblas\.h|lapacke\.h)>" |
     rule 'of others only the standard library, single headers of Mp11 and Hana, and xsimd'
   grep -rnE '^ *# *(define|undef)' include | grep -vE '^include/ebb/(base/config|version)\.hpp:' | rule 'macros are defined in base/config.hpp only'
   grep -rnE '^ *# *define' include | grep -vE '# *define EBB_' | rule 'macros are called EBB_*'

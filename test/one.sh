@@ -34,6 +34,7 @@ case $file in
     done
     libraries=()
     if compgen -G '/usr/lib/*/libCatch2.a' >/dev/null || compgen -G '/usr/local/lib/libCatch2.a' >/dev/null; then libraries=(-lCatch2); fi
+    if [[ $file = test/lapack/* ]]; then flags+=(-DEBB_LAPACK) libraries+=(-llapacke -lopenblas); fi
     name=${file#test/} && name=$directory/${name//\//.} && name=${name%.cpp}
     "$CXX" "${flags[@]}" -I"$directory" -DEBB_TEST_DATA="\"$PWD/test/data\"" "$file" "$directory"/{main,catch}.o -o "$name" -pthread "${libraries[@]}"
     "$name" "$@"

@@ -73,5 +73,5 @@ CPP
 ./profiled || fail 'ebb::compiled with EBB_PROFILE does not report all work'
 "${compiler[@]}" -Iinclude -O0 -DEBB_COMPILED -c "$work/program.cpp" -o other.o
 ! "${compiler[@]}" other.o compiled.o -o other 2>errors.txt || fail 'the linker takes an ebb::compiled with other options'
-grep -q ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile errors.txt || fail 'the linker does not say why it refuses'
+grep -q ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile_or_lapack errors.txt || fail 'the linker does not say why it refuses'
 echo "$probes probes leave no trace"

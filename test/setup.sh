@@ -49,6 +49,8 @@ present() {
     pybind11-dev) compgen -G '/usr/*include/pybind11/pybind11.h' >/dev/null || python3 -m pybind11 --cmakedir >/dev/null 2>&1 ;;
     python3-dev) command -v python3-config >/dev/null ;;
     python3-numpy) python3 -c 'import numpy' 2>/dev/null ;;
+    liblapacke-dev) compgen -G '/usr/*include/lapacke.h' >/dev/null ;;
+    libopenblas-dev) compgen -G '/usr/include/*/openblas_config.h' >/dev/null || compgen -G '/usr/include/*/*/openblas_config.h' >/dev/null ;;
     libmpich-dev | mpich) command -v mpicxx.mpich >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac

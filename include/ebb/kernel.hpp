@@ -11,6 +11,7 @@
 #include "kernel/chain.hpp"
 #include "kernel/narrow.hpp"
 #include "kernel/part.hpp"
+#include "kernel/lapack.hpp"
 #include "kernel/convert.hpp"
 #include "kernel/slots.hpp"
 #include "kernel/nest_step.hpp"

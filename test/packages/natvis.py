@@ -52,7 +52,7 @@ if root.tag != SPACE + "AutoVisualizer":
     fail("the root is " + root.tag)
 
 version = re.search(r"define EBB_ABI EBB_JOIN\((\w+),", config)[1]
-namespaces = [version + isa + options for isa in re.findall(r"define EBB_ISA (\w+)", config) for options in ("", "_noexcept", "_profile")]
+namespaces = [version + isa + options for isa in re.findall(r"define EBB_ISA (\w+)", config) for options in ("", "_noexcept", "_profile", "_lapack")]
 found = {}
 for t in root.iter(SPACE + "Type"):
     match = re.fullmatch(r"ebb::(\w+)::(\w+)(<\*>)?", t.attrib["Name"])

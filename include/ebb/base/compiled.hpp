@@ -7,12 +7,13 @@
 namespace ebb::inline EBB_ABI {
 
 #if defined(EBB_COMPILED_SOURCE)
-[[gnu::used]] inline void ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile() {}
+[[gnu::used]] inline void ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile_or_lapack() {}
 #elif defined(EBB_COMPILED)
 // The linker prints this name, after that of the instruction set, if no library defines it.
-void ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile();
+void ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile_or_lapack();
 namespace detail {
-[[gnu::used]] static void (*const fits_compiled_library)() = ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile;
+[[gnu::used]] static void (*const fits_compiled_library)() =
+    ebb_compiled_was_built_with_another_march_or_without_exceptions_or_profile_or_lapack;
 }
 #endif
 

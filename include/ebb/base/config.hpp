@@ -59,9 +59,16 @@
 #define EBB_ABI_PROFILE
 #endif
 
-#define EBB_JOIN_(a, b, c, d) a##b##c##d
-#define EBB_JOIN(a, b, c, d) EBB_JOIN_(a, b, c, d)
-#define EBB_ABI EBB_JOIN(v0_, EBB_ISA, EBB_ABI_EXCEPTIONS, EBB_ABI_PROFILE)
+// EBB_LAPACK is defined by the target ebb::lapack: see [note: large matrices by LAPACK].
+#if defined(EBB_LAPACK)
+#define EBB_ABI_LAPACK _lapack
+#else
+#define EBB_ABI_LAPACK
+#endif
+
+#define EBB_JOIN_(a, b, c, d, e) a##b##c##d##e
+#define EBB_JOIN(a, b, c, d, e) EBB_JOIN_(a, b, c, d, e)
+#define EBB_ABI EBB_JOIN(v0_, EBB_ISA, EBB_ABI_EXCEPTIONS, EBB_ABI_PROFILE, EBB_ABI_LAPACK)
 
 // EBB_FORCE_INLINE: whether kernels force inlining. That gives a factor of 1.6 on g++ -O2 and up to 1.16 on clang 19. Without optimization
 // and under sanitizers it only multiplies code and compile time: there it is 0. In clang force-inlined functions have no debug information,

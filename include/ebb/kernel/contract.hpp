@@ -1,7 +1,8 @@
 // ebb/kernel/contract.hpp — the matrix product.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The order of every sum is fixed, see [note: order of a product]. That of bfloat16 is another one, see contract_bf16.hpp.
+// The order of every sum is fixed, see [note: order of a product]. That of bfloat16 is another one, see contract_bf16.hpp. That of large
+// products is the library's with LAPACK, see [note: large matrices by LAPACK].
 //
 // Method: c is cut into tiles that stay in registers for the whole of k (tile.hpp). Small operands are read where they are. b is packed
 // into panels if its rows are not adjacent in memory or do not fit into the caches; then k, m, n are cut into blocks as in
@@ -10,9 +11,12 @@
 
 #include "contract_bf16.hpp"
 #include "fours.hpp"
+#include "lapack.hpp"
 #include "matvec.hpp"
 #include "product.hpp"
 #include "thin.hpp"
+
+#include <limits>
 
 namespace ebb::inline EBB_ABI::kernel {
 
@@ -43,6 +47,24 @@ struct widened {
 };
 
 }  // namespace tile
+
+namespace lapack {
+
+/// As kernel::contract, without scratch.
+template <class T>
+inline void contract(const product& p, const T* a, const T* b, T* c) {
+  using of = calls<T>;
+  const auto number = [](std::ptrdiff_t n) { return static_cast<int>(n); };
+  for (std::ptrdiff_t i = 0; i < p.batch; ++i)
+    of::gemm(of::by_rows, of::transposed(p.transpose_a), of::transposed(p.transpose_b), number(p.m), number(p.n), number(p.k), T(1),
+             a + i * p.stride_a, number(p.lda), b + i * p.stride_b, number(p.ldb), T(0), c + i * p.stride_c, number(p.ldc));
+}
+constexpr bool is_large(const product& p) {
+  constexpr std::ptrdiff_t most = std::numeric_limits<int>::max();
+  return large::is(std::min({p.m, p.k, p.n, large::most}), large::product) && std::max({p.m, p.k, p.n, p.lda, p.ldb, p.ldc}) <= most;
+}
+
+}  // namespace lapack
 
 /// The bytes of scratch of contract<T>, 64-byte aligned; 0 for none.
 template <element T>
@@ -78,6 +100,8 @@ EBB_TEMPLATE void contract(const product& p, const T* a, const T* b, T* c, void*
   } else {
     if (fours::serves<T>(p)) return fours::multiply(p, a, b, c);
     if (tile::is_one_product(p)) return contract(tile::merged(p), a, b, c, scratch);
+    if constexpr (lapack::has<T>)
+      if (lapack::is_large(p)) return lapack::contract(p, a, b, c);
     const tile::blocking cut = tile::cut<T>(p);
     for (std::ptrdiff_t i = 0; i < p.batch; ++i) {
       const matrix<T> left{a + i * p.stride_a, p.transpose_a ? 1 : p.lda, p.transpose_a ? p.lda : 1};

@@ -5,11 +5,14 @@
 //
 // Method: panels of columns are eliminated one after another, and the columns to the right of a panel are updated by tiles of a matrix
 // product. Multipliers and solved rows are kept with the opposite sign, so that a link of a product is a link of the chain.
+// With LAPACK large systems have another order: see [note: large matrices by LAPACK].
 #pragma once
 
 #include "../tensor/solve_order.hpp"
+#include "lapack.hpp"
 #include "narrow.hpp"
 #include "tile.hpp"
+#include "transpose.hpp"
 
 #include <algorithm>
 
@@ -98,13 +101,49 @@ inline void substitute(const rows<T>& w) {
   }
 }
 
+/// Transposes a matrix by squares in registers: single elements of a column are far apart.
+template <class T>
+inline void turn(T* to, std::ptrdiff_t to_row, const T* from, std::ptrdiff_t from_row, std::ptrdiff_t count, std::ptrdiff_t columns) {
+  constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
+  transpose<sizeof(T)>(reinterpret_cast<char*>(to), to_row * bytes, reinterpret_cast<const char*>(from), from_row * bytes,
+                       static_cast<std::size_t>(count), static_cast<std::size_t>(columns));
+}
+
 }  // namespace elimination
+
+namespace lapack {
+
+/// As kernel::solve, with the same scratch.
+template <class T>
+inline std::ptrdiff_t solve(const linear_system& s, const T* a, const T* b, T* x, T* scratch) {
+  using of = calls<T>;
+  const auto n = static_cast<int>(s.n), m = static_cast<int>(s.m);
+  T *const w = scratch, *const y = w + s.n * s.n;
+  int* const pivots = reinterpret_cast<int*>(w + s.n * s.row());
+  if (s.transposed) std::copy(a, a + s.n * s.n, w);
+  else elimination::turn(w, s.n, a, s.n, s.n, s.n);
+  if (const std::ptrdiff_t k = eliminate(s.n, w, pivots); k >= 0) return k;
+  if (!b) {
+    of::getri(of::by_columns, n, w, n, pivots, y, n * 64);
+    elimination::turn(x, s.n, w, s.n, s.n, s.n);
+  } else if (m == 1) {
+    if (x != b) std::copy(b, b + s.n, x);
+    of::getrs(of::by_columns, 'N', n, 1, w, n, pivots, x, n);
+  } else {
+    elimination::turn(y, s.n, b, s.m, s.n, s.m);
+    of::getrs(of::by_columns, 'N', n, m, w, n, pivots, y, n);
+    elimination::turn(x, s.m, y, s.n, s.m, s.n);
+  }
+  return -1;
+}
+
+}  // namespace lapack
 
 /// The bytes of scratch of solve<T>, 64-byte aligned.
 template <element T>
 constexpr std::size_t solve_scratch_bytes(const linear_system& s) {
   using wide = std::conditional_t<half_width<T>, float, T>;
-  return static_cast<std::size_t>(s.n * s.row()) * sizeof(wide);
+  return static_cast<std::size_t>(s.n * s.row() + lapack::pivots_of(s.n)) * sizeof(wide);
 }
 
 /// Computes x, see linear_system; x may be a or b. Returns the number of the pivot that is 0, or -1. If there is one, x is unchanged.
@@ -112,6 +151,10 @@ constexpr std::size_t solve_scratch_bytes(const linear_system& s) {
 /// Source: N. Higham, Accuracy and Stability of Numerical Algorithms, theorem 9.4.
 template <element T>
 [[gnu::noinline]] std::ptrdiff_t solve(const linear_system& s, const T* a, const T* b, T* x, void* scratch) {
+  if constexpr (lapack::has<T>)
+    if (lapack::large::is(s.n, b ? lapack::large::elimination : lapack::large::inverse) && s.m <= lapack::large::most &&
+        lapack::all_finite(s.n * s.n, a))
+      return lapack::solve(s, a, b, x, static_cast<T*>(scratch));
   using wide = std::conditional_t<half_width<T>, float, T>;
   const elimination::rows<wide> w{static_cast<wide*>(scratch), s.n, s.m, s.row()};
   for (std::ptrdiff_t i = 0; i < s.n; ++i) {

@@ -53,14 +53,6 @@ inline void solve_rows(const triangular_system& s, const matrix<T>& t, T* y) {
   }
 }
 
-/// Transposes a matrix by squares in registers: single elements of a column are far apart.
-template <class T>
-inline void turn(T* to, std::ptrdiff_t to_row, const T* from, std::ptrdiff_t from_row, std::ptrdiff_t count, std::ptrdiff_t columns) {
-  constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
-  transpose<sizeof(T)>(reinterpret_cast<char*>(to), to_row * bytes, reinterpret_cast<const char*>(from), from_row * bytes,
-                       static_cast<std::size_t>(count), static_cast<std::size_t>(columns));
-}
-
 /// Replaces the upper triangle of w by u, u^T u = a, and the lower one by -u^T. Returns the order of the minor that is not positive, or 0.
 template <class T>
 inline std::ptrdiff_t factor(const rows<T>& w) {
@@ -87,6 +79,30 @@ inline std::ptrdiff_t factor(const rows<T>& w) {
 
 }  // namespace elimination
 
+namespace lapack {
+
+/// As kernel::solve_triangle.
+template <class T>
+inline void solve_triangle(const triangular_system& s, const T* t, const T* b, T* x) {
+  using of = calls<T>;
+  const auto n = static_cast<int>(s.n), m = static_cast<int>(s.m);
+  if (x != b) std::copy(b, b + s.n * s.m, x);
+  of::trsm(of::by_rows, of::left, of::triangle((s.flags & upper_triangle) != 0), of::transposed(s.transposed),
+           of::diagonal((s.flags & unit_diagonal_bit) != 0), n, m, T(1), t, n, x, m);
+}
+/// As kernel::cholesky, in place. A row-major matrix is its transpose for LAPACK: so the lower triangle is the upper one there.
+template <class T>
+inline std::ptrdiff_t cholesky(std::ptrdiff_t n, T* l) {
+  using of = calls<T>;
+  const int order = of::potrf(of::by_columns, 'U', static_cast<int>(n), l, static_cast<int>(n));
+  if (order > 0) return order;
+  for (std::ptrdiff_t k = 0; k < n; ++k)  // OpenBLAS takes the root of a NaN
+    if (!(l[k * (n + 1)] > 0)) return k + 1;
+  return 0;
+}
+
+}  // namespace lapack
+
 /// The bytes of scratch of solve_triangle<T>, 64-byte aligned: the right sides, and t if it has to be widened.
 template <element T>
 constexpr std::size_t triangle_scratch_bytes(const triangular_system& s) {
@@ -98,6 +114,8 @@ constexpr std::size_t triangle_scratch_bytes(const triangular_system& s) {
 /// Error: (t + d) x = b for a d with |d| <= n u |t|, column by column.   Source: Higham, Accuracy and Stability, theorem 8.5.
 template <element T>
 [[gnu::noinline]] void solve_triangle(const triangular_system& s, const T* t, const T* b, T* x, void* scratch) {
+  if constexpr (lapack::has<T>)
+    if (lapack::large::is(s.n, lapack::large::triangle) && s.m <= lapack::large::most) return lapack::solve_triangle(s, t, b, x);
   using wide = std::conditional_t<half_width<T>, float, T>;
   wide* const y = static_cast<wide*>(scratch);
   const std::ptrdiff_t row = s.row();
@@ -116,11 +134,19 @@ template <element T>
 }
 
 /// Computes l with l l^T = a, both n x n; l may be a. Returns the order of the minor that is not positive, or 0. If there is one, l is
-/// unchanged.
+/// unchanged, unless it is LAPACK's.
 /// scratch: as for the solution with n x n and no right sides.
 /// Error: l l^T = a + d with |d| <= (n + 1) u |l| |l^T|.   Source: Higham, theorem 10.3.
 template <element T>
 [[gnu::noinline]] std::ptrdiff_t cholesky(std::ptrdiff_t n, const T* a, T* l, void* scratch) {
+  if constexpr (lapack::has<T>)
+    if (lapack::large::is(n, lapack::large::cholesky)) {
+      for (std::ptrdiff_t i = 0; i < n; ++i) {
+        if (l != a) std::copy(a + i * n, a + i * n + i + 1, l + i * n);
+        std::fill(l + i * n + i + 1, l + (i + 1) * n, T(0));
+      }
+      if (lapack::all_finite(n * n, l)) return lapack::cholesky(n, l);
+    }
   using wide = std::conditional_t<half_width<T>, float, T>;
   const elimination::rows<wide> w{static_cast<wide*>(scratch), n, 0, linear_system{n, 0}.row()};
   if constexpr (!half_width<T>) elimination::turn(w.data, w.row, a, n, n, n);
@@ -140,6 +166,17 @@ template <element T>
 /// in rising order. A singular matrix has sign 0 and -inf.   scratch: as for cholesky.
 template <element T>
 [[gnu::noinline]] void log_determinant(std::ptrdiff_t n, const T* a, T* sign_and_log, void* scratch) {
+  if constexpr (lapack::has<T>)
+    if (lapack::large::is(n, lapack::large::elimination) && lapack::all_finite(n * n, a)) {
+      T* const w = static_cast<T*>(scratch);
+      int* const pivots = reinterpret_cast<int*>(w + n * n);
+      std::copy(a, a + n * n, w);  // the transpose has the same determinant
+      const bool singular = lapack::eliminate(n, w, pivots) >= 0;
+      const auto r = sign_and_log_of<T>(n, singular, lapack::is_odd(n, pivots), [&](std::ptrdiff_t k) { return w[k * (n + 1)]; });
+      sign_and_log[0] = r.sign;
+      sign_and_log[1] = r.log;
+      return;
+    }
   using wide = std::conditional_t<half_width<T>, float, T>;
   bool odd = false;
   const elimination::rows<wide> w{static_cast<wide*>(scratch), n, 0, linear_system{n, 0}.row(), &odd};

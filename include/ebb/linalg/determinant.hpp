@@ -171,6 +171,22 @@ struct det : own_matrix {
     c.out[0] = c.rows <= 4 ? of::small(c.rows, c.a) : of::large(c.rows, c.a, c.scratch);
     return -1;
   }
+  static constexpr std::ptrdiff_t large = least_large::elimination;
+  template <class T>
+  static constexpr std::ptrdiff_t large_scratch(std::ptrdiff_t n, std::ptrdiff_t) {
+    return n * n + n;
+  }
+  template <class T>
+  static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
+    const std::ptrdiff_t n = c.rows;
+    int* const pivots = reinterpret_cast<int*>(c.scratch + n * n);
+    for (std::ptrdiff_t k = 0; k < n * n; ++k) c.scratch[k] = c.a[k];  // the transpose has the same determinant
+    const bool singular = kernel::lapack::eliminate(n, c.scratch, pivots) >= 0;
+    T product = singular ? T(0) : kernel::lapack::is_odd(n, pivots) ? T(-1) : T(1);
+    for (std::ptrdiff_t k = 0; k < n && !singular; ++k) product = product * c.scratch[k * (n + 1)];
+    c.out[0] = product;
+    return -1;
+  }
   static constexpr auto pull(auto g, auto a, auto) {
     return grads(repeat(g, a, axis_run(a.rank() - 2, a.rank())) * of_matrices<cofactors>(a));
   }

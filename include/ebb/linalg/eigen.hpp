@@ -175,8 +175,27 @@ namespace ebb::inline EBB_ABI::op {
 /// The common part of eigh and eigvalsh. attr 1: the flag of rotations_ignored, or 0.
 struct symmetric_eigen : own_matrix {
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return 2 * n * n + n; }
+  static constexpr std::ptrdiff_t large = least_large::eigen;
+  template <class T>
+  static constexpr std::ptrdiff_t large_scratch(std::ptrdiff_t n, std::ptrdiff_t) {
+    return n * n + n + work(n) + integers(n);
+  }
 
  protected:
+  static constexpr std::ptrdiff_t work(std::ptrdiff_t n) { return 2 * n * n + 6 * n + 1; }
+  static constexpr std::ptrdiff_t integers(std::ptrdiff_t n) { return 5 * n + 3; }
+  /// Values and, if `with_vectors`, vectors as rows, at the beginning of scratch: n n, n. False if LAPACK does not find them.
+  /// The lower triangle of a row-major matrix is the upper one of its transpose.
+  template <class T>
+  static bool solve_by_lapack(const matrix_call<T>& c, bool with_vectors) {
+    using of = kernel::lapack::calls<T>;
+    const std::ptrdiff_t n = c.rows;
+    T *const a = c.scratch, *const w = a + n * n, *const rest = w + n;
+    for (std::ptrdiff_t i = 0; i < n * n; ++i) a[i] = c.a[i];
+    const auto number = [](std::ptrdiff_t x) { return static_cast<int>(x); };
+    return of::syevd(of::by_columns, with_vectors ? 'V' : 'N', 'U', number(n), a, number(n), w, rest, number(work(n)),
+                     reinterpret_cast<int*>(rest + work(n)), number(integers(n))) == 0;
+  }
   /// v x v^T.
   static constexpr auto in_basis(auto v, auto x) { return product_of(product_of(v, x, 0), v, right_transposed); }
 };
@@ -194,6 +213,19 @@ struct eigh : symmetric_eigen {
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
     detail::symmetric_eigen(c, c.out, c.rows + 1, c.out + 1, c.rows + 1);
+    return -1;
+  }
+  template <class T>
+  static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
+    if (!solve_by_lapack(c, true)) return detail::not_by_lapack;
+    const std::ptrdiff_t n = c.rows;
+    for (std::ptrdiff_t k = 0; k < n; ++k) {
+      T* const vector = c.scratch + k * n;
+      const bool down = detail::points_down(n, vector, 1);
+      for (std::ptrdiff_t i = 0; i < n && down; ++i) vector[i] = -vector[i];
+      c.out[k * (n + 1)] = c.scratch[n * n + k];
+    }
+    kernel::elimination::turn(c.out + 1, n + 1, c.scratch, n, n, n);
     return -1;
   }
   static constexpr auto pull(auto g, auto a, auto out) {
@@ -232,6 +264,12 @@ struct eigvalsh : symmetric_eigen {
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
     detail::symmetric_eigen(c, c.out, 1);
+    return -1;
+  }
+  template <class T>
+  static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
+    if (!solve_by_lapack(c, false)) return detail::not_by_lapack;
+    for (std::ptrdiff_t k = 0; k < c.rows; ++k) c.out[k] = c.scratch[c.rows * c.rows + k];
     return -1;
   }
   static constexpr auto pull(auto g, auto a, auto out) {

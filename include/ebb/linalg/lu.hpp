@@ -32,15 +32,26 @@ struct lu : own_matrix {
     T *const from = c.scratch, *const f = c.out + 2 * n;
     for (std::ptrdiff_t i = 0; i < n * n; ++i) f[i] = c.a[i];
     for (std::ptrdiff_t i = 0; i < n; ++i) from[i] = static_cast<T>(i);
-    eliminate_in_order(f, n, n, [from](std::ptrdiff_t i, std::ptrdiff_t j) {
-      const T other = from[i];
-      from[i] = from[j];
-      from[j] = other;
-    });
-    for (std::ptrdiff_t i = 0; i < n; ++i) {
-      c.out[i] = static_cast<T>(static_cast<std::ptrdiff_t>(from[i]) / 128);
-      c.out[n + i] = static_cast<T>(static_cast<std::ptrdiff_t>(from[i]) % 128);
-    }
+    eliminate_in_order(f, n, n, [from](std::ptrdiff_t i, std::ptrdiff_t j) { exchange(from[i], from[j]); });
+    put_rows(n, from, c.out);
+    return -1;
+  }
+  static constexpr std::ptrdiff_t large = least_large::elimination;
+  template <class T>
+  static constexpr std::ptrdiff_t large_scratch(std::ptrdiff_t n, std::ptrdiff_t) {
+    return n * n + 2 * n;
+  }
+  template <class T>
+  static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
+    const std::ptrdiff_t n = c.rows;
+    T *const w = c.scratch, *const from = w + n * n;
+    int* const pivots = reinterpret_cast<int*>(from + n);
+    kernel::elimination::turn(w, n, c.a, n, n, n);
+    kernel::lapack::eliminate(n, w, pivots);
+    kernel::elimination::turn(c.out + 2 * n, n, w, n, n, n);
+    for (std::ptrdiff_t i = 0; i < n; ++i) from[i] = static_cast<T>(i);
+    for (std::ptrdiff_t i = 0; i < n; ++i) exchange(from[i], from[pivots[i] - 1]);
+    put_rows(n, from, c.out);
     return -1;
   }
   static constexpr auto pull(auto g, auto a, auto out) {
@@ -65,6 +76,21 @@ struct lu : own_matrix {
   template <class T>
   static constexpr operand<T> unit_lower(operand<T> f) {
     return f.is_refused() ? f : triangle_of(f, false, true) + cast_to<T>(is_on_diagonal(f));
+  }
+
+ private:
+  template <class T>
+  static constexpr void exchange(T& x, T& y) {
+    const T other = x;
+    x = y;
+    y = other;
+  }
+  template <class T>
+  static constexpr void put_rows(std::ptrdiff_t n, const T* from, T* out) {
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      out[i] = static_cast<T>(static_cast<std::ptrdiff_t>(from[i]) / 128);
+      out[n + i] = static_cast<T>(static_cast<std::ptrdiff_t>(from[i]) % 128);
+    }
   }
 };
 

@@ -6,6 +6,8 @@
 
 #include "diagonal.hpp"
 
+#include "../kernel/solve.hpp"
+
 #include <string>
 
 namespace ebb::inline EBB_ABI {
@@ -67,6 +69,9 @@ namespace ebb::inline EBB_ABI::op {
 struct own_matrix : of_matrix {
   /// The end of an error message about a matrix, such as "is singular".
   static std::string complaint(std::ptrdiff_t) { return {}; }
+
+ protected:
+  using least_large = kernel::lapack::large;
 };
 
 }  // namespace ebb::inline EBB_ABI::op

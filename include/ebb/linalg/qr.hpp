@@ -104,7 +104,7 @@ struct qr : own_matrix {
     const std::ptrdiff_t m = h.rows, n = h.columns, k = h.count;
     h.reduce();
     if (c.flags)
-      if (const std::ptrdiff_t column = dependent_column(h); column >= 0) return column;
+      if (const std::ptrdiff_t column = dependent_column(c, h.w); column >= 0) return column;
     T *const q = c.out, *const r = q + m * n;
     for (std::ptrdiff_t i = 0; i < m; ++i)
       for (std::ptrdiff_t j = 0; j < n; ++j) q[i * n + j] = T(i == j && j < k);
@@ -114,6 +114,34 @@ struct qr : own_matrix {
       for (std::ptrdiff_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : turns ? -h.at(i, j) : h.at(i, j);
       for (std::ptrdiff_t j = 0; j < m && turns; ++j) q[j * n + i] = -q[j * n + i];
     }
+    return -1;
+  }
+  static constexpr std::ptrdiff_t large = least_large::qr;
+  template <class T>
+  static constexpr std::ptrdiff_t large_scratch(std::ptrdiff_t m, std::ptrdiff_t n) {
+    return n * panel + detail::householder<T>::least(m, n);
+  }
+  /// The transpose, which is what LAPACK reads, has LQ factors: R and Q, row-major, where they belong.
+  template <class T>
+  static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
+    using of = kernel::lapack::calls<T>;
+    const std::ptrdiff_t m = c.rows, n = c.columns, k = detail::householder<T>::least(m, n);
+    const auto number = [](std::ptrdiff_t x) { return static_cast<int>(x); };
+    T *const q = c.out, *const r = q + m * n, *const tau = c.scratch, *const work = tau + k;
+    for (std::ptrdiff_t i = 0; i < m * n; ++i) q[i] = c.a[i];
+    of::gelqf(of::by_columns, number(n), number(m), q, number(n), tau, work, number(n * panel));
+    if (c.flags)
+      if (const std::ptrdiff_t column = dependent_column(c, q); column >= 0) return column;
+    for (std::ptrdiff_t i = 0; i < k; ++i)
+      for (std::ptrdiff_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : q[i * n + j];
+    of::orglq(of::by_columns, number(k), number(m), number(k), q, number(n), tau, work, number(k * panel));
+    T* const signs = tau;
+    for (std::ptrdiff_t i = 0; i < k; ++i) {
+      signs[i] = r[i * (n + 1)] < 0 ? T(-1) : T(1);
+      for (std::ptrdiff_t j = i; j < n; ++j) r[i * n + j] = signs[i] * r[i * n + j];
+    }
+    for (std::ptrdiff_t i = 0; i < m; ++i)
+      for (std::ptrdiff_t j = 0; j < n; ++j) q[i * n + j] = j < k ? signs[j] * q[i * n + j] : T(0);
     return -1;
   }
   static std::string complaint(std::ptrdiff_t column) {
@@ -148,17 +176,20 @@ struct qr : own_matrix {
     const auto first = set_in(literal_like(cut(like, last, 0, k), 1), last, 0, like.extent(last));
     return emit_on<op::where>({}, emit_on<op::equal>({}, first, literal_like(first, 0)), x, literal_like(x, 0));
   }
-  /// The first column whose element on R's diagonal is 0 up to rounding, or -1. A NaN does not count as 0.
+  static constexpr std::ptrdiff_t panel = 64;  // columns that LAPACK reduces at once
+
+  /// The first column whose element on R's diagonal is 0 up to rounding, or -1. A NaN does not count as 0. The rows of r are those of c.a.
   template <class T>
-  static constexpr std::ptrdiff_t dependent_column(const detail::householder<T>& h) {
+  static constexpr std::ptrdiff_t dependent_column(const matrix_call<T>& c, const T* r) {
     T largest = T(0);
-    for (std::ptrdiff_t i = 0; i < h.count; ++i)
-      if (lane::abs(h.at(i, i)) > largest) largest = lane::abs(h.at(i, i));
-    const std::ptrdiff_t longer = h.rows > h.columns ? h.rows : h.columns;
-    const T least = static_cast<T>(longer) * std::numeric_limits<T>::epsilon() * largest;
-    for (std::ptrdiff_t i = 0; i < h.count; ++i)
-      if (lane::abs(h.at(i, i)) <= least) return i;
-    return h.count < h.columns ? h.count : -1;
+    const std::ptrdiff_t count = c.rows < c.columns ? c.rows : c.columns, longer = c.rows < c.columns ? c.columns : c.rows;
+    const auto size = [&](std::ptrdiff_t i) { return lane::abs(r[i * (c.columns + 1)]); };
+    for (std::ptrdiff_t i = 0; i < count; ++i)
+      if (size(i) > largest) largest = size(i);
+    const T limit = static_cast<T>(longer) * std::numeric_limits<T>::epsilon() * largest;
+    for (std::ptrdiff_t i = 0; i < count; ++i)
+      if (size(i) <= limit) return i;
+    return count < c.columns ? count : -1;
   }
 };
 

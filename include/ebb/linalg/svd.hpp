@@ -20,6 +20,7 @@ namespace ebb::inline EBB_ABI::detail {
 /// m u times the largest one is a rounding error: it is orthogonalized twice against the columns before it. If nothing of it is left, the
 /// unit vector of which those columns have the least part takes its place. The first of the largest components of each column of U is
 /// positive. A matrix with a NaN or an infinity gives NaNs.
+/// Large matrices are LAPACK's with the target ebb::lapack: then small values have the error of large ones.
 /// Source: G. Golub, C. Van Loan, Matrix Computations, section 8.6.3; J. Demmel, K. Veselic (1992).
 template <class T>
 struct one_sided_jacobi {
@@ -158,6 +159,37 @@ struct singular : own_matrix {
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t m, std::ptrdiff_t n) { return detail::one_sided_jacobi<float>::scratch(m, n); }
 
  protected:
+  static constexpr std::ptrdiff_t count(std::ptrdiff_t m, std::ptrdiff_t n) { return detail::householder<float>::least(m, n); }
+  /// The elements of scratch of solve_by_lapack, with U^T in it.
+  template <class T>
+  static std::ptrdiff_t scratch_of_lapack(std::ptrdiff_t m, std::ptrdiff_t n, bool with_vectors) {
+    const std::ptrdiff_t k = count(m, n);
+    return m * n + k * m + k + 8 * k + work<T>(m, n, with_vectors);
+  }
+  /// Values s, columns of V in rows that are `apart`, and U^T, transposed and compact, at the beginning of scratch: k, m k. False if LAPACK
+  /// does not find them. LAPACK reads the transpose, whose left vectors are V.
+  template <class T>
+  static bool solve_by_lapack(const matrix_call<T>& c, T* v, std::ptrdiff_t apart) {
+    using of = kernel::lapack::calls<T>;
+    const std::ptrdiff_t m = c.rows, n = c.columns, k = count(m, n);
+    const std::ptrdiff_t extra = work<T>(m, n, v != nullptr);
+    T *const s = c.scratch, *const u = s + k, *const a = u + k * m, *const rest = a + m * n;
+    for (std::ptrdiff_t i = 0; i < m * n; ++i) a[i] = c.a[i];
+    const auto number = [](std::ptrdiff_t x) { return static_cast<int>(x); };
+    return of::gesdd(of::by_columns, v ? 'S' : 'N', number(n), number(m), a, number(n), s, v, number(v ? apart : 1), u, number(k), rest,
+                     number(extra), reinterpret_cast<int*>(rest + extra)) == 0;
+  }
+  template <class T>
+  static std::ptrdiff_t work(std::ptrdiff_t m, std::ptrdiff_t n, bool with_vectors) {
+    using of = kernel::lapack::calls<T>;
+    const auto number = [](std::ptrdiff_t x) { return static_cast<int>(x); };
+    T elements = T(0), none = T(0);
+    int integers = 0;
+    of::gesdd(of::by_columns, with_vectors ? 'S' : 'N', number(n), number(m), &none, number(n), &none, &none, number(n), &none,
+              number(count(m, n)), &elements, -1, &integers);
+    // A float holds no exact number beyond 2^24.
+    return static_cast<std::ptrdiff_t>(elements + elements * std::numeric_limits<T>::epsilon()) + 1;
+  }
   static constexpr int rank_of(symbols& s, const shape& x) {
     return s.derive(extent_rule::least, s.find(x.e[x.rank - 2]), s.find(x.e[x.rank - 1]));
   }
@@ -178,6 +210,24 @@ struct svd : singular {
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
     detail::singular_triples(c);
+    return -1;
+  }
+  static constexpr std::ptrdiff_t large = least_large::svd;
+  template <class T>
+  static std::ptrdiff_t large_scratch(std::ptrdiff_t m, std::ptrdiff_t n) {
+    return scratch_of_lapack<T>(m, n, true);
+  }
+  template <class T>
+  static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
+    const std::ptrdiff_t m = c.rows, n = c.columns, k = count(m, n), row = 1 + m + n;
+    if (!solve_by_lapack(c, c.out + 1 + m, row)) return detail::not_by_lapack;
+    kernel::elimination::turn(c.out + 1, row, c.scratch + k, k, m, k);
+    for (std::ptrdiff_t i = 0; i < k; ++i) {
+      T* const to = c.out + i * row;
+      to[0] = c.scratch[i];
+      const bool down = detail::points_down(m, to + 1, 1);
+      for (std::ptrdiff_t j = 1; j < row && down; ++j) to[j] = -to[j];
+    }
     return -1;
   }
   static constexpr auto pull(auto g, auto a, auto out) {
@@ -228,6 +278,17 @@ struct svdvals : singular {
     const bool finite = j.take(c);
     if (finite) j.run();
     for (std::ptrdiff_t k = 0; k < j.n; ++k) c.out[k] = finite ? j.s[j.number(k)] : std::numeric_limits<T>::quiet_NaN();
+    return -1;
+  }
+  static constexpr std::ptrdiff_t large = least_large::svd;
+  template <class T>
+  static std::ptrdiff_t large_scratch(std::ptrdiff_t m, std::ptrdiff_t n) {
+    return scratch_of_lapack<T>(m, n, false);
+  }
+  template <class T>
+  static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
+    if (!solve_by_lapack<T>(c, nullptr, 1)) return detail::not_by_lapack;
+    for (std::ptrdiff_t k = 0; k < count(c.rows, c.columns); ++k) c.out[k] = c.scratch[k];
     return -1;
   }
   static constexpr auto pull(auto g, auto a, auto) {

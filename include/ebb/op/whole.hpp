@@ -198,6 +198,12 @@ void factor_whole(const whole_call& c) {
   }
 }
 
+/// Ops that LAPACK computes for large matrices: `large` is the least number of rows and of columns. large_scratch<T>(rows, columns) is like
+/// scratch; compute_large(call) is like compute, or gives not_by_lapack: then compute is called.
+template <class Op, class T>
+concept has_large = kernel::lapack::has<T> && requires { Op::large; };
+inline constexpr std::ptrdiff_t not_by_lapack = -2;
+
 /// Runs ops on matrices that have their own arithmetic: see matrix_call.
 template <class Op, class T>
 void matrices_whole(const whole_call& c) {
@@ -207,7 +213,13 @@ void matrices_whole(const whole_call& c) {
   const std::size_t rows = x.e[x.rank - 2], columns = x.e[x.rank - 1], size = rows * columns, batch = x.volume(0, x.rank - 2);
   const std::size_t results = c.result.volume() / batch;
   matrix_call<wide> one{static_cast<std::ptrdiff_t>(rows), static_cast<std::ptrdiff_t>(columns), c.attr[1]};
-  const auto own = static_cast<std::size_t>(Op::scratch(one.rows, one.columns));
+  auto own = static_cast<std::size_t>(Op::scratch(one.rows, one.columns));
+  bool is_large = false;
+  if constexpr (has_large<Op, T>) {
+    is_large = kernel::lapack::large::is(std::min(one.rows, one.columns), Op::large) &&
+               std::max(one.rows, one.columns) <= kernel::lapack::large::most;
+    if (is_large) own = std::max(own, static_cast<std::size_t>(Op::template large_scratch<T>(one.rows, one.columns)));
+  }
   one.scratch = reinterpret_cast<wide*>(thread_scratch().take((own + (half_width<T> ? size + results : 0)) * sizeof(wide)));
   const T* from = static_cast<const T*>(c.in[0]);
   T* to = static_cast<T*>(c.out);
@@ -221,7 +233,11 @@ void matrices_whole(const whole_call& c) {
       one.a = from;
       one.out = to;
     }
-    if (const std::ptrdiff_t wrong = Op::compute(one); wrong >= 0) [[unlikely]] raise_of_matrix(c, i, Op::complaint(wrong));
+    std::ptrdiff_t wrong = not_by_lapack;
+    if constexpr (has_large<Op, T>)
+      if (is_large && kernel::lapack::all_finite(one.rows * one.columns, one.a)) wrong = Op::compute_large(one);
+    if (wrong == not_by_lapack) wrong = Op::compute(one);
+    if (wrong >= 0) [[unlikely]] raise_of_matrix(c, i, Op::complaint(wrong));
     if constexpr (half_width<T>)
       for (std::size_t k = 0; k < results; ++k) to[k] = static_cast<T>(one.out[k]);
   }
