@@ -155,6 +155,16 @@ TEST_CASE("captured backwards and their plans are drawn, with hooks, functions a
     for (const char* part : {"x&lt;1&gt; &amp; &quot;x&quot;", "call_backward", "hook_type = tensor_pre_hook", "call_accumulate_grad"})
       CHECK(svg.find(part) != std::string::npos);
   CHECK(drawn_capture_plan.find("node by node: ") != std::string::npos);
+  // A sum of gradients is in the step of the last of them, not in a box of its own, which would be between the step and itself.
+  ebb::variable<double, ebb::dyn> z = x * y;
+  ebb::sum(ebb::apply(doubled{}, z) + z * z).backward();
+  check_picture(drawn_capture_plan);
+  std::size_t at = 0;
+  for (const char* part : {"mul+add+sum (NodeCall 1)", ">add = add ", "node by node: doubled", ">add_1 = add ", "mul (NodeCall 3)"}) {
+    CAPTURE(part);
+    at = drawn_capture_plan.find(part, at);
+    REQUIRE(at != std::string::npos);
+  }
   ebb::compiled_autograd::reset();
 }
 

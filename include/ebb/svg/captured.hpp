@@ -11,6 +11,8 @@
 
 #include "../capture/show.hpp"
 
+#include <algorithm>
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
@@ -19,7 +21,15 @@ namespace detail {
 class drawn_capture {
  public:
   EBB_COLD_CTOR drawn_capture(svg_drawing& d, const captured_graph& c)
-      : d_(d), c_(c), g_(c.equations()), names_(g_, c.names()), box_(g_.size(), -1) {}
+      : d_(d), c_(c), g_(c.equations()), names_(g_, c.names()), box_(g_.size(), -1) {
+    // Sums of gradients come from no vertex. The last one whose gradient is added makes the sum, so it is drawn there.
+    for (int k = 0; k < g_.size(); ++k) {
+      int at = c.origin(k);
+      if (at < 0)
+        for (int i : g_.operands(k)) at = std::max(at, at_[i]);
+      at_.push(at);
+    }
+  }
 
   EBB_COLD vec<std::string> lines_at(int first, int last) const {
     vec<std::string> lines;
@@ -29,7 +39,7 @@ class drawn_capture {
         const capture_event& e = c_.events()[next];
         if (e.is != capture_event::kind::validate && first <= e.at && e.at < last) lines.push(c_.event_text(names_, e));
       }
-      if (k < g_.size() && is_drawn(k) && first <= c_.origin(k) && c_.origin(k) < last) push_equation(lines, g_, names_, k);
+      if (k < g_.size() && is_drawn(k) && first <= at_[k] && at_[k] < last) push_equation(lines, g_, names_, k);
     }
     return lines;
   }
@@ -48,7 +58,7 @@ class drawn_capture {
     for (int k = 0; k < g_.size(); ++k) {
       if (!is_drawn(k)) continue;
       const int v = c_.origin(k);
-      if (v >= 0) box_[k] = box_of(v);
+      if (at_[k] >= 0) box_[k] = box_of(at_[k]);
       if (box_[k] >= 0) continue;
       vec<std::string> lines;
       push_equation(lines, g_, names_, k);
@@ -85,7 +95,7 @@ class drawn_capture {
   const captured_graph& c_;
   const graph& g_;
   graph_text names_;
-  vec<int> box_;
+  vec<int> box_, at_;  // of each equation: its box, and the vertex beside which it is drawn, or -1
 };
 
 }  // namespace detail
