@@ -130,9 +130,10 @@ class plan_words {
       if (g_.op(k).what != kind::elementwise && g_.op(k).what != kind::reduce) continue;
       const auto found = std::find_if(ops.begin(), ops.end(), [&](const auto& x) { return x.first == name; });
       if (found != ops.end()) ++found->second;
-      else ops.push_back({name, 1});
+      else ops.emplace_back(name, 1);
     }
     std::vector<std::string> words;
+    words.reserve(ops.size());
     for (const auto& [name, count] : ops) words.push_back((count > 1 ? std::to_string(count) + ' ' : "") + name);
     return words.empty() ? "nothing: it fills an array" : list_of_words(words, 16);
   }
@@ -217,7 +218,7 @@ class plan_words {
   EBB_COLD std::string why_kept(int b) const {
     const int first = read_by_[b][0], writer = written_by_[b];
     const plan_step &s = p_.steps[first], &own = p_.steps[writer];
-    const std::string reader = " for step " + std::to_string(first);
+    std::string reader = " for step " + std::to_string(first);
     if (s.nest < 0) return reader + ": " + std::string(g_.op(s.equation).name) + " reads arrays";
     if (own.nest < 0) return reader;
     const nest& n = p_.nests[own.nest];

@@ -73,7 +73,7 @@ class zip_directory {
     std::size_t at = static_cast<std::size_t>(begin);
     for (std::uint64_t i = 0; i < count; ++i) {
       zip_member m;
-      if (const std::string problem = entry(at, end, m); !problem.empty()) return problem;
+      if (std::string problem = entry(at, end, m); !problem.empty()) return problem;
       to.push_back(std::move(m));
     }
     if (at != end) return "the directory has more bytes than members";
@@ -165,6 +165,7 @@ class npz {
   /// The arrays, sorted: numpy.savez(file, w=w) has "w", numpy.savez(file, a, b) has "arr_0" and "arr_1".
   EBB_COLD std::vector<std::string> names() const {
     std::vector<std::string> all;
+    all.reserve(members_.size());
     for (const auto& m : members_) all.push_back(m.name.substr(0, m.name.size() - 4));
     return all;
   }

@@ -130,7 +130,7 @@ class summation {
       const int words = static_cast<int>(part_ / sizeof(std::uint64_t));
       check("MPI_Ialltoall", MPI_Ialltoall(all_.data(), words, MPI_UINT64_T, arrived_.data(), words, MPI_UINT64_T, c.sums, &request_));
     } else {
-      const MPI_Datatype type = type_ == dtype::f64 ? MPI_DOUBLE : MPI_FLOAT;
+      MPI_Datatype type = type_ == dtype::f64 ? MPI_DOUBLE : MPI_FLOAT;
       const int count = static_cast<int>(count_);
       check("MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, all_.data(), count, type, MPI_SUM, c.sums, &request_));
     }

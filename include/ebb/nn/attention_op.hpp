@@ -208,7 +208,7 @@ struct attend : attending {
     });
   }
   template <class T>
-  static constexpr vec<int> pull(operand<T> g, const vec<operand<T>>& in, operand<T> out);
+  static constexpr vec<int> pull(operand<T> g, const vec<operand<T>>& x, operand<T> out);
 };
 
 /// The gradient by q, k, v or the mask: see kernel::attend_back.   Saves: q, k, v, g, mask. Its pull is that of the composed form.
@@ -263,7 +263,7 @@ struct attend_back : attending {
     for (int i = 0; i < sums.size(); ++i) put(static_cast<std::size_t>(i), by >= 2 ? sums[i] : sums[i] * static_cast<S>(a.scale));
   }
   template <class T>
-  static constexpr vec<int> pull(operand<T> u, const vec<operand<T>>& in, operand<T> out);
+  static constexpr vec<int> pull(operand<T> u, const vec<operand<T>>& given, operand<T> out);
 };
 
 }  // namespace ebb::inline EBB_ABI::op

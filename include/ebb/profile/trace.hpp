@@ -37,7 +37,7 @@ EBB_COLD std::string chrome_trace(const std::vector<profile_row>& rows, const st
                   r.work.operations / calls);
     const std::string kind = std::string(",\"cat\":\"") + kinds[static_cast<int>(r.is)];
     names.push_back("{\"name\":" + text_in_trace(text_of(r)) + kind + "\",\"ph\":\"X\",\"pid\":1,\"tid\":");
-    arguments.push_back(text);
+    arguments.emplace_back(text);
   }
   std::string s = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":" + std::to_string(dropped) + "},\"traceEvents\":[";
   const char* between = "\n";

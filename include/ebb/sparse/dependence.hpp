@@ -103,7 +103,7 @@ class dependence_finder {
     h.out = {};
     for (int k = 0; k < g_.size(); ++k)
       if (has_places(k) && integers_[at(g_.operand(k, 1))]) h.out.push(g_.operand(k, 1));
-    if (h.out.size() == 0) return;
+    if (h.out.empty()) return;
     const vec<int> names = h.out;
     const vec<cell_array> values = evaluate(prune(h), cells, symbols_);
     places_.resize(at(g_.size()));

@@ -28,7 +28,7 @@ constexpr double portable_exp(double x) {
 constexpr double portable_log_factorial(double n) {
   double product = 1;
   if (n < 16) {
-    for (double k = 2; k <= n; k += 1) product *= k;
+    for (int k = 2; k <= n; ++k) product *= k;
     return portable_log(product);
   }
   const double x = n + 1, s = 1 / (x * x);

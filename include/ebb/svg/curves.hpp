@@ -120,8 +120,9 @@ class drawn_curves {
            label(left - 6, static_cast<int>(y_of(height)) + 4, "end", short_text(value));
     };
     const double step = axes_.logarithmic ? std::max(1.0, std::ceil(step_in(range))) : step_in(range);
-    for (double n = std::floor(low_ / step); n * step <= high_ + 1e-9 * step; ++n) {
-      const double height = n * step;
+    const double lowest = std::floor(low_ / step);
+    for (int i = 0; (lowest + i) * step <= high_ + 1e-9 * step; ++i) {
+      const double n = lowest + i, height = n * step;
       if (!axes_.logarithmic) tick(n == 0 ? 0 : height, n == 0 ? 0 : height);  // not -0
       else
         for (double times : {1, 2, 5})
@@ -129,7 +130,8 @@ class drawn_curves {
     }
     const auto numbers = static_cast<double>(std::max<std::size_t>(count_, 1));
     const double apart = std::max(1.0, step_in(std::max(numbers - 1, 1.0)));
-    for (double n = 1; n <= numbers; n = n == 1 && apart > 1 ? apart : n + apart) label_number(s, n);
+    label_number(s, 1);
+    for (int i = apart > 1 ? 1 : 2; i * apart <= numbers; ++i) label_number(s, i * apart);
     s += "<path d=\"M" + l + ' ' + std::to_string(top) + 'V' + b + 'H' + r + "\" fill=\"none\" stroke=\"#667\"/>\n";
   }
   EBB_COLD void label_number(std::string& s, double n) const {
