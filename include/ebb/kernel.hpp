@@ -34,3 +34,4 @@
 #include "kernel/solve.hpp"
 #include "kernel/triangle.hpp"
 #include "kernel/small.hpp"
+#include "kernel/small_triangle.hpp"

@@ -7,8 +7,7 @@
 #include "../kernel/contract.hpp"
 #include "../kernel/move.hpp"
 #include "../kernel/scan.hpp"
-#include "../kernel/small.hpp"
-#include "../kernel/triangle.hpp"
+#include "../kernel/small_triangle.hpp"
 #include "../kernel/workspace.hpp"
 #include "../tensor/product_order.hpp"
 
@@ -144,6 +143,11 @@ void solve_whole(const whole_call& c) {
   const std::size_t batch = c.result.volume(0, r - 2), n = c.result.e[r - 2], m = c.result.e[r - 1];
   if (c.attr[1] != 0) {
     const kernel::triangular_system s{static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(m), c.attr[0] != 0, c.attr[1]};
+    if constexpr (!half_width<T>)
+      if (kernel::small::fits(s))
+        return kernel::solve_triangles_small(s, static_cast<std::ptrdiff_t>(batch), static_cast<const T*>(c.in[0]),
+                                             static_cast<const T*>(c.in[1]), static_cast<T*>(c.out),
+                                             thread_scratch().take(kernel::small::scratch_bytes(s)));
     void* const scratch = thread_scratch().take(kernel::triangle_scratch_bytes<T>(s));
     for (std::size_t i = 0; i < batch; ++i)
       kernel::solve_triangle(s, static_cast<const T*>(c.in[0]) + i * n * n, static_cast<const T*>(c.in[1]) + i * n * m,
