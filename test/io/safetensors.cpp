@@ -117,6 +117,10 @@ TEST_CASE("Python's safetensors file is read, in copies and in place") {
   // Every type that Python's package can write is listed, so that one array of such a type does not keep a reader from the others.
   std::string found;
   for (const ebb::stored_array& a : moved.arrays()) found += std::string(a.type->name) + " ";
+  std::string of_temporary;  // the loop keeps what it goes through, not the file
+  for (const auto& a : ebb::safetensors(other_types).arrays()) of_temporary += std::string(a.type->name) + " ";
+  for (const auto& [key, text] : ebb::safetensors(by_python).metadata()) of_temporary += key + '=' + text;
+  CHECK(of_temporary == found + "format=np");
   CHECK(found == "U64 C64 U32 U16 I16 F8_E5M2FNUZ F8_E4M3FNUZ F8_E8M0 F8_E4M3 F8_E5M2 I8 U8 F4 ");
   CHECK(test::raised([&] { moved.load<float, dyn>("float8_e4m3fnuz", {.convert = true}); }).find("found F8_E4M3FNUZ of shape [3]") !=
         std::string::npos);

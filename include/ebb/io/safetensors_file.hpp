@@ -60,10 +60,12 @@ class safetensors {
   safetensors& operator=(safetensors&&) = default;
 
   /// The arrays, in the order of their elements in the file.
-  const std::vector<stored_array>& arrays() const { return header_.arrays; }
+  const std::vector<stored_array>& arrays() const& EBB_LIFETIMEBOUND { return header_.arrays; }
+  std::vector<stored_array> arrays() && { return std::move(header_.arrays); }  // for (const auto& a : ebb::safetensors(path).arrays())
   bool contains(std::string_view name) const { return header_.find(name) != nullptr; }
   /// What Python's save_file takes as `metadata`.
-  const texts_by_name& metadata() const { return header_.metadata; }
+  const texts_by_name& metadata() const& EBB_LIFETIMEBOUND { return header_.metadata; }
+  texts_by_name metadata() && { return std::move(header_.metadata); }
 
   /// A copy of one array: load<float, dyn, 64>("fc1.weight") takes any number of rows of 64.
   /// Throws: error naming the file, the array, what was expected and what was found.
