@@ -33,6 +33,7 @@
 #include "exec/in_place.hpp"
 #include "exec/region.hpp"
 #include "exec/jacobian.hpp"
+#include "exec/relaxed.hpp"
 #include "exec/stage_texts.hpp"
 #include "exec/show.hpp"
 #include "exec/vjp.hpp"

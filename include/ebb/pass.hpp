@@ -8,6 +8,8 @@
 #include "pass/trim.hpp"
 #include "pass/prune.hpp"
 #include "pass/simplify.hpp"
+#include "pass/factor.hpp"
+#include "pass/relax.hpp"
 #include "pass/partition.hpp"
 #include "pass/pull_back.hpp"
 #include "pass/custom.hpp"

@@ -6,6 +6,7 @@
 
 #include <ebb/ebb.hpp>
 
+#include <cmath>
 #include <string>
 
 namespace {
@@ -86,4 +87,21 @@ TEST_CASE("graphs that are derived at run time are said, and valid after every s
   ebb::sum(h).backward();
   CHECK(seen.count > 8);
   CHECK(seen.error == "");
+}
+
+TEST_CASE("a relaxed region has a stage more, and so have the graphs that are derived from it") {
+  constexpr auto region = ebb::relaxed([](auto x, auto s) { return ebb::sum(ebb::exp(x) / s); });
+  const var x(array::full(0.5f, 2));
+  const ebb::variable<float> s(2.0f);
+  ebb::enable_pass_log();
+  const std::string all = passes_of([&] {
+    const auto first = ebb::grad(region(x, s), ebb::wrt(s), {.create_graph = true});
+    CHECK(std::fabs(first.item() + 6 * std::exp(0.5f) / 4) < 1e-5f);
+    CHECK(std::fabs(ebb::grad(first, ebb::wrt(s)).item() - 6 * std::exp(0.5f) / 4) < 1e-5f);
+  });
+  CHECK(all.starts_with("passes: ebb::relaxed of "));
+  const std::size_t own = all.find("  relaxed, both halves"), derived = all.find("\npasses: ", own);
+  CHECK(own != std::string::npos);
+  CHECK(all.find("  relaxed, both halves", derived) != std::string::npos);
+  CHECK(all.find(" = div", own) > all.find(" = sum", own));  // of the sum, not of its terms
 }

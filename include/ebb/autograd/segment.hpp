@@ -43,6 +43,8 @@ template <class F>
 struct entry_of<recomputed<F>> : entry_of<F> {};
 template <class F>
 struct declared_policies<recomputed<F>> : declared_policies<F> {};
+template <class F>
+inline constexpr own_pass pass_of<recomputed<F>> = pass_of<F>;
 
 /// Whether calls of F and of its backward run in the autocast context of their caller: those of eager code do, see followed.hpp.
 template <class F>

@@ -72,6 +72,7 @@ struct frozen_view {
   const frozen_part* parts;
   const casts_asked *asked, *asked_in_pulls;  // of graph 0
   int simplified;                             // of graph 0
+  own_pass brings;                             // of graph 0
 
   constexpr graph thaw() const {
     int number = 0;
@@ -79,6 +80,7 @@ struct frozen_view {
     g.asked = *asked;
     for (int c = 0; c < contexts; ++c) g.asked_in_pulls[c] = asked_in_pulls[c];
     g.simplified = simplified;
+    g.brings = brings;
     return g;
   }
 
@@ -112,13 +114,14 @@ struct frozen_graph {
   items<frozen_part, Size.graphs> parts{};
   casts_asked asked{}, asked_in_pulls[contexts]{};  // of graph 0
   int simplified = 0;                               // of graph 0
+  own_pass brings{};                                // of graph 0
 
   constexpr int size() const { return parts[0].count.equations; }
   constexpr int outs() const { return parts[0].count.outs; }
   constexpr int inputs() const { return parts[0].inputs; }
 
   constexpr frozen_view view() const {
-    return {eq.data(), pool.data(), shapes.data(), out.data(), syms.data(), parts.data(), &asked, asked_in_pulls, simplified};
+    return {eq.data(), pool.data(), shapes.data(), out.data(), syms.data(), parts.data(), &asked, asked_in_pulls, simplified, brings};
   }
   constexpr graph thaw() const {
     if constexpr (Size.graphs < 0) std::abort();  // no constant
@@ -140,9 +143,10 @@ struct frozen_graph {
     r.remember(*this);
     return r;
   }
-  /// The autocast questions of g, and how far it is simplified.
+  /// The autocast questions of g, how far it is simplified, and the pass that it brings.
   constexpr void remember(const auto& g) {
     simplified = g.simplified;
+    brings = g.brings;
     asked = g.asked;
     for (int c = 0; c < contexts; ++c) asked_in_pulls[c] = g.asked_in_pulls[c];
   }

@@ -27,6 +27,12 @@ struct number_range {
   constexpr const int* end() const { return data + count; }
 };
 
+/// A pass that a function brings along, as ebb::relaxed does: it follows the exact rules. Programs that bring none do not contain it.
+struct own_pass {
+  bool there = false;
+  graph (*run)(const graph&) = nullptr;
+};
+
 struct graph {
   vec<equation> eq;
   vec<int> pool;  // operands of all equations
@@ -36,6 +42,7 @@ struct graph {
   symbols syms;
   vec<graph> subs;
   bool tolerant = false;  // where only shapes are asked for: a subscript outside of its axis is not refused, see op/subscript.hpp
+  own_pass brings;     // of the function that the graph is of
   int simplified = 0;  // how many equations there were when simplify was done: if all are, it finds nothing more
 
   // Of autocast, see op/context.hpp: the context of the function or pull that runs now, what new equations are told of theirs, and what
@@ -194,6 +201,7 @@ EBB_ONCE constexpr graph shell_of(const graph& g) {
   r.inputs = g.inputs;
   r.syms = g.syms;
   r.subs = g.subs;
+  r.brings = g.brings;
   r.asked = g.asked;
   for (int c = 0; c < contexts; ++c) r.asked_in_pulls[c] = g.asked_in_pulls[c];
   r.eq.reserve(g.eq.size());

@@ -43,7 +43,8 @@ class scalar_nest {
   template <int I>
   static EBB_PART void compute(values& v) {
     constexpr nest_compute e = code::template compute_at<I>;
-    constexpr int a = e.count > 0 ? place_of(e.in[0]) : 0, b = e.count > 1 ? place_of(e.in[1]) : 0, c = e.count > 2 ? place_of(e.in[2]) : 0;
+    // An operand that is not there is the first one: g++ warns where a place is read that nothing has written.
+    constexpr int a = e.count > 0 ? place_of(e.in[0]) : 0, b = e.count > 1 ? place_of(e.in[1]) : a, c = e.count > 2 ? place_of(e.in[2]) : a;
     const cell in[] = {v.of[a], v.of[b], v.of[c]};
     e.scalar(in, &v.of[place_of(e.to)]);
   }

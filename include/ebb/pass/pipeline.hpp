@@ -6,11 +6,13 @@
 //   traced          the function, as written; equal extents are one symbol          canonical_shapes, at the end of trace_of::make
 //   differentiated  and the equations of its derivatives                            pull_back: with_gradient, with_pull_back, with_push...
 //   simplified      rewritten by exact rules, without what no output needs          simplify, prune
+//   relaxed         rewritten by rules for real numbers: only the program of ebb::relaxed   relax
 //   partitioned     a forward and a backward half, and what the first one saves     partition
 //   distinct        halves without arguments they do not read and repeated outputs  used_arguments, distinct_outputs
 //   lowered         without what only differentiation reads, short axes as components   lower, unpack
 //   planned         loops, buffers, order; see plan/plan.hpp                        make_plan
-// grad drops the value after the stage simplified, since nothing asks for it.
+// grad drops the value after the stage simplified, since nothing asks for it. relaxed follows simplified wherever that stands below, in the
+// program of ebb::relaxed(f) and in those of its derivatives: a graph names the pass, see `own_pass`.
 //
 //   ebb::compile                traced, simplified, lowered, planned
 //   value_and_grad, grad        traced, differentiated, simplified, lowered, planned; so do jvp and hvp
@@ -46,10 +48,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-enum class stage : unsigned char { traced, differentiated, simplified, partitioned, distinct, lowered, planned };
+enum class stage : unsigned char { traced, differentiated, simplified, relaxed, partitioned, distinct, lowered, planned };
 
 EBB_COLD constexpr std::string_view name_of(stage s) {
-  constexpr std::string_view names[] = {"traced", "differentiated", "simplified", "partitioned", "distinct", "lowered", "planned"};
+  constexpr const char* names[] = {"traced", "differentiated", "simplified", "relaxed", "partitioned", "distinct", "lowered", "planned"};
   static_assert(std::size(names) == static_cast<std::size_t>(stage::planned) + 1);
   return names[static_cast<int>(s)];
 }
@@ -64,6 +66,7 @@ struct one {
 using traced = one<stage::traced>;
 using differentiated = one<stage::differentiated>;
 using simplified = one<stage::simplified>;
+using relaxed = one<stage::relaxed>;
 using partitioned = one<stage::partitioned>;
 using distinct = one<stage::distinct>;
 using lowered = one<stage::lowered>;
@@ -111,11 +114,15 @@ constexpr void note_stage(stage s, const graph& g, part_of_region part = part_of
     if (stage_watch* const watch = detail::look_up(detail::innermost_watch)) watch->see(s, part, g);
 }
 
-/// Simplified, and pruned.
+/// Simplified, and pruned; then by the pass that the graph brings.
 template <bool Watched = false>
 constexpr graph exact(const graph& g, part_of_region part = part_of_region::none) {
   graph r = prune(simplify(g));
   note_stage<Watched>(stage::simplified, r, part);
+  if (r.brings.there) {
+    r = r.brings.run(r);
+    note_stage<Watched>(stage::relaxed, r, part);
+  }
   return r;
 }
 /// g with other outputs: some of its own, in another order.
@@ -191,6 +198,7 @@ constexpr distinct_results distinct_backward(const graph& half) {
 template <bool Watched = false>
 constexpr graph lowered(const graph& g, part_of_region part = part_of_region::none) {
   graph r = unpack(lower(g));
+  r.brings = {};  // its work is done: constants that are emitted shall not name it
   note_stage<Watched>(stage::lowered, r, part);
   return r;
 }

@@ -43,6 +43,14 @@ inline constexpr bool can_be_returned = all_leaves<R, is_result_leaf>;
 
 }  // namespace detail
 
+namespace detail {
+
+/// The pass that F brings along, see `own_pass`.
+template <class F>
+inline constexpr own_pass pass_of{};
+
+}  // namespace detail
+
 /// F traced on arguments of types A...: arrays, numbers, tuples, structs, terms.
 template <class F, class... A>
 struct trace_of {
@@ -55,7 +63,9 @@ struct trace_of {
     const auto next = [&]<class Term>() { return add_argument<Term>(g, number++); };
     const std::tuple<typename argument<A>::traced...> arguments{detail::filled<typename argument<A>::traced>(next)...};
     call(g, arguments, std::index_sequence_for<A...>{});
-    return canonical_shapes(static_cast<graph&&>(g));
+    graph r = canonical_shapes(static_cast<graph&&>(g));
+    if constexpr (detail::pass_of<F>.there) r.brings = detail::pass_of<F>;
+    return r;
   }
 
  private:
