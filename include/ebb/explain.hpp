@@ -6,5 +6,6 @@
 
 #include "explain/formula.hpp"
 #include "explain/plan_words.hpp"
+#include "explain/advice.hpp"
 #include "explain/explanation.hpp"
 #include "explain/explain.hpp"

@@ -73,7 +73,7 @@ TEST_CASE("softmax keeps what waits for its reductions, and runs on blocks of ro
         "  lanes run along m elements\n"
         "  reads 4*n*m + 4*n bytes: argument 0, f32[n] of step 0\n"
         "  writes 4*n*m + 4*n bytes\n"
-        "  keeps f32[n, m] for step 2: it waits for the rest of step 1\n"
+        "  keeps f32[n, m] for step 2: it waits for a reduction of this step\n"
         "  keeps f32[n] for step 2: a reduction is complete after its loop\n"
         "step 2: a loop over [n, m]\n"
         "  fuses div\n"
@@ -86,7 +86,11 @@ TEST_CASE("softmax keeps what waits for its reductions, and runs on blocks of ro
 TEST_CASE("with arguments extents are numbers") {
   const ebb::explanation e = ebb::explain(explained_softmax, explained_matrix::ones(100, 1000));
   CHECK(e.text().starts_with("3 steps, 2.00 million operations\n"
-                             "reads 1.20 MB, writes 801 kB; arguments have 400 kB, results 400 kB\n"));
+                             "reads 1.20 MB, writes 801 kB; arguments have 400 kB, results 400 kB\n"
+                             "most bytes: step 1, 40 %\n"
+                             "most operations: step 1, 90 %\n"
+                             "keeps 8 bytes a row between steps, for some rows at a time\n"
+                             "the next 3 steps run on 16 of the 100 rows at a time: what they keep stays in the cache\n"));
   CHECK(e.work().read == ebb::formula(12 * 100 * 1000 + 8 * 100));
   REQUIRE(e.steps().size() == 3);
   CHECK(e.steps()[2].what == "a loop over [100, 1000]");

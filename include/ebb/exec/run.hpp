@@ -266,9 +266,6 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
 
 // See [note: blocks of rows].
 
-/// The temporaries of a block, and its rows of arguments and results, take half of a usual second-level cache.
-inline constexpr std::size_t block_bytes = 256 * 1024;
-
 template <class P>
 class row_blocks {
   static constexpr part steps = P::plan.blocks;
@@ -277,11 +274,8 @@ class row_blocks {
   template <int B>
   static constexpr plan_buffer buffer_at = P::plan.buffers[static_cast<std::size_t>(B)];
   static constexpr bool is_row_symbol(int s) { return oldest_symbol<P>(s) == oldest_symbol<P>(row_symbol); }
-  /// Whether the address of buffer B advances from block to block.
   template <int B>
-  static constexpr bool moves = buffer_at<B>.is != plan_buffer::role::part &&
-                                (buffer_at<B>.rows == row_use::beyond || buffer_at<B>.rows == row_use::result ||
-                                 (buffer_at<B>.rows == row_use::within && buffer_at<B>.is == plan_buffer::role::result));
+  static constexpr bool moves = advances(buffer_at<B>);
   template <int B>
   static std::size_t row_bytes(const std::size_t* symbol) {
     static constexpr shape s = P::shape_at(buffer_at<B>.shape);
@@ -290,8 +284,8 @@ class row_blocks {
     return n;
   }
 
-  /// The number of rows in a block.
-  [[gnu::noinline]] static std::size_t height(const std::size_t* symbol) {
+  /// The bytes of a row.
+  [[gnu::noinline]] static std::size_t bytes_of_row(const std::size_t* symbol) {
     std::size_t bytes = 0;
     repeat<P::plan.size.places>([&]<int I>() {
       constexpr plan_place p = P::plan.places[static_cast<std::size_t>(I)];
@@ -301,13 +295,12 @@ class row_blocks {
     repeat<P::plan.size.buffers>([&]<int B>() {
       if constexpr (moves<B>) bytes += row_bytes<B>(symbol);
     });
-    const std::size_t most = block_bytes / (bytes + 1);
-    return most < 64 ? std::max<std::size_t>(most / 8 * 8, 8) : most / 64 * 64;
+    return bytes;
   }
 
  public:
   static void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call) {
-    const std::size_t rows = symbol[row_symbol], most = rows > 64 ? height(symbol) : 64;
+    const std::size_t rows = symbol[row_symbol], most = height_of_block(rows, rows > 64 ? bytes_of_row(symbol) : 0);
     symbol_values_of<P> here;
     const auto take_rows = [&](std::size_t count) {
       repeat<P::symbols>([&]<int S>() { here.value[S] = is_row_symbol(S) ? count : symbol[S]; });

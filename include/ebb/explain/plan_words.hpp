@@ -13,6 +13,7 @@
 #include "formula.hpp"
 
 #include "../kernel/batch.hpp"
+#include "../op/move.hpp"
 #include "../plan/print.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
@@ -81,7 +82,8 @@ class plan_words {
     return "argument " + std::to_string(x.number);
   }
   const vec<int>& readers(int buffer) const { return read_by_[buffer]; }
-  int writer(int buffer) const { return written_by_[buffer]; }
+  /// Whether a step permutes an array whose parts alone are read: it takes components apart, see [note: components].
+  bool is_turned(const plan_step& s) const { return parts_of(s) > 0; }
 
  private:
   EBB_COLD std::string loop(int i) const {
@@ -102,6 +104,8 @@ class plan_words {
       case kind::move: {
         if (const int parts = parts_of(s); parts > 0)
           return "turns " + extents_.text(operand(0)) + " into " + std::to_string(parts) + " arrays, so that lanes run along rows";
+        if (const int parts = joined_parts(s); parts > 0)
+          return "turns " + std::to_string(parts) + " arrays into rows, " + extents_.text(g_.shape_of(k));
         if (is_written_in_parts(s, g_.op(k))) return name + ", no work: its operands are written where they lie in it";
         if (s.why == copy_reason::none) return name + " writes the zeros around its operand, which is written in place";
         return name + ' ' + along(k) + "copies: " + text_of(s.why);
@@ -115,6 +119,14 @@ class plan_words {
     int parts = 0;
     for (const plan_buffer& b : p_.buffers) parts += b.whole == s.out;
     return parts;
+  }
+  /// The number of arrays that a concat has joined along its first axis for a permutation alone, which moves this axis last; else 0.
+  EBB_COLD int joined_parts(const plan_step& s) const {
+    if (s.why != copy_reason::permutation || written_by_[s.in[0]] < 0 || read_by_[s.in[0]].size() != 1) return 0;
+    const plan_step& by = p_.steps[written_by_[s.in[0]]];
+    const int last = g_.shape_of(s.equation).rank - 1;
+    const bool joins = by.nest < 0 && by.what == kind::move && g_.op(by.equation).arity < 0 && g_.eq[by.equation].attr[0] == 0;
+    return joins && packed_axis(g_.eq[s.equation].attr[0], last) == 0 ? by.joined.count : 0;
   }
   EBB_COLD std::string along(int k) const {
     if (g_.op(k).family == family_of<op::permute>)
@@ -180,9 +192,7 @@ class plan_words {
   EBB_COLD std::vector<std::string> read(int step) const {
     std::vector<std::string> words;
     std::vector<int> counts;
-    const plan_step& s = p_.steps[step];
-    each_read(step, [&](int b) {
-      if (s.nest < 0 && s.out >= 0 && p_.buffers[b].whole == s.out) return;  // it has been written in place
+    const auto add = [&](int b) {
       const bool part = written_by_[b] < 0 && p_.buffers[b].is == plan_buffer::role::part;
       const std::string word = part ? "parts of " + name_of_buffer(owner_of(p_.buffers, b)) : name_of_buffer(b);
       const auto found = std::find(words.begin(), words.end(), word);
@@ -191,29 +201,46 @@ class plan_words {
         words.push_back(word);
         counts.push_back(1);
       }
-    });
+    };
+    const plan_step& s = p_.steps[step];
+    if (s.what != kind::move) each_read(step, add);
+    for (int j = 0; s.what == kind::move && j < s.joined.count; ++j)
+      if (!is_in_place(p_, s, j)) add(p_.joined[s.joined.first + j]);
     for (std::size_t i = 0; i < words.size(); ++i)
       if (words[i].starts_with("parts of "))
         words[i] = counts[i] == 1 ? "a part of " + words[i].substr(9) : std::to_string(counts[i]) + ' ' + words[i];
     return words;
   }
-  /// The temporaries that a step writes.
+  /// The temporaries that a step writes: equal lines once.
   EBB_COLD std::vector<std::string> kept(int step) const {
-    std::vector<std::string> lines;
-    formula rest;
-    int left_out = 0;
+    struct line {
+      std::string text;
+      int count = 0;
+      formula bytes;
+    };
+    std::vector<line> lines;
     for (int b = 0; b < p_.buffers.size(); ++b) {
       if (written_by_[b] != step || read_by_[b].empty()) continue;
       const plan_buffer& x = p_.buffers[b];
       if (x.whole >= 0 && written_by_[x.whole] == read_by_[b][0] && read_by_[b].size() == 1) continue;  // in place
-      if (lines.size() < 4) lines.push_back(type(g_.shapes[x.shape], x.type) + why_kept(b));
-      else {
-        ++left_out;
-        rest += extents_.bytes(g_.shapes[x.shape], x.type);
-      }
+      const std::string text = type(g_.shapes[x.shape], x.type) + why_kept(b);
+      auto found = std::find_if(lines.begin(), lines.end(), [&](const line& l) { return l.text == text; });
+      if (found == lines.end()) found = lines.insert(found, {text, 0, {}});
+      ++found->count;
+      found->bytes += extents_.bytes(g_.shapes[x.shape], x.type);
     }
-    if (left_out > 0) lines.push_back(std::to_string(left_out) + " more arrays, " + rest.bytes());
-    return lines;
+    constexpr std::size_t most = 5;
+    std::vector<std::string> words;
+    line rest;
+    for (const line& l : lines)
+      if (words.size() < most || lines.size() == most + 1)
+        words.push_back((l.count > 1 ? std::to_string(l.count) + " times " : "") + l.text);
+      else {
+        rest.count += l.count;
+        rest.bytes += l.bytes;
+      }
+    if (rest.count > 0) words.push_back(std::to_string(rest.count) + " more arrays, " + rest.bytes.bytes());
+    return words;
   }
   EBB_COLD std::string why_kept(int b) const {
     const int first = read_by_[b][0], writer = written_by_[b];
@@ -227,9 +254,12 @@ class plan_words {
     if (p_.nests[s.nest].shape != n.shape) return reader + ": that loop runs over another shape";
     int latest = -1;
     each_read(first, [&](int other) {
+      other = owner_of(p_.buffers, other);
       if (other != b && written_by_[other] > latest) latest = written_by_[other];
     });
-    return reader + (latest >= writer ? ": it waits for the rest of step " + std::to_string(latest) : "");
+    if (latest > writer) return reader + ": it waits for step " + std::to_string(latest);
+    if (latest == writer) return reader + ": it waits for a reduction of this step";
+    return reader + (p_.nests[s.nest].run_from != n.run_from ? ": it reduces other axes" : "");
   }
 
   const graph& g_;

@@ -26,6 +26,21 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+/// The temporaries of a block, and its rows of arguments and results, take half of a usual second-level cache.
+inline constexpr std::size_t block_bytes = 256 * 1024;
+
+/// The most rows of a block, for so many rows with so many bytes of temporaries, arguments and results each.
+constexpr std::size_t height_of_block(std::size_t rows, std::size_t bytes) {
+  if (rows <= 64) return 64;
+  const std::size_t most = block_bytes / (bytes + 1), eighths = most / 8 * 8;
+  return most >= 64 ? most / 64 * 64 : eighths > 8 ? eighths : 8;
+}
+/// Whether the address of a buffer advances from block to block.
+constexpr bool advances(const plan_buffer& b) {
+  return b.is != plan_buffer::role::part &&
+         (b.rows == row_use::beyond || b.rows == row_use::result || (b.rows == row_use::within && b.is == plan_buffer::role::result));
+}
+
 class row_planner {
  public:
   constexpr row_planner(const graph& g, plan& p) : g_(g), p_(p) {}

@@ -39,11 +39,19 @@ namespace detail {
 
 constexpr double bytes_of_element(dtype type) { return static_cast<double>(size_of(type)); }
 
+/// Whether operand j of a move lies in the result already. A piece that is joined twice lies where it is first.
+constexpr bool is_in_place(const plan& p, const plan_step& s, int j) {
+  const int* const in = p.joined.data() + s.joined.first;
+  for (int i = 0; i < j; ++i)
+    if (in[i] == in[j]) return false;
+  return p.buffers.data()[in[j]].whole == s.out;
+}
+
 /// Appends the work of a step that moves elements. An operand that lies in the result already is neither read nor written.
 EBB_COLD void push_work_of_move(vec<work_term>& terms, const graph& g, const plan& p, const plan_step& s) {
   const double bytes = bytes_of_element(g.op(s.equation).result);
   const shape& result = g.shape_of(s.equation);
-  const auto in_place = [&](int j) { return p.buffers[p.joined[s.joined.first + j]].whole == s.out; };
+  const auto in_place = [&](int j) { return is_in_place(p, s, j); };
   const auto count = [&](const shape& x, double read, double written) { terms.push({x, {read * bytes, written * bytes, 0}}); };
   if (g.op(s.equation).family == family_of<op::place>) {  // zeros around the operand
     count(result, 0, 1);

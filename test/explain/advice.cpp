@@ -1,0 +1,85 @@
+// test/explain/advice.cpp — the advice of explanations, and that what it says takes the cost away.
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <ebb/explain.hpp>
+#include <ebb/functional.hpp>
+
+namespace {
+
+using advised_vector = ebb::tensor<float, ebb::dyn>;
+using advised_matrix = ebb::tensor<float, ebb::dyn, ebb::dyn>;
+using advised_points = ebb::tensor<float, ebb::dyn, 3>;
+using advised_cube = ebb::tensor<float, ebb::dyn, ebb::dyn, ebb::dyn>;
+
+constexpr auto first_times_square = [](auto p) { return ebb::map([](auto a) { return ebb::sum(ebb::square(a)) * a[0]; }, p); };
+
+/// All advice of an explanation.
+std::vector<std::string> advice_in(const ebb::explanation& e) {
+  std::vector<std::string> all;
+  for (const auto& s : e.steps())
+    if (!s.advice.empty()) all.push_back(s.what.substr(0, s.what.find(' ')) + ": " + s.advice);
+  return all;
+}
+using advice_list = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("an element of a row of dyn length: give the axis a static extent") {
+  CHECK(advice_in(ebb::explain<advised_matrix>(first_times_square)) ==
+        advice_list{"slice: if rows have at most 32 elements, give axis 1 of argument 0 a static extent: they are taken apart once, and no "
+                    "part is a copy; else put axis 1 first: parts along the first axis need no copy, this saves 8*n bytes"});
+  CHECK(advice_in(ebb::explain(first_times_square, advised_matrix::ones(1000, 3))) ==
+        advice_list{"a: give axis 1 of argument 0 a static extent: then lanes run along another axis",
+                    "slice: give axis 1 of argument 0 a static extent: short rows are taken apart once, and no part is a copy"});
+  CHECK(advice_in(ebb::explain(first_times_square, advised_matrix::ones(10, 50))) ==
+        advice_list{"slice: put axis 1 first: parts along the first axis need no copy, this saves 80 bytes"});
+  CHECK(advice_in(ebb::explain<advised_points>(first_times_square)).empty());
+}
+
+TEST_CASE("an extent that is computed is named by what it is computed from") {
+  CHECK(advice_in(ebb::explain<advised_matrix, advised_matrix>([](auto x, auto y) { return ebb::concat<1>(x + 1, y * 2); })) ==
+        advice_list{"concat: if rows have at most 32 elements, give axis 1 of argument 0, axis 1 of argument 1 static extents: they are "
+                    "taken apart once, and no part is a copy; else put axis 1 first: parts along the first axis need no copy, this saves "
+                    "8*n*m + 8*n*k bytes"});
+}
+
+TEST_CASE("a transposed array: for a reduction, for a product") {
+  CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return ebb::sum<1>(ebb::exp(ebb::transpose(x))); })) ==
+        advice_list{"permute: reduce along the other axis instead of transposing: this saves 8*n*m bytes"});
+  CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return ebb::sum<0>(ebb::exp(x)); })).empty());
+  CHECK(advice_in(ebb::explain<advised_cube, advised_cube>([](auto x, auto y) { return ebb::matmul(ebb::transpose<1, 0, 2>(x), y); })) ==
+        advice_list{
+            "permute: a product takes the last two axes in either order: keep the others in their order, this saves 8*n*m*k bytes"});
+  CHECK(advice_in(ebb::explain<advised_cube, advised_cube>([](auto x, auto y) {
+          return ebb::matmul(ebb::transpose<0, 2, 1>(x), y);
+        })).empty());
+  CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return x + ebb::transpose(x); })).empty());  // there is no other way
+}
+
+TEST_CASE("a part of what was computed, and pieces of unknown places") {
+  CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return ebb::slice<0, 1, 3>(ebb::exp(x)); })) ==
+        advice_list{"slice: slice what it is computed from, so that only these elements are computed: this saves 16*m bytes"});
+  CHECK(advice_in(ebb::explain<advised_vector, advised_vector, advised_vector>([](auto x, auto y, auto z) {
+          return ebb::concat<0>(x + 1, y + 1, z + 1);
+        })) == advice_list{"concat: give all pieces but one static extents, then it is known where each one lies"});
+}
+
+TEST_CASE("the maximum along a short axis, and the gradient of a maximum") {
+  CHECK(advice_in(ebb::explain<ebb::tensor<float, ebb::dyn, ebb::dyn, 3>, advised_matrix>([](auto x, auto y) {
+          return ebb::max<2>(x * ebb::unsqueeze<2>(y));
+        })) == advice_list{"a: max along a short axis keeps lanes along it: combine its parts by an elementwise function"});
+  CHECK(advice_in(ebb::explain<advised_matrix>(ebb::grad([](auto x) { return ebb::sum(ebb::max<1>(x * x)); }))) ==
+        advice_list{"a: the gradient of max reads all elements again, since ties share it: argmax and take, before the function is "
+                    "differentiated, compute the chosen ones only"});
+}
+
+TEST_CASE("in the body of a loop an extent is named as in the text") {
+  const auto e = ebb::explain<advised_vector, advised_matrix>([](auto c, auto rows) {
+    return ebb::fori(3, [](auto, auto h, auto w) { return h + ebb::select<1, 0>(w); }, c, ebb::whole(rows));
+  });
+  const auto all = advice_in(e);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].find("give the extent m a static extent") != std::string::npos);
+  CHECK(e.text().find("      advice: if rows have at most 32 elements") != std::string::npos);
+}
