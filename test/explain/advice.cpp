@@ -73,13 +73,3 @@ TEST_CASE("the maximum along a short axis, and the gradient of a maximum") {
         advice_list{"a: the gradient of max reads all elements again, since ties share it: argmax and take, before the function is "
                     "differentiated, compute the chosen ones only"});
 }
-
-TEST_CASE("in the body of a loop an extent is named as in the text") {
-  const auto e = ebb::explain<advised_vector, advised_matrix>([](auto c, auto rows) {
-    return ebb::fori(3, [](auto, auto h, auto w) { return h + ebb::select<1, 0>(w); }, c, ebb::whole(rows));
-  });
-  const auto all = advice_in(e);
-  REQUIRE(all.size() == 1);
-  CHECK(all[0].find("give the extent m a static extent") != std::string::npos);
-  CHECK(e.text().find("      advice: if rows have at most 32 elements") != std::string::npos);
-}

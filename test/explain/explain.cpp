@@ -171,19 +171,6 @@ TEST_CASE("the gradient of a linear model reads its matrix once") {
         "  writes 256 bytes\n");
 }
 
-TEST_CASE("a loop is explained with the steps of its body") {
-  CHECK(ebb::explain<explained_vector>([](auto x) { return ebb::fori(10, [](auto, auto c) { return ebb::sin(c) * c; }, x); }).text() ==
-        "2 steps, 170*n operations\n"
-        "reads 40*n bytes, writes 40*n bytes; arguments have 4*n bytes, results 4*n bytes\n"
-        "step 0: steps in sequence, 10 of them\n"
-        "    step 0: a loop over [n]\n"
-        "      fuses sin, mul\n"
-        "      17 operations an element, exp and the like count as 16\n"
-        "      lanes run along n elements\n"
-        "      reads 4*n bytes: argument 0\n"
-        "      writes 4*n bytes\n");
-}
-
 TEST_CASE("arguments that do not fit are refused") {
   constexpr auto f = [](auto x, auto y) { return x + y; };
   CHECK_THROWS_WITH(ebb::explain(f, explained_vector::ones(3), explained_vector::ones(4)),

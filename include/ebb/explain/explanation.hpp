@@ -4,7 +4,6 @@
 
 #include "advice.hpp"
 
-#include "../graph/loop.hpp"
 #include "../pass/pipeline.hpp"
 
 #include <ostream>

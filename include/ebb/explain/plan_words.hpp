@@ -12,6 +12,7 @@
 
 #include "formula.hpp"
 
+#include "../graph/loop.hpp"
 #include "../kernel/batch.hpp"
 #include "../op/move.hpp"
 #include "../plan/print.hpp"
@@ -98,7 +99,12 @@ class plan_words {
     switch (s.what) {
       case kind::contract: return "a product, " + matrix(0) + " by " + matrix(1);
       case kind::solve: return "linear systems, " + matrix(0) + ", with the right sides " + extents_.text(operand(1));
-      case kind::loop: return "steps in sequence, " + extents_.of(g_.shape_of(k).e[0]).text() + " of them";
+      case kind::loop: {
+        const loop_parts parts = loop_parts::of(g_.eq[k]);
+        if (parts.open) return "steps while a condition holds: they are counted as one";
+        const std::string count = extents_.of(g_.shape_of(k).e[0]).text();
+        return parts.guarded ? "steps if a condition holds, " + count + " of them" : "steps in sequence, " + count + " of them";
+      }
       case kind::gather: return name + " copies rows of " + extents_.text(operand(0)) + ": rows by index";
       case kind::scatter: return name + " adds rows to " + extents_.text(g_.shape_of(k)) + ": rows by index";
       case kind::move: {
@@ -246,6 +252,7 @@ class plan_words {
     const int first = read_by_[b][0], writer = written_by_[b];
     const plan_step &s = p_.steps[first], &own = p_.steps[writer];
     std::string reader = " for step " + std::to_string(first);
+    if (s.nest < 0 && s.what == kind::loop) return reader + ": its steps read arrays";
     if (s.nest < 0) return reader + ": " + std::string(g_.op(s.equation).name) + " reads arrays";
     if (own.nest < 0) return reader;
     const nest& n = p_.nests[own.nest];
