@@ -248,7 +248,10 @@ void to_structs(const vector& from, S&... to) {
 template <std::size_t Layers>
 void size_of(session& s, std::size_t c) {
   generator g(36);
-  problem<double> in{Layers, c, bits, uniform(g, 8 * bits * Layers, 0, 1), uniform(g, 3 * bits, 0, 1), uniform(g, 2 * bits * Layers, 0, 1), {}};
+  problem<double> in{Layers, c, bits, {}, {}, {}, {}};
+  in.main = uniform(g, 8 * bits * Layers, 0, 1);
+  in.extra = uniform(g, 3 * bits, 0, 1);
+  in.state = uniform(g, 2 * bits * Layers, 0, 1);
   for (std::size_t t = 0; t < c; ++t) {  // the code of a letter in binary digits
     const unsigned code = g.unit() < 0.01 ? 8217 : 32 + static_cast<unsigned>(g.in(0, 95));
     for (std::size_t u = 0; u < bits; ++u) in.text.push_back(code >> (bits - 1 - u) & 1);

@@ -1,7 +1,7 @@
 // bench/gradbench/main.cpp — evals of GradBench in ebb and by hand-written derivatives, checked and timed in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba, lstm, particle, saddle
+//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba, lstm, particle, saddle, ht
 //
 // The definitions and the default sizes are those of https://github.com/gradbench/gradbench; the data are of those sizes, from a generator.
 // `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `shaped` is
@@ -33,4 +33,5 @@ int main(int argc, char** argv) {
   if (s.wanted("lstm")) gradbench::lstm(s);
   if (s.wanted("particle")) gradbench::particle(s);
   if (s.wanted("saddle")) gradbench::saddle(s);
+  if (s.wanted("ht")) gradbench::ht(s);
 }

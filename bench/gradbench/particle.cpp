@@ -1,7 +1,7 @@
-// bench/gradbench/particle.cpp — particle: a parameter of two charges is searched so that a particle that flies by hits the origin. Each step
-// of its flight takes the gradient of a potential, and the search the derivative of the flight.
+// bench/gradbench/particle.cpp — particle: a parameter of two charges is searched so that a particle that flies by hits the origin.
 // SPDX-License-Identifier: BSL-1.0
 //
+// Each step of the flight takes the gradient of a potential, and the search takes the derivative of the flight.
 // `natural` is what GradBench calls fr: the potential is a function compiled by ebb, its gradient in reverse mode takes duals, and these go
 // forward through the flight. `duals` is ff: both derivatives in forward mode, by duals of duals. `finite` takes both by differences.
 #include "manual.hpp"

@@ -144,5 +144,6 @@ void ba(session&);
 void lstm(session&);
 void particle(session&);
 void saddle(session&);
+void ht(session&);
 
 }  // namespace gradbench
