@@ -57,6 +57,28 @@ TEST_CASE("P L U is the matrix, P a permutation, L and U triangles with the larg
     }
 }
 
+TEMPLATE_TEST_CASE("factors and determinants by blocks have the bits of elimination in order", "", float, double) {
+  using T = TestType;
+  for (const std::ptrdiff_t n : {32, 33, 100})
+    for (const bool singular : {false, true}) {
+      CAPTURE(n, singular);
+      const auto size = static_cast<std::size_t>(n * n), row = static_cast<std::size_t>(n);
+      std::vector<T> a, scratch(2 * size + 40 * row), blocked(size + 2 * row), in_order(blocked);
+      for (double x : random_numbers(size, static_cast<std::uint64_t>(n))) a.push_back(static_cast<T>(x));
+      for (std::size_t i = 0; i < row && singular; ++i) a[i * row + 7] = 0;
+      const auto same = [&]<class Op>(Op) {
+        ebb::matrix_call<T> call{n, n, 0, a.data(), blocked.data(), scratch.data()};
+        const bool computed = Op::compute_blocked(call) == -1;
+        CHECK(computed == !singular);
+        call.out = in_order.data();
+        CHECK(Op::compute(call) == -1);
+        if (computed) CHECK(std::memcmp(blocked.data(), in_order.data(), blocked.size() * sizeof(T)) == 0);
+      };
+      same(ebb::op::lu{});
+      same(ebb::op::det{});
+    }
+}
+
 TEST_CASE("triangular factors have the derivatives of elimination in long double") {
   // Dominant from the second row on: row 1 is the first pivot.
   const auto without_p = [](auto x) {

@@ -182,7 +182,8 @@ template <element T>
   const elimination::rows<wide> w{static_cast<wide*>(scratch), n, 0, linear_system{n, 0}.row(), &odd};
   for (std::ptrdiff_t i = 0; i < n; ++i)
     for (std::ptrdiff_t j = 0; j < n; ++j) *w.at(i, j) = static_cast<wide>(a[i * n + j]);
-  const bool singular = elimination::eliminate(w) >= 0;
+  const bool singular = n < elimination::blocked ? eliminate_in_order(w.data, n, w.row, [&](auto...) { odd = !odd; }) >= 0
+                                                 : elimination::eliminate(w) >= 0;
   const auto r = sign_and_log_of<wide>(n, singular, odd, [&](std::ptrdiff_t k) { return *w.at(k, k); });
   sign_and_log[0] = static_cast<T>(r.sign);
   sign_and_log[1] = static_cast<T>(r.log);

@@ -14,12 +14,26 @@ template <class T>
 struct expansion {
   /// By the first row, for n <= 4: exact for integers, and no division.
   static constexpr T small(std::ptrdiff_t n, const T* a) {
-    if (n == 0) return T(1);
-    if (n == 1) return a[0];
-    if (n == 2) return lane::fma(a[0], a[3], -(a[1] * a[2]));
-    T sum = a[0] * cofactor(n, a, 0, 0);
-    for (std::ptrdiff_t j = 1; j < n; ++j) sum = lane::fma(a[j], cofactor(n, a, 0, j), sum);
-    return sum;
+    return n == 0 ? T(1) : n == 1 ? a[0] : n == 2 ? known<2>(a) : n == 3 ? known<3>(a) : known<4>(a);
+  }
+  /// The same for N rows: minors that several cofactors have are computed once, since loops are unrolled.
+  template <int N>
+  static constexpr T known(const T* a) {
+    if constexpr (N == 2) return lane::fma(a[0], a[3], -(a[1] * a[2]));
+    else {
+      T sum = T(0);
+#pragma GCC unroll 4
+      for (int j = 0; j < N; ++j) {
+        T minor[(N - 1) * (N - 1)] = {};
+#pragma GCC unroll 4
+        for (int i = 1; i < N; ++i)
+#pragma GCC unroll 4
+          for (int k = 0; k < N - 1; ++k) minor[(i - 1) * (N - 1) + k] = a[i * N + k + (k >= j)];
+        const T d = known<N - 1>(minor);
+        sum = j == 0 ? a[0] * d : lane::fma(a[j], j % 2 != 0 ? -d : d, sum);
+      }
+      return sum;
+    }
   }
   static constexpr T cofactor(std::ptrdiff_t n, const T* a, std::ptrdiff_t row, std::ptrdiff_t column) {
     T minor[9] = {};
@@ -27,7 +41,7 @@ struct expansion {
     for (std::ptrdiff_t i = 0; i < n; ++i)
       for (std::ptrdiff_t j = 0; j < n; ++j)
         if (i != row && j != column) minor[count++] = a[i * n + j];
-    const T d = small(n - 1, minor);
+    const T d = n == 1 ? T(1) : n == 2 ? minor[0] : n == 3 ? known<2>(minor) : known<3>(minor);
     return (row + column) % 2 != 0 ? -d : d;
   }
 
@@ -169,6 +183,18 @@ struct det : own_matrix {
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
     using of = detail::expansion<T>;
     c.out[0] = c.rows <= 4 ? of::small(c.rows, c.a) : of::large(c.rows, c.a, c.scratch);
+    return -1;
+  }
+  static constexpr std::ptrdiff_t blocked = kernel::elimination::blocked;
+  static constexpr std::ptrdiff_t blocked_scratch(std::ptrdiff_t n) { return kernel::elimination::factored_room(n); }
+  template <class T>
+  static std::ptrdiff_t compute_blocked(const matrix_call<T>& c) {
+    bool odd = false;
+    const auto w = kernel::elimination::factored(c.rows, c.a, c.scratch, &odd);
+    if (!w.data) return detail::not_computed;
+    T product = odd ? T(-1) : T(1);
+    for (std::ptrdiff_t k = 0; k < c.rows; ++k) product = product * *w.at(k, k);
+    c.out[0] = product;
     return -1;
   }
   static constexpr std::ptrdiff_t large = least_large::elimination;

@@ -217,7 +217,7 @@ struct eigh : symmetric_eigen {
   }
   template <class T>
   static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
-    if (!solve_by_lapack(c, true)) return detail::not_by_lapack;
+    if (!solve_by_lapack(c, true)) return detail::not_computed;
     const std::ptrdiff_t n = c.rows;
     for (std::ptrdiff_t k = 0; k < n; ++k) {
       T* const vector = c.scratch + k * n;
@@ -268,7 +268,7 @@ struct eigvalsh : symmetric_eigen {
   }
   template <class T>
   static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
-    if (!solve_by_lapack(c, false)) return detail::not_by_lapack;
+    if (!solve_by_lapack(c, false)) return detail::not_computed;
     for (std::ptrdiff_t k = 0; k < c.rows; ++k) c.out[k] = c.scratch[c.rows * c.rows + k];
     return -1;
   }

@@ -36,6 +36,22 @@ struct lu : own_matrix {
     put_rows(n, from, c.out);
     return -1;
   }
+  static constexpr std::ptrdiff_t blocked = kernel::elimination::blocked;
+  static constexpr std::ptrdiff_t blocked_scratch(std::ptrdiff_t n) { return kernel::elimination::factored_room(n) + n; }
+  template <class T>
+  static std::ptrdiff_t compute_blocked(const matrix_call<T>& c) {
+    const std::ptrdiff_t n = c.rows;
+    T *const from = c.scratch + kernel::elimination::factored_room(n), *const f = c.out + 2 * n;
+    for (std::ptrdiff_t i = 0; i < n; ++i) from[i] = static_cast<T>(i);
+    const auto w = kernel::elimination::factored(n, c.a, c.scratch, nullptr, from);
+    if (!w.data) return detail::not_computed;
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      for (std::ptrdiff_t j = 0; j < i; ++j) f[i * n + j] = -*w.at(i, j);
+      for (std::ptrdiff_t j = i; j < n; ++j) f[i * n + j] = *w.at(i, j);
+    }
+    put_rows(n, from, c.out);
+    return -1;
+  }
   static constexpr std::ptrdiff_t large = least_large::elimination;
   template <class T>
   static constexpr std::ptrdiff_t large_scratch(std::ptrdiff_t n, std::ptrdiff_t) {

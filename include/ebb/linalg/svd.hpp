@@ -220,7 +220,7 @@ struct svd : singular {
   template <class T>
   static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
     const std::ptrdiff_t m = c.rows, n = c.columns, k = count(m, n), row = 1 + m + n;
-    if (!solve_by_lapack(c, c.out + 1 + m, row)) return detail::not_by_lapack;
+    if (!solve_by_lapack(c, c.out + 1 + m, row)) return detail::not_computed;
     kernel::elimination::turn(c.out + 1, row, c.scratch + k, k, m, k);
     for (std::ptrdiff_t i = 0; i < k; ++i) {
       T* const to = c.out + i * row;
@@ -287,7 +287,7 @@ struct svdvals : singular {
   }
   template <class T>
   static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
-    if (!solve_by_lapack<T>(c, nullptr, 1)) return detail::not_by_lapack;
+    if (!solve_by_lapack<T>(c, nullptr, 1)) return detail::not_computed;
     for (std::ptrdiff_t k = 0; k < count(c.rows, c.columns); ++k) c.out[k] = c.scratch[k];
     return -1;
   }

@@ -203,10 +203,11 @@ void factor_whole(const whole_call& c) {
 }
 
 /// Ops that LAPACK computes for large matrices: `large` is the least number of rows and of columns. large_scratch<T>(rows, columns) is like
-/// scratch; compute_large(call) is like compute, or gives not_by_lapack: then compute is called.
+/// scratch; compute_large(call) is like compute, or gives not_computed: then compute is called. Ops with `blocked` have the same members
+/// for a method of ebb that takes less time from that many rows on, with the same bits: blocked_scratch and compute_blocked.
 template <class Op, class T>
 concept has_large = kernel::lapack::has<T> && requires { Op::large; };
-inline constexpr std::ptrdiff_t not_by_lapack = -2;
+inline constexpr std::ptrdiff_t not_computed = -2;
 
 /// Runs ops on matrices that have their own arithmetic: see matrix_call.
 template <class Op, class T>
@@ -224,6 +225,8 @@ void matrices_whole(const whole_call& c) {
                std::max(one.rows, one.columns) <= kernel::lapack::large::most;
     if (is_large) own = std::max(own, static_cast<std::size_t>(Op::template large_scratch<T>(one.rows, one.columns)));
   }
+  if constexpr (requires { Op::blocked; })
+    if (one.rows >= Op::blocked) own = std::max(own, static_cast<std::size_t>(Op::blocked_scratch(one.rows)));
   one.scratch = reinterpret_cast<wide*>(thread_scratch().take((own + (half_width<T> ? size + results : 0)) * sizeof(wide)));
   const T* from = static_cast<const T*>(c.in[0]);
   T* to = static_cast<T*>(c.out);
@@ -237,10 +240,12 @@ void matrices_whole(const whole_call& c) {
       one.a = from;
       one.out = to;
     }
-    std::ptrdiff_t wrong = not_by_lapack;
+    std::ptrdiff_t wrong = not_computed;
     if constexpr (has_large<Op, T>)
       if (is_large && kernel::lapack::all_finite(one.rows * one.columns, one.a)) wrong = Op::compute_large(one);
-    if (wrong == not_by_lapack) wrong = Op::compute(one);
+    if constexpr (requires { Op::blocked; })
+      if (wrong == not_computed && one.rows >= Op::blocked) wrong = Op::compute_blocked(one);
+    if (wrong == not_computed) wrong = Op::compute(one);
     if (wrong >= 0) [[unlikely]] raise_of_matrix(c, i, Op::complaint(wrong));
     if constexpr (half_width<T>)
       for (std::size_t k = 0; k < results; ++k) to[k] = static_cast<T>(one.out[k]);
