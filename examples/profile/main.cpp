@@ -7,6 +7,7 @@
 #include <ebb/profile.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -59,9 +60,13 @@ void train(const char* name, auto loss, const std::string& files) {
   for (int i = 0; i < training_steps; ++i) step();
   std::printf("%s\n%s\n", name, profile.table().c_str());
   print_work(name, profile);
-  if (!files.empty()) {
-    std::ofstream(files + "/" + name + ".svg") << ebb::to_svg(profile);
-    std::ofstream(files + "/" + name + ".json") << profile.chrome_trace();
+  if (files.empty()) return;
+  std::ofstream picture(files + "/" + name + ".svg"), trace(files + "/" + name + ".json");
+  picture << ebb::to_svg(profile) << std::flush;
+  trace << profile.chrome_trace() << std::flush;
+  if (!picture || !trace) {
+    std::fprintf(stderr, "cannot write to %s\n", files.c_str());
+    std::exit(1);
   }
 }
 
