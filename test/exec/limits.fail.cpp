@@ -1,7 +1,7 @@
 // test/exec/limits.fail.cpp — programs whose trace has room in clang's limit of constants, and whose later stages have not.
 // SPDX-License-Identifier: BSL-1.0
 // covers: graph/frozen.hpp
-// ONLY: clang, without the flags that raise its limits
+// ONLY: clang
 // ERRORS: 1
 #include <ebb/ebb.hpp>
 #include <ebb/functional.hpp>

@@ -101,6 +101,8 @@ template <class F, class... A>
 constexpr int code_of_trace(std::type_identity<trace_of<F, A...>>) {
   if constexpr (known_call<F, typename argument<A>::traced...>::code != 0) return known_call<F, typename argument<A>::traced...>::code;
   else if constexpr (!requires { typename result_of_trace<F, A...>; }) return requires { &F::operator(); } ? 128 : 127;
+  // Asked again: clang reports an error in the body, answers once that the function can be called, and not any more.
+  else if constexpr (!requires { typename result_of_trace<F, A...>; }) return 127;
   else if constexpr (holds_refused<result_of_trace<F, A...>>) return already_reported;
   else if constexpr (!can_be_returned<result_of_trace<F, A...>>) return 129;
   else if constexpr (is_constant<traced<F, A...>>) return 0;
