@@ -238,6 +238,97 @@ template <class T>
 // lines: end
 GRADBENCH_MANUAL_END
 
+// lines: simd
+using V = ebb::lanes<double>;
+constexpr std::size_t width = ebb::lane_count, padded = (bits + width - 1) / width * width;
+
+/// Rows of `bits` numbers with zeros behind them.
+vector padded_rows(const vector& from) {
+  vector to(from.size() / bits * padded);
+  for (std::size_t i = 0; i < from.size(); ++i) to[i / bits * padded + i % bits] = from[i];
+  return to;
+}
+V row_at(const double* row, std::size_t u) { return V::load(row + u, static_cast<int>(std::min(width, bits - u))); }
+double sum_of(V x) { return ebb::fold_halves(x, [](V a, V b) EBB_LAMBDA { return a + b; }); }
+/// The loss; with derivatives the same sweeps as `reverse`.
+template <bool Derivatives>
+[[gnu::noinline]] double simd(const problem<double>& in, double* d_main, double* d_extra, vector& kept) {
+  constexpr std::size_t b = padded, a_layer = 8 * b;
+  const std::size_t l = in.l, a_step = l * a_layer + b;
+  kept.resize(Derivatives ? in.c * a_step : a_step);
+  vector state = padded_rows(in.state), back(2 * l * b), x(b), d(8 * l * b), de(3 * b), e = padded_rows(in.extra);
+  const vector main = padded_rows(in.main);
+  for (std::size_t u = bits; u < b; ++u) e[2 * b + u] = -1e300;  // whose exponential is 0
+  const double scale = -1 / static_cast<double>((in.c - 1) * bits);
+  const auto at = [](const double* p, std::size_t u) { return V::load(p + u); };
+  const auto add = [&](double* p, std::size_t u, V by) { (V::load(p + u) + by).store(p + u); };
+  const V one = V::all(1);
+  double total = 0;
+  for (std::size_t t = 0; t + 1 < in.c; ++t) {
+    const double *const letter = &in.text[t * bits], *const gold = letter + bits;
+    double *const keep = &kept[Derivatives ? t * a_step : 0], *const y = keep + l * a_layer;
+    V sum = V::all(0), golds = sum, along = sum;
+    for (std::size_t u = 0; u < b; u += width) {
+      V input = row_at(letter, u) * at(e.data(), u);
+      for (std::size_t i = 0; i < l; ++i) {
+        const double* const w = &main[a_layer * i];
+        double *const k = keep + i * a_layer, *const s = &state[2 * b * i];
+        const V hidden = at(s, u), cell = at(s + b, u);
+        const V forget = ebb::lane::sigmoid(input * at(w, u) + at(w + 4 * b, u));
+        const V ingate = ebb::lane::sigmoid(hidden * at(w + b, u) + at(w + 5 * b, u));
+        const V outgate = ebb::lane::sigmoid(input * at(w + 2 * b, u) + at(w + 6 * b, u));
+        const V change = ebb::lane::tanh(hidden * at(w + 3 * b, u) + at(w + 7 * b, u));
+        const V next = cell * forget + ingate * change, bent = ebb::lane::tanh(next);
+        if constexpr (Derivatives) {
+          const V values[] = {input, hidden, cell, forget, ingate, outgate, change, bent};
+          for (std::size_t j = 0; j < 8; ++j) values[j].store(k + j * b + u);
+        }
+        next.store(s + b + u);
+        input = outgate * bent;
+        input.store(s + u);
+      }
+      const V z = input * at(e.data() + b, u) + at(e.data() + 2 * b, u), g = row_at(gold, u), power = ebb::lane::exp(z);
+      along = along + g * z;
+      golds = golds + g;
+      sum = sum + power;
+      power.store(y + u);
+    }
+    const double all = 2 + sum_of(sum), all_golds = sum_of(golds);
+    total += sum_of(along) - all_golds * std::log(all);
+    for (std::size_t u = 0; u < b && Derivatives; u += width) {
+      const V g = V::all(scale) * (row_at(gold, u) - at(y, u) * V::all(all_golds / all));
+      g.store(y + u);
+      add(de.data() + b, u, g * at(&state[2 * b * (l - 1)], u));
+      add(de.data() + 2 * b, u, g);
+    }
+  }
+  if constexpr (Derivatives) {
+    for (std::size_t t = in.c - 1; t-- > 0;)
+      for (std::size_t u = 0; u < b; u += width) {
+        V g = at(&kept[t * a_step + l * a_layer], u) * at(e.data() + b, u);
+        for (std::size_t i = l; i-- > 0;) {
+          const double *const w = &main[a_layer * i], *const k = &kept[t * a_step + i * a_layer];
+          double *const to = &d[a_layer * i], *const s = &back[2 * b * i];
+          const V input = at(k, u), hidden = at(k + b, u), forget = at(k + 3 * b, u), ingate = at(k + 4 * b, u);
+          const V outgate = at(k + 5 * b, u), change = at(k + 6 * b, u), bent = at(k + 7 * b, u);
+          const V h = at(s, u) + g, c = at(s + b, u) + h * outgate * (one - bent * bent);
+          const V by_forget = c * at(k + 2 * b, u) * forget * (one - forget), by_in = c * change * ingate * (one - ingate);
+          const V by_out = h * bent * outgate * (one - outgate), by_change = c * ingate * (one - change * change);
+          const V sums[] = {by_forget * input, by_in * hidden, by_out * input, by_change * hidden, by_forget, by_in, by_out, by_change};
+          for (std::size_t j = 0; j < 8; ++j) add(to + j * b, u, sums[j]);
+          g = by_forget * at(w, u) + by_out * at(w + 2 * b, u);
+          (by_in * at(w + b, u) + by_change * at(w + 3 * b, u)).store(s + u);
+          (c * forget).store(s + b + u);
+        }
+        add(de.data(), u, g * row_at(&in.text[t * bits], u));
+      }
+    for (std::size_t i = 0; i < 8 * l * bits; ++i) d_main[i] = d[i / bits * b + i % bits];
+    for (std::size_t i = 0; i < 3 * bits; ++i) d_extra[i] = de[i / bits * b + i % bits];
+  }
+  return total * scale;
+}
+// lines: end
+
 /// Copies between flat numbers and structs of arrays.
 template <class... S>
 void to_structs(const vector& from, S&... to) {
@@ -273,6 +364,7 @@ void size_of(session& s, std::size_t c) {
       {"reverse", [&] { y = manual(in); }, [&] { reverse(in, d.data(), d.data() + n, kept); }},
       {"natural", [&] { value(ebb::into(y), layers, more, states, text); },
        [&] { gradient(ebb::into(d_layers, d_more), layers, more, states, text); }},
+      {"simd", [&] { y = simd<false>(in, nullptr, nullptr, kept); }, [&] { simd<true>(in, d.data(), d.data() + n, kept); }},
   };
   std::vector<long double> want(all_of_them), memory;
   const long double exact_loss = reverse(exact, want.data(), want.data() + n, memory);
@@ -293,7 +385,7 @@ void size_of(session& s, std::size_t c) {
   const std::string size = "l = " + std::to_string(Layers) + ", c = " + std::to_string(c);
   for (const candidate& e : all) {
     y = 0;
-    std::fill(d.begin(), d.end(), 9);
+    d.assign(all_of_them, 9);
     e.primal();
     e.derivative();
     if (e.name == std::string("natural")) {
