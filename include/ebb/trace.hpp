@@ -18,6 +18,7 @@
 #include "trace/scan.hpp"
 #include "trace/custom.hpp"
 #include "trace/cond.hpp"
+#include "trace/once.hpp"
 #include "trace/subscript.hpp"
 #include "trace/functions.hpp"
 #include "trace/sized.hpp"

@@ -33,5 +33,9 @@ int main() {
 #elif EBB_CASE == 8
   // EXPECT: E0127 the function cannot be called so
   auto r = ebb::compile([](auto a) { return ebb::cond(ebb::sum(a) > 0, twice, [](auto v, auto u) { return v + u; }, a); })(x);  // LINE
+#elif EBB_CASE == 9
+  // EXPECT: E0335 the number of steps is computed
+  [[maybe_unused]] static constexpr auto steps = [](auto n, auto a) { return ebb::fori(n, [](auto, auto v) { return v + v; }, a); };
+  auto r = ebb::compile([](auto a, auto n) { return ebb::cond(true, steps, steps, n + 1, a); })(x, 2);  // LINE
 #endif
 }

@@ -11,7 +11,7 @@
 #include "../trace/context_in.hpp"
 #include "../trace/lift.hpp"
 #include "../trace/map.hpp"
-#include "../trace/cond.hpp"
+#include "../trace/once.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -164,6 +164,9 @@ constexpr auto apply_function(functions::custom_vjp<F, B>, const A&... a);
 template <class F, class G, class P, class... A>
   requires(detail::is_in_context<P> || ... || detail::is_in_context<A>)
 constexpr auto apply_function(functions::conditional<F, G>, const P& p, const A&... a);
+template <class F, class... A>
+  requires(detail::is_in_context<A> || ...)
+constexpr auto apply_function(functions::once<F>, const A&... a);
 
 namespace detail {
 
@@ -235,6 +238,13 @@ constexpr auto apply_function(functions::conditional<F, G>, const P& p, const A&
   using function = functions::conditional<detail::entered<C, F>, detail::entered<C, G>>;
   return detail::into_context<C>(apply_function(function{}, detail::into_context<off>(p), detail::into_context<off>(a)...));
 }
+template <class F, class... A>
+  requires(detail::is_in_context<A> || ...)
+constexpr auto apply_function(functions::once<F>, const A&... a) {
+  using C = detail::context_among<A...>;
+  return detail::into_context<C>(apply_function(functions::once<detail::entered<C, F>>{}, detail::into_context<off>(a)...));
+}
+
 /// f as it is inside the context C, as a function: in traced functions, on arrays, on variables; what wants a function takes it.
 ///   auto u = ebb::under<ebb::autocast<ebb::bf16>>([](auto x, auto w) { return ebb::matmul(x, w); });     // float arrays in, bf16 out
 /// Dtype: as PyTorch's on the CPU; see the class of each function.

@@ -107,6 +107,54 @@ struct body_of {
   static constexpr const auto& g = frozen<maker>::g;
 };
 
+/// Where the arguments and results of a call lie: numbers of buffers, -1 for a result that nobody reads, and the extents around it that the
+/// body's symbols are.
+struct call_places {
+  const int *in, *out, *extents;
+};
+
+template <class P>
+constexpr dtype type_of_argument(int number) {
+  for (int k = 0; k < P::g.size(); ++k) {
+    const equation& e = P::g.eq[static_cast<std::size_t>(k)];
+    if (e.op->what == kind::input && e.attr[0] == number) return e.op->result;
+  }
+  return {};
+}
+
+/// A loop of one step without carries is a call of its body: once and cond make them. This is one function for all calls of a body.
+template <class Body, bool Guarded>
+void call_body(const nest_call& c, const call_places& at) {
+  symbol_values_of<Body> symbols;
+  void *in[Body::arguments + 1], *out[Body::results + 1];
+  for (int i = 0; i < Body::arguments; ++i) in[i] = c.buffer[at.in[i]];
+  repeat<Body::symbols>([&]<int I>() EBB_LAMBDA {
+    constexpr extent_origin o = Body::g.syms[static_cast<std::size_t>(I)].origin;
+    if constexpr (o.is_value()) symbols.value[I] = count_at(type_of_argument<Body>(o.a), in[o.a]);
+    else if constexpr (o.rule == extent_rule::argument) symbols.value[I] = extent_value(at.extents[I], c.symbol);
+  });
+  static_cast<void>(symbols.complete());  // the outer program has checked all extents
+  std::size_t bytes[Body::results + 1] = {}, spare = 0;
+  repeat<Body::results>([&]<int I>() EBB_LAMBDA {
+    constexpr const equation& made = Body::g.eq[static_cast<std::size_t>(Body::g.out[static_cast<std::size_t>(I)])];
+    bytes[I] = bytes_of_shape<Body, made.shape>(made.op->result, symbols.value);
+    if (at.out[I] < 0) spare += padded_bytes(bytes[I]);
+  });
+  char* unread = spare > 0 ? workspace_of_carries<Body::depth - 1>().take(spare) : nullptr;
+  for (int i = 0; i < Body::results; ++i) {
+    if (at.out[i] >= 0) out[i] = c.buffer[at.out[i]];
+    else out[i] = std::exchange(unread, unread + padded_bytes(bytes[i]));
+  }
+  if constexpr (Guarded)
+    if (!*static_cast<const bool*>(in[Body::arguments - 1])) {
+      for (int i = 0; i < Body::results; ++i)
+        if (bytes[i] > 0) std::memset(out[i], 0, bytes[i]);
+      return;
+    }
+  check_arguments<Body>(c.name, in, symbols.value);
+  run_program<Body>(in, out, symbols.value, c.name);
+}
+
 /// Step S of program P, a loop.
 template <class P, int S>
 class loop_step {
@@ -138,8 +186,37 @@ class loop_step {
     else return static_cast<char*>(c.buffer[buffer]);
   }
 
+  /// See call_body.
+  static constexpr bool is_call = parts.carries == 0 && !parts.open && P::shape_at(e.shape).e[0] == 1;
+  template <int Count>
+  using numbers = std::array<int, static_cast<std::size_t>(Count) + 1>;
+  static constexpr auto in_call = [] {
+    numbers<body::arguments> r{};
+    for (int j = 0; j < body::arguments; ++j) r[static_cast<std::size_t>(j)] = buffer_of_operand(j);
+    return r;
+  }();
+  static constexpr auto out_of_call = [] {
+    numbers<body::results> r{};
+    for (int j = 0; j < body::results; ++j) r[static_cast<std::size_t>(j)] = buffer_of_result(loop_result::row, j);
+    return r;
+  }();
+  static constexpr auto extents_of_call = [] {
+    numbers<body::symbols> r{};
+    for (int i = 0; i < body::symbols; ++i)
+      if (const extent_origin o = body::g.syms[static_cast<std::size_t>(i)].origin; o.rule == extent_rule::argument && !o.is_value())
+        r[static_cast<std::size_t>(i)] = P::shape_at(operand(o.a).shape).e[axis_of_operand(parts, o)];
+    return r;
+  }();
+
  public:
   static void run(const nest_call& c) {
+    if constexpr (is_call)
+      call_body<body, parts.guarded>(c, {in_call.data(), out_of_call.data(), extents_of_call.data()});
+    else run_steps(c);
+  }
+
+ private:
+  static void run_steps(const nest_call& c) {
     symbol_values_of<body> symbols;
     repeat<body::symbols>([&]<int I>() EBB_LAMBDA {
       constexpr extent_origin o = body::g.syms[static_cast<std::size_t>(I)].origin;
@@ -207,7 +284,6 @@ class loop_step {
     else run_loop(n, parts.reversed, carry.data(), parts.carries, read.data(), parts.rows, write.data(), written, in, out, step);
   }
 
- private:
   static constexpr int body_shape(int argument) { return argument_shapes[static_cast<std::size_t>(argument)]; }
   static constexpr auto argument_shapes = [] {
     std::array<int, static_cast<std::size_t>(body::arguments) + 1> r{};

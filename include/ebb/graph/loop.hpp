@@ -63,6 +63,38 @@ constexpr void each_result(const graph& g, int loop, auto&& f) {
     if (g.eq.data()[k].op->what == kind::result && g.operand(k, 0) == loop) f(k);
 }
 
+/// Whether both graphs have the same equations, shapes and symbols, with the same contexts and questions of autocast.
+EBB_COLD constexpr bool are_equal(const graph& a, const graph& b) {
+  const auto are_alike = [](const auto& x, const auto& y, auto is_same) {
+    if (x.size() != y.size()) return false;
+    for (int i = 0; i < x.size(); ++i)
+      if (!is_same(x.data()[i], y.data()[i])) return false;
+    return true;
+  };
+  constexpr auto same = [](const auto& x, const auto& y) { return x == y; };
+  constexpr auto same_context = [](const maybe_context& x, const maybe_context& y) {
+    if (!x || !y) return !x && !y;
+    return x->number == y->number && x->assumed == y->assumed && x->of_call == y->of_call;
+  };
+  return a.inputs == b.inputs && are_alike(a.out, b.out, same) && are_alike(a.pool, b.pool, same) &&
+         are_alike(a.eq, b.eq, [=](const equation& x, const equation& y) {
+           return x.op->id == y.op->id && x.first == y.first && x.count == y.count && x.shape == y.shape && x.sub == y.sub &&
+                  x.attr[0] == y.attr[0] && x.attr[1] == y.attr[1] && x.asked.code == y.asked.code &&
+                  same_context(x.pulled_in, y.pulled_in);
+         }) &&
+         are_alike(a.shapes, b.shapes, same) &&
+         are_alike(a.syms.items(), b.syms.items(), [](const symbols::item& x, const symbols::item& y) {
+           return x.parent == y.parent && x.bound == y.bound && x.origin == y.origin && x.by == y.by;
+         }) &&
+         are_alike(a.subs, b.subs, [](const graph& x, const graph& y) { return are_equal(x, y); });
+}
+/// Appends a sub-graph, or finds the equal one that is there already: a body is compiled once for all equations that name it.
+EBB_COLD constexpr int add_sub(vec<graph>& subs, const graph& body) {
+  for (int i = 0; i < subs.size(); ++i)
+    if (are_equal(subs[i], body)) return i;
+  return subs.push(body);
+}
+
 /// The shape of n rows of the given shape. Not for shapes with max_rank axes.
 constexpr shape rows_of_shape(int n, const shape& row) {
   shape s;

@@ -147,7 +147,7 @@ class pulled_loop {
     for (int c = 0; c < contexts; ++c) h.backward.asked_in_pulls[c] = step.asked_in_pulls[c];
     step = static_cast<graph&&>(h.backward);
     h.forward.out = out;
-    g_.eq[loop_].sub = g_.subs.push(static_cast<graph&&>(h.forward));  // other loops may have the body as it was
+    g_.eq[loop_].sub = add_sub(g_.subs, h.forward);  // other loops may have the body as it was
     loop_parts extended = parts_;
     extended.extended = true;
     g_.eq[loop_].attr[0] = extended.attribute();
@@ -235,7 +235,7 @@ class pulled_loop {
     for (int j = parts_.carries + parts_.rows; j < e_.count; ++j) in.push(g_.operand(loop_, j));
     equation e{.op = e_.op, .shape = e_.shape};
     e.attr[0] = loop_parts{carries, rows, !parts_.reversed, parts_.recomputes, false, parts_.guarded}.attribute();
-    e.sub = g_.subs.push(static_cast<graph&&>(step));
+    e.sub = add_sub(g_.subs, step);
     return g_.add(e, range_of(in));
   }
   constexpr int result(int loop, loop_result what, int number, int like) const {

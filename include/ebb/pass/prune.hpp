@@ -6,13 +6,13 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The sub-graphs that equations of g name, with new numbers.
+/// The sub-graphs that equations of g name, with new numbers. Equal ones become one.
 EBB_COLD constexpr vec<graph> used_subs(graph& g, const vec<graph>& subs) {
   vec<graph> used;
   vec<int> number(subs.size(), -1);
   for (equation& e : g.eq) {
     if (e.sub < 0) continue;
-    if (number[e.sub] < 0) number[e.sub] = used.push(subs[e.sub]);
+    if (number[e.sub] < 0) number[e.sub] = add_sub(used, subs[e.sub]);
     e.sub = number[e.sub];
   }
   return used;

@@ -154,7 +154,7 @@ constexpr graph trim(const graph& g, auto prune) {
         any = true;
         equation trimmed = e;
         trimmed.attr[0] = needed.parts().attribute();
-        trimmed.sub = r.subs.push(needed.less(prune));
+        trimmed.sub = add_sub(r.subs, needed.less(prune));
         vec<int> in;
         for (int j : needed.operands()) in.push(to[g.operand(k, j)]);
         to[k] = r.append(trimmed, range_of(in));

@@ -33,10 +33,11 @@ struct body_of_call {
     return g;
   }
 };
-/// Adds a loop with this body to g, and returns its results without the axis of the step; a negative code if the arguments do not fit.
+/// Adds a loop of one step with this body to g, and returns its results without the axis of the step; a negative code if the arguments do
+/// not fit.
 template <class Body>
-constexpr vec<int> add_call(graph& g, const vec<int>& operands, bool guarded) {
-  vec<int> made = add_loop(g, frozen<Body>::g.thaw(), {.guarded = guarded}, operands);
+constexpr vec<int> add_call(graph& g, const vec<int>& operands, const loop_parts& parts) {
+  vec<int> made = add_loop(g, frozen<Body>::g.thaw(), parts, operands);
   for (int& k : made)
     if (k >= 0) k = g.op(k).kit->reshape(g, k, g.intern(row_of_shape(g.shape_of(k))));
   return made;
@@ -91,9 +92,9 @@ struct conditional {
     const operand<bool> guard{&g, p.id}, other{&g, broadcasting<op::logical_not>::apply(guard).id};
     vec<int> operands = ids_of(a...);
     operands.push(guard.id);
-    const vec<int> one = add_call<typename yes::body>(g, operands, true);
+    const vec<int> one = add_call<typename yes::body>(g, operands, {.guarded = true});
     operands[operands.size() - 1] = other.id;
-    const vec<int> two = add_call<typename no::body>(g, operands, true);
+    const vec<int> two = add_call<typename no::body>(g, operands, {.guarded = true});
     vec<int> r;
     int number = 0;
     static_cast<void>(filled<result<>>([&]<class Term>() {
@@ -155,7 +156,8 @@ constexpr auto apply_function(functions::conditional<F, G>, const term<bool>& p,
   if constexpr (conditional::code != 0) return refused_result{};
   else {
     p.g->syms.asking = "cond";
-    return detail::terms_at<typename conditional::template result<>>(*p.g, conditional::add_to(*p.g, p, a...));
+    const vec<int> made = conditional::add_to(*p.g, p, a...);
+    return detail::terms_at<typename conditional::template result<>>(*p.g, detail::with_known_steps(*p.g, made));
   }
 }
 /// The same with numbers among the arguments, and with a constant condition.

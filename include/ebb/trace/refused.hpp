@@ -77,6 +77,7 @@ struct refuse_function {
   static_assert(Code != 348, "[ebb E0348] cond: the two functions return different forms, dtypes or shapes");
   static_assert(Code != 349, "[ebb E0349] cond: a result has eight axes, and one is needed for the step");
   static_assert(Code != 510, "[ebb E0510] cond is called in a traced function: elsewhere C++ branches, if (p) y = f(x); else y = g(x);");
+  static_assert(Code != 530, "[ebb E0530] once: an argument or a result has eight axes, and one is needed for the step");
   static_assert(Code != 347, "[ebb E0347] jvp, jacfwd: a pull of custom_vjp is not linear in the gradient that it receives: it gives "
                              "gradients only (grad, vjp, jacrev)");
   static_assert(Code != 436, "[ebb E0436] while_loop: a step returns the carry in another form, dtype or shape than it receives: the next "

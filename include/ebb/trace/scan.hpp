@@ -62,7 +62,7 @@ constexpr vec<int> add_loop(graph& g, graph body, const loop_parts& parts, const
   count.push(g.syms.find(steps));
   equation e{.op = &info<op::loop, T>, .shape = g.intern(count)};
   e.attr[0] = parts.attribute();
-  e.sub = g.subs.push(static_cast<graph&&>(body));
+  e.sub = add_sub(g.subs, body);
   const int loop = g.add(e, range_of(in));
   vec<int> r;
   for (int i = 0; i < given; ++i) {
@@ -270,6 +270,12 @@ inline constexpr bool is_term_of_steps<term_under<C, T>> = is_term_of_steps<term
 template <class N>
 inline constexpr bool is_number_of_steps = (std::integral<N> && !std::is_same_v<N, bool>) || is_term_of_steps<N>;
 
+/// The results of a loop or a call. Throws: if a number of steps in its body is computed around it.
+constexpr const vec<int>& with_known_steps(const graph& g, const vec<int>& results) {
+  if (!results.empty() && results[0] == -332 && !g.tolerant)
+    refuse_steps("[ebb E0335] fori: the number of steps is computed in the function");
+  return results;
+}
 /// A number of steps as an extent of g.
 template <class N>
 constexpr int extent_of_steps(graph& g, const N& n) {
@@ -301,9 +307,7 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
   else {
     graph* g = detail::first_graph(a...);
     g->syms.asking = "scan";
-    const vec<int> out = scanned::add_to(*g, a...);
-    if (!out.empty() && out[0] == -332 && !g->tolerant) refuse_steps("[ebb E0335] fori: the number of steps is computed in the function");
-    return detail::terms_at<typename scanned::template result<>>(*g, out);
+    return detail::terms_at<typename scanned::template result<>>(*g, detail::with_known_steps(*g, scanned::add_to(*g, a...)));
   }
 }
 
