@@ -1,4 +1,4 @@
-// bench/ops/linalg.cpp — matmul, solve and cholesky beside Eigen, OpenBLAS and LAPACKE.
+// bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular and det beside Eigen, OpenBLAS and LAPACKE.
 // SPDX-License-Identifier: BSL-1.0
 #include "linalg.hpp"
 
@@ -6,6 +6,7 @@
 #include "session.hpp"
 
 #include <ebb/functional.hpp>
+#include <ebb/linalg.hpp>
 
 #include <random>
 #include <type_traits>
@@ -53,6 +54,21 @@ void cholesky(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
 }
 
 template <class T>
+void solve_triangular(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::solve_triangular(x, y); });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<vectors, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<vectors, N>(b, n, batch));
+  });
+}
+template <class T>
+void det(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x) { return ebb::det(x); });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(ebb::view<T, ebb::dyn>(out, batch)), of<matrices, N>(a, n, batch));
+  });
+}
+
+template <class T>
 void rows_of(ops::session& s, const char* name, ops::matrix_kernel<T> by_ebb, ops::matrix_kernel<T> ops::matrix_peer::* of_peer, std::size_t n,
              std::size_t batch) {
   const std::size_t one = n * n, size = one * batch;
@@ -85,10 +101,11 @@ void rows_of(ops::session& s, const char* name, ops::matrix_kernel<T> by_ebb, op
 }  // namespace
 
 void ops::linalg(session& s) {
-  const auto all_sizes = [&](const char* name, matrix_kernel<float> f, matrix_kernel<double> d) {
+  const auto all_sizes = [&](const char* name, matrix_kernel<float> f, matrix_kernel<double> d, std::size_t most = 256) {
     if (!s.wanted(name)) return;
     for (const std::size_t n : {4u, 16u, 64u, 256u})
       for (const std::size_t batch : {1u, 100u}) {
+        if (n > most) continue;
         if (n == 256 && batch > 1 && s.smoke) continue;
         rows_of<float>(s, name, f, &matrix_peer::f, n, batch);
         rows_of<double>(s, name, d, &matrix_peer::d, n, batch);
@@ -97,4 +114,6 @@ void ops::linalg(session& s) {
   all_sizes("matmul", &matmul<float>, &matmul<double>);
   all_sizes("solve", &solve<float>, &solve<double>);
   all_sizes("cholesky", &cholesky<float>, &cholesky<double>);
+  all_sizes("solve_triangular", &solve_triangular<float>, &solve_triangular<double>);
+  all_sizes("det", &det<float>, &det<double>, 16);  // those of larger matrices are infinite in float
 }

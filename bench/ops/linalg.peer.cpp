@@ -36,6 +36,10 @@ void by_eigen(const T* a, const T* b, T* out, std::size_t n, std::size_t batch, 
   if (n == 4) each(std::integral_constant<int, 4>{});
   else each(std::integral_constant<int, Eigen::Dynamic>{});
 }
+template <int Rank>
+constexpr std::size_t size_of(std::size_t n) {
+  return Rank == 0 ? 1 : Rank == 1 ? n : n * n;
+}
 struct product {
   template <class T, int N>
   static void run(const auto& a, const T* b, T* out, Eigen::Index n) {
@@ -47,6 +51,19 @@ struct solution {
   static void run(const auto& a, const T* b, T* out, Eigen::Index n) {
     using vector = Eigen::Matrix<T, N, 1>;
     Eigen::Map<vector>(out, n) = a.partialPivLu().solve(Eigen::Map<const vector>(b, n));
+  }
+};
+struct triangular_solution {
+  template <class T, int N>
+  static void run(const auto& a, const T* b, T* out, Eigen::Index n) {
+    using vector = Eigen::Matrix<T, N, 1>;
+    Eigen::Map<vector>(out, n) = a.template triangularView<Eigen::Lower>().solve(Eigen::Map<const vector>(b, n));
+  }
+};
+struct determinant {
+  template <class T, int N>
+  static void run(const auto& a, const T*, T* out, Eigen::Index) {
+    *out = a.determinant();
   }
 };
 struct factor {
@@ -63,6 +80,13 @@ void multiply(const float* a, const float* b, float* out, int n) {
 }
 void multiply(const double* a, const double* b, double* out, int n) {
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, out, n);
+}
+void solve_in_place(const float* a, float* x, int n) { cblas_strsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, a, n, x, 1); }
+void solve_in_place(const double* a, double* x, int n) { cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, a, n, x, 1); }
+template <class T>
+void triangular_blas(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
+  std::copy(b, b + n * batch, out);
+  for (std::size_t k = 0; k < batch; ++k) solve_in_place(a + k * n * n, out + k * n, static_cast<int>(n));
 }
 template <class T>
 void matmul_blas(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
@@ -106,17 +130,21 @@ void cholesky_lapack(const T* a, const T*, T* out, std::size_t n, std::size_t ba
 std::vector<ops::matrix_peer> ops::peers_of_linalg() {
   std::vector<matrix_peer> all;
 #ifdef OPS_EIGEN
-  const auto eigen = [&]<class F, bool Vectors>(const char* name, F, std::bool_constant<Vectors>) {
+  // The results are `Rank` axes of n elements.
+  const auto eigen = [&]<class F, int Rank>(const char* name, F, std::integral_constant<int, Rank>) {
     all.push_back({name, "Eigen",
-                   [](const float* a, const float* b, float* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, Vectors ? n : n * n); },
-                   [](const double* a, const double* b, double* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, Vectors ? n : n * n); }});
+                   [](const float* a, const float* b, float* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, size_of<Rank>(n)); },
+                   [](const double* a, const double* b, double* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, size_of<Rank>(n)); }});
   };
-  eigen("matmul", product{}, std::false_type{});
-  eigen("solve", solution{}, std::true_type{});
-  eigen("cholesky", factor{}, std::false_type{});
+  eigen("matmul", product{}, std::integral_constant<int, 2>{});
+  eigen("solve", solution{}, std::integral_constant<int, 1>{});
+  eigen("cholesky", factor{}, std::integral_constant<int, 2>{});
+  eigen("solve_triangular", triangular_solution{}, std::integral_constant<int, 1>{});
+  eigen("det", determinant{}, std::integral_constant<int, 0>{});
 #endif
 #ifdef OPS_BLAS
   openblas_set_num_threads(1);
+  all.push_back({"solve_triangular", "BLAS", &triangular_blas<float>, &triangular_blas<double>});
   all.push_back({"matmul", "BLAS", &matmul_blas<float>, &matmul_blas<double>});
 #endif
 #ifdef OPS_LAPACKE
