@@ -34,6 +34,29 @@ T logsumexp(const T* x, T* dx, std::size_t n) {
 }
 
 template <class T>
+T gaussian(T mu, T sigma, const T* x, std::size_t n, T* by_mu, T* by_sigma) {
+  T sum = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const T z = (x[i] - mu) / sigma;
+    squares += z * z;
+    sum += z;
+  }
+  *by_mu = sum / sigma;
+  *by_sigma = (squares - static_cast<T>(n)) / sigma;
+  return -squares / 2 - static_cast<T>(n) * std::log(sigma);
+}
+template <class T>
+T gaussian(T mu, T sigma, const T* x, std::size_t n, T* dx) {
+  T squares = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const T z = (x[i] - mu) / sigma;
+    squares += z * z;
+    dx[i] = -z / sigma;
+  }
+  return -squares / 2 - static_cast<T>(n) * std::log(sigma);
+}
+
+template <class T>
 T logistic(const T* x, const T* t, const T* w, T b, T* dw, T* db) {
   constexpr int rows = 1000, columns = 50;
   T loss = 0;
@@ -122,6 +145,10 @@ template float tanh_exp(const float*, float*, std::size_t);
 template double tanh_exp(const double*, double*, std::size_t);
 template float logsumexp(const float*, float*, std::size_t);
 template double logsumexp(const double*, double*, std::size_t);
+template float gaussian(float, float, const float*, std::size_t, float*, float*);
+template double gaussian(double, double, const double*, std::size_t, double*, double*);
+template float gaussian(float, float, const float*, std::size_t, float*);
+template double gaussian(double, double, const double*, std::size_t, double*);
 template float logistic(const float*, const float*, const float*, float, float*, float*);
 template double logistic(const double*, const double*, const double*, double, double*, double*);
 template long double logistic(const long double*, const long double*, const long double*, long double, long double*, long double*);

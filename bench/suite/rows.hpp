@@ -10,6 +10,7 @@ namespace suite {
 
 void tanh_exp(session&);   // a
 void logsumexp(session&);  // b
+void gaussian(session&);   // c1, c2
 void logistic(session&);   // d2
 void mlp(session&);        // e
 void streams(session&);    // fused groups of cheap operations, and of two widths
@@ -21,6 +22,10 @@ template <class T>
 T tanh_exp(const T* x, T* dx, std::size_t n);
 template <class T>
 T logsumexp(const T* x, T* dx, std::size_t n);
+template <class T>
+T gaussian(T mu, T sigma, const T* x, std::size_t n, T* by_mu, T* by_sigma);
+template <class T>
+T gaussian(T mu, T sigma, const T* x, std::size_t n, T* dx);
 template <class T>
 T logistic(const T* x, const T* t, const T* w, T b, T* dw, T* db);  // x: 1000 x 50
 template <class T>
