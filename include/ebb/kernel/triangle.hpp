@@ -53,6 +53,33 @@ inline void solve_rows(const triangular_system& s, const matrix<T>& t, T* y) {
   }
 }
 
+/// One right side: eight rows at once, whose chains do not wait for each other. x may be b; y: n elements, which become -x.
+template <class T>
+inline void solve_vector(const triangular_system& s, const matrix<T>& as_it_lies, const T* b, T* x, T* y) {
+  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed, divides = (s.flags & unit_diagonal_bit) == 0;
+  // In the order of the solution: row 0 is the last one if that comes first.
+  const std::ptrdiff_t last = s.n - 1, step = rising ? 1 : -1, first = rising ? 0 : last;
+  const matrix<T> t{as_it_lies.at(first, first), step * as_it_lies.row, step * as_it_lies.col};
+  constexpr int height = 8;
+  for (std::ptrdiff_t i = 0; i < s.n; i += height) {
+    const int count = static_cast<int>(std::min<std::ptrdiff_t>(height, s.n - i));
+    T sums[height] = {};
+    for (int r = 0; r < count; ++r) sums[r] = b[first + step * (i + r)];
+    if (count == height)
+      for (std::ptrdiff_t k = 0; k < i; ++k)
+#pragma GCC unroll 8
+        for (int r = 0; r < height; ++r) sums[r] = lane::fma(*t.at(i + r, k), y[k], sums[r]);
+    else
+      for (std::ptrdiff_t k = 0; k < i; ++k)
+        for (int r = 0; r < count; ++r) sums[r] = lane::fma(*t.at(i + r, k), y[k], sums[r]);
+    for (int r = 0; r < count; ++r) {
+      for (std::ptrdiff_t k = i; k < i + r; ++k) sums[r] = lane::fma(*t.at(i + r, k), y[k], sums[r]);
+      y[i + r] = divides ? -(sums[r] / *t.at(i + r, i + r)) : -sums[r];
+      x[first + step * (i + r)] = -y[i + r];
+    }
+  }
+}
+
 /// Replaces the upper triangle of w by u, u^T u = a, and the lower one by -u^T. Returns the order of the minor that is not positive, or 0.
 template <class T>
 inline std::ptrdiff_t factor(const rows<T>& w) {
@@ -118,6 +145,11 @@ template <element T>
     if (lapack::large::is(s.n, lapack::large::triangle) && s.m <= lapack::large::most) return lapack::solve_triangle(s, t, b, x);
   using wide = std::conditional_t<half_width<T>, float, T>;
   wide* const y = static_cast<wide*>(scratch);
+  if constexpr (!half_width<T>)
+    if (s.m == 1) {
+      const matrix<T> as_it_lies{t, s.n, 1};
+      return elimination::solve_vector(s, s.transposed ? as_it_lies.transposed() : as_it_lies, b, x, y);
+    }
   const std::ptrdiff_t row = s.row();
   for (std::ptrdiff_t i = 0; i < s.n; ++i)
     for (std::ptrdiff_t j = 0; j < s.m; ++j) y[i * row + j] = static_cast<wide>(b[i * s.m + j]);
