@@ -69,7 +69,7 @@ class plan_advice {
     const shape whole = g_.syms.find(g_.op(k).family == family_of<op::slice> ? g_.shape_of(g_.operand(k, 0)) : g_.shape_of(k));
     if (component_form::of(whole).lead <= axis) return "";  // it is short, and to split it does not pay
     const std::string names = static_extents(whole, axis);
-    const std::string first = "put axis " + std::to_string(axis) + " first: parts along the first axis need no copy, " + saved;
+    std::string first = "put axis " + std::to_string(axis) + " first: parts along the first axis need no copy, " + saved;
     formula row(1);
     for (int a = axis; a < whole.rank; ++a) row = row * extents_.of(whole.e[a]);
     if (names.empty() || (row.is_number() && row.number() > component_form::most)) return first;
@@ -103,7 +103,7 @@ class plan_advice {
     const nest& n = p_.nests[p_.steps[step].nest];
     for (int k = 0; k < g_.size(); ++k)
       if (p_.group_of[k] == step)
-        if (const std::string text = of_extremum(k); !text.empty()) return text;
+        if (std::string text = of_extremum(k); !text.empty()) return text;
     if (n.loops < 2 || !plan_words::is_short(words_.length_of_row(n))) return "";
     const shape& over = g_.shapes[n.shape];
     if (const std::string names = static_extents(over, n.axis[n.loops - 1]); !names.empty())

@@ -6,6 +6,7 @@
 
 #include "../pass/pipeline.hpp"
 
+#include <cmath>
 #include <ostream>
 
 namespace ebb::inline EBB_ABI {
@@ -54,7 +55,7 @@ class explanation {
         most = &x;
       }
     if (!most || steps_.size() == 1) return "";
-    return what + most->name + ", " + std::to_string(static_cast<int>(100 * largest / all.number() + 0.5)) + " %\n";
+    return what + most->name + ", " + std::to_string(std::lround(100 * largest / all.number())) + " %\n";
   }
   /// inside: ` in step 2`, for the body of that step.
   EBB_COLD void add(const graph& g, const std::map<int, formula>& known, int depth, const formula& times, const std::string& inside) {
