@@ -36,6 +36,6 @@ int main() {
 #elif EBB_CASE == 9
   // EXPECT: E0335 the number of steps is computed
   [[maybe_unused]] static constexpr auto steps = [](auto n, auto a) { return ebb::fori(n, [](auto, auto v) { return v + v; }, a); };
-  auto r = ebb::compile([](auto a, auto n) { return ebb::cond(true, steps, steps, n + 1, a); })(x, 2);  // LINE
+  auto r = ebb::compile([](auto a, auto n) { return ebb::cond(ebb::sum(a) > 0, steps, steps, n + 1, a); })(x, 2);  // LINE
 #endif
 }
