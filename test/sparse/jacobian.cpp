@@ -134,6 +134,44 @@ TEST_CASE("the Hessian of a chain has three colors and the elements of the formu
   }
 }
 
+TEST_CASE("a Hessian with the form of an arrow has two colors, and one of random places the elements of the dense one") {
+  constexpr auto of_arrow = ebb::sparse_hessian([](auto x) {
+    return ebb::sum(ebb::exp(x) * ebb::take<0>(x, 0)) + ebb::sum(x * x * x);
+  });
+  const vector x = some(9);
+  const ebb::sparse_pattern p = of_arrow.pattern(x);
+  CHECK(p.colors == 2);
+  REQUIRE(p.size() == 9 + 2 * 8);
+  const vector values = of_arrow(p, x);
+  CHECK(values(0) == Approx(std::exp(x(0)) * (2 + x(0)) + 6 * x(0)).epsilon(1e-14));
+  for (std::size_t j = 1; j < 9; ++j) {
+    CHECK(values(j) == Approx(std::exp(x(j))).epsilon(1e-14));
+    CHECK(values(9 + 2 * (j - 1)) == values(j));
+    CHECK(values(10 + 2 * (j - 1)) == Approx(std::exp(x(j)) * x(0) + 6 * x(j)).epsilon(1e-14));
+  }
+
+  constexpr auto pairs = [](auto y, auto from, auto to) {
+    return ebb::sum(ebb::sin(ebb::take<0>(y, from) * ebb::take<0>(y, to)) + ebb::take<0>(y, from));
+  };
+  constexpr auto hessian = ebb::sparse_hessian(pairs);
+  test::random r{7};
+  int saved = 0;
+  for (std::size_t n = 2; n < 14; ++n) {
+    tensor<int, ebb::dyn> from(n + n / 2), to(n + n / 2);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      from.mutable_data()[i] = r.below(static_cast<int>(n));
+      to.mutable_data()[i] = i < n / 2 ? 0 : r.below(static_cast<int>(n));
+    }
+    const vector y = some(n);
+    const ebb::sparse_pattern q = hessian.pattern(y, from, to), columns = ebb::sparse_jacobian(ebb::grad(pairs)).pattern(y, from, to);
+    CHECK(q.column == columns.column);
+    CHECK(q.colors <= columns.colors);
+    saved += columns.colors - q.colors;
+    check_dense(q, hessian(q, y, from, to), ebb::hessian(pairs)(y, from, to));
+  }
+  CHECK(saved > 0);
+}
+
 TEST_CASE("a pattern of other extents and memory of another size are refused") {
   constexpr auto jacobian = ebb::sparse_jacobian(diffusion);
   const ebb::sparse_pattern p = jacobian.pattern(some(30));

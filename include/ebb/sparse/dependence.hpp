@@ -253,7 +253,8 @@ class dependence_finder {
     const std::vector<std::int64_t>& place = places_[at(names)];
     const auto among_rows = [&](std::size_t i) {
       const std::int64_t p = place[i / width];
-      if (p < 0 || static_cast<std::size_t>(p) >= rows) raise("ebb::sparse_jacobian: there is no place " + std::to_string(p));
+      if (p < 0 || static_cast<std::size_t>(p) >= rows)
+        raise("ebb::sparse_jacobian, sparse_hessian: there is no place " + std::to_string(p));
       return (i / width / count * rows + static_cast<std::size_t>(p)) * width + i % width;
     };
     if (gathers) return one_by_one(n, [&](std::size_t i) { set_.add(in(k, 0), among_rows(i)); });

@@ -58,15 +58,24 @@ constexpr int code_of_sparse() {
 
 /// An array of zeros with the form of x.
 template <class T, std::size_t... E, class X>
-tensor<T, E...> zeros_of_form(std::type_identity<tensor<T, E...>>, const X& x) {
+tensor<T, E...> zeros_of_form(std::type_identity<tensor<T, E...>>, const char* call, const X& x) {
   std::array<std::size_t, sizeof...(E)> n{};
   for (std::size_t a = 0; a < n.size(); ++a) n[a] = borrow<X>::extent(x, static_cast<int>(a));
-  auto r = tensor<T, E...>::uninitialized(typename tensor<T, E...>::layout_type("ebb::sparse_jacobian", n));
+  auto r = tensor<T, E...>::uninitialized(typename tensor<T, E...>::layout_type(call, n));
   for (std::size_t i = 0; i < r.size(); ++i) r.mutable_data()[i] = T(0);
   return r;
 }
 
-template <class F, int I>
+struct call_of_jacobian {
+  static constexpr const char* name = "ebb::sparse_jacobian";
+  static constexpr auto color = &color_pattern;
+};
+struct call_of_hessian {
+  static constexpr const char* name = "ebb::sparse_hessian";
+  static constexpr auto color = &color_symmetric_pattern;
+};
+
+template <class F, int I, class Call>
 struct sparse_derivatives {
   template <class... A>
   using result = typename argument<result_of_trace<F, traced_type<A>...>>::value;
@@ -101,7 +110,7 @@ struct sparse_derivatives {
       p.columns = sizes[leaf].volume();
       p.starts = found.result().starts;
       p.column.assign(found.result().number.begin(), found.result().number.end());
-      color_pattern(p);
+      Call::color(p);
       return p;
     }
   }
@@ -126,8 +135,8 @@ struct sparse_derivatives {
       each_destination(d, [&]<class Leaf>(Leaf& leaf) {
         using values = std::remove_const_t<Leaf>;
         if (extents_of_leaf(leaf).volume() != p.size())
-          raise("ebb::sparse_jacobian: the destination has " + std::to_string(extents_of_leaf(leaf).volume()) +
-                " elements, the pattern has " + std::to_string(p.size()));
+          raise(Call::name + (": the destination has " + std::to_string(extents_of_leaf(leaf).volume()) +
+                " elements, the pattern has " + std::to_string(p.size())));
         write(borrow<values>::mutable_data(leaf), p, a...);
       });
     }
@@ -138,8 +147,8 @@ struct sparse_derivatives {
   static void check(const sparse_pattern& p, std::size_t rows, const A&... a) {
     const std::size_t columns = extents_of_leaf(std::get<std::size_t{I}>(std::tie(a...))).volume();
     if (columns != p.columns || rows != p.rows || p.starts.size() != p.rows + 1)
-      raise("ebb::sparse_jacobian: the pattern is of a matrix [" + std::to_string(p.rows) + ", " + std::to_string(p.columns) +
-            "], the Jacobian is [" + std::to_string(rows) + ", " + std::to_string(columns) + "]");
+      raise(Call::name + (": the pattern is of a matrix [" + std::to_string(p.rows) + ", " + std::to_string(p.columns) +
+            "], the derivative is one [" + std::to_string(rows) + ", " + std::to_string(columns) + "]"));
   }
   template <class T, class... A>
   static void write(T* to, const sparse_pattern& p, const A&... a) {
@@ -149,16 +158,20 @@ struct sparse_derivatives {
   /// For each color the derivative along the sum of its columns.
   template <class T, class... A>
   static void push(T* to, const sparse_pattern& p, const A&... a) {
-    auto v = zeros_of_form(std::type_identity<given<A...>>{}, std::get<std::size_t{I}>(std::tie(a...)));
+    auto v = zeros_of_form(std::type_identity<given<A...>>{}, Call::name, std::get<std::size_t{I}>(std::tie(a...)));
     if (v.size() != p.columns || p.color.size() != p.columns) check(p, p.rows, a...);
     constexpr auto along = compile(along_direction<F, I>{});
+    result<A...> r;
     for (int c = 0; c < p.colors; ++c) {
       for (std::size_t j = 0; j < p.columns; ++j) v.mutable_data()[j] = T(p.color[j] == c ? 1 : 0);
-      const auto r = along(a..., v);
-      check(p, r.size(), a...);
+      if (c > 0) along(into(r), a..., v);
+      else check(p, (r = along(a..., v)).size(), a...);
       for (std::size_t i = 0; i < p.rows; ++i)
-        for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k)
-          if (p.color[p.column[k]] == c) to[k] = static_cast<T>(r.data()[i]);
+        for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) {
+          const bool mirrored = !p.mirrored.empty() && p.mirrored[k];
+          const std::size_t row = mirrored ? p.column[k] : i, column = mirrored ? i : p.column[k];
+          if (p.color[column] == c) to[k] = static_cast<T>(r.data()[row]);
+        }
     }
   }
   /// For each color the gradient of the sum of its rows.
@@ -167,10 +180,12 @@ struct sparse_derivatives {
     auto u = compile(F{})(a...);
     check(p, u.size(), a...);
     constexpr auto against = compile(against_direction<F, I>{});
+    given<A...> r;
     for (int c = 0; c < p.colors; ++c) {
       using weight = typename decltype(u)::value_type;
       for (std::size_t i = 0; i < p.rows; ++i) u.mutable_data()[i] = weight(p.color[i] == c ? 1 : 0);
-      const auto r = against(u, a...);
+      if (c > 0) against(into(r), u, a...);
+      else r = against(u, a...);
       for (std::size_t i = 0; i < p.rows; ++i)
         if (p.color[i] == c)
           for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) to[k] = static_cast<T>(r.data()[p.column[k]]);
@@ -193,15 +208,15 @@ struct sparse_derivatives {
 template <int I = 0, class F>
 constexpr auto sparse_jacobian(F) {
   static_cast<void>(detail::refuse_function<detail::code_of_function<F>>{});
-  return detail::sparse_derivatives<F, I>{};
+  return detail::sparse_derivatives<F, I, detail::call_of_jacobian>{};
 }
 
 /// The Hessian of f, a scalar, by argument I: sparse_jacobian of its gradient. Its elements are parts of products with the Hessian: (i, j)
-/// and (j, i) agree to rounding.
+/// and (j, i) agree to rounding. The symmetry saves products: an arrow takes two, see [note: colors of a symmetric matrix].
 template <int I = 0, class F>
 constexpr auto sparse_hessian(F) {
   static_cast<void>(detail::refuse_function<detail::code_of_function<F>>{});
-  return detail::sparse_derivatives<detail::gradient_by<F, I>, I>{};
+  return detail::sparse_derivatives<detail::gradient_by<F, I>, I, detail::call_of_hessian>{};
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -6,6 +6,12 @@
 // Colors are given greedily, columns with many elements first; the result depends on the pattern alone. The same is done for rows, whose
 // derivatives are pulled, and the way with fewer colors is taken; a pull counts as two pushes.
 // Curtis, Powell and Reid, J. Inst. Math. Appl. 13 (1974); Coleman and More, SIAM J. Numer. Anal. 20 (1983).
+//
+// [note: colors of a symmetric matrix]
+// An element of a Hessian is known if its mirror image is. So two columns with a row in common may have one color, if each of their
+// elements, or its mirror image, is alone in its row of the derivative of its color. That holds if columns i and j with an element (i, j)
+// have different colors, and each path of four columns along such elements has three (a star coloring): an arrow needs two colors, not n.
+// Coleman and More, Math. Program. 28 (1984); Gebremedhin, Manne and Pothen, SIAM Rev. 47 (2005).
 #pragma once
 
 #include "../base/config.hpp"
@@ -28,6 +34,9 @@ struct sparse_pattern {
   std::vector<int> color;
   int colors = 0;       // the number of derivatives that find all elements
   bool pulled = false;  // colors are those of rows
+  // By element, if the matrix is symmetric and that saves colors: whether the element is read as its mirror image, from the derivative of
+  // its row's color. Else empty.
+  std::vector<char> mirrored;
 
   std::size_t size() const { return column.size(); }
   /// The row of each element: with `column`, the coordinates of all elements (COO).
@@ -87,6 +96,62 @@ inline void color_pattern(sparse_pattern& p) {
   p.color = std::move(by_row);
   p.colors = colors;
   p.pulled = true;
+}
+
+/// A star coloring of the columns of a matrix whose places are symmetric: columns with many elements first. Returns the number of colors.
+inline int star_coloring(const sparse_pattern& p, std::vector<int>& color) {
+  std::vector<std::size_t> order(p.rows);
+  for (std::size_t j = 0; j < p.rows; ++j) order[j] = j;
+  const auto& s = p.starts;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return s[a + 1] - s[a] > s[b + 1] - s[b]; });
+  const auto each_neighbor = [&](std::size_t v, auto f) {
+    for (std::size_t k = s[v]; k < s[v + 1]; ++k)
+      if (p.column[k] != v) f(p.column[k]);
+  };
+  color.assign(p.rows, -1);
+  std::vector<std::size_t> forbidden_for;  // by color: the last column that may not have it, plus one
+  for (const std::size_t v : order) {
+    if (s[v] == s[v + 1]) continue;
+    const auto forbid = [&](int c) { forbidden_for[static_cast<std::size_t>(c)] = v + 1; };
+    const auto is_forbidden = [&](int c) { return forbidden_for[static_cast<std::size_t>(c)] == v + 1; };
+    each_neighbor(v, [&](std::size_t w) {
+      if (color[w] >= 0) forbid(color[w]);
+    });
+    each_neighbor(v, [&](std::size_t w) {
+      each_neighbor(w, [&](std::size_t x) {
+        if (x == v || color[x] < 0 || is_forbidden(color[x])) return;
+        bool meets = color[w] < 0;  // w may get any color later
+        if (!meets)
+          each_neighbor(x, [&](std::size_t y) { meets = meets || (y != w && color[y] == color[w]); });
+        if (meets) forbid(color[x]);
+      });
+    });
+    std::size_t c = 0;
+    while (c < forbidden_for.size() && forbidden_for[c] == v + 1) ++c;
+    if (c == forbidden_for.size()) forbidden_for.push_back(0);
+    color[v] = static_cast<int>(c);
+  }
+  return static_cast<int>(forbidden_for.size());
+}
+/// Gives p, the places of a symmetric matrix, its colors: see [note: colors of a symmetric matrix].
+inline void color_symmetric_pattern(sparse_pattern& p) {
+  color_pattern(p);
+  const auto [first, row] = transposed_lists(p.starts, p.column, p.columns);
+  if (p.rows != p.columns || first != p.starts || row != p.column) return;
+  std::vector<int> star;
+  const int colors = star_coloring(p, star);
+  if (colors >= (p.pulled ? 2 * p.colors : p.colors)) return;
+  p.color = std::move(star);
+  p.colors = colors;
+  p.pulled = false;
+  p.mirrored.assign(p.size(), 0);
+  std::vector<std::size_t> count(static_cast<std::size_t>(colors), 0);
+  for (std::size_t i = 0; i < p.rows; ++i) {
+    const auto of = [&](std::size_t k) -> std::size_t& { return count[static_cast<std::size_t>(p.color[p.column[k]])]; };
+    for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) ++of(k);
+    for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) p.mirrored[k] = of(k) > 1;
+    for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) of(k) = 0;
+  }
 }
 
 }  // namespace detail
