@@ -54,7 +54,6 @@ namespace lapack {
 template <class T>
 inline void contract(const product& p, const T* a, const T* b, T* c) {
   using of = calls<T>;
-  const auto number = [](std::ptrdiff_t n) { return static_cast<int>(n); };
   for (std::ptrdiff_t i = 0; i < p.batch; ++i)
     of::gemm(of::by_rows, of::transposed(p.transpose_a), of::transposed(p.transpose_b), number(p.m), number(p.n), number(p.k), T(1),
              a + i * p.stride_a, number(p.lda), b + i * p.stride_b, number(p.ldb), T(0), c + i * p.stride_c, number(p.ldc));

@@ -49,6 +49,9 @@ struct large {
 /// The numbers of pivots take a part of scratch: this many elements of any type.
 constexpr std::ptrdiff_t pivots_of(std::ptrdiff_t n) { return linked ? n : 0; }
 
+/// A size as these libraries take it: `large` refuses those that are no int.
+constexpr int number(std::ptrdiff_t n) { return static_cast<int>(n); }
+
 /// The functions for one type; defined for float and double if LAPACK is linked.
 template <class T>
 struct calls;
@@ -114,8 +117,7 @@ inline bool all_finite(std::ptrdiff_t n, const T* a) {
 /// Factors a, n x n by columns, in place. Returns the number of the pivot that is 0, or -1.
 template <class T>
 inline std::ptrdiff_t eliminate(std::ptrdiff_t n, T* a, int* pivots) {
-  const int rows = static_cast<int>(n);
-  return static_cast<std::ptrdiff_t>(calls<T>::getrf(calls<T>::by_columns, rows, rows, a, rows, pivots)) - 1;
+  return static_cast<std::ptrdiff_t>(calls<T>::getrf(calls<T>::by_columns, number(n), number(n), a, number(n), pivots)) - 1;
 }
 /// Whether the number of exchanges is odd.
 template <std::same_as<int> Int>

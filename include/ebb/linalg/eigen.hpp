@@ -192,7 +192,7 @@ struct symmetric_eigen : own_matrix {
     const std::ptrdiff_t n = c.rows;
     T *const a = c.scratch, *const w = a + n * n, *const rest = w + n;
     for (std::ptrdiff_t i = 0; i < n * n; ++i) a[i] = c.a[i];
-    const auto number = [](std::ptrdiff_t x) { return static_cast<int>(x); };
+    using kernel::lapack::number;
     return of::syevd(of::by_columns, with_vectors ? 'V' : 'N', 'U', number(n), a, number(n), w, rest, number(work(n)),
                      reinterpret_cast<int*>(rest + work(n)), number(integers(n))) == 0;
   }

@@ -126,7 +126,7 @@ struct qr : own_matrix {
   static std::ptrdiff_t compute_large(const matrix_call<T>& c) {
     using of = kernel::lapack::calls<T>;
     const std::ptrdiff_t m = c.rows, n = c.columns, k = detail::householder<T>::least(m, n);
-    const auto number = [](std::ptrdiff_t x) { return static_cast<int>(x); };
+    using kernel::lapack::number;
     T *const q = c.out, *const r = q + m * n, *const tau = c.scratch, *const work = tau + k;
     for (std::ptrdiff_t i = 0; i < m * n; ++i) q[i] = c.a[i];
     of::gelqf(of::by_columns, number(n), number(m), q, number(n), tau, work, number(n * panel));

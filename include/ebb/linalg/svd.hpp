@@ -175,14 +175,14 @@ struct singular : own_matrix {
     const std::ptrdiff_t extra = work<T>(m, n, v != nullptr);
     T *const s = c.scratch, *const u = s + k, *const a = u + k * m, *const rest = a + m * n;
     for (std::ptrdiff_t i = 0; i < m * n; ++i) a[i] = c.a[i];
-    const auto number = [](std::ptrdiff_t x) { return static_cast<int>(x); };
+    using kernel::lapack::number;
     return of::gesdd(of::by_columns, v ? 'S' : 'N', number(n), number(m), a, number(n), s, v, number(v ? apart : 1), u, number(k), rest,
                      number(extra), reinterpret_cast<int*>(rest + extra)) == 0;
   }
   template <class T>
   static std::ptrdiff_t work(std::ptrdiff_t m, std::ptrdiff_t n, bool with_vectors) {
     using of = kernel::lapack::calls<T>;
-    const auto number = [](std::ptrdiff_t x) { return static_cast<int>(x); };
+    using kernel::lapack::number;
     T elements = T(0), none = T(0);
     int integers = 0;
     of::gesdd(of::by_columns, with_vectors ? 'S' : 'N', number(n), number(m), &none, number(n), &none, &none, number(n), &none,
