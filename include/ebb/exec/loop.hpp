@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace ebb::inline EBB_ABI {
 
@@ -113,13 +114,12 @@ struct call_places {
   const int *in, *out, *extents;
 };
 
+/// The equation that is argument `number` of a program.
 template <class P>
-constexpr dtype type_of_argument(int number) {
-  for (int k = 0; k < P::g.size(); ++k) {
-    const equation& e = P::g.eq[static_cast<std::size_t>(k)];
-    if (e.op->what == kind::input && e.attr[0] == number) return e.op->result;
-  }
-  return {};
+constexpr const equation& argument_of(int number) {
+  int k = 0;
+  while (P::g.eq[static_cast<std::size_t>(k)].op->what != kind::input || P::g.eq[static_cast<std::size_t>(k)].attr[0] != number) ++k;
+  return P::g.eq[static_cast<std::size_t>(k)];
 }
 
 /// A loop of one step without carries is a call of its body: once and cond make them. This is one function for all calls of a body.
@@ -130,7 +130,7 @@ void call_body(const nest_call& c, const call_places& at) {
   for (int i = 0; i < Body::arguments; ++i) in[i] = c.buffer[at.in[i]];
   repeat<Body::symbols>([&]<int I>() EBB_LAMBDA {
     constexpr extent_origin o = Body::g.syms[static_cast<std::size_t>(I)].origin;
-    if constexpr (o.is_value()) symbols.value[I] = count_at(type_of_argument<Body>(o.a), in[o.a]);
+    if constexpr (o.is_value()) symbols.value[I] = count_at(argument_of<Body>(o.a).op->result, in[o.a]);
     else if constexpr (o.rule == extent_rule::argument) symbols.value[I] = extent_value(at.extents[I], c.symbol);
   });
   static_cast<void>(symbols.complete());  // the outer program has checked all extents
@@ -245,7 +245,8 @@ class loop_step {
     });
     repeat<parts.rows>([&]<int J>() EBB_LAMBDA {
       constexpr int argument = parts.carries + J;
-      read[J] = {static_cast<char*>(in[argument]), bytes_of_shape<body, body_shape(argument)>(operand(argument).op->result, symbols.value)};
+      constexpr int row_shape = argument_of<body>(argument).shape;
+      read[J] = {static_cast<char*>(in[argument]), bytes_of_shape<body, row_shape>(operand(argument).op->result, symbols.value)};
     });
     repeat<written>([&]<int J>() EBB_LAMBDA {
       constexpr int number = parts.carries + J;
@@ -283,16 +284,6 @@ class loop_step {
     if constexpr (parts.open) run_open_loop(carry.data(), parts.carries, in, out, step);
     else run_loop(n, parts.reversed, carry.data(), parts.carries, read.data(), parts.rows, write.data(), written, in, out, step);
   }
-
-  static constexpr int body_shape(int argument) { return argument_shapes[static_cast<std::size_t>(argument)]; }
-  static constexpr auto argument_shapes = [] {
-    std::array<int, static_cast<std::size_t>(body::arguments) + 1> r{};
-    for (int k = 0; k < body::g.size(); ++k) {
-      const equation& x = body::g.eq[static_cast<std::size_t>(k)];
-      if (x.op->what == kind::input) r[static_cast<std::size_t>(x.attr[0])] = x.shape;
-    }
-    return r;
-  }();
 };
 
 }  // namespace detail

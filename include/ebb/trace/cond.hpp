@@ -21,15 +21,13 @@ struct conditional {};
 
 namespace detail {
 
-/// The graph of F as the body of a loop of one step. The operands of the loop are the arguments and, if it is guarded, the guard.
-template <class F, bool Guarded, class... A>
+/// The graph of F as the body of a guarded loop of one step. The operands of the loop are the arguments and the guard.
+template <class F, class... A>
 struct body_of_call {
   static constexpr graph make() {
     graph g = trace_of<F, A...>::make();
-    if constexpr (Guarded) {
-      const int guard = g.inputs++;
-      emit_as<op::input, bool>(g, g.intern({}), {}, {guard});
-    }
+    const int guard = g.inputs++;
+    emit_as<op::input, bool>(g, g.intern({}), {}, {guard});
     return g;
   }
 };
@@ -43,24 +41,30 @@ constexpr vec<int> add_call(graph& g, const vec<int>& operands, const loop_parts
   return made;
 }
 
-/// A loop around F, for arguments with these forms of terms.
-template <class F, bool Guarded, class... A>
+/// F in a loop of one step, for arguments with these forms of terms.
+template <class F, class... A>
 struct called_in_loop {
   using trace = trace_of<F, A...>;
-  using body = body_of_call<F, Guarded, A...>;
   template <class Trace = trace>  // used only if the function can be called
   using result = typename argument<typename Trace::result>::traced;
 
   template <class Trace = trace>
   static constexpr bool has_room = !any_leaf<result<Trace>, has_most_axes>;
-  static constexpr int find_code() {
+  /// The code that refuses F, or 0. WithoutRoom: that of a result with most axes.
+  template <int WithoutRoom>
+  static constexpr int code_with() {
     if constexpr (constexpr int of_function = detail::code_of_trace(std::type_identity<trace>{}); of_function != 0) return of_function;
     else if constexpr (is_refused<frozen<trace>>) return already_reported;
-    else if constexpr (!has_room<>) return 349;
+    else if constexpr (!has_room<>) return WithoutRoom;
     else return 0;
   }
-  static constexpr int code = find_code();
   static constexpr int show_reason() { return not_constant<trace>::make().size(); }
+};
+/// F, guarded.
+template <class F, class... A>
+struct called_if : called_in_loop<F, A...> {
+  using body = body_of_call<F, A...>;
+  static constexpr int code = called_in_loop<F, A...>::template code_with<349>();
 };
 
 /// Whether a leaf has the same dtype and shape in both functions, as far as the types show it; and the type of the selected leaf.
@@ -82,8 +86,8 @@ inline constexpr bool leaves_are_selected<types<X...>, types<Y...>> = (selected_
 /// F or G.
 template <class F, class G, class... A>
 struct conditional {
-  using yes = called_in_loop<F, true, A...>;
-  using no = called_in_loop<G, true, A...>;
+  using yes = called_if<F, A...>;
+  using no = called_if<G, A...>;
   template <class Yes = yes>  // used only if both functions can be called
   using result = typename Yes::template result<>;
 

@@ -26,10 +26,8 @@ namespace detail {
 
 /// The call of F in a loop of one step, on arguments with these forms of terms.
 template <class F, class... A>
-struct called_once {
-  using trace = trace_of<F, A...>;
-  template <class Trace = trace>  // used only if the function can be called
-  using result = typename argument<typename Trace::result>::traced;
+struct called_once : called_in_loop<F, A...> {
+  using typename called_in_loop<F, A...>::trace;
 
   /// By leaf of the arguments: whether it is real, and so a row.
   static constexpr vec<char> reals() {
@@ -72,16 +70,12 @@ struct called_once {
     return add_call<body>(g, in, {.rows = rows});
   }
 
-  template <class Trace = trace>
-  static constexpr bool has_room = !any_leaf<result<Trace>, has_most_axes> && !(any_leaf<A, has_most_axes> || ...);
   static constexpr int find_code() {
-    if constexpr (constexpr int of_function = detail::code_of_trace(std::type_identity<trace>{}); of_function != 0) return of_function;
-    else if constexpr (is_refused<frozen<trace>> || is_refused<frozen<body>>) return already_reported;
-    else if constexpr (!has_room<>) return 530;
+    if constexpr (constexpr int of_function = called_in_loop<F, A...>::template code_with<530>(); of_function != 0) return of_function;
+    else if constexpr ((any_leaf<A, has_most_axes> || ...)) return 530;
     else return code_of_adding<called_once, A...>();
   }
   static constexpr int code = find_code();
-  static constexpr int show_reason() { return not_constant<trace>::make().size(); }
 };
 
 template <class F, class... A>

@@ -41,10 +41,6 @@ using is_result_leaf = std::bool_constant<is_term<Leaf> || (number<Leaf> && elem
 template <class R>
 inline constexpr bool can_be_returned = all_leaves<R, is_result_leaf>;
 
-}  // namespace detail
-
-namespace detail {
-
 /// The pass that F brings along, see `own_pass`.
 template <class F>
 inline constexpr own_pass pass_of{};
