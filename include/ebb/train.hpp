@@ -13,6 +13,7 @@
 #include "train/state_file.hpp"
 #include "train/optimizer.hpp"
 #include "train/wrapped.hpp"
+#include "train/averaged.hpp"
 #include "train/manifold.hpp"
 #include "train/unscale.hpp"
 #include "train/grad_scaler.hpp"

@@ -19,8 +19,10 @@ using weights = ebb::variable<double, ebb::dyn>;
 using row = ebb::tensor<double, ebb::dyn>;
 
 /// 8 steps on sum(w (p - a)^2) + sum(sin(p)) are PyTorch's, which sums gradients in another order.
+/// `then(opt, p, t)` runs after step t.
 template <class Rule>
-void follows_recorded(const std::string& name, const Rule& rule, long double bound = 2e-14L) {
+void follows_recorded(const std::string& name, const Rule& rule, long double bound = 2e-14L,
+                      auto&&... then) {
   INFO(name);
   const auto& block = golden::family("training").at("train_" + name);
   const auto &x = block.find("input", "x")->values, &a = block.find("input", "a")->values, &want = block.find("value", "out")->values;
@@ -39,6 +41,7 @@ void follows_recorded(const std::string& name, const Rule& rule, long double bou
       INFO("step " << t + 1 << ", element " << i);
       CHECK(std::fabs(p.data()[i] - want[t * 6 + i]) <= bound);
     }
+    (then(opt, p, t), ...);
   }
 }
 

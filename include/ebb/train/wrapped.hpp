@@ -42,21 +42,30 @@ struct wrap_each<Wrapper, std::tuple<Update...>> {
   using type = std::tuple<Wrapper<Update>...>;
 };
 
-template <class Update>
+/// A wrapper of Update with states and numbers of its own, which come after those of Update.
+template <class Update, std::size_t States = 1, std::size_t Numbers = 1>
 struct wrapper {
-  static constexpr int states = Update::states + 1;
+  static constexpr int states = Update::states + static_cast<int>(States);
   static constexpr bool by_element = is_by_element<Update>;
 
-  /// f(the states of Update, the last state, the numbers of Update, the last number), each as a tuple or one.
+  /// f(the states of Update as a tuple, its numbers as a tuple, the own states, the own numbers).
   static constexpr auto apart(auto f, auto... a) {
     const auto all = std::tuple(a...);
-    constexpr std::size_t count = sizeof...(a), inner = Update::states;
+    constexpr std::size_t inner = Update::states, first = inner + States, last = sizeof...(a) - Numbers;
+    const auto some = [&]<std::size_t From, std::size_t... I>(std::integral_constant<std::size_t, From>, std::index_sequence<I...>) {
+      return std::tuple(std::get<From + I>(all)...);
+    };
+    const auto kept = some(std::integral_constant<std::size_t, 0>{}, std::make_index_sequence<inner>{});
+    const auto numbers = some(std::integral_constant<std::size_t, first>{}, std::make_index_sequence<last - first>{});
     return [&]<std::size_t... S, std::size_t... N>(std::index_sequence<S...>, std::index_sequence<N...>) {
-      const auto numbers = std::tuple(std::get<inner + 1 + N>(all)...);
-      return f(std::tuple(std::get<S>(all)...), std::get<inner>(all), numbers, std::get<count - 1>(all));
-    }(std::make_index_sequence<inner>{}, std::make_index_sequence<count - inner - 2>{});
+      return f(kept, numbers, std::get<inner + S>(all)..., std::get<last + N>(all)...);
+    }(std::make_index_sequence<States>{}, std::make_index_sequence<Numbers>{});
   }
 };
+
+/// A rule whose last state is an average of the parameter.
+template <class Rule>
+concept keeps_average = requires { requires Rule::keeps_average; };
 
 }  // namespace detail
 
@@ -65,7 +74,7 @@ namespace rule {
 template <class Update>
 struct accumulated : detail::wrapper<Update> {
   constexpr auto operator()(auto p, auto g, auto... others) const {
-    return detail::wrapper<Update>::apart([&](auto kept, auto sum, auto numbers, auto share) {
+    return detail::wrapper<Update>::apart([&](auto kept, auto numbers, auto sum, auto share) {
       const auto total = sum + g;
       const auto next = detail::as_results(std::apply(Update{}, std::tuple_cat(std::tuple(p, share * total), kept, numbers)));
       const auto old = std::tuple_cat(std::tuple(p), kept);
@@ -79,7 +88,7 @@ struct accumulated : detail::wrapper<Update> {
 template <class Update>
 struct with_average : detail::wrapper<Update> {
   constexpr auto operator()(auto p, auto g, auto... others) const {
-    return detail::wrapper<Update>::apart([&](auto kept, auto average, auto numbers, auto share) {
+    return detail::wrapper<Update>::apart([&](auto kept, auto numbers, auto average, auto share) {
       const auto next = detail::as_results(std::apply(Update{}, std::tuple_cat(std::tuple(p, g), kept, numbers)));
       const auto q = std::get<0>(next);
       return std::tuple_cat(next, std::tuple(average + share * (q - average)));
@@ -118,6 +127,7 @@ struct with_average {
   Rule rule;
   double decay = 0.999;
 
+  static constexpr bool keeps_average = true;
   using updates = typename detail::wrap_each<ebb::rule::with_average, typename detail::updates_of<Rule>::type>::type;
   int which() const { return detail::updates_of<Rule>::which(rule); }
   auto values(std::uint64_t step) const { return detail::with_numbers(rule.values(step), step == 1 ? 1.0 : 1 - decay); }
@@ -132,10 +142,11 @@ with_average(Rule, double) -> with_average<Rule>;
 template <class Rule>
 with_average(Rule) -> with_average<Rule>;
 
-/// The moving average of a parameter; before the first step its value. 16-bit parameters have averages in float.
+/// The average of a parameter that a rule with_average, asgd or schedule_free keeps; before the first step its value. 16-bit parameters
+/// have averages in float.
 /// Throws: error if the optimizer does not have the parameter.
-template <class Rule, class T, std::size_t... E>
-tensor<detail::updated_in<T>, E...> average_of(const optimizer<with_average<Rule>>& opt, const variable<T, E...>& p) {
+template <detail::keeps_average Rule, class T, std::size_t... E>
+tensor<detail::updated_in<T>, E...> average_of(const optimizer<Rule>& opt, const variable<T, E...>& p) {
   using number = detail::updated_in<T>;
   for (std::size_t i = 0; i < opt.size(); ++i) {
     if (&opt.parameter(i) != p.history()) continue;
