@@ -6,6 +6,8 @@
 // main --draw <file>        trains, and draws both losses
 #include "model.hpp"
 
+#include "../numbered_text.hpp"
+
 #include <ebb/io/safetensors.hpp>
 #include <ebb/svg/curves.hpp>
 
@@ -14,7 +16,6 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -22,23 +23,6 @@
 constexpr std::size_t steps = 600;
 
 constexpr auto region = ebb::compile(loss);
-
-/// A text as numbers of its letters, and which letters these are. The last tenth is held out.
-struct numbered_text {
-  std::string alphabet;
-  std::vector<int> numbers;
-
-  explicit numbered_text(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    alphabet = text;
-    std::sort(alphabet.begin(), alphabet.end());
-    alphabet.erase(std::unique(alphabet.begin(), alphabet.end()), alphabet.end());
-    if (alphabet.size() != letters) ebb::raise(path + ": another text was expected");
-    for (const char c : text) numbers.push_back(static_cast<int>(alphabet.find(c)));
-  }
-  std::size_t held_out() const { return numbers.size() * 9 / 10; }
-};
 
 /// A window of the text for each place in `begins`, from `later` letters on.
 template <std::size_t N>
@@ -125,7 +109,7 @@ int main(int count, char** arguments) {
   const auto start = initial_transformer(seed.fold_in(0));
   if (option == "--first") return ebb::save_safetensors(arguments[2], start), 0;
 
-  const numbered_text text(EBB_DATA "/coriolanus/coriolanus.txt");
+  const numbered_text text(EBB_DATA "/coriolanus/coriolanus.txt", letters);
   transformer<ebb::variable> net;
   ebb::each_leaf([](auto& v, const auto& x) { v = ebb::variable(x); }, net, start);
   const auto losses = train(net, text);
