@@ -17,5 +17,6 @@
 #include "nn/ctc.hpp"
 #include "nn/norm.hpp"
 #include "nn/cell.hpp"
+#include "nn/embedding.hpp"
 #include "nn/pool.hpp"
 #include "nn/resize.hpp"

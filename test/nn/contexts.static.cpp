@@ -24,6 +24,7 @@ static_assert(has_class<low, signals_in>([](auto x) { return ebb::conv_transpose
 static_assert(has_class<low, images_in>([](auto x) { return ebb::conv_transpose2d(x, ebb::slice<0, 0, 4>(ebb::concat<0>(x, x))); }));
 
 static_assert(has_class<own>([](auto x) { return ebb::embedding<0>(x, classes(x)); }));
+static_assert(has_class<own>([](auto x) { return ebb::embedding_bag(x, classes(x), classes(x)); }));
 constexpr auto gates = [](auto x, auto count) { return ebb::tile<count(), 1>(x); };  // the weights of so many gates
 constexpr auto three = std::integral_constant<int, 3>{};
 constexpr auto four = std::integral_constant<int, 4>{};

@@ -1,4 +1,4 @@
-// ebb/nn/cell.hpp — steps of recurrent networks: rnn_cell, lstm_cell, gru_cell; rotary positions; embedding.
+// ebb/nn/cell.hpp — steps of recurrent networks: rnn_cell, lstm_cell, gru_cell; rotary positions.
 // SPDX-License-Identifier: BSL-1.0
 //
 // A cell is one step of a layer; the layer is a scan: ebb::scan(step, h, xs, ebb::whole(weights)...). Weights have PyTorch's layout: a row
@@ -6,7 +6,6 @@
 // linear, sigmoid, tanh and the products.
 #pragma once
 
-#include "../op/gather.hpp"
 #include "../op/like.hpp"
 #include "../op/linear.hpp"
 #include "../op/shape.hpp"
@@ -41,22 +40,6 @@ struct parts {
     const int n = like.extent(like.rank() - 1);
     if (!g.syms.unify(g.syms.derive(extent_rule::product, n, N), x.extent(rank - 1))) return refuse<T>(g, Code);
     return view_as(x, with_axis(with_extent(x.extents(), rank - 1, g.syms.find(n)), rank - 1, N));
-  }
-};
-
-template <int Padding>
-struct embedding {
-  static constexpr std::string_view name = "embedding";
-  template <class T, class I>
-  static constexpr operand<T> apply(operand<T> table, operand<I> indices) {
-    const auto rows = take::apply(table, indices);
-    if constexpr (!index_element<I>) return rows;
-    else {
-      if (rows.is_refused()) return rows;
-      const auto real = emit_on<op::not_equal>({}, indices, literal_like(indices, Padding));
-      const auto kept = repeat(real, rows, axis_run(indices.rank(), rows.rank()));
-      return emit_on<op::where>({}, kept, rows, emit_on<op::stop_gradient>({}, rows));
-    }
   }
 };
 
@@ -132,13 +115,6 @@ constexpr auto rotary(const X& x, const C& cosine, const S& sine) {
   const auto halves = apply_function(functions::parts<2, 486>{}, x, cosine);
   const auto a = select<-2, 0>(halves), b = select<-2, 1>(halves);
   return reshape_like(stack<-2>(a * cosine - b * sine, b * cosine + a * sine), x);
-}
-
-/// take(table, indices). Row number Padding of the table gets no gradient.   embedding<0>(table, indices)
-/// Shape, Dtype, Error, Throws: as take.   Saves: indices.
-template <int Padding, class Table, class Indices>
-constexpr auto embedding(const Table& table, const Indices& indices) {
-  return apply_function(functions::embedding<Padding>{}, table, indices);
 }
 
 }  // namespace ebb::inline EBB_ABI

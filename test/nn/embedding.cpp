@@ -1,0 +1,62 @@
+// test/nn/embedding.cpp — bags of rows of a table. Rows alone are tested in test/nn/cell.cpp.
+// SPDX-License-Identifier: BSL-1.0
+#include "../linalg/oracle.hpp"
+
+#include <ebb/ebb.hpp>
+#include <ebb/nn.hpp>
+
+#include <cmath>
+
+namespace {
+
+using ebb::dyn, ebb::bag;
+using linalg_test::check_recorded, linalg_test::wide;
+using list = ebb::tensor<std::int64_t, dyn>;
+using table = ebb::tensor<double, dyn, dyn>;
+
+TEST_CASE("bags of rows have PyTorch's recorded values and gradients, without their padding") {
+  const golden::bounds b{.value = 4, .grad = 8, .spread = true, .sign_is_open = true};
+  using many = wide<dyn, dyn>;
+  using all = ebb::term<std::int64_t, dyn>;
+  const auto mean = [](auto x, auto k, auto... o) { return ebb::embedding_bag<bag::mean, 1>(x, k, o...); };
+  const auto largest = [](auto x, auto k, auto... o) { return ebb::embedding_bag<bag::max, 1>(x, k, o...); };
+  check_recorded<many, all, all>("cell", "embedding_bag_mean", mean, b);
+  check_recorded<wide<5, 3>, ebb::term<std::int64_t, 7>, ebb::term<std::int64_t, 4>>("cell", "embedding_bag_mean", mean, b);
+  check_recorded<many, all, all>("cell", "embedding_bag_sum", [](auto x, auto k, auto o) { return ebb::embedding_bag<bag::sum, 1>(x, k, o); }, b);
+  check_recorded<many, all, all>("cell", "embedding_bag_max", largest, b);
+  check_recorded<many, ebb::term<std::int64_t, dyn, dyn>>("cell", "embedding_bag_rows_mean", mean, b);
+  check_recorded<many, ebb::term<std::int64_t, dyn, dyn>>("cell", "embedding_bag_rows_max", largest, b);
+}
+
+TEST_CASE("bags that are empty give 0, at the end and in the middle, and infinite rows of padding do not show") {
+  const table x{{1, -2}, {INFINITY, NAN}, {3, -8}};
+  const auto largest = [](auto w, auto k, auto o) { return ebb::embedding_bag<bag::max, 1>(w, k, o); };
+  CHECK(ebb::all_equal(largest(x, list{2, 0, 1, 1}, list{0, 2, 2, 4}), table{{3, -2}, {0, 0}, {0, 0}, {0, 0}}));
+  const auto mean = [](auto w, auto k, auto o) { return ebb::embedding_bag<bag::mean, 1>(w, k, o); };
+  CHECK(ebb::all_equal(mean(x, list{2, 0, 1}, list{0, 3}), table{{2, -5}, {0, 0}}));
+  CHECK(ebb::all_equal(mean(x, list(0), list(0)), table(0, 2)));
+  CHECK(ebb::all_equal(mean(x, list(0), list{0}), table{{0, 0}}));
+  const auto g = ebb::grad<0>([](auto w, auto k, auto o) { return ebb::sum(ebb::embedding_bag<bag::mean, 1>(w, k, o)); });
+  CHECK(ebb::all_equal(g(x, list{2, 0, 1, 1, 2}, list{0, 2, 4}), table{{0.5, 0.5}, {0, 0}, {1.5, 1.5}}));
+  // The second derivative of a function of the rows, by hand: y = (a^2 of row 0 + a^2 of row 2) / 2 in the only bag.
+  constexpr static auto square = [](auto w, auto k, auto o) { return ebb::sum(ebb::embedding_bag<bag::mean, 1>(w * w, k, o)); };
+  const auto second = ebb::grad<0>([](auto w, auto k, auto o) { return ebb::sum(ebb::grad<0>(square)(w, k, o)); });
+  CHECK(ebb::all_equal(second(table{{1, 2}, {3, 4}, {5, 6}}, list{0, 1, 2}, list{0}), table{{1, 1}, {0, 0}, {1, 1}}));
+}
+
+TEST_CASE("narrow tables are summed in float, and wrong indices and offsets are refused") {
+  ebb::tensor<ebb::bfloat16, dyn, 1> ones(300);
+  for (std::size_t i = 0; i < 300; ++i) ones.mutable_data()[i] = ebb::bfloat16(i == 0 ? 256.0f : 1.0f);
+  ebb::tensor<std::int64_t, 1, dyn> all(300);
+  for (std::size_t i = 0; i < 300; ++i) all.mutable_data()[i] = static_cast<std::int64_t>(i);
+  CHECK(static_cast<float>(ebb::embedding_bag<bag::sum>(ones, all)(0, 0)) == 556);  // in bf16 it would stay 256
+  const table x{{1, 2}, {3, 4}};
+  const auto says = [&](const list& k, const list& o, const char* part) {
+    return test::says(test::raised([&] { static_cast<void>(ebb::embedding_bag(x, k, o)); }), {"ebb::embedding_bag", part});
+  };
+  CHECK(says({0, 2}, {0}, "is 2, and there are 2"));
+  CHECK(says({0, 1}, {1}, "is -1"));
+  CHECK(says({0, 1}, {0, 3}, "is 3, and there are 3"));
+}
+
+}  // namespace
