@@ -39,7 +39,7 @@ TEMPLATE_TEST_CASE("tan is right at zeros, infinities, NaN and tiny numbers", ""
 
 TEST_CASE("tan is right next to its poles") {
   CHECK(of::tan(0x1.921fb54442d18p+0) == 16331239353195370.);  // the double nearest to pi/2
-  CHECK(of::tan(0x1.921fb6p+0f) == -22877332.f);               // the float nearest to pi/2, which is larger than pi/2
+  CHECK(std::abs(of::tan(0x1.921fb6p+0f) / -22877332.43 - 1) < 2e-7);  // the float nearest to pi/2, which is larger than pi/2
   CHECK(std::abs(of::tan(0x1.6ac5b262ca1ffp+849) * -4.6871659242546277e-19 - 1) < 1e-15);  // the double nearest to any pole
 }
 

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Both write |x| = n pi/2 + r with an integer n and |r| <= pi/4; the last two bits of n select the sine or cosine of r and the sign.
-// n pi/2 is subtracted in pieces: pieces so short that their products with n are exact, then the rest of pi/2. The rounding errors of the
-// subtractions are kept, so that r has more than its own precision even if x is next to a multiple of pi/2.
+// With fma, pi/2 has three parts. The first has two digits less than the format: x minus n times it is exact. The rounding error of the
+// second step is kept and has the third subtracted, so that r has more than its own precision even if x is next to a multiple of pi/2.
+// Without fma, n pi/2 is subtracted in pieces so short that their products with n are exact, then the rest of pi/2.
 // Larger arguments are rare: for them, lane by lane, |x| 2/pi is computed from the bits of 2/pi that matter for the exponent of x.
-// Source: W. J. Cody, W. Waite, Software Manual for the Elementary Functions (1980), chapter 8; M. H. Payne, R. N. Hanek, Radian reduction
-// for trigonometric functions (1983). The polynomials are minimax, by Remez's algorithm.
+// Source: W. J. Cody, W. Waite, Software Manual for the Elementary Functions (1980), chapter 8; S. Boldo, M. Daumas, R.-C. Li, Formally
+// verified argument reduction with a fused multiply-add (2009); M. H. Payne, R. N. Hanek, Radian reduction for trigonometric functions
+// (1983). The polynomials are minimax, by Remez's algorithm, of coefficients rounded one after the other.
 #pragma once
 
 #include "exact.hpp"
@@ -25,24 +27,26 @@ namespace detail {
 template <class T>
 struct trigonometric;
 
-/// sin r = r + r^3 sine(r^2), cos r = 1 - r^2 / 2 + r^4 cosine(r^2).
+/// sin r = r + r^3 sine(r^2), cos r = 1 + r^2 cosine(r^2).
 template <>
 struct trigonometric<float> {
   static constexpr float greatest = 0x1p+13f;  // up to here n has at most 13 bits, and each piece has 11
   static constexpr float two_over_pi = 0x1.45f306p-1f;
+  static constexpr float parts[] = {0x1.921fb8p+0f, -0x1.5dde98p-23f, 0x1.84698ap-48f};
   static constexpr float pieces[] = {0x1.92p+0f, 0x1.fb4p-12f, 0x1.444p-24f, 0x1.68cp-39f, 0x1.1a6264p-54f};
-  static constexpr float sine[] = {-0x1.555556p-3f, 0x1.111108p-7f, -0x1.a00f7ap-13f, 0x1.6cd0a8p-19f};
-  static constexpr float cosine[] = {0x1.555556p-5f, -0x1.6c16b8p-10f, 0x1.a0111cp-16f, -0x1.2429fcp-22f};
+  static constexpr float sine[] = {-0x1.555546p-3f, 0x1.110778p-7f, -0x1.9953f6p-13f};
+  static constexpr float cosine[] = {-0.5f, 0x1.55554ap-5f, -0x1.6c0c1ap-10f, 0x1.99e0eap-16f};
 };
 template <>
 struct trigonometric<double> {
   static constexpr double greatest = 0x1p+20;  // up to here n has at most 20 bits, and each piece has 33
   static constexpr double two_over_pi = 0x1.45f306dc9c883p-1;
+  static constexpr double parts[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
   static constexpr double pieces[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104};
-  static constexpr double sine[] = {-0x1.5555555555548p-3, 0x1.111111110f7b0p-7,  -0x1.a01a019bf9b62p-13,
-                                    0x1.71de356407e22p-19, -0x1.ae5e57802011dp-26, 0x1.5d8ee739d2c5cp-33};
-  static constexpr double cosine[] = {0x1.555555555554cp-5,   -0x1.6c16c16c15163p-10, 0x1.a01a019caef66p-16,
-                                      -0x1.27e4f807d8050p-22, 0x1.1ee9ea6df0e1fp-29,  -0x1.8fadd1048ca92p-37};
+  static constexpr double sine[] = {-0x1.5555555555548p-3, 0x1.111111110f731p-7,  -0x1.a01a019be9688p-13,
+                                    0x1.71de3555a9ce3p-19, -0x1.ae5e4c3c67719p-26, 0x1.5d8babdd3066fp-33};
+  static constexpr double cosine[] = {-0.5, 0x1.555555555554cp-5, -0x1.6c16c16c1521cp-10, 0x1.a01a019cbedffp-16,
+                                      -0x1.27e4f812383d4p-22, 0x1.1ee9f0eb1a0c6p-29, -0x1.8fb0f3b67009bp-37};
 };
 
 /// r = high + low, and n, of which only the last two bits matter.
@@ -57,19 +61,24 @@ template <class V>
 EBB_INLINE constexpr angle<V> angle_of(V x) {
   using T = element_of<V>;
   using C = trigonometric<T>;
-  constexpr int last = static_cast<int>(sizeof(C::pieces) / sizeof(T)) - 1;
   const V shifted = fma(x, all<V>(C::two_over_pi), all<V>(format<T>::rounder)), n = shifted - all<V>(format<T>::rounder);
-  V high = x - n * all<V>(C::pieces[0]), low = all<V>(0);  // exact
-  const auto subtract = [&](T piece) EBB_LAMBDA {
-    const V b = n * all<V>(-piece), sum = high + b, rounded = sum - high;
-    low = low + ((high - (sum - rounded)) + (b - rounded));
-    high = sum;
-  };
-  subtract(C::pieces[1]);
-  subtract(C::pieces[2]);
-  if constexpr (last == 4) subtract(C::pieces[3]);
-  const auto r = quick_sum(high, fma(n, all<V>(-C::pieces[last]), low));
-  return {r.high, r.low, to_bits(shifted)};
+  if constexpr (fused) {
+    const V a = fma(n, all<V>(-C::parts[0]), x), high = a - n * all<V>(C::parts[1]);  // exact, and rounded
+    return {high, fma(n, all<V>(-C::parts[2]), fma(n, all<V>(-C::parts[1]), a - high)), to_bits(shifted)};
+  } else {
+    V high = x - n * all<V>(C::pieces[0]), low = all<V>(0);  // exact
+    const auto subtract = [&](T piece) EBB_LAMBDA {
+      const V b = n * all<V>(-piece), sum = high + b, rounded = sum - high;
+      low = low + ((high - (sum - rounded)) + (b - rounded));
+      high = sum;
+    };
+    constexpr int last = static_cast<int>(sizeof(C::pieces) / sizeof(T)) - 1;
+    subtract(C::pieces[1]);
+    subtract(C::pieces[2]);
+    if constexpr (last == 4) subtract(C::pieces[3]);
+    const auto r = quick_sum(high, fma(n, all<V>(-C::pieces[last]), low));
+    return {r.high, r.low, to_bits(shifted)};
+  }
 }
 
 /// 64 zeros, and the first 1216 bits of 2/pi.
@@ -121,20 +130,27 @@ constexpr angle<double> angle_of_huge(double x) {
   return {sum.high, sum.low, quadrant};
 }
 
+template <class V>
+EBB_INLINE constexpr mask_of<V> is_even(bits_of<V> n) {
+  using T = element_of<V>;
+  using B = bits_of<V>;
+  if constexpr (requires { mask_of<V>(n == n); }) return (n & all<B>(1)) == all<B>(0);
+  else return from_bits<V>(((n & all<B>(1)) << (format<T>::fraction_bits - 1)) | all<B>(format<T>::one)) == all<V>(1);  // 1, or 1.5
+}
+
 /// sin(|x| + Turn pi/2), with the sign of x if Turn is 0.
 template <int Turn, class V>
 EBB_INLINE constexpr V circular_at(const angle<V>& a, V x) {
   using T = element_of<V>;
   using B = bits_of<V>;
   using C = trigonometric<T>;
-  const V r = a.high, square = r * r, half = square * all<V>(T(0.5)), one = all<V>(1), whole = one - half;
-  const V sine = r + fma(square * r, horner(square, C::sine), fma(half, -a.low, a.low));
-  const V cosine = whole + (((one - whole) - half) + fma(square * square, horner(square, C::cosine), -(r * a.low)));
+  // The polynomials need r in plain precision, and need not wait for its low part.
+  const V r = a.high, rough = r * r, square = fma(r, r, (r + r) * a.low);
+  const V sine = r + fma(rough * r, horner(rough, C::sine), a.low), cosine = fma(square, horner(rough, C::cosine), all<V>(1));
   const B n = a.quadrant + all<B>(Turn);
-  const V odd = from_bits<V>(((n & all<B>(1)) << (format<T>::fraction_bits - 1)) | all<B>(format<T>::one));  // 1.5, or 1
-  B sign = (n & all<B>(2)) << (8 * static_cast<int>(sizeof(T)) - 2);
-  if constexpr (Turn == 0) sign = sign ^ (to_bits(x) & all<B>(format<T>::sign));
-  return from_bits<V>(to_bits(select(odd > one, cosine, sine)) ^ sign);
+  B sign = n << (8 * static_cast<int>(sizeof(T)) - 2);
+  if constexpr (Turn == 0) sign = sign ^ to_bits(x);
+  return from_bits<V>(to_bits(select(is_even<V>(n), sine, cosine)) ^ (sign & all<B>(format<T>::sign)));
 }
 
 /// The function that `circular` computes of an angle: sine, turned by Turn quarters.
@@ -173,7 +189,7 @@ EBB_INLINE constexpr V circular(V x) {
   } else {
     const V result = Of::at(angle_of(magnitude), x);
     if constexpr (requires { V::any(magnitude > greatest); })
-      if (!V::any(magnitude > greatest)) return result;
+      if (!V::any(magnitude > greatest)) [[likely]] return result;
     return with_huge_lanes<Of>(x, result);
   }
 }
