@@ -4,9 +4,11 @@
 #include <ebb/plan/plan.hpp>
 
 #include <ebb/graph/splice.hpp>
+#include <ebb/op/arithmetic.hpp>
 #include <ebb/op/contract.hpp>
 #include <ebb/op/exponential.hpp>
 #include <ebb/op/gather.hpp>
+#include <ebb/op/power.hpp>
 #include <ebb/op/reduce.hpp>
 #include <ebb/plan/frozen.hpp>
 
@@ -139,6 +141,34 @@ TEST_CASE("a step that reads a sum comes after it") {
   CHECK(nest_of(p, 0).reduces.count == 1);
   CHECK(nest_of(p, 1).stores.count == 1);
   CHECK(p.places.size() == 1);
+}
+
+TEST_CASE("a number from arguments comes before all loops, and a loop that reads it is one with the others") {
+  builder b;
+  const auto x = b.argument({40}), width = b.argument({}), other = b.argument({});
+  const auto factor = emit_on<ebb::op::square>({}, width);
+  const auto total = emit_on<ebb::op::sum>({0, 1}, x);
+  const auto scaled = x * b.repeated(factor, {40}, 1);
+  const auto value = total * emit_on<ebb::op::log>({}, other);
+  const plan p = b.planned({scaled.id, value.id});
+  REQUIRE(p.steps.size() == 3);
+  CHECK(nest_of(p, 0).computes.count == 1);  // only what the loop waits for
+  CHECK(nest_of(p, 1).reduces.count == 1);
+  CHECK(nest_of(p, 1).computes.count == 1);
+  CHECK(nest_of(p, 2).computes.count == 2);  // the logarithm waits for the sum
+  CHECK(p.places.size() == 2);
+}
+
+TEST_CASE("a loop that reads a number from a sum is one with a loop that reads the sum") {
+  builder b;
+  const auto x = b.argument({40}), y = b.argument({40});
+  const auto total = emit_on<ebb::op::sum>({0, 1}, x);
+  const auto inverse = emit_on<ebb::op::reciprocal>({}, total), root = emit_on<ebb::op::sqrt>({}, total);
+  const plan p = b.planned({(x * b.repeated(inverse, {40}, 1)).id, (y - b.repeated(total, {40}, 1)).id, root.id});
+  REQUIRE(p.steps.size() == 3);
+  CHECK(nest_of(p, 1).computes.count == 2);
+  CHECK(nest_of(p, 2).computes.count == 2);
+  CHECK(nest_of(p, 2).stores.count == 2);
 }
 
 TEST_CASE("a sum of ones is recognized") {

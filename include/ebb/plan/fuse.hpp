@@ -6,6 +6,9 @@
 // are one group. That takes linear time, makes no cycles, and also fuses equations that do not depend on each other.
 // There is a boundary after each value that must be complete before it is read: a reduction, a product, a move, and a value that is read
 // in another shape (broadcast, reshape). Moves whose elements stay where they are have no group: see [note: parts of arrays].
+// Loops have even levels, and numbers (spaces of one element) the odd ones between: so a loop that reads a number computed from a reduction
+// is in the same group as one that reads the reduction itself. Numbers computed from arguments alone are at level -1, before all loops.
+// Numbers that no loop reads, directly or through other numbers, are one group at the end.
 #pragma once
 
 #include "view.hpp"
@@ -63,15 +66,17 @@ class fuser {
     r_.copies = vec<copy_reason>(g.size(), copy_reason::none);
     is_result_ = vec<char>(g.size(), 0);
     for (int o : g.out) is_result_[viewed(g, o)] = 1;
+    find_late();
     for (int k = 0; k < g.size(); ++k) {
       const kind what = g.eq.data()[k].op->what;
       if (what == kind::elementwise || what == kind::reduce) place_fused(k);
-      else if (what == kind::broadcast) level_[k] = level_above(g.operand(k, 0));
+      else if (what == kind::broadcast) level_[k] = level_after(g.operand(k, 0), false);
       else if (what == kind::reshape) place_view(k);
       else if (what == kind::result) place_result(k);
       else if (what == kind::move) place_move(k);
       else if (!is_source(what)) place_whole(k);
     }
+    for (int k : late_) join_fused(k, last_);
     for (int o : g.out) require_memory(o);
   }
   constexpr grouping take() { return static_cast<grouping&&>(r_); }
@@ -107,28 +112,56 @@ class fuser {
     r_.part[x] = {k, at};
     return copy_reason::none;
   }
-  /// The level of an equation that reads all of k from memory.
-  constexpr int level_above(int k) {
+  /// The level of an equation that reads all of k from memory: the next odd one of a number, or the next even one.
+  constexpr int level_after(int k, bool number) const {
     k = r_.shown(g_, k);
-    if (is_source(g_, k)) return 0;
-    return level_[k] + 1;
+    const int level = !is_source(g_, k) ? level_.data()[k] : g_.op(k).what == kind::input ? -2 : -1;
+    return number ? (level + 1) | 1 : (level + 2) & ~1;
+  }
+  constexpr bool is_number(const shape& s) const {
+    for (int a = 0; a < s.rank; ++a)
+      if (s.e[a] != 1) return false;
+    return true;
+  }
+  /// Finds the numbers that only numbers read which are late, too.
+  EBB_COLD constexpr void find_late() {
+    const equation* const eq = g_.eq.data();
+    is_late_ = vec<char>(g_.size(), 1);
+    char* const late = is_late_.data();
+    for (int k = g_.size() - 1; k >= 0; --k) {
+      late[k] = late[k] && eq[k].op->what == kind::elementwise && is_number(g_.shapes.data()[eq[k].shape]);
+      if (late[k]) continue;
+      const int* const in = g_.pool.data() + eq[k].first;
+      for (int j = 0; j < eq[k].count; ++j) late[in[j]] = 0;
+    }
   }
   // This runs for each equation: plain pointers save compile time, as in graph::add.
   EBB_COLD constexpr void place_fused(int k) {
     const equation* const eq = g_.eq.data();
     const int* const in = g_.pool.data() + eq[k].first;
     const int count = eq[k].count, space = iteration_shape(g_, k);
-    int level = 0;
+    const bool number = is_number(g_.shapes.data()[space]);
+    int level = number ? -1 : 0;
     for (int j = 0; j < count; ++j) {
       const int i = in[j];
       const kind what = eq[i].op->what;
       if (is_source(what)) continue;
-      const bool in_loop = what == kind::broadcast || (what == kind::elementwise && eq[i].shape == space);
-      const int l = in_loop ? level_.data()[i] : level_above(i);
+      const int l = what == kind::broadcast                                ? level_.data()[i] + number
+                    : what == kind::elementwise && eq[i].shape == space ? level_.data()[i]
+                                                                           : level_after(i, number);
       if (l > level) level = l;
     }
     level_.data()[k] = level;
-    join(k, level, space);
+    if (!is_late_.data()[k]) return join_fused(k, level);
+    late_.push(k);
+    if (level > last_) last_ = level;
+  }
+  EBB_COLD constexpr void join_fused(int k, int level) {
+    const equation* const eq = g_.eq.data();
+    const int* const in = g_.pool.data() + eq[k].first;
+    const int count = eq[k].count;
+    level_.data()[k] = level;
+    join(k, level, iteration_shape(g_, k));
     const int* const of = r_.of.data();
     for (int j = 0; j < count; ++j) {
       const int i = in[j];
@@ -158,7 +191,7 @@ class fuser {
     int level = 0;
     for (int i : g_.operands(k)) {
       require_memory(i);
-      const int l = level_above(i);
+      const int l = level_after(i, false);
       if (l > level) level = l;
     }
     level_[k] = level;
@@ -202,7 +235,9 @@ class fuser {
 
   const graph& g_;
   vec<int> level_;
-  vec<char> is_result_;
+  vec<char> is_result_, is_late_;
+  vec<int> late_;
+  int last_ = -1;  // the level of late numbers
   vec<vec<int>> at_level_;  // nests only; literals in memory are at level -1
   grouping r_;
 };
