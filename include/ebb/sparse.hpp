@@ -5,5 +5,8 @@
 #pragma once
 
 #include "sparse/pattern.hpp"
+#include "sparse/element_sets.hpp"
+#include "sparse/known.hpp"
 #include "sparse/dependence.hpp"
+#include "sparse/steps.hpp"
 #include "sparse/jacobian.hpp"

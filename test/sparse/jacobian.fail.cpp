@@ -18,5 +18,8 @@ int main() {
 #elif EBB_CASE == 4
   // EXPECT: E0104 must not capture
   auto j = ebb::sparse_jacobian([=](auto v) { return v * x(0); });  // LINE
+#elif EBB_CASE == 5
+  // EXPECT: E0447 is not ebb::fixed
+  auto p = ebb::sparse_jacobian(squares).pattern(ebb::fixed(x));  // LINE
 #endif
 }

@@ -3,134 +3,101 @@
 //
 // [note: dependence by elements]
 // The program runs on sets of element numbers instead of numbers. An elementwise op unites the sets of its operands, element by element; a
-// sum those that it adds; a move takes them along. Rows by index go where the indices say, if these are computed from integers alone: then
-// the pattern is that of the integers in the call. Other indices, loops, custom functions and decompositions make each element of a result
-// depend on all that their operands depend on. So a set may be too large, and is never too small: no set depends on the value of a float.
+// sum those that it adds; a move takes them along. A value is known if it is computed from integers and fixed arguments alone: rows by
+// index go where known indices say, a known condition of `where` chooses one operand, and a number that is zero in each call makes a
+// product zero, which then depends on nothing. A loop runs step by step, each step on the sets of the one before, until nothing changes. A
+// loop whose number of steps only the call knows unites the sets of all steps; so does one that may not run. Unknown indices, custom
+// functions and decompositions make each element of a result depend on all that their operands depend on. So a set may be too large, and
+// is never too small: the pattern is that of the integers and the fixed arguments in the call, for all values of the other floats.
 #pragma once
 
-#include "../exec/evaluate.hpp"
-#include "../pass/prune.hpp"
+#include "element_sets.hpp"
+#include "known.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// A set of numbers for each element of an array, each in rising order.
-struct element_sets {
-  std::vector<std::size_t> starts{0};
-  std::vector<std::uint32_t> number;
-  std::size_t size() const { return starts.size() - 1; }
-  const std::uint32_t* begin(std::size_t i) const { return number.data() + starts[i]; }
-  const std::uint32_t* end(std::size_t i) const { return number.data() + starts[i + 1]; }
-};
-
-/// A set that is being united.
-class united_set {
- public:
-  void clear() { all_.clear(); }
-  void add(const element_sets& s, std::size_t i) {
-    const std::uint32_t *from = s.begin(i), *to = s.end(i);
-    if (from == to || (static_cast<std::size_t>(to - from) == all_.size() && std::equal(from, to, all_.begin()))) return;
-    sorted_ = all_.empty();
-    all_.insert(all_.end(), from, to);
-    if (all_.size() > limit_) sort();
-  }
-  void append_to(element_sets& s) {
-    sort();
-    s.number.insert(s.number.end(), all_.begin(), all_.end());
-    s.starts.push_back(s.number.size());
-  }
-
- private:
-  void sort() {
-    if (!sorted_) {
-      std::sort(all_.begin(), all_.end());
-      all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
-    }
-    sorted_ = true;
-    limit_ = 4 * all_.size() + 1024;
-  }
-  std::vector<std::uint32_t> all_;
-  bool sorted_ = true;
-  std::size_t limit_ = 1024;
-};
-
 class dependence_finder {
  public:
-  /// The sets of the first output of g by the elements of argument `wrt`. cells: the arguments.
-  dependence_finder(const graph& g, int wrt, const vec<extent_list>& arguments, const vec<cell_array>& cells)
-      : g_(g), wrt_(wrt), symbols_(ebb::symbol_values(g, arguments, cells)), of_(static_cast<std::size_t>(g.size())),
-        integers_(static_cast<std::size_t>(g.size())), last_(static_cast<std::size_t>(g.size()), 0) {
+  /// The sets of the outputs of g by the elements of the arguments `wrt`, which are numbered one after another. cells: the arguments.
+  /// fixed: by argument, whether its elements are those of all calls.
+  dependence_finder(const graph& g, const vec<int>& wrt, const vec<extent_list>& arguments, const vec<cell_array>& cells,
+                    const std::vector<char>& fixed = {})
+      : dependence_finder(g, ebb::symbol_values(g, arguments, cells), known_arguments(g, fixed)) {
+    std::vector<element_sets> given;
+    for (int i = 0; i < arguments.size(); ++i) given.push_back(empty_sets(arguments[i].volume()));
+    std::uint32_t next = 0;
+    for (const int i : wrt) {
+      given[at(i)].number.resize(given[at(i)].size());
+      for (std::size_t e = 0; e < given[at(i)].size(); ++e) {
+        given[at(i)].number[e] = next++;
+        given[at(i)].starts[e + 1] = e + 1;
+      }
+    }
+    std::vector<const element_sets*> pointers;
+    for (const element_sets& s : given) pointers.push_back(&s);
+    run(pointers, cells);
+  }
+  dependence_finder(const graph& g, const vec<std::size_t>& symbols, const std::vector<char>& known)
+      : g_(g), symbols_(symbols), known_(g, known), of_(at(g.size())), last_(at(g.size()), 0), loops_(at(g.size())),
+        inside_(at(g.size())) {
     for (int k = 0; k < g.size(); ++k) {
       for (const int j : g.operands(k)) last_[at(j)] = k;
-      integers_[at(k)] = is_of_integers(k);
+      if (g.op(k).what == kind::result && g.op(g.operand(k, 0)).what == kind::custom) last_[at(value_of_custom(g, k))] = k;
     }
     for (const int o : g.out) last_[at(o)] = g.size();
-    evaluate_places(cells);
-    for (int k = 0; k < g.size(); ++k) {
+  }
+  /// Finds the sets of the outputs from those of the arguments.
+  void run(const std::vector<const element_sets*>& given, const vec<cell_array>& cells) {
+    given_ = &given;
+    known_.evaluate(cells, symbols_);
+    for (int k = 0; k < g_.size(); ++k) {
       of_[at(k)] = find(k);
-      for (const int j : g.operands(k))
-        if (last_[at(j)] == k) of_[at(j)] = {};
+      mark_zeros(k);
+      for (const int j : g_.operands(k))
+        if (last_[at(j)] == k) {
+          of_[at(j)] = {};
+          loops_[at(j)] = {};
+        }
     }
   }
-  const element_sets& result() const { return of_[at(g_.out[0])]; }
+  const element_sets& output(int i) const { return of_[at(g_.out[i])]; }
+  const cell_array& value_of_output(int i) const { return known_.value(g_.out[i]); }
+  /// Whether known values decide sets: then they may differ from step to step.
+  bool reads_values() const { return known_.decide(); }
 
  private:
   static std::size_t at(int k) { return static_cast<std::size_t>(k); }
+  static std::vector<char> known_arguments(const graph& g, const std::vector<char>& fixed) {
+    std::vector<char> r(at(g.inputs), 0);
+    for (int i = 0; i < g.inputs; ++i) r[at(i)] = !is_real_dtype(g.op(g.input(i)).result) || (!fixed.empty() && fixed[at(i)]);
+    return r;
+  }
   extent_list extents(int k) const { return extents_at(g_.shape_of(k), symbols_.data()); }
   const element_sets& in(int k, int j) const { return of_[at(g_.operand(k, j))]; }
-  bool is_real(int k) const {
-    const dtype d = g_.op(k).result;
-    return d != dtype::i32 && d != dtype::i64 && d != dtype::boolean;
-  }
-  /// Whether no float decides the value of k.
-  bool is_of_integers(int k) const {
-    if (g_.op(k).what == kind::input) return !is_real(k);
-    for (const int j : g_.operands(k))
-      if (!integers_[at(j)]) return false;
-    return true;
-  }
-  bool has_places(int k) const {
-    const kind what = g_.op(k).what;
-    return what == kind::gather || what == kind::scatter;
-  }
-  void evaluate_places(const vec<cell_array>& cells) {
-    graph h = g_;
-    h.out = {};
-    for (int k = 0; k < g_.size(); ++k)
-      if (has_places(k) && integers_[at(g_.operand(k, 1))]) h.out.push(g_.operand(k, 1));
-    if (h.out.empty()) return;
-    const vec<int> names = h.out;
-    const vec<cell_array> values = evaluate(prune(h), cells, symbols_);
-    places_.resize(at(g_.size()));
-    for (int i = 0; i < names.size(); ++i) {
-      const cell_array& v = values[i];
-      const bool is_short = g_.op(names[i]).result == dtype::i32;
-      std::vector<std::int64_t>& to = places_[at(names[i])];
-      to.clear();
-      for (int j = 0; j < v.size(); ++j)
-        to.push_back(is_short ? std::int64_t{from_cell<std::int32_t>(v[j])} : from_cell<std::int64_t>(v[j]));
-    }
-  }
+  bool is_real(int k) const { return is_real_dtype(g_.op(k).result); }
+  bool has_places(int k) const { return g_.op(k).what == kind::gather || g_.op(k).what == kind::scatter; }
+  bool chooses(int k) const { return g_.op(k).family == family_of<op::where>; }
+  element_sets one_by_one(std::size_t n, auto&& unite) { return set_.one_by_one(n, unite); }
 
-  element_sets none(std::size_t n) const {
-    element_sets r;
-    r.starts.assign(n + 1, 0);
-    return r;
-  }
-  element_sets one_by_one(std::size_t n, auto&& unite) {
-    element_sets r;
-    r.starts.reserve(n + 1);
-    for (std::size_t i = 0; i < n; ++i) {
-      set_.clear();
-      unite(i);
-      set_.append_to(r);
-    }
-    return r;
+  /// The zeros of a known value.
+  void mark_zeros(int k) {
+    const cell_array& value = known_.value(k);
+    element_sets& s = of_[at(k)];
+    if (!is_real(k) || value.empty() || !s.number.empty()) return;
+    for (int i = 0; i < value.size(); ++i)
+      if (is_zero_cell(g_.op(k).result, value[i])) {
+        if (s.zero.empty()) s.zero.assign(s.size(), 0);
+        s.zero[at(i)] = 1;
+      }
   }
   /// All arrays in this number of equal blocks: each element of a block depends on its block of each operand, or on all of an operand that
   /// has no such blocks. operands: how many of them count.
@@ -152,30 +119,31 @@ class dependence_finder {
     const extent_list out = extents(k);
     const std::size_t n = out.volume();
     switch (e.op->what) {
-      case kind::input:
-        if (static_cast<int>(e.attr[0]) != wrt_) return none(n);
-        return identity(n);
-      case kind::literal: case kind::index: return none(n);
-      case kind::loop: case kind::custom: return united_operands(k);
-      case kind::result: {
-        element_sets& all = of_[at(g_.operand(k, 0))];
-        return is_real(k) ? one_by_one(n, [&](std::size_t) { set_.add(all, 0); }) : none(n);
-      }
+      case kind::input: return *(*given_)[at(static_cast<int>(e.attr[0]))];
+      case kind::literal: return empty_sets(n, is_real(k) && is_zero_cell(e.op->result, static_cast<cell>(e.attr[0])));
+      case kind::index: return empty_sets(n);
+      case kind::custom: return united_operands(k);
+      case kind::loop: loops_[at(k)] = results_of_loop(k); return empty_sets(0);
+      case kind::result: return is_real(k) ? result(k, n) : empty_sets(n);
       default: break;
     }
-    if (!is_real(k) || e.op->stops) return none(n);
+    if (!is_real(k) || e.op->stops) return empty_sets(n);
     switch (e.op->what) {
-      case kind::elementwise:
-        return one_by_one(n, [&](std::size_t i) {
-          for (int j = 0; j < e.count; ++j) set_.add(in(k, j), i);
-        });
+      case kind::elementwise: return elementwise(k, n);
       case kind::broadcast: return broadcast(k, out, n);
       case kind::reduce: {
         const extent_list x = extents(g_.operand(k, 0));
         const std::size_t length = x.volume(static_cast<int>(e.attr[0]), static_cast<int>(e.attr[1]));
         const std::size_t inner = x.volume(static_cast<int>(e.attr[1]), x.rank);
+        const bool sums = e.op->computes == arithmetic::sum;
         return one_by_one(n, [&](std::size_t i) {
-          for (std::size_t q = 0; q < length; ++q) set_.add(in(k, 0), (i / inner * length + q) * inner + i % inner);
+          bool zero = sums;
+          for (std::size_t q = 0; q < length; ++q) {
+            const std::size_t from = (i / inner * length + q) * inner + i % inner;
+            zero = zero && in(k, 0).is_zero(from);
+            set_.add(in(k, 0), from);
+          }
+          return zero;
         });
       }
       case kind::scan: {
@@ -188,7 +156,7 @@ class dependence_finder {
             set_.add(in(k, 0), (row * length + q) * inner + i % inner);
         });
       }
-      case kind::reshape: return one_by_one(n, [&](std::size_t i) { set_.add(in(k, 0), i); });
+      case kind::reshape: return taken(k, n, [](std::size_t i) { return std::pair(0, i); });
       case kind::move: return move(k, out, n);
       case kind::gather: case kind::scatter: return by_index(k, out, n);
       case kind::contract: return contract(k, out, n);
@@ -201,15 +169,59 @@ class dependence_finder {
       default: return by_blocks(k, n, 1, e.count);
     }
   }
-  static element_sets identity(std::size_t n) {
-    element_sets r;
-    for (std::size_t i = 0; i < n; ++i) {
-      r.number.push_back(static_cast<std::uint32_t>(i));
-      r.starts.push_back(i + 1);
-    }
-    return r;
+  /// Each element is one of an operand, source(i) says which, or zero if that says operand -1.
+  element_sets taken(int k, std::size_t n, auto&& source) {
+    return one_by_one(n, [&](std::size_t i) {
+      const auto [j, x] = source(i);
+      if (j < 0) return true;
+      set_.add(in(k, j), x);
+      return in(k, j).is_zero(x);
+    });
   }
-  /// One set, of all that decides the results of a loop or a custom function.
+  element_sets elementwise(int k, std::size_t n) {
+    const equation& e = g_.eq[k];
+    if (chooses(k)) {
+      const cell_array& yes = known_.value(g_.operand(k, 0));
+      if (!yes.empty()) return taken(k, n, [&](std::size_t i) { return std::pair(from_cell<bool>(yes[static_cast<int>(i)]) ? 1 : 2, i); });
+      return united(in(k, 1), in(k, 2));
+    }
+    bool any = false;
+    for (int j = 0; j < e.count; ++j) any = any || !in(k, j).zero.empty();
+    const bool multiplies = e.op->computes == arithmetic::product;
+    cell zeros[4] = {}, of_zeros = 1;
+    if (any && !multiplies) e.op->scalar(zeros, &of_zeros);
+    const bool keeps_zeros = any && !multiplies && is_zero_cell(e.op->result, of_zeros);
+    return one_by_one(n, [&](std::size_t i) {
+      bool all = true, some = false;
+      for (int j = 0; j < e.count; ++j) {
+        const bool zero = in(k, j).is_zero(i);
+        all = all && zero;
+        some = some || zero;
+        set_.add(in(k, j), i);
+      }
+      return multiplies ? some : all && keeps_zeros;
+    });
+  }
+  element_sets united(const element_sets& a, const element_sets& b) {
+    return one_by_one(a.size(), [&](std::size_t i) {
+      set_.add(a, i);
+      set_.add(b, i);
+      return a.is_zero(i) && b.is_zero(i);
+    });
+  }
+  element_sets result(int k, std::size_t n) {
+    const int from = g_.operand(k, 0);
+    if (g_.op(from).what == kind::loop) return loops_[at(from)][at(number_of_loop_result(g_, k))];
+    // A loop without a bound is inside of a custom equation for its derivative, and depends on what its value depends on.
+    const int value = value_of_custom(g_, k);
+    const bool is_loop = custom_parts::of(g_.eq[from]).forward && g_.op(value).what == kind::result &&
+                         g_.op(g_.operand(value, 0)).what == kind::loop && loop_parts::of(g_.eq[g_.operand(value, 0)]).open;
+    if (is_loop) return of_[at(value)];
+    return one_by_one(n, [&](std::size_t) { set_.add(of_[at(from)], 0); });
+  }
+  /// The sets of all results of a loop, by number_of_loop_result: see sparse/steps.hpp.
+  std::vector<element_sets> results_of_loop(int k);
+  /// One set, of all that decides the results of a custom function.
   element_sets united_operands(int k) {
     const equation& e = g_.eq[k];
     return one_by_one(1, [&](std::size_t) {
@@ -225,10 +237,10 @@ class dependence_finder {
       strides[a] = step;
       step *= out.e[a];
     }
-    return one_by_one(n, [&](std::size_t i) {
+    return taken(k, n, [&](std::size_t i) {
       std::size_t from = 0;
       for (int a = out.rank - 1; a >= 0; i /= out.e[a--]) from += i % out.e[a] * strides[a];
-      set_.add(in(k, 0), from);
+      return std::pair(0, from);
     });
   }
   element_sets move(int k, const extent_list& out, std::size_t n) {
@@ -240,28 +252,33 @@ class dependence_finder {
       each_element(g_.op(k).copy(call, j), [&](std::ptrdiff_t x, std::ptrdiff_t to) {
         from[static_cast<std::size_t>(to)] = {j, static_cast<std::size_t>(x)};
       });
-    return one_by_one(n, [&](std::size_t i) {
-      if (from[i].first >= 0) set_.add(in(k, from[i].first), from[i].second);
-    });
+    return taken(k, n, [&](std::size_t i) { return from[i]; });
   }
   element_sets by_index(int k, const extent_list& out, std::size_t n) {
     const bool gathers = g_.op(k).what == kind::gather;
     const int names = g_.operand(k, 1), own = static_cast<int>(g_.eq[k].attr[0]);
-    if (!integers_[at(names)]) return by_blocks(k, n, out.volume(0, own), 1);
+    if (!known_.is_known(names)) return by_blocks(k, n, out.volume(0, own), 1);
     const extent_list x = gathers ? extents(g_.operand(k, 0)) : out, index = extents(names);
     const std::size_t width = x.volume(own + 1, x.rank), count = index.volume(own, index.rank), rows = x.e[own];
-    const std::vector<std::int64_t>& place = places_[at(names)];
+    const cell_array& place = known_.value(names);
+    const bool is_short = g_.op(names).result == dtype::i32;
     const auto among_rows = [&](std::size_t i) {
-      const std::int64_t p = place[i / width];
+      const cell c = place[static_cast<int>(i / width)];
+      const std::int64_t p = is_short ? std::int64_t{from_cell<std::int32_t>(c)} : from_cell<std::int64_t>(c);
       if (p < 0 || static_cast<std::size_t>(p) >= rows)
         raise("ebb::sparse_jacobian, sparse_hessian: there is no place " + std::to_string(p));
       return (i / width / count * rows + static_cast<std::size_t>(p)) * width + i % width;
     };
-    if (gathers) return one_by_one(n, [&](std::size_t i) { set_.add(in(k, 0), among_rows(i)); });
+    if (gathers) return taken(k, n, [&](std::size_t i) { return std::pair(0, among_rows(i)); });
     std::vector<std::vector<std::size_t>> from(n);
     for (std::size_t i = 0; i < in(k, 0).size(); ++i) from[among_rows(i)].push_back(i);
     return one_by_one(n, [&](std::size_t i) {
-      for (const std::size_t j : from[i]) set_.add(in(k, 0), j);
+      bool zero = g_.op(k).computes == arithmetic::sum || g_.op(k).scalar == nullptr;
+      for (const std::size_t j : from[i]) {
+        zero = zero && in(k, 0).is_zero(j);
+        set_.add(in(k, 0), j);
+      }
+      return zero;
     });
   }
   /// An element of a product depends on a row of x and on a column of y.
@@ -270,6 +287,20 @@ class dependence_finder {
     const int r = out.rank;
     const bool tx = g_.eq[k].attr[0] & 1, ty = g_.eq[k].attr[0] & 2;
     const std::size_t rows = out.e[r - 2], columns = out.e[r - 1], length = x.e[tx ? r - 2 : r - 1];
+    if (!in(k, 0).zero.empty() || !in(k, 1).zero.empty())  // only products without a zero count
+      return one_by_one(n, [&](std::size_t i) {
+        const std::size_t batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
+        const std::size_t x0 = batch * rows * length, y0 = batch * length * columns;
+        bool zero = true;
+        for (std::size_t q = 0; q < length; ++q) {
+          const std::size_t a = x0 + (tx ? q * rows + row : row * length + q), b = y0 + (ty ? column * length + q : q * columns + column);
+          if (in(k, 0).is_zero(a) || in(k, 1).is_zero(b)) continue;
+          zero = false;
+          set_.add(in(k, 0), a);
+          set_.add(in(k, 1), b);
+        }
+        return zero;
+      });
     const element_sets of_rows = one_by_one(n / std::max<std::size_t>(columns, 1), [&](std::size_t i) {
       const std::size_t first = i / rows * rows * length + (tx ? i % rows : i % rows * length);
       for (std::size_t q = 0; q < length; ++q) set_.add(in(k, 0), first + q * (tx ? rows : 1));
@@ -285,12 +316,13 @@ class dependence_finder {
   }
 
   const graph& g_;
-  int wrt_;
   vec<std::size_t> symbols_;
+  known_values known_;
   std::vector<element_sets> of_;
-  std::vector<char> integers_;
   std::vector<int> last_;  // the last equation that reads each one
-  std::vector<std::vector<std::int64_t>> places_;
+  std::vector<std::vector<element_sets>> loops_;
+  std::vector<std::unique_ptr<dependence_finder>> inside_;  // of the bodies of loops
+  const std::vector<const element_sets*>* given_ = nullptr;
   united_set set_;
 };
 

@@ -5,10 +5,11 @@
 //   const ebb::sparse_pattern p = jacobian.pattern(x, w);            once for these extents
 //   ebb::tensor<double, ebb::dyn> values = jacobian(p, x, w);        the elements, in the order of p
 //   jacobian(ebb::into(values), p, x, w);                            the same, into given memory
+//   jacobian.pattern(x, ebb::fixed(w))                               a smaller pattern, for calls with the same w
 #pragma once
 
-#include "dependence.hpp"
 #include "pattern.hpp"
+#include "steps.hpp"
 
 #include "../exec/direction.hpp"
 #include "../trace/functions.hpp"
@@ -17,6 +18,18 @@
 #include <string>
 
 namespace ebb::inline EBB_ABI {
+
+/// An argument of `pattern` whose elements are those of all calls with the pattern.
+template <class A>
+struct fixed_argument {
+  const A& value;
+};
+/// In jacobian.pattern(x, ebb::fixed(w)): each call with the pattern has the same w. Then the zeros of w, and of all that is computed from
+/// w and integers alone, leave places out: a product with a zero depends on nothing.
+template <class A>
+constexpr fixed_argument<A> fixed(const A& a) {
+  return {a};
+}
 
 namespace detail {
 
@@ -56,6 +69,15 @@ constexpr int code_of_sparse() {
   else return is_real_array<typename argument<result_of_trace<F, traced_type<A>...>>::traced> ? 0 : 504;
 }
 
+template <class A>
+inline constexpr bool is_fixed_argument = false;
+template <class A>
+inline constexpr bool is_fixed_argument<fixed_argument<A>> = true;
+template <class A>
+constexpr const A& not_wrapped(const A& a) { return a; }
+template <class A>
+constexpr const A& not_wrapped(const fixed_argument<A>& a) { return a.value; }
+
 /// An array of zeros with the form of x.
 template <class T, std::size_t... E, class X>
 tensor<T, E...> zeros_of_form(std::type_identity<tensor<T, E...>>, const char* call, const X& x) {
@@ -87,32 +109,11 @@ struct sparse_derivatives {
   /// Where the Jacobian at arguments of these extents may have elements: rows are elements of the result, columns those of argument I.
   template <class... A>
   sparse_pattern pattern(const A&... a) const {
-    constexpr int code = code_of_sparse<F, I, A...>();
-    static_cast<void>(refuse_function<code>{});
-    if constexpr (code != 0) return {};
-    else if constexpr ((has_strides<A> || ...)) return pattern(as_rows(a)...);
-    else {
-      static_cast<void>(compile(F{})(a...));  // refuses extents that do not fit
-      const graph g = traced<F, traced_type<A>...>::g.thaw();
-      vec<cell_array> cells;
-      vec<extent_list> sizes;
-      each_argument_leaf([&]<class Leaf>(const Leaf& leaf) {
-        const extent_list x = extents_of_leaf(leaf);
-        cell_array c;
-        for (std::size_t i = 0; i < x.volume(); ++i) c.push(to_cell(borrow<Leaf>::data(leaf)[i]));
-        cells.push(c);
-        sizes.push(x);
-      }, a...);
-      const int leaf = leaf_numbers(wrt<I>{}, std::type_identity<std::tuple<traced_type<A>...>>{})[0];
-      const dependence_finder found(g, leaf, sizes, cells);
-      sparse_pattern p;
-      p.rows = found.result().size();
-      p.columns = sizes[leaf].volume();
-      p.starts = found.result().starts;
-      p.column.assign(found.result().number.begin(), found.result().number.end());
-      Call::color(p);
-      return p;
-    }
+    constexpr bool fixed[] = {is_fixed_argument<A>..., false};
+    constexpr bool fits = I >= static_cast<int>(sizeof...(A)) || !fixed[I];
+    static_cast<void>(refuse_function<fits ? 0 : 447>{});
+    if constexpr (!fits) return {};
+    else return pattern_of<is_fixed_argument<A>...>(not_wrapped(a)...);
   }
   /// The elements at the places of p, in its order.
   template <class... A>
@@ -143,6 +144,37 @@ struct sparse_derivatives {
   }
 
  private:
+  template <bool... Fixed, class... A>
+  static sparse_pattern pattern_of(const A&... a) {
+    constexpr int code = code_of_sparse<F, I, A...>();
+    static_cast<void>(refuse_function<code>{});
+    if constexpr (code != 0) return {};
+    else if constexpr ((has_strides<A> || ...)) return pattern_of<Fixed...>(as_rows(a)...);
+    else {
+      static_cast<void>(compile(F{})(a...));  // refuses extents that do not fit
+      const graph g = prune(traced<F, traced_type<A>...>::g.thaw());
+      vec<cell_array> cells;
+      vec<extent_list> sizes;
+      each_argument_leaf([&]<class Leaf>(const Leaf& leaf) {
+        const extent_list x = extents_of_leaf(leaf);
+        cell_array c;
+        for (std::size_t i = 0; i < x.volume(); ++i) c.push(to_cell(borrow<Leaf>::data(leaf)[i]));
+        cells.push(c);
+        sizes.push(x);
+      }, a...);
+      std::vector<char> fixed;
+      (fixed.resize(fixed.size() + static_cast<std::size_t>(argument<A>::leaves), Fixed), ...);
+      const int leaf = leaf_numbers(wrt<I>{}, std::type_identity<std::tuple<traced_type<A>...>>{})[0];
+      const dependence_finder found(g, {leaf}, sizes, cells, fixed);
+      sparse_pattern p;
+      p.rows = found.output(0).size();
+      p.columns = sizes[leaf].volume();
+      p.starts = found.output(0).starts;
+      p.column.assign(found.output(0).number.begin(), found.output(0).number.end());
+      Call::color(p);
+      return p;
+    }
+  }
   template <class... A>
   static void check(const sparse_pattern& p, std::size_t rows, const A&... a) {
     const std::size_t columns = extents_of_leaf(std::get<std::size_t{I}>(std::tie(a...))).volume();
@@ -197,11 +229,12 @@ struct sparse_derivatives {
 
 /// The Jacobian of f by argument I, the first one if none is named, where it may differ from zero. f and the argument: one array of floats
 /// each, with one axis or more; f is traced and must not capture. The object has
-///   pattern(a...)             the places, as a sparse_pattern (CSR, and COO by row()), found from f's program for these extents
+///   pattern(a...)             the places, as a sparse_pattern (CSR, and COO by row()), found from f's program for these extents;
+///                             an argument may be ebb::fixed(x)
 ///   (p, a...)                 the elements at the places of p, tensor<T, ebb::dyn>
 ///   (ebb::into(v), p, a...)   the same, written to v
-/// A banded matrix of any size needs as many derivatives as its band is wide: p.colors says how many. The pattern holds for all floats; if
-/// f reads rows by index, it is that of the integers in the call of pattern: see [note: dependence by elements].
+/// A banded matrix of any size needs as many derivatives as its band is wide: p.colors says how many. The pattern holds for all
+/// floats that are not ebb::fixed, and for the integers in the call of pattern: see [note: dependence by elements].
 /// Dtype: that of the argument.   Error: each element as in jacfwd, or as in jacrev if p.pulled.
 /// An infinite or NaN derivative may make other elements of its row NaN, as 0 inf is NaN.
 /// Throws: error if p is not a pattern of these extents, or v has another number of elements.   Source: see [note: colors of columns].

@@ -96,6 +96,8 @@ struct refuse_function {
                              "ebb::compile([](auto x0, auto w) { return ebb::fixed_point(f, x0, w); })(x0, w)");
   static_assert(Code != 443, "[ebb E0443] functions of <ebb/solvers.hpp>: the solution is one array of floats, with one axis or none; "
                              "where there is an option ebb::by_cg<n>, it may have more axes with it");
+  static_assert(Code != 447, "[ebb E0447] sparse_jacobian, sparse_hessian: pattern: the argument that the derivative is by is not "
+                             "ebb::fixed: its elements differ from call to call");
   static_assert(Code != 502, "[ebb E0502] conjugate_gradient: matvec(v, w...) returns an array with the form and dtype of v");
   static_assert(Code != 503, "[ebb E0503] bisection: f(x, w...), the ends of the interval and x are floats of one dtype without axes; "
                              "ebb::map solves one equation for each row");
