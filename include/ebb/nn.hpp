@@ -5,6 +5,7 @@
 #pragma once
 
 #include "nn/sliding.hpp"
+#include "nn/slid.hpp"
 #include "nn/convolve.hpp"
 #include "nn/convolution.hpp"
 #include "nn/attend.hpp"

@@ -1,6 +1,6 @@
 // test/nn/convolve.cpp — the kernels of convolutions: bits of the reference for every geometry, and long double sums written out.
 // SPDX-License-Identifier: BSL-1.0
-// covers: convolve.hpp
+// covers: convolve.hpp slid.hpp
 #include "../catch.hpp"
 #include "../same_bits.hpp"
 

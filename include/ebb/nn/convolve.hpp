@@ -14,135 +14,11 @@
 // all of them if they have at most 2^20 elements, else of at most 256 columns.
 #pragma once
 
-#include "../kernel/product.hpp"
-
-#include <numeric>
+#include "slid.hpp"
 
 namespace ebb::inline EBB_ABI::kernel {
 
-/// One axis of a convolution: tap k of window i is at place i * stride + k * dilation - before.
-struct conv_axis {
-  std::ptrdiff_t places = 1, taps = 1, windows = 1;
-  std::ptrdiff_t stride = 1, dilation = 1, before = 0;
-};
-
-/// x [n, groups * from, places...], w [groups * to, from, taps...], result [n, groups * to, windows...]; row-major.
-struct conv_extents {
-  std::ptrdiff_t n = 0, groups = 1, from = 0, to = 0;
-  conv_axis row, column;
-
-  constexpr std::ptrdiff_t places() const { return row.places * column.places; }
-  constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
-  constexpr std::ptrdiff_t windows() const { return row.windows * column.windows; }
-};
-
 namespace conv_parts {
-
-/// The type that elements are summed in.
-template <class T>
-using sum_of = std::conditional_t<half_width<T>, float, T>;
-
-/// Some windows along one axis of an array, and their taps: tap j of window a reads place at + j * by + a * stride.
-struct windows {
-  std::ptrdiff_t count = 0, places = 0, taps = 0;
-  std::ptrdiff_t at = 0, by = 0, stride = 1;
-  std::ptrdiff_t first_tap = 0, next_tap = 1;    // tap j is tap first_tap + j * next_tap of the kernel
-  std::ptrdiff_t first = 0, next = 1;            // window a is place first + a * next of the result
-
-  static constexpr windows of_result(const conv_axis& c) {
-    return {c.windows, c.places, c.taps, -c.before, c.dilation, c.stride};
-  }
-  /// The places p of x with (p + before) mod stride == phase, as windows over the result: tap k reads there the window with the number
-  /// (p + before - k * dilation) / stride, where that is whole.
-  static constexpr windows of_places(const conv_axis& c, std::ptrdiff_t phase) {
-    windows r;
-    r.first = ((phase - c.before) % c.stride + c.stride) % c.stride;
-    r.next = c.stride;
-    r.count = r.first < c.places ? (c.places - r.first + c.stride - 1) / c.stride : 0;
-    r.places = c.windows;
-    r.next_tap = c.stride / std::gcd(c.stride, c.dilation);
-    while (r.first_tap < r.next_tap && (r.first + c.before - r.first_tap * c.dilation) % c.stride != 0) ++r.first_tap;
-    if (r.first_tap == r.next_tap || r.first_tap >= c.taps) return r;
-    r.taps = (c.taps - r.first_tap + r.next_tap - 1) / r.next_tap;
-    r.at = (r.first + c.before - r.first_tap * c.dilation) / c.stride;
-    r.by = -(r.next_tap * c.dilation / c.stride);
-    return r;
-  }
-  /// The first of the windows [from, to) that reads a place of the array through a tap at `place`, and one past the last.
-  constexpr std::ptrdiff_t first_inside(std::ptrdiff_t place, std::ptrdiff_t from, std::ptrdiff_t to) const {
-    const std::ptrdiff_t r = place >= 0 ? 0 : stride == 1 ? -place : (-place + stride - 1) / stride;
-    return std::clamp(r, from, to);
-  }
-  constexpr std::ptrdiff_t last_inside(std::ptrdiff_t place, std::ptrdiff_t from, std::ptrdiff_t to) const {
-    const std::ptrdiff_t left = places - place, r = left <= 0 ? 0 : stride == 1 ? left : (left + stride - 1) / stride;
-    return std::clamp(r, from, to);
-  }
-};
-
-/// An array of planes read through windows: the matrix with a row for each (plane, row of taps, tap), a column for each window.
-template <class T>
-struct slid {
-  const T* planes = nullptr;
-  std::ptrdiff_t plane = 0;  // the distance from one to the next
-  windows row, column;
-
-  constexpr std::ptrdiff_t count() const { return row.count * column.count; }
-  constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
-
-  /// Calls f(first, count, from, inside) for each run of columns [first, first + count) of matrix row r, among [begin, end), that lies in
-  /// one row of windows. Columns [inside.a, inside.b) of the run read elements of the array, the others read zeros. `from` is the number
-  /// of the element in `planes` that the run's first column reads, or would read if it were inside. No address: one outside of an array is
-  /// undefined.
-  struct part { std::ptrdiff_t a, b; };
-  EBB_INLINE void each_run(std::ptrdiff_t r, std::ptrdiff_t begin, std::ptrdiff_t end, auto&& f) const {
-    const std::ptrdiff_t c = r / taps(), tap = r % taps(), tap_row = tap / column.taps, tap_column = tap % column.taps;
-    const std::ptrdiff_t from = c * plane, at = column.at + tap_column * column.by;
-    std::ptrdiff_t y = begin / column.count, x = begin % column.count;
-    for (std::ptrdiff_t i = begin; i < end; ++y, x = 0) {
-      const std::ptrdiff_t n = std::min(column.count - x, end - i);
-      const std::ptrdiff_t place = row.at + tap_row * row.by + y * row.stride;
-      if (place < 0 || place >= row.places) f(i, n, from, part{0, 0});
-      else {
-        const std::ptrdiff_t a = column.first_inside(at, x, x + n), b = std::max(a, column.last_inside(at, x, x + n));
-        f(i, n, from + place * column.places + at + x * column.stride, part{a - x, b - x});
-      }
-      i += n;
-    }
-  }
-};
-
-/// to[i] = all[from + i * step] for i in `inside`, zeros before and after.
-template <class S, class T>
-EBB_INLINE void put(S* to, std::ptrdiff_t n, const T* all, std::ptrdiff_t from, std::ptrdiff_t step, auto inside) {
-  constexpr int width = simd::count_of<S>;
-  std::ptrdiff_t i = 0;
-  for (; i < inside.a; ++i) to[i] = S(0);
-  if constexpr (std::is_same_v<S, T>)
-    if (step == 1)
-      for (; i + width <= inside.b; i += width) simd::store(to + i, simd::load(all + from + i));
-  for (; i < inside.b; ++i) to[i] = static_cast<S>(all[from + i * step]);
-  for (; i < n; ++i) to[i] = S(0);
-}
-
-/// Rows [first, first + depth) and columns [begin, end) of x as a panel of a matrix product, whose rows have the width of a tile.
-template <class S, class T>
-inline void pack_panel(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t depth, std::ptrdiff_t begin, std::ptrdiff_t end) {
-  constexpr int width = tile::width<S>;
-  for (std::ptrdiff_t r = first; r < first + depth; ++r, to += width) {
-    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
-      put(to + (i - begin), n, x.planes, from, x.column.stride, inside);
-    });
-    for (std::ptrdiff_t i = end - begin; i < width; ++i) to[i] = S(0);
-  }
-}
-/// The same rows, each with its columns side by side.
-template <class S, class T>
-inline void pack_rows(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t rows, std::ptrdiff_t begin, std::ptrdiff_t end) {
-  for (std::ptrdiff_t r = first; r < first + rows; ++r, to += end - begin)
-    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
-      put(to + (i - begin), n, x.planes, from, x.column.stride, inside);
-    });
-}
 
 inline constexpr std::ptrdiff_t block_size = 256, few_rows = 4;
 inline constexpr std::ptrdiff_t most_weights = std::ptrdiff_t{1} << 20;
@@ -322,8 +198,8 @@ template <element T>
 inline void convolve(const conv_extents& c, const T* x, const T* w, T* out, void* scratch) {
   const std::ptrdiff_t links = c.from * c.taps(), all = c.groups * c.to * c.windows();
   for (std::ptrdiff_t g = 0; g < c.groups; ++g) {
-    const conv_parts::slid<T> in{x + g * c.from * c.places(), c.places(), conv_parts::windows::of_result(c.row),
-                                 conv_parts::windows::of_result(c.column)};
+    const conv_parts::slid<T> in{x + g * c.from * c.places(), c.places(), c.from * c.places(),
+                                 conv_parts::windows::of_result(c.row), conv_parts::windows::of_result(c.column)};
     const conv_parts::weights<T> by{w + g * c.to * links, links, c.taps(), c.column.taps};
     conv_parts::slide<T>(by, in, c.to, links, true, out + g * c.to * c.windows(), c.windows(), c.column.windows, c.n,
                          c.groups * c.from * c.places(), all, scratch);
@@ -337,8 +213,8 @@ inline void convolve_back(const conv_extents& c, const T* g, const T* w, T* out,
   for (std::ptrdiff_t group = 0; group < c.groups; ++group)
     for (std::ptrdiff_t i = 0; i < c.row.stride; ++i)
       for (std::ptrdiff_t j = 0; j < c.column.stride; ++j) {
-        const conv_parts::slid<T> in{g + group * c.to * c.windows(), c.windows(), conv_parts::windows::of_places(c.row, i),
-                                     conv_parts::windows::of_places(c.column, j)};
+        const conv_parts::slid<T> in{g + group * c.to * c.windows(), c.windows(), c.to * c.windows(),
+                                     conv_parts::windows::of_places(c.row, i), conv_parts::windows::of_places(c.column, j)};
         const conv_parts::weights<T> by{w + group * c.to * c.from * taps, taps, c.from * taps, c.column.taps};
         conv_parts::slide<T>(by, in, c.from, c.to * in.taps(), false, out + group * c.from * c.places(), c.places(), c.column.places, c.n,
                              c.groups * c.to * c.windows(), all, scratch);
@@ -360,8 +236,8 @@ inline void convolve_weights(const conv_extents& c, const T* x, const T* g, T* o
         const std::ptrdiff_t m = std::min(size, links - i), n = std::min(size, c.to - j);
         for (std::ptrdiff_t k = 0; k < m * size; ++k) sums[k] = S(0);
         for (std::ptrdiff_t b = 0; b < c.n; ++b) {
-          const conv_parts::slid<T> in{x + (b * c.groups + group) * c.from * c.places(), c.places(), conv_parts::windows::of_result(c.row),
-                                       conv_parts::windows::of_result(c.column)};
+          const conv_parts::slid<T> in{x + (b * c.groups + group) * c.from * c.places(), c.places(), c.from * c.places(),
+                                       conv_parts::windows::of_result(c.row), conv_parts::windows::of_result(c.column)};
           const T* const from = g + ((b * c.groups + group) * c.to + j) * windows;
           for (std::ptrdiff_t p = 0; p < windows; p += size) {
             const std::ptrdiff_t depth = std::min(size, windows - p);

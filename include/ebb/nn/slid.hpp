@@ -1,0 +1,185 @@
+// ebb/nn/slid.hpp — an array that is read through sliding windows, as a matrix of which parts are copied.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../kernel/product.hpp"
+
+#include <numeric>
+
+namespace ebb::inline EBB_ABI::kernel {
+
+/// One axis of a convolution: tap k of window i is at place i * stride + k * dilation - before.
+struct conv_axis {
+  std::ptrdiff_t places = 1, taps = 1, windows = 1;
+  std::ptrdiff_t stride = 1, dilation = 1, before = 0;
+};
+
+/// x [n, groups * from, places...], w [groups * to, from, taps...], result [n, groups * to, windows...]; row-major.
+struct conv_extents {
+  std::ptrdiff_t n = 0, groups = 1, from = 0, to = 0;
+  conv_axis row, column;
+
+  constexpr std::ptrdiff_t places() const { return row.places * column.places; }
+  constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
+  constexpr std::ptrdiff_t windows() const { return row.windows * column.windows; }
+};
+
+namespace conv_parts {
+
+/// The type that elements are summed in.
+template <class T>
+using sum_of = std::conditional_t<half_width<T>, float, T>;
+
+/// Some windows along one axis of an array, and their taps: tap j of window a reads place at + j * by + a * stride.
+struct windows {
+  std::ptrdiff_t count = 0, places = 0, taps = 0;
+  std::ptrdiff_t at = 0, by = 0, stride = 1;
+  std::ptrdiff_t first_tap = 0, next_tap = 1;    // tap j is tap first_tap + j * next_tap of the kernel
+  std::ptrdiff_t first = 0, next = 1;            // window a is place first + a * next of the result
+
+  static constexpr windows of_result(const conv_axis& c) {
+    return {c.windows, c.places, c.taps, -c.before, c.dilation, c.stride};
+  }
+  /// The places p of x with (p + before) mod stride == phase, as windows over the result: tap k reads there the window with the number
+  /// (p + before - k * dilation) / stride, where that is whole.
+  static constexpr windows of_places(const conv_axis& c, std::ptrdiff_t phase) {
+    windows r;
+    r.first = ((phase - c.before) % c.stride + c.stride) % c.stride;
+    r.next = c.stride;
+    r.count = r.first < c.places ? (c.places - r.first + c.stride - 1) / c.stride : 0;
+    r.places = c.windows;
+    r.next_tap = c.stride / std::gcd(c.stride, c.dilation);
+    while (r.first_tap < r.next_tap && (r.first + c.before - r.first_tap * c.dilation) % c.stride != 0) ++r.first_tap;
+    if (r.first_tap == r.next_tap || r.first_tap >= c.taps) return r;
+    r.taps = (c.taps - r.first_tap + r.next_tap - 1) / r.next_tap;
+    r.at = (r.first + c.before - r.first_tap * c.dilation) / c.stride;
+    r.by = -(r.next_tap * c.dilation / c.stride);
+    return r;
+  }
+  /// The first of the windows [from, to) that reads a place of the array through a tap at `place`, and one past the last.
+  constexpr std::ptrdiff_t first_inside(std::ptrdiff_t place, std::ptrdiff_t from, std::ptrdiff_t to) const {
+    const std::ptrdiff_t r = place >= 0 ? 0 : stride == 1 ? -place : (-place + stride - 1) / stride;
+    return std::clamp(r, from, to);
+  }
+  constexpr std::ptrdiff_t last_inside(std::ptrdiff_t place, std::ptrdiff_t from, std::ptrdiff_t to) const {
+    const std::ptrdiff_t left = places - place, r = left <= 0 ? 0 : stride == 1 ? left : (left + stride - 1) / stride;
+    return std::clamp(r, from, to);
+  }
+};
+
+/// An array of planes read through windows: the matrix with a row for each (plane, row of taps, tap), a column for each window.
+template <class T>
+struct slid {
+  const T* planes = nullptr;
+  std::ptrdiff_t plane = 0;  // the distance from one to the next
+  std::ptrdiff_t size = 0;   // of all planes
+  windows row, column;
+
+  constexpr std::ptrdiff_t count() const { return row.count * column.count; }
+  constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
+  /// Each tap reads the places themselves, shifted: adjacent windows read adjacent elements, in all rows of windows.
+  constexpr bool is_shifted() const { return row.stride == 1 && column.stride == 1 && column.count == column.places; }
+
+  /// Calls f(first, count, from, inside) for each run of columns [first, first + count) of matrix row r, among [begin, end), that lies in
+  /// one row of windows. Columns [inside.a, inside.b) of the run read elements of the array, the others read zeros. `from` is the number
+  /// of the element in `planes` that the run's first column reads, or would read if it were inside. No address: one outside of an array is
+  /// undefined.
+  struct part { std::ptrdiff_t a, b; };
+  EBB_INLINE void each_run(std::ptrdiff_t r, std::ptrdiff_t begin, std::ptrdiff_t end, auto&& f) const {
+    const std::ptrdiff_t c = r / taps(), tap = r % taps(), tap_row = tap / column.taps, tap_column = tap % column.taps;
+    const std::ptrdiff_t from = c * plane, at = column.at + tap_column * column.by;
+    std::ptrdiff_t y = begin / column.count, x = begin % column.count;
+    for (std::ptrdiff_t i = begin; i < end; ++y, x = 0) {
+      const std::ptrdiff_t n = std::min(column.count - x, end - i);
+      const std::ptrdiff_t place = row.at + tap_row * row.by + y * row.stride;
+      if (place < 0 || place >= row.places) f(i, n, from, part{0, 0});
+      else {
+        const std::ptrdiff_t a = column.first_inside(at, x, x + n), b = std::max(a, column.last_inside(at, x, x + n));
+        f(i, n, from + place * column.places + at + x * column.stride, part{a - x, b - x});
+      }
+      i += n;
+    }
+  }
+};
+
+/// to[i] = all[from + i * step] for i in `inside`, zeros before and after.
+template <class S, class T>
+EBB_INLINE void put(S* to, std::ptrdiff_t n, const T* all, std::ptrdiff_t from, std::ptrdiff_t step, auto inside) {
+  constexpr int width = simd::count_of<S>;
+  std::ptrdiff_t i = 0;
+  for (; i < inside.a; ++i) to[i] = S(0);
+  if constexpr (std::is_same_v<S, T>)
+    if (step == 1)
+      for (; i + width <= inside.b; i += width) simd::store(to + i, simd::load(all + from + i));
+  for (; i < inside.b; ++i) to[i] = static_cast<S>(all[from + i * step]);
+  for (; i < n; ++i) to[i] = S(0);
+}
+
+/// Rows [first, first + depth) and columns [begin, end) of x, which is_shifted, each row `next` elements after the other. Zeros follow a
+/// row up to number `width` of it. The same elements of all planes lie beyond the edge: their masks are made once for each tap.
+template <class T>
+inline void pack_shifted(T* to, std::ptrdiff_t next, std::ptrdiff_t width, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t depth,
+                         std::ptrdiff_t begin, std::ptrdiff_t end) {
+  constexpr std::ptrdiff_t n = simd::count_of<T>;
+  const std::ptrdiff_t taps = x.taps(), wide = x.column.places;
+  for (std::ptrdiff_t k = 0; k < std::min(taps, depth); ++k) {
+    const std::ptrdiff_t plane = (first + k) / taps, tap = (first + k) % taps;
+    const std::ptrdiff_t down = x.row.at + tap / x.column.taps * x.row.by, right = x.column.at + tap % x.column.taps * x.column.by;
+    std::ptrdiff_t row = begin / wide, column = begin % wide;
+    const std::ptrdiff_t a = std::clamp<std::ptrdiff_t>(-right, 0, wide), b = std::clamp<std::ptrdiff_t>(wide - right, a, wide);
+    for (std::ptrdiff_t i = 0; i < width; i += n) {
+      std::uint32_t inside = 0;
+      for (std::ptrdiff_t j = 0, left = std::min(n, end - begin - i); j < left;) {
+        const std::ptrdiff_t run = std::min(wide - column, left - j);
+        if (row + down >= 0 && row + down < x.row.places) {
+          const std::ptrdiff_t from = std::max(a, column), to_column = std::min(b, column + run);
+          if (from < to_column) inside |= ((std::uint32_t{1} << (to_column - from)) - 1) << (j + from - column);
+        }
+        j += run, column += run;
+        if (column == wide) column = 0, ++row;
+      }
+      const auto mask = [&] {
+        if constexpr (sizeof(T) == sizeof(float)) return simd::from_bits(inside);
+        else return simd::part_of<0>(simd::from_bits(inside));
+      }();
+      const std::ptrdiff_t count = std::min(n, width - i);
+      std::ptrdiff_t at = plane * x.plane + begin + i + down * wide + right;
+      T* out = to + k * next + i;
+      for (std::ptrdiff_t r = k; r < depth; r += taps, at += x.plane, out += taps * next) {
+        if (at >= 0 && at + n <= x.size) {
+          const simd::vector<T> v = simd::select<T>(mask, simd::load(x.planes + at), simd::vector<T>{});
+          if (count == n) simd::store(out, v);
+          else simd::store_first(out, v, static_cast<int>(count));
+        } else
+          for (std::ptrdiff_t j = 0; j < count; ++j) out[j] = inside >> j & 1 ? x.planes[at + j] : T(0);
+      }
+    }
+  }
+}
+
+/// Rows [first, first + depth) and columns [begin, end) of x as a panel of a matrix product, whose rows have the width of a tile.
+template <class S, class T>
+inline void pack_panel(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t depth, std::ptrdiff_t begin, std::ptrdiff_t end) {
+  constexpr int width = tile::width<S>;
+  if constexpr (std::is_same_v<S, T>)
+    if (x.is_shifted()) return pack_shifted(to, width, width, x, first, depth, begin, end);
+  for (std::ptrdiff_t r = first; r < first + depth; ++r, to += width) {
+    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
+      put(to + (i - begin), n, x.planes, from, x.column.stride, inside);
+    });
+    for (std::ptrdiff_t i = end - begin; i < width; ++i) to[i] = S(0);
+  }
+}
+/// The same rows, each with its columns side by side.
+template <class S, class T>
+inline void pack_rows(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t rows, std::ptrdiff_t begin, std::ptrdiff_t end) {
+  if constexpr (std::is_same_v<S, T>)
+    if (x.is_shifted()) return pack_shifted(to, end - begin, end - begin, x, first, rows, begin, end);
+  for (std::ptrdiff_t r = first; r < first + rows; ++r, to += end - begin)
+    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
+      put(to + (i - begin), n, x.planes, from, x.column.stride, inside);
+    });
+}
+
+}  // namespace conv_parts
+}  // namespace ebb::inline EBB_ABI::kernel
