@@ -30,13 +30,18 @@ struct cosh : transcendental {
 struct asinh_slope : transcendental {
   static constexpr std::string_view name = "asinh_slope";
   static constexpr auto value(auto x) {
-    auto one = lane::all<decltype(x)>(1);
-    return one / lane::hypot(x, one);
+    using V = decltype(x);
+    auto one = lane::all<V>(1), magnitude = lane::abs(x), near = lane::at_most(magnitude, lane::all<V>(far<lane::element_of<V>>));
+    return one / lane::select(magnitude > near, magnitude, lane::sqrt(lane::fma(near, near, one)));
   }
   static constexpr auto pull(auto g, auto x, auto out) {
     const auto finite = emit_on<where>({}, emit_on<isfinite>({}, x), x, literal_like(x, 0));
     return grads(-g * (finite * out * out * out));
   }
+
+  /// From here on sqrt(x^2 + 1) and sqrt(x^2 - 1) are x.
+  template <class T>
+  static constexpr T far = sizeof(T) == 4 ? T(0x1p+15) : T(0x1p+30);
 };
 
 /// Inverse hyperbolic sine.   Saves: x.   Error: 2 ulp.
@@ -51,18 +56,14 @@ struct acosh_slope : transcendental {
   static constexpr std::string_view name = "acosh_slope";
   static constexpr auto value(auto x) {
     using V = decltype(x);
-    auto one = lane::all<V>(1), magnitude = lane::abs(x), near = lane::at_most(magnitude, lane::all<V>(far<lane::element_of<V>>));
+    auto one = lane::all<V>(1), magnitude = lane::abs(x);
+    auto near = lane::at_most(magnitude, lane::all<V>(asinh_slope::far<lane::element_of<V>>));
     return one / lane::select(magnitude > near, magnitude, lane::sqrt((near - one) * (near + one)));
   }
   static constexpr auto pull(auto g, auto x, auto out) {
     const auto finite = emit_on<where>({}, emit_on<isfinite>({}, x), x, literal_like(x, 0));
     return grads(-g * (finite * out * out * out));
   }
-
- private:
-  /// From here on sqrt(x^2 - 1) is x.
-  template <class T>
-  static constexpr T far = sizeof(T) == 4 ? T(0x1p+15) : T(0x1p+30);
 };
 
 /// Inverse hyperbolic cosine. Its derivative at 1 is infinite.   Saves: x.   Error: 2 ulp.   Domain: x >= 1.

@@ -42,21 +42,34 @@ EBB_INLINE constexpr V tanhshrink(V x) {
   return select(abs(x) < two, small * square * detail::quotient(square, C::over, C::under), x - tanh(x));
 }
 
-/// (x + sqrt(x^2 + b)) / 2 and its derivative (1 + x / sqrt(x^2 + b)) / 2, without cancellation for negative x.
-template <class V>
-struct square_plus {
-  V value, slope, root;
-  EBB_INLINE constexpr square_plus(V x, V b) {
-    using T = element_of<V>;
-    V zero = all<V>(0), half = all<V>(T(0.5)), infinity = all<V>(std::numeric_limits<T>::infinity());
-    V a = at_most(abs(x), all<V>(std::numeric_limits<T>::max()));
-    root = hypot(a, sqrt(b));
-    V large = fma(a, half, root * half), small = b * all<V>(T(0.25)) / large;
-    auto right = x >= zero;
-    value = select(right, select(x == infinity, x, large), select(x == -infinity, zero, small));
-    slope = select(right, large, small) / root;
-  }
-};
+namespace detail {
+/// square_plus for any numbers.
+template <bool Slope, class V>
+EBB_APART constexpr V careful_square_plus(V x, V b) {
+  using T = element_of<V>;
+  V zero = all<V>(0), half = all<V>(T(0.5)), infinity = all<V>(std::numeric_limits<T>::infinity());
+  V a = at_most(abs(x), all<V>(std::numeric_limits<T>::max())), root = hypot(a, sqrt(b));
+  V large = fma(a, half, root * half), small = b * all<V>(T(0.25)) / large;
+  auto right = x >= zero;
+  if constexpr (Slope) return select(right, large, small) / root;
+  else return select(right, select(x == infinity, x, large), select(x == -infinity, zero, small));
+}
+}  // namespace detail
+
+/// (x + sqrt(x^2 + b)) / 2, or its derivative (1 + x / sqrt(x^2 + b)) / 2, without cancellation for negative x.
+// Few lanes need care for overflow: the others have the same bits without it.
+template <bool Slope, class V>
+EBB_INLINE constexpr V square_plus(V x, V b) {
+  using T = element_of<V>;
+  using C = detail::hyperbolic<T>;
+  V half = all<V>(T(0.5)), a = abs(x), square = fma(a, a, b), root = sqrt(square), large = (a + root) * half;
+  auto right = x >= all<V>(0), fits = square <= all<V>(C::large * C::large) && b >= all<V>(C::small);
+  V result;
+  if constexpr (Slope) result = select(right, large, b * half) / select(right, root, fma(a, root, square));
+  else result = select(right, large, b * all<V>(T(0.25)) / large);
+  if (detail::in_no_lane<V>(!fits)) [[likely]] return result;
+  return select(fits, result, detail::careful_square_plus<Slope>(x, b));
+}
 
 }  // namespace ebb::inline EBB_ABI::lane
 
@@ -91,7 +104,7 @@ struct tanhshrink : transcendental {
 struct squareplus_slope : elementwise<2> {
   static constexpr std::string_view name = "squareplus_slope";
   static constexpr domain accepts = domain::real;
-  static constexpr auto value(auto x, auto b) { return lane::square_plus<decltype(x)>(x, b).slope; }
+  static constexpr auto value(auto x, auto b) { return lane::square_plus<true>(x, b); }
   template <class T>
   static constexpr cotangents<2> pull(operand<T> g, operand<T> x, operand<T> b, operand<T>) {
     // b / (2 h^3) and -x / (4 h^3) with h = sqrt(x^2 + b)
@@ -108,7 +121,7 @@ struct squareplus : elementwise<2> {
   static constexpr std::string_view name = "squareplus";
   static constexpr domain accepts = domain::real;
   static constexpr std::array otherwise{4.0};
-  static constexpr auto value(auto x, auto b) { return lane::square_plus<decltype(x)>(x, b).value; }
+  static constexpr auto value(auto x, auto b) { return lane::square_plus<false>(x, b); }
   template <class T>
   static constexpr cotangents<2> pull(operand<T> g, operand<T> x, operand<T> b, operand<T>) {
     const auto by_x = g * emit_on<squareplus_slope>({}, x, b);
