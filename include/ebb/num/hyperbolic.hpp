@@ -5,8 +5,9 @@
 //   2 cosh x = 2^n ((1 + c) + (t - c t + c s)),   2 sinh |x| is the same with -c,
 // where the first sum is nearly exact; for sinh it is 0 if n is 0, so that 2 t - s loses no digits. The last scaling overflows exactly
 // where the result does.
-// hypot: the square root of a sum, corrected by the rounding error of the smaller square.   Source: W. J. Cody, W. Waite, Software Manual for the
-// Elementary Functions (1980), chapter 9; C. F. Borges, An improved algorithm for hypot(x, y), ACM TOMS 47 (2021).
+// hypot: the square root of a sum, corrected by its remainder and by the rounding error of the smaller square.
+// Source: W. J. Cody, W. Waite, Software Manual for the Elementary Functions (1980), chapter 9; C. F. Borges, An improved algorithm for
+// hypot(x, y), ACM TOMS 47 (2021).
 #pragma once
 
 #include "exponential.hpp"
