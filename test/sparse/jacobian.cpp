@@ -172,6 +172,78 @@ TEST_CASE("a Hessian with the form of an arrow has two colors, and one of random
   CHECK(saved > 0);
 }
 
+namespace {
+
+/// An unknown and a result of several arrays.
+template <template <class, std::size_t...> class Array>
+struct line {
+  using points = Array<double, ebb::dyn>;
+  using number = Array<double>;
+  BOOST_HANA_DEFINE_STRUCT(line, (points, at), (number, bend));
+};
+
+}  // namespace
+
+TEST_CASE("columns run over the leaves of a struct, rows over those of a tuple, and wide ones are pulled") {
+  constexpr auto f = [](auto l, auto w) {
+    const auto y = ebb::sin(l.at) * w + l.bend;
+    return std::tuple(y, ebb::slice<0, 1>(l.at) * ebb::slice<0, 0, -1>(l.at), l.bend * l.bend);
+  };
+  constexpr auto jacobian = ebb::sparse_jacobian(f);
+  const vector w = some(5);
+  const line<tensor> x{some(5), tensor<double>(3.0)};
+  const ebb::sparse_pattern p = jacobian.pattern(x, w);
+  CHECK(p.rows == 10);
+  CHECK(p.columns == 6);
+  CHECK(p.column == std::vector<std::size_t>{0, 5, 1, 5, 2, 5, 3, 5, 4, 5, 0, 1, 1, 2, 2, 3, 3, 4, 5});
+  CHECK(p.colors == 3);
+  const vector values = jacobian(p, x, w);
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(values(2 * i) == std::cos(x.at(i)) * w(i));
+    CHECK(values(2 * i + 1) == 1);
+    if (i < 4) CHECK(values(10 + 2 * i) == x.at(i + 1));
+    if (i < 4) CHECK(values(11 + 2 * i) == x.at(i));
+  }
+  CHECK(values(18) == 6);
+
+  constexpr auto sums = ebb::sparse_jacobian([](auto l) {
+    return std::tuple(ebb::sum(std::get<0>(l) * std::get<0>(l)) * std::get<1>(l), ebb::reshape<1>(ebb::prod(std::get<0>(l))));
+  });
+  const std::tuple tuple(some(7), 2.0);
+  const ebb::sparse_pattern q = sums.pattern(tuple);
+  CHECK(q.pulled);
+  REQUIRE(q.size() == 8 + 7);
+  const vector all = sums(q, tuple);
+  double square = 0, product = 1;
+  for (std::size_t i = 0; i < 7; ++i) {
+    square += std::get<0>(tuple)(i) * std::get<0>(tuple)(i);
+    product *= std::get<0>(tuple)(i);
+  }
+  for (std::size_t i = 0; i < 7; ++i) {
+    CHECK(all(i) == 4 * std::get<0>(tuple)(i));
+    CHECK(all(8 + i) == Approx(product / std::get<0>(tuple)(i)).epsilon(1e-14));
+  }
+  CHECK(all(7) == Approx(square).epsilon(1e-14));
+}
+
+TEST_CASE("more colors than are read at once give the elements of the dense matrix") {
+  const vector x = some(40);
+  constexpr auto dense = [](auto v) { return ebb::sin(v) * ebb::sum(v * v); };
+  const ebb::sparse_pattern p = ebb::sparse_jacobian(dense).pattern(x);
+  CHECK(p.colors == 40);
+  check_dense(p, ebb::sparse_jacobian(dense)(p, x), ebb::jacfwd(dense)(x));
+}
+
+TEST_CASE("a pattern of many rows and few columns, or few rows and many columns, is found in the time of its elements") {
+  constexpr auto product = ebb::sparse_jacobian([](auto x, auto w) { return ebb::sum<1>(ebb::square(w * x)); });
+  const tensor<double, ebb::dyn, ebb::dyn> tall(40000, 3);
+  CHECK(product.pattern(some(3), tall).colors == 3);
+  const tensor<double, ebb::dyn, ebb::dyn> flat(1, 40000);
+  const ebb::sparse_pattern p = product.pattern(some(40000), flat);
+  CHECK(p.pulled);
+  CHECK(p.colors == 1);
+}
+
 TEST_CASE("a pattern of other extents and memory of another size are refused") {
   constexpr auto jacobian = ebb::sparse_jacobian(diffusion);
   const ebb::sparse_pattern p = jacobian.pattern(some(30));

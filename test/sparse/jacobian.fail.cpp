@@ -7,10 +7,10 @@ int main() {
   [[maybe_unused]] const ebb::tensor<double, 3> x{1, 2, 3};
   [[maybe_unused]] static constexpr auto squares = [](auto v) { return v * v; };
 #if EBB_CASE == 1
-  // EXPECT: E0504 one array of floats each
+  // EXPECT: E0504 an array of floats each
   auto p = ebb::sparse_jacobian(squares).pattern(2.0);  // LINE
 #elif EBB_CASE == 2
-  // EXPECT: E0504 one array of floats each
+  // EXPECT: E0504 an array of floats each
   auto p = ebb::sparse_jacobian([](auto v) { return ebb::sum(v); }).pattern(x);  // LINE
 #elif EBB_CASE == 3
   // EXPECT: E0505 outside of traced functions

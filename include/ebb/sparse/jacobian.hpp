@@ -6,6 +6,13 @@
 //   ebb::tensor<double, ebb::dyn> values = jacobian(p, x, w);        the elements, in the order of p
 //   jacobian(ebb::into(values), p, x, w);                            the same, into given memory
 //   jacobian.pattern(x, ebb::fixed(w))                               a smaller pattern, for calls with the same w
+//
+// [note: one direction at a time]
+// Each color runs one program, the derivative along one direction; up to 16 results are then read in one pass over the pattern. A program
+// for several directions, the `map` of that one, was measured and is not taken: 12 directions of bench/gradbench's ht took 9 to 18 times as
+// long (12 products of a matrix with 12 columns become batches of small ones), 3 of a banded Jacobian as long for 10,000 columns and 2.3
+// times as long for a million, since the values that all directions share are written to memory and read again.
+// Colors are found when the program runs: extents, integers and fixed arguments decide the pattern.
 #pragma once
 
 #include "pattern.hpp"
@@ -14,6 +21,7 @@
 #include "../exec/direction.hpp"
 #include "../trace/functions.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -37,9 +45,20 @@ template <class F, int I>
 struct along_direction {
   constexpr auto operator()(const auto&... a) const { return std::get<1>(ebb::jvp<I>(F{})(a...)); }
 };
+/// The sum of all elements of y, each times that of u.
+template <class Y, class U>
+constexpr auto weighted_sum(const Y& y, const U& u) {
+  if constexpr (is_term<Y>) {
+    if constexpr (Y::rank == 0) return y * u;
+    else return ebb::sum(y * u);
+  } else
+    return [&]<std::size_t... Part>(std::index_sequence<Part...>) {
+      return (weighted_sum(form_of<Y>::template get<Part>(y), form_of<U>::template get<Part>(u)) + ...);
+    }(std::make_index_sequence<std::size_t{form_of<Y>::count}>{});
+}
 template <class F>
 struct weighted_result {
-  constexpr auto operator()(const auto& u, const auto&... a) const { return ebb::sum(F{}(a...) * u); }
+  constexpr auto operator()(const auto& u, const auto&... a) const { return weighted_sum(F{}(a...), u); }
 };
 template <class F, int I>
 struct against_direction {
@@ -50,10 +69,20 @@ struct gradient_by {
   constexpr auto operator()(const auto&... a) const { return ebb::grad<I>(F{})(a...); }
 };
 
-template <class T>
-inline constexpr bool is_real_array = false;
-template <class T, std::size_t... E>
-inline constexpr bool is_real_array<term<T, E...>> = real_element<T> && sizeof...(E) > 0;
+/// The dtype of all leaves of a form of terms; void if they differ or are no floats, or if a number stands alone.
+template <class Leaves>
+struct dtype_of_all {
+  using type = void;
+};
+template <class T, std::size_t... E, class... More>
+  requires real_element<T> && (std::is_same_v<T, typename More::value_type> && ...) && (sizeof...(E) + sizeof...(More) > 0)
+struct dtype_of_all<types<term<T, E...>, More...>> {
+  using type = T;
+};
+template <class Traced>
+using dtype_of_leaves = typename dtype_of_all<leaves_in<Traced>>::type;
+template <class Traced>
+inline constexpr bool has_one_dtype = !std::is_void_v<dtype_of_leaves<Traced>>;
 
 /// The code that refuses a call on A..., or 0.
 template <class F, int I, class... A>
@@ -62,11 +91,11 @@ constexpr int code_of_sparse() {
   else if constexpr ((holds_terms<A> || ...) || (holds_variables<A> || ...) || (holds_duals<A> || ...)) return 505;
   else if constexpr (!are_arguments<A...>) return 111;
   else if constexpr (I >= static_cast<int>(sizeof...(A))) return code_of_wrt<wrt<I>, A...>();
-  else if constexpr (!is_real_array<traced_type<numbered<I, std::tuple<A...>>>>) return 504;
+  else if constexpr (!has_one_dtype<traced_type<numbered<I, std::tuple<A...>>>>) return 504;
   else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<F, traced_type<A>...>>{}); of_trace != 0)
     return of_trace;
   else if constexpr (holds_refused<result_of_trace<F, traced_type<A>...>>) return already_reported;
-  else return is_real_array<typename argument<result_of_trace<F, traced_type<A>...>>::traced> ? 0 : 504;
+  else return has_one_dtype<typename argument<result_of_trace<F, traced_type<A>...>>::traced> ? 0 : 504;
 }
 
 template <class A>
@@ -78,14 +107,62 @@ constexpr const A& not_wrapped(const A& a) { return a; }
 template <class A>
 constexpr const A& not_wrapped(const fixed_argument<A>& a) { return a.value; }
 
-/// An array of zeros with the form of x.
-template <class T, std::size_t... E, class X>
-tensor<T, E...> zeros_of_form(std::type_identity<tensor<T, E...>>, const char* call, const X& x) {
-  std::array<std::size_t, sizeof...(E)> n{};
-  for (std::size_t a = 0; a < n.size(); ++a) n[a] = borrow<X>::extent(x, static_cast<int>(a));
-  auto r = tensor<T, E...>::uninitialized(typename tensor<T, E...>::layout_type(call, n));
-  for (std::size_t i = 0; i < r.size(); ++i) r.mutable_data()[i] = T(0);
-  return r;
+/// Zeros in the form of x, which is a leaf.
+template <class To, class X>
+To zeros_like_leaf(const char* call, const X& x) {
+  if constexpr (number<To>) return To(0);
+  else {
+    std::array<std::size_t, borrowed_extents<To>::rank> n{};
+    for (std::size_t a = 0; a < n.size(); ++a) n[a] = borrow<X>::extent(x, static_cast<int>(a));
+    auto r = To::uninitialized(typename To::layout_type(call, n));
+    std::fill_n(r.mutable_data(), r.size(), typename To::value_type(0));
+    return r;
+  }
+}
+/// The number of elements of all leaves.
+template <class X>
+std::size_t elements_of(const X& x) {
+  std::size_t n = 0;
+  each_leaf([&](const auto& leaf) { n += extents_of_leaf(leaf).volume(); }, x);
+  return n;
+}
+/// 1 at the elements of this color, else 0.
+template <class X>
+void set_to_color(X& x, const std::vector<int>& color, int c) {
+  std::size_t next = 0;
+  each_leaf([&]<class Leaf>(Leaf& leaf) {
+    auto* const data = borrow<Leaf>::mutable_data(leaf);
+    for (std::size_t i = 0; i < extents_of_leaf(leaf).volume(); ++i)
+      data[i] = typename borrow<Leaf>::element(static_cast<float>(color[next++] == c));
+  }, x);
+}
+/// All elements of x, one after another: in `memory` if they are several arrays.
+template <class X, class T>
+const T* adjacent_elements(const X& x, std::vector<T>& memory) {
+  if constexpr (form_of<X>::is_leaf) return borrow<X>::data(x);
+  else {
+    memory.clear();
+    each_leaf([&]<class Leaf>(const Leaf& leaf) {
+      const T* const data = borrow<Leaf>::data(leaf);
+      memory.insert(memory.end(), data, data + extents_of_leaf(leaf).volume());
+    }, x);
+    return memory.data();
+  }
+}
+/// The elements of p that the derivatives of colors first, first + 1... show: from[0], from[1]...
+template <class T, class E>
+void read_columns(T* to, const sparse_pattern& p, const std::vector<const E*>& from, int first) {
+  const int* const color = p.color.data();
+  const std::size_t* const column = p.column.data();
+  const auto put = [&](std::size_t k, int c, std::size_t row) {
+    const std::size_t place = static_cast<std::size_t>(c - first);  // huge if c < first
+    if (place < from.size()) to[k] = static_cast<T>(from[place][row]);
+  };
+  for (std::size_t i = 0; i < p.rows; ++i)
+    for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) {
+      if (!p.mirrored.empty() && p.mirrored[k]) put(k, color[i], column[k]);
+      else put(k, color[column[k]], i);
+    }
 }
 
 struct call_of_jacobian {
@@ -104,7 +181,9 @@ struct sparse_derivatives {
   template <class... A>
   using given = typename argument<numbered<I, std::tuple<A...>>>::value;
   template <class... A>
-  using element = typename given<A...>::value_type;
+  using element = dtype_of_leaves<traced_type<numbered<I, std::tuple<A...>>>>;
+  template <class... A>
+  using element_of_result = dtype_of_leaves<typename argument<result_of_trace<F, traced_type<A>...>>::traced>;
 
   /// Where the Jacobian at arguments of these extents may have elements: rows are elements of the result, columns those of argument I.
   template <class... A>
@@ -164,20 +243,22 @@ struct sparse_derivatives {
       }, a...);
       std::vector<char> fixed;
       (fixed.resize(fixed.size() + static_cast<std::size_t>(argument<A>::leaves), Fixed), ...);
-      const int leaf = leaf_numbers(wrt<I>{}, std::type_identity<std::tuple<traced_type<A>...>>{})[0];
-      const dependence_finder found(g, {leaf}, sizes, cells, fixed);
+      const vec<int> leaves = leaf_numbers(wrt<I>{}, std::type_identity<std::tuple<traced_type<A>...>>{});
+      const dependence_finder found(g, leaves, sizes, cells, fixed);
       sparse_pattern p;
-      p.rows = found.output(0).size();
-      p.columns = sizes[leaf].volume();
-      p.starts = found.output(0).starts;
-      p.column.assign(found.output(0).number.begin(), found.output(0).number.end());
+      p.columns = elements_of(std::get<std::size_t{I}>(std::tie(a...)));
+      element_sets all;
+      for (int i = 0; i < g.out.size(); ++i) all.append(found.output(i));
+      p.rows = all.size();
+      p.starts = std::move(all.starts);
+      p.column.assign(all.number.begin(), all.number.end());
       Call::color(p);
       return p;
     }
   }
   template <class... A>
   static void check(const sparse_pattern& p, std::size_t rows, const A&... a) {
-    const std::size_t columns = extents_of_leaf(std::get<std::size_t{I}>(std::tie(a...))).volume();
+    const std::size_t columns = elements_of(std::get<std::size_t{I}>(std::tie(a...)));
     if (columns != p.columns || rows != p.rows || p.starts.size() != p.rows + 1)
       raise(Call::name + (": the pattern is of a matrix [" + std::to_string(p.rows) + ", " + std::to_string(p.columns) +
             "], the derivative is one [" + std::to_string(rows) + ", " + std::to_string(columns) + "]"));
@@ -187,48 +268,55 @@ struct sparse_derivatives {
     if (p.pulled) pull(to, p, a...);
     else push(to, p, a...);
   }
-  /// For each color the derivative along the sum of its columns.
+  /// For each color the derivative along the sum of its columns. Several colors are read in one pass over p.
   template <class T, class... A>
   static void push(T* to, const sparse_pattern& p, const A&... a) {
-    auto v = zeros_of_form(std::type_identity<given<A...>>{}, Call::name, std::get<std::size_t{I}>(std::tie(a...)));
-    if (v.size() != p.columns || p.color.size() != p.columns) check(p, p.rows, a...);
+    const auto& x = std::get<std::size_t{I}>(std::tie(a...));
+    auto v = filled<given<A...>>([]<class To>(const auto& leaf) { return zeros_like_leaf<To>(Call::name, leaf); }, x);
+    if (elements_of(v) != p.columns || p.color.size() != p.columns) check(p, p.rows, a...);
     constexpr auto along = compile(along_direction<F, I>{});
-    result<A...> r;
-    for (int c = 0; c < p.colors; ++c) {
-      for (std::size_t j = 0; j < p.columns; ++j) v.mutable_data()[j] = T(p.color[j] == c ? 1 : 0);
-      if (c > 0) along(into(r), a..., v);
-      else check(p, (r = along(a..., v)).size(), a...);
-      for (std::size_t i = 0; i < p.rows; ++i)
-        for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) {
-          const bool mirrored = !p.mirrored.empty() && p.mirrored[k];
-          const std::size_t row = mirrored ? p.column[k] : i, column = mirrored ? i : p.column[k];
-          if (p.color[column] == c) to[k] = static_cast<T>(r.data()[row]);
-        }
+    const std::size_t at_once = static_cast<std::size_t>(std::min(p.colors, 16));
+    std::vector<result<A...>> r(at_once);
+    std::vector<std::vector<element_of_result<A...>>> memory(at_once);
+    std::vector<const element_of_result<A...>*> from;
+    for (int c = 0, first = 0; c < p.colors; ++c) {
+      const std::size_t place = static_cast<std::size_t>(c - first);
+      set_to_color(v, p.color, c);
+      if (first > 0) along(into(r[place]), a..., v);
+      else r[place] = along(a..., v);
+      if (c == 0) check(p, elements_of(r[place]), a...);
+      from.push_back(adjacent_elements(r[place], memory[place]));
+      if (from.size() < at_once && c + 1 < p.colors) continue;
+      read_columns(to, p, from, first);
+      from.clear();
+      first = c + 1;
     }
   }
   /// For each color the gradient of the sum of its rows.
   template <class T, class... A>
   static void pull(T* to, const sparse_pattern& p, const A&... a) {
     auto u = compile(F{})(a...);
-    check(p, u.size(), a...);
+    check(p, elements_of(u), a...);
     constexpr auto against = compile(against_direction<F, I>{});
     given<A...> r;
+    std::vector<element<A...>> memory;
     for (int c = 0; c < p.colors; ++c) {
-      using weight = typename decltype(u)::value_type;
-      for (std::size_t i = 0; i < p.rows; ++i) u.mutable_data()[i] = weight(p.color[i] == c ? 1 : 0);
+      set_to_color(u, p.color, c);
       if (c > 0) against(into(r), u, a...);
       else r = against(u, a...);
+      const element<A...>* const from = adjacent_elements(r, memory);
       for (std::size_t i = 0; i < p.rows; ++i)
         if (p.color[i] == c)
-          for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) to[k] = static_cast<T>(r.data()[p.column[k]]);
+          for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) to[k] = static_cast<T>(from[p.column[k]]);
     }
   }
 };
 
 }  // namespace detail
 
-/// The Jacobian of f by argument I, the first one if none is named, where it may differ from zero. f and the argument: one array of floats
-/// each, with one axis or more; f is traced and must not capture. The object has
+/// The Jacobian of f by argument I, the first one if none is named, where it may differ from zero. f is traced and must not capture. The
+/// argument and the result are an array of floats with one axis or more, or a tuple or struct of arrays and numbers of one dtype: columns
+/// are the elements of all of them in order, as each_leaf visits them, and so are rows. The object has
 ///   pattern(a...)             the places, as a sparse_pattern (CSR, and COO by row()), found from f's program for these extents;
 ///                             an argument may be ebb::fixed(x)
 ///   (p, a...)                 the elements at the places of p, tensor<T, ebb::dyn>

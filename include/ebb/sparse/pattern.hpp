@@ -84,18 +84,32 @@ inline int color_lists(const std::vector<std::size_t>& starts, const std::vector
   }
   return static_cast<int>(taken_by.size());
 }
-/// Gives p its colors, of columns if they are not more than twice those of rows.
+/// The length of the longest list: at least so many colors have the items.
+inline std::size_t longest_list(const std::vector<std::size_t>& starts) {
+  std::size_t r = 0;
+  for (std::size_t j = 0; j + 1 < starts.size(); ++j) r = std::max(r, starts[j + 1] - starts[j]);
+  return r;
+}
+/// Gives p its colors, of columns if they are not more than twice those of rows. A side whose least number of colors decides that it is
+/// not taken is not colored: long lists of the other side would cost the square of their length.
 inline void color_pattern(sparse_pattern& p) {
   const auto [first, row] = transposed_lists(p.starts, p.column, p.columns);
-  p.colors = color_lists(first, row, p.rows, p.color);
-  p.pulled = false;
-  if (p.colors <= 2) return;
+  const std::size_t of_columns = longest_list(p.starts), of_rows = longest_list(first);  // at least
   std::vector<int> by_row;
-  const int colors = color_lists(p.starts, p.column, p.columns, by_row);
-  if (2 * colors >= p.colors) return;
+  int rows = -1;
+  if (of_columns > 2 && of_columns > 2 * of_rows) {
+    rows = color_lists(p.starts, p.column, p.columns, by_row);
+    p.pulled = 2 * static_cast<std::size_t>(rows) < of_columns;
+  }
+  if (!p.pulled) {
+    p.colors = color_lists(first, row, p.rows, p.color);
+    if (p.colors <= 2 || 2 * of_rows >= static_cast<std::size_t>(p.colors)) return;
+    if (rows < 0) rows = color_lists(p.starts, p.column, p.columns, by_row);
+    if (2 * rows >= p.colors) return;
+    p.pulled = true;
+  }
   p.color = std::move(by_row);
-  p.colors = colors;
-  p.pulled = true;
+  p.colors = rows;
 }
 
 /// A star coloring of the columns of a matrix whose places are symmetric: columns with many elements first. Returns the number of colors.
