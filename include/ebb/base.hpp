@@ -16,6 +16,7 @@
 #include "base/vec.hpp"
 #include "base/hash_index.hpp"
 #include "base/log.hpp"
+#include "base/numbering.hpp"
 #include "base/objects.hpp"
 #include "base/owned.hpp"
 #include "base/repeat.hpp"

@@ -11,12 +11,11 @@
 
 #include "derivation.hpp"
 
+#include "../base/numbering.hpp"
 #include "../base/vec.hpp"
 #include "../exec/stage_texts.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <mutex>
 
 namespace ebb::inline EBB_ABI {
 
@@ -39,13 +38,15 @@ inline std::atomic<region_stages> stages_of_regions = stages_of_region;
 inline std::atomic<region_stages> stages_of_regions = nullptr;
 #endif
 
+/// No static of say_stages: Clang warns of variables in a function that ebb::compiled has, because a file may inline it.
+inline numbering& logged_regions() {
+  static numbering regions;
+  return regions;
+}
+
 /// Logs the stages, once for each region.
 EBB_COLD void say_stages(const char* call, const char* name, const segment_graphs& s) {
-  static std::mutex alone;
-  static vec<const segment_graphs*> known;
-  const std::lock_guard<std::mutex> lock(alone);
-  if (std::find(known.begin(), known.end(), &s) != known.end()) return;
-  known.push(&s);
+  if (!logged_regions()(&s).is_new) return;
   const std::string heading = std::string("passes: ") + call + " of " + name + '\n';
   const region_stages stages = stages_of_regions.load();
   say(log_topic::passes, heading + (stages ? stages(s) : "  not in this program: call ebb::enable_pass_log(), or link ebb::compiled\n"));

@@ -18,28 +18,17 @@
 #include "graph_sink.hpp"
 #include "plan.hpp"
 
+#include "../base/numbering.hpp"
 #include "../graph/dot.hpp"
-
-#include <mutex>
 
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
 /// The number of a region among all that have been captured.
-struct region_place {
-  int number;
-  bool is_new;
-};
-inline region_place region_number(const node_program* p) {
-  static std::mutex mutex;
-  static vec<const void*> numbers;
-  const std::lock_guard<std::mutex> alone(mutex);
-  int n = 0;
-  while (n < numbers.size() && numbers[n] != p) ++n;
-  const bool is_new = n == numbers.size();
-  if (is_new) numbers.push(p);
-  return {n, is_new};
+inline numbering::place region_number(const node_program* p) {
+  static numbering regions;
+  return regions(p);
 }
 
 }  // namespace detail
