@@ -27,7 +27,7 @@
 //               V::abs(a), V::copysign(magnitude, sign), V::floor(a), V::rint(a), V::isnan(a) -> mask
 //               V::at_least(a, bound)   a < bound ? bound : a, so that a NaN in a stays: x86 maxps(bound, a)
 //               V::at_most(a, bound)    bound < a ? bound : a: x86 minps(bound, a)
-//               V::scale(a, n)          a * 2^n rounded once (see below): AVX-512 scalef
+//               V::scale(a, n)          a * 2^n rounded once, for any a and integers n: AVX-512 scalef
 //               V::split(a)             significand and exponent of |a| (see below): AVX-512 getmant(0.75 to 1.5, no sign) and getexp
 //               V::any(m) -> bool       whether m holds in some lane, so that rare work can be skipped
 //

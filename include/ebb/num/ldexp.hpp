@@ -12,6 +12,10 @@ namespace ebb::inline EBB_ABI::lane {
 template <class V>
 EBB_INLINE constexpr V ldexp(V x, V n) {
   using T = element_of<V>;
+  if constexpr (requires { V::scale(x, n); }) {  // for any x; n only has to be finite, so that 0 and infinity stay
+    V far = all<V>(T(4 * format<T>::bias));
+    return V::scale(x, at_least(at_most(rint(n), far), -far));
+  }
   auto [m, e] = split(x);
   // Beyond twice the range of exponents nothing changes any more.
   V most = all<V>(T(2 * format<T>::bias - 2)), zero = all<V>(0);

@@ -28,7 +28,7 @@ struct elementary;
 
 template <>
 struct elementary<float> {
-  static constexpr float cbrt[] = {0x1.d9c97ap-2f, 0x1.b9742ep-1f, -0x1.e631fep-2f, 0x1.6e6e28p-3f, -0x1.db4672p-6f};
+  static constexpr float cube_root[] = {0x1.555556p-1f, 0x1.1c71c8p-1f};
   static constexpr float sinc_slope[] = {-0x1.a51a66p+1f, 0x1.9f9cb4p+1f, -0x1.24fea8p+0f, 0x1.ac66aap-3f, -0x1.800d8ep-6f,
                                          0x1.c0158ap-10f};
   static constexpr float sinc_bend[] = {-0x1.a51a66p+1f, 0x1.37b588p+3f, -0x1.6e3e56p+2f, 0x1.76dbp+0f, -0x1.b06c68p-3f,
@@ -36,8 +36,8 @@ struct elementary<float> {
 };
 template <>
 struct elementary<double> {
-  static constexpr double cbrt[] = {0x1.a166d8174d819p-2, 0x1.24ac2b59f33e9p+0, -0x1.0ede3f6d7918cp+0, 0x1.9da897738e488p-1,
-                                    -0x1.9972d0bf91ffdp-2, 0x1.ce92d9f92b274p-4, -0x1.c434988dacbe3p-7};
+  static constexpr double cube_root[] = {0x1.5555555555555p-1, 0x1.1c71c71c71c72p-1, 0x1.f9add3c0ca458p-2, 0x1.cf8a021b64151p-2,
+                                         0x1.b0a2f0e65d690p-2};
   static constexpr double sinc_slope[] = {-0x1.a51a6625307d3p+1, 0x1.9f9cb402bc46cp+1, -0x1.24feab558a48dp+0, 0x1.ac6805cf3508dp-3,
                                           -0x1.8061c54d774d6p-6, 0x1.d2eaa6f6d7533p-10, -0x1.99a005074a8f9p-14, 0x1.0fc954ee1062ap-18,
                                           -0x1.1a421b3ff365ap-23, 0x1.cb588aae597fp-29};
@@ -67,22 +67,25 @@ struct turn {
 template <class V>
 EBB_INLINE constexpr V cbrt(V x) {
   using T = element_of<V>;
-  V zero = all<V>(0), one = all<V>(1), third = all<V>(T(1) / 3);
-  auto regular = abs(x) > zero && abs(x) <= all<V>(std::numeric_limits<T>::max());
-  auto [fraction, k] = split(select(regular, x, one));
-  V q = rint(k * third), r = fma(q, all<V>(-3), k);
-  // |x| = m 2^(3 q), m = fraction 2^r with r from -1 to 1. y approximates the cube root of m.
-  auto up = r > zero, down = r < zero;
-  V m = fraction * select(up, all<V>(2), select(down, all<V>(T(0.5)), one)), y = horner(fraction, detail::elementary<T>::cbrt);
-  y = y * select(up, all<V>(T(1.25992104989487316477L)), select(down, all<V>(T(0.793700525984099737376L)), one));
-  // With e = 1 - m / y^3 the root is y (1 - e)^(1/3). The first step takes three terms of its series, the second one term with an exact
-  // remainder.
-  V e = one - m / (y * y * y);
-  y = fma(y * e, -fma(e, fma(e, all<V>(T(5) / 81), all<V>(T(1) / 9)), third), y);
-  twofold<V> square = product(y, y), cube = product(square, twofold<V>{y, zero});
-  V remainder = (m - cube.high) - cube.low;
-  y = fma(remainder / square.high, third, y);
-  return select(regular, copysign(y * power_of_two(q), x), x);
+  using B = bits_of<V>;
+  constexpr T inverse[] = {T(0x1.b272fbp+0), T(-0x1.304a83p+0), T(0x1.3e56b4p-1), T(-0x1.0ad13dp-3)};
+  constexpr T turned[] = {1, T(-0.2331137), T(0.0268108)};  // 2^(-r / 3) for r = -1, 0, 1
+  const auto times_power = [](V a, V n) EBB_LAMBDA {
+    if constexpr (requires { V::scale(a, n); }) return V::scale(a, n);
+    else return a * power_of_two(n);
+  };
+  if constexpr (scalar<V>)
+    if (!(abs(x) > 0 && abs(x) <= std::numeric_limits<T>::max())) return x;
+  auto [fraction, k] = split(x);
+  V q = rint(k * all<V>(T(1) / 3)), r = fma(q, all<V>(-3), k);
+  // |x| = m 2^(3 q), m = fraction 2^r with r from -1 to 1. w approximates 1 / cbrt m by so few digits that w^2 is exact.
+  V m = times_power(fraction, r), rough = horner(fraction, inverse) * horner(r, turned);
+  V w = from_bits<V>(to_bits(rough) & all<B>(~((bits_of<T>{2} << (format<T>::fraction_bits / 2)) - 1)));
+  // With e = 1 - m w^3 the root is m w^2 (1 - e)^(-2/3). A rounding error of y = m w^2 is in e, too, so that a third of it is left.
+  V y = m * (w * w), e = fma(-y, w, all<V>(1));
+  y = fma(y * e, horner(e, detail::elementary<T>::cube_root), y);
+  // For 0 and infinity k is infinite, and r NaN.
+  return select(isnan(y), x, copysign(times_power(y, q), x));
 }
 
 /// 10 to the x.   Error: 1.5 ulp, gradual underflow included.
