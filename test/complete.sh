@@ -107,7 +107,7 @@ matrix() {
         printf "%s values:%s first:%s second:%s special:%s refusal:%s bench:%s\n", name, name in has_values ? "yes" : "no", !derived ? "-" : name in has_first ? "yes" : "no",
           !derived ? "-" : name in has_second ? "yes" : "no", name in has_special ? "yes" : "no", name in has_refusal ? "yes" : "no", name in has_bench ? "yes" : "no"
       }
-    }' $(find test -name '*.cpp' | grep -vE '^test/(packages|consumer|link|python|trace/functions.cpp|[a-z]*/contexts.static.cpp)' | sort) $(find bench/ops -name '*.cpp' ! -name '*.peer.cpp' | sort) | sort
+    }' $(find test -name '*.cpp' | grep -vE '^test/(packages|consumer|link|python|trace/functions.cpp|[a-z]*/contexts.static.cpp)' | sort) $(find bench/ops \( -name '*.cpp' -o -name factors.hpp \) ! -name '*.peer.cpp' | sort) | sort
 }
 
 case ${2:-} in

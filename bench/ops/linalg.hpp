@@ -19,6 +19,17 @@ struct matrix_peer {
 };
 std::vector<matrix_peer> peers_of_linalg();
 
+/// A function of one or two matrices of n x n, of which it writes up to three results.
+struct factor_row {
+  std::string name;
+  std::vector<std::size_t> sizes;
+  bool values_only;
+  matrix_kernel<float> f;
+  matrix_kernel<double> d;
+};
+/// The same functions with the target ebb::lapack; none if LAPACK is not installed.
+std::vector<factor_row> factors_by_lapack();
+
 /// A convolution of `batch` images of `channels` planes with 3 x 3 taps, padded by 1: its call is `run`.
 struct image_size {
   std::size_t batch, channels, filters, side;

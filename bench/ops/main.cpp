@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
     elementwise<double>(s, o, t.peers, true, o.gradient_d, &ops::peer::d);
   }
   ops::linalg(s);
+  ops::factors(s);
   ops::convolution(s);
   s.summary();
   if (s.failures) std::printf("%d results are wrong\n", s.failures);

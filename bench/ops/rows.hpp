@@ -7,6 +7,7 @@ namespace ops {
 class session;
 
 void linalg(session&);
+void factors(session&);
 void convolution(session&);
 
 }  // namespace ops
