@@ -140,6 +140,17 @@ void check_sums(F f, const A&... a) {
 
 }  // namespace
 
+TEST_CASE("the rows of a block are not a multiple of 256") {
+  for (std::size_t bytes = 1; bytes < 5000; bytes += 7) {
+    const std::size_t rows = ebb::detail::height_of_block(many, bytes);
+    REQUIRE(rows % 8 == 0);
+    REQUIRE((rows >= 8 && rows % 256 != 0));
+  }
+  CHECK(ebb::detail::height_of_block(20, 100) == 64);
+  CHECK(ebb::detail::height_of_block(20, 100'000) == 2);
+  CHECK(ebb::detail::height_of_block(20, 1'000'000) == 1);
+}
+
 TEST_CASE("sums over rows go on from block to block") {
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{65}, many}) {
     CAPTURE(count);
@@ -153,6 +164,36 @@ TEST_CASE("sums over rows go on from block to block") {
     check_sums(direction, centers, x);
     check_sums(occupancy, m, c);
     if (count > 0) check_sums(extremes, m);
+  }
+}
+
+namespace {
+
+using matrices = ebb::tensor<double, dyn, dyn, dyn>;
+constexpr auto by_transposed = [](auto a, auto b) { return ebb::matmul(a, ebb::transpose(b)); };
+constexpr auto both = [](auto y, auto share, auto a, auto b) {
+  const auto z = y * share;
+  return std::tuple(ebb::sum<0>(ebb::matmul(z, b)), ebb::matmul(ebb::transpose(z), a));
+};
+/// The share of a row depends on all rows: no row can go from the first product to the last ones by itself.
+constexpr auto shared = [](auto a, auto b) {
+  const auto y = ebb::map(by_transposed, a, b);
+  const auto share = ebb::softmax<0>(ebb::sum<2>(ebb::square(y)));
+  return ebb::map(both, y, ebb::unsqueeze<2>(share), a, b);
+};
+
+}  // namespace
+
+TEST_CASE("blocks of rows after a step that needs all rows") {
+  using here = program<decltype(shared), matrices, matrices>;
+  static_assert(here::plan.row_symbol < 0 && here::plan.blocks.first > 0);
+  // The rows of the last pair are so long that a block is one of them.
+  for (const auto& [count, points] : {std::pair<std::size_t, std::size_t>{1, 5}, {65, 5}, {1500, 5}, {3, 900}}) {
+    CAPTURE(count);
+    matrices a(count, points, std::size_t{7}), b(count, std::size_t{6}, std::size_t{7});
+    fill(a, 10);
+    fill(b, 11);
+    check_sums(shared, a, b);
   }
 }
 

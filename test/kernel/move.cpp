@@ -99,10 +99,13 @@ TEMPLATE_TEST_CASE("a gather copies the rows that an index names", "", std::int3
   CHECK(ebb::kernel::first_bad_index(index.data(), index.size(), 4) == 0);
   CHECK(ebb::kernel::first_bad_index(bad.data(), bad.size(), 6) == 2);
   CHECK(ebb::kernel::first_bad_index(bad.data(), bad.size(), 5) == 1);
-  for (std::size_t length : {0u, 1u, 3u, 16u, 37u}) {
+  for (std::size_t length : {0u, 1u, 2u, 3u, 4u, 6u, 16u, 37u}) {
     std::vector<float> x(5 * length), picked(6 * length), sums(5 * length, .1f), expected = sums;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) * 1.7f;
     ebb::kernel::gather_rows(picked.data(), x.data(), index.data(), index.size(), length * sizeof(float));
+    std::vector<float> turned(6 * length);
+    ebb::kernel::gather_turned(turned.data(), x.data(), index.data(), index.size(), length * sizeof(float), sizeof(float));
+    for (std::size_t i = 0; i < picked.size(); ++i) REQUIRE(turned[i % length * 6 + i / length] == picked[i]);
     ebb::kernel::add_rows(sums.data(), picked.data(), index.data(), index.size(), length);
     for (std::size_t i = 0; i < index.size(); ++i)
       for (std::size_t j = 0; j < length; ++j) {

@@ -53,6 +53,47 @@ TEST_CASE("moves among components are renamings") {
 
 namespace {
 
+/// Gathers and scatters whose rows are turned.
+int turned(const graph& g) {
+  int count = 0;
+  for (int k = 0; k < g.size(); ++k)
+    count += (g.op(k).what == ebb::kind::gather || g.op(k).what == ebb::kind::scatter) && g.eq[k].attr[1] == 1;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("rows by index are turned while they are taken or added") {
+  const auto taken = [](bool twice) {
+    return test::build([&](test::builder& b) {
+      const auto x = b.in({test::m, 3});
+      const auto rows = ebb::emit_on<ebb::op::gather<std::int64_t>, float>({}, x, b.in<std::int64_t>({n}));
+      const auto squares = ebb::sum_over(rows * rows, 2);
+      return twice ? b.returns(squares, rows) : b.returns(squares);
+    });
+  };
+  const graph once = ebb::unpack(ebb::lower(taken(false))), twice = ebb::unpack(ebb::lower(taken(true)));
+  CHECK(test::error_text(once) == "");
+  CHECK(turned(once) == 1);
+  CHECK(how_many(once, ebb::kind::gather) == 1);
+  CHECK(how_many(once, ebb::kind::move) == 3);  // its three components
+  CHECK(test::error_text(twice) == "");
+  CHECK(turned(twice) == 1);
+  CHECK(how_many(twice, ebb::kind::gather) == 2);
+  const graph added = ebb::unpack(ebb::lower(test::build([&](test::builder& b) {
+    const auto x = b.in({n, 3});
+    const auto where = b.in<std::int64_t>({n});
+    const auto y = ebb::emit_on<ebb::op::exp>({}, x * ebb::broadcast_to(ebb::sum_over(x * x, 2), x.shape_number(), 2));
+    const int to = b.g.intern(b.in({test::m, 3}).extents());
+    return b.returns(ebb::operand<float>{&b.g, ebb::emit_as<ebb::op::scatter<std::int64_t>, float>(b.g, to, {y.id, where.id})});
+  })));
+  CHECK(test::error_text(added) == "");
+  CHECK(turned(added) == 1);
+  CHECK(how_many(added, ebb::kind::move) == 1 + 3 + 1);  // x is turned and cut into three, and the result is joined, but not turned
+}
+
+namespace {
+
 graph rows_of(int columns, auto&& f) {
   return test::build([&](test::builder& b) { return b.returns(f(b.in({n, columns}))); });
 }
@@ -91,7 +132,7 @@ TEST_CASE("a reduction of leading axes is split where the last of them stays") {
 }
 
 TEST_CASE("random programs on components have the same bits") {
-  int chosen = 0, split = 0, parts = 0;
+  int chosen = 0, split = 0, parts = 0, by_index = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
     const test::random_program p =
@@ -107,6 +148,7 @@ TEST_CASE("random programs on components have the same bits") {
       if (u.size() == simple.size()) continue;
       (all ? split : chosen) += 1;
       parts += u.size() - simple.size();
+      by_index += turned(u);
       const ebb::vec<std::size_t> more = ebb::symbol_values(u, p.arguments);
       CHECK(test::difference(test::run_scalar(u, arguments, more), known) == "");
       bool guarded = true;
@@ -119,4 +161,5 @@ TEST_CASE("random programs on components have the same bits") {
   CHECK(chosen > 30);
   CHECK(split > 300);
   CHECK(parts > 10000);
+  CHECK(by_index > 20);
 }

@@ -15,6 +15,7 @@
 #include "../tensor/solve_order.hpp"
 #include "../tensor/triangle_order.hpp"
 
+#include <bit>
 #include <concepts>
 #include <string>
 
@@ -52,7 +53,7 @@ class evaluator {
       case kind::scan: return scan(k, out, n);
       case kind::reshape: return in(k, 0);
       case kind::move: return move(k, out, n);
-      case kind::gather: return gather(k, out, n);
+      case kind::gather: return gather(k, extents(g_.operand(k, 0)), n);
       case kind::scatter: return scatter(k, out, n);
       case kind::contract: return contract(k, out, n);
       case kind::solve:  // no conditional expression: g++ 12 frees its array twice in a constant expression
@@ -107,18 +108,13 @@ class evaluator {
       strides[i] = step;
       step *= static_cast<int>(out.e[i]);
     }
-    if (g_.op(k).names_places) {
-      int axis = 0;
-      while (!(repeated >> axis & 1)) ++axis;
-      for (int i = 0; i < in(k, 0).size(); ++i) place(k, i, out.e[axis]);
-    }
+    const int named = g_.op(k).names_places ? in(k, 0).size() : 0;
+    for (int i = 0; i < named; ++i) place(k, i, out.e[std::countr_zero(static_cast<std::uint64_t>(repeated))]);
     cell_array r(n, 0);
     for (int i = 0; i < n; ++i) {
-      int from = 0, rest = i;
-      for (int a = out.rank - 1; a >= 0; --a) {
+      int from = 0;
+      for (int a = out.rank - 1, rest = i; a >= 0; rest /= static_cast<int>(out.e[a--]))
         from += rest % static_cast<int>(out.e[a]) * strides[a];
-        rest /= static_cast<int>(out.e[a]);
-      }
       r[i] = in(k, 0)[from];
     }
     return r;
@@ -190,10 +186,14 @@ class evaluator {
     const int count = static_cast<int>(names.volume(own, names.rank)), rows = static_cast<int>(of.e[own]);
     return (i / width / count * rows + place(k, i / width, of.e[own])) * width + i % width;
   }
-  constexpr cell_array gather(int k, const extent_list&, int n) const {
-    const extent_list x = extents(g_.operand(k, 0));
+  /// The place of element i of k's rows among these rows themselves, which may be turned. of: the array whose rows are indexed.
+  constexpr int in_rows(int k, int i, const extent_list& of, int elements) const {
+    const int width = g_.eq[k].attr[1] ? static_cast<int>(of.volume(1, of.rank)) : 1;
+    return i / width + i % width * (elements / width);
+  }
+  constexpr cell_array gather(int k, const extent_list& x, int n) const {
     cell_array r(n, 0);
-    for (int i = 0; i < n; ++i) r[i] = in(k, 0)[among_rows(k, i, x)];
+    for (int i = 0; i < n; ++i) r[in_rows(k, i, x, n)] = in(k, 0)[among_rows(k, i, x)];
     return r;
   }
   constexpr cell_array scatter(int k, const extent_list& out, int n) const {
@@ -202,12 +202,11 @@ class evaluator {
     with_dtype(op.result, [&]<class T>(T) {
       for (int i = 0; i < in(k, 0).size(); ++i) {
         cell& to = r[among_rows(k, i, out)];
-        if (op.scalar) {
-          const cell both[] = {to, in(k, 0)[i]};
-          op.scalar(both, &to);
-        } else if constexpr (std::is_same_v<T, bool>) to |= in(k, 0)[i];
-        else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(in(k, 0)[i])));
-        else to = to_cell(static_cast<T>(static_cast<float>(from_cell<T>(to)) + static_cast<float>(from_cell<T>(in(k, 0)[i]))));
+        const cell both[] = {to, in(k, 0)[in_rows(k, i, out, in(k, 0).size())]};
+        if (op.scalar) op.scalar(both, &to);
+        else if constexpr (std::is_same_v<T, bool>) to |= both[1];
+        else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(both[1])));
+        else to = to_cell(static_cast<T>(static_cast<float>(from_cell<T>(to)) + static_cast<float>(from_cell<T>(both[1]))));
       }
     });
     return r;

@@ -284,6 +284,19 @@ class row_blocks {
     return n;
   }
 
+  /// Whether a row may fill a large share of a block: few rows are several blocks then.
+  static constexpr bool may_be_long = [] {
+    for (int b = 0; b < P::plan.size.buffers; ++b) {
+      const plan_buffer& x = P::plan.buffers[static_cast<std::size_t>(b)];
+      if (x.rows == row_use::none || x.is == plan_buffer::role::part) continue;
+      std::size_t elements = 1;
+      for (int a = 0; a < P::shape_at(x.shape).rank; ++a)
+        if (const int e = P::shape_at(x.shape).e[a]; e >= 0) elements *= static_cast<std::size_t>(e);
+        else if (!is_row_symbol(~e)) return true;
+      if (elements > 1024) return true;
+    }
+    return false;
+  }();
   /// The bytes of a row.
   [[gnu::noinline]] static std::size_t bytes_of_row(const std::size_t* symbol) {
     std::size_t bytes = 0;
@@ -300,7 +313,8 @@ class row_blocks {
 
  public:
   static void run(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call) {
-    const std::size_t rows = symbol[row_symbol], most = height_of_block(rows, rows > 64 ? bytes_of_row(symbol) : 0);
+    const std::size_t rows = symbol[row_symbol], bytes = rows > (may_be_long ? 0 : 64) ? bytes_of_row(symbol) : 0;
+    const std::size_t most = height_of_block(rows, bytes);
     symbol_values_of<P> here;
     const auto take_rows = [&](std::size_t count) {
       repeat<P::symbols>([&]<int S>() { here.value[S] = is_row_symbol(S) ? count : symbol[S]; });

@@ -105,7 +105,9 @@ class plan_words {
         const std::string count = extents_.of(g_.shape_of(k).e[0]).text();
         return parts.guarded ? "steps if a condition holds, " + count + " of them" : "steps in sequence, " + count + " of them";
       }
-      case kind::gather: return name + " copies rows of " + extents_.text(operand(0)) + ": rows by index";
+      case kind::gather: 
+        return name + " copies rows of " + extents_.text(operand(0)) + ": rows by index" +
+               (g_.eq[k].attr[1] ? ", turned so that lanes run along them" : "");
       case kind::scatter: return name + " adds rows to " + extents_.text(g_.shape_of(k)) + ": rows by index";
       case kind::move: {
         if (const int parts = parts_of(s); parts > 0)

@@ -107,7 +107,7 @@ class batching {
       case kind::contract: return contract(k);
       case kind::solve: return solve(k);
       case kind::gather: return gather(k);
-      case kind::scatter: return scatter(k);
+      case kind::scatter: return each_its_own(k);
       case kind::own: return own(k);
       case kind::loop: return loop(k);
       case kind::custom: return custom(k);
@@ -198,34 +198,10 @@ class batching {
   constexpr int gather(int k) {
     const equation& e = from_.eq[k];
     const int x = from_.operand(k, 0), indices = from_.operand(k, 1);
-    const dtype_kit& kit = *e.op->kit;
     const int result = rows_shape_[e.shape];
     if (e.attr[0] == 0 && !rows_[x]) {  // the rows are the same: more numbers, that is all
       const int in[] = {at_[x], at_[indices]};
       return add(e, result, {in, 2});
-    }
-    if (e.attr[0] == 0 && !rows_[indices]) {  // [B, n, ...] -> [n, B, ...], gather, and back
-      const int places = shape_at(indices).rank;
-      const int in[] = {move_axis(at_[x], kit, 0, 1), at_[indices]};
-      shape s = shape_at(indices);
-      for (int i = 1; i < to_.shape_of(in[0]).rank; ++i) s.push(to_.shape_of(in[0]).e[i]);
-      return move_axis(add(e, to_.intern(s), {in, 2}), kit, places, 0);
-    }
-    return each_its_own(k);
-  }
-
-  constexpr int scatter(int k) {
-    const equation& e = from_.eq[k];
-    const int x = from_.operand(k, 0), indices = from_.operand(k, 1);
-    const dtype_kit& kit = *e.op->kit;
-    const shape out = to_.shapes[rows_shape_[e.shape]];
-    if (e.attr[0] == 0 && !rows_[indices]) {  // [B, places, row] -> [places, B, row], scatter, and back
-      const int places = shape_at(indices).rank;
-      const int in[] = {move_axis(with_rows(x), kit, 0, places), at_[indices]};
-      shape s = out;
-      s.e[0] = out.e[1];
-      s.e[1] = out.e[0];
-      return move_axis(add(e, to_.intern(s), {in, 2}), kit, 1, 0);
     }
     return each_its_own(k);
   }

@@ -47,8 +47,8 @@ enum class kind : std::uint8_t {
   factor,       // a function of each matrix of operand 0: attr[0] is a factor_kind
   reshape,      // the same elements in the same order under another shape: no work, one buffer
   move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
-  gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: how many leading axes have rows of their own
-  scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names; attr[0]: as of gather
+  gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: the leading axes with rows of their own; attr[1]: turned
+  scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names; attr: as of gather
   rows,         // a function of each row: of the last axes of the operands; the leading axes are batches, the same in operands and result
   loop,         // the sub-graph once for each row, with what it carries from one step to the next; see [note: loops]
   own,          // an op with a kernel of its own on whole arrays, see [note: kernels of their own]

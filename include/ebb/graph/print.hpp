@@ -86,6 +86,7 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
     case kind::gather: case kind::scatter:
       if (attr[0] > 0) s = " each along";
       for (std::int64_t a = 0; a < attr[0]; ++a) axis(a);
+      if (attr[1] != 0) s += " turned";
       break;
     case kind::move: case kind::own:
       if (count >= 0) {

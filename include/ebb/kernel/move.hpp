@@ -106,18 +106,70 @@ inline std::size_t first_bad_index(const Index* index, std::size_t count, std::s
   return count;
 }
 
-/// Row i of the result is row index[i] of the source.
+/// Row i of the result is row index[i] of the source. Known: the bytes of a row, if they are known.
+template <std::size_t Known, class Index>
+EBB_INLINE void gather_rows_of(char* to, const char* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  const std::size_t bytes = Known > 0 ? Known : row_bytes;
+  for (std::size_t i = 0; i < count; ++i, to += bytes) std::memcpy(to, from + static_cast<std::size_t>(index[i]) * bytes, bytes);
+}
 template <class Index>
 inline void gather_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
-  if (row_bytes == 0) return;
-  char* out = static_cast<char*>(to);
-  for (std::size_t i = 0; i < count; ++i, out += row_bytes)
-    std::memcpy(out, static_cast<const char*>(from) + static_cast<std::size_t>(index[i]) * row_bytes, row_bytes);
+  char* const out = static_cast<char*>(to);
+  const char* const in = static_cast<const char*>(from);
+  switch (row_bytes) {
+    case 0: return;
+    case 4: return gather_rows_of<4>(out, in, index, count, 4);
+    case 8: return gather_rows_of<8>(out, in, index, count, 8);
+    case 16: return gather_rows_of<16>(out, in, index, count, 16);
+    case 24: return gather_rows_of<24>(out, in, index, count, 24);
+    default: return gather_rows_of<0>(out, in, index, count, row_bytes);
+  }
+}
+
+/// The same, turned: element j of row i of the result is element i of row index[j] of the source.
+template <std::size_t Size, class Index>
+inline void gather_turned_of(char* to, const char* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  const auto row = [=](std::size_t i) { return from + static_cast<std::size_t>(index[i]) * row_bytes; };
+  const std::size_t columns = row_bytes / Size, to_row = count * Size;
+  std::size_t i = 0;
+  if constexpr (Size >= 4) {
+    using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
+    constexpr std::size_t n = simd::count_of<T>;
+    const auto step = static_cast<std::ptrdiff_t>(to_row);
+    for (; i + n <= count; i += n) {
+      const char* rows[n];
+      for (std::size_t r = 0; r < n; ++r) rows[r] = row(i + r);
+      const auto at = [&](std::size_t j) EBB_LAMBDA { return [&rows, j](int r) EBB_LAMBDA { return rows[r] + j * Size; }; };
+      std::size_t j = 0;
+      for (; j + n <= columns; j += n) turn_square<T>(at(j), to + j * to_row + i * Size, step);
+      if (j == columns) continue;
+      if (columns >= n) turn_square<T>(at(columns - n), to + (columns - n) * to_row + i * Size, step);
+      else turn_narrow<T>(at(0), to + i * Size, step, static_cast<int>(columns));
+    }
+  }
+  for (; i < count; ++i)
+    for (std::size_t j = 0; j < columns; ++j) std::memcpy(to + j * to_row + i * Size, row(i) + j * Size, Size);
+}
+template <class Index>
+inline void gather_turned(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes, std::size_t size) {
+  char* const out = static_cast<char*>(to);
+  const char* const in = static_cast<const char*>(from);
+  switch (size) {
+    case 1: return gather_turned_of<1>(out, in, index, count, row_bytes);
+    case 2: return gather_turned_of<2>(out, in, index, count, row_bytes);
+    case 4: return gather_turned_of<4>(out, in, index, count, row_bytes);
+    default: return gather_turned_of<8>(out, in, index, count, row_bytes);
+  }
 }
 
 /// Adds row i of the source to row index[i] of the result, in rising order of i: repeated indices are summed in that order.
 template <element T, class Index>
 inline void add_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length) {
+  if constexpr (std::is_arithmetic_v<T>)
+    if (row_length == 1) {
+      for (std::size_t i = 0; i < count; ++i) to[index[i]] += from[i];
+      return;
+    }
   for (std::size_t i = 0; i < count; ++i, from += row_length) {
     T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
     std::size_t j = 0;

@@ -69,7 +69,28 @@ EBB_INLINE void transpose(vector<T> (&x)[static_cast<std::size_t>(count_of<T>)])
 
 namespace kernel {
 
+/// Turns as many columns as a register has elements, of so many rows: row(i) is the address of row i.
+template <class T>
+EBB_INLINE void turn_square(auto row, char* to, std::ptrdiff_t to_row) {
+  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    simd::vector<T> x[sizeof...(I)];
+    (std::memcpy(&x[I], row(I), sizeof x[I]), ...);
+    simd::transpose<T>(x);
+    (std::memcpy(to + I * to_row, &x[I], sizeof x[I]), ...);
+  }(std::make_integer_sequence<int, simd::count_of<T>>{});
+}
+/// The same for fewer columns.
+template <class T>
+EBB_INLINE void turn_narrow(auto row, char* to, std::ptrdiff_t to_row, int columns) {
+  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    simd::vector<T> x[sizeof...(I)] = {simd::load_first(reinterpret_cast<const T*>(row(I)), columns)...};
+    simd::transpose<T>(x);
+    ((I < columns ? static_cast<void>(std::memcpy(to + I * to_row, &x[I], sizeof x[I])) : void()), ...);
+  }(std::make_integer_sequence<int, simd::count_of<T>>{});
+}
+
 /// Element j of row i in `from` becomes element i of row j in `to`; elements of Size bytes (1, 2, 4, 8), row distances in bytes.
+/// Whole rows of the longer side are done one after the other: memory is read, or written, in its order.
 template <std::size_t Size>
 inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::ptrdiff_t from_row, std::size_t rows, std::size_t cols) {
   const auto from_at = [=](std::size_t i, std::size_t j) { return from + static_cast<std::ptrdiff_t>(i) * from_row + j * Size; };
@@ -82,41 +103,54 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
   if constexpr (Size >= 4) {
     using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
     constexpr std::size_t n = simd::count_of<T>;
-    const std::size_t whole_rows = rows / n * n, whole_cols = cols / n * n, last_rows = rows - whole_rows, last_cols = cols - whole_cols;
-    // The last rows and columns go through registers, too, unless there are so few that single copies take less time.
-    const bool rows_in_tiles = 3 * last_rows >= n, cols_in_tiles = 3 * last_cols >= n;
     constexpr auto lanes = std::make_integer_sequence<int, static_cast<int>(n)>{};
-    for (std::size_t i = 0; i < whole_rows; i += n) {
-      for (std::size_t j = 0; j < whole_cols; j += n) {
-        const char* const p = from_at(i, j);
-        char* const q = to_at(j, i);
-        [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-          simd::vector<T> x[n];
-          (std::memcpy(&x[I], p + I * from_row, sizeof x[I]), ...);
-          simd::transpose<T>(x);
-          (std::memcpy(q + I * to_row, &x[I], sizeof x[I]), ...);
-        }(lanes);
-      }
-      if (!cols_in_tiles) continue;
-      const char* const p = from_at(i, whole_cols);
-      char* const q = to_at(whole_cols, i);
-      const int count = static_cast<int>(last_cols);
-      [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-        simd::vector<T> x[n] = {simd::load_first(reinterpret_cast<const T*>(p + I * from_row), count)...};
-        simd::transpose<T>(x);
-        ((I < count ? static_cast<void>(std::memcpy(q + I * to_row, &x[I], sizeof x[I])) : void()), ...);
-      }(lanes);
-    }
-    for (std::size_t j = 0; rows_in_tiles && j < whole_cols; j += n) {
-      const char* const p = from_at(whole_rows, j);
-      char* const q = to_at(j, whole_rows);
-      const int count = static_cast<int>(last_rows);
+    const auto square = [&](std::size_t i, std::size_t j) EBB_LAMBDA {
+      turn_square<T>([p = from_at(i, j), from_row](int r) EBB_LAMBDA { return p + r * from_row; }, to_at(j, i), to_row);
+    };
+    const auto narrow = [&](std::size_t i, std::size_t j, int count) EBB_LAMBDA {
+      turn_narrow<T>([p = from_at(i, j), from_row](int r) EBB_LAMBDA { return p + r * from_row; }, to_at(j, i), to_row, count);
+    };
+    const auto low = [&](std::size_t i, std::size_t j, int count) EBB_LAMBDA {  // n columns of so many rows
+      const char* const p = from_at(i, j);
+      char* const q = to_at(j, i);
       [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
         simd::vector<T> x[n] = {};
         ((I < count ? static_cast<void>(std::memcpy(&x[I], p + I * from_row, sizeof x[I])) : void()), ...);
         simd::transpose<T>(x);
         (simd::store_first(reinterpret_cast<T*>(q + I * to_row), x[I], count), ...);
       }(lanes);
+    };
+    // What is written may lie in memory, and stores wait for it.
+    const auto fetch_ahead = [](char* p, std::size_t bytes) EBB_LAMBDA {
+      for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(p + 4096 + b, 1);
+    };
+    const std::size_t whole_rows = rows / n * n, whole_cols = cols / n * n, last_rows = rows - whole_rows, last_cols = cols - whole_cols;
+    // The last rows and columns go through registers, too, unless there are so few that single copies take less time. A square that
+    // begins earlier, and repeats what its neighbour did, needs no masks.
+    const bool rows_in_tiles = 3 * last_rows >= n, cols_in_tiles = 3 * last_cols >= n;
+    if (rows > cols) {
+      for (std::size_t i = 0; i < whole_rows; i += n) {
+        for (std::size_t j = 0; j < whole_cols; j += n) square(i, j);
+        if (!cols_in_tiles) continue;
+        if (whole_cols > 0) square(i, cols - n);
+        else narrow(i, 0, static_cast<int>(last_cols));
+      }
+      for (std::size_t j = 0; rows_in_tiles && j < whole_cols; j += n) {
+        if (whole_rows > 0) square(rows - n, j);
+        else low(0, j, static_cast<int>(last_rows));
+      }
+    } else {
+      for (std::size_t j = 0; j < whole_cols; j += n) {
+        fetch_ahead(to_at(j, 0), n * rows * Size);
+        for (std::size_t i = 0; i < whole_rows; i += n) square(i, j);
+        if (!rows_in_tiles) continue;
+        if (whole_rows > 0) square(rows - n, j);
+        else low(0, j, static_cast<int>(last_rows));
+      }
+      for (std::size_t i = 0; cols_in_tiles && i < whole_rows; i += n) {
+        if (whole_cols > 0) square(i, cols - n);
+        else narrow(i, 0, static_cast<int>(last_cols));
+      }
     }
     if (!cols_in_tiles) block(0, whole_rows, whole_cols, cols);
     block(whole_rows, rows, rows_in_tiles ? whole_cols : 0, cols);

@@ -38,8 +38,9 @@ template <class I, class F>
 struct scatter;
 
 /// The rows of operand 0 with the indices in operand 1. attr 0: the number of leading axes common to both, each with rows of its own.
+/// attr 1: whether the result is turned, with the indices' axes last; then attr 0 is 0. Only pass/unpack.hpp asks for that, after pulls.
 /// F: the function that errors about indices name.
-/// Shape: indices' axes, then x's axes after the row axis.   Saves: indices.   Error: exact.
+/// Shape: indices' axes, then x's axes after the row axis; turned: the other way round.   Saves: indices.   Error: exact.
 template <class I, class F = functions::take>
 struct gather : by_rows<I> {
   static constexpr std::string_view name = "gather", asker = short_name_of<F>();
@@ -49,7 +50,8 @@ struct gather : by_rows<I> {
     if (in[0].rank < own + 1 || in[1].rank < own || in[0].rank + in[1].rank - own - 1 > max_rank) return refused(115);
     for (int axis = 0; axis < own; ++axis)
       if (!s.unify(in[0].e[axis], in[1].e[axis])) return refused(102);
-    return s.find(joined(in[1], axes_between(in[0], own + 1, in[0].rank)));
+    const shape row = axes_between(in[0], own + 1, in[0].rank);
+    return s.find(attr[1] ? joined(row, in[1]) : joined(in[1], row));
   }
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> x, operand<I> indices, operand<T> out) {
@@ -57,7 +59,8 @@ struct gather : by_rows<I> {
   }
 };
 
-/// Adds the rows of operand 0, in rising order, into zeros, at the indices in operand 1. attr 0: as for gather.
+/// Adds the rows of operand 0, in rising order, into zeros, at the indices in operand 1. attr 0: as for gather. attr 1: whether operand 0
+/// is turned, as a gather's result.
 /// Shape: given, not inferred.   Saves: indices.   Error: that of the sums.
 template <class I, class F = functions::take>
 struct scatter : by_rows<I> {

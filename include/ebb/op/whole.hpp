@@ -77,6 +77,7 @@ void gather_whole(const Call& c) {
   const std::size_t row = x.volume(own + 1, x.rank) * size_of(c.op->result), all_rows = x.e[own] * row;
   if (row == 0) return;
   with_rows(c, [&](std::size_t i, auto rows, std::size_t count) {
+    if (c.attr[1]) return kernel::gather_turned(c.out, c.in[0], rows, count, row, size_of(c.op->result));
     kernel::gather_rows(static_cast<char*>(c.out) + i * count * row, static_cast<const char*>(c.in[0]) + i * all_rows, rows, count, row);
   });
 }
@@ -92,9 +93,7 @@ void scatter_whole(const whole_call& c) {
   if (c.result.volume() == 0) return;
   if constexpr (combining_scatter<Op, T>) std::fill_n(static_cast<T*>(c.out), c.result.volume(), from_cell<T>(c.op->identity));
   else std::memset(c.out, 0, c.result.volume() * sizeof(T));
-  with_rows(c, [&](std::size_t n, auto rows, std::size_t count) {
-    T* const to = static_cast<T*>(c.out) + n * all_rows;
-    const T* const from = static_cast<const T*>(c.in[0]) + n * count * row;
+  const auto add = [&](T* to, const T* from, const auto* rows, std::size_t count) {
     if constexpr (combining_scatter<Op, T>)
       for (std::size_t i = 0; i < count * row; ++i) {
         using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
@@ -107,6 +106,20 @@ void scatter_whole(const whole_call& c) {
         bool& x = to[static_cast<std::size_t>(rows[i / row]) * row + i % row];
         x = x || from[i];
       }
+  };
+  with_rows(c, [&](std::size_t n, auto rows, std::size_t count) {
+    T* const to = static_cast<T*>(c.out) + n * all_rows;
+    const T* const from = static_cast<const T*>(c.in[0]) + n * count * row;
+    if (!c.attr[1]) return add(to, from, rows, count);
+    // Turned rows are turned back some at a time, and added while they are in the first-level cache.
+    constexpr std::size_t height = 64;
+    T* const some = reinterpret_cast<T*>(thread_scratch().take(height * row * sizeof(T)));
+    for (std::size_t i = 0; i < count; i += height) {
+      const std::size_t here = std::min(height, count - i);
+      kernel::transpose<sizeof(T)>(reinterpret_cast<char*>(some), static_cast<std::ptrdiff_t>(row * sizeof(T)),
+                                   reinterpret_cast<const char*>(from + i), static_cast<std::ptrdiff_t>(count * sizeof(T)), row, here);
+      add(to, some, rows + i, here);
+    }
   });
 }
 

@@ -11,7 +11,7 @@
 //              Every other equation reads and gives whole arrays.
 //   region     by-parts equations that hand values with several components to each other. A region is split or stays as it is.
 //   turning    a whole array that a region reads, [n, C], is turned to [C, n], of which each component is a slice. A region's value that is
-//              read as a whole array is turned back.
+//              read as a whole array is turned back. Rows by index are turned while they are taken or added.
 // Bits stay the same: elements are computed by the same operations, and sums keep their order. A sum over the last axes of at most 32
 // elements is the folds of [note: logical reduction tree]: pairs of lanes that have elements are added, then 0. Adding the 0 of a lane
 // without elements changes nothing but -0, and the 0 at the end makes that +0, as the tree does. Other sums are chains from 0. A
@@ -64,11 +64,14 @@ class unpacker {
   }
   EBB_COLD constexpr int whole(int k) {
     if (whole_[k] >= 0) return whole_[k];
+    return whole_[k] = reshape(k, count(k) == 1 ? parts_[k][0] : turn(k, joined(k), true), g_.eq[k].shape);
+  }
+  /// The components of k as one array, their axis first.
+  EBB_COLD constexpr int joined(int k) {
     const int n = count(k);
     int in[component_form::most];
     for (int c = 0; c < n; ++c) in[c] = reshape(k, parts_[k][c], shape_with(k, 1, 0));
-    const int x = n == 1 ? parts_[k][0] : turn(k, g_.op(k).kit->concat(r_, {in, n}, 0, shape_with(k, n, 0)), true);
-    return whole_[k] = reshape(k, x, g_.eq[k].shape);
+    return g_.op(k).kit->concat(r_, {in, n}, 0, shape_with(k, n, 0));
   }
   EBB_COLD constexpr int part(int k, int c) {
     if (parts_[k].empty()) parts_[k] = vec<int>(count(k), -1);
@@ -77,8 +80,23 @@ class unpacker {
     return p;
   }
   constexpr int cut(int k, int c) {
-    const int turned = turn(k, reshape(k, whole_[k], shape_with(k, 0, count(k))), false);
+    const int turned = takes_rows(k) ? gather_turned(k) : turn(k, reshape(k, whole_[k], shape_with(k, 0, count(k))), false);
     return reshape(k, g_.op(k).kit->slice(r_, turned, 0, c, shape_with(k, 1, 0)), rows(k));
+  }
+  /// Whether k takes rows by index, and a row is what its components are.
+  constexpr bool takes_rows(int k) const {
+    return g_.op(k).what == kind::gather && g_.eq[k].attr[0] == 0 && lead(k) > 0 && lead(k) == shape_of(g_.operand(k, 1)).rank;
+  }
+  EBB_COLD constexpr int gather_turned(int k) {
+    const shape& s = shape_of(k);
+    shape own;
+    for (int a = lead(k); a < s.rank; ++a) own.push(s.e[a]);
+    for (int a = 0; a < lead(k); ++a) own.push(s.e[a]);
+    equation e = g_.eq[k];
+    e.shape = r_.intern(own);
+    e.attr[1] = 1;
+    const int in[] = {whole(g_.operand(k, 0)), whole(g_.operand(k, 1))};
+    return reshape(k, r_.add(e, {in, 2}), shape_with(k, count(k), 0));
   }
   constexpr int spread(int k, int c) {
     equation e = g_.eq[k];
@@ -92,8 +110,11 @@ class unpacker {
 
   constexpr void keep(int k) {
     vec<int> in;
-    for (int i : g_.operands(k)) in.push(whole(i));
-    whole_[k] = r_.add(g_.eq[k], range_of(in));
+    equation e = g_.eq[k];
+    const int rows = e.op->what == kind::scatter && e.attr[0] == 0 ? g_.operand(k, 0) : -1;
+    if (rows >= 0 && whole_[rows] < 0 && count(rows) > 1 && lead(rows) > 0 && lead(rows) == shape_of(g_.operand(k, 1)).rank) e.attr[1] = 1;
+    for (int i : g_.operands(k)) in.push(i == rows && e.attr[1] ? joined(i) : whole(i));
+    whole_[k] = r_.add(e, range_of(in));
   }
   EBB_COLD constexpr void split(int k) {
     const equation& e = g_.eq[k];

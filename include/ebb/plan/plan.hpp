@@ -230,12 +230,12 @@ class planner {
     });
   }
 
-  /// Integers that are an argument in another shape, or a widened argument, are checked at the argument.
+  /// Integers that are an argument in another shape, repeated or widened, are checked at the argument.
   constexpr int origin_of_places(int k) const {
     for (;;) {
       const op_info& op = g_.op(k);
       const bool widens = op.what == kind::elementwise && op.arity == 1 && op.result == dtype::i64 && op.operands[0] == dtype::i32;
-      if (op.what != kind::reshape && !widens) return k;
+      if (op.what != kind::reshape && op.what != kind::broadcast && !widens) return k;
       k = g_.operand(k, 0);
     }
   }

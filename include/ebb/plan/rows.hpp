@@ -6,10 +6,12 @@
 // again. So the steps that compute rows run on blocks of rows, so short that the temporaries stay in the second-level cache: the memory of
 // a call does not depend on n. A block is a run of these steps with the block's number of rows as the value of the symbol n, and with
 // arguments and results from the block's first row on. Other steps run before the first block or after the last one:
-//   before   steps that read no rows
+//   before   steps that read no rows, and in a later turn, see below, what that turn reads
 //   blocks   steps that keep rows apart: no product, move, gather or scatter across them. Also steps that reduce rows
 //            to an array whose elements are chains, such as the sum of [n, k] over n: the chains continue from block to block.
 //   after    steps that read such a sum, or reduce rows in another way: all of their rows must be in memory
+// Steps after such a step may keep rows apart again. If the blocks do not pay in the first turn, a later turn has them in its place: one
+// with a product for each row, since the operands of products are large. The backward of a mixture of Gaussians is of this kind.
 // Each row is computed as without blocks, and each chain adds in the same order, so the bits are the same.
 // The program has a row symbol if
 //   arguments  have it as their first extent or not at all; so do results, and other arrays that are written in blocks and live longer
@@ -29,11 +31,15 @@ namespace detail {
 /// The temporaries of a block, and its rows of arguments and results, take half of a usual second-level cache.
 inline constexpr std::size_t block_bytes = 256 * 1024;
 
-/// The most rows of a block, for so many rows with so many bytes of temporaries, arguments and results each.
+/// The most rows of a block, for so many rows with so many bytes of temporaries, arguments and results each. Components lie that far
+/// apart: at a multiple of 256 elements they would share a few sets of the first-level cache.
+/// A row of more than an eighth of them is a wide array: lanes run along it, and a block of one row is long enough.
 constexpr std::size_t height_of_block(std::size_t rows, std::size_t bytes) {
-  if (rows <= 64) return 64;
   const std::size_t most = block_bytes / (bytes + 1), eighths = most / 8 * 8;
-  return most >= 64 ? most / 64 * 64 : eighths > 8 ? eighths : 8;
+  if (most < 8) return most > 1 ? most : 1;
+  if (rows <= 64) return 64;
+  if (most >= 64) return most / 64 * 64 - (most / 64 % 4 == 0 ? 64 : 0);
+  return eighths > 8 ? eighths : 8;
 }
 /// Whether the address of a buffer advances from block to block.
 constexpr bool advances(const plan_buffer& b) {
@@ -68,10 +74,16 @@ class row_planner {
     tried_.push(e);
     rows_ = e;
     axis_.shrink(0);
-    if (!numbers_axes() || !find_phases() || !place_buffers()) return false;
-    order_steps();
-    p_.row_symbol = rows_;
-    return true;
+    if (!numbers_axes() || !find_turns()) return false;
+    for (int t = 1; t <= last_turn_; t += 2) {
+      if (t > 1 && !multiplies_in(t)) continue;
+      for (int i = 0; i < turn_.size(); ++i) state_[i] = turn_[i] < t ? before : turn_[i] == t ? blocks : after;
+      if (!place_buffers()) continue;
+      order_steps();
+      p_.row_symbol = rows_;
+      return true;
+    }
+    return false;
   }
 
   /// The axis of rows of each shape, or -1. False if a shape has two, or an extent that is computed from them.
@@ -149,13 +161,26 @@ class row_planner {
     return false;
   }
   constexpr bool is_slice_of_rows(int k) const { return g_.op(k).what == kind::move && axis(k) < 0 && axis(g_.operand(k, 0)) >= 0; }
-  /// Whether k is in memory only after the last block.
-  constexpr bool is_late(int k) const { return state_[p_.group_of[k]] == after || (state_[p_.group_of[k]] == blocks && axis(k) < 0); }
+  /// The first turn in which a step can read k. A step on all rows can do so in an even turn only, see find_turns.
+  constexpr int turn_of(int k) const {
+    const int from = source(k), t = from < 0 ? 0 : turn_[p_.group_of[from]];
+    return t % 2 == 1 && (axis(from) < 0 || takes_some_rows(k)) ? t + 1 : t;
+  }
 
-  /// The phase of each step. False if rows cannot be kept apart.
-  EBB_COLD constexpr bool find_phases() {
+  /// Whether steps of a turn multiply matrices, one for each row: their operands are large.
+  constexpr bool multiplies_in(int turn) const {
+    for (int s = 0; s < turn_.size(); ++s)
+      if (turn_[s] == turn && p_.steps[s].nest < 0 && p_.steps[s].what == kind::contract) return true;
+    return false;
+  }
+
+  /// The turn of each step. Steps that keep rows apart run in odd turns, the others in even ones: those of one odd turn may run on blocks.
+  /// False if rows cannot be kept apart.
+  EBB_COLD constexpr bool find_turns() {
     const int steps = p_.steps.size();
     state_ = vec<char>(steps, before);
+    turn_ = vec<int>(steps, 0);
+    last_turn_ = 0;
     vec<int> first(steps, -1), next(g_.size(), -1);
     for (int k = g_.size(); k-- > 0;) {
       const int s = p_.group_of[k];
@@ -165,21 +190,21 @@ class row_planner {
       next[k] = first[s];
       first[s] = k;
     }
-    bool any = false;
     for (int s = 0; s < steps; ++s) {
-      bool rows = false, late = false;
+      bool apart = false, across = false;
+      int t = 0;
       for (int k = first[s]; k >= 0; k = next[k]) {
         const way w = way_of(k);
-        rows = rows || w == way::apart || w == way::chained;
-        late = late || w == way::across;
+        apart = apart || w == way::apart || w == way::chained;
+        across = across || w == way::across;
         for (int i : g_.operands(k))
-          if (const int from = source(i); from >= 0 && p_.group_of[from] != s)
-            late = late || is_late(from) || (state_[p_.group_of[from]] == blocks && takes_some_rows(i));
+          if (const int from = source(i); from >= 0 && p_.group_of[from] != s && turn_of(i) > t) t = turn_of(i);
       }
-      state_[s] = late ? after : rows ? blocks : before;
-      any = any || state_[s] == blocks;
+      if (across && t == 0) t = 2;
+      turn_[s] = t + ((t % 2 == 1) != (apart && !across));
+      if (turn_[s] > last_turn_) last_turn_ = turn_[s];
     }
-    return any;
+    return last_turn_ > 0;
   }
 
   /// Decides how blocks use each buffer. False if that is impossible or does not pay.
@@ -203,15 +228,15 @@ class row_planner {
       use.push(row_use::none);
       if (axis_[x.shape] < 0 || x.is == plan_buffer::role::part) continue;
       const bool temporary = x.is == plan_buffer::role::temporary;
-      if (x.is != plan_buffer::role::argument && written[b] != blocks) continue;
-      if (temporary && read[b] == blocks) {
+      if (x.is != plan_buffer::role::argument && (written[b] > blocks || read[b] < blocks)) continue;
+      if (temporary && written[b] == blocks && read[b] == blocks) {
         use[b] = row_use::within;
         within += row_volume(x.shape);
         continue;
       }
       if (axis_[x.shape] != 0) return false;
       use[b] = x.is == plan_buffer::role::result ? row_use::result : row_use::beyond;
-      if (temporary) beyond += row_volume(x.shape);
+      if (temporary && written[b] == blocks) beyond += row_volume(x.shape);
     }
     if (within == 0 || within < 2 * beyond) return false;
     for (int b = 0; b < p_.buffers.size(); ++b)
@@ -240,6 +265,8 @@ class row_planner {
   int rows_ = 0;
   vec<int> instead_, axis_, tried_;  // by equation; by shape; extents
   vec<char> state_;                  // by step
+  vec<int> turn_;                    // by step
+  int last_turn_ = 0;
 };
 
 }  // namespace detail
