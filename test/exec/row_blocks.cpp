@@ -197,6 +197,53 @@ TEST_CASE("blocks of rows after a step that needs all rows") {
   }
 }
 
+namespace {
+
+constexpr auto parts = [](auto x) {
+  return ebb::softmax<1>(ebb::slice<1, 20>(x) * ebb::slice<1, 0, 17>(x) - ebb::slice<1, -17>(x));
+};
+constexpr auto parts_of_temporary = [](auto x) {
+  const auto p = ebb::softmax<1>(x);
+  return ebb::softmax<1>(ebb::slice<1, 2>(p) - ebb::slice<1, 0, -2>(p));
+};
+constexpr auto differences = [](auto x) {
+  const auto d = ebb::slice<1, 1>(x) - ebb::slice<1, 0, -1>(x), e = ebb::slice<-1, 2>(x) * ebb::slice<-1, 1, -1>(x);
+  return std::tuple(d, ebb::sum<2>(d * d), e, ebb::sum<0>(e), ebb::exp(ebb::slice<1, 1, 3>(x)) + 1.0);
+};
+template <class F, class... A>
+int copies(const F&) {
+  int count = 0;
+  for (const ebb::plan_step& s : program<F, A...>::plan.steps) count += s.nest < 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("loops read slices along any axis where they lie") {
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{65}, many}) {
+    CAPTURE(count);
+    matrix m(count, std::size_t{37});
+    fill(m, 13);
+    check_sums(parts, m);
+    check_sums(parts_of_temporary, m);
+  }
+  using boxes = ebb::tensor<float, dyn, dyn, dyn>;
+  for (const auto& [n, m, k] : {std::tuple<std::size_t, std::size_t, std::size_t>{3, 5, 70}, {2, 3, 2}, {4, 9, 33}, {0, 4, 3}}) {
+    boxes x(n, m, k);
+    for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = static_cast<float>(i * 7919 % 1009) / 512 - 1;
+    const auto compiled = ebb::compile(differences)(x);
+    const auto known = differences(x);
+    CHECK(test::same_bits(std::get<0>(compiled), std::get<0>(known)));
+    CHECK(test::same_bits(std::get<1>(compiled), std::get<1>(known)));
+    CHECK(test::same_bits(std::get<2>(compiled), std::get<2>(known)));
+    CHECK(test::same_bits(std::get<3>(compiled), std::get<3>(known)));
+    CHECK(test::same_bits(std::get<4>(compiled), std::get<4>(known)));
+  }
+  CHECK(copies<decltype(parts), matrix>(parts) == 0);
+  CHECK(copies<decltype(parts_of_temporary), matrix>(parts_of_temporary) == 0);
+  CHECK(copies<decltype(differences), boxes>(differences) == 0);
+}
+
 TEST_CASE("the text of a plan says which steps run on blocks of rows") {
   const ebb::graph g = program<decltype(occupancy), matrix, numbers>::g.thaw();
   const std::string text = ebb::plan_text(g, ebb::make_plan(g)).text();

@@ -54,6 +54,9 @@ TEST_CASE("slices of leading rows are no steps, others copy and say why") {
   check_move([](auto& b) { return -sliced(b.in({6, 5}), {0, 4, 7}, 1, 5); }, 0, why::none, 1);  // one row has no step
   check_move([](auto& b) { return -sliced(b.in({1, 6, 5}), {1, 2}, 1, 3, 5); }, 0, why::none, 1);
   check_move([](auto& b) { return -sliced(b.in({6, 5}), {1, 2}, 6, 3); }, 1, why::axis, 0);
+  check_move([](auto& b) { return -sliced(b.in({6, 25}), {1, 2}, 6, 16); }, 0, why::none, 1);  // rows are long enough for lanes
+  check_move([](auto& b) { return -sliced(b.in({6, 5, n}), {1, -2}, 6, 2, n); }, 0, why::none, 1);
+  check_move([](auto& b) { return ebb::emit_on<ebb::op::sum>({0, 2}, -sliced(b.in({6, 25}), {1, 2}, 6, 16)); }, 1, why::axis, 0);
   check_move([](auto& b) { return -sliced(b.in({6, 5}), {0, 0, 2}, 3, 5); }, 1, why::step, 0);
   check_move([](auto& b) { return sliced(b.in({6, 5}), {0, 2}, 3, 5); }, 1, why::result, 0);
   check_move([](auto& b) {
@@ -108,7 +111,7 @@ TEST_CASE("a printed plan names each step that copies, and why") {
 }
 
 TEST_CASE("random programs of moves have the bits of scalar runs") {
-  int found = 0, views = 0, joined = 0, blocks = 0;
+  int found = 0, views = 0, joined = 0, blocks = 0, apart = 0;
   for (std::uint64_t seed = 0; seed < 1200; ++seed) {
     CAPTURE(seed);
     const test::random_program p =
@@ -124,6 +127,7 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
       for (const ebb::plan_step& s : plan.steps) joined += s.nest < 0 && s.what == ebb::kind::move && s.why == why::none;
       for (const ebb::plan_buffer& b : plan.buffers) views += b.is == role::part && plan.buffers[b.whole].is == role::argument;
       blocks += plan.blocks.count > 0;
+      for (const ebb::nest_load& x : plan.loads) apart += x.whole >= 0;
       const ebb::vec<std::size_t> more = ebb::symbol_values(g, p.arguments);
       ebb::block_program program(g, plan, 64);
       const auto run = [&](void* const* from, void* const* to) { program.run(from, to, more.data()); };
@@ -136,4 +140,5 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
   CHECK(views > 500);
   CHECK(joined > 500);
   CHECK(blocks > 5);
+  CHECK(apart > 30);
 }

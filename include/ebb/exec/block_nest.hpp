@@ -56,6 +56,7 @@ class block_nest {
     }
     for (int i = 0; i < red_.size(); ++i) red_[i] = static_cast<char*>(buffer[reduce(i).buffer]);
     for (int i = 0; i < out_.size(); ++i) out_[i] = static_cast<char*>(buffer[store(i).buffer]);
+    symbol_ = symbol;
     walk(0);
   }
 
@@ -135,10 +136,19 @@ class block_nest {
       if (along >> k & 1) size *= extent_[k];
     return static_cast<std::ptrdiff_t>(size);
   }
+  /// The same for load i.
+  EBB_ONCE std::ptrdiff_t stride_of_load(int i, int l) const {
+    const nest_load& x = load(i);
+    std::ptrdiff_t r = stride(size_of(x.to.type), x.along, l);
+    if (x.whole < 0 || r == 0 || n_->axis[l] >= x.axis) return r;
+    const int axis = x.axis;
+    const auto extent = [&](const shape& s) { return static_cast<std::ptrdiff_t>(extent_value(s.e[axis], symbol_)); };
+    return r / extent(g_->shapes[n_->shape]) * extent(g_->shapes[x.whole]);
+  }
   /// Moves all pointers by `count` indices of loop l.
   EBB_ONCE void advance(int l, std::ptrdiff_t count) {
     for (int i = 0; i < in_.size(); ++i)
-      if (load(i).source == nest_load::from::array) in_[i] += count * stride(size_of(load(i).to.type), load(i).along, l);
+      if (load(i).source == nest_load::from::array) in_[i] += count * stride_of_load(i, l);
     for (int i = 0; i < red_.size(); ++i) red_[i] += count * stride(size_of(reduce(i).type), kept_loops(*n_, reduce(i)), l);
     for (int i = 0; i < out_.size(); ++i) out_[i] += count * stride(size_of(store(i).from.type), all_loops(), l);
     index_[l] += static_cast<std::size_t>(count);
@@ -250,6 +260,7 @@ class block_nest {
   workspace own_memory_;         // literals, states of reductions
   char* constants_ = nullptr;
   std::size_t extent_[max_rank] = {}, index_[max_rank] = {};
+  const std::size_t* symbol_ = nullptr;
   std::size_t run_index_ = 0, leaves_ = 0;
 };
 

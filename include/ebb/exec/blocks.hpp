@@ -101,8 +101,8 @@ class block_program final : public runnable_graph {
   EBB_ONCE char* address_of_part(int b, const std::size_t* symbol) const {
     const plan_buffer& x = p_.buffers[b];
     if (x.is != plan_buffer::role::part) return static_cast<char*>(buffer_[b]);
-    const std::size_t whole = volume(g_.shapes[p_.buffers[x.whole].shape], symbol);
-    return address_of_part(x.whole, symbol) + elements_before(x.at, whole, g_.shapes[x.at.shape], symbol) * size_of(x.type);
+    return address_of_part(x.whole, symbol) +
+           elements_before(x.at, g_.shapes[x.at.whole], g_.shapes[x.at.shape], symbol) * size_of(x.type);
   }
 
   EBB_ONCE void run_whole(const plan_step& s, const std::size_t* symbol, const char* call) {

@@ -106,9 +106,8 @@ EBB_INLINE const char* address_in_argument(void* const* arguments, const std::si
   constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
   if constexpr (b.is != plan_buffer::role::part) return static_cast<const char*>(arguments[b.number]);
   else {
-    static constexpr shape whole = P::shape_at(P::plan.buffers[static_cast<std::size_t>(b.whole)].shape), own = P::shape_at(b.at.shape);
-    return address_in_argument<P, b.whole>(arguments, symbol) +
-           elements_before(b.at, volume(whole, symbol), own, symbol) * size_of(b.type);
+    static constexpr shape whole = P::shape_at(b.at.whole), own = P::shape_at(b.at.shape);
+    return address_in_argument<P, b.whole>(arguments, symbol) + elements_before(b.at, whole, own, symbol) * size_of(b.type);
   }
 }
 

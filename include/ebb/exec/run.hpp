@@ -210,10 +210,8 @@ EBB_INLINE char* address_of_part(void* const* buffer, const std::size_t* symbol)
   constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
   if constexpr (b.is != plan_buffer::role::part) return static_cast<char*>(buffer[B]);
   else {
-    constexpr plan_buffer whole = P::plan.buffers[static_cast<std::size_t>(b.whole)];
-    static constexpr shape own = P::shape_at(b.at.shape);
-    const std::size_t bytes = b.at.from == part_place::counted::from_start ? 0 : bytes_of_shape<P, whole.shape>(dtype::boolean, symbol);
-    return address_of_part<P, b.whole>(buffer, symbol) + elements_before(b.at, bytes, own, symbol) * size_of(b.type);
+    static constexpr shape whole = P::shape_at(b.at.whole), own = P::shape_at(b.at.shape);
+    return address_of_part<P, b.whole>(buffer, symbol) + elements_before(b.at, whole, own, symbol) * size_of(b.type);
   }
 }
 template <class P>
@@ -222,13 +220,13 @@ inline constexpr bool has_parts = [] {
     if (P::plan.buffers[static_cast<std::size_t>(b)].whole >= 0) return true;
   return false;
 }();
-/// The addresses of all parts, or of those whose rows are those of one block.
+/// The addresses of all parts, or of those that a block of rows has elsewhere than the one before.
 template <class P, bool Within = false>
 EBB_INLINE void find_parts(void** buffer, const std::size_t* symbol, const std::size_t* by_block) {
   repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
     constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
     constexpr bool within = b.rows == row_use::within;
-    if constexpr (b.is == plan_buffer::role::part && (within || !Within))
+    if constexpr (b.is == plan_buffer::role::part && (within || (b.at.apart && b.rows != row_use::none) || !Within))
       buffer[B] = address_of_part<P, B>(buffer, within ? by_block : symbol);
   });
 }

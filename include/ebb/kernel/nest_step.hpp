@@ -71,8 +71,14 @@ struct nest_step {
     }
     return r;
   }();
+  static constexpr bool any_apart = [] {
+    for (int i = 0; i < n.loads.count; ++i)
+      if (P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].whole >= 0) return true;
+    return false;
+  }();
   struct extents {
     std::size_t of[n.loops];
+    std::size_t apart[any_apart ? n.loads.count : 1];  // of a load with rows apart: the indices of its loop that lie in the whole array
 
     explicit extents(const std::size_t* symbol) {
       repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
@@ -82,11 +88,38 @@ struct nest_step {
           of[L] *= extent_value(e, symbol);
         });
       });
+      if constexpr (any_apart)
+        repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+          if constexpr (load_at<I>.whole >= 0) apart[I] = indices_in_whole<I>(symbol);
+        });
+    }
+    template <int I>
+    static EBB_PART std::size_t indices_in_whole(const std::size_t* symbol) {
+      constexpr int axis = load_at<I>.axis, loop = loop_from(axis);
+      std::size_t r = extent_value(P::shape_at(load_at<I>.whole).e[axis], symbol);
+      repeat<n.axis[loop + 1] - axis - 1>([&]<int A>() EBB_PART_LAMBDA {
+        constexpr int e = P::shape_at(n.shape).e[axis + 1 + A];
+        r *= extent_value(e, symbol);
+      });
+      return r;
+    }
+    static constexpr int loop_from(int axis) {
+      int l = 0;
+      while (n.axis[l] != axis) ++l;
+      return l;
     }
     template <int L>
     EBB_PART std::size_t at() const {
       if constexpr (known_extent<L> >= 0) return static_cast<std::size_t>(known_extent<L>);
       else return of[L];
+    }
+    /// Bytes between two indices of loop L for load I.
+    template <int L, int I, int K = n.loops - 1>
+    EBB_PART std::size_t stride_of_load(std::size_t size) const {
+      constexpr nest_load x = load_at<I>;
+      if constexpr (x.whole < 0) return stride<L, x.along>(size);
+      else if constexpr (K == L) return size;
+      else return (n.axis[K] == x.axis ? apart[I] : at<K>()) * stride_of_load<L, I, K - 1>(size);
     }
     /// Bytes between two indices of loop L, for an array of elements of `size` bytes.
     template <int L, int Along, int K = n.loops - 1>
@@ -148,7 +181,7 @@ struct nest_step {
     EBB_PART void advance(const extents& e, std::size_t count = 1) {
       repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (load_at<I>.source == nest_load::from::array)
-          in[I] += count * e.template stride<L, load_at<I>.along>(sizeof(loaded<I>));
+          in[I] += count * e.template stride_of_load<L, I>(sizeof(loaded<I>));
       });
       repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
         red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));

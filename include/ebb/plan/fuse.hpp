@@ -66,7 +66,7 @@ class fuser {
     r_.copies = vec<copy_reason>(g.size(), copy_reason::none);
     is_result_ = vec<char>(g.size(), 0);
     for (int o : g.out) is_result_[viewed(g, o)] = 1;
-    find_late();
+    find_readers();
     for (int k = 0; k < g.size(); ++k) {
       const kind what = g.eq.data()[k].op->what;
       if (what == kind::elementwise || what == kind::reduce) place_fused(k);
@@ -87,7 +87,8 @@ class fuser {
     const std::uint64_t family = g_.op(k).family;
     part_place at;
     if (family == family_of<op::slice>) {
-      const copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
+      copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
+      if (why == copy_reason::axis && is_read_apart(k, at.axis)) why = copy_reason::none;
       if (why == copy_reason::none) r_.part[k] = {g_.operand(k, 0), at};
       return why;
     }
@@ -123,17 +124,30 @@ class fuser {
       if (s.e[a] != 1) return false;
     return true;
   }
-  /// Finds the numbers that only numbers read which are late, too.
-  EBB_COLD constexpr void find_late() {
+  /// Finds the numbers that only numbers read which are late, too; the moves that only loops over their own shape read; and for each shape
+  /// the first axis from which on its last axes are reduced.
+  EBB_COLD constexpr void find_readers() {
     const equation* const eq = g_.eq.data();
-    is_late_ = vec<char>(g_.size(), 1);
-    char* const late = is_late_.data();
+    is_late_ = in_loops_ = vec<char>(g_.size(), 1);
+    reduced_from_ = vec<int>(g_.shapes.size(), max_rank);
+    char *const late = is_late_.data(), *const loops = in_loops_.data();
     for (int k = g_.size() - 1; k >= 0; --k) {
-      late[k] = late[k] && eq[k].op->what == kind::elementwise && is_number(g_.shapes.data()[eq[k].shape]);
-      if (late[k]) continue;
+      const kind what = eq[k].op->what;
+      const int shape = eq[k].shape;
       const int* const in = g_.pool.data() + eq[k].first;
-      for (int j = 0; j < eq[k].count; ++j) late[in[j]] = 0;
+      late[k] = late[k] && what == kind::elementwise && is_number(g_.shapes.data()[shape]);
+      for (int j = 0; j < eq[k].count; ++j) {
+        if (!late[k]) late[in[j]] = 0;
+        if (what != kind::elementwise || eq[in[j]].shape != shape) loops[in[j]] = 0;
+      }
+      if (what != kind::reduce) continue;
+      const int space = eq[in[0]].shape, from = static_cast<int>(eq[k].attr[0]);
+      if (eq[k].attr[1] == g_.shapes.data()[space].rank && from < reduced_from_[space]) reduced_from_[space] = from;
     }
+  }
+  /// Whether k, a slice along `axis`, is read where it lies though its rows are not adjacent: see [note: rows apart].
+  constexpr bool is_read_apart(int k, int axis) const {
+    return in_loops_[k] && reduced_from_[g_.eq[k].shape] >= axis && has_long_rows(g_, g_.shape_of(k), axis);
   }
   // This runs for each equation: plain pointers save compile time, as in graph::add.
   EBB_COLD constexpr void place_fused(int k) {
@@ -235,7 +249,8 @@ class fuser {
 
   const graph& g_;
   vec<int> level_;
-  vec<char> is_result_, is_late_;
+  vec<char> is_result_, is_late_, in_loops_;
+  vec<int> reduced_from_;
   vec<int> late_;
   int last_ = -1;  // the level of late numbers
   vec<vec<int>> at_level_;  // nests only; literals in memory are at level -1

@@ -7,6 +7,8 @@
 //   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing.
 //   place    likewise: its step only writes the zeros around.
 // In a plan such an array is a buffer of the role `part`: the buffer in which it lies, and where. An address is found when a call begins.
+// A slice of step 1 along another axis is no step either if only loops over its own shape read it: they step over the rows between. See
+// [note: rows apart].
 // Other arrays are copied, for these reasons; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
 //   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent
 //   a step         slices that leave out or reverse elements
@@ -17,6 +19,11 @@
 //   an offset      a piece between two pieces with dyn extents
 //   a loop         a piece that ebb::scan and the like give
 //   rows by index  gather and scatter: their addresses are known only when indices have been read
+//
+// [note: rows apart]
+// A loop that reads such a slice begins a loop of its own at the slice's axis, and lanes run along the axes from there on. So there must be
+// at least `least_apart` elements, where extents that only the call knows count as 64; and no reduction over the last axes may begin before
+// that axis, since its lanes would go on from row to row.
 #pragma once
 
 #include "step.hpp"
@@ -41,20 +48,34 @@ constexpr bool has_adjacent_rows(const graph& g, const shape& s, int axis) {
   return true;
 }
 
+/// The elements of a row that a loop may read by itself.
+inline constexpr int least_apart = 16;
+
+/// Whether rows of s from `axis` on are long enough for lanes that run along them.
+constexpr bool has_long_rows(const graph& g, const shape& s, int axis) {
+  std::int64_t n = 1;
+  for (int a = axis; a < s.rank; ++a) {
+    const int e = g.syms.find(s.e[a]);
+    n *= e < 0 ? 64 : e;
+  }
+  return n >= least_apart;
+}
+
 /// Where `part` begins in `whole`, for a slice or a place. Its reason is none if its elements are adjacent.
 constexpr copy_reason find_part(const graph& g, int whole, int part, const std::int64_t* attr, part_place& at) {
   const stride s = stride::unpacked(attr[0], attr[1]);
   const shape& own = g.shape_of(part);
   if (s.step != 1 && g.syms.find(own.e[s.axis]) != 1) return copy_reason::step;
-  if (!has_adjacent_rows(g, g.shape_of(whole), s.axis)) return copy_reason::axis;
   at.axis = s.axis;
   at.shape = g.eq[part].shape;
+  at.whole = g.eq[whole].shape;
+  at.apart = !has_adjacent_rows(g, g.shape_of(whole), s.axis);
   if (s.start == stride::at_the_end) at.from = part_place::counted::at_end;
   else {
     at.from = s.start < 0 ? part_place::counted::from_end : part_place::counted::from_start;
     at.rows = static_cast<int>(s.start < 0 ? -s.start : s.start);
   }
-  return copy_reason::none;
+  return at.apart ? copy_reason::axis : copy_reason::none;
 }
 
 /// Where piece j of a concat begins.
@@ -62,6 +83,7 @@ constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
   const equation& e = g.eq[k];
   at.axis = static_cast<int>(e.attr[0]);
   at.shape = g.eq[g.operand(k, j)].shape;
+  at.whole = e.shape;
   if (!has_adjacent_rows(g, g.shape_of(k), at.axis)) return copy_reason::axis;
   const auto extent = [&](int i) { return g.syms.find(g.shape_of(g.operand(k, i)).e[at.axis]); };
   int before = 0, after = 0;
@@ -78,13 +100,14 @@ constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
 
 }  // namespace detail
 
-/// The elements of an array of `volume` elements that are before a part of shape `own`.
-constexpr std::size_t elements_before(const part_place& at, std::size_t whole, const shape& own, const std::size_t* symbol) {
+/// The elements of an array of shape `whole` that are before a part of shape `own`.
+constexpr std::size_t elements_before(const part_place& at, const shape& whole, const shape& own, const std::size_t* symbol) {
   std::size_t row = 1;
   for (int a = at.axis + 1; a < own.rank; ++a) row *= extent_value(own.e[a], symbol);
-  if (at.from == part_place::counted::from_start) return static_cast<std::size_t>(at.rows) * row;
-  if (at.from == part_place::counted::from_end) return whole - static_cast<std::size_t>(at.rows) * row;
-  return whole - row * extent_value(own.e[at.axis], symbol);
+  std::size_t rows = static_cast<std::size_t>(at.rows);
+  if (at.from == part_place::counted::from_end) rows = extent_value(whole.e[at.axis], symbol) - rows;
+  if (at.from == part_place::counted::at_end) rows = extent_value(whole.e[at.axis], symbol) - extent_value(own.e[at.axis], symbol);
+  return rows * row;
 }
 
 }  // namespace ebb::inline EBB_ABI

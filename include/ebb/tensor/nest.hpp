@@ -32,6 +32,8 @@ struct nest_load {
   slot to;
   int buffer = -1;  // of an array
   int along = 0;    // the loops along which it varies
+  int whole = -1;   // the shape of the array in which it lies with rows apart, see [note: rows apart]
+  int axis = 0;     // the axis along which it is a part of that array
   cell bits = 0;    // of a literal
 };
 
