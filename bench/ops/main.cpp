@@ -84,11 +84,13 @@ int main(int argc, char** argv) {
   ops::moments(t);
   ops::normalizations(t);
   ops::moves(t);
+  ops::densities(t);
   ops::peers_of_arithmetic(t);
   ops::peers_of_exponential(t);
   ops::peers_of_trigonometric(t);
   ops::peers_of_activation(t);
   ops::peers_of_special(t);
+  ops::peers_of_densities(t);
   ops::peers_of_matrices(t);
   ops::peers_by_eigen(t);
   for (const ops::op& o : t.ops) {

@@ -54,11 +54,13 @@ void reductions(table&);
 void moments(table&);
 void normalizations(table&);
 void moves(table&);
+void densities(table&);
 void peers_of_arithmetic(table&);
 void peers_of_exponential(table&);
 void peers_of_trigonometric(table&);
 void peers_of_activation(table&);
 void peers_of_special(table&);
+void peers_of_densities(table&);
 void peers_of_matrices(table&);
 void peers_by_eigen(table&);
 
