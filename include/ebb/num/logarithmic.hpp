@@ -42,9 +42,19 @@ EBB_INLINE constexpr V share_of_exp(V x, V y) {
 template <class V>
 EBB_INLINE constexpr V log1mexp(V x) {
   using T = element_of<V>;
-  V edge = all<V>(T(-0.6931471805599453));
-  auto near = x > edge;
-  return select(near, log(-expm1(at_least(x, edge))), log1p(-exp(at_most(x, edge))));
+  using B = bits_of<V>;
+  using C = detail::exponential<T>;
+  // e^x and e^x - 1 of one polynomial; then the logarithm of 1 - e^x, of which a number known exactly is left beside 1 if x is far from 0.
+  V one = all<V>(1), zero = all<V>(0);
+  auto near = x > all<V>(T(-0.6931471805599453));
+  auto reduced = detail::reduce(at_most(at_least(x, all<V>(C::least)), zero));
+  V r = reduced.r, q = horner(r, C::q), e = scale(fma(fma(q, r, one), r, one), reduced.n);
+  V power = select(near, reduced.power(), one), t = reduced.rough + fma(r * r, q, reduced.rest);
+  V y = select(near, fma(power, -t, one - power), one - e);
+  auto [m, k] = split(y);
+  V back = from_bits<V>(to_bits(m) - to_bits(y) + all<B>(format<T>::one));
+  V result = detail::log_of(select(near, m - one, fma(-e, back, back - one)), k);
+  return select(x <= zero, copysign(result, -one), all<V>(std::numeric_limits<T>::quiet_NaN()));
 }
 
 }  // namespace ebb::inline EBB_ABI::lane

@@ -14,10 +14,16 @@ namespace ebb::inline EBB_ABI::lane {
 template <class V>
 EBB_INLINE constexpr V logit(V x) {
   using T = element_of<V>;
-  V one = all<V>(1), low = all<V>(T(0.3)), high = all<V>(T(0.7)), rest = one - x;
-  V middle = at_most(at_least(x, low), high);
-  V near = log1p((middle + middle - one) / (one - middle)), far = log(x / rest);
-  return select(x > low && x < high, near, far);
+  using B = bits_of<V>;
+  // One logarithm: of x / (1 - x), or near 1/2 of 1 + (2 x - 1) / (1 - x), whose 1 is subtracted exactly.
+  V zero = all<V>(0), one = all<V>(1), infinity = all<V>(std::numeric_limits<T>::infinity()), rest = one - x;
+  auto near = x > all<V>(T(0.3)) && x < all<V>(T(0.7)), ends = x == zero || x == one;
+  V quotient = select(near, x + x - one, x) / select(ends, one, rest), y = select(near, one + quotient, quotient);
+  auto [m, k] = split(y);
+  V power = from_bits<V>(to_bits(m) - to_bits(y) + all<B>(format<T>::one));
+  V result = detail::log_of(select(near, fma(quotient, power, power - one), m - one), k);
+  result = select(x == one, infinity, result);
+  return select(x >= zero && x <= one, result, all<V>(std::numeric_limits<T>::quiet_NaN()));
 }
 
 /// log(cosh(x)), without overflow, and without cancellation near 0.   Error: 5 ulp.
@@ -25,8 +31,9 @@ template <class V>
 EBB_INLINE constexpr V logcosh(V x) {
   using T = element_of<V>;
   V a = abs(x), one = all<V>(1), s = sinh(at_most(a, one) * all<V>(T(0.5)));
-  V far = a + (log1p(exp(all<V>(-2) * a)) - all<V>(T(0.693147180559945309417L)));
-  return select(a < one, log1p(all<V>(2) * s * s), far);
+  auto near = a < one;
+  V l = log1p(select(near, all<V>(2) * s * s, exp(all<V>(-2) * a)));
+  return select(near, l, a + (l - all<V>(T(0.693147180559945309417L))));
 }
 
 /// log2(2^x + 2^y), without overflow.   Error: 3 ulp of the largest of |x|, |y| and |out|.
