@@ -251,6 +251,31 @@ TEST_CASE("carries that change places, and rows that are carries") {
   }
 }
 
+TEST_CASE("a carry is written in its place only if the step reads it no more") {
+  const auto f = ebb::compile([](auto a, auto b, auto c, auto xs, auto w) {
+    return ebb::scan([](auto carry, auto x, auto by) {
+      const auto [p, q, sum] = carry;
+      return std::tuple(std::tuple(p * 0.5 + q, ebb::matmul(by, p), sum + x), ebb::sum(sum));  // a product reads all of the old p
+    }, std::tuple(a, b, c), xs, ebb::whole(w));
+  });
+  tensor<double, 3> a{8, -16, 24}, b{2, 4, -6}, c{1, 2, 3};
+  const tensor<double, 5, 3> xs{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {-1, -2, -3}, {0.5, 0.25, 4}};
+  const tensor<double, 3, 3> w{{1, -2, 0}, {0.5, 0, 1}, {2, 1, -1}};
+  const auto [carry, ys] = f(a, b, c, xs, w);  // all numbers are exact
+  for (std::size_t t = 0; t < 5; ++t) {
+    CHECK(ys(t) == c(0) + c(1) + c(2));
+    const tensor<double, 3> p = a;
+    for (std::size_t i = 0; i < 3; ++i) {
+      a.at(i) = 0.5 * p(i) + b(i);
+      c.at(i) += xs(t, i);
+    }
+    for (std::size_t i = 0; i < 3; ++i) b.at(i) = w(i, 0) * p(0) + w(i, 1) * p(1) + w(i, 2) * p(2);
+  }
+  CHECK(cells_in(std::get<0>(carry)) == cells_in(a));
+  CHECK(cells_in(std::get<1>(carry)) == cells_in(b));
+  CHECK(cells_in(std::get<2>(carry)) == cells_in(c));
+}
+
 TEST_CASE("random loops and their gradients run from tables with the bits of the evaluator") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     constexpr int counts[] = {0, 1, 5, -1};

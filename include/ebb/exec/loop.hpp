@@ -3,12 +3,14 @@
 //
 // Extents are compared and memory is placed before the first step: between two steps only addresses change. Rows are read and written in
 // place. A carry alternates between two places, one of them the result's, or moves from one row of its history to the next if that is kept.
+// If the body may write it over its argument, as a sum of all steps, it stays in one place: the cache holds half as much then.
 #pragma once
 
 #include "../base/repeat.hpp"
 #include "../graph/loop.hpp"
 #include "../kernel/nest.hpp"
 #include "../kernel/workspace.hpp"
+#include "alias.hpp"
 #include "check.hpp"
 #include "program.hpp"
 
@@ -186,6 +188,10 @@ class loop_step {
     else return static_cast<char*>(c.buffer[buffer]);
   }
 
+  /// Whether a carry that has no history stays in one place.
+  template <int J>
+  static constexpr bool stays = overwrites<body>::may(J, J);
+
   /// See call_body.
   static constexpr bool is_call = parts.carries == 0 && !parts.open && P::shape_at(e.shape).e[0] == 1;
   template <int Count>
@@ -241,7 +247,7 @@ class loop_step {
       x.first = static_cast<const char*>(in[J]);
       x.end = result<loop_result::carry, J>(c);
       x.history = result<loop_result::history, J>(c);
-      spare += padded_bytes(x.bytes) * std::size_t{!x.end} + padded_bytes(x.bytes) * std::size_t{!x.history};
+      spare += padded_bytes(x.bytes) * (std::size_t{!x.end} + std::size_t{!x.history && !stays<J>});
     });
     repeat<parts.rows>([&]<int J>() EBB_LAMBDA {
       constexpr int argument = parts.carries + J;
@@ -260,17 +266,20 @@ class loop_step {
         to = at;
         at += padded_bytes(bytes);
       };
-      for (int j = 0; j < parts.carries; ++j) {
-        carried& x = carry[static_cast<std::size_t>(j)];
+      repeat<parts.carries>([&]<int J>() EBB_LAMBDA {
+        carried& x = carry[J];
         if (!x.end) take(x.end, x.bytes);
-        if (!x.history) take(x.other, x.bytes);
-      }
+        if (!x.history && !stays<J>) take(x.other, x.bytes);
+      });
       for (int j = 0; j < written; ++j)
         if (stepped& x = write[static_cast<std::size_t>(j)]; !x.rows) {
           take(x.rows, x.bytes);
           x.bytes = 0;
         }
     }
+    repeat<parts.carries>([&]<int J>() EBB_LAMBDA {
+      if constexpr (stays<J>) carry[J].other = carry[J].end;
+    });
     [[maybe_unused]] std::size_t n = extent_value(P::shape_at(e.shape).e[0], c.symbol);
     if constexpr (parts.guarded)
       if (!*static_cast<const bool*>(in[body::arguments - 1])) {
