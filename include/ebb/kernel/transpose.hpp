@@ -69,14 +69,16 @@ EBB_INLINE void transpose(vector<T> (&x)[static_cast<std::size_t>(count_of<T>)])
 
 namespace kernel {
 
-/// Turns as many columns as a register has elements, of so many rows: row(i) is the address of row i.
+/// Turns as many columns as a register has elements, of so many rows: row(i) is the address of row i, asked for in rising order.
+/// For elements of 4 bytes addresses are sums: the products of each row's number and a distance, 32 of them, would not fit into registers.
 template <class T>
 EBB_INLINE void turn_square(auto row, char* to, std::ptrdiff_t to_row) {
   [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
     simd::vector<T> x[sizeof...(I)];
     (std::memcpy(&x[I], row(I), sizeof x[I]), ...);
     simd::transpose<T>(x);
-    (std::memcpy(to + I * to_row, &x[I], sizeof x[I]), ...);
+    if constexpr (sizeof(T) > 4) (std::memcpy(to + I * to_row, &x[I], sizeof x[I]), ...);
+    else ((std::memcpy(to, &x[I], sizeof x[I]), to += to_row), ...);
   }(std::make_integer_sequence<int, simd::count_of<T>>{});
 }
 /// The same for fewer columns.
@@ -104,11 +106,19 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
     using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
     constexpr std::size_t n = simd::count_of<T>;
     constexpr auto lanes = std::make_integer_sequence<int, static_cast<int>(n)>{};
+    const auto rows_from = [=](const char* p) EBB_LAMBDA {
+      return [p, from_row]([[maybe_unused]] int r) mutable EBB_LAMBDA {
+        if constexpr (Size > 4) return p + r * from_row;
+        const char* const row = p;
+        p += from_row;
+        return row;
+      };
+    };
     const auto square = [&](std::size_t i, std::size_t j) EBB_LAMBDA {
-      turn_square<T>([p = from_at(i, j), from_row](int r) EBB_LAMBDA { return p + r * from_row; }, to_at(j, i), to_row);
+      turn_square<T>(rows_from(from_at(i, j)), to_at(j, i), to_row);
     };
     const auto narrow = [&](std::size_t i, std::size_t j, int count) EBB_LAMBDA {
-      turn_narrow<T>([p = from_at(i, j), from_row](int r) EBB_LAMBDA { return p + r * from_row; }, to_at(j, i), to_row, count);
+      turn_narrow<T>(rows_from(from_at(i, j)), to_at(j, i), to_row, count);
     };
     const auto low = [&](std::size_t i, std::size_t j, int count) EBB_LAMBDA {  // n columns of so many rows
       const char* const p = from_at(i, j);
@@ -120,9 +130,11 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
         (simd::store_first(reinterpret_cast<T*>(q + I * to_row), x[I], count), ...);
       }(lanes);
     };
-    // What is written may lie in memory, and stores wait for it.
-    const auto fetch_ahead = [](char* p, std::size_t bytes) EBB_LAMBDA {
-      for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(p + 4096 + b, 1);
+    // What is written may lie in memory, and stores wait for it. Longer rows are streams that the processor foresees.
+    constexpr std::size_t line = 64, ahead = 4096;
+    const bool fetches = n * rows * Size >= 8 * line && n * rows * Size <= ahead;
+    const auto fetch_ahead = [&](char* p) EBB_LAMBDA {
+      for (std::size_t b = 0; b < n * rows * Size; b += line) __builtin_prefetch(p + ahead + b, 1);
     };
     const std::size_t whole_rows = rows / n * n, whole_cols = cols / n * n, last_rows = rows - whole_rows, last_cols = cols - whole_cols;
     // The last rows and columns go through registers, too, unless there are so few that single copies take less time. A square that
@@ -140,13 +152,12 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
         else low(0, j, static_cast<int>(last_rows));
       }
     } else {
-      for (std::size_t j = 0; j < whole_cols; j += n) {
-        fetch_ahead(to_at(j, 0), n * rows * Size);
+      for (std::size_t j = 0; whole_rows > 0 && j < whole_cols; j += n) {
+        if (fetches) fetch_ahead(to_at(j, 0));
         for (std::size_t i = 0; i < whole_rows; i += n) square(i, j);
-        if (!rows_in_tiles) continue;
-        if (whole_rows > 0) square(rows - n, j);
-        else low(0, j, static_cast<int>(last_rows));
+        if (rows_in_tiles) square(rows - n, j);
       }
+      for (std::size_t j = 0; rows_in_tiles && whole_rows == 0 && j < whole_cols; j += n) low(0, j, static_cast<int>(last_rows));
       for (std::size_t i = 0; cols_in_tiles && i < whole_rows; i += n) {
         if (whole_cols > 0) square(i, cols - n);
         else narrow(i, 0, static_cast<int>(last_cols));
