@@ -143,7 +143,7 @@ class block_nest {
     if (x.whole < 0 || r == 0 || n_->axis[l] >= x.axis) return r;
     const int axis = x.axis;
     const auto extent = [&](const shape& s) { return static_cast<std::ptrdiff_t>(extent_value(s.e[axis], symbol_)); };
-    return r / extent(g_->shapes[n_->shape]) * extent(g_->shapes[x.whole]);
+    return (x.one_row ? r : r / extent(g_->shapes[n_->shape])) * extent(g_->shapes[x.whole]);
   }
   /// Moves all pointers by `count` indices of loop l.
   EBB_ONCE void advance(int l, std::ptrdiff_t count) {

@@ -97,8 +97,9 @@ struct nest_step {
     static EBB_PART std::size_t indices_in_whole(const std::size_t* symbol) {
       constexpr int axis = load_at<I>.axis, loop = loop_from(axis);
       std::size_t r = extent_value(P::shape_at(load_at<I>.whole).e[axis], symbol);
-      repeat<n.axis[loop + 1] - axis - 1>([&]<int A>() EBB_PART_LAMBDA {
-        constexpr int e = P::shape_at(n.shape).e[axis + 1 + A];
+      constexpr int first = load_at<I>.one_row ? axis : axis + 1;
+      repeat<n.axis[loop + 1] - first>([&]<int A>() EBB_PART_LAMBDA {
+        constexpr int e = P::shape_at(n.shape).e[first + A];
         r *= extent_value(e, symbol);
       });
       return r;

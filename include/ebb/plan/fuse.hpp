@@ -89,6 +89,7 @@ class fuser {
     if (family == family_of<op::slice>) {
       copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
       if (why == copy_reason::axis && is_read_apart(k, at.axis)) why = copy_reason::none;
+      if (why == copy_reason::axis && drops_axis(k, at.axis) && is_read_apart(dropped_[k], at.axis)) why = copy_reason::none;
       if (why == copy_reason::none) r_.part[k] = {g_.operand(k, 0), at};
       return why;
     }
@@ -130,6 +131,7 @@ class fuser {
     const equation* const eq = g_.eq.data();
     is_late_ = in_loops_ = vec<char>(g_.size(), 1);
     reduced_from_ = vec<int>(g_.shapes.size(), max_rank);
+    dropped_ = vec<int>(g_.size(), -1);
     char *const late = is_late_.data(), *const loops = in_loops_.data();
     for (int k = g_.size() - 1; k >= 0; --k) {
       const kind what = eq[k].op->what;
@@ -138,12 +140,22 @@ class fuser {
       late[k] = late[k] && what == kind::elementwise && is_number(g_.shapes.data()[shape]);
       for (int j = 0; j < eq[k].count; ++j) {
         if (!late[k]) late[in[j]] = 0;
+        if (what == kind::reshape) dropped_[in[j]] = dropped_[in[j]] < 0 && loops[in[j]] ? k : g_.size();
         if (what != kind::elementwise || eq[in[j]].shape != shape) loops[in[j]] = 0;
       }
       if (what != kind::reduce) continue;
       const int space = eq[in[0]].shape, from = static_cast<int>(eq[k].attr[0]);
       if (eq[k].attr[1] == g_.shapes.data()[space].rank && from < reduced_from_[space]) reduced_from_[space] = from;
     }
+  }
+  /// Whether all that reads k, one row along `axis`, is a reshape that leaves this axis out.
+  constexpr bool drops_axis(int k, int axis) const {
+    const int reader = dropped_[k];
+    if (reader < 0 || reader >= g_.size()) return false;
+    const shape &own = g_.shape_of(k), &rest = g_.shape_of(reader);
+    bool same = own.e[axis] == 1 && rest.rank + 1 == own.rank;
+    for (int a = 0; same && a < rest.rank; ++a) same = g_.syms.find(rest.e[a]) == g_.syms.find(own.e[a < axis ? a : a + 1]);
+    return same;
   }
   /// Whether k, a slice along `axis`, is read where it lies though its rows are not adjacent: see [note: rows apart].
   constexpr bool is_read_apart(int k, int axis) const {
@@ -251,6 +263,7 @@ class fuser {
   vec<int> level_;
   vec<char> is_result_, is_late_, in_loops_;
   vec<int> reduced_from_;
+  vec<int> dropped_;  // the reshape that alone reads an equation; -1: no reshape does; the number of equations: others read it, too
   vec<int> late_;
   int last_ = -1;  // the level of late numbers
   vec<vec<int>> at_level_;  // nests only; literals in memory are at level -1

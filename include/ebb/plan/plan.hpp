@@ -117,7 +117,10 @@ class planner {
         const equation& operand = eq[in[j]];
         const kind read = operand.op->what;
         if (read == kind::broadcast) boundary_at_changes(operand.attr[0]);
-        else if (read == kind::move && fused_.part.data()[in[j]].at.apart) starts |= std::int64_t{1} << fused_.part.data()[in[j]].at.axis;
+        else if (read == kind::move || read == kind::reshape) {
+          const part_place& at = fused_.part.data()[viewed(g_, in[j])].at;
+          if (at.apart) starts |= std::int64_t{1} << at.axis;
+        }
         else if (read == kind::index) starts |= std::int64_t{3} << operand.attr[0];
       }
     }
@@ -160,9 +163,10 @@ class planner {
     } else {
       x.buffer = buffer_of(k);
       x.along = loops_along(n, 0);
-      if (const part_place& at = fused_.part.data()[k].at; at.apart) {
+      if (const part_place& at = fused_.part.data()[viewed(g_, k)].at; at.apart) {
         x.whole = at.whole;
         x.axis = at.axis;
+        x.one_row = e.op->what == kind::reshape;
       }
     }
     p_.loads.push(x);

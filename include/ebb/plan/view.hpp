@@ -23,7 +23,7 @@
 // [note: rows apart]
 // A loop that reads such a slice begins a loop of its own at the slice's axis, and lanes run along the axes from there on. So there must be
 // at least `least_apart` elements, where extents that only the call knows count as 64; and no reduction over the last axes may begin before
-// that axis, since its lanes would go on from row to row.
+// that axis, since its lanes would go on from row to row. A select, a slice of one row without the slice's axis, is read likewise.
 #pragma once
 
 #include "step.hpp"
