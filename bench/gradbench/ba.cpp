@@ -4,6 +4,7 @@
 #include "session.hpp"
 
 #include <ebb/functional.hpp>
+#include <ebb/sparse.hpp>
 
 namespace gradbench {
 namespace {
@@ -40,6 +41,16 @@ constexpr auto values = ebb::compile([](auto cameras, auto points, auto w, auto 
   const auto camera = ebb::take(cameras, ebb::select<1, 0>(who));
   const auto point = ebb::take(points, ebb::select<1, 1>(who));
   return std::tuple(ebb::map(block, camera, point, w, seen), -2 * w);
+});
+// lines: end
+
+// lines: sparse
+/// All cameras, points and weights are the unknown.
+constexpr auto sparse = ebb::sparse_jacobian<0>([](auto x, auto seen, auto who) {
+  const auto [cameras, points, w] = x;
+  const auto camera = ebb::take(cameras, ebb::select<1, 0>(who));
+  const auto point = ebb::take(points, ebb::select<1, 1>(who));
+  return std::tuple(ebb::map(error, camera, point, w, seen), 1 - w * w);
 });
 // lines: end
 
@@ -215,6 +226,9 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
   const ebb::view<double, ebb::dyn, 2> errors_out(errors.data(), p);
   const ebb::view<double, ebb::dyn, 2, 15> blocks(to.data(), p);
   const std::span<double> weights_out(weights), last(to.data() + 30 * p, p);
+  const std::tuple unknown(cameras, points, w);
+  const ebb::sparse_pattern pattern = sparse.pattern(unknown, seen, who);  // a little less than `structure`, which has blocks
+  vector elements(pattern.size());
   const std::vector<candidate> all = {
       {"manual", [&] { manual(in, errors.data(), weights.data()); },
        [&] {
@@ -226,6 +240,8 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
          structure(in, rows.data(), columns.data());
          values(ebb::into(blocks, last), cameras, points, w, seen, who);
        }},
+      {"sparse", [&] { objective(ebb::into(errors_out, weights_out), cameras, points, w, seen, who); },
+       [&] { sparse(ebb::into(elements), pattern, unknown, seen, who); }},
   };
   all[0].primal();
   all[0].derivative();
@@ -242,6 +258,16 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
     std::fill(weights.begin(), weights.end(), 99);
     c.primal();
     c.derivative();
+    if (c.name == std::string("sparse")) {
+      std::fill(to.begin(), to.end(), 0);
+      structure(in, rows.data(), columns.data());
+      for (std::size_t i = 0; i < pattern.rows; ++i)
+        for (std::size_t k = pattern.starts[i]; k < pattern.starts[i + 1]; ++k) {
+          const int* const first = columns.data() + rows[i];
+          const auto at = std::find(first, first + (i < 2 * p ? 15 : 1), static_cast<int>(pattern.column[k]));
+          to[static_cast<std::size_t>(at - columns.data())] = elements[k];
+        }
+    }
     session::check("ba " + size + ", " + c.name + ", errors", errors, want_errors);
     session::check("ba " + size + ", " + c.name + ", weights", weights, want_weights);
     session::check("ba " + size + ", " + c.name + ", Jacobian", to, want);

@@ -26,7 +26,7 @@ lines() {  # lines candidate file
     END { print count ? count : "-" }' "$2"
 }
 
-candidates=(manual reverse natural shaped duals finite simd)
+candidates=(manual reverse natural sparse shaped duals finite simd)
 printf '%-8s' eval
 printf ' %8s' "${candidates[@]}" seconds
 printf '\n'

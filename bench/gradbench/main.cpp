@@ -4,9 +4,9 @@
 //   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba, lstm, particle, saddle, ht
 //
 // The definitions and the default sizes are those of https://github.com/gradbench/gradbench; the data are of those sizes, from a generator.
-// `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `shaped` is
-// ebb written for speed, `simd` is vectorized by hand with ebb's registers, `reverse` is another derivative written
-// by hand, `duals` is ebb's forward mode alone, `finite` are differences.
+// `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `sparse` is
+// its sparse_jacobian, `shaped` is ebb written for speed, `simd` is vectorized by hand with ebb's registers, `reverse` is another derivative
+// written by hand, `duals` is ebb's forward mode alone, `finite` are differences.
 #include "session.hpp"
 
 #include <sched.h>
