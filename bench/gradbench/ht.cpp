@@ -3,12 +3,14 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // `shaped` uses what is known of a hand: a finger moves by its own four angles only, so four directions do for all five; and a point is
-// linear in the transforms of bones, so only these are differentiated. It writes columns of fingers as [5, c, 3, 4].
+// linear in the transforms of bones, so only these are differentiated. It writes columns of fingers as [5, c, 3, 4]. `sparse` writes the
+// elements that may differ from zero for these weights; their places are found once.
 #include "manual.hpp"
 #include "session.hpp"
 
 #include <ebb/functional.hpp>
 #include <ebb/geometry.hpp>
+#include <ebb/sparse.hpp>
 
 #include <array>
 
@@ -62,6 +64,17 @@ constexpr auto complicated_jacobian = ebb::compile([](auto pose, auto us, auto r
   const auto corners = ebb::take(skin(pose, relative, inverse, parents, weights, base), triangles);
   const auto by_pose = ebb::jacfwd<0>(errors_in_triangles)(pose, us, relative, inverse, parents, weights, base, points, triangles);
   return std::tuple(by_pose, ebb::map(ebb::jacfwd<0>(error), us, corners, points));
+});
+// lines: end
+
+// lines: sparse
+/// The elements that the weights leave: a point depends on the hand and on one finger, or on two.
+constexpr auto sparse_simple = ebb::sparse_jacobian<0>(errors);
+constexpr auto sparse_complicated = ebb::sparse_jacobian<0>(errors_in_triangles);
+constexpr auto by_place = ebb::compile([](auto pose, auto us, auto relative, auto inverse, auto parents, auto weights, auto base,
+                                          auto points, auto triangles) {
+  const auto corners = ebb::take(skin(pose, relative, inverse, parents, weights, base), triangles);
+  return ebb::map(ebb::jacfwd<0>(error), us, corners, points);
 });
 // lines: end
 
@@ -365,6 +378,10 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
   const ebb::view<double, 5, ebb::dyn, 12> by_angles_out(by_angles.data(), c);
   vector shares(4 * bones * c);
   const ebb::view<double, ebb::dyn, bones, 4> shares_out(shares.data(), c);
+  const ebb::sparse_pattern pattern =
+      us ? sparse_complicated.pattern(pose, in_triangles, relative, inverse, parents, ebb::fixed(weights), base, points, triangles)
+         : sparse_simple.pattern(pose, relative, inverse, parents, ebb::fixed(weights), base, points, which);
+  vector elements(pattern.size());
   const auto natural_primal = [&] {
     if (us) complicated(ebb::into(errors_out), pose, in_triangles, relative, inverse, parents, weights, base, points, triangles);
     else simple(ebb::into(errors_out), pose, relative, inverse, parents, weights, base, points, which);
@@ -377,6 +394,14 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
          if (us) complicated_jacobian(ebb::into(by_pose_out, by_us_out), pose, in_triangles, relative, inverse, parents, weights, base,
                                       points, triangles);
          else simple_jacobian(ebb::into(by_pose_out), pose, relative, inverse, parents, weights, base, points, which);
+       }},
+      {"sparse", natural_primal,
+       [&] {
+         if (us) {
+           sparse_complicated(ebb::into(elements), pattern, pose, in_triangles, relative, inverse, parents, weights, base, points,
+                              triangles);
+           by_place(ebb::into(by_us_out), pose, in_triangles, relative, inverse, parents, weights, base, points, triangles);
+         } else sparse_simple(ebb::into(elements), pattern, pose, relative, inverse, parents, weights, base, points, which);
        }},
       {"shaped", natural_primal,
        [&] {
@@ -417,12 +442,19 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
   for (const candidate& e : all) {
     std::fill(out.begin(), out.end(), 99);
     std::fill(columns.begin(), columns.end(), 99);
+    std::fill(by_us.begin(), by_us.end(), 99);
     e.primal();
     e.derivative();
     vector got = columns;
     if (e.name == std::string("natural")) {
       got.clear();
       columns_of(by_pose, poses, rows, got);
+      if (us) columns_of(by_us, 2, rows, got);
+    }
+    if (e.name == std::string("sparse")) {
+      got.assign(poses * rows, 0);
+      const std::vector<std::size_t> row = pattern.row();
+      for (std::size_t k = 0; k < elements.size(); ++k) got[pattern.column[k] * rows + row[k]] = elements[k];
       if (us) columns_of(by_us, 2, rows, got);
     }
     if (e.name == std::string("shaped")) {
