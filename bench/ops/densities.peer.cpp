@@ -46,7 +46,8 @@ void ops::peers_of_densities(table& t) {
   });
   brief(t, "pareto_lpdf", [](auto x) { return std::log(2.5) + 2.5 * std::log(0.5) - 3.5 * log(x); });
   brief(t, "student_t_lpdf", [](auto x) {
-    return std::lgamma(2.5) - std::lgamma(2.0) - 0.5 * (std::log(4.0) + log_pi) - std::log(2.0) - 2.5 * log1p(0.25 * centred(x) * centred(x));
+    const double constant = std::lgamma(2.5) - std::lgamma(2.0) - 0.5 * (std::log(4.0) + log_pi) - std::log(2.0);
+    return constant - 2.5 * log1p(0.25 * centred(x) * centred(x));
   });
   brief(t, "cauchy_lpdf", [](auto x) { return -(log_pi + std::log(2.0)) - log1p(centred(x) * centred(x)); });
   brief(t, "half_cauchy_lpdf", [](auto x) { return -log_pi - log1p(0.25 * x * x); });
@@ -62,7 +63,9 @@ void ops::peers_of_densities(table& t) {
   brief(t, "bernoulli_lpmf", [](auto p) { return log(p); });
   brief(t, "bernoulli_logit_lpmf", [](auto x) { return -softplus(-x); });
   brief(t, "binomial_lpmf", [](auto p) { return std::log(120.0) + 3 * log(p) + 7 * log1p(-p); });
-  brief(t, "negative_binomial_lpmf", [](auto p) { return std::lgamma(5.5) - std::lgamma(2.5) - std::log(6.0) + 2.5 * log(p) + 3 * log1p(-p); });
+  brief(t, "negative_binomial_lpmf", [](auto p) {
+    return std::lgamma(5.5) - std::lgamma(2.5) - std::log(6.0) + 2.5 * log(p) + 3 * log1p(-p);
+  });
   brief(t, "geometric_lpmf", [](auto p) { return log(p) + 3 * log1p(-p); });
 
   brief<2>(t, "mse", [](auto x, auto y) { return (x - y) * (x - y); });
