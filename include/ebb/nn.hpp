@@ -7,6 +7,7 @@
 #include "nn/sliding.hpp"
 #include "nn/slid.hpp"
 #include "nn/convolve.hpp"
+#include "nn/convolution_op.hpp"
 #include "nn/convolution.hpp"
 #include "nn/attend.hpp"
 #include "nn/dropout.hpp"

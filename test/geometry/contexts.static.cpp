@@ -31,7 +31,7 @@ static_assert(keep_dtype<planar_pose, planar_pose>(ebb::se2_compose));
 static_assert(keep_dtype<planar_pose, plane>(ebb::se2_act));
 
 using pose = extents_in<7>;
-static_assert(keep_dtype<extents_in<6>>(ebb::se3_exp));
+static_assert(keep_dtype<extents_in<6>>(ebb::se3_exp, ebb::se3_left_jacobian, ebb::se3_right_jacobian));
 static_assert(keep_dtype<pose>(ebb::se3_log, ebb::se3_inverse, ebb::se3_matrix, ebb::se3_adjoint));
 static_assert(keep_dtype<pose, pose>(ebb::se3_compose));
 static_assert(keep_dtype<pose, vector>(ebb::se3_act));

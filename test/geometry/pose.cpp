@@ -69,6 +69,34 @@ TEST_CASE("motions compose, go back, act and are transposed into other frames as
   }
 }
 
+TEST_CASE("Jacobians of rigid motions are power series of 6 x 6 matrices, with their derivatives, from the angle 0 on") {
+  // The series of ad(x) = [W, P; 0, W].
+  const auto series = [](const duals& x, long double sign) {
+    const duals w = hat(part(x, 3, 3)), p = hat(part(x, 0, 3));
+    duals m(36);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 3; ++j) {
+        m[6 * i + j] = m[6 * (i + 3) + j + 3] = hyper_dual{sign} * w[3 * i + j];
+        m[6 * i + j + 3] = hyper_dual{sign} * p[3 * i + j];
+      }
+    return power_series(m, 6, 1);
+  };
+  for (const auto& x : twists({0.0, 1e-300, 1e-8, 1e-4, 0.5, 3.14159, 5.0})) {
+    against_duals<vector6>("left", [](auto v) { return ebb::se3_left_jacobian(v); }, x, [&](const duals& y) { return series(y, 1); }, 2e-14L,
+                           1e-13L);
+    against_duals<vector6>("right", [](auto v) { return ebb::se3_right_jacobian(v); }, x, [&](const duals& y) { return series(y, -1); }, 2e-14L,
+                           1e-13L);
+  }
+}
+
+TEST_CASE("Jacobians of rigid motions: empty batches, dtypes, errors") {
+  const auto rows = ebb::se3_left_jacobian(ebb::tensor<ebb::bfloat16, dyn, 6>(0));
+  static_assert(std::is_same_v<decltype(rows), const ebb::tensor<ebb::bfloat16, dyn, 6, 6>>);
+  CHECK(rows.size() == 0);
+  CHECK(test::says(test::raised([] { static_cast<void>(ebb::se3_right_jacobian(ebb::tensor<double, dyn>(4))); }),
+                   {"se3_right_jacobian", "[4]"}));
+}
+
 TEST_CASE("poses: batches, dtypes, errors") {
   const auto x = random_rows<double>(5, 6, 1);
   const auto points = random_rows<double>(5, 3, 2);

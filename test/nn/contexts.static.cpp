@@ -10,6 +10,7 @@ namespace {
 using test::has_class, test::have_class;
 using enum test::context_class;
 using images_in = test::extents_in<2, 4, 4, 4>;
+using volumes_in = test::extents_in<2, 4, 2, 2, 2>;
 using signals_in = test::extents_in<2, 4, 4>;
 
 constexpr auto row = [](auto x) { return ebb::select<0, 0>(x); };
@@ -20,6 +21,8 @@ static_assert(has_class<low, signals_in>([](auto x) { return ebb::scaled_dot_pro
 static_assert(has_class<own>([](auto x) { return ebb::dropout(x, 0.5, ebb::cast<std::int64_t>(ebb::sum(x))); }));
 static_assert(has_class<low, signals_in>([](auto x) { return ebb::conv1d(x, x); }));
 static_assert(has_class<low, images_in>([](auto x) { return ebb::conv2d(x, x); }));
+static_assert(has_class<low, volumes_in>([](auto x) { return ebb::conv3d(x, x); }));
+static_assert(has_class<low, volumes_in>([](auto x) { return ebb::conv_transpose3d(x, ebb::slice<0, 0, 4>(ebb::concat<0>(x, x))); }));
 static_assert(has_class<low, signals_in>([](auto x) { return ebb::conv_transpose1d(x, ebb::slice<0, 0, 4>(ebb::concat<0>(x, x))); }));
 static_assert(has_class<low, images_in>([](auto x) { return ebb::conv_transpose2d(x, ebb::slice<0, 0, 4>(ebb::concat<0>(x, x))); }));
 
@@ -53,12 +56,18 @@ static_assert(has_class<own, signals_in>([](auto x) { return ebb::group_norm<2>(
 static_assert(has_class<own, signals_in>([](auto x) { return std::get<1>(ebb::running_statistics(x, ebb::mean<0, 2>(x), ebb::var<0, 2>(x))); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_nearest<3>(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_linear<3, 3>(x, ebb::align_corners); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_nearest_exact<3>(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_cubic<3>(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::pixel_shuffle<1>(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::pixel_unshuffle<2>(x); }));
 
 constexpr ebb::pool two{.size = 2};
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::max_pool1d<two>(x); }));
 static_assert(has_class<own, images_in>([](auto x) { return ebb::max_pool2d<two>(x); }));
+static_assert(has_class<full, volumes_in>([](auto x) { return ebb::max_pool3d<two>(x); }));
+static_assert(has_class<full, volumes_in>([](auto x) { return ebb::avg_pool3d<two>(x); }));
+static_assert(has_class<full, volumes_in>([](auto x) { return ebb::adaptive_avg_pool3d<1, 1, 1>(x); }));
+static_assert(has_class<full, volumes_in>([](auto x) { return ebb::adaptive_max_pool3d<1, 1, 1>(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::avg_pool1d<two>(x); }));
 static_assert(has_class<own, images_in>([](auto x) { return ebb::avg_pool2d<two>(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::adaptive_avg_pool1d<2>(x); }));

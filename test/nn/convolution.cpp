@@ -1,8 +1,11 @@
-// test/nn/convolution.cpp — conv1d, conv2d and their transposes: recorded values and derivatives, shapes.
+// test/nn/convolution.cpp — conv1d, conv2d, conv3d and their transposes: recorded values and derivatives, shapes.
 // SPDX-License-Identifier: BSL-1.0
 // covers: convolution.hpp sliding.hpp exec/own_cells.hpp
 #include "../op/golden.hpp"
+#include "../random_array.hpp"
+#include "../same_bits.hpp"
 
+#include <ebb/ebb.hpp>
 #include <ebb/graph/print.hpp>
 #include <ebb/graph/valid.hpp>
 #include <ebb/nn.hpp>
@@ -18,7 +21,8 @@ template <int Axes, bool Bias, class F>
 void recorded(const std::string& name, F f) {
   using line = of<real, dyn, dyn, dyn>;
   using plane = of<real, dyn, dyn, dyn, dyn>;
-  using array = std::conditional_t<Axes == 1, line, plane>;
+  using space = of<real, dyn, dyn, dyn, dyn, dyn>;
+  using array = std::conditional_t<Axes == 1, line, std::conditional_t<Axes == 2, plane, space>>;
   if constexpr (Bias) golden::check_wide<array, array, of<real, dyn>>("convolution", name, f, close);
   else golden::check_wide<array, array>("convolution", name, f, close);
 }
@@ -49,6 +53,23 @@ TEST_CASE("convolutions have PyTorch's recorded values and derivatives") {
   golden::check_wide<of<real, 2, 2, 8>, of<real, 3, 2, 3>, of<real, 3>>("convolution", "conv1d_plain", conv1<conv{}>, close);
   golden::check_wide<of<real, 1, 2, 8, 7>, of<real, 2, 2, 2, 3>, of<real, 2>>("convolution", "conv2d_all",
                                                                              conv2<conv{.stride = 2, .padding = 3, .dilation = 2}>, close);
+}
+
+constexpr conv all_options{.stride = {2, 1, 2}, .padding = {1, 0, 2}, .dilation = {1, 2, 1}, .groups = 2};
+constexpr conv back_options{.stride = {2, 1, 2}, .padding = {1, 0, 1}, .groups = 2, .output_padding = {1, 0, 0}};
+
+TEST_CASE("convolutions along three axes have PyTorch's recorded values, first and second derivatives") {
+  recorded<3, true>("conv3d_plain", [](auto x, auto... w) { return ebb::conv3d(x, w...); });
+  recorded<3, true>("conv3d_all", [](auto x, auto... w) { return ebb::conv3d<all_options>(x, w...); });
+  recorded<3, false>("conv_transpose3d_all", [](auto x, auto w) { return ebb::conv_transpose3d<back_options>(x, w); });
+  // Called with static extents: a plane that does not move is a conv2d.
+  const auto x = test::random_array<ebb::tensor<float, 2, 1, 4, 5>>(1);
+  const auto w = test::random_array<ebb::tensor<float, 3, 2, 1, 2, 3>>(2);
+  const auto y = ebb::conv3d<conv{.padding = {0, 1, 1}}>(x, w);
+  const auto plane = ebb::conv2d<conv{.padding = {1, 1}}>(ebb::reshape<1, 2, 4, 5>(x), ebb::reshape<3, 2, 2, 3>(w));
+  CHECK(test::same_bits(y, ebb::reshape<3, 1, 5, 5>(plane)));
+  CHECK(test::says(test::raised([] { ebb::conv3d(ebb::tensor<float, dyn, 1, 1, 1, 3>(1), ebb::tensor<float, 1, 1, 1, 1, dyn>(4)); }),
+                   {"ebb::conv3d", "[1, 1, 1, 1, 4]"}));
 }
 
 TEST_CASE("padding that keeps the extents has PyTorch's recorded values: the odd one is behind") {

@@ -66,5 +66,10 @@ constexpr int refused = traced_on<ebb::term<float, 2, 6, 8, 8>, kernel>([](auto 
 constexpr int refused = traced_on<image, kernel, bias>([](auto x, auto w, auto b) {
   return ebb::conv2d(x, w, b, b);  // LINE
 });
+#elif EBB_CASE == 11  // a dilation too large for three axes
+// EXPECT: E0465 a window slides by at least 1
+constexpr int refused = traced_on<ebb::term<float, 1, 2, 3, 3, 3>, ebb::term<float, 1, 2, 1, 1, 1>>([](auto x, auto w) {
+  return ebb::conv3d<ebb::conv{.dilation = 4096}>(x, w);  // LINE
+});
 #endif
 

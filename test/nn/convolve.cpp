@@ -1,6 +1,6 @@
 // test/nn/convolve.cpp — the kernels of convolutions: bits of the reference for every geometry, and long double sums written out.
 // SPDX-License-Identifier: BSL-1.0
-// covers: convolve.hpp slid.hpp
+// covers: convolve.hpp slid.hpp convolution_op.hpp
 #include "../catch.hpp"
 #include "../same_bits.hpp"
 
@@ -15,11 +15,11 @@ namespace {
 
 using ebb::extent_list;
 
-/// A convolution of [lead, n, channels, rows, columns], or without rows.
+/// A convolution of [lead, n, channels, planes, rows, columns], or without planes, or without rows.
 struct geometry {
   ebb::detail::conv_attributes attr;
   std::size_t lead = 0, n = 1, from = 1, to = 1;  // channels in a group
-  std::size_t size[2] = {1, 1}, taps[2] = {1, 1};
+  std::size_t size[3] = {1, 1, 1}, taps[3] = {1, 1, 1};
 
   std::size_t windows(int i) const {
     const auto& a = attr.axis[i];
@@ -46,9 +46,9 @@ std::vector<geometry> geometries() {
   const auto pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(next); };
   const auto size = [&](int least, int most) { return static_cast<std::size_t>(pick(least, most)); };
   std::vector<geometry> r;
-  for (int k = 0; k < 120; ++k) {
+  for (int k = 0; k < 150; ++k) {
     geometry g;
-    g.attr.axes = 1 + k % 2;
+    g.attr.axes = k < 120 ? 1 + k % 2 : 3;
     g.attr.groups = pick(0, 2) ? 1 : pick(2, 4);
     g.lead = pick(0, 3) ? 0 : size(1, 2);
     g.n = size(1, 3);
@@ -57,9 +57,11 @@ std::vector<geometry> geometries() {
     for (int i = 0; i < g.attr.axes; ++i) {
       g.attr.axis[i] = {pick(1, 3), pick(1, 3), pick(0, 3), pick(0, 3)};
       g.taps[i] = size(1, 4);
-      g.size[i] = size(1, g.attr.axes == 2 ? 14 : 60);
+      g.size[i] = size(1, g.attr.axes == 3 ? 8 : g.attr.axes == 2 ? 14 : 60);
     }
-    if (g.windows(0) > 0 && (g.attr.axes == 1 || g.windows(1) > 0)) r.push_back(g);
+    bool fits = true;
+    for (int i = 0; i < g.attr.axes; ++i) fits = fits && g.windows(i) > 0;
+    if (fits) r.push_back(g);
   }
   r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 1, 2}, 0, 2, 40, 20, {19, 23}, {3, 3}});    // links and windows in several blocks
   r.push_back({{{{2, 1, 3, 3}, {2, 1, 3, 3}}, 1, 2}, 0, 1, 3, 40, {37, 33}, {7, 7}});      // the first layer of many networks
@@ -128,29 +130,39 @@ void check_forms(const geometry& g, long double bound) {
   std::vector<long double> sums[3], sizes[3];
   const std::size_t volumes[] = {x.size(), w.size(), r.size()};
   for (int i = 0; i < 3; ++i) sums[i].resize(volumes[i]), sizes[i].resize(volumes[i]);
-  const bool plane = g.attr.axes == 2;
-  const std::size_t rows = plane ? g.size[0] : 1, columns = g.size[plane], lead = std::max<std::size_t>(g.lead, 1);
-  const std::size_t row_taps = plane ? g.taps[0] : 1, column_taps = g.taps[plane];
-  const std::size_t row_windows = plane ? g.windows(0) : 1, column_windows = g.windows(plane);
-  const auto place = [&](int axis, std::size_t window, std::size_t tap) {
-    const auto& a = g.attr.axis[axis];
-    return static_cast<long>(window) * a.stride + static_cast<long>(tap) * a.dilation - a.before;
+  // Axes that are not there have one place, one tap and one window.
+  const int axes = g.attr.axes;
+  const std::size_t lead = std::max<std::size_t>(g.lead, 1);
+  std::size_t places[3] = {1, 1, 1}, taps[3] = {1, 1, 1}, windows[3] = {1, 1, 1};
+  ebb::sliding_axis by[3];
+  for (int i = 0; i < axes; ++i) {
+    const int to = 3 - axes + i;
+    places[to] = g.size[i], taps[to] = g.taps[i], windows[to] = g.windows(i), by[to] = g.attr.axis[i];
+  }
+  const auto all = [](const std::size_t* e) { return e[0] * e[1] * e[2]; };
+  /// The place that a tap of a window reads, or `none`.
+  constexpr std::size_t none = std::size_t(-1);
+  const auto place = [&](std::size_t window, std::size_t tap) {
+    std::size_t at = 0, run = 1;
+    for (int i = 2; i >= 0; --i) {
+      const long p = static_cast<long>(window % windows[i]) * by[i].stride + static_cast<long>(tap % taps[i]) * by[i].dilation - by[i].before;
+      if (p < 0 || p >= static_cast<long>(places[i])) return none;
+      at += static_cast<std::size_t>(p) * run;
+      run *= places[i], window /= windows[i], tap /= taps[i];
+    }
+    return at;
   };
   for (std::size_t l = 0; l < lead; ++l)
     for (std::size_t n = 0; n < g.n; ++n)
       for (std::size_t o = 0; o < g.to * g.groups(); ++o)
         for (std::size_t c = 0; c < g.from; ++c)
-          for (std::size_t p = 0; p < row_windows * column_windows; ++p)
-            for (std::size_t k = 0; k < row_taps * column_taps; ++k) {
-              const long y = plane ? place(0, p / column_windows, k / column_taps) : 0;
-              const long z = place(plane, p % column_windows, k % column_taps);
-              if (y < 0 || y >= static_cast<long>(rows) || z < 0 || z >= static_cast<long>(columns)) continue;
-              const std::size_t channel = o / g.to * g.from + c;
-              const std::size_t row = ((l * g.n + n) * g.from * g.groups() + channel) * rows + static_cast<std::size_t>(y);
-              const std::size_t at[] = {
-                  row * columns + static_cast<std::size_t>(z),
-                  ((l * g.to * g.groups() + o) * g.from + c) * row_taps * column_taps + k,
-                  ((l * g.n + n) * g.to * g.groups() + o) * row_windows * column_windows + p};
+          for (std::size_t p = 0; p < all(windows); ++p)
+            for (std::size_t k = 0; k < all(taps); ++k) {
+              const std::size_t read = place(p, k);
+              if (read == none) continue;
+              const std::size_t channel = (l * g.n + n) * g.from * g.groups() + o / g.to * g.from + c;
+              const std::size_t at[] = {channel * all(places) + read, ((l * g.to * g.groups() + o) * g.from + c) * all(taps) + k,
+                                        ((l * g.n + n) * g.to * g.groups() + o) * all(windows) + p};
               const long double factor[] = {as_long(x[at[0]]), as_long(w[at[1]]), as_long(r[at[2]])};
               for (int i = 0; i < 3; ++i) {
                 const long double product = factor[(i + 1) % 3] * factor[(i + 2) % 3];

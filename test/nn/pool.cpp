@@ -17,7 +17,8 @@ constexpr golden::bounds pooled{.value = 2, .grad = 4, .second = 4, .spread = tr
 
 template <int Axes, class F>
 void recorded_pool(const std::string& name, F f) {
-  using array = std::conditional_t<Axes == 1, of<real, dyn, dyn, dyn>, of<real, dyn, dyn, dyn, dyn>>;
+  using image = std::conditional_t<Axes == 2, of<real, dyn, dyn, dyn, dyn>, of<real, dyn, dyn, dyn, dyn, dyn>>;
+  using array = std::conditional_t<Axes == 1, of<real, dyn, dyn, dyn>, image>;
   golden::check_wide<array>("pool", name, f, pooled);
 }
 template <pool G>
@@ -53,6 +54,28 @@ TEST_CASE("pools have PyTorch's recorded values and derivatives") {
   recorded_pool<2>("adaptive_max", [](auto x) { return ebb::adaptive_max_pool2d<3, 4>(x); });
   golden::check_wide<of<real, 1, 2, 6, 6>>("pool", "max_pool2d_stride_padding", max2<half>, pooled);
   golden::check_wide<of<real, 1, 2, 6, 6>>("pool", "avg_pool2d_exclude_padding", avg2<bare>, pooled);
+}
+
+constexpr pool uneven_volumes{.size = {2, 3, 2}, .stride = {2, 1, 1}, .padding = {1, 1, 0}};
+constexpr pool bare_volumes{.size = {2, 3, 2}, .stride = {2, 1, 1}, .padding = {1, 1, 0}, .count_padding = false};
+
+TEST_CASE("pools along three axes have PyTorch's recorded values and derivatives, and compute in float in an autocast scope") {
+  recorded_pool<3>("max_pool3d", [](auto x) { return ebb::max_pool3d<uneven_volumes>(x); });
+  recorded_pool<3>("max_pool3d_dilated", [](auto x) { return ebb::max_pool3d<pool{.stride = 1, .dilation = {2, 3, 1}}>(x); });
+  recorded_pool<3>("avg_pool3d", [](auto x) { return ebb::avg_pool3d<uneven_volumes>(x); });
+  recorded_pool<3>("avg_pool3d_exclude_padding", [](auto x) { return ebb::avg_pool3d<bare_volumes>(x); });
+  recorded_pool<3>("adaptive_avg_pool3d", [](auto x) { return ebb::adaptive_avg_pool3d<3, 2, 2>(x); });
+  recorded_pool<3>("adaptive_max_pool3d", [](auto x) { return ebb::adaptive_max_pool3d<3, 2, 2>(x); });
+  // The second derivative of sum(y^2) / 2 in direction v is what y's pull makes of y(v): here for one window, of all elements.
+  const auto v = test::random_array<ebb::tensor<double, 2, 2, 2>>(1);
+  const auto x = test::random_array<ebb::tensor<double, 2, 2, 2>>(2);
+  const auto bend = ebb::hvp([](auto a) { return ebb::sum(ebb::square(ebb::avg_pool3d(a) + ebb::max_pool3d(a))) * 0.5; })(x, v);
+  const std::size_t top = static_cast<std::size_t>(static_cast<std::int64_t>(ebb::argmax(ebb::flatten(x))));
+  const double moved = static_cast<double>(ebb::mean(v)) + v.data()[top];
+  for (std::size_t i = 0; i < 8; ++i) CHECK(bend.data()[i] == Approx(moved * (i == top ? 1.125 : 0.125)));
+  const ebb::tensor<ebb::bfloat16, 2, 2, 2> low{};
+  const auto autocast = ebb::under<ebb::autocast<ebb::bf16>>([](auto a) { return ebb::avg_pool3d(a); })(low);
+  STATIC_REQUIRE(std::is_same_v<decltype(autocast), const ebb::tensor<float, 1, 1, 1>>);
 }
 
 using image = ebb::tensor<float, dyn, dyn, dyn>;

@@ -34,4 +34,9 @@ constexpr int refused = traced_on<image>([](auto x) {
 constexpr int refused = traced_on<image>([](auto x) {
   return ebb::max_pool2d<ebb::pool{.size = 5}>(x);  // LINE
 });
+#elif EBB_CASE == 5  // a plane has no third axis
+// EXPECT: E0470 pool: the array has less axes than the windows
+constexpr int refused = traced_on<ebb::term<float, 4, 4>>([](auto x) {
+  return ebb::max_pool3d(x);  // LINE
+});
 #endif

@@ -1,4 +1,4 @@
-// test/nn/resize.cpp — upsample_nearest, upsample_linear, pixel_shuffle and pixel_unshuffle.
+// test/nn/resize.cpp — upsample_nearest, upsample_linear, upsample_cubic, pixel_shuffle and pixel_unshuffle.
 // SPDX-License-Identifier: BSL-1.0
 #include "../linalg/oracle.hpp"
 #include "../random_array.hpp"
@@ -7,6 +7,7 @@
 #include <ebb/ebb.hpp>
 #include <ebb/nn.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace {
@@ -21,6 +22,12 @@ TEST_CASE("upsampling and pixel_shuffle have PyTorch's recorded values and gradi
   check_recorded<images>("pool", "upsample_nearest", [](auto x) { return ebb::upsample_nearest<14, 9>(x); }, b);
   check_recorded<images>("pool", "upsample_bilinear", [](auto x) { return ebb::upsample_linear<5, 9>(x); }, b);
   check_recorded<images>("pool", "upsample_bilinear_corners", [](auto x) { return ebb::upsample_linear<5, 9>(x, ebb::align_corners); }, b);
+  // PyTorch rounds places before it takes their weights.
+  const golden::bounds cubic{.value = 64, .grad = 64, .grad_floor = 1, .spread = true};
+  check_recorded<images>("pool", "upsample_nearest_exact", [](auto x) { return ebb::upsample_nearest_exact<4, 9>(x); }, b);
+  check_recorded<images>("pool", "upsample_bicubic", [](auto x) { return ebb::upsample_cubic<5, 9>(x); }, cubic);
+  check_recorded<images>("pool", "upsample_bicubic_corners", [](auto x) { return ebb::upsample_cubic<5, 9>(x, ebb::align_corners); }, cubic);
+  check_recorded<wide<1, 2, 3, 4>>("pool", "upsample_bicubic", [](auto x) { return ebb::upsample_cubic<5, 9>(x); }, cubic);
   check_recorded<images>("pool", "pixel_shuffle", [](auto y) { return ebb::pixel_shuffle<2>(y); }, b);
 }
 
@@ -51,6 +58,42 @@ TEST_CASE("upsampling of one axis follows its formula, for more and fewer elemen
   CHECK(ebb::all_equal(ebb::upsample_nearest<4>(ebb::tensor<std::int32_t, 2>{5, 6}), ebb::tensor<std::int32_t, 4>{5, 5, 6, 6}));
   const auto low = ebb::upsample_linear<5>(ebb::tensor<ebb::bf16, 2>{ebb::bf16(1.0f), ebb::bf16(3.0f)}, ebb::align_corners);
   CHECK(static_cast<float>(low[1]) == 1.5f);
+}
+
+TEST_CASE("cubic upsampling follows Keys' kernel, for more and fewer elements, and its second derivative is that of a linear function") {
+  const auto kernel = [](long double d) {
+    d = std::fabs(d);
+    const long double a = -0.75L;
+    return d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1 : d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a : 0;
+  };
+  const auto check = [&](const auto& x, const auto& y, bool corners) {
+    const auto m = static_cast<long double>(x.size()), n = static_cast<long double>(y.size());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const auto t = static_cast<long double>(i);
+      const long double at = !corners ? (t + 0.5L) * m / n - 0.5L : n > 1 ? t * (m - 1) / (n - 1) : 0;
+      long double sum = 0;
+      for (int k = -1; k <= 2; ++k) {
+        const long double place = std::floor(at) + k;
+        sum += kernel(at - place) * x.data()[static_cast<std::size_t>(std::clamp(place, 0.0L, m - 1))];
+      }
+      INFO(x.size() << " elements to " << y.size() << ", element " << i << ", corners " << corners);
+      CHECK(std::fabs(y.data()[i] - sum) <= 5e-7L);
+    }
+  };
+  for (const std::size_t m : {1u, 2u, 7u, 12u}) {
+    const auto x = test::random_array<ebb::tensor<float, dyn>>(m, m);
+    check(x, ebb::upsample_cubic<7>(x), false);
+    check(x, ebb::upsample_cubic<7>(x, ebb::align_corners), true);
+    check(x, ebb::upsample_cubic<1>(x, ebb::align_corners), true);
+    const auto exact = ebb::upsample_nearest_exact<5>(x);
+    for (std::size_t i = 0; i < 5; ++i) CHECK(exact.data()[i] == x.data()[(2 * i + 1) * m / 10]);
+  }
+  // The element at an exact place stays as it is.
+  CHECK(static_cast<float>(ebb::upsample_cubic<5>(ebb::tensor<float, 3>{1, 2, 3}, ebb::align_corners)(2)) == 2);
+  const auto x = test::random_array<ebb::tensor<float, dyn>>(1, 4), v = test::random_array<ebb::tensor<float, dyn>>(2, 4);
+  const auto bend = ebb::hvp([](auto a) { return ebb::sum(ebb::square(ebb::upsample_cubic<7>(a))) * 0.5f; })(x, v);
+  const auto want = ebb::grad([](auto a) { return ebb::sum(ebb::square(ebb::upsample_cubic<7>(a))) * 0.5f; })(v);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(bend.data()[i] == Approx(want.data()[i]).margin(1e-6));
 }
 
 TEST_CASE("pixel_unshuffle is the inverse of pixel_shuffle; both in maps, and refused") {

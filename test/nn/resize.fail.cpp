@@ -30,4 +30,9 @@ constexpr int refused = traced_on<ebb::term<float, 6, 2, 2>>([](auto x) {
 constexpr int refused = traced_on<ebb::term<float, 6, 3, 2>>([](auto x) {
   return ebb::pixel_unshuffle<2>(x);  // LINE
 });
+#elif EBB_CASE == 5  // more sizes than axes
+// EXPECT: E0457 upsample, pixel_shuffle: the array has too few axes, a size is below 1, or the factor does
+constexpr int refused = traced_on<ebb::term<float, 5>>([](auto x) {
+  return ebb::upsample_nearest_exact<3, 3>(x) + ebb::upsample_cubic<3>(x);  // LINE
+});
 #endif

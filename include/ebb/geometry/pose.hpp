@@ -1,4 +1,4 @@
-// ebb/geometry/pose.hpp — rigid motions, SE(3): exp, log, compose, inverse, act, adjoint.
+// ebb/geometry/pose.hpp — rigid motions, SE(3): exp, log, compose, inverse, act, adjoint, Jacobians.
 // SPDX-License-Identifier: BSL-1.0
 //
 // A pose is seven numbers: the unit quaternion (w, x, y, z) of its rotation, then its translation. It maps a point p to R p + t.
@@ -87,6 +87,32 @@ struct se3_adjoint {
   }
 };
 
+/// [J(w), D; 0, J(w)]: J is that of rotations, D its derivative at w in the direction of the translational part.
+/// Side: 1 for the left Jacobian, -1 for the right one.
+template <int Side>
+struct se3_jacobian {
+  static constexpr std::string_view name = Side > 0 ? "se3_left_jacobian" : "se3_right_jacobian";
+  static constexpr auto apply(auto x) {
+    return by_columns<matrix_row<6, 6>, twist_row>([]<class T>(const geometry::columns<T, 6>& twist) {
+      const auto p = geometry::part<0, 3>(twist), w = geometry::part<3, 3>(twist);
+      const auto u = geometry::dot(w, w), d = geometry::dot(p, w);
+      const auto c2 = geometry::c<2>(u), c3 = geometry::c<3>(u), c4 = geometry::c<4>(u);
+      const auto turn = geometry::spun(w, geometry::c<1>(u), Side * c2, c3);
+      // The derivatives of c_1, c_2 and c_3 along p are d (c_3 - c_2), d (2 c_4 - c_3) and d (3 c_5 - c_4).
+      const auto along = geometry::spun(w, d * (c3 - c2), Side * d * (2 * c4 - c3), d * (3 * geometry::c<5>(u) - c4));
+      const auto across = geometry::spun(p, literal_like(u, 0), Side * c2, literal_like(u, 0));
+      geometry::columns<T, 36> r;
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t j = 0; j < 3; ++j) {
+          r[6 * i + j] = r[6 * (i + 3) + j + 3] = turn[3 * i + j];
+          r[6 * i + j + 3] = along[3 * i + j] + across[3 * i + j] + c3 * (p[i] * w[j] + w[i] * p[j]);
+          r[6 * (i + 3) + j] = literal_like(u, 0);
+        }
+      return r;
+    }, x);
+  }
+};
+
 }  // namespace geometry::functions
 
 /// The pose of a twist: its rotation is exp of the rotation vector, its translation the left Jacobian times the translational part.
@@ -110,5 +136,11 @@ inline constexpr call<geometry::functions::se3_matrix> se3_matrix{};
 /// The matrix that takes a twist x to the twist of pose exp(x) pose^-1.   Shape: [..., 7]: [..., 6, 6].   Saves: the pose, its matrix.
 /// Error: 8 ulp of 1 and of the translation.
 inline constexpr call<geometry::functions::se3_adjoint> se3_adjoint{};
+/// The Jacobians of exp at the twist x: exp(x + e) = exp(J_left e) exp(x) = exp(x) exp(J_right e) for small e. Smooth at 0, and
+/// differentiable twice.   Shape: [..., 6]: [..., 6, 6].   Dtype: x's; integers give float; narrow floats are computed in float.
+/// Saves: x, the c_k of its angle.   Error: 16 ulp of 1 and of the translational part, up to the angle pi.
+/// Throws: if a call's last axis is not 6.   Source: Barfoot, State Estimation for Robotics (2017), section 7.1.5.
+inline constexpr call<geometry::functions::se3_jacobian<1>> se3_left_jacobian{};
+inline constexpr call<geometry::functions::se3_jacobian<-1>> se3_right_jacobian{};
 
 }  // namespace ebb::inline EBB_ABI

@@ -3,9 +3,9 @@
 //
 // [note: order of a convolution]
 // Each element of a result is one chain of fma from 0 on, as in [note: order of a product]. Its links are
-//   the result     over channels of x, then taps of the kernel (rows, then columns)
+//   the result     over channels of x, then taps of the kernel (planes, rows, then columns)
 //   gradient of x  over channels of the result, then those taps that can reach the element: with stride s every s-th
-//   gradient of w  over the batch, then places of the result (rows, then columns)
+//   gradient of w  over the batch, then places of the result (planes, rows, then columns)
 // in rising order. A place beyond the edge of an array counts as 0: it is a link too. bf16 and f16 are summed in float and rounded once.
 //
 // Method: the array that is read through windows is never written out as a matrix. A block of its columns is packed into panels, as a
@@ -45,20 +45,23 @@ struct blocks {
 template <class T>
 struct weights {
   const T* data;
-  std::ptrdiff_t by_row, by_plane, columns;  // columns: of the kernel, in a row of taps
+  std::ptrdiff_t by_row, by_plane, rows, columns;  // of the kernel: rows in a plane of taps, columns in a row
 
   template <class S>
-  void copy(S* to, const windows& row, const windows& column, std::ptrdiff_t m, std::ptrdiff_t first, std::ptrdiff_t depth) const {
-    const std::ptrdiff_t taps = row.taps * column.taps;
+  void copy(S* to, const slid<T>& by, std::ptrdiff_t m, std::ptrdiff_t first, std::ptrdiff_t depth) const {
+    const windows &row = by.row, &column = by.column;
+    const std::ptrdiff_t taps = by.taps();
     for (std::ptrdiff_t i = 0; i < m; ++i) {
       const T* const from = data + i * by_row;
-      std::ptrdiff_t plane = 0, y = 0, x = 0;
-      if (depth > 0) plane = first / taps, y = first % taps / column.taps, x = first % column.taps;
+      std::ptrdiff_t plane = 0, z = 0, y = 0, x = 0;
+      if (depth > 0) plane = first / taps, z = first % taps / (row.taps * column.taps), y = first / column.taps % row.taps;
+      if (depth > 0) x = first % column.taps;
       for (std::ptrdiff_t p = 0; p < depth; ++p) {
-        const std::ptrdiff_t tap = (row.first_tap + y * row.next_tap) * columns + column.first_tap + x * column.next_tap;
-        *to++ = static_cast<S>(from[plane * by_plane + tap]);
+        const std::ptrdiff_t tap_row = (by.deep.first_tap + z * by.deep.next_tap) * rows + row.first_tap + y * row.next_tap;
+        *to++ = static_cast<S>(from[plane * by_plane + tap_row * columns + column.first_tap + x * column.next_tap]);
         if (++x == column.taps) x = 0, ++y;
-        if (y == row.taps) y = 0, ++plane;
+        if (y == row.taps) y = 0, ++z;
+        if (z == by.deep.taps) z = 0, ++plane;
       }
     }
   }
@@ -97,14 +100,14 @@ inline void add_taps(S* sums, std::ptrdiff_t count, const S* w, std::ptrdiff_t b
 /// slide for few rows. Scratch: the weights, a row of places, and the sums of one row of windows.
 template <class T>
 inline void slide_thin(const weights<T>& w, const slid<T>& x, std::ptrdiff_t m, std::ptrdiff_t links, T* to, std::ptrdiff_t to_plane,
-                       std::ptrdiff_t to_row, sum_of<T>* copied) {
+                       std::ptrdiff_t to_rows, std::ptrdiff_t to_row, sum_of<T>* copied) {
   using S = sum_of<T>;
   S* const row = copied + (m * links + 15) / 16 * 16;
   S* const sums = row + 3 * block_size;
   const std::ptrdiff_t taps = x.column.taps, reach = (taps - 1) * x.column.by, least = std::min<std::ptrdiff_t>(reach, 0);
-  const std::ptrdiff_t planes = links / x.taps();
-  w.template copy<S>(copied, x.row, x.column, m, 0, links);
-  for (std::ptrdiff_t y = 0; y < x.row.count; ++y)
+  const std::ptrdiff_t planes = links / x.taps(), tap_rows = x.deep.taps * x.row.taps;
+  w.template copy<S>(copied, x, m, 0, links);
+  for (std::ptrdiff_t q = 0; q < x.deep.count * x.row.count; ++q)
     for (std::ptrdiff_t z = 0; z < x.column.count; z += block_size) {
       const std::ptrdiff_t count = std::min(block_size, x.column.count - z), width = count + (reach < 0 ? -reach : reach);
       const std::ptrdiff_t first = x.column.at + least + z;  // the place that `row` begins with
@@ -112,35 +115,38 @@ inline void slide_thin(const weights<T>& w, const slid<T>& x, std::ptrdiff_t m, 
       const std::ptrdiff_t b = std::clamp<std::ptrdiff_t>(x.column.places - first, a, width);
       for (std::ptrdiff_t i = 0; i < m; ++i) std::fill_n(sums + i * 2 * block_size, count + simd::count_of<S>, S(0));
       for (std::ptrdiff_t c = 0; c < planes; ++c)
-        for (std::ptrdiff_t k = 0; k < x.row.taps; ++k) {
-          const std::ptrdiff_t place = x.row.at + k * x.row.by + y * x.row.stride;
-          const bool inside = place >= 0 && place < x.row.places;
+        for (std::ptrdiff_t k = 0; k < tap_rows; ++k) {
+          const std::ptrdiff_t place = x.row_of(q, k);
+          const bool inside = place >= 0;
           const std::ptrdiff_t from = c * x.plane + place * x.column.places + first;
           put(row, width, x.planes, from, 1, typename slid<T>::part{inside ? a : 0, inside ? b : 0});
-          const S* const by = copied + (c * x.row.taps + k) * taps;
+          const S* const by = copied + (c * tap_rows + k) * taps;
           if (m == 1) add_taps<1>(sums, count, by, links, taps, row - least, x.column.by);
           else if (m == 2) add_taps<2>(sums, count, by, links, taps, row - least, x.column.by);
           else if (m == 3) add_taps<3>(sums, count, by, links, taps, row - least, x.column.by);
           else add_taps<4>(sums, count, by, links, taps, row - least, x.column.by);
         }
       for (std::ptrdiff_t i = 0; i < m; ++i) {
-        T* const at = to + i * to_plane + (x.row.first + y * x.row.next) * to_row + x.column.first + z * x.column.next;
+        T* const at = to + i * to_plane + x.to_row(q, to_rows) * to_row + x.column.first + z * x.column.next;
         for (std::ptrdiff_t j = 0; j < count; ++j) at[j * x.column.next] = static_cast<T>(sums[i * 2 * block_size + j]);
       }
     }
 }
 
 /// to[m x windows] = w[m x links] * x[links x windows] for each of the n arrays of a batch. The m planes of a result are `to_plane`
-/// elements apart, and their rows have `to_row` elements. `adjacent`: the links of a row of weights are adjacent in memory.
+/// elements apart: they consist of planes with `to_rows` rows of `to_row` elements. `adjacent`: the links of a row of weights are adjacent
+/// in memory.
 template <class T>
 inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff_t links, bool adjacent, T* to, std::ptrdiff_t to_plane,
-                  std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t x_next, std::ptrdiff_t to_next, void* scratch) {
+                  std::ptrdiff_t to_rows, std::ptrdiff_t to_row, std::ptrdiff_t n, std::ptrdiff_t x_next, std::ptrdiff_t to_next,
+                  void* scratch) {
   using S = sum_of<T>;
   constexpr int width = tile::width<S>;
   if (is_thin(x, m, links)) {
     S* const copied = static_cast<S*>(scratch);
     std::fill_n(copied, m * links + 3 * block_size + 16, S(0));  // a row is read in whole registers, beyond its end
-    for (std::ptrdiff_t b = 0; b < n; ++b, x.planes += x_next, to += to_next) slide_thin<T>(w, x, m, links, to, to_plane, to_row, copied);
+    for (std::ptrdiff_t b = 0; b < n; ++b, x.planes += x_next, to += to_next)
+      slide_thin<T>(w, x, m, links, to, to_plane, to_rows, to_row, copied);
     return;
   }
   const blocks<T> cut(m, links);
@@ -148,14 +154,14 @@ inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff
   S* const panels = copied + (cut.weights() + 15) / 16 * 16;
   S* const sums = panels + block_size * cut.cut;
   const bool in_place = adjacent && std::is_same_v<S, T>;
-  const bool direct = std::is_same_v<S, T> && x.row.next == 1 && x.column.next == 1 && x.column.count == to_row;
-  if (!in_place && cut.at_once) w.template copy<S>(copied, x.row, x.column, m, 0, links);
+  const bool direct = std::is_same_v<S, T> && x.deep.next == 1 && x.row.next == 1 && x.column.next == 1 && x.column.count == to_row;
+  if (!in_place && cut.at_once) w.template copy<S>(copied, x, m, 0, links);
   for (std::ptrdiff_t b = 0; b < n; ++b, x.planes += x_next, to += to_next)
     for (std::ptrdiff_t begin = 0; begin < x.count(); begin += block_size) {
       const std::ptrdiff_t end = std::min(begin + block_size, x.count());
       for (std::ptrdiff_t p = 0; p == 0 || p < links; p += cut.cut) {
         const std::ptrdiff_t depth = std::min(cut.cut, links - p);
-        if (!in_place && !cut.at_once) w.template copy<S>(copied, x.row, x.column, m, p, depth);
+        if (!in_place && !cut.at_once) w.template copy<S>(copied, x, m, p, depth);
         matrix<S> a{copied + (cut.at_once ? p : 0), cut.at_once ? links : depth, 1};
         if constexpr (std::is_same_v<S, T>)
           if (in_place) a = {w.data + p, w.by_row, 1};
@@ -174,8 +180,8 @@ inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff
       if (direct) continue;
       for (std::ptrdiff_t i = 0; i < m; ++i)
         for (std::ptrdiff_t j = begin; j < end;) {
-          const std::ptrdiff_t y = j / x.column.count, first = j % x.column.count, count = std::min(x.column.count - first, end - j);
-          T* const at = to + i * to_plane + (x.row.first + y * x.row.next) * to_row + x.column.first + first * x.column.next;
+          const std::ptrdiff_t q = j / x.column.count, first = j % x.column.count, count = std::min(x.column.count - first, end - j);
+          T* const at = to + i * to_plane + x.to_row(q, to_rows) * to_row + x.column.first + first * x.column.next;
           for (std::ptrdiff_t k = 0; k < count; ++k) at[k * x.column.next] = static_cast<T>(sums[i * block_size + (j - begin) + k]);
           j += count;
         }
@@ -198,10 +204,9 @@ template <element T>
 inline void convolve(const conv_extents& c, const T* x, const T* w, T* out, void* scratch) {
   const std::ptrdiff_t links = c.from * c.taps(), all = c.groups * c.to * c.windows();
   for (std::ptrdiff_t g = 0; g < c.groups; ++g) {
-    const conv_parts::slid<T> in{x + g * c.from * c.places(), c.places(), c.from * c.places(),
-                                 conv_parts::windows::of_result(c.row), conv_parts::windows::of_result(c.column)};
-    const conv_parts::weights<T> by{w + g * c.to * links, links, c.taps(), c.column.taps};
-    conv_parts::slide<T>(by, in, c.to, links, true, out + g * c.to * c.windows(), c.windows(), c.column.windows, c.n,
+    const conv_parts::slid<T> in = conv_parts::slid<T>::of_result(c, x + g * c.from * c.places());
+    const conv_parts::weights<T> by{w + g * c.to * links, links, c.taps(), c.row.taps, c.column.taps};
+    conv_parts::slide<T>(by, in, c.to, links, true, out + g * c.to * c.windows(), c.windows(), c.row.windows, c.column.windows, c.n,
                          c.groups * c.from * c.places(), all, scratch);
   }
 }
@@ -211,14 +216,16 @@ template <element T>
 inline void convolve_back(const conv_extents& c, const T* g, const T* w, T* out, void* scratch) {
   const std::ptrdiff_t taps = c.taps(), all = c.groups * c.from * c.places();
   for (std::ptrdiff_t group = 0; group < c.groups; ++group)
-    for (std::ptrdiff_t i = 0; i < c.row.stride; ++i)
-      for (std::ptrdiff_t j = 0; j < c.column.stride; ++j) {
-        const conv_parts::slid<T> in{g + group * c.to * c.windows(), c.windows(), c.to * c.windows(),
-                                     conv_parts::windows::of_places(c.row, i), conv_parts::windows::of_places(c.column, j)};
-        const conv_parts::weights<T> by{w + group * c.to * c.from * taps, taps, c.from * taps, c.column.taps};
-        conv_parts::slide<T>(by, in, c.from, c.to * in.taps(), false, out + group * c.from * c.places(), c.places(), c.column.places, c.n,
-                             c.groups * c.to * c.windows(), all, scratch);
-      }
+    for (std::ptrdiff_t h = 0; h < c.deep.stride; ++h)
+      for (std::ptrdiff_t i = 0; i < c.row.stride; ++i)
+        for (std::ptrdiff_t j = 0; j < c.column.stride; ++j) {
+          using conv_parts::windows;
+          const conv_parts::slid<T> in{g + group * c.to * c.windows(), c.windows(), c.to * c.windows(), windows::of_places(c.deep, h),
+                                       windows::of_places(c.row, i), windows::of_places(c.column, j)};
+          const conv_parts::weights<T> by{w + group * c.to * c.from * taps, taps, c.from * taps, c.row.taps, c.column.taps};
+          conv_parts::slide<T>(by, in, c.from, c.to * in.taps(), false, out + group * c.from * c.places(), c.places(), c.row.places,
+                               c.column.places, c.n, c.groups * c.to * c.windows(), all, scratch);
+        }
 }
 
 /// out [groups * to, from, taps...] = the sum over all windows of g with what each reads of x: the convolution's gradient by w.
@@ -236,8 +243,7 @@ inline void convolve_weights(const conv_extents& c, const T* x, const T* g, T* o
         const std::ptrdiff_t m = std::min(size, links - i), n = std::min(size, c.to - j);
         for (std::ptrdiff_t k = 0; k < m * size; ++k) sums[k] = S(0);
         for (std::ptrdiff_t b = 0; b < c.n; ++b) {
-          const conv_parts::slid<T> in{x + (b * c.groups + group) * c.from * c.places(), c.places(), c.from * c.places(),
-                                       conv_parts::windows::of_result(c.row), conv_parts::windows::of_result(c.column)};
+          const conv_parts::slid<T> in = conv_parts::slid<T>::of_result(c, x + (b * c.groups + group) * c.from * c.places());
           const T* const from = g + ((b * c.groups + group) * c.to + j) * windows;
           for (std::ptrdiff_t p = 0; p < windows; p += size) {
             const std::ptrdiff_t depth = std::min(size, windows - p);

@@ -5,7 +5,7 @@
 // pool_pick(u, x) takes from u the element at the place where the window of x has its largest one, and pool_place(g, x) adds g there.
 // max_pool(x) is pool_pick(x, x). pool_mean averages windows, and pool_spread adds parts of g to the places of windows. The two ops of a
 // pair are the pulls of each other, so there are derivatives of every order.
-// Sums run over rows, then columns of a window, and over windows in rising order where several add to one place. bf16 and f16 are
+// Sums run over planes, rows, then columns of a window, and over windows in rising order where several add to one place. bf16 and f16 are
 // summed in float and rounded once.
 #pragma once
 
@@ -36,70 +36,92 @@ struct pool_axis {
   }
 };
 
-/// The attributes of a pool. Each has one axis with its size. attr 0 also says the number of axes, and whether the pool is adaptive; attr 1
-/// whether an average counts the padding, and whether pool_pick gives the largest element itself: that is -infinity if there is none.
+/// The attributes of a pool. `padded`: an average counts the padding. `largest`: pool_pick gives the largest element itself: that is
+/// -infinity if there is none. With three axes the numbers are smaller, so that they fit.
 struct pool_attributes {
-  pool_axis axis[2];
+  pool_axis axis[3];
   int axes = 1;
   bool adaptive = false, padded = true, largest = false;
 
+  static constexpr int stride_bits(int axes) { return axes == 3 ? 10 : 12; }
+  static constexpr int bits(int axes) { return axes == 3 ? 10 : 16; }
   constexpr attributes packed() const {
-    const auto of_axis = [](const pool_axis& a) { return a.by.packed() | static_cast<std::int64_t>(a.size) << 44; };
-    return {of_axis(axis[0]) | static_cast<std::int64_t>(axes + 4 * adaptive) << 56,
-            of_axis(axis[1]) | static_cast<std::int64_t>(padded + 2 * largest) << 56};
+    packed_numbers to;
+    to.put(axes, 2);
+    to.put(adaptive + 2 * padded + 4 * largest, 3);
+    for (int i = 0; i < axes; ++i) {
+      axis[i].by.put(to, stride_bits(axes), bits(axes));
+      to.put(axis[i].size, stride_bits(axes));
+    }
+    return to.packed();
   }
   static constexpr pool_attributes unpacked(const std::int64_t* attr) {
-    const auto of_axis = [](std::int64_t a) { return pool_axis{sliding_axis::unpacked(a), static_cast<int>(a >> 44 & 4095)}; };
-    const auto top = [](std::int64_t a) { return static_cast<int>(a >> 56); };
-    const int first = top(attr[0]), second = top(attr[1]);
-    return {{of_axis(attr[0]), of_axis(attr[1])}, first & 3, (first & 4) != 0, (second & 1) != 0, (second & 2) != 0};
+    packed_numbers from = packed_numbers::of(attr);
+    pool_attributes r;
+    r.axes = from.take(2);
+    const int flags = from.take(3);
+    r.adaptive = (flags & 1) != 0, r.padded = (flags & 2) != 0, r.largest = (flags & 4) != 0;
+    for (int i = 0; i < r.axes; ++i) {
+      r.axis[i].by = sliding_axis::taken(from, stride_bits(r.axes), bits(r.axes));
+      r.axis[i].size = from.take(stride_bits(r.axes));
+    }
+    return r;
   }
 };
 
-/// A pool for arrays with these extents; it runs plane by plane.
+/// A pool for arrays with these extents. It runs image by image: an image has the axes of a window.
 struct pool_call : pool_attributes {
-  pool_axis row, column;
+  pool_axis deep, row, column;  // an axis that is not there has one place and one window
   std::size_t planes = 1;
 
   constexpr pool_call(const std::int64_t* attr, const extent_list& x, const extent_list& y) : pool_attributes(unpacked(attr)) {
     planes = x.volume(0, x.rank - axes);
-    const auto at = [&](const pool_axis& a, int i) {
-      return pool_axis{a.by, a.size, static_cast<std::ptrdiff_t>(x.e[i]), static_cast<std::ptrdiff_t>(y.e[i])};
-    };
-    if (axes == 2) row = at(axis[0], x.rank - 2);
-    column = at(axis[axes - 1], x.rank - 1);
-  }
-  constexpr std::size_t places() const { return static_cast<std::size_t>(row.places * column.places); }
-  constexpr std::size_t windows() const { return static_cast<std::size_t>(row.windows * column.windows); }
-
-  /// Calls f(number, rows, columns) for each window of a plane.
-  constexpr void each_window(auto&& f) const {
-    std::size_t number = 0;
-    const bool by_row = adaptive && axes == 2;
-    for (std::ptrdiff_t y = 0; y < row.windows; ++y) {
-      const pool_axis::range rows = axes == 1 ? pool_axis::range{0, 1} : row.inside(y, by_row);
-      for (std::ptrdiff_t z = 0; z < column.windows; ++z) f(number++, rows, column.inside(z, adaptive));
+    pool_axis* const own[] = {&column, &row, &deep};
+    for (int i = 0; i < axes; ++i) {
+      const pool_axis& a = axis[axes - 1 - i];
+      const int at = x.rank - 1 - i;
+      *own[i] = {a.by, a.size, static_cast<std::ptrdiff_t>(x.e[at]), static_cast<std::ptrdiff_t>(y.e[at])};
     }
   }
-  constexpr void each_place(const pool_axis::range& rows, const pool_axis::range& columns, auto&& f) const {
-    for (std::ptrdiff_t y = rows.first; y < rows.last; y += rows.step)
-      for (std::ptrdiff_t z = columns.first; z < columns.last; z += columns.step) f(static_cast<std::size_t>(y * column.places + z));
+  constexpr std::size_t places() const { return static_cast<std::size_t>(deep.places * row.places * column.places); }
+
+  /// The places of one window.
+  struct window {
+    pool_axis::range deep, row, column;
+  };
+  /// Calls f(number, window) for each window of an image.
+  constexpr void each_window(auto&& f) const {
+    std::size_t number = 0;
+    for (std::ptrdiff_t h = 0; h < deep.windows; ++h)
+      for (std::ptrdiff_t y = 0; y < row.windows; ++y) {
+        window w{deep.inside(h, adaptive), row.inside(y, adaptive), {}};
+        for (std::ptrdiff_t z = 0; z < column.windows; ++z) {
+          w.column = column.inside(z, adaptive);
+          f(number++, w);
+        }
+      }
+  }
+  constexpr void each_place(const window& w, auto&& f) const {
+    for (std::ptrdiff_t h = w.deep.first; h < w.deep.last; h += w.deep.step)
+      for (std::ptrdiff_t y = w.row.first; y < w.row.last; y += w.row.step)
+        for (std::ptrdiff_t z = w.column.first; z < w.column.last; z += w.column.step)
+          f(static_cast<std::size_t>((h * row.places + y) * column.places + z));
   }
   /// The place of the first largest element, or of the last NaN; -1 if the window has no place.
   template <class S>
-  constexpr std::ptrdiff_t largest_in(const pool_axis::range& rows, const pool_axis::range& columns, auto&& x) const {
+  constexpr std::ptrdiff_t largest_in(const window& w, auto&& x) const {
     std::ptrdiff_t at = -1;
     S best = 0;
-    each_place(rows, columns, [&](std::size_t i) {
+    each_place(w, [&](std::size_t i) {
       const S e = x(i);
       if (e > best || e != e || at < 0) best = e, at = static_cast<std::ptrdiff_t>(i);
     });
     return at;
   }
   template <class S>
-  constexpr S count(const pool_axis::range& rows, const pool_axis::range& columns) const {
-    if (padded && !adaptive) return static_cast<S>(axes == 2 ? row.size * column.size : column.size);
-    return static_cast<S>(rows.count() * columns.count());
+  constexpr S count(const window& w) const {
+    if (padded && !adaptive) return static_cast<S>(std::ptrdiff_t{deep.size} * row.size * column.size);
+    return static_cast<S>(w.deep.count() * w.row.count() * w.column.count());
   }
 };
 
@@ -156,8 +178,8 @@ struct pool_pick : ebb::detail::pooling<pool_pick> {
   static constexpr bool adds = false;
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S*) {
-    p.each_window([&](std::size_t window, auto rows, auto columns) {
-      const std::ptrdiff_t at = p.template largest_in<S>(rows, columns, [&](std::size_t i) { return in(1, i); });
+    p.each_window([&](std::size_t window, const auto& w) {
+      const std::ptrdiff_t at = p.template largest_in<S>(w, [&](std::size_t i) { return in(1, i); });
       put(window, at >= 0 ? in(0, static_cast<std::size_t>(at)) : p.largest ? -std::numeric_limits<S>::infinity() : S(0));
     });
   }
@@ -173,8 +195,8 @@ struct pool_place : ebb::detail::pooling<pool_place> {
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S* sums) {
     for (std::size_t i = 0; i < p.places(); ++i) sums[i] = S(0);
-    p.each_window([&](std::size_t window, auto rows, auto columns) {
-      const std::ptrdiff_t at = p.template largest_in<S>(rows, columns, [&](std::size_t i) { return in(1, i); });
+    p.each_window([&](std::size_t window, const auto& w) {
+      const std::ptrdiff_t at = p.template largest_in<S>(w, [&](std::size_t i) { return in(1, i); });
       if (at >= 0) sums[at] += in(0, window);
     });
     for (std::size_t i = 0; i < p.places(); ++i) put(i, sums[i]);
@@ -190,10 +212,10 @@ struct pool_mean : ebb::detail::pooling<pool_mean> {
   static constexpr bool adds = false;
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S*) {
-    p.each_window([&](std::size_t window, auto rows, auto columns) {
+    p.each_window([&](std::size_t window, const auto& w) {
       S sum = 0;
-      p.each_place(rows, columns, [&](std::size_t i) { sum += in(0, i); });
-      put(window, sum / p.template count<S>(rows, columns));
+      p.each_place(w, [&](std::size_t i) { sum += in(0, i); });
+      put(window, sum / p.template count<S>(w));
     });
   }
   template <class T>
@@ -208,9 +230,9 @@ struct pool_spread : ebb::detail::pooling<pool_spread> {
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S* sums) {
     for (std::size_t i = 0; i < p.places(); ++i) sums[i] = S(0);
-    p.each_window([&](std::size_t window, auto rows, auto columns) {
-      const S part = in(0, window) / p.template count<S>(rows, columns);
-      p.each_place(rows, columns, [&](std::size_t i) { sums[i] += part; });
+    p.each_window([&](std::size_t window, const auto& w) {
+      const S part = in(0, window) / p.template count<S>(w);
+      p.each_place(w, [&](std::size_t i) { sums[i] += part; });
     });
     for (std::size_t i = 0; i < p.places(); ++i) put(i, sums[i]);
   }
@@ -220,9 +242,10 @@ struct pool_spread : ebb::detail::pooling<pool_spread> {
 
 template <class T>
 constexpr auto pool_pick::pull(operand<T> g, operand<T> u, operand<T> x, operand<T> out) {
-  constexpr std::int64_t largest = std::int64_t{2} << 56;
-  const attributes attr{out.attribute(0), out.attribute(1) & ~largest};
-  return grads(operand<T>{g.g, emit_as<pool_place, T>(*g.g, u.shape_number(), {g.id, x.id}, attr)}, nothing);
+  const std::int64_t own[] = {out.attribute(0), out.attribute(1)};
+  auto attr = ebb::detail::pool_attributes::unpacked(own);
+  attr.largest = false;
+  return grads(operand<T>{g.g, emit_as<pool_place, T>(*g.g, u.shape_number(), {g.id, x.id}, attr.packed())}, nothing);
 }
 template <class T>
 constexpr auto pool_place::pull(operand<T> g, operand<T> of, operand<T> x, operand<T> out) {
@@ -242,7 +265,8 @@ constexpr auto pool_spread::pull(operand<T> g, operand<T> of, operand<T> out) {
 
 namespace ebb::inline EBB_ABI {
 
-/// The windows of a pool.   ebb::max_pool2d<ebb::pool{.size = 3, .stride = 2, .padding = 1}>(x)
+/// The windows of a pool. Sizes and strides are below 4096, dilations and padding below 65536, along three axes below 1024.
+///   ebb::max_pool2d<ebb::pool{.size = 3, .stride = 2, .padding = 1}>(x)
 struct pool {
   per_axis size = 2;
   per_axis stride = 0;  // 0: the size
@@ -265,13 +289,16 @@ struct refusal<471, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
+inline constexpr std::string_view pool_names[] = {
+    "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"};
+
 /// A pool of x over the windows that G describes or, if Adaptive, over G.size windows along each axis.
 template <int Axes, bool Mean, pool G, bool Adaptive>
 struct pool_windows {
-  static constexpr std::string_view name = Adaptive ? Mean ? Axes == 1 ? "adaptive_avg_pool1d" : "adaptive_avg_pool2d"
-                                                    : Axes == 1 ? "adaptive_max_pool1d" : "adaptive_max_pool2d"
-                                           : Mean   ? Axes == 1 ? "avg_pool1d" : "avg_pool2d"
-                                           : Axes == 1 ? "max_pool1d" : "max_pool2d";
+  static constexpr std::string_view name = pool_names[6 * Mean + 3 * Adaptive + Axes - 1];
+  static constexpr precision autocast = Axes == 3 ? precision::full : precision::as_is;  // as in PyTorch's lists
+
   template <class A>
   static constexpr auto apply(operand<A> given) {
     using T = decltype(detail::accepted<op::pool_mean, A>());
@@ -283,14 +310,15 @@ struct pool_windows {
     shape r = x.extents();
     for (int i = 0; i < Axes; ++i) {
       const int axis = x.rank() - Axes + i, stride = G.stride[i] == 0 ? G.size[i] : G.stride[i];
-      if (G.size[i] < 1 || G.size[i] > 4095) return refuse<T>(g, 471);
+      if (G.size[i] < 1 || G.size[i] >= 1 << attr.stride_bits(Axes)) return refuse<T>(g, 471);
       if (Adaptive) {
         r.e[axis] = G.size[i];
         continue;
       }
       attr.axis[i] = {{stride, G.dilation[i], G.padding[i], G.padding[i]}, G.size[i]};
       const int reach = (G.size[i] - 1) * G.dilation[i] + 1;
-      if (!attr.axis[i].by.is_valid() || 2 * G.padding[i] > reach || (Mean && G.dilation[i] != 1)) return refuse<T>(g, 471);
+      const bool fits = attr.axis[i].by.is_valid(attr.stride_bits(Axes), attr.bits(Axes));
+      if (!fits || 2 * G.padding[i] > reach || (Mean && G.dilation[i] != 1)) return refuse<T>(g, 471);
       r.e[axis] = attr.axis[i].by.windows(g.syms, x.extent(axis), G.size[i]);
       if (r.e[axis] == -1 && x.extent(axis) >= 0) return refuse<T>(g, 463);
     }
@@ -304,10 +332,10 @@ struct pool_windows {
 
 namespace ebb::inline EBB_ABI {
 
-/// The largest element of each window over the last axis, or the last two. A NaN is larger than all numbers; padding is never the largest.
-/// The gradient goes to the first of equal elements, or to the last NaN.
+/// The largest element of each window over the last axis, or the last two or three. A NaN is larger than all numbers; padding is never
+/// the largest. The gradient goes to the first of equal elements, or to the last NaN.
 /// Shape: x [..., places...]: [..., windows...], counted as for conv2d.   Dtype: x's; integers give float.   Saves: x.   Error: exact.
-/// Throws: if a window does not fit.   Source: torch.nn.functional.max_pool1d and max_pool2d.
+/// Throws: if a window does not fit.   Source: torch.nn.functional.max_pool1d, max_pool2d and max_pool3d.
 template <pool G = pool{}, class X>
 constexpr auto max_pool1d(X&& x) {
   return apply_function(functions::pool_windows<1, false, G, false>{}, std::forward<X>(x));
@@ -316,9 +344,13 @@ template <pool G = pool{}, class X>
 constexpr auto max_pool2d(X&& x) {
   return apply_function(functions::pool_windows<2, false, G, false>{}, std::forward<X>(x));
 }
+template <pool G = pool{}, class X>
+constexpr auto max_pool3d(X&& x) {
+  return apply_function(functions::pool_windows<3, false, G, false>{}, std::forward<X>(x));
+}
 /// The mean of each window. pool::count_padding says whether the zeros around x count.
 /// Shape, Dtype, Throws: as max_pool2d.   Saves: nothing.   Error: that of a chain of additions, and of a division.
-/// Source: torch.nn.functional.avg_pool1d and avg_pool2d.
+/// Source: torch.nn.functional.avg_pool1d, avg_pool2d and avg_pool3d.
 template <pool G = pool{}, class X>
 constexpr auto avg_pool1d(X&& x) {
   return apply_function(functions::pool_windows<1, true, G, false>{}, std::forward<X>(x));
@@ -326,6 +358,10 @@ constexpr auto avg_pool1d(X&& x) {
 template <pool G = pool{}, class X>
 constexpr auto avg_pool2d(X&& x) {
   return apply_function(functions::pool_windows<2, true, G, false>{}, std::forward<X>(x));
+}
+template <pool G = pool{}, class X>
+constexpr auto avg_pool3d(X&& x) {
+  return apply_function(functions::pool_windows<3, true, G, false>{}, std::forward<X>(x));
 }
 /// Pools over as many windows as the template arguments say: along an axis of n places, window i of m has the places
 /// [floor(i n / m), ceil((i + 1) n / m)).   adaptive_avg_pool2d<3, 4>(x)   adaptive_max_pool1d<1>(x)
@@ -340,6 +376,10 @@ template <int Rows, int Columns, class X>
 constexpr auto adaptive_avg_pool2d(X&& x) {
   return apply_function(functions::pool_windows<2, true, pool{.size = {Rows, Columns}}, true>{}, std::forward<X>(x));
 }
+template <int Planes, int Rows, int Columns, class X>
+constexpr auto adaptive_avg_pool3d(X&& x) {
+  return apply_function(functions::pool_windows<3, true, pool{.size = {Planes, Rows, Columns}}, true>{}, std::forward<X>(x));
+}
 template <int N, class X>
 constexpr auto adaptive_max_pool1d(X&& x) {
   return apply_function(functions::pool_windows<1, false, pool{.size = N}, true>{}, std::forward<X>(x));
@@ -347,6 +387,10 @@ constexpr auto adaptive_max_pool1d(X&& x) {
 template <int Rows, int Columns, class X>
 constexpr auto adaptive_max_pool2d(X&& x) {
   return apply_function(functions::pool_windows<2, false, pool{.size = {Rows, Columns}}, true>{}, std::forward<X>(x));
+}
+template <int Planes, int Rows, int Columns, class X>
+constexpr auto adaptive_max_pool3d(X&& x) {
+  return apply_function(functions::pool_windows<3, false, pool{.size = {Planes, Rows, Columns}}, true>{}, std::forward<X>(x));
 }
 
 }  // namespace ebb::inline EBB_ABI

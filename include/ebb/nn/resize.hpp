@@ -1,4 +1,4 @@
-// ebb/nn/resize.hpp — images of another size: upsample_nearest, upsample_linear, pixel_shuffle, pixel_unshuffle.
+// ebb/nn/resize.hpp — images of another size: upsample_nearest, upsample_linear, upsample_cubic, pixel_shuffle, pixel_unshuffle.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -17,33 +17,39 @@ struct refusal<457, Call> : Call {
                                    "not divide the extents");
 };
 
-/// Tag of upsample_linear: the outer elements of the array are those of the result, and the others are spread evenly between them.
+/// Tag of upsample_linear and upsample_cubic: the outer elements of the array are those of the result, and the others are spread evenly
+/// between them.
 struct align_corners_tag {};
 inline constexpr align_corners_tag align_corners{};
 
 namespace functions {
 
-enum class sampling { nearest, linear, corners };
+enum class sampling { nearest, exact, linear, corners, cubic, cubic_corners };
+constexpr bool takes_elements(sampling how) { return how == sampling::nearest || how == sampling::exact; }
+constexpr std::string_view name_of(sampling how) {
+  if (takes_elements(how)) return how == sampling::nearest ? "upsample_nearest" : "upsample_nearest_exact";
+  return how == sampling::linear || how == sampling::corners ? "upsample_linear" : "upsample_cubic";
+}
 
 /// The last axes of an array with other extents. Places and weights are quotients of integers: they are exact.
 template <sampling How, int... E>
 struct upsample {
-  static constexpr std::string_view name = How == sampling::nearest ? "upsample_nearest" : "upsample_linear";
+  static constexpr std::string_view name = name_of(How);
   template <class A>
   static constexpr auto apply(operand<A> given) {
-    using T = std::conditional_t<How == sampling::nearest, A, decltype(detail::accepted<op::exp, A>())>;
+    using T = std::conditional_t<takes_elements(How), A, decltype(detail::accepted<op::exp, A>())>;
     graph& g = *given.g;
     if (given.is_refused()) return refuse<T>(g, -given.id);
     constexpr int axes = sizeof...(E);
     if (axes == 0 || given.rank() < axes || ((E < 1) || ...)) return refuse<T>(g, 457);
     int axis = given.rank() - axes;
-    if constexpr (How == sampling::nearest) {
+    if constexpr (takes_elements(How)) {
       operand<T> x = given;
       ((x = nearest(x, axis++, E)), ...);
       return x;
     } else {
       auto x = cast_to<detail::computed_in<T>>(given);
-      ((x = linear(x, axis++, E)), ...);
+      ((x = between(x, axis++, E)), ...);
       return cast_to<T>(x);
     }
   }
@@ -62,20 +68,43 @@ struct upsample {
   template <class T>
   static constexpr operand<T> nearest(operand<T> x, int axis, int size) {
     const auto [i, extent] = indices(x, axis, size);
-    return parts_at<take>(x, quotient(i * extent, size), axis);
+    if constexpr (How == sampling::nearest) return parts_at<take>(x, quotient(i * extent, size), axis);
+    else return parts_at<take>(x, quotient((2 * i + 1) * extent, 2 * std::int64_t{size}), axis);
   }
   template <class T>
-  static constexpr operand<T> linear(operand<T> x, int axis, int size) {
+  static constexpr operand<T> between(operand<T> x, int axis, int size) {
+    constexpr bool corners = How == sampling::corners || How == sampling::cubic_corners;
     const auto [i, extent] = indices(x, axis, size);
-    const std::int64_t parts = How == sampling::linear ? 2 * std::int64_t{size} : size > 1 ? size - 1 : 1;
-    const integers zero = literal_like(i, 0);
-    const integers at = How == sampling::linear ? emit_on<op::maximum>({}, (2 * i + 1) * extent - size, zero) : i * (extent - 1);
-    const integers first = quotient(at, parts), second = emit_on<op::minimum>({}, first + 1, extent - 1);
+    const std::int64_t parts = corners ? size > 1 ? size - 1 : 1 : 2 * std::int64_t{size};
+    const integers zero = literal_like(i, 0), last = extent - 1;
+    integers at = corners ? i * last : (2 * i + 1) * extent - size;
+    if (How == sampling::linear) at = emit_on<op::maximum>({}, at, zero);
+    const integers first = quotient(at, parts);
     const auto share = cast_to<T>(at - parts * first) / static_cast<double>(parts);
-    const auto a = parts_at<take>(x, first, axis), b = parts_at<take>(x, second, axis);
+    /// The elements that are `shift` places behind the first; beyond the edge those at the edge.
+    const auto elements = [&](int shift) {
+      integers place = shift == 0 ? first : first + shift;
+      if (shift > 0 || How != sampling::linear) place = emit_on<op::minimum>({}, place, last);
+      if (shift < 1 && How == sampling::cubic) place = emit_on<op::maximum>({}, place, zero);
+      if (shift < 0 && How == sampling::cubic_corners) place = emit_on<op::maximum>({}, place, zero);
+      return parts_at<take>(x, place, axis);
+    };
+    const auto a = elements(0);
     if (a.is_refused()) return a;
-    const auto weight = repeat(share, a, axis_run(0, a.rank()) & ~(std::int64_t{1} << axis));
-    return (1 - weight) * a + weight * b;
+    const auto along = [&](auto weight) { return repeat(weight, a, axis_run(0, a.rank()) & ~(std::int64_t{1} << axis)); };
+    if constexpr (How == sampling::linear || How == sampling::corners) {
+      const auto weight = along(share);
+      return (1 - weight) * a + weight * elements(1);
+    } else {
+      // The kernel of Keys: sharp * t (1 - t)^2 for the element before a, ((sharp + 2) t - (sharp + 3)) t^2 + 1 for a, and the same
+      // from the other side.
+      constexpr double sharp = -0.75;
+      const auto rest = 1 - share;
+      const auto outer = [](auto t, auto u) { return sharp * t * u * u; };
+      const auto inner = [](auto t) { return ((sharp + 2) * t - (sharp + 3)) * t * t + 1; };
+      return along(outer(share, rest)) * elements(-1) + along(inner(share)) * a + along(inner(rest)) * elements(1) +
+             along(outer(rest, share)) * elements(2);
+    }
   }
 };
 
@@ -141,6 +170,25 @@ constexpr auto upsample_linear(const X& x) {
 template <int... E, class X>
 constexpr auto upsample_linear(const X& x, align_corners_tag) {
   return apply_function(functions::upsample<functions::sampling::corners, E...>{}, x);
+}
+/// As upsample_nearest, but element i of n is element floor((i + 1/2) m / n) of m: the one next to its place.
+/// Shape, Dtype, Saves, Error: as upsample_nearest.
+/// Source: torch.nn.functional.interpolate with mode nearest-exact, which computes places in floating point.
+template <int... E, class X>
+constexpr auto upsample_nearest_exact(const X& x) {
+  return apply_function(functions::upsample<functions::sampling::exact, E...>{}, x);
+}
+/// upsample_linear with cubic instead of linear interpolation, by the four elements around a place; beyond the edge the element at the edge
+/// counts. Results may be outside of the range of x.   upsample_cubic<5, 9>(x), upsample_cubic<5, 9>(x, ebb::align_corners)
+/// Shape, Dtype, Saves: as upsample_linear.   Error: 8 ulp of the largest term, for each axis.
+/// Source: torch.nn.functional.interpolate with mode bicubic, without antialias; Keys, IEEE Trans. ASSP 29 (1981), with a = -0.75.
+template <int... E, class X>
+constexpr auto upsample_cubic(const X& x) {
+  return apply_function(functions::upsample<functions::sampling::cubic, E...>{}, x);
+}
+template <int... E, class X>
+constexpr auto upsample_cubic(const X& x, align_corners_tag) {
+  return apply_function(functions::upsample<functions::sampling::cubic_corners, E...>{}, x);
 }
 /// R * R channels at each place as R rows and columns of places.   pixel_shuffle<2>(x)
 /// Shape: x [..., R R c, h, w]: [..., c, R h, R w].   Dtype: x's.   Saves: nothing.   Error: exact.

@@ -17,11 +17,11 @@ struct conv_axis {
 /// x [n, groups * from, places...], w [groups * to, from, taps...], result [n, groups * to, windows...]; row-major.
 struct conv_extents {
   std::ptrdiff_t n = 0, groups = 1, from = 0, to = 0;
-  conv_axis row, column;
+  conv_axis deep, row, column;  // an axis that is not there has one place, one tap and one window
 
-  constexpr std::ptrdiff_t places() const { return row.places * column.places; }
-  constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
-  constexpr std::ptrdiff_t windows() const { return row.windows * column.windows; }
+  constexpr std::ptrdiff_t places() const { return deep.places * row.places * column.places; }
+  constexpr std::ptrdiff_t taps() const { return deep.taps * row.taps * column.taps; }
+  constexpr std::ptrdiff_t windows() const { return deep.windows * row.windows * column.windows; }
 };
 
 namespace conv_parts {
@@ -67,18 +67,35 @@ struct windows {
   }
 };
 
-/// An array of planes read through windows: the matrix with a row for each (plane, row of taps, tap), a column for each window.
+/// Channels of an array read through windows: the matrix with a row for each (channel, tap), a column for each window.
 template <class T>
 struct slid {
   const T* planes = nullptr;
-  std::ptrdiff_t plane = 0;  // the distance from one to the next
-  std::ptrdiff_t size = 0;   // of all planes
-  windows row, column;
+  std::ptrdiff_t plane = 0;  // the distance from one channel to the next
+  std::ptrdiff_t size = 0;   // of all channels
+  windows deep, row, column;
 
-  constexpr std::ptrdiff_t count() const { return row.count * column.count; }
-  constexpr std::ptrdiff_t taps() const { return row.taps * column.taps; }
+  static constexpr slid of_result(const conv_extents& c, const T* first) {
+    return {first, c.places(), c.from * c.places(), windows::of_result(c.deep), windows::of_result(c.row), windows::of_result(c.column)};
+  }
+  constexpr std::ptrdiff_t count() const { return deep.count * row.count * column.count; }
+  constexpr std::ptrdiff_t taps() const { return deep.taps * row.taps * column.taps; }
+  /// The number of the row of places, in a channel, that row `tap` of taps reads for row q of windows; -1 beyond the edge.
+  EBB_INLINE std::ptrdiff_t row_of(std::ptrdiff_t q, std::ptrdiff_t tap) const {
+    const std::ptrdiff_t y = row.at + tap % row.taps * row.by + q % row.count * row.stride;
+    const std::ptrdiff_t z = deep.at + tap / row.taps * deep.by + q / row.count * deep.stride;
+    return y < 0 || y >= row.places || z < 0 || z >= deep.places ? -1 : z * row.places + y;
+  }
+  /// The number of the row of a result's places that row q of windows is, in a result with so many rows in a plane.
+  constexpr std::ptrdiff_t to_row(std::ptrdiff_t q, std::ptrdiff_t rows) const {
+    return (deep.first + q / row.count * deep.next) * rows + row.first + q % row.count * row.next;
+  }
   /// Each tap reads the places themselves, shifted: adjacent windows read adjacent elements, in all rows of windows.
-  constexpr bool is_shifted() const { return row.stride == 1 && column.stride == 1 && column.count == column.places; }
+  /// Not along three axes: there one plane ends where the next begins.
+  constexpr bool is_shifted() const {
+    const bool is_plane = deep.places == 1 && deep.count == 1 && deep.taps == 1 && deep.at == 0;
+    return is_plane && row.stride == 1 && column.stride == 1 && column.count == column.places;
+  }
 
   /// Calls f(first, count, from, inside) for each run of columns [first, first + count) of matrix row r, among [begin, end), that lies in
   /// one row of windows. Columns [inside.a, inside.b) of the run read elements of the array, the others read zeros. `from` is the number
@@ -88,11 +105,11 @@ struct slid {
   EBB_INLINE void each_run(std::ptrdiff_t r, std::ptrdiff_t begin, std::ptrdiff_t end, auto&& f) const {
     const std::ptrdiff_t c = r / taps(), tap = r % taps(), tap_row = tap / column.taps, tap_column = tap % column.taps;
     const std::ptrdiff_t from = c * plane, at = column.at + tap_column * column.by;
-    std::ptrdiff_t y = begin / column.count, x = begin % column.count;
-    for (std::ptrdiff_t i = begin; i < end; ++y, x = 0) {
+    std::ptrdiff_t q = begin / column.count, x = begin % column.count;
+    for (std::ptrdiff_t i = begin; i < end; ++q, x = 0) {
       const std::ptrdiff_t n = std::min(column.count - x, end - i);
-      const std::ptrdiff_t place = row.at + tap_row * row.by + y * row.stride;
-      if (place < 0 || place >= row.places) f(i, n, from, part{0, 0});
+      const std::ptrdiff_t place = row_of(q, tap_row);
+      if (place < 0) f(i, n, from, part{0, 0});
       else {
         const std::ptrdiff_t a = column.first_inside(at, x, x + n), b = std::max(a, column.last_inside(at, x, x + n));
         f(i, n, from + place * column.places + at + x * column.stride, part{a - x, b - x});
