@@ -107,7 +107,7 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
     constexpr std::size_t n = simd::count_of<T>;
     constexpr auto lanes = std::make_integer_sequence<int, static_cast<int>(n)>{};
     const auto rows_from = [=](const char* p) EBB_LAMBDA {
-      return [p, from_row]([[maybe_unused]] int r) EBB_LAMBDA mutable {
+      return [p, from_row]([[maybe_unused]] int r) mutable {
         if constexpr (Size > 4) return p + r * from_row;
         const char* const row = p;
         p += from_row;
