@@ -25,7 +25,8 @@ EBB_INLINE constexpr V horner_pair([[maybe_unused]] V x, const T (&terms)[N], st
 }
 template <class V, class T, std::size_t N, std::size_t... I>
 EBB_INLINE constexpr V horner_pairs_fold(V x, const T (&terms)[N], std::index_sequence<I...>) {
-  V square = x * x, sum = horner_pair(x, terms, sizeof...(I));
+  [[maybe_unused]] V square = x * x;
+  V sum = horner_pair(x, terms, sizeof...(I));
   ((sum = fma(sum, square, horner_pair(x, terms, sizeof...(I) - 1 - I))), ...);
   return sum;
 }
