@@ -96,3 +96,44 @@ TEST_CASE("jvp and hvp by some arguments work in contexts and on variables") {
   ebb::backward(ebb::sum(along));
   for (std::size_t i = 0; i < 3; ++i) CHECK(s.grad().value()(i) == near(2 * std::cos(x(i)) * y(i) * v(i)));
 }
+
+namespace {
+
+using rows_of_two = ebb::tensor<double, ebb::dyn, 2>;
+using list = ebb::tensor<double, ebb::dyn>;
+constexpr auto affine = [](auto p, auto k) { return ebb::map([](auto q, auto s) { return q[0] * s + ebb::square(q[1]); }, p, k); };
+constexpr auto slope_of_affine = ebb::compile([](auto p, auto k, auto d) { return get<1>(ebb::jvp<0>(affine)(p, k, d)); });
+constexpr auto curve_of_affine = ebb::compile([](auto p, auto k, auto d) {
+  return ebb::hvp<0>([](auto q, auto s) { return ebb::sum(affine(q, s)); })(p, k, d);
+});
+constexpr auto mapped_slope = ebb::compile([](auto p, auto d) {
+  return get<1>(ebb::map(ebb::jvp([](auto q) { return q * q; }), p, d));
+});
+
+}  // namespace
+
+TEST_CASE("a direction in a traced function has the extents of its argument") {
+  // So many rows run in several blocks: in each, the direction's rows are those of the argument.
+  for (std::size_t n : {1u, 9001u}) {
+    CAPTURE(n);
+    rows_of_two p(n), d(n);
+    list k(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double at = static_cast<double>(i);
+      p.at(i, 0) = at, p.at(i, 1) = at / 2, d.at(i, 0) = 3 - at, d.at(i, 1) = 2 * at, k.at(i) = 1 + at / 4;
+    }
+    const list slope = slope_of_affine(p, k, d);
+    const rows_of_two curve = curve_of_affine(p, k, d), squares = mapped_slope(p, d);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      wrong += slope(i) != d(i, 0) * k(i) + 2 * p(i, 1) * d(i, 1);
+      wrong += curve(i, 0) != 0 || curve(i, 1) != 2 * d(i, 1);
+      for (std::size_t c = 0; c < 2; ++c) wrong += squares(i, c) != 2 * p(i, c) * d(i, c);
+    }
+    CHECK(wrong == 0);
+  }
+  const rows_of_two p(4), d(3);
+  CHECK_THROWS_AS(slope_of_affine(p, list(4), d), ebb::error);
+  CHECK_THROWS_AS(curve_of_affine(p, list(4), d), ebb::error);
+  CHECK_THROWS_AS(mapped_slope(p, d), ebb::error);
+}

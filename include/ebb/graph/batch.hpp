@@ -58,10 +58,9 @@ class batching {
       if (from_.syms.origin(i).is_value() && batched[from_.syms.origin(i).a]) return 333;
     for (int i = 0; i < arguments.size(); ++i)
       if (batched[i] && !to_.syms.unify(to_.shape_of(arguments[i]).e[0], extent_)) return 102;
-    symbol_ = symbols_in(to_, from_, [&](const extent_origin& o) {
-      return extent_in(to_, arguments[o.a], o, batched[o.a] ? 1 : 0);
-    });
-    if (symbol_.size() < from_.syms.count()) return 102;
+    const auto extent = [&](const extent_origin& o) { return extent_in(to_, arguments[o.a], o, batched[o.a] ? 1 : 0); };
+    symbol_ = symbols_in(to_, from_, extent);
+    if (symbol_.size() < from_.syms.count() || !unify_arguments(to_, from_, symbol_, extent)) return 102;
     extent_ = to_.syms.find(extent_);
     for (const shape& s : from_.shapes) {
       shape plain = s, rows;

@@ -113,6 +113,21 @@ constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_arg
   return symbol;
 }
 
+/// Finds the extents of arguments equal that are one symbol in `from`: a derivative's direction has the extents of its argument. False where
+/// they cannot be.
+EBB_COLD constexpr bool unify_arguments(graph& to, const graph& from, const vec<int>& symbol, auto&& extent_of_argument) {
+  if (symbol.empty()) return true;
+  for (int k = 0; k < from.size(); ++k) {
+    if (from.op(k).what != kind::input) continue;
+    const shape own = from.shape_of(k);
+    for (int i = 0; i < own.rank; ++i) {
+      const int here = own.e[i] >= 0 ? own.e[i] : symbol[~own.e[i]];
+      if (!to.syms.unify(here, extent_of_argument({extent_rule::argument, static_cast<int>(from.eq[k].attr[0]), i}))) return false;
+    }
+  }
+  return true;
+}
+
 /// A shape of `from` as it is in `to`.
 constexpr shape shape_in(const graph& to, shape s, const vec<int>& symbol) {
   for (int i = 0; i < s.rank; ++i) s.e[i] = to.syms.find(s.e[i] >= 0 ? s.e[i] : symbol[~s.e[i]]);
@@ -138,13 +153,14 @@ constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& argument
 /// arguments say what the symbols of `from` are. Refuses (-102) where they cannot be.
 constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments) {
   bool computed = false;
-  const vec<int> symbol = symbols_in(to, from, [&](const extent_origin& o) {
+  const auto extent = [&](const extent_origin& o) {
     const int e = extent_in(to, arguments[o.a], o);
     computed = computed || e == computed_extent;
     return e;
-  });
+  };
+  const vec<int> symbol = symbols_in(to, from, extent);
   if (computed && !to.tolerant) refuse_steps("[ebb E0335] fori: the number of steps is computed in the function");
-  if (symbol.size() < from.syms.count()) return vec<int>(from.out.size(), -102);
+  if (symbol.size() < from.syms.count() || !unify_arguments(to, from, symbol, extent)) return vec<int>(from.out.size(), -102);
   return splice(to, from, arguments, symbol);
 }
 

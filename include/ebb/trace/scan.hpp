@@ -43,12 +43,13 @@ constexpr vec<int> add_loop(graph& g, graph body, const loop_parts& parts, const
   for (int j = parts.carries; j < parts.carries + parts.rows; ++j)
     if (!g.syms.unify(steps, g.shape_of(in[j]).e[0])) return vec<int>(given, -323);
   bool computed = false;
-  const vec<int> symbol = symbols_in(g, body, [&](const extent_origin& o) {
+  const auto extent = [&](const extent_origin& o) {
     const int e = extent_around(g, in[o.a], parts, o);
     if (e == computed_extent) computed = true;
     return e;
-  });
-  if (symbol.size() < body.syms.count()) return vec<int>(given, computed ? -332 : -102);
+  };
+  const vec<int> symbol = symbols_in(g, body, extent);
+  if (symbol.size() < body.syms.count() || !unify_arguments(g, body, symbol, extent)) return vec<int>(given, computed ? -332 : -102);
   g.asked.ask(body.asked);
   const vec<int> out = body.out;
   vec<const dtype_kit*> kits;
