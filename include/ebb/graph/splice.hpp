@@ -113,8 +113,8 @@ constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_arg
   return symbol;
 }
 
-/// Finds the extents of arguments equal that are one symbol in `from`: a derivative's direction has the extents of its argument. False where
-/// they cannot be.
+/// Makes extents of arguments equal that are one symbol in `from`: a derivative's direction has the extents of its argument. False where
+/// that cannot be.
 EBB_COLD constexpr bool unify_arguments(graph& to, const graph& from, const vec<int>& symbol, auto&& extent_of_argument) {
   if (symbol.empty()) return true;
   for (int k = 0; k < from.size(); ++k) {

@@ -116,7 +116,7 @@ constexpr auto embedding(const Table& table, const Indices& indices) {
 ///   embedding_bag(table, indices)   embedding_bag<ebb::bag::sum>(table, list, offsets)   embedding_bag<ebb::bag::max, 0>(table, indices)
 /// Shape: table [n, d...], indices [..., k]: [..., d...]; indices [k], offsets [b]: [b, d...].   Dtype: the table's; integers give float;
 /// narrow floats are added in float.   Saves: the indices; of max the rows, out.   Error: that of the sums; max is exact.
-/// Throws: if an index is negative or too large, if the first offset is not 0, or an offset is behind the list.
+/// Throws: if an index is negative or too large, if the first offset is not 0, or an offset exceeds the length of the list.
 /// Source: torch.nn.functional.embedding_bag, which gives the gradient of a largest element to the first of equal ones.
 template <bag How = bag::mean, int Padding = -1, class Table, class Indices, class... Offsets>
 constexpr auto embedding_bag(const Table& table, const Indices& indices, const Offsets&... offsets) {
