@@ -109,9 +109,7 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
     const auto rows_from = [=](const char* p) EBB_LAMBDA {
       return [p, from_row]([[maybe_unused]] int r) mutable {
         if constexpr (Size > 4) return p + r * from_row;
-        const char* const row = p;
-        p += from_row;
-        return row;
+        return (p += from_row) - from_row;  // without a name that could shadow one of the user's
       };
     };
     const auto square = [&](std::size_t i, std::size_t j) EBB_LAMBDA {
