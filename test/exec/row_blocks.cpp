@@ -298,3 +298,23 @@ TEST_CASE("a row of an argument that all blocks read is not written over, whiche
   check([](auto x) { return ebb::softmax<1>(x - ebb::select<0, 1>(x)); });
   check([](auto x) { return ebb::softmax<1>(ebb::softmax<1>(x - ebb::select<0, 1>(x)) + x); });
 }
+
+TEST_CASE("an error about a matrix counts those of all blocks") {
+  constexpr auto inverses = [](auto x) { return ebb::inverse(ebb::tanh(x) * 2.) + 1.; };
+  constexpr auto roots = [](auto x) { return ebb::cholesky(ebb::permute<1, 0, 2, 3>(ebb::tanh(x) * 2.)) + 1.; };
+  using small_matrices = ebb::tensor<double, dyn, 3, 3>;
+  using pairs = ebb::tensor<double, dyn, 2, 2, 2>;
+  static_assert(runs_in_blocks<small_matrices>(inverses));
+  constexpr std::size_t bad = 7654;
+  small_matrices x(many);
+  for (std::size_t i = 0; i < many; ++i)
+    for (std::size_t k = 0; k < 3; ++k) x.at(i, k, k) = i == bad ? 0 : 1;
+  const std::string singular = test::raised([&] { static_cast<void>(ebb::compile(inverses)(x)); });
+  CHECK(singular.find("matrix 7654 of 9001 is singular: pivot 0 is 0") != std::string::npos);
+  pairs y(many);
+  for (std::size_t i = 0; i < many; ++i)
+    for (std::size_t j = 0; j < 2; ++j)
+      for (std::size_t k = 0; k < 2; ++k) y.at(i, j, k, k) = i == bad && j == 1 ? -1 : 1;
+  const std::string indefinite = test::raised([&] { static_cast<void>(ebb::compile(roots)(y)); });
+  CHECK(indefinite.find("matrix 16655 of 18002 is not positive definite") != std::string::npos);
+}

@@ -151,9 +151,19 @@ EBB_INLINE void write_extents(extent_list& to, const std::size_t* symbol) {
   });
 }
 
+/// The axis of rows of a shape, in a program that runs on blocks of rows; -1: none.
+template <class P>
+constexpr int axis_of_rows(int shape) {
+  if (P::plan.row_symbol >= 0) return -1;
+  const auto s = P::shape_at(shape);
+  for (int a = 0; a < s.rank; ++a)
+    if (s.e[a] < 0 && oldest_symbol<P>(~s.e[a]) == oldest_symbol<P>(~P::plan.row_symbol)) return a;
+  return -1;
+}
+
 /// Step S of program P.
 template <class P, int S>
-EBB_INLINE void run_whole(const nest_call& call) {
+EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position block) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
   if constexpr (is_written_in_parts(s, *e.op)) return;
@@ -177,6 +187,12 @@ EBB_INLINE void run_whole(const nest_call& call) {
   c.out = call.buffer[s.out];
   write_extents<P, e.shape>(c.result, call.symbol);
   c.call = call.name;
+  if constexpr (e.op->what == kind::solve || e.op->what == kind::factor)
+    if constexpr (constexpr int axis = axis_of_rows<P>(operand(0).shape); axis >= 0) {
+      c.first_row = block.first;
+      c.rows = block.rows;
+      c.axis_of_rows = axis;
+    }
   constexpr op_kernels::whole_function run = e.op->kernels.whole;
   run(c);
 }
@@ -190,7 +206,7 @@ EBB_INLINE void run_step(const nest_call& c, row_position block) {
     if constexpr (S == P::plan.bands[static_cast<std::size_t>(band)].first) run_band<P, band>(c);
   } else if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
   else if constexpr (s.what == kind::loop) loop_step<P, S>::run(c);
-  else run_whole<P, S>(c);
+  else run_whole<P, S>(c, block);
   if constexpr (has_checks<P>(S)) run_checks<P, S>(c.name, [&]<int B>() { return c.buffer[B]; }, c.symbol, block);
 }
 

@@ -29,6 +29,9 @@ struct whole_call {
   void* out = nullptr;
   extent_list result;
   const char* call = "ebb";  // the call that errors name
+  // Of a block of rows, for errors: the first row, the number of all rows, and the axis of rows of operand 0. 0 rows: these are all.
+  std::size_t first_row = 0, rows = 0;
+  int axis_of_rows = 0;
 };
 
 namespace detail {
@@ -139,7 +142,13 @@ void contract_whole(const whole_call& c) {
 
 /// `what` is the complaint about a matrix of operand 0: "is singular: pivot 2 is 0".
 [[noreturn]] EBB_COLD void raise_of_matrix(const whole_call& c, std::size_t matrix, const std::string& what) {
-  const std::size_t batch = c.shapes[0].volume(0, c.shapes[0].rank - 2);
+  const extent_list& x = c.shapes[0];
+  std::size_t batch = x.volume(0, x.rank - 2);
+  if (c.rows > 0) {
+    const std::size_t each = x.volume(c.axis_of_rows + 1, x.rank - 2), own = x.e[c.axis_of_rows], row = matrix / each;
+    matrix = (row / own * c.rows + c.first_row + row % own) * each + matrix % each;
+    batch = batch / own * c.rows;
+  }
   raise(call_and_op(c.call, c.op->name) + ": " +
         (batch == 1 ? "the matrix" : "matrix " + std::to_string(matrix) + " of " + std::to_string(batch)) + ' ' + what);
 }
