@@ -299,9 +299,14 @@ TEST_CASE("a row of an argument that all blocks read is not written over, whiche
   check([](auto x) { return ebb::softmax<1>(ebb::softmax<1>(x - ebb::select<0, 1>(x)) + x); });
 }
 
+namespace {
+
+constexpr auto inverses = [](auto x) { return ebb::inverse(ebb::tanh(x) * 2.) + 1.; };
+constexpr auto roots = [](auto x) { return ebb::cholesky(ebb::permute<1, 0, 2, 3>(ebb::tanh(x) * 2.)) + 1.; };
+
+}  // namespace
+
 TEST_CASE("an error about a matrix counts those of all blocks") {
-  constexpr auto inverses = [](auto x) { return ebb::inverse(ebb::tanh(x) * 2.) + 1.; };
-  constexpr auto roots = [](auto x) { return ebb::cholesky(ebb::permute<1, 0, 2, 3>(ebb::tanh(x) * 2.)) + 1.; };
   using small_matrices = ebb::tensor<double, dyn, 3, 3>;
   using pairs = ebb::tensor<double, dyn, 2, 2, 2>;
   static_assert(runs_in_blocks<small_matrices>(inverses));

@@ -151,13 +151,18 @@ EBB_INLINE void write_extents(extent_list& to, const std::size_t* symbol) {
   });
 }
 
-/// The axis of rows of a shape, in a program that runs on blocks of rows; -1: none.
+/// Whether symbol s is the number of rows, in a program that runs on blocks of rows.
+template <class P>
+constexpr bool is_row_symbol(int s) {
+  return oldest_symbol<P>(s) == oldest_symbol<P>(~P::plan.row_symbol);
+}
+/// The axis of rows of a shape; -1: none, or the program does not run on blocks of rows.
 template <class P>
 constexpr int axis_of_rows(int shape) {
   if (P::plan.row_symbol >= 0) return -1;
   const auto s = P::shape_at(shape);
   for (int a = 0; a < s.rank; ++a)
-    if (s.e[a] < 0 && oldest_symbol<P>(~s.e[a]) == oldest_symbol<P>(~P::plan.row_symbol)) return a;
+    if (s.e[a] < 0 && is_row_symbol<P>(~s.e[a])) return a;
   return -1;
 }
 
@@ -287,7 +292,6 @@ class row_blocks {
 
   template <int B>
   static constexpr plan_buffer buffer_at = P::plan.buffers[static_cast<std::size_t>(B)];
-  static constexpr bool is_row_symbol(int s) { return oldest_symbol<P>(s) == oldest_symbol<P>(row_symbol); }
   template <int B>
   static constexpr bool moves = advances(buffer_at<B>);
   template <int B>
@@ -306,7 +310,7 @@ class row_blocks {
       std::size_t elements = 1;
       for (int a = 0; a < P::shape_at(x.shape).rank; ++a)
         if (const int e = P::shape_at(x.shape).e[a]; e >= 0) elements *= static_cast<std::size_t>(e);
-        else if (!is_row_symbol(~e)) return true;
+        else if (!is_row_symbol<P>(~e)) return true;
       if (elements > 1024) return true;
     }
     return false;
@@ -331,7 +335,7 @@ class row_blocks {
     const std::size_t most = height_of_block(rows, bytes);
     symbol_values_of<P> here;
     const auto take_rows = [&](std::size_t count) {
-      repeat<P::symbols>([&]<int S>() { here.value[S] = is_row_symbol(S) ? count : symbol[S]; });
+      repeat<P::symbols>([&]<int S>() { here.value[S] = is_row_symbol<P>(S) ? count : symbol[S]; });
     };
     take_rows(std::min(most, rows));
     void *all[P::plan.size.buffers + 1], *buffer[P::plan.size.buffers + 1];
