@@ -4,10 +4,13 @@
 
 #include "../../clock.hpp"
 
+#include <ebb/ebb.hpp>
+
 #include <cstddef>
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace bench {
@@ -49,6 +52,25 @@ class turns {
     std::printf("%-12s %8.3f ms a step, loss %.4f after %zu steps\n", name, median(times), loss, done);
   }
 };
+
+/// Trains a network by Adam. first(type): the first values of the next parameter, an array of this type; step(i): the loss of step i.
+void train(const turns& t, const char* name, auto& net, auto&& first, auto&& step) {
+  std::vector<float> all;
+  ebb::each_leaf([&]<std::size_t... E>(ebb::variable<float, E...>& v) {
+    const ebb::tensor<float, E...> x = first(std::type_identity<ebb::tensor<float, E...>>{});
+    all.insert(all.end(), x.data(), x.data() + x.size());
+    v = ebb::variable(x);
+  }, net);
+  t.weights(all);
+  ebb::optimizer adam(ebb::adam{.lr = 1e-3}, net);
+  t.run(name, [&](std::size_t i) {
+    const auto value = step(i);
+    value.backward();
+    adam.step();
+    adam.zero_grad();
+    return static_cast<double>(value.item());
+  });
+}
 
 void transformer_steps(const turns&);
 void convnet_steps(const turns&);

@@ -79,7 +79,7 @@ struct embedding_bag {
   static constexpr operand<T> combined(operand<T> rows, operand<T> real, operand<O> offsets) {
     graph& g = *rows.g;
     shape places;
-    places.push(g.syms.derive(extent_rule::sum, real.extent(0), 1));  // a bag at the end may begin behind the last index
+    places.push(g.syms.derive(extent_rule::sum, real.extent(0), 1));  // a bag without rows may begin after the last index
     const auto begun = summed_at<named>(literal_in<std::int64_t>(g, offsets.shape_number(), 1), offsets, places, 0);
     const auto number = slice_as(emit_on<op::cumsum>({0, 0}, begun), stride{0}, real.shape_number()) - 1;
     const shape counts = offsets.extents(), all = with_axis(axes_between(rows.extents(), 1, rows.rank()), 0, offsets.extent(0));
