@@ -74,6 +74,8 @@ constexpr auto softmax = [](auto x) { return ebb::softmax<1>(x * x); };
 constexpr auto energy = [](auto p, auto w) { return ebb::sum(ebb::tanh(p * w / ebb::sum(w)) * ebb::flip<0>(p)); };
 constexpr auto gradients = [](auto x, auto w) { return ebb::map(ebb::grad<0>(energy), x, ebb::whole(w)); };
 constexpr auto centered = [](auto x, auto c) { return ebb::softmax<1>(x - c); };
+constexpr auto inverses = [](auto x) { return ebb::inverse(ebb::tanh(x) * 2.) + 1.; };
+constexpr auto roots = [](auto x) { return ebb::cholesky(ebb::permute<1, 0, 2, 3>(ebb::tanh(x) * 2.)) + 1.; };
 
 }  // namespace
 
@@ -299,14 +301,7 @@ TEST_CASE("a row of an argument that all blocks read is not written over, whiche
   check([](auto x) { return ebb::softmax<1>(ebb::softmax<1>(x - ebb::select<0, 1>(x)) + x); });
 }
 
-namespace {
-
-constexpr auto inverses = [](auto x) { return ebb::inverse(ebb::tanh(x) * 2.) + 1.; };
-constexpr auto roots = [](auto x) { return ebb::cholesky(ebb::permute<1, 0, 2, 3>(ebb::tanh(x) * 2.)) + 1.; };
-
-}  // namespace
-
-TEST_CASE("an error about a matrix counts those of all blocks") {
+TEST_CASE("the number of a singular matrix counts those of all blocks") {
   using small_matrices = ebb::tensor<double, dyn, 3, 3>;
   using pairs = ebb::tensor<double, dyn, 2, 2, 2>;
   static_assert(runs_in_blocks<small_matrices>(inverses));
