@@ -115,7 +115,7 @@ constexpr vec<int> symbols_in(graph& to, const graph& from, auto&& extent_of_arg
 
 /// Makes extents of arguments equal that are one symbol in `from`: a derivative's direction has the extents of its argument. False where
 /// that cannot be.
-EBB_COLD constexpr bool unify_arguments(graph& to, const graph& from, const vec<int>& symbol, auto&& extent_of_argument) {
+constexpr bool unify_arguments(graph& to, const graph& from, const vec<int>& symbol, auto&& extent_of_argument) {
   if (symbol.empty()) return true;
   for (int k = 0; k < from.size(); ++k) {
     if (from.op(k).what != kind::input) continue;
