@@ -1,4 +1,4 @@
-// bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular and det beside Eigen, OpenBLAS and LAPACKE.
+// bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular, det and matrix_log beside Eigen, OpenBLAS and LAPACKE.
 // SPDX-License-Identifier: BSL-1.0
 #include "linalg.hpp"
 
@@ -61,6 +61,13 @@ void solve_triangular(const T* a, const T* b, T* out, std::size_t n, std::size_t
   });
 }
 template <class T>
+void matrix_log(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x) { return ebb::matrix_log(x); });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch));
+  });
+}
+template <class T>
 void det(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
   [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x) { return ebb::det(x); });
   with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
@@ -116,4 +123,5 @@ void ops::linalg(session& s) {
   all_sizes("cholesky", &cholesky<float>, &cholesky<double>);
   all_sizes("solve_triangular", &solve_triangular<float>, &solve_triangular<double>);
   all_sizes("det", &det<float>, &det<double>, 16);  // those of larger matrices are infinite in float
+  all_sizes("matrix_log", &matrix_log<float>, &matrix_log<double>, 16);
 }

@@ -13,6 +13,7 @@
 #include "linalg/lu.hpp"
 #include "linalg/eigen.hpp"
 #include "linalg/root.hpp"
+#include "linalg/logarithm.hpp"
 #include "linalg/svd.hpp"
 #include "linalg/singular.hpp"
 #include "linalg/exponential.hpp"

@@ -1,6 +1,6 @@
 // test/linalg/contexts.static.cpp — the autocast class of each function of linalg.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: determinant.hpp eigen.hpp exponential.hpp lu.hpp products.hpp qr.hpp root.hpp singular.hpp svd.hpp sylvester.hpp
+// covers: determinant.hpp eigen.hpp exponential.hpp logarithm.hpp lu.hpp products.hpp qr.hpp root.hpp singular.hpp svd.hpp sylvester.hpp
 #include <ebb/linalg.hpp>
 
 #include "../trace/context_class.hpp"
@@ -16,6 +16,7 @@ static_assert(has_class<full>([](auto x) { return ebb::trace(x); }));
 static_assert(has_class<full>([](auto x) { return ebb::eigvalsh(x); }));
 static_assert(has_class<full>([](auto x) { return ebb::matrix_exp(x); }));
 static_assert(has_class<full>([](auto x) { return ebb::matrix_sqrt(x); }));
+static_assert(has_class<full>([](auto x) { return ebb::matrix_log(x); }));
 static_assert(has_class<full>([](auto x) { return ebb::pinv(x); }));
 static_assert(has_class<full>([](auto x) { return ebb::condition_number(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::matrix_norm(x); }));

@@ -73,4 +73,9 @@ constexpr int refused = traced_on<vector>([](auto a) {
 constexpr int refused = traced_on<square, oblong>([](auto a, auto c) {
   return ebb::solve_sylvester(a, a, c);  // LINE
 });
+#elif EBB_CASE == 12  // a matrix without a logarithm
+// EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
+constexpr int refused = traced_on<oblong>([](auto a) {
+  return ebb::matrix_log(a);  // LINE
+});
 #endif
