@@ -41,14 +41,14 @@ using unary = list<op::neg, op::abs, op::sign, op::square, op::reciprocal, op::s
                    op::tanpi, op::sinc, op::sinc_slope, op::sinc_bend, op::logit, op::logit_slope, op::logcosh, op::softsign,
                    op::tanhshrink, op::i0, op::i1, op::i1_slope, op::i1_bend, op::i0e, op::i0e_slope, op::i0e_bend, op::i1e,
                    op::i1e_slope, op::i1e_bend, op::tgamma, op::is_not_positive, op::is_negative, op::is_not_in_unit, op::is_no_bit,
-                   op::is_no_count, op::if_positive, op::if_not_negative, op::if_probability, op::log1p_sq_slope, op::log1p_sq, op::stumpff<1>>;
+                   op::is_no_count, op::if_positive, op::if_not_negative, op::if_probability, op::log1p_sq_slope, op::log1p_sq, op::poisson_rest, op::stumpff<1>>;
 using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum, op::clamp_min, op::clamp_max, op::pow, op::less,
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
                     op::squared_offset, op::hypot, op::atan2, op::atan2_slope, op::logaddexp, op::share_of_exp, op::xlogy, op::xlog1py,
                     op::fmod, op::remainder, op::floor_divide, op::round_at, op::fmax, op::fmin, op::copysign, op::ldexp, op::grad_scale,
                     op::straight_through, op::huber, op::smooth_l1, op::bce, op::erfinv_slope, op::erfcinv_slope, op::ndtri_slope,
                     op::nextafter, op::share_of_exp2, op::logaddexp2, op::squareplus, op::squareplus_slope, op::lbeta,
-                    op::digamma_gap, op::log_poisson, op::angle_ratio<1>>;
+                    op::digamma_gap, op::poisson_terms, op::angle_ratio<1>>;
 
 /// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools or integers, or
 /// one whose value is a loop: thousands of steps for each pair of numbers would take minutes. special/incomplete.cpp has these.

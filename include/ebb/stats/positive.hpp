@@ -27,7 +27,7 @@ struct gamma_lpdf : of_quantities<gamma_lpdf, 3> {
   static constexpr auto formula(auto x, auto shape, auto rate) {
     return on_support(emit_for<op::is_negative>(x), x, 1, [&](auto inside) {
       const auto r = emit_for<op::if_positive>(rate);
-      return emit_for<op::log_poisson>(emit_for<op::if_positive>(shape) - 1, r * inside) + emit_for<op::log>(r);
+      return log_poisson(emit_for<op::if_positive>(shape) - 1, r * inside) + emit_for<op::log>(r);
     });
   }
 };
@@ -35,7 +35,7 @@ struct chi_squared_lpdf : of_quantities<chi_squared_lpdf, 2> {
   static constexpr std::string_view name = "chi_squared_lpdf";
   static constexpr auto formula(auto x, auto nu) {
     return on_support(emit_for<op::is_negative>(x), x, 1, [&](auto inside) {
-      return emit_for<op::log_poisson>(0.5 * emit_for<op::if_positive>(nu) - 1, 0.5 * inside) - log_of_2;
+      return log_poisson(0.5 * emit_for<op::if_positive>(nu) - 1, 0.5 * inside) - log_of_2;
     });
   }
 };
@@ -44,7 +44,7 @@ struct inverse_gamma_lpdf : of_quantities<inverse_gamma_lpdf, 3> {
   static constexpr auto formula(auto x, auto shape, auto scale) {
     return on_support(emit_for<op::is_not_positive>(x), x, 1, [&](auto inside) {
       const auto s = emit_for<op::if_positive>(scale);
-      const auto inverse = emit_for<op::log_poisson>(emit_for<op::if_positive>(shape) - 1, s / inside);
+      const auto inverse = log_poisson(emit_for<op::if_positive>(shape) - 1, s / inside);
       return inverse + (emit_for<op::log>(s) - 2 * emit_for<op::log>(inside));
     });
   }
@@ -54,8 +54,8 @@ struct beta_lpdf : of_quantities<beta_lpdf, 3> {
   static constexpr auto formula(auto x, auto a, auto b) {
     return on_support(emit_for<op::is_not_in_unit>(x), x, 0.5, [&](auto inside) {
       const auto p = emit_for<op::if_positive>(a), q = emit_for<op::if_positive>(b), n = p + q;
-      const auto both = emit_for<op::log_poisson>(p - 1, n * inside) + emit_for<op::log_poisson>(q - 1, n * (1 - inside));
-      return both - (emit_for<op::log_poisson>(n - 1, n) - emit_for<op::log>(n));
+      const auto both = log_poisson(p - 1, n * inside) + log_poisson(q - 1, n * (1 - inside));
+      return both - (log_poisson(n - 1, n) - emit_for<op::log>(n));
     });
   }
 };
@@ -91,7 +91,7 @@ namespace ebb::inline EBB_ABI {
 /// Error: 2 ulp of the larger of |log(rate)| and rate x.   Source: torch.distributions.Exponential.
 inline constexpr call<functions::exponential_lpdf> exponential_lpdf{};
 /// gamma_lpdf(x, shape, rate): rate^shape x^(shape - 1) e^(-rate x) / gamma(shape). Support: 0 <= x < inf; at 0 it is log(rate) for
-/// shape 1, inf below, -inf above.   Saves: rate x, shape, rate.   Error: as op::log_poisson, and 1 ulp of log(rate).
+/// shape 1, inf below, -inf above.   Saves: rate x, shape, rate.   Error: as log_poisson, and 1 ulp of log(rate).
 /// Source: torch.distributions.Gamma; the form is that of [note: logarithms of Poisson probabilities].
 inline constexpr call<functions::gamma_lpdf> gamma_lpdf{};
 /// chi_squared_lpdf(x, nu): gamma_lpdf(x, nu / 2, 1 / 2).   All fields as gamma_lpdf.
@@ -100,7 +100,7 @@ inline constexpr call<functions::chi_squared_lpdf> chi_squared_lpdf{};
 /// Saves: x, scale / x, shape, scale.   Error: as gamma_lpdf, and 2 ulp of log x.   Source: scipy.stats.invgamma.logpdf.
 inline constexpr call<functions::inverse_gamma_lpdf> inverse_gamma_lpdf{};
 /// beta_lpdf(x, a, b): x^(a - 1) (1 - x)^(b - 1) / beta(a, b). Support: 0 <= x <= 1; at 0 it is log(b) for a = 1, inf below, -inf above.
-/// Saves: x, a, b.   Error: as op::log_poisson.   Source: torch.distributions.Beta.
+/// Saves: x, a, b.   Error: as log_poisson.   Source: torch.distributions.Beta.
 inline constexpr call<functions::beta_lpdf> beta_lpdf{};
 /// weibull_lpdf(x, shape, scale), with k = shape, z = x / scale: log(k / scale) + (k - 1) log z - z^k. Support: 0 <= x < inf; at 0 it is
 /// log(k / scale) for k = 1, inf below, -inf above. At x = 0 the derivative by the shape is infinite or NaN: z^k has none there.

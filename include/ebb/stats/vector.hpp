@@ -84,9 +84,9 @@ struct multinomial_lpmf : of_quantities<multinomial_lpmf, 2> {
     const auto p = emit_for<op::if_probability>(probabilities);
     return on_support_of_all(emit_for<op::is_no_count>(counts), counts, 0, [&](auto k) {
       const auto n = sum_of_classes<false>(k);
-      const auto each = emit_for<op::log_poisson>(k, sum_of_classes<true>(k) * p);
+      const auto each = log_poisson(k, sum_of_classes<true>(k) * p);
       // The scale n drops out if the probabilities add up to 1; if not, the formula has log p as it is.
-      return sum_of_classes<false>(each) - emit_for<op::log_poisson>(n, n) + n * (sum_of_classes<false>(p) - 1);
+      return sum_of_classes<false>(each) - log_poisson(n, n) + n * (sum_of_classes<false>(p) - 1);
     });
   }
 };
@@ -95,9 +95,9 @@ struct dirichlet_lpdf : of_quantities<dirichlet_lpdf, 2> {
   static constexpr auto formula(auto x, auto alpha) {
     const auto a = emit_for<op::if_positive>(alpha);
     return on_support_of_all(emit_for<op::is_not_in_unit>(x), x, 0.5, [&](auto inside) {
-      const auto total = sum_of_classes<false>(a), each = emit_for<op::log_poisson>(a - 1, sum_of_classes<true>(a) * inside);
+      const auto total = sum_of_classes<false>(a), each = log_poisson(a - 1, sum_of_classes<true>(a) * inside);
       const auto scale = (count_of_classes(a) - 1) * emit_for<op::log>(total) + total * (sum_of_classes<false>(inside) - 1);
-      return sum_of_classes<false>(each) - emit_for<op::log_poisson>(total - 1, total) + scale;
+      return sum_of_classes<false>(each) - log_poisson(total - 1, total) + scale;
     });
   }
 };
@@ -132,12 +132,12 @@ inline constexpr call<functions::categorical_lpmf> categorical_lpmf{};
 /// categorical_logit_lpmf(k, x): log_softmax(x)[k].   Saves: as log_softmax.   Error: as log_softmax.   Else as categorical_lpmf.
 inline constexpr call<functions::categorical_logit_lpmf> categorical_logit_lpmf{};
 /// multinomial_lpmf(counts, p): log(n! / (k_1! k_2! ...)) + sum of k_i log p_i, where n is the sum of the counts. -inf if one is no count.
-/// Shape: [..., classes] both, broadcast: [...].   Saves: counts, p.   Error: as op::log_poisson for each count, and a sum.
+/// Shape: [..., classes] both, broadcast: [...].   Saves: counts, p.   Error: as log_poisson for each count, and a sum.
 /// Source: scipy.stats.multinomial.logpmf, in the form of [note: logarithms of Poisson probabilities].
 inline constexpr call<functions::multinomial_lpmf> multinomial_lpmf{};
 /// dirichlet_lpdf(x, alpha), for alpha > 0 and x whose elements add up to 1: that is not checked. -inf if an element is not in [0, 1].
 /// The derivatives are those by independent elements of x.   Shape: [..., classes] both, broadcast: [...].   Saves: x, alpha.
-/// Error: as op::log_poisson for each class, and a sum.   Source: torch.distributions.Dirichlet.
+/// Error: as log_poisson for each class, and a sum.   Source: torch.distributions.Dirichlet.
 inline constexpr call<functions::dirichlet_lpdf> dirichlet_lpdf{};
 /// multivariate_normal_cholesky_lpdf(x, mu, l): the normal distribution with the covariance l l^T, for a lower triangular factor l with
 /// positive diagonal; elements above its diagonal are not read, and get the gradient 0.
