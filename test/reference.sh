@@ -26,7 +26,7 @@ rows() {  # rows page|names
     gsub(/, for all of them: /, ": ", rest)
     key = "Text"
     for (;;) {
-      at = match(rest, /(^|[ ])((Shape|Dtype|Saves|Error|Throws|Source|Domain|Derivative|Special)(, (Shape|Dtype|Saves|Error|Throws|Source))*: )/)
+      at = match(rest, /(^|[ ])((Shape|Dtype|Saves|Error|Throws|Source|Domain|Derivative|Special|Autocast)(, (Shape|Dtype|Saves|Error|Throws|Source))*: )/)
       length_of_key = RLENGTH
       value = trim(at ? substr(rest, 1, at - 1) : rest)
       n = split(key, names, ", ")
@@ -80,7 +80,7 @@ rows() {  # rows page|names
     return ""
   }
   BEGIN {
-    n = split("Text Shape Dtype Saves Error Throws Source Domain Derivative Special", list, " ")
+    n = split("Text Shape Dtype Saves Error Throws Source Domain Derivative Special Autocast", list, " ")
     for (i = 1; i <= n; ++i) known[list[i]] = 1
     while ((getline line < "test/data/names.txt") > 0) {
       if (line ~ /^#/ || line == "") continue
@@ -188,11 +188,15 @@ rows() {  # rows page|names
     return "`" d "`"
   }
   function cast_class(id,   target, c, n) {
+    c = get(id, "Autocast", 0)
+    if (c != "") return bare(c)
     target = id in calls ? calls[id] : id
     if (!(target in is_struct)) return "that of its parts"
     c = property(target, "autocast")
     for (n = 0; n < 5 && c ~ /::autocast$/; ++n) { sub(/::autocast$/, "", c); c = property(c, "autocast") }
-    if (c ~ /\?/) return "low if it contracts"
+    # `Axes == 3 ? full : as_is`: the name of the function ends with the number of axes
+    if (c ~ /^Axes == 3 \? /) { if (id ~ /3d$/) sub(/^.*\? /, "", c); else sub(/^.* : /, "", c); sub(/ : .*/, "", c) }
+    if (c ~ /\?/) return "see its header"
     sub(/precision::/, "", c)
     if (c == "" || c == "as_is") return "-"
     return c

@@ -37,6 +37,6 @@ static_assert(has_class<fixed>([](auto x) { return ebb::count_nonzero(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::cov(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::corrcoef(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::vecdot(x, x); }));
-static_assert(has_class<full>([](auto x) { return ebb::softmin(x); }));
+static_assert(has_class<own>([](auto x) { return ebb::softmin(x); }));
 
 }  // namespace

@@ -103,7 +103,7 @@ inline constexpr auto ctc_step = [](auto paths, auto row, auto t, auto labels, a
 /// each loss by the number of its labels, at least 1, before it takes the mean. If no path fits, the loss is infinite, and its gradient 0.
 /// Shape: log_p [steps, n, classes], targets [n, labels], steps and lengths [n]; losses [n].
 /// Dtype: log_p's; bf16 and f16 give float.   Saves: log_p, and the logarithms of [n, 2 labels + 1] probabilities for each step.
-/// Error: that of logaddexp, for each step.   Throws: if there is no such class.
+/// Error: that of logaddexp, for each step.   Throws: if there is no such class.   Autocast: full.
 /// Source: Graves et al., Connectionist temporal classification, ICML 2006; torch.nn.functional.ctc_loss, whose gradient by log_p takes for
 /// granted that log_p is a log_softmax: this one is the derivative.
 template <std::int64_t Blank = 0, class P, class Targets, class Steps, class Lengths, class... How>

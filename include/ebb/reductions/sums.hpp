@@ -174,7 +174,6 @@ struct weighted_logsumexp {
 
 template <int Axis>
 struct softmin {
-  static constexpr precision autocast = precision::full;
   template <class T>
   static constexpr auto apply(operand<T> x) {
     using Real = decltype(detail::accepted<op::exp, T>());

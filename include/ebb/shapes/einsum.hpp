@@ -281,7 +281,7 @@ inline constexpr bool is_cast_in_rules<functions::tensordot<Axes>> = false;
 /// Sums of products of arrays whose axes have letters: see [note: einsum].
 ///   einsum<"bij,bjk->bik">(x, y)   einsum<"ii">(x)   einsum<"...i,i->...">(x, w)
 /// Shape: the extents of the result's letters.   Dtype: promoted.   Saves: the operands, and the products on the way.
-/// Error: those of matmul and sum.   Throws: if a call's letter has two extents.
+/// Error: those of matmul and sum.   Throws: if a call's letter has two extents.   Autocast: low if it contracts.
 template <detail::einsum_text Text, class... X>
 constexpr auto einsum(const X&... x) {
   constexpr detail::einsum_plan plan = detail::read_einsum(Text);

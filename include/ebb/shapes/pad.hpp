@@ -93,6 +93,7 @@ struct pad_with {
 
 /// x with a border that continues it at both ends of an axis: reflect, symmetric, replicate or circular.
 /// Shape: x's, with Before + After more elements along the axis.   Dtype: x's.   Saves: nothing.   Error: exact.
+/// Autocast: full for reflect and replicate, as in PyTorch's lists.
 /// Throws: if a call's axis is shorter than a border. reflect needs one element more than a border has, replicate needs one element.
 template <int Axis, int Before, int After, class X, border_tag Mode>
 constexpr auto pad(X&& x, Mode) {
