@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
   ops::reductions(t);
   ops::moments(t);
   ops::normalizations(t);
+  ops::images(t);
   ops::moves(t);
   ops::densities(t);
   ops::peers_of_arithmetic(t);

@@ -53,6 +53,7 @@ void incomplete(table&);
 void reductions(table&);
 void moments(table&);
 void normalizations(table&);
+void images(table&);
 void moves(table&);
 void densities(table&);
 void peers_of_arithmetic(table&);

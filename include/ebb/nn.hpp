@@ -20,5 +20,6 @@
 #include "nn/norm.hpp"
 #include "nn/cell.hpp"
 #include "nn/embedding.hpp"
+#include "nn/pool_op.hpp"
 #include "nn/pool.hpp"
 #include "nn/resize.hpp"

@@ -1,6 +1,6 @@
 // test/nn/pool.cpp — pools: recorded values, sums over windows written out, ties, second derivatives, maps, narrow floats, errors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: pool.hpp sliding.hpp
+// covers: pool.hpp pool_op.hpp sliding.hpp
 #include "../op/golden.hpp"
 #include "../random_array.hpp"
 #include "../same_bits.hpp"
@@ -79,6 +79,64 @@ TEST_CASE("pools along three axes have PyTorch's recorded values and derivatives
 }
 
 using image = ebb::tensor<float, dyn, dyn, dyn>;
+constexpr pool uneven_windows{.size = {3, 2}, .stride = {2, 1}, .padding = {1, 0}, .count_padding = false};
+
+TEST_CASE("pools with a cut-off last window, places and divisors have PyTorch's recorded values and derivatives") {
+  static constexpr pool up{.size = 3, .stride = 2, .padding = 1, .ceil_mode = true};
+  recorded_pool<1>("max_pool1d_ceil_index", [](auto x) { return ebb::max_pool1d_with_index<up>(x); });
+  recorded_pool<1>("avg_pool1d_ceil", avg1<up>);
+  recorded_pool<2>("max_pool2d_ceil_index", [](auto x) { return ebb::max_pool2d_with_index<pool{.stride = 3, .ceil_mode = true}>(x); });
+  recorded_pool<2>("max_pool2d_index", [](auto x) { return ebb::max_pool2d_with_index<uneven_windows>(x); });
+  recorded_pool<2>("avg_pool2d_ceil", avg2<pool{.size = {3, 2}, .stride = {2, 3}, .padding = {1, 0}, .ceil_mode = true}>);
+  recorded_pool<2>("avg_pool2d_ceil_exclude_padding",
+                   avg2<pool{.size = 3, .stride = 2, .padding = 1, .count_padding = false, .ceil_mode = true}>);
+  recorded_pool<2>("avg_pool2d_ceil_skips", avg2<pool{.size = 3, .padding = 1, .ceil_mode = true}>);
+  recorded_pool<2>("avg_pool2d_divisor", avg2<pool{.size = 3, .stride = 2, .padding = 1, .ceil_mode = true, .divisor = 7}>);
+  recorded_pool<3>("max_pool3d_ceil_index", [](auto x) {
+    return ebb::max_pool3d_with_index<pool{.size = {2, 3, 2}, .stride = {2, 2, 3}, .padding = {1, 1, 0}, .ceil_mode = true}>(x);
+  });
+  recorded_pool<3>("avg_pool3d_divisor", [](auto x) {
+    return ebb::avg_pool3d<pool{.size = {2, 3, 2}, .stride = {2, 1, 1}, .padding = {1, 1, 0}, .divisor = 5}>(x);
+  });
+}
+
+/// The elements of three pools, added, and their places.
+constexpr auto by_all_pools = [](auto a) {
+  const auto line = ebb::max_pool1d_with_index<pool{.ceil_mode = true}>(a);
+  const auto plane = ebb::max_pool2d_with_index<pool{.size = {1, 2}, .ceil_mode = true}>(a);
+  const auto volume = ebb::max_pool3d_with_index<pool{.size = {1, 1, 2}, .ceil_mode = true}>(a);
+  return std::tuple(std::get<0>(line) + std::get<0>(plane) + std::get<0>(volume), std::get<1>(line), std::get<1>(plane),
+                    std::get<1>(volume));
+};
+
+TEST_CASE("places of largest elements count in their line, plane or volume; derivatives of every order go there") {
+  // Windows of two elements along the last axis: the same ones for pools along one, two and three axes.
+  const ebb::tensor<float, dyn, dyn, dyn> x{{{1, 2, 4, 4, 5}, {NAN, 1, -HUGE_VALF, -HUGE_VALF, 0}}, {{6, 5, 0, -0.0f, -1}, {7, 8, 8, 7, 1}}};
+  const auto [values, line, plane, volume] = ebb::compile(by_all_pools)(x);
+  const std::size_t places[2][2][3] = {{{1, 2, 4}, {0, 2, 4}}, {{0, 2, 4}, {1, 2, 4}}};
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < 2; ++j)
+      for (std::size_t k = 0; k < 3; ++k) {
+        const auto at = static_cast<std::int64_t>(places[i][j][k]), row = static_cast<std::int64_t>(j);
+        const float largest = x(i, j, places[i][j][k]);
+        CHECK((values(i, j, k) == 3 * largest || (std::isnan(largest) && std::isnan(values(i, j, k)))));
+        CHECK(line(i, j, k) == at);
+        CHECK(plane(i, j, k) == 5 * row + at);
+        CHECK(volume(i, j, k) == 10 * static_cast<std::int64_t>(i) + 5 * row + at);
+      }
+  // The second derivative of half the sum of squares is what the pool takes from v, at the same places.
+  const auto y = test::random_array<image>(1, 2, 2, 5), v = test::random_array<image>(2, 2, 2, 5);
+  const auto bend = ebb::hvp([](auto a) { return ebb::sum(ebb::square(std::get<0>(by_all_pools(a)))) * 0.5f; })(y, v);
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t k = 0; k < 5; ++k) {
+      const float* row = y.data() + 5 * i;
+      const bool largest = k == 4 || row[k] > row[k ^ 1];
+      CHECK(bend.data()[5 * i + k] == (largest ? Approx(9 * v.data()[5 * i + k]) : Approx(0)));
+    }
+  const ebb::tensor<float, dyn> one{1};  // taps at -1 and 1: no place
+  CHECK(std::get<1>(ebb::max_pool1d_with_index<pool{.padding = 1, .dilation = 2}>(one))(0) == -1);
+  CHECK(test::says(test::raised([] { ebb::max_pool2d_with_index(image(2, 1, 5)); }), {"ebb::max_pool2d", "[2, 1, 5]"}));
+}
 
 /// Sizes 3 x 2, strides 2 x 1, padding 1 x 0: the largest element and the sum of each window of x, and how many elements it has.
 void each_window(const image& x, auto&& f) {
@@ -96,7 +154,6 @@ void each_window(const image& x, auto&& f) {
         f(c, y, z, best, sum, count);
       }
 }
-constexpr pool uneven_windows{.size = {3, 2}, .stride = {2, 1}, .padding = {1, 0}, .count_padding = false};
 
 TEST_CASE("pools that are called have the values of loops, and so have their gradients and second derivatives") {
   const auto x = test::random_array<image>(1, 3, 8, 7);

@@ -39,4 +39,29 @@ constexpr int refused = traced_on<image>([](auto x) {
 constexpr int refused = traced_on<ebb::term<float, 4, 4>>([](auto x) {
   return ebb::max_pool3d(x);  // LINE
 });
+#elif EBB_CASE == 6  // a largest element is not divided
+// EXPECT: E0448 pool: a divisor is above 0, and only avg_pool divides
+constexpr int refused = traced_on<image>([](auto x) {
+  return ebb::max_pool2d<ebb::pool{.divisor = 3}>(x);  // LINE
+});
+#elif EBB_CASE == 7  // a divisor below 0
+// EXPECT: E0448 pool: a divisor is above 0, and only avg_pool divides
+constexpr int refused = traced_on<image>([](auto x) {
+  return ebb::avg_pool2d<ebb::pool{.divisor = -1}>(x);  // LINE
+});
+#elif EBB_CASE == 8  // a window longer than a line
+// EXPECT: E0463 a window is larger than the array with its padding
+constexpr int refused = traced_on<line>([](auto x) {
+  return std::get<1>(ebb::max_pool1d_with_index<ebb::pool{.size = 6}>(x));  // LINE
+});
+#elif EBB_CASE == 9  // a vector has no planes
+// EXPECT: E0470 pool: the array has less axes than the windows
+constexpr int refused = traced_on<line>([](auto x) {
+  return std::get<1>(ebb::max_pool2d_with_index(x));  // LINE
+});
+#elif EBB_CASE == 10  // a plane has no third axis
+// EXPECT: E0470 pool: the array has less axes than the windows
+constexpr int refused = traced_on<ebb::term<float, 4, 4>>([](auto x) {
+  return std::get<1>(ebb::max_pool3d_with_index(x));  // LINE
+});
 #endif

@@ -1,0 +1,53 @@
+// bench/ops/images.cpp — pools by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
+// SPDX-License-Identifier: BSL-1.0
+#include "table.hpp"
+
+#include <ebb/functional.hpp>
+#include <ebb/nn.hpp>
+
+namespace {
+
+using ebb::dyn, ebb::pool;
+
+/// F keeps the extents of an image with so many channels and rows of 64.
+template <std::size_t Channels, class F>
+struct on_image {
+  using in_view = ebb::view<const float, dyn, dyn, dyn, dyn>;
+  using out_view = ebb::view<float, dyn, dyn, dyn, dyn>;
+  template <class View>
+  static View image(auto* x, std::size_t n) {
+    return View(x, 1, Channels, n / (64 * Channels), 64);
+  }
+  static void value(const float* const* in, void* const* out, std::size_t n) {
+    static constexpr auto f = ebb::compile(F{});
+    f(ebb::into(image<out_view>(static_cast<float*>(out[0]), n)), image<in_view>(in[0], n));
+  }
+  static void gradient(const float* const* in, void* const* out, std::size_t n) {
+    static constexpr auto f = ebb::grad([](auto x) { return ebb::sum(ebb::square(F{}(x))); });
+    f(ebb::into(image<out_view>(static_cast<float*>(out[0]), n)), image<in_view>(in[0], n));
+  }
+};
+
+template <std::size_t Channels = 4, class F>
+void add_image(ops::table& t, const char* name, F) {
+  using k = on_image<Channels, F>;
+  t.ops.push_back({name, {{-1, 1}}, false, &k::value, &k::gradient, nullptr, nullptr});
+}
+
+constexpr pool line{.size = 3, .stride = 1, .padding = 1};
+/// The largest elements and their places, added: both are computed.
+constexpr auto added = [](auto r) { return std::get<0>(r) + ebb::cast<float>(std::get<1>(r)); };
+
+}  // namespace
+
+void ops::images(table& t) {
+  add_image(t, "max_pool1d", [](auto x) { return ebb::max_pool1d<line>(x); });
+  add_image(t, "max_pool2d", [](auto x) { return ebb::max_pool2d<line>(x); });
+  add_image(t, "max_pool3d", [](auto x) { return ebb::max_pool3d<line>(x); });
+  add_image(t, "max_pool1d_with_index", [](auto x) { return added(ebb::max_pool1d_with_index<line>(x)); });
+  add_image(t, "max_pool2d_with_index", [](auto x) { return added(ebb::max_pool2d_with_index<line>(x)); });
+  add_image(t, "max_pool3d_with_index", [](auto x) { return added(ebb::max_pool3d_with_index<line>(x)); });
+  add_image(t, "avg_pool1d", [](auto x) { return ebb::avg_pool1d<line>(x); });
+  add_image(t, "avg_pool2d", [](auto x) { return ebb::avg_pool2d<line>(x); });
+  add_image(t, "avg_pool3d", [](auto x) { return ebb::avg_pool3d<line>(x); });
+}
