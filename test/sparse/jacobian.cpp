@@ -206,8 +206,9 @@ TEST_CASE("columns run over the leaves of a struct, rows over those of a tuple, 
   }
   CHECK(values(18) == 6);
 
-  constexpr auto sums = ebb::sparse_jacobian([](auto l) {
-    return std::tuple(ebb::sum(std::get<0>(l) * std::get<0>(l)) * std::get<1>(l), ebb::reshape<1>(ebb::prod(std::get<0>(l))));
+  constexpr auto sums = ebb::sparse_jacobian([](auto l) {  // an empty tuple has no rows
+    return std::tuple(std::tuple<>{}, ebb::sum(std::get<0>(l) * std::get<0>(l)) * std::get<1>(l),
+                      std::tuple(ebb::reshape<1>(ebb::prod(std::get<0>(l))), std::tuple<>{}));
   });
   const std::tuple tuple(some(7), 2.0);
   const ebb::sparse_pattern q = sums.pattern(tuple);

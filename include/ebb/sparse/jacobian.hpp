@@ -45,6 +45,14 @@ template <class F, int I>
 struct along_direction {
   constexpr auto operator()(const auto&... a) const { return std::get<1>(ebb::jvp<I>(F{})(a...)); }
 };
+/// The sum over a form without leaves, such as an empty tuple.
+struct no_sum {
+  friend constexpr no_sum operator+(no_sum, no_sum) { return {}; }
+  template <class Term>
+  friend constexpr Term operator+(no_sum, const Term& y) { return y; }
+  template <class Term>
+  friend constexpr Term operator+(const Term& y, no_sum) { return y; }
+};
 /// The sum of all elements of y, each times that of u.
 template <class Y, class U>
 constexpr auto weighted_sum(const Y& y, const U& u) {
@@ -53,7 +61,7 @@ constexpr auto weighted_sum(const Y& y, const U& u) {
     else return ebb::sum(y * u);
   } else
     return [&]<std::size_t... Part>(std::index_sequence<Part...>) {
-      return (weighted_sum(form_of<Y>::template get<Part>(y), form_of<U>::template get<Part>(u)) + ...);
+      return (no_sum{} + ... + weighted_sum(form_of<Y>::template get<Part>(y), form_of<U>::template get<Part>(u)));
     }(std::make_index_sequence<std::size_t{form_of<Y>::count}>{});
 }
 template <class F>
