@@ -59,11 +59,16 @@ constexpr auto errors_in_triangles = [](auto pose, auto us, auto relative, auto 
   return ebb::map(error, us, ebb::take(skin(pose, relative, inverse, parents, weights, base), triangles), points);
 };
 constexpr auto complicated = ebb::compile(errors_in_triangles);
-constexpr auto complicated_jacobian = ebb::compile([](auto pose, auto us, auto relative, auto inverse, auto parents, auto weights,
-                                                      auto base, auto points, auto triangles) {
-  const auto corners = ebb::take(skin(pose, relative, inverse, parents, weights, base), triangles);
-  const auto by_pose = ebb::jacfwd<0>(errors_in_triangles)(pose, us, relative, inverse, parents, weights, base, points, triangles);
-  return std::tuple(by_pose, ebb::map(ebb::jacfwd<0>(error), us, corners, points));
+/// By u and v: a point depends on its own two numbers only, so two directions do for all points.
+constexpr auto columns_by_place = [](auto pose, auto us, auto... rest) {
+  const auto one = ebb::ones_like(ebb::select<1, 0>(us)), zero = ebb::zeros_like(one);
+  const auto along = [&](auto u, auto v) {
+    return std::get<1>(ebb::jvp<1>(errors_in_triangles)(pose, us, rest..., ebb::stack<1>(u, v)));
+  };
+  return ebb::stack<2>(along(one, zero), along(zero, one));
+};
+constexpr auto complicated_jacobian = ebb::compile([](auto... a) {
+  return std::tuple(ebb::jacfwd<0>(errors_in_triangles)(a...), columns_by_place(a...));
 });
 // lines: end
 
@@ -71,11 +76,7 @@ constexpr auto complicated_jacobian = ebb::compile([](auto pose, auto us, auto r
 /// The elements that the weights leave: a point depends on the hand and on one finger, or on two.
 constexpr auto sparse_simple = ebb::sparse_jacobian<0>(errors);
 constexpr auto sparse_complicated = ebb::sparse_jacobian<0>(errors_in_triangles);
-constexpr auto by_place = ebb::compile([](auto pose, auto us, auto relative, auto inverse, auto parents, auto weights, auto base,
-                                          auto points, auto triangles) {
-  const auto corners = ebb::take(skin(pose, relative, inverse, parents, weights, base), triangles);
-  return ebb::map(ebb::jacfwd<0>(error), us, corners, points);
-});
+constexpr auto by_place = ebb::compile(columns_by_place);
 // lines: end
 
 // lines: shaped

@@ -9,4 +9,5 @@
 #include "sparse/known.hpp"
 #include "sparse/dependence.hpp"
 #include "sparse/steps.hpp"
+#include "sparse/constant_pattern.hpp"
 #include "sparse/jacobian.hpp"

@@ -21,5 +21,15 @@ int main() {
 #elif EBB_CASE == 5
   // EXPECT: E0447 is not ebb::fixed
   auto p = ebb::sparse_jacobian(squares).pattern(ebb::fixed(x));  // LINE
+#elif EBB_CASE == 6
+  // EXPECT: E0516 a call without a pattern has static extents
+  auto v = ebb::sparse_jacobian(squares)(ebb::tensor<double, ebb::dyn>(3));  // LINE
+#elif EBB_CASE == 7
+  // EXPECT: E0516 no integers
+  constexpr auto rows = ebb::sparse_jacobian([](auto v, auto i) { return ebb::take<0>(v, i); });
+  auto v = rows(x, ebb::tensor<int, 2>{0, 1});  // LINE
+#elif EBB_CASE == 8
+  // EXPECT: E0516 at most 4,096 elements
+  auto& p = ebb::sparse_jacobian([](auto v) { return v * ebb::sum(v); }).constant_pattern<ebb::tensor<double, 65>>();  // LINE
 #endif
 }

@@ -170,6 +170,46 @@ TEST_CASE("zeros of constants and of fixed arguments leave elements out") {
   CHECK(sets_of<0>(in_steps, {}, three, weights) == "xx. .x. .xx");
 }
 
+TEST_CASE("a zero divided by an unknown is zero, and zero by zero decides nothing") {
+  constexpr auto divided = [](auto x, auto w) { return w / x * ebb::sum(x) + ebb::slice<0, 0, 3>(w) / w * x; };
+  const tensor<double, 3> three{0, 2, 0};
+  CHECK(sets_of<0>(divided, {0, 1}, some(3), three) == "x.. xxx ..x");
+}
+
+namespace {
+
+constexpr auto with_sign = [](auto x) { return std::tuple(ebb::sign(x), x); };
+constexpr auto pull_of_tanh = [](auto x, auto g) { return std::tuple(g * (1 - ebb::square(ebb::tanh(x)))); };
+constexpr auto picked = [](auto x, auto i) { return std::tuple(ebb::take<0>(x, i), std::tuple(x, i)); };
+constexpr auto put_back = [](auto saved, auto g) {
+  const auto& [x, i] = saved;
+  return std::tuple(ebb::index_add<0>(ebb::zeros_like(x), i, g), ebb::nothing);
+};
+constexpr auto and_sum = [](auto x, auto y) { return std::tuple(x * y, ebb::sum(y)); };
+constexpr auto push_of_and_sum = [](auto x, auto y, auto dx, auto dy) { return std::tuple(x * dy + dx * y, ebb::sum(dy)); };
+
+}  // namespace
+
+TEST_CASE("a custom function depends on what its pull reaches, also if its values do not") {
+  constexpr auto softened = [](auto x) { return mix(ebb::custom_vjp(with_sign, pull_of_tanh, x)); };
+  CHECK(sets_of<0>(softened, {}, some(4)) == "x... xx.. .xx. ..xx");
+  constexpr auto rows = [](auto x, auto i) { return ebb::custom_vjp(picked, put_back, x, i) * 2; };
+  CHECK(sets_of<0>(rows, {}, some(4), tensor<int, 3>{3, 0, 3}) == "...x x... ...x");
+  constexpr auto both = [](auto x, auto y) {
+    const auto [product, total] = ebb::custom_jvp(and_sum, push_of_and_sum, x, mix(y));
+    return ebb::concat<0>(product, ebb::reshape<1>(total));
+  };
+  CHECK(sets_of<0>(both, {}, some(3), some(3)) == "x.. .x. ..x ...");
+  CHECK(sets_of<1>(both, {}, some(3), some(3)) == "x.. xx. .xx xxx");
+  constexpr auto jacobian = ebb::sparse_jacobian(softened);
+  const numbers x = some(4);
+  const ebb::sparse_pattern p = jacobian.pattern(x);
+  CHECK(p.colors == 2);
+  const numbers values = jacobian(p, x);
+  for (std::size_t i = 0; i < 4; ++i)  // of mix: 0.6 in the first row, then 0.1 and 0.5
+    CHECK(values(i == 0 ? 0 : 2 * i) == Approx((i == 0 ? 0.6 : 0.5) * (1 - std::pow(std::tanh(x(i)), 2))).epsilon(1e-14));
+}
+
 TEST_CASE("a pattern with fixed arguments has fewer colors and the same elements") {
   constexpr auto skin = [](auto x, auto w, auto y) { return ebb::sin(ebb::matmul(w, x)) * y; };
   constexpr auto jacobian = ebb::sparse_jacobian(skin);

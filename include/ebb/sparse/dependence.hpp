@@ -6,17 +6,20 @@
 // sum those that it adds; a move takes them along. A value is known if it is computed from integers and fixed arguments alone: rows by
 // index go where known indices say, a known condition of `where` chooses one operand, and a number that is zero in each call makes a
 // product zero, which then depends on nothing. A loop runs step by step, each step on the sets of the one before, until nothing changes. A
-// loop whose number of steps only the call knows unites the sets of all steps; so does one that may not run. Unknown indices, custom
-// functions and decompositions make each element of a result depend on all that their operands depend on. So a set may be too large, and
-// is never too small: the pattern is that of the integers and the fixed arguments in the call, for all values of the other floats.
+// loop whose number of steps only the call knows unites the sets of all steps; so does one that may not run. A custom function has the
+// derivative that its user wrote, which may be another one than that of its values: its pull runs on sets of cotangents, and an element of
+// a value depends on the elements of arguments whose gradients its cotangent reaches. Unknown indices and decompositions make each element
+// of a result depend on all that their operands depend on. So a set may be too large, and is never too small: the pattern is that of the
+// integers and the fixed arguments in the call, for all values of the other floats. 0 / x is zero, too: at x = 0 it is NaN in truth.
 #pragma once
 
 #include "element_sets.hpp"
 #include "known.hpp"
 
+#include "../op/arithmetic.hpp"
+
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,15 +31,16 @@ namespace detail {
 class dependence_finder {
  public:
   /// The sets of the outputs of g by the elements of the arguments `wrt`, which are numbered one after another. cells: the arguments.
-  /// fixed: by argument, whether its elements are those of all calls.
-  dependence_finder(const graph& g, const vec<int>& wrt, const vec<extent_list>& arguments, const vec<cell_array>& cells,
-                    const std::vector<char>& fixed = {})
+  /// fixed: by argument, whether its elements are those of all calls. limit: it gives up when sets have more elements.
+  constexpr dependence_finder(const graph& g, const vec<int>& wrt, const vec<extent_list>& arguments, const vec<cell_array>& cells,
+                              const std::vector<char>& fixed = {}, std::size_t limit = static_cast<std::size_t>(-1))
       : dependence_finder(g, ebb::symbol_values(g, arguments, cells), known_arguments(g, fixed)) {
+    limit_ = limit;
     std::vector<element_sets> given;
     for (int i = 0; i < arguments.size(); ++i) given.push_back(empty_sets(arguments[i].volume()));
     std::uint32_t next = 0;
     for (const int i : wrt) {
-      given[at(i)].number.resize(given[at(i)].size());
+      given[at(i)].number.resize(given[at(i)].size(), 0);
       for (std::size_t e = 0; e < given[at(i)].size(); ++e) {
         given[at(i)].number[e] = next++;
         given[at(i)].starts[e + 1] = e + 1;
@@ -46,21 +50,23 @@ class dependence_finder {
     for (const element_sets& s : given) pointers.push_back(&s);
     run(pointers, cells);
   }
-  dependence_finder(const graph& g, const vec<std::size_t>& symbols, const std::vector<char>& known)
+  constexpr dependence_finder(const graph& g, const vec<std::size_t>& symbols, const std::vector<char>& known)
       : g_(g), symbols_(symbols), known_(g, known), of_(at(g.size())), last_(at(g.size()), 0), loops_(at(g.size())),
         inside_(at(g.size())) {
     for (int k = 0; k < g.size(); ++k) {
       for (const int j : g.operands(k)) last_[at(j)] = k;
       if (g.op(k).what == kind::result && g.op(g.operand(k, 0)).what == kind::custom) last_[at(value_of_custom(g, k))] = k;
     }
-    for (const int o : g.out) last_[at(o)] = g.size();
+    for (const int o : g.out)
+      if (o >= 0) last_[at(o)] = g.size();
   }
   /// Finds the sets of the outputs from those of the arguments.
-  void run(const std::vector<const element_sets*>& given, const vec<cell_array>& cells) {
+  constexpr void run(const std::vector<const element_sets*>& given, const vec<cell_array>& cells) {
     given_ = &given;
     known_.evaluate(cells, symbols_);
-    for (int k = 0; k < g_.size(); ++k) {
+    for (int k = 0; k < g_.size() && complete(); ++k) {
       of_[at(k)] = find(k);
+      found_ += of_[at(k)].number.size();
       mark_zeros(k);
       for (const int j : g_.operands(k))
         if (last_[at(j)] == k) {
@@ -69,27 +75,29 @@ class dependence_finder {
         }
     }
   }
-  const element_sets& output(int i) const { return of_[at(g_.out[i])]; }
-  const cell_array& value_of_output(int i) const { return known_.value(g_.out[i]); }
+  /// Whether all sets were found, within the limit.
+  constexpr bool complete() const { return found_ <= limit_; }
+  constexpr const element_sets& output(int i) const { return of_[at(g_.out[i])]; }
+  constexpr const cell_array& value_of_output(int i) const { return known_.value(g_.out[i]); }
   /// Whether known values decide sets: then they may differ from step to step.
-  bool reads_values() const { return known_.decide(); }
+  constexpr bool reads_values() const { return known_.decide(); }
 
  private:
-  static std::size_t at(int k) { return static_cast<std::size_t>(k); }
-  static std::vector<char> known_arguments(const graph& g, const std::vector<char>& fixed) {
+  static constexpr std::size_t at(int k) { return static_cast<std::size_t>(k); }
+  static constexpr std::vector<char> known_arguments(const graph& g, const std::vector<char>& fixed) {
     std::vector<char> r(at(g.inputs), 0);
     for (int i = 0; i < g.inputs; ++i) r[at(i)] = !is_real_dtype(g.op(g.input(i)).result) || (!fixed.empty() && fixed[at(i)]);
     return r;
   }
-  extent_list extents(int k) const { return extents_at(g_.shape_of(k), symbols_.data()); }
-  const element_sets& in(int k, int j) const { return of_[at(g_.operand(k, j))]; }
-  bool is_real(int k) const { return is_real_dtype(g_.op(k).result); }
-  bool has_places(int k) const { return g_.op(k).what == kind::gather || g_.op(k).what == kind::scatter; }
-  bool chooses(int k) const { return g_.op(k).family == family_of<op::where>; }
-  element_sets one_by_one(std::size_t n, auto&& unite) { return set_.one_by_one(n, unite); }
+  constexpr extent_list extents(int k) const { return extents_at(g_.shape_of(k), symbols_.data()); }
+  constexpr const element_sets& in(int k, int j) const { return of_[at(g_.operand(k, j))]; }
+  constexpr bool is_real(int k) const { return is_real_dtype(g_.op(k).result); }
+  constexpr bool has_places(int k) const { return g_.op(k).what == kind::gather || g_.op(k).what == kind::scatter; }
+  constexpr bool chooses(int k) const { return g_.op(k).family == family_of<op::where>; }
+  constexpr element_sets one_by_one(std::size_t n, auto&& unite) { return set_.one_by_one(n, unite); }
 
   /// The zeros of a known value.
-  void mark_zeros(int k) {
+  constexpr void mark_zeros(int k) {
     const cell_array& value = known_.value(k);
     element_sets& s = of_[at(k)];
     if (!is_real(k) || value.empty() || !s.number.empty()) return;
@@ -101,7 +109,7 @@ class dependence_finder {
   }
   /// All arrays in this number of equal blocks: each element of a block depends on its block of each operand, or on all of an operand that
   /// has no such blocks. operands: how many of them count.
-  element_sets by_blocks(int k, std::size_t n, std::size_t blocks, int operands) {
+  constexpr element_sets by_blocks(int k, std::size_t n, std::size_t blocks, int operands) {
     if (blocks == 0 || n % blocks != 0) blocks = 1;
     element_sets block = one_by_one(blocks, [&](std::size_t b) {
       for (int j = 0; j < operands; ++j) {
@@ -114,7 +122,16 @@ class dependence_finder {
     return one_by_one(n, [&](std::size_t i) { set_.add(block, i / (n / blocks)); });
   }
 
-  element_sets find(int k) {
+  /// Each element is one of an operand, source(i) says which, or zero if that says operand -1.
+  constexpr element_sets taken(int k, std::size_t n, auto&& source) {
+    return one_by_one(n, [&](std::size_t i) {
+      const auto [j, x] = source(i);
+      if (j < 0) return true;
+      set_.add(in(k, j), x);
+      return in(k, j).is_zero(x);
+    });
+  }
+  constexpr element_sets find(int k) {
     const equation& e = g_.eq[k];
     const extent_list out = extents(k);
     const std::size_t n = out.volume();
@@ -122,7 +139,10 @@ class dependence_finder {
       case kind::input: return *(*given_)[at(static_cast<int>(e.attr[0]))];
       case kind::literal: return empty_sets(n, is_real(k) && is_zero_cell(e.op->result, static_cast<cell>(e.attr[0])));
       case kind::index: return empty_sets(n);
-      case kind::custom: return united_operands(k);
+      case kind::custom:
+        if (custom_parts::of(e).forward) return united_operands(k);
+        loops_[at(k)] = results_of_custom(k);
+        return empty_sets(0);
       case kind::loop: loops_[at(k)] = results_of_loop(k); return empty_sets(0);
       case kind::result: return is_real(k) ? result(k, n) : empty_sets(n);
       default: break;
@@ -169,16 +189,7 @@ class dependence_finder {
       default: return by_blocks(k, n, 1, e.count);
     }
   }
-  /// Each element is one of an operand, source(i) says which, or zero if that says operand -1.
-  element_sets taken(int k, std::size_t n, auto&& source) {
-    return one_by_one(n, [&](std::size_t i) {
-      const auto [j, x] = source(i);
-      if (j < 0) return true;
-      set_.add(in(k, j), x);
-      return in(k, j).is_zero(x);
-    });
-  }
-  element_sets elementwise(int k, std::size_t n) {
+  constexpr element_sets elementwise(int k, std::size_t n) {
     const equation& e = g_.eq[k];
     if (chooses(k)) {
       const cell_array& yes = known_.value(g_.operand(k, 0));
@@ -191,6 +202,7 @@ class dependence_finder {
     cell zeros[4] = {}, of_zeros = 1;
     if (any && !multiplies) e.op->scalar(zeros, &of_zeros);
     const bool keeps_zeros = any && !multiplies && is_zero_cell(e.op->result, of_zeros);
+    const bool divides = e.op->family == family_of<op::div>;
     return one_by_one(n, [&](std::size_t i) {
       bool all = true, some = false;
       for (int j = 0; j < e.count; ++j) {
@@ -199,19 +211,20 @@ class dependence_finder {
         some = some || zero;
         set_.add(in(k, j), i);
       }
-      return multiplies ? some : all && keeps_zeros;
+      return multiplies ? some : divides ? in(k, 0).is_zero(i) && !in(k, 1).is_zero(i) : all && keeps_zeros;
     });
   }
-  element_sets united(const element_sets& a, const element_sets& b) {
+  constexpr element_sets united(const element_sets& a, const element_sets& b) {
     return one_by_one(a.size(), [&](std::size_t i) {
       set_.add(a, i);
       set_.add(b, i);
       return a.is_zero(i) && b.is_zero(i);
     });
   }
-  element_sets result(int k, std::size_t n) {
+  constexpr element_sets result(int k, std::size_t n) {
     const int from = g_.operand(k, 0);
     if (g_.op(from).what == kind::loop) return loops_[at(from)][at(number_of_loop_result(g_, k))];
+    if (!loops_[at(from)].empty()) return loops_[at(from)][at(static_cast<int>(g_.eq[k].attr[0]))];
     // A loop without a bound is inside of a custom equation for its derivative, and depends on what its value depends on.
     const int value = value_of_custom(g_, k);
     const bool is_loop = custom_parts::of(g_.eq[from]).forward && g_.op(value).what == kind::result &&
@@ -220,16 +233,18 @@ class dependence_finder {
     return one_by_one(n, [&](std::size_t) { set_.add(of_[at(from)], 0); });
   }
   /// The sets of all results of a loop, by number_of_loop_result: see sparse/steps.hpp.
-  std::vector<element_sets> results_of_loop(int k);
-  /// One set, of all that decides the results of a custom function.
-  element_sets united_operands(int k) {
+  constexpr std::vector<element_sets> results_of_loop(int k);
+  /// The sets of all values of a custom function, by its pull: see sparse/steps.hpp.
+  constexpr std::vector<element_sets> results_of_custom(int k);
+  /// One set, of all that decides the results of a custom equation for a loop without a bound.
+  constexpr element_sets united_operands(int k) {
     const equation& e = g_.eq[k];
     return one_by_one(1, [&](std::size_t) {
       for (int j = 0; j < e.count; ++j)
         for (std::size_t i = 0; i < in(k, j).size(); ++i) set_.add(in(k, j), i);
     });
   }
-  element_sets broadcast(int k, const extent_list& out, std::size_t n) {
+  constexpr element_sets broadcast(int k, const extent_list& out, std::size_t n) {
     const std::int64_t repeated = g_.eq[k].attr[0];
     std::size_t strides[max_rank] = {}, step = 1;
     for (int a = out.rank - 1; a >= 0; --a) {
@@ -243,7 +258,7 @@ class dependence_finder {
       return std::pair(0, from);
     });
   }
-  element_sets move(int k, const extent_list& out, std::size_t n) {
+  constexpr element_sets move(int k, const extent_list& out, std::size_t n) {
     vec<extent_list> given;
     for (const int i : g_.operands(k)) given.push(extents(i));
     const move_call call{given.data(), out, g_.eq[k].attr};
@@ -254,7 +269,7 @@ class dependence_finder {
       });
     return taken(k, n, [&](std::size_t i) { return from[i]; });
   }
-  element_sets by_index(int k, const extent_list& out, std::size_t n) {
+  constexpr element_sets by_index(int k, const extent_list& out, std::size_t n) {
     const bool gathers = g_.op(k).what == kind::gather;
     const int names = g_.operand(k, 1), own = static_cast<int>(g_.eq[k].attr[0]);
     if (!known_.is_known(names)) return by_blocks(k, n, out.volume(0, own), 1);
@@ -282,7 +297,7 @@ class dependence_finder {
     });
   }
   /// An element of a product depends on a row of x and on a column of y.
-  element_sets contract(int k, const extent_list& out, std::size_t n) {
+  constexpr element_sets contract(int k, const extent_list& out, std::size_t n) {
     const extent_list x = extents(g_.operand(k, 0));
     const int r = out.rank;
     const bool tx = g_.eq[k].attr[0] & 1, ty = g_.eq[k].attr[0] & 2;
@@ -321,9 +336,10 @@ class dependence_finder {
   std::vector<element_sets> of_;
   std::vector<int> last_;  // the last equation that reads each one
   std::vector<std::vector<element_sets>> loops_;
-  std::vector<std::unique_ptr<dependence_finder>> inside_;  // of the bodies of loops
+  std::vector<std::vector<dependence_finder>> inside_;  // of the body of a loop
   const std::vector<const element_sets*>* given_ = nullptr;
   united_set set_;
+  std::size_t found_ = 0, limit_ = static_cast<std::size_t>(-1);  // elements of sets
 };
 
 }  // namespace detail

@@ -18,15 +18,15 @@ struct element_sets {
   std::vector<std::size_t> starts{0};
   std::vector<std::uint32_t> number;
   std::vector<char> zero;  // by element: whether it is zero in each call. Empty: none is
-  std::size_t size() const { return starts.size() - 1; }
-  const std::uint32_t* begin(std::size_t i) const { return number.data() + starts[i]; }
-  const std::uint32_t* end(std::size_t i) const { return number.data() + starts[i + 1]; }
-  bool is_zero(std::size_t i) const { return !zero.empty() && zero[i]; }
-  bool says_nothing() const { return number.empty() && zero.empty(); }
-  bool operator==(const element_sets&) const = default;
+  constexpr std::size_t size() const { return starts.size() - 1; }
+  constexpr const std::uint32_t* begin(std::size_t i) const { return number.data() + starts[i]; }
+  constexpr const std::uint32_t* end(std::size_t i) const { return number.data() + starts[i + 1]; }
+  constexpr bool is_zero(std::size_t i) const { return !zero.empty() && zero[i]; }
+  constexpr bool says_nothing() const { return number.empty() && zero.empty(); }
+  constexpr bool operator==(const element_sets&) const = default;
 
   /// Appends elements [first, first + count) of s.
-  void append(const element_sets& s, std::size_t first, std::size_t count) {
+  constexpr void append(const element_sets& s, std::size_t first, std::size_t count) {
     const std::size_t before = size(), from = s.starts[first];
     if (!zero.empty() || !s.zero.empty()) {
       zero.resize(before, 0);
@@ -36,11 +36,11 @@ struct element_sets {
     const std::size_t shift = starts.back();
     for (std::size_t i = first + 1; i <= first + count; ++i) starts.push_back(s.starts[i] - from + shift);
   }
-  void append(const element_sets& s) { append(s, 0, s.size()); }
+  constexpr void append(const element_sets& s) { append(s, 0, s.size()); }
 };
 
 /// Empty sets for n elements.
-inline element_sets empty_sets(std::size_t n, bool are_zero = false) {
+constexpr element_sets empty_sets(std::size_t n, bool are_zero = false) {
   element_sets r;
   r.starts.assign(n + 1, 0);
   if (are_zero) r.zero.assign(n, 1);
@@ -50,21 +50,21 @@ inline element_sets empty_sets(std::size_t n, bool are_zero = false) {
 /// A set that is being united.
 class united_set {
  public:
-  void clear() { all_.clear(); }
-  void add(const element_sets& s, std::size_t i) {
+  constexpr void clear() { all_.clear(); }
+  constexpr void add(const element_sets& s, std::size_t i) {
     const std::uint32_t *from = s.begin(i), *to = s.end(i);
     if (from == to || (static_cast<std::size_t>(to - from) == all_.size() && std::equal(from, to, all_.begin()))) return;
     sorted_ = all_.empty();
     all_.insert(all_.end(), from, to);
     if (all_.size() > limit_) sort();
   }
-  void append_to(element_sets& s) {
+  constexpr void append_to(element_sets& s) {
     sort();
     s.number.insert(s.number.end(), all_.begin(), all_.end());
     s.starts.push_back(s.number.size());
   }
   /// n sets: unite(i) adds to set i. If it returns a bool, that says whether element i is always zero: then its set is empty.
-  element_sets one_by_one(std::size_t n, auto&& unite) {
+  constexpr element_sets one_by_one(std::size_t n, auto&& unite) {
     element_sets r;
     r.starts.reserve(n + 1);
     bool any = false;
@@ -85,7 +85,7 @@ class united_set {
   }
 
  private:
-  void sort() {
+  constexpr void sort() {
     if (!sorted_) {
       std::sort(all_.begin(), all_.end());
       all_.erase(std::unique(all_.begin(), all_.end()), all_.end());

@@ -6,17 +6,17 @@
 //   ebb::tensor<double, ebb::dyn> values = jacobian(p, x, w);        the elements, in the order of p
 //   jacobian(ebb::into(values), p, x, w);                            the same, into given memory
 //   jacobian.pattern(x, ebb::fixed(w))                               a smaller pattern, for calls with the same w
+//   jacobian(x), jacobian(ebb::into(values), x)                      static extents: the pattern is a constant
 //
 // [note: one direction at a time]
 // Each color runs one program, the derivative along one direction; up to 16 results are then read in one pass over the pattern. A program
 // for several directions, the `map` of that one, was measured and is not taken: 12 directions of bench/gradbench's ht took 9 to 18 times as
 // long (12 products of a matrix with 12 columns become batches of small ones), 3 of a banded Jacobian as long for 10,000 columns and 2.3
 // times as long for a million, since the values that all directions share are written to memory and read again.
-// Colors are found when the program runs: extents, integers and fixed arguments decide the pattern.
+// With a sparse_pattern, colors were found when the program ran: extents, integers and fixed arguments decide it.
 #pragma once
 
-#include "pattern.hpp"
-#include "steps.hpp"
+#include "constant_pattern.hpp"
 
 #include "../exec/direction.hpp"
 #include "../trace/functions.hpp"
@@ -107,6 +107,10 @@ constexpr int code_of_sparse() {
 }
 
 template <class A>
+inline constexpr bool is_pattern = std::is_same_v<A, sparse_pattern>;
+template <std::size_t Rows, std::size_t Columns, std::size_t Size, bool Pulled, bool Mirrored>
+inline constexpr bool is_pattern<constant_pattern<Rows, Columns, Size, Pulled, Mirrored>> = true;
+template <class A>
 inline constexpr bool is_fixed_argument = false;
 template <class A>
 inline constexpr bool is_fixed_argument<fixed_argument<A>> = true;
@@ -136,7 +140,7 @@ std::size_t elements_of(const X& x) {
 }
 /// 1 at the elements of this color, else 0.
 template <class X>
-void set_to_color(X& x, const std::vector<int>& color, int c) {
+void set_to_color(X& x, const auto& color, int c) {
   std::size_t next = 0;
   each_leaf([&]<class Leaf>(Leaf& leaf) {
     auto* const data = borrow<Leaf>::mutable_data(leaf);
@@ -159,7 +163,7 @@ const T* adjacent_elements(const X& x, std::vector<T>& memory) {
 }
 /// The elements of p that the derivatives of colors first, first + 1... show: from[0], from[1]...
 template <class T, class E>
-void read_columns(T* to, const sparse_pattern& p, const std::vector<const E*>& from, int first) {
+void read_columns(T* to, const auto& p, const std::vector<const E*>& from, int first) {
   const int* const color = p.color.data();
   const std::size_t* const column = p.column.data();
   const auto put = [&](std::size_t k, int c, std::size_t row) {
@@ -219,18 +223,58 @@ struct sparse_derivatives {
   void operator()(const destinations<D>& d, const sparse_pattern& p, const A&... a) const {
     constexpr int code = code_of_sparse<F, I, A...>();
     static_cast<void>(refuse_function<code>{});
-    if constexpr (code == 0) {
-      each_destination(d, [&]<class Leaf>(Leaf& leaf) {
-        using values = std::remove_const_t<Leaf>;
-        if (extents_of_leaf(leaf).volume() != p.size())
-          raise(Call::name + (": the destination has " + std::to_string(extents_of_leaf(leaf).volume()) +
-                " elements, the pattern has " + std::to_string(p.size())));
-        write(borrow<values>::mutable_data(leaf), p, a...);
-      });
+    if constexpr (code == 0) write_to(d, p, a...);
+  }
+
+  /// The pattern at arguments of these types, a constant: see [note: patterns as constants].
+  template <class... A>
+  static constexpr const auto& constant_pattern() {
+    constexpr int code = code_of_constant<A...>();
+    static_cast<void>(refuse_function<code>{});
+    if constexpr (code != 0) return already_reported;
+    else return pattern_as_constant<sets<A...>>;
+  }
+  /// The elements at the places of constant_pattern.
+  template <class... A>
+    requires(!is_pattern<A> && ...)
+  auto operator()(const A&... a) const {
+    constexpr int code = code_of_constant<A...>();
+    static_cast<void>(refuse_function<code>{});
+    if constexpr (code != 0) return refused_result{};
+    else {
+      constexpr const auto& p = pattern_as_constant<sets<A...>>;
+      tensor<element<A...>, p.size()> values;
+      write(values.mutable_data(), p, a...);
+      return values;
     }
+  }
+  template <class D, class... A>
+    requires(!is_pattern<A> && ...)
+  void operator()(const destinations<D>& d, const A&... a) const {
+    constexpr int code = code_of_constant<A...>();
+    static_cast<void>(refuse_function<code>{});
+    if constexpr (code == 0) write_to(d, pattern_as_constant<sets<A...>>, a...);
   }
 
  private:
+  template <class... A>
+  using sets = constant_sets<F, I, Call, traced_type<A>...>;
+  template <class... A>
+  static constexpr int code_of_constant() {
+    constexpr int code = code_of_sparse<F, I, A...>();
+    if constexpr (code != 0) return code;
+    else return has_constant_pattern<sets<A...>> ? 0 : 516;
+  }
+  template <class D, class... A>
+  static void write_to(const destinations<D>& d, const auto& p, const A&... a) {
+    each_destination(d, [&]<class Leaf>(Leaf& leaf) {
+      using values = std::remove_const_t<Leaf>;
+      if (extents_of_leaf(leaf).volume() != p.size())
+        raise(Call::name + (": the destination has " + std::to_string(extents_of_leaf(leaf).volume()) +
+              " elements, the pattern has " + std::to_string(p.size())));
+      write(borrow<values>::mutable_data(leaf), p, a...);
+    });
+  }
   template <bool... Fixed, class... A>
   static sparse_pattern pattern_of(const A&... a) {
     constexpr int code = code_of_sparse<F, I, A...>();
@@ -253,32 +297,29 @@ struct sparse_derivatives {
       (fixed.resize(fixed.size() + static_cast<std::size_t>(argument<A>::leaves), Fixed), ...);
       const vec<int> leaves = leaf_numbers(wrt<I>{}, std::type_identity<std::tuple<traced_type<A>...>>{});
       const dependence_finder found(g, leaves, sizes, cells, fixed);
-      sparse_pattern p;
-      p.columns = elements_of(std::get<std::size_t{I}>(std::tie(a...)));
-      element_sets all;
-      for (int i = 0; i < g.out.size(); ++i) all.append(found.output(i));
-      p.rows = all.size();
-      p.starts = std::move(all.starts);
-      p.column.assign(all.number.begin(), all.number.end());
+      sparse_pattern p = pattern_of_sets(found, g.out.size(), elements_of(std::get<std::size_t{I}>(std::tie(a...))));
       Call::color(p);
       return p;
     }
   }
   template <class... A>
-  static void check(const sparse_pattern& p, std::size_t rows, const A&... a) {
+  static void check(const auto& p, std::size_t rows, const A&... a) {
     const std::size_t columns = elements_of(std::get<std::size_t{I}>(std::tie(a...)));
     if (columns != p.columns || rows != p.rows || p.starts.size() != p.rows + 1)
       raise(Call::name + (": the pattern is of a matrix [" + std::to_string(p.rows) + ", " + std::to_string(p.columns) +
             "], the derivative is one [" + std::to_string(rows) + ", " + std::to_string(columns) + "]"));
   }
-  template <class T, class... A>
-  static void write(T* to, const sparse_pattern& p, const A&... a) {
-    if (p.pulled) pull(to, p, a...);
+  template <class T, class P, class... A>
+  static void write(T* to, const P& p, const A&... a) {
+    if constexpr (std::is_same_v<P, sparse_pattern>) {
+      if (p.pulled) pull(to, p, a...);
+      else push(to, p, a...);
+    } else if constexpr (P::pulled) pull(to, p, a...);
     else push(to, p, a...);
   }
   /// For each color the derivative along the sum of its columns. Several colors are read in one pass over p.
   template <class T, class... A>
-  static void push(T* to, const sparse_pattern& p, const A&... a) {
+  static void push(T* to, const auto& p, const A&... a) {
     const auto& x = std::get<std::size_t{I}>(std::tie(a...));
     auto v = filled<given<A...>>([]<class To>(const auto& leaf) { return zeros_like_leaf<To>(Call::name, leaf); }, x);
     if (elements_of(v) != p.columns || p.color.size() != p.columns) check(p, p.rows, a...);
@@ -302,7 +343,7 @@ struct sparse_derivatives {
   }
   /// For each color the gradient of the sum of its rows.
   template <class T, class... A>
-  static void pull(T* to, const sparse_pattern& p, const A&... a) {
+  static void pull(T* to, const auto& p, const A&... a) {
     auto u = compile(F{})(a...);
     check(p, elements_of(u), a...);
     constexpr auto against = compile(against_direction<F, I>{});
@@ -329,6 +370,8 @@ struct sparse_derivatives {
 ///                             an argument may be ebb::fixed(x)
 ///   (p, a...)                 the elements at the places of p, tensor<T, ebb::dyn>
 ///   (ebb::into(v), p, a...)   the same, written to v
+///   constant_pattern<A...>()  if all extents are static: the pattern as a constant. Then (a...) and (ebb::into(v), a...) do without p:
+///                             see [note: patterns as constants]
 /// A banded matrix of any size needs as many derivatives as its band is wide: p.colors says how many. The pattern holds for all
 /// floats that are not ebb::fixed, and for the integers in the call of pattern: see [note: dependence by elements].
 /// Dtype: that of the argument.   Error: each element as in jacfwd, or as in jacrev if p.pulled.

@@ -12,9 +12,9 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-inline bool is_real_dtype(dtype d) { return d != dtype::i32 && d != dtype::i64 && d != dtype::boolean; }
+constexpr bool is_real_dtype(dtype d) { return d != dtype::i32 && d != dtype::i64 && d != dtype::boolean; }
 /// Whether a cell of this dtype holds 0 or -0.
-inline bool is_zero_cell(dtype d, cell c) {
+constexpr bool is_zero_cell(dtype d, cell c) {
   bool r = false;
   with_dtype(d, [&]<class T>(T) {
     if constexpr (std::is_arithmetic_v<T>) r = from_cell<T>(c) == T{};
@@ -23,7 +23,7 @@ inline bool is_zero_cell(dtype d, cell c) {
   return r;
 }
 /// The number of a loop's result among its carries, the rows of its steps, and the histories of its carries.
-inline int number_of_loop_result(const graph& g, int k) {
+constexpr int number_of_loop_result(const graph& g, int k) {
   const equation &e = g.eq[k], &loop = g.eq[g.operand(k, 0)];
   const int i = static_cast<int>(e.attr[0]);
   if (kind_of_result(e) == loop_result::carry) return i;
@@ -36,7 +36,7 @@ struct known_flags {
   flags of;
   std::vector<flags> of_operands, of_results;  // of a loop: of the body's arguments; by number_of_loop_result
 
-  known_flags(const graph& g, const flags& arguments)
+  constexpr known_flags(const graph& g, const flags& arguments)
       : of(static_cast<std::size_t>(g.size()), 1), of_operands(of.size()), of_results(of.size()) {
     for (int k = 0; k < g.size(); ++k) {
       char& known = of[at(k)];
@@ -50,8 +50,8 @@ struct known_flags {
   }
 
  private:
-  static std::size_t at(int k) { return static_cast<std::size_t>(k); }
-  void find_loop(const graph& g, int k) {
+  static constexpr std::size_t at(int k) { return static_cast<std::size_t>(k); }
+  constexpr void find_loop(const graph& g, int k) {
     const loop_parts p = loop_parts::of(g.eq[k]);
     const graph& body = g.subs[g.eq[k].sub];
     flags given;
@@ -77,10 +77,11 @@ struct known_flags {
   }
 };
 
-/// The values that decide sets: places, conditions, operands of loops, and numbers that may be zero.
+/// The values that decide sets: places, conditions, operands of loops and custom functions, and numbers that may be zero.
 class known_values {
  public:
-  known_values(const graph& g, const std::vector<char>& arguments) : flags_(g, arguments), value_(static_cast<std::size_t>(g.size())) {
+  constexpr known_values(const graph& g, const std::vector<char>& arguments)
+      : flags_(g, arguments), value_(static_cast<std::size_t>(g.size())) {
     std::vector<char> wanted(value_.size(), 0);
     for (int k = 0; k < g.size(); ++k)
       for (int j = 0; j < g.eq[k].count; ++j) {
@@ -88,12 +89,13 @@ class known_values {
         const bool is_place = j == 1 && (g.op(k).what == kind::gather || g.op(k).what == kind::scatter);
         const bool chooses = j == 0 && g.op(k).family == family_of<op::where>;
         const bool may_be_zero = !flags_.of[at(k)] && is_real_dtype(g.op(x).result) && g.op(x).what != kind::literal;
-        if (!is_known_array(g, x) || !(is_place || chooses || may_be_zero || g.op(k).what == kind::loop)) continue;
+        const bool enters = g.op(k).what == kind::loop || g.op(k).what == kind::custom;
+        if (!is_known_array(g, x) || !(is_place || chooses || may_be_zero || enters)) continue;
         wanted[at(x)] = 1;
         decide_ = decide_ || g.op(x).what != kind::literal;
       }
     for (const int o : g.out)
-      if (is_known_array(g, o)) wanted[at(o)] = 1;
+      if (o >= 0 && is_known_array(g, o)) wanted[at(o)] = 1;
     part_ = g;
     part_.out = {};
     for (int k = 0; k < g.size(); ++k)
@@ -102,22 +104,22 @@ class known_values {
     if (!names_.empty()) part_ = prune(part_);
   }
   /// Whether a value that is not a constant decides a set.
-  bool decide() const { return decide_; }
-  bool is_known(int k) const { return flags_.of[at(k)]; }
+  constexpr bool decide() const { return decide_; }
+  constexpr bool is_known(int k) const { return flags_.of[at(k)]; }
   /// By argument of the body of loop k: whether it is known.
-  const std::vector<char>& in_loop(int k) const { return flags_.of_operands[at(k)]; }
+  constexpr const std::vector<char>& in_loop(int k) const { return flags_.of_operands[at(k)]; }
   /// The value of an equation, or no cells.
-  const cell_array& value(int k) const { return value_[at(k)]; }
+  constexpr const cell_array& value(int k) const { return value_[at(k)]; }
   /// Cells of arguments that are not known are not read.
-  void evaluate(const vec<cell_array>& cells, const vec<std::size_t>& symbols) {
+  constexpr void evaluate(const vec<cell_array>& cells, const vec<std::size_t>& symbols) {
     if (names_.empty()) return;
     const vec<cell_array> values = ebb::evaluate(part_, cells, symbols);
     for (int i = 0; i < names_.size(); ++i) value_[at(names_[i])] = values[i];
   }
 
  private:
-  static std::size_t at(int k) { return static_cast<std::size_t>(k); }
-  bool is_known_array(const graph& g, int k) const {
+  static constexpr std::size_t at(int k) { return static_cast<std::size_t>(k); }
+  constexpr bool is_known_array(const graph& g, int k) const {
     return flags_.of[at(k)] && g.op(k).what != kind::loop && g.op(k).what != kind::custom;
   }
   known_flags flags_;

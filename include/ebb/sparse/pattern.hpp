@@ -38,10 +38,10 @@ struct sparse_pattern {
   // its row's color. Else empty.
   std::vector<char> mirrored;
 
-  std::size_t size() const { return column.size(); }
+  constexpr std::size_t size() const { return column.size(); }
   /// The row of each element: with `column`, the coordinates of all elements (COO).
-  std::vector<std::size_t> row() const {
-    std::vector<std::size_t> r(size());
+  constexpr std::vector<std::size_t> row() const {
+    std::vector<std::size_t> r(size(), 0);
     for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t k = starts[i]; k < starts[i + 1]; ++k) r[k] = i;
     return r;
@@ -51,10 +51,10 @@ struct sparse_pattern {
 namespace detail {
 
 /// The lists of the other side: of the rows of each column.
-inline std::pair<std::vector<std::size_t>, std::vector<std::size_t>> transposed_lists(const std::vector<std::size_t>& starts,
-                                                                                    const std::vector<std::size_t>& item,
-                                                                                    std::size_t count) {
-  std::vector<std::size_t> first(count + 1, 0), r(item.size());
+constexpr std::pair<std::vector<std::size_t>, std::vector<std::size_t>> transposed_lists(const std::vector<std::size_t>& starts,
+                                                                                       const std::vector<std::size_t>& item,
+                                                                                       std::size_t count) {
+  std::vector<std::size_t> first(count + 1, 0), r(item.size(), 0);
   for (const std::size_t j : item) ++first[j + 1];
   for (std::size_t j = 0; j < count; ++j) first[j + 1] += first[j];
   std::vector<std::size_t> next = first;
@@ -62,14 +62,28 @@ inline std::pair<std::vector<std::size_t>, std::vector<std::size_t>> transposed_
     for (std::size_t k = starts[i]; k < starts[i + 1]; ++k) r[next[item[k]]++] = i;
   return {first, r};
 }
+/// The length of the longest list: at least so many colors have the items.
+constexpr std::size_t longest_list(const std::vector<std::size_t>& starts) {
+  std::size_t r = 0;
+  for (std::size_t j = 0; j + 1 < starts.size(); ++j) r = std::max(r, starts[j + 1] - starts[j]);
+  return r;
+}
+/// The numbers of the lists, longer ones first.
+constexpr std::vector<std::size_t> longest_first(const std::vector<std::size_t>& starts) {
+  const std::size_t n = starts.size() - 1, longest = longest_list(starts);
+  std::vector<std::size_t> next(longest + 2, 0), order(n, 0);  // next: by how much shorter a list is than the longest one
+  const auto shorter = [&](std::size_t j) { return longest - (starts[j + 1] - starts[j]); };
+  for (std::size_t j = 0; j < n; ++j) ++next[shorter(j) + 1];
+  for (std::size_t d = 0; d < longest; ++d) next[d + 1] += next[d];
+  for (std::size_t j = 0; j < n; ++j) order[next[shorter(j)]++] = j;
+  return order;
+}
 /// Colors for lists of items: two lists with an item in common have different ones. Returns their number.
-inline int color_lists(const std::vector<std::size_t>& starts, const std::vector<std::size_t>& item, std::size_t items,
-                     std::vector<int>& color) {
+constexpr int color_lists(const std::vector<std::size_t>& starts, const std::vector<std::size_t>& item, std::size_t items,
+                          std::vector<int>& color) {
   const std::size_t n = starts.size() - 1;
   const auto [first, of_item] = transposed_lists(starts, item, items);
-  std::vector<std::size_t> order(n);
-  for (std::size_t j = 0; j < n; ++j) order[j] = j;
-  std::stable_sort(order.begin(), order.end(), [&s = starts](std::size_t a, std::size_t b) { return s[a + 1] - s[a] > s[b + 1] - s[b]; });
+  const std::vector<std::size_t> order = longest_first(starts);
   color.assign(n, -1);
   std::vector<std::size_t> taken_by;  // by color: the last list that met it, plus one
   for (const std::size_t j : order) {
@@ -84,15 +98,9 @@ inline int color_lists(const std::vector<std::size_t>& starts, const std::vector
   }
   return static_cast<int>(taken_by.size());
 }
-/// The length of the longest list: at least so many colors have the items.
-inline std::size_t longest_list(const std::vector<std::size_t>& starts) {
-  std::size_t r = 0;
-  for (std::size_t j = 0; j + 1 < starts.size(); ++j) r = std::max(r, starts[j + 1] - starts[j]);
-  return r;
-}
 /// Gives p its colors, of columns if they are not more than twice those of rows. A side whose least number of colors decides that it is
 /// not taken is not colored: long lists of the other side would cost the square of their length.
-inline void color_pattern(sparse_pattern& p) {
+constexpr void color_pattern(sparse_pattern& p) {
   const auto [first, row] = transposed_lists(p.starts, p.column, p.columns);
   const std::size_t of_columns = longest_list(p.starts), of_rows = longest_list(first);  // at least
   std::vector<int> by_row;
@@ -113,11 +121,9 @@ inline void color_pattern(sparse_pattern& p) {
 }
 
 /// A star coloring of the columns of a matrix whose places are symmetric: columns with many elements first. Returns the number of colors.
-inline int star_coloring(const sparse_pattern& p, std::vector<int>& color) {
-  std::vector<std::size_t> order(p.rows);
-  for (std::size_t j = 0; j < p.rows; ++j) order[j] = j;
+constexpr int star_coloring(const sparse_pattern& p, std::vector<int>& color) {
   const auto& s = p.starts;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return s[a + 1] - s[a] > s[b + 1] - s[b]; });
+  const std::vector<std::size_t> order = longest_first(s);
   const auto each_neighbor = [&](std::size_t v, auto f) {
     for (std::size_t k = s[v]; k < s[v + 1]; ++k)
       if (p.column[k] != v) f(p.column[k]);
@@ -148,7 +154,7 @@ inline int star_coloring(const sparse_pattern& p, std::vector<int>& color) {
   return static_cast<int>(forbidden_for.size());
 }
 /// Gives p, the places of a symmetric matrix, its colors: see [note: colors of a symmetric matrix].
-inline void color_symmetric_pattern(sparse_pattern& p) {
+constexpr void color_symmetric_pattern(sparse_pattern& p) {
   color_pattern(p);
   const auto [first, row] = transposed_lists(p.starts, p.column, p.columns);
   if (p.rows != p.columns || first != p.starts || row != p.column) return;

@@ -1,14 +1,15 @@
-// ebb/sparse/steps.hpp — what the results of a loop depend on: its body runs on sets, step by step.
+// ebb/sparse/steps.hpp — what the results of loops and of custom functions depend on: their sub-graphs run on sets.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "dependence.hpp"
+#include "pattern.hpp"
 
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-inline std::vector<element_sets> dependence_finder::results_of_loop(int k) {
+constexpr std::vector<element_sets> dependence_finder::results_of_loop(int k) {
   const equation& e = g_.eq[k];
   const loop_parts p = loop_parts::of(e);
   const graph& body = g_.subs[e.sub];
@@ -21,8 +22,8 @@ inline std::vector<element_sets> dependence_finder::results_of_loop(int k) {
     const cell_array& value = known_.value(x);
     cells.push(p.is_row(j) || value.empty() ? cell_array(static_cast<int>(sizes[j].volume()), 0) : value);
   }
-  std::unique_ptr<dependence_finder>& inside = inside_[at(k)];
-  if (!inside) inside = std::make_unique<dependence_finder>(body, ebb::symbol_values(body, sizes, cells), known_.in_loop(k));
+  if (inside_[at(k)].empty()) inside_[at(k)].emplace_back(body, ebb::symbol_values(body, sizes, cells), known_.in_loop(k));
+  dependence_finder* const inside = inside_[at(k)].data();
   const cell_array* const guard = p.guarded ? &known_.value(g_.operand(k, e.count - 1)) : nullptr;
   const bool may_stay = guard && guard->empty();  // perhaps no step runs
   const bool stays = guard && !may_stay && !from_cell<bool>((*guard)[0]);
@@ -80,6 +81,67 @@ inline std::vector<element_sets> dependence_finder::results_of_loop(int k) {
     r.push_back(std::move(joined));
   }
   return r;
+}
+
+/// The pull's arguments are the saved values and the cotangents of all values, whose elements are numbered one after another.
+constexpr std::vector<element_sets> dependence_finder::results_of_custom(int k) {
+  const equation& e = g_.eq[k];
+  const custom_parts p = custom_parts::of(e);
+  const graph& pull = g_.subs[e.sub];
+  vec<extent_list> sizes;
+  vec<cell_array> cells;
+  std::vector<element_sets> given;
+  std::vector<char> known;
+  const auto push = [&](int x, bool is_known) {
+    sizes.push(extents(x));
+    given.push_back(empty_sets(sizes.back().volume()));
+    const cell_array& value = known_.value(x);
+    known.push_back(is_known && !value.empty());
+    cells.push(known.back() ? value : cell_array(static_cast<int>(given.back().size()), 0));
+  };
+  for (int j = p.first_saved(); j < e.count; ++j) push(g_.operand(k, j), true);
+  std::uint32_t next = 0;
+  std::vector<std::uint32_t> first;  // by value: the number of its first element
+  for (int i = 0; i < p.values; ++i) {
+    push(g_.operand(k, p.arguments + i), false);
+    first.push_back(next);
+    element_sets& s = given.back();
+    s.number.assign(s.size(), 0);
+    for (std::size_t x = 0; x < s.size(); ++x) {
+      s.number[x] = next++;
+      s.starts[x + 1] = x + 1;
+    }
+  }
+  first.push_back(next);
+  dependence_finder inside(pull, ebb::symbol_values(pull, sizes, cells), known);
+  std::vector<const element_sets*> pointers;
+  for (const element_sets& s : given) pointers.push_back(&s);
+  inside.run(pointers, cells);
+  std::vector<std::vector<std::pair<int, std::size_t>>> reached(next);  // by cotangent: arguments and their elements
+  for (int j = 0; j < p.arguments; ++j) {
+    if (pull.out[j] < 0) continue;
+    const element_sets& s = inside.output(j);
+    for (std::size_t x = 0; x < s.size(); ++x)
+      for (const std::uint32_t* c = s.begin(x); c != s.end(x); ++c) reached[*c].push_back({j, x});
+  }
+  std::vector<element_sets> r;
+  for (std::size_t i = 0; i < at(p.values); ++i)
+    r.push_back(one_by_one(first[i + 1] - first[i], [&](std::size_t x) {
+      for (const auto& [j, from] : reached[first[i] + x]) set_.add(in(k, j), from);
+    }));
+  return r;
+}
+
+/// The places of a Jacobian without their colors: rows are the elements of all outputs.
+constexpr sparse_pattern pattern_of_sets(const dependence_finder& found, int outputs, std::size_t columns) {
+  sparse_pattern p;
+  element_sets all;
+  for (int i = 0; i < outputs; ++i) all.append(found.output(i));
+  p.columns = columns;
+  p.rows = all.size();
+  p.starts = std::move(all.starts);
+  p.column.assign(all.number.begin(), all.number.end());
+  return p;
 }
 
 }  // namespace detail
