@@ -1,4 +1,4 @@
-// bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular, det and matrix_log beside Eigen, OpenBLAS and LAPACKE.
+// bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular, tridiagonal_solve, det and matrix_log beside Eigen, OpenBLAS and LAPACKE.
 // SPDX-License-Identifier: BSL-1.0
 #include "linalg.hpp"
 
@@ -67,6 +67,14 @@ void matrix_log(const T* a, const T*, T* out, std::size_t n, std::size_t batch) 
     f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch));
   });
 }
+/// The three diagonals are made of the right sides.
+template <class T>
+void tridiagonal_solve(const T*, const T* b, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto y) { return ebb::tridiagonal_solve(y, y + 4, y, y); });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<vectors, N>(out, n, batch)), of<vectors, N>(b, n, batch));
+  });
+}
 template <class T>
 void det(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
   [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x) { return ebb::det(x); });
@@ -123,5 +131,6 @@ void ops::linalg(session& s) {
   all_sizes("cholesky", &cholesky<float>, &cholesky<double>);
   all_sizes("solve_triangular", &solve_triangular<float>, &solve_triangular<double>);
   all_sizes("det", &det<float>, &det<double>, 16);  // those of larger matrices are infinite in float
+  all_sizes("tridiagonal_solve", &tridiagonal_solve<float>, &tridiagonal_solve<double>);
   all_sizes("matrix_log", &matrix_log<float>, &matrix_log<double>, 16);
 }

@@ -7,6 +7,7 @@
 #include "linalg/diagonal.hpp"
 #include "linalg/products.hpp"
 #include "linalg/matrix.hpp"
+#include "linalg/band.hpp"
 #include "linalg/tridiagonal.hpp"
 #include "linalg/determinant.hpp"
 #include "linalg/qr.hpp"

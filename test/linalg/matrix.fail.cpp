@@ -73,6 +73,11 @@ constexpr int refused = traced_on<vector>([](auto a) {
 constexpr int refused = traced_on<square, oblong>([](auto a, auto c) {
   return ebb::solve_sylvester(a, a, c);  // LINE
 });
+#elif EBB_CASE == 13  // numbers in place of diagonals
+// EXPECT: E0444 tridiagonal_solve: no operand has an axis, or one has eight
+constexpr int refused = traced_on<ebb::term<float>>([](auto a) {
+  return ebb::tridiagonal_solve(a, a, a, a);  // LINE
+});
 #elif EBB_CASE == 12  // a matrix without a logarithm
 // EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
 constexpr int refused = traced_on<oblong>([](auto a) {

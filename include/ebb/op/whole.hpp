@@ -230,6 +230,10 @@ void factor_whole(const whole_call& c) {
 template <class Op, class T>
 concept has_large = kernel::lapack::has<T> && requires { Op::large; };
 inline constexpr std::ptrdiff_t not_computed = -2;
+/// Ops with `several` have compute_several, which computes so many matrices that follow one another side by side, with the same bits. It is
+/// false if compute refuses one of them.
+template <class Op, class T>
+concept runs_several = !half_width<T> && requires { Op::several; };
 
 /// Runs ops on matrices that have their own arithmetic: see matrix_call.
 template <class Op, class T>
@@ -253,6 +257,15 @@ void matrices_whole(const whole_call& c) {
   const T* from = static_cast<const T*>(c.in[0]);
   T* to = static_cast<T*>(c.out);
   for (std::size_t i = 0; i < batch; ++i, from += size, to += results) {
+    if constexpr (runs_several<Op, T>) {
+      // If one of them is refused, they are computed one by one, so that the error names it.
+      for (; batch - i >= Op::several; i += Op::several, from += Op::several * size, to += Op::several * results) {
+        one.a = from;
+        one.out = to;
+        if (!Op::compute_several(one)) break;
+      }
+      if (i == batch) return;
+    }
     if constexpr (half_width<T>) {
       wide* const wider = one.scratch + own;
       for (std::size_t k = 0; k < size; ++k) wider[k] = static_cast<wide>(from[k]);
