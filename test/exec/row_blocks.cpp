@@ -74,6 +74,13 @@ constexpr auto softmax = [](auto x) { return ebb::softmax<1>(x * x); };
 constexpr auto energy = [](auto p, auto w) { return ebb::sum(ebb::tanh(p * w / ebb::sum(w)) * ebb::flip<0>(p)); };
 constexpr auto gradients = [](auto x, auto w) { return ebb::map(ebb::grad<0>(energy), x, ebb::whole(w)); };
 constexpr auto centered = [](auto x, auto c) { return ebb::softmax<1>(x - c); };
+constexpr auto pieces = [](auto x) {  // written to rows apart: the gradient of two slices within a block, and the result
+  const auto g = ebb::grad<0>([](auto y) {
+    const auto p = ebb::softmax<1>(y * y);
+    return ebb::sum(ebb::square(ebb::slice<1, 0, 33>(p))) + ebb::sum(ebb::tanh(ebb::slice<1, 33>(p)));
+  })(x);
+  return ebb::concat<1>(ebb::slice<1, 0, 33>(g) * 2., ebb::tanh(ebb::slice<1, 33>(g)));
+};
 constexpr auto inverses = [](auto x) { return ebb::inverse(ebb::tanh(x) * 2.) + 1.; };
 constexpr auto roots = [](auto x) { return ebb::cholesky(ebb::permute<1, 0, 2, 3>(ebb::tanh(x) * 2.)) + 1.; };
 
@@ -89,6 +96,8 @@ TEST_CASE("blocks of rows have the bits of few rows") {
   check_rows(norms, x);
   check_rows(softmax, m);
   check_rows(centered, m, c);
+  check_rows(pieces, m);
+  CHECK(test::same_bits(ebb::compile(pieces)(m), pieces(m)));
   check_rows(gradients, x, ebb::tensor<double, 3>{0.5, -2.0, 0.25});
 }
 

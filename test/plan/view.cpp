@@ -78,6 +78,24 @@ TEST_CASE("the pieces of a concat are written where they belong, or copied with 
     return join(first, x * x);  // a concat in a concat
   }, 2, why::axis, 4);
   check_move([](auto& b) { const auto x = b.in({3, 4}); return ebb::emit_on<concat>({1}, -x, x * x); }, 1, why::axis, 0);
+  const auto beside = [](auto... x) { return ebb::emit_on<concat>({1}, x...); };
+  check_move([&](auto& b) { const auto x = b.in({n, 16}), y = b.in({n, m}); return beside(-x, -y, x * x); }, 1, why::none, 3);
+  check_move([&](auto& b) { const auto x = b.in({n, 16}); return beside(-x, x, x * x); }, 1, why::argument, 2);
+  check_move([&](auto& b) { const auto x = b.in({n, 15}); return beside(-x, x * x); }, 1, why::axis, 0);  // too short for lanes
+  check_move([&](auto& b) { const auto x = b.in({n, 16}), y = -x; return beside(y, y * x); }, 1, why::none, 2);  // y is in a register
+  check_move([&](auto& b) {  // a loop over another shape reads all of y
+    const auto x = b.in({n, 16}), y = -x;
+    return beside(ebb::reshape_to(-ebb::reshape_to(y, b.g.intern(ebb::shape{3, {n, 4, 4}})), x.shape_number()), y);
+  }, 1, why::axis, 0);
+  check_move([&](auto& b) {  // rows of a stack
+    const auto x = b.in({n, m});
+    const auto row = [&](auto y) { return ebb::reshape_to(y, b.g.intern(ebb::shape{3, {n, 1, m}})); };
+    return beside(row(-x), row(x * x));
+  }, 1, why::none, 2);
+  check_move([](auto& b) {
+    const auto x = b.in({n, 32});
+    return ebb::place_in(-x, {1, -33}, b.g.intern(ebb::with_extent(x.extents(), 1, 40)));
+  }, 1, why::none, 1);
   check_move([](auto& b) {
     const auto x = b.in({n, 4});
     ebb::shape wide = x.extents();
@@ -111,7 +129,7 @@ TEST_CASE("a printed plan names each step that copies, and why") {
 }
 
 TEST_CASE("random programs of moves have the bits of scalar runs") {
-  int found = 0, views = 0, joined = 0, blocks = 0, apart = 0;
+  int found = 0, views = 0, joined = 0, blocks = 0, apart = 0, written_apart = 0;
   for (std::uint64_t seed = 0; seed < 1200; ++seed) {
     CAPTURE(seed);
     const test::random_program p =
@@ -128,6 +146,7 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
       for (const ebb::plan_buffer& b : plan.buffers) views += b.is == role::part && plan.buffers[b.whole].is == role::argument;
       blocks += plan.blocks.count > 0;
       for (const ebb::nest_load& x : plan.loads) apart += x.whole >= 0;
+      for (const ebb::nest_store& x : plan.stores) written_apart += x.whole >= 0;
       const ebb::vec<std::size_t> more = ebb::symbol_values(g, p.arguments);
       ebb::block_program program(g, plan, 64);
       const auto run = [&](void* const* from, void* const* to) { program.run(from, to, more.data()); };
@@ -141,4 +160,5 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
   CHECK(joined > 500);
   CHECK(blocks > 5);
   CHECK(apart > 30);
+  CHECK(written_apart > 30);
 }

@@ -138,8 +138,11 @@ class block_nest {
   }
   /// The same for load i.
   EBB_ONCE std::ptrdiff_t stride_of_load(int i, int l) const {
-    const nest_load& x = load(i);
-    std::ptrdiff_t r = stride(size_of(x.to.type), x.along, l);
+    return stride_apart(load(i), stride(size_of(load(i).to.type), load(i).along, l), l);
+  }
+  /// The same for x, a load or a store, if `r` is right for adjacent rows.
+  template <class X>
+  std::ptrdiff_t stride_apart(const X& x, std::ptrdiff_t r, int l) const {
     if (x.whole < 0 || r == 0 || n_->axis[l] >= x.axis) return r;
     const int axis = x.axis;
     const auto extent = [&](const shape& s) { return static_cast<std::ptrdiff_t>(extent_value(s.e[axis], symbol_)); };
@@ -150,7 +153,7 @@ class block_nest {
     for (int i = 0; i < in_.size(); ++i)
       if (load(i).source == nest_load::from::array) in_[i] += count * stride_of_load(i, l);
     for (int i = 0; i < red_.size(); ++i) red_[i] += count * stride(size_of(reduce(i).type), kept_loops(*n_, reduce(i)), l);
-    for (int i = 0; i < out_.size(); ++i) out_[i] += count * stride(size_of(store(i).from.type), all_loops(), l);
+    for (int i = 0; i < out_.size(); ++i) out_[i] += count * stride_apart(store(i), stride(size_of(store(i).from.type), all_loops(), l), l);
     index_[l] += static_cast<std::size_t>(count);
   }
 

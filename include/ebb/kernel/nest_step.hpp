@@ -71,14 +71,16 @@ struct nest_step {
     }
     return r;
   }();
-  static constexpr bool any_apart = [] {
-    for (int i = 0; i < n.loads.count; ++i)
-      if (P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].whole >= 0) return true;
+  static constexpr auto any_apart = [](const auto& of, part list) {
+    for (int i = 0; i < list.count; ++i)
+      if (of[static_cast<std::size_t>(list.first + i)].whole >= 0) return true;
     return false;
-  }();
+  };
+  static constexpr bool loads_apart = any_apart(P::plan.loads, n.loads), stores_apart = any_apart(P::plan.stores, n.stores);
   struct extents {
     std::size_t of[n.loops];
-    std::size_t apart[any_apart ? n.loads.count : 1];  // of a load with rows apart: the indices of its loop that lie in the whole array
+    // Of a load or store with rows apart: the indices of its loop that lie in the whole array.
+    std::size_t of_load[loads_apart ? n.loads.count : 1], of_store[stores_apart ? n.stores.count : 1];
 
     explicit extents(const std::size_t* symbol) {
       repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
@@ -88,16 +90,21 @@ struct nest_step {
           of[L] *= extent_value(e, symbol);
         });
       });
-      if constexpr (any_apart)
+      if constexpr (loads_apart)
         repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-          if constexpr (load_at<I>.whole >= 0) apart[I] = indices_in_whole<I>(symbol);
+          if constexpr (constexpr nest_load x = load_at<I>; x.whole >= 0) of_load[I] = indices_in_whole<x.whole, x.axis, x.one_row>(symbol);
+        });
+      if constexpr (stores_apart)
+        repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA {
+          if constexpr (constexpr nest_store x = store_at<I>; x.whole >= 0)
+            of_store[I] = indices_in_whole<x.whole, x.axis, x.one_row>(symbol);
         });
     }
-    template <int I>
+    template <int Whole, int Axis, bool OneRow>
     static EBB_PART std::size_t indices_in_whole(const std::size_t* symbol) {
-      constexpr int axis = load_at<I>.axis, loop = loop_from(axis);
-      std::size_t r = extent_value(P::shape_at(load_at<I>.whole).e[axis], symbol);
-      constexpr int first = load_at<I>.one_row ? axis : axis + 1;
+      constexpr int axis = Axis, loop = loop_from(axis);
+      std::size_t r = extent_value(P::shape_at(Whole).e[axis], symbol);
+      constexpr int first = OneRow ? axis : axis + 1;
       repeat<n.axis[loop + 1] - first>([&]<int A>() EBB_PART_LAMBDA {
         constexpr int e = P::shape_at(n.shape).e[first + A];
         r *= extent_value(e, symbol);
@@ -114,13 +121,24 @@ struct nest_step {
       if constexpr (known_extent<L> >= 0) return static_cast<std::size_t>(known_extent<L>);
       else return of[L];
     }
-    /// Bytes between two indices of loop L for load I.
-    template <int L, int I, int K = n.loops - 1>
+    /// Bytes between two indices of loop L for load I, or store I.
+    template <int L, int I>
     EBB_PART std::size_t stride_of_load(std::size_t size) const {
       constexpr nest_load x = load_at<I>;
       if constexpr (x.whole < 0) return stride<L, x.along>(size);
-      else if constexpr (K == L) return size;
-      else return (n.axis[K] == x.axis ? apart[I] : at<K>()) * stride_of_load<L, I, K - 1>(size);
+      else return stride_apart<L, x.axis>(size, of_load[I]);
+    }
+    template <int L, int I>
+    EBB_PART std::size_t stride_of_store(std::size_t size) const {
+      constexpr nest_store x = store_at<I>;
+      if constexpr (x.whole < 0) return stride<L, (1 << n.loops) - 1>(size);
+      else return stride_apart<L, x.axis>(size, of_store[I]);
+    }
+    /// The same for an array with rows apart along Axis: so many indices of their loop lie in the whole array.
+    template <int L, int Axis, int K = n.loops - 1>
+    EBB_PART std::size_t stride_apart(std::size_t size, std::size_t indices) const {
+      if constexpr (K == L) return size;
+      else return (n.axis[K] == Axis ? indices : at<K>()) * stride_apart<L, Axis, K - 1>(size, indices);
     }
     /// Bytes between two indices of loop L, for an array of elements of `size` bytes.
     template <int L, int Along, int K = n.loops - 1>
@@ -188,7 +206,7 @@ struct nest_step {
         red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));
       });
       repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA {
-        out[S] += count * e.template stride<L, (1 << n.loops) - 1>(sizeof(stored<S>));
+        out[S] += count * e.template stride_of_store<L, S>(sizeof(stored<S>));
       });
       index[L] += count;
     }

@@ -49,9 +49,13 @@ void move_whole(const Call& c) {
     const strided_copy box = c.op->copy(call, 0);
     char* const first = begin(box);
     if (covered > 0 && first == c.in[0]) {
-      char *const last = first + covered * size, *const end = out + c.result.volume() * size;
-      std::memset(out, 0, static_cast<std::size_t>(first - out));
-      std::memset(last, 0, static_cast<std::size_t>(end - last));
+      const auto axis = static_cast<int>(c.attr[0] & 15);
+      const std::size_t row = c.result.volume(axis, c.result.rank) * size, part = c.shapes[0].volume(axis, c.result.rank) * size;
+      const auto before = static_cast<std::size_t>(first - out);
+      for (char *at = out, *end = out + c.result.volume() * size; at != end; at += row) {
+        std::memset(at, 0, before);
+        std::memset(at + before + part, 0, row - before - part);
+      }
       return;
     }
     std::memset(out, 0, c.result.volume() * size);

@@ -89,7 +89,7 @@ class fuser {
     if (family == family_of<op::slice>) {
       copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
       if (why == copy_reason::axis && is_read_apart(k, at.axis)) why = copy_reason::none;
-      if (why == copy_reason::axis && drops_axis(k, at.axis) && is_read_apart(dropped_[k], at.axis)) why = copy_reason::none;
+      if (why == copy_reason::axis && drops_axis(dropped_[k], k, at.axis) && is_read_apart(dropped_[k], at.axis)) why = copy_reason::none;
       if (why == copy_reason::none) r_.part[k] = {g_.operand(k, 0), at};
       return why;
     }
@@ -106,11 +106,12 @@ class fuser {
   /// Operand j of k is written where it lies in k, unless it has other memory.
   constexpr copy_reason put_in(int k, int j, copy_reason why, const part_place& at) {
     const int x = viewed(g_, g_.operand(k, j));
-    if (why != copy_reason::none) return why;
     if (g_.op(x).what == kind::input || r_.is_view(x)) return copy_reason::argument;
     if (r_.part[x].whole >= 0) return copy_reason::twice;
     if (is_result_[x]) return copy_reason::result;
     if (g_.op(x).what == kind::result) return copy_reason::loop;
+    if (why == copy_reason::axis && is_written_apart(g_.operand(k, j), at.axis)) why = copy_reason::none;
+    if (why != copy_reason::none) return why;
     r_.part[x] = {k, at};
     return copy_reason::none;
   }
@@ -125,14 +126,15 @@ class fuser {
       if (s.e[a] != 1) return false;
     return true;
   }
-  /// Finds the numbers that only numbers read which are late, too; the moves that only loops over their own shape read; and for each shape
-  /// the first axis from which on its last axes are reduced.
+  /// Finds the numbers that only numbers read which are late, too; how often others than loops over its own shape read an equation; and for
+  /// each shape the first axis from which on its last axes are reduced.
   EBB_COLD constexpr void find_readers() {
     const equation* const eq = g_.eq.data();
-    is_late_ = in_loops_ = vec<char>(g_.size(), 1);
+    is_late_ = vec<char>(g_.size(), 1);
+    other_reads_ = vec<char>(g_.size(), 0);
     reduced_from_ = vec<int>(g_.shapes.size(), max_rank);
     dropped_ = vec<int>(g_.size(), -1);
-    char *const late = is_late_.data(), *const loops = in_loops_.data();
+    char *const late = is_late_.data(), *const others = other_reads_.data();
     for (int k = g_.size() - 1; k >= 0; --k) {
       const kind what = eq[k].op->what;
       const int shape = eq[k].shape;
@@ -140,26 +142,35 @@ class fuser {
       late[k] = late[k] && what == kind::elementwise && is_number(g_.shapes.data()[shape]);
       for (int j = 0; j < eq[k].count; ++j) {
         if (!late[k]) late[in[j]] = 0;
-        if (what == kind::reshape) dropped_[in[j]] = dropped_[in[j]] < 0 && loops[in[j]] ? k : g_.size();
-        if (what != kind::elementwise || eq[in[j]].shape != shape) loops[in[j]] = 0;
+        if (what == kind::reshape) dropped_[in[j]] = dropped_[in[j]] < 0 && others[in[j]] == 0 ? k : g_.size();
+        if (what != kind::elementwise || eq[in[j]].shape != shape) others[in[j]] = others[in[j]] > 0 ? 2 : 1;
       }
       if (what != kind::reduce) continue;
       const int space = eq[in[0]].shape, from = static_cast<int>(eq[k].attr[0]);
       if (eq[k].attr[1] == g_.shapes.data()[space].rank && from < reduced_from_[space]) reduced_from_[space] = from;
     }
   }
-  /// Whether all that reads k, one row along `axis`, is a reshape that leaves this axis out.
-  constexpr bool drops_axis(int k, int axis) const {
-    const int reader = dropped_[k];
-    if (reader < 0 || reader >= g_.size()) return false;
-    const shape &own = g_.shape_of(k), &rest = g_.shape_of(reader);
+  /// Whether x has the shape of k, one row along `axis`, without this axis.
+  constexpr bool drops_axis(int x, int k, int axis) const {
+    if (x < 0 || x >= g_.size()) return false;
+    const shape &own = g_.shape_of(k), &rest = g_.shape_of(x);
     bool same = own.e[axis] == 1 && rest.rank + 1 == own.rank;
     for (int a = 0; same && a < rest.rank; ++a) same = g_.syms.find(rest.e[a]) == g_.syms.find(own.e[a < axis ? a : a + 1]);
     return same;
   }
   /// Whether k, a slice along `axis`, is read where it lies though its rows are not adjacent: see [note: rows apart].
   constexpr bool is_read_apart(int k, int axis) const {
-    return in_loops_[k] && reduced_from_[g_.eq[k].shape] >= axis && has_long_rows(g_, g_.shape_of(k), axis);
+    return other_reads_[k] == 0 && has_rows_apart(k, axis);
+  }
+  /// Whether loops over the shape of k may step from row to row along `axis`.
+  constexpr bool has_rows_apart(int k, int axis) const {
+    return reduced_from_[g_.eq[k].shape] >= axis && has_long_rows(g_, g_.shape_of(k), axis);
+  }
+  /// Whether a loop writes `piece`, an operand of a move along `axis`, where it lies though its rows are not adjacent.
+  constexpr bool is_written_apart(int piece, int axis) const {
+    const int x = g_.op(piece).what == kind::reshape ? g_.operand(piece, 0) : piece;
+    return g_.op(x).what == kind::elementwise && other_reads_[x] == 1 && other_reads_[piece] == 1 &&
+           (x == piece || drops_axis(x, piece, axis)) && has_rows_apart(x, axis);
   }
   // This runs for each equation: plain pointers save compile time, as in graph::add.
   EBB_COLD constexpr void place_fused(int k) {
@@ -261,7 +272,8 @@ class fuser {
 
   const graph& g_;
   vec<int> level_;
-  vec<char> is_result_, is_late_, in_loops_;
+  vec<char> is_result_, is_late_;
+  vec<char> other_reads_;  // 0, 1, or 2 for more
   vec<int> reduced_from_;
   vec<int> dropped_;  // the reshape that alone reads an equation; -1: no reshape does; the number of equations: others read it, too
   vec<int> late_;

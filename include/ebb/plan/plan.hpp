@@ -112,13 +112,14 @@ class planner {
       }
       if (what == kind::reduce) starts |= std::int64_t{1} << e.attr[0] | std::int64_t{1} << e.attr[1];
       if (what == kind::index) starts |= std::int64_t{3} << e.attr[0];
+      if (const part_place& at = place_of(k); at.apart) starts |= std::int64_t{1} << at.axis;
       const int* const in = g_.pool.data() + e.first;
       for (int j = 0; j < e.count; ++j) {
         const equation& operand = eq[in[j]];
         const kind read = operand.op->what;
         if (read == kind::broadcast) boundary_at_changes(operand.attr[0]);
         else if (read == kind::move || read == kind::reshape) {
-          const part_place& at = fused_.part.data()[viewed(g_, in[j])].at;
+          const part_place& at = place_of(in[j]);
           if (at.apart) starts |= std::int64_t{1} << at.axis;
         }
         else if (read == kind::index) starts |= std::int64_t{3} << operand.attr[0];
@@ -163,15 +164,18 @@ class planner {
     } else {
       x.buffer = buffer_of(k);
       x.along = loops_along(n, 0);
-      if (const part_place& at = fused_.part.data()[viewed(g_, k)].at; at.apart) {
+      if (const part_place& at = place_of(k); at.apart) {
         x.whole = at.whole;
         x.axis = at.axis;
-        x.one_row = e.op->what == kind::reshape;
+        x.one_row = is_one_row(k);
       }
     }
     p_.loads.push(x);
     return x.to;
   }
+  /// Where k lies in another array, and whether it is one row there, without the axis of rows.
+  constexpr const part_place& place_of(int k) const { return fused_.part.data()[viewed(g_, k)].at; }
+  constexpr bool is_one_row(int k) const { return g_.shape_of(k).rank < g_.shapes[place_of(k).shape].rank; }
   constexpr slot operand_slot(nest& n, int k) { return stamp_.data()[k] == step_ ? at_.data()[k] : load(n, k); }
 
   EBB_COLD constexpr void plan_nest(const group& x) {
@@ -191,7 +195,7 @@ class planner {
       else {
         if (e.op->what == kind::elementwise) plan_compute(n, k);
         else load(n, k);
-        if (fused_.stored[k]) p_.stores.push({at_[k], buffer_of(k)});
+        if (fused_.stored[k]) store(k);
       }
       if (e.op->heavy && e.op->what == kind::elementwise) n.small = false;
     }
@@ -202,6 +206,15 @@ class planner {
     plan_step s;
     s.nest = p_.nests.push(n);
     p_.steps.push(s);
+  }
+  constexpr void store(int k) {
+    nest_store x{at_[k], buffer_of(k)};
+    if (const part_place& at = place_of(k); at.apart) {
+      x.whole = at.whole;
+      x.axis = at.axis;
+      x.one_row = is_one_row(k);
+    }
+    p_.stores.push(x);
   }
   EBB_COLD constexpr void plan_compute(nest& n, int k) {
     const equation& e = g_.eq.data()[k];

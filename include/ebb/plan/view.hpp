@@ -7,10 +7,10 @@
 //   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing.
 //   place    likewise: its step only writes the zeros around.
 // In a plan such an array is a buffer of the role `part`: the buffer in which it lies, and where. An address is found when a call begins.
-// A slice of step 1 along another axis is no step either if only loops over its own shape read it: they step over the rows between. See
-// [note: rows apart].
+// A slice of step 1 along another axis is no step either if only loops over its own shape read it: they step over the rows between. A loop
+// writes pieces along another axis in their place, too. See [note: rows apart].
 // Other arrays are copied, for these reasons; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
-//   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent
+//   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent, and no loop steps over them
 //   a step         slices that leave out or reverse elements
 //   a permutation  elements in another order. One that only moves axes of extent 1 is no copy: simplify makes it a reshape
 //   a result       a slice that is a result, because results do not share memory; so is a piece that is a result, too
@@ -24,6 +24,7 @@
 // A loop that reads such a slice begins a loop of its own at the slice's axis, and lanes run along the axes from there on. So there must be
 // at least `least_apart` elements, where extents that only the call knows count as 64; and no reduction over the last axes may begin before
 // that axis, since its lanes would go on from row to row. A select, a slice of one row without the slice's axis, is read likewise.
+// A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
 #pragma once
 
 #include "step.hpp"
@@ -84,7 +85,7 @@ constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
   at.axis = static_cast<int>(e.attr[0]);
   at.shape = g.eq[g.operand(k, j)].shape;
   at.whole = e.shape;
-  if (!has_adjacent_rows(g, g.shape_of(k), at.axis)) return copy_reason::axis;
+  at.apart = !has_adjacent_rows(g, g.shape_of(k), at.axis);
   const auto extent = [&](int i) { return g.syms.find(g.shape_of(g.operand(k, i)).e[at.axis]); };
   int before = 0, after = 0;
   for (int i = 0; i < j && before >= 0; ++i) before = extent(i) < 0 ? -1 : before + extent(i);
@@ -95,7 +96,7 @@ constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
     at.rows = after;
   } else if (j + 1 == e.count) at.from = part_place::counted::at_end;
   else return copy_reason::offset;
-  return copy_reason::none;
+  return at.apart ? copy_reason::axis : copy_reason::none;
 }
 
 }  // namespace detail

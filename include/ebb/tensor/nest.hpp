@@ -69,6 +69,8 @@ struct nest_reduce {
 struct nest_store {
   slot from;
   int buffer = -1;
+  int whole = -1, axis = 0;  // as of a load
+  bool one_row = false;
 };
 
 /// A part of one of the plan's lists.
