@@ -33,5 +33,6 @@
 #include "kernel/recurrence.hpp"
 #include "kernel/solve.hpp"
 #include "kernel/triangle.hpp"
+#include "kernel/known.hpp"
 #include "kernel/small.hpp"
 #include "kernel/small_triangle.hpp"

@@ -7,6 +7,8 @@
 #include "../random_array.hpp"
 #include "../same_bits.hpp"
 
+#include <cstring>
+
 namespace {
 
 using namespace linalg_test;
@@ -47,6 +49,27 @@ TEST_CASE("determinants have PyTorch's recorded values, gradients and second der
   const auto inverse = [](auto x) { return ebb::cholesky_inverse(ebb::cholesky((x + ebb::transpose(x)) / 2)); };
   check_recorded<wide<3, 3>>("linalg", "cholesky_inverse_3", inverse, {.value = 64, .grad = 256, .second = 2048, .spread = true});
   check_recorded<wide<dyn, dyn>>("linalg", "cholesky_inverse_6", inverse, {.value = 64, .grad = 256, .second = 2048, .spread = true});
+}
+
+TEST_CASE("determinants of small matrices have the same bits at every place of a batch, and alone") {
+  const auto check = []<class T>(T, std::size_t n) {
+    using squares = ebb::tensor<T, dyn, dyn, dyn>;
+    const squares a = test::random_array<squares>(n, 40, n, n);
+    for (const std::size_t batch : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 16u, 17u, 23u, 24u, 31u, 32u, 40u}) {
+      CAPTURE(n, batch);
+      const auto all = ebb::compile(det)(ebb::view<const T, dyn, dyn, dyn>(a.data(), batch, n, n));
+      std::size_t wrong = 0;
+      for (std::size_t k = 0; k < batch; ++k) {
+        const T one = ebb::detail::expansion<T>::small(static_cast<std::ptrdiff_t>(n), a.data() + k * n * n);
+        wrong += std::memcmp(&one, all.data() + k, sizeof(T)) != 0;
+      }
+      CHECK(wrong == 0);
+    }
+  };
+  for (const std::size_t n : {1u, 2u, 3u, 4u}) {
+    check(0.0f, n);
+    check(0.0, n);
+  }
 }
 
 TEST_CASE("determinants have the derivatives of their expansion, of singular matrices too") {

@@ -14,9 +14,12 @@ inline constexpr int registers = std::is_floating_point_v<T> ? 16 / simd::count_
 /// Whether p is a product of compact 4 x 4 matrices that these registers serve. Shuffles have two sources: that is not enough for a
 /// transposed matrix in four registers.
 template <class T>
+constexpr bool serves(bool left_transposed, bool right_transposed) {
+  return registers<T> <= 2 || (registers<T> <= 4 && !left_transposed && !right_transposed);
+}
+template <class T>
 constexpr bool serves(const product& p) {
-  return registers<T> <= 4 && p.m == 4 && p.k == 4 && p.n == 4 && p.lda == 4 && p.ldb == 4 && p.ldc == 4 && !p.lanes &&
-         (registers<T> <= 2 || !(p.transpose_a || p.transpose_b));
+  return p.m == 4 && p.k == 4 && p.n == 4 && p.lda == 4 && p.ldb == 4 && p.ldc == 4 && !p.lanes && serves<T>(p.transpose_a, p.transpose_b);
 }
 
 /// The factors of link p of the chains in a register of the result, whose first element is number `first`: element i of the result is
@@ -41,32 +44,45 @@ EBB_INLINE simd::vector<T> pick(const simd::vector<T>* x) {
 }
 
 template <bool Left, bool Right, class T>
-[[gnu::noinline]] void multiply(const product& shape, const T* a, const T* b, T* c) {
+EBB_INLINE void multiply_one(const T* a, const T* b, T* c) {
   using V = simd::vector<T>;
   constexpr int n = simd::count_of<T>;
-  for (std::ptrdiff_t i = 0; i < shape.batch; ++i, a += shape.stride_a, b += shape.stride_b, c += shape.stride_c) {
-    V x[registers<T>], y[registers<T>];
-    repeat<registers<T>>([&]<int R>() EBB_LAMBDA { x[R] = simd::load(a + R * n), y[R] = simd::load(b + R * n); });
-    repeat<registers<T>>([&]<int R>() EBB_LAMBDA {
-      V acc = {};
-      repeat<4>([&]<int P>() EBB_LAMBDA {
-        acc = simd::fma(pick<T, P, R * n, true, Left>(x), pick<T, P, R * n, false, Right>(y), acc);
-      });
-      simd::store(c + R * n, acc);
+  V x[registers<T>], y[registers<T>];
+  repeat<registers<T>>([&]<int R>() EBB_LAMBDA { x[R] = simd::load(a + R * n), y[R] = simd::load(b + R * n); });
+  repeat<registers<T>>([&]<int R>() EBB_LAMBDA {
+    V acc = {};
+    repeat<4>([&]<int P>() EBB_LAMBDA {
+      acc = simd::fma(pick<T, P, R * n, true, Left>(x), pick<T, P, R * n, false, Right>(y), acc);
     });
-  }
+    simd::store(c + R * n, acc);
+  });
+}
+template <bool Left, bool Right, class T>
+[[gnu::noinline]] void multiply_each(const product& shape, const T* a, const T* b, T* c) {
+  for (std::ptrdiff_t i = 0; i < shape.batch; ++i, a += shape.stride_a, b += shape.stride_b, c += shape.stride_c)
+    multiply_one<Left, Right>(a, b, c);
 }
 
+/// Calls f<Left, Right>() with what is transposed as constants.
+template <class T>
+EBB_INLINE void with_sides(bool left_transposed, bool right_transposed, auto f) {
+  if constexpr (registers<T> <= 4) {
+    if constexpr (registers<T> <= 2) {
+      if (left_transposed) return right_transposed ? f.template operator()<true, true>() : f.template operator()<true, false>();
+      if (right_transposed) return f.template operator()<false, true>();
+    }
+    f.template operator()<false, false>();
+  }
+}
 /// The product, which is one that these registers serve.
 template <class T>
 inline void multiply(const product& p, const T* a, const T* b, T* c) {
-  if constexpr (registers<T> <= 4) {
-    if constexpr (registers<T> <= 2) {
-      if (p.transpose_a) return p.transpose_b ? multiply<true, true>(p, a, b, c) : multiply<true, false>(p, a, b, c);
-      if (p.transpose_b) return multiply<false, true>(p, a, b, c);
-    }
-    multiply<false, false>(p, a, b, c);
-  }
+  with_sides<T>(p.transpose_a, p.transpose_b, [&]<bool Left, bool Right>() EBB_LAMBDA { multiply_each<Left, Right>(p, a, b, c); });
+}
+/// One product of compact matrices.
+template <class T>
+inline void multiply_one(bool left_transposed, bool right_transposed, const T* a, const T* b, T* c) {
+  with_sides<T>(left_transposed, right_transposed, [&]<bool Left, bool Right>() EBB_LAMBDA { multiply_one<Left, Right>(a, b, c); });
 }
 
 }  // namespace ebb::inline EBB_ABI::kernel::fours

@@ -8,7 +8,8 @@
 // All functions stop at a matrix without a solution, and the caller takes that one by the general method, which says what is wrong.
 #pragma once
 
-#include "triangle.hpp"
+#include "../base/repeat.hpp"
+#include "known.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -33,6 +34,17 @@ inline void spread(T* to, const T* from, std::ptrdiff_t size, std::ptrdiff_t cou
   if (count < lanes_of<T>) std::memset(to, 0, static_cast<std::size_t>(size) * simd::register_bytes);
   transpose<sizeof(T)>(reinterpret_cast<char*>(to), lanes_of<T> * bytes, reinterpret_cast<const char*>(from), size * bytes,
                        static_cast<std::size_t>(count), static_cast<std::size_t>(size));
+}
+/// x[e] is element e of as many matrices as there are lanes; matrices are whole registers.
+template <int Size, class T>
+EBB_INLINE void load_spread(simd::vector<T>* x, const T* from) {
+  constexpr int n = simd::count_of<T>;
+  repeat<Size / n>([&]<int B>() EBB_LAMBDA {
+    simd::vector<T> part[static_cast<std::size_t>(n)];
+    repeat<n>([&]<int I>() EBB_LAMBDA { part[I] = simd::load(from + I * Size + B * n); });
+    simd::transpose<T>(part);
+    repeat<n>([&]<int I>() EBB_LAMBDA { x[B * n + I] = part[I]; });
+  });
 }
 /// The opposite of spread.
 template <class T>
@@ -130,87 +142,6 @@ template <class T>
   return failed;
 }
 
-/// One matrix of N rows, in variables. The factors are those of elimination: -l below the diagonal, u above.
-template <int N, class T>
-inline bool solve_known(const linear_system& s, const T* a, const T* b, T* x) {
-  T w[N][N];
-  std::ptrdiff_t from[N];
-#pragma GCC unroll 4
-  for (int i = 0; i < N; ++i) {
-    from[i] = i;
-#pragma GCC unroll 4
-    for (int j = 0; j < N; ++j) w[i][j] = s.transposed ? a[j * N + i] : a[i * N + j];
-  }
-#pragma GCC unroll 4
-  for (int k = 0; k < N; ++k) {
-    T largest = lane::abs(w[k][k]);
-    int best = k;
-#pragma GCC unroll 4
-    for (int i = k + 1; i < N; ++i)
-      if (const T size = lane::abs(w[i][k]); size > largest) {
-        largest = size;
-        best = i;
-      }
-    if (largest == 0) return false;
-#pragma GCC unroll 4
-    for (int i = k + 1; i < N; ++i)
-      if (best == i) {
-        std::swap(from[k], from[i]);
-#pragma GCC unroll 4
-        for (int j = 0; j < N; ++j) std::swap(w[k][j], w[i][j]);
-      }
-#pragma GCC unroll 4
-    for (int i = k + 1; i < N; ++i) {
-      const T l = w[i][k] = -(w[i][k] / w[k][k]);
-#pragma GCC unroll 4
-      for (int j = k + 1; j < N; ++j) w[i][j] = lane::fma(l, w[k][j], w[i][j]);
-    }
-  }
-  // x may be b: a column is read before its solution is written.
-  for (std::ptrdiff_t j = 0; j < s.m; ++j) {
-    T y[N];
-#pragma GCC unroll 4
-    for (int i = 0; i < N; ++i) y[i] = b ? b[from[i] * s.m + j] : T(from[i] == j);
-#pragma GCC unroll 4
-    for (int k = 0; k < N; ++k)
-#pragma GCC unroll 4
-      for (int i = k + 1; i < N; ++i) y[i] = lane::fma(w[i][k], y[k], y[i]);
-#pragma GCC unroll 4
-    for (int k = N - 1; k >= 0; --k) {
-      y[k] = -(y[k] / w[k][k]);
-#pragma GCC unroll 4
-      for (int i = 0; i < k; ++i) y[i] = lane::fma(w[i][k], y[k], y[i]);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < N; ++i) x[i * s.m + j] = -y[i];
-  }
-  return true;
-}
-
-template <int N, class T>
-inline bool factor_known(const T* a, T* l) {
-  T w[N][N];
-#pragma GCC unroll 4
-  for (int i = 0; i < N; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j <= i; ++j) w[i][j] = a[i * N + j];
-#pragma GCC unroll 4
-  for (int j = 0; j < N; ++j)
-#pragma GCC unroll 4
-    for (int i = j; i < N; ++i) {
-      T s = w[i][j];
-#pragma GCC unroll 4
-      for (int k = 0; k < j; ++k) s = lane::fma(-w[i][k], w[j][k], s);
-      if (i == j && !(s > 0)) return false;
-      w[i][j] = i == j ? lane::sqrt(s) : s / w[j][j];
-    }
-#pragma GCC unroll 4
-  for (int i = 0; i < N; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < N; ++j) l[i * N + j] = j <= i ? w[i][j] : T(0);
-  return true;
-}
-
 /// The columns of one matrix in memory, each padded to whole registers.
 template <class T>
 struct columns {
@@ -296,6 +227,8 @@ template <class T>
 
 /// From this number of matrices on, lanes take less time: a part of the lanes takes the time of all.
 template <class T>
+inline constexpr std::ptrdiff_t enough_to_expand = std::max<std::ptrdiff_t>(lanes_of<T> / 2, 2);
+template <class T>
 constexpr std::ptrdiff_t enough_to_solve(std::ptrdiff_t n) {
   return std::max<std::ptrdiff_t>(n > 4 && n <= 8 ? lanes_of<T> / 2 : lanes_of<T> * 3 / 4, 2);
 }
@@ -335,10 +268,7 @@ template <class T>
     const T* const from = a + done * size;
     T* const to = x + done * sides;
     bool solved = true;
-    if (n == 1) solved = small::solve_known<1>(s, from, side(done), to);
-    else if (n == 2) solved = small::solve_known<2>(s, from, side(done), to);
-    else if (n == 3) solved = small::solve_known<3>(s, from, side(done), to);
-    else if (n == 4) solved = small::solve_known<4>(s, from, side(done), to);
+    if (n <= 4) solved = solve_known(s, from, side(done), to);
     else {
       const small::columns<T> w{wa, small::padded(n, lanes)}, right{w.at(0, n), w.length};
       if (s.transposed) {
@@ -379,10 +309,7 @@ template <class T>
     const T* const from = a + done * size;
     T* const to = l + done * size;
     bool found;
-    if (n == 1) found = small::factor_known<1>(from, to);
-    else if (n == 2) found = small::factor_known<2>(from, to);
-    else if (n == 3) found = small::factor_known<3>(from, to);
-    else if (n == 4) found = small::factor_known<4>(from, to);
+    if (n <= 4) found = factor_known(n, from, to);
     else {
       const small::columns<T> c{w, small::padded(n, lanes)};
       small::put_columns(c, from, n, n);

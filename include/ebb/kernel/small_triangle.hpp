@@ -81,6 +81,17 @@ inline void solve_triangle_columns(std::ptrdiff_t n, std::ptrdiff_t m, bool divi
 
 }  // namespace small
 
+/// One system of up to four rows, see solve_triangle.
+template <class T>
+inline void solve_triangle_known(const triangular_system& s, const T* t, const T* b, T* x) {
+  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed, divides = (s.flags & unit_diagonal_bit) == 0;
+  const std::ptrdiff_t n = s.n, m = s.m;
+  const small::ordered<const T> as_it_lies{t, s.transposed ? 1 : n, s.transposed ? n : 1}, right{b, m, 1};
+  const small::ordered<T> to{x, m, 1};
+  small::solve_triangle_columns<T>(n, m, divides, rising ? as_it_lies : as_it_lies.from_the_end(n),
+                                   rising ? right : right.from_the_end(n, true), rising ? to : to.from_the_end(n, true));
+}
+
 /// Solves `batch` small systems, see solve_triangle.   scratch: small::scratch_bytes.
 template <class T>
 [[gnu::noinline]] void solve_triangles_small(const triangular_system& s, std::ptrdiff_t batch, const T* t, const T* b, T* x,

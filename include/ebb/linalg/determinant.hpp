@@ -16,24 +16,50 @@ struct expansion {
   static constexpr T small(std::ptrdiff_t n, const T* a) {
     return n == 0 ? T(1) : n == 1 ? a[0] : n == 2 ? known<2>(a) : n == 3 ? known<3>(a) : known<4>(a);
   }
-  /// The same for N rows: minors that several cofactors have are computed once, since loops are unrolled.
-  template <int N>
-  static constexpr T known(const T* a) {
-    if constexpr (N == 2) return lane::fma(a[0], a[3], -(a[1] * a[2]));
+  /// The same for N rows: minors that several cofactors have are computed once, since loops are unrolled. V: T, or a register with one
+  /// matrix in each lane.
+  template <int N, class V>
+  static EBB_LAMBDA constexpr V known(const V* a) {
+    if constexpr (N == 1) return a[0];
+    else if constexpr (N == 2) return link(a[0], a[3], -(a[1] * a[2]));
     else {
-      T sum = T(0);
+      V sum = {};
 #pragma GCC unroll 4
       for (int j = 0; j < N; ++j) {
-        T minor[(N - 1) * (N - 1)] = {};
+        V minor[(N - 1) * (N - 1)] = {};
 #pragma GCC unroll 4
         for (int i = 1; i < N; ++i)
 #pragma GCC unroll 4
           for (int k = 0; k < N - 1; ++k) minor[(i - 1) * (N - 1) + k] = a[i * N + k + (k >= j)];
-        const T d = known<N - 1>(minor);
-        sum = j == 0 ? a[0] * d : lane::fma(a[j], j % 2 != 0 ? -d : d, sum);
+        const V d = known<N - 1>(minor);
+        sum = j == 0 ? a[0] * d : link(a[j], j % 2 != 0 ? -d : d, sum);
       }
       return sum;
     }
+  }
+  /// The determinants of `batch` matrices of N rows.   scratch: n * n registers.
+  template <int N>
+  static void each(std::ptrdiff_t batch, const T* a, T* out, T* scratch) {
+    constexpr std::ptrdiff_t lanes = kernel::small::lanes_of<T>;
+    for (std::ptrdiff_t done = 0; done < batch; done += lanes) {
+      const std::ptrdiff_t count = std::min(lanes, batch - done);
+      if (count < kernel::small::enough_to_expand<T>) {
+        for (std::ptrdiff_t i = done; i < batch; ++i) out[i] = known<N>(a + i * N * N);
+        return;
+      }
+      simd::vector<T> x[N * N];
+      if (N * N % lanes == 0 && count == lanes) kernel::small::load_spread<N * N>(x, a + done * N * N);
+      else {
+        kernel::small::spread(scratch, a + done * N * N, N * N, count);
+        repeat<N * N>([&]<int E>() EBB_LAMBDA { x[E] = simd::load(scratch + E * lanes); });
+      }
+      simd::store_first(out + done, known<N>(x), static_cast<int>(count));
+    }
+  }
+  template <class V>
+  static EBB_LAMBDA constexpr V link(V x, V y, V z) {
+    if constexpr (std::is_arithmetic_v<V>) return lane::fma(x, y, z);
+    else return simd::fma(x, y, z);
   }
   static constexpr T cofactor(std::ptrdiff_t n, const T* a, std::ptrdiff_t row, std::ptrdiff_t column) {
     T minor[9] = {};
@@ -45,8 +71,8 @@ struct expansion {
     return (row + column) % 2 != 0 ? -d : d;
   }
 
-  /// By elimination with partial pivoting. scratch: n * n.
-  static constexpr T large(std::ptrdiff_t n, const T* a, T* scratch) {
+  /// By elimination with partial pivoting. scratch: n * n. Not inlined: small matrices pay for its registers.
+  [[gnu::noinline]] static constexpr T large(std::ptrdiff_t n, const T* a, T* scratch) {
     for (std::ptrdiff_t k = 0; k < n * n; ++k) scratch[k] = a[k];
     bool odd = false;
     const bool singular = solve_in_order(scratch, static_cast<int>(n), 0, &odd) >= 0;
@@ -145,6 +171,7 @@ namespace ebb::inline EBB_ABI::op {
 /// Error: see [note: cofactors by elimination]; up to 4 x 4 that of sums of products.
 struct cofactors : own_matrix {
   static constexpr std::string_view name = "cofactors";
+  static constexpr bool is_quick = true;
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return n <= 4 ? 0 : 2 * n * n + 2 * n; }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
@@ -177,13 +204,25 @@ struct cofactors : own_matrix {
 /// Error: up to 4 x 4 that of sums of products, else that of the product of the pivots of [note: order of a solution].
 struct det : own_matrix {
   static constexpr std::string_view name = "det";
+  static constexpr bool is_quick = true;
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) { return batch_of_squares(s, in[0]); }
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return n <= 4 ? 0 : n * n; }
+  static constexpr std::ptrdiff_t scratch_for_each(std::ptrdiff_t n) { return n <= 4 ? n * n : 0; }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
     using of = detail::expansion<T>;
     c.out[0] = c.rows <= 4 ? of::small(c.rows, c.a) : of::large(c.rows, c.a, c.scratch);
     return -1;
+  }
+  /// Determinants of small matrices, those of a batch side by side; false if they are not small.
+  template <class T>
+  static bool compute_each(std::ptrdiff_t batch, const matrix_call<T>& c) {
+    using of = detail::expansion<T>;
+    if (c.rows < 2 || c.rows > 4) return false;
+    if (c.rows == 2) of::template each<2>(batch, c.a, c.out, c.scratch);
+    else if (c.rows == 3) of::template each<3>(batch, c.a, c.out, c.scratch);
+    else of::template each<4>(batch, c.a, c.out, c.scratch);
+    return true;
   }
   static constexpr std::ptrdiff_t blocked = kernel::elimination::blocked;
   static constexpr std::ptrdiff_t blocked_scratch(std::ptrdiff_t n) { return kernel::elimination::factored_room(n); }

@@ -18,6 +18,7 @@ namespace ebb::inline EBB_ABI::op {
 /// Saves: out. A zero pivot is an error in the backward pass.   Error: see [note: order of a solution].
 struct lu : own_matrix {
   static constexpr std::string_view name = "lu";
+  static constexpr bool is_quick = true;
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
     const shape batch = batch_of_squares(s, in[0]);
     if (batch.is_refused()) return batch;

@@ -238,6 +238,10 @@ inline constexpr std::ptrdiff_t not_computed = -2;
 /// false if compute refuses one of them.
 template <class Op, class T>
 concept runs_several = !half_width<T> && requires { Op::several; };
+/// Ops that compute all matrices of a batch at once: compute_each(batch, call) gives false if it does not serve their size.
+/// scratch_for_each is its scratch in registers.
+template <class Op>
+concept has_each = requires(std::ptrdiff_t n) { Op::scratch_for_each(n); };
 
 /// Runs ops on matrices that have their own arithmetic: see matrix_call.
 template <class Op, class T>
@@ -257,9 +261,15 @@ void matrices_whole(const whole_call& c) {
   }
   if constexpr (requires { Op::blocked; })
     if (one.rows >= Op::blocked) own = std::max(own, static_cast<std::size_t>(Op::blocked_scratch(one.rows)));
+  if constexpr (has_each<Op>) own = std::max(own, static_cast<std::size_t>(Op::scratch_for_each(one.rows)) * lane_count);
   one.scratch = reinterpret_cast<wide*>(thread_scratch().take((own + (half_width<T> ? size + results : 0)) * sizeof(wide)));
   const T* from = static_cast<const T*>(c.in[0]);
   T* to = static_cast<T*>(c.out);
+  if constexpr (has_each<Op> && !half_width<T>) {
+    one.a = from;
+    one.out = to;
+    if (Op::compute_each(static_cast<std::ptrdiff_t>(batch), one)) return;
+  }
   for (std::size_t i = 0; i < batch; ++i, from += size, to += results) {
     if constexpr (runs_several<Op, T>) {
       // If one of them is refused, they are computed one by one, so that the error names it.

@@ -1,0 +1,41 @@
+// ebb/exec/square_step.hpp — which steps of a program are on small matrices of known extents: see [note: one small matrix].
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/repeat.hpp"
+#include "../op/square.hpp"
+#include "../plan/step.hpp"
+#include "../tensor/product_order.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// The rows of the matrices of a step, if all of them are of so few known rows that one of them is computed by kernels.square; else 0.
+template <class P, int S>
+inline constexpr int rows_of_square = [] {
+  const equation& e = P::g.eq[static_cast<std::size_t>(P::plan.steps[static_cast<std::size_t>(S)].equation)];
+  if (e.op->kernels.square == nullptr || (e.op->what == kind::contract && (e.attr[0] & in_lanes) != 0)) return 0;
+  const auto sides = [](int shape, int axis) {
+    const auto& s = P::shape_at(shape);
+    return s.rank < 2 ? -1 : s.e[static_cast<std::size_t>(s.rank - axis)];
+  };
+  const auto operand = [](const equation& x, int j) {
+    return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(x.first + j)])].shape;
+  };
+  const int rows = sides(operand(e, 0), 2);
+  if (rows < 1 || rows > most_known_rows || sides(operand(e, 0), 1) != rows) return 0;
+  if (e.op->what == kind::contract && (sides(operand(e, 1), 2) != rows || sides(operand(e, 1), 1) != rows)) return 0;
+  if (e.op->what == kind::solve && (sides(e.shape, 1) < 1 || sides(e.shape, 1) > most_known_rows)) return 0;
+  return rows;
+}();
+/// The number of matrices of a shape.
+template <class P, int Shape>
+EBB_INLINE std::size_t batch_of(const std::size_t* symbol) {
+  std::size_t n = 1;
+  repeat<P::shape_at(Shape).rank - 2>([&]<int A>() EBB_LAMBDA {
+    constexpr int e = P::shape_at(Shape).e[A];
+    n *= extent_value(e, symbol);
+  });
+  return n;
+}
+
+}  // namespace ebb::inline EBB_ABI::detail

@@ -1,0 +1,115 @@
+// ebb/kernel/known.hpp — single systems and factors of up to four rows, whose elements are variables.
+// SPDX-License-Identifier: BSL-1.0
+//
+// The order of operations is that of [note: order of a solution] and of [note: order of a Cholesky factor].
+#pragma once
+
+#include "triangle.hpp"
+
+#include <algorithm>
+
+namespace ebb::inline EBB_ABI::kernel {
+
+namespace small {
+
+/// One matrix of N rows, in variables. The factors are those of elimination: -l below the diagonal, u above.
+template <int N, class T>
+inline bool solve_known(const linear_system& s, const T* a, const T* b, T* x) {
+  T w[N][N];
+  std::ptrdiff_t from[N];
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i) {
+    from[i] = i;
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) w[i][j] = s.transposed ? a[j * N + i] : a[i * N + j];
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < N; ++k) {
+    T largest = lane::abs(w[k][k]);
+    int best = k;
+#pragma GCC unroll 4
+    for (int i = k + 1; i < N; ++i)
+      if (const T size = lane::abs(w[i][k]); size > largest) {
+        largest = size;
+        best = i;
+      }
+    if (largest == 0) return false;
+#pragma GCC unroll 4
+    for (int i = k + 1; i < N; ++i)
+      if (best == i) {
+        std::swap(from[k], from[i]);
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) std::swap(w[k][j], w[i][j]);
+      }
+#pragma GCC unroll 4
+    for (int i = k + 1; i < N; ++i) {
+      const T l = w[i][k] = -(w[i][k] / w[k][k]);
+#pragma GCC unroll 4
+      for (int j = k + 1; j < N; ++j) w[i][j] = lane::fma(l, w[k][j], w[i][j]);
+    }
+  }
+  // x may be b: a column is read before its solution is written.
+  for (std::ptrdiff_t j = 0; j < s.m; ++j) {
+    T y[N];
+#pragma GCC unroll 4
+    for (int i = 0; i < N; ++i) y[i] = b ? b[from[i] * s.m + j] : T(from[i] == j);
+#pragma GCC unroll 4
+    for (int k = 0; k < N; ++k)
+#pragma GCC unroll 4
+      for (int i = k + 1; i < N; ++i) y[i] = lane::fma(w[i][k], y[k], y[i]);
+#pragma GCC unroll 4
+    for (int k = N - 1; k >= 0; --k) {
+      y[k] = -(y[k] / w[k][k]);
+#pragma GCC unroll 4
+      for (int i = 0; i < k; ++i) y[i] = lane::fma(w[i][k], y[k], y[i]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < N; ++i) x[i * s.m + j] = -y[i];
+  }
+  return true;
+}
+
+template <int N, class T>
+inline bool factor_known(const T* a, T* l) {
+  T w[N][N];
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j <= i; ++j) w[i][j] = a[i * N + j];
+#pragma GCC unroll 4
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 4
+    for (int i = j; i < N; ++i) {
+      T s = w[i][j];
+#pragma GCC unroll 4
+      for (int k = 0; k < j; ++k) s = lane::fma(-w[i][k], w[j][k], s);
+      if (i == j && !(s > 0)) return false;
+      w[i][j] = i == j ? lane::sqrt(s) : s / w[j][j];
+    }
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) l[i * N + j] = j <= i ? w[i][j] : T(0);
+  return true;
+}
+
+/// Calls f<N>() for n = N, which is 1 to 4.
+EBB_INLINE bool with_known(std::ptrdiff_t n, auto f) {
+  return n == 4 ? f.template operator()<4>() : n == 3 ? f.template operator()<3>() : n == 2 ? f.template operator()<2>()
+                                                                                            : f.template operator()<1>();
+}
+
+}  // namespace small
+
+/// One system of up to four rows, see solve. False: it is singular, and nothing is written.
+template <class T>
+inline bool solve_known(const linear_system& s, const T* a, const T* b, T* x) {
+  return small::with_known(s.n, [&]<int N>() { return small::solve_known<N>(s, a, b, x); });
+}
+/// One factor of up to four rows, see cholesky. False: there is none, and nothing is written.
+template <class T>
+inline bool factor_known(std::ptrdiff_t n, const T* a, T* l) {
+  return small::with_known(n, [&]<int N>() { return small::factor_known<N>(a, l); });
+}
+
+}  // namespace ebb::inline EBB_ABI::kernel

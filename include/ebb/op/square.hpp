@@ -1,0 +1,81 @@
+// ebb/op/square.hpp — one small matrix whose rows are a constant: what a call of many matrices costs is left out.
+// SPDX-License-Identifier: BSL-1.0
+//
+// [note: one small matrix]
+// The arithmetic of a 4 x 4 product or factor takes a few nanoseconds, and writing and reading a whole_call takes more. So a step on
+// matrices of up to four rows, a constant, asks the size of its batch first: one matrix goes straight to its kernel. A kernel that refuses
+// its matrix has written nothing: the step goes the long way, which says what is wrong. Chains are the same, and so are the bits.
+#pragma once
+
+#include "whole.hpp"
+
+namespace ebb::inline EBB_ABI::detail {
+
+inline constexpr int most_known_rows = 4;
+
+/// c = op(a) op(b), all n x n.
+template <class T>
+bool contract_square(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+  const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  const auto c = static_cast<T*>(out);
+  const bool left = attr[0] & 1, right = attr[0] & 2;
+  if (n == 4 && kernel::fours::serves<T>(left, right)) {
+    kernel::fours::multiply_one(left, right, a, b, c);
+    return true;
+  }
+  T from[2][most_known_rows * most_known_rows];
+  std::copy(a, a + n * n, from[0]);
+  std::copy(b, b + n * n, from[1]);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      T acc = T(0);
+      for (int p = 0; p < n; ++p) acc = lane::fma(from[0][left ? p * n + i : i * n + p], from[1][right ? j * n + p : p * n + j], acc);
+      c[i * n + j] = acc;
+    }
+  return true;
+}
+
+/// op(a) x = b for n x n and n x m; b is no operand of an inverse.
+template <class T>
+bool solve_square(int n, int m, const std::int64_t* attr, const void* const* in, void* out) {
+  const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  const auto x = static_cast<T*>(out);
+  if (attr[1] != 0) {
+    const kernel::triangular_system s{n, m, attr[0] != 0, attr[1]};
+    kernel::solve_triangle_known(s, a, b, x);
+    return true;
+  }
+  return kernel::solve_known({n, m, attr[0] != 0}, a, b, x);
+}
+template <class T>
+bool inverse_square(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+  return kernel::solve_known<T>({n, n, attr[0] != 0}, static_cast<const T*>(in[0]), nullptr, static_cast<T*>(out));
+}
+
+template <class T>
+bool factor_square(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+  if (attr[0] != static_cast<std::int64_t>(factor_kind::cholesky)) return false;
+  return kernel::factor_known(n, static_cast<const T*>(in[0]), static_cast<T*>(out));
+}
+
+/// Ops with their own arithmetic that say `is_quick`: their scratch is on the stack.
+template <class Op, class T>
+bool matrix_square(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+  if (n < 1 || n > most_known_rows) return false;
+  T scratch[most_known_rows * most_known_rows] = {};
+  return Op::compute(matrix_call<T>{n, n, attr[1], static_cast<const T*>(in[0]), static_cast<T*>(out), scratch}) < 0;
+}
+
+/// The function of an op for one small matrix of dtype T; there is none for most.
+template <class Op, class T>
+constexpr op_kernels::square_function square_function_of() {
+  if constexpr (!std::same_as<T, float> && !std::same_as<T, double>) return nullptr;
+  else if constexpr (Op::what == kind::contract) return &contract_square<T>;
+  else if constexpr (Op::what == kind::solve && Op::arity == 1) return &inverse_square<T>;
+  else if constexpr (Op::what == kind::solve) return &solve_square<T>;
+  else if constexpr (Op::what == kind::factor && requires { Op::is_quick; }) return &matrix_square<Op, T>;
+  else if constexpr (Op::what == kind::factor && !requires { &Op::scratch; }) return &factor_square<T>;
+  else return nullptr;
+}
+
+}  // namespace ebb::inline EBB_ABI::detail
