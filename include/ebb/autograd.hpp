@@ -34,6 +34,7 @@
 #include "autograd/region.hpp"
 #include "autograd/followed.hpp"
 #include "autograd/expression.hpp"
+#include "autograd/listed.hpp"
 #include "autograd/checkpoint.hpp"
 #include "autograd/function_types.hpp"
 #include "autograd/function_node.hpp"

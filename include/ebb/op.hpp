@@ -46,6 +46,7 @@
 #include "op/remainder.hpp"
 #include "op/scan.hpp"
 #include "op/nonfinite.hpp"
+#include "op/list.hpp"
 #include "op/shape.hpp"
 #include "op/gate.hpp"
 #include "op/gradient.hpp"

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compare.hpp"
+#include "list.hpp"
 #include "move.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -341,14 +342,16 @@ template <int... Axes, class X>
 constexpr auto flip(X&& x) {
   return apply_function(functions::flip<Axes...>{}, std::forward<X>(x));
 }
-/// Arrays joined along an axis.
-/// Shape: the extents along the axis are added.   Dtype: promoted.   Saves: nothing.   Throws: if a call's other extents differ.
+/// Arrays joined along an axis: concat<0>(x, y), or those in a std::tuple, a std::array, or, outside of traced functions, a std::vector.
+/// Shape: the extents along the axis are added.   Dtype: promoted.   Saves: nothing.
+/// Throws: if a call's other extents differ, or a std::vector is empty.
 template <int Axis, class... X>
 constexpr auto concat(X&&... x) {
   return apply_function(functions::concat<Axis>{}, std::forward<X>(x)...);
 }
-/// Arrays of one shape joined along a new axis.   Shape: with an axis whose extent is their number.   Dtype: promoted.   Saves: nothing.
-/// Throws: if a call's extents differ.
+/// Arrays of one shape joined along a new axis, one by one or in a list as for concat.
+/// Shape: with an axis whose extent is their number.   Dtype: promoted.   Saves: nothing.
+/// Throws: if a call's extents differ, or a std::vector is empty.
 template <int Axis, class... X>
 constexpr auto stack(X&&... x) {
   return apply_function(functions::stack<Axis>{}, std::forward<X>(x)...);

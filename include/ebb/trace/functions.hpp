@@ -19,6 +19,7 @@
 #include "../op/hyperbolic.hpp"
 #include "../op/like.hpp"
 #include "../op/linear.hpp"
+#include "../op/list.hpp"
 #include "../op/logarithmic.hpp"
 #include "../op/moments.hpp"
 #include "../op/nonfinite.hpp"
@@ -40,6 +41,14 @@
 namespace ebb::inline EBB_ABI {
 
 inline constexpr call<op::stop_gradient> stop_gradient{};
+
+template <class F, class P, class Allocator>
+  requires(detail::joins<F> && in_trace<P>)
+constexpr auto apply_function(F, const std::vector<P, Allocator>&) {
+  static_assert(!in_trace<P>, "[ebb E0522] concat, stack: the length of a std::vector is no part of its type, so a traced function does "
+                              "not know the result's extents: join a std::array or a std::tuple");
+  return refused_result{};
+}
 
 /// x in dtype To: rounded to nearest even; to an integer: towards zero. A number too.   cast<double>(x)
 template <element To, class X>
