@@ -67,10 +67,11 @@ struct joining<functions::stack<Axis>> {
 
 template <class F, class P, class Allocator>
   requires(detail::joins<F> && (array_like<P> || detail::is_tracked<P>) && !element<P>)
-auto apply_function(F f, const std::vector<P, Allocator>& list) {
+auto apply_function(F, const std::vector<P, Allocator>& list) {
   using how = detail::joining<F>;
   constexpr int rank = borrowed_extents<P>::rank + how::adds, axis = axis_of(how::axis, rank);
-  if constexpr (!has_axis(axis, rank)) return apply_function(f, list[0], list[0]);  // refused
+  using term = detail::traced_type<P>;
+  if constexpr (detail::accepted_on<F, term, term>::lift::code != 0) return refused_result{};
   else {
     constexpr const char* call = how::adds ? "ebb::stack" : "ebb::concat";
     if (list.empty()) detail::raise_empty_list(call);

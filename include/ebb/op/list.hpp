@@ -28,27 +28,17 @@ inline constexpr bool joins<functions::concat<Axis>> = true;
 template <int Axis>
 inline constexpr bool joins<functions::stack<Axis>> = true;
 
-/// Whether A is a list of arrays whose length the type fixes.
-template <class A>
-inline constexpr bool is_list = false;
-template <class... P>
-inline constexpr bool is_list<std::tuple<P...>> = true;
-template <class P, std::size_t N>
-inline constexpr bool is_list<std::array<P, N>> = !array_like<std::array<P, N>>;
-
 }  // namespace detail
 
-template <class F, class List>
-  requires(detail::joins<F> && detail::is_list<List>)
-constexpr auto apply_function(F f, const List& list) {
-  constexpr bool some = std::tuple_size_v<List> > 0;
-  static_assert(some, "[ebb E0523] concat, stack: a list without arrays has neither dtype nor extents");
-  if constexpr (some) return std::apply([f](const auto&... x) { return apply_function(f, x...); }, list);
-  else return list;
-}
-/// Of arrays or variables, see exec/listed.hpp. Declared here, as that for arrays.
+// Declared here: argument-dependent lookup does not find them for a std::span.
+template <class F, class... P>
+  requires detail::joins<F>
+constexpr auto apply_function(F f, const std::tuple<P...>& list);  // see trace/functions.hpp
+template <class F, class P, std::size_t N>
+  requires(detail::joins<F> && !array_like<std::array<P, N>>)
+constexpr auto apply_function(F f, const std::array<P, N>& list);
 template <class F, class P, class Allocator>
   requires(detail::joins<F> && (array_like<P> || detail::is_tracked<P>) && !element<P>)
-auto apply_function(F, const std::vector<P, Allocator>& list);
+auto apply_function(F, const std::vector<P, Allocator>& list);  // of arrays or variables, see exec/listed.hpp
 
 }  // namespace ebb::inline EBB_ABI

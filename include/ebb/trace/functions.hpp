@@ -42,6 +42,33 @@ namespace ebb::inline EBB_ABI {
 
 inline constexpr call<op::stop_gradient> stop_gradient{};
 
+namespace detail {
+
+template <class F, class... P, std::size_t... I>
+constexpr auto apply_to_list(F f, const std::tuple<P...>& list, std::index_sequence<I...>) {
+  return apply_function(f, std::get<I>(list)...);
+}
+
+}  // namespace detail
+
+template <class F, class... P>
+  requires detail::joins<F>
+constexpr auto apply_function(F f, const std::tuple<P...>& list) {
+  constexpr bool some = sizeof...(P) > 0;
+  static_assert(some, "[ebb E0523] concat, stack: a list without arrays has neither dtype nor extents");
+  constexpr std::index_sequence_for<P...> all;
+  if constexpr (!some) return refused_result{};
+  else if constexpr ((is_term<P> && ...)) {
+    // Asked here and not deeper, so that a sentence stands near the user's line.
+    if constexpr (detail::accepted_on<F, P...>::lift::code != 0) return refused_result{};
+    else return detail::apply_to_list(f, list, all);
+  } else return detail::apply_to_list(f, list, all);
+}
+template <class F, class P, std::size_t N>
+  requires(detail::joins<F> && !array_like<std::array<P, N>>)
+constexpr auto apply_function(F f, const std::array<P, N>& list) {
+  return apply_function(f, std::tuple_cat(list));
+}
 template <class F, class P, class Allocator>
   requires(detail::joins<F> && in_trace<P>)
 constexpr auto apply_function(F, const std::vector<P, Allocator>&) {
