@@ -11,6 +11,7 @@
 #include "pass/factor.hpp"
 #include "pass/relax.hpp"
 #include "pass/partition.hpp"
+#include "pass/cuts.hpp"
 #include "pass/pull_back.hpp"
 #include "pass/custom.hpp"
 #include "pass/loop.hpp"

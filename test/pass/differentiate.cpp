@@ -1,6 +1,6 @@
 // test/pass/differentiate.cpp — the reverse pass on graphs: equations before and after.
 // SPDX-License-Identifier: BSL-1.0
-// covers: differentiate.hpp pull_back.hpp op/kit.hpp op/emit.hpp
+// covers: differentiate.hpp pull_back.hpp cuts.hpp op/kit.hpp op/emit.hpp
 #include "../build.hpp"
 #include "../catch.hpp"
 
@@ -43,6 +43,45 @@ TEST_CASE("cotangents that meet are added, those of later equations first") {
   CHECK(gradient(g, {0}) ==
         "a = input 0 : f64\nb = mul a a : f64\nc = exp a : f64\nd = mul b c : f64\ne = mul c a : f64\nf = add d e : f64\n"
         "g = add f e : f64\nreturn d g\n");
+}
+
+TEST_CASE("the gradients of pieces that make up an array are joined") {
+  struct cut {
+    std::int64_t start;
+    int count;
+    bool used = true;
+  };
+  // The moves in the gradient of [n, 6], of which these slices are read.
+  const auto pieces_of = [](bool whole, std::initializer_list<cut> cuts) {
+    const graph g = test::build([&](test::builder& b) {
+      const auto x = b.in({n, 6});
+      for (const cut& c : cuts) {
+        const auto y = ebb::slice_as(x, {1, c.start}, b.g.intern(ebb::with_extent(x.extents(), 1, c.count)));
+        const auto z = y * y;
+        if (c.used) b.g.out.push(z.id);
+      }
+      if (whole) b.g.out.push((-x).id);
+      return b.g;
+    });
+    const graph d = ebb::joint(g, {0});
+    CHECK(test::error_text(d) == "");
+    std::string r;
+    for (int k = 0; k < d.size(); ++k)
+      if (d.op(k).what == ebb::kind::move && d.op(k).family != ebb::family_of<ebb::op::slice>) {
+        r += (r.empty() ? "" : " ") + std::string(d.op(k).name);
+        if (d.eq[k].count > 1) r += std::to_string(d.eq[k].count);
+      }
+    return r;
+  };
+  constexpr std::int64_t end = ebb::stride::at_the_end;
+  CHECK(pieces_of(false, {{0, 2}, {2, 3}, {5, 1}}) == "concat3");
+  CHECK(pieces_of(false, {{2, 3}, {end, 1}, {-6, 2}}) == "concat3");                  // in any order, from either end
+  CHECK(pieces_of(false, {{0, 2}, {2, 3, false}, {5, 1}}) == "concat3");              // with zeros for one without a gradient
+  CHECK(pieces_of(false, {{0, 2}, {2, 3, false}, {5, 1, false}}) == "place");
+  CHECK(pieces_of(false, {{0, 2}, {2, 2}}) == "place place");                         // the last ones are missing
+  CHECK(pieces_of(false, {{0, 4}, {2, 4}}) == "place place");                         // two overlap
+  CHECK(pieces_of(true, {{0, 2}, {2, 4}}) == "place place");                          // the array is read as a whole, too
+  CHECK(pieces_of(false, {{0, 6}}) == "place");
 }
 
 TEST_CASE("a joint graph takes a seed for each real result") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "cuts.hpp"
 #include "simplify.hpp"
 
 #include "../graph/custom.hpp"
@@ -39,7 +40,8 @@ constexpr bool is_pulled(const graph& g, int k, const int* cotangent, int count)
 constexpr int or_zeros(graph& g, int c, int k) { return c >= 0 ? c : g.op(k).kit->literal(g, g.eq[k].shape, 0); }
 
 /// Appends the equations of the pull-back of `outs` at `seeds` and returns the cotangents of `wrt`, -1 for one that gets none.
-/// Several cotangents of one equation are added, those from later equations first. A pull runs in the context of its equation if that has
+/// Several cotangents of one equation are added, those from later equations first; those of its pieces are joined, see
+/// [note: gradients of pieces]. A pull runs in the context of its equation if that has
 /// one, else in the given autocast context. If that is null, pulls are traced as functions are: the caller of g answers their questions.
 /// Rules::pull_structured(g, k, cotangent, count, active, out) appends the pull-back of k, a loop or a custom equation, from the cotangents
 /// of all its results. cotangent: of the first `count` equations, or -1; active: whether an equation has one. out: the cotangents of its
@@ -50,6 +52,7 @@ constexpr vec<int> pull_back_by(graph& g, const vec<int>& wrt, const vec<int>& o
   const vec<char> active = active_equations(g, wrt);
   vec<int> cotangents(n, -1), given(4, -1);
   int* cotangent = cotangents.data();
+  const detail::array_cuts cuts(g, active.data());
   const auto arrive = [&, is_active = active.data()](int k, int c) {
     // This cast represents one cast at each use: each cotangent is converted before the sum.
     while (c >= 0 && is_active[k] && is_cast_of_each_use(g.eq.data()[k])) {
@@ -63,6 +66,10 @@ constexpr vec<int> pull_back_by(graph& g, const vec<int>& wrt, const vec<int>& o
   for (int i = 0; i < outs.size(); ++i) arrive(outs[i], seeds[i]);
   for (int k = n - 1; k >= 0; --k) {
     const equation e = g.eq.data()[k];
+    if (const auto turn = cuts.turn_of(k); turn != detail::array_cuts::none) {
+      if (turn == detail::array_cuts::last_to_come) arrive(g.operand(k, 0), cuts.join(g, k, cotangent));
+      continue;
+    }
     const bool structured = e.op->what == kind::loop || e.op->what == kind::custom;
     if (structured ? !active[k] || !is_pulled(g, k, cotangent, n) : cotangent[k] < 0 || e.op->what == kind::result) continue;
     if (!e.op->differentiable) continue;
