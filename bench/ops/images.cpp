@@ -1,4 +1,4 @@
-// bench/ops/images.cpp — pools by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
+// bench/ops/images.cpp — pools and grids by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
 // SPDX-License-Identifier: BSL-1.0
 #include "table.hpp"
 
@@ -47,6 +47,11 @@ void ops::images(table& t) {
   add_image(t, "max_pool1d_with_index", [](auto x) { return added(ebb::max_pool1d_with_index<line>(x)); });
   add_image(t, "max_pool2d_with_index", [](auto x) { return added(ebb::max_pool2d_with_index<line>(x)); });
   add_image(t, "max_pool3d_with_index", [](auto x) { return added(ebb::max_pool3d_with_index<line>(x)); });
+  // Places near those of the elements, so that the gradient is by both arguments.
+  add_image<2>(t, "grid_sample", [](auto x) { return ebb::grid_sample(x, ebb::unsqueeze<0>(ebb::stack<-1>(x[0](0), x[0](1)))); });
+  add_image(t, "affine_grid", [](auto x) {
+    return ebb::reshape_like(ebb::affine_grid<32, 64>(ebb::reshape<1, 2, 3>(ebb::slice<-1, 0, 6>(x[0](0)[0]))), x);
+  });
   add_image(t, "avg_pool1d", [](auto x) { return ebb::avg_pool1d<line>(x); });
   add_image(t, "avg_pool2d", [](auto x) { return ebb::avg_pool2d<line>(x); });
   add_image(t, "avg_pool3d", [](auto x) { return ebb::avg_pool3d<line>(x); });

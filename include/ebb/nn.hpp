@@ -23,3 +23,4 @@
 #include "nn/pool_op.hpp"
 #include "nn/pool.hpp"
 #include "nn/resize.hpp"
+#include "nn/grid.hpp"

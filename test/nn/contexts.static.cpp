@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp loss.hpp margin.hpp norm.hpp pool.hpp resize.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp resize.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -60,6 +60,9 @@ static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_neare
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_cubic<3>(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::pixel_shuffle<1>(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::pixel_unshuffle<2>(x); }));
+
+static_assert(has_class<full, images_in>([](auto x) { return ebb::grid_sample(x, ebb::slice<-1, 0, 2>(x)); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::affine_grid<2, 2, 2>(ebb::slice<1, 0, 3>(x)); }));
 
 constexpr ebb::pool two{.size = 2};
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::max_pool1d<two>(x); }));
