@@ -10,4 +10,6 @@
 #include "sparse/dependence.hpp"
 #include "sparse/steps.hpp"
 #include "sparse/constant_pattern.hpp"
+#include "sparse/block_rows.hpp"
+#include "sparse/columns.hpp"
 #include "sparse/jacobian.hpp"

@@ -16,7 +16,8 @@
 // With a sparse_pattern, colors were found when the program ran: extents, integers and fixed arguments decide it.
 #pragma once
 
-#include "constant_pattern.hpp"
+#include "block_rows.hpp"
+#include "columns.hpp"
 
 #include "../exec/direction.hpp"
 #include "../trace/functions.hpp"
@@ -119,71 +120,15 @@ constexpr const A& not_wrapped(const A& a) { return a; }
 template <class A>
 constexpr const A& not_wrapped(const fixed_argument<A>& a) { return a.value; }
 
-/// Zeros in the form of x, which is a leaf.
-template <class To, class X>
-To zeros_like_leaf(const char* call, const X& x) {
-  if constexpr (number<To>) return To(0);
-  else {
-    std::array<std::size_t, borrowed_extents<To>::rank> n{};
-    for (std::size_t a = 0; a < n.size(); ++a) n[a] = borrow<X>::extent(x, static_cast<int>(a));
-    auto r = To::uninitialized(typename To::layout_type(call, n));
-    std::fill_n(r.mutable_data(), r.size(), typename To::value_type(0));
-    return r;
-  }
-}
-/// The number of elements of all leaves.
-template <class X>
-std::size_t elements_of(const X& x) {
-  std::size_t n = 0;
-  each_leaf([&](const auto& leaf) { n += extents_of_leaf(leaf).volume(); }, x);
-  return n;
-}
-/// 1 at the elements of this color, else 0.
-template <class X>
-void set_to_color(X& x, const auto& color, int c) {
-  std::size_t next = 0;
-  each_leaf([&]<class Leaf>(Leaf& leaf) {
-    auto* const data = borrow<Leaf>::mutable_data(leaf);
-    for (std::size_t i = 0; i < extents_of_leaf(leaf).volume(); ++i)
-      data[i] = typename borrow<Leaf>::element(static_cast<float>(color[next++] == c));
-  }, x);
-}
-/// All elements of x, one after another: in `memory` if they are several arrays.
-template <class X, class T>
-const T* adjacent_elements(const X& x, std::vector<T>& memory) {
-  if constexpr (form_of<X>::is_leaf) return borrow<X>::data(x);
-  else {
-    memory.clear();
-    each_leaf([&]<class Leaf>(const Leaf& leaf) {
-      const T* const data = borrow<Leaf>::data(leaf);
-      memory.insert(memory.end(), data, data + extents_of_leaf(leaf).volume());
-    }, x);
-    return memory.data();
-  }
-}
-/// The elements of p that the derivatives of colors first, first + 1... show: from[0], from[1]...
-template <class T, class E>
-void read_columns(T* to, const auto& p, const std::vector<const E*>& from, int first) {
-  const int* const color = p.color.data();
-  const std::size_t* const column = p.column.data();
-  const auto put = [&](std::size_t k, int c, std::size_t row) {
-    const std::size_t place = static_cast<std::size_t>(c - first);  // huge if c < first
-    if (place < from.size()) to[k] = static_cast<T>(from[place][row]);
-  };
-  for (std::size_t i = 0; i < p.rows; ++i)
-    for (std::size_t k = p.starts[i]; k < p.starts[i + 1]; ++k) {
-      if (!p.mirrored.empty() && p.mirrored[k]) put(k, color[i], column[k]);
-      else put(k, color[column[k]], i);
-    }
-}
-
 struct call_of_jacobian {
   static constexpr const char* name = "ebb::sparse_jacobian";
   static constexpr auto color = &color_pattern;
+  static constexpr bool has_rows = true;
 };
 struct call_of_hessian {
   static constexpr const char* name = "ebb::sparse_hessian";
   static constexpr auto color = &color_symmetric_pattern;
+  static constexpr bool has_rows = false;
 };
 
 template <class F, int I, class Call>
@@ -260,6 +205,13 @@ struct sparse_derivatives {
   template <class... A>
   using sets = constant_sets<F, I, Call, traced_type<A>...>;
   template <class... A>
+  using rows = block_rows<F, I, traced_type<A>...>;
+  template <class... A>
+  static constexpr bool has_rows() {
+    if constexpr (!Call::has_rows) return false;
+    else return has_block_rows<rows<A...>>();
+  }
+  template <class... A>
   static constexpr int code_of_constant() {
     constexpr int code = code_of_sparse<F, I, A...>();
     if constexpr (code != 0) return code;
@@ -299,6 +251,7 @@ struct sparse_derivatives {
       const dependence_finder found(g, leaves, sizes, cells, fixed);
       sparse_pattern p = pattern_of_sets(found, g.out.size(), elements_of(std::get<std::size_t{I}>(std::tie(a...))));
       Call::color(p);
+      if constexpr (has_rows<A...>()) p.by_rows = has_blocks<rows<A...>>(sizes, cells, fixed);
       return p;
     }
   }
@@ -312,6 +265,12 @@ struct sparse_derivatives {
   template <class T, class P, class... A>
   static void write(T* to, const P& p, const A&... a) {
     if constexpr (std::is_same_v<P, sparse_pattern>) {
+      if constexpr (std::is_same_v<T, element<A...>> && has_rows<A...>())
+        if (p.by_rows) {
+          const std::size_t n = number_of_rows<rows<A...>>(a...);
+          check(p, n * static_cast<std::size_t>(block_of_rows<rows<A...>>.height), a...);
+          return blocks_of_rows<rows<A...>, T>::write(to, n, a...);
+        }
       if (p.pulled) pull(to, p, a...);
       else push(to, p, a...);
     } else if constexpr (P::pulled) pull(to, p, a...);
@@ -372,9 +331,10 @@ struct sparse_derivatives {
 ///   (ebb::into(v), p, a...)   the same, written to v
 ///   constant_pattern<A...>()  if all extents are static: the pattern as a constant. Then (a...) and (ebb::into(v), a...) do without p:
 ///                             see [note: patterns as constants]
-/// A banded matrix of any size needs as many derivatives as its band is wide: p.colors says how many. The pattern holds for all
-/// floats that are not ebb::fixed, and for the integers in the call of pattern: see [note: dependence by elements].
-/// Dtype: that of the argument.   Error: each element as in jacfwd, or as in jacrev if p.pulled.
+/// A banded matrix of any size needs as many derivatives as its band is wide: p.colors says how many. If p.by_rows, one program writes all
+/// elements: see [note: rows of blocks]. The pattern holds for all floats that are not ebb::fixed, and for the integers in the call of
+/// pattern: see [note: dependence by elements].
+/// Dtype: that of the argument.   Error: each element as in jacfwd, or as in jacrev if p.pulled or p.by_rows.
 /// An infinite or NaN derivative may make other elements of its row NaN, as 0 inf is NaN.
 /// Throws: error if p is not a pattern of these extents, or v has another number of elements.   Source: see [note: colors of columns].
 template <int I = 0, class F>

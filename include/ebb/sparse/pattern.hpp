@@ -37,6 +37,7 @@ struct sparse_pattern {
   // By element, if the matrix is symmetric and that saves colors: whether the element is read as its mirror image, from the derivative of
   // its row's color. Else empty.
   std::vector<char> mirrored;
+  bool by_rows = false;  // one program writes all elements row by row, without colors: see [note: rows of blocks]
 
   constexpr std::size_t size() const { return column.size(); }
   /// The row of each element: with `column`, the coordinates of all elements (COO).
