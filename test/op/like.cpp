@@ -81,6 +81,50 @@ TEST_CASE("zeros_like and its relatives have the extents and dtype of an array a
   CHECK(ds == 6 * 2 * 3);
 }
 
+TEST_CASE("zeros, ones and full have given extents: dyn is that of an argument, which says the dtype too") {
+  agree([](auto x) { return ebb::zeros<2>(x) + ebb::ones<2>(x); }, ebb::tensor<double, 2>{1, 1});
+  agree([](auto x) { return ebb::ones<dyn, 3>(x) * ebb::full<dyn, dyn>(x, 2.5); }, matrix::full(2.5));
+  agree([](auto x) { return ebb::full<2, 3>(ebb::max(x)); }, matrix::full(6));
+  agree([](auto x) { return ebb::full<float, 3>(x, x[1][0]) + ebb::zeros<float, 3>(x); }, ebb::tensor<float, 3>{4, 4, 4});
+  agree([](auto x) { return ebb::full<std::int64_t, dyn>(x, 2.5); }, ebb::tensor<std::int64_t, 2>{2, 2});
+  agree([](auto x) { return ebb::full<double, dyn>(ebb::iota<0>(x), 0.1); }, ebb::tensor<double, 2>{0.1, 0.1});
+  agree([](auto x) { return ebb::broadcast_to<2, 3>(ebb::ones<>(x)); }, matrix::ones());
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(ebb::all_equal(ebb::compile([](auto x) { return ebb::zeros<2>(x); })(any(0, 0)), ebb::tensor<double, 2>{}));
+  CHECK(ebb::all_equal(ebb::ones<2, 3>(matrix::full(nan)), matrix::ones()));
+  CHECK(ebb::compile([](auto x) { return ebb::ones<dyn, 0>(x); })(m).size() == 0);
+  // Without arrays they are tensors; the number says the dtype.
+  CHECK(ebb::all_equal(ebb::full<2, 3>(2.5), matrix::full(2.5)));
+  CHECK(ebb::all_equal(ebb::full<2>(3), ebb::tensor<int, 2>{3, 3}));
+  CHECK(ebb::all_equal(ebb::zeros<float, 2>(), ebb::tensor<float, 2>{}));
+  CHECK(ebb::all_equal(ebb::ones<ebb::bfloat16, 2>(), ebb::tensor<ebb::bfloat16, 2>::ones()));
+  // A loop begins with zeros for each row of its argument. The gradient of full goes to the scalar, twice.
+  const auto [dx, ds] = ebb::grad<0, 1>([](auto x, auto s) { return ebb::sum(ebb::full<dyn, 2>(x, s * s) * (ebb::zeros<dyn, 2>(x) + 3)); })(any(m), 3.0);
+  CHECK(ebb::all_equal(dx, any(matrix())));
+  CHECK(ds == 3 * 2 * 3 * 4);
+  CHECK(ebb::hvp([](auto s) { return ebb::sum(ebb::full<4>(s * s)); })(3.0, 1.0) == 8);
+}
+
+TEST_CASE("one_hot marks indices along any new axis, in any dtype") {
+  const ebb::tensor<int, 2, dyn> i{{0, 2}, {1, 0}};
+  const auto both = [](auto f, auto x, const auto& wanted) {
+    using result = std::remove_cvref_t<decltype(wanted)>;
+    CHECK(ebb::all_equal(result(ebb::compile(f)(x)), wanted));
+    CHECK(ebb::all_equal(result(f(x)), wanted));
+  };
+  both([](auto x) { return ebb::one_hot<3>(x); }, i, ebb::tensor<std::int64_t, 2, 2, 3>{{{1, 0, 0}, {0, 0, 1}}, {{0, 1, 0}, {1, 0, 0}}});
+  both([](auto x) { return ebb::one_hot<3, 0, bool>(x); }, i,
+       ebb::tensor<bool, 3, 2, 2>{{{true, false}, {false, true}}, {{false, false}, {true, false}}, {{false, true}, {false, false}}});
+  both([](auto x) { return ebb::one_hot<3, -2, ebb::bf16>(x); }, i,
+       ebb::cast<ebb::bf16>(ebb::tensor<float, 2, 3, 2>{{{1, 0}, {0, 0}, {0, 1}}, {{0, 1}, {1, 0}, {0, 0}}}));
+  both([](auto x) { return ebb::one_hot<2, double>(x(0, 0)); }, i, ebb::tensor<double, 2>{1, 0});
+  both([](auto x) { return ebb::one_hot<4, 0>(x); }, ebb::tensor<std::int64_t, dyn>{}, ebb::tensor<std::int64_t, 4, 0>{});
+  CHECK_THROWS_WITH((ebb::one_hot<2, 0>(i)), Catch::Contains("one_hot") && Catch::Contains("is 2, and there are 2 classes"));
+  // A choice of rows with a gradient: the dtype is that of the weights, without a cast.
+  const auto f = [](auto w, auto x) { return ebb::sum(ebb::one_hot<2, 0, double>(x) * w * w); };
+  CHECK(ebb::all_equal(ebb::grad(f)(ebb::tensor<double, 2>{3, 5}, ebb::tensor<int, 2>{1, 0}), ebb::tensor<double, 2>{6, 10}));
+}
+
 TEST_CASE("reshape_like takes the extents of another array") {
   static constexpr auto f = [](auto x, auto like) { return ebb::reshape_like(x, like) * like; };
   const ebb::tensor<double, 3, 2> y{{1, 2}, {3, 4}, {5, 6}};

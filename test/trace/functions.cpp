@@ -346,6 +346,7 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("argmax", "int64", [](auto x) { return ebb::argmax<1>(x); });
   own("argmin", "int64", [](auto x) { return ebb::argmin<1>(x); });
   own("one_hot", "int64", [](auto x) { return ebb::one_hot<3>(classes(x)); });
+  own("zeros, ones, full", "", [](auto x) { return ebb::zeros<2>(x) + ebb::ones<2>(x) + ebb::full<2>(x(0, 0)); });
 }
 
 TEST_CASE("AMP-18: further functions without a class keep their operand's dtype in every context; prelu has the class low") {

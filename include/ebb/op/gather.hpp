@@ -106,12 +106,17 @@ struct take {
   }
 };
 
-template <int Classes>
+template <int Classes, int Axis, class To>
 struct one_hot {
   template <class I>
-  static constexpr operand<std::int64_t> apply(operand<I> indices) {
-    if constexpr (!index_element<I>) return refuse<std::int64_t>(*indices.g, 115);
-    else return cast_to<std::int64_t>(marked<one_hot>(indices, with_axis(indices.extents(), indices.rank(), Classes), indices.rank()));
+  static constexpr operand<To> apply(operand<I> indices) {
+    if constexpr (!index_element<I>) return refuse<To>(*indices.g, 115);
+    else {
+      if (indices.is_refused()) return {indices.g, indices.id};
+      const int rank = indices.rank() + 1, axis = axis_of(Axis, rank);
+      if (!has_axis(axis, rank) || rank > max_rank) return refuse<To>(*indices.g, 103);
+      return cast_to<To>(marked<one_hot<Classes, -1, std::int64_t>>(indices, with_axis(indices.extents(), axis, Classes), axis));
+    }
   }
 };
 
@@ -125,10 +130,16 @@ template <class X, class Indices>
 constexpr auto take(X&& x, Indices&& indices) {
   return apply_function(functions::take{}, std::forward<X>(x), std::forward<Indices>(indices));
 }
-/// 1 at the given index, else 0.   Shape: indices' axes, then Classes.   Dtype: int64, no gradient.
-template <int Classes, class Indices>
+/// 1 at the given index along a new axis, by default the last one, else 0.   one_hot<10>(x), one_hot<10, 1>(x), one_hot<10, 1, float>(x)
+/// Shape: indices' axes, with one of extent Classes.   Dtype: To, no gradient.   Saves: nothing.   Error: exact.
+/// Throws: if an index is negative or too large.
+template <int Classes, int Axis = -1, element To = std::int64_t, class Indices>
 constexpr auto one_hot(Indices&& indices) {
-  return apply_function(functions::one_hot<Classes>{}, std::forward<Indices>(indices));
+  return apply_function(functions::one_hot<Classes, Axis, To>{}, std::forward<Indices>(indices));
+}
+template <int Classes, element To, class Indices>
+constexpr auto one_hot(Indices&& indices) {
+  return one_hot<Classes, -1, To>(std::forward<Indices>(indices));
 }
 
 }  // namespace ebb::inline EBB_ABI

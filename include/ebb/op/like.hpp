@@ -5,17 +5,23 @@
 // in a traced function too.
 #pragma once
 
-#include "../tensor/borrow.hpp"
+#include "../tensor/tensor.hpp"
 #include "axes.hpp"
 
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 
 namespace ebb::inline EBB_ABI {
 
 template <class Call>
+struct refusal<524, Call> : Call {
+  static_assert(Call::code != 524, "[ebb E0524] zeros, ones, full: a dyn extent is that of the same axis of x, which x lacks");
+};
+
+template <class Call>
 struct refusal<233, Call> : Call {
-  static_assert(Call::code != 233, "[ebb E0233] full_like: the value is a number, or an array of rank 0");
+  static_assert(Call::code != 233, "[ebb E0233] full_like, full: the value is a number, or an array of rank 0");
 };
 
 namespace functions {
@@ -69,6 +75,54 @@ struct full_like {
     if (x.is_refused() || value.is_refused()) return {x.g, x.is_refused() ? x.id : value.id};
     if (value.rank() > 0) return refuse<T>(*x.g, 233);
     return repeat(cast_to<T>(value), x, axis_run(0, x.rank()));
+  }
+};
+
+/// Extents E, where dyn stands for the extent of the same axis of x. T: the dtype, void for that of x, or of a value alone.
+template <class T, std::size_t... E>
+struct filled {
+  static constexpr std::string_view name = "full";
+  static constexpr bool keeps_numbers = true;
+  template <class X>
+  using element = std::conditional_t<std::is_void_v<T>, X, T>;
+  template <class X>
+  static constexpr auto apply(operand<X> x, number auto value) {
+    const int to = extents_from(x);
+    return to < 0 ? refuse<element<X>>(*x.g, -to) : literal_in<element<X>>(*x.g, to, value);
+  }
+  template <class X, class V>
+  static constexpr operand<element<X>> apply(operand<X> x, operand<V> value) {
+    const int to = extents_from(x);
+    if (to < 0 || value.is_refused()) return refuse<element<X>>(*x.g, to < 0 ? -to : -value.id);
+    if (value.rank() > 0) return refuse<element<X>>(*x.g, 233);
+    return ebb::broadcast_to(cast_to<element<X>>(value), to, axis_run(0, sizeof...(E)));
+  }
+  template <class V>
+  static constexpr operand<element<V>> apply(operand<V> value) {
+    return apply(value, value);
+  }
+
+ private:
+  template <class X>
+  static constexpr int extents_from(operand<X> x) {
+    if (x.is_refused()) return x.id;
+    if (sizeof...(E) > max_rank) return -524;
+    constexpr std::size_t wanted[] = {E..., 0};
+    shape to;
+    for (int i = 0; i < static_cast<int>(sizeof...(E)); ++i) {
+      if (wanted[i] == dyn && i >= x.rank()) return -524;
+      to.push(wanted[i] == dyn ? x.extent(i) : static_cast<int>(wanted[i]));
+    }
+    return x.g->intern(to);
+  }
+};
+/// The number Value in every element, without being an argument.
+template <int Value, class T, std::size_t... E>
+struct filled_with {
+  static constexpr std::string_view name = Value == 0 ? "zeros" : "ones";
+  template <class X>
+  static constexpr auto apply(operand<X> x) {
+    return filled<T, E...>::apply(x, Value);
   }
 };
 
@@ -134,6 +188,54 @@ constexpr auto ones_like(X&& x) {
 template <class X, class Value>
 constexpr auto full_like(X&& x, Value&& value) {
   return apply_function(functions::full_like{}, std::forward<X>(x), std::forward<Value>(value));
+}
+/// One number or scalar in every element of given extents: full<2, 3>(v), or full<2, 3>(x, v) with the dtype of x, where dyn is the extent
+/// of the same axis of x. full<double, 2, 3>(v) says the dtype. A number alone makes a tensor: a traced function has full<2, 3>(x, 1.0).
+/// The scalar gets the gradient.   Shape: E.   Dtype: T, or x's, or v's.
+/// Saves: nothing.   Error: exact.
+template <class T, std::size_t... E, class... A>
+  requires(element<T> && sizeof...(A) > 0)
+constexpr auto full(const A&... a) {
+  if constexpr (sizeof...(A) == 1 && (number<A> && ...)) {
+    constexpr bool known = ((E != dyn) && ...);
+    static_assert(known, "[ebb E0524] zeros, ones, full: a dyn extent is that of the same axis of x, which x lacks");
+    return tensor<T, (E == dyn ? 1 : E)...>::full(as_element<T>(a...));
+  } else return apply_function(functions::filled<T, E...>{}, a...);
+}
+template <std::size_t... E, class... A>
+  requires(sizeof...(A) > 0)
+constexpr auto full(const A&... a) {
+  using first = std::tuple_element_t<0, std::tuple<A...>>;
+  using computed = std::conditional_t<std::is_floating_point_v<first>, double, std::int64_t>;
+  if constexpr (sizeof...(A) == 1 && number<first>) return full<std::conditional_t<element<first>, first, computed>, E...>(a...);
+  else return apply_function(functions::filled<void, E...>{}, a...);
+}
+/// Zeros, or ones, of given extents; dyn: the extent of the same axis of x. zeros<dyn, 64>(x) may begin a loop over the rows of x.
+/// In a traced function an argument says the dtype, zeros<2, 3>(x), unless it is given, zeros<double, 2, 3>(x). Outside of them
+/// zeros<double, 2, 3>() is a tensor.   Shape: E.   Dtype: T, or x's, no gradient.   Saves: nothing.   Error: exact.
+template <std::size_t... E, class X>
+constexpr auto zeros(X&& x) {
+  return apply_function(functions::filled_with<0, void, E...>{}, std::forward<X>(x));
+}
+template <element T, std::size_t... E, class X>
+constexpr auto zeros(X&& x) {
+  return apply_function(functions::filled_with<0, T, E...>{}, std::forward<X>(x));
+}
+template <element T, std::size_t... E>
+constexpr auto zeros() {
+  return full<T, E...>(0);
+}
+template <std::size_t... E, class X>
+constexpr auto ones(X&& x) {
+  return apply_function(functions::filled_with<1, void, E...>{}, std::forward<X>(x));
+}
+template <element T, std::size_t... E, class X>
+constexpr auto ones(X&& x) {
+  return apply_function(functions::filled_with<1, T, E...>{}, std::forward<X>(x));
+}
+template <element T, std::size_t... E>
+constexpr auto ones() {
+  return full<T, E...>(1);
 }
 /// The elements of x, in the same order, with the extents of another array.
 /// Shape: that of the other array.   Dtype: x's.   Saves: nothing; no work.

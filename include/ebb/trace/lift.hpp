@@ -160,7 +160,8 @@ constexpr auto first_in_trace(const First& first, const Rest&... rest) {
 template <class F, class... A>
   requires terms_and_arrays<A...>
 constexpr auto apply_function(F, const A&... a) {
-  static_assert(!terms_and_arrays<A...>, "[ebb E0110] a traced function uses an array that is not its argument: pass it to the function");
+  static_assert(!terms_and_arrays<A...>, "[ebb E0110] a traced function uses an array that is not its argument: pass it to the function; "
+                                         "an array made of a number is ebb::full<2, 3>(x, 1.0) there, where x is any argument");
   return detail::first_in_trace(a...);
 }
 
