@@ -107,6 +107,7 @@ template <class T>
 void check_all() {
   for (ptrdiff_t n : {1, 2, 3, 8, 31, 32, 33, 70})
     for (ptrdiff_t m : {1, 2, 17, 40}) check_system<T>(n, m);
+  for (ptrdiff_t n : {16, 49, 127}) check_system<T>(n, 1);  // whole registers of rows, with and without a rest
   for (ptrdiff_t n : {1, 2, 3, 8, 31, 32, 33, 64, 70, 101}) check_factor<T>(n);
 }
 

@@ -5,9 +5,11 @@
 // computed one after another, and tiles of a product update the rest; solved rows have the opposite sign until the end.
 #pragma once
 
+#include "../base/repeat.hpp"
 #include "../num/logarithm.hpp"
 #include "../tensor/triangle_order.hpp"
 #include "solve.hpp"
+#include "transpose.hpp"
 
 #include <limits>
 
@@ -53,31 +55,94 @@ inline void solve_rows(const triangular_system& s, const matrix<T>& t, T* y) {
   }
 }
 
-/// One right side: eight rows at once, whose chains do not wait for each other. x may be b; y: n elements, which become -x.
+/// Adds what columns `first` to `last` of t give to as many rows as a register has elements, from row i on: t(i, k) y(k) in rising k. Rows
+/// lie as they are, each of them adjacent elements, or turned, so that columns are adjacent elements. `steps` is 1, or -1 if the elements
+/// come in falling order; turned rows are then in the reverse order of lanes. last - first is a multiple of the lanes.
+template <bool Turned, class T>
+EBB_INLINE simd::vector<T> add_columns(const matrix<T>& t, std::ptrdiff_t i, std::ptrdiff_t first, std::ptrdiff_t last, const T* y,
+                                       std::ptrdiff_t steps, simd::vector<T> acc) {
+  constexpr int n = simd::count_of<T>;
+  if constexpr (Turned)
+    for (std::ptrdiff_t k = first; k < last; ++k) acc = simd::fma(simd::load(t.at(steps > 0 ? i : i + n - 1, k)), simd::all(y[k]), acc);
+  else
+    for (std::ptrdiff_t k = first; k < last; k += n) {
+      simd::vector<T> x[static_cast<std::size_t>(n)];
+      const T* const from = t.at(i, steps > 0 ? k : k + n - 1);
+      repeat<n>([&]<int I>() EBB_LAMBDA { x[I] = simd::load(from + I * t.row); });
+      simd::transpose<T>(x);
+      if (steps > 0) repeat<n>([&]<int I>() EBB_LAMBDA { acc = simd::fma(x[I], simd::all(y[k + I]), acc); });
+      else repeat<n>([&]<int I>() EBB_LAMBDA { acc = simd::fma(x[n - 1 - I], simd::all(y[k + I]), acc); });
+    }
+  return acc;
+}
+
+/// Rows i to i + count of t, whose chains in y have the columns before i already: y becomes -x.
+template <class T>
+EBB_INLINE void finish_row(const matrix<T>& t, std::ptrdiff_t r, T sum, bool divides, T* y) {
+  y[r] = divides ? -(sum / *t.at(r, r)) : -sum;
+}
+template <class T>
+inline void finish_rows(const matrix<T>& t, std::ptrdiff_t i, std::ptrdiff_t count, bool divides, T* y) {
+  for (std::ptrdiff_t r = i; r < i + count; ++r) {
+    T sum = y[r];
+    for (std::ptrdiff_t k = i; k < r; ++k) sum = lane::fma(*t.at(r, k), y[k], sum);
+    finish_row(t, r, sum, divides, y);
+  }
+}
+/// The same for Count rows: without loops, whose ends a processor does not foresee.
+template <int Count, class T>
+[[gnu::noinline]] void finish_known_rows(const matrix<T>& t, std::ptrdiff_t i, bool divides, T* y) {
+  repeat<Count>([&]<int R>() EBB_LAMBDA {
+    T sum = y[i + R];
+    repeat<R>([&]<int K>() EBB_LAMBDA { sum = lane::fma(*t.at(i + R, i + K), y[i + K], sum); });
+    finish_row(t, i + R, sum, divides, y);
+  });
+}
+
+/// y, in the order of the solution, becomes -x: registers of rows, two of them at once, since a chain waits for itself.
+template <bool Turned, class T>
+inline void solve_in_registers(std::ptrdiff_t size, const matrix<T>& t, std::ptrdiff_t steps, bool divides, T* y) {
+  using V = simd::vector<T>;
+  constexpr int n = simd::count_of<T>;
+  const auto in_order = [&](V x) EBB_LAMBDA {
+    if constexpr (!Turned) return x;
+    else
+      return steps > 0 ? x : [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+        return __builtin_shufflevector(x, x, (n - 1 - I)...);
+      }(std::make_integer_sequence<int, n>{});
+  };
+  std::ptrdiff_t i = 0;
+  const auto add = [&](std::ptrdiff_t row, std::ptrdiff_t first, std::ptrdiff_t last, V acc) EBB_LAMBDA {
+    return add_columns<Turned>(t, row, first, last, y, steps, acc);
+  };
+  for (; i + 2 * n <= size; i += 2 * n) {
+    V low = in_order(simd::load(y + i)), high = in_order(simd::load(y + i + n));
+    for (std::ptrdiff_t k = 0; k < i; k += n) low = add(i, k, k + n, low), high = add(i + n, k, k + n, high);
+    simd::store(y + i, in_order(low));
+    finish_known_rows<n>(t, i, divides, y);
+    simd::store(y + i + n, in_order(add(i + n, i, i + n, high)));
+    finish_known_rows<n>(t, i + n, divides, y);
+  }
+  for (; i + n <= size; i += n) {
+    simd::store(y + i, in_order(add(i, 0, i, in_order(simd::load(y + i)))));
+    finish_known_rows<n>(t, i, divides, y);
+  }
+  for (std::ptrdiff_t r = i; r < size; ++r)
+    for (std::ptrdiff_t k = 0; k < i; ++k) y[r] = lane::fma(*t.at(r, k), y[k], y[r]);
+  finish_rows(t, i, size - i, divides, y);
+}
+
+/// One right side. x may be b; y: n elements, which become -x.
 template <class T>
 inline void solve_vector(const triangular_system& s, const matrix<T>& as_it_lies, const T* b, T* x, T* y) {
   const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed, divides = (s.flags & unit_diagonal_bit) == 0;
   // In the order of the solution: row 0 is the last one if that comes first.
   const std::ptrdiff_t last = s.n - 1, step = rising ? 1 : -1, first = rising ? 0 : last;
   const matrix<T> t{as_it_lies.at(first, first), step * as_it_lies.row, step * as_it_lies.col};
-  constexpr int height = 8;
-  for (std::ptrdiff_t i = 0; i < s.n; i += height) {
-    const int count = static_cast<int>(std::min<std::ptrdiff_t>(height, s.n - i));
-    T sums[height] = {};
-    for (int r = 0; r < count; ++r) sums[r] = b[first + step * (i + r)];
-    if (count == height)
-      for (std::ptrdiff_t k = 0; k < i; ++k)
-#pragma GCC unroll 8
-        for (int r = 0; r < height; ++r) sums[r] = lane::fma(*t.at(i + r, k), y[k], sums[r]);
-    else
-      for (std::ptrdiff_t k = 0; k < i; ++k)
-        for (int r = 0; r < count; ++r) sums[r] = lane::fma(*t.at(i + r, k), y[k], sums[r]);
-    for (int r = 0; r < count; ++r) {
-      for (std::ptrdiff_t k = i; k < i + r; ++k) sums[r] = lane::fma(*t.at(i + r, k), y[k], sums[r]);
-      y[i + r] = divides ? -(sums[r] / *t.at(i + r, i + r)) : -sums[r];
-      x[first + step * (i + r)] = -y[i + r];
-    }
-  }
+  for (std::ptrdiff_t i = 0; i < s.n; ++i) y[i] = b[first + step * i];
+  if (s.transposed) solve_in_registers<true>(s.n, t, step, divides, y);
+  else solve_in_registers<false>(s.n, t, step, divides, y);
+  for (std::ptrdiff_t i = 0; i < s.n; ++i) x[first + step * i] = -y[i];
 }
 
 /// Replaces the upper triangle of w by u, u^T u = a, and the lower one by -u^T. Returns the order of the minor that is not positive, or 0.
