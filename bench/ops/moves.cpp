@@ -1,6 +1,9 @@
-// bench/ops/moves.cpp — transposes, slices, flips and other moves by ebb.
+// bench/ops/moves.cpp — transposes, slices, flips and other moves by ebb, and matrices made of vectors.
 // SPDX-License-Identifier: BSL-1.0
 #include "matrix.hpp"
+
+#include <ebb/linalg.hpp>
+#include <ebb/shapes.hpp>
 
 void ops::moves(table& t) {
   add_matrix<2>(t, "transpose", {-1, 1}, [](auto x) { return ebb::transpose(x); });
@@ -13,5 +16,9 @@ void ops::moves(table& t) {
   add_matrix<2>(t, "full<dyn, dyn>", {-1, 1}, [](auto x) { return x + ebb::full<ebb::dyn, ebb::dyn>(x, x(0, 0)); });
   add_matrix<2>(t, "ones<dyn, dyn>", {-1, 1}, [](auto x) { return x * ebb::ones<ebb::dyn, ebb::dyn>(x); });
   add_matrix<2>(t, "zeros<dyn, dyn>", {-1, 1}, [](auto x) { return x + ebb::zeros<ebb::dyn, ebb::dyn>(x); });
+  add_matrix<2>(t, "hankel", {-1, 1}, [](auto x) { return ebb::hankel(ebb::select<1, 0>(x), ebb::select<0, 0>(x)); });
+  add_matrix<2>(t, "circulant", {-1, 1}, [](auto x) { return ebb::matmul(ebb::circulant(ebb::select<1, 0>(x)), x); });
+  add_matrix<1, 64>(t, "geomspace", {1, 2}, [](auto x) { return ebb::geomspace<64>(x(0, 0), x(1, 0)); });
+  add_matrix<2, 128>(t, "khatri_rao", {-1, 1}, [](auto x) { return ebb::khatri_rao(ebb::slice<0, 0, 2>(x), x); });
   add_matrix<2, 66>(t, "pad<0, 1, 1>", {-1, 1}, [](auto x) { return ebb::pad<0, 1, 1>(x); });
 }

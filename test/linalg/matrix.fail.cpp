@@ -78,6 +78,11 @@ constexpr int refused = traced_on<square, oblong>([](auto a, auto c) {
 constexpr int refused = traced_on<ebb::term<float>>([](auto a) {
   return ebb::tridiagonal_solve(a, a, a, a);  // LINE
 });
+#elif EBB_CASE == 14  // other columns
+// EXPECT: E0445 khatri_rao: the operands are matrices with the same number of columns
+constexpr int refused = traced_on<square, oblong>([](auto a, auto b) {
+  return ebb::khatri_rao(a, b);  // LINE
+});
 #elif EBB_CASE == 12  // a matrix without a logarithm
 // EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
 constexpr int refused = traced_on<oblong>([](auto a) {

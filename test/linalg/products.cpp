@@ -39,6 +39,12 @@ TEST_CASE("batches of Kronecker products are those of loops, and powers are repe
   for (std::size_t b = 0; b < 2; ++b)
     for (std::size_t i = 0; i < 8; ++i)
       for (std::size_t j = 0; j < 6; ++j) CHECK(r(b, i, j) == x(b, i / 4, j / 2) * y(i % 4, j % 2));
+  const auto z = test::random_array<ebb::tensor<double, 4, 3>>(8);
+  const auto columns = ebb::khatri_rao(x, z);
+  REQUIRE(columns.extent(1) == 8);
+  for (std::size_t b = 0; b < 2; ++b)
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t j = 0; j < 3; ++j) CHECK(columns(b, i, j) == x(b, i / 4, j) * z(i % 4, j));
   const auto a = test::random_array<ebb::tensor<double, 2, 3, 3>>(3);
   const auto seventh = ebb::matrix_power<7>(a);
   auto product = a;
@@ -55,6 +61,20 @@ TEST_CASE("batches of Kronecker products are those of loops, and powers are repe
   const auto thin = test::random_array<ebb::tensor<double, 9, 1>>(6);
   CHECK(ebb::all_equal(ebb::multi_dot(tall, flat, thin), ebb::matmul(tall, ebb::matmul(flat, thin))));
   CHECK(ebb::all_equal(ebb::multi_dot(flat, tall, flat), ebb::matmul(ebb::matmul(flat, tall), flat)));
+}
+
+TEST_CASE("the first and second derivatives of Khatri-Rao products are those of a loop in long double, with empty matrices too") {
+  // Both factors depend on x, so the gradient has both parts.
+  const auto f = [](auto x) { return ebb::khatri_rao(x, ebb::sin(x)); };
+  against_differences<wide<dyn, dyn>>("khatri_rao", f, random_numbers(6, 3), extents_of({2, 3}), [](const long_numbers& x) {
+    long_numbers r;
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 0; j < 3; ++j) r.push_back(x[i / 2 * 3 + j] * std::sin(x[i % 2 * 3 + j]));
+    return r;
+  }, 1e-12L, 1e-8L);
+  CHECK(ebb::khatri_rao(ebb::tensor<double, dyn, dyn>(2, 0), ebb::tensor<double, dyn, dyn>(3, 0)).extent(0) == 6);
+  const ebb::tensor<double, dyn, dyn> wide_one(2, 3), narrow_one(2, 1);
+  CHECK(test::says(test::raised([&] { ebb::khatri_rao(wide_one, narrow_one); }), {"khatri_rao", "[2, 3]", "[2, 1]"}));
 }
 
 TEST_CASE("cross products: axes, broadcasts, errors, the tape") {

@@ -48,6 +48,48 @@ TEST_CASE("derivatives of arrays made of numbers are those of loops") {
   linalg_test::against_differences<ebb::term<double, 3, 2>>("static", f, x, linalg_test::extents_of({3, 2}), oracle, 1e-10L, 1e-8L);
 }
 
+TEST_CASE("first and second derivatives of geomspace, hankel and circulant are those of loops in long double") {
+  const auto f = [](auto x) {
+    const auto row = ebb::select<1, 0>(x), column = ebb::select<1, 1>(x);
+    const auto first = ebb::geomspace<3>(row(0), row(1)), second = ebb::geomspace<3>(-row(2), -3.0);
+    const auto both = first * ebb::hankel(column, row) + second * ebb::circulant(column);
+    return both * ebb::hankel(row) + both;
+  };
+  const auto oracle = [](const std::vector<long double>& x) {
+    const auto row = [&](std::size_t i) { return x[2 * i]; };
+    const auto column = [&](std::size_t i) { return x[2 * i + 1]; };
+    std::vector<long double> r(9);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 3; ++j) {
+        const long double part = static_cast<long double>(j) / 2, first = row(0) * std::pow(row(1) / row(0), part);
+        const long double second = -row(2) * std::pow(3 / row(2), part), of_column = i + j < 3 ? column(i + j) : row(i + j - 2);
+        const long double both = first * of_column + second * column((i + 3 - j) % 3);
+        r[i * 3 + j] = both * (i + j < 3 ? row(i + j) : 0) + both;
+      }
+    return r;
+  };
+  // The gradient of the weighted sum, and the one of its sum.
+  auto x = linalg_test::random_numbers(6, 12);
+  for (double& e : x) e += 2;
+  linalg_test::against_differences<ebb::term<double, dyn, 2>>("dyn", f, x, linalg_test::extents_of({3, 2}), oracle, 1e-10L, 1e-7L);
+}
+
+TEST_CASE("geomspace has exact ends and no infinity between them; hankel and circulant of integers, of calls, and without elements") {
+  const auto far = ebb::geomspace<5>(1e-300, 1e300);
+  const double decades[] = {1e-300, 1e-150, 1, 1e150, 1e300};
+  for (std::size_t i = 0; i < 5; ++i) CHECK(far(i) == Approx(decades[i]).epsilon(1e-13));
+  CHECK((far(0) == 1e-300 && far(4) == 1e300));
+  const auto back = ebb::geomspace<4>(ebb::tensor<float>(-8.0f), -1);
+  CHECK((back(0) == -8 && back(1) == Approx(-4) && back(2) == Approx(-2) && back(3) == -1));
+  CHECK(std::isnan(ebb::geomspace<3>(-1, 1)(1)));
+  CHECK((ebb::geomspace<1>(4.0, 9.0)(0) == 4 && ebb::geomspace<0>(4.0, 9.0).size() == 0));
+  const ebb::tensor<int, dyn> c{1, 2, 3}, r{9, 8};
+  CHECK(ebb::all_equal(ebb::hankel(c, r), ebb::tensor<int, dyn, dyn>{{1, 2}, {2, 3}, {3, 8}}));
+  CHECK(ebb::all_equal(ebb::hankel(c), ebb::tensor<int, dyn, dyn>{{1, 2, 3}, {2, 3, 0}, {3, 0, 0}}));
+  CHECK(ebb::all_equal(ebb::circulant(c), ebb::tensor<int, dyn, dyn>{{1, 3, 2}, {2, 1, 3}, {3, 2, 1}}));
+  CHECK((ebb::hankel(ebb::tensor<int, dyn>(0)).size() == 0 && ebb::circulant(ebb::tensor<int, dyn>(0)).size() == 0));
+}
+
 TEST_CASE("arrays made of numbers alone, of integers, of calls, and without elements") {
   CHECK(ebb::all_equal(ebb::arange<4>(3), ebb::tensor<std::int64_t, 4>{3, 4, 5, 6}));
   CHECK(ebb::all_equal(ebb::arange<3>(1, 0.5), ebb::tensor<double, 3>{1, 1.5, 2}));

@@ -25,8 +25,23 @@ constexpr int refused = traced_on<vector>([](auto x) {
   return ebb::linspace<3>(x, 1.0);  // LINE
 });
 #elif EBB_CASE == 3  // less than none
-// EXPECT: E0395 arange, linspace, logspace, vander: a number of elements is not negative
+// EXPECT: E0395 arange, linspace, logspace, geomspace, vander: a number of elements is not negative
 constexpr int refused = traced_on<vector>([](auto x) {
   return ebb::vander<-1>(x);  // LINE
+});
+#elif EBB_CASE == 4  // a matrix in place of a column
+// EXPECT: E0394 an operand has the wrong rank
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::hankel(x);  // LINE
+});
+#elif EBB_CASE == 5  // a matrix in place of a column
+// EXPECT: E0394 an operand has the wrong rank
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::circulant(x);  // LINE
+});
+#elif EBB_CASE == 6  // a vector in place of a number
+// EXPECT: E0394 an operand has the wrong rank
+constexpr int refused = traced_on<vector>([](auto x) {
+  return ebb::geomspace<3>(x, 1.0);  // LINE
 });
 #endif

@@ -21,11 +21,14 @@ static_assert(has_class<own>([](auto x) { return ebb::eye<4>(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::arange<4>(number(x), number(x)); }));
 static_assert(has_class<own>([](auto x) { return ebb::linspace<4>(number(x), number(x)); }));
 static_assert(has_class<own>([](auto x) { return ebb::logspace<4>(number(x), number(x)); }));
+static_assert(has_class<own>([](auto x) { return ebb::geomspace<4>(number(x), number(x)); }));
 static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::meshgrid(row(x), row(x))); }));
 static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::meshgrid(ebb::xy_indexing, row(x), row(x))); }));
 static_assert(has_class<own>([](auto x) { return ebb::block_diag(x, x); }));
 static_assert(has_class<own>([](auto x) { return ebb::vander<3>(row(x)); }));
 static_assert(has_class<own>([](auto x) { return ebb::toeplitz(row(x)); }));
+static_assert(has_class<own>([](auto x) { return ebb::hankel(row(x)); }));
+static_assert(has_class<own>([](auto x) { return ebb::circulant(row(x)); }));
 
 static_assert(has_class<full>([](auto x) { return ebb::cdist(x, x); }));
 static_assert(has_class<own>([](auto x) { return ebb::pairwise_distance(x, x); }));

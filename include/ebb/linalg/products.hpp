@@ -1,4 +1,4 @@
-// ebb/linalg/products.hpp — products made of others: kron, cross, matrix_power, multi_dot.
+// ebb/linalg/products.hpp — products made of others: kron, khatri_rao, cross, matrix_power, multi_dot.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,6 +12,11 @@ namespace ebb::inline EBB_ABI {
 template <class Call>
 struct refusal<423, Call> : Call {
   static_assert(Call::code != 423, "[ebb E0423] kron: an operand has less than two axes or more than six");
+};
+
+template <class Call>
+struct refusal<445, Call> : Call {
+  static_assert(Call::code != 445, "[ebb E0445] khatri_rao: the operands are matrices with the same number of columns");
 };
 
 template <class Call>
@@ -46,6 +51,26 @@ struct kron {
     shape merged = axes_between(r.extents(), 0, last - 4);
     merged.push(volume_of(g.syms, axes_between(r.extents(), last - 4, last - 2)));
     merged.push(volume_of(g.syms, axes_between(r.extents(), last - 2, last)));
+    return view_as(r, merged);
+  }
+};
+
+struct khatri_rao {
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = promoted<A, B>;
+    graph& g = *a.g;
+    if (a.is_refused() || b.is_refused()) return refuse<T>(g, a.is_refused() ? -a.id : -b.id);
+    const int p = a.rank(), q = b.rank();
+    if (p < 2 || q < 2 || p == max_rank || q == max_rank || !g.syms.unify(a.extent(p - 1), b.extent(q - 1))) return refuse<T>(g, 445);
+    // a [..., n, 1, m] times b [..., 1, k, m].
+    const auto x = view_as(cast_to<T>(a), with_axis(a.extents(), p - 1, 1)), y = view_as(cast_to<T>(b), with_axis(b.extents(), q - 2, 1));
+    const auto r = detail::broadcasting<op::mul>::apply(x, y);
+    if (r.is_refused()) return r;
+    const int last = r.rank() - 1;
+    shape merged = axes_between(r.extents(), 0, last - 2);
+    merged.push(volume_of(g.syms, axes_between(r.extents(), last - 2, last)));
+    merged.push(r.extent(last));
     return view_as(r, merged);
   }
 };
@@ -133,6 +158,10 @@ namespace ebb::inline EBB_ABI {
 /// Shape: x [..., n, m], y [..., k, l]: [..., n k, m l]; leading axes are batches, which are broadcast.   Dtype: promoted.   Saves: x, y.
 /// Error: that of a product of two numbers.
 inline constexpr call<functions::kron> kron{};
+/// The Khatri-Rao product of matrices: each column is the Kronecker product of the same columns of x and y.
+/// Shape: x [..., n, m], y [..., k, m]: [..., n k, m]; leading axes are batches, which are broadcast.   Dtype: promoted.   Saves: x, y.
+/// Error: that of a product of two numbers.
+inline constexpr call<functions::khatri_rao> khatri_rao{};
 /// The cross product along an axis with three elements, by default the last one.   cross(x, y), cross<0>(x, y)
 /// Shape: broadcast.   Dtype: promoted.   Saves: x, y.   Error: that of a difference of two products.
 /// Throws: if a call's axis does not have three elements.

@@ -1,4 +1,4 @@
-// ebb/shapes/construct.hpp — triangles, and arrays made of numbers or of vectors: eye, arange, linspace, meshgrid, block_diag, toeplitz.
+// ebb/shapes/construct.hpp — triangles, and arrays made of numbers or of vectors: eye, arange, linspace, meshgrid, toeplitz.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Inside a traced function an argument says the dtype even where no element is read: eye<3>(x) has the dtype of x, arange<5>(start) that of
@@ -14,8 +14,8 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<394, Call> : Call {
-  static_assert(Call::code != 394, "[ebb E0394] an operand has the wrong rank: triangles and blocks are matrices, meshgrid, vander and "
-                                   "toeplitz take vectors, arange and linspace numbers and scalars");
+  static_assert(Call::code != 394, "[ebb E0394] an operand has the wrong rank: triangles and blocks are matrices, meshgrid, vander, "
+                                   "toeplitz, hankel and circulant take vectors, arange, linspace and geomspace numbers and scalars");
 };
 
 /// Tag of meshgrid: exchanges the first two axes, as plots need it.
@@ -91,6 +91,27 @@ struct linspace {
         const auto step = (b - a) / literal_like(i, N - 1);
         const auto from_start = a + i * step, from_end = b - (literal_like(i, N - 1) - i) * step;
         return emit_on<op::where>({}, emit_on<op::less>({}, i, literal_like(i, N / 2)), from_start, from_end);
+      }
+    }, first, last));
+  }
+};
+
+template <int N>
+struct geomspace {
+  template <class A, class B>
+  static constexpr auto apply(A first, B last) {
+    using T = decltype(detail::accepted<op::exp, dtype_of_scalars<A, B>>());
+    using Wide = detail::computed_in<T>;
+    return cast_to<T>(from_scalars<N, Wide>(*detail::first_operand(first, last).g, [](auto i, auto a, auto b) {
+      if constexpr (N < 2) return a;
+      else {
+        // Each half is its own end times a power of the square root of the ratio. The exponent is at most 1: nothing overflows on the way.
+        const auto is_first = emit_on<op::less>({}, i, literal_like(i, N / 2));
+        const auto end = emit_on<op::where>({}, is_first, a, b), other = emit_on<op::where>({}, is_first, b, a);
+        const auto steps = emit_on<op::where>({}, is_first, i, literal_like(i, N - 1) - i);
+        const auto sign = emit_on<op::sign>({}, end);
+        const auto ratio = emit_on<op::sqrt>({}, other * sign) / emit_on<op::sqrt>({}, end * sign);
+        return end * emit_on<op::pow>({}, ratio, (steps + steps) / literal_like(i, N - 1));
       }
     }, first, last));
   }
@@ -185,6 +206,52 @@ struct toeplitz {
   }
 };
 
+struct hankel {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> column) {
+    if (column.is_refused()) return column;
+    return column.rank() != 1 ? refuse<T>(*column.g, 394) : of(column, column, true);
+  }
+  template <class A, class B>
+  static constexpr auto apply(operand<A> column, operand<B> row) {
+    using T = promoted<A, B>;
+    const auto c = cast_to<T>(column), r = cast_to<T>(row);
+    if (c.is_refused() || r.is_refused()) return c.is_refused() ? c : r;
+    return c.rank() != 1 || r.rank() != 1 ? refuse<T>(*c.g, 394) : of(c, r, false);
+  }
+
+ private:
+  /// Element (i, j) is column(i + j), or behind its n elements row(i + j - n + 1), or 0.
+  template <class T>
+  static constexpr operand<T> of(operand<T> c, operand<T> r, bool zeros) {
+    graph& g = *c.g;
+    shape grid = c.extents();
+    grid.push(r.extent(0));
+    const int number = g.intern(g.syms.find(grid));
+    const auto along = index_along<std::int64_t>(g, number, 0) + index_along<std::int64_t>(g, number, 1);
+    const auto last = ebb::broadcast_to(count_along<std::int64_t>(c, 1), number, 3) - literal_like(along, 1);
+    const auto in_column = parts_at<hankel>(c, emit_on<op::minimum>({}, along, last), 0);
+    const auto behind = [&] { return parts_at<hankel>(r, emit_on<op::maximum>({}, along - last, literal_like(along, 0)), 0); };
+    return emit_on<op::where>({}, emit_on<op::less>({}, last, along), zeros ? literal_like(in_column, 0) : behind(), in_column);
+  }
+};
+
+struct circulant {
+  template <class T>
+  static constexpr operand<T> apply(operand<T> c) {
+    if (c.is_refused()) return c;
+    graph& g = *c.g;
+    if (c.rank() != 1) return refuse<T>(g, 394);
+    shape grid = c.extents();
+    grid.push(c.extent(0));
+    const int number = g.intern(g.syms.find(grid));
+    const auto along = index_along<std::int64_t>(g, number, 0) - index_along<std::int64_t>(g, number, 1);
+    const auto count = ebb::broadcast_to(count_along<std::int64_t>(c, 1), number, 3);
+    const auto round = emit_on<op::where>({}, emit_on<op::less>({}, along, literal_like(along, 0)), along + count, along);
+    return parts_at<circulant>(c, round, 0);
+  }
+};
+
 }  // namespace functions
 
 /// Each matrix in the last two axes, with zeros above its diagonal number K.   tril<-1>(x)
@@ -208,7 +275,7 @@ constexpr auto eye(X&& x) {
 /// Error: 0.5 ulp of i * step, and 0.5 ulp.
 template <int N, class Start, class Step = int>
 constexpr auto arange(const Start& start, const Step& step = 1) {
-  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, vander: a number of elements is not negative");
+  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, geomspace, vander: a number of elements is not negative");
   using along = functions::arange<(N < 0 ? 0 : N)>;
   // If both are numbers, they become arrays, on which the function runs at once.
   if constexpr (number<Start> && number<Step>)
@@ -221,7 +288,7 @@ constexpr auto arange(const Start& start, const Step& step = 1) {
 /// Shape: [N].   Dtype: promoted; integers give float, two numbers double.   Saves: nothing.   Error: 2 ulp of the larger end.
 template <int N, class First, class Last>
 constexpr auto linspace(const First& first, const Last& last) {
-  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, vander: a number of elements is not negative");
+  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, geomspace, vander: a number of elements is not negative");
   using along = functions::linspace<(N < 0 ? 0 : N)>;
   if constexpr (number<First> && number<Last>)
     return apply_function(along{}, tensor<double>(static_cast<double>(first)), tensor<double>(static_cast<double>(last)));
@@ -231,6 +298,17 @@ constexpr auto linspace(const First& first, const Last& last) {
 template <int N, class First, class Last>
 constexpr auto logspace(const First& first, const Last& last) {
   return pow(10, linspace<N>(first, last));
+}
+/// N numbers from first to last, both included and exact, each one the same multiple of the one before. N = 1 gives first. Neither end
+/// is 0. Ends of different signs give NaNs between them.
+/// Shape, Dtype: as linspace.   Saves: first, last, the powers.   Error: 4 ulp, and as many ulp as a quarter of |log(last / first)|.
+template <int N, class First, class Last>
+constexpr auto geomspace(const First& first, const Last& last) {
+  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, geomspace, vander: a number of elements is not negative");
+  using along = functions::geomspace<(N < 0 ? 0 : N)>;
+  if constexpr (number<First> && number<Last>)
+    return apply_function(along{}, tensor<double>(static_cast<double>(first)), tensor<double>(static_cast<double>(last)));
+  else return apply_function(along{}, first, last);
 }
 /// The coordinates of a grid, in a tuple: each vector is repeated along the axes of the others.
 ///   const auto [a, b] = ebb::meshgrid(x, y);   a(i, j) is x(i), b(i, j) is y(j); with ebb::xy_indexing before x: a(i, j) is x(j)
@@ -254,11 +332,18 @@ inline constexpr call<functions::block_diag> block_diag{};
 /// Dtype: x's.   Saves: x, the powers.   Error: that of the products.
 template <int N, class X>
 constexpr auto vander(X&& x) {
-  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, vander: a number of elements is not negative");
+  static_assert(N >= 0, "[ebb E0395] arange, linspace, logspace, geomspace, vander: a number of elements is not negative");
   return apply_function(functions::vander<(N < 0 ? 0 : N)>{}, std::forward<X>(x));
 }
 /// toeplitz(c, r): the matrix with constant diagonals whose first column is c and whose first row is r. The first element of r is not used.
 /// toeplitz(c) is symmetric.   Shape: c [n], r [m]: [n, m].   Dtype: promoted.   Saves: nothing.   Error: exact.
 inline constexpr call<functions::toeplitz> toeplitz{};
+/// hankel(c, r): the matrix with constant antidiagonals whose first column is c and whose last row is r. The first element of r is not
+/// used. hankel(c) has zeros in place of r.
+/// Shape: c [n], r [m]: [n, m]; c alone: [n, n].   Dtype: promoted.   Saves: nothing.   Error: exact.
+inline constexpr call<functions::hankel> hankel{};
+/// The matrix whose first column is c, and whose other columns are each the one before, moved down by one place, round the end: its product
+/// with x is the circular convolution of c and x.   Shape: c [n]: [n, n].   Dtype: c's.   Saves: nothing.   Error: exact.
+inline constexpr call<functions::circulant> circulant{};
 
 }  // namespace ebb::inline EBB_ABI
