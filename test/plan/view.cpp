@@ -58,6 +58,11 @@ TEST_CASE("slices of leading rows are no steps, others copy and say why") {
   check_move([](auto& b) { return -sliced(b.in({6, 5, n}), {1, -2}, 6, 2, n); }, 0, why::none, 1);
   check_move([](auto& b) { return ebb::emit_on<ebb::op::sum>({0, 2}, -sliced(b.in({6, 25}), {1, 2}, 6, 16)); }, 1, why::axis, 0);
   check_move([](auto& b) { return -sliced(b.in({6, 5}), {0, 0, 2}, 3, 5); }, 1, why::step, 0);
+  check_move([](auto& b) { return -sliced(b.in({6, 16}), {0, 0, 2}, 3, 16); }, 0, why::none, 1);
+  check_move([](auto& b) { return -sliced(b.in({m, n, 16}), {1, -1, -1}, m, n, 16); }, 0, why::none, 1);
+  check_move([](auto& b) { return -sliced(b.in({n, 16}), {1, -1, -1}, n, 16); }, 1, why::step, 0);  // lanes go forwards
+  check_move([](auto& b) { return ebb::emit_on<ebb::op::sum>({0, 2}, -sliced(b.in({n, 16}), {0, -1, -1}, n, 16)); }, 1, why::step, 0);
+  check_move([](auto& b) { return ebb::emit_on<ebb::op::sum>({1, 2}, -sliced(b.in({n, 16}), {0, -1, -1}, n, 16)); }, 0, why::none, 1);
   check_move([](auto& b) { return sliced(b.in({6, 5}), {0, 2}, 3, 5); }, 1, why::result, 0);
   check_move([](auto& b) {
     const auto x = sliced(b.in({6, 5}), {0, 1}, 5, 5);
@@ -129,7 +134,7 @@ TEST_CASE("a printed plan names each step that copies, and why") {
 }
 
 TEST_CASE("random programs of moves have the bits of scalar runs") {
-  int found = 0, views = 0, joined = 0, blocks = 0, apart = 0, written_apart = 0;
+  int found = 0, views = 0, joined = 0, blocks = 0, apart = 0, stepped = 0, written_apart = 0;
   for (std::uint64_t seed = 0; seed < 1200; ++seed) {
     CAPTURE(seed);
     const test::random_program p =
@@ -145,7 +150,10 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
       for (const ebb::plan_step& s : plan.steps) joined += s.nest < 0 && s.what == ebb::kind::move && s.why == why::none;
       for (const ebb::plan_buffer& b : plan.buffers) views += b.is == role::part && plan.buffers[b.whole].is == role::argument;
       blocks += plan.blocks.count > 0;
-      for (const ebb::nest_load& x : plan.loads) apart += x.whole >= 0;
+      for (const ebb::nest_load& x : plan.loads) {
+        apart += x.whole >= 0;
+        stepped += x.step != 1;
+      }
       for (const ebb::nest_store& x : plan.stores) written_apart += x.whole >= 0;
       const ebb::vec<std::size_t> more = ebb::symbol_values(g, p.arguments);
       ebb::block_program program(g, plan, 64);
@@ -160,5 +168,6 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
   CHECK(joined > 500);
   CHECK(blocks > 5);
   CHECK(apart > 30);
+  CHECK(stepped > 10);
   CHECK(written_apart > 30);
 }

@@ -138,7 +138,8 @@ class block_nest {
   }
   /// The same for load i.
   EBB_ONCE std::ptrdiff_t stride_of_load(int i, int l) const {
-    return stride_apart(load(i), stride(size_of(load(i).to.type), load(i).along, l), l);
+    const nest_load& x = load(i);
+    return stride_apart(x, stride(size_of(x.to.type), x.along, l) * (x.whole >= 0 && n_->axis[l] == x.axis ? x.step : 1), l);
   }
   /// The same for x, a load or a store, if `r` is right for adjacent rows.
   template <class X>

@@ -126,6 +126,7 @@ struct nest_step {
     EBB_PART std::size_t stride_of_load(std::size_t size) const {
       constexpr nest_load x = load_at<I>;
       if constexpr (x.whole < 0) return stride<L, x.along>(size);
+      else if constexpr (x.step != 1 && n.axis[L] == x.axis) return static_cast<std::size_t>(x.step) * stride<L, x.along>(size);
       else return stride_apart<L, x.axis>(size, of_load[I]);
     }
     template <int L, int I>
@@ -200,7 +201,7 @@ struct nest_step {
     EBB_PART void advance(const extents& e, std::size_t count = 1) {
       repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (load_at<I>.source == nest_load::from::array)
-          in[I] += count * e.template stride_of_load<L, I>(sizeof(loaded<I>));
+          in[I] += static_cast<std::ptrdiff_t>(count * e.template stride_of_load<L, I>(sizeof(loaded<I>)));
       });
       repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
         red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));

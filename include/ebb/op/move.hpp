@@ -193,7 +193,10 @@ namespace ebb::inline EBB_ABI::op {
 
 template <class T>
 constexpr auto slice::pull(operand<T> g, operand<T> x, operand<T> out) {
-  return grads(place_in(g, stride::unpacked(out.attribute(0), out.attribute(1)), x.shape_number()));
+  const stride s = stride::unpacked(out.attribute(0), out.attribute(1));
+  // All elements backwards: so are their gradients, and loops read these where they lie.
+  if (s.step == -1 && s.start == -1 && out.shape_number() == x.shape_number()) return grads(slice_as(g, s, x.shape_number()));
+  return grads(place_in(g, s, x.shape_number()));
 }
 template <class T>
 constexpr auto place::pull(operand<T> g, operand<T> x, operand<T> out) {

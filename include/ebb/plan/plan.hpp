@@ -120,7 +120,7 @@ class planner {
         if (read == kind::broadcast) boundary_at_changes(operand.attr[0]);
         else if (read == kind::move || read == kind::reshape) {
           const part_place& at = place_of(in[j]);
-          if (at.apart) starts |= std::int64_t{1} << at.axis;
+          if (at.apart) starts |= std::int64_t{at.step == 1 ? 1 : 3} << at.axis;
         }
         else if (read == kind::index) starts |= std::int64_t{3} << operand.attr[0];
       }
@@ -167,6 +167,7 @@ class planner {
       if (const part_place& at = place_of(k); at.apart) {
         x.whole = at.whole;
         x.axis = at.axis;
+        x.step = at.step;
         x.one_row = is_one_row(k);
       }
     }

@@ -47,7 +47,8 @@ struct part_place {
   int rows = 0, axis = 0;
   int shape = -1;  // of the part; a row is all axes after `axis`
   int whole = -1;  // the shape of the other one
-  bool apart = false;  // there are other rows between its rows, since axes before `axis` are not 1
+  int step = 1;    // it has every step-th row
+  bool apart = false;  // there are other rows between its rows: by its step, or since axes before `axis` are not 1
 };
 
 struct plan_buffer {

@@ -11,7 +11,7 @@
 // writes pieces along another axis in their place, too. See [note: rows apart].
 // Other arrays are copied, for these reasons; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
 //   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent, and no loop steps over them
-//   a step         slices that leave out or reverse elements
+//   a step         slices that leave out or reverse elements, if no loop steps over them likewise
 //   a permutation  elements in another order. One that only moves axes of extent 1 is no copy: simplify makes it a reshape
 //   a result       a slice that is a result, because results do not share memory; so is a piece that is a result, too
 //   an argument    a piece that is an argument, or a part of another array: it has its memory already
@@ -24,6 +24,7 @@
 // A loop that reads such a slice begins a loop of its own at the slice's axis, and lanes run along the axes from there on. So there must be
 // at least `least_apart` elements, where extents that only the call knows count as 64; and no reduction over the last axes may begin before
 // that axis, since its lanes would go on from row to row. A select, a slice of one row without the slice's axis, is read likewise.
+// A slice with a step, backwards too, is read likewise if the rows behind its axis are that long, and no reduction begins at the axis.
 // A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
 #pragma once
 
@@ -66,17 +67,17 @@ constexpr bool has_long_rows(const graph& g, const shape& s, int axis) {
 constexpr copy_reason find_part(const graph& g, int whole, int part, const std::int64_t* attr, part_place& at) {
   const stride s = stride::unpacked(attr[0], attr[1]);
   const shape& own = g.shape_of(part);
-  if (s.step != 1 && g.syms.find(own.e[s.axis]) != 1) return copy_reason::step;
   at.axis = s.axis;
   at.shape = g.eq[part].shape;
   at.whole = g.eq[whole].shape;
-  at.apart = !has_adjacent_rows(g, g.shape_of(whole), s.axis);
+  at.step = g.syms.find(own.e[s.axis]) != 1 ? static_cast<int>(s.step) : 1;
+  at.apart = at.step != 1 || !has_adjacent_rows(g, g.shape_of(whole), s.axis);
   if (s.start == stride::at_the_end) at.from = part_place::counted::at_end;
   else {
     at.from = s.start < 0 ? part_place::counted::from_end : part_place::counted::from_start;
     at.rows = static_cast<int>(s.start < 0 ? -s.start : s.start);
   }
-  return at.apart ? copy_reason::axis : copy_reason::none;
+  return at.step != 1 ? copy_reason::step : at.apart ? copy_reason::axis : copy_reason::none;
 }
 
 /// Where piece j of a concat begins.
@@ -106,7 +107,10 @@ constexpr std::size_t elements_before(const part_place& at, const shape& whole, 
   std::size_t row = 1;
   for (int a = at.axis + 1; a < own.rank; ++a) row *= extent_value(own.e[a], symbol);
   std::size_t rows = static_cast<std::size_t>(at.rows);
-  if (at.from == part_place::counted::from_end) rows = extent_value(whole.e[at.axis], symbol) - rows;
+  if (at.from == part_place::counted::from_end) {
+    const std::size_t all = extent_value(whole.e[at.axis], symbol);
+    rows = all > rows ? all - rows : 0;
+  }
   if (at.from == part_place::counted::at_end) rows = extent_value(whole.e[at.axis], symbol) - extent_value(own.e[at.axis], symbol);
   return rows * row;
 }

@@ -34,6 +34,7 @@ struct nest_load {
   int along = 0;    // the loops along which it varies
   int whole = -1;   // the shape of the array in which it lies with rows apart, see [note: rows apart]
   int axis = 0;     // the axis along which it is a part of that array
+  int step = 1;     // it has every step-th row there; if that is not 1, the axis is a loop of its own
   bool one_row = false;  // it is one row along this axis, which the nest does not have
   cell bits = 0;    // of a literal
 };
