@@ -7,6 +7,7 @@
 #include "../build.hpp"
 #include "../catch.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -39,6 +40,13 @@ constexpr auto springs = [](auto x, auto from, auto to) { return ebb::square(ebb
 vector some(std::size_t n) {
   vector x(n);
   for (std::size_t i = 0; i < n; ++i) x.mutable_data()[i] = 0.5 + std::sin(1.3 * static_cast<double>(i * i % 37));
+  return x;
+}
+/// The same with a static extent: then a pattern is a constant, and a call has one program, pushed or pulled.
+template <std::size_t N>
+tensor<double, N> some() {
+  tensor<double, N> x;
+  std::copy_n(some(N).data(), N, x.mutable_data());
   return x;
 }
 /// Each value at its place is the dense one, and elsewhere the dense matrix has zeros. Returns how many elements in p are zeros.
@@ -82,16 +90,16 @@ TEST_CASE("a banded Jacobian has three colors for any length, and the elements o
 }
 
 TEST_CASE("an arrow has a color for each column, and a matrix of few rows is pulled") {
-  const vector x = some(6);
-  const ebb::sparse_pattern p = ebb::sparse_jacobian(arrow).pattern(x);
+  const auto x = some<6>();
+  const ebb::sparse_pattern p = ebb::sparse_jacobian(arrow).constant_pattern<tensor<double, 6>>();
   CHECK(p.colors == 6);
   CHECK(p.starts == std::vector<std::size_t>{0, 6, 8, 10, 12, 14, 16});
   CHECK(p.column == std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5});
   constexpr auto of_wide = ebb::sparse_jacobian(wide);
-  const ebb::sparse_pattern q = of_wide.pattern(x);
+  const ebb::sparse_pattern q = of_wide.constant_pattern<tensor<double, 6>>();
   CHECK(q.pulled);
   CHECK(q.colors == 2);
-  const vector values = of_wide(q, x);
+  const auto values = of_wide(x);
   REQUIRE(values.size() == 12);
   double all = 1;
   for (std::size_t i = 0; i < 6; ++i) all *= x(i);
@@ -102,15 +110,15 @@ TEST_CASE("an arrow has a color for each column, and a matrix of few rows is pul
 }
 
 TEST_CASE("blocks have as many colors as a block has columns, and rows by index are those of the call") {
-  tensor<double, ebb::dyn, 2, 3> w(4);
-  tensor<double, ebb::dyn, 3, 1> x(4);
+  tensor<double, 4, 2, 3> w;
+  tensor<double, 4, 3, 1> x;
   for (std::size_t i = 0; i < w.size(); ++i) w.mutable_data()[i] = std::cos(static_cast<double>(i));
   for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = std::sin(static_cast<double>(i));
   constexpr auto of_blocks = ebb::sparse_jacobian<1>(blocks);
-  const ebb::sparse_pattern p = of_blocks.pattern(w, x);
+  const auto& p = of_blocks.constant_pattern<tensor<double, 4, 2, 3>, tensor<double, 4, 3, 1>>();
   CHECK(p.colors == 3);
   REQUIRE(p.size() == 4 * 6);
-  const vector values = of_blocks(p, w, x);
+  const auto values = of_blocks(w, x);
   for (std::size_t k = 0; k < 24; ++k) CHECK(values(k) == 2 * w.data()[k]);
 
   const tensor<int, 5> from{0, 2, 6, 3, 3}, to{1, 1, 0, 5, 3};
@@ -121,12 +129,12 @@ TEST_CASE("blocks have as many colors as a block has columns, and rows by index 
 }
 
 TEST_CASE("the Hessian of a chain has three colors and the elements of the formula") {
-  const vector x = some(12);
+  const auto x = some<12>();
   constexpr auto hessian = ebb::sparse_hessian(chain);
-  const ebb::sparse_pattern p = hessian.pattern(x);
+  const auto& p = hessian.constant_pattern<tensor<double, 12>>();
   CHECK(p.colors == 3);
   REQUIRE(p.size() == 12 + 2 * 11);
-  const vector values = hessian(p, x);
+  const auto values = hessian(x);
   for (std::size_t i = 0, k = 0; i < 12; ++i) {
     if (i > 0) CHECK(values(k++) == Approx(-400 * x(i - 1)).epsilon(1e-13));
     CHECK(values(k++) == Approx((i > 0 ? 200 : 0) + (i < 11 ? 1200 * x(i) * x(i) - 400 * x(i + 1) + 2 : 0)).epsilon(1e-12));
@@ -138,11 +146,11 @@ TEST_CASE("a Hessian with the form of an arrow has two colors, and one of random
   constexpr auto of_arrow = ebb::sparse_hessian([](auto x) {
     return ebb::sum(ebb::exp(x) * ebb::take<0>(x, 0)) + ebb::sum(x * x * x);
   });
-  const vector x = some(9);
-  const ebb::sparse_pattern p = of_arrow.pattern(x);
+  const auto x = some<9>();
+  const auto& p = of_arrow.constant_pattern<tensor<double, 9>>();
   CHECK(p.colors == 2);
   REQUIRE(p.size() == 9 + 2 * 8);
-  const vector values = of_arrow(p, x);
+  const auto values = of_arrow(x);
   CHECK(values(0) == Approx(std::exp(x(0)) * (2 + x(0)) + 6 * x(0)).epsilon(1e-14));
   for (std::size_t j = 1; j < 9; ++j) {
     CHECK(values(j) == Approx(std::exp(x(j))).epsilon(1e-14));
@@ -228,11 +236,11 @@ TEST_CASE("columns run over the leaves of a struct, rows over those of a tuple, 
 }
 
 TEST_CASE("more colors than are read at once give the elements of the dense matrix") {
-  const vector x = some(40);
+  const auto x = some<40>();
   constexpr auto dense = [](auto v) { return ebb::sin(v) * ebb::sum(v * v); };
-  const ebb::sparse_pattern p = ebb::sparse_jacobian(dense).pattern(x);
+  const ebb::sparse_pattern p = ebb::sparse_jacobian(dense).constant_pattern<tensor<double, 40>>();
   CHECK(p.colors == 40);
-  check_dense(p, ebb::sparse_jacobian(dense)(p, x), ebb::jacfwd(dense)(x));
+  check_dense(p, ebb::sparse_jacobian(dense)(x), ebb::jacfwd(dense)(x));
 }
 
 TEST_CASE("a pattern of many rows and few columns, or few rows and many columns, is found in the time of its elements") {

@@ -181,6 +181,7 @@ inline constexpr row_of_blocks block_of_rows = Rows::find();
 template <class Rows>
 constexpr bool has_block_rows() {
   if constexpr (!Rows::may_exist) return false;
+  else if constexpr (!can_be_found<Rows>()) return false;
   else return block_of_rows<Rows>.exists;
 }
 

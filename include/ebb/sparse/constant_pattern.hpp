@@ -125,20 +125,21 @@ struct constant_sets {
     return find_bounded(prune(traced<F, T...>::g.thaw()), leaf_numbers(wrt<I>{}, std::type_identity<std::tuple<T...>>{}),
                         extents_of_terms(terms{}), Call::color);
   }
-  /// Whether the compiler takes it for a constant: clang has a limit.
-  static constexpr bool is_constant() {
-#if defined(__clang__)
-    if constexpr (!limit_is_raised<many_steps>) return requires { typename std::bool_constant<constant_sets::find().fits>; };
-#endif
-    return true;
-  }
 };
+/// Whether the compiler takes Found::find() for a constant: clang has a limit.
+template <class Found>
+constexpr bool can_be_found() {
+#if defined(__clang__)
+  if constexpr (!limit_is_raised<many_steps>) return requires { typename std::bool_constant<(Found::find(), true)>; };
+#endif
+  return true;
+}
 template <class Sets>
 inline constexpr bounded_pattern bounded = Sets::find();
 template <class Sets>
 inline constexpr bool has_constant_pattern = [] {
   if constexpr (!Sets::is_static) return false;
-  else if constexpr (!Sets::is_constant()) return false;
+  else if constexpr (!can_be_found<Sets>()) return false;
   else return bounded<Sets>.fits;
 }();
 template <class Sets>

@@ -109,7 +109,8 @@ struct refuse_function {
   static_assert(Code != 507, "[ebb E0507] dopri5: options are one ebb::tolerance<n>, one ebb::at_most<n>, and one of "
                              "those of scan");
   static_assert(Code != 516, "[ebb E0516] sparse_jacobian, sparse_hessian: a call without a pattern has static extents, no integers, no "
-                             "loop, and at most 4,096 elements in 256 rows and columns: else pass jacobian.pattern(x)");
+                             "loop, at most 4,096 elements in 256 rows and columns, and a compiler whose limit for constants suffices: "
+                             "else pass jacobian.pattern(x)");
   static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
 };
 
