@@ -7,7 +7,7 @@ cd "${1:-.}" && export LC_ALL=C.UTF-8
 # The floors directly below each floor. A floor may include its own folder and every folder that can be reached downwards from here.
 declare -A below=(
   [base]='' [num]='base' [tensor]='num' [random]='tensor'
-  [graph]='tensor' [op]='graph kernel' [trace]='op' [io]='trace' [pass]='op' [plan]='pass' [kernel]='tensor'
+  [graph]='tensor' [op]='graph kernel random' [trace]='op' [io]='trace' [pass]='op' [plan]='pass' [kernel]='tensor'
   [autocast]='trace plan' [exec]='autocast plan'
   [autograd]='exec' [hooks]='autograd' [train]='hooks io' [capture]='autograd'
 )

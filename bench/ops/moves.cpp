@@ -1,9 +1,16 @@
-// bench/ops/moves.cpp — transposes, slices, flips and other moves by ebb, and matrices made of vectors.
+// bench/ops/moves.cpp — transposes, slices, flips and other moves by ebb, matrices made of vectors, and random numbers.
 // SPDX-License-Identifier: BSL-1.0
 #include "matrix.hpp"
 
 #include <ebb/linalg.hpp>
 #include <ebb/shapes.hpp>
+
+namespace {
+
+/// The key is computed from x.
+constexpr auto key_of = [](auto x) { return ebb::cast<std::int64_t>(1000 * x(0, 0)); };
+
+}  // namespace
 
 void ops::moves(table& t) {
   add_matrix<2>(t, "transpose", {-1, 1}, [](auto x) { return ebb::transpose(x); });
@@ -20,5 +27,10 @@ void ops::moves(table& t) {
   add_matrix<2>(t, "circulant", {-1, 1}, [](auto x) { return ebb::matmul(ebb::circulant(ebb::select<1, 0>(x)), x); });
   add_matrix<1, 64>(t, "geomspace", {1, 2}, [](auto x) { return ebb::geomspace<64>(x(0, 0), x(1, 0)); });
   add_matrix<2, 128>(t, "khatri_rao", {-1, 1}, [](auto x) { return ebb::khatri_rao(ebb::slice<0, 0, 2>(x), x); });
+  add_matrix<2>(t, "uniform", {-1, 1}, [](auto x) { return ebb::uniform<typename decltype(x)::value_type>(key_of(x), x, 2); });
+  add_matrix<2>(t, "normal", {-1, 1}, [](auto x) { return ebb::normal<typename decltype(x)::value_type>(key_of(x), x, 2); });
+  add_matrix<2>(t, "bernoulli", {0, 1}, [](auto x) { return ebb::where(ebb::bernoulli(key_of(x), x), x, 0.0); });
+  add_matrix<2>(t, "split_key<2>", {0, 1}, [](auto x) { return ebb::where(ebb::bernoulli(ebb::split_key<2>(key_of(x))[1], x), x, 0.0); });
+  add_matrix<2>(t, "fold_in", {0, 1}, [](auto x) { return ebb::where(ebb::bernoulli(ebb::fold_in(key_of(x), 3), x), x, 0.0); });
   add_matrix<2, 66>(t, "pad<0, 1, 1>", {-1, 1}, [](auto x) { return ebb::pad<0, 1, 1>(x); });
 }

@@ -55,6 +55,7 @@
 #include "op/loss.hpp"
 #include "op/solve.hpp"
 #include "op/subscript.hpp"
+#include "op/random.hpp"
 #include "op/along.hpp"
 #include "op/replace.hpp"
 #include "op/recurrence.hpp"

@@ -99,7 +99,9 @@ TEST_CASE("zeros, ones and full have given extents: dyn is that of an argument, 
   CHECK(ebb::all_equal(ebb::zeros<float, 2>(), ebb::tensor<float, 2>{}));
   CHECK(ebb::all_equal(ebb::ones<ebb::bfloat16, 2>(), ebb::tensor<ebb::bfloat16, 2>::ones()));
   // A loop begins with zeros for each row of its argument. The gradient of full goes to the scalar, twice.
-  const auto [dx, ds] = ebb::grad<0, 1>([](auto x, auto s) { return ebb::sum(ebb::full<dyn, 2>(x, s * s) * (ebb::zeros<dyn, 2>(x) + 3)); })(any(m), 3.0);
+  const auto [dx, ds] = ebb::grad<0, 1>([](auto x, auto s) {
+    return ebb::sum(ebb::full<dyn, 2>(x, s * s) * (ebb::zeros<dyn, 2>(x) + 3));
+  })(any(m), 3.0);
   CHECK(ebb::all_equal(dx, any(matrix())));
   CHECK(ds == 3 * 2 * 3 * 4);
   CHECK(ebb::hvp([](auto s) { return ebb::sum(ebb::full<4>(s * s)); })(3.0, 1.0) == 8);

@@ -1,45 +1,35 @@
 // ebb/nn/dropout.hpp — dropout: elements are dropped by a key, which is an argument of the function.
 // SPDX-License-Identifier: BSL-1.0
 //
-// [note: keys in traced functions]
-// A key is an integer of rank 0: an argument of the traced function, such as ebb::tensor<std::int64_t>(step). It stands for
-// ebb::random_key(key), so dropout drops the elements that ebb::bernoulli(key, p) marks. Nothing is saved but the key and p: a backward
-// draws the same numbers again. Inside `map` a key that all rows share drops the same elements of each row: give each row a key.
-// Inside of a graph a key is five real numbers, 16 bits of it in each of four, and p: they are exact in float.
+// dropout drops the elements that ebb::bernoulli(key, p) marks, see [note: keys in traced functions]. Nothing is saved but the key and p: a
+// backward draws the same numbers again. Inside `map` a key that all rows share drops the same elements of each row: give each row a key.
+// Inside of a graph a key and p are five real numbers.
 #pragma once
 
 #include "attend.hpp"
 
 #include "../op/arithmetic.hpp"
-#include "../op/bits.hpp"
 #include "../op/compare.hpp"
 #include "../op/contract.hpp"
 #include "../op/gather.hpp"
 #include "../op/loss_option.hpp"
 #include "../op/move.hpp"
 #include "../op/operators.hpp"
-#include "../op/source.hpp"
+#include "../op/random.hpp"
 #include "../op/whole.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
 
 /// Reads a key and p from five numbers: in(i) is the number i.
 constexpr kernel::dropping dropping_from(auto&& in) {
-  std::uint64_t seed = 0;
-  for (std::size_t i = 0; i < 4; ++i) seed |= static_cast<std::uint64_t>(in(i)) << 16 * i;
-  return {random_key(seed), static_cast<double>(in(4))};
+  return {key_from(in), static_cast<double>(in(4))};
 }
 /// The five numbers of a key and p.
 template <class T, class I>
 constexpr operand<T> noise_of(operand<I> key, operand<T> p) {
-  graph& g = *key.g;
-  shape words, one;
-  words.push(4), one.push(1);
-  const int four = g.intern(words);
-  const operand<std::int64_t> repeated = broadcast_to(cast_to<std::int64_t>(key), four, 1);
-  const auto shifted = emit_on<op::shift_right>({}, repeated, 16 * index_along<std::int64_t>(g, four, 0));
-  const auto parts = cast_to<T>(emit_on<op::bitwise_and>({}, shifted, literal_like(shifted, 65535)));
-  return {&g, emit<op::concat, T>(g, {parts.id, view_as(p, one).id}, {0})};
+  shape one;
+  one.push(1);
+  return {key.g, emit<op::concat, T>(*key.g, {words_of<T>(key).id, view_as(p, one).id}, {0})};
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

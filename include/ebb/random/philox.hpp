@@ -40,6 +40,8 @@ class random_key {
       return std::array<random_key, Count>{derived(I, purpose::split)...};
     }(std::make_index_sequence<Count>{});
   }
+  /// Key `number` of split.
+  constexpr random_key part(std::uint64_t number) const { return derived(number, purpose::split); }
   /// A new key for each number, such as that of a layer or a step; independent of the keys of `split`.
   constexpr random_key fold_in(std::integral auto number) const { return derived(static_cast<std::uint64_t>(number), purpose::fold_in); }
 

@@ -26,6 +26,7 @@
 #include "../op/normal.hpp"
 #include "../op/normalize.hpp"
 #include "../op/power.hpp"
+#include "../op/random.hpp"
 #include "../op/reduce.hpp"
 #include "../op/remainder.hpp"
 #include "../op/replace.hpp"
