@@ -38,6 +38,18 @@ void ops::densities(table& t) {
   add_brief(t, "negative_binomial_lpmf", part, [](auto p) { return ebb::negative_binomial_lpmf(3.0, 2.5, p); });
   add_brief(t, "geometric_lpmf", part, [](auto p) { return ebb::geometric_lpmf(3.0, p); });
 
+  add_brief(t, "uniform_sample", wide, [](auto lo) { return ebb::uniform_sample(7, lo, 8.0); });
+  add_brief(t, "normal_sample", wide, [](auto mu) { return ebb::normal_sample(7, mu, 2.0); });
+  add_brief(t, "exponential_sample", above, [](auto rate) { return ebb::exponential_sample(7, rate); });
+  add_brief(t, "gamma_sample", above, [](auto shape) { return ebb::gamma_sample(7, shape, 2.0); });
+  add_brief(t, "beta_sample", above, [](auto a) { return ebb::beta_sample(7, a, 2.0); });
+  add_brief(t, "dirichlet_sample", above, [](auto alpha) { return ebb::dirichlet_sample(7, alpha); });
+  add_brief(t, "student_t_sample", above, [](auto nu) { return ebb::student_t_sample(7, nu, 0.5, 2.0); });
+  add_brief(t, "truncated_normal_sample", wide, [](auto mu) { return ebb::truncated_normal_sample(7, mu, 2.0, -4.0, 4.0); });
+  add_brief(t, "poisson_sample", {1, 30}, [](auto rate) { return ebb::poisson_sample(7, rate); });
+  add_brief(t, "binomial_sample", part, [](auto p) { return ebb::binomial_sample(7, 40, p); });
+  add_brief_matrix<1>(t, "categorical_sample", wide, [](auto x) { return ebb::cast<float>(ebb::categorical_sample(7, x)); });
+
   add_brief<2>(t, "mse", wide, [](auto x, auto y) { return ebb::mse(x, y, ebb::unreduced); }, wide);
   add_brief<2>(t, "l1", wide, [](auto x, auto y) { return ebb::l1(x, y, ebb::unreduced); }, wide);
   add_brief<2>(t, "huber", wide, [](auto x, auto y) { return ebb::huber(x, y, 1.0, ebb::unreduced); }, wide);

@@ -13,3 +13,5 @@
 #include "stats/vector.hpp"
 #include "stats/portable.hpp"
 #include "stats/sample.hpp"
+#include "stats/implicit.hpp"
+#include "stats/draw.hpp"

@@ -48,7 +48,7 @@ using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum
                     op::fmod, op::remainder, op::floor_divide, op::round_at, op::fmax, op::fmin, op::copysign, op::ldexp, op::grad_scale,
                     op::straight_through, op::huber, op::smooth_l1, op::bce, op::erfinv_slope, op::erfcinv_slope, op::ndtri_slope,
                     op::nextafter, op::share_of_exp2, op::logaddexp2, op::squareplus, op::squareplus_slope, op::lbeta,
-                    op::digamma_gap, op::poisson_terms, op::angle_ratio<1>>;
+                    op::digamma_gap, op::poisson_terms, op::by_shape, op::angle_ratio<1>>;
 
 /// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools or integers, or
 /// one whose value is a loop: thousands of steps for each pair of numbers would take minutes. special/incomplete.cpp has these.

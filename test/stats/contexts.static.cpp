@@ -1,6 +1,6 @@
 // test/stats/contexts.static.cpp — all functions of stats.hpp compute in float in autocast contexts.
 // SPDX-License-Identifier: BSL-1.0
-// covers: discrete.hpp location.hpp normal.hpp positive.hpp vector.hpp
+// covers: discrete.hpp draw.hpp location.hpp normal.hpp positive.hpp vector.hpp
 #include <ebb/stats.hpp>
 
 #include "../trace/context_class.hpp"
@@ -27,5 +27,14 @@ static_assert(has_class<full>([](auto x) { return ebb::categorical_lpmf(classes(
 static_assert(has_class<full>([](auto x) { return ebb::categorical_logit_lpmf(classes(x), x); }));
 static_assert(have_class<full, 2>(ebb::multinomial_lpmf, ebb::dirichlet_lpdf));
 static_assert(have_class<full, 3>(ebb::multivariate_normal_cholesky_lpdf, ebb::multivariate_normal_lpdf));
+
+// The key of a sample is an integer.
+static_assert(has_class<full>([](auto a) { return ebb::exponential_sample(7, a); }) && has_class<full>([](auto a) { return ebb::gamma_sample(7, a, a); }));
+static_assert(has_class<full>([](auto a) { return ebb::uniform_sample(7, a, a); }) && has_class<full>([](auto a) { return ebb::normal_sample(7, a, a); }));
+static_assert(has_class<full>([](auto a) { return ebb::beta_sample(7, a, a); }) && has_class<full>([](auto a) { return ebb::dirichlet_sample(7, a); }));
+static_assert(has_class<full>([](auto a) { return ebb::student_t_sample(7, a, a, a); }));
+static_assert(has_class<full>([](auto a) { return ebb::truncated_normal_sample(7, a, a, a, a); }));
+static_assert(has_class<full>([](auto a) { return ebb::poisson_sample(7, a); }) && has_class<full>([](auto a) { return ebb::binomial_sample(7, a, a); }));
+static_assert(has_class<fixed>([](auto a) { return ebb::categorical_sample(7, a); }));
 
 }  // namespace

@@ -5,8 +5,8 @@
 //   auto y = ebb::sample<float, ebb::dyn, 3>(key, n, ebb::dirichlet_distribution{{1, 2, 0.5}});
 // All of [note: random numbers] holds: the bits are the same on every machine and for any number of threads, and element i depends on the
 // key and on i alone. Numbers are computed in double and rounded once. Parameters are those of the log densities.
-// Normal and uniform numbers are those of random/random.hpp. Samples have no derivatives by parameters. For those by a location mu and a
-// scale sigma write mu + sigma * z, where z is a sample for location 0 and scale 1.
+// Normal and uniform numbers are those of random/random.hpp. Parameters are numbers. stats/draw.hpp has samples of arrays of parameters, in
+// traced functions, with derivatives.
 #pragma once
 
 #include "portable.hpp"
@@ -22,7 +22,7 @@ namespace detail {
 inline void require_parameter(bool fits, const char* what) {
   if (!fits) raise_parameter(what);
 }
-inline bool is_positive(double x) { return x > 0 && x <= std::numeric_limits<double>::max(); }
+constexpr bool is_positive(double x) { return x > 0 && x <= std::numeric_limits<double>::max(); }
 
 /// Whether samples of How are made by inversion: each element takes 64 bits.
 template <class How>
@@ -62,7 +62,7 @@ tensor<T, E...> sampled(random_key key, const layout<E...>& shape, const How& ho
 
 /// The logarithm of a number of the gamma distribution with rate 1. For a shape below 1, that of shape + 1 times u^(1 / shape).
 /// G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000).
-inline double log_of_gamma(random_source& source, double shape) {
+constexpr double log_of_gamma(random_source& source, double shape) {
   double boost = 0;
   if (shape < 1) {
     boost = portable_log(source.uniform()) / shape;
@@ -79,7 +79,7 @@ inline double log_of_gamma(random_source& source, double shape) {
 
 /// The first k for which the probabilities up to k add up to more than u. The first is p, and each is next(k) times that before it.
 template <class Next>
-double by_search(double u, double p, double most, Next next) {
+constexpr double by_search(double u, double p, double most, Next next) {
   double k = 0, sum = p;
   while (u > sum && k < most) {
     k += 1;
@@ -214,8 +214,9 @@ struct multivariate_normal_distribution {
 /// W. Hörmann, "The transformed rejection method for generating Poisson random variables", Insurance: Mathematics and Economics 12 (1993).
 struct poisson_distribution {
   double rate = 1;
-  void check() const { detail::require_parameter(rate >= 0 && rate < 1e15, "the rate of a Poisson distribution is not in [0, 1e15)"); }
-  double number(random_source& source) const {
+  constexpr bool fits() const { return rate >= 0 && rate < 1e15; }
+  void check() const { detail::require_parameter(fits(), "the rate of a Poisson distribution is not in [0, 1e15)"); }
+  constexpr double number(random_source& source) const {
     if (rate < 10) return detail::by_search(source.uniform(), portable_exp(-rate), 1000, [this](double k) { return rate / k; });
     const double b = 0.931 + 2.53 * lane::sqrt(rate), a = -0.059 + 0.02483 * b, scale = 1.1239 + 1.1328 / (b - 3.4);
     const double l = portable_log(rate);
@@ -232,15 +233,13 @@ struct poisson_distribution {
 /// W. Hörmann, "The generation of binomial random variates", Journal of Statistical Computation and Simulation 46 (1993).
 struct binomial_distribution {
   double trials = 1, p = 0.5;
-  void check() const {
-    const bool whole = trials >= 0 && trials < 1e15 && lane::floor(trials) == trials;
-    detail::require_parameter(whole && p >= 0 && p <= 1, "a binomial distribution has a whole number of trials, and a probability");
-  }
-  double number(random_source& source) const { return p <= 0.5 ? rare(source, p) : trials - rare(source, 1 - p); }
+  constexpr bool fits() const { return trials >= 0 && trials < 1e15 && lane::floor(trials) == trials && p >= 0 && p <= 1; }
+  void check() const { detail::require_parameter(fits(), "a binomial distribution has a whole number of trials, and a probability"); }
+  constexpr double number(random_source& source) const { return p <= 0.5 ? rare(source, p) : trials - rare(source, 1 - p); }
 
  private:
   /// For a probability s of at most 1/2.
-  double rare(random_source& source, double s) const {
+  constexpr double rare(random_source& source, double s) const {
     const double n = trials, odds = s / (1 - s);
     if (n * s < 10) {
       const double none = portable_exp(n * portable_log(1 - s));
