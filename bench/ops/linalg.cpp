@@ -1,4 +1,4 @@
-// bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular, tridiagonal_solve, det and matrix_log beside Eigen, OpenBLAS and LAPACKE.
+// bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular, det and others beside Eigen, OpenBLAS and LAPACKE.
 // SPDX-License-Identifier: BSL-1.0
 #include "linalg.hpp"
 
@@ -75,6 +75,21 @@ void tridiagonal_solve(const T*, const T* b, T* out, std::size_t n, std::size_t 
     f(ebb::into(of<vectors, N>(out, n, batch)), of<vectors, N>(b, n, batch));
   });
 }
+/// The weights are symmetric and positive definite, and the loops are stable.
+template <class T>
+void dare(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::dare(y * 0.1f, x, x, x); });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<matrices, N>(b, n, batch));
+  });
+}
+template <class T>
+void care(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::care(y - x, x, x, x); });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<matrices, N>(b, n, batch));
+  });
+}
 template <class T>
 void det(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
   [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x) { return ebb::det(x); });
@@ -132,5 +147,7 @@ void ops::linalg(session& s) {
   all_sizes("solve_triangular", &solve_triangular<float>, &solve_triangular<double>);
   all_sizes("det", &det<float>, &det<double>, 16);  // those of larger matrices are infinite in float
   all_sizes("tridiagonal_solve", &tridiagonal_solve<float>, &tridiagonal_solve<double>);
+  all_sizes("dare", &dare<float>, &dare<double>, 16);
+  all_sizes("care", &care<float>, &care<double>, 16);
   all_sizes("matrix_log", &matrix_log<float>, &matrix_log<double>, 16);
 }

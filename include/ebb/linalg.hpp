@@ -19,3 +19,4 @@
 #include "linalg/singular.hpp"
 #include "linalg/exponential.hpp"
 #include "linalg/sylvester.hpp"
+#include "linalg/riccati.hpp"

@@ -83,6 +83,16 @@ constexpr int refused = traced_on<ebb::term<float>>([](auto a) {
 constexpr int refused = traced_on<square, oblong>([](auto a, auto b) {
   return ebb::khatri_rao(a, b);  // LINE
 });
+#elif EBB_CASE == 15  // weights of another shape
+// EXPECT: E0446 dare, care: the operands do not fit: a and q are n x n, b is n x m, r is m x m
+constexpr int refused = traced_on<square, oblong>([](auto a, auto b) {
+  return ebb::dare(a, b, a, a);  // LINE
+});
+#elif EBB_CASE == 16  // a vector in place of a matrix
+// EXPECT: E0446 dare, care: the operands do not fit: a and q are n x n, b is n x m, r is m x m
+constexpr int refused = traced_on<square, vector>([](auto a, auto b) {
+  return ebb::care(a, b, a, a);  // LINE
+});
 #elif EBB_CASE == 12  // a matrix without a logarithm
 // EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
 constexpr int refused = traced_on<oblong>([](auto a) {
