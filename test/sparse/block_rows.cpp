@@ -91,6 +91,13 @@ TEST_CASE("rows that meet others, and zeros of fixed arguments in some rows only
   const ebb::sparse_pattern less = ebb::sparse_jacobian(scaled).pattern(x, who, ebb::fixed(w));
   CHECK(!less.by_rows);
   CHECK(less.size() == 3 * 3);
+  // The compiler tries two rows of u, then 16.
+  constexpr auto three = [](auto v, auto i, auto u) { return ebb::take(v, i) * ebb::sum(ebb::slice<0, 0, 3>(u)); };
+  CHECK(ebb::sparse_jacobian(three).pattern(x, who, filled<numbers>(7, 1)).by_rows);
+  constexpr auto many = [](auto v, auto i, auto u) { return ebb::take(v, i) * ebb::sum(ebb::slice<0, 0, 20>(u)); };
+  const ebb::sparse_pattern of_many = ebb::sparse_jacobian(many).pattern(x, who, filled<numbers>(20, 1));
+  CHECK(!of_many.by_rows);
+  CHECK(of_many.size() == 4 * 3);
   // Each row meets those before it.
   constexpr auto sums = ebb::sparse_jacobian([](auto v, auto i, auto u) { return ebb::cumsum<0>(ebb::take(v, i)) * u; });
   const ebb::sparse_pattern p = sums.pattern(x, who, w);

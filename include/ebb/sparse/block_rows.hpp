@@ -144,6 +144,8 @@ template <class F, int I, class... T>
 struct block_rows {
   static constexpr graph whole() { return prune(traced<F, T...>::g.thaw()); }
   static constexpr vec<int> leaves() { return leaf_numbers(wrt<I>{}, std::type_identity<std::tuple<T...>>{}); }
+  /// With this value for each extent that is not static.
+  template <std::size_t Short>
   static constexpr row_of_blocks find() {
     const graph g = whole();
     row_of_blocks b = find_taken(g, leaves());
@@ -151,7 +153,7 @@ struct block_rows {
     for (int k = 0; k < g.size(); ++k)
       if (g.op(k).what == kind::loop) return {};
     const graph cut = cut_at(g, b);
-    vec<std::size_t> symbols(cut.syms.count(), 2);  // short extents
+    const vec<std::size_t> symbols(cut.syms.count(), Short);
     const std::size_t rows = extent_value(b.extent, symbols.data());
     vec<extent_list> sizes;
     vec<cell_array> cells;
@@ -176,12 +178,18 @@ struct block_rows {
   }
   static constexpr bool may_exist = std::is_same_v<typename entry_of<F>::type, off> && !pass_of<F>.there;
 };
+/// Whether it is a constant: the program may read more rows of another argument, and compilers have limits.
+template <class Rows, std::size_t Short>
+inline constexpr bool can_be_found_with = requires { typename std::bool_constant<Rows::template find<Short>().exists>; };
 template <class Rows>
-inline constexpr row_of_blocks block_of_rows = Rows::find();
+inline constexpr row_of_blocks block_of_rows = [] {
+  if constexpr (can_be_found_with<Rows, 2>) return Rows::template find<2>();
+  else if constexpr (can_be_found_with<Rows, 16>) return Rows::template find<16>();
+  else return row_of_blocks{};
+}();
 template <class Rows>
 constexpr bool has_block_rows() {
   if constexpr (!Rows::may_exist) return false;
-  else if constexpr (!can_be_found<Rows>()) return false;
   else return block_of_rows<Rows>.exists;
 }
 

@@ -126,11 +126,11 @@ struct constant_sets {
                         extents_of_terms(terms{}), Call::color);
   }
 };
-/// Whether the compiler takes Found::find() for a constant: clang has a limit.
-template <class Found>
+/// Whether the compiler takes Sets::find() for a constant: clang has a limit.
+template <class Sets>
 constexpr bool can_be_found() {
 #if defined(__clang__)
-  if constexpr (!limit_is_raised<many_steps>) return requires { typename std::bool_constant<(Found::find(), true)>; };
+  if constexpr (!limit_is_raised<many_steps>) return requires { typename std::bool_constant<Sets::find().fits>; };
 #endif
   return true;
 }
