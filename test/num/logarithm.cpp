@@ -24,6 +24,23 @@ void check(const char* name, F f, G oracle, double bound) {
   test::check(name, f, oracle, bound, test::arguments<T>());
 }
 
+TEMPLATE_TEST_CASE("log1p of numbers from 0 to 1 has the bits of log1p, for lanes and scalars", "", float, double) {
+  using T = TestType;
+  using L = std::numeric_limits<T>;
+  std::vector<T> at{0, L::denorm_min(), L::min(), L::epsilon() / 2, T(0.25), T(0.5), T(0.5) - L::epsilon() / 4, T(0.5) + L::epsilon() / 2, 1, L::quiet_NaN()};
+  std::mt19937_64 next(3);
+  std::uniform_real_distribution<double> part(0, 1), size(-60, 0);
+  for (int i = 0; i < 20000; ++i) at.push_back(static_cast<T>(i % 2 ? part(next) : std::exp2(size(next))));
+  at.resize(at.size() / 4 * 4);
+  int different = 0;
+  for (std::size_t i = 0; i < at.size(); i += 4) {
+    const test::four<T> z = lane::log1p_of_part(test::four<T>{{at[i], at[i + 1], at[i + 2], at[i + 3]}});
+    for (std::size_t k = 0; k < 4; ++k)
+      different += !test::same(z.v[k], lane::log1p(at[i + k])) || !test::same(lane::log1p_of_part(at[i + k]), lane::log1p(at[i + k]));
+  }
+  CHECK(different == 0);
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("logarithms keep their documented error", "", float, double) {

@@ -112,4 +112,12 @@ EBB_INLINE constexpr V log1p(V x) {
   return select(x < all<V>(-1), all<V>(std::numeric_limits<T>::quiet_NaN()), result);
 }
 
+/// log1p(x) for 0 <= x <= 1, with the same bits: there the exponent of 1 + x is one of two.   Error: 2 ulp.
+template <class V>
+EBB_INLINE constexpr V log1p_of_part(V x) {
+  V zero = all<V>(0), one = all<V>(1), half = all<V>(element_of<V>(0.5));
+  auto upper = one + x >= one + half;
+  return detail::log_of(select(upper, x * half - half, x), select(upper, one, zero));
+}
+
 }  // namespace ebb::inline EBB_ABI::lane

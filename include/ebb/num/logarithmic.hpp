@@ -27,7 +27,7 @@ EBB_INLINE constexpr V logaddexp(V x, V y) {
   V larger = maximum(x, y);
   twofold<V> d = detail::difference(minimum(x, y), larger);
   V e = exp(d.high);
-  return larger + log1p(fma(e, d.low, e));
+  return larger + log1p_of_part(fma(e, d.low, e));
 }
 
 /// e^x / (e^x + e^y), 1/2 for two equal infinities.   Error: 3 ulp.

@@ -81,14 +81,18 @@ struct sigmoid : transcendental {
 /// log(1 + e^x), without overflow.   Saves: x.   Error: 3 ulp.
 struct softplus : transcendental {
   static constexpr std::string_view name = "softplus";
-  static constexpr auto value(auto x) { return lane::at_least(x, lane::all<decltype(x)>(0)) + lane::log1p(lane::exp(-lane::abs(x))); }
+  static constexpr auto value(auto x) {
+    return lane::at_least(x, lane::all<decltype(x)>(0)) + lane::log1p_of_part(lane::exp(-lane::abs(x)));
+  }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<sigmoid>({}, x)); }
 };
 
 /// log(sigmoid(x)), without underflow.   Saves: x.   Error: 3 ulp.
 struct log_sigmoid : transcendental {
   static constexpr std::string_view name = "log_sigmoid";
-  static constexpr auto value(auto x) { return lane::at_most(x, lane::all<decltype(x)>(0)) - lane::log1p(lane::exp(-lane::abs(x))); }
+  static constexpr auto value(auto x) {
+    return lane::at_most(x, lane::all<decltype(x)>(0)) - lane::log1p_of_part(lane::exp(-lane::abs(x)));
+  }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<sigmoid>({}, -x)); }
 };
 

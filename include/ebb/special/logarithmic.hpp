@@ -32,7 +32,7 @@ EBB_INLINE constexpr V logcosh(V x) {
   using T = element_of<V>;
   V a = abs(x), one = all<V>(1), s = sinh(at_most(a, one) * all<V>(T(0.5)));
   auto near = a < one;
-  V l = log1p(select(near, all<V>(2) * s * s, exp(all<V>(-2) * a)));
+  V l = log1p_of_part(select(near, all<V>(2) * s * s, exp(all<V>(-2) * a)));
   return select(near, l, a + (l - all<V>(T(0.693147180559945309417L))));
 }
 
@@ -43,7 +43,7 @@ EBB_INLINE constexpr V logaddexp2(V x, V y) {
   V larger = maximum(x, y);
   twofold<V> d = detail::difference(minimum(x, y), larger);
   V e = exp2(d.high), ln2 = all<V>(T(0.693147180559945309417L));
-  return fma(log1p(fma(e * ln2, d.low, e)), all<V>(T(1.44269504088896340736L)), larger);
+  return fma(log1p_of_part(fma(e * ln2, d.low, e)), all<V>(T(1.44269504088896340736L)), larger);
 }
 
 /// 2^x / (2^x + 2^y), 1/2 for two equal infinities.   Error: 4 ulp.
