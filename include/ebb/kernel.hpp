@@ -31,6 +31,7 @@
 #include "kernel/nest.hpp"
 #include "kernel/scan.hpp"
 #include "kernel/recurrence.hpp"
+#include "kernel/solved_rows.hpp"
 #include "kernel/solve.hpp"
 #include "kernel/triangle.hpp"
 #include "kernel/known.hpp"

@@ -1,7 +1,7 @@
 // test/kernel/triangle.cpp — triangular systems, Cholesky factors, determinants: the bits of the reference, also in place, and small
 // residuals.
 // SPDX-License-Identifier: BSL-1.0
-// covers: triangle.hpp tensor/triangle_order.hpp
+// covers: triangle.hpp solved_rows.hpp tensor/triangle_order.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 

@@ -11,6 +11,7 @@
 #include "../tensor/solve_order.hpp"
 #include "lapack.hpp"
 #include "narrow.hpp"
+#include "solved_rows.hpp"
 #include "tile.hpp"
 #include "transpose.hpp"
 
@@ -83,7 +84,7 @@ inline std::ptrdiff_t eliminate(const rows<T>& w) {
       for (std::ptrdiff_t i = k + 1; i < w.n; ++i) *w.at(i, k) = -(*w.at(i, k) / by);
       w.add(k + 1, k + 1, w.n - k - 1, k1 - k - 1, k, 1);
     }
-    for (std::ptrdiff_t k = k0 + 1; k < k1; ++k) w.add(k, k1, 1, right, k0, k - k0);
+    solve_panel<chain_end{false, false}>(k1 - k0, matrix<T>{w.at(k0, k0), w.row, 1}, w.at(k0, k1), w.row, right);
     w.add(k1, k1, w.n - k1, right, k0, k1 - k0);
   }
   return -1;
@@ -106,11 +107,8 @@ template <class T>
 inline void substitute(const rows<T>& w) {
   for (std::ptrdiff_t k1 = w.n; k1 > 0; k1 -= std::min(panel, k1)) {
     const std::ptrdiff_t k0 = std::max(k1 - panel, std::ptrdiff_t{0});
-    for (std::ptrdiff_t k = k1 - 1; k >= k0; --k) {
-      const T by = *w.at(k, k);
-      for (T *x = w.at(k, w.n), *end = x + w.m; x != end; ++x) *x = -(*x / by);
-      w.add(k0, w.n, k - k0, w.m, k, 1);
-    }
+    const matrix<T> t{w.at(k1 - 1, k1 - 1), -w.row, -1};  // the last row comes first
+    solve_panel<chain_end{true, true}>(k1 - k0, t, w.at(k1 - 1, w.n), -w.row, w.m);
     w.add_backwards(0, w.n, k0, w.m, k1 - 1, k1 - k0);
   }
 }

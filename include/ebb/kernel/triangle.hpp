@@ -26,33 +26,23 @@ struct triangular_system {
 
 namespace elimination {
 
-/// Replaces y by -x: the rows of a panel one after another, then the panel's part of all later rows.
-template <class T>
-inline void solve_rows(const triangular_system& s, const matrix<T>& t, T* y) {
-  const std::ptrdiff_t row = s.row();
-  const auto finish = [&](std::ptrdiff_t k) {
-    const T by = s.flags & unit_diagonal_bit ? T(1) : *t.at(k, k);
-    for (T *x = y + k * row, *end = x + s.m; x != end; ++x) *x = -(*x / by);
-  };
-  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed;
-  for (std::ptrdiff_t done = 0; done < s.n; done += panel) {
-    const std::ptrdiff_t count = std::min(panel, s.n - done);
-    if (rising) {
-      const std::ptrdiff_t k0 = done, k1 = done + count;
-      for (std::ptrdiff_t k = k0; k < k1; ++k) {
-        finish(k);
-        tile::block(k1 - k - 1, 1, t.from(k + 1, k), y + k * row, row, y + (k + 1) * row, row, s.m, true);
-      }
-      tile::block(s.n - k1, count, t.from(k1, k0), y + k0 * row, row, y + k1 * row, row, s.m, true);
-    } else {
-      const std::ptrdiff_t k0 = s.n - done - count, last = s.n - done - 1;
-      for (std::ptrdiff_t k = last; k >= k0; --k) {
-        finish(k);
-        tile::block(k - k0, 1, t.from(k0, k), y + k * row, row, y + k0 * row, row, s.m, true);
-      }
-      tile::block(k0, count, matrix<T>{t.at(0, last), t.row, -t.col}, y + last * row, -row, y, row, s.m, true);
-    }
+/// Replaces y by -x: the rows of a panel, then the panel's part of all later rows. t, y: in the order of the solution; rows of y are `row`
+/// elements apart, which is negative if the last one comes first.
+template <chain_end End, class T>
+inline void solve_rows(std::ptrdiff_t n, const matrix<T>& t, T* y, std::ptrdiff_t row, std::ptrdiff_t columns) {
+  for (std::ptrdiff_t k0 = 0; k0 < n; k0 += panel) {
+    const std::ptrdiff_t k1 = std::min(k0 + panel, n);
+    solve_panel<End>(k1 - k0, t.from(k0, k0), y + k0 * row, row, columns);
+    tile::block(n - k1, k1 - k0, t.from(k1, k0), y + k0 * row, row, y + k1 * row, row, columns, true);
   }
+}
+template <class T>
+inline void solve_rows(const triangular_system& s, const matrix<T>& as_it_lies, T* y) {
+  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed, divides = (s.flags & unit_diagonal_bit) == 0;
+  const std::ptrdiff_t first = rising ? 0 : s.n - 1, step = rising ? 1 : -1, row = s.row();
+  const matrix<T> t{as_it_lies.at(first, first), step * as_it_lies.row, step * as_it_lies.col};
+  if (divides) solve_rows<chain_end{true, true}>(s.n, t, y + first * row, step * row, s.m);
+  else solve_rows<chain_end{false, true}>(s.n, t, y + first * row, step * row, s.m);
 }
 
 /// Adds what columns `first` to `last` of t give to as many rows as a register has elements, from row i on: t(i, k) y(k) in rising k. Rows
@@ -150,16 +140,19 @@ template <class T>
 inline std::ptrdiff_t factor(const rows<T>& w) {
   for (std::ptrdiff_t k0 = 0; k0 < w.n; k0 += panel) {
     const std::ptrdiff_t k1 = std::min(k0 + panel, w.n);
-    for (std::ptrdiff_t k = k0; k < k1; ++k) {
-      if (k > k0) w.add(k, k, 1, k1 - k, k0, k - k0);
-      if (!(*w.at(k, k) > 0)) return k + 1;
-      const T by = *w.at(k, k) = lane::sqrt(*w.at(k, k));
-      for (std::ptrdiff_t j = k + 1; j < k1; ++j) *w.at(j, k) = -(*w.at(k, j) /= by);
-    }
-    for (std::ptrdiff_t k = k0; k < k1; ++k) {
-      if (k > k0) w.add(k, k1, 1, w.n - k1, k0, k - k0);
-      const T by = *w.at(k, k);
-      for (T *x = w.at(k, k1), *end = w.at(k, w.n); x != end; ++x) *x /= by;
+    for (std::ptrdiff_t i = k0; i < k1; i += tile::height) {  // the triangle of a few rows, and their other columns
+      const std::ptrdiff_t end = std::min<std::ptrdiff_t>(i + tile::height, k1);
+      if (i > k0) w.add(i, i, end - i, w.n - i, k0, i - k0);
+      for (std::ptrdiff_t k = i; k < end; ++k) {
+        if (!(*w.at(k, k) > 0)) return k + 1;
+        const T by = *w.at(k, k) = lane::sqrt(*w.at(k, k));
+        for (std::ptrdiff_t j = k + 1; j < end; ++j) *w.at(j, k) = -(*w.at(k, j) /= by);
+        for (std::ptrdiff_t r = k + 1; r < end; ++r)
+          for (std::ptrdiff_t j = r; j < end; ++j) *w.at(r, j) = lane::fma(*w.at(r, k), *w.at(k, j), *w.at(r, j));
+      }
+      solve_panel<chain_end{true, false}>(end - i, matrix<T>{w.at(i, i), w.row, 1}, w.at(i, end), w.row, w.n - end);
+      for (std::ptrdiff_t j = end; j < k1; ++j)
+        for (std::ptrdiff_t k = i; k < end; ++k) *w.at(j, k) = -*w.at(k, j);
     }
     turn(w.at(k1, k0), w.row, w.at(k0, k1), w.row, k1 - k0, w.n - k1);
     for (std::ptrdiff_t j = k1; j < w.n; ++j)
