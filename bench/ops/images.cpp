@@ -1,4 +1,4 @@
-// bench/ops/images.cpp — pools and grids by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
+// bench/ops/images.cpp — pools, grids and norms by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
 // SPDX-License-Identifier: BSL-1.0
 #include "table.hpp"
 
@@ -51,6 +51,12 @@ void ops::images(table& t) {
   add_image<2>(t, "grid_sample", [](auto x) { return ebb::grid_sample(x, ebb::unsqueeze<0>(ebb::stack<-1>(x[0](0), x[0](1)))); });
   add_image(t, "affine_grid", [](auto x) {
     return ebb::reshape_like(ebb::affine_grid<32, 64>(ebb::reshape<1, 2, 3>(ebb::slice<-1, 0, 6>(x[0](0)[0]))), x);
+  });
+  add_image(t, "local_response_norm", [](auto x) { return ebb::local_response_norm<5>(x); });
+  add_image(t, "weight_norm", [](auto x) { return ebb::weight_norm<-1>(x, x[0](0)[0]); });
+  add_image(t, "spectral_norm", [](auto x) {
+    const auto w = x[0];
+    return ebb::unsqueeze<0>(std::get<0>(ebb::spectral_norm(w, ebb::slice<0, 0, 4>(w(0)[0]), ebb::flatten(w(1)))));
   });
   add_image(t, "avg_pool1d", [](auto x) { return ebb::avg_pool1d<line>(x); });
   add_image(t, "avg_pool2d", [](auto x) { return ebb::avg_pool2d<line>(x); });

@@ -22,5 +22,6 @@
 #include "nn/embedding.hpp"
 #include "nn/pool_op.hpp"
 #include "nn/pool.hpp"
+#include "nn/rescale.hpp"
 #include "nn/resize.hpp"
 #include "nn/grid.hpp"

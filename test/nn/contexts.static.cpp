@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp resize.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp rescale.hpp resize.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -63,6 +63,10 @@ static_assert(has_class<own, signals_in>([](auto x) { return ebb::pixel_unshuffl
 
 static_assert(has_class<full, images_in>([](auto x) { return ebb::grid_sample(x, ebb::slice<-1, 0, 2>(x)); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::affine_grid<2, 2, 2>(ebb::slice<1, 0, 3>(x)); }));
+
+static_assert(has_class<own, images_in>([](auto x) { return ebb::local_response_norm<3>(x); }));
+static_assert(has_class<own, images_in>([](auto x) { return ebb::weight_norm<-1>(x, x[0](0)[0]); }));
+static_assert(has_class<own, signals_in>([](auto x) { return std::get<0>(ebb::spectral_norm<0>(x, ebb::slice<0, 0, 2>(x[0](0)), ebb::flatten(x[0]))); }));
 
 constexpr ebb::pool two{.size = 2};
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::max_pool1d<two>(x); }));
