@@ -16,7 +16,7 @@ namespace ebb::inline EBB_ABI {
 template <class Call>
 struct refusal<493, Call> : Call {
   static_assert(Call::code != 493, "[ebb E0493] local_response_norm: the array has the axes [batch, channels, places...], the window 1 to "
-                                   "4095 channels, and alpha, beta and k are numbers");
+                                   "4095 channels, and alpha, exponent and k are numbers");
 };
 template <class Call>
 struct refusal<494, Call> : Call {
@@ -32,7 +32,7 @@ template <int Size>
 struct local_response_norm {
   static constexpr detail::spelled name{"local_response_norm", Size};
   template <class A>
-  static constexpr auto apply(operand<A> given, auto alpha, auto beta, auto k) {
+  static constexpr auto apply(operand<A> given, auto by, auto exponent, auto least_divisor) {
     using T = decltype(detail::accepted<op::exp, A>());
     using Wide = detail::computed_in<T>;
     graph& g = *given.g;
@@ -47,8 +47,8 @@ struct local_response_norm {
     attr.axis[0] = {{1, 1, Size / 2, (Size - 1) / 2}, Size};
     const operand<Wide> sums{&g, emit_as<op::pool_mean, Wide>(g, squares.shape_number(), {squares.id}, attr.packed())};
     const auto mean = view_as(sums, x.extents()) / static_cast<double>(Size);
-    const auto factor = detail::repeated_number(alpha, mean, 493), power = detail::repeated_number(beta, mean, 493);
-    const auto least = detail::repeated_number(k, mean, 493);
+    const auto factor = detail::repeated_number(by, mean, 493), power = detail::repeated_number(exponent, mean, 493);
+    const auto least = detail::repeated_number(least_divisor, mean, 493);
     for (const auto& option : {factor, power, least})
       if (option.is_refused()) return refuse<T>(g, -option.id);
     return cast_to<T>(x / emit_on<op::pow>({}, least + factor * mean, power));
@@ -144,13 +144,13 @@ struct spectral_norm : spectral {
 
 namespace ebb::inline EBB_ABI {
 
-/// x / (k + alpha m)^beta, where m is the mean of the squares of Size channels at one place: Size / 2 before it and the rest behind it; it
+/// x / (k + alpha m)^exponent, where m is the mean of the squares of Size channels at one place: Size / 2 before it and the rest behind it; it
 /// counts zeros beside the outer channels.   local_response_norm<5>(x)   local_response_norm<5>(x, 1e-4, 0.75, 2)
 /// Shape: x's, [batch, channels, places...].   Dtype: x's; integers give float; bf16 and f16 are computed in float and rounded once.
-/// Saves: x, m.   Error: 4 ulp, and beta times that of the sum of Size squares.   Source: torch.nn.functional.local_response_norm.
-template <int Size, class X, class Alpha = double, class Beta = double, class K = double>
-constexpr auto local_response_norm(const X& x, Alpha alpha = 1e-4, Beta beta = 0.75, K k = 1.0) {
-  return apply_function(functions::local_response_norm<Size>{}, x, alpha, beta, k);
+/// Saves: x, m.   Error: 4 ulp, and `exponent` times that of the sum of Size squares.   Source: torch.nn.functional.local_response_norm.
+template <int Size, class X, class Factor = double, class Exponent = double, class Least = double>
+constexpr auto local_response_norm(const X& x, Factor alpha = 1e-4, Exponent exponent = 0.75, Least k = 1.0) {
+  return apply_function(functions::local_response_norm<Size>{}, x, alpha, exponent, k);
 }
 /// v with other lengths: part k of v along an axis has the length g(k), the root of its sum of squares. A part of zeros gives NaN.
 ///   const auto w = ebb::weight_norm(v, g);   conv2d(x, ebb::weight_norm(v, g))
