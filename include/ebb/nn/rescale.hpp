@@ -144,8 +144,8 @@ struct spectral_norm : spectral {
 
 namespace ebb::inline EBB_ABI {
 
-/// x / (k + alpha m)^exponent, where m is the mean of the squares of Size channels at one place: Size / 2 before it and the rest behind it; it
-/// counts zeros beside the outer channels.   local_response_norm<5>(x)   local_response_norm<5>(x, 1e-4, 0.75, 2)
+/// x / (k + alpha m)^exponent, where m is the mean of the squares of Size channels at one place: Size / 2 before it and the rest behind it;
+/// it counts zeros beside the outer channels.   local_response_norm<5>(x)   local_response_norm<5>(x, 1e-4, 0.75, 2)
 /// Shape: x's, [batch, channels, places...].   Dtype: x's; integers give float; bf16 and f16 are computed in float and rounded once.
 /// Saves: x, m.   Error: 4 ulp, and `exponent` times that of the sum of Size squares.   Source: torch.nn.functional.local_response_norm.
 template <int Size, class X, class Factor = double, class Exponent = double, class Least = double>
