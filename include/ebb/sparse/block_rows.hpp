@@ -9,7 +9,8 @@
 // The compiler cuts f's program at the taken rows and finds the elements of a block with short extents. `pattern` then finds the sets of
 // the cut program for the extents of the call: only if they are those of the block in each row, p.by_rows says that the program is used.
 // An array of the unknown is taken from in one place, the arrays have one axis or two, whose extents are static but for the number of rows,
-// and a row of all results has at most 16 numbers: else colors are used.
+// and a row of all results has at most 16 numbers: else colors are used, as where the compiler's limit for constants is too low for the
+// cut program (README.md has the flags).
 #pragma once
 
 #include "constant_pattern.hpp"
