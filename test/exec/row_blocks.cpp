@@ -333,20 +333,21 @@ TEST_CASE("the number of a singular matrix counts those of all blocks") {
 TEST_CASE("loops read rows backwards and by steps where they lie") {
   constexpr auto turned = [](auto x) {
     const auto by_two = ebb::slice<1, 1, ebb::to_end, 2>(x);
-    return std::tuple(x - ebb::flip<0>(x) * ebb::flip<1>(x), ebb::sum<0>(by_two * 2.), ebb::grad([](auto y) {
+    return std::tuple(x - ebb::flip<0>(x) * ebb::flip<1>(x) * ebb::flip<2>(x), ebb::sum<0>(by_two * 2.), ebb::grad([](auto y) {
       return ebb::sum(ebb::square(ebb::flip<0>(y)) * y);
-    })(x));
+    })(x), ebb::sum<2>(ebb::flip<2>(x) + 1.));
   };
   using box = ebb::tensor<double, dyn, dyn, dyn>;
   const auto compiled = ebb::compile(turned);
   for (const auto& [l, n, m] : {std::array<std::size_t, 3>{5, 4, 17}, {1, 1, 16}, {2, 3, 70}, {0, 3, 20}, {3, 5, 0}}) {
     box x(l, n, m);
     fill(x, 7);
-    const auto [a, b, c] = compiled(x);
-    const auto [d, e, f] = turned(x);
+    const auto [a, b, c, p] = compiled(x);
+    const auto [d, e, f, q] = turned(x);
     CHECK(same(a, d));
     CHECK(same(b, e));
     CHECK(same(c, f));
+    CHECK(same(p, q));
   }
   CHECK(program<std::remove_cvref_t<decltype(turned)>, box>::plan.size.steps == 3);
 }

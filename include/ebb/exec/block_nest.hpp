@@ -8,6 +8,7 @@
 #pragma once
 
 #include "../graph/graph.hpp"
+#include "../kernel/move.hpp"
 #include "../kernel/workspace.hpp"
 #include "../plan/plan.hpp"
 #include "block_run.hpp"
@@ -77,7 +78,11 @@ class block_nest {
       if (reduce(i).run) return true;
     return false;
   }
-  bool is_array(int i) const { return load(i).source == nest_load::from::array && (load(i).along >> inner() & 1); }
+  /// Whether lanes are loaded backwards.
+  bool is_backwards(const nest_load& x) const { return x.whole >= 0 && x.step != 1 && n_->axis[inner()] == x.axis; }
+  bool is_array(int i) const {
+    return load(i).source == nest_load::from::array && (load(i).along >> inner() & 1) && !is_backwards(load(i));
+  }
   std::ptrdiff_t constant_bytes() const { return static_cast<std::ptrdiff_t>(block_ * 8); }
 
   /// Writes literals, once, and places the states of reductions.
@@ -212,7 +217,8 @@ class block_nest {
     for (int i = 0; i < in_.size(); ++i) {
       const nest_load& x = load(i);
       if (!(x.along >> inner() & 1)) continue;
-      if (x.source == nest_load::from::array) at(x.to) = const_cast<char*>(in_[i]) + j * size_of(x.to.type);
+      if (is_backwards(x)) copy_backwards(x, in_[i] + static_cast<std::ptrdiff_t>(j * size_of(x.to.type)) * x.step, n);
+      else if (x.source == nest_load::from::array) at(x.to) = const_cast<char*>(in_[i]) + j * size_of(x.to.type);
       if (x.source == nest_load::from::index) fill_indices(at(x.to), x.to.type, index_[inner()] + j, 1, n);
     }
     for (int c = 0; c < n_->computes.count; ++c) {
@@ -227,6 +233,14 @@ class block_nest {
       const std::size_t size = size_of(store(i).from.type);
       std::memcpy(out_[i] + j * size, at(store(i).from), n * size);
     }
+  }
+  EBB_ONCE void copy_backwards(const nest_load& x, const char* from, std::size_t n) {
+    strided_copy box;
+    box.rank = 1;
+    box.extent[0] = n;
+    box.from[0] = x.step;
+    box.to[0] = 1;
+    kernel::copy(box, from, at(x.to), size_of(x.to.type));
   }
   EBB_ONCE void add_to_rows(std::size_t j, std::size_t n) {
     for (int i = 0; i < red_.size(); ++i) {

@@ -234,7 +234,9 @@ struct nest_step {
       }
     } else {
       const T* from = reinterpret_cast<const T*>(p.in[I]);
-      if constexpr (e.along >> inner & 1) to = part.load(from + j);
+      if constexpr (e.whole >= 0 && e.step != 1 && n.axis[inner] == e.axis)
+        to = part.load_back(from - j);
+      else if constexpr (e.along >> inner & 1) to = part.load(from + j);
       else to = lanes<T>::all(*from);
     }
   }

@@ -9,12 +9,22 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
+/// `count` elements from p on backwards, in the first lanes.
+template <class T>
+EBB_INLINE lanes<T> load_backwards(const T* p, int count) {
+  T room[lane_count] = {};
+  for (int i = 0; i < count; ++i) room[i] = *(p - i);
+  return lanes<T>::load(room);
+}
+
 struct whole_step {
   static constexpr bool whole() { return true; }
   static constexpr std::size_t lane() { return 0; }
   static EBB_INLINE lanes<bool> valid() { return lanes<bool>::all(true); }
   template <class T>
   EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p); }
+  template <class T>
+  EBB_INLINE lanes<T> load_back(const T* p) const { return load_backwards(p, lane_count); }
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
 };
@@ -43,6 +53,12 @@ struct first_lanes {
     if constexpr (Whole)
       if (whole()) [[likely]] return lanes<T>::load(p);
     return lanes<T>::load(p, count);
+  }
+  template <class T>
+  EBB_INLINE lanes<T> load_back(const T* p) const {
+    if constexpr (Whole)
+      if (whole()) [[likely]] return load_backwards(p, lane_count);
+    return load_backwards(p, count);
   }
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const {

@@ -89,7 +89,9 @@ class fuser {
     if (family == family_of<op::slice>) {
       copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
       if (why == copy_reason::axis && is_read_apart(k, at.axis)) why = copy_reason::none;
-      if (why == copy_reason::step && is_read_apart(k, at.axis + 1)) why = copy_reason::none;
+      // Lanes run backwards along the last axis, else along the rows behind the axis.
+      const bool backwards = at.step == -1 && at.axis + 1 == g_.shape_of(k).rank;
+      if (why == copy_reason::step && is_read_apart(k, backwards ? at.axis : at.axis + 1)) why = copy_reason::none;
       if (why == copy_reason::axis && drops_axis(dropped_[k], k, at.axis) && is_read_apart(dropped_[k], at.axis)) why = copy_reason::none;
       if (why == copy_reason::none) r_.part[k] = {g_.operand(k, 0), at};
       return why;

@@ -25,6 +25,7 @@
 // at least `least_apart` elements, where extents that only the call knows count as 64; and no reduction over the last axes may begin before
 // that axis, since its lanes would go on from row to row. A select, a slice of one row without the slice's axis, is read likewise.
 // A slice with a step, backwards too, is read likewise if the rows behind its axis are that long, and no reduction begins at the axis.
+// Along the last axis lanes are loaded backwards; those of other steps would be loaded one by one, which takes longer than a copy.
 // A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
 #pragma once
 
