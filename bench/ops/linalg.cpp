@@ -90,6 +90,17 @@ void care(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
     f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<matrices, N>(b, n, batch));
   });
 }
+/// The main diagonal is larger than the sum of the others.
+template <class T>
+void toeplitz_solve(const T*, const T* b, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto y) {
+    const auto row = y * 0.01f;
+    return ebb::toeplitz_solve(ebb::concat<-1>(ebb::slice<-1, 0, 1>(y) + 4, ebb::slice<-1, 1, ebb::to_end>(row)), row, y);
+  });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<vectors, N>(out, n, batch)), of<vectors, N>(b, n, batch));
+  });
+}
 template <class T>
 void det(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
   [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x) { return ebb::det(x); });
@@ -147,6 +158,7 @@ void ops::linalg(session& s) {
   all_sizes("solve_triangular", &solve_triangular<float>, &solve_triangular<double>);
   all_sizes("det", &det<float>, &det<double>, 16);  // those of larger matrices are infinite in float
   all_sizes("tridiagonal_solve", &tridiagonal_solve<float>, &tridiagonal_solve<double>);
+  all_sizes("toeplitz_solve", &toeplitz_solve<float>, &toeplitz_solve<double>);
   all_sizes("dare", &dare<float>, &dare<double>, 16);
   all_sizes("care", &care<float>, &care<double>, 16);
   all_sizes("matrix_log", &matrix_log<float>, &matrix_log<double>, 16);

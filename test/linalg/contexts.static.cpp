@@ -1,6 +1,6 @@
 // test/linalg/contexts.static.cpp — the autocast class of each function of linalg.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: band.hpp determinant.hpp eigen.hpp exponential.hpp logarithm.hpp lu.hpp products.hpp qr.hpp riccati.hpp root.hpp singular.hpp svd.hpp sylvester.hpp
+// covers: band.hpp determinant.hpp eigen.hpp exponential.hpp logarithm.hpp lu.hpp products.hpp qr.hpp riccati.hpp root.hpp singular.hpp svd.hpp sylvester.hpp toeplitz.hpp
 #include <ebb/linalg.hpp>
 
 #include "../trace/context_class.hpp"
@@ -32,6 +32,7 @@ static_assert(has_class<full>([](auto x) { return ebb::lstsq(x, x); }));
 static_assert(has_class<full>([](auto x) { return ebb::lu_solve(x, x, x, x); }));
 static_assert(has_class<full>([](auto x) { return ebb::mahalanobis(x, x); }));
 static_assert(has_class<full>([](auto x) { return ebb::solve_sylvester(x, x, x); }));
+static_assert(has_class<full>([](auto x) { return ebb::toeplitz_solve(x, x, x); }));
 static_assert(has_class<full>([](auto x) { return ebb::dare(x, x, x, x); }));
 static_assert(has_class<full>([](auto x) { return ebb::care(x, x, x, x); }));
 static_assert(has_class<full>([](auto x) { return ebb::tridiagonal_solve(x, x, x, x); }));

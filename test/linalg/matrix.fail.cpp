@@ -93,6 +93,11 @@ constexpr int refused = traced_on<square, oblong>([](auto a, auto b) {
 constexpr int refused = traced_on<square, vector>([](auto a, auto b) {
   return ebb::care(a, b, a, a);  // LINE
 });
+#elif EBB_CASE == 17  // fewer right sides than rows
+// EXPECT: E0307 toeplitz_solve: the last axes of the operands, at most seven each, have the same extent
+constexpr int refused = traced_on<square, vector>([](auto a, auto y) {
+  return ebb::toeplitz_solve(a, y);  // LINE
+});
 #elif EBB_CASE == 12  // a matrix without a logarithm
 // EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
 constexpr int refused = traced_on<oblong>([](auto a) {
