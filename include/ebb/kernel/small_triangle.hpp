@@ -6,7 +6,9 @@
 #pragma once
 
 #include "small.hpp"
+#include "thin.hpp"
 
+#include <cstring>
 #include <type_traits>
 
 namespace ebb::inline EBB_ABI::kernel {
@@ -79,6 +81,30 @@ inline void solve_triangle_columns(std::ptrdiff_t n, std::ptrdiff_t m, bool divi
   }
 }
 
+/// spread and gather for four elements of each matrix, which are 16 bytes, as many matrices as there are lanes: a few shuffles.
+template <class T>
+inline constexpr bool has_fours = simd::per_lane<T> == 4;
+
+template <class T>
+inline void spread_fours([[maybe_unused]] T* to, [[maybe_unused]] const T* from) {
+  if constexpr (has_fours<T>) {
+    simd::vector<T> x[4];
+    tile::load_square<T>(x, from, 4);
+    for (int i = 0; i < 4; ++i) simd::store(to + i * lanes_of<T>, x[i]);
+  }
+}
+template <class T>
+inline void gather_fours([[maybe_unused]] T* to, [[maybe_unused]] const T* from) {
+  if constexpr (has_fours<T>) {
+    simd::vector<T> x[4] = {simd::load(from), simd::load(from + lanes_of<T>), simd::load(from + 2 * lanes_of<T>),
+                            simd::load(from + 3 * lanes_of<T>)};
+    simd::transpose_in_lanes<2, T>(x);  // lane q of number i belongs to matrix 4 q + i
+    T held[4 * lanes_of<T>];
+    for (int i = 0; i < 4; ++i) simd::store(held + i * lanes_of<T>, x[i]);
+    for (std::ptrdiff_t k = 0; k < lanes_of<T>; ++k) std::memcpy(to + k * 4, held + k % 4 * lanes_of<T> + k / 4 * 4, 4 * sizeof(T));
+  }
+}
+
 }  // namespace small
 
 /// One system of up to four rows, see solve_triangle.
@@ -112,14 +138,17 @@ template <class T>
     const std::ptrdiff_t count = std::min(lanes, batch - done);
     T *const wt = static_cast<T*>(scratch), *const wb = wt + size * lanes;
     small::spread(wt, t + done * size, size, count);
-    small::spread(wb, b + done * sides, sides, count);
+    const bool fours = small::has_fours<T> && sides == 4 && count == lanes;
+    if (fours) small::spread_fours(wb, b + done * sides);
+    else small::spread(wb, b + done * sides, sides, count);
     const auto of_t = triangle(wt, lanes), of_b = right(wb, lanes);
     for (std::ptrdiff_t j = 0; j < m; ++j)
       small::solve_column<simd::vector<T>>(
           n, divides, [&](std::ptrdiff_t i, std::ptrdiff_t k) EBB_LAMBDA { return simd::load(of_t.at(i, k)); },
           [&](std::ptrdiff_t i) EBB_LAMBDA { return simd::load(of_b.at(i, j)); },
           [&](std::ptrdiff_t i, simd::vector<T> value) EBB_LAMBDA { simd::store(of_b.at(i, j), value); });
-    small::gather(x + done * sides, wb, sides, count);
+    if (fours) small::gather_fours(x + done * sides, wb);
+    else small::gather(x + done * sides, wb, sides, count);
   }
   for (; done < batch; ++done)
     small::solve_triangle_columns<T>(n, m, divides, triangle(t + done * size, 1), right(b + done * sides, 1), right(x + done * sides, 1));
