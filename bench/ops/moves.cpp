@@ -27,6 +27,7 @@ void ops::moves(table& t) {
   add_matrix<2>(t, "circulant", {-1, 1}, [](auto x) { return ebb::matmul(ebb::circulant(ebb::select<1, 0>(x)), x); });
   add_matrix<1, 64>(t, "geomspace", {1, 2}, [](auto x) { return ebb::geomspace<64>(x(0, 0), x(1, 0)); });
   add_matrix<2, 128>(t, "khatri_rao", {-1, 1}, [](auto x) { return ebb::khatri_rao(ebb::slice<0, 0, 2>(x), x); });
+  add_matrix<2>(t, "gather_nd", {-1, 1}, [](auto x) { return ebb::gather_nd(x, ebb::arange_like<0>(x), ebb::arange_like<1>(x)); });
   add_matrix<2>(t, "uniform", {-1, 1}, [](auto x) { return ebb::uniform<typename decltype(x)::value_type>(key_of(x), x, 2); });
   add_matrix<2>(t, "normal", {-1, 1}, [](auto x) { return ebb::normal<typename decltype(x)::value_type>(key_of(x), x, 2); });
   add_matrix<2>(t, "bernoulli", {0, 1}, [](auto x) { return ebb::where(ebb::bernoulli(key_of(x), x), x, 0.0); });

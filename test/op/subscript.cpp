@@ -207,4 +207,46 @@ TEST_CASE("the error of a wrong index in a gradient names take, and index number
   static_assert(std::is_same_v<decltype(ebb::cast<double>(true)), double> && ebb::cast<int>(2.9) == 2);
 }
 
+TEST_CASE("arrays of indices along several axes name elements or parts; they are broadcast, beside numbers too") {
+  const ebb::tensor<int, dyn> i{1, 0, 1}, j{2, 0, 2};
+  const ebb::tensor<std::int64_t, dyn, 1> down{{1}, {0}};
+  const auto agree = [](auto f, const auto& wanted, const auto&... at) {
+    using result = std::remove_cvref_t<decltype(wanted)>;
+    CHECK(ebb::all_equal(result(ebb::compile(f)(any(m), at...)), wanted));
+  };
+  const ebb::tensor<double, dyn> wanted{6, 1, 6};
+  agree([](auto x, auto a, auto b) { return x(a, b); }, wanted, i, j);
+  CHECK(ebb::all_equal(ebb::gather_nd(m, i, j), wanted));
+  agree([](auto x, auto a) { return x(a, -1); }, ebb::tensor<double, dyn>{6, 3, 6}, i);
+  agree([](auto x, auto a, auto b) { return x(a, b); }, any{{6, 4, 6}, {3, 1, 3}}, down, j);
+  agree([](auto x, auto a, auto b) { return ebb::stack<2>(std::tuple(x, -x))(a, b); }, any{{6, -6}, {1, -1}, {6, -6}}, i, j);  // parts
+  CHECK(ebb::gather_nd(m, ebb::tensor<int, dyn>{}, ebb::tensor<int, dyn>{}).size() == 0);
+  // An index outside of its axis does not become an element of the next row.
+  CHECK(raised([&] { ebb::gather_nd(m, i, ebb::tensor<int, dyn>{2, 3, 0}); }).find("gather_nd: ") != std::string::npos);
+  CHECK(raised([&] { ebb::gather_nd(m, i, ebb::tensor<int, dyn>{2, -1, 0}); }).find("gather_nd: ") != std::string::npos);
+}
+
+TEST_CASE("elements by arrays of indices have first and second gradients: a place that is named twice gets both") {
+  const ebb::tensor<int, dyn> i{1, 0, 1}, j{2, 0, 2};
+  const ebb::tensor<double, dyn> w{1, 10, 100};
+  constexpr auto f = [](auto x, auto a, auto b, auto c) {
+    const auto y = ebb::gather_nd(x, a, b);
+    return ebb::sum(c * y * y * y);
+  };
+  // 3 w x^2 at (1, 2) for w = 101 and at (0, 0) for w = 10; along d: 6 w x d.
+  CHECK(ebb::all_equal(ebb::grad(f)(any(m), i, j, w), any{{30, 0, 0}, {0, 0, 3 * 101 * 36}}));
+  constexpr auto slope = [](auto x, auto a, auto b, auto c) {
+    return ebb::sum(ebb::grad([](auto y, auto p, auto q, auto v) { return ebb::sum(v * ebb::pow(ebb::gather_nd(y, p, q), 3)); })(x, a, b, c) * x);
+  };
+  CHECK(ebb::all_equal(ebb::grad(slope)(any(m), i, j, w), any{{90, 0, 0}, {0, 0, 9 * 101 * 36}}));  // of 3 w x^3
+  for (const bool captured : {false, true}) {
+    ebb::variable v{any(m)};
+    ebb::backward(ebb::variable(f(v, i, j, w)), {.compiled_autograd = captured});
+    CHECK(ebb::all_equal(v.grad().value(), any{{30, 0, 0}, {0, 0, 3 * 101 * 36}}));
+  }
+  // Rows of a batch by their own indices, in a map.
+  const auto picked = ebb::map([](auto x, auto a) { return ebb::unsqueeze<0>(x)(a - a, a); }, m, ebb::tensor<int, 2, 2>{{2, 0}, {1, 1}});
+  CHECK(ebb::all_equal(picked, ebb::tensor<double, 2, 2>{{3, 1}, {5, 5}}));
+}
+
 }  // namespace

@@ -36,8 +36,8 @@ int main() {
   // EXPECT: E0115 an index must be an integer
   auto r = ebb::compile([](auto a) { return ebb::take(a, true); })(x);  // LINE
 #elif EBB_CASE == 10
-  // EXPECT: E0232 an array of integers stands alone
-  auto r = ebb::compile([](auto a, auto i) { return a(i, 0); })(d, ebb::tensor<int, 2>{0, 1});  // LINE
+  // EXPECT: E0232 subscripts are integers, or arrays of integers
+  auto r = ebb::compile([](auto a, auto i) { return a(i, 0.5); })(d, ebb::tensor<int, 2>{0, 1});  // LINE
 #elif EBB_CASE == 11
   // EXPECT: E0231 there are more subscripts than axes
   auto r = v(0, 1);  // LINE
@@ -70,5 +70,11 @@ int main() {
     a[0] = 1.0;  // LINE
     return a;
   })(x);
+#elif EBB_CASE == 19
+  // EXPECT: E0102 the extents differ
+  auto r = ebb::gather_nd(d, ebb::tensor<int, 2>{0, 1}, ebb::tensor<int, 3>{0, 1, 2});  // LINE
+#elif EBB_CASE == 20
+  // EXPECT: E0231 there are more subscripts than axes
+  auto r = ebb::gather_nd(x, ebb::tensor<int, 2>{0, 1}, 0);  // LINE
 #endif
 }

@@ -349,6 +349,7 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("uniform, normal", "float32", [](auto x) { return ebb::uniform<float, 4>(classes(x)(0)) + ebb::normal<float, 4>(classes(x)(1)); });
   own("bernoulli", "bool", [](auto x) { return ebb::bernoulli<4>(classes(x)(0), 0.5); });
   own("split_key, fold_in", "int64", [](auto x) { return ebb::fold_in(ebb::split_key<2>(classes(x)(0))[1], 3); });
+  own("gather_nd", "", [](auto x) { return ebb::gather_nd(x, classes(x), classes(x)); });
   own("zeros, ones, full", "", [](auto x) { return ebb::zeros<2>(x) + ebb::ones<2>(x) + ebb::full<2>(x(0, 0)); });
 }
 

@@ -318,7 +318,7 @@ auto subscript_on_tape(const X& x, const I&... i) {
   constexpr bool fits = X::extents_type::rank >= static_cast<int>(sizeof...(I));
   constexpr bool one_each = (names_one_place<I> && ...) || (arrays<I...> && sizeof...(I) == 1);
   static_assert(fits, "[ebb E0231] there are more subscripts than axes");
-  static_assert(one_each, "[ebb E0232] subscripts are integers, each of one place; an array of integers stands alone: x[rows]");
+  static_assert(one_each, "[ebb E0232] subscripts are integers, or arrays of integers");
   if constexpr (!fits || !one_each) return refused_result{};
   else if constexpr ((std::integral<I> && ...)) return subscript_array("ebb::variable", x, i...);
   else return apply_function(functions::take{}, x, i...);

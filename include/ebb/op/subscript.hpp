@@ -9,7 +9,9 @@
 // does an index on the tape.
 #pragma once
 
+#include "arithmetic.hpp"
 #include "gather.hpp"
+#include "operators.hpp"
 #include "shape.hpp"
 
 #include <concepts>
@@ -71,6 +73,27 @@ constexpr operand<T> at_places(operand<T> x, const std::int64_t* index, int coun
   return x;
 }
 
+/// The extent of an axis of x in every element of `like`.
+template <class T>
+constexpr operand<std::int64_t> extent_in(operand<T> x, int axis, operand<std::int64_t> like) {
+  const auto extent = count_along<std::int64_t>(x, std::int64_t{1} << axis);
+  return broadcast_to(extent, like.shape_number(), axis_run(0, like.rank()));
+}
+/// Indices along the first axes of x, all of one shape, as indices along these axes taken as one. An index outside of its axis becomes -1,
+/// which is outside of all.
+template <class T>
+constexpr operand<std::int64_t> place_within(operand<T> x, const operand<std::int64_t>* at, int count) {
+  auto place = literal_like(at[0], 0);
+  auto outside = emit_on<op::less>({}, place, place);
+  for (int axis = 0; axis < count; ++axis) {
+    const auto length = extent_in(x, axis, place);
+    outside = emit_on<op::logical_or>({}, outside, emit_on<op::less>({}, at[axis], literal_like(place, 0)));
+    outside = emit_on<op::logical_or>({}, outside, emit_on<op::greater_equal>({}, at[axis], length));
+    place = place * length + at[axis];
+  }
+  return emit_on<op::where>({}, outside, literal_like(place, -1), place);
+}
+
 }  // namespace detail
 
 namespace functions {
@@ -93,6 +116,53 @@ struct subscript {
 /// subscript by one number that is known while tracing, under the name take.
 struct take_place : subscript {
   static constexpr std::string_view name = "take";
+};
+
+/// The elements or parts of x at indices along its first axes, one for each of them: numbers and arrays, which are broadcast.
+struct gather_nd {
+  template <class T, class... I>
+  static constexpr operand<T> apply(operand<T> x, I... index) {
+    graph& g = *x.g;
+    constexpr int count = sizeof...(I);
+    if constexpr (count == 0 || !(names_places<I> && ...)) return refuse<T>(g, 115);
+    else {
+      const shape extents[] = {shape_of(index)...};
+      for (const shape& s : extents)
+        if (s.is_refused()) return refuse<T>(g, s.code());
+      if (x.is_refused() || x.rank() < count) return x.is_refused() ? x : refuse<T>(g, 231);
+      const shape common = broadcast_shapes(g.syms, extents, count);
+      if (common.is_refused()) return refuse<T>(g, common.code());
+      const int number = g.intern(common);
+      int axis = 0;
+      const operand<std::int64_t> at[] = {along(x, axis++, index, number)...};
+      const shape rest = axes_between(x.extents(), count, x.rank());
+      const auto flat = view_as(x, with_axis(rest, 0, volume_of(g.syms, axes_between(x.extents(), 0, count))));
+      return emit_on<op::gather<std::int64_t, gather_nd>, T>({}, flat, detail::place_within(x, at, count));
+    }
+  }
+
+ private:
+  template <class I>
+  static constexpr bool names_places = [] {
+    if constexpr (is_operand<I>) return index_element<typename I::value_type>;
+    else return std::integral<I> && !std::same_as<I, bool>;
+  }();
+
+  template <class I>
+  static constexpr shape shape_of(I index) {
+    if constexpr (is_operand<I>) return index.is_refused() ? refused(-index.id) : index.extents();
+    else return {};
+  }
+  /// Indices in the common shape. Negative numbers count from the end, as in x(i, j).
+  template <class T, class I>
+  static constexpr operand<std::int64_t> along(operand<T> x, int axis, I index, int number) {
+    graph& g = *x.g;
+    if constexpr (is_operand<I>) return detail::fit(cast_to<std::int64_t>(index), shape(g.shapes[number]));
+    else {
+      const auto place = literal_in<std::int64_t>(g, number, index);
+      return index < 0 ? place + ebb::detail::extent_in(x, axis, place) : place;
+    }
+  }
 };
 
 /// The element or row at an index along the first Axes axes, taken as one axis.
@@ -160,6 +230,16 @@ constexpr auto take(X&& x, I i) {
     if (detail::is_outside(row)) detail::refuse_subscript("[ebb E0230] take: a subscript is outside of its axis");
     return row;
   }
+}
+
+/// The elements of x, or its parts along the other axes, at x(i, j, ...): gather_nd(x, i, j), in a traced function x(i, j) too. The indices
+/// are numbers and arrays of integers, one for each of x's first axes. A place that is named twice gets the sum of both gradients.
+/// Shape: that of the indices, broadcast, then x's other axes.   Dtype: x's.   Saves: the places.   Error: exact.
+/// Throws: if an index is negative or too large.   Source: x[i, j, ...] of NumPy and PyTorch.
+template <class X, class... Indices>
+  requires(sizeof...(Indices) > 0)
+constexpr auto gather_nd(const X& x, const Indices&... indices) {
+  return apply_function(functions::gather_nd{}, x, indices...);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -185,18 +185,9 @@ struct index_put {
         if (id < 0) return operand<T>{&g, id};
       if (a.rank() < count) return refuse<T>(g, 498);
       const operand<std::int64_t> at[] = {cast_to<std::int64_t>(indices)...};
-      auto place = literal_like(at[0], 0);
-      auto outside = emit_on<op::less>({}, place, place);
-      for (int axis = 0; axis < count; ++axis) {
-        if (!g.syms.unify(at[axis].extents(), at[0].extents())) return refuse<T>(g, 498);
-        const auto extent = count_along<std::int64_t>(a, std::int64_t{1} << axis);
-        const auto length = ebb::broadcast_to(extent, place.shape_number(), axis_run(0, place.rank()));
-        outside = emit_on<op::logical_or>({}, outside, emit_on<op::less>({}, at[axis], literal_like(place, 0)));
-        outside = emit_on<op::logical_or>({}, outside, emit_on<op::greater_equal>({}, at[axis], length));
-        place = place * length + at[axis];
-      }
-      // An index outside of its axis becomes one that is outside of all.
-      place = emit_on<op::where>({}, outside, literal_like(place, -1), place);
+      for (const auto& i : at)
+        if (!g.syms.unify(i.extents(), at[0].extents())) return refuse<T>(g, 498);
+      const auto place = detail::place_within(a, at, count);
       const shape rest = axes_between(a.extents(), count, a.rank());
       const auto flat = view_as(cast_to<T>(a), with_axis(rest, 0, volume_of(g.syms, axes_between(a.extents(), 0, count))));
       const int many = volume_of(g.syms, place.extents());
