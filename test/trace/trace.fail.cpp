@@ -158,5 +158,11 @@ int main() {
 #elif EBB_CASE == 33
   // EXPECT: E0213 a term has no value while it is traced
   auto r = ebb::compile([](auto n) { return std::abs(n * 2); })(ebb::tensor<int, 3>{});  // LINE
+#elif EBB_CASE == 34
+  auto r = ebb::compile([](auto a) {
+    // EXPECT: E0527 ebb::unbind<0>(x) is a tuple of its rows
+    auto [first, second] = a;  // LINE
+    return a;
+  })(x);
 #endif
 }

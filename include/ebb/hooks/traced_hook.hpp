@@ -26,7 +26,8 @@ std::tuple<X...> one_or_tuple(const X&... several) {
 }
 template <std::size_t I>
 constexpr const auto& result_at(const auto& r) {
-  if constexpr (requires { std::tuple_size<std::remove_cvref_t<decltype(r)>>::value; }) return std::get<I>(r);
+  if constexpr (in_trace<std::remove_cvref_t<decltype(r)>>) return r;
+  else if constexpr (requires { std::tuple_size<std::remove_cvref_t<decltype(r)>>::value; }) return std::get<I>(r);
   else return r;
 }
 

@@ -5,6 +5,7 @@
 #include "../op/call.hpp"
 
 #include <cstddef>
+#include <utility>
 
 namespace ebb::inline EBB_ABI {
 
@@ -122,3 +123,12 @@ constexpr Term add_argument(graph& g, int number) {
 }
 
 }  // namespace ebb::inline EBB_ABI
+
+// `auto [a, b] = x` asks for these before it would bind a term's members.
+template <class T, std::size_t... E>
+struct std::tuple_size<ebb::term<T, E...>> {
+  static constexpr bool binds = sizeof(T) == 0;
+  static_assert(binds, "[ebb E0527] auto [a, b] = x: an array has no parts of its own; ebb::unbind<0>(x) is a tuple of its rows");
+};
+template <class C, class T, std::size_t... E>
+struct std::tuple_size<ebb::term_under<C, T, E...>> : std::tuple_size<ebb::term<T, E...>> {};
