@@ -28,6 +28,16 @@ void ops::moves(table& t) {
   add_matrix<1, 64>(t, "geomspace", {1, 2}, [](auto x) { return ebb::geomspace<64>(x(0, 0), x(1, 0)); });
   add_matrix<2, 128>(t, "khatri_rao", {-1, 1}, [](auto x) { return ebb::khatri_rao(ebb::slice<0, 0, 2>(x), x); });
   add_matrix<2>(t, "gather_nd", {-1, 1}, [](auto x) { return ebb::gather_nd(x, ebb::arange_like<0>(x), ebb::arange_like<1>(x)); });
+  add_matrix<2>(t, "broadcast_arrays", {-1, 1}, [](auto x) {
+    const auto [a, b] = ebb::broadcast_arrays(x, ebb::select<0, 0>(x));
+    return a * b;
+  });
+  add_matrix<1>(t, "diag", {-1, 1}, [](auto x) { return ebb::diag(ebb::diag(ebb::select<1, 0>(x))); });
+  add_matrix<1, 64>(t, "triple", {-1, 1}, [](auto x) {
+    const auto a = ebb::slice<1, 0, 3>(x);
+    return ebb::triple(a, a + 1, a * a);
+  });
+  add_matrix<2>(t, "numel", {-1, 1}, [](auto x) { return x * ebb::cast<typename decltype(x)::value_type>(ebb::numel(x)); });
   add_matrix<2>(t, "uniform", {-1, 1}, [](auto x) { return ebb::uniform<typename decltype(x)::value_type>(key_of(x), x, 2); });
   add_matrix<2>(t, "normal", {-1, 1}, [](auto x) { return ebb::normal<typename decltype(x)::value_type>(key_of(x), x, 2); });
   add_matrix<2>(t, "bernoulli", {0, 1}, [](auto x) { return ebb::where(ebb::bernoulli(key_of(x), x), x, 0.0); });

@@ -43,6 +43,8 @@ static_assert(has_class<own>([](auto x) { return ebb::diag_embed(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::kron(x, x); }));
 static_assert(has_class<own>([](auto x) { return ebb::khatri_rao(x, x); }));
 static_assert(has_class<own>([](auto x) { return ebb::cross<0>(ebb::slice<0, 0, 3>(x), ebb::slice<0, 0, 3>(x)); }));
+static_assert(has_class<own>([](auto x) { return ebb::diag(x); }));
+static_assert(has_class<own>([](auto x) { return ebb::triple<0>(ebb::slice<0, 0, 3>(x), ebb::slice<0, 0, 3>(x), ebb::slice<0, 0, 3>(x)); }));
 static_assert(has_class<fixed>([](auto x) { return ebb::matrix_rank(x); }));
 
 }  // namespace

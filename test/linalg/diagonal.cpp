@@ -95,4 +95,25 @@ TEST_CASE("a diagonal that a call does not have is an error; NaN beside the diag
   for (std::size_t b = 0; b < 4; ++b) CHECK(mapped(b) == ebb::trace(ebb::tensor<double, 3, 3>(batch.row(b))));
 }
 
+TEST_CASE("diagonals by other axes, and diag both ways, with first and second derivatives") {
+  const auto x = test::random_array<ebb::tensor<double, 4, 2, 3>>(1);
+  const ebb::tensor<double, dyn, dyn, dyn> unknown(x);
+  const auto check = [&](const auto& y) {
+    const auto d = ebb::diagonal<1, 0, -1>(y), e = ebb::diagonal<-1, 2, 0>(y);
+    CHECK((d.extent(0) == 2 && d.extent(1) == 2 && e.extent(1) == 2));
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t k = 0; k < 2; ++k) CHECK((d(i, k) == x(k, i, k + 1) && e(i, k) == x(k, i, k + 1)));
+  };
+  check(x);
+  check(unknown);
+  const ebb::tensor<double, dyn> v{2, 3};
+  const ebb::tensor<double, dyn, dyn> below{{0, 0, 0}, {2, 0, 0}, {0, 3, 0}};
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::diag<-1>(a); })(v), below));
+  CHECK(ebb::all_equal(ebb::diag<-1>(below), v));
+  CHECK(ebb::diag(ebb::tensor<float, 0, 0>{}).size() == 0);
+  const auto loss = [](auto a) { return ebb::sum(ebb::diag(ebb::diag(a * a))); };  // twice: back again
+  CHECK(ebb::all_equal(ebb::grad(loss)(v), ebb::tensor<double, dyn>{4, 6}));
+  CHECK(ebb::all_equal(ebb::hvp(loss)(v, v), ebb::tensor<double, dyn>{4, 6}));
+}
+
 }  // namespace

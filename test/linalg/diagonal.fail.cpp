@@ -37,7 +37,7 @@ constexpr int refused = traced_on<square, vector>([](auto a, auto b) {
   return ebb::kron(a, b);  // LINE
 });
 #elif EBB_CASE == 5  // four components
-// EXPECT: E0424 cross: the axis does not have three elements
+// EXPECT: E0424 cross, triple: the axis does not have three elements
 constexpr int refused = traced_on<vector>([](auto a) {
   return ebb::cross(a, a);  // LINE
 });
@@ -50,5 +50,20 @@ constexpr int refused = traced_on<oblong>([](auto a) {
 // EXPECT: E0426 multi_dot: a product needs two factors
 constexpr int refused = traced_on<square>([](auto a) {
   return ebb::multi_dot(a);  // LINE
+});
+#elif EBB_CASE == 8  // a batch is neither
+// EXPECT: E0528 diag: an operand is a vector or a matrix
+constexpr int refused = traced_on<ebb::term<float, 2, 3, 3>>([](auto a) {
+  return ebb::diag(a);  // LINE
+});
+#elif EBB_CASE == 9  // one axis twice
+// EXPECT: E0103 there is no such axis
+constexpr int refused = traced_on<square>([](auto a) {
+  return ebb::diagonal<0, 1, -1>(a);  // LINE
+});
+#elif EBB_CASE == 10  // four components
+// EXPECT: E0424 cross, triple: the axis does not have three elements
+constexpr int refused = traced_on<vector>([](auto a) {
+  return ebb::triple(a, a, a);  // LINE
 });
 #endif

@@ -105,4 +105,15 @@ TEST_CASE("cross products: axes, broadcasts, errors, the tape") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(gradient[0](i) == Approx((i < 2 ? 2 * start(i) : 0) + 4 * squares * start(i)));
 }
 
+TEST_CASE("the triple product is the determinant of its vectors; its gradient and second derivatives are those of a formula in long double") {
+  const auto f = [](auto x) { return ebb::triple(ebb::select<0, 0>(x), ebb::select<0, 1>(x), ebb::select<0, 2>(x)); };
+  const auto oracle = [](const std::vector<long double>& x) {
+    return std::vector<long double>{x[0] * (x[4] * x[8] - x[5] * x[7]) + x[1] * (x[5] * x[6] - x[3] * x[8]) + x[2] * (x[3] * x[7] - x[4] * x[6])};
+  };
+  against_differences<wide<dyn, dyn>>("triple", f, random_numbers(9, 5), extents_of({3, 3}), oracle, 1e-12L, 1e-8L);
+  const ebb::tensor<int, 2, 3> a{{1, 0, 0}, {0, 2, 0}}, b{{0, 1, 0}, {0, 0, 3}};
+  CHECK(ebb::all_equal(ebb::triple(a, b, ebb::tensor<int, 3>{4, 0, 5}), ebb::tensor<int, 2>{5, 24}));  // batches, broadcast
+  CHECK(ebb::all_equal(ebb::triple<0>(ebb::transpose(a), ebb::transpose(b), ebb::transpose(b)), ebb::tensor<int, 2>{0, 0}));
+}
+
 }  // namespace

@@ -55,6 +55,17 @@ TEST_CASE("an extent is a number if it is static, else a term") {
   static_assert(std::is_same_v<decltype(ebb::extent<0>(m)), std::int64_t>);
 }
 
+TEST_CASE("numel is a number if all extents are static, else a term") {
+  constexpr auto mean = [](auto x) { return ebb::sum(x) / ebb::cast<double>(ebb::numel(x)); };
+  CHECK(ebb::compile(mean)(m) == 3.5);
+  CHECK(ebb::compile(mean)(any(m)) == 3.5);
+  CHECK(mean(any(m)) == 3.5);
+  static_assert(ebb::numel(matrix{}) == 6);
+  CHECK(ebb::compile([](auto x) { return ebb::numel(x); })(any(0, 7)) == 0);  // empty
+  CHECK(ebb::numel(std::vector<float>{1, 2, 3}) == 3);
+  CHECK(ebb::numel(any(m)) == 6);
+}
+
 TEST_CASE("iota and arange_like give indices along an axis") {
   agree([](auto x) { return ebb::iota<-1>(x); }, ebb::tensor<std::int64_t, 3>{0, 1, 2});
   agree([](auto x) { return ebb::iota<0>(x); }, ebb::tensor<std::int64_t, 2>{0, 1});

@@ -63,6 +63,7 @@ static_assert(has_class<own>([](auto x) { return ebb::segment_max<2>(x, ids(x));
 static_assert(has_class<own>([](auto x) { return ebb::segment_min<2>(x, ids(x)); }));
 static_assert(has_class<own>([](auto x) { return ebb::segment_softmax<2>(x, ids(x)); }));
 
+static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::broadcast_arrays(x, row(x))); }));
 static_assert(has_class<own>([](auto x) { return ebb::unfold<0, 2>(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::fold<0, 7>(x); }));
 

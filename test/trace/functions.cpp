@@ -300,6 +300,7 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("full_like", "", [](auto x) { return ebb::full_like(x, 2); });
   own("reshape_like", "", [](auto x) { return ebb::reshape_like(x, x); });
   own("extent", "", [](auto x) { return x * ebb::extent<0>(x); });
+  own("numel", "", [](auto x) { return x * ebb::numel(x); });
   own("iota", "", [](auto x) { return x + ebb::iota<0>(x); });
   own("arange_like", "", [](auto x) { return x + ebb::arange_like<0>(x); });
   own("log_sigmoid", "", [](auto x) { return ebb::log_sigmoid(x); });

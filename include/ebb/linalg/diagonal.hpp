@@ -1,4 +1,4 @@
-// ebb/linalg/diagonal.hpp — diagonals of matrices: trace, diagonal, diag_embed.
+// ebb/linalg/diagonal.hpp — diagonals of matrices: trace, diagonal, diag_embed, diag.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Matrices are the last two axes; leading axes are batches. Diagonal number Offset begins at column Offset, or at row -Offset.
@@ -18,6 +18,11 @@ struct refusal<420, Call> : Call {
 template <class Call>
 struct refusal<421, Call> : Call {
   static_assert(Call::code != 421, "[ebb E0421] diagonal: the matrix has no such diagonal");
+};
+
+template <class Call>
+struct refusal<528, Call> : Call {
+  static_assert(Call::code != 528, "[ebb E0528] diag: an operand is a vector or a matrix; diagonal and diag_embed take batches");
 };
 
 template <class Call>
@@ -63,6 +68,26 @@ struct diagonal : begin_of_diagonal<Offset> {
   }
 };
 
+/// The diagonals of the matrices in axes A and B.
+template <int Offset, int A, int B>
+struct diagonal_of_axes {
+  static constexpr detail::spelled name{"diagonal", Offset, A, B};
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    if (x.is_refused()) return x;
+    const int rank = x.rank(), a = axis_of(A, rank), b = axis_of(B, rank);
+    if (rank < 2) return refuse<T>(*x.g, 420);
+    if (axes_mask<A, B>(rank) < 0) return refuse<T>(*x.g, 103);
+    int order[max_rank] = {}, kept = 0;
+    for (int i = 0; i < rank; ++i)
+      if (i != a && i != b) order[kept++] = i;
+    order[rank - 2] = a;
+    order[rank - 1] = b;
+    if (a != rank - 2 || b != rank - 1) x = emit_on<op::permute>({pack_axes(order, rank)}, x);
+    return diagonal<Offset>::apply(x);
+  }
+};
+
 struct trace {
   static constexpr precision autocast = precision::full;
   template <class T>
@@ -97,16 +122,31 @@ struct diag_embed : begin_of_diagonal<Offset> {
   }
 };
 
+template <int Offset>
+struct diag {
+  static constexpr detail::spelled name{"diag", Offset};
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x) {
+    if (!x.is_refused() && x.rank() != 1 && x.rank() != 2) return refuse<T>(*x.g, 528);
+    return x.rank() == 1 ? diag_embed<Offset>::apply(x) : diagonal<Offset>::apply(x);
+  }
+};
+
 }  // namespace ebb::inline EBB_ABI::functions
 
 namespace ebb::inline EBB_ABI {
 
-/// Diagonal number Offset of each matrix.   diagonal(x), diagonal<1>(x)
-/// Shape: x [..., n, m]: [..., k], k the length of the diagonal.   Dtype: x's.   Saves: nothing.
+/// Diagonal number Offset of each matrix, in the last two axes or in those given.   diagonal(x), diagonal<1>(x), diagonal<0, 0, 1>(x)
+/// Shape: x [..., n, m]: [..., k], k the length of the diagonal; of other axes: those that are left, then k.   Dtype: x's.
+/// Saves: nothing.
 /// Error: exact; if m is known only at the call, a -0 may become 0.   Throws: if a call's matrix has no such diagonal.
 template <int Offset = 0, class X>
 constexpr auto diagonal(X&& x) {
   return apply_function(functions::diagonal<Offset>{}, std::forward<X>(x));
+}
+template <int Offset, int A, int B, class X>
+constexpr auto diagonal(X&& x) {
+  return apply_function(functions::diagonal_of_axes<Offset, A, B>{}, std::forward<X>(x));
 }
 /// The sum of the diagonal of each matrix, which need not be square.
 /// Shape: x [..., n, m]: [...].   Dtype: x's.   Saves: nothing.   Error: that of the sum.
@@ -116,6 +156,13 @@ inline constexpr call<functions::trace> trace{};
 template <int Offset = 0, class X>
 constexpr auto diag_embed(X&& x) {
   return apply_function(functions::diag_embed<Offset>{}, std::forward<X>(x));
+}
+
+/// Of a vector the square matrix with the vector on diagonal number Offset, of a matrix that diagonal.   diag(x), diag<-1>(x)
+/// Shape: [k]: [n, n] with n = k + |Offset|; [n, m]: [k].   Dtype: x's.   Saves: nothing.   Error: as diagonal.   Throws: as diagonal.
+template <int Offset = 0, class X>
+constexpr auto diag(X&& x) {
+  return apply_function(functions::diag<Offset>{}, std::forward<X>(x));
 }
 
 }  // namespace ebb::inline EBB_ABI

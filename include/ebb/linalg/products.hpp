@@ -1,4 +1,4 @@
-// ebb/linalg/products.hpp — products made of others: kron, khatri_rao, cross, matrix_power, multi_dot.
+// ebb/linalg/products.hpp — products made of others: kron, khatri_rao, cross, triple, matrix_power, multi_dot.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -21,7 +21,7 @@ struct refusal<445, Call> : Call {
 
 template <class Call>
 struct refusal<424, Call> : Call {
-  static_assert(Call::code != 424, "[ebb E0424] cross: the axis does not have three elements");
+  static_assert(Call::code != 424, "[ebb E0424] cross, triple: the axis does not have three elements");
 };
 
 /// Inside rules: x with its elements moved along an axis of extent 3: element i is element (i + By) mod 3 of x.
@@ -100,6 +100,22 @@ struct cross {
   }
 };
 
+template <int Axis>
+struct triple {
+  template <class A, class B, class C>
+  static constexpr auto apply(operand<A> a, operand<B> b, operand<C> c) {
+    const auto area = cross<Axis>::apply(b, c);
+    using T = promoted<A, typename decltype(area)::value_type>;
+    graph& g = *a.g;
+    if (a.is_refused() || area.is_refused()) return refuse<T>(g, a.is_refused() ? -a.id : -area.id);
+    const int axis = axis_of(Axis, a.rank());
+    if (!has_axis(axis, a.rank())) return refuse<T>(g, 103);
+    if (!g.syms.unify(a.extent(axis), 3)) return refuse<T>(g, 424);
+    const operand<T> product = detail::broadcasting<op::mul>::apply(view_as(a, with_extent(a.extents(), axis, 3)), area);
+    return product.is_refused() ? product : sum_over(product, std::int64_t{1} << axis_of(Axis, product.rank()));
+  }
+};
+
 template <int N>
 struct matrix_power {
   static constexpr detail::spelled name{"matrix_power", N};
@@ -168,6 +184,13 @@ inline constexpr call<functions::khatri_rao> khatri_rao{};
 template <int Axis = -1, class X, class Y>
 constexpr auto cross(X&& x, Y&& y) {
   return apply_function(functions::cross<Axis>{}, std::forward<X>(x), std::forward<Y>(y));
+}
+/// The triple product a . (b x c) along an axis with three elements, by default the last one: the volume that the vectors span.
+/// Shape: broadcast, without the axis.   Dtype: promoted.   Saves: a, b, c, b x c.   Error: that of sums of products of three numbers.
+/// Throws: as cross.
+template <int Axis = -1, class A, class B, class C>
+constexpr auto triple(const A& a, const B& b, const C& c) {
+  return apply_function(functions::triple<Axis>{}, a, b, c);
 }
 /// The N-th power of each matrix in the last two axes, by squaring; of its inverse if N is negative.   matrix_power<3>(x)
 /// Shape: x's.   Dtype: x's; with a negative N, that of inverse.   Saves: x, and the powers on the way.   Error: that of the products.

@@ -36,6 +36,13 @@ struct extent {
   }
 };
 
+struct numel {
+  template <class T>
+  static constexpr operand<std::int64_t> apply(operand<T> x) {
+    return count_along<std::int64_t>(x, axis_run(0, x.rank()));
+  }
+};
+
 template <int Axis>
 struct iota {
   template <class T>
@@ -164,6 +171,17 @@ constexpr auto extent(const X& x) {
     static_assert(has_axis(axis_of(Axis, rank), rank), "[ebb E0103] there is no such axis");
     return static_cast<std::int64_t>(borrow<X>::extent(x, axis_of(Axis, rank)));
   } else return apply_function(functions::extent<Axis>{}, x);
+}
+/// The number of elements: a number if it is known, as extent, else a term of rank 0.   Shape: [].   Dtype: int64, no gradient.
+template <class X>
+constexpr auto numel(const X& x) {
+  const auto known = []<std::size_t... E>(extents<E...>) { return (std::int64_t{1} * ... * static_cast<std::int64_t>(E)); };
+  if constexpr (requires { requires X::extents_type::is_static; }) return known(typename X::extents_type{});
+  else if constexpr (array_like<X>) {
+    std::int64_t count = 1;
+    for (int axis = 0; axis < borrowed_extents<X>::rank; ++axis) count *= static_cast<std::int64_t>(borrow<X>::extent(x, axis));
+    return count;
+  } else return apply_function(functions::numel{}, x);
 }
 /// 0, 1, 2, ... along an axis of x.   Shape: that axis alone.   Dtype: int64, no gradient.
 template <int Axis, class X>
