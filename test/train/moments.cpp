@@ -1,4 +1,4 @@
-// test/train/moments.cpp — amsgrad, nadam, radam, adamax, lion and lamb.
+// test/train/moments.cpp — amsgrad, nadam, radam, adamax, adabelief, lion and lamb.
 // SPDX-License-Identifier: BSL-1.0
 #include "rules.hpp"
 
@@ -50,6 +50,15 @@ TEST_CASE("relatives of Adam follow their papers' formulas, with weight decay") 
       else p[i] -= 0.1L * mean;
     }
   });
+  follows_formula("adabelief", ebb::adabelief{.lr = 0.05, .beta2 = 0.5, .eps = 1e-3, .weight_decay = 0.25},
+                  [](long double t, auto& p, auto& g, auto& state) {
+    for (std::size_t i = 0; i < 5; ++i) {
+      p[i] *= 1 - 0.05L * 0.25L;
+      state[0][i] = 0.9L * state[0][i] + (1 - 0.9L) * g[i];
+      state[1][i] = 0.5L * state[1][i] + 0.5L * (g[i] - state[0][i]) * (g[i] - state[0][i]) + 1e-3L;
+      p[i] -= 0.05L * (state[0][i] / (1 - std::pow(0.9L, t))) / (std::sqrt(state[1][i] / (1 - std::pow(0.5L, t))) + 1e-3L);
+    }
+  });
   follows_formula("lion", ebb::lion{.lr = 0.125, .weight_decay = 0.5}, [](long double, auto& p, auto& g, auto& state) {
     for (std::size_t i = 0; i < 5; ++i) {
       const long double c = 0.9L * state[0][i] + (1 - 0.9L) * g[i];
@@ -75,6 +84,7 @@ TEST_CASE("relatives of Adam are the same in steps, hooks and captured backwards
   is_the_same_everywhere("nadam", ebb::nadam{});
   is_the_same_everywhere("radam", ebb::radam{.beta2 = 0.8});
   is_the_same_everywhere("adamax", ebb::adamax{});
+  is_the_same_everywhere("adabelief", ebb::adabelief{});
   is_the_same_everywhere("lion", ebb::lion{});
   is_the_same_everywhere("lamb", ebb::lamb{});
 }
@@ -107,6 +117,7 @@ TEST_CASE("hyperparameters of Adam's relatives are checked") {
   CHECK(says(ebb::amsgrad{.lr = -1}, "lr must not be negative"));
   CHECK(says(ebb::radam{.beta2 = 1}, "beta1 and beta2 must be at least 0 and below 1"));
   CHECK(says(ebb::adamax{.eps = -1}, "eps and weight_decay must not be negative"));
+  CHECK(says(ebb::adabelief{.beta1 = 1}, "beta1 and beta2 must be at least 0 and below 1"));
   CHECK(says(ebb::nadam{.momentum_decay = -1}, "momentum_decay must not be negative"));
   CHECK(says(ebb::lion{.beta1 = -0.5}, "beta1 and beta2"));
   CHECK(says(ebb::lamb{.weight_decay = -1}, "eps and weight_decay"));

@@ -1,4 +1,4 @@
-// ebb/train/moments.hpp — relatives of Adam: amsgrad, nadam, radam, adamax, lion, lamb.
+// ebb/train/moments.hpp — relatives of Adam: amsgrad, nadam, radam, adamax, adabelief, lion, lamb.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -52,6 +52,18 @@ struct adamax {
     const auto mean = m + share1 * (d - m);
     const auto most = maximum(beta2 * u, abs(d) + eps);
     return std::tuple(p - step_size * mean / most, mean, most);
+  }
+};
+
+struct adabelief {
+  static constexpr int states = 2;
+  static constexpr const char* state_names[] = {"exp_avg", "exp_avg_var"};
+  static constexpr bool by_element = true;
+  constexpr auto operator()(auto p, auto g, auto m, auto s, auto kept, auto share1, auto beta2, auto share2, auto step_size, auto root,
+                            auto eps) const {
+    const auto mean = m + share1 * (g - m), error = g - mean;
+    const auto spread = beta2 * s + share2 * error * error + eps;
+    return std::tuple(kept * p - step_size * mean / (sqrt(spread) / root + eps), mean, spread);
   }
 };
 
@@ -170,6 +182,25 @@ struct adamax {
   using update = rule::adamax;
   std::array<double, 5> values(std::uint64_t step) const {
     return {weight_decay, 1 - beta1, beta2, lr / detail::bias_of(beta1, step), eps};
+  }
+  const char* problem() const { return detail::problem_of_moments(lr, beta1, beta2, eps, weight_decay); }
+};
+
+/// Adam with the spread of the gradient around its mean in the place of v, see [note: update rules]:
+///   p *= 1 - lr * weight_decay       m = beta1 * m + (1 - beta1) * g      s = beta2 * s + (1 - beta2) * (g - m)^2 + eps
+///   p -= lr / (1 - beta1^t) * m / (sqrt(s) / sqrt(1 - beta2^t) + eps)
+/// Source: Zhuang et al., AdaBelief optimizer, NeurIPS 2020, arXiv:2010.07468, algorithm 2, with the eps of the authors' program and
+/// without the rectification that it adds.
+struct adabelief {
+  double lr = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double eps = 1e-16;
+  double weight_decay = 0;
+
+  using update = rule::adabelief;
+  std::array<double, 7> values(std::uint64_t step) const {
+    return {1 - lr * weight_decay, 1 - beta1, beta2, 1 - beta2, lr / detail::bias_of(beta1, step), std::sqrt(detail::bias_of(beta2, step)),
+            eps};
   }
   const char* problem() const { return detail::problem_of_moments(lr, beta1, beta2, eps, weight_decay); }
 };
