@@ -1,4 +1,4 @@
-// bench/ops/images.cpp — pools, grids and norms by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
+// bench/ops/images.cpp — pools, grids, norms and positions by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
 // SPDX-License-Identifier: BSL-1.0
 #include "table.hpp"
 
@@ -57,6 +57,12 @@ void ops::images(table& t) {
   add_image(t, "spectral_norm", [](auto x) {
     const auto w = x[0];
     return ebb::unsqueeze<0>(std::get<0>(ebb::spectral_norm(w, ebb::slice<0, 0, 4>(w(0)[0]), ebb::flatten(w(1)))));
+  });
+  // 4096 waves of 16 positions, and scores of 4 heads.
+  add_image(t, "sinusoidal", [](auto x) { return ebb::reshape_like(ebb::sinusoidal<256>(ebb::slice<0, 0, 16>(x[0](0)[0])), x); });
+  add_image(t, "alibi", [](auto x) {
+    const auto q = x[0](0);
+    return x + ebb::unsqueeze<0>(ebb::alibi<4>(q, ebb::reshape<64, 16>(q)));
   });
   add_image(t, "avg_pool1d", [](auto x) { return ebb::avg_pool1d<line>(x); });
   add_image(t, "avg_pool2d", [](auto x) { return ebb::avg_pool2d<line>(x); });

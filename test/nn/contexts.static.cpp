@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp rescale.hpp resize.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp position.hpp rescale.hpp resize.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -67,6 +67,9 @@ static_assert(has_class<own, signals_in>([](auto x) { return ebb::affine_grid<2,
 static_assert(has_class<own, images_in>([](auto x) { return ebb::local_response_norm<3>(x); }));
 static_assert(has_class<own, images_in>([](auto x) { return ebb::weight_norm<-1>(x, x[0](0)[0]); }));
 static_assert(has_class<own, signals_in>([](auto x) { return std::get<0>(ebb::spectral_norm<0>(x, ebb::slice<0, 0, 2>(x[0](0)), ebb::flatten(x[0]))); }));
+
+static_assert(has_class<own>([](auto x) { return ebb::sinusoidal<4>(x); }));
+static_assert(has_class<own>([](auto x) { return ebb::alibi<4>(x, x); }));
 
 constexpr ebb::pool two{.size = 2};
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::max_pool1d<two>(x); }));
