@@ -57,7 +57,6 @@ TEST_CASE("tridiagonal systems have the solutions and the first and second deriv
     numbers x = random_numbers(4 * n, n);
     for (std::size_t i = 0; i < n; ++i) x[n + i] += x[n + i] < 0 ? -2 : 2;
     against_differences<wide<4, dyn>>("tridiagonal_solve", tridiagonal, x, extents_of({4, n}), by_elimination, 1e-11L, 1e-6L);
-    if (n == 5) against_differences<wide<4, 5>>("static", tridiagonal, x, extents_of({4, n}), by_elimination, 1e-11L, 1e-6L);
   }
   const ebb::tensor<double, 4, 3> x{{9.0, 1.0, 1.0}, {4.0, 4.0, 4.0}, {1.0, 1.0, 9.0}, {1.0, 2.0, 3.0}};
   const auto gradient = ebb::grad([](auto p) { return ebb::sum(tridiagonal(p)); })(x);
@@ -102,7 +101,8 @@ TEST_CASE("batches of tridiagonal systems have the bits of single ones, and name
     const auto [p, q, r, s] = ebb::unbind<-2>(ebb::slice<-2, 0, 4>(a));
     return ebb::tridiagonal_solve(p, q + 4, r, s);
   };
-  same_bits_everywhere<ebb::bfloat16>(of_rows, 2, 4, 3);
+  static_assert(ebb::tridiagonal_solve(ebb::tensor<double, 1>{0.0}, ebb::tensor<double, 2>{2.0, 4.0}, ebb::tensor<double, 1>{0.0},
+                                       ebb::tensor<double, 2>{1.0, 2.0})(1) == 0.5);
   same_bits_everywhere<double>(of_rows, 11, 4, 3);
 }
 
