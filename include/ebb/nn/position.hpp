@@ -5,6 +5,7 @@
 #include "../op/exponential.hpp"
 #include "../op/extremum.hpp"
 #include "../op/operators.hpp"
+#include "../op/shape.hpp"
 #include "../op/trigonometric.hpp"
 
 namespace ebb::inline EBB_ABI {

@@ -8,6 +8,7 @@
 #include "../op/linear.hpp"
 #include "../op/loss_option.hpp"
 #include "../op/power.hpp"
+#include "../op/shape.hpp"
 
 #include <tuple>
 
