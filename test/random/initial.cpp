@@ -100,4 +100,35 @@ TEST_CASE("first values depend on key and extents only, and empty arrays have no
   CHECK(spread_of(ebb::initial<ebb::bfloat16, 30, 30>(random_key(1), ebb::kaiming_normal{})).deviation == Approx(std::sqrt(2.0 / 30)).epsilon(0.1));
 }
 
+TEST_CASE("dirac passes the inputs of each group on, and an identity matrix those of a product") {
+  const random_key key(1);
+  const auto at = [](const auto& w, std::size_t o, std::size_t i, std::size_t y, std::size_t z) {
+    return ebb::as_element<float>(w.data()[((o * w.extent(1) + i) * w.extent(2) + y) * w.extent(3) + z]);
+  };
+  const auto check = [&](const auto& w, std::size_t groups) {
+    const std::size_t each = w.extent(0) / groups;
+    for (std::size_t o = 0; o < w.extent(0); ++o)
+      for (std::size_t i = 0; i < w.extent(1); ++i)
+        for (std::size_t y = 0; y < w.extent(2); ++y)
+          for (std::size_t z = 0; z < w.extent(3); ++z)
+            CHECK(at(w, o, i, y, z) == (o - o / each * each == i && y == w.extent(2) / 2 && z == w.extent(3) / 2 ? 1.0f : 0.0f));
+  };
+  const auto of = [&](std::size_t out, std::size_t in, std::size_t groups) {
+    return ebb::initial<float, dyn, dyn, dyn, dyn>(key, {out, in, 3, 4}, ebb::dirac{.groups = groups});
+  };
+  check(of(4, 3, 1), 1);
+  check(of(2, 5, 1), 1);
+  check(of(6, 2, 2), 2);
+  CHECK(of(0, 2, 2).size() == 0);
+  CHECK(of(2, 0, 1).size() == 0);
+  const auto line = ebb::initial<ebb::bfloat16, 2, 2, 3>(key, ebb::dirac{});
+  for (std::size_t k = 0; k < 12; ++k) CHECK(ebb::as_element<float>(line.data()[k]) == (k == 1 || k == 10 ? 1.0f : 0.0f));
+  CHECK(test::says(test::raised([&] { of(5, 2, 2); }), {"ebb::dirac", "2 groups", "5 outputs"}));
+  CHECK(test::says(test::raised([&] { of(5, 2, 0); }), {"ebb::dirac", "0 groups"}));
+  for (const auto& w : {ebb::initial<double, dyn, dyn>(key, {3, 5}, ebb::identity_matrix{}),
+                        ebb::initial<double, dyn, dyn>(key, {5, 2}, ebb::identity_matrix{}),
+                        ebb::initial<double, dyn, dyn>(key, {0, 2}, ebb::identity_matrix{})})
+    for (std::size_t i = 0; i < w.size(); ++i) CHECK(w.data()[i] == (i / w.extent(1) == i % w.extent(1) ? 1.0 : 0.0));
+}
+
 }  // namespace

@@ -1,4 +1,4 @@
-// test/random/initial.fail.cpp — arrays that have no fans.
+// test/random/initial.fail.cpp — arrays that have no fans, and ranks without a middle or a diagonal.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/random.hpp>
@@ -9,5 +9,15 @@
 // EXPECT: E0487 xavier, kaiming and lecun are for weights
 inline auto refused() {
   return ebb::initial<float, 8>(ebb::random_key(1), ebb::kaiming_uniform{});  // LINE
+}
+#elif EBB_CASE == 2  // a matrix
+// EXPECT: E0532 dirac is for weights of convolutions
+inline auto refused() {
+  return ebb::initial<float, 8, 4>(ebb::random_key(1), ebb::dirac{});  // LINE
+}
+#elif EBB_CASE == 3  // a convolution
+// EXPECT: E0533 identity_matrix is for matrices
+inline auto refused() {
+  return ebb::initial<float, 8, 4, 3>(ebb::random_key(1), ebb::identity_matrix{});  // LINE
 }
 #endif

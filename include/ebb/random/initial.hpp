@@ -1,4 +1,4 @@
-// ebb/random/initial.hpp — first values of parameters: xavier, kaiming, lecun, and normal numbers between bounds.
+// ebb/random/initial.hpp — first values of parameters: xavier, kaiming, lecun, dirac, identity matrices, and normal numbers between bounds.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   auto w = ebb::initial<float, 64, 784>(key, ebb::kaiming_uniform{});
@@ -12,7 +12,9 @@
 
 #include "../num/error_function.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace ebb::inline EBB_ABI {
 
@@ -127,6 +129,52 @@ struct lecun_normal {
     // The divisor is the deviation of the standard normal distribution cut off outside of [-2, 2].
     const double deviation = std::sqrt(1 / weight_fans::of(shape, transposed).in) / 0.87962566103423978;
     return truncated_normal{0, deviation, -2 * deviation, 2 * deviation}.draw<T>(key, shape);
+  }
+};
+
+/// Weights with which a convolution passes its input on: 1 at the middle of the window, at [d, d] of each group, otherwise 0.
+/// Outputs beyond the inputs of a group are 0. The key has no effect.
+/// Shape: [out, in / groups, extents of the window...]; the middle of an extent n is n / 2.   Dtype: all real ones.   Error: 0 ULP.
+/// Throws: error if groups is 0 or does not divide the outputs.   Source: torch.nn.init.dirac_.
+struct dirac {
+  std::size_t groups = 1;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key, const layout<E...>& shape) const {
+    constexpr int rank = static_cast<int>(sizeof...(E));
+    static_assert(rank >= 3, "[ebb E0532] dirac is for weights of convolutions: arrays with three axes or more");
+    auto r = tensor<T, E...>::uninitialized(shape);
+    std::fill_n(r.mutable_data(), r.size(), as_element<T>(0));
+    if constexpr (rank >= 3) {
+      const std::size_t outputs = shape.extent(0), inputs = shape.extent(1);
+      if (groups == 0 || outputs % groups != 0)
+        raise("ebb::dirac: " + std::to_string(groups) + " groups do not divide " + std::to_string(outputs) + " outputs");
+      if (shape.size() == 0) return r;
+      std::size_t window = 1, middle = 0;
+      for (int axis = 2; axis < rank; ++axis) {
+        middle = middle * shape.extent(axis) + shape.extent(axis) / 2;
+        window *= shape.extent(axis);
+      }
+      const std::size_t each = outputs / groups;
+      for (std::size_t row = 0; row < outputs; ++row)
+        if (row % each < inputs) r.mutable_data()[(row * inputs + row % each) * window + middle] = as_element<T>(1);
+    }
+    return r;
+  }
+};
+
+/// 1 on the diagonal of a matrix, otherwise 0. The key has no effect.
+/// Shape: [rows, columns], of any extents.   Dtype: all real ones.   Error: 0 ULP.   Source: torch.nn.init.eye_.
+struct identity_matrix {
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key, const layout<E...>& shape) const {
+    static_assert(sizeof...(E) == 2, "[ebb E0533] identity_matrix is for matrices: arrays with two axes");
+    auto r = tensor<T, E...>::uninitialized(shape);
+    std::fill_n(r.mutable_data(), r.size(), as_element<T>(0));
+    if constexpr (sizeof...(E) == 2) {
+      const std::size_t columns = shape.extent(1), diagonal = shape.extent(0) < columns ? shape.extent(0) : columns;
+      for (std::size_t i = 0; i < diagonal; ++i) r.mutable_data()[i * columns + i] = as_element<T>(1);
+    }
+    return r;
   }
 };
 
