@@ -98,6 +98,11 @@ constexpr int refused = traced_on<square, vector>([](auto a, auto b) {
 constexpr int refused = traced_on<square, vector>([](auto a, auto y) {
   return ebb::toeplitz_solve(a, y);  // LINE
 });
+#elif EBB_CASE == 18  // a bool in place of the tag of svd
+// EXPECT: E0536 svd: after the matrix comes nothing, or the tag ebb::rotations_ignored
+constexpr int refused = traced_on<oblong>([](auto a) {
+  return std::get<1>(ebb::svd(a, true));  // LINE
+});
 #elif EBB_CASE == 12  // a matrix without a logarithm
 // EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
 constexpr int refused = traced_on<oblong>([](auto a) {

@@ -110,6 +110,42 @@ TEST_CASE("singular values have the derivatives of the closed form, and projecto
   }, 1e-10L, 1e-6L);
 }
 
+/// The sums of the projectors on the spaces of the two largest values.
+template <class... Tag>
+constexpr auto spaces = [](auto x) {
+  const auto [u, s, vt] = ebb::svd(x, Tag{}...);
+  const auto left = ebb::slice<1, 0, 2>(u);
+  const auto right = ebb::slice<0, 0, 2>(vt);
+  return ebb::sum(ebb::matmul(left, ebb::transpose(left))) + 3 * ebb::sum(ebb::matmul(ebb::transpose(right), right));
+};
+
+TEST_CASE("equal singular values: the gradient of vectors is NaN, and 0 along rotations with the tag") {
+  using matrix = ebb::tensor<double, dyn, dyn>;
+  const auto both = [](const matrix& a) {
+    return std::pair(ebb::grad(spaces<>)(a), ebb::grad(spaces<decltype(ebb::rotations_ignored)>)(a));
+  };
+  const auto check = [](const auto& g, std::initializer_list<double> want) {
+    std::size_t i = 0;
+    for (const double w : want) {
+      INFO(i);
+      CHECK(g.data()[i++] == Approx(w).margin(1e-14));
+    }
+  };
+  // A = diag(5, 5, 2) + E: in first order the projectors change at (i, 2) for i < 2, the left one by (2 E_i2 + 5 E_2i) / (25 - 4), the
+  // right one by (5 E_i2 + 2 E_2i) / 21. Each stands in its sum twice.
+  const auto [strict, relaxed] = both(matrix{{5.0, 0.0, 0.0}, {0.0, 5.0, 0.0}, {0.0, 0.0, 2.0}});
+  CHECK(std::isnan(strict(0, 1)));
+  const double of_column = 2 * (2 + 3 * 5) / 21.0, of_row = 2 * (5 + 3 * 2) / 21.0;
+  check(relaxed, {0, 0, of_column, 0, 0, of_column, of_row, of_row, 0});
+  // Two values 0 and a row that is not in U: the gradient is that of the value 5 alone. The right space is everything.
+  const auto [infinite, finite] = both(matrix{{5.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}});
+  CHECK(!std::isfinite(infinite(2, 1)));
+  check(finite, {0, 0, 0, 0, 0.4, 0});
+  // Where values differ the tag changes nothing.
+  const auto [plain, tagged] = both(matrix{{5.0, 1.0, 0.5}, {0.0, 3.0, 1.0}, {1.0, 0.0, 2.0}});
+  for (std::size_t i = 0; i < 9; ++i) CHECK(plain.data()[i] == tagged.data()[i]);
+}
+
 TEST_CASE("singular values have the same bits everywhere; equal values, NaN, errors, constant expressions, the tape") {
   same_bits_everywhere<double>(svd, 3, 4, 3);
   same_bits_everywhere<ebb::float16>(svd, 2, 2, 3);

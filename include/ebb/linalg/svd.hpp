@@ -195,7 +195,8 @@ struct singular : own_matrix {
   }
 };
 
-/// Singular triples: row k is s(k), column k of U, column k of V.   Saves: out.   Error: see [note: order of singular values].
+/// Singular triples: row k is s(k), column k of U, column k of V. attr 1: the flag of rotations_ignored, or 0.
+/// Saves: out.   Error: see [note: order of singular values].
 /// Source: J. Townsend, Differentiating the singular value decomposition (2016).
 struct svd : singular {
   static constexpr std::string_view name = "svd";
@@ -235,14 +236,17 @@ struct svd : singular {
     const auto s = one_of(out, last, 0), ut = left(out, a), vt = cut(out, last, stride::at_the_end, n);
     const auto of_s = one_of(g, last, 0), of_ut = left(g, a), of_vt = cut(g, last, stride::at_the_end, n);
     const int k = s.extent(last - 1);
+    const bool ignores = out.attribute(1) != 0;
     // 1 / (s_j^2 - s_i^2), 0 on the diagonal.
     const auto of_rows = product_of(ut, of_ut, right_transposed), of_columns = product_of(vt, of_vt, right_transposed);
     const auto columns = repeat(s, of_rows, std::int64_t{1} << (last - 1)), rows = repeat(s, of_rows, std::int64_t{1} << last);
-    const auto inverse = inverse_or_zero((columns - rows) * (columns + rows), is_on_diagonal(of_rows));
+    auto left_out = is_on_diagonal(of_rows);
+    if (ignores) left_out = emit_on<logical_or>({}, left_out, is_rounding_error(columns - rows, s));
+    const auto inverse = inverse_or_zero((columns - rows) * (columns + rows), left_out);
     const auto inner = inverse * (of_rows - transposed_matrix(of_rows)) * columns +
                        rows * (inverse * (of_columns - transposed_matrix(of_columns))) + diagonal_of(of_s, of_rows);
     auto sum = product_of(product_of(ut, inner, left_transposed), vt, 0);
-    const auto over = 1 / s;
+    const auto over = ignores ? inverse_or_zero(s, is_rounding_error(s, s)) : 1 / s;
     if (m != k) {
       const auto rest = times_rows(over, of_ut - product_of(transposed_matrix(of_rows), ut, 0));
       sum = sum + product_of(rest, vt, left_transposed);
@@ -260,6 +264,16 @@ struct svd : singular {
     if (triples.is_refused()) return triples;
     const int both = a.g->syms.derive(extent_rule::sum, m, a.extent(last));
     return cut(cut(triples, last, stride::at_the_end, both), last, 0, m);
+  }
+
+ private:
+  /// Whether the magnitudes of x are at most epsilon times the sum of the values s. x has the axes of s, and one more if it is a matrix.
+  template <class T>
+  static constexpr operand<bool> is_rounding_error(operand<T> x, operand<T> s) {
+    const int axis = s.rank() - 1;
+    constexpr auto unit = std::numeric_limits<detail::computed_in<T>>::epsilon();
+    const auto least = repeat(unit * sum_over(s, std::int64_t{1} << axis), x, axis_run(axis, x.rank()));
+    return emit_on<less_equal>({}, emit_on<abs>({}, x), least);
   }
 };
 
@@ -303,9 +317,11 @@ struct svdvals : singular {
 
 namespace ebb::inline EBB_ABI::functions {
 
+template <bool Ignores>
 struct svd {
+  static constexpr std::string_view name = "svd";
   static constexpr precision autocast = op::svd::autocast;
-  static constexpr auto apply(auto a) { return of_matrices<op::svd>(a); }
+  static constexpr auto apply(auto a) { return of_matrices<op::svd>(a, Ignores); }
 };
 /// U, s or V^T out of the triples of a matrix with the shape of a.
 template <int Which>
@@ -330,13 +346,20 @@ struct svdvals {
 namespace ebb::inline EBB_ABI {
 
 /// A tuple (U, s, V^T) with a = U diag(s) V^T, the thin factors: s is not negative and falls. The first of the largest components of each
-/// column of U is positive. If values are equal or 0, the gradient of a loss that depends on U or V is NaN or infinite, as in PyTorch.
+/// column of U is positive.
+///   svd(a, rotations_ignored)
+/// If values are equal or 0, the gradient of a loss that depends on U or V is NaN or infinite, as in PyTorch. With the tag, rotations
+/// between values that are equal up to rounding (epsilon times the sum of all values) have no gradient, nor have rotations of vectors with
+/// the value 0 into those that are not in U or V: that is right for a loss that depends on the space of equal values and not on the vectors
+/// in it. It is wrong for U f(s) V^T.
 /// Shape: a [..., m, n]: [..., m, k], [..., k], [..., k, n], where k is the smaller of m and n; leading axes are batches.
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: U, s, V.
 /// Error: a few m n u times the largest value, and often of each value. The cost is about 8 sweeps of 8 m k^2 operations.
-template <class A>
-constexpr auto svd(const A& a) {
-  const auto triples = apply_function(functions::svd{}, a);
+template <class A, class... Tag>
+constexpr auto svd(const A& a, Tag...) {
+  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(rotations_ignored.flag);
+  static_assert(flags >= 0, "[ebb E0536] svd: after the matrix comes nothing, or the tag ebb::rotations_ignored");
+  const auto triples = apply_function(functions::svd<(flags > 0)>{}, a);
   return std::tuple(apply_function(functions::svd_part<0>{}, triples, a), apply_function(functions::svd_part<1>{}, triples, a),
                     apply_function(functions::svd_part<2>{}, triples, a));
 }
