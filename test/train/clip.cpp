@@ -78,3 +78,32 @@ TEST_CASE("clipping handles norms that are not finite as PyTorch does") {
   CHECK(p.first.grad().data()[2] == 0.5f);
   CHECK(test::raised([] { ebb::clip_grad_norm(ebb::variable<float, 3>(), 1); }).find("no leaf") != std::string::npos);
 }
+
+TEST_CASE("clip_grad_adaptive bounds the norm of each gradient by that of its parameter") {
+  const auto near = [](double got, long double want) { return std::fabs(got - want) <= 1e-6L * std::fabs(want); };
+  ebb::variable<float, 3> first{ebb::tensor<float, 3>{2, 3, 6}}, none{ebb::tensor<float, 3>{1, 2, 3}};
+  ebb::variable<float, ebb::dyn> second{ebb::tensor<float, ebb::dyn>{0, 0}}, third{ebb::tensor<float, ebb::dyn>{30, 40}};
+  const auto all = std::tie(first, none, second, third);
+  const ebb::tensor<float, 3> steep{3, -4, 12};
+  const ebb::tensor<float, ebb::dyn> flat{0.3f, 0.4f};
+  first.set_grad(steep);
+  second.set_grad(flat);
+  third.set_grad(flat);
+  ebb::clip_grad_adaptive(all, 0.02, 0.5);
+  // norm(p) = 7 and norm(g) = 13; norm(p) = 0, below eps, and norm(g) = 0.5; norm(p) = 50, which admits 1.
+  for (std::size_t i = 0; i < 3; ++i) CHECK(near(first.grad().data()[i], steep.data()[i] * (0.02L * 7 / 13)));
+  for (std::size_t i = 0; i < 2; ++i) CHECK(near(second.grad().data()[i], flat.data()[i] * (0.02L * 0.5L / 0.5L)));
+  CHECK(ebb::all_equal(third.grad().value(), flat));
+  CHECK(ebb::all_equal(steep, ebb::tensor<float, 3>{3, -4, 12}));
+  CHECK_FALSE(none.grad().defined());
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  first.set_grad(ebb::tensor<float, 3>{1, nan, 2});
+  second.set_grad(ebb::tensor<float, ebb::dyn>{1, inf});
+  ebb::clip_grad_adaptive(all);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(std::isnan(first.grad().data()[i]));
+  CHECK((second.grad().data()[0] == 0 && std::isnan(second.grad().data()[1])));
+  CHECK(ebb::all_equal(third.grad().value(), flat));
+  CHECK(test::raised([&] { ebb::clip_grad_adaptive(all, 0); }).find("above 0") != std::string::npos);
+  CHECK(test::raised([&] { ebb::clip_grad_adaptive(all, 0.1, -1); }).find("above 0") != std::string::npos);
+  CHECK(test::raised([] { ebb::clip_grad_adaptive(ebb::variable<float, 3>()); }).find("no leaf") != std::string::npos);
+}

@@ -1,4 +1,4 @@
-// ebb/train/clip.hpp — clips gradients, by their common norm or element by element.
+// ebb/train/clip.hpp — clips gradients: by their common norm, element by element, or by the norm of each parameter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,6 +7,9 @@
 #include "../trace/functions.hpp"
 
 #include <cmath>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 namespace ebb::inline EBB_ABI {
 
@@ -111,6 +114,42 @@ template <class P>
   requires(!parameters<P>)
 void clip_grad_value(const P&, double) {
   static_assert(parameters<P>, "[ebb E0198] ebb::clip_grad_value takes variables, or tuples, vectors and structs of them");
+}
+
+/// Scales the gradient of each parameter by a factor of its own, so that its Euclidean norm is at most share * max(norm(p), eps), where p
+/// is the parameter. eps keeps parameters that are zero from never moving.   ebb::clip_grad_adaptive(std::tie(w, b), 0.01);
+/// The factor is min(1, share * max(norm(p), eps) / norm(gradient)). A norm that is NaN, of a parameter or of a gradient, makes all of that
+/// gradient NaN; other gradients do not change.
+/// Error: squares are summed in double.
+/// Source: Brock et al., ICML 2021, arXiv:2102.06171, there for each row; optax.adaptive_grad_clip, whose defaults these are.
+/// Throws: error for variables that are not leaves, and if share or eps is not above 0; nothing has changed.
+template <parameters P>
+void clip_grad_adaptive(const P& p, double share = 0.01, double eps = 1e-3) {
+  constexpr const char* call = "ebb::clip_grad_adaptive";
+  if (!(share > 0 && eps > 0)) raise(std::string(call) + ": share and eps must be above 0");
+  const auto row = [](const auto* data, std::size_t count) {
+    return view<std::remove_reference_t<decltype(*data)>, dyn>(data, detail::layout_from(extents<dyn>{}, {1, {count}}));
+  };
+  detail::each_gradient(call, p, [](gradient& g, auto, std::size_t) { g.value.detach(); });  // everything that may throw
+  std::vector<double> bounds;
+  each_variable([&](const auto& v) {
+    if (!static_cast<leaf&>(*v.history()).grad.defined) return;
+    const double length = std::sqrt(detail::squares_of(row(v.data(), v.size())));
+    bounds.push_back(share * (length < eps ? eps : length));
+  }, p);
+  std::size_t at = 0;
+  detail::each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
+    const double bound = bounds[at++], norm = std::sqrt(detail::squares_of(row(reinterpret_cast<const T*>(g.value.data()), count)));
+    if (norm <= bound) return;
+    const auto all = detail::layout_from(extents<dyn>{}, {1, {count}});
+    detail::change_elements<detail::scaled>(view<T, dyn>(reinterpret_cast<T*>(g.value.data()), all), bound / norm);
+    g.from = {};
+  });
+}
+template <class P>
+  requires(!parameters<P>)
+void clip_grad_adaptive(const P&, double = 0.01, double = 1e-3) {
+  static_assert(parameters<P>, "[ebb E0198] ebb::clip_grad_adaptive takes variables, or tuples, vectors and structs of them");
 }
 
 }  // namespace ebb::inline EBB_ABI

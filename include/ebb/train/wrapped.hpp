@@ -1,4 +1,4 @@
-// ebb/train/wrapped.hpp — rules around rules: accumulated gradients, and moving averages of parameters.
+// ebb/train/wrapped.hpp — rules around rules: accumulated gradients, and moving or equal averages of parameters.
 // SPDX-License-Identifier: BSL-1.0
 //
 // They wrap any rule, nest, and run in steps and in backwards as other rules do:
@@ -96,6 +96,17 @@ struct with_average : detail::wrapper<Update> {
   }
 };
 
+template <class Update>
+struct with_mean : detail::wrapper<Update, 1, 2> {
+  constexpr auto operator()(auto p, auto g, auto... others) const {
+    return detail::wrapper<Update, 1, 2>::apart([&](auto kept, auto numbers, auto average, auto begins, auto share) {
+      const auto next = detail::as_results(std::apply(Update{}, std::tuple_cat(std::tuple(p, g), kept, numbers)));
+      const auto q = std::get<0>(next);
+      return std::tuple_cat(next, std::tuple(if_set(begins, q, if_set(share, average + share * (q - average), average))));
+    }, others...);
+  }
+};
+
 }  // namespace rule
 
 /// A rule that updates in every `steps`-th step only, with the mean of the gradients since its last update: for batches that do not fit
@@ -142,8 +153,39 @@ with_average(Rule, double) -> with_average<Rule>;
 template <class Rule>
 with_average(Rule) -> with_average<Rule>;
 
-/// The average of a parameter that a rule with_average, asgd or schedule_free keeps; before the first step its value. 16-bit parameters
-/// have averages in float.
+/// A rule with the mean of each parameter over the steps after + every, after + 2 every, ..., all with the same weight: stochastic weight
+/// averaging. With n such steps so far, a += (p - a) / n; before the first of them a = p. Read a by average_of. Step `after` should come
+/// when the loss has become flat; a constant or cyclic learning rate follows, with a mean at the end of each cycle of `every` steps.
+/// Source: Izmailov et al., UAI 2018, arXiv:1803.05407; torch.optim.swa_utils.AveragedModel.
+template <class Rule>
+struct with_mean {
+  Rule rule;
+  std::uint64_t after = 0;
+  std::uint64_t every = 1;
+
+  static constexpr bool keeps_average = true;
+  using updates = typename detail::wrap_each<ebb::rule::with_mean, typename detail::updates_of<Rule>::type>::type;
+  int which() const { return detail::updates_of<Rule>::which(rule); }
+  auto values(std::uint64_t step) const {
+    const std::uint64_t past = step > after ? step - after : 0, n = past / every;
+    const double share = n > 0 && past % every == 0 ? 1 / static_cast<double>(n) : 0;
+    return detail::with_numbers(rule.values(step), n == 0 || past == every ? 1.0 : 0.0, share);
+  }
+  const char* problem() const {
+    if (every == 0) return "with_mean: every must be above 0";
+    if constexpr (requires { rule.problem(); }) return rule.problem();
+    else return nullptr;
+  }
+};
+template <class Rule>
+with_mean(Rule) -> with_mean<Rule>;
+template <class Rule>
+with_mean(Rule, std::uint64_t) -> with_mean<Rule>;
+template <class Rule>
+with_mean(Rule, std::uint64_t, std::uint64_t) -> with_mean<Rule>;
+
+/// The average of a parameter that a rule with_average, with_mean, asgd or schedule_free keeps; before the first step its value. 16-bit
+/// parameters have averages in float.
 /// Throws: error if the optimizer does not have the parameter.
 template <detail::keeps_average Rule, class T, std::size_t... E>
 tensor<detail::updated_in<T>, E...> average_of(const optimizer<Rule>& opt, const variable<T, E...>& p) {
