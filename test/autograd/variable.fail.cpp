@@ -111,6 +111,9 @@ int main() {
 #elif EBB_CASE == 34
   // EXPECT: E0198 ebb::clip_grad_value takes variables
   ebb::clip_grad_value(out, 1);  // LINE
+#elif EBB_CASE == 50
+  // EXPECT: E0198 ebb::clip_grad_adaptive takes variables
+  ebb::clip_grad_adaptive(out);  // LINE
 #elif EBB_CASE == 21
   // EXPECT: E0154 a hook with `auto` is traced and must not capture
   leaf.register_post_accumulate_grad_hook([&](auto p, auto g) { return p - out * g; });  // LINE
