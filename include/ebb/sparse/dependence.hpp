@@ -37,6 +37,7 @@ class dependence_finder {
       : dependence_finder(g, ebb::symbol_values(g, arguments, cells), known_arguments(g, fixed)) {
     limit_ = limit;
     std::vector<element_sets> given;
+    given.reserve(at(arguments.size()));
     for (int i = 0; i < arguments.size(); ++i) given.push_back(empty_sets(arguments[i].volume()));
     std::uint32_t next = 0;
     for (const int i : wrt) {
@@ -47,6 +48,7 @@ class dependence_finder {
       }
     }
     std::vector<const element_sets*> pointers;
+    pointers.reserve(given.size());
     for (const element_sets& s : given) pointers.push_back(&s);
     run(pointers, cells);
   }

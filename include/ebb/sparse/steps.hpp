@@ -115,6 +115,7 @@ constexpr std::vector<element_sets> dependence_finder::results_of_custom(int k) 
   first.push_back(next);
   dependence_finder inside(pull, ebb::symbol_values(pull, sizes, cells), known);
   std::vector<const element_sets*> pointers;
+  pointers.reserve(given.size());
   for (const element_sets& s : given) pointers.push_back(&s);
   inside.run(pointers, cells);
   std::vector<std::vector<std::pair<int, std::size_t>>> reached(next);  // by cotangent: arguments and their elements
@@ -122,7 +123,7 @@ constexpr std::vector<element_sets> dependence_finder::results_of_custom(int k) 
     if (pull.out[j] < 0) continue;
     const element_sets& s = inside.output(j);
     for (std::size_t x = 0; x < s.size(); ++x)
-      for (const std::uint32_t* c = s.begin(x); c != s.end(x); ++c) reached[*c].push_back({j, x});
+      for (const std::uint32_t* c = s.begin(x); c != s.end(x); ++c) reached[*c].emplace_back(j, x);
   }
   std::vector<element_sets> r;
   for (std::size_t i = 0; i < at(p.values); ++i)
