@@ -39,7 +39,7 @@ static_assert(has_class<own>([](auto x) { return ebb::rotary(x, ebb::slice<1, 0,
 
 static_assert(have_class<full, 2>(ebb::l1, ebb::huber, ebb::smooth_l1, ebb::bce, ebb::kl_div, ebb::poisson_nll));
 static_assert(have_class<full, 2>(ebb::soft_margin, ebb::hinge_embedding));
-static_assert(have_class<full, 3>(ebb::margin_ranking, ebb::triplet));
+static_assert(have_class<full, 3>(ebb::margin_ranking, [](auto... x) { return ebb::triplet(x...); }));
 static_assert(have_class<own, 3>(ebb::gaussian_nll));  // PyTorch has no op for it
 static_assert(have_class<full, 2>(ebb::focal, ebb::dice, ebb::info_nce));
 static_assert(have_class<own, 2>(ebb::multilabel_soft_margin));  // PyTorch has no op for it

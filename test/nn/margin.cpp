@@ -36,8 +36,20 @@ TEST_CASE("losses with a margin have the first and second derivatives of their f
   const auto distance = [](const long_numbers& v, std::size_t i, std::size_t j) {
     return std::hypot(v[2 * i] - v[2 * j] + 1e-6L, v[2 * i + 1] - v[2 * j + 1] + 1e-6L);
   };
-  check("triplet", [](auto v) { return ebb::triplet(v[0], v[1], v[2], 3, ebb::summed); }, x,
-        [&](const long_numbers& v) { return long_numbers{std::max(0.0L, distance(v, 0, 1) - distance(v, 0, 2) + 3)}; });
+  const auto of_order = [](long double p, const long_numbers& v, std::size_t i, std::size_t j) {
+    const long double a = std::fabs(v[2 * i] - v[2 * j] + 1e-6L), b = std::fabs(v[2 * i + 1] - v[2 * j + 1] + 1e-6L);
+    return std::pow(std::pow(a, p) + std::pow(b, p), 1 / p);
+  };
+  // The terms have weights: a wrong order does not make up for another.
+  check("triplet", [](auto v) {
+    return ebb::triplet(v[0], v[1], v[2], 3, ebb::summed) + 2 * ebb::triplet<1>(v[0], v[1], v[2], ebb::swapped, 3, ebb::summed) +
+           4 * ebb::triplet<3>(v[0], v[1], v[2], ebb::summed);
+  }, x, [&](const long_numbers& v) {
+    const auto loss = [](long double near, long double far, long double margin) { return std::max(0.0L, near - far + margin); };
+    return long_numbers{loss(distance(v, 0, 1), distance(v, 0, 2), 3) +
+                        2 * loss(of_order(1, v, 0, 1), std::min(of_order(1, v, 0, 2), of_order(1, v, 1, 2)), 3) +
+                        4 * loss(of_order(3, v, 0, 1), of_order(3, v, 0, 2), 1)};
+  });
   check("cosine_embedding", [](auto v) { return ebb::cosine_embedding(v[0], v[1], -1, -1, ebb::summed) + ebb::cosine_embedding(v[2], v[1], 1, ebb::summed); },
         x, [](const long_numbers& v) {
     const auto cosine = [&](std::size_t i, std::size_t j) {

@@ -24,4 +24,14 @@ constexpr int refused = traced_on<vectors, number>([](auto a, auto b) {
 constexpr int refused = traced_on<vectors, ebb::term<std::int64_t, 4>>([](auto x, auto t) {
   return ebb::multi_margin<3>(x, t);  // LINE
 });
+#elif EBB_CASE == 3  // a norm of order 0
+// EXPECT: E0537 triplet: the order of the norm is 1 or more; after three operands comes at most a margin
+constexpr int refused = traced_on<vectors, vectors>([](auto a, auto b) {
+  return ebb::triplet<0>(a, b, b);  // LINE
+});
+#elif EBB_CASE == 4  // two margins
+// EXPECT: E0537 triplet: the order of the norm is 1 or more; after three operands comes at most a margin
+constexpr int refused = traced_on<vectors, vectors>([](auto a, auto b) {
+  return ebb::triplet(a, b, b, 1, 2);  // LINE
+});
 #endif

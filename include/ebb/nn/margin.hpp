@@ -69,7 +69,7 @@ struct cosine_embedding {
   }
 };
 
-template <class How, class Options>
+template <class How, class Options, int Order>
 struct triplet {
   static constexpr std::string_view name = "triplet";
   static constexpr precision autocast = precision::full;
@@ -91,7 +91,7 @@ struct triplet {
   /// As torch.nn.functional.pairwise_distance, which adds 1e-6 to each difference. Unlike ebb::pairwise_distance it does not broadcast.
   template <class T>
   static constexpr operand<T> distance(operand<T> a, operand<T> b) {
-    return norm<2, 1, false, -1>::apply(a - b + 1e-6);
+    return norm<Order, 1, false, -1>::apply(a - b + 1e-6);
   }
 };
 
@@ -131,9 +131,21 @@ inline constexpr detail::loss_call<functions::margin_ranking> margin_ranking{};
 /// margin is 0 by default.   cosine_embedding(a, b, y), cosine_embedding(a, b, y, 0.5)
 /// Shape: a, b [..., n], y [...].   Saves: a, b.   Error: that of the sums. 1e-12 is added to each sum of squares, as PyTorch does.
 inline constexpr detail::loss_call<functions::cosine_embedding> cosine_embedding{};
-/// max(0, |a - p| - |a - n| + margin) for an anchor, a positive and a negative, vectors along the last axis; the margin is 1 by default.
+/// max(0, |a - p| - |a - n| + margin) for an anchor, a positive and a negative, vectors along the last axis, with norms of order P; the
+/// margin is 1 by default.   triplet(a, p, n), triplet<1>(a, p, n, 0.5)
 /// Flag: swapped.   Shape: [..., n].   Saves: the differences.   Error: that of the norms.
-inline constexpr detail::loss_call<functions::triplet, loss_option::swap> triplet{};
+/// Source: torch.nn.functional.triplet_margin_loss.
+template <int P = 2, class Anchor, class Positive, class Negative, class... Options>
+constexpr auto triplet(const Anchor& a, const Positive& p, const Negative& n, const Options&... margin_how) {
+  using o = detail::arguments_of_loss<Options...>;
+  using function = functions::triplet<typename o::how, typename o::options, P>;
+  constexpr std::size_t more = detail::count_of_operands<Options...>;
+  static_assert(P >= 1 && more <= 1,
+                "[ebb E0537] triplet: the order of the norm is 1 or more; after three operands comes at most a margin");
+  static_assert(detail::loss_takes<o, false, loss_option::swap>, "[ebb E0483] this loss has no such option");
+  if constexpr (more == 0) return apply_function(function{}, a, p, n);
+  else return apply_function(function{}, a, p, n, detail::nth_operand<0>(margin_how...));
+}
 /// The mean over all classes of max(0, margin - x[target] + x[class])^P, without the target itself; the margin is 1 by default.
 ///   multi_margin(x, t), multi_margin<2>(x, t, 0.5)
 /// Shape: x [..., classes]; target [...], class indices.   Saves: x.   Error: that of the sums.   Throws: if there is no such class.
