@@ -131,4 +131,42 @@ TEST_CASE("dirac passes the inputs of each group on, and an identity matrix thos
     for (std::size_t i = 0; i < w.size(); ++i) CHECK(w.data()[i] == (i / w.extent(1) == i % w.extent(1) ? 1.0 : 0.0));
 }
 
+TEST_CASE("orthogonal first values are the factor Q of normal numbers with a positive diagonal of R") {
+  const random_key key(5);
+  const auto draw = [&](std::size_t rows, std::size_t a, std::size_t b, double gain = 1) {
+    return ebb::initial<double, dyn, dyn, dyn>(key, {rows, a, b}, ebb::orthogonal{.gain = gain});
+  };
+  const auto check = [&](std::size_t rows, std::size_t a, std::size_t b) {
+    INFO(rows << " x " << a << " x " << b);
+    const std::size_t columns = a * b, few = std::min(rows, columns), many = std::max(rows, columns);
+    const bool wide = rows < columns;
+    const auto w = draw(rows, a, b);
+    const auto normal = ebb::normal<double, dyn, dyn>(key, {few, many});
+    const auto q = [&](std::size_t v, std::size_t k) { return static_cast<long double>(w.data()[wide ? v * columns + k : k * columns + v]); };
+    for (std::size_t i = 0; i < few; ++i)
+      for (std::size_t j = 0; j < few; ++j) {
+        long double product = 0, r = 0;  // r is the element [j, i] of R
+        for (std::size_t k = 0; k < many; ++k) {
+          product += q(i, k) * q(j, k);
+          r += static_cast<long double>(normal.data()[i * many + k]) * q(j, k);
+        }
+        CHECK(std::fabs(product - (i == j)) <= 1e-14L);
+        if (i == j) CHECK(r > 0);
+        if (i < j) CHECK(std::fabs(r) <= 1e-13L);
+      }
+  };
+  check(5, 2, 4);
+  check(9, 2, 2);
+  check(6, 3, 2);
+  check(1, 1, 7);
+  CHECK(std::fabs(draw(1, 1, 1).data()[0]) == 1);
+  CHECK((draw(0, 3, 2).size() == 0 && draw(3, 0, 2).size() == 0));
+  const auto one = draw(4, 2, 3), more = draw(4, 2, 3, 1.5);
+  const auto narrow = ebb::initial<ebb::bfloat16, 4, 6>(key, ebb::orthogonal{.gain = 1.5});
+  for (std::size_t k = 0; k < 24; ++k) {
+    CHECK(more.data()[k] == 1.5 * one.data()[k]);
+    CHECK(ebb::as_element<float>(narrow.data()[k]) == ebb::as_element<float>(ebb::as_element<ebb::bfloat16>(more.data()[k])));
+  }
+}
+
 }  // namespace

@@ -20,4 +20,9 @@ inline auto refused() {
 inline auto refused() {
   return ebb::initial<float, 8, 4, 3>(ebb::random_key(1), ebb::identity_matrix{});  // LINE
 }
+#elif EBB_CASE == 4  // a bias
+// EXPECT: E0534 orthogonal is for weights
+inline auto refused() {
+  return ebb::initial<float, 8>(ebb::random_key(1), ebb::orthogonal{});  // LINE
+}
 #endif

@@ -1,4 +1,4 @@
-// ebb/random/initial.hpp — first values of parameters: xavier, kaiming, lecun, dirac, identity matrices, and normal numbers between bounds.
+// ebb/random/initial.hpp — first values of parameters: xavier, kaiming, lecun, orthogonal, dirac, identity, bounded normal numbers.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   auto w = ebb::initial<float, 64, 784>(key, ebb::kaiming_uniform{});
@@ -173,6 +173,58 @@ struct identity_matrix {
     if constexpr (sizeof...(E) == 2) {
       const std::size_t columns = shape.extent(1), diagonal = shape.extent(0) < columns ? shape.extent(0) : columns;
       for (std::size_t i = 0; i < diagonal; ++i) r.mutable_data()[i * columns + i] = as_element<T>(1);
+    }
+    return r;
+  }
+};
+
+namespace detail {
+
+/// Rows of normal numbers, made orthonormal by Gram and Schmidt. Each row passes twice: the second pass removes the rounding errors of the
+/// first. No row is turned round, so the diagonal of R is positive.
+EBB_ONCE tensor<double, dyn, dyn> orthonormal_rows(random_key key, std::size_t vectors, std::size_t length) {
+  auto q = draw_normal<double>(key, layout<dyn, dyn>({vectors, length}, "ebb::orthogonal"), 0.0, 1.0);
+  const auto dot = [length](const double* a, const double* b) {
+    double s = 0;
+    for (std::size_t k = 0; k < length; ++k) s += a[k] * b[k];
+    return s;
+  };
+  for (std::size_t i = 0; i < vectors; ++i) {
+    double* const row = q.mutable_data() + i * length;
+    for (int pass = 0; pass < 2; ++pass)
+      for (std::size_t j = 0; j < i; ++j) {
+        const double* const other = q.data() + j * length;
+        const double share = dot(row, other);
+        for (std::size_t k = 0; k < length; ++k) row[k] -= share * other[k];
+      }
+    const double size = std::sqrt(dot(row, row));
+    for (std::size_t k = 0; k < length; ++k) row[k] /= size;
+  }
+  return q;
+}
+
+}  // namespace detail
+
+/// gain times an orthogonal matrix, all of which are equally likely: of the rows or of the columns, the fewer ones are orthonormal. It is
+/// the factor Q of a matrix of normal numbers, with the signs that make the diagonal of R positive.
+/// Shape: [rows, ...], whose other axes count as one.   Dtype: all real ones; computed in double.
+/// Error: Q^T Q differs from 1 by a few ULP of double, before the elements are rounded.
+/// Source: Saxe et al., ICLR 2014, arXiv:1312.6120; Mezzadri, Notices AMS 54, 2007; torch.nn.init.orthogonal_, which has other numbers.
+struct orthogonal {
+  double gain = 1;
+  template <real_element T, std::size_t... E>
+  tensor<T, E...> draw(random_key key, const layout<E...>& shape) const {
+    static_assert(sizeof...(E) >= 2, "[ebb E0534] orthogonal is for weights: arrays with two axes or more");
+    auto r = tensor<T, E...>::uninitialized(shape);
+    if constexpr (sizeof...(E) >= 2) {
+      if (shape.size() == 0) return r;
+      const std::size_t rows = shape.extent(0), columns = shape.size() / rows;
+      const bool wide = rows < columns;
+      const std::size_t vectors = wide ? rows : columns, length = wide ? columns : rows;
+      const auto q = detail::orthonormal_rows(key, vectors, length);
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j)
+          r.mutable_data()[i * columns + j] = as_element<T>(gain * q.data()[wide ? i * length + j : j * length + i]);
     }
     return r;
   }
