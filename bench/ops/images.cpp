@@ -52,6 +52,7 @@ void ops::images(table& t) {
   add_image(t, "affine_grid", [](auto x) {
     return ebb::reshape_like(ebb::affine_grid<32, 64>(ebb::reshape<1, 2, 3>(ebb::slice<-1, 0, 6>(x[0](0)[0]))), x);
   });
+  add_image(t, "dropout_channels", [](auto x) { return ebb::dropout_channels(x, 0.5, ebb::cast<std::int64_t>(ebb::sum(x[0](0)[0]))); });
   add_image(t, "local_response_norm", [](auto x) { return ebb::local_response_norm<5>(x); });
   add_image(t, "weight_norm", [](auto x) { return ebb::weight_norm<-1>(x, x[0](0)[0]); });
   add_image(t, "spectral_norm", [](auto x) {

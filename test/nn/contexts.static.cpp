@@ -19,6 +19,7 @@ constexpr auto classes = [](auto x) { return ebb::cast<int>(row(x)); };
 static_assert(has_class<low, signals_in>([](auto x) { return ebb::scaled_dot_product_attention(x, x, x); }));
 static_assert(has_class<low, signals_in>([](auto x) { return ebb::scaled_dot_product_attention(x, x, x, x > 0); }));
 static_assert(has_class<own>([](auto x) { return ebb::dropout(x, 0.5, ebb::cast<std::int64_t>(ebb::sum(x))); }));
+static_assert(has_class<own>([](auto x) { return ebb::dropout_channels(x, 0.5, ebb::cast<std::int64_t>(ebb::sum(x))); }));
 static_assert(has_class<low, signals_in>([](auto x) { return ebb::conv1d(x, x); }));
 static_assert(has_class<low, images_in>([](auto x) { return ebb::conv2d(x, x); }));
 static_assert(has_class<low, volumes_in>([](auto x) { return ebb::conv3d(x, x); }));

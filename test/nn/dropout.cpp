@@ -74,6 +74,45 @@ TEST_CASE("dropout has the gradient g / (1 - p) where it keeps, and its second d
   }
 }
 
+constexpr auto squares_of_channels = [](auto a, auto key) { return ebb::sum(ebb::square(ebb::dropout_channels(a, 0.25, key))); };
+
+TEST_CASE("dropout_channels drops the channels that bernoulli of [n, channels] marks, with their gradients, also in a map") {
+  using images = ebb::tensor<float, dyn, dyn, dyn, dyn>;
+  constexpr auto kept = [](auto a, auto key) { return ebb::dropout_channels(a, 0.25, key); };
+  auto x = test::random_array<images>(4, 6, 7, 3, 2);
+  x.mutable_data()[0] = HUGE_VALF, x.mutable_data()[1] = NAN;  // in a channel that is dropped
+  const std::int64_t seed = [] {
+    for (std::int64_t k = 0;; ++k)
+      if (ebb::bernoulli<1>(k, 0.25).data()[0]) return k;
+  }();
+  const auto y = kept(x, dropout_key(seed)), slope = ebb::grad(squares_of_channels)(x, dropout_key(seed));
+  const auto marked = ebb::bernoulli<dyn>(seed, 42, 0.25f);
+  std::size_t dropped = 0;
+  const float scale = static_cast<float>(1 / 0.75);
+  for (std::size_t i = 0; i < 252; ++i) {
+    INFO(i);
+    const bool gone = marked.data()[i / 6];
+    dropped += gone;
+    CHECK(y.data()[i] == (gone ? 0.0f : x.data()[i] * scale));
+    CHECK(slope.data()[i] == Approx(gone ? 0.0f : 2 * y.data()[i] * scale));
+  }
+  CHECK((dropped > 0 && dropped < 252));
+  CHECK(kept(images(2, 3, 0, 4), dropout_key(1)).size() == 0);
+  // Without further axes it is dropout. Rows of a map have keys of their own.
+  const ebb::tensor<float, 3, 20> matrix = ebb::tensor<float, 3, 20>::full(3);
+  CHECK(ebb::all_equal(kept(matrix, dropout_key(5)), ebb::dropout(matrix, 0.25, dropout_key(5))));
+  const auto pairs = test::random_array<images>(5, 2, 6, 7, 3);
+  const auto product = [](auto a, auto key) { return ebb::sum(ebb::grad(squares_of_channels)(a, key) * a); };
+  const auto second = ebb::grad(product)(pairs, dropout_key(seed));
+  for (std::size_t i = 0; i < 252; ++i) CHECK(second.data()[i] == Approx(marked.data()[i / 21] ? 0 : 4 * pairs.data()[i] / (0.75 * 0.75)));
+  const auto rows = ebb::map(kept, pairs, ebb::tensor<std::int64_t, dyn>{seed, 8});
+  const auto other = ebb::bernoulli<42>(8, 0.25);
+  for (std::size_t i = 0; i < 126; ++i) {
+    CHECK((rows.data()[i] == 0) == marked.data()[i / 3]);
+    CHECK((rows.data()[126 + i] == 0) == other.data()[i / 3]);
+  }
+}
+
 TEST_CASE("dropout in a map: rows with keys of their own, and rows that share a key") {
   const auto x = test::random_array<ebb::tensor<float, dyn, dyn>>(3, 3, 20);
   const ebb::tensor<std::int64_t, dyn> keys{4, 5, 6};

@@ -21,6 +21,11 @@ constexpr int refused = traced_on<ebb::term<float, 4, 3>, ebb::term<float>>([](a
 constexpr int refused = traced_on<ebb::term<float, 4, 3>, ebb::term<std::int64_t>>([](auto x, auto key) {
   return ebb::scaled_dot_product_attention<ebb::attention{.dropout = 1.5}>(x, x, x, key);  // LINE
 });
+#elif EBB_CASE == 5  // an array without channels
+// EXPECT: E0538 dropout_channels: x has two axes or more, those of examples and of channels first
+constexpr int refused = traced_on<ebb::term<float, 4>, ebb::term<std::int64_t>>([](auto x, auto key) {
+  return ebb::dropout_channels(x, 0.5, key);  // LINE
+});
 #elif EBB_CASE == 3  // a mask for other columns
 // EXPECT: E0453 attention: the mask is bool or real, and is broadcast to [..., rows, columns]
 constexpr int refused = traced_on<ebb::term<float, 4, 3>, ebb::term<bool, 4, 5>>([](auto q, auto mask) {

@@ -1,4 +1,4 @@
-// ebb/nn/dropout.hpp — dropout: elements are dropped by a key, which is an argument of the function.
+// ebb/nn/dropout.hpp — dropout and dropout_channels: elements are dropped by a key, which is an argument of the function.
 // SPDX-License-Identifier: BSL-1.0
 //
 // dropout drops the elements that ebb::bernoulli(key, p) marks, see [note: keys in traced functions]. Nothing is saved but the key and p: a
@@ -86,13 +86,19 @@ template <class Call>
 struct refusal<452, Call> : Call {
   static_assert(Call::code != 452, "[ebb E0452] dropout: the key is an integer of rank 0, the probability a number from 0 to 1");
 };
+template <class Call>
+struct refusal<538, Call> : Call {
+  static_assert(Call::code != 538, "[ebb E0538] dropout_channels: x has two axes or more, those of examples and of channels first");
+};
 
 }  // namespace ebb::inline EBB_ABI
 
 namespace ebb::inline EBB_ABI::functions {
 
+/// If ByChannel, all elements with the same places in the first two axes share one random number.
+template <bool ByChannel>
 struct dropout {
-  static constexpr std::string_view name = "dropout";
+  static constexpr std::string_view name = ByChannel ? "dropout_channels" : "dropout";
   template <class X, class I>
   static constexpr auto apply(operand<X> given, auto p, operand<I> key) {
     using T = decltype(detail::accepted<op::dropout_scale, X>());
@@ -103,7 +109,10 @@ struct dropout {
     else {
       if (key.rank() != 0 || rank_of_operand(p) != 0) return refuse<T>(g, 452);
       const auto x = cast_to<Wide>(given), chance = of_number<Wide>(p, g);
-      const operand<Wide> scale{&g, emit_as<op::dropout_scale, Wide>(g, x.shape_number(), {detail::noise_of<Wide>(key, chance).id})};
+      if (ByChannel && x.rank() < 2) return refuse<T>(g, 538);
+      const int drawn = ByChannel ? g.intern(axes_between(x.extents(), 0, 2)) : x.shape_number();
+      operand<Wide> scale{&g, emit_as<op::dropout_scale, Wide>(g, drawn, {detail::noise_of<Wide>(key, chance).id})};
+      if (ByChannel && x.rank() > 2) scale = repeat(scale, x, axis_run(2, x.rank()));
       // Dropped elements are 0, even if they were infinite.
       const auto kept = emit_on<op::not_equal>({}, scale, literal_like(scale, 0));
       return cast_to<T>(emit_on<op::where>({}, kept, x, literal_like(x, 0)) * scale);
@@ -133,7 +142,16 @@ namespace ebb::inline EBB_ABI {
 /// Saves: the key and p.   Error: 1 ulp.   Source: torch.nn.functional.dropout.
 template <class X, class P, class Key>
 constexpr auto dropout(const X& x, const P& p, const Key& key) {
-  return apply_function(functions::dropout{}, x, p, key);
+  return apply_function(functions::dropout<false>{}, x, p, key);
+}
+/// As dropout, but a channel is dropped whole: all elements with the same places in the first two axes, where bernoulli(key, p) of these
+/// two axes says so. Elements of an image's channel that are near are alike: dropping single ones would hide little.
+///   dropout_channels(images, 0.1, key)
+/// Shape: x [n, channels, ...]: x's; it has two axes or more.   Dtype: as dropout.   Saves: the key and p.   Error: 1 ulp.
+/// Source: J. Tompson et al., Efficient object localization using convolutional networks (2015); torch.nn.functional.dropout2d.
+template <class X, class P, class Key>
+constexpr auto dropout_channels(const X& x, const P& p, const Key& key) {
+  return apply_function(functions::dropout<true>{}, x, p, key);
 }
 
 }  // namespace ebb::inline EBB_ABI
