@@ -1,4 +1,4 @@
-// test/train/clip.cpp — gradient clipping against PyTorch, and arrays that share a gradient's elements.
+// test/train/clip.cpp — gradient clipping against PyTorch, noise on gradients, and arrays that share a gradient's elements.
 // SPDX-License-Identifier: BSL-1.0
 #include "../autograd/recorded.hpp"
 
@@ -106,4 +106,35 @@ TEST_CASE("clip_grad_adaptive bounds the norm of each gradient by that of its pa
   CHECK(test::raised([&] { ebb::clip_grad_adaptive(all, 0); }).find("above 0") != std::string::npos);
   CHECK(test::raised([&] { ebb::clip_grad_adaptive(all, 0.1, -1); }).find("above 0") != std::string::npos);
   CHECK(test::raised([] { ebb::clip_grad_adaptive(ebb::variable<float, 3>()); }).find("no leaf") != std::string::npos);
+}
+
+TEST_CASE("add_grad_noise adds the numbers of a key to each gradient, which makes Langevin steps of descent") {
+  const ebb::random_key key(7);
+  ebb::variable<float, 3> first{ebb::tensor<float, 3>{1, 2, 3}}, none{ebb::tensor<float, 3>{1, 2, 3}};
+  ebb::variable<float, ebb::dyn> second{ebb::tensor<float, ebb::dyn>{5, -5}};
+  const auto all = std::tie(first, none, second);
+  const ebb::tensor<float, 3> g{3, -4, 0.1f};
+  const ebb::tensor<float, ebb::dyn> h{0, 12};
+  first.set_grad(g);
+  second.set_grad(h);
+  const double lr = 0.125, temperature = 0.5, deviation = std::sqrt(2 * temperature / lr);
+  ebb::add_grad_noise(all, key, deviation);
+  const auto noise = ebb::normal<double, 3>(key.part(0));
+  const auto other = ebb::normal<double, ebb::dyn>(key.part(1), 2);
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(first.grad().data()[i] == static_cast<float>(static_cast<double>(g.data()[i]) + deviation * noise.data()[i]));
+  for (std::size_t i = 0; i < 2; ++i)
+    CHECK(second.grad().data()[i] == static_cast<float>(static_cast<double>(h.data()[i]) + deviation * other.data()[i]));
+  CHECK(ebb::all_equal(g, ebb::tensor<float, 3>{3, -4, 0.1f}));
+  CHECK_FALSE(none.grad().defined());
+  ebb::optimizer(ebb::sgd{.lr = lr}, first).step();
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double want = static_cast<double>(i + 1) - lr * static_cast<double>(g.data()[i]) - std::sqrt(2 * lr * temperature) * noise.data()[i];
+    CHECK(std::fabs(first.data()[i] - want) <= 1e-6);
+  }
+  second.set_grad(h);
+  ebb::add_grad_noise(second, key, 0);
+  CHECK(ebb::all_equal(second.grad().value(), h));
+  CHECK(test::raised([&] { ebb::add_grad_noise(all, key, -1); }).find("standard deviation") != std::string::npos);
+  CHECK(test::raised([&] { ebb::add_grad_noise(ebb::variable<float, 3>(), key, 1); }).find("no leaf") != std::string::npos);
 }

@@ -1,9 +1,10 @@
-// ebb/train/clip.hpp — clips gradients: by their common norm, element by element, or by the norm of each parameter.
+// ebb/train/clip.hpp — clips gradients by norms or element by element, and adds noise to them.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "../autograd/parameters.hpp"
 #include "../exec/gradient.hpp"
+#include "../random/random.hpp"
 #include "../trace/functions.hpp"
 
 #include <cmath>
@@ -150,6 +151,35 @@ template <class P>
   requires(!parameters<P>)
 void clip_grad_adaptive(const P&, double = 0.01, double = 1e-3) {
   static_assert(parameters<P>, "[ebb E0198] ebb::clip_grad_adaptive takes variables, or tuples, vectors and structs of them");
+}
+
+/// Adds independent normal numbers with the given deviation to all elements of all gradients. The n-th gradient, from 0, takes the numbers
+/// of ebb::normal<double>(key.part(n), 0, deviation); parameters without a gradient do not count. Each step needs a key of its own.
+///   ebb::add_grad_noise(params, key.fold_in(step), std::sqrt(2 * temperature / lr));   opt.step();
+/// is stochastic gradient Langevin dynamics if opt is ebb::sgd{.lr = lr}: p -= lr * g + sqrt(2 * lr * temperature) * noise, which draws
+/// from exp(-loss / temperature) as lr goes to 0.
+/// Error: computed in double and rounded once.
+/// Source: Welling and Teh, ICML 2011, whose epsilon is 2 * lr; Neelakantan et al., arXiv:1511.06807.
+/// Throws: error for variables that are not leaves, and for a deviation that is negative or not finite; nothing has changed.
+template <parameters P>
+void add_grad_noise(const P& p, random_key key, double deviation) {
+  constexpr const char* call = "ebb::add_grad_noise";
+  if (!(deviation >= 0 && std::isfinite(deviation))) raise(std::string(call) + ": " + number_text(deviation) + " is no standard deviation");
+  detail::each_gradient(call, p, [](gradient& g, auto, std::size_t) { g.value.detach(); });  // everything that may throw
+  std::uint64_t number = 0;
+  detail::each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
+    T* const to = reinterpret_cast<T*>(g.value.data());
+    draw<64>(key.part(number++), count, [=](std::size_t i, std::uint64_t bits) {
+      const double q = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52 - 0.5;
+      to[i] = as_element<T>(as_element<double>(to[i]) + deviation * normal_quantile(q));
+    });
+    g.from = {};
+  });
+}
+template <class P>
+  requires(!parameters<P>)
+void add_grad_noise(const P&, random_key, double) {
+  static_assert(parameters<P>, "[ebb E0535] ebb::add_grad_noise takes variables, or tuples, vectors and structs of them");
 }
 
 }  // namespace ebb::inline EBB_ABI
