@@ -17,7 +17,7 @@ using vector = ebb::term<float, 4>;
 [[maybe_unused]] constexpr int fits = traced_on<square, oblong>([](auto a, auto b) { return ebb::trace(b) + ebb::trace(ebb::matrix_power<2>(a)); });
 
 #if EBB_CASE == 1  // a vector has no trace
-// EXPECT: E0420 a function of matrices: an operand has less than two axes
+// EXPECT: E0420 a function of matrices: an operand has fewer than two axes
 constexpr int refused = traced_on<vector>([](auto a) {
   return ebb::trace(a);  // LINE
 });
@@ -32,7 +32,7 @@ constexpr int refused = traced_on<ebb::term<float>>([](auto a) {
   return ebb::diag_embed(a);  // LINE
 });
 #elif EBB_CASE == 4  // a vector in place of a matrix
-// EXPECT: E0423 kron: an operand has less than two axes
+// EXPECT: E0423 kron: an operand has fewer than two axes
 constexpr int refused = traced_on<square, vector>([](auto a, auto b) {
   return ebb::kron(a, b);  // LINE
 });

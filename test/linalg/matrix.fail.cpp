@@ -34,7 +34,7 @@ constexpr int refused = traced_on<vector, square>([](auto x, auto l) {
   return ebb::mahalanobis(x, l);  // LINE
 });
 #elif EBB_CASE == 4  // a vector has no factors
-// EXPECT: E0420 a function of matrices: an operand has less than two axes
+// EXPECT: E0420 a function of matrices: an operand has fewer than two axes
 constexpr int refused = traced_on<vector>([](auto a) {
   return std::get<0>(ebb::qr(a));  // LINE
 });
@@ -64,7 +64,7 @@ constexpr int refused = traced_on<square>([](auto a) {
   return ebb::matrix_norm(a, ebb::order<3>);  // LINE
 });
 #elif EBB_CASE == 10  // a vector has no singular values
-// EXPECT: E0420 a function of matrices: an operand has less than two axes
+// EXPECT: E0420 a function of matrices: an operand has fewer than two axes
 constexpr int refused = traced_on<vector>([](auto a) {
   return ebb::condition_number(a);  // LINE
 });

@@ -15,7 +15,7 @@ using image = ebb::term<float, 2, 4, 8>;
 [[maybe_unused]] constexpr int fits = traced_on<image>([](auto x) { return ebb::max_pool2d<ebb::pool{.size = 4}>(x); });
 
 #if EBB_CASE == 1  // a vector has no planes
-// EXPECT: E0470 pool: the array has less axes than the windows
+// EXPECT: E0470 pool: the array has fewer axes than the windows
 constexpr int refused = traced_on<line>([](auto x) {
   return ebb::avg_pool2d(x);  // LINE
 });
@@ -35,7 +35,7 @@ constexpr int refused = traced_on<image>([](auto x) {
   return ebb::max_pool2d<ebb::pool{.size = 5}>(x);  // LINE
 });
 #elif EBB_CASE == 5  // a plane has no third axis
-// EXPECT: E0470 pool: the array has less axes than the windows
+// EXPECT: E0470 pool: the array has fewer axes than the windows
 constexpr int refused = traced_on<ebb::term<float, 4, 4>>([](auto x) {
   return ebb::max_pool3d(x);  // LINE
 });
@@ -55,12 +55,12 @@ constexpr int refused = traced_on<line>([](auto x) {
   return std::get<1>(ebb::max_pool1d_with_index<ebb::pool{.size = 6}>(x));  // LINE
 });
 #elif EBB_CASE == 9  // a vector has no planes
-// EXPECT: E0470 pool: the array has less axes than the windows
+// EXPECT: E0470 pool: the array has fewer axes than the windows
 constexpr int refused = traced_on<line>([](auto x) {
   return std::get<1>(ebb::max_pool2d_with_index(x));  // LINE
 });
 #elif EBB_CASE == 10  // a plane has no third axis
-// EXPECT: E0470 pool: the array has less axes than the windows
+// EXPECT: E0470 pool: the array has fewer axes than the windows
 constexpr int refused = traced_on<ebb::term<float, 4, 4>>([](auto x) {
   return std::get<1>(ebb::max_pool3d_with_index(x));  // LINE
 });

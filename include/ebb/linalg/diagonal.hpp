@@ -12,7 +12,7 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<420, Call> : Call {
-  static_assert(Call::code != 420, "[ebb E0420] a function of matrices: an operand has less than two axes");
+  static_assert(Call::code != 420, "[ebb E0420] a function of matrices: an operand has fewer than two axes");
 };
 
 template <class Call>

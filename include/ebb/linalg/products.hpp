@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<423, Call> : Call {
-  static_assert(Call::code != 423, "[ebb E0423] kron: an operand has less than two axes or more than six");
+  static_assert(Call::code != 423, "[ebb E0423] kron: an operand has fewer than two axes or more than six");
 };
 
 template <class Call>

@@ -24,7 +24,7 @@ struct pool {
 
 template <class Call>
 struct refusal<470, Call> : Call {
-  static_assert(Call::code != 470, "[ebb E0470] pool: the array has less axes than the windows");
+  static_assert(Call::code != 470, "[ebb E0470] pool: the array has fewer axes than the windows");
 };
 template <class Call>
 struct refusal<471, Call> : Call {
