@@ -41,7 +41,7 @@ inline constexpr int rank_of_array = 0;
 template <template <class, std::size_t...> class Array, class T, std::size_t... E>
 inline constexpr int rank_of_array<Array<T, E...>> = static_cast<int>(sizeof...(E));
 
-/// sin y and cos y of an exponential's angle times its length, without inf * 0 where the sine is 0.
+/// length (cos y + i sin y). An infinite length is left out of the sine's part where y is 0, since inf * 0 is NaN.
 template <class M, class Y>
 constexpr auto turned(const M& length, const Y& y) {
   const auto safe = ebb::where(ebb::logical_and(ebb::isinf(length), y == 0), 1, length);

@@ -9,7 +9,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// The rows of the matrices of a step, if all of them are of so few known rows that one of them is computed by kernels.square; else 0.
+/// The rows of the step's matrices if they are static and few enough for kernels.square, else 0.
 template <class P, int S>
 inline constexpr int rows_of_square = [] {
   const equation& e = P::g.eq[static_cast<std::size_t>(P::plan.steps[static_cast<std::size_t>(S)].equation)];

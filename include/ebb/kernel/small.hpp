@@ -225,7 +225,7 @@ template <class T>
   return true;
 }
 
-/// From this number of matrices on, lanes take less time: a part of the lanes takes the time of all.
+/// From this number of matrices on, lanes are faster: a partly filled register costs as much as a full one.
 template <class T>
 inline constexpr std::ptrdiff_t enough_to_expand = std::max<std::ptrdiff_t>(lanes_of<T> / 2, 2);
 template <class T>

@@ -10,12 +10,12 @@
 
 namespace ebb::inline EBB_ABI::kernel::elimination {
 
-/// How a chain ends: `opposite` keeps solved rows with the opposite sign, so that a link is t(i, k) times row k for a t as it is.
+/// How a chain ends. `opposite` stores -x, so that the next rows need fma(t, -x, y) without a negation.
 struct chain_end {
   bool divides = true, opposite = false;
 };
 
-/// Rows 0 to Rows of t, whose chains have all columns before: a register of each row of y.
+/// Rows 0 to Rows of t. y already has the contributions of all earlier columns; one register holds each row.
 template <int Rows, chain_end End, class T>
 EBB_INLINE void finish_tile(const matrix<T>& t, T* y, std::ptrdiff_t row, auto load, auto store) {
   simd::vector<T> acc[Rows];

@@ -66,11 +66,12 @@ EBB_INLINE simd::vector<T> add_columns(const matrix<T>& t, std::ptrdiff_t i, std
   return acc;
 }
 
-/// Rows i to i + count of t, whose chains in y have the columns before i already: y becomes -x.
+/// The end of the chain of row r, which has all columns before r: y[r] becomes -x.
 template <class T>
 EBB_INLINE void finish_row(const matrix<T>& t, std::ptrdiff_t r, T sum, bool divides, T* y) {
   y[r] = divides ? -(sum / *t.at(r, r)) : -sum;
 }
+/// Rows i to i + count of t, whose chains in y have the columns before i already: y becomes -x.
 template <class T>
 inline void finish_rows(const matrix<T>& t, std::ptrdiff_t i, std::ptrdiff_t count, bool divides, T* y) {
   for (std::ptrdiff_t r = i; r < i + count; ++r) {
@@ -79,7 +80,7 @@ inline void finish_rows(const matrix<T>& t, std::ptrdiff_t i, std::ptrdiff_t cou
     finish_row(t, r, sum, divides, y);
   }
 }
-/// The same for Count rows: without loops, whose ends a processor does not foresee.
+/// The same for a constant Count: unrolled, because a processor mispredicts the ends of such short loops.
 template <int Count, class T>
 [[gnu::noinline]] void finish_known_rows(const matrix<T>& t, std::ptrdiff_t i, bool divides, T* y) {
   repeat<Count>([&]<int R>() EBB_LAMBDA {
@@ -89,7 +90,7 @@ template <int Count, class T>
   });
 }
 
-/// y, in the order of the solution, becomes -x: registers of rows, two of them at once, since a chain waits for itself.
+/// y, in the order of the solution, becomes -x. Two registers of rows are in flight, because each fma of a chain waits for the one before.
 template <bool Turned, class T>
 inline void solve_in_registers(std::ptrdiff_t size, const matrix<T>& t, std::ptrdiff_t steps, bool divides, T* y) {
   using V = simd::vector<T>;

@@ -55,8 +55,8 @@ constexpr T along_path(const T* matrices, std::ptrdiff_t n, const T* path, std::
 namespace ebb::inline EBB_ABI::op {
 
 /// The k-th derivative of the matrix logarithm at a symmetric positive definite s along k symmetric matrices: linear in each of them. The
-/// operand is s above the k matrices, [..., (k + 1) n, n]; the lower triangle of s is read. attr 1: k. The derivative by s is such a
-/// derivative of order k + 1, so there are all of them.
+/// operand is s above the k matrices, [..., (k + 1) n, n]; the lower triangle of s is read. attr 1: k. The derivative by s is one of order
+/// k + 1: so every order exists.
 /// Saves: the operand.   Error: see [note: order of eigenvalues] and [note: divided differences of the logarithm].
 struct log_derivative : own_matrix {
   static constexpr std::string_view name = "log_derivative";

@@ -238,8 +238,8 @@ struct riccati {
   static constexpr operand<T> solution(operand<T> a, operand<T> g, operand<T> h) {
     if constexpr (IsDiscrete) return op::riccati::of(a, g, h);
     else {
-      // By Cayley's transform with a number s, x is the solution of a discrete equation too, for every s: s gets no gradient. It is larger
-      // than all eigenvalues of a, so a - s has an inverse.
+      // Cayley's transform with a number s makes a discrete equation with the same x for every s, so s gets no gradient. s exceeds all
+      // eigenvalues of a, so a - s is invertible.
       const auto size = [](operand<T> x) { return sum_over(emit_on<op::abs>({}, x), axis_run(x.rank() - 2, x.rank())); };
       const operand<T> s = emit_on<op::stop_gradient>({}, 2 * size(a) + emit_on<op::sqrt>({}, size(g) * size(h)));
       const auto identity = cast_to<T>(is_on_diagonal(a)), twice = repeat(operand<T>(s + s), a, axis_run(a.rank() - 2, a.rank()));
@@ -268,10 +268,8 @@ namespace ebb::inline EBB_ABI {
 inline constexpr call<functions::riccati<true>> dare{};
 /// The stabilizing solution of the continuous algebraic Riccati equation a^T x + x a - x b r^-1 b^T x + q = 0. The gain of the
 /// linear-quadratic regulator is solve(r, b^T x).   care(a, b, q, r)
-/// It is the solution of a discrete equation by Cayley's transform, so the fields are those of dare.
-/// Shape: a [..., n, n], b [..., n, m], q [..., n, n], r [..., m, m]: [..., n, n]; leading axes are batches, which are broadcast.
-/// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: the solved systems, out.   Error: as dare, and that
-/// of three solutions.   Throws: as dare.
+/// Computed by dare after Cayley's transform.   Shape, Dtype, Throws: as dare.   Saves: the solved systems, out.
+/// Error: as dare, and that of three solutions.
 inline constexpr call<functions::riccati<false>> care{};
 
 }  // namespace ebb::inline EBB_ABI

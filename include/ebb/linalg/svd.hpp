@@ -348,10 +348,10 @@ namespace ebb::inline EBB_ABI {
 /// A tuple (U, s, V^T) with a = U diag(s) V^T, the thin factors: s is not negative and falls. The first of the largest components of each
 /// column of U is positive.
 ///   svd(a, rotations_ignored)
-/// If values are equal or 0, the gradient of a loss that depends on U or V is NaN or infinite, as in PyTorch. With the tag, rotations
-/// between values that are equal up to rounding (epsilon times the sum of all values) have no gradient, nor have rotations of vectors with
-/// the value 0 into those that are not in U or V: that is right for a loss that depends on the space of equal values and not on the vectors
-/// in it. It is wrong for U f(s) V^T.
+/// If values are equal or 0, the gradient of a loss that depends on U or V is NaN or infinite, as in PyTorch. With the tag two kinds of
+/// rotation have no gradient: between values that are equal up to rounding (epsilon times the sum of all values), and of vectors with the
+/// value 0 into those that are not in U or V. That is right if the loss depends only on the space of equal values. It is wrong for
+/// U f(s) V^T.
 /// Shape: a [..., m, n]: [..., m, k], [..., k], [..., k, n], where k is the smaller of m and n; leading axes are batches.
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: U, s, V.
 /// Error: a few m n u times the largest value, and often of each value. The cost is about 8 sweeps of 8 m k^2 operations.

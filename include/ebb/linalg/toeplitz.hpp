@@ -105,7 +105,8 @@ struct toeplitz_product : of_toeplitz {
 /// [note: order of a Toeplitz solution]
 /// f and b solve the system of the first k rows with the right sides (1, 0, ...) and (..., 0, 1). With the sums p = c_{k-i} f_i,
 /// q = r_{i+1} b_i and s = c_{k-i} x_i, which are chains of fma in rising order, and d = 1 - p q, the step to k + 1 rows is
-/// f_i = (f_i - p b_{i-1}) / d, b_i = (b_{i-1} - q f_i) / d, x_i = x_i + (y_k - s) b_i, with both old values on the right.
+/// f_i = (f_i - p b_{i-1}) / d, b_i = (b_{i-1} - q f_i) / d, where f_i and b_{i-1} on the right are those of the step before, and
+/// x_i = x_i + (y_k - s) b_i.
 /// Saves: the operand, out.   Error: see the note.
 struct toeplitz_solve : of_toeplitz {
   static constexpr std::string_view name = "toeplitz_solve";

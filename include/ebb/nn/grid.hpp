@@ -167,8 +167,8 @@ template <grid_sampling How = grid_sampling{}, class X, class Grid>
 constexpr auto grid_sample(X&& x, Grid&& grid) {
   return apply_function(functions::grid_sample<How>{}, std::forward<X>(x), std::forward<Grid>(grid));
 }
-/// A grid of places in images with the given extents, moved by a matrix each: element (i, j) is theta (x_j, y_i, 1), where x and y are
-/// spread evenly over [-1, 1]: the middles of the elements or, with align_corners, from edge to edge.
+/// Evenly spaced places over [-1, 1], transformed by one matrix for each image: element (i, j) is theta (x_j, y_i, 1), where x and y are
+/// the middles of as many elements as the extents say or, with align_corners, go from edge to edge.
 ///   affine_grid<28, 28>(theta)   affine_grid<8, 28, 28>(theta, ebb::align_corners)
 /// Shape: theta [n, k, k + 1] for k extents: [n, E..., k].   Dtype: theta's; integers give float; bf16 and f16 are computed in float.
 /// Saves: nothing.   Error: that of the sum of k + 1 terms.   Throws: if a call's theta has other extents.

@@ -10,8 +10,8 @@ namespace ebb::inline EBB_ABI {
 
 /// The windows of a pool. Sizes and strides are below 4096, dilations and padding below 65536, along three axes below 1024.
 ///   ebb::max_pool2d<ebb::pool{.size = 3, .stride = 2, .padding = 1}>(x)
-/// With ceil_mode there is one more window where the last one leaves elements behind it, if it begins before the padding at the end. It
-/// has only the places that it shares with the array; the mean counts those and, with count_padding, the padding.
+/// With ceil_mode a last window may end beyond the padding at the end, if it begins before that padding. It has only the places inside the
+/// array; the mean counts those and, with count_padding, the padding.
 struct pool {
   per_axis size = 2;
   per_axis stride = 0;  // 0: the size

@@ -33,7 +33,7 @@ struct pool_axis {
     if (adaptive) return {i * places / windows, ((i + 1) * places + windows - 1) / windows};
     const std::ptrdiff_t start = i * by.stride - by.before, end = start + static_cast<std::ptrdiff_t>(size) * by.dilation;
     const std::ptrdiff_t skipped = start < 0 ? (by.dilation - 1 - start) / by.dilation : 0;
-    const std::ptrdiff_t edge = places + by.before;  // a window that begins before the edge may end behind it: see pool::ceil_mode
+    const std::ptrdiff_t edge = places + by.before;  // a window that begins before the edge may end after it: see pool::ceil_mode
     return {start + skipped * by.dilation, end < places ? end : places, by.dilation, (end < edge ? end : edge) - start};
   }
 };

@@ -78,7 +78,7 @@ template <int N, class X>
 constexpr auto sinusoidal(X&& x) {
   return apply_function(functions::sinusoidal<N>{}, std::forward<X>(x));
 }
-/// What is added to the scores of attention, so that no positions are needed: -m |i - j| for query i and key j. For a power of two of heads
+/// A bias for attention scores that replaces positions: -m |i - j| for query i and key j. Pass it as the mask. For a power of two of heads
 /// m is 2^(-8 h / Heads), h from 1; for others the m of the next lower power come first, then every second one of those of its double.
 ///   scaled_dot_product_attention(q, k, v, ebb::alibi<8>(q, k))
 /// Shape: q [..., L, d], k [..., S, d]: [Heads, L, S].   Dtype: promoted; integers give float; no gradient: elements are not read.

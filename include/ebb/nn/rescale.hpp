@@ -110,7 +110,7 @@ struct spectral {
   }
 };
 
-/// The vector of the rows after so many steps, or that of the columns which belongs to one of the rows.
+/// The vector of the rows after Steps steps, or the vector of the columns that follows from it.
 template <int Steps, bool OfRows>
 struct spectral_vector : spectral {
   template <class W, class U, class V>
@@ -145,7 +145,7 @@ struct spectral_norm : spectral {
 
 namespace ebb::inline EBB_ABI {
 
-/// x / (k + alpha m)^exponent, where m is the mean of the squares of Size channels at one place: Size / 2 before it and the rest behind it;
+/// x / (k + alpha m)^exponent, where m is the mean of the squares of Size channels at one place: Size / 2 before it and the rest after it;
 /// it counts zeros beside the outer channels.   local_response_norm<5>(x)   local_response_norm<5>(x, 1e-4, 0.75, 2)
 /// Shape: x's, [batch, channels, places...].   Dtype: x's; integers give float; bf16 and f16 are computed in float and rounded once.
 /// Saves: x, m.   Error: 4 ulp, and `exponent` times that of the sum of Size squares.   Source: torch.nn.functional.local_response_norm.
@@ -162,10 +162,10 @@ template <int Axis = 0, class W, class Lengths>
 constexpr auto weight_norm(W&& v, Lengths&& g) {
   return apply_function(functions::weight_norm<Axis>{}, std::forward<W>(v), std::forward<Lengths>(g));
 }
-/// A tuple of w divided by its largest singular value, and of the vectors u and v that estimate it, which the caller keeps: each call makes
-/// `Steps` steps of the power iteration, u = w v / |w v|, then v = w^T u / |w^T u|. 0 steps leave them: for evaluation. w is read as a
-/// matrix with the rows of axis 0. The value is u^T w v; u and v count as constants: they have no gradient, and w none through them. A
-/// weight of zeros gives NaN. Start with unit vectors of normal numbers, and some 15 steps.
+/// A tuple of w / s and the vectors u and v, where s = u^T w v estimates the largest singular value. The caller passes u and v to the next
+/// call. Each call makes `Steps` power iterations: u = w v / |w v|, then v = w^T u / |w^T u|. 0 steps leave them: for evaluation. w is read
+/// as a matrix with the rows of axis 0. u and v count as constants: they have no gradient, and w none through them. A weight of zeros gives
+/// NaN. Start with unit vectors of normal numbers, and some 15 steps.
 ///   const auto [scaled, next_u, next_v] = ebb::spectral_norm(w, u, v);   std::get<0>(ebb::spectral_norm<0>(w, u, v))
 /// Shape: w's; u [rows], v [elements of a row].   Dtype: w's, u's, v's; bf16 and f16 are computed in float.   Saves: w, u, v, u^T w v.
 /// Error: that of the products.   Throws: if a call's u or v has another extent.

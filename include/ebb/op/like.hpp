@@ -208,8 +208,8 @@ constexpr auto full_like(X&& x, Value&& value) {
   return apply_function(functions::full_like{}, std::forward<X>(x), std::forward<Value>(value));
 }
 /// One number or scalar in every element of given extents: full<2, 3>(v), or full<2, 3>(x, v) with the dtype of x, where dyn is the extent
-/// of the same axis of x. full<double, 2, 3>(v) says the dtype. A number alone makes a tensor: a traced function has full<2, 3>(x, 1.0).
-/// The scalar gets the gradient.   Shape: E.   Dtype: T, or x's, or v's.
+/// of the same axis of x. full<double, 2, 3>(v) says the dtype. full<2, 3>(1.0) makes a tensor; in a traced function write
+/// full<2, 3>(x, 1.0). The scalar gets the gradient.   Shape: E.   Dtype: T, or x's, or v's.
 /// Saves: nothing.   Error: exact.
 template <class T, std::size_t... E, class... A>
   requires(element<T> && sizeof...(A) > 0)

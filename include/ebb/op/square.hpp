@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one small matrix]
-// The arithmetic of a 4 x 4 product or factor takes a few nanoseconds, and writing and reading a whole_call takes more. So a step on
-// matrices of up to four rows, a constant, asks the size of its batch first: one matrix goes straight to its kernel. A kernel that refuses
-// its matrix has written nothing: the step goes the long way, which says what is wrong. Chains are the same, and so are the bits.
+// A 4 x 4 product takes a few nanoseconds; filling a whole_call takes longer. So a step on matrices of one to four rows, if the type fixes
+// them, asks for the batch first: a single matrix goes straight to its kernel. If the kernel refuses, it has written nothing: `whole` then
+// computes the result or reports the error. Chains are the same, and so are the bits.
 #pragma once
 
 #include "whole.hpp"
@@ -66,7 +66,7 @@ bool matrix_square(int n, int, const std::int64_t* attr, const void* const* in, 
   return Op::compute(matrix_call<T>{n, n, attr[1], static_cast<const T*>(in[0]), static_cast<T*>(out), scratch}) < 0;
 }
 
-/// The function of an op for one small matrix of dtype T; there is none for most.
+/// The function of Op for one small matrix of dtype T; null for most ops.
 template <class Op, class T>
 constexpr op_kernels::square_function square_function_of() {
   if constexpr (!std::same_as<T, float> && !std::same_as<T, double>) return nullptr;

@@ -1,12 +1,12 @@
-// ebb/op/subscript.hpp — elements and rows by index: x(i, j), x[i], take(x, i).
+// ebb/op/subscript.hpp — elements and rows by index: x(i, j), x[i], take(x, i), gather_nd(x, i, j).
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: subscripts]
 // In a traced function x(i, j) is an element, a term of rank 0. With fewer subscripts than axes it is the part of x along the other axes,
-// and x[i] is x(i). Tensors behave the same, so a function means the same called on arrays and compiled. Negative indices count from
-// the end. An index that is known while the function is traced, in a loop too, becomes an attribute of a slice: if it leaves an extent that
-// is known then, it is a compile error, else the call checks it. An index that the function computes, a term, names a row to gather; so
-// does an index on the tape.
+// and x[i] is x(i). Tensors behave the same, so a function means the same called on arrays and compiled. Negative indices count from the
+// end. An index that is known while the function is traced, in a loop too, becomes an attribute of a slice: if it leaves an extent that is
+// known then, it is a compile error, else the call checks it. An index that the function computes, a term, names a row to gather; so does
+// an index on the tape. In a traced function x(i, j) with arrays of indices is gather_nd(x, i, j), elsewhere only the latter works.
 #pragma once
 
 #include "arithmetic.hpp"

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: gradients of pieces]
-// The gradient of a slice is placed within zeros, and the gradients of all slices of an array are added. If the slices make up the array,
-// as those of split, chunk and unbind do, each element has one of them, and the others add zeros to it. So these gradients are joined
-// instead: no zeros are written and nothing is added. Values are the same but for the sign of a zero: -0 stays -0, as in PyTorch's split.
-// It is so if nothing but these slices reads the array: a sum has its order then, too. A slice without a gradient has one of zeros.
+// The gradient of a slice lies within zeros, and those of all slices are added. If the slices make up the array, as those of split, chunk
+// and unbind do, these zeros add nothing: the gradients are joined by one concat. Only the sign of a zero differs: -0 stays -0, as in
+// PyTorch. Another reader with a gradient forbids it, because the order of the sum would change. A slice without a gradient gives zeros.
 #pragma once
 
 #include "../graph/graph.hpp"

@@ -5,6 +5,7 @@
 //   stage           the graph                                                       made by
 //   traced          the function, as written; equal extents are one symbol          canonical_shapes, at the end of trace_of::make
 //   differentiated  and the equations of its derivatives                            pull_back: with_gradient, with_pull_back, with_push...
+//                                                                                   gradients of pieces are joined by cuts.hpp
 //   simplified      rewritten by exact rules, without what no output needs          simplify, prune
 //   relaxed         rewritten by rules for real numbers: only the program of ebb::relaxed   relax
 //   partitioned     a forward and a backward half, and what the first one saves     partition

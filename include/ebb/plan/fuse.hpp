@@ -89,7 +89,7 @@ class fuser {
     if (family == family_of<op::slice>) {
       copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
       if (why == copy_reason::axis && is_read_apart(k, at.axis)) why = copy_reason::none;
-      // Lanes run backwards along the last axis, else along the rows behind the axis.
+      // Lanes run backwards along the last axis, else along the axes after this one.
       const bool backwards = at.step == -1 && at.axis + 1 == g_.shape_of(k).rank;
       if (why == copy_reason::step && is_read_apart(k, backwards ? at.axis : at.axis + 1)) why = copy_reason::none;
       if (why == copy_reason::axis && drops_axis(dropped_[k], k, at.axis) && is_read_apart(dropped_[k], at.axis)) why = copy_reason::none;
@@ -129,8 +129,8 @@ class fuser {
       if (s.e[a] != 1) return false;
     return true;
   }
-  /// Finds the numbers that only numbers read which are late, too; how often others than loops over its own shape read an equation; and for
-  /// each shape the first axis from which on its last axes are reduced.
+  /// Finds four things: numbers that only late numbers read; how often an equation is read by anything but a loop over its own shape; the
+  /// first axis of each shape from which a reduction takes all axes; the reshape that alone reads an equation.
   EBB_COLD constexpr void find_readers() {
     const equation* const eq = g_.eq.data();
     is_late_ = vec<char>(g_.size(), 1);

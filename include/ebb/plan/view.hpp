@@ -11,7 +11,7 @@
 // writes pieces along another axis in their place, too. See [note: rows apart].
 // Other arrays are copied, for these reasons; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
 //   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent, and no loop steps over them
-//   a step         slices that leave out or reverse elements, if no loop steps over them likewise
+//   a step         slices that leave out or reverse elements, if no loop steps over them likewise; each place with a step
 //   a permutation  elements in another order. One that only moves axes of extent 1 is no copy: simplify makes it a reshape
 //   a result       a slice that is a result, because results do not share memory; so is a piece that is a result, too
 //   an argument    a piece that is an argument, or a part of another array: it has its memory already
@@ -24,8 +24,9 @@
 // A loop that reads such a slice begins a loop of its own at the slice's axis, and lanes run along the axes from there on. So there must be
 // at least `least_apart` elements, where extents that only the call knows count as 64; and no reduction over the last axes may begin before
 // that axis, since its lanes would go on from row to row. A select, a slice of one row without the slice's axis, is read likewise.
-// A slice with a step, backwards too, is read likewise if the rows behind its axis are that long, and no reduction begins at the axis.
-// Along the last axis lanes are loaded backwards; those of other steps would be loaded one by one, which takes longer than a copy.
+// A slice with a step, backwards too, is read in place if at least 16 elements follow its axis and no reduction begins at this axis or
+// before it. Along the last axis lanes are loaded backwards: it needs 16 elements itself, and a reduction may begin at it. Lanes with other
+// steps would be loaded one by one, which takes longer than a copy.
 // A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
 #pragma once
 

@@ -205,8 +205,8 @@ EBB_ONCE tensor<double, dyn, dyn> orthonormal_rows(random_key key, std::size_t v
 
 }  // namespace detail
 
-/// gain times an orthogonal matrix, all of which are equally likely: of the rows or of the columns, the fewer ones are orthonormal. It is
-/// the factor Q of a matrix of normal numbers, with the signs that make the diagonal of R positive.
+/// gain times a uniformly distributed orthogonal matrix: the rows are orthonormal if there are fewer of them than columns, else the
+/// columns. It is the factor Q of a matrix of normal numbers, with the signs that make the diagonal of R positive.
 /// Shape: [rows, ...], whose other axes count as one.   Dtype: all real ones; computed in double.
 /// Error: Q^T Q differs from 1 by a few ULP of double, before the elements are rounded.
 /// Source: Saxe et al., ICLR 2014, arXiv:1312.6120; Mezzadri, Notices AMS 54, 2007; torch.nn.init.orthogonal_, which has other numbers.

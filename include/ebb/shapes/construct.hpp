@@ -221,7 +221,7 @@ struct hankel {
   }
 
  private:
-  /// Element (i, j) is column(i + j), or behind its n elements row(i + j - n + 1), or 0.
+  /// Element (i, j) is column(i + j), or after its n elements row(i + j - n + 1), or 0.
   template <class T>
   static constexpr operand<T> of(operand<T> c, operand<T> r, bool zeros) {
     graph& g = *c.g;

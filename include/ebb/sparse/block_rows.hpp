@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: rows of blocks]
-// f takes rows of its unknown by index, with ebb::take, or reads an array of the unknown that has as many rows; row i of each result
-// depends on the rows that were taken for i alone: residuals of observations, of edges, of elements of a mesh. Then the Jacobian by the
-// taken rows is a small block for each row, the same elements of each block may differ from zero, and one program writes them all, row
-// after row: that is the order of CSR. It pulls once for each number in a row of a result, whatever the number of colors is.
-// The compiler cuts f's program at the taken rows and finds the elements of a block with short extents. `pattern` then finds the sets of
-// the cut program for the extents of the call: only if they are those of the block in each row, p.by_rows says that the program is used.
-// An array of the unknown is taken from in one place, the arrays have one axis or two, whose extents are static but for the number of rows,
-// and a row of all results has at most 16 numbers: else colors are used, as where the compiler's limit for constants is too low for the
-// cut program (README.md has the flags).
+// f takes rows of its unknown by index, with ebb::take, or reads an array of the unknown that has as many rows as the results. Row i of
+// each result depends on the rows taken for i alone, as the residuals of observations, edges or mesh elements do. The Jacobian by the taken
+// rows is then one small block for each row, all with the same nonzeros. One function writes them in the order of CSR. It pulls once for
+// each number in a row of a result, whatever the number of colors is.
+// The compiler cuts f's graph at the taken rows and finds the nonzeros of a block with short extents. `pattern` then finds the sets of the
+// cut graph for the extents of the call: p.by_rows is true if they are those of the block in each row.
+// Conditions: each array is taken from in one place; taken arrays and results have one or two axes; only their number of rows may be
+// dynamic; a row of all results has at most 16 numbers, a row of the taken arrays at most 64; there are no loops. Otherwise colors are
+// used, as where the compiler's limit for constants is too low for the cut graph (README.md has the flags).
 #pragma once
 
 #include "constant_pattern.hpp"
@@ -112,7 +112,7 @@ constexpr graph cut_at(const graph& g, const row_of_blocks& b) {
   r.out = outputs_at(g, at);
   return prune(r);
 }
-/// The sets of the results of a cut program by its taken rows.
+/// The sets of the results of a cut graph by its taken rows.
 constexpr dependence_finder sets_of_cut(const graph& cut, const row_of_blocks& b, const vec<extent_list>& sizes,
                                         const vec<cell_array>& cells, const std::vector<char>& fixed,
                                         std::size_t limit = static_cast<std::size_t>(-1)) {
@@ -179,7 +179,7 @@ struct block_rows {
   }
   static constexpr bool may_exist = std::is_same_v<typename entry_of<F>::type, off> && !pass_of<F>.there;
 };
-/// Whether it is a constant: the program may read more rows of another argument, and compilers have limits.
+/// Whether it is a constant: the graph may read more rows of another argument, and compilers have limits.
 template <class Rows, std::size_t Short>
 inline constexpr bool can_be_found_with = requires { typename std::bool_constant<Rows::template find<Short>().exists>; };
 template <class Rows>
@@ -194,6 +194,7 @@ constexpr bool has_block_rows() {
   else return block_of_rows<Rows>.exists;
 }
 
+/// The graph of the taken rows.
 template <class Rows>
 struct taken_program {
   static constexpr graph make() {
@@ -203,6 +204,7 @@ struct taken_program {
     return prune(g);
   }
 };
+/// The cut graph.
 template <class Rows>
 struct rest_program {
   static constexpr graph make() { return cut_at(Rows::whole(), block_of_rows<Rows>); }
@@ -223,7 +225,7 @@ struct blocks_of_rows {
     return std::type_identity<std::tuple<rows_term<U, rows, b.first[P + 1] - b.first[P], b.is_flat[P]>...>>{};
   }(std::make_index_sequence<static_cast<std::size_t>(b.results)>{});
 
-  /// The sum of one number of all rows of a result, by the taken rows: its gradient is that number's row of all blocks.
+  /// The sum of one column of a result. Its gradient by the taken rows is that row of every block.
   template <std::size_t Result, int Row>
   struct number_of_rows {
     constexpr auto operator()(const auto& taken, const auto&... a) const {
@@ -314,7 +316,7 @@ std::size_t number_of_rows(const A&... a) {
   }, a...);
   return n;
 }
-/// Whether the sets of the cut program are the block in each row.
+/// Whether the sets of the cut graph are the block in each row.
 template <class Rows>
 bool has_blocks(const vec<extent_list>& given, vec<cell_array> cells, const std::vector<char>& fixed) {
   constexpr const row_of_blocks& b = block_of_rows<Rows>;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: patterns as constants]
-// jacobian(x) without a pattern has one that is a constant: jacobian.constant_pattern<X>(). The compiler runs the program on sets and gives
-// the colors; a call finds nothing, and has only the program of its way, pushed or pulled. There is a constant if all extents are static,
-// no argument holds integers or bools, there is no loop, and the matrix has at most 256 rows, 256 columns and 4,096 elements, found in
-// at most 32,768 elements of sets. A banded matrix of 30 columns takes compilers 0.15 s, one of 1,000 took 4 s: hence the limits. Without
-// the flags for large constants (README.md) clang takes smaller ones only. Else jacobian.pattern(x) finds the pattern at run time.
+// jacobian(x) without a pattern has one that is a constant: jacobian.constant_pattern<X>(). The compiler finds the pattern and the colors.
+// A call then compiles only one direction: pushed or pulled. There is a constant if all extents are static, no argument holds integers or
+// bools, there is no loop, and the matrix has at most 256 rows, 256 columns and 4,096 elements, found in at most 32,768 elements of sets.
+// A banded matrix of 30 columns takes compilers 0.15 s, one of 1,000 took 4 s: hence the limits. Without the flags for large constants
+// (README.md) clang takes smaller ones only. Else jacobian.pattern(x) finds the pattern at run time.
 #pragma once
 
 #include "pattern.hpp"
@@ -55,7 +55,7 @@ namespace detail {
 
 inline constexpr std::size_t most_constant_lines = 256, most_constant_elements = 4096, most_constant_sets = 32768;
 
-/// Memory of a constant expression is freed in it: so the pattern is first written to arrays that are large enough, then cut.
+/// Vectors cannot leave a constant expression: so the pattern is copied to arrays of the largest size, then to exact ones.
 struct bounded_pattern {
   bool fits = false, pulled = false, mirrored = false;
   std::size_t rows = 0, columns = 0, size = 0;

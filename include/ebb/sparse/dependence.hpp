@@ -1,16 +1,17 @@
-// ebb/sparse/dependence.hpp — which elements of an argument each element of a result depends on, found from the program.
+// ebb/sparse/dependence.hpp — which elements of an argument each element of a result depends on, found from the graph.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: dependence by elements]
-// The program runs on sets of element numbers instead of numbers. An elementwise op unites the sets of its operands, element by element; a
-// sum those that it adds; a move takes them along. A value is known if it is computed from integers and fixed arguments alone: rows by
+// The graph is evaluated on sets of element numbers, not on numbers. An elementwise op unites the sets of its operands, element by element;
+// a sum those that it adds; a move takes them along. A value is known if it is computed from integers and fixed arguments alone: rows by
 // index go where known indices say, a known condition of `where` chooses one operand, and a number that is zero in each call makes a
 // product zero, which then depends on nothing. A loop runs step by step, each step on the sets of the one before, until nothing changes. A
 // loop whose number of steps only the call knows unites the sets of all steps; so does one that may not run. A custom function has the
 // derivative that its user wrote, which may be another one than that of its values: its pull runs on sets of cotangents, and an element of
 // a value depends on the elements of arguments whose gradients its cotangent reaches. Unknown indices and decompositions make each element
-// of a result depend on all that their operands depend on. So a set may be too large, and is never too small: the pattern is that of the
-// integers and the fixed arguments in the call, for all values of the other floats. 0 / x is zero, too: at x = 0 it is NaN in truth.
+// of a result depend on all that their operands depend on. So a set may be too large. It is too small in one case only: 0 / x counts as
+// zero, though it is NaN at x = 0. The pattern is that of the integers and the fixed arguments in the call, for all values of the other
+// floats.
 #pragma once
 
 #include "element_sets.hpp"

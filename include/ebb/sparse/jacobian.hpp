@@ -325,7 +325,7 @@ struct sparse_derivatives {
 /// The Jacobian of f by argument I, the first one if none is named, where it may differ from zero. f is traced and must not capture. The
 /// argument and the result are an array of floats with one axis or more, or a tuple or struct of arrays and numbers of one dtype: columns
 /// are the elements of all of them in order, as each_leaf visits them, and so are rows. The object has
-///   pattern(a...)             the places, as a sparse_pattern (CSR, and COO by row()), found from f's program for these extents;
+///   pattern(a...)             the places, as a sparse_pattern (CSR, and COO by row()), found from f's graph for these extents;
 ///                             an argument may be ebb::fixed(x)
 ///   (p, a...)                 the elements at the places of p, tensor<T, ebb::dyn>
 ///   (ebb::into(v), p, a...)   the same, written to v

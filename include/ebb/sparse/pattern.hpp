@@ -63,7 +63,7 @@ constexpr std::pair<std::vector<std::size_t>, std::vector<std::size_t>> transpos
     for (std::size_t k = starts[i]; k < starts[i + 1]; ++k) r[next[item[k]]++] = i;
   return {first, r};
 }
-/// The length of the longest list: at least so many colors have the items.
+/// The length of the longest list: a lower bound for the number of colors of the items.
 constexpr std::size_t longest_list(const std::vector<std::size_t>& starts) {
   std::size_t r = 0;
   for (std::size_t j = 0; j + 1 < starts.size(); ++j) r = std::max(r, starts[j + 1] - starts[j]);

@@ -4,8 +4,8 @@
 // [note: samples with derivatives]
 //   auto z = ebb::gamma_sample(key, shape, rate);     // shape and rate: arrays or numbers
 // The key is an integer, or an integer array of rank 0: an argument of the function. It stands for ebb::random_key(key). Parameters are
-// broadcast; the result has their common extents, and element i, counted in row-major order, depends on the key, on i and on its own
-// parameters alone. So the bits do not depend on how the rest of the function is computed, and a backward draws nothing again or the same.
+// broadcast; the result has their common extents. Element i, counted in row-major order, depends on the key, on i and on its own parameters
+// alone: the bits are the same however the rest of the function runs. A backward that draws again draws the same numbers.
 // For more numbers repeat a parameter: ebb::expand<1000>(rate). Inside `map` a key that all rows share gives each row the same numbers.
 // Everything is computed in double and rounded once. A parameter outside of its domain gives NaN.
 // Normal, uniform and exponential numbers are functions of parameters and of a number without parameters: their derivatives are exact, any
@@ -36,7 +36,7 @@ struct refusal<508, Call> : Call {
 
 namespace detail {
 
-/// What is drawn. Up to gumbel by inversion, 64 bits for each number, as ebb::normal and ebb::sample do.
+/// What is drawn. The kinds up to gumbel use inversion, with 64 bits for each number, as ebb::normal and ebb::sample do.
 enum class draw_kind : std::uint8_t { uniform, normal, exponential, gumbel, log_gamma, poisson, binomial };
 
 /// The numbers of a key, place after place.
@@ -153,7 +153,7 @@ struct noise {
     const int number = g.intern(to);
     how.parameters = sizeof...(p);
     const auto held = [&](operand<double> x) { return detail::fit(emit_on<op::stop_gradient>({}, x), to).id; };
-    static_cast<void>(held);
+    static_cast<void>(held);  // nothing calls it if there are no parameters
     return {operand<double>{&g, emit_as<op::draw, double>(g, number, {words.id, held(p.value)...}, {how.packed()})}};
   }
   /// The logarithms of gamma numbers of shape a, with their derivatives by a.

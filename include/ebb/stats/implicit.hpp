@@ -6,9 +6,8 @@
 
 namespace ebb::inline EBB_ABI::lane {
 
-/// The derivative of log z by a, where gammainc(a, z) is fixed and l = log z. P and its derivatives are divided by z dP/dz while they are
-/// a series or a fraction: nothing underflows for small z, or far beyond the mean. Beyond a = 1e6 by the cube root of z / a, which is
-/// nearly normal.
+/// The derivative of log z by a, where P = gammainc(a, z) is fixed and l = log z. P and its derivatives are divided by z dP/dz as series or
+/// fractions, so nothing underflows. For a > 1e6 the cube root of z / a is used: it is nearly normal.
 template <class V>
 EBB_INLINE constexpr V gamma_log_slope(V a, V l) {
   using T = element_of<V>;

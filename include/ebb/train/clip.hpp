@@ -48,7 +48,7 @@ void each_gradient(const char* call, const P& p, auto&& f) {
     f(l.grad, std::type_identity<T>{}, v.size());
   }, p);
 }
-/// The norm of the elements as one row.
+/// The sum of the squares of the elements, as one row.
 template <class T>
 EBB_TEMPLATE double squares_of(const view<const T, dyn>& all) {
   return program_function<compile_spec<sum_of_squares>>{}(all);
@@ -118,7 +118,7 @@ void clip_grad_value(const P&, double) {
 }
 
 /// Scales the gradient of each parameter by a factor of its own, so that its Euclidean norm is at most share * max(norm(p), eps), where p
-/// is the parameter. eps keeps parameters that are zero from never moving.   ebb::clip_grad_adaptive(std::tie(w, b), 0.01);
+/// is the parameter. Without eps, parameters that are zero would never move.   ebb::clip_grad_adaptive(std::tie(w, b), 0.01);
 /// The factor is min(1, share * max(norm(p), eps) / norm(gradient)). A norm that is NaN, of a parameter or of a gradient, makes all of that
 /// gradient NaN; other gradients do not change.
 /// Error: squares are summed in double.
@@ -156,8 +156,8 @@ void clip_grad_adaptive(const P&, double = 0.01, double = 1e-3) {
 /// Adds independent normal numbers with the given deviation to all elements of all gradients. The n-th gradient, from 0, takes the numbers
 /// of ebb::normal<double>(key.part(n), 0, deviation); parameters without a gradient do not count. Each step needs a key of its own.
 ///   ebb::add_grad_noise(params, key.fold_in(step), std::sqrt(2 * temperature / lr));   opt.step();
-/// is stochastic gradient Langevin dynamics if opt is ebb::sgd{.lr = lr}: p -= lr * g + sqrt(2 * lr * temperature) * noise, which draws
-/// from exp(-loss / temperature) as lr goes to 0.
+/// Followed by a step of ebb::sgd{.lr = lr} this is stochastic gradient Langevin dynamics:
+/// p -= lr * g + sqrt(2 * lr * temperature) * noise. It draws from exp(-loss / temperature) as lr goes to 0.
 /// Error: computed in double and rounded once.
 /// Source: Welling and Teh, ICML 2011, whose epsilon is 2 * lr; Neelakantan et al., arXiv:1511.06807.
 /// Throws: error for variables that are not leaves, and for a deviation that is negative or not finite; nothing has changed.
