@@ -200,6 +200,11 @@ TEST_CASE("Heston's characteristic function and its gradients are PyTorch's") {
       {"re", "im"}, {.value = 64, .grad = 4096, .second = -1, .spread = true});
 }
 
+// Systems tell a right side that is a vector from a matrix on the tape and in contexts, too.
+using negated_variable = decltype(-std::declval<ebb::variable<double, 2, 2>>());
+static_assert(ebb::detail::rank_in_type<negated_variable>() == 2 && ebb::detail::rank_in_type<ebb::tensor<double, 2>>() == 1);
+static_assert(ebb::detail::rank_in_type<ebb::term_under<ebb::autocast<ebb::bfloat16>, float, 2, 2>>() == 2);
+
 TEST_CASE("complex arrays are directions and rows of map; sums, elements and systems act on both parts") {
   const auto z = arrays_of({{1, 2}, {3, -1}, {0.5, 4}, {-2, 1}});
   const auto sums = ebb::compile([](auto w) {

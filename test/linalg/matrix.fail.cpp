@@ -44,7 +44,7 @@ constexpr int refused = traced_on<square, vector>([](auto a, auto b) {
   return ebb::lstsq(a, b);  // LINE
 });
 #elif EBB_CASE == 6  // a matrix with many solutions
-// EXPECT: E0431 lstsq: the matrix has less rows than columns
+// EXPECT: E0431 lstsq: the matrix has fewer rows than columns
 constexpr int refused = traced_on<oblong, oblong>([](auto a, auto b) {
   return ebb::lstsq(a, b);  // LINE
 });

@@ -217,6 +217,9 @@ TEST_CASE("arrays of indices along several axes name elements or parts; they are
   const ebb::tensor<double, dyn> wanted{6, 1, 6};
   agree([](auto x, auto a, auto b) { return x(a, b); }, wanted, i, j);
   CHECK(ebb::all_equal(ebb::gather_nd(m, i, j), wanted));
+  const ebb::variable v(m);
+  CHECK(ebb::all_equal(v(i, j).value(), wanted));
+  CHECK(ebb::all_equal((-v)(i, j).value(), -wanted));
   agree([](auto x, auto a) { return x(a, -1); }, ebb::tensor<double, dyn>{6, 3, 6}, i);
   agree([](auto x, auto a, auto b) { return x(a, b); }, any{{6, 4, 6}, {3, 1, 3}}, down, j);
   agree([](auto x, auto a, auto b) { return ebb::stack<2>(std::tuple(x, -x))(a, b); }, any{{6, -6}, {1, -1}, {6, -6}}, i, j);  // parts

@@ -76,5 +76,9 @@ int main() {
 #elif EBB_CASE == 20
   // EXPECT: E0231 there are more subscripts than axes
   auto r = ebb::gather_nd(x, ebb::tensor<int, 2>{0, 1}, 0);  // LINE
+#elif EBB_CASE == 21
+  const ebb::variable<double, ebb::dyn, 3> w{d};
+  // EXPECT: E0232 subscripts are integers, or arrays of integers
+  auto r = w(1, ebb::tensor<int, 2>{0, 1});  // LINE
 #endif
 }

@@ -182,9 +182,9 @@ class expression {
   explicit operator bool() const {
     return static_cast<bool>(get());  // refuses more than one element
   }
-  template <std::integral... I>
+  template <class... I>
     requires(sizeof...(I) > 0)
-  auto operator()(I... i) const {
+  auto operator()(const I&... i) const {
     return detail::subscript_on_tape(*this, i...);
   }
   auto operator[](const auto& i) const { return detail::subscript_on_tape(*this, i); }
@@ -316,12 +316,13 @@ namespace detail {
 template <class X, class... I>
 auto subscript_on_tape(const X& x, const I&... i) {
   constexpr bool fits = X::extents_type::rank >= static_cast<int>(sizeof...(I));
-  constexpr bool one_each = (names_one_place<I> && ...) || (arrays<I...> && sizeof...(I) == 1);
+  constexpr bool one_each = (std::integral<I> && ...) || (arrays<I> && ...) || (sizeof...(I) == 1 && (names_one_place<I> && ...));
   static_assert(fits, "[ebb E0231] there are more subscripts than axes");
   static_assert(one_each, "[ebb E0232] subscripts are integers, or arrays of integers");
   if constexpr (!fits || !one_each) return refused_result{};
   else if constexpr ((std::integral<I> && ...)) return subscript_array("ebb::variable", x, i...);
-  else return apply_function(functions::take{}, x, i...);
+  else if constexpr (sizeof...(I) == 1) return apply_function(functions::take{}, x, i...);
+  else return apply_function(functions::gather_nd{}, x, i...);
 }
 
 }  // namespace detail

@@ -115,9 +115,9 @@ class variable {
   bool requires_grad() const { return static_cast<bool>(vertex_); }
 
   /// An element or a row, as another variable: see [note: subscripts].   Throws: error if the index is out of range.
-  template <std::integral... I>
+  template <class... I>
     requires(sizeof...(I) > 0)
-  auto operator()(I... i) const {
+  auto operator()(const I&... i) const {
     return detail::subscript_on_tape(*this, i...);
   }
   auto operator[](const auto& i) const { return detail::subscript_on_tape(*this, i); }

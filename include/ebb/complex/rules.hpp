@@ -36,11 +36,6 @@ namespace detail {
 template <class F>
 struct complex_rule;
 
-template <class A>
-inline constexpr int rank_of_array = 0;
-template <template <class, std::size_t...> class Array, class T, std::size_t... E>
-inline constexpr int rank_of_array<Array<T, E...>> = static_cast<int>(sizeof...(E));
-
 /// length (cos y + i sin y). An infinite length is left out of the sine's part where y is 0, since inf * 0 is NaN.
 template <class M, class Y>
 constexpr auto turned(const M& length, const Y& y) {
@@ -234,9 +229,7 @@ struct complex_rule<functions::solve> {
     if constexpr (!is_complex<A>) return complex{ebb::solve(a, b.re), ebb::solve(a, b.im)};
     else if constexpr (!is_complex<B>) return apply(a, complex{b, ebb::zeros_like(b)});
     else {
-      using matrix = std::remove_cvref_t<decltype(a.re)>;
-      using right = std::remove_cvref_t<decltype(b.re)>;
-      constexpr int axis = rank_of_array<right> < rank_of_array<matrix> ? -1 : -2;
+      constexpr int axis = rank_in_type<decltype(b.re)>() < rank_in_type<decltype(a.re)>() ? -1 : -2;
       const auto both = ebb::concat<-2>(ebb::concat<-1>(a.re, -a.im), ebb::concat<-1>(a.im, a.re));
       const auto x = ebb::chunk<axis, 2>(ebb::solve(both, ebb::concat<axis>(b.re, b.im)));
       return complex{std::get<0>(x), std::get<1>(x)};

@@ -15,7 +15,7 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<431, Call> : Call {
-  static_assert(Call::code != 431, "[ebb E0431] lstsq: the matrix has less rows than columns: multiply by its pinv");
+  static_assert(Call::code != 431, "[ebb E0431] lstsq: the matrix has fewer rows than columns: multiply by its pinv");
 };
 
 }  // namespace ebb::inline EBB_ABI

@@ -176,6 +176,12 @@ struct rot90 {
 
 namespace detail {
 
+/// The number of axes of an array or a term.
+template <class X>
+constexpr int rank_in_type() {
+  if constexpr (requires { typename X::extents_type; }) return X::extents_type::rank;
+  else return borrowed_extents<X>::rank;
+}
 /// The extent of an axis of an array or a term: dyn if it is known only at the call, or if there is no such axis.
 template <int Axis, class X>
 constexpr std::size_t extent_in_type() {
