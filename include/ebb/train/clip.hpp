@@ -33,6 +33,10 @@ struct clamped {
   raise(std::string(call) + ": " + name + " is no leaf: name parameters");
 }
 
+[[noreturn]] EBB_COLD void raise_no_deviation(double deviation) {
+  raise("ebb::add_grad_noise: " + number_text(deviation) + " is no standard deviation");
+}
+
 /// f(gradient, the type of its elements, their number) for each parameter that has a gradient.
 /// Throws: error for variables that are not leaves, before the first call.
 template <class P>
@@ -127,7 +131,7 @@ void clip_grad_value(const P&, double) {
 template <parameters P>
 void clip_grad_adaptive(const P& p, double share = 0.01, double eps = 1e-3) {
   constexpr const char* call = "ebb::clip_grad_adaptive";
-  if (!(share > 0 && eps > 0)) raise(std::string(call) + ": share and eps must be above 0");
+  if (!(share > 0 && eps > 0)) raise("ebb::clip_grad_adaptive: share and eps must be above 0");
   const auto row = [](const auto* data, std::size_t count) {
     return view<std::remove_reference_t<decltype(*data)>, dyn>(data, detail::layout_from(extents<dyn>{}, {1, {count}}));
   };
@@ -164,7 +168,7 @@ void clip_grad_adaptive(const P&, double = 0.01, double = 1e-3) {
 template <parameters P>
 void add_grad_noise(const P& p, random_key key, double deviation) {
   constexpr const char* call = "ebb::add_grad_noise";
-  if (!(deviation >= 0 && std::isfinite(deviation))) raise(std::string(call) + ": " + number_text(deviation) + " is no standard deviation");
+  if (!(deviation >= 0 && std::isfinite(deviation))) detail::raise_no_deviation(deviation);
   detail::each_gradient(call, p, [](gradient& g, auto, std::size_t) { g.value.detach(); });  // everything that may throw
   std::uint64_t number = 0;
   detail::each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
@@ -179,7 +183,7 @@ void add_grad_noise(const P& p, random_key key, double deviation) {
 template <class P>
   requires(!parameters<P>)
 void add_grad_noise(const P&, random_key, double) {
-  static_assert(parameters<P>, "[ebb E0535] ebb::add_grad_noise takes variables, or tuples, vectors and structs of them");
+  static_assert(parameters<P>, "[ebb E0198] ebb::add_grad_noise takes variables, or tuples, vectors and structs of them");
 }
 
 }  // namespace ebb::inline EBB_ABI
