@@ -183,7 +183,7 @@ class expression {
     return static_cast<bool>(get());  // refuses more than one element
   }
   template <class... I>
-    requires(sizeof...(I) > 0)
+    requires(sizeof...(I) > 0 && ((std::integral<I> || borrowable<I>) && ...))
   auto operator()(const I&... i) const {
     return detail::subscript_on_tape(*this, i...);
   }

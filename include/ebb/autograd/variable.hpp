@@ -116,7 +116,7 @@ class variable {
 
   /// An element or a row, as another variable: see [note: subscripts].   Throws: error if the index is out of range.
   template <class... I>
-    requires(sizeof...(I) > 0)
+    requires(sizeof...(I) > 0 && ((std::integral<I> || borrowable<I>) && ...))
   auto operator()(const I&... i) const {
     return detail::subscript_on_tape(*this, i...);
   }

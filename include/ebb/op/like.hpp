@@ -5,6 +5,7 @@
 // in a traced function too.
 #pragma once
 
+#include "../tensor/borrow.hpp"
 #include "../tensor/tensor.hpp"
 #include "axes.hpp"
 
