@@ -46,6 +46,12 @@ layout<E...> layout_from(extents<E...>, const extent_list& x) {
   return {"ebb::tensor", shape};
 }
 
+/// The elements of a gradient as one row. Before they are written to, value.detach() makes them the gradient's own.
+template <class T>
+view<T, dyn> gradient_row(gradient& g, std::size_t count) {
+  return {reinterpret_cast<T*>(g.value.data()), layout_from(extents<dyn>{}, {1, {count}})};
+}
+
 /// Whether arrays of these types may have the same extents: as far as both are known, they are the same.
 template <std::size_t... E, std::size_t... F>
 constexpr bool may_be_same(extents<E...>, extents<F...>) {

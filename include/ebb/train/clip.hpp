@@ -66,12 +66,16 @@ EBB_ONCE_FOR_ALL(double squares_of(const view<const double, dyn>&))
 EBB_ONCE_FOR_ALL(void change_elements<scaled>(const view<float, dyn>&, double))
 EBB_ONCE_FOR_ALL(void change_elements<scaled>(const view<double, dyn>&, double))
 
-/// The gradient's elements, to write to. Other gradients that share them are unchanged. The gradient loses its history.
+/// Gives each gradient elements of its own, to write to: other gradients that share them stay unchanged. Everything that may throw is here.
+void detach_gradients(const char* call, const auto& p) {
+  each_gradient(call, p, [](gradient& g, auto, std::size_t) { g.value.detach(); });
+}
+/// Changes the elements of each gradient. The gradients lose their history.
 template <class Function>
 void change_gradients(const char* call, const auto& p, double number) {
-  each_gradient(call, p, [&](gradient& g, auto, std::size_t) { g.value.detach(); });  // everything that may throw
+  detach_gradients(call, p);
   each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
-    change_elements<Function>(view<T, dyn>(reinterpret_cast<T*>(g.value.data()), layout_from(extents<dyn>{}, {1, {count}})), number);
+    change_elements<Function>(gradient_row<T>(g, count), number);
     g.from = {};
   });
 }
@@ -92,8 +96,7 @@ template <parameters P>
 double clip_grad_norm(const P& p, double max_norm, const clip_options& o = {}) {
   double squares = 0;
   detail::each_gradient("ebb::clip_grad_norm", p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
-    const view<const T, dyn> all(reinterpret_cast<const T*>(g.value.data()), detail::layout_from(extents<dyn>{}, {1, {count}}));
-    squares += detail::squares_of(all);
+    squares += detail::squares_of<T>(detail::gradient_row<T>(g, count));
   });
   const double norm = std::sqrt(squares), factor = max_norm / (norm + 1e-6);
   if (o.error_if_nonfinite && !std::isfinite(norm)) raise("ebb::clip_grad_norm: the norm of the gradients is not finite");
@@ -132,22 +135,19 @@ template <parameters P>
 void clip_grad_adaptive(const P& p, double share = 0.01, double eps = 1e-3) {
   constexpr const char* call = "ebb::clip_grad_adaptive";
   if (!(share > 0 && eps > 0)) raise("ebb::clip_grad_adaptive: share and eps must be above 0");
-  const auto row = [](const auto* data, std::size_t count) {
-    return view<std::remove_reference_t<decltype(*data)>, dyn>(data, detail::layout_from(extents<dyn>{}, {1, {count}}));
-  };
-  detail::each_gradient(call, p, [](gradient& g, auto, std::size_t) { g.value.detach(); });  // everything that may throw
+  detail::detach_gradients(call, p);
   std::vector<double> bounds;
-  each_variable([&](const auto& v) {
+  each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
     if (!static_cast<leaf&>(*v.history()).grad.defined) return;
-    const double length = std::sqrt(detail::squares_of(row(v.data(), v.size())));
+    const double length = std::sqrt(detail::squares_of(view<const T, dyn>(v.data(), v.size())));
     bounds.push_back(share * (length < eps ? eps : length));
   }, p);
   std::size_t at = 0;
   detail::each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
-    const double bound = bounds[at++], norm = std::sqrt(detail::squares_of(row(reinterpret_cast<const T*>(g.value.data()), count)));
+    const view<T, dyn> all = detail::gradient_row<T>(g, count);
+    const double bound = bounds[at++], norm = std::sqrt(detail::squares_of<T>(all));
     if (norm <= bound) return;
-    const auto all = detail::layout_from(extents<dyn>{}, {1, {count}});
-    detail::change_elements<detail::scaled>(view<T, dyn>(reinterpret_cast<T*>(g.value.data()), all), bound / norm);
+    detail::change_elements<detail::scaled>(all, bound / norm);
     g.from = {};
   });
 }
@@ -169,10 +169,10 @@ template <parameters P>
 void add_grad_noise(const P& p, random_key key, double deviation) {
   constexpr const char* call = "ebb::add_grad_noise";
   if (!(deviation >= 0 && std::isfinite(deviation))) detail::raise_no_deviation(deviation);
-  detail::each_gradient(call, p, [](gradient& g, auto, std::size_t) { g.value.detach(); });  // everything that may throw
+  detail::detach_gradients(call, p);
   std::uint64_t number = 0;
   detail::each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
-    T* const to = reinterpret_cast<T*>(g.value.data());
+    T* const to = detail::gradient_row<T>(g, count).data();
     draw<64>(key.part(number++), count, [=](std::size_t i, std::uint64_t bits) {
       const double q = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52 - 0.5;
       to[i] = as_element<T>(as_element<double>(to[i]) + deviation * normal_quantile(q));

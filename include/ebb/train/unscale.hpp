@@ -36,7 +36,7 @@ struct unscaled {
 template <class T>
 bool unscale_gradient(gradient& g, std::size_t count, float by) {
   g.value.detach();
-  const view<T, dyn> row(reinterpret_cast<T*>(g.value.data()), layout_from(extents<dyn>{}, {1, {count}}));
+  const view<T, dyn> row = gradient_row<T>(g, count);
   tensor<bool> finite(true);
   program_function<compile_spec<unscaled>>{}(into(row, finite), row, by);
   g.from = {};
