@@ -14,7 +14,7 @@
 #include "exec/band.hpp"
 #include "exec/one_step.hpp"
 #include "exec/loop.hpp"
-#include "exec/square_step.hpp"
+#include "exec/small_matrix_step.hpp"
 #include "exec/run.hpp"
 #include "exec/bind.hpp"
 #include "exec/apart.hpp"

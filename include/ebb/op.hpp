@@ -7,7 +7,7 @@
 #include "op/operand.hpp"
 #include "op/op.hpp"
 #include "op/whole.hpp"
-#include "op/square.hpp"
+#include "op/small_matrix.hpp"
 #include "op/vectorized.hpp"
 #include "op/table.hpp"
 #include "op/emit.hpp"

@@ -12,7 +12,7 @@
 #include "one_step.hpp"
 #include "probed.hpp"
 #include "program.hpp"
-#include "square_step.hpp"
+#include "small_matrix_step.hpp"
 
 #include "../base/repeat.hpp"
 #include "../kernel/nest.hpp"
@@ -180,9 +180,9 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
   const void* in[static_cast<std::size_t>(e.count)];
   extent_list shapes[static_cast<std::size_t>(e.count)];
   each_turn<e.count>([&](int j) EBB_LAMBDA { in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]]; });
-  if constexpr (constexpr int rows = rows_of_square<P, S>; rows > 0) {
+  if constexpr (constexpr int rows = rows_of_small_matrix<P, S>; rows > 0) {
     constexpr int columns = e.op->what == kind::solve ? static_cast<int>(P::shape_at(e.shape).e[P::shape_at(e.shape).rank - 1]) : rows;
-    constexpr op_kernels::square_function one = e.op->kernels.square;
+    constexpr op_kernels::small_matrix_function one = e.op->kernels.small_matrix;
     if (batch_of<P, operand(0).shape>(call.symbol) == 1 && one(rows, columns, attr, in, call.buffer[s.out])) return;
   }
   if constexpr (e.count <= 3) repeat<e.count>([&]<int J>() EBB_LAMBDA { write_extents<P, operand(J).shape>(shapes[J], call.symbol); });

@@ -71,12 +71,12 @@ struct op_kernels {
   using whole_function = void (*)(const whole_call&);
   /// The whole equation for one matrix of `rows` rows and columns, see [note: one small matrix]; `columns` are those of the result. False:
   /// nothing is written, and `whole` has to be called.
-  using square_function = bool (*)(int rows, int columns, const std::int64_t* attr, const void* const* in, void* out);
+  using small_matrix_function = bool (*)(int rows, int columns, const std::int64_t* attr, const void* const* in, void* out);
   vector_function vector = nullptr;
   block_function block = nullptr;
   accumulate_function accumulate = nullptr;
   whole_function whole = nullptr;
-  square_function square = nullptr;
+  small_matrix_function small_matrix = nullptr;
 };
 
 /// The attributes of an equation of kind result.

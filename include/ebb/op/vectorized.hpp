@@ -7,7 +7,7 @@
 #include "../kernel/lanes.hpp"
 #include "../kernel/narrow.hpp"
 #include "op.hpp"
-#include "square.hpp"
+#include "small_matrix.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -92,7 +92,7 @@ struct vectorized {
     }
     if constexpr (Op::what == kind::reduce) k.accumulate = &accumulate;
     k.whole = detail::whole_function_of<Op, T>();
-    k.square = detail::square_function_of<Op, T>();
+    k.small_matrix = detail::small_matrix_function_of<Op, T>();
     return k;
   }
   static constexpr op_kernels table = make();

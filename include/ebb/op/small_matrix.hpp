@@ -1,4 +1,4 @@
-// ebb/op/square.hpp — one small matrix whose rows are a constant: what a call of many matrices costs is left out.
+// ebb/op/small_matrix.hpp — one small matrix whose rows are a constant: what a call of many matrices costs is left out.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one small matrix]
@@ -15,7 +15,7 @@ inline constexpr int most_known_rows = 4;
 
 /// c = op(a) op(b), all n x n.
 template <class T>
-bool contract_square(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+bool contract_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
   const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
   const auto c = static_cast<T*>(out);
   const bool left = attr[0] & 1, right = attr[0] & 2;
@@ -37,7 +37,7 @@ bool contract_square(int n, int, const std::int64_t* attr, const void* const* in
 
 /// op(a) x = b for n x n and n x m; b is no operand of an inverse.
 template <class T>
-bool solve_square(int n, int m, const std::int64_t* attr, const void* const* in, void* out) {
+bool solve_small_matrix(int n, int m, const std::int64_t* attr, const void* const* in, void* out) {
   const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
   const auto x = static_cast<T*>(out);
   if (attr[1] != 0) {
@@ -48,19 +48,19 @@ bool solve_square(int n, int m, const std::int64_t* attr, const void* const* in,
   return kernel::solve_known({n, m, attr[0] != 0}, a, b, x);
 }
 template <class T>
-bool inverse_square(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+bool inverse_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
   return kernel::solve_known<T>({n, n, attr[0] != 0}, static_cast<const T*>(in[0]), nullptr, static_cast<T*>(out));
 }
 
 template <class T>
-bool factor_square(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+bool factor_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
   if (attr[0] != static_cast<std::int64_t>(factor_kind::cholesky)) return false;
   return kernel::factor_known(n, static_cast<const T*>(in[0]), static_cast<T*>(out));
 }
 
 /// Ops with their own arithmetic that say `is_quick`: their scratch is on the stack.
 template <class Op, class T>
-bool matrix_square(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+bool compute_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
   if (n < 1 || n > most_known_rows) return false;
   T scratch[most_known_rows * most_known_rows] = {};
   return Op::compute(matrix_call<T>{n, n, attr[1], static_cast<const T*>(in[0]), static_cast<T*>(out), scratch}) < 0;
@@ -68,13 +68,13 @@ bool matrix_square(int n, int, const std::int64_t* attr, const void* const* in, 
 
 /// The function of Op for one small matrix of dtype T; null for most ops.
 template <class Op, class T>
-constexpr op_kernels::square_function square_function_of() {
+constexpr op_kernels::small_matrix_function small_matrix_function_of() {
   if constexpr (!std::same_as<T, float> && !std::same_as<T, double>) return nullptr;
-  else if constexpr (Op::what == kind::contract) return &contract_square<T>;
-  else if constexpr (Op::what == kind::solve && Op::arity == 1) return &inverse_square<T>;
-  else if constexpr (Op::what == kind::solve) return &solve_square<T>;
-  else if constexpr (Op::what == kind::factor && requires { Op::is_quick; }) return &matrix_square<Op, T>;
-  else if constexpr (Op::what == kind::factor && !requires { &Op::scratch; }) return &factor_square<T>;
+  else if constexpr (Op::what == kind::contract) return &contract_small_matrix<T>;
+  else if constexpr (Op::what == kind::solve && Op::arity == 1) return &inverse_small_matrix<T>;
+  else if constexpr (Op::what == kind::solve) return &solve_small_matrix<T>;
+  else if constexpr (Op::what == kind::factor && requires { Op::is_quick; }) return &compute_small_matrix<Op, T>;
+  else if constexpr (Op::what == kind::factor && !requires { &Op::scratch; }) return &factor_small_matrix<T>;
   else return nullptr;
 }
 

@@ -1,6 +1,6 @@
-// test/exec/square_step.cpp — one small matrix of known extents has the bits of a matrix in a batch, and the same errors.
+// test/exec/small_matrix_step.cpp — one small matrix of known extents has the bits of a matrix in a batch, and the same errors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: op/square.hpp kernel/known.hpp kernel/fours.hpp
+// covers: op/small_matrix.hpp kernel/known.hpp kernel/fours.hpp
 #include <ebb/functional.hpp>
 #include <ebb/linalg.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 using ebb::dyn;
 
 /// Products, systems, factors and determinants of the matrices a and b, side by side in one result for each matrix.
-constexpr auto all_of_squares = [](auto a, auto b) {
+constexpr auto all_of_small_matrices = [](auto a, auto b) {
   const auto ta = ebb::transpose(a), tb = ebb::transpose(b);
   const auto spd = ebb::matmul(a, ta);
   const auto factor = ebb::cholesky(spd);
@@ -27,7 +27,9 @@ constexpr auto all_of_squares = [](auto a, auto b) {
                     ebb::solve_triangular(a, b, ebb::upper, ebb::unit_diagonal), p, l + u, ebb::det(a), ebb::det(spd));
 };
 
-constexpr auto some_of_squares = [](auto a, auto b) { return std::tuple(ebb::matmul(ebb::transpose(a), b), ebb::solve(a, b), ebb::det(a)); };
+constexpr auto some_of_small_matrices = [](auto a, auto b) {
+  return std::tuple(ebb::matmul(ebb::transpose(a), b), ebb::solve(a, b), ebb::det(a));
+};
 
 /// The batch is known only at the call: one matrix takes the short way, two take the long one.
 template <class T, std::size_t N>
@@ -57,8 +59,8 @@ void one_or_many(auto f) {
 }
 
 TEST_CASE("one small matrix of known extents has the bits of the same matrix in a batch") {
-  one_or_many<double, 4>(all_of_squares);
-  one_or_many<float, 3>(some_of_squares);
+  one_or_many<double, 4>(all_of_small_matrices);
+  one_or_many<float, 3>(some_of_small_matrices);
 }
 
 TEST_CASE("one small matrix of known extents may be in place") {

@@ -1,19 +1,19 @@
-// ebb/exec/square_step.hpp — which steps of a program are on small matrices of known extents: see [note: one small matrix].
+// ebb/exec/small_matrix_step.hpp — which steps of a program are on small matrices of known extents: see [note: one small matrix].
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "../base/repeat.hpp"
-#include "../op/square.hpp"
+#include "../op/small_matrix.hpp"
 #include "../plan/step.hpp"
 #include "../tensor/product_order.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// The rows of the step's matrices if they are static and few enough for kernels.square, else 0.
+/// The rows of the step's matrices if they are static and few enough for kernels.small_matrix, else 0.
 template <class P, int S>
-inline constexpr int rows_of_square = [] {
+inline constexpr int rows_of_small_matrix = [] {
   const equation& e = P::g.eq[static_cast<std::size_t>(P::plan.steps[static_cast<std::size_t>(S)].equation)];
-  if (e.op->kernels.square == nullptr || (e.op->what == kind::contract && (e.attr[0] & in_lanes) != 0)) return 0;
+  if (e.op->kernels.small_matrix == nullptr || (e.op->what == kind::contract && (e.attr[0] & in_lanes) != 0)) return 0;
   const auto sides = [](int shape, int axis) {
     const auto& s = P::shape_at(shape);
     return s.rank < 2 ? -1 : s.e[static_cast<std::size_t>(s.rank - axis)];
