@@ -110,7 +110,7 @@ inline void gather_fours([[maybe_unused]] T* to, [[maybe_unused]] const T* from)
 /// One system of up to four rows, see solve_triangle.
 template <class T>
 inline void solve_triangle_known(const triangular_system& s, const T* t, const T* b, T* x) {
-  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed, divides = (s.flags & unit_diagonal_bit) == 0;
+  const bool rising = s.rising(), divides = s.divides();
   const std::ptrdiff_t n = s.n, m = s.m;
   const small::ordered<const T> as_it_lies{t, s.transposed ? 1 : n, s.transposed ? n : 1}, right{b, m, 1};
   const small::ordered<T> to{x, m, 1};
@@ -124,7 +124,7 @@ template <class T>
                                              void* scratch) {
   constexpr std::ptrdiff_t lanes = small::lanes_of<T>;
   const std::ptrdiff_t n = s.n, m = s.m, size = n * n, sides = n * m;
-  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed, divides = (s.flags & unit_diagonal_bit) == 0;
+  const bool rising = s.rising(), divides = s.divides();
   const auto triangle = [&](auto* first, std::ptrdiff_t apart) {
     const small::ordered<std::remove_pointer_t<decltype(first)>> r{first, (s.transposed ? 1 : n) * apart, (s.transposed ? n : 1) * apart};
     return rising ? r : r.from_the_end(n);

@@ -22,6 +22,11 @@ struct triangular_system {
   std::int64_t flags = triangular;
 
   constexpr std::ptrdiff_t row() const { return (m + 15) / 16 * 16; }
+  constexpr bool upper() const { return (flags & upper_triangle) != 0; }
+  /// Whether x has its rows in rising order: row 0 comes first.
+  constexpr bool rising() const { return upper() == transposed; }
+  /// Whether rows are divided by the diagonal, which is not taken to be 1.
+  constexpr bool divides() const { return (flags & unit_diagonal_bit) == 0; }
 };
 
 namespace elimination {
@@ -38,7 +43,7 @@ inline void solve_rows(std::ptrdiff_t n, const matrix<T>& t, T* y, std::ptrdiff_
 }
 template <class T>
 inline void solve_rows(const triangular_system& s, const matrix<T>& as_it_lies, T* y) {
-  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed, divides = (s.flags & unit_diagonal_bit) == 0;
+  const bool rising = s.rising(), divides = s.divides();
   const std::ptrdiff_t first = rising ? 0 : s.n - 1, step = rising ? 1 : -1, row = s.row();
   const matrix<T> t{as_it_lies.at(first, first), step * as_it_lies.row, step * as_it_lies.col};
   if (divides) solve_rows<chain_end{true, true}>(s.n, t, y + first * row, step * row, s.m);
@@ -126,7 +131,7 @@ inline void solve_in_registers(std::ptrdiff_t size, const matrix<T>& t, std::ptr
 /// One right side. x may be b; y: n elements, which become -x.
 template <class T>
 inline void solve_vector(const triangular_system& s, const matrix<T>& as_it_lies, const T* b, T* x, T* y) {
-  const bool rising = ((s.flags & upper_triangle) != 0) == s.transposed, divides = (s.flags & unit_diagonal_bit) == 0;
+  const bool rising = s.rising(), divides = s.divides();
   // In the order of the solution: row 0 is the last one if that comes first.
   const std::ptrdiff_t last = s.n - 1, step = rising ? 1 : -1, first = rising ? 0 : last;
   const matrix<T> t{as_it_lies.at(first, first), step * as_it_lies.row, step * as_it_lies.col};
@@ -173,8 +178,8 @@ inline void solve_triangle(const triangular_system& s, const T* t, const T* b, T
   using of = calls<T>;
   const auto n = static_cast<int>(s.n), m = static_cast<int>(s.m);
   if (x != b) std::copy(b, b + s.n * s.m, x);
-  of::trsm(of::by_rows, of::left, of::triangle((s.flags & upper_triangle) != 0), of::transposed(s.transposed),
-           of::diagonal((s.flags & unit_diagonal_bit) != 0), n, m, T(1), t, n, x, m);
+  of::trsm(of::by_rows, of::left, of::triangle(s.upper()), of::transposed(s.transposed), of::diagonal(!s.divides()), n, m,
+           T(1), t, n, x, m);
 }
 /// As kernel::cholesky, in place. A row-major matrix is its transpose for LAPACK: so the lower triangle is the upper one there.
 template <class T>
