@@ -9,7 +9,7 @@
 #include "shapes/einsum_text.hpp"
 #include "shapes/einsum.hpp"
 #include "shapes/fft.hpp"
-#include "shapes/grid.hpp"
+#include "shapes/indices.hpp"
 #include "shapes/pad.hpp"
 #include "shapes/segment.hpp"
 #include "shapes/scatter.hpp"

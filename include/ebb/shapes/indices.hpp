@@ -1,4 +1,4 @@
-// ebb/shapes/grid.hpp — arrays repeated to their common extents, and the places of the elements of triangles.
+// ebb/shapes/indices.hpp — arrays repeated to their common extents, and the places of the elements of triangles.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

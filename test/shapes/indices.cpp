@@ -1,4 +1,4 @@
-// test/shapes/grid.cpp — arrays repeated to their common extents, and the places of triangles.
+// test/shapes/indices.cpp — arrays repeated to their common extents, and the places of triangles.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
