@@ -23,6 +23,6 @@
 #include "nn/embedding.hpp"
 #include "nn/pool_op.hpp"
 #include "nn/pool.hpp"
-#include "nn/rescale.hpp"
+#include "nn/weight_norm.hpp"
 #include "nn/resize.hpp"
 #include "nn/grid.hpp"

@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp position.hpp rescale.hpp resize.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp position.hpp resize.hpp weight_norm.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"

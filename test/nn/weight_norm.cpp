@@ -1,4 +1,4 @@
-// test/nn/rescale.cpp — local_response_norm, weight_norm and spectral_norm: recorded values, lengths, singular values, special points.
+// test/nn/weight_norm.cpp — local_response_norm, weight_norm and spectral_norm: recorded values, lengths, singular values, special points.
 // SPDX-License-Identifier: BSL-1.0
 #include "../op/golden.hpp"
 #include "../random_array.hpp"

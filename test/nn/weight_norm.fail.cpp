@@ -1,4 +1,4 @@
-// test/nn/rescale.fail.cpp — arrays that local_response_norm, weight_norm and spectral_norm refuse.
+// test/nn/weight_norm.fail.cpp — arrays that local_response_norm, weight_norm and spectral_norm refuse.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/nn.hpp>

@@ -1,4 +1,4 @@
-// ebb/nn/rescale.hpp — local_response_norm of channels, and weights of a given length: weight_norm and spectral_norm.
+// ebb/nn/weight_norm.hpp — weights of a given length (weight_norm, spectral_norm), and local_response_norm of channels.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
