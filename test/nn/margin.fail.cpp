@@ -20,7 +20,7 @@ constexpr int refused = traced_on<vectors, number>([](auto a, auto b) {
   return ebb::cosine_embedding(a, b, 1);  // LINE
 });
 #elif EBB_CASE == 2  // the third power
-// EXPECT: E0489 multi_margin: the power is 1 or 2
+// EXPECT: E0489 multi_margin: the power is 1 or 2; after two operands comes at most a margin
 constexpr int refused = traced_on<vectors, ebb::term<std::int64_t, 4>>([](auto x, auto t) {
   return ebb::multi_margin<3>(x, t);  // LINE
 });
@@ -33,5 +33,10 @@ constexpr int refused = traced_on<vectors, vectors>([](auto a, auto b) {
 // EXPECT: E0537 triplet: the order of the norm is 1 or more; after three operands comes at most a margin
 constexpr int refused = traced_on<vectors, vectors>([](auto a, auto b) {
   return ebb::triplet(a, b, b, 1, 2);  // LINE
+});
+#elif EBB_CASE == 5  // two margins for classes
+// EXPECT: E0489 multi_margin: the power is 1 or 2; after two operands comes at most a margin
+constexpr int refused = traced_on<vectors, ebb::term<std::int64_t, 4>>([](auto x, auto t) {
+  return ebb::multi_margin(x, t, 1, 2);  // LINE
 });
 #endif

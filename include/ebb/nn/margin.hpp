@@ -151,11 +151,13 @@ constexpr auto triplet(const Anchor& a, const Positive& p, const Negative& n, co
 /// Shape: x [..., classes]; target [...], class indices.   Saves: x.   Error: that of the sums.   Throws: if there is no such class.
 template <int P = 1, class X, class Target, class... Options>
 constexpr auto multi_margin(const X& x, const Target& target, const Options&... margin_how) {
-  static_assert(P == 1 || P == 2, "[ebb E0489] multi_margin: the power is 1 or 2");
   using o = detail::arguments_of_loss<Options...>;
   using function = functions::multi_margin<typename o::how, P>;
+  constexpr std::size_t more = detail::count_of_operands<Options...>;
+  static_assert((P == 1 || P == 2) && more <= 1,
+                "[ebb E0489] multi_margin: the power is 1 or 2; after two operands comes at most a margin");
   static_assert(detail::loss_takes<o, false>, "[ebb E0483] this loss has no such option");
-  if constexpr (detail::count_of_operands<Options...> == 0) return apply_function(function{}, x, target);
+  if constexpr (more == 0) return apply_function(function{}, x, target);
   else return apply_function(function{}, x, target, detail::nth_operand<0>(margin_how...));
 }
 
