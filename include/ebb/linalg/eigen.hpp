@@ -233,7 +233,7 @@ struct eigh : symmetric_eigen {
     const auto w = one_of(out, last, 0), v = cut(out, last, stride::at_the_end, n);
     const auto of_w = one_of(g, last, 0), of_v = cut(g, last, stride::at_the_end, n);
     const auto turns = product_of(v, of_v, left_transposed) * inverse_differences(w, v, out.attribute(1) != 0);
-    return grads(in_basis(v, diagonal_of(of_w, v) + 0.5 * (turns + transposed_matrix(turns))));
+    return grads(in_basis(v, diagonal_of(of_w, v) + symmetric_part(turns)));
   }
 
  private:

@@ -105,7 +105,7 @@ struct log_derivative : own_matrix {
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> a, operand<T> out) {
     const std::int64_t order = out.attribute(1);
-    const auto own = 0.5 * (g + transposed_matrix(g));
+    const auto own = symmetric_part(g);
     auto all = of_matrices<log_derivative>(above(a, own), order + 1);
     for (std::int64_t k = 1; k <= order; ++k) {
       auto others = part(a, 0);
@@ -152,7 +152,7 @@ struct matrix_log : own_matrix {
     return -1;
   }
   static std::string complaint(std::ptrdiff_t) { return "has an eigenvalue that is not positive"; }
-  static constexpr auto pull(auto g, auto a, auto) { return grads(log_derivative::of(a, 0.5 * (g + transposed_matrix(g)))); }
+  static constexpr auto pull(auto g, auto a, auto) { return grads(log_derivative::of(a, symmetric_part(g))); }
 };
 
 }  // namespace ebb::inline EBB_ABI::op

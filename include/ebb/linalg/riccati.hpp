@@ -189,7 +189,7 @@ struct riccati : of_several_squares {
   static constexpr auto pull(operand<T> g, operand<T> all, operand<T> out) {
     const auto a = part(all, 0), inner = product_of(part(all, 1), out, 0);
     const auto c = emit_on<solve>({}, inner + cast_to<T>(is_on_diagonal(inner)), a);
-    const auto s = stein::of(c, operand<T>(0.5 * (g + transposed_matrix(g)))), x = product_of(out, c, 0), of_a = product_of(x, s, 0);
+    const auto s = stein::of(c, symmetric_part(g)), x = product_of(out, c, 0), of_a = product_of(x, s, 0);
     return grads(above(above(2 * of_a, -product_of(of_a, x, right_transposed)), s));
   }
 };
@@ -225,15 +225,11 @@ struct riccati {
     const shape batch = broadcast_shapes(g.syms, batches, 4);
     if (batch.is_refused()) return refuse<T>(g, batch.code());
     for (int i = 0; i < 4; ++i) x[i] = detail::fit(x[i], g.syms.find(joined(batch, matrices[i])));
-    const auto weight = symmetric(product_of(x[1], emit_on<op::solve>({}, symmetric(x[3]), transposed_matrix(x[1])), 0));
-    return cast_to<T>(solution(x[0], weight, symmetric(x[2])));
+    const auto weight = symmetric_part(product_of(x[1], emit_on<op::solve>({}, symmetric_part(x[3]), transposed_matrix(x[1])), 0));
+    return cast_to<T>(solution(x[0], weight, symmetric_part(x[2])));
   }
 
  private:
-  template <class T>
-  static constexpr operand<T> symmetric(operand<T> x) {
-    return operand<T>(0.5 * (x + transposed_matrix(x)));
-  }
   template <class T>
   static constexpr operand<T> solution(operand<T> a, operand<T> g, operand<T> h) {
     if constexpr (IsDiscrete) return op::riccati::of(a, g, h);

@@ -99,7 +99,7 @@ struct matrix_sqrt : own_matrix {
     return -1;
   }
   static std::string complaint(std::ptrdiff_t) { return "has a negative eigenvalue"; }
-  static constexpr auto pull(auto g, auto, auto out) { return grads(lyapunov::of(out, 0.5 * (g + transposed_matrix(g)))); }
+  static constexpr auto pull(auto g, auto, auto out) { return grads(lyapunov::of(out, symmetric_part(g))); }
 };
 
 }  // namespace ebb::inline EBB_ABI::op

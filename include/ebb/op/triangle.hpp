@@ -60,6 +60,11 @@ constexpr operand<T> transposed_matrix(operand<T> x) {
   for (int i = 0; i < rank; ++i) axes[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
   return emit_on<op::permute>({pack_axes(axes, rank)}, x);
 }
+/// Inside rules: (x + x^T) / 2 for each matrix of x.
+template <class T>
+constexpr operand<T> symmetric_part(operand<T> x) {
+  return 0.5 * (x + transposed_matrix(x));
+}
 
 }  // namespace ebb::inline EBB_ABI
 
@@ -99,7 +104,7 @@ struct cholesky : of_matrix {
     const auto f = 0.5 * (triangle_of(inner, false, true) + triangle_of(inner, false, false));
     const auto left = [&](auto x) { return emit_on<solve_triangular>({1, triangular}, out, x); };
     const auto half = left(transposed_matrix(left(f)));
-    return grads(0.5 * (half + transposed_matrix(half)));
+    return grads(symmetric_part(half));
   }
 };
 
