@@ -107,9 +107,7 @@ struct random_normal : drawn<random_normal<K>, 32 * K> {
   static constexpr std::string_view name = "random_normal";
   template <class S>
   static constexpr S number(auto bits) {
-    constexpr int digits = K == 2 ? 52 : 32;
-    constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << digits);
-    return static_cast<S>(normal_quantile((static_cast<double>(bits >> (32 * K - digits)) + 0.5) * unit - 0.5));
+    return static_cast<S>(standard_normal(bits));
   }
 };
 
@@ -193,9 +191,6 @@ struct draws {
 template <class T, std::size_t... E>
 struct uniform : draws<E...> {
   static constexpr std::string_view name = "uniform";
-  static constexpr int digits = std::is_same_v<T, bfloat16>  ? 8
-                                : std::is_same_v<T, float16> ? 11
-                                                             : std::numeric_limits<detail::computed_in<T>>::digits;
   using base = draws<E...>;
   using W = detail::computed_in<T>;
 
@@ -203,7 +198,7 @@ struct uniform : draws<E...> {
   static constexpr operand<T> apply(operand<I> key) {
     const int to = base::shape_for(key);
     if (to < 0) return refuse<T>(*key.g, -to);
-    return cast_to<T>(base::template numbers<op::random_uniform<digits>, W>(key, to));
+    return cast_to<T>(base::template numbers<op::random_uniform<uniform_digits<T>>, W>(key, to));
   }
   template <class I>
   static constexpr operand<T> apply(operand<I> key, auto lo, auto hi) {
@@ -212,7 +207,7 @@ struct uniform : draws<E...> {
     if (to < 0) return refuse<T>(g, -to);
     const auto from = base::template spread<T, W>(g, to, lo), end = base::template spread<T, W>(g, to, hi);
     if (from.is_refused() || end.is_refused()) return refuse<T>(g, 102);
-    const auto x = cast_to<T>(from + base::template numbers<op::random_uniform<digits>, W>(key, to) * (end - from));
+    const auto x = cast_to<T>(from + base::template numbers<op::random_uniform<uniform_digits<T>>, W>(key, to) * (end - from));
     return emit_on<op::where>({}, emit_on<op::less>({}, cast_to<W>(x), end), x, cast_to<T>(from));  // rounding may reach the end
   }
 };

@@ -20,6 +20,7 @@
 #include "quantile.hpp"
 #include "../tensor/tensor.hpp"
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -31,6 +32,22 @@ namespace ebb::inline EBB_ABI {
 
 /// floor(bits * range / 2^64): one of 0 ... range - 1, each with a probability within 2^-64 of 1 / range.
 constexpr std::uint64_t scale_random(std::uint64_t bits, std::uint64_t range) { return lane::exact::wide::product(bits, range).high; }
+
+/// (k + 1/2) / 2^32 for a k of 32 random bits, (k + 1/2) / 2^52 for the first 52 bits of 64: never 0 nor 1, and exact, as is 1 minus it.
+template <std::unsigned_integral Bits>
+constexpr double between_0_and_1(Bits bits) {
+  constexpr int drawn = std::numeric_limits<Bits>::digits, digits = drawn == 64 ? 52 : drawn;
+  constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << digits);
+  return (static_cast<double>(bits >> (drawn - digits)) + 0.5) * unit;
+}
+/// A number of the standard normal distribution by inversion, from 32 or 64 random bits: symmetric, and never infinite.
+constexpr double standard_normal(std::unsigned_integral auto bits) { return normal_quantile(between_0_and_1(bits) - 0.5); }
+
+/// The digits of uniform numbers: as many as the significand has, so that fractions are exact.
+template <real_element T>
+inline constexpr int uniform_digits = std::is_same_v<T, bfloat16>  ? 8
+                                      : std::is_same_v<T, float16> ? 11
+                                                                   : std::numeric_limits<T>::digits;
 
 /// An array of any extents, filled with take(bits), which gets 32 or 64 random bits for each element.
 template <int Bits, class T, std::size_t... E, class Take>
@@ -49,10 +66,9 @@ constexpr tensor<T, E...> draw_uniform(random_key key, const layout<E...>& shape
     return draw_tensor<64, T>(
         key, shape, [=](std::uint64_t bits) { return static_cast<T>(static_cast<std::uint64_t>(lo) + scale_random(bits, range)); });
   } else {
-    // As many bits as the significand has, so that the fraction is exact. Narrow floats are computed as floats and rounded.
+    // Narrow floats are computed as floats and rounded.
     using wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    constexpr int digits = std::is_same_v<T, bfloat16> ? 8 : std::is_same_v<T, float16> ? 11 : std::numeric_limits<wide>::digits;
-    constexpr int drawn = digits > 32 ? 64 : 32;
+    constexpr int digits = uniform_digits<T>, drawn = digits > 32 ? 64 : 32;
     constexpr wide unit = wide(1) / static_cast<wide>(std::uint64_t{1} << digits);
     const wide from = static_cast<wide>(lo), to = static_cast<wide>(hi);
     if (!(from <= to && to - from <= std::numeric_limits<wide>::max()))
@@ -80,15 +96,10 @@ constexpr tensor<T, E...> uniform(random_key key, dynamic_extents<extents<E...>:
 
 template <real_element T, std::size_t... E>
 constexpr tensor<T, E...> draw_normal(random_key key, const layout<E...>& shape, T mean, T deviation) {
-  // The quantile of (k + 1/2) / 2^p, minus 1/2: symmetric, exact in double, and never infinite.
-  constexpr int drawn = std::is_same_v<T, double> ? 64 : 32, digits = std::is_same_v<T, double> ? 52 : 32;
-  constexpr double unit = 1.0 / static_cast<double>(std::uint64_t{1} << digits);
+  constexpr int drawn = std::is_same_v<T, double> ? 64 : 32;
   const auto centre = as_element<double>(mean), scale = as_element<double>(deviation);
   if (!(scale >= 0)) raise("ebb::normal: " + number_text(scale) + " is no standard deviation");
-  return draw_tensor<drawn, T>(key, shape, [=](auto bits) {
-    const double q = (static_cast<double>(bits >> (drawn - digits)) + 0.5) * unit - 0.5;
-    return as_element<T>(centre + scale * normal_quantile(q));
-  });
+  return draw_tensor<drawn, T>(key, shape, [=](auto bits) { return as_element<T>(centre + scale * standard_normal(bits)); });
 }
 
 /// Normally distributed numbers by inversion, computed in double and rounded once; within 6.3 deviations of the mean, 8.3 for double.

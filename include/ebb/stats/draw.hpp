@@ -64,7 +64,7 @@ class drawing {
   constexpr double unit(std::uint64_t place) {
     if (!drawn_ || place / 2 != block_) words_ = key_.block(block_ = place / 2), drawn_ = true;
     const std::size_t k = place % 2;
-    return random_source::between_0_and_1(std::uint64_t{words_[2 * k + 1]} << 32 | words_[2 * k]);
+    return between_0_and_1(std::uint64_t{words_[2 * k + 1]} << 32 | words_[2 * k]);
   }
 
   draw_kind what_;

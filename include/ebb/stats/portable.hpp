@@ -47,11 +47,8 @@ class random_source {
     const bool second = count_++ % 2 != 0;
     return std::uint64_t{words[second ? 3 : 1]} << 32 | words[second ? 2 : 0];
   }
-  /// One of (k + 1/2) / 2^52: never 0 nor 1, and 1 minus it is exact.
   constexpr double uniform() { return between_0_and_1(bits()); }
-  constexpr double normal() { return normal_quantile(uniform() - 0.5); }
-
-  static constexpr double between_0_and_1(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
+  constexpr double normal() { return standard_normal(bits()); }
 
  private:
   random_key key_;

@@ -35,7 +35,7 @@ template <element T, std::size_t... E, class How>
 tensor<T, E...> sampled(random_key key, const layout<E...>& shape, const How& how) {
   how.check();
   if constexpr (by_inversion<How>) {
-    const auto take = [&](std::uint64_t bits) { return as_element<T>(how.quantile(random_source::between_0_and_1(bits))); };
+    const auto take = [&](std::uint64_t bits) { return as_element<T>(how.quantile(between_0_and_1(bits))); };
     return draw_tensor<64, T>(key, shape, take);
   } else if constexpr (by_rows<How>) {
     static_assert(sizeof...(E) > 0, "[ebb E0491] sample: the vectors of this distribution lie along the last axis, and there is none");

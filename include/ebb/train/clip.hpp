@@ -174,8 +174,7 @@ void add_grad_noise(const P& p, random_key key, double deviation) {
   detail::each_gradient(call, p, [&]<class T>(gradient& g, std::type_identity<T>, std::size_t count) {
     T* const to = detail::gradient_row<T>(g, count).data();
     draw<64>(key.part(number++), count, [=](std::size_t i, std::uint64_t bits) {
-      const double q = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52 - 0.5;
-      to[i] = as_element<T>(as_element<double>(to[i]) + deviation * normal_quantile(q));
+      to[i] = as_element<T>(as_element<double>(to[i]) + deviation * standard_normal(bits));
     });
     g.from = {};
   });
