@@ -58,12 +58,8 @@ namespace ebb::inline EBB_ABI::op {
 /// operand is s above the k matrices, [..., (k + 1) n, n]; the lower triangle of s is read. attr 1: k. The derivative by s is one of order
 /// k + 1: so every order exists.
 /// Saves: the operand.   Error: see [note: order of eigenvalues] and [note: divided differences of the logarithm].
-struct log_derivative : own_matrix {
+struct log_derivative : of_several_squares {
   static constexpr std::string_view name = "log_derivative";
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const int last = in[0].rank - 1;
-    return s.find(with_extent(in[0], last - 1, in[0].e[last]));
-  }
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t rows, std::ptrdiff_t n) {
     const std::ptrdiff_t both = n > 0 ? rows / n : 1;
     return detail::eigenbasis<float>::scratch(n) + both * n * n + 3 * both;
@@ -114,20 +110,6 @@ struct log_derivative : own_matrix {
       all = above(all, of_matrices<log_derivative>(above(others, own), order));
     }
     return grads(all);
-  }
-
- private:
-  template <class T>
-  static constexpr operand<T> above(operand<T> x, operand<T> y) {
-    return functions::concat<-2>::apply(x, y);
-  }
-  /// Matrix number k of an operand.
-  template <class T>
-  static constexpr operand<T> part(operand<T> a, std::int64_t k) {
-    const int last = a.rank() - 1, n = a.extent(last);
-    int end = n;
-    for (std::int64_t i = 0; i < k; ++i) end = a.g->syms.derive(extent_rule::sum, end, n);
-    return cut(cut(a, last - 1, 0, end), last - 1, stride::at_the_end, n);
   }
 };
 

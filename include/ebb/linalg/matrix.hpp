@@ -1,4 +1,4 @@
-// ebb/linalg/matrix.hpp — the common parts of ops on single matrices: their base, parts of packed results, masks.
+// ebb/linalg/matrix.hpp — the common parts of ops on single matrices: their bases, parts of packed results, masks.
 // SPDX-License-Identifier: BSL-1.0
 //
 // An op has one result. If users get several arrays, the op packs them into one, and functions cut it apart.
@@ -7,6 +7,7 @@
 #include "diagonal.hpp"
 
 #include "../kernel/solve.hpp"
+#include "../op/shape.hpp"
 
 #include <string>
 
@@ -72,6 +73,28 @@ struct own_matrix : of_matrix {
 
  protected:
   using least_large = kernel::lapack::large;
+};
+
+/// The base of ops whose operand is several matrices of n x n, one above the other. The result is one matrix of n x n.
+struct of_several_squares : own_matrix {
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
+    const int last = in[0].rank - 1;
+    return s.find(with_extent(in[0], last - 1, in[0].e[last]));
+  }
+
+ protected:
+  template <class T>
+  static constexpr operand<T> above(operand<T> x, operand<T> y) {
+    return functions::concat<-2>::apply(x, y);
+  }
+  /// Matrix number k of an operand.
+  template <class T>
+  static constexpr operand<T> part(operand<T> x, std::int64_t k) {
+    const int last = x.rank() - 1, n = x.extent(last);
+    int end = n;
+    for (std::int64_t i = 0; i < k; ++i) end = x.g->syms.derive(extent_rule::sum, end, n);
+    return cut(cut(x, last - 1, 0, end), last - 1, stride::at_the_end, n);
+  }
 };
 
 }  // namespace ebb::inline EBB_ABI::op

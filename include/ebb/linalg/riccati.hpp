@@ -5,7 +5,6 @@
 #include "eigen.hpp"
 
 #include "../op/moments.hpp"
-#include "../op/shape.hpp"
 #include "../op/solve.hpp"
 #include "../tensor/solve_order.hpp"
 
@@ -56,35 +55,14 @@ constexpr bool has_converged(std::ptrdiff_t n, const T* change, const T* x, cons
   return moved <= std::numeric_limits<T>::epsilon() * largest;
 }
 
+template <class T>
+constexpr void fill_with_nan(std::ptrdiff_t count, T* to) {
+  for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = std::numeric_limits<T>::quiet_NaN();
+}
+
 }  // namespace ebb::inline EBB_ABI::detail
 
 namespace ebb::inline EBB_ABI::op {
-
-/// The base of ops whose operand is several matrices of n x n, one above the other.
-struct of_several_squares : own_matrix {
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const int last = in[0].rank - 1;
-    return s.find(with_extent(in[0], last - 1, in[0].e[last]));
-  }
-
- protected:
-  template <class T>
-  static constexpr operand<T> above(operand<T> x, operand<T> y) {
-    return functions::concat<-2>::apply(x, y);
-  }
-  /// Matrix number k of an operand.
-  template <class T>
-  static constexpr operand<T> part(operand<T> x, int k) {
-    const int last = x.rank() - 1, n = x.extent(last);
-    int end = n;
-    for (int i = 0; i < k; ++i) end = x.g->syms.derive(extent_rule::sum, end, n);
-    return cut(cut(x, last - 1, 0, end), last - 1, stride::at_the_end, n);
-  }
-  template <class T>
-  static constexpr void fill_with_nan(const matrix_call<T>& c) {
-    for (std::ptrdiff_t i = 0; i < c.columns * c.columns; ++i) c.out[i] = std::numeric_limits<T>::quiet_NaN();
-  }
-};
 
 /// The x with x = p x p^T + w, by doubling: see [note: order of a Riccati equation]. The operand is p above w, [..., 2 n, n].
 /// Saves: p, out. The derivatives are such solutions too.   Error: see the note.
@@ -95,7 +73,7 @@ struct stein : of_several_squares {
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
     const std::ptrdiff_t n = c.columns, size = n * n;
     T *const p = c.scratch, *const half = p + size, *const change = half + size;
-    if (!detail::all_finite(2 * size, c.a)) return fill_with_nan(c), -1;
+    if (!detail::all_finite(2 * size, c.a)) return detail::fill_with_nan(size, c.out), -1;
     for (std::ptrdiff_t i = 0; i < size; ++i) p[i] = c.a[i], c.out[i] = c.a[size + i];
     for (int step = 0; step < detail::most_doublings; ++step) {
       detail::multiply_squares(n, p, false, c.out, false, half);
@@ -135,7 +113,7 @@ struct riccati : of_several_squares {
     const std::ptrdiff_t n = c.columns, size = n * n;
     T *const a = c.scratch, *const g = a + size, *const change = g + size, *const both = change + size, *const h = c.out;
     T* const half = both + 3 * size;
-    if (!detail::all_finite(3 * size, c.a)) return fill_with_nan(c), -1;
+    if (!detail::all_finite(3 * size, c.a)) return detail::fill_with_nan(size, c.out), -1;
     for (std::ptrdiff_t i = 0; i < size; ++i) a[i] = c.a[i], g[i] = c.a[size + i], h[i] = c.a[2 * size + i];
     for (int step = 0; step < detail::most_doublings; ++step) {
       // both = [1 + g h | a, g] becomes [. | w^-1 a, w^-1 g].

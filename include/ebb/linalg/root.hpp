@@ -4,8 +4,6 @@
 
 #include "eigen.hpp"
 
-#include "../op/shape.hpp"
-
 namespace ebb::inline EBB_ABI::detail {
 
 /// The eigenvalues w and the eigenvectors v, n x n as columns, of a symmetric matrix, of which the lower triangle is read.
@@ -44,12 +42,8 @@ namespace ebb::inline EBB_ABI::op {
 /// lower triangle of s is read. The derivatives are such solutions too. No difference of eigenvalues is a divisor, so equal ones do no
 /// harm.
 /// Saves: s, out.   Error: see [note: order of eigenvalues].
-struct lyapunov : own_matrix {
+struct lyapunov : of_several_squares {
   static constexpr std::string_view name = "lyapunov";
-  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
-    const int last = in[0].rank - 1;
-    return s.find(with_extent(in[0], last - 1, in[0].e[last]));
-  }
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t, std::ptrdiff_t n) { return detail::eigenbasis<float>::scratch(n); }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
@@ -63,14 +57,13 @@ struct lyapunov : own_matrix {
   }
   template <class T>
   static constexpr operand<T> of(operand<T> s, operand<T> y) {
-    return of_matrices<lyapunov>(operand<T>(functions::concat<-2>::apply(s, y)));
+    return of_matrices<lyapunov>(above(s, y));
   }
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> a, operand<T> out) {
-    const int last = a.rank() - 1;
-    const auto of_y = of(cut(a, last - 1, 0, a.extent(last)), g);
+    const auto of_y = of(part(a, 0), g);
     const auto both = product_of(of_y, out, right_transposed) + product_of(out, of_y, left_transposed);
-    return grads(operand<T>(functions::concat<-2>::apply(-0.5 * (both + transposed_matrix(both)), of_y)));
+    return grads(above(-0.5 * (both + transposed_matrix(both)), of_y));
   }
 };
 
