@@ -40,6 +40,11 @@ constexpr random_key key_from(auto&& word) {
   for (std::size_t i = 0; i < 4; ++i) seed |= static_cast<std::uint64_t>(word(i)) << 16 * i;
   return random_key(seed);
 }
+/// take(key, begin, size) for each key of all numbers word(i): elements begin ... begin + size - 1 of the result are its own.
+constexpr void each_key(std::size_t words, std::size_t all, auto word, auto take) {
+  const std::size_t keys = words / 4, size = keys == 0 ? 0 : all / keys;
+  for (std::size_t k = 0; k < keys; ++k) take(key_from([&](std::size_t i) { return word(4 * k + i); }), k * size, size);
+}
 /// The four numbers of a key.
 template <class T, class I>
 constexpr operand<T> words_of(operand<I> key) {
@@ -82,11 +87,9 @@ struct drawn : op_base {
 
  private:
   static constexpr void each(std::size_t words, std::size_t all, auto word, auto put) {
-    const std::size_t keys = words / 4, size = keys == 0 ? 0 : all / keys;
-    for (std::size_t k = 0; k < keys; ++k) {
-      const random_key key = ebb::detail::key_from([&](std::size_t i) { return word(4 * k + i); });
-      ebb::draw<Bits>(key, size, [&](std::size_t i, auto bits) { put(k * size + i, bits); });
-    }
+    ebb::detail::each_key(words, all, word, [&](random_key key, std::size_t begin, std::size_t size) {
+      ebb::draw<Bits>(key, size, [&](std::size_t i, auto bits) { put(begin + i, bits); });
+    });
   }
 };
 

@@ -20,8 +20,7 @@
 #include "support.hpp"
 #include "vector.hpp"
 
-#include "../op/bits.hpp"
-#include "../op/gather.hpp"
+#include "../op/random.hpp"
 #include "../op/reduce.hpp"
 #include "../op/softmax.hpp"
 #include "../special/quantile.hpp"
@@ -84,18 +83,16 @@ struct draw_attributes {
     return {static_cast<draw_kind>(byte(0)), byte(1), byte(2), byte(3)};
   }
 
-  /// in(j, i): element i of operand j, which is the two words of a key for j = 0, then a parameter.
+  /// in(j, i): element i of operand j, which is the four numbers of a key for j = 0, then a parameter.
   constexpr void each(std::size_t words, std::size_t count, auto in, auto put) const {
-    const std::size_t keys = words / 2, size = keys == 0 ? 0 : count / keys;
-    for (std::size_t k = 0; k < keys; ++k) {
-      const std::uint64_t low = static_cast<std::uint64_t>(in(0, 2 * k)), high = static_cast<std::uint64_t>(in(0, 2 * k + 1));
-      drawing numbers(what, random_key(high << 32 | low));
+    each_key(words, count, [&](std::size_t i) { return in(0, i); }, [&](random_key key, std::size_t begin, std::size_t size) {
+      drawing numbers(what, key);
       for (std::size_t i = 0; i < size; ++i) {
         double p[2] = {};
-        for (int j = 0; j < parameters; ++j) p[j] = in(1 + j, k * size + i);
-        put(k * size + i, numbers(static_cast<std::uint64_t>(step) * i + static_cast<std::uint64_t>(first), p));
+        for (int j = 0; j < parameters; ++j) p[j] = in(1 + j, begin + i);
+        put(begin + i, numbers(static_cast<std::uint64_t>(step) * i + static_cast<std::uint64_t>(first), p));
       }
-    }
+    });
   }
 };
 
@@ -105,7 +102,7 @@ struct draw_attributes {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Random numbers of double from the two words of a key, and from parameters with the extents of the result. The shape is given, not
+/// Random numbers of double from the four numbers of a key, and from parameters with the extents of the result. The shape is given, not
 /// inferred; it may have leading axes for which there are keys of their own.   Saves: nothing: it has no gradient.   Error: 2 ulp.
 struct draw : op_base {
   static constexpr std::string_view name = "draw";
@@ -135,7 +132,7 @@ struct draw : op_base {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// The key of a sample inside of a graph: its two words of 32 bits, which are exact in double.
+/// The key of a sample inside of a graph: its four numbers, see [note: keys in traced functions].
 struct noise {
   operand<double> words;
 
@@ -197,18 +194,10 @@ struct of_key {
   }
   template <class K>
   static constexpr operand<double> words_of(graph& g, K key) {
-    shape two;
-    two.push(2);
-    const int words = g.intern(two);
     if constexpr (is_operand<K>) {
       if (key.is_refused() || key.rank() != 0) return refuse<double>(g, key.is_refused() ? -key.id : 508);
-      const operand<std::int64_t> repeated = ebb::broadcast_to(cast_to<std::int64_t>(key), words, 1);
-      const auto shifted = emit_on<op::shift_right>({}, repeated, 32 * index_along<std::int64_t>(g, words, 0));
-      return cast_to<double>(emit_on<op::bitwise_and>({}, shifted, literal_like(shifted, 0xffffffff)));
-    } else {
-      const int place = emit_as<op::literal, std::int64_t>(g, g.intern({}), {}, {static_cast<std::int64_t>(key)});
-      return words_of(g, operand<std::int64_t>{&g, place});
-    }
+      return detail::words_of<double>(key);
+    } else return words_of(g, literal_in<std::int64_t>(g, g.intern({}), key));
   }
 };
 
