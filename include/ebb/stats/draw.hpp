@@ -36,7 +36,7 @@ struct refusal<508, Call> : Call {
 namespace detail {
 
 /// What is drawn. The kinds up to gumbel use inversion, with 64 bits for each number, as ebb::normal and ebb::sample do.
-enum class draw_kind : std::uint8_t { uniform, normal, exponential, gumbel, log_gamma, poisson, binomial };
+enum class draw_kind : std::uint8_t { uniform, exponential, gumbel, log_gamma, poisson, binomial };
 
 /// The numbers of a key, place after place.
 class drawing {
@@ -47,7 +47,6 @@ class drawing {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     switch (what_) {
       case draw_kind::uniform: return unit(place);
-      case draw_kind::normal: return normal_quantile(unit(place) - 0.5);
       case draw_kind::exponential: return -portable_log(1 - unit(place));
       case draw_kind::gumbel: return -portable_log(-portable_log(unit(place)));
       default: break;
@@ -143,16 +142,23 @@ struct noise {
       if (s.is_refused()) return s;
     return broadcast_shapes(words.g->syms, in, sizeof...(p));
   }
-  /// Numbers with given extents.
-  constexpr quantity<double> draw(detail::draw_attributes how, const shape& to, std::same_as<quantity<double>> auto... p) const {
+  /// The numbers of Op with given extents.
+  template <class Op>
+  constexpr quantity<double> of(const shape& to, attributes attr, std::same_as<quantity<double>> auto... p) const {
     graph& g = *words.g;
     if (words.is_refused() || to.is_refused()) return {refuse<double>(g, words.is_refused() ? -words.id : to.code())};
     const int number = g.intern(to);
-    how.parameters = sizeof...(p);
     const auto held = [&](operand<double> x) { return detail::fit(emit_on<op::stop_gradient>({}, x), to).id; };
     static_cast<void>(held);  // nothing calls it if there are no parameters
-    return {operand<double>{&g, emit_as<op::draw, double>(g, number, {words.id, held(p.value)...}, {how.packed()})}};
+    return {operand<double>{&g, emit_as<Op, double>(g, number, {words.id, held(p.value)...}, attr)}};
   }
+  /// Numbers of one kind.
+  constexpr quantity<double> draw(detail::draw_attributes how, const shape& to, std::same_as<quantity<double>> auto... p) const {
+    how.parameters = sizeof...(p);
+    return of<op::draw>(to, {how.packed()}, p...);
+  }
+  /// Numbers of the standard normal distribution.
+  constexpr quantity<double> normal(const shape& to) const { return of<op::random_normal<2>>(to, {}); }
   /// The logarithms of gamma numbers of shape a, with their derivatives by a.
   constexpr quantity<double> log_gamma(quantity<double> a, const shape& to, int step = 1, int first = 0) const {
     return emit_for<op::by_shape>(a, draw({detail::draw_kind::log_gamma, 1, step, first}, to, a));
@@ -208,7 +214,7 @@ struct uniform_sample : of_key<uniform_sample, 2> {
 struct normal_sample : of_key<normal_sample, 2> {
   static constexpr std::string_view name = "normal_sample";
   static constexpr auto formula(noise n, auto mu, auto sigma) {
-    return mu + emit_for<op::if_not_negative>(sigma) * n.draw({detail::draw_kind::normal}, n.over(mu, sigma));
+    return mu + emit_for<op::if_not_negative>(sigma) * n.normal(n.over(mu, sigma));
   }
 };
 struct exponential_sample : of_key<exponential_sample, 1> {
@@ -242,7 +248,7 @@ struct student_t_sample : of_key<student_t_sample, 3> {
   static constexpr std::string_view name = "student_t_sample";
   static constexpr auto formula(noise n, auto nu, auto mu, auto sigma) {
     const shape all = n.over(nu, mu, sigma);
-    const auto half = 0.5 * nu, z = n.draw({detail::draw_kind::normal}, all);
+    const auto half = 0.5 * nu, z = n.normal(all);
     return mu + emit_for<op::if_positive>(sigma) * (z * emit_for<op::exp>(0.5 * (emit_for<op::log>(half) - n.log_gamma(half, all))));
   }
 };
