@@ -175,7 +175,7 @@ struct of_key {
     graph& g = *detail::first_operand(key, a...).g;
     if constexpr (sizeof...(A) != N) return refuse<Real>(g, 176);
     else if constexpr (!is_key<typename type_of<K>::type>) return refuse<Real>(g, 508);
-    else return F::template rounded<Real>(F::formula(noise{words_of(g, key)}, in(g, a)...).value);
+    else return F::template rounded<Real>(F::formula(noise{words_of(g, key)}, quantity_in<double>(g, a)...).value);
   }
   template <class Real, class T>
   static constexpr operand<Real> rounded(operand<T> x) {
@@ -193,11 +193,6 @@ struct of_key {
   struct type_of<operand<I>> {
     using type = I;
   };
-  template <class A>
-  static constexpr quantity<double> in(graph& g, A a) {
-    if constexpr (is_operand<A>) return {cast_to<double>(a)};
-    else return {literal_in<double>(g, g.intern({}), a)};
-  }
   template <class K>
   static constexpr operand<double> words_of(graph& g, K key) {
     if constexpr (is_operand<K>) {

@@ -60,7 +60,14 @@ constexpr auto operator/(A a, B b) { return emit_for<op::div>(a, b); }
 template <class T>
 constexpr auto operator-(quantity<T> a) { return emit_for<op::neg>(a); }
 
-/// F::formula on quantities: an operand is cast to the dtype of the computation, a number becomes a scalar. A function of N operands.
+/// An operand is cast to Wide, a number becomes a scalar.
+template <class Wide, class A>
+constexpr quantity<Wide> quantity_in(graph& g, A a) {
+  if constexpr (is_operand<A>) return {cast_to<Wide>(a)};
+  else return {literal_in<Wide>(g, g.intern({}), a)};
+}
+
+/// F::formula on quantities of the dtype of the computation. A function of N operands.
 template <class F, int N>
 struct of_quantities {
   static constexpr precision autocast = precision::full;
@@ -70,14 +77,7 @@ struct of_quantities {
     using Wide = detail::computed_in<Real>;
     graph& g = *detail::first_operand(a...).g;
     if constexpr (sizeof...(A) != N) return refuse<Real>(g, 176);
-    else return cast_to<Real>(F::formula(in<Wide>(g, a)...).value);
-  }
-
- private:
-  template <class Wide, class A>
-  static constexpr quantity<Wide> in(graph& g, A a) {
-    if constexpr (is_operand<A>) return {cast_to<Wide>(a)};
-    else return {operand<Wide>{&g, emit_as<op::literal, Wide>(g, g.intern({}), {}, {static_cast<std::int64_t>(literal_bits<Wide>(a))})}};
+    else return cast_to<Real>(F::formula(quantity_in<Wide>(g, a)...).value);
   }
 };
 
