@@ -35,13 +35,7 @@ struct exponential {
     }
     return largest;
   }
-  constexpr void multiply(const T* x, const T* y, T* to) const {
-    for (std::ptrdiff_t i = 0; i < n; ++i) {
-      for (std::ptrdiff_t j = 0; j < n; ++j) to[i * n + j] = T(0);
-      for (std::ptrdiff_t k = 0; k < n; ++k)
-        for (std::ptrdiff_t j = 0; j < n; ++j) to[i * n + j] = lane::fma(x[i * n + k], y[k * n + j], to[i * n + j]);
-    }
-  }
+  constexpr void multiply(const T* x, const T* y, T* to) const { multiply_squares(n, x, false, y, false, to); }
   /// The sum of c[k * step] A^(2k) for k <= count. `to` and `other` have n x n elements each; returns the one that holds the sum.
   constexpr T* in_squares(const double* c, int count, int step, T* to, T* other) const {
     for (std::ptrdiff_t i = 0; i < n * n; ++i) to[i] = T(i % (n + 1) == 0 ? c[count * step] : 0);
@@ -87,10 +81,7 @@ struct exponential {
                                  670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1}}};
     constexpr int last = is_wide ? 4 : 2;
     T size = norm();
-    if (!(size <= std::numeric_limits<T>::max())) {
-      for (std::ptrdiff_t i = 0; i < n * n; ++i) out[i] = std::numeric_limits<T>::quiet_NaN();
-      return;
-    }
+    if (!(size <= std::numeric_limits<T>::max())) return fill_with_nan(n * n, out);
     int chosen = 0, squarings = 0;
     while (chosen < last && size > static_cast<T>(all[chosen].bound)) ++chosen;
     T power = T(1);

@@ -9,6 +9,7 @@
 #include "../kernel/solve.hpp"
 #include "../op/shape.hpp"
 
+#include <limits>
 #include <string>
 
 namespace ebb::inline EBB_ABI {
@@ -63,6 +64,38 @@ constexpr operand<T> inverse_or_zero(operand<T> x, operand<bool> left_out) {
 }
 
 }  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// to = x y for n x n matrices; x or y is read transposed if its flag is set. The sums are chains of fma in rising order, from 0 on. `to`
+/// is neither x nor y. Eight sums of a row at a time stay in registers, unless y is transposed: its rows are not together then.
+template <class T>
+constexpr void multiply_squares(std::ptrdiff_t n, const T* x, bool x_turned, const T* y, bool y_turned, T* to) {
+  constexpr std::ptrdiff_t wide = 8;
+  const std::ptrdiff_t end_of_wide = y_turned ? 0 : n - n % wide;
+  const std::ptrdiff_t row = y_turned ? 1 : n, column = y_turned ? n : 1, step = x_turned ? n : 1;
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    const T* const factor = x_turned ? x + i : x + i * n;
+    std::ptrdiff_t j = 0;
+    for (; j < end_of_wide; j += wide) {
+      T sum[wide] = {};
+      for (std::ptrdiff_t k = 0; k < n; ++k)
+        for (std::ptrdiff_t l = 0; l < wide; ++l) sum[l] = lane::fma(factor[k * step], y[k * n + j + l], sum[l]);
+      for (std::ptrdiff_t l = 0; l < wide; ++l) to[i * n + j + l] = sum[l];
+    }
+    for (; j < n; ++j) {
+      T sum = T(0);
+      for (std::ptrdiff_t k = 0; k < n; ++k) sum = lane::fma(factor[k * step], y[k * row + j * column], sum);
+      to[i * n + j] = sum;
+    }
+  }
+}
+template <class T>
+constexpr void fill_with_nan(std::ptrdiff_t count, T* to) {
+  for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = std::numeric_limits<T>::quiet_NaN();
+}
+
+}  // namespace ebb::inline EBB_ABI::detail
 
 namespace ebb::inline EBB_ABI::op {
 

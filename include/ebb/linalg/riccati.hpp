@@ -28,17 +28,6 @@ namespace ebb::inline EBB_ABI::detail {
 /// Source: E. Chu, H. Fan, W. Lin, C. Wang, Structure-preserving algorithms for periodic discrete-time algebraic Riccati equations (2004).
 inline constexpr int most_doublings = 60;
 
-/// to = x y for n x n matrices; either is read transposed if its flag is set.
-template <class T>
-constexpr void multiply_squares(std::ptrdiff_t n, const T* x, bool x_turned, const T* y, bool y_turned, T* to) {
-  for (std::ptrdiff_t i = 0; i < n; ++i)
-    for (std::ptrdiff_t j = 0; j < n; ++j) {
-      T sum = T(0);
-      for (std::ptrdiff_t k = 0; k < n; ++k)
-        sum = lane::fma(x_turned ? x[k * n + i] : x[i * n + k], y_turned ? y[j * n + k] : y[k * n + j], sum);
-      to[i * n + j] = sum;
-    }
-}
 /// Whether doubling has converged: `change` is small beside x, and the rows of |a| add up to 1/2 at most.
 template <class T>
 constexpr bool has_converged(std::ptrdiff_t n, const T* change, const T* x, const T* a) {
@@ -53,11 +42,6 @@ constexpr bool has_converged(std::ptrdiff_t n, const T* change, const T* x, cons
     if (!(row <= T(0.5))) return false;
   }
   return moved <= std::numeric_limits<T>::epsilon() * largest;
-}
-
-template <class T>
-constexpr void fill_with_nan(std::ptrdiff_t count, T* to) {
-  for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = std::numeric_limits<T>::quiet_NaN();
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

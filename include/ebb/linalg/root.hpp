@@ -18,19 +18,8 @@ struct eigenbasis {
   }
   /// v^T x v, or v x v^T if `back`, in `to`, which may be x.
   constexpr void turn(const T* x, T* to, bool back) const {
-    const auto at = [&](std::ptrdiff_t i, std::ptrdiff_t k) { return back ? v[i * n + k] : v[k * n + i]; };
-    for (std::ptrdiff_t i = 0; i < n; ++i)
-      for (std::ptrdiff_t j = 0; j < n; ++j) {
-        T sum = T(0);
-        for (std::ptrdiff_t k = 0; k < n; ++k) sum = lane::fma(at(i, k), x[k * n + j], sum);
-        half[i * n + j] = sum;
-      }
-    for (std::ptrdiff_t i = 0; i < n; ++i)
-      for (std::ptrdiff_t j = 0; j < n; ++j) {
-        T sum = T(0);
-        for (std::ptrdiff_t k = 0; k < n; ++k) sum = lane::fma(half[i * n + k], at(j, k), sum);
-        to[i * n + j] = sum;
-      }
+    multiply_squares(n, v, !back, x, false, half);
+    multiply_squares(n, half, false, v, back, to);
   }
 };
 

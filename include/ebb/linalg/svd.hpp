@@ -134,10 +134,7 @@ constexpr void singular_triples(const matrix_call<T>& c) {
   one_sided_jacobi<T> j{};
   const bool finite = j.take(c), tall = c.rows >= c.columns;
   const std::ptrdiff_t row = 1 + c.rows + c.columns;
-  if (!finite) {
-    for (std::ptrdiff_t i = 0; i < j.n * row; ++i) c.out[i] = std::numeric_limits<T>::quiet_NaN();
-    return;
-  }
+  if (!finite) return fill_with_nan(j.n * row, c.out);
   j.run();
   for (std::ptrdiff_t k = 0; k < j.n; ++k) {
     T *const to = c.out + k * row, *const u = to + 1, *const v = u + c.rows;
