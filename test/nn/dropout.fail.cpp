@@ -12,12 +12,12 @@ constexpr auto traced_on(auto f) {
 }
 
 #if EBB_CASE == 1  // a key that is no integer
-// EXPECT: E0452 dropout: the key is an integer of rank 0, the probability a number from 0 to 1
+// EXPECT: E0525 random numbers in a traced function: the key is an integer, or an integer array of rank 0
 constexpr int refused = traced_on<ebb::term<float, 4, 3>, ebb::term<float>>([](auto x, auto key) {
   return ebb::dropout(x, 0.5, key);  // LINE
 });
 #elif EBB_CASE == 2  // a probability above 1
-// EXPECT: E0452 dropout: the key is an integer of rank 0, the probability a number from 0 to 1
+// EXPECT: E0452 dropout: the probability is a number from 0 to 1, above 0 in attention that takes a key
 constexpr int refused = traced_on<ebb::term<float, 4, 3>, ebb::term<std::int64_t>>([](auto x, auto key) {
   return ebb::scaled_dot_product_attention<ebb::attention{.dropout = 1.5}>(x, x, x, key);  // LINE
 });

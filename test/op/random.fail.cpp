@@ -14,7 +14,7 @@ using number = ebb::term<std::int64_t>;
 int main() {}
 
 #if EBB_CASE == 1  // a key is no array of keys
-// EXPECT: E0525 uniform, normal, bernoulli, split_key, fold_in: the key is an integer of rank 0
+// EXPECT: E0525 random numbers in a traced function: the key is an integer, or an integer array of rank 0
 constexpr int refused = traced_on<vector, number>([](auto x, auto key) {
   return ebb::uniform<float, 3>(x, key, 1);  // LINE
 });
@@ -32,7 +32,7 @@ constexpr int refused = traced_on<ebb::term<float, 2>, number>([](auto x, auto k
   return ebb::normal<float, 3>(key, x, 1);  // LINE
 });
 #elif EBB_CASE == 5  // half a key
-// EXPECT: E0525 uniform, normal, bernoulli, split_key, fold_in: the key is an integer of rank 0
+// EXPECT: E0525 random numbers in a traced function: the key is an integer, or an integer array of rank 0
 constexpr int refused = traced_on<number>([](auto key) {
   return ebb::fold_in(ebb::cast<float>(key), 1);  // LINE
 });

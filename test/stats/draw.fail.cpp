@@ -13,12 +13,12 @@ using key = ebb::tensor<std::int64_t>;
 }
 
 #if EBB_CASE == 1
-// EXPECT: E0508 a sample in a traced function: the key comes first, an integer or an integer array of rank 0
+// EXPECT: E0525 random numbers in a traced function: the key is an integer, or an integer array of rank 0
 inline auto refused(const numbers& a) {
   return ebb::poisson_sample(2.5, a);  // LINE
 }
 #elif EBB_CASE == 2
-// EXPECT: E0508 a sample in a traced function: the key comes first, an integer or an integer array of rank 0
+// EXPECT: E0525 random numbers in a traced function: the key is an integer, or an integer array of rank 0
 inline auto refused(const ebb::tensor<std::int64_t, 2>& keys, const numbers& a) {
   return ebb::normal_sample(keys, a, 1.0);  // LINE
 }

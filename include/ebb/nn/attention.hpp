@@ -201,9 +201,10 @@ struct scaled_dot_product_attention {
       if (in.back() < 0) return refuse<T>(g, -in.back());
     }
     if constexpr (is_operand<I>) {
-      constexpr bool is_key = index_element<typename I::value_type> && A.dropout > 0 && A.dropout <= 1;
+      constexpr bool is_key = index_element<typename I::value_type>;
       if (key.is_refused()) return refuse<T>(g, -key.id);
-      if (!is_key || key.rank() != 0) return refuse<T>(g, 452);
+      if (!is_key || key.rank() != 0) return refuse<T>(g, 525);
+      if (!(A.dropout > 0 && A.dropout <= 1)) return refuse<T>(g, 452);
       if constexpr (is_key) in.push(detail::noise_of<Wide>(key, literal_in<Wide>(g, g.intern({}), A.dropout)).id);
     }
     const operand<Wide> r{&g, emit_as<op::attend, Wide>(g, with_sums, {in.data(), in.size()}, a.packed())};

@@ -84,7 +84,7 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<452, Call> : Call {
-  static_assert(Call::code != 452, "[ebb E0452] dropout: the key is an integer of rank 0, the probability a number from 0 to 1");
+  static_assert(Call::code != 452, "[ebb E0452] dropout: the probability is a number from 0 to 1, above 0 in attention that takes a key");
 };
 template <class Call>
 struct refusal<538, Call> : Call {
@@ -105,9 +105,10 @@ struct dropout {
     using Wide = detail::computed_in<T>;
     graph& g = *given.g;
     if (given.is_refused() || key.is_refused()) return refuse<T>(g, given.is_refused() ? -given.id : -key.id);
-    if constexpr (!index_element<I>) return refuse<T>(g, 452);
+    if constexpr (!index_element<I>) return refuse<T>(g, 525);
     else {
-      if (key.rank() != 0 || rank_of_operand(p) != 0) return refuse<T>(g, 452);
+      if (key.rank() != 0) return refuse<T>(g, 525);
+      if (rank_of_operand(p) != 0) return refuse<T>(g, 452);
       const auto x = cast_to<Wide>(given), chance = of_number<Wide>(p, g);
       if (ByChannel && x.rank() < 2) return refuse<T>(g, 538);
       const int drawn = ByChannel ? g.intern(axes_between(x.extents(), 0, 2)) : x.shape_number();

@@ -24,7 +24,7 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<525, Call> : Call {
-  static_assert(Call::code != 525, "[ebb E0525] uniform, normal, bernoulli, split_key, fold_in: the key is an integer of rank 0");
+  static_assert(Call::code != 525, "[ebb E0525] random numbers in a traced function: the key is an integer, or an integer array of rank 0");
 };
 template <class Call>
 struct refusal<526, Call> : Call {

@@ -27,12 +27,6 @@
 
 namespace ebb::inline EBB_ABI {
 
-template <class Call>
-struct refusal<508, Call> : Call {
-  static_assert(Call::code != 508,
-                "[ebb E0508] a sample in a traced function: the key comes first, an integer or an integer array of rank 0");
-};
-
 namespace detail {
 
 /// What is drawn. The kinds up to gumbel use inversion, with 64 bits for each number, as ebb::normal and ebb::sample do.
@@ -174,7 +168,7 @@ struct of_key {
     using Real = decltype(detail::accepted<op::exp, detail::promoted_of<op::add, A...>>());
     graph& g = *detail::first_operand(key, a...).g;
     if constexpr (sizeof...(A) != N) return refuse<Real>(g, 176);
-    else if constexpr (!is_key<typename type_of<K>::type>) return refuse<Real>(g, 508);
+    else if constexpr (!is_key<typename type_of<K>::type>) return refuse<Real>(g, 525);
     else return F::template rounded<Real>(F::formula(noise{words_of(g, key)}, quantity_in<double>(g, a)...).value);
   }
   template <class Real, class T>
@@ -196,7 +190,7 @@ struct of_key {
   template <class K>
   static constexpr operand<double> words_of(graph& g, K key) {
     if constexpr (is_operand<K>) {
-      if (key.is_refused() || key.rank() != 0) return refuse<double>(g, key.is_refused() ? -key.id : 508);
+      if (key.is_refused() || key.rank() != 0) return refuse<double>(g, key.is_refused() ? -key.id : 525);
       return detail::words_of<double>(key);
     } else return words_of(g, literal_in<std::int64_t>(g, g.intern({}), key));
   }
