@@ -38,12 +38,8 @@ namespace ebb::inline EBB_ABI::op {
 
 /// 0 for elements that are dropped, 1 / (1 - p) for others, from the five numbers of a key and p. The shape is given, not inferred; it may
 /// have leading axes for which there are keys of their own.   Saves: nothing: it has no gradient.   Error: 0.5 ulp.
-struct dropout_scale : op_base {
+struct dropout_scale : from_key {
   static constexpr std::string_view name = "dropout_scale";
-  static constexpr kind what = kind::own;
-  static constexpr int arity = 1;
-  static constexpr domain accepts = domain::real;
-  static constexpr bool heavy = true;
   template <class T>
   static void whole(const whole_call& c) {
     using S = ebb::detail::computed_in<T>;

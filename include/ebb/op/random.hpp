@@ -63,14 +63,18 @@ constexpr operand<T> words_of(operand<I> key) {
 
 namespace ebb::inline EBB_ABI::op {
 
-/// Random numbers from the four numbers of a key: Op::number<S>(bits) for each element, whose bits depend on its place alone.
-/// The shape is given, not inferred; it may have leading axes for which there are keys of their own.
-template <class Op, int Bits>
-struct drawn : op_base {
+/// Random numbers from the real numbers that hold a key. The shape is given, not inferred; it may have leading axes for which there are
+/// keys of their own.
+struct from_key : op_base {
   static constexpr kind what = kind::own;
   static constexpr int arity = 1;
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
+};
+
+/// Op::number<S>(bits) for each element, whose bits depend on its place alone.
+template <class Op, int Bits>
+struct drawn : from_key {
   template <class T>
   static void whole(const whole_call& c) {
     using S = ebb::detail::computed_in<T>;

@@ -97,12 +97,9 @@ namespace ebb::inline EBB_ABI::op {
 
 /// Random numbers of double from the four numbers of a key, and from parameters with the extents of the result. The shape is given, not
 /// inferred; it may have leading axes for which there are keys of their own.   Saves: nothing: it has no gradient.   Error: 2 ulp.
-struct draw : op_base {
+struct draw : from_key {
   static constexpr std::string_view name = "draw";
-  static constexpr kind what = kind::own;
   static constexpr int arity = -1;
-  static constexpr domain accepts = domain::real;
-  static constexpr bool heavy = true;
   static constexpr int show(const std::int64_t* attr, int, std::int64_t* numbers) {
     numbers[0] = attr[0] & 255;
     return 1;
