@@ -79,41 +79,39 @@ struct arange {
   }
 };
 
+/// N elements from `first` to `last`: f of the index, of both ends and of N - 1. It is `first` alone if N is below 2.
+template <int N, class A, class B>
+constexpr auto between_ends(A first, B last, auto f) {
+  using T = decltype(detail::accepted<op::exp, dtype_of_scalars<A, B>>());
+  return cast_to<T>(from_scalars<N, detail::computed_in<T>>(*detail::first_operand(first, last).g, [&](auto i, auto a, auto b) {
+    if constexpr (N < 2) return a;
+    else return f(i, a, b, literal_like(i, N - 1));
+  }, first, last));
+}
+
 template <int N>
 struct linspace {
-  template <class A, class B>
-  static constexpr auto apply(A first, B last) {
-    using T = decltype(detail::accepted<op::exp, dtype_of_scalars<A, B>>());
-    using Wide = detail::computed_in<T>;
-    return cast_to<T>(from_scalars<N, Wide>(*detail::first_operand(first, last).g, [](auto i, auto a, auto b) {
-      if constexpr (N < 2) return a;
-      else {
-        const auto step = (b - a) / literal_like(i, N - 1);
-        const auto from_start = a + i * step, from_end = b - (literal_like(i, N - 1) - i) * step;
-        return emit_on<op::where>({}, emit_on<op::less>({}, i, literal_like(i, N / 2)), from_start, from_end);
-      }
-    }, first, last));
+  static constexpr auto apply(auto first, auto last) {
+    return between_ends<N>(first, last, [](auto i, auto a, auto b, auto n) {
+      const auto step = (b - a) / n;
+      const auto from_start = a + i * step, from_end = b - (n - i) * step;
+      return emit_on<op::where>({}, emit_on<op::less>({}, i, literal_like(i, N / 2)), from_start, from_end);
+    });
   }
 };
 
 template <int N>
 struct geomspace {
-  template <class A, class B>
-  static constexpr auto apply(A first, B last) {
-    using T = decltype(detail::accepted<op::exp, dtype_of_scalars<A, B>>());
-    using Wide = detail::computed_in<T>;
-    return cast_to<T>(from_scalars<N, Wide>(*detail::first_operand(first, last).g, [](auto i, auto a, auto b) {
-      if constexpr (N < 2) return a;
-      else {
-        // Each half is its own end times a power of the square root of the ratio. The exponent is at most 1: nothing overflows on the way.
-        const auto is_first = emit_on<op::less>({}, i, literal_like(i, N / 2));
-        const auto end = emit_on<op::where>({}, is_first, a, b), other = emit_on<op::where>({}, is_first, b, a);
-        const auto steps = emit_on<op::where>({}, is_first, i, literal_like(i, N - 1) - i);
-        const auto sign = emit_on<op::sign>({}, end);
-        const auto ratio = emit_on<op::sqrt>({}, other * sign) / emit_on<op::sqrt>({}, end * sign);
-        return end * emit_on<op::pow>({}, ratio, (steps + steps) / literal_like(i, N - 1));
-      }
-    }, first, last));
+  static constexpr auto apply(auto first, auto last) {
+    return between_ends<N>(first, last, [](auto i, auto a, auto b, auto n) {
+      // Each half is its own end times a power of the square root of the ratio. The exponent is at most 1: nothing overflows on the way.
+      const auto is_first = emit_on<op::less>({}, i, literal_like(i, N / 2));
+      const auto end = emit_on<op::where>({}, is_first, a, b), other = emit_on<op::where>({}, is_first, b, a);
+      const auto steps = emit_on<op::where>({}, is_first, i, n - i);
+      const auto sign = emit_on<op::sign>({}, end);
+      const auto ratio = emit_on<op::sqrt>({}, other * sign) / emit_on<op::sqrt>({}, end * sign);
+      return end * emit_on<op::pow>({}, ratio, (steps + steps) / n);
+    });
   }
 };
 
