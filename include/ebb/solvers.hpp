@@ -7,5 +7,6 @@
 #include "solvers/implicit.hpp"
 #include "solvers/conjugate_gradient.hpp"
 #include "solvers/root.hpp"
+#include "solvers/least_squares.hpp"
 #include "solvers/lbfgs.hpp"
 #include "solvers/dopri5.hpp"

@@ -7,6 +7,7 @@ int main() {
   [[maybe_unused]] const ebb::tensor<double, 3> x{1, 2, 3};
   [[maybe_unused]] const ebb::tensor<double, 2, 2> m{1, 2, 3, 4};
   [[maybe_unused]] static constexpr auto half = [](auto v, auto w) { return v / 2 + w; };
+  [[maybe_unused]] static constexpr auto total = [](auto s) { return ebb::sum(s); };
 #if EBB_CASE == 1
   // EXPECT: E0442 they are called in a traced function
   auto r = ebb::fixed_point(half, x, x);  // LINE
@@ -37,5 +38,14 @@ int main() {
 #elif EBB_CASE == 10
   // EXPECT: E0507 options are one ebb::tolerance<n>
   auto r = ebb::compile([](auto a) { return ebb::dopri5<ebb::by_solve>([](auto t, auto y) { return y * t; }, a, 0, 1); })(x);  // LINE
+#elif EBB_CASE == 11
+  // EXPECT: E0561 an option is one of ebb::robust
+  auto r = ebb::compile([](auto a) { return ebb::levenberg_marquardt<2>([](auto v) { return v * v; }, a); })(x);  // LINE
+#elif EBB_CASE == 12
+  // EXPECT: E0561 the loss of each square
+  auto r = ebb::compile([](auto a) { return ebb::levenberg_marquardt<total>([](auto v) { return v * v; }, a); })(x);  // LINE
+#elif EBB_CASE == 13
+  // EXPECT: E0561 are arrays of floats with one axis
+  auto r = ebb::compile([](auto a) { return ebb::levenberg_marquardt([](auto v) { return ebb::sum(v); }, a); })(x);  // LINE
 #endif
 }

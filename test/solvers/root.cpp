@@ -1,4 +1,4 @@
-// test/solvers/root.cpp — Newton's method and least squares on standard problems, with derivatives of their solutions.
+// test/solvers/root.cpp — Newton's method and halves of intervals, with derivatives of their solutions.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 #include <ebb/solvers.hpp>
@@ -24,13 +24,6 @@ constexpr auto crossing = [](auto p, auto r, auto s) {
 constexpr auto growth = [](auto x, auto a) { return ebb::exp(x) * x - a; };
 constexpr auto by_halves = [](auto lo, auto hi, auto a) { return ebb::bisection(growth, lo, hi, a); };
 constexpr auto halved_root = [](auto lo, auto hi, auto a) { return std::get<0>(ebb::bisection(growth, lo, hi, a)); };
-constexpr auto rosenbrock = [](auto p) { return ebb::stack<0>(10 * (p[1] - p[0] * p[0]), 1 - p[0]); };
-constexpr auto powell = [](auto p) {
-  const auto a = p[0], b = p[1], c = p[2], d = p[3];
-  return ebb::stack<0>(a + 10 * b, 2.23606797749979 * (c - d), ebb::square(b - 2 * c), 3.1622776601683795 * ebb::square(a - d));
-};
-constexpr auto decay = [](auto p, auto t, auto y) { return p[0] * ebb::exp(-p[1] * t) - y; };
-constexpr auto fitted_rate = [](auto p0, auto t, auto y) { return std::get<0>(ebb::levenberg_marquardt(decay, p0, t, y))[1]; };
 
 }  // namespace
 
@@ -55,34 +48,6 @@ TEST_CASE("newton solves Kepler's equation and two equations, and its solutions 
   const auto by_slope = ebb::grad<2>([](auto p0, auto r, auto s) { return std::get<0>(ebb::newton(crossing, p0, r, s))[0]; })(
       tensor<double, 2>{1, 1}, 2.0, 0.5);
   CHECK(by_slope == Approx(-2 * 0.5 / std::pow(1.25, 1.5)).epsilon(1e-13));
-}
-
-TEST_CASE("levenberg_marquardt finds the minima of Rosenbrock and Powell and fits a decay, whose rate has a gradient by the data") {
-  const auto [x, n, ok] = ebb::compile([](auto p) { return ebb::levenberg_marquardt(rosenbrock, p); })(tensor<double, 2>{-1.2, 1});
-  CHECK(ok);
-  CHECK(n < 100);
-  CHECK(x(0) == Approx(1).epsilon(1e-13));
-  CHECK(x(1) == Approx(1).epsilon(1e-13));
-  const auto [y, m, end] = ebb::compile([](auto p) { return ebb::levenberg_marquardt(powell, p); })(tensor<double, 4>{3, -1, 0, 1});
-  static_cast<void>(end);  // its Jacobian is singular at the minimum: steps halve the distance
-  CHECK(m <= 500);
-  for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(y(i)) < 1e-4);
-
-  tensor<double, 8> t, data;
-  for (std::size_t i = 0; i < 8; ++i) {
-    t.mutable_data()[i] = 0.4 * static_cast<double>(i);
-    data.mutable_data()[i] = 2.5 * std::exp(-0.8 * t(i)) + (i % 2 == 0 ? 0.02 : -0.03);
-  }
-  const tensor<double, 2> start{1, 1};
-  const auto [rate, by_data] = ebb::value_and_grad<2>(fitted_rate)(start, t, data);
-  CHECK(rate == Approx(0.8).epsilon(0.1));
-  const auto fit = ebb::compile(fitted_rate);
-  for (std::size_t i = 0; i < 8; i += 3) {
-    tensor<double, 8> up = data, down = data;
-    up.mutable_data()[i] += 1e-5;
-    down.mutable_data()[i] -= 1e-5;
-    CHECK(by_data(i) == Approx((fit(start, t, up) - fit(start, t, down)) / 2e-5).epsilon(1e-6));
-  }
 }
 
 TEST_CASE("bisection ends between neighbours, from any interval, and its root has the derivatives of Lambert's function") {

@@ -108,6 +108,8 @@ struct refuse_function {
   static_assert(Code != 506, "[ebb E0506] dopri5: f(t, y, w...) returns an array with the form and dtype of y, and t has that dtype");
   static_assert(Code != 507, "[ebb E0507] dopri5: options are one ebb::tolerance<n>, one ebb::at_most<n>, and one of "
                              "those of scan");
+  static_assert(Code != 561, "[ebb E0561] levenberg_marquardt: x0 and errors(x, w...) are arrays of floats with one axis; an option is "
+                             "one of ebb::robust, or a lambda that returns the loss of each square, in its form and dtype");
   static_assert(Code != 516, "[ebb E0516] sparse_jacobian, sparse_hessian: a call without a pattern has static extents, no integers, no "
                              "loop, at most 4,096 elements in 256 rows and columns, and a compiler whose limit for constants suffices: "
                              "else pass jacobian.pattern(x)");
