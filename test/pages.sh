@@ -12,6 +12,7 @@ cd "${1:-$(dirname "$0")/..}" || exit 1
 build=${2:-}
 failed=0
 complain() { printf '%s: %s\n' "$page" "$1"; failed=1; }
+declare -A headings  # of each page that a link names one of
 
 check_output() {  # check_output command wanted
   local name arguments printed
@@ -56,7 +57,7 @@ check_page() {
       block+=$line$'\n'
     elif [[ $line =~ ^'<!-- '(.*)' -->'$ ]]; then
       of=${BASH_REMATCH[1]}
-    else
+    elif [[ $line == *']('* || $line == *'`'*/*'`'* ]]; then  # most lines start no process
       while read -r target; do
         [[ -z $target || $target == *://* ]] && continue
         anchor= content=$page
@@ -67,7 +68,9 @@ check_page() {
           [ -e "$content" ] || { complain "there is no $content"; continue; }
         fi
         checked=$((checked + 1))
-        [ -z "$anchor" ] || sed -nE 's/^#+ //p' "$content" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-' | grep -qx -- "$anchor" || complain "$content has no heading $anchor"
+        [ -n "$anchor" ] || continue
+        [ -n "${headings[$content]:-}" ] || headings[$content]=$'\n'$(sed -nE 's/^#+ //p' "$content" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-')$'\n'
+        [[ ${headings[$content]} == *$'\n'"$anchor"$'\n'* ]] || complain "$content has no heading $anchor"
       done < <(grep -oE '\]\([^)]+\)' <<<"$line" | sed 's/^](//; s/)$//')
       while read -r target; do
         [ -n "$target" ] || continue
