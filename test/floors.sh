@@ -50,14 +50,20 @@ check() {
   grep -rnE '^ *(\[\[.*\]\] )?EBB_(ONCE|COLD)' "${outside[@]}" | rule 'compiled.cpp has to include a header with EBB_ONCE or EBB_COLD'
   grep -rnE "[.;:] +(What|Who|Whoever|Whatever|That which) [a-z]|\\b(by now|of one's own)\\b" include README.md CONTRIBUTING.md |
     rule 'a sentence begins with its subject and says it plainly'
-  local header path
-  while IFS= read -r header; do
-    path=${header#include/}
-    sed -n 1p "$header" | grep -qE "^// $path — .*[.;:?!]$" || echo "$header:1" | rule "begins with // $path — one sentence."
-    sed -n 2p "$header" | grep -qFx '// SPDX-License-Identifier: BSL-1.0' || echo "$header:2" | rule 'names the licence in line 2'
-    grep -qFx '#pragma once' "$header" || echo "$header:3" | rule 'has #pragma once'
-    [ "$(wc -l <"$header")" -le 400 ] || echo "$header:$(wc -l <"$header")" | rule 'at most 400 lines'
-  done < <(find include -name '*.hpp')
+  find include -name '*.hpp' | xargs awk '
+    function finish() {
+      if (!once) print file ":3   <- has #pragma once"
+      if (lines > 400) print file ":" lines "   <- at most 400 lines"
+    }
+    FNR == 1 {
+      if (file != "") finish()
+      file = FILENAME; once = 0; begin = file; sub("^include/", "", begin); begin = "// " begin " — "
+      if (substr($0, 1, length(begin)) != begin || $0 !~ /[.;:?!]$/) print file ":1   <- begins with " begin "one sentence."
+    }
+    FNR == 2 && $0 != "// SPDX-License-Identifier: BSL-1.0" { print file ":2   <- names the licence in line 2" }
+    $0 == "#pragma once" { once = 1 }
+    { lines = FNR }
+    END { finish() }'
 
   # ebb.hpp includes a header for each folder, which includes all of that folder; functional.hpp leaves out those of the tape.
   # Weights are left out of both: programs that read none need not compile them.
@@ -94,7 +100,8 @@ check() {
   notes=$(grep -rhE "$definition" include | grep -oE '\[note: [^]]+\]' | sort)
   uniq -d <<<"$notes" | while IFS= read -r line; do grep -rnF -- "$line" include | grep -v 'see \['; done | rule 'a note is written once'
   grep -rnoE '\[note: [^]]+\]' include test examples bench README.md CONTRIBUTING.md --include='*.?pp' --include='*.md' |
-    while IFS= read -r line; do grep -qFx -- "${line#*:*:}" <<<"$notes" || echo "$line"; done | rule 'a note that nobody wrote'
+    notes=$notes awk 'BEGIN { count = split(ENVIRON["notes"], note, "\n"); for (i = 1; i <= count; ++i) known[note[i]] = 1 }
+      { cited = $0; sub(/^[^:]*:[^:]*:/, "", cited); if (!(cited in known)) print }' | rule 'a note that nobody wrote'
 }
 
 problems=$(check)
