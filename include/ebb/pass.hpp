@@ -20,6 +20,7 @@
 #include "pass/outputs.hpp"
 #include "pass/push_forward.hpp"
 #include "pass/components.hpp"
+#include "pass/zeros.hpp"
 #include "pass/unpack.hpp"
 #include "pass/pipeline.hpp"
 #include "pass/jacobian.hpp"

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 using ebb::strided_copy;
 
@@ -90,6 +92,26 @@ TEMPLATE_TEST_CASE("slices, steps, pieces and broadcasts copy correctly", "", st
   check<TestType>(c, 1, 120);
   c.to[0] = 1, c.to[1] = 4, c.to_offset = 0, c.from[0] = 9, c.from[1] = 1;  // the axes of the result are in reverse order
   check<TestType>(c, 36, 36);
+}
+
+TEMPLATE_TEST_CASE("the first bad index is found at each place", "", std::int32_t, std::int64_t) {
+  constexpr TestType least = std::numeric_limits<TestType>::min(), most = std::numeric_limits<TestType>::max();
+  for (std::size_t count : {0u, 1u, 63u, 64u, 65u, 200u}) {
+    std::vector<TestType> index(count);
+    for (std::size_t i = 0; i < count; ++i) index[i] = static_cast<TestType>(i % 9);
+    const auto bad = [&](std::size_t rows) { return ebb::kernel::first_bad_index(index.data(), count, rows); };
+    CHECK(bad(9) == count);
+    CHECK(bad(std::size_t{1} << 63) == count);
+    CHECK(bad(0) == 0);
+    CHECK(bad(8) == std::min<std::size_t>(8, count));
+    for (std::size_t i = 0; i < count; ++i)
+      for (const TestType x : {TestType{9}, TestType{-1}, least, most}) {
+        const TestType before = std::exchange(index[i], x);
+        CHECK(bad(9) == i);
+        CHECK(bad(std::size_t{1} << 63) == (x < 0 ? i : count));
+        index[i] = before;
+      }
+  }
 }
 
 TEMPLATE_TEST_CASE("a gather copies the rows that an index names", "", std::int32_t, std::int64_t) {

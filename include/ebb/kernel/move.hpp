@@ -10,6 +10,8 @@
 
 #include <concepts>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace ebb::inline EBB_ABI::kernel {
@@ -101,7 +103,20 @@ void copy(const Copy& c, const void* from, void* to, std::size_t size) {
 /// indices.
 template <class Index>
 inline std::size_t first_bad_index(const Index* index, std::size_t count, std::size_t rows) {
-  for (std::size_t i = 0; i < count; ++i)
+  using U = std::make_unsigned_t<Index>;
+  constexpr std::size_t largest = std::numeric_limits<Index>::max(), together = 64;
+  const U last = static_cast<U>((rows < largest ? rows : largest + 1) - 1);
+  std::size_t i = 0;
+  // The sign of one of the two is set if x is negative, or larger than the last row: no comparison, so lanes can do it.
+  for (; i + together <= count; i += together) {
+    U any = 0;
+    for (std::size_t j = 0; j < together; ++j) {
+      const U x = static_cast<U>(index[i + j]);
+      any = static_cast<U>(any | x | static_cast<U>(last - x));
+    }
+    if (static_cast<Index>(any) < 0) break;
+  }
+  for (; i < count; ++i)
     if (index[i] < 0 || static_cast<std::size_t>(index[i]) >= rows) return i;
   return count;
 }

@@ -21,7 +21,21 @@
 
 #include "components.hpp"
 #include "prune.hpp"
-#include "simplify.hpp"
+#include "zeros.hpp"
+
+namespace ebb::inline EBB_ABI::rewriting {
+
+// A sign flips without rounding, so a sum takes it from a factor of its term. Only here: a product that others read as well is then two.
+inline constexpr auto component_rules = exact_rules + rule_list({
+    rule(-x * y + z, z - x * y),
+    rule(x * -y + z, z - x * y),
+    rule(z + -x * y, z - x * y),
+    rule(z + x * -y, z - x * y),
+    rule(z - -x * y, z + x * y),
+    rule(z - x * -y, z + x * y),
+});
+
+}  // namespace ebb::inline EBB_ABI::rewriting
 
 namespace ebb::inline EBB_ABI {
 
@@ -227,7 +241,8 @@ class unpacker {
 constexpr graph unpack(graph g, bool all = false) {
   const detail::component_regions regions(g, all);
   if (!regions.any()) return g;
-  return prune(simplify(detail::unpacker(g, regions).take()));
+  const graph parts = without_added_zeros(simplify(detail::unpacker(g, regions).take()));
+  return prune(rewriting::rewrite(parts, rewriting::component_rules));
 }
 
 }  // namespace ebb::inline EBB_ABI
