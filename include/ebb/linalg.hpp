@@ -10,6 +10,7 @@
 #include "linalg/band.hpp"
 #include "linalg/toeplitz.hpp"
 #include "linalg/tridiagonal.hpp"
+#include "linalg/cofactors.hpp"
 #include "linalg/determinant.hpp"
 #include "linalg/qr.hpp"
 #include "linalg/lu.hpp"

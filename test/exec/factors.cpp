@@ -135,6 +135,49 @@ TEST_CASE("an error names the matrix that is not positive definite; with a tag t
   CHECK(test::says(test::raised([&] { ebb::cholesky(wrong); }), {"ebb::cholesky", "2", "3"}));
 }
 
+TEST_CASE("an error names the singular matrix; with a tag its solution, its inverse, and their gradients are NaN, and others theirs") {
+  using many = ebb::tensor<double, dyn, 2, 2>;
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  // Matrix 1 and, in a batch that fills lanes, matrix 33 are singular; others are 2.
+  for (const std::size_t batch : {3u, 50u}) {
+    CAPTURE(batch);
+    const auto is_singular = [](std::size_t i) { return i == 1 || i == 33; };
+    const auto element = [&](std::size_t i) { return i % 4 == 0 || (i % 4 == 3 && !is_singular(i / 4)) ? 2.0 : 0.0; };
+    const many a = many::generate(element, batch);
+    const std::string named = "matrix 1 of " + std::to_string(batch) + " is singular: pivot 1 is 0";
+    CHECK(test::raised([&] { ebb::solve(a, a); }) == "ebb::solve: " + named);
+    CHECK(test::raised([&] { ebb::inverse(a); }) == "ebb::inverse: " + named);
+    CHECK(test::raised([&] { ebb::solve_triangular(a, a, ebb::error_if_singular); }) == "ebb::solve_triangular: " + named);
+    CHECK(test::raised([&] { ebb::solve_triangular(a, a, ebb::error_if_singular, ebb::upper, ebb::from_right); }) ==
+          "ebb::solve_triangular: " + named);
+    const auto x = ebb::solve(a, a, ebb::nan_if_not), inverse = ebb::inverse(a, ebb::nan_if_not);
+    const auto of_a = ebb::grad<0>([](auto m) { return ebb::sum(ebb::inverse(m, ebb::nan_if_not)); })(a);
+    const auto of_log = ebb::grad<0>([](auto m) { return ebb::sum(ebb::logdet(m)); })(a);
+    const auto of_t = ebb::solve_triangular(a, a);
+    for (std::size_t i = 0; i < 4 * batch; ++i) {
+      const bool diagonal = i % 4 == 0 || i % 4 == 3, singular = is_singular(i / 4);
+      const auto is = [&](double want, double got) { return std::isnan(want) ? std::isnan(got) : want == got; };
+      CHECK(is(singular ? nan : diagonal ? 1 : 0, x.data()[i]));
+      CHECK(is(singular ? nan : diagonal ? 0.5 : 0, inverse.data()[i]));
+      CHECK(is(singular ? nan : -0.25, of_a.data()[i]));
+      CHECK(is(singular ? inf : diagonal ? 0.5 : 0, of_log.data()[i]));
+      CHECK(is(singular && i % 4 >= 2 ? nan : diagonal ? 1 : 0, of_t.data()[i]));
+    }
+  }
+  // One matrix whose extents are constants has a way of its own, and large ones have another.
+  const ebb::tensor<double, 2, 2> one{{1.0, 2.0}, {2.0, 4.0}};
+  CHECK(test::raised([&] { ebb::solve_triangular(ebb::tensor<double, 2, 2>{{1.0, 2.0}, {2.0, 0.0}}, one, ebb::error_if_singular); }) ==
+        "ebb::solve_triangular: the matrix is singular: pivot 1 is 0");
+  const ebb::tensor<double, 2, 2> none = ebb::solve(one, one, ebb::nan_if_not), inverse = ebb::inverse(one, ebb::nan_if_not);
+  for (std::size_t i = 0; i < 4; ++i) CHECK((std::isnan(none.data()[i]) && std::isnan(inverse.data()[i])));
+  const auto large = ebb::tensor<float, dyn, dyn>::generate([](std::size_t) { return 1.0f; }, 70, 70);
+  const auto of_large = ebb::inverse(large, ebb::nan_if_not);
+  for (const std::size_t i : {0u, 1u, 4899u}) CHECK(std::isnan(of_large.data()[i]));
+  const ebb::tensor<ebb::bfloat16, 2, 2> narrow{};
+  CHECK(std::isnan(static_cast<float>(ebb::inverse(narrow, ebb::nan_if_not)(1, 1))));
+  CHECK(ebb::solve(ebb::tensor<double, dyn, dyn>(0, 0), ebb::tensor<double, dyn, dyn>(0, 2), ebb::nan_if_not).size() == 0);
+}
+
 TEST_CASE("factors on the tape have the bits of the function, plain and captured") {
   const auto start = random_array<ebb::tensor<double, 4, 4>>(3);
   const auto y = random_array<ebb::tensor<double, 4, 2>>(4);

@@ -1,9 +1,10 @@
 // test/linalg/determinant.cpp — determinants and their cofactors against recorded values and expansions in long double; inverses and
 // lengths from Cholesky factors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: determinant.hpp matrix.hpp op/table.hpp op/whole.hpp
+// covers: determinant.hpp cofactors.hpp matrix.hpp op/table.hpp op/whole.hpp
 #include "oracle.hpp"
 
+#include "../op/hyper_dual.hpp"
 #include "../random_array.hpp"
 #include "../same_bits.hpp"
 
@@ -22,17 +23,25 @@ struct cofactors {
 };
 
 /// By the definition: along the first row.
-long double expanded(std::size_t n, const long_numbers& a) {
-  if (n == 0) return 1;
-  long double sum = 0;
+template <class N>
+N expanded(std::size_t n, const std::vector<N>& a) {
+  if (n == 0) return {1};
+  N sum = {0};
   for (std::size_t j = 0; j < n; ++j) {
-    long_numbers minor;
+    std::vector<N> minor;
     for (std::size_t i = 1; i < n; ++i)
       for (std::size_t k = 0; k < n; ++k)
         if (k != j) minor.push_back(a[i * n + k]);
-    sum += (j % 2 ? -1 : 1) * a[j] * expanded(n - 1, minor);
+    const N term = a[j] * expanded(n - 1, minor);
+    sum = j % 2 ? sum - term : sum + term;
   }
   return sum;
+}
+/// The second derivative of the determinant of a along g and h.
+long double curved(std::size_t n, const long_numbers& a, const numbers& g, const numbers& h) {
+  std::vector<test::hyper_dual> x(a.begin(), a.end());
+  for (std::size_t i = 0; i < n * n; ++i) x[i].a = g[i], x[i].b = h[i];
+  return expanded(n, x).c;
 }
 
 TEST_CASE("determinants have PyTorch's recorded values, gradients and second derivatives") {
@@ -83,7 +92,7 @@ TEST_CASE("determinants have the derivatives of their expansion, of singular mat
     for (std::size_t i = 0; i < n; ++i) a[i * (n + 1)] += 2;
     check("regular", n, a);
   }
-  // Static extents up to 3 need no inverse, so that the second derivative of a singular matrix is there.
+  // Static extents up to 3 have another rule.
   against_differences<wide<3, 3>>("singular", det, {1, 2, 3, 4, 5, 6, 7, 8, 9}, extents_of({3, 3}), [](const long_numbers& x) {
     return long_numbers{expanded(3, x)};
   }, 1e-13L, 1e-9L);
@@ -112,10 +121,76 @@ TEST_CASE("determinants have the derivatives of their expansion, of singular mat
     }
 }
 
+struct slope {
+  static constexpr auto apply(auto a, auto g) { return ebb::op::cofactor_slope::along(a, g); }
+};
+constexpr auto slope_of = [](auto a, auto g) { return ebb::call<slope>{}(a, g); };
+
+TEST_CASE("determinants have finite second derivatives at singular matrices of every rank, and third ones at regular matrices") {
+  for (const std::size_t n : {1u, 2u, 3u, 4u, 5u, 6u})
+    for (std::size_t lost = 0; lost <= std::min<std::size_t>(n, 3); ++lost) {
+      CAPTURE(n, lost);
+      // Whole numbers: the last rows are sums of others, exactly.
+      numbers a;
+      for (double x : random_numbers(n * n, n + lost, 4)) a.push_back(std::round(x));
+      for (std::size_t k = 0; k < lost; ++k)
+        for (std::size_t j = 0; j < n; ++j)
+          a[(n - 1 - k) * n + j] = n > lost ? a[j] * (k == 0 ? 1 : -2) + (n > lost + 1 ? a[n + j] * static_cast<double>(k) : 0) : 0;
+      const numbers g = random_numbers(n * n, 7 * n + lost), h = random_numbers(n * n, 9 * n + lost);
+      const long_numbers at(a.begin(), a.end());
+      const ebb::graph f = ebb::joint(ebb::trace_of<std::remove_const_t<decltype(slope_of)>, wide<dyn, dyn>, wide<dyn, dyn>>::make(), {0, 1});
+      const auto square = extents_of({n, n});
+      const auto value = evaluated(ebb::prune(ebb::trace_of<std::remove_const_t<decltype(slope_of)>, wide<dyn, dyn>, wide<dyn, dyn>>::make()),
+                                   {a, g}, {square, square})[0];
+      for (std::size_t i = 0; i < n * n; ++i) {
+        numbers one(n * n, 0.0);
+        one[i] = 1;
+        CHECK(within(1e-11L, value[i], curved(n, at, g, one)));
+      }
+      // By autodiff of det itself, along ones.
+      const auto second = evaluated(with_second_derivative(ebb::trace_of<std::remove_const_t<decltype(det)>, wide<dyn, dyn>>::make()),
+                                    {a, {1}}, {square}).back();
+      for (std::size_t i = 0; i < n * n; ++i) {
+        numbers one(n * n, 0.0);
+        one[i] = 1;
+        CHECK(within(1e-11L, second[i], curved(n, at, numbers(n * n, 1.0), one)));
+      }
+      if (lost > 0) {
+        // By elimination some of these matrices are regular: a pivot is rounded.
+        if (n == lost) CHECK(test::says(test::raised([&] { evaluated(ebb::prune(f), {a, g, h}, {square, square}); }), {"inverse", "singular"}));
+        continue;
+      }
+      for (std::size_t i = 0; i < n; ++i) a[i * (n + 1)] += 9;
+      const auto third = evaluated(ebb::prune(f), {a, g, h}, {square, square});
+      for (std::size_t i = 0; i < n * n; ++i) {
+        long_numbers more(a.begin(), a.end()), less = more;
+        numbers one(n * n, 0.0);
+        more[i] += 1e-3L, less[i] -= 1e-3L, one[i] = 1;
+        // The second derivative is linear in each element: the difference is exact.
+        CHECK(within(1e-10L, third[1][i], (curved(n, more, g, h) - curved(n, less, g, h)) / 2e-3L));
+        CHECK(within(1e-11L, third[2][i], curved(n, long_numbers(a.begin(), a.end()), one, h)));
+      }
+    }
+}
+
+TEST_CASE("derivatives of cofactors of NaN are NaN, and those of no rows are none") {
+  const auto f = ebb::compile(slope_of);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  ebb::tensor<double, 5, 5> hidden{}, ones{};
+  for (std::size_t i = 0; i < 25; ++i) ones.mutable_data()[i] = 1;
+  for (std::size_t i = 0; i < 5; ++i) hidden.mutable_data()[6 * i] = 2;
+  hidden.mutable_data()[7] = nan;
+  const auto r = f(hidden, ones);
+  std::size_t count = 0;
+  for (const double e : r) count += std::isnan(e);
+  CHECK(count > 12);
+  CHECK(f(ebb::tensor<double, dyn, dyn>(0, 0), ebb::tensor<double, dyn, dyn>(0, 0)).size() == 0);
+}
+
 TEST_CASE("determinants and their gradients have the same bits compiled and evaluated, in batches and maps, and in narrow dtypes") {
   const auto both = [](auto x) {
     const auto d = ebb::det(x);
-    return std::tuple(d, ebb::call<cofactors>{}(x));
+    return std::tuple(d, ebb::call<cofactors>{}(x), slope_of(x, x + 1));
   };
   for (const std::size_t n : {0u, 1u, 2u, 3u, 4u, 5u, 9u}) same_bits_everywhere<double>(both, 3, n, n);
   same_bits_everywhere<ebb::bfloat16>(both, 3, 6, 6);

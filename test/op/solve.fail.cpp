@@ -11,7 +11,9 @@ using square = ebb::term<float, 3, 3>;
 using wide = ebb::term<float, 3, 4>;
 using some = ebb::term<float, ebb::dyn, ebb::dyn>;
 
-constexpr int fits = traced_on<some, wide>([](auto a, auto b) { return ebb::solve(ebb::inverse(a), b); });
+constexpr int fits = traced_on<some, wide>([](auto a, auto b) {
+  return ebb::solve(ebb::inverse(a, ebb::nan_if_not), b, ebb::nan_if_not);
+});
 
 #if EBB_CASE == 1  // the inverse of a matrix that is not square
 // EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
@@ -47,5 +49,15 @@ constexpr int refused = traced_on<square, ebb::term<float>>([](auto a, auto b) {
 // EXPECT: E0102 the extents differ
 constexpr int refused = traced_on<ebb::term<float, 2, 3, 3>, ebb::term<float, 4, 3, 1>>([](auto a, auto b) {
   return ebb::solve(a, b);  // LINE
+});
+#elif EBB_CASE == 8  // a bool in place of the tag
+// EXPECT: E0539 solve, inverse: after the operands comes nothing, or the tag ebb::nan_if_not
+constexpr int refused = traced_on<square, square>([](auto a, auto b) {
+  return ebb::solve(a, b, false);  // LINE
+});
+#elif EBB_CASE == 9  // a tag of another function
+// EXPECT: E0539 solve, inverse: after the operands comes nothing, or the tag ebb::nan_if_not
+constexpr int refused = traced_on<square>([](auto a) {
+  return ebb::inverse(a, ebb::triangle_tag<2>{});  // LINE
 });
 #endif

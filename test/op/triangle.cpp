@@ -264,6 +264,52 @@ TEST_CASE("a matrix that is not positive definite is an error or NaN; singular, 
   CHECK(std::isnan(ebb::from_cell<double>(unknown[1][0])));
 }
 
+TEST_CASE("the log-determinant of a singular matrix has an infinite gradient and NaN as its second derivative, and other matrices theirs") {
+  const auto sizes = [](auto a) { return ebb::sum(std::get<1>(ebb::slogdet(a))); };
+  ebb::graph g = ebb::joint(ebb::trace_of<decltype(sizes), wide<dyn, 2, 2>>::make(), {0});
+  const int from = g.out[1];
+  const auto second = ebb::pull_back(g, {g.input(0)}, {from}, {g.op(from).kit->literal(g, g.eq[from].shape, 1)});
+  g.out.push(second[0]);
+  REQUIRE_FALSE(ebb::first_error(g));
+  const auto out = ebb::evaluate(ebb::prune(g), {cells({1, 2, 2, 4, 4, 2, 3, 2, 0, 0, 0, 0}), cells({1})},
+                                 ebb::symbol_values(g, {extents({3, 2, 2})}));
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto number = [&](int of, int i) { return ebb::from_cell<double>(out[of][i]); };
+  CHECK(number(0, 0) == -inf);
+  // The transposed inverse of (4, 2; 3, 2), and minus the product of that, of ones, and of that.
+  const double regular[] = {1, -1.5, -1, 2}, of_regular[] = {0, 0.25, 0, -0.5};
+  for (int i = 0; i < 4; ++i) {
+    CHECK(number(1, i) == inf);
+    CHECK(number(1, 4 + i) == regular[i]);
+    CHECK(number(2, 4 + i) == of_regular[i]);
+    CHECK(number(1, 8 + i) == inf);
+    CHECK(std::isnan(number(2, i)));
+    CHECK(std::isnan(number(2, 8 + i)));
+  }
+}
+
+TEST_CASE("a triangular system with a 0 on its diagonal has the infinities of its formula as derivatives, or is an error with a tag") {
+  const auto sum_of = [](auto t, auto b) { return ebb::sum(ebb::solve_triangular(t, b)); };
+  const double inf = std::numeric_limits<double>::infinity();
+  const ebb::graph g = ebb::joint(ebb::trace_of<decltype(sum_of), wide<dyn, dyn>, wide<dyn, dyn>>::make(), {0, 1});
+  const auto run = [](const ebb::graph& f, const std::vector<double>& t, const std::vector<std::vector<double>>& more) {
+    std::vector<std::vector<double>> in{t, {1, 1}};
+    in.insert(in.end(), more.begin(), more.end());
+    return evaluated(f, in, {extents({2, 2}), extents({2, 1})});
+  };
+  const auto out = run(g, {0, 0, 1, 2}, {{1}});
+  // PyTorch 2.13 has the same numbers.
+  const double of_t[] = {-inf, 0, -inf, inf}, of_b[] = {inf, 0.5};
+  for (int i = 0; i < 4; ++i) CHECK(ebb::from_cell<double>(out[1][i]) == of_t[i]);
+  for (int i = 0; i < 2; ++i) CHECK(ebb::from_cell<double>(out[2][i]) == of_b[i]);
+  const auto checked = [](auto t, auto b) { return ebb::solve_triangular(t, b, ebb::error_if_singular); };
+  const auto of_unit = [](auto t, auto b) { return ebb::solve_triangular(t, b, ebb::unit_diagonal, ebb::error_if_singular); };
+  const ebb::graph c = ebb::trace_of<decltype(checked), wide<dyn, dyn>, wide<dyn, dyn>>::make();
+  CHECK(test::raised([&] { run(c, {1, 0, 1, 0}, {}); }) == "ebb::evaluate: solve_triangular: a matrix is singular");
+  CHECK(ebb::from_cell<double>(run(c, {1, 0, 1, 2}, {})[0][1]) == 0);
+  CHECK(ebb::from_cell<double>(run(ebb::trace_of<decltype(of_unit), wide<dyn, dyn>, wide<dyn, dyn>>::make(), {0, 0, 3, 0}, {})[0][1]) == -2);
+}
+
 TEST_CASE("one factor serves its three uses, and a triangular system is printed with its tags") {
   const auto likelihood = [](auto k, auto y) {
     const auto l = ebb::cholesky(k);

@@ -222,16 +222,17 @@ struct complex_rule<functions::matmul> {
   }
 };
 /// The real system of twice the size: (re, -im; im, re) (x.re; x.im) = (b.re; b.im).
-template <>
-struct complex_rule<functions::solve> {
+template <bool OrNaN>
+struct complex_rule<functions::solve<OrNaN>> {
   template <class A, class B>
   static constexpr auto apply(const A& a, const B& b) {
-    if constexpr (!is_complex<A>) return complex{ebb::solve(a, b.re), ebb::solve(a, b.im)};
+    constexpr auto solution = [](const auto& x, const auto& y) { return apply_function(functions::solve<OrNaN>{}, x, y); };
+    if constexpr (!is_complex<A>) return complex{solution(a, b.re), solution(a, b.im)};
     else if constexpr (!is_complex<B>) return apply(a, complex{b, ebb::zeros_like(b)});
     else {
       constexpr int axis = rank_in_type<decltype(b.re)>() < rank_in_type<decltype(a.re)>() ? -1 : -2;
       const auto both = ebb::concat<-2>(ebb::concat<-1>(a.re, -a.im), ebb::concat<-1>(a.im, a.re));
-      const auto x = ebb::chunk<axis, 2>(ebb::solve(both, ebb::concat<axis>(b.re, b.im)));
+      const auto x = ebb::chunk<axis, 2>(solution(both, ebb::concat<axis>(b.re, b.im)));
       return complex{std::get<0>(x), std::get<1>(x)};
     }
   }

@@ -57,7 +57,7 @@ class evaluator {
       case kind::scatter: return scatter(k, out, n);
       case kind::contract: return contract(k, out, n);
       case kind::solve:  // no conditional expression: g++ 12 frees its array twice in a constant expression
-        if (g_.eq[k].attr[1]) return solve_triangle(k, out, n);
+        if (g_.eq[k].attr[1] & triangular) return solve_triangle(k, out, n);
         return solve(k, out, n);
       case kind::factor: return factor(k, n);
       case kind::rows: return rows(k, out, n);
@@ -257,7 +257,7 @@ class evaluator {
             for (int j = 0; j < columns; ++j)
               both[i * width + rows + j] = inverts ? wide(i == j) : static_cast<wide>(from_cell<T>(in(k, 1)[first + i * columns + j]));
           }
-          if (solve_in_order(both.data(), rows, columns) >= 0)
+          if (!solved_in_order(both.data(), rows, columns, (g_.eq[k].attr[1] & nan_bit) != 0))
             raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": a matrix is singular");
           for (int i = 0; i < rows * columns; ++i)
             result[first + i] = to_cell(static_cast<T>(both[i / columns * width + rows + i % columns]));
@@ -275,7 +275,8 @@ class evaluator {
           vec<wide> t(rows * rows, 0), b(rows * columns, 0);
           for (int i = 0; i < rows * rows; ++i) t[i] = static_cast<wide>(from_cell<T>(in(k, 0)[matrix + i]));
           for (int i = 0; i < rows * columns; ++i) b[i] = static_cast<wide>(from_cell<T>(in(k, 1)[first + i]));
-          solve_triangle_in_order(t.data(), b.data(), rows, columns, g_.eq[k].attr[0] != 0, g_.eq[k].attr[1]);
+          if (!solve_triangle_in_order(t.data(), b.data(), rows, columns, g_.eq[k].attr[0] != 0, g_.eq[k].attr[1]))
+            raise("ebb::evaluate: solve_triangular: a matrix is singular");
           for (int i = 0; i < rows * columns; ++i) result[first + i] = to_cell(static_cast<T>(b[i]));
         }
     });

@@ -65,6 +65,8 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
     case kind::solve:
       if (attr[1] & 1) s = attr[1] & 2 ? " upper" : " lower";
       if (attr[1] & 4) s += " unit";
+      if (attr[1] & 8) s += " or NaN";
+      if (attr[1] & 16) s += " checked";
       break;
     case kind::factor:
       if (attr[0] == 0) return attr[1] != 0 ? " or NaN" : "";

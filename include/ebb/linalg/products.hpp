@@ -126,7 +126,7 @@ struct matrix_power {
     if (a.is_refused()) return refuse<T>(*a.g, -a.id);
     if (op::batch_of_squares(a.g->syms, a.extents()).is_refused()) return refuse<T>(*a.g, 180);
     operand<T> x = cast_to<T>(a);
-    if constexpr (N < 0) return power(inverse::apply(x), -N);
+    if constexpr (N < 0) return power(inverse<false>::apply(x), -N);
     else if constexpr (N > 0) return power(x, N);
     else return cast_to<T>(is_on_diagonal(x));
   }

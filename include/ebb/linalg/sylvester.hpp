@@ -39,7 +39,7 @@ struct solve_sylvester {
     shape column = axes_between(z.extents(), 0, r - 2);
     column.push(volume_of(g.syms, axes_between(z.extents(), r - 2, r)));
     column.push(1);
-    const operand<T> found = solve::apply(operand<T>(both), view_as(z, column));
+    const operand<T> found = solve<false>::apply(operand<T>(both), view_as(z, column));
     if (found.is_refused()) return found;
     shape result = axes_between(found.extents(), 0, found.rank() - 2);
     result.push(n);

@@ -40,7 +40,8 @@ template <class T>
 bool solve_small_matrix(int n, int m, const std::int64_t* attr, const void* const* in, void* out) {
   const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
   const auto x = static_cast<T*>(out);
-  if (attr[1] != 0) {
+  if ((attr[1] & triangular) != 0) {
+    if (zero_on_diagonal(n, a, attr[1]) >= 0) return false;
     const kernel::triangular_system s{n, m, attr[0] != 0, attr[1]};
     kernel::solve_triangle_known(s, a, b, x);
     return true;

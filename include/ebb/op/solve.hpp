@@ -5,10 +5,42 @@
 // As in PyTorch, a singular matrix is an error of the call, not an array of infinities: elimination finds a pivot that is 0. The error is
 // found when the step that solves runs, so earlier steps may have written results already, and so may other matrices of the batch. A call
 // that returns its results returns none in that case. Rounding decides: a matrix without an inverse may have one after rounding, and the
-// other way round. A matrix with a NaN or an infinity is not an error: its solution has NaNs.
+// other way round. A matrix with a NaN or an infinity is not an error: its solution has NaNs. With the tag nan_if_not, the solution of a
+// singular matrix is NaN in all elements, other matrices of the batch have theirs, and there is no error.
 #pragma once
 
+#include "../tensor/triangle_order.hpp"
 #include "linear.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// A tag of a function of matrices, as a flag.
+template <std::int64_t Flag>
+struct triangle_tag {
+  static constexpr std::int64_t flag = Flag;
+};
+/// Tag of solve, inverse, cholesky and logdet_spd: a matrix that is singular, or not positive definite, gives NaN instead of an error.
+inline constexpr triangle_tag<32> nan_if_not{};
+
+}  // namespace ebb::inline EBB_ABI
+
+namespace ebb::inline EBB_ABI::detail {
+
+/// The flags of the tags, or -1 if one of them is not in `known`.
+template <class... Tag>
+constexpr std::int64_t triangle_flags([[maybe_unused]] std::int64_t known) {
+  std::int64_t flags = 0;
+  bool all = true;
+  [[maybe_unused]] const auto see = [&]<class One>(std::type_identity<One>) {
+    if constexpr (requires { One::flag; }) flags |= One::flag, all = all && (One::flag & known) != 0;
+    else all = false;
+  };
+  (see(std::type_identity<Tag>{}), ...);
+  return all ? flags : -1;
+}
+constexpr std::int64_t or_none(std::int64_t flags) { return flags < 0 ? 0 : flags; }
+
+}  // namespace ebb::inline EBB_ABI::detail
 
 namespace ebb::inline EBB_ABI {
 
@@ -65,7 +97,7 @@ struct solve : system {
   static constexpr int arity = 2;
   static constexpr auto pull(auto g, auto a, auto, auto out) {
     const std::int64_t transposed = out.attribute(0);
-    const auto of_b = emit_on<solve>({!transposed}, a, g);
+    const auto of_b = emit_on<solve>({!transposed, out.attribute(1)}, a, g);
     return grads(-(transposed ? product(out, of_b, right_transposed) : product(of_b, out, right_transposed)), of_b);
   }
 };
@@ -85,11 +117,13 @@ struct inverse : system {
 
 namespace ebb::inline EBB_ABI::functions {
 
+template <bool OrNaN>
 struct inverse {
+  static constexpr std::string_view name = "inverse";
   static constexpr precision autocast = op::inverse::autocast;
   template <class A>
   static constexpr auto apply(operand<A> a) {
-    return emit_on<op::inverse>({}, cast_to<decltype(detail::accepted<op::inverse, A>())>(a));
+    return emit_on<op::inverse>({0, OrNaN ? nan_bit : 0}, cast_to<decltype(detail::accepted<op::inverse, A>())>(a));
   }
 };
 
@@ -138,13 +172,16 @@ struct right_sides {
   }
 };
 
+template <bool OrNaN>
 struct solve {
+  static constexpr std::string_view name = "solve";
   static constexpr precision autocast = op::solve::autocast;
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = decltype(detail::accepted<op::solve, promoted<A, B>>());
-    return right_sides::apply(cast_to<T>(a), cast_to<T>(b),
-                              [](const detail::factor<T>& m, operand<T> y) { return emit_on<op::solve>({m.transposed}, m.x, y); });
+    return right_sides::apply(cast_to<T>(a), cast_to<T>(b), [](const detail::factor<T>& m, operand<T> y) {
+      return emit_on<op::solve>({m.transposed, OrNaN ? nan_bit : 0}, m.x, y);
+    });
   }
 };
 
@@ -153,14 +190,25 @@ struct solve {
 namespace ebb::inline EBB_ABI {
 
 /// The inverse of each matrix in the last two axes; leading axes are batches. To multiply by an inverse, use solve instead.
+///   inverse(a)   inverse(a, nan_if_not)
 /// Shape: a [..., n, n]: the same.   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: out.
-/// Throws: for a singular matrix, see [note: singular matrices].   Error: see kernel/solve.hpp.
-inline constexpr call<functions::inverse> inverse{};
-/// x with a x = b.
+/// Throws: for a singular matrix, without the tag, see [note: singular matrices].   Error: see kernel/solve.hpp.
+template <class A, class... Tag>
+constexpr auto inverse(A&& a, Tag...) {
+  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  static_assert(flags >= 0, "[ebb E0539] solve, inverse: after the operands comes nothing, or the tag ebb::nan_if_not");
+  return apply_function(functions::inverse<(flags > 0)>{}, std::forward<A>(a));
+}
+/// x with a x = b.   solve(a, b)   solve(a, b, nan_if_not)
 /// Shape: a [..., n, n], b [..., n, m] or [n]; leading axes are batches, which are broadcast. As in torch.linalg.solve, a b with one axis
 /// less than a is one vector for each matrix if its extents are a's. If that is unknown at compile time, the call requires it.
 /// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: a, out.
-/// Throws: for a singular matrix, see [note: singular matrices].   Error: see kernel/solve.hpp.
-inline constexpr call<functions::solve> solve{};
+/// Throws: for a singular matrix, without the tag, see [note: singular matrices].   Error: see kernel/solve.hpp.
+template <class A, class B, class... Tag>
+constexpr auto solve(A&& a, B&& b, Tag...) {
+  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  static_assert(flags >= 0, "[ebb E0539] solve, inverse: after the operands comes nothing, or the tag ebb::nan_if_not");
+  return apply_function(functions::solve<(flags > 0)>{}, std::forward<A>(a), std::forward<B>(b));
+}
 
 }  // namespace ebb::inline EBB_ABI

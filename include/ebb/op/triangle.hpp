@@ -7,7 +7,6 @@
 // Equal factors are one equation: logdet_spd(k) next to cholesky(k) factors k once, for value and gradient.
 #pragma once
 
-#include "../tensor/triangle_order.hpp"
 #include "solve.hpp"
 
 #include <tuple>
@@ -15,17 +14,12 @@
 namespace ebb::inline EBB_ABI {
 
 /// Tags of triangular systems. upper: the upper triangle is read (default: the lower one). unit_diagonal: its diagonal is taken to be 1.
-/// taken_transposed: it is transposed. from_right: x is on its left.
-template <std::int64_t Flag>
-struct triangle_tag {
-  static constexpr std::int64_t flag = Flag;
-};
+/// taken_transposed: it is transposed. from_right: x is on its left. error_if_singular: a 0 on its diagonal is an error.
 inline constexpr triangle_tag<upper_triangle> upper{};
 inline constexpr triangle_tag<unit_diagonal_bit> unit_diagonal{};
 inline constexpr triangle_tag<8> taken_transposed{};
 inline constexpr triangle_tag<16> from_right{};
-/// Tag of cholesky: the factor of a matrix that is not positive definite is NaN, instead of an error.
-inline constexpr triangle_tag<32> nan_if_not{};
+inline constexpr triangle_tag<64> error_if_singular{};
 
 /// Inside rules: each matrix of x with zeros above its diagonal number k, or below it if `is_upper`. Number 1 is above the main diagonal.
 template <class T>
@@ -77,7 +71,7 @@ struct solve_triangular : system {
   static constexpr std::string_view name = "solve_triangular";
   static constexpr int arity = 2;
   static constexpr auto pull(auto g, auto t, auto, auto out) {
-    const std::int64_t is_transposed = out.attribute(0), flags = out.attribute(1);
+    const std::int64_t is_transposed = out.attribute(0), flags = out.attribute(1) & ~checked_bit;
     const auto of_b = emit_on<solve_triangular>({!is_transposed, flags}, t, g);
     const auto of_t = is_transposed ? product(out, of_b, right_transposed) : product(of_b, out, right_transposed);
     return grads(triangle_of(-of_t, (flags & upper_triangle) != 0, (flags & unit_diagonal_bit) != 0), of_b);
@@ -109,7 +103,7 @@ struct cholesky : of_matrix {
 };
 
 /// The sign of the determinant and the logarithm of its magnitude, side by side: [..., 2].
-/// Saves: a. A backward pass computes its inverse: a singular matrix is an error there.
+/// Saves: a, out. A backward pass computes the inverse of a. All elements of the gradient of a singular matrix are infinite.
 /// Error: see kernel/triangle.hpp, and that of a sum of n logarithms.
 struct slogdet : of_matrix {
   static constexpr std::string_view name = "slogdet";
@@ -118,11 +112,22 @@ struct slogdet : of_matrix {
     if (!r.is_refused()) r.push(2);
     return r;
   }
-  static constexpr auto pull(auto g, auto a, auto) {
-    const int rank = a.rank(), batch = rank - 2;
-    const auto of_log = slice_as(g, {batch, 1}, g.g->intern(with_extent(g.extents(), batch, 1)));
-    const auto each = view_as(of_log, axes_between(a.extents(), 0, batch));
-    return grads(repeat(each, a, axis_run(batch, rank)) * transposed_matrix(emit_on<inverse>({}, a)));
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> a, operand<T> out) {
+    const int rank = a.rank();
+    const auto everywhere = [&](operand<T> each) { return repeat(each, a, axis_run(rank - 2, rank)); };
+    const auto is_singular = emit_on<equal>({}, everywhere(part(out, 0)), literal_like(a, 0));
+    const auto slope = emit_on<where>({}, is_singular, literal_like(a, std::numeric_limits<T>::infinity()),
+                                      transposed_matrix(emit_on<inverse>({0, nan_bit}, a)));
+    return grads(everywhere(part(g, 1)) * slope);
+  }
+  /// One of the two numbers, sign or logarithm, of each matrix.
+  template <class T>
+  static constexpr operand<T> part(operand<T> both, int which) {
+    if (both.is_refused()) return both;
+    const int last = both.rank() - 1;
+    const auto one = slice_as(both, {last, which}, both.g->intern(with_extent(both.extents(), last, 1)));
+    return view_as(one, axes_between(both.extents(), 0, last));
   }
 };
 
@@ -145,7 +150,9 @@ struct solve_triangular {
     }
     const auto r = right_sides::apply(x, y, [](const detail::factor<T>& m, operand<T> sides) {
       // A transposed matrix is read in place: as the other triangle of the original.
-      const std::int64_t flags = triangular | ((Flags & (upper_triangle | unit_diagonal_bit)) ^ (m.transposed ? upper_triangle : 0));
+      constexpr std::int64_t check = (Flags & error_if_singular.flag) != 0 ? checked_bit : 0;
+      constexpr std::int64_t read = Flags & (upper_triangle | unit_diagonal_bit);
+      const std::int64_t flags = triangular | check | (read ^ (m.transposed ? upper_triangle : 0));
       const bool turned = m.transposed != (((Flags & 8) != 0) != right);
       return emit_on<op::solve_triangular>({turned, flags}, m.x, sides);
     });
@@ -195,26 +202,18 @@ struct slogdet {
     return emit_on<op::slogdet>({static_cast<std::int64_t>(factor_kind::log_determinant)},
                                 cast_to<decltype(detail::accepted<op::slogdet, A>())>(a));
   }
-  /// One of the two numbers, sign or logarithm, of each matrix.
-  template <class T>
-  static constexpr operand<T> part(operand<T> both, int which) {
-    if (both.is_refused()) return both;
-    const int last = both.rank() - 1;
-    const auto one = slice_as(both, {last, which}, both.g->intern(with_extent(both.extents(), last, 1)));
-    return view_as(one, axes_between(both.extents(), 0, last));
-  }
 };
 template <int Which>
 struct slogdet_part {
   static constexpr std::string_view name = "slogdet";
-  static constexpr auto apply(auto both) { return slogdet::part(both, Which); }
+  static constexpr auto apply(auto both) { return op::slogdet::part(both, Which); }
 };
 
 struct logdet {
   static constexpr precision autocast = op::slogdet::autocast;
   static constexpr auto apply(auto a) {
     const auto both = slogdet::apply(a);
-    const auto sign = slogdet::part(both, 0), size = slogdet::part(both, 1);
+    const auto sign = op::slogdet::part(both, 0), size = op::slogdet::part(both, 1);
     using T = typename decltype(size)::value_type;
     return emit_on<op::where>({}, emit_on<op::less>({}, sign, literal_like(sign, 0)),
                               literal_like(size, std::numeric_limits<T>::quiet_NaN()), size);
@@ -222,24 +221,6 @@ struct logdet {
 };
 
 }  // namespace ebb::inline EBB_ABI::functions
-
-namespace ebb::inline EBB_ABI::detail {
-
-/// The flags of the tags, or -1 if one of them is not in `known`.
-template <class... Tag>
-constexpr std::int64_t triangle_flags([[maybe_unused]] std::int64_t known) {
-  std::int64_t flags = 0;
-  bool all = true;
-  [[maybe_unused]] const auto see = [&]<class One>(std::type_identity<One>) {
-    if constexpr (requires { One::flag; }) flags |= One::flag, all = all && (One::flag & known) != 0;
-    else all = false;
-  };
-  (see(std::type_identity<Tag>{}), ...);
-  return all ? flags : -1;
-}
-constexpr std::int64_t or_none(std::int64_t flags) { return flags < 0 ? 0 : flags; }
-
-}  // namespace ebb::inline EBB_ABI::detail
 
 namespace ebb::inline EBB_ABI {
 
@@ -255,14 +236,17 @@ constexpr auto cholesky(A&& a, Tag...) {
   return apply_function(functions::cholesky<(flags > 0)>{}, std::forward<A>(a));
 }
 /// x with t x = b, or x t = b, for triangular t.
-///   solve_triangular(t, b)   solve_triangular(t, b, upper, unit_diagonal, taken_transposed, from_right)
+///   solve_triangular(t, b)   solve_triangular(t, b, upper, unit_diagonal, taken_transposed, from_right, error_if_singular)
 /// Shape: t [..., n, n], b as for solve; from_right: b [..., m, n]. With taken_transposed, `upper` still refers to t itself.
-/// A 0 on the diagonal gives infinities and NaN and no error, as in LAPACK.
+/// A 0 on the diagonal gives infinities and NaN, as in LAPACK.
 /// Dtype: promoted; integers give float; bf16 and f16 are computed in float.   Saves: t, out.   Error: see kernel/triangle.hpp.
+/// Throws: with the tag error_if_singular, for a 0 on a diagonal that is read, naming the matrix and the row.
 template <class A, class B, class... Tag>
 constexpr auto solve_triangular(A&& t, B&& b, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(upper.flag | unit_diagonal.flag | taken_transposed.flag | from_right.flag);
-  static_assert(flags >= 0, "[ebb E0287] solve_triangular: the tags are ebb::upper, unit_diagonal, taken_transposed, from_right");
+  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(upper.flag | unit_diagonal.flag | taken_transposed.flag |
+                                                                from_right.flag | error_if_singular.flag);
+  static_assert(flags >= 0, "[ebb E0287] solve_triangular: the tags are ebb::upper, unit_diagonal, taken_transposed, from_right, "
+                            "error_if_singular");
   return apply_function(functions::solve_triangular<detail::or_none(flags)>{}, std::forward<A>(t), std::forward<B>(b));
 }
 /// x with l l^T x = b, for a factor l from cholesky; with the tag `upper`, l^T l x = b for an upper triangular l.
@@ -282,11 +266,11 @@ constexpr auto logdet_spd(A&& a, Tag...) {
   return apply_function(functions::logdet_spd<(flags > 0)>{}, std::forward<A>(a));
 }
 /// log(det(a)): NaN if the determinant is negative, -inf if it is 0.
-/// Shape: the batch's.   Dtype: as inverse.   Saves: a; a backward pass computes its inverse.   Error: that of n logarithms.
-/// Throws: in a backward pass, for a singular matrix.
+/// Shape: the batch's.   Dtype: as inverse.   Saves: a, out; a backward pass computes the inverse of a.   Error: that of n logarithms.
+/// The gradient of a singular matrix is infinite in all elements, and its second derivatives are NaN.
 inline constexpr call<functions::logdet> logdet{};
 /// The sign of the determinant and the logarithm of its magnitude, in a tuple; 0 and -inf for a singular matrix. The sign has no gradient.
-/// Shape, Dtype, Saves, Error, Throws: as logdet.
+/// Shape, Dtype, Saves, Error: as logdet.
 template <class A>
 constexpr auto slogdet(A&& a) {
   const auto both = apply_function(functions::slogdet{}, std::forward<A>(a));

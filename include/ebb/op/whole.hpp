@@ -176,8 +176,12 @@ void solve_whole(const whole_call& c) {
   const int r = c.result.rank;
   if (c.result.volume() == 0) return;
   const std::size_t batch = c.result.volume(0, r - 2), n = c.result.e[r - 2], m = c.result.e[r - 1];
-  if (c.attr[1] != 0) {
+  if ((c.attr[1] & triangular) != 0) {
     const kernel::triangular_system s{static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(m), c.attr[0] != 0, c.attr[1]};
+    for (std::size_t i = 0; i < batch; ++i) {
+      const std::ptrdiff_t row = zero_on_diagonal(s.n, static_cast<const T*>(c.in[0]) + i * n * n, c.attr[1]);
+      if (row >= 0) [[unlikely]] raise_singular(c, i, row);
+    }
     if constexpr (!half_width<T>)
       if (kernel::small::fits(s))
         return kernel::solve_triangles_small(s, static_cast<std::ptrdiff_t>(batch), static_cast<const T*>(c.in[0]),
@@ -202,7 +206,9 @@ void solve_whole(const whole_call& c) {
         if (i == batch) return;
       }
     const std::ptrdiff_t pivot = kernel::solve(s, a + i * n * n, b ? b + i * n * m : b, static_cast<T*>(c.out) + i * n * m, scratch);
-    if (pivot >= 0) [[unlikely]] raise_singular(c, i, pivot);
+    if (pivot < 0) [[likely]] continue;
+    if ((c.attr[1] & nan_bit) == 0) raise_singular(c, i, pivot);
+    std::fill_n(static_cast<T*>(c.out) + i * n * m, n * m, static_cast<T>(std::numeric_limits<float>::quiet_NaN()));
   }
 }
 

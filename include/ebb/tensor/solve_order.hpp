@@ -16,6 +16,7 @@
 #include "../num/lane.hpp"
 
 #include <cstddef>
+#include <limits>
 
 namespace ebb::inline EBB_ABI {
 
@@ -64,6 +65,14 @@ constexpr int solve_in_order(T* rows, int n, int m, bool* odd = nullptr) {
       for (int i = 0; i < k; ++i) at(i, j) = lane::fma(at(i, k), -at(k, j), at(i, j));
     }
   return -1;
+}
+
+/// As solve_in_order; a singular system has a solution of NaNs if `or_nan`, else the result is false.
+template <class T>
+constexpr bool solved_in_order(T* rows, int n, int m, bool or_nan) {
+  if (solve_in_order(rows, n, m) < 0) return true;
+  for (int i = 0; i < n * (n + m); ++i) rows[i] = std::numeric_limits<T>::quiet_NaN();
+  return or_nan;
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -25,8 +25,9 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// attr 1 of a linear system: 0, or `triangular` with the triangle that is read and whether its diagonal is taken to be 1.
-inline constexpr std::int64_t triangular = 1, upper_triangle = 2, unit_diagonal_bit = 4;
+/// attr 1 of a linear system: 0, or `triangular` with the triangle that is read and whether its diagonal is taken to be 1. nan_bit: a
+/// singular matrix has a solution of NaNs instead of an error. checked_bit: a triangle with a 0 on its diagonal is an error.
+inline constexpr std::int64_t triangular = 1, upper_triangle = 2, unit_diagonal_bit = 4, nan_bit = 8, checked_bit = 16;
 
 /// attr 0 of kind::factor. attr 1 of a Cholesky factor: whether a factor that does not exist is NaN instead of an error. own: the op has
 /// its own arithmetic, see matrix_call; attr 1 is for the op.
@@ -43,9 +44,19 @@ struct matrix_call {
   T *out = nullptr, *scratch = nullptr;
 };
 
-/// The reference. t: n x n, b: n x m, becomes x.
+/// The first row of a triangle with a 0 on its diagonal, or -1; -1 also if the flags do not ask for it.
 template <class T>
-constexpr void solve_triangle_in_order(const T* t, T* b, int n, int m, bool transposed, std::int64_t flags) {
+constexpr std::ptrdiff_t zero_on_diagonal(std::ptrdiff_t n, const T* t, std::int64_t flags) {
+  if ((flags & checked_bit) != 0 && (flags & unit_diagonal_bit) == 0)
+    for (std::ptrdiff_t k = 0; k < n; ++k)
+      if (t[k * (n + 1)] == T(0)) return k;
+  return -1;
+}
+
+/// The reference. t: n x n, b: n x m, becomes x. False if the flags ask for an error at a 0 on the diagonal, and there is one.
+template <class T>
+constexpr bool solve_triangle_in_order(const T* t, T* b, int n, int m, bool transposed, std::int64_t flags) {
+  if (zero_on_diagonal(n, t, flags) >= 0) return false;
   const bool rising = ((flags & upper_triangle) != 0) == transposed;
   const auto at = [&](int i, int k) { return transposed ? t[k * n + i] : t[i * n + k]; };
   for (int step = 0; step < n; ++step) {
@@ -55,6 +66,7 @@ constexpr void solve_triangle_in_order(const T* t, T* b, int n, int m, bool tran
       for (int i = rising ? k + 1 : 0; i < (rising ? n : k); ++i) b[i * m + j] = lane::fma(at(i, k), -b[k * m + j], b[i * m + j]);
     }
   }
+  return true;
 }
 
 /// The reference. a: n x n, becomes l with zeros above the diagonal. Returns the order of the minor that is not positive, or 0.
