@@ -34,24 +34,32 @@ constexpr auto turned(auto x) {
 
 namespace ebb::inline EBB_ABI::functions {
 
+/// The products of all pairs of rows of a and b, [..., n k, m], of elements at one place; or, if `all_columns`, of all pairs of elements,
+/// [..., n k, m l].
+template <class T>
+constexpr operand<T> products_of_pairs(operand<T> a, operand<T> b, bool all_columns, int code) {
+  graph& g = *a.g;
+  if (a.is_refused() || b.is_refused()) return a.is_refused() ? a : b;
+  const int p = a.rank(), q = b.rank(), most = max_rank - (all_columns ? 2 : 1);
+  if (p < 2 || q < 2 || p > most || q > most) return refuse<T>(g, code);
+  if (!all_columns && !g.syms.unify(a.extent(p - 1), b.extent(q - 1))) return refuse<T>(g, code);
+  // a [..., n, 1, m] times b [..., 1, k, m], or a [..., n, 1, m, 1] times b [..., 1, k, 1, l].
+  shape of_a = with_axis(a.extents(), p - 1, 1), of_b = with_axis(b.extents(), q - 2, 1);
+  if (all_columns) of_a = with_axis(of_a, p + 1, 1), of_b = with_axis(of_b, q, 1);
+  const operand<T> r = detail::broadcasting<op::mul>::apply(view_as(a, of_a), view_as(b, of_b));
+  if (r.is_refused()) return r;
+  const int last = r.rank(), rows = last - (all_columns ? 4 : 3);
+  shape merged = axes_between(r.extents(), 0, rows);
+  merged.push(volume_of(g.syms, axes_between(r.extents(), rows, rows + 2)));
+  merged.push(volume_of(g.syms, axes_between(r.extents(), rows + 2, last)));
+  return view_as(r, merged);
+}
+
 struct kron {
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = promoted<A, B>;
-    graph& g = *a.g;
-    if (a.is_refused() || b.is_refused()) return refuse<T>(g, a.is_refused() ? -a.id : -b.id);
-    const int p = a.rank(), q = b.rank();
-    if (p < 2 || q < 2 || p > max_rank - 2 || q > max_rank - 2) return refuse<T>(g, 423);
-    // a [..., n, 1, m, 1] times b [..., 1, k, 1, l].
-    const shape of_a = with_axis(with_axis(a.extents(), p - 1, 1), p + 1, 1);
-    const shape of_b = with_axis(with_axis(b.extents(), q - 2, 1), q, 1);
-    const auto r = detail::broadcasting<op::mul>::apply(view_as(cast_to<T>(a), of_a), view_as(cast_to<T>(b), of_b));
-    if (r.is_refused()) return r;
-    const int last = r.rank();
-    shape merged = axes_between(r.extents(), 0, last - 4);
-    merged.push(volume_of(g.syms, axes_between(r.extents(), last - 4, last - 2)));
-    merged.push(volume_of(g.syms, axes_between(r.extents(), last - 2, last)));
-    return view_as(r, merged);
+    return products_of_pairs(cast_to<T>(a), cast_to<T>(b), true, 423);
   }
 };
 
@@ -59,19 +67,7 @@ struct khatri_rao {
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = promoted<A, B>;
-    graph& g = *a.g;
-    if (a.is_refused() || b.is_refused()) return refuse<T>(g, a.is_refused() ? -a.id : -b.id);
-    const int p = a.rank(), q = b.rank();
-    if (p < 2 || q < 2 || p == max_rank || q == max_rank || !g.syms.unify(a.extent(p - 1), b.extent(q - 1))) return refuse<T>(g, 445);
-    // a [..., n, 1, m] times b [..., 1, k, m].
-    const auto x = view_as(cast_to<T>(a), with_axis(a.extents(), p - 1, 1)), y = view_as(cast_to<T>(b), with_axis(b.extents(), q - 2, 1));
-    const auto r = detail::broadcasting<op::mul>::apply(x, y);
-    if (r.is_refused()) return r;
-    const int last = r.rank() - 1;
-    shape merged = axes_between(r.extents(), 0, last - 2);
-    merged.push(volume_of(g.syms, axes_between(r.extents(), last - 2, last)));
-    merged.push(r.extent(last));
-    return view_as(r, merged);
+    return products_of_pairs(cast_to<T>(a), cast_to<T>(b), false, 445);
   }
 };
 
