@@ -15,12 +15,18 @@ struct grown {
 struct shrunk {
   constexpr auto operator()(auto x, auto w) const { return ebb::sin(x) + ebb::matmul(w * w, x); }
 };
+struct bent {
+  constexpr auto operator()(auto x, auto w) const { return ebb::cos(ebb::matmul(w, x)) - x * x; }
+};
 struct either {
   constexpr auto operator()(auto x, auto w) const { return ebb::cond(ebb::sum(x) > 0, grown{}, shrunk{}, x, w); }
 };
+struct one_of_three {
+  constexpr auto operator()(auto i, auto x, auto w) const { return ebb::switch_<3>(i, grown{}, shrunk{}, bent{}, x, w); }
+};
 template <class F>
 struct loss_of_branch {
-  constexpr auto operator()(auto x, auto w) const { return ebb::sum(ebb::square(F{}(x, w))); }
+  constexpr auto operator()(auto... a) const { return ebb::sum(ebb::square(F{}(a...))); }
 };
 
 template <class T, std::size_t... E>

@@ -1,4 +1,4 @@
-// test/trace/cond.fail.cpp — cond with functions or conditions that do not fit.
+// test/trace/cond.fail.cpp — cond and switch_ with functions, conditions or indices that do not fit.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/ebb.hpp>
 
@@ -37,5 +37,26 @@ int main() {
   // EXPECT: E0335 the number of steps is computed
   [[maybe_unused]] static constexpr auto steps = [](auto n, auto a) { return ebb::fori(n, [](auto, auto v) { return v + v; }, a); };
   auto r = ebb::compile([](auto a, auto n) { return ebb::cond(ebb::sum(a) > 0, steps, steps, n + 1, a); })(x, 2);  // LINE
+#elif EBB_CASE == 10
+  // EXPECT: E0508 the index is an integer without axes
+  auto r = ebb::compile([](auto a) { return ebb::switch_<2>(ebb::sum(a), twice, square, a); })(x);  // LINE
+#elif EBB_CASE == 11
+  // EXPECT: E0508 the index is an integer without axes
+  auto r = ebb::compile([](auto i, auto a) { return ebb::switch_<2>(i, twice, square, a); })(ebb::tensor<int, 3>{0, 1, 0}, x);  // LINE
+#elif EBB_CASE == 12
+  // EXPECT: E0509 then n functions, at least one
+  auto r = ebb::compile([](auto i, auto a) { return ebb::switch_<4>(i, twice, square, a); })(0, x);  // LINE
+#elif EBB_CASE == 13
+  // EXPECT: E0348 different forms, dtypes or shapes
+  auto r = ebb::compile([](auto i, auto a) { return ebb::switch_<3>(i, twice, square, [](auto v) { return v(0); }, a); })(0, x);  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0510 elsewhere C++ branches
+  auto r = ebb::switch_<2>(1, twice, square, x);  // LINE
+#elif EBB_CASE == 15
+  // EXPECT: E0127 the function cannot be called so
+  auto r = ebb::compile([](auto i, auto a) { return ebb::switch_<2>(i, twice, [](auto v, auto u) { return v + u; }, a); })(0, x);  // LINE
+#elif EBB_CASE == 16
+  // EXPECT: E0104 must not capture
+  auto r = ebb::compile([](auto i, auto a) { return ebb::switch_<1>(i, [=] { return a; }); })(0, x);  // LINE
 #endif
 }

@@ -161,9 +161,9 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
 template <class F, class B, class... A>
   requires(detail::is_in_context<A> || ...)
 constexpr auto apply_function(functions::custom_vjp<F, B>, const A&... a);
-template <class F, class G, class P, class... A>
+template <class... F, class P, class... A>
   requires(detail::is_in_context<P> || ... || detail::is_in_context<A>)
-constexpr auto apply_function(functions::conditional<F, G>, const P& p, const A&... a);
+constexpr auto apply_function(functions::conditional<F...>, const P& p, const A&... a);
 template <class F, class... A>
   requires(detail::is_in_context<A> || ...)
 constexpr auto apply_function(functions::once<F>, const A&... a);
@@ -231,11 +231,11 @@ constexpr auto apply_function(functions::custom_vjp<F, B>, const A&... a) {
   return detail::into_context<C>(apply_function(function{}, detail::into_context<off>(a)...));
 }
 
-template <class F, class G, class P, class... A>
+template <class... F, class P, class... A>
   requires(detail::is_in_context<P> || ... || detail::is_in_context<A>)
-constexpr auto apply_function(functions::conditional<F, G>, const P& p, const A&... a) {
+constexpr auto apply_function(functions::conditional<F...>, const P& p, const A&... a) {
   using C = detail::context_among<P, A...>;
-  using function = functions::conditional<detail::entered<C, F>, detail::entered<C, G>>;
+  using function = functions::conditional<detail::entered<C, F>...>;
   return detail::into_context<C>(apply_function(function{}, detail::into_context<off>(p), detail::into_context<off>(a)...));
 }
 template <class F, class... A>

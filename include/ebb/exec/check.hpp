@@ -28,9 +28,10 @@ namespace detail {
   raise(call_and_op(call, op) + " over no elements: the operand is " + text_of_extents(x));
 }
 [[noreturn]] EBB_COLD void raise_place(const char* call, std::string_view op, const extent_list& x, std::size_t at,
-                                       std::int64_t place, std::size_t places, bool rows) {
-  raise(call_and_op(call, op) + ": number " + std::to_string(at) + " of the indices of shape " + text_of_extents(x) + " is " +
-        std::to_string(place) + ", and there are " + std::to_string(places) + (rows ? " rows" : " classes"));
+                                       std::int64_t place, std::size_t places, std::string_view counted) {
+  const std::string which = x.rank == 0 ? "the index" : "number " + std::to_string(at) + " of the indices of shape " + text_of_extents(x);
+  raise(call_and_op(call, op) + ": " + which + " is " + std::to_string(place) + ", and there are " + std::to_string(places) + " " +
+        std::string(counted));
 }
 
 /// A check, without its equation: a table of ops that is read at run time would be emitted with all functions that it names.
@@ -39,12 +40,12 @@ struct asked {
   plan_check check;
   int first = 0, last = 0;  // the axes that a reduction drops
   dtype type = dtype::i64;  // of the indices
-  bool rows;                // the indices name rows; else classes
+  std::string_view counted;  // what the indices name
   bool by_rows;             // the program runs on blocks of rows, and each row has indices
 
   constexpr asked(const plan_check& c, const equation& e, dtype integers, bool in_blocks = false)
       : op(e.op->asker), check(c), first(static_cast<int>(e.attr[0])), last(static_cast<int>(e.attr[1])), type(integers),
-        rows(e.op->what != kind::broadcast), by_rows(in_blocks) {}
+        counted(e.op->counted), by_rows(in_blocks) {}
 };
 
 /// The first row of a block, and the number of all rows, see [note: blocks of rows]; 0: the block has all of them.
@@ -62,7 +63,7 @@ void check_places(const char* call, const asked& a, extent_list x, const Index* 
     bad += block.first * x.volume(1, x.rank);
     x.e[0] = block.rows;
   }
-  raise_place(call, a.op, x, bad, place, places, a.rows);
+  raise_place(call, a.op, x, bad, place, places, a.counted);
 }
 
 /// x: the extents of the indices at `data`, or of the operand of a reduction.

@@ -114,6 +114,7 @@ inline constexpr cast_context known_off{0, false, nullptr, nullptr};
 struct op_info {
   std::string_view name;
   std::string_view asker;    // the function that errors about operands name
+  std::string_view counted = "rows";  // what the places are that operands name
   std::uint64_t id = 0;      // of op and dtype, by content: never compare addresses
   std::uint64_t family = 0;  // of the op alone
   kind what = kind::elementwise;

@@ -73,10 +73,14 @@ struct scatter : by_rows<I> {
 };
 
 /// Indices repeated along the axis that they refer to: comparing them with the index along it marks one element.   Error: exact.
-/// F: the function that errors name.
+/// F: the function that errors name, with F::counted if the places are no classes.
 template <class F>
 struct places : op_base {
   static constexpr std::string_view name = "places", asker = short_name_of<F>();
+  static constexpr std::string_view counted = [] {
+    if constexpr (requires { F::counted; }) return F::counted;
+    else return std::string_view("classes");
+  }();
   static constexpr kind what = kind::broadcast;
   static constexpr int arity = 1;
   static constexpr bool names_places = true;

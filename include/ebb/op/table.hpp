@@ -115,6 +115,7 @@ constexpr op_info make_info() {
   i.name = Op::name;
   if constexpr (requires { Op::asker; }) i.asker = Op::asker;
   else i.asker = Op::name;
+  if constexpr (requires { Op::counted; }) i.counted = Op::counted;
   i.id = hash_text(full_name_of<functions>());
   i.family = family_of<Op>;
   i.what = Op::what;

@@ -1,21 +1,30 @@
-// ebb/trace/cond.hpp — cond runs one of two functions, by a condition that the call computes.
+// ebb/trace/cond.hpp — cond and switch_ run one of several functions, by a condition or an index that the call computes.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   auto y = ebb::cond(ebb::sum(x) > 0, f, g, x, w);     f(x, w) or g(x, w)
-// For each function it emits a guarded loop of one step, without carries, whose body is the function: see [note: loops]. A result is the
-// row of that step, or zeros if the loop does not run. A `where` selects between the results of both.
+//   auto y = ebb::switch_<3>(i, f, g, h, x, w);          f(x, w), g(x, w) or h(x, w)
+// For each function they emit a guarded loop of one step, without carries, whose body is the function: see [note: loops]. A result is the
+// row of that step, or zeros if the loop does not run. A `where` selects between the results.
 #pragma once
 
 #include "custom.hpp"
 
 #include "../op/compare.hpp"
+#include "../op/gather.hpp"
+#include "../op/subscript.hpp"
 
 namespace ebb::inline EBB_ABI {
 
 namespace functions {
 
-template <class F, class G>
+/// One of F..., by a bool or an integer.
+template <class... F>
 struct conditional {};
+
+/// What errors about an index name.
+struct switch_ {
+  static constexpr std::string_view counted = "functions";
+};
 
 }  // namespace functions
 
@@ -83,50 +92,79 @@ template <class... X, class... Y>
   requires(sizeof...(X) == sizeof...(Y))
 inline constexpr bool leaves_are_selected<types<X...>, types<Y...>> = (selected_leaf<X, Y>::exists && ...);
 
-/// F or G.
-template <class F, class G, class... A>
-struct conditional {
-  using yes = called_if<F, A...>;
-  using no = called_if<G, A...>;
-  template <class Yes = yes>  // used only if both functions can be called
-  using result = typename Yes::template result<>;
+/// Which of N functions runs, as one bool for each: by a condition, or by an index.
+template <int N>
+constexpr vec<int> guards_by(const term<bool>& p) {
+  return {p.id, broadcasting<op::logical_not>::apply(operand<bool>{p.g, p.id}).id};
+}
+template <int N, class I>
+constexpr vec<int> guards_by(const term<I>& i) {
+  shape one_each;
+  one_each.push(N);
+  const operand<bool> marks = marked<functions::switch_>(operand<I>{i.g, i.id}, one_each, 0);
+  vec<int> r;
+  for (int k = 0; k < N; ++k) r.push(functions::subscript::apply(marks, k).id);
+  return r;
+}
 
-  /// Adds both loops, with p as the condition, and selects each leaf of the result.
-  static constexpr vec<int> add_to(graph& g, const term<bool>& p, const A&... a) {
-    const operand<bool> guard{&g, p.id}, other{&g, broadcasting<op::logical_not>::apply(guard).id};
-    vec<int> operands = ids_of(a...);
-    operands.push(guard.id);
-    const vec<int> one = add_call<typename yes::body>(g, operands, {.guarded = true});
-    operands[operands.size() - 1] = other.id;
-    const vec<int> two = add_call<typename no::body>(g, operands, {.guarded = true});
-    vec<int> r;
+/// One of F..., chosen by P, a bool or an integer, on arguments with these forms of terms.
+template <class Functions, class P, class... A>
+struct conditional;
+template <class... F, class P, class... A>
+struct conditional<functions::conditional<F...>, P, A...> {
+  using first = called_if<boost::mp11::mp_first<types<F...>>, A...>;
+  template <class First = first>  // used only if all functions can be called
+  using result = typename First::template result<>;
+
+  /// Adds the loops, and selects each leaf of the result.
+  static constexpr vec<int> add_to(graph& g, const P& p, const A&... a) {
+    const vec<int> guard = guards_by<sizeof...(F)>(p);
+    vec<int> operands = ids_of(a...), made, r;
+    operands.push(-1);
     int number = 0;
+    const auto add = [&]<class Called>(std::type_identity<Called>) {
+      operands[operands.size() - 1] = guard[number++];
+      for (int x : add_call<typename Called::body>(g, operands, {.guarded = true})) made.push(x);
+    };
+    (add(std::type_identity<called_if<F, A...>>{}), ...);
     static_cast<void>(filled<result<>>([&]<class Term>() {
-      const int x = one[number], y = two[number];
-      ++number;
-      if (x < 0 || y < 0) r.push(x < 0 ? x : y);
-      else if (!g.syms.unify(g.shape_of(x), g.shape_of(y))) r.push(-348);
-      else r.push(select<typename Term::value_type>(guard, {&g, x}, {&g, y}).id);
+      r.push(selected<typename Term::value_type>(g, guard, made, r.size()));
       return Term{};
     }));
+    return r;
+  }
+  /// A leaf of the function that ran; `made` has the leaves of all functions, one function after another.
+  template <class T>
+  static constexpr int selected(graph& g, const vec<int>& guard, const vec<int>& made, int leaf) {
+    const int leaves = made.size() / guard.size();
+    int r = -1;
+    for (int k = guard.size() - 1; k >= 0; --k) {
+      const int x = made[k * leaves + leaf];
+      if (x < 0) return x;
+      if (r >= 0 && !g.syms.unify(g.shape_of(x), g.shape_of(r))) return -348;
+      r = r < 0 ? x : select<T>({&g, guard[k]}, {&g, x}, {&g, r}).id;
+    }
     return r;
   }
   template <class T>
   static constexpr operand<T> select(operand<bool> p, operand<T> x, operand<T> y) {
     return broadcasting<op::where>::apply(p, x, y);
   }
+  /// The first function that is refused, else the last one.
+  template <class G, class... More>
+  static constexpr auto first_refused() {
+    if constexpr (sizeof...(More) == 0 || called_if<G, A...>::code != 0) return called_if<G, A...>{};
+    else return first_refused<More...>();
+  }
+  using refused = decltype(first_refused<F...>());
   static constexpr int find_code() {
-    if constexpr (yes::code != 0) return yes::code;
-    else if constexpr (no::code != 0) return no::code;
-    else if constexpr (!leaves_are_selected<leaves_in<typename yes::template result<>>, leaves_in<typename no::template result<>>>)
+    if constexpr (refused::code != 0) return refused::code;
+    else if constexpr (!(leaves_are_selected<leaves_in<result<>>, leaves_in<typename called_if<F, A...>::template result<>>> && ...))
       return 348;
-    else return code_of_adding<conditional, term<bool>, A...>();
+    else return code_of_adding<conditional, P, A...>();
   }
   static constexpr int code = find_code();
-  static constexpr int show_reason() {
-    if constexpr (is_named_next(yes::code)) return yes::show_reason();
-    else return no::show_reason();
-  }
+  static constexpr int show_reason() { return refused::show_reason(); }
 };
 
 template <class P>
@@ -136,38 +174,70 @@ inline constexpr bool is_term_of_bool<term<bool>> = true;
 template <class C>
 inline constexpr bool is_term_of_bool<term_under<C, bool>> = true;
 
-template <class F, class G, class P, class... A>
-constexpr int code_of_cond() {
-  if constexpr (code_of_function<F> != 0) return code_of_function<F>;
-  else if constexpr (code_of_function<G> != 0) return code_of_function<G>;
-  else if constexpr (holds_refused<P> || (holds_refused<A> || ...)) return already_reported;
-  else if constexpr (!are_traced<P, A...>) return 510;
-  else if constexpr (!is_term_of_bool<P>) return 346;
-  else if constexpr ((is_in_context<A> || ...) || is_in_context<P>) return 0;
-  else if constexpr ((any_leaf<A, is_a_number> || ...)) return 0;
-  else if constexpr (!(argument<A>::is_argument && ...)) return 111;
-  else return conditional<F, G, A...>::code;
+/// A number or a term that chooses among functions by its value.
+template <class I>
+inline constexpr bool is_term_of_index = index_element<I>;
+template <class I>
+inline constexpr bool is_term_of_index<term<I>> = index_element<I>;
+template <class C, class I>
+inline constexpr bool is_term_of_index<term_under<C, I>> = index_element<I>;
+
+/// A call of one of F..., chosen by P.
+template <class Functions, class P, class Arguments>
+struct choice;
+template <class... F, class P, class... A>
+struct choice<functions::conditional<F...>, P, types<A...>> {
+  using chosen = conditional<functions::conditional<F...>, std::conditional_t<number<P>, term<P>, P>, A...>;
+
+  /// The code that refuses the call, or 0. Unfit: that of a P that does not choose, or 0. Numbers, and terms in a context, are checked
+  /// later.
+  template <int Unfit>
+  static constexpr int code() {
+    constexpr int of_functions = [] {
+      int r = 0;
+      ((r = r != 0 ? r : code_of_function<F>), ...);
+      return r;
+    }();
+    if constexpr (of_functions != 0) return of_functions;
+    else if constexpr (holds_refused<P> || (holds_refused<A> || ...)) return already_reported;
+    else if constexpr (!are_traced<P, A...>) return 510;
+    else if constexpr (Unfit != 0) return Unfit;
+    else if constexpr ((is_in_context<A> || ...) || is_in_context<P>) return 0;
+    else if constexpr ((any_leaf<A, is_a_number> || ...)) return 0;
+    else if constexpr (!(argument<A>::is_argument && ...)) return 111;
+    else return chosen::code;
+  }
+};
+/// The first N of R... are functions, the others are their arguments.
+template <int N, class... R>
+using functions_of = boost::mp11::mp_rename<boost::mp11::mp_take_c<types<R...>, N>, functions::conditional>;
+template <int N, class P, class... R>
+using numbered_choice = choice<functions_of<N, R...>, P, boost::mp11::mp_drop_c<types<R...>, N>>;
+template <int N, class P, class... R>
+constexpr int code_of_switch() {
+  if constexpr (N < 1 || N > static_cast<int>(sizeof...(R))) return 509;
+  else return numbered_choice<N, P, R...>::template code<is_term_of_index<P> ? 0 : 508>();
 }
 
 }  // namespace detail
 
-template <class F, class G, class... A>
-  requires(is_traced<A> && ...)
-constexpr auto apply_function(functions::conditional<F, G>, const term<bool>& p, const A&... a) {
-  using conditional = detail::conditional<F, G, A...>;
+template <class... F, class P, class... A>
+  requires(is_traced<P> && ... && is_traced<A>)
+constexpr auto apply_function(functions::conditional<F...>, const P& p, const A&... a) {
+  using conditional = detail::conditional<functions::conditional<F...>, P, A...>;
   static_cast<void>(detail::refuse_function<conditional::code>{});
   if constexpr (detail::is_named_next(conditional::code)) [[maybe_unused]] constexpr int size = conditional::show_reason();
   if constexpr (conditional::code != 0) return refused_result{};
   else {
-    p.g->syms.asking = "cond";
+    p.g->syms.asking = detail::is_term_of_bool<P> ? "cond" : "switch_";
     const vec<int> made = conditional::add_to(*p.g, p, a...);
     return detail::terms_at<typename conditional::template result<>>(*p.g, detail::with_known_steps(*p.g, made));
   }
 }
-/// The same with numbers among the arguments, and with a constant condition.
-template <class F, class G, class P, class... A>
-  requires(std::is_same_v<P, bool> || std::is_same_v<P, term<bool>>) && detail::have_numbers<P, A...>
-constexpr auto apply_function(functions::conditional<F, G> f, const P& p, const A&... a) {
+/// The same with numbers among the arguments, and with a constant condition or index.
+template <class... F, class P, class... A>
+  requires(detail::is_term_of_bool<P> || detail::is_term_of_index<P>) && detail::have_numbers<P, A...>
+constexpr auto apply_function(functions::conditional<F...> f, const P& p, const A&... a) {
   return detail::apply_to_terms(f, p, a...);
 }
 
@@ -179,11 +249,33 @@ constexpr auto apply_function(functions::conditional<F, G> f, const P& p, const 
 /// Shape: the results'.   Dtype: the results'.   Saves: what the function that runs saves.   Error: the bits of the function that runs.
 template <class P, class F, class G, class... A>
 constexpr auto cond(const P& p, F, G, const A&... a) {
-  constexpr int code = detail::code_of_cond<F, G, P, A...>();
+  using choice = detail::choice<functions::conditional<F, G>, P, detail::types<A...>>;
+  constexpr int code = choice::template code<detail::is_term_of_bool<P> ? 0 : 346>();
   static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (detail::is_named_next(code)) [[maybe_unused]] constexpr int size = detail::conditional<F, G, A...>::show_reason();
+  if constexpr (detail::is_named_next(code)) [[maybe_unused]] constexpr int size = choice::chosen::show_reason();
   if constexpr (code != 0) return refused_result{};
   else return apply_function(functions::conditional<F, G>{}, p, a...);
+}
+
+/// One of N functions, by an integer without axes, in a traced function: f(a...) if i is 0, g(a...) if it is 1, and so on. The functions
+/// come first, then their arguments. All else is as in cond.
+///   auto y = ebb::switch_<3>(i, f, g, h, x, w);
+/// jax.lax.switch takes the nearest function if i is out of range; here that is an error, as it is in take: it would hide a mistake.
+/// Shape: the results'.   Dtype: the results'.   Saves: what the function that runs saves.   Error: the bits of the function that runs.
+/// Throws: if i is negative or not below N.
+template <int N, class P, class... R>
+constexpr auto switch_(const P& i, const R&... r) {
+  constexpr int code = detail::code_of_switch<N, P, R...>();
+  static_cast<void>(detail::refuse_function<code>{});
+  if constexpr (detail::is_named_next(code))
+    [[maybe_unused]] constexpr int size = detail::numbered_choice<N, P, R...>::chosen::show_reason();
+  if constexpr (code != 0) return refused_result{};
+  else {
+    const std::tuple<const R&...> all(r...);
+    return [&]<std::size_t... J>(std::index_sequence<J...>) {
+      return apply_function(detail::functions_of<N, R...>{}, i, std::get<N + J>(all)...);
+    }(std::make_index_sequence<sizeof...(R) - N>{});
+  }
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -74,9 +74,12 @@ struct refuse_function {
   static_assert(Code != 345, "[ebb E0345] custom_jvp: the push is not linear in the directions: it has no transpose");
   static_assert(Code != 346, "[ebb E0346] cond: the condition is a bool without axes: ebb::any(c), ebb::all(c), or ebb::where for "
                              "elements");
-  static_assert(Code != 348, "[ebb E0348] cond: the two functions return different forms, dtypes or shapes");
-  static_assert(Code != 349, "[ebb E0349] cond: a result has eight axes, and one is needed for the step");
-  static_assert(Code != 510, "[ebb E0510] cond is called in a traced function: elsewhere C++ branches, if (p) y = f(x); else y = g(x);");
+  static_assert(Code != 348, "[ebb E0348] cond, switch_: the functions return different forms, dtypes or shapes");
+  static_assert(Code != 349, "[ebb E0349] cond, switch_: a result has eight axes, and one is needed for the step");
+  static_assert(Code != 508, "[ebb E0508] switch_: the index is an integer without axes, int or std::int64_t");
+  static_assert(Code != 509, "[ebb E0509] switch_<n>: give the index, then n functions, at least one, then their arguments");
+  static_assert(Code != 510, "[ebb E0510] cond, switch_: they are called in a traced function: elsewhere C++ branches, "
+                             "if (p) y = f(x); else y = g(x);");
   static_assert(Code != 530, "[ebb E0530] once: an argument or a result has eight axes, and one is needed for the step");
   static_assert(Code != 347, "[ebb E0347] jvp, jacfwd: a pull of custom_vjp is not linear in the gradient that it receives: it gives "
                              "gradients only (grad, vjp, jacrev)");
