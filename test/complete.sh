@@ -10,7 +10,8 @@
 #   values      a test of its values against recorded ones or against code in long double, or of exact results
 #   first       a test of its derivative        second   a test of its second derivative
 #   special     a test with NaN, infinities, zeros, or no elements
-#   refusal     a case in a .fail.cpp, or a test of an error of the call; elementwise ops share those of test/op/op.fail.cpp
+#   refusal     a case in a .fail.cpp, or a test of an error of the call; elementwise ops share those of test/op/op.fail.cpp. Where one
+#               rule refuses for many functions, test/trace/lift.cpp asks each of them for the code of its sentence
 #   bench       a row in bench/ops
 # It has one if a test case that names it, or names a function of the same file that does, holds the words for it. That is a lower bound:
 # the words do not prove that the test is good, but a function that nobody tests has none. Functions without a gradient need no
@@ -33,10 +34,10 @@ matrix() {
     function judge(text,   name, list, n, i, golden, values, first, second, special, refusal, rest, seen) {
       golden = has(text, "golden::")
       values = golden || has(text, "long double|oracle|ulps|same_bits|all_equal|CHECK")
-      first = golden || has(text, "against_duals|grad[<(]|vjp|both\\(|hessian|slope|jacobian|backward\\(|check_derivatives|gradient")
-      second = has(text, "against_duals|both\\(|hessian|second|\\.grad_floor|check_derivatives|hyper_dual|twice|bend|joint\\(")
+      first = golden || has(text, "against_duals|grad[<(]|vjp|both\\(|hessian|slope|jacobian|backward\\(|check_derivatives|check_density|against_differences|gradient")
+      second = has(text, "against_duals|both\\(|hessian|second|\\.grad_floor|check_derivatives|check_density|against_differences|hyper_dual|twice|bend|joint\\(")
       special = golden || has(text, "NAN|NaN|nan|infinity|inf[^a-z]|special_values|arguments<|-0\\.0|places|empty|, 0>|\\{0\\}")
-      refusal = has(text, "REQUIRE_THROWS|CHECK_THROWS|THROWS_|thrown|message_of|EXPECT:|error")
+      refusal = has(text, "check_refused|REQUIRE_THROWS|CHECK_THROWS|THROWS_|thrown|message_of|EXPECT:|error")
       rest = text
       while (match(rest, /(ebb::|lane::|op::)[a-z_0-9]+/)) {
         name = substr(rest, RSTART, RLENGTH); rest = substr(rest, RSTART + RLENGTH); sub(/.*::/, "", name)

@@ -173,7 +173,7 @@ struct index_fill {
 /// u written, or added, at the places whose indices along x's first axes are given by arrays of one shape.
 template <bool Adds>
 struct index_put {
-  static constexpr std::string_view name = "index_put";
+  static constexpr std::string_view name = Adds ? "index_put_add" : "index_put";
   template <class A, class B, class... I>
   static constexpr auto apply(operand<A> a, operand<B> b, operand<I>... indices) {
     using T = promoted<A, B>;
