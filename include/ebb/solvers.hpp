@@ -6,6 +6,7 @@
 
 #include "solvers/implicit.hpp"
 #include "solvers/conjugate_gradient.hpp"
+#include "solvers/gmres.hpp"
 #include "solvers/root.hpp"
 #include "solvers/least_squares.hpp"
 #include "solvers/lbfgs.hpp"

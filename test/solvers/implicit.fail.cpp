@@ -47,5 +47,11 @@ int main() {
 #elif EBB_CASE == 13
   // EXPECT: E0561 are arrays of floats with one axis
   auto r = ebb::compile([](auto a) { return ebb::levenberg_marquardt([](auto v) { return ebb::sum(v); }, a); })(x);  // LINE
+#elif EBB_CASE == 14
+  // EXPECT: E0562 for gmres one ebb::restart<n>
+  auto r = ebb::compile([](auto a) { return ebb::bicgstab<ebb::restart<3>>([](auto v) { return v + v; }, a); })(x);  // LINE
+#elif EBB_CASE == 15
+  // EXPECT: E0502 returns an array with the form and dtype of v
+  auto r = ebb::compile([](auto a) { return ebb::gmres([](auto v) { return ebb::sum(v); }, a); })(x);  // LINE
 #endif
 }

@@ -101,7 +101,8 @@ struct refuse_function {
                              "where there is an option ebb::by_cg<n>, it may have more axes with it");
   static_assert(Code != 447, "[ebb E0447] sparse_jacobian, sparse_hessian: pattern: the argument that the derivative is by is not "
                              "ebb::fixed: its elements differ from call to call");
-  static_assert(Code != 502, "[ebb E0502] conjugate_gradient: matvec(v, w...) returns an array with the form and dtype of v");
+  static_assert(Code != 502, "[ebb E0502] conjugate_gradient, bicgstab, gmres: matvec(v, w...) returns an array with the form and "
+                             "dtype of v");
   static_assert(Code != 503, "[ebb E0503] bisection: f(x, w...), the ends of the interval and x are floats of one dtype without axes; "
                              "ebb::map solves one equation for each row");
   static_assert(Code != 504, "[ebb E0504] sparse_jacobian, sparse_hessian: the argument and the result are an array of floats each, with "
@@ -111,6 +112,8 @@ struct refuse_function {
   static_assert(Code != 506, "[ebb E0506] dopri5: f(t, y, w...) returns an array with the form and dtype of y, and t has that dtype");
   static_assert(Code != 507, "[ebb E0507] dopri5: options are one ebb::tolerance<n>, one ebb::at_most<n>, and one of "
                              "those of scan");
+  static_assert(Code != 562, "[ebb E0562] conjugate_gradient, bicgstab, gmres: options are one ebb::at_most<n>, and for gmres one "
+                             "ebb::restart<n>");
   static_assert(Code != 561, "[ebb E0561] levenberg_marquardt: x0 and errors(x, w...) are arrays of floats with one axis; an option is "
                              "one of ebb::robust, or a lambda that returns the loss of each square, in its form and dtype");
   static_assert(Code != 516, "[ebb E0516] sparse_jacobian, sparse_hessian: a call without a pattern has static extents, no integers, no "
