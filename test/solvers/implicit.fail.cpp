@@ -53,5 +53,8 @@ int main() {
 #elif EBB_CASE == 15
   // EXPECT: E0502 returns an array with the form and dtype of v
   auto r = ebb::compile([](auto a) { return ebb::gmres([](auto v) { return ebb::sum(v); }, a); })(x);  // LINE
+#elif EBB_CASE == 16
+  // EXPECT: E0503 without axes
+  auto r = ebb::compile([](auto a) { return ebb::brent(half, a, a, a); })(x);  // LINE
 #endif
 }
