@@ -50,6 +50,7 @@ void check_all_options() {
   check_steps<Steps, ebb::keep_all>();
   check_steps<Steps, ebb::keep_carries>();
   check_steps<Steps, ebb::keep_every<3>>();
+  check_steps<Steps, ebb::keep_sqrt>();
   check_steps<Steps, ebb::recompute>();
 }
 

@@ -62,6 +62,10 @@ constexpr bool finds_what_was_unified() {
 }
 static_assert(finds_what_was_unified());
 
+constexpr bool is_root(std::int64_t n, std::int64_t root) { return ebb::apply(extent_rule::root, n, 0) == root; }
+static_assert(is_root(0, 1) && is_root(1, 1) && is_root(2, 2) && is_root(4, 2) && is_root(5, 3) && is_root(100, 10) && is_root(101, 11));
+static_assert(is_root(2147483647, 46341) && is_root(46340LL * 46340, 46340) && is_root(46340LL * 46340 + 1, 46341));
+
 }  // namespace
 
 TEST_CASE("tensor/shape: of equal extents derived from equal ones the first is found, in any order of unifying") {

@@ -8,7 +8,6 @@ int main() {
   const ebb::tensor<float, 3> h{1, 2, 3};
   const ebb::tensor<float, 4, 3> xs{};
   [[maybe_unused]] const ebb::tensor<float, 5, 3> more{};
-  [[maybe_unused]] const ebb::tensor<float, ebb::dyn, 3> some(2);
   static constexpr auto step = [](auto carry, auto x) { return std::tuple(carry + x, carry); };
   [[maybe_unused]] const auto good = ebb::compile([](auto a, auto b) { return ebb::scan(step, a, b); })(h, xs);
 #if EBB_CASE == 1
@@ -39,8 +38,8 @@ int main() {
     return ebb::scan([](auto c, auto x) { return std::tuple(c * ebb::sum(x), std::tuple<>()); }, a, b);  // LINE
   })(deep, xs);
 #elif EBB_CASE == 7
-  // EXPECT: E0326 keep_sqrt needs a number of steps that the rows' type says
-  auto r = ebb::compile([](auto a, auto b) { return ebb::scan<ebb::keep_sqrt>(step, a, b); })(h, some);  // LINE
+  // EXPECT: E0326 the number of steps is negative
+  auto r = ebb::compile([](auto a) { return ebb::fori(-1, [](auto, auto c) { return c + c; }, a); })(h);  // LINE
 #elif EBB_CASE == 8
   // EXPECT: E0327 the arguments after the carry are whole(...)
   auto r = ebb::compile([](auto a, auto b) { return ebb::fori(3, [](auto, auto c, auto x) { return c + x; }, a, b); })(h, h);  // LINE

@@ -176,6 +176,7 @@ class extent_formulas {
     if (a.is_number() && b.is_number())
       return formula(static_cast<double>(
           apply(o.rule, static_cast<std::int64_t>(a.number()), static_cast<std::int64_t>(b.number()))));
+    if (o.rule == extent_rule::root) return formula::named("ceil(sqrt(" + a.text() + "))");
     const bool least = o.rule == extent_rule::least;
     return formula::named((least ? "min(" : "ceil(") + a.text() + (least ? ", " : " / ") + b.text() + ")");
   }

@@ -46,8 +46,8 @@ constexpr shape refused(int code) {
 
 /// The origin of a symbol's value. `argument`: axis b of operand a; or the value of operand a, an integer, if b is `own_value`. Else
 /// arithmetic on the extents a and b. Subscripts use `behind` and `before`: the number of places after place b of extent a, and before
-/// its b-th place from the end.
-enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, behind, before, least };
+/// its b-th place from the end. `root` is root_of_extent(a).
+enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, behind, before, least, root };
 
 struct extent_origin {
   extent_rule rule = extent_rule::argument;
@@ -57,6 +57,14 @@ struct extent_origin {
   constexpr bool operator==(const extent_origin&) const = default;
 };
 
+/// The root of an extent below 2^60, rounded up; at least 1.
+constexpr std::int64_t root_of_extent(std::int64_t n) {
+  std::int64_t below = 0;  // the largest number whose square is below n
+  for (std::int64_t bit = std::int64_t{1} << 29; bit > 0; bit /= 2)
+    if ((below + bit) * (below + bit) < n) below += bit;
+  return below + 1;
+}
+
 constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
   switch (rule) {
     case extent_rule::sum: return a + b;
@@ -65,6 +73,7 @@ constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
     case extent_rule::product: return a * b;
     case extent_rule::quotient: return b ? (a + b - 1) / b : 0;  // rounded up: the length of a slice with step b
     case extent_rule::least: return a < b ? a : b;
+    case extent_rule::root: return root_of_extent(a);
     default: return 0;
   }
 }

@@ -63,16 +63,16 @@ struct segment_of {
 template <class F, class Options, std::size_t Count, bool... Whole>
 struct segments {
   static constexpr int wanted = static_cast<int>(Options::kept);
-  /// The number of steps in a group; dyn: all.
-  static constexpr std::size_t length = [] {
-    std::size_t n = static_cast<std::size_t>(wanted);
-    if (Options::kept == kept_carries::square_root)
-      for (n = 1; n * n < Count;) ++n;
-    return Options::kept == kept_carries::first || n >= Count ? Count : n;
+  static constexpr std::size_t asked = [] {
+    if (Options::kept != kept_carries::square_root) return static_cast<std::size_t>(wanted);
+    return Count == dyn ? dyn : static_cast<std::size_t>(root_of_extent(static_cast<std::int64_t>(Count)));
   }();
-  static constexpr bool divides = length == Count || (Count != dyn && Count % length == 0);
+  static constexpr bool is_one_group = Options::kept == kept_carries::first || (Count != dyn && asked >= Count);
+  /// The number of steps in a group. dyn: the call says it.
+  static constexpr std::size_t length = is_one_group ? Count : asked;
+  static constexpr bool divides = is_one_group || (Count != dyn && Count % length == 0);
   static constexpr std::size_t rest = Count == dyn ? dyn : divides ? 0 : Count % length;
-  static constexpr std::size_t outer = length == Count ? 1 : Count == dyn ? dyn : Count / length;
+  static constexpr std::size_t outer = is_one_group ? 1 : Count == dyn ? dyn : Count / length;
   using one = scan_options<Options::reversed, kept_carries::all>;
   using around = scan_options<Options::reversed, kept_carries::of_each_step>;
   using function = functions::scan<segment_of<F, Options::reversed, Whole...>, around, Whole...>;
@@ -86,8 +86,9 @@ struct segments {
   };
   static constexpr sizes in(graph& g, int all) {
     symbols& s = g.syms;
-    if (length == Count) return {all, all, 1, all, 0};
-    const int k = static_cast<int>(length), up = s.derive(extent_rule::quotient, all, k);
+    if (is_one_group) return {all, all, 1, all, 0};
+    const int k = length == dyn ? s.derive(extent_rule::root, all, 0) : static_cast<int>(length);
+    const int up = s.derive(extent_rule::quotient, all, k);
     const int missing = s.derive(extent_rule::difference, s.derive(extent_rule::product, up, k), all);
     const int whole_ones = s.derive(extent_rule::difference, up, s.derive(extent_rule::quotient, missing, k));
     const int used = s.derive(extent_rule::product, whole_ones, k);

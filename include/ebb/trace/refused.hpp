@@ -56,7 +56,6 @@ struct refuse_function {
                              "step could not take it");
   static_assert(Code != 323, "[ebb E0323] scan: the arguments have different numbers of rows");
   static_assert(Code != 325, "[ebb E0325] scan, fori: an array has eight axes, and one is needed for the steps");
-  static_assert(Code != 326, "[ebb E0326] scan, fori: keep_sqrt needs a number of steps that the rows' type says: use keep_every<k>");
   static_assert(Code != 327, "[ebb E0327] fori: the arguments after the carry are whole(...): use scan to pass a row to each step");
   static_assert(Code != 328, "[ebb E0328] fori is called in a traced function: ebb::compile([](auto x) { return ebb::fori(n, f, x); })(x)");
   static_assert(Code != 331, "[ebb E0331] scan: variables are passed to a region that has the scan in it: "

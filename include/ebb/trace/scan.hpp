@@ -140,7 +140,6 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
     else if constexpr (is_refused<frozen<trace>>) return already_reported;
     else if constexpr (is_refused<frozen<body>>) return 322;
     else if constexpr (is_of_most_axes<>) return 325;
-    else if constexpr (Options::kept == kept_carries::square_root && count == dyn) return 326;
     else {
       graph g;
       int number = 0;
@@ -282,7 +281,7 @@ template <class N>
 constexpr int extent_of_steps(graph& g, const N& n) {
   g.syms.asking = "fori";
   if constexpr (std::integral<N>) {
-    if (!std::in_range<int>(n) || n < 0) raise("ebb::fori: the number of steps is negative, or above 2147483647");
+    if (!std::in_range<int>(n) || n < 0) refuse_steps("[ebb E0326] fori: the number of steps is negative, or above 2147483647");
     return static_cast<int>(n);
   } else if constexpr (is_term_under<N>) return extent_of_steps(g, n.plain);
   else {
@@ -337,7 +336,7 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
 ///   keep_all        the carry before each step, and the saved values of each step: see [note: saved or recomputed]
 ///   keep_carries    the carry before each step; the backward computes each step again
 ///   keep_every<k>   the carry before each k-th step, n / k of them; the backward runs k steps again at a time, and keeps all of these
-///   keep_sqrt       keep_every<k>, where k is the root of n, rounded up; the type of the rows says n
+///   keep_sqrt       keep_every<k>, where k is the root of n, rounded up
 ///   recompute       the first carry; the backward runs all steps again before it begins
 /// They change memory and time, but no bit of a result.
 /// Shape: that of the carry, and y with a leading axis. Over no rows the result is the given carry.
@@ -364,8 +363,8 @@ constexpr auto scan(F, const Carry& carry, const A&... a) {
 /// other values in whole(...).
 ///   auto x = ebb::fori(20, [](auto i, auto x, auto a) { return x - ebb::matmul(a, x) / (i + 1); }, x0, ebb::whole(a));
 ///   auto solve = ebb::compile([](auto n, auto x0, auto a) { return ebb::fori(n, step, x0, ebb::whole(a)); });
-/// Options, derivatives and bits: as for scan. i is an integer of 32 bits. An n that is an argument decides at the call how much memory is
-/// kept; in a map it is the same for all rows.
+/// Options, derivatives and bits: as for scan. i is an integer of 32 bits: 0.1 * i is a float, 0.1 * ebb::cast<double>(i) a double. An n
+/// that is an argument decides at the call how much memory is kept; in a map it is the same for all rows.
 /// Shape: that of the carry.   Saves: what the options say.
 /// Throws: error if n is an argument of the call and negative, or above 2147483647.
 template <auto... Option, class N, class F, class Carry, class... A>
