@@ -75,6 +75,16 @@ void tridiagonal_solve(const T*, const T* b, T* out, std::size_t n, std::size_t 
     f(ebb::into(of<vectors, N>(out, n, batch)), of<vectors, N>(b, n, batch));
   });
 }
+/// The first row of the factor of a matrix with three diagonals, which are made of the right sides.
+template <class T>
+void banded_cholesky(const T*, const T* b, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto y) {
+    return std::get<0>(ebb::unbind<-2>(ebb::slice<-2, 0, 2>(ebb::banded_cholesky(ebb::stack<-2>(ebb::abs(y) + 4, y)))));
+  });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<vectors, N>(out, n, batch)), of<vectors, N>(b, n, batch));
+  });
+}
 /// The weights are symmetric and positive definite, and the loops are stable.
 template <class T>
 void dare(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
@@ -158,6 +168,7 @@ void ops::linalg(session& s) {
   all_sizes("solve_triangular", &solve_triangular<float>, &solve_triangular<double>);
   all_sizes("det", &det<float>, &det<double>, 16);  // those of larger matrices are infinite in float
   all_sizes("tridiagonal_solve", &tridiagonal_solve<float>, &tridiagonal_solve<double>);
+  all_sizes("banded_cholesky", &banded_cholesky<float>, &banded_cholesky<double>);
   all_sizes("toeplitz_solve", &toeplitz_solve<float>, &toeplitz_solve<double>);
   all_sizes("dare", &dare<float>, &dare<double>, 16);
   all_sizes("care", &care<float>, &care<double>, 16);

@@ -8,6 +8,7 @@
 #include "linalg/products.hpp"
 #include "linalg/matrix.hpp"
 #include "linalg/band.hpp"
+#include "linalg/banded.hpp"
 #include "linalg/toeplitz.hpp"
 #include "linalg/tridiagonal.hpp"
 #include "linalg/cofactors.hpp"

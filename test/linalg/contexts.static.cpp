@@ -36,6 +36,7 @@ static_assert(has_class<full>([](auto x) { return ebb::toeplitz_solve(x, x, x); 
 static_assert(has_class<full>([](auto x) { return ebb::dare(x, x, x, x); }));
 static_assert(has_class<full>([](auto x) { return ebb::care(x, x, x, x); }));
 static_assert(has_class<full>([](auto x) { return ebb::tridiagonal_solve(x, x, x, x); }));
+static_assert(has_class<full>([](auto x) { return ebb::banded_cholesky(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::matrix_power<2>(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::multi_dot(x, x); }));
 static_assert(has_class<own>([](auto x) { return ebb::diagonal(x); }));

@@ -108,4 +108,14 @@ constexpr int refused = traced_on<oblong>([](auto a) {
 constexpr int refused = traced_on<oblong>([](auto a) {
   return ebb::matrix_log(a);  // LINE
 });
+#elif EBB_CASE == 19  // one diagonal without an axis of diagonals
+// EXPECT: E0308 banded_cholesky: the operand has two axes or more: the diagonals of a band are its rows
+constexpr int refused = traced_on<vector>([](auto a) {
+  return ebb::banded_cholesky(a);  // LINE
+});
+#elif EBB_CASE == 20  // a tag of another function
+// EXPECT: E0286 cholesky, logdet_spd, banded_cholesky: after the matrix comes nothing, or the tag ebb::nan_if_not
+constexpr int refused = traced_on<square>([](auto a) {
+  return ebb::banded_cholesky(a, ebb::upper);  // LINE
+});
 #endif

@@ -36,7 +36,7 @@ constexpr int refused = traced_on<square, wide>([](auto a, auto b) {
   return ebb::cholesky_solve(a, b);  // LINE
 });
 #elif EBB_CASE == 5  // a bool in place of a tag
-// EXPECT: E0286 cholesky, logdet_spd: after the matrix comes nothing, or the tag ebb::nan_if_not
+// EXPECT: E0286 cholesky, logdet_spd, banded_cholesky: after the matrix comes nothing, or the tag ebb::nan_if_not
 constexpr int refused = traced_on<square>([](auto a) {
   return ebb::cholesky(a, false);  // LINE
 });

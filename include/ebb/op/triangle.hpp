@@ -232,7 +232,8 @@ namespace ebb::inline EBB_ABI {
 template <class A, class... Tag>
 constexpr auto cholesky(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
-  static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: after the matrix comes nothing, or the tag ebb::nan_if_not");
+  static_assert(flags >= 0,
+                "[ebb E0286] cholesky, logdet_spd, banded_cholesky: after the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::cholesky<(flags > 0)>{}, std::forward<A>(a));
 }
 /// x with t x = b, or x t = b, for triangular t.
@@ -262,7 +263,8 @@ constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
 template <class A, class... Tag>
 constexpr auto logdet_spd(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
-  static_assert(flags >= 0, "[ebb E0286] cholesky, logdet_spd: after the matrix comes nothing, or the tag ebb::nan_if_not");
+  static_assert(flags >= 0,
+                "[ebb E0286] cholesky, logdet_spd, banded_cholesky: after the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::logdet_spd<(flags > 0)>{}, std::forward<A>(a));
 }
 /// log(det(a)): NaN if the determinant is negative, -inf if it is 0.
