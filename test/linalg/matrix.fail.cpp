@@ -118,4 +118,9 @@ constexpr int refused = traced_on<vector>([](auto a) {
 constexpr int refused = traced_on<square>([](auto a) {
   return ebb::banded_cholesky(a, ebb::upper);  // LINE
 });
+#elif EBB_CASE == 21  // a bool in place of a tag
+// EXPECT: E0542 qr: after the matrix comes nothing, or the tag ebb::complete
+constexpr int refused = traced_on<square>([](auto a) {
+  return std::get<0>(ebb::qr(a, true));  // LINE
+});
 #endif

@@ -102,6 +102,66 @@ long_numbers gram_schmidt(std::size_t m, std::size_t n, const long_numbers& a) {
   return q;
 }
 
+constexpr auto complete = [](auto x) { return ebb::qr(x, ebb::complete); };
+
+TEST_CASE("complete QR factors have a square Q, the bits of the reduced ones, and zeros below: empty, deficient and NaN matrices too") {
+  for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{1, 1}, {4, 1}, {5, 3}, {3, 3}, {2, 4}, {3, 0}, {0, 3}}) {
+    CAPTURE(m, n);
+    for (const bool deficient : {false, true}) {
+      ebb::tensor<double, dyn, dyn> a(m, n);
+      const numbers from = random_numbers(m * n, 7 * m + n);
+      for (std::size_t i = 0; i < m * n; ++i) a.mutable_data()[i] = deficient ? static_cast<double>(i / n == 0) : from[i];
+      const auto [q, r] = complete(a);
+      const auto [some, top] = ebb::qr(a);
+      REQUIRE((q.extent(0) == m && q.extent(1) == m && r.extent(0) == m && r.extent(1) == n));
+      for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < m; ++j) {
+          if (j < some.extent(1)) CHECK(q(i, j) == some(i, j));
+          long double columns = 0, rows = 0;
+          for (std::size_t k = 0; k < m; ++k) {
+            columns += static_cast<long double>(q(k, i)) * q(k, j);
+            rows += static_cast<long double>(q(i, k)) * q(j, k);
+          }
+          CHECK(std::fabs(columns - (i == j)) < 1e-14L);
+          CHECK(std::fabs(rows - (i == j)) < 1e-14L);
+        }
+      for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j) CHECK(r(i, j) == (i < top.extent(0) ? top(i, j) : 0));
+    }
+  }
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto [q, r] = complete(ebb::tensor<double, 3, 2>{{nan, 1.0}, {0.0, 1.0}, {1.0, 2.0}});
+  CHECK((std::isnan(q(0, 0)) && std::isnan(r(0, 0)) && r(2, 1) == 0));
+  const auto many = test::random_array<ebb::tensor<double, 3, 4, 2>>(5);
+  const auto [each, upper] = complete(many);
+  for (std::size_t b = 0; b < 3; ++b) {
+    const auto [own, top] = complete(ebb::tensor<double, 4, 2>(many.row(b)));
+    for (std::size_t i = 0; i < 16; ++i) CHECK(each.data()[16 * b + i] == own.data()[i]);
+  }
+  const auto deficient = [](auto x) { return ebb::grad([](auto y) { return ebb::sum(std::get<0>(complete(y))); })(x); };
+  CHECK(test::says(test::raised([&] { deficient(ebb::tensor<double, 2, 1>{{1.0}, {0.0}}); }), {"singular"}));
+}
+
+TEST_CASE("complete QR factors have the first and second derivatives of Gram-Schmidt of [a, 1] in long double") {
+  for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{3, 1}, {4, 2}, {2, 2}, {2, 3}}) {
+    CAPTURE(m, n);
+    numbers a = random_numbers(m * n, m * 10 + n);
+    for (std::size_t i = 0; i < std::min(m, n); ++i) a[(m - 1 - i) * n + i] += 2;
+    against_differences<wide<dyn, dyn>>("complete", complete, a, extents_of({m, n}), [m = m, n = n](const long_numbers& x) {
+      long_numbers both(m * (n + m));
+      for (std::size_t i = 0; i < m; ++i) {
+        for (std::size_t j = 0; j < n; ++j) both[i * (n + m) + j] = x[i * n + j];
+        both[i * (n + m) + n + i] = 1;
+      }
+      const long_numbers factors = gram_schmidt(m, n + m, both);
+      long_numbers r(factors.begin(), factors.begin() + static_cast<std::ptrdiff_t>(m * m));
+      for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j) r.push_back(factors[m * m + i * (n + m) + j]);
+      return r;
+    }, 1e-11L, 1e-6L);
+  }
+}
+
 TEST_CASE("QR factors and least squares have the derivatives of Gram-Schmidt in long double") {
   for (const auto& [m, n] : {std::pair(1u, 1u), {4u, 2u}, {3u, 3u}, {2u, 4u}}) {
     CAPTURE(m, n);

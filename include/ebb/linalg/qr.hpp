@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 //   const auto [q, r] = qr(a);          // a = q r, the columns of q orthonormal, r upper triangular
+//   const auto [q, r] = qr(a, complete);  // q is square
 //   const auto x = lstsq(a, b);         // the x with the least |a x - b|
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "../op/linear.hpp"
 
 #include <tuple>
+#include <type_traits>
 
 namespace ebb::inline EBB_ABI {
 
@@ -17,6 +19,10 @@ template <class Call>
 struct refusal<431, Call> : Call {
   static_assert(Call::code != 431, "[ebb E0431] lstsq: the matrix has fewer rows than columns: multiply by its pinv");
 };
+
+/// Tag of qr: Q is square, and R has the shape of the matrix.
+struct complete_tag {};
+inline constexpr complete_tag complete{};
 
 }  // namespace ebb::inline EBB_ABI
 
@@ -214,6 +220,32 @@ struct qr_part {
   static constexpr auto apply(auto both, auto a) { return qr::part(both, a, IsQ); }
 };
 
+/// The reduced factors of the matrix [a, 1], which is wide: Q is square there, and the first columns of R are those of a.
+struct complete_qr {
+  static constexpr std::string_view name = "qr";
+  static constexpr precision autocast = op::qr::autocast;
+  template <class A>
+  static constexpr auto apply(operand<A> a) {
+    using T = decltype(detail::accepted<op::qr, A>());
+    if (a.is_refused() || a.rank() < 2) return refuse<T>(*a.g, a.is_refused() ? -a.id : 420);
+    const auto x = cast_to<T>(a);
+    graph& g = *a.g;
+    const int last = a.rank() - 1, m = a.extent(last - 1), square = g.intern(with_extent(a.extents(), last, m));
+    const auto one = emit_on<op::equal>({}, index_along<std::int32_t>(g, square, last - 1), index_along<std::int32_t>(g, square, last));
+    return operand<T>(of_matrices<op::qr>(concat<-1>::apply(x, cast_to<T>(one))));
+  }
+};
+template <bool IsQ>
+struct complete_qr_part {
+  static constexpr std::string_view name = "qr";
+  template <class T, class A>
+  static constexpr operand<T> apply(operand<T> both, operand<A> a) {
+    if (both.is_refused()) return both;
+    const int last = a.rank() - 1, m = a.extent(last - 1), n = a.extent(last);
+    return IsQ ? cut(cut(both, last - 1, 0, m), last, 0, m) : cut(cut(both, last - 1, stride::at_the_end, m), last, 0, n);
+  }
+};
+
 struct lstsq {
   static constexpr precision autocast = op::qr::autocast;
   template <class A, class B>
@@ -246,10 +278,21 @@ namespace ebb::inline EBB_ABI {
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: Q, R, and a if k < n.
 /// Error: Q R = a + d with |d| <= 6 m n u |a|, column by column; Q^T Q = 1 up to 6 m n u.   Source: Higham, theorem 19.4.
 /// Throws: in a backward pass, if the first k columns of a do not have full rank: then an element on R's diagonal is 0.
-template <class A>
-constexpr auto qr(const A& a) {
-  const auto both = apply_function(functions::qr{}, a);
-  return std::tuple(apply_function(functions::qr_part<true>{}, both, a), apply_function(functions::qr_part<false>{}, both, a));
+/// qr(a, complete): Q is [..., m, m] and R [..., m, n], with zeros below, as mode='complete' in PyTorch. These are the reduced factors of
+/// [a, 1] as far as they concern a: so the columns of Q that a has none for are unique and have derivatives, if the first m columns of
+/// [a, 1] have full rank.
+template <class A, class... Tag>
+constexpr auto qr(const A& a, Tag...) {
+  constexpr bool fits = sizeof...(Tag) < 2 && (std::is_same_v<Tag, complete_tag> && ...);
+  static_assert(fits, "[ebb E0542] qr: after the matrix comes nothing, or the tag ebb::complete");
+  if constexpr (sizeof...(Tag) > 0) {
+    const auto both = apply_function(functions::complete_qr{}, a);
+    return std::tuple(apply_function(functions::complete_qr_part<true>{}, both, a),
+                      apply_function(functions::complete_qr_part<false>{}, both, a));
+  } else {
+    const auto both = apply_function(functions::qr{}, a);
+    return std::tuple(apply_function(functions::qr_part<true>{}, both, a), apply_function(functions::qr_part<false>{}, both, a));
+  }
 }
 /// The x with the least |a x - b|, for an a of full column rank, by QR.
 /// Shape: a [..., m, n], m >= n, b [..., m, p] or [m]: [..., n, p] or [n]. Batches and vectors are as for solve.
