@@ -1,4 +1,4 @@
-// bench/ops/images.cpp — pools, grids, norms and positions by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
+// bench/ops/images.cpp — pools, grids, norms, positions and recurrent layers by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
 // SPDX-License-Identifier: BSL-1.0
 #include "table.hpp"
 
@@ -58,6 +58,20 @@ void ops::images(table& t) {
   add_image(t, "spectral_norm", [](auto x) {
     const auto w = x[0];
     return ebb::unsqueeze<0>(std::get<0>(ebb::spectral_norm(w, ebb::slice<0, 0, 4>(w(0)[0]), ebb::flatten(w(1)))));
+  });
+  // Four steps of 16 sequences of 64 numbers.
+  add_image(t, "rnn", [](auto x) {
+    const auto w = ebb::reshape<64, 64>(x);
+    return ebb::unsqueeze<0>(std::get<0>(ebb::rnn(x[0], ebb::slice<0, 0, 1>(x[0]), std::tuple(w, w))));
+  });
+  add_image(t, "gru", [](auto x) {
+    const auto w = ebb::tile<3, 1>(ebb::reshape<64, 64>(x));
+    return ebb::unsqueeze<0>(std::get<0>(ebb::gru(x[0], ebb::slice<0, 0, 1>(x[0]), std::tuple(w, w))));
+  });
+  add_image(t, "lstm", [](auto x) {
+    const auto w = ebb::tile<4, 1>(ebb::reshape<64, 64>(x));
+    const auto h = ebb::slice<0, 0, 1>(x[0]);
+    return ebb::unsqueeze<0>(std::get<0>(ebb::lstm(x[0], h, h, std::tuple(w, w))));
   });
   // 4096 waves of 16 positions, and scores of 4 heads.
   add_image(t, "sinusoidal", [](auto x) { return ebb::reshape_like(ebb::sinusoidal<256>(ebb::slice<0, 0, 16>(x[0](0)[0])), x); });

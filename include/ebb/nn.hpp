@@ -19,6 +19,7 @@
 #include "nn/ctc.hpp"
 #include "nn/norm.hpp"
 #include "nn/cell.hpp"
+#include "nn/recurrent.hpp"
 #include "nn/position.hpp"
 #include "nn/embedding.hpp"
 #include "nn/pool_op.hpp"

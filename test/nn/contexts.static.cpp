@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp position.hpp resize.hpp weight_norm.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp position.hpp recurrent.hpp resize.hpp weight_norm.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -36,6 +36,14 @@ constexpr auto four = std::integral_constant<int, 4>{};
 static_assert(has_class<low>([](auto x) { return ebb::rnn_cell(x, x, x, x); }));
 static_assert(has_class<own>([](auto x) { return std::get<1>(ebb::lstm_cell(x, x, x, gates(x, four), gates(x, four))); }));
 static_assert(has_class<own>([](auto x) { return ebb::gru_cell(x, x, gates(x, three), gates(x, three)); }));
+constexpr auto one_row = [](auto x) { return ebb::slice<0, 0, 1>(x); };
+static_assert(has_class<own, signals_in>([](auto x) { return std::get<0>(ebb::rnn(x, one_row(x), std::tuple(row(x), row(x)))); }));
+static_assert(has_class<own, signals_in>([](auto x) {
+  return std::get<2>(ebb::lstm(x, one_row(x), one_row(x), std::tuple(gates(row(x), four), gates(row(x), four))));
+}));
+static_assert(has_class<own, signals_in>([](auto x) {
+  return std::get<1>(ebb::gru(x, one_row(x), std::tuple(gates(row(x), three), gates(row(x), three))));
+}));
 static_assert(has_class<own>([](auto x) { return ebb::rotary(x, ebb::slice<1, 0, 2>(x), ebb::slice<1, 0, 2>(x)); }));
 
 static_assert(have_class<full, 2>(ebb::l1, ebb::huber, ebb::smooth_l1, ebb::bce, ebb::kl_div, ebb::poisson_nll));

@@ -1,11 +1,12 @@
 // ebb/nn/cell.hpp — steps of recurrent networks: rnn_cell, lstm_cell, gru_cell; rotary positions.
 // SPDX-License-Identifier: BSL-1.0
 //
-// A cell is one step of a layer; the layer is a scan: ebb::scan(step, h, xs, ebb::whole(weights)...). Weights have PyTorch's layout: a row
-// for each output, the gates one after the other. x is [..., in], the state is [..., n]. Dtype, Saves, Error and Throws: as
-// linear, sigmoid, tanh and the products.
+// A cell is one step of a layer; layers over sequences are in nn/recurrent.hpp. Weights have PyTorch's layout: a row for each output, the
+// gates one after the other. x is [..., in], the state is [..., n]. Dtype, Saves, Error and Throws: as linear, sigmoid, tanh and the
+// products.
 #pragma once
 
+#include "../op/exponential.hpp"
 #include "../op/like.hpp"
 #include "../op/linear.hpp"
 #include "../op/shape.hpp"
@@ -16,7 +17,8 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<485, Call> : Call {
-  static_assert(Call::code != 485, "[ebb E0485] lstm_cell: weights have four rows for each number of the state; gru_cell: three");
+  static_assert(Call::code != 485, "[ebb E0485] lstm, lstm_cell: weights have four rows for each number of the state; gru, gru_cell: "
+                                   "three");
 };
 template <class Call>
 struct refusal<486, Call> : Call {
@@ -49,30 +51,48 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-template <class I, class C>
-constexpr auto lstm_step(const I& gates, const C& c) {
-  const auto kept = sigmoid(select<-2, 1>(gates)) * c;
-  const auto next = kept + sigmoid(select<-2, 0>(gates)) * tanh(select<-2, 2>(gates));
-  return std::tuple(sigmoid(select<-2, 3>(gates)) * tanh(next), next);
-}
-template <class I, class R, class H>
-constexpr auto gru_step(const I& of_x, const R& of_h, const H& h) {
-  const auto reset = sigmoid(select<-2, 0>(of_x) + select<-2, 0>(of_h));
-  const auto update = sigmoid(select<-2, 1>(of_x) + select<-2, 1>(of_h));
-  const auto next = tanh(select<-2, 2>(of_x) + reset * select<-2, 2>(of_h));
-  return next + update * (h - next);
+/// One step of each kind, from linear(x, wi, bi), linear(h, wh, bh) and the state: a tuple of the new state.
+template <auto Activation>
+struct rnn_step {
+  static constexpr int gates = 1;
+  static constexpr auto next(const auto& of_x, const auto& of_h, const auto&) { return std::tuple(Activation(of_x + of_h)); }
+};
+struct lstm_step {
+  static constexpr int gates = 4;
+  static constexpr auto next(const auto& of_x, const auto& of_h, const auto&, const auto& c) {
+    const auto parts = apply_function(functions::parts<4, 485>{}, of_x + of_h, c);
+    const auto kept = sigmoid(select<-2, 1>(parts)) * c;
+    const auto next = kept + sigmoid(select<-2, 0>(parts)) * tanh(select<-2, 2>(parts));
+    return std::tuple(sigmoid(select<-2, 3>(parts)) * tanh(next), next);
+  }
+};
+struct gru_step {
+  static constexpr int gates = 3;
+  static constexpr auto next(const auto& of_x, const auto& of_h, const auto& h) {
+    const auto x = apply_function(functions::parts<3, 485>{}, of_x, h), u = apply_function(functions::parts<3, 485>{}, of_h, h);
+    const auto reset = sigmoid(select<-2, 0>(x) + select<-2, 0>(u));
+    const auto update = sigmoid(select<-2, 1>(x) + select<-2, 1>(u));
+    const auto next = tanh(select<-2, 2>(x) + reset * select<-2, 2>(u));
+    return std::tuple(next + update * (h - next));
+  }
+};
+/// The step of a cell with these weights: the bias of each is its last one, if there are two. The state's h comes first.
+template <class Step, class X, class Wi, class Wh, class... Biases, class H, class... State>
+constexpr auto cell(const X& x, const Wi& wi, const Wh& wh, const std::tuple<Biases...>& b, const H& h, const State&... state) {
+  if constexpr (sizeof...(Biases) == 0) return Step::next(linear(x, wi), linear(h, wh), h, state...);
+  else return Step::next(linear(x, wi, std::get<0>(b)), linear(h, wh, std::get<1>(b)), h, state...);
 }
 
 }  // namespace detail
 
-/// tanh(linear(x, wi, bi) + linear(h, wh, bh)). Biases may be left out.
+/// tanh(linear(x, wi, bi) + linear(h, wh, bh)), or another function in place of tanh. Biases may be left out.
+///   rnn_cell(x, h, wi, wh)   rnn_cell<ebb::relu>(x, h, wi, wh, bi, bh)
 /// Shape: wi [n, in], wh [n, n], bi and bh [n]: [..., n].   Saves: x, h, the weights, out.
-/// Error: that of the products and of tanh.   Source: torch.rnn_tanh_cell.
-template <class X, class H, class Wi, class Wh, class... Biases>
+/// Error: that of the products and of tanh.   Source: torch.rnn_tanh_cell, torch.rnn_relu_cell.
+template <auto Activation = tanh, class X, class H, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto rnn_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {
-  if constexpr (sizeof...(Biases) == 0) return tanh(linear(x, wi) + linear(h, wh));
-  else return tanh(linear(x, wi, std::get<0>(std::tie(b...))) + linear(h, wh, std::get<1>(std::tie(b...))));
+  return std::get<0>(detail::cell<detail::rnn_step<Activation>>(x, wi, wh, std::tie(b...), h));
 }
 
 /// A tuple of the new h and the new c:   c = sigmoid(f) * c + sigmoid(i) * tanh(g)      h = sigmoid(o) * tanh(c)
@@ -82,12 +102,7 @@ constexpr auto rnn_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, cons
 template <class X, class H, class C, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto lstm_cell(const X& x, const H& h, const C& c, const Wi& wi, const Wh& wh, const Biases&... b) {
-  using gates = functions::parts<4, 485>;
-  if constexpr (sizeof...(Biases) == 0) return detail::lstm_step(apply_function(gates{}, linear(x, wi) + linear(h, wh), c), c);
-  else {
-    const auto& [bi, bh] = std::tie(b...);
-    return detail::lstm_step(apply_function(gates{}, linear(x, wi, bi) + linear(h, wh, bh), c), c);
-  }
+  return detail::cell<detail::lstm_step>(x, wi, wh, std::tie(b...), h, c);
 }
 
 /// (1 - z) n + z h, with r = sigmoid(xr + hr), z = sigmoid(xz + hz), n = tanh(xn + r hn) for the thirds of linear(x, wi, bi) and of
@@ -97,13 +112,7 @@ constexpr auto lstm_cell(const X& x, const H& h, const C& c, const Wi& wi, const
 template <class X, class H, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto gru_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {
-  using gates = functions::parts<3, 485>;
-  if constexpr (sizeof...(Biases) == 0)
-    return detail::gru_step(apply_function(gates{}, linear(x, wi), h), apply_function(gates{}, linear(h, wh), h), h);
-  else {
-    const auto& [bi, bh] = std::tie(b...);
-    return detail::gru_step(apply_function(gates{}, linear(x, wi, bi), h), apply_function(gates{}, linear(h, wh, bh), h), h);
-  }
+  return std::get<0>(detail::cell<detail::gru_step>(x, wi, wh, std::tie(b...), h));
 }
 
 /// Rotates pairs of numbers by angles: (a cos - b sin, b cos + a sin) for the halves a and b of the last axis.
