@@ -18,6 +18,7 @@ using state = ebb::term<float, 2, 4>;
 
 #if EBB_CASE == 1  // the rows of a gru_cell
 // EXPECT: E0485 lstm, lstm_cell: weights have four rows
+// LINES: 16
 constexpr int refused = traced_on<input, state, ebb::term<float, 12, 3>, ebb::term<float, 12, 4>>([](auto x, auto h, auto v, auto w) {
   return ebb::lstm_cell(x, h, h, v, w);  // LINE
 });

@@ -76,11 +76,11 @@ struct gru_step {
     return std::tuple(next + update * (h - next));
   }
 };
-/// The step of a cell with these weights: the bias of each is its last one, if there are two. The state's h comes first.
-template <class Step, class X, class Wi, class Wh, class... Biases, class H, class... State>
-constexpr auto cell(const X& x, const Wi& wi, const Wh& wh, const std::tuple<Biases...>& b, const H& h, const State&... state) {
-  if constexpr (sizeof...(Biases) == 0) return Step::next(linear(x, wi), linear(h, wh), h, state...);
-  else return Step::next(linear(x, wi, std::get<0>(b)), linear(h, wh, std::get<1>(b)), h, state...);
+/// linear(x, wi, bi) and linear(h, wh, bh): biases may be left out.
+template <class X, class H, class Wi, class Wh, class... Biases>
+constexpr auto both_linear(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {
+  if constexpr (sizeof...(Biases) == 0) return std::tuple(linear(x, wi), linear(h, wh));
+  else return std::tuple(linear(x, wi, std::get<0>(std::tie(b...))), linear(h, wh, std::get<1>(std::tie(b...))));
 }
 
 }  // namespace detail
@@ -92,7 +92,8 @@ constexpr auto cell(const X& x, const Wi& wi, const Wh& wh, const std::tuple<Bia
 template <auto Activation = tanh, class X, class H, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto rnn_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {
-  return std::get<0>(detail::cell<detail::rnn_step<Activation>>(x, wi, wh, std::tie(b...), h));
+  const auto [of_x, of_h] = detail::both_linear(x, h, wi, wh, b...);
+  return std::get<0>(detail::rnn_step<Activation>::next(of_x, of_h, h));
 }
 
 /// A tuple of the new h and the new c:   c = sigmoid(f) * c + sigmoid(i) * tanh(g)      h = sigmoid(o) * tanh(c)
@@ -102,7 +103,8 @@ constexpr auto rnn_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, cons
 template <class X, class H, class C, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto lstm_cell(const X& x, const H& h, const C& c, const Wi& wi, const Wh& wh, const Biases&... b) {
-  return detail::cell<detail::lstm_step>(x, wi, wh, std::tie(b...), h, c);
+  const auto [of_x, of_h] = detail::both_linear(x, h, wi, wh, b...);
+  return detail::lstm_step::next(of_x, of_h, h, c);
 }
 
 /// (1 - z) n + z h, with r = sigmoid(xr + hr), z = sigmoid(xz + hz), n = tanh(xn + r hn) for the thirds of linear(x, wi, bi) and of
@@ -112,7 +114,8 @@ constexpr auto lstm_cell(const X& x, const H& h, const C& c, const Wi& wi, const
 template <class X, class H, class Wi, class Wh, class... Biases>
   requires(sizeof...(Biases) == 0 || sizeof...(Biases) == 2)
 constexpr auto gru_cell(const X& x, const H& h, const Wi& wi, const Wh& wh, const Biases&... b) {
-  return std::get<0>(detail::cell<detail::gru_step>(x, wi, wh, std::tie(b...), h));
+  const auto [of_x, of_h] = detail::both_linear(x, h, wi, wh, b...);
+  return std::get<0>(detail::gru_step::next(of_x, of_h, h));
 }
 
 /// Rotates pairs of numbers by angles: (a cos - b sin, b cos + a sin) for the halves a and b of the last axis.

@@ -102,8 +102,8 @@ struct refuse_function {
                              "ebb::fixed: its elements differ from call to call");
   static_assert(Code != 502, "[ebb E0502] conjugate_gradient, bicgstab, gmres: matvec(v, w...) returns an array with the form and "
                              "dtype of v");
-  static_assert(Code != 503, "[ebb E0503] bisection, brent: f(x, w...), the ends of the interval and x are floats of one dtype without axes; "
-                             "ebb::map solves one equation for each row");
+  static_assert(Code != 503, "[ebb E0503] bisection, brent: f(x, w...), the ends of the interval and x are floats of one dtype without "
+                             "axes; ebb::map solves one equation for each row");
   static_assert(Code != 504, "[ebb E0504] sparse_jacobian, sparse_hessian: the argument and the result are an array of floats each, with "
                              "one axis or more, or a tuple or struct of arrays and numbers of one dtype");
   static_assert(Code != 505, "[ebb E0505] sparse_jacobian, sparse_hessian: they are called on arrays, outside of traced functions: the "
