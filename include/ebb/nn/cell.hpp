@@ -69,7 +69,8 @@ struct lstm_step {
 struct gru_step {
   static constexpr int gates = 3;
   static constexpr auto next(const auto& of_x, const auto& of_h, const auto& h) {
-    const auto x = apply_function(functions::parts<3, 485>{}, of_x, h), u = apply_function(functions::parts<3, 485>{}, of_h, h);
+    const auto x = apply_function(functions::parts<3, 485>{}, of_x, h);
+    const auto u = apply_function(functions::parts<3, 485>{}, of_h, h);
     const auto reset = sigmoid(select<-2, 0>(x) + select<-2, 0>(u));
     const auto update = sigmoid(select<-2, 1>(x) + select<-2, 1>(u));
     const auto next = tanh(select<-2, 2>(x) + reset * select<-2, 2>(u));
