@@ -58,6 +58,6 @@ constexpr int refused = traced_on<square, square>([](auto a, auto b) {
 #elif EBB_CASE == 9  // a tag of another function
 // EXPECT: E0539 solve, inverse: after the operands comes nothing, or the tag ebb::nan_if_not
 constexpr int refused = traced_on<square>([](auto a) {
-  return ebb::inverse(a, ebb::triangle_tag<2>{});  // LINE
+  return ebb::inverse(a, ebb::matrix_tag<2>{});  // LINE
 });
 #endif

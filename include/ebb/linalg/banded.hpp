@@ -203,7 +203,7 @@ namespace ebb::inline EBB_ABI {
 /// Source: G. Golub, C. Van Loan, Matrix Computations, section 4.3; I. Murray, arXiv:1602.07527, for the derivatives.
 template <class A, class... Tag>
 constexpr auto banded_cholesky(A&& a, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(nan_if_not.flag);
   static_assert(flags >= 0,
                 "[ebb E0286] cholesky, logdet_spd, banded_cholesky: after the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::banded_cholesky<(flags > 0)>{}, std::forward<A>(a));

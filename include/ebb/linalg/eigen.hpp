@@ -13,7 +13,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// Tag of eigh and eigvalsh: derivatives of vectors along rotations between equal eigenvalues are 0 instead of infinite.
-inline constexpr triangle_tag<64> rotations_ignored{};
+inline constexpr matrix_tag<64> rotations_ignored{};
 
 }  // namespace ebb::inline EBB_ABI
 
@@ -320,7 +320,7 @@ namespace ebb::inline EBB_ABI {
 /// Error: a few n u times the largest magnitude; up to 32 rows often a few n u of each value.
 template <class A, class... Tag>
 constexpr auto eigh(A&& a, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(rotations_ignored.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(rotations_ignored.flag);
   static_assert(flags >= 0, "[ebb E0432] eigh, eigvalsh: after the matrix comes nothing, or the tag ebb::rotations_ignored");
   const auto both = apply_function(functions::eigh<(flags > 0)>{}, std::forward<A>(a));
   return std::tuple(apply_function(functions::eigh_part<true>{}, both), apply_function(functions::eigh_part<false>{}, both));
@@ -330,7 +330,7 @@ constexpr auto eigh(A&& a, Tag...) {
 /// Shape: a [..., n, n]: [..., n].   Dtype, Error: as eigh.   Saves: a; a backward pass computes the vectors.
 template <class A, class... Tag>
 constexpr auto eigvalsh(A&& a, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(rotations_ignored.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(rotations_ignored.flag);
   static_assert(flags >= 0, "[ebb E0432] eigh, eigvalsh: after the matrix comes nothing, or the tag ebb::rotations_ignored");
   return apply_function(functions::eigvalsh<(flags > 0)>{}, std::forward<A>(a));
 }

@@ -354,7 +354,7 @@ namespace ebb::inline EBB_ABI {
 /// Error: a few m n u times the largest value, and often of each value. The cost is about 8 sweeps of 8 m k^2 operations.
 template <class A, class... Tag>
 constexpr auto svd(const A& a, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(rotations_ignored.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(rotations_ignored.flag);
   static_assert(flags >= 0, "[ebb E0536] svd: after the matrix comes nothing, or the tag ebb::rotations_ignored");
   const auto triples = apply_function(functions::svd<(flags > 0)>{}, a);
   return std::tuple(apply_function(functions::svd_part<0>{}, triples, a), apply_function(functions::svd_part<1>{}, triples, a),

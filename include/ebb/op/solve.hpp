@@ -16,11 +16,11 @@ namespace ebb::inline EBB_ABI {
 
 /// A tag of a function of matrices, as a flag.
 template <std::int64_t Flag>
-struct triangle_tag {
+struct matrix_tag {
   static constexpr std::int64_t flag = Flag;
 };
 /// Tag of solve, inverse, cholesky and logdet_spd: a matrix that is singular, or not positive definite, gives NaN instead of an error.
-inline constexpr triangle_tag<32> nan_if_not{};
+inline constexpr matrix_tag<32> nan_if_not{};
 
 }  // namespace ebb::inline EBB_ABI
 
@@ -28,7 +28,7 @@ namespace ebb::inline EBB_ABI::detail {
 
 /// The flags of the tags, or -1 if one of them is not in `known`.
 template <class... Tag>
-constexpr std::int64_t triangle_flags([[maybe_unused]] std::int64_t known) {
+constexpr std::int64_t matrix_flags([[maybe_unused]] std::int64_t known) {
   std::int64_t flags = 0;
   bool all = true;
   [[maybe_unused]] const auto see = [&]<class One>(std::type_identity<One>) {
@@ -195,7 +195,7 @@ namespace ebb::inline EBB_ABI {
 /// Throws: for a singular matrix, without the tag, see [note: singular matrices].   Error: see kernel/solve.hpp.
 template <class A, class... Tag>
 constexpr auto inverse(A&& a, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(nan_if_not.flag);
   static_assert(flags >= 0, "[ebb E0539] solve, inverse: after the operands comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::inverse<(flags > 0)>{}, std::forward<A>(a));
 }
@@ -206,7 +206,7 @@ constexpr auto inverse(A&& a, Tag...) {
 /// Throws: for a singular matrix, without the tag, see [note: singular matrices].   Error: see kernel/solve.hpp.
 template <class A, class B, class... Tag>
 constexpr auto solve(A&& a, B&& b, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(nan_if_not.flag);
   static_assert(flags >= 0, "[ebb E0539] solve, inverse: after the operands comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::solve<(flags > 0)>{}, std::forward<A>(a), std::forward<B>(b));
 }

@@ -15,11 +15,11 @@ namespace ebb::inline EBB_ABI {
 
 /// Tags of triangular systems. upper: the upper triangle is read (default: the lower one). unit_diagonal: its diagonal is taken to be 1.
 /// taken_transposed: it is transposed. from_right: x is on its left. error_if_singular: a 0 on its diagonal is an error.
-inline constexpr triangle_tag<upper_triangle> upper{};
-inline constexpr triangle_tag<unit_diagonal_bit> unit_diagonal{};
-inline constexpr triangle_tag<8> taken_transposed{};
-inline constexpr triangle_tag<16> from_right{};
-inline constexpr triangle_tag<64> error_if_singular{};
+inline constexpr matrix_tag<upper_triangle> upper{};
+inline constexpr matrix_tag<unit_diagonal_bit> unit_diagonal{};
+inline constexpr matrix_tag<8> taken_transposed{};
+inline constexpr matrix_tag<16> from_right{};
+inline constexpr matrix_tag<64> error_if_singular{};
 
 /// Inside rules: each matrix of x with zeros above its diagonal number k, or below it if `is_upper`. Number 1 is above the main diagonal.
 template <class T>
@@ -231,7 +231,7 @@ namespace ebb::inline EBB_ABI {
 /// Throws: if a matrix is not positive definite, naming it and its first leading minor that is not. With the tag its factor is NaN instead.
 template <class A, class... Tag>
 constexpr auto cholesky(A&& a, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(nan_if_not.flag);
   static_assert(flags >= 0,
                 "[ebb E0286] cholesky, logdet_spd, banded_cholesky: after the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::cholesky<(flags > 0)>{}, std::forward<A>(a));
@@ -244,7 +244,7 @@ constexpr auto cholesky(A&& a, Tag...) {
 /// Throws: with the tag error_if_singular, for a 0 on a diagonal that is read, naming the matrix and the row.
 template <class A, class B, class... Tag>
 constexpr auto solve_triangular(A&& t, B&& b, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(upper.flag | unit_diagonal.flag | taken_transposed.flag |
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(upper.flag | unit_diagonal.flag | taken_transposed.flag |
                                                                 from_right.flag | error_if_singular.flag);
   static_assert(flags >= 0, "[ebb E0287] solve_triangular: the tags are ebb::upper, unit_diagonal, taken_transposed, from_right, "
                             "error_if_singular");
@@ -254,7 +254,7 @@ constexpr auto solve_triangular(A&& t, B&& b, Tag...) {
 /// Shape, Dtype, Error: as solve_triangular.   Saves: l, both solutions.
 template <class B, class L, class... Tag>
 constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(upper.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(upper.flag);
   static_assert(flags >= 0, "[ebb E0288] cholesky_solve: after the operands comes nothing, or the tag ebb::upper");
   return apply_function(functions::cholesky_solve<(flags > 0)>{}, std::forward<B>(b), std::forward<L>(l));
 }
@@ -262,7 +262,7 @@ constexpr auto cholesky_solve(B&& b, L&& l, Tag...) {
 /// Shape: the batch's.   Dtype, Throws: as cholesky.   Saves: the factor.   Error: that of cholesky and of the sum.
 template <class A, class... Tag>
 constexpr auto logdet_spd(A&& a, Tag...) {
-  constexpr std::int64_t flags = detail::triangle_flags<Tag...>(nan_if_not.flag);
+  constexpr std::int64_t flags = detail::matrix_flags<Tag...>(nan_if_not.flag);
   static_assert(flags >= 0,
                 "[ebb E0286] cholesky, logdet_spd, banded_cholesky: after the matrix comes nothing, or the tag ebb::nan_if_not");
   return apply_function(functions::logdet_spd<(flags > 0)>{}, std::forward<A>(a));
