@@ -6,9 +6,9 @@
 //
 // x is [steps, n, in] with the batch second, or [steps, in]. The weights of a layer are those of its cell, in a tuple: see nn/cell.hpp.
 // Several layers are a tuple of such tuples, the lowest first; with both directions each layer has two, the forward one first, and its
-// output has both, one behind the other along the last axis. States are [layers, n, width], or [2 layers, n, width] in the same order.
+// output has both, one after the other along the last axis. States are [layers, n, width], or [2 layers, n, width] in the same order.
 //
-// lengths [n] say how many steps of each sequence count, as PyTorch's packed sequences do: behind its end a sequence keeps its state, its
+// lengths [n] say how many steps of each sequence count, as PyTorch's packed sequences do: after its end a sequence keeps its state, its
 // output is 0, and what x holds there is not read. The direction from the end begins at the last step of each sequence. A length below 0
 // counts as 0, one above the number of steps as all of them.
 //
@@ -124,7 +124,7 @@ constexpr int code_of_layers(std::type_identity<std::tuple<H...>>, std::type_ide
   return code;
 }
 
-/// A step of Kind as a step of scan. Behind its end a sequence keeps its state, and its row is 0.
+/// A step of Kind as a step of scan. After its end a sequence keeps its state, and its row is 0.
 template <class Kind>
 struct layer_step {
   template <class State, class X, class W>
@@ -256,7 +256,7 @@ struct recurrent_call {
     const layers_in<W> w(weights);
     if constexpr (sizeof...(Lengths) == 0) return layers::template from<0, count>(x, states, w, std::tuple<>());
     else {
-      // What lies behind the ends is not read: else a NaN there would be in the gradients of the weights.
+      // Elements after the ends are not read: a NaN there would be in the gradients of the weights.
       const auto runs = apply_function(functions::before_ends{}, x, lengths...);
       return layers::template from<0, count>(where(runs, x, 0), states, w, std::tuple(runs));
     }
