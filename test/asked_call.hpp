@@ -47,9 +47,9 @@ template <class F, class... A>
   requires((is_asked<A> || ...) && !(is_refusal<A> || ...))
 constexpr auto apply_function(F, const A&...) {
   using function = typename ebb::detail::on_terms<F, typename asked_term<A>::type...>::type;
-  using call = ebb::detail::lifted<function, typename asked_term<A>::type...>;
-  if constexpr (call::code != 0) return refusal{call::code, ebb::detail::called<F>};
-  else return asked_of(std::type_identity<typename call::type>{});
+  using result = ebb::detail::lifted<function, typename asked_term<A>::type...>;
+  if constexpr (result::code != 0) return refusal{result::code, ebb::detail::called<F>};
+  else return asked_of(std::type_identity<typename result::type>{});
 }
 /// A function of several: the first that is refused.
 template <class F, class... A>
