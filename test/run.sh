@@ -4,6 +4,7 @@
 #
 #   bash test/run.sh                        all tests, with g++
 #   bash test/run.sh op.reduce              tests whose names match: those of one header, a folder (op) or several folders ('base|num')
+#   bash test/run.sh fail                   code that must not compile, of all folders
 #   bash test/run.sh --preset asan [name]   with another preset: gcc clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions aarch64
 #   bash test/run.sh --fast                 in a minute, to run on save: static tests, graphs, passes, plans, floors
 #   bash test/run.sh --without headers      all tests except those whose names match
@@ -25,12 +26,15 @@ filter=${1:-}
 
 need "${packages[@]}" $(preset_packages "$preset")
 
-# A name that begins with a folder's name (or floors, headers, static) has a build target of its own: only that is built.
-target=tests
-folder=${filter%%.*}
-if [ -n "$folder" ] && [ -d "test/$folder" -o -e "test/$folder.sh" -o "$folder" = static ]; then target=tests.$folder filter="^$filter"; fi
+# A name that begins with a folder's name (or fail, floors, headers, static) has a build target of its own: only these are built.
+target=
+for name in ${filter//|/ }; do
+  folder=${name%%.*}
+  if [ -d "test/$folder" -o -e "test/$folder.sh" -o "$folder" = static ]; then target+=" tests.$folder"; else target= && break; fi
+done
+if [ "$filter" = fail ]; then filter='\.fail$'; elif [ -n "$target" ]; then filter="^($filter)"; fi
 if [ -n "$fast" ]; then target="tests.static tests.base tests.graph tests.pass tests.plan" filter='^(static|base|graph|pass|plan|floors|codes|contexts|reference|complete)'; fi
-build $target
+build ${target:-tests}
 
 log=build/$preset/Testing/Temporary/LastTest.log
 status=0

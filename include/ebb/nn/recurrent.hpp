@@ -20,6 +20,7 @@
 
 #include "cell.hpp"
 
+#include "../op/gather.hpp"
 #include "../trace/scan.hpp"
 
 #include <tuple>
