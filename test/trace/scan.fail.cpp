@@ -83,5 +83,11 @@ int main() {
   // LINES: 16
   static constexpr auto inner = [](auto a, auto n) { return ebb::fori(n, [](auto, auto c) { return c + c; }, a); };
   auto r = ebb::compile([](auto a, auto n) { return ebb::compile(inner)(a, n * 2); })(h, 2);  // LINE
+#elif EBB_CASE == 18
+  // EXPECT: E0326 fori: the number of steps is negative
+  auto r = ebb::compile([](auto a) { return ebb::fori(-1, [](auto, auto c) { return c + c; }, a); })(h);  // LINE
+#elif EBB_CASE == 19
+  // EXPECT: E0326 fori: the number of steps is negative, or above 2147483647
+  auto r = ebb::grad([](auto a) { return ebb::fori<ebb::keep_sqrt>(std::size_t{1} << 40, [](auto, auto c) { return c + c; }, ebb::sum(a)); })(h);  // LINE
 #endif
 }

@@ -281,8 +281,9 @@ template <class N>
 constexpr int extent_of_steps(graph& g, const N& n) {
   g.syms.asking = "fori";
   if constexpr (std::integral<N>) {
-    if (!std::in_range<int>(n) || n < 0) raise("ebb::fori: the number of steps is negative, or above 2147483647");
-    return static_cast<int>(n);
+    const bool fits = std::in_range<int>(n) && n >= 0;
+    if (!fits && !g.tolerant) refuse_steps("[ebb E0326] fori: the number of steps is negative, or above 2147483647");
+    return fits ? static_cast<int>(n) : 1;
   } else if constexpr (is_term_under<N>) return extent_of_steps(g, n.plain);
   else {
     const int e = n.id < 0 ? computed_extent : value_as_extent(g, n.id);
