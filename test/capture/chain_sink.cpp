@@ -135,3 +135,19 @@ TEST_CASE("gradients of another dtype that only pass through are not added as th
   check(float{});
   check(double{});
 }
+
+TEST_CASE("a region with a scan runs by its own kernel, in its place between two chains: the plain engine's gradients") {
+  static constexpr auto filtered = ebb::compile([](auto rows, auto w) {
+    return std::get<1>(ebb::scan<ebb::keep_sqrt>([](auto h, auto row, auto a) {
+      const auto next = ebb::tanh(a * h + row);
+      return std::tuple(next, next * row);
+    }, w[1], rows, ebb::whole(w[0])));
+  });
+  same_as_plain([](std::size_t n) {
+    const var x(sample(n, 7)), w(sample(3, 31));
+    const var y = bend(filtered(product(x, x), w));
+    product(y, bend(y)).backward(array::ones(n));
+    return std::vector<array>{x.grad().value(), w.grad().value()};
+  }, false);
+  CHECK(test::in_order(test::shown_plan, {"one chain in registers: mul (NodeCall 1), tanh", "node by node: ", "loop", "one chain in registers: mul ("}));
+}
