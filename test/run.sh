@@ -4,7 +4,7 @@
 #
 #   bash test/run.sh                        all tests, with g++
 #   bash test/run.sh op.reduce              tests whose names match: those of one header, a folder (op) or several folders ('base|num')
-#   bash test/run.sh fail                   code that must not compile, of all folders
+#   bash test/run.sh fail                   code that must not compile, of all folders; core: the tests of the core's folders
 #   bash test/run.sh --preset asan [name]   with another preset: gcc gcc-O2 clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions aarch64
 #   bash test/run.sh --fast                 in a minute, to run on save: static tests, graphs, passes, plans, floors
 #   bash test/run.sh --without headers      all tests except those whose names match
@@ -32,13 +32,21 @@ for name in ${filter//|/ }; do
   folder=${name%%.*}
   if [ -d "test/$folder" -o -e "test/$folder.sh" -o "$folder" = static ]; then target+=" tests.$folder"; else target= && break; fi
 done
-if [ "$filter" = fail ]; then filter='\.fail$'; elif [ -n "$target" ]; then filter="^($filter)"; fi
-if [ -n "$fast" ]; then target="tests.static tests.base tests.graph tests.pass tests.plan" filter='^(static|base|graph|pass|plan|floors|codes|contexts|reference|complete)'; fi
+select=(${filter:+-R "$filter"})
+case $filter in
+  fail) select=(-R '\.fail$') ;;
+  core) target=tests.core select=(-L '^core$') ;;
+  *) [ -z "$target" ] || select=(-R "^($filter)") ;;
+esac
+if [ -n "$fast" ]; then
+  target='tests.static tests.base tests.graph tests.pass tests.plan'
+  select=(-R '^(static|base|graph|pass|plan|floors|codes|contexts|reference|complete)')
+fi
 build ${target:-tests}
 
 log=build/$preset/Testing/Temporary/LastTest.log
 status=0
-ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error ${filter:+-R "$filter"} "${without[@]}" || status=$?
+ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error "${select[@]}" "${without[@]}" || status=$?
 
 # Catch2 prints a line with the number of assertions for each test; the sum is printed here.
 [ $status -ne 0 ] || sed -nE 's/^All tests passed \(([0-9]+) assertions? in ([0-9]+) test cases?\).*/\1 \2/p' "$log" |
