@@ -54,7 +54,9 @@ apart() {
 }
 {
   grep '^#include' "$file"
-  for ((case = 1; case <= cases; ++case)); do printf '#define EBB_CASE %d\nnamespace case_%d {\n#include "%s"\n}\n#undef EBB_CASE\n' $case $case "$(realpath "$file")"; done
+  for ((case = 1; case <= cases; ++case)); do
+    printf '#define EBB_CASE %d\nnamespace case_%d {\n#include "%s"\n}\n#undef EBB_CASE\n' $case $case "$(realpath "$file")"
+  done
 } >"$output/all.cpp"
 limit=()
 [[ $1 != *clang* ]] || limit=(-ferror-limit=0)

@@ -50,7 +50,8 @@ plan=$(awk -F '"' '
       print "first " all[chosen]
       check(all[chosen], "")
       for (j = 1; j <= files; ++j)
-        if (j != chosen && (all[j], all[chosen]) in within && total[all[chosen]] > best[j]) { best[j] = total[all[chosen]]; with[j] = round; name[round] = all[chosen] }
+        if (j != chosen && (all[j], all[chosen]) in within && total[all[chosen]] > best[j]) { best[j] = total[all[chosen]]; with[j] = round }
+      name[round] = all[chosen]
     }
     for (;;) {  # those with the most lines first: they check others
       most = 0
@@ -70,7 +71,8 @@ alone() {
 precompile() {
   local number=$1 header=$2 && shift 2
   printf '#include <%s>\n#include <%s>\n' "$header" "$header" >"$work/$number.hpp"
-  "${@/-fsyntax-only/-fno-diagnostics-color}" $([[ $1 != *clang* ]] || echo -fpch-instantiate-templates) -x c++-header "$work/$number.hpp" -o "$work/$number.hpp.gch" ||
+  "${@/-fsyntax-only/-fno-diagnostics-color}" $([[ $1 != *clang* ]] || echo -fpch-instantiate-templates) \
+    -x c++-header "$work/$number.hpp" -o "$work/$number.hpp.gch" ||
     { echo "$header does not compile alone"; return 1; }
 }
 export -f alone precompile
@@ -86,8 +88,9 @@ twice tac "$@" & other=$!
 wait $one || exit 1
 wait $other || exit 1
 warn=("$@" -I . -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
-sed -n 's/^first //p' <<<"$plan" | awk '{ print NR, $0 }' | xargs -P 2 -L 1 bash -c 'precompile "${@: -2}" "${@:1:$#-2}"' _ "${warn[@]}" 2>&1 || exit 1
-grep -v '^first' <<<"$plan" | xargs -P 2 -L 1 bash -c 'alone "${@: -2}" "${@:1:$#-2}"' _ "${warn[@]}" 2>&1 || exit 1
+each() { xargs -P 2 -L 1 bash -c "$1"' "${@: -2}" "${@:1:$#-2}"' _ "${warn[@]}" 2>&1; }  # a function, for the two words of each line
+sed -n 's/^first //p' <<<"$plan" | awk '{ print NR, $0 }' | each precompile || exit 1
+grep -v '^first' <<<"$plan" | each alone || exit 1
 # A file that includes everything and uses nothing must not emit any function. A virtual function declared without `inline` and defined
 # outside of its class would emit the whole class in that file, for a second of compile time.
 code=$(echo '#include <ebb/ebb.hpp>' | "${@/-fsyntax-only/-S}" -I . -x c++ -o - - |

@@ -149,5 +149,6 @@ TEST_CASE("a region with a scan runs by its own kernel, in its place between two
     product(y, bend(y)).backward(array::ones(n));
     return std::vector<array>{x.grad().value(), w.grad().value()};
   }, false);
-  CHECK(test::in_order(test::shown_plan, {"one chain in registers: mul (NodeCall 1), tanh", "node by node: ", "loop", "one chain in registers: mul ("}));
+  CHECK(test::in_order(test::shown_plan, {
+      "one chain in registers: mul (NodeCall 1), tanh", "node by node: ", "loop", "one chain in registers: mul ("}));
 }

@@ -88,6 +88,6 @@ int main() {
   auto r = ebb::compile([](auto a) { return ebb::fori(-1, [](auto, auto c) { return c + c; }, a); })(h);  // LINE
 #elif EBB_CASE == 19
   // EXPECT: E0326 fori: the number of steps is negative, or above 2147483647
-  auto r = ebb::grad([](auto a) { return ebb::fori<ebb::keep_sqrt>(std::size_t{1} << 40, [](auto, auto c) { return c + c; }, ebb::sum(a)); })(h);  // LINE
+  auto r = ebb::grad([](auto a) { return ebb::fori<ebb::keep_sqrt>(1LL << 40, [](auto, auto c) { return c + c; }, ebb::sum(a)); })(h);  // LINE
 #endif
 }
