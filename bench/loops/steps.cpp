@@ -6,6 +6,9 @@
 #include "rows.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
 
 namespace loops {
 namespace {
@@ -23,21 +26,43 @@ constexpr auto energy = [](auto w, auto h, auto xs) {
   return ebb::sum(ys);
 };
 
-using lanes = ebb::lanes<double>;  // 16 numbers
-lanes load(const double* p) { return lanes::load(p, width); }
-double sum(lanes x) {
-  double parts[ebb::lane_count] = {};
+using lanes = ebb::lanes<double>;
+constexpr std::size_t lane_count = ebb::lane_count, pieces = (width + lane_count - 1) / lane_count;
+constexpr int in_piece(std::size_t i) { return static_cast<int>(std::min(lane_count, width - i * lane_count)); }
+
+/// The 14 numbers in as many lanes as the machine needs for them.
+struct numbers {
+  lanes at[pieces];
+
+  static numbers all(double x) { return of([&](auto) { return lanes::all(x); }); }
+  static numbers load(const double* p) { return of([&](auto i) { return lanes::load(p + i * lane_count, in_piece(i)); }); }
+  void store(double* p) const { store(p, std::make_index_sequence<pieces>{}); }
+  friend numbers operator+(const numbers& x, const numbers& y) { return of([&](auto i) { return x.at[i] + y.at[i]; }); }
+  friend numbers operator*(const numbers& x, const numbers& y) { return of([&](auto i) { return x.at[i] * y.at[i]; }); }
+
+ private:
+  template <class F>
+  static numbers of(F f) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return numbers{{f(std::integral_constant<std::size_t, I>{})...}}; }(
+        std::make_index_sequence<pieces>{});
+  }
+  template <std::size_t... I>
+  void store(double* p, std::index_sequence<I...>) const {
+    (at[I].store(p + I * lane_count, in_piece(I)), ...);
+  }
+};
+double sum(const numbers& x) {
+  double parts[width], s = 0;
   x.store(parts);
-  double s = 0;
   for (const double part : parts) s += part;
   return s;
 }
 
 [[gnu::noinline]] double energy_by_hand(const double* w, const double* h, const double* xs, std::size_t n) {
-  const lanes by = load(w);
-  lanes now = load(h), total = lanes::all(0);
+  const numbers by = numbers::load(w);
+  numbers now = numbers::load(h), total = numbers::all(0);
   for (std::size_t i = 0; i < n; ++i) {
-    now = by * now + load(xs + i * width);
+    now = by * now + numbers::load(xs + i * width);
     total = total + now * now;
   }
   return sum(total);
@@ -45,22 +70,22 @@ double sum(lanes x) {
 /// The same with the derivatives by w and h: the states are kept in `states`.
 [[gnu::noinline]] double slope_by_hand(const double* w, const double* h, const double* xs, std::size_t n, double* dw, double* dh,
                                        double* states) {
-  const lanes by = load(w), two = lanes::all(2);
-  lanes now = load(h), total = lanes::all(0);
-  now.store(states, width);
+  const numbers by = numbers::load(w), two = numbers::all(2);
+  numbers now = numbers::load(h), total = numbers::all(0);
+  now.store(states);
   for (std::size_t i = 0; i < n; ++i) {
-    now = by * now + load(xs + i * width);
-    now.store(states + (i + 1) * width, width);
+    now = by * now + numbers::load(xs + i * width);
+    now.store(states + (i + 1) * width);
     total = total + now * now;
   }
-  lanes of_state = lanes::all(0), of_w = lanes::all(0);
+  numbers of_state = numbers::all(0), of_w = numbers::all(0);
   for (std::size_t i = n; i > 0; --i) {
-    of_state = of_state + two * load(states + i * width);
-    of_w = of_w + of_state * load(states + (i - 1) * width);
+    of_state = of_state + two * numbers::load(states + i * width);
+    of_w = of_w + of_state * numbers::load(states + (i - 1) * width);
     of_state = of_state * by;
   }
-  of_w.store(dw, width);
-  of_state.store(dh, width);
+  of_w.store(dw);
+  of_state.store(dh);
   return sum(total);
 }
 
