@@ -15,6 +15,7 @@ static_assert(has_class<own>([](auto x) { return ebb::trapezoid(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::cumulative_trapezoid(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::simpson(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::skew(x); }));
+static_assert(has_class<own>([](auto x) { return ebb::moment<3>(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::kurtosis(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::nansum(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::nanmean(x); }));
@@ -35,6 +36,7 @@ static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::max_with_index
 static_assert(has_class<own>([](auto x) { return std::get<0>(ebb::min_with_index(x)); }));
 static_assert(has_class<fixed>([](auto x) { return ebb::count_nonzero(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::cov(x); }));
+static_assert(has_class<low>([](auto x) { return ebb::cov(x, 1, 1); }));
 static_assert(has_class<low>([](auto x) { return ebb::corrcoef(x); }));
 static_assert(has_class<low>([](auto x) { return ebb::vecdot(x, x); }));
 static_assert(has_class<own>([](auto x) { return ebb::softmin(x); }));

@@ -13,7 +13,7 @@ constexpr auto traced_on(auto f) {
 }
 using vector = ebb::term<float, 4>;
 
-[[maybe_unused]] constexpr int fits = traced_on<vector>([](auto x) { return ebb::trapezoid(x, x) + ebb::cov(x); });
+[[maybe_unused]] constexpr int fits = traced_on<vector>([](auto x) { return ebb::trapezoid(x, x) + ebb::cov(x) + ebb::cov(x, 1, x); });
 
 #if EBB_CASE == 1  // five differences of four elements
 // EXPECT: E0374 diff, trapezoid, cumulative_trapezoid: the axis has too few elements
@@ -44,5 +44,20 @@ constexpr int refused = traced_on<ebb::term<float, ebb::dyn>>([](auto x) {
 // EXPECT: E0379 simpson: the width between two points is a number or a scalar
 constexpr int refused = traced_on<vector>([](auto x) {
   return ebb::simpson(x, x);  // LINE
+});
+#elif EBB_CASE == 7  // weights of other observations
+// EXPECT: E0515 cov: counts and weights are numbers, or vectors with one element for each observation
+constexpr int refused = traced_on<vector, ebb::term<float, 3>>([](auto x, auto w) {
+  return ebb::cov(x, 1, w);  // LINE
+});
+#elif EBB_CASE == 8  // a first moment
+// EXPECT: E0545 moment: the order of a central moment is 2 or more
+constexpr int refused = traced_on<vector>([](auto x) {
+  return ebb::moment<1>(x);  // LINE
+});
+#elif EBB_CASE == 9  // a number has no rows beside weights either
+// EXPECT: E0377 cov, corrcoef: an operand has no axis
+constexpr int refused = traced_on<vector>([](auto w) {
+  return ebb::cov(1, 1, w);  // LINE
 });
 #endif
