@@ -1,4 +1,4 @@
-// test/exec/direction.fail.cpp — calls of jvp and hvp that are refused.
+// test/exec/direction.fail.cpp — calls of jvp, hvp and linearize that are refused.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/functional.hpp>
@@ -54,5 +54,25 @@ int main() {
   const ebb::tensor<float, 1, 1, 1, 1, 2> deep;
   // EXPECT: E0179 the derivatives have more than eight axes
   auto r = ebb::jacfwd(f)(deep, deep);  // LINE
+#elif EBB_CASE == 13
+  auto [y, push] = ebb::linearize<1>(f)(x, x);
+  // EXPECT: E0144 a push one tangent for each such argument
+  auto r = push(v, v);  // LINE
+#elif EBB_CASE == 14
+  auto [y, push] = ebb::linearize(f)(x, x);
+  // EXPECT: E0146 or a tangent from its argument
+  auto r = push(v, other);  // LINE
+#elif EBB_CASE == 15
+  // EXPECT: E0108 an integer has no gradient
+  auto r = ebb::linearize<1>(f)(x, numbers);  // LINE
+#elif EBB_CASE == 16
+  // EXPECT: E0108 an integer has no gradient
+  auto r = ebb::linearize(f)(numbers, numbers);  // LINE
+#elif EBB_CASE == 17
+  // EXPECT: E0117 there is no argument of that number to differentiate by
+  auto r = ebb::linearize<2>(f)(x, x);  // LINE
+#elif EBB_CASE == 18
+  // EXPECT: E0106 the function uses an op without a pull
+  auto r = ebb::linearize([](auto a) { return user::unpulled(a); })(x);  // LINE
 #endif
 }

@@ -20,7 +20,16 @@ constexpr vec<int> real_leaves(types<Term...>) {
   return r;
 }
 
-/// Everything in one graph: outputs, then gradients for seeds. Wrt: wrt<I...>, or void for all real arguments. Policy: a resolved one.
+/// In place of wrt<I...>: the second half pushes tangents of these arguments to the outputs.
+template <class Wrt>
+struct along : Wrt {};
+template <class Wrt>
+inline constexpr bool is_along = false;
+template <class Wrt>
+inline constexpr bool is_along<along<Wrt>> = true;
+
+/// Everything in one graph: outputs, then gradients for seeds, or derivatives along tangents. Wrt: wrt<I...>, along<wrt<I...>>, or void
+/// for all real arguments. Policy: a resolved one.
 template <class F, class Policy, class Wrt, class... T>
 struct joint_program {
   static constexpr graph_size room = traced<F, T...>::size.times(4);
@@ -29,7 +38,12 @@ struct joint_program {
     const cast_context& context = context_of_pulls<Policy>;
     if constexpr (std::is_void_v<Wrt>)
       return joint_of_region(g, real_leaves(joined_types<typename argument<T>::terms...>{}), context);
-    else return joint_of_region(g, leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}), context);
+    else {
+      vec<int> leaves;  // a push takes no tangents of integers
+      for (int i : leaf_numbers(Wrt{}, std::type_identity<std::tuple<T...>>{}))
+        if (!is_along<Wrt> || is_real(g.op(g.input(i)).result)) leaves.push(i);
+      return joint_of_region(g, leaves, context, is_along<Wrt>);
+    }
   }
 };
 /// Whether the forward half of F saves values for the backward, which otherwise recomputes them from the arguments.

@@ -167,8 +167,10 @@ constexpr graph hessian_vector_product(graph g, const vec<int>& arguments, maybe
 }
 
 /// Both halves of a region in one graph, for split. Pulls have run in the given autocast context, and the graph names no context any more.
+/// pushes: the second half takes tangents of the arguments, not seeds of the outputs.
 template <bool Watched = false>
-constexpr graph joint_of_region(const graph& g, const vec<int>& arguments, const cast_context& context) {
+constexpr graph joint_of_region(const graph& g, const vec<int>& arguments, const cast_context& context, bool pushes = false) {
+  if (pushes) return without_contexts(push_forward<Watched>(g, arguments, context));
   return without_contexts(joint<Watched>(g, arguments, context));
 }
 /// The halves of a joint graph, see partition.
