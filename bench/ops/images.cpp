@@ -59,6 +59,10 @@ void ops::images(table& t) {
     const auto w = x[0];
     return ebb::unsqueeze<0>(std::get<0>(ebb::spectral_norm(w, ebb::slice<0, 0, 4>(w(0)[0]), ebb::flatten(w(1)))));
   });
+  add_image(t, "unfold2d", [](auto x) { return ebb::reshape_like(ebb::unfold2d<ebb::patches{.size = {2, 4}, .stride = {2, 4}}>(x), x); });
+  add_image(t, "fold2d", [](auto x) {
+    return ebb::fold2d<16, 64, ebb::patches{.size = {2, 4}, .stride = {2, 4}}>(ebb::reshape<1, 32, 128>(x));
+  });
   // Four steps of 16 sequences of 64 numbers.
   add_image(t, "rnn", [](auto x) {
     const auto w = ebb::reshape<64, 64>(x);

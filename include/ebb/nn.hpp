@@ -22,6 +22,7 @@
 #include "nn/recurrent.hpp"
 #include "nn/position.hpp"
 #include "nn/embedding.hpp"
+#include "nn/patches.hpp"
 #include "nn/pool_op.hpp"
 #include "nn/pool.hpp"
 #include "nn/weight_norm.hpp"

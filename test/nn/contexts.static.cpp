@@ -1,6 +1,6 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp pool.hpp position.hpp recurrent.hpp resize.hpp weight_norm.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp patches.hpp pool.hpp position.hpp recurrent.hpp resize.hpp weight_norm.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -44,6 +44,8 @@ static_assert(has_class<own, signals_in>([](auto x) {
 static_assert(has_class<own, signals_in>([](auto x) {
   return std::get<1>(ebb::gru(x, one_row(x), std::tuple(gates(row(x), three), gates(row(x), three))));
 }));
+static_assert(has_class<own, images_in>([](auto x) { return ebb::unfold2d<ebb::patches{.size = 2}>(x); }));
+static_assert(has_class<own, signals_in>([](auto x) { return ebb::fold2d<2, 2, ebb::patches{}>(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::rotary(x, ebb::slice<1, 0, 2>(x), ebb::slice<1, 0, 2>(x)); }));
 
 static_assert(have_class<full, 2>(ebb::l1, ebb::huber, ebb::smooth_l1, ebb::bce, ebb::kl_div, ebb::poisson_nll));
