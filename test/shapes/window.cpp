@@ -32,6 +32,25 @@ TEST_CASE("borders and windows have PyTorch's recorded values and derivatives") 
   golden::check_wide<of<real, dyn, dyn>>("shaping", "windows_3_2", [](auto x) { return ebb::unfold<1, 3, 2>(x); }, sums);
 }
 
+TEST_CASE("a negative border takes elements away: recorded values and gradients, an array that is too short") {
+  const auto both = [](const char* name, auto f) {
+    golden::check_wide<window_cube>("shaping", name, f, {.grad = 2, .spread = true});
+    golden::check_wide<window_any>("shaping", name, f, {.grad = 2, .spread = true});
+  };
+  both("pad_reflect_cut_before", [](auto x) { return ebb::pad<-1, -1, 2>(x, ebb::reflect); });
+  both("pad_reflect_cut_behind", [](auto x) { return ebb::pad<-1, 2, -1>(x, ebb::reflect); });
+  both("pad_replicate_cut_before", [](auto x) { return ebb::pad<-1, -1, 2>(x, ebb::replicate); });
+  both("pad_replicate_cut_behind", [](auto x) { return ebb::pad<-1, 2, -1>(x, ebb::replicate); });
+  both("pad_circular_cut_before", [](auto x) { return ebb::pad<-1, -1, 2>(x, ebb::circular); });
+  both("pad_circular_cut_behind", [](auto x) { return ebb::pad<-1, 2, -1>(x, ebb::circular); });
+  const ebb::tensor<float, dyn> x(ebb::tensor<float, 4>{1, 2, 3, 4});
+  CHECK(ebb::all_equal(ebb::pad<0, -3, 1>(x, ebb::symmetric), ebb::tensor<float, 2>{4, 4}));
+  CHECK(ebb::all_equal(ebb::pad<0, -1, -2>(x, ebb::reflect), ebb::tensor<float, 1>{2}));
+  CHECK(ebb::all_equal(ebb::pad<0, -5, 3>(x, ebb::reflect), ebb::tensor<float, 2>{2, 1}));  // more than x has
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::pad<0, -3, -2>(x, ebb::reflect)); }), {"pad", "[4]"}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::pad<0, -3, 2>(x, ebb::circular)); }), {"pad", "[4]"}));
+}
+
 TEST_CASE("derivatives of windows and borders are those of loops") {
   const auto f = [](auto x) {
     const auto w = ebb::unfold<0, 3, 2>(ebb::pad<0, 1, 2>(x * x, ebb::symmetric));  // 8 rows: windows at 0, 2, 4

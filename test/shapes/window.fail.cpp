@@ -30,10 +30,10 @@ constexpr int refused = traced_on<matrix>([](auto x) {
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::fold<0, 5>(x);  // LINE
 });
-#elif EBB_CASE == 5  // a negative border
-// EXPECT: E0123 pad: the widths must not be negative
+#elif EBB_CASE == 5  // an axis that is not there
+// EXPECT: E0103 there is no such axis
 constexpr int refused = traced_on<matrix>([](auto x) {
-  return ebb::pad<0, -1, 1>(x, ebb::reflect);  // LINE
+  return ebb::pad<2, -1, 1>(x, ebb::reflect);  // LINE
 });
 #elif EBB_CASE == 4  // windows of nothing
 // EXPECT: E0393 unfold, fold: sizes and steps are positive

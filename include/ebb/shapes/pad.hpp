@@ -6,6 +6,7 @@
 // a b c d with borders of 2 and 1:
 //   reflect   c b | a b c d | c        replicate  a a | a b c d | d
 //   symmetric b a | a b c d | d        circular   c d | a b c d | a
+// A negative width takes elements away: circular then continues what is left, the others continue the whole array, as in PyTorch.
 // A border is a slice, reversed for reflect and symmetric. So its gradient is added in a fixed order, and nothing is scattered.
 #pragma once
 
@@ -53,12 +54,26 @@ namespace functions {
 template <class Mode, int Axis, int Before, int After>
 struct pad_with {
   static constexpr std::string_view name = "pad";
-  static_assert(Before >= 0 && After >= 0, "[ebb E0123] pad: the widths must not be negative; slice<Axis, Start> takes elements away");
   // PyTorch's lists have reflect and replicate pads only.
   static constexpr precision autocast =
       std::same_as<Mode, reflect_tag> || std::same_as<Mode, replicate_tag> ? precision::full : precision::as_is;
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
+    using cut = pad<Axis, (Before < 0 ? Before : 0), (After < 0 ? After : 0)>;
+    using wider = pad_with<Mode, Axis, (Before < 0 ? 0 : Before), (After < 0 ? 0 : After)>;
+    if constexpr (Before >= 0 && After >= 0) return continued(x);
+    else if constexpr (std::same_as<Mode, circular_tag>) {
+      const auto kept = cut::apply(x);
+      return kept.is_refused() ? kept : wider::apply(kept);
+    } else {
+      const auto whole = wider::apply(x);
+      return whole.is_refused() ? whole : cut::apply(whole);
+    }
+  }
+
+ private:
+  template <class T>
+  static constexpr operand<T> continued(operand<T> x) {
     const int axis = axis_of(Axis, x.rank());
     if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
     constexpr bool copies = std::same_as<Mode, replicate_tag>;
@@ -74,8 +89,6 @@ struct pad_with {
     if (parts.size() == 1) return x;
     return {&g, emit<op::concat, T>(g, range_of(parts), {axis})};
   }
-
- private:
   template <class T>
   static constexpr operand<T> border(operand<T> x, int axis, bool before) {
     const int width = before ? Before : After;
@@ -91,10 +104,13 @@ struct pad_with {
 
 }  // namespace functions
 
-/// x with a border that continues it at both ends of an axis: reflect, symmetric, replicate or circular.
+/// x with a border that continues it at both ends of an axis: reflect, symmetric, replicate or circular. A negative width takes elements
+/// away: circular then continues what is left, the others the whole array.   pad<-1, 2, 1>(x, ebb::reflect)
 /// Shape: x's, with Before + After more elements along the axis.   Dtype: x's.   Saves: nothing.   Error: exact.
 /// Autocast: full for reflect and replicate, as in PyTorch's lists.
-/// Throws: if a call's axis is shorter than a border. reflect needs one element more than a border has, replicate needs one element.
+/// Throws: if a call's axis is shorter than a border, or if more elements are taken away than there are. reflect needs one element more
+/// than a border has, replicate needs one element.
+/// Source: torch.nn.functional.pad.
 template <int Axis, int Before, int After, class X, border_tag Mode>
 constexpr auto pad(X&& x, Mode) {
   return apply_function(functions::pad_with<Mode, Axis, Before, After>{}, std::forward<X>(x));
