@@ -1,6 +1,8 @@
 // test/op/gate.cpp — softplus with a scale, prelu, glu, swiglu, geglu, lerp, and functions that change gradients only.
 // SPDX-License-Identifier: BSL-1.0
 // covers: gate.hpp gradient.hpp
+#include "../linalg/oracle.hpp"
+#include "../random_array.hpp"
 #include "everywhere.hpp"
 #include "golden.hpp"
 
@@ -66,6 +68,52 @@ TEST_CASE("gated units multiply the halves of an axis") {
   const ebb::tensor<double, 2, 4> slope = ebb::grad([](auto a) { return ebb::sum(ebb::glu(a)); })(x);
   const double s = ebb::sigmoid(0.5);
   CHECK((slope(0, 0) == s && std::fabs(slope(0, 2) - s * (1 - s)) < 1e-16));
+}
+
+TEST_CASE("gated units have the first and second derivatives of long double code, along axes that a call knows too; NaN and infinity") {
+  // Halves of the second axis of 2 x 4 x 2.
+  const auto along = [](auto gate) {
+    return [gate](const linalg_test::long_numbers& v) {
+      linalg_test::long_numbers r;
+      for (std::size_t i = 0; i < 8; ++i) {
+        const std::size_t at = i / 4 * 8 + i % 4;
+        r.push_back(gate(v[at], v[at + 4]));
+      }
+      return r;
+    };
+  };
+  const auto logistic = [](long double z) { return 1 / (1 + std::exp(-z)); };
+  const auto x = linalg_test::random_numbers(16, 3, 2);
+  const auto check = [&](const char* name, auto f, auto gate) {
+    const auto extents = linalg_test::extents_of({2, 4, 2});
+    linalg_test::against_differences<ebb::term<double, 2, 4, 2>>(name, f, x, extents, along(gate), 1e-11L, 1e-7L);
+    linalg_test::against_differences<ebb::term<double, ebb::dyn, ebb::dyn, ebb::dyn>>(name, f, x, extents, along(gate), 1e-11L, 1e-7L);
+  };
+  check("glu", [](auto a) { return ebb::glu<1>(a); }, [&](long double a, long double b) { return a * logistic(b); });
+  check("swiglu", [](auto a) { return ebb::swiglu<-2>(a); }, [&](long double a, long double b) { return a * logistic(a) * b; });
+  check("geglu", [](auto a) { return ebb::geglu<1>(a); },
+        [](long double a, long double b) { return a * std::erfc(-a / std::sqrt(2.0L)) / 2 * b; });
+  const ebb::tensor<double, ebb::dyn> ends{infinite, 1, -2, 0, 1, -infinite, infinite, std::nan("")};
+  const auto gated = ebb::glu(ends);
+  CHECK((gated(0) == infinite && gated(1) == 0 && gated(2) == -2 && std::isnan(gated(3))));
+}
+
+TEST_CASE("gated units of arrays whose extents only a call knows have the bits of static ones; an odd axis is an error") {
+  const auto x = test::random_array<ebb::tensor<float, 3, 4, 2>>(1);
+  const ebb::tensor<float, ebb::dyn, ebb::dyn, ebb::dyn> free(x);
+  const auto same = [&](auto f) {
+    CHECK(ebb::same_bits(ebb::tensor<float, ebb::dyn, ebb::dyn, ebb::dyn>(f(x)), f(free)));
+    CHECK(ebb::all_equal(ebb::compile(f)(free), f(x)));
+    const auto loss = [](auto a) { return ebb::sum(ebb::square(decltype(f){}(a))); };
+    CHECK(ebb::all_equal(ebb::grad(loss)(free), ebb::grad(loss)(x)));
+  };
+  same([](auto a) { return ebb::glu(a); });
+  same([](auto a) { return ebb::swiglu<1>(a); });
+  same([](auto a) { return ebb::geglu<-2>(a); });
+  CHECK(ebb::glu<0>(ebb::tensor<float, ebb::dyn, 3>(0)).size() == 0);
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::glu<0>(free)); }), {"ebb::glu", "[3, 4, 2]"}));
+  const auto compiled = ebb::compile([](auto a) { return ebb::swiglu<0>(a); });
+  CHECK(test::says(test::raised([&] { static_cast<void>(compiled(free)); }), {"swiglu", "[3, 4, 2]"}));
 }
 
 TEST_CASE("grad_scale, grad_reverse and straight_through change gradients and not values") {

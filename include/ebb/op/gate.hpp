@@ -12,7 +12,7 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<239, Call> : Call {
-  static_assert(Call::code != 239, "[ebb E0239] glu, swiglu, geglu: the axis that is halved needs an even static extent");
+  static_assert(Call::code != 239, "[ebb E0239] glu, swiglu, geglu: the axis that is halved has an even extent");
 };
 template <class Call>
 struct refusal<240, Call> : Call {
@@ -77,11 +77,21 @@ struct gated {
     using R = decltype(detail::accepted<op::sigmoid, T>());
     const int axis = axis_of(Axis, x.rank());
     if (!has_axis(axis, x.rank())) return refuse<R>(*x.g, 103);
-    const int length = x.extent(axis);
-    if (length < 0 || length % 2 != 0) return refuse<R>(*x.g, 239);
-    const int half = x.g->intern(with_extent(x.extents(), axis, length / 2));
+    symbols& s = x.g->syms;
+    const int length = x.extent(axis), each = s.derive(extent_rule::quotient, length, 2);
+    if (!s.unify(s.derive(extent_rule::product, each, 2), length)) return refuse<R>(*x.g, 239);
+    const int half = x.g->intern(s.find(with_extent(x.extents(), axis, each)));
     const auto y = cast_to<R>(x);
-    return Gate::product(slice_as(y, {axis, 0, 1}, half), slice_as(y, {axis, length / 2, 1}, half));
+    if (length >= 0) return Gate::product(slice_as(y, {axis, 0, 1}, half), slice_as(y, {axis, each, 1}, half));
+    // A slice begins at a constant. Where only a call knows the half, the halves are those of an axis of two.
+    shape halves, rest = axes_between(x.extents(), axis, x.rank());
+    rest.e[0] = each;
+    halves.push(volume_of(s, axes_between(x.extents(), 0, axis)));
+    halves.push(2);
+    halves.push(volume_of(s, rest));
+    const auto both = view_as(y, s.find(halves));
+    const int number = x.g->intern(with_extent(both.extents(), 1, 1));
+    return Gate::product(reshape_to(slice_as(both, {1, 0, 1}, number), half), reshape_to(slice_as(both, {1, 1, 1}, number), half));
   }
 };
 
@@ -105,7 +115,7 @@ struct geglu_gate {
 inline constexpr call<functions::prelu> prelu{};
 
 /// a sigmoid(b), for the halves a and b of x along an axis.   glu(x), glu<1>(x)
-/// Shape: x's, with half the extent along the axis.   Saves: the halves.   Error: 2.5 ulp.
+/// Shape: x's, with half the extent along the axis.   Saves: the halves.   Error: 2.5 ulp.   Throws: if the extent of a call is odd.
 template <int Axis = -1, class X>
 constexpr auto glu(X&& x) {
   return apply_function(functions::gated<Axis, functions::glu_gate>{}, std::forward<X>(x));
