@@ -5,7 +5,7 @@
 #pragma once
 
 #include "pass/pattern.hpp"
-#include "pass/trim.hpp"
+#include "pass/live.hpp"
 #include "pass/prune.hpp"
 #include "pass/simplify.hpp"
 #include "pass/factor.hpp"

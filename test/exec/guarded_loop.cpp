@@ -1,6 +1,6 @@
 // test/exec/guarded_loop.cpp — random guarded loops: as without a guard, or nothing happens; by the evaluator and from tables.
 // SPDX-License-Identifier: BSL-1.0
-// covers: loop.hpp pass/trim.hpp pass/loop.hpp
+// covers: loop.hpp pass/live.hpp pass/loop.hpp
 #include <ebb/exec/blocks.hpp>
 
 #include "../catch.hpp"

@@ -1,6 +1,6 @@
 // test/pass/loop.cpp — random loops against their steps one by one: values, gradients, halves, batches, what is left of them.
 // SPDX-License-Identifier: BSL-1.0
-// covers: loop.hpp trim.hpp graph/loop.hpp op/loop.hpp
+// covers: loop.hpp live.hpp graph/loop.hpp op/loop.hpp
 #include "../catch.hpp"
 #include "random_loop.hpp"
 

@@ -194,18 +194,23 @@ struct graph {
   int shapes_seen_ = 0, last_shape_ = 0;
 };
 
-/// A graph with the same arguments, symbols, shapes and sub-graphs, and no equations yet: where passes begin.
-EBB_ONCE constexpr graph shell_of(const graph& g) {
+/// A graph with the same arguments, symbols and shapes, and no equations yet.
+EBB_ONCE constexpr graph shell_without_subs(const graph& g) {
   graph r;
   r.shapes = g.shapes;
   r.inputs = g.inputs;
   r.syms = g.syms;
-  r.subs = g.subs;
   r.brings = g.brings;
   r.asked = g.asked;
   for (int c = 0; c < contexts; ++c) r.asked_in_pulls[c] = g.asked_in_pulls[c];
   r.eq.reserve(g.eq.size());
   r.pool.reserve(g.pool.size());
+  return r;
+}
+/// The same with its sub-graphs: where passes begin.
+constexpr graph shell_of(const graph& g) {
+  graph r = shell_without_subs(g);
+  r.subs = g.subs;
   return r;
 }
 

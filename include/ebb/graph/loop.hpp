@@ -12,7 +12,7 @@
 //   carry      carry i after the last step
 //   row        row i of each step, as one array with a leading axis
 //   history    carry i before each step, as one array with a leading axis
-// Other values are not kept: `trim` removes them from the body, so that they are not computed. Row t of an array belongs to step t. A
+// Other values are not kept: `prune` removes them from the body, so that they are not computed. Row t of an array belongs to step t. A
 // reversed loop begins with the last row.
 //
 // A guarded loop has one more operand, the last one: a bool without axes. If it is false no step runs, the carries stay as they are, and

@@ -9,7 +9,7 @@
 //   results    cotangents of the carries before the first step, gradients of the wholes, gradients of each row
 // A step is a function with two halves, see [note: saved or recomputed]: the saved values of the first half become rows of the loop. With
 // loop_parts::recomputes the step is computed again instead, from the carries before it. The loop that is pulled back stays in its place;
-// `trim` removes its unused results. The new loop is a loop like any other, and is pulled back again by this function.
+// `prune` removes its unused results. The new loop is a loop like any other, and is pulled back again by this function.
 //
 // The order of sums is part of the contract. It is that of the unrolled program, as far as possible. Inside of a step cotangents are added
 // as in any function, that of the carry after the step first. The gradient of a whole is one sum over all steps. It begins with the

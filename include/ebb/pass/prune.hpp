@@ -1,43 +1,58 @@
-// ebb/pass/prune.hpp — leaves out equations that no output needs.
+// ebb/pass/prune.hpp — leaves out equations that no output needs, and of loops the results and operands that nothing needs.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "trim.hpp"
+#include "../graph/copy.hpp"
+#include "live.hpp"
 
 namespace ebb::inline EBB_ABI {
 
-/// The sub-graphs that equations of g name, with new numbers. Equal ones become one.
-EBB_COLD constexpr vec<graph> used_subs(graph& g, const vec<graph>& subs) {
-  vec<graph> used;
-  vec<int> number(subs.size(), -1);
-  for (equation& e : g.eq) {
+namespace detail {
+
+/// g without what is not live. The bodies of loops are those that the equations name; equal ones are one.
+EBB_COLD constexpr graph without_rest(const graph& g, const live_part& part) {
+  if (g.subs.empty()) return copied(g, [live = part.is_live.data()](int k) { return live[k] != 0; });
+  graph r = shell_without_subs(g);
+  vec<int> at(g.size(), -1), sub(g.subs.size(), -1), cut(g.size(), -1);
+  int next = part.loops.size();
+  for (int k = 0; k < g.size(); ++k) {
+    if (!part.is_live[k]) continue;
+    const equation& e = g.eq[k];
+    if (e.op->what == kind::loop && part.loops[--next].is_less()) {
+      const live_loop& loop = part.loops[next];
+      graph body = without_rest(g.subs[e.sub], loop.body());
+      loop.cut_signature(body);
+      equation less = e;
+      less.attr[0] = loop.parts().attribute();
+      less.sub = add_sub(r.subs, body);
+      vec<int> in;
+      for (int j : loop.operands()) in.push(at[g.operand(k, j)]);
+      at[k] = r.append(less, range_of(in));
+      cut[k] = next;
+      continue;
+    }
+    at[k] = r.append_renumbered(g, k, at.data());
+    equation& same = r.eq.back();
+    if (e.op->what == kind::result && cut[g.operand(k, 0)] >= 0) same.attr[0] = part.loops[cut[g.operand(k, 0)]].number(e);
     if (e.sub < 0) continue;
-    if (number[e.sub] < 0) number[e.sub] = add_sub(used, subs[e.sub]);
-    e.sub = number[e.sub];
+    if (sub[e.sub] < 0) sub[e.sub] = add_sub(r.subs, g.subs[e.sub]);
+    same.sub = sub[e.sub];
   }
-  return used;
+  r.out = outputs_at(g, at);
+  return r;
 }
 
-/// Keeps the arguments, which are the signature, and the equations that outputs need; so for the bodies of loops, see `trim`. An output may
-/// be -1: none.
+}  // namespace detail
+
+/// Keeps the arguments, which are the signature, and the equations that outputs need; of loops the results that are named, and the operands
+/// that these depend on. An output may be -1: none.
 EBB_COLD constexpr graph prune(const graph& g) {
-  const int n = g.size();
-  const equation* eq = g.eq.data();
-  const int* pool = g.pool.data();
-  vec<char> live(n, 0);
-  char* alive = live.data();
-  for (int o : g.out)
-    if (o >= 0) alive[o] = 1;
-  for (int k = n - 1; k >= 0; --k) {
-    if (eq[k].op->what == kind::input) alive[k] = 1;
-    if (alive[k])
-      for (int j = 0; j < eq[k].count; ++j) alive[pool[eq[k].first + j]] = 1;
-  }
-  graph r = copied(g, [=](int k) { return alive[k] != 0; });
-  if (g.simplified == n) r.simplified = r.size();
-  if (g.subs.empty()) return r;
-  r.subs = used_subs(r, g.subs);
-  return trim(r, [](const graph& body) { return prune(body); });
+  detail::live_part part = detail::live_part_of(g, vec<char>(g.out.size(), 1));
+  for (int k = 0; k < g.size(); ++k)
+    if (g.eq.data()[k].op->what == kind::input) part.is_live.data()[k] = 1;
+  graph r = detail::without_rest(g, part);
+  if (g.simplified == g.size()) r.simplified = r.size();
+  return r;
 }
 
 }  // namespace ebb::inline EBB_ABI
