@@ -56,5 +56,11 @@ int main() {
 #elif EBB_CASE == 16
   // EXPECT: E0503 without axes
   auto r = ebb::compile([](auto a) { return ebb::brent(half, a, a, a); })(x);  // LINE
+#elif EBB_CASE == 17
+  // EXPECT: E0563 the rule is a number of nodes up to 256
+  auto r = ebb::compile([](auto a) { return ebb::quadrature<0>([](auto v) { return v; }, 0, a); })(1.0);  // LINE
+#elif EBB_CASE == 18
+  // EXPECT: E0563 limits are scalars
+  auto r = ebb::compile([](auto a) { return ebb::quadrature<3>([](auto v) { return v; }, 0, a); })(x);  // LINE
 #endif
 }

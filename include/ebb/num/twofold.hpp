@@ -22,19 +22,22 @@ EBB_INLINE constexpr twofold<V> quick_sum(V a, V b) {
   return {sum, b - (sum - a)};
 }
 
+/// a * b exactly, except on underflow and if splitting a factor overflows: each factor is split into two halves whose products are exact.
+template <class V>
+EBB_INLINE constexpr twofold<V> product_by_halves(V a, V b) {
+  constexpr int half_digits = (format<element_of<V>>::fraction_bits + 2) / 2;
+  V cutter = all<V>(static_cast<element_of<V>>((bits_of<element_of<V>>{1} << half_digits) + 1));
+  V high = a * b, ca = cutter * a, cb = cutter * b;
+  V a1 = ca - (ca - a), a2 = a - a1, b1 = cb - (cb - b), b2 = b - b1;
+  return {high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
+}
 /// a * b exactly, except on underflow and, without fma, if splitting a factor overflows.
 template <class V>
 EBB_INLINE constexpr twofold<V> product(V a, V b) {
-  V high = a * b;
-  if constexpr (fused) return {high, fma(a, b, -high)};
-  else {
-    // Each factor is split into two halves whose products are exact.
-    constexpr int half_digits = (format<element_of<V>>::fraction_bits + 2) / 2;
-    V cutter = all<V>(static_cast<element_of<V>>((bits_of<element_of<V>>{1} << half_digits) + 1));
-    V ca = cutter * a, cb = cutter * b;
-    V a1 = ca - (ca - a), a2 = a - a1, b1 = cb - (cb - b), b2 = b - b1;
-    return {high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
-  }
+  if constexpr (fused) {
+    V high = a * b;
+    return {high, fma(a, b, -high)};
+  } else return product_by_halves(a, b);
 }
 
 /// The product of two twofold numbers, to nearly twice the precision of one.
