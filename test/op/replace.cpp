@@ -5,6 +5,8 @@
 
 #include <ebb/ebb.hpp>
 
+#include <algorithm>
+
 namespace {
 
 using ebb::dyn;
@@ -85,6 +87,53 @@ TEST_CASE("boxes on arrays: map, dtypes, errors before anything is written") {
     for (std::size_t i = 0; i < 4; ++i)
       for (std::size_t j = 0; j < 5; ++j) CHECK(g(i, j) == ((j == 0 || j == 4) && x(i, j) < 0 ? 2 * x(i, j) : 0));
   }
+}
+
+TEST_CASE("clamped starts move a box to where it fits, as XLA does; first and second derivatives, and an error for boxes that are too large") {
+  const auto x = test::random_array<ebb::tensor<double, 3, 4>>(1);
+  const ebb::tensor<double, dyn, dyn> free(x);
+  const auto u = ebb::tensor<double, 2, 2>{{1, 2}, {3, 4}};
+  for (const int i : {-7, -1, 0, 1, 2, 9})
+    for (const int j : {-2, 1, 3}) {
+      INFO(i << ", " << j);
+      const auto a = static_cast<std::size_t>(std::clamp(i, 0, 1)), b = static_cast<std::size_t>(std::clamp(j, 0, 2));
+      const ebb::tensor<int> row(i);
+      const ebb::tensor<std::int64_t> column(j);
+      const auto box = ebb::dynamic_slice<2, 2>(x, ebb::clamped, row, column);
+      const auto put = ebb::dynamic_update_slice(x, u, ebb::clamped, row, column);
+      for (std::size_t k = 0; k < 4; ++k) CHECK(box(k / 2, k % 2) == x(a + k / 2, b + k % 2));
+      for (std::size_t k = 0; k < 12; ++k) {
+        const std::size_t r = k / 4 - a, c = k % 4 - b;  // wraps where the place is before the box
+        CHECK(put(k / 4, k % 4) == (r < 2 && c < 2 ? u(r, c) : x(k / 4, k % 4)));
+      }
+      CHECK(ebb::all_equal(ebb::dynamic_slice<2, 2>(free, ebb::clamped, row, column), box));
+      CHECK(ebb::all_equal(ebb::dynamic_update_slice(free, ebb::tensor<double, dyn, dyn>(u), ebb::clamped, row, column), put));
+    }
+  const auto f = [](auto v) {
+    const auto far = ebb::extent<0>(v) + 5;
+    const auto box = ebb::dynamic_slice<2, 2>(ebb::sin(v), ebb::clamped, far, 0 - far);
+    return ebb::dynamic_update_slice(v * v, box * box, ebb::clamped, 0 - far, far);
+  };
+  const auto oracle = [](const std::vector<long double>& v) {
+    std::vector<long double> r;
+    for (std::size_t k = 0; k < 12; ++k) {
+      const std::size_t i = k / 4, j = k % 4;
+      const long double s = i < 2 && j > 1 ? std::sin(v[(i + 1) * 4 + j - 2]) : v[k];
+      r.push_back(s * s);
+    }
+    return r;
+  };
+  linalg_test::against_differences<ebb::term<double, dyn, dyn>>("dyn", f, linalg_test::random_numbers(12, 5), linalg_test::extents_of({3, 4}), oracle,
+                                                               1e-10L, 1e-8L);
+  linalg_test::against_differences<ebb::term<double, 3, 4>>("static", f, linalg_test::random_numbers(12, 6), linalg_test::extents_of({3, 4}), oracle,
+                                                            1e-10L, 1e-8L);
+  CHECK(ebb::dynamic_slice<2, 2>(x, ebb::clamped, 2, -1)(1, 0) == x(2, 0));  // integers
+  const ebb::tensor<int> zero(0);
+  const auto large = test::raised([&] { static_cast<void>(ebb::dynamic_slice<4, 2>(free, ebb::clamped, zero, zero)); });
+  CHECK(test::says(large, {"ebb::dynamic_slice", "is -1"}));
+  const ebb::tensor<double, dyn, dyn> wide(3, 5);
+  const auto wider = test::raised([&] { static_cast<void>(ebb::dynamic_update_slice(free, wide, ebb::clamped, zero, zero)); });
+  CHECK(test::says(wider, {"ebb::dynamic_update_slice", "is -1"}));
 }
 
 }  // namespace

@@ -41,4 +41,14 @@ constexpr int refused = traced_on<matrix, place>([](auto x, auto i) {
 constexpr int refused = traced_on<matrix>([](auto x) {
   return ebb::placed<1, 2>(x, ebb::slice<1, 1>(x));  // LINE
 });
+#elif EBB_CASE == 6  // five columns, also if the start is clamped
+// EXPECT: E0383 dynamic_slice, dynamic_update_slice: the box is larger than the array
+constexpr int refused = traced_on<matrix, place>([](auto x, auto i) {
+  return ebb::dynamic_slice<2, 5>(x, ebb::clamped, i, 0);  // LINE
+});
+#elif EBB_CASE == 7  // the tag behind the starts
+// EXPECT: E0558 dynamic_slice, dynamic_update_slice: ebb::clamped comes before the starts
+constexpr int refused = traced_on<matrix, place>([](auto x, auto i) {
+  return ebb::dynamic_update_slice(x, x, i, 0, ebb::clamped);  // LINE
+});
 #endif

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "along.hpp"
+#include "extremum.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -14,6 +15,21 @@ template <class Call>
 struct refusal<383, Call> : Call {
   static_assert(Call::code != 383, "[ebb E0383] dynamic_slice, dynamic_update_slice: the box is larger than the array, or of another rank");
 };
+
+/// Before the starts of dynamic_slice and dynamic_update_slice: a box that would leave the array begins at the nearest place where it fits.
+struct clamped_tag {};
+inline constexpr clamped_tag clamped{};
+
+namespace detail {
+
+template <class... Start>
+constexpr bool are_starts() {
+  constexpr bool fits = (!std::same_as<std::remove_cvref_t<Start>, clamped_tag> && ...);
+  static_assert(fits, "[ebb E0558] dynamic_slice, dynamic_update_slice: ebb::clamped comes before the starts");
+  return fits;
+}
+
+}  // namespace detail
 
 namespace functions {
 
@@ -73,8 +89,16 @@ constexpr operand<std::int64_t> start_in(graph& g, std::int64_t start) {
   return to_operand<std::int64_t>(g, start);
 }
 
-template <std::size_t... E>
+/// The start of a box of so many elements, moved to the nearest place along an axis of x where the box fits.
+template <class I, class T>
+constexpr operand<I> start_within(operand<I> start, operand<T> x, int axis, operand<I> count) {
+  const auto last = count_along<I>(x, std::int64_t{1} << axis) - count;
+  return emit_on<op::minimum>({}, emit_on<op::maximum>({}, start, literal_like(start, 0)), last);
+}
+
+template <bool Clamped, std::size_t... E>
 struct dynamic_slice {
+  static constexpr std::string_view name = "dynamic_slice";
   template <class T, class... S>
   static constexpr operand<T> apply(operand<T> x, S... start) {
     if constexpr (sizeof...(S) != sizeof...(E) || !(is_start<S> && ...)) return refuse<T>(*x.g, 382);
@@ -93,11 +117,16 @@ struct dynamic_slice {
     if (x.is_refused()) return;
     if (start.rank() > 0) x = refuse<T>(*x.g, 382);
     else if (x.extent(axis) >= 0 && x.extent(axis) < count) x = refuse<T>(*x.g, 383);
-    else x = parts_at<dynamic_slice<>>(x, places_from(start, count), axis);
+    else {
+      if constexpr (Clamped) start = start_within(start, x, axis, literal_like(start, count));
+      x = parts_at<dynamic_slice<false>>(x, places_from(start, count), axis);
+    }
   }
 };
 
+template <bool Clamped>
 struct dynamic_update_slice {
+  static constexpr std::string_view name = "dynamic_update_slice";
   template <class A, class B, class... S>
   static constexpr auto apply(operand<A> a, operand<B> part, S... start) {
     using T = promoted<A, B>;
@@ -118,13 +147,14 @@ struct dynamic_update_slice {
         return e;
       }();
       int axis = x.rank();
-      const auto put = [&](auto one) {
+      const auto put = [&]<class I>(operand<I> one) {
         --axis;
         if (one.rank() > 0) box = refuse<T>(*a.g, 382);
         if (box.is_refused()) return;
+        if constexpr (Clamped) one = start_within(one, x, axis, count_along<I>(part, std::int64_t{1} << axis));
         const auto at = places_from(one, count[static_cast<std::size_t>(axis)]);
-        inside = parts_summed_at<dynamic_update_slice>(inside, at, axis, x.extent(axis));
-        box = cast_to<T>(parts_summed_at<dynamic_update_slice>(box, at, axis, x.extent(axis)));
+        inside = parts_summed_at<dynamic_update_slice<false>>(inside, at, axis, x.extent(axis));
+        box = cast_to<T>(parts_summed_at<dynamic_update_slice<false>>(box, at, axis, x.extent(axis)));
       };
       in_falling_order(put, start_in(*a.g, start)...);
       return box.is_refused() ? box : emit_on<op::where>({}, inside, box, x);
@@ -155,17 +185,33 @@ constexpr auto placed(X&& x, U&& u) {
   return apply_function(functions::placed<Axis, Start, Stop, Step>{}, std::forward<X>(x), std::forward<U>(u));
 }
 /// The box with the extents E... that begins at the given places, one for each axis: scalar terms, or integers.
-///   dynamic_slice<2, 3>(x, i, 0)
-/// Shape: E...   Dtype: x's.   Saves: the starts.   Error: exact.   Throws: if the box leaves x; XLA moves such a box instead.
+///   dynamic_slice<2, 3>(x, i, 0)   dynamic_slice<2, 3>(x, clamped, i, j)
+/// With clamped, a box that would leave x begins at the nearest place where it fits, as XLA's DynamicSlice does. A negative start does not
+/// count from the end: with clamped it is 0.
+/// Shape: E...   Dtype: x's.   Saves: the starts.   Error: exact.
+/// Throws: if the box leaves x; with clamped, if it is larger than x.
 template <std::size_t... E, class X, class... Start>
 constexpr auto dynamic_slice(X&& x, Start&&... start) {
-  return apply_function(functions::dynamic_slice<E...>{}, std::forward<X>(x), std::forward<Start>(start)...);
+  if constexpr (detail::are_starts<Start...>())
+    return apply_function(functions::dynamic_slice<false, E...>{}, std::forward<X>(x), std::forward<Start>(start)...);
+  else return x;
+}
+template <std::size_t... E, class X, class... Start>
+constexpr auto dynamic_slice(X&& x, clamped_tag, Start&&... start) {
+  return apply_function(functions::dynamic_slice<true, E...>{}, std::forward<X>(x), std::forward<Start>(start)...);
 }
 /// x with u in place of the box that begins at the given places and has the extents of u: see dynamic_slice.
-/// Shape: x's.   Dtype: promoted.   Saves: the starts.   Error: exact.   Throws: if the box leaves x.
+///   dynamic_update_slice(x, u, i, 0)   dynamic_update_slice(x, u, clamped, i, j)
+/// Shape: x's.   Dtype: promoted.   Saves: the starts.   Error: exact.   Throws: as dynamic_slice.
 template <class X, class U, class... Start>
 constexpr auto dynamic_update_slice(X&& x, U&& u, Start&&... start) {
-  return apply_function(functions::dynamic_update_slice{}, std::forward<X>(x), std::forward<U>(u), std::forward<Start>(start)...);
+  if constexpr (detail::are_starts<Start...>())
+    return apply_function(functions::dynamic_update_slice<false>{}, std::forward<X>(x), std::forward<U>(u), std::forward<Start>(start)...);
+  else return x;
+}
+template <class X, class U, class... Start>
+constexpr auto dynamic_update_slice(X&& x, U&& u, clamped_tag, Start&&... start) {
+  return apply_function(functions::dynamic_update_slice<true>{}, std::forward<X>(x), std::forward<U>(u), std::forward<Start>(start)...);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -95,9 +95,9 @@ EBB_INLINE constexpr V exp10(V x) {
   using C = detail::exponential<T>;
   using B = detail::logarithm_base<T, 10>;
   constexpr T narrower = T(0.43429448190325182765L);
-  V clamped = at_most(at_least(x, all<V>(C::least * narrower)), all<V>(C::greatest * narrower)), one = all<V>(1);
-  V n = rint(clamped * all<V>(T(3.32192809488736234787L)));
-  V r = fma(n, all<V>(-B::rest), fma(n, all<V>(-B::log_two), clamped)) * all<V>(T(2.30258509299404568402L));
+  V limited = at_most(at_least(x, all<V>(C::least * narrower)), all<V>(C::greatest * narrower)), one = all<V>(1);
+  V n = rint(limited * all<V>(T(3.32192809488736234787L)));
+  V r = fma(n, all<V>(-B::rest), fma(n, all<V>(-B::log_two), limited)) * all<V>(T(2.30258509299404568402L));
   return scale(fma(fma(horner(r, C::q), r, one), r, one), n);
 }
 
