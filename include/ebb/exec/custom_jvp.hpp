@@ -64,7 +64,7 @@ struct customized_push {
       g.out = {};
       for (int c : gradients)
         if (c >= 0) g.out.push(c);
-      g = drop_inputs(prune(simplify(g)), kept, g.inputs);
+      g = drop_inputs(exact(g), kept, g.inputs);
       vec<int> out;
       for (int j = 0, i = 0, next = 0; j < directions.size(); ++j) {
         const bool real = i < wrt.size() && wrt[i] == directions[j];

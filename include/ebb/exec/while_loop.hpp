@@ -124,7 +124,7 @@ struct open_loop {
       for (int i = 0; i < carries; ++i)
         if (is_real[i]) out.push(g.out[carries + 2 + i]);
       g.out = out;
-      g = drop_inputs(prune(simplify(g)), first, seeds);
+      g = drop_inputs(exact(g), first, seeds);
       vec<int> number{0};
       int next = 1;
       vec<int> directions;
