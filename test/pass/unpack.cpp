@@ -1,4 +1,4 @@
-// test/pass/unpack.cpp — components of short axes: which regions are split, and that no bit changes.
+// test/pass/unpack.cpp — components of short axes: which clusters are split, and that no bit changes.
 // SPDX-License-Identifier: BSL-1.0
 // covers: components.hpp
 
@@ -102,7 +102,7 @@ bool is_split(const graph& g) { return ebb::to_string(ebb::unpack(g)) != ebb::to
 
 }  // namespace
 
-TEST_CASE("regions are split where that costs less") {
+TEST_CASE("clusters are split where that costs less") {
   CHECK(is_split(rows_of(3, sum_of_squares)));
   CHECK_FALSE(is_split(rows_of(16, sum_of_squares)));       // all lanes are used, and 16 components would be turned
   CHECK_FALSE(is_split(rows_of(100, sum_of_squares)));      // too many

@@ -1,9 +1,9 @@
-// ebb/explain/advice.hpp — what to write in another way, where a step of a plan copies, keeps much, or leaves lanes empty.
+// ebb/explain/advice.hpp — advice how to rewrite a function if a step of its plan copies, keeps much, or leaves lanes empty.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: advice]
 // Advice follows from a decision of the planner or of a pass, which is asked: copy_reason says why a step copies, component_form which
-// axes are short, component_regions which equations have a rule for components. There is advice only where a rewrite of the function, or
+// axes are short, component_clusters which equations have a rule for components. There is advice only where a rewrite of the function, or
 // of the types of its arguments, takes the cost away:
 //   a slice, concat or pad along an axis that is not the first one    static extents make its parts components; or the axis goes first
 //   a permutation   that a gather or a product reads, or a reduction alone
@@ -134,7 +134,7 @@ class plan_advice {
   const extent_formulas& extents_;
   const plan_words& words_;
   bool in_body_;
-  component_regions by_parts_;
+  component_clusters by_parts_;
 };
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -1,15 +1,15 @@
-// ebb/pass/components.hpp — which regions of a program are split into components.
+// ebb/pass/components.hpp — the clusters of equations that are split into components.
 // SPDX-License-Identifier: BSL-1.0
 //
-// [note: regions that are split]
-// A region is split if these counts say that this costs less; nothing is measured. For each row, in steps of 16 lanes:
+// [note: clusters that are split]
+// A cluster is split if these counts say that this costs less; nothing is measured. For each row, in steps of 16 lanes:
 //   saved   an elementwise equation: its empty lanes, if something cuts the short axes (a sum, a broadcast, an index); 8 times that for a
 //           heavy op.  A move: 3.  A sum along a short axis: 4.
 //   spent   0.6 for each component of an array that is turned
-// An array with fewer leading axes than others of its region counts 1/32, such as [n, 3] beside [n, k, 3].
-// A region without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: for each further
+// An array with fewer leading axes than others of its cluster counts 1/32, such as [n, 3] beside [n, k, 3].
+// A cluster without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: for each further
 // component of an elementwise equation 0.7, or 6 for a heavy op; and 3 for each component of an array that is taken apart or put together.
-// A region is not split into more than 1,500 equations, or more than four times its own equations if that is more.
+// A cluster is not split into more than 1,500 equations, or more than four times its own equations if that is more.
 #pragma once
 
 #include "../op/kit.hpp"
@@ -30,10 +30,10 @@ struct component_form {
   constexpr bool operator==(const component_form&) const = default;
 };
 
-/// Finds the equations that run by parts, and their regions. It uses plain pointers, as graph::add does, since it runs for every program.
-class component_regions {
+/// Finds the equations that run by parts, and their clusters. It uses plain pointers, as graph::add does, since it runs for every program.
+class component_clusters {
  public:
-  EBB_COLD_CTOR constexpr component_regions(const graph& g, bool all) : g_(g), region_(g.size(), -1) {
+  EBB_COLD_CTOR constexpr component_clusters(const graph& g, bool all) : g_(g), cluster_(g.size(), -1) {
     for (const shape& s : g.shapes) {
       shapes_.push(g.syms.find(s));
       forms_.push(component_form::of(shapes_.back()));
@@ -49,7 +49,7 @@ class component_regions {
   constexpr const shape& shape_of(int k) const { return shapes_.data()[g_.eq.data()[k].shape]; }
   constexpr component_form form(int k) const { return forms_.data()[g_.eq.data()[k].shape]; }
   /// Whether k is computed by components.
-  constexpr bool is_split(int k) const { return region_[k] >= 0 && accounts_[region_[k]].split; }
+  constexpr bool is_split(int k) const { return cluster_[k] >= 0 && accounts_[cluster_[k]].split; }
   constexpr bool any() const { return any_; }
   /// Whether k reduces leading axes, but not the last of them: then a component is reduced in the same order as the whole array.
   constexpr bool is_of_lead(int k) const { return g_.op(k).what == kind::reduce && g_.eq[k].attr[1] < form(g_.operand(k, 0)).lead; }
@@ -105,25 +105,25 @@ class component_regions {
     }
   }
 
-  /// Joins k's region with those of its operands with several components.
+  /// Joins k's cluster with those of its operands with several components.
   constexpr void join(int k) {
-    int* const region = region_.data();
-    region[k] = k;
+    int* const cluster = cluster_.data();
+    cluster[k] = k;
     const equation& e = g_.eq.data()[k];
     const int* const in = g_.pool.data() + e.first;
     int own = k;
     for (int j = 0; j < e.count; ++j) {
-      int other = region[in[j]];
+      int other = cluster[in[j]];
       if (other < 0 || other == own || form(in[j]).count == 1) continue;
-      while (region[other] != other) other = region[other];
+      while (cluster[other] != other) other = cluster[other];
       if (other == own) continue;
       if (other < own) std::swap(other, own);
-      region[other] = own;
-      region[k] = own;
+      cluster[other] = own;
+      cluster[k] = own;
     }
   }
 
-  /// The steps that splitting a region saves and costs, in hundredths.
+  /// The steps that splitting a cluster saves and costs, in hundredths.
   struct account {
     int saved = 0, spent = 0, lanes = 0, equations = 0, parts = 0, lead = 0;
     bool cut = false, moves = false, split = false;
@@ -132,12 +132,12 @@ class component_regions {
   };
   EBB_COLD constexpr void count() {
     const equation* const eq = g_.eq.data();
-    int* const region = region_.data();
-    // From here on a region is the number of its account.
+    int* const cluster = cluster_.data();
+    // From here on a cluster is the number of its account.
     for (int k = 0; k < g_.size(); ++k) {
-      if (region[k] < 0) continue;
-      region[k] = region[k] == k ? accounts_.push({}) : region[region[k]];
-      account& a = accounts_.data()[region[k]];
+      if (cluster[k] < 0) continue;
+      cluster[k] = cluster[k] == k ? accounts_.push({}) : cluster[cluster[k]];
+      account& a = accounts_.data()[cluster[k]];
       if (form(k).lead > a.lead) a.lead = form(k).lead;
     }
     if (accounts_.empty()) return;
@@ -146,14 +146,14 @@ class component_regions {
       if (o >= 0) whole[o] = 1;
     for (int k = g_.size(); k-- > 0;) {
       const int* const in = g_.pool.data() + eq[k].first;
-      if (region[k] < 0) {
+      if (cluster[k] < 0) {
         for (int j = 0; j < eq[k].count; ++j) whole.data()[in[j]] = 1;
         continue;
       }
-      account& a = accounts_.data()[region[k]];
+      account& a = accounts_.data()[cluster[k]];
       for (int j = 0; j < eq[k].count; ++j) {
         const int i = in[j];
-        if (region[i] >= 0 || taken.data()[i] || form(i).count == 1 || is_spread(i)) continue;
+        if (cluster[i] >= 0 || taken.data()[i] || form(i).count == 1 || is_spread(i)) continue;
         taken.data()[i] = 1;
         a.turn(form(i));
       }
@@ -195,7 +195,7 @@ class component_regions {
   const graph& g_;
   vec<shape> shapes_;
   vec<component_form> forms_;  // by shape
-  vec<int> region_;            // by equation: the number of its region's account; -1: whole arrays
+  vec<int> cluster_;           // by equation: the number of its cluster's account; -1: whole arrays
   vec<account> accounts_;
   bool any_ = false;
 };

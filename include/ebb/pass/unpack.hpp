@@ -9,9 +9,9 @@
 //              [n, 3] has the leading axes [n] and 3 components, [4] and [2, 2] have none and 4, [n] and [n, 100] have one component.
 //   by parts   how an equation is computed on components, by kind: literal, index, elementwise, broadcast, reshape, sum, move.
 //              Every other equation reads and gives whole arrays.
-//   region     by-parts equations that hand values with several components to each other. A region is split or stays as it is.
-//   turning    a whole array that a region reads, [n, C], is turned to [C, n], of which each component is a slice. A region's value that is
-//              read as a whole array is turned back. Rows by index are turned while they are taken or added.
+//   cluster    by-parts equations that hand values with several components to each other. A cluster is split or stays as it is.
+//   turning    a whole array that a cluster reads, [n, C], is turned to [C, n], in which each component is a slice. If a value of a cluster
+//              is read as a whole array, it is turned back. Rows by index are turned while they are taken or added.
 // Bits stay the same: elements are computed by the same operations, and sums keep their order. A sum over the last axes of at most 32
 // elements is the folds of [note: logical reduction tree]: pairs of lanes that have elements are added, then 0. Adding the 0 of a lane
 // without elements changes nothing but -0, and the 0 at the end makes that +0, as the tree does. Other sums are chains from 0. A
@@ -43,10 +43,10 @@ namespace detail {
 
 class unpacker {
  public:
-  EBB_COLD_CTOR constexpr unpacker(const graph& g, const component_regions& regions)
-      : g_(g), regions_(regions), r_(shell_of(g)), whole_(g.size(), -1), parts_(g.size(), vec<int>{}) {
+  EBB_COLD_CTOR constexpr unpacker(const graph& g, const component_clusters& clusters)
+      : g_(g), clusters_(clusters), r_(shell_of(g)), whole_(g.size(), -1), parts_(g.size(), vec<int>{}) {
     for (int k = 0; k < g.size(); ++k) {
-      if (regions.is_split(k)) split(k);
+      if (clusters.is_split(k)) split(k);
       else keep(k);
     }
     for (int o : g.out) r_.out.push(o < 0 ? o : whole(o));
@@ -54,15 +54,15 @@ class unpacker {
   constexpr graph take() { return static_cast<graph&&>(r_); }
 
  private:
-  constexpr const shape& shape_of(int k) const { return regions_.shape_of(k); }
-  constexpr int lead(int k) const { return regions_.form(k).lead; }
-  constexpr int count(int k) const { return regions_.form(k).count; }
-  /// The number of the shape of k's leading axes, with an axis of extent `front` before them and one of extent `behind` after; 0: none.
-  constexpr int shape_with(int k, int front, int behind) {
+  constexpr const shape& shape_of(int k) const { return clusters_.shape_of(k); }
+  constexpr int lead(int k) const { return clusters_.form(k).lead; }
+  constexpr int count(int k) const { return clusters_.form(k).count; }
+  /// The number of the shape of an axis of extent `front`, the leading axes of k, and an axis of extent `after`; 0: no such axis.
+  constexpr int shape_with(int k, int front, int after) {
     shape s;
     if (front > 0) s.push(front);
     for (int a = 0; a < lead(k); ++a) s.push(shape_of(k).e[a]);
-    if (behind > 0) s.push(behind);
+    if (after > 0) s.push(after);
     return r_.intern(s);
   }
   constexpr int rows(int k) { return shape_with(k, 0, 0); }
@@ -90,7 +90,7 @@ class unpacker {
   EBB_COLD constexpr int part(int k, int c) {
     if (parts_[k].empty()) parts_[k] = vec<int>(count(k), -1);
     int& p = parts_[k][c];
-    if (p < 0) p = regions_.is_spread(k) ? spread(k, c) : count(k) == 1 ? reshape(k, whole_[k], rows(k)) : cut(k, c);
+    if (p < 0) p = clusters_.is_spread(k) ? spread(k, c) : count(k) == 1 ? reshape(k, whole_[k], rows(k)) : cut(k, c);
     return p;
   }
   constexpr int cut(int k, int c) {
@@ -141,7 +141,7 @@ class unpacker {
         break;
       case kind::reduce:
         // Not `?:`: g++ 12 frees in constant expressions what the chosen call returns.
-        if (regions_.is_of_lead(k)) parts = split_by_component(k);
+        if (clusters_.is_of_lead(k)) parts = split_by_component(k);
         else parts = split_sum(k);
         break;
       default: parts = split_move(k);
@@ -229,7 +229,7 @@ class unpacker {
   }
 
   const graph& g_;
-  const component_regions& regions_;
+  const component_clusters& clusters_;
   graph r_;
   vec<int> whole_;        // the number of the whole array of each equation, or -1
   vec<vec<int>> parts_;   // the numbers of its components, or nothing
@@ -237,11 +237,11 @@ class unpacker {
 
 }  // namespace detail
 
-/// g with short static axes as components, in the regions where that pays, or in all: see [note: components].
+/// g with short static axes as components, in the clusters where that pays, or in all: see [note: components].
 constexpr graph unpack(graph g, bool all = false) {
-  const detail::component_regions regions(g, all);
-  if (!regions.any()) return g;
-  const graph parts = without_added_zeros(simplify(detail::unpacker(g, regions).take()));
+  const detail::component_clusters clusters(g, all);
+  if (!clusters.any()) return g;
+  const graph parts = without_added_zeros(simplify(detail::unpacker(g, clusters).take()));
   return prune(rewriting::rewrite(parts, rewriting::component_rules));
 }
 
