@@ -271,11 +271,11 @@ whole_page() {
   cat <<'PAGE'
 # Reference
 
-All functions that may be called on arrays, terms and variables, and the ops behind them, as the comments at their code say:
+All functions that may be called on arrays, terms and variables, and the ops that they apply, as the comments at their code say:
 `bash test/reference.sh . --write` writes this page. Functions of `op/` come with `<ebb/ebb.hpp>`, those of another folder with the header
 of its name: `<ebb/special.hpp>`.
 
-* Ops in italics have no function of their name: they stand behind an operator, inside of other functions, or in derivatives.
+* Ops in italics have no function of their name: operators, other functions or derivatives apply them.
 * Shape: "broadcast" is that of the operands, broadcast. Extents that do not fit are refused: static ones by the compiler, others by the call.
 * Dtype: "promoted" is the common one of the operands. bf16 and f16 are computed in float and rounded once, if nothing else is said.
 * Error is in units in the last place (ulp), in normal results. "exact" is the correctly rounded result.

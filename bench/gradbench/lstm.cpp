@@ -242,7 +242,7 @@ GRADBENCH_MANUAL_END
 using V = ebb::lanes<double>;
 constexpr std::size_t width = ebb::lane_count, padded = (bits + width - 1) / width * width;
 
-/// Rows of `bits` numbers with zeros behind them.
+/// Rows of `bits` numbers with zeros after them.
 vector padded_rows(const vector& from) {
   vector to(from.size() / bits * padded);
   for (std::size_t i = 0; i < from.size(); ++i) to[i / bits * padded + i % bits] = from[i];

@@ -215,7 +215,7 @@ def to_float(bits, name):
 
 
 def short(x, is_double):
-    """The shortest text that reads back as x, as std::to_chars writes it; `.0` behind a whole number."""
+    """The shortest text that reads back as x, as std::to_chars writes it; `.0` follows a whole number."""
     if x != x or x in (float("inf"), float("-inf")):
         return ("-" if struct.pack(">d", x)[0] & 0x80 else "") + ("nan" if x != x else "inf")
     for digits in range(17):

@@ -215,7 +215,7 @@ class on_ebb {
     using value = ebb::tensor<float, E...>;
     constexpr bool is_vector = sizeof...(E) == 1;
     const auto with = [&](auto f) { hooks_.insert_or_assign(s.id, v.register_hook(std::move(f))); };
-    const auto behind = [&](auto f) { hooks_.insert_or_assign(s.id, v.register_post_accumulate_grad_hook(ebb::opaque(std::move(f)))); };
+    const auto after_sum = [&](auto f) { hooks_.insert_or_assign(s.id, v.register_post_accumulate_grad_hook(ebb::opaque(std::move(f)))); };
     const auto traced_behind = [&](auto f) { hooks_.insert_or_assign(s.id, v.register_post_accumulate_grad_hook(std::move(f))); };
     const auto node = [&](auto add) { hooks_.insert_or_assign(s.id, add(v.is_leaf() ? v.accumulate_node() : v.grad_fn())); };
     const int id = s.id;
@@ -300,12 +300,12 @@ class on_ebb {
           });
         });
       case hook_kind::accumulated_look:
-        behind([this, id](const auto& x) {
+        after_sum([this, id](const auto& x) {
           log("accumulated", id, text(x.grad()));
         });
         return;
       case hook_kind::accumulated_double:
-        behind([](auto& x) {
+        after_sum([](auto& x) {
           if constexpr (is_vector)
             if (x.grad().defined()) x.set_grad(to_array(doubled(to_floats(x.grad().value()))));
         });
@@ -316,7 +316,7 @@ class on_ebb {
       case hook_kind::traced_clear: return traced_behind([](auto x, auto g) { return std::tuple(x - g * 0.25, ebb::nothing); });
       case hook_kind::traced_gradient: return traced_behind([](auto x, auto g) { return std::tuple(x, g * 0.5); });
       case hook_kind::accumulated_step:
-        behind([](auto& x) {
+        after_sum([](auto& x) {
           if constexpr (is_vector) {
             if (!x.grad().defined()) return;
             floats w = to_floats(x.value());

@@ -131,7 +131,7 @@ TEST_CASE("passes across nodes would take away less than 20 of a thousand equati
       const ca::enable scope(look);
       on_ebb_mixed(generator(seed, v).make()).run();
     }
-  INFO(before << " equations, " << after << " behind the passes");
+  INFO(before << " equations, " << after << " after the passes");
   CHECK(before > 5000);
   CHECK(1000 * (before - after) < 20 * before);
   ca::reset();

@@ -313,7 +313,7 @@ class random_program_maker {
         return add(ebb::reshape_to(row, g_.intern(r)).id, bound);
       }
       case 1: return add(cut(a, axis, first, lost).id, bound);
-      case 2: {  // shifted: a cut, and other rows before and behind it
+      case 2: {  // shifted: a cut, and other rows before and after it
         const auto middle = cut(a, axis, first, lost);
         const int before = random_.below(lost + 1);
         ebb::vec<operand<T>> pieces;

@@ -108,7 +108,7 @@ TEST_CASE("mutated streams stay within the memory that they were given") {
   int refused = 0, fits = 0;
   for (int i = 0; i < 10'000; ++i) {
     const stream& s = all[draw(all.size())];
-    bytes packed = s.packed;  // of exactly its size, so that sanitizers see what is read behind it
+    bytes packed = s.packed;  // of exactly its size, so that sanitizers see what is read after it
     for (std::size_t n = 1 + draw(3); n > 0 && !packed.empty(); --n) {
       // The beginning has the codes: most changes go there.
       const std::size_t at = draw(draw(2) ? packed.size() : std::min<std::size_t>(packed.size(), 60));

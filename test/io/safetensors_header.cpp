@@ -23,7 +23,7 @@ std::string file_of(const std::string& header, std::size_t elements, std::uint64
 }
 std::string file_of(const std::string& header, std::size_t elements) { return file_of(header, elements, header.size()); }
 
-/// Why a file is refused, or nothing. In memory of exactly its size, so that sanitizers see what is read behind it.
+/// Why a file is refused, or nothing. In memory of exactly its size, so that sanitizers see what is read after it.
 std::string problem_of(const std::string& file) {
   const auto* const first = reinterpret_cast<const std::byte*>(file.data());
   const std::vector<std::byte> exact(first, first + file.size());
@@ -208,7 +208,7 @@ TEST_CASE("mutated safetensors files are refused, or are what they say") {
     std::string bytes = file;
     std::uint64_t length = 0;
     std::memcpy(&length, bytes.data(), 8);
-    std::string head = bytes.substr(8, length), behind = bytes.substr(8 + length);
+    std::string head = bytes.substr(8, length), rest = bytes.substr(8 + length);
     bool keeps_length = false;
     for (std::size_t n = 1 + draw(2); n > 0; --n) {
       const std::size_t at = draw(head.size());
@@ -224,7 +224,7 @@ TEST_CASE("mutated safetensors files are refused, or are what they say") {
         }
         case 4: head.erase(at, 1 + draw(20)); break;
         case 5: head.insert(at, head.substr(draw(head.size()), draw(100))); break;
-        case 6: behind.resize(draw(2 * behind.size())); break;
+        case 6: rest.resize(draw(2 * rest.size())); break;
         default: head.erase(head.size() - std::min<std::size_t>(head.size(), draw(12))); keeps_length = true; break;
       }
       if (head.empty()) head = "{";
@@ -232,10 +232,10 @@ TEST_CASE("mutated safetensors files are refused, or are what they say") {
     if (!keeps_length) length = head.size();
     if (draw(20) == 0) length = draw(2 * head.size());
     const std::vector<std::byte> exact = [&] {
-      std::vector<std::byte> v(8 + head.size() + behind.size());
+      std::vector<std::byte> v(8 + head.size() + rest.size());
       std::memcpy(v.data(), &length, 8);
       std::memcpy(v.data() + 8, head.data(), head.size());
-      if (!behind.empty()) std::memcpy(v.data() + 8 + head.size(), behind.data(), behind.size());
+      if (!rest.empty()) std::memcpy(v.data() + 8 + head.size(), rest.data(), rest.size());
       return v;
     }();
     // The header alone, which works without exceptions too.

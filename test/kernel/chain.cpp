@@ -28,14 +28,14 @@ struct array {
   std::size_t padding;
   test::guarded<T> memory;
   std::vector<T> model;  // the expected elements
-  T behind;              // the value of the padding
+  T padding_value;
 
   array(std::size_t n, std::mt19937_64& next, T pad = T(54321))
-      : padding((line - n % line) % line), memory(before + n + padding), model(n), behind(pad) {
+      : padding((line - n % line) % line), memory(before + n + padding), model(n), padding_value(pad) {
     std::normal_distribution<T> normal;
     for (std::size_t i = 0; i < before; ++i) memory.at_end()[i] = T(12345);
     for (std::size_t i = 0; i < n; ++i) data()[i] = model[i] = next() % 50 == 0 ? T(0) : normal(next);
-    for (std::size_t i = 0; i < padding; ++i) data()[n + i] = behind;
+    for (std::size_t i = 0; i < padding; ++i) data()[n + i] = padding_value;
   }
   T* data() { return memory.at_end() + before; }
 };
@@ -148,7 +148,7 @@ class session {
         CAPTURE(i);
         REQUIRE(test::same_bits(a->data()[i], a->model[i]));
       }
-      for (std::size_t i = 0; i < a->padding; ++i) REQUIRE(a->data()[a->model.size() + i] == a->behind);
+      for (std::size_t i = 0; i < a->padding; ++i) REQUIRE(a->data()[a->model.size() + i] == a->padding_value);
     }
   }
   const std::vector<T>& model_of(int p) { return model(p); }

@@ -72,7 +72,7 @@ TEST_CASE("convolutions along three axes have PyTorch's recorded values, first a
                    {"ebb::conv3d", "[1, 1, 1, 1, 4]"}));
 }
 
-TEST_CASE("padding that keeps the extents has PyTorch's recorded values: the odd one is behind") {
+TEST_CASE("padding that keeps the extents has PyTorch's recorded values: the odd one comes after the elements") {
   golden::check_wide<of<real, dyn, dyn, dyn>, of<real, dyn, dyn, 4>, of<real, dyn>>("convolution", "conv1d_same_even",
                                                                                  conv1<conv{.padding = ebb::same_padding}>, close);
   golden::check_wide<of<real, dyn, dyn, dyn, dyn>, of<real, dyn, dyn, 4, 3>, of<real, dyn>>(

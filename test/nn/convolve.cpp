@@ -23,7 +23,7 @@ struct geometry {
 
   std::size_t windows(int i) const {
     const auto& a = attr.axis[i];
-    const auto all = static_cast<int>(size[i]) + a.before + a.behind, reach = a.dilation * (static_cast<int>(taps[i]) - 1) + 1;
+    const auto all = static_cast<int>(size[i]) + a.before + a.after, reach = a.dilation * (static_cast<int>(taps[i]) - 1) + 1;
     return all < reach ? 0 : static_cast<std::size_t>((all - reach) / a.stride + 1);
   }
   extent_list extents(std::size_t first, std::size_t second, auto&& of_axis) const {

@@ -48,7 +48,7 @@ long double sum_over_paths(const std::vector<long double>& p, std::size_t classe
   return sum;
 }
 
-TEST_CASE("ctc is the sum over all paths, for each length; what lies behind the lengths does not count") {
+TEST_CASE("ctc is the sum over all paths, for each length; what lies after the lengths does not count") {
   constexpr std::size_t steps = 5, classes = 3;
   const std::vector<std::vector<std::int64_t>> labels{{1, 2}, {1, 1}, {2}, {}, {1, 2, 1}, {1, 1, 1}};
   const std::vector<std::int64_t> lengths{5, 4, 1, 3, 3, 4};
@@ -76,7 +76,7 @@ TEST_CASE("ctc is the sum over all paths, for each length; what lies behind the 
   }
   CHECK(ebb::ctc(p, targets, times, counts, ebb::summed, ebb::zero_infinity) == Approx(static_cast<double>(sum)).epsilon(1e-14));
   CHECK(ebb::ctc(p, targets, times, counts, ebb::zero_infinity) == Approx(static_cast<double>(mean / 6)).epsilon(1e-14));
-  // Nothing depends on what lies behind the lengths, and the example without a path has no gradient.
+  // Nothing depends on what lies after the lengths, and the example without a path has no gradient.
   const auto g = ebb::grad([](auto q, auto t, auto s, auto c) { return ebb::ctc(q, t, s, c, ebb::summed); })(p, targets, times, counts);
   for (std::size_t t = 0; t < steps; ++t)
     for (std::size_t i = 0; i < n; ++i)

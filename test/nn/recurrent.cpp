@@ -75,7 +75,7 @@ TEST_CASE("layers are cells, step by step and layer by layer, without a batch ax
   CHECK(close_to(std::get<1>(none), h0));
 }
 
-TEST_CASE("each sequence of its own length is as if it were alone: what lies behind its end is not read and has no gradient") {
+TEST_CASE("each sequence of its own length is as if it were alone: what lies after its end is not read and has no gradient") {
   constexpr int steps = 4, n = 5;
   auto x = test::random_array<array<steps, n, 3>>(1);
   const auto h0 = test::random_array<array<2, n, 2>>(2);

@@ -95,9 +95,9 @@ void check(const array<R>& fused, const X&... x) {
   const std::size_t n = fused.size();
   array<result> blocks(n), part(n - 3);
   const void* const in[] = {x.data()...};
-  const void* const behind[] = {x.data() + 3 ...};
+  const void* const from[] = {x.data() + 3 ...};
   ebb::info<Op, T>.kernels.block(in, blocks.mutable_data(), n);
-  ebb::info<Op, T>.kernels.block(behind, part.mutable_data(), n - 3);
+  ebb::info<Op, T>.kernels.block(from, part.mutable_data(), n - 3);
   int wrong = 0, first = -1;
   for (std::size_t i = 0; i < n; ++i) {
     const ebb::cell cells[] = {ebb::to_cell(x(i))...};

@@ -124,8 +124,8 @@ TEST_CASE("a printed plan names each step that copies, and why") {
     return ebb::plan_text(g, ebb::make_plan(g)).text();
   };
   const auto has = [](const std::string& s, const char* part) { return s.find(part) != std::string::npos; };
-  const std::string behind = text([](auto& b) { return -sliced(b.in({6, 5}), {1, 2}, 6, 3); });
-  CHECK(has(behind, "slice, which copies: rows along this axis are not adjacent"));
+  const std::string after = text([](auto& b) { return -sliced(b.in({6, 5}), {1, 2}, 6, 3); });
+  CHECK(has(after, "slice, which copies: rows along this axis are not adjacent"));
   CHECK(has(text([](auto& b) { return sliced(b.in({6, 5}), {0, 2}, 3, 5); }), "slice, which copies: a result has memory of its own"));
   const std::string joined = text([](auto& b) { const auto x = b.in({3, 4}); return ebb::emit_on<ebb::op::concat>({0}, -x, x * x); });
   CHECK(has(joined, "concat, in place"));

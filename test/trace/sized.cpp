@@ -18,7 +18,7 @@ struct layer {
   using list = Array<double, 3>;
   BOOST_HANA_DEFINE_STRUCT(layer, (matrix, w), (list, b));
 };
-/// Vectors before and behind other members, of structs and of arrays.
+/// Vectors before and after other members, of structs and of arrays.
 template <template <class, std::size_t...> class Array>
 struct network {
   using layers = std::vector<layer<Array>>;

@@ -27,7 +27,7 @@ struct signature {
     return std::string_view(__PRETTY_FUNCTION__);
   }
 };
-inline constexpr std::size_t before_name = signature::of<int>().find("int"), behind_name = signature::of<int>().size() - before_name - 3;
+inline constexpr std::size_t before_name = signature::of<int>().find("int"), after_name = signature::of<int>().size() - before_name - 3;
 
 }  // namespace detail
 
@@ -35,7 +35,7 @@ inline constexpr std::size_t before_name = signature::of<int>().find("int"), beh
 template <class T>
 constexpr std::string_view full_name_of() {
   const std::string_view s = detail::signature::of<T>();
-  return s.substr(detail::before_name, s.size() - detail::before_name - detail::behind_name);
+  return s.substr(detail::before_name, s.size() - detail::before_name - detail::after_name);
 }
 /// The last part of a type's name, without template arguments.
 template <class T>

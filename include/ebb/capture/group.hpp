@@ -15,7 +15,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Where an argument of a group is: an array that somebody holds, or a value that is bound to a hook.
+/// The memory of an argument of a group: an array, or a value that is bound to a hook.
 class group_source {
  public:
   group_source() = default;
@@ -275,7 +275,7 @@ class merged_group {
   };
   EBB_ONCE void add_source(const capture_place& p) {
     const leaf any;
-    const auto behind = [&](const storage& x) {
+    const auto place_in_leaf = [&](const storage& x) {
       return static_cast<int>(reinterpret_cast<const char*>(&x) - reinterpret_cast<const char*>(static_cast<const vertex*>(&any)));
     };
     source s;
@@ -286,8 +286,8 @@ class merged_group {
       case capture_place::kind::saved:  // as node::saved
         s.offset = static_cast<int>(sizeof(node) + r_.node_at(p.at).edges * sizeof(edge)) + p.number * static_cast<int>(sizeof(storage));
         break;
-      case capture_place::kind::leaf_gradient: s.offset = behind(any.grad.value); break;
-      case capture_place::kind::leaf_value: s.offset = behind(any.value); break;
+      case capture_place::kind::leaf_gradient: s.offset = place_in_leaf(any.grad.value); break;
+      case capture_place::kind::leaf_value: s.offset = place_in_leaf(any.value); break;
       default: are_arrays_ = false;
     }
     if (p.is != capture_place::kind::slot) s.at = p.at;

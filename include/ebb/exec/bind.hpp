@@ -31,7 +31,6 @@ extent_list extents_of_leaf(const Leaf& leaf) {
   for (int a = 0; a < r.rank; ++a) r.e[a] = borrow<Leaf>::extent(leaf, a);
   return r;
 }
-inline std::string text_of(const extent_list& x) { return list_text(x.e, x.rank); }
 
 /// The addresses of a call's arguments, and the values of all symbols.
 template <class P, class... A>
@@ -128,8 +127,8 @@ EBB_COLD std::string text_of_unmet(const unmet_demand& unmet) {
   const extent_origin& o = unmet.of;
   if (o.is_value() && (unmet.value < 0 || unmet.value > largest_value))
     return "argument " + std::to_string(o.a) + ", the number of steps, is " + std::to_string(unmet.value) + ":";
-  if (o.rule != extent_rule::behind && o.rule != extent_rule::before) return "the extents of the arguments do not fit:";
-  return "index " + std::to_string(o.rule == extent_rule::behind ? o.b : -o.b) + " is out of range:";
+  if (o.rule != extent_rule::after && o.rule != extent_rule::before) return "the extents of the arguments do not fit:";
+  return "index " + std::to_string(o.rule == extent_rule::after ? o.b : -o.b) + " is out of range:";
 }
 
 /// "ebb::grad: add: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 (bias) is [5]".

@@ -10,26 +10,23 @@
 #include "../base/repeat.hpp"
 #include "../kernel/move.hpp"
 #include "../plan/plan.hpp"
+#include "../tensor/layout.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace ebb::inline EBB_ABI {
 
-EBB_ONCE std::string text_of_extents(const extent_list& x) {
-  std::string text = "[";
-  for (int i = 0; i < x.rank; ++i) text += (i ? ", " : "") + std::to_string(x.e[i]);
-  return text + "]";
-}
+inline std::string text_of(const extent_list& x) { return list_text(x.e, x.rank); }
 
 namespace detail {
 
 [[noreturn]] EBB_COLD void raise_empty(const char* call, std::string_view op, const extent_list& x) {
-  raise(call_and_op(call, op) + " over no elements: the operand is " + text_of_extents(x));
+  raise(call_and_op(call, op) + " over no elements: the operand is " + text_of(x));
 }
 [[noreturn]] EBB_COLD void raise_place(const char* call, std::string_view op, const extent_list& x, std::size_t at,
                                        std::int64_t place, std::size_t places, std::string_view counted) {
-  const std::string which = x.rank == 0 ? "the index" : "number " + std::to_string(at) + " of the indices of shape " + text_of_extents(x);
+  const std::string which = x.rank == 0 ? "the index" : "number " + std::to_string(at) + " of the indices of shape " + text_of(x);
   raise(call_and_op(call, op) + ": " + which + " is " + std::to_string(place) + ", and there are " + std::to_string(places) + " " +
         std::string(counted));
 }

@@ -360,8 +360,8 @@ class row_blocks {
       const nest_call block{buffer, here.value, call, first > 0};
       repeat<steps.count>([&]<int S>() EBB_LAMBDA { run_step<P, steps.first + S>(block, {first, rows}); });
     }
-    constexpr int behind = steps.first + steps.count;
-    repeat<P::plan.size.steps - behind>([&]<int S>() EBB_LAMBDA { run_step<P, behind + S>(once, {}); });
+    constexpr int after = steps.first + steps.count;
+    repeat<P::plan.size.steps - after>([&]<int S>() EBB_LAMBDA { run_step<P, after + S>(once, {}); });
     make_copies<P>(results, all, symbol);
   }
 };

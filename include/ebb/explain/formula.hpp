@@ -169,7 +169,7 @@ class extent_formulas {
     switch (o.rule) {
       case extent_rule::sum: return a + b;
       case extent_rule::difference: case extent_rule::before: return a + formula(-1) * b;
-      case extent_rule::behind: return a + formula(-1) * b + formula(-1);
+      case extent_rule::after: return a + formula(-1) * b + formula(-1);
       case extent_rule::product: return a * b;
       default: break;
     }

@@ -16,7 +16,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a load may do beyond copying arrays that fit.
+/// The liberties of a load beyond copying arrays that fit.
 struct load_options {
   bool convert = false;  // elements of another dtype: among floats by rounding to nearest, of integers to wider ones
   bool partial = false;  // leave arrays of the file aside that the structure has no place for
@@ -63,7 +63,7 @@ class safetensors {
   const std::vector<stored_array>& arrays() const& EBB_LIFETIMEBOUND { return header_.arrays; }
   std::vector<stored_array> arrays() && { return std::move(header_.arrays); }  // for (const auto& a : ebb::safetensors(path).arrays())
   bool contains(std::string_view name) const { return header_.find(name) != nullptr; }
-  /// What Python's save_file takes as `metadata`.
+  /// The texts that Python's save_file takes as `metadata`.
   const texts_by_name& metadata() const& EBB_LIFETIMEBOUND { return header_.metadata; }
   texts_by_name metadata() && { return std::move(header_.metadata); }
 
@@ -112,13 +112,13 @@ class safetensors {
     std::memcpy(&length, bytes_.data(), sizeof length);
     if (length > safetensors_header::max_bytes)
       refused("expected a .safetensors file, found other first bytes: they announce a header of " + std::to_string(length) + " bytes");
-    const std::size_t behind = bytes_.size() - sizeof length;
-    if (length > behind)
-      refused("the header is truncated: it has " + std::to_string(length) + " bytes, " + std::to_string(behind) + " are there");
+    const std::size_t rest = bytes_.size() - sizeof length;
+    if (length > rest)
+      refused("the header is truncated: it has " + std::to_string(length) + " bytes, " + std::to_string(rest) + " are there");
     const std::byte* const head = bytes_.data() + sizeof length;
     const auto head_bytes = static_cast<std::size_t>(length);
     elements_ = head + head_bytes;
-    const std::string problem = header_.parse({reinterpret_cast<const char*>(head), head_bytes}, behind - head_bytes);
+    const std::string problem = header_.parse({reinterpret_cast<const char*>(head), head_bytes}, rest - head_bytes);
     if (!problem.empty()) refused(problem);
   }
   const std::byte* data_of(const stored_array& a) const { return elements_ + a.first; }

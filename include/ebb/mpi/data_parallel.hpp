@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI::mpi {
 
 namespace detail {
 
-/// The exchange is told of gradients; data_parallel, which owns it, removes the hooks.
+/// Tells the exchange of gradients. data_parallel owns the exchange and removes the hooks.
 class arrival_hook final : public hook {
  public:
   arrival_hook(exchange& e, std::size_t number, bool before) : exchange_(e), number_(number), before_(before) {}
@@ -31,7 +31,7 @@ inline constexpr bool is_parameter_or_key = is_key<P>;
 template <parameters P>
 inline constexpr bool is_parameter_or_key<P> = true;
 
-/// Throws: error for what is no leaf, or is there.
+/// Throws: error for a variable that is no leaf, or that is in `leaves` already.
 inline void add_leaf(std::vector<counted<vertex>>& leaves, vertex* v) {
   const std::string name = "ebb::mpi::data_parallel: parameter " + std::to_string(leaves.size());
   if (!v) raise(name + " has no history: it is undefined, or was made under no_grad");
@@ -49,13 +49,13 @@ inline void add_leaf(std::vector<counted<vertex>>& leaves, vertex* v) {
 /// Parameters are variables, and tuples, vectors and structs of them; random keys may be among them. All ranks make the object with the
 /// same parameters and options, and run as many backwards. See [note: an exchange].
 ///
-/// With `parts` a step's batch has so many parts over all ranks, a backward each: rank r of n runs parts r * parts / n and following, one
-/// after the other, without zero_grad between them; its last backward exchanges. With parts = 4 and deterministic, one, two and
-/// four ranks give the same bits: see [note: a fixed tree over ranks].
+/// `parts` divides the batch of a step into so many parts over all ranks, each with a backward of its own. Rank r of n runs its parts, from
+/// r * parts / n on, one after the other, without zero_grad between them; its last backward exchanges. With parts = 4 and deterministic,
+/// one, two and four ranks give the same bits: see [note: a fixed tree over ranks].
 class data_parallel {
  public:
-  /// Throws: error for what is no leaf, for a parameter that is named twice, for parts that cannot be divided among the ranks, and on a
-  /// rank whose parameters or options are not those of rank 0.
+  /// Throws: error for a variable that is no leaf, for a parameter that is named twice, for parts that cannot be divided among the ranks,
+  /// and on a rank whose parameters or options are not those of rank 0.
   template <class... P>
     requires(sizeof...(P) > 0)
   explicit data_parallel(const data_parallel_options& options, P&&... p) : among_(options.among) {
@@ -78,7 +78,7 @@ class data_parallel {
   ~data_parallel() {
     for (hook_handle& h : handles_) h.remove();
     if (!exchange_ || !exchange_->is_under_way()) return;
-    if (exchange_->is_behind_backward() && std::uncaught_exceptions() <= thrown_ && detail::is_running()) exchange_->wait();
+    if (exchange_->is_after_backward() && std::uncaught_exceptions() <= thrown_ && detail::is_running()) exchange_->wait();
     else static_cast<void>(exchange_.release());  // it is never freed: MPI may still write there
   }
 
@@ -92,13 +92,13 @@ class data_parallel {
     opt.step();
     exchange_->note_step();
   }
-  /// Until the gradients of the last backward are there; at once, unless the options say waits_in_step.
+  /// Waits until the gradients of the last backward are there. It returns at once unless the options say waits_in_step.
   void wait() { exchange_->wait(); }
 
   /// From now on the parameters that an optimizer shares with this are updated as soon as their gradients have come back from the other
   /// ranks: in the backward, while others are still on their way. Then the gradients are undefined again.
   /// The optimizer's own step_in_backward would update with the gradient of this rank alone.
-  /// Throws: error if the optimizer has a parameter that this has not.
+  /// Throws: error if the optimizer has a parameter that this object lacks.
   template <class Rule>
   void step_in_backward(optimizer<Rule>& opt) {
     std::vector<std::pair<std::size_t, std::shared_ptr<hook>>> found;
@@ -117,7 +117,7 @@ class data_parallel {
    private:
     detail::exchange* exchange_;
   };
-  /// Throws: error if there are parts.
+  /// Throws: error if the options say `parts`.
   [[nodiscard]] quiet_scope no_sync() { return quiet_scope(*exchange_); }
 
   /// How many examples the batches of this rank have, from the next backward on: for reduce::weighted_mean. 0 is allowed.
@@ -141,7 +141,7 @@ class data_parallel {
   }
 
   std::size_t buckets() const { return exchange_->buckets(); }
-  /// Of all gradients together.
+  /// The bytes of all gradients together.
   std::size_t bytes() const {
     std::size_t all = 0;
     for (const auto& s : exchange_->slots()) all += s.bytes();

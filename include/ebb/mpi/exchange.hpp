@@ -79,7 +79,7 @@ class exchange {
     quiet_ += more;
   }
   bool is_under_way() const { return state_ != state::idle; }
-  bool is_behind_backward() const { return state_ == state::ended; }
+  bool is_after_backward() const { return state_ == state::ended; }
   bool has_exchanged() const { return has_exchanged_; }
   void note_step() { has_exchanged_ = false; }
 

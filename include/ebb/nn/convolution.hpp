@@ -15,7 +15,7 @@ struct conv {
   int groups = 1;
   per_axis output_padding = 0;  // of transposes: the number of places added to the result
 
-  constexpr sliding_axis axis(int i) const { return {stride[i], dilation[i], padding.before[i], padding.behind[i]}; }
+  constexpr sliding_axis axis(int i) const { return {stride[i], dilation[i], padding.before[i], padding.after[i]}; }
 };
 
 template <class Call>
@@ -83,7 +83,7 @@ struct conv_function {
       if (G.padding.same) {
         if (taps < 0 || G.stride[i] != 1) return refuse<T>(g, 466);
         attr.axis[i].before = G.dilation[i] * (taps - 1) / 2;
-        attr.axis[i].behind = G.dilation[i] * (taps - 1) - attr.axis[i].before;
+        attr.axis[i].after = G.dilation[i] * (taps - 1) - attr.axis[i].before;
       }
     }
     if (!attr.is_valid()) return refuse<T>(g, 465);
@@ -142,7 +142,7 @@ struct conv_transpose : conv_function<Axes, G, conv_transpose<Axes, G>> {
       // (in - 1) stride + dilation (taps - 1) + 1 + more, without the padding.
       const int whole = s.derive(extent_rule::sum, s.derive(extent_rule::product, x.extent(i + 2), a.stride),
                                  s.derive(extent_rule::product, w.extent(i + 2), a.dilation));
-      const int rest = more + 1 - a.stride - a.dilation - a.before - a.behind;
+      const int rest = more + 1 - a.stride - a.dilation - a.before - a.after;
       if (whole >= 0 && whole + rest < 0) return refuse<T>(*x.g, 463);
       r.push(rest == 0 ? whole : s.derive(rest < 0 ? extent_rule::difference : extent_rule::sum, whole, rest < 0 ? -rest : rest));
     }

@@ -81,7 +81,7 @@ struct pool_windows {
       const bool fits = attr.axis[i].by.is_valid(attr.stride_bits(Axes), attr.bits(Axes));
       if (!fits || 2 * G.padding[i] > reach || (Mean && G.dilation[i] != 1)) return refuse<R>(g, 471);
       // A last window that is cut off, but begins before places + padding, is what this padding at the end makes room for.
-      if (G.ceil_mode) attr.axis[i].by.behind = std::min(reach - 1, G.padding[i] + stride - 1);
+      if (G.ceil_mode) attr.axis[i].by.after = std::min(reach - 1, G.padding[i] + stride - 1);
       r.e[axis] = attr.axis[i].by.windows(g.syms, x.extent(axis), G.size[i]);
       if (r.e[axis] == -1 && x.extent(axis) >= 0) return refuse<R>(g, 463);
     }

@@ -81,7 +81,7 @@ struct upsample {
     if (How == sampling::linear) at = emit_on<op::maximum>({}, at, zero);
     const integers first = quotient(at, parts);
     const auto share = cast_to<T>(at - parts * first) / static_cast<double>(parts);
-    /// The elements that are `shift` places behind the first; beyond the edge those at the edge.
+    /// The elements that are `shift` places after the first; beyond the edge those at the edge.
     const auto elements = [&](int shift) {
       integers place = shift == 0 ? first : first + shift;
       if (shift > 0 || How != sampling::linear) place = emit_on<op::minimum>({}, place, last);

@@ -23,12 +23,12 @@ inline constexpr same_padding_tag same_padding{};
 
 /// Zeros before the elements of an axis and after them.
 struct pads {
-  per_axis before, behind;
+  per_axis before, after;
   bool same = false;
-  constexpr pads(int all = 0) : before(all), behind(all) {}
-  constexpr pads(int of_rows, int of_columns) : before(of_rows, of_columns), behind(of_rows, of_columns) {}
-  constexpr pads(int of_planes, int of_rows, int of_columns) : before(of_planes, of_rows, of_columns), behind(before) {}
-  constexpr pads(per_axis in_front, per_axis at_the_end) : before(in_front), behind(at_the_end) {}
+  constexpr pads(int all = 0) : before(all), after(all) {}
+  constexpr pads(int of_rows, int of_columns) : before(of_rows, of_columns), after(of_rows, of_columns) {}
+  constexpr pads(int of_planes, int of_rows, int of_columns) : before(of_planes, of_rows, of_columns), after(before) {}
+  constexpr pads(per_axis in_front, per_axis at_the_end) : before(in_front), after(at_the_end) {}
   constexpr pads(same_padding_tag) : same(true) {}
 };
 
@@ -57,12 +57,12 @@ struct packed_numbers {
 
 /// One axis of a window. Its numbers are known; the extents of the array and of the window may be symbols.
 struct sliding_axis {
-  int stride = 1, dilation = 1, before = 0, behind = 0;
+  int stride = 1, dilation = 1, before = 0, after = 0;
 
   /// Whether the numbers are allowed, and a stride fits into so many bits, the others into so many.
   constexpr bool is_valid(int stride_bits, int bits) const {
     const auto within = [](int x, int least, int bits_of) { return x >= least && x < 1 << bits_of; };
-    return within(stride, 1, stride_bits) && within(dilation, 1, bits) && within(before, 0, bits) && within(behind, 0, bits);
+    return within(stride, 1, stride_bits) && within(dilation, 1, bits) && within(before, 0, bits) && within(after, 0, bits);
   }
   constexpr void put(packed_numbers& to, int stride_bits, int bits) const {
     to.put(stride, stride_bits);
@@ -77,7 +77,7 @@ struct sliding_axis {
     return r;
   }
 
-  /// The number of windows of `size` elements: floor((in + before + behind - dilation (size - 1) - 1) / stride) + 1. -1 if it is
+  /// The number of windows of `size` elements: floor((in + before + after - dilation (size - 1) - 1) / stride) + 1. -1 if it is
   /// known that there is none; else the call requires one. An extent that keeps its value keeps its symbol.
   constexpr int windows(symbols& s, int in, int size) const {
     const auto with = [&s](int extent, int more) {
@@ -88,12 +88,12 @@ struct sliding_axis {
     size = s.find(size);
     int starts = in;  // with a stride of 1
     if (size >= 0) {
-      const int left = before + behind - dilation * (size - 1);
+      const int left = before + after - dilation * (size - 1);
       if (in >= 0 && in + left < 1) return -1;
       // If the place of the last window may be negative, it is an extent of its own, which the call checks.
       starts = in >= 0 || left >= 0 ? with(in, left) : with(with(in, left - 1), 1);
     } else {
-      const int last = s.derive(extent_rule::difference, with(in, before + behind + dilation - 1),
+      const int last = s.derive(extent_rule::difference, with(in, before + after + dilation - 1),
                                 s.derive(extent_rule::product, size, dilation));
       starts = with(last, 1);
     }

@@ -364,9 +364,9 @@ template <int Axis, int Before, int After, class X, class... Number>
 constexpr auto pad(X&& x, Number... value) {
   return apply_function(functions::pad<Axis, Before, After>{}, std::forward<X>(x), value...);
 }
-template <int Axis, int Before, int After, int Second, int Ahead, int Behind, int... More, class X, class... Number>
+template <int Axis, int Before, int After, int Second, int SecondBefore, int SecondAfter, int... More, class X, class... Number>
 constexpr auto pad(X&& x, Number... value) {
-  return pad<Second, Ahead, Behind, More...>(pad<Axis, Before, After>(std::forward<X>(x), value...), value...);
+  return pad<Second, SecondBefore, SecondAfter, More...>(pad<Axis, Before, After>(std::forward<X>(x), value...), value...);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -47,7 +47,7 @@ constexpr bool find_place(symbols& s, int extent, std::int64_t& index) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   if (index >= most || index < -most) return false;  // symbols count in int
   if (index < 0) s.derive(extent_rule::before, extent, static_cast<int>(-index));
-  else s.derive(extent_rule::behind, extent, static_cast<int>(index));
+  else s.derive(extent_rule::after, extent, static_cast<int>(index));
   return true;
 }
 

@@ -41,9 +41,9 @@ constexpr int unit_seeds(graph& g, int y) {
 /// The shape of the derivatives of y with respect to x, or -1 if it has too many axes.
 constexpr int shape_of_derivatives(graph& g, int y, int x) {
   shape s = g.shape_of(y);
-  const shape behind = g.shape_of(x);
-  if (s.rank + behind.rank > max_rank) return -1;
-  for (int a = 0; a < behind.rank; ++a) s.push(behind.e[a]);
+  const shape of_x = g.shape_of(x);
+  if (s.rank + of_x.rank > max_rank) return -1;
+  for (int a = 0; a < of_x.rank; ++a) s.push(of_x.e[a]);
   return g.intern(s);
 }
 

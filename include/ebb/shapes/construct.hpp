@@ -229,8 +229,8 @@ struct hankel {
     const auto along = index_along<std::int64_t>(g, number, 0) + index_along<std::int64_t>(g, number, 1);
     const auto last = ebb::broadcast_to(count_along<std::int64_t>(c, 1), number, 3) - literal_like(along, 1);
     const auto in_column = parts_at<hankel>(c, emit_on<op::minimum>({}, along, last), 0);
-    const auto behind = [&] { return parts_at<hankel>(r, emit_on<op::maximum>({}, along - last, literal_like(along, 0)), 0); };
-    return emit_on<op::where>({}, emit_on<op::less>({}, last, along), zeros ? literal_like(in_column, 0) : behind(), in_column);
+    const auto after = [&] { return parts_at<hankel>(r, emit_on<op::maximum>({}, along - last, literal_like(along, 0)), 0); };
+    return emit_on<op::where>({}, emit_on<op::less>({}, last, along), zeros ? literal_like(in_column, 0) : after(), in_column);
   }
 };
 

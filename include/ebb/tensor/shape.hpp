@@ -45,9 +45,9 @@ constexpr shape refused(int code) {
 }
 
 /// The origin of a symbol's value. `argument`: axis b of operand a; or the value of operand a, an integer, if b is `own_value`. Else
-/// arithmetic on the extents a and b. Subscripts use `behind` and `before`: the number of places after place b of extent a, and before
+/// arithmetic on the extents a and b. Subscripts use `after` and `before`: the number of places after place b of extent a, and before
 /// its b-th place from the end. `root` is root_of_extent(a).
-enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, behind, before, least, root };
+enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, after, before, least, root };
 
 struct extent_origin {
   extent_rule rule = extent_rule::argument;
@@ -69,7 +69,7 @@ constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
   switch (rule) {
     case extent_rule::sum: return a + b;
     case extent_rule::difference: case extent_rule::before: return a - b;
-    case extent_rule::behind: return a - b - 1;
+    case extent_rule::after: return a - b - 1;
     case extent_rule::product: return a * b;
     case extent_rule::quotient: return b ? (a + b - 1) / b : 0;  // rounded up: the length of a slice with step b
     case extent_rule::least: return a < b ? a : b;
