@@ -1,4 +1,4 @@
-// ebb/exec.hpp — what users call: compile, grad and their relatives; and what runs programs.
+// ebb/exec.hpp — the functions that users call, compile, grad and their relatives, and the code that runs programs.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.

@@ -1,4 +1,4 @@
-// ebb/hooks.hpp — what is registered on variables and nodes: traced hooks, opaque hooks, update rules.
+// ebb/hooks.hpp — hooks on variables and nodes: traced hooks, opaque hooks, update rules.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.

@@ -32,7 +32,7 @@ struct backward_policies {};
 
 namespace detail {
 
-/// What a policy means for a region that is entered in the context Entry.
+/// The context of pulls, as a policy chooses it for a region that is called in the context Entry.
 template <class Policy, class Entry>
 struct resolve_policy {
   using type = Policy;
@@ -61,7 +61,7 @@ struct resolve_policy<backward_policies<Own, Other...>, Entry> : resolve_policy<
 template <class Policy, class Entry>
 using resolved_policy = typename resolve_policy<Policy, Entry>::type;
 
-/// 0, or what stands against a policy.
+/// 0 if a policy is valid, else an error code.
 template <class Policy>
 inline constexpr int code_of_policy = is_context<Policy> || std::is_same_v<Policy, same_as_forward> || std::is_same_v<Policy, as_recorded>
                                           ? 0

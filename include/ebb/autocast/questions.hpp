@@ -33,7 +33,7 @@ struct shown_equation {
   shape extents{};
 };
 
-/// Equation k as it stands in a program type.
+/// Equation k of a program type, for messages.
 constexpr shown_equation shown(const auto& g, int k) {
   const auto at = [&](int i) -> const equation& { return g.eq[static_cast<std::size_t>(i)]; };
   const auto is_inline = [&](int i) {
@@ -106,7 +106,7 @@ inline constexpr auto asked_equations = [] {
   return r;
 }();
 
-/// What pulls asked under each assumption, and which assumption is wrong in each context, so that a call compares one number.
+/// The questions of pulls under each assumption, and the assumption that is wrong in each context: a call compares one number.
 struct casts_assumed {
   casts_asked asked[contexts];
   const asked_equation* equations = nullptr;

@@ -1,4 +1,4 @@
-// ebb/autocast/scope.hpp — the autocast context of a thread: scopes that set it, and what a region is told that does not know it.
+// ebb/autocast/scope.hpp — the autocast context of a thread: the scopes that set it, and the errors for regions that did not declare it.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: a scope selects, it does not change]
@@ -72,7 +72,7 @@ template <class C>
 inline constexpr bool shares_casts = false;
 template <class Low>
 inline constexpr bool shares_casts<autocast<Low, shared_casts>> = true;
-/// What a region declares.
+/// The contexts that a region declares.
 template <class... C>
 inline constexpr written_context declaration[] = {{number_of_context<C>, shares_casts<C>}...};
 
@@ -148,7 +148,7 @@ EBB_COLD std::string what_differs(const casts_assumed& of, int assumed, int now)
          ", and would in " + in(now);
 }
 
-/// What is wrong with calling the backward of `name` in context `now`, and what to do about it.
+/// The error of calling the backward of `name` in context `now`, and how to mend it.
 EBB_COLD std::string mismatch_text(const char* name, const casts_assumed& assumed, int now) {
   std::string text = std::string("the backward of ") + name;
   if (assumed.contradictory()) {

@@ -80,7 +80,7 @@ constexpr auto as_cast_operand(const A& a) {
   else return apply_function(autocast_to<To, Uses>{}, a);
 }
 
-/// What `widest` operands become: float if one of them is, else the context's dtype. The other narrow type is refused.
+/// The dtype of `widest` operands: float if one of them is, else the context's dtype. The other narrow type is refused.
 template <class Low, class... A>
 constexpr auto widest_of() {
   if constexpr ((std::is_same_v<typename A::value_type, float> || ...)) return float{};
@@ -137,7 +137,7 @@ constexpr auto apply_function(F f, const A&... a) {
   using C = detail::context_among<A...>;
   constexpr precision p = detail::autocast_class<F>;
   static_assert(detail::can_be_joined<p, C, A...>, "[ebb E0183] autocast: float16 and bfloat16 cannot be joined: cast one of them first");
-  // Whether F accepts its operands is asked here and not deeper, so that the sentence stands near the user's line.
+  // Whether F accepts its operands is asked here and not deeper, so that the sentence is near the user's line.
   if constexpr (p == precision::as_is) {
     using accepted = detail::accepted_in_call<F, decltype(detail::into_context<off>(a))...>;
     static_cast<void>(accepted::lift::code);

@@ -35,7 +35,7 @@ struct derivation {
   int seeds() const { return outputs.size(); }
 };
 
-/// What makes and runs a graph of some of a backward's results: functions that a segment names if its backward has a product. Other
+/// Functions that make and run a graph of some of a backward's results. A segment names them if its backward has a product: other
 /// segments do not bring them into a program.
 struct partial_run {
   graph (*pruned)(const graph&);  // only what the results need

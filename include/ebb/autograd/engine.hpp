@@ -206,7 +206,7 @@ class backward_pass {
   EBB_INLINE const other_backward* chosen_for(const node& n) const {
     return options_.policy.number() < 0 ? nullptr : detail::backward_under(options_.policy, options_.call, n);
   }
-  /// What n's backward, own or replaced, assumes of the autocast context.
+  /// The assumptions of n's backward, own or replaced, about the autocast context.
   EBB_ONCE const casts_assumed* assumed_for(const node& n) const {
     const other_backward* const other = chosen_for(n);
     return other ? other->assumed : n.program->assumed;

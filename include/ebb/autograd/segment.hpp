@@ -208,7 +208,7 @@ class segment {
     return o;
   }
 
-  /// What the pulls assume of the autocast context in which backward is called.
+  /// The assumptions of the pulls about the autocast context in which backward is called.
   static constexpr const casts_assumed& assumed = assumed_by<backward_graph>;
   /// Whether its backward runs in the context of its call.
   static constexpr bool follows = follows_context<F> && assumed.matters;

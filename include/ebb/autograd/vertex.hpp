@@ -90,7 +90,7 @@ struct node_program {
   const twice_differentiable& (*twice)(const node&, const higher_order*) = nullptr;
   /// Frees `context`, or null.
   void (*release)(node&) = nullptr;
-  /// What its pulls assume of the autocast context in which backward is called, or null; see mismatch.hpp.
+  /// The assumptions of its pulls about the autocast context in which backward is called, or null; see mismatch.hpp.
   const casts_assumed* assumed = nullptr;
   /// Its graphs, if it is a traced function: see derivation.hpp.
   const segment_graphs* graphs = nullptr;

@@ -1,4 +1,4 @@
-// ebb/capture/captured_walk.hpp — a captured backward event by event, in PyTorch's order, and what sinks are told of it.
+// ebb/capture/captured_walk.hpp — a captured backward event by event, in PyTorch's order; sinks hear of each event.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one walk, several sinks]
@@ -17,7 +17,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Where an argument comes from, or where a result goes: numbers of vertices are those of the recording.
+/// The source of an argument, or the destination of a result. Numbers of vertices are those of the recording.
 struct capture_place {
   enum class kind : std::uint8_t { slot, saved, leaf_gradient, leaf_value, bound, state, opaque, retained, asked, edge, sum };
   kind is = kind::slot;
@@ -112,7 +112,7 @@ class captured_walk {
 
  private:
   slot_table::slot& slot(int v, int output) { return slots_[r_.visit_at(v).first + output]; }
-  /// What has arrived there so far, or -1.
+  /// The gradient that has arrived there so far, or -1.
   EBB_ONCE int value_at(int v, int output, int like = -1) {
     slot_table::slot& s = slot(v, output);
     if (s.value < 0 && !s.changed && at_.defined(v, output)) s.value = sink_.arrived(v, output, like);

@@ -84,7 +84,7 @@ class chain_writer {
     p_.places.push({is, number, use});
     return p_.places.size() - 1;
   }
-  /// Where a value is, or will be, in memory.
+  /// The place of a value in memory, now or later.
   EBB_ONCE int memory_of(int v) {
     chain_value& x = values_[v];
     if (x.place >= 0) return x.place;

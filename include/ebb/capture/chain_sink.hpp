@@ -6,7 +6,7 @@
 // walk and notes, in eager order, which link reads which value; every value is made once. chain_code.hpp makes code of that. It stores a
 // value only if another link reads it later, or if it is a result. If the backward of one node is no link, or needs a gradient that has not
 // come, the whole group is no chain.
-// Where the backward is recorded, every gradient is a result, and the engine goes through the leaves (chain_group.hpp).
+// If the backward is recorded, every gradient is a result, and the engine goes through the leaves (chain_group.hpp).
 #pragma once
 
 #include "captured_walk.hpp"
@@ -14,7 +14,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a group of nodes reads and gives.
+/// The inputs and outputs of a group of nodes.
 struct group_interface {
   struct result {
     capture_place to;
@@ -198,7 +198,7 @@ class chain_sink final : public capture_sink {
     require(!x.is_element);
     interface_.results.push(r);
   }
-  /// A result that may be written over the argument that stands in the same place, if that is read.
+  /// A result that may be written over the argument from the same place, if the group reads that.
   EBB_ONCE void put_over(const capture_place& to, int v) {
     put_result(to, v);
     for (int a = 0; a < interface_.arguments.size(); ++a)

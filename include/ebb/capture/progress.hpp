@@ -1,4 +1,4 @@
-// ebb/capture/progress.hpp — the state of a captured backward at each point: which gradients are defined, and what each vertex waits for.
+// ebb/capture/progress.hpp — the state of a captured backward at each point: defined gradients, and those that vertices wait for.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -30,7 +30,7 @@ EBB_ONCE backward_piece piece_of(const segment_graphs& s) {
 
 }  // namespace detail
 
-/// What a walk knows of the gradient of each output: its value, -1 at first, and whether it has changed. One table serves all walks through
+/// The gradient of each output, as a walk knows it: its value, -1 at first, and whether it has changed. One table serves all walks through
 /// a recording, one after the other: each begins with an empty table.
 class slot_table {
  public:
@@ -163,7 +163,7 @@ class piece_table {
     for (int k = 0; k < g.size(); ++k) kits_[static_cast<int>(g.op(k).result)] = g.op(k).kit;
     return pieces_.back().piece.get();
   }
-  /// What emits equations of a dtype; null if no piece has that dtype.
+  /// The functions that emit equations of a dtype; null if no piece has that dtype.
   const dtype_kit* kit(dtype type) const { return kits_[static_cast<int>(type)]; }
 
  private:

@@ -33,7 +33,7 @@ inline numbering::place region_number(const node_program* p) {
 
 }  // namespace detail
 
-/// Where a vertex stands in the order of a backward: "mul (NodeCall 2)". The roots are NodeCall 0.
+/// The name of a vertex with its place in the order of a backward: "mul (NodeCall 2)". The roots are NodeCall 0.
 inline std::string node_call(const std::string& name, int number) { return name + " (NodeCall " + std::to_string(number + 1) + ")"; }
 
 class captured_graph {

@@ -1,4 +1,4 @@
-// ebb/complex/rules.hpp — what operators and functions do with complex arrays, in forms that neither overflow nor cancel without need.
+// ebb/complex/rules.hpp — operators and functions of complex arrays, in forms that neither overflow nor cancel without need.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: complex functions]

@@ -110,8 +110,8 @@ struct body_of {
   static constexpr const auto& g = frozen<maker>::g;
 };
 
-/// Where the arguments and results of a call lie: numbers of buffers, -1 for a result that nobody reads, and the extents around it that the
-/// body's symbols are.
+/// The arguments and results of a call, as numbers of buffers, -1 for a result that no step reads; and the extents outside of it that are
+/// the body's symbols.
 struct call_places {
   const int *in, *out, *extents;
 };

@@ -53,7 +53,7 @@ struct entry_of<relaxed_spec<F>> : entry_of<F> {};
 template <class F>
 struct declared_policies<program_function<relaxed_spec<F>>> : declared_policies<F> {};
 
-// What is made of a relaxed function brings the pass along.
+// Transforms of a relaxed function bring the pass along.
 template <class F>
 inline constexpr own_pass pass_of<program_function<relaxed_spec<F>>> = relaxing;
 template <class Spec>

@@ -1,4 +1,4 @@
-// ebb/explain/plan_words.hpp — a plan in plain words: what each step fuses or copies, and why, what it reads, writes and keeps.
+// ebb/explain/plan_words.hpp — a plan in plain words: each step fuses or copies for a reason, and reads, writes and keeps arrays.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: explanations]

@@ -8,13 +8,13 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// What a copy makes of equations that are equal to one that is there already: two, or one.
+/// Whether a copy keeps an equation that is equal to one that is there already, or takes that one.
 enum class equal_equations : unsigned char { stay, become_one };
 
 inline constexpr auto all_equations = [](int) { return true; };
 inline constexpr auto as_they_are = [](int, equation&) {};
 
-/// Where the outputs of a graph are after a copy; none stays none.
+/// The numbers of the outputs of a graph after a copy; none stays none.
 constexpr vec<int> outputs_at(const graph& g, const vec<int>& at) {
   vec<int> out;
   out.reserve(g.out.size());
@@ -69,7 +69,7 @@ constexpr bool has_operands(const graph& from, int k, const vec<int>& at) {
 constexpr auto but_arguments(const graph& g) {
   return [&g](int k) { return g.op(k).what != kind::input; };
 }
-/// Where a copy begins whose arguments are equations that are there already.
+/// The numbers with which a copy begins if its arguments are equations that are there already.
 constexpr vec<int> at_arguments(const graph& from, const vec<int>& arguments) {
   vec<int> at(from.size(), -1);
   for (int k = 0; k < from.size(); ++k)

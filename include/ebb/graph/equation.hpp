@@ -56,7 +56,7 @@ enum class kind : std::uint8_t {
   custom,       // arrays with a pull of the user's, the sub-graph; its results are equations of kind result; see [note: custom pulls]
 };
 
-/// What an op computes, for rules on floors below the ops: the name of an op says nothing, since a user may choose it.
+/// The arithmetic of an op, for rules on floors below the ops: its name says nothing, since a user may choose it.
 enum class arithmetic : std::uint8_t { other, sum, product };
 
 /// Functions of an op on memory.

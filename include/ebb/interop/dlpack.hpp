@@ -22,7 +22,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// What from_dlpack expects.
+/// The expectations of from_dlpack.
 struct dlpack_wish {
   dtype type;
   bool is_written;

@@ -1,4 +1,4 @@
-// ebb/kernel/lapack.hpp — the functions of BLAS and LAPACK that ebb calls with the target ebb::lapack, and what is large enough for them.
+// ebb/kernel/lapack.hpp — the functions of BLAS and LAPACK that ebb calls with the target ebb::lapack, and the least sizes for them.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: large matrices by LAPACK]

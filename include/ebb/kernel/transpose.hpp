@@ -173,7 +173,7 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
         (simd::store_first(reinterpret_cast<T*>(q + I * to_row), x[I], count), ...);
       }(lanes);
     };
-    // What is written may lie in memory, and stores wait for it. Longer rows are streams that the processor foresees.
+    // The result may not be in the cache, and stores wait for it. Longer rows are streams that the processor foresees.
     constexpr std::size_t line = 64, ahead = 4096;
     const bool fetches = n * rows * Size >= 8 * line && n * rows * Size <= ahead;
     const auto fetch_ahead = [&](char* p) EBB_LAMBDA {

@@ -165,7 +165,7 @@ struct expansion {
       for (std::ptrdiff_t i = 0; i < k; ++i)
         for (std::ptrdiff_t j = 0; j < n; ++j) z[i * n + j] = lane::fma(-u[k * n + i], z[k * n + j], z[i * n + j]);
   }
-  /// Where element (i, j) of the factored matrix was.
+  /// The former place of element (i, j) of the factored matrix.
   static constexpr std::ptrdiff_t place(std::ptrdiff_t n, const T* row, const T* column, std::ptrdiff_t i, std::ptrdiff_t j) {
     return static_cast<std::ptrdiff_t>(row[i]) * n + static_cast<std::ptrdiff_t>(column[j]);
   }

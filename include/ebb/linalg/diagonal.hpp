@@ -34,7 +34,7 @@ struct refusal<422, Call> : Call {
 
 namespace ebb::inline EBB_ABI::functions {
 
-/// Where diagonal number Offset begins.
+/// The first element of diagonal number Offset.
 template <int Offset>
 struct begin_of_diagonal {
   static constexpr int right = Offset > 0 ? Offset : 0, down = Offset < 0 ? -Offset : 0;

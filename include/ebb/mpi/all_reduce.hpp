@@ -56,7 +56,7 @@ void reduce_type(auto& x, const channels& c, const all_reduce_options& o, double
   });
 }
 
-/// What the sum is divided by.
+/// The divisor of the sum.
 inline double divisor_of(reduce how, double weight, const channels& c) {
   if (how == reduce::sum) return 1;
   if (how == reduce::mean) return c.ranks;

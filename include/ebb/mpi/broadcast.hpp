@@ -1,4 +1,4 @@
-// ebb/mpi/broadcast.hpp — what one rank has, on all ranks: parameters, arrays, random keys, optimizers; and what one rank does alone.
+// ebb/mpi/broadcast.hpp — sends parameters, arrays, random keys and optimizers from one rank to all, and runs code on one rank alone.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -39,9 +39,9 @@ inline void require_same(const char* call, std::uint64_t number, const broadcast
 
 inline std::uint64_t add_to_hash(std::uint64_t hash, std::uint64_t number) { return (hash ^ number) * 1099511628211u ^ (hash >> 29); }
 
-/// What has elements to write: an array, a variable, a number, a random key.
 template <class L>
 inline constexpr bool is_key = std::is_same_v<std::remove_cvref_t<L>, random_key>;
+/// Whether an L is an array or a variable, which have elements to write.
 template <class L>
 inline constexpr bool has_elements = requires(std::remove_const_t<L>& l) { l.mutable_data(); };
 template <class Leaf>

@@ -31,7 +31,7 @@
 
 namespace ebb::inline EBB_ABI::mpi {
 
-/// What becomes of the gradients g of n ranks.
+/// The sum or mean that is made of the gradients g of n ranks.
 enum class reduce : std::uint8_t {
   mean,           // sum(g) / n: of losses that are means over equally large batches
   sum,            // sum(g): of losses that are sums
@@ -59,7 +59,7 @@ inline void change_elements(dtype type, void* x, std::size_t count, double by, b
   }
 }
 
-/// Where collective calls go. Those of one communicator are made in the same order on all ranks, so sums and gathers need one each.
+/// The communicators for collective calls. All ranks call one communicator in the same order, so sums and gathers need one each.
 struct channels {
   MPI_Comm sums = MPI_COMM_NULL, gathers = MPI_COMM_NULL;
   int ranks = 1, rank = 0;

@@ -56,7 +56,7 @@ struct dropping {
   }
 };
 
-/// What is done to the scores of one array of the batch, beside scaling them. Score [0, 0] has the random number `first`.
+/// The changes of the scores of one array of the batch, beside scaling them. Score [0, 0] has the random number `first`.
 template <class T>
 struct attention_changes {
   const T* mask = nullptr;
@@ -105,7 +105,7 @@ inline void exponentials(T* row, std::ptrdiff_t count, std::ptrdiff_t n, T scale
 
 }  // namespace attention_parts
 
-/// What is subtracted from the scores of a row with this logarithm or largest score: not -infinity, which would give NaN.
+/// The number that is subtracted from the scores of a row with this logarithm or largest score: 0 for -infinity, which would give NaN.
 template <class T>
 constexpr T subtracted(T x) {
   return x == -std::numeric_limits<T>::infinity() ? T(0) : x;

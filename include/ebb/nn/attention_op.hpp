@@ -10,7 +10,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// What attributes and operands of attention say.
+/// The attributes and operands of attention.
 /// attr 0: bit 0: causal; bits 1 and 2: the operand that a gradient is by, 3 for the mask; bit 3: there is a mask; bit 4: there is noise,
 /// see [note: keys in traced functions]; from bit 8: how many more heads than one of q share one of k and v. attr 1: the bits of the scale
 /// as a double; 0 means 1 / sqrt(depth). Operands: q, k, v, for gradients g, then the mask and the noise, if they are there.
@@ -66,7 +66,7 @@ struct attention_call : attention_attributes {
     return at;
   }
   constexpr std::uint64_t first_number(std::ptrdiff_t b) const { return static_cast<std::uint64_t>(b % each_key * a.rows * a.columns); }
-  /// Where the gradient of an array of the batch is added, in elements.
+  /// The place where the gradient of an array of the batch is added, in elements.
   constexpr std::ptrdiff_t result_at(std::ptrdiff_t b) const {
     if (by == 3) return mask_at(b);
     return by == 0 ? b * a.rows * a.depth : b / group * a.columns * (by == 1 ? a.depth : a.width);

@@ -66,7 +66,7 @@ struct state_of_layer {
   }
 };
 
-/// Where steps of x are before the ends of their sequences: x's axes, the last one of extent 1.
+/// Whether each step of x is before the end of its sequence. Shape: x's axes, the last one of extent 1.
 struct before_ends {
   static constexpr std::string_view name = "rnn, lstm, gru";
   template <class X, class I>

@@ -74,7 +74,7 @@ struct weight_norm {
   }
 };
 
-/// What spectral_norm computes of a weight as a matrix: its rows are those of axis 0.
+/// spectral_norm of a weight as a matrix, whose rows are those of axis 0.
 struct spectral {
   static constexpr std::string_view name = "spectral_norm";
 

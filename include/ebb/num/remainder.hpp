@@ -36,7 +36,7 @@ EBB_INLINE constexpr V integer_remainder(V x, V y) {
   else return V::select(y == zero, zero, x - (x / y) * y);
 }
 
-/// Where a quotient is short, and whether it is in all lanes.
+/// The lanes with a short quotient, and whether these are all.
 template <class V>
 EBB_INLINE constexpr mask_of<V> has_short(V q) {
   return abs(q) < all<V>(2 * format<element_of<V>>::ulp_one);

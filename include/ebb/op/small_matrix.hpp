@@ -1,4 +1,4 @@
-// ebb/op/small_matrix.hpp — one small matrix whose rows are a constant: what a call of many matrices costs is left out.
+// ebb/op/small_matrix.hpp — one small matrix whose number of rows is a constant, without the cost of a call of many matrices.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: one small matrix]

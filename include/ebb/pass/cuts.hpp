@@ -40,7 +40,7 @@ class array_cuts {
       }
   }
 
-  /// What the reverse walk does at k: `none` for no such piece; a piece waits, and all are joined at the last one that the walk reaches.
+  /// The action of the reverse walk at k: `none` if k is no such piece; a piece waits, and all are joined at the last one that it reaches.
   enum turn : char { none, waits, last_to_come };
   constexpr turn turn_of(int k) const { return state_.empty() ? none : static_cast<turn>(state_.data()[k]); }
 

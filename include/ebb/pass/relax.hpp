@@ -27,8 +27,8 @@
 //   infinities      a result that is not finite as written may be another one of inf, -inf and NaN: 2 * inf - inf is NaN, 1 * inf is inf
 //   NaN             stays NaN, unless it is multiplied by a literal zero: 0 * x is 0, even where x is NaN or infinite
 //   zeros           the sign of a zero may differ
-// What is finite as written, without overflow, stays finite. float16 and bfloat16 are left as they are: a sum of float16 overflows too
-// soon. So are comparisons, selections, extrema and functions such as exp: these have other operands, no other rules.
+// A result that is finite as written, without overflow, stays finite. float16 and bfloat16 are left as they are: a sum of float16 overflows
+// too soon. So are comparisons, selections, extrema and functions such as exp: these have other operands, no other rules.
 #pragma once
 
 #include "factor.hpp"
@@ -241,7 +241,7 @@ class relaxed_rules : factored_graph {
     return r;
   }
 
-  /// What replaces e, or -1.
+  /// The equation that replaces e, or -1.
   constexpr int replacement(const equation& e, const vec<int>& in) {
     if (e.op->what == kind::move) return is_wide(e.op->result) && all_zero(in) ? literal(e.op->result, e.shape, 0) : -1;
     if (e.op->what == kind::elementwise)

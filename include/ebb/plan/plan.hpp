@@ -174,7 +174,7 @@ class planner {
     p_.loads.push(x);
     return x.to;
   }
-  /// Where k lies in another array, and whether it is one row there, without the axis of rows.
+  /// The place of k in another array, and whether k is one row there, without the axis of rows.
   constexpr const part_place& place_of(int k) const { return fused_.part.data()[viewed(g_, k)].at; }
   constexpr bool is_one_row(int k) const { return g_.shape_of(k).rank < g_.shapes[place_of(k).shape].rank; }
   constexpr slot operand_slot(nest& n, int k) { return stamp_.data()[k] == step_ ? at_.data()[k] : load(n, k); }

@@ -39,7 +39,7 @@ enum class row_use : std::uint8_t {
   result
 };
 
-/// Where an array lies in another one, see [note: parts of arrays]: it begins after so many rows, or so many rows before the end, or it
+/// The place of an array in another one, see [note: parts of arrays]: it begins after so many rows, or so many rows before the end, or it
 /// ends where the other one does.
 struct part_place {
   enum class counted : std::uint8_t { from_start, from_end, at_end };

@@ -65,7 +65,7 @@ constexpr bool has_long_rows(const graph& g, const shape& s, int axis) {
   return n >= least_apart;
 }
 
-/// Where `part` begins in `whole`, for a slice or a place. Its reason is none if its elements are adjacent.
+/// Finds the place of `part` in `whole`, for a slice or a place. The reason is none if its elements are adjacent.
 constexpr copy_reason find_part(const graph& g, int whole, int part, const std::int64_t* attr, part_place& at) {
   const stride s = stride::unpacked(attr[0], attr[1]);
   const shape& own = g.shape_of(part);
@@ -82,7 +82,7 @@ constexpr copy_reason find_part(const graph& g, int whole, int part, const std::
   return at.step != 1 ? copy_reason::step : at.apart ? copy_reason::axis : copy_reason::none;
 }
 
-/// Where piece j of a concat begins.
+/// Finds the place of piece j in a concat.
 constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
   const equation& e = g.eq[k];
   at.axis = static_cast<int>(e.attr[0]);

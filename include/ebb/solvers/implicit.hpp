@@ -121,7 +121,7 @@ constexpr auto gradient_or_nothing(const auto& gradients) {
   if constexpr (has_real<W>) return std::make_tuple(std::get<Place>(gradients));  // it may be a tuple
   else return std::tuple(nothing);
 }
-/// What a pull returns: `nothing` for x0 and for parameters without a gradient.
+/// The results of a pull: `nothing` for x0 and for parameters without a gradient.
 template <class... W, std::size_t... I>
 constexpr auto with_nothing(types<W...>, std::index_sequence<I...>, const auto& gradients) {
   return std::tuple_cat(std::tuple(nothing), gradient_or_nothing<W, real_before<W...>(I)>(gradients)...);

@@ -11,7 +11,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Where the cubic through two values and slopes is smallest: Nocedal and Wright, equation 3.59. The middle, if that is not well inside.
+/// The minimum of the cubic through two values and slopes: Nocedal and Wright, equation 3.59. The middle, if that is not well inside.
 constexpr auto inner_minimum(auto a, auto fa, auto da, auto b, auto fb, auto db) {
   const auto width = b - a;
   const auto one = da + db - 3 * (fb - fa) / width;

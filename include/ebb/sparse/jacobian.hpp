@@ -78,7 +78,7 @@ struct gradient_by {
   constexpr auto operator()(const auto&... a) const { return ebb::grad<I>(F{})(a...); }
 };
 
-/// The dtype of all leaves of a form of terms; void if they differ or are no floats, or if a number stands alone.
+/// The dtype of all leaves of a form of terms; void if they differ or are no floats, or if there is a number that is no array.
 template <class Leaves>
 struct dtype_of_all {
   using type = void;
@@ -142,7 +142,7 @@ struct sparse_derivatives {
   template <class... A>
   using element_of_result = dtype_of_leaves<typename argument<result_of_trace<F, traced_type<A>...>>::traced>;
 
-  /// Where the Jacobian at arguments of these extents may have elements: rows are elements of the result, columns those of argument I.
+  /// The pattern of the Jacobian at arguments of these extents: rows are elements of the result, columns those of argument I.
   template <class... A>
   sparse_pattern pattern(const A&... a) const {
     constexpr bool fixed[] = {is_fixed_argument<A>..., false};

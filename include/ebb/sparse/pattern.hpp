@@ -1,4 +1,4 @@
-// ebb/sparse/pattern.hpp — sparse_pattern: where a matrix may have elements other than zero, and which of its columns are found at once.
+// ebb/sparse/pattern.hpp — sparse_pattern: the elements of a matrix that may differ from zero, and the columns that are found at once.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: colors of columns]

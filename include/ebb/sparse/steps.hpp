@@ -1,4 +1,4 @@
-// ebb/sparse/steps.hpp — what the results of loops and of custom functions depend on: their sub-graphs run on sets.
+// ebb/sparse/steps.hpp — the dependence of loops and custom functions on their arguments: their sub-graphs run on sets.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -29,7 +29,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// What is drawn. The kinds up to gumbel use inversion, with 64 bits for each number, as ebb::normal and ebb::sample do.
+/// The distribution of the numbers. The kinds up to gumbel use inversion, with 64 bits for each number, as ebb::normal and ebb::sample do.
 enum class draw_kind : std::uint8_t { uniform, exponential, gumbel, log_gamma, poisson, binomial };
 
 /// The numbers of a key, place after place.

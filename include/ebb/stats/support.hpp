@@ -177,7 +177,7 @@ struct poisson_terms : elementwise<2> {
   }
 };
 
-/// What poisson_terms lacks: lgamma(k + 1) below k = 8, from there on lgamma(k + 1) - k log k + k by Stirling's series. For k > -1. The
+/// The rest of poisson_terms: lgamma(k + 1) below k = 8, from there on lgamma(k + 1) - k log k + k by Stirling's series. For k > -1. The
 /// derivative is digamma(k + 1) for any k, see poisson_terms.   Saves: k.   Error: 5 ulp of the larger of 1 and out.
 struct poisson_rest : transcendental {
   static constexpr std::string_view name = "poisson_rest";

@@ -21,7 +21,7 @@ namespace functions {
 template <class... F>
 struct conditional {};
 
-/// What errors about an index name.
+/// The words in errors about an index.
 struct switch_ {
   static constexpr std::string_view counted = "functions";
 };

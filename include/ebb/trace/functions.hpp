@@ -60,7 +60,7 @@ constexpr auto apply_function(F f, const std::tuple<P...>& list) {
   constexpr std::index_sequence_for<P...> all;
   if constexpr (!some) return refused_result{};
   else if constexpr ((is_term<P> && ...)) {
-    // Asked here and not deeper, so that a sentence stands near the user's line.
+    // Asked here and not deeper, so that a sentence is near the user's line.
     if constexpr (detail::accepted_on<F, P...>::lift::code != 0) return refused_result{};
     else return detail::apply_to_list(f, list, all);
   } else return detail::apply_to_list(f, list, all);

@@ -109,7 +109,7 @@ constexpr auto apply_function(functions::once<F> f, const A&... a) {
   return detail::apply_to_terms(f, a...);
 }
 
-/// What once returns.
+/// The result of once.
 template <class F>
 struct once_function {
   template <class... A>

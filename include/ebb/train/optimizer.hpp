@@ -73,7 +73,7 @@ class optimizer {
     }
     return handles;
   }
-  /// What updates one parameter in the backward: for those who run it at another time than step_in_backward does.
+  /// The hook that updates one parameter in the backward, for callers that run it at another time than step_in_backward does.
   std::shared_ptr<hook> update_hook(std::size_t number) const {
     return std::make_shared<detail::rule_hook<Rule>>(body_, number, parameter(number).gradient_type);
   }
@@ -84,7 +84,7 @@ class optimizer {
   const update_state& state(std::size_t number) const { return body_->slots[number].state; }
   const leaf& parameter(std::size_t number) const { return leaf_at(leaves_[number]); }
 
-  /// What the rule calls an array that it keeps, or its number: see [note: update rules].
+  /// The rule's name of an array that it keeps, or the array's number: see [note: update rules].
   static std::string state_name(std::size_t number) { return detail::name_of_state<Rule>(number); }
   /// Whether a parameter may have so many arrays.
   static bool may_keep(std::size_t arrays) { return detail::may_keep<Rule>(arrays); }
