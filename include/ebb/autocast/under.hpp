@@ -28,7 +28,7 @@ struct plain_terms {
   using array = term<T, E...>;
 };
 
-/// To the form in context C: terms are in it; anything else stays what it is.
+/// Maps a form into context C: terms become terms in it, other leaves stay as they are.
 template <class C>
 struct to_context : form_map<to_context<C>> {
   template <class S>
@@ -114,7 +114,7 @@ struct uses_of<autocast<Low, Uses>> {
 template <class F, class... A>
 using accepted_in_call = accepted_on<typename on_terms<F, A...>::type, A...>;
 
-/// While it lives, what is called on g knows that it runs in context C.
+/// While it lives, functions on g know that they run in context C.
 class context_scope {
  public:
   constexpr context_scope(graph& g, const cast_context& c) : g_(g), was_(g.context) { g.context = &c; }
@@ -129,8 +129,8 @@ class context_scope {
 
 }  // namespace detail
 
-/// On terms in a context: operands are cast as the function's class says, and it runs outside of the context; one without a class is
-/// told in which context it runs.
+/// On terms in a context: operands are cast as the function's class says, and it runs outside of the context. A function without a
+/// class learns in which context it runs.
 template <class F, class... A>
   requires(is_term_under<A> || ...) && (traceable<A> && ...)
 constexpr auto apply_function(F f, const A&... a) {
@@ -245,7 +245,7 @@ constexpr auto apply_function(functions::once<F>, const A&... a) {
   return detail::into_context<C>(apply_function(functions::once<detail::entered<C, F>>{}, detail::into_context<off>(a)...));
 }
 
-/// f as it is inside the context C, as a function: in traced functions, on arrays, on variables; what wants a function takes it.
+/// f inside the context C, as a function: it is called in traced functions, on arrays and on variables, and transforms take it.
 ///   auto u = ebb::under<ebb::autocast<ebb::bf16>>([](auto x, auto w) { return ebb::matmul(x, w); });     // float arrays in, bf16 out
 /// Dtype: as PyTorch's on the CPU; see the class of each function.
 template <class C, class F>
@@ -256,8 +256,8 @@ constexpr auto under(F) {
   static_cast<void>(detail::refuse_function<detail::code_of_function<F>>{});
   return detail::entered<C, F>{};
 }
-/// f with autocast off, inside a function that may be in a context. Pulls are not inside: in which context grad(no_autocast(f)) pulls, its
-/// policy says; no_autocast(grad(f)) is off in all of it.
+/// f with autocast off, inside a function that may be in a context. Pulls are not inside: the policy of grad(no_autocast(f))
+/// decides in which context they run. no_autocast(grad(f)) has autocast off in all of it.
 template <class F>
 constexpr auto no_autocast(F f) {
   return under<off>(f);

@@ -63,7 +63,7 @@ struct hook_program {
   int states = 0;
   bool writes_value = false, writes_gradient = false;
   bool clears = false;             // sets the gradient to undefined
-  bool asks = false;               // depends on the autocast context of its call: in some contexts it is another program, or refused
+  bool depends_on_context = false;  // of autocast, at its call: in some contexts it is another program, or refused
   // Of other hooks:
   int written = 1, read = 0;       // how many gradients
   const chainable* several = nullptr;  // if it writes several gradients: a link for each, instead of `chain`

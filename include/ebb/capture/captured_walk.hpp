@@ -19,10 +19,10 @@ namespace ebb::inline EBB_ABI {
 
 /// The source of an argument, or the destination of a result. Numbers of vertices are those of the recording.
 struct capture_place {
-  enum class kind : std::uint8_t { slot, saved, leaf_gradient, leaf_value, bound, state, opaque, retained, asked, edge, sum };
+  enum class kind : std::uint8_t { slot, saved, leaf_gradient, leaf_value, bound, state, opaque, retained, requested, edge, sum };
   kind is = kind::slot;
   int at = 0;      // the vertex; bound, state: whose hook
-  int number = 0;  // slot, retained, sum: the output; saved, edge: which; bound, state: the hook among those of the vertex; asked: the wish
+  int number = 0;  // slot, retained, sum: the output; saved, edge: which; bound, state: the hook of the vertex; requested: the wish
   int value = 0;   // bound, state: which
 
   bool operator==(const capture_place&) const = default;

@@ -56,7 +56,7 @@ class chain_sink final : public capture_sink {
   }
   /// The inputs of a backward are retained when it runs.
   EBB_ONCE void ask(int v, int wish, int k) override {
-    if (!r_.options().accumulates) show({capture_place::kind::asked, v, wish}, k);
+    if (!r_.options().accumulates) show({capture_place::kind::requested, v, wish}, k);
     else show({capture_place::kind::retained, v, static_cast<int>(r_.wishes()[wish].output)}, k);
   }
   EBB_ONCE vec<int> hook(int v, int h, const hook_program& p, const vec<int>& gradients) override {

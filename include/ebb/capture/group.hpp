@@ -135,7 +135,7 @@ class merged_group {
         case capture_place::kind::state: put(hook_of(*v.at, to.number)->states()[to.value], out[r], stays); break;
         case capture_place::kind::leaf_value: put(static_cast<leaf&>(*v.at).value, out[r], stays); break;
         case capture_place::kind::slot: put(slots[v.first + to.number], out[r], false); break;
-        case capture_place::kind::asked: put(w.wishes()[to.number].value, out[r], false); break;
+        case capture_place::kind::requested: put(w.wishes()[to.number].value, out[r], false); break;
         case capture_place::kind::retained:  // another thread may have come first
           detail::retain_arrived(*v.at, static_cast<std::uint32_t>(to.number), {std::move(out[r]), nullptr, 0, true}, nullptr);
           break;

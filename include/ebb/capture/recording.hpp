@@ -60,7 +60,7 @@ struct leaf_key {
 
 /// One edge, one root, or one output that is asked for.
 struct edge_key {
-  std::int32_t to;  // -1: nobody
+  std::int32_t to;  // -1: none
   std::uint16_t output;
   bool is_first = false, is_leaf = false;  // the first that leads there
 
@@ -101,7 +101,7 @@ EBB_INLINE bool is_packed(const node& n) { return n.packed.load(std::memory_orde
 /// The program of a hook in this autocast context: null if the hook runs by itself.
 EBB_ONCE const hook_program* program_in(int context, const hook& h) {
   const hook_program* const p = h.traced();
-  return p && context && p->asks ? nullptr : p;
+  return p && context && p->depends_on_context ? nullptr : p;
 }
 /// f(kind, output, hook) for each hook of v, then, without one, for each gradient that is retained, until it says false.
 EBB_INLINE bool each_hook(const vertex& v, auto&& f) {

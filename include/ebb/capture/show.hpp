@@ -140,7 +140,7 @@ class captured_graph {
       case capture_place::kind::bound:
         return owner(p.at) + (p.number ? "hook" + std::to_string(p.number) + "_" : "") + "bound" + std::to_string(p.value);
       case capture_place::kind::retained: return vertex_name(p.at) + "_retained";
-      case capture_place::kind::asked: return "result" + std::to_string(p.number);
+      case capture_place::kind::requested: return "result" + std::to_string(p.number);
       default: return p.value >= 0 ? "call_hook" : "call_backward";
     }
   }
@@ -267,7 +267,7 @@ class captured_plan {
       case capture_place::kind::sum: return gradient;
       case capture_place::kind::edge: return "gradient " + std::to_string(p.number) + " of " + node_call(g_.vertex_name(p.at), p.at);
       case capture_place::kind::retained: return gradient + " that is retained";
-      case capture_place::kind::asked: return gradient + " that is asked for";
+      case capture_place::kind::requested: return gradient + " that is asked for";
       default: return g_.place_name(p);
     }
   }

@@ -31,8 +31,9 @@ namespace detail {
         std::string(counted));
 }
 
-/// A check, without its equation: a table of ops that is read at run time would be emitted with all functions that it names.
-struct asked {
+/// A check of indices or of elements, without its equation: a table of ops that is read at run time would be emitted with all functions
+/// that it names.
+struct index_check {
   std::string_view op;
   plan_check check;
   int first = 0, last = 0;  // the axes that a reduction drops
@@ -40,7 +41,7 @@ struct asked {
   std::string_view counted;  // what the indices name
   bool by_rows;             // the program runs on blocks of rows, and each row has indices
 
-  constexpr asked(const plan_check& c, const equation& e, dtype integers, bool in_blocks = false)
+  constexpr index_check(const plan_check& c, const equation& e, dtype integers, bool in_blocks = false)
       : op(e.op->asker), check(c), first(static_cast<int>(e.attr[0])), last(static_cast<int>(e.attr[1])), type(integers),
         counted(e.op->counted), by_rows(in_blocks) {}
 };
@@ -51,7 +52,7 @@ struct row_position {
 };
 
 template <class Index>
-void check_places(const char* call, const asked& a, extent_list x, const Index* index, std::size_t places, row_position block) {
+void check_places(const char* call, const index_check& a, extent_list x, const Index* index, std::size_t places, row_position block) {
   const std::size_t count = x.volume();
   std::size_t bad = kernel::first_bad_index(index, count, places);
   if (bad >= count) [[likely]] return;
@@ -64,7 +65,7 @@ void check_places(const char* call, const asked& a, extent_list x, const Index* 
 }
 
 /// x: the extents of the indices at `data`, or of the operand of a reduction.
-EBB_ONCE void run_check(const char* call, const asked& a, const extent_list& x, const void* data, const std::size_t* symbol,
+EBB_ONCE void run_check(const char* call, const index_check& a, const extent_list& x, const void* data, const std::size_t* symbol,
                         row_position block = {}) {
   if (a.check.buffer < 0) {
     if (x.volume(a.first, a.last) == 0) [[unlikely]] raise_empty(call, a.op, x);
@@ -82,7 +83,7 @@ void run_checks(const char* call, auto&& buffer, const std::size_t* symbol, row_
     constexpr plan_check c = P::plan.checks[static_cast<std::size_t>(I)];
     if constexpr (c.after == After) {
       constexpr dtype type = c.buffer < 0 ? dtype::i64 : P::plan.buffers[static_cast<std::size_t>(c.buffer < 0 ? 0 : c.buffer)].type;
-      static constexpr asked a(c, P::g.eq[static_cast<std::size_t>(c.equation)], type, (P::plan.row_symbol < 0));
+      static constexpr index_check a(c, P::g.eq[static_cast<std::size_t>(c.equation)], type, (P::plan.row_symbol < 0));
       const void* data = nullptr;
       if constexpr (c.buffer >= 0) data = buffer.template operator()<c.buffer>();
       run_check(call, a, extents_at(P::shape_at(c.shape), symbol), data, symbol, block);

@@ -279,8 +279,8 @@ namespace ebb::inline EBB_ABI {
 /// Error: Q R = a + d with |d| <= 6 m n u |a|, column by column; Q^T Q = 1 up to 6 m n u.   Source: Higham, theorem 19.4.
 /// Throws: in a backward pass, if the first k columns of a do not have full rank: then an element on R's diagonal is 0.
 /// qr(a, complete): Q is [..., m, m] and R [..., m, n], with zeros below, as mode='complete' in PyTorch. These are the reduced factors of
-/// [a, 1] as far as they concern a: so the columns of Q that a has none for are unique and have derivatives, if the first m columns of
-/// [a, 1] have full rank.
+/// [a, 1], without the columns of R that belong to 1. So all columns of Q are unique and have derivatives if the first m columns of [a, 1]
+/// have full rank.
 template <class A, class... Tag>
 constexpr auto qr(const A& a, Tag...) {
   constexpr bool fits = sizeof...(Tag) < 2 && (std::is_same_v<Tag, complete_tag> && ...);

@@ -124,7 +124,7 @@ struct filled {
     return x.g->intern(to);
   }
 };
-/// The number Value in every element, without being an argument.
+/// The number Value in every element. It is a constant of the function, not an argument.
 template <int Value, class T, std::size_t... E>
 struct filled_with {
   static constexpr std::string_view name = Value == 0 ? "zeros" : "ones";

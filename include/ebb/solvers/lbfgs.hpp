@@ -22,8 +22,8 @@ constexpr auto inner_minimum(auto a, auto fa, auto da, auto b, auto fb, auto db)
 }
 
 /// A point on x + a p with the strong Wolfe conditions, constants 1e-4 and 0.9: std::tuple(a, value, point, gradient); a = 0 if none is
-/// found in 30 values. `lo` is the best point that is low enough, between lo and hi there is one with the conditions; an infinite hi is not
-/// known yet. A value that is higher by rounding alone counts as equal: near the minimum the slopes decide.
+/// found in 30 values. `lo` is the best point that is low enough. Between lo and hi lies a point with the conditions; hi is infinite until
+/// one is found. A value that is higher by rounding alone counts as equal: near the minimum the slopes decide.
 /// Nocedal and Wright, Numerical Optimization (2006), algorithms 3.5 and 3.6.
 template <class F>
 struct wolfe_point {
