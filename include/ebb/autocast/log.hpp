@@ -75,7 +75,7 @@ template <class Trace, class Program, class... Backward>
   return true;
 }
 
-/// Trace: the region; Program: what runs, or with a backward half beside it the forward.
+/// Trace: the region. Program: the program that runs, or the forward half if Backward is the other one.
 template <class Trace, class Program, class... Backward>
 EBB_INLINE void log_casts(const char* call) {
   if constexpr (!casts_of<Program, true>.empty() || (!casts_of<Backward, false>.empty() || ...)) {

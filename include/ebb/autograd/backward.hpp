@@ -114,7 +114,7 @@ gradient one_for(const char* call, const V& root, std::size_t number) {
   *reinterpret_cast<T*>(one.data()) = as_element<T>(1);
   return {std::move(one), nullptr, 0, true};
 }
-/// The seed of a root: what was given, or one. Throws: error if it does not fit.
+/// The seed of a root: the given one, or the number 1. Throws: error if it does not fit.
 template <class V>
 gradient seed_for(const pass_options& options, const V& root, const any_tensor* given, std::size_t number) {
   if (!root.requires_grad()) raise_no_history(options.call, number);

@@ -78,7 +78,7 @@ EBB_COLD void refuse_inner_path(const char* call, const vec<endpoint>& roots, co
   }
 }
 
-/// The same for whatever is wanted: most vertices have one output, and nothing to look for.
+/// The same for all gradients that are wanted: most vertices have one output, and nothing to look for.
 inline void refuse_inner_paths(const char* call, const vec<endpoint>& roots, const vec<endpoint>& wishes) {
   for (const endpoint& w : wishes) {
     if (w.at->is_leaf) continue;

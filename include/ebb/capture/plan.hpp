@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: what is merged]
-// Nodes in a row are one group as long as nobody could tell: each is a segment, the hooks between them are traced, and at no leaf that they
-// complete does the user's code run (recording.hpp: is_chainable, is_observed). Gradients that are retained or asked for are given on the
-// way. Any other node runs as the plain engine runs it, at its place. The work at a leaf that it completes (hooks, the sum with the old
-// gradient, updates) is a chain, if that has more than one link. Such a node also leaves out products that nobody wants.
+// Nodes in a row are one group if the user's code cannot notice: each is a segment, the hooks between them are traced, and no code of the
+// user runs at a leaf that they complete (recording.hpp: is_chainable, is_observed). Gradients that are retained or asked for are given on
+// the way. Any other node runs as the plain engine runs it, at its place. The work at a leaf that it completes (hooks, the sum with the old
+// gradient, updates) is a chain, if that has more than one link. Such a node also leaves out products for gradients that are not needed.
 // Passes work on two levels. Each node's backward has been through all of them when it was compiled. Across nodes only the expensive part
-// is left out: gradients that nobody needs are not stored, products that nobody needs are not computed. There is not more to be found:
-// sharing and simplifying whole captured graphs takes away 13 of a thousand equations of random programs, which
-// test/capture/random_graphs.cpp counts; and an equation that runs as a block takes several times as long as one in a link.
+// is left out: gradients that are not needed are not stored, their products are not computed. More would not pay: sharing
+// and simplifying whole captured graphs takes away 13 of a thousand equations of random programs, which test/capture/random_graphs.cpp
+// counts; and an equation that runs as a block takes several times as long as one in a link.
 #pragma once
 
 #include "chain_group.hpp"

@@ -1,4 +1,4 @@
-// ebb/capture/pruned_backward.hpp — the backward of a node without the products for operands whose gradient nobody wants.
+// ebb/capture/pruned_backward.hpp — the backward of a node without the products for gradients that are not needed.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: pruned backwards]
@@ -18,7 +18,7 @@ namespace ebb::inline EBB_ABI {
 
 class pruned_backward final : public other_run {
  public:
-  /// Null if node i of a recording has no product that nobody wants, or if something could be told by leaving it out.
+  /// Null if all products of node i of a recording are needed, or if the user could notice that one is left out.
   EBB_ONCE static owned<pruned_backward> of(const recording& r, int i, const capture_progress& at, piece_table& pieces) {
     if (r.options().graph || !r.visit_at(i).needed || !r.is_open(i)) return nullptr;
     for (const hook_key& h : r.hooks_of(i))

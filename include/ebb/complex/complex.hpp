@@ -79,7 +79,7 @@ constexpr complex<T> as_pair(const std::complex<T>& z) {
 template <class Z>
 concept complex_like = detail::is_complex<std::remove_cvref_t<Z>> || detail::is_std_complex<std::remove_cvref_t<Z>>;
 
-/// f(part...) for the real parts and for the imaginary parts: what is linear in a complex array acts on each part by itself.
+/// f(part...) for the real parts and for the imaginary parts: a function that is linear in a complex array acts on each part by itself.
 ///   parts([](auto x) { return reshape<2, 3>(x); }, z)   parts([](auto x, auto y) { return concat<0>(x, y); }, z, w)
 /// Shape, Dtype, Saves, Error: as f.
 template <class F, class... Z>

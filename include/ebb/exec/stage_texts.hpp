@@ -75,7 +75,7 @@ EBB_COLD void run_stages_of_region(const graph& traced, const vec<int>& argument
   finish(distinct_backward<watched>(h.backward).g, part_of_region::backward_half);
 }
 
-/// EBB_LOGS=passes: what runs while it lives, under this heading.
+/// EBB_LOGS=passes: prints the stages that run while it lives, under a heading.
 class pass_log {
  public:
   EBB_SCOPE pass_log(const char* what, const char* name) {

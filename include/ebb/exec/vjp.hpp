@@ -247,7 +247,7 @@ struct linearize_spec : halves_spec<linearize_spec<F, I...>, F> {
 
 /// auto [y, pull] = vjp<I...>(f)(x...): the value of f and its pull-back; pull(seed) gives the gradients with respect to the arguments
 /// I..., the first one if none is named. Of several outputs the seeds are given one by one, or in the outputs' form: pull(y).
-/// The halves are compiled apart: what the backward needs is saved once.
+/// The halves are compiled apart: a call saves the values that its backward needs.
 /// Saves: transcendental functions, contractions, reductions; see [note: saved or recomputed].   Throws: as compile.
 template <int... I, class F>
 constexpr auto vjp(F) {

@@ -5,8 +5,8 @@
 //   graph     = equation...  with  out = number...          (A-normal form: operands are numbers of earlier equations)
 //   equation  = op operands : shape [attr] [sub-graph]
 // Expression *types* describe a tree, and computations are not trees: their names grow exponentially with sharing. So a graph is
-// a constexpr value, and passes are constexpr functions from graph to graph, which run at run time as well. Only whoever wants to
-// inspect a program gets a type: see program.hpp.
+// a constexpr value, and passes are constexpr functions from graph to graph, which run at run time as well. A type of a
+// graph exists only for users who inspect a program: see program.hpp.
 #pragma once
 
 #include "../base/hash_index.hpp"
@@ -45,8 +45,8 @@ struct graph {
   own_pass brings;     // of the function that the graph is of
   int simplified = 0;  // how many equations there were when simplify was done: if all are, it finds nothing more
 
-  // Of autocast, see op/context.hpp: the context of the function or pull that runs now, what new equations are told of theirs, and what
-  // would have been cast so far: while tracing, and in pulls that assume each of the contexts.
+  // Of autocast, see op/context.hpp: the context of the function or pull that runs now; the context that new equations store for their
+  // pulls; and the casts that a context would have made so far, while tracing and in pulls that assume each of the contexts.
   maybe_context context, pulled_in;
   casts_asked asked, asked_in_pulls[contexts];
   constexpr cast_question ask(precision p, dtype d, std::string_view op_name) {

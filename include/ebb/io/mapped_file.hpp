@@ -22,9 +22,9 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// The bytes of a plain file, to be read. A mapped page is read from disk when it is first looked at: what is not looked at costs nothing.
-/// If another program shortens the file meanwhile, looking at what is gone ends the program (SIGBUS). Writers that rename a complete file,
-/// as ebb's do, are no danger: the old file stays as long as it is mapped.
+/// The bytes of a plain file, to be read. A mapped page is read from disk when it is first looked at: other pages cost nothing.
+/// If another program shortens the file meanwhile, a look at bytes that are gone ends the program (SIGBUS). Writers that rename a complete
+/// file, as ebb's do, are no danger: the old file stays as long as it is mapped.
 class mapped_file {
  public:
   mapped_file() = default;

@@ -8,10 +8,10 @@
 // The results have other bits than those of ebb's kernels, and may have other bits on another processor or with another number of threads.
 // The bounds of errors are of the same form.
 // OpenBLAS has threads of its own: OPENBLAS_NUM_THREADS or openblas_set_num_threads says how many.
-// LAPACK stores columns one after another: what it sees of a row-major matrix is the transpose. A symmetric matrix is its own transpose,
+// LAPACK stores columns one after another: so it sees the transpose of a row-major matrix. A symmetric matrix is its own transpose,
 // and LQ factors of the transpose are QR factors. Elimination looks for pivots in columns: there a matrix is transposed on its way into
 // scratch, which costs n^2 beside n^3, and an error names the same pivot as without LAPACK.
-// A matrix with a NaN or an infinity is left to ebb's kernels: what becomes of it in LAPACK is not specified.
+// A matrix with a NaN or an infinity is left to ebb's kernels: LAPACK does not specify its result.
 #pragma once
 
 #include "lanes.hpp"

@@ -63,7 +63,7 @@ struct band {
         d[at(i, j)] = i == j ? s / (2 * l[at(j, j)]) : lane::fma(-l[at(i, j)], d[at(j, j)], s) / l[at(j, j)];
       }
   }
-  /// push in the other direction. rest: r * n numbers, what is still to come of the gradient of d.
+  /// push in the other direction. rest: r * n numbers, the part of the gradient of d that is still to come.
   constexpr void pull(const T* l, const T* g, T* to, T* rest) const {
     clear(to);
     for (std::ptrdiff_t k = 0; k < r * n; ++k) rest[k] = g[k];

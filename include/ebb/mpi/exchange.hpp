@@ -13,8 +13,9 @@
 // [note: parameters without a gradient]
 // A backward may leave out a parameter on some ranks. Each rank still has to send each bucket, or the others wait without end. By default
 // that is an error that names the parameter, as in PyTorch. With find_unused the rank counts zeros in. Parameters that the graph does not
-// lead to are found when the first hook runs, so that their buckets need not wait for the end of the backward; others there. A map of what
-// was used is exchanged too: what no rank has used keeps the gradient that it had, or none, so that optimizers leave it alone.
+// lead to are found when the first hook runs, so that their buckets need not wait for the end of the backward. Other unused ones are found
+// at its end. A map of used parameters is exchanged too: a parameter that no rank has used keeps the gradient that it had, or none, so that
+// optimizers leave it alone.
 // A backward that comes to no parameter of a rank runs no hook there: then, and where a rank has no batch left, it calls take_part.
 #pragma once
 

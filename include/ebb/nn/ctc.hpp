@@ -99,7 +99,7 @@ inline constexpr auto ctc_step = [](auto paths, auto row, auto t, auto labels, a
 /// -log of the probability of each example's labels, over all ways to stretch them over the steps, with blanks between them: equal
 /// labels that follow each other need one. Class Blank is the blank.
 ///   ctc(log_softmax(x), targets, steps, lengths)   ctc<0>(log_p, targets, steps, lengths, summed, zero_infinity)
-/// The example i has steps[i] steps and lengths[i] labels; what lies after them does not count, and need not be a class. averaged divides
+/// The example i has steps[i] steps and lengths[i] labels; later elements do not count, and need not be classes. averaged divides
 /// each loss by the number of its labels, at least 1, before it takes the mean. If no path fits, the loss is infinite, and its gradient 0.
 /// Shape: log_p [steps, n, classes], targets [n, labels], steps and lengths [n]; losses [n].
 /// Dtype: log_p's; bf16 and f16 give float.   Saves: log_p, and the logarithms of [n, 2 labels + 1] probabilities for each step.

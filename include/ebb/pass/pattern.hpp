@@ -1,4 +1,4 @@
-// ebb/pass/pattern.hpp — rewrite rules that are written as equations: what they match, what they build, and why rewriting ends.
+// ebb/pass/pattern.hpp — rewrite rules that are written as equations: matching, building, and the proof that rewriting ends.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Words of this file:

@@ -3,7 +3,7 @@
 //
 // [note: a push is a pull of a pull]
 // The pull-back of f at x is linear in its seed u: u -> J(x)' u. Pulling that back once more, with respect to u, gives v -> J(x) v, the
-// derivative along v; what depended on u is pruned. So an op needs no second rule, and whatever can be pulled can be pushed.
+// derivative along v. Equations that depend on u alone are pruned. So an op needs no second rule: each op with a pull has a push.
 #pragma once
 
 #include "differentiate.hpp"

@@ -6,7 +6,7 @@
 // again. So the steps that compute rows run on blocks of rows, so short that the temporaries stay in the second-level cache: the memory of
 // a call does not depend on n. A block is a run of these steps with the block's number of rows as the value of the symbol n, and with
 // arguments and results from the block's first row on. Other steps run before the first block or after the last one:
-//   before   steps that read no rows, and in a later turn, see below, what that turn reads
+//   before   steps that read no rows, and the steps that a later turn reads, see below
 //   blocks   steps that keep rows apart: no product, move, gather or scatter across them. Also steps that reduce rows
 //            to an array whose elements are chains, such as the sum of [n, k] over n: the chains continue from block to block.
 //   after    steps that read such a sum, or reduce rows in another way: all of their rows must be in memory

@@ -38,7 +38,7 @@ struct soft_l1_loss {
 struct cauchy_loss {
   constexpr auto operator()(auto s) const { return ebb::log1p(s); }
 };
-/// (1 - (1 - s)^3) / 3 up to 1, then 1 / 3: what lies further away has no influence at all. Begin near the solution.
+/// (1 - (1 - s)^3) / 3 up to 1, then 1 / 3: an error beyond that has no influence at all. Begin near the solution.
 /// Source: Beaton and Tukey, Technometrics 16 (1974).
 struct tukey_loss {
   constexpr auto operator()(auto s) const {
