@@ -139,8 +139,7 @@ class partition_of {
     graph b = shell_of(g_);
     b.inputs = g_.inputs + order_.size();
     vec<int> to(g_.size(), -1);
-    for (int k = 0; k < g_.size(); ++k)
-      if (g_.op(k).what == kind::input && !is_late(k)) to[k] = b.append_renumbered(g_, k, to.data());
+    copy_equations(b, g_, to, [&](int k) { return g_.op(k).what == kind::input && !is_late(k); }, as_they_are);
     for (int i = 0; i < order_.size(); ++i) to[order_[i]] = g_.op(order_[i]).kit->input(b, g_.eq[order_[i]].shape, arguments_ + i);
     copy_equations(b, g_, to, [&](int k) { return has_operands(g_, k, to); }, [&](int, equation& e) {
       if (e.op->what == kind::input && e.attr[0] >= arguments_) e.attr[0] += order_.size();

@@ -102,8 +102,7 @@ constexpr graph cut_at(const graph& g, const row_of_blocks& b) {
   graph r = shell_of(g);
   vec<int> at(g.size(), -1);
   r.inputs = g.inputs;
-  for (int k = 0; k < g.size(); ++k)
-    if (g.op(k).what == kind::input) at[k] = r.append_renumbered(g, k, at.data());
+  copy_equations(r, g, at, [&](int k) { return g.op(k).what == kind::input; }, as_they_are);
   for (int t = 0; t < b.taken; ++t) {
     const int k = b.of[t].at;
     at[k] = g.op(k).kit->input(r, g.eq[k].shape, r.inputs++);
