@@ -138,6 +138,6 @@ struct casts_assumed {
 
 /// That of the frozen graph G.
 template <class G>
-inline constexpr casts_assumed assumed_by{G::g.asked_in_pulls, asked_equations<G>};
+inline constexpr casts_assumed assumed_by{G::g.casts.in_pulls, asked_equations<G>};
 
 }  // namespace ebb::inline EBB_ABI

@@ -125,7 +125,7 @@ inline constexpr bool holds_derivatives = true;
 /// G: the frozen program of a function that is called where it may meet a context; Trace: the function.
 template <class G, class Trace, class... C>
 EBB_INLINE void refuse_undeclared(const char* call) {
-  static constexpr casts_asked asked = G::g.asked;
+  static constexpr casts_asked asked = G::g.casts.asked;
   if constexpr (asked.ever_differs())
     if (const int now = current_context(); now != 0 && asked.differs(0, now)) [[unlikely]]
       raise_undeclared(declared_by<Trace, C...>(call), asked, now, holds_derivatives<G>);

@@ -189,9 +189,9 @@ struct entered {
   constexpr auto operator()(const A&... a) const
       -> decltype(into_context<context_among<A...>>(F{}(into_context<C>(static_cast<only_traced<are_traced<A...>, A>>(a))...))) {
     graph& g = *first_graph(a...);
-    const casts_asked before = g.asked;  // what is asked inside is answered
+    const casts_asked before = g.casts.asked;  // what is asked inside is answered
     const auto r = F{}(into_context<C>(a)...);
-    g.asked = before;
+    g.casts.asked = before;
     return into_context<context_among<A...>>(r);
   }
   template <class... A>

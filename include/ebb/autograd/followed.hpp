@@ -15,7 +15,7 @@
 namespace ebb::inline EBB_ABI::detail {
 
 template <class F, class... Leaf>
-inline constexpr casts_asked asked_by = traced<F, traced_type<Leaf>...>::g.asked;
+inline constexpr casts_asked asked_by = traced<F, traced_type<Leaf>...>::g.casts.asked;
 template <class F, class... Leaf>
 inline constexpr bool asks_context = asked_by<F, Leaf...>.ever_differs();
 

@@ -101,7 +101,7 @@ class second_half {
     if constexpr (!fits) return refused_result{};
     else if constexpr (detail::holds_terms<Arguments> || (detail::holds_terms<S> || ...)) {
       // Part of a function now: where that is called in a context, so is this.
-      detail::first_graph(arguments_, seeds...)->asked.ask(G::g.asked_in_pulls[0]);
+      detail::first_graph(arguments_, seeds...)->casts.asked.ask(G::g.casts.in_pulls[0]);
       return detail::splice_program<G, R>(arguments_, saved_, seeds...);
     }
     else if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(arguments_, saved_, seeds...);

@@ -70,15 +70,14 @@ struct frozen_view {
   const int* out;
   const symbols::item* syms;
   const frozen_part* parts;
-  const casts_asked *asked, *asked_in_pulls;  // of graph 0
+  const graph_casts* casts;                   // of graph 0
   int simplified;                             // of graph 0
   own_pass brings;                             // of graph 0
 
   constexpr graph thaw() const {
     int number = 0;
     graph g = get(number);
-    g.asked = *asked;
-    for (int c = 0; c < contexts; ++c) g.asked_in_pulls[c] = asked_in_pulls[c];
+    g.casts = *casts;
     g.simplified = simplified;
     g.brings = brings;
     return g;
@@ -112,7 +111,7 @@ struct frozen_graph {
   items<int, Size.outs> out{};
   items<symbols::item, Size.symbols> syms{};
   items<frozen_part, Size.graphs> parts{};
-  casts_asked asked{}, asked_in_pulls[contexts]{};  // of graph 0
+  graph_casts casts{};  // of graph 0
   int simplified = 0;                               // of graph 0
   own_pass brings{};                                // of graph 0
 
@@ -121,7 +120,7 @@ struct frozen_graph {
   constexpr int inputs() const { return parts[0].inputs; }
 
   constexpr frozen_view view() const {
-    return {eq.data(), pool.data(), shapes.data(), out.data(), syms.data(), parts.data(), &asked, asked_in_pulls, simplified, brings};
+    return {eq.data(), pool.data(), shapes.data(), out.data(), syms.data(), parts.data(), &casts, simplified, brings};
   }
   constexpr graph thaw() const {
     if constexpr (Size.graphs < 0) std::abort();  // no constant
@@ -147,8 +146,7 @@ struct frozen_graph {
   constexpr void remember(const auto& g) {
     simplified = g.simplified;
     brings = g.brings;
-    asked = g.asked;
-    for (int c = 0; c < contexts; ++c) asked_in_pulls[c] = g.asked_in_pulls[c];
+    casts = g.casts;
   }
   constexpr void put(const graph& g, graph_size& at) {
     frozen_part& p = parts[static_cast<std::size_t>(at.graphs++)];

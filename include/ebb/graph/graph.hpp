@@ -33,6 +33,16 @@ struct own_pass {
   graph (*run)(const graph&) = nullptr;
 };
 
+/// The casts that autocast contexts would have made in a graph: while it was traced, and in pulls that assume each of the contexts.
+struct graph_casts {
+  casts_asked asked, in_pulls[contexts];
+
+  constexpr void ask(const graph_casts& more) {
+    asked.ask(more.asked);
+    for (int c = 0; c < contexts; ++c) in_pulls[c].ask(more.in_pulls[c]);
+  }
+};
+
 struct graph {
   vec<equation> eq;
   vec<int> pool;  // operands of all equations
@@ -45,14 +55,13 @@ struct graph {
   own_pass brings;     // of the function that the graph is of
   int simplified = 0;  // how many equations there were when simplify was done: if all are, it finds nothing more
 
-  // Of autocast, see op/context.hpp: the context of the function or pull that runs now; the context that new equations store for their
-  // pulls; and the casts that a context would have made so far, while tracing and in pulls that assume each of the contexts.
+  // Of autocast, see op/context.hpp: the context of the function or pull that runs now, and the one that new equations store for theirs.
   maybe_context context, pulled_in;
-  casts_asked asked, asked_in_pulls[contexts];
+  graph_casts casts;
   constexpr cast_question ask(precision p, dtype d, std::string_view op_name) {
-    if (!context) asked.ask(p, d, op_name);
+    if (!context) casts.asked.ask(p, d, op_name);
     else if (context->assumed) {
-      asked_in_pulls[context->number].ask(p, d, op_name);
+      casts.in_pulls[context->number].ask(p, d, op_name);
       return cast_question::about(context->number, p, d);
     }
     return {};
@@ -201,8 +210,7 @@ EBB_ONCE constexpr graph shell_without_subs(const graph& g) {
   r.inputs = g.inputs;
   r.syms = g.syms;
   r.brings = g.brings;
-  r.asked = g.asked;
-  for (int c = 0; c < contexts; ++c) r.asked_in_pulls[c] = g.asked_in_pulls[c];
+  r.casts = g.casts;
   r.eq.reserve(g.eq.size());
   r.pool.reserve(g.pool.size());
   return r;

@@ -37,7 +37,7 @@ EBB_COLD constexpr graph canonical_shapes(graph g) {
   r.inputs = g.inputs;
   r.syms = static_cast<symbols&&>(g.syms);
   r.subs.swap(g.subs);
-  r.asked = g.asked;
+  r.casts.asked = g.casts.asked;
   if (divided) {
     vec<int> at(g.size(), -1);
     r.eq.reserve(g.size());
@@ -138,7 +138,7 @@ constexpr shape shape_in(const graph& to, shape s, const vec<int>& symbol) {
 constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments, const vec<int>& symbol) {
   vec<int> number, at = at_arguments(from, arguments);
   for (const shape& s : from.shapes) number.push(to.intern(shape_in(to, s, symbol)));
-  to.asked.ask(from.asked);
+  to.casts.asked.ask(from.casts.asked);
   const int subs = to.subs.size();
   for (const graph& sub : from.subs) to.subs.push(sub);
   copy_equations<equal_equations::become_one>(to, from, at, but_arguments(from), [&](int, equation& e) {

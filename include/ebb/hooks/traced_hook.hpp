@@ -139,7 +139,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     hook_program p{G::g.view(), Values};
     if constexpr (written == 1) p.chain = as_chainable<executable<G>, Values>();
     else p.several = links<Values, Argument...>.data();
-    p.depends_on_context = ebb::traced<function_in<F>, Argument...>::g.asked.ever_differs();
+    p.depends_on_context = ebb::traced<function_in<F>, Argument...>::g.casts.asked.ever_differs();
     p.written = static_cast<int>(written);
     p.read = static_cast<int>(count - written);
     return p;
@@ -214,7 +214,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
   static constexpr bool records_graph = [] {
     if constexpr (!is_merged) return false;
     else {
-      bool simple = trace::size.graphs == 1 && !trace::g.asked.ever_differs();
+      bool simple = trace::size.graphs == 1 && !trace::g.casts.asked.ever_differs();
       for (int s = 0; simple && s < trace::size.symbols; ++s) {
         const symbols::item& i = trace::g.syms[static_cast<std::size_t>(s)];
         simple = i.origin.rule == extent_rule::argument && !i.origin.is_value() && i.parent == s && i.bound < 0;
@@ -331,7 +331,7 @@ class traced_leaf_hook final : public bound_hook<F> {
     else {
       using P = typename compile_spec<part<written>>::template program<traced_type<V>..., array, slope>;
       constexpr int values = sizeof...(V);
-      constexpr bool depends_on_context = ebb::traced<part<written>, traced_type<V>..., array, slope>::g.asked.ever_differs();
+      constexpr bool depends_on_context = ebb::traced<part<written>, traced_type<V>..., array, slope>::g.casts.asked.ever_differs();
       return {P::g.view(), values, 0, as_chainable<executable<P>, values + 1>(), values, 0, writes_value, writes_gradient, clears,
               depends_on_context};
     }

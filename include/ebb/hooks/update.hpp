@@ -104,7 +104,7 @@ struct leaf_update<Rule, T, extents<E...>> {
   static constexpr hook_program as_graph = []<class... X>(std::type_identity<std::tuple<X...>>) {
     using P = typename compile_spec<traced_update<Update, T>>::template program<X...>;
     return hook_program{P::g.view(), static_cast<int>(values_of_rule<Rule>), 2 + Update::states, as_chainable<executable<P>, 1>(), 0,
-                        Update::states, true, false, true, ebb::traced<traced_update<Update, T>, X...>::g.asked.ever_differs()};
+                        Update::states, true, false, true, ebb::traced<traced_update<Update, T>, X...>::g.casts.asked.ever_differs()};
   }(std::type_identity<decltype(terms<G>(std::make_index_sequence<Update::states>{}, std::make_index_sequence<values_of_rule<Rule>>{}))>{});
 
   static std::vector<storage> zeros(std::size_t bytes, int count) {

@@ -115,8 +115,8 @@ inline constexpr const cast_context& context_where = context_of<std::enable_if_t
 template <class T>
 constexpr std::optional<dtype> autocast_dtype(operand<T> x) {
   graph& g = *x.g;
-  if (!g.context) g.asked.by_name = true;
-  else if (g.context->assumed) g.asked_in_pulls[g.context->number].by_name = true;
+  if (!g.context) g.casts.asked.by_name = true;
+  else if (g.context->assumed) g.casts.in_pulls[g.context->number].by_name = true;
   if (!g.context || g.context->number == 0) return std::nullopt;
   return low_of_context(g.context->number);
 }

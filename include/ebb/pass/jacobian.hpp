@@ -65,7 +65,7 @@ constexpr void append_jacobian(graph& r, int y, const graph& g, int number, cons
   one.out = {};
   one.out.push(g.out[number]);
   graph pulled = joint(one, arguments, context);
-  r.asked.ask(pulled.asked);
+  r.casts.asked.ask(pulled.casts.asked);
   vec<int> gradients;
   for (int o = 1; o < pulled.out.size(); ++o) gradients.push(pulled.out[o]);
 
@@ -112,7 +112,7 @@ constexpr vec<int> pushed_jacobian(graph& r, const vec<int>& values, const graph
   vec<int> rows(values.size(), -1);
   if constexpr (real_element<U>) {
     graph pushed = push_forward(g, {number}, context);
-    r.asked.ask(pushed.asked);
+    r.casts.asked.ask(pushed.casts.asked);
     vec<int> tangents;
     for (int o = values.size(); o < pushed.out.size(); ++o) tangents.push(pushed.out[o]);
     vec<char> batched(in.size(), 0);

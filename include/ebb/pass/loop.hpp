@@ -119,8 +119,7 @@ class pulled_loop {
     step = copied(step, [&](int k) { return k >= unused.size() || !unused[k]; });
     if (parts_.extended) take_rows(step);
     else if (!parts_.recomputes) save(step);
-    g_.asked.ask(step.asked);
-    for (int c = 0; c < contexts; ++c) g_.asked_in_pulls[c].ask(step.asked_in_pulls[c]);
+    g_.casts.ask(step.casts);
     renumber(step);
     step = prune(simplify(step));
   }
@@ -143,8 +142,7 @@ class pulled_loop {
       saved_.push(e_.count + i);
       saved_rows_.push(row - parts_.carries);
     }
-    h.backward.asked = step.asked;
-    for (int c = 0; c < contexts; ++c) h.backward.asked_in_pulls[c] = step.asked_in_pulls[c];
+    h.backward.casts = step.casts;
     step = static_cast<graph&&>(h.backward);
     h.forward.out = out;
     g_.eq[loop_].sub = add_sub(g_.subs, h.forward);  // other loops may have the body as it was

@@ -79,11 +79,11 @@ constexpr vec<int> pull_back_by(graph& g, const vec<int>& wrt, const vec<int>& o
     const bool as_called = !e.pulled_in || (e.pulled_in->of_call && !context);
     g.context = as_called ? context : e.pulled_in;
     g.pulled_in = e.pulled_in;
-    const bool may_ask = g.context && g.context->assumed && !g.asked_in_pulls[g.context->number].by_name;
+    const bool may_ask = g.context && g.context->assumed && !g.casts.in_pulls[g.context->number].by_name;
     const int before = g.size();
     if (structured) Rules::pull_structured(g, k, cotangent, n, active.data(), c);
     else e.op->pull(g, cotangent[k], k, c);
-    if (may_ask && g.asked_in_pulls[g.context->number].by_name)
+    if (may_ask && g.casts.in_pulls[g.context->number].by_name)
       g.note(detail::first_computed(g, before, -1), cast_question::by_name(g.context->number));
     for (int j = 0; j < e.count; ++j) arrive(g.pool.data()[e.first + j], c[j]);
   }

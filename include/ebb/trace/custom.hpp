@@ -103,7 +103,7 @@ constexpr vec<int> add_custom(graph& g, graph pull, const vec<int>& arguments, c
   for (int j = 0; fits && j < arguments.size(); ++j)
     fits = pull.out[j] < 0 || g.syms.unify(shape_in(g, pull.shape_of(pull.out[j]), symbol), g.shape_of(arguments[j]));
   if (!fits) return vec<int>(values.size(), -code);
-  g.asked.ask(pull.asked);
+  g.casts.asked.ask(pull.casts.asked);
   for (const vec<int>* list : {&values, &saved})
     for (int v : *list) in.push(v);
   equation e{.op = &info<op::custom, T>, .shape = g.intern({})};

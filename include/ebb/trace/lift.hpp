@@ -123,7 +123,7 @@ template <class F, class... A>
 constexpr void ask_contexts(graph& g, const A&...) {
   if constexpr (autocast_class<F> != precision::as_is) {
     const auto ask = [&]<class B>(std::type_identity<B>) {
-      if constexpr (is_term<B>) g.asked.ask(autocast_class<F>, dtype_of<typename B::value_type>, called<F>);
+      if constexpr (is_term<B>) g.casts.asked.ask(autocast_class<F>, dtype_of<typename B::value_type>, called<F>);
     };
     (ask(std::type_identity<A>{}), ...);
   }

@@ -50,7 +50,7 @@ constexpr vec<int> add_loop(graph& g, graph body, const loop_parts& parts, const
   };
   const vec<int> symbol = symbols_in(g, body, extent);
   if (symbol.size() < body.syms.count() || !unify_arguments(g, body, symbol, extent)) return vec<int>(given, computed ? -332 : -102);
-  g.asked.ask(body.asked);
+  g.casts.asked.ask(body.casts.asked);
   const vec<int> out = body.out;
   vec<const dtype_kit*> kits;
   vec<int> shapes;
