@@ -88,7 +88,7 @@ struct node_program {
   void (*record)(node&, gradient* in, gradient* out) = nullptr;
   /// If it is recorded as a graph: made on first use by higher_order; null is allowed afterwards.
   const twice_differentiable& (*twice)(const node&, const higher_order*) = nullptr;
-  /// Frees `context`, or null.
+  /// Frees `held`, or null.
   void (*release)(node&) = nullptr;
   /// The assumptions of its pulls about the autocast context in which backward is called, or null; see mismatch.hpp.
   const casts_assumed* assumed = nullptr;
