@@ -125,7 +125,7 @@ class live_loop {
   live_part body_;
 };
 
-/// What those of g's outputs need for which is_needed(i) holds. An output may be -1: none.
+/// The part of g that its outputs i need for which is_needed(i) holds. An output may be -1: none.
 EBB_COLD constexpr live_part live_part_of(const graph& g, const vec<char>& is_needed) {
   const int n = g.size();
   const equation* const eq = g.eq.data();
