@@ -5,6 +5,7 @@
 #pragma once
 
 #include "solvers/implicit.hpp"
+#include "solvers/constrained.hpp"
 #include "solvers/quadrature.hpp"
 #include "solvers/conjugate_gradient.hpp"
 #include "solvers/gmres.hpp"

@@ -62,5 +62,10 @@ int main() {
 #elif EBB_CASE == 18
   // EXPECT: E0563 limits are scalars
   auto r = ebb::compile([](auto a) { return ebb::quadrature<3>([](auto v) { return v; }, 0, a); })(x);  // LINE
+#elif EBB_CASE == 19
+  // EXPECT: E0564 with one axis or none
+  auto r = ebb::compile([](auto a) {
+    return ebb::constrained_minimizer(total, [](auto v) { return v * ebb::unsqueeze<1>(v); }, ebb::solved, a);  // LINE
+  })(x);
 #endif
 }
