@@ -15,6 +15,7 @@ constexpr auto key_of = [](auto x) { return ebb::cast<std::int64_t>(1000 * x(0, 
 void ops::moves(table& t) {
   add_matrix<2>(t, "transpose", {-1, 1}, [](auto x) { return ebb::transpose(x); });
   add_matrix<2, 32>(t, "slice<0>", {-1, 1}, [](auto x) { return ebb::slice<0, 0, ebb::to_end, 2>(x); });
+  add_matrix<2>(t, "add_at<0>", {-1, 1}, [](auto x) { return ebb::add_at<0, 2>(x, ebb::slice<0, 0, -2>(x)); });
   add_matrix<2>(t, "flip<0>", {-1, 1}, [](auto x) { return ebb::flip<0>(x); });
   add_matrix<2>(t, "flip<1>", {-1, 1}, [](auto x) { return ebb::flip<1>(x); });
   add_matrix<2>(t, "roll<0>", {-1, 1}, [](auto x) { return ebb::roll<0>(x, 5); });

@@ -6,6 +6,7 @@
 #include <ebb/ebb.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace {
 
@@ -134,6 +135,32 @@ TEST_CASE("clamped starts move a box to where it fits, as XLA does; first and se
   const ebb::tensor<double, dyn, dyn> wide(3, 5);
   const auto wider = test::raised([&] { static_cast<void>(ebb::dynamic_update_slice(free, wide, ebb::clamped, zero, zero)); });
   CHECK(test::says(wider, {"ebb::dynamic_update_slice", "is -1"}));
+}
+
+TEST_CASE("add_at adds to a slice and keeps the bits of all else; first and second derivatives, errors") {
+  ebb::tensor<double, 5> x{-0.0, 1, std::numeric_limits<double>::quiet_NaN(), -2, -0.0};
+  const auto y = ebb::add_at<0, 1, 4, 2>(x, ebb::tensor<double, 2>{0.5, 3});
+  CHECK(ebb::same_bits(y, ebb::tensor<double, 5>{-0.0, 1.5, std::numeric_limits<double>::quiet_NaN(), 1, -0.0}));
+  const ebb::tensor<int, dyn, dyn> whole(ebb::tensor<int, 2, 3>{{1, 2, 3}, {4, 5, 6}});
+  CHECK(ebb::all_equal(ebb::add_at<-1, 1>(whole, 10), ebb::tensor<int, 2, 3>{{1, 12, 13}, {4, 15, 16}}));
+  CHECK(ebb::all_equal(ebb::add_at<1, -3, -1>(whole, ebb::tensor<int, 2>{7, -7}), ebb::tensor<int, 2, 3>{{8, -5, 3}, {11, -2, 6}}));
+  CHECK(ebb::all_equal(ebb::add_at<0, 0, 0>(whole, 1), whole));
+  const auto f = [](auto v) { return ebb::add_at<0, 2, 5>(v * v, ebb::slice<0, 0, 3>(v) * ebb::slice<0, 1, 4>(v)); };
+  const auto oracle = [](const std::vector<long double>& v) {
+    std::vector<long double> r;
+    for (std::size_t i = 0; i < 6; ++i) r.push_back(v[i] * v[i] + (i >= 2 && i < 5 ? v[i - 2] * v[i - 1] : 0));
+    return r;
+  };
+  linalg_test::against_differences<ebb::term<double, 6>>("static", f, linalg_test::random_numbers(6, 5), linalg_test::extents_of({6}), oracle,
+                                                         1e-10L, 1e-8L);
+  linalg_test::against_differences<ebb::term<double, dyn>>("dyn", f, linalg_test::random_numbers(6, 6), linalg_test::extents_of({6}), oracle,
+                                                           1e-10L, 1e-8L);
+  // The adjoint of a slice: zeros with the slice's gradient in it.
+  const ebb::tensor<double, 5> zeros{};
+  const ebb::tensor<double, 2> weights{7, 8};
+  const auto g = ebb::grad([](auto v, auto w) { return ebb::sum(ebb::slice<0, 1, 4, 2>(v) * w); })(zeros, weights);
+  CHECK(ebb::all_equal(g, ebb::add_at<0, 1, 4, 2>(zeros, weights)));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::add_at<1, 4>(whole, 1)); }), {"ebb::add_at<1, 4>", "[2, 3]"}));
 }
 
 }  // namespace

@@ -46,9 +46,14 @@ constexpr int refused = traced_on<matrix>([](auto x) {
 constexpr int refused = traced_on<matrix, place>([](auto x, auto i) {
   return ebb::dynamic_slice<2, 5>(x, ebb::clamped, i, 0);  // LINE
 });
-#elif EBB_CASE == 7  // the tag behind the starts
+#elif EBB_CASE == 8  // the tag behind the starts
 // EXPECT: E0558 dynamic_slice, dynamic_update_slice: ebb::clamped comes before the starts
 constexpr int refused = traced_on<matrix, place>([](auto x, auto i) {
   return ebb::dynamic_update_slice(x, x, i, 0, ebb::clamped);  // LINE
+});
+#elif EBB_CASE == 7  // three columns added to two
+// EXPECT: E0102 the extents differ
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::add_at<1, 2>(x, ebb::slice<1, 1>(x));  // LINE
 });
 #endif

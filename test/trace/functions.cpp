@@ -318,6 +318,7 @@ TEST_CASE("AMP-18: functions that PyTorch has no record of and that have no clas
   own("expand, repeat_interleave", "", [](auto x) { return ebb::expand<2, 4, 4>(x) + ebb::slice<0, 4>(ebb::repeat_interleave<0, 2>(x)); });
   own("masked_fill", "", [](auto x) { return ebb::masked_fill(x, x > 0, 2.0); });
   own("placed", "", [](auto x) { return ebb::placed<1, 0, 2>(x, ebb::slice<1, 1, 3>(x)); });
+  own("add_at", "", [](auto x) { return ebb::add_at<1, 0, 2>(x, ebb::slice<1, 1, 3>(x)); });
   own("dynamic_slice", "", [](auto x) { return ebb::dynamic_slice<2, 2>(x, 1, 2); });
   own("dynamic_update_slice", "", [](auto x) { return ebb::dynamic_update_slice(x, x, 0, 0); });
   own("index_add", "", [](auto x) { return ebb::index_add<1>(x, classes(x), x); });
