@@ -29,6 +29,7 @@
 #include "exec/custom_jvp.hpp"
 #include "exec/direction.hpp"
 #include "exec/eager.hpp"
+#include "exec/map_axes.hpp"
 #include "exec/listed.hpp"
 #include "exec/while_loop.hpp"
 #include "exec/halves.hpp"

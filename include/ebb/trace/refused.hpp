@@ -27,6 +27,9 @@ struct refuse_function {
                              "template over Array, and BOOST_HANA_DEFINE_STRUCT names its members, see examples/parameters");
   static_assert(Code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
   static_assert(Code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none may be a scalar");
+  static_assert(Code != 570, "[ebb E0570] map: ebb::in has an axis for each argument, one that all arrays in it have; ebb::unmapped stands "
+                             "for whole(...)");
+  static_assert(Code != 571, "[ebb E0571] map: ebb::out has an axis that all arrays of the result have, or one for each part of a tuple");
   static_assert(Code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
   static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable, or is too large for the "
                              "compiler's limit (add -fconstexpr-ops-limit=2147483647 for g++, -fconstexpr-steps=2147483647 for clang): "
