@@ -7,6 +7,7 @@
 #include "shapes/construct.hpp"
 #include "shapes/distance.hpp"
 #include "shapes/einsum_text.hpp"
+#include "shapes/einsum_order.hpp"
 #include "shapes/einsum.hpp"
 #include "shapes/fft.hpp"
 #include "shapes/indices.hpp"

@@ -1,6 +1,6 @@
 // test/shapes/einsum.cpp — einsum and tensordot: recorded values and derivatives, loops, dtypes, strings, errors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: einsum.hpp einsum_text.hpp
+// covers: einsum.hpp einsum_text.hpp einsum_order.hpp
 #include "../linalg/oracle.hpp"
 #include "../random_array.hpp"
 
@@ -10,6 +10,7 @@
 namespace {
 
 using ebb::dyn;
+using linalg_test::numbers;
 using linalg_test::wide;
 
 template <class... A, class F>
@@ -75,6 +76,174 @@ TEST_CASE("einsum of arrays: letters in any order, dtypes, map, empty extents, e
   static_assert(std::is_same_v<std::tuple_element_t<0, result>::value_type, ebb::bf16>);
   static_assert(std::is_same_v<std::tuple_element_t<1, result>::value_type, float>);
   static_assert(std::is_same_v<std::tuple_element_t<2, result>::value_type, ebb::bf16>);
+}
+
+/// The numbers of elements of all matrix products of F, in order.
+template <class... A, class F>
+std::vector<std::size_t> products_of(F, std::initializer_list<ebb::extent_list> in) {
+  const ebb::graph g = ebb::trace_of<F, A...>::make();
+  ebb::vec<ebb::extent_list> shapes;
+  for (const ebb::extent_list& e : in) shapes.push(e);
+  const auto symbols = ebb::symbol_values(g, shapes);
+  std::vector<std::size_t> r;
+  for (int k = 0; k < g.size(); ++k)
+    if (g.op(k).what == ebb::kind::contract) r.push_back(ebb::extents_at(g.shape_of(k), symbols.data()).volume());
+  return r;
+}
+
+/// The tree that the order makes of a chain of matrices, whose letters are 0 and 1, 1 and 2, and so on.
+std::string tree_of_chain(std::initializer_list<std::int64_t> extents) {
+  const int count = static_cast<int>(extents.size()) - 1;
+  std::int64_t extent[ebb::detail::einsum_order::most_letters] = {};
+  std::copy(extents.begin(), extents.end(), extent);
+  std::uint64_t letters[ebb::detail::most_of_einsum] = {};
+  for (int j = 0; j < count; ++j) letters[j] = std::uint64_t{3} << j;
+  const ebb::detail::einsum_order order(count, letters, std::uint64_t{1} | std::uint64_t{1} << count, extent);
+  const std::function<std::string(unsigned)> text = [&](unsigned set) -> std::string {
+    if (std::has_single_bit(set)) return std::to_string(std::countr_zero(set));
+    const unsigned first = order.first_of(set);
+    return '(' + text(first) + text(set ^ first) + ')';
+  };
+  return text((1u << count) - 1);
+}
+
+TEST_CASE("einsum multiplies three and more operands in the cheapest order of static extents, else from left to right") {
+  // Cormen et al., Introduction to Algorithms, section 15.2.
+  CHECK(tree_of_chain({30, 35, 15, 5, 10, 20, 25}) == "((0(12))((34)5))");
+  CHECK(tree_of_chain({2, 2, 2, 2, 2}) == "(((01)2)3)");       // no order is cheaper
+  CHECK(tree_of_chain({1, 9, 2, 2, 2, 2}) == "((((01)2)3)4)");
+  CHECK(tree_of_chain({9, 2, 2, 2, 2, 1}) == "(0(1(2(34))))");
+  CHECK(tree_of_chain({9, 1, 2, 2, 1, 9}) == "((0((12)3))4)");  // a part without a cheaper order is from left to right too
+  CHECK(tree_of_chain({30, 35, 15, -1, 10}) == "(((01)2)3)");  // an extent is not known
+  CHECK(tree_of_chain({0, 3, 4, 5}) == "((01)2)");
+
+  constexpr auto chain = [](const auto& x, const auto& y, const auto& z) { return ebb::einsum<"ij,jk,kl->il">(x, y, z); };
+  const auto e = [](std::size_t a, std::size_t b) { return linalg_test::extents_of({a, b}); };
+  CHECK(products_of<wide<8, 2>, wide<2, 8>, wide<8, 1>>(chain, {e(8, 2), e(2, 8), e(8, 1)}) == std::vector<std::size_t>{2, 8});
+  CHECK(products_of<wide<dyn, 2>, wide<2, 8>, wide<8, 1>>(chain, {e(8, 2), e(2, 8), e(8, 1)}) == std::vector<std::size_t>{64, 8});
+  const auto x = test::random_array<ebb::tensor<double, 8, 2>>(1);
+  const auto y = test::random_array<ebb::tensor<double, 2, 8>>(2);
+  const auto z = test::random_array<ebb::tensor<double, 8, 1>>(3);
+  CHECK(ebb::all_equal(chain(x, y, z), ebb::einsum<"ij,jl->il">(x, ebb::einsum<"jk,kl->jl">(y, z))));
+  ebb::tensor<double, dyn, dyn> some(8, 2);
+  std::copy(x.begin(), x.end(), some.mutable_data());
+  CHECK(ebb::all_equal(chain(some, y, z), ebb::einsum<"ik,kl->il">(ebb::einsum<"ij,jk->ik">(x, y), z)));
+  // Another operand knows the extent: the call checks it.
+  CHECK(products_of<wide<8, dyn>, wide<2, dyn>, wide<8, 1>>(chain, {e(8, 2), e(2, 8), e(8, 1)}) == std::vector<std::size_t>{2, 8});
+
+  // A letter that three operands have, one that the result has too, and four operands.
+  const auto w = test::random_array<ebb::tensor<double, 8, 2>>(4);
+  const auto r = ebb::einsum<"ai,ia,al,al->la">(x, y, z, ebb::tensor<double, 8, 1>(z));
+  for (std::size_t a = 0; a < 8; ++a) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 2; ++i) sum += x(a, i) * y(i, a) * z(a, 0) * z(a, 0);
+    CHECK(r(0, a) == Approx(sum).margin(1e-15));
+  }
+  double all = 0;
+  for (std::size_t a = 0; a < 8; ++a)
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t b = 0; b < 8; ++b) all += x(a, i) * y(i, b) * w(b, i);
+  CHECK(static_cast<double>(ebb::einsum<"ai,ib,bi->">(x, y, w)) == Approx(all));
+
+  // From left to right the first product would have ten axes.
+  const auto five = ebb::reshape<2, 2, 2, 2, 2>(ebb::arange<32>(0.0)), other = five + 1;
+  const auto joined = ebb::einsum<"abcde,fghij,abcdf->eghij">(five, other, five);
+  CHECK(ebb::all_equal(joined, ebb::einsum<"ef,fghij->eghij">(ebb::einsum<"abcde,abcdf->ef">(five, five), other)));
+}
+
+/// The graph of an einsum of arrays of doubles. The extents of letters from 'a' on are known while tracing, or those of the call.
+ebb::graph graph_of(const ebb::detail::einsum_plan& p, const std::vector<std::size_t>& extents, bool known) {
+  ebb::graph g;
+  ebb::operand<double> in[ebb::detail::most_of_einsum];
+  for (int j = 0; j < p.count; ++j) {
+    ebb::shape s;
+    for (int i = 0; i < p.operand[j].count; ++i) {
+      const auto letter = static_cast<std::size_t>(p.operand[j].letter[i] - 'a');
+      s.push(known ? static_cast<int>(extents[letter]) : g.syms.fresh({ebb::extent_rule::argument, j, i}));
+    }
+    in[j] = {&g, ebb::emit_as<ebb::op::input, double>(g, g.intern(s), {}, {j})};
+    ++g.inputs;
+  }
+  g.out.push(ebb::detail::einsum_steps::run(p, in).id);
+  return g;
+}
+
+TEST_CASE("einsum of random letters, three to six operands: the sums of loops, in the cheapest order and from left to right") {
+  std::mt19937 next(1);
+  const auto below = [&](unsigned n) { return static_cast<int>(next() % n); };
+  int reordered = 0;
+  for (int round = 0; round < 400; ++round) {
+    constexpr int letters = 5;
+    ebb::detail::einsum_plan p;
+    p.count = 3 + below(4);
+    std::vector<std::size_t> extents;
+    for (int l = 0; l < letters; ++l) extents.push_back(static_cast<std::size_t>(1 + below(3)));
+    std::vector<numbers> values;
+    std::vector<ebb::extent_list> shapes;
+    const auto choose = [&](ebb::detail::einsum_letters& group, unsigned among) {
+      const int chosen = below(1u << letters), first = below(letters);
+      for (int i = 0; i < letters; ++i) {
+        const int l = (first + i) % letters;
+        if (chosen & static_cast<int>(among) & 1 << l) group.letter[group.count++] = static_cast<char>('a' + l);
+      }
+    };
+    unsigned used = 0;
+    for (int j = 0; j < p.count; ++j) {
+      choose(p.operand[j], ~0u);
+      ebb::extent_list e;
+      for (int i = 0; i < p.operand[j].count; ++i) {
+        used |= 1u << (p.operand[j].letter[i] - 'a');
+        e.e[e.rank++] = extents[static_cast<std::size_t>(p.operand[j].letter[i] - 'a')];
+      }
+      shapes.push_back(e);
+      values.emplace_back();
+      for (std::size_t i = 0; i < e.volume(); ++i) values.back().push_back(below(5) - 2);  // small integers: each order is exact
+    }
+    choose(p.result, used);
+    const auto place_in = [&](const ebb::detail::einsum_letters& group, const std::size_t* at) {
+      std::size_t r = 0;
+      for (int i = 0; i < group.count; ++i) {
+        const auto letter = static_cast<std::size_t>(group.letter[i] - 'a');
+        r = r * extents[letter] + at[letter];
+      }
+      return r;
+    };
+    std::size_t ends[letters], volume = 1;
+    for (std::size_t l = 0; l < letters; ++l) ends[l] = used >> l & 1 ? extents[l] : 1;
+    for (int i = 0; i < p.result.count; ++i) volume *= extents[static_cast<std::size_t>(p.result.letter[i] - 'a')];
+    numbers want(volume);
+    for (std::size_t a = 0; a < ends[0]; ++a)
+      for (std::size_t b = 0; b < ends[1]; ++b)
+        for (std::size_t c = 0; c < ends[2]; ++c)
+          for (std::size_t d = 0; d < ends[3]; ++d)
+            for (std::size_t e = 0; e < ends[4]; ++e) {
+              const std::size_t at[] = {a, b, c, d, e};
+              double product = 1;
+              for (int j = 0; j < p.count; ++j) product *= values[static_cast<std::size_t>(j)][place_in(p.operand[j], at)];
+              want[place_in(p.result, at)] += product;
+            }
+    CAPTURE(round);
+    const ebb::graph cheapest = graph_of(p, extents, true), from_left = graph_of(p, extents, false);
+    REQUIRE_FALSE(ebb::first_error(cheapest));
+    REQUIRE_FALSE(ebb::first_error(from_left));
+    CHECK(linalg_test::evaluated(cheapest, values, shapes)[0] == want);
+    CHECK(linalg_test::evaluated(from_left, values, shapes)[0] == want);
+    reordered += cheapest.size() != from_left.size();
+  }
+  CHECK(reordered > 100);
+}
+
+TEST_CASE("einsum in its cheapest order has the first and second derivatives of loops in long double") {
+  using namespace linalg_test;
+  const auto f = [](auto x) { return ebb::einsum<"ij,kj,kl->il">(x, ebb::sin(x), ebb::sum<1>(ebb::square(x), ebb::keep_dims)); };
+  against_differences<wide<4, 2>>("einsum of three", f, random_numbers(8, 5), extents_of({4, 2}), [](const long_numbers& x) {
+    long_numbers r(4);
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 0; j < 2; ++j)
+        for (std::size_t k = 0; k < 4; ++k)
+          r[i] += x[2 * i + j] * std::sin(x[2 * k + j]) * (x[2 * k] * x[2 * k] + x[2 * k + 1] * x[2 * k + 1]);
+    return r;
+  }, 1e-12L, 1e-8L);
 }
 
 TEST_CASE("inner pairs all rows, and outer has batches") {

@@ -3,15 +3,15 @@
 //
 // [note: einsum]
 // The string is read at compile time. If an operand has a letter twice, its diagonal is taken. A letter that one operand has alone, and
-// that the result lacks, is summed at once. Then the operands are multiplied from left to right. A letter that both factors have, and that
-// is not needed later, is contracted by a matrix product, with the common letters as batch. If there is no such letter, the factors are
-// multiplied element by element. Derivatives are those of these ops. `...` stands for leading axes, which are broadcast. Without `->` the
-// result has the axes of `...`, then the letters that occur once, in the order of ASCII.
+// that the result lacks, is summed at once. Then operands are multiplied, see [note: order of einsum]. A letter that both factors have,
+// and that is not needed later, is contracted by a matrix product, with the common letters as batch. If there is no such letter, the
+// factors are multiplied element by element. Derivatives are those of these ops. `...` stands for leading axes, which are broadcast.
+// Without `->` the result has the axes of `...`, then the letters that occur once, in the order of ASCII.
 #pragma once
 
 #include "../op/along.hpp"
 #include "../op/linear.hpp"
-#include "einsum_text.hpp"
+#include "einsum_order.hpp"
 
 #include <tuple>
 
@@ -58,31 +58,53 @@ struct einsum_steps {
     if (count > max_rank) return refuse<T>(*x[0].g, 397);
     for (int j = 0; j < p.count; ++j) take_diagonals(in[j]);
     if (!fit_extents(in, p.count)) return refuse<T>(*x[0].g, 396);
-    const auto needed = [&](int label, int after) {
+    // Whether the result or an operand outside of a set has a label.
+    const auto needed = [&](int label, unsigned set) {
       for (int i = 0; i < count; ++i)
         if (wanted[i] == label) return true;
-      for (int j = after; j < p.count; ++j)
-        if (in[j].find(label) >= 0) return true;
+      for (int j = 0; j < p.count; ++j)
+        if (!(set >> j & 1) && in[j].find(label) >= 0) return true;
       return false;
     };
     for (int j = 0; j < p.count; ++j) {
       std::int64_t alone = 0;
-      for (int i = 0; i < in[j].rank(); ++i) {
-        bool other = needed(in[j].label[i], j + 1);
-        for (int k = 0; k < j; ++k) other = other || in[k].find(in[j].label[i]) >= 0;
-        if (!other) alone |= std::int64_t{1} << i;
-      }
+      for (int i = 0; i < in[j].rank(); ++i)
+        if (!needed(in[j].label[i], 1u << j)) alone |= std::int64_t{1} << i;
       sum_axes(in[j], alone);
     }
-    labelled<T> all = in[0];
-    for (int j = 1; j < p.count; ++j) {
-      all = product(all, in[j], [&](int label) { return needed(label, j + 1); });
-      if (all.x.is_refused()) return all.x;
-    }
-    return in_order(all, wanted, count).x;
+    const labelled<T> all = product_of_set(order_of(in, p.count, wanted, count), (1u << p.count) - 1, in, needed);
+    return all.x.is_refused() ? all.x : in_order(all, wanted, count).x;
   }
 
  private:
+  template <class T>
+  static constexpr einsum_order order_of(const labelled<T>* in, int operands, const int* wanted, int count) {
+    int label[einsum_order::most_letters] = {}, labels = 0;
+    std::int64_t extent[einsum_order::most_letters] = {};
+    std::uint64_t letters[most_of_einsum] = {}, of_result = 0;
+    const auto place = [&](int l) {
+      int at = 0;
+      while (at < labels && label[at] != l) ++at;
+      if (at == labels) label[labels++] = l;
+      return at;
+    };
+    for (int j = 0; j < operands; ++j)
+      for (int i = 0; i < in[j].rank(); ++i) {
+        const int at = place(in[j].label[i]);
+        letters[j] |= std::uint64_t{1} << at;
+        extent[at] = in[j].x.extent(i);
+      }
+    for (int i = 0; i < count; ++i) of_result |= std::uint64_t{1} << place(wanted[i]);
+    return einsum_order(operands, letters, of_result, extent);
+  }
+  template <class T>
+  static constexpr labelled<T> product_of_set(const einsum_order& order, unsigned set, const labelled<T>* in, auto needed) {
+    if (std::has_single_bit(set)) return in[std::countr_zero(set)];
+    const unsigned first = order.first_of(set);
+    const labelled<T> x = product_of_set(order, first, in, needed), y = product_of_set(order, set ^ first, in, needed);
+    if (x.x.is_refused() || y.x.is_refused()) return x.x.is_refused() ? x : y;
+    return product(x, y, [&](int label) { return needed(label, set); });
+  }
   static constexpr void drop(int* label, int rank, std::int64_t mask) {
     for (int i = 0, to = 0; i < rank; ++i)
       if (!(mask >> i & 1)) label[to++] = label[i];
@@ -279,6 +301,8 @@ inline constexpr bool is_cast_in_rules<functions::tensordot<Axes>> = false;
 }  // namespace detail
 
 /// Sums of products of arrays whose axes have letters: see [note: einsum].
+/// Three and more operands are multiplied in the cheapest order if all extents are known while tracing, else from left to right: see
+/// [note: order of einsum]. Nested calls set an order: einsum<"ij,jl->il">(x, einsum<"jk,kl->jl">(y, z)).
 ///   einsum<"bij,bjk->bik">(x, y)   einsum<"ii">(x)   einsum<"...i,i->...">(x, w)
 /// Shape: the extents of the result's letters.   Dtype: promoted.   Saves: the operands, and the products on the way.
 /// Error: those of matmul and sum.   Throws: if a call's letter has two extents.   Autocast: low if it contracts.
