@@ -13,3 +13,4 @@
 #include "solvers/least_squares.hpp"
 #include "solvers/lbfgs.hpp"
 #include "solvers/dopri5.hpp"
+#include "solvers/integrate.hpp"

@@ -67,5 +67,14 @@ int main() {
   auto r = ebb::compile([](auto a) {
     return ebb::constrained_minimizer(total, [](auto v) { return v * ebb::unsqueeze<1>(v); }, ebb::solved, a);  // LINE
   })(x);
+#elif EBB_CASE == 20
+  // EXPECT: E0565 integrate: f(x, w...) is a double
+  const auto r = ebb::integrate<3>([](auto v) { return v; }, 0.0, 1.0);  // LINE
+#elif EBB_CASE == 21
+  // EXPECT: E0565 integrate: f(x, w...) is a double
+  const auto r = ebb::integrate([](auto v) { return v > 1; }, 0.0, 1.0);  // LINE
+#elif EBB_CASE == 22
+  // EXPECT: E0104 must not capture
+  const auto r = ebb::integrate([=](auto v) { return v * x(0); }, 0.0, 1.0);  // LINE
 #endif
 }

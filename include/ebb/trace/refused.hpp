@@ -120,6 +120,8 @@ struct refuse_function {
                              "are scalars; f(x, w...) returns an array of floats, and the limits and w have a float among them");
   static_assert(Code != 564, "[ebb E0564] constrained_minimizer: x has one axis, and the constraint returns floats of its dtype with one "
                              "axis or none, and no more of them than x has");
+  static_assert(Code != 565, "[ebb E0565] integrate: f(x, w...) is a double, and options are one ebb::tolerance<n>, n at most 12, and one "
+                             "ebb::at_most<n>");
   static_assert(Code != 561, "[ebb E0561] levenberg_marquardt: x0 and errors(x, w...) are arrays of floats with one axis; an option is "
                              "one of ebb::robust, or a lambda that returns the loss of each square, in its form and dtype");
   static_assert(Code != 516, "[ebb E0516] sparse_jacobian, sparse_hessian: a call without a pattern has static extents, no integers, no "
