@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr std::size_t size = 4096;
+constexpr std::size_t size = ops::elements;
 
 template <class T>
 void elementwise(ops::session& s, const ops::op& o, const std::vector<ops::peer>& peers, bool gradient, ops::kernel<T> by_ebb,
@@ -86,6 +86,9 @@ int main(int argc, char** argv) {
   ops::images(t);
   ops::moves(t);
   ops::densities(t);
+  ops::order(t);
+  ops::indexing(t);
+  ops::geometry(t);
   ops::peers_of_arithmetic(t);
   ops::peers_of_exponential(t);
   ops::peers_of_trigonometric(t);
@@ -94,6 +97,9 @@ int main(int argc, char** argv) {
   ops::peers_of_densities(t);
   ops::peers_of_matrices(t);
   ops::peers_by_eigen(t);
+  ops::peers_of_order(t);
+  ops::peers_of_indexing(t);
+  ops::peers_of_geometry(t);
   for (const ops::op& o : t.ops) {
     if (!s.wanted(o.name)) continue;
     elementwise<float>(s, o, t.peers, false, o.value_f, &ops::peer::f);

@@ -8,6 +8,9 @@
 
 namespace ops {
 
+/// The elements of each operand, in the first caches.
+inline constexpr std::size_t elements = 4096;
+
 /// One call: reads the operands, writes a result for the value, or one array for each operand for the gradient of the result's sum.
 template <class T>
 using kernel = void (*)(const T* const* in, void* const* out, std::size_t n);
@@ -56,6 +59,9 @@ void normalizations(table&);
 void images(table&);
 void moves(table&);
 void densities(table&);
+void order(table&);
+void indexing(table&);
+void geometry(table&);
 void peers_of_arithmetic(table&);
 void peers_of_exponential(table&);
 void peers_of_trigonometric(table&);
@@ -64,5 +70,8 @@ void peers_of_special(table&);
 void peers_of_densities(table&);
 void peers_of_matrices(table&);
 void peers_by_eigen(table&);
+void peers_of_order(table&);
+void peers_of_indexing(table&);
+void peers_of_geometry(table&);
 
 }  // namespace ops

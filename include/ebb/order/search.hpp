@@ -54,17 +54,21 @@ struct searchsorted : op_base {
   }
   template <class T>
   static constexpr void row(const T* const* in, const std::size_t* length, std::int64_t* places, std::size_t n, const std::int64_t* attr) {
+    const auto is_nan = [](T x) {
+      if constexpr (real_element<T>) return x != x;
+      else return false;
+    };
+    const auto place = [edges = in[0], count = length[0]](auto before) {
+      std::size_t first = 0;
+      for (std::size_t left = count; left > 1; left -= left / 2) first += before(edges[first + left / 2 - 1]) ? left / 2 : 0;
+      return static_cast<std::int64_t>(count > 0 && before(edges[first]) ? first + 1 : first);
+    };
+    // The number of steps does not depend on the value, so the processor predicts the branches. A NaN edge is not before a number.
     for (std::size_t i = 0; i < n; ++i) {
-      const auto key = kernel::sort_key(in[1][i], false);
-      std::size_t first = 0, count = length[0];
-      while (count > 0) {
-        const std::size_t half = count / 2;
-        const auto edge = kernel::sort_key(in[0][first + half], false);
-        const bool before = attr[0] != 0 ? edge <= key : edge < key;
-        first += before ? half + 1 : 0;
-        count = before ? count - half - 1 : half;
-      }
-      places[i] = static_cast<std::int64_t>(first);
+      const T value = in[1][i];
+      if (is_nan(value)) places[i] = place([&](T edge) { return attr[0] != 0 || !is_nan(edge); });
+      else if (attr[0] != 0) places[i] = place([value](T edge) { return edge <= value; });
+      else places[i] = place([value](T edge) { return edge < value; });
     }
   }
   template <class T>
