@@ -95,8 +95,8 @@ struct duals::dual {
       for (int axis = 0; axis < borrowed_extents<A>::rank; ++axis)
         same = same && borrow<A>::extent(value, axis) == borrow<A>::extent(tangent, axis);
       if (!same)
-        raise("ebb::dual: the value is " + detail::text_of(detail::extents_of_leaf(value)) + ", the tangent is " +
-              detail::text_of(detail::extents_of_leaf(tangent)));
+        raise("ebb::dual: the value is " + text_of(detail::extents_of_leaf(value)) + ", the tangent is " +
+              text_of(detail::extents_of_leaf(tangent)));
     }
   }
 };
