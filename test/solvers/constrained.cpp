@@ -66,6 +66,8 @@ TEST_CASE("the projection on a plane has the derivatives of its formula, by the 
   const double multiplier = (ebb::sum(a * p) - 0.4) / ebb::sum(a * a);
   REQUIRE(l.size() == 1);
   CHECK(l(0) == Approx(multiplier).epsilon(1e-14));
+  const auto narrow = std::get<1>(ebb::compile(ebb::under<ebb::autocast<ebb::bf16>>(projected))(p, a, 0.4));
+  CHECK(narrow(0) == Approx(multiplier).epsilon(0.02));
   const auto [value, dp, da, ds] = ebb::value_and_grad<0, 1, 2>(of_projected<>)(p, a, 0.4);
   const auto [exact, ep, ea, es] = ebb::value_and_grad<0, 1, 2>(of_formula)(p, a, 0.4);
   CHECK(value == Approx(exact).epsilon(1e-14));

@@ -45,7 +45,8 @@ template <std::size_t... M, std::size_t N>
 constexpr bool can_meet(extents<M...>, extents<N>) {
   return ((M == dyn || N == dyn || M <= N) && ...);
 }
-template <class Loss, class C, class X, class Option, class... W>
+/// X and W are outside of autocast contexts.
+template <class Loss, class C, class Option, class X, class... W>
 constexpr int code_of_constrained() {
   if constexpr (constexpr int code = code_of_implicit<Loss, X, Option>(); code != 0) return code;
   else if constexpr (code_of_function<C> != 0) return code_of_function<C>;
@@ -80,7 +81,8 @@ constexpr int code_of_constrained() {
 template <auto... Option, class Loss, class C, class Solver, class X, class... W>
 constexpr auto constrained_minimizer(Loss, C, Solver, const X& x0, const W&... w) {
   using option = detail::option_among<Option...>;
-  constexpr int code = detail::code_of_constrained<Loss, C, X, option, W...>();
+  constexpr int code = detail::code_of_constrained<Loss, C, option, decltype(detail::into_context<off>(x0)),
+                                                   decltype(detail::into_context<off>(w))...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else {
