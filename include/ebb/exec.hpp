@@ -30,6 +30,7 @@
 #include "exec/direction.hpp"
 #include "exec/eager.hpp"
 #include "exec/map_axes.hpp"
+#include "exec/map_batches.hpp"
 #include "exec/listed.hpp"
 #include "exec/while_loop.hpp"
 #include "exec/halves.hpp"

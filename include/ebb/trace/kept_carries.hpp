@@ -59,8 +59,8 @@ struct segment_of {
   }
 };
 
-/// A scan of Count rows that keeps some of its carries.
-template <class F, class Options, std::size_t Count, bool... Whole>
+/// A scan of Count rows that keeps some of its carries. Segment: several steps, on a carry and their rows.
+template <class Segment, class Options, std::size_t Count, bool... Whole>
 struct segments {
   static constexpr int wanted = static_cast<int>(Options::kept);
   static constexpr std::size_t asked = [] {
@@ -73,9 +73,8 @@ struct segments {
   static constexpr bool divides = is_one_group || (Count != dyn && Count % length == 0);
   static constexpr std::size_t rest = Count == dyn ? dyn : divides ? 0 : Count % length;
   static constexpr std::size_t outer = is_one_group ? 1 : Count == dyn ? dyn : Count / length;
-  using one = scan_options<Options::reversed, kept_carries::all>;
   using around = scan_options<Options::reversed, kept_carries::of_each_step>;
-  using function = functions::scan<segment_of<F, Options::reversed, Whole...>, around, Whole...>;
+  using function = functions::scan<Segment, around, Whole...>;
 
   template <class Row>
   using segments_of = with_step<with_step<Row, all_rows<length>>, all_rows<outer>>;
@@ -129,9 +128,7 @@ struct segments {
     ((Whole ? void() : each_leaf([&](const auto& leaf) { all = g.syms.find(g.shape_of(leaf.id).e[0]); }, a)), ...);
     const sizes n = in(g, all);
     const auto run = [&](const Carry& c) { return apply_function(function{}, c, main_rows<Whole>(g, n, a)...); };
-    const auto run_rest = [&](const Carry& c) {
-      return apply_function(functions::scan<F, one, Whole...>{}, c, rows_left<Whole>(g, n, a)...);
-    };
+    const auto run_rest = [&](const Carry& c) { return Segment{}(c, rows_left<Whole>(g, n, a)...); };
     if constexpr (divides) {
       const auto [end, ys] = run(carry);
       return std::tuple(end, joined(g, n, ys));

@@ -304,7 +304,8 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
     [[maybe_unused]] constexpr int size = detail::not_constant<typename scanned::trace>::make().size();
   if constexpr (scanned::code != 0) return refused_result{};
   else if constexpr (detail::in_segments<Options::kept>)
-    return detail::segments<F, Options, scanned::count, Whole...>::apply(*detail::first_graph(a...), a...);
+    return detail::segments<detail::segment_of<F, Options::reversed, Whole...>, Options, scanned::count, Whole...>::apply(
+        *detail::first_graph(a...), a...);
   else {
     graph* g = detail::first_graph(a...);
     g->syms.asking = "scan";
