@@ -53,6 +53,18 @@ TEST_CASE("searches in batches, in long rows, in integers, with NaN among the ed
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(ebb::all_equal(ebb::searchsorted(ebb::tensor<float, 3>{1, nan, nan}, ebb::tensor<float, 2>{nan, 2}), ebb::tensor<std::int64_t, 2>{1, 1}));
   CHECK(ebb::searchsorted(ebb::tensor<float, dyn>(0), ebb::tensor<float, 2>{1, 2})(1) == 0);
+
+  const auto places_of = []<class T>(std::type_identity<T>) {
+    const ebb::tensor<T, 4> steps{static_cast<T>(1.f), static_cast<T>(2.f), static_cast<T>(2.f), static_cast<T>(3.f)};
+    const ebb::tensor<T, 3> values{static_cast<T>(0.5f), static_cast<T>(2.f), static_cast<T>(4.f)};
+    const auto before = ebb::searchsorted(steps, values), after = ebb::searchsorted(steps, values, ebb::after_equal);
+    CHECK((before(0) == 0 && before(1) == 1 && before(2) == 4));
+    CHECK((after(0) == 0 && after(1) == 3 && after(2) == 4));
+  };
+  places_of(std::type_identity<ebb::bfloat16>{});
+  places_of(std::type_identity<ebb::float16>{});
+  const auto truths = ebb::searchsorted(ebb::tensor<bool, 3>{false, true, true}, ebb::tensor<bool, 2>{false, true});
+  CHECK((truths(0) == 0 && truths(1) == 1));
 }
 
 TEST_CASE("bins: weights of all dtypes, gradients by weights, bounds, elements outside, errors") {

@@ -4,6 +4,8 @@
 
 #include "quantile.hpp"
 
+#include <type_traits>
+
 namespace ebb::inline EBB_ABI {
 
 /// Tag of searchsorted and bucketize: a value comes after edges that it equals. Without the tag, it comes before them.
@@ -54,21 +56,24 @@ struct searchsorted : op_base {
   }
   template <class T>
   static constexpr void row(const T* const* in, const std::size_t* length, std::int64_t* places, std::size_t n, const std::int64_t* attr) {
-    const auto is_nan = [](T x) {
-      if constexpr (real_element<T>) return x != x;
-      else return false;
+    const auto as_number = [](T x) {
+      if constexpr (std::is_arithmetic_v<T>) return x;
+      else return static_cast<float>(x);
     };
-    const auto place = [edges = in[0], count = length[0]](auto before) {
+    const auto is_nan = [](auto x) { return x != x; };
+    const auto place = [&](auto before) {
+      const T* const edges = in[0];
+      const std::size_t count = length[0];
       std::size_t first = 0;
-      for (std::size_t left = count; left > 1; left -= left / 2) first += before(edges[first + left / 2 - 1]) ? left / 2 : 0;
-      return static_cast<std::int64_t>(count > 0 && before(edges[first]) ? first + 1 : first);
+      for (std::size_t left = count; left > 1; left -= left / 2) first += before(as_number(edges[first + left / 2 - 1])) ? left / 2 : 0;
+      return static_cast<std::int64_t>(count > 0 && before(as_number(edges[first])) ? first + 1 : first);
     };
     // The number of steps does not depend on the value, so the processor predicts the branches. A NaN edge is not before a number.
     for (std::size_t i = 0; i < n; ++i) {
-      const T value = in[1][i];
-      if (is_nan(value)) places[i] = place([&](T edge) { return attr[0] != 0 || !is_nan(edge); });
-      else if (attr[0] != 0) places[i] = place([value](T edge) { return edge <= value; });
-      else places[i] = place([value](T edge) { return edge < value; });
+      const auto value = as_number(in[1][i]);
+      if (is_nan(value)) places[i] = place([&](auto edge) { return attr[0] != 0 || !is_nan(edge); });
+      else if (attr[0] != 0) places[i] = place([value](auto edge) { return edge <= value; });
+      else places[i] = place([value](auto edge) { return edge < value; });
     }
   }
   template <class T>
