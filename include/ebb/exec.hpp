@@ -32,6 +32,7 @@
 #include "exec/map_axes.hpp"
 #include "exec/map_batches.hpp"
 #include "exec/listed.hpp"
+#include "exec/open_loop.hpp"
 #include "exec/while_loop.hpp"
 #include "exec/halves.hpp"
 #include "exec/in_place.hpp"

@@ -15,6 +15,7 @@
 #include "trace/trace.hpp"
 #include "trace/map.hpp"
 #include "trace/kept_carries.hpp"
+#include "trace/numbers_among_terms.hpp"
 #include "trace/scan.hpp"
 #include "trace/custom.hpp"
 #include "trace/cond.hpp"

@@ -1,6 +1,6 @@
 // test/exec/while_loop.cpp — while loops against the same steps one after another: values, derivatives, forms, maps, contexts.
 // SPDX-License-Identifier: BSL-1.0
-// covers: while_loop.hpp loop.hpp
+// covers: while_loop.hpp open_loop.hpp loop.hpp
 #include <ebb/functional.hpp>
 
 #include "../build.hpp"

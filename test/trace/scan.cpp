@@ -1,6 +1,6 @@
 // test/trace/scan.cpp — scan and fori in traced functions: forms, directions, options, what they are together with map and derivatives.
 // SPDX-License-Identifier: BSL-1.0
-// covers: scan.hpp kept_carries.hpp
+// covers: scan.hpp kept_carries.hpp numbers_among_terms.hpp
 #include "../build.hpp"
 #include "../catch.hpp"
 

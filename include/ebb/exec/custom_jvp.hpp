@@ -11,6 +11,18 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 338, 345>
+struct refuse_function<Code> {
+  static_assert(Code != 338, "[ebb E0338] custom_jvp: the push takes the arguments and then as many directions, and returns the "
+                             "direction of the result, in its form and shape");
+  static_assert(Code != 345, "[ebb E0345] custom_jvp: the push is not linear in the directions: it has no transpose");
+};
+
+}  // namespace detail
+
 namespace functions {
 
 /// F, with the push P.

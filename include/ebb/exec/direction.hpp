@@ -10,6 +10,13 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <int Code>
+  requires is_one_of<Code, 143, 252>
+struct refuse_function<Code> {
+  static_assert(Code != 143, "[ebb E0143] give the arguments, then as many directions of the same types");
+  static_assert(Code != 252, "[ebb E0252] give the arguments, then one direction for each that is named, of the same type");
+};
+
 /// The first types of a tuple: of a function's arguments and the directions after them, the arguments.
 template <class Tuple, class Order>
 struct take_types;

@@ -10,6 +10,21 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <int Code>
+  requires is_one_of<Code, 106, 108, 109, 117, 250, 251, 438, 441>
+struct refuse_function<Code> {
+  static_assert(Code != 106, "[ebb E0106] the function uses an op without a pull: write one beside its value, or use ebb::stop_gradient");
+  static_assert(Code != 108, "[ebb E0108] an integer has no gradient: differentiate by arguments of floating-point type");
+  static_assert(Code != 109, "[ebb E0109] only a scalar has a gradient: end the function with ebb::sum, or use ebb::jacobian");
+  static_assert(Code != 117, "[ebb E0117] there is no argument of that number to differentiate by");
+  static_assert(Code != 250, "[ebb E0250] with ebb::has_aux the function returns std::tuple(loss, aux...), and the loss is a scalar");
+  static_assert(Code != 251, "[ebb E0251] the function returns a tuple: if only its first part is differentiated, add ebb::has_aux");
+  static_assert(Code != 438, "[ebb E0438] a while_loop without a bound has no gradient: write ebb::while_loop<ebb::at_most<n>>(...), or "
+                             "use jvp or jacfwd");
+  static_assert(Code != 441, "[ebb E0441] a while_loop without a bound has one derivative along a direction and no second one: write "
+                             "ebb::while_loop<ebb::at_most<n>>(...)");
+};
+
 template <int... I>
 struct wrt {
   static constexpr int count = sizeof...(I);

@@ -10,6 +10,13 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <int Code>
+  requires is_one_of<Code, 147, 179>
+struct refuse_function<Code> {
+  static_assert(Code != 147, "[ebb E0147] the function's results are integers or bools: they have no derivatives");
+  static_assert(Code != 179, "[ebb E0179] the derivatives have more than eight axes, or an op in the function cannot take a leading axis");
+};
+
 /// The form of the derivatives of a form of terms Y with respect to X: Y's, with X's in place of each term, and the term's extents first
 /// in each array: see [note: structs of derivatives].
 template <class Y>

@@ -14,6 +14,18 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 570, 571>
+struct refuse_function<Code> {
+  static_assert(Code != 570, "[ebb E0570] map: ebb::in has an axis for each argument, one that all arrays in it have; ebb::unmapped stands "
+                             "for whole(...)");
+  static_assert(Code != 571, "[ebb E0571] map: ebb::out has an axis that all arrays of the result have, or one for each part of a tuple");
+};
+
+}  // namespace detail
+
 /// In ebb::in: the argument is the same for all rows, as one in whole(...).
 inline constexpr int unmapped = std::numeric_limits<int>::min();
 /// The axis of each argument that map goes along: of all arrays in a tuple or struct the same one. Negative ones count from the last axis.

@@ -11,6 +11,13 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <int Code>
+  requires is_one_of<Code, 309>
+struct refuse_function<Code> {
+  static_assert(Code != 309, "[ebb E0309] this program is too large for clang's limit of constants: add -fconstexpr-steps=2147483647 "
+                             "-fbracket-depth=4096 to its flags");
+};
+
 template <class G>
 struct lowered_stage {
   static constexpr graph_size room = G::g.size_of_all.times(1);

@@ -7,6 +7,13 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
+template <int Code>
+  requires is_one_of<Code, 130, 253>
+struct refuse_function<Code> {
+  static_assert(Code != 130, "[ebb E0130] an argument holds no element type: indices are int or std::int64_t, not size_t or unsigned");
+  static_assert(Code != 253, "[ebb E0253] an Eigen expression holds no elements: evaluate it first, (a + b).eval()");
+};
+
 template <int>
 using refused_at = refused_result;
 

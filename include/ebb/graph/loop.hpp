@@ -19,7 +19,7 @@
 // the rows are zeros.
 //
 // An open loop runs while an element of carry 0, an array of bools, is true. It has neither rows nor histories, and its shape [1] says
-// nothing. It has no pull-back: see [note: while loops].
+// nothing. It has no pull-back: see [note: open loops].
 //
 // The pull-back of a loop is another loop in the other direction: see [note: a loop pulled back]. A batched loop is a loop over arrays with
 // one more axis: see [note: batching]. exec/loop.hpp runs loops: the body is a separate program, called with other pointers in each step.

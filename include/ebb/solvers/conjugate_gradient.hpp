@@ -10,6 +10,15 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <int Code>
+  requires is_one_of<Code, 502, 562>
+struct refuse_function<Code> {
+  static_assert(Code != 502, "[ebb E0502] conjugate_gradient, bicgstab, gmres: matvec(v, w...) returns an array with the form and "
+                             "dtype of v");
+  static_assert(Code != 562, "[ebb E0562] conjugate_gradient, bicgstab, gmres: options are one ebb::at_most<n>, and for gmres one "
+                             "ebb::restart<n>");
+};
+
 template <class M>
 struct matvec_at {
   constexpr auto operator()(auto, auto v, auto... w) const { return M{}(v, w...); }

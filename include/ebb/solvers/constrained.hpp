@@ -18,6 +18,13 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <int Code>
+  requires is_one_of<Code, 564>
+struct refuse_function<Code> {
+  static_assert(Code != 564, "[ebb E0564] constrained_minimizer: x has one axis, and the constraint returns floats of its dtype with one "
+                             "axis or none, and no more of them than x has");
+};
+
 constexpr auto as_vector(auto x) {
   if constexpr (decltype(x)::rank == 0) return ebb::unsqueeze<0>(x);
   else return x;

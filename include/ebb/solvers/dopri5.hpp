@@ -16,6 +16,18 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 506, 507>
+struct refuse_function<Code> {
+  static_assert(Code != 506, "[ebb E0506] dopri5: f(t, y, w...) returns an array with the form and dtype of y, and t has that dtype");
+  static_assert(Code != 507, "[ebb E0507] dopri5: options are one ebb::tolerance<n>, one ebb::at_most<n>, and one of "
+                             "those of scan");
+};
+
+}  // namespace detail
+
 /// The option of dopri5 that says how small the error of a step is: 10 to the power -Digits, of 1 and of the state.
 template <int Digits>
 struct tolerance_option {};

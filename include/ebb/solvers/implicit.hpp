@@ -21,6 +21,19 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 442, 443>
+struct refuse_function<Code> {
+  static_assert(Code != 442, "[ebb E0442] functions of <ebb/solvers.hpp>: they are called in a traced function: "
+                             "ebb::compile([](auto x0, auto w) { return ebb::fixed_point(f, x0, w); })(x0, w)");
+  static_assert(Code != 443, "[ebb E0443] functions of <ebb/solvers.hpp>: the solution is one array of floats, with one axis or none; "
+                             "where there is an option ebb::by_cg<n>, it may have more axes with it");
+};
+
+}  // namespace detail
+
 /// How the pull of an implicit function solves A' l = g. by_solve: with the matrix, for a solution with one axis or none. by_cg<n>: without
 /// it, by at most n steps of conjugate gradients, for an array with any axes.
 struct by_solve_option {};

@@ -24,6 +24,17 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 565>
+struct refuse_function<Code> {
+  static_assert(Code != 565, "[ebb E0565] integrate: f(x, w...) is a double, and options are one ebb::tolerance<n>, n at most 12, and one "
+                             "ebb::at_most<n>");
+};
+
+}  // namespace detail
+
 /// The result of integrate: the value, the estimate of its error, the number of values of f, and whether the estimate is small enough.
 struct integral {
   double value, error;

@@ -18,6 +18,17 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 561>
+struct refuse_function<Code> {
+  static_assert(Code != 561, "[ebb E0561] levenberg_marquardt: x0 and errors(x, w...) are arrays of floats with one axis; an option is "
+                             "one of ebb::robust, or a lambda that returns the loss of each square, in its form and dtype");
+};
+
+}  // namespace detail
+
 /// Losses for levenberg_marquardt, as functions of the square s of an error. An error of 1 is where each begins to bend: divide errors by
 /// the scale that they should have, errors(x, w) / scale, where scale may be a parameter. Any lambda of s does, such as
 /// [](auto s) { return ebb::atan(s); }: rho(0) is 0, and its derivative there 1.   Source: those of Ceres and of SciPy's least_squares.

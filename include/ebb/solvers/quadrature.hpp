@@ -22,6 +22,17 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 563>
+struct refuse_function<Code> {
+  static_assert(Code != 563, "[ebb E0563] quadrature: the rule is a number of nodes up to 256, or ebb::tanh_sinh<n> with an odd n; limits "
+                             "are scalars; f(x, w...) returns an array of floats, and the limits and w have a float among them");
+};
+
+}  // namespace detail
+
 /// The rule of quadrature that converges at ends where f is infinite but has an integral: Nodes nodes, an odd number.
 template <int Nodes>
 struct tanh_sinh_rule {};

@@ -17,6 +17,13 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <int Code>
+  requires is_one_of<Code, 503>
+struct refuse_function<Code> {
+  static_assert(Code != 503, "[ebb E0503] bisection, brent: f(x, w...), the ends of the interval and x are floats of one dtype without "
+                             "axes; ebb::map solves one equation for each row");
+};
+
 constexpr auto relative_size(auto dx, auto x) { return ebb::max(ebb::abs(dx)) / (1 + ebb::max(ebb::abs(x))); }
 
 template <class R, int Most>

@@ -28,6 +28,24 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 447, 504, 505, 516>
+struct refuse_function<Code> {
+  static_assert(Code != 447, "[ebb E0447] sparse_jacobian, sparse_hessian: pattern: the argument that the derivative is by is not "
+                             "ebb::fixed: its elements differ from call to call");
+  static_assert(Code != 504, "[ebb E0504] sparse_jacobian, sparse_hessian: the argument and the result are an array of floats each, with "
+                             "one axis or more, or a tuple or struct of arrays and numbers of one dtype");
+  static_assert(Code != 505, "[ebb E0505] sparse_jacobian, sparse_hessian: they are called on arrays, outside of traced functions: the "
+                             "pattern is found when the program runs");
+  static_assert(Code != 516, "[ebb E0516] sparse_jacobian, sparse_hessian: a call without a pattern has static extents, no integers, no "
+                             "loop, at most 4,096 elements in 256 rows and columns, and a compiler whose limit for constants suffices: "
+                             "else pass jacobian.pattern(x)");
+};
+
+}  // namespace detail
+
 /// An argument of `pattern` whose elements are those of all calls with the pattern.
 template <class A>
 struct fixed_argument {

@@ -15,6 +15,23 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 346, 348, 349, 508, 509, 510>
+struct refuse_function<Code> {
+  static_assert(Code != 346, "[ebb E0346] cond: the condition is a bool without axes: ebb::any(c), ebb::all(c), or ebb::where for "
+                             "elements");
+  static_assert(Code != 348, "[ebb E0348] cond, switch_: the functions return different forms, dtypes or shapes");
+  static_assert(Code != 349, "[ebb E0349] cond, switch_: a result has eight axes, and one is needed for the step");
+  static_assert(Code != 508, "[ebb E0508] switch_: the index is an integer without axes, int or std::int64_t");
+  static_assert(Code != 509, "[ebb E0509] switch_<n>: give the index, then n functions, at least one, then their arguments");
+  static_assert(Code != 510, "[ebb E0510] cond, switch_: they are called in a traced function: elsewhere C++ branches, "
+                             "if (p) y = f(x); else y = g(x);");
+};
+
+}  // namespace detail
+
 namespace functions {
 
 /// One of F..., by a bool or an integer.

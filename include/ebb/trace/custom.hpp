@@ -13,6 +13,20 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 336, 337, 339>
+struct refuse_function<Code> {
+  static_assert(Code != 336, "[ebb E0336] custom_vjp: the first function returns std::tuple(y, saved); std::tuple<>() saves nothing");
+  static_assert(Code != 337, "[ebb E0337] custom_vjp: the pull returns a std::tuple with a gradient for each argument, in its form and "
+                             "shape; ebb::nothing stands for none");
+  static_assert(Code != 339, "[ebb E0339] custom_vjp, custom_jvp: they are called in a traced function: "
+                             "ebb::compile([](auto x) { return ebb::custom_vjp(f, pull, x); })(x)");
+};
+
+}  // namespace detail
+
 namespace functions {
 
 /// F, with the pull B.

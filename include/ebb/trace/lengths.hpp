@@ -18,6 +18,7 @@
 // the user needs. Pass such vectors as separate arguments, each with its list, or make one of them a std::array.
 #pragma once
 
+#include "refused.hpp"
 #include "sized.hpp"
 
 #include "../base/error.hpp"
@@ -28,6 +29,15 @@
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 254, 256>
+struct refuse_function<Code> {
+  static_assert(Code != 254, "[ebb E0254] a std::vector has its length at run time: declare those that are compiled, "
+                             "ebb::lengths<2, 3>(layers), or use std::array");
+  static_assert(Code != 256, "[ebb E0256] a struct with a std::vector in it has its length at run time: declare those that are compiled, "
+                             "ebb::lengths<2, 3>(model), or use std::array; vectors in vectors have none");
+};
 
 /// A std::vector that has one of the lengths L... in a call.
 template <class V, int... L>

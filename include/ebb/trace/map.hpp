@@ -16,6 +16,19 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 290, 124, 125, 333>
+struct refuse_function<Code> {
+  static_assert(Code != 290, "[ebb E0290] map: the arguments have different numbers of rows");
+  static_assert(Code != 124, "[ebb E0124] map: there must be an argument that is not whole(...), and none may be a scalar");
+  static_assert(Code != 125, "[ebb E0125] map: an op in the function cannot take a leading axis, or an array has too many axes");
+  static_assert(Code != 333, "[ebb E0333] map: the number of steps of a fori is not the same for all rows: pass it in whole(...)");
+};
+
+}  // namespace detail
+
 /// An argument of map that is passed whole to each row: a reference, `const A&`, to a named argument, else a copy.
 template <class A>
 struct whole_argument {

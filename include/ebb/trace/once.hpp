@@ -15,6 +15,16 @@
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 530>
+struct refuse_function<Code> {
+  static_assert(Code != 530, "[ebb E0530] once: an argument or a result has eight axes, and one is needed for the step");
+};
+
+}  // namespace detail
+
 namespace functions {
 
 template <class F>

@@ -8,6 +8,7 @@
 
 #include "kept_carries.hpp"
 #include "map.hpp"
+#include "numbers_among_terms.hpp"
 
 #include "../graph/loop.hpp"
 #include "../op/scan.hpp"
@@ -18,6 +19,23 @@
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
+
+template <int Code>
+  requires is_one_of<Code, 320, 321, 322, 323, 325, 327, 328, 331, 332, 334>
+struct refuse_function<Code> {
+  static_assert(Code != 320, "[ebb E0320] scan: there must be an argument that is not whole(...), and none may be a scalar");
+  static_assert(Code != 321, "[ebb E0321] scan: the function returns std::tuple(carry, y); std::tuple<>() is an empty y");
+  static_assert(Code != 322, "[ebb E0322] scan, fori: a step returns the carry in another form, dtype or shape than it receives: the next "
+                             "step could not take it");
+  static_assert(Code != 323, "[ebb E0323] scan: the arguments have different numbers of rows");
+  static_assert(Code != 325, "[ebb E0325] scan, fori: an array has eight axes, and one is needed for the steps");
+  static_assert(Code != 327, "[ebb E0327] fori: the arguments after the carry are whole(...): use scan to pass a row to each step");
+  static_assert(Code != 328, "[ebb E0328] fori is called in a traced function: ebb::compile([](auto x) { return ebb::fori(n, f, x); })(x)");
+  static_assert(Code != 331, "[ebb E0331] scan: variables are passed to a region that has the scan in it: "
+                             "ebb::compile([](auto h, auto x) { return ebb::scan(f, h, x); })(h, x)");
+  static_assert(Code != 332, "[ebb E0332] fori: the number of steps changes from step to step of another loop: pass it in whole(...)");
+  static_assert(Code != 334, "[ebb E0334] fori: the number of steps is an integer without axes: int or std::int64_t");
+};
 
 /// The result of a step: a tuple of the carry and a row, in their traced forms.
 template <class R>
@@ -153,61 +171,6 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
   }
   static constexpr int code = find_code();
 };
-
-template <class Leaf>
-using is_a_number = std::bool_constant<number<Leaf>>;
-template <class Leaf>
-using is_term_or_number = std::bool_constant<is_term<Leaf> || (number<Leaf> && element<Leaf>)>;
-template <class A>
-inline constexpr bool terms_and_numbers = all_leaves<A, is_term_or_number>;
-
-template <class... Leaf>
-using terms_among = joined_types<std::conditional_t<is_term<Leaf>, types<Leaf>, types<>>...>;
-template <class... Leaf>
-terms_among<Leaf...> find_terms(types<Leaf...>);
-/// The promoted dtype of all terms; numbers do not count.
-template <class... A>
-using dtype_of_terms = typename decltype(promoted_terms(decltype(find_terms(joined_types<leaf_types<A>...>{})){}))::type;
-
-/// A form with terms in place of numbers. A real number has the dtype that it takes beside terms of dtype T, others keep their own.
-template <class T, class A>
-struct form_of_terms {
-  using type = A;
-};
-template <class T, number A>
-struct form_of_terms<T, A> {
-  using type = term<std::conditional_t<std::is_floating_point_v<A>, promoted_weak<T, A>, A>>;
-};
-template <class T>
-struct to_terms_beside {
-  template <class A>
-  using of = typename form_of_terms<T, A>::type;
-  template <class S>
-  using of_struct = S;
-};
-template <class T, class A>
-  requires(!form<A>::is_leaf && any_leaf<A, is_a_number>)
-struct form_of_terms<T, A> {
-  using type = typename form<A>::template with<to_terms_beside<T>>;
-};
-template <class T, class A>
-constexpr auto numbers_as_terms(graph& g, const A& a) {
-  return filled<typename form_of_terms<T, A>::type>([&]<class To, class From>(const From& x) -> To {
-    if constexpr (is_term<From>) return x;
-    else {
-      using N = typename To::value_type;
-      return {&g, to_operand<N>(g, x).id};
-    }
-  }, a);
-}
-/// Whether the arguments are terms with numbers among them, also in tuples and structs.
-template <class... A>
-concept have_numbers = !(is_traced<A> && ...) && (terms_and_numbers<A> && ...) && (any_leaf<A, is_a_term> || ...);
-/// f on these arguments, with terms in place of numbers.
-template <class F, class... A>
-constexpr auto apply_to_terms(F f, const A&... a) {
-  return apply_function(f, numbers_as_terms<dtype_of_terms<A...>>(*first_graph(a...), a)...);
-}
 
 /// The code that refuses a call of scan, or 0, as far as the arguments' types tell: numbers and terms in a context are looked at later.
 template <class F, class Options, class Flags, class... A>

@@ -17,6 +17,18 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+template <int Code>
+  requires is_one_of<Code, 126, 127, 128, 129>
+struct refuse_function<Code> {
+  static_assert(Code != 126, "[ebb E0126] a traced function calls what is not constexpr, or reads a variable, or is too large for the "
+                             "compiler's limit (add -fconstexpr-ops-limit=2147483647 for g++, -fconstexpr-steps=2147483647 for clang): "
+                             "the next error names it");
+  static_assert(Code != 127, "[ebb E0127] the function cannot be called so: it takes another number of arguments, not all are auto, or it "
+                             "has the error above");
+  static_assert(Code != 128, "[ebb E0128] the parameters of a traced function are auto: it is called with terms, not with arrays");
+  static_assert(Code != 129, "[ebb E0129] a traced function returns arrays, numbers, or tuples and structs of them: no void, no pair");
+};
+
 template <class Leaf>
 using is_refused_leaf = std::bool_constant<has_refused<Leaf>>;
 template <class R>
