@@ -94,6 +94,17 @@ TEMPLATE_TEST_CASE("slices, steps, pieces and broadcasts copy correctly", "", st
   check<TestType>(c, 36, 36);
 }
 
+TEMPLATE_TEST_CASE("rows of every length are copied backwards", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+  for (std::size_t n = 2; n <= 70; ++n) {
+    strided_copy c;
+    c.rank = 2;
+    c.extent[0] = 3, c.extent[1] = n;
+    c.from[0] = static_cast<std::ptrdiff_t>(n) + 1, c.from[1] = -1, c.from_offset = static_cast<std::ptrdiff_t>(n) - 1;
+    c.to[0] = static_cast<std::ptrdiff_t>(n), c.to[1] = 1;
+    check<TestType>(c, 3 * (n + 1), 3 * n);
+  }
+}
+
 TEMPLATE_TEST_CASE("the first bad index is found at each place", "", std::int32_t, std::int64_t) {
   constexpr TestType least = std::numeric_limits<TestType>::min(), most = std::numeric_limits<TestType>::max();
   for (std::size_t count : {0u, 1u, 63u, 64u, 65u, 200u}) {

@@ -74,6 +74,13 @@ template <int Shift, class V, int... I>
 EBB_INLINE V rotated(V x, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(x, x, ((I + Shift) % static_cast<int>(sizeof...(I)))...);
 }
+/// The lanes in the opposite order.
+template <class T>
+EBB_INLINE vector<T> reversed(vector<T> x) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    return __builtin_shufflevector(x, x, (count_of<T> - 1 - I)...);
+  }(std::make_integer_sequence<int, count_of<T>>{});
+}
 
 // Masks. AVX-512 has registers of bits for them. Elsewhere they are registers of integers, all ones or zero, as wide as the compared
 // elements. The mask of a program has the width of float: join makes it of two masks of wide elements, part_of splits it into these.
@@ -165,6 +172,34 @@ EBB_INLINE mask<float> from_bits(std::uint32_t bits) {
   const mask<float> bit = all(1) << count_up<std::int32_t>();
   return (all(static_cast<std::int32_t>(bits)) & bit) != 0;
 }
+// g++ 12 converts between bytes and lanes one by one.
+#if defined(__SSE2__)
+EBB_INLINE mask<float> load_mask(const bool* p) {
+  __m128i bytes = _mm_setzero_si128();
+  std::memcpy(&bytes, p, static_cast<std::size_t>(lane_count));
+#if defined(__AVX2__)
+  const auto wide = reinterpret_cast<mask<float>>(_mm256_cvtepu8_epi32(bytes));
+#else
+  const __m128i zero = _mm_setzero_si128(), halves = _mm_unpacklo_epi8(bytes, zero), low = _mm_unpacklo_epi16(halves, zero);
+#if defined(__AVX__)
+  const auto wide = reinterpret_cast<mask<float>>(_mm256_insertf128_si256(_mm256_castsi128_si256(low), _mm_unpackhi_epi16(halves, zero), 1));
+#else
+  const auto wide = reinterpret_cast<mask<float>>(low);
+#endif
+#endif
+  return wide > 0;
+}
+EBB_INLINE void store_mask(bool* p, mask<float> m) {
+#if defined(__AVX__)
+  const auto wide = reinterpret_cast<__m256i>(m);
+  const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extractf128_si256(wide, 1));
+#else
+  const __m128i halves = _mm_packs_epi32(reinterpret_cast<__m128i>(m), _mm_setzero_si128());
+#endif
+  const __m128i bytes = _mm_and_si128(_mm_packs_epi16(halves, halves), _mm_set1_epi8(1));
+  std::memcpy(p, &bytes, static_cast<std::size_t>(lane_count));
+}
+#else
 EBB_INLINE mask<float> load_mask(const bool* p) {
   vector<std::uint8_t, static_cast<std::size_t>(lane_count)> bytes;
   std::memcpy(&bytes, p, sizeof bytes);
@@ -174,6 +209,7 @@ EBB_INLINE void store_mask(bool* p, mask<float> m) {
   const auto bytes = __builtin_convertvector(m & 1, vector<std::uint8_t, static_cast<std::size_t>(lane_count)>);
   std::memcpy(p, &bytes, sizeof bytes);
 }
+#endif
 
 #endif
 

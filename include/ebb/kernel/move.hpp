@@ -55,6 +55,23 @@ struct axes {
   }
 };
 
+/// `extent` elements from `from` on backwards: a register is read as one and reversed.
+template <std::size_t Size>
+EBB_INLINE void copy_backwards(char* to, const char* from, std::size_t extent) {
+  std::size_t i = 0;
+  if constexpr (Size >= 4) {
+    using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
+    constexpr auto together = static_cast<std::size_t>(simd::count_of<T>);
+    for (; i + together <= extent; i += together) {
+      simd::vector<T> x;
+      std::memcpy(&x, from - (i + together - 1) * Size, sizeof x);
+      x = simd::reversed<T>(x);
+      std::memcpy(to + i * Size, &x, sizeof x);
+    }
+  }
+  for (; i < extent; ++i) std::memcpy(to + i * Size, from - i * Size, Size);
+}
+
 template <std::size_t Size>
 EBB_TEMPLATE void run(const axes& x, int depth, const char* from, char* to) {
   constexpr auto size = static_cast<std::ptrdiff_t>(Size);
@@ -66,6 +83,8 @@ EBB_TEMPLATE void run(const axes& x, int depth, const char* from, char* to) {
   const axis outer = x.a[depth];
   if (left == 1 && outer.from == size && outer.to == size) {
     std::memcpy(to, from, outer.extent * Size);
+  } else if (left == 1 && outer.from == -size && outer.to == size) {
+    copy_backwards<Size>(to, from, outer.extent);
   } else if (left == 1) {
     for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) std::memcpy(to, from, Size);
   } else if (left == 2 && outer.from == size && x.a[depth + 1].to == size) {

@@ -226,8 +226,8 @@ struct nest_step {
     if constexpr (e.source == nest_load::from::literal) to = lanes<T>::all(from_cell<T>(e.bits));
     else if constexpr (e.source == nest_load::from::index) {
       if constexpr (e.along >> inner & 1) {
-        const auto first = lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[inner] + j - part.lane()));
-        to = convert<T>(first + lane_index<std::int64_t>());
+        using Index = std::conditional_t<std::is_same_v<T, std::int32_t>, std::int32_t, std::int64_t>;
+        to = convert<T>(lanes<Index>::all(static_cast<Index>(p.index[inner] + j - part.lane())) + lane_index<Index>());
       } else {
         constexpr int loop = std::countr_zero(static_cast<unsigned>(e.along));
         to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[loop])));

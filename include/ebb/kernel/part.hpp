@@ -17,6 +17,17 @@ EBB_INLINE lanes<T> load_backwards(const T* p, int count) {
   return lanes<T>::load(room);
 }
 
+/// The same, for all lanes.
+template <class T>
+EBB_INLINE lanes<T> load_backwards(const T* p) {
+  if constexpr (!full_width<T>) return load_backwards(p, lane_count);
+  else {
+    const lanes<T> x = lanes<T>::load(p - (lane_count - 1));
+    if constexpr (lanes<T>::parts == 1) return {{simd::reversed<T>(x.part[0])}};
+    else return {{simd::reversed<T>(x.part[1]), simd::reversed<T>(x.part[0])}};
+  }
+}
+
 struct whole_step {
   static constexpr bool whole() { return true; }
   static constexpr std::size_t lane() { return 0; }
@@ -24,7 +35,7 @@ struct whole_step {
   template <class T>
   EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p); }
   template <class T>
-  EBB_INLINE lanes<T> load_back(const T* p) const { return load_backwards(p, lane_count); }
+  EBB_INLINE lanes<T> load_back(const T* p) const { return load_backwards(p); }
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
 };
@@ -57,7 +68,7 @@ struct first_lanes {
   template <class T>
   EBB_INLINE lanes<T> load_back(const T* p) const {
     if constexpr (Whole)
-      if (whole()) [[likely]] return load_backwards(p, lane_count);
+      if (whole()) [[likely]] return load_backwards(p);
     return load_backwards(p, count);
   }
   template <class T>
