@@ -48,7 +48,7 @@ template <class T, int N>
 using columns = std::array<operand<T>, N>;
 
 template <class... A>
-using real_dtype = decltype(detail::accepted<op::exp, detail::promoted_of<op::add, A...>>());
+using real_dtype = promoted_to_real<detail::promoted_of<op::add, A...>>;
 
 /// The columns of x; a number has none yet.
 template <class Kind, class W, class A>

@@ -88,7 +88,7 @@ struct info_nce {
   static constexpr auto apply(auto q, auto k) { return apply(q, k, 0.1); }
   template <class Q, class K>
   static constexpr auto apply(operand<Q> q, operand<K> k, auto temperature) {
-    using Real = decltype(detail::accepted<op::exp, promoted<Q, K>>());
+    using Real = promoted_to_real<promoted<Q, K>>;
     using Wide = detail::computed_in<Real>;
     graph& g = *q.g;
     if (q.is_refused() || k.is_refused()) return reduced_loss<How>(refuse<Real>(g, q.is_refused() ? -q.id : -k.id));

@@ -78,7 +78,7 @@ struct ctc_probabilities {
   static constexpr precision autocast = precision::full;
   template <class P>
   static constexpr auto apply(operand<P> p) {
-    return cast_to<detail::computed_in<decltype(detail::accepted<op::exp, P>())>>(p);
+    return cast_to<detail::computed_in<promoted_to_real<P>>>(p);
   }
 };
 

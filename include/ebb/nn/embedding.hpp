@@ -46,7 +46,7 @@ struct embedding_bag {
 
   template <class A, class I, class... O>
   static constexpr auto apply(operand<A> given, operand<I> indices, operand<O>... offsets) {
-    using T = decltype(detail::accepted<op::exp, A>());
+    using T = promoted_to_real<A>;
     graph& g = *given.g;
     if constexpr (sizeof...(O) > 1) return refuse<T>(g, 176);
     else if constexpr (!(index_element<I> && (index_element<O> && ...))) return refuse<T>(g, 514);

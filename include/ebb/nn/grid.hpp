@@ -36,7 +36,7 @@ struct grid_sample {
 
   template <class A, class B>
   static constexpr auto apply(operand<A> image, operand<B> places) {
-    using T = decltype(detail::accepted<op::exp, promoted<A, B>>());
+    using T = promoted_to_real<promoted<A, B>>;
     using Wide = detail::computed_in<T>;
     graph& g = *image.g;
     if (image.is_refused() || places.is_refused()) return refuse<T>(g, image.is_refused() ? -image.id : -places.id);
@@ -117,7 +117,7 @@ struct affine_grid {
   static constexpr std::string_view name = "affine_grid";
   template <class A>
   static constexpr auto apply(operand<A> given) {
-    using T = decltype(detail::accepted<op::exp, A>());
+    using T = promoted_to_real<A>;
     using Wide = detail::computed_in<T>;
     graph& g = *given.g;
     if (given.is_refused()) return refuse<T>(g, -given.id);

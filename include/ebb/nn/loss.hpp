@@ -87,7 +87,7 @@ constexpr shape extents_of_operand(const A& a) {
 /// Brings x, y and further operands to one shape and dtype, and reduces what f gives for them.
 template <class How, class X, class Y, class... More>
 constexpr auto loss_by_element(auto f, X x, Y y, More... more) {
-  using Real = decltype(detail::accepted<op::exp, detail::promoted_of<op::add, X, Y, More...>>());
+  using Real = promoted_to_real<detail::promoted_of<op::add, X, Y, More...>>;
   using Wide = detail::computed_in<Real>;
   graph& g = *detail::first_operand(x, y, more...).g;
   const shape in[] = {extents_of_operand(x), extents_of_operand(y), extents_of_operand(more)...};

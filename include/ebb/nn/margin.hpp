@@ -55,7 +55,7 @@ struct cosine_embedding {
   static constexpr auto apply(auto a, auto b, auto y) { return apply(a, b, y, 0); }
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b, auto y, auto margin) {
-    using Real = decltype(detail::accepted<op::exp, promoted<A, B>>());
+    using Real = promoted_to_real<promoted<A, B>>;
     using Wide = detail::computed_in<Real>;
     if (a.rank() == 0 || b.rank() == 0) return reduced_loss<How>(refuse<Real>(*a.g, a.is_refused() ? -a.id : b.is_refused() ? -b.id : 488));
     const auto u = cast_to<Wide>(a), v = cast_to<Wide>(b);
@@ -76,7 +76,7 @@ struct triplet {
   static constexpr auto apply(auto a, auto p, auto n) { return apply(a, p, n, 1); }
   template <class A, class P, class N>
   static constexpr auto apply(operand<A> a, operand<P> p, operand<N> n, auto margin) {
-    using Real = decltype(detail::accepted<op::exp, promoted<promoted<A, P>, N>>());
+    using Real = promoted_to_real<promoted<promoted<A, P>, N>>;
     using Wide = detail::computed_in<Real>;
     if (a.rank() == 0 || p.rank() == 0 || n.rank() == 0)
       return reduced_loss<How>(refuse<Real>(*a.g, a.is_refused() ? -a.id : p.is_refused() ? -p.id : n.is_refused() ? -n.id : 488));
@@ -102,7 +102,7 @@ struct multi_margin {
   static constexpr auto apply(auto x, auto target) { return apply(x, target, 1); }
   template <class T, class I>
   static constexpr auto apply(operand<T> given, operand<I> target, auto margin) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     using Wide = detail::computed_in<Real>;
     if constexpr (!index_element<I>) return reduced_loss<How>(refuse<Real>(*given.g, 115));
     else {

@@ -90,7 +90,7 @@ struct running_statistic {
   static constexpr std::string_view name = "running_statistics";
   template <class X, class S>
   static constexpr operand<S> apply(operand<X> given, operand<S> old, auto momentum) {
-    using T = detail::computed_in<decltype(detail::accepted<op::exp, promoted<X, S>>())>;
+    using T = detail::computed_in<promoted_to_real<promoted<X, S>>>;
     graph& g = *given.g;
     if (given.is_refused() || old.is_refused()) return refuse<S>(g, given.is_refused() ? -given.id : -old.id);
     if constexpr (!real_element<S>) return refuse<S>(g, 472);

@@ -25,7 +25,7 @@ struct sinusoidal {
   static constexpr detail::spelled name{"sinusoidal", N};
   template <class A>
   static constexpr auto apply(operand<A> given) {
-    using T = decltype(detail::accepted<op::exp, A>());
+    using T = promoted_to_real<A>;
     using Wide = detail::computed_in<T>;
     graph& g = *given.g;
     if (given.is_refused()) return refuse<T>(g, -given.id);
@@ -48,7 +48,7 @@ struct alibi {
   static constexpr detail::spelled name{"alibi", Heads};
   template <class Q, class K>
   static constexpr auto apply(operand<Q> queries, operand<K> keys) {
-    using T = decltype(detail::accepted<op::exp, promoted<Q, K>>());
+    using T = promoted_to_real<promoted<Q, K>>;
     using Wide = detail::computed_in<T>;
     graph& g = *queries.g;
     if (queries.is_refused() || keys.is_refused()) return refuse<T>(g, queries.is_refused() ? -queries.id : -keys.id);

@@ -37,7 +37,7 @@ struct upsample {
   static constexpr std::string_view name = name_of(How);
   template <class A>
   static constexpr auto apply(operand<A> given) {
-    using T = std::conditional_t<takes_elements(How), A, decltype(detail::accepted<op::exp, A>())>;
+    using T = std::conditional_t<takes_elements(How), A, promoted_to_real<A>>;
     graph& g = *given.g;
     if (given.is_refused()) return refuse<T>(g, -given.id);
     constexpr int axes = sizeof...(E);

@@ -34,7 +34,7 @@ struct local_response_norm {
   static constexpr detail::spelled name{"local_response_norm", Size};
   template <class A>
   static constexpr auto apply(operand<A> given, auto by, auto exponent, auto least_divisor) {
-    using T = decltype(detail::accepted<op::exp, A>());
+    using T = promoted_to_real<A>;
     using Wide = detail::computed_in<T>;
     graph& g = *given.g;
     if (given.is_refused()) return refuse<T>(g, -given.id);
@@ -61,7 +61,7 @@ struct weight_norm {
   static constexpr std::string_view name = "weight_norm";
   template <class A, class B>
   static constexpr auto apply(operand<A> given, operand<B> lengths) {
-    using T = decltype(detail::accepted<op::exp, promoted<A, B>>());
+    using T = promoted_to_real<promoted<A, B>>;
     using Wide = detail::computed_in<T>;
     graph& g = *given.g;
     if (given.is_refused() || lengths.is_refused()) return refuse<T>(g, given.is_refused() ? -given.id : -lengths.id);
@@ -98,7 +98,7 @@ struct spectral {
   /// Calls f(w as a matrix, u, v) in T's wide type, without a gradient by the vectors; in the type R of its result.
   template <class R, class W, class U, class V>
   static constexpr operand<R> with(operand<W> w, operand<U> u, operand<V> v, auto f) {
-    using Wide = detail::computed_in<decltype(detail::accepted<op::exp, W>())>;
+    using Wide = detail::computed_in<promoted_to_real<W>>;
     graph& g = *w.g;
     for (const int id : {w.id, u.id, v.id})
       if (id < 0) return refuse<R>(g, -id);
@@ -133,7 +133,7 @@ struct spectral_vector : spectral {
 struct spectral_norm : spectral {
   template <class W, class U, class V>
   static constexpr auto apply(operand<W> w, operand<U> u, operand<V> v) {
-    using R = decltype(detail::accepted<op::exp, W>());
+    using R = promoted_to_real<W>;
     return with<R>(w, u, v, [w](auto a, auto x, auto y) {
       const auto largest = sum_over(x * times(a, y, false), 1);
       return view_as(a / repeat(largest, a, 3), w.extents());

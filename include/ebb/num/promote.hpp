@@ -36,5 +36,8 @@ template <element A, element B>
 using promoted = decltype(detail::promote<A, B>());
 template <element T, class Number>
 using promoted_weak = decltype(detail::promote_weak<T, Number>());
+/// The dtype of a function whose values are real numbers, such as exp or a mean: T if it is real, float for integers and bool.
+template <element T>
+using promoted_to_real = std::conditional_t<real_element<T>, T, float>;
 
 }  // namespace ebb::inline EBB_ABI

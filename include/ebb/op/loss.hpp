@@ -34,7 +34,7 @@ struct nll<Axis, How, Ignored, detail::option_list<Which...>> {
   /// nll as a part of F, the function that errors name.
   template <class F, class T, class Target>
   static constexpr auto of(operand<T> log_p, operand<Target> target, auto... options) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     const auto x = cast_to<Real>(log_p);
     const int axis = axis_of(Axis, x.rank());
     const std::int64_t mask = has_axis(axis, x.rank()) ? std::int64_t{1} << axis : 0;
@@ -138,7 +138,7 @@ struct bce_with_logits<How, detail::option_list<Which...>> {
   static constexpr precision autocast = precision::full;
   template <class A, class B>
   static constexpr auto apply(operand<A> logits, operand<B> target, auto... options) {
-    using T = promoted<decltype(detail::accepted<op::exp, A>()), B>;
+    using T = promoted<promoted_to_real<A>, B>;
     const auto x = cast_to<T>(logits), y = cast_to<T>(target);
     const auto product = detail::broadcasting<op::mul>::apply(1 - y, x), part = positive(emit_on<op::log_sigmoid>({}, x), y, options...);
     const auto losses = detail::broadcasting<op::sub>::apply(product, part);
@@ -149,11 +149,11 @@ struct bce_with_logits<How, detail::option_list<Which...>> {
   }
   template <class A>
   static constexpr auto apply(operand<A> logits, number auto target, auto... options) {
-    return apply(logits, literal_like(cast_to<decltype(detail::accepted<op::exp, A>())>(logits), target), options...);
+    return apply(logits, literal_like(cast_to<promoted_to_real<A>>(logits), target), options...);
   }
   template <class B>
   static constexpr auto apply(number auto logits, operand<B> target, auto... options) {
-    return apply(literal_like(cast_to<decltype(detail::accepted<op::exp, B>())>(target), logits), target, options...);
+    return apply(literal_like(cast_to<promoted_to_real<B>>(target), logits), target, options...);
   }
 
  private:

@@ -142,14 +142,12 @@ struct variance {
   static constexpr std::string_view name = Root ? "stddev" : "var";
   template <class T>
   static constexpr auto apply(operand<T> x) {
-    using Real = decltype(detail::accepted<op::exp, T>());
-    using Wide = detail::computed_in<Real>;
-    return cast_to<Real>(reduced<Keep, Axes...>(cast_to<Wide>(x), [](auto y, std::int64_t mask) {
-      const moments_of<Wide> m(y, mask);
+    return reduced_as<promoted_to_real<T>, Keep, Axes...>(x, [](auto y, std::int64_t mask) {
+      const moments_of m(y, mask);
       const auto v = m.squares / m.divisor(Correction);
       if constexpr (Root) return emit_on<op::root_of_squares>({}, v);
       else return v;
-    }));
+    });
   }
 };
 
@@ -158,9 +156,7 @@ struct norm {
   static constexpr std::string_view name = "norm";
   template <class T>
   static constexpr auto apply(operand<T> x) {
-    using Real = decltype(detail::accepted<op::exp, T>());
-    using Wide = detail::computed_in<Real>;
-    return cast_to<Real>(reduced<Keep, Axes...>(cast_to<Wide>(x), [](auto y, std::int64_t mask) { return along(y, mask); }));
+    return reduced_as<promoted_to_real<T>, Keep, Axes...>(x, [](auto y, std::int64_t mask) { return along(y, mask); });
   }
 
  private:

@@ -125,7 +125,7 @@ struct isclose {
   static constexpr std::string_view name = "isclose";
   template <class X, class Y>
   static constexpr operand<bool> apply(X x, Y y, auto relative, auto absolute) {
-    using R = detail::computed_in<decltype(detail::accepted<op::isfinite, detail::promoted_of<op::maximum, X, Y>>())>;
+    using R = detail::computed_in<promoted_to_real<detail::promoted_of<op::maximum, X, Y>>>;
     const auto a = in_dtype<R>(x);
     const auto b = in_dtype<R>(y);
     const auto distance = broadcast_on<op::abs>(broadcast_on<op::sub>(a, b));

@@ -21,7 +21,7 @@ template <class Own, int MostArrays>
 struct normalizing {
   template <class T, class... More>
   static constexpr auto apply(operand<T> given, More... more) {
-    using Real = decltype(detail::accepted<op::exp, typename detail::promoted_of<op::add, operand<T>, More...>>());
+    using Real = promoted_to_real<typename detail::promoted_of<op::add, operand<T>, More...>>;
     using Wide = detail::computed_in<Real>;
     graph& g = *given.g;
     const auto x = cast_to<Wide>(given);

@@ -211,7 +211,7 @@ template <int Axis, std::int64_t Flags>
 struct logcumsumexp {
   template <class T>
   static constexpr auto apply(operand<T> x) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     using Wide = detail::computed_in<Real>;
     const int axis = axis_of(Axis, x.rank());
     if (x.is_refused() || !has_axis(axis, x.rank())) return refuse<Real>(*x.g, x.is_refused() ? -x.id : 103);

@@ -22,7 +22,7 @@ struct softmax {
   /// f(x - its largest element along the axis, mask of the axis): narrow floats are computed in float, and the result is rounded once.
   template <class T>
   static constexpr auto along(operand<T> given, auto f) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     const auto x = cast_to<detail::computed_in<Real>>(given);
     const std::int64_t mask = axes_mask<Axis>(x.rank());
     if (mask < 0) return refuse<Real>(*x.g, 103);

@@ -78,7 +78,7 @@ struct quantile {
 
   template <class T, class Q>
   static constexpr auto apply(operand<T> x, Q given) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     using Wide = detail::computed_in<Real>;
     graph& g = *x.g;
     const auto q = scalar_as<double>(g, given);

@@ -141,7 +141,7 @@ struct histogram {
   template <class T, class L, class H, class W>
   static constexpr auto apply(operand<T> given, L from, H to, operand<W> weights) {
     using Sum = std::conditional_t<real_element<W>, W, std::int64_t>;
-    using Real = detail::computed_in<decltype(detail::accepted<op::exp, T>())>;
+    using Real = detail::computed_in<promoted_to_real<T>>;
     graph& g = *given.g;
     const auto lowest = scalar_as<Real>(g, from), highest = scalar_as<Real>(g, to);
     for (const int id : {given.id, weights.id, lowest.id, highest.id})

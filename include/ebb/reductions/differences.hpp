@@ -65,7 +65,7 @@ struct trapezoids {
   }
   template <class T>
   static constexpr auto apply(operand<T> y, number auto width) {
-    return areas_of<T>(y, [width](auto heights, int) { return heights * beside<decltype(detail::accepted<op::exp, T>())>(width); });
+    return areas_of<T>(y, [width](auto heights, int) { return heights * beside<promoted_to_real<T>>(width); });
   }
   /// x is the width, a scalar, or the points: a vector, or an array with the axes of y.
   template <class T, class X>
@@ -85,7 +85,7 @@ struct trapezoids {
  private:
   template <class Given, class T>
   static constexpr auto areas_of(operand<T> given, auto times_width) {
-    using Real = decltype(detail::accepted<op::exp, Given>());
+    using Real = promoted_to_real<Given>;
     if (const int code = neighbours<Axis>::code(given, 1); code != 0) return refuse<Real>(*given.g, code);
     const int last = given.rank() - 1, axis = axis_of(Axis, given.rank());
     const auto y = axis_moved(cast_to<detail::computed_in<Real>>(given), axis, last);
@@ -107,7 +107,7 @@ struct simpson {
   }
   template <class T, class W>
   static constexpr auto apply(operand<T> given, W width) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     using Wide = detail::computed_in<Real>;
     graph& g = *given.g;
     if (const int code = neighbours<Axis>::code(given, 1); code != 0) return refuse<Real>(g, code);

@@ -26,7 +26,7 @@ namespace ebb::inline EBB_ABI::functions {
 /// The products of all pairs of rows: f(x, the mask of the last axis) makes them of the rows of x.
 template <class T>
 constexpr auto products_of_rows(operand<T> given, auto f) {
-  using Real = decltype(detail::accepted<op::exp, T>());
+  using Real = promoted_to_real<T>;
   using Wide = detail::computed_in<Real>;
   if (given.is_refused() || given.rank() < 1) return refuse<Real>(*given.g, given.is_refused() ? -given.id : 377);
   const bool one = given.rank() == 1;
@@ -56,7 +56,7 @@ struct weighted_cov {
   static constexpr precision autocast = op::matmul::autocast;
   template <class T>
   static constexpr auto apply(operand<T> x, auto counts, auto weights) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     using Wide = detail::computed_in<Real>;
     graph& g = *x.g;
     const operand<Wide> f = to_operand<Wide>(g, counts), a = to_operand<Wide>(g, weights);
@@ -103,13 +103,11 @@ struct moment {
   static constexpr detail::spelled name{"moment", Order};
   template <class T>
   static constexpr auto apply(operand<T> x) {
-    using Real = decltype(detail::accepted<op::exp, T>());
-    using Wide = detail::computed_in<Real>;
-    return cast_to<Real>(reduced<Keep, Axes...>(cast_to<Wide>(x), [](auto y, std::int64_t mask) {
-      const moments_of<Wide> m(y, mask);
+    return reduced_as<promoted_to_real<T>, Keep, Axes...>(x, [](auto y, std::int64_t mask) {
+      const moments_of m(y, mask);
       const auto sum = sum_over(power(y - repeat(m.mean, y, mask), Order), mask);
       return sum / repeat(m.count, sum, axis_run(0, sum.rank()));
-    }));
+    });
   }
 
  private:
@@ -127,17 +125,15 @@ struct standardized_moment {
   static constexpr std::string_view name = Order == 3 ? "skew" : "kurtosis";
   template <class T>
   static constexpr auto apply(operand<T> x) {
-    using Real = decltype(detail::accepted<op::exp, T>());
-    using Wide = detail::computed_in<Real>;
-    return cast_to<Real>(reduced<Keep, Axes...>(cast_to<Wide>(x), [](auto y, std::int64_t mask) {
-      const moments_of<Wide> m(y, mask);
+    return reduced_as<promoted_to_real<T>, Keep, Axes...>(x, [](auto y, std::int64_t mask) {
+      const moments_of m(y, mask);
       // The deviations are divided by their root mean square: so no power of them overflows.
       const auto n = repeat(m.count, m.squares, axis_run(0, m.squares.rank()));
       const auto size = emit_on<op::root_of_squares>({}, m.squares / n);
       const auto z = (y - repeat(m.mean, y, mask)) / repeat(size, y, mask), square = z * z;
       if constexpr (Order == 3) return sum_over(square * z, mask) / n;
       else return sum_over(square * square, mask) / n - 3;
-    }));
+    });
   }
 };
 

@@ -49,7 +49,7 @@ struct masked {
       const auto y = cast_to<Sum>(x);
       return sum<Keep, Axes...>::apply(operand<Sum>(emit_on<op::where>({}, counts, y, literal_like(y, 0))));
     } else if constexpr (What == reduced_to::mean) {
-      using Mean = std::conditional_t<real_element<T>, T, float>;
+      using Mean = promoted_to_real<T>;
       using Wide = detail::computed_in<Mean>;
       if (x.is_refused()) return operand<Mean>{x.g, x.id};
       const auto y = cast_to<Wide>(x);
@@ -71,7 +71,12 @@ struct count_nonzero {
   template <class T>
   static constexpr auto apply(operand<T> x) {
     if (x.is_refused()) return operand<std::int64_t>{x.g, x.id};
-    return sum<Keep, Axes...>::apply(cast_to<std::int64_t>(emit_on<op::not_equal>({}, x, literal_like(x, 0))));
+    const auto counted = emit_on<op::not_equal>({}, x, literal_like(x, 0));
+    return reduced<Keep, Axes...>(counted, [](operand<bool> y, std::int64_t mask) {
+      // A static number of elements is counted in half of the bits: that is twice as fast.
+      const bool is_static = volume_of(y.g->syms, without_axes(y.extents(), ~mask)) >= 0;
+      return is_static ? cast_to<std::int64_t>(sum_over(cast_to<std::int32_t>(y), mask)) : sum_over(cast_to<std::int64_t>(y), mask);
+    });
   }
 };
 
@@ -123,7 +128,7 @@ template <bool Keep, int... Axes>
 struct weighted_mean {
   template <class A, class B>
   static constexpr auto apply(operand<A> x, operand<B> w) {
-    using T = decltype(detail::accepted<op::exp, promoted<A, B>>());
+    using T = promoted_to_real<promoted<A, B>>;
     using Wide = detail::computed_in<T>;
     const shape in[] = {x.extents(), w.extents()};
     if (x.is_refused() || w.is_refused()) return refuse<T>(*x.g, x.is_refused() ? -x.id : -w.id);
@@ -139,7 +144,7 @@ template <bool Keep, int... Axes>
 struct log_mean_exp {
   template <class T>
   static constexpr auto apply(operand<T> x) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     using Wide = detail::computed_in<Real>;
     const auto y = cast_to<Wide>(x);
     const operand<Wide> r = logsumexp<Keep, Axes...>::apply(y);
@@ -155,7 +160,7 @@ struct weighted_logsumexp {
   static constexpr std::string_view name = "weighted_logsumexp";
   template <class A, class B>
   static constexpr auto apply(operand<A> given, operand<B> w) {
-    using Real = decltype(detail::accepted<op::exp, promoted<A, B>>());
+    using Real = promoted_to_real<promoted<A, B>>;
     using Wide = detail::computed_in<Real>;
     if (given.is_refused() || w.is_refused()) return refuse<Real>(*given.g, given.is_refused() ? -given.id : -w.id);
     const shape in[] = {given.extents(), w.extents()}, common = broadcast_shapes(given.g->syms, in, 2);
@@ -176,7 +181,7 @@ template <int Axis>
 struct softmin {
   template <class T>
   static constexpr auto apply(operand<T> x) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     return softmax<Axis>::apply(-cast_to<Real>(x));
   }
 };

@@ -82,7 +82,7 @@ struct arange {
 /// N elements from `first` to `last`: f of the index, of both ends and of N - 1. It is `first` alone if N is below 2.
 template <int N, class A, class B>
 constexpr auto between_ends(A first, B last, auto f) {
-  using T = decltype(detail::accepted<op::exp, dtype_of_scalars<A, B>>());
+  using T = promoted_to_real<dtype_of_scalars<A, B>>;
   return cast_to<T>(from_scalars<N, detail::computed_in<T>>(*detail::first_operand(first, last).g, [&](auto i, auto a, auto b) {
     if constexpr (N < 2) return a;
     else return f(i, a, b, literal_like(i, N - 1));

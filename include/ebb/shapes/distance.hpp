@@ -21,7 +21,7 @@ struct cdist {
   static constexpr precision autocast = precision::full;
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
-    using T = decltype(detail::accepted<op::exp, promoted<A, B>>());
+    using T = promoted_to_real<promoted<A, B>>;
     const auto x = cast_to<T>(a), y = cast_to<T>(b);
     if (x.is_refused() || y.is_refused()) return x.is_refused() ? x : y;
     const int n = x.rank(), m = y.rank();

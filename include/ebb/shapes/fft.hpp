@@ -200,7 +200,7 @@ struct rfft {
   static constexpr precision autocast = precision::full;
   template <class A>
   static constexpr auto apply(operand<A> a) {
-    using T = decltype(detail::accepted<op::exp, A>());
+    using T = promoted_to_real<A>;
     const auto x = cast_to<T>(a);
     if (x.is_refused()) return x;
     if (x.rank() == 0 || x.rank() == max_rank) return refuse<T>(*x.g, 499);
@@ -219,7 +219,7 @@ struct irfft {
   static constexpr precision autocast = precision::full;
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
-    using T = decltype(detail::accepted<op::exp, promoted<A, B>>());
+    using T = promoted_to_real<promoted<A, B>>;
     const auto re = cast_to<T>(a), im = cast_to<T>(b);
     if (re.is_refused() || im.is_refused()) return re.is_refused() ? re : im;
     graph& g = *re.g;

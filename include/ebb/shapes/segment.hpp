@@ -113,7 +113,7 @@ template <std::size_t N>
 struct segment_mean {
   template <class T>
   static constexpr auto apply(operand<T> x, auto... more) {
-    using Mean = std::conditional_t<real_element<T>, T, float>;
+    using Mean = promoted_to_real<T>;
     return segments<N>::template of<operand<Mean>>(cast_to<Mean>(x), more..., [](auto y, auto ids, const shape& to) {
       using Wide = detail::computed_in<Mean>;
       const auto sum = summed_at<segment_mean<0>>(y, ids, to, 0);
@@ -153,7 +153,7 @@ template <std::size_t N>
 struct segment_softmax {
   template <class T>
   static constexpr auto apply(operand<T> x, auto... more) {
-    using Real = decltype(detail::accepted<op::exp, T>());
+    using Real = promoted_to_real<T>;
     using Wide = detail::computed_in<Real>;
     const auto f = []<class I>(auto y, operand<I> ids, const shape& to) {
       const auto along = [&](auto of) { return emit_on<op::gather<I, segment_softmax<0>>, Wide>({0}, of, ids); };

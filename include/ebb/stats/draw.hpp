@@ -162,7 +162,7 @@ struct of_key {
   static constexpr precision autocast = precision::full;
   template <class K, class... A>
   static constexpr auto apply(K key, A... a) {
-    using Real = decltype(detail::accepted<op::exp, detail::promoted_of<op::add, A...>>());
+    using Real = promoted_to_real<detail::promoted_of<op::add, A...>>;
     graph& g = *detail::first_operand(key, a...).g;
     if constexpr (sizeof...(A) != N) return refuse<Real>(g, 176);
     else if constexpr (!is_key<typename type_of<K>::type>) return refuse<Real>(g, 525);

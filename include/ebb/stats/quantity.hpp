@@ -73,7 +73,7 @@ struct of_quantities {
   static constexpr precision autocast = precision::full;
   template <class... A>
   static constexpr auto apply(A... a) {
-    using Real = decltype(detail::accepted<op::exp, detail::promoted_of<op::add, A...>>());
+    using Real = promoted_to_real<detail::promoted_of<op::add, A...>>;
     using Wide = detail::computed_in<Real>;
     graph& g = *detail::first_operand(a...).g;
     if constexpr (sizeof...(A) != N) return refuse<Real>(g, 176);

@@ -54,7 +54,7 @@ struct at_class {
   static constexpr precision autocast = precision::full;
   template <class K, class P>
   static constexpr auto apply(operand<K> k, operand<P> p) {
-    using Real = decltype(detail::accepted<op::exp, P>());
+    using Real = promoted_to_real<P>;
     using Wide = detail::computed_in<Real>;
     if (p.is_refused() || k.is_refused()) return refuse<Real>(*p.g, p.is_refused() ? -p.id : -k.id);
     if (p.rank() < 1) return refuse<Real>(*p.g, 490);
