@@ -111,7 +111,7 @@ struct frozen_graph {
   items<int, Size.outs> out{};
   items<symbols::item, Size.symbols> syms{};
   items<frozen_part, Size.graphs> parts{};
-  graph_casts casts{};  // of graph 0
+  graph_casts casts{};                              // of graph 0
   int simplified = 0;                               // of graph 0
   own_pass brings{};                                // of graph 0
 

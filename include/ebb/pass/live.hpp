@@ -15,7 +15,7 @@ class live_loop;
 
 /// The equations that some outputs of a graph need.
 struct live_part {
-  vec<char> is_live;      // of each equation
+  vec<char> is_live;     // of each equation
   vec<live_loop> loops;  // those that are live; the last one in the graph comes first
 };
 

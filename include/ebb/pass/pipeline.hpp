@@ -12,8 +12,8 @@
 //   distinct        halves without arguments they do not read and repeated outputs  used_arguments, distinct_outputs
 //   lowered         without what only differentiation reads, short axes as components   lower, unpack
 //   planned         loops, buffers, order; see plan/plan.hpp                        make_plan
-// grad drops the value after the stage simplified, since nothing asks for it. In the program of
-// ebb::relaxed(f) and in those of its derivatives relaxed follows each simplified below: a graph names the pass, see `own_pass`.
+// grad drops the value after the stage simplified, since nothing asks for it. In the program of ebb::relaxed(f) and in those of its
+// derivatives, relaxed follows each simplified below: a graph names the pass, see `own_pass`.
 //
 //   ebb::compile                traced, simplified, lowered, planned
 //   value_and_grad, grad        traced, differentiated, simplified, lowered, planned; so do jvp and hvp

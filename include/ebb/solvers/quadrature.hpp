@@ -146,7 +146,7 @@ constexpr auto mirrored(const auto& values, auto as_literal) {
   if constexpr (Count == 1) return first;
   else return ebb::concat<0>(first, ebb::flip<0>(ebb::slice<0, 0, static_cast<int>(Count / 2)>(first)));
 }
-/// x, with as many axes behind its first one as y has.
+/// x, with as many axes after its first one as y has.
 constexpr auto along_rows_of(auto x, auto y) {
   if constexpr (decltype(x)::rank < decltype(y)::rank) return along_rows_of(ebb::unsqueeze<-1>(x), y);
   else return x;
