@@ -267,7 +267,6 @@ struct cofactor_slope : of_several_squares {
 
 /// The cofactors of a square matrix: the derivatives of its determinant by its elements.
 /// Saves: a.   Error: see [note: cofactors by elimination]; up to 4 x 4 that of sums of products.
-/// Error: see [note: cofactors by elimination]; up to 4 x 4 that of sums of products.
 struct cofactors : own_matrix {
   static constexpr std::string_view name = "cofactors";
   static constexpr bool is_quick = true;
