@@ -182,7 +182,8 @@ EBB_INLINE mask<float> load_mask(const bool* p) {
 #else
   const __m128i zero = _mm_setzero_si128(), halves = _mm_unpacklo_epi8(bytes, zero), low = _mm_unpacklo_epi16(halves, zero);
 #if defined(__AVX__)
-  const auto wide = reinterpret_cast<mask<float>>(_mm256_insertf128_si256(_mm256_castsi128_si256(low), _mm_unpackhi_epi16(halves, zero), 1));
+  const __m128i high = _mm_unpackhi_epi16(halves, zero);
+  const auto wide = reinterpret_cast<mask<float>>(_mm256_insertf128_si256(_mm256_castsi128_si256(low), high, 1));
 #else
   const auto wide = reinterpret_cast<mask<float>>(low);
 #endif
