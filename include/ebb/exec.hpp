@@ -31,6 +31,7 @@
 #include "exec/eager.hpp"
 #include "exec/map_axes.hpp"
 #include "exec/map_batches.hpp"
+#include "exec/associative_scan.hpp"
 #include "exec/listed.hpp"
 #include "exec/open_loop.hpp"
 #include "exec/while_loop.hpp"
