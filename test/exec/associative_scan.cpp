@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <tuple>
 #include <vector>
 
@@ -109,6 +110,14 @@ TEST_CASE("associative_scan keeps the order of the operands: affine maps and mat
     CHECK(static_cast<long double>(d(i)) == Approx(h).epsilon(1e-14).margin(1e-15));
     CHECK(static_cast<long double>(c(i)) == Approx(factor).epsilon(1e-13).margin(1e-300));
   }
+  const auto [q, r] = ebb::associative_scan<ebb::reversed>(affine, std::tuple(a, b));
+  factor = 1, h = 0;
+  for (std::size_t i = 300; i-- > 0;) {
+    factor *= static_cast<long double>(a(i));
+    h = static_cast<long double>(a(i)) * h + static_cast<long double>(b(i));
+    CHECK(static_cast<long double>(r(i)) == Approx(h).epsilon(1e-14).margin(1e-15));
+    CHECK(static_cast<long double>(q(i)) == Approx(factor).epsilon(1e-13).margin(1e-300));
+  }
   const auto check_products = []<std::size_t rows, std::size_t n>(const tensor<double, rows, n, n>& m) {
     const auto products = ebb::associative_scan(product, m);
     long double so_far[n][n] = {};
@@ -176,9 +185,25 @@ TEST_CASE("associative_scan has derivatives of both orders, in functions, maps, 
   const auto m = ebb::cast<ebb::bf16>(given<float, 5, 2, 2>(10));
   CHECK(ebb::all_equal(ebb::compile(ebb::under<low>(products))(m), ebb::compile(products)(m)));
 
-  ebb::variable v(given<double, 6>(11));
+  const auto f = ebb::cast<float>(given<double, 258>(11)), g = ebb::cast<float>(given<double, 258>(12));
+  const auto [c, d] = ebb::compile(ebb::under<low>(recurrence))(f, g);  // products and sums of floats stay float in a context
+  CHECK(ebb::all_equal(d, std::get<1>(ebb::compile(recurrence)(f, g))));
+
+  ebb::variable v(given<double, 6>(13)), w(a);
   ebb::backward(ebb::sum(ebb::associative_scan(add, v)));
   for (std::size_t i = 0; i < 6; ++i) CHECK(v.grad().value()(i) == static_cast<double>(6 - i));
+  ebb::backward(ebb::compile(loss_of<decltype(recurrence)>{})(w, ebb::variable(b)));
+  CHECK(ebb::all_equal(w.grad().value(), da));
+}
+
+TEST_CASE("associative_scan passes NaN and infinities on from their rows, and runs in constants") {
+  tensor<double, 256> x = given<double, 256>(14);
+  x.mutable_data()[100] = std::numeric_limits<double>::infinity();
+  x.mutable_data()[200] = std::numeric_limits<double>::quiet_NaN();
+  const auto sums = ebb::associative_scan(add, x);
+  for (std::size_t i = 0; i < 256; ++i) CHECK((i < 100 ? std::isfinite(sums(i)) : i < 200 ? std::isinf(sums(i)) : std::isnan(sums(i))));
+  constexpr auto known = ebb::associative_scan(add, tensor<int, 4>{1, 2, 3, 4});
+  STATIC_REQUIRE(known(3) == 10);
 }
 
 TEST_CASE("associative_scan of rows whose numbers differ at the call is an error of the call") {

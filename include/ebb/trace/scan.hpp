@@ -117,6 +117,7 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
       graph g = trace::make();
       const vec<int> number = numbers();
       renumber_arguments(g, number, number.size());
+      g.syms.asking = "scan";
       for (int j = 0; j < carries; ++j)
         if (g.out[j] >= 0 && !g.syms.unify(g.shape_of(g.out[j]), g.shape_of(g.input(j)))) g.out[j] = -1;
       return canonical_shapes(static_cast<graph&&>(g));
