@@ -189,7 +189,8 @@ TEST_CASE("associative_scan has derivatives of both orders, in functions, maps, 
   const auto [c, d] = ebb::compile(ebb::under<low>(recurrence))(f, g);  // products and sums of floats stay float in a context
   CHECK(ebb::all_equal(d, std::get<1>(ebb::compile(recurrence)(f, g))));
 
-  ebb::variable v(given<double, 6>(13)), w(a);
+  ebb::variable v(given<double, 6>(13));
+  ebb::variable w(a);
   ebb::backward(ebb::sum(ebb::associative_scan(add, v)));
   for (std::size_t i = 0; i < 6; ++i) CHECK(v.grad().value()(i) == static_cast<double>(6 - i));
   ebb::backward(ebb::compile(loss_of<decltype(recurrence)>{})(w, ebb::variable(b)));
