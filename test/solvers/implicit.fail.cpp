@@ -76,5 +76,11 @@ int main() {
 #elif EBB_CASE == 22
   // EXPECT: E0104 must not capture
   const auto r = ebb::integrate([=](auto v) { return v * x(0); }, 0.0, 1.0);  // LINE
+#elif EBB_CASE == 23
+  // EXPECT: E0127 the function cannot be called so
+  auto r = ebb::compile([](auto a) { return ebb::quadrature<3>([](auto v, auto w) { return v * w; }, 0, a); })(1.0);  // LINE
+#elif EBB_CASE == 24
+  // EXPECT: E0127 the function cannot be called so
+  auto r = ebb::compile([](auto a) { return ebb::implicit_root([](auto v) { return v * v; }, ebb::solved, a, a); })(1.0);  // LINE
 #endif
 }

@@ -112,7 +112,7 @@ struct associative_scan {
       if constexpr (!rows::exists || !all_leaves<typename argument<A>::traced, rows_fit<rows::count>::template is>) return 547;
       else {
         using trace = trace_of<F, typename rows::type, typename rows::type>;
-        if constexpr (constexpr int code = code_of_trace(std::type_identity<trace>{}); code != 0) return code;
+        if constexpr (constexpr int code = detail::code_of_trace(std::type_identity<trace>{}); code != 0) return code;
         else return std::is_same_v<typename argument<typename trace::result>::traced, typename rows::type> ? 0 : 548;
       }
     }

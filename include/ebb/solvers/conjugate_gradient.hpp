@@ -109,7 +109,8 @@ constexpr int code_of_matvec() {
   if constexpr (!Options::known) return 562;
   else if constexpr (constexpr int code = code_of_implicit<M, X, by_cg_option<1>>(); code != 0) return code;
   else if constexpr (!(are_traced<W> && ...)) return 442;
-  else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<M, X, W...>>{}); of_trace != 0) return of_trace;
+  else if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<M, X, W...>>{}); of_trace != 0)
+    return of_trace;
   else {
     using result = result_of_trace<M, X, W...>;
     if constexpr (holds_refused<result>) return already_reported;

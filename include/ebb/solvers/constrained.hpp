@@ -59,8 +59,10 @@ constexpr int code_of_constrained() {
   else if constexpr (code_of_function<C> != 0) return code_of_function<C>;
   else if constexpr (X::rank != 1) return 564;
   else if constexpr (!(are_traced<W> && ...)) return 442;
-  else if constexpr (constexpr int of_loss = code_of_trace(std::type_identity<trace_of<Loss, X, W...>>{}); of_loss != 0) return of_loss;
-  else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<C, X, W...>>{}); of_trace != 0) return of_trace;
+  else if constexpr (constexpr int of_loss = detail::code_of_trace(std::type_identity<trace_of<Loss, X, W...>>{}); of_loss != 0)
+    return of_loss;
+  else if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<C, X, W...>>{}); of_trace != 0)
+    return of_trace;
   else if constexpr (holds_refused<result_of_trace<C, X, W...>> || holds_refused<result_of_trace<Loss, X, W...>>) return already_reported;
   else if constexpr (!is_scalar_result<result_of_trace<Loss, X, W...>>) return 109;
   else {

@@ -134,7 +134,8 @@ constexpr int code_of_ode() {
   else if constexpr (!(are_traced<W> && ...)) return 442;
   else {
     using time = term<typename Y::value_type>;
-    if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<F, time, Y, W...>>{}); of_trace != 0) return of_trace;
+    if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<F, time, Y, W...>>{}); of_trace != 0)
+      return of_trace;
     else if constexpr (holds_refused<result_of_trace<F, time, Y, W...>>) return already_reported;
     else return std::is_same_v<typename argument<result_of_trace<F, time, Y, W...>>::traced, Y> ? 0 : 506;
   }

@@ -112,7 +112,8 @@ template <class F, class X, class Option, class... W>
 constexpr int code_of_objective() {
   if constexpr (constexpr int code = code_of_implicit<F, X, Option>(); code != 0) return code;
   else if constexpr (!(are_traced<W> && ...)) return 442;
-  else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<F, X, W...>>{}); of_trace != 0) return of_trace;
+  else if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<F, X, W...>>{}); of_trace != 0)
+    return of_trace;
   else if constexpr (holds_refused<result_of_trace<F, X, W...>>) return already_reported;
   else return is_scalar_result<result_of_trace<F, X, W...>> ? 0 : 109;
 }

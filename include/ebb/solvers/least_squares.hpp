@@ -133,7 +133,7 @@ template <class Rho, class S>
 constexpr int code_of_loss() {
   if constexpr (std::is_same_v<Rho, squares_alone>) return 0;
   else if constexpr (!std::is_class_v<Rho>) return 561;
-  else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<Rho, S>>{}); of_trace != 0) return of_trace;
+  else if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<Rho, S>>{}); of_trace != 0) return of_trace;
   else if constexpr (holds_refused<result_of_trace<Rho, S>>) return already_reported;
   else return std::is_same_v<typename argument<result_of_trace<Rho, S>>::traced, S> ? 0 : 561;
 }
@@ -142,7 +142,8 @@ constexpr int code_of_errors() {
   if constexpr (constexpr int code = code_of_implicit<R, X, by_solve_option>(); code != 0) return code;
   else if constexpr (X::rank != 1) return 561;
   else if constexpr (!(are_traced<W> && ...)) return 442;
-  else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<R, X, W...>>{}); of_trace != 0) return of_trace;
+  else if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<R, X, W...>>{}); of_trace != 0)
+    return of_trace;
   else if constexpr (holds_refused<result_of_trace<R, X, W...>>) return already_reported;
   else {
     using errors = typename argument<result_of_trace<R, X, W...>>::traced;

@@ -158,7 +158,7 @@ constexpr int code_of_quadrature() {
   using T = promoted_among<A, B, W...>;
   if constexpr (!Rule::known || !real_element<T>) return 563;
   else if constexpr (!std::is_same_v<decltype(std::declval<term<T>>() + std::declval<A>() + std::declval<B>()), term<T>>) return 563;
-  else if constexpr (constexpr int code = code_of_trace(std::type_identity<trace_of<F, term<T>, W...>>{}); code != 0) return code;
+  else if constexpr (constexpr int code = detail::code_of_trace(std::type_identity<trace_of<F, term<T>, W...>>{}); code != 0) return code;
   else if constexpr (holds_refused<result_of_trace<F, term<T>, W...>>) return already_reported;
   else return is_one_array<typename argument<result_of_trace<F, term<T>, W...>>::traced> ? 0 : 563;
 }

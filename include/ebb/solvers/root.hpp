@@ -174,7 +174,8 @@ constexpr int code_of_bracket() {
   else if constexpr (code != 0) return 503;
   else if constexpr (X::rank != 0) return 503;
   else if constexpr (!(are_traced<W> && ...)) return 442;
-  else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<R, X, W...>>{}); of_trace != 0) return of_trace;
+  else if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<R, X, W...>>{}); of_trace != 0)
+    return of_trace;
   else return std::is_same_v<result_of_trace<R, X, W...>, X> ? 0 : 503;
 }
 template <class R, class Steps, class X, class... W>

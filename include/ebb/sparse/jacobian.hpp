@@ -119,7 +119,7 @@ constexpr int code_of_sparse() {
   else if constexpr (!are_arguments<A...>) return 111;
   else if constexpr (I >= static_cast<int>(sizeof...(A))) return code_of_wrt<wrt<I>, A...>();
   else if constexpr (!has_one_dtype<traced_type<numbered<I, std::tuple<A...>>>>) return 504;
-  else if constexpr (constexpr int of_trace = code_of_trace(std::type_identity<trace_of<F, traced_type<A>...>>{}); of_trace != 0)
+  else if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<F, traced_type<A>...>>{}); of_trace != 0)
     return of_trace;
   else if constexpr (holds_refused<result_of_trace<F, traced_type<A>...>>) return already_reported;
   else return has_one_dtype<typename argument<result_of_trace<F, traced_type<A>...>>::traced> ? 0 : 504;
