@@ -121,11 +121,13 @@ TEST_CASE("scan on arrays has the bits of the compiled function") {
 
 #if EBB_EXCEPTIONS
 TEST_CASE("a carry that changes its extents at the call is an error that names scan and both shapes") {
+  using namespace loop_failures;
   constexpr auto swaps = [](auto h, auto xs) {
     return std::get<0>(ebb::scan([](auto c, auto x) { return std::tuple(x * x, c); }, h, xs));
   };
   const tensor<double, dyn> h{1, 2, 3};
-  const tensor<double, dyn, dyn> xs{ebb::tensor<double, 6, 4>{}}, fits{ebb::tensor<double, 6, 3>{}};
+  const tensor<double, dyn, dyn> xs{tensor<double, 6, 4>{}};
+  const tensor<double, dyn, dyn> fits{tensor<double, 6, 3>{}};
   CHECK(test::says(test::raised([&] { ebb::compile(swaps)(h, xs); }), {"scan", "[3]", "[6, 4]"}));
   CHECK(ebb::compile(swaps)(h, fits).size() == 3);
 }
