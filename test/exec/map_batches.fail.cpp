@@ -2,6 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
 
+#include <ctime>
+
+namespace user {
+
+auto timed(auto x) { return x * static_cast<float>(std::time(nullptr)); }
+
+}  // namespace user
+
 int main() {
   [[maybe_unused]] const ebb::tensor<float, 3, 2> x{};
   [[maybe_unused]] const ebb::tensor<float, 2> y{};
@@ -21,5 +29,11 @@ int main() {
 #elif EBB_CASE == 5
   // EXPECT: E0124 there must be an argument that is not whole(...)
   auto r = ebb::map<ebb::batch_size<2>>([](auto a) { return a; }, ebb::whole(x));  // LINE
+#elif EBB_CASE == 6
+  // EXPECT: E0126 a traced function calls what is not constexpr
+  auto r = ebb::map<ebb::batch_size<2>>([](auto a) { return user::timed(a); }, x);  // LINE
+#elif EBB_CASE == 7
+  // EXPECT: E0126 a traced function calls what is not constexpr
+  auto r = ebb::map([](auto a) { return user::timed(a); }, x);  // LINE
 #endif
 }

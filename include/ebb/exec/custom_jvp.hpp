@@ -147,8 +147,7 @@ constexpr auto apply_function(functions::custom_jvp<F, P>, const A&... a) {
 template <class F, class P, class... A>
 constexpr auto custom_jvp(F, P, const A&... a) {
   constexpr int code = detail::code_of_custom<detail::customized_push, F, P, A...>();
-  static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (detail::is_named_next(code)) [[maybe_unused]] constexpr int size = detail::customized_push<F, P, A...>::show_reason();
+  static_cast<void>(detail::refuse_call<detail::customized_push<F, P, A...>, code>{});
   if constexpr (code != 0) return refused_result{};
   else return apply_function(functions::custom_jvp<F, P>{}, a...);
 }

@@ -85,15 +85,10 @@ inline constexpr int rows_of_batch<batch_size<Rows>> = Rows;
 template <class Size, class F, class... A>
   requires(detail::rows_of_batch<Size> != 0)
 constexpr auto map(F, const A&... a) {
-  using flags = std::integer_sequence<bool, detail::is_whole<A>...>;
   using function = detail::mapped_in_batches<detail::rows_of_batch<Size>, F, detail::is_whole<A>...>;
-  constexpr int code = detail::code_of_map<F, flags, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
-  static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (detail::is_named_next(code)) {
-    using mapped = detail::mapped<F, flags, typename argument<std::remove_cvref_t<decltype(detail::unwrapped(a))>>::traced...>;
-    [[maybe_unused]] constexpr int size = detail::not_constant<typename mapped::trace>::make().size();
-  }
-  if constexpr (code != 0) return refused_result{};
+  using call = detail::call_of_map<F, A...>;
+  static_cast<void>(detail::refuse_call<call>{});
+  if constexpr (call::code != 0) return refused_result{};
   else return detail::called_in_batches<function>(detail::unwrapped(a)...);
 }
 

@@ -116,8 +116,7 @@ template <class C, class F, class Options, int Most, bool... Whole, class... A>
   requires(is_traced<A> && ...)
 constexpr auto apply_function(functions::while_loop<C, F, Options, Most, Whole...>, const A&... a) {
   using loop = detail::open_loop<C, F, A...>;
-  static_cast<void>(detail::refuse_function<loop::code>{});
-  if constexpr (detail::is_named_next(loop::code)) [[maybe_unused]] constexpr int size = loop::show_reason();
+  static_cast<void>(detail::refuse_call<loop>{});
   if constexpr (loop::code != 0) return refused_result{};
   else if constexpr (Most >= 0) return detail::loop_at_most<C, F, Options, Whole...>(Most, a...);
   else {

@@ -224,6 +224,7 @@ struct choice<functions::conditional<F...>, P, types<A...>> {
     else if constexpr (!(argument<A>::is_argument && ...)) return 111;
     else return chosen::code;
   }
+  static constexpr int show_reason() { return chosen::show_reason(); }
 };
 /// The first N of R... are functions, the others are their arguments.
 template <int N, class... R>
@@ -242,8 +243,7 @@ template <class... F, class P, class... A>
   requires(is_traced<P> && ... && is_traced<A>)
 constexpr auto apply_function(functions::conditional<F...>, const P& p, const A&... a) {
   using conditional = detail::conditional<functions::conditional<F...>, P, A...>;
-  static_cast<void>(detail::refuse_function<conditional::code>{});
-  if constexpr (detail::is_named_next(conditional::code)) [[maybe_unused]] constexpr int size = conditional::show_reason();
+  static_cast<void>(detail::refuse_call<conditional>{});
   if constexpr (conditional::code != 0) return refused_result{};
   else {
     p.g->syms.asking = detail::is_term_of_bool<P> ? "cond" : "switch_";
@@ -268,8 +268,7 @@ template <class P, class F, class G, class... A>
 constexpr auto cond(const P& p, F, G, const A&... a) {
   using choice = detail::choice<functions::conditional<F, G>, P, detail::types<A...>>;
   constexpr int code = choice::template code<detail::is_term_of_bool<P> ? 0 : 346>();
-  static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (detail::is_named_next(code)) [[maybe_unused]] constexpr int size = choice::chosen::show_reason();
+  static_cast<void>(detail::refuse_call<choice, code>{});
   if constexpr (code != 0) return refused_result{};
   else return apply_function(functions::conditional<F, G>{}, p, a...);
 }
@@ -285,7 +284,7 @@ constexpr auto switch_(const P& i, const R&... r) {
   constexpr int code = detail::code_of_switch<N, P, R...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (detail::is_named_next(code))
-    [[maybe_unused]] constexpr int size = detail::numbered_choice<N, P, R...>::chosen::show_reason();
+    [[maybe_unused]] constexpr int size = detail::numbered_choice<N, P, R...>::show_reason();
   if constexpr (code != 0) return refused_result{};
   else {
     const std::tuple<const R&...> all(r...);

@@ -224,8 +224,7 @@ constexpr int code_of_custom() {
 
 template <class Customized, class... A>
 constexpr auto apply_customized(const A&... a) {
-  static_cast<void>(refuse_function<Customized::code>{});
-  if constexpr (is_named_next(Customized::code)) [[maybe_unused]] constexpr int size = Customized::show_reason();
+  static_cast<void>(refuse_call<Customized>{});
   if constexpr (Customized::code != 0) return refused_result{};
   else {
     graph& g = *first_graph(a...);
@@ -264,8 +263,7 @@ constexpr auto apply_function(functions::custom_vjp<F, B> f, const A&... a) {
 template <class F, class B, class... A>
 constexpr auto custom_vjp(F, B, const A&... a) {
   constexpr int code = detail::code_of_custom<detail::customized, F, B, A...>();
-  static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (detail::is_named_next(code)) [[maybe_unused]] constexpr int size = detail::customized<F, B, A...>::show_reason();
+  static_cast<void>(detail::refuse_call<detail::customized<F, B, A...>, code>{});
   if constexpr (code != 0) return refused_result{};
   else return apply_function(functions::custom_vjp<F, B>{}, a...);
 }

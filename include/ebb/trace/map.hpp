@@ -158,6 +158,7 @@ struct mapped<F, std::integer_sequence<bool, Whole...>, A...> {
     }
   }
   static constexpr int code = find_code();
+  static constexpr int show_reason() { return not_constant<trace>::make().size(); }
 };
 
 /// The code that refuses a call of map, or 0, as far as the arguments' types tell: variables and terms in a context are looked at later.
@@ -169,6 +170,16 @@ constexpr int code_of_map() {
   else if constexpr (!(argument<A>::is_argument && ...)) return 111;
   else return mapped<F, Flags, typename argument<A>::traced...>::code;
 }
+
+/// A call of map on these arguments, some of them in whole(...).
+template <class F, class... A>
+struct call_of_map {
+  template <class W>
+  using unwrapped_type = std::remove_cvref_t<decltype(unwrapped(std::declval<const W&>()))>;
+  using flags = std::integer_sequence<bool, is_whole<A>...>;
+  static constexpr int code = code_of_map<F, flags, unwrapped_type<A>...>();
+  static constexpr int show_reason() { return mapped<F, flags, typename argument<unwrapped_type<A>>::traced...>::show_reason(); }
+};
 
 /// The promoted dtype of the arguments; numbers do not count.
 template <class... T>
@@ -194,9 +205,7 @@ template <class F, bool... Whole, class... A>
   requires(is_traced<A> && ...)
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
   using mapped = detail::mapped<F, std::integer_sequence<bool, Whole...>, A...>;
-  static_cast<void>(detail::refuse_function<mapped::code>{});
-  if constexpr (detail::is_named_next(mapped::code))
-    [[maybe_unused]] constexpr int size = detail::not_constant<typename mapped::trace>::make().size();
+  static_cast<void>(detail::refuse_call<mapped>{});
   if constexpr (mapped::code != 0) return refused_result{};
   else {
     graph* g = detail::first_graph(a...);
@@ -221,14 +230,9 @@ constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
 /// Shape: f's result with a leading axis.   Error: each row has the bits of a call of f on that row.
 template <class F, class... A>
 constexpr auto map(F, const A&... a) {
-  using flags = std::integer_sequence<bool, detail::is_whole<A>...>;
-  constexpr int code = detail::code_of_map<F, flags, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
-  static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (detail::is_named_next(code)) {
-    using mapped = detail::mapped<F, flags, typename argument<std::remove_cvref_t<decltype(detail::unwrapped(a))>>::traced...>;
-    [[maybe_unused]] constexpr int size = detail::not_constant<typename mapped::trace>::make().size();
-  }
-  if constexpr (code != 0) return refused_result{};
+  using call = detail::call_of_map<F, A...>;
+  static_cast<void>(detail::refuse_call<call>{});
+  if constexpr (call::code != 0) return refused_result{};
   else return apply_function(functions::map<F, detail::is_whole<A>...>{}, detail::unwrapped(a)...);
 }
 

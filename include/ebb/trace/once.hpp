@@ -103,8 +103,7 @@ template <class F, class... A>
   requires(is_traced<A> && ...)
 constexpr auto apply_function(functions::once<F>, const A&... a) {
   using call = detail::called_once<F, A...>;
-  static_cast<void>(detail::refuse_function<call::code>{});
-  if constexpr (detail::is_named_next(call::code)) [[maybe_unused]] constexpr int size = call::show_reason();
+  static_cast<void>(detail::refuse_call<call>{});
   if constexpr (call::code != 0) return refused_result{};
   else {
     graph& g = *detail::first_graph(a...);
@@ -126,8 +125,7 @@ struct once_function {
   constexpr auto operator()(const A&... a) const {
     if constexpr (detail::are_traced<A...>) {
       constexpr int code = detail::code_of_once<F, A...>();
-      static_cast<void>(detail::refuse_function<code>{});
-      if constexpr (detail::is_named_next(code)) [[maybe_unused]] constexpr int size = detail::called_once<F, A...>::show_reason();
+      static_cast<void>(detail::refuse_call<detail::called_once<F, A...>, code>{});
       if constexpr (code != 0) return refused_result{};
       else return apply_function(functions::once<F>{}, a...);
     } else return F{}(a...);

@@ -40,6 +40,16 @@ struct refuse_function<Code> {
                              "gradients only (grad, vjp, jacrev)");
 };
 
+/// Refuses a call with its code: reports the sentence, and for a trace that is not a constant the reason too. Call::show_reason() evaluates
+/// that trace as a constant, so that the compiler says why it is none.
+template <class Call, int Code = Call::code>
+struct refuse_call : refuse_function<Code> {};
+template <class Call, int Code>
+  requires(is_named_next(Code))
+struct refuse_call<Call, Code> : refuse_function<Code> {
+  static_assert(Call::show_reason() >= 0);
+};
+
 /// The code of a call that cannot be made because of an error in its arguments or its function that is reported already.
 inline constexpr int already_reported = -1;
 

@@ -171,6 +171,7 @@ struct scanned<F, Options, std::integer_sequence<bool, Whole...>, Carry, A...> {
     }
   }
   static constexpr int code = find_code();
+  static constexpr int show_reason() { return not_constant<trace>::make().size(); }
 };
 
 /// The code that refuses a call of scan, or 0, as far as the arguments' types tell: numbers and terms in a context are looked at later.
@@ -263,9 +264,7 @@ template <class F, class Options, bool... Whole, class... A>
   requires(is_traced<A> && ...)
 constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a) {
   using scanned = detail::scanned<F, Options, std::integer_sequence<bool, Whole...>, A...>;
-  static_cast<void>(detail::refuse_function<scanned::code>{});
-  if constexpr (detail::is_named_next(scanned::code))
-    [[maybe_unused]] constexpr int size = detail::not_constant<typename scanned::trace>::make().size();
+  static_cast<void>(detail::refuse_call<scanned>{});
   if constexpr (scanned::code != 0) return refused_result{};
   else if constexpr (detail::in_segments<Options::kept>)
     return detail::segments<detail::segment_of<F, Options::reversed, Whole...>, Options, scanned::count, Whole...>::apply(
@@ -318,7 +317,7 @@ constexpr auto scan(F, const Carry& carry, const A&... a) {
   if constexpr (detail::is_named_next(code)) {
     using scanned = detail::scanned<F, options, flags, typename argument<Carry>::traced,
                                     typename argument<std::remove_cvref_t<decltype(detail::unwrapped(a))>>::traced...>;
-    [[maybe_unused]] constexpr int size = detail::not_constant<typename scanned::trace>::make().size();
+    [[maybe_unused]] constexpr int size = scanned::show_reason();
   }
   if constexpr (code != 0) return refused_result{};
   else return apply_function(functions::scan<F, options, detail::is_whole<A>...>{}, carry, detail::unwrapped(a)...);
