@@ -237,6 +237,15 @@ constexpr int code_of_implicit() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;
   else return code_of_solution<X, Option>();
 }
+/// The same, for an F that is called on x and w.
+template <class F, class Option, class X, class... W>
+constexpr int code_of_implicit_in() {
+  if constexpr (constexpr int code = code_of_implicit<F, X, Option>(); code != 0) return code;
+  else if constexpr ((holds_refused<W> || ...)) return already_reported;
+  else if constexpr (!(argument<W>::is_argument && ...)) return 111;
+  else if constexpr (!requires { typename result_of_trace<F, X, W...>; }) return requires { &F::operator(); } ? 128 : 127;
+  else return holds_refused<result_of_trace<F, X, W...>> ? already_reported : 0;
+}
 template <class R, bool Symmetric, class Option, class Solver, class X, class... W>
 constexpr auto implicit_by(const X& x0, const W&... w) {
   return ebb::custom_vjp(implicit_value<Solver>{}, implicit_pull<R, Symmetric, Option>{}, x0, w...);
@@ -256,7 +265,7 @@ constexpr auto implicit_by(const X& x0, const W&... w) {
 template <auto... Option, class R, class Solver, class X, class... W>
 constexpr auto implicit_root(R, Solver, const X& x0, const W&... w) {
   using option = detail::option_among<Option...>;
-  constexpr int code = detail::code_of_implicit<R, X, option>();
+  constexpr int code = detail::code_of_implicit_in<R, option, X, W...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<R, false, option, Solver>(x0, w...);
@@ -267,7 +276,7 @@ constexpr auto implicit_root(R, Solver, const X& x0, const W&... w) {
 template <auto... Option, class F, class X, class... W>
 constexpr auto fixed_point(F, const X& x0, const W&... w) {
   using option = detail::option_among<Option...>;
-  constexpr int code = detail::code_of_implicit<F, X, option>();
+  constexpr int code = detail::code_of_implicit_in<F, option, X, W...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<detail::fixed_point_residual<F>, false, option, detail::fixed_point_steps<F, 1000>>(x0, w...);
@@ -278,7 +287,7 @@ constexpr auto fixed_point(F, const X& x0, const W&... w) {
 template <auto... Option, class Loss, class Solver, class X, class... W>
 constexpr auto implicit_minimizer(Loss, Solver, const X& x0, const W&... w) {
   using option = detail::option_among<Option...>;
-  constexpr int code = detail::code_of_implicit<Loss, X, option>();
+  constexpr int code = detail::code_of_implicit_in<Loss, option, X, W...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<detail::gradient_as_residual<Loss>, true, option, Solver>(x0, w...);

@@ -190,7 +190,7 @@ constexpr auto between(const X& lo, const X& hi, const W&... w) {
 }
 template <class R, bool Symmetric, class Residual, class Steps, class X, class... W>
 constexpr auto solved_by(const X& x0, const W&... w) {
-  constexpr int code = code_of_implicit<R, X, by_solve_option>();
+  constexpr int code = code_of_implicit_in<R, by_solve_option, X, W...>();
   static_cast<void>(refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else {

@@ -47,7 +47,7 @@ struct refuse_call : refuse_function<Code> {};
 template <class Call, int Code>
   requires(is_named_next(Code))
 struct refuse_call<Call, Code> : refuse_function<Code> {
-  static_assert(Call::show_reason() >= 0);
+  using reason = std::integral_constant<int, Call::show_reason()>;  // not a static_assert: for g++ that would be two errors
 };
 
 /// The code of a call that cannot be made because of an error in its arguments or its function that is reported already.
