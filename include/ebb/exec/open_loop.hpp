@@ -127,7 +127,7 @@ struct open_loop {
   };
   /// Adds the loop, or the loop with derivatives if `directions` of the real leaves are given, and returns its results without the
   /// condition.
-  static constexpr vec<int> add_steps(graph& g, const graph& step, const arguments& a, const vec<int>* directions) {
+  static constexpr vec<int> add_steps(graph& g, const auto& step, const arguments& a, const vec<int>* directions) {
     const vec<char> is_real = real();
     vec<int> in = a.on(g, frozen<condition>::g.thaw());
     int given = 0, all = 1 + carries;

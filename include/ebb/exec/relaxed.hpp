@@ -22,7 +22,8 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-inline constexpr own_pass relaxing{true, &relax};
+template <class F>
+inline constexpr own_pass relaxing{true, &relax<F>};
 
 template <class F, class... T>
 struct relaxed_program {
@@ -30,7 +31,7 @@ struct relaxed_program {
   template <bool Watched = false>
   static constexpr graph make() {
     graph g = traced<F, T...>::g.thaw();
-    g.brings = relaxing;
+    g.brings = relaxing<F>;
     return exact<Watched>(g);
   }
 };
@@ -55,7 +56,7 @@ struct declared_policies<program_function<relaxed_spec<F>>> : declared_policies<
 
 // Transforms of a relaxed function bring the pass along.
 template <class F>
-inline constexpr own_pass pass_of<program_function<relaxed_spec<F>>> = relaxing;
+inline constexpr own_pass pass_of<program_function<relaxed_spec<F>>> = relaxing<F>;
 template <class Spec>
 inline constexpr own_pass pass_of<program_function<Spec>> = pass_of<typename Spec::function>;
 template <class F, int... I>

@@ -224,14 +224,14 @@ struct qr_part {
 struct complete_qr {
   static constexpr std::string_view name = "qr";
   static constexpr precision autocast = op::qr::autocast;
-  template <class A>
+  template <class A, class Index = std::int32_t>
   static constexpr auto apply(operand<A> a) {
     using T = decltype(detail::accepted<op::qr, A>());
     if (a.is_refused() || a.rank() < 2) return refuse<T>(*a.g, a.is_refused() ? -a.id : 420);
     const auto x = cast_to<T>(a);
     graph& g = *a.g;
     const int last = a.rank() - 1, m = a.extent(last - 1), square = g.intern(with_extent(a.extents(), last, m));
-    const auto one = emit_on<op::equal>({}, index_along<std::int32_t>(g, square, last - 1), index_along<std::int32_t>(g, square, last));
+    const auto one = emit_on<op::equal>({}, index_along<Index>(g, square, last - 1), index_along<Index>(g, square, last));
     return operand<T>(of_matrices<op::qr>(concat<-1>::apply(x, cast_to<T>(one))));
   }
 };

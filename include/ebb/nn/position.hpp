@@ -46,7 +46,7 @@ struct sinusoidal {
 template <int Heads>
 struct alibi {
   static constexpr detail::spelled name{"alibi", Heads};
-  template <class Q, class K>
+  template <class Q, class K, class Index = std::int64_t>
   static constexpr auto apply(operand<Q> queries, operand<K> keys) {
     using T = promoted_to_real<promoted<Q, K>>;
     using Wide = detail::computed_in<T>;
@@ -59,10 +59,10 @@ struct alibi {
     int power = 1;  // the largest power of two that is not above Heads
     while (power <= Heads / 2) power *= 2;
     // The other heads lie between the first ones.
-    const auto head = index_along<std::int64_t>(g, number, 0), first = head + 1, between = 2 * (head - power) + 1;
+    const auto head = index_along<Index>(g, number, 0), first = head + 1, between = 2 * (head - power) + 1;
     const auto exponent = emit_on<op::where>({}, emit_on<op::less>({}, head, literal_like(head, power)),
                                              cast_to<Wide>(first) * (-8.0 / power), cast_to<Wide>(between) * (-4.0 / power));
-    const auto distance = index_along<std::int64_t>(g, number, 1) - index_along<std::int64_t>(g, number, 2);
+    const auto distance = index_along<Index>(g, number, 1) - index_along<Index>(g, number, 2);
     return cast_to<T>(-(emit_on<op::exp2>({}, exponent) * cast_to<Wide>(emit_on<op::maximum>({}, distance, -distance))));
   }
 };

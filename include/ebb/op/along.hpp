@@ -79,8 +79,8 @@ struct take_along_axis {
 /// The element of x at one place along an axis, which is dropped.
 template <int Axis>
 struct element_at {
-  template <class T>
-  static constexpr operand<T> apply(operand<T> x, operand<std::int64_t> place) {
+  template <class T, class Index>
+  static constexpr operand<T> apply(operand<T> x, operand<Index> place) {
     if (x.is_refused() || place.is_refused()) return {x.g, x.is_refused() ? x.id : place.id};
     const int axis = axis_of(Axis, x.rank());
     if (!has_axis(axis, x.rank()) || place.rank() + 1 != x.rank()) return refuse<T>(*x.g, 103);

@@ -100,7 +100,7 @@ struct roll {
     if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
     graph& g = *x.g;
     const int length = x.extent(axis);
-    if (length < 0) return by_index(x, to_operand<std::int64_t>(g, steps), axis);
+    if (length < 0) return by_index(x, steps, axis);
     const int by = length == 0 ? 0 : static_cast<int>((steps % length + length) % length);
     if (by == 0) return x;
     const auto cut = [&](int start, int count) { return slice_as(x, {axis, start}, g.intern(with_extent(x.extents(), axis, count))).id; };
@@ -115,13 +115,14 @@ struct roll {
       const int axis = axis_of(Axis, x.rank());
       if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
       if (steps.rank() > 0) return refuse<T>(*x.g, 387);
-      return by_index(x, cast_to<std::int64_t>(steps), axis);
+      return by_index(x, steps, axis);
     }
   }
 
  private:
   template <class T>
-  static constexpr operand<T> by_index(operand<T> x, operand<std::int64_t> steps, int axis) {
+  static constexpr operand<T> by_index(operand<T> x, auto number_or_operand, int axis) {
+    const auto steps = to_operand<std::int64_t>(*x.g, number_or_operand);
     const auto place = index_along<std::int64_t>(*x.g, x.g->intern(x.g->syms.find(axes_between(x.extents(), axis, axis + 1))), 0);
     const auto length = count_along<std::int64_t>(x, std::int64_t{1} << axis);
     const auto along = [&](auto scalar) { return repeat(scalar, place, 1); };

@@ -52,8 +52,9 @@ constexpr operand<T> words_of(operand<I> key) {
   shape words;
   words.push(4);
   const int four = g.intern(words);
-  const operand<std::int64_t> repeated = broadcast_to(cast_to<std::int64_t>(key), four, 1);
-  const auto shifted = emit_on<op::shift_right>({}, repeated, 16 * index_along<std::int64_t>(g, four, 0));
+  const auto repeated = broadcast_to(cast_to<std::int64_t>(key), four, 1);
+  using Number = typename decltype(repeated)::value_type;
+  const auto shifted = emit_on<op::shift_right>({}, repeated, literal_like(repeated, 16) * index_along<Number>(g, four, 0));
   return cast_to<T>(emit_on<op::bitwise_and>({}, shifted, literal_like(shifted, 65535)));
 }
 
@@ -270,8 +271,9 @@ struct split_key {
     shape all;
     all.push(Count);
     const int to = g.intern(all);
-    const auto numbers = index_along<std::int64_t>(g, to, 0);
-    return {&g, emit_as<op::derived_keys, std::int64_t>(g, to, {cast_to<std::int64_t>(key).id, numbers.id}, {0})};
+    const auto whole = cast_to<std::int64_t>(key);
+    const auto numbers = index_along<typename decltype(whole)::value_type>(g, to, 0);
+    return {&g, emit_as<op::derived_keys, std::int64_t>(g, to, {whole.id, numbers.id}, {0})};
   }
 };
 struct fold_in {

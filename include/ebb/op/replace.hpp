@@ -90,7 +90,7 @@ template <class I>
 constexpr operand<I> start_in(graph&, operand<I> start) {
   return start;
 }
-constexpr operand<std::int64_t> start_in(graph& g, std::int64_t start) {
+constexpr operand<std::int64_t> start_in(graph& g, std::integral auto start) {
   return to_operand<std::int64_t>(g, start);
 }
 

@@ -168,7 +168,8 @@ constexpr op_info make_info() {
 
 }  // namespace detail
 
-/// The table of Op for dtype T.
+/// The table of Op for dtype T, with its kernels. Code that names a dtype which is none of its template parameters makes this table in
+/// every file that includes it, called or not: compilers instantiate at once what a constant expression may need.
 template <class Op, class T>
 inline constexpr op_info info = detail::make_info<Op, T>();
 

@@ -99,7 +99,7 @@ struct quantile {
     const auto top = SkipNan ? along(emit_on<op::maximum>({}, order.numbers - 1, literal_like(order.numbers, 0)))
                              : everywhere(order.count - 1);
     const auto position = spread * cast_to<double>(top);
-    const auto element = [&](operand<double> at) {
+    const auto element = [&](auto at) {
       auto index = cast_to<std::int64_t>(at);
       if (!SkipNan) index = emit_on<op::where>({}, emit_on<op::less_equal>({}, along(order.numbers), top), top, index);
       return order.template at<quantile>(index);
@@ -114,7 +114,7 @@ struct quantile {
 
  private:
   template <class T>
-  static constexpr operand<T> pick(operand<double> position, auto element) {
+  static constexpr operand<T> pick(auto position, auto element) {
     if constexpr (Rule == between::nearest) return element(emit_on<op::round>({}, position));
     else if constexpr (Rule == between::higher) return element(emit_on<op::ceil>({}, position));
     else {
@@ -153,7 +153,7 @@ struct median_place {
   }
 
  private:
-  static constexpr operand<std::int64_t> half(operand<std::int64_t> n) {
+  static constexpr operand<std::int64_t> half(auto n) {
     return cast_to<std::int64_t>(emit_on<op::floor>({}, cast_to<double>(n) * 0.5));
   }
 };

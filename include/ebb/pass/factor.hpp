@@ -42,10 +42,23 @@ class operation_count {
   const graph& g_;
 };
 
-/// A graph that grows, with its factors. Only float and double have any: see [note: what relaxed arithmetic changes].
+/// Emits an op of this family, in a shape and a dtype; only float and double have factors: see [note: what relaxed arithmetic changes].
+/// A template of a program, and passed on as a pointer: the ops' kernels are compiled only where a program is relaxed.
+using emit_real = int (*)(graph&, std::uint64_t family, dtype, int shape, std::initializer_list<int> in);
+template <class Program, class... Op>
+constexpr int emit_among(graph& g, std::uint64_t family, dtype d, int shape, std::initializer_list<int> in) {
+  int k = -1;
+  const auto emit_if = [&]<class Each>(std::type_identity<Each>) {
+    if (family == family_of<Each>) k = d == dtype::f32 ? emit_as<Each, float>(g, shape, in) : emit_as<Each, double>(g, shape, in);
+  };
+  (emit_if(std::type_identity<Op>{}), ...);
+  return k;
+}
+
+/// A graph that grows, with its factors.
 class factored_graph {
  protected:
-  constexpr explicit factored_graph(graph g) : r_(static_cast<graph&&>(g)) {}
+  constexpr factored_graph(graph g, emit_real emit) : r_(static_cast<graph&&>(g)), emit_(emit) {}
 
   /// An array that is repeated along the axes of the mask, all of them for a literal.
   struct factor {
@@ -82,12 +95,10 @@ class factored_graph {
 
   template <class Op>
   constexpr int emit_like(int k, std::initializer_list<int> in) {
-    const int shape = at(k).shape;
-    return at(k).op->result == dtype::f32 ? emit_as<Op, float>(r_, shape, in) : emit_as<Op, double>(r_, shape, in);
+    return emit_(r_, family_of<Op>, at(k).op->result, at(k).shape, in);
   }
-  constexpr int literal(dtype d, int shape, double value) {
-    return d == dtype::f32 ? literal_in<float>(r_, shape, value).id : literal_in<double>(r_, shape, value).id;
-  }
+  /// In the dtype of the op's result.
+  constexpr int literal(const op_info& op, int shape, double value) { return op.kit->literal(r_, shape, value); }
   constexpr int with_operands(const equation& e, std::initializer_list<int> in) { return r_.add(e, in); }
 
   /// Whether an axis of the mask has more than one element.
@@ -103,9 +114,11 @@ class factored_graph {
     if (!is_wide(e.op->result)) return {};
     if (e.op->what == kind::broadcast) return adds_elements(e.shape, e.attr[0]) ? factor{r_.operand(k, 0), e.attr[0]} : factor{};
     if (!is_literal(k) || !is_tame(value_of(k), e.op->result)) return {};
-    return number(e.op->result, value_of(k), rank(k));
+    return number(*e.op, value_of(k), rank(k));
   }
-  constexpr factor number(dtype d, double value, int rank) { return {literal(d, r_.intern({}), value), (std::int64_t{1} << rank) - 1}; }
+  constexpr factor number(const op_info& op, double value, int rank) {
+    return {literal(op, r_.intern({}), value), (std::int64_t{1} << rank) - 1};
+  }
   /// The factor in a shape.
   constexpr int repeated(factor f, int shape) {
     if (f.mask == 0) return f.k;
@@ -125,26 +138,26 @@ class factored_graph {
   template <class Op>
   constexpr factor combined(factor a, factor b) {
     if (!a.there() || !b.there()) return {};
-    const dtype d = at(a.k).op->result;
+    const op_info& op = *at(a.k).op;
     if (is_literal(a.k) && is_literal(b.k)) {
       const double x = value_of(a.k), y = value_of(b.k);
       const double v = std::is_same_v<Op, op::mul> ? x * y : std::is_same_v<Op, op::add> ? x + y : x - y;
-      return is_tame(v, d) ? factor{literal(d, r_.intern({}), v), a.mask} : factor{};
+      return is_tame(v, op.result) ? factor{literal(op, r_.intern({}), v), a.mask} : factor{};
     }
-    if (is_literal(a.k)) a = {literal(d, at(b.k).shape, value_of(a.k)), b.mask};
-    else if (is_literal(b.k)) b = {literal(d, at(a.k).shape, value_of(b.k)), a.mask};
+    if (is_literal(a.k)) a = {literal(op, at(b.k).shape, value_of(a.k)), b.mask};
+    else if (is_literal(b.k)) b = {literal(op, at(a.k).shape, value_of(b.k)), a.mask};
     if (a.mask != b.mask || at(a.k).shape != at(b.k).shape) return {};
     return {emit_like<Op>(a.k, {a.k, b.k}), a.mask};
   }
   constexpr factor negated(factor f) {
-    if (is_literal(f.k)) return {literal(at(f.k).op->result, at(f.k).shape, -value_of(f.k)), f.mask};
+    if (is_literal(f.k)) return {literal(*at(f.k).op, at(f.k).shape, -value_of(f.k)), f.mask};
     return {emit_like<op::neg>(f.k, {f.k}), f.mask};
   }
 
   /// k as rest * by.
   constexpr scaled split(int k) {
     if (!is_wide(k)) return {};
-    if (is<op::neg>(k)) return {r_.operand(k, 0), number(at(k).op->result, -1, rank(k))};
+    if (is<op::neg>(k)) return {r_.operand(k, 0), number(*at(k).op, -1, rank(k))};
     if (!is<op::mul>(k)) return {};
     const int a = r_.operand(k, 0), b = r_.operand(k, 1);
     if (const factor f = as_factor(b); f.there()) return {a, f};
@@ -153,6 +166,7 @@ class factored_graph {
   constexpr scaled split_if_read_once(int k, int most = 1) { return reads(k) <= most ? split(k) : scaled{}; }
 
   graph r_;
+  emit_real emit_;
   vec<int> known_reads_;  // of its equations: as often as those that they replace
 };
 

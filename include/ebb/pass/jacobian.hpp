@@ -23,7 +23,7 @@ constexpr int elements_of(graph& g, int k) {
 }
 
 /// A seed for each element of y: one at that element, zero elsewhere. Shape: [elements of y, shape of y...].
-template <class T>
+template <class T, class Index = std::int64_t>
 constexpr int unit_seeds(graph& g, int y) {
   const int n = elements_of(g, y);
   shape pairs, seeds = g.shape_of(y);
@@ -33,8 +33,8 @@ constexpr int unit_seeds(graph& g, int y) {
   seeds.e[0] = n;
   ++seeds.rank;
   const int at = g.intern(pairs);
-  const int row = emit_as<op::index, std::int64_t>(g, at, {}, {0}), column = emit_as<op::index, std::int64_t>(g, at, {}, {1});
-  const operand<bool> same{&g, emit<op::equal, std::int64_t>(g, {row, column})};
+  const int row = emit_as<op::index, Index>(g, at, {}, {0}), column = emit_as<op::index, Index>(g, at, {}, {1});
+  const operand<bool> same{&g, emit<op::equal, Index>(g, {row, column})};
   return reshape_to(cast_to<T>(same), g.intern(seeds)).id;
 }
 

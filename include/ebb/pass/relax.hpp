@@ -40,7 +40,8 @@ namespace detail {
 /// Goes over a graph once, operands first. Numbers of equations are those of the new graph.
 class relaxed_rules : factored_graph {
  public:
-  constexpr explicit relaxed_rules(const graph& g) : factored_graph(shell_of(g)), g_(g), reads_(g.size(), 0), sums_(g.size(), 0) {}
+  constexpr relaxed_rules(const graph& g, emit_real emit)
+      : factored_graph(shell_of(g), emit), g_(g), reads_(g.size(), 0), sums_(g.size(), 0) {}
 
   constexpr graph run() {
     for (int k = 0; k < g_.size(); ++k)
@@ -98,16 +99,16 @@ class relaxed_rules : factored_graph {
     if (is_literal(s)) {
       const double v = value_of(s);
       if (!is_tame(v, at(s).op->result) || is_literal(x)) return -1;
-      return emit_like<op::mul>(x, {x, literal(at(s).op->result, at(s).shape, 1 / v)});
+      return emit_like<op::mul>(x, {x, literal(*at(s).op, at(s).shape, 1 / v)});
     }
     const factor f = as_factor(s);
     if (!f.there()) return -1;
-    const int one = literal(at(s).op->result, at(f.k).shape, 1);
+    const int one = literal(*at(s).op, at(f.k).shape, 1);
     return emit_like<op::mul>(x, {x, repeated({emit_like<op::div>(f.k, {one, f.k}), f.mask}, at(s).shape)});
   }
 
   constexpr int mul(int x, int y) {
-    if (is_zero(x) || is_zero(y)) return literal(at(x).op->result, at(x).shape, 0);
+    if (is_zero(x) || is_zero(y)) return literal(*at(x).op, at(x).shape, 0);
     const int most = x == y ? 2 : 1;
     const scaled a = split_if_read_once(x, most), b = split_if_read_once(y, most);
     if (a.there() && b.there())
@@ -139,11 +140,11 @@ class relaxed_rules : factored_graph {
       return emit_like<op::neg>(x, {emit_like<op::add>(x, {positive, y})});
     }
     // One of them is a multiple of the other.
-    const dtype d = at(x).op->result;
+    const op_info& op = *at(x).op;
     if (const scaled b = y_once ? split(y) : scaled{}; b.there() && b.rest == x && !is<op::neg>(y))
-      if (const factor f = combined<Op>(number(d, 1, rank(x)), b.by); f.there()) return times(x, f);
+      if (const factor f = combined<Op>(number(op, 1, rank(x)), b.by); f.there()) return times(x, f);
     if (const scaled a = x_once ? split(x) : scaled{}; a.there() && a.rest == y && !is<op::neg>(x))
-      if (const factor f = combined<Op>(a.by, number(d, 1, rank(x))); f.there()) return times(y, f);
+      if (const factor f = combined<Op>(a.by, number(op, 1, rank(x))); f.there()) return times(y, f);
     const auto is_product = [&](int k) { return is<op::mul>(k) || is<op::square>(k); };
     const auto factor_at = [&](int k, int i) { return r_.operand(k, is<op::square>(k) ? 0 : i); };
     if (!x_once || !y_once || !is_product(x) || !is_product(y)) return -1;
@@ -199,7 +200,7 @@ class relaxed_rules : factored_graph {
   }
 
   constexpr int sum(const equation& e, int x) {
-    if (is_zero(x)) return literal(e.op->result, e.shape, 0);
+    if (is_zero(x)) return literal(*e.op, e.shape, 0);
     if (reads(x) > 1 && reads(x) > known_sums_[x]) return -1;
     std::int64_t axes = 0;
     for (auto i = e.attr[0]; i < e.attr[1]; ++i) axes |= std::int64_t{1} << i;
@@ -220,7 +221,7 @@ class relaxed_rules : factored_graph {
 
   /// A matrix product. x is [batch..., m, k], y is [batch..., k, n], each perhaps transposed.
   constexpr int product(const equation& e, int x, int y) {
-    if (is_zero(x) || is_zero(y)) return literal(e.op->result, e.shape, 0);
+    if (is_zero(x) || is_zero(y)) return literal(*e.op, e.shape, 0);
     const int last = rank(x) - 1;
     int in[] = {x, y};
     vec<factor> by;
@@ -243,7 +244,7 @@ class relaxed_rules : factored_graph {
 
   /// The equation that replaces e, or -1.
   constexpr int replacement(const equation& e, const vec<int>& in) {
-    if (e.op->what == kind::move) return is_wide(e.op->result) && all_zero(in) ? literal(e.op->result, e.shape, 0) : -1;
+    if (e.op->what == kind::move) return is_wide(e.op->result) && all_zero(in) ? literal(*e.op, e.shape, 0) : -1;
     if (e.op->what == kind::elementwise)
       if (const int k = before_it_is_repeated(e, in); k >= 0) return k;
     if (!is_wide(e.op->result)) return -1;
@@ -267,12 +268,14 @@ class relaxed_rules : factored_graph {
 }  // namespace detail
 
 /// g by relaxed and exact rules, as long as it computes less; so are the bodies of its loops.   See [note: relaxed rules].
+template <class Program = void>  // whose pass it is
 constexpr graph relax(const graph& g) {
+  constexpr detail::emit_real emit = &detail::emit_among<Program, op::add, op::sub, op::neg, op::mul, op::square, op::div>;
   constexpr int most_rounds = 4;
   graph best = prune(simplify(g));
-  for (graph& body : best.subs) body = relax(body);
+  for (graph& body : best.subs) body = relax<Program>(body);
   for (int i = 0; i < most_rounds; ++i) {
-    graph next = prune(simplify(detail::relaxed_rules(best).run()));
+    graph next = prune(simplify(detail::relaxed_rules(best, emit).run()));
     if (!(detail::operation_count(next).total() < detail::operation_count(best).total())) break;
     best = static_cast<graph&&>(next);
   }

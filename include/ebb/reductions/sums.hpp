@@ -72,7 +72,7 @@ struct count_nonzero {
   static constexpr auto apply(operand<T> x) {
     if (x.is_refused()) return operand<std::int64_t>{x.g, x.id};
     const auto counted = emit_on<op::not_equal>({}, x, literal_like(x, 0));
-    return reduced<Keep, Axes...>(counted, [](operand<bool> y, std::int64_t mask) {
+    return reduced<Keep, Axes...>(counted, [](auto y, std::int64_t mask) {
       // A static number of elements is counted in 32 bits: twice as many counts fit into a register.
       const bool is_static = volume_of(y.g->syms, without_axes(y.extents(), ~mask)) >= 0;
       return is_static ? cast_to<std::int64_t>(sum_over(cast_to<std::int32_t>(y), mask)) : sum_over(cast_to<std::int64_t>(y), mask);

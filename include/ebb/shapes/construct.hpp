@@ -184,7 +184,7 @@ struct vander {
 
 struct toeplitz {
   static constexpr auto apply(auto column) { return apply(column, column); }
-  template <class A, class B>
+  template <class A, class B, class Index = std::int64_t>
   static constexpr auto apply(operand<A> column, operand<B> row) {
     using T = promoted<A, B>;
     graph& g = *column.g;
@@ -195,7 +195,7 @@ struct toeplitz {
     shape grid = c.extents();
     grid.push(r.extent(0));
     const int number = g.intern(g.syms.find(grid));
-    const auto along = index_along<std::int64_t>(g, number, 0) - index_along<std::int64_t>(g, number, 1);
+    const auto along = index_along<Index>(g, number, 0) - index_along<Index>(g, number, 1);
     const auto last = ebb::broadcast_to(count_along<std::int64_t>(r, 1), number, 3) - literal_like(along, 1);
     const auto zero = literal_like(along, 0);
     const auto below = parts_at<toeplitz>(c, emit_on<op::maximum>({}, along, zero), 0);
@@ -220,13 +220,13 @@ struct hankel {
 
  private:
   /// Element (i, j) is column(i + j), or after its n elements row(i + j - n + 1), or 0.
-  template <class T>
+  template <class T, class Index = std::int64_t>
   static constexpr operand<T> of(operand<T> c, operand<T> r, bool zeros) {
     graph& g = *c.g;
     shape grid = c.extents();
     grid.push(r.extent(0));
     const int number = g.intern(g.syms.find(grid));
-    const auto along = index_along<std::int64_t>(g, number, 0) + index_along<std::int64_t>(g, number, 1);
+    const auto along = index_along<Index>(g, number, 0) + index_along<Index>(g, number, 1);
     const auto last = ebb::broadcast_to(count_along<std::int64_t>(c, 1), number, 3) - literal_like(along, 1);
     const auto in_column = parts_at<hankel>(c, emit_on<op::minimum>({}, along, last), 0);
     const auto after = [&] { return parts_at<hankel>(r, emit_on<op::maximum>({}, along - last, literal_like(along, 0)), 0); };
@@ -235,7 +235,7 @@ struct hankel {
 };
 
 struct circulant {
-  template <class T>
+  template <class T, class Index = std::int64_t>
   static constexpr operand<T> apply(operand<T> c) {
     if (c.is_refused()) return c;
     graph& g = *c.g;
@@ -243,7 +243,7 @@ struct circulant {
     shape grid = c.extents();
     grid.push(c.extent(0));
     const int number = g.intern(g.syms.find(grid));
-    const auto along = index_along<std::int64_t>(g, number, 0) - index_along<std::int64_t>(g, number, 1);
+    const auto along = index_along<Index>(g, number, 0) - index_along<Index>(g, number, 1);
     const auto count = ebb::broadcast_to(count_along<std::int64_t>(c, 1), number, 3);
     const auto round = emit_on<op::where>({}, emit_on<op::less>({}, along, literal_like(along, 0)), along + count, along);
     return parts_at<circulant>(c, round, 0);

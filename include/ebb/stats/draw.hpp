@@ -270,8 +270,8 @@ struct binomial_sample : of_key<binomial_sample, 2> {
 struct categorical_sample : of_key<categorical_sample, 1> {
   static constexpr std::string_view name = "categorical_sample";
   static constexpr auto formula(noise n, auto logits) { return logits + n.draw({detail::draw_kind::gumbel}, n.over(logits)); }
-  template <class>
-  static constexpr operand<std::int64_t> rounded(operand<double> x) {
+  template <class, class Wide>
+  static constexpr operand<std::int64_t> rounded(operand<Wide> x) {
     if (x.is_refused() || x.rank() < 1) return refuse<std::int64_t>(*x.g, x.is_refused() ? -x.id : 490);
     return place_of<op::max_place, false, -1>::apply(x);
   }

@@ -41,8 +41,8 @@ constexpr quantity<T> count_of_classes(quantity<T> x) {
   return {count_along<T>(v, std::int64_t{1} << (v.rank() - 1))};
 }
 /// f(x) if no element along the last axis is outside of its support, else -inf: f sees `safe` in place of all of them.
-template <class T>
-constexpr quantity<T> on_support_of_all(quantity<bool> outside, quantity<T> x, number auto safe, auto f) {
+template <std::same_as<bool> B, class T>
+constexpr quantity<T> on_support_of_all(quantity<B> outside, quantity<T> x, number auto safe, auto f) {
   const auto count = emit_for<op::where>(outside, 1.0, 0.0);
   const auto some = emit_for<op::greater>(sum_of_classes<true>(count), 0), any = emit_for<op::greater>(sum_of_classes<false>(count), 0);
   return emit_for<op::where>(any, -std::numeric_limits<double>::infinity(), f(emit_for<op::where>(some, safe, x)));

@@ -110,9 +110,9 @@ template <class... X, class... Y>
 inline constexpr bool leaves_are_selected<types<X...>, types<Y...>> = (selected_leaf<X, Y>::exists && ...);
 
 /// Which of N functions runs, as one bool for each: by a condition, or by an index.
-template <int N>
-constexpr vec<int> guards_by(const term<bool>& p) {
-  return {p.id, broadcasting<op::logical_not>::apply(operand<bool>{p.g, p.id}).id};
+template <int N, std::same_as<bool> B>
+constexpr vec<int> guards_by(const term<B>& p) {
+  return {p.id, broadcasting<op::logical_not>::apply(operand<B>{p.g, p.id}).id};
 }
 template <int N, class I>
 constexpr vec<int> guards_by(const term<I>& i) {

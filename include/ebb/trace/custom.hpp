@@ -131,11 +131,12 @@ constexpr vec<int> add_custom(graph& g, graph pull, const vec<int>& arguments, c
 }
 /// The same for a function that is not in g yet: computes it from the arguments. Its first `values` outputs are its values, the others are
 /// saved.
+template <class T = float>
 constexpr vec<int> add_custom(graph& g, const graph& function, const graph& pull, const vec<int>& arguments, int values, int code) {
   const vec<int> made = splice(g, function, arguments);
   vec<int> value, saved;
   for (int i = 0; i < made.size(); ++i) (i < values ? value : saved).push(made[i]);
-  return add_custom(g, pull, arguments, value, saved, code);
+  return add_custom<T>(g, pull, arguments, value, saved, code);
 }
 /// The code of F::add_to on arguments of these forms, or 0.
 template <class F, class... A>
