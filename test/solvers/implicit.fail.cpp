@@ -82,5 +82,11 @@ int main() {
 #elif EBB_CASE == 24
   // EXPECT: E0127 the function cannot be called so
   auto r = ebb::compile([](auto a) { return ebb::implicit_root([](auto v) { return v * v; }, ebb::solved, a, a); })(1.0);  // LINE
+#elif EBB_CASE == 25
+  // EXPECT: E0554 has a subscript outside of its axis
+  auto r = ebb::compile([](auto a) { return ebb::quadrature<3>([](auto v, auto w) { return v * w[5]; }, 0, 1, a); })(x);  // LINE
+#elif EBB_CASE == 26
+  // EXPECT: E0554 has a subscript outside of its axis
+  auto r = ebb::compile([](auto a) { return ebb::lbfgs([](auto v) { return v[5] * v[5]; }, a); })(x);  // LINE
 #endif
 }

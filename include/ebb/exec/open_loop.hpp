@@ -126,7 +126,7 @@ struct open_loop {
     }
   };
   /// Adds the loop, or the loop with derivatives if `directions` of the real leaves are given, and returns its results without the
-  /// condition.
+  /// condition. step: a graph, see [note: ops on a fixed dtype].
   static constexpr vec<int> add_steps(graph& g, const auto& step, const arguments& a, const vec<int>* directions) {
     const vec<char> is_real = real();
     vec<int> in = a.on(g, frozen<condition>::g.thaw());

@@ -224,7 +224,7 @@ struct qr_part {
 struct complete_qr {
   static constexpr std::string_view name = "qr";
   static constexpr precision autocast = op::qr::autocast;
-  template <class A, class Index = std::int32_t>
+  template <class A, class Index = std::int32_t>  // see [note: ops on a fixed dtype]
   static constexpr auto apply(operand<A> a) {
     using T = decltype(detail::accepted<op::qr, A>());
     if (a.is_refused() || a.rank() < 2) return refuse<T>(*a.g, a.is_refused() ? -a.id : 420);

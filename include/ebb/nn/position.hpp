@@ -46,7 +46,7 @@ struct sinusoidal {
 template <int Heads>
 struct alibi {
   static constexpr detail::spelled name{"alibi", Heads};
-  template <class Q, class K, class Index = std::int64_t>
+  template <class Q, class K, class Index = std::int64_t>  // see [note: ops on a fixed dtype]
   static constexpr auto apply(operand<Q> queries, operand<K> keys) {
     using T = promoted_to_real<promoted<Q, K>>;
     using Wide = detail::computed_in<T>;

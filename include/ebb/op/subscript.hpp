@@ -81,7 +81,7 @@ constexpr operand<std::int64_t> extent_in(operand<T> x, int axis, operand<std::i
 }
 /// Indices along the first axes of x, all of one shape, as indices along these axes taken as one. An index outside of its axis becomes -1,
 /// which is outside of all.
-template <class T, class Index>  // a parameter, since ops on a fixed dtype would be compiled in every file
+template <class T, class Index>  // see [note: ops on a fixed dtype]
 constexpr operand<Index> place_within(operand<T> x, const operand<Index>* at, int count) {
   auto place = literal_like(at[0], 0);
   auto outside = emit_on<op::less>({}, place, place);

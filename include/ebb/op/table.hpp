@@ -168,8 +168,12 @@ constexpr op_info make_info() {
 
 }  // namespace detail
 
-/// The table of Op for dtype T, with its kernels. Code that names a dtype which is none of its template parameters makes this table in
-/// every file that includes it, called or not: compilers instantiate at once what a constant expression may need.
+/// The table of Op for dtype T, with its kernels.
+///
+/// [note: ops on a fixed dtype]
+/// Code that names a dtype which is none of its template parameters makes this table in every file that includes it, called or not:
+/// compilers instantiate at once what a constant expression may need. So such code takes the dtype, mostly that of an index, as a
+/// parameter with a default, or an argument as auto.
 template <class Op, class T>
 inline constexpr op_info info = detail::make_info<Op, T>();
 

@@ -43,7 +43,7 @@ class operation_count {
 };
 
 /// Emits an op of this family, in a shape and a dtype; only float and double have factors: see [note: what relaxed arithmetic changes].
-/// A template of a program, and passed on as a pointer: the ops' kernels are compiled only where a program is relaxed.
+/// A template of a program, and passed on as a pointer: see [note: ops on a fixed dtype]. Only relaxed programs have these kernels.
 using emit_real = int (*)(graph&, std::uint64_t family, dtype, int shape, std::initializer_list<int> in);
 template <class Program, class... Op>
 constexpr int emit_among(graph& g, std::uint64_t family, dtype d, int shape, std::initializer_list<int> in) {

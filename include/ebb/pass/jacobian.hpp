@@ -23,7 +23,7 @@ constexpr int elements_of(graph& g, int k) {
 }
 
 /// A seed for each element of y: one at that element, zero elsewhere. Shape: [elements of y, shape of y...].
-template <class T, class Index = std::int64_t>
+template <class T, class Index = std::int64_t>  // see [note: ops on a fixed dtype]
 constexpr int unit_seeds(graph& g, int y) {
   const int n = elements_of(g, y);
   shape pairs, seeds = g.shape_of(y);

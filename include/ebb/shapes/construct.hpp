@@ -184,7 +184,7 @@ struct vander {
 
 struct toeplitz {
   static constexpr auto apply(auto column) { return apply(column, column); }
-  template <class A, class B, class Index = std::int64_t>
+  template <class A, class B, class Index = std::int64_t>  // see [note: ops on a fixed dtype]
   static constexpr auto apply(operand<A> column, operand<B> row) {
     using T = promoted<A, B>;
     graph& g = *column.g;

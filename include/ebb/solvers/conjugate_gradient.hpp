@@ -121,7 +121,7 @@ constexpr int code_of_matvec() {
 template <template <class> class Method, class Options, class M, class X, class... W>
 constexpr auto linear_by(const X& b, const W&... w) {
   constexpr int code = code_of_matvec<Options, M, X, W...>();
-  static_cast<void>(refuse_function<code>{});
+  static_cast<void>(refuse_function<code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else {
     const auto [x, n, converged] = Method<Options>::template open<M>(b, w...);

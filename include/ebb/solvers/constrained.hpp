@@ -92,7 +92,7 @@ constexpr auto constrained_minimizer(Loss, C, Solver, const X& x0, const W&... w
   using option = detail::option_among<Option...>;
   constexpr int code = detail::code_of_constrained<Loss, C, option, decltype(detail::into_context<off>(x0)),
                                                    decltype(detail::into_context<off>(w))...>();
-  static_cast<void>(detail::refuse_function<code>{});
+  static_cast<void>(detail::refuse_function<detail::code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else {
     const auto x = ebb::stop_gradient(Solver{}(x0, w...));

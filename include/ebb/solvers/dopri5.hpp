@@ -160,7 +160,7 @@ template <auto... Option, class F, class Y, class T0, class T1, class... W>
 constexpr auto dopri5(F, const Y& y0, const T0& t0, const T1& t1, const W&... w) {
   using options = typename detail::read_ode_options<detail::ode_options<6, 1000>, std::remove_const_t<decltype(Option)>...>::type;
   constexpr int code = detail::code_of_ode<F, options, Y, W...>();
-  static_cast<void>(detail::refuse_function<code>{});
+  static_cast<void>(detail::refuse_function<detail::code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::ode_steps<F, options>{}(y0, t0, t1, w...);
 }

@@ -138,7 +138,7 @@ template <auto... Option, class F, class... W>
 integral integrate(F, double a, double b, const W&... w) {
   using options = typename detail::read_ode_options<detail::ode_options<10, 500>, std::remove_const_t<decltype(Option)>...>::type;
   constexpr int code = detail::code_of_integral<F, options, W...>();
-  static_cast<void>(detail::refuse_function<code>{});
+  static_cast<void>(detail::refuse_function<detail::code_without_reason(code)>{});
   if constexpr (code != 0) return {};
   else {
     if (a == b) return {0, 0, 0, true};

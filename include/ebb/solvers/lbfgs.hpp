@@ -133,7 +133,7 @@ template <auto... Option, class F, class X, class... W>
 constexpr auto lbfgs(F, const X& x0, const W&... w) {
   using option = detail::option_among<Option...>;
   constexpr int code = detail::code_of_objective<F, X, option, W...>();
-  static_cast<void>(detail::refuse_function<code>{});
+  static_cast<void>(detail::refuse_function<detail::code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else {
     const auto [x, steps, converged] = detail::lbfgs_steps<F, 1000>{}(x0, w...);

@@ -167,7 +167,7 @@ template <auto... Option, class R, class X, class... W>
 constexpr auto levenberg_marquardt(R, const X& x0, const W&... w) {
   using loss = typename detail::loss_among<std::remove_const_t<decltype(Option)>...>::type;
   constexpr int code = detail::code_of_errors<R, loss, X, W...>();
-  static_cast<void>(detail::refuse_function<code>{});
+  static_cast<void>(detail::refuse_function<detail::code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else {
     using residual = detail::gradient_as_residual<detail::half_loss<R, loss>>;

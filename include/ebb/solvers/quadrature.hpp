@@ -186,7 +186,7 @@ template <auto Rule, class F, class A, class B, class... W>
 constexpr auto quadrature(F, const A& a, const B& b, const W&... w) {
   using rule = decltype(detail::type_of_rule<Rule>());
   constexpr int code = detail::code_of_quadrature_in_trace<rule, F, A, B, W...>();
-  static_cast<void>(detail::refuse_function<code>{});
+  static_cast<void>(detail::refuse_function<detail::code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else {
     const auto as_literal = [&](double value) {

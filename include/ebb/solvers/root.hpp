@@ -181,7 +181,7 @@ constexpr int code_of_bracket() {
 template <class R, class Steps, class X, class... W>
 constexpr auto between(const X& lo, const X& hi, const W&... w) {
   constexpr int code = code_of_bracket<R, X, W...>();
-  static_cast<void>(refuse_function<code>{});
+  static_cast<void>(refuse_function<code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else {
     const auto [x, steps, converged] = Steps{}(lo, hi, w...);
@@ -191,7 +191,7 @@ constexpr auto between(const X& lo, const X& hi, const W&... w) {
 template <class R, bool Symmetric, class Residual, class Steps, class X, class... W>
 constexpr auto solved_by(const X& x0, const W&... w) {
   constexpr int code = code_of_implicit_in<R, by_solve_option, X, W...>();
-  static_cast<void>(refuse_function<code>{});
+  static_cast<void>(refuse_function<code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else {
     const auto [x, steps, converged] = Steps{}(x0, w...);

@@ -173,7 +173,7 @@ struct sparse_derivatives {
   template <class... A>
   auto operator()(const sparse_pattern& p, const A&... a) const {
     constexpr int code = code_of_sparse<F, I, A...>();
-    static_cast<void>(refuse_function<code>{});
+    static_cast<void>(refuse_function<code_without_reason(code)>{});
     if constexpr (code != 0) return refused_result{};
     else {
       tensor<element<A...>, dyn> values(p.size());
@@ -185,7 +185,7 @@ struct sparse_derivatives {
   template <class D, class... A>
   void operator()(const destinations<D>& d, const sparse_pattern& p, const A&... a) const {
     constexpr int code = code_of_sparse<F, I, A...>();
-    static_cast<void>(refuse_function<code>{});
+    static_cast<void>(refuse_function<code_without_reason(code)>{});
     if constexpr (code == 0) write_to(d, p, a...);
   }
 
@@ -193,7 +193,7 @@ struct sparse_derivatives {
   template <class... A>
   static constexpr const auto& constant_pattern() {
     constexpr int code = code_of_constant<A...>();
-    static_cast<void>(refuse_function<code>{});
+    static_cast<void>(refuse_function<code_without_reason(code)>{});
     if constexpr (code != 0) return already_reported;
     else return pattern_as_constant<sets<A...>>;
   }
@@ -202,7 +202,7 @@ struct sparse_derivatives {
     requires(!is_pattern<A> && ...)
   auto operator()(const A&... a) const {
     constexpr int code = code_of_constant<A...>();
-    static_cast<void>(refuse_function<code>{});
+    static_cast<void>(refuse_function<code_without_reason(code)>{});
     if constexpr (code != 0) return refused_result{};
     else {
       constexpr const auto& p = pattern_as_constant<sets<A...>>;
@@ -215,7 +215,7 @@ struct sparse_derivatives {
     requires(!is_pattern<A> && ...)
   void operator()(const destinations<D>& d, const A&... a) const {
     constexpr int code = code_of_constant<A...>();
-    static_cast<void>(refuse_function<code>{});
+    static_cast<void>(refuse_function<code_without_reason(code)>{});
     if constexpr (code == 0) write_to(d, pattern_as_constant<sets<A...>>, a...);
   }
 
@@ -248,7 +248,7 @@ struct sparse_derivatives {
   template <bool... Fixed, class... A>
   static sparse_pattern pattern_of(const A&... a) {
     constexpr int code = code_of_sparse<F, I, A...>();
-    static_cast<void>(refuse_function<code>{});
+    static_cast<void>(refuse_function<code_without_reason(code)>{});
     if constexpr (code != 0) return {};
     else if constexpr ((has_strides<A> || ...)) return pattern_of<Fixed...>(as_rows(a)...);
     else {

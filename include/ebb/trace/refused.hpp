@@ -28,7 +28,7 @@ struct refuse_function {
                 "a header of ebb refuses a function with a code, and the header with its sentence is not included");
 };
 template <int Code>
-  requires is_one_of<Code, 104, 306, 111, 235, 347>
+  requires is_one_of<Code, 104, 306, 111, 235, 347, 554>
 struct refuse_function<Code> {
   static_assert(Code != 104, "[ebb E0104] a traced lambda must not capture: pass the value as an argument");
   static_assert(Code != 306, "[ebb E0306] a traced lambda begins with []: also a [=] or [&] that captures nothing is refused");
@@ -38,7 +38,10 @@ struct refuse_function<Code> {
                              "parameters or a struct with a templated operator()");
   static_assert(Code != 347, "[ebb E0347] jvp, jacfwd: a pull of custom_vjp is not linear in the gradient that it receives: it gives "
                              "gradients only (grad, vjp, jacrev)");
+  static_assert(Code != 554, "[ebb E0554] the function that is passed on has a subscript outside of its axis");
 };
+/// The code of a function that is passed on to a solver, where nothing evaluates its trace again for the reason of 230.
+constexpr int code_without_reason(int code) { return code == 230 ? 554 : code; }
 
 /// Refuses a call with its code: reports the sentence, and for a trace that is not a constant the reason too. Call::show_reason() evaluates
 /// that trace as a constant, so that the compiler says why it is none.
