@@ -22,5 +22,6 @@
 #include "trace/once.hpp"
 #include "trace/subscript.hpp"
 #include "trace/functions.hpp"
+#include "trace/line_search.hpp"
 #include "trace/sized.hpp"
 #include "trace/lengths.hpp"

@@ -18,3 +18,4 @@
 #include "train/unscale.hpp"
 #include "train/grad_scaler.hpp"
 #include "train/schedule.hpp"
+#include "train/lbfgs.hpp"

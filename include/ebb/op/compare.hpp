@@ -105,7 +105,10 @@ struct where : elementwise<3> {
   template <class T, int J>
   using operand_type = std::conditional_t<J == 0, bool, T>;
   static constexpr int dtype_from = 1;
-  static constexpr auto value(auto condition, auto x, auto y) { return lane::select(condition, x, y); }
+  static constexpr auto value(auto condition, auto x, auto y) {
+    if constexpr (std::is_arithmetic_v<decltype(condition)>) return lane::select(condition != 0, x, y);  // of plain numbers it has x's type
+    else return lane::select(condition, x, y);
+  }
   static constexpr auto pull(auto g, auto condition, auto, auto, auto) {
     const auto zero = literal_like(g, 0);
     return grads(nothing, emit_on<where>({}, condition, g, zero), emit_on<where>({}, condition, zero, g));

@@ -7,24 +7,14 @@
 
 #include "root.hpp"
 
+#include "../trace/line_search.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The minimum of the cubic through two values and slopes: Nocedal and Wright, equation 3.59. The middle, if that is not well inside.
-constexpr auto inner_minimum(auto a, auto fa, auto da, auto b, auto fb, auto db) {
-  const auto width = b - a;
-  const auto one = da + db - 3 * (fb - fa) / width;
-  const auto root = ebb::sqrt(one * one - da * db);
-  const auto two = ebb::where(width < 0, -root, root);
-  const auto part = 1 - (db + two - one) / (db - da + 2 * two);
-  return a + width * ebb::where(part > 0.1 && part < 0.9, part, 0.5);
-}
-
-/// A point on x + a p with the strong Wolfe conditions, constants 1e-4 and 0.9: std::tuple(a, value, point, gradient); a = 0 if none is
-/// found in 30 values. `lo` is the best point that is low enough. Between lo and hi lies a point with the conditions; hi is infinite until
-/// one is found. A value that is higher by rounding alone counts as equal: near the minimum the slopes decide.
-/// Nocedal and Wright, Numerical Optimization (2006), algorithms 3.5 and 3.6.
+/// A point on x + a p with the strong Wolfe conditions: std::tuple(a, value, point, gradient); a = 0 if none is found in 30 values. See
+/// [note: line search].
 template <class F>
 struct wolfe_point {
   constexpr auto operator()(auto x0, auto p, auto f0, auto d0, auto g0, auto first, auto... w) const {
@@ -32,22 +22,16 @@ struct wolfe_point {
     const auto zero = f0 * 0;
     const auto end = ebb::while_loop(without_derivative{[](auto s, auto...) { return !std::get<1>(s) && std::get<0>(s) < 30; }},
                                      [](auto s, auto from, auto along, auto before, auto slope, auto... u) {
-      const auto [n, done, lo, f_lo, d_lo, x_lo, g_lo, hi, f_hi, d_hi, a] = s;
+      const auto [n, done, bracket, x_lo, g_lo, a] = s;
       const auto x = from + a * along;
       const auto [f, g] = ebb::value_and_grad<0>(F{})(x, u...);
-      const auto d = ebb::sum(g * along);
       const auto noise = rounding_of_steps<T> * ebb::abs(before);
-      const auto low = f <= before + 1e-4 * a * slope + noise && f <= f_lo + noise;
-      const auto turns = low && d * (hi - lo) >= 0;
-      const auto b = ebb::where(low, ebb::where(turns, lo, hi), a), fb = ebb::where(low, ebb::where(turns, f_lo, f_hi), f),
-                 db = ebb::where(low, ebb::where(turns, d_lo, d_hi), d);
-      const auto at = ebb::where(low, a, lo), fa = ebb::where(low, f, f_lo), da = ebb::where(low, d, d_lo);
-      const auto next = ebb::where(ebb::isinf(b), 4 * a, inner_minimum(at, fa, da, b, fb, db));
-      return std::tuple(n + 1, low && ebb::abs(d) <= -0.9 * slope, at, fa, da, ebb::where(low, x, x_lo), ebb::where(low, g, g_lo),
-                        b, fb, db, next);
-    }, std::tuple(0, d0 != d0, zero, f0, d0, x0, g0, zero + std::numeric_limits<T>::infinity(), f0, d0, first),
+      const auto [both, low, next_bracket, next] = searched(a, f, ebb::sum(g * along), before, slope, noise, bracket);
+      return std::tuple(n + 1, both, next_bracket, ebb::where(low, x, x_lo), ebb::where(low, g, g_lo), next);
+    }, std::tuple(0, d0 != d0, std::tuple(zero, f0, d0, zero + std::numeric_limits<T>::infinity(), f0, d0), x0, g0, first),
        ebb::whole(x0), ebb::whole(p), ebb::whole(f0), ebb::whole(d0), ebb::whole(w)...);
-    return std::tuple(std::get<2>(end), std::get<3>(end), std::get<5>(end), std::get<6>(end));
+    const auto [n, done, bracket, x_lo, g_lo, a] = end;
+    return std::tuple(std::get<0>(bracket), std::get<1>(bracket), x_lo, g_lo);
   }
 };
 

@@ -14,9 +14,9 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Throws: error for a variable that is not a leaf, or that the optimizer has already.
-EBB_COLD void add_parameter(std::vector<counted<vertex>>& leaves, vertex* v) {
-  const auto refuse = [&](const std::string& problem) { raise("ebb::optimizer: parameter " + std::to_string(leaves.size()) + problem); };
+/// Throws: error for a variable that is not a leaf, or that is there already.
+EBB_COLD void add_parameter(const char* call, std::vector<counted<vertex>>& leaves, vertex* v) {
+  const auto refuse = [&](const std::string& problem) { raise(call + (": parameter " + std::to_string(leaves.size())) + problem); };
   if (!v) refuse(" has no history: it is undefined, or was made under no_grad");
   if (!v->is_leaf) refuse(" is the result of " + name_of(*v) + ": only leaves can be updated");
   counted<vertex> at(v);
@@ -139,7 +139,7 @@ class optimizer {
 
   template <class T, std::size_t... E>
   void add(const variable<T, E...>& v) {
-    detail::add_parameter(leaves_, v.history());
+    detail::add_parameter("ebb::optimizer", leaves_, v.history());
     body_->slots.push_back({&detail::update_for<Rule, T>(v.layout()), {}});
   }
   void each_with_gradient(auto&& f) {
